@@ -37,7 +37,7 @@ texts    nuntium  paused          0         5        0        0       0  -      
 	if r := b.run("channel", "show", "sms", "-o", "json"); !json.Valid([]byte(r.out)) || strings.Contains(r.out, `"at_least_once":true`) {
 		t.Errorf("%+v", r)
 	}
-	check(t, b.run("channel", "drain", "sms"), app.OK, "^sms: paused, and nothing is in flight\n$", "^$")
+	check(t, b.run("channel", "drain", "sms"), app.OK, "^sms: paused, nothing in flight\n$", "^$")
 	check(t, b.run("channel", "resume", "texts"), app.OK, "^texts: resumed, ", "^$")
 	check(t, b.run("channel", "pause", "texts", "--output", "jsonl"), app.OK, `^\{.*"paused":true.*\}\n$`, "^$")
 	check(t, b.run("channel", "incoming", "sms"), app.OK, "^ID  RECEIVED  FROM  TO  TEXT\n$", "^$")
@@ -45,7 +45,7 @@ texts    nuntium  paused          0         5        0        0       0  -      
 	check(t, b.run("top"), app.OK, `(?s)^weir top .*channels: 2 \(2 paused\).*\nsms +paused +0/100 `, "^$")
 	check(t, b.run("top", "-o", "json"), app.OK, `"channels":\[\{"name":"sms","type":"nuntium","state":"paused"`, "^$")
 	check(t, b.run("contact", "send", "sms", "--to", "+15550001", "-m", "hello"), app.OK, "queued", "^$")
-	check(t, b.run("channel", "delete", "sms", "--yes"), app.Rejected, "^$", `(?s)409.*--cancel ends its open contacts first`)
+	check(t, b.run("channel", "delete", "sms", "--yes"), app.Rejected, "^$", `(?s)409.*add --cancel to cancel its unfinished contacts`)
 	check(t, b.run("channel", "delete", "sms", "--cancel", "--yes"), app.OK, "^sms: (deleted|its open contacts are being ended)", "^$")
 	check(t, b.run("channel", "delete", "texts", "--yes"), app.OK, "^texts: deleted\n$", "^$")
 	check(t, b.run("channel", "show", "texts"), app.NotFound, "^$", "404")
@@ -59,8 +59,8 @@ func TestSecretsAreNotOnTheCommandLine(t *testing.T) {
 	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-env", "password=NONE"), app.Usage, "^$", "NONE is not set")
 	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-file", "password="+secret+"x"), app.Failure, "^$", "no such file")
 	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-file", "password="+file(t, "none", "\n")), app.Failure, "^$", "is empty")
-	check(t, at(t, f.url, "", "channel", "put", "sms", "--set", "reply_reserve:=x"), app.Usage, "^$", "is no JSON")
-	check(t, at(t, f.url, "", "channel", "set", "sms"), app.Usage, "^$", "nothing is to be changed")
+	check(t, at(t, f.url, "", "channel", "put", "sms", "--set", "reply_reserve:=x"), app.Usage, "^$", "is not JSON")
+	check(t, at(t, f.url, "", "channel", "set", "sms"), app.Usage, "^$", "no change given")
 	body := file(t, "sms.json", `{"type":"nuntium","capacity":9,"settings":{"account":"a","password":"old"}}`)
 	same(t, at(t, f.url, "", "channel", "put", "sms", "--file", body, "--capacity", "5", "--secret-file", "password="+secret), app.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
 	same(t, at(t, f.url, "hunter2", "channel", "put", "sms", "--force", "--secret-file", "token=-"), app.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
@@ -104,7 +104,7 @@ func TestContactsFromTheCommandLine(t *testing.T) {
 	check(t, b.run("contact", "list", "--outcome", "gone"), app.Rejected, "^$", "/outcome: must be one of")
 	check(t, b.run("contact", "show", "1-zzzzzz"), app.NotFound, "^$", "404")
 	for args, want := range map[string]string{
-		"--to +15550001 --file x.csv": "do not go together", "": "whom", "--file x.csv --key k": "may have a column key", "--file x.xlsx": "say --format", "--to +15550001 --label x": "NAME=VALUE",
+		"--to +15550001 --file x.csv": "cannot be combined with", "": "no contact given", "--file x.csv --key k": "may have a column key", "--file x.xlsx": "add --format", "--to +15550001 --label x": "NAME=VALUE",
 		"--to +15550001 --not-before soon": "must be an instant", "--file x.csv --batch 0": "--batch must be", "--file x.csv --from-line -1": "must be 0 or more",
 	} {
 		check(t, b.run(append([]string{"contact", "send", "sms"}, strings.Fields(args)...)...), app.Usage, "^$", want)
@@ -162,26 +162,26 @@ func TestSendingAFile(t *testing.T) {
 	b := newBroker(t)
 	b.channel("sms")
 	bad, all := "\xef\xbb\xbf"+people(3)+"nobody,x,y\n+15550009,x\n+15550000000,\"Hello, 0\",n0\n,x,y\n", file(t, "refused.csv", "")
-	check(t, at(t, b.url, bad, "contact", "send", "sms", "--file", "-", "--format", "csv", "--errors", all), app.Rejected, `^sms: 3 contacts queued, 1 known already, 3 rows refused
-  line 6: has 2 fields, but there are 3 columns
+	check(t, at(t, b.url, bad, "contact", "send", "sms", "--file", "-", "--format", "csv", "--errors", all), app.Rejected, `^sms: 3 contacts queued, 1 already known, 3 rows rejected
+  line 6: has 2 fields; want 3
   line 8, to: is missing
   line 5, to: must .*
-  3 refused rows are in .*/refused.csv
-$`, "^weir: 3 rows were refused\n$")
+  3 rejected rows are in .*/refused.csv
+$`, "^weir: 3 rows were rejected\n$")
 	if text := read(t, all); strings.Count(text, "\n") != 4 || !strings.HasPrefix(text, "line,column,reason\n6,,has 2 fields") && !strings.Contains(text, `6,,"has 2 fields`) {
 		t.Error(text)
 	}
 	// Sending the corrected file queues only its new contacts; under the name of a run all contacts are new.
 	mended := strings.ReplaceAll(bad, "nobody,x,y", "+15550008,x,y")
-	check(t, at(t, b.url, mended, "contact", "send", "sms", "--file", "-", "--format", "csv"), app.Rejected, "^sms: 1 contact queued, 4 known already, 2 rows refused\n", "")
+	check(t, at(t, b.url, mended, "contact", "send", "sms", "--file", "-", "--format", "csv"), app.Rejected, "^sms: 1 contact queued, 4 already known, 2 rows rejected\n", "")
 	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "may", "--batch", "2", "-o", "json"), app.OK, `^\{"channel":"sms","duplicates":0,"errors":\[\],"last_line":4,"queued":3,"rejected":0\}\n$`, "^$")
-	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "june", "--from-line", "4"), app.OK, "^sms: 1 contact queued, 0 known", "^$")
+	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "june", "--from-line", "4"), app.OK, "^sms: 1 contact queued, 0 already known", "^$")
 	lines := `{"to":"+15550100","key":"a","messages":["x"]}` + "\n\n" + `{"to":"+15550101","nonsense":1}` + "\n" + `{"to":"+15550102"} {}` + "\n" + `{"to":"+15550103","messages":["own"]}` + "\n"
-	check(t, at(t, b.url, lines, "contact", "send", "sms", "--file", "-", "--format", "ndjson", "--message", "usual", "--label", "a=b"), app.Rejected, `(?s)^sms: 2 contacts queued, 0 known already, 2 rows refused\n  line 3: is no contact: .*nonsense.*\n  line 4: is no contact: more follows`, "")
+	check(t, at(t, b.url, lines, "contact", "send", "sms", "--file", "-", "--format", "ndjson", "--message", "usual", "--label", "a=b"), app.Rejected, `(?s)^sms: 2 contacts queued, 0 already known, 2 rows rejected\n  line 3: is not a contact: .*nonsense.*\n  line 4: is not a contact: unexpected data`, "")
 	if got := b.run("contact", "list", "--key", "a", "--channel", "sms", "-o", "jsonl").out; !strings.Contains(got, `"messages":["x"]`) || !strings.Contains(got, `"a":"b"`) {
 		t.Error(got)
 	}
-	for head, want := range map[string]string{"": "is empty", "to,age\n": `no contact has a "age"`, "to,to\n": "two columns", "message\n": "no column is called to"} {
+	for head, want := range map[string]string{"": "is empty", "to,age\n": `unknown column "age"`, "to,to\n": "duplicate column", "message\n": "the column to is missing"} {
 		check(t, at(t, b.url, head, "contact", "send", "sms", "--file", "-", "--format", "csv"), app.Rejected, "^$", want)
 	}
 	check(t, at(t, b.url, people(1), "contact", "send", "none", "--file", "-", "--format", "csv"), app.NotFound, "^$", "404")
@@ -228,9 +228,9 @@ func TestSendingResumesAfterACut(t *testing.T) {
 	way.lose.Store(3)
 	way.most.Store(8)
 	args := []string{"contact", "send", "sms", "--file", file(t, "people.csv", people(rows)), "--batch", "250", "--tries", "3"}
-	check(t, at(t, through, "", args...), app.Unreachable, "^$", `(?s)no response from Weir.*it came to line \d+: 1,[0-9]+ contacts queued.*nobody is contacted twice; --from-line \d+`)
+	check(t, at(t, through, "", args...), app.Unreachable, "^$", `(?s)no response from Weir.*stopped after line \d+: 1,[0-9]+ contacts queued.*no contact is sent twice\. --from-line \d+`)
 	way.most.Store(0)
-	check(t, at(t, through, "", args...), app.OK, `^sms: [0-9,]+ contacts queued, [0-9,]+ known already, 0 rows refused\n$`, "^$")
+	check(t, at(t, through, "", args...), app.OK, `^sms: [0-9,]+ contacts queued, [0-9,]+ already known, 0 rows rejected\n$`, "^$")
 	got := b.run("contact", "list", "--channel", "sms", "--limit", "0", "--output", "jsonl").out
 	seen := map[string]int{}
 	for d := json.NewDecoder(strings.NewReader(got)); ; {

@@ -39,13 +39,12 @@ func Run(ctx context.Context, args []string, o Options) int {
 	return app.ExitCode(err)
 }
 
-const about = `Weir is a durable contact broker. Programs hand it contacts (phone calls, SMS)
-and it lets them through to the outside only as fast as each channel can take
-them.
+const about = `Weir is a durable queue with hard concurrency limits for phone calls, SMS and human
+tasks.
 
-The broker is configured by environment variables; "weir config" shows them. The
-commands that speak to a running Weir find it by WEIR_URL and WEIR_TOKEN, or
-WEIR_TOKEN_FILE.
+The broker is configured by environment variables; "weir config" shows them. Commands
+that send requests to a running Weir read its address from WEIR_URL, and the token from
+WEIR_TOKEN or WEIR_TOKEN_FILE.
 
 ` + app.AboutExitCodes
 
@@ -55,7 +54,7 @@ func root(a *app.App) *cobra.Command {
 		moved("simulate"), moved("demo"), moved("bench"), openapi(a), docs(a), version(a)), a.Stdout, a.Stderr)
 }
 
-// moved makes a hidden command in place of one that the program weirlab has now.
+// moved makes a hidden command that names its new program, weirlab.
 func moved(name string) *cobra.Command {
 	return &cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
 		return command.Exit(app.Usage, "moved to weirlab: run `weirlab "+name+"`")
@@ -63,7 +62,7 @@ func moved(name string) *cobra.Command {
 }
 
 func version(a *app.App) *cobra.Command {
-	return command.Plain("version", "Say which version this is", "", func(context.Context) error {
+	return command.Plain("version", "Print the version", "", func(context.Context) error {
 		_, err := fmt.Fprintf(a.Stdout, "weir %s %s %s/%s\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return err
 	})

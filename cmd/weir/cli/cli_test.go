@@ -54,7 +54,7 @@ func TestCommandLine(t *testing.T) {
 		{"version", app.OK, `^weir v9\.9\.9 go1\.`, "^$"},
 		{"migrate", app.Usage, "status", "a command is missing"},
 		{"migrate sideways", app.Usage, "^$", `unknown command "sideways"`},
-		{"migrate down", app.Usage, "^$", "takes back the newest 1 step of the schema and deletes what it holds; say --yes"},
+		{"migrate down", app.Usage, "^$", "reverts the newest 1 migration and deletes their data; to confirm, add --yes"},
 		{"migrate down --yes --steps 0", app.Usage, "^$", "--steps must be 1 or more"},
 		{"simulate nuntium --listen 127.0.0.1:0", app.Usage, "^$", "^weir: moved to weirlab: run `weirlab simulate`\n$"},
 		{"demo", app.Usage, "^$", "^weir: moved to weirlab: run `weirlab demo`\n$"},
@@ -87,7 +87,7 @@ func TestHelp(t *testing.T) {
 func TestConfigShowsNoSecrets(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@db.example:3306/weir", "WEIR_API_TOKNS=hunter2"}, "config")
-	check(t, r, app.OK, `DATABASE_URL +mysql://ann:REDACTED@db.example:3306/weir +environment`, "WEIR_API_TOKNS is not a variable.*WEIR_API_TOKENS(?s:.*)the configuration of this environment; a Weir that runs already may have another")
+	check(t, r, app.OK, `DATABASE_URL +mysql://ann:REDACTED@db.example:3306/weir +environment`, "WEIR_API_TOKNS is not a variable.*WEIR_API_TOKENS(?s:.*)configuration of this environment; a running Weir may have another")
 	if strings.Contains(r.out+r.err, "hunter2") {
 		t.Errorf("the password is shown:\n%s%s", r.out, r.err)
 	}
@@ -102,23 +102,23 @@ func TestEveryCommandReportsAllMistakesOfTheConfiguration(t *testing.T) {
 			check(t, run(t, environ, strings.Fields(command)...), app.Usage, "^$", `(?s)LISTEN_ADDR is "0.0.0.0".*SHUT_DOWN_MINUTES is "never".*LOG_LEVEL is "loud"`)
 		})
 	}
-	check(t, run(t, nil, "config", "check"), app.OK, "fine", "^$")
+	check(t, run(t, nil, "config", "check"), app.OK, "valid", "^$")
 	check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example,http://b.example"}, "config", "check"), app.Usage, "^$", "address 2 of 2")
 	check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=http://a.example,http://b.example", "DEFAULT_CHANEL_CAPACITY=5", "WEIR_TLS_CERT=none.pem", "WEIR_TLS_KEY=none.key"}, "config", "check"),
 		app.Usage, "^$", "(?s)WEIR_TLS_CERT.*address 1 of 2.*address 2 of 2.*1 variable does nothing")
-	check(t, run(t, []string{"WEIR_API_TOKENS=hunter2"}, "config", "check"), app.OK, "fine", "^[^\n]*less than 128 bits[^\n]*\n$")
+	check(t, run(t, []string{"WEIR_API_TOKENS=hunter2"}, "config", "check"), app.OK, "valid", "^[^\n]*less than 128 bits[^\n]*\n$")
 	check(t, run(t, []string{"DEFAULT_CHANEL_CAPACITY=5"}, "config", "check"), app.Usage, "^$", "did you mean DEFAULT_CHANNEL_CAPACITY(?s:.*)1 variable does nothing")
 }
 
 func TestMigrateUpStatusDown(t *testing.T) {
 	t.Parallel()
 	environ := []string{"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db")}
-	check(t, run(t, environ, "migrate", "up"), app.OK, `steps taken: [1-9]`, "^$")
-	check(t, run(t, environ, "migrate", "up"), app.OK, `steps taken: 0`, "^$")
+	check(t, run(t, environ, "migrate", "up"), app.OK, `migrations applied: [1-9]`, "^$")
+	check(t, run(t, environ, "migrate", "up"), app.OK, `migrations applied: 0`, "^$")
 	check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* 20\d\d-.*Z$`, "^$")
-	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "2"), app.OK, `steps taken back: 2; .* lacks 2 now`, "^$")
-	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "999"), app.OK, `steps taken back: \d\d; `, "^$")
-	check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* not yet$`, "^$")
+	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "2"), app.OK, `migrations reverted: 2; .*pending: 2`, "^$")
+	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "999"), app.OK, `migrations reverted: \d\d; `, "^$")
+	check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* pending$`, "^$")
 }
 
 func TestMigrateSaysWhenTheDatabaseIsNotThere(t *testing.T) {
@@ -146,5 +146,5 @@ func TestHealthcheck(t *testing.T) {
 	check(t, run(t, environ, "healthcheck"), app.Failure, "^$", "not ready: 503 .*store: it does not answer")
 	server.Close()
 	check(t, run(t, environ, "healthcheck"), app.Failure, "^$", "not ready: ")
-	check(t, run(t, []string{"LISTEN_ADDR=127.0.0.1:0"}, "healthcheck"), app.Failure, "^$", "LISTEN_ADDR leaves the port open")
+	check(t, run(t, []string{"LISTEN_ADDR=127.0.0.1:0"}, "healthcheck"), app.Failure, "^$", "LISTEN_ADDR has port 0")
 }

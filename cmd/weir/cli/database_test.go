@@ -40,11 +40,11 @@ func TestScenario177_NothingIsTakenBackBesideAMember(t *testing.T) {
 			for lines.Scan() && !strings.Contains(lines.Text(), "listening") {
 			}
 			check(t, run(t, environ, "migrate", "down", "--yes"), app.Failure, "^$", "a Weir process runs on this database; stop every Weir first")
-			check(t, run(t, environ, "migrate", "up"), app.OK, "steps taken: 0", "^$")
+			check(t, run(t, environ, "migrate", "up"), app.OK, "migrations applied: 0", "^$")
 			if code := stop(); code != app.OK {
 				t.Errorf("serve ended with %d", code)
 			}
-			check(t, run(t, environ, "migrate", "down", "--yes"), app.OK, "steps taken back: 1", "^$")
+			check(t, run(t, environ, "migrate", "down", "--yes"), app.OK, "migrations reverted: 1", "^$")
 		})
 	}
 }

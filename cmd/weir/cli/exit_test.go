@@ -84,10 +84,10 @@ func TestWhatCannotBeTakenBackIsAskedAbout(t *testing.T) {
 		"DELETE /v1/surveys/flu":    answers(http.StatusNoContent, ""), "DELETE /v1/contacts/c1": answers(http.StatusOK, `{"id":"c1","state":"done","outcome":"canceled"}`),
 	})
 	for _, c := range []struct{ args, typed, asked, done string }{
-		{"channel delete sms", "y\n", "this deletes channel sms, of which 12,345 contacts wait and 2 slots are in flight. Go on? [y/N] ", "sms: deleted\n"},
-		{"survey delete flu", "YES\n", "this deletes survey flu, its respondents and their results. Go on? [y/N] ", "flu: deleted\n"},
-		{"survey stop flu", "y\n", "this ends survey flu for good and cancels 1,234 unfinished respondents. Go on? [y/N] ", "flu: stopping, because it was stopped\n"},
-		{"contact cancel c1", "y", "this takes contact c1 back. Go on? [y/N] ", "c1: canceled\n"},
+		{"channel delete sms", "y\n", "this deletes channel sms: 12,345 contacts queued, 2 slots in flight. Continue? [y/N] ", "sms: deleted\n"},
+		{"survey delete flu", "YES\n", "this deletes survey flu, its respondents and their results. Continue? [y/N] ", "flu: deleted\n"},
+		{"survey stop flu", "y\n", "this stops survey flu permanently and cancels 1,234 unfinished respondents. Continue? [y/N] ", "flu: stopping (it was stopped)\n"},
+		{"contact cancel c1", "y", "this cancels contact c1. Continue? [y/N] ", "c1: canceled\n"},
 	} {
 		s := &screenful{columns: 80, rows: 24}
 		code := cli.Run(t.Context(), strings.Fields(c.args), s.options(f.url, strings.NewReader(c.typed), nil))
@@ -98,17 +98,17 @@ func TestWhatCannotBeTakenBackIsAskedAbout(t *testing.T) {
 		for _, typed := range []string{"n\n", "\n", "", "yesterday\n"} {
 			s := &screenful{columns: 80, rows: 24}
 			code := cli.Run(t.Context(), strings.Fields(c.args), s.options(f.url, strings.NewReader(typed), nil))
-			if out, err := s.text(); code != app.Failure || out != "" || !strings.Contains(err, "nothing was done") {
+			if out, err := s.text(); code != app.Failure || out != "" || !strings.Contains(err, "canceled; nothing was changed") {
 				t.Errorf("%s, %q: %d %q %q", c.args, typed, code, out, err)
 			}
 		}
 		for _, asked := range f.requests()[before:] {
 			if !strings.HasPrefix(asked, "GET") {
-				t.Errorf("%s: %s although it was not wanted", c.args, asked)
+				t.Errorf("%s: %s although it was not confirmed", c.args, asked)
 			}
 		}
 		// Without a terminal for the prompt, the command needs --yes.
-		check(t, at(t, f.url, "y\n", strings.Fields(c.args)...), app.Usage, "^$", "say --yes")
-		check(t, at(t, f.url, "", strings.Fields(c.args+" --yes")...), app.OK, c.done, "^$")
+		check(t, at(t, f.url, "y\n", strings.Fields(c.args)...), app.Usage, "^$", "add --yes")
+		same(t, at(t, f.url, "", strings.Fields(c.args+" --yes")...), app.OK, c.done, "")
 	}
 }

@@ -42,7 +42,7 @@ func TestEventsAreFollowed(t *testing.T) {
 		`{"data":1,"id":"7","source":"surveys","subject":"s","time":"2026-05-04T12:00:00Z","type":"x"}` + "\n"; out != want {
 		t.Errorf("it writes\n%s\nwant\n%s", out, want)
 	}
-	if code != app.Rejected || !strings.HasPrefix(err, "warning: no response from Weir") || !strings.Contains(err, "; trying again\nweir: Weir answered 403") {
+	if code != app.Rejected || !strings.HasPrefix(err, "warning: no response from Weir") || !strings.Contains(err, "; reconnecting\nweir: Weir answered 403") {
 		t.Errorf("%d %s", code, err)
 	}
 	if got := f.requests(); !strings.Contains(got[0], "cursor=0") || !strings.Contains(got[0], "type=a%2Cb") {
@@ -56,7 +56,7 @@ func TestEventsOnce(t *testing.T) {
 	check(t, at(t, f.url, "", "events", "--no-follow", "--output", "table"), app.OK,
 		`^2026-05-04 08:00:00  weir\.survey\.state +survey/flu  \{"state":"running"\}\n2026-05-04 11:00:00  weir\.channel\.state +channel/a\\x1b\[2J  null\n$`, "^$")
 	check(t, at(t, f.url, "", "events", "--since", "soon"), app.Usage, "^$", "--since must be")
-	check(t, at(t, f.url, "", "events", "--since", "2h", "--after", "3"), app.Usage, "^$", "do not go together")
+	check(t, at(t, f.url, "", "events", "--since", "2h", "--after", "3"), app.Usage, "^$", "cannot be combined with")
 }
 
 func TestEventsOfARunningWeir(t *testing.T) {
@@ -102,13 +102,13 @@ func TestDeadLettersFromTheCommandLine(t *testing.T) {
 	})
 	same(t, at(t, f.url, "", "dlq", "groups"), app.OK, " COUNT  CHANNEL  OUTCOME  OLDEST            NEWEST            REASON\n12,345  sms      lost     2026-05-01 08:00  2026-05-02 08:00  no word \\x1b[1m\n", "")
 	same(t, at(t, f.url, "", "dlq", "list", "--channel", "sms", "--reason", ""), app.OK, "CONTACT  CHANNEL  TO    OUTCOME  AT                REASON\nc1       sms      ••01  lost     2026-05-01 08:00  x\n", "")
-	check(t, at(t, f.url, "", "dlq", "requeue"), app.Usage, "^$", "which.*--all takes every one")
-	check(t, at(t, f.url, "", "dlq", "requeue", "--all", "--contact", "c1"), app.Usage, "^$", "nothing else beside it")
-	check(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms"), app.Usage, "^$", "this queues 12,345 dead letters again; say --yes")
-	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--dry-run"), app.OK, "12,345 dead letters are meant; nothing was done\n", "")
+	check(t, at(t, f.url, "", "dlq", "requeue"), app.Usage, "^$", "select dead letters with.*--all")
+	check(t, at(t, f.url, "", "dlq", "requeue", "--all", "--contact", "c1"), app.Usage, "^$", "cannot be combined with other filters")
+	check(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms"), app.Usage, "^$", "this queues 12,345 dead letters again; to confirm, add --yes")
+	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--dry-run"), app.OK, "12,345 dead letters match; nothing was changed\n", "")
 	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--outcome", "lost", "--since", "2026-05-01T00:00:00Z", "--yes"), app.OK,
-		"12,340 dead letters queued again, 5 stay because their time is over; 5 of the matching ones remain\n", "")
-	same(t, at(t, f.url, "", "dlq", "discard", "--all", "--yes"), app.OK, "0 dead letters are meant; nothing was done\n", "")
+		"12,340 dead letters queued again, 5 skipped because their window is closed; 5 matching remain\n", "")
+	same(t, at(t, f.url, "", "dlq", "discard", "--all", "--yes"), app.OK, "0 dead letters match; nothing was changed\n", "")
 	want := `POST /v1/dead-letters:requeue application/json {"channel":"sms","limit":10000,"outcome":"lost","since":"2026-05-01T00:00:00Z"}`
 	if got := strings.Join(f.requests(), "\n"); !strings.Contains(got, want) || !strings.Contains(got, `{"channel":"sms","limit":2345,"outcome":"lost","since":"2026-05-01T00:00:00Z"}`) || !strings.Contains(got, "reason=") {
 		t.Errorf("asked\n%s", got)

@@ -130,7 +130,7 @@ func TestTopOnce(t *testing.T) {
 	s := &screenful{}
 	f, _ := topRemote(t)
 	code, out, err := ticking(t, s, f.url, nil, 0, "top")
-	for _, want := range []string{"channels: 1 (1 up)", "waiting 1,234", "last minute: 41 accepted, 42 done", "\nsms ", "\nflu ", "590 of 1,000*", "ROUTER  offers out 1, longest wait 1m01s; workers: 2 active; jobs: 3 queued"} {
+	for _, want := range []string{"channels: 1 (1 up)", "waiting 1,234", "last minute: 41 accepted, 42 done", "\nsms ", "\nflu ", "590 of 1,000*", "ROUTER  open offers 1, longest wait 1m01s; workers: 2 active; jobs: 3 queued"} {
 		if code != app.OK || err != "" || !strings.Contains(out, want) {
 			t.Errorf("%d %s, it lacks %q:\n%s", code, err, want, out)
 		}
@@ -202,7 +202,7 @@ func TestLaunchIsAskedForUntilItIsDone(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"POST /v1/surveys/flu:launch": turns("503", "503", "503", "503", "503", "503", "503", "503", `{"survey":"flu","state":"running"}`)})
 	code, out, err := ticking(t, &screenful{}, f.url, nil, 100, "survey", "launch", "flu")
-	if code != app.OK || out != "flu: running\n" || !strings.HasPrefix(err, "not yet launched, asking again for up to 15 min 00 s: Weir answered 503") || strings.Count(err, "\n") != 1 {
+	if code != app.OK || out != "flu: running\n" || !strings.HasPrefix(err, "not launched yet, retrying for up to 15 min 00 s: Weir answered 503") || strings.Count(err, "\n") != 1 {
 		t.Errorf("%d %q %q", code, out, err)
 	}
 	f = newFakeWeir(t, map[string]http.HandlerFunc{"POST /v1/surveys/flu:launch": turns("503")})
@@ -219,7 +219,7 @@ func TestDrainWaits(t *testing.T) {
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"PATCH /v1/channels/sms": answers(http.StatusOK, view(3)), "GET /v1/channels/sms": turns(view(3), "503", "503", "503", "503", view(1), view(0))})
 	s := &screenful{columns: 80, rows: 24}
 	code, out, err := ticking(t, s, f.url, nil, 10, "channel", "drain", "sms")
-	if code != app.OK || out != "sms: paused, and nothing is in flight\n" || !strings.Contains(err, "\r\x1b[Ksms [#############.......]  1 slot in flight") || !strings.HasSuffix(err, "\r\x1b[K") {
+	if code != app.OK || out != "sms: paused, nothing in flight\n" || !strings.Contains(err, "\r\x1b[Ksms [#############.......]  1 slot in flight") || !strings.HasSuffix(err, "\r\x1b[K") {
 		t.Errorf("%d %q %q", code, out, err)
 	}
 	f = newFakeWeir(t, map[string]http.HandlerFunc{"PATCH /v1/channels/sms": answers(http.StatusOK, view(3)), "GET /v1/channels/sms": turns(view(3))})

@@ -47,7 +47,7 @@ func TestIrreversibleCommandsAsk(t *testing.T) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		yes := c.Flags().Lookup("yes")
-		if slices.Contains(verbs, c.Name()) != (yes != nil) || yes != nil && yes.Usage != "do not ask" {
+		if slices.Contains(verbs, c.Name()) != (yes != nil) || yes != nil && yes.Usage != "do not ask for confirmation" {
 			t.Errorf("%s: --yes is %v", c.CommandPath(), yes)
 		}
 		for _, child := range c.Commands() {

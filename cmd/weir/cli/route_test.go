@@ -79,11 +79,11 @@ func TestRouteAsk(t *testing.T) {
 	}{
 		{"Q#Spanish#M --peek", app.OK, `^Q#Spanish#M: next is Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000 UTC\navailable: 2; version of pool Q#Spanish#M: 2\n$`, "^$"},
 		{"Q#Spanish#M", app.OK, `^Q#Spanish#M: Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000 UTC has job ask-[a-z0-9]{26}\navailable: 2 before; version of pool Q#Spanish#M: 3\n$`, "^$"},
-		{"Q#French#M", app.Failure, `^Q#French#M: nobody is available\navailable: 0 before; version of pool Q#French#M: 2\n$`, "nobody is available"},
+		{"Q#French#M", app.Failure, `^Q#French#M: no worker is available\navailable: 0 before; version of pool Q#French#M: 2\n$`, "no worker is available"},
 		{"language=Spanish,gender!=M", app.OK, `Alicia \(alicia\).*\navailable: 1 before\n$`, "^$"},
-		{"Klingon --queue callers --job k", app.OK, `^Klingon: job k waits, place 1 of 1\navailable: 0 before\n$`, "^$"},
+		{"Klingon --queue callers --job k", app.OK, `^Klingon: job k is queued at position 1 of 1\navailable: 0 before\n$`, "^$"},
 		{"Spanish --output json --job last", app.OK, `^\{"filter":"Spanish","depth":1,"job":"last","status":"assigned","worker":"chad-2","name":"Chad","available_since":"2026-03-01T09:00:03Z"\}\n$`, "^$"},
-		{"Q#Spanish", app.Usage, "^$", `"Q#Spanish" is no filter`},
+		{"Q#Spanish", app.Usage, "^$", `"Q#Spanish" is not a filter`},
 		{"Spanish --queue none", app.NotFound, "^$", "404 NotFound|404"},
 		{"", app.Usage, "^$", "FILTER is missing"},
 	} {
@@ -94,7 +94,7 @@ func TestRouteAsk(t *testing.T) {
 	check(t, s.run("jobs", "--status", "queued"), app.OK, `^JOB.*\nk +queued +callers +call +1 +2026-03-01 09:00 +- +-\n$`, "^$")
 	check(t, s.run("jobs", "--status", "queued", "--why"), app.OK, `(?m)^k +queued .* no worker of queue callers matches the selectors of the job$`, "^$")
 	check(t, s.run("jobs", "--unmatchable", "--queue", "callers"), app.OK, "^JOB\nk\n$", "^$")
-	check(t, s.run("jobs", "--unmatchable"), app.Usage, "^$", "say which with --queue")
+	check(t, s.run("jobs", "--unmatchable"), app.Usage, "^$", "--unmatchable requires --queue")
 	check(t, s.run("jobs", "--status", "nonsense"), app.Rejected, "", "status")
 	check(t, s.run("workers", "--state", "active"), app.OK, `(?m)^alicia +active +1 +0 +100% +agents,callers +Spanish gender=F$`, "^$")
 	for line := range strings.Lines(s.run("workers", "-o", "jsonl").out) {

@@ -30,7 +30,7 @@ func TestSurveyImport(t *testing.T) {
 	t.Parallel()
 	people := "phone,name\n+15550001,Ann\n"
 	f := newFakeWeir(t, map[string]http.HandlerFunc{respondents: imported(http.StatusOK, 1234, 0)})
-	same(t, f.run("", "import", file(t, "people.csv", people), "flu"), app.OK, "flu: 1,234 respondents loaded, 1 duplicate, 0 rows refused\n", "")
+	same(t, f.run("", "import", file(t, "people.csv", people), "flu"), app.OK, "flu: 1,234 respondents imported, 1 duplicate, 0 rows rejected\n", "")
 	same(t, f.run(`{"phone":"+15550001"}`, "import", "-", "flu", "--format", "ndjson", "--output", "json", "--encoding", "windows-1252", "--on-error", "none", "--duplicates", "error"),
 		app.OK, `{"survey":"flu","added":1234,"duplicates":1,"rejected":0,"errors":[]}`+"\n", "")
 	want := []string{
@@ -40,8 +40,8 @@ func TestSurveyImport(t *testing.T) {
 	if diff := cmp.Diff(want, f.requests()); diff != "" {
 		t.Error(diff)
 	}
-	check(t, f.run("", "import", "-", "flu"), app.Usage, "^$", "say --format csv")
-	check(t, f.run("", "import", "people.xlsx", "flu"), app.Usage, "^$", "say --format csv")
+	check(t, f.run("", "import", "-", "flu"), app.Usage, "^$", "add --format csv")
+	check(t, f.run("", "import", "people.xlsx", "flu"), app.Usage, "^$", "add --format csv")
 	check(t, f.run("", "import", "people.csv", "flu", "--on-error", "stop"), app.Usage, "^$", "want skip or none")
 	check(t, f.run("", "import", "people.csv", "flu", "--show", "-1"), app.Usage, "^$", "--show")
 	check(t, f.run("", "import", "nobody.csv", "flu"), app.Failure, "^$", "no such file")
@@ -51,31 +51,31 @@ func TestSurveyImportNamesTheRowsThatWereRefused(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{respondents: imported(http.StatusOK, 5, 3)})
 	name, all := file(t, "people.csv", "phone\n1\n2\n3\n"), file(t, "refused.csv", "what was there\n")
-	same(t, f.run("", "import", name, "flu"), app.Rejected, `flu: 5 respondents loaded, 1 duplicate, 3 rows refused
+	same(t, f.run("", "import", name, "flu"), app.Rejected, `flu: 5 respondents imported, 1 duplicate, 3 rows rejected
   line 2, phone: is no phone number
   line 3, phone: is no phone number
   line 4, phone: is no phone number
-`, "weir: 3 rows were refused\n")
-	same(t, f.run("", "import", name, "flu", "--show", "1"), app.Rejected, `flu: 5 respondents loaded, 1 duplicate, 3 rows refused
+`, "weir: 3 rows were rejected\n")
+	same(t, f.run("", "import", name, "flu", "--show", "1"), app.Rejected, `flu: 5 respondents imported, 1 duplicate, 3 rows rejected
   line 2, phone: is no phone number
-  and 2 more; --errors FILE takes them all
-`, "weir: 3 rows were refused\n")
-	same(t, f.run("", "import", name, "flu", "--show", "0", "--errors", all), app.Rejected, `flu: 5 respondents loaded, 1 duplicate, 3 rows refused
-  3 refused rows are in `+all+"\n", "weir: 3 rows were refused\n")
+  and 2 more; --errors FILE writes all of them to a file
+`, "weir: 3 rows were rejected\n")
+	same(t, f.run("", "import", name, "flu", "--show", "0", "--errors", all), app.Rejected, `flu: 5 respondents imported, 1 duplicate, 3 rows rejected
+  3 rejected rows are in `+all+"\n", "weir: 3 rows were rejected\n")
 	if diff := cmp.Diff("line,column,reason\n2,phone,is no phone number\n3,phone,is no phone number\n4,phone,is no phone number\n", read(t, all)); diff != "" {
 		t.Error(diff)
 	}
 	same(t, f.run("", "import", name, "flu", "--show", "1", "-o", "json"), app.Rejected,
-		`{"survey":"flu","added":5,"duplicates":1,"rejected":3,"errors":[{"column":"phone","line":2,"reason":"is no phone number"}]}`+"\n", "weir: 3 rows were refused\n")
+		`{"survey":"flu","added":5,"duplicates":1,"rejected":3,"errors":[{"column":"phone","line":2,"reason":"is no phone number"}]}`+"\n", "weir: 3 rows were rejected\n")
 }
 
 func TestSurveyImportOfNothing(t *testing.T) {
 	t.Parallel()
 	name := file(t, "people.csv", "phone\n1\n")
 	f := newFakeWeir(t, map[string]http.HandlerFunc{respondents: imported(http.StatusUnprocessableEntity, 0, 1)})
-	same(t, f.run("", "import", name, "flu", "--on-error", "none"), app.Rejected, `flu: 0 respondents loaded, 1 duplicate, 1 row refused
+	same(t, f.run("", "import", name, "flu", "--on-error", "none"), app.Rejected, `flu: 0 respondents imported, 1 duplicate, 1 row rejected
   line 2, phone: is no phone number
-`, "weir: 1 row was refused; nothing was loaded\n")
+`, "weir: 1 row was rejected; nothing was imported\n")
 	f = newFakeWeir(t, map[string]http.HandlerFunc{respondents: answers(http.StatusUnprocessableEntity, `{"code":"invalid","detail":"the file is empty"}`)})
 	same(t, f.run("", "import", name, "flu"), app.Rejected, "", "weir: Weir answered 422 (invalid): the file is empty\n")
 }
@@ -85,9 +85,9 @@ func TestSurveyImportThatBreaksOff(t *testing.T) {
 	f := newFakeWeir(t, map[string]http.HandlerFunc{respondents: answers(http.StatusServiceUnavailable,
 		`{"code":"store_unavailable","detail":"the store is down","import":{"added":70,"duplicates":0,"rejected":2,"last_line":80,"errors":[{"line":3,"reason":"x"}]}}`)})
 	same(t, f.run("", "import", file(t, "people.csv", "phone\n1\n"), "flu"), app.Unreachable, "", `weir: Weir answered 503 (store_unavailable): the store is down
-it came to line 80: 70 respondents loaded, 2 rows refused
-what is loaded stays so, unless --on-error none was given; the same import can be made again
+stopped after line 80: 70 respondents imported, 2 rows rejected
+imported rows stay imported, unless --on-error none was given; it is safe to run the same import again
 `)
 	f = newFakeWeir(t, map[string]http.HandlerFunc{respondents: answers(http.StatusOK, `{"added":70,"err`)})
-	check(t, f.run("", "import", file(t, "people.csv", "phone\n1\n"), "flu"), app.Unreachable, "^$", "incomplete(.|\n)*can be made again")
+	check(t, f.run("", "import", file(t, "people.csv", "phone\n1\n"), "flu"), app.Unreachable, "^$", "incomplete(.|\n)*safe to run the same import again")
 }

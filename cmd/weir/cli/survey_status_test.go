@@ -20,12 +20,12 @@ const stats = `{"survey":"flu","state":"running","respondents":2000,
 "channels":[{"mode":"ivr","channel":"calls","state":"up","since":"2026-05-04T08:30:00Z"},{"mode":"sms","channel":"texts","state":"down","state_reason":"the provider does not answer","since":"2026-05-04T11:00:00Z"},{"mode":"mobileweb","channel":"texts"}]}`
 
 const status = `flu (Flu 2026): running
-  launched    Mon 2026-05-04 08:30 UTC
-  window      open until Mon 2026-05-04 18:00 UTC
-  rate        12.3 respondents a minute
-  likely end  Mon 2026-05-04 14:10 UTC, in 2 h 10 min
-  wanted      590 of 1,000 [###########.........]
-  success     85.7 % of those who are over
+  launched       Mon 2026-05-04 08:30 UTC
+  window         open until Mon 2026-05-04 18:00 UTC
+  rate           12.3 respondents a minute
+  estimated end  Mon 2026-05-04 14:10 UTC, in 2 h 10 min
+  target         590 of 1,000 [###########.........]
+  success        85.7 % of finished respondents
 
 Respondents: 2,000
   pending              1,200   60.0 %  [############........]
@@ -46,7 +46,7 @@ Dispositions: 2,000
 Quotas
   age 18 to 29, region north or east      590 of 500      [####################]
   region south                              0 of 500      [....................]
-  more than wanted: several were in conversation when the quota filled
+  above quota: some respondents were in conversation when the quota was reached
 
 Attempts
   ivr            1,750  540 completed, 1,210 no answer
@@ -55,7 +55,7 @@ Attempts
 Channels
   ivr        calls            up, since Mon 2026-05-04 08:30 UTC
   sms        texts            down: the provider does not answer, since Mon 2026-05-04 11:00 UTC
-  mobileweb  texts            not known yet
+  mobileweb  texts            unknown
 `
 
 func TestSurveyStatus(t *testing.T) {
@@ -70,17 +70,17 @@ func TestSurveyStatus(t *testing.T) {
 	same(t, f.run("", "status", "flu"), app.OK, status, "")
 	same(t, f.run("", "status", "flu", "--output", "json"), app.OK, stats+"\n", "")
 	same(t, f.run("", "status", "new"), app.OK, `new: draft
-  why         a draft contacts no respondents; launch it
-  window      closed; opens Wed 2026-05-06 09:00 UTC, in 45 h 00 min
+  why            a draft contacts no respondents; launch it
+  window         closed; opens Wed 2026-05-06 09:00 UTC, in 45 h 00 min
 
 Respondents: 0
 
 Dispositions: 0
 `, "")
-	same(t, f.run("", "status", "old"), app.OK, `old: done, because its last window has closed
-  ended       Fri 2026-05-01 18:00 UTC
-  window      closed for good
-  success     0.0 % of those who are over
+	same(t, f.run("", "status", "old"), app.OK, `old: done (its last window has closed)
+  ended          Fri 2026-05-01 18:00 UTC
+  window         closed permanently
+  success        0.0 % of finished respondents
 
 Respondents: 1
   canceled                 1  100.0 %  [####################]

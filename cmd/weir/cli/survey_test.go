@@ -156,10 +156,10 @@ func TestSurveySteps(t *testing.T) {
 	same(t, f.run("", "launch", "flu"), app.OK, "flu: running\n", "")
 	same(t, f.run("", "pause", "flu"), app.OK, "flu: paused\n", "")
 	same(t, f.run("", "resume", "flu", "-o", "json"), app.OK, summary+"\n", "")
-	same(t, f.run("", "stop", "flu", "--yes"), app.OK, "flu: done, because it was stopped\n", "")
+	same(t, f.run("", "stop", "flu", "--yes"), app.OK, "flu: done (it was stopped)\n", "")
 	same(t, f.run("", "pause", "old"), app.Rejected, "", "weir: Weir answered 409 (conflict): a survey that is done cannot pause\n")
 	same(t, f.run("", "launch", "none"), app.NotFound, "", "weir: Weir answered 404 (not_found): there is no survey flu\n")
-	check(t, f.run("", "delete", "flu"), app.Usage, "^$", "say --yes")
+	check(t, f.run("", "delete", "flu"), app.Usage, "^$", "add --yes")
 	same(t, f.run("", "delete", "flu", "--yes"), app.OK, "flu: deleted\n", "")
 	same(t, f.run("", "delete", "flu", "--yes", "--output", "json"), app.OK, `{"deleted":true,"survey":"flu"}`+"\n", "")
 }
@@ -211,7 +211,7 @@ func TestSurveyExport(t *testing.T) {
 	if diff := cmp.Diff(csv, read(t, name)); diff != "" {
 		t.Error(diff)
 	}
-	check(t, f.run("", "export", "results", "flu", "--file", name), app.Usage, "^$", "exists; say --force")
+	check(t, f.run("", "export", "results", "flu", "--file", name), app.Usage, "^$", "exists; add --force")
 	check(t, f.run("", "export", "results", "flu", "--file", name, "--force", "-o", "json"), app.OK, `^\{"bytes":30,"file":".*out.csv","rows":2\}\n$`, "^$")
 	same(t, f.run("", "export", "results", "flu", "--file", "-"), app.OK, csv, "")
 	// An interrupted export leaves no file, and does not change an existing one.
@@ -235,8 +235,8 @@ func TestSurveyConnections(t *testing.T) {
 		code    int
 		err     string
 	}{
-		{"nobody listens", []string{"WEIR_URL=http://127.0.0.1:1"}, "", app.Unreachable, "no response from Weir at http://127.0.0.1:1(?s:.*)is Weir running there"},
-		{"no token", nil, "--url " + f.url, app.Rejected, `401 \(unauthorised\)(?s:.*)WEIR_TOKEN_FILE or --token-file give the token`},
+		{"nobody listens", []string{"WEIR_URL=http://127.0.0.1:1"}, "", app.Unreachable, "no response from Weir at http://127.0.0.1:1(?s:.*)check that Weir is running there"},
+		{"no token", nil, "--url " + f.url, app.Rejected, `401 \(unauthorised\)(?s:.*)WEIR_TOKEN_FILE or --token-file`},
 		{"token in a file", []string{"WEIR_TOKEN_FILE=" + good}, "--url " + f.url, app.OK, "^$"},
 		{"the flag goes before", []string{"WEIR_TOKEN=another", "WEIR_URL=http://127.0.0.1:1"}, "--token-file " + good + " --url " + f.url, app.OK, "^$"},
 		{"the wrong one", []string{"WEIR_TOKEN=" + surveyToken}, "--token-file " + bad + " --url " + f.url, app.Rejected, "401"},
@@ -269,7 +269,7 @@ func TestSurveyHelp(t *testing.T) {
 			}
 		})
 	}
-	check(t, run(t, nil, "survey", "--help"), app.OK, "(?s)Exit codes.*4  refused.*Examples:", "^$")
+	check(t, run(t, nil, "survey", "--help"), app.OK, "(?s)Exit codes.*4  rejected.*Examples:", "^$")
 	check(t, run(t, nil, "survey", "lanch"), app.Usage, "^$", `did you mean "launch"`)
 	check(t, run(t, nil, "survey", "launch", "a", "b"), app.Usage, "^$", `unexpected argument "b"`)
 	check(t, run(t, nil, "survey", "launch", ""), app.Usage, "^$", "NAME is empty")

@@ -23,12 +23,12 @@ func tokenAt(t *testing.T, database string, now time.Time, args ...string) resul
 func TestTokensAreMadeListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	file, now := filepath.Join(t.TempDir(), "weir.db"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), app.OK, "steps taken", "^$")
+	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), app.OK, "migrations applied", "^$")
 	made := tokenAt(t, file, now, "create", "--name", "the dashboard", "--scope", "contacts:read,metrics:read", "--scope", "metrics:read", "--expires", "90d")
-	check(t, made, app.OK, `^weir_[a-z2-7]{12}_[a-z2-7]{52}\n$`, `first token of this database(?s:.*)shown this once`)
+	check(t, made, app.OK, `^weir_[a-z2-7]{12}_[a-z2-7]{52}\n$`, `first token of this database(?s:.*)cannot be shown again`)
 	text := strings.TrimSpace(made.out)
 	id := strings.Split(text, "_")[1]
-	check(t, tokenAt(t, file, now, "create", "--name", "b", "--scope", "router"), app.OK, "^weir_", "^token [a-z2-7]{12} was made")
+	check(t, tokenAt(t, file, now, "create", "--name", "b", "--scope", "router"), app.OK, "^weir_", "^token [a-z2-7]{12} created")
 
 	list := tokenAt(t, file, now, "list")
 	check(t, list, app.OK, id+`  the dashboard  live  +contacts:read,metrics:read  2026-03-01T12:00:00Z  2026-05-30T12:00:00Z  never`, "^$")
@@ -36,10 +36,10 @@ func TestTokensAreMadeListedAndRevoked(t *testing.T) {
 		t.Error("the list shows a token")
 	}
 	check(t, tokenAt(t, file, now.AddDate(0, 3, 0), "list"), app.OK, id+`  the dashboard  expired`, "^$")
-	check(t, tokenAt(t, file, now, "revoke", text), app.Usage, "^$", "this revokes token "+id+" for good.*say --yes")
+	check(t, tokenAt(t, file, now, "revoke", text), app.Usage, "^$", "this revokes token "+id+" permanently.*add --yes")
 	check(t, tokenAt(t, file, now, "list"), app.OK, id+`  the dashboard  live`, "^$")
-	check(t, tokenAt(t, file, now, "revoke", text, "--yes"), app.OK, "^token "+id+" is revoked\n$", "^$")
-	check(t, tokenAt(t, file, now, "revoke", id, "--yes"), app.OK, "is revoked", "^$")
+	check(t, tokenAt(t, file, now, "revoke", text, "--yes"), app.OK, "^token "+id+" revoked\n$", "^$")
+	check(t, tokenAt(t, file, now, "revoke", id, "--yes"), app.OK, " revoked", "^$")
 	check(t, tokenAt(t, file, now, "list"), app.OK, id+`  the dashboard  revoked`, "^$")
 	check(t, tokenAt(t, file, now, "revoke", "nobody", "--yes"), app.NotFound, "^$", `no token with the id "nobody"`)
 }
@@ -48,19 +48,19 @@ func TestMistakesWithTokens(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "weir.db")
 	for args, want := range map[string]string{
-		"create --scope router":                                   "--name must be",
-		"create --name a\tb --scope router":                       "--name must be",
+		"create --scope router":                                   "--name must have",
+		"create --name a\tb --scope router":                       "--name must have",
 		"create --name a":                                         "--scope is missing",
-		"create --name a --scope contacts":                        `no scope "contacts"; want some of contacts:write`,
-		"create --name a --scope router --expires soon":           "--expires must be a time",
-		"create --name a --scope router --expires -1h":            "--expires must be a time",
+		"create --name a --scope contacts":                        `unknown scope "contacts"; allowed: contacts:write`,
+		"create --name a --scope router --expires soon":           "--expires must be a duration",
+		"create --name a --scope router --expires -1h":            "--expires must be a duration",
 		"create --name a --scope router weir_abcdefghijkl_secret": "unexpected argument",
-		"revoke":     "name one token by its id",
-		"revoke a b": "name one token by its id",
+		"revoke":     "ID is missing",
+		"revoke a b": "ID is missing",
 	} {
 		check(t, tokenAt(t, file, time.Now(), strings.Split(args, " ")...), app.Usage, "^$", want)
 	}
-	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), app.OK, "steps taken", "^$")
-	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "down", "--yes"), app.OK, "taken back", "^$")
-	check(t, tokenAt(t, file, time.Now(), "list"), app.Failure, "^$", "lacks 1 steps; run: weir migrate up")
+	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), app.OK, "migrations applied", "^$")
+	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "down", "--yes"), app.OK, "migrations reverted", "^$")
+	check(t, tokenAt(t, file, time.Now(), "list"), app.Failure, "^$", "1 pending migrations; run: weir migrate up")
 }

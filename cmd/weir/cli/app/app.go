@@ -46,7 +46,7 @@ func (a *App) LoadConfig(warn func(string)) (config.Config, error) {
 	return cfg, err
 }
 
-// Note writes a remark for a person to standard error.
+// Note writes a remark to standard error.
 func (a *App) Note(text string) {
 	_, _ = fmt.Fprintln(a.Stderr, text)
 }

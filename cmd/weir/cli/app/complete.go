@@ -22,15 +22,15 @@ type NameSource func(ctx context.Context, to *client.Client, found func(name, ab
 // CompleteArgs completes an argument with names from a running Weir. If Weir does not
 // answer within completionTime, only the names received so far are offered.
 func (a *App) CompleteArgs(r *Connection, ask NameSource) cobra.CompletionFunc {
-	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if wanted := len(strings.Fields(c.Use)) - 1; len(args) >= wanted {
+	return func(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if count := len(strings.Fields(c.Use)) - 1; len(args) >= count {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.CompleteNames(c, r, ask, begun), cobra.ShellCompDirectiveNoFileComp
+		return a.CompleteNames(c, r, ask, prefix), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-func (a *App) CompleteNames(c *cobra.Command, r *Connection, ask NameSource, begun string) []cobra.Completion {
+func (a *App) CompleteNames(c *cobra.Command, r *Connection, ask NameSource, prefix string) []cobra.Completion {
 	to, err := a.ConnectWith(c, r, client.Options{MaxTries: 1, Timeout: completionTime})
 	if err != nil {
 		return nil
@@ -40,7 +40,7 @@ func (a *App) CompleteNames(c *cobra.Command, r *Connection, ask NameSource, beg
 	defer cancel()
 	var out []cobra.Completion
 	_ = ask(ctx, to, func(name, about string) bool {
-		if strings.HasPrefix(name, begun) {
+		if strings.HasPrefix(name, prefix) {
 			out = append(out, cobra.CompletionWithDesc(name, about))
 		}
 		return len(out) < maxCompletions
@@ -68,7 +68,7 @@ func ChannelNames(ctx context.Context, to *client.Client, found func(name, about
 
 // CompleteFlag completes a flag with names from a running Weir.
 func (a *App) CompleteFlag(c *cobra.Command, r *Connection, flag string, ask NameSource) {
-	_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return a.CompleteNames(c, r, ask, begun), cobra.ShellCompDirectiveNoFileComp
+	_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.CompleteNames(c, r, ask, prefix), cobra.ShellCompDirectiveNoFileComp
 	})
 }

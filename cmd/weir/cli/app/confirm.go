@@ -14,7 +14,7 @@ import (
 // Confirmable adds the flag --yes to a command that cannot be undone. Such a command
 // calls confirm before it changes anything.
 func Confirmable(c *cobra.Command) *cobra.Command {
-	c.Flags().Bool(yesFlag, false, "do not ask")
+	c.Flags().Bool(yesFlag, false, "do not ask for confirmation")
 	return c
 }
 
@@ -32,11 +32,11 @@ func (a *App) Confirm(c *cobra.Command, what string) error {
 	if Confirmed(c) {
 		return nil
 	}
-	_, _, hears := a.TerminalSize(a.Stdin)
-	if _, _, sees := a.TerminalSize(a.Stderr); !hears || !sees {
-		return command.UsageError(c, what+"; say --yes if that is wanted")
+	_, _, canRead := a.TerminalSize(a.Stdin)
+	if _, _, canSee := a.TerminalSize(a.Stderr); !canRead || !canSee {
+		return command.UsageError(c, what+"; to confirm, add --yes")
 	}
-	_, _ = fmt.Fprintf(a.Stderr, "%s. Go on? [y/N] ", terminal.Visible(what))
+	_, _ = fmt.Fprintf(a.Stderr, "%s. Continue? [y/N] ", terminal.Visible(what))
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
 	switch answer = strings.ToLower(strings.TrimSpace(answer)); {
 	case answer == "y" || answer == "yes":
@@ -44,5 +44,5 @@ func (a *App) Confirm(c *cobra.Command, what string) error {
 	case err != nil && answer == "":
 		_, _ = fmt.Fprintln(a.Stderr)
 	}
-	return command.Exit(Failure, "nothing was done")
+	return command.Exit(Failure, "canceled; nothing was changed")
 }

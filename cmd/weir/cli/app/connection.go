@@ -12,31 +12,33 @@ import (
 	"weir/cmd/internal/command"
 )
 
-// Connection holds what the commands share that send requests to a running Weir.
+// Connection holds the flags of commands that send requests to a running Weir.
 type Connection struct {
 	Output
 	url, tokenFile string
 }
 
+// NewConnection returns the flags of a connection.
 func NewConnection() *Connection { return &Connection{Output: NewOutput()} }
 
-const AboutConnection = `Which one: --url or WEIR_URL (http://127.0.0.1:8080 if neither is given). The
-token: --token-file, WEIR_TOKEN or WEIR_TOKEN_FILE.`
+// AboutConnection is the help text about the connection to Weir.
+const AboutConnection = `Address of Weir: --url or WEIR_URL (default http://127.0.0.1:8080). Token:
+--token-file, WEIR_TOKEN or WEIR_TOKEN_FILE.`
 
 // AddConnectionFlags adds the flags for the address of Weir and the output format.
 func (a *App) AddConnectionFlags(c *cobra.Command, r *Connection) {
 	f := c.PersistentFlags()
-	f.StringVar(&r.url, "url", "", "address of Weir (default WEIR_URL, or "+client.DefaultURL+")")
-	f.StringVar(&r.tokenFile, "token-file", "", "file with the API token (default WEIR_TOKEN_FILE, or WEIR_TOKEN itself)")
+	f.StringVar(&r.url, "url", "", "address of Weir (default: WEIR_URL, or "+client.DefaultURL+")")
+	f.StringVar(&r.tokenFile, "token-file", "", "file that contains the API token (default: WEIR_TOKEN, or the file in WEIR_TOKEN_FILE)")
 	r.AddFlags(c)
 }
 
-// Connect makes the client that flags and environment configure.
+// Connect returns a client as configured by flags and environment.
 func (a *App) Connect(c *cobra.Command, r *Connection) (*client.Client, error) {
 	return a.ConnectWith(c, r, client.Options{})
 }
 
-// ConnectWith makes a client with other than the default options.
+// ConnectWith is [App.Connect] with options other than the defaults.
 func (a *App) ConnectWith(c *cobra.Command, r *Connection, o client.Options) (*client.Client, error) {
 	var err error
 	if o.Token, err = command.Token(c, a.Environ, r.tokenFile); err != nil {
@@ -53,7 +55,7 @@ func (a *App) ConnectWith(c *cobra.Command, r *Connection, o client.Options) (*c
 	return out, nil
 }
 
-// APICommand makes a command that takes the named arguments and gets a client.
+// APICommand makes a command that takes the arguments named in use and gets a client.
 func (a *App) APICommand(r *Connection, use, short, long, example string, do func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error) *cobra.Command {
 	if long == "" {
 		long = short + "."

@@ -23,13 +23,12 @@ const (
 
 // AboutExitCodes is the help text about the exit codes.
 const AboutExitCodes = `Exit codes, the same for every command:
-  0  fine
-  1  it failed, or was interrupted
+  0  success
+  1  failure, or interrupted
   2  wrong command line or configuration
-  3  what it is about is not there
-  4  refused: by the rules, for lack of a scope, because of the state of things,
-     or some rows of a file were
-  5  no Weir answered there, or it could not work`
+  3  not found
+  4  rejected (validation, permission, conflict), or some rows of a file were
+  5  no response from Weir, or it is unavailable`
 
 // ExitCode returns the exit code for an error.
 func ExitCode(err error) int {
@@ -71,7 +70,8 @@ func statusOf(err error) int {
 	return client.StatusOf(err)
 }
 
-// NoResponse reports whether no response of Weir arrived.
+// NoResponse reports whether err is the error of a request without a complete
+// response.
 func NoResponse(err error) bool { return client.NoResponse(err) || routerclient.Unanswered(err) }
 
 // Retryable reports whether a later attempt may succeed.
@@ -85,13 +85,13 @@ func Advice(err error) string {
 	_, ofRouter := errors.AsType[*routerclient.Error](err)
 	switch status := statusOf(err); {
 	case NoResponse(err):
-		return "\nis Weir running there? --url or WEIR_URL says where it is; on its machine, \"weir healthcheck\" asks it"
+		return "\ncheck that Weir is running there (on its machine: \"weir healthcheck\"); --url or WEIR_URL sets the address"
 	case ofRouter: // its errors contain their own advice
 		return ""
 	case status == http.StatusUnauthorized:
-		return "\nWEIR_TOKEN, WEIR_TOKEN_FILE or --token-file give the token; \"weir token list\" lists the tokens, \"weir token create\" makes one"
+		return "\nset the token with WEIR_TOKEN, WEIR_TOKEN_FILE or --token-file; \"weir token create\" creates one"
 	case status == http.StatusForbidden:
-		return "\n\"weir token list\" shows the scopes of a token; \"weir token create\" makes one that has others"
+		return "\n\"weir token list\" shows the scopes of tokens; \"weir token create\" creates one with other scopes"
 	default:
 		return ""
 	}

@@ -28,7 +28,7 @@ func ContentType(file, format string) (string, error) {
 		case ".ndjson", ".jsonl":
 			format = "ndjson"
 		default:
-			return "", fmt.Errorf("nobody can tell the form of %q; say --format csv or --format ndjson", file)
+			return "", fmt.Errorf("unknown format of %q; add --format csv or --format ndjson", file)
 		}
 	}
 	if format == "csv" {
@@ -38,18 +38,18 @@ func ContentType(file, format string) (string, error) {
 }
 
 // PrintRejected prints the result for a file, and the rejected rows.
-func (a *App) PrintRejected(head, file string, refused *RejectedRows) error {
+func (a *App) PrintRejected(head, file string, rejected *RejectedRows) error {
 	var b strings.Builder
 	b.WriteString(head)
-	for _, row := range refused.First {
+	for _, row := range rejected.First {
 		fmt.Fprintf(&b, "  line %d%s: %s\n", row.Line, column(row.Column), row.Reason)
 	}
-	more := refused.Count - int64(len(refused.First))
+	more := rejected.Count - int64(len(rejected.First))
 	switch {
-	case file != "" && refused.Count > 0:
-		fmt.Fprintf(&b, "  %s in %s\n", terminal.Plural(refused.Count, "refused row is", "refused rows are"), file)
+	case file != "" && rejected.Count > 0:
+		fmt.Fprintf(&b, "  %s in %s\n", terminal.Plural(rejected.Count, "rejected row is", "rejected rows are"), file)
 	case more > 0:
-		fmt.Fprintf(&b, "  and %s more; --errors FILE takes them all\n", terminal.Number(more))
+		fmt.Fprintf(&b, "  and %s more; --errors FILE writes all of them to a file\n", terminal.Number(more))
 	}
 	_, err := io.WriteString(a.Stdout, terminal.VisibleLines(b.String()))
 	return err
@@ -72,8 +72,10 @@ type RejectedRows struct {
 	rows  *csv.Writer
 }
 
-func NewRejectedRows(file string, most int) (*RejectedRows, error) {
-	r := &RejectedRows{max: most, First: []client.RowError{}}
+// NewRejectedRows collects rows; the first limit of them are printed, and all are
+// written to file, unless that is empty.
+func NewRejectedRows(file string, limit int) (*RejectedRows, error) {
+	r := &RejectedRows{max: limit, First: []client.RowError{}}
 	if file == "" {
 		return r, nil
 	}
@@ -85,6 +87,7 @@ func NewRejectedRows(file string, most int) (*RejectedRows, error) {
 	return r, r.rows.Write([]string{"line", "column", "reason"})
 }
 
+// Add adds a row.
 func (r *RejectedRows) Add(row client.RowError) error {
 	r.Count++
 	if len(r.First) < r.max {
@@ -96,6 +99,7 @@ func (r *RejectedRows) Add(row client.RowError) error {
 	return r.rows.Write([]string{strconv.Itoa(row.Line), row.Column, row.Reason})
 }
 
+// Close closes the file.
 func (r *RejectedRows) Close() error {
 	if r.file == nil {
 		return nil
@@ -119,7 +123,7 @@ func (a *App) ReadJSON(c *cobra.Command, name string) (json.RawMessage, error) {
 	case err != nil:
 		return nil, err
 	case len(text) > maxDefinition:
-		return nil, fmt.Errorf("%s is longer than %s", name, terminal.Bytes(maxDefinition))
+		return nil, fmt.Errorf("%s exceeds %s", name, terminal.Bytes(maxDefinition))
 	}
 	var definition json.RawMessage
 	err = json.Unmarshal(text, &definition)
@@ -146,7 +150,7 @@ func position(text []byte, offset int64) (line, column int) {
 func (a *App) OpenInput(c *cobra.Command, name string) (_ io.Reader, bytes int64, done func(), err error) {
 	if name == "-" {
 		if a.Stdin == nil {
-			return nil, 0, nil, command.UsageError(c, "there is no standard input")
+			return nil, 0, nil, command.UsageError(c, "standard input is not available")
 		}
 		return a.Stdin, 0, func() {}, nil
 	}

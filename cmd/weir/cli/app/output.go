@@ -16,6 +16,7 @@ import (
 	"weir/cmd/internal/terminal"
 )
 
+// ChannelState returns the state of a channel as it is displayed.
 func ChannelState(ch *client.ChannelView) string {
 	if ch.Deleting {
 		return "deleting"
@@ -29,6 +30,7 @@ type Output struct {
 	plain  bool // without colors
 }
 
+// NewOutput returns the default format.
 func NewOutput() Output {
 	return Output{Format: command.NewChoice("table", "table", "json", "jsonl")}
 }
@@ -39,8 +41,8 @@ func (p *Output) JSON() bool { return p.Format.Value != "table" }
 // AddFlags adds the flags of the output format to a command and its subcommands.
 func (p *Output) AddFlags(c *cobra.Command) {
 	f := c.PersistentFlags()
-	f.VarP(&p.Format, "output", "o", "form of the output: json is one value, of a list an array; jsonl has each element on a line")
-	f.BoolVar(&p.plain, "no-color", false, "no colours, also on a terminal (as with NO_COLOR)")
+	f.VarP(&p.Format, "output", "o", "output format: a table, json (one value; an array for a list) or jsonl (one line per element)")
+	f.BoolVar(&p.plain, "no-color", false, "disable colors on a terminal (as NO_COLOR does)")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(p.Format.Allowed, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -50,6 +52,7 @@ type Display struct {
 	Colors  bool
 }
 
+// Display returns the display of the standard output.
 func (a *App) Display(p *Output) Display {
 	columns, _, ok := a.TerminalSize(a.Stdout)
 	if !ok {
@@ -57,6 +60,12 @@ func (a *App) Display(p *Output) Display {
 	}
 	return Display{columns - 1, !p.plain && a.Environment("NO_COLOR") == "" && a.Environment("TERM") != "dumb"}
 }
+
+// Size of a terminal that does not report its own.
+const (
+	DefaultWidth  = 80
+	DefaultHeight = 24
+)
 
 // TerminalSize returns the size of a terminal.
 func (a *App) TerminalSize(of any) (columns, lines int, ok bool) {
@@ -83,6 +92,7 @@ type List struct {
 	count int
 }
 
+// NewList starts a list.
 func (a *App) NewList(p *Output, out io.Writer, columns ...terminal.Column) *List {
 	l := a.Display(p)
 	return &List{form: p.Format.Value, out: out, table: terminal.Table{Out: out, Columns: columns, Width: l.Columns, Colors: l.Colors}}
@@ -142,8 +152,8 @@ func PrintList[T any](l *List, items iter.Seq2[T, error], limit int, row func(T)
 	return false, l.Close()
 }
 
-// PageSize returns the size of the pages of a list of which at most limit elements
-// are printed, one more to see whether there are more; 0: as large as the API allows.
+// PageSize returns the page size for printing at most limit elements: one more, to
+// detect that there are more. 0: as large as the API allows.
 func PageSize(limit int) int {
 	if limit == 0 {
 		return 0
@@ -165,15 +175,17 @@ func StateCell(state string) terminal.Cell {
 	return terminal.Cell{Text: state, Style: style}
 }
 
-// Column and right return columns with that alignment; a column with a least width may be shortened to it.
-func Column(name string, least ...int) terminal.Column {
+// Column returns a left-aligned column. If a minimum width is given, the column may be
+// shortened to it.
+func Column(name string, minWidth ...int) terminal.Column {
 	c := terminal.Column{Name: name}
-	for _, n := range least {
+	for _, n := range minWidth {
 		c.MinWidth = n
 	}
 	return c
 }
 
+// NumberColumn returns a right-aligned column.
 func NumberColumn(name string) terminal.Column { return terminal.Column{Name: name, Right: true} }
 
 // PrintJSON writes a value as one line of JSON.

@@ -17,6 +17,7 @@ type StatusLine struct {
 	shown bool
 }
 
+// NewStatusLine returns the line, without text.
 func (a *App) NewStatusLine() *StatusLine {
 	if _, _, ok := a.TerminalSize(a.Stderr); !ok || a.Environment("TERM") == "dumb" {
 		return &StatusLine{}
@@ -24,6 +25,7 @@ func (a *App) NewStatusLine() *StatusLine {
 	return &StatusLine{out: a.Stderr, width: func() int { columns, _, _ := a.TerminalSize(a.Stderr); return columns }}
 }
 
+// Show replaces the text of the line.
 func (l *StatusLine) Show(text string) {
 	if l.out != nil {
 		l.shown = true
@@ -31,6 +33,7 @@ func (l *StatusLine) Show(text string) {
 	}
 }
 
+// Clear removes the line.
 func (l *StatusLine) Clear() {
 	if l.shown {
 		_, _ = io.WriteString(l.out, "\r\x1b[K")
@@ -55,11 +58,8 @@ type Progress struct {
 	shown        bool
 }
 
-const (
-	drawEvery    = 100 * time.Millisecond
-	barWidth     = 20
-	DefaultWidth = 80
-)
+// drawEvery is the minimum time between updates of the line.
+const drawEvery = 100 * time.Millisecond
 
 // NewProgress returns the progress of a stream of size bytes; 0: unknown. If head is
 // set, the first line is a header and not counted.

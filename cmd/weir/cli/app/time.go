@@ -68,7 +68,7 @@ func (a *App) PrintZone(c *cobra.Command) {
 		return
 	}
 	if _, _, terminal := a.TerminalSize(a.Stderr); terminal && a.zoned {
-		a.Note("times are in " + a.Now().In(a.Zone()).Format("MST (UTC-07:00)") + "; the variable TZ chooses another zone, such as TZ=UTC")
+		a.Note("times are in " + a.Now().In(a.Zone()).Format("MST (UTC-07:00)") + "; set TZ to change the zone, such as TZ=UTC")
 	}
 }
 

@@ -14,10 +14,8 @@ import (
 	"weir/cmd/internal/terminal"
 )
 
-const (
-	MinInterval   = 100 * time.Millisecond
-	DefaultHeight = 24
-)
+// MinInterval is the minimum interval of a repeated display.
+const MinInterval = 100 * time.Millisecond
 
 // WatchFlag is the flag --watch: the refresh interval. Zero: show once.
 type WatchFlag struct{ Every time.Duration }
@@ -36,7 +34,7 @@ func (w *WatchFlag) Type() string { return "interval" }
 func (w *WatchFlag) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < MinInterval {
-		return errors.New("want a duration of 100ms or more, such as --watch=2s")
+		return errors.New("must be a duration of 100ms or more, such as --watch=2s")
 	}
 	w.Every = d
 	return nil
@@ -44,7 +42,7 @@ func (w *WatchFlag) Set(text string) error {
 
 // AddTo adds the flag to a command.
 func (w *WatchFlag) AddTo(c *cobra.Command) {
-	c.Flags().VarP(w, "watch", "w", "show it again and again, on a terminal in place")
+	c.Flags().VarP(w, "watch", "w", "repeat at this interval until interrupted; updates in place on a terminal")
 	c.Flags().Lookup("watch").NoOptDefVal = "2s"
 }
 
@@ -57,8 +55,8 @@ func (a *App) Ticker(d time.Duration) (ticks <-chan time.Time, stop func()) {
 	return t.C, t.Stop
 }
 
-// RepeatUntil shows something once, or repeatedly until it is done. After the first
-// success it continues even if Weir does not answer for a while.
+// RepeatUntil calls show once, or at an interval until it reports that it is done.
+// After the first success it continues while Weir is unavailable.
 func (a *App) RepeatUntil(ctx context.Context, p *Output, every time.Duration, show func(out io.Writer) (done bool, err error)) error {
 	if every == 0 {
 		_, err := show(a.Stdout)
@@ -90,7 +88,7 @@ func (a *App) RepeatUntil(ctx context.Context, p *Output, every time.Duration, s
 	}
 }
 
-// Repeat is [app.RepeatUntil] for a view without an end: interrupting it is no
+// Repeat is [App.RepeatUntil] for a view without an end: interrupting it is no
 // error.
 func (a *App) Repeat(ctx context.Context, p *Output, w *WatchFlag, show func(out io.Writer) error) error {
 	err := a.RepeatUntil(ctx, p, w.Every, func(out io.Writer) (bool, error) { return false, show(out) })

@@ -30,15 +30,15 @@ func pauseCommand(a *app.App, r *app.Connection, use string, paused bool, short,
 }
 
 func capacityCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := a.APICommand(r, "capacity NAME SLOTS", "Change how much may be in flight", `Changes how many slots of a channel may be in flight; "default" is what the server's
-DEFAULT_CHANNEL_CAPACITY says. Where more is in flight than the new capacity
-allows, nothing is started until it is below.`, "  weir channel capacity sms 20\n  weir channel capacity sms default",
+	c := a.APICommand(r, "capacity NAME SLOTS", "Change the capacity of a channel", `Set the concurrency limit of a channel: the maximum number of slots in flight, from 1;
+"default" is DEFAULT_CHANNEL_CAPACITY of the server. If more slots are in flight, no
+contact is dispatched until they are below the new limit.`, "  weir channel capacity sms 20\n  weir channel capacity sms default",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			var capacity any // null: the server's default
 			if args[1] != "default" {
 				n, err := strconv.Atoi(args[1])
 				if err != nil || n < 1 {
-					return command.UsageError(c, "SLOTS must be a whole number from 1 on, or default")
+					return command.UsageError(c, "SLOTS must be a whole number from 1, or default")
 				}
 				capacity = n
 			}
@@ -55,9 +55,9 @@ allows, nothing is started until it is below.`, "  weir channel capacity sms 20\
 
 func drainCommand(a *app.App, r *app.Connection) *cobra.Command {
 	limit := time.Hour
-	c := a.APICommand(r, "drain NAME", "Pause a channel and wait until nothing is in flight", `Pauses a channel and waits until nothing of it is in flight any more. What waits
-in its queue stays there. It stays paused, also when the command is interrupted,
-until "weir channel resume".`, "  weir channel drain sms\n  weir channel drain sms --timeout 10m",
+	c := a.APICommand(r, "drain NAME", "Pause a channel and wait until nothing is in flight", `Pause a channel and wait until none of its contacts is in flight. Queued contacts stay
+queued. The channel stays paused until "weir channel resume", also if this command is
+interrupted.`, "  weir channel drain sms\n  weir channel drain sms --timeout 10m",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			name := args[0]
 			patch := client.ChannelPatch{Paused: new(true)}
@@ -68,16 +68,16 @@ until "weir channel resume".`, "  weir channel drain sms\n  weir channel drain s
 			if err != nil {
 				return err
 			}
-			return a.PrintResult(r, raw, "%s: paused, and nothing is in flight", name)
+			return a.PrintResult(r, raw, "%s: paused, nothing in flight", name)
 		})
-	c.Flags().DurationVar(&limit, "timeout", limit, "how long to wait")
+	c.Flags().DurationVar(&limit, "timeout", limit, "maximum time to wait")
 	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	return c
 }
 
 // waitUntilIdle waits until a channel has nothing in flight, at most for limit.
 func waitUntilIdle(ctx context.Context, a *app.App, to *client.Client, name string, limit time.Duration) (raw []byte, err error) {
-	began, most := a.Now(), 0
+	start, peak := a.Now(), 0
 	line := a.NewStatusLine()
 	defer line.Clear()
 	ticks, stop := a.Ticker(drainPollInterval)
@@ -90,11 +90,11 @@ func waitUntilIdle(ctx context.Context, a *app.App, to *client.Client, name stri
 		case err == nil && ch.InFlight == 0:
 			return raw, nil
 		case err == nil:
-			most = max(most, ch.InFlight)
-			line.Show(fmt.Sprintf("%s %s  %s in flight", name, terminal.Meter(most-ch.InFlight, most), terminal.Plural(ch.InFlight, "slot", "slots")))
+			peak = max(peak, ch.InFlight)
+			line.Show(fmt.Sprintf("%s %s  %s in flight", name, terminal.Meter(peak-ch.InFlight, peak), terminal.Plural(ch.InFlight, "slot", "slots")))
 		}
-		if a.Now().Sub(began) >= limit {
-			return nil, fmt.Errorf("%s is paused, but something is in flight after %s; \"weir contact list --channel %s --state sending,active,unknown\" shows what", name, terminal.Duration(limit), name)
+		if a.Now().Sub(start) >= limit {
+			return nil, fmt.Errorf("%s is paused, but contacts are still in flight after %s; list them with \"weir contact list --channel %s --state sending,active,unknown\"", name, terminal.Duration(limit), name)
 		}
 		select {
 		case <-ctx.Done():
@@ -106,9 +106,8 @@ func waitUntilIdle(ctx context.Context, a *app.App, to *client.Client, name stri
 
 func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var cancel bool
-	c := a.APICommand(r, "delete NAME", "Remove a channel", `Removes a channel. It is refused while contacts are open, unless --cancel says that
-they are to end first: those that wait end as canceled, the provider is asked to
-drop the others, and the channel goes when the last has ended.`, "  weir channel delete sms --yes\n  weir channel delete sms --cancel --yes",
+	c := a.APICommand(r, "delete NAME", "Delete a channel", `Delete a channel. A channel with unfinished contacts is only deleted with --cancel,
+which cancels them first; the channel is deleted when the last of them is done.`, "  weir channel delete sms --yes\n  weir channel delete sms --cancel --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			name := args[0]
 			if !app.Confirmed(c) { // the prompt shows what is lost
@@ -116,34 +115,34 @@ drop the others, and the channel goes when the last has ended.`, "  weir channel
 				if err != nil {
 					return err
 				}
-				what := fmt.Sprintf("this deletes channel %s, of which %s and %s in flight", name,
-					terminal.Plural(ch.Queued, "contact waits", "contacts wait"), terminal.Plural(ch.InFlight, "slot is", "slots are"))
+				what := fmt.Sprintf("this deletes channel %s: %s queued, %s in flight", name,
+					terminal.Plural(ch.Queued, "contact", "contacts"), terminal.Plural(ch.InFlight, "slot", "slots"))
 				if err := a.Confirm(c, what); err != nil {
 					return err
 				}
 			}
-			under, err := to.DeleteChannel(ctx, name, client.DeleteChannelParams{Cancel: cancel})
+			deleting, err := to.DeleteChannel(ctx, name, client.DeleteChannelParams{Cancel: cancel})
 			if err != nil {
 				if client.StatusOf(err) == http.StatusConflict && !cancel {
-					err = errors.Join(err, errors.New(`--cancel ends its open contacts first; "weir channel drain" waits for those in flight`))
+					err = errors.Join(err, errors.New(`add --cancel to cancel its unfinished contacts first; "weir channel drain" waits for the contacts in flight`))
 				}
 				return err
 			}
-			return printDeleted(a, r, name, under != nil && under.Deleting)
+			return printDeleted(a, r, name, deleting != nil && deleting.Deleting)
 		})
-	c.Flags().BoolVar(&cancel, "cancel", false, "end the open contacts first")
+	c.Flags().BoolVar(&cancel, "cancel", false, "cancel the unfinished contacts first")
 	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	return app.Confirmable(c)
 }
 
 // printDeleted prints the result of a deletion.
-func printDeleted(a *app.App, r *app.Connection, name string, underWay bool) error {
-	raw, err := json.Marshal(map[string]any{"channel": name, "deleted": !underWay, "deleting": underWay})
+func printDeleted(a *app.App, r *app.Connection, name string, deleting bool) error {
+	raw, err := json.Marshal(map[string]any{"channel": name, "deleted": !deleting, "deleting": deleting})
 	if err != nil {
 		return err
 	}
-	if underWay {
-		return a.PrintResult(r, raw, "%s: its open contacts are being ended; then it is gone", name)
+	if deleting {
+		return a.PrintResult(r, raw, "%s: deleting; its unfinished contacts are being canceled", name)
 	}
 	return a.PrintResult(r, raw, "%s: deleted", name)
 }
@@ -151,7 +150,7 @@ func printDeleted(a *app.App, r *app.Connection, name string, underWay bool) err
 func incomingCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
 	var p client.ListIncomingParams
-	c := a.APICommand(r, "incoming NAME", "List the messages that people sent to a channel", "Lists the messages that people sent to a channel, oldest first.", `  weir channel incoming sms
+	c := a.APICommand(r, "incoming NAME", "List incoming messages", "List the messages that a channel received, oldest first.", `  weir channel incoming sms
   weir channel incoming sms --after 7241 --limit 1000 --output jsonl`,
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
@@ -169,7 +168,7 @@ func incomingCommand(a *app.App, r *app.Connection) *cobra.Command {
 			})
 		})
 	c.Flags().IntVar(&p.After, "after", 0, "only messages with a greater id")
-	c.Flags().IntVar(&p.Limit, "limit", 100, "most messages that are listed, up to 1000")
+	c.Flags().IntVar(&p.Limit, "limit", 100, "maximum number of messages, 1 to 1000")
 	w.AddTo(c)
 	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	return c

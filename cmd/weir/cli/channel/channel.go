@@ -18,8 +18,7 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
-const about = `Speaks to a running Weir about its channels: what they are, what they do, how much
-goes over them.
+const about = `Create, change, show and delete the channels of a running Weir.
 
 ` + app.AboutConnection + `
 
@@ -31,12 +30,13 @@ const example = `  weir channel put sms --type nuntium --set base_url=https://nu
   weir channel capacity sms 20
   weir channel drain sms`
 
+// Command makes "weir channel".
 func Command(a *app.App) *cobra.Command {
 	r := app.NewConnection()
-	c := command.Group("channel", "Define, watch, pause and change channels", about,
+	c := command.Group("channel", "Create, show, pause and change channels", about,
 		listCommand(a, r), showCommand(a, r), putCommand(a, r), setCommand(a, r),
-		pauseCommand(a, r, "pause", true, "Start nothing more on a channel", "Starts nothing more on a channel until it is resumed. What is out goes on, and its\nresults are taken."),
-		pauseCommand(a, r, "resume", false, "Go on with a paused channel", "Goes on with a paused channel."),
+		pauseCommand(a, r, "pause", true, "Pause a channel", "Stop dispatching contacts of a channel until it is resumed. Contacts in flight finish\nnormally."),
+		pauseCommand(a, r, "resume", false, "Resume a paused channel", "Resume dispatching contacts of a paused channel."),
 		capacityCommand(a, r), drainCommand(a, r), deleteCommand(a, r), incomingCommand(a, r))
 	c.Example = example
 	a.AddConnectionFlags(c, r)
@@ -45,8 +45,8 @@ func Command(a *app.App) *cobra.Command {
 
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
-	c := a.APICommand(r, "list", "List the channels with their figures", `Lists the channels by name: how many slots are in flight of how many, how many
-contacts wait, and for how long the oldest has.`, `  weir channel list
+	c := a.APICommand(r, "list", "List channels", `List all channels by name, with slots in flight, capacity, queued contacts and the
+age of the oldest one.`, `  weir channel list
   weir channel list --watch=5s
   weir channel list --output jsonl | jq -r 'select(.state != "up").channel'`,
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
@@ -68,7 +68,7 @@ func printChannels(ctx context.Context, a *app.App, r *app.Connection, to *clien
 
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
-	c := a.APICommand(r, "show NAME", "Show a channel with its figures and settings", "Shows a channel with its figures and its settings. Secrets are never shown.", `  weir channel show sms
+	c := a.APICommand(r, "show NAME", "Show a channel", "Show the state, figures and settings of a channel. Secrets are never shown.", `  weir channel show sms
   weir channel show sms --watch
   weir channel show sms --output json | jq .queued`,
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
@@ -93,14 +93,14 @@ func printChannel(ctx context.Context, a *app.App, r *app.Connection, to *client
 }
 
 // channelText formats a channel for people.
-func channelText(a *app.App, ch *client.ChannelView, colours bool) string {
+func channelText(a *app.App, ch *client.ChannelView, colors bool) string {
 	var b strings.Builder
 	title := ch.Channel + " (" + ch.Type + ")"
 	if ch.Name != "" {
 		title += ": " + ch.Name
 	}
 	state := app.StateCell(app.ChannelState(ch))
-	text := state.Style.Paint(terminal.Visible(state.Text), colours)
+	text := state.Style.Paint(terminal.Visible(state.Text), colors)
 	if ch.StateReason != "" {
 		text += ": " + terminal.Visible(ch.StateReason)
 	}

@@ -24,31 +24,31 @@ const maxSecret = 64 << 10 // Bytes
 
 // flags are the flags that describe a channel.
 type flags struct {
-	file, typ, name     string
-	capacity            int
-	paused, force       bool
-	settings, unset     []string
-	secretFile, secretE []string
+	file, typ, name       string
+	capacity              int
+	paused, force         bool
+	settings, unset       []string
+	secretFile, secretEnv []string
 }
 
 func (f *flags) add(c *cobra.Command, replaces bool) {
 	g := c.Flags()
 	if replaces {
-		g.StringVarP(&f.file, "file", "f", "", `file with the channel as JSON; "-" for the standard input; other flags go before it`)
-		g.StringVar(&f.typ, "type", "", "the channel type, which never changes")
+		g.StringVarP(&f.file, "file", "f", "", `JSON file with the channel, "-" for standard input; other flags override it`)
+		g.StringVar(&f.typ, "type", "", "channel type; it cannot be changed later")
 		_ = c.RegisterFlagCompletionFunc("type", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return typeNames(), cobra.ShellCompDirectiveNoFileComp
 		})
 	} else {
-		g.StringArrayVar(&f.unset, "unset", nil, "setting that is taken away; may be given several times")
+		g.StringArrayVar(&f.unset, "unset", nil, "remove this setting; repeatable")
 	}
-	g.StringVar(&f.name, "title", "", "name for people")
-	g.IntVar(&f.capacity, "capacity", 0, "most slots in flight")
-	g.BoolVar(&f.paused, "paused", false, "start nothing")
-	g.StringArrayVar(&f.settings, "set", nil, "setting: KEY=TEXT, or KEY:=JSON for what is no text; may be given several times")
-	g.StringArrayVar(&f.secretFile, "secret-file", nil, `secret setting: KEY=FILE that holds it, "-" for the standard input; may be given several times`)
-	g.StringArrayVar(&f.secretE, "secret-env", nil, "secret setting: KEY=NAME of the environment variable that holds it; may be given several times")
-	g.BoolVar(&f.force, "force", false, "let the channel move to another server or account although contacts are in flight at the present one")
+	g.StringVar(&f.name, "title", "", "display name")
+	g.IntVar(&f.capacity, "capacity", 0, "maximum number of slots in flight")
+	g.BoolVar(&f.paused, "paused", false, "do not dispatch contacts")
+	g.StringArrayVar(&f.settings, "set", nil, "setting as KEY=TEXT, or KEY:=JSON for other types; repeatable")
+	g.StringArrayVar(&f.secretFile, "secret-file", nil, `secret setting as KEY=FILE that contains it, "-" for standard input; repeatable`)
+	g.StringArrayVar(&f.secretEnv, "secret-env", nil, "secret setting as KEY=NAME of the environment variable that contains it; repeatable")
+	g.BoolVar(&f.force, "force", false, "allow another server or account although contacts are in flight at the current one")
 }
 
 // typeNames lists the channel types that this binary supports.
@@ -74,15 +74,15 @@ func secretSettings() []string {
 	return out
 }
 
-const aboutSettings = `Settings depend on the type. Secrets (passwords, tokens) are never given on the
-command line, where others could read them: --secret-file and --secret-env say
-where they are. They are written, and never read back.`
+const aboutSettings = `Settings depend on the type. Pass secrets (passwords, tokens) with --secret-file or
+--secret-env: a command line can be read by other users. Secrets cannot be read back.`
 
 func putCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var f flags
-	c := a.APICommand(r, "put NAME", "Create a channel, or replace it whole", `Creates a channel, or replaces it whole, secrets included: what is not given is
-gone. "weir channel set" changes some of it. The provider is asked afterwards:
-"weir channel show" has the state, such as error for a wrong password.
+	c := a.APICommand(r, "put NAME", "Create or replace a channel", `Create a channel, or replace all of it, secrets included: settings that are not given
+are removed; "weir channel set" changes single settings. The provider is checked
+afterwards: "weir channel show" then shows the state, such as error for a wrong
+password.
 
 `+aboutSettings, `  weir channel put sms --type nuntium --set base_url=https://nuntium.example --set account=demo \
       --set application=weir --set channel=sms --secret-env password=NUNTIUM_PASSWORD --capacity 50
@@ -102,7 +102,7 @@ gone. "weir channel set" changes some of it. The provider is asked afterwards:
 
 func setCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var f flags
-	c := a.APICommand(r, "set NAME", "Change some of a channel", "Changes what is given of a channel. The rest stays as it is, secrets too.\n\n"+aboutSettings, `  weir channel set sms --title "Text messages" --set channel=sms2
+	c := a.APICommand(r, "set NAME", "Change settings of a channel", "Change the given settings of a channel. All others stay as they are, secrets too.\n\n"+aboutSettings, `  weir channel set sms --title "Text messages" --set channel=sms2
   weir channel set sms --secret-file password=new.password
   weir channel set sms --unset reply_reserve`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
@@ -111,7 +111,7 @@ func setCommand(a *app.App, r *app.Connection) *cobra.Command {
 				return err
 			}
 			if len(body) == 0 {
-				return command.UsageError(c, "nothing is to be changed")
+				return command.UsageError(c, "no change given")
 			}
 			return sendRequest(ctx, a, r, to, http.MethodPatch, args[0], body, f.force, "changed")
 		})
@@ -129,7 +129,7 @@ func requestBody(a *app.App, c *cobra.Command, f *flags) (map[string]any, error)
 			return nil, err
 		}
 		if err := json.Unmarshal(text, &body); err != nil || body == nil {
-			return nil, fmt.Errorf("%s: a channel is an object such as {\"type\": \"nuntium\", \"settings\": {…}}", f.file)
+			return nil, fmt.Errorf("%s: must be an object such as {\"type\": \"nuntium\", \"settings\": {…}}", f.file)
 		}
 	}
 	given := c.Flags().Changed
@@ -164,11 +164,11 @@ func settings(a *app.App, c *cobra.Command, f *flags) (map[string]any, error) {
 	for _, text := range f.settings {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
-			return nil, command.UsageError(c, "--set takes KEY=TEXT or KEY:=JSON")
+			return nil, command.UsageError(c, "--set must be KEY=TEXT or KEY:=JSON")
 		}
 		bare, isJSON := strings.CutSuffix(key, ":")
 		if slices.Contains(secret, bare) {
-			return nil, command.UsageError(c, fmt.Sprintf("%s is a secret, which others could read on the command line; say --secret-file %s=FILE or --secret-env %s=NAME", bare, bare, bare))
+			return nil, command.UsageError(c, fmt.Sprintf("%s is a secret, which others could read on the command line; use --secret-file %s=FILE or --secret-env %s=NAME", bare, bare, bare))
 		}
 		if !isJSON {
 			out[key] = value
@@ -176,7 +176,7 @@ func settings(a *app.App, c *cobra.Command, f *flags) (map[string]any, error) {
 		}
 		var v any
 		if err := json.Unmarshal([]byte(value), &v); err != nil {
-			return nil, command.UsageError(c, fmt.Sprintf("--set %s: %q is no JSON; for a text write %s=TEXT", bare, value, bare))
+			return nil, command.UsageError(c, fmt.Sprintf("--set %s: %q is not JSON; for a text write %s=TEXT", bare, value, bare))
 		}
 		out[bare] = v
 	}
@@ -190,7 +190,7 @@ func secretFiles(a *app.App, c *cobra.Command, f *flags, into map[string]any) er
 	for _, text := range f.secretFile {
 		key, name, ok := strings.Cut(text, "=")
 		if !ok || key == "" || name == "" {
-			return command.UsageError(c, "--secret-file takes KEY=FILE")
+			return command.UsageError(c, "--secret-file must be KEY=FILE")
 		}
 		from, _, done, err := a.OpenInput(c, name)
 		if err != nil {
@@ -204,7 +204,7 @@ func secretFiles(a *app.App, c *cobra.Command, f *flags, into map[string]any) er
 		case value == "":
 			return fmt.Errorf("the secret %s: %s is empty", key, name)
 		case len(secret) > maxSecret:
-			return fmt.Errorf("the secret %s: %s is longer than %s", key, name, terminal.Bytes(maxSecret))
+			return fmt.Errorf("the secret %s: %s exceeds %s", key, name, terminal.Bytes(maxSecret))
 		default:
 			into[key] = value
 		}
@@ -213,10 +213,10 @@ func secretFiles(a *app.App, c *cobra.Command, f *flags, into map[string]any) er
 }
 
 func secretVariables(a *app.App, c *cobra.Command, f *flags, into map[string]any) error {
-	for _, text := range f.secretE {
+	for _, text := range f.secretEnv {
 		key, name, ok := strings.Cut(text, "=")
 		if !ok || key == "" || name == "" {
-			return command.UsageError(c, "--secret-env takes KEY=NAME of a variable")
+			return command.UsageError(c, "--secret-env must be KEY=NAME of a variable")
 		}
 		value := a.Environment(name)
 		if value == "" {

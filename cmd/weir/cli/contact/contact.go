@@ -23,11 +23,10 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
-const about = `Speaks to a running Weir about contacts: queues one or a million of them, finds
-them, shows what happened to them, takes them back.
+const about = `Queue, find, show and cancel contacts of a running Weir.
 
-` + app.AboutConnection + ` Without the scope pii:read numbers are
-shown masked.
+` + app.AboutConnection + ` Phone numbers are masked
+unless the token has the scope pii:read.
 
 ` + app.AboutExitCodes
 
@@ -36,9 +35,10 @@ const example = `  weir contact send sms --to +15550001 --message "Please call u
   weir contact list --channel sms --state queued
   weir contact timeline 1-1w9gn3k1c740`
 
+// Command makes "weir contact".
 func Command(a *app.App) *cobra.Command {
 	r := app.NewConnection()
-	c := command.Group("contact", "Queue, find, follow and cancel contacts", about,
+	c := command.Group("contact", "Queue, find, show and cancel contacts", about,
 		sendCommand(a, r), listCommand(a, r), showCommand(a, r), timelineCommand(a, r), cancelCommand(a, r))
 	c.Example = example
 	a.AddConnectionFlags(c, r)
@@ -47,19 +47,20 @@ func Command(a *app.App) *cobra.Command {
 
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
-	q := contactQuery{most: 100}
+	q := contactQuery{limit: 100}
 	p := &q.p
 	var outcomes []string
 	for _, o := range weir.Outcomes() {
 		outcomes = append(outcomes, string(o))
 	}
-	c := a.APICommand(r, "list", "List contacts", `Lists contacts, the latest accepted first; with --state or --outcome, the latest to
-enter that state first. --order oldest lists by channel and in order of acceptance.
+	c := a.APICommand(r, "list", "List contacts", `List contacts, newest first by acceptance; with --state or --outcome, by when they
+entered that state. --order oldest lists by channel, in order of acceptance.
 
---to lists the contacts of a phone number, by channel and the latest first. It needs the
-scope pii:read, is recorded in the audit log and takes no state, outcome, survey, key or
-order. The server examines contact by contact: --channel and --since make it faster. With
---to - the number is read from standard input, which keeps it out of shell histories.`, `  weir contact list --channel sms --state queued,sending
+--to lists the contacts of a phone number, by channel, newest first. It needs the scope
+pii:read, is recorded in the audit log, and cannot be combined with --state, --outcome,
+--survey, --key or --order. The search reads every contact: --channel and --since make it
+faster. With --to - the number is read from standard input, which keeps it out of shell
+histories.`, `  weir contact list --channel sms --state queued,sending
   weir contact list --channel sms --key reminder-17 --output json
   weir contact list --channel sms --outcome lost --finished-since 24h
   weir contact list --to - --since 72h
@@ -71,18 +72,18 @@ order. The server examines contact by contact: --channel and --since make it fas
 			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return printContacts(ctx, a, r, to, q, out) })
 		})
 	f := c.Flags()
-	f.StringVar(&p.Channel, "channel", "", "only those of this channel")
-	f.StringSliceVar(&q.states, "state", nil, "only contacts that are queued, sending, active, unknown or done; several with commas")
-	f.StringVar(&p.Outcome, "outcome", "", "only contacts that ended as "+strings.Join(outcomes[:len(outcomes)-1], ", ")+" or "+outcomes[len(outcomes)-1])
-	f.StringVar(&p.Survey, "survey", "", "only those of this survey")
-	f.StringVar(&p.Key, "key", "", "only those with this key")
-	f.StringVar(&q.number, "to", "", "only those to this phone number; -: read it from standard input")
-	f.StringVar(&p.Order, "order", "newest", "which come first: newest or oldest")
-	a.TimeFlag(c, &p.Since, "since", "only contacts accepted then or later")
+	f.StringVar(&p.Channel, "channel", "", "only contacts of this channel")
+	f.StringSliceVar(&q.states, "state", nil, "only contacts in these states: queued, sending, active, unknown, done (comma-separated)")
+	f.StringVar(&p.Outcome, "outcome", "", "only contacts with this outcome: "+strings.Join(outcomes[:len(outcomes)-1], ", ")+" or "+outcomes[len(outcomes)-1])
+	f.StringVar(&p.Survey, "survey", "", "only contacts of this survey")
+	f.StringVar(&p.Key, "key", "", "only contacts with this idempotency key")
+	f.StringVar(&q.number, "to", "", "only contacts to this phone number; \"-\" reads it from standard input")
+	f.StringVar(&p.Order, "order", "newest", "newest or oldest first")
+	a.TimeFlag(c, &p.Since, "since", "only contacts accepted at or after")
 	a.TimeFlag(c, &p.Until, "until", "only contacts accepted before")
-	a.TimeFlag(c, &p.FinishedSince, "finished-since", "only contacts that finished then or later")
-	a.TimeFlag(c, &p.FinishedUntil, "finished-until", "only contacts that finished before")
-	f.IntVar(&q.most, "limit", q.most, "most contacts that are listed; 0: all")
+	a.TimeFlag(c, &p.FinishedSince, "finished-since", "only contacts done at or after")
+	a.TimeFlag(c, &p.FinishedUntil, "finished-until", "only contacts done before")
+	f.IntVar(&q.limit, "limit", q.limit, "maximum number of contacts; 0: all")
 	a.CompleteFlag(c, r, "channel", app.ChannelNames)
 	a.CompleteFlag(c, r, "survey", app.SurveyNames)
 	for flag, words := range map[string][]string{
@@ -99,12 +100,12 @@ type contactQuery struct {
 	p      client.ListContactsParams
 	states []string
 	number string
-	most   int
+	limit  int
 }
 
 // readQuery checks the flags of a list, and reads the phone number from standard input if asked to.
 func readQuery(a *app.App, c *cobra.Command, q *contactQuery) error {
-	if q.most < 0 {
+	if q.limit < 0 {
 		return command.UsageError(c, "--limit must be 0 or more")
 	}
 	q.p.State = strings.Join(q.states, ",")
@@ -113,7 +114,7 @@ func readQuery(a *app.App, c *cobra.Command, q *contactQuery) error {
 	}
 	for _, other := range []string{"state", "outcome", "survey", "key", "order", "finished-since", "finished-until"} {
 		if c.Flags().Changed(other) {
-			return command.UsageError(c, "--to goes with --channel, --since, --until and --limit, not with --"+other)
+			return command.UsageError(c, "--to can be combined with --channel, --since, --until and --limit, not with --"+other)
 		}
 	}
 	if q.number == "-" {
@@ -136,16 +137,16 @@ func readQuery(a *app.App, c *cobra.Command, q *contactQuery) error {
 // contacts lists the contacts that the query selects.
 func (q *contactQuery) contacts(ctx context.Context, to *client.Client) iter.Seq2[client.ContactView, error] {
 	if q.number != "" {
-		return to.ContactsOf(ctx, client.SearchBody{To: q.number, Channel: q.p.Channel, Since: q.p.Since, Until: q.p.Until, Limit: app.PageSize(q.most)})
+		return to.ContactsOf(ctx, client.SearchBody{To: q.number, Channel: q.p.Channel, Since: q.p.Since, Until: q.p.Until, Limit: app.PageSize(q.limit)})
 	}
 	p := q.p
-	p.Limit = app.PageSize(q.most)
+	p.Limit = app.PageSize(q.limit)
 	return to.Contacts(ctx, p)
 }
 
 func printContacts(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, q contactQuery, out io.Writer) error {
 	l := a.NewList(&r.Output, out, app.Column("CONTACT"), app.Column("CHANNEL", 8), app.Column("KEY", 10), app.Column("TO"), app.Column("STATE"), app.Column("OUTCOME"), app.NumberColumn("ATTEMPTS"), app.Column("ACCEPTED"), app.Column("FINISHED"), app.Column("REASON", 10))
-	more, err := app.PrintList(l, q.contacts(ctx, to), q.most, func(x client.ContactView) []terminal.Cell {
+	more, err := app.PrintList(l, q.contacts(ctx, to), q.limit, func(x client.ContactView) []terminal.Cell {
 		attempts := 0
 		for _, t := range x.Attempts {
 			attempts = max(attempts, t.Number)
@@ -153,14 +154,14 @@ func printContacts(ctx context.Context, a *app.App, r *app.Connection, to *clien
 		return app.Cells(x.ID, x.Channel, x.Key, x.To, app.StateCell(x.State), app.StateCell(x.Outcome), attempts, a.FormatMinute(x.QueuedAt), a.FormatMinute(x.FinishedAt), cmp.Or(x.Why, x.Reason))
 	})
 	if more && err == nil && !r.JSON() {
-		a.Note("there are more; --limit says how many are listed, 0 lists all")
+		a.Note("there are more contacts; --limit sets the maximum, 0 lists all")
 	}
 	return err
 }
 
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
-	c := a.APICommand(r, "show ID", "Show a contact with its attempts", "Shows a contact, what it is to say, and its attempts.", "  weir contact show 1-1w9gn3k1c740\n  weir contact show 1-1w9gn3k1c740 --watch",
+	c := a.APICommand(r, "show ID", "Show a contact", "Show the state, content and attempts of a contact.", "  weir contact show 1-1w9gn3k1c740\n  weir contact show 1-1w9gn3k1c740 --watch",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
 				var raw []byte
@@ -179,7 +180,7 @@ func showCommand(a *app.App, r *app.Connection) *cobra.Command {
 	return c
 }
 
-func contactText(a *app.App, x *client.ContactView, colours bool) string {
+func contactText(a *app.App, x *client.ContactView, colors bool) string {
 	var b strings.Builder
 	line := func(name, text string) {
 		if text != "" {
@@ -189,10 +190,10 @@ func contactText(a *app.App, x *client.ContactView, colours bool) string {
 	state := app.StateCell(cmp.Or(x.Outcome, x.State))
 	fmt.Fprintf(&b, "%s: %s", terminal.Visible(x.ID), x.State)
 	if x.Outcome != "" {
-		fmt.Fprintf(&b, ", %s", state.Style.Paint(terminal.Visible(x.Outcome), colours))
+		fmt.Fprintf(&b, ", %s", state.Style.Paint(terminal.Visible(x.Outcome), colors))
 	}
 	if x.Canceling {
-		b.WriteString(", being taken back")
+		b.WriteString(", canceling")
 	}
 	b.WriteByte('\n')
 	line("reason", x.Reason)
@@ -218,9 +219,9 @@ func contactText(a *app.App, x *client.ContactView, colours bool) string {
 	}
 	for i := range x.Attempts {
 		t := &x.Attempts[i]
-		end := "under way"
+		end := "in progress"
 		if !t.FinishedAt.IsZero() {
-			end = cmp.Or(t.Outcome, "back in the queue")
+			end = cmp.Or(t.Outcome, "queued again")
 		}
 		line(fmt.Sprintf("attempt %d", t.Number), strings.TrimSuffix(strings.Join([]string{t.ID, a.FormatSecond(t.ClaimedAt), end, t.Reason}, "  "), "  "))
 	}
@@ -236,10 +237,10 @@ func callText(call client.Call) string {
 }
 
 func cancelCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.Confirmable(a.APICommand(r, "cancel ID", "Take a contact back", `Takes a contact back. One that waits is done at once; of one in flight the provider
-is asked, and it ends when it is known how.`, "  weir contact cancel 1-1w9gn3k1c740 --yes",
+	return app.Confirmable(a.APICommand(r, "cancel ID", "Cancel a contact", `Cancel a contact. A queued contact is done at once. For a contact in flight the provider
+is asked to cancel it; it is done when its outcome is known.`, "  weir contact cancel 1-1w9gn3k1c740 --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if err := a.Confirm(c, "this takes contact "+args[0]+" back"); err != nil {
+			if err := a.Confirm(c, "this cancels contact "+args[0]); err != nil {
 				return err
 			}
 			var raw []byte
@@ -250,6 +251,6 @@ is asked, and it ends when it is known how.`, "  weir contact cancel 1-1w9gn3k1c
 			if x.State == "done" {
 				return a.PrintResult(r, raw, "%s: %s", args[0], cmp.Or(x.Outcome, x.State))
 			}
-			return a.PrintResult(r, raw, "%s: %s, being taken back", args[0], x.State)
+			return a.PrintResult(r, raw, "%s: %s, canceling", args[0], x.State)
 		}))
 }

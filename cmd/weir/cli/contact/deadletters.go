@@ -14,9 +14,9 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
-const deadLettersAbout = `Speaks to a running Weir about dead letters: contacts that ended as failed, lost or
-dead_letter, and that nobody will retry. Those of respondents are not among them:
-their survey retries them.
+const deadLettersAbout = `List, requeue and discard dead letters of a running Weir: contacts that ended as
+failed, lost or dead_letter and are not retried. Contacts of surveys are not included:
+the survey retries them.
 
 ` + app.AboutConnection + `
 
@@ -32,13 +32,13 @@ type deadLetterFilter struct{ client.DeadBody }
 
 func (d *deadLetterFilter) add(a *app.App, c *cobra.Command, r *app.Connection) {
 	f := c.Flags()
-	f.StringVar(&d.Channel, "channel", "", "only those of this channel")
-	f.StringVar(&d.Outcome, "outcome", "", "only dead letters that are failed, lost or dead_letter")
-	f.Func("reason", "only those with this reason, as \"weir dlq groups\" shows it; empty: those without", func(text string) error {
+	f.StringVar(&d.Channel, "channel", "", "only dead letters of this channel")
+	f.StringVar(&d.Outcome, "outcome", "", "only dead letters with this outcome: failed, lost or dead_letter")
+	f.Func("reason", "only dead letters with this reason, as \"weir dlq groups\" shows it; empty: without a reason", func(text string) error {
 		d.Reason = &text
 		return nil
 	})
-	a.TimeFlag(c, &d.Since, "since", "only contacts that became dead letters then or later")
+	a.TimeFlag(c, &d.Since, "since", "only contacts that became dead letters at or after")
 	a.TimeFlag(c, &d.Until, "until", "only contacts that became dead letters before")
 	a.CompleteFlag(c, r, "channel", app.ChannelNames)
 	_ = c.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions([]string{"failed", "lost", "dead_letter"}, cobra.ShellCompDirectiveNoFileComp))
@@ -49,14 +49,15 @@ func (d *deadLetterFilter) given() bool {
 	return d.Channel != "" || d.Outcome != "" || d.Reason != nil || !d.Since.IsZero() || !d.Until.IsZero()
 }
 
+// DeadLettersCommand makes "weir dlq".
 func DeadLettersCommand(a *app.App) *cobra.Command {
 	r := app.NewConnection()
-	c := command.Group("dlq", "See dead letters, queue them again, discard them", deadLettersAbout,
+	c := command.Group("dlq", "List, requeue and discard dead letters", deadLettersAbout,
 		deadLetterGroupsCommand(a, r), deadLetterListCommand(a, r),
-		deadLetterActionCommand(a, r, "requeue", "Queue dead letters again", `Queues dead letters again, each as a new contact with the same content. Nobody is
-contacted twice for one, also when the command is given again. Those whose time is
-over, or whose channel is gone, stay.`, "queues %s again", "queued again"),
-		deadLetterActionCommand(a, r, "discard", "Discard dead letters", "Discards dead letters. Their contacts stay readable until their retention ends.", "discards %s", "discarded"))
+		deadLetterActionCommand(a, r, "requeue", "Queue dead letters again", `Queue dead letters again, each as a new contact with the same content. Running the
+command twice does not contact a person twice. Dead letters whose window is closed, or
+whose channel was deleted, are skipped.`, "queues %s again", "queued again"),
+		deadLetterActionCommand(a, r, "discard", "Discard dead letters", "Discard dead letters. Their contacts stay readable until their retention ends.", "discards %s", "discarded"))
 	c.Example = deadLettersExample
 	a.AddConnectionFlags(c, r)
 	return c
@@ -65,7 +66,7 @@ over, or whose channel is gone, stay.`, "queues %s again", "queued again"),
 func deadLetterGroupsCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var d deadLetterFilter
 	var w app.WatchFlag
-	c := a.APICommand(r, "groups", "Count dead letters by channel, outcome and reason", "Counts dead letters by channel, outcome and reason, the most first.", "  weir dlq groups\n  weir dlq groups --since 24h --watch=10s",
+	c := a.APICommand(r, "groups", "Count dead letters by channel, outcome and reason", "Count dead letters by channel, outcome and reason, largest group first.", "  weir dlq groups\n  weir dlq groups --since 24h --watch=10s",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
 			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
 				page, err := to.GroupDeadLetters(ctx, client.GroupDeadLettersParams{Channel: d.Channel, Outcome: d.Outcome, Reason: d.Reason, Since: d.Since, Until: d.Until})
@@ -90,7 +91,7 @@ func deadLetterListCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var d deadLetterFilter
 	var w app.WatchFlag
 	limit := 100
-	c := a.APICommand(r, "list", "List dead letters", "Lists dead letters by channel, the latest first.", "  weir dlq list --channel sms --outcome lost\n  weir dlq list --limit 0 --output jsonl > dead.jsonl",
+	c := a.APICommand(r, "list", "List dead letters", "List dead letters by channel, newest first.", "  weir dlq list --channel sms --outcome lost\n  weir dlq list --limit 0 --output jsonl > dead.jsonl",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			if limit < 0 {
 				return command.UsageError(c, "--limit must be 0 or more")
@@ -105,7 +106,7 @@ func deadLetterListCommand(a *app.App, r *app.Connection) *cobra.Command {
 			})
 		})
 	d.add(a, c, r)
-	c.Flags().IntVar(&limit, "limit", limit, "most that are listed; 0: all")
+	c.Flags().IntVar(&limit, "limit", limit, "maximum number of dead letters; 0: all")
 	w.AddTo(c)
 	return c
 }
@@ -113,14 +114,14 @@ func deadLetterListCommand(a *app.App, r *app.Connection) *cobra.Command {
 // deadLetterActionCommand makes a command that changes dead letters.
 func deadLetterActionCommand(a *app.App, r *app.Connection, step, short, long, asks, done string) *cobra.Command {
 	var d deadLetterFilter
-	c := a.APICommand(r, step, short, long+"\n\nHow many are meant is counted before, and asked about; --dry-run only counts.", "  weir dlq "+step+" --channel sms --outcome lost --dry-run\n  weir dlq "+step+" --channel sms --outcome lost --yes",
+	c := a.APICommand(r, step, short, long+"\n\nThe matching dead letters are counted first, and you are asked to confirm; --dry-run\nonly counts.", "  weir dlq "+step+" --channel sms --outcome lost --dry-run\n  weir dlq "+step+" --channel sms --outcome lost --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			f := d.DeadBody
 			if !d.given() && len(f.Contacts) == 0 && !f.All {
-				return command.UsageError(c, "which? --channel, --outcome, --reason, --since, --until and --contact say it, --all takes every one")
+				return command.UsageError(c, "select dead letters with --channel, --outcome, --reason, --since, --until or --contact, or all of them with --all")
 			}
 			if len(f.Contacts) > 0 && (d.given() || f.All) {
-				return command.UsageError(c, "--contact says which, and nothing else beside it")
+				return command.UsageError(c, "--contact cannot be combined with other filters")
 			}
 			if f.Limit < 0 {
 				return command.UsageError(c, "--limit must be 0 or more")
@@ -129,22 +130,22 @@ func deadLetterActionCommand(a *app.App, r *app.Connection, step, short, long, a
 			if err != nil {
 				return err
 			}
-			meant := count.Matching
+			matching := count.Matching
 			if f.Limit > 0 {
-				meant = min(meant, f.Limit)
+				matching = min(matching, f.Limit)
 			}
-			if f.DryRun || meant == 0 {
-				return printDeadLetterResult(a, r, count, terminal.Plural(meant, "dead letter is meant", "dead letters are meant")+"; nothing was done")
+			if f.DryRun || matching == 0 {
+				return printDeadLetterResult(a, r, count, terminal.Plural(matching, "dead letter matches", "dead letters match")+"; nothing was changed")
 			}
-			if err := a.Confirm(c, "this "+fmt.Sprintf(asks, terminal.Plural(meant, "dead letter", "dead letters"))); err != nil {
+			if err := a.Confirm(c, "this "+fmt.Sprintf(asks, terminal.Plural(matching, "dead letter", "dead letters"))); err != nil {
 				return err
 			}
-			return actOnAllDeadLetters(ctx, a, r, to, step, done, f, meant)
+			return actOnAllDeadLetters(ctx, a, r, to, step, done, f, matching)
 		})
 	d.add(a, c, r)
-	c.Flags().StringSliceVar(&d.Contacts, "contact", nil, "ids of the contacts that are meant, up to 200")
-	c.Flags().BoolVar(&d.All, "all", false, "all dead letters, if nothing else says which")
-	c.Flags().IntVar(&d.Limit, "limit", 0, "most that are dealt with; 0: all")
+	c.Flags().StringSliceVar(&d.Contacts, "contact", nil, "ids of contacts, comma-separated, up to 200")
+	c.Flags().BoolVar(&d.All, "all", false, "all dead letters")
+	c.Flags().IntVar(&d.Limit, "limit", 0, "maximum number of dead letters; 0: all")
 	c.Flags().BoolVar(&d.DryRun, "dry-run", false, "only count")
 	return app.Confirmable(c)
 }
@@ -161,19 +162,19 @@ func actOnDeadLetters(ctx context.Context, to *client.Client, step string, f cli
 }
 
 // actOnAllDeadLetters processes all matching dead letters, with as many requests as needed.
-func actOnAllDeadLetters(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, step, done string, f client.DeadBody, meant int) error {
+func actOnAllDeadLetters(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, step, done string, f client.DeadBody, matching int) error {
 	line := a.NewStatusLine()
 	defer line.Clear()
-	sum := &client.DeadDone{Matching: meant}
-	for sum.Done < meant {
-		got, err := actOnDeadLetters(ctx, to, step, f, min(maxDeadLetters, meant-sum.Done), false)
+	sum := &client.DeadDone{Matching: matching}
+	for sum.Done < matching {
+		got, err := actOnDeadLetters(ctx, to, step, f, min(maxDeadLetters, matching-sum.Done), false)
 		if err != nil {
 			line.Clear()
-			return fmt.Errorf("%w\n%s %s before; the same command can be given again", err, terminal.Number(sum.Done), done)
+			return fmt.Errorf("%w\n%s %s before the error; it is safe to run the same command again", err, terminal.Number(sum.Done), done)
 		}
 		sum.Done += got.Done
 		sum.WindowClosed, sum.ChannelGone, sum.Remaining = got.WindowClosed, got.ChannelGone, got.Remaining
-		line.Show(fmt.Sprintf("%s %s of %s %s", terminal.Meter(sum.Done, meant), terminal.Number(sum.Done), terminal.Number(meant), done))
+		line.Show(fmt.Sprintf("%s %s of %s %s", terminal.Meter(sum.Done, matching), terminal.Number(sum.Done), terminal.Number(matching), done))
 		if got.Done == 0 {
 			break
 		}
@@ -181,13 +182,13 @@ func actOnAllDeadLetters(ctx context.Context, a *app.App, r *app.Connection, to 
 	line.Clear()
 	text := terminal.Plural(sum.Done, "dead letter", "dead letters") + " " + done
 	if sum.WindowClosed > 0 {
-		text += fmt.Sprintf(", %s stay because their time is over", terminal.Number(sum.WindowClosed))
+		text += fmt.Sprintf(", %s skipped because their window is closed", terminal.Number(sum.WindowClosed))
 	}
 	if sum.ChannelGone > 0 {
-		text += fmt.Sprintf(", %s stay because their channel is gone", terminal.Number(sum.ChannelGone))
+		text += fmt.Sprintf(", %s skipped because their channel was deleted", terminal.Number(sum.ChannelGone))
 	}
 	if sum.Remaining > 0 {
-		text += fmt.Sprintf("; %s of the matching ones remain", terminal.Number(sum.Remaining))
+		text += fmt.Sprintf("; %s matching remain", terminal.Number(sum.Remaining))
 	}
 	return printDeadLetterResult(a, r, sum, text)
 }

@@ -21,10 +21,10 @@ const maxBatchBytes = 3 << 20
 // feed sends the rows of a file in batches. Each batch is durable in Weir before
 // the next one is sent.
 type feed struct {
-	to      *client.Client
-	channel string
-	s       *sendFlags
-	refused *app.RejectedRows
+	to       *client.Client
+	channel  string
+	s        *sendFlags
+	rejected *app.RejectedRows
 
 	batch []row
 	bytes int
@@ -35,10 +35,10 @@ type feed struct {
 }
 
 func (f *feed) run(ctx context.Context, kind string, from io.Reader) error {
-	var source rows = newJSONRows(from, f.s.usual)
+	var source rows = newJSONRows(from, f.s.defaults)
 	if kind == "text/csv" {
 		var err error
-		if source, err = newCSVRows(from, f.s.usual); err != nil {
+		if source, err = newCSVRows(from, f.s.defaults); err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func (f *feed) add(ctx context.Context, r row) error {
 		r = r.bad("to", "is missing")
 	}
 	if r.wrong != nil {
-		return f.refused.Add(*r.wrong)
+		return f.rejected.Add(*r.wrong)
 	}
 	if r.contact.Key == "" {
 		var err error
@@ -111,7 +111,7 @@ func (f *feed) flush(ctx context.Context) error {
 			continue
 		}
 		if len(list.Contacts) != len(f.batch) {
-			return errors.New("the answer is not understood: it has not as many contacts as were sent")
+			return errors.New("unexpected response: the number of contacts differs from the request")
 		}
 		for i := range list.Contacts {
 			if list.Contacts[i].Duplicate {
@@ -144,7 +144,7 @@ func (f *feed) drop(err error) error {
 			continue // one reason per row is enough
 		}
 		bad[i] = true
-		if err := f.refused.Add(client.RowError{Line: f.batch[i].line, Column: column, Reason: field.Detail}); err != nil {
+		if err := f.rejected.Add(client.RowError{Line: f.batch[i].line, Column: column, Reason: field.Detail}); err != nil {
 			return err
 		}
 	}
@@ -177,6 +177,6 @@ func (f *feed) failed(err error) error {
 	if f.last == 0 && !app.NoResponse(err) {
 		return err
 	}
-	text := fmt.Sprintf("it came to line %d: %s, %s known already, %s", f.last, terminal.Plural(f.queued, "contact queued", "contacts queued"), terminal.Number(f.known), terminal.Plural(f.refused.Count, "row refused", "rows refused"))
-	return fmt.Errorf("%w\n%s\nthe same command can be given again, and nobody is contacted twice; --from-line %d leaves out what was sent", err, text, f.last+1)
+	text := fmt.Sprintf("stopped after line %d: %s, %s already known, %s", f.last, terminal.Plural(f.queued, "contact queued", "contacts queued"), terminal.Number(f.known), terminal.Plural(f.rejected.Count, "row rejected", "rows rejected"))
+	return fmt.Errorf("%w\n%s\nrun the same command again to continue; no contact is sent twice. --from-line %d skips what was sent", err, text, f.last+1)
 }

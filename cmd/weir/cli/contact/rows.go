@@ -34,9 +34,9 @@ type row struct {
 }
 
 // newRow returns a row with the default values, and shares no memory with them.
-func newRow(line int, usual *client.ContactBody) row {
-	out := row{line: line, contact: *usual}
-	out.contact.Labels, out.contact.Messages = maps.Clone(usual.Labels), slices.Clone(usual.Messages)
+func newRow(line int, defaults *client.ContactBody) row {
+	out := row{line: line, contact: *defaults}
+	out.contact.Labels, out.contact.Messages = maps.Clone(defaults.Labels), slices.Clone(defaults.Messages)
 	return out
 }
 
@@ -52,21 +52,21 @@ func contactColumns() []string {
 // csvRows reads CSV. The first line names the columns; message may occur
 // several times.
 type csvRows struct {
-	from    *csv.Reader
-	columns []string
-	usual   client.ContactBody // defaults for what a row leaves out
+	from     *csv.Reader
+	columns  []string
+	defaults client.ContactBody // defaults for what a row leaves out
 }
 
-func newCSVRows(from io.Reader, usual client.ContactBody) (*csvRows, error) {
+func newCSVRows(from io.Reader, defaults client.ContactBody) (*csvRows, error) {
 	buffered := bufio.NewReaderSize(from, 64<<10)
 	if mark, err := buffered.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
 		_, _ = buffered.Discard(3)
 	}
-	r := &csvRows{from: csv.NewReader(buffered), usual: usual}
+	r := &csvRows{from: csv.NewReader(buffered), defaults: defaults}
 	r.from.FieldsPerRecord, r.from.ReuseRecord = -1, true
 	head, err := r.from.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, command.Exit(app.Rejected, "the file is empty; its first line names the columns, one of them to")
+		return nil, command.Exit(app.Rejected, "the file is empty; its first line must name the columns, including to")
 	}
 	if err != nil {
 		return nil, err
@@ -80,15 +80,15 @@ func newCSVRows(from io.Reader, usual client.ContactBody) (*csvRows, error) {
 		case isLabel && label != "":
 			name = "label." + strings.TrimSpace(name)[len("label."):]
 		case !slices.Contains(contactColumns(), name):
-			return nil, command.Exit(app.Rejected, fmt.Sprintf("no contact has a %q; the columns may be %s and label.NAME", name, strings.Join(contactColumns(), ", ")))
+			return nil, command.Exit(app.Rejected, fmt.Sprintf("unknown column %q; allowed: %s and label.NAME", name, strings.Join(contactColumns(), ", ")))
 		}
 		if name != "message" && slices.Contains(r.columns, name) {
-			return nil, command.Exit(app.Rejected, fmt.Sprintf("two columns are called %q", name))
+			return nil, command.Exit(app.Rejected, fmt.Sprintf("duplicate column %q", name))
 		}
 		r.columns = append(r.columns, name)
 	}
 	if !slices.Contains(r.columns, "to") {
-		return nil, command.Exit(app.Rejected, "no column is called to")
+		return nil, command.Exit(app.Rejected, "the column to is missing")
 	}
 	return r, nil
 }
@@ -103,9 +103,9 @@ func (r *csvRows) next() (row, error) {
 		return row{}, err
 	}
 	line, _ := r.from.FieldPos(0)
-	out := newRow(line, &r.usual)
+	out := newRow(line, &r.defaults)
 	if len(fields) != len(r.columns) {
-		return out.bad("", fmt.Sprintf("has %d fields, but there are %d columns", len(fields), len(r.columns))), nil
+		return out.bad("", fmt.Sprintf("has %d fields; want %d", len(fields), len(r.columns))), nil
 	}
 	var messages []string
 	for i, value := range fields {
@@ -113,7 +113,7 @@ func (r *csvRows) next() (row, error) {
 			continue
 		}
 		if !utf8.ValidString(value) {
-			return out.bad(r.columns[i], "is no UTF-8"), nil
+			return out.bad(r.columns[i], "is not UTF-8"), nil
 		}
 		if r.columns[i] == "message" {
 			messages = append(messages, value)
@@ -150,7 +150,7 @@ func (r *row) set(column, value string) (why string) {
 		c.Call.TwiML = value
 	case "call_flow_id":
 		if c.Call.CallFlowID, err = strconv.Atoi(value); err != nil {
-			return "is no whole number"
+			return "is not a whole number"
 		}
 	default:
 		r.label(strings.TrimPrefix(column, "label."), value)
@@ -173,13 +173,13 @@ func (r row) bad(column, reason string) row {
 
 // jsonRows reads NDJSON: one contact per line.
 type jsonRows struct {
-	lines *bufio.Scanner
-	line  int
-	usual client.ContactBody
+	lines    *bufio.Scanner
+	line     int
+	defaults client.ContactBody
 }
 
-func newJSONRows(from io.Reader, usual client.ContactBody) *jsonRows {
-	r := &jsonRows{lines: bufio.NewScanner(from), usual: usual}
+func newJSONRows(from io.Reader, defaults client.ContactBody) *jsonRows {
+	r := &jsonRows{lines: bufio.NewScanner(from), defaults: defaults}
 	r.lines.Buffer(make([]byte, 64<<10), maxRow)
 	return r
 }
@@ -191,21 +191,21 @@ func (r *jsonRows) next() (row, error) {
 		if len(text) == 0 {
 			continue
 		}
-		out := newRow(r.line, &r.usual)
+		out := newRow(r.line, &r.defaults)
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()
 		err := d.Decode(&out.contact)
 		if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
-			err = errors.New("more follows the object")
+			err = errors.New("unexpected data after the object")
 		}
 		if err != nil {
-			return out.bad("", "is no contact: "+strings.TrimPrefix(err.Error(), "json: ")), nil
+			return out.bad("", "is not a contact: "+strings.TrimPrefix(err.Error(), "json: ")), nil
 		}
 		return out, nil
 	}
 	if err := r.lines.Err(); err != nil {
 		if errors.Is(err, bufio.ErrTooLong) {
-			err = fmt.Errorf("line %d is longer than %s", r.line+1, terminal.Bytes(maxRow))
+			err = fmt.Errorf("line %d exceeds %s", r.line+1, terminal.Bytes(maxRow))
 		}
 		return row{}, err
 	}

@@ -16,9 +16,8 @@ import (
 
 func timelineCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
-	c := a.APICommand(r, "timeline ID", "Show what happened to a contact, in order", `Shows what happened to a contact, in order: its acceptance, each hand-over to the
-provider, what the provider said, how it ended, and who asked for what through the
-API.`, "  weir contact timeline 1-1w9gn3k1c740\n  weir contact timeline 1-1w9gn3k1c740 --watch=5s",
+	c := a.APICommand(r, "timeline ID", "Show the history of a contact", `Show the history of a contact, in order: acceptance, each dispatch to the provider,
+reports of the provider, outcome, and API requests about it.`, "  weir contact timeline 1-1w9gn3k1c740\n  weir contact timeline 1-1w9gn3k1c740 --watch=5s",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
 				var raw []byte
@@ -37,11 +36,11 @@ API.`, "  weir contact timeline 1-1w9gn3k1c740\n  weir contact timeline 1-1w9gn3
 	return c
 }
 
-func timelineText(a *app.App, x *client.TimelineView, colours bool) string {
+func timelineText(a *app.App, x *client.TimelineView, colors bool) string {
 	var b strings.Builder
 	head := x.ID + " on " + x.Channel
 	if x.For.Survey != "" {
-		head += ", for respondent " + x.For.Respondent + " of survey " + x.For.Survey
+		head += ", respondent " + x.For.Respondent + " of survey " + x.For.Survey
 	}
 	fmt.Fprintf(&b, "%s\n", terminal.Visible(head))
 	var before time.Time
@@ -54,36 +53,36 @@ func timelineText(a *app.App, x *client.TimelineView, colours bool) string {
 		before = h.At
 		text := terminal.Visible(timelineEventText(h))
 		if h.At.After(a.Now()) {
-			text = terminal.Faint.Paint(text+" (to come)", colours)
+			text = terminal.Faint.Paint(text+" (planned)", colors)
 		}
 		fmt.Fprintf(&b, "%s  %-12s  %s\n", a.FormatSecond(h.At), gap, text)
 	}
 	for _, text := range x.NotRecorded {
-		fmt.Fprintf(&b, "%s\n", terminal.Faint.Paint("not recorded: "+terminal.Visible(text), colours))
+		fmt.Fprintf(&b, "%s\n", terminal.Faint.Paint("not recorded: "+terminal.Visible(text), colors))
 	}
 	return b.String()
 }
 
 // timelineEventText describes an event for people.
 func timelineEventText(h *client.TimelineEvent) string {
-	said := map[string]string{
-		"accepted": "accepted", "made_of": "made of dead letter " + h.Contact, "waits_until": "waits until here", "claimed": "being handed over",
-		"handed_over": "the provider has it", "last_heard": "last word of the provider", "back_in_queue": "back in the queue", "ended": "done",
-		"dead_letter": "became a dead letter", "requeued": "queued again as " + h.Contact, "request": fmt.Sprintf("%s was asked for: %d", h.Action, h.Status),
+	text := map[string]string{
+		"accepted": "accepted", "made_of": "requeued from dead letter " + h.Contact, "waits_until": "delayed until here", "claimed": "claimed",
+		"handed_over": "accepted by the provider", "last_heard": "last report of the provider", "back_in_queue": "queued again", "ended": "done",
+		"dead_letter": "became a dead letter", "requeued": "queued again as " + h.Contact, "request": fmt.Sprintf("request %s: %d", h.Action, h.Status),
 	}[h.What]
-	if said == "" {
-		said = h.What
+	if text == "" {
+		text = h.What
 	}
 	if h.Attempt > 0 {
-		said = fmt.Sprintf("attempt %d: %s", h.Attempt, said)
+		text = fmt.Sprintf("attempt %d: %s", h.Attempt, text)
 	}
 	for _, more := range []string{h.Outcome, h.Reason} {
 		if more != "" {
-			said += ", " + more
+			text += ", " + more
 		}
 	}
 	if h.By != "" {
-		said += ", by token " + h.By
+		text += ", by token " + h.By
 	}
-	return said
+	return text
 }

@@ -18,18 +18,17 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
-const about = `Writes what happens in Weir, a line for each event, until it is interrupted. A
-connection that is lost is made anew behind the last event, so that none is missed
-and none comes twice.
+const about = `Print the events of Weir, one per line, until interrupted. After a lost connection it
+resumes after the last event: no event is missed or repeated.
 
-Without --since or --after it begins with what happens next. A consumer that keeps
-the id of the last event it has dealt with goes on behind it with --after.
+Without --since or --after it starts with the next event. A consumer that stores the id
+of the last processed event resumes with --after.
 
 ` + app.AboutConnection + `
 
 ` + app.AboutExitCodes + `
 
-It is fine (0) when an interruption ends it.`
+An interruption also exits with 0.`
 
 const example = `  weir events --type weir.survey.respondent
   weir events --since 2h --no-follow | jq -r .type | sort | uniq -c
@@ -44,14 +43,15 @@ type eventFlags struct {
 	once            bool
 }
 
+// Command makes "weir events".
 func Command(a *app.App) *cobra.Command {
 	r := app.NewConnection()
 	r.Format = command.NewChoice("jsonl", "jsonl", "json", "table")
 	var o eventFlags
-	c := a.APICommand(r, "events", "Follow what happens, an event a line", about, example,
+	c := a.APICommand(r, "events", "Print events as they happen", about, example,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			if o.since != "" && o.after != "" {
-				return command.UsageError(c, "--since and --after do not go together")
+				return command.UsageError(c, "--since cannot be combined with --after")
 			}
 			var since time.Time
 			if o.since != "" {
@@ -63,12 +63,12 @@ func Command(a *app.App) *cobra.Command {
 			return follow(ctx, a, r, to, o, since)
 		})
 	f := c.Flags()
-	f.StringSliceVar(&o.types, "type", nil, "only events of these types; several with commas")
-	f.StringVar(&o.subject, "subject", "", "only events whose subject begins with this")
-	f.StringVar(&o.source, "source", "", "only events of this part of Weir: router, surveys or channels")
-	f.StringVar(&o.since, "since", "", "begin in the past: an instant, or how long ago")
-	f.StringVar(&o.after, "after", "", "begin behind the event with this id; 0: with the oldest that is kept")
-	f.BoolVar(&o.once, "no-follow", false, "end when all that has happened is written; without --since or --after that is all that is kept")
+	f.StringSliceVar(&o.types, "type", nil, "only events of these types, comma-separated")
+	f.StringVar(&o.subject, "subject", "", "only events whose subject has this prefix")
+	f.StringVar(&o.source, "source", "", "only events of this source: router, surveys or channels")
+	f.StringVar(&o.since, "since", "", "start in the past: an instant, or how long ago, such as 2h")
+	f.StringVar(&o.after, "after", "", "start after the event with this id; 0: with the oldest stored event")
+	f.BoolVar(&o.once, "no-follow", false, "print stored events and exit; without --since or --after all of them")
 	_ = c.RegisterFlagCompletionFunc("source", cobra.FixedCompletions([]string{"router", "surveys", "channels"}, cobra.ShellCompDirectiveNoFileComp))
 	a.AddConnectionFlags(c, r)
 	return c
@@ -77,19 +77,19 @@ func Command(a *app.App) *cobra.Command {
 // follow writes past events, then new ones as they happen.
 func follow(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, o eventFlags, since time.Time) error {
 	p := client.ListEventsParams{Type: strings.Join(o.types, ","), Subject: o.subject, Source: o.source}
-	behind := o.after
+	after := o.after
 	write := func(e client.EventView) error { return printEvent(a, r, e) }
 	if o.once || !since.IsZero() {
 		var err error
-		if behind, err = printStored(ctx, to, p, cmp.Or(behind, "0"), since, write); err != nil || o.once {
+		if after, err = printStored(ctx, to, p, cmp.Or(after, "0"), since, write); err != nil || o.once {
 			return err
 		}
 	}
 	err := to.Follow(ctx, client.Follow{
-		Params: p, After: behind, OnEvent: write,
+		Params: p, After: after, OnEvent: write,
 		OnReconnect: func(err error) {
 			text, _, _ := strings.Cut(err.Error(), "\n")
-			a.Warn(terminal.Visible(text) + "; trying again")
+			a.Warn(terminal.Visible(text) + "; reconnecting")
 		},
 	})
 	if errors.Is(err, context.Canceled) {
@@ -100,26 +100,26 @@ func follow(ctx context.Context, a *app.App, r *app.Connection, to *client.Clien
 
 // printStored writes the stored events from an instant on, and returns the id of the last
 // printEvent that it read.
-func printStored(ctx context.Context, to *client.Client, p client.ListEventsParams, behind string, since time.Time, write func(client.EventView) error) (string, error) {
-	p.Limit, p.Cursor = 1000, behind
+func printStored(ctx context.Context, to *client.Client, p client.ListEventsParams, after string, since time.Time, write func(client.EventView) error) (string, error) {
+	p.Limit, p.Cursor = 1000, after
 	for {
 		page, err := to.ListEvents(ctx, p)
 		if err != nil {
-			return behind, err
+			return after, err
 		}
 		for _, e := range page.Events {
-			behind = e.ID
+			after = e.ID
 			if e.Time.Before(since) {
 				continue
 			}
 			if err := write(e); err != nil {
-				return behind, err
+				return after, err
 			}
 		}
 		if page.NextCursor == "" {
-			return behind, nil
+			return after, nil
 		}
-		p.Cursor, behind = page.NextCursor, page.NextCursor
+		p.Cursor, after = page.NextCursor, page.NextCursor
 	}
 }
 

@@ -44,20 +44,20 @@ type askResult struct {
 
 func askCommand(a *app.App, d *connection) *cobra.Command {
 	var q request
-	c := newCommand(a, d, "ask FILTER", "Get an agent for a caller, or look who would be next", `Makes a job that asks for what the filter says, and tells who has got it and since
-when the agent was available. In the queue "agents" of "weir route seed" a caller
-gets somebody now or nobody (exit code 1); in a queue where callers wait it tells
-the place. With --peek it only looks.
+	c := newCommand(a, d, "ask FILTER", "Request a worker for a job", `Create a job with the requirements of the filter, and print the worker that it was
+assigned to and since when that worker was available. In the queue "agents" of "weir
+route seed" a job is assigned at once or canceled (exit code 1); in a queue in which
+jobs wait, its position is printed. With --peek no job is created.
 
-A filter is Q#language#gender, or labels with values joined by commas:
-language=Spanish,gender=M (language= and skill= ask for a label of that name), and
-level>=3; operators are = != < <= > >=.`, `  weir route ask 'Q#Spanish#M'
+A filter is Q#language#gender, or comma-separated labels with values, such as
+language=Spanish,gender=M,level>=3; operators are = != < <= > >=. A value of language
+or skill requires a label of that name.`, `  weir route ask 'Q#Spanish#M'
   weir route ask 'language=Spanish,level>=3' --peek
   weir route ask Spanish --queue callers`, func(c *cobra.Command, to *routerclient.Client, args []string) error {
 		var err error
 		q.filter = args[0]
 		if q.selectors, err = acd.ParseFilter(args[0]); err != nil {
-			return command.UsageError(c, fmt.Sprintf("%q is no filter: write Q#Spanish#M, or Spanish,gender=M,level>=3", args[0]))
+			return command.UsageError(c, fmt.Sprintf("%q is not a filter: write Q#Spanish#M, or Spanish,gender=M,level>=3", args[0]))
 		}
 		out, err := ask(c.Context(), to, q)
 		if err != nil {
@@ -69,15 +69,15 @@ level>=3; operators are = != < <= > >=.`, `  weir route ask 'Q#Spanish#M'
 			_, err = fmt.Fprint(a.Stdout, out.text(q.peek))
 		}
 		if err == nil && out.Worker == "" && out.Position == nil {
-			err = errors.New("nobody is available")
+			err = errors.New("no worker is available")
 		}
 		return err
 	})
 	f := c.Flags()
-	f.StringVar(&q.queue, "queue", acd.Agents, "queue in which to ask")
-	f.StringVar(&q.channel, "channel", acd.Channel, "the router's channel of the job")
-	f.StringVar(&q.id, "job", "", "id of the job (default: a new one)")
-	f.BoolVar(&q.peek, "peek", false, "only look: who would be next, how many there are")
+	f.StringVar(&q.queue, "queue", acd.Agents, "queue of the job")
+	f.StringVar(&q.channel, "channel", acd.Channel, "channel of the job")
+	f.StringVar(&q.id, "job", "", "id of the job (default: a new id)")
+	f.BoolVar(&q.peek, "peek", false, "only show the next worker and the number of available workers")
 	return c
 }
 
@@ -133,7 +133,7 @@ func assign(ctx context.Context, to *routerclient.Client, q request, out *askRes
 		return nil
 	}
 	p, err := to.Position(ctx, out.Job)
-	if refused, ok := errors.AsType[*routerclient.Error](err); ok && refused.Status/100 == 4 {
+	if rejected, ok := errors.AsType[*routerclient.Error](err); ok && rejected.Status/100 == 4 {
 		return nil // the job no longer waits
 	}
 	out.Position = &p
@@ -162,9 +162,9 @@ func (r askResult) text(peek bool) string {
 	}
 	switch {
 	case r.Worker == "" && r.Position != nil:
-		fmt.Fprintf(&b, "%s: job %s waits, place %d of %d\n", r.Filter, r.Job, r.Position.Position, r.Position.QueueLength)
+		fmt.Fprintf(&b, "%s: job %s is queued at position %d of %d\n", r.Filter, r.Job, r.Position.Position, r.Position.QueueLength)
 	case r.Worker == "":
-		fmt.Fprintf(&b, "%s: nobody is available\n", r.Filter)
+		fmt.Fprintf(&b, "%s: no worker is available\n", r.Filter)
 	case peek:
 		fmt.Fprintf(&b, "%s: next is %s\n", r.Filter, who)
 	default:

@@ -44,7 +44,7 @@ func printList[T any](a *app.App, d *connection, c *cobra.Command, to *routercli
 // filters adds flags that set the parameters of a list.
 func filters(c *cobra.Command, into url.Values, names map[string]string) {
 	for flag, parameter := range names {
-		c.Flags().Func(flag, "only those with this "+flag, func(text string) error {
+		c.Flags().Func(flag, "only elements with this "+flag, func(text string) error {
 			into.Set(parameter, text)
 			return nil
 		})
@@ -54,7 +54,7 @@ func filters(c *cobra.Command, into url.Values, names map[string]string) {
 func workersCommand(a *app.App, d *connection) *cobra.Command {
 	query := url.Values{}
 	var w app.WatchFlag
-	c := newCommand(a, d, "workers", "List the workers", "Lists the workers by id.",
+	c := newCommand(a, d, "workers", "List workers", "List workers by id.",
 		"  weir route workers --state active --queue agents", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
 			head := []terminal.Column{app.Column("WORKER", 12), app.Column("STATE"), app.NumberColumn("JOBS"), app.NumberColumn("OFFERS"), app.NumberColumn("LOAD"), app.Column("QUEUES", 10), app.Column("LABELS", 10)}
 			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "workers", query, head, func(w routerclient.Worker) ([]terminal.Cell, error) {
@@ -69,7 +69,7 @@ func workersCommand(a *app.App, d *connection) *cobra.Command {
 
 func queuesCommand(a *app.App, d *connection) *cobra.Command {
 	var w app.WatchFlag
-	c := newCommand(a, d, "queues", "List the queues with their figures", "Lists the queues by id.",
+	c := newCommand(a, d, "queues", "List queues", "List queues by id, with length and longest wait.",
 		"  weir route queues", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
 			head := []terminal.Column{app.Column("QUEUE", 12), app.NumberColumn("LENGTH"), app.NumberColumn("LONGEST WAIT"), app.Column("CLOSED"), app.Column("DISTRIBUTION", 10), app.Column("EXCEPTIONS", 10)}
 			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "queues", nil, head, func(q routerclient.Queue) ([]terminal.Cell, error) {
@@ -92,7 +92,7 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 	query := url.Values{}
 	unmatchable, why := false, false
 	var w app.WatchFlag
-	c := newCommand(a, d, "jobs", "List the jobs", "Lists the jobs in the order in which they came. --why adds the reason why\neach job waits, with one request for each that does.",
+	c := newCommand(a, d, "jobs", "List jobs", "List jobs in the order of their creation. --why adds the reason why a job is waiting,\nwith a request for each waiting job.",
 		"  weir route jobs --status queued --why\n  weir route jobs --queue callers --unmatchable", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
 			if unmatchable {
 				return a.Repeat(c.Context(), &d.Output, &w, func(out io.Writer) error { return printUnmatchable(a, c, d, to, query.Get("queueId"), out) })
@@ -119,14 +119,14 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 		})
 	w.AddTo(c)
 	filters(c, query, map[string]string{"status": "status", "queue": "queueId", "channel": "channelId"})
-	c.Flags().BoolVar(&why, "why", false, "show why each job waits")
-	c.Flags().BoolVar(&unmatchable, "unmatchable", false, "only the ids of those, of one queue, that no worker could take even if all were free")
+	c.Flags().BoolVar(&why, "why", false, "show why each job is waiting")
+	c.Flags().BoolVar(&unmatchable, "unmatchable", false, "only ids of jobs of one queue that no worker could take, even if all were free")
 	return c
 }
 
 func printUnmatchable(a *app.App, c *cobra.Command, d *connection, to *routerclient.Client, queue string, out io.Writer) error {
 	if queue == "" {
-		return command.UsageError(c, "--unmatchable is about one queue; say which with --queue")
+		return command.UsageError(c, "--unmatchable requires --queue")
 	}
 	ids, err := to.Unmatchable(c.Context(), queue)
 	if err != nil {

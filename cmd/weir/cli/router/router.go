@@ -15,43 +15,43 @@ import (
 	"weir/internal/hmacsign"
 )
 
-// connection holds what the commands share that send requests to the job router.
+// connection holds the flags of commands that send requests to the job router.
 type connection struct {
 	app.Output
 	url, keyFile, tokenFile string
 }
 
-const about = `Speaks to the job router of a running Weir.
+const about = `Query the job router of a running Weir, and create example data in it.
 
-Which one: --url or WEIR_URL (http://127.0.0.1:8080 if neither is given). Requests
-are signed with an access key, one of the server's JOB_ROUTER_ACCESS_KEYS:
---key-file, WEIR_ROUTER_KEY or WEIR_ROUTER_KEY_FILE. Without one they carry the
-token of the API (--token-file, WEIR_TOKEN or WEIR_TOKEN_FILE), which needs the
-scopes router and pii:read. Without either they do for a server on this machine
-that has neither keys nor tokens.
+Address of Weir: --url or WEIR_URL (default http://127.0.0.1:8080). Requests are signed
+with an access key, one of JOB_ROUTER_ACCESS_KEYS of the server: --key-file,
+WEIR_ROUTER_KEY or WEIR_ROUTER_KEY_FILE. Without a key they carry the API token
+(--token-file, WEIR_TOKEN or WEIR_TOKEN_FILE), which needs the scopes router and
+pii:read. A server on this machine that has neither keys nor tokens needs neither.
 
 ` + app.AboutExitCodes + `
 
-It is also a failure (1) when "weir route ask" finds nobody.`
+"weir route ask" also exits with 1 if no worker is available.`
 
 const example = `  weir route seed --agents 5
   weir route ask 'Q#Spanish#M'
   weir route workers --state active`
 
+// Command makes "weir route".
 func Command(a *app.App) *cobra.Command {
 	d := &connection{Output: app.NewOutput()}
-	c := command.Group("route", "Ask the job router, fill it with examples, list what it has", about,
+	c := command.Group("route", "Query the job router, and create example data in it", about,
 		askCommand(a, d), seedCommand(a, d), workersCommand(a, d), queuesCommand(a, d), jobsCommand(a, d), poolsCommand(a, d))
 	c.Example = example
 	f := c.PersistentFlags()
-	f.StringVar(&d.url, "url", "", "address of Weir (default WEIR_URL, or "+routerclient.DefaultURL+")")
-	f.StringVar(&d.keyFile, "key-file", "", "file with the access key (default WEIR_ROUTER_KEY_FILE, or WEIR_ROUTER_KEY itself)")
-	f.StringVar(&d.tokenFile, "token-file", "", "file with the API token, for when there is no key (default WEIR_TOKEN_FILE, or WEIR_TOKEN itself)")
+	f.StringVar(&d.url, "url", "", "address of Weir (default: WEIR_URL, or "+routerclient.DefaultURL+")")
+	f.StringVar(&d.keyFile, "key-file", "", "file that contains the access key (default: WEIR_ROUTER_KEY, or the file in WEIR_ROUTER_KEY_FILE)")
+	f.StringVar(&d.tokenFile, "token-file", "", "file that contains the API token, if there is no key (default: WEIR_TOKEN, or the file in WEIR_TOKEN_FILE)")
 	d.AddFlags(c)
 	return c
 }
 
-// connect makes the client that flags and environment configure.
+// connect returns a client as configured by flags and environment.
 func connect(a *app.App, c *cobra.Command, d *connection) (*routerclient.Client, error) {
 	key, err := accessKey(a, c, d)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 func seedCommand(a *app.App, d *connection) *cobra.Command {
 	var agents int
 	var seed uint64
-	c := newCommand(a, d, "seed", "Fill the router with an example", `Puts an example into the router: the queues "agents" (somebody now or nobody) and
-"callers" (callers wait), their policies, a pool for each of three languages and
-two genders, and agents with one to three of the languages, all available. What is
-there already under the same id is made the same again; nothing is deleted.`, `  weir route seed --agents 5
+	c := newCommand(a, d, "seed", "Create example data in the router", `Create example data in the router: the queues "agents" (a job is assigned at once or
+canceled) and "callers" (jobs wait), their policies, a pool for each of three languages
+and two genders, and available agents with one to three of the languages. Existing
+objects with the same ids are overwritten; nothing is deleted.`, `  weir route seed --agents 5
   weir route seed --agents 200 --seed 7`, func(c *cobra.Command, to *routerclient.Client, _ []string) error {
 		if agents < 0 {
 			return command.UsageError(c, "--agents must be 0 or more")
@@ -34,8 +34,8 @@ there already under the same id is made the same again; nothing is deleted.`, ` 
 		}
 		return printSeeded(a, x)
 	})
-	c.Flags().IntVar(&agents, "agents", 5, "agents")
-	c.Flags().Uint64Var(&seed, "seed", 0, "seed of who they are")
+	c.Flags().IntVar(&agents, "agents", 5, "number of agents")
+	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random agents")
 	return c
 }
 

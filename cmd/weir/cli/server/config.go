@@ -14,10 +14,11 @@ import (
 	"weir/config"
 )
 
+// ConfigCommand makes "weir config".
 func ConfigCommand(a *app.App) *cobra.Command {
-	c := a.PlainCommand("config", "Show the configuration that serve would run with here", `Shows the configuration that "weir serve" would run with in this environment, without
-its secrets. A Weir that is running has the environment in which it was started.`, printConfig)
-	check := a.PlainCommand("check", "Report every mistake in the configuration", "Reports every mistake in the configuration at once, and variables that do nothing because\ntheir name is not quite one of Weir's; exit code 2 if there is any.", checkConfig)
+	c := a.PlainCommand("config", "Show the configuration", `Show the configuration of "weir serve" in this environment, without secrets. A running
+Weir keeps the configuration with which it was started.`, printConfig)
+	check := a.PlainCommand("check", "Check the configuration", "Report every invalid variable, and variables without effect because their name is\nmisspelled; exit code 2 if there is any.", checkConfig)
 	markdown := command.Plain("markdown", "Write the table of variables for the documentation", "", func(context.Context) error {
 		return config.Markdown(a.Stdout)
 	})
@@ -31,7 +32,7 @@ func printConfig(_ context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	a.Note("the configuration of this environment; a Weir that runs already may have another")
+	a.Note("configuration of this environment; a running Weir may have another")
 	return cfg.Print(a.Stdout)
 }
 
@@ -54,6 +55,6 @@ func checkConfig(_ context.Context, a *app.App) error {
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.Stdout, "the configuration is fine")
+	_, err = fmt.Fprintln(a.Stdout, "the configuration is valid")
 	return err
 }

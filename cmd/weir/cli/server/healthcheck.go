@@ -17,9 +17,10 @@ import (
 // healthTimeout is below the timeout that container engines give a check.
 const healthTimeout = 5 * time.Second
 
+// HealthcheckCommand makes "weir healthcheck".
 func HealthcheckCommand(a *app.App) *cobra.Command {
-	return a.PlainCommand("healthcheck", "Ask the Weir on this machine whether it is ready",
-		"Asks the Weir that listens on LISTEN_ADDR whether it is ready; exit code 1 if not.\nFor containers that hold no other program.", checkHealth)
+	return a.PlainCommand("healthcheck", "Check that the broker on this machine is ready",
+		"Check that the broker that listens on LISTEN_ADDR is ready; exit code 1 if not. For\nhealth checks in containers without other programs.", checkHealth)
 }
 
 func checkHealth(ctx context.Context, a *app.App) error {
@@ -29,7 +30,7 @@ func checkHealth(ctx context.Context, a *app.App) error {
 	}
 	base := cfg.DerivePublicURL(cfg.ListenAddr)
 	if base == "" {
-		return errors.New("LISTEN_ADDR leaves the port open, so nobody can tell where Weir listens")
+		return errors.New("LISTEN_ADDR has port 0, so the address of Weir is unknown")
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()

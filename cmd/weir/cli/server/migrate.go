@@ -18,12 +18,13 @@ import (
 // closeTimeout is the maximum time to close a store that has nothing left to write.
 const closeTimeout = 5 * time.Second
 
+// MigrateCommand makes "weir migrate".
 func MigrateCommand(a *app.App) *cobra.Command {
-	return command.Group("migrate", "Change or show the schema of the database",
-		"Changes or shows the schema of the database that DATABASE_URL names.",
-		a.PlainCommand("up", "Bring the schema up to date", "Takes every step that the schema lacks. Several at the same time do no harm.", migrateUp),
+	return command.Group("migrate", "Migrate the database schema",
+		"Apply, revert or list the migrations of the database schema. DATABASE_URL names the\ndatabase.",
+		a.PlainCommand("up", "Apply all pending migrations", "Apply all pending migrations. Concurrent runs are safe.", migrateUp),
 		migrateDownCommand(a),
-		a.PlainCommand("status", "Show the steps of the schema", "", migrateStatus))
+		a.PlainCommand("status", "List all migrations", "List all migrations and when they were applied.", migrateStatus))
 }
 
 func migrateUp(ctx context.Context, a *app.App) error {
@@ -35,7 +36,7 @@ func migrateUp(ctx context.Context, a *app.App) error {
 		if err := s.MigrateUp(ctx); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.Stdout, "the schema is up to date; steps taken: %d\n", pending)
+		_, err = fmt.Fprintf(a.Stdout, "schema up to date; migrations applied: %d\n", pending)
 		return err
 	})
 }
@@ -43,23 +44,23 @@ func migrateUp(ctx context.Context, a *app.App) error {
 func migrateDownCommand(a *app.App) *cobra.Command {
 	var steps int
 	c := &cobra.Command{
-		Use: "down", Short: "Take back steps of the schema", Args: command.NoArgs,
-		Long: "Takes back the newest steps of the schema. What they hold is lost: contacts too,\nonce the step that made their table is taken back. Stop every Weir on this\ndatabase first: while one runs nothing is taken back.",
+		Use: "down", Short: "Revert the newest migrations", Args: command.NoArgs,
+		Long: "Revert the newest migrations. The data of their tables and columns is lost; that\nincludes contacts if the migration that created their table is reverted. Stop every\nWeir on this database first: while one runs, nothing is reverted.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if steps < 1 {
 				return command.UsageError(c, "--steps must be 1 or more")
 			}
-			if err := a.Confirm(c, fmt.Sprintf("this takes back the newest %s of the schema and deletes what it holds", terminal.Plural(steps, "step", "steps"))); err != nil {
+			if err := a.Confirm(c, fmt.Sprintf("this reverts the newest %s and deletes their data", terminal.Plural(steps, "migration", "migrations"))); err != nil {
 				return err
 			}
 			return withStore(c.Context(), a, true, func(s *persistence.Store) error { return revert(c.Context(), a, s, steps) })
 		},
 	}
-	c.Flags().IntVar(&steps, "steps", 1, "how many steps to take back")
+	c.Flags().IntVar(&steps, "steps", 1, "number of migrations to revert")
 	return app.Confirmable(c)
 }
 
-// revert reverts up to the given number of steps, and prints how many it reverted.
+// revert reverts up to steps migrations, and prints how many it reverted.
 func revert(ctx context.Context, a *app.App, s *persistence.Store, steps int) error {
 	before, err := s.Pending(ctx)
 	if err != nil {
@@ -72,7 +73,7 @@ func revert(ctx context.Context, a *app.App, s *persistence.Store, steps int) er
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "steps taken back: %d; the schema lacks %d now\n", after-before, after)
+	_, err = fmt.Fprintf(a.Stdout, "migrations reverted: %d; pending: %d\n", after-before, after)
 	return err
 }
 
@@ -83,13 +84,13 @@ func migrateStatus(ctx context.Context, a *app.App) error {
 			return err
 		}
 		tab := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprintln(tab, "STEP\tNAME\tTAKEN")
+		_, _ = fmt.Fprintln(tab, "MIGRATION\tNAME\tAPPLIED")
 		for _, step := range steps {
-			taken := "not yet"
+			applied := "pending"
 			if step.Applied {
-				taken = step.AppliedAt.Format(time.RFC3339)
+				applied = step.AppliedAt.Format(time.RFC3339)
 			}
-			_, _ = fmt.Fprintf(tab, "%d\t%s\t%s\n", step.Number, step.Name, taken)
+			_, _ = fmt.Fprintf(tab, "%d\t%s\t%s\n", step.Number, step.Name, applied)
 		}
 		return tab.Flush()
 	})

@@ -34,26 +34,28 @@ func formatDuration(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
+// ServeCommand makes "weir serve".
 func ServeCommand(a *app.App) *cobra.Command {
 	var paused bool
-	c := command.Plain("serve", "Run the broker", `Runs the broker until SIGTERM or SIGINT.
+	c := command.Plain("serve", "Run the broker", `Run the broker until SIGTERM or SIGINT.
 
-The first SIGTERM or SIGINT makes it drain: it starts nothing new, finishes what
-is being handed over and exits with 0 within 25 seconds. A second one ends it at
-once; even then nothing that was acknowledged is lost. SIGHUP is ignored, unless
-the log goes to a terminal: then it means that the terminal is gone, and drains.
+On the first SIGTERM or SIGINT it drains: it dispatches no new contacts, finishes
+running dispatches and exits with 0 within 25 s. A second signal ends the process at
+once; acknowledged requests are never lost. SIGHUP is ignored, unless the log goes to a
+terminal: then the terminal was closed, and the broker drains.
 
-With --paused nothing is sent until "weir resume", also after a restart: no contact is
-dispatched, no provider is set up, no event is delivered, no function is called. Use
-it to start on a restored copy of the database.`, func(ctx context.Context) error { return serve(ctx, a, paused) })
-	c.Flags().BoolVar(&paused, "paused", false, "send nothing until weir resume")
+With --paused it sends nothing until "weir resume", also after a restart: it dispatches
+no contact, sets up no provider, delivers no event and calls no function. Use it to
+start on a restored copy of the database.`, func(ctx context.Context) error { return serve(ctx, a, paused) })
+	c.Flags().BoolVar(&paused, "paused", false, "send nothing until \"weir resume\"")
 	return c
 }
 
+// ResumeCommand makes "weir resume".
 func ResumeCommand(a *app.App) *cobra.Command {
 	r := app.NewConnection()
-	c := a.APICommand(r, "resume", "Resume a Weir that was started with --paused",
-		"Resumes a Weir that was started with --paused: it dispatches contacts, delivers events\nand calls functions. Channels that are paused themselves stay paused.", "  weir resume",
+	c := a.APICommand(r, "resume", "Resume a broker that was started with --paused",
+		"Resume a broker that was started with --paused: it dispatches contacts, delivers events\nand calls functions. Channels that are paused themselves stay paused.", "  weir resume",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
 			var raw []byte
 			if _, err := to.CaptureBody(&raw).ReleaseHold(ctx); err != nil {
@@ -74,7 +76,7 @@ func serve(ctx context.Context, a *app.App, paused bool) error {
 	cfg.Paused = cfg.Paused || paused
 	logger := newLogger(a.Stderr, cfg.LogLevel, cfg.LogFormat)
 	for _, w := range warnings {
-		logger.Warn("configuration", "warning", w)
+		logger.Warn("configuration warning", "warning", w)
 	}
 	return daemon.Run(ctx, daemon.Options{Config: cfg, Logger: logger, Version: a.Version, NotifySocket: a.Environment("NOTIFY_SOCKET")})
 }

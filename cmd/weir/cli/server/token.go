@@ -19,25 +19,26 @@ import (
 	"weir/persistence"
 )
 
-const tokenAbout = `Makes, lists and revokes tokens of the API. Works on the database that
-DATABASE_URL names, like "weir migrate", not through a running Weir; those on the
-same database take a change up within seconds.
+const tokenAbout = `Create, list and revoke tokens of the API. The command works on the database that
+DATABASE_URL names, like "weir migrate", not through a running Weir; every Weir on the
+same database applies a change within seconds.
 
-Once there was a token every request needs one, also when the last was revoked.
-The tokens in WEIR_API_TOKENS have every scope and are not listed here.
+Once a token was created, every request needs one, even if all are revoked. The tokens
+in WEIR_API_TOKENS have every scope and are not listed here.
 
 Scopes:
-  contacts:write  queue contacts, take them back, report how conversations go
-  contacts:read   see contacts, respondents, messages, events, channels, surveys
-  channels:admin  make, change and delete channels, and see them
-  surveys:admin   make, change, run and delete surveys, and see them
-  router          see the router's events; with pii:read also its API
+  contacts:write  queue and cancel contacts, report dispositions
+  contacts:read   read contacts, respondents, messages, events, channels, surveys
+  channels:admin  create, change, delete and read channels
+  surveys:admin   create, change, run, delete and read surveys
+  router          read the router's events; with pii:read use its API
   metrics:read    scrape /metrics
-  pii:read        see phone numbers, of which others see the last two digits`
+  pii:read        see whole phone numbers; without it only the last two digits`
 
+// TokenCommand makes "weir token".
 func TokenCommand(a *app.App) *cobra.Command {
 	p := app.NewOutput()
-	c := command.Group("token", "Make, list and revoke tokens of the API", tokenAbout, createTokenCommand(a, &p), listTokensCommand(a, &p), revokeTokenCommand(a, &p))
+	c := command.Group("token", "Create, list and revoke tokens of the API", tokenAbout, createTokenCommand(a, &p), listTokensCommand(a, &p), revokeTokenCommand(a, &p))
 	p.AddFlags(c)
 	return c
 }
@@ -46,12 +47,12 @@ func createTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 	var name, expires string
 	var words []string
 	c := &cobra.Command{
-		Use: "create", Short: "Make a token and show it once", Args: command.NoArgs,
+		Use: "create", Short: "Create a token and print it once", Args: command.NoArgs,
 		Long:    tokenAbout,
 		Example: "  weir token create --name surveda --scope contacts:write,contacts:read --expires 90d",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if name == "" || len(name) > 200 || !printable(name) {
-				return command.UsageError(c, "--name must be a name of up to 200 characters")
+				return command.UsageError(c, "--name must have 1 to 200 printable characters")
 			}
 			scopes, err := parseScopes(words)
 			if err != nil {
@@ -61,16 +62,16 @@ func createTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 			if expires != "" {
 				var span config.Period
 				if err := span.Decode(expires); err != nil || span <= 0 {
-					return command.UsageError(c, "--expires must be a time such as 12h or 90d")
+					return command.UsageError(c, "--expires must be a duration such as 12h or 90d")
 				}
 				until = a.Now().Add(span.Duration())
 			}
 			return createToken(c.Context(), a, p, name, scopes, until)
 		},
 	}
-	c.Flags().StringVar(&name, "name", "", "what or whom the token is for")
-	c.Flags().StringSliceVar(&words, "scope", nil, "what it allows; several with commas, or by repeating the flag")
-	c.Flags().StringVar(&expires, "expires", "", "after how long it ends, such as 90d; absent: never")
+	c.Flags().StringVar(&name, "name", "", "name of the token, such as the client that uses it")
+	c.Flags().StringSliceVar(&words, "scope", nil, "scopes of the token, comma-separated; repeatable")
+	c.Flags().StringVar(&expires, "expires", "", "lifetime, such as 12h or 90d (default: no expiry)")
 	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(scopeNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -84,14 +85,14 @@ func parseScopes(words []string) ([]ops.Scope, error) {
 	for _, word := range words {
 		scope := ops.Scope(strings.TrimSpace(word))
 		if !scope.Known() {
-			return nil, fmt.Errorf("there is no scope %q; want some of %s", word, strings.Join(scopeNames(), ", "))
+			return nil, fmt.Errorf("unknown scope %q; allowed: %s", word, strings.Join(scopeNames(), ", "))
 		}
 		if !slices.Contains(scopes, scope) {
 			scopes = append(scopes, scope)
 		}
 	}
 	if len(scopes) == 0 {
-		return nil, errors.New("--scope is missing: a token without a scope is of no use")
+		return nil, errors.New("--scope is missing: a token needs at least one scope")
 	}
 	return scopes, nil
 }
@@ -114,14 +115,14 @@ func createToken(ctx context.Context, a *app.App, p *app.Output, name string, sc
 			return err
 		}
 		if !ever && len(live) == 0 {
-			_, _ = fmt.Fprintln(a.Stderr, "this is the first token of this database: from now on every request needs one")
+			_, _ = fmt.Fprintln(a.Stderr, "this is the first token of this database: from now on every request needs a token")
 		}
 		return s.AddToken(ctx, t, a.Now())
 	})
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(a.Stderr, "token %s was made; it is shown this once and kept nowhere:\n", t.ID)
+	_, _ = fmt.Fprintf(a.Stderr, "token %s created; it is not stored and cannot be shown again:\n", t.ID)
 	if p.JSON() {
 		return a.PrintJSON(map[string]string{"id": t.ID, "token": text})
 	}
@@ -142,7 +143,7 @@ type tokenView struct {
 
 func listTokensCommand(a *app.App, p *app.Output) *cobra.Command {
 	var w app.WatchFlag
-	c := command.Plain("list", "List all tokens", tokenAbout, func(ctx context.Context) error {
+	c := command.Plain("list", "List tokens", tokenAbout, func(ctx context.Context) error {
 		return withTokenStore(ctx, a, func(s *persistence.Store) error {
 			return a.Repeat(ctx, p, &w, func(out io.Writer) error { return printTokens(ctx, a, p, s, out) })
 		})
@@ -193,10 +194,10 @@ func formatTime(t time.Time) string {
 
 func revokeTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 	return app.Confirmable(&cobra.Command{
-		Use: "revoke ID", Short: "Revoke a token for good", Long: tokenAbout,
+		Use: "revoke ID", Short: "Revoke a token permanently", Long: tokenAbout,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return command.UsageError(c, "name one token by its id; weir token list shows it")
+				return command.UsageError(c, "ID is missing; \"weir token list\" shows the ids")
 			}
 			return nil
 		},
@@ -205,12 +206,12 @@ func revokeTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 			if inText, ok := ops.TokenID(id); ok { // the argument is the whole token
 				id = inText
 			}
-			if err := a.Confirm(c, "this revokes token "+id+" for good: requests that carry it are refused"); err != nil {
+			if err := a.Confirm(c, "this revokes token "+id+" permanently: requests with it are rejected"); err != nil {
 				return err
 			}
 			err := withTokenStore(c.Context(), a, func(s *persistence.Store) error { return s.RevokeToken(c.Context(), id, a.Now()) })
 			if weir.CodeOf(err) == weir.CodeNotFound {
-				return command.Exit(app.NotFound, fmt.Sprintf("there is no token with the id %q; weir token list shows all", id))
+				return command.Exit(app.NotFound, fmt.Sprintf("there is no token with the id %q; \"weir token list\" shows all", id))
 			}
 			if err != nil {
 				return err
@@ -218,7 +219,7 @@ func revokeTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 			if p.JSON() {
 				return a.PrintJSON(map[string]any{"id": id, "revoked": true})
 			}
-			_, err = fmt.Fprintf(a.Stdout, "token %s is revoked\n", id)
+			_, err = fmt.Fprintf(a.Stdout, "token %s revoked\n", id)
 			return err
 		},
 	})
@@ -232,20 +233,20 @@ func withTokenStore(ctx context.Context, a *app.App, do func(*persistence.Store)
 		if err != nil {
 			return err
 		}
-		lacks := 0
+		pending := 0
 		for _, step := range steps {
 			if !step.Applied {
-				lacks++
+				pending++
 			}
 		}
-		if lacks == len(steps) {
+		if pending == len(steps) {
 			if err := s.MigrateUp(ctx); err != nil {
 				return err
 			}
-			lacks = 0
+			pending = 0
 		}
-		if lacks > 0 {
-			return fmt.Errorf("the schema of the database lacks %d steps; run: weir migrate up", lacks)
+		if pending > 0 {
+			return fmt.Errorf("the database schema has %d pending migrations; run: weir migrate up", pending)
 		}
 		return do(s)
 	})

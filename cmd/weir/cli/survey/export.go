@@ -22,9 +22,9 @@ import (
 )
 
 func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return command.Group("export", "Write the results or the log of a survey into a file", "Writes the results or the log of a survey into a CSV file.",
-		exportFileCommand(a, r, "results", "One row for each respondent", "Writes one row for each respondent: status, disposition, attempts and attributes."),
-		exportFileCommand(a, r, "log", "One row for everything that happened", "Writes one row for each contact, outcome, message and disposition, in order."))
+	return command.Group("export", "Export the results or the log of a survey", "Write the results or the log of a survey to a CSV file.",
+		exportFileCommand(a, r, "results", "Export a row for each respondent", "Write a row for each respondent: status, disposition, attempts and attributes."),
+		exportFileCommand(a, r, "log", "Export a row for each log entry", "Write a row for each contact, outcome, message and disposition, in order."))
 }
 
 func exportFileCommand(a *app.App, r *app.Connection, what, short, long string) *cobra.Command {
@@ -32,7 +32,7 @@ func exportFileCommand(a *app.App, r *app.Connection, what, short, long string) 
 	var force bool
 	c := a.APICommand(r, what+" NAME", short, long+`
 
-An export that breaks off leaves no file behind.`, `  weir survey export `+what+` flu
+An incomplete export leaves no file.`, `  weir survey export `+what+` flu
   weir survey export `+what+` flu --file - | head`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			export := client.Request{Method: http.MethodGet, Path: "/v1/surveys/" + url.PathEscape(args[0]) + "/" + what + ".csv"}
@@ -44,8 +44,8 @@ An export that breaks off leaves no file behind.`, `  weir survey export `+what+
 			}
 			return exportTo(ctx, a, c, r, to, export, file, force)
 		})
-	c.Flags().StringVarP(&file, "file", "f", "", `where to; "-" for the standard output (default NAME-`+what+`.csv)`)
-	c.Flags().BoolVar(&force, "force", false, "write over a file that exists")
+	c.Flags().StringVarP(&file, "file", "f", "", `file to write, "-" for standard output (default: NAME-`+what+`.csv)`)
+	c.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
 	return c
 }
 
@@ -67,7 +67,7 @@ func download(ctx context.Context, to *client.Client, r client.Request, out io.W
 // exportTo writes to a temporary file, which gets its final name once it is complete.
 func exportTo(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connection, to *client.Client, export client.Request, file string, force bool) (err error) {
 	if _, err := os.Lstat(file); err == nil && !force {
-		return command.UsageError(c, file+" exists; say --force to write over it")
+		return command.UsageError(c, file+" exists; add --force to overwrite it")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

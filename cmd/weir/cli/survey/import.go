@@ -23,35 +23,34 @@ type importFlags struct {
 	show                        int
 }
 
-const importAbout = `Loads respondents from a file ("-" for the standard input) into a survey, however
-many they are: the file is streamed, and so is the answer.
+const importAbout = `Import respondents from a file ("-" for standard input) into a survey. Files of any size
+are streamed.
 
-CSV: the first line names the columns, one of them phone. NDJSON: one flat object
-a line, with a key phone. All other columns are attributes. A number that the
-survey has already is a duplicate and changes nothing, so that an import can be
-repeated.
+CSV: the first line names the columns, including phone. NDJSON: one flat object per
+line, with a key phone. All other columns are attributes. A phone number that the
+survey already has is a duplicate and changes nothing, so an import can be repeated.
 
-A row that cannot be loaded is named with its line, and the exit code is 4: with
---on-error skip the others are loaded, with --on-error none nothing is.`
+Invalid rows are listed with their line, and the exit code is 4: with --on-error skip
+the others are imported, with --on-error none no row is.`
 
 func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	o := importFlags{
 		format:  command.NewChoice("", "csv", "ndjson"),
 		onError: command.NewChoice("skip", "skip", "none"), duplicates: command.NewChoice("skip", "skip", "error"),
 	}
-	c := a.APICommand(r, "import FILE NAME", "Load respondents from a CSV or NDJSON file", importAbout, `  weir survey import people.csv flu
-  weir survey import people.csv flu --encoding windows-1252 --on-error none --errors refused.csv
+	c := a.APICommand(r, "import FILE NAME", "Import respondents from a CSV or NDJSON file", importAbout, `  weir survey import people.csv flu
+  weir survey import people.csv flu --encoding windows-1252 --on-error none --errors rejected.csv
   zcat people.ndjson.gz | weir survey import - flu --format ndjson`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			return runImport(ctx, a, c, r, to, o, args[0], args[1])
 		})
 	f := c.Flags()
-	f.Var(&o.format, "format", "form of the file (default: as its name ends)")
-	f.StringVar(&o.encoding, "encoding", "", "utf-8, utf-16le, utf-16be or windows-1252 (default utf-8, or as its mark says)")
-	f.Var(&o.onError, "on-error", "what a bad row does: it is skipped, or nothing is loaded")
-	f.Var(&o.duplicates, "duplicates", "what a number does that is there already: it is skipped, or it is a bad row")
-	f.StringVar(&o.errors, "errors", "", "file that is to get every refused row, as CSV: line, column, reason")
-	f.IntVar(&o.show, "show", 10, "how many refused rows are shown")
+	f.Var(&o.format, "format", "format of the file (default: by its extension)")
+	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: by byte order mark, or utf-8)")
+	f.Var(&o.onError, "on-error", "on an invalid row, skip it or import no row")
+	f.Var(&o.duplicates, "duplicates", "treat a duplicate phone number as skipped or as an invalid row")
+	f.StringVar(&o.errors, "errors", "", "write all rejected rows to this CSV file: line, column, reason")
+	f.IntVar(&o.show, "show", 10, "number of rejected rows to print")
 	return c
 }
 
@@ -68,51 +67,51 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 		return err
 	}
 	defer done()
-	refused, err := app.NewRejectedRows(o.errors, o.show)
+	rejected, err := app.NewRejectedRows(o.errors, o.show)
 	if err != nil {
 		return err
 	}
 	p := a.NewProgress(filepath.Base(file), "rows", bytes, kind == "text/csv")
 	sum, err := to.Import(ctx, client.Import{
-		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: p.Add, OnRejected: refused.Add,
+		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: p.Add, OnRejected: rejected.Add,
 	})
 	p.Clear()
-	if closing := refused.Close(); closing != nil {
+	if closing := rejected.Close(); closing != nil {
 		return errors.Join(err, closing)
 	}
 	if err != nil && !(client.StatusOf(err) == http.StatusUnprocessableEntity && sum.Rejected > 0 && sum.LastLine == 0) {
 		return importFailed(err, sum)
 	}
-	return printImported(a, r, survey, sum, o, refused)
+	return printImported(a, r, survey, sum, o, rejected)
 }
 
 // importFailed adds to an error what was imported and how to continue.
 func importFailed(err error, sum client.ImportResult) error {
 	text := ""
 	if sum.LastLine > 0 {
-		text = fmt.Sprintf("\nit came to line %d: %s, %s", sum.LastLine, terminal.Plural(sum.Added, "respondent loaded", "respondents loaded"), terminal.Plural(sum.Rejected, "row refused", "rows refused"))
+		text = fmt.Sprintf("\nstopped after line %d: %s, %s", sum.LastLine, terminal.Plural(sum.Added, "respondent imported", "respondents imported"), terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
 	}
 	if text != "" || client.NoResponse(err) {
-		text += "\nwhat is loaded stays so, unless --on-error none was given; the same import can be made again"
+		text += "\nimported rows stay imported, unless --on-error none was given; it is safe to run the same import again"
 	}
 	return fmt.Errorf("%w%s", err, text)
 }
 
 // printImported prints the result of an import.
-func printImported(a *app.App, r *app.Connection, survey string, sum client.ImportResult, o importFlags, refused *app.RejectedRows) error {
+func printImported(a *app.App, r *app.Connection, survey string, sum client.ImportResult, o importFlags, rejected *app.RejectedRows) error {
 	if r.JSON() {
 		raw, err := json.Marshal(struct {
 			Survey string `json:"survey"`
 			client.ImportResult
 			Errors []client.RowError `json:"errors"`
-		}{survey, sum, refused.First})
+		}{survey, sum, rejected.First})
 		if err != nil {
 			return err
 		}
 		if err := a.PrintRaw(raw); err != nil {
 			return err
 		}
-	} else if err := importTable(a, survey, sum, o, refused); err != nil {
+	} else if err := importTable(a, survey, sum, o, rejected); err != nil {
 		return err
 	}
 	if sum.Rejected > 0 {
@@ -122,14 +121,14 @@ func printImported(a *app.App, r *app.Connection, survey string, sum client.Impo
 }
 
 func rejectedText(sum client.ImportResult, o importFlags) string {
-	text := terminal.Plural(sum.Rejected, "row was refused", "rows were refused")
+	text := terminal.Plural(sum.Rejected, "row was rejected", "rows were rejected")
 	if o.onError.Value == "none" {
-		text += "; nothing was loaded"
+		text += "; nothing was imported"
 	}
 	return text
 }
 
-func importTable(a *app.App, survey string, sum client.ImportResult, o importFlags, refused *app.RejectedRows) error {
-	return a.PrintRejected(fmt.Sprintf("%s: %s, %s, %s\n", survey, terminal.Plural(sum.Added, "respondent loaded", "respondents loaded"),
-		terminal.Plural(sum.Duplicates, "duplicate", "duplicates"), terminal.Plural(sum.Rejected, "row refused", "rows refused")), o.errors, refused)
+func importTable(a *app.App, survey string, sum client.ImportResult, o importFlags, rejected *app.RejectedRows) error {
+	return a.PrintRejected(fmt.Sprintf("%s: %s, %s, %s\n", survey, terminal.Plural(sum.Added, "respondent imported", "respondents imported"),
+		terminal.Plural(sum.Duplicates, "duplicate", "duplicates"), terminal.Plural(sum.Rejected, "row rejected", "rows rejected")), o.errors, rejected)
 }

@@ -16,9 +16,9 @@ import (
 )
 
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := a.APICommand(r, "show NAME", "Show the definition of a survey", `Shows how a survey is defined: schedule, modes and channels, arms, cutoff and quotas.
-"weir survey status" shows its progress. With --output json the definition is
-complete, including the texts.`, "  weir survey show flu\n  weir survey show flu --output json | jq .questionnaires",
+	c := a.APICommand(r, "show NAME", "Show the definition of a survey", `Show the definition of a survey: schedule, modes and channels, arms, cutoff and quotas.
+With --output json it is complete, including the texts. "weir survey status" shows the
+progress.`, "  weir survey show flu\n  weir survey show flu --output json | jq .questionnaires",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			var raw []byte
 			s, err := to.CaptureBody(&raw).GetSurvey(ctx, args[0])

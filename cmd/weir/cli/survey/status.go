@@ -21,11 +21,11 @@ import (
 func statusCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
 	interval := 2 * time.Second
-	c := a.APICommand(r, "status NAME", "Show how far a survey has come", `Shows the state of a survey, its respondents by status and disposition, quotas,
-attempts, rate, estimated end, window and channels.
+	c := a.APICommand(r, "status NAME", "Show the progress of a survey", `Show the state of a survey, respondents by status and disposition, quotas, attempts,
+rate, estimated end, window and channels.
 
-With --watch it goes on until the survey is done, also while Weir is being
-restarted. With --output json it shows what the API says, one line each time.`, `  weir survey status flu
+With --watch it repeats until the survey is done, also while Weir restarts. With
+--output json it prints the response of the API, one line each time.`, `  weir survey status flu
   weir survey status flu --watch=10s
   weir survey status flu --output json | jq .by_status`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
@@ -38,7 +38,7 @@ restarted. With --output json it shows what the API says, one line each time.`, 
 			return a.RepeatUntil(ctx, &r.Output, w.Every, func(out io.Writer) (bool, error) { return printStatus(ctx, a, r, to, args[0], out) })
 		})
 	w.AddTo(c)
-	c.Flags().DurationVar(&interval, "interval", interval, "the same as a value of --watch")
+	c.Flags().DurationVar(&interval, "interval", interval, "the interval of --watch")
 	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
 	return c
 }
@@ -110,20 +110,20 @@ func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 			v.line("rate", fmt.Sprintf("%.1f respondents a minute", st.RatePerMinute))
 		}
 		if !st.EndsAt.IsZero() {
-			v.line("likely end", v.at(st.EndsAt)+v.relative(st.EndsAt))
+			v.line("estimated end", v.at(st.EndsAt)+v.relative(st.EndsAt))
 		}
 	}
 	if st.Target > 0 {
-		v.line("wanted", fmt.Sprintf("%s of %s %s", terminal.Number(st.Counted), terminal.Number(st.Target), terminal.Meter(st.Counted, st.Target)))
+		v.line("target", fmt.Sprintf("%s of %s %s", terminal.Number(st.Counted), terminal.Number(st.Target), terminal.Meter(st.Counted, st.Target)))
 	}
-	if over := st.Respondents - st.ByStatus["pending"] - st.ByStatus["active"]; over > 0 {
-		v.line("success", fmt.Sprintf("%.1f %% of those who are over", 100*st.SuccessRate))
+	if finished := st.Respondents - st.ByStatus["pending"] - st.ByStatus["active"]; finished > 0 {
+		v.line("success", fmt.Sprintf("%.1f %% of finished respondents", 100*st.SuccessRate))
 	}
 }
 
 func (v *statusView) line(name, text string) {
 	if text != "" {
-		fmt.Fprintf(&v.b, "  %-10s  %s\n", name, text)
+		fmt.Fprintf(&v.b, "  %-13s  %s\n", name, text)
 	}
 }
 
@@ -144,7 +144,7 @@ func (v *statusView) relative(t time.Time) string {
 func (v *statusView) window(st *client.StatsView) string {
 	switch w := st.Window; {
 	case w.OpensAt.IsZero():
-		return "closed for good"
+		return "closed permanently"
 	case st.Open:
 		return "open until " + v.at(w.ClosesAt)
 	default:
@@ -179,13 +179,13 @@ func (v *statusView) quotas(st *client.StatsView) {
 		names = append(names, bucket(q))
 		width = max(width, len([]rune(names[len(names)-1])))
 	}
-	over := false
+	exceeded := false
 	for i, q := range st.Quotas {
-		over = over || q.Counted > q.Quota
+		exceeded = exceeded || q.Counted > q.Quota
 		fmt.Fprintf(&v.b, "  %-*s  %7s of %-7s  %s\n", width, names[i], terminal.Number(q.Counted), terminal.Number(q.Quota), terminal.Meter(q.Counted, q.Quota))
 	}
-	if over {
-		v.b.WriteString("  more than wanted: several were in conversation when the quota filled\n")
+	if exceeded {
+		v.b.WriteString("  above quota: some respondents were in conversation when the quota was reached\n")
 	}
 }
 
@@ -237,7 +237,7 @@ func (v *statusView) channels(all []client.ChannelUseView) {
 	for _, u := range all {
 		text := u.State
 		if text == "" {
-			text = "not known yet"
+			text = "unknown"
 		}
 		if u.StateReason != "" && u.State != "up" {
 			text += ": " + u.StateReason

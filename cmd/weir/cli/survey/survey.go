@@ -19,7 +19,7 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
-const about = `Speaks to a running Weir about its surveys.
+const about = `Create, run, show and delete the surveys of a running Weir.
 
 ` + app.AboutConnection + `
 
@@ -31,12 +31,13 @@ const example = `  weir survey put flu.json flu
   weir survey status flu --watch
   weir survey export results flu`
 
+// Command makes "weir survey".
 func Command(a *app.App) *cobra.Command {
 	r := app.NewConnection()
-	c := command.Group("survey", "Define, fill, run and follow surveys", about,
+	c := command.Group("survey", "Create, run, show and delete surveys", about,
 		putCommand(a, r), importCommand(a, r), launchCommand(a, r),
-		stateCommand(a, r, "pause", "Start and retry nobody", "Starts and retries nobody until the survey is resumed. What is out goes on, and\nanswers are taken.", (*client.Client).PauseSurvey),
-		stateCommand(a, r, "resume", "Go on with a paused survey", "", (*client.Client).ResumeSurvey),
+		stateCommand(a, r, "pause", "Pause a survey", "Pause a survey: no respondent is contacted until it is resumed. Contacts in flight\nfinish normally, and answers are recorded.", (*client.Client).PauseSurvey),
+		stateCommand(a, r, "resume", "Resume a paused survey", "", (*client.Client).ResumeSurvey),
 		stopCommand(a, r), statusCommand(a, r), showCommand(a, r), listCommand(a, r), exportCommand(a, r), deleteCommand(a, r))
 	c.Example = example
 	a.AddConnectionFlags(c, r)
@@ -58,9 +59,9 @@ func stateCommand(a *app.App, r *app.Connection, step, short, long string, take 
 }
 
 func stopCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := a.APICommand(r, "stop NAME", "End a survey for good", `Ends a survey for good: respondents who are not finished are canceled, and their
-contacts too, as far as that is possible. A survey that is stopped cannot be resumed;
-"weir survey pause" stops it for a while.`, "  weir survey stop flu\n  weir survey stop flu --yes",
+	c := a.APICommand(r, "stop NAME", "Stop a survey permanently", `Stop a survey permanently: unfinished respondents and their contacts are canceled, as far
+as the provider can. A stopped survey cannot be resumed; to pause it, use
+"weir survey pause".`, "  weir survey stop flu\n  weir survey stop flu --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			if !app.Confirmed(c) { // the prompt shows what ends
 				st, err := to.GetSurveyStats(ctx, args[0])
@@ -68,7 +69,7 @@ contacts too, as far as that is possible. A survey that is stopped cannot be res
 					return err
 				}
 				open := terminal.Plural(int64(st.ByStatus["pending"]+st.ByStatus["active"]), "unfinished respondent", "unfinished respondents")
-				if err := a.Confirm(c, fmt.Sprintf("this ends survey %s for good and cancels %s", args[0], open)); err != nil {
+				if err := a.Confirm(c, fmt.Sprintf("this stops survey %s permanently and cancels %s", args[0], open)); err != nil {
 					return err
 				}
 			}
@@ -84,8 +85,8 @@ contacts too, as far as that is possible. A survey that is stopped cannot be res
 }
 
 func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := a.APICommand(r, "delete NAME", "Remove a survey with everything that it has", `Removes a survey, its respondents, their results and its log. A survey that runs
-has to be stopped before.`, "  weir survey delete flu --yes",
+	c := a.APICommand(r, "delete NAME", "Delete a survey", `Delete a survey, its respondents, their results and its log. A running survey must be
+stopped first.`, "  weir survey delete flu --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			if err := a.Confirm(c, "this deletes survey "+args[0]+", its respondents and their results"); err != nil {
 				return err
@@ -103,15 +104,15 @@ has to be stopped before.`, "  weir survey delete flu --yes",
 	return app.Confirmable(c)
 }
 
-func stateText(stateText, cause string) string {
+func stateText(state, cause string) string {
 	why := map[string]string{
-		"exhausted": "nobody is left to be contacted", "reached": "it has as many as are wanted",
+		"exhausted": "all respondents are finished", "reached": "the target is reached",
 		"window_over": "its last window has closed", "stopped": "it was stopped",
 	}[cause]
 	if why == "" {
-		return stateText
+		return state
 	}
-	return stateText + ", because " + why
+	return state + " (" + why + ")"
 }
 
 const (
@@ -124,11 +125,11 @@ const (
 // and the command repeats the request.
 func launchCommand(a *app.App, r *app.Connection) *cobra.Command {
 	wait := launchWait
-	c := a.APICommand(r, "launch NAME", "Begin to contact the respondents", `Checks that the survey can be run (its channels, its schedule, what its texts
-say of each respondent) and begins. A refusal names what is missing.
+	c := a.APICommand(r, "launch NAME", "Launch a survey", `Check the survey (channels, schedule, the texts for each respondent) and start it. If
+the check fails, the error lists the reasons.
 
-Of a very large survey the check takes longer than one request may; the launch is
-then asked for again until it is done, for as long as --wait says.`, "  weir survey launch flu",
+For a very large survey the check takes longer than one request; the request is then
+repeated until the survey is launched, for at most --wait.`, "  weir survey launch flu",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			s, raw, err := launch(ctx, a, to, args[0], wait)
 			if err != nil {
@@ -139,23 +140,23 @@ then asked for again until it is done, for as long as --wait says.`, "  weir sur
 			}
 			return a.PrintResult(r, raw, "%s: %s", args[0], stateText(s.State, s.Cause))
 		})
-	c.Flags().DurationVar(&wait, "wait", wait, "how long a launch is asked for that takes long")
+	c.Flags().DurationVar(&wait, "wait", wait, "maximum time to repeat the request")
 	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
 	return c
 }
 
 func launch(ctx context.Context, a *app.App, to *client.Client, survey string, wait time.Duration) (s *client.SurveyView, raw []byte, err error) {
-	began := a.Now()
+	start := a.Now()
 	ticks, stop := a.Ticker(launchRetryInterval)
 	defer stop()
-	for told := false; ; {
+	for noted := false; ; {
 		s, err = to.CaptureBody(&raw).LaunchSurvey(ctx, survey)
-		if client.StatusOf(err) != http.StatusServiceUnavailable || a.Now().Sub(began) >= wait {
+		if client.StatusOf(err) != http.StatusServiceUnavailable || a.Now().Sub(start) >= wait {
 			return s, raw, err
 		}
-		if !told {
-			told = true
-			_, _ = fmt.Fprintf(a.Stderr, "not yet launched, asking again for up to %s: %s\n", terminal.Duration(wait), terminal.Visible(err.Error()))
+		if !noted {
+			noted = true
+			_, _ = fmt.Fprintf(a.Stderr, "not launched yet, retrying for up to %s: %s\n", terminal.Duration(wait), terminal.Visible(err.Error()))
 		}
 		select {
 		case <-ctx.Done():
@@ -168,13 +169,13 @@ func launch(ctx context.Context, a *app.App, to *client.Client, survey string, w
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var states []string
 	var w app.WatchFlag
-	c := a.APICommand(r, "list", "List the surveys", "Lists the surveys by name.", `  weir survey list
+	c := a.APICommand(r, "list", "List surveys", "List all surveys by name.", `  weir survey list
   weir survey list --state running --state paused --watch`,
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
 			query := client.ListSurveysParams{State: strings.Join(states, ",")}
 			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return printSurveys(ctx, a, r, to, query, out) })
 		})
-	c.Flags().StringSliceVar(&states, "state", nil, "only surveys that are draft, running, paused, stopping or done; may be given several times")
+	c.Flags().StringSliceVar(&states, "state", nil, "only surveys in these states: draft, running, paused, stopping, done (comma-separated)")
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"draft", "running", "paused", "stopping", "done"}, cobra.ShellCompDirectiveNoFileComp))
 	w.AddTo(c)
 	return c
@@ -188,10 +189,10 @@ func printSurveys(ctx context.Context, a *app.App, r *app.Connection, to *client
 	return err
 }
 
-const putAbout = `Creates a survey, or replaces one that is still a draft, with the definition in a
-JSON file ("-" for the standard input). A refusal names every mistake.
+const putAbout = `Create a survey, or replace a draft, from the definition in a JSON file ("-" for
+standard input). If the definition is invalid, the error lists every invalid field.
 
-A definition, in short:
+Example of a definition:
 
   {"title": "Flu 2026",
    "schedule": {"time_zone": "America/Mexico_City", "weekdays": ["mon", "tue"],

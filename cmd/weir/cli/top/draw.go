@@ -13,16 +13,16 @@ import (
 
 // Heights of the parts of a picture in lines, and widths in cells.
 const (
-	headLines  = 3 // including a blank line
-	footLines  = 1
-	leastWidth = 20
-	mostBar    = 24
+	headLines = 3 // including a blank line
+	footLines = 1
+	minWidth  = 20
+	maxBar    = 24
 )
 
 // Draw returns the picture for a terminal of a size: as many lines as the terminal
 // has, without a line break after the last one.
-func (s State) Draw(width, height int, colours bool) string {
-	d := drawing{s: &s, width: max(leastWidth, width), colours: colours}
+func (s State) Draw(width, height int, colors bool) string {
+	d := drawing{s: &s, width: max(minWidth, width), colors: colors}
 	d.head()
 	surveys, router := d.surveys(max(3, height/4)), d.router()
 	room := height - headLines - footLines - len(surveys) - len(router)
@@ -40,7 +40,7 @@ func (s State) Page(height int) int { return max(1, height-headLines-footLines-h
 
 // Text returns the complete state as plain text, for output that is not a terminal.
 func (s State) Text(width int) string {
-	d := drawing{s: &s, width: max(leastWidth, width)}
+	d := drawing{s: &s, width: max(minWidth, width)}
 	d.head()
 	d.channels(len(s.Channels) + 2)
 	d.lines = append(append(d.lines, d.surveys(len(s.Surveys)+2)...), d.router()...)
@@ -49,10 +49,10 @@ func (s State) Text(width int) string {
 
 // drawing is a picture in progress.
 type drawing struct {
-	s       *State
-	width   int
-	colours bool
-	lines   []string
+	s      *State
+	width  int
+	colors bool
+	lines  []string
 }
 
 // add adds a line of text in one style; unprintable characters are escaped.
@@ -61,7 +61,7 @@ func (d *drawing) add(style terminal.Style, text string) {
 }
 
 func (d *drawing) line(style terminal.Style, text string) string {
-	return style.Paint(terminal.Cut(terminal.Visible(text), d.width), d.colours)
+	return style.Paint(terminal.Cut(terminal.Visible(text), d.width), d.colors)
 }
 
 func (d *drawing) head() {
@@ -89,12 +89,12 @@ func (d *drawing) head() {
 	}
 	title += "  " + d.s.URL
 	d.add(terminal.Strong, title)
-	sum := fmt.Sprintf("in flight %s of %s %s  waiting %s", number(inFlight), number(capacity), "["+terminal.Bar(inFlight, capacity, 20)+"]", number(queued))
+	sum := fmt.Sprintf("in flight %s of %s %s  waiting %s", terminal.Number(inFlight), terminal.Number(capacity), "["+terminal.Bar(inFlight, capacity, 20)+"]", terminal.Number(queued))
 	if oldest >= 0 {
-		sum += ", the oldest for " + span(oldest)
+		sum += ", the oldest for " + shortDuration(oldest)
 	}
 	if d.s.Minutes {
-		sum += fmt.Sprintf("  last minute: %s accepted, %s done", number(accepted), number(finished))
+		sum += fmt.Sprintf("  last minute: %s accepted, %s done", terminal.Number(accepted), terminal.Number(finished))
 	}
 	d.add(terminal.Plain, sum)
 	if d.s.Problem != "" {
@@ -125,7 +125,7 @@ type cells [columnCount]string
 // channels draws the channel table, with its heading, into room lines.
 func (d *drawing) channels(room int) {
 	if len(d.s.Channels) == 0 {
-		d.add(terminal.Faint, `no channels yet; "weir channel put --help" says how to make one`)
+		d.add(terminal.Faint, `no channels yet; "weir channel put --help" shows how to create one`)
 		return
 	}
 	all := d.s.sorted()
@@ -140,7 +140,7 @@ func (d *drawing) channels(room int) {
 		rows[i] = d.cells(c)
 	}
 	widths := d.widths(append(rows, head))
-	d.lines = append(d.lines, terminal.Reverse.Paint(terminal.Left(columns(head, widths), d.width), d.colours))
+	d.lines = append(d.lines, terminal.Reverse.Paint(terminal.Left(columns(head, widths), d.width), d.colors))
 	for i, c := range shown {
 		if w := widths[columnBar]; w > 0 {
 			rows[i][columnBar] = "[" + terminal.Bar(int64(c.InFlight), int64(c.Capacity), w-2) + "]"
@@ -149,21 +149,21 @@ func (d *drawing) channels(room int) {
 		if rest := d.width - terminal.Width(text) - 2; c.Reason != "" && c.State != "up" && rest > 8 {
 			text += "  " + terminal.Cut(terminal.Visible(c.Reason), rest)
 		}
-		d.lines = append(d.lines, style(c.State).Paint(terminal.Cut(text, d.width), d.colours))
+		d.lines = append(d.lines, style(c.State).Paint(terminal.Cut(text, d.width), d.colors))
 	}
 	if below := len(all) - first - len(shown); below > 0 && room > 1 {
-		d.add(terminal.Faint, fmt.Sprintf("… %s more, %d above (j and k move)", number(int64(below)), first))
+		d.add(terminal.Faint, fmt.Sprintf("… %s more, %d above (j and k move)", terminal.Number(below), first))
 	}
 }
 
 func (d *drawing) cells(c Channel) cells {
 	oldest := "-"
 	if w := d.s.waits(c); w >= 0 {
-		oldest = span(w)
+		oldest = shortDuration(w)
 	}
 	return cells{
-		terminal.Visible(c.Name), terminal.Visible(c.State), number(int64(c.InFlight)) + "/" + number(int64(c.Capacity)), "", number(int64(c.Sending)),
-		number(int64(c.Unknown)), number(c.Queued), oldest, number(c.AcceptedPerMinute), number(c.FinishedPerMinute),
+		terminal.Visible(c.Name), terminal.Visible(c.State), terminal.Number(c.InFlight) + "/" + terminal.Number(c.Capacity), "", terminal.Number(c.Sending),
+		terminal.Number(c.Unknown), terminal.Number(c.Queued), oldest, terminal.Number(c.AcceptedPerMinute), terminal.Number(c.FinishedPerMinute),
 	}
 }
 
@@ -192,7 +192,7 @@ func (d *drawing) widths(rows []cells) (w [columnCount]int) {
 		}
 	}
 	if left := d.width - used; left >= 7 {
-		w[columnBar] = min(mostBar, left)
+		w[columnBar] = min(maxBar, left)
 	}
 	return w
 }
@@ -237,7 +237,7 @@ func (d *drawing) surveys(room int) []string {
 		text := strings.Join([]string{terminal.Left(terminal.Visible(name), nameWidth), terminal.Left(terminal.Visible(state), 8), terminal.Right(count, 21), terminal.Left(bar, 12), terminal.Right(rate, 9), end}, " ")
 		return terminal.Cut(text, d.width)
 	}
-	out := []string{"", terminal.Reverse.Paint(terminal.Left(row("SURVEY", "STATE", "OVER", "", "PER MIN", "LIKELY END"), d.width), d.colours)}
+	out := []string{"", terminal.Reverse.Paint(terminal.Left(row("SURVEY", "STATE", "FINISHED", "", "PER MIN", "EST. END"), d.width), d.colors)}
 	room -= len(out)
 	for i, v := range d.s.Surveys {
 		if i == room-1 && len(d.s.Surveys) > room {
@@ -258,8 +258,8 @@ func (d *drawing) surveys(room int) []string {
 		if state == "running" && !v.Open {
 			state = "closed"
 		}
-		text := row(v.Name, state, number(n)+" of "+number(all)+what, "["+terminal.Bar(n, max(1, all), 10)+"]", rate, end)
-		out = append(out, style(v.State).Paint(text, d.colours))
+		text := row(v.Name, state, terminal.Number(n)+" of "+terminal.Number(all)+what, "["+terminal.Bar(n, max(1, all), 10)+"]", rate, end)
+		out = append(out, style(v.State).Paint(text, d.colors))
 	}
 	return out
 }
@@ -274,7 +274,7 @@ func (d *drawing) router() []string {
 		var parts []string
 		for _, state := range slices.Sorted(maps.Keys(of)) {
 			if of[state] > 0 {
-				parts = append(parts, number(of[state])+" "+state)
+				parts = append(parts, terminal.Number(of[state])+" "+state)
 			}
 		}
 		if len(parts) == 0 {
@@ -282,9 +282,9 @@ func (d *drawing) router() []string {
 		}
 		return strings.Join(parts, ", ")
 	}
-	text := fmt.Sprintf("ROUTER  offers out %s", number(r.Offers))
+	text := fmt.Sprintf("ROUTER  open offers %s", terminal.Number(r.Offers))
 	if r.Oldest > 0 {
-		text += ", longest wait " + span(r.Oldest)
+		text += ", longest wait " + shortDuration(r.Oldest)
 	}
 	return []string{"", d.line(terminal.Plain, text+"; workers: "+words(r.Workers)+"; jobs: "+words(r.Jobs))}
 }
@@ -301,17 +301,8 @@ func (d *drawing) foot() string {
 	return d.line(terminal.Faint, "q quit  sort: "+strings.Join(keys, " ")+"  r reverse  j k move")
 }
 
-// number formats a number with its thousands separated.
-func number(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// span formats a duration as one short word.
-func span(d time.Duration) string {
+// shortDuration formats a duration as one short word.
+func shortDuration(d time.Duration) string {
 	switch d = max(0, d); {
 	case d < time.Minute:
 		return strconv.Itoa(int(d.Seconds())) + "s"

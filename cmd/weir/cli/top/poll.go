@@ -29,8 +29,8 @@ func poll(ctx context.Context, a *app.App, to *client.Client) (State, error) {
 			Sending: c.Sending, Active: c.Active, Unknown: c.Unknown, Queued: int64(c.Queued), Oldest: c.OldestQueuedAt,
 		})
 	}
-	for _, look := range []func(context.Context, *client.Client, *State) error{pollMinutes, pollSurveys, pollRouter} {
-		if err := look(ctx, to, &s); err != nil && (app.NoResponse(err) || ctx.Err() != nil) {
+	for _, read := range []func(context.Context, *client.Client, *State) error{pollMinutes, pollSurveys, pollRouter} {
+		if err := read(ctx, to, &s); err != nil && (app.NoResponse(err) || ctx.Err() != nil) {
 			return s, err
 		}
 	}

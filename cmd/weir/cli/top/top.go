@@ -33,20 +33,21 @@ const (
 	clearAll    = "\x1b[2J"
 )
 
+// Command makes "weir top".
 func Command(a *app.App) *cobra.Command {
 	r := app.NewConnection()
 	every := app.WatchFlag{Every: 2 * time.Second}
 	order := command.NewChoice("name", "name", "in-flight", "waiting", "oldest", "done", "state")
-	c := a.APICommand(r, "top", "Watch channels, surveys and the router live", `Shows what a running Weir is doing: each channel with what is in flight and what
-waits, surveys with their progress, the router. On a terminal it goes on until q is
-pressed; elsewhere it is written once.
+	c := a.APICommand(r, "top", "Show a live overview of channels, surveys and the router", `Show a live overview of a running Weir: channels with contacts in flight and waiting,
+progress of surveys, the router. On a terminal it updates until q is pressed; otherwise
+it is printed once.
 
-Keys: q ends it; n, f, w, o, d and s sort by name, share of slots in flight, waiting,
-oldest wait, contacts done in the last minute and state, and reverse that when
-pressed again, as r does; j, k, space and b move.
+Keys: q quits; n, f, w, o, d and s sort by name, share of slots in flight, waiting
+contacts, oldest wait, contacts done in the last minute and state; the same key again,
+or r, reverses the order; j, k, space and b scroll.
 
-The token needs the scope contacts:read; to see the router, metrics:read. The
-figures of the router are those of the process that answers.
+The token needs the scope contacts:read, and metrics:read for the router. The figures
+of the router are from the process that handles the request.
 
 `+app.AboutConnection+`
 
@@ -56,8 +57,8 @@ figures of the router are those of the process that answers.
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
 			return run(ctx, a, r, to, every.Every, sortOrder(order.Value))
 		})
-	c.Flags().Var(&every, "interval", "how often it is looked")
-	c.Flags().Var(&order, "sort", "by what channels are sorted")
+	c.Flags().Var(&every, "interval", "refresh interval")
+	c.Flags().Var(&order, "sort", "sort order of the channels")
 	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(order.Allowed, cobra.ShellCompDirectiveNoFileComp))
 	a.AddConnectionFlags(c, r)
 	return c
@@ -73,11 +74,11 @@ func run(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, 
 		return err
 	}
 	state.Sort = order
-	_, _, sees := a.TerminalSize(a.Stdout)
+	_, _, isTerminal := a.TerminalSize(a.Stdout)
 	switch {
 	case r.JSON():
 		return a.PrintJSON(state)
-	case !sees || a.Environment("TERM") == "dumb":
+	case !isTerminal || a.Environment("TERM") == "dumb":
 		_, err := io.WriteString(a.Stdout, state.Text(plainWidth))
 		return err
 	}
@@ -86,7 +87,7 @@ func run(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, 
 		return err
 	}
 	defer back()
-	l := &liveView{App: a, to: to, colours: a.Display(&r.Output).Colors, state: state}
+	l := &liveView{App: a, to: to, colors: a.Display(&r.Output).Colors, state: state}
 	_, _ = io.WriteString(a.Stdout, enterScreen)
 	defer func() { _, _ = io.WriteString(a.Stdout, leaveScreen) }()
 	return l.run(ctx, every)
@@ -110,7 +111,7 @@ func rawMode(in io.Reader) (back func(), err error) {
 type liveView struct {
 	*app.App
 	to            *client.Client
-	colours       bool
+	colors        bool
 	state         State
 	width, height int
 }
@@ -125,8 +126,8 @@ type pollResult struct {
 // keys respond even while Weir is slow.
 func (l *liveView) run(ctx context.Context, every time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
-	var looking sync.WaitGroup
-	defer looking.Wait()
+	var polls sync.WaitGroup
+	defer polls.Wait()
 	defer cancel()
 	ticks, stop := l.Ticker(every)
 	defer stop()
@@ -154,7 +155,7 @@ func (l *liveView) run(ctx context.Context, every time.Duration) error {
 		case <-ticks:
 			if changed = false; !busy {
 				busy = true
-				looking.Go(func() { state, err := poll(ctx, l.App, l.to); news <- pollResult{state, err} })
+				polls.Go(func() { state, err := poll(ctx, l.App, l.to); news <- pollResult{state, err} })
 			}
 		case s := <-news:
 			busy = false
@@ -198,7 +199,7 @@ func (l *liveView) resized() bool {
 func (l *liveView) draw() error {
 	// Clear each line before writing it: clearing after a line of full width would
 	// erase its last character.
-	picture := strings.ReplaceAll(l.state.Draw(l.width, l.height, l.colours), "\n", "\r\n"+clearLine)
+	picture := strings.ReplaceAll(l.state.Draw(l.width, l.height, l.colors), "\n", "\r\n"+clearLine)
 	_, err := io.WriteString(l.Stdout, cursorHome+clearLine+picture)
 	return err
 }

@@ -39,7 +39,7 @@ func crowd() top.State {
 		s.Channels = append(s.Channels, top.Channel{Name: fmt.Sprintf("channel-%03d", i), State: "up", InFlight: i, Capacity: 100, Queued: int64(i * i), FinishedPerMinute: int64(i)})
 		s.Surveys = append(s.Surveys, top.Survey{Name: fmt.Sprintf("survey-%03d", i), State: "paused", Respondents: 10})
 	}
-	s.Sort, s.Problem, s.Seen = top.ByQueued, "no answer from Weir", s.Now.Add(-time.Minute)
+	s.Sort, s.Problem, s.Seen = top.ByQueued, "no response from Weir", s.Now.Add(-time.Minute)
 	return s
 }
 
@@ -130,7 +130,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestColours(t *testing.T) {
+func TestColors(t *testing.T) {
 	t.Parallel()
 	got := sample().Draw(100, 24, true)
 	for _, want := range []string{"\x1b[31msms", "\x1b[33magents", "\x1b[7mCHANNEL"} {
