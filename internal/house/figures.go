@@ -29,22 +29,28 @@ func atMost(name string, n, limit int, detail ...string) figure {
 	return figure{name: name, value: float64(n), measured: fmt.Sprint(n), target: fmt.Sprintf("≤ %d", limit), met: n <= limit, detail: detail}
 }
 
-// classes lists the parts of a contact's path that serve every request and are not
-// needed to follow a contact, by the files that hold them.
-func classes() map[string][]string {
-	return map[string][]string{
-		"auth":      {"ops/tokens.go", "web/auth*.go", "web/auth/*.go"},
-		"JSON":      {"internal/plainjson/*.go", "internal/jsonenc/*.go", "web/wire/*.go", "web/body.go", "web/schema.go", "web/problem.go"},
-		"limits":    {"web/limit*.go", "web/connections.go"},
-		"transport": {"internal/plainhttp/*.go", "internal/deadline/*.go", "channels/provider/*.go", "web/server.go", "web/middleware.go", "web/route.go", "web/query.go", "web/direct.go", "web/nearby.go", "web/metrics.go"},
+// part is a part of a contact's path that serves every request and is not needed to follow
+// a contact: its name, and patterns of its files.
+type part struct {
+	name  string
+	files []string
+}
+
+// classes returns these parts; the first that matches a file counts.
+func classes() []part {
+	return []part{
+		{"limits", []string{"web/auth/limit.go", "web/limit*.go", "web/connections.go"}},
+		{"auth", []string{"ops/tokens.go", "web/auth*.go", "web/auth/*.go"}},
+		{"JSON", []string{"internal/plainjson/*.go", "internal/jsonenc/*.go", "web/wire/*.go"}},
+		{"transport", []string{"internal/plainhttp/*.go", "internal/deadline/*.go", "channels/provider/*.go", "web/*.go", "web/route/*.go"}},
 	}
 }
 
 // class returns the class of a file, or "" if it belongs to the spine.
 func class(file string) string {
-	for name, patterns := range classes() {
-		if slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, file); return ok }) {
-			return name
+	for _, p := range classes() {
+		if slices.ContainsFunc(p.files, func(pattern string) bool { ok, _ := path.Match(pattern, file); return ok }) {
+			return p.name
 		}
 	}
 	return ""

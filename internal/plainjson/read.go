@@ -8,8 +8,8 @@ import (
 
 // Bounds of the texts that are read here.
 const (
-	mostDepth = 50 // max nesting of objects and arrays
-	mostNames = 16 // max remembered member names
+	maxDepth = 50 // max nesting of objects and arrays
+	maxNames = 16 // max remembered member names
 )
 
 // Value parses a JSON text as encoding/json does into an any: objects as
@@ -27,8 +27,8 @@ func Value(raw []byte) (v any, ok bool) {
 type reader struct {
 	raw   []byte
 	at    int
-	names [mostNames]string // of members: in a long list the same ones recur
-	known int               // how many of them are set
+	names [maxNames]string // of members: in a long list the same ones recur
+	known int              // how many of them are set
 }
 
 // space skips white space and returns the next byte; 0 at the end.
@@ -44,7 +44,7 @@ func (r *reader) space() byte {
 }
 
 func (r *reader) value(depth int) (any, bool) {
-	if depth > mostDepth {
+	if depth > maxDepth {
 		return nil, false
 	}
 	switch c := r.space(); c {
@@ -126,7 +126,7 @@ func (r *reader) name(raw []byte) string {
 		}
 	}
 	n := string(raw)
-	if r.known < mostNames {
+	if r.known < maxNames {
 		r.names[r.known] = n
 		r.known++
 	}
