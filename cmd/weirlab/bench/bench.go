@@ -22,13 +22,14 @@ type Options struct {
 	Floor     bool // the baseline is among the peers
 	N         int
 	Channels  int
-	Capacity  int
+	Capacity  int // of each channel; 0: so many that they do not limit the rate
 	Repeat    int
 	Queued    int           // contacts in the queue before backlog and restart begin
 	Rows      []int         // contacts in the store before growth begins
 	Finished  int           // the percentage of them that is finished
 	Delay     time.Duration // from the provider's answer to its report
 	Answer    time.Duration // until the provider answers
+	Calls     bool          // phone calls through Verboice instead of messages through Nuntium
 	Rate      int
 	Latency   time.Duration // how long latency takes
 	Idle      time.Duration // how long idle observes
@@ -46,8 +47,8 @@ type Options struct {
 // Defaults returns the options of the standard workload.
 func Defaults() Options {
 	return Options{
-		Modes: []string{load.Live}, Peers: []string{PeerFloor, PeerInside}, N: 50_000, Channels: 10, Capacity: 50, Repeat: 3,
-		Queued: 1_000_000, Rows: []int{0, 1_000_000, 10_000_000}, Finished: 50, Delay: 10 * time.Millisecond, Rate: 200, Latency: 15 * time.Second, Idle: 30 * time.Second,
+		Modes: []string{load.Live}, Peers: []string{PeerFloor, PeerInside}, N: 50_000, Channels: 10, Repeat: 3,
+		Queued: 1_000_000, Rows: []int{0, 1_000_000, 10_000_000}, Finished: 50, Delay: load.StandardDelay, Rate: 200, Latency: 15 * time.Second, Idle: 30 * time.Second,
 		Databases: []string{"sqlite"},
 	}
 }
@@ -99,7 +100,7 @@ func (o Options) check() error {
 		if !slices.Contains(load.Modes(), m) {
 			return fmt.Errorf("there is no mode %q; there are %v", m, load.Modes())
 		}
-		if o.URL != "" && !slices.Contains([]string{load.Live, load.Drain, load.Latency, load.Turnaround}, m) {
+		if o.URL != "" && !slices.Contains([]string{load.Live, load.Drain, load.Latency, load.Loaded, load.Turnaround}, m) {
 			return fmt.Errorf("mode %s needs a broker that it may start and stop, not a running one", m)
 		}
 	}
@@ -114,8 +115,8 @@ func (o Options) check() error {
 	if o.URL != "" && (o.Set != "" || o.Against != "") {
 		return errors.New("a running Weir cannot be measured by a set, or against another program")
 	}
-	if o.N < 1 || o.Channels < 1 || o.Capacity < 1 || o.Repeat < 1 || o.Rate < 1 || o.Queued < 1 {
-		return errors.New("the numbers of contacts, channels, slots, repetitions and contacts per second are at least 1")
+	if o.N < 1 || o.Channels < 1 || o.Capacity < 0 || o.Delay < 0 || o.Answer < 0 || o.Repeat < 1 || o.Rate < 1 || o.Queued < 1 {
+		return errors.New("the numbers of contacts, channels, repetitions and contacts per second are at least 1, and no number or duration is negative")
 	}
 	if o.Finished < 0 || o.Finished > 100 || len(o.Rows) == 0 || slices.Min(o.Rows) < 0 {
 		return errors.New("growth needs numbers of rows, and of a hundred of them 0 to 100 are finished")
@@ -165,6 +166,6 @@ func (s *session) conclude() {
 	}
 	report(s.o.Out, s.done)
 	if s.o.Set != "" {
-		printAims(s.o.Out, s.done)
+		printTargets(s.o.Out, s.done)
 	}
 }

@@ -133,7 +133,12 @@ func newInside(ctx context.Context, t Task, p provider.Client) (subject, func() 
 func (s *inside) Enqueue(ctx context.Context, channel int, list []load.Contact, began time.Time) error {
 	specs := make([]weir.Spec, len(list))
 	for i, c := range list {
-		specs[i] = weir.Spec{Key: keyOf(c.ID, began), To: address(c.ID), Priority: weir.Normal, Messages: []string{judge.Text(c.ID, channel, began)}}
+		specs[i] = weir.Spec{Key: keyOf(c.ID, began), To: address(c.ID), Priority: weir.Normal}
+		if s.calls {
+			specs[i].Call = &weir.Call{CallbackURL: flowURL(c.ID, channel, began)}
+		} else {
+			specs[i].Messages = []string{judge.Text(c.ID, channel, began)}
+		}
 	}
 	_, err := s.daemon.Accept(ctx, s.list[channel], specs)
 	return err

@@ -16,6 +16,7 @@ type Figures struct {
 	Channels  int
 	Capacity  int
 	Batch     int
+	Variant   string  `json:",omitempty"` // how contacts and provider differ from the standard workload
 	EnqueuePS float64 `json:"EnqueuePerS"`
 	DrainPS   float64 `json:"DrainPerS"`
 	PerS      float64
@@ -48,7 +49,7 @@ type Figures struct {
 
 // figuresOf returns the figures that are known before a run.
 func figuresOf(w load.Workload) Figures {
-	return Figures{Mode: w.Mode, N: w.N, Channels: w.Channels, Capacity: w.Capacity, Batch: w.Batch, Queued: w.Queued, Finished: w.Finished}
+	return Figures{Mode: w.Mode, N: w.N, Channels: w.Channels, Capacity: w.Capacity, Batch: w.Batch, Variant: w.Variant(), Queued: w.Queued, Finished: w.Finished}
 }
 
 // take computes the figures that follow from the provider's record.

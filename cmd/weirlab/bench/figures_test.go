@@ -37,7 +37,7 @@ func TestRunsThatDoNotCountAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestAimsAreJudgedByMedians(t *testing.T) {
+func TestTargetsAreJudgedByMedians(t *testing.T) {
 	t.Parallel()
 	floor := Figures{Mode: load.Live, Peer: PeerFloor, N: 10, PerS: 1000, CPUClient: 1}
 	inside := Figures{Mode: load.Live, Peer: "inside mysql", N: 10, PerS: 651, CPUClient: 1.5, Commits: 60, Statement: 251}
@@ -46,7 +46,7 @@ func TestAimsAreJudgedByMedians(t *testing.T) {
 	rest := Figures{Mode: load.Idle, Peer: "http mysql", N: 10, IdleCPU: 0.3, IdleStmts: 2}
 	m := medians(groups([]Figures{floor, inside, beside, start, rest}))
 	got := map[string]verdict{}
-	for _, a := range aims() {
+	for _, a := range targets() {
 		got[strings.SplitN(a.what, ":", 2)[0]] = a.judge(m, "mysql")
 	}
 	for what, want := range map[string]verdict{
@@ -62,7 +62,7 @@ func TestAimsAreJudgedByMedians(t *testing.T) {
 			t.Errorf("%s: %s", what, diff)
 		}
 	}
-	if v := aims()[0].judge(m, "sqlite"); v.met != "–" || v.aim != "≥ 0.6" {
+	if v := targets()[0].judge(m, "sqlite"); v.met != "–" || v.target != "≥ 0.6" {
 		t.Errorf("nothing was measured on SQLite, but the verdict is %+v", v)
 	}
 }
@@ -127,7 +127,7 @@ func TestAPlanHasEveryCandidateInEachRepetition(t *testing.T) {
 }
 
 // Every line of the table must find its figures among the runs of a set.
-func TestASetMeasuresEveryAim(t *testing.T) {
+func TestASetMeasuresEveryTarget(t *testing.T) {
 	t.Parallel()
 	for _, set := range []string{Short, Full} {
 		o := Defaults()
@@ -142,7 +142,7 @@ func TestASetMeasuresEveryAim(t *testing.T) {
 				all = append(all, Figures{Mode: load.Bulk, Peer: "http-1000 " + st.Store})
 			}
 		}
-		for _, a := range aims() {
+		for _, a := range targets() {
 			for _, store := range []string{"sqlite", "mysql"} {
 				if v := a.judge(medians(groups(all)), store); v.met == "–" {
 					t.Errorf("set %s, %s: %s is not measured", set, store, a.what)

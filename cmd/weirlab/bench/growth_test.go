@@ -158,7 +158,7 @@ func compareFilled(t *testing.T, s *session, st step) {
 
 // enqueueOne queues a contact like the inserted ones in a channel.
 func (s *httpSubject) enqueueOne(ctx context.Context, channel string) error {
-	c := apiContact{"a key", address(1), []string{strings.Repeat("x", 200)}}
+	c := apiContact{Key: "a key", To: address(1), Messages: []string{strings.Repeat("x", 200)}}
 	return s.do(ctx, http.MethodPost, "/v1/channels/"+channel+"/contacts", map[string]any{"contacts": []apiContact{c}}, nil)
 }
 

@@ -85,7 +85,7 @@ func (o Options) peersOf(mode string) []string {
 	list := slices.Clone(o.Peers)
 	return slices.DeleteFunc(list, func(peer string) bool {
 		inside := peer == PeerInside || peer == PeerInBatch
-		return inside && o.URL != "" || peer == PeerFloor && (mode == load.Backlog || mode == load.Growth)
+		return inside && o.URL != "" || peer == PeerFloor && (o.Calls || mode == load.Loaded) || peer == PeerFloor && (mode == load.Backlog || mode == load.Growth)
 	})
 }
 
@@ -105,7 +105,10 @@ func (o Options) steps(mode, peer string) []step {
 }
 
 func (o Options) workload(mode, peer string) load.Workload {
-	w := load.Workload{Mode: mode, N: o.N, Channels: o.Channels, Capacity: o.Capacity, Batch: 1, Rate: o.Rate, Delay: o.Delay, Answer: o.Answer, Floor: peer == PeerFloor}
+	w := load.Workload{
+		Mode: mode, N: o.N, Channels: o.Channels, Capacity: o.capacity(), Batch: 1, Rate: o.Rate,
+		Delay: o.Delay, Answer: o.Answer, Calls: o.Calls, Floor: peer == PeerFloor,
+	}
 	switch peer {
 	case PeerBatches, PeerInBatch:
 		w.Batch = 100
@@ -115,6 +118,8 @@ func (o Options) workload(mode, peer string) load.Workload {
 	switch mode {
 	case load.Latency:
 		w.N, w.Batch = max(1, int(o.Latency.Seconds()*float64(o.Rate))), 1
+	case load.Loaded:
+		w.N, w.Batch, w.Rate, w.Lasting = max(1, int(o.Latency.Seconds()*float64(o.Rate))), 1, 0, o.Latency
 	case load.Turnaround:
 		w.N, w.Channels, w.Capacity, w.Batch = min(o.N, 300), 1, 1, 1
 	case load.Backlog:
@@ -129,6 +134,40 @@ func (o Options) workload(mode, peer string) load.Workload {
 	return w
 }
 
+// capacity returns the capacity of each channel: by default so many slots that they do
+// not limit the rate, which is below fastest.
+func (o Options) capacity() int {
+	const least, fastest = 50, 10_000 // slots; contacts per second
+	if o.Capacity > 0 {
+		return o.Capacity
+	}
+	slots := (o.Delay + o.Answer).Seconds() * fastest
+	return max(least, min(int(slots), o.N)/o.Channels)
+}
+
+// realSteps returns runs of contacts as they are: they last longer, their provider takes
+// its time, they are calls, on one channel or on many. full adds the longest ones.
+func (o Options) realSteps(full bool) []step {
+	o.N = min(o.N, 20_000)
+	var steps []step
+	vary := func(change func(*Options)) {
+		v := o
+		change(&v)
+		steps = append(steps, v.steps(load.Live, PeerInside)...)
+	}
+	vary(func(v *Options) { v.Delay = 2 * time.Second })
+	vary(func(v *Options) { v.Answer = 200 * time.Millisecond })
+	vary(func(v *Options) { v.Calls = true })
+	vary(func(v *Options) { v.Channels = 1 })
+	vary(func(v *Options) { v.Channels = 1000 })
+	if full {
+		vary(func(v *Options) { v.Delay = 30 * time.Second })
+		vary(func(v *Options) { v.Answer = 400 * time.Millisecond })
+		vary(func(v *Options) { v.Channels = 100 })
+	}
+	return steps
+}
+
 // setSteps returns the runs of one repetition of a set.
 func setSteps(o Options, repetition int) []step {
 	var steps []step
@@ -141,6 +180,7 @@ func setSteps(o Options, repetition int) []step {
 	add(load.Drain, PeerFloor, PeerInside)
 	add(load.Turnaround, PeerInside)
 	add(load.Latency, PeerSingle)
+	add(load.Loaded, PeerSingle)
 	if o.N > 20_000 { // a run beside a backlog is compared with one of as many contacts
 		small := o
 		small.N = 20_000
@@ -158,7 +198,7 @@ func setSteps(o Options, repetition int) []step {
 		add(load.Idle, PeerSingle)
 	}
 	add(load.Crash, PeerSingle)
-	return steps
+	return append(steps, o.realSteps(o.Set == Full)...)
 }
 
 // expected returns roughly how long a run takes, to estimate how much of a plan is
@@ -170,6 +210,8 @@ func (st step) expected() time.Duration {
 	switch st.Mode {
 	case load.Latency:
 		return seconds(around + n/float64(st.Rate))
+	case load.Loaded:
+		return seconds(around) + st.Lasting
 	case load.Turnaround:
 		return seconds(around + n*0.012)
 	case load.Restart, load.Bulk:
@@ -182,5 +224,6 @@ func (st step) expected() time.Duration {
 	if st.Mode == load.Growth {
 		return seconds(2*around + n/7_000) // the program is started twice
 	}
-	return seconds(around + n/7_000)
+	// A provider that takes its time gets 64 contacts of a channel at a time.
+	return seconds(around+n/7_000+n/float64(64*st.Channels)*st.Answer.Seconds()) + st.Delay
 }

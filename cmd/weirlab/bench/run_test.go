@@ -67,6 +67,7 @@ func TestEveryModeIsMeasured(t *testing.T) {
 		"on MySQL":                   {[]string{load.Live, load.Backlog}, []string{PeerInside}, true, 3},
 		"beside, restarted and idle": {[]string{load.Backlog, load.Restart, load.Idle, load.Bulk}, []string{PeerInside}, false, 5},
 		"killed":                     {[]string{load.Crash}, []string{PeerSingle}, false, 1},
+		"at half the rate":           {[]string{load.Live, load.Loaded}, []string{PeerSingle}, false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,6 +94,41 @@ func TestEveryModeIsMeasured(t *testing.T) {
 	}
 }
 
+// Contacts that last, a provider that takes its time, and calls are measured, and the
+// provider sees all of them.
+func TestContactsAsTheyAre(t *testing.T) {
+	t.Parallel()
+	weir := program(t)
+	for name, change := range map[string]func(*Options){
+		"delay 700ms":  func(o *Options) { o.Delay = 700 * time.Millisecond },
+		"answer 50ms":  func(o *Options) { o.Answer = 50 * time.Millisecond },
+		"calls":        func(o *Options) { o.Calls = true },
+		"one channel":  func(o *Options) { o.Channels = 1 },
+		"100 channels": func(o *Options) { o.Channels = 100 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			o := small(weir, &out)
+			o.Capacity, o.Peers = 0, []string{PeerInside, PeerSingle}
+			change(&o)
+			if err := Run(t.Context(), o); err != nil {
+				t.Fatalf("%v\n%s", err, out.String())
+			}
+			list := lines(t, &out)
+			if len(list) != 2 {
+				t.Errorf("%d runs, want 2", len(list))
+			}
+			for _, f := range list {
+				look(t, f)
+				if seconds := float64(f.N) / f.PerS; seconds < (o.Delay + o.Answer).Seconds() || f.Variant != "" && f.Variant != name {
+					t.Errorf("variant %q took %.3f s", f.Variant, seconds)
+				}
+			}
+		})
+	}
+}
+
 // look fails for figures that were not measured.
 func look(t *testing.T, f Figures) {
 	t.Helper()
@@ -108,7 +144,7 @@ func look(t *testing.T, f Figures) {
 		delete(want, "CPU")
 	case load.Bulk, load.Drain:
 		want["enqueueing"] = f.EnqueuePS > 0
-	case load.Latency, load.Turnaround:
+	case load.Latency, load.Loaded, load.Turnaround:
 		want["latency"] = f.P50 > 0 && f.P99 >= f.P50
 	}
 	if f.Peer != PeerFloor && f.Mode != load.Crash && f.Mode != load.Restart {

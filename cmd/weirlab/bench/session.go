@@ -86,8 +86,23 @@ func (s *session) store(ctx context.Context, name string) (*store, error) {
 	return st, err
 }
 
+// halved sets the rate of a loaded run to half of what live has reached on the same
+// store; --rate, if it was not measured.
+func (s *session) halved(st step) step {
+	st.Rate = s.o.Rate
+	g := medians(groups(s.done)).findVariant(load.Live, st.name(), st.Variant(), st.Channels)
+	if g != nil {
+		st.Rate = max(1, int(g.median(rate)/2))
+	}
+	st.N = max(1, int(st.Lasting.Seconds()*float64(st.Rate)))
+	return st
+}
+
 // once makes one run with a new database.
 func (s *session) once(ctx context.Context, st step) (f Figures, err error) {
+	if st.Mode == load.Loaded {
+		st = s.halved(st)
+	}
 	if st.Peer == PeerFloor {
 		s.quiet(ctx)
 		f, err = s.child(ctx, Task{Workload: st.Workload, Floor: true, Provider: s.stub.url})

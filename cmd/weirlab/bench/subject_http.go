@@ -25,6 +25,7 @@ type httpSubject struct {
 	url, token string
 	prefix     string // of the channels' names
 	channels   int
+	calls      bool // the contacts are phone calls
 	full       bool // its channel is the one that stays full
 	client     *http.Client
 	broker     interface{ used() (cost, error) } // nil: its cost is unknown
@@ -42,16 +43,21 @@ func newHTTPSubject(url, token, prefix string, channels int) *httpSubject {
 
 // setUp creates the channels.
 func (s *httpSubject) setUp(ctx context.Context, p provider.Client, w load.Workload) error {
+	s.calls = w.Calls
 	return s.each(ctx, func(i int) error {
-		return s.put(ctx, p, s.channel(i), strings.TrimPrefix(s.channel(i), s.prefix+"-"), w.Capacity, w.Prepared())
+		return s.put(ctx, p, s.channel(i), strings.TrimPrefix(s.channel(i), s.prefix+"-"), w)
 	})
 }
 
-func (s *httpSubject) put(ctx context.Context, p provider.Client, name, application string, capacity int, paused bool) error {
+func (s *httpSubject) put(ctx context.Context, p provider.Client, name, application string, w load.Workload) error {
+	kind, settings := "nuntium", map[string]any{
+		"base_url": p.URL, "account": provider.Account, "application": application, "password": "secret", "channel": application,
+	}
+	if w.Calls {
+		kind, settings = "verboice", map[string]any{"base_url": p.URL, "token": "secret", "channel": application}
+	}
 	return s.do(ctx, http.MethodPut, "/v1/channels/"+name, map[string]any{
-		"type": "nuntium", "capacity": capacity, "paused": paused, "settings": map[string]any{
-			"base_url": p.URL, "account": provider.Account, "application": application, "password": "secret", "channel": application,
-		},
+		"type": kind, "capacity": w.Capacity, "paused": w.Prepared(), "settings": settings,
 	}, nil)
 }
 
@@ -110,13 +116,29 @@ func (s *httpSubject) pause(ctx context.Context, paused bool) error {
 type apiContact struct {
 	Key      string   `json:"key"`
 	To       string   `json:"to"`
-	Messages []string `json:"messages"`
+	Messages []string `json:"messages,omitempty"`
+	Call     *apiCall `json:"call,omitempty"`
+}
+
+// apiCall is a call as the API accepts it.
+type apiCall struct {
+	CallbackURL string `json:"callback_url"`
+}
+
+// flowURL returns the URL of a call's flow, whose path holds the values of the contact.
+func flowURL(id, channel int, began time.Time) string {
+	return "http://flow.invalid/" + strings.ReplaceAll(judge.Text(id, channel, began), " ", "-")
 }
 
 func (s *httpSubject) Enqueue(ctx context.Context, channel int, list []load.Contact, began time.Time) error {
 	out := make([]apiContact, len(list))
 	for i, c := range list {
-		out[i] = apiContact{keyOf(c.ID, began), address(c.ID), []string{judge.Text(c.ID, channel, began)}}
+		out[i] = apiContact{Key: keyOf(c.ID, began), To: address(c.ID)}
+		if s.calls {
+			out[i].Call = &apiCall{flowURL(c.ID, channel, began)}
+		} else {
+			out[i].Messages = []string{judge.Text(c.ID, channel, began)}
+		}
 	}
 	return s.do(ctx, http.MethodPost, "/v1/channels/"+s.channel(channel)+"/contacts", map[string]any{"contacts": out}, nil)
 }

@@ -18,6 +18,7 @@ type group struct {
 	mode, peer string
 	n          int
 	channels   int
+	variant    string
 	queued     int       // beside
 	finished   int       // beside
 	runs       []Figures // the runs that count
@@ -32,11 +33,11 @@ func groups(all []Figures) []*group {
 	var list []*group
 	for _, f := range all {
 		i := slices.IndexFunc(list, func(g *group) bool {
-			return g.mode == f.Mode && g.peer == f.Peer && g.n == f.N && g.channels == f.Channels && g.queued == f.Queued && g.finished == f.Finished
+			return g.mode == f.Mode && g.peer == f.Peer && (g.n == f.N || f.Mode == load.Loaded) && g.channels == f.Channels && g.variant == f.Variant && g.queued == f.Queued && g.finished == f.Finished
 		})
 		if i < 0 {
 			i = len(list)
-			list = append(list, &group{mode: f.Mode, peer: f.Peer, n: f.N, channels: f.Channels, queued: f.Queued, finished: f.Finished})
+			list = append(list, &group{mode: f.Mode, peer: f.Peer, n: f.N, channels: f.Channels, variant: f.Variant, queued: f.Queued, finished: f.Finished})
 		}
 		if f.Error != "" {
 			list[i].failed++
@@ -111,12 +112,12 @@ func report(out io.Writer, all []Figures) {
 	}
 }
 
-// floorOf returns the baseline that a group is compared with: of its own mode and size,
-// otherwise of its mode.
+// floorOf returns the baseline that a group is compared with: of its own mode, channels
+// and variant; of its size if there is one.
 func floorOf(list []*group, g *group) *group {
 	var found *group
 	for _, f := range list {
-		if f.peer == PeerFloor && f.mode == g.mode && len(f.runs) > 0 && (found == nil || f.n == g.n) {
+		if f.peer == PeerFloor && f.mode == g.mode && f.channels == g.channels && f.variant == g.variant && len(f.runs) > 0 && (found == nil || f.n == g.n) {
 			found = f
 		}
 	}
@@ -127,6 +128,12 @@ func line(w io.Writer, g, floor *group) {
 	mode, toFloor, cpuToFloor := g.mode, "", ""
 	if mode == load.Growth {
 		mode = fmt.Sprintf("%s beside %d", mode, g.queued+g.finished)
+	}
+	if g.channels != 10 && g.mode == load.Live {
+		mode = fmt.Sprintf("%s, %d channels", mode, g.channels)
+	}
+	if g.variant != "" {
+		mode += ", " + g.variant
 	}
 	if floor != nil {
 		toFloor = fmt.Sprintf("%.2f", g.median(rate)/floor.median(rate))

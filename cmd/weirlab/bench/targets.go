@@ -9,9 +9,9 @@ import (
 	"weir/cmd/weirlab/bench/load"
 )
 
-// aim is a line of the table of targets: one or more figures, each with a bound for
+// target is a line of the table of targets: one or more figures, each with a bound for
 // each store.
-type aim struct {
+type target struct {
 	what  string
 	parts []part
 }
@@ -20,14 +20,14 @@ type aim struct {
 // false if it was not measured.
 type part struct {
 	format        string
-	atMost        bool // otherwise a min bound
-	mysql, sqlite float64
+	atMost        bool    // otherwise a min bound
+	mysql, sqlite float64 // bounds; 0: there is no target yet
 	of            func(m medians, store string) (float64, bool)
 }
 
-// aims returns the table of targets.
-func aims() []aim {
-	return []aim{
+// targets returns the table of targets.
+func targets() []target {
+	return []target{
 		{"live, enqueue in process: contacts/s ÷ floor", []part{{"%.2f", false, 0.65, 0.60, toFloor(load.Live, PeerInside)}}},
 		{"live over HTTP, batches of 100 ÷ floor", []part{{"%.2f", false, 0.55, 0.50, toFloor(load.Live, PeerBatches)}}},
 		{"live over HTTP, one contact per request ÷ floor", []part{{"%.2f", false, 0.38, 0.35, toFloor(load.Live, PeerSingle)}}},
@@ -55,17 +55,36 @@ func aims() []aim {
 			{"%.2f %% of a core", true, 0.5, 0.5, idleShare},
 			{"%.1f/s", true, 2, 2, of(load.Idle, PeerSingle, func(f Figures) float64 { return f.IdleStmts })},
 		}},
+		{"latency at half the rate of live over HTTP, p50; p99", []part{
+			{"%.2f ms", true, 0, 0, of(load.Loaded, PeerSingle, func(f Figures) float64 { return f.P50 })},
+			{"%.2f ms", true, 0, 0, of(load.Loaded, PeerSingle, func(f Figures) float64 { return f.P99 })},
+		}},
+		{"contacts that end after 2 s: CPU of Weir ÷ live; statements at the store per 1,000", []part{
+			{"%.2f", true, 0, 0, toLive("delay 2s", 0, cpu)},
+			{"%.0f", true, 250, 250, ofVariant("delay 2s", func(f Figures) float64 { return f.Statement })},
+		}},
+		{"provider that answers after 200 ms: CPU of Weir ÷ live; contacts/s", []part{
+			{"%.2f", true, 0, 0, toLive("answer 200ms", 0, cpu)},
+			{"%.0f/s", false, 0, 0, ofVariant("answer 200ms", rate)},
+		}},
+		{"calls through Verboice: CPU of Weir ÷ live", []part{{"%.2f", true, 0, 0, toLive("calls", 0, cpu)}}},
+		{"1 channel; 1,000 channels: CPU of Weir ÷ live", []part{{"%.2f", true, 0, 0, toLive("", 1, cpu)}, {"%.2f", true, 0, 0, toLive("", 1000, cpu)}}},
 	}
 }
 
 // medians are the groups of a session.
 type medians []*group
 
-// find returns the group of a mode and peer with the most contacts.
-func (m medians) find(mode, peer string) *group {
+// find returns the group of a mode and peer with the most contacts, of the standard
+// workload.
+func (m medians) find(mode, peer string) *group { return m.findVariant(mode, peer, "", 0) }
+
+// findVariant returns the group of a variant with a number of channels; 0: any, first
+// of those with the most contacts.
+func (m medians) findVariant(mode, peer, variant string, channels int) *group {
 	var found *group
 	for _, g := range m {
-		if g.mode == mode && g.peer == peer && len(g.runs) > 0 && (found == nil || g.n > found.n) {
+		if g.mode == mode && g.peer == peer && g.variant == variant && (channels == 0 || g.channels == channels) && len(g.runs) > 0 && (found == nil || g.n > found.n) {
 			found = g
 		}
 	}
@@ -80,6 +99,37 @@ func of(mode, peer string, figure func(Figures) float64) func(medians, string) (
 			return 0, false
 		}
 		return g.median(figure), true
+	}
+}
+
+// ofVariant returns the function that finds the median of a figure of live with contacts
+// of a variant.
+func ofVariant(variant string, figure func(Figures) float64) func(medians, string) (float64, bool) {
+	return func(m medians, store string) (float64, bool) {
+		g := m.findVariant(load.Live, PeerInside+" "+store, variant, 0)
+		if g == nil {
+			return 0, false
+		}
+		return g.median(figure), true
+	}
+}
+
+// toLive returns the function that compares a variant, or another number of channels,
+// with the standard live run of as many contacts.
+func toLive(variant string, channels int, figure func(Figures) float64) func(medians, string) (float64, bool) {
+	return func(m medians, store string) (float64, bool) {
+		peer := PeerInside + " " + store
+		standard := m.find(load.Live, peer)
+		g := m.findVariant(load.Live, peer, variant, channels)
+		if g == nil || standard == nil || g == standard {
+			return 0, false
+		}
+		for _, like := range m {
+			if like.mode == load.Live && like.peer == peer && like.variant == "" && like.channels == standard.channels && like.n == g.n {
+				return ratio(g, like, figure)
+			}
+		}
+		return 0, false
 	}
 }
 
@@ -123,15 +173,16 @@ func ratio(a, b *group, figure func(Figures) float64) (float64, bool) {
 
 // verdict is a line of the table of targets for one store.
 type verdict struct {
-	aim, reached string
-	met          string // "yes", "no", or "–" if something was not measured
+	target, reached string
+	met             string // "yes", "no", "–" if something was not measured; empty: there is no target
 }
 
-// judge compares a target with the results of a session.
-func (a aim) judge(m medians, store string) verdict {
+// judge compares the target with the results of a session.
+func (t target) judge(m medians, store string) verdict {
 	v := verdict{met: "yes"}
 	var bounds, reached []string
-	for _, p := range a.parts {
+	bounded := false
+	for _, p := range t.parts {
 		sign, bound := "≥ ", p.sqlite
 		if p.atMost {
 			sign = "≤ "
@@ -140,20 +191,28 @@ func (a aim) judge(m medians, store string) verdict {
 			bound = p.mysql
 		}
 		_, unit, _ := strings.Cut(strings.ReplaceAll(p.format, "%%", "%"), "f")
-		bounds = append(bounds, sign+fmt.Sprintf("%g", bound)+unit)
+		if bound == 0 {
+			bounds = append(bounds, "none")
+		} else {
+			bounded = true
+			bounds = append(bounds, sign+fmt.Sprintf("%g", bound)+unit)
+		}
 		value, ok := p.of(m, store)
 		switch {
 		case !ok:
 			reached, v.met = append(reached, "–"), "–"
 			continue
-		case p.atMost && value > bound, !p.atMost && value < bound:
+		case bound != 0 && (p.atMost && value > bound || !p.atMost && value < bound):
 			if v.met == "yes" {
 				v.met = "no"
 			}
 		}
 		reached = append(reached, fmt.Sprintf(p.format, value))
 	}
-	v.aim, v.reached = strings.Join(bounds, "; "), strings.Join(reached, "; ")
+	if !bounded && v.met == "yes" {
+		v.met = ""
+	}
+	v.target, v.reached = strings.Join(bounds, "; "), strings.Join(reached, "; ")
 	return v
 }
 
@@ -171,15 +230,15 @@ func sizes(m medians) string {
 		largest(load.Live), largest(load.Drain), largest(load.Latency), largest(load.Turnaround), largest(load.Backlog), largest(load.Bulk), largest(load.Restart), largest(load.Idle))
 }
 
-// printAims prints the table of targets and results.
-func printAims(out io.Writer, all []Figures) {
+// printTargets prints the table of targets and results.
+func printTargets(out io.Writer, all []Figures) {
 	m := medians(groups(all))
 	_, _ = fmt.Fprintf(out, "\nMedians of the runs above; %s.\n", sizes(m))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "\tMySQL/MariaDB: aim\treached\tmet\tSQLite FULL: aim\treached\tmet")
-	for _, a := range aims() {
-		mysql, sqlite := a.judge(m, "mysql"), a.judge(m, "sqlite")
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.what, mysql.aim, mysql.reached, mysql.met, sqlite.aim, sqlite.reached, sqlite.met)
+	_, _ = fmt.Fprintln(w, "\tMySQL/MariaDB: target\treached\tmet\tSQLite FULL: target\treached\tmet")
+	for _, t := range targets() {
+		mysql, sqlite := t.judge(m, "mysql"), t.judge(m, "sqlite")
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.what, mysql.target, mysql.reached, mysql.met, sqlite.target, sqlite.reached, sqlite.met)
 	}
 	_ = w.Flush()
 	failed := 0

@@ -21,6 +21,7 @@ Modes:
   live        contacts are queued while they are dispatched
   drain       contacts are queued in closed channels, which are then opened
   latency     --rate contacts a second, from the call to the provider
+  loaded      the same at half the rate of live, which is measured before
   turnaround  one channel of capacity 1: from a freed slot to the next contact
   backlog     live, beside --queued contacts of a paused channel
   restart     the program is started with --queued contacts over all channels
@@ -72,15 +73,16 @@ func (a *app) bench() *cobra.Command {
 
 func benchFlags(c *cobra.Command, o *bench.Options) {
 	f := c.Flags()
-	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, drain, latency, turnaround, backlog, restart, crash, idle, bulk, growth")
+	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, drain, latency, loaded, turnaround, backlog, restart, crash, idle, bulk, growth")
 	f.StringSliceVar(&o.Peers, "peer", o.Peers, "floor, inside, inside-batch, http, http-batch, http-1000")
 	f.BoolVar(&o.Floor, "floor", false, "the floor is among the peers, too")
 	f.StringVar(&o.Set, "set", "", "short (some minutes) or full: every run that the table of aims needs, on SQLite and a private MariaDB")
 	f.IntVar(&o.N, "n", o.N, "contacts of a run")
 	f.IntVar(&o.Channels, "channels", o.Channels, "channels")
-	f.IntVar(&o.Capacity, "capacity", o.Capacity, "capacity of each channel")
-	f.DurationVar(&o.Delay, "delay", o.Delay, "from the provider's answer to its report of the end: 10ms, 2s, 30s; raise --capacity with it")
+	f.IntVar(&o.Capacity, "capacity", o.Capacity, "capacity of each channel (default: 50, or as many as --delay and --answer need)")
+	f.DurationVar(&o.Delay, "delay", o.Delay, "from the provider's answer to its report of the end, such as 2s or 30s")
 	f.DurationVar(&o.Answer, "answer", o.Answer, "how long the provider takes to answer a request")
+	f.BoolVar(&o.Calls, "calls", false, "phone calls through Verboice instead of messages through Nuntium (not with the floor)")
 	f.IntVar(&o.Repeat, "repeat", o.Repeat, "repetitions of every run")
 	f.IntVar(&o.Queued, "queued", o.Queued, "contacts that are queued in backlog, restart and bulk")
 	f.IntSliceVar(&o.Rows, "rows", o.Rows, "contacts that are in the store before, in growth")

@@ -3,6 +3,7 @@ package load
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ type Workload struct {
 	Rate     int           // of latency: contacts per second
 	Delay    time.Duration // from the provider's answer to its report
 	Answer   time.Duration // until the provider answers
+	Calls    bool          // phone calls through Verboice instead of messages through Nuntium
 	Queued   int           // of backlog and growth: existing queued contacts
 	Finished int           // of growth: existing finished contacts
 	Lasting  time.Duration // of idle: how long it observes
@@ -45,6 +47,7 @@ const (
 	Drain      = "drain"      // everything is queued, then the channels are opened
 	Live       = "live"       // everything is queued while the channels are open
 	Latency    = "latency"    // one after the other, at a fixed rate
+	Loaded     = "loaded"     // the same, at half the rate of live
 	Turnaround = "turnaround" // one channel of capacity 1
 	Backlog    = "backlog"    // live, beside many contacts of a paused channel
 	Restart    = "restart"    // a start with many queued contacts
@@ -56,11 +59,30 @@ const (
 
 // Modes lists the modes.
 func Modes() []string {
-	return []string{Live, Drain, Latency, Turnaround, Backlog, Restart, Crash, Idle, Bulk, Growth}
+	return []string{Live, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Idle, Bulk, Growth}
 }
 
 // Beside returns how many contacts exist before the run.
 func (w Workload) Beside() int { return w.Queued + w.Finished }
+
+// StandardDelay is the delay of the standard workload.
+const StandardDelay = 10 * time.Millisecond
+
+// Variant names how contacts and provider differ from the standard workload; empty: in
+// nothing.
+func (w Workload) Variant() string {
+	var list []string
+	if w.Calls {
+		list = append(list, "calls")
+	}
+	if w.Delay != StandardDelay {
+		list = append(list, "delay "+w.Delay.String())
+	}
+	if w.Answer != 0 {
+		list = append(list, "answer "+w.Answer.String())
+	}
+	return strings.Join(list, ", ")
+}
 
 // Prepared reports whether the channels are closed while contacts are queued.
 func (w Workload) Prepared() bool {
@@ -97,7 +119,7 @@ func (w Workload) callersOf() int {
 // Enqueue enqueues everything: as fast as the callers can, or at a rate. It returns
 // the calls of runs whose order is judged.
 func (w Workload) Enqueue(ctx context.Context, s Enqueuer) (*judge.Calls, error) {
-	if w.Mode == Latency {
+	if w.Mode == Latency || w.Mode == Loaded {
 		return nil, w.enqueueAtRate(ctx, s)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
