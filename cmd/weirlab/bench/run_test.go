@@ -121,7 +121,7 @@ func TestContactsAsTheyAre(t *testing.T) {
 			}
 			for _, f := range list {
 				look(t, f)
-				if seconds := float64(f.N) / f.PerS; seconds < (o.Delay + o.Answer).Seconds() || f.Variant != "" && f.Variant != name {
+				if seconds := float64(f.N) / f.PerS; seconds < (o.Delay+o.Answer).Seconds() || f.Variant != "" && f.Variant != name {
 					t.Errorf("variant %q took %.3f s", f.Variant, seconds)
 				}
 			}
