@@ -131,11 +131,11 @@ func TestUsesAreNotedLazily(t *testing.T) {
 	if !used().IsZero() {
 		t.Error("a request wrote to the store")
 	}
-	if err := k.gate.Note(t.Context()); err != nil || !used().Equal(start.Add(5*time.Second)) {
+	if err := k.gate.StoreLastUsed(t.Context()); err != nil || !used().Equal(start.Add(5*time.Second)) {
 		t.Errorf("%v, %v", used(), err)
 	}
 	k.clock.advance(time.Hour)
-	if err := k.gate.Note(t.Context()); err != nil || !used().Equal(start.Add(5*time.Second)) {
+	if err := k.gate.StoreLastUsed(t.Context()); err != nil || !used().Equal(start.Add(5*time.Second)) {
 		t.Errorf("nobody used it, and %v was noted (%v)", used(), err)
 	}
 }

@@ -24,7 +24,7 @@ func Description(directory *channels.Directory) ([]byte, error) {
 	// called.
 	o := Options{
 		Version: APIVersion, Directory: directory,
-		Surveys: struct{ AllSurveys }{}, SurveyStore: struct{ surveyapi.SurveyStore }{}, Events: struct{ events.Log }{},
+		Surveys: struct{ Surveys }{}, SurveyStore: struct{ surveyapi.Store }{}, Events: struct{ events.Log }{},
 		Trail: auth.NewTrail(struct{ ops.AuditStore }{}), Minutes: struct{ ops.MinuteStore }{}, Dead: struct{ ops.DeadLetterStore }{},
 	}
 	routes, _, err := o.routes(nil)

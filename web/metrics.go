@@ -17,7 +17,7 @@ import (
 
 // Metrics are the metrics of package web.
 type Metrics struct {
-	Callbacks *callbacks.CallbackMetrics
+	Callbacks *callbacks.Metrics
 	requests  *prometheus.CounterVec
 	seconds   *prometheus.HistogramVec
 	refusals  *prometheus.CounterVec
@@ -40,7 +40,7 @@ type requestSeries struct {
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	with := promauto.With(reg)
 	return &Metrics{
-		Callbacks: callbacks.NewCallbackMetrics(reg),
+		Callbacks: callbacks.NewMetrics(reg),
 		requests: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_http_requests_total",
 			Help: "HTTP requests by route and class of status.",

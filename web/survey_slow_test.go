@@ -127,7 +127,7 @@ func TestImportThatIsStoredSlowly(t *testing.T) {
 }
 
 // slowly is a store that takes long to commit an import.
-type slowly struct{ surveyapi.SurveyStore }
+type slowly struct{ surveyapi.Store }
 
 func (s slowly) CommitImport(ctx context.Context, survey, imp int64) error {
 	select {
@@ -135,7 +135,7 @@ func (s slowly) CommitImport(ctx context.Context, survey, imp int64) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return s.SurveyStore.CommitImport(ctx, survey, imp)
+	return s.Store.CommitImport(ctx, survey, imp)
 }
 
 func (s slowly) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
@@ -144,7 +144,7 @@ func (s slowly) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Re
 	case <-ctx.Done():
 		return nil, 0, ctx.Err()
 	}
-	return s.SurveyStore.Respondents(ctx, f)
+	return s.Store.Respondents(ctx, f)
 }
 
 func TestImportOfAClientThatIsGone(t *testing.T) {

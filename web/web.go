@@ -30,14 +30,14 @@ import (
 
 // Broker is the running broker as the API uses it.
 type Broker interface {
-	api.APIBroker
-	callbacks.CallbackBroker
+	api.Broker
+	callbacks.Broker
 }
 
-// AllSurveys is the survey broker as the API uses it.
-type AllSurveys interface {
-	surveyapi.Surveys
-	callbacks.CallbackSurveys
+// Surveys is the survey broker as the API uses it.
+type Surveys interface {
+	surveyapi.Broker
+	callbacks.Surveys
 }
 
 // Options configure the handler.
@@ -59,8 +59,8 @@ type Options struct {
 	Router func() string
 	// Surveys and SurveyStore are the survey broker and its store. Without them
 	// there are no survey routes.
-	Surveys     AllSurveys
-	SurveyStore surveyapi.SurveyStore
+	Surveys     Surveys
+	SurveyStore surveyapi.Store
 	Tokens      surveys.Tokens // of respondents
 	MaxImport   int64          // bytes of one import of respondents; 0: 1 GiB
 	TempDir     string         // for lists of bad rows that are too long for memory; empty: the system's
@@ -164,8 +164,8 @@ func New(o Options) (http.Handler, error) {
 }
 
 // routes returns the route table of the JSON API, with the scopes of each route.
-func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.APIService, error) {
-	contacts := &api.APIService{
+func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.Service, error) {
+	contacts := &api.Service{
 		Store: o.Store, Broker: o.Broker, Directory: o.Directory, Index: index, DefaultCapacity: o.DefaultCapacity,
 		Now: o.Now, Draining: o.Draining, Router: o.Router, Events: o.Events, Minutes: o.Minutes, Dead: o.Dead, Trail: o.Trail, Hold: o.Hold,
 		Changed: func(weir.Channel) {
@@ -178,7 +178,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.APIServic
 	}
 	routes := contacts.Routes()
 	if o.Surveys != nil {
-		respondents := &surveyapi.SurveyService{
+		respondents := &surveyapi.Service{
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Tokens: o.Tokens, MaxImport: o.MaxImport, TempDir: o.TempDir,
 			MayCall: o.MayCall, Logger: o.Logger, Draining: o.Draining, Now: o.Now, Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken),
 		}

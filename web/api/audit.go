@@ -38,7 +38,7 @@ type AuditList struct {
 	NextCursor string      `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
-func (s *APIService) auditRoutes() []*route.Route {
+func (s *Service) auditRoutes() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/audit", ID: "list-audit", Tag: "access",
 		Summary: "Who changed what, newest first",
@@ -53,7 +53,7 @@ func (s *APIService) auditRoutes() []*route.Route {
 	}}
 }
 
-func (s *APIService) listAudit(c *route.Call) (route.Reply, error) {
+func (s *Service) listAudit(c *route.Call) (route.Reply, error) {
 	most := c.Query.Int("limit")
 	f := ops.AuditFilter{Limit: most + 1}
 	f.Since, _ = c.Instant("since")

@@ -36,7 +36,7 @@ type batchReader struct {
 	typeName string
 	capacity int
 	reserve  int
-	wrong    *wire.FieldErrors
+	errors   *wire.FieldErrors
 	keys     map[string]int // first contact of each key
 }
 
@@ -78,11 +78,11 @@ func (b *batchReader) key(key string, i int, at string) {
 		return
 	}
 	if strings.HasPrefix(key, ops.RequeuePrefix) {
-		b.wrong.Add(at+"/key", "reserved", "must not begin with %s: such keys are of contacts that Weir made of dead letters", ops.RequeuePrefix)
+		b.errors.Add(at+"/key", "reserved", "must not begin with %s: such keys are of contacts that Weir made of dead letters", ops.RequeuePrefix)
 		return
 	}
 	if first, ok := b.keys[key]; ok {
-		b.wrong.Add(at+"/key", "duplicate", "is the key of /contacts/%d too", first)
+		b.errors.Add(at+"/key", "duplicate", "is the key of /contacts/%d too", first)
 		return
 	}
 	b.keys[key] = i
@@ -94,9 +94,9 @@ func (b *batchReader) window(o map[string]any, s *weir.Spec, at string) {
 	switch {
 	case s.NotAfter.IsZero():
 	case !s.NotAfter.After(b.now):
-		b.wrong.Add(at+"/not_after", "window", "is over already")
+		b.errors.Add(at+"/not_after", "window", "is over already")
 	case !s.NotBefore.Before(s.NotAfter):
-		b.wrong.Add(at+"/not_after", "window", "must be later than not_before")
+		b.errors.Add(at+"/not_after", "window", "must be later than not_before")
 	}
 }
 
@@ -116,10 +116,10 @@ func (b *batchReader) labels(o map[string]any, s *weir.Spec, at string) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		value, ok := given[name].(string)
 		if name == "" || utf8.RuneCountInString(name) > maxLabelName || !printable(name) {
-			b.wrong.Add(at+"/labels/"+wire.PointerToken(name), "format", "a label's name must be 1 to %d printable characters", maxLabelName)
+			b.errors.Add(at+"/labels/"+wire.PointerToken(name), "format", "a label's name must be 1 to %d printable characters", maxLabelName)
 		}
 		if ok && utf8.RuneCountInString(value) > maxLabelValue {
-			b.wrong.Add(at+"/labels/"+wire.PointerToken(name), "length", "must have 0 to %d characters", maxLabelValue)
+			b.errors.Add(at+"/labels/"+wire.PointerToken(name), "length", "must have 0 to %d characters", maxLabelValue)
 		}
 		s.Labels[name] = value
 	}
@@ -139,7 +139,7 @@ func (b *batchReader) messages(o map[string]any, s *weir.Spec, at string) {
 	for i, v := range given {
 		text, ok := v.(string)
 		if n := utf8.RuneCountInString(text); ok && (n < 1 || n > wire.MaxMessage) {
-			b.wrong.Add(at+"/messages/"+strconv.Itoa(i), "length", "must have 1 to %d characters", wire.MaxMessage)
+			b.errors.Add(at+"/messages/"+strconv.Itoa(i), "length", "must have 1 to %d characters", wire.MaxMessage)
 		}
 		s.Messages = append(s.Messages, text)
 	}
@@ -157,13 +157,13 @@ func (b *batchReader) call(o map[string]any, s *weir.Spec, at string) {
 		}
 	}
 	if known != 1 {
-		b.wrong.Add(at+"/call", "content", "must have exactly one of callback_url, call_flow_id and twiml")
+		b.errors.Add(at+"/call", "content", "must have exactly one of callback_url, call_flow_id and twiml")
 	}
 	var c weir.Call
 	if v, ok := given["callback_url"].(string); ok {
 		c.CallbackURL = v
 		if u, err := url.Parse(v); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			b.wrong.Add(at+"/call/callback_url", "format", "must be an http or https URL with a host")
+			b.errors.Add(at+"/call/callback_url", "format", "must be an http or https URL with a host")
 		}
 	}
 	if v, ok := given["call_flow_id"].(float64); ok {
@@ -172,9 +172,9 @@ func (b *batchReader) call(o map[string]any, s *weir.Spec, at string) {
 	if v, ok := given["twiml"].(string); ok {
 		c.TwiML = v
 		if len(v) > maxTwiML {
-			b.wrong.Add(at+"/call/twiml", "length", "must have up to %d bytes", maxTwiML)
+			b.errors.Add(at+"/call/twiml", "length", "must have up to %d bytes", maxTwiML)
 		} else if !isTwiML(v) {
-			b.wrong.Add(at+"/call/twiml", "format", "must be well-formed XML with a Response as its root")
+			b.errors.Add(at+"/call/twiml", "format", "must be well-formed XML with a Response as its root")
 		}
 	}
 	s.Call = &c
@@ -221,10 +221,10 @@ func (b *batchReader) kind(o map[string]any, at string) {
 		needed, other, carries = other, needed, "calls"
 	}
 	if _, ok := o[needed]; !ok {
-		b.wrong.Add(at+"/"+needed, "required", "is missing: channel type %s carries %s", b.typeName, carries)
+		b.errors.Add(at+"/"+needed, "required", "is missing: channel type %s carries %s", b.typeName, carries)
 	}
 	if _, ok := o[other]; ok {
-		b.wrong.Add(at+"/"+other, "content", "does not belong here: channel type %s carries %s", b.typeName, carries)
+		b.errors.Add(at+"/"+other, "content", "does not belong here: channel type %s carries %s", b.typeName, carries)
 	}
 }
 
@@ -235,8 +235,8 @@ func (b *batchReader) size(s *weir.Spec, at string) {
 		return
 	}
 	if s.Priority == weir.Reply || s.Size() > b.capacity {
-		b.wrong.Add(at+"/messages", "size", "takes %d slots, and the channel's capacity is %d", s.Size(), b.capacity)
+		b.errors.Add(at+"/messages", "size", "takes %d slots, and the channel's capacity is %d", s.Size(), b.capacity)
 		return
 	}
-	b.wrong.Add(at+"/messages", "size", "takes %d slots; the channel's capacity is %d, and %d of it are kept for replies", s.Size(), b.capacity, b.reserve)
+	b.errors.Add(at+"/messages", "size", "takes %d slots; the channel's capacity is %d, and %d of it are kept for replies", s.Size(), b.capacity, b.reserve)
 }

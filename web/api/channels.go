@@ -21,7 +21,7 @@ import (
 const maxTries = 5
 
 // pageOfChannels reads the page of channels that limit and cursor select.
-func (s *APIService) pageOfChannels(c *route.Call) (_ []weir.Channel, next string, err error) {
+func (s *Service) pageOfChannels(c *route.Call) (_ []weir.Channel, next string, err error) {
 	most := c.Query.Int("limit")
 	after, err := c.AfterName("channels")
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *APIService) pageOfChannels(c *route.Call) (_ []weir.Channel, next strin
 	return rows, next, err
 }
 
-func (s *APIService) listChannels(c *route.Call) (route.Reply, error) {
+func (s *Service) listChannels(c *route.Call) (route.Reply, error) {
 	rows, next, err := s.pageOfChannels(c)
 	if err != nil {
 		return route.Reply{}, err
@@ -51,7 +51,7 @@ func (s *APIService) listChannels(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }
 
-func (s *APIService) getChannel(c *route.Call) (route.Reply, error) {
+func (s *Service) getChannel(c *route.Call) (route.Reply, error) {
 	ch, err := s.channel(c, c.Request.PathValue("channel"))
 	if err != nil {
 		return route.Reply{}, err
@@ -61,7 +61,7 @@ func (s *APIService) getChannel(c *route.Call) (route.Reply, error) {
 }
 
 // channel finds a channel by the name in a path.
-func (s *APIService) channel(ctx context.Context, name string) (weir.Channel, error) {
+func (s *Service) channel(ctx context.Context, name string) (weir.Channel, error) {
 	if !callbacks.ChannelName.MatchString(name) {
 		return weir.Channel{}, weir.Errorf(weir.CodeNotFound, "there is no such channel")
 	}
@@ -72,7 +72,7 @@ func (s *APIService) channel(ctx context.Context, name string) (weir.Channel, er
 	return ch, err
 }
 
-func (s *APIService) putChannel(c *route.Call) (route.Reply, error) {
+func (s *Service) putChannel(c *route.Call) (route.Reply, error) {
 	want := weir.Channel{Name: c.Request.PathValue("channel"), Capacity: s.DefaultCapacity, Settings: weir.Settings{}}
 	if !callbacks.ChannelName.MatchString(want.Name) {
 		c.Errors.Add("/channel", "format", "the name in the path must be 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or digit")
@@ -104,7 +104,7 @@ func (s *APIService) putChannel(c *route.Call) (route.Reply, error) {
 }
 
 // checkChannel finds errors that depend on the channel type.
-func (s *APIService) checkChannel(ch weir.Channel, wrong *wire.FieldErrors) {
+func (s *Service) checkChannel(ch weir.Channel, wrong *wire.FieldErrors) {
 	if ch.Type == "" {
 		return // reported by the schema
 	}
@@ -120,7 +120,7 @@ func (s *APIService) checkChannel(ch weir.Channel, wrong *wire.FieldErrors) {
 }
 
 // checkMove finds stored secrets that a patch would send to another place.
-func (s *APIService) checkMove(ch *weir.Channel, was weir.Settings, c *route.Call) {
+func (s *Service) checkMove(ch *weir.Channel, was weir.Settings, c *route.Call) {
 	t, ok := s.Directory.Type(ch.Type)
 	if !ok {
 		return // reported by checkChannel
@@ -134,7 +134,7 @@ func (s *APIService) checkMove(ch *weir.Channel, was weir.Settings, c *route.Cal
 
 // put creates a channel or replaces the one with that name. If two requests
 // create it at once, the second one replaces it.
-func (s *APIService) put(ctx context.Context, want weir.Channel, force bool) (_, before weir.Channel, created bool, err error) {
+func (s *Service) put(ctx context.Context, want weir.Channel, force bool) (_, before weir.Channel, created bool, err error) {
 	have, err := s.Store.Channel(ctx, want.Name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
 		have, created, err = s.Store.PutChannel(ctx, want)
@@ -160,7 +160,7 @@ func (s *APIService) put(ctx context.Context, want weir.Channel, force bool) (_,
 // update changes a channel under optimistic locking by version, and retries
 // after a concurrent change. A change without effect writes nothing. force
 // allows a move to another place at the provider while contacts are in flight.
-func (s *APIService) update(ctx context.Context, have weir.Channel, force bool, change func(*weir.Channel) error) (weir.Channel, error) {
+func (s *Service) update(ctx context.Context, have weir.Channel, force bool, change func(*weir.Channel) error) (weir.Channel, error) {
 	for try := 1; ; try++ {
 		if have.Deleting {
 			return weir.Channel{}, weir.Errorf(weir.CodeConflict, "channel %s is being deleted", have.Name)
@@ -188,7 +188,7 @@ func (s *APIService) update(ctx context.Context, have weir.Channel, force bool, 
 // refuseMove rejects a change of place while attempts are in flight. Weir would
 // otherwise query or cancel them at a place where the same name may belong to
 // someone else's.
-func (s *APIService) refuseMove(ctx context.Context, from, to weir.Channel) error {
+func (s *Service) refuseMove(ctx context.Context, from, to weir.Channel) error {
 	t, err := s.typeOfChannel(from)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func errTypeChange(ch weir.Channel) error {
 	}
 }
 
-func (s *APIService) patchChannel(c *route.Call) (route.Reply, error) {
+func (s *Service) patchChannel(c *route.Call) (route.Reply, error) {
 	have, err := s.channel(c, c.Request.PathValue("channel"))
 	if err != nil {
 		return route.Reply{}, err
@@ -244,7 +244,7 @@ func (s *APIService) patchChannel(c *route.Call) (route.Reply, error) {
 
 // patch merges a patch into a channel. It ignores values of a wrong type; the
 // schema check reports them.
-func (s *APIService) patch(ch *weir.Channel, patch map[string]any) {
+func (s *Service) patch(ch *weir.Channel, patch map[string]any) {
 	taken := func(name string) bool { v, given := patch[name]; return given && v == nil }
 	if v, ok := patch["name"].(string); ok || taken("name") {
 		ch.Title = v
@@ -273,13 +273,13 @@ func (s *APIService) patch(ch *weir.Channel, patch map[string]any) {
 }
 
 // changed invalidates what this process caches of a channel.
-func (s *APIService) changed(ctx context.Context, ch weir.Channel) {
+func (s *Service) changed(ctx context.Context, ch weir.Channel) {
 	s.Index.Forget(ch.Name)
 	s.Broker.Changed(ctx, ch.ID)
 	s.Changed(ch)
 }
 
-func (s *APIService) deleteChannel(c *route.Call) (route.Reply, error) {
+func (s *Service) deleteChannel(c *route.Call) (route.Reply, error) {
 	ch, err := s.channel(c, c.Request.PathValue("channel"))
 	if err != nil {
 		return route.Reply{}, err
@@ -306,13 +306,13 @@ func (s *APIService) deleteChannel(c *route.Call) (route.Reply, error) {
 }
 
 // channelReply returns the response to a change of a channel.
-func (s *APIService) channelReply(ctx context.Context, status int, before, ch weir.Channel) (route.Reply, error) {
+func (s *Service) channelReply(ctx context.Context, status int, before, ch weir.Channel) (route.Reply, error) {
 	v, err := s.channelView(ctx, ch)
 	return route.Reply{Status: status, Body: v, Changes: s.channelChanges(before, ch)}, err
 }
 
 // channelView returns a channel with its figures and without its secrets.
-func (s *APIService) channelView(ctx context.Context, ch weir.Channel) (ChannelView, error) {
+func (s *Service) channelView(ctx context.Context, ch weir.Channel) (ChannelView, error) {
 	f, err := s.Broker.Figures(ctx, ch)
 	if err != nil {
 		return ChannelView{}, err
@@ -320,7 +320,7 @@ func (s *APIService) channelView(ctx context.Context, ch weir.Channel) (ChannelV
 	return s.shownChannel(ch, f), nil
 }
 
-func (s *APIService) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
+func (s *Service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
 	v := ChannelView{
 		Channel: ch.Name, Type: ch.Type, Name: ch.Title, Capacity: ch.Capacity, Paused: ch.Paused,
 		Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
@@ -360,7 +360,7 @@ func breakerWord(b ops.Breaker) string {
 }
 
 // typeOfChannel returns the channel type of a stored channel.
-func (s *APIService) typeOfChannel(ch weir.Channel) (*channels.Type, error) {
+func (s *Service) typeOfChannel(ch weir.Channel) (*channels.Type, error) {
 	t, ok := s.Directory.Type(ch.Type)
 	if !ok {
 		return nil, weir.Errorf(weir.CodeConflict, "this program has no channel type %s", ch.Type)
@@ -371,7 +371,7 @@ func (s *APIService) typeOfChannel(ch weir.Channel) (*channels.Type, error) {
 // channelChanges lists the differences between two versions of a channel.
 // Settings that the channel type does not show, or of an unknown type, count as
 // secret.
-func (s *APIService) channelChanges(before, after weir.Channel) []ops.FieldChange {
+func (s *Service) channelChanges(before, after weir.Channel) []ops.FieldChange {
 	doc := func(ch weir.Channel) map[string]any {
 		settings := map[string]any{}
 		maps.Copy(settings, ch.Settings)

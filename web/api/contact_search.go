@@ -25,7 +25,7 @@ type SearchBody struct {
 	Cursor  string     `json:"cursor,omitempty" maxLength:"512" doc:"next_cursor of the page before"`
 }
 
-func (s *APIService) searchRoute() *route.Route {
+func (s *Service) searchRoute() *route.Route {
 	return &route.Route{
 		Method: "POST", Path: "/v1/contacts:search", ID: "search-contacts", Tag: "contacts",
 		Summary: "Find the contacts of a phone number",
@@ -38,7 +38,7 @@ func (s *APIService) searchRoute() *route.Route {
 	}
 }
 
-func (s *APIService) searchContacts(c *route.Call) (route.Reply, error) {
+func (s *Service) searchContacts(c *route.Call) (route.Reply, error) {
 	if !c.PII() { // otherwise numbers could be found by trial
 		return route.Reply{}, auth.ErrForbidden(ops.ScopePIIRead)
 	}

@@ -13,7 +13,7 @@ import (
 // acceptingChannel returns the channel that contacts are for, from memory if it
 // was read within acceptFresh: otherwise a client that sends one contact per
 // request would cause a read of the row each time.
-func (s *APIService) acceptingChannel(ctx context.Context, name string) (weir.Channel, error) {
+func (s *Service) acceptingChannel(ctx context.Context, name string) (weir.Channel, error) {
 	ch, ok, err := s.Index.Live(ctx, name)
 	if err != nil || !ok {
 		return s.channel(ctx, name)
@@ -21,14 +21,14 @@ func (s *APIService) acceptingChannel(ctx context.Context, name string) (weir.Ch
 	return ch, nil
 }
 
-func (s *APIService) postContacts(c *route.Call) (route.Reply, error) {
+func (s *Service) postContacts(c *route.Call) (route.Reply, error) {
 	name := c.Request.PathValue("channel")
 	ch, err := s.acceptingChannel(c, name)
 	if err != nil {
 		return route.Reply{}, err
 	}
 	wrong := slices.Clone(c.Errors.List)
-	out, err := s.takeContacts(c, ch)
+	out, err := s.acceptContacts(c, ch)
 	switch weir.CodeOf(err) {
 	case weir.CodeNotFound, weir.CodeConflict, weir.CodeInvalid:
 	default:
@@ -44,17 +44,17 @@ func (s *APIService) postContacts(c *route.Call) (route.Reply, error) {
 		return out, err
 	}
 	c.Errors.List = wrong
-	return s.takeContacts(c, now)
+	return s.acceptContacts(c, now)
 }
 
-func (s *APIService) takeContacts(c *route.Call, ch weir.Channel) (route.Reply, error) {
+func (s *Service) acceptContacts(c *route.Call, ch weir.Channel) (route.Reply, error) {
 	t, err := s.typeOfChannel(ch)
 	if err != nil {
 		return route.Reply{}, err
 	}
 	batch := batchReader{
 		now: s.Now(), content: t.Content, typeName: t.Name,
-		capacity: ch.Capacity, reserve: channels.ReplyReserve(ch.Settings), wrong: &c.Errors,
+		capacity: ch.Capacity, reserve: channels.ReplyReserve(ch.Settings), errors: &c.Errors,
 	}
 	specs := batch.read(c.Body)
 	if err := c.Invalid(); err != nil {
@@ -78,7 +78,7 @@ func (s *APIService) takeContacts(c *route.Call, ch weir.Channel) (route.Reply, 
 }
 
 // contact finds a contact by the id in a path.
-func (s *APIService) contact(c *route.Call) (weir.Contact, []weir.Attempt, error) {
+func (s *Service) contact(c *route.Call) (weir.Contact, []weir.Attempt, error) {
 	ref, err := weir.ParseRef(c.Request.PathValue("id"))
 	if err != nil {
 		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "there is no such contact")
@@ -90,7 +90,7 @@ func (s *APIService) contact(c *route.Call) (weir.Contact, []weir.Attempt, error
 	return contact, ended, err
 }
 
-func (s *APIService) getContact(c *route.Call) (route.Reply, error) {
+func (s *Service) getContact(c *route.Call) (route.Reply, error) {
 	contact, ended, err := s.contact(c)
 	if err != nil {
 		return route.Reply{}, err
@@ -100,7 +100,7 @@ func (s *APIService) getContact(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	v := contactView(&contact, ch.Name, attemptViews(&contact, ended))
-	why, err := s.whyOf(c, ch, &contact)
+	why, err := s.reasonFor(c, ch, &contact)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -119,7 +119,7 @@ func outcomeWords() []string {
 	return words
 }
 
-func (s *APIService) listContacts(c *route.Call) (route.Reply, error) {
+func (s *Service) listContacts(c *route.Call) (route.Reply, error) {
 	f := weir.ContactFilter{
 		States: statesOf(c.Query.List("state")), Survey: c.Query.Text("survey"), Key: c.Query.Text("key"),
 		Limit: c.Query.Int("limit"), Cursor: c.Query.Text("cursor"), Outcome: weir.Outcome(c.Query.Text("outcome")),
@@ -139,7 +139,7 @@ func (s *APIService) listContacts(c *route.Call) (route.Reply, error) {
 }
 
 // contactsOf returns a page of contacts, of one channel if it is named.
-func (s *APIService) contactsOf(c *route.Call, f weir.ContactFilter, channel string) (route.Reply, error) {
+func (s *Service) contactsOf(c *route.Call, f weir.ContactFilter, channel string) (route.Reply, error) {
 	known := map[weir.ChannelID]weir.Channel{}
 	if channel != "" {
 		ch, err := s.channel(c, channel)
@@ -164,11 +164,11 @@ func (s *APIService) contactsOf(c *route.Call, f weir.ContactFilter, channel str
 		}
 		page.Contacts = append(page.Contacts, v)
 	}
-	return route.Reply{Status: http.StatusOK, Body: page}, s.explain(c, rows, known, page.Contacts)
+	return route.Reply{Status: http.StatusOK, Body: page}, s.addReasons(c, rows, known, page.Contacts)
 }
 
 // channelOf reads each channel once per request.
-func (s *APIService) channelOf(ctx context.Context, id weir.ChannelID, known map[weir.ChannelID]weir.Channel) (weir.Channel, error) {
+func (s *Service) channelOf(ctx context.Context, id weir.ChannelID, known map[weir.ChannelID]weir.Channel) (weir.Channel, error) {
 	if ch, ok := known[id]; ok {
 		return ch, nil
 	}
@@ -179,7 +179,7 @@ func (s *APIService) channelOf(ctx context.Context, id weir.ChannelID, known map
 	return ch, err
 }
 
-func (s *APIService) cancelContact(c *route.Call) (route.Reply, error) {
+func (s *Service) cancelContact(c *route.Call) (route.Reply, error) {
 	contact, _, err := s.contact(c)
 	if err != nil {
 		return route.Reply{}, err
@@ -215,7 +215,7 @@ func alreadyDone(c *weir.Contact) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: CanceledView{c.Ref.String(), c.State.String(), c.Outcome}}, nil
 }
 
-func (s *APIService) listIncoming(c *route.Call) (route.Reply, error) {
+func (s *Service) listIncoming(c *route.Call) (route.Reply, error) {
 	ch, err := s.channel(c, c.Request.PathValue("channel"))
 	if err != nil {
 		return route.Reply{}, err

@@ -72,10 +72,10 @@ type DeadDone struct {
 	Remaining    int64 `json:"remaining" doc:"dead letters that are meant and still there: ask again for more than the limit"`
 }
 
-func (s *APIService) deadRoutes() []*route.Route {
+func (s *Service) deadRoutes() []*route.Route {
 	filter := []wire.Parameter{
 		{Name: "channel", Kind: "string", Description: "name of the channel"},
-		{Name: "outcome", Kind: "string", Enum: deadWords(), Single: true, Description: "how they ended"},
+		{Name: "outcome", Kind: "string", Enum: deadOutcomes(), Single: true, Description: "how they ended"},
 		{Name: "reason", Kind: "string", Description: "as groups have it; an empty one means those without"},
 		{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters then or later"},
 		{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters before"},
@@ -113,7 +113,7 @@ func (s *APIService) deadRoutes() []*route.Route {
 	}
 }
 
-func deadWords() []string {
+func deadOutcomes() []string {
 	var words []string
 	for _, o := range weir.DeadOutcomes() {
 		words = append(words, string(o))
@@ -121,8 +121,8 @@ func deadWords() []string {
 	return words
 }
 
-// deadFilter reads the filter of a list.
-func (s *APIService) deadFilter(c *route.Call) (ops.DeadLetterFilter, error) {
+// deadLetterFilter reads the filter of a list.
+func (s *Service) deadLetterFilter(c *route.Call) (ops.DeadLetterFilter, error) {
 	f := ops.DeadLetterFilter{Outcome: weir.Outcome(c.Query.Text("outcome")), Limit: c.Query.Int("limit"), Cursor: c.Query.Text("cursor")}
 	if reason, ok := c.Query["reason"].(string); ok {
 		f.Reason = &reason
@@ -142,8 +142,8 @@ func (s *APIService) deadFilter(c *route.Call) (ops.DeadLetterFilter, error) {
 	return f, nil
 }
 
-func (s *APIService) listDead(c *route.Call) (route.Reply, error) {
-	f, err := s.deadFilter(c)
+func (s *Service) listDead(c *route.Call) (route.Reply, error) {
+	f, err := s.deadLetterFilter(c)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -168,8 +168,8 @@ func (s *APIService) listDead(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }
 
-func (s *APIService) groupDead(c *route.Call) (route.Reply, error) {
-	f, err := s.deadFilter(c)
+func (s *Service) groupDead(c *route.Call) (route.Reply, error) {
+	f, err := s.deadLetterFilter(c)
 	if err != nil {
 		return route.Reply{}, err
 	}

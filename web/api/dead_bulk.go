@@ -13,7 +13,7 @@ import (
 
 // bulk is one request to requeue or discard many dead letters.
 type bulk struct {
-	s      *APIService
+	s      *Service
 	filter ops.DeadLetterFilter
 	refs   []weir.Ref // if the body lists contacts
 	limit  int
@@ -22,7 +22,7 @@ type bulk struct {
 	out    DeadDone
 }
 
-func (s *APIService) requeueDead(c *route.Call) (route.Reply, error) {
+func (s *Service) requeueDead(c *route.Call) (route.Reply, error) {
 	b, err := s.readBulk(c)
 	if err != nil {
 		return route.Reply{}, err
@@ -37,7 +37,7 @@ func (s *APIService) requeueDead(c *route.Call) (route.Reply, error) {
 	return b.run(c)
 }
 
-func (s *APIService) discardDead(c *route.Call) (route.Reply, error) {
+func (s *Service) discardDead(c *route.Call) (route.Reply, error) {
 	b, err := s.readBulk(c)
 	if err != nil {
 		return route.Reply{}, err
@@ -51,7 +51,7 @@ func (s *APIService) discardDead(c *route.Call) (route.Reply, error) {
 
 // readBulk reads a body. It sets the path values from which the audit log takes
 // the subject: the channel, or the contact if the body lists exactly one.
-func (s *APIService) readBulk(c *route.Call) (*bulk, error) {
+func (s *Service) readBulk(c *route.Call) (*bulk, error) {
 	b := &bulk{s: s, limit: maxDead}
 	text := func(name string) string { v, _ := c.Body[name].(string); return v }
 	if n, ok := c.Body["limit"].(float64); ok {

@@ -19,12 +19,12 @@ import (
 
 // Limits and intervals of the event stream.
 const (
-	StreamType    = "text/event-stream"
-	beatEvery     = 15 * time.Second
-	lookEvery     = time.Second // polls for events of other processes, and for shutdown
-	retryAfterEnd = 2000        // milliseconds; clients reconnect after it
-	eventsRead    = 256
-	maxExamined   = 5000 // max events that one page examines
+	StreamType        = "text/event-stream"
+	heartbeatInterval = 15 * time.Second
+	pollInterval      = time.Second // polls for events of other processes, and for shutdown
+	reconnectDelay    = 2000        // milliseconds; clients reconnect after it
+	eventsRead        = 256
+	maxExamined       = 5000 // max events that one page examines
 	// routerSource is the only source whose events the scope router can read.
 	routerSource = "router"
 )
@@ -45,7 +45,7 @@ type EventList struct {
 	NextCursor string      `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
-func (s *APIService) eventRoutes() []*route.Route {
+func (s *Service) eventRoutes() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/events", ID: "list-events", Tag: "events",
 		Summary: "What happened, oldest first, or as it happens",
@@ -76,7 +76,7 @@ func (f *eventFilter) passes(e *events.Event) bool {
 		(f.source == "" || f.source == e.Source) && strings.HasPrefix(e.Subject, f.subject)
 }
 
-func (s *APIService) events(c *route.Call, w http.ResponseWriter) error {
+func (s *Service) events(c *route.Call, w http.ResponseWriter) error {
 	f := &eventFilter{types: c.Query.List("type"), subject: c.Query.Text("subject"), source: c.Query.Text("source")}
 	if !c.Principal.Has(ops.ScopeContactsRead) {
 		if f.source == "" {
@@ -108,8 +108,8 @@ func acceptsStream(r *http.Request) bool {
 	return false
 }
 
-// place reads the id after which a client wants events.
-func place(c *route.Call, text, pointer string) (int64, error) {
+// parseEventID reads the id after which a client wants events.
+func parseEventID(c *route.Call, text, pointer string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 0 {
 		c.Errors.Add(pointer, "format", "must be the id of an event, or the next_cursor of a page before")
@@ -119,11 +119,11 @@ func place(c *route.Call, text, pointer string) (int64, error) {
 
 // pageOfEvents returns a page. Events that the filter drops are read too, so
 // the number of events that one page examines is bounded.
-func (s *APIService) pageOfEvents(c *route.Call, f *eventFilter) (*EventList, error) {
+func (s *Service) pageOfEvents(c *route.Call, f *eventFilter) (*EventList, error) {
 	after, _ := c.Query["after"].(int64)
 	if text := c.Query.Text("cursor"); text != "" {
 		var err error
-		if after, err = place(c, text, "/cursor"); err != nil {
+		if after, err = parseEventID(c, text, "/cursor"); err != nil {
 			return nil, err
 		}
 	}

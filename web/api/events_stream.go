@@ -14,18 +14,18 @@ import (
 // has not read stay in the log, so a slow client costs no more than a fast one.
 // The deadline of its connection disconnects a client that reads nothing.
 type stream struct {
-	*APIService
-	c      *route.Call
-	filter *eventFilter
-	out    *route.Deadlines
-	after  int64 // how far the log was read
-	told   int64 // last id sent to the client
-	beat   time.Time
+	*Service
+	c         *route.Call
+	filter    *eventFilter
+	out       *route.Deadlines
+	position  int64 // how far the log was read
+	lastSent  int64 // last id sent to the client
+	lastWrite time.Time
 }
 
 // streamEvents follows the log until the client disconnects or this process
 // shuts down.
-func (s *APIService) streamEvents(c *route.Call, w http.ResponseWriter, f *eventFilter) error {
+func (s *Service) streamEvents(c *route.Call, w http.ResponseWriter, f *eventFilter) error {
 	if s.Draining() {
 		return route.ErrDraining()
 	}
@@ -34,7 +34,7 @@ func (s *APIService) streamEvents(c *route.Call, w http.ResponseWriter, f *event
 		return errStreams()
 	}
 	defer leave()
-	after, err := s.beginning(c)
+	after, err := s.startPosition(c)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *APIService) streamEvents(c *route.Call, w http.ResponseWriter, f *event
 		default:
 		}
 	})()
-	st := &stream{APIService: s, c: c, filter: f, out: route.NewDeadlines(w), after: after, told: after, beat: time.Now()}
+	st := &stream{Service: s, c: c, filter: f, out: route.NewDeadlines(w), position: after, lastSent: after, lastWrite: time.Now()}
 	st.out.ClearRead()
 	w.Header().Set("Content-Type", StreamType)
 	w.Header().Set("Cache-Control", "no-store")
@@ -54,16 +54,16 @@ func (s *APIService) streamEvents(c *route.Call, w http.ResponseWriter, f *event
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	if st.send("retry: "+strconv.Itoa(retryAfterEnd)+"\n\n") == nil {
+	if st.send("retry: "+strconv.Itoa(reconnectDelay)+"\n\n") == nil {
 		st.follow(news)
 	}
 	return nil
 }
 
-// beginning returns the id after which a stream begins.
-func (s *APIService) beginning(c *route.Call) (int64, error) {
+// startPosition returns the id after which a stream begins.
+func (s *Service) startPosition(c *route.Call) (int64, error) {
 	if text := c.Request.Header.Get("Last-Event-ID"); text != "" {
-		return place(c, text, "/Last-Event-ID")
+		return parseEventID(c, text, "/Last-Event-ID")
 	}
 	if after, ok := c.Query["after"].(int64); ok {
 		return after, nil
@@ -75,7 +75,7 @@ func (s *APIService) beginning(c *route.Call) (int64, error) {
 
 // follow sends events as they arrive.
 func (st *stream) follow(news <-chan struct{}) {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for !st.Draining() && st.c.Principal.StillAdmitted() {
 		more, err := st.next()
@@ -90,7 +90,7 @@ func (st *stream) follow(news <-chan struct{}) {
 			return
 		case <-news:
 		case now := <-tick.C:
-			if now.Sub(st.beat) >= beatEvery && st.heartbeat() != nil {
+			if now.Sub(st.lastWrite) >= heartbeatInterval && st.heartbeat() != nil {
 				return
 			}
 		}
@@ -101,20 +101,20 @@ func (st *stream) follow(news <-chan struct{}) {
 func (st *stream) next() (more bool, err error) {
 	ctx, cancel := route.StepTimeout(st.c)
 	defer cancel()
-	list, err := st.Events.EventsSince(ctx, st.after, eventsRead)
+	list, err := st.Events.EventsSince(ctx, st.position, eventsRead)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
 	var b bytes.Buffer
 	for i := range list {
-		st.after = list[i].ID
+		st.position = list[i].ID
 		if !st.filter.passes(&list[i]) {
 			continue
 		}
 		if err := writeEvent(&b, shownEvent(st.c, &list[i])); err != nil {
 			return false, err
 		}
-		st.told = list[i].ID
+		st.lastSent = list[i].ID
 		if b.Len() >= route.PageBytes {
 			break
 		}
@@ -140,15 +140,15 @@ func writeEvent(b *bytes.Buffer, v EventView) error {
 // heartbeat shows that the stream is alive. An id without data gives the client
 // its position past filtered events without dispatching an event.
 func (st *stream) heartbeat() error {
-	if st.after > st.told {
-		st.told = st.after
-		return st.send(":\nid: " + strconv.FormatInt(st.after, 10) + "\n\n")
+	if st.position > st.lastSent {
+		st.lastSent = st.position
+		return st.send(":\nid: " + strconv.FormatInt(st.position, 10) + "\n\n")
 	}
 	return st.send(":\n\n")
 }
 
 func (st *stream) send(text string) error {
-	st.beat = time.Now()
+	st.lastWrite = time.Now()
 	if _, err := st.out.Write([]byte(text)); err != nil {
 		return err
 	}

@@ -43,12 +43,12 @@ func Livez(w http.ResponseWriter, _ *http.Request) {
 // Readyz reports whether requests should come here. The router's phase is part
 // of the response but does not affect it: the rest of the API works without the
 // router.
-func (s *APIService) Readyz(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Readyz(w http.ResponseWriter, r *http.Request) {
 	writeReadiness(w, s.readiness(r.Context()))
 }
 
 // ReadyRouter reports whether requests below /routing/ should come here.
-func (s *APIService) ReadyRouter(w http.ResponseWriter, r *http.Request) {
+func (s *Service) ReadyRouter(w http.ResponseWriter, r *http.Request) {
 	out := s.readiness(r.Context())
 	if out.Router != RouterServing {
 		out.Reasons = append(out.Reasons, "router: "+cmp.Or(out.Router, "not part of this process"))
@@ -56,7 +56,7 @@ func (s *APIService) ReadyRouter(w http.ResponseWriter, r *http.Request) {
 	writeReadiness(w, out)
 }
 
-func (s *APIService) readiness(ctx context.Context) (out Readiness) {
+func (s *Service) readiness(ctx context.Context) (out Readiness) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	if s.Router != nil {
@@ -66,7 +66,7 @@ func (s *APIService) readiness(ctx context.Context) (out Readiness) {
 		out.Reasons = append(out.Reasons, "draining: the process is shutting down")
 	}
 	if err := s.Store.Ready(ctx); err != nil {
-		out.Reasons = append(out.Reasons, "store: "+storeTrouble(err))
+		out.Reasons = append(out.Reasons, "store: "+storeError(err))
 	}
 	if since := s.heldSince(); !since.IsZero() {
 		out.HeldSince = &since
@@ -83,9 +83,9 @@ func writeReadiness(w http.ResponseWriter, out Readiness) {
 	wire.WriteJSON(w, status, out)
 }
 
-// storeTrouble describes a store failure without the details that only the log
+// storeError describes a store failure without the details that only the log
 // may hold.
-func storeTrouble(err error) string {
+func storeError(err error) string {
 	if e, ok := errors.AsType[*weir.Error](err); ok {
 		return wire.PublicMessage(e)
 	}

@@ -22,7 +22,7 @@ type HoldView struct {
 	Since *time.Time `json:"since,omitempty" doc:"when that began"`
 }
 
-func (s *APIService) holdRoutes() []*route.Route {
+func (s *Service) holdRoutes() []*route.Route {
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/hold", ID: "get-hold", Tag: "channels",
@@ -39,14 +39,14 @@ func (s *APIService) holdRoutes() []*route.Route {
 	}
 }
 
-func (s *APIService) heldSince() time.Time {
+func (s *Service) heldSince() time.Time {
 	if s.Hold == nil {
 		return time.Time{}
 	}
 	return s.Hold.Since()
 }
 
-func (s *APIService) getHold(*route.Call) (route.Reply, error) {
+func (s *Service) getHold(*route.Call) (route.Reply, error) {
 	v := HoldView{}
 	if since := s.heldSince(); !since.IsZero() {
 		v = HoldView{Held: true, Since: &since}
@@ -54,7 +54,7 @@ func (s *APIService) getHold(*route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }
 
-func (s *APIService) releaseHold(c *route.Call) (route.Reply, error) {
+func (s *Service) releaseHold(c *route.Call) (route.Reply, error) {
 	if s.Hold != nil {
 		if err := s.Hold.Release(c); err != nil {
 			return route.Reply{}, err

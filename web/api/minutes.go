@@ -18,8 +18,8 @@ const (
 	maxChannels = 500
 )
 
-// steps maps the names of the steps to their widths.
-func steps() map[string]time.Duration {
+// stepWidths maps the names of the steps to their widths.
+func stepWidths() map[string]time.Duration {
 	return map[string]time.Duration{"1m": time.Minute, "5m": 5 * time.Minute, "15m": 15 * time.Minute, "1h": time.Hour}
 }
 
@@ -90,7 +90,7 @@ type ChannelMinutes struct {
 	Queued       []int64 `json:"queued" nullable:"false" doc:"contacts that waited at the end; 0 also where that is not known"`
 }
 
-func (s *APIService) minuteRoutes() []*route.Route {
+func (s *Service) minuteRoutes() []*route.Route {
 	span := func(words ...string) []wire.Parameter {
 		return []wire.Parameter{
 			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339); absent: three hours before until"},
@@ -118,18 +118,18 @@ func (s *APIService) minuteRoutes() []*route.Route {
 	}
 }
 
-// span is an interval in whole steps.
+// readSpan is an interval in whole steps.
 type span struct {
 	word         string
 	step         time.Duration
 	since, until time.Time
 }
 
-func (s *APIService) span(c *route.Call, most time.Duration) (span, error) {
+func (s *Service) readSpan(c *route.Call, most time.Duration) (span, error) {
 	now := s.Now()
 	p := span{word: c.Query.Text("step"), until: now}
 	var ok bool
-	if p.step, ok = steps()[p.word]; !ok {
+	if p.step, ok = stepWidths()[p.word]; !ok {
 		c.Errors.Add("/step", "enum", "must be one of the steps")
 		p.step = time.Minute
 	}
@@ -155,10 +155,10 @@ func (s *APIService) span(c *route.Call, most time.Duration) (span, error) {
 	return p, c.Invalid()
 }
 
-// unwritten returns the minutes that are counted but not stored yet, consistent
+// withUnstored returns the minutes that are counted but not stored yet, consistent
 // with a read of the store. If minutes were stored meanwhile, it reads again,
 // up to maxTries times, so that nothing is counted twice or missed.
-func (s *APIService) unwritten(read func() error) ([]ops.Minute, error) {
+func (s *Service) withUnstored(read func() error) ([]ops.Minute, error) {
 	for try := 1; ; try++ {
 		before := oldest(s.Broker.CurrentMinutes())
 		if err := read(); err != nil {
@@ -181,8 +181,8 @@ func oldest(list []ops.Minute) time.Time {
 	return at
 }
 
-func (s *APIService) channelMinutes(c *route.Call) (route.Reply, error) {
-	p, err := s.span(c, minutesKept)
+func (s *Service) channelMinutes(c *route.Call) (route.Reply, error) {
+	p, err := s.readSpan(c, minutesKept)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -192,7 +192,7 @@ func (s *APIService) channelMinutes(c *route.Call) (route.Reply, error) {
 	}
 	var list []ops.Minute
 	var before *ops.Minute
-	current, err := s.unwritten(func() (err error) {
+	current, err := s.withUnstored(func() (err error) {
 		list, before, err = s.Minutes.Minutes(c, ch.ID, p.since, p.until)
 		return err
 	})
@@ -253,8 +253,8 @@ func minuteView(at time.Time, m *ops.Minute) MinuteView {
 	return v
 }
 
-func (s *APIService) allMinutes(c *route.Call) (route.Reply, error) {
-	p, err := s.span(c, maxSpan)
+func (s *Service) allMinutes(c *route.Call) (route.Reply, error) {
+	p, err := s.readSpan(c, maxSpan)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -267,7 +267,7 @@ func (s *APIService) allMinutes(c *route.Call) (route.Reply, error) {
 		ids[i] = rows[i].ID
 	}
 	var list []ops.Minute
-	current, err := s.unwritten(func() (err error) {
+	current, err := s.withUnstored(func() (err error) {
 		list, err = s.Minutes.Quarters(c, ids, p.since, p.until)
 		return err
 	})
@@ -281,13 +281,13 @@ func (s *APIService) allMinutes(c *route.Call) (route.Reply, error) {
 	v := AllMinutesView{Step: p.word, Since: p.since, Until: p.until, Channels: []ChannelMinutes{}, NextCursor: next}
 	for i := range rows {
 		if some := byChannel[rows[i].ID]; len(some) > 0 {
-			v.Channels = append(v.Channels, sparks(rows[i].Name, p, some))
+			v.Channels = append(v.Channels, channelMinutesOf(rows[i].Name, p, some))
 		}
 	}
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }
 
-func sparks(name string, p span, list []ops.Minute) ChannelMinutes {
+func channelMinutesOf(name string, p span, list []ops.Minute) ChannelMinutes {
 	n := int(p.until.Sub(p.since) / p.step)
 	row := func() []int64 { return make([]int64, n) }
 	v := ChannelMinutes{name, row(), row(), row(), row(), row(), row(), row()}

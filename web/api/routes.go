@@ -9,7 +9,7 @@ import (
 	"weir/web/wire"
 )
 
-func (s *APIService) channelRoutes() []*route.Route {
+func (s *Service) channelRoutes() []*route.Route {
 	const one = "/v1/channels/{channel}"
 	view := route.TypeOf[ChannelView]()
 	forced := wire.Parameter{Name: "force", Kind: "boolean", Description: "let the channel move to another server or account of the provider although contacts are in flight at the present one"}
@@ -68,7 +68,7 @@ func (s *APIService) channelRoutes() []*route.Route {
 	}
 }
 
-func (s *APIService) contactRoutes() []*route.Route {
+func (s *Service) contactRoutes() []*route.Route {
 	const one = "/v1/contacts/{id}"
 	return []*route.Route{
 		{

@@ -24,8 +24,8 @@ type Store interface {
 	Ready(ctx context.Context) error
 }
 
-// APIBroker is the running broker as the API uses it.
-type APIBroker interface {
+// Broker is the running broker as the API uses it.
+type Broker interface {
 	// Accept stores contacts. They are durable when it returns.
 	Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error)
 	// Cancel cancels a contact. Done: it is canceled; any other state: the
@@ -49,10 +49,10 @@ type APIBroker interface {
 	FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error)
 }
 
-// APIService serves the routes of channels, contacts, events and access.
-type APIService struct {
+// Service serves the routes of channels, contacts, events and access.
+type Service struct {
 	Store     Store
-	Broker    APIBroker
+	Broker    Broker
 	Directory *channels.Directory
 	// Index caches channels by name.
 	Index           *callbacks.Index
@@ -82,7 +82,7 @@ type APIService struct {
 }
 
 // Routes returns the route table.
-func (s *APIService) Routes() []*route.Route {
+func (s *Service) Routes() []*route.Route {
 	all := append(s.channelRoutes(), s.contactRoutes()...)
 	all = append(all, s.whoRoutes()...)
 	all = append(all, s.holdRoutes()...)

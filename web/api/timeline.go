@@ -45,7 +45,7 @@ type TimelineFor struct {
 	Serial     int    `json:"serial" doc:"which of the respondent's contacts it is, from 1"`
 }
 
-func (s *APIService) timelineRoute() *route.Route {
+func (s *Service) timelineRoute() *route.Route {
 	return &route.Route{
 		Method: "GET", Path: "/v1/contacts/{id}/timeline", ID: "get-timeline", Tag: "contacts",
 		Summary: "What is known of the life of a contact",
@@ -67,7 +67,7 @@ func NotRecorded() []string {
 	}
 }
 
-func (s *APIService) timeline(c *route.Call) (route.Reply, error) {
+func (s *Service) timeline(c *route.Call) (route.Reply, error) {
 	contact, ended, err := s.contact(c)
 	if err != nil {
 		return route.Reply{}, err
@@ -80,9 +80,9 @@ func (s *APIService) timeline(c *route.Call) (route.Reply, error) {
 	if f := contact.For; f.ID != 0 {
 		v.For = &TimelineFor{Survey: contact.Survey, Respondent: surveys.RespondentID(f.ID).String(), Serial: f.Serial}
 	}
-	v.Events = append(v.Events, begun(&contact)...)
+	v.Events = append(v.Events, creationEvents(&contact)...)
 	for _, a := range attemptViews(&contact, ended) {
-		v.Events = append(v.Events, ofAttempt(&a, &contact)...)
+		v.Events = append(v.Events, attemptEvents(&a, &contact)...)
 	}
 	if contact.State == weir.Done {
 		end := TimelineEvent{At: contact.FinishedAt, What: "ended", Outcome: contact.Outcome, Reason: contact.Reason}
@@ -91,7 +91,7 @@ func (s *APIService) timeline(c *route.Call) (route.Reply, error) {
 		}
 		v.Events = append(v.Events, end)
 	}
-	if v.Events, err = s.afterwards(c, &contact, v.Events); err != nil {
+	if v.Events, err = s.addLaterEvents(c, &contact, v.Events); err != nil {
 		return route.Reply{}, err
 	}
 	slices.SortStableFunc(v.Events, func(a, b TimelineEvent) int { return a.At.Compare(b.At) })
@@ -106,8 +106,8 @@ func (s *APIService) timeline(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }
 
-// begun returns the events of a contact's creation and of its delays.
-func begun(c *weir.Contact) []TimelineEvent {
+// creationEvents returns the events of a contact's creation and of its delays.
+func creationEvents(c *weir.Contact) []TimelineEvent {
 	list := []TimelineEvent{{At: c.QueuedAt, What: "accepted"}}
 	if c.NotBefore.After(c.QueuedAt) {
 		list = append(list, TimelineEvent{At: c.NotBefore, What: "waits_until", Reason: "its window opens"})
@@ -118,8 +118,8 @@ func begun(c *weir.Contact) []TimelineEvent {
 	return list
 }
 
-// ofAttempt returns the events of an attempt, except the end of the contact.
-func ofAttempt(a *AttemptView, c *weir.Contact) []TimelineEvent {
+// attemptEvents returns the events of an attempt, except the end of the contact.
+func attemptEvents(a *AttemptView, c *weir.Contact) []TimelineEvent {
 	var list []TimelineEvent
 	add := func(at *time.Time, what, reason string) {
 		if at != nil {
@@ -137,9 +137,9 @@ func ofAttempt(a *AttemptView, c *weir.Contact) []TimelineEvent {
 	return list
 }
 
-// afterwards adds the events of the contact's dead letter and requeues, and the
+// addLaterEvents adds the events of the contact's dead letter and requeues, and the
 // API requests about the contact.
-func (s *APIService) afterwards(ctx context.Context, c *weir.Contact, list []TimelineEvent) ([]TimelineEvent, error) {
+func (s *Service) addLaterEvents(ctx context.Context, c *weir.Contact, list []TimelineEvent) ([]TimelineEvent, error) {
 	if s.Dead != nil {
 		after, err := s.Dead.Afterlife(ctx, c.Ref)
 		if err != nil {

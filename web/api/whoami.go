@@ -16,7 +16,7 @@ type WhoView struct {
 	Open   bool        `json:"open" doc:"there is no token at all: everybody on this machine may do everything"`
 }
 
-func (s *APIService) whoRoutes() []*route.Route {
+func (s *Service) whoRoutes() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/whoami", ID: "whoami", Tag: "access",
 		Summary: "Who one is, and what one may do", Handle: s.whoami,
@@ -24,7 +24,7 @@ func (s *APIService) whoRoutes() []*route.Route {
 	}}
 }
 
-func (s *APIService) whoami(c *route.Call) (route.Reply, error) {
+func (s *Service) whoami(c *route.Call) (route.Reply, error) {
 	v := WhoView{Token: c.Principal.ID(), Scopes: []ops.Scope{}, Held: !s.heldSince().IsZero()}
 	if name, ok := c.Principal.Name(); ok {
 		v.Name = name

@@ -7,9 +7,9 @@ import (
 	"weir/ops"
 )
 
-// whyOf explains why a contact waits; the result is zero for a contact that is
+// reasonFor explains why a contact waits; the result is zero for a contact that is
 // done.
-func (s *APIService) whyOf(ctx context.Context, ch weir.Channel, contact *weir.Contact) (ops.Why, error) {
+func (s *Service) reasonFor(ctx context.Context, ch weir.Channel, contact *weir.Contact) (ops.Why, error) {
 	if contact.State == weir.Done {
 		return ops.Why{}, nil
 	}
@@ -20,9 +20,9 @@ func (s *APIService) whyOf(ctx context.Context, ch weir.Channel, contact *weir.C
 	return list[0], nil
 }
 
-// explain sets why the contacts of a list wait, with one call for each of their
+// addReasons sets why the contacts of a list wait, with one call for each of their
 // channels. All of the channels are in known.
-func (s *APIService) explain(ctx context.Context, rows []weir.Contact, known map[weir.ChannelID]weir.Channel, views []ContactView) error {
+func (s *Service) addReasons(ctx context.Context, rows []weir.Contact, known map[weir.ChannelID]weir.Channel, views []ContactView) error {
 	open := map[weir.ChannelID][]int{}
 	for i := range rows {
 		if rows[i].State != weir.Done {

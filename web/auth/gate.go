@@ -36,7 +36,7 @@ type GateOptions struct {
 
 // Gate authenticates and authorizes requests. It holds all tokens in memory, so
 // that no token check waits for the store: call [Gate.Refresh] every few
-// seconds, and [Gate.Note] every minute.
+// seconds, and [Gate.StoreLastUsed] every minute.
 //
 // While no token is configured and the store has never held one, the gate is
 // open: every request is allowed everything, except state-changing cross-origin
@@ -48,9 +48,9 @@ type Gate struct {
 	rate       float64
 	now        func() time.Time
 	configured []*key
-	kept       atomic.Pointer[map[string]*key] // the store's tokens, by id
+	stored     atomic.Pointer[map[string]*key] // the store's tokens, by id
 	closed     atomic.Bool
-	failing    atomic.Bool // the latest refresh failed
+	stale      atomic.Bool // the latest refresh failed
 	addresses  *addresses
 	sessions   sessions
 	origins    *http.CrossOriginProtection // checked while the gate is open
@@ -69,7 +69,7 @@ func NewGate(o GateOptions) *Gate {
 			Token: ops.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: ops.HashToken(text)}, scopes: allScopes(), weak: ops.WeakToken(text),
 		})
 	}
-	g.kept.Store(&map[string]*key{})
+	g.stored.Store(&map[string]*key{})
 	g.closed.Store(len(g.configured) > 0)
 	return g
 }
@@ -85,13 +85,13 @@ func (g *Gate) Refresh(ctx context.Context) error {
 	}
 	live, ever, err := g.store.LiveTokens(ctx, g.now())
 	if err != nil {
-		if g.failing.Swap(true) {
+		if g.stale.Swap(true) {
 			return nil
 		}
 		return err
 	}
-	g.failing.Store(false)
-	was, is := *g.kept.Load(), make(map[string]*key, len(live))
+	g.stale.Store(false)
+	was, is := *g.stored.Load(), make(map[string]*key, len(live))
 	for i := range live {
 		if k := was[live[i].ID]; k != nil && k.Hash == live[i].Hash {
 			is[k.ID] = k
@@ -101,27 +101,27 @@ func (g *Gate) Refresh(ctx context.Context) error {
 	}
 	for id, k := range was {
 		if is[id] != k {
-			k.gone.Store(true)
+			k.revoked.Store(true)
 		}
 	}
-	g.kept.Store(&is)
+	g.stored.Store(&is)
 	if ever {
 		g.closed.Store(true)
 	}
 	return nil
 }
 
-// Behind reports whether the latest [Gate.Refresh] failed to read the tokens.
-func (g *Gate) Behind() bool { return g.failing.Load() }
+// Stale reports whether the latest [Gate.Refresh] failed to read the tokens.
+func (g *Gate) Stale() bool { return g.stale.Load() }
 
-// Note stores when each token was last used.
-func (g *Gate) Note(ctx context.Context) error {
+// StoreLastUsed stores when each token was last used.
+func (g *Gate) StoreLastUsed(ctx context.Context) error {
 	if g.store == nil {
 		return nil
 	}
 	seen := map[string]time.Time{}
-	for id, k := range *g.kept.Load() {
-		if at := k.seen.Swap(0); at != 0 {
+	for id, k := range *g.stored.Load() {
+		if at := k.lastUsed.Swap(0); at != 0 {
 			seen[id] = time.UnixMicro(at)
 		}
 	}
@@ -171,13 +171,13 @@ func (g *Gate) Authenticate(r *http.Request) (*Principal, error) {
 	if k == nil || !k.Live(now) {
 		return nil, g.refuse(from, &hash, now)
 	}
-	k.seen.Store(now.UnixMicro())
+	k.lastUsed.Store(now.UnixMicro())
 	if wait := k.take(now, g.rate); wait > 0 {
 		return nil, errLimited(wait)
 	}
 	v := &Principal{gate: g, key: k}
 	if r.Context().Value(sessionMark{}) != nil {
-		v.still = func() bool {
+		v.sessionValid = func() bool {
 			k, err := g.session(r.Context(), text, from)
 			return err != nil || k != nil
 		}
@@ -207,12 +207,12 @@ func (g *Gate) identify(r *http.Request, text string, hash ops.TokenHash, now ti
 func (g *Gate) find(text string, hash ops.TokenHash) *key {
 	var found *key
 	for _, k := range g.configured {
-		if k.is(hash) {
+		if k.matches(hash) {
 			found = k
 		}
 	}
 	if id, ok := ops.TokenID(text); ok {
-		if k := (*g.kept.Load())[id]; k != nil && k.is(hash) {
+		if k := (*g.stored.Load())[id]; k != nil && k.matches(hash) {
 			found = k
 		}
 	}
@@ -258,9 +258,9 @@ func scopeWords(list []ops.Scope, between string) string {
 
 // Principal is the authenticated sender of a request.
 type Principal struct {
-	gate  *Gate
-	key   *key        // nil: the gate is open
-	still func() bool // for a session: reports whether it still exists
+	gate         *Gate
+	key          *key        // nil: the gate is open
+	sessionValid func() bool // for a session: reports whether it still exists
 }
 
 // ID returns the id of the visitor's token; empty: the gate is open.
@@ -296,5 +296,5 @@ func (v *Principal) StillAdmitted() bool {
 	if v.key == nil {
 		return v.gate.Open()
 	}
-	return !v.key.gone.Load() && v.key.Live(v.gate.now()) && (v.still == nil || v.still())
+	return !v.key.revoked.Load() && v.key.Live(v.gate.now()) && (v.sessionValid == nil || v.sessionValid())
 }

@@ -13,10 +13,10 @@ import (
 // key is a token, with what the gate records about it.
 type key struct {
 	ops.Token
-	scopes scopeSet
-	weak   bool         // short enough to be guessed
-	seen   atomic.Int64 // in microseconds; 0: unused since the last Note
-	gone   atomic.Bool  // revoked, or expired
+	scopes   scopeSet
+	weak     bool         // short enough to be guessed
+	lastUsed atomic.Int64 // in microseconds; 0: unused since the last StoreLastUsed
+	revoked  atomic.Bool  // revoked, or expired
 
 	mu     sync.Mutex
 	bucket bucket
@@ -30,8 +30,8 @@ func newKey(t ops.Token) *key {
 	return k
 }
 
-// is compares in constant time.
-func (k *key) is(hash ops.TokenHash) bool {
+// matches compares in constant time.
+func (k *key) matches(hash ops.TokenHash) bool {
 	return subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
 }
 

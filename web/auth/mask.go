@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// shown is how many of a number's last digits stay readable.
-const shown = 2
+// visibleDigits is how many of a number's last digits stay readable.
+const visibleDigits = 2
 
 var (
 	// numberLike matches a phone number as people write it: seven or more
@@ -20,10 +20,10 @@ var (
 
 // MaskNumber keeps the last digits of a number and hides its length.
 func MaskNumber(number string) string {
-	if len(number) <= shown {
+	if len(number) <= visibleDigits {
 		return "***"
 	}
-	return "***" + number[len(number)-shown:]
+	return "***" + number[len(number)-visibleDigits:]
 }
 
 // MaskText masks every number in a text written by people.
@@ -49,18 +49,18 @@ func MaskValues(values map[string]string) map[string]string {
 	return out
 }
 
-// telling is how many of a number's last digits identify it: this many remain
+// identifying is how many of a number's last digits identify it: this many remain
 // without the country code.
-const telling = 7
+const identifying = 7
 
 // MaskOwn masks one number wherever it occurs, in any notation, with or without
 // its country code, and every other number with a plus.
 func MaskOwn(text, number string) string {
-	if digits := strings.TrimPrefix(number, "+"); len(digits) > shown {
+	if digits := strings.TrimPrefix(number, "+"); len(digits) > visibleDigits {
 		text = strings.ReplaceAll(text, "+"+digits, MaskNumber(digits))
 		text = strings.ReplaceAll(text, digits, MaskNumber(digits))
 		text = numberLike.ReplaceAllStringFunc(text, func(found string) string {
-			if plain := Digits(found); strings.Contains(plain, digits[max(0, len(digits)-telling):]) {
+			if plain := Digits(found); strings.Contains(plain, digits[max(0, len(digits)-identifying):]) {
 				return MaskNumber(plain)
 			}
 			return found

@@ -21,11 +21,11 @@ const (
 	// sessionStep is the min extension of a session that is written to the
 	// store.
 	sessionStep = 5 * time.Minute
-	// sessionFresh is how long a session is cached: a logout in one process
+	// sessionMaxAge is how long a session is cached: a logout in one process
 	// reaches the others within this time.
-	sessionFresh = 5 * time.Second
-	sessionRead  = 2 * time.Second // timeout of the read
-	maxSessions  = 4096            // cached
+	sessionMaxAge = 5 * time.Second
+	sessionRead   = 2 * time.Second // timeout of the read
+	maxSessions   = 4096            // cached
 )
 
 // sessionEnd returns when a session that is used now expires.
@@ -53,7 +53,7 @@ type session struct {
 
 // opens returns the key of a session; nil: the session has ended.
 func (s *session) opens(now time.Time) *key {
-	if s.key == nil || s.key.gone.Load() || !s.key.Live(now) || !now.Before(s.expires) {
+	if s.key == nil || s.key.revoked.Load() || !s.key.Live(now) || !now.Before(s.expires) {
 		return nil
 	}
 	return s.key
@@ -119,7 +119,7 @@ func (g *Gate) Begin(ctx context.Context, token string) (text string, err error)
 	})
 }
 
-// End ends a session: in this process at once, in others within [sessionFresh].
+// End ends a session: in this process at once, in others within [sessionMaxAge].
 func (g *Gate) End(ctx context.Context, text string) error {
 	id, now := ops.HashToken(text), g.now()
 	if g.sessions.store == nil {
@@ -130,7 +130,7 @@ func (g *Gate) End(ctx context.Context, text string) error {
 	}
 	g.sessions.mu.Lock()
 	defer g.sessions.mu.Unlock()
-	g.sessions.set(id, &session{stale: now.Add(sessionFresh)}, now)
+	g.sessions.set(id, &session{stale: now.Add(sessionMaxAge)}, now)
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (g *Gate) nameFor(k *key, text string) string {
 }
 
 func (g *Gate) named(name, text string) *key {
-	if k := (*g.kept.Load())[name]; k != nil {
+	if k := (*g.stored.Load())[name]; k != nil {
 		return k
 	}
 	for _, k := range g.configured {
@@ -177,7 +177,7 @@ func (g *Gate) session(ctx context.Context, text string, from netip.Addr) (*key,
 		}
 		is = &session{key: was.key, expires: was.expires}
 	}
-	is.stale = now.Add(sessionFresh)
+	is.stale = now.Add(sessionMaxAge)
 	return g.sessions.put(id, was, is, now).opens(now), nil
 }
 

@@ -15,33 +15,33 @@ import (
 // account may receive callbacks for each other; between accounts a secret
 // proves nothing.
 type accounts struct {
-	store accountReader
+	store channelReader
 	types *channels.Directory
 	now   func() time.Time
 
 	mu    sync.Mutex
-	known map[weir.ChannelID]accountEntry
-	lines map[string]accountEntry
+	known map[weir.ChannelID]accountChannel
+	lines map[string]accountChannel
 }
 
-// accountReader is the part of the store that siblings reads.
-type accountReader interface {
+// channelReader is the part of the store that siblings reads.
+type channelReader interface {
 	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
 	Channels(ctx context.Context, after string, limit int) ([]weir.Channel, error)
 }
 
-type accountEntry struct {
+type accountChannel struct {
 	channel weir.Channel
 	read    time.Time
 }
 
 const (
 	maxAccountEntries = 10_000 // max cached entries
-	accountPage       = 500
+	pageSize          = 500
 )
 
-func newAccounts(store accountReader, types *channels.Directory, now func() time.Time) *accounts {
-	return &accounts{store: store, types: types, now: now, known: map[weir.ChannelID]accountEntry{}, lines: map[string]accountEntry{}}
+func newAccounts(store channelReader, types *channels.Directory, now func() time.Time) *accounts {
+	return &accounts{store: store, types: types, now: now, known: map[weir.ChannelID]accountChannel{}, lines: map[string]accountChannel{}}
 }
 
 // account returns the key that two channels must share to receive each other's
@@ -54,7 +54,7 @@ func (x *accounts) account(c weir.Channel) (_ string, ok bool) {
 	return c.Type + "\x00" + t.Account(c.Settings), true
 }
 
-func (x *accounts) related(a, b weir.Channel) bool {
+func (x *accounts) sameAccount(a, b weir.Channel) bool {
 	one, ok := x.account(a)
 	other, also := x.account(b)
 	return ok && also && one == other
@@ -69,7 +69,7 @@ func (x *accounts) byID(ctx context.Context, at weir.Channel, id weir.ChannelID)
 	x.mu.Lock()
 	e, ok := x.known[id]
 	x.mu.Unlock()
-	if !ok || x.now().Sub(e.read) > callbackFresh {
+	if !ok || x.now().Sub(e.read) > maxAge {
 		ch, err := x.store.ChannelByID(ctx, id)
 		if weir.CodeOf(err) == weir.CodeNotFound {
 			return weir.Channel{}, false, nil
@@ -77,10 +77,10 @@ func (x *accounts) byID(ctx context.Context, at weir.Channel, id weir.ChannelID)
 		if err != nil {
 			return weir.Channel{}, false, err
 		}
-		e = accountEntry{ch, x.now()}
-		x.keep(func() { x.known[id] = e })
+		e = accountChannel{ch, x.now()}
+		x.put(func() { x.known[id] = e })
 	}
-	return e.channel, x.related(at, e.channel), nil
+	return e.channel, x.sameAccount(at, e.channel), nil
 }
 
 // byLine returns the channel of the account that uses the provider's line. If
@@ -95,12 +95,12 @@ func (x *accounts) byLine(ctx context.Context, at weir.Channel, line string) (we
 	x.mu.Lock()
 	e, ok := x.lines[key]
 	x.mu.Unlock()
-	if ok && x.now().Sub(e.read) <= callbackFresh {
+	if ok && x.now().Sub(e.read) <= maxAge {
 		return e.channel, nil
 	}
 	found, err := x.search(ctx, at, line)
 	if err == nil {
-		x.keep(func() { x.lines[key] = accountEntry{found, x.now()} })
+		x.put(func() { x.lines[key] = accountChannel{found, x.now()} })
 	}
 	return found, err
 }
@@ -108,23 +108,23 @@ func (x *accounts) byLine(ctx context.Context, at weir.Channel, line string) (we
 func (x *accounts) search(ctx context.Context, at weir.Channel, line string) (weir.Channel, error) {
 	t, _ := x.types.Type(at.Type)
 	for after := ""; ; {
-		page, err := x.store.Channels(ctx, after, accountPage)
+		page, err := x.store.Channels(ctx, after, pageSize)
 		if err != nil {
 			return at, err
 		}
 		for _, c := range page {
-			if x.related(at, c) && t.Line(c.Settings) == line {
+			if x.sameAccount(at, c) && t.Line(c.Settings) == line {
 				return c, nil
 			}
 		}
-		if len(page) < accountPage {
+		if len(page) < pageSize {
 			return at, nil
 		}
 		after = page[len(page)-1].Name
 	}
 }
 
-func (x *accounts) keep(put func()) {
+func (x *accounts) put(put func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.known)+len(x.lines) >= maxAccountEntries {

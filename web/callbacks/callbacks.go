@@ -22,33 +22,33 @@ import (
 // Handler serves callbacks.
 type Handler struct {
 	Index     *Index
-	Store     CallbackStore
-	Broker    CallbackBroker
+	Store     Store
+	Broker    Broker
 	Directory *channels.Directory
 	// Surveys is the survey broker; nil: there is none.
-	Surveys CallbackSurveys
+	Surveys Surveys
 	Logger  *slog.Logger
-	Metrics *CallbackMetrics
+	Metrics *Metrics
 	Now     func() time.Time
 
 	accounts *accounts
 }
 
-// CallbackStore is the part of the store that callbacks use.
-type CallbackStore interface {
-	accountReader
+// Store is the part of the store that callbacks use.
+type Store interface {
+	channelReader
 	// Receive stores a message, or drops it if the channel has its GUID.
 	Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (duplicate bool, err error)
 }
 
-// CallbackBroker is the running broker as callbacks use it.
-type CallbackBroker interface {
+// Broker is the running broker as callbacks use it.
+type Broker interface {
 	// Report applies a provider's reports. They are durable when it returns.
 	Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error)
 }
 
-// CallbackSurveys is the survey broker as callbacks use it.
-type CallbackSurveys interface {
+// Surveys is the survey broker as callbacks use it.
+type Surveys interface {
 	// Incoming processes the urgent part of a stored message: when it returns,
 	// a person who opted out is not contacted any more. It may be repeated.
 	Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error
@@ -57,8 +57,8 @@ type CallbackSurveys interface {
 const (
 	Pattern     = "/callbacks/{channel}/{secret}/{path...}"
 	PatternBare = "/callbacks/{channel}/{secret}"
-	// callbackTime is the time limit for processing one callback.
-	callbackTime = 20 * time.Second
+	// timeLimit is the time limit for processing one callback.
+	timeLimit = 20 * time.Second
 )
 
 // Results of a callback, besides the verdicts on its reports.
@@ -70,7 +70,7 @@ const (
 	resultIgnored      = "ignored"      // nothing in it concerns Weir
 )
 
-func callbackResults() []string {
+func results() []string {
 	return []string{
 		string(weir.Applied), string(weir.Duplicate), string(weir.Late), string(weir.UnknownAttempt), string(weir.Forwarded),
 		resultUnauthorised, resultInvalid, resultDeleted, resultUnavailable, resultIgnored,
@@ -92,21 +92,21 @@ func NewHandler(s Handler) *Handler {
 // person. So Weir returns 400 only for a request that can never be understood
 // and 503 for every failure of its own, and writes no body except the driver's.
 func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.callbackAt(w, r, callbackPlace{r.PathValue("channel"), r.PathValue("secret"), r.PathValue("path")})
+	s.serve(w, r, address{r.PathValue("channel"), r.PathValue("secret"), r.PathValue("path")})
 }
 
-// callbackPlace holds the parts of a callback's path.
-type callbackPlace struct{ channel, secret, path string }
+// address holds the parts of a callback's path.
+type address struct{ channel, secret, path string }
 
-// usualCallback parses the path of a callback whose URL is as Weir gave it,
+// parseAddress parses the path of a callback whose URL is as Weir gave it,
 // with the same result as the mux. Callbacks are the most frequent requests,
 // and the mux is slow at their three wildcards.
-func usualCallback(r *http.Request) (callbackPlace, bool) {
+func parseAddress(r *http.Request) (address, bool) {
 	rest, ok := strings.CutPrefix(r.URL.Path, "/callbacks/")
 	if !ok || r.Method != http.MethodPost && r.Method != http.MethodGet || r.URL.RawPath != "" || strings.Contains(rest, "//") || strings.Contains(rest, "/.") {
-		return callbackPlace{}, false
+		return address{}, false
 	}
-	var p callbackPlace
+	var p address
 	p.channel, rest, _ = strings.Cut(rest, "/")
 	p.secret, p.path, ok = strings.Cut(rest, "/")
 	return p, ok && p.channel != "" && p.channel[0] != '.' && p.secret != ""
@@ -115,49 +115,49 @@ func usualCallback(r *http.Request) (callbackPlace, bool) {
 // Serve serves a callback whose URL is as Weir gave it, and reports whether the
 // request is one. All others have to pass through the mux.
 func (s *Handler) Serve(w http.ResponseWriter, r *http.Request) bool {
-	place, ok := usualCallback(r)
+	place, ok := parseAddress(r)
 	if ok {
 		r.Pattern = "POST " + Pattern
 		if r.Method == http.MethodGet {
 			r.Pattern = "GET " + Pattern
 		}
 		route.MarkMatched(w)
-		s.callbackAt(w, r, place)
+		s.serve(w, r, place)
 	}
 	return ok
 }
 
-func (s *Handler) callbackAt(w http.ResponseWriter, r *http.Request, place callbackPlace) {
+func (s *Handler) serve(w http.ResponseWriter, r *http.Request, place address) {
 	if r.Method == http.MethodHead { // the mux would treat it as GET
 		w.Header().Set("Allow", "GET, POST")
 		wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "a callback is a GET or a POST"))
 		return
 	}
 	// A provider may disconnect at once; its callback counts anyway.
-	ctx := deadline.In(context.WithoutCancel(r.Context()), callbackTime)
+	ctx := deadline.In(context.WithoutCancel(r.Context()), timeLimit)
 	defer ctx.End()
 	ch, ok, err := s.Index.find(ctx, place.channel, place.secret)
 	switch {
 	case err != nil:
-		s.callbackUnavailable(w, typeNone, err)
+		s.unavailable(w, typeNone, err)
 	case !ok:
 		s.Metrics.count(typeNone, resultUnauthorised)
 		wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "there is nothing here"))
 	default:
-		s.channelCallback(ctx, w, r, ch, place.path)
+		s.serveChannel(ctx, w, r, ch, place.path)
 	}
 }
 
-// channelCallback handles a callback with the right secret.
-func (s *Handler) channelCallback(ctx context.Context, w http.ResponseWriter, r *http.Request, ch weir.Channel, path string) {
+// serveChannel handles a callback with the right secret.
+func (s *Handler) serveChannel(ctx context.Context, w http.ResponseWriter, r *http.Request, ch weir.Channel, path string) {
 	driver, err := s.Directory.Driver(ch)
 	if err != nil {
-		s.callbackUnavailable(w, ch.Type, err)
+		s.unavailable(w, ch.Type, err)
 		return
 	}
 	c, err := readCallback(w, r, path, s.Now())
-	if errors.Is(err, errCutShort) {
-		s.callbackUnavailable(w, ch.Type, err)
+	if errors.Is(err, errIncomplete) {
+		s.unavailable(w, ch.Type, err)
 		return
 	}
 	var reading channels.Reading
@@ -170,16 +170,16 @@ func (s *Handler) channelCallback(ctx context.Context, w http.ResponseWriter, r 
 		return
 	}
 	if err != nil {
-		s.callbackInvalid(ctx, w, ch)
+		s.invalid(ctx, w, ch)
 		return
 	}
-	results, err := s.takeReading(ctx, ch, reading)
+	results, err := s.apply(ctx, ch, reading)
 	if weir.CodeOf(err) == weir.CodeInvalid { // it can never be stored
-		s.callbackInvalid(ctx, w, ch)
+		s.invalid(ctx, w, ch)
 		return
 	}
 	if err != nil {
-		s.callbackUnavailable(w, ch.Type, err)
+		s.unavailable(w, ch.Type, err)
 		return
 	}
 	for _, result := range results {
@@ -193,19 +193,19 @@ func (s *Handler) channelCallback(ctx context.Context, w http.ResponseWriter, r 
 	w.WriteHeader(http.StatusOK)
 }
 
-// takeReading commits the content of a callback. It returns the result of each
+// apply commits the content of a callback. It returns the result of each
 // part.
-func (s *Handler) takeReading(ctx context.Context, ch weir.Channel, reading channels.Reading) ([]string, error) {
+func (s *Handler) apply(ctx context.Context, ch weir.Channel, reading channels.Reading) ([]string, error) {
 	var results []string
 	for _, report := range reading.Reports {
-		result, err := s.takeReport(ctx, ch, report)
+		result, err := s.applyReport(ctx, ch, report)
 		if err != nil {
 			return nil, err
 		}
 		results = append(results, result)
 	}
 	for _, m := range reading.Incoming {
-		result, err := s.takeIncoming(ctx, ch, m)
+		result, err := s.receive(ctx, ch, m)
 		if err != nil {
 			return nil, err
 		}
@@ -221,9 +221,9 @@ func (s *Handler) takeReading(ctx context.Context, ch weir.Channel, reading chan
 	return results, nil
 }
 
-// takeReport passes a report to the broker of the channel that it is about: the
+// applyReport passes a report to the broker of the channel that it is about: the
 // channel whose URL received it, or another of the same account.
-func (s *Handler) takeReport(ctx context.Context, ch weir.Channel, report weir.Report) (string, error) {
+func (s *Handler) applyReport(ctx context.Context, ch weir.Channel, report weir.Report) (string, error) {
 	about, ok := ch, true
 	if report.Attempt.Channel != ch.ID {
 		var err error
@@ -247,7 +247,7 @@ func (s *Handler) takeReport(ctx context.Context, ch weir.Channel, report weir.R
 	return string(verdicts[0]), nil
 }
 
-func (s *Handler) takeIncoming(ctx context.Context, ch weir.Channel, m weir.Incoming) (string, error) {
+func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming) (string, error) {
 	to, err := s.accounts.byLine(ctx, ch, m.Line)
 	if err != nil {
 		return "", err
@@ -275,16 +275,16 @@ func (s *Handler) takeIncoming(ctx context.Context, ch weir.Channel, m weir.Inco
 	return string(weir.Applied), nil
 }
 
-// callbackInvalid rejects a callback for good. The error may quote a number or
+// invalid rejects a callback for good. The error may quote a number or
 // a text and must not be logged.
-func (s *Handler) callbackInvalid(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
+func (s *Handler) invalid(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
 	s.Logger.WarnContext(ctx, "callback refused: not a request that this provider makes", "channel", ch.Name, "type", ch.Type)
 	s.Metrics.count(ch.Type, resultInvalid)
 	wire.WriteProblem(w, &wire.Malformed{Detail: "this is not a callback of a " + ch.Type + " channel"})
 }
 
-// callbackUnavailable makes the provider retry, whatever the failure was.
-func (s *Handler) callbackUnavailable(w http.ResponseWriter, typ string, err error) {
+// unavailable makes the provider retry, whatever the failure was.
+func (s *Handler) unavailable(w http.ResponseWriter, typ string, err error) {
 	s.Metrics.count(typ, resultUnavailable)
 	out := &weir.Error{Code: weir.CodeUnavailable, Message: "try again later", Cause: err}
 	if e, ok := errors.AsType[*weir.Error](err); ok {
@@ -298,16 +298,16 @@ func (s *Handler) callbackUnavailable(w http.ResponseWriter, typ string, err err
 
 const formType = "application/x-www-form-urlencoded"
 
-// errCutShort reports an incomplete body. The provider may send it again, so
+// errIncomplete reports an incomplete body. The provider may send it again, so
 // this does not reject the callback for good.
-var errCutShort = errors.New("the body did not arrive whole")
+var errIncomplete = errors.New("the body did not arrive whole")
 
 // readCallback reads the body, as a form if the Content-Type says so.
 func readCallback(w http.ResponseWriter, r *http.Request, path string, now time.Time) (channels.Callback, error) {
 	c := channels.Callback{Method: r.Method, Path: path, At: now}
 	raw, err := wire.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxCallbackBody), r.ContentLength, wire.MaxCallbackBody)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
-		return c, errCutShort
+		return c, errIncomplete
 	}
 	if err != nil {
 		return c, err

@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// callbackFresh is how long the channels of a name are served from memory.
+	// maxAge is how long the channels of a name are served from memory.
 	// It bounds the delay until this process sees another process's change.
-	callbackFresh = 5 * time.Second
-	// acceptFresh is the same for the channel of a POST of contacts. The store
+	maxAge = 5 * time.Second
+	// maxAcceptAge is the same for the channel of a POST of contacts. The store
 	// decides whether the channel accepts them.
-	acceptFresh = time.Second
-	// callbackDoubt is the min age of an entry before a wrong secret causes
+	maxAcceptAge = time.Second
+	// minAgeOfMiss is the min age of an entry before a wrong secret causes
 	// another read of the store.
-	callbackDoubt = time.Second
-	// callbackNames is the max number of cached names, which bounds the memory
+	minAgeOfMiss = time.Second
+	// maxNames is the max number of cached names, which bounds the memory
 	// that invented names can take.
-	callbackNames = 10_000
-	// callbackLookup is the timeout of one read of the store.
-	callbackLookup = 5 * time.Second
+	maxNames = 10_000
+	// lookupTime is the timeout of one read of the store.
+	lookupTime = 5 * time.Second
 )
 
 // ChannelName matches a valid channel name.
 var ChannelName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
-// callbackReader is the part of the store that the index reads.
-type callbackReader interface {
+// reader is the part of the store that the index reads.
+type reader interface {
 	CallbackChannels(ctx context.Context, name string) ([]weir.Channel, error)
 }
 
@@ -42,23 +42,23 @@ type callbackReader interface {
 // store read for every callback. It treats an unknown name exactly like a wrong
 // secret.
 type Index struct {
-	store callbackReader
+	store reader
 	now   func() time.Time
 	loads singleflight.Group
 
 	mu      sync.Mutex
 	changes int64 // calls of Forget so far: a read that began before one is not cached
-	names   map[string]callbackEntry
+	names   map[string]entry
 }
 
-type callbackEntry struct {
+type entry struct {
 	channels []weir.Channel
 	secrets  [][sha256.Size]byte // by index in channels
 	read     time.Time
 }
 
-func NewIndex(store callbackReader, now func() time.Time) *Index {
-	return &Index{store: store, now: now, names: map[string]callbackEntry{}}
+func NewIndex(store reader, now func() time.Time) *Index {
+	return &Index{store: store, now: now, names: map[string]entry{}}
 }
 
 // find returns the channel of a callback. An error means that the channel could
@@ -68,8 +68,8 @@ func (x *Index) find(ctx context.Context, name, secret string) (_ weir.Channel, 
 	e, known := x.names[name]
 	x.mu.Unlock()
 	age := x.now().Sub(e.read)
-	if known && age < callbackFresh {
-		if ch, ok := e.match(secret); ok || age < callbackDoubt {
+	if known && age < maxAge {
+		if ch, ok := e.match(secret); ok || age < minAgeOfMiss {
 			return ch, ok, nil
 		}
 	}
@@ -88,7 +88,7 @@ func (x *Index) Live(ctx context.Context, name string) (_ weir.Channel, ok bool,
 	x.mu.Lock()
 	e, known := x.names[name]
 	x.mu.Unlock()
-	if !known || x.now().Sub(e.read) >= acceptFresh {
+	if !known || x.now().Sub(e.read) >= maxAcceptAge {
 		if !ChannelName.MatchString(name) {
 			return weir.Channel{}, false, nil
 		}
@@ -104,8 +104,8 @@ func (x *Index) Live(ctx context.Context, name string) (_ weir.Channel, ok bool,
 	return weir.Channel{}, false, nil
 }
 
-func newCallbackEntry(list []weir.Channel, read time.Time) callbackEntry {
-	e := callbackEntry{channels: list, read: read}
+func newEntry(list []weir.Channel, read time.Time) entry {
+	e := entry{channels: list, read: read}
 	for i := range list {
 		e.secrets = append(e.secrets, sha256.Sum256([]byte(list[i].Secret)))
 	}
@@ -113,7 +113,7 @@ func newCallbackEntry(list []weir.Channel, read time.Time) callbackEntry {
 }
 
 // match compares with every candidate in constant time.
-func (e callbackEntry) match(secret string) (_ weir.Channel, ok bool) {
+func (e entry) match(secret string) (_ weir.Channel, ok bool) {
 	given := sha256.Sum256([]byte(secret))
 	found := -1
 	for i, right := range e.secrets {
@@ -128,11 +128,11 @@ func (e callbackEntry) match(secret string) (_ weir.Channel, ok bool) {
 }
 
 // load reads a name, once for all concurrent callers.
-func (x *Index) load(ctx context.Context, name string) (callbackEntry, error) {
+func (x *Index) load(ctx context.Context, name string) (entry, error) {
 	v, err, _ := x.loads.Do(name, func() (any, error) {
 		// The first caller may disconnect while others still wait for the
 		// result.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackLookup)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTime)
 		defer cancel()
 		x.mu.Lock()
 		changes := x.changes
@@ -140,25 +140,25 @@ func (x *Index) load(ctx context.Context, name string) (callbackEntry, error) {
 		read := x.now()
 		list, err := x.store.CallbackChannels(ctx, name)
 		if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
-			return callbackEntry{}, err
+			return entry{}, err
 		}
-		e := newCallbackEntry(list, read)
+		e := newEntry(list, read)
 		x.keep(name, e, changes)
 		return e, nil
 	})
 	if err != nil {
-		return callbackEntry{}, err
+		return entry{}, err
 	}
-	return v.(callbackEntry), nil
+	return v.(entry), nil
 }
 
-func (x *Index) keep(name string, e callbackEntry, changes int64) {
+func (x *Index) keep(name string, e entry, changes int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.changes != changes {
 		return
 	}
-	if len(x.names) >= callbackNames {
+	if len(x.names) >= maxNames {
 		clear(x.names)
 	}
 	x.names[name] = e

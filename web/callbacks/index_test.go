@@ -19,11 +19,11 @@ func (f callbackReaderFunc) CallbackChannels(_ context.Context, name string) ([]
 func TestMadeUpNamesTakeBoundedMemory(t *testing.T) {
 	t.Parallel()
 	x := NewIndex(callbackReaderFunc(func(string) ([]weir.Channel, error) { return nil, nil }), time.Now)
-	for i := range 3 * callbackNames {
+	for i := range 3 * maxNames {
 		if _, ok, err := x.find(t.Context(), strconv.Itoa(i), "secret"); ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		if len(x.names) > callbackNames {
+		if len(x.names) > maxNames {
 			t.Fatalf("%d names are kept", len(x.names))
 		}
 	}
@@ -54,7 +54,7 @@ func TestAChangeDuringALookIsNotLost(t *testing.T) {
 // open.
 func TestNoSecretOpensNothing(t *testing.T) {
 	t.Parallel()
-	e := newCallbackEntry([]weir.Channel{{Name: "a"}}, time.Now())
+	e := newEntry([]weir.Channel{{Name: "a"}}, time.Now())
 	if _, ok := e.match(""); ok {
 		t.Error("opened")
 	}

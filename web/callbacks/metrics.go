@@ -9,17 +9,17 @@ import (
 	"weir/channels"
 )
 
-// CallbackMetrics are the metrics of callbacks.
-type CallbackMetrics struct {
+// Metrics are the metrics of callbacks.
+type Metrics struct {
 	callbacks *prometheus.CounterVec
 	incoming  *prometheus.CounterVec
 	series    sync.Map // cache of callbacks: counters by callbackKey
 }
 
-// NewCallbackMetrics registers the metrics.
-func NewCallbackMetrics(reg prometheus.Registerer) *CallbackMetrics {
+// NewMetrics registers the metrics.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
 	with := promauto.With(reg)
-	return &CallbackMetrics{
+	return &Metrics{
 		callbacks: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_callbacks_total",
 			Help: "Callbacks of providers by what came of them; one that carries several reports counts once for each.",
@@ -33,12 +33,12 @@ func NewCallbackMetrics(reg prometheus.Registerer) *CallbackMetrics {
 
 // Prepare creates at 0 the series whose first increase may trigger an alert.
 // The others are created on first use.
-func (m *CallbackMetrics) Prepare(types []channels.Type) {
+func (m *Metrics) Prepare(types []channels.Type) {
 	for _, result := range []string{resultUnauthorised, resultUnavailable} {
 		m.callbacks.WithLabelValues(typeNone, result)
 	}
 	for i := range types {
-		for _, result := range callbackResults() {
+		for _, result := range results() {
 			m.callbacks.WithLabelValues(types[i].Name, result)
 		}
 	}
@@ -47,7 +47,7 @@ func (m *CallbackMetrics) Prepare(types []channels.Type) {
 // callbackKey holds the labels of callbacks. Types and results are fixed sets.
 type callbackKey struct{ typ, result string }
 
-func (m *CallbackMetrics) count(typ, result string) {
+func (m *Metrics) count(typ, result string) {
 	key := callbackKey{typ, result}
 	c, ok := m.series.Load(key)
 	if !ok {
@@ -57,4 +57,4 @@ func (m *CallbackMetrics) count(typ, result string) {
 }
 
 // Forget deletes the series of a deleted channel.
-func (m *CallbackMetrics) Forget(channel string) { m.incoming.DeleteLabelValues(channel) }
+func (m *Metrics) Forget(channel string) { m.incoming.DeleteLabelValues(channel) }

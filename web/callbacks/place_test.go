@@ -10,13 +10,13 @@ import (
 // difference, whatever the path; and the URLs that Weir gives do bypass it.
 func TestUsualCallbacksAreReadAsTheMuxReadsThem(t *testing.T) {
 	t.Parallel()
-	var got callbackPlace
+	var got address
 	var pattern string
 	mux := http.NewServeMux()
 	for _, route := range []string{"GET " + Pattern, "GET " + PatternBare, "POST " + Pattern, "POST " + PatternBare} {
 		mux.HandleFunc(route, func(_ http.ResponseWriter, r *http.Request) {
 			pattern = r.Pattern
-			got = callbackPlace{r.PathValue("channel"), r.PathValue("secret"), r.PathValue("path")}
+			got = address{r.PathValue("channel"), r.PathValue("secret"), r.PathValue("path")}
 		})
 	}
 	usual := 0
@@ -26,12 +26,12 @@ func TestUsualCallbacksAreReadAsTheMuxReadsThem(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			place, ok := usualCallback(r)
+			place, ok := parseAddress(r)
 			if !ok {
 				continue
 			}
 			usual++
-			got, pattern = callbackPlace{}, ""
+			got, pattern = address{}, ""
 			mux.ServeHTTP(httptest.NewRecorder(), r)
 			if got != place || pattern != method+" "+Pattern {
 				t.Fatalf("%s %s: read as %q, by the mux as %q, by %q", method, path, place, got, pattern)
@@ -39,7 +39,7 @@ func TestUsualCallbacksAreReadAsTheMuxReadsThem(t *testing.T) {
 		}
 	}
 	r := httptest.NewRequest(http.MethodPost, "/callbacks/sms-1/SECRET/ack", nil)
-	if place, ok := usualCallback(r); !ok || place != (callbackPlace{"sms-1", "SECRET", "ack"}) || usual < 100 {
+	if place, ok := parseAddress(r); !ok || place != (address{"sms-1", "SECRET", "ack"}) || usual < 100 {
 		t.Errorf("got %q, %v; %d of the paths are usual", place, ok, usual)
 	}
 }

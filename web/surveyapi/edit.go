@@ -21,7 +21,7 @@ import (
 // definition decodes the body of a survey after the schema check, as far as it
 // fits the schema. It adds the errors that the survey rules find, unless a
 // schema error explains them.
-func (s *SurveyService) definition(c *route.Call, body map[string]any) SurveyBody {
+func (s *Service) definition(c *route.Call, body map[string]any) SurveyBody {
 	var b SurveyBody
 	raw, err := json.Marshal(body)
 	if err == nil {
@@ -43,16 +43,16 @@ func (s *SurveyService) definition(c *route.Call, body map[string]any) SurveyBod
 	}
 	_, wrong := s.Surveys.Check(c, b.Definition)
 	for _, f := range wrong {
-		if !slices.ContainsFunc(bySchema, func(g weir.FieldError) bool { return explains(g, f) }) {
+		if !slices.ContainsFunc(bySchema, func(g weir.FieldError) bool { return implies(g, f) }) {
 			c.Errors.Append(f)
 		}
 	}
 	return b
 }
 
-// explains reports whether f follows from g: f is about the same field, a part
+// implies reports whether f follows from g: f is about the same field, a part
 // of it, or a value that is incomplete without it.
-func explains(g, f weir.FieldError) bool {
+func implies(g, f weir.FieldError) bool {
 	within := func(a, b string) bool { return a == b || strings.HasPrefix(a, b+"/") }
 	return within(f.Pointer, g.Pointer) || g.Code != "unknown" && within(g.Pointer, f.Pointer)
 }
@@ -69,7 +69,7 @@ func (b SurveyBody) application() surveys.Application {
 	return surveys.Application{URL: b.Application.URL, Secret: b.Application.Secret}
 }
 
-func (s *SurveyService) putSurvey(c *route.Call) (route.Reply, error) {
+func (s *Service) putSurvey(c *route.Call) (route.Reply, error) {
 	name := c.Request.PathValue("survey")
 	if !surveyName.MatchString(name) {
 		c.Errors.Add("/survey", "format", "the name in the path must be 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or digit")
@@ -111,7 +111,7 @@ func bodyOf(v surveys.Survey) SurveyBody {
 
 // patchSurvey merges a patch into the body that would write the survey, and
 // processes the result like a PUT, except for fields that can no longer change.
-func (s *SurveyService) patchSurvey(c *route.Call, schema *wire.Checker) (route.Reply, error) {
+func (s *Service) patchSurvey(c *route.Call, schema *wire.Checker) (route.Reply, error) {
 	have, err := s.survey(c, c.Request.PathValue("survey"))
 	if err != nil {
 		return route.Reply{}, err
@@ -138,11 +138,11 @@ func (s *SurveyService) patchSurvey(c *route.Call, schema *wire.Checker) (route.
 	if after, err = document(is); err != nil {
 		return route.Reply{}, err
 	}
-	if err := frozen(have.State, before, after); err != nil {
+	if err := checkFrozen(have.State, before, after); err != nil {
 		return route.Reply{}, err
 	}
 	if !reflect.DeepEqual(before["schedule"], after["schedule"]) {
-		s.staysOpen(c, have.State, is.Definition)
+		s.checkStaysOpen(c, have.State, is.Definition)
 	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
@@ -163,9 +163,9 @@ func (s *SurveyService) patchSurvey(c *route.Call, schema *wire.Checker) (route.
 	return route.Reply{Status: http.StatusOK, Body: surveyView(stored), Changes: route.ChangesOf(before, after, surveySecret)}, nil
 }
 
-// staysOpen rejects a schedule that would end a launched survey because of a
+// checkStaysOpen rejects a schedule that would end a launched survey because of a
 // wrong date: all of its respondents would be canceled at once.
-func (s *SurveyService) staysOpen(c *route.Call, state surveys.State, d surveys.Definition) {
+func (s *Service) checkStaysOpen(c *route.Call, state surveys.State, d surveys.Definition) {
 	schedule, _ := d.Schedule.Compile()
 	if schedule == nil || state != surveys.Running && state != surveys.Paused {
 		return
@@ -214,9 +214,9 @@ func merged(doc, patch any) any {
 	return out
 }
 
-// frozen rejects changes that the survey's state does not allow, and names the
+// checkFrozen rejects changes that the survey's state does not allow, and names the
 // fields: the launch fixes the questions and the channels.
-func frozen(state surveys.State, was, is map[string]any) error {
+func checkFrozen(state surveys.State, was, is map[string]any) error {
 	if state == surveys.Draft {
 		return nil
 	}

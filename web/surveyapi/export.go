@@ -39,8 +39,8 @@ func logColumns() []string {
 const otherColumn = "other_attributes"
 
 // Download is one CSV file in progress.
-type download struct {
-	*SurveyService
+type csvDownload struct {
+	*Service
 	c      *route.Call
 	pace   *route.Deadlines
 	header http.Header
@@ -49,28 +49,28 @@ type download struct {
 
 // Download begins a file. The header is written with the first row, so that
 // until then an error can be a normal problem response.
-func (s *SurveyService) download(c *route.Call, w http.ResponseWriter, name string) *download {
+func (s *Service) download(c *route.Call, w http.ResponseWriter, name string) *csvDownload {
 	p := route.NewDeadlines(w)
 	p.ClearRead()
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
-	return &download{SurveyService: s, c: c, pace: p, header: w.Header(), out: csv.NewWriter(p)}
+	return &csvDownload{Service: s, c: c, pace: p, header: w.Header(), out: csv.NewWriter(p)}
 }
 
 // Invalid returns an error to be sent as the response instead of the file.
-func (d *download) refuse(err error) error {
+func (d *csvDownload) fail(err error) error {
 	d.header.Del("Content-Disposition")
 	return err
 }
 
-func (d *download) row(cells []string) {
+func (d *csvDownload) row(cells []string) {
 	for i := range cells {
-		cells[i] = guarded(cells[i])
+		cells[i] = escapeFormula(cells[i])
 	}
 	_ = d.out.Write(cells) // the writer keeps its error
 }
 
-// breakOff aborts the connection: a truncated file must not look complete.
-func (d *download) breakOff(err error) {
+// abort aborts the connection: a truncated file must not look complete.
+func (d *csvDownload) abort(err error) {
 	d.Logger.WarnContext(d.c, "a download broke off", slog.Any("error", err))
 	panic(http.ErrAbortHandler)
 }
@@ -83,12 +83,12 @@ var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?$`)
 // that normalize to them.
 const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−"
 
-// guarded prevents a spreadsheet from reading a text as a formula (CSV
+// escapeFormula prevents a spreadsheet from reading a text as a formula (CSV
 // injection), by prefixing an apostrophe. It examines the first visible
 // character in its normalized form: a full-width sign, or a sign after
 // whitespace or zero-width characters, begins a formula too. Numbers, including
 // phone numbers, stay unchanged.
-func guarded(cell string) string {
+func escapeFormula(cell string) string {
 	if plainNumber.MatchString(cell) {
 		return cell
 	}
@@ -110,7 +110,7 @@ func guarded(cell string) string {
 // results writes one row per respondent. A first pass collects the attribute
 // names; attributes beyond MaxAttributes, and new ones that appear meanwhile,
 // go into one column as JSON.
-func (s *SurveyService) results(c *route.Call, w http.ResponseWriter) error {
+func (s *Service) results(c *route.Call, w http.ResponseWriter) error {
 	ctx, cancel := route.StepTimeout(c)
 	defer cancel()
 	v, err := s.survey(ctx, c.Request.PathValue("survey"))
@@ -129,21 +129,21 @@ func (s *SurveyService) results(c *route.Call, w http.ResponseWriter) error {
 	d := s.download(c, w, v.Name+"-results")
 	names, err := d.attributes(f)
 	if err != nil {
-		return d.refuse(err)
+		return d.fail(err)
 	}
 	w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
 	d.row(resultHeader(names))
-	how := courseOf(v)
+	how := progressOf(v)
 	err = d.pages(f, func(r *surveys.Respondent) { d.row(resultRow(d.shownRespondent(c, how, r), r, names)) })
 	if err != nil {
-		d.breakOff(err)
+		d.abort(err)
 	}
 	return nil
 }
 
 // attributes returns the attribute names of the respondents, sorted: the first
 // MaxAttributes that occur.
-func (d *download) attributes(f surveys.Filter) ([]string, error) {
+func (d *csvDownload) attributes(f surveys.Filter) ([]string, error) {
 	known := map[string]bool{}
 	err := d.pages(f, func(r *surveys.Respondent) {
 		for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
@@ -157,10 +157,10 @@ func (d *download) attributes(f surveys.Filter) ([]string, error) {
 
 // pages reads all respondents of a filter in pages of bounded memory, and
 // flushes the output after each page.
-func (d *download) pages(f surveys.Filter, each func(*surveys.Respondent)) error {
+func (d *csvDownload) pages(f surveys.Filter, each func(*surveys.Respondent)) error {
 	f.Limit = route.PageRows
 	for {
-		if err := d.goesOn(); err != nil {
+		if err := d.checkContinue(); err != nil {
 			return err
 		}
 		ctx, cancel := route.StepTimeout(d.c)
@@ -187,7 +187,7 @@ func (d *download) pages(f surveys.Filter, each func(*surveys.Respondent)) error
 	}
 }
 
-func (d *download) goesOn() error {
+func (d *csvDownload) checkContinue() error {
 	if d.Draining() {
 		return route.ErrDraining()
 	}
@@ -249,7 +249,7 @@ func moment(t time.Time) string {
 }
 
 // surveyLog writes the events of a survey, oldest first.
-func (s *SurveyService) surveyLog(c *route.Call, w http.ResponseWriter) error {
+func (s *Service) surveyLog(c *route.Call, w http.ResponseWriter) error {
 	ctx, cancel := route.StepTimeout(c)
 	defer cancel()
 	v, err := s.survey(ctx, c.Request.PathValue("survey"))
@@ -265,7 +265,7 @@ func (s *SurveyService) surveyLog(c *route.Call, w http.ResponseWriter) error {
 	after := int64(c.Query.Int("after"))
 	rows, err := d.entries(c, v.ID, after)
 	if err != nil {
-		return d.refuse(err)
+		return d.fail(err)
 	}
 	w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
 	d.row(logColumns())
@@ -274,18 +274,18 @@ func (s *SurveyService) surveyLog(c *route.Call, w http.ResponseWriter) error {
 			d.row(logRow(&rows[i]))
 		}
 		if d.out.Flush(); d.out.Error() != nil {
-			d.breakOff(d.out.Error())
+			d.abort(d.out.Error())
 		}
 		if rows, err = d.entries(c, v.ID, rows[len(rows)-1].ID); err != nil {
-			d.breakOff(err)
+			d.abort(err)
 		}
 	}
 	d.out.Flush() // the header of a log without entries
 	return nil
 }
 
-func (d *download) entries(ctx context.Context, survey, after int64) ([]surveys.LogEntry, error) {
-	if err := d.goesOn(); err != nil {
+func (d *csvDownload) entries(ctx context.Context, survey, after int64) ([]surveys.LogEntry, error) {
+	if err := d.checkContinue(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := route.StepTimeout(ctx)
@@ -310,7 +310,7 @@ func logRow(e *surveys.LogEntry) []string {
 
 // seat waits for a seat, so that memory stays bounded however many clients
 // connect at once.
-func (s *SurveyService) seat(c *route.Call) (leave func(), err error) {
+func (s *Service) seat(c *route.Call) (leave func(), err error) {
 	leave, ok := s.Transfers.Acquire(c, c.Principal.ID(), route.AcquireTime)
 	if ok {
 		return leave, nil

@@ -25,21 +25,21 @@ const (
 	// maxRejected is the number of bad rows after which an import fails: the
 	// file is not one of respondents.
 	maxRejected = 1_000_000
-	// storeTime is how long rows of a slow client wait for more before they are
+	// maxBatchDelay is how long rows of a slow client wait for more before they are
 	// stored.
-	storeTime = 10 * time.Second
+	maxBatchDelay = 10 * time.Second
 )
 
-const errHasNumber = "the survey has this number already, or it stands in a row before"
+const duplicateNumber = "the survey has this number already, or it stands in a row before"
 
 // postRespondents adds respondents: a few as JSON, or a file of any length row
 // by row.
-func (s *SurveyService) postRespondents(c *route.Call, w http.ResponseWriter, rt *route.Route) error {
+func (s *Service) postRespondents(c *route.Call, w http.ResponseWriter, rt *route.Route) error {
 	ctx, cancel := route.StepTimeout(c)
 	defer cancel()
 	v, err := s.survey(ctx, c.Request.PathValue("survey"))
 	if err == nil {
-		err = takesRespondents(v)
+		err = checkAcceptsRespondents(v)
 	}
 	if err != nil {
 		wire.Discard(c.Request.Body)
@@ -59,9 +59,9 @@ func (s *SurveyService) postRespondents(c *route.Call, w http.ResponseWriter, rt
 	return s.importRows(c, w, v, format, encoding)
 }
 
-// takesRespondents rejects respondents of a survey that is ending or being
+// checkAcceptsRespondents rejects respondents of a survey that is ending or being
 // deleted.
-func takesRespondents(v surveys.Survey) error {
+func checkAcceptsRespondents(v surveys.Survey) error {
 	if v.Deleting || v.State == surveys.Stopping || v.State == surveys.Done {
 		return weir.Errorf(weir.CodeConflict, "survey %s is %s and takes no respondents", v.Name, v.State)
 	}
@@ -84,22 +84,22 @@ func formatOf(r *http.Request, rt *route.Route) (_ respondents.Format, encoding 
 	return "", "", weir.Errorf(weir.CodeContentType, "send the body as %s, not compressed", strings.Join(append([]string{wire.JSONType}, rt.Uploads...), ", "))
 }
 
-// loading is one import in progress.
-type loading struct {
-	*SurveyService
+// importer is one import in progress.
+type importer struct {
+	*Service
 	survey   surveys.Survey
-	imp      int64 // 0: rows are visible at once
+	id       int64 // 0: rows are visible at once
 	strict   bool  // nothing is loaded if any row is bad
 	distinct bool  // a number twice is a bad row
 	rows     []respondents.Row
 	size     int
 	line     int // of the last row read
 	stored   time.Time
-	told     ImportView
-	bad      spool
+	result   ImportView
+	rejected spool
 }
 
-func (s *SurveyService) importRows(c *route.Call, w http.ResponseWriter, v surveys.Survey, format respondents.Format, encoding string) error {
+func (s *Service) importRows(c *route.Call, w http.ResponseWriter, v surveys.Survey, format respondents.Format, encoding string) error {
 	if c.Request.ContentLength > s.MaxImport {
 		wire.Discard(c.Request.Body)
 		return route.ReadError(&http.MaxBytesError{Limit: s.MaxImport})
@@ -109,11 +109,11 @@ func (s *SurveyService) importRows(c *route.Call, w http.ResponseWriter, v surve
 		return err
 	}
 	defer leave()
-	l := &loading{
-		SurveyService: s, survey: v, bad: spool{folder: s.TempDir},
+	l := &importer{
+		Service: s, survey: v, rejected: spool{folder: s.TempDir},
 		strict: c.Query.Text("on_error") != "skip", distinct: c.Query.Text("duplicates") == "error",
 	}
-	defer l.bad.close()
+	defer l.rejected.close()
 	p := route.NewDeadlines(w)
 	p.ExtendRead()
 	rows, err := respondents.NewReader(route.BodyReader{Reader: http.MaxBytesReader(w, c.Request.Body, s.MaxImport), Deadlines: p}, format, encoding, v.Definition.Region)
@@ -122,7 +122,7 @@ func (s *SurveyService) importRows(c *route.Call, w http.ResponseWriter, v surve
 	} else {
 		err = l.load(c, rows, p)
 	}
-	if l.told.Added > 0 {
+	if l.result.Added > 0 {
 		s.Surveys.Changed(v.ID)
 	}
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *SurveyService) importRows(c *route.Call, w http.ResponseWriter, v surve
 }
 
 // load reads to the end, then commits a strict import or rolls it back.
-func (l *loading) load(ctx context.Context, rows *respondents.Reader, p *route.Deadlines) error {
+func (l *importer) load(ctx context.Context, rows *respondents.Reader, p *route.Deadlines) error {
 	if err := l.begin(ctx); err != nil {
 		return err
 	}
@@ -150,24 +150,24 @@ func (l *loading) load(ctx context.Context, rows *respondents.Reader, p *route.D
 	} else if !l.strict && len(l.rows) > 0 {
 		_ = l.flush(ctx) // LastLine reports how far it came; err is the cause
 	}
-	if err != nil && l.imp != 0 {
+	if err != nil && l.id != 0 {
 		l.abort(ctx)
 	}
 	return err
 }
 
-func (l *loading) begin(ctx context.Context) (err error) {
+func (l *importer) begin(ctx context.Context) (err error) {
 	if !l.strict {
 		return nil
 	}
 	ctx, cancel := route.StepTimeout(ctx)
 	defer cancel()
-	l.imp, err = l.SurveyStore.BeginImport(ctx, l.survey.ID)
+	l.id, err = l.SurveyStore.BeginImport(ctx, l.survey.ID)
 	return err
 }
 
 // ClearRead reads rows and stores them in batches, except the last batch.
-func (l *loading) read(ctx context.Context, rows *respondents.Reader, p *route.Deadlines) error {
+func (l *importer) read(ctx context.Context, rows *respondents.Reader, p *route.Deadlines) error {
 	l.stored = time.Now()
 	for end := l.stored.Add(route.TransferTime); ; {
 		p.ExtendRead()
@@ -192,7 +192,7 @@ func (l *loading) read(ctx context.Context, rows *respondents.Reader, p *route.D
 		for name, value := range row.Attributes {
 			l.size += len(name) + len(value)
 		}
-		if len(l.rows) == route.PageRows || l.size > route.PageBytes || p.LastRead.Sub(l.stored) > storeTime {
+		if len(l.rows) == route.PageRows || l.size > route.PageBytes || p.LastRead.Sub(l.stored) > maxBatchDelay {
 			if err := l.flush(ctx); err != nil {
 				return err
 			}
@@ -200,21 +200,21 @@ func (l *loading) read(ctx context.Context, rows *respondents.Reader, p *route.D
 	}
 }
 
-func (l *loading) reject(bad respondents.RowError) error {
-	if l.told.Rejected++; l.told.Rejected > maxRejected {
+func (l *importer) reject(bad respondents.RowError) error {
+	if l.result.Rejected++; l.result.Rejected > maxRejected {
 		return weir.Errorf(weir.CodeInvalid, "more than %d rows are bad; is this a file of respondents?", maxRejected)
 	}
-	return l.bad.add(bad)
+	return l.rejected.add(bad)
 }
 
 // Flush stores the rows read so far. It reads the survey again: meanwhile it
 // may have ended, or its quotas may have changed.
-func (l *loading) flush(ctx context.Context) error {
+func (l *importer) flush(ctx context.Context) error {
 	rows := l.rows
 	l.rows, l.size, l.stored = l.rows[:0], 0, time.Now()
-	doomed := l.strict && l.told.Rejected > 0 && !l.distinct
+	doomed := l.strict && l.result.Rejected > 0 && !l.distinct
 	if len(rows) == 0 || doomed {
-		l.told.LastLine = l.line
+		l.result.LastLine = l.line
 		return nil
 	}
 	if l.Draining() {
@@ -224,7 +224,7 @@ func (l *loading) flush(ctx context.Context) error {
 	defer cancel()
 	v, err := l.SurveyStore.SurveyByID(ctx, l.survey.ID)
 	if err == nil {
-		err = takesRespondents(v)
+		err = checkAcceptsRespondents(v)
 	}
 	if err != nil {
 		return err
@@ -232,20 +232,20 @@ func (l *loading) flush(ctx context.Context) error {
 	if rows, err = l.complete(v, rows); err != nil {
 		return err
 	}
-	added, err := l.SurveyStore.Add(ctx, v.ID, l.imp, l.respondents(v, rows))
+	added, err := l.SurveyStore.Add(ctx, v.ID, l.id, l.respondents(v, rows))
 	if err == nil {
 		err = l.count(rows, added)
 	}
 	if err == nil {
-		l.told.LastLine = l.line
+		l.result.LastLine = l.line
 	}
 	return err
 }
 
 // complete rejects rows that lack an attribute used by the content of a
 // launched survey: the launch would have been refused because of them.
-func (l *loading) complete(v surveys.Survey, rows []respondents.Row) ([]respondents.Row, error) {
-	lacks := lackingIn(v)
+func (l *importer) complete(v surveys.Survey, rows []respondents.Row) ([]respondents.Row, error) {
+	lacks := missingAttributes(v)
 	out := rows[:0]
 	for _, row := range rows {
 		names := lacks(row.Attributes)
@@ -253,17 +253,17 @@ func (l *loading) complete(v surveys.Survey, rows []respondents.Row) ([]responde
 			out = append(out, row)
 			continue
 		}
-		if err := l.reject(respondents.RowError{Line: row.Line, Column: names[0], Reason: errLacks(names[0])}); err != nil {
+		if err := l.reject(respondents.RowError{Line: row.Line, Column: names[0], Reason: errMissingAttribute(names[0])}); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// lackingIn returns a function that lists the attributes that the survey's
+// missingAttributes returns a function that lists the attributes that the survey's
 // content uses and a respondent lacks. For a draft it lists none: its content
 // may still change.
-func lackingIn(v surveys.Survey) func(attributes map[string]string) []string {
+func missingAttributes(v surveys.Survey) func(attributes map[string]string) []string {
 	if v.State != surveys.Draft {
 		if plan, _ := v.Definition.Compile(surveys.Defaults{}); plan != nil {
 			return plan.MissingAttributes
@@ -272,39 +272,39 @@ func lackingIn(v surveys.Survey) func(attributes map[string]string) []string {
 	return func(map[string]string) []string { return nil }
 }
 
-func errLacks(name string) string {
+func errMissingAttribute(name string) string {
 	return fmt.Sprintf("the content of the survey, which was launched, says {{%s}}, and the respondent has no %s", name, name)
 }
 
 // count counts the results of rows.
-func (l *loading) count(rows []respondents.Row, added []surveys.Added) error {
+func (l *importer) count(rows []respondents.Row, added []surveys.Added) error {
 	unsure := false
 	for i, a := range added {
 		unsure = unsure || a.Unsure
 		if !a.Duplicate {
-			l.told.Added++
+			l.result.Added++
 			continue
 		}
-		l.told.Duplicates++
+		l.result.Duplicates++
 		if l.distinct {
-			if err := l.reject(respondents.RowError{Line: rows[i].Line, Column: "phone", Reason: errHasNumber}); err != nil {
+			if err := l.reject(respondents.RowError{Line: rows[i].Line, Column: "phone", Reason: duplicateNumber}); err != nil {
 				return err
 			}
 		}
 	}
 	if unsure {
-		return errUnsure()
+		return errOtherImport()
 	}
 	return nil
 }
 
-// errUnsure is returned instead of counting a duplicate of a number that the
+// errOtherImport is returned instead of counting a duplicate of a number that the
 // survey may lose again.
-func errUnsure() error {
+func errOtherImport() error {
 	return weir.Errorf(weir.CodeConflict, "another import, which is under way or being taken back, has some of these numbers; load them again when it is over, in a few minutes")
 }
 
-func (l *loading) respondents(v surveys.Survey, rows []respondents.Row) []surveys.Respondent {
+func (l *importer) respondents(v surveys.Survey, rows []respondents.Row) []surveys.Respondent {
 	now := l.Now().UTC()
 	out := make([]surveys.Respondent, 0, len(rows))
 	for _, row := range rows {
@@ -317,12 +317,12 @@ func (l *loading) respondents(v surveys.Survey, rows []respondents.Row) []survey
 }
 
 // commit makes a strict import visible if no row was bad.
-func (l *loading) commit(ctx context.Context) error {
+func (l *importer) commit(ctx context.Context) error {
 	if !l.strict {
 		return nil
 	}
-	if l.told.Rejected > 0 {
-		return weir.Errorf(weir.CodeInvalid, "%d rows are bad; nothing was loaded", l.told.Rejected)
+	if l.result.Rejected > 0 {
+		return weir.Errorf(weir.CodeInvalid, "%d rows are bad; nothing was loaded", l.result.Rejected)
 	}
 	ctx, cancel := context.WithTimeout(ctx, route.TransferTime)
 	defer cancel()
@@ -333,31 +333,31 @@ func (l *loading) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	imp := l.imp
-	l.imp = 0 // from here on it must not be aborted, whatever the result
+	imp := l.id
+	l.id = 0 // from here on it must not be aborted, whatever the result
 	return l.SurveyStore.CommitImport(ctx, l.survey.ID, imp)
 }
 
 // abort rolls a strict import back. What it leaves undone is swept later.
-func (l *loading) abort(ctx context.Context) {
+func (l *importer) abort(ctx context.Context) {
 	ctx, cancel := route.StepTimeout(context.WithoutCancel(ctx))
 	defer cancel()
-	l.told.Added, l.told.LastLine = 0, 0
-	if err := l.SurveyStore.AbortImport(ctx, l.survey.ID, l.imp); err != nil {
+	l.result.Added, l.result.LastLine = 0, 0
+	if err := l.SurveyStore.AbortImport(ctx, l.survey.ID, l.id); err != nil {
 		l.Logger.WarnContext(ctx, "an import that was given up stays until it is swept", slog.Any("error", err))
 	}
 }
 
 // Answer writes the result of the import, with every bad row.
-func (l *loading) answer(w http.ResponseWriter, p *route.Deadlines, err error) error {
+func (l *importer) answer(w http.ResponseWriter, p *route.Deadlines, err error) error {
 	if err != nil && l.line == 0 {
 		return err
 	}
-	l.told.Errors = []respondents.RowError{}
+	l.result.Errors = []respondents.RowError{}
 	if err == nil {
-		l.told.LastLine = 0
+		l.result.LastLine = 0
 	}
-	raw, failed := json.Marshal(l.told)
+	raw, failed := json.Marshal(l.result)
 	if failed != nil {
 		return failed
 	}
@@ -375,7 +375,7 @@ func (l *loading) answer(w http.ResponseWriter, p *route.Deadlines, err error) e
 	}
 	_, failed = io.WriteString(p, head)
 	if failed == nil {
-		failed = l.bad.copyTo(p)
+		failed = l.rejected.copyTo(p)
 	}
 	if failed == nil {
 		_, failed = io.WriteString(p, tail)

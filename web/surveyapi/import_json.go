@@ -16,14 +16,14 @@ import (
 )
 
 // importJSON adds up to 1,000 respondents, all or none.
-func (s *SurveyService) importJSON(c *route.Call, w http.ResponseWriter, v surveys.Survey, rt *route.Route) error {
+func (s *Service) importJSON(c *route.Call, w http.ResponseWriter, v surveys.Survey, rt *route.Route) error {
 	body, err := wire.ReadJSON(w, c.Request, rt.BodyTypes, rt.BodyLimit)
 	if err != nil {
 		wire.Discard(c.Request.Body)
 		return err
 	}
 	rt.Check.Check(body, "", &c.Errors)
-	l := &loading{SurveyService: s, survey: v, distinct: c.Query.Text("duplicates") == "error"}
+	l := &importer{Service: s, survey: v, distinct: c.Query.Text("duplicates") == "error"}
 	object, _ := body.(map[string]any)
 	l.readJSON(c, object)
 	if err := c.Invalid(); err != nil {
@@ -49,12 +49,12 @@ func (s *SurveyService) importJSON(c *route.Call, w http.ResponseWriter, v surve
 	return nil
 }
 
-func (l *loading) readJSON(c *route.Call, body map[string]any) {
+func (l *importer) readJSON(c *route.Call, body map[string]any) {
 	list, _ := body["respondents"].([]any)
 	if len(list) > route.PageRows {
 		return // reported by the schema
 	}
-	lacks := lackingIn(l.survey)
+	lacks := missingAttributes(l.survey)
 	for i, v := range list {
 		o, _ := v.(map[string]any)
 		phone, ok := o["phone"].(string)
@@ -69,7 +69,7 @@ func (l *loading) readJSON(c *route.Call, body map[string]any) {
 		}
 		if !slices.ContainsFunc(wrong, func(f weir.FieldError) bool { return strings.Contains(f.Pointer, "/attributes") }) {
 			for _, name := range lacks(row.Attributes) {
-				c.Errors.Add("/respondents/"+strconv.Itoa(i)+"/attributes/"+name, "required", "%s", errLacks(name))
+				c.Errors.Add("/respondents/"+strconv.Itoa(i)+"/attributes/"+name, "required", "%s", errMissingAttribute(name))
 			}
 		}
 		l.rows = append(l.rows, row)
@@ -78,11 +78,11 @@ func (l *loading) readJSON(c *route.Call, body map[string]any) {
 
 // addJSON stores the rows at once. If duplicates are an error, it uses an
 // import that is committed only if there are none.
-func (l *loading) addJSON(ctx context.Context) ([]surveys.Added, error) {
+func (l *importer) addJSON(ctx context.Context) ([]surveys.Added, error) {
 	if !l.distinct {
 		added, err := l.SurveyStore.Add(ctx, l.survey.ID, 0, l.respondents(l.survey, l.rows))
 		if err == nil && slices.ContainsFunc(added, func(a surveys.Added) bool { return a.Unsure }) {
-			err = errUnsure()
+			err = errOtherImport()
 		}
 		return added, err
 	}
@@ -90,13 +90,13 @@ func (l *loading) addJSON(ctx context.Context) ([]surveys.Added, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.imp = imp
+	l.id = imp
 	added, err := l.SurveyStore.Add(ctx, l.survey.ID, imp, l.respondents(l.survey, l.rows))
 	if err == nil {
 		taken := &weir.Error{Code: weir.CodeConflict, Message: "the survey has some of the numbers, or they are there twice; nothing was added"}
 		for i, a := range added {
 			if a.Duplicate {
-				taken.Fields = append(taken.Fields, weir.FieldError{Pointer: fmt.Sprintf("/respondents/%d/phone", i), Code: "duplicate", Detail: errHasNumber})
+				taken.Fields = append(taken.Fields, weir.FieldError{Pointer: fmt.Sprintf("/respondents/%d/phone", i), Code: "duplicate", Detail: duplicateNumber})
 			}
 		}
 		if len(taken.Fields) == 0 {

@@ -32,7 +32,7 @@ type SurveyLogList struct {
 	NextCursor string          `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
-func (s *SurveyService) logRoute() *route.Route {
+func (s *Service) logRoute() *route.Route {
 	return &route.Route{
 		Method: "GET", Path: Path + "/log", ID: "list-survey-log", Tag: "surveys",
 		Summary:     "What happened in a survey, newest first",
@@ -47,7 +47,7 @@ func (s *SurveyService) logRoute() *route.Route {
 	}
 }
 
-func (s *SurveyService) listSurveyLog(c *route.Call) (route.Reply, error) {
+func (s *Service) listSurveyLog(c *route.Call) (route.Reply, error) {
 	v, err := s.survey(c, c.Request.PathValue("survey"))
 	if err != nil {
 		return route.Reply{}, err

@@ -17,7 +17,7 @@ import (
 	"weir/web/wire"
 )
 
-func (s *SurveyService) listRespondents(c *route.Call) (route.Reply, error) {
+func (s *Service) listRespondents(c *route.Call) (route.Reply, error) {
 	v, err := s.survey(c, c.Request.PathValue("survey"))
 	if err != nil {
 		return route.Reply{}, err
@@ -34,7 +34,7 @@ func (s *SurveyService) listRespondents(c *route.Call) (route.Reply, error) {
 	if next != 0 {
 		page.NextCursor = next.String()
 	}
-	how := courseOf(v)
+	how := progressOf(v)
 	for i := range rows {
 		page.Respondents = append(page.Respondents, s.shownRespondent(c, how, &rows[i]))
 	}
@@ -43,7 +43,7 @@ func (s *SurveyService) listRespondents(c *route.Call) (route.Reply, error) {
 
 // shownRespondent returns the view of a respondent, with the phone number
 // masked without pii:read.
-func (s *SurveyService) shownRespondent(c *route.Call, how course, r *surveys.Respondent) RespondentView {
+func (s *Service) shownRespondent(c *route.Call, how surveyProgress, r *surveys.Respondent) RespondentView {
 	v := how.view(r)
 	v.Token = s.Tokens.Of(r.ID)
 	if !c.PII() {
@@ -82,7 +82,7 @@ func respondentFilter(c *route.Call, v surveys.Survey) (surveys.Filter, error) {
 }
 
 // respondent finds a respondent by the survey and id in a path.
-func (s *SurveyService) respondent(c *route.Call) (surveys.Survey, surveys.Respondent, error) {
+func (s *Service) respondent(c *route.Call) (surveys.Survey, surveys.Respondent, error) {
 	v, err := s.survey(c, c.Request.PathValue("survey"))
 	if err != nil {
 		return v, surveys.Respondent{}, err
@@ -98,23 +98,23 @@ func (s *SurveyService) respondent(c *route.Call) (surveys.Survey, surveys.Respo
 	return v, r, err
 }
 
-func (s *SurveyService) getRespondent(c *route.Call) (route.Reply, error) {
+func (s *Service) getRespondent(c *route.Call) (route.Reply, error) {
 	v, r, err := s.respondent(c)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	view := s.shownRespondent(c, courseOf(v), &r)
+	view := s.shownRespondent(c, progressOf(v), &r)
 	why, err := s.Surveys.WhyRespondent(c, v, r)
 	view.Why, view.WhyCode = why.Text, why.Code
 	return route.Reply{Status: http.StatusOK, Body: view}, err
 }
 
-func (s *SurveyService) postDisposition(c *route.Call) (route.Reply, error) {
+func (s *Service) postDisposition(c *route.Call) (route.Reply, error) {
 	v, r, err := s.respondent(c)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	h, err := s.hearing(c, &r)
+	h, err := s.readReport(c, &r)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -133,12 +133,12 @@ func (s *SurveyService) postDisposition(c *route.Call) (route.Reply, error) {
 	case err != nil:
 		return route.Reply{}, err
 	}
-	return route.Reply{Status: http.StatusOK, Body: HeardView{s.shownRespondent(c, courseOf(v), &is), len(h.Messages) > 0 && h.WithholdsMessages(is.Progress)}}, nil
+	return route.Reply{Status: http.StatusOK, Body: HeardView{s.shownRespondent(c, progressOf(v), &is), len(h.Messages) > 0 && h.WithholdsMessages(is.Progress)}}, nil
 }
 
-// hearing reads a report on a respondent. It skips values that do not fit the
+// readReport reads a report on a respondent. It skips values that do not fit the
 // schema, which were reported.
-func (s *SurveyService) hearing(c *route.Call, r *surveys.Respondent) (surveys.Report, error) {
+func (s *Service) readReport(c *route.Call, r *surveys.Respondent) (surveys.Report, error) {
 	var h surveys.Report
 	word, _ := c.Body["disposition"].(string)
 	h.Disposition = surveys.Disposition(word)
@@ -178,7 +178,7 @@ func (s *SurveyService) hearing(c *route.Call, r *surveys.Respondent) (surveys.R
 }
 
 // serialOf returns the serial number of one of a respondent's contacts.
-func (s *SurveyService) serialOf(c *route.Call, r *surveys.Respondent, id string) (int, error) {
+func (s *Service) serialOf(c *route.Call, r *surveys.Respondent, id string) (int, error) {
 	ref, err := weir.ParseRef(id)
 	if err == nil && ref == r.Contact {
 		return r.Serial, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // Routes returns the route table.
-func (s *SurveyService) Routes() []*route.Route {
+func (s *Service) Routes() []*route.Route {
 	view := route.TypeOf[SurveyView]()
 	put := &route.Route{
 		Method: "PUT", Path: Path, ID: "put-survey", Tag: "surveys",
@@ -72,7 +72,7 @@ func (s *SurveyService) Routes() []*route.Route {
 	return append(append(routes, s.respondentRoutes()...), s.exportRoutes()...)
 }
 
-func (s *SurveyService) stepRoutes() []*route.Route {
+func (s *Service) stepRoutes() []*route.Route {
 	var routes []*route.Route
 	for _, x := range []struct {
 		step          surveys.Step
@@ -85,7 +85,7 @@ func (s *SurveyService) stepRoutes() []*route.Route {
 	} {
 		routes = append(routes, &route.Route{
 			Method: "POST", Path: Path + ":" + string(x.step), ID: string(x.step) + "-survey", Tag: "surveys",
-			Summary: x.summary, Description: strings.TrimSpace(x.more + " Asking twice changes nothing."), Handle: s.takeStep(x.step), Repeatable: true,
+			Summary: x.summary, Description: strings.TrimSpace(x.more + " Asking twice changes nothing."), Handle: s.applyStep(x.step), Repeatable: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the survey", Body: route.TypeOf[SurveyView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		})
@@ -93,7 +93,7 @@ func (s *SurveyService) stepRoutes() []*route.Route {
 	return routes
 }
 
-func (s *SurveyService) respondentRoutes() []*route.Route {
+func (s *Service) respondentRoutes() []*route.Route {
 	const all, one = Path + "/respondents", Path + "/respondents/{id}"
 	post := &route.Route{
 		Method: "POST", Path: all, ID: "post-respondents", Tag: "respondents",
@@ -150,7 +150,7 @@ func (s *SurveyService) respondentRoutes() []*route.Route {
 	}
 }
 
-func (s *SurveyService) exportRoutes() []*route.Route {
+func (s *Service) exportRoutes() []*route.Route {
 	const help = "A connection that breaks off before the end means that the file is not whole. " +
 		"A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none."
 	return []*route.Route{

@@ -20,9 +20,9 @@ import (
 	"weir/web/wire"
 )
 
-// SurveyStore is the part of the survey store that the API uses without the
+// Store is the part of the survey store that the API uses without the
 // broker.
-type SurveyStore interface {
+type Store interface {
 	surveys.Importer
 	PutSurvey(ctx context.Context, s surveys.Survey) (_ surveys.Survey, created bool, err error)
 	UpdateSurvey(ctx context.Context, s surveys.Survey, told ...events.Event) (surveys.Survey, error)
@@ -36,8 +36,8 @@ type SurveyStore interface {
 	Recent(ctx context.Context, f surveys.LogFilter) (_ []surveys.LogEntry, next int64, err error)
 }
 
-// Surveys is the survey broker as the API uses it.
-type Surveys interface {
+// Broker is the survey broker as the API uses it.
+type Broker interface {
 	// Check finds every error in a definition, including errors that depend on
 	// the channels.
 	Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError)
@@ -58,11 +58,11 @@ type Surveys interface {
 	Changed(survey int64)
 }
 
-// SurveyService serves the routes of surveys and respondents.
-type SurveyService struct {
+// Service serves the routes of surveys and respondents.
+type Service struct {
 	Contacts    weir.ContactReader
-	Surveys     Surveys
-	SurveyStore SurveyStore
+	Surveys     Broker
+	SurveyStore Store
 	Tokens      surveys.Tokens // of respondents
 	MaxImport   int64          // bytes of one import of respondents
 	TempDir     string         // for lists of bad rows that are too long for memory; empty: the system's
@@ -121,7 +121,7 @@ func StepHandler(steps map[string]*route.Route, gate *auth.Gate) http.Handler {
 }
 
 // survey finds a survey by the name in a path.
-func (s *SurveyService) survey(ctx context.Context, name string) (surveys.Survey, error) {
+func (s *Service) survey(ctx context.Context, name string) (surveys.Survey, error) {
 	if !surveyName.MatchString(name) {
 		return surveys.Survey{}, weir.Errorf(weir.CodeNotFound, "there is no such survey")
 	}
@@ -132,7 +132,7 @@ func (s *SurveyService) survey(ctx context.Context, name string) (surveys.Survey
 	return v, err
 }
 
-func (s *SurveyService) listSurveys(c *route.Call) (route.Reply, error) {
+func (s *Service) listSurveys(c *route.Call) (route.Reply, error) {
 	most := c.Query.Int("limit")
 	after, err := c.AfterName("surveys")
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *SurveyService) listSurveys(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }
 
-func (s *SurveyService) getSurvey(c *route.Call) (route.Reply, error) {
+func (s *Service) getSurvey(c *route.Call) (route.Reply, error) {
 	v, err := s.survey(c, c.Request.PathValue("survey"))
 	if err != nil {
 		return route.Reply{}, err
@@ -168,7 +168,7 @@ func (s *SurveyService) getSurvey(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: view}, err
 }
 
-func (s *SurveyService) takeStep(step surveys.Step) func(*route.Call) (route.Reply, error) {
+func (s *Service) applyStep(step surveys.Step) func(*route.Call) (route.Reply, error) {
 	return func(c *route.Call) (route.Reply, error) {
 		have, err := s.survey(c, c.Request.PathValue("survey"))
 		if err != nil {
@@ -183,7 +183,7 @@ func (s *SurveyService) takeStep(step surveys.Step) func(*route.Call) (route.Rep
 	}
 }
 
-func (s *SurveyService) deleteSurvey(c *route.Call) (route.Reply, error) {
+func (s *Service) deleteSurvey(c *route.Call) (route.Reply, error) {
 	v, err := s.survey(c, c.Request.PathValue("survey"))
 	if err != nil {
 		return route.Reply{}, err
@@ -202,7 +202,7 @@ func (s *SurveyService) deleteSurvey(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusNoContent}, nil
 }
 
-func (s *SurveyService) surveyStats(c *route.Call) (route.Reply, error) {
+func (s *Service) surveyStats(c *route.Call) (route.Reply, error) {
 	v, err := s.survey(c, c.Request.PathValue("survey"))
 	if err != nil {
 		return route.Reply{}, err

@@ -26,17 +26,17 @@ func surveyView(s surveys.Survey) SurveyView {
 	return v
 }
 
-// course interprets the progress of respondents by their survey's definition.
+// surveyProgress interprets the progress of respondents by their survey's definition.
 // It never fails: a definition that no longer compiles, because its time zone
 // was removed, still names its arms.
-type course struct {
+type surveyProgress struct {
 	survey string
 	arms   []surveys.Arm
 	plan   *surveys.Plan
 }
 
-func courseOf(s surveys.Survey) course {
-	c := course{survey: s.Name, arms: s.Definition.Arms}
+func progressOf(s surveys.Survey) surveyProgress {
+	c := surveyProgress{survey: s.Name, arms: s.Definition.Arms}
 	if plan, wrong := s.Definition.Compile(surveys.Defaults{}); len(wrong) == 0 {
 		c.plan, c.arms = plan, plan.Arms
 	}
@@ -45,14 +45,14 @@ func courseOf(s surveys.Survey) course {
 
 // arm returns the arm of a respondent; ok is false before the respondent is
 // started.
-func (c course) arm(r *surveys.Respondent) (arm surveys.Arm, ok bool) {
+func (c surveyProgress) arm(r *surveys.Respondent) (arm surveys.Arm, ok bool) {
 	if r.Started.IsZero() && r.Attempts.Total() == 0 || r.Arm < 0 || r.Arm >= len(c.arms) {
 		return surveys.Arm{}, false
 	}
 	return c.arms[r.Arm], true
 }
 
-func (c course) mode(r *surveys.Respondent) surveys.Mode {
+func (c surveyProgress) mode(r *surveys.Respondent) surveys.Mode {
 	if arm, ok := c.arm(r); ok && r.Step >= 0 && r.Step < len(arm.Modes) {
 		return arm.Modes[r.Step]
 	}
@@ -60,14 +60,14 @@ func (c course) mode(r *surveys.Respondent) surveys.Mode {
 }
 
 // made counts the attempts that are known to have been made.
-func (c course) made(r *surveys.Respondent) surveys.Counts {
+func (c surveyProgress) made(r *surveys.Respondent) surveys.Counts {
 	if c.plan != nil && c.mode(r) != "" {
 		return c.plan.AttemptsMade(r.Progress)
 	}
 	return r.Attempts
 }
 
-func (c course) view(r *surveys.Respondent) RespondentView {
+func (c surveyProgress) view(r *surveys.Respondent) RespondentView {
 	v := RespondentView{
 		ID: r.ID.String(), Survey: c.survey, Phone: r.Phone, Attributes: r.Attributes, Status: r.Status, Disposition: r.Disposition,
 		Mode: c.mode(r), Attempts: c.made(r), Counted: r.Counted, Serial: r.Serial,

@@ -112,7 +112,7 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	}
 	p.trail = auth.NewTrail(p.store)
 	d.cleanups.add("audit log", p.trail.Write)
-	d.cleanups.add("uses of tokens", p.gate.Note)
+	d.cleanups.add("uses of tokens", p.gate.StoreLastUsed)
 	d.cleanups.add("chores", run(append(chores(o.Config, p.store), append(guards(p, sharing(o.Config)), append(certificates.chores(), p.hold.chore())...)...), o.Logger))
 	if d.handler, err = p.handler(o, d.draining.Load, d.refusals); err != nil {
 		return nil, err

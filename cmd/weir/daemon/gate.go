@@ -44,7 +44,7 @@ func guards(p *parts, shared bool) []chore {
 	read := tokensRead(p.gate, shared, func(changed func()) { p.store.OnTokens(changed) })
 	return []chore{
 		read,
-		{name: "uses of tokens are noted", every: noteUses, step: func(ctx context.Context) (bool, error) { return false, p.gate.Note(ctx) }},
+		{name: "uses of tokens are noted", every: noteUses, step: func(ctx context.Context) (bool, error) { return false, p.gate.StoreLastUsed(ctx) }},
 		{name: "the audit log is written", every: writeAudit, step: func(ctx context.Context) (bool, error) { return false, p.trail.Write(ctx) }},
 		{name: "old entries of the audit log are removed", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			n, err := p.store.PurgeAudit(ctx, time.Now().Add(-auditStays), purgeBatch)
@@ -75,7 +75,7 @@ func tokensRead(gate *auth.Gate, shared bool, onTokens func(changed func())) cho
 	read.every, read.wake = readTokensShared, changed
 	read.step = func(ctx context.Context) (bool, error) {
 		err := gate.Refresh(ctx)
-		if gate.Behind() { // the change is not signaled again
+		if gate.Stale() { // the change is not signaled again
 			time.AfterFunc(readTokens, tell)
 		}
 		return false, err
