@@ -13,14 +13,20 @@ import (
 // maxReason is the max length, in runes, of a reason that groups dead letters.
 const maxReason = 200
 
-// numberLike matches a phone number as people write it, also with separators.
-var numberLike = regexp.MustCompile(`\+?\(?[0-9](?:[ ().\-/]{0,2}[0-9]){6,}`)
+// phoneNumber matches a phone number as people write it: seven or more digits,
+// optionally with plus, spaces, dots, dashes, slashes and brackets.
+var phoneNumber = regexp.MustCompile(`\+?\(?[0-9](?:[ ().\-/]{0,2}[0-9]){6,}`)
+
+// ReplacePhoneNumbers replaces everything in a text that could be a phone number.
+func ReplacePhoneNumbers(text string, by func(number string) string) string {
+	return phoneNumber.ReplaceAllStringFunc(text, by)
+}
 
 // GroupReason normalizes a reason so that dead letters can be grouped by it.
 // Words with five or more digits identify one contact, person or moment; they
 // become an ellipsis, and so does anything that could be a phone number.
 func GroupReason(reason string) string {
-	reason = numberLike.ReplaceAllString(reason, "…")
+	reason = phoneNumber.ReplaceAllString(reason, "…")
 	var b strings.Builder
 	word, digits := "", 0
 	flush := func() {
@@ -50,7 +56,7 @@ func GroupReason(reason string) string {
 	}
 	flush()
 	// Again: collapsing space may have brought digits together into a phone number.
-	out := []rune(strings.TrimSpace(numberLike.ReplaceAllString(b.String(), "…")))
+	out := []rune(strings.TrimSpace(phoneNumber.ReplaceAllString(b.String(), "…")))
 	return strings.TrimSpace(string(out[:min(len(out), maxReason)]))
 }
 

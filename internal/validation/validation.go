@@ -20,17 +20,26 @@ func (e *Errors) Add(pointer, code, format string, args ...any) {
 	}
 }
 
+// Append adds failures.
+func (e *Errors) Append(more ...weir.FieldError) { *e = weir.AddMistakes(*e, more...) }
+
+// Full reports whether further failures would be dropped.
+func (e *Errors) Full() bool { return len(*e) >= weir.MaxMistakes }
+
 // AddPart adds the failures of a part.
 func (e *Errors) AddPart(pointer string, part []weir.FieldError) {
 	for _, f := range part {
 		f.Pointer = pointer + f.Pointer
-		*e = weir.AddMistakes(*e, f)
+		e.Append(f)
 	}
 }
 
-// Token escapes a key for a JSON pointer (RFC 6901).
-func Token(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(Clip(key), "~", "~0"), "/", "~1")
+// Token escapes a key from a client, clipped, for a JSON pointer.
+func Token(key string) string { return Escape(Clip(key)) }
+
+// Escape escapes a key for a JSON pointer (RFC 6901).
+func Escape(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
 // Clip bounds the length of untrusted text in an error message.

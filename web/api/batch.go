@@ -15,6 +15,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/validation"
 	"weir/ops"
 	"weir/web/wire"
 )
@@ -36,7 +37,7 @@ type batchReader struct {
 	typeName string
 	capacity int
 	reserve  int
-	errors   *wire.FieldErrors
+	errors   *validation.Errors
 	keys     map[string]int // first contact of each key
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/validation"
 	"weir/ops"
 	"weir/web/callbacks"
 	"weir/web/route"
@@ -104,7 +105,7 @@ func (s *Service) putChannel(c *route.Call) (route.Reply, error) {
 }
 
 // checkChannel finds errors that depend on the channel type.
-func (s *Service) checkChannel(ch weir.Channel, wrong *wire.FieldErrors) {
+func (s *Service) checkChannel(ch weir.Channel, wrong *validation.Errors) {
 	if ch.Type == "" {
 		return // reported by the schema
 	}
@@ -220,11 +221,11 @@ func (s *Service) patchChannel(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	schemaWrong, before := c.Errors.List, have
+	schemaWrong, before := c.Errors, have
 	ch, err := s.update(c, have, c.Query.Bool("force"), func(ch *weir.Channel) error {
 		before = *ch
 		s.patch(ch, c.Body)
-		c.Errors.List = schemaWrong[:len(schemaWrong):len(schemaWrong)]
+		c.Errors = schemaWrong[:len(schemaWrong):len(schemaWrong)]
 		s.checkChannel(*ch, &c.Errors)
 		s.checkMove(ch, before.Settings, c)
 		if err := c.Invalid(); err != nil {

@@ -27,7 +27,7 @@ func (s *Service) postContacts(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	wrong := slices.Clone(c.Errors.List)
+	wrong := slices.Clone(c.Errors)
 	out, err := s.acceptContacts(c, ch)
 	switch weir.CodeOf(err) {
 	case weir.CodeNotFound, weir.CodeConflict, weir.CodeInvalid:
@@ -43,7 +43,7 @@ func (s *Service) postContacts(c *route.Call) (route.Reply, error) {
 	case now.ID == ch.ID && now.Version == ch.Version:
 		return out, err
 	}
-	c.Errors.List = wrong
+	c.Errors = wrong
 	return s.acceptContacts(c, now)
 }
 

@@ -3,15 +3,14 @@ package auth
 import (
 	"regexp"
 	"strings"
+
+	"weir/ops"
 )
 
 // visibleDigits is how many of a number's last digits stay readable.
 const visibleDigits = 2
 
 var (
-	// numberLike matches a phone number as people write it: seven or more
-	// digits, optionally with plus, spaces, dots, dashes, slashes and brackets.
-	numberLike = regexp.MustCompile(`\+?\(?[0-9](?:[ ().\-/]{0,2}[0-9]){6,}`)
 	// numberOnly matches a value that is only a number, as programs write it.
 	numberOnly = regexp.MustCompile(`^\+?[0-9]{7,15}$`)
 	// numberPlus matches a number with a plus inside another text.
@@ -27,7 +26,7 @@ func MaskNumber(number string) string {
 }
 
 // MaskText masks every number in a text written by people.
-func MaskText(text string) string { return numberLike.ReplaceAllStringFunc(text, MaskNumber) }
+func MaskText(text string) string { return ops.ReplacePhoneNumbers(text, MaskNumber) }
 
 // MaskValue masks the numbers in a value set by programs, but not the digits of
 // an id or an instant.
@@ -59,7 +58,7 @@ func MaskOwn(text, number string) string {
 	if digits := strings.TrimPrefix(number, "+"); len(digits) > visibleDigits {
 		text = strings.ReplaceAll(text, "+"+digits, MaskNumber(digits))
 		text = strings.ReplaceAll(text, digits, MaskNumber(digits))
-		text = numberLike.ReplaceAllStringFunc(text, func(found string) string {
+		text = ops.ReplacePhoneNumbers(text, func(found string) string {
 			if plain := Digits(found); strings.Contains(plain, digits[max(0, len(digits)-identifying):]) {
 				return MaskNumber(plain)
 			}

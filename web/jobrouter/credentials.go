@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"weir"
+	"weir/internal/validation"
 	"weir/routing"
 	"weir/routing/resource"
 )
@@ -226,7 +227,7 @@ func (s *service) addresses(at string, v any) (wrong []weir.FieldError) {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			here := at + "/" + escapePointer(name)
+			here := at + "/" + validation.Escape(name)
 			uri, ok := v[name].(string)
 			switch name {
 			case "functionUri", "webhookUri", "authorizationServerUri":

@@ -1,8 +1,6 @@
 package jobrouter
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -10,11 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"weir"
 	"weir/internal/plainjson"
+	"weir/internal/validation"
 )
 
 // form checks one JSON value, which is at a JSON pointer, and converts it to the
@@ -46,7 +43,7 @@ func (in *reading) below(at, name string) string {
 	if in.brief {
 		return ""
 	}
-	return at + "/" + escapePointer(name)
+	return at + "/" + validation.Escape(name)
 }
 
 func (in *reading) wrong(at, code, format string, args ...any) {
@@ -263,70 +260,14 @@ func date(in *reading, at string, v any) any {
 	return t.Format(time.RFC3339Nano)
 }
 
-func escapePointer(s string) string {
-	if !strings.ContainsAny(s, "~/") {
-		return s
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1")
-}
-
 // parse reads JSON and rejects input that decoding would silently alter.
 func parse(body []byte) (any, error) {
-	if !utf8.Valid(body) || halfCharacters(body) {
-		return nil, weir.Errorf(weir.CodeInvalid, "the body is not UTF-8, or has half of a character")
+	v, err := plainjson.Parse(body)
+	if errors.Is(err, plainjson.ErrTooMany) {
+		return nil, weir.Errorf(weir.CodeTooLarge, "%v", err)
 	}
-	if plainjson.TooMany(body) {
-		return nil, weir.Errorf(weir.CodeTooLarge, "the body has more than %d objects and arrays or more than %d values", plainjson.MaxContainers, plainjson.MaxValues)
-	}
-	if v, ok := plainjson.Value(body); ok {
-		return v, nil
-	}
-	var v any
-	if err := json.Unmarshal(body, &v); err != nil {
-		if s, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return nil, weir.Errorf(weir.CodeInvalid, "the body is not JSON: byte %d: %s", s.Offset, s.Error())
-		}
-		return nil, weir.Errorf(weir.CodeInvalid, "the body is not JSON, or has a number that is too large")
+	if err != nil {
+		return nil, weir.Errorf(weir.CodeInvalid, "%v", err)
 	}
 	return v, nil
-}
-
-// halfCharacters reports whether body escapes a surrogate without its other half.
-// It would be decoded as U+FFFD, so that two keys could become one.
-func halfCharacters(body []byte) bool {
-	for {
-		i := bytes.IndexByte(body, '\\')
-		if i < 0 {
-			return false
-		}
-		body = body[i:]
-		unit, ok := escapedUnit(body)
-		switch {
-		case !ok:
-			body = body[min(2, len(body)):]
-		case utf16.IsSurrogate(unit):
-			low, _ := escapedUnit(body[6:])
-			if utf16.DecodeRune(unit, low) == utf8.RuneError {
-				return true
-			}
-			body = body[12:]
-		default:
-			body = body[6:]
-		}
-	}
-}
-
-// escapedUnit decodes an escape such as \u00e9 at the beginning of b.
-func escapedUnit(b []byte) (rune, bool) {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
-		return 0, false
-	}
-	n := rune(0)
-	for _, c := range b[2:6] {
-		if !isHex(c) {
-			return 0, false
-		}
-		n = n<<4 | rune(unhex(c))
-	}
-	return n, true
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/validation"
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/wire"
@@ -23,7 +24,7 @@ type Call struct {
 	// a body adds the errors that only it can find, and then calls refuse
 	// before it changes anything.
 	Body   map[string]any
-	Errors wire.FieldErrors
+	Errors validation.Errors
 }
 
 // PII reports whether phone numbers may be shown.
@@ -31,7 +32,7 @@ func (c *Call) PII() bool { return c.Principal.Has(ops.ScopePIIRead) }
 
 // Invalid returns the error that lists all mistakes found so far; nil if there
 // are none.
-func (c *Call) Invalid() error { return wire.Invalid(c.Errors.List) }
+func (c *Call) Invalid() error { return wire.Invalid(c.Errors) }
 
 // Reply is the response of a route.
 type Reply struct {

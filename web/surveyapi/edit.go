@@ -27,11 +27,11 @@ func (s *Service) definition(c *route.Call, body map[string]any) SurveyBody {
 	if err == nil {
 		err = json.Unmarshal(raw, &b) // skips values of a wrong type; the schema check has reported them
 	}
-	if _, partly := errors.AsType[*json.UnmarshalTypeError](err); err != nil && (!partly || len(c.Errors.List) == 0) {
+	if _, partly := errors.AsType[*json.UnmarshalTypeError](err); err != nil && (!partly || len(c.Errors) == 0) {
 		c.Errors.Add("", "type", "is no survey")
 		return b
 	}
-	bySchema := slices.Clone(c.Errors.List)
+	bySchema := slices.Clone(c.Errors)
 	if b.Application != nil && b.Application.URL != "" {
 		if !webAddress(b.Application.URL) {
 			c.Errors.Add("/application/url", "format", "must be an http or https URL with a host and without a password")

@@ -7,18 +7,12 @@
 package wire
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"weir"
 	"weir/internal/plainjson"
@@ -72,60 +66,14 @@ func ReadAll(body io.Reader, told, most int64) ([]byte, error) {
 }
 
 func parseJSON(raw []byte) (any, error) {
-	if !utf8.Valid(raw) {
-		return nil, &Malformed{Detail: "the body is not UTF-8"}
+	v, err := plainjson.Parse(raw)
+	if errors.Is(err, plainjson.ErrTooMany) {
+		return nil, weir.Errorf(weir.CodeTooLarge, "%v; send less at a time", err)
 	}
-	var v any
-	if !wholeCharacters(raw) {
-		return nil, &Malformed{Detail: "the body has half of a character: a \\u escape of a surrogate without its other half"}
-	}
-	if plainjson.TooMany(raw) {
-		return nil, weir.Errorf(weir.CodeTooLarge, "the body has more than %d objects and arrays or more than %d values; send less at a time", plainjson.MaxContainers, plainjson.MaxValues)
-	}
-	if v, ok := plainjson.Value(raw); ok {
-		return v, nil
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		if s, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return nil, &Malformed{Detail: fmt.Sprintf("the body is not JSON: byte %d: %s", s.Offset, s.Error())}
-		}
-		return nil, &Malformed{Detail: "the body is not JSON, or has a number that is too large"}
+	if err != nil {
+		return nil, &Malformed{Detail: err.Error()}
 	}
 	return v, nil
-}
-
-// wholeCharacters reports whether no \u escape is an unpaired surrogate. The
-// decoder would read one as U+FFFD: two different keys could become one, and a
-// text could change.
-func wholeCharacters(raw []byte) bool {
-	for {
-		i := bytes.IndexByte(raw, '\\')
-		if i < 0 {
-			return true
-		}
-		unit, ok := escapedUnit(raw[i:])
-		switch {
-		case !ok: // another escape, or invalid: left to the decoder
-			raw = raw[min(i+2, len(raw)):]
-		case utf16.IsSurrogate(unit):
-			low, _ := escapedUnit(raw[i+6:])
-			if utf16.DecodeRune(unit, low) == utf8.RuneError {
-				return false
-			}
-			raw = raw[i+12:]
-		default:
-			raw = raw[i+6:]
-		}
-	}
-}
-
-// escapedUnit reads an escape like \u00e9 at the start of b.
-func escapedUnit(b []byte) (rune, bool) {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
-	return rune(n), err == nil
 }
 
 // Discard drains a rejected body up to maxDiscarded, so that a client that is

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"weir"
+	"weir/internal/validation"
 )
 
 // Checker checks a decoded JSON value against a schema of the API description.
@@ -132,23 +133,9 @@ func (c *Checker) compileInner(r huma.Registry, s *huma.Schema) (err error) {
 	return nil
 }
 
-// FieldErrors collects the errors of one request.
-type FieldErrors struct{ List []weir.FieldError }
-
-func (m *FieldErrors) Add(pointer, code, format string, args ...any) {
-	if !m.full() {
-		m.Append(weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
-	}
-}
-
-func (m *FieldErrors) Append(f ...weir.FieldError) { m.List = weir.AddMistakes(m.List, f...) }
-
-// full reports whether further errors would be dropped.
-func (m *FieldErrors) full() bool { return len(m.List) >= weir.MaxMistakes }
-
 // Check finds every error in v. Details never repeat a value: it may be a phone
 // number or a secret.
-func (c *Checker) Check(v any, at string, m *FieldErrors) {
+func (c *Checker) Check(v any, at string, m *validation.Errors) {
 	if v == nil && c.nullable {
 		return
 	}
@@ -172,7 +159,7 @@ func (c *Checker) Check(v any, at string, m *FieldErrors) {
 	}
 }
 
-func (c *Checker) checkObject(v any, at string, m *FieldErrors) {
+func (c *Checker) checkObject(v any, at string, m *validation.Errors) {
 	o, ok := v.(map[string]any)
 	if !ok {
 		m.Add(at, "type", "must be an object")
@@ -197,13 +184,13 @@ func (c *Checker) checkObject(v any, at string, m *FieldErrors) {
 }
 
 // checkOthers checks the members that are not properties of the schema.
-func (c *Checker) checkOthers(o map[string]any, at string, m *FieldErrors) {
+func (c *Checker) checkOthers(o map[string]any, at string, m *validation.Errors) {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if c.properties[name] != nil {
 			continue
 		}
 		switch {
-		case m.full():
+		case m.Full():
 			return
 		case !c.open:
 			m.Add(at+"/"+PointerToken(name), "unknown", "there is no such field")
@@ -213,7 +200,7 @@ func (c *Checker) checkOthers(o map[string]any, at string, m *FieldErrors) {
 	}
 }
 
-func (c *Checker) checkArray(v any, at string, m *FieldErrors) {
+func (c *Checker) checkArray(v any, at string, m *validation.Errors) {
 	a, ok := v.([]any)
 	if !ok {
 		m.Add(at, "type", "must be an array")
@@ -224,14 +211,14 @@ func (c *Checker) checkArray(v any, at string, m *FieldErrors) {
 		return // listing thousands of errors has no use
 	}
 	for i, value := range a {
-		if m.full() {
+		if m.Full() {
 			return
 		}
 		c.each.Check(value, at+"/"+strconv.Itoa(i), m)
 	}
 }
 
-func (c *Checker) checkString(v any, at string, m *FieldErrors) {
+func (c *Checker) checkString(v any, at string, m *validation.Errors) {
 	s, ok := v.(string)
 	if !ok {
 		m.Add(at, "type", "must be a text")
@@ -259,7 +246,7 @@ func (c *Checker) checkString(v any, at string, m *FieldErrors) {
 // silently become another.
 const maxInteger = 1<<53 - 1
 
-func (c *Checker) checkInteger(v any, at string, m *FieldErrors) {
+func (c *Checker) checkInteger(v any, at string, m *validation.Errors) {
 	n, ok := v.(float64)
 	if !ok || n != math.Trunc(n) {
 		m.Add(at, "type", "must be a whole number")
@@ -274,7 +261,7 @@ func (c *Checker) checkInteger(v any, at string, m *FieldErrors) {
 	}
 }
 
-func (c *Checker) checkLength(n int, unit, at string, m *FieldErrors) bool {
+func (c *Checker) checkLength(n int, unit, at string, m *validation.Errors) bool {
 	switch {
 	case n >= c.least && n <= c.most:
 		return true
@@ -293,5 +280,5 @@ func PointerToken(name string) string {
 	if len(name) > most {
 		name = strings.ToValidUTF8(name[:most], "") + "…"
 	}
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+	return validation.Escape(name)
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"weir/internal/validation"
 )
 
 // Query holds the query parameters of a request that are present or have
@@ -48,7 +50,7 @@ type Parameter struct {
 
 // ReadQuery parses a query string. Errors point at /name, as if the parameters
 // were the members of an object.
-func ReadQuery(known []Parameter, raw string, wrong *FieldErrors) Query {
+func ReadQuery(known []Parameter, raw string, wrong *validation.Errors) Query {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		wrong.Add("", "format", "the query string is not well-formed")
@@ -72,7 +74,7 @@ func ReadQuery(known []Parameter, raw string, wrong *FieldErrors) Query {
 	return out
 }
 
-func (p *Parameter) read(s string, wrong *FieldErrors) any {
+func (p *Parameter) read(s string, wrong *validation.Errors) any {
 	at := "/" + p.Name
 	switch p.Kind {
 	case "integer":
@@ -98,7 +100,7 @@ func (p *Parameter) read(s string, wrong *FieldErrors) any {
 }
 
 // readWords checks a comma-separated list against the allowed words.
-func (p *Parameter) readWords(s string, wrong *FieldErrors) {
+func (p *Parameter) readWords(s string, wrong *validation.Errors) {
 	if p.Enum == nil || s == "" {
 		return
 	}

@@ -1,0 +1,72 @@
+package plainjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// ErrTooMany is the error of a text that has more values than [Parse] accepts.
+var ErrTooMany = fmt.Errorf("the body has more than %d objects and arrays or more than %d values", MaxContainers, MaxValues)
+
+// Parse reads the JSON text of a request body: objects as map[string]any, numbers as
+// float64. It rejects texts that decoding would silently change, and those with more
+// than [MaxContainers] or [MaxValues]. Its errors do not repeat the text.
+func Parse(raw []byte) (any, error) {
+	if !utf8.Valid(raw) {
+		return nil, errors.New("the body is not UTF-8")
+	}
+	if !validSurrogates(raw) {
+		return nil, errors.New("the body has half of a character: a \\u escape of a surrogate without its other half")
+	}
+	if TooMany(raw) {
+		return nil, ErrTooMany
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		if s, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return nil, fmt.Errorf("the body is not JSON: byte %d: %s", s.Offset, s.Error())
+		}
+		return nil, errors.New("the body is not JSON, or has a number that is too large")
+	}
+	return v, nil
+}
+
+// validSurrogates reports whether no \u escape is an unpaired surrogate. The
+// decoder would read one as U+FFFD: two different keys could become one, and a
+// text could change.
+func validSurrogates(raw []byte) bool {
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			return true
+		}
+		raw = raw[i:]
+		unit, ok := escapedUnit(raw)
+		switch {
+		case !ok: // another escape, or invalid: left to the decoder
+			raw = raw[min(2, len(raw)):]
+		case utf16.IsSurrogate(unit):
+			low, _ := escapedUnit(raw[6:])
+			if utf16.DecodeRune(unit, low) == utf8.RuneError {
+				return false
+			}
+			raw = raw[12:]
+		default:
+			raw = raw[6:]
+		}
+	}
+}
+
+// escapedUnit reads an escape like \u00e9 at the start of b.
+func escapedUnit(b []byte) (rune, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+	return rune(n), err == nil
+}
