@@ -126,10 +126,10 @@ func TestWithoutADescriptionThereIsNoPage(t *testing.T) {
 		t.Errorf("%d", rec.Code)
 	}
 	rec := httptest.NewRecorder()
-	var told error
-	docs.Page(func() ([]byte, error) { return nil, errors.New("none") }, func(_ http.ResponseWriter, err error) { told = err }).
+	var reported error
+	docs.Page(func() ([]byte, error) { return nil, errors.New("none") }, func(_ http.ResponseWriter, err error) { reported = err }).
 		ServeHTTP(rec, httptest.NewRequest("GET", "/docs", nil))
-	if told == nil {
-		t.Error("nobody is told")
+	if reported == nil {
+		t.Error("the failure was not reported")
 	}
 }
