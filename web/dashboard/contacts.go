@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -175,7 +176,6 @@ func contactPage() *page {
 type contactData struct {
 	api.ContactView
 	Fields     []contactField
-	Labels     []fact
 	Open       bool
 	Dead       bool // it is currently a dead letter
 	DeadFilter deadFilter
@@ -189,10 +189,11 @@ type contactField struct {
 }
 
 // contactFields lists the fields of a contact that the page does not show elsewhere,
-// in the API's order. A new field of the API appears without a change here.
-func contactFields(c *api.ContactView) (list []contactField) {
+// in the API's order. A new field of the API appears without a change here. Each
+// entry of a map is a field of its own.
+func contactFields(c any) (list []contactField) {
 	elsewhere := []string{
-		"id", "channel", "labels", "messages", "call", "state", "canceling", "outcome", "reason", "why", "why_code", "queued_at", "finished_at", "attempts",
+		"id", "channel", "messages", "call", "state", "canceling", "outcome", "reason", "why", "why_code", "queued_at", "finished_at", "attempts",
 	}
 	for field, value := range reflect.ValueOf(c).Elem().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -202,7 +203,14 @@ func contactFields(c *api.ContactView) (list []contactField) {
 		if name == "size" {
 			name = "slots"
 		}
-		list = append(list, contactField{strings.ToUpper(name[:1]) + display.Words(name[1:]), value.Interface()})
+		title := strings.ToUpper(name[:1]) + display.Words(name[1:])
+		entries, isMap := value.Interface().(map[string]string)
+		if !isMap {
+			list = append(list, contactField{title, value.Interface()})
+		}
+		for _, key := range slices.Sorted(maps.Keys(entries)) {
+			list = append(list, contactField{strings.TrimSuffix(title, "s") + " " + key, entries[key]})
+		}
 	}
 	return list
 }
@@ -228,10 +236,6 @@ func loadContact(v *visit) (*content, error) {
 		return nil, err
 	}
 	d.Dead = slices.ContainsFunc(d.Timeline.Events, func(e api.TimelineEvent) bool { return e.What == "dead_letter" })
-	for name, value := range c.Labels {
-		d.Labels = append(d.Labels, fact{name, value})
-	}
-	slices.SortFunc(d.Labels, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
 	return &content{title: "Contact " + c.ID, crumbs: contactCrumbs(c.ID), data: d}, nil
 }
 

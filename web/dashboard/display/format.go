@@ -52,11 +52,16 @@ func Instant(v any) template.HTML {
 	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2006-01-02 15:04:05") + ` UTC</time>`) //nolint:gosec // digits only
 }
 
-// value formats a value that may be a time.
+// maxValueText is the maximum length of a text in a list of facts.
+const maxValueText = 500
+
+// value formats a value that may be a time or a text.
 func value(v any) any {
-	switch v.(type) {
+	switch x := v.(type) {
 	case time.Time, *time.Time:
 		return Instant(v)
+	case string:
+		return Truncate(maxValueText, x)
 	}
 	return v
 }
