@@ -2,20 +2,18 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 
 	"weir"
+	"weir/web/api"
 	"weir/web/auth"
 )
-
-// requestID identifies a request in responses, in the log and in the audit log.
-const requestID = "X-Request-Id"
 
 // problem is an error response of the API.
 type problem struct {
@@ -29,15 +27,6 @@ type problem struct {
 
 // Error returns the API's detail.
 func (p *problem) Error() string { return p.Detail }
-
-// apiPath joins the segments of a path, each escaped.
-func apiPath(segments ...string) string {
-	var b strings.Builder
-	for _, s := range segments {
-		b.WriteString("/" + url.PathEscape(s))
-	}
-	return b.String()
-}
 
 // get reads a resource of the API.
 func (v *visit) get(path string, query url.Values, into any) error {
@@ -182,90 +171,46 @@ func (h *responseBuffer) Write(b []byte) (int, error) {
 	return h.body.Write(b)
 }
 
-// routerVersion is the version of the router's API that the pages use.
-const routerVersion = "2024-01-18-preview"
-
-// routerError is an error in the format of the router's API.
-type routerError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Details []struct {
-		Message string `json:"message"`
-	} `json:"details"`
+// statusOf returns the HTTP status of an error, and its problem.
+func statusOf(err error) (int, *problem) {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p.Status, p
+	}
+	if code := weir.CodeOf(err); code == weir.CodeUnauthorised || code == weir.CodeUnavailable { // a session could not begin or end
+		status := map[weir.Code]int{weir.CodeUnauthorised: http.StatusUnauthorized, weir.CodeUnavailable: http.StatusServiceUnavailable}[code]
+		return status, &problem{Status: status, Code: code, Detail: "the session could not be stored; try again", wait: "2"}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the browser disconnected, or it took too long
+		return http.StatusServiceUnavailable, &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeUnavailable, Detail: "the request timed out; try again", wait: "2"}
+	}
+	return http.StatusInternalServerError, &problem{Status: http.StatusInternalServerError, Code: weir.CodeInternal, Detail: "internal error; details are in the log"}
 }
 
-// fill copies the error in the format of Weir's own API.
-func (f *routerError) fill(p *problem) {
-	p.Code, p.Detail = weir.Code(f.Code), f.Message
-	for _, d := range f.Details {
-		p.Errors = append(p.Errors, weir.FieldError{Detail: d.Message})
+func titleOf(status int) string {
+	switch status {
+	case http.StatusForbidden:
+		return "Not allowed"
+	case http.StatusNotFound:
+		return "Not found"
+	case http.StatusConflict:
+		return "Conflict"
+	case http.StatusUnprocessableEntity, http.StatusBadRequest:
+		return "Invalid request"
+	case http.StatusTooManyRequests:
+		return "Too many requests"
+	case http.StatusServiceUnavailable:
+		return "Unavailable"
+	default:
+		return "Internal error"
 	}
 }
 
-// routerList is a page of a list of the router.
-type routerList[T any] struct {
-	Value    []T    `json:"value"`
-	NextLink string `json:"nextLink"`
-}
-
-// cursorOf returns the token in the router's link to its next page.
-func cursorOf(nextLink string) string {
-	u, err := url.Parse(nextLink)
-	if err != nil {
-		return ""
+// readIdentity reads the identity and scopes of the session.
+func (v *visit) readIdentity() error {
+	var who api.WhoView
+	if err := v.get("/v1/whoami", nil, &who); err != nil {
+		return err
 	}
-	return u.Query().Get("skipToken")
-}
-
-// routerPath returns a path of the router's API. Text after a colon would be an
-// action, so colons in ids are escaped.
-func routerPath(segments ...string) string {
-	return "/routing" + strings.ReplaceAll(apiPath(segments...), ":", "%3A")
-}
-
-// getRouter reads a resource of the router.
-func (v *visit) getRouter(path string, query url.Values, into any) error {
-	return v.callRouter(http.MethodGet, path, query, nil, into)
-}
-
-// callRouter sends a request to the router. Errors that explain why the router
-// cannot answer are worded for readers of a page.
-func (v *visit) callRouter(method, path string, query url.Values, body, into any) error {
-	if query == nil {
-		query = url.Values{}
-	}
-	query.Set("api-version", routerVersion)
-	err := v.call(method, path+"?"+query.Encode(), body, into)
-	switch status, p := statusOf(err); {
-	case err == nil:
-		return nil
-	case status == http.StatusServiceUnavailable:
-		return &problem{Status: status, Code: weir.CodeUnavailable, wait: p.wait, Detail: "The router is unavailable in this process: " + p.Detail +
-			". One process at a time runs it. Open this page on that process, or try again after it has stopped."}
-	case status == http.StatusUnauthorized && v.who.Open:
-		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "The router requires a token. " +
-			"Create one and log in with it: weir token create --name ann --scope router --scope pii:read"}
-	}
-	return err
-}
-
-// listPage reads a page of a list of the router.
-func listPage[T any](v *visit, path string, query url.Values, size int) (list []T, p pager, err error) {
-	query.Set("maxpagesize", strconv.Itoa(size))
-	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("skipToken", cursor)
-	}
-	var page routerList[T]
-	if err := v.getRouter(path, query, &page); err != nil {
-		return nil, p, err
-	}
-	return page.Value, v.more(cursorOf(page.NextLink)), nil
-}
-
-// firstEntries reads the beginning of a list.
-func firstEntries[T any](v *visit, path string, query url.Values) ([]T, error) {
-	query.Set("maxpagesize", strconv.Itoa(maxListed))
-	var page routerList[T]
-	err := v.getRouter(path, query, &page)
-	return page.Value, err
+	v.who = who
+	return nil
 }

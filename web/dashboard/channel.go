@@ -13,8 +13,6 @@ import (
 	"weir/web/dashboard/display"
 )
 
-const maxListed = 10 // contacts and messages in each list on a channel's page
-
 func channelPage() *page {
 	admin := []ops.Scope{ops.ScopeChannelsAdmin}
 	const one = "/channels/{name}"

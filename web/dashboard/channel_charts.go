@@ -183,3 +183,7 @@ func floats(list []int64) []float64 {
 	}
 	return out
 }
+
+// maxChannels is the maximum number of channels on the overview; the others are
+// reachable by name.
+const maxChannels = 2000

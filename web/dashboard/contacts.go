@@ -10,15 +10,9 @@ import (
 	"strings"
 
 	"weir"
-	"weir/ops"
 	"weir/web/api"
 	"weir/web/dashboard/display"
 )
-
-// contactReaders and contactWriters return the scopes for pages and actions of
-// contacts; one is needed.
-func contactReaders() []ops.Scope { return []ops.Scope{ops.ScopeContactsRead} }
-func contactWriters() []ops.Scope { return []ops.Scope{ops.ScopeContactsWrite} }
 
 func contactsPage() *page {
 	return &page{name: "contacts", path: "/contacts", nav: "Contacts", scopes: contactReaders(), load: loadContacts, live: []string{"list"}, posted: searchNumber}
@@ -218,12 +212,6 @@ func contactFields(c any) (list []contactField) {
 func (v *visit) contact() (c api.ContactView, err error) {
 	err = v.get(apiPath("v1", "contacts", v.r.PathValue("id")), nil, &c)
 	return c, err
-}
-
-func contactLink(id string) string { return "/contacts/" + url.PathEscape(id) }
-
-func contactCrumbs(id string, more ...crumb) []crumb {
-	return append([]crumb{{Text: "Contacts", Link: "/contacts"}, {Text: id, Link: contactLink(id)}}, more...)
 }
 
 func loadContact(v *visit) (*content, error) {

@@ -84,3 +84,11 @@ func (v *visit) pageLink(cursor string) string {
 	}
 	return link
 }
+
+func contactLink(id string) string { return "/contacts/" + url.PathEscape(id) }
+
+func contactCrumbs(id string, more ...crumb) []crumb {
+	return append([]crumb{{Text: "Contacts", Link: "/contacts"}, {Text: id, Link: contactLink(id)}}, more...)
+}
+
+const maxListed = 10 // contacts and messages in each list on a channel's page

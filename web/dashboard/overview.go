@@ -11,10 +11,6 @@ import (
 	"weir/web/dashboard/display"
 )
 
-// maxChannels is the maximum number of channels on the overview; the others are
-// reachable by name.
-const maxChannels = 2000
-
 // longWait is how long a contact may wait in the queue before a channel with
 // free slots needs attention.
 const longWait = 15 * time.Minute

@@ -5,15 +5,15 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
-	"log/slog"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
-
-	"weir/web/dashboard/display"
+	"time"
 
 	"weir"
 	"weir/ops"
+	"weir/web/dashboard/display"
 )
 
 // page is one page: its content and its actions. Its template is
@@ -73,8 +73,8 @@ type templates struct {
 
 // parseTemplates gives each page its own template set, so that the blocks of one
 // page cannot replace those of another.
-func parseTemplates() (*templates, error) {
-	base, err := template.New("base").Funcs(display.Functions()).Funcs(routerFunctions()).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
+func parseTemplates(more template.FuncMap) (*templates, error) {
+	base, err := template.New("base").Funcs(display.Functions()).Funcs(more).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("dashboard: %w", err)
 	}
@@ -171,15 +171,6 @@ func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
 	return x
 }
 
-// fragmentHeader marks a request of the script for the content of a page alone.
-const fragmentHeader = "Weir-Fragment"
-
-// Fragment reports whether the script requested a part of a page.
-func (v *visit) Fragment() bool { return v.r.Header.Get(fragmentHeader) != "" }
-
-// Here returns the path of the page, below the prefix.
-func (v *visit) Here() string { return v.r.URL.EscapedPath() }
-
 // write executes the whole template before it sends anything.
 func (d *Dashboard) write(w http.ResponseWriter, status int, name string, x *view) error {
 	block := "page"
@@ -197,46 +188,153 @@ func (d *Dashboard) write(w http.ResponseWriter, status int, name string, x *vie
 	return nil
 }
 
-// writeError writes an error response.
-func (d *Dashboard) writeError(v *visit, w http.ResponseWriter, err error) {
-	status, p := statusOf(err)
-	if status == http.StatusUnauthorized {
-		d.toLogin(v, w)
-		return
-	}
-	if status == http.StatusInternalServerError {
-		d.Logger.LogAttrs(v.r.Context(), slog.LevelError, "dashboard page failed", slog.String("request", v.id), slog.Any("error", err))
-	}
-	if p.wait != "" {
-		w.Header().Set("Retry-After", p.wait)
-	}
-	c := &content{title: titleOf(status), crumbs: []crumb{{Text: titleOf(status)}}, data: failure{p, v.id}}
-	if err := d.render(v, w, status, "error", c); err != nil {
-		http.Error(w, titleOf(status), status)
+// action is something a user can do: a GET of its path asks for confirmation and
+// shows the consequences, a POST does it. The question is a page of its own, which
+// the script shows as a dialog.
+type action struct {
+	path   string
+	scopes []ops.Scope // one is needed; the API checks again
+	ask    func(*visit) (*question, error)
+	run    func(*visit) (*done, error)
+}
+
+// question asks for confirmation of an action.
+type question struct {
+	title  string
+	Text   string  // the consequences
+	Facts  []fact  // the objects affected, above all their number
+	Fields []field // inputs to fill in
+	Button string
+	Danger bool
+	back   string // the page to return to on cancel, below the prefix
+	crumbs []crumb
+}
+
+// fact is a line of a question.
+type fact struct{ Name, Value string }
+
+// field is an input of a question.
+type field struct {
+	Name, Label, Help string
+	Type              string // of the input: number, text, checkbox, hidden, select
+	Value             string
+	Min, Max          string
+	Options           []option
+	Required          bool
+}
+
+// option is a choice of a field of type select.
+type option struct{ Value, Text string }
+
+// done is the result of an action.
+type done struct {
+	text string // shown on the next page
+	to   string // the next page, below the prefix
+}
+
+// questionData is the data of the question template.
+type questionData struct {
+	*question
+	Action, Back string
+	Wrong        *problem
+}
+
+// ask serves the question of an action.
+func (d *Dashboard) ask(a *action) handler {
+	return func(v *visit, w http.ResponseWriter) error {
+		q, err := a.ask(v)
+		if err != nil {
+			return err
+		}
+		return d.question(v, w, http.StatusOK, q, nil)
 	}
 }
 
-// failure is the data of the error page.
-type failure struct {
-	Problem *problem
-	Request string
+func (d *Dashboard) question(v *visit, w http.ResponseWriter, status int, q *question, wrong *problem) error {
+	data := questionData{question: q, Action: d.Prefix + v.r.URL.EscapedPath(), Back: d.Prefix + q.back, Wrong: wrong}
+	if v.r.URL.RawQuery != "" {
+		data.Action += "?" + v.r.URL.RawQuery
+	}
+	return d.render(v, w, status, "question", &content{title: q.title, crumbs: q.crumbs, data: data})
 }
 
-func titleOf(status int) string {
-	switch status {
-	case http.StatusForbidden:
-		return "Not allowed"
-	case http.StatusNotFound:
-		return "Not found"
-	case http.StatusConflict:
-		return "Conflict"
-	case http.StatusUnprocessableEntity, http.StatusBadRequest:
-		return "Invalid request"
-	case http.StatusTooManyRequests:
-		return "Too many requests"
-	case http.StatusServiceUnavailable:
-		return "Unavailable"
-	default:
-		return "Internal error"
+// act performs an action. If the API rejects it with 400, 409 or 422, the question
+// is shown again with the errors above it and the values entered.
+func (d *Dashboard) act(a *action) handler {
+	return func(v *visit, w http.ResponseWriter) error {
+		if err := v.readForm(w); err != nil {
+			return err
+		}
+		out, err := a.run(v)
+		if err == nil {
+			d.setFlash(v, w, flash{Text: out.text})
+			d.redirect(w, localPath(out.to))
+			return nil
+		}
+		status, p := statusOf(err)
+		if status != http.StatusConflict && status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
+			return err
+		}
+		q, failed := a.ask(v)
+		if failed != nil {
+			return err
+		}
+		for i := range q.Fields {
+			if sent, ok := v.r.PostForm[q.Fields[i].Name]; ok && q.Fields[i].Type != "hidden" {
+				q.Fields[i].Value = sent[0]
+			}
+		}
+		return d.question(v, w, status, q, p)
 	}
+}
+
+// flash is the message of an action on the page that follows it.
+type flash struct {
+	Text string
+	Bad  bool
+}
+
+const maxFlash = 1000
+
+func (d *Dashboard) setFlash(v *visit, w http.ResponseWriter, f flash) {
+	mark := "+"
+	if f.Bad {
+		mark = "-"
+	}
+	text := f.Text
+	if len(text) > maxFlash {
+		text = strings.ToValidUTF8(text[:maxFlash], "") + "…"
+	}
+	http.SetCookie(w, d.cookie(v.r, flashCookie, mark+url.QueryEscape(text), time.Minute))
+}
+
+// takeFlash returns the flash and removes it, so that it is shown once.
+func (d *Dashboard) takeFlash(v *visit, w http.ResponseWriter) *flash {
+	c, err := v.r.Cookie(flashCookie)
+	if err != nil || c.Value == "" {
+		return nil
+	}
+	http.SetCookie(w, d.cookie(v.r, flashCookie, "", -time.Second))
+	text, err := url.QueryUnescape(c.Value[1:])
+	if err != nil || text == "" {
+		return nil
+	}
+	return &flash{Text: text, Bad: c.Value[0] == '-'}
+}
+
+// redirect sends the browser to a path below the prefix.
+func (d *Dashboard) redirect(w http.ResponseWriter, path string) {
+	w.Header().Set("Location", d.Prefix+path)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// localPath returns a path below the prefix that is safe for a redirect. Anything
+// that could lead elsewhere becomes the overview.
+func localPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") ||
+		strings.ContainsAny(path, "\\\r\n\t") || strings.HasPrefix(path, "/login") {
+		return "/"
+	}
+	return path
 }

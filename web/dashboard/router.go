@@ -1,9 +1,9 @@
 package dashboard
 
 import (
+	"bytes"
 	"cmp"
-	"html/template"
-	"maps"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,7 +13,6 @@ import (
 
 	"weir/ops"
 	"weir/routing"
-	"weir/routing/label"
 	"weir/routing/resource"
 	"weir/web/dashboard/display"
 )
@@ -22,10 +21,6 @@ const (
 	routerRows     = 50
 	maxBoardQueues = 100 // on the wallboard
 )
-
-// routerUsers returns the scope for pages of the router; its API also requires
-// pii:read.
-func routerUsers() []ops.Scope { return []ops.Scope{ops.ScopeRouter} }
 
 // routerListPage returns the page of all workers, queues or jobs.
 func routerListPage(what string, load func(*visit) (*content, error)) *page {
@@ -211,52 +206,110 @@ func loadQueue(v *visit) (*content, error) {
 // the search blocks all users of the router.
 const maxSearchedQueue = 5000
 
-// routerFunctions returns the functions that the templates of the router's pages
-// call.
-func routerFunctions() template.FuncMap {
-	return template.FuncMap{"labels": labelFacts, "labelLine": labelLine, "selector": selectorText}
+func policiesPage() *page {
+	return &page{name: "router_policies", path: "/router/policies", scopes: routerUsers(), load: loadPolicies}
 }
 
-// labelFacts lists labels or tags by name.
-func labelFacts(l label.Set) []fact {
-	list := make([]fact, 0, len(l))
-	for _, name := range slices.Sorted(maps.Keys(l)) {
-		list = append(list, fact{name, labelText(l[name])})
-	}
-	return list
+// policyKind holds the policies of a kind.
+type policyKind struct {
+	Title, Use string
+	List       []policyRow
+	More       bool
 }
 
-// labelLine lists labels on one line: labels that are true by name only, and
-// without Id, which the router itself adds.
-func labelLine(l label.Set) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(l)) {
-		switch value := l[name]; {
-		case name == "Id":
-		case value == label.Bool(true):
-			parts = append(parts, name)
-		default:
-			parts = append(parts, name+" "+labelText(value))
+// policyRow is a policy, with its definition as JSON. The API redacts secrets in
+// it.
+type policyRow struct {
+	ID, Name, About, JSON string
+}
+
+func loadPolicies(v *visit) (*content, error) {
+	var kinds []policyKind
+	for _, k := range []struct {
+		path, title, use string
+		row              func(json.RawMessage) (policyRow, error)
+	}{
+		{"distributionPolicies", "Distribution policies", "Which workers are offered a job, for how long, and how many at once.", policyRowOf(aboutDistribution)},
+		{"classificationPolicies", "Classification policies", "Which queue, priority and selectors a job gets.", policyRowOf(aboutClassification)},
+		{"exceptionPolicies", "Exception policies", "What happens to jobs that wait too long, or when a queue is too long.", policyRowOf(aboutException)},
+	} {
+		var page routerList[json.RawMessage]
+		if err := v.getRouter("/routing/"+k.path, url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, &page); err != nil {
+			return nil, err
 		}
+		kind := policyKind{Title: k.title, Use: k.use, More: page.NextLink != ""}
+		for _, raw := range page.Value {
+			row, err := k.row(raw)
+			if err != nil {
+				return nil, err
+			}
+			kind.List = append(kind.List, row)
+		}
+		kinds = append(kinds, kind)
 	}
-	return strings.Join(parts, ", ")
+	return &content{title: "Policies of the router", crumbs: routerCrumbs(crumb{Text: "Policies"}), data: kinds}, nil
 }
 
-func labelText(v label.Value) string {
-	if f, ok := v.Number(); ok {
-		return strconv.FormatFloat(f, 'f', -1, 64)
+// policyRowOf returns a function that decodes a policy of one kind; about describes
+// in one line what the policy does.
+func policyRowOf[T any](about func(*T) []string) func(json.RawMessage) (policyRow, error) {
+	return func(raw json.RawMessage) (policyRow, error) {
+		var named struct{ ID, Name string }
+		var spec T
+		var text bytes.Buffer
+		for _, step := range []func() error{
+			func() error { return json.Unmarshal(raw, &named) },
+			func() error { return json.Unmarshal(raw, &spec) },
+			func() error { return json.Indent(&text, raw, "", "  ") },
+		} {
+			if err := step(); err != nil {
+				return policyRow{}, err
+			}
+		}
+		return policyRow{named.ID, named.Name, strings.Join(about(&spec), "; "), text.String()}, nil
 	}
-	return v.String()
 }
 
-// selectorText returns a selector's condition.
-func selectorText(s resource.WorkerSelector) string {
-	signs := map[label.Operator]string{
-		label.Equal: "=", label.NotEqual: "≠", label.LessThan: "<", label.LessOrEqual: "≤", label.GreaterThan: ">", label.GreaterOrEqual: "≥",
+func aboutDistribution(p *resource.DistributionSpec) []string {
+	parts := []string{
+		display.CamelWords(string(p.Mode.Kind)), "offers expire after " + display.Span(seconds(p.OfferExpiresAfterSeconds)),
+		"at most " + display.Plural(int64(p.Mode.MaxConcurrentOffers), "offer", "offers") + " of a job at once",
 	}
-	value := ""
-	if !s.Value.IsZero() {
-		value = " " + labelText(s.Value)
+	if p.AutoAccept {
+		parts = append(parts, "accepted automatically")
 	}
-	return s.Key + " " + cmp.Or(signs[s.Operator], string(s.Operator)) + value
+	return parts
 }
+
+func aboutClassification(p *resource.ClassificationSpec) (parts []string) {
+	if n := len(p.QueueSelectorAttachments); n > 0 {
+		parts = append(parts, display.Plural(int64(n), "rule", "rules")+" for the queue")
+	}
+	if p.FallbackQueueID != "" {
+		parts = append(parts, "fallback queue "+p.FallbackQueueID)
+	}
+	if p.PrioritizationRule != nil {
+		parts = append(parts, "priority by "+display.CamelWords(string(p.PrioritizationRule.Kind)))
+	}
+	if n := len(p.WorkerSelectorAttachments); n > 0 {
+		parts = append(parts, display.Plural(int64(n), "rule", "rules")+" for worker selectors")
+	}
+	return parts
+}
+
+func aboutException(p *resource.ExceptionSpec) (parts []string) {
+	for _, r := range p.ExceptionRules {
+		when := "after " + display.Span(seconds(r.Trigger.ThresholdSeconds))
+		if r.Trigger.Kind == resource.TriggerQueueLength {
+			when = "when " + display.Plural(int64(r.Trigger.Threshold), "job waits", "jobs wait")
+		}
+		actions := make([]string, len(r.Actions))
+		for i, a := range r.Actions {
+			actions[i] = display.CamelWords(string(a.Kind))
+		}
+		parts = append(parts, when+": "+strings.Join(actions, ", "))
+	}
+	return parts
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }

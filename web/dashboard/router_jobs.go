@@ -13,9 +13,6 @@ import (
 	"weir/web/dashboard/display"
 )
 
-// routerJob adds to a job what its tables show.
-type routerJob struct{ routing.Job }
-
 // jobList is the data of the page of all jobs.
 type jobList struct {
 	Status, Queue string // filters; empty: none
@@ -26,43 +23,6 @@ type jobList struct {
 
 // Filtered reports whether the list may omit jobs.
 func (l *jobList) Filtered() bool { return l.Status != "" || l.Queue != "" || l.Pager.First != "" }
-
-// jobStatuses returns the statuses by which jobs can be filtered, as displayed.
-func jobStatuses() []option {
-	return []option{
-		{"active", "not finished"}, {"queued", "queued"}, {"assigned", "assigned"}, {"completed", "completed"}, {"closed", "closed"}, {"cancelled", "cancelled"},
-		{"created", "created"}, {"pendingClassification", "pending classification"}, {"classificationFailed", "classification failed"},
-		{"pendingSchedule", "pending schedule"}, {"scheduled", "scheduled"}, {"scheduleFailed", "schedule failed"}, {"waitingForActivation", "waiting for activation"},
-	}
-}
-
-// statusText returns a job status in words.
-func statusText(status resource.JobStatus) string {
-	for _, o := range jobStatuses()[1:] {
-		if o.Value == string(status) {
-			return o.Text
-		}
-	}
-	return string(status)
-}
-
-// StatusText returns the job's status in words.
-func (j routerJob) StatusText() string { return statusText(j.Status) }
-
-// Done reports whether the status is final.
-func (j routerJob) Done() bool {
-	return slices.Contains([]resource.JobStatus{resource.JobClosed, resource.JobCancelled, resource.JobScheduleFailed}, j.Status)
-}
-
-// CurrentAssignment returns the assignment that is not closed; nil: none.
-func (j routerJob) CurrentAssignment() *routing.Assignment {
-	for _, a := range j.Assignments {
-		if a.ClosedAt.IsZero() && j.Status != resource.JobCancelled {
-			return &a
-		}
-	}
-	return nil
-}
 
 func loadJobs(v *visit) (*content, error) {
 	asked := v.r.URL.Query()

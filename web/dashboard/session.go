@@ -9,35 +9,6 @@ import (
 	"weir/web/auth"
 )
 
-const (
-	sessionCookie = "weir_session"
-	flashCookie   = "weir_flash"
-	themeCookie   = "weir_theme"
-	themeLife     = 365 * 24 * time.Hour
-	maxForm       = 64 << 10
-	maxToken      = 512
-)
-
-// cookie returns a cookie that no request from another site carries and no script
-// can read.
-func (d *Dashboard) cookie(r *http.Request, name, value string, life time.Duration) *http.Cookie {
-	path := d.Prefix
-	if path == "" {
-		path = "/"
-	}
-	return &http.Cookie{ //nolint:gosec // Secure where people use https
-		Name: name, Value: value, Path: path, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || d.public.Scheme == "https", MaxAge: max(-1, int(life.Seconds())),
-	}
-}
-
-// readSession reads the session from the browser's cookie.
-func (v *visit) readSession() {
-	if c, err := v.r.Cookie(sessionCookie); err == nil {
-		v.token, v.session = c.Value, true
-	}
-}
-
 // loginPage asks for a token, or reports that none is needed.
 func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
 	v.readSession()
@@ -127,39 +98,6 @@ func (d *Dashboard) changeTheme(v *visit, w http.ResponseWriter) error {
 	return nil
 }
 
-func themeOf(word string) string {
-	if word == "light" || word == "dark" {
-		return word
-	}
-	return ""
-}
-
-// Theme returns light, dark, or empty to follow the system.
-func (v *visit) Theme() string {
-	c, err := v.r.Cookie(themeCookie)
-	if err != nil {
-		return ""
-	}
-	return themeOf(c.Value)
-}
-
-// localPath returns a path below the prefix that is safe for a redirect. Anything
-// that could lead elsewhere becomes the overview.
-func localPath(path string) string {
-	u, err := url.Parse(path)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") ||
-		strings.ContainsAny(path, "\\\r\n\t") || strings.HasPrefix(path, "/login") {
-		return "/"
-	}
-	return path
-}
-
-// redirect sends the browser to a path below the prefix.
-func (d *Dashboard) redirect(w http.ResponseWriter, path string) {
-	w.Header().Set("Location", d.Prefix+path)
-	w.WriteHeader(http.StatusSeeOther)
-}
-
 // toLogin sends a browser without a valid session to the login page. The script,
 // which asked for a fragment, gets a 401 and loads its page again.
 func (d *Dashboard) toLogin(v *visit, w http.ResponseWriter) {
@@ -175,38 +113,4 @@ func (d *Dashboard) toLogin(v *visit, w http.ResponseWriter) {
 		to += "?next=" + url.QueryEscape(v.r.URL.Path) // without its query, which may contain search terms
 	}
 	d.redirect(w, to)
-}
-
-// flash is the message of an action on the page that follows it.
-type flash struct {
-	Text string
-	Bad  bool
-}
-
-const maxFlash = 1000
-
-func (d *Dashboard) setFlash(v *visit, w http.ResponseWriter, f flash) {
-	mark := "+"
-	if f.Bad {
-		mark = "-"
-	}
-	text := f.Text
-	if len(text) > maxFlash {
-		text = strings.ToValidUTF8(text[:maxFlash], "") + "…"
-	}
-	http.SetCookie(w, d.cookie(v.r, flashCookie, mark+url.QueryEscape(text), time.Minute))
-}
-
-// takeFlash returns the flash and removes it, so that it is shown once.
-func (d *Dashboard) takeFlash(v *visit, w http.ResponseWriter) *flash {
-	c, err := v.r.Cookie(flashCookie)
-	if err != nil || c.Value == "" {
-		return nil
-	}
-	http.SetCookie(w, d.cookie(v.r, flashCookie, "", -time.Second))
-	text, err := url.QueryUnescape(c.Value[1:])
-	if err != nil || text == "" {
-		return nil
-	}
-	return &flash{Text: text, Bad: c.Value[0] == '-'}
 }

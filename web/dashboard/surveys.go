@@ -17,11 +17,6 @@ import (
 // counted.
 const surveysPerPage = 20
 
-// surveyReaders returns the scopes for reading surveys; one is needed.
-func surveyReaders() []ops.Scope {
-	return []ops.Scope{ops.ScopeContactsRead, ops.ScopeSurveysAdmin}
-}
-
 func surveysPage() *page {
 	return &page{
 		name: "surveys", path: "/surveys", nav: "Surveys", scopes: surveyReaders(),

@@ -1,14 +1,12 @@
 package dashboard
 
 import (
-	"context"
-	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"weir"
 	"weir/ops"
 	"weir/web/api"
 )
@@ -24,70 +22,8 @@ type visit struct {
 	who     api.WhoView
 }
 
-// policy allows pages to load only files of the dashboard, and no inline code.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
-	"frame-ancestors 'none'; base-uri 'none'"
-
-// setSecurityHeaders sets the security headers of every response.
-func setSecurityHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "same-origin") // lets forms lead back to their page
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
-}
-
 // handler serves a visit.
 type handler func(*visit, http.ResponseWriter) error
-
-// withoutSession serves requests that need no session.
-func (d *Dashboard) withoutSession(h handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		setSecurityHeaders(w.Header())
-		v := &visit{d: d, r: r, id: w.Header().Get(requestID)}
-		err := v.checkOrigin()
-		if err == nil {
-			err = h(v, w)
-		}
-		if err != nil {
-			d.writeError(v, w, err)
-		}
-	})
-}
-
-// withSession requires a session whose token has one of the scopes; nil: any token. The
-// API checks again.
-func (d *Dashboard) withSession(oneOf []ops.Scope, h handler) http.Handler {
-	return d.withoutSession(func(v *visit, w http.ResponseWriter) error {
-		v.readSession()
-		if err := v.readIdentity(); err != nil {
-			return err
-		}
-		if !v.may(oneOf) {
-			return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "this page requires a token with the scope " + scopeWords(oneOf)}
-		}
-		return h(v, w)
-	})
-}
-
-// readIdentity reads the identity and scopes of the session.
-func (v *visit) readIdentity() error {
-	var who api.WhoView
-	if err := v.get("/v1/whoami", nil, &who); err != nil {
-		return err
-	}
-	v.who = who
-	return nil
-}
-
-// checkOrigin rejects requests that a page of another site made a browser send.
-func (v *visit) checkOrigin() error {
-	if v.d.origins.Check(v.r) != nil {
-		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "requests from pages of other sites are rejected"}
-	}
-	return nil
-}
 
 // may reports whether the token has one of the scopes.
 func (v *visit) may(oneOf []ops.Scope) bool {
@@ -128,17 +64,86 @@ func scopeWords(list []ops.Scope) string {
 	return strings.Join(words, " or ")
 }
 
-// statusOf returns the HTTP status of an error, and its problem.
-func statusOf(err error) (int, *problem) {
-	if p, ok := errors.AsType[*problem](err); ok {
-		return p.Status, p
+// apiPath joins the segments of a path, each escaped.
+func apiPath(segments ...string) string {
+	var b strings.Builder
+	for _, s := range segments {
+		b.WriteString("/" + url.PathEscape(s))
 	}
-	if code := weir.CodeOf(err); code == weir.CodeUnauthorised || code == weir.CodeUnavailable { // a session could not begin or end
-		status := map[weir.Code]int{weir.CodeUnauthorised: http.StatusUnauthorized, weir.CodeUnavailable: http.StatusServiceUnavailable}[code]
-		return status, &problem{Status: status, Code: code, Detail: "the session could not be stored; try again", wait: "2"}
+	return b.String()
+}
+
+// requestID identifies a request in responses, in the log and in the audit log.
+const requestID = "X-Request-Id"
+
+// readers returns the scopes for lists of channels and contacts; one is needed.
+func readers() []ops.Scope { return []ops.Scope{ops.ScopeContactsRead, ops.ScopeChannelsAdmin} }
+
+// contactReaders and contactWriters return the scopes for pages and actions of
+// contacts; one is needed.
+func contactReaders() []ops.Scope { return []ops.Scope{ops.ScopeContactsRead} }
+
+func contactWriters() []ops.Scope { return []ops.Scope{ops.ScopeContactsWrite} }
+
+// surveyReaders returns the scopes for reading surveys; one is needed.
+func surveyReaders() []ops.Scope {
+	return []ops.Scope{ops.ScopeContactsRead, ops.ScopeSurveysAdmin}
+}
+
+// routerUsers returns the scope for pages of the router; its API also requires
+// pii:read.
+func routerUsers() []ops.Scope { return []ops.Scope{ops.ScopeRouter} }
+
+// fragmentHeader marks a request of the script for the content of a page alone.
+const fragmentHeader = "Weir-Fragment"
+
+// Fragment reports whether the script requested a part of a page.
+func (v *visit) Fragment() bool { return v.r.Header.Get(fragmentHeader) != "" }
+
+// Here returns the path of the page, below the prefix.
+func (v *visit) Here() string { return v.r.URL.EscapedPath() }
+
+const (
+	sessionCookie = "weir_session"
+	flashCookie   = "weir_flash"
+	themeCookie   = "weir_theme"
+	themeLife     = 365 * 24 * time.Hour
+	maxForm       = 64 << 10
+	maxToken      = 512
+)
+
+// cookie returns a cookie that no request from another site carries and no script
+// can read.
+func (d *Dashboard) cookie(r *http.Request, name, value string, life time.Duration) *http.Cookie {
+	path := d.Prefix
+	if path == "" {
+		path = "/"
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the browser disconnected, or it took too long
-		return http.StatusServiceUnavailable, &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeUnavailable, Detail: "the request timed out; try again", wait: "2"}
+	return &http.Cookie{ //nolint:gosec // Secure where people use https
+		Name: name, Value: value, Path: path, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil || d.public.Scheme == "https", MaxAge: max(-1, int(life.Seconds())),
 	}
-	return http.StatusInternalServerError, &problem{Status: http.StatusInternalServerError, Code: weir.CodeInternal, Detail: "internal error; details are in the log"}
+}
+
+func themeOf(word string) string {
+	if word == "light" || word == "dark" {
+		return word
+	}
+	return ""
+}
+
+// Theme returns light, dark, or empty to follow the system.
+func (v *visit) Theme() string {
+	c, err := v.r.Cookie(themeCookie)
+	if err != nil {
+		return ""
+	}
+	return themeOf(c.Value)
+}
+
+// readSession reads the session from the browser's cookie.
+func (v *visit) readSession() {
+	if c, err := v.r.Cookie(sessionCookie); err == nil {
+		v.token, v.session = c.Value, true
+	}
 }

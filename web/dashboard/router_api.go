@@ -1,0 +1,195 @@
+package dashboard
+
+import (
+	"cmp"
+	"html/template"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
+)
+
+// routerVersion is the version of the router's API that the pages use.
+const routerVersion = "2024-01-18-preview"
+
+// routerError is an error in the format of the router's API.
+type routerError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Details []struct {
+		Message string `json:"message"`
+	} `json:"details"`
+}
+
+// fill copies the error in the format of Weir's own API.
+func (f *routerError) fill(p *problem) {
+	p.Code, p.Detail = weir.Code(f.Code), f.Message
+	for _, d := range f.Details {
+		p.Errors = append(p.Errors, weir.FieldError{Detail: d.Message})
+	}
+}
+
+// routerList is a page of a list of the router.
+type routerList[T any] struct {
+	Value    []T    `json:"value"`
+	NextLink string `json:"nextLink"`
+}
+
+// cursorOf returns the token in the router's link to its next page.
+func cursorOf(nextLink string) string {
+	u, err := url.Parse(nextLink)
+	if err != nil {
+		return ""
+	}
+	return u.Query().Get("skipToken")
+}
+
+// routerPath returns a path of the router's API. Text after a colon would be an
+// action, so colons in ids are escaped.
+func routerPath(segments ...string) string {
+	return "/routing" + strings.ReplaceAll(apiPath(segments...), ":", "%3A")
+}
+
+// getRouter reads a resource of the router.
+func (v *visit) getRouter(path string, query url.Values, into any) error {
+	return v.callRouter(http.MethodGet, path, query, nil, into)
+}
+
+// callRouter sends a request to the router. Errors that explain why the router
+// cannot answer are worded for readers of a page.
+func (v *visit) callRouter(method, path string, query url.Values, body, into any) error {
+	if query == nil {
+		query = url.Values{}
+	}
+	query.Set("api-version", routerVersion)
+	err := v.call(method, path+"?"+query.Encode(), body, into)
+	switch status, p := statusOf(err); {
+	case err == nil:
+		return nil
+	case status == http.StatusServiceUnavailable:
+		return &problem{Status: status, Code: weir.CodeUnavailable, wait: p.wait, Detail: "The router is unavailable in this process: " + p.Detail +
+			". One process at a time runs it. Open this page on that process, or try again after it has stopped."}
+	case status == http.StatusUnauthorized && v.who.Open:
+		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "The router requires a token. " +
+			"Create one and log in with it: weir token create --name ann --scope router --scope pii:read"}
+	}
+	return err
+}
+
+// listPage reads a page of a list of the router.
+func listPage[T any](v *visit, path string, query url.Values, size int) (list []T, p pager, err error) {
+	query.Set("maxpagesize", strconv.Itoa(size))
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("skipToken", cursor)
+	}
+	var page routerList[T]
+	if err := v.getRouter(path, query, &page); err != nil {
+		return nil, p, err
+	}
+	return page.Value, v.more(cursorOf(page.NextLink)), nil
+}
+
+// firstEntries reads the beginning of a list.
+func firstEntries[T any](v *visit, path string, query url.Values) ([]T, error) {
+	query.Set("maxpagesize", strconv.Itoa(maxListed))
+	var page routerList[T]
+	err := v.getRouter(path, query, &page)
+	return page.Value, err
+}
+
+// routerJob adds to a job what its tables show.
+type routerJob struct{ routing.Job }
+
+// jobStatuses returns the statuses by which jobs can be filtered, as displayed.
+func jobStatuses() []option {
+	return []option{
+		{"active", "not finished"}, {"queued", "queued"}, {"assigned", "assigned"}, {"completed", "completed"}, {"closed", "closed"}, {"cancelled", "cancelled"},
+		{"created", "created"}, {"pendingClassification", "pending classification"}, {"classificationFailed", "classification failed"},
+		{"pendingSchedule", "pending schedule"}, {"scheduled", "scheduled"}, {"scheduleFailed", "schedule failed"}, {"waitingForActivation", "waiting for activation"},
+	}
+}
+
+// statusText returns a job status in words.
+func statusText(status resource.JobStatus) string {
+	for _, o := range jobStatuses()[1:] {
+		if o.Value == string(status) {
+			return o.Text
+		}
+	}
+	return string(status)
+}
+
+// StatusText returns the job's status in words.
+func (j routerJob) StatusText() string { return statusText(j.Status) }
+
+// Done reports whether the status is final.
+func (j routerJob) Done() bool {
+	return slices.Contains([]resource.JobStatus{resource.JobClosed, resource.JobCancelled, resource.JobScheduleFailed}, j.Status)
+}
+
+// CurrentAssignment returns the assignment that is not closed; nil: none.
+func (j routerJob) CurrentAssignment() *routing.Assignment {
+	for _, a := range j.Assignments {
+		if a.ClosedAt.IsZero() && j.Status != resource.JobCancelled {
+			return &a
+		}
+	}
+	return nil
+}
+
+// routerFunctions returns the functions that the templates of the router's pages
+// call.
+func routerFunctions() template.FuncMap {
+	return template.FuncMap{"labels": labelFacts, "labelLine": labelLine, "selector": selectorText}
+}
+
+// labelFacts lists labels or tags by name.
+func labelFacts(l label.Set) []fact {
+	list := make([]fact, 0, len(l))
+	for _, name := range slices.Sorted(maps.Keys(l)) {
+		list = append(list, fact{name, labelText(l[name])})
+	}
+	return list
+}
+
+// labelLine lists labels on one line: labels that are true by name only, and
+// without Id, which the router itself adds.
+func labelLine(l label.Set) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(l)) {
+		switch value := l[name]; {
+		case name == "Id":
+		case value == label.Bool(true):
+			parts = append(parts, name)
+		default:
+			parts = append(parts, name+" "+labelText(value))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func labelText(v label.Value) string {
+	if f, ok := v.Number(); ok {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return v.String()
+}
+
+// selectorText returns a selector's condition.
+func selectorText(s resource.WorkerSelector) string {
+	signs := map[label.Operator]string{
+		label.Equal: "=", label.NotEqual: "≠", label.LessThan: "<", label.LessOrEqual: "≤", label.GreaterThan: ">", label.GreaterOrEqual: "≥",
+	}
+	value := ""
+	if !s.Value.IsZero() {
+		value = " " + labelText(s.Value)
+	}
+	return s.Key + " " + cmp.Or(signs[s.Operator], string(s.Operator)) + value
+}
