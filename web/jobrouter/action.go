@@ -75,11 +75,6 @@ func (s *service) decline(c *call) (response, error) {
 	})
 }
 
-type unassignedView struct {
-	JobID             string `json:"jobId"`
-	UnassignmentCount int    `json:"unassignmentCount"`
-}
-
 func (s *service) unassign(c *call) (response, error) {
 	o, err := s.options(c, "unassign")
 	if err != nil {
@@ -95,12 +90,6 @@ func (s *service) unassign(c *call) (response, error) {
 		return response{}, err
 	}
 	return response{status: http.StatusOK, body: out}, nil
-}
-
-type acceptedView struct {
-	AssignmentID string `json:"assignmentId"`
-	JobID        string `json:"jobId"`
-	WorkerID     string `json:"workerId"`
 }
 
 func (s *service) accept(c *call) (response, error) {

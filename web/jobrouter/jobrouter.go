@@ -1,15 +1,15 @@
 package jobrouter
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
 	"time"
 
+	"weir"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -77,37 +77,76 @@ type service struct {
 	actions    map[string]object
 }
 
-// New returns the handler of everything below /routing/. Requests must arrive with
-// the path that the client sent, because the signature covers it.
-func New(o Options) (http.Handler, error) {
-	if o.Engine == nil || o.Logger == nil {
-		return nil, errors.New("jobrouter: Engine and Logger are required")
-	}
-	for i, k := range o.Keys {
-		if len(k) == 0 {
-			return nil, fmt.Errorf("access key %d is empty", i+1)
-		}
-	}
-	if o.Open == nil {
-		o.Open = func() bool { return false }
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	o.Limits = o.Limits.withDefaults()
-	s := &service{
-		Options:    o,
-		signatures: newSignatures(o.Keys, o.Limits.Skew),
-		queries:    map[string]url.Values{},
-		headers:    headers{versions: []string{supported}, noSniffing: []string{"nosniff"}, json: []string{jsonType}},
-		buffers:    sync.Pool{New: func() any { return new([]byte) }},
-		shapes:     map[version]map[resource.Kind]object{},
-		actions:    actionShapes(),
-	}
-	for _, v := range versions() {
-		s.shapes[v] = resourceShapes(v)
-		s.queries["api-version="+string(v)] = url.Values{"api-version": {string(v)}}
-	}
-	s.routes = s.table()
-	return http.HandlerFunc(s.serve), nil
+// version is a value of the parameter api-version.
+type version string
+
+const (
+	version2023 version = "2023-11-01"
+	version2024 version = "2024-01-18-preview"
+)
+
+// supported is the value of the header api-supported-versions.
+const supported = string(version2023) + ", " + string(version2024)
+
+func versions() []version { return []version{version2023, version2024} }
+
+// do applies a command that does not depend on the state.
+func (s *service) do(c *call, command routing.Command, see func(*routing.State, []eventlog.Event)) error {
+	return s.Engine.Do(c.r.Context(), func(*routing.State, time.Time) (routing.Command, error) { return command, nil }, see)
+}
+
+func noSuchResource(kind resource.Kind, id string) error {
+	return weir.Errorf(weir.CodeNotFound, "there is no %s %q", kind, id)
+}
+
+const (
+	jsonType       = "application/json; charset=utf-8"
+	plainJSONType  = "application/json"
+	mergePatchType = "application/merge-patch+json"
+	// maxDrained is the maximum number of bytes drained from the body of a failed
+	// request.
+	maxDrained = 16 << 20
+	// maxPooledBuffer is the maximum size of buffers kept for later responses, and of
+	// buffers allocated for a body from its Content-Length.
+	maxPooledBuffer = 64 << 10
+)
+
+// resourceKind describes a kind of resource.
+type resourceKind struct {
+	kind resource.Kind
+	// render returns a resource as clients see it; ok is false if it does not exist.
+	render func(s *routing.State, id string, v version) (r rendered, ok bool)
+	remove func(id string) routing.Command
+}
+
+// rendered is a resource as clients see it.
+type rendered struct {
+	body      any
+	version   routing.Version
+	changedAt time.Time
+}
+
+func (x rendered) answer(status int) response {
+	return response{status: status, body: x.body, etag: etag(x.version), modified: x.changedAt}
+}
+
+// response is the result of a handler. Without a body the response is a 204.
+type response struct {
+	status   int
+	body     any
+	etag     string
+	modified time.Time
+}
+
+// emptyResponse is the answer of an action that returns nothing.
+func emptyResponse() response { return response{status: http.StatusOK, body: struct{}{}} }
+
+// call is one admitted request.
+type call struct {
+	r       *http.Request
+	ids     []string
+	idArray [2]string // backing array of ids
+	version version
+	query   url.Values
+	body    []byte
 }

@@ -223,3 +223,29 @@ func jobFilter(p *parameters) func(*routing.Job) bool {
 			(after.IsZero() || !j.ScheduledAt.IsZero() && !j.ScheduledAt.Before(after))
 	}
 }
+
+func renderWorker(s *routing.State, id string, v version) (rendered, bool) {
+	w, ok := s.Worker(id)
+	if !ok {
+		return rendered{}, false
+	}
+	return rendered{viewWorker(&w, v), w.Version, w.ChangedAt}, true
+}
+
+func renderJob(s *routing.State, id string, _ version) (rendered, bool) {
+	j, ok := s.Job(id)
+	if !ok {
+		return rendered{}, false
+	}
+	return rendered{viewJob(&j), j.Version, j.ChangedAt}, true
+}
+
+func renderNamed[T, V any](find func(*routing.State, string) (routing.Named[T], bool), view func(*routing.Named[T]) V) func(*routing.State, string, version) (rendered, bool) {
+	return func(s *routing.State, id string, _ version) (rendered, bool) {
+		n, ok := find(s, id)
+		if !ok {
+			return rendered{}, false
+		}
+		return rendered{view(&n), n.Version, n.ChangedAt}, true
+	}
+}

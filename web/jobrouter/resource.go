@@ -2,7 +2,6 @@ package jobrouter
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -76,13 +75,6 @@ func matchesAny(list []string, now routing.Version) bool {
 	return false
 }
 
-// etag returns the entity tag of a version.
-func etag(v routing.Version) string { return `"` + strconv.FormatUint(uint64(v), 16) + `"` }
-
-func (x rendered) answer(status int) response {
-	return response{status: status, body: x.body, etag: etag(x.version), modified: x.changedAt}
-}
-
 // get returns the handler that reads a resource.
 func (s *service) get(res resourceKind) endpoint {
 	return func(c *call) (response, error) {
@@ -99,10 +91,6 @@ func (s *service) get(res resourceKind) endpoint {
 		}
 		return x.answer(http.StatusOK), nil
 	}
-}
-
-func noSuchResource(kind resource.Kind, id string) error {
-	return weir.Errorf(weir.CodeNotFound, "there is no %s %q", kind, id)
 }
 
 // patch returns the handler that creates or changes a resource.
@@ -187,9 +175,4 @@ func (s *service) remove(res resourceKind) endpoint {
 		}
 		return response{status: http.StatusNoContent}, nil
 	}
-}
-
-// do applies a command that does not depend on the state.
-func (s *service) do(c *call, command routing.Command, see func(*routing.State, []eventlog.Event)) error {
-	return s.Engine.Do(c.r.Context(), func(*routing.State, time.Time) (routing.Command, error) { return command, nil }, see)
 }

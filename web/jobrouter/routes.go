@@ -1,91 +1,16 @@
 package jobrouter
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
+	"sync"
 	"time"
 
-	"weir"
 	"weir/routing"
 	"weir/routing/resource"
 )
-
-// endpoint answers an admitted request.
-type endpoint func(*call) (response, error)
-
-// routes maps a path pattern, with * for an id, and a method to a handler.
-type routes map[string]map[string]endpoint
-
-const prefix = "/routing/"
-
-// find splits the path before unescaping it, because an id may contain an escaped
-// slash or colon. The text after the last unescaped colon is an action if such an
-// action exists, and otherwise part of the id.
-func (t routes) find(c *call) (methods map[string]endpoint, err error) {
-	rest, ok := strings.CutPrefix(c.r.URL.EscapedPath(), prefix)
-	if !ok {
-		return nil, noSuchRoute()
-	}
-	c.ids = c.idArray[:0]
-	var room [80]byte
-	route := room[:0]
-	for i, more := 0, true; more; i++ {
-		var s string
-		if s, rest, more = strings.Cut(rest, "/"); i > 3 {
-			return nil, noSuchRoute()
-		}
-		if i > 0 {
-			route = append(route, '/')
-		}
-		if i%2 == 0 {
-			route = append(route, s...)
-			continue
-		}
-		route = append(route, '*')
-		if id, name, ok := cutLast(s, ":"); ok && !more {
-			with := append(append(route, ':'), name...)
-			if _, is := t[string(with)]; is {
-				s, route = id, with
-			}
-		}
-		id, err := url.PathUnescape(s)
-		if err != nil || id == "" {
-			return nil, noSuchRoute()
-		}
-		c.ids = append(c.ids, id)
-	}
-	methods, ok = t[string(route)]
-	if !ok {
-		return nil, noSuchRoute()
-	}
-	return methods, nil
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
-}
-
-func noSuchRoute() error { return weir.Errorf(weir.CodeNotFound, "no such path") }
-
-// resourceKind describes a kind of resource.
-type resourceKind struct {
-	kind resource.Kind
-	// render returns a resource as clients see it; ok is false if it does not exist.
-	render func(s *routing.State, id string, v version) (r rendered, ok bool)
-	remove func(id string) routing.Command
-}
-
-// rendered is a resource as clients see it.
-type rendered struct {
-	body      any
-	version   routing.Version
-	changedAt time.Time
-}
 
 // resources maps the names in paths to the kinds of resources.
 func resources() map[string]resourceKind {
@@ -106,32 +31,6 @@ func resources() map[string]resourceKind {
 			resource.Exception, renderNamed((*routing.State).Exception, viewException), remover(resource.Exception),
 		},
 		"pools": {resource.Pool, renderPool, remover(resource.Pool)},
-	}
-}
-
-func renderWorker(s *routing.State, id string, v version) (rendered, bool) {
-	w, ok := s.Worker(id)
-	if !ok {
-		return rendered{}, false
-	}
-	return rendered{viewWorker(&w, v), w.Version, w.ChangedAt}, true
-}
-
-func renderJob(s *routing.State, id string, _ version) (rendered, bool) {
-	j, ok := s.Job(id)
-	if !ok {
-		return rendered{}, false
-	}
-	return rendered{viewJob(&j), j.Version, j.ChangedAt}, true
-}
-
-func renderNamed[T, V any](find func(*routing.State, string) (routing.Named[T], bool), view func(*routing.Named[T]) V) func(*routing.State, string, version) (rendered, bool) {
-	return func(s *routing.State, id string, _ version) (rendered, bool) {
-		n, ok := find(s, id)
-		if !ok {
-			return rendered{}, false
-		}
-		return rendered{view(&n), n.Version, n.ChangedAt}, true
 	}
 }
 
@@ -164,15 +63,37 @@ func (s *service) table() routes {
 	return t
 }
 
-// version is a value of the parameter api-version.
-type version string
-
-const (
-	version2023 version = "2023-11-01"
-	version2024 version = "2024-01-18-preview"
-)
-
-func versions() []version { return []version{version2023, version2024} }
-
-// supported is the value of the header api-supported-versions.
-const supported = string(version2023) + ", " + string(version2024)
+// New returns the handler of everything below /routing/. Requests must arrive with
+// the path that the client sent, because the signature covers it.
+func New(o Options) (http.Handler, error) {
+	if o.Engine == nil || o.Logger == nil {
+		return nil, errors.New("jobrouter: Engine and Logger are required")
+	}
+	for i, k := range o.Keys {
+		if len(k) == 0 {
+			return nil, fmt.Errorf("access key %d is empty", i+1)
+		}
+	}
+	if o.Open == nil {
+		o.Open = func() bool { return false }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Limits = o.Limits.withDefaults()
+	s := &service{
+		Options:    o,
+		signatures: newSignatures(o.Keys, o.Limits.Skew),
+		queries:    map[string]url.Values{},
+		headers:    headers{versions: []string{supported}, noSniffing: []string{"nosniff"}, json: []string{jsonType}},
+		buffers:    sync.Pool{New: func() any { return new([]byte) }},
+		shapes:     map[version]map[resource.Kind]object{},
+		actions:    actionShapes(),
+	}
+	for _, v := range versions() {
+		s.shapes[v] = resourceShapes(v)
+		s.queries["api-version="+string(v)] = url.Values{"api-version": {string(v)}}
+	}
+	s.routes = s.table()
+	return http.HandlerFunc(s.serve), nil
+}

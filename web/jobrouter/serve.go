@@ -14,21 +14,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"weir"
-)
-
-const (
-	jsonType       = "application/json; charset=utf-8"
-	plainJSONType  = "application/json"
-	mergePatchType = "application/merge-patch+json"
-	// maxDrained is the maximum number of bytes drained from the body of a failed
-	// request.
-	maxDrained = 16 << 20
-	// maxPooledBuffer is the maximum size of buffers kept for later responses, and of
-	// buffers allocated for a body from its Content-Length.
-	maxPooledBuffer = 64 << 10
 )
 
 // clientRequestID is a header that clients may set; the response echoes it.
@@ -36,27 +23,6 @@ const clientRequestID = "X-Ms-Client-Request-Id"
 
 // goodRequestID matches the values that are echoed.
 var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
-
-// call is one admitted request.
-type call struct {
-	r       *http.Request
-	ids     []string
-	idArray [2]string // backing array of ids
-	version version
-	query   url.Values
-	body    []byte
-}
-
-// response is the result of a handler. Without a body the response is a 204.
-type response struct {
-	status   int
-	body     any
-	etag     string
-	modified time.Time
-}
-
-// emptyResponse is the answer of an action that returns nothing.
-func emptyResponse() response { return response{status: http.StatusOK, body: struct{}{}} }
 
 // serve handles every request.
 func (s *service) serve(w http.ResponseWriter, r *http.Request) {
@@ -269,3 +235,64 @@ func (s *service) write(w http.ResponseWriter, a response) error {
 	_, _ = w.Write(text) // the client may have disconnected
 	return nil
 }
+
+// endpoint answers an admitted request.
+type endpoint func(*call) (response, error)
+
+// routes maps a path pattern, with * for an id, and a method to a handler.
+type routes map[string]map[string]endpoint
+
+const prefix = "/routing/"
+
+// find splits the path before unescaping it, because an id may contain an escaped
+// slash or colon. The text after the last unescaped colon is an action if such an
+// action exists, and otherwise part of the id.
+func (t routes) find(c *call) (methods map[string]endpoint, err error) {
+	rest, ok := strings.CutPrefix(c.r.URL.EscapedPath(), prefix)
+	if !ok {
+		return nil, noSuchRoute()
+	}
+	c.ids = c.idArray[:0]
+	var room [80]byte
+	route := room[:0]
+	for i, more := 0, true; more; i++ {
+		var s string
+		if s, rest, more = strings.Cut(rest, "/"); i > 3 {
+			return nil, noSuchRoute()
+		}
+		if i > 0 {
+			route = append(route, '/')
+		}
+		if i%2 == 0 {
+			route = append(route, s...)
+			continue
+		}
+		route = append(route, '*')
+		if id, name, ok := cutLast(s, ":"); ok && !more {
+			with := append(append(route, ':'), name...)
+			if _, is := t[string(with)]; is {
+				s, route = id, with
+			}
+		}
+		id, err := url.PathUnescape(s)
+		if err != nil || id == "" {
+			return nil, noSuchRoute()
+		}
+		c.ids = append(c.ids, id)
+	}
+	methods, ok = t[string(route)]
+	if !ok {
+		return nil, noSuchRoute()
+	}
+	return methods, nil
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+func noSuchRoute() error { return weir.Errorf(weir.CodeNotFound, "no such path") }

@@ -1,6 +1,7 @@
 package jobrouter
 
 import (
+	"strconv"
 	"time"
 
 	"weir/routing"
@@ -176,4 +177,18 @@ func (v jobView) asCreated(e *eventlog.JobReceivedEvent) jobView {
 		v.Priority = *e.Spec.Priority
 	}
 	return v
+}
+
+// etag returns the entity tag of a version.
+func etag(v routing.Version) string { return `"` + strconv.FormatUint(uint64(v), 16) + `"` }
+
+type acceptedView struct {
+	AssignmentID string `json:"assignmentId"`
+	JobID        string `json:"jobId"`
+	WorkerID     string `json:"workerId"`
+}
+
+type unassignedView struct {
+	JobID             string `json:"jobId"`
+	UnassignmentCount int    `json:"unassignmentCount"`
 }
