@@ -127,6 +127,10 @@ lint: ## formatting, go vet and golangci-lint
 house: ## the tree's own figures beside their targets: path of a contact, sizes, words, arrows between files (a minute; HOUSE=-v lists what is behind them)
 	@$(GO) run ./internal/house $(HOUSE)
 
+.PHONY: path
+path: ## write the files that a contact executes beside those of the table into ARCHITECTURE.md (half a minute)
+	$(GO) run ./internal/house -beside | scripts/between path ARCHITECTURE.md
+
 .PHONY: fmt
 fmt: ## format all Go files
 	gofmt -w .

@@ -13,10 +13,11 @@ import (
 )
 
 // Fields of a contact that are stored and shown and decide nothing, as code, database
-// and JSON call them; beside is a field that tells a contact's file from others.
+// and JSON call them. A file with one of the labels is about contacts only if it names one
+// of their other fields, too.
 var (
 	neverChanges = regexp.MustCompile(`^(Labels|labels)$`)
-	beside       = regexp.MustCompile(`^(Messages|messages|NotAfter|not_after)$`)
+	ofContact    = regexp.MustCompile(`^(Messages|messages|NotAfter|not_after)$`)
 	mayChange    = regexp.MustCompile(`^(HeardAt|heard_at|LastHeardAt|last_heard_at)$`)
 )
 
@@ -40,7 +41,7 @@ func (t *tree) fieldFiles() (never, may []string) {
 		}
 		said := t.said(name)
 		has := func(r *regexp.Regexp) bool { return slices.ContainsFunc(said, r.MatchString) }
-		first := has(neverChanges) && has(beside)
+		first := has(neverChanges) && has(ofContact)
 		if first {
 			never = append(never, name)
 		}

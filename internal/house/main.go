@@ -39,6 +39,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"text/tabwriter"
 
@@ -50,12 +51,16 @@ func main() {
 	path := flag.Bool("path", true, "trace the path of a contact, which takes half a minute")
 	verbose := flag.Bool("v", false, "list the files and names behind the figures")
 	table := flag.Bool("packages", false, "print the table of packages for docs/packages.md instead")
+	rest := flag.Bool("beside", false, "print the files of the path that the table in ARCHITECTURE.md leaves out instead")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	var err error
-	if *table {
+	switch {
+	case *table:
 		err = printPackages(os.Stdout, *root)
-	} else {
+	case *rest:
+		err = printBeside(ctx, os.Stdout, *root)
+	default:
 		err = run(ctx, os.Stdout, *root, *path, *verbose)
 	}
 	stop()
@@ -71,6 +76,26 @@ func printPackages(out io.Writer, root string) error {
 		return err
 	}
 	_, err = io.WriteString(out, text)
+	return err
+}
+
+// printBeside prints the files that a contact executes beside those of the table and of
+// the classes, as a list for ARCHITECTURE.md.
+func printBeside(ctx context.Context, out io.Writer, root string) error {
+	text, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md")) //nolint:gosec // a file of the tree
+	if err != nil {
+		return err
+	}
+	t, err := load(ctx, root)
+	if err != nil {
+		return err
+	}
+	steps, err := t.trace(ctx)
+	if err != nil {
+		return err
+	}
+	rows, _ := documented(string(text))
+	_, err = io.WriteString(out, beside(steps, rows))
 	return err
 }
 

@@ -3,10 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The path of a contact in ARCHITECTURE.md is the code that a contact executes: every
@@ -37,7 +38,7 @@ func TestPathOfAContact(t *testing.T) {
 	}
 	for file, names := range executed {
 		if class(file) == "" && !slices.Contains(files, file) {
-			t.Errorf("%s is on the path of a contact (%s), but not in ARCHITECTURE.md; make house HOUSE=-v prints the path", file, strings.Join(names, ", "))
+			t.Errorf("%s is on the path of a contact (%s), but not in ARCHITECTURE.md; make path lists it", file, strings.Join(names, ", "))
 		}
 	}
 	for _, file := range files {
@@ -54,23 +55,21 @@ func TestPathOfAContact(t *testing.T) {
 	}
 }
 
-// documented returns the functions that the table names by file, and every file that the
-// section links to.
-func documented(text string) (rows map[string][]string, files []string) {
-	_, section, _ := strings.Cut(text, "\n## The path of a contact")
-	section, _, _ = strings.Cut(section, "\n## ")
-	link, name := regexp.MustCompile(`\]\(([a-z_/]+\.go)\)`), regexp.MustCompile("`([A-Za-z]+)`")
-	rows = map[string][]string{}
-	for line := range strings.Lines(section) {
-		found := link.FindAllStringSubmatch(line, -1)
-		for _, m := range found {
-			files = append(files, m[1])
-		}
-		if strings.HasPrefix(line, "|") && len(found) == 1 {
-			for _, m := range name.FindAllStringSubmatch(strings.Split(line, "|")[2], -1) {
-				rows[found[0][1]] = append(rows[found[0][1]], m[1])
-			}
-		}
+func TestTheRestOfThePathIsListedByFolder(t *testing.T) {
+	t.Parallel()
+	steps := []step{{"b/y.go", "f", 1, 2}, {"a/x.go", "g", 1, 2}, {"b/y.go", "h", 3, 4}, {"b/z.go", "f", 1, 2}, {"web/wire/body.go", "f", 1, 2}, {"id.go", "f", 1, 2}, {"a/row.go", "f", 1, 2}}
+	rows := map[string][]string{"a/row.go": nil}
+	want := "- the root: id.go\n- `a`: x.go\n- `b`: y.go, z.go\n"
+	got := beside(steps, rows)
+	if got != want {
+		t.Errorf("%s; want\n%s", got, want)
 	}
-	return rows, files
+	table := "\n## The path of a contact\n| step | file | functions | what |\n|---|---|---|---|\n| | [row.go](a/row.go) | `f`, `g` | `h` |\n" + got + "\n## Flows\n| | [no.go](no.go) | `f` | |\n"
+	rows, files := documented(table)
+	if diff := cmp.Diff(map[string][]string{"a/row.go": {"f", "g"}}, rows); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a/row.go", "id.go", "a/x.go", "b/y.go", "b/z.go"}, files); diff != "" {
+		t.Error(diff)
+	}
 }
