@@ -95,7 +95,7 @@ func printBeside(ctx context.Context, out io.Writer, root string) error {
 		return err
 	}
 	rows, _ := documented(string(text))
-	_, err = io.WriteString(out, beside(steps, rows))
+	_, err = io.WriteString(out, beside(steps.path, rows))
 	return err
 }
 
@@ -118,7 +118,7 @@ func run(ctx context.Context, out io.Writer, root string, path, verbose bool) er
 		if err != nil {
 			return err
 		}
-		rows = pathFigures(steps)
+		rows = pathFigures(steps.path)
 	}
 	static, err := t.figures()
 	if err != nil {

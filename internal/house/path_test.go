@@ -32,11 +32,14 @@ func TestPathOfAContact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	executed := map[string][]string{}
-	for _, s := range steps {
+	onPath, executed := map[string][]string{}, map[string][]string{}
+	for _, s := range steps.path {
+		onPath[s.file] = append(onPath[s.file], s.name)
+	}
+	for _, s := range steps.touched { // a busy machine blurs what the broker does by itself
 		executed[s.file] = append(executed[s.file], s.name)
 	}
-	for file, names := range executed {
+	for file, names := range onPath {
 		if class(file) == "" && !slices.Contains(files, file) {
 			t.Errorf("%s is on the path of a contact (%s), but not in ARCHITECTURE.md; make path lists it", file, strings.Join(names, ", "))
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"go/ast"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -24,7 +25,7 @@ import (
 )
 
 const (
-	idleTime   = 2 * time.Second        // longer than a contact takes
+	settling   = 2 * time.Second        // after the first contact
 	checkpoint = 600 * time.Millisecond // until the store has copied progress into a contact's row
 	limit      = 30 * time.Second       // for the callback about a contact
 	executions = 3                      // contacts, and as many idle periods
@@ -45,62 +46,80 @@ type block struct {
 	line, last int
 }
 
+// traced holds the functions that contacts execute.
+type traced struct {
+	path    []step // by every one of them, more often than the broker does by itself
+	touched []step // by any of them, or at the same time
+}
+
 // trace runs a broker on SQLite and a simulated Nuntium, dispatches single contacts, and
-// returns the functions that every one of them executes from its request until it is done.
-// A block counts if each contact executes it more often than any idle period of the same
-// length, so that timers and pollers do not.
-func (t *tree) trace(ctx context.Context) ([]step, error) {
+// returns the functions that they execute from the request until the contact is done.
+// A block is on the path if each contact executes it more often than any idle period of
+// the same length, so that timers and pollers do not count.
+func (t *tree) trace(ctx context.Context) (traced, error) {
 	dir, err := os.MkdirTemp("", "weir-house-")
 	if err != nil {
-		return nil, err
+		return traced{}, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	b, err := start(ctx, t.root, dir)
 	if err != nil {
-		return nil, err
+		return traced{}, err
 	}
-	idle, busy, err := b.measure(ctx)
+	c, err := b.measure(ctx)
 	if err = errors.Join(err, b.stop()); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, &b.errs)
+		return traced{}, fmt.Errorf("%w\n%s", err, &b.errs)
 	}
-	executed := map[string][]block{}
-	for at, n := range busy {
-		if n > idle[at] {
-			executed[at.file] = append(executed[at.file], at)
+	path, touched := map[string][]block{}, map[string][]block{}
+	for at, n := range c.any {
+		if n > 0 {
+			touched[at.file] = append(touched[at.file], at)
+		}
+		if c.each[at] > c.idle[at] {
+			path[at.file] = append(path[at.file], at)
 		}
 	}
-	return t.steps(executed), nil
+	return traced{t.steps(path), t.steps(touched)}, nil
 }
 
-// measure returns how often each block was executed: at most in an idle period, at least
-// in a period with one contact.
-func (b *broker) measure(ctx context.Context) (idle, busy map[block]int, err error) {
-	if err = b.contact(ctx); err != nil { // what only a first contact does is not counted
-		return nil, nil, err
+// counts says how often each block was executed: at least by each contact, in sum by all
+// of them, and at most in an idle period.
+type counts struct{ each, any, idle map[block]int }
+
+// measure sends contacts, each followed by an idle period of the same length.
+func (b *broker) measure(ctx context.Context) (counts, error) {
+	if err := b.contact(ctx); err != nil { // what only a first contact does is not counted
+		return counts{}, err
 	}
-	if _, err = b.during(ctx, b.idle); err != nil {
-		return nil, nil, err
+	if err := b.wait(ctx, settling); err != nil {
+		return counts{}, err
 	}
-	idle = map[block]int{}
+	c := counts{any: map[block]int{}, idle: map[block]int{}}
 	for i := range executions {
-		counts, err := b.during(ctx, b.idle)
+		began := time.Now()
+		n, err := b.during(ctx, b.contact)
 		if err != nil {
-			return nil, nil, err
-		}
-		for at, n := range counts {
-			idle[at] = max(idle[at], n)
-		}
-		if counts, err = b.during(ctx, b.contact); err != nil {
-			return nil, nil, err
+			return counts{}, err
 		}
 		if i == 0 {
-			busy = counts
+			c.each = maps.Clone(n)
 		}
-		for at, n := range busy {
-			busy[at] = min(n, counts[at])
+		for at := range n {
+			c.any[at] += n[at]
+		}
+		for at := range c.each {
+			c.each[at] = min(c.each[at], n[at])
+		}
+		took := time.Since(began)
+		n, err = b.during(ctx, func(ctx context.Context) error { return b.wait(ctx, took) })
+		if err != nil {
+			return counts{}, err
+		}
+		for at := range n {
+			c.idle[at] = max(c.idle[at], n[at])
 		}
 	}
-	return idle, busy, b.allDone(ctx)
+	return c, b.allDone(ctx)
 }
 
 // steps returns the functions that hold the given blocks.
@@ -228,10 +247,10 @@ func (b *broker) during(ctx context.Context, act func(context.Context) error) (m
 	return counts, nil
 }
 
-// idle lets the broker be for a while.
-func (b *broker) idle(ctx context.Context) error {
+// wait lets the broker be for a while.
+func (b *broker) wait(ctx context.Context, d time.Duration) error {
 	select {
-	case <-time.After(idleTime):
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 	return ctx.Err()
@@ -253,11 +272,7 @@ func (b *broker) contact(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	select {
-	case <-time.After(checkpoint):
-	case <-ctx.Done():
-	}
-	return ctx.Err()
+	return b.wait(ctx, checkpoint)
 }
 
 // callbacks is the transport of the provider's callbacks; it reports each that the broker
