@@ -95,6 +95,7 @@ func (r *round) skipBroken(sv *surveyState, panicked any) {
 		r.metrics.panics.Inc()
 	}
 	sv.skippedUntil = r.now.Add(min(brokenDelay<<min(sv.failures-1, 6), time.Hour))
+	r.skipped.Store(sv.survey.ID, sv.skippedUntil)
 	r.wakeAt(sv.skippedUntil)
 }
 

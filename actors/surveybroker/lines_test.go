@@ -59,6 +59,8 @@ func (l *lines) Type(name string) (*channels.Type, bool) {
 		return &channels.Type{Name: name, Content: channels.Voice}, true
 	case "text":
 		return &channels.Type{Name: name, Content: channels.Text}, true
+	case "panic":
+		panic("a fault in the rules")
 	}
 	return nil, false
 }

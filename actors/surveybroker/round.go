@@ -135,35 +135,27 @@ func (r *round) pollSurveys(ctx context.Context) error {
 		sv.polled = false
 	}
 	r.memory.hasActive = false
-	for after := ""; ; {
-		page, err := call(ctx, func(ctx context.Context) ([]surveys.Survey, error) {
-			return r.store.Surveys(ctx, []surveys.State{surveys.Running, surveys.Paused, surveys.Stopping}, after, surveyPage)
-		})
-		if err != nil {
-			return fmt.Errorf("find the surveys: %w", err)
+	err := r.eachSurvey(ctx, []surveys.State{surveys.Running, surveys.Paused, surveys.Stopping}, func(s surveys.Survey) {
+		if s.Deleting {
+			return
 		}
-		for i := range page {
-			if page[i].Deleting {
-				continue
-			}
-			sv := r.memory.surveys[page[i].ID]
-			if sv == nil {
-				sv = &surveyState{}
-				r.memory.surveys[page[i].ID] = sv
-				r.metrics.addSurvey(page[i].Name)
-			}
-			r.setVersion(sv, page[i])
-			sv.polled = true
-			r.memory.hasActive = r.memory.hasActive || sv.survey.State != surveys.Paused || !sv.sweepDone
+		sv := r.memory.surveys[s.ID]
+		if sv == nil {
+			sv = &surveyState{}
+			r.memory.surveys[s.ID] = sv
+			r.metrics.addSurvey(s.Name)
 		}
-		if len(page) < surveyPage {
-			break
-		}
-		after = page[len(page)-1].Name
+		r.setVersion(sv, s)
+		sv.polled = true
+		r.memory.hasActive = r.memory.hasActive || sv.survey.State != surveys.Paused || !sv.sweepDone
+	})
+	if err != nil {
+		return err
 	}
 	for id, sv := range r.memory.surveys {
 		if !sv.polled {
 			r.metrics.removeSurvey(sv.survey.Name)
+			r.skipped.Delete(id)
 			delete(r.memory.surveys, id)
 			for _, road := range r.memory.paces {
 				road.share = road.share.Remove(sv.survey.Name)
@@ -173,18 +165,38 @@ func (r *round) pollSurveys(ctx context.Context) error {
 	return nil
 }
 
+// eachSurvey reads the surveys of the given states, page by page.
+func (s *System) eachSurvey(ctx context.Context, states []surveys.State, do func(surveys.Survey)) error {
+	for after := ""; ; {
+		page, err := call(ctx, func(ctx context.Context) ([]surveys.Survey, error) {
+			return s.store.Surveys(ctx, states, after, surveyPage)
+		})
+		if err != nil {
+			return fmt.Errorf("read the surveys: %w", err)
+		}
+		for i := range page {
+			do(page[i])
+		}
+		if len(page) < surveyPage {
+			return nil
+		}
+		after = page[len(page)-1].Name
+	}
+}
+
 // setVersion updates sv to a new version of its survey.
 func (r *round) setVersion(sv *surveyState, s surveys.Survey) {
 	if sv.survey.Version == s.Version && sv.survey.ID == s.ID {
 		return
 	}
+	r.skipped.Delete(s.ID)
 	sv.skippedUntil, sv.failures, sv.sweepCursor, sv.sweepDone = time.Time{}, 0, 0, false
 	sv.scheduleChanged = sv.scheduleChanged || sv.survey.ID == s.ID && !reflect.DeepEqual(sv.survey.Definition.Schedule, s.Definition.Schedule)
 	sv.entriesDropped = sv.entriesDropped || sv.survey.ID == s.ID && sv.plan == nil
 	sv.survey = s
 	plan, wrong := r.plans.compile(&s, r.defaults)
 	if sv.plan = plan; plan == nil {
-		r.logger.Error("a survey's definition cannot be run any more; the survey is left alone until it is changed",
+		r.logger.Error("survey definition cannot be run; the survey is skipped until it is changed",
 			"survey", s.Name, "error", surveys.Invalid(wrong))
 	}
 }

@@ -88,7 +88,7 @@ func (s *System) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys
 		ch, err := s.store.Channel(ctx, use.Channel)
 		switch {
 		case weir.CodeOf(err) == weir.CodeNotFound:
-			use.Health, use.Reason = weir.Down, "there is no such channel any more"
+			use.Health, use.Reason = weir.Down, "the channel does not exist any more"
 		case err != nil:
 			return nil, err
 		case s.mismatch(mode, ch) != "":
@@ -148,6 +148,9 @@ func whyNotRun(state surveys.State, wrong []weir.FieldError) ops.Why {
 
 // whyRunning is Why for a running survey.
 func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (ops.Why, error) {
+	if until, ok := s.skipped.Load(survey.ID); ok && until.(time.Time).After(now) {
+		return ops.Why{Code: ops.WhyBroken, Text: "its rules failed; the survey is tried again at " + ops.WhyAt(until.(time.Time))}, nil
+	}
 	verdict := plan.Decide(now, t)
 	window, open := plan.Schedule.Window(now)
 	if verdict.Done || verdict.Stop || !open || window.Open.After(now) {
@@ -184,10 +187,10 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 // dueModes lists the modes by which the survey would contact respondents
 // now, and returns when the next one is due.
 func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, v surveys.Decision, now time.Time) ([]surveys.Mode, time.Time, error) {
-	wanted := map[surveys.Mode]bool{}
+	modes := map[surveys.Mode]bool{}
 	if v.Start > 0 {
 		for _, arm := range plan.Arms {
-			wanted[arm.Modes[0]] = true
+			modes[arm.Modes[0]] = true
 		}
 	}
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, time.Time, error) {
@@ -196,11 +199,11 @@ func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *sur
 	for i := range page {
 		if p := page[i].Progress; p.Contact == surveys.Idle && p.Arm < len(plan.Arms) && p.Step < len(plan.Arms[p.Arm].Modes) {
 			if _, e := plan.Timeout(p, now); e.Enqueue != nil {
-				wanted[e.Enqueue.Mode] = true
+				modes[e.Enqueue.Mode] = true
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(wanted)), next, err
+	return slices.Sorted(maps.Keys(modes)), next, err
 }
 
 // whyNoRoom explains why no channel of the given modes has room; it is zero if
@@ -210,12 +213,12 @@ func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surv
 	if err != nil {
 		return ops.Why{}, err
 	}
-	lanes, err := s.runningByChannel(ctx)
+	running, err := s.runningByChannel(ctx)
 	if err != nil {
 		return ops.Why{}, err
 	}
 	for _, mode := range modes {
-		why, err := s.whyChannel(ctx, plan, mode, states, lanes, window, now)
+		why, err := s.whyChannel(ctx, plan, mode, states, running, window, now)
 		if err != nil || why.IsZero() {
 			return ops.Why{}, err
 		}
@@ -227,18 +230,18 @@ func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surv
 }
 
 func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode surveys.Mode, states []surveys.ChannelState,
-	lanes map[string][]string, window calendar.Span, now time.Time,
+	running map[string][]string, window calendar.Span, now time.Time,
 ) (ops.Why, error) {
 	name := plan.Channels[mode]
 	ch, err := lookup(ctx, s.store.Channel, name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
-		return ops.Why{Code: ops.WhyChannelGone, Text: fmt.Sprintf("there is no channel %s any more", name)}, nil
+		return ops.Why{Code: ops.WhyChannelGone, Text: fmt.Sprintf("channel %s does not exist any more", name)}, nil
 	}
 	if err != nil {
 		return ops.Why{}, err
 	}
-	if unfit := s.mismatch(mode, ch); unfit != "" {
-		return ops.Why{Code: ops.WhyChannelUnfit, Text: unfit}, nil
+	if wrong := s.mismatch(mode, ch); wrong != "" {
+		return ops.Why{Code: ops.WhyChannelUnfit, Text: wrong}, nil
 	}
 	var state surveys.ChannelState // stays zero for a channel that was never checked
 	if i := slices.IndexFunc(states, func(s surveys.ChannelState) bool { return s.Channel == ch.ID }); i >= 0 {
@@ -250,7 +253,7 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	rate, _ := s.freedPerMinute.Load(ch.ID)
 	perMinute, _ := rate.(float64)
 	t := &channelLoad{channel: ch, queueLimit: queueLimitFor(ch, perMinute)}
-	for _, survey := range lanes[name] {
+	for _, survey := range running[name] {
 		t.addSurvey(survey)
 	}
 	s.readLoad(ctx, t)
@@ -272,26 +275,17 @@ func (s *System) runningByChannel(ctx context.Context) (map[string][]string, err
 		return kept.surveys, nil
 	}
 	out := map[string][]string{}
-	for after := ""; ; {
-		page, err := call(ctx, func(ctx context.Context) ([]surveys.Survey, error) {
-			return s.store.Surveys(ctx, []surveys.State{surveys.Running}, after, surveyPage)
-		})
-		if err != nil {
-			return nil, err
-		}
-		for i := range page {
-			if plan, _ := s.plans.compile(&page[i], s.defaults); plan != nil {
-				for _, name := range plan.Channels {
-					out[name] = append(out[name], page[i].Name)
-				}
+	err := s.eachSurvey(ctx, []surveys.State{surveys.Running}, func(survey surveys.Survey) {
+		if plan, _ := s.plans.compile(&survey, s.defaults); plan != nil {
+			for _, name := range plan.Channels {
+				out[name] = append(out[name], survey.Name)
 			}
 		}
-		if len(page) < surveyPage {
-			s.surveysByChannel.Store(&runningByChannel{now, out})
-			return out, nil
-		}
-		after = page[len(page)-1].Name
+	})
+	if err == nil {
+		s.surveysByChannel.Store(&runningByChannel{now, out})
 	}
+	return out, err
 }
 
 // whyRateLimited explains that the limit per minute is reached; zero if it is not.

@@ -25,7 +25,6 @@ type System struct {
 	defaults         surveys.Defaults
 	logger           *slog.Logger
 	metrics          *Metrics
-	leaseTTL         time.Duration
 	checkEvery       time.Duration
 	checkTimeout     time.Duration
 	roundInterval    time.Duration
@@ -36,6 +35,7 @@ type System struct {
 	launches         *launches
 	freedPerMinute   sync.Map // slots that become free per minute, by weir.ChannelID, as the latest round measured them
 	surveysByChannel atomic.Pointer[runningByChannel]
+	skipped          sync.Map // until when surveys whose rules failed are skipped, time.Time by survey id
 
 	system    *actor.ActorSystem
 	endSystem func()
@@ -61,7 +61,7 @@ func Start(o Options) (*System, error) {
 	o = o.withDefaults()
 	s := &System{
 		store: o.Store, channels: o.Channels, types: o.Types, defaults: o.Defaults, logger: o.Logger, metrics: o.Metrics,
-		leaseTTL: o.LeaseTTL, checkEvery: o.CheckEvery, checkTimeout: o.CheckTimeout, roundInterval: o.RoundInterval, batchDelay: o.BatchDelay,
+		checkEvery: o.CheckEvery, checkTimeout: o.CheckTimeout, roundInterval: o.RoundInterval, batchDelay: o.BatchDelay,
 		random: o.Random, tokens: o.Tokens, plans: newPlanCache(), launches: newLaunches(), role: supervise.NewRole(o.Roles, ops.RoleSurveyBroker, o.LeaseTTL, o.Logger), kept: make(chan struct{}),
 	}
 	s.ctx, s.kill = context.WithCancel(context.Background())

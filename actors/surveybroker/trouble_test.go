@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -88,6 +89,36 @@ func TestBrokenSurveysHoldNobodyUp(t *testing.T) {
 		l.pass(time.Minute)
 		if st := l.store.surveyNow(gone.ID); st.State != surveys.Done {
 			l.t.Errorf("the one without a channel is %s, %v", st.State, l.by(gone.ID))
+		}
+	})
+}
+
+// A survey whose rules panic is skipped for a while, says so, and holds up no other.
+func TestSurveyWhoseRulesPanic(t *testing.T) {
+	inLab(t, quiet, func(l *lab) {
+		texts, more := l.store.addChannel("texts", "text", 5), l.store.addChannel("more", "text", 5)
+		d := byText("10m")
+		d.Modes[surveys.SMS] = surveys.ModeSpec{Channel: "more", Retries: "10m"}
+		broken, good := l.survey("broken", byText("10m"), 10), l.survey("good", d, 10)
+		l.store.change(func() { l.store.channels[texts.ID].Type = "panic" })
+		for _, s := range []surveys.Survey{broken, good} {
+			l.store.change(func() { l.store.surveys[s.ID].State = surveys.Running })
+			l.sys.Changed(s.ID)
+		}
+		l.pass(5 * time.Second)
+		why, err := l.sys.Why(l.t.Context(), l.store.surveyNow(broken.ID))
+		if err != nil || why.Code != ops.WhyBroken || !strings.HasPrefix(why.Text, "its rules failed; the survey is tried again at ") {
+			l.t.Errorf("the survey waits because of %q: %s (%v)", why.Code, why.Text, err)
+		}
+		l.store.change(func() {
+			if l.lines.most[more.ID] == 0 {
+				l.t.Error("the other survey contacts no respondent")
+			}
+			l.store.channels[texts.ID].Type = "text"
+		})
+		l.pass(3 * time.Hour)
+		if st := l.store.surveyNow(broken.ID); st.State != surveys.Done {
+			l.t.Errorf("after the fault the survey is %s", st.State)
 		}
 	})
 }

@@ -106,33 +106,43 @@ func (r *round) commit(ctx context.Context, sv *surveyState, changes []change) (
 	var made []change
 	var all surveys.Written
 	for channel, group := range groups {
-		w := workOf(sv, group)
-		written, err := r.commitWork(ctx, w)
-		if contentRejected(err) {
-			written, group, err = r.isolate(ctx, sv, group)
-		}
-		if weir.CodeOf(err) == weir.CodeConflict {
-			r.logger.Warn("a channel takes no contacts of a survey any more", "survey", sv.survey.Name, "channel_id", int64(channel))
-			r.wakeAt(r.now.Add(blockedDelay))
-			taken := surveys.Work{Survey: sv.survey.ID}
-			for _, m := range w.Moves {
-				taken.Taken = append(taken.Taken, m.Taken...)
-			}
-			if len(taken.Taken) > 0 {
-				_, err = r.commitWork(ctx, taken)
-			} else {
-				err = nil
-			}
-			group = nil
-		}
+		written, done, err := r.commitChannel(ctx, sv, channel, group)
 		if err != nil {
 			return all, made, err
 		}
-		made = append(made, group...)
-		all.Stale, all.Contacts = append(all.Stale, written.Stale...), append(all.Contacts, written.Contacts...)
-		all.Refused = append(all.Refused, written.Refused...)
+		made = append(made, done...)
+		mergeWritten(&all, written)
 	}
 	return all, made, nil
+}
+
+// commitChannel writes the changes of one channel, or drops them if it accepts no
+// contacts.
+func (r *round) commitChannel(ctx context.Context, sv *surveyState, channel weir.ChannelID, changes []change) (surveys.Written, []change, error) {
+	w := workOf(sv, changes)
+	written, err := r.commitWork(ctx, w)
+	if contentRejected(err) {
+		written, changes, err = r.isolate(ctx, sv, changes)
+	}
+	if weir.CodeOf(err) != weir.CodeConflict {
+		return written, changes, err
+	}
+	r.logger.Warn("channel accepts no contacts; changes dropped", "survey", sv.survey.Name, "channel_id", int64(channel))
+	r.wakeAt(r.now.Add(blockedDelay))
+	taken := surveys.Work{Survey: sv.survey.ID}
+	for _, m := range w.Moves {
+		taken.Taken = append(taken.Taken, m.Taken...)
+	}
+	if len(taken.Taken) == 0 {
+		return written, nil, nil
+	}
+	_, err = r.commitWork(ctx, taken)
+	return written, nil, err
+}
+
+func mergeWritten(all *surveys.Written, w surveys.Written) {
+	all.Stale, all.Refused = append(all.Stale, w.Stale...), append(all.Refused, w.Refused...)
+	all.Contacts = append(all.Contacts, w.Contacts...)
 }
 
 func workOf(sv *surveyState, changes []change) surveys.Work {
@@ -241,8 +251,7 @@ func (r *round) isolate(ctx context.Context, sv *surveyState, changes []change) 
 			return all, made, err
 		}
 		made = append(made, done...)
-		all.Stale, all.Refused = append(all.Stale, written.Stale...), append(all.Refused, written.Refused...)
-		all.Contacts = append(all.Contacts, written.Contacts...)
+		mergeWritten(&all, written)
 	}
 	return all, made, nil
 }
@@ -253,7 +262,7 @@ func (r *round) deferRejected(ctx context.Context, sv *surveyState, c change) (s
 	if err != nil {
 		return surveys.Written{}, nil, err
 	}
-	r.logger.Error("the store refused a respondent's step; the respondent is set aside",
+	r.logger.Error("store rejected a respondent's change; respondent delayed",
 		"survey", sv.survey.Name, "respondent", c.move.Was.ID.String())
 	stumbles := d.deferFailed(c.move.Was)
 	stumbles.move.Taken = c.move.Taken
@@ -284,7 +293,7 @@ func (r *round) deferKeyConflicts(ctx context.Context, sv *surveyState, changes 
 		next.move.Is.Serial = max(next.move.Is.Serial, c.move.Is.Serial)
 		out = append(out, next)
 	}
-	r.logger.Warn("contacts with the keys of respondents' contacts are somebody else's", "survey", sv.survey.Name, "respondents", len(out))
+	r.logger.Warn("contact keys in use by other contacts; respondents delayed", "survey", sv.survey.Name, "respondents", len(out))
 	return r.write(ctx, sv, out)
 }
 

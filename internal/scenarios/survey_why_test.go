@@ -123,7 +123,7 @@ func TestScenario117_SurveysNameWhatEnded(t *testing.T) {
 		w.personBecause("other", other[9], "survey_stopping", "its respondents are being canceled")
 		release()
 		w.until("the other is done", func() bool { return w.surveyState("other") == "done stopped" })
-		both("channel_gone", "there is no channel calls any more")
+		both("channel_gone", "channel calls does not exist any more")
 		w.channel("calls", 2)
 		both("channel_unfit", `ivr needs a channel for calls; channel "calls" is of type lab`)
 
