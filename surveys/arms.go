@@ -31,7 +31,7 @@ func ChooseArm(arms []Arm, u float64) int {
 func checkArms(given []Arm, m *validation.Errors) []Arm {
 	arms := slices.Clone(given)
 	if len(arms) == 0 {
-		m.Add("/arms", "required", "must have at least one arm, with its modes")
+		m.Add("/arms", "required", "must list at least one arm with its modes")
 	}
 	if len(arms) == 1 && arms[0].Ratio == 0 {
 		arms[0].Ratio = 100
@@ -51,7 +51,7 @@ func checkArms(given []Arm, m *validation.Errors) []Arm {
 		sum += a.Ratio
 	}
 	if len(arms) > 0 && sum != 100 {
-		m.Add("/arms", "range", "the ratios of all arms have to reach 100; they reach %d", sum)
+		m.Add("/arms", "range", "the ratios of all arms must sum to 100, not %d", sum)
 	}
 	return arms
 }
@@ -66,7 +66,7 @@ func checkModes(modes []Mode, at string, m *validation.Errors) {
 		case !slices.Contains(Modes(), mode):
 			m.Add(at, "enum", "%q is not one of %v", validation.Clip(string(mode)), Modes())
 		case slices.Contains(modes[:i], mode):
-			m.Add(at, "duplicate", "%s is there twice", mode)
+			m.Add(at, "duplicate", "%s is listed twice", mode)
 		}
 	}
 }

@@ -60,23 +60,23 @@ const labelQuestionnaire = "questionnaire"
 // Contact returns the contact to enqueue for an outreach. It fails if the person
 // lacks an attribute, or if the attributes make the content longer than allowed:
 // one person must not make the store or the provider fail.
-func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir.Spec, error) {
+func (pl *Plan) Contact(survey string, person Person, p Progress, o Outreach) (weir.Spec, error) {
 	questionnaire := pl.Arms[p.Arm].Questionnaire
 	all := pl.content[questionnaire][o.Mode]
 	t := all[min(max(o.Attempt, 1), len(all))-1]
 	for _, part := range t.texts() {
-		if missing := missingFrom(part.fields(), who.Attributes); len(missing) > 0 {
-			return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "respondent %s lacks %s", who.ID, strings.Join(missing, ", "))
+		if missing := missingFrom(part.fields(), person.Attributes); len(missing) > 0 {
+			return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "respondent %s lacks %s", person.ID, strings.Join(missing, ", "))
 		}
 	}
-	values := who.values(survey, o.Mode, o.Attempt)
+	values := person.values(survey, o.Mode, o.Attempt)
 	s := weir.Spec{
-		Key: ContactKey(who.ID, o.Serial), To: who.Phone, Priority: o.Priority, Survey: survey,
+		Key: ContactKey(person.ID, o.Serial), To: person.Phone, Priority: o.Priority, Survey: survey,
 		NotBefore: o.NotBefore, NotAfter: o.NotAfter,
-		Labels: map[string]string{respondents.FieldRespondent: who.ID, respondents.FieldMode: string(o.Mode), respondents.FieldAttempt: strconv.Itoa(o.Attempt), labelQuestionnaire: questionnaire},
+		Labels: map[string]string{respondents.FieldRespondent: person.ID, respondents.FieldMode: string(o.Mode), respondents.FieldAttempt: strconv.Itoa(o.Attempt), labelQuestionnaire: questionnaire},
 	}
 	for _, name := range pl.Labels {
-		if value := who.Attributes[name]; value != "" && utf8.RuneCountInString(value) <= maxLabel {
+		if value := person.Attributes[name]; value != "" && utf8.RuneCountInString(value) <= maxLabel {
 			s.Labels[name] = value
 		}
 	}
@@ -87,17 +87,17 @@ func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir
 		s.Call = &weir.Call{CallbackURL: t.url.fill(values, inURL), CallFlowID: t.flow, TwiML: t.twiml.fill(values, inXML)}
 	}
 	if tooLong(&s) {
-		return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "the attributes of respondent %s make the content too long", who.ID)
+		return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "the attributes of respondent %s make the content too long", person.ID)
 	}
 	return s, nil
 }
 
 // values returns the lookup of the values of a template's fields.
-func (who Person) values(survey string, mode Mode, attempt int) func(string) string {
+func (person Person) values(survey string, mode Mode, attempt int) func(string) string {
 	return func(name string) string {
 		switch name {
 		case respondents.FieldRespondent:
-			return who.ID
+			return person.ID
 		case respondents.FieldSurvey:
 			return survey
 		case respondents.FieldAttempt:
@@ -105,10 +105,10 @@ func (who Person) values(survey string, mode Mode, attempt int) func(string) str
 		case respondents.FieldMode:
 			return string(mode)
 		default:
-			if value := who.Attributes[name]; value != "" || name != respondents.FieldToken {
+			if value := person.Attributes[name]; value != "" || name != respondents.FieldToken {
 				return value
 			}
-			return who.Token
+			return person.Token
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (d Definition) compileContent(arms []Arm, m *validation.Errors) map[string]
 				continue
 			}
 			if len(contents) == 0 || len(contents) > maxContents {
-				m.Add(at, "length", "must have 1 to %d contents, one for each attempt", maxContents)
+				m.Add(at, "length", "must list 1 to %d contents, one for each attempt", maxContents)
 			}
 			for i, c := range contents {
 				out[name][mode] = append(out[name][mode], c.compile(mode, at+"/"+strconv.Itoa(i), m))
@@ -261,11 +261,11 @@ func (c Content) compile(mode Mode, at string, m *validation.Errors) (t template
 	case mode == CATI:
 		return c.compileInterview(at, m)
 	case mode.Voice() && (c.Call == nil || c.Messages != nil):
-		m.Add(at, "content", "%s needs a call, and no messages", mode)
+		m.Add(at, "content", "%s requires a call and no messages", mode)
 	case mode.Voice():
 		t = compileCall(*c.Call, at+"/call", m)
 	case c.Call != nil || len(c.Messages) == 0 || len(c.Messages) > maxMessages:
-		m.Add(at, "content", "%s needs 1 to %d messages, and no call", mode, maxMessages)
+		m.Add(at, "content", "%s requires 1 to %d messages and no call", mode, maxMessages)
 	}
 	if mode.Voice() {
 		return t
@@ -277,11 +277,11 @@ func (c Content) compile(mode Mode, at string, m *validation.Errors) (t template
 // compileInterview checks the content for an interviewer.
 func (c Content) compileInterview(at string, m *validation.Errors) (t template) {
 	if c.Call == nil && len(c.Messages) == 0 || len(c.Messages) > maxMessages {
-		m.Add(at, "content", "%s needs a call, up to %d messages as notes, or both", CATI, maxMessages)
+		m.Add(at, "content", "%s requires a call, up to %d messages as notes, or both", CATI, maxMessages)
 	}
 	if c.Call != nil {
 		if c.Call.TwiML != "" {
-			m.Add(at+"/call/twiml", "content", "is for machines; %s needs a callback_url or a call_flow_id", CATI)
+			m.Add(at+"/call/twiml", "content", "cannot be used with %s; give callback_url or call_flow_id", CATI)
 		}
 		t = compileCall(*c.Call, at+"/call", m)
 	}
@@ -341,7 +341,7 @@ func parseTwiML(s string) (text, error) {
 		return nil, err
 	}
 	if len(s) > maxTwiML {
-		return nil, fmt.Errorf("must have up to %d bytes", maxTwiML)
+		return nil, fmt.Errorf("must have at most %d bytes", maxTwiML)
 	}
 	d := xml.NewDecoder(strings.NewReader(t.fill(func(string) string { return ` "'<&>` }, inXML)))
 	for depth, roots := 0, 0; ; {

@@ -138,12 +138,12 @@ func (pl *Plan) DeferFailed(p Progress, now time.Time, u float64) (Progress, Eff
 	if p.FailedSteps++; p.FailedSteps > maxFailedSteps {
 		return pl.giveUp(p)
 	}
-	aside := min(maxDelay, minDelay<<(p.FailedSteps-1))
-	till := now.Add(time.Duration(float64(aside) * (0.75 + u/2)))
+	delay := min(maxDelay, minDelay<<(p.FailedSteps-1))
+	until := now.Add(time.Duration(float64(delay) * (0.75 + u/2)))
 	if p.Status == Pending {
-		p.DelayedUntil = till
+		p.DelayedUntil = until
 	} else {
-		p.DueAt = till
+		p.DueAt = until
 	}
 	return p, Effects{}
 }
@@ -205,9 +205,9 @@ func (d Definition) compileQuotaMessage(m *validation.Errors) text {
 
 // QuotaMessage returns the message to a respondent whose quota turned out to be
 // full; empty: there is none.
-func (pl *Plan) QuotaMessage(survey string, who Person, p Progress) string {
+func (pl *Plan) QuotaMessage(survey string, person Person, p Progress) string {
 	mode := pl.Mode(p)
-	message := []rune(pl.quotaMessage.fill(who.values(survey, mode, p.Attempts.of(mode)), asIs))
+	message := []rune(pl.quotaMessage.fill(person.values(survey, mode, p.Attempts.of(mode)), asIs))
 	return string(message[:min(len(message), maxMessage)])
 }
 

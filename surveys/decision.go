@@ -108,7 +108,7 @@ func (pl *Plan) Decide(now time.Time, t Tally) Decision {
 	case pl.Schedule.Over(now):
 		return Decision{Stop: true}
 	case enough:
-		return Decision{Why: ops.Why{Code: ops.WhyTarget, Text: fmt.Sprintf("enough respondents are completed (%d); waiting for %d active ones", t.Counted, t.Active)}}
+		return Decision{Why: ops.Why{Code: ops.WhyTarget, Text: fmt.Sprintf("the target is reached (%d completed); waiting for %d active respondents", t.Counted, t.Active)}}
 	case !pl.Schedule.Contains(now):
 		return Decision{Why: pl.Schedule.WhyClosed(now)}
 	case t.Pending == 0:
@@ -116,7 +116,7 @@ func (pl *Plan) Decide(now time.Time, t Tally) Decision {
 	}
 	batch, active := pl.BatchSize(t), t.Active-t.Secured
 	if active >= batch {
-		return Decision{Why: ops.Why{Code: ops.WhyBatch, Text: fmt.Sprintf("%d respondents are active, as many as wanted at a time (%d)", active, batch)}}
+		return Decision{Why: ops.Why{Code: ops.WhyBatch, Text: fmt.Sprintf("%d respondents are active; the limit is %d at present", active, batch)}}
 	}
 	return Decision{Start: min(batch-active, t.Pending)}
 }

@@ -118,12 +118,12 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 }
 
 // bounded returns n after checking its range, or the default if n is 0.
-func bounded(n, least, most, def int, pointer string, m *validation.Errors) int {
+func bounded(n, low, high, def int, pointer string, m *validation.Errors) int {
 	if n == 0 {
 		return def
 	}
-	if n < least || n > most {
-		m.Add(pointer, "range", "must be from %d to %d", least, most)
+	if n < low || n > high {
+		m.Add(pointer, "range", "must be from %d to %d", low, high)
 	}
 	return n
 }
@@ -133,13 +133,13 @@ func (d Definition) stopWords(m *validation.Errors) []string {
 		return DefaultStopWords()
 	}
 	if len(d.StopWords) > maxStopWords {
-		m.Add("/stop_words", "length", "must have up to %d words", maxStopWords)
+		m.Add("/stop_words", "length", "must have at most %d words", maxStopWords)
 		return nil
 	}
 	var out []string
 	for i, w := range d.StopWords {
 		if w = trimPunctuation(w); w == "" || len(w) > maxStopWord {
-			m.Add("/stop_words/"+strconv.Itoa(i), "length", "must have 1 to %d bytes beside punctuation", maxStopWord)
+			m.Add("/stop_words/"+strconv.Itoa(i), "length", "must have 1 to %d bytes, not counting punctuation around it", maxStopWord)
 		}
 		out = append(out, w)
 	}
@@ -149,7 +149,7 @@ func (d Definition) stopWords(m *validation.Errors) []string {
 // labels returns the attributes that contacts carry as labels.
 func (d Definition) labels(m *validation.Errors) []string {
 	if len(d.Labels) > maxLabels {
-		m.Add("/labels", "length", "must have up to %d names", maxLabels)
+		m.Add("/labels", "length", "must have at most %d names", maxLabels)
 		return nil
 	}
 	for i, name := range d.Labels {
@@ -158,7 +158,7 @@ func (d Definition) labels(m *validation.Errors) []string {
 		case !respondents.ValidName(name):
 			m.Add(at, "format", respondents.NameRule)
 		case respondents.BuiltIn(name) || name == respondents.FieldPhone || name == labelQuestionnaire:
-			m.Add(at, "reserved", "is the name of something that contacts say anyway, or may not")
+			m.Add(at, "reserved", "is a reserved name: it is a label already, or must not be one")
 		}
 	}
 	return d.Labels
@@ -186,7 +186,7 @@ func (d Definition) modes(m *validation.Errors) (map[Mode]RetrySchedule, map[Mod
 	for i, a := range d.Arms {
 		for j, mode := range a.Modes {
 			if _, ok := d.Modes[mode]; !ok && slices.Contains(Modes(), mode) {
-				m.Add("/arms/"+strconv.Itoa(i)+"/modes/"+strconv.Itoa(j), "unknown", "modes says nothing about %s", mode)
+				m.Add("/arms/"+strconv.Itoa(i)+"/modes/"+strconv.Itoa(j), "unknown", "mode %s is not defined in /modes", mode)
 			}
 		}
 	}

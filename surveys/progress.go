@@ -147,17 +147,17 @@ func (p Progress) Due(now time.Time) bool {
 func (pl *Plan) Why(p Progress, now time.Time) ops.Why {
 	switch {
 	case p.Status == Pending && p.DelayedUntil.After(now):
-		return ops.Why{Code: ops.WhyAside, Text: fmt.Sprintf("set aside until %s: its contact could not be made, or its channel had no room", ops.WhyAt(p.DelayedUntil))}
+		return ops.Why{Code: ops.WhyAside, Text: fmt.Sprintf("delayed until %s: its contact could not be built, or its channel had no room", ops.WhyAt(p.DelayedUntil))}
 	case p.Status != Active || p.Due(now) || p.DueAt.IsZero():
 		return ops.Why{}
 	case p.FailedSteps > 0:
-		return ops.Why{Code: ops.WhyAside, Text: fmt.Sprintf("set aside until %s: its contact could not be made", ops.WhyAt(p.DueAt))}
+		return ops.Why{Code: ops.WhyAside, Text: fmt.Sprintf("delayed until %s: its contact could not be built", ops.WhyAt(p.DueAt))}
 	}
 	due := pl.Schedule.FormatLocal(p.DueAt)
 	next, _ := pl.Timeout(p, p.DueAt)
 	switch {
 	case next.Status.Final():
-		return ops.Why{Code: ops.WhyAnswer, Text: "an answer is awaited until " + due + "; nothing is left to try after that"}
+		return ops.Why{Code: ops.WhyAnswer, Text: "waiting for an answer until " + due + "; no attempt is left after that"}
 	case next.Contact == Idle: // the schedule was changed since
 		return ops.Why{Code: ops.WhyWindow, Text: "its next step is due when the schedule opens " + pl.Schedule.FormatLocal(next.DueAt)}
 	case next.Step != p.Step:

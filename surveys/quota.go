@@ -145,7 +145,7 @@ func (q Quotas) CheckKnown(known []string) []weir.FieldError {
 func (q Quotas) check() []weir.FieldError {
 	var m validation.Errors
 	if len(q) > MaxBuckets {
-		m.Add("", "length", "must have up to %d buckets", MaxBuckets)
+		m.Add("", "length", "must have at most %d buckets", MaxBuckets)
 		return m
 	}
 	good := make([]bool, len(q))
@@ -155,12 +155,12 @@ func (q Quotas) check() []weir.FieldError {
 		good[i] = len(m) == before
 	}
 	if len(q) > 0 && len(m) == 0 && q.Sum() == 0 {
-		m.Add("", "range", "at least one bucket must want somebody")
+		m.Add("", "range", "at least one quota must be above 0")
 	}
 	for i, b := range q {
 		for j, c := range q[:i] {
 			if good[i] && good[j] && b.overlaps(c) {
-				m.Add("/"+strconv.Itoa(i), "overlap", "a respondent could fall into bucket %d as well", j)
+				m.Add("/"+strconv.Itoa(i), "overlap", "overlaps bucket %d: a respondent could match both", j)
 				break
 			}
 		}
@@ -182,11 +182,11 @@ func (b Bucket) check(at string, m *validation.Errors) {
 		case !respondents.ValidName(name):
 			m.Add(at, "format", "%s", respondents.NameRule)
 		case match.In != nil && ranged:
-			m.Add(at, "format", "takes either in or from and to")
+			m.Add(at, "format", "must have either in, or from and to")
 		case !ranged && len(match.In) == 0:
-			m.Add(at, "required", "needs in with at least one text, or from or to")
+			m.Add(at, "required", "must have in with at least one text, or from, or to")
 		case ranged && match.low() > match.high():
-			m.Add(at, "range", "from is larger than to")
+			m.Add(at, "range", "from must not be greater than to")
 		}
 	}
 }
@@ -213,12 +213,12 @@ func (m Match) overlaps(o Match) bool {
 }
 
 func joinNames(names []string) string {
-	const most = 20
+	const maxNames = 20
 	switch {
 	case len(names) == 0:
 		return "none"
-	case len(names) > most:
-		return strings.Join(names[:most], ", ") + ", …"
+	case len(names) > maxNames:
+		return strings.Join(names[:maxNames], ", ") + ", …"
 	default:
 		return strings.Join(names, ", ")
 	}

@@ -17,7 +17,7 @@ var (
 	ErrNoWindow = errors.New("the schedule never opens again")
 	// ErrDisposition is returned for a disposition that an application may not
 	// report, or that cannot follow the present one.
-	ErrDisposition = errors.New("this disposition cannot be reported here")
+	ErrDisposition = errors.New("the disposition cannot follow the present one")
 )
 
 // earlyExpiryDelay is the delay of a contact that expired before its window closed for the second
@@ -289,8 +289,8 @@ func (pl *Plan) ContactEnded(p Progress, now time.Time, end Ending) (Progress, E
 		}
 		return pl.finish(p, d.status(), d)
 	}
-	again := end.Result.CallBack
-	if latest && !again.IsZero() {
+	callBack := end.Result.CallBack
+	if latest && !callBack.IsZero() {
 		end.Outcome = weir.Completed // an agreed call-back is no failure
 	}
 	interview := latest && pl.Mode(p) == CATI && end.Outcome != weir.Expired
@@ -299,9 +299,9 @@ func (pl *Plan) ContactEnded(p Progress, now time.Time, end Ending) (Progress, E
 		return p, e
 	}
 	p.DueAt = pl.nextStepAt(p, end.At)
-	if !again.IsZero() {
+	if !callBack.IsZero() {
 		p.Tries = max(0, p.Tries-1)
-		p.DueAt = later(now, again)
+		p.DueAt = later(now, callBack)
 		if p.DueAt.After(now.Add(MaxDelay)) {
 			p.DueAt = now.Add(MaxDelay)
 		}

@@ -29,7 +29,7 @@ type RetrySchedule []time.Duration
 func ParseRetrySchedule(text string) (RetrySchedule, error) {
 	fields := strings.Fields(text)
 	if len(fields) > MaxRetries {
-		return nil, fmt.Errorf("has %d retries; at most %d", len(fields), MaxRetries)
+		return nil, fmt.Errorf("has %d retries; at most %d are allowed", len(fields), MaxRetries)
 	}
 	var out RetrySchedule
 	for _, f := range fields {
@@ -44,7 +44,7 @@ func ParseRetrySchedule(text string) (RetrySchedule, error) {
 
 // ParseDelay parses one delay: a whole number above zero and s, m, h or d.
 func ParseDelay(text string) (time.Duration, error) {
-	wrong := fmt.Errorf("%q is not a delay: want a whole number and s, m, h or d, like 10m", validation.Clip(text))
+	wrong := fmt.Errorf("%q is not a delay; write a whole number followed by s, m, h or d, like 10m", validation.Clip(text))
 	if text == "" {
 		return 0, wrong
 	}
@@ -56,9 +56,9 @@ func ParseDelay(text string) (time.Duration, error) {
 	n, err := strconv.Atoi(digits)
 	switch {
 	case err != nil || n > int(MaxDelay/unit):
-		return 0, fmt.Errorf("%q is too long: at most 365d", validation.Clip(text))
+		return 0, fmt.Errorf("%q is too long; at most 365d is allowed", validation.Clip(text))
 	case n == 0:
-		return 0, fmt.Errorf("%q is no delay: must be longer than zero", validation.Clip(text))
+		return 0, fmt.Errorf("%q is not a delay; it must be longer than zero", validation.Clip(text))
 	}
 	return time.Duration(n) * unit, nil
 }

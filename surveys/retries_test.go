@@ -31,9 +31,9 @@ func TestLaddersAreRead(t *testing.T) {
 func TestWrongLaddersAreRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"0m":                       `"0m" is no delay: must be longer than zero`,
-		"10m 00h":                  `"00h" is no delay`,
-		"ten minutes":              `"ten" is not a delay: want a whole number and s, m, h or d`,
+		"0m":                       `"0m" is not a delay; it must be longer than zero`,
+		"10m 00h":                  `"00h" is not a delay`,
+		"ten minutes":              `"ten" is not a delay; write a whole number followed by s, m, h or d`,
 		"10":                       `"10" is not a delay`,
 		"m":                        `"m" is not a delay`,
 		"10 m":                     `"10" is not a delay`,

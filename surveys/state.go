@@ -50,7 +50,7 @@ func (s State) Apply(step Step) (State, error) {
 	case Finish:
 		from, to = []State{Running, Paused, Stopping}, Done
 	default:
-		return s, weir.Errorf(weir.CodeInvalid, "%q is nothing that a survey does", validation.Clip(string(step)))
+		return s, weir.Errorf(weir.CodeInvalid, "%q is not one of launch, pause, resume and stop", validation.Clip(string(step)))
 	}
 	for _, f := range from {
 		if s == f {

@@ -39,7 +39,7 @@ func parseText(s string) (text, error) {
 		case !respondents.ValidName(name):
 			return nil, fmt.Errorf("{{%s}}: %s", validation.Clip(name), respondents.NameRule)
 		case name == respondents.FieldPhone:
-			return nil, errors.New("{{phone}} cannot be used; {{respondent}} says who it is")
+			return nil, errors.New("{{phone}} cannot be used; use {{respondent}} to identify the respondent")
 		}
 		out = append(out, piece{field: name})
 		s = after

@@ -186,7 +186,7 @@ func (b *broker) retryRound(now time.Time, err error) {
 	}
 	b.metrics.roundsFailed.Inc()
 	if b.failures == 0 {
-		b.logger.Warn("a round of the survey broker failed; it is tried again", "error", err)
+		b.logger.Warn("survey round failed; retrying", "error", err)
 	}
 	b.failures++
 	wait := backoff.Delay(b.failures, retryFirst, retryMax)
@@ -195,10 +195,10 @@ func (b *broker) retryRound(now time.Time, err error) {
 	b.scheduleRound(now.Add(backoff.Jitter(wait, b.random())))
 }
 
-// notBefore returns t, or least if t is earlier. A zero t stays zero.
-func notBefore(t, least time.Time) time.Time {
-	if !t.IsZero() && t.Before(least) {
-		return least
+// notBefore returns t, or from if t is earlier. A zero t stays zero.
+func notBefore(t, from time.Time) time.Time {
+	if !t.IsZero() && t.Before(from) {
+		return from
 	}
 	return t
 }

@@ -53,14 +53,14 @@ func (r *round) measureChannels(ctx context.Context, list []*surveyState) (map[w
 		}
 	})
 	for id, t := range out {
-		road := r.memory.pace(id)
-		if t.figures.InFlight+t.ready.Ours+t.ready.Others > 0 || road.freedSlots > 0 {
-			road.rate = road.rate.Observe(r.now, road.freedSlots)
+		pace := r.memory.pace(id)
+		if t.figures.InFlight+t.ready.Ours+t.ready.Others > 0 || pace.freedSlots > 0 {
+			pace.rate = pace.rate.Observe(r.now, pace.freedSlots)
 		} else {
-			road.rate = road.rate.Skip(r.now)
+			pace.rate = pace.rate.Skip(r.now)
 		}
-		road.freedSlots = 0
-		r.freedPerMinute.Store(id, road.rate.PerMinute())
+		pace.freedSlots = 0
+		r.freedPerMinute.Store(id, pace.rate.PerMinute())
 	}
 	return out, nil
 }
@@ -76,8 +76,8 @@ func (r *round) newChannelLoad(ch weir.Channel) *channelLoad {
 // queueLimitFor returns the number of queued contacts that suffices to leave a channel
 // no room.
 func queueLimitFor(ch weir.Channel, rate float64) int {
-	most, _ := pacing.ChannelLoad{Capacity: ch.Capacity, Rate: rate}.Room(1, feedAhead, math.MaxInt64)
-	return most + 1
+	room, _ := pacing.ChannelLoad{Capacity: ch.Capacity, Rate: rate}.Room(1, feedAhead, math.MaxInt64)
+	return room + 1
 }
 
 // addSurvey adds a survey that uses the channel. A survey that uses it in several

@@ -39,9 +39,9 @@ func (b *bid) limit(n int) {
 }
 
 // groupBids groups what a survey would enqueue by channel. The number of starts is
-// limited to most, and the total to budget, which the channels share evenly.
+// limited to maxStarts, and the total to budget, which the channels share evenly.
 // limited reports whether the survey wants more than the budget.
-func groupBids(sv *surveyState, channels []weir.ChannelID, retries, starts []candidate, most, budget int, room func(weir.ChannelID) int) (out []*bid, limited bool) {
+func groupBids(sv *surveyState, channels []weir.ChannelID, retries, starts []candidate, maxStarts, budget int, room func(weir.ChannelID) int) (out []*bid, limited bool) {
 	of := func(id weir.ChannelID) *bid {
 		for _, b := range out {
 			if b.channel == id {
@@ -61,34 +61,34 @@ func groupBids(sv *surveyState, channels []weir.ChannelID, retries, starts []can
 	for _, i := range starts {
 		b := of(i.channel)
 		switch {
-		case most <= 0:
+		case maxStarts <= 0:
 		case len(b.starts) < b.room:
 			b.starts = append(b.starts, i)
-			most--
+			maxStarts--
 		default:
 			b.wantsMore = true
 		}
 	}
-	wanted := 0
+	total := 0
 	for _, b := range out {
 		b.wantsMore = b.wantsMore || b.size() > b.room
 		b.limit(b.room)
-		wanted += b.size()
+		total += b.size()
 	}
 	for left, n := budget, len(out); n > 0; n-- {
 		b := out[len(out)-n]
-		if wanted > budget {
+		if total > budget {
 			b.limit((left + n - 1) / n)
 		}
 		left -= b.size()
 	}
-	return out, wanted > budget
+	return out, total > budget
 }
 
 // divideRoom divides a channel's room between the surveys that want it, by weight
 // over many rounds. A survey for which the channel has no room claims nothing
 // and loses no credit for that.
-func divideRoom(rota pacing.FairShare, bids []*bid) pacing.FairShare {
+func divideRoom(share pacing.FairShare, bids []*bid) pacing.FairShare {
 	bids = slices.DeleteFunc(slices.Clone(bids), func(b *bid) bool { return b.room <= 0 })
 	claims, room := make([]pacing.Claim, len(bids)), 0
 	for i, b := range bids {
@@ -96,9 +96,9 @@ func divideRoom(rota pacing.FairShare, bids []*bid) pacing.FairShare {
 		room = max(room, (b.room-1)*b.contactSize+1) // the last contact may be larger than the rest of the room
 	}
 	if room == 0 {
-		return rota
+		return share
 	}
-	shares, next := rota.Share(room, claims)
+	shares, next := share.Share(room, claims)
 	for i, b := range bids {
 		b.limit(shares[i])
 	}
@@ -164,9 +164,9 @@ func (r *round) anyRoom(plan *surveys.Plan, room func(weir.ChannelID) int) bool 
 // that pacing wants if the first channel of an arm works. A survey whose
 // backlog stays above zero while it contacts no respondent is stuck; the metric
 // exists to show that.
-func (r *round) backlogOf(sv *surveyState, retries []candidate, traffic map[weir.ChannelID]*channelLoad) int {
+func (r *round) backlogOf(sv *surveyState, retries []candidate, loads map[weir.ChannelID]*channelLoad) int {
 	works := func(id weir.ChannelID) bool {
-		t := traffic[id]
+		t := loads[id]
 		return t != nil && t.why.IsZero()
 	}
 	n := 0
@@ -178,7 +178,7 @@ func (r *round) backlogOf(sv *surveyState, retries []candidate, traffic map[weir
 	t := r.tallies[sv.survey.ID]
 	for _, arm := range sv.plan.Arms {
 		if works(r.channelIDs[sv.plan.Channels[arm.Modes[0]]]) {
-			return n + max(0, min(t.verdict.Start, t.Pending))
+			return n + max(0, min(t.decision.Start, t.Pending))
 		}
 	}
 	return n

@@ -20,30 +20,29 @@ func (r *round) feed(ctx context.Context, list []*surveyState) error {
 	if r.role.Lease().Epoch%2 == 0 {
 		slices.Reverse(list)
 	}
-	traffic, err := r.measureChannels(ctx, list)
+	loads, err := r.measureChannels(ctx, list)
 	if err != nil {
 		return err
 	}
-	lanes := map[weir.ChannelID][]*bid{}
+	byChannel := map[weir.ChannelID][]*bid{}
 	for _, sv := range list {
-		bids, err := r.collectBids(ctx, sv, traffic)
+		bids, err := r.collectBids(ctx, sv, loads)
 		if err != nil {
 			return err
 		}
 		for _, b := range bids {
-			lanes[b.channel] = append(lanes[b.channel], b)
+			byChannel[b.channel] = append(byChannel[b.channel], b)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(lanes)) {
-		road := r.memory.pace(id)
-		wanted, room := 0, 0
-		for _, b := range lanes[id] {
-			wanted += b.size()
+	for _, id := range slices.Sorted(maps.Keys(byChannel)) {
+		pace := r.memory.pace(id)
+		room := 0
+		for _, b := range byChannel[id] {
 			room = max(room, b.room)
 		}
 		r.metrics.credit.WithLabelValues(r.channels[id].Name).Set(float64(room))
-		road.share = divideRoom(road.share, lanes[id])
-		for _, b := range lanes[id] {
+		pace.share = divideRoom(pace.share, byChannel[id])
+		for _, b := range byChannel[id] {
 			if err := r.enqueue(ctx, b); err != nil {
 				return err
 			}
@@ -59,7 +58,7 @@ func (r *round) feed(ctx context.Context, list []*surveyState) error {
 
 // collectBids determines what a survey would enqueue. It does at once what needs no
 // channel.
-func (r *round) collectBids(ctx context.Context, sv *surveyState, traffic map[weir.ChannelID]*channelLoad) (out []*bid, err error) {
+func (r *round) collectBids(ctx context.Context, sv *surveyState, loads map[weir.ChannelID]*channelLoad) (out []*bid, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = nil, nil
@@ -72,7 +71,7 @@ func (r *round) collectBids(ctx context.Context, sv *surveyState, traffic map[we
 	window, ok := sv.plan.Schedule.Window(r.now)
 	open := ok && !window.Open.After(r.now)
 	room := func(id weir.ChannelID) int {
-		t := traffic[id]
+		t := loads[id]
 		if t == nil || !t.why.IsZero() || !open || r.hasMismatch(sv, t.channel) {
 			return 0
 		}
@@ -83,7 +82,7 @@ func (r *round) collectBids(ctx context.Context, sv *surveyState, traffic map[we
 	if err != nil || !open {
 		return nil, err
 	}
-	sv.backlog = r.backlogOf(sv, retries, traffic)
+	sv.backlog = r.backlogOf(sv, retries, loads)
 	starts, err := r.startCandidates(ctx, sv, room)
 	if err != nil {
 		return nil, err
@@ -95,7 +94,7 @@ func (r *round) collectBids(ctx context.Context, sv *surveyState, traffic map[we
 			channels = append(channels, id)
 		}
 	}
-	out, sv.rateLimited = groupBids(sv, channels, retries, starts, r.tallies[sv.survey.ID].verdict.Start, budget, room)
+	out, sv.rateLimited = groupBids(sv, channels, retries, starts, r.tallies[sv.survey.ID].decision.Start, budget, room)
 	for _, b := range out {
 		b.contactSize = sv.contactSize(r.channelIDs, b.channel)
 	}
@@ -126,14 +125,14 @@ func (r *round) loadLimit(ctx context.Context, sv *surveyState) error {
 
 // loadMinute loads into minute what a survey began in the last minute.
 func (s *System) loadMinute(ctx context.Context, survey int64, minute *pacing.MinuteLimit, now time.Time) error {
-	begun, err := call(ctx, func(ctx context.Context) (map[time.Time]int, error) {
+	counts, err := call(ctx, func(ctx context.Context) (map[time.Time]int, error) {
 		return s.store.EnqueuedSince(ctx, survey, now.Add(-time.Minute))
 	})
 	if err != nil {
-		return fmt.Errorf("read what a survey has begun: %w", err)
+		return fmt.Errorf("read recent starts: %w", err)
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(begun), time.Time.Compare) {
-		minute.Add(at, begun[at])
+	for _, at := range slices.SortedFunc(maps.Keys(counts), time.Time.Compare) {
+		minute.Add(at, counts[at])
 	}
 	return nil
 }
@@ -145,7 +144,7 @@ func (r *round) dueCandidates(ctx context.Context, sv *surveyState, room func(we
 		return r.store.DueRespondents(ctx, sv.survey.ID, r.now, duePage)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read whose time has come: %w", err)
+		return nil, fmt.Errorf("read due respondents: %w", err)
 	}
 	r.wakeAt(next)
 	if len(page) == 0 {
@@ -208,22 +207,22 @@ func (r *round) startCandidates(ctx context.Context, sv *surveyState, room func(
 	if err := r.rejectFull(ctx, sv, t); err != nil {
 		return nil, err
 	}
-	most := 0
+	freeRoom := 0
 	for _, arm := range sv.plan.Arms {
-		most = max(most, room(r.channelIDs[sv.plan.Channels[arm.Modes[0]]]))
+		freeRoom = max(freeRoom, room(r.channelIDs[sv.plan.Channels[arm.Modes[0]]]))
 	}
 	limit := startPage
 	if len(sv.plan.Arms) == 1 {
-		limit = min(limit, most+1, t.verdict.Start) // one more than there is room for shows that the survey wants more
+		limit = min(limit, freeRoom+1, t.decision.Start) // one more than there is room for shows that the survey wants more
 	}
-	if t.verdict.Start <= 0 || most <= 0 {
+	if t.decision.Start <= 0 || freeRoom <= 0 {
 		return nil, nil
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
 		return r.store.Startable(ctx, sv.survey.ID, r.now, t.full, limit)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read who can be started: %w", err)
+		return nil, fmt.Errorf("read startable respondents: %w", err)
 	}
 	if len(page) < limit && !sv.firstDelayed.IsZero() {
 		if sv.firstDelayed.After(r.now) {
@@ -268,7 +267,7 @@ func (r *round) rejectFull(ctx context.Context, sv *surveyState, t tally) error 
 		return r.store.Rejectable(ctx, sv.survey.ID, t.full, openPage)
 	})
 	if err != nil {
-		return fmt.Errorf("read who is not needed: %w", err)
+		return fmt.Errorf("read respondents to reject: %w", err)
 	}
 	n, err := r.stepEach(ctx, sv, page, func(d *stepper, p surveys.Respondent) (change, bool) { return d.step(p, sv.plan.Reject) })
 	r.moreWork = r.moreWork || n > 0

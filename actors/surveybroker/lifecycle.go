@@ -14,8 +14,8 @@ import (
 // tally is a round's view of a survey as a whole.
 type tally struct {
 	surveys.Tally
-	verdict surveys.Decision
-	full    []int
+	decision surveys.Decision
+	full     []int
 }
 
 // advanceSurvey advances a survey that is done, stopping or paused. open reports whether
@@ -47,14 +47,14 @@ func (r *round) advanceSurvey(ctx context.Context, sv *surveyState) (open bool, 
 	if sv.survey.State == surveys.Stopping {
 		return false, r.cancelRespondents(ctx, sv, t)
 	}
-	t.verdict = sv.plan.Decide(r.now, t.Tally)
+	t.decision = sv.plan.Decide(r.now, t.Tally)
 	r.tallies[sv.survey.ID] = t
 	switch {
-	case t.verdict.Done && t.Pending > 0: // respondents that are no longer needed are canceled, too
+	case t.decision.Done && t.Pending > 0: // respondents that are no longer needed are canceled, too
 		return false, r.changeState(ctx, sv, surveys.Stop, sv.causeOf(t))
-	case t.verdict.Done:
+	case t.decision.Done:
 		return false, r.changeState(ctx, sv, surveys.Finish, sv.causeOf(t))
-	case t.verdict.Stop:
+	case t.decision.Stop:
 		return false, r.changeState(ctx, sv, surveys.Stop, surveys.WindowOver)
 	case sv.survey.State == surveys.Paused:
 		r.wakeForWindows(sv)

@@ -5,12 +5,16 @@
 //
 // # Where to look
 //
-//	System              the facade: start, drain, and the requests of the API
-//	broker (actor.go)   the actor; it only decides when a round begins
-//	round (round.go)    one pass over everything: outbox entries, ends, pauses, feeding
-//	bid, deal           divides a channel's room between surveys; pure
-//	desk (desk.go)      the stepper: turns steps of package surveys into moves; pure
-//	health.go           checks whether channels work, outside the rounds
+//	system.go      the facade: start, drain, close
+//	actor.go       the actor; it only decides when a round begins
+//	round.go       one pass over everything; memory.go is what rounds remember
+//	outbox.go      outbox entries: events of contacts, messages of respondents
+//	lifecycle.go   finish, stop and pause surveys; contacts that are overdue
+//	feed.go        respondents to contact now; fairshare.go divides the room of channels
+//	stepper.go     turns steps of package surveys into changes; pure
+//	write.go       cancels contacts and commits changes
+//	channels.go    load and health of channels
+//	launch.go, reports.go, status.go   requests of the API
 //
 // # Invariants
 //
@@ -71,7 +75,7 @@ type Store interface {
 	surveys.ChannelStates
 	surveys.Notifier
 	weir.ContactReader
-	UpdateSurvey(ctx context.Context, s surveys.Survey, tell ...events.Event) (surveys.Survey, error)
+	UpdateSurvey(ctx context.Context, s surveys.Survey, published ...events.Event) (surveys.Survey, error)
 	Survey(ctx context.Context, name string) (surveys.Survey, error)
 	SurveyByID(ctx context.Context, id int64) (surveys.Survey, error)
 	Surveys(ctx context.Context, states []surveys.State, after string, limit int) ([]surveys.Survey, error)

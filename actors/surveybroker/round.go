@@ -157,8 +157,8 @@ func (r *round) pollSurveys(ctx context.Context) error {
 			r.metrics.removeSurvey(sv.survey.Name)
 			r.skipped.Delete(id)
 			delete(r.memory.surveys, id)
-			for _, road := range r.memory.paces {
-				road.share = road.share.Remove(sv.survey.Name)
+			for _, pace := range r.memory.paces {
+				pace.share = pace.share.Remove(sv.survey.Name)
 			}
 		}
 	}

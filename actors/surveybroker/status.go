@@ -138,7 +138,7 @@ func whyNotRun(state surveys.State, wrong []weir.FieldError) ops.Why {
 	case state == surveys.Stopping:
 		return ops.Why{Code: ops.WhySurveyStopping, Text: "the survey is stopping; its respondents are being canceled"}
 	case len(wrong) > 0:
-		return ops.Why{Code: ops.WhyBroken, Text: fmt.Sprintf("the definition cannot be run any more: %v", surveys.Invalid(wrong))}
+		return ops.Why{Code: ops.WhyBroken, Text: fmt.Sprintf("the definition cannot be run: %v", surveys.Invalid(wrong))}
 	case state == surveys.Paused:
 		return ops.Why{Code: ops.WhySurveyPaused, Text: "the survey is paused"}
 	default:
@@ -151,12 +151,12 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 	if until, ok := s.skipped.Load(survey.ID); ok && until.(time.Time).After(now) {
 		return ops.Why{Code: ops.WhyBroken, Text: "its rules failed; the survey is tried again at " + ops.WhyAt(until.(time.Time))}, nil
 	}
-	verdict := plan.Decide(now, t)
+	decision := plan.Decide(now, t)
 	window, open := plan.Schedule.Window(now)
-	if verdict.Done || verdict.Stop || !open || window.Open.After(now) {
-		return verdict.Why, nil
+	if decision.Done || decision.Stop || !open || window.Open.After(now) {
+		return decision.Why, nil
 	}
-	if verdict.Start > 0 {
+	if decision.Start > 0 {
 		full := plan.Quotas.FullBuckets(t.Buckets)
 		page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
 			return s.store.Startable(ctx, survey.ID, now, full, 1)
@@ -165,18 +165,18 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 			return ops.Why{}, err
 		}
 		if len(page) == 0 {
-			verdict.Start, verdict.Why = 0, ops.Why{Code: ops.WhyAside, Text: "every pending respondent is delayed for a while, or its quota is full"}
+			decision.Start, decision.Why = 0, ops.Why{Code: ops.WhyAside, Text: "every pending respondent is delayed for a while, or its quota is full"}
 		}
 	}
-	modes, next, err := s.dueModes(ctx, survey, plan, verdict, now)
+	modes, next, err := s.dueModes(ctx, survey, plan, decision, now)
 	if err != nil {
 		return ops.Why{}, err
 	}
 	if len(modes) == 0 {
 		if !next.IsZero() {
-			return verdict.Why.And("the next step of one of them is due at " + ops.WhyAt(next)), nil
+			return decision.Why.And("the next step of one of them is due at " + ops.WhyAt(next)), nil
 		}
-		return verdict.Why, nil
+		return decision.Why, nil
 	}
 	if why, err := s.whyNoRoom(ctx, plan, modes, window, now); err != nil || !why.IsZero() {
 		return why, err
@@ -310,7 +310,7 @@ func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 	if r.Progress.Contact != surveys.Idle && r.Contact != (weir.Ref{}) {
 		why, err := s.whyContact(ctx, r.Contact)
 		if err == nil && why.IsZero() {
-			why = ops.Why{Code: ops.WhyTurn, Text: "its contact has ended; what follows is decided at once"}
+			why = ops.Why{Code: ops.WhyTurn, Text: "its contact has ended; the next step follows at once"}
 		}
 		return why, err
 	}
@@ -320,12 +320,12 @@ func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 			return why, nil
 		}
 		if full, err := s.bucketFull(ctx, plan, &r); err != nil || full {
-			return ops.Why{Code: ops.WhyQuota, Text: "enough respondents of its quota are completed; it is about to be rejected"}, err
+			return ops.Why{Code: ops.WhyQuota, Text: "its quota is full; it is about to be rejected"}, err
 		}
 	}
 	why, err := s.Why(ctx, survey)
 	if err == nil && why.IsZero() {
-		why = ops.Why{Code: ops.WhyTurn, Text: "respondents are being contacted; its turn has yet to come"}
+		why = ops.Why{Code: ops.WhyTurn, Text: "respondents are being contacted; it is not its turn yet"}
 	}
 	return why, err
 }

@@ -183,12 +183,12 @@ func (d *stepper) step(was surveys.Respondent, step rule) (_ change, ok bool) {
 // applyEntries applies the outbox entries of one respondent, in order. It stops after
 // an entry whose effects must be executed before the next one; left are the
 // remaining entries.
-func (d *stepper) applyEntries(was surveys.Respondent, notices []surveys.OutboxEntry) (_ change, left []surveys.OutboxEntry) {
+func (d *stepper) applyEntries(was surveys.Respondent, entries []surveys.OutboxEntry) (_ change, left []surveys.OutboxEntry) {
 	p, e := was.Progress, surveys.Effects{}
 	var c change
 	c.move.Was = was
-	for len(notices) > 0 && e.Enqueue == nil && e.Cancel == 0 {
-		n := notices[0]
+	for len(entries) > 0 && e.Enqueue == nil && e.Cancel == 0 {
+		n := entries[0]
 		q, f, err := d.try(p, d.ruleFor(&n))
 		if errors.Is(err, errStepFailed) {
 			if len(c.move.Taken) > 0 {
@@ -196,11 +196,11 @@ func (d *stepper) applyEntries(was surveys.Respondent, notices []surveys.OutboxE
 			}
 			c = d.deferFailed(was)
 			c.move.Taken = append(c.move.Taken, n.ID)
-			return c, notices[1:]
+			return c, entries[1:]
 		}
 		d.recordEntry(&c, p, &n)
 		c.move.Taken = append(c.move.Taken, n.ID)
-		notices = notices[1:]
+		entries = entries[1:]
 		if err == nil {
 			f.Finished, f.Count = f.Finished || e.Finished, f.Count || e.Count
 			p, e = q, f
@@ -213,7 +213,7 @@ func (d *stepper) applyEntries(was surveys.Respondent, notices []surveys.OutboxE
 	if out.move.Is.Reached = was.Reached; !c.move.Is.Reached.IsZero() {
 		out.move.Is.Reached = c.move.Is.Reached
 	}
-	return out, notices
+	return out, entries
 }
 
 // applyAsEntry applies an event of the respondent's latest contact as if an outbox

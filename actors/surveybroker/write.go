@@ -70,12 +70,12 @@ func (r *round) cancelContacts(ctx context.Context, changes []change) []change {
 
 // cancelContact cancels a contact and reports whether the change may be written. A
 // contact that is done or deleted needs nothing. Nor does one that is in flight
-// by now, unless recall is set: the respondent may be talking and must not be
+// by now, unless evenInFlight is set: the respondent may be talking and must not be
 // cut off.
-func (s *System) cancelContact(ctx context.Context, ref weir.Ref, recall bool) bool {
+func (s *System) cancelContact(ctx context.Context, ref weir.Ref, evenInFlight bool) bool {
 	ctx, end := context.WithTimeout(ctx, cancelTimeout)
 	defer end()
-	if !recall {
+	if !evenInFlight {
 		if c, _, err := s.store.Contact(ctx, ref); err == nil && c.State.InFlight() {
 			return true
 		}
@@ -264,9 +264,9 @@ func (r *round) deferRejected(ctx context.Context, sv *surveyState, c change) (s
 	}
 	r.logger.Error("store rejected a respondent's change; respondent delayed",
 		"survey", sv.survey.Name, "respondent", c.move.Was.ID.String())
-	stumbles := d.deferFailed(c.move.Was)
-	stumbles.move.Taken = c.move.Taken
-	changes := r.cancelContacts(ctx, []change{stumbles})
+	deferred := d.deferFailed(c.move.Was)
+	deferred.move.Taken = c.move.Taken
+	changes := r.cancelContacts(ctx, []change{deferred})
 	if len(changes) == 0 {
 		return surveys.Written{}, nil, nil
 	}
@@ -276,8 +276,8 @@ func (r *round) deferRejected(ctx context.Context, sv *surveyState, c change) (s
 
 // deferKeyConflicts delays respondents whose contact's key belongs to another contact;
 // their next contact has another key.
-func (r *round) deferKeyConflicts(ctx context.Context, sv *surveyState, changes []change, who []surveys.RespondentID) error {
-	if len(who) == 0 {
+func (r *round) deferKeyConflicts(ctx context.Context, sv *surveyState, changes []change, ids []surveys.RespondentID) error {
+	if len(ids) == 0 {
 		return nil
 	}
 	d, err := r.stepper(ctx, sv)
@@ -286,7 +286,7 @@ func (r *round) deferKeyConflicts(ctx context.Context, sv *surveyState, changes 
 	}
 	var out []change
 	for _, c := range changes {
-		if !slices.Contains(who, c.move.Was.ID) {
+		if !slices.Contains(ids, c.move.Was.ID) {
 			continue
 		}
 		next := d.deferFailed(c.move.Was)

@@ -51,7 +51,7 @@ func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 		w.personBecause("s", ids[0], "channel_paused", "channel texts is paused")
 		w.pause("texts", false)
 		w.sent(2)
-		w.surveyBecause("s", "batch", "3 respondents are active, as many as wanted at a time (3)")
+		w.surveyBecause("s", "batch", "3 respondents are active; the limit is 3 at present")
 		w.step("s", "pause")
 		w.surveyBecause("s", "survey_paused", "paused")
 		w.personBecause("s", ids[5], "survey_paused", "paused")
@@ -75,7 +75,7 @@ func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 		target := w.launch("target", byIVR("", fields{"cutoff": 1, "initial_success_rate": 0.5}), 500, 5)
 		w.until("two are active", func() bool { return w.counts("target")["active"] == 2 })
 		w.reported("target", target[0], fields{"disposition": "completed"})
-		w.surveyBecause("target", "target_reached", "enough respondents are completed (1); waiting for 1 active ones")
+		w.surveyBecause("target", "target_reached", "the target is reached (1 completed); waiting for 1 active respondents")
 		w.unbroken()
 	})
 }
@@ -88,7 +88,7 @@ func TestScenario117_AllRespondentsAreDelayed(t *testing.T) {
 		w.draft("s", bySMS("", fields{"questionnaires": fields{"q": fields{"sms": texts}}}), 0, 0)
 		id := w.join("s", fields{"phone": number(0), "attributes": fields{"name": strings.Repeat("x", 500)}})[0]
 		w.step("s", "launch")
-		w.personBecause("s", id, "aside", "its contact could not be made")
+		w.personBecause("s", id, "aside", "its contact could not be built")
 		w.surveyBecause("s", "aside", "every pending respondent is delayed")
 	})
 }
@@ -135,7 +135,7 @@ func TestScenario117_SurveysNameWhatEnded(t *testing.T) {
 		if _, err := w.store.UpdateSurvey(w.Context(), survey); err != nil {
 			t.Fatal(err)
 		}
-		w.personBecause("s", ids[9], "survey_broken", "the definition cannot be run any more: ")
+		w.personBecause("s", ids[9], "survey_broken", "the definition cannot be run: ")
 		if got := w.want(200, "GET", "/v1/surveys/s", nil).Body["why_code"]; got != "survey_broken" { // such a survey has no figures
 			t.Errorf("it waits because of %v", got)
 		}
@@ -195,7 +195,7 @@ func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 		w.sent(6)
 		w.finish(textKey("s", ids[1], 2))
 		w.finish(textKey("s", ids[0], 2))
-		w.personBecause("s", ids[0], "answer", "an answer is awaited until Mon 2026-01-12 ")
+		w.personBecause("s", ids[0], "answer", "waiting for an answer until Mon 2026-01-12 ")
 		w.surveyBecause("s", "active", "all respondents have been started; waiting for 4 active respondents; the next step of one of them is due at ")
 		w.reported("s", ids[0], fields{"disposition": "completed"})
 		if why := w.person("s", ids[0])["why"]; why != nil {

@@ -23,7 +23,7 @@ func ParseDate(s string) (Date, error) {
 		return Date{}, fmt.Errorf("%q is not a date like 2026-01-31", validation.Clip(s))
 	}
 	if t.Year() < 1970 || t.Year() > 9998 {
-		return Date{}, fmt.Errorf("%q is not from 1970-01-01 to 9998-12-31", validation.Clip(s))
+		return Date{}, fmt.Errorf("%q is not between 1970-01-01 and 9998-12-31", validation.Clip(s))
 	}
 	return DateOf(t), nil
 }

@@ -52,7 +52,7 @@ func (spec ScheduleSpec) Compile() (*Schedule, []weir.FieldError) {
 	}
 	s.last = s.lastClose()
 	if !s.end.IsZero() && s.last.IsZero() {
-		m.Add("", "range", "no window ever opens: no day up to end_date is one of the weekdays and not blocked")
+		m.Add("", "range", "no window opens: every day up to end_date is blocked or not one of the weekdays")
 		return nil, m
 	}
 	return s, nil
@@ -64,7 +64,7 @@ func (s *Schedule) CheckAhead(now time.Time) []weir.FieldError {
 	if _, ok := s.NextOpen(now); ok {
 		return nil
 	}
-	return []weir.FieldError{{Pointer: "/end_date", Code: "range", Detail: "the last window has closed; nobody could be contacted"}}
+	return []weir.FieldError{{Pointer: "/end_date", Code: "range", Detail: "the last window has closed; no respondent could be contacted"}}
 }
 
 func zoneOf(name string, m *validation.Errors) *time.Location {
@@ -91,7 +91,7 @@ func daysOf(names []string, m *validation.Errors) (days [7]bool) {
 		for d := range days {
 			if name == strings.ToLower(time.Weekday(d).String()[:3]) {
 				if known = true; days[d] {
-					m.Add(at, "duplicate", "%s is there twice", name)
+					m.Add(at, "duplicate", "%s is listed twice", name)
 				}
 				days[d] = true
 			}
@@ -121,7 +121,7 @@ func windowsOf(specs []WindowSpec, m *validation.Errors) []window {
 		case errFrom != nil:
 			m.Add(at+"/from", "format", "%v", errFrom)
 		case from == endOfDay:
-			m.Add(at+"/from", "range", "no window opens at 24:00; the next day's 00:00 is meant")
+			m.Add(at+"/from", "range", "must be before 24:00; write 00:00 of the next day")
 		case errTo == nil && to <= from:
 			m.Add(at+"/to", "range", "must be later than from; write a window over midnight as two, to 24:00 and from 00:00")
 		}
@@ -144,7 +144,7 @@ func windowsOf(specs []WindowSpec, m *validation.Errors) []window {
 
 func blockedOf(days []string, m *validation.Errors) []Date {
 	if len(days) > MaxBlockedDays {
-		m.Add("/blocked_days", "length", "must have up to %d days", MaxBlockedDays)
+		m.Add("/blocked_days", "length", "must have at most %d days", MaxBlockedDays)
 		return nil
 	}
 	var out []Date

@@ -28,7 +28,7 @@ const slot = 720720
 // Share divides room, in slots, between the claims, in their order, and returns how
 // many contacts each gets. A survey that wants more than its share of the slots gets
 // its share, and no slot is left while a survey wants it; the last contact may exceed
-// the room. It returns the new rota; a survey that wants nothing more builds up no
+// the room. It returns the new balances; a survey that wants nothing more builds up no
 // credit.
 func (r FairShare) Share(room int, claims []Claim) ([]int, FairShare) {
 	got := make([]int, len(claims))

@@ -46,15 +46,15 @@ func (f ChannelLoad) Room(size int, next, left time.Duration) (int, Shortage) {
 		return 0, TooLarge
 	}
 	free := max(0, f.Capacity-f.InFlight)
-	wanted := f.left(float64(free) + f.freed(next))
+	room := f.left(float64(free) + f.freed(next))
 	reachable := f.left(float64(free) + prudence*f.freed(left))
 	switch size = max(1, size); {
-	case wanted <= 0:
+	case room <= 0:
 		return 0, NoRoom
 	case reachable < size:
 		return 0, ClosesSoon
 	}
-	return min((wanted+size-1)/size, reachable/size), Enough
+	return min((room+size-1)/size, reachable/size), Enough
 }
 
 // left returns how many of the given slots the surveys may still enqueue: all that

@@ -59,7 +59,7 @@ func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.
 func Attributes(attributes map[string]any) (map[string]string, []weir.FieldError) {
 	var m validation.Errors
 	if len(attributes) > MaxAttributes {
-		m.Add("", "length", "must have up to %d attributes", MaxAttributes)
+		m.Add("", "length", "must have at most %d attributes", MaxAttributes)
 		return nil, m
 	}
 	out := make(map[string]string, len(attributes))

@@ -11,9 +11,9 @@ const maxRecordLines = 20
 
 // Errors of records.
 var (
-	errOpenQuote  = errors.New("a quote is opened and not closed within 20 lines")
-	errAfterQuote = errors.New("a closing quote is followed by something other than the end of the field; a quote inside is written twice")
-	errBareQuote  = errors.New("there is a quote in a field that does not begin with one")
+	errOpenQuote  = errors.New("an opening quote has no closing quote within 20 lines")
+	errAfterQuote = errors.New("a closing quote does not end the field; write a quote inside a field twice")
+	errBareQuote  = errors.New("a field contains a quote but does not begin with one")
 )
 
 // record reads the fields of the next record, as defined by RFC 4180, and the

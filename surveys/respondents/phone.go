@@ -11,12 +11,12 @@ import (
 
 // Errors of phone numbers. They must not contain the number.
 var (
-	errNoPhone      = errors.New("there is no phone number")
-	errScientific   = errors.New("the phone number is written as 5.2E+11, as spreadsheets do; format the column as text")
+	errNoPhone      = errors.New("the phone number is missing")
+	errScientific   = errors.New("the phone number is in scientific notation (5.2E+11), as spreadsheets write it; format the column as text")
 	errPhoneChars   = errors.New("the phone number has characters other than digits, +, space, -, ., / and brackets")
-	errNoCountry    = errors.New("the phone number has no country code (+…), and the survey no region")
+	errNoCountry    = errors.New("the phone number has no country code (+…) and the survey has no region")
 	errPhoneLength  = errors.New("the phone number is too short or too long for its country")
-	errPhoneUnknown = errors.New("the phone number begins with no country code, or is no number of its country")
+	errPhoneUnknown = errors.New("the phone number has an unknown country code or is not valid in its country")
 )
 
 var scientific = regexp.MustCompile(`^[0-9]([.,][0-9]*)?[eE]\+?[0-9]+$`)

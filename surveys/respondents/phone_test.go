@@ -28,8 +28,8 @@ func TestNumbersAreNormalised(t *testing.T) {
 func TestWrongNumbersAreRefusedWithoutBeingNamed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ raw, region, want string }{
-		{"", "MX", "there is no phone number"},
-		{"  ", "MX", "there is no phone number"},
+		{"", "MX", "the phone number is missing"},
+		{"  ", "MX", "the phone number is missing"},
 		{"5.2155E+11", "MX", "spreadsheets"},
 		{"5,2155e+11", "MX", "spreadsheets"},
 		{"1-800-FLOWERS", "US", "characters other"},
@@ -39,9 +39,9 @@ func TestWrongNumbersAreRefusedWithoutBeingNamed(t *testing.T) {
 		{"5512345678", "", "no country code"},
 		{"12", "MX", "too short or too long"},
 		{"+52 55 1234 5678 5678 5678", "", "too short or too long"},
-		{"+999 1234567", "", "begins with no country code"},
-		{"+", "", "begins with no country code"},
-		{"----", "MX", "begins with no country code"},
+		{"+999 1234567", "", "has an unknown country code"},
+		{"+", "", "has an unknown country code"},
+		{"----", "MX", "has an unknown country code"},
 		{strings.Repeat("1", 1000), "MX", "too short or too long"},
 	} {
 		got, err := respondents.NormalizePhone(tt.raw, tt.region)

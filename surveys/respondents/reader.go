@@ -58,8 +58,8 @@ func (b *RowError) Error() string {
 // Errors of rows.
 var (
 	errTooLong  = fmt.Errorf("the line is longer than %d bytes", maxLine)
-	errEncoding = errors.New("holds bytes that are no characters in the file's encoding; save it as UTF-8 or say its encoding")
-	errNUL      = errors.New("holds the character NUL; is the file UTF-16?")
+	errEncoding = errors.New("has bytes that are not valid in the file's encoding; save it as UTF-8 or state its encoding")
+	errNUL      = errors.New("has a NUL character; the file may be UTF-16")
 )
 
 // Reader reads respondents row by row in bounded memory. It is not for
@@ -163,7 +163,7 @@ func (r *Reader) nextCells() ([]cell, int, error) {
 	case strings.TrimSpace(strings.Join(fields, "")) == "":
 		return nil, number, errSkip
 	case len(fields) != len(r.columns):
-		return nil, number, fmt.Errorf("has %d fields; the header names %d", len(fields), len(r.columns))
+		return nil, number, fmt.Errorf("has %d fields; the header has %d", len(fields), len(r.columns))
 	}
 	out := make([]cell, len(fields))
 	for i, f := range fields {
@@ -203,7 +203,7 @@ func (r *Reader) header() error {
 	case err != nil:
 		return weir.Errorf(weir.CodeInvalid, "the first line, which names the columns, cannot be read: %v", err)
 	case len(fields) > MaxAttributes+1:
-		return weir.Errorf(weir.CodeInvalid, "the file has %d columns; at most %d", len(fields), MaxAttributes+1)
+		return weir.Errorf(weir.CodeInvalid, "the file has %d columns; at most %d are allowed", len(fields), MaxAttributes+1)
 	}
 	for i, f := range fields {
 		name := AttributeName(f)
@@ -223,9 +223,9 @@ func (r *Reader) checkColumn(name string) error {
 	case !ValidName(name):
 		return errors.New(NameRule) // the error must not quote the name: without a header it may be a phone number
 	case BuiltIn(name):
-		return fmt.Errorf("%s is a name that templates know already", name)
+		return fmt.Errorf("%s is the name of a template field", name)
 	case slices.Contains(r.columns, name):
-		return fmt.Errorf("%s is there twice", name)
+		return fmt.Errorf("%s is listed twice", name)
 	}
 	return nil
 }
@@ -275,7 +275,7 @@ func parseFlatObject(l line) ([]cell, error) {
 		}
 		c, err := scalar(name, value)
 		if err == nil && slices.ContainsFunc(out, func(o cell) bool { return o.name == c.name }) {
-			err = errors.New("is there twice")
+			err = errors.New("is listed twice")
 		}
 		if err == nil && len(out) > MaxAttributes {
 			err = fmt.Errorf("has more than %d attributes", MaxAttributes)
@@ -301,7 +301,7 @@ func scalar(name string, value json.Token) (cell, error) {
 		return cell{}, errors.New(NameRule)
 	}
 	if BuiltIn(name) {
-		return c, errors.New("is a name that templates know already")
+		return c, errors.New("is the name of a template field")
 	}
 	switch v := value.(type) {
 	case string:

@@ -55,5 +55,5 @@ func TestScenario121_PageOfASurveyThatCannotBeRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}, nil, "router")
-	r.login("admin").get("/surveys/flu").want(200).has(`id="why"`, "the definition cannot be run any more: ", "No statistics")
+	r.login("admin").get("/surveys/flu").want(200).has(`id="why"`, "the definition cannot be run: ", "No statistics")
 }
