@@ -89,7 +89,7 @@ func afterClaim(t *testing.T, set func(*claimStore), wrap ...actor.ReceiverMiddl
 	var sends atomic.Int32
 	types := []channels.Type{{Name: "mute", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return mute{&sends}, nil }}}
 	system, err := actors.Start(actors.Options{
-		Store: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
+		Store: s, Queue: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
 		Metrics: actors.NewMetrics(prometheus.NewRegistry()), SendTimeout: time.Second, AskTimeout: time.Second,
 		LeaseTTL: 15 * time.Second, Middleware: wrap, Core: core.Config{
 			IdleAfter: time.Minute, ReconcileEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,

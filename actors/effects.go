@@ -112,7 +112,7 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 	w := &write{done: make(chan struct{})}
 	b.lastWrite = w
 	b.state.writes.begin()
-	b.store.Commit(weir.Change{Lease: b.lease, Transitions: k.Transitions, InboxDone: k.InboxDone}, func(r weir.CommitResult) {
+	b.queue.Commit(weir.Change{Lease: b.lease, Transitions: k.Transitions, InboxDone: k.InboxDone}, func(r weir.CommitResult) {
 		hitFailpoint(k, "committed")
 		if r.Err == nil {
 			b.state.drop(forget)
@@ -188,5 +188,5 @@ func (b *broker) remove(ctx context.Context, gen int64) {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
 	b.state.writes.wait()
-	b.post(gen, removeDone{b.store.DeleteChannel(io, b.state.channel)})
+	b.post(gen, removeDone{b.queue.DeleteChannel(io, b.state.channel)})
 }

@@ -29,7 +29,7 @@ func (b *broker) load(ctx context.Context, gen int64) {
 			return nil
 		}
 		asked := time.Now()
-		lease, ok, err := b.store.Acquire(io, ch.ID)
+		lease, ok, err := b.queue.Acquire(io, ch.ID)
 		if err != nil || !ok {
 			m.standby = !ok
 			return err
@@ -40,23 +40,23 @@ func (b *broker) load(ctx context.Context, gen int64) {
 				return err
 			}
 			if ch = m.snapshot.Channel; ch.Deleted {
-				return b.store.Release(io, lease)
+				return b.queue.Release(io, lease)
 			}
 		}
 		m.lease, m.until = lease, asked.Add(b.leaseTTL-supervise.LeaseMargin(b.leaseTTL))
 		if m.driver, err = b.directory.Driver(ch); err != nil {
 			return err
 		}
-		if m.snapshot.InFlight, err = b.store.InFlight(io, ch.ID); err != nil {
+		if m.snapshot.InFlight, err = b.queue.InFlight(io, ch.ID); err != nil {
 			return err
 		}
 		// The local attempts are read after the epoch was raised: a claim that
 		// commits now is refused, so none can slip between the two reads.
 		m.snapshot.LocalAttempts, m.results = b.state.localAttempts()
-		if m.snapshot.Lanes, err = b.store.Lanes(io, ch.ID); err != nil {
+		if m.snapshot.Lanes, err = b.queue.Lanes(io, ch.ID); err != nil {
 			return err
 		}
-		m.snapshot.Queued, err = b.store.QueuedCount(io, ch.ID)
+		m.snapshot.Queued, err = b.queue.QueuedCount(io, ch.ID)
 		return err
 	}()
 	b.post(gen, m)
@@ -269,7 +269,7 @@ func (b *broker) stopSelf() {
 		if held {
 			ctx, cancel := background(b.ctx, ioTimeout)
 			defer cancel()
-			if err := b.store.Release(ctx, lease); err != nil {
+			if err := b.queue.Release(ctx, lease); err != nil {
 				b.log.Warn("lease release failed; it expires", "error", err)
 			}
 		}
@@ -313,28 +313,28 @@ func (b *broker) reads(e core.Effects) {
 	}
 	for _, p := range e.Pages {
 		read(func(ctx context.Context) any {
-			list, err := b.store.Head(ctx, id, p.Lane, p.After, p.Limit)
+			list, err := b.queue.Head(ctx, id, p.Lane, p.After, p.Limit)
 			return pageRead{p, list, err}
 		})
 	}
 	if e.Lanes {
 		read(func(ctx context.Context) any {
 			m := lanesRead{}
-			if m.lanes, m.err = b.store.Lanes(ctx, id); m.err == nil {
-				m.queued, m.err = b.store.QueuedCount(ctx, id)
+			if m.lanes, m.err = b.queue.Lanes(ctx, id); m.err == nil {
+				m.queued, m.err = b.queue.QueuedCount(ctx, id)
 			}
 			return m
 		})
 	}
 	if e.Due != nil {
 		read(func(ctx context.Context) any {
-			list, next, err := b.store.Due(ctx, id, e.Due.Until, e.Due.Limit)
+			list, next, err := b.queue.Due(ctx, id, e.Due.Until, e.Due.Limit)
 			return instantRead{core.KindDue, list, next, err}
 		})
 	}
 	if e.Overdue != nil {
 		read(func(ctx context.Context) any {
-			list, next, err := b.store.Overdue(ctx, id, e.Overdue.Until, e.Overdue.Limit)
+			list, next, err := b.queue.Overdue(ctx, id, e.Overdue.Until, e.Overdue.Limit)
 			return instantRead{core.KindOverdue, list, next, err}
 		})
 	}

@@ -51,7 +51,7 @@ func TestManagerCrash(t *testing.T) {
 		var d slow
 		types := []channels.Type{{Name: "slow", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return &d, nil }}}
 		s, err := Start(Options{
-			Store: store, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
+			Store: store, Queue: store, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
 			Metrics: NewMetrics(prometheus.NewRegistry()), SendTimeout: 15 * time.Second, AskTimeout: time.Second,
 			LeaseTTL: 15 * time.Second, Core: core.Config{
 				IdleAfter: time.Hour, ReconcileEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,

@@ -159,7 +159,7 @@ func TestMinutesThatCouldNotBeWritten(t *testing.T) {
 		if n := store.total(ops.CountSent); n != 12 || len(store.kept) != 12 || len(s.CurrentMinutes()) != 0 {
 			t.Errorf("12 were counted and %d written, in %d minutes; %d wait", n, len(store.kept), len(s.CurrentMinutes()))
 		}
-		if n := strings.Count(log.String(), "could not be written"); n != 4 {
+		if n := strings.Count(log.String(), "channel minutes write failed"); n != 4 {
 			t.Errorf("it was said %d times:\n%s", n, log)
 		}
 	})

@@ -23,23 +23,36 @@ import (
 	"weir/ops"
 )
 
-// Store is the part of the store that the actors need.
+// Store is what the system asks of the store for clients and other processes, and
+// for channels that none of its brokers runs.
 type Store interface {
 	weir.Accepter
-	weir.Committer
-	weir.ContactReader
-	weir.QueueReader
 	ops.FiguresReader
-	ops.DeadLetterStore
-	weir.ChannelStore
-	weir.Leaser
-	weir.Inbox
 	ops.Poller
+	// The methods below are documented in weir.ContactReader, weir.ChannelStore,
+	// weir.Leaser, weir.Inbox and ops.DeadLetterStore.
+	Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error)
+	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
+	UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel, error)
+	OpenChannels(ctx context.Context) ([]weir.ChannelID, error)
+	Renew(ctx context.Context) ([]weir.ChannelID, error)
+	Deliver(ctx context.Context, item weir.InboxItem) error
+	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error)
+}
+
+// Queue is what a broker asks of the store for the channel that it runs.
+type Queue interface {
+	weir.Committer
+	weir.QueueReader
+	Acquire(ctx context.Context, channel weir.ChannelID) (_ weir.Lease, ok bool, err error)
+	Release(ctx context.Context, l weir.Lease) error
+	DeleteChannel(ctx context.Context, id weir.ChannelID) error
 }
 
 // Options configures a System.
 type Options struct {
 	Store     Store
+	Queue     Queue
 	Directory *channels.Directory
 	// Minutes stores the counters of each minute; nil: they are not stored.
 	Minutes ops.MinuteStore

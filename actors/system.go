@@ -24,6 +24,7 @@ import (
 // are safe for concurrent use.
 type System struct {
 	store       Store
+	queue       Queue
 	directory   *channels.Directory
 	logger      *slog.Logger
 	metrics     *Metrics
@@ -58,7 +59,7 @@ type System struct {
 // work.
 func Start(o Options) (*System, error) {
 	s := &System{
-		store: o.Store, directory: o.Directory, logger: o.Logger, metrics: o.Metrics, coreConfig: o.Core,
+		store: o.Store, queue: o.Queue, directory: o.Directory, logger: o.Logger, metrics: o.Metrics, coreConfig: o.Core,
 		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, leaseTTL: o.LeaseTTL, shared: o.Shared,
 		states: map[weir.ChannelID]*channelState{}, minuteStore: o.Minutes, minutes: newMinutes(time.Now()),
 	}

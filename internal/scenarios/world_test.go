@@ -117,7 +117,7 @@ func (w *world) start() {
 	w.metrics = prometheus.NewRegistry()
 	var err error
 	w.system, err = actors.Start(actors.Options{
-		Store: w.store, Directory: directory, Core: w.core, Logger: w.logger(), Metrics: actors.NewMetrics(w.metrics),
+		Store: w.store, Queue: w.store, Directory: directory, Core: w.core, Logger: w.logger(), Metrics: actors.NewMetrics(w.metrics),
 		SendTimeout: 15 * time.Second, AskTimeout: 15 * time.Second, LeaseTTL: w.leaseTTL(),
 		Shared: !strings.HasPrefix(w.url, "sqlite:"), Middleware: w.wrap,
 	})

@@ -87,7 +87,7 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 	p.directory = channels.NewDirectory(types, c.PublicURL, o.Transport)
 	undo.add("connections to providers", func(context.Context) error { p.directory.Close(); return nil })
 	p.channels, err = actors.Start(actors.Options{
-		Store: held, Minutes: p.store, Directory: p.directory, Core: coreConfig(c), Logger: o.Logger,
+		Store: held, Queue: held, Minutes: p.store, Directory: p.directory, Core: coreConfig(c), Logger: o.Logger,
 		Metrics: actors.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
 		SendTimeout: c.SendTimeout.Duration(), AskTimeout: c.SendTimeout.Duration(),
 		Shared: shared, Middleware: o.Middleware, System: system,
