@@ -77,9 +77,11 @@ func (mute) Ask(context.Context, channels.Attempt) channels.Answer {
 func (mute) Cancel(context.Context, channels.Attempt) channels.Cancellation {
 	return channels.Cancellation{}
 }
-func (mute) Read(channels.Callback) (channels.Reading, error) { return channels.Reading{}, nil }
-func (mute) Prepare(context.Context) error                    { return nil }
-func (mute) Status(context.Context) channels.Status           { return channels.Status{Health: weir.Up} }
+func (mute) ParseCallback(channels.Callback) (channels.CallbackResult, error) {
+	return channels.CallbackResult{}, nil
+}
+func (mute) Prepare(context.Context) error          { return nil }
+func (mute) Status(context.Context) channels.Status { return channels.Status{Health: weir.Up} }
 
 // afterClaim accepts one contact and waits ten seconds. It returns the contact and
 // how often it was sent.

@@ -36,9 +36,11 @@ func (*slow) Ask(context.Context, channels.Attempt) channels.Answer {
 func (*slow) Cancel(context.Context, channels.Attempt) channels.Cancellation {
 	return channels.Cancellation{}
 }
-func (*slow) Read(channels.Callback) (channels.Reading, error) { return channels.Reading{}, nil }
-func (*slow) Prepare(context.Context) error                    { return nil }
-func (*slow) Status(context.Context) channels.Status           { return channels.Status{Health: weir.Up} }
+func (*slow) ParseCallback(channels.Callback) (channels.CallbackResult, error) {
+	return channels.CallbackResult{}, nil
+}
+func (*slow) Prepare(context.Context) error          { return nil }
+func (*slow) Status(context.Context) channels.Status { return channels.Status{Health: weir.Up} }
 
 // When the manager itself crashes, its brokers end with it. They come back, no
 // contact is sent twice, none is forgotten, and the results of calls that were

@@ -98,9 +98,9 @@ type Driver interface {
 	Ask(ctx context.Context, a Attempt) Answer
 	// Cancel cancels an attempt, as far as the provider can.
 	Cancel(ctx context.Context, a Attempt) Cancellation
-	// Read interprets a callback. It does no I/O. An error means that the
+	// ParseCallback interprets a callback. It does no I/O. An error means that the
 	// request is not one that this provider makes; it is answered 400.
-	Read(c Callback) (Reading, error)
+	ParseCallback(c Callback) (CallbackResult, error)
 	// Prepare sets the provider up (callback addresses and the like) before
 	// the first contact. It may be repeated at any time.
 	Prepare(ctx context.Context) error
@@ -210,9 +210,9 @@ type Callback struct {
 	At     time.Time
 }
 
-// Reading is the meaning of a callback, and the answer to send once that is
+// CallbackResult is the meaning of a callback, and the answer to send once that is
 // durable.
-type Reading struct {
+type CallbackResult struct {
 	Reports     []weir.Report
 	Incoming    []weir.Incoming
 	ContentType string // of Body; empty: no body

@@ -13,6 +13,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"weir"
 )
 
 // Event is one published event.
@@ -38,15 +40,15 @@ type Log interface {
 	OnEvents(committed func()) (stop func())
 }
 
-// Picker reads events of a few types and skips all others.
-type Picker interface {
+// TypeReader reads events of a few types and skips all others.
+type TypeReader interface {
 	// EventsOf reads on after an id, in order. It examines a bounded part of the
 	// log, and stops soon after it has found limit events.
-	EventsOf(ctx context.Context, after int64, limit int, types ...string) (Stretch, error)
+	EventsOf(ctx context.Context, after int64, limit int, types ...string) (Chunk, error)
 }
 
-// Stretch is the result of reading a part of the log.
-type Stretch struct {
+// Chunk is the result of reading a part of the log.
+type Chunk struct {
 	First, Last int64 // ids of the part; Last is 0 if there is nothing (yet)
 	Events      []Event
 }
@@ -55,4 +57,39 @@ type Stretch struct {
 type Emitter interface {
 	// Emit returns once the events are durable.
 	Emit(ctx context.Context, list ...Event) error
+}
+
+// Receivers stores the progress of each receiver of events. Receivers have names;
+// only the delivery knows their meaning.
+type Receivers interface {
+	// Register adds a receiver unless it exists. It gets the events that are
+	// committed from now on.
+	Register(ctx context.Context, receiver string) error
+	// Progress returns the progress of a receiver. An unknown one is at 0.
+	Progress(ctx context.Context, receiver string) (Progress, error)
+	// Advance stores a step. It returns weir.ErrLeaseLost if the lease
+	// of ops.RoleEventDelivery is no longer valid.
+	Advance(ctx context.Context, l weir.Lease, s Step) error
+}
+
+// Progress is the progress of a receiver.
+type Progress struct {
+	Cursor   int64      // events up to here are delivered, unwanted, or delayed
+	Deferred []Deferred // ordered by event
+}
+
+// Deferred is an event that is delayed for a retry, so that others are delivered.
+type Deferred struct {
+	Event  int64
+	Order  string // key of the events that must stay in order behind it
+	Tries  int    // failed attempts
+	NextAt time.Time
+}
+
+// Step is a change of a receiver's progress.
+type Step struct {
+	Receiver string
+	Cursor   int64
+	Put      []Deferred // new, or replacing existing entries
+	Done     []int64    // no longer delayed
 }

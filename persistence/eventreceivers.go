@@ -44,7 +44,7 @@ func (s *Store) Progress(ctx context.Context, receiver string) (events.Progress,
 	}
 	err = s.read.SelectContext(ctx, &rows, "SELECT event_id, subject, tries, next_at FROM deliveries WHERE receiver = ? ORDER BY event_id", receiver)
 	for _, r := range rows {
-		p.Aside = append(p.Aside, events.Aside{Event: r.Event, Order: r.Order, Tries: r.Tries, NextAt: instant(r.NextAt)})
+		p.Deferred = append(p.Deferred, events.Deferred{Event: r.Event, Order: r.Order, Tries: r.Tries, NextAt: instant(r.NextAt)})
 	}
 	return p, s.failure("read a receiver of events", err)
 }

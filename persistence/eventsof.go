@@ -9,13 +9,13 @@ import (
 	"weir/events"
 )
 
-var _ events.Picker = (*Store)(nil)
+var _ events.TypeReader = (*Store)(nil)
 
 // EventsOf implements [events.Picker]. Rows follow each other without a gap, so
 // that only the first one has to be decoded to know from where on it was read;
 // of the others, those that do not name a type are passed over as they are.
-func (s *Store) EventsOf(ctx context.Context, after int64, limit int, types ...string) (events.Stretch, error) {
-	var out events.Stretch
+func (s *Store) EventsOf(ctx context.Context, after int64, limit int, types ...string) (events.Chunk, error) {
+	var out events.Chunk
 	rows, err := s.read.QueryContext(ctx, "SELECT id, payload FROM events WHERE id > ? ORDER BY id LIMIT ?", after, min(limit, blockEvents))
 	if err != nil {
 		return out, s.failure("read events", err)
@@ -29,13 +29,13 @@ func (s *Store) EventsOf(ctx context.Context, after int64, limit int, types ...s
 		var last int64
 		var payload sql.RawBytes
 		if err := rows.Scan(&last, &payload); err != nil {
-			return events.Stretch{}, s.failure("read events", err)
+			return events.Chunk{}, s.failure("read events", err)
 		}
 		size += len(payload)
 		if out.Last == 0 || slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Contains(payload, m) }) {
 			block, err := decodeBlock(last, payload)
 			if err != nil {
-				return events.Stretch{}, s.failure("read events", err)
+				return events.Chunk{}, s.failure("read events", err)
 			}
 			if out.Last == 0 {
 				out.First = max(after+1, last-int64(len(block))+1)

@@ -20,7 +20,7 @@ import (
 //	panic
 type driver struct{ channels.Driver }
 
-func (driver) Read(c channels.Callback) (channels.Reading, error) {
+func (driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
 	parts := strings.Split(c.Path, "/")
 	switch parts[0] {
 	case "status":
@@ -33,21 +33,21 @@ func (driver) Read(c channels.Callback) (channels.Reading, error) {
 		}
 	case "incoming":
 		in := weir.Incoming{GUID: c.Query.Get("guid"), From: c.Query.Get("from"), Body: c.Query.Get("body"), ReceivedAt: c.At}
-		return channels.Reading{Incoming: []weir.Incoming{in}, ContentType: "application/json", Body: []byte("[]")}, nil
+		return channels.CallbackResult{Incoming: []weir.Incoming{in}, ContentType: "application/json", Body: []byte("[]")}, nil
 	case "ping":
-		return channels.Reading{}, nil
+		return channels.CallbackResult{}, nil
 	case "panic":
 		panic("the driver broke")
 	}
-	return channels.Reading{}, fmt.Errorf("what is %s %s?", c.Path, c.Query)
+	return channels.CallbackResult{}, fmt.Errorf("what is %s %s?", c.Path, c.Query)
 }
 
-func report(attempt, outcome string, at time.Time) (channels.Reading, error) {
+func report(attempt, outcome string, at time.Time) (channels.CallbackResult, error) {
 	ref, err := weir.ParseAttemptRef(attempt)
 	if err != nil {
-		return channels.Reading{}, err
+		return channels.CallbackResult{}, err
 	}
-	return channels.Reading{Reports: []weir.Report{{Attempt: ref, Part: weir.WholeContact, Outcome: weir.Outcome(outcome), At: at}}}, nil
+	return channels.CallbackResult{Reports: []weir.Report{{Attempt: ref, Part: weir.WholeContact, Outcome: weir.Outcome(outcome), At: at}}}, nil
 }
 
 func table() []channels.Type {

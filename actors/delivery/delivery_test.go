@@ -74,16 +74,16 @@ func TestAPoisonedSubjectHoldsUpNobodyElse(t *testing.T) {
 				g.wantAll("good", 1000)
 				g.wantAll("bad", 0)
 				p, err := g.store.Progress(t.Context(), "r")
-				if err != nil || len(p.Aside) != 1000 || p.Cursor != 2000 {
-					t.Errorf("at %d with %d aside (%v)", p.Cursor, len(p.Aside), err)
+				if err != nil || len(p.Deferred) != 1000 || p.Cursor != 2000 {
+					t.Errorf("at %d with %d aside (%v)", p.Cursor, len(p.Deferred), err)
 				}
 				g.stop()
 				g.start() // deferred events survive
 				well.Store(true)
 				after(7 * time.Minute)
 				g.wantAll("bad", 1000)
-				if p, err := g.store.Progress(t.Context(), "r"); err != nil || len(p.Aside) != 0 {
-					t.Errorf("%d are still aside (%v)", len(p.Aside), err)
+				if p, err := g.store.Progress(t.Context(), "r"); err != nil || len(p.Deferred) != 0 {
+					t.Errorf("%d are still aside (%v)", len(p.Deferred), err)
 				}
 				g.stop()
 			})
@@ -129,7 +129,7 @@ func TestWhatFailsForADayIsDead(t *testing.T) {
 func TestAnOutageOfTheReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
-		g.o.MostAside, g.o.Window = 50, 100
+		g.o.MaxDeferred, g.o.Window = 50, 100
 		var well atomic.Bool
 		g.judge = func(events.Event, int) error {
 			if !well.Load() {
@@ -143,8 +143,8 @@ func TestAnOutageOfTheReceiver(t *testing.T) {
 			after(time.Second)
 		}
 		after(time.Minute)
-		if p, err := g.store.Progress(t.Context(), "r"); err != nil || len(p.Aside) != 50 || p.Cursor != 50 {
-			t.Errorf("at %d with %d aside (%v)", p.Cursor, len(p.Aside), err)
+		if p, err := g.store.Progress(t.Context(), "r"); err != nil || len(p.Deferred) != 50 || p.Cursor != 50 {
+			t.Errorf("at %d with %d aside (%v)", p.Cursor, len(p.Deferred), err)
 		}
 		well.Store(true)
 		after(10 * time.Minute)
@@ -163,7 +163,7 @@ func TestCrashesLoseNothing(t *testing.T) {
 			chance := rand.New(rand.NewPCG(seed, 1))
 			failing, n, rounds := 2+chance.IntN(19), 0, 1+chance.IntN(6)
 			g := newRig(t)
-			g.o.MostAside, g.o.Window, g.o.Concurrency, g.o.PollEvery = 1+chance.IntN(60), 40, 3, 10*time.Second
+			g.o.MaxDeferred, g.o.Window, g.o.Concurrency, g.o.PollEvery = 1+chance.IntN(60), 40, 3, 10*time.Second
 			g.o.LeaseTTL = 5 * time.Minute
 			g.judge = func(events.Event, int) error {
 				g.mu.Lock()

@@ -6,7 +6,7 @@
 //     fails until the event is a day old
 //   - of events that must stay in order, none is delivered before the one ahead
 //     of it is done
-//   - an event that fails is deferred durably ("put aside"), with the events that
+//   - an event that fails is deferred durably, with the events that
 //     must stay behind it; the others continue
 //   - the number of events in memory, and of deferred ones, is bounded: beyond
 //     that the log itself is the queue

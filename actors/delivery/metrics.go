@@ -17,7 +17,7 @@ const (
 type Metrics struct {
 	deliveries *prometheus.CounterVec
 	oldest     *prometheus.GaugeVec
-	aside      *prometheus.GaugeVec
+	deferred   *prometheus.GaugeVec
 }
 
 // NewMetrics registers the metrics with r, or nowhere if r is nil.
@@ -30,7 +30,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		oldest: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "weir_event_oldest_undelivered_seconds", Help: "Age of the oldest undelivered event of a receiver; 0 if there is none.",
 		}, []string{"receiver"}),
-		aside: f.NewGaugeVec(prometheus.GaugeOpts{
+		deferred: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "weir_event_deliveries_aside", Help: "Events deferred because they, or an event ahead of them, failed.",
 		}, []string{"receiver"}),
 	}
@@ -42,12 +42,12 @@ func (m *Metrics) prepare(receiver string) {
 		m.deliveries.WithLabelValues(receiver, result)
 	}
 	m.oldest.WithLabelValues(receiver)
-	m.aside.WithLabelValues(receiver)
+	m.deferred.WithLabelValues(receiver)
 }
 
-// rest resets the gauges of a receiver to which this process no longer delivers:
+// reset resets the gauges of a receiver to which this process no longer delivers:
 // another process reports them.
-func (m *Metrics) rest(receiver string) {
+func (m *Metrics) reset(receiver string) {
 	m.oldest.WithLabelValues(receiver).Set(0)
-	m.aside.WithLabelValues(receiver).Set(0)
+	m.deferred.WithLabelValues(receiver).Set(0)
 }

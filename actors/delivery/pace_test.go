@@ -64,7 +64,7 @@ func TestTriesSurviveACrash(t *testing.T) {
 		after(time.Minute)
 		g.crash()
 		p, err := g.store.Progress(t.Context(), "r")
-		if err != nil || len(p.Aside) != 1 || p.Aside[0].Tries < g.tried(1)-1 || p.Aside[0].Tries < 3 {
+		if err != nil || len(p.Deferred) != 1 || p.Deferred[0].Tries < g.tried(1)-1 || p.Deferred[0].Tries < 3 {
 			t.Errorf("%d tries, stored %+v (%v)", g.tried(1), p, err)
 		}
 	})
@@ -123,7 +123,7 @@ func (s *reads) EventsSince(ctx context.Context, after int64, limit int) ([]even
 	return s.Store.EventsSince(ctx, after, limit)
 }
 
-func (s *reads) EventsOf(ctx context.Context, after int64, limit int, types ...string) (events.Stretch, error) {
+func (s *reads) EventsOf(ctx context.Context, after int64, limit int, types ...string) (events.Chunk, error) {
 	s.n.Add(1)
 	return s.Store.EventsOf(ctx, after, limit, types...)
 }

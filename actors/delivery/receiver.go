@@ -27,8 +27,8 @@ type Receiver struct {
 	// that stands for several places: one that does not answer must not use up the
 	// concurrency. nil: there is one place.
 	Group func(order string) string
-	// MostAside overrides that of the Options; 0: the same.
-	MostAside int
+	// MaxDeferred overrides that of the Options; 0: the same.
+	MaxDeferred int
 	// Deliver delivers one event. An error means that it is retried later.
 	Deliver func(ctx context.Context, e events.Event) error
 }
@@ -45,7 +45,7 @@ func (r *Receiver) order(e events.Event) string {
 // Store is the part of the store that delivery needs.
 type Store interface {
 	events.Log
-	events.Picker
+	events.TypeReader
 	events.Receivers
 	ops.RoleLeaser
 }
@@ -59,7 +59,7 @@ type Options struct {
 	LeaseTTL    time.Duration // the store's; default 15 s
 	Concurrency int           // max concurrent deliveries to one receiver; default 32
 	Window      int           // events of a receiver that are read ahead; default 1024
-	MostAside   int           // max deferred events of a receiver; default 10,000
+	MaxDeferred int           // max deferred events of a receiver; default 10,000
 	FirstPause  time.Duration // retry pause after the first failure; default 1 s; doubled by each further one
 	LastPause   time.Duration // max retry pause; default 5 min
 	PollEvery   time.Duration // poll interval for events that other processes wrote; default 1 s
@@ -86,7 +86,7 @@ func (o Options) check() (Options, error) {
 	o.LeaseTTL = orElse(o.LeaseTTL, 15*time.Second)
 	o.Concurrency = orElse(o.Concurrency, 32)
 	o.Window = orElse(o.Window, 1024)
-	o.MostAside = orElse(o.MostAside, 10_000)
+	o.MaxDeferred = orElse(o.MaxDeferred, 10_000)
 	o.FirstPause = orElse(o.FirstPause, time.Second)
 	o.LastPause = orElse(o.LastPause, 5*time.Minute)
 	o.PollEvery = orElse(o.PollEvery, time.Second)

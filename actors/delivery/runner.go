@@ -12,38 +12,38 @@ import (
 
 const (
 	flushEvery = 50 * time.Millisecond
-	// driftEvery is the interval for writing a cursor that only passes events which
+	// idleCursorEvery is the interval for writing a cursor that only passes events which
 	// the receiver does not want: after a crash they are read again.
-	driftEvery = time.Second
-	// calmFor is how long the log is not read after a poll that returned only events
+	idleCursorEvery = time.Second
+	// quietFor is how long the log is not read after a poll that returned only events
 	// which the receiver does not want. Other processes may commit thousands of times
 	// a second.
-	calmFor   = 50 * time.Millisecond
+	quietFor  = 50 * time.Millisecond
 	readChunk = 256
-	// readsAtOnce is how many chunks are read before results are handled.
-	readsAtOnce = 4
+	// maxReads is how many chunks are read before results are handled.
+	maxReads = 4
 )
 
-var errGone = errors.New("the event was purged")
+var errPurged = errors.New("the event was purged")
 
 // runner delivers to one receiver while this process has the role. One goroutine
-// owns the book.
+// owns the schedule.
 type runner struct {
 	o     *Options
 	r     *Receiver
 	lease weir.Lease
 	wake  <-chan struct{}
 
-	book    *book
-	results chan result
-	written chan error // result of the step being written
-	writing bool
-	lastly  time.Time // start of the last step
-	landed  bool      // a delivery finished since then
-	more    bool      // the log may have more than was read
-	calm    time.Time // until then a wake-up triggers no read
-	failed  bool      // the latest read failed
-	looked  time.Time
+	schedule   *schedule
+	results    chan result
+	written    chan error // result of the step being written
+	writing    bool
+	lastStep   time.Time // start of the last step
+	finished   bool      // a delivery finished since then
+	more       bool      // the log may have more than was read
+	quietUntil time.Time // until then a wake-up triggers no read
+	failed     bool      // the latest read failed
+	shownAt    time.Time
 }
 
 // result is the outcome of one delivery.
@@ -59,7 +59,7 @@ func (x *runner) run(ctx, last context.Context) {
 	x.results, x.written = make(chan result, x.o.Concurrency), make(chan error, 1)
 	last, cut := context.WithCancel(last)
 	defer cut()
-	defer x.o.Metrics.rest(x.r.Name)
+	defer x.o.Metrics.reset(x.r.Name)
 	if !x.restore(ctx) {
 		return
 	}
@@ -67,13 +67,13 @@ func (x *runner) run(ctx, last context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
 		x.fill(ctx, now)
-		for x.book.flying < x.o.Concurrency {
-			e := x.book.start(now)
+		for x.schedule.inFlight < x.o.Concurrency {
+			e := x.schedule.start(now)
 			if e == nil {
 				break
 			}
 			event := e.event
-			go func() { x.results <- x.fly(last, e, event) }()
+			go func() { x.results <- x.attempt(last, e, event) }()
 		}
 		x.flush(last, now)
 		if !x.wait(ctx, now) {
@@ -81,7 +81,7 @@ func (x *runner) run(ctx, last context.Context) {
 			break
 		}
 	}
-	x.land(last)
+	x.drain(last)
 }
 
 // restore reads the receiver's progress.
@@ -89,10 +89,10 @@ func (x *runner) restore(ctx context.Context) bool {
 	for {
 		p, err := x.o.Store.Progress(ctx, x.r.Name)
 		if err == nil {
-			x.book = newBook(p, time.Now(), x.r, x.o)
-			if len(p.Aside) > 0 { // for the gauge of the oldest event
-				if list, err := x.o.Store.EventsSince(ctx, p.Aside[0].Event-1, 1); err == nil && len(list) == 1 && list[0].ID == p.Aside[0].Event {
-					x.book.aside[list[0].ID].at = list[0].At
+			x.schedule = newSchedule(p, time.Now(), x.r, x.o)
+			if len(p.Deferred) > 0 { // for the gauge of the oldest event
+				if list, err := x.o.Store.EventsSince(ctx, p.Deferred[0].Event-1, 1); err == nil && len(list) == 1 && list[0].ID == p.Deferred[0].Event {
+					x.schedule.deferred[list[0].ID].at = list[0].At
 				}
 			}
 			return true
@@ -105,13 +105,13 @@ func (x *runner) restore(ctx context.Context) bool {
 }
 
 // reading reports whether the log may have more and the window has room.
-func (x *runner) reading() bool { return x.more && len(x.book.window) < x.o.Window }
+func (x *runner) reading() bool { return x.more && len(x.schedule.window) < x.o.Window }
 
 // fill reads the log while there is room, but not for long: other processes may
 // write unwanted events faster than they are read.
 func (x *runner) fill(ctx context.Context, now time.Time) {
 	seen, wanted := false, false
-	for n := 0; n < readsAtOnce && x.reading() && ctx.Err() == nil; n++ {
+	for n := 0; n < maxReads && x.reading() && ctx.Err() == nil; n++ {
 		part, err := x.read(ctx)
 		if x.failed = err != nil; x.failed {
 			x.more = false // until the next poll
@@ -121,38 +121,38 @@ func (x *runner) fill(ctx context.Context, now time.Time) {
 		if x.more = part.Last > 0; !x.more {
 			break
 		}
-		if lost := part.First - x.book.read - 1; lost > 0 {
+		if lost := part.First - x.schedule.read - 1; lost > 0 {
 			x.o.Metrics.deliveries.WithLabelValues(x.r.Name, resultLost).Add(float64(lost))
 			x.o.Logger.Error("events purged before delivery", "receiver", x.r.Name, "events", lost)
 		}
 		for i := range part.Events {
 			if x.r.wants(part.Events[i]) {
 				wanted = true
-				x.book.add(part.Events[i], x.r.order(part.Events[i]), now)
+				x.schedule.addNew(part.Events[i], x.r.order(part.Events[i]), now)
 			}
 		}
-		x.book.read, seen = part.Last, true
+		x.schedule.read, seen = part.Last, true
 	}
 	if seen && !wanted && !x.more {
-		x.calm = now.Add(calmFor)
+		x.quietUntil = now.Add(quietFor)
 	}
 }
 
 // read returns the next chunk of the log.
-func (x *runner) read(ctx context.Context) (events.Stretch, error) {
-	after := x.book.read
+func (x *runner) read(ctx context.Context) (events.Chunk, error) {
+	after := x.schedule.read
 	if x.r.Types != nil {
 		return x.o.Store.EventsOf(ctx, after, readChunk, x.r.Types...)
 	}
 	list, err := x.o.Store.EventsSince(ctx, after, readChunk)
 	if err != nil || len(list) == 0 {
-		return events.Stretch{}, err
+		return events.Chunk{}, err
 	}
-	return events.Stretch{First: list[0].ID, Last: list[len(list)-1].ID, Events: list}, nil
+	return events.Chunk{First: list[0].ID, Last: list[len(list)-1].ID, Events: list}, nil
 }
 
-// fly delivers one event, on a goroutine of its own.
-func (x *runner) fly(ctx context.Context, e *entry, event *events.Event) result {
+// attempt delivers one event, on a goroutine of its own.
+func (x *runner) attempt(ctx context.Context, e *entry, event *events.Event) result {
 	out := result{e: e, event: event}
 	if event == nil {
 		list, err := x.o.Store.EventsSince(ctx, e.id-1, 1)
@@ -160,7 +160,7 @@ func (x *runner) fly(ctx context.Context, e *entry, event *events.Event) result 
 		case err != nil:
 			out.err = err
 		case len(list) == 0 || list[0].ID != e.id:
-			out.err = errGone
+			out.err = errPurged
 		default:
 			out.event = &list[0]
 		}
@@ -182,27 +182,27 @@ func (x *runner) deliver(ctx context.Context, e events.Event) (err error) {
 	return x.r.Deliver(ctx, e)
 }
 
-// took applies the result of a delivery.
-func (x *runner) took(r result, now time.Time) {
-	x.landed = true
+// apply applies the result of a delivery.
+func (x *runner) apply(r result, now time.Time) {
+	x.finished = true
 	if r.event != nil {
 		r.e.at = r.event.At
 	}
 	label := resultDelivered
 	switch {
 	case r.err == nil:
-		x.book.settle(r.e, now)
-	case errors.Is(r.err, errGone):
+		x.schedule.finish(r.e, now)
+	case errors.Is(r.err, errPurged):
 		label = resultDead
-		x.book.settle(r.e, now)
+		x.schedule.finish(r.e, now)
 	case r.event == nil: // the log could not be read: not the receiver's fault
 		label = resultFailed
 		r.e.at = now
-		x.book.fail(r.e, now, time.Second)
+		x.schedule.fail(r.e, now, time.Second)
 		r.e.at = time.Time{}
 	default:
 		label = resultFailed
-		if x.book.fail(r.e, now, backoff.Random(r.e.tries+1, x.o.FirstPause, x.o.LastPause)) {
+		if x.schedule.fail(r.e, now, backoff.Random(r.e.tries+1, x.o.FirstPause, x.o.LastPause)) {
 			label = resultDead
 		}
 	}
@@ -214,10 +214,10 @@ func (x *runner) took(r result, now time.Time) {
 
 // flushAt returns the earliest instant of the next step.
 func (x *runner) flushAt() time.Time {
-	if x.landed || len(x.book.window) > 0 || x.book.flying > 0 {
-		return x.lastly.Add(flushEvery)
+	if x.finished || len(x.schedule.window) > 0 || x.schedule.inFlight > 0 {
+		return x.lastStep.Add(flushEvery)
 	}
-	return x.lastly.Add(driftEvery)
+	return x.lastStep.Add(idleCursorEvery)
 }
 
 // flush writes the changed progress, one step at a time.
@@ -225,12 +225,12 @@ func (x *runner) flush(ctx context.Context, now time.Time) {
 	if x.writing || now.Before(x.flushAt()) {
 		return
 	}
-	step, ok := x.book.step(now)
+	step, ok := x.schedule.step(now)
 	if !ok {
 		return
 	}
 	step.Receiver = x.r.Name
-	x.writing, x.lastly, x.landed = true, now, false
+	x.writing, x.lastStep, x.finished = true, now, false
 	go func() { x.written <- x.write(ctx, step) }()
 }
 
@@ -256,17 +256,17 @@ func (x *runner) wait(ctx context.Context, now time.Time) bool {
 		until = now
 	}
 	// At max concurrency, due events wait for a result.
-	if at := x.book.nextAt(); !at.IsZero() && at.Before(until) && x.book.flying < x.o.Concurrency {
+	if at := x.schedule.nextAt(); !at.IsZero() && at.Before(until) && x.schedule.inFlight < x.o.Concurrency {
 		until = at
 	}
 	if at := x.flushAt(); at.After(now) && at.Before(until) {
 		until = at
 	}
 	wake := x.wake
-	if now.Before(x.calm) { // leave the token in the channel
+	if now.Before(x.quietUntil) { // leaveGroup the token in the channel
 		wake = nil
-		if x.calm.Before(until) {
-			until = x.calm
+		if x.quietUntil.Before(until) {
+			until = x.quietUntil
 		}
 	}
 	timer := time.NewTimer(time.Until(until))
@@ -278,14 +278,14 @@ func (x *runner) wait(ctx context.Context, now time.Time) bool {
 	case <-wake:
 		x.more = true
 	case r := <-x.results:
-		x.took(r, time.Now())
+		x.apply(r, time.Now())
 	case err := <-x.written:
 		return x.wrote(err)
 	}
 	for {
 		select {
 		case r := <-x.results:
-			x.took(r, time.Now())
+			x.apply(r, time.Now())
 		default:
 			return true
 		}
@@ -299,32 +299,32 @@ func (x *runner) wrote(err error) bool {
 
 // show sets the gauges, at most once a second.
 func (x *runner) show(now time.Time) {
-	if now.Sub(x.looked) < time.Second {
+	if now.Sub(x.shownAt) < time.Second {
 		return
 	}
-	x.looked = now
+	x.shownAt = now
 	age := 0.0
-	if at := x.book.oldest(); !at.IsZero() {
+	if at := x.schedule.oldest(); !at.IsZero() {
 		age = max(0, now.Sub(at).Seconds())
 	}
 	x.o.Metrics.oldest.WithLabelValues(x.r.Name).Set(age)
-	x.o.Metrics.aside.WithLabelValues(x.r.Name).Set(float64(len(x.book.aside)))
+	x.o.Metrics.deferred.WithLabelValues(x.r.Name).Set(float64(len(x.schedule.deferred)))
 }
 
-// land waits for the deliveries in flight and writes the remaining progress.
-func (x *runner) land(ctx context.Context) {
-	for x.book.flying > 0 {
+// drain waits for the deliveries in flight and writes the remaining progress.
+func (x *runner) drain(ctx context.Context) {
+	for x.schedule.inFlight > 0 {
 		r := <-x.results
 		if r.err != nil && ctx.Err() != nil {
-			x.book.land(r.e) // interrupted, which is no failure
+			x.schedule.landed(r.e) // interrupted, which is no failure
 			continue
 		}
-		x.took(r, time.Now())
+		x.apply(r, time.Now())
 	}
 	if x.writing && !x.wrote(<-x.written) {
 		return // the next step builds on it
 	}
-	if step, ok := x.book.step(time.Now()); ok && ctx.Err() == nil {
+	if step, ok := x.schedule.step(time.Now()); ok && ctx.Err() == nil {
 		step.Receiver = x.r.Name
 		if err := x.o.Store.Advance(ctx, x.lease, step); err != nil {
 			x.o.Logger.Warn("receiver progress write failed; some events will be delivered twice", "receiver", x.r.Name, "error", err)

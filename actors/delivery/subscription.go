@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -53,7 +54,7 @@ func (s Subscription) Name() string {
 // performs the handshake; a subscriber that does not support that gets its events
 // all the same.
 func Subscriber(s Subscription, calls Caller) Receiver {
-	p := &subscriber{Subscription: s, calls: calls, hand: make(chan struct{}, 1)}
+	p := &subscriber{Subscription: s, calls: calls, handshaking: make(chan struct{}, 1)}
 	return Receiver{
 		Name:    s.Name(),
 		Wants:   func(e events.Event) bool { return e.Source == "router" },
@@ -76,11 +77,11 @@ func jobOf(e events.Event) string {
 
 type subscriber struct {
 	Subscription
-	calls Caller
-	hand  chan struct{} // held during the handshake
+	calls       Caller
+	handshaking chan struct{} // heldUp during the handshake
 
-	mu     sync.Mutex
-	shaken bool
+	mu            sync.Mutex
+	handshakeDone bool
 }
 
 // statusError is the status of an answer other than 2xx.
@@ -89,7 +90,7 @@ type statusError int
 func (e statusError) Error() string { return "the receiver answered " + strconv.Itoa(int(e)) }
 
 func (s *subscriber) deliver(ctx context.Context, e events.Event) error {
-	if err := s.shake(ctx); err != nil {
+	if err := s.handshake(ctx); err != nil {
 		return err
 	}
 	body, header, err := s.encode(e)
@@ -97,10 +98,10 @@ func (s *subscriber) deliver(ctx context.Context, e events.Event) error {
 		return err
 	}
 	answer, err := s.calls.Do(ctx, http.MethodPost, s.URL, header, body)
-	return judged(answer, err)
+	return answerError(answer, err)
 }
 
-func judged(answer outbound.Answer, err error) error {
+func answerError(answer outbound.Answer, err error) error {
 	if err == nil && (answer.Status < 200 || answer.Status > 299) {
 		return statusError(answer.Status)
 	}
@@ -176,4 +177,65 @@ func CloudEvent(e events.Event, source string) any {
 		SpecVersion: "1.0", ID: eventID(&e), Source: source, Type: e.Type, Subject: e.Subject,
 		Time: e.At.UTC().Format(time.RFC3339Nano), ContentType: "application/json", Data: data(e),
 	}
+}
+
+// handshake performs the format's handshake, once per process. Events follow whatever
+// the answer is: the operator who configured the address has agreed already. Only
+// a receiver that cannot be reached is asked again.
+func (s *subscriber) handshake(ctx context.Context) error {
+	if s.agreed(false) {
+		return nil
+	}
+	select { // the first delivery performs it, the others wait
+	case s.handshaking <- struct{}{}:
+		defer func() { <-s.handshaking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if s.agreed(false) {
+		return nil
+	}
+	ask := s.validate
+	if s.Format == CloudEvents {
+		ask = s.requestOrigin
+	}
+	if _, err := ask(ctx); err != nil && outbound.KindOf(err) != outbound.TooLarge {
+		return err
+	}
+	s.agreed(true)
+	return nil
+}
+
+// agreed reports whether the handshake is done; if now is set, it marks it done.
+func (s *subscriber) agreed(now bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handshakeDone = s.handshakeDone || now
+	return s.handshakeDone
+}
+
+// validate sends Event Grid's validation event, which a receiver answers with
+// {"validationResponse": code}.
+func (s *subscriber) validate(ctx context.Context) (outbound.Answer, error) {
+	about, err := json.Marshal(map[string]string{"validationCode": rand.Text()})
+	if err != nil {
+		return outbound.Answer{}, err
+	}
+	body, err := json.Marshal([]gridEvent{{
+		ID: rand.Text(), Topic: s.Topic, Data: about, Type: "Microsoft.EventGrid.SubscriptionValidationEvent",
+		DataVersion: "2", MetadataVersion: "1", Time: time.Now().UTC().Format(time.RFC3339Nano),
+	}})
+	if err != nil {
+		return outbound.Answer{}, err
+	}
+	return s.calls.Do(ctx, http.MethodPost, s.URL, s.gridHeader("SubscriptionValidation"), body)
+}
+
+// requestOrigin sends the request of CloudEvents' web hook specification.
+func (s *subscriber) requestOrigin(ctx context.Context) (outbound.Answer, error) {
+	origin := "weir"
+	if u, err := url.Parse(s.Topic); err == nil && u.Hostname() != "" {
+		origin = u.Hostname()
+	}
+	return s.calls.Do(ctx, http.MethodOptions, s.URL, http.Header{"Webhook-Request-Origin": {origin}}, nil)
 }

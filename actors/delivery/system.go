@@ -17,13 +17,13 @@ type System struct {
 	wakes []chan struct{} // one token for each receiver: read the log
 	role  *supervise.Role
 
-	stop    context.CancelFunc // starts no more deliveries
-	cut     context.CancelFunc // interrupts the deliveries in flight
-	running context.Context
-	last    context.Context
-	unhook  func()
-	done    sync.WaitGroup
-	once    sync.Once
+	stop      context.CancelFunc // starts no more deliveries
+	interrupt context.CancelFunc // interrupts the deliveries in flight
+	running   context.Context
+	last      context.Context
+	unhook    func()
+	done      sync.WaitGroup
+	once      sync.Once
 }
 
 // Start registers the receivers with the store, so that they get what is committed
@@ -41,9 +41,9 @@ func Start(ctx context.Context, o Options) (*System, error) {
 		o.Metrics.prepare(r.Name)
 		s.wakes = append(s.wakes, make(chan struct{}, 1))
 	}
-	s.last, s.cut = context.WithCancel(context.WithoutCancel(ctx))
+	s.last, s.interrupt = context.WithCancel(context.WithoutCancel(ctx))
 	s.running, s.stop = context.WithCancel(s.last)
-	s.unhook = o.Store.OnEvents(s.poke)
+	s.unhook = o.Store.OnEvents(s.wakeAll)
 	if len(o.Receivers) > 0 {
 		s.role = supervise.NewRole(o.Store, ops.RoleEventDelivery, o.LeaseTTL, o.Logger)
 		s.done.Go(func() { s.role.Run(s.running, s.lead) })
@@ -51,7 +51,7 @@ func Start(ctx context.Context, o Options) (*System, error) {
 	return s, nil
 }
 
-func (s *System) poke() {
+func (s *System) wakeAll() {
 	for _, w := range s.wakes {
 		select {
 		case w <- struct{}{}:
@@ -67,7 +67,7 @@ func (s *System) Close(ctx context.Context) error {
 		s.unhook()
 		s.stop()
 	})
-	defer s.cut()
+	defer s.interrupt()
 	ended := make(chan struct{})
 	go func() {
 		s.done.Wait()
@@ -77,7 +77,7 @@ func (s *System) Close(ctx context.Context) error {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
-		s.cut()
+		s.interrupt()
 		<-ended
 		return fmt.Errorf("delivery was cut short: %w", ctx.Err())
 	}

@@ -31,9 +31,9 @@ type Webhook struct {
 	Types []string                  // as in Receiver
 	Wants func(events.Event) bool   // as in Receiver
 	Order func(events.Event) string // nil: by subject
-	// Group and MostAside are as in Receiver.
-	Group     func(order string) string
-	MostAside int
+	// Group and MaxDeferred are as in Receiver.
+	Group       func(order string) string
+	MaxDeferred int
 	// Find returns the destination of an event.
 	Find func(ctx context.Context, e events.Event) (Hook, error)
 	// Answered handles the body of a 2xx answer. The event counts as delivered once
@@ -44,7 +44,7 @@ type Webhook struct {
 // Receiver returns the receiver of a webhook. The request body is the event in the
 // same form as elsewhere in Weir: [events.Event] in JSON.
 func (h Webhook) Receiver(calls Caller) Receiver {
-	return Receiver{Name: h.Name, Types: h.Types, Wants: h.Wants, Order: h.Order, Group: h.Group, MostAside: h.MostAside, Deliver: func(ctx context.Context, e events.Event) error {
+	return Receiver{Name: h.Name, Types: h.Types, Wants: h.Wants, Order: h.Order, Group: h.Group, MaxDeferred: h.MaxDeferred, Deliver: func(ctx context.Context, e events.Event) error {
 		to, err := h.Find(ctx, e)
 		if err != nil || to.URL == "" {
 			return err
@@ -59,7 +59,7 @@ func (h Webhook) Receiver(calls Caller) Receiver {
 			header.Set(SignatureHeader, Sign(to.Secret, at, body))
 		}
 		answer, err := calls.Do(ctx, http.MethodPost, to.URL, header, body)
-		if err := judged(answer, err); err != nil {
+		if err := answerError(answer, err); err != nil {
 			return err
 		}
 		return h.Answered(ctx, e, answer.Body)

@@ -16,7 +16,7 @@ import (
 type call struct {
 	build  func(*routing.State, time.Time) (routing.Command, error)
 	see    func(*routing.State, []eventlog.Event)
-	look   func(*routing.State, time.Time)
+	view   func(*routing.State, time.Time)
 	answer chan error
 	late   *time.Timer // fires when the caller has waited too long
 
@@ -28,16 +28,16 @@ func (r *Router) newCall() *call {
 	if c, ok := r.calls.Get().(*call); ok {
 		return c
 	}
-	late := time.NewTimer(replyWithin)
+	late := time.NewTimer(replyTimeout)
 	late.Stop()
 	return &call{answer: make(chan error, 1), late: late}
 }
 
 // keep returns an answered call to the pool. Answering is the last thing that
-// the desk does with a call, so it can be reused.
+// the actor does with a call, so it can be reused.
 func (r *Router) keep(c *call) {
 	c.late.Stop()
-	c.build, c.see, c.look = nil, nil, nil
+	c.build, c.see, c.view = nil, nil, nil
 	r.calls.Put(c)
 }
 
@@ -48,8 +48,8 @@ func (c *call) abandon() {
 	c.gone = true
 }
 
-// left reports whether the caller has left.
-func (c *call) left() bool {
+// abandoned reports whether the caller has left.
+func (c *call) abandoned() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.gone
@@ -70,8 +70,8 @@ func (c *call) run(s *routing.State, now time.Time) (events []eventlog.Event, go
 			err = &weir.Error{Code: weir.CodeInternal, Message: "the router failed on this request", Cause: fmt.Errorf("panic: %v", p)}
 		}
 	}()
-	if c.look != nil {
-		c.look(s, now)
+	if c.view != nil {
+		c.view(s, now)
 		return nil, false, false, nil
 	}
 	command, err := c.build(s, now)
@@ -87,9 +87,9 @@ func (c *call) run(s *routing.State, now time.Time) (events []eventlog.Event, go
 	return events, false, false, err
 }
 
-// line is the queue of callers that wait for events to become durable, in the
+// waiterQueue is the queue of callers that wait for events to become durable, in the
 // order of the events.
-type line struct {
+type waiterQueue struct {
 	list  []waiter
 	head  int
 	sweep int // length at which callers that have left are removed
@@ -104,17 +104,17 @@ type waiter struct {
 // add appends a caller. While the store is down no caller is answered; callers
 // that have left meanwhile are removed, so that the line stays proportional to
 // the callers that wait.
-func (l *line) add(w waiter) {
-	l.sweep = max(l.sweep, 2*callersMost)
+func (l *waiterQueue) add(w waiter) {
+	l.sweep = max(l.sweep, 2*maxCallers)
 	if len(l.list)-l.head >= l.sweep {
-		l.list, l.head = slices.DeleteFunc(l.list[l.head:], func(w waiter) bool { return w.c.left() }), 0
+		l.list, l.head = slices.DeleteFunc(l.list[l.head:], func(w waiter) bool { return w.c.abandoned() }), 0
 		l.sweep = 2 * len(l.list)
 	}
 	l.list = append(l.list, w)
 }
 
 // release answers the callers that waited for events up to durable.
-func (l *line) release(durable uint64) (n int) {
+func (l *waiterQueue) release(durable uint64) (n int) {
 	for l.head < len(l.list) && l.list[l.head].after <= durable {
 		w := &l.list[l.head]
 		w.c.answer <- w.err
@@ -133,9 +133,9 @@ func (l *line) release(durable uint64) (n int) {
 }
 
 // fail answers all callers with an error.
-func (l *line) fail(err error) {
+func (l *waiterQueue) fail(err error) {
 	for _, w := range l.list[l.head:] {
 		w.c.answer <- err
 	}
-	*l = line{}
+	*l = waiterQueue{}
 }

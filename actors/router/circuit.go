@@ -41,7 +41,7 @@ func (a *addresses) use(url string) (at *address, done func()) {
 		if len(a.known) >= addressesMax {
 			maps.DeleteFunc(a.known, func(_ string, at *address) bool { return at.users == 0 })
 		}
-		at = &address{slots: make(chan struct{}, callsAtOnce)}
+		at = &address{slots: make(chan struct{}, maxCalls)}
 		a.known[url] = at
 	}
 	at.users++

@@ -19,12 +19,12 @@ import (
 // FunctionEvent reports that the function of a policy fails, or works again.
 const FunctionEvent = "weir.router.function"
 
-// tellEvery is the minimum time between two events that the same function
+// minReportInterval is the minimum time between two events that the same function
 // fails.
-const tellEvery = time.Minute
+const minReportInterval = time.Minute
 
-// used is a function in the context of the policy that uses it.
-type used struct {
+// functionUse is a function in the context of the policy that uses it.
+type functionUse struct {
 	kind    resource.Kind
 	policy  string
 	address string // may contain a key
@@ -42,18 +42,18 @@ func hostOf(address string) string {
 // failing holds the functions that fail when this process calls them.
 type failing struct {
 	mu      sync.Mutex
-	known   map[used]*failure
+	known   map[functionUse]*failure
 	unsent  []*functionData // events in order
 	sending bool            // a goroutine emits them
 }
 
 // failure is a function that fails, or failed recently. It is kept after a
-// success so that failure events stay [tellEvery] apart.
+// success so that failure events stay [minReportInterval] apart.
 type failure struct {
 	routing.FailingFunction
-	over   bool      // it works again
-	told   bool      // an event reported that it fails
-	toldAt time.Time // the last such event
+	recovered  bool      // it works again
+	reported   bool      // an event reported that it fails
+	reportedAt time.Time // the last such event
 }
 
 // functionData is the data of a [FunctionEvent].
@@ -69,7 +69,7 @@ type functionData struct {
 
 // note records the result of a function for one job. It reports whether the caller
 // must emit the unsent events.
-func (f *failing) note(u used, failed error, now time.Time) (send bool) {
+func (f *failing) note(u functionUse, failed error, now time.Time) (send bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	data := f.change(u, failed, now)
@@ -81,7 +81,7 @@ func (f *failing) note(u used, failed error, now time.Time) (send bool) {
 	return send
 }
 
-// next returns the next event to emit, nil if there is none.
+// submitNext returns the next event to emit, nil if there is none.
 func (f *failing) next() *functionData {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,40 +94,40 @@ func (f *failing) next() *functionData {
 }
 
 // change returns an event for the first failure, unless there was one within
-// [tellEvery], and for the end of a reported failure.
-func (f *failing) change(u used, failed error, now time.Time) *functionData {
+// [minReportInterval], and for the end of a reported failure.
+func (f *failing) change(u functionUse, failed error, now time.Time) *functionData {
 	e := f.known[u]
 	if failed == nil {
 		return f.works(u, e, now)
 	}
 	if e == nil {
-		e = &failure{over: true}
+		e = &failure{recovered: true}
 		f.known[u] = e
 	}
-	if e.over {
-		e.over, e.FailingFunction = false, routing.FailingFunction{PolicyKind: u.kind, Policy: u.policy, Host: hostOf(u.address), Since: now}
+	if e.recovered {
+		e.recovered, e.FailingFunction = false, routing.FailingFunction{PolicyKind: u.kind, Policy: u.policy, Host: hostOf(u.address), Since: now}
 	}
 	e.LastAt = now
 	if e.Reason == "" || !errors.Is(failed, errOpen) { // the failure that opened the breaker is more informative
 		e.Reason = failed.Error()
 	}
-	if e.told || now.Sub(e.toldAt) < tellEvery {
+	if e.reported || now.Sub(e.reportedAt) < minReportInterval {
 		return nil
 	}
-	e.told, e.toldAt = true, now
+	e.reported, e.reportedAt = true, now
 	return &functionData{u.policy, u.kind, e.Host, "failing", e.Since, e.Reason, now}
 }
 
 // works records a success.
-func (f *failing) works(u used, e *failure, now time.Time) (tell *functionData) {
+func (f *failing) works(u functionUse, e *failure, now time.Time) (tell *functionData) {
 	if e == nil {
 		return nil
 	}
-	if e.told {
+	if e.reported {
 		tell = &functionData{u.policy, u.kind, e.Host, "working", now, "", now}
 	}
-	e.over, e.told = true, false
-	if now.Sub(e.toldAt) >= tellEvery {
+	e.recovered, e.reported = true, false
+	if now.Sub(e.reportedAt) >= minReportInterval {
 		delete(f.known, u)
 	}
 	return tell
@@ -152,7 +152,7 @@ func (r *Router) FailingFunctions() []routing.FailingFunction {
 	defer f.mu.Unlock()
 	var list []routing.FailingFunction
 	for _, e := range f.known {
-		if !e.over {
+		if !e.recovered {
 			list = append(list, e.FailingFunction)
 		}
 	}
@@ -162,8 +162,8 @@ func (r *Router) FailingFunctions() []routing.FailingFunction {
 	return list
 }
 
-// served records the result of a function for one job and emits an event about it.
-func (f *functions) served(u used, failed error) {
+// recordResult records the result of a function for one job and emits an event about it.
+func (f *functions) recordResult(u functionUse, failed error) {
 	if u.policy == "" || f.ctx.Err() != nil { // its policy was deleted, or the call was cut off
 		return
 	}

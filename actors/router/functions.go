@@ -16,15 +16,15 @@ import (
 
 // Limits of calls of functions.
 const (
-	callsAtOnce  = 16 // max concurrent calls of one address
-	asksAtOnce   = 16 // max jobs for which calls of one kind to an address run at once; others wait for their turn
+	maxCalls     = 16 // max concurrent calls of one address
+	maxAsks      = 16 // max jobs for which calls of one kind to an address run at once; others wait for their turn
 	callTries    = 3
 	callTimeout  = 5 * time.Second
 	callRetry    = 100 * time.Millisecond
 	warnEvery    = 10 * time.Second
 	answerWithin = 20 * time.Second // for all results that one job waits for
 	turnWithin   = 5 * time.Minute  // max wait for a turn before the job's classification fails
-	batchMost    = 100              // max workers in one call
+	maxBatch     = 100              // max workers in one call
 	batchDefault = 20
 )
 
@@ -62,7 +62,7 @@ type ask struct {
 
 func newFunctions(r *Router) *functions {
 	return &functions{
-		Router: r, addresses: addresses{known: map[string]*address{}}, failing: failing{known: map[used]*failure{}},
+		Router: r, addresses: addresses{known: map[string]*address{}}, failing: failing{known: map[functionUse]*failure{}},
 		rulings: turns{queues: map[string]*turnQueue{}}, ratings: turns{queues: map[string]*turnQueue{}},
 	}
 }
@@ -77,7 +77,7 @@ func (f *functions) add(t *turns, a ask) {
 		t.queues[a.at] = q
 	}
 	q.asks = append(q.asks, a)
-	if q.running < asksAtOnce {
+	if q.running < maxAsks {
 		q.running++
 		f.task(func(ctx context.Context) { f.work(ctx, t, a.at) })
 	}
@@ -113,9 +113,9 @@ func (t *turns) next(ctx context.Context, at string) (a ask, ok bool) {
 	return a, true
 }
 
-// see starts processing an event that asks for results. It reads the state here
+// issue starts processing an event that asks for results. It reads the state here
 // and does not keep it.
-func (f *functions) see(gen int64, s *routing.State, e eventlog.Event) {
+func (f *functions) issue(gen int64, s *routing.State, e eventlog.Event) {
 	asked := time.Now()
 	switch e := e.(type) {
 	case *eventlog.JobRulesAskedEvent:
@@ -132,7 +132,7 @@ func (f *functions) see(gen int64, s *routing.State, e eventlog.Event) {
 		q, _ := s.Queue(e.QueueID)
 		f.add(&f.ratings, ask{gen, addressOf(&e.Rule), asked, func(ctx context.Context, asked time.Time) routing.Command {
 			answer, err := f.scores(ctx, e, workers, asked)
-			f.served(used{resource.Distribution, q.Spec.DistributionPolicyID, addressOf(&e.Rule)}, err)
+			f.recordResult(functionUse{resource.Distribution, q.Spec.DistributionPolicyID, addressOf(&e.Rule)}, err)
 			return answer
 		}})
 	default:
@@ -143,13 +143,13 @@ func (f *functions) see(gen int64, s *routing.State, e eventlog.Event) {
 // resume issues the unanswered requests of an earlier generation again.
 func (f *functions) resume(gen int64, s *routing.State) {
 	for _, e := range s.Owed() {
-		f.see(gen, s, e)
+		f.issue(gen, s, e)
 	}
 }
 
 func (f *functions) supply(ctx context.Context, gen int64, c routing.Command) {
 	if ctx.Err() == nil {
-		f.tell(supplied{gen, c})
+		f.post(supplied{gen, c})
 	}
 }
 
@@ -174,7 +174,7 @@ func (f *functions) rules(ctx context.Context, e *eventlog.JobRulesAskedEvent, p
 			if err == nil {
 				results[i].Value, err = valueOf(answer)
 			}
-			f.served(used{resource.Classification, policy, addressOf(&e.Rules[i].Rule)}, err)
+			f.recordResult(functionUse{resource.Classification, policy, addressOf(&e.Rules[i].Rule)}, err)
 			if err != nil {
 				failures[i] = &eventlog.Failure{Code: "FunctionFailed", Message: err.Error(), Target: e.Rules[i].Path}
 			}
@@ -215,12 +215,12 @@ func (f *functions) scores(ctx context.Context, e *eventlog.JobScoresAskedEvent,
 		if size = o.BatchSize; size <= 0 {
 			size = batchDefault
 		}
-		size = min(size, batchMost)
+		size = min(size, maxBatch)
 	}
 	answer := routing.SupplyScores{JobID: e.JobID, Round: e.Seq, Scores: map[string]float64{}}
 	var mu sync.Mutex
 	var wait sync.WaitGroup
-	room := make(chan struct{}, callsAtOnce) // goroutines of one job
+	room := make(chan struct{}, maxCalls) // goroutines of one job
 	for at := 0; at < len(workers); at += size {
 		end := min(at+size, len(workers))
 		room <- struct{}{}

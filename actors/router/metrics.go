@@ -160,21 +160,21 @@ type figures struct {
 	pending int
 }
 
-// look asks the desk for its figures.
-type look struct{ answer chan figures }
+// figuresQuery asks the actor for its figures.
+type figuresQuery struct{ answer chan figures }
 
-func (d *desk) figures() figures {
+func (d *routerActor) figures() figures {
 	if d.state == nil {
 		return figures{}
 	}
-	return figures{d.state.Figures(), d.pipe.events}
+	return figures{d.state.Figures(), d.journal.events}
 }
 
-// figures requests the figures from the desk. ok is false if the desk does not
+// figures requests the figures from the actor. ok is false if the actor does not
 // answer within 2 s.
 func (r *Router) figures() (figures, bool) {
 	answer := make(chan figures, 1)
-	r.tell(look{answer})
+	r.post(figuresQuery{answer})
 	late := time.NewTimer(2 * time.Second)
 	defer late.Stop()
 	select {

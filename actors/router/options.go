@@ -70,27 +70,27 @@ type Options struct {
 
 // Fixed limits.
 const (
-	replyWithin   = 10 * time.Second       // for callers
-	ioTimeout     = 10 * time.Second       // for one read or write of the store
-	callersMost   = 10_000                 // max callers that wait at once
-	pendingMost   = 100_000                // max events applied and not durable
-	groupEvents   = 5_000                  // max events in one group, unless one command emits more
-	groupBusy     = 24                     // events in a group after which the next group waits for more
-	groupRest     = 500 * time.Microsecond // for this long
-	groupWorth    = 100                    // events that justify a group of their own behind another
-	groupWait     = 50 * time.Millisecond
-	groupsAhead   = 2 // max groups passed to the writer and not durable
-	segmentBytes  = 512 << 10
-	usualBytes    = 300 // typical size of an event in the journal
-	segmentsRead  = 64
-	cutJobs       = 1000                   // copied in one step of a snapshot
-	snapshotShare = 4                      // the next snapshot is due after entities/4 events
-	replayMost    = 5_000                  // a start that replays this many events makes a new snapshot
-	decodersMost  = 2                      // concurrent decoders of the journal
-	patience      = 500 * time.Millisecond // how long callers wait while the state is loading
-	standbyFirst  = 100 * time.Millisecond // between attempts to acquire a role that is taken, at first
-	standbyEvery  = 5 * time.Second        // and eventually
-	elsewhere     = 2 * time.Second        // retry hint for callers
+	replyTimeout   = 10 * time.Second       // for callers
+	ioTimeout      = 10 * time.Second       // for one read or write of the store
+	maxCallers     = 10_000                 // max callers that wait at once
+	maxPending     = 100_000                // max events applied and not durable
+	groupEvents    = 5_000                  // max events in one group, unless one command emits more
+	busyGroup      = 24                     // events in a group after which the next group waits for more
+	groupDelay     = 500 * time.Microsecond // for this long
+	minGroup       = 100                    // events that justify a group of their own behind another
+	maxGroupWait   = 50 * time.Millisecond
+	maxSubmitted   = 2 // max groups passed to the writer and not durable
+	segmentBytes   = 512 << 10
+	usualBytes     = 300 // typical size of an event in the journal
+	segmentsRead   = 64
+	cutJobs        = 1000                   // copied in one step of a snapshot
+	snapshotShare  = 4                      // the next snapshot is due after entities/4 events
+	maxReplay      = 5_000                  // a start that replays this many events makes a new snapshot
+	decoders       = 2                      // concurrent decoders of the journal
+	loadPatience   = 500 * time.Millisecond // how long callers wait while the state is loading
+	minStandbyPoll = 100 * time.Millisecond // between attempts to acquire a role that is taken, at first
+	maxStandbyPoll = 5 * time.Second        // and eventually
+	elsewhereRetry = 2 * time.Second        // retry hint for callers
 )
 
 func withDefaults(o Options) Options {

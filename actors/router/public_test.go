@@ -16,7 +16,7 @@ import (
 	"weir/routing/resource"
 )
 
-// told returns subject and data of each event of the API.
+// upTo returns subject and data of each event of the API.
 func told() map[string]struct {
 	event   eventlog.Event
 	subject string

@@ -16,7 +16,7 @@ import (
 )
 
 // load starts a task that acquires the role and builds the state.
-func (d *desk) load() {
+func (d *routerActor) load() {
 	if d.Router.draining.Load() {
 		d.finishDrain()
 		return
@@ -24,8 +24,8 @@ func (d *desk) load() {
 	d.mode = loading
 	d.phase.Store(Replaying)
 	d.gen = d.generations.Add(1)
-	d.patience()
-	gen, row, h := d.gen, d.row, d.heard
+	d.refuseSoon()
+	gen, row, h := d.gen, d.failures, d.published
 	ctx, stop := context.WithCancel(d.ctx)
 	d.stop = stop
 	d.task(func(context.Context) { d.recover(ctx, gen, row, h) })
@@ -34,7 +34,7 @@ func (d *desk) load() {
 // recover retries until it has the role and a state. Acquiring the role raises its
 // epoch, so from then on anything that an earlier state left in the writer is
 // refused.
-func (r *Router) recover(ctx context.Context, gen int64, row int, h heard) {
+func (r *Router) recover(ctx context.Context, gen int64, row int, h published) {
 	if row > 0 && !backoff.Wait(ctx, supervise.RestartDelay(row)) {
 		return
 	}
@@ -46,7 +46,7 @@ func (r *Router) recover(ctx context.Context, gen int64, row int, h heard) {
 			r.phase.Store(Replaying)
 			if found.restored, err = r.restore(ctx, l, h); err == nil {
 				r.metrics.recovery.Observe(time.Since(asked).Seconds())
-				r.tell(found)
+				r.post(found)
 				return
 			}
 		}
@@ -60,9 +60,9 @@ func (r *Router) recover(ctx context.Context, gen int64, row int, h heard) {
 			r.log.Warn("router recovery failed; retrying", "error", err)
 		default:
 			r.phase.Store(Standby)
-			r.tell(stoodBy{gen})
+			r.post(onStandby{gen})
 		}
-		if !backoff.Wait(ctx, backoff.Delay(try, standbyFirst, standbyEvery)) {
+		if !backoff.Wait(ctx, backoff.Delay(try, minStandbyPoll, maxStandbyPoll)) {
 			return
 		}
 	}
@@ -79,7 +79,7 @@ func (r *Router) releaseRole(l weir.Lease) {
 // snapshot always exists, so that the settings under which events were made are
 // known; changed settings start with a new snapshot. missed holds the events
 // that this process wrote and the watchers have not received.
-func (r *Router) restore(ctx context.Context, l weir.Lease, h heard) (out restored, err error) {
+func (r *Router) restore(ctx context.Context, l weir.Lease, h published) (out restored, err error) {
 	var renew sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
 	defer renew.Wait()
@@ -136,7 +136,7 @@ func unpack(saved eventlog.Saved, settings routing.Settings) (*routing.State, er
 
 // replay folds the journal after the state. The next segments are read and
 // decoded, which takes most of the time, while earlier ones are folded.
-func (r *Router) replay(ctx context.Context, s *routing.State, h heard) (missed []eventlog.Event, err error) {
+func (r *Router) replay(ctx context.Context, s *routing.State, h published) (missed []eventlog.Event, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	chunks := make(chan decoded, 1)
 	go r.readAhead(ctx, s.Seq(), chunks)
@@ -154,7 +154,7 @@ func (r *Router) replay(ctx context.Context, s *routing.State, h heard) (missed 
 				return nil, fmt.Errorf("the router's journal: %w", err)
 			}
 			for _, e := range found {
-				if seq := e.Head().Seq; seq > h.told && seq <= h.most {
+				if seq := e.Head().Seq; seq > h.upTo && seq <= h.written {
 					missed = append(missed, e)
 				}
 			}
@@ -183,9 +183,9 @@ func (r *Router) readAhead(ctx context.Context, after uint64, chunks chan<- deco
 		c := decoded{make([][]eventlog.Event, len(list)), err}
 		errs := make([]error, len(list))
 		var wait sync.WaitGroup
-		for part := range decodersMost {
+		for part := range decoders {
 			wait.Go(func() {
-				for i := part; i < len(list); i += decodersMost {
+				for i := part; i < len(list); i += decoders {
 					if c.segments[i], errs[i] = decoder.Decode(list[i].Data); errs[i] != nil {
 						errs[i] = fmt.Errorf("the router's journal from event %d: %w", list[i].First, errs[i])
 					}
@@ -208,41 +208,41 @@ func (r *Router) readAhead(ctx context.Context, after uint64, chunks chan<- deco
 }
 
 // serve starts to work with a state.
-func (d *desk) serve(l loaded) {
+func (d *routerActor) serve(l loaded) {
 	if d.stop != nil {
 		d.stop()
 	}
 	d.mode, d.state, d.lease = serving, l.state, l.lease
 	ctx, stop := context.WithCancel(d.ctx)
 	d.stop = stop
-	in := make(chan group, groupsAhead)
-	d.pipe = pipe{durable: l.state.Seq(), scribe: in}
+	in := make(chan group, maxSubmitted)
+	d.journal = journalQueue{durable: l.state.Seq(), encoder: in}
 	d.snapshot = snapshots{seq: l.seq, at: time.Now(), size: l.size}
 	gen := d.gen
-	d.task(func(context.Context) { d.scribe(ctx, gen, in, l.lease) })
+	d.task(func(context.Context) { d.encodeGroups(ctx, gen, in, l.lease) })
 	d.task(func(context.Context) {
 		if d.role.Keep(ctx, l.lease) {
-			d.tell(leaseGone{gen})
+			d.post(leaseGone{gen})
 		}
 	})
 	if len(l.missed) > 0 {
-		d.watchers.tell(l.missed)
+		d.watchers.publish(l.missed)
 	}
-	d.heard.told = max(d.heard.told, l.state.Seq())
+	d.published.upTo = max(d.published.upTo, l.state.Seq())
 	d.metrics.serving.Set(1)
 	d.phase.Store(Serving)
 	d.log.Info("router started", "events", l.state.Seq())
 	d.functions.resume(gen, d.state)
-	if l.state.Seq()-l.seq >= replayMost {
+	if l.state.Seq()-l.seq >= maxReplay {
 		d.beginCut(l.state.Seq()) // so that the next start replays less
 	}
 	stash := d.stash
 	d.stash = nil
 	d.advance(time.Now())
 	for _, c := range stash {
-		d.take(c)
+		d.serveCall(c)
 	}
 	if d.state != nil {
-		d.settle()
+		d.afterEvents()
 	}
 }

@@ -28,14 +28,14 @@ type Router struct {
 	endSystem   func()
 	role        *supervise.Role
 	pid         *actor.PID
-	thread      *thread
+	dispatcher  *dispatcher
 	spawned     chan struct{} // closed once pid is set
 	generations atomic.Int64  // of states; results of an earlier one are ignored
 	callers     atomic.Int64
 	draining    atomic.Bool
 	watchers    watchers
 	functions   *functions
-	heard       heard
+	published   published
 	phase       phases
 	calls       sync.Pool // answered calls, for reuse
 
@@ -52,7 +52,7 @@ var _ routing.Engine = (*Router)(nil)
 // role.
 func Start(o Options) (*Router, error) {
 	o = withDefaults(o)
-	r := &Router{o: o, log: o.Logger, metrics: o.Metrics, thread: newThread(), spawned: make(chan struct{})}
+	r := &Router{o: o, log: o.Logger, metrics: o.Metrics, dispatcher: newDispatcher(), spawned: make(chan struct{})}
 	r.ctx, r.kill = context.WithCancel(context.Background())
 	if o.Watch != nil {
 		r.Watch(o.Watch)
@@ -62,13 +62,13 @@ func Start(o Options) (*Router, error) {
 	system, endSystem := supervise.SystemOr(o.System, o.Logger)
 	r.root, r.endSystem = system.Root, endSystem
 	middleware := append([]actor.ReceiverMiddleware{supervise.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
-	props := actor.PropsFromProducer(func() actor.Actor { return &desk{Router: r} },
+	props := actor.PropsFromProducer(func() actor.Actor { return &routerActor{Router: r} },
 		actor.WithReceiverMiddleware(middleware...), actor.WithGuardian(supervise.NewRestarter(func(string) { o.Metrics.restarts.Inc() })),
-		actor.WithDispatcher(r.thread))
+		actor.WithDispatcher(r.dispatcher))
 	var err error
 	if r.pid, err = r.root.SpawnNamed(props, "router"); err != nil {
 		r.kill()
-		r.thread.end()
+		r.dispatcher.close()
 		return nil, fmt.Errorf("start the router: %w", err)
 	}
 	close(r.spawned)
@@ -86,7 +86,7 @@ func (r *Router) Do(ctx context.Context, build func(*routing.State, time.Time) (
 // View implements [routing.Engine].
 func (r *Router) View(ctx context.Context, see func(*routing.State, time.Time)) error {
 	c := r.newCall()
-	c.look = see
+	c.view = see
 	return r.ask(ctx, c)
 }
 
@@ -97,11 +97,11 @@ func (r *Router) View(ctx context.Context, see func(*routing.State, time.Time)) 
 // A watch ends only with the router.
 func (r *Router) Watch(see func([]eventlog.Event)) { r.watchers.add(see) }
 
-// heard is how much of the journal the watchers have received. Only the desk
+// published is how much of the journal the watchers have received. Only the actor
 // uses it, one instance after the other.
-type heard struct {
-	told uint64 // the last event passed to the watchers
-	most uint64 // the last event that this process may have written
+type published struct {
+	upTo    uint64 // the last event passed to the watchers
+	written uint64 // the last event that this process may have written
 }
 
 type watchers struct {
@@ -120,7 +120,7 @@ func (w *watchers) add(see func([]eventlog.Event)) {
 	w.list.Store(&list)
 }
 
-func (w *watchers) tell(events []eventlog.Event) {
+func (w *watchers) publish(events []eventlog.Event) {
 	if list := w.list.Load(); list != nil {
 		for _, see := range *list {
 			see(events)
@@ -133,13 +133,13 @@ func (r *Router) ask(ctx context.Context, c *call) error {
 	if r.draining.Load() {
 		return errDraining()
 	}
-	if r.callers.Add(1) > callersMost {
+	if r.callers.Add(1) > maxCallers {
 		r.callers.Add(-1)
 		r.metrics.refused.Inc()
 		return unavailable("too many requests wait for the router; try again", time.Second, nil)
 	}
 	defer r.callers.Add(-1)
-	c.late.Reset(replyWithin)
+	c.late.Reset(replyTimeout)
 	r.root.Send(r.pid, c)
 	var cause error
 	select {
@@ -187,7 +187,7 @@ func (r *Router) Close() {
 		r.draining.Store(true)
 		r.kill()
 		_ = r.root.StopFuture(r.pid).Wait()
-		r.thread.end()
+		r.dispatcher.close()
 		r.tasks.Wait()
 		r.endSystem()
 	})
@@ -201,10 +201,10 @@ func (r *Router) task(do func(ctx context.Context)) {
 	r.tasks.Go(func() { do(r.ctx) })
 }
 
-// tell sends a message to the actor while it exists. A task that the actor
+// post sends a message to the actor while it exists. A task that the actor
 // starts may finish before the actor's address is known, so tell waits for the
 // address.
-func (r *Router) tell(message any) {
+func (r *Router) post(message any) {
 	select {
 	case <-r.ctx.Done():
 		return
@@ -224,5 +224,101 @@ func errDraining() error {
 }
 
 func errElsewhere() error {
-	return unavailable("the router runs in another process", elsewhere, nil)
+	return unavailable("the router runs in another process", elsewhereRetry, nil)
 }
+
+// Phase names a phase of the router of this process.
+type Phase string
+
+// The phases.
+const (
+	Replaying Phase = "replaying" // acquires the role and loads the state
+	Standby   Phase = "standby"   // another process has the role
+	Serving   Phase = "serving"
+	Stopping  Phase = "stopping"
+)
+
+// Phase returns the current phase. Only a serving router answers calls.
+func (r *Router) Phase() Phase { return r.phase.Load() }
+
+// phases holds the current phase.
+type phases struct{ now atomic.Value }
+
+// Store sets the phase.
+func (p *phases) Store(now Phase) { p.now.Store(now) }
+
+// Load returns the phase.
+func (p *phases) Load() Phase {
+	now, ok := p.now.Load().(Phase)
+	if !ok {
+		return Replaying
+	}
+	return now
+}
+
+// refusal returns the error for calls to a router without a state.
+func (p Phase) refusal() error {
+	if p == Replaying {
+		return errReplaying()
+	}
+	return errElsewhere()
+}
+
+func errReplaying() error {
+	return unavailable("the router is reading its state", time.Second, nil)
+}
+
+// loadPatience limits how long callers wait while the state is loading: after that
+// they get an error and can retry.
+func (d *routerActor) refuseSoon() {
+	d.slow = false
+	gen := d.gen
+	time.AfterFunc(loadPatience, func() { d.post(loadIsSlow{gen}) })
+}
+
+// dispatcher runs the actor on one permanent goroutine whose stack has already grown
+// to the size that the engine needs. The library would start a goroutine
+// whenever a message finds the mailbox empty: thousands of times a second.
+type dispatcher struct {
+	work   chan func()
+	closed chan struct{} // closed at the end
+}
+
+var _ actor.Dispatcher = (*dispatcher)(nil)
+
+// throughput is the max number of messages that the actor handles before it
+// yields.
+const throughput = 300
+
+func newDispatcher() *dispatcher {
+	t := &dispatcher{work: make(chan func(), 1), closed: make(chan struct{})}
+	go t.run()
+	return t
+}
+
+func (t *dispatcher) run() {
+	for {
+		select {
+		case work := <-t.work:
+			work()
+		case <-t.closed:
+			return
+		}
+	}
+}
+
+// close stops the goroutine. No work that matters may be scheduled afterwards.
+func (t *dispatcher) close() { close(t.closed) }
+
+// Schedule implements actor.Dispatcher. A mailbox schedules at most one
+// function beside the running one, which may be about to end.
+func (t *dispatcher) Schedule(work func()) {
+	select {
+	case t.work <- work:
+	default:
+		go work()
+	}
+}
+
+// Throughput implements actor.Dispatcher.
+func (t *dispatcher) Throughput() int { return throughput }

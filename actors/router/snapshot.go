@@ -29,9 +29,9 @@ type saved struct {
 	err  error
 }
 
-// cut starts to copy the state if a snapshot is due. It is called when a group
+// maybeCut starts to copy the state if a snapshot is due. It is called when a group
 // was closed, so that the snapshot ends where a segment ends.
-func (d *desk) cut(seq uint64) {
+func (d *routerActor) maybeCut(seq uint64) {
 	s := &d.snapshot
 	n := int(seq - s.seq)
 	if s.cut == nil && d.mode == serving && (d.o.snapshotDue(n, s.size) || n > 0 && time.Since(s.at) >= d.o.SnapshotEvery) {
@@ -45,15 +45,15 @@ func (o *Options) snapshotDue(events, size int) bool {
 	return events >= max(o.SnapshotEvents, size/snapshotShare)
 }
 
-func (d *desk) beginCut(seq uint64) {
+func (d *routerActor) beginCut(seq uint64) {
 	begin := time.Now()
 	d.snapshot.cut, d.snapshot.upTo, d.snapshot.whole = d.state.BeginCut(), seq, false
 	d.metrics.pause.Observe(time.Since(begin).Seconds())
-	d.tell(cutFurther{d.gen})
+	d.post(cutNext{d.gen})
 }
 
-// cutFurther copies some more jobs and lets other messages run in between.
-func (d *desk) cutFurther() {
+// cutNext copies some more jobs and lets other messages run in between.
+func (d *routerActor) continueCut() {
 	begin := time.Now()
 	d.snapshot.whole = d.snapshot.cut.Step(cutJobs)
 	d.metrics.pause.Observe(time.Since(begin).Seconds())
@@ -61,13 +61,13 @@ func (d *desk) cutFurther() {
 		d.save()
 		return
 	}
-	d.tell(cutFurther{d.gen})
+	d.post(cutNext{d.gen})
 }
 
 // save writes a cut once its events are durable.
-func (d *desk) save() {
+func (d *routerActor) save() {
 	s := &d.snapshot
-	if s.cut == nil || !s.whole || s.busy || d.pipe.durable < s.upTo {
+	if s.cut == nil || !s.whole || s.busy || d.journal.durable < s.upTo {
 		return
 	}
 	s.busy = true
@@ -79,13 +79,13 @@ func (d *desk) save() {
 			err = d.o.Store.SaveSnapshot(ctx, l, seq, data)
 			failpoint.Hit("snapshot.committed")
 		}
-		d.tell(saved{gen, seq, cut.Len(), err})
+		d.post(saved{gen, seq, cut.Len(), err})
 	})
 }
 
 // saved handles the result of a snapshot. A failed one is retried when the next
 // is due; the journal still holds everything.
-func (d *desk) saved(m saved) {
+func (d *routerActor) saved(m saved) {
 	s := &d.snapshot
 	s.cut, s.busy, s.at = nil, false, time.Now()
 	switch {
@@ -100,30 +100,30 @@ func (d *desk) saved(m saved) {
 		d.metrics.snapshots.WithLabelValues(resultCommitted).Inc()
 	}
 	if s.last {
-		d.giveBack()
+		d.releaseAndEnd()
 		return
 	}
-	d.drainFurther()
+	d.continueDrain()
 }
 
-// lastSnapshot saves the state of a desk that accepts no more calls.
-func (d *desk) lastSnapshot() {
+// lastSnapshot saves the state of a router that accepts no more calls.
+func (d *routerActor) lastSnapshot() {
 	s := &d.snapshot
 	s.last = true
-	if s.seq == d.pipe.durable {
-		d.giveBack()
+	if s.seq == d.journal.durable {
+		d.releaseAndEnd()
 		return
 	}
-	d.beginCut(d.pipe.durable)
+	d.beginCut(d.journal.durable)
 }
 
-// giveBack discards the state and releases the role, so that a waiting process
+// releaseAndEnd discards the state and releases the role, so that a waiting process
 // can acquire it.
-func (d *desk) giveBack() {
+func (d *routerActor) releaseAndEnd() {
 	l := d.lease
-	d.leave(errDraining())
+	d.discardState(errDraining())
 	d.task(func(context.Context) {
 		d.releaseRole(l)
-		d.tell(gaveBack{})
+		d.post(roleReleased{})
 	})
 }

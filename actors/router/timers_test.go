@@ -71,7 +71,7 @@ func deadlines() map[string]struct {
 	return map[string]deadline{
 		"an offer expires":     {put(func(*resource.JobSpec) {}), "RouterWorkerOfferExpired", time.Hour},
 		"a selector expires":   {put(nobody), "RouterJobWorkerSelectorsExpired", 500 * time.Second},
-		"a job waits for long": {func(r *rig) { impatient(r); put(func(s *resource.JobSpec) { s.ChannelID = "none" })(r) }, "RouterJobExceptionTriggered", 200 * time.Second},
+		"a job waits for long": {func(r *rig) { loadIsSlow(r); put(func(s *resource.JobSpec) { s.ChannelID = "none" })(r) }, "RouterJobExceptionTriggered", 200 * time.Second},
 		"a job's schedule comes": {put(func(s *resource.JobSpec) {
 			s.MatchingMode = resource.MatchingMode{Kind: resource.ScheduleAndSuspend, ScheduleAt: time.Now().Add(time.Hour)}
 		}), "RouterJobWaitingForActivation", time.Hour},
@@ -80,8 +80,8 @@ func deadlines() map[string]struct {
 	}
 }
 
-// impatient sets an exception policy that acts on waiting jobs.
-func impatient(r *rig) {
+// loadIsSlow sets an exception policy that acts on waiting jobs.
+func loadIsSlow(r *rig) {
 	r.do(routing.PutException{ID: "x", Spec: resource.ExceptionSpec{ExceptionRules: []resource.ExceptionRule{{
 		ID: "late", Trigger: resource.Trigger{Kind: resource.TriggerWaitTime, ThresholdSeconds: 200},
 		Actions: []resource.Action{{Kind: resource.ActionManualReclassify, Priority: new(9)}},

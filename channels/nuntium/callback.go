@@ -19,11 +19,11 @@ const (
 	incomingPath = "incoming"
 )
 
-// Read interprets an ack or a person's message. Any other path is ignored and
+// ParseCallback interprets an ack or a person's message. Any other path is ignored and
 // answered with success, so that Nuntium does not repeat it forever.
-func (d *driver) Read(c channels.Callback) (channels.Reading, error) {
+func (d *driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
-		return channels.Reading{}, errors.New("want GET or POST")
+		return channels.CallbackResult{}, errors.New("want GET or POST")
 	}
 	f := fields{c.Form, c.Query}
 	switch strings.Trim(c.Path, "/") {
@@ -32,16 +32,16 @@ func (d *driver) Read(c channels.Callback) (channels.Reading, error) {
 	case incomingPath:
 		return readIncoming(c, f)
 	default:
-		return channels.Reading{}, nil
+		return channels.CallbackResult{}, nil
 	}
 }
 
 // readAck reads the state of a message. Acks come twice, late and out of order;
 // the broker handles that.
-func (d *driver) readAck(c channels.Callback, f fields) (channels.Reading, error) {
+func (d *driver) readAck(c channels.Callback, f fields) (channels.CallbackResult, error) {
 	guid := f.get("guid")
 	if guid == "" {
-		return channels.Reading{}, errors.New("guid is missing")
+		return channels.CallbackResult{}, errors.New("guid is missing")
 	}
 	m := d.final.meaning(f.get("state"))
 	ref, part, ours := parseGUID(guid)
@@ -53,9 +53,9 @@ func (d *driver) readAck(c channels.Callback, f fields) (channels.Reading, error
 		}
 	}
 	if !ours || !m.known {
-		return channels.Reading{}, nil
+		return channels.CallbackResult{}, nil
 	}
-	return channels.Reading{Reports: []weir.Report{{
+	return channels.CallbackResult{Reports: []weir.Report{{
 		Attempt: weir.AttemptRef{Ref: ref}, Part: part, Outcome: m.outcome,
 		ProviderRef: tokenOf(ref), Reason: m.reason, At: c.At,
 	}}}, nil
@@ -63,10 +63,10 @@ func (d *driver) readAck(c channels.Callback, f fields) (channels.Reading, error
 
 // readIncoming reads a message that a person sent. Addresses lose their protocol
 // and otherwise stay as Nuntium gives them: digits without a plus.
-func readIncoming(c channels.Callback, f fields) (channels.Reading, error) {
+func readIncoming(c channels.Callback, f fields) (channels.CallbackResult, error) {
 	from := strings.TrimPrefix(f.get("from"), protocol)
 	if from == "" {
-		return channels.Reading{}, errors.New("from is missing")
+		return channels.CallbackResult{}, errors.New("from is missing")
 	}
 	m := weir.Incoming{
 		From: from, To: strings.TrimPrefix(f.get("to"), protocol), Body: f.get("body"),
@@ -84,7 +84,7 @@ func readIncoming(c channels.Callback, f fields) (channels.Reading, error) {
 		// then cannot be detected; better twice than lost.
 		m.GUID = inventedGUID(c, m)
 	}
-	return channels.Reading{
+	return channels.CallbackResult{
 		Incoming: []weir.Incoming{m}, ContentType: "application/json", Body: []byte("[]"),
 	}, nil
 }

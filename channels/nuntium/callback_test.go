@@ -75,11 +75,11 @@ func TestReadAcks(t *testing.T) {
 				{Method: "POST", Path: "ack", Form: values, At: at},
 				{Method: "POST", Path: "ack/", Form: values, Query: url.Values{"guid": {"9-9.9"}}, At: at},
 			} {
-				got, err := reader(t, tt.settings).Read(c)
+				got, err := reader(t, tt.settings).ParseCallback(c)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(channels.Reading{Reports: tt.want}, got); diff != "" {
+				if diff := cmp.Diff(channels.CallbackResult{Reports: tt.want}, got); diff != "" {
 					t.Errorf("%s: %s", c.Method, diff)
 				}
 			}
@@ -89,14 +89,14 @@ func TestReadAcks(t *testing.T) {
 
 func TestReadIncoming(t *testing.T) {
 	t.Parallel()
-	got, err := reader(t).Read(channels.Callback{Method: "POST", Path: "incoming", At: at, Form: url.Values{
+	got, err := reader(t).ParseCallback(channels.Callback{Method: "POST", Path: "incoming", At: at, Form: url.Values{
 		"application": {"weir"}, "from": {"sms://15550001"}, "to": {"sms://4000"}, "subject": {""}, "body": {"yes, \xff"},
 		"guid": {"g-1"}, "channel": {"sms"}, "country": {"KH"},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := channels.Reading{
+	want := channels.CallbackResult{
 		ContentType: "application/json", Body: []byte("[]"),
 		Incoming: []weir.Incoming{{
 			From: "15550001", To: "4000", Body: "yes, \uFFFD", GUID: "g-1", ReceivedAt: at,
@@ -113,7 +113,7 @@ func TestReadIncomingWithoutGUID(t *testing.T) {
 	t.Parallel()
 	d := reader(t)
 	guid := func(at time.Time) string {
-		got, err := d.Read(channels.Callback{Method: "GET", Path: "incoming", At: at, Query: url.Values{"from": {"sms://1"}, "body": {"yes"}}})
+		got, err := d.ParseCallback(channels.Callback{Method: "GET", Path: "incoming", At: at, Query: url.Values{"from": {"sms://1"}, "body": {"yes"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,11 +140,11 @@ func TestReadStrangeRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := reader(t).Read(tt.callback)
+			got, err := reader(t).ParseCallback(tt.callback)
 			if (err != nil) != tt.wrong {
 				t.Errorf("error %v", err)
 			}
-			if diff := cmp.Diff(channels.Reading{}, got); diff != "" {
+			if diff := cmp.Diff(channels.CallbackResult{}, got); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -232,9 +232,9 @@ func FuzzRead(f *testing.F) {
 		c := channels.Callback{Method: method, Path: path, At: at}
 		c.Form, _ = url.ParseQuery(form)
 		c.Query, _ = url.ParseQuery(query)
-		got, err := reader(t).Read(c)
+		got, err := reader(t).ParseCallback(c)
 		if err != nil {
-			if cmp.Diff(channels.Reading{}, got) != "" {
+			if cmp.Diff(channels.CallbackResult{}, got) != "" {
 				t.Errorf("an error and %+v", got)
 			}
 			return

@@ -39,7 +39,7 @@ func TestPrepare(t *testing.T) {
 		"wrong password":           {channel: own, settings: basicSettings(weir.Settings{"password": "wrong"}), want: "set both to http_post_callback and post by hand"},
 		"wrong token":              {channel: own, settings: bearerSettings(weir.Settings{"token": "wrong"}), want: "credentials refused (HTTP 401)"},
 		"token of another account": {channel: own, settings: bearerSettings(weir.Settings{"account": "other"}), want: "credentials refused (HTTP 401)"},
-		"token of another app":     {channel: own, settings: bearerSettings(weir.Settings{"application": "other"}), want: "the token acts for another application"},
+		"token of another app":     {channel: own, settings: bearerSettings(weir.Settings{"application": "other"}), want: "the token belongs to another application"},
 		"500":                      {channel: own, settings: basicSettings(), fault: "status=500@admin", want: "provider error (HTTP 500)"},
 		"hang":                     {channel: own, settings: basicSettings(), fault: "hang@admin", want: "timeout"},
 		"nobody there":             {channel: own, settings: basicSettings(weir.Settings{"base_url": "http://elsewhere.test"}), want: "connection refused"},

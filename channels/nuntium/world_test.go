@@ -40,7 +40,7 @@ type world struct {
 	mu       sync.Mutex
 	driver   channels.Driver
 	answers  func(n int) int // status for the n-th callback, from 1; 0: as the reading determines
-	readings []channels.Reading
+	readings []channels.CallbackResult
 	heard    []time.Duration // times of the callbacks, since the start
 	raw      []*http.Request
 	start    time.Time
@@ -147,7 +147,7 @@ func (w *world) callback(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	reading, err := w.driver.Read(c)
+	reading, err := w.driver.ParseCallback(c)
 	if err != nil {
 		rw.WriteHeader(http.StatusBadRequest)
 		return

@@ -15,15 +15,15 @@ import (
 // attempt's id.
 const statusPath = "status/"
 
-// Read interprets a status callback. Verboice sends each once, in no particular
+// ParseCallback interprets a status callback. Verboice sends each once, in no particular
 // order, and ignores the answer.
-func (d *Driver) Read(c channels.Callback) (channels.Reading, error) {
+func (d *Driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
 	id, ok := strings.CutPrefix(c.Path, statusPath)
 	if !ok || id == "" || strings.Contains(id, "/") {
-		return channels.Reading{}, errors.New("unknown callback path: want status/{attempt}")
+		return channels.CallbackResult{}, errors.New("unknown callback path: want status/{attempt}")
 	}
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
-		return channels.Reading{}, errors.New("want GET or POST")
+		return channels.CallbackResult{}, errors.New("want GET or POST")
 	}
 	parameter := func(key string) string {
 		if c.Query.Has(key) {
@@ -33,14 +33,14 @@ func (d *Driver) Read(c channels.Callback) (channels.Reading, error) {
 	}
 	status, call := parameter("CallStatus"), parameter("CallSid")
 	if status == "" {
-		return channels.Reading{}, errors.New("CallStatus is missing")
+		return channels.CallbackResult{}, errors.New("CallStatus is missing")
 	}
 	if call != "" && !isID(call) {
-		return channels.Reading{}, errors.New("CallSid is not a number")
+		return channels.CallbackResult{}, errors.New("CallSid is not a number")
 	}
 	attempt, err := weir.ParseAttemptRef(id)
 	if err != nil {
-		return channels.Reading{}, nil //nolint:nilerr // not one of ours: answered, counted, nothing else
+		return channels.CallbackResult{}, nil //nolint:nilerr // not one of ours: answered, counted, nothing else
 	}
 	report := weir.Report{Attempt: attempt, Part: weir.WholeContact, ProviderRef: call, At: c.At}
 	report.Outcome = outcomeOf(status)
@@ -49,7 +49,7 @@ func (d *Driver) Read(c channels.Callback) (channels.Reading, error) {
 		report.Reason = failure(parameter("CallStatusReason"), parameter("CallStatusCode"))
 		report.Answered = report.Reason == hungUp
 	}
-	return channels.Reading{Reports: []weir.Report{report}}, nil
+	return channels.CallbackResult{Reports: []weir.Report{report}}, nil
 }
 
 // outcomeOf returns the outcome for a CallStatus; empty for ringing, in-progress

@@ -60,16 +60,16 @@ func TestRead(t *testing.T) {
 			{Method: http.MethodGet, Path: c.path, Query: values, At: now},
 			{Method: http.MethodPost, Path: c.path, Form: values, At: now},
 		} {
-			got, err := d.Read(cb)
+			got, err := d.ParseCallback(cb)
 			if (err != nil) != c.fails {
 				t.Errorf("%s %s: error %v", cb.Method, c.name, err)
 			}
-			if diff := cmp.Diff(channels.Reading{Reports: c.want}, got); diff != "" {
+			if diff := cmp.Diff(channels.CallbackResult{Reports: c.want}, got); diff != "" {
 				t.Errorf("%s %s (-want +got):\n%s", cb.Method, c.name, diff)
 			}
 		}
 	}
-	if _, err := d.Read(channels.Callback{Method: http.MethodDelete, Path: "status/1-z-2", Query: url.Values{"CallStatus": {"busy"}}}); err == nil {
+	if _, err := d.ParseCallback(channels.Callback{Method: http.MethodDelete, Path: "status/1-z-2", Query: url.Values{"CallStatus": {"busy"}}}); err == nil {
 		t.Error("DELETE was read")
 	}
 }
@@ -83,7 +83,7 @@ func FuzzRead(f *testing.F) {
 		d := newDriver(t, settings(), nil)
 		q, _ := url.ParseQuery(query)
 		b, _ := url.ParseQuery(form)
-		got, err := d.Read(channels.Callback{Method: method, Path: path, Query: q, Form: b, At: time.Unix(1, 0)})
+		got, err := d.ParseCallback(channels.Callback{Method: method, Path: path, Query: q, Form: b, At: time.Unix(1, 0)})
 		if err != nil {
 			if len(got.Reports) > 0 || strings.Contains(err.Error(), path) && len(path) > 30 {
 				t.Errorf("error %v beside %+v", err, got)

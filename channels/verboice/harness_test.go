@@ -95,7 +95,7 @@ func (w *world) receive(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		w.t.Errorf("a callback to %s", r.URL.Path)
 	}
-	reading, err := w.driver.Read(channels.Callback{Method: r.Method, Path: path, Query: r.URL.Query(), At: time.Now()})
+	reading, err := w.driver.ParseCallback(channels.Callback{Method: r.Method, Path: path, Query: r.URL.Query(), At: time.Now()})
 	if err != nil {
 		w.t.Error(err)
 	}

@@ -167,9 +167,9 @@ func (d *driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancel
 	return done
 }
 
-// Read refuses everything: the router does not call back over HTTP.
-func (d *driver) Read(channels.Callback) (channels.Reading, error) {
-	return channels.Reading{}, errors.New("workers report through the router, which makes no callbacks")
+// ParseCallback refuses everything: the router does not call back over HTTP.
+func (d *driver) ParseCallback(channels.Callback) (channels.CallbackResult, error) {
+	return channels.CallbackResult{}, errors.New("workers report through the router, which makes no callbacks")
 }
 
 // Prepare has nothing to set up: queues and workers are created through the

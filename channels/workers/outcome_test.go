@@ -155,7 +155,7 @@ func TestStatusAndCallbacks(t *testing.T) {
 	health(weir.Down)
 	s.e.Must(routing.Delete{Resource: resource.Queue, ID: "interviews"})
 	health(weir.Erring)
-	if _, err := s.d.Read(channels.Callback{}); err == nil {
+	if _, err := s.d.ParseCallback(channels.Callback{}); err == nil {
 		t.Error("a callback was read")
 	}
 	if err := s.d.Prepare(t.Context()); err != nil {

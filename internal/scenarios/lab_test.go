@@ -283,17 +283,17 @@ func (d *labDriver) Cancel(ctx context.Context, a channels.Attempt) channels.Can
 
 // Read implements channels.Driver: report/{attempt}?part=&outcome=. With
 // whichever=1 the report is about the current attempt, as Nuntium's acks are.
-func (d *labDriver) Read(c channels.Callback) (channels.Reading, error) {
+func (d *labDriver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
 	kind, id, _ := strings.Cut(c.Path, "/")
 	if kind == "incoming" {
-		return channels.Reading{Incoming: []weir.Incoming{{From: c.Query.Get("from"), Body: c.Query.Get("body"), GUID: c.Query.Get("guid"), ReceivedAt: c.At}}}, nil
+		return channels.CallbackResult{Incoming: []weir.Incoming{{From: c.Query.Get("from"), Body: c.Query.Get("body"), GUID: c.Query.Get("guid"), ReceivedAt: c.At}}}, nil
 	}
 	if kind != "report" {
-		return channels.Reading{}, fmt.Errorf("no such callback")
+		return channels.CallbackResult{}, fmt.Errorf("no such callback")
 	}
 	ref, err := weir.ParseAttemptRef(id)
 	if err != nil {
-		return channels.Reading{}, nil //nolint:nilerr // not one of Weir's: a driver says nothing of it
+		return channels.CallbackResult{}, nil //nolint:nilerr // not one of Weir's: a driver says nothing of it
 	}
 	if c.Query.Has("whichever") {
 		ref.Number = 0
@@ -302,7 +302,7 @@ func (d *labDriver) Read(c channels.Callback) (channels.Reading, error) {
 	if p, err := strconv.Atoi(c.Query.Get("part")); err == nil {
 		r.Part = p
 	}
-	return channels.Reading{Reports: []weir.Report{r}}, nil
+	return channels.CallbackResult{Reports: []weir.Report{r}}, nil
 }
 
 // Prepare implements channels.Driver.

@@ -148,7 +148,7 @@ func TestScenario113_TroubleNamesItsReason(t *testing.T) {
 		})
 		other := w.accept("ch", sms("b"), sms("c"))
 		w.until("a probe is under way", func() bool { return w.figure("ch", "sending") == 1 })
-		w.because(w.waiting(other["b"], other["c"]), "provider_probe", "one contact is finding out")
+		w.because(w.waiting(other["b"], other["c"]), "provider_probe", "a single contact probes")
 		close(release)
 		w.because(id, "retry", "is due at ")
 		if why := fmt.Sprint(w.contact(id)["why"]); !strings.Contains(why, "it chokes on this one") {

@@ -160,9 +160,9 @@ func (s *Handler) serveChannel(ctx context.Context, w http.ResponseWriter, r *ht
 		s.unavailable(w, ch.Type, err)
 		return
 	}
-	var reading channels.Reading
+	var reading channels.CallbackResult
 	if err == nil {
-		reading, err = driver.Read(c)
+		reading, err = driver.ParseCallback(c)
 	}
 	if err != nil && ch.Deleted {
 		s.Metrics.count(ch.Type, resultDeleted)
@@ -195,7 +195,7 @@ func (s *Handler) serveChannel(ctx context.Context, w http.ResponseWriter, r *ht
 
 // apply commits the content of a callback. It returns the result of each
 // part.
-func (s *Handler) apply(ctx context.Context, ch weir.Channel, reading channels.Reading) ([]string, error) {
+func (s *Handler) apply(ctx context.Context, ch weir.Channel, reading channels.CallbackResult) ([]string, error) {
 	var results []string
 	for _, report := range reading.Reports {
 		result, err := s.applyReport(ctx, ch, report)

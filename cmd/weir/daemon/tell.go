@@ -70,8 +70,8 @@ func (p *parts) applications() delivery.Webhook {
 		Types: []string{surveybroker.MessageEvent, surveybroker.RespondentEvent},
 		Wants: surveybroker.ForApplication,
 		// An application that does not answer must not delay the others.
-		Group:     surveybroker.SurveyOf,
-		MostAside: 100_000,
+		Group:       surveybroker.SurveyOf,
+		MaxDeferred: 100_000,
 		Find: func(ctx context.Context, e events.Event) (delivery.Hook, error) {
 			var about struct{ Survey string } // in events of both types
 			if err := json.Unmarshal(e.Data, &about); err != nil {

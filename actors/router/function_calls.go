@@ -77,14 +77,14 @@ func (f *functions) once(ctx context.Context, at *address, rule *resource.Rule, 
 	if !f.addresses.allow(at, time.Now()) {
 		return nil, false, errOpen
 	}
-	answer, again, err = f.post(ctx, rule, body)
+	answer, again, err = f.request(ctx, rule, body)
 	if ctx.Err() == nil || err == nil { // a canceled ask is no evidence about the function
 		f.addresses.note(at, again, time.Now())
 	}
 	return answer, again, err
 }
 
-func (f *functions) post(ctx context.Context, rule *resource.Rule, body []byte) (answer []byte, again bool, err error) {
+func (f *functions) request(ctx context.Context, rule *resource.Rule, body []byte) (answer []byte, again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	header := http.Header{"Content-Type": {"application/json"}}

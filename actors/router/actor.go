@@ -12,7 +12,7 @@ import (
 	"weir/routing/eventlog"
 )
 
-// mode is the state of the desk toward callers.
+// mode is the state of the actor toward callers.
 type mode int
 
 const (
@@ -23,8 +23,8 @@ const (
 	ended                // the role is released
 )
 
-// desk is the actor. Only the desk accesses the state.
-type desk struct {
+// routerActor is the actor. Only the actor accesses the state.
+type routerActor struct {
 	*Router
 	mode  mode
 	gen   int64 // generation of the state; messages of another one are ignored
@@ -34,16 +34,16 @@ type desk struct {
 
 	stash    []*call // calls that arrived while loading
 	slow     bool    // loading takes long: calls are refused
-	waiters  line
-	pipe     pipe
+	waiters  waiterQueue
+	journal  journalQueue
 	wake     *time.Timer
 	wakeAt   time.Time // zero: not set
 	snapshot snapshots
 	drained  []chan struct{}
-	row      int // failures in a row
+	failures int // failures in a row
 }
 
-// Messages of the desk to itself and of the tasks that it starts. gen
+// Messages of the actor to itself and of the tasks that it starts. gen
 // identifies messages of an earlier state.
 type (
 	flush     struct{ gen int64 }
@@ -64,49 +64,49 @@ type (
 		seq    uint64           // the last event of the snapshot
 		size   int              // entities in the snapshot
 	}
-	impatient struct{ gen int64 }
-	stoodBy   struct{ gen int64 }
-	leaseGone struct{ gen int64 }
-	supplied  struct {
+	loadIsSlow struct{ gen int64 }
+	onStandby  struct{ gen int64 }
+	leaseGone  struct{ gen int64 }
+	supplied   struct {
 		gen     int64
 		command routing.Command
 	}
-	drain      struct{ done chan struct{} }
-	gaveBack   struct{}
-	cutFurther struct{ gen int64 }
+	drain        struct{ done chan struct{} }
+	roleReleased struct{}
+	cutNext      struct{ gen int64 }
 )
 
 // Receive implements actor.Actor.
-func (d *desk) Receive(ctx actor.Context) {
+func (d *routerActor) Receive(ctx actor.Context) {
 	switch msg := ctx.Message().(type) {
 	case *call:
-		d.take(msg)
+		d.serveCall(msg)
 	case committed:
 		if msg.gen == d.gen {
 			d.committed(msg)
 		}
 	case flush:
 		if msg.gen == d.gen {
-			d.pipe.asked = false
-			d.handOver()
+			d.journal.flushAsked = false
+			d.submit()
 		}
 	case tick:
 		if msg.gen == d.gen && d.open() {
 			d.wakeAt = time.Time{}
 			d.advance(time.Now())
-			d.settle()
+			d.afterEvents()
 		}
 	case *actor.Started:
 		d.load()
 	case *actor.Restarting, *actor.Stopping:
-		d.leave(unavailable("the outcome is unknown; try again", time.Second, nil))
+		d.discardState(unavailable("the outcome is unknown; try again", time.Second, nil))
 	default:
 		d.receiveRest(msg)
 	}
 }
 
 // receiveRest handles the rarer messages.
-func (d *desk) receiveRest(msg any) {
+func (d *routerActor) receiveRest(msg any) {
 	switch msg := msg.(type) {
 	case loaded:
 		if msg.gen == d.gen {
@@ -114,12 +114,12 @@ func (d *desk) receiveRest(msg any) {
 		} else {
 			d.task(func(context.Context) { d.releaseRole(msg.lease) })
 		}
-	case stoodBy:
+	case onStandby:
 		if msg.gen == d.gen && d.mode == loading {
 			d.mode = standby
 			d.refuseStash(errElsewhere())
 		}
-	case impatient:
+	case loadIsSlow:
 		if msg.gen == d.gen && d.mode == loading {
 			d.slow = true
 			d.refuseStash(errReplaying())
@@ -132,36 +132,36 @@ func (d *desk) receiveRest(msg any) {
 		if msg.gen == d.gen && d.open() {
 			d.supply(msg.command)
 		}
-	case cutFurther:
+	case cutNext:
 		if msg.gen == d.gen {
-			d.cutFurther()
+			d.continueCut()
 		}
 	case saved:
 		if msg.gen == d.gen {
 			d.saved(msg)
 		}
-	case look:
+	case figuresQuery:
 		msg.answer <- d.figures()
 	case drain:
 		d.drain(msg.done)
-	case gaveBack:
+	case roleReleased:
 		d.finishDrain()
 	}
 }
 
 // open reports whether the state may be changed.
-func (d *desk) open() bool { return d.mode == serving || d.mode == draining && d.state != nil }
+func (d *routerActor) open() bool { return d.mode == serving || d.mode == draining && d.state != nil }
 
-// take serves a call, or stashes it until that is possible.
-func (d *desk) take(c *call) {
+// serveCall serves a call, or stashes it until that is possible.
+func (d *routerActor) serveCall(c *call) {
 	switch d.mode {
 	case loading:
 		if d.slow {
 			c.answer <- errReplaying()
 			return
 		}
-		if len(d.stash) >= 2*callersMost {
-			d.stash = slices.DeleteFunc(d.stash, (*call).left)
+		if len(d.stash) >= 2*maxCallers {
+			d.stash = slices.DeleteFunc(d.stash, (*call).abandoned)
 		}
 		d.stash = append(d.stash, c)
 		return
@@ -178,14 +178,14 @@ func (d *desk) take(c *call) {
 	case d.o.Shared && !d.role.Valid():
 		c.answer <- unavailable("the router's lease could not be renewed", time.Second, nil)
 		return
-	case c.look == nil && d.pipe.events >= pendingMost:
+	case c.view == nil && d.journal.events >= maxPending:
 		d.metrics.refused.Inc()
 		c.answer <- unavailable("too many events wait for the store; try again", time.Second, nil)
 		return
 	}
-	if !d.advance(now) && c.look == nil {
+	if !d.advance(now) && c.view == nil {
 		c.answer <- unavailable("the router is catching up with overdue events; try again", time.Second, nil)
-		d.settle()
+		d.afterEvents()
 		return
 	}
 	events, gone, broken, err := c.run(d.state, now)
@@ -195,34 +195,34 @@ func (d *desk) take(c *call) {
 		d.fail(err)
 		return
 	}
-	d.collect(events)
+	d.addEvents(events)
 	if !gone {
 		d.waiters.add(waiter{d.state.Seq(), c, err})
 	}
-	d.settle()
+	d.afterEvents()
 }
 
 // advance fires what has come due by now, but only a bounded number of events
 // per call: after a long downtime most of the state may be due. caughtUp
 // reports that nothing is left.
-func (d *desk) advance(now time.Time) (caughtUp bool) {
+func (d *routerActor) advance(now time.Time) (caughtUp bool) {
 	for n := 0; ; {
 		at, ok := d.state.NextWake()
 		if !ok || at.After(now) {
 			return true
 		}
-		if n >= groupEvents || d.pipe.events >= pendingMost {
+		if n >= groupEvents || d.journal.events >= maxPending {
 			return false
 		}
 		events, _ := d.state.Apply(nil, at)
-		d.collect(events)
+		d.addEvents(events)
 		n += len(events)
 	}
 }
 
 // supply applies the result of a function. The engine refuses it if the job no
 // longer waits for it.
-func (d *desk) supply(c routing.Command) {
+func (d *routerActor) supply(c routing.Command) {
 	now := time.Now()
 	if !d.advance(now) {
 		now = time.Time{} // at the state's own time
@@ -231,26 +231,26 @@ func (d *desk) supply(c routing.Command) {
 	if err != nil {
 		d.log.Debug("function answer arrived too late", "error", err)
 	}
-	d.collect(events)
-	d.settle()
+	d.addEvents(events)
+	d.afterEvents()
 }
 
-// settle answers the callers whose events are durable and schedules the next
+// afterEvents answers the callers whose events are durable and schedules the next
 // flush and the next timer.
-func (d *desk) settle() {
-	d.metrics.replies.Add(float64(d.waiters.release(d.pipe.durable)))
-	d.askFlush()
+func (d *routerActor) afterEvents() {
+	d.metrics.replies.Add(float64(d.waiters.release(d.journal.durable)))
+	d.scheduleFlush()
 	d.arm()
 }
 
 // arm sets the timer to the next due instant. A timer that fires too early is
 // set again.
-func (d *desk) arm() {
+func (d *routerActor) arm() {
 	at, ok := d.state.NextWake()
-	if !ok || !d.wakeAt.IsZero() && !at.Before(d.wakeAt) || d.pipe.events >= pendingMost {
+	if !ok || !d.wakeAt.IsZero() && !at.Before(d.wakeAt) || d.journal.events >= maxPending {
 		return
 	}
-	if len(d.pipe.current) >= groupEvents && len(d.pipe.ahead) >= groupsAhead {
+	if len(d.journal.current) >= groupEvents && len(d.journal.submitted) >= maxSubmitted {
 		return // the end of a commit calls settle again
 	}
 	d.wakeAt = at
@@ -259,20 +259,20 @@ func (d *desk) arm() {
 		d.wake.Stop()
 	}
 	gen := d.gen
-	d.wake = time.AfterFunc(wait, func() { d.tell(tick{gen}) })
+	d.wake = time.AfterFunc(wait, func() { d.post(tick{gen}) })
 }
 
 // fail discards the state, which is ahead of the journal, and rebuilds it.
-func (d *desk) fail(err error) {
+func (d *routerActor) fail(err error) {
 	d.log.Warn("router commit failed; state rebuilt", "error", err)
 	d.metrics.rebuilds.Inc()
-	d.row++
-	d.leave(unavailable("the outcome is unknown; try again", time.Second, err))
+	d.failures++
+	d.discardState(unavailable("the outcome is unknown; try again", time.Second, err))
 	d.load()
 }
 
-// leave discards the state and everything that belongs to it.
-func (d *desk) leave(err error) {
+// discardState discards the state and everything that belongs to it.
+func (d *routerActor) discardState(err error) {
 	d.gen = d.generations.Add(1)
 	if d.stop != nil {
 		d.stop()
@@ -285,24 +285,24 @@ func (d *desk) leave(err error) {
 	d.waiters.fail(err)
 	d.refuseStash(err)
 	if d.state != nil {
-		d.heard.most = max(d.heard.most, d.state.Seq())
+		d.published.written = max(d.published.written, d.state.Seq())
 	}
-	d.state, d.pipe, d.snapshot = nil, pipe{}, snapshots{}
+	d.state, d.journal, d.snapshot = nil, journalQueue{}, snapshots{}
 	if d.mode == serving || d.mode == standby {
 		d.mode = loading
 	}
 	d.metrics.serving.Set(0)
 }
 
-func (d *desk) refuseStash(err error) {
+func (d *routerActor) refuseStash(err error) {
 	for _, c := range d.stash {
 		c.answer <- err
 	}
 	d.stash = nil
 }
 
-// drain begins the orderly end of the desk.
-func (d *desk) drain(done chan struct{}) {
+// drain begins the orderly end of the actor.
+func (d *routerActor) drain(done chan struct{}) {
 	d.drained = append(d.drained, done)
 	if d.mode == ended {
 		d.finishDrain()
@@ -312,23 +312,23 @@ func (d *desk) drain(done chan struct{}) {
 	d.phase.Store(Stopping)
 	d.refuseStash(errDraining())
 	if d.state == nil {
-		d.leave(errDraining())
+		d.discardState(errDraining())
 		d.finishDrain()
 		return
 	}
-	d.handOver()
-	d.drainFurther()
+	d.submit()
+	d.continueDrain()
 }
 
-// drainFurther continues a drain once everything is durable, with the last
+// continueDrain continues a drain once everything is durable, with the last
 // snapshot.
-func (d *desk) drainFurther() {
-	if d.mode == draining && d.state != nil && d.pipe.events == 0 && d.snapshot.cut == nil {
+func (d *routerActor) continueDrain() {
+	if d.mode == draining && d.state != nil && d.journal.events == 0 && d.snapshot.cut == nil {
 		d.lastSnapshot()
 	}
 }
 
-func (d *desk) finishDrain() {
+func (d *routerActor) finishDrain() {
 	d.mode = ended
 	for _, done := range d.drained {
 		close(done)
