@@ -3,7 +3,9 @@ package web_test
 import (
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -306,6 +308,43 @@ func BenchmarkContacts(b *testing.B) {
 		r.contacts = r.contacts[:0]
 		if g := r.do("POST", "/v1/channels/texts/contacts", body); g.status != 202 {
 			b.Fatal(g.body)
+		}
+	}
+}
+
+// TestOverlayDescribesWhatExists: no text or example of the overlay is left over
+// from a schema, field or operation that is gone.
+func TestOverlayDescribesWhatExists(t *testing.T) {
+	t.Parallel()
+	var overlay struct {
+		Schemas, Fields  map[string]string
+		Bodies, Requests map[string]any
+	}
+	raw, err := os.ReadFile("openapi/overlay.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &overlay)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := web.Description(channels.NewDirectory(table(), "", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(all)
+	for _, name := range append(slices.Collect(maps.Keys(overlay.Schemas)), slices.Collect(maps.Keys(overlay.Bodies))...) {
+		if described(t).Components.Schemas[name] == nil {
+			t.Errorf("there is no schema %s", name)
+		}
+	}
+	for name := range overlay.Fields {
+		if !strings.Contains(text, `"`+name+`": {`) && !strings.Contains(text, `"name": "`+name+`"`) {
+			t.Errorf("there is no field %s", name)
+		}
+	}
+	for id := range overlay.Requests {
+		if !strings.Contains(text, `"operationId": "`+id+`"`) {
+			t.Errorf("there is no operation %s", id)
 		}
 	}
 }

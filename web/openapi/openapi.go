@@ -21,43 +21,43 @@ import (
 )
 
 const (
-	schemaPrefix   = "#/components/schemas/"
-	examplePrefix  = "#/components/examples/"
-	headerPrefix   = "#/components/headers/"
-	exampleOfSlips = "malformed" // Example for a body that is not JSON
+	schemaPrefix     = "#/components/schemas/"
+	examplePrefix    = "#/components/examples/"
+	headerPrefix     = "#/components/headers/"
+	malformedExample = "malformed" // for a body that is not JSON
 )
 
 // Describe builds the API description from the routes, and sets the body
 // checker of each route, so that the two cannot differ.
 func Describe(routes []*route.Route, version, prefix string) (*huma.OpenAPI, error) {
+	texts, err := readOverlay()
+	if err != nil {
+		return nil, err
+	}
 	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
-		Info:    &huma.Info{Title: "Weir", Version: version, Description: aboutAPI},
+		Info:    &huma.Info{Title: "Weir", Version: version, Description: texts.About},
 		Servers: []*huma.Server{{URL: cmp.Or(prefix, "/"), Description: "the Weir that serves this description"}},
-		Tags:    tags(),
+		Tags:    texts.Tags,
 		Components: &huma.Components{
 			Schemas:         registry,
 			SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: auth.TokenHelp()}},
 			Headers:         headers(),
-			Examples:        problemExamples(),
+			Examples:        texts.Problems,
 		},
 	}
 	registry.Schema(route.TypeOf[wire.Problem](), true, "")
-	d := &describer{r: registry, examples: examples()}
+	d := &describer{overlay: texts, r: registry}
 	for _, rt := range routes {
 		doc.AddOperation(d.operation(rt))
 	}
 	for _, op := range d.plainOperations() {
 		doc.AddOperation(op)
 	}
-	if d.err != nil {
-		return nil, d.err
-	}
-	schemas, fields := schemaHelp(), fieldHelp()
 	for name, s := range registry.Map() {
 		refuseNull(s)
-		explain(s, schemas[name], fields)
+		explain(s, texts.Schemas[name], texts.Fields)
 	}
 	for _, rt := range routes {
 		if rt.Body == nil {
@@ -115,16 +115,15 @@ func explain(s *huma.Schema, what string, fields map[string]string) {
 
 // describer builds operations.
 type describer struct {
-	r        huma.Registry
-	examples map[reflect.Type]any
-	err      error // the first error
+	*overlay
+	r huma.Registry
 }
 
 func (d *describer) operation(rt *route.Route) *huma.Operation {
 	op := &huma.Operation{
 		Method: rt.Method, Path: rt.Path, OperationID: rt.ID, Summary: rt.Summary, Description: rt.Description,
 		Tags: []string{rt.Tag}, Responses: map[string]*huma.Response{},
-		Security: security(rt.Scopes), Parameters: parametersOf(rt),
+		Security: security(rt.Scopes), Parameters: d.parameters(rt),
 	}
 	if op.Description == "" {
 		op.Description = rt.Summary + "."
@@ -150,24 +149,15 @@ func (d *describer) operation(rt *route.Route) *huma.Operation {
 func (d *describer) body(rt *route.Route) *huma.RequestBody {
 	content := map[string]*huma.MediaType{}
 	for _, t := range rt.BodyTypes {
-		content[t] = &huma.MediaType{Schema: d.r.Schema(rt.Body, true, ""), Example: rt.Example}
-		if rt.Example == nil {
-			content[t].Example = d.example(rt.Body)
+		content[t] = &huma.MediaType{Schema: d.r.Schema(rt.Body, true, ""), Example: d.Requests[rt.ID]}
+		if content[t].Example == nil {
+			content[t].Example = d.Bodies[rt.Body.Name()]
 		}
 	}
 	for _, t := range rt.Uploads {
-		content[t] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Description: "a file of any length"}, Example: fileExamples()[rt.ID+" "+t]}
+		content[t] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Description: "a file of any length"}, Example: d.Files[rt.ID+" "+t]}
 	}
 	return &huma.RequestBody{Required: true, Content: content, Description: fmt.Sprintf("At most %d bytes, %d objects and arrays, %d values.", rt.BodyLimit, plainjson.MaxContainers, plainjson.MaxValues)}
-}
-
-// Example returns the example of a type, decoded from its JSON.
-func (d *describer) example(t reflect.Type) any {
-	v, err := plainJSON(d.examples[t])
-	if err != nil && d.err == nil {
-		d.err = fmt.Errorf("example of %s: %w", t, err)
-	}
-	return v
 }
 
 // good describes a success response; download is the media type of a body that
@@ -178,10 +168,10 @@ func (d *describer) good(a route.Answer, download string) *huma.Response {
 		out.Content = map[string]*huma.MediaType{}
 	}
 	if a.Body != nil {
-		out.Content[wire.JSONType] = &huma.MediaType{Schema: d.r.Schema(a.Body, true, ""), Example: d.example(a.Body)}
+		out.Content[wire.JSONType] = &huma.MediaType{Schema: d.r.Schema(a.Body, true, ""), Example: d.Bodies[a.Body.Name()]}
 	}
 	if download != "" {
-		out.Content[download] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}, Example: fileExamples()[download]}
+		out.Content[download] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}, Example: d.Files[download]}
 	}
 	if a.Status == http.StatusCreated {
 		out.Headers["Location"] = headerRef("Location")
@@ -196,7 +186,7 @@ func (d *describer) problems(op *huma.Operation, body reflect.Type, read bool, c
 		body = route.TypeOf[wire.Problem]()
 	}
 	if read {
-		d.problem(op, body, http.StatusBadRequest, weir.CodeInvalid, exampleOfSlips)
+		d.problem(op, body, http.StatusBadRequest, weir.CodeInvalid, malformedExample)
 	}
 	slices.Sort(codes)
 	for _, code := range slices.Compact(codes) {

@@ -24,7 +24,6 @@ type Route struct {
 	Body         reflect.Type // nil: none
 	BodyTypes    []string
 	BodyLimit    int64
-	Example      any // of the body; nil: none
 	Answers      []Answer
 	Codes        []weir.Code // in addition to the codes of every route
 	Handle       func(*Call) (Reply, error)

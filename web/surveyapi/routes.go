@@ -20,7 +20,7 @@ func (s *Service) Routes() []*route.Route {
 		Summary: "Create a survey, or replace one that is a draft",
 		Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
 			"A replacement carries the whole survey, the application's secret included; its respondents stay.",
-		Body: route.TypeOf[SurveyBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Example: surveyExample(), Handle: s.putSurvey,
+		Body: route.TypeOf[SurveyBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: s.putSurvey,
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
 		Codes:   []weir.Code{weir.CodeConflict},
 	}
@@ -47,7 +47,6 @@ func (s *Service) Routes() []*route.Route {
 				"409 names what cannot change. Of a survey that is stopping or done, the title and the application may change.",
 			Query: []wire.Parameter{{Name: "version", Kind: "integer", Minimum: 1, Maximum: math.MaxInt64, Description: "change it only if this is still its version"}},
 			Body:  route.TypeOf[SurveyPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Lenient: true,
-			Example: map[string]any{"cutoff": 500, "modes": map[string]any{"ivr": map[string]any{"retries": "30m 4h"}}},
 			Handle:  func(c *route.Call) (route.Reply, error) { return s.patchSurvey(c, put.Check) },
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
@@ -108,7 +107,6 @@ func (s *Service) respondentRoutes() []*route.Route {
 			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of a file; absent: the charset of the content type, else UTF-16 if the file begins with its mark, else UTF-8"},
 		},
 		Body: route.TypeOf[RespondentsBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBatchBody, Uploads: []string{CSVType, NDJSONType},
-		Example: map[string]any{"respondents": []any{map[string]any{"phone": "+525512345678", "attributes": map[string]any{"first_name": "Ana", "age": 34}}}},
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "what came of them", Body: route.TypeOf[ImportView]()}},
 		Refusal: route.TypeOf[ImportProblem](),
 		Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
@@ -142,7 +140,6 @@ func (s *Service) respondentRoutes() []*route.Route {
 			Description: "By the application that holds it. All of it is durable when the answer comes. A disposition that is reported twice, or late, changes nothing; " +
 				"one that cannot follow, or that comes after the end, is a conflict. If the answers put the respondent into a quota that is full, the answer says `rejected` and `messages_withheld`: only the survey's `quota_message` is sent.",
 			Body: route.TypeOf[HearingBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody,
-			Example: map[string]any{"disposition": "completed", "answers": map[string]any{"q1": "yes"}, "messages": []any{"Thank you!"}, "key": "r2s-thanks"},
 			Handle:  s.postDisposition,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the respondent as it is now", Body: route.TypeOf[HeardView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
@@ -172,17 +169,5 @@ func (s *Service) exportRoutes() []*route.Route {
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
-	}
-}
-
-func surveyExample() any {
-	return map[string]any{
-		"title":          "Vaccination, spring",
-		"schedule":       map[string]any{"time_zone": "America/Mexico_City", "weekdays": []any{"mon", "tue", "wed"}, "windows": []any{map[string]any{"from": "09:00", "to": "18:00"}}},
-		"modes":          map[string]any{"ivr": map[string]any{"channel": "calls", "retries": "10m 2h 1d"}, "sms": map[string]any{"channel": "texts"}},
-		"arms":           []any{map[string]any{"modes": []any{"ivr", "sms"}}},
-		"questionnaires": map[string]any{"main": map[string]any{"ivr": []any{map[string]any{"call": map[string]any{"callback_url": "https://interviews.example.org/ivr/{{token}}"}}}, "sms": []any{map[string]any{"messages": []any{"Hello {{first_name}}, may we ask you something?"}}}}},
-		"quotas":         []any{map[string]any{"where": map[string]any{"region": map[string]any{"in": []any{"north"}}}, "quota": 200}},
-		"application":    map[string]any{"url": "https://interviews.example.org/weir", "secret": "…"},
 	}
 }
