@@ -112,6 +112,10 @@ bench-growth: build ## how a contact's cost grows beside 0, 1,000,000 and 10,000
 test-bench: build ## the broker against the release before, in turns on this machine; fails if it is slower (some two minutes)
 	@GO='$(GO)' scripts/bench-against bin/weirlab
 
+.PHONY: bench-peers
+bench-peers: build ## Weir and the programs of a folder in turns, side by side: make bench-peers PEERS=FOLDER; ONLY="NAME NAME" for some of them, N and REPEAT for the size
+	@scripts/bench-peers bin/weirlab '$(PEERS)'
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (10s) each, or for FUZZSECONDS together: make fuzz FUZZSECONDS=600
 	GO='$(GO)' scripts/fuzz $(FUZZTIME) $(FUZZSECONDS)

@@ -29,6 +29,7 @@ type Options struct {
 	Finished  int           // the percentage of them that is finished
 	Delay     time.Duration // from the provider's answer to its report
 	Answer    time.Duration // until the provider answers
+	Streams   int           // clients that read the events during a run
 	Calls     bool          // phone calls through Verboice instead of messages through Nuntium
 	Rate      int
 	Latency   time.Duration // how long latency takes
@@ -115,7 +116,7 @@ func (o Options) check() error {
 	if o.URL != "" && (o.Set != "" || o.Against != "") {
 		return errors.New("a running Weir cannot be measured by a set, or against another program")
 	}
-	if o.N < 1 || o.Channels < 1 || o.Capacity < 0 || o.Delay < 0 || o.Answer < 0 || o.Repeat < 1 || o.Rate < 1 || o.Queued < 1 {
+	if o.N < 1 || o.Channels < 1 || o.Capacity < 0 || o.Delay < 0 || o.Answer < 0 || o.Streams < 0 || o.Repeat < 1 || o.Rate < 1 || o.Queued < 1 {
 		return errors.New("the numbers of contacts, channels, repetitions and contacts per second are at least 1, and no number or duration is negative")
 	}
 	if o.Finished < 0 || o.Finished > 100 || len(o.Rows) == 0 || slices.Min(o.Rows) < 0 {

@@ -76,7 +76,7 @@ func plan(o Options) []step {
 // peersOf returns the peers of a mode. Modes that stop and start the program, or
 // measure only its process, run it as users do.
 func (o Options) peersOf(mode string) []string {
-	if slices.Contains([]string{load.Restart, load.Crash, load.Idle}, mode) {
+	if slices.Contains([]string{load.Restart, load.Crash, load.Survey, load.Idle}, mode) {
 		return []string{PeerSingle}
 	}
 	if mode == load.Bulk {
@@ -107,7 +107,7 @@ func (o Options) steps(mode, peer string) []step {
 func (o Options) workload(mode, peer string) load.Workload {
 	w := load.Workload{
 		Mode: mode, N: o.N, Channels: o.Channels, Capacity: o.capacity(), Batch: 1, Rate: o.Rate,
-		Delay: o.Delay, Answer: o.Answer, Calls: o.Calls, Floor: peer == PeerFloor,
+		Delay: o.Delay, Answer: o.Answer, Calls: o.Calls, Streams: o.Streams, Floor: peer == PeerFloor,
 	}
 	switch peer {
 	case PeerBatches, PeerInBatch:
@@ -128,6 +128,10 @@ func (o Options) workload(mode, peer string) load.Workload {
 		w.N = min(o.N, 20_000)
 	case load.Restart, load.Bulk:
 		w.N, w.Batch = o.Queued, 1000
+	case load.Survey:
+		w.N, w.Channels = min(o.N, 20_000), 1
+		o.Channels, o.N = 1, w.N
+		w.Capacity = o.capacity()
 	case load.Idle:
 		w.N, w.Lasting = o.Channels, o.Idle // each channel has had a contact
 	}
@@ -198,6 +202,10 @@ func setSteps(o Options, repetition int) []step {
 		add(load.Idle, PeerSingle)
 	}
 	add(load.Crash, PeerSingle)
+	add(load.Survey, PeerSingle)
+	observed := o
+	observed.Streams = 10
+	steps = append(steps, observed.steps(load.Survey, PeerSingle)...)
 	return append(steps, o.realSteps(o.Set == Full)...)
 }
 

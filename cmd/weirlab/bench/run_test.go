@@ -67,6 +67,7 @@ func TestEveryModeIsMeasured(t *testing.T) {
 		"on MySQL":                   {[]string{load.Live, load.Backlog}, []string{PeerInside}, true, 3},
 		"beside, restarted and idle": {[]string{load.Backlog, load.Restart, load.Idle, load.Bulk}, []string{PeerInside}, false, 5},
 		"killed":                     {[]string{load.Crash}, []string{PeerSingle}, false, 1},
+		"a survey":                   {[]string{load.Survey}, []string{PeerSingle}, false, 1},
 		"at half the rate":           {[]string{load.Live, load.Loaded}, []string{PeerSingle}, false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,6 +104,7 @@ func TestContactsAsTheyAre(t *testing.T) {
 		"delay 700ms":  func(o *Options) { o.Delay = 700 * time.Millisecond },
 		"answer 50ms":  func(o *Options) { o.Answer = 50 * time.Millisecond },
 		"calls":        func(o *Options) { o.Calls = true },
+		"3 streams":    func(o *Options) { o.Streams = 3 },
 		"one channel":  func(o *Options) { o.Channels = 1 },
 		"100 channels": func(o *Options) { o.Channels = 100 },
 	} {

@@ -239,6 +239,11 @@ func (s *httpSubject) do(ctx context.Context, method, path string, in, out any) 
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
+	return s.send(r, out)
+}
+
+// send makes a request and reads its answer.
+func (s *httpSubject) send(r *http.Request, out any) error {
 	r.Header.Set("Authorization", "Bearer "+s.token)
 	answer, err := s.client.Do(r)
 	if err != nil {
@@ -250,7 +255,7 @@ func (s *httpSubject) do(ctx context.Context, method, path string, in, out any) 
 	case err != nil:
 		return fmt.Errorf("the broker: %w", err)
 	case answer.StatusCode/100 != 2:
-		return &refusedError{answer.StatusCode, fmt.Sprintf("the broker answers %s to %s %s: %.300s", answer.Status, method, path, raw)}
+		return &refusedError{answer.StatusCode, fmt.Sprintf("the broker answers %s to %s %s: %.300s", answer.Status, r.Method, r.URL.Path, raw)}
 	case out == nil:
 		return nil
 	}
@@ -264,3 +269,27 @@ type refusedError struct {
 }
 
 func (e *refusedError) Error() string { return e.text }
+
+// stream reads the events of the broker until end is called.
+func (s *httpSubject) stream(ctx context.Context) (end func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/v1/events", nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	r.Header.Set("Accept", "text/event-stream")
+	answer, err := (&http.Client{Transport: s.client.Transport}).Do(r) // without a time limit
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("the broker: %w", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+	}()
+	return func() { cancel(); <-ended }, nil
+}

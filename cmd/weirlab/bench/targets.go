@@ -67,6 +67,12 @@ func targets() []target {
 			{"%.2f", true, 0, 0, toLive("answer 200ms", 0, cpu)},
 			{"%.0f/s", false, 0, 0, ofVariant("answer 200ms", rate)},
 		}},
+		{"a survey from launch to done, respondents/s; with 10 streams of its events", []part{
+			{"%.0f/s", false, 0, 0, of(load.Survey, PeerSingle, rate)},
+			{"%.0f/s", false, 0, 0, func(m medians, store string) (float64, bool) {
+				return figureOf(m.findVariant(load.Survey, PeerSingle+" "+store, "10 streams", 0), rate)
+			}},
+		}},
 		{"calls through Verboice: CPU of Weir ÷ live", []part{{"%.2f", true, 0, 0, toLive("calls", 0, cpu)}}},
 		{"1 channel; 1,000 channels: CPU of Weir ÷ live", []part{{"%.2f", true, 0, 0, toLive("", 1, cpu)}, {"%.2f", true, 0, 0, toLive("", 1000, cpu)}}},
 	}
@@ -94,23 +100,23 @@ func (m medians) findVariant(mode, peer, variant string, channels int) *group {
 // of returns the function that finds the median of a figure.
 func of(mode, peer string, figure func(Figures) float64) func(medians, string) (float64, bool) {
 	return func(m medians, store string) (float64, bool) {
-		g := m.find(mode, peer+" "+store)
-		if g == nil {
-			return 0, false
-		}
-		return g.median(figure), true
+		return figureOf(m.find(mode, peer+" "+store), figure)
 	}
+}
+
+// figureOf returns the median of a figure; false: nothing was measured.
+func figureOf(g *group, figure func(Figures) float64) (float64, bool) {
+	if g == nil {
+		return 0, false
+	}
+	return g.median(figure), true
 }
 
 // ofVariant returns the function that finds the median of a figure of live with contacts
 // of a variant.
 func ofVariant(variant string, figure func(Figures) float64) func(medians, string) (float64, bool) {
 	return func(m medians, store string) (float64, bool) {
-		g := m.findVariant(load.Live, PeerInside+" "+store, variant, 0)
-		if g == nil {
-			return 0, false
-		}
-		return g.median(figure), true
+		return figureOf(m.findVariant(load.Live, PeerInside+" "+store, variant, 0), figure)
 	}
 }
 

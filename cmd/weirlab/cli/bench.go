@@ -26,6 +26,8 @@ Modes:
   backlog     live, beside --queued contacts of a paused channel
   restart     the program is started with --queued contacts over all channels
   crash       live, with two kill -9 on the way
+  survey      a survey from its launch until it is done; each message fails at the
+              provider, which ends its respondent
   idle        channels without contacts
   bulk        --queued contacts are queued, in batches of a thousand
   growth      live, beside each number of --rows: contacts that are there before,
@@ -67,13 +69,13 @@ func (a *app) bench() *cobra.Command {
 	benchFlags(c, &o)
 	c.Flags().StringVar(&tokenFile, "token-file", "", "file with that token (default WEIR_TOKEN_FILE, or WEIR_TOKEN itself)")
 	c.Flags().StringVar(&weir, "weir", "", "`file` of the program weir (default: the one beside weirlab, or in PATH)")
-	c.AddCommand(a.benchChild(), a.benchProvider())
+	c.AddCommand(a.benchChild(), a.benchProvider(), a.benchPeers())
 	return c
 }
 
 func benchFlags(c *cobra.Command, o *bench.Options) {
 	f := c.Flags()
-	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, drain, latency, loaded, turnaround, backlog, restart, crash, idle, bulk, growth")
+	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, drain, latency, loaded, turnaround, backlog, restart, crash, survey, idle, bulk, growth")
 	f.StringSliceVar(&o.Peers, "peer", o.Peers, "floor, inside, inside-batch, http, http-batch, http-1000")
 	f.BoolVar(&o.Floor, "floor", false, "the floor is among the peers, too")
 	f.StringVar(&o.Set, "set", "", "short (some minutes) or full: every run that the table of aims needs, on SQLite and a private MariaDB")
@@ -82,6 +84,7 @@ func benchFlags(c *cobra.Command, o *bench.Options) {
 	f.IntVar(&o.Capacity, "capacity", o.Capacity, "capacity of each channel (default: 50, or as many as --delay and --answer need)")
 	f.DurationVar(&o.Delay, "delay", o.Delay, "from the provider's answer to its report of the end, such as 2s or 30s")
 	f.DurationVar(&o.Answer, "answer", o.Answer, "how long the provider takes to answer a request")
+	f.IntVar(&o.Streams, "streams", 0, "clients that read the stream of events during a run")
 	f.BoolVar(&o.Calls, "calls", false, "phone calls through Verboice instead of messages through Nuntium (not with the floor)")
 	f.IntVar(&o.Repeat, "repeat", o.Repeat, "repetitions of every run")
 	f.IntVar(&o.Queued, "queued", o.Queued, "contacts that are queued in backlog, restart and bulk")
@@ -103,6 +106,13 @@ func (a *app) benchChild() *cobra.Command {
 	return &cobra.Command{
 		Use: "child", Short: "One run, with the load in the broker's process", Args: command.NoArgs, Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error { return bench.Child(c.Context(), a.Stdin, a.Stdout) },
+	}
+}
+
+func (a *app) benchPeers() *cobra.Command {
+	return &cobra.Command{
+		Use: "peers", Short: "Compare Weir with other programs, from lines of JSON", Args: command.NoArgs, Hidden: true,
+		RunE: func(*cobra.Command, []string) error { return bench.ComparePeers(a.Stdin, a.Stdout) },
 	}
 }
 

@@ -3,6 +3,7 @@ package load
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type Workload struct {
 	Rate     int           // of latency: contacts per second
 	Delay    time.Duration // from the provider's answer to its report
 	Answer   time.Duration // until the provider answers
+	Streams  int           // clients that read the events
 	Calls    bool          // phone calls through Verboice instead of messages through Nuntium
 	Queued   int           // of backlog and growth: existing queued contacts
 	Finished int           // of growth: existing finished contacts
@@ -52,6 +54,7 @@ const (
 	Backlog    = "backlog"    // live, beside many contacts of a paused channel
 	Restart    = "restart"    // a start with many queued contacts
 	Crash      = "crash"      // live, killed twice
+	Survey     = "survey"     // a survey, from its launch until it is done
 	Idle       = "idle"       // nothing to do
 	Bulk       = "bulk"       // enqueuing alone, in batches of a thousand
 	Growth     = "growth"     // live, beside more and more queued and finished contacts
@@ -59,7 +62,7 @@ const (
 
 // Modes lists the modes.
 func Modes() []string {
-	return []string{Live, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Idle, Bulk, Growth}
+	return []string{Live, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Idle, Bulk, Growth}
 }
 
 // Beside returns how many contacts exist before the run.
@@ -80,6 +83,9 @@ func (w Workload) Variant() string {
 	}
 	if w.Answer != 0 {
 		list = append(list, "answer "+w.Answer.String())
+	}
+	if w.Streams > 0 {
+		list = append(list, strconv.Itoa(w.Streams)+" streams")
 	}
 	return strings.Join(list, ", ")
 }

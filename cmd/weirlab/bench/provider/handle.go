@@ -92,7 +92,7 @@ func (s *server) messages(ctx context.Context, m *message, path []byte) answer {
 	for i, t := range list {
 		guid, token := string(t.guid), string(t.token)
 		s.known[token] = state{guid: guid}
-		s.reports.add(report{due: due, channel: channel, id: ids[i], key: token, target: to, guid: guid})
+		s.reports.add(report{due: due, channel: channel, id: ids[i], key: token, target: to, guid: guid, failed: run.Fails})
 	}
 	s.mu.Unlock()
 	return answer{fields: "X-Nuntium-Token: 1\r\n"}

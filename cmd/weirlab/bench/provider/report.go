@@ -48,6 +48,7 @@ type report struct {
 	key     string // of its state
 	target  target
 	guid    string // of a message; empty: it is a call
+	failed  bool   // the message was not delivered
 }
 
 // append writes the request of a report.
@@ -62,11 +63,16 @@ func (p *report) append(out []byte) []byte {
 		return append(append(out, p.target.host...), "\r\n\r\n"...)
 	}
 	guid, channel := url.QueryEscape(p.guid), url.QueryEscape(p.channel.Name)
-	length := len("guid=") + len(guid) + len("&channel=") + len(channel) + len("&state=delivered")
+	state := "delivered"
+	if p.failed {
+		state = "failed"
+	}
+	length := len("guid=") + len(guid) + len("&channel=") + len(channel) + len("&state=") + len(state)
 	out = append(append(append(out, "POST "...), p.target.path...), " HTTP/1.1\r\nHost: "...)
 	out = append(append(out, p.target.host...), "\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: "...)
 	out = append(strconv.AppendInt(out, int64(length), 10), "\r\n\r\nguid="...)
-	return append(append(append(append(out, guid...), "&channel="...), channel...), "&state=delivered"...)
+	out = append(append(append(append(out, guid...), "&channel="...), channel...), "&state="...)
+	return append(out, state...)
 }
 
 // reports sends the reports of ends when they are due.

@@ -20,6 +20,7 @@ type Run struct {
 	judge.Expectation
 	Delay  time.Duration `json:"delay"`  // from the answer to the report of the end
 	Answer time.Duration `json:"answer"` // from a request to its answer
+	Fails  bool          `json:"fails"`  // messages fail, instead of being delivered
 }
 
 // server is the provider.

@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"weir/cmd/weirlab/bench/judge"
+	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/bench/provider"
+)
+
+// surveyOf returns the definition of a survey on a channel. Its messages are the texts of
+// a workload: the import gives each respondent a number.
+func surveyOf(channel string, began time.Time) map[string]any {
+	text := strings.Replace(judge.Text(0, 0, began), "0", "{{number}}", 1)
+	return map[string]any{
+		"schedule": map[string]any{
+			"time_zone": "UTC", "weekdays": []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
+			"windows": []map[string]string{{"from": "00:00", "to": "24:00"}},
+		},
+		"modes": map[string]any{"sms": map[string]string{"channel": channel}},
+		"arms":  []map[string]any{{"modes": []string{"sms"}}},
+		"questionnaires": map[string]any{"bench": map[string]any{
+			"sms": []map[string]any{{"messages": []string{text}}},
+		}},
+		"limit_per_minute": 1_000_000, "batch_size": 1_000_000,
+	}
+}
+
+// survey measures a survey from its launch until it is done. Each message fails at the
+// provider, which ends its respondent: no retry and no answer is waited for.
+func (m measurement) survey(ctx context.Context) (Figures, error) {
+	w, f := m.w, figuresOf(m.w)
+	s, ok := m.s.(*httpSubject)
+	if !ok {
+		return f, errors.New("a survey is measured over HTTP")
+	}
+	if err := m.p.Reset(ctx, provider.Run{Expectation: w.Expectation(), Delay: w.Delay, Answer: w.Answer, Fails: true}); err != nil {
+		return f, err
+	}
+	path := "/v1/surveys/" + s.prefix
+	if err := s.do(ctx, http.MethodPut, path, surveyOf(s.channel(0), time.Now()), nil); err != nil {
+		return f, err
+	}
+	began := time.Now()
+	if err := s.importRespondents(ctx, path, w.N); err != nil {
+		return f, err
+	}
+	f.EnqueuePS = float64(w.N) / time.Since(began).Seconds()
+	before, err := m.used(ctx)
+	if err != nil {
+		return f, err
+	}
+	others, launched := machine.WatchOthers(), time.Now()
+	if err := s.launch(ctx, path); err != nil {
+		return f, err
+	}
+	seen, err := m.finishSurvey(ctx, s, path)
+	if err != nil {
+		return f, err
+	}
+	f.PerS = float64(w.N) / time.Since(launched).Seconds()
+	after, err := m.used(ctx)
+	if err != nil {
+		return f, err
+	}
+	spent := after.since(before)
+	f.Others = others(m.parts(spent))
+	f.charge(spent, w.N)
+	f.MaxActive, f.Duplicate, f.Lost = seen.MaxActive, seen.Twice, max(0, w.N-seen.Distinct)
+	f.Error = strings.Join(seen.Faults(w.Expectation(), 0), "; ")
+	return f, nil
+}
+
+// importRespondents adds n respondents, as a file.
+func (s *httpSubject) importRespondents(ctx context.Context, path string, n int) error {
+	var file bytes.Buffer
+	file.WriteString("phone,number\n")
+	for id := range n {
+		fmt.Fprintf(&file, "%s,%d\n", address(id+1), id+1)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path+"/respondents", &file)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "text/csv")
+	var added struct{ Added int }
+	if err := s.send(r, &added); err != nil {
+		return err
+	}
+	if added.Added != n {
+		return fmt.Errorf("of %d respondents %d were added", n, added.Added)
+	}
+	return nil
+}
+
+// launch launches a survey: with 503 a launch continues by itself, and is asked for again.
+func (s *httpSubject) launch(ctx context.Context, path string) error {
+	for began := time.Now(); ; {
+		err := s.do(ctx, http.MethodPost, path+":launch", map[string]any{}, nil)
+		busy := (*refusedError)(nil)
+		if !errors.As(err, &busy) || busy.status != http.StatusServiceUnavailable || time.Since(began) > stall {
+			return err
+		}
+		if !machine.Sleep(ctx, lookFor) {
+			return ctx.Err()
+		}
+	}
+}
+
+// finishSurvey waits until a survey is done.
+func (m measurement) finishSurvey(ctx context.Context, s *httpSubject, path string) (judge.Seen, error) {
+	best, since := -1, time.Now()
+	for {
+		seen, err := m.p.Seen(ctx)
+		if err != nil {
+			return seen, err
+		}
+		if seen.Reported() >= m.w.N {
+			var survey struct{ State string }
+			if err := s.do(ctx, http.MethodGet, path, nil, &survey); err != nil || survey.State == "done" {
+				return seen, err
+			}
+		}
+		if seen.Reported() > best {
+			best, since = seen.Reported(), time.Now()
+		}
+		if time.Since(since) > stall {
+			return seen, errors.New("the survey does not end")
+		}
+		if !machine.Sleep(ctx, lookFor) {
+			return seen, ctx.Err()
+		}
+	}
+}
