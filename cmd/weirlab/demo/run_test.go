@@ -58,8 +58,8 @@ func TestDemo(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		for _, want := range []string{
-			`vaccines: 72 respondents loaded, 1 duplicate, 2 rows refused\n`, `line 75, phone: the phone number is written`,
-			`water: 48 respondents loaded, 0 duplicates, 0 rows refused\n`,
+			`vaccines: 72 respondents imported, 1 duplicate, 2 rows rejected\n`, `line 75, phone: the phone number is written`,
+			`water: 48 respondents imported, 0 duplicates, 0 rows rejected\n`,
 			`kill -9 \d+: the broker is dead`, `resumed after \d+\.\d+ s`,
 			`calls +Verboice +\d+ +\d+ +\d+ of 20 +0 +0 +\d+\n`, `texts +Nuntium +\d+ +\d+ +\d+ of 20 +0 +0 +0\n`,
 			`\n  sum +72 +48\n  in the file +72 +48\n`,
