@@ -16,9 +16,9 @@ import (
 	"weir"
 )
 
-// check returns the mistakes of values that decode but are not allowed. It skips
-// variables that already have a mistake.
-func (c *Config) check(have []Mistake) []Mistake {
+// check returns the variables with values that decode but are not allowed. It skips
+// variables in have, which are already reported.
+func (c *Config) check(have []InvalidVariable) []InvalidVariable {
 	ok := map[string]bool{
 		"DATABASE_URL":                  databaseURL(c.DatabaseURL),
 		"LISTEN_ADDR":                   c.listenAddr(),
@@ -47,17 +47,17 @@ func (c *Config) check(have []Mistake) []Mistake {
 		"INITIAL_RESPONSE_RATE":         between(c.InitialResponse, 0, 100),
 		"WEIR_CHANNEL_CHECK_EVERY":      between(c.ChannelCheck.Duration(), 100*time.Millisecond, time.Hour),
 	}
-	var mistakes []Mistake
+	var invalid []InvalidVariable
 	for _, v := range variables(c) {
 		fine, checked := ok[v.name]
-		if checked && !fine && !slices.ContainsFunc(have, func(m Mistake) bool { return m.concerns(v) }) {
-			mistakes = append(mistakes, v.mistake(v.text()))
+		if checked && !fine && !slices.ContainsFunc(have, func(m InvalidVariable) bool { return m.isOf(v) }) {
+			invalid = append(invalid, v.invalid(v.text()))
 		}
 	}
-	return mistakes
+	return invalid
 }
 
-func (m Mistake) concerns(v variable) bool {
+func (m InvalidVariable) isOf(v variable) bool {
 	return m.Variable == v.name || m.Variable == v.fileName()
 }
 
@@ -116,10 +116,10 @@ func (c *Config) Reachable() bool {
 	return err == nil && !loopback(host)
 }
 
-// NeedsToken returns the error of a daemon that other machines could reach and use
-// without a token.
-func (c *Config) NeedsToken() error {
-	return &Error{[]Mistake{{"LISTEN_ADDR", c.ListenAddr, "a loopback host while there is no token: set WEIR_API_TOKENS, or make one with weir token create"}}}
+// TokenRequiredError returns the error of a daemon that other machines could use without
+// a token.
+func (c *Config) TokenRequiredError() error {
+	return &Error{[]InvalidVariable{{"LISTEN_ADDR", c.ListenAddr, "a loopback host while there is no token; set WEIR_API_TOKENS, or create a token with weir token create"}}}
 }
 
 func loopback(host string) bool {
@@ -159,11 +159,11 @@ func (c *Config) LoadCertificate() (*tls.Certificate, error) {
 	if err == nil {
 		return &pair, nil
 	}
-	m := Mistake{"WEIR_TLS_CERT", c.TLSCert, "a PEM file with the certificate that belongs to the key in WEIR_TLS_KEY (" + err.Error() + ")"}
+	m := InvalidVariable{"WEIR_TLS_CERT", c.TLSCert, "a PEM file with the certificate that belongs to the key in WEIR_TLS_KEY (" + err.Error() + ")"}
 	if path, ok := errors.AsType[*fs.PathError](err); ok && path.Path == c.TLSKey {
-		m = Mistake{"WEIR_TLS_KEY", c.TLSKey, "a file that Weir can read (" + err.Error() + ")"}
+		m = InvalidVariable{"WEIR_TLS_KEY", c.TLSKey, "a file that Weir can read (" + err.Error() + ")"}
 	}
-	return nil, &Error{[]Mistake{m}}
+	return nil, &Error{[]InvalidVariable{m}}
 }
 
 // DerivePublicURL returns the URL under which programs on this machine reach

@@ -1,9 +1,8 @@
-// Package config turns the environment into a checked Config, and reports
-// every mistake in it at once.
+// Package config reads the configuration from environment variables, and reports
+// every invalid variable at once.
 //
 // The struct below is the only list of Weir's variables: its tags hold the names,
-// the defaults, the allowed values and the documentation. It has no variable that
-// is not read.
+// the defaults, the allowed values and the documentation.
 package config
 
 import (
@@ -15,52 +14,52 @@ import (
 
 // Config is the configuration of one Weir process, made by [Load].
 type Config struct {
-	DatabaseURL string `envconfig:"DATABASE_URL" default:"sqlite://weir.db" secret:"true" allowed:"sqlite://FILE or mysql://USER:PASSWORD@HOST:PORT/DATABASE" desc:"where everything is kept"`
-	ListenAddr  string `envconfig:"LISTEN_ADDR" default:"127.0.0.1:8080" allowed:"HOST:PORT with a port from 0 to 65535; serve refuses a host that is not loopback while there is no token" desc:"where Weir listens for HTTP"`
-	PublicURL   string `envconfig:"PUBLIC_URL" allowed:"an http or https URL with a host and without query or fragment" desc:"the address under which providers reach LISTEN_ADDR; derived from it when absent"`
-	TLSCert     string `envconfig:"WEIR_TLS_CERT" allowed:"the path of a PEM file with the certificate, followed by its chain; set together with WEIR_TLS_KEY" desc:"certificate with which Weir serves https itself; read again when the file changes"`
+	DatabaseURL string `envconfig:"DATABASE_URL" default:"sqlite://weir.db" secret:"true" allowed:"sqlite://FILE or mysql://USER:PASSWORD@HOST:PORT/DATABASE" desc:"database that stores everything"`
+	ListenAddr  string `envconfig:"LISTEN_ADDR" default:"127.0.0.1:8080" allowed:"HOST:PORT with a port from 0 to 65535; without any token, serve accepts only a loopback host" desc:"address on which Weir serves HTTP"`
+	PublicURL   string `envconfig:"PUBLIC_URL" allowed:"an http or https URL with a host and without query or fragment" desc:"URL under which providers reach LISTEN_ADDR; default: derived from it"`
+	TLSCert     string `envconfig:"WEIR_TLS_CERT" allowed:"the path of a PEM file with the certificate, followed by its chain; set together with WEIR_TLS_KEY" desc:"TLS certificate; if set, Weir serves https. Reloaded when the file changes"`
 	TLSKey      string `envconfig:"WEIR_TLS_KEY" allowed:"the path of a PEM file with the private key of WEIR_TLS_CERT; set together with it" desc:"private key of WEIR_TLS_CERT"`
-	PathPrefix  string `envconfig:"WEIR_PATH_PREFIX" allowed:"a path such as /weir, without a slash at its end, whose first part is none of Weir's own" desc:"what is in front of every path for browsers and clients behind a reverse proxy; Weir answers under it, and without it to proxies that take it away"`
+	PathPrefix  string `envconfig:"WEIR_PATH_PREFIX" allowed:"a path such as /weir, without a slash at its end, that does not begin with a path of Weir" desc:"path prefix behind a reverse proxy; Weir serves its paths with this prefix, and without it for proxies that strip it"`
 
-	TrustedProxies Networks `envconfig:"WEIR_TRUSTED_PROXIES" allowed:"addresses and networks such as 127.0.0.1 or 10.0.0.0/8, separated by commas, each at most once" desc:"reverse proxies whose X-Forwarded-For or Forwarded header names the client: limits then hold for each client, not for the proxy"`
+	TrustedProxies Networks `envconfig:"WEIR_TRUSTED_PROXIES" allowed:"addresses and networks such as 127.0.0.1 or 10.0.0.0/8, separated by commas, each at most once" desc:"reverse proxies whose X-Forwarded-For or Forwarded header is trusted: rate limits then apply to each client instead of the proxy"`
 
-	APITokens Tokens `envconfig:"WEIR_API_TOKENS" secret:"true" allowed:"one or more tokens, separated by commas, of printable ASCII without blanks" desc:"tokens that have every scope; others are made by weir token create, and once there is one of either kind every API request must carry one"`
-	RateLimit int    `envconfig:"WEIR_RATE_LIMIT" default:"5000" allowed:"0 to 1000000 requests a second; 0: no limit" desc:"how many requests one token may make a second, and one address while no token is needed; twice as many at once"`
+	APITokens Tokens `envconfig:"WEIR_API_TOKENS" secret:"true" allowed:"one or more tokens, separated by commas, of printable ASCII without blanks" desc:"API tokens with every scope; weir token create creates others. As soon as any token exists, every API request needs one"`
+	RateLimit int    `envconfig:"WEIR_RATE_LIMIT" default:"5000" allowed:"0 to 1000000 requests a second; 0: no limit" desc:"rate limit of each token, or of each address while no token is needed; bursts may be twice as large"`
 
-	RouterKeys AccessKeys `envconfig:"JOB_ROUTER_ACCESS_KEYS" secret:"true" allowed:"one or more keys, separated by commas, each the base64 form of 8 to 1024 bytes" desc:"access keys with which requests to the job router are signed, several while they are being changed"`
+	RouterKeys AccessKeys `envconfig:"JOB_ROUTER_ACCESS_KEYS" secret:"true" allowed:"one or more keys, separated by commas, each the base64 form of 8 to 1024 bytes" desc:"access keys that sign requests to the job router; several during key rotation"`
 
-	RouterKeep         Period        `envconfig:"JOB_ROUTER_KEEP_FINISHED" default:"1d" allowed:"1m to 90d; 7d means seven days" desc:"how long finished jobs of the job router can be read; each of them takes about 2 kB of memory until then"`
-	EventSubscriptions Subscriptions `envconfig:"JOB_ROUTER_EVENT_SUBSCRIPTIONS" secret:"true" allowed:"one or more http or https URLs, separated by commas (a comma within one is %2C), each at most once and without user or password, and with #eventgrid or #cloudevents at its end where the form is another than JOB_ROUTER_EVENT_FORMAT" desc:"where the events of the job router are posted; http leads to loopback addresses only, unless WEIR_OUTBOUND_ALLOW says otherwise"`
-	EventFormat        EventFormat   `envconfig:"JOB_ROUTER_EVENT_FORMAT" default:"eventgrid" allowed:"eventgrid or cloudevents" desc:"form of the events of subscriptions that name none: the schema of Event Grid or CloudEvents 1.0"`
-	EventRetention     Period        `envconfig:"WEIR_EVENT_RETENTION" default:"7d" allowed:"25h to 3650d; 7d means seven days" desc:"how long events stay in the log, from which receivers and GET /v1/events read"`
-	OutboundAllow      Allowances    `envconfig:"WEIR_OUTBOUND_ALLOW" allowed:"plain, private, and names or addresses of hosts without port, separated by commas" desc:"whom subscriptions, function rules and webhooks may call beside https on public addresses and loopback addresses that are named as such: plain allows http, private allows private addresses, a host allows both for itself"`
+	RouterKeep         Period        `envconfig:"JOB_ROUTER_KEEP_FINISHED" default:"1d" allowed:"1m to 90d; 7d means seven days" desc:"retention of finished jobs of the job router; each uses about 2 kB of memory"`
+	EventSubscriptions Subscriptions `envconfig:"JOB_ROUTER_EVENT_SUBSCRIPTIONS" secret:"true" allowed:"one or more http or https URLs, separated by commas (a comma within one is %2C), each at most once and without user or password, and with the suffix #eventgrid or #cloudevents to override JOB_ROUTER_EVENT_FORMAT" desc:"webhooks for events of the job router; http only to loopback addresses, unless WEIR_OUTBOUND_ALLOW allows more"`
+	EventFormat        EventFormat   `envconfig:"JOB_ROUTER_EVENT_FORMAT" default:"eventgrid" allowed:"eventgrid or cloudevents" desc:"default event format of the subscriptions: Event Grid schema or CloudEvents 1.0"`
+	EventRetention     Period        `envconfig:"WEIR_EVENT_RETENTION" default:"7d" allowed:"25h to 3650d; 7d means seven days" desc:"retention of events, for receivers and GET /v1/events"`
+	OutboundAllow      Allowances    `envconfig:"WEIR_OUTBOUND_ALLOW" allowed:"plain, private, and names or addresses of hosts without port, separated by commas" desc:"additional targets of subscriptions, function rules and webhooks, besides https to public addresses and explicit loopback addresses: plain allows http, private allows private addresses, a host name allows both for this host"`
 
-	DefaultChannelCapacity int `envconfig:"DEFAULT_CHANNEL_CAPACITY" default:"100" allowed:"1 to 1000000" desc:"capacity of a channel that names none"`
+	DefaultChannelCapacity int `envconfig:"DEFAULT_CHANNEL_CAPACITY" default:"100" allowed:"1 to 1000000" desc:"capacity (concurrency limit) of a channel that sets none"`
 
-	GCIdle     Minutes `envconfig:"CHNL_BKR_GC_IDLE_MINUTES" default:"2" allowed:"0.001 to 10080 minutes; fractions are fine" desc:"silence after which the provider is asked about a contact"`
-	GCInterval Minutes `envconfig:"CHNL_BKR_GC_INTERVAL_MINUTES" default:"2" allowed:"0.001 to 10080 minutes; fractions are fine" desc:"pause between two rounds of asking"`
-	LostAfter  Minutes `envconfig:"LOST_AFTER_MINUTES" default:"60" allowed:"0.001 to 10080 minutes; fractions are fine" desc:"how long a contact of unknown outcome holds its slots before it is marked lost"`
-	ShutDown   Minutes `envconfig:"SHUT_DOWN_MINUTES" default:"30" allowed:"0.001 to 10080 minutes; fractions are fine" desc:"idle time after which a channel's actor stops; it comes back when it is needed"`
+	GCIdle     Minutes `envconfig:"CHNL_BKR_GC_IDLE_MINUTES" default:"2" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"time without a report after which the provider is asked about a contact"`
+	GCInterval Minutes `envconfig:"CHNL_BKR_GC_INTERVAL_MINUTES" default:"2" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"interval of the reconciler"`
+	LostAfter  Minutes `envconfig:"LOST_AFTER_MINUTES" default:"60" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"how long a contact of unknown outcome holds its slots before it is marked lost"`
+	ShutDown   Minutes `envconfig:"SHUT_DOWN_MINUTES" default:"30" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"idle time after which the actor of a channel stops; it restarts on demand"`
 
-	SettleAfter        Period `envconfig:"WEIR_SETTLE_AFTER" default:"60s" allowed:"10ms to 1h" desc:"how long after a hand-over with an unclear result the provider is asked"`
-	SendTimeout        Period `envconfig:"WEIR_SEND_TIMEOUT" default:"15s" allowed:"10ms to 5m" desc:"how long a provider may take to answer a request"`
-	SendConcurrency    int    `envconfig:"WEIR_SEND_CONCURRENCY" default:"0" allowed:"0 to 10000; 0: as many as the channel's capacity, up to 4096" desc:"max contacts of one channel that are being dispatched to its provider at the same time; after a crash the fate of that many may be in doubt"`
-	CollectConcurrency int    `envconfig:"WEIR_COLLECT_CONCURRENCY" default:"4" allowed:"1 to 1000" desc:"most contacts of one channel about which the provider is asked at the same time"`
-	LeaseTTL           Period `envconfig:"WEIR_LEASE_TTL" default:"15s" allowed:"5s to 5m" desc:"how long a process that died keeps its channels before another one takes them"`
-	Retention          Period `envconfig:"WEIR_RETENTION" default:"720h" allowed:"1m to 3650d; 30d means thirty days" desc:"how long finished contacts stay readable"`
+	SettleAfter        Period `envconfig:"WEIR_SETTLE_AFTER" default:"60s" allowed:"10ms to 1h" desc:"delay after a dispatch with unknown result before the provider is asked"`
+	SendTimeout        Period `envconfig:"WEIR_SEND_TIMEOUT" default:"15s" allowed:"10ms to 5m" desc:"timeout of requests to providers and webhooks"`
+	SendConcurrency    int    `envconfig:"WEIR_SEND_CONCURRENCY" default:"0" allowed:"0 to 10000; 0: as many as the channel's capacity, up to 4096" desc:"maximum number of concurrent dispatches of a channel; after a crash the outcome of as many contacts may be in doubt"`
+	CollectConcurrency int    `envconfig:"WEIR_COLLECT_CONCURRENCY" default:"4" allowed:"1 to 1000" desc:"maximum number of concurrent status requests of a channel to its provider"`
+	LeaseTTL           Period `envconfig:"WEIR_LEASE_TTL" default:"15s" allowed:"5s to 5m" desc:"time after which the channels of a process that died are taken over by another"`
+	Retention          Period `envconfig:"WEIR_RETENTION" default:"720h" allowed:"1m to 3650d; 30d means thirty days" desc:"retention of finished contacts"`
 
-	BatchSize          int    `envconfig:"BROKER_BATCH_SIZE" default:"10000" allowed:"1 to 1000000000" desc:"most active respondents of a survey that has neither cutoff nor quotas"`
-	BatchLimit         int    `envconfig:"BROKER_BATCH_LIMIT_PER_MINUTE" default:"100" allowed:"1 to 1000000000" desc:"most first attempts and retries of a survey in any minute"`
-	InitialValid       int    `envconfig:"INITIAL_VALID_RESPONDENT_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of a survey's numbers that are expected to be in use, until it is known"`
-	InitialEligibility int    `envconfig:"INITIAL_ELIGIBILITY_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of respondents who are expected to be eligible"`
-	InitialResponse    int    `envconfig:"INITIAL_RESPONSE_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of respondents who are expected to answer"`
-	ChannelCheck       Period `envconfig:"WEIR_CHANNEL_CHECK_EVERY" default:"5m" allowed:"100ms to 1h" desc:"how often the providers of the channels that surveys use are asked whether they work"`
+	BatchSize          int    `envconfig:"BROKER_BATCH_SIZE" default:"10000" allowed:"1 to 1000000000" desc:"maximum number of active respondents of a survey without cutoff and quotas"`
+	BatchLimit         int    `envconfig:"BROKER_BATCH_LIMIT_PER_MINUTE" default:"100" allowed:"1 to 1000000000" desc:"maximum number of attempts of a survey per minute, retries included"`
+	InitialValid       int    `envconfig:"INITIAL_VALID_RESPONDENT_RATE" default:"100" allowed:"0 to 100 percent" desc:"expected share of valid phone numbers of a survey, until it is measured"`
+	InitialEligibility int    `envconfig:"INITIAL_ELIGIBILITY_RATE" default:"100" allowed:"0 to 100 percent" desc:"expected share of eligible respondents"`
+	InitialResponse    int    `envconfig:"INITIAL_RESPONSE_RATE" default:"100" allowed:"0 to 100 percent" desc:"expected share of respondents who answer"`
+	ChannelCheck       Period `envconfig:"WEIR_CHANNEL_CHECK_EVERY" default:"5m" allowed:"100ms to 1h" desc:"interval of health checks of providers whose channels are used by surveys"`
 
-	Paused      bool `envconfig:"WEIR_PAUSED" default:"false" allowed:"true or false" desc:"whether each start of serve sends nothing, as for a restored copy of the database, until weir resume; serve --paused does so for one start"`
-	AutoMigrate bool `envconfig:"WEIR_AUTO_MIGRATE" default:"true" allowed:"true or false" desc:"whether serve brings a MySQL schema up to date by itself; SQLite's it always does"`
+	Paused      bool `envconfig:"WEIR_PAUSED" default:"false" allowed:"true or false" desc:"start paused, such as on a restored copy of the database: send nothing until weir resume; serve --paused does this for one start"`
+	AutoMigrate bool `envconfig:"WEIR_AUTO_MIGRATE" default:"true" allowed:"true or false" desc:"apply schema migrations of MySQL at startup; SQLite is always migrated"`
 
-	LogLevel  LogLevel  `envconfig:"LOG_LEVEL" default:"info" allowed:"debug, info, warn or error" desc:"the least important lines that are logged"`
-	LogFormat LogFormat `envconfig:"LOG_FORMAT" allowed:"text or json" desc:"form of the log; when absent text on a terminal, else json"`
+	LogLevel  LogLevel  `envconfig:"LOG_LEVEL" default:"info" allowed:"debug, info, warn or error" desc:"minimum level of log lines"`
+	LogFormat LogFormat `envconfig:"LOG_FORMAT" allowed:"text or json" desc:"log format; default: text on a terminal, otherwise json"`
 
 	origins map[string]string // variable → origin of its value
 }

@@ -34,7 +34,7 @@ func mistakes(t *testing.T, environ ...string) []string {
 	}
 	var names []string
 	if wrong != nil {
-		for _, m := range wrong.Mistakes {
+		for _, m := range wrong.Invalid {
 			names = append(names, m.Variable)
 		}
 	}
@@ -208,13 +208,13 @@ func TestUnknownVariablesAreWarnedAbout(t *testing.T) {
 		"DEFAULT_CHANEL_CAPACITY=5", "LOST_AFTER_MINUTE=5", "LISTEN_ADR=:1", "LOG_LEVL=debug", "LOG_LEVEL=warn", "DEFAULT_SHELL=sh", "LOGNAME=ann", "WEIR_TOKEN=x",
 	})
 	want := []string{
-		"CHNL_BKR_GC_IDLE_MINUTE is not a variable of Weir and does nothing; did you mean CHNL_BKR_GC_IDLE_MINUTES?",
-		"DEFAULT_CHANEL_CAPACITY is not a variable of Weir and does nothing; did you mean DEFAULT_CHANNEL_CAPACITY?",
-		"LISTEN_ADR is not a variable of Weir and does nothing; did you mean LISTEN_ADDR?",
-		"LOST_AFTER_MINUTE is not a variable of Weir and does nothing; did you mean LOST_AFTER_MINUTES?",
-		"WEIR_API_TOKEN is not a variable of Weir and does nothing; did you mean WEIR_API_TOKENS?",
-		"WEIR_DATABASE_URL is not a variable of Weir and does nothing; did you mean DATABASE_URL?",
-		"WEIR_XYZ is not a variable of Weir and does nothing",
+		"CHNL_BKR_GC_IDLE_MINUTE is not a variable of Weir and has no effect; did you mean CHNL_BKR_GC_IDLE_MINUTES?",
+		"DEFAULT_CHANEL_CAPACITY is not a variable of Weir and has no effect; did you mean DEFAULT_CHANNEL_CAPACITY?",
+		"LISTEN_ADR is not a variable of Weir and has no effect; did you mean LISTEN_ADDR?",
+		"LOST_AFTER_MINUTE is not a variable of Weir and has no effect; did you mean LOST_AFTER_MINUTES?",
+		"WEIR_API_TOKEN is not a variable of Weir and has no effect; did you mean WEIR_API_TOKENS?",
+		"WEIR_DATABASE_URL is not a variable of Weir and has no effect; did you mean DATABASE_URL?",
+		"WEIR_XYZ is not a variable of Weir and has no effect",
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
 		t.Error(diff, err)
@@ -347,7 +347,7 @@ func TestSettlingBeforeTheTimeoutIsWarnedOf(t *testing.T) {
 
 func TestAddressThatProvidersCannotReachIsWarnedAbout(t *testing.T) {
 	t.Parallel()
-	for listen, want := range map[string]string{"0.0.0.0:8080": "http://127.0.0.1:8080,", ":0": "at the port", "10.0.0.7:8080": "http://10.0.0.7:8080,", "127.0.0.1:8080": "", "localhost:8080": ""} {
+	for listen, want := range map[string]string{"0.0.0.0:8080": "http://127.0.0.1:8080,", ":0": "at a port", "10.0.0.7:8080": "http://10.0.0.7:8080,", "127.0.0.1:8080": "", "localhost:8080": ""} {
 		environ := []string{"LISTEN_ADDR=" + listen, "WEIR_API_TOKENS=0123456789abcdef0123456789abcdef"}
 		_, warnings, err := config.Load(environ)
 		if got := strings.Join(warnings, ""); err != nil || !strings.Contains(got, want) || (got == "") != (want == "") {

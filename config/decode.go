@@ -77,7 +77,7 @@ func (t *Tokens) Decode(s string) error {
 }
 
 // String returns one placeholder per token: it shows the number, not the tokens.
-func (t Tokens) String() string { return howMany(len(t)) }
+func (t Tokens) String() string { return placeholders(len(t)) }
 
 // Decode parses keys in base64 that are separated by commas.
 func (k *AccessKeys) Decode(s string) error {
@@ -94,9 +94,9 @@ func (k *AccessKeys) Decode(s string) error {
 }
 
 // String returns one placeholder per key: it shows the number, not the keys.
-func (k AccessKeys) String() string { return howMany(len(k)) }
+func (k AccessKeys) String() string { return placeholders(len(k)) }
 
-func howMany(n int) string {
+func placeholders(n int) string {
 	return strings.TrimSuffix(strings.Repeat(redacted+",", n), ",")
 }
 

@@ -33,7 +33,7 @@ func (s *Subscriptions) Decode(text string) error {
 }
 
 // String returns one placeholder per URL: URLs of receivers may contain secrets.
-func (s Subscriptions) String() string { return howMany(len(s)) }
+func (s Subscriptions) String() string { return placeholders(len(s)) }
 
 // Decode parses the name of a format.
 func (f *EventFormat) Decode(s string) error {

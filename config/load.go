@@ -11,23 +11,23 @@ import (
 )
 
 // Load reads a configuration from an environment, a list of NAME=value as
-// os.Environ returns it. A variable with an empty value counts as absent. Each
+// os.Environ returns it. A variable with an empty value counts as unset. Each
 // secret may also be in a file that NAME_FILE names.
 //
 // The warnings are sentences for people. The error, if any, is an [*Error]
-// with all mistakes.
+// with all invalid variables.
 func Load(environ []string) (_ Config, warnings []string, _ error) {
 	env := index(environ)
 	var c Config
 	c.origins = map[string]string{}
-	var mistakes []Mistake
+	var invalid []InvalidVariable
 	for _, v := range variables(&c) {
-		mistakes = append(mistakes, v.read(env, c.origins)...)
+		invalid = append(invalid, v.read(env, c.origins)...)
 	}
-	mistakes = inOrder(append(mistakes, c.check(mistakes)...))
+	invalid = sorted(append(invalid, c.check(invalid)...))
 	warnings = append(Unknown(environ), c.warnings()...)
-	if len(mistakes) > 0 {
-		return Config{}, warnings, &Error{mistakes}
+	if len(invalid) > 0 {
+		return Config{}, warnings, &Error{invalid}
 	}
 	if c.PublicURL == "" {
 		c.PublicURL = c.DerivePublicURL(c.ListenAddr)
@@ -72,18 +72,18 @@ func variables(c *Config) []variable {
 }
 
 // read reads and decodes the value of a variable.
-func (v variable) read(env, origins map[string]string) []Mistake {
+func (v variable) read(env, origins map[string]string) []InvalidVariable {
 	value, origin := env[v.name], "environment"
 	if file := env[v.fileName()]; v.secret && file != "" {
 		if value != "" {
-			return []Mistake{{v.fileName(), file, "absent while " + v.name + " is set"}}
+			return []InvalidVariable{{v.fileName(), file, "absent while " + v.name + " is set"}}
 		}
 		text, err := os.ReadFile(file) //nolint:gosec // the operator names it
 		if err != nil {
-			return []Mistake{{v.fileName(), file, "the path of a file that Weir can read"}}
+			return []InvalidVariable{{v.fileName(), file, "the path of a file that Weir can read"}}
 		}
 		if value = strings.TrimSpace(string(text)); value == "" {
-			return []Mistake{{v.fileName(), file, "the path of a file that is not empty"}}
+			return []InvalidVariable{{v.fileName(), file, "the path of a file that is not empty"}}
 		}
 		origin = v.fileName()
 	}
@@ -92,7 +92,7 @@ func (v variable) read(env, origins map[string]string) []Mistake {
 	}
 	origins[v.name] = origin
 	if err := v.decode(value); err != nil {
-		return []Mistake{v.mistake(value)}
+		return []InvalidVariable{v.invalid(value)}
 	}
 	return nil
 }
@@ -112,12 +112,12 @@ func (v variable) decode(value string) error {
 	return nil
 }
 
-// inOrder sorts mistakes into the order of the variables.
-func inOrder(mistakes []Mistake) []Mistake {
-	var out []Mistake
+// sorted returns the invalid variables in the order of their declaration.
+func sorted(invalid []InvalidVariable) []InvalidVariable {
+	var out []InvalidVariable
 	for _, v := range variables(&Config{}) {
-		for _, m := range mistakes {
-			if m.concerns(v) {
+		for _, m := range invalid {
+			if m.isOf(v) {
 				out = append(out, m)
 			}
 		}
@@ -125,7 +125,7 @@ func inOrder(mistakes []Mistake) []Mistake {
 	return out
 }
 
-func (v variable) mistake(value string) Mistake {
+func (v variable) invalid(value string) InvalidVariable {
 	switch v.field.Interface().(type) {
 	case Tokens, AccessKeys, Subscriptions:
 		value = redacted
@@ -134,23 +134,23 @@ func (v variable) mistake(value string) Mistake {
 			value = Redact(value)
 		}
 	}
-	return Mistake{v.name, value, v.allowed}
+	return InvalidVariable{v.name, value, v.allowed}
 }
 
-// Mistake is a variable whose value is not allowed.
-type Mistake struct {
+// InvalidVariable is a variable whose value is not allowed.
+type InvalidVariable struct {
 	Variable string
 	Value    string // secrets are redacted
 	Allowed  string // the allowed values
 }
 
 // Error holds every mistake in an environment.
-type Error struct{ Mistakes []Mistake }
+type Error struct{ Invalid []InvalidVariable }
 
-// Error returns the mistakes, one per line.
+// Error returns the invalid variables, one per line.
 func (e *Error) Error() string {
-	lines := make([]string, len(e.Mistakes))
-	for i, m := range e.Mistakes {
+	lines := make([]string, len(e.Invalid))
+	for i, m := range e.Invalid {
 		lines[i] = fmt.Sprintf("%s is %q; allowed: %s", m.Variable, m.Value, m.Allowed)
 	}
 	return strings.Join(lines, "\n")

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// grace is the time that a cleanup which honors its context has to return after
+// cleanupGrace is the time that a cleanup which honors its context has to return after
 // the context has ended.
-const grace = 500 * time.Millisecond
+const cleanupGrace = 500 * time.Millisecond
 
 // cleanups undo the set-up, the last step first.
 type cleanups struct {
@@ -25,7 +25,7 @@ func (c *cleanups) add(name string, undo func(context.Context) error) {
 	c.steps = append(c.steps, cleanup{name, undo})
 }
 
-// run runs every step, even if earlier ones failed, and joins the errors. A step
+// startJobs runs every step, even if earlier ones failed, and joins the errors. A step
 // that does not return within grace after ctx has ended is abandoned, because the
 // process must exit.
 func (c *cleanups) run(ctx context.Context) error {
@@ -37,7 +37,7 @@ func (c *cleanups) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// run runs one step; its error names the step.
+// startJobs runs one step; its error names the step.
 func (s cleanup) run(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() { done <- s.undo(ctx) }()
@@ -47,7 +47,7 @@ func (s cleanup) run(ctx context.Context) error {
 	case <-ctx.Done():
 		select {
 		case err = <-done:
-		case <-time.After(grace):
+		case <-time.After(cleanupGrace):
 			err = context.Cause(ctx)
 		}
 	}

@@ -47,7 +47,7 @@ func TestCleanupsAreBounded(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		err := c.run(ctx)
-		if took := time.Since(start); took > time.Second+2*grace {
+		if took := time.Since(start); took > time.Second+2*cleanupGrace {
 			t.Errorf("took %v", took)
 		}
 		if err == nil || !reached {

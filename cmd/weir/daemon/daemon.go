@@ -1,5 +1,5 @@
-// Package daemon is the composition root: the only package that knows every
-// part of the broker. It builds the parts in sequence and shuts them down.
+// Package daemon is the composition root: the only package that imports
+// every component of the broker. It starts the components in sequence and stops them.
 //
 // # Invariants
 //
@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -57,14 +58,14 @@ type Options struct {
 
 // Daemon is one broker process.
 type Daemon struct {
-	log      *slog.Logger
-	handler  http.Handler
-	server   *http.Server
-	listener net.Listener
-	parts    parts
-	draining atomic.Bool
-	cleanups cleanups
-	about    []any // attributes of the start log line besides the address
+	log         *slog.Logger
+	handler     http.Handler
+	server      *http.Server
+	listener    net.Listener
+	parts       components
+	draining    atomic.Bool
+	cleanups    cleanups
+	startFields []any // attributes of the start log line besides the address
 
 	connections *web.Connections
 	refusals    *web.RefusalLog
@@ -72,12 +73,12 @@ type Daemon struct {
 	notifySocket string
 }
 
-// New sets up a daemon with all its parts. It already listens when New returns,
+// New sets up a daemon with all its components. It already listens when New returns,
 // and serves once Run is called.
 func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	o = withDefaults(o)
-	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket, refusals: web.NewRefusalLog(o.Logger), about: []any{"version", o.Version, "store", config.Redact(o.Config.DatabaseURL)}}
-	d.connections = web.NewConnections(web.DefaultConnectionLimits(), proxies(o.Config), d.refusals)
+	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket, refusals: web.NewRefusalLog(o.Logger), startFields: []any{"version", o.Version, "store", config.Redact(o.Config.DatabaseURL)}}
+	d.connections = web.NewConnections(web.DefaultConnectionLimits(), trustedProxies(o.Config), d.refusals)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close(context.WithoutCancel(ctx)))
@@ -112,8 +113,8 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	}
 	p.trail = auth.NewTrail(p.store)
 	d.cleanups.add("audit log", p.trail.Write)
-	d.cleanups.add("uses of tokens", p.gate.StoreLastUsed)
-	d.cleanups.add("chores", run(append(chores(o.Config, p.store), append(guards(p, sharing(o.Config)), append(certificates.chores(), p.hold.chore())...)...), o.Logger))
+	d.cleanups.add("token uses", p.gate.StoreLastUsed)
+	d.cleanups.add("background jobs", startJobs(slices.Concat(storeJobs(o.Config, p.store), accessJobs(p, sharedStore(o.Config)), certificates.jobs(), []job{p.hold.job()}), o.Logger))
 	if d.handler, err = p.handler(o, d.draining.Load, d.refusals); err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func withDefaults(o Options) Options {
 		o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	}
 	o.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "weir_build_info", Help: "Always 1; the labels tell what is running.",
+		Name: "weir_build_info", Help: "Always 1; the labels are the versions of Weir and Go.",
 		ConstLabels: prometheus.Labels{"version": o.Version, "go_version": runtime.Version()},
 	}, func() float64 { return 1 }))
 	return o
@@ -164,16 +165,16 @@ func migrate(ctx context.Context, o Options, store *persistence.Store) error {
 		return err
 	}
 	if pending > 0 {
-		return fmt.Errorf("the schema of the database lacks %d steps and WEIR_AUTO_MIGRATE is false; run: weir migrate up", pending)
+		return fmt.Errorf("the database schema has %d pending migrations and WEIR_AUTO_MIGRATE is false; run: weir migrate up", pending)
 	}
 	ahead, err := store.Ahead(ctx)
 	if ahead > 0 {
-		o.Logger.Warn("a newer program has changed the schema; nobody has tried whether this one can work on it", "steps", ahead)
+		o.Logger.Warn("database schema is newer than this binary (untested combination)", "migrations", ahead)
 	}
 	return err
 }
 
-// listen opens the address, and derives the public URL from it if none is
+// startHints opens the address, and derives the public URL from it if none is
 // configured: the system may have chosen the port.
 func (d *Daemon) listen(ctx context.Context, c *config.Config) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.ListenAddr)
@@ -191,7 +192,7 @@ func (d *Daemon) listen(ctx context.Context, c *config.Config) error {
 		c.PublicURL = c.DerivePublicURL(d.Addr())
 	}
 	if d.parts.gate.Open() {
-		d.log.Warn("there is no token: everybody on this machine may use the API", "listen", d.Addr())
+		d.log.Warn("no token configured: any program on this machine can use the API", "listen", d.Addr())
 	}
 	return nil
 }
@@ -210,3 +211,13 @@ func (d *Daemon) Close(ctx context.Context) error {
 }
 
 const closeLimit = 3 * time.Second
+
+// Channel reads a channel by name, for programs that embed a daemon.
+func (d *Daemon) Channel(ctx context.Context, name string) (weir.Channel, error) {
+	return d.parts.store.Channel(ctx, name)
+}
+
+// Accept accepts contacts without HTTP. They are durable when it returns.
+func (d *Daemon) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error) {
+	return d.parts.channels.Accept(ctx, ch, specs)
+}

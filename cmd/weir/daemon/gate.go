@@ -14,11 +14,11 @@ const (
 	// A new token works, and a revoked one fails, within about two seconds. Processes that
 	// share a store learn of a change from their regular polls of the store, so that
 	// they can read the tokens themselves less often.
-	readTokens       = 2 * time.Second
-	readTokensShared = 10 * time.Second
-	noteUses         = time.Minute
-	writeAudit       = time.Second
-	auditStays       = 90 * 24 * time.Hour
+	readTokensEvery       = 2 * time.Second
+	readTokensSharedEvery = 10 * time.Second
+	noteUsesEvery         = time.Minute
+	writeAuditEvery       = time.Second
+	auditRetention        = 90 * 24 * time.Hour
 )
 
 // openGate reads the tokens, and returns an error if the API would be open to
@@ -30,53 +30,53 @@ func openGate(ctx context.Context, o Options, store *persistence.Store) (*auth.G
 		return nil, err
 	}
 	if g.Open() && o.Config.Reachable() {
-		return nil, o.Config.NeedsToken()
+		return nil, o.Config.TokenRequiredError()
 	}
 	return g, nil
 }
 
-// proxies returns the proxies that are trusted to name the client.
-func proxies(c config.Config) web.Proxies { return web.Proxies(c.TrustedProxies) }
+// trustedProxies returns the proxies that are trusted to name the client.
+func trustedProxies(c config.Config) web.Proxies { return web.Proxies(c.TrustedProxies) }
 
-// guards returns the background jobs that keep the gate and the store in step,
+// accessJobs returns the background jobs that keep the gate and the store in step,
 // write the audit log, and remove its old entries and expired sessions.
-func guards(p *parts, shared bool) []chore {
-	read := tokensRead(p.gate, shared, func(changed func()) { p.store.OnTokens(changed) })
-	return []chore{
+func accessJobs(p *components, shared bool) []job {
+	read := refreshTokensJob(p.gate, shared, func(changed func()) { p.store.OnTokens(changed) })
+	return []job{
 		read,
-		{name: "uses of tokens are noted", every: noteUses, step: func(ctx context.Context) (bool, error) { return false, p.gate.StoreLastUsed(ctx) }},
-		{name: "the audit log is written", every: writeAudit, step: func(ctx context.Context) (bool, error) { return false, p.trail.Write(ctx) }},
-		{name: "old entries of the audit log are removed", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
-			n, err := p.store.PurgeAudit(ctx, time.Now().Add(-auditStays), purgeBatch)
+		{name: "store token uses", every: noteUsesEvery, step: func(ctx context.Context) (bool, error) { return false, p.gate.StoreLastUsed(ctx) }},
+		{name: "write audit log", every: writeAuditEvery, step: func(ctx context.Context) (bool, error) { return false, p.trail.Write(ctx) }},
+		{name: "purge audit log", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := p.store.PurgeAudit(ctx, time.Now().Add(-auditRetention), purgeBatch)
 			return n > 0, err
 		}},
-		{name: "expired sessions are removed", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+		{name: "purge sessions", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			n, err := p.store.PurgeSessions(ctx, time.Now(), purgeBatch)
 			return n > 0, err
 		}},
 	}
 }
 
-// tokensRead keeps the gate's tokens equal to the store's. Where processes share
+// refreshTokensJob keeps the gate's tokens equal to the store's. Where processes share
 // a store, onTokens registers a function that is called once for each change.
-func tokensRead(gate *auth.Gate, shared bool, onTokens func(changed func())) chore {
-	read := chore{name: "tokens are read", every: readTokens, step: func(ctx context.Context) (bool, error) { return false, gate.Refresh(ctx) }}
+func refreshTokensJob(gate *auth.Gate, shared bool, onTokens func(changed func())) job {
+	read := job{name: "refresh tokens", every: readTokensEvery, step: func(ctx context.Context) (bool, error) { return false, gate.Refresh(ctx) }}
 	if !shared {
 		return read
 	}
 	changed := make(chan struct{}, 1)
-	tell := func() {
+	signal := func() {
 		select {
 		case changed <- struct{}{}:
 		default:
 		}
 	}
-	onTokens(tell)
-	read.every, read.wake = readTokensShared, changed
+	onTokens(signal)
+	read.every, read.wake = readTokensSharedEvery, changed
 	read.step = func(ctx context.Context) (bool, error) {
 		err := gate.Refresh(ctx)
 		if gate.Stale() { // the change is not signaled again
-			time.AfterFunc(readTokens, tell)
+			time.AfterFunc(readTokensEvery, signal)
 		}
 		return false, err
 	}

@@ -51,7 +51,7 @@ func TestReachableAddressNeedsAToken(t *testing.T) {
 	}
 	database := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
 	wrong := (*config.Error)(nil)
-	if err := start(database); !errors.As(err, &wrong) || len(wrong.Mistakes) != 1 || wrong.Mistakes[0].Variable != "LISTEN_ADDR" || !strings.Contains(err.Error(), "weir token create") {
+	if err := start(database); !errors.As(err, &wrong) || len(wrong.Invalid) != 1 || wrong.Invalid[0].Variable != "LISTEN_ADDR" || !strings.Contains(err.Error(), "weir token create") {
 		t.Errorf("without a token: %v", err)
 	}
 	for what, err := range map[string]error{

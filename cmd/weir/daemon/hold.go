@@ -15,9 +15,9 @@ import (
 	"weir/persistence"
 )
 
-// readHold is how often the hold is read from the store: another process may have
+// readHoldEvery is how often the hold is read from the store: another process may have
 // ended it.
-const readHold = 2 * time.Second
+const readHoldEvery = 2 * time.Second
 
 // hold keeps Weir from sending anything: no contact is dispatched, no provider is
 // set up, no event is delivered and no function is called. The hold is a row of the
@@ -26,12 +26,12 @@ type hold struct {
 	store *persistence.Store
 	log   *slog.Logger
 
-	mu       sync.Mutex
-	since    time.Time     // zero: nothing is held
-	released chan struct{} // closed while nothing is held
-	ended    time.Time     // when the hold ended; set before released is closed
-	onEnd    func(context.Context) error
-	owed     atomic.Bool // onEnd has not succeeded since the hold ended
+	mu           sync.Mutex
+	since        time.Time     // zero: nothing is held
+	released     chan struct{} // closed while nothing is held
+	ended        time.Time     // when the hold ended; set before released is closed
+	onEnd        func(context.Context) error
+	onEndPending atomic.Bool // onEnd has not succeeded since the hold ended
 }
 
 // openHold reads the hold. It first begins one if the configuration requests it.
@@ -49,7 +49,7 @@ func openHold(ctx context.Context, c config.Config, store *persistence.Store, lo
 	if h.since = since; since.IsZero() {
 		close(h.released)
 	} else {
-		log.Warn("paused: nothing is sent until weir resume", "since", since)
+		log.Warn("hold active: nothing is sent until weir resume", "since", since)
 	}
 	return h, nil
 }
@@ -79,12 +79,12 @@ func (h *hold) refresh(ctx context.Context) error {
 		}
 		h.end()
 	}
-	if !h.owed.Swap(false) {
+	if !h.onEndPending.Swap(false) {
 		return nil
 	}
 	err := h.onEnd(ctx)
 	if err != nil {
-		h.owed.Store(true) // the next refresh tries again
+		h.onEndPending.Store(true) // the next refresh tries again
 	}
 	return err
 }
@@ -96,7 +96,7 @@ func (h *hold) end() {
 		return // another refresh was first
 	}
 	h.since, h.ended = time.Time{}, time.Now()
-	h.owed.Store(true)
+	h.onEndPending.Store(true)
 	close(h.released)
 	h.log.Info("hold released")
 }
@@ -112,8 +112,8 @@ func (h *hold) wait(ctx context.Context) (ended time.Time, err error) {
 	}
 }
 
-func (h *hold) chore() chore {
-	return chore{name: "the hold is read", every: readHold, step: func(ctx context.Context) (bool, error) { return false, h.refresh(ctx) }}
+func (h *hold) job() job {
+	return job{name: "refresh hold", every: readHoldEvery, step: func(ctx context.Context) (bool, error) { return false, h.refresh(ctx) }}
 }
 
 // heldStore reports every channel as paused during a hold.
@@ -125,16 +125,16 @@ type heldStore struct {
 // Channel implements weir.ChannelStore.
 func (s heldStore) Channel(ctx context.Context, name string) (weir.Channel, error) {
 	ch, err := s.Store.Channel(ctx, name)
-	return s.held(ch), err
+	return s.asPaused(ch), err
 }
 
 // ChannelByID implements weir.ChannelStore.
 func (s heldStore) ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error) {
 	ch, err := s.Store.ChannelByID(ctx, id)
-	return s.held(ch), err
+	return s.asPaused(ch), err
 }
 
-func (s heldStore) held(ch weir.Channel) weir.Channel {
+func (s heldStore) asPaused(ch weir.Channel) weir.Channel {
 	if !s.hold.Since().IsZero() {
 		ch.Paused, ch.Held = true, true
 	}
@@ -163,8 +163,8 @@ func (c heldCalls) Do(ctx context.Context, method, target string, header http.He
 	return c.Client.Do(ctx, method, target, header, body)
 }
 
-// changedAll makes every channel read its row again.
-func (p *parts) changedAll(ctx context.Context) error {
+// reloadChannels makes every channel read its row again.
+func (p *components) reloadChannels(ctx context.Context) error {
 	const page = 500
 	for after := ""; ; {
 		list, err := p.store.Channels(ctx, after, page)

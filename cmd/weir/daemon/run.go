@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"runtime"
 	"time"
@@ -44,7 +45,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	defer runtime.KeepAlive(room)
 	broken := make(chan error, 1)
 	go func() { broken <- d.serve() }()
-	d.log.Info("listening", append(d.about, "address", d.Addr())...)
+	d.log.Info("listening", append(d.startFields, "address", d.Addr())...)
 
 	err := d.parts.resume(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -81,12 +82,12 @@ func (d *Daemon) stop(ctx context.Context) error {
 	d.draining.Store(true)
 	d.log.Info("draining")
 	err := errors.Join(
-		within(ctx, drainLimit, "drain", d.parts.drain),
-		within(ctx, serveLimit, "HTTP server", d.shutDown),
+		runWithin(ctx, drainLimit, "drain", d.parts.drain),
+		runWithin(ctx, serveLimit, "HTTP server", d.shutDown),
 		d.Close(ctx),
 	)
 	if err != nil {
-		d.log.Error("stopped, but not in order", "took", time.Since(start), "error", err)
+		d.log.Error("shutdown incomplete", "took", time.Since(start), "error", err)
 		return err
 	}
 	d.log.Info("stopped", "took", time.Since(start))
@@ -100,15 +101,32 @@ func (d *Daemon) shutDown(ctx context.Context) error {
 	case errors.Is(err, http.ErrServerClosed):
 		return nil
 	case errors.Is(err, context.DeadlineExceeded): // a client with a slow upload is not our failure
-		d.log.Warn("requests cut off at the end of the drain")
+		d.log.Warn("requests aborted at the end of the drain")
 		return d.server.Close()
 	default:
 		return err
 	}
 }
 
-func within(ctx context.Context, limit time.Duration, name string, do func(context.Context) error) error {
+func runWithin(ctx context.Context, limit time.Duration, name string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return cleanup{name, do}.run(ctx)
+}
+
+// notify reports the state of the process to systemd (sd_notify), if it runs under
+// systemd. If systemd cannot be reached, the daemon still runs.
+func (d *Daemon) notify(state string) {
+	if d.notifySocket == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unixgram", d.notifySocket)
+	if err != nil {
+		d.log.Warn("sd_notify failed", "state", state, "error", err)
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	_, _ = conn.Write([]byte(state))
 }

@@ -14,9 +14,9 @@ import (
 	"weir/config"
 )
 
-// readCertificates is how often the files are read again. Polling also detects
+// readCertificatesEvery is how often the files are read again. Polling also detects
 // the symbolic links that Kubernetes swaps, and costs less than watching.
-const readCertificates = 5 * time.Second
+const readCertificatesEvery = 5 * time.Second
 
 // certificates serves the latest valid pair of certificate and key.
 type certificates struct {
@@ -61,11 +61,11 @@ func (c *certificates) config() *tls.Config {
 	}
 }
 
-func (c *certificates) chores() []chore {
+func (c *certificates) jobs() []job {
 	if c == nil {
 		return nil
 	}
-	return []chore{{name: "TLS certificate is reloaded", every: readCertificates, step: func(context.Context) (bool, error) { c.reload(); return false, nil }}}
+	return []job{{name: "reload TLS certificate", every: readCertificatesEvery, step: func(context.Context) (bool, error) { c.reload(); return false, nil }}}
 }
 
 // reload loads a changed pair. A broken pair is logged when it fails twice in a row

@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	apiVersion = "2024-01-18-preview"
-	timeout    = 30 * time.Second
-	mostAnswer = 64 << 20
-	mostPages  = 10_000
+	apiVersion  = "2024-01-18-preview"
+	timeout     = 30 * time.Second
+	maxResponse = 64 << 20
+	maxPages    = 10_000
 )
 
 // DefaultURL is where Weir listens by default.
@@ -95,21 +95,21 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// unansweredError is returned when no complete response arrived.
-type unansweredError struct {
+// noResponseError is returned when no complete response arrived.
+type noResponseError struct {
 	base  string
 	cause error
 }
 
-func (u *unansweredError) Error() string {
+func (u *noResponseError) Error() string {
 	return fmt.Sprintf("ask the router at %s: %v", u.base, u.cause)
 }
 
-func (u *unansweredError) Unwrap() error { return u.cause }
+func (u *noResponseError) Unwrap() error { return u.cause }
 
-// Unanswered reports whether no complete response arrived.
-func Unanswered(err error) bool {
-	_, ok := errors.AsType[*unansweredError](err)
+// NoResponse reports whether no complete response arrived.
+func NoResponse(err error) bool {
+	_, ok := errors.AsType[*noResponseError](err)
 	return ok
 }
 
@@ -234,7 +234,7 @@ func (c *Client) Position(ctx context.Context, job string) (out routing.Position
 // and raw. It stops at the first error of see.
 func Each[T any](ctx context.Context, c *Client, kind string, query url.Values, see func(T, json.RawMessage) error) error {
 	path, ask := resourcePath(kind), query
-	for range mostPages {
+	for range maxPages {
 		var page struct {
 			Value    []json.RawMessage `json:"value"`
 			NextLink string            `json:"nextLink"`
@@ -298,17 +298,17 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return &unansweredError{c.base, withoutURL(err)}
+		return &noResponseError{c.base, withoutURL(err)}
 	}
 	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxResponse))
 	if err != nil {
-		return &unansweredError{c.base, err}
+		return &noResponseError{c.base, err}
 	}
-	return understand(answer.StatusCode, text, into)
+	return decode(answer.StatusCode, text, into)
 }
 
-func understand(status int, text []byte, into any) error {
+func decode(status int, text []byte, into any) error {
 	if status/100 != 2 {
 		var refusal struct {
 			Error struct {

@@ -72,7 +72,7 @@ func statusOf(err error) int {
 
 // NoResponse reports whether err is the error of a request without a complete
 // response.
-func NoResponse(err error) bool { return client.NoResponse(err) || routerclient.Unanswered(err) }
+func NoResponse(err error) bool { return client.NoResponse(err) || routerclient.NoResponse(err) }
 
 // Retryable reports whether a later attempt may succeed.
 func Retryable(err error) bool {

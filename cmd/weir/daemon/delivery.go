@@ -15,13 +15,13 @@ import (
 	"weir/internal/outbound"
 )
 
-// pollEvents is how often receivers poll for events that were not announced to
+// pollEventsEvery is how often receivers poll for events that were not announced to
 // them. The store announces events of this process at their commit, and events of
 // other processes after the polls of the channels' actors.
-const pollEvents = 30 * time.Second
+const pollEventsEvery = 30 * time.Second
 
-// policy returns the rules for the addresses that users configure for outbound calls.
-func policy(c config.Config) outbound.Policy {
+// outboundPolicy returns the rules for the addresses that users configure for outbound calls.
+func outboundPolicy(c config.Config) outbound.Policy {
 	return outbound.Policy{
 		AllowPlain: c.OutboundAllow.Plain(), AllowPrivate: c.OutboundAllow.Private(), AllowHosts: c.OutboundAllow.Hosts(),
 		Timeout: c.SendTimeout.Duration(),
@@ -32,18 +32,18 @@ func policy(c config.Config) outbound.Policy {
 func CheckSubscriptions(c config.Config) error {
 	var wrong []error
 	for i, s := range c.EventSubscriptions {
-		if err := policy(c).Check(s.URL); err != nil {
-			wrong = append(wrong, fmt.Errorf("JOB_ROUTER_EVENT_SUBSCRIPTIONS: the address %d of %d: %w; see WEIR_OUTBOUND_ALLOW", i+1, len(c.EventSubscriptions), err))
+		if err := outboundPolicy(c).Check(s.URL); err != nil {
+			wrong = append(wrong, fmt.Errorf("JOB_ROUTER_EVENT_SUBSCRIPTIONS: address %d of %d: %w; see WEIR_OUTBOUND_ALLOW", i+1, len(c.EventSubscriptions), err))
 		}
 	}
 	return errors.Join(wrong...)
 }
 
-// tell starts the delivery of events: events of the router to its subscribers,
+// startDelivery starts the delivery of events: events of the router to its subscribers,
 // messages and states of respondents to the applications of their surveys. It must
 // start before every part that creates events: a new receiver gets only events that
 // are committed after it starts.
-func (p *parts) tell(ctx context.Context, o Options, calls heldCalls) (err error) {
+func (p *components) startDelivery(ctx context.Context, o Options, calls heldCalls) (err error) {
 	c := o.Config
 	receivers := []delivery.Receiver{p.applications().Receiver(calls)}
 	if err := CheckSubscriptions(c); err != nil {
@@ -58,13 +58,13 @@ func (p *parts) tell(ctx context.Context, o Options, calls heldCalls) (err error
 	}
 	p.delivery, err = delivery.Start(ctx, delivery.Options{
 		Store: p.store, Receivers: receivers, Logger: o.Logger, Metrics: delivery.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
-		PollEvery: pollEvents,
+		PollEvery: pollEventsEvery,
 	})
 	return err
 }
 
 // applications returns the webhook to the programs that hold conversations with respondents.
-func (p *parts) applications() delivery.Webhook {
+func (p *components) applications() delivery.Webhook {
 	return delivery.Webhook{
 		Name:  "surveys",
 		Types: []string{surveybroker.MessageEvent, surveybroker.RespondentEvent},
@@ -75,7 +75,7 @@ func (p *parts) applications() delivery.Webhook {
 		Find: func(ctx context.Context, e events.Event) (delivery.Hook, error) {
 			var about struct{ Survey string } // in events of both types
 			if err := json.Unmarshal(e.Data, &about); err != nil {
-				return delivery.Hook{}, errors.New("the event cannot be read")
+				return delivery.Hook{}, errors.New("invalid event data")
 			}
 			s, err := p.store.Survey(ctx, about.Survey)
 			if weir.CodeOf(err) == weir.CodeNotFound {
@@ -84,7 +84,7 @@ func (p *parts) applications() delivery.Webhook {
 			return delivery.Hook{URL: s.Application.URL, Secret: s.Application.Secret}, err
 		},
 		Answered: func(ctx context.Context, e events.Event, body []byte) error {
-			broker := p.hearing.Load()
+			broker := p.surveysStarted.Load()
 			if broker == nil {
 				return errors.New("the surveys have not started")
 			}

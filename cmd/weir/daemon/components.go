@@ -1,0 +1,168 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"weir/actors"
+	"weir/actors/core"
+	"weir/actors/delivery"
+	"weir/actors/router"
+	"weir/actors/supervise"
+	"weir/actors/surveybroker"
+	"weir/channels"
+	"weir/channels/all"
+	"weir/channels/workers"
+	"weir/config"
+	"weir/internal/outbound"
+	"weir/persistence"
+	"weir/routing"
+	"weir/surveys"
+	"weir/web/auth"
+)
+
+// components are the components of a daemon.
+type components struct {
+	store          *persistence.Store
+	router         *router.Router
+	directory      *channels.Directory
+	channels       *actors.System
+	surveys        *surveybroker.System
+	tokens         surveys.Tokens                      // of respondents
+	surveysStarted atomic.Pointer[surveybroker.System] // surveys, for components that start before them
+	delivery       *delivery.System
+	gate           *auth.Gate
+	hold           *hold
+	trail          *auth.Trail
+	stopHints      func(context.Context) error // stops the goroutine of startHints
+}
+
+// sharedStore reports whether other processes may use the same store.
+func sharedStore(c config.Config) bool { return !strings.HasPrefix(c.DatabaseURL, "sqlite:") }
+
+// start starts the actors in this order: event delivery, the router, the channels,
+// which may dispatch to the router, and the surveys, which feed the channels.
+func (p *components) start(ctx context.Context, o Options, undo *cleanups) error {
+	held := heldStore{p.store, p.hold}
+	calls := heldCalls{outbound.New(outboundPolicy(o.Config)), p.hold}
+	undo.add("outbound calls", func(context.Context) error { calls.Close(); return nil })
+	if err := p.startDelivery(ctx, o, calls); err != nil {
+		return err
+	}
+	undo.add("event delivery", p.delivery.Close)
+	system := supervise.NewSystem(o.Logger) // one for all actors of the process
+	undo.add("actor system", func(context.Context) error { system.Shutdown(); return nil })
+	hints := workers.NewHints(o.Logger)
+	if err := p.startRouter(o, calls, hints, system); err != nil {
+		return err
+	}
+	undo.add("router", p.router.Drain)
+	if err := p.startChannels(o, held, system, undo); err != nil {
+		return err
+	}
+	p.hold.onEnd = p.reloadChannels
+	undo.add("router hints", p.startHints(hints))
+	if err := p.startSurveys(ctx, o, held, system); err != nil {
+		return err
+	}
+	undo.add("surveys", p.surveys.Drain)
+	return nil
+}
+
+func (p *components) startRouter(o Options, calls heldCalls, hints *workers.Hints, system *actor.ActorSystem) (err error) {
+	c := o.Config
+	p.router, err = router.Start(router.Options{
+		Store: p.store, Caller: calls, Events: p.store, Logger: o.Logger, Metrics: router.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(), Shared: sharedStore(c),
+		Watch: hints.Hear, Settings: routerSettings(c), Hold: p.hold.wait, System: system,
+	})
+	return err
+}
+
+func (p *components) startChannels(o Options, held heldStore, system *actor.ActorSystem, undo *cleanups) (err error) {
+	c := o.Config
+	types := o.Types
+	if types == nil {
+		types = all.Types(p.router)
+	}
+	p.directory = channels.NewDirectory(types, c.PublicURL, o.Transport)
+	undo.add("connections to providers", func(context.Context) error { p.directory.Close(); return nil })
+	p.channels, err = actors.Start(actors.Options{
+		Store: held, Queue: held, Minutes: p.store, Directory: p.directory, Core: coreConfig(c), Logger: o.Logger,
+		Metrics: actors.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
+		SendTimeout: c.SendTimeout.Duration(), AskTimeout: c.SendTimeout.Duration(),
+		Shared: sharedStore(c), Middleware: o.Middleware, System: system,
+	})
+	if err != nil {
+		return err
+	}
+	undo.add("channels", p.channels.Drain)
+	return nil
+}
+
+// startHints forwards events of the router to the worker channels, and returns the
+// function that stops this.
+func (p *components) startHints(hints *workers.Hints) func(context.Context) error {
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); hints.Run(ctx, p.store, p.directory, p.channels) }()
+	p.stopHints = func(context.Context) error { end(); <-done; return nil }
+	return p.stopHints
+}
+
+func (p *components) startSurveys(ctx context.Context, o Options, held heldStore, system *actor.ActorSystem) error {
+	c := o.Config
+	key, err := p.store.TokenKey(ctx)
+	if err != nil {
+		return err
+	}
+	p.tokens = surveys.NewTokens(key)
+	p.surveys, err = surveybroker.Start(surveybroker.Options{
+		Store: held, Channels: p.channels, Types: p.directory, Roles: p.store, Defaults: surveyDefaults(c), Logger: o.Logger,
+		Metrics: surveybroker.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
+		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Random: rand.Float64, Tokens: p.tokens, System: system,
+	})
+	if err != nil {
+		return err
+	}
+	p.surveysStarted.Store(p.surveys)
+	return nil
+}
+
+// resume continues the work that an earlier process left open.
+func (p *components) resume(ctx context.Context) error {
+	return errors.Join(p.channels.Resume(ctx), p.surveys.Resume(ctx))
+}
+
+// drain starts nothing new, finishes running dispatches as far as ctx allows, and
+// releases leases and roles. It may be called more than once, also without a
+// resume before it.
+func (p *components) drain(ctx context.Context) error {
+	return errors.Join(p.surveys.Drain(ctx), p.stopHints(ctx), p.channels.Drain(ctx), p.router.Drain(ctx), p.delivery.Close(ctx))
+}
+
+func routerSettings(c config.Config) routing.Settings {
+	s := routing.DefaultSettings()
+	s.KeepFinished = c.RouterKeep.Duration()
+	return s
+}
+
+func coreConfig(c config.Config) core.Config {
+	return core.Config{
+		IdleAfter: c.GCIdle.Duration(), ReconcileEvery: c.GCInterval.Duration(),
+		SettleAfter: c.SettleAfter.Duration(), LostAfter: c.LostAfter.Duration(), StopAfter: c.ShutDown.Duration(),
+		SendConcurrency: c.SendConcurrency, AskConcurrency: c.CollectConcurrency, Chance: rand.Float64,
+	}
+}
+
+func surveyDefaults(c config.Config) surveys.Defaults {
+	rate := 1.0
+	for _, percent := range []int{c.InitialValid, c.InitialEligibility, c.InitialResponse} {
+		rate *= float64(percent) / 100
+	}
+	return surveys.Defaults{Batch: c.BatchSize, LimitPerMinute: c.BatchLimit, InitialSuccessRate: rate}
+}

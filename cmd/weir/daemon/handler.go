@@ -1,0 +1,75 @@
+package daemon
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+
+	"weir/channels"
+	"weir/channels/all"
+	"weir/ops"
+	"weir/routing"
+	"weir/web"
+	"weir/web/auth"
+	"weir/web/dashboard"
+	"weir/web/jobrouter"
+)
+
+// routingPath is the path prefix of the job router's API.
+const routingPath = "/routing/"
+
+// withDashboard returns the handler of all routes, including the dashboard's.
+// The dashboard is a client of that same handler.
+func withDashboard(o Options, api web.Options) (http.Handler, error) {
+	var whole http.Handler
+	pages, err := dashboard.New(dashboard.Options{
+		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { whole.ServeHTTP(w, r) }), Sessions: api.Gate,
+		Prefix: o.Config.PathPrefix, PublicURL: o.Config.PublicURL, Version: o.Version, Logger: o.Logger, Draining: api.Draining,
+	})
+	if err != nil {
+		return nil, err
+	}
+	api.Mounted = maps.Clone(api.Mounted)
+	maps.Copy(api.Mounted, pages.Routes())
+	whole, err = web.New(api)
+	signed := ""
+	if len(o.Config.RouterKeys) > 0 {
+		signed = routingPath
+	}
+	outer := web.Under(o.Config.PathPrefix, auth.LocalOnly(api.Gate, o.Config.PublicURL, signed, whole))
+	return trustedProxies(o.Config).Clients(outer), err
+}
+
+// admitToRouter admits a request to the router by its token. The router returns its data
+// unmasked, phone numbers included, so the token needs both scopes.
+func (p *components) admitToRouter(r *http.Request) error {
+	_, err := p.gate.Admit(r, ops.ScopeRouter, ops.ScopePIIRead)
+	return err
+}
+
+// handler assembles the routes.
+func (p *components) handler(o Options, draining func() bool, refusals *web.RefusalLog) (http.Handler, error) {
+	c := o.Config
+	jobs, err := jobrouter.New(jobrouter.Options{
+		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.admitToRouter, PublicURL: c.PublicURL, Prefix: c.PathPrefix, Address: outboundPolicy(c).Check, Logger: o.Logger,
+		Failing: p.router.FailingFunctions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return withDashboard(o, web.Options{
+		Store: p.store, Broker: p.channels, Directory: p.directory, Gate: p.gate, Trail: p.trail, Hold: p.hold, MayCall: outboundPolicy(c).Check,
+		DefaultCapacity: c.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
+		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals,
+		Router:  func() string { return string(p.router.Phase()) },
+		Surveys: p.surveys, SurveyStore: p.store, Tokens: p.tokens, Events: p.store, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
+		Mounted: map[string]http.Handler{routingPath: jobs, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
+	})
+}
+
+// Description returns the OpenAPI 3.1 description of the API of a Weir with all parts.
+func Description() ([]byte, error) {
+	// The router is never called: it is needed only for the type of worker channels.
+	types := all.Types(struct{ routing.Engine }{})
+	return web.Description(channels.NewDirectory(types, "", nil))
+}

@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"weir/config"
+	"weir/persistence"
+)
+
+// Intervals and limits of the background jobs.
+const (
+	purgeEvery = 5 * time.Minute
+	purgeBatch = 1000
+	// minutesRetention is how long the counters per minute are kept, for the charts.
+	minutesRetention = 48 * time.Hour
+	sweepEvery       = 15 * time.Second
+	countEvery       = time.Minute
+	jobStepDelay     = 50 * time.Millisecond // between steps, so that the queue has priority
+)
+
+// job is a background job that runs in small steps.
+type job struct {
+	name  string
+	every time.Duration
+	step  func(ctx context.Context) (more bool, err error)
+	wake  <-chan struct{} // starts a step before every has passed; nil: never
+}
+
+// jobs returns the background jobs that clean up the store: they remove contacts
+// and events that are older than their retention, old counters per minute, deleted
+// surveys and abandoned imports. One job counts dead letters for the metrics, because
+// only the store has that number.
+func storeJobs(c config.Config, store *persistence.Store) []job {
+	return []job{
+		{name: "purge contacts", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := store.Purge(ctx, time.Now().Add(-c.Retention.Duration()), purgeBatch)
+			return n >= purgeBatch, err
+		}},
+		{name: "purge events", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := store.PurgeEvents(ctx, time.Now().Add(-c.EventRetention.Duration()), purgeBatch)
+			return n >= purgeBatch, err
+		}},
+		{name: "purge minute counters", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := store.PurgeMinutes(ctx, time.Now().Add(-minutesRetention), purgeBatch)
+			return n > 0, err
+		}},
+		{name: "count dead letters", every: countEvery, step: func(ctx context.Context) (bool, error) {
+			return false, store.GaugeDead(ctx)
+		}},
+		{name: "purge deleted surveys", every: sweepEvery, step: func(ctx context.Context) (bool, error) {
+			return store.Sweep(ctx, purgeBatch)
+		}},
+	}
+}
+
+// startJobs runs background jobs until the returned function is called.
+func startJobs(list []job, log *slog.Logger) (stop func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	for _, j := range list {
+		done.Go(func() { j.loop(ctx, log) })
+	}
+	return func(context.Context) error {
+		cancel()
+		done.Wait()
+		return nil
+	}
+}
+
+func (j job) loop(ctx context.Context, log *slog.Logger) {
+	pause := jobStepDelay
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		case <-j.wake:
+		}
+		more, err := j.step(ctx)
+		if err != nil && ctx.Err() == nil {
+			log.Warn("background job failed", "job", j.name, "error", err)
+		}
+		if pause = j.every; more && err == nil {
+			pause = jobStepDelay
+		}
+	}
+}
