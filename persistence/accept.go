@@ -87,9 +87,8 @@ func (t *transaction) accept() error {
 	return t.insertContacts(list)
 }
 
-// insertContacts inserts contacts, says what became of each, counts what went
-// in, and wakes owners elsewhere. Where a key is taken the row that has it
-// stays, and is looked up afterwards.
+// insertContacts inserts contacts and reports the result of each. Where a key is
+// taken the contact that has it stays.
 func (t *transaction) insertContacts(list []insertion) error {
 	if len(list) == 0 {
 		return nil
@@ -97,25 +96,20 @@ func (t *transaction) insertContacts(list []insertion) error {
 	for i := range list {
 		list[i].into.Contact = list[i].contact
 	}
-	inserted, err := t.insert(list)
-	if err != nil {
+	if err := t.insert(list); err != nil {
 		return err
 	}
-	if inserted != int64(len(list)) {
-		if err := t.findDuplicates(list, inserted); err != nil {
-			return err
-		}
-	}
-	t.countAccepted(list)
+	fresh := make([]*weir.Contact, 0, len(list))
 	for i := range list {
-		if c := &list[i].contact; c.State == weir.Queued && !list[i].into.Duplicate {
-			t.b.wrote.fresh = append(t.b.wrote.fresh, c.Ref)
+		if !list[i].into.Duplicate {
+			fresh = append(fresh, &list[i].contact)
 		}
 	}
-	return nil
+	t.countAccepted(fresh)
+	return t.insertWaiting(fresh)
 }
 
-// admits tells whether a channel takes contacts.
+// admits returns an error unless a channel takes contacts.
 func (t *transaction) admits(channel weir.ChannelID) error {
 	switch state := t.states[channel]; {
 	case state.ID == 0, state.Deleted:
@@ -138,57 +132,15 @@ func (t *transaction) giveIDs(r *request, n int) {
 	}
 }
 
-// insertRows inserts rows in statements of bounded size and says how many
-// went in. Where statements are prepared their sizes are powers of two, so
-// that there are few texts.
-func (t *transaction) insertRows(prefix, suffix string, args []any, rows int) (int64, error) {
-	width := len(args) / rows
-	var inserted int64
-	for rows > 0 {
-		n := t.insertSize(args, rows, width)
-		got, err := t.exec(prefix+rowsOf(n, width)+suffix, args[:n*width]...)
-		if err != nil {
-			return 0, err
-		}
-		inserted += got
-		args, rows = args[n*width:], rows-n
-	}
-	return inserted, nil
-}
-
-func (t *transaction) insertSize(args []any, rows, width int) int {
-	if t.w.s.sql.Prepare {
-		n := 256
-		for n > rows {
-			n /= 2
-		}
-		return n
-	}
-	bytes := 0
-	for i := range rows {
-		for _, a := range args[i*width : (i+1)*width] {
-			if s, ok := a.(string); ok {
-				bytes += len(s)
-			}
-		}
-		if bytes > maxBytes && i > 0 {
-			return i
-		}
-	}
-	return rows
-}
-
-// countAccepted counts what went in, and wakes owners elsewhere.
-func (t *transaction) countAccepted(list []insertion) {
-	for _, in := range list {
-		if in.into.Duplicate {
-			continue
-		}
-		channel := in.contact.Channel
-		t.counts[channel]++
-		state := t.states[channel]
-		if state.Live && state.Owner != "" && state.Owner != t.w.s.owner && !slices.Contains(t.wakes, channel) {
-			t.wakes = append(t.wakes, channel)
+// countAccepted counts new contacts, and wakes owners elsewhere.
+func (t *transaction) countAccepted(list []*weir.Contact) {
+	for _, c := range list {
+		d := t.counts[c.Channel]
+		d.queued++
+		t.counts[c.Channel] = d
+		state := t.states[c.Channel]
+		if state.Live && state.Owner != "" && state.Owner != t.w.s.owner && !slices.Contains(t.wakes, c.Channel) {
+			t.wakes = append(t.wakes, c.Channel)
 		}
 	}
 }

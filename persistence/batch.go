@@ -102,14 +102,13 @@ func newWork(ctx context.Context, w work, rows, bytes int, answer func(outcome))
 type batch struct {
 	requests []*request
 	number   int64
-	doubt    bool // COMMIT was sent, and what came of it is not known
-	careful  bool // a revision was stale: read before writing
-	hopeful  bool // the latest try took leases and keys to be as expected, to be refused if not
-	wary     bool // such a try was refused
+	inDoubt  bool // COMMIT was sent, and its result is unknown
+	verify   bool // an optimistic try failed
 	noticed  bool // the latest try brought notices
 	told     bool // the latest try brought events
 
-	wrote journaled // by the latest try
+	optimistic bool    // the latest try was
+	wrote      landing // by the latest try
 }
 
 // newBatch takes the longest run from the front of the queue that fits into
@@ -175,7 +174,7 @@ func (b *batch) rows() int {
 // dropAbandoned removes requests whose caller has gone. It leaves a batch in
 // doubt as it is: it may have been committed.
 func (b *batch) dropAbandoned() {
-	if b.doubt {
+	if b.inDoubt {
 		return
 	}
 	kept := b.requests[:0]

@@ -125,7 +125,7 @@ func (s *Store) createChannel(ctx context.Context, tx *sqlx.Tx, c weir.Channel, 
 	if _, err := tx.ExecContext(ctx, "INSERT INTO leases (channel_id, owner, epoch, expires_at) VALUES (?, '', 0, 0)", id); err != nil {
 		return row, err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO channel_counts (channel_id, queued) VALUES (?, 0)", id)
+	_, err = tx.ExecContext(ctx, "INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES (?, 0, 0)", id)
 	return row, err
 }
 
@@ -147,7 +147,10 @@ func (s *Store) writeChannel(ctx context.Context, tx *sqlx.Tx, row *channelRow, 
 func (s *Store) tellOwner(ctx context.Context, tx *sqlx.Tx, channel int64) error {
 	var owner string
 	err := tx.GetContext(ctx, &owner, "SELECT owner FROM leases WHERE channel_id = ?"+s.sql.ForShare, channel)
-	if err != nil || owner == "" || owner == s.owner {
+	if err != nil {
+		return err
+	}
+	if err := fenceOff(ctx, tx, owner); err != nil || owner == "" || owner == s.owner {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, s.text.insertInbox+marks(5)+s.text.renewWake,
@@ -228,16 +231,13 @@ func (s *Store) CallbackChannels(ctx context.Context, name string) ([]weir.Chann
 
 // DeleteChannel implements [weir.ChannelStore].
 func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
-	if err := s.settled(ctx); err != nil {
-		return err
-	}
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		row, err := s.lockChannel(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		var open bool
-		if err := tx.GetContext(ctx, &open, "SELECT "+s.hasOpen("?"), int64(id)); err != nil {
+		if err := tx.GetContext(ctx, &open, "SELECT "+hasOpen("?"), int64(id)); err != nil {
 			return err
 		}
 		if open {
@@ -245,7 +245,10 @@ func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE channels SET name = NULL, former_name = ?, deleted = 1, deleting = 0, version = version + 1, updated_at = ? WHERE id = ?",
 			*row.Name, micros(time.Now()), int64(id))
-		return err
+		if err != nil {
+			return err
+		}
+		return s.tellOwner(ctx, tx, int64(id))
 	})
 	return s.failure("delete a channel", err)
 }

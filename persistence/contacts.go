@@ -9,6 +9,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 
 	"weir"
 )
@@ -34,36 +35,20 @@ func (s *Store) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir
 	return c, attempts, err
 }
 
-// contact reads a row, and what the journals say of its contact: ours, which
-// memory has, and those of other processes.
-func (s *Store) contact(ctx context.Context, ref weir.Ref) (c weir.Contact, err error) {
-	var others []left
-	if s.joined.Load() && !s.alone { // before the row: what is folded meanwhile is in the row
-		if err := s.read.SelectContext(ctx, &others, leftSQL, s.writer.startNumber()); err != nil {
-			return c, err
-		}
+// contact reads a contact with its state.
+func (s *Store) contact(ctx context.Context, ref weir.Ref) (weir.Contact, error) {
+	rows, err := s.readContacts(ctx, s.read, byIDs(1), []any{int64(ref.Channel), int64(ref.ID)})
+	if err == nil && len(rows) == 0 {
+		err = sql.ErrNoRows
 	}
-	err = s.writer.journal.together(func() error {
-		var row contactRow
-		err := s.read.GetContext(ctx, &row, "SELECT "+contactColumns+" FROM contacts WHERE channel_id = ? AND id = ?", int64(ref.Channel), int64(ref.ID))
-		if err == nil {
-			c, _ = row.readable()
-		}
-		return err
-	}, func(progress func(weir.Ref) (weir.Progress, bool)) error {
-		if p, ok := progress(ref); ok && p.Rev > c.Rev {
-			c.Progress = p
-		}
-		return nil
-	})
-	if err != nil || len(others) == 0 {
-		return c, err
+	if err == nil {
+		err = s.resolve(ctx, s.read, rows)
 	}
-	latest, err := latestOf(others, func(r weir.Ref) bool { return r == ref })
-	if r, ok := latest[ref]; ok && r.progress.Rev > c.Rev {
-		c.Progress = r.progress
+	if err != nil {
+		return weir.Contact{}, err
 	}
-	return c, err
+	c, _ := rows[0].readable()
+	return c, nil
 }
 
 func (s *Store) attempts(ctx context.Context, ref weir.Ref) ([]weir.Attempt, error) {
@@ -149,6 +134,7 @@ type page struct {
 	found  []weir.Contact
 	budget int // rows that may still be read
 	at     cursor
+	flying map[int64][]record // by channel; nil: not read yet
 	// The ids of the filter's time: the least, and the first behind. The same of
 	// the positions in the queue index.
 	low, high       int64
@@ -178,9 +164,6 @@ func (s *Store) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Cont
 			return nil, "", err
 		}
 		p.at = at
-	}
-	if err := s.settled(ctx); err != nil {
-		return nil, "", err
 	}
 	walk := p.walk
 	if f.Newest {
@@ -244,7 +227,9 @@ func (p *page) channel(ctx context.Context) (more bool, err error) {
 		return p.search(ctx)
 	}
 	if !byState(&p.f) {
-		return p.rows(ctx, idsSQL, func(n int) []any { return []any{p.at.Channel, max(p.at.ID, p.low-1), p.high, n} })
+		return p.rows(ctx, func(n int) ([]contactRow, int, error) {
+			return p.read(ctx, idsSQL, p.at.Channel, max(p.at.ID, p.low-1), p.high, n)
+		})
 	}
 	for _, state := range p.f.States {
 		if int8(state) < p.at.State {
@@ -263,14 +248,17 @@ func (p *page) channel(ctx context.Context) (more bool, err error) {
 // state lists what matches of one state, lane by lane, so that each page
 // begins with a seek.
 func (p *page) state(ctx context.Context) (more bool, err error) {
+	state := weir.State(p.at.State)
 	for {
-		more, err := p.rows(ctx, stateSQL, func(n int) []any { return stateArguments(p.at, p.lowPos, p.highPos, n) })
-		if more || err != nil {
+		more, err := p.rows(ctx, func(n int) ([]contactRow, int, error) {
+			return p.readState(ctx, p.at.Channel, place{ID: p.at.ID, Lane: p.at.Lane, Pos: p.at.Pos}, n)
+		})
+		if more || err != nil || state != weir.Queued {
 			return more, err
 		}
 		var next laneHead
 		p.budget -= seekCost
-		err = p.s.read.GetContext(ctx, &next, laneSQL, p.at.Channel, p.at.State, p.at.Lane)
+		err = p.s.read.GetContext(ctx, &next, laneSQL, p.at.Channel, p.at.Lane)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
 		}
@@ -282,16 +270,85 @@ func (p *page) state(ctx context.Context) (more bool, err error) {
 }
 
 const (
-	idsSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND id > ? AND id < ? ORDER BY id LIMIT ?"
-	// pos >= ? is where the range of the index begins; few share one pos.
-	stateSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state = ? AND lane = ? AND pos >= ? AND pos < ? AND " +
-		"(pos > ? OR id > ?) ORDER BY pos, id LIMIT ?"
-	keySQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND ckey = ?"
+	idsSQL    = " WHERE c.channel_id = ? AND c.id > ? AND c.id < ? ORDER BY c.id LIMIT ?"
+	newestSQL = " WHERE c.channel_id = ? AND c.id <= ? AND c.id >= ? ORDER BY c.id DESC LIMIT ?"
+	keySQL    = " WHERE c.channel_id = ? AND c.ckey = ?"
 )
 
-// stateArguments are those of stateSQL, behind a cursor and between two positions.
-func stateArguments(a cursor, low, high int64, limit int) []any {
-	return []any{a.Channel, a.State, a.Lane, max(a.Pos, low), high, a.Pos, a.ID, limit}
+// read reads contacts with their states, and returns how many rows there were.
+func (p *page) read(ctx context.Context, where string, args ...any) ([]contactRow, int, error) {
+	rows, err := p.s.readContacts(ctx, p.s.read, where, args)
+	if err == nil {
+		err = p.s.resolve(ctx, p.s.read, rows)
+	}
+	for i := range rows {
+		rows[i].place = place{ID: rows[i].ID, Pos: rows[i].ID}
+	}
+	return rows, len(rows), err
+}
+
+// readState reads the contacts of the state of p.at from a place on.
+func (p *page) readState(ctx context.Context, channel int64, from place, limit int) ([]contactRow, int, error) {
+	places, err := p.places(ctx, channel, from, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	rows, err := p.s.readPlaces(ctx, channel, places)
+	return rows, len(places), err
+}
+
+// places lists the places of contacts of the state of p.at, from a place on: behind
+// it or, in a list from the newest on, from it.
+func (p *page) places(ctx context.Context, channel int64, from place, limit int) (list []place, err error) {
+	state := weir.State(p.at.State)
+	if !state.InFlight() {
+		text, args := rangeSQL(state, channel, from, p.lowPos, p.highPos, p.f.Newest, limit)
+		return list, p.s.read.SelectContext(ctx, &list, text, args...)
+	}
+	if p.flying == nil {
+		p.flying = map[int64][]record{}
+		all, err := p.s.allInFlight(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range all {
+			p.flying[int64(r.ref.Channel)] = append(p.flying[int64(r.ref.Channel)], r)
+		}
+	}
+	all := placesOf(p.flying[channel], func(s weir.State) bool { return s == state })
+	if p.f.Newest {
+		slices.Reverse(all)
+	}
+	for _, at := range all {
+		after := cmp.Or(cmp.Compare(at.Pos, from.Pos), cmp.Compare(at.ID, from.ID))
+		if (p.f.Newest && after <= 0 || !p.f.Newest && after > 0) && len(list) < limit {
+			list = append(list, at)
+		}
+	}
+	return list, nil
+}
+
+// rangeSQL is the statement that lists places of contacts that are queued, delayed or
+// done: behind a place or, from the newest on, from it.
+func rangeSQL(state weir.State, channel int64, from place, low, high int64, newest bool, limit int) (string, []any) {
+	table, pos := "contacts_delayed", "due_at"
+	switch state {
+	case weir.Queued:
+		text := "SELECT id, lane, id AS pos FROM contacts_queued WHERE channel_id = ? AND lane = ? AND id > ? ORDER BY id LIMIT ?"
+		if newest {
+			text = "SELECT id, lane, id AS pos FROM contacts_queued WHERE channel_id = ? AND lane = ? AND id <= ? ORDER BY id DESC LIMIT ?"
+		}
+		return text, []any{channel, from.Lane, from.ID, limit}
+	case weir.Done:
+		table, pos = "contacts_done", "finished_at"
+	}
+	text := "SELECT id, 0 AS lane, {at} AS pos FROM {table} WHERE channel_id = ? AND {at} >= ? AND {at} < ? AND ({at} > ? OR id > ?) ORDER BY {at}, id LIMIT ?"
+	args := []any{channel, max(from.Pos, low), high, from.Pos, from.ID, limit} // >= is where the range of the index begins; few share one instant
+	if newest {
+		text = "SELECT id, 0 AS lane, {at} AS pos FROM {table} WHERE channel_id = ? AND {at} <= ? AND {at} >= ? AND ({at} < ? OR id <= ?) ORDER BY {at} DESC, id DESC LIMIT ?"
+		args = []any{channel, from.Pos, low, from.Pos, from.ID, limit}
+	}
+	return strings.NewReplacer("{at}", pos, "{table}", table).Replace(text), args
 }
 
 func (p *page) byKey(ctx context.Context) (more bool, err error) {
@@ -299,8 +356,8 @@ func (p *page) byKey(ctx context.Context) (more bool, err error) {
 		return true, nil
 	}
 	p.budget -= seekCost
-	var rows []contactRow
-	if err := p.s.read.SelectContext(ctx, &rows, keySQL, p.at.Channel, p.f.Key); err != nil {
+	rows, _, err := p.read(ctx, keySQL, p.at.Channel, p.f.Key)
+	if err != nil {
 		return false, err
 	}
 	for i := range rows {
@@ -309,22 +366,23 @@ func (p *page) byKey(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// full tells whether the page has to end.
+// full reports whether the page has to end.
 func (p *page) full() bool { return p.budget <= 0 || len(p.found) >= p.f.Limit }
 
-// rows reads on from p.at until nothing is left or the page is full.
-func (p *page) rows(ctx context.Context, text string, from func(limit int) []any) (more bool, err error) {
+// rows reads on from p.at until nothing is left or the page is full. read returns
+// rows and how many were asked about; fewer than its limit are the last.
+func (p *page) rows(ctx context.Context, read func(limit int) ([]contactRow, int, error)) (more bool, err error) {
 	for !p.full() {
-		// One more than is missing tells whether there is a next page.
+		// One more than is missing shows whether there is a next page.
 		n := min(p.budget, p.f.Limit-len(p.found)+1)
 		if p.f.Survey != "" || p.f.Outcome != "" || len(p.f.States) > 0 && p.at.State == 0 {
 			n = min(p.budget, maxPage)
 		}
-		var rows []contactRow
-		if err := p.s.read.SelectContext(ctx, &rows, text, from(n)...); err != nil {
+		rows, asked, err := read(n)
+		if err != nil {
 			return false, err
 		}
-		p.budget -= max(len(rows), seekCost)
+		p.budget -= max(asked, seekCost)
 		for i := range rows {
 			if len(p.found) >= p.f.Limit {
 				return true, nil
@@ -332,7 +390,7 @@ func (p *page) rows(ctx context.Context, text string, from func(limit int) []any
 			p.take(&rows[i])
 			p.pass(&rows[i])
 		}
-		if len(rows) < n {
+		if asked < n {
 			return false, nil
 		}
 	}
@@ -343,17 +401,18 @@ func (p *page) rows(ctx context.Context, text string, from func(limit int) []any
 func (p *page) pass(r *contactRow) {
 	p.at.ID = r.ID
 	if p.at.State != 0 {
-		p.at.Lane, p.at.Pos = r.Lane, r.Pos
+		p.at.Lane, p.at.Pos = r.place.Lane, r.place.Pos
 	}
 }
 
-// take adds a row to the page if it matches.
+// take adds a row to the page if it matches. A contact may have changed its state
+// since it was found by it.
 func (p *page) take(r *contactRow) {
+	c, _ := r.readable()
 	if r.ID < p.low || r.ID >= p.high || finished(&p.f) && (r.FinishedAt < p.lowPos || r.FinishedAt >= p.highPos) ||
 		p.f.Survey != "" && r.Survey != p.f.Survey || p.f.Outcome != "" && r.Outcome != string(p.f.Outcome) ||
-		len(p.f.States) > 0 && !slices.Contains(p.f.States, weir.State(r.State)) {
+		len(p.f.States) > 0 && !slices.Contains(p.f.States, c.State) || p.at.State != 0 && int8(c.State) != p.at.State {
 		return
 	}
-	c, _ := r.readable()
 	p.found = append(p.found, c)
 }

@@ -75,13 +75,12 @@ func (r *deadRow) dead() ops.DeadLetter {
 }
 
 const (
-	deadColumns     = "channel_id, id, contact_id, outcome, reason"
-	deadSQL         = "SELECT " + deadColumns + " FROM dead_letters WHERE channel_id = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
-	deadChannelSQL  = "SELECT channel_id FROM dead_letters WHERE channel_id > ? ORDER BY channel_id LIMIT 1"
-	deadContactSQL  = "SELECT " + deadColumns + " FROM dead_letters WHERE channel_id = ? AND contact_id = ?"
-	requeueOfSQL    = "SELECT new_id, at, token FROM requeues WHERE channel_id = ? AND contact_id = ?"
-	deadCount       = "SELECT COUNT(*) FROM dead_letters"
-	someContactsSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND id IN "
+	deadColumns    = "channel_id, id, contact_id, outcome, reason"
+	deadSQL        = "SELECT " + deadColumns + " FROM dead_letters WHERE channel_id = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
+	deadChannelSQL = "SELECT channel_id FROM dead_letters WHERE channel_id > ? ORDER BY channel_id LIMIT 1"
+	deadContactSQL = "SELECT " + deadColumns + " FROM dead_letters WHERE channel_id = ? AND contact_id = ?"
+	requeueOfSQL   = "SELECT new_id, at, token FROM requeues WHERE channel_id = ? AND contact_id = ?"
+	deadCount      = "SELECT COUNT(*) FROM dead_letters"
 )
 
 // deadAlike reads those that ended alike, and passes no others.
@@ -214,11 +213,8 @@ func (s *Store) withContacts(ctx context.Context, rows []deadRow) ([]ops.DeadLet
 			args = append(args, rows[n].Contact)
 			n++
 		}
-		if err := s.settled(ctx); err != nil {
-			return nil, err
-		}
-		var found []contactRow
-		if err := s.read.SelectContext(ctx, &found, someContactsSQL+marks(n), args...); err != nil {
+		found, err := s.readContacts(ctx, s.read, byIDs(n), args)
+		if err != nil {
 			return nil, s.failure("read the contacts of dead letters", err)
 		}
 		byID := map[weir.ContactID]weir.Contact{}

@@ -89,8 +89,7 @@ func (w *requeueWork) dead(t *transaction) (map[weir.ContactID]weir.Contact, err
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	var rows []contactRow
-	err = t.tx.SelectContext(t.w.ctx, &rows, someContactsSQL+marks(len(found)), append(args[:1:1], arguments(found)...)...)
+	rows, err := t.w.s.readContacts(t.w.ctx, t.tx, byIDs(len(found)), append(args[:1:1], arguments(found)...))
 	if err != nil {
 		return nil, err
 	}

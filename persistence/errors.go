@@ -58,8 +58,8 @@ func (s *Store) transaction(ctx context.Context, fn func(*sqlx.Tx) error) error 
 }
 
 // exec runs one statement that is a transaction by itself, which saves two of
-// three round trips, and says how many rows it changed. It must not be about the
-// states of channels; see knownStates.
+// three round trips, and says how many rows it changed. It must not change a
+// channel or its lease; see [fenceOff].
 func (s *Store) exec(ctx context.Context, text string, args ...any) (n int64, err error) {
 	err = s.again(ctx, func() error {
 		result, err := s.write.ExecContext(ctx, text, args...)
@@ -97,7 +97,6 @@ func (s *Store) once(ctx context.Context, fn func(*sqlx.Tx) error) error {
 	if err := fn(tx); err != nil {
 		return errors.Join(err, ended(tx.Rollback()))
 	}
-	s.writes.Add(1) // while the writer cannot be in a transaction of its own, if this process is alone
 	if err := tx.Commit(); err != nil {
 		s.reset(s.write.DB)
 		return err

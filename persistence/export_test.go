@@ -58,18 +58,17 @@ func DecodeContent(text string) ([]string, error) {
 	return body.Messages, err
 }
 
-// Record is what a row of the journal says of a contact.
+// Record is a record of contacts_in_flight.
 type Record struct {
 	Ref      weir.Ref
-	Base     int64
 	Progress weir.Progress
 }
 
-// EncodeRecords makes a row of the journal.
+// EncodeRecords returns a row of contacts_in_flight.
 func EncodeRecords(list []Record) []byte {
-	data := []byte{recordsVersion}
+	data := []byte{recordVersion}
 	for _, r := range list {
-		data = appendRecord(data, &record{r.Ref, r.Base, r.Progress})
+		data = appendRecord(data, &record{r.Ref, r.Progress})
 	}
 	return data
 }
@@ -79,20 +78,24 @@ func DecodeRecords(data []byte) ([]Record, error) {
 	found, err := decodeRecords(data)
 	var list []Record
 	for _, r := range found {
-		list = append(list, Record{r.ref, r.base, r.progress})
+		list = append(list, Record{r.ref, r.progress})
 	}
 	return list, err
 }
 
-// Kept is a progress as the store gives it back.
+// EncodeWaiting and DecodeWaiting are the progress of a contact that waits.
+func EncodeWaiting(p weir.Progress) []byte { return encodeWaiting(&p) }
+
+// DecodeWaiting reads one.
+func DecodeWaiting(data []byte) (weir.Progress, error) { return decodeWaiting(data) }
+
+// Kept returns a progress as the store returns it.
 func Kept(p weir.Progress) weir.Progress { return kept(p) }
 
-// Unfolded says how many contacts' rows are behind.
-func (s *Store) Unfolded() int {
-	s.writer.journal.mu.RLock()
-	defer s.writer.journal.mu.RUnlock()
-	return len(s.writer.journal.entries)
+// LogRows returns how many rows of the log are known, and how many of them are to be
+// deleted.
+func (s *Store) LogRows() (rows, unused int) {
+	s.writer.flights.mu.RLock()
+	defer s.writer.flights.mu.RUnlock()
+	return len(s.writer.flights.rows), len(s.writer.flights.unused)
 }
-
-// MarkOwned is the statement by which a batch holds on to n channels.
-func (s *Store) MarkOwned(n int) string { return s.sql.MarkOwned(n) }

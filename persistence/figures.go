@@ -20,33 +20,22 @@ const mostLanes = 900
 // backlogSQL goes from lane to lane of each channel, one seek of the index each,
 // and takes the oldest of their heads: a queued contact stands there by its id.
 func backlogSQL(channels int) string {
-	const lane = "(SELECT q.lane FROM contacts q WHERE q.channel_id = k.channel_id AND q.state = ? AND q.lane > k.lane ORDER BY q.lane, q.pos LIMIT 1)"
+	const lane = "(SELECT q.lane FROM contacts_queued q WHERE q.channel_id = k.channel_id AND q.lane > k.lane ORDER BY q.lane, q.id LIMIT 1)"
 	return "WITH RECURSIVE lanes (channel_id, queued, lane, n) AS (" +
 		"SELECT channel_id, queued, -9223372036854775807, 0 FROM channel_counts WHERE channel_id IN " + marks(channels) + " AND queued > 0" +
 		" UNION ALL SELECT k.channel_id, k.queued, " + lane + ", k.n + 1 FROM lanes k WHERE k.lane IS NOT NULL AND k.n < ?), " +
 		"heads (channel_id, queued, id) AS (SELECT k.channel_id, k.queued, " +
-		"(SELECT q.pos FROM contacts q WHERE q.channel_id = k.channel_id AND q.state = ? AND q.lane = k.lane ORDER BY q.pos LIMIT 1) FROM lanes k WHERE k.lane IS NOT NULL), " +
+		"(SELECT q.id FROM contacts_queued q WHERE q.channel_id = k.channel_id AND q.lane = k.lane ORDER BY q.id LIMIT 1) FROM lanes k WHERE k.lane IS NOT NULL), " +
 		"oldest (channel_id, queued, id) AS (SELECT channel_id, queued, MIN(id) FROM heads GROUP BY channel_id, queued) " +
 		"SELECT f.channel_id, f.queued, COALESCE(c.queued_at, 0) AS oldest FROM oldest f LEFT JOIN contacts c ON c.channel_id = f.channel_id AND c.id = f.id"
 }
 
 func backlogArguments(channels []weir.ChannelID) []any {
-	return append(idArguments(channels), int64(weir.Queued), mostLanes, int64(weir.Queued))
-}
-
-func idArguments(channels []weir.ChannelID) []any {
-	args := make([]any, len(channels), len(channels)+3)
-	for i, id := range channels {
-		args[i] = int64(id)
-	}
-	return args
+	return append(arguments(channels), mostLanes)
 }
 
 // Backlogs implements [ops.FiguresReader].
 func (s *Store) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]ops.Backlog, error) {
-	if err := s.settled(ctx); err != nil {
-		return nil, err
-	}
 	out := map[weir.ChannelID]ops.Backlog{}
 	for part := range slices.Chunk(channels, figuresChunk) {
 		var rows []struct {
@@ -64,46 +53,57 @@ func (s *Store) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[we
 	return out, nil
 }
 
-// flightsSQL counts the slots of a contact as [weir.Progress.Slots] does.
-func flightsSQL(channels int) string {
-	return "SELECT channel_id, state, COUNT(*) AS contacts, " +
-		"SUM(CASE WHEN parts = '' THEN size ELSE LENGTH(parts) - LENGTH(REPLACE(parts, '.', '')) END) AS slots " +
-		"FROM contacts WHERE channel_id IN " + marks(channels) + " AND state BETWEEN ? AND ? GROUP BY channel_id, state"
-}
-
-func flightArguments(channels []weir.ChannelID) []any {
-	return append(idArguments(channels), int64(weir.Sending), int64(weir.Unknown))
-}
-
 // Flights implements [ops.FiguresReader].
 func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]ops.Figures, error) {
-	if err := s.settled(ctx); err != nil {
-		return nil, err
-	}
 	out := map[weir.ChannelID]ops.Figures{}
-	for part := range slices.Chunk(channels, figuresChunk) {
-		var rows []struct {
-			Channel  int64 `db:"channel_id"`
-			State    int8  `db:"state"`
-			Contacts int   `db:"contacts"`
-			Slots    int   `db:"slots"`
+	all, err := s.allInFlight(ctx, nil)
+	if err != nil {
+		return nil, s.failure("count contacts in flight", err)
+	}
+	all = slices.DeleteFunc(all, func(r record) bool { return !slices.Contains(channels, r.ref.Channel) })
+	slices.SortFunc(all, func(a, b record) int { return compareRefs(a.ref, b.ref) })
+	for len(all) > 0 {
+		channel, n := all[0].ref.Channel, 1
+		for n < min(len(all), someAtATime) && all[n].ref.Channel == channel {
+			n++
 		}
-		if err := s.read.SelectContext(ctx, &rows, flightsSQL(len(part)), flightArguments(part)...); err != nil {
+		sizes, err := s.sizes(ctx, all[:n])
+		if err != nil {
 			return nil, s.failure("count contacts in flight", err)
 		}
-		for _, r := range rows {
-			f := out[weir.ChannelID(r.Channel)]
-			f.InFlight += r.Slots
-			switch weir.State(r.State) {
+		f := out[channel]
+		for _, r := range all[:n] {
+			f.InFlight += r.progress.Slots(sizes[r.ref.ID])
+			switch r.progress.State {
 			case weir.Sending:
-				f.Sending = r.Contacts
+				f.Sending++
 			case weir.Active:
-				f.Active = r.Contacts
+				f.Active++
 			default:
-				f.Unknown = r.Contacts
+				f.Unknown++
 			}
-			out[weir.ChannelID(r.Channel)] = f
 		}
+		out[channel], all = f, all[n:]
 	}
 	return out, nil
+}
+
+// sizes reads the sizes of contacts of one channel.
+func (s *Store) sizes(ctx context.Context, list []record) (map[weir.ContactID]int, error) {
+	args := []any{int64(list[0].ref.Channel)}
+	for _, r := range list {
+		args = append(args, int64(r.ref.ID))
+	}
+	var rows []struct {
+		ID   weir.ContactID `db:"id"`
+		Size int            `db:"size"`
+	}
+	if err := s.read.SelectContext(ctx, &rows, "SELECT id, size FROM contacts WHERE channel_id = ? AND id IN "+marks(len(list)), args...); err != nil {
+		return nil, err
+	}
+	sizes := make(map[weir.ContactID]int, len(rows))
+	for _, r := range rows {
+		sizes[r.ID] = r.Size
+	}
+	return sizes, nil
 }

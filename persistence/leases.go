@@ -24,7 +24,14 @@ func (s *Store) Acquire(ctx context.Context, channel weir.ChannelID) (weir.Lease
 	lease, ok := weir.Lease{Channel: channel, Owner: s.owner}, false
 	defer s.holding.change()()
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
-		now := s.database.Now()
+		now, before := s.database.Now(), ""
+		err := tx.GetContext(ctx, &before, "SELECT owner FROM leases WHERE channel_id = ?"+s.sql.ForUpdate, int64(channel))
+		if errors.Is(err, sql.ErrNoRows) {
+			return weir.Errorf(weir.CodeNotFound, "no such channel")
+		}
+		if err != nil {
+			return err
+		}
 		result, err := tx.ExecContext(ctx, "UPDATE leases SET expires_at = "+now+" + ?, owner = ?, epoch = epoch + 1 WHERE channel_id = ? AND "+s.takable(),
 			s.ttl.Microseconds(), s.owner, int64(channel), s.owner)
 		if err != nil {
@@ -34,22 +41,29 @@ func (s *Store) Acquire(ctx context.Context, channel weir.ChannelID) (weir.Lease
 		if err != nil {
 			return err
 		}
-		err = tx.GetContext(ctx, &lease.Epoch, "SELECT epoch FROM leases WHERE channel_id = ?", int64(channel))
-		if errors.Is(err, sql.ErrNoRows) {
-			return weir.Errorf(weir.CodeNotFound, "no such channel")
+		if ok = n == 1; !ok {
+			return nil
 		}
-		ok = n == 1
-		return err
+		if err := tx.GetContext(ctx, &lease.Epoch, "SELECT epoch FROM leases WHERE channel_id = ?", int64(channel)); err != nil {
+			return err
+		}
+		return fenceOff(ctx, tx, before)
 	})
 	if err != nil || !ok {
 		return weir.Lease{}, false, s.failure("take a lease", err)
 	}
-	// What the former owner committed, this process included, is in place before
-	// anybody reads it.
-	if err = s.settled(ctx); err == nil && !s.alone {
-		err = s.adopt(ctx, channel)
+	err = s.recover(ctx, channel)
+	return lease, err == nil, s.failure("recover contacts in flight", err)
+}
+
+// fenceOff makes the writer of an owner read again what it knows of its channels. It
+// is part of each transaction that changes one of them or its lease.
+func fenceOff(ctx context.Context, tx *sqlx.Tx, owner string) error {
+	if owner == "" {
+		return nil
 	}
-	return lease, err == nil, s.failure("fold what was left in the journal", err)
+	_, err := tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1 WHERE owner = ?", owner)
+	return err
 }
 
 // holding is what is known of the leases that this process has. Only its own
@@ -143,17 +157,17 @@ func (s *Store) Release(ctx context.Context, l weir.Lease) error {
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE leases SET owner = '', expires_at = 0 WHERE channel_id = ? AND owner = ? AND epoch = ?",
 			int64(l.Channel), l.Owner, l.Epoch)
-		return err
+		if err != nil {
+			return err
+		}
+		return fenceOff(ctx, tx, l.Owner)
 	})
 	return s.failure("give a lease back", err)
 }
 
-// hasOpen is an SQL condition: a channel has a contact that is not done. It reads
-// the first entry of the queue index. Without the hint MariaDB reads all that are
-// done, and with the order by state alone MySQL sorts all contacts of the channel.
-func (s *Store) hasOpen(channel string) string {
-	return "COALESCE((SELECT o.state FROM contacts o" + s.sql.Through("contacts_queue") + " WHERE o.channel_id = " + channel +
-		" ORDER BY o.channel_id, o.state LIMIT 1) < 6, 0) = 1"
+// hasOpen is an SQL condition: a channel has a contact that is not done.
+func hasOpen(channel string) string {
+	return "(SELECT o.queued + o.in_flight FROM channel_counts o WHERE o.channel_id = " + channel + ") > 0"
 }
 
 // Orphans implements [weir.Leaser]. A channel that was given back while it has
@@ -167,20 +181,17 @@ func (s *Store) Orphans(ctx context.Context) ([]weir.ChannelID, error) {
 // orphaned is the condition under which a channel is an orphan. Its arguments
 // are the owner, twice.
 func (s *Store) orphaned() string {
-	return "owner <> ? AND " + s.takable() + " AND (owner <> '' OR " + s.hasOpen("leases.channel_id") + ")"
+	return "owner <> ? AND " + s.takable() + " AND (owner <> '' OR " + hasOpen("leases.channel_id") + ")"
 }
 
 // OpenChannels implements [weir.ChannelStore].
 func (s *Store) OpenChannels(ctx context.Context) ([]weir.ChannelID, error) {
-	if err := s.settled(ctx); err != nil {
-		return nil, err
-	}
 	var list []weir.ChannelID
 	err := s.read.SelectContext(ctx, &list, s.openChannelsSQL())
 	return list, s.failure("look for open channels", err)
 }
 
 func (s *Store) openChannelsSQL() string {
-	return "SELECT id FROM channels WHERE deleting = 1 OR " + s.hasOpen("channels.id") + " OR deleted = 0 AND " +
+	return "SELECT id FROM channels WHERE deleting = 1 OR " + hasOpen("channels.id") + " OR deleted = 0 AND " +
 		"(SELECT i.id FROM inbox i WHERE i.channel_id = channels.id LIMIT 1) IS NOT NULL ORDER BY id"
 }

@@ -41,8 +41,7 @@ func (s *Store) MigrateUp(ctx context.Context) error {
 }
 
 // MigrateDown takes back the newest steps. It refuses while another process is a
-// member, and while the journal holds what is not in the rows of contacts yet: an
-// older program does not know of it.
+// member.
 func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 	return s.migrate(ctx, func(p *goose.Provider) error {
 		if !s.joined.Load() {
@@ -54,9 +53,6 @@ func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 				return err
 			}
 			defer release()
-		}
-		if err := s.checkJournal(ctx, p); err != nil {
-			return err
 		}
 		var results []*goose.MigrationResult
 		defer func() { s.logSteps("schema steps taken back", results) }()
@@ -72,22 +68,6 @@ func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 		}
 		return nil
 	})
-}
-
-// journalStep is the step of the schema that made the journal.
-const journalStep = 59
-
-func (s *Store) checkJournal(ctx context.Context, p *goose.Provider) error {
-	version, err := p.GetDBVersion(ctx)
-	if err != nil || version < journalStep {
-		return err
-	}
-	var rows int
-	if err := s.read.GetContext(ctx, &rows, "SELECT COUNT(*) FROM contact_journal"); err != nil || rows == 0 {
-		return err
-	}
-	return errors.New("the journal holds changes of contacts that are not in their rows yet; " +
-		"start this version on the database and stop it with SIGTERM, which folds them, then try again")
 }
 
 func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {

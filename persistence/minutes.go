@@ -179,7 +179,7 @@ func quartersWhere(channels int) string {
 func (s *Store) Quarters(ctx context.Context, channels []weir.ChannelID, from, until time.Time) ([]ops.Minute, error) {
 	var list []ops.Minute
 	for part := range slices.Chunk(channels, quartersChunk) {
-		found, err := s.selectMinutes(ctx, minutesSQL("channel_quarters", quartersWhere(len(part))), append(idArguments(part), firstMinute(from), firstMinute(until))...)
+		found, err := s.selectMinutes(ctx, minutesSQL("channel_quarters", quartersWhere(len(part))), append(arguments(part), firstMinute(from), firstMinute(until))...)
 		if err != nil {
 			return nil, err
 		}

@@ -4,21 +4,11 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"weir"
 )
-
-// The ranges of a list from the newest on, read backward. A bound with <= is where
-// the range begins: few contacts share a position.
-const newestIDs = " FROM contacts WHERE channel_id = ? AND id <= ? AND id >= ? ORDER BY id DESC LIMIT ?"
-
-// newestState names its index: MariaDB reads a long range from the end of its lane
-// otherwise.
-func (s *Store) newestState() string {
-	return " FROM contacts" + s.sql.Through("contacts_queue") +
-		" WHERE channel_id = ? AND state = ? AND lane = ? AND pos <= ? AND pos >= ? AND (pos < ? OR id <= ?) ORDER BY pos DESC, id DESC LIMIT ?"
-}
 
 // Bounds of reads for a list that is merged of several ranges.
 const (
@@ -109,17 +99,22 @@ func (p *page) merge(ctx context.Context, list []source) (more bool, err error) 
 // refill reads on in a source.
 func (p *page) refill(ctx context.Context, s *source, sources int) error {
 	s.chunk = min(max(2*s.chunk, (p.f.Limit-len(p.found))/sources+1, leastChunk), maxPage, p.budget)
-	s.rows = nil
-	err := p.s.read.SelectContext(ctx, &s.rows, "SELECT "+contactColumns+p.rangeSQL(), p.rangeArguments(s, s.chunk)...)
-	p.budget -= max(len(s.rows), seekCost)
-	s.ended = len(s.rows) < s.chunk
+	var asked int
+	var err error
+	if p.at.State == 0 {
+		s.rows, asked, err = p.read(ctx, newestSQL, s.Channel, s.ID, p.low, s.chunk)
+	} else {
+		s.rows, asked, err = p.readState(ctx, s.Channel, place{ID: s.ID, Lane: s.Lane, Pos: s.Pos}, s.chunk)
+	}
+	p.budget -= max(asked, seekCost)
+	s.ended = asked < s.chunk
 	if len(s.rows) > 0 {
-		s.spot = p.spotOf(&s.rows[0])
+		s.spot = spotOf(&s.rows[0])
 	}
 	return err
 }
 
-// passNewest lists the next row of a source, if it matches, and goes on behind it.
+// passNewest lists the next row of a source, if it matches, and moves on behind it.
 func (p *page) passNewest(s *source) {
 	p.take(&s.rows[0])
 	p.at.Pos, p.at.ID = s.Pos, s.ID
@@ -128,35 +123,11 @@ func (p *page) passNewest(s *source) {
 		s.Pos = s.ID
 	}
 	if len(s.rows) > 0 {
-		s.spot = p.spotOf(&s.rows[0])
+		s.spot = spotOf(&s.rows[0])
 	}
 }
 
-func (p *page) spotOf(r *contactRow) spot {
-	if p.at.State == 0 {
-		return spot{r.ID, r.ID}
-	}
-	return spot{r.Pos, r.ID}
-}
-
-func (p *page) rangeSQL() string {
-	if p.at.State == 0 {
-		return newestIDs
-	}
-	return p.s.newestState()
-}
-
-// rangeArguments are those of rangeSQL from the spot of a source on.
-func (p *page) rangeArguments(s *source, limit int) []any {
-	if p.at.State == 0 {
-		return []any{s.Channel, s.ID, p.low, limit}
-	}
-	return newestArguments(s, p.at.State, p.lowPos, limit)
-}
-
-func newestArguments(s *source, state int8, low int64, limit int) []any {
-	return []any{s.Channel, state, s.Lane, s.Pos, low, s.Pos, s.ID, limit}
-}
+func spotOf(r *contactRow) spot { return spot{r.place.Pos, r.ID} }
 
 // sources lists the ranges that have contacts from a spot on, each at its newest.
 func (p *page) sources(ctx context.Context, from spot) ([]source, error) {
@@ -167,23 +138,47 @@ func (p *page) sources(ctx context.Context, from spot) ([]source, error) {
 		}
 		return list, err
 	}
-	columns := "SELECT * FROM (SELECT channel_id, lane, pos, id"
-	if p.at.State == 0 {
-		columns = "SELECT * FROM (SELECT channel_id, 0 AS lane, id AS pos, id"
+	if weir.State(p.at.State).InFlight() {
+		return p.flyingSources(ctx, list, from)
 	}
 	heads := make([]source, 0, len(list))
 	for part := range slices.Chunk(list, headsChunk) {
+		var text []string
 		var args []any
 		for i := range part {
-			part[i].spot = from
-			args = append(args, p.rangeArguments(&part[i], 1)...)
+			one, values := p.headSQL(&part[i], from)
+			text, args = append(text, one), append(args, values...)
 		}
-		one := columns + p.rangeSQL() + ") AS head"
 		var found []source
-		if err := p.s.read.SelectContext(ctx, &found, one+strings.Repeat(" UNION ALL "+one, len(part)-1), args...); err != nil {
+		if err := p.s.read.SelectContext(ctx, &found, strings.Join(text, " UNION ALL "), args...); err != nil {
 			return nil, err
 		}
 		heads = append(heads, found...)
+	}
+	return heads, nil
+}
+
+// headSQL finds the newest contact of a range.
+func (p *page) headSQL(s *source, from spot) (string, []any) {
+	text, args := "SELECT id, 0 AS lane, id AS pos FROM contacts WHERE channel_id = ? AND id <= ? AND id >= ? ORDER BY id DESC LIMIT 1", []any{s.Channel, from.ID, p.low}
+	if p.at.State != 0 {
+		text, args = rangeSQL(weir.State(p.at.State), s.Channel, place{ID: from.ID, Lane: s.Lane, Pos: from.Pos}, p.lowPos, p.highPos, true, 1)
+	}
+	return "SELECT " + strconv.FormatInt(s.Channel, 10) + " AS channel_id, lane, pos, id FROM (" + text + ") AS head", args
+}
+
+// flyingSources lists the channels that have contacts in flight from a spot on.
+func (p *page) flyingSources(ctx context.Context, list []source, from spot) ([]source, error) {
+	var heads []source
+	for _, s := range list {
+		newest, err := p.places(ctx, s.Channel, place{ID: from.ID, Pos: from.Pos}, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(newest) > 0 {
+			s.spot = spot{newest[0].Pos, newest[0].ID}
+			heads = append(heads, s)
+		}
 	}
 	return heads, nil
 }

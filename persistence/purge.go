@@ -18,11 +18,11 @@ const purgeChunk = 500
 // messages it deleted; fewer than limit means that nothing of that age is
 // left.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := s.settled(ctx); err != nil {
-		return 0, err
+	if err := s.recoverGone(ctx); err != nil {
+		return 0, s.failure("recover contacts in flight", err)
 	}
-	if err := s.adoptAll(ctx); err != nil {
-		return 0, s.failure("fold what was left in the journal", err)
+	if err := s.forgetElsewhere(ctx); err != nil {
+		return 0, s.failure("forget contacts of other processes", err)
 	}
 	channels, err := s.channels(ctx, "ORDER BY id")
 	if err != nil {
@@ -52,17 +52,16 @@ func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, er
 	return total, nil
 }
 
-const purgeSQL = "SELECT id FROM contacts WHERE channel_id = ? AND state = ? AND lane = 0 AND pos < ? ORDER BY pos LIMIT ?"
+const purgeSQL = "SELECT id FROM contacts_done WHERE channel_id = ? AND finished_at < ? ORDER BY finished_at LIMIT ?"
 
-// purgeContacts finds the oldest in the queue index: a done contact stands
-// there by the instant of its end.
+// purgeContacts deletes the contacts that finished first.
 func (s *Store) purgeContacts(ctx context.Context, channel weir.ChannelID, before time.Time, limit int) (int, error) {
 	var list []any
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		list = nil
 		var found []int64
 		err := tx.SelectContext(ctx, &found, purgeSQL,
-			int64(channel), int64(weir.Done), micros(before), limit)
+			int64(channel), micros(before), limit)
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -73,8 +72,12 @@ func (s *Store) purgeContacts(ctx context.Context, channel weir.ChannelID, befor
 				return err
 			}
 		}
-		_, err = tx.ExecContext(ctx, "DELETE FROM contacts WHERE channel_id = ? AND id IN "+marks(len(list)), args...)
-		return err
+		for _, table := range []string{"contacts_done", "contacts"} {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE channel_id = ? AND id IN "+marks(len(list)), args...); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return len(list), err
 }

@@ -9,103 +9,118 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"weir"
 )
 
 // The statements of a broker. Each reads one range of one index.
 const (
-	inFlightSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state BETWEEN ? AND ?"
-	laneSQL     = "SELECT lane, pos FROM contacts WHERE channel_id = ? AND state = ? AND lane > ? ORDER BY lane, pos LIMIT 1"
-	delayedSQL  = "SELECT " + contactColumns + inLane
-	headSQL     = "SELECT " + specColumns + inLane
-	inLane      = " FROM contacts WHERE channel_id = ? AND state = ? AND lane = ? AND pos > ? ORDER BY pos LIMIT ?"
-	overdueSQL  = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND expire_at > 0 ORDER BY expire_at LIMIT ?"
+	laneSQL = "SELECT lane, id AS pos FROM contacts_queued WHERE channel_id = ? AND lane > ? ORDER BY lane, id LIMIT 1"
+	headSQL = "SELECT " + headColumns + " FROM contacts_queued q JOIN contacts c ON c.channel_id = q.channel_id AND c.id = q.id " +
+		"WHERE q.channel_id = ? AND q.lane = ? AND q.id > ? ORDER BY q.id LIMIT ?"
+	queuedSQL   = "SELECT id, lane, id AS pos FROM contacts_queued WHERE channel_id = ? AND lane = ? AND id > ? ORDER BY id LIMIT ?"
+	delayedSQL  = "SELECT id, 0 AS lane, due_at AS pos FROM contacts_delayed WHERE channel_id = ? ORDER BY due_at, id LIMIT ?"
+	expiringSQL = "SELECT id, 0 AS lane, expire_at AS pos FROM contacts_expiring WHERE channel_id = ? ORDER BY expire_at, id LIMIT ?"
 	queuedAtSQL = "SELECT queued_at FROM contacts WHERE channel_id = ? AND id = ?"
 )
 
-// Statements lists the statements that a broker, a list and the retention
-// run, with example arguments, for those who want to see their plans.
-func (s *Store) Statements(channel weir.ChannelID, lane weir.Lane, t weir.Transition) []Statement {
-	id, l := int64(channel), int64(lane)
-	apart := &Store{sql: s.sql, text: newStatements(s.sql)} // texts of the writer's own are its goroutine's
-	update, values := apart.updateOf([]step{{first: &t, last: &t, base: t.From}}, nil)
-	again := t
-	again.From, again.Contact.Rev, again.Contact.Failures = t.Contact.Rev, t.Contact.Rev+1, 1
-	whole, wholeValues := apart.updateOf([]step{{first: &again, last: &again, base: again.From}}, nil)
-	return []Statement{
-		{"in flight", inFlightSQL, []any{id, int64(weir.Sending), int64(weir.Unknown)}},
-		{"first lane", laneSQL, []any{id, int64(weir.Queued), int64(math.MinInt64)}},
-		{"next lane", laneSQL, []any{id, int64(weir.Queued), l}},
-		{"head", headSQL, []any{id, int64(weir.Queued), l, int64(0), 100}},
-		{"refill", headSQL, []any{id, int64(weir.Queued), l, int64(t.Contact.ID), 100}},
-		{"due", delayedSQL, []any{id, int64(weir.Delayed), int64(0), int64(0), 100}},
-		{"overdue", overdueSQL, []any{id, 100}},
-		{"list by id", idsSQL, []any{id, int64(t.Contact.ID), int64(math.MaxInt64), 100}},
-		{"list between two instants", idsSQL, []any{id, int64(1000), int64(1050), 100}},
-		{"contacts of dead letters", someContactsSQL + marks(3), []any{id, int64(t.Contact.ID), int64(t.Contact.ID) + 1, int64(5)}},
-		{"list by state", stateSQL, stateArguments(startLane(id, int8(weir.Queued), l), math.MinInt64, math.MaxInt64, 100)},
-		{"list done, a later page", stateSQL, stateArguments(cursor{Channel: id, State: int8(weir.Done), Pos: 500_000, ID: 1}, math.MinInt64, math.MaxInt64, 100)},
-		{"newest by id", "SELECT " + contactColumns + newestIDs, []any{id, int64(t.Contact.ID), int64(0), 100}},
-		{"newest by id, near the end", "SELECT " + contactColumns + newestIDs, []any{id, int64(t.Contact.ID) * 19 / 5, int64(0), 100}},
-		{"newest of a lane", "SELECT " + contactColumns + s.newestState(), newestArguments(&source{Channel: id, Lane: l, spot: spot{Pos: int64(t.Contact.ID), ID: int64(t.Contact.ID)}}, int8(weir.Queued), 0, 100)},
-		{"newest that finished between two instants", "SELECT " + contactColumns + s.newestState(), newestArguments(&source{Channel: id, spot: spot{Pos: 500_000, ID: math.MaxInt64}}, int8(weir.Done), 499_990, 100)},
-		{"range of a search", searchRangeSQL, []any{id, int64(t.Contact.ID), int64(0), 5}},
-		{"search", searchSQL + marks(1) + " ORDER BY id DESC LIMIT ?", []any{id, int64(t.Contact.ID), int64(t.Contact.ID) - 10, "nowhere", 100}},
-		{"list by key", keySQL, []any{id, "no such key"}},
-		{"open channels", s.openChannelsSQL(), nil},
-		{"purge", purgeSQL, []any{id, int64(weir.Done), int64(500_000), 100}},
-		{"claim, send, callback, collect", update, values},
-		{"retry", whole, wholeValues},
-	}
+// byIDs selects contacts of a channel by their ids.
+func byIDs(n int) string { return " WHERE c.channel_id = ? AND c.id IN " + marks(n) }
+
+// place is where a contact stands in a list: its lane and position there, which
+// is an id or an instant.
+type place struct {
+	ID   int64 `db:"id"`
+	Lane int64 `db:"lane"`
+	Pos  int64 `db:"pos"`
 }
 
-// Statement is an SQL text with its arguments.
-type Statement struct {
-	Name string
-	Text string
-	Args []any
+// readContacts reads contacts. Those in flight have no state yet; see [Store.resolve].
+func (s *Store) readContacts(ctx context.Context, q sqlx.QueryerContext, where string, args []any) ([]contactRow, error) {
+	var rows []contactRow
+	err := sqlx.SelectContext(ctx, q, &rows, "SELECT "+contactColumns+withState+where, args...)
+	return rows, err
 }
 
-// selectContacts reads rows that are exact.
-func (s *Store) selectContacts(ctx context.Context, doing, text string, args ...any) ([]weir.Contact, error) {
-	if err := s.settled(ctx); err != nil {
-		return nil, err
-	}
-	list, err := s.queryContacts(ctx, text, args)
-	return list, s.failure(doing, err)
-}
-
-func (s *Store) queryContacts(ctx context.Context, text string, args []any) ([]weir.Contact, error) {
-	return s.queryRows(ctx, (*contactRow).fields, text, args)
-}
-
-// queryRows reads row by row, into one.
-func (s *Store) queryRows(ctx context.Context, fieldsOf func(*contactRow) []any, text string, args []any) (list []weir.Contact, err error) {
-	rows, err := s.read.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var row contactRow
-	fields := fieldsOf(&row)
-	for rows.Next() {
-		if err := rows.Scan(fields...); err != nil {
-			return nil, err
+// readPlaces reads the contacts at some places of a channel, in that order. One that
+// was purged meanwhile is left out.
+func (s *Store) readPlaces(ctx context.Context, channel int64, places []place) ([]contactRow, error) {
+	list := make([]contactRow, 0, len(places))
+	for part := range slices.Chunk(places, someAtATime) {
+		args := []any{channel}
+		for _, p := range part {
+			args = append(args, p.ID)
 		}
-		c, err := row.contact()
+		rows, err := s.readContacts(ctx, s.read, byIDs(len(part)), args)
+		if err == nil {
+			err = s.resolve(ctx, s.read, rows)
+		}
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, c)
+		byID := make(map[int64]*contactRow, len(rows))
+		for i := range rows {
+			byID[rows[i].ID] = &rows[i]
+		}
+		for _, p := range part {
+			if r := byID[p.ID]; r != nil {
+				r.place = p
+				list = append(list, *r)
+			}
+		}
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
-// InFlight implements [weir.QueueReader].
+// contactsAt reads the contacts at the places that a statement finds, for a broker.
+func (s *Store) contactsAt(ctx context.Context, doing string, channel weir.ChannelID, text string, args ...any) ([]weir.Contact, error) {
+	var places []place
+	err := s.read.SelectContext(ctx, &places, text, args...)
+	if err != nil || len(places) == 0 {
+		return nil, s.failure(doing, err)
+	}
+	rows, err := s.readPlaces(ctx, int64(channel), places)
+	if err != nil {
+		return nil, s.failure(doing, err)
+	}
+	list, err := contacts(rows)
+	return list, s.failure(doing, err)
+}
+
+// InFlight implements [weir.QueueReader]. Under the lease of the channel memory
+// knows all of them; see [Store.recover].
 func (s *Store) InFlight(ctx context.Context, channel weir.ChannelID) ([]weir.Contact, error) {
-	list, err := s.selectContacts(ctx, "read contacts in flight", inFlightSQL, int64(channel), int64(weir.Sending), int64(weir.Unknown))
+	places, err := s.placesInFlight(ctx, channel)
+	if err != nil {
+		return nil, s.failure("read contacts in flight", err)
+	}
+	rows, err := s.readPlaces(ctx, int64(channel), places)
+	if err != nil {
+		return nil, s.failure("read contacts in flight", err)
+	}
+	rows = slices.DeleteFunc(rows, func(r contactRow) bool { return r.State != 0 })
+	list, err := contacts(rows)
 	slices.SortFunc(list, func(a, b weir.Contact) int { return cmp.Compare(a.ID, b.ID) })
-	return list, err
+	return list, s.failure("read contacts in flight", err)
+}
+
+// placesInFlight lists the contacts in flight of a channel, by the instant of their
+// claim.
+func (s *Store) placesInFlight(ctx context.Context, channel weir.ChannelID) ([]place, error) {
+	list, err := s.allInFlight(ctx, &channel)
+	return placesOf(list, weir.State.InFlight), err
+}
+
+func placesOf(list []record, which func(weir.State) bool) []place {
+	var places []place
+	for _, r := range list {
+		if which(r.progress.State) {
+			places = append(places, place{ID: int64(r.ref.ID), Pos: micros(r.progress.ClaimedAt)})
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.ID, b.ID)) })
+	return places
 }
 
 // laneHead is a lane and its oldest contact.
@@ -120,7 +135,7 @@ func (s *Store) laneHeads(ctx context.Context, channel weir.ChannelID) ([]laneHe
 	after := int64(math.MinInt64)
 	for {
 		var h laneHead
-		err := s.read.GetContext(ctx, &h, laneSQL, int64(channel), int64(weir.Queued), after)
+		err := s.read.GetContext(ctx, &h, laneSQL, int64(channel), after)
 		if errors.Is(err, sql.ErrNoRows) {
 			return list, nil
 		}
@@ -134,9 +149,6 @@ func (s *Store) laneHeads(ctx context.Context, channel weir.ChannelID) ([]laneHe
 
 // Lanes implements [weir.QueueReader].
 func (s *Store) Lanes(ctx context.Context, channel weir.ChannelID) ([]weir.Lane, error) {
-	if err := s.settled(ctx); err != nil {
-		return nil, err
-	}
 	heads, err := s.laneHeads(ctx, channel)
 	if err != nil {
 		return nil, err
@@ -148,79 +160,48 @@ func (s *Store) Lanes(ctx context.Context, channel weir.ChannelID) ([]weir.Lane,
 	return lanes, nil
 }
 
-// Head implements [weir.QueueReader]. Rows whose contacts have gone on, as the
-// journal knows, are left out: to fold them first would cost more.
-func (s *Store) Head(ctx context.Context, channel weir.ChannelID, lane weir.Lane, after weir.ContactID, limit int) ([]weir.Contact, error) {
-	var list []weir.Contact
-	for len(list) < limit {
-		var rows []weir.Contact
-		err := s.writer.journal.together(func() (err error) {
-			rows, err = s.queryHead(ctx, channel, lane, after, limit)
-			return err
-		}, func(progress func(weir.Ref) (weir.Progress, bool)) error {
-			for i := range rows {
-				if p, ok := progress(rows[i].Ref); rows[i].State == weir.Queued && (!ok || p.Rev <= rows[i].Rev) {
-					list = append(list, rows[i])
-				}
-			}
-			return nil
-		})
+// Head implements [weir.QueueReader].
+func (s *Store) Head(ctx context.Context, channel weir.ChannelID, lane weir.Lane, after weir.ContactID, limit int) (list []weir.Contact, err error) {
+	rows, err := s.read.QueryContext(ctx, headSQL, int64(channel), int64(lane), int64(after), limit)
+	if err != nil {
+		return nil, s.failure("read the queue", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var row contactRow
+	fields := row.headFields()
+	for rows.Next() {
+		row.Progress = nil
+		if err := rows.Scan(fields...); err != nil {
+			return nil, s.failure("read the queue", err)
+		}
+		row.State = int8(weir.Queued)
+		c, err := row.contact()
 		if err != nil {
 			return nil, s.failure("read the queue", err)
 		}
-		if len(rows) < limit {
-			break
-		}
-		after = rows[len(rows)-1].ID
+		list = append(list, c)
 	}
-	return list[:min(len(list), limit)], nil
-}
-
-// queryHead reads what was asked for of contacts that never left the queue, which
-// is all that their rows say, and the whole rows of the others.
-func (s *Store) queryHead(ctx context.Context, channel weir.ChannelID, lane weir.Lane, after weir.ContactID, limit int) ([]weir.Contact, error) {
-	list, err := s.queryRows(ctx, (*contactRow).specFields, headSQL, []any{int64(channel), int64(weir.Queued), int64(lane), int64(after), limit})
-	if err != nil {
-		return nil, err
-	}
-	args := []any{int64(channel)}
-	for i := range list {
-		if list[i].State = weir.Queued; list[i].Rev > 0 {
-			args = append(args, int64(list[i].ID))
-		}
-	}
-	if len(args) == 1 {
-		return list, nil
-	}
-	whole, err := s.queryContacts(ctx, someContactsSQL+marks(len(args)-1), args)
-	byID := make(map[weir.ContactID]weir.Contact, len(whole))
-	for i := range whole {
-		byID[whole[i].ID] = whole[i]
-	}
-	for i := range list {
-		if list[i].Rev > 0 {
-			list[i].Progress = byID[list[i].ID].Progress // of one that is gone: no state
-		}
-	}
-	return list, err
+	return list, s.failure("read the queue", rows.Err())
 }
 
 // Due implements [weir.QueueReader].
 func (s *Store) Due(ctx context.Context, channel weir.ChannelID, now time.Time, limit int) ([]weir.Contact, time.Time, error) {
-	list, err := s.selectContacts(ctx, "read delayed contacts", delayedSQL, int64(channel), int64(weir.Delayed), int64(0), int64(0), limit+1)
+	list, err := s.contactsAt(ctx, "read delayed contacts", channel, delayedSQL, int64(channel), limit+1)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	list = slices.DeleteFunc(list, func(c weir.Contact) bool { return c.State != weir.Delayed })
 	due, next := split(list, now, limit, func(c *weir.Contact) time.Time { return c.DueAt })
 	return due, next, nil
 }
 
 // Overdue implements [weir.QueueReader].
 func (s *Store) Overdue(ctx context.Context, channel weir.ChannelID, now time.Time, limit int) ([]weir.Contact, time.Time, error) {
-	list, err := s.selectContacts(ctx, "read overdue contacts", overdueSQL, int64(channel), limit+1)
+	list, err := s.contactsAt(ctx, "read overdue contacts", channel, expiringSQL, int64(channel), limit+1)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	list = slices.DeleteFunc(list, func(c weir.Contact) bool { return !c.State.Waiting() })
 	over, next := split(list, now, limit, func(c *weir.Contact) time.Time { return c.NotAfter })
 	return over, next, nil
 }
@@ -248,9 +229,6 @@ func (s *Store) QueuedCount(ctx context.Context, channel weir.ChannelID) (int64,
 
 // OldestQueued implements [weir.QueueReader].
 func (s *Store) OldestQueued(ctx context.Context, channel weir.ChannelID) (time.Time, error) {
-	if err := s.settled(ctx); err != nil {
-		return time.Time{}, err
-	}
 	heads, err := s.laneHeads(ctx, channel)
 	if err != nil || len(heads) == 0 {
 		return time.Time{}, err

@@ -26,7 +26,29 @@ func instant(us int64) time.Time {
 	return weir.InstantOf(max(us, 1)) // 0 would be none when it is written again
 }
 
-// contactRow is a row of contacts as it is read.
+// specColumns are the columns of contacts.
+const (
+	specColumns = "channel_id, id, ckey, addr, priority, survey, labels, content, not_before, not_after, size, queued_at, lane, for_survey, for_id, for_serial"
+	specWidth   = 16
+)
+
+// contactColumns are the columns of a contact with its state. Its states are disjoint:
+// a contact has one row in contacts_queued, contacts_delayed or contacts_done, or it is
+// in flight, which is state 0 here; see [Store.resolve].
+var contactColumns = "c." + strings.ReplaceAll(specColumns, ", ", ", c.") + ", " +
+	fmt.Sprintf("CASE WHEN e.id IS NOT NULL THEN %d WHEN q.id IS NOT NULL THEN %d WHEN d.id IS NOT NULL THEN %d ELSE 0 END AS state, ", weir.Done, weir.Queued, weir.Delayed) +
+	"COALESCE(e.rev, q.rev, d.rev, 0) AS rev, COALESCE(d.due_at, 0) AS due_at, COALESCE(q.progress, d.progress) AS progress, " +
+	"COALESCE(e.finished_at, 0) AS finished_at, COALESCE(e.attempt, 0) AS attempt, COALESCE(e.failures, 0) AS failures, " +
+	"COALESCE(e.claimed_at, 0) AS claimed_at, COALESCE(e.sent_at, 0) AS sent_at, COALESCE(e.heard_at, 0) AS heard_at, " +
+	"COALESCE(e.provider_ref, '') AS provider_ref, COALESCE(e.parts, '') AS parts, COALESCE(e.outcome, '') AS outcome, " +
+	"COALESCE(e.reason, '') AS reason, COALESCE(e.cancel_asked, 0) AS cancel_asked"
+
+const withState = " FROM contacts c" +
+	" LEFT JOIN contacts_queued q ON q.channel_id = c.channel_id AND q.lane = c.lane AND q.id = c.id" +
+	" LEFT JOIN contacts_delayed d ON d.channel_id = c.channel_id AND d.id = c.id" +
+	" LEFT JOIN contacts_done e ON e.channel_id = c.channel_id AND e.id = c.id"
+
+// contactRow is a contact as it is read.
 type contactRow struct {
 	Channel     int64   `db:"channel_id"`
 	ID          int64   `db:"id"`
@@ -40,37 +62,45 @@ type contactRow struct {
 	NotAfter    int64   `db:"not_after"`
 	Size        int64   `db:"size"`
 	QueuedAt    int64   `db:"queued_at"`
-	Rev         int64   `db:"rev"`
-	State       int8    `db:"state"`
 	Lane        int64   `db:"lane"`
-	Pos         int64   `db:"pos"`
-	ExpireAt    *int64  `db:"expire_at"`
+	ForSurvey   int64   `db:"for_survey"`
+	ForID       int64   `db:"for_id"`
+	ForSerial   int     `db:"for_serial"`
+	State       int8    `db:"state"`
+	Rev         int64   `db:"rev"`
 	DueAt       int64   `db:"due_at"`
+	Progress    []byte  `db:"progress"`
+	FinishedAt  int64   `db:"finished_at"`
 	Attempt     int     `db:"attempt"`
 	Failures    int     `db:"failures"`
 	ClaimedAt   int64   `db:"claimed_at"`
 	SentAt      int64   `db:"sent_at"`
 	HeardAt     int64   `db:"heard_at"`
-	FinishedAt  int64   `db:"finished_at"`
 	ProviderRef string  `db:"provider_ref"`
 	Parts       string  `db:"parts"`
 	Outcome     string  `db:"outcome"`
 	Reason      string  `db:"reason"`
 	CancelAsked bool    `db:"cancel_asked"`
-	ForSurvey   int64   `db:"for_survey"`
-	ForID       int64   `db:"for_id"`
-	ForSerial   int     `db:"for_serial"`
+
+	flight weir.Progress // of a contact in flight
+	place  place         // in a list
 }
 
-// insertColumns are what acceptance writes; the rest has its default.
-const insertColumns = "channel_id, id, ckey, addr, priority, survey, labels, content, not_before, not_after, " +
-	"size, queued_at, rev, state, lane, pos, expire_at, due_at, for_survey, for_id, for_serial"
+// headColumns are the columns of contacts in the queue.
+const headColumns = "c.channel_id, c.id, c.ckey, c.addr, c.priority, c.survey, c.labels, c.content, c.not_before, c.not_after, " +
+	"c.size, c.queued_at, c.lane, c.for_survey, c.for_id, c.for_serial, q.rev, q.progress"
 
-// specColumns are what a client asked for, and the revision.
-const specColumns = "channel_id, id, ckey, addr, priority, survey, labels, content, not_before, not_after, size, queued_at, rev, for_survey, for_id, for_serial"
+// headFields are the destinations of headColumns.
+func (r *contactRow) headFields() []any {
+	return []any{
+		&r.Channel, &r.ID, &r.Key, &r.Addr, &r.Priority, &r.Survey, &r.Labels, &r.Content, &r.NotBefore, &r.NotAfter,
+		&r.Size, &r.QueuedAt, &r.Lane, &r.ForSurvey, &r.ForID, &r.ForSerial, &r.Rev, &r.Progress,
+	}
+}
 
-const contactColumns = insertColumns + ", attempt, failures, claimed_at, sent_at, heard_at, finished_at, " +
-	"provider_ref, parts, outcome, reason, cancel_asked"
+func (r *contactRow) ref() weir.Ref {
+	return weir.Ref{Channel: weir.ChannelID(r.Channel), ID: weir.ContactID(r.ID)}
+}
 
 // content is the part of a contact that the store does not look into.
 type content struct {
@@ -86,21 +116,7 @@ func newContact(ref weir.Ref, spec weir.Spec, now time.Time) weir.Contact {
 	return weir.Contact{Ref: ref, Spec: spec, QueuedAt: now, Progress: weir.NewProgress(now, spec.NotBefore)}
 }
 
-// place is where a contact stands in the queue index.
-func place(c *weir.Contact) (lane, pos int64) {
-	switch c.State {
-	case weir.Queued:
-		return int64(c.Lane()), int64(c.ID)
-	case weir.Delayed:
-		return 0, micros(c.DueAt)
-	case weir.Done:
-		return 0, micros(c.FinishedAt)
-	default:
-		return 0, micros(c.ClaimedAt)
-	}
-}
-
-// contact makes the contact of a row, for those who act on it.
+// contact returns the contact of a row, for callers that act on it.
 func (r *contactRow) contact() (weir.Contact, error) {
 	c, err := r.readable()
 	if err != nil {
@@ -109,11 +125,12 @@ func (r *contactRow) contact() (weir.Contact, error) {
 	return c, nil
 }
 
-// readable makes the contact of a row, without labels and content that cannot
+// readable returns the contact of a row, without labels and content that cannot
 // be read: one such row must not take down the lists that it is in.
 func (r *contactRow) readable() (weir.Contact, error) {
 	body, err := decodeContent(r.Content)
 	labels, wrong := decodeTexts(r.Labels)
+	progress, lost := r.progress()
 	spec := weir.Spec{
 		To: r.Addr, Priority: weir.Priority(r.Priority), Survey: r.Survey, Labels: labels,
 		Messages: body.Messages, Call: body.Call, NotBefore: instant(r.NotBefore), NotAfter: instant(r.NotAfter),
@@ -123,9 +140,8 @@ func (r *contactRow) readable() (weir.Contact, error) {
 		spec.Key = *r.Key
 	}
 	return weir.Contact{
-		Ref: weir.Ref{Channel: weir.ChannelID(r.Channel), ID: weir.ContactID(r.ID)}, Spec: spec,
-		QueuedAt: instant(r.QueuedAt), Progress: r.progress(),
-	}, errors.Join(err, wrong)
+		Ref: r.ref(), Spec: spec, QueuedAt: instant(r.QueuedAt), Progress: progress,
+	}, errors.Join(err, wrong, lost)
 }
 
 // decodeTexts reads a JSON object of texts. A value of another kind, which a
@@ -166,33 +182,24 @@ func decodeContent(text string) (content, error) {
 	return body, err
 }
 
-// fields are where the columns of contactColumns go, in their order.
-func (r *contactRow) fields() []any {
-	return []any{
-		&r.Channel, &r.ID, &r.Key, &r.Addr, &r.Priority, &r.Survey, &r.Labels, &r.Content, &r.NotBefore, &r.NotAfter,
-		&r.Size, &r.QueuedAt, &r.Rev, &r.State, &r.Lane, &r.Pos, &r.ExpireAt, &r.DueAt, &r.ForSurvey, &r.ForID, &r.ForSerial,
-		&r.Attempt, &r.Failures, &r.ClaimedAt, &r.SentAt, &r.HeardAt, &r.FinishedAt,
-		&r.ProviderRef, &r.Parts, &r.Outcome, &r.Reason, &r.CancelAsked,
+func (r *contactRow) progress() (weir.Progress, error) {
+	switch state := weir.State(r.State); {
+	case state == 0:
+		return r.flight, nil
+	case state == weir.Done:
+		return weir.Progress{
+			Rev: r.Rev, State: weir.Done, Attempt: r.Attempt, Failures: r.Failures,
+			ClaimedAt: instant(r.ClaimedAt), SentAt: instant(r.SentAt), HeardAt: instant(r.HeardAt), FinishedAt: instant(r.FinishedAt),
+			ProviderRef: r.ProviderRef, Parts: r.Parts, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, CancelRequested: r.CancelAsked,
+		}, nil
+	case r.Progress == nil:
+		return weir.Progress{State: state, DueAt: instant(r.DueAt)}, nil
+	default:
+		return decodeWaiting(r.Progress)
 	}
 }
 
-// specFields are where the columns of specColumns go, in their order.
-func (r *contactRow) specFields() []any {
-	return []any{
-		&r.Channel, &r.ID, &r.Key, &r.Addr, &r.Priority, &r.Survey, &r.Labels, &r.Content, &r.NotBefore, &r.NotAfter,
-		&r.Size, &r.QueuedAt, &r.Rev, &r.ForSurvey, &r.ForID, &r.ForSerial,
-	}
-}
-
-func (r *contactRow) progress() weir.Progress {
-	return weir.Progress{
-		Rev: r.Rev, State: weir.State(r.State), DueAt: instant(r.DueAt), Attempt: r.Attempt, Failures: r.Failures,
-		ClaimedAt: instant(r.ClaimedAt), SentAt: instant(r.SentAt), HeardAt: instant(r.HeardAt), FinishedAt: instant(r.FinishedAt),
-		ProviderRef: r.ProviderRef, Parts: r.Parts, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, CancelRequested: r.CancelAsked,
-	}
-}
-
-// contacts makes the contacts of rows.
+// contacts returns the contacts of rows.
 func contacts(rows []contactRow) ([]weir.Contact, error) {
 	list := make([]weir.Contact, 0, len(rows))
 	for i := range rows {

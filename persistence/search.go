@@ -15,7 +15,8 @@ const (
 	// searchRangeSQL finds how far back a number of contacts reach.
 	searchRangeSQL = "SELECT COUNT(*) AS n, COALESCE(MIN(id), 0) AS least_id FROM (" +
 		"SELECT id FROM contacts WHERE channel_id = ? AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?) AS part"
-	searchSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND id < ? AND id >= ? AND addr IN "
+	searchSQL = " WHERE c.channel_id = ? AND c.id < ? AND c.id >= ? AND c.addr IN "
+	searchEnd = " ORDER BY c.id DESC LIMIT ?"
 )
 
 // search lists the contacts of a channel that go to an address, the newest first,
@@ -38,8 +39,7 @@ func (p *page) search(ctx context.Context) (more bool, err error) {
 	for _, to := range p.f.To {
 		args = append(args, to)
 	}
-	var rows []contactRow
-	err = p.s.read.SelectContext(ctx, &rows, searchSQL+marks(len(p.f.To))+" ORDER BY id DESC LIMIT ?", append(args, p.f.Limit-len(p.found)+1)...)
+	rows, _, err := p.read(ctx, searchSQL+marks(len(p.f.To))+searchEnd, append(args, p.f.Limit-len(p.found)+1)...)
 	if err != nil {
 		return false, err
 	}

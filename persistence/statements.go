@@ -15,11 +15,11 @@ type statements struct {
 	insertAttempts string
 	insertInbox    string
 	renewWake      string
-	update         map[dialect.Shape]string
 	mark           string
 	marked         string
-	addJournal     string
-	dropJournal    string
+	addFlights     string
+	markFenced     string
+	expect         string
 	addSums        string
 	addAttempts    string
 	addBegun       string
@@ -27,15 +27,10 @@ type statements struct {
 }
 
 func newStatements(d dialect.Statements) statements {
-	update := map[dialect.Shape]string{}
-	if d.UpdateContacts != nil {
-		update[dialect.Whole], update[dialect.Plain] = d.UpdateContacts(dialect.Whole), d.UpdateContacts(dialect.Plain)
-	}
 	return statements{
-		update: update, sizes: map[sizedText]string{},
-		insertContacts: "INSERT INTO contacts (" + insertColumns + ") VALUES ",
-		keepContact:    d.KeepContact,
-		addCounts:      d.AddCount,
+		sizes:       map[sizedText]string{},
+		keepContact: d.KeepContact,
+		addCounts:   d.AddCounts,
 		insertAttempts: "INSERT INTO attempts (channel_id, contact_id, number, claimed_at, sent_at, heard_at, finished_at, " +
 			"provider_ref, outcome, reason) VALUES ",
 		insertInbox:    "INSERT INTO inbox (id, channel_id, kind, payload, wake) VALUES ",
@@ -45,23 +40,17 @@ func newStatements(d dialect.Statements) statements {
 		addBegun:       d.Add("survey_id", "second"),
 		keepRespondent: d.KeepRespondent,
 		mark:           "UPDATE writers SET batch = ? WHERE start_number = ?",
-		addJournal:     "INSERT INTO contact_journal (id, start_number, data) VALUES (?, ?, ?)",
-		dropJournal:    "DELETE FROM contact_journal WHERE start_number = ? AND id <= ?",
+		markFenced:     "UPDATE writers SET batch = CASE WHEN fence = ? THEN ? END WHERE start_number = ?",
+		expect:         "UPDATE writers SET batch = CASE WHEN " + d.RowCount + " = ? THEN batch END WHERE start_number = ?",
+		addFlights:     "INSERT INTO contacts_in_flight (id, start_number, data) VALUES (?, ?, ?)",
 		marked:         "SELECT batch FROM writers WHERE start_number = ?" + d.ForUpdate,
 	}
 }
 
-// The statements of which there is a text for each number of rows.
-const (
-	updates = iota
-	inserts
-)
-
-// sizedText names such a text.
+// sizedText names a text of which there is one for each number of rows.
 type sizedText struct {
-	what  int
-	shape dialect.Shape
-	rows  int
+	into string
+	rows int
 }
 
 // sized is a text that is put together when it is met. Only the writer's

@@ -56,9 +56,8 @@ type Store struct {
 	ids      *ids
 	writer   *writer
 	joined   atomic.Bool
-	alone    bool         // no other process is a member, and all writes share one connection
-	writes   atomic.Int64 // transactions beside the writer's
-	holding  holding      // the leases that are ours
+	alone    bool    // no other process can be a member
+	holding  holding // the leases that are ours
 	roles    keptRoles
 	leave    func()
 	stopSkew context.CancelFunc
@@ -171,12 +170,12 @@ func (s *Store) Join(ctx context.Context) error {
 	}
 	s.leave = leave
 	s.ids.node = start % nodes
-	s.alone = alone && s.database.Pools().Batch == s.database.Pools().Write
+	s.alone = alone
 	s.writer.begin(start)
 	s.watchClock()
 	s.joined.Store(true)
-	if err := s.adoptAll(ctx); err != nil {
-		return fmt.Errorf("join the store: fold what was left in the journal: %w", err)
+	if err := s.recoverGone(ctx); err != nil {
+		return fmt.Errorf("join the store: recover contacts in flight: %w", err)
 	}
 	s.log.Info("joined the store", "owner", s.owner, "start", start)
 	return nil
@@ -216,6 +215,9 @@ func (s *Store) freeDead(ctx context.Context, tx *sqlx.Tx, alone bool) error {
 				continue
 			}
 			if _, err := tx.ExecContext(ctx, "UPDATE "+table+" SET owner = '', expires_at = 0 WHERE owner = ?", owner); err != nil {
+				return err
+			}
+			if err := fenceOff(ctx, tx, owner); err != nil {
 				return err
 			}
 		}

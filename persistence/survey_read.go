@@ -23,7 +23,7 @@ const (
 	surveyLog   = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id > ? ORDER BY id LIMIT ?"
 	recentLog   = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?"
 	begunSQL    = "SELECT second, n FROM survey_begun WHERE survey_id = ? AND second >= ?"
-	readySQL    = "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN size <= ? THEN size ELSE 0 END), 0) AS slots FROM (SELECT size FROM contacts WHERE channel_id = ? AND state = ?"
+	readySQL    = "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN size <= ? THEN size ELSE 0 END), 0) AS slots FROM (SELECT size FROM contacts_queued WHERE channel_id = ?"
 	readyEnd    = " LIMIT ?) AS ready"
 	someAtATime = 500
 )
@@ -198,9 +198,6 @@ func (s *Store) EnqueuedSince(ctx context.Context, survey int64, since time.Time
 
 // ReadySlots implements [surveys.Reading].
 func (s *Store) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (surveys.Ready, error) {
-	if err := s.settled(ctx); err != nil {
-		return surveys.Ready{}, err
-	}
 	type sum struct {
 		N     int `db:"n"`
 		Slots int `db:"slots"`
@@ -208,11 +205,11 @@ func (s *Store) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []
 	var ours, all sum
 	var err error
 	if len(lanes) > 0 {
-		args := append([]any{largest, int64(channel), int64(weir.Queued)}, arguments(lanes)...)
+		args := append([]any{largest, int64(channel)}, arguments(lanes)...)
 		err = s.read.GetContext(ctx, &ours, readyOfLanes(len(lanes)), append(args, largest, limit)...)
 	}
 	if err == nil {
-		err = s.read.GetContext(ctx, &all, readySQL+readyEnd, largest, int64(channel), int64(weir.Queued), ours.N+limit)
+		err = s.read.GetContext(ctx, &all, readySQL+readyEnd, largest, int64(channel), ours.N+limit)
 	}
 	return surveys.Ready{Ours: ours.Slots, Others: max(0, all.Slots-ours.Slots)}, s.failure("read what is ready", err)
 }

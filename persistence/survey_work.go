@@ -90,7 +90,7 @@ func (w *surveyWork) write(t *transaction, r *request) error {
 		return nil
 	}
 	moves := w.moves(t, r)
-	if t.b.careful {
+	if t.b.verify {
 		var err error
 		if moves, err = w.withoutStale(t, moves); err != nil {
 			return err
@@ -227,10 +227,10 @@ func updateRespondents(t *transaction, moves []*move) error {
 	if err != nil || n == int64(len(moves)) {
 		return err
 	}
-	if t.b.careful {
+	if t.b.verify {
 		return fmt.Errorf("%d respondents were changed, want %d", n, len(moves))
 	}
-	return errStale
+	return errOutdated
 }
 
 func (w *surveyWork) sum(t *transaction, _ *request, moves []*move) error {

@@ -2,7 +2,7 @@ package persistence
 
 import (
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,22 +13,31 @@ import (
 	"weir/persistence/dialect"
 )
 
-// errStale says that a revision was another than expected: the transaction
-// has to be repeated with care.
-var errStale = errors.New("a revision was another")
+// errOutdated reports that the state of a contact was another than expected: the
+// transaction is repeated without that assumption.
+var errOutdated = errors.New("cached state is out of date")
 
 // transaction is one try to write a batch: a few statements, however many
 // contacts there are.
+//
+// An optimistic try assumes that the channels are as they were read last, that no key
+// is taken and that contacts wait where their transitions say. The database rejects it
+// if one of that is wrong; the next try reads and locks what it needs. Where round
+// trips count, an optimistic try is one.
 type transaction struct {
-	w      *writer
-	tx     *sqlx.Tx
-	b      *batch
-	now    time.Time
-	states map[weir.ChannelID]channelState
-	counts map[weir.ChannelID]int64 // by how much the number of waiting contacts changes
-	wakes  []weir.ChannelID         // channels whose owner is somebody else
-	events []events.Event           // to be announced
+	w          *writer
+	tx         *sqlx.Tx
+	b          *batch
+	now        time.Time
+	optimistic bool
+	states     map[weir.ChannelID]channelState
+	counts     map[weir.ChannelID]delta
+	wakes      []weir.ChannelID // channels with another owner
+	events     []events.Event   // to be announced
 }
+
+// delta is by how much the counters of a channel change.
+type delta struct{ queued, inFlight int64 }
 
 // channelState is what a batch has to know of a channel.
 type channelState struct {
@@ -39,43 +48,40 @@ type channelState struct {
 	Epoch    int64  `db:"epoch"`
 	Live     bool   `db:"live"`
 	Mark     int64  `db:"mark"` // the number of the batch that read it
+	Fence    int64  `db:"fence"`
 }
 
-// transactAll repeats a transaction that found out why it has to be done in
-// another way: with care, with a look at the channels, without some requests.
+// transactAll repeats a transaction that has found why it has to be done in another
+// way: with a look at the database first, or without some requests.
 func (w *writer) transactAll(b *batch) error {
 	for _, r := range b.requests {
 		r.refusal = nil
 	}
+	b.verify = false
 	for {
 		err := w.transact(b)
 		switch {
-		case errors.Is(err, errStale) && !b.careful:
-			b.careful = true
-		case errors.Is(err, errReused), w.disappointed(b, err):
+		case err == nil || b.inDoubt:
+			return err
+		case errors.Is(err, errReused):
+		case !b.verify && (errors.Is(err, errOutdated) || b.optimistic && w.isFault(err)):
+			b.verify, w.owned = true, nil
 		default:
 			return err
 		}
 	}
 }
 
-// disappointed tells whether a batch was refused that took things to be as
-// expected. It is to be written with a look at them then.
-func (w *writer) disappointed(b *batch, err error) bool {
-	if err == nil || !b.hopeful || b.doubt {
-		return false
-	}
-	if kind, _ := w.s.classify(err); kind != dialect.Fault {
-		return false
-	}
-	b.wary, w.states = true, nil
-	return true
+// isFault reports whether the database rejected a statement.
+func (w *writer) isFault(err error) bool {
+	kind, _ := w.s.classify(err)
+	return kind == dialect.Fault
 }
 
 func newTransaction(w *writer, tx *sqlx.Tx, b *batch) *transaction {
 	return &transaction{
 		w: w, tx: tx, b: b, now: time.Now(),
-		states: map[weir.ChannelID]channelState{}, counts: map[weir.ChannelID]int64{},
+		states: map[weir.ChannelID]channelState{}, counts: map[weir.ChannelID]delta{},
 	}
 }
 
@@ -83,8 +89,8 @@ func (t *transaction) run() error {
 	for _, r := range t.b.requests {
 		r.outcome = outcome{}
 	}
-	t.b.noticed, t.b.told, t.b.wrote = false, false, journaled{}
-	for _, step := range []func() error{t.mark, t.readChannels, t.work, t.accept, t.change, t.count, t.deliver, t.tell} {
+	t.b.noticed, t.b.told, t.b.wrote = false, false, landing{}
+	for _, step := range []func() error{t.mark, t.work, t.accept, t.change, t.dropFlights, t.count, t.deliver, t.tell} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -96,109 +102,80 @@ func (t *transaction) exec(text string, args ...any) (int64, error) {
 	return t.w.cache.exec(t.w.ctx, t.tx, text, args...)
 }
 
-// later runs a statement of which nobody needs to know how many rows it changed.
-// Where that saves a round trip it is sent with the next one.
+// later runs a statement whose number of rows is not needed. Where that saves a
+// round trip it is sent with the next one.
 func (t *transaction) later(text string, args ...any) error {
 	return t.w.cache.later(t.w.ctx, t.tx, text, args...)
 }
 
-// get reads one number by a statement whose text is one of few.
+// get reads one number by a statement that is one of few texts.
 func (t *transaction) get(n *int64, text string, args ...any) error {
 	return t.w.cache.get(t.w.ctx, t.tx, n, text, args...)
 }
 
-// mark leaves the number of this batch, for the case that COMMIT breaks. A hopeful
-// batch does so with a look at the channels, as part of it.
+// mark records the number of this batch, in case that COMMIT breaks, and makes sure
+// that the states of the channels concerned are known until the end.
 func (t *transaction) mark() error {
-	if t.b.hopeful = t.hopes(); t.b.hopeful {
-		return nil
+	list := t.channels()
+	t.optimistic = !t.b.verify && len(list) > 0
+	for _, id := range list {
+		state, ok := t.w.owned[id]
+		t.states[id] = state
+		t.optimistic = t.optimistic && ok
 	}
-	return t.later(t.w.s.text.mark, t.b.number, t.w.start)
+	t.b.optimistic = t.optimistic
+	if t.optimistic {
+		return t.later(t.w.s.text.markFenced, t.w.fence, t.b.number, t.w.start)
+	}
+	if err := t.later(t.w.s.text.mark, t.b.number, t.w.start); err != nil || len(list) == 0 {
+		return err
+	}
+	return t.readChannels(list)
 }
 
-// hopes tells whether all channels concerned were ours, and took contacts, when
-// they were read last. Then a batch is written in one round trip.
-func (t *transaction) hopes() bool {
-	if t.w.s.sql.MarkOwned == nil || t.b.wary {
-		return false
-	}
-	some := false
+// channels lists the channels of the batch.
+func (t *transaction) channels() []weir.ChannelID {
+	seen := map[weir.ChannelID]bool{}
+	var list []weir.ChannelID
 	for _, r := range t.b.requests {
 		for _, channel := range r.channels() {
-			state, ok := t.w.states[channel]
-			if !ok || state.Owner != t.w.s.owner || state.Deleting || state.Deleted {
-				return false
-			}
-			some = true
-		}
-	}
-	return some
-}
-
-// owned holds on to the channels, which are as they were known, or the batch is
-// refused.
-func (t *transaction) owned(channels []any) error {
-	sum := int64(0)
-	for _, c := range channels {
-		sum += t.states[weir.ChannelID(c.(int64))].Epoch
-	}
-	args := append([]any{len(channels), sum, t.b.number}, channels...)
-	return t.later(t.w.s.sql.MarkOwned(len(channels)), append(args, t.w.s.owner, t.w.start)...)
-}
-
-// readChannels reads leases and states of the channels concerned and holds on
-// to them until the end, so that none changes hands meanwhile.
-func (t *transaction) readChannels() error {
-	var list []any
-	known := t.w.knownStates()
-	for _, r := range t.b.requests {
-		for _, channel := range r.channels() {
-			if _, ok := t.states[channel]; ok {
-				continue
-			}
-			state, ok := known[channel]
-			if ok = ok && (t.w.s.alone || t.b.hopeful); ok {
-				t.states[channel] = state
-			} else {
-				t.states[channel] = channelState{}
-			}
-			if !ok || t.b.hopeful {
-				list = append(list, int64(channel))
+			if !seen[channel] {
+				seen[channel] = true
+				list = append(list, channel)
 			}
 		}
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	slices.SortFunc(list, func(a, b any) int { return int(a.(int64) - b.(int64)) })
-	if t.b.hopeful {
-		return t.owned(list)
-	}
+	slices.Sort(list)
+	return list
+}
+
+// readChannels reads channels and their leases and locks them until the end. It
+// remembers those of this process: whoever changes one of them changes the fence of
+// its owner in the same transaction.
+func (t *transaction) readChannels(list []weir.ChannelID) error {
 	var found []channelState
 	err := t.tx.SelectContext(t.w.ctx, &found,
 		"SELECT c.id, c.deleting, c.deleted, COALESCE(l.owner, '') AS owner, COALESCE(l.epoch, 0) AS epoch, "+
-			"COALESCE(l.expires_at > "+t.w.s.database.Now()+", 0) AS live, "+
-			"COALESCE((SELECT batch FROM writers WHERE start_number = ?), 0) AS mark "+
-			"FROM channels c LEFT JOIN leases l ON l.channel_id = c.id WHERE c.id IN "+marks(len(list))+t.w.s.sql.ForShare, append([]any{t.w.start}, list...)...)
+			"COALESCE(l.expires_at > "+t.w.s.database.Now()+", 0) AS live, COALESCE(w.batch, 0) AS mark, COALESCE(w.fence, 0) AS fence "+
+			"FROM channels c LEFT JOIN leases l ON l.channel_id = c.id LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+marks(len(list))+t.w.s.sql.ForShare,
+		append([]any{t.w.start}, arguments(list)...)...)
+	if err != nil {
+		return err
+	}
+	clear(t.states)
 	for _, s := range found {
 		if s.Mark != t.b.number {
-			return fmt.Errorf("the row of this process in writers is gone")
+			return errors.New("the row of this process in writers is gone")
 		}
-		t.states[weir.ChannelID(s.ID)] = s
-		known[weir.ChannelID(s.ID)] = s
+		if t.w.owned == nil || s.Fence != t.w.fence {
+			t.w.owned, t.w.fence = map[weir.ChannelID]channelState{}, s.Fence
+		}
+		id := weir.ChannelID(s.ID)
+		if t.states[id] = s; s.Owner == t.w.s.owner && !s.Deleting && !s.Deleted {
+			t.w.owned[id] = s
+		}
 	}
-	return err
-}
-
-// knownStates are the states of channels that were read in earlier batches. Where
-// this process is alone they cannot have changed: a transaction that could have
-// changed one counts itself before it is committed, and this one began after that.
-func (w *writer) knownStates() map[weir.ChannelID]channelState {
-	now := w.s.writes.Load()
-	if w.states == nil || w.s.alone && w.asOf != now {
-		w.states, w.asOf = map[weir.ChannelID]channelState{}, now
-	}
-	return w.states
+	return nil
 }
 
 // emit has events written as the last step of the batch; they get their ids
@@ -218,18 +195,22 @@ func (t *transaction) work() error {
 	return nil
 }
 
-// count adds up the numbers of waiting contacts.
+// count adds to the counters of channels.
 func (t *transaction) count() error {
 	var args []any
-	for channel, delta := range t.counts {
-		if delta != 0 {
-			args = append(args, int64(channel), delta)
+	for _, channel := range slices.Sorted(maps.Keys(t.counts)) {
+		if d := t.counts[channel]; d != (delta{}) {
+			args = append(args, int64(channel), d.queued, d.inFlight)
 		}
 	}
-	if len(args) == 0 {
+	return t.insertCounts(args, len(args)/3)
+}
+
+func (t *transaction) insertCounts(args []any, n int) error {
+	if n == 0 {
 		return nil
 	}
-	return t.later("INSERT INTO channel_counts (channel_id, queued) VALUES "+rowsOf(len(args)/2, 2)+t.w.s.text.addCounts, args...)
+	return t.later("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES "+rowsOf(n, 3)+t.w.s.text.addCounts, args...)
 }
 
 // deliver writes inbox items: those handed over, and a wake for each channel

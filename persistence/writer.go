@@ -3,7 +3,6 @@ package persistence
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,13 +37,12 @@ type writer struct {
 
 	company time.Time // until when what is queued waits for more
 	scratch []any     // arguments of the statement before
-	journal *journal
+	flights *flights
 
-	// States of channels as they were read. Where this process is alone they are
-	// as of a number of writes beside ours; where it is not the database is asked, in
-	// passing, whether they have changed.
-	states map[weir.ChannelID]channelState
-	asOf   int64
+	// Channels of this process as they were read last, under a fence; see
+	// [transaction.readChannels].
+	owned map[weir.ChannelID]channelState
+	fence int64
 }
 
 // Bounds of a batch. A request that is larger goes alone.
@@ -79,7 +77,7 @@ func newWriter(s *Store) *writer {
 	db := sqlx.NewDb(s.database.Pools().Batch, s.write.DriverName())
 	return &writer{
 		s: s, db: db, signal: make(chan struct{}, 1), stop: stop, giveUp: cancel, ctx: ctx,
-		ended: make(chan struct{}), cache: newStatementCache(db, s.sql.Prepare), journal: newJournal(),
+		ended: make(chan struct{}), cache: newStatementCache(db, s.sql.Prepare), flights: newFlights(),
 	}
 }
 
@@ -162,18 +160,13 @@ func (w *writer) run() {
 	}
 }
 
-// sleep waits for something to do: a request, the end, or contacts to fold.
+// sleep waits for something to do: a request or the end.
 func (w *writer) sleep() {
-	now := time.Now()
-	d := w.journal.pause(now)
-	if w.company.After(now) && (d == 0 || w.company.Sub(now) < d) {
-		d = w.company.Sub(now)
-	}
-	if d == 0 {
+	if w.company.IsZero() {
 		<-w.signal
 		return
 	}
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(time.Until(w.company))
 	defer timer.Stop()
 	select {
 	case <-w.signal:
@@ -209,10 +202,7 @@ func (w *writer) waits(rows int) bool {
 func (w *writer) collect() (_ *batch, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if upTo := w.foldUpTo(); upTo > 0 {
-		w.queue = slices.Insert(w.queue, 0, w.journal.newFold(upTo))
-	}
-	if len(w.queue) == 0 {
+	if w.company = (time.Time{}); len(w.queue) == 0 {
 		return nil, !w.closed
 	}
 	if w.company = w.awaited(); w.company.After(time.Now()) && !w.closed {
@@ -247,7 +237,7 @@ func (w *writer) settle(b *batch) {
 		err := w.attempt(b)
 		if err == nil {
 			w.setDown(nil)
-			w.journal.committed(&b.wrote, time.Now())
+			w.flights.committed(&b.wrote)
 			b.answer()
 			if b.noticed {
 				w.s.noticed()
@@ -265,7 +255,7 @@ func (w *writer) settle(b *batch) {
 			return
 		case kind == dialect.Again:
 			w.wait(jitter())
-		case kind == dialect.Fault && len(b.requests) > 0 && !b.doubt:
+		case kind == dialect.Fault && len(b.requests) > 0 && !b.inDoubt:
 			w.blame(b, err)
 			return
 		default:
@@ -307,12 +297,12 @@ func (w *writer) setDown(err error) {
 // attempt runs the transaction of a batch, unless an earlier try turns out to
 // have been committed.
 func (w *writer) attempt(b *batch) error {
-	if b.doubt {
+	if b.inDoubt {
 		committed, err := w.committed(b.number)
 		if err != nil {
 			return err
 		}
-		b.doubt = false
+		b.inDoubt = false
 		if committed {
 			return nil
 		}
@@ -360,19 +350,19 @@ func (w *writer) transact(b *batch) error {
 	if err := t.run(); err != nil {
 		return errors.Join(err, ended(tx.Rollback()))
 	}
-	b.doubt = true
+	b.inDoubt = true
 	err = tx.Commit()
 	if err == nil {
-		b.doubt = false
+		b.inDoubt = false
 		return nil
 	}
 	// A deadlock is looked into as well: it may have been reported for a statement
 	// before COMMIT, of which servers have executed some all the same.
 	kind, _ := w.s.classify(err)
 	if kind == dialect.Fault {
-		b.doubt = false
+		b.inDoubt = false
 	}
-	if kind != dialect.Fault || !b.hopeful { // else the connection is well
+	if kind != dialect.Fault || !b.optimistic { // otherwise the connection is well
 		w.s.reset(w.db.DB)
 	}
 	return err

@@ -1,8 +1,10 @@
 -- +goose Up
+-- Counters of the database.
 CREATE TABLE IF NOT EXISTS meta (
   name VARCHAR(64) NOT NULL PRIMARY KEY,
   value BIGINT NOT NULL
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+INSERT IGNORE INTO meta (name, value) VALUES ('starts', 0), ('channels', 0), ('events', 0);
 
 -- +goose Down
 DROP TABLE IF EXISTS meta;

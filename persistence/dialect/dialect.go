@@ -38,13 +38,6 @@ type Pools struct {
 
 // Statements holds the SQL fragments that differ between databases.
 type Statements struct {
-	// UpdateContacts replaces the progress of many contacts. Its one argument
-	// is a JSON array of arrays, in the order of [Columns].
-	UpdateContacts func(Shape) string
-	// UpdateRows does the same for n contacts whose values are bound one by one,
-	// in the order of [Columns]; an empty text may be bound as NULL. Rows of only
-	// NULLs change nothing. If it is nil, UpdateContacts is used.
-	UpdateRows func(shape Shape, n int) string
 	// InsertRows inserts n rows like row, with its placeholders, into a table,
 	// except rows whose first value is NULL. If it is nil, each statement has exactly
 	// as many rows as there are to insert.
@@ -54,8 +47,8 @@ type Statements struct {
 	UpdateRespondents string
 	// KeepContact ends an INSERT into contacts: an existing row stays unchanged.
 	KeepContact string
-	// AddCount ends an INSERT into channel_counts: it adds to an existing row.
-	AddCount string
+	// AddCounts ends an INSERT into channel_counts: it adds to an existing row.
+	AddCounts string
 	// KeepRespondent ends an INSERT into respondents: an existing row stays unchanged.
 	KeepRespondent string
 	// Add ends an INSERT into a table of counts: it adds to the column n of an
@@ -77,11 +70,9 @@ type Statements struct {
 	// OwnerGone is a condition on the column owner of writers that is true while no
 	// process of that name is connected. Such a process may come back.
 	OwnerGone string
-	// MarkOwned records the number of a batch in writers, and share-locks the leases
-	// and rows of n channels. It fails if they differ from what the batch expects.
-	// Arguments: n, the sum of the leases' epochs, the number, the channels,
-	// the owner, the start. Nil where reading them costs nothing.
-	MarkOwned func(n int) string
+	// RowCount is an SQL expression: how many rows the statement before changed. It is
+	// empty where the result of a statement costs no round trip.
+	RowCount string
 	// Prepare is set if statements of constant text are worth preparing.
 	Prepare bool
 	// Brief is set if statements end by themselves and quickly: watching their
@@ -114,55 +105,6 @@ type Database interface {
 	// LockMigrations keeps other processes from migrating until unlock.
 	LockMigrations(ctx context.Context) (unlock func(), err error)
 	Close() error
-}
-
-// Shape selects the columns that a statement about many contacts writes.
-type Shape int
-
-// The shapes. Most contacts are in flight or done and have no unusual fields; the
-// fields that are not needed are not sent to the database.
-const (
-	Whole Shape = iota
-	Plain       // the other columns become 0, empty or NULL
-)
-
-// Columns returns the elements of one row of UpdateContacts, in order.
-func Columns(shape Shape) []string {
-	columns := []string{
-		"channel_id", "id", "was_rev", // the row, and its expected revision
-		"rev", "state", "lane", "pos", "attempt", "claimed_at", "sent_at", "heard_at", "finished_at",
-		"provider_ref", "outcome",
-	}
-	if shape == Plain {
-		return columns
-	}
-	return append(columns, "waiting", "due_at", "failures", "cancel_asked", "parts", "reason")
-}
-
-// Text reports whether a column of Columns is text.
-func Text(column string) bool {
-	switch column {
-	case "provider_ref", "outcome", "parts", "reason":
-		return true
-	}
-	return false
-}
-
-// Assignments returns the SET clauses of an update of contacts: each column of the
-// shape, except the first three and waiting, to the value that from returns for it, and
-// columns outside of the shape to 0, empty or NULL. window is an SQL expression: the
-// instant at which a waiting contact expires.
-func Assignments(shape Shape, to string, from func(column string) string, window string) []string {
-	var set []string
-	for _, c := range Columns(shape)[3:] {
-		if c != "waiting" {
-			set = append(set, to+c+" = "+from(c))
-		}
-	}
-	if shape == Plain {
-		return append(set, to+"due_at = 0", to+"failures = 0", to+"cancel_asked = 0", to+"parts = ''", to+"reason = ''", to+"expire_at = NULL")
-	}
-	return append(set, to+"expire_at = "+window)
 }
 
 // RespondentColumns returns the elements of one row of UpdateRespondents, in order.

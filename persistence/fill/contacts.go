@@ -34,40 +34,33 @@ const (
 	untilEnded   = 14_000
 )
 
-// columns returns the columns of the table contacts. Constants are listed as well, so
-// that no default of the schema affects the measurement.
-func (c Contacts) columns() []Column {
+// tables returns the tables that hold the contacts, with their columns. Constants are
+// listed as well, so that no default of the schema affects the measurement.
+func (c Contacts) tables() map[string][]Column {
 	queued := fmt.Sprintf("(%d + n) * 1000", c.Begin.UnixMilli())
 	id := fmt.Sprintf("(%d + n) * %d", c.Begin.UnixMilli()-idEpoch, idStep)
 	after := func(us int) string { return fmt.Sprintf("%s + %d", queued, us) }
-	list := []Column{
-		{"channel_id", inTurn(c.Channels)},
-		{"id", id},
+	lane := fmt.Sprint(int64(weir.LaneOf(weir.Normal, "")))
+	key := []Column{{"channel_id", inTurn(c.Channels)}, {"id", id}}
+	tables := map[string][]Column{"contacts": append(key[:2:2], []Column{
 		{"ckey", fmt.Sprintf("CONCAT(%s, '000-', n + 1)", queued)},
 		{"addr", "CONCAT('+1555', 1000000 + n)"},
 		{"priority", fmt.Sprint(int(weir.Normal))},
 		{"survey", "''"}, {"labels", "''"},
 		{"content", quoted(`{"messages":["` + c.Message + `"]}`)},
-		{"not_before", "0"}, {"not_after", "0"}, {"expire_at", "NULL"}, {"due_at", "0"}, {"size", "1"},
-		{"queued_at", queued},
-		{"failures", "0"}, {"reason", "''"}, {"cancel_asked", "0"},
+		{"not_before", "0"}, {"not_after", "0"}, {"size", "1"}, {"queued_at", queued}, {"lane", lane},
 		{"for_survey", "0"}, {"for_id", "0"}, {"for_serial", "0"},
-	}
+	}...)}
 	if !c.Finished {
-		return append(list, []Column{
-			{"state", fmt.Sprint(int(weir.Queued))},
-			{"lane", fmt.Sprint(int64(weir.LaneOf(weir.Normal, "")))}, {"pos", id},
-			{"rev", "0"}, {"attempt", "0"}, {"claimed_at", "0"}, {"sent_at", "0"}, {"heard_at", "0"}, {"finished_at", "0"},
-			{"provider_ref", "''"}, {"parts", "''"}, {"outcome", "''"},
-		}...)
+		tables["contacts_queued"] = append(key[:2:2], Column{"lane", lane}, Column{"rev", "0"}, Column{"size", "1"}, Column{"progress", "NULL"})
+		return tables
 	}
-	return append(list, []Column{
-		{"state", fmt.Sprint(int(weir.Done))},
-		{"lane", "0"}, {"pos", after(untilEnded)},
-		{"rev", "4"}, {"attempt", "1"}, {"claimed_at", after(untilClaimed)}, {"sent_at", after(untilSent)},
-		{"heard_at", after(untilEnded)}, {"finished_at", after(untilEnded)},
-		{"provider_ref", "'1'"}, {"parts", "'d'"}, {"outcome", quoted(string(weir.Completed))},
+	tables["contacts_done"] = append(key[:2:2], []Column{
+		{"finished_at", after(untilEnded)}, {"rev", "4"}, {"attempt", "1"}, {"failures", "0"},
+		{"claimed_at", after(untilClaimed)}, {"sent_at", after(untilSent)}, {"heard_at", after(untilEnded)},
+		{"provider_ref", "'1'"}, {"parts", "'d'"}, {"outcome", quoted(string(weir.Completed))}, {"reason", "''"}, {"cancel_asked", "0"},
 	}...)
+	return tables
 }
 
 // inTurn returns the SQL expression of a contact's channel by its number.

@@ -46,12 +46,17 @@ func (s *Store) Contacts(ctx context.Context, c Contacts, told func(int)) error 
 	if len(c.Channels) == 0 {
 		return errors.New("contacts need a channel")
 	}
-	columns := c.columns()
+	tables := c.tables()
 	for done := 0; done < c.Count; {
 		n := min(chunk, c.Count-done)
 		err := s.transaction(ctx, func(tx *sql.Tx) error {
-			if err := Rows(ctx, tx, "contacts", columns, c.First+done, n); err != nil || c.Finished {
-				return err
+			for table, columns := range tables {
+				if err := Rows(ctx, tx, table, columns, c.First+done, n); err != nil {
+					return err
+				}
+			}
+			if c.Finished {
+				return nil
 			}
 			return c.count(ctx, tx, c.First+done, n)
 		})
@@ -115,7 +120,7 @@ func (s *Store) settle(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	for _, text := range []string{"FLUSH TABLES contacts FOR EXPORT", "UNLOCK TABLES", "ANALYZE TABLE contacts"} {
+	for _, text := range []string{"FLUSH TABLES contacts, contacts_queued, contacts_done FOR EXPORT", "UNLOCK TABLES", "ANALYZE TABLE contacts, contacts_queued, contacts_done"} {
 		if _, err := conn.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("%s: %w", text, err)
 		}

@@ -19,7 +19,6 @@ import (
 // Statements implements [dialect.Database].
 func (d *Database) Statements() dialect.Statements {
 	return dialect.Statements{
-		UpdateContacts:    updateContacts,
 		UpdateRespondents: updateRespondents(),
 		KeepContact:       " ON DUPLICATE KEY UPDATE id = contacts.id",
 		KeepRespondent:    " ON DUPLICATE KEY UPDATE id = respondents.id",
@@ -27,39 +26,14 @@ func (d *Database) Statements() dialect.Statements {
 		Merge:             func(...string) string { return " ON DUPLICATE KEY UPDATE " },
 		Fresh:             func(column string) string { return "VALUES(" + column + ")" },
 		By:                func(string) string { return "" },
+		AddCounts:         " ON DUPLICATE KEY UPDATE queued = queued + VALUES(queued), in_flight = in_flight + VALUES(in_flight)",
 		Through:           func(index string) string { return " FORCE INDEX (" + index + ")" },
-		AddCount:          " ON DUPLICATE KEY UPDATE queued = queued + VALUES(queued)",
 		RenewWake:         " ON DUPLICATE KEY UPDATE id = VALUES(id)",
 		ForShare:          " LOCK IN SHARE MODE",
 		ForUpdate:         " FOR UPDATE",
-		MarkOwned:         markOwned,
+		RowCount:          "ROW_COUNT()",
 		OwnerGone:         "IS_FREE_LOCK(" + lockName("owner") + ") = 1",
 	}
-}
-
-// markOwned assigns NULL to a column that is NOT NULL if anything differs.
-// Epochs only grow: if their sum is the same, each is the same.
-func markOwned(n int) string {
-	return "UPDATE writers SET batch = (SELECT CASE WHEN COUNT(*) = ? AND SUM(l.epoch) = ? THEN ? END" +
-		" FROM channels c JOIN leases l ON l.channel_id = c.id" +
-		" WHERE c.id IN (?" + strings.Repeat(", ?", n-1) + ") AND l.owner = ? AND c.deleting = 0 AND c.deleted = 0 LOCK IN SHARE MODE)" +
-		" WHERE start_number = ?"
-}
-
-func updateContacts(shape dialect.Shape) string {
-	var from []string
-	for i, c := range dialect.Columns(shape) {
-		kind := "BIGINT"
-		if dialect.Text(c) {
-			kind = "VARCHAR(1000)"
-		}
-		from = append(from, fmt.Sprintf("%s %s PATH '$[%d]'", c, kind, i))
-	}
-	set := dialect.Assignments(shape, "c.", func(c string) string { return "j." + c }, "IF(j.waiting = 1 AND c.not_after > 0, c.not_after, NULL)")
-	return "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (" + strings.Join(from, ", ") + ")) AS j STRAIGHT_JOIN contacts AS c" +
-		" ON c.channel_id = j.channel_id AND c.id = j.id" +
-		" SET " + strings.Join(set, ", ") +
-		" WHERE c.rev = j.was_rev"
 }
 
 func updateRespondents() string {

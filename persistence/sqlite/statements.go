@@ -12,7 +12,6 @@ import (
 // holds the whole database.
 func (d *Database) Statements() dialect.Statements {
 	return dialect.Statements{
-		UpdateRows:        updateRows,
 		InsertRows:        insertRows,
 		UpdateRespondents: updateRespondents(),
 		KeepContact:       " ON CONFLICT DO NOTHING",
@@ -23,8 +22,8 @@ func (d *Database) Statements() dialect.Statements {
 		Merge:     func(key ...string) string { return " ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET " },
 		Fresh:     func(column string) string { return "excluded." + column },
 		By:        func(index string) string { return " INDEXED BY " + index },
+		AddCounts: " ON CONFLICT (channel_id) DO UPDATE SET queued = queued + excluded.queued, in_flight = in_flight + excluded.in_flight",
 		Through:   func(index string) string { return " INDEXED BY " + index },
-		AddCount:  " ON CONFLICT (channel_id) DO UPDATE SET queued = queued + excluded.queued",
 		RenewWake: " ON CONFLICT (channel_id, wake) DO UPDATE SET id = excluded.id",
 		OwnerGone: "1 = 0",
 		Prepare:   true,
@@ -32,28 +31,9 @@ func (d *Database) Statements() dialect.Statements {
 	}
 }
 
-// updateRows takes a third of the time of a JSON list, which SQLite parses again
-// for every value.
-func updateRows(shape dialect.Shape, n int) string {
-	columns := dialect.Columns(shape)
-	row := "(?" + strings.Repeat(", ?", len(columns)-1) + ")"
-	set := dialect.Assignments(shape, "", func(c string) string {
-		if dialect.Text(c) {
-			return "COALESCE(j." + c + ", '')"
-		}
-		return "j." + c
-	}, "CASE WHEN j.waiting = 1 AND contacts.not_after > 0 THEN contacts.not_after END")
-	return "WITH j (" + strings.Join(columns, ", ") + ") AS (VALUES " + row + strings.Repeat(", "+row, n-1) + ") " +
-		"UPDATE contacts SET " + strings.Join(set, ", ") + " FROM j" + whichContacts
-}
-
 func insertRows(into, row string, n int) string {
 	return "INSERT INTO " + into + " SELECT * FROM (VALUES " + row + strings.Repeat(", "+row, n-1) + ") WHERE column1 IS NOT NULL"
 }
-
-// whichContacts finds each contact by its id, because the rows are ordered by id; the
-// plus keeps the planner from using the channel's indexes.
-const whichContacts = " WHERE contacts.id = j.id AND +contacts.channel_id = j.channel_id AND contacts.rev = j.was_rev"
 
 func updateRespondents() string {
 	columns := dialect.RespondentColumns()

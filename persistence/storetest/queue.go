@@ -35,7 +35,12 @@ func testQueue(t *testing.T, backend Backend) {
 	flying := must[[]weir.Contact](t)(b.InFlight(b.ctx, id))
 	same(t, "in flight", ids(flying), []weir.ContactID{all[1].ID, all[3].ID})
 	// A claimed contact has no window; a requeued one has it again.
-	b.commitAll(lease, claim(delayedToQueued(all[34]), at))
+	due := all[34]
+	var err error
+	due.Progress, err = due.Ready()
+	b.ok(err)
+	b.commitAll(lease, weir.Transition{Contact: due, From: all[34].Rev, Was: weir.Delayed})
+	b.commitAll(lease, claim(due, at))
 	over, _, err := b.Overdue(b.ctx, id, at.Add(time.Hour), 10)
 	b.ok(err)
 	if len(over) != 4 {
@@ -49,13 +54,6 @@ func testQueue(t *testing.T, backend Backend) {
 		t.Error("an empty channel has an oldest contact")
 	}
 	same(t, "open channels", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID{id})
-}
-
-// delayedToQueued returns a delayed contact as if it were due; the store does not
-// validate transitions.
-func delayedToQueued(c weir.Contact) weir.Contact {
-	c.State = weir.Queued
-	return c
 }
 
 func checkLanes(t *testing.T, b *bench, id weir.ChannelID, queued []weir.Contact) {

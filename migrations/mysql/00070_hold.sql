@@ -1,9 +1,0 @@
--- +goose Up
--- A row: nothing is sent until an operator lets Weir go.
-CREATE TABLE IF NOT EXISTS hold (
-  id INT NOT NULL PRIMARY KEY, -- always 1
-  since BIGINT NOT NULL
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-
--- +goose Down
-DROP TABLE IF EXISTS hold;

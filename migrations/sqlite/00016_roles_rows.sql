@@ -1,5 +1,0 @@
--- +goose Up
-INSERT OR IGNORE INTO roles (name, owner, epoch, expires_at) VALUES ('surveys', '', 0, 0), ('router', '', 0, 0);
-
--- +goose Down
-DELETE FROM roles;
