@@ -104,8 +104,11 @@ func (f *flights) remove(ref weir.Ref) {
 	}
 }
 
-// maxUnused bounds the rows that one batch deletes.
-const maxUnused = 64
+// Rows of the log that one batch deletes.
+const (
+	minUnused = 16
+	maxUnused = 64
+)
 
 func (f *flights) get(ref weir.Ref) (flight, bool) {
 	fl, ok := f.channels[ref.Channel][ref.ID]

@@ -12,71 +12,86 @@ type key [4]int64
 // expect runs a statement that has to change n rows: otherwise the batch fails with
 // [errOutdated], or with an error of the database.
 func (t *transaction) expect(n int64, text string, args ...any) error {
-	if t.w.s.sql.RowCount != "" {
-		if err := t.later(text, args...); err != nil {
-			return err
+	if t.w.s.sql.RowCount == "" {
+		did, err := t.exec(text, args...)
+		if err == nil && did != n {
+			err = errOutdated
 		}
-		return t.later(t.w.s.text.expect, n, t.w.start)
+		return err
 	}
-	did, err := t.exec(text, args...)
-	if err == nil && did != n {
-		err = errOutdated
+	if err := t.later(text, args...); err != nil {
+		return err
 	}
-	return err
+	if t.fenced { // the mark can check the count as well
+		t.fenced = false
+		return t.later(t.w.s.text.markExpecting, t.w.fence, n, t.b.number, t.w.start)
+	}
+	return t.later(t.w.s.text.expect, n, t.w.start)
 }
 
 // deleteRows deletes rows by their keys, whose first values are those of columns. If
 // guarded, each of them has to exist.
 func (t *transaction) deleteRows(table string, columns []string, keys []key, guarded bool) error {
 	slices.SortFunc(keys, func(a, b key) int { return slices.Compare(a[:], b[:]) })
-	where := "(" + strings.Join(columns, " = ? AND ") + " = ? AND id IN "
-	var text strings.Builder
-	var args []any
-	n := 0
-	flush := func() error {
-		if n == 0 {
-			return nil
+	for len(keys) > 0 {
+		n := min(len(keys), maxRows)
+		if t.w.s.sql.Prepare {
+			n = min(n, maxBound)
 		}
-		err := t.guard(guarded, int64(n), "DELETE FROM "+table+" WHERE "+text.String(), args)
-		text.Reset()
-		args, n = nil, 0
-		return err
+		where, args := t.whereKeys(columns, keys[:n])
+		text := "DELETE FROM " + table + " WHERE " + where
+		err := error(nil)
+		if guarded {
+			err = t.expect(int64(n), text, args...)
+		} else {
+			err = t.later(text, args...)
+		}
+		if err != nil {
+			return err
+		}
+		keys = keys[n:]
 	}
+	return nil
+}
+
+// whereKeys is the condition of rows with some keys. Lists of ids are shorter; where
+// statements are prepared, one condition for each row needs fewer texts.
+func (t *transaction) whereKeys(columns []string, keys []key) (string, []any) {
+	same := strings.Join(columns, " = ? AND ") + " = ? AND id "
+	args := make([]any, 0, len(keys)*(len(columns)+1))
+	add := func(k key) {
+		for i := range columns {
+			args = append(args, k[i])
+		}
+	}
+	if t.w.s.sql.Prepare {
+		for _, k := range keys {
+			add(k)
+			args = append(args, k[3])
+		}
+		places := placesFor(len(keys))
+		where := t.w.s.text.sized(sizedText{same, "", places}, func() string {
+			return "(" + same + "= ?)" + strings.Repeat(" OR ("+same+"= ?)", places-1)
+		})
+		return where, fill(args, (places-len(keys))*(len(columns)+1))
+	}
+	var text strings.Builder
 	for len(keys) > 0 {
 		size := 1
-		for size < min(len(keys), maxBound) && slices.Equal(keys[0][:len(columns)], keys[size][:len(columns)]) {
+		for size < len(keys) && slices.Equal(keys[0][:len(columns)], keys[size][:len(columns)]) {
 			size++
 		}
-		if n > 0 {
+		if text.Len() > 0 {
 			text.WriteString(" OR ")
 		}
-		places := size
-		if t.w.s.sql.Prepare {
-			places = placesFor(size)
-		}
-		text.WriteString(where + marks(places) + ")")
-		for i := range columns {
-			args = append(args, keys[0][i])
-		}
+		text.WriteString("(" + same + "IN " + marks(size) + ")")
+		add(keys[0])
 		for _, k := range keys[:size] {
 			args = append(args, k[3])
 		}
-		args = fill(args, places-size)
-		n, keys = n+size, keys[size:]
-		if t.w.s.sql.Prepare || n >= maxRows { // a text for each number of ids, to be prepared
-			if err := flush(); err != nil {
-				return err
-			}
-		}
+		keys = keys[size:]
 	}
-	return flush()
-}
-
-func (t *transaction) guard(guarded bool, n int64, text string, args []any) error {
-	if guarded {
-		return t.expect(n, text, args...)
-	}
-	return t.later(text, args...)
+	return text.String(), args
 }
 
 // maxBound is how many rows one statement writes where statements are prepared.
@@ -121,7 +136,7 @@ func (t *transaction) insertSized(into, row string, args []any, n int) error {
 				part = slices.Clone(part)
 			}
 			part = fill(part, (places-size)*width)
-			text = t.w.s.text.sized(sizedText{into, places}, func() string { return t.w.s.sql.InsertRows(into, row, places) })
+			text = t.w.s.text.sized(sizedText{into, row, places}, func() string { return t.w.s.sql.InsertRows(into, row, places) })
 		}
 		if err := t.later(text, part...); err != nil {
 			return err

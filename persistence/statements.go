@@ -19,6 +19,7 @@ type statements struct {
 	marked         string
 	addFlights     string
 	markFenced     string
+	markExpecting  string
 	expect         string
 	addSums        string
 	addAttempts    string
@@ -41,6 +42,7 @@ func newStatements(d dialect.Statements) statements {
 		keepRespondent: d.KeepRespondent,
 		mark:           "UPDATE writers SET batch = ? WHERE start_number = ?",
 		markFenced:     "UPDATE writers SET batch = CASE WHEN fence = ? THEN ? END WHERE start_number = ?",
+		markExpecting:  "UPDATE writers SET batch = CASE WHEN fence = ? AND " + d.RowCount + " = ? THEN ? END WHERE start_number = ?",
 		expect:         "UPDATE writers SET batch = CASE WHEN " + d.RowCount + " = ? THEN batch END WHERE start_number = ?",
 		addFlights:     "INSERT INTO contacts_in_flight (id, start_number, data) VALUES (?, ?, ?)",
 		marked:         "SELECT batch FROM writers WHERE start_number = ?" + d.ForUpdate,
@@ -49,8 +51,8 @@ func newStatements(d dialect.Statements) statements {
 
 // sizedText names a text of which there is one for each number of rows.
 type sizedText struct {
-	into string
-	rows int
+	into, row string
+	rows      int
 }
 
 // sized is a text that is put together when it is met. Only the writer's

@@ -30,6 +30,7 @@ type transaction struct {
 	b          *batch
 	now        time.Time
 	optimistic bool
+	fenced     bool // the mark of an optimistic batch is still to be written
 	states     map[weir.ChannelID]channelState
 	counts     map[weir.ChannelID]delta
 	wakes      []weir.ChannelID // channels with another owner
@@ -90,7 +91,7 @@ func (t *transaction) run() error {
 		r.outcome = outcome{}
 	}
 	t.b.noticed, t.b.told, t.b.wrote = false, false, landing{}
-	for _, step := range []func() error{t.mark, t.work, t.accept, t.change, t.dropFlights, t.count, t.deliver, t.tell} {
+	for _, step := range []func() error{t.mark, t.work, t.accept, t.change, t.dropFlights, t.count, t.deliver, t.tell, t.markFenced} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -124,13 +125,23 @@ func (t *transaction) mark() error {
 		t.optimistic = t.optimistic && ok
 	}
 	t.b.optimistic = t.optimistic
-	if t.optimistic {
-		return t.later(t.w.s.text.markFenced, t.w.fence, t.b.number, t.w.start)
+	if t.fenced = t.optimistic; t.optimistic {
+		return nil // with the statements that follow
 	}
 	if err := t.later(t.w.s.text.mark, t.b.number, t.w.start); err != nil || len(list) == 0 {
 		return err
 	}
 	return t.readChannels(list)
+}
+
+// markFenced records the number of an optimistic batch, if no statement has done it. It
+// fails if the states of the channels may have changed.
+func (t *transaction) markFenced() error {
+	if !t.fenced {
+		return nil
+	}
+	t.fenced = false
+	return t.later(t.w.s.text.markFenced, t.w.fence, t.b.number, t.w.start)
 }
 
 // channels lists the channels of the batch.

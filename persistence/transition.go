@@ -269,10 +269,11 @@ func (t *transaction) logFlights(steps []step) error {
 	return t.later(t.w.s.text.addFlights, l.row, t.w.start, data)
 }
 
-// dropFlights deletes rows of the log that batches before this one made superfluous.
+// dropFlights deletes rows of the log that batches before this one made superfluous,
+// several at once. Those that a process leaves are ignored and deleted by the next.
 func (t *transaction) dropFlights() error {
 	unused := t.w.flights.unused
-	if len(unused) == 0 {
+	if len(unused) < minUnused {
 		return nil
 	}
 	unused = unused[:min(len(unused), maxUnused)]
