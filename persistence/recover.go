@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -80,7 +81,8 @@ func (s *Store) allInFlight(ctx context.Context, channel *weir.ChannelID) ([]rec
 }
 
 // resolve adds the progress of contacts in flight to rows that were read without
-// a state. A contact that is not in flight any more either is read again.
+// a state. A contact that is not in flight any more either is read again, after a
+// moment: the writer learns of its COMMIT later than those who read.
 func (s *Store) resolve(ctx context.Context, q sqlx.QueryerContext, rows []contactRow) error {
 	const tries = 4
 	for try := 0; ; try++ {
@@ -94,6 +96,7 @@ func (s *Store) resolve(ctx context.Context, q sqlx.QueryerContext, rows []conta
 			}
 			return nil
 		}
+		pause(ctx, time.Millisecond<<try)
 		if err := s.readAgain(ctx, q, missing); err != nil {
 			return err
 		}
