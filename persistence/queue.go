@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"weir"
 )
 
@@ -24,54 +22,6 @@ const (
 	expiringSQL = "SELECT id, 0 AS lane, expire_at AS pos FROM contacts_expiring WHERE channel_id = ? ORDER BY expire_at, id LIMIT ?"
 	queuedAtSQL = "SELECT queued_at FROM contacts WHERE channel_id = ? AND id = ?"
 )
-
-// byIDs selects contacts of a channel by their ids.
-func byIDs(n int) string { return " WHERE c.channel_id = ? AND c.id IN " + marks(n) }
-
-// place is where a contact stands in a list: its lane and position there, which
-// is an id or an instant.
-type place struct {
-	ID   int64 `db:"id"`
-	Lane int64 `db:"lane"`
-	Pos  int64 `db:"pos"`
-}
-
-// readContacts reads contacts. Those in flight have no state yet; see [Store.resolve].
-func (s *Store) readContacts(ctx context.Context, q sqlx.QueryerContext, where string, args []any) ([]contactRow, error) {
-	var rows []contactRow
-	err := sqlx.SelectContext(ctx, q, &rows, "SELECT "+contactColumns+withState+where, args...)
-	return rows, err
-}
-
-// readPlaces reads the contacts at some places of a channel, in that order. One that
-// was purged meanwhile is left out.
-func (s *Store) readPlaces(ctx context.Context, channel int64, places []place) ([]contactRow, error) {
-	list := make([]contactRow, 0, len(places))
-	for part := range slices.Chunk(places, someAtATime) {
-		args := []any{channel}
-		for _, p := range part {
-			args = append(args, p.ID)
-		}
-		rows, err := s.readContacts(ctx, s.read, byIDs(len(part)), args)
-		if err == nil {
-			err = s.resolve(ctx, s.read, rows)
-		}
-		if err != nil {
-			return nil, err
-		}
-		byID := make(map[int64]*contactRow, len(rows))
-		for i := range rows {
-			byID[rows[i].ID] = &rows[i]
-		}
-		for _, p := range part {
-			if r := byID[p.ID]; r != nil {
-				r.place = p
-				list = append(list, *r)
-			}
-		}
-	}
-	return list, nil
-}
 
 // contactsAt reads the contacts at the places that a statement finds, for a broker.
 func (s *Store) contactsAt(ctx context.Context, doing string, channel weir.ChannelID, text string, args ...any) ([]weir.Contact, error) {
@@ -110,17 +60,6 @@ func (s *Store) InFlight(ctx context.Context, channel weir.ChannelID) ([]weir.Co
 func (s *Store) placesInFlight(ctx context.Context, channel weir.ChannelID) ([]place, error) {
 	list, err := s.allInFlight(ctx, &channel)
 	return placesOf(list, weir.State.InFlight), err
-}
-
-func placesOf(list []record, which func(weir.State) bool) []place {
-	var places []place
-	for _, r := range list {
-		if which(r.progress.State) {
-			places = append(places, place{ID: int64(r.ref.ID), Pos: micros(r.progress.ClaimedAt)})
-		}
-	}
-	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.ID, b.ID)) })
-	return places
 }
 
 // laneHead is a lane and its oldest contact.

@@ -32,11 +32,13 @@ const (
 	specWidth   = 16
 )
 
-// contactColumns are the columns of a contact with its state. Its states are disjoint:
-// a contact has one row in contacts_queued, contacts_delayed or contacts_done, or it is
-// in flight, which is state 0 here; see [Store.resolve].
-var contactColumns = "c." + strings.ReplaceAll(specColumns, ", ", ", c.") + ", " +
-	fmt.Sprintf("CASE WHEN e.id IS NOT NULL THEN %d WHEN q.id IS NOT NULL THEN %d WHEN d.id IS NOT NULL THEN %d ELSE 0 END AS state, ", weir.Done, weir.Queued, weir.Delayed) +
+// contactColumns are the columns of a contact with its state: 1 is [weir.Queued], 2
+// [weir.Delayed], 6 [weir.Done]. Its states are disjoint: a contact has one row in
+// contacts_queued, contacts_delayed or contacts_done, or it is in flight, which is
+// state 0 here; see [Store.resolve].
+const contactColumns = "c.channel_id, c.id, c.ckey, c.addr, c.priority, c.survey, c.labels, c.content, c.not_before, c.not_after, " +
+	"c.size, c.queued_at, c.lane, c.for_survey, c.for_id, c.for_serial, " +
+	"CASE WHEN e.id IS NOT NULL THEN 6 WHEN q.id IS NOT NULL THEN 1 WHEN d.id IS NOT NULL THEN 2 ELSE 0 END AS state, " +
 	"COALESCE(e.rev, q.rev, d.rev, 0) AS rev, COALESCE(d.due_at, 0) AS due_at, COALESCE(q.progress, d.progress) AS progress, " +
 	"COALESCE(e.finished_at, 0) AS finished_at, COALESCE(e.attempt, 0) AS attempt, COALESCE(e.failures, 0) AS failures, " +
 	"COALESCE(e.claimed_at, 0) AS claimed_at, COALESCE(e.sent_at, 0) AS sent_at, COALESCE(e.heard_at, 0) AS heard_at, " +
