@@ -90,12 +90,12 @@ func file(rel, text string) ([]Finding, error) {
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
 		if s, ok := n.(*ast.BasicLit); ok && s.Kind == token.STRING {
-			if value, err := strconv.Unquote(s.Value); err == nil {
+			if value, err := strconv.Unquote(s.Value); err == nil && strings.Contains(value, " ") {
 				out = append(out, lines(rel, set.Position(s.Pos()).Line, value)...)
 			}
 		}
 		for _, name := range declared(n) {
-			if p := InName(name.Name); p != "" {
+			if p := InName(name.Name); p != "" && !(ordinary(p) && strings.HasSuffix(rel, "_test.go")) {
 				out = append(out, Finding{rel, set.Position(name.Pos()).Line, p, name.Name})
 			}
 		}
@@ -106,7 +106,7 @@ func file(rel, text string) ([]Finding, error) {
 
 func lines(rel string, first int, text string) (out []Finding) {
 	for i, line := range strings.Split(text, "\n") {
-		for _, p := range phrases.FindAllString(line, -1) {
+		for _, p := range inProse(line) {
 			out = append(out, Finding{rel, first + i, p, strings.TrimSpace(line)})
 		}
 	}

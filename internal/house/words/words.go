@@ -16,7 +16,7 @@ import (
 
 // phrases matches what no sentence contains. A plain sentence names who does what:
 // "returns", "reports whether", "no client", "the contacts that", "except".
-var phrases = regexp.MustCompile(`(?i)\b(tells whether|(is|are|was|were) (what|told)|those (that|who)|nobody|somebody|but for|the one that|word of|(of|for) whom|of which|` +
+var phrases = regexp.MustCompile(`(?i)\b(tells whether|(is|are|was|were) (what|told)|those (that|who)|nobody|somebody|but for|the one that|(the|no|late) word of|(of|for) whom|of which|` +
 	`hand(s|ed|ing)?[ -]over|tak(e|es|en|ing) back|sets? aside|hopeful|wary|disappointed|chores?|crews?|stumbles?|rota|glances?)\b`)
 
 // coined returns the words that no name contains, with the standard term for each.
@@ -35,7 +35,29 @@ func coined() map[string]string {
 }
 
 // InProse returns the first phrase of a text that is to be written plainly, or "".
-func InProse(text string) string { return phrases.FindString(text) }
+func InProse(text string) string {
+	if all := inProse(text); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// inProse returns all of them. Parts of paths and of ids are data, not prose.
+func inProse(line string) (out []string) {
+	for _, at := range phrases.FindAllStringIndex(line, -1) {
+		before, after := line[:at[0]], line[at[1]:]
+		if strings.HasSuffix(before, "/") || strings.HasSuffix(before, "-") || strings.HasPrefix(after, "-") {
+			continue
+		}
+		out = append(out, line[at[0]:at[1]])
+	}
+	return out
+}
+
+// ordinary are coined words that are plain ones in a test.
+func ordinary(word string) bool {
+	return slices.Contains([]string{"wanted", "hand", "hands", "notice", "notices", "library", "flying", "desk"}, word)
+}
 
 // InName returns the first coined word of a name, or "". A limit is max or min, not most
 // or least; a test's name is read as a sentence.
