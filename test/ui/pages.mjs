@@ -5,10 +5,10 @@ export function pages(known) {
     "busy channel": "/channels/texts", "channel, half a day": "/channels/texts?hours=12", "paused channel": "/channels/held", "broken channel": "/channels/broken", "unsure channel": "/channels/unsure", "failing channel": "/channels/failing", "people's channel": "/channels/people",
     contacts: "/contacts", "contacts, filtered": "/contacts?channel=held&state=queued", "waiting contact": `/contacts/${known.waiting}`, "dead contact": `/contacts/${known.dead}`,
     "dead letters": "/dead-letters", "list of dead letters": "/dead-letters/list",
-    surveys: "/surveys", "running survey": "/surveys/vaccines", "draft survey": "/surveys/water", "survey without people": "/surveys/nobody", "finished survey": "/surveys/quick",
+    surveys: "/surveys", "running survey": "/surveys/vaccines", "draft survey": "/surveys/water", "survey without people": "/surveys/empty", "finished survey": "/surveys/quick",
     respondents: "/surveys/vaccines/respondents", respondent: `/surveys/vaccines/respondents/${known.respondent}`, "survey log": "/surveys/vaccines/log",
     router: "/router", workers: "/router/workers", worker: "/router/workers/ana", queues: "/router/queues", queue: "/router/queues/billing",
-    jobs: "/router/jobs", "assigned job": `/router/jobs/${known.assigned}`, "waiting job": "/router/jobs/nobody", policies: "/router/policies",
+    jobs: "/router/jobs", "assigned job": `/router/jobs/${known.assigned}`, "waiting job": "/router/jobs/klingon", policies: "/router/policies",
     "audit log": "/audit", "not found": "/contacts/none-1", "the API's page": "/docs",
   };
 }
@@ -17,6 +17,6 @@ export function pages(known) {
 export function questions(known) {
   return {
     "pause a channel": "/channels/texts/pause", "capacity of a channel": "/channels/texts/capacity", "delete a channel": "/channels/goner/delete",
-    "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "cancel a job": "/router/jobs/nobody/cancel",
+    "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "cancel a job": "/router/jobs/klingon/cancel",
   };
 }

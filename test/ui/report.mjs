@@ -20,7 +20,7 @@ export class Report {
 
   say(text) { console.log(`${this.seconds()}  ${text}`); }
 
-  // check runs a check. One that fails is told with a picture of its page.
+  // check runs a check. A failure is reported with a picture of its page.
   async check(name, page, run) {
     if (this.only && !this.only.test(name)) return true;
     try {

@@ -12,7 +12,7 @@ export async function router(weir) {
   await weir.route("distributionPolicies/idle", { name: "Who was idle longest", offerExpiresAfterSeconds: 900, mode: { kind: "longestIdle", minConcurrentOffers: 1, maxConcurrentOffers: 1 } });
   await weir.route("distributionPolicies/turns", { name: "One after the other", offerExpiresAfterSeconds: 60, mode: { kind: "roundRobin" } });
   await weir.route("exceptionPolicies/impatient", {
-    name: "Nobody waits for long",
+    name: "No long waits",
     exceptionRules: [{ id: "late", trigger: { kind: "waitTime", thresholdSeconds: 3600 }, actions: [{ kind: "cancel", dispositionCode: "late", note: "waited too long" }] }],
   });
   await weir.route("queues/helpdesk", { name: "Help desk", distributionPolicyId: "idle", exceptionPolicyId: "impatient", labels: { floor: 2 } });
@@ -28,7 +28,7 @@ export async function router(weir) {
   for (let i = 1; i <= 4; i++) await weir.route(`jobs/call-${i}`, job("helpdesk", i, { channelReference: `ticket-${i}`, notes: [{ message: "They have called before" }] }));
   await accept(weir, 3);
   for (let i = 5; i <= 12; i++) await weir.route(`jobs/call-${i}`, job(i % 2 ? "helpdesk" : "billing", i % 5));
-  await weir.route("jobs/nobody", job("billing", 9, { requestedWorkerSelectors: speaks("Klingon") }));
+  await weir.route("jobs/klingon", job("billing", 9, { requestedWorkerSelectors: speaks("Klingon") }));
   await weir.route("jobs/over", job("billing", 1));
   await weir.route("jobs/over:cancel", { dispositionCode: "mistake", note: "Made by mistake" }, "POST");
 }

@@ -38,7 +38,7 @@ export async function surveys(weir) {
   await put("water", definition("Clean water", { schedule: hours, cutoff: 200 }), people(5400, 40));
   await put("harvest", definition("Harvest", { schedule: hours }), people(5500, 25));
   await put("plain", definition("For those without scripts", onlyTexts), people(5600, 5));
-  await put("nobody", definition("Still without people"));
+  await put("empty", definition("Still without people"));
   await weir.api("POST", "/v1/surveys/vaccines:launch");
   await weir.api("POST", "/v1/surveys/quick:launch");
   const of = async (name) => (await weir.get(`/v1/surveys/${name}/respondents?limit=500`)).respondents;

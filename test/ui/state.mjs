@@ -57,8 +57,8 @@ function channelsOf(at, secrets) {
 
 const text = (n, key, more = {}) => ({ key, to: phone(n), messages: ["Hello from Weir"], ...more });
 const call = (n, key, more = {}) => ({ key, to: phone(n), call: { twiml: "<Response><Say>Hello</Say></Response>" }, ...more });
-// works tells whether the simulated providers reach a number: see the rules
-// with which they are started.
+// works reports whether the simulated providers reach a number; the rules with which
+// they are started say so.
 const works = (n) => ![13, 23].includes(n % 100);
 const those = (from, count, make) => many(count, (i) => from + i).filter(works).map(make);
 const many = (count, make) => Array.from({ length: count }, (_, i) => make(i));
@@ -74,9 +74,9 @@ export async function fill(weir, at, secrets, waiting = 5400) {
   const queue = async (channel, contacts) => {
     for (let from = 0; from < contacts.length; from += 900) await weir.api("POST", `/v1/channels/${channel}/contacts`, { contacts: contacts.slice(from, from + 900) });
   };
-  // Those that fail go first.
+  // Failing contacts go first.
   await queue("texts", many(6, (i) => text(i * 100 + 13, `bad-${i}`, { priority: "high" })));
-  await queue("calls", [...many(4, (i) => call(i * 100 + 13, `nobody-${i}`, { priority: "high" })), ...many(3, (i) => call(i * 100 + 23, `line-${i}`, { priority: "high" }))]);
+  await queue("calls", [...many(4, (i) => call(i * 100 + 13, `unreached-${i}`, { priority: "high" })), ...many(3, (i) => call(i * 100 + 23, `line-${i}`, { priority: "high" }))]);
   await queue("unsure", many(5, (i) => call(1200 + i, `unsure-${i}`)));
   await queue("failing", many(9, (i) => call(1250 + i, `failing-${i}`)));
   await queue("broken", many(3, (i) => text(1300 + i, `broken-${i}`)));
@@ -119,7 +119,7 @@ async function known(weir) {
   const first = async (query) => (await weir.get(`/v1/contacts?limit=1&${query}`)).contacts[0].id;
   const assigned = (await weir.get("/routing/jobs?status=assigned&api-version=2024-01-18-preview")).value.map((j) => j.id).filter((id) => id.startsWith("call-"));
   return {
-    assigned: assigned[0], givenBack: assigned[1], done: await first("channel=texts&key=bad-0"), dead: await first("channel=calls&key=nobody-0"), waiting: await first("channel=held&key=held-0"),
+    assigned: assigned[0], givenBack: assigned[1], done: await first("channel=texts&key=bad-0"), dead: await first("channel=calls&key=unreached-0"), waiting: await first("channel=held&key=held-0"),
     respondent: (await weir.get("/v1/surveys/vaccines/respondents?limit=1&status=completed")).respondents[0].id,
   };
 }

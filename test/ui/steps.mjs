@@ -17,7 +17,7 @@ export async function answer(page) {
   return flash(page);
 }
 
-// flash is what was done, as the page says.
+// flash returns the page's message about the last action.
 export async function flash(page) {
   const at = page.locator("#flash .flash");
   await at.waitFor();

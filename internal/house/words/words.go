@@ -42,11 +42,11 @@ func InProse(text string) string {
 	return ""
 }
 
-// inProse returns all of them. Parts of paths and of ids are data, not prose.
+// inProse returns all of them. Parts of paths and of ids, and quoted words, are data.
 func inProse(line string) (out []string) {
 	for _, at := range phrases.FindAllStringIndex(line, -1) {
 		before, after := line[:at[0]], line[at[1]:]
-		if strings.HasSuffix(before, "/") || strings.HasSuffix(before, "-") || strings.HasPrefix(after, "-") {
+		if strings.HasSuffix(before, "/") || strings.HasSuffix(before, "-") || strings.HasPrefix(after, "-") || strings.HasSuffix(before, `"`) && strings.HasPrefix(after, `"`) {
 			continue
 		}
 		out = append(out, line[at[0]:at[1]])

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { soon } from "../lab.mjs";
 import { flash, heading, shows, squeeze } from "../steps.mjs";
 
-// at is what has the focus.
+// at describes the focused element.
 const at = (page) => page.evaluate(() => {
   const e = document.activeElement;
   if (!e || e === document.body) return { tag: "BODY" };

@@ -1,5 +1,4 @@
-// Figures change while one looks, without the page being loaded anew, and only
-// while somebody can see them.
+// Figures change while the page is visible, and only then; it is not loaded again.
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { pause, soon } from "../lab.mjs";
@@ -8,7 +7,7 @@ import { phone } from "../state.mjs";
 
 const soonEnough = 12_000; // updates come every two seconds; this is for machines that are busy
 
-// hide does what a browser does with a page that nobody sees.
+// hide does what a browser does with a page in the background.
 const hide = (page, hidden) => page.evaluate((gone) => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => gone });
   Object.defineProperty(document, "visibilityState", { configurable: true, get: () => (gone ? "hidden" : "visible") });

@@ -38,7 +38,7 @@ export async function routing({ report, browser, weir, operator, known }) {
     await go("/router/queues");
     await page.click("text=billing");
     await heading(page, "billing");
-    await shows(page, "main", /Unmatchable jobs 1.*nobody/);
+    await shows(page, "main", /Unmatchable jobs 1.*klingon/);
   });
   await report.check("router: a worker is taken out of offers and made available again", page, async () => {
     await go("/router/workers/bo");
@@ -69,13 +69,13 @@ export async function routing({ report, browser, weir, operator, known }) {
     assert.equal(`${now.status} ${now.dispositionCode}`, "closed solved");
     assert.equal(await page.locator("#job a.button").count(), 0);
   });
-  await report.check("router: a job that nobody could take is cancelled", page, async () => {
-    await go("/router/jobs/nobody");
+  await report.check("router: a job without a suitable worker is cancelled", page, async () => {
+    await go("/router/jobs/klingon");
     await shows(page, "#job", /Klingon/);
     await open(page, "#cancel");
     assert.equal(await fact(page, "Queue"), "billing");
-    assert.match(await answer(page), /nobody is cancelled/);
-    await soon(async () => (await job("nobody")).status === "cancelled", "the end of the job");
+    assert.match(await answer(page), /klingon is cancelled/);
+    await soon(async () => (await job("klingon")).status === "cancelled", "the end of the job");
   });
   await report.check("router: policies are shown, whole", page, async () => {
     await go("/router/policies");

@@ -11,7 +11,7 @@ export async function session({ report, browser, weir }) {
     for (const path of ["/", "/channels/texts", "/contacts", "/surveys", "/router", "/audit"]) {
       await page.goto(weir.url + path);
       assert.equal(pathOf(page), "/login", path);
-      assert.equal(await page.locator("header nav a").count(), 0, "pages are named to nobody");
+      assert.equal(await page.locator("header nav a").count(), 0, "pages are listed without a session");
     }
   });
   await report.check("session: a wrong token is refused, and not repeated in the page", page, async () => {

@@ -59,8 +59,8 @@ export async function survey({ report, browser, weir, operator }) {
     assert.equal(await page.locator("#state a.button").count(), 0, "nothing can be done with it any more");
   });
   await report.check("survey: without respondents it says what to do first", page, async () => {
-    await go("/surveys/nobody");
-    await shows(page, ".empty", "weir survey import people.csv nobody");
+    await go("/surveys/empty");
+    await shows(page, ".empty", "weir survey import people.csv empty");
     assert.match(await open(page, "#launch"), /The survey has no respondents/);
     await page.keyboard.press("Escape");
   });
