@@ -31,7 +31,7 @@ type cached struct {
 
 // NewDirectory returns a directory over a table of types. publicURL is where
 // providers reach this program. transport may be nil: then each channel has
-// connections of its own, of which at most 256 are kept idle.
+// connections of its own and keeps at most 256 of them idle.
 func NewDirectory(types []Type, publicURL string, transport func(weir.Channel) http.RoundTripper) *Directory {
 	if transport == nil {
 		transport = ownTransport

@@ -2091,7 +2091,7 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // - `require` (string): what every worker must have, whatever the contact: cati,level>=2
 // - `priority` (integer): of the jobs of contacts of priority normal, -100 to 100 (default 1); high ones have 10 more, replies 20
 // - `wait_minutes` (integer): how long a job waits for a worker before the contact ends as expired (default: until its window closes)
-// - `work_minutes` (integer): how long a worker may have a job before it is taken back and the contact ends as failed (default: as long as it lasts)
+// - `work_minutes` (integer): how long a worker may have a job before the job is revoked and the contact ends as failed (default: as long as it lasts)
 // - `outcomes` (string): what disposition codes mean, joined by commas: wrong_number=failed,callback=no_answer; completed, busy, no_answer and failed mean themselves
 // - `dispositions` (string): the disposition of a survey's respondent for each disposition code, joined by commas: too_young=ineligible,later=call_back,done=none; dispositions are completed, refused, ineligible, partial, call_back and none. These codes, and callback, need no entry. A code may have an instant after @: callback@2026-11-24T15:00:00Z
 // - `other_outcome` (string): what any other disposition code means: completed (default), busy, no_answer, failed or canceled

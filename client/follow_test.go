@@ -87,7 +87,7 @@ func TestFollowEnds(t *testing.T) {
 	const one = "id: 7\ndata: {\"id\":\"7\"}\n\n"
 	enough := errors.New("enough")
 	if _, _, err := followed(t, &streams{texts: []string{one}}, client.Follow{OnEvent: func(client.EventView) error { return enough }}); !errors.Is(err, enough) {
-		t.Errorf("the error of who is told: %v", err)
+		t.Errorf("the callback's error: %v", err)
 	}
 	if _, lost, err := followed(t, &streams{texts: []string{"", "", "", "", ""}}, client.Follow{}); client.StatusOf(err) != http.StatusServiceUnavailable || lost != 0 {
 		t.Errorf("never connected: %v", err)

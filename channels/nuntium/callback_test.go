@@ -130,13 +130,13 @@ func TestReadStrangeRequests(t *testing.T) {
 		callback channels.Callback
 		wrong    bool
 	}{
-		"unknown path":       {channels.Callback{Method: "GET", Path: "status/1"}, false},
-		"no path":            {channels.Callback{Method: "POST"}, false},
-		"another method":     {channels.Callback{Method: "PUT", Path: "ack"}, true},
-		"ack of nothing":     {channels.Callback{Method: "GET", Path: "ack", Query: url.Values{"state": {"failed"}}}, true},
-		"ack as JSON":        {channels.Callback{Method: "POST", Path: "ack", Body: []byte(`{"guid":"7-1.0"}`)}, true},
-		"message of nobody":  {channels.Callback{Method: "POST", Path: "incoming", Form: url.Values{"body": {"hello"}}}, true},
-		"message with parts": {channels.Callback{Method: "POST", Path: "incoming/x", Form: url.Values{"from": {"sms://1"}}}, false},
+		"unknown path":           {channels.Callback{Method: "GET", Path: "status/1"}, false},
+		"no path":                {channels.Callback{Method: "POST"}, false},
+		"another method":         {channels.Callback{Method: "PUT", Path: "ack"}, true},
+		"ack of nothing":         {channels.Callback{Method: "GET", Path: "ack", Query: url.Values{"state": {"failed"}}}, true},
+		"ack as JSON":            {channels.Callback{Method: "POST", Path: "ack", Body: []byte(`{"guid":"7-1.0"}`)}, true},
+		"message without sender": {channels.Callback{Method: "POST", Path: "incoming", Form: url.Values{"body": {"hello"}}}, true},
+		"message with parts":     {channels.Callback{Method: "POST", Path: "incoming/x", Form: url.Values{"from": {"sms://1"}}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

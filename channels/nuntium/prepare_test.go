@@ -42,7 +42,7 @@ func TestPrepare(t *testing.T) {
 		"token of another app":     {channel: own, settings: bearerSettings(weir.Settings{"application": "other"}), want: "the token belongs to another application"},
 		"500":                      {channel: own, settings: basicSettings(), fault: "status=500@admin", want: "provider error (HTTP 500)"},
 		"hang":                     {channel: own, settings: basicSettings(), fault: "hang@admin", want: "timeout"},
-		"nobody there":             {channel: own, settings: basicSettings(weir.Settings{"base_url": "http://elsewhere.test"}), want: "connection refused"},
+		"no server":                {channel: own, settings: basicSettings(weir.Settings{"base_url": "http://elsewhere.test"}), want: "connection refused"},
 		"not Nuntium":              {channel: own, settings: basicSettings(weir.Settings{"base_url": "http://page.test"}), want: "the answer is not an application"},
 	}
 	for name, tt := range tests {
@@ -117,7 +117,7 @@ func TestStatus(t *testing.T) {
 		"wrong password":     {settings: weir.Settings{"password": "wrong"}, want: erring("credentials refused")},
 		"500":                {fault: "status=500@admin", want: erring("provider error")},
 		"hang":               {fault: "hang@admin", want: erring("timeout")},
-		"nobody there":       {settings: weir.Settings{"base_url": "http://elsewhere.test"}, want: erring("connection refused")},
+		"no server":          {settings: weir.Settings{"base_url": "http://elsewhere.test"}, want: erring("connection refused")},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

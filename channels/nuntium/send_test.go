@@ -89,7 +89,7 @@ func TestSendResults(t *testing.T) {
 		"cut":                {fault: "cut@send", want: unclear("connection cut", false), stored: 2},
 		"reset":              {fault: "reset@send", want: unclear("connection cut", false)},
 		"wrong password":     {settings: weir.Settings{"password": "wrong"}, want: notSent("credentials refused")},
-		"nobody there":       {settings: weir.Settings{"base_url": "http://elsewhere.test"}, want: notSent("connection refused")},
+		"no server":          {settings: weir.Settings{"base_url": "http://elsewhere.test"}, want: notSent("connection refused")},
 		"not Nuntium":        {settings: weir.Settings{"base_url": "http://weir.test"}, want: notSent("not found at the provider")},
 		"a page":             {settings: weir.Settings{"base_url": "http://page.test"}, want: unclear("answer not understood", true)},
 		"empty page":         {settings: weir.Settings{"base_url": "http://blank.test"}, want: accepted},
@@ -143,7 +143,7 @@ func TestSendNothing(t *testing.T) {
 
 // However a dispatch fails, dispatching the contact again sends every message
 // exactly once.
-func TestHandingOverAgainNeverDoubles(t *testing.T) {
+func TestDispatchingAgainNeverDoubles(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		parts := rapid.IntRange(1, 4).Draw(rt, "parts")

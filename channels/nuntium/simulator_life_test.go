@@ -172,7 +172,7 @@ func TestSimulatorConvicts(t *testing.T) {
 		w.driver.Send(w.t.Context(), attempt(2, "a")) // one more than a capacity of 2 allows
 		w.driver.Send(w.t.Context(), attempt(2, "a")) // again under its guid: harmless
 		got := w.sim.Tally().Line("sms")
-		if got.Active != 3 || got.MostActive != 3 || got.Sent != 3 || got.Doubled != 0 || w.sim.Records().Repeated != 1 {
+		if got.Active != 3 || got.PeakActive != 3 || got.Sent != 3 || got.Doubled != 0 || w.sim.Records().Repeated != 1 {
 			t.Errorf("line %+v, records %+v", got, w.sim.Records())
 		}
 		w.answer(func(int) int {
@@ -182,7 +182,7 @@ func TestSimulatorConvicts(t *testing.T) {
 			return 0
 		})
 		w.after(1500 * time.Millisecond)
-		if got := w.sim.Tally().Line("sms"); got.Active != 0 || got.Finished != 3 || got.MostActive != 3 {
+		if got := w.sim.Tally().Line("sms"); got.Active != 0 || got.Finished != 3 || got.PeakActive != 3 {
 			t.Errorf("line %+v", got)
 		}
 		before := w.sim.Records().Alike

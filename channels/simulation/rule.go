@@ -10,7 +10,7 @@ import (
 )
 
 // RuleHelp is the help text on rules for command lines.
-const RuleHelp = `A rule is what[=value][@operation][:when]. When is one of
+const RuleHelp = `A rule has the form what[=value][@operation][:when]. When is one of
   0.2    one in five, chosen by the seed
   *17    addresses that end in 17
   #3     the third request; also #3-7 and #3-

@@ -195,7 +195,7 @@ func TestTallyModel(t *testing.T) {
 						doubled++
 					}
 				}
-				want := simulation.LineReport{Line: "l", Sent: len(taken), Taken: units, Doubled: doubled, Refused: refused, Active: active, MostActive: most, Finished: finished}
+				want := simulation.LineReport{Line: "l", Sent: len(taken), Taken: units, Doubled: doubled, Refused: refused, Active: active, PeakActive: most, Finished: finished}
 				got := tally.Line("l")
 				got.FirstAt, got.LastAt = want.FirstAt, want.LastAt
 				if d := cmp.Diff(want, got); d != "" {

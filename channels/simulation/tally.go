@@ -32,7 +32,7 @@ type LineReport struct {
 	Doubled    int       `json:"doubled"`     // keys accepted more than once
 	Refused    int       `json:"refused"`     // units that the provider did not accept
 	Active     int       `json:"active"`      // slots of accepted units that are not done
-	MostActive int       `json:"most_active"` // max value of Active so far
+	PeakActive int       `json:"most_active"` // max value of Active so far
 	Finished   int       `json:"finished"`    // units that are done
 	FirstAt    time.Time `json:"first_at,omitzero"`
 	LastAt     time.Time `json:"last_at,omitzero"` // last time that a unit was accepted or ended
@@ -70,7 +70,7 @@ func (t *Tally) Begin(line, key, address string, slots int) {
 		r.Doubled++
 	}
 	r.Active += slots
-	r.MostActive = max(r.MostActive, r.Active)
+	r.PeakActive = max(r.PeakActive, r.Active)
 	r.touch()
 }
 

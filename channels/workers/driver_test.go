@@ -150,7 +150,7 @@ func TestAContactBecomesAJob(t *testing.T) {
 }
 
 // However often a contact is dispatched, it is one job.
-func TestHandingOverAgainChangesNothing(t *testing.T) {
+func TestDispatchingAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.worker("ann")
@@ -187,7 +187,7 @@ func (b broken) Do(context.Context, func(*routing.State, time.Time) (routing.Com
 }
 func (b broken) View(context.Context, func(*routing.State, time.Time)) error { return b.err }
 
-func TestResultsOfAHandOver(t *testing.T) {
+func TestResultsOfADispatch(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.e.Must(routing.PutQueue{ID: "shut", Spec: resource.QueueSpec{Closed: resource.ClosedRefuse}})

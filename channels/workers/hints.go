@@ -82,13 +82,13 @@ type run struct {
 	brokers  Brokers
 }
 
-// mostHints is the max number of waiting hints.
-const mostHints = 10_000
+// maxHints is the max number of waiting hints.
+const maxHints = 10_000
 
 // NewHints returns a Hints. Hints wait until Run is called: events must be heard
 // from the router's start on, and the channels start after it.
 func NewHints(logger *slog.Logger) *Hints {
-	return &Hints{logger, make(chan weir.AttemptRef, mostHints)}
+	return &Hints{logger, make(chan weir.AttemptRef, maxHints)}
 }
 
 // Hear queues hints for durable events. It never waits.

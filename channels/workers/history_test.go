@@ -28,12 +28,12 @@ func TestHistories(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newShop(t, weir.Settings{"work_minutes": 60.0})
-		const attempts, crew = 4, 3
+		const attempts, workers = 4, 3
 		accepted, gone := map[int]bool{}, map[int]bool{}
 		over := map[int]weir.Report{}
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			n := rapid.IntRange(1, attempts).Draw(rt, "attempt")
-			who := fmt.Sprint("w", rapid.IntRange(1, crew).Draw(rt, "worker"))
+			who := fmt.Sprint("w", rapid.IntRange(1, workers).Draw(rt, "worker"))
 			switch rapid.SampledFrom([]string{"send", "send", "send", "cancel", "worker", "worker", "accept", "accept", "decline", "complete", "close", "unassign", "fault", "crash", "wait"}).Draw(rt, "step") {
 			case "send":
 				if s.d.Send(rt.Context(), attempt(n)).Fate == channels.Accepted {
@@ -95,7 +95,7 @@ func (s *shop) hold(rt *rapid.T, accepted, gone map[int]bool, over map[int]weir.
 		case ended && got.Knowledge != channels.Finished:
 			rt.Fatalf("attempt %d was over and is not", n)
 		case gone[n] && (got.Knowledge != channels.Finished || got.Reports[0].Outcome != weir.Canceled):
-			rt.Fatalf("attempt %d was taken back: %+v", n, got)
+			rt.Fatalf("attempt %d was canceled: %+v", n, got)
 		case got.Knowledge == channels.Finished:
 			r := got.Reports[0]
 			if r.At = was.At; ended && r != was {

@@ -131,5 +131,5 @@ func (s *settings) priorityOf(p weir.Priority) int {
 // reference returns the channel reference of an attempt's job.
 func reference(a weir.AttemptRef) string { return referencePrefix + a.String() }
 
-// ours reports whether a job is the one that we created for an attempt.
+// ours reports whether a job was created for an attempt.
 func ours(j *routing.Job, a weir.AttemptRef) bool { return j.ChannelReference == reference(a) }

@@ -53,9 +53,9 @@ func (s *settings) cancelled(code string) (weir.Outcome, string) {
 	case codeOverdue:
 		return weir.Failed, "the worker did not finish in time"
 	case routing.ExpiredJob:
-		return weir.Expired, "nobody took it in time"
+		return weir.Expired, "no worker accepted it in time"
 	case routing.NobodyAvailable:
-		return weir.NoAnswer, "nobody was available"
+		return weir.NoAnswer, "no worker was available"
 	}
 	if code = normal(code); code == "" || code == usualCancel {
 		return weir.Canceled, "cancelled at the router"

@@ -54,12 +54,12 @@ func TestCancelledJobs(t *testing.T) {
 		reason  string
 	}{
 		"by us":         {func(s *shop) { s.d.Cancel(s.t.Context(), attempt(1)) }, weir.Canceled, "canceled at the router"},
-		"by somebody":   {func(s *shop) { s.e.Must(routing.CancelJob{ID: "7-1z-1"}) }, weir.Canceled, "cancelled at the router"},
+		"by a user":     {func(s *shop) { s.e.Must(routing.CancelJob{ID: "7-1z-1"}) }, weir.Canceled, "cancelled at the router"},
 		"with a code":   {func(s *shop) { s.e.Must(routing.CancelJob{ID: "7-1z-1", DispositionCode: "Overload"}) }, weir.Failed, "cancelled at the router with another code"},
-		"a known one":   {func(s *shop) { s.e.Must(routing.CancelJob{ID: "7-1z-1", DispositionCode: "Nobody Home"}) }, weir.NoAnswer, "cancelled as nobody_home"},
-		"window closed": {func(s *shop) { s.now = s.now.Add(time.Hour); s.e.Must(routing.Tick{}) }, weir.Expired, "nobody took it in time"},
+		"a known one":   {func(s *shop) { s.e.Must(routing.CancelJob{ID: "7-1z-1", DispositionCode: "Not Home"}) }, weir.NoAnswer, "cancelled as not_home"},
+		"window closed": {func(s *shop) { s.now = s.now.Add(time.Hour); s.e.Must(routing.Tick{}) }, weir.Expired, "no worker accepted it in time"},
 	} {
-		s := newShop(t, weir.Settings{"outcomes": "nobody_home=no_answer"})
+		s := newShop(t, weir.Settings{"outcomes": "not_home=no_answer"})
 		a := attempt(1)
 		a.NotAfter = s.now.Add(time.Hour)
 		s.d.Send(t.Context(), a)

@@ -21,8 +21,8 @@ const Name = "workers"
 
 const (
 	usualChannel = "contact"
-	mostMinutes  = 90 * 24 * 60 // max lifetime of a job
-	mostName     = 128          // max bytes of an id or label
+	maxMinutes   = 90 * 24 * 60 // max lifetime of a job
+	maxName      = 128          // max bytes of an id or label
 )
 
 // Type returns the channel type over a running router, for the table of types.
@@ -38,7 +38,7 @@ func Type(router routing.Engine) channels.Type {
 			{Key: "require", Kind: channels.String, Help: "what every worker must have, whatever the contact: cati,level>=2"},
 			{Key: "priority", Kind: channels.Integer, Help: "of the jobs of contacts of priority normal, -100 to 100 (default 1); high ones have 10 more, replies 20"},
 			{Key: "wait_minutes", Kind: channels.Integer, Help: "how long a job waits for a worker before the contact ends as expired (default: until its window closes)"},
-			{Key: "work_minutes", Kind: channels.Integer, Help: "how long a worker may have a job before it is taken back and the contact ends as failed (default: as long as it lasts)"},
+			{Key: "work_minutes", Kind: channels.Integer, Help: "how long a worker may have a job before the job is revoked and the contact ends as failed (default: as long as it lasts)"},
 			{Key: "outcomes", Kind: channels.String, Help: "what disposition codes mean, joined by commas: wrong_number=failed,callback=no_answer; completed, busy, no_answer and failed mean themselves"},
 			{Key: "dispositions", Kind: channels.String, Help: "the disposition of a survey's respondent for each disposition code, joined by commas: too_young=ineligible,later=call_back,done=none; dispositions are completed, refused, ineligible, partial, call_back and none. These codes, and callback, need no entry. A code may have an instant after @: callback@2026-11-24T15:00:00Z"},
 			{Key: "other_outcome", Kind: channels.String, Help: "what any other disposition code means: completed (default), busy, no_answer, failed or canceled"},
@@ -98,13 +98,13 @@ func readSettings(from weir.Settings) (settings, []weir.FieldError) {
 	s := settings{
 		queue: r.text("queue"), policy: r.text("classification_policy"), channel: r.text("router_channel"),
 		priority: r.integer("priority", -100, 100, 1),
-		wait:     time.Duration(r.integer("wait_minutes", 1, mostMinutes, 0)) * time.Minute,
-		work:     time.Duration(r.integer("work_minutes", 1, mostMinutes, 0)) * time.Minute,
+		wait:     time.Duration(r.integer("wait_minutes", 1, maxMinutes, 0)) * time.Minute,
+		work:     time.Duration(r.integer("work_minutes", 1, maxMinutes, 0)) * time.Minute,
 	}
 	for _, key := range []string{"queue", "classification_policy", "router_channel", "selectors", "require"} {
 		for part := range strings.SplitSeq(r.text(key), ",") {
-			if len(part) > mostName {
-				r.add(key, "length", "a name must have at most %d bytes", mostName)
+			if len(part) > maxName {
+				r.add(key, "length", "a name must have at most %d bytes", maxName)
 			}
 		}
 	}

@@ -100,8 +100,8 @@ func (r *rig) check(what string, l *load, took, extra time.Duration) {
 	case lost > r.kills*sendsAtOnce:
 		r.t.Errorf("%s: %d contacts ended as lost; %d kills can lose sight of %d", o.channel, lost, r.kills, r.kills*sendsAtOnce)
 	}
-	if line.MostActive > o.capacity {
-		r.t.Errorf("%s: %d slots were taken at the provider; the capacity is %d", o.channel, line.MostActive, o.capacity)
+	if line.PeakActive > o.capacity {
+		r.t.Errorf("%s: %d slots were taken at the provider; the capacity is %d", o.channel, line.PeakActive, o.capacity)
 	}
 	if n := o.alike(); line.Doubled > 0 || n > 0 {
 		r.t.Errorf("%s: %d contacts were sent twice, %d under two names", o.channel, line.Doubled, n)
@@ -110,7 +110,7 @@ func (r *rig) check(what string, l *load, took, extra time.Duration) {
 		r.t.Errorf("%s: %d slots are still taken at the provider", o.channel, line.Active)
 	}
 	r.t.Logf("CELL %s %s: kills %d, contacts %d, sent %d, most active %d/%d, doubled %d, lost %d, canceled %d, slowest attempt %v, all done %v after the load, %d reloads, the machine stood still for %v",
-		what, o.channel, r.kills, len(contacts), line.Sent, line.MostActive, o.capacity, line.Doubled+o.alike(), lost,
+		what, o.channel, r.kills, len(contacts), line.Sent, line.PeakActive, o.capacity, line.Doubled+o.alike(), lost,
 		len(l.canceled), slowest.Round(time.Millisecond), took.Round(time.Millisecond), r.broker.reloads(), r.pulse.still(time.Time{}, time.Now()).Round(time.Millisecond))
 }
 

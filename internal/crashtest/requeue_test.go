@@ -125,8 +125,8 @@ func (r *rig) checkRequeued(o *outside, dead []string) {
 		}
 	}
 	line := o.tally.Line(o.line)
-	if n := o.alike(); line.Doubled > 0 || n > 0 || line.MostActive > o.capacity {
-		r.t.Errorf("%d contacts were sent twice, %d under two names; %d slots of %d were taken", line.Doubled, n, line.MostActive, o.capacity)
+	if n := o.alike(); line.Doubled > 0 || n > 0 || line.PeakActive > o.capacity {
+		r.t.Errorf("%d contacts were sent twice, %d under two names; %d slots of %d were taken", line.Doubled, n, line.PeakActive, o.capacity)
 	}
 	sent := map[string]bool{}
 	for key := range keys {

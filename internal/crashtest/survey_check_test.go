@@ -208,8 +208,8 @@ func (v *verdict) providers() {
 	v.t.Helper()
 	for _, o := range []*outside{v.calls, v.texts} {
 		line := o.tally.Line(o.line)
-		if line.MostActive > o.capacity || line.Doubled > 0 || line.Active > 0 {
-			v.t.Errorf("%s: %d of %d slots taken at once, %d sent twice, %d slots still taken", o.channel, line.MostActive, o.capacity, line.Doubled, line.Active)
+		if line.PeakActive > o.capacity || line.Doubled > 0 || line.Active > 0 {
+			v.t.Errorf("%s: %d of %d slots taken at once, %d sent twice, %d slots still taken", o.channel, line.PeakActive, o.capacity, line.Doubled, line.Active)
 		}
 	}
 	if n := v.texts.alike(); n > 0 {

@@ -96,8 +96,8 @@ func measure(t *testing.T, program, url string, n size) {
 	waitFor(t, provider, messages)
 	t.Logf("after %d messages, %.0f/s: peak resident %s", messages, float64(messages)/time.Since(sent).Seconds(), memory(t, c.Process.Pid, "VmHWM"))
 	for _, line := range provider.Tally().Snapshot() {
-		if line.MostActive > 100 || line.Doubled > 0 {
-			t.Errorf("channel %s: %d in flight of 100, %d doubled", line.Line, line.MostActive, line.Doubled)
+		if line.PeakActive > 100 || line.Doubled > 0 {
+			t.Errorf("channel %s: %d in flight of 100, %d doubled", line.Line, line.PeakActive, line.Doubled)
 		}
 	}
 }

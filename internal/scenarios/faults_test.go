@@ -97,7 +97,7 @@ func TestScenario46_ProviderFailsForMinutes(t *testing.T) {
 			t.Fatalf("contacts: %s", got)
 		}
 		line := p.sms.Tally().Line("sms")
-		if line.Sent != 250 || line.Doubled != 0 || line.MostActive > 100 || p.sms.Records().Alike > 249 {
+		if line.Sent != 250 || line.Doubled != 0 || line.PeakActive > 100 || p.sms.Records().Alike > 249 {
 			t.Fatalf("the provider's own account: %+v", line)
 		}
 	})
@@ -286,7 +286,7 @@ func TestScenario50_CallThatTheProviderHasPurged(t *testing.T) {
 		if o := p.done(ids["c-0002"]); o != "lost" {
 			t.Fatalf("the next one ended as %s", o)
 		}
-		if line := p.voice.Tally().Line("main"); line.Sent != 2 || line.Doubled != 0 || line.MostActive != 1 {
+		if line := p.voice.Tally().Line("main"); line.Sent != 2 || line.Doubled != 0 || line.PeakActive != 1 {
 			t.Fatalf("the provider's own account: %+v", line)
 		}
 	})

@@ -35,7 +35,7 @@ func TestNetwork(t *testing.T) {
 			return string(body), err
 		}
 		if _, err := ask(); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("nobody listens: %v", err)
+			t.Errorf("no listener: %v", err)
 		}
 		stop := network.Serve("a.test", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, r.Host+r.URL.Path)

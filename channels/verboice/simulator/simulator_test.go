@@ -59,7 +59,7 @@ func TestOutcomes(t *testing.T) {
 				if c.state == "active" || c.state == "queued" {
 					active = 1
 				}
-				want1 := simulation.LineReport{Line: "main", Sent: 1, Taken: 1, Active: active, MostActive: 1, Finished: 1 - active}
+				want1 := simulation.LineReport{Line: "main", Sent: 1, Taken: 1, Active: active, PeakActive: 1, Finished: 1 - active}
 				got := w.sim.Tally().Line("main")
 				got.FirstAt, got.LastAt = time.Time{}, time.Time{}
 				if d := cmp.Diff(want1, got); d != "" {
@@ -112,8 +112,8 @@ func TestLimitAndPause(t *testing.T) {
 			}
 		}
 		// An accepted call is active, even while it waits at the provider.
-		if got := w.sim.Tally().Line("main"); got.MostActive != 5 {
-			t.Errorf("most active %d, want 5", got.MostActive)
+		if got := w.sim.Tally().Line("main"); got.PeakActive != 5 {
+			t.Errorf("most active %d, want 5", got.PeakActive)
 		}
 	})
 }
@@ -281,7 +281,7 @@ func TestTallyConvicts(t *testing.T) {
 		}
 		w.call("0", "status_callback_url", receiver+"/callbacks/c/secret/status/1-1-2") // a second attempt of the first
 		got := w.sim.Tally().Line("main")
-		if got.MostActive <= capacity || got.Doubled != 1 || got.Sent != capacity+1 || got.Taken != capacity+2 {
+		if got.PeakActive <= capacity || got.Doubled != 1 || got.Sent != capacity+1 || got.Taken != capacity+2 {
 			t.Errorf("tally %+v", got)
 		}
 		status, body := w.ask(http.MethodGet, "/_simulator/keys?line=main", nil)

@@ -31,7 +31,7 @@ type evidence struct {
 }
 
 // finding is the result of the evidence about one channel. All fields except
-// MostActive, Capacity, Units and Twice count contacts.
+// PeakActive, Capacity, Units and Twice count contacts.
 type finding struct {
 	Channel      string
 	Provider     string
@@ -39,7 +39,7 @@ type finding struct {
 	Acknowledged int
 	Sent         int // contacts that the provider has, at least in part
 	Units        int // calls or messages that the provider has
-	MostActive   int
+	PeakActive   int
 	Twice        int // surplus calls or messages that the provider has
 	Lost         int // acknowledged, and neither at the provider nor accounted for
 	Open         int // not done
@@ -52,7 +52,7 @@ type finding struct {
 // judge compares the broker's data with the provider's record.
 func judge(e evidence) finding {
 	f := finding{
-		Channel: e.Channel, Provider: e.Provider, Capacity: e.Capacity, MostActive: e.Line.MostActive,
+		Channel: e.Channel, Provider: e.Provider, Capacity: e.Capacity, PeakActive: e.Line.PeakActive,
 		Acknowledged: len(e.Acknowledged), Outcomes: map[weir.Outcome]int{},
 	}
 	has, at := f.count(e.Keys)
@@ -123,7 +123,7 @@ func (f *finding) faults() []string {
 			out = append(out, f.Channel+": "+fmt.Sprintf(format, args...))
 		}
 	}
-	add(f.MostActive > f.Capacity, "%d in flight, over the capacity of %d", f.MostActive, f.Capacity)
+	add(f.PeakActive > f.Capacity, "%d in flight, over the capacity of %d", f.PeakActive, f.Capacity)
 	add(f.Twice > 0, "%d sent twice", f.Twice)
 	add(f.Lost > 0, "%d lost", f.Lost)
 	add(f.Open > 0, "%d not done", f.Open)

@@ -16,7 +16,7 @@ func fine() evidence {
 		Channel: "c", Capacity: 3,
 		Acknowledged: []outreach{{"1-1", "+15551", 1}, {"1-2", "+15552", 2}, {"1-3", "+15553", 1}, {"1-4", "+15554", 1}},
 		Ends:         map[string]weir.Outcome{"1-1": weir.Busy, "1-2": weir.Completed, "1-3": weir.Failed, "1-4": weir.Lost},
-		Line:         simulation.LineReport{MostActive: 3},
+		Line:         simulation.LineReport{PeakActive: 3},
 		Keys:         []simulation.KeyReport{taken("1-1", "15551"), taken("1-2.0", "sms://15552"), taken("1-2.1", "sms://15552")},
 	}
 }
@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 		want   []string
 	}{
 		{"nothing wrong", func(*evidence) {}, nil},
-		{"over capacity", func(e *evidence) { e.Line.MostActive = 4 }, []string{"c: 4 in flight, over the capacity of 3"}},
+		{"over capacity", func(e *evidence) { e.Line.PeakActive = 4 }, []string{"c: 4 in flight, over the capacity of 3"}},
 		{"a key twice", func(e *evidence) { e.Keys[0].Taken = 3 }, []string{"c: 2 sent twice"}},
 		{
 			"the same person under another key", func(e *evidence) {
@@ -83,7 +83,7 @@ func TestJudgeCounts(t *testing.T) {
 	e := fine()
 	e.Ends["1-1"] = weir.Lost // the provider has this one
 	want := finding{
-		Channel: "c", Capacity: 3, Acknowledged: 4, Sent: 2, Units: 3, MostActive: 3, Unclear: 2, UnclearSent: 1,
+		Channel: "c", Capacity: 3, Acknowledged: 4, Sent: 2, Units: 3, PeakActive: 3, Unclear: 2, UnclearSent: 1,
 		Outcomes: map[weir.Outcome]int{weir.Lost: 2, weir.Completed: 1, weir.Failed: 1},
 	}
 	if diff := cmp.Diff(want, judge(e)); diff != "" {

@@ -13,7 +13,7 @@ func recordTable(findings []finding) []string {
 	for i := range findings {
 		f := &findings[i]
 		rows = append(rows, []string{
-			f.Channel, f.Provider, number(f.Acknowledged), number(f.Sent), fmt.Sprintf("%d of %d", f.MostActive, f.Capacity),
+			f.Channel, f.Provider, number(f.Acknowledged), number(f.Sent), fmt.Sprintf("%d of %d", f.PeakActive, f.Capacity),
 			number(f.Twice), number(f.Lost), number(f.Unclear),
 		})
 	}

@@ -84,14 +84,14 @@ func TestNumbers(t *testing.T) {
 // Every fault appears in the program's error and in its last line.
 func TestTheVerdict(t *testing.T) {
 	t.Parallel()
-	good := finding{Channel: "calls", Provider: "Verboice", Capacity: 50, Acknowledged: 10, Sent: 9, MostActive: 50, Unclear: 1}
+	good := finding{Channel: "calls", Provider: "Verboice", Capacity: 50, Acknowledged: 10, Sent: 9, PeakActive: 50, Unclear: 1}
 	tests := []struct {
 		name   string
 		change func(*finding, *verdict, *application)
 		want   string
 	}{
 		{"good", func(*finding, *verdict, *application) {}, "PASS: nobody lost"},
-		{"over capacity", func(f *finding, _ *verdict, _ *application) { f.MostActive = 51 }, "FAIL: calls: 51 in flight, over the capacity of 50."},
+		{"over capacity", func(f *finding, _ *verdict, _ *application) { f.PeakActive = 51 }, "FAIL: calls: 51 in flight, over the capacity of 50."},
 		{"twice", func(f *finding, _ *verdict, _ *application) { f.Twice = 1 }, "FAIL: calls: 1 sent twice."},
 		{"lost", func(f *finding, _ *verdict, _ *application) { f.Lost = 2 }, "FAIL: calls: 2 lost."},
 		{"open", func(f *finding, _ *verdict, _ *application) { f.Open = 3 }, "FAIL: calls: 3 not done."},
@@ -134,7 +134,7 @@ func TestRemarksTellOfWhatIsUnclear(t *testing.T) {
 
 func TestTables(t *testing.T) {
 	t.Parallel()
-	got := strings.Join(recordTable([]finding{{Channel: "calls", Provider: "Verboice", Acknowledged: 1000, Sent: 998, MostActive: 50, Capacity: 50, Unclear: 2}}), "\n")
+	got := strings.Join(recordTable([]finding{{Channel: "calls", Provider: "Verboice", Acknowledged: 1000, Sent: 998, PeakActive: 50, Capacity: 50, Unclear: 2}}), "\n")
 	want := "  channel  provider  contacts  sent  most in flight  sent twice  lost  unclear\n" +
 		"  calls    Verboice     1,000   998        50 of 50           0     0        2"
 	if diff := cmp.Diff(want, got); diff != "" {
