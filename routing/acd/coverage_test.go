@@ -71,7 +71,7 @@ func features() []feature {
 		{"R17", "what has ended counts as waiting", depthCountsWaiting, ""},
 		{"R18", "who was paused acts on what was", staleWritesAreRefused, ""},
 		{"R19", "nothing is durable", answeredIsDurable, ""},
-		{"R20", "nobody is asked who they are", nil, "web/jobrouter: TestFlawsOfSignatures"},
+		{"R20", "nobody is asked who they are", nil, "web/jobrouter: TestInvalidSignatures"},
 		{"R21", "order by the clocks of several machines", clocksDoNotMatter, ""},
 		{"R22", "agents are told nothing", agentsAreTold, ""},
 

@@ -1,10 +1,10 @@
-// Accessibility, as far as a program can judge it.
+// Accessibility checks.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-// axe looks for faults in a page as it is now. The debugger runs it, so that
+// axe finds faults in the current state of a page. The debugger runs it, so that
 // the page's own policy stays in force.
 // colours: only the rules about colours, which are all that a theme changes.
 export async function axe(page, colours) {
@@ -16,7 +16,7 @@ export async function axe(page, colours) {
   return faults;
 }
 
-// sound throws if there is a serious fault.
+// sound throws on a serious fault.
 export async function sound(page, where, colours = false) {
   const faults = (await axe(page, colours)).filter((f) => f.impact === "serious" || f.impact === "critical");
   if (faults.length > 0) throw new Error(`${where}: ${faults.map((f) => `${f.impact} ${f.id}: ${f.help}\n  ${f.nodes.join("\n  ")}`).join("\n")}`);

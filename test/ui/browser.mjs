@@ -1,4 +1,4 @@
-// Chromium, and what is watched in every page of it.
+// Chromium, and what is recorded of every page.
 import { accessSync, constants } from "node:fs";
 import path from "node:path";
 import { chromium } from "playwright-core";
@@ -20,12 +20,12 @@ function executable() {
 export const wide = { width: 1280, height: 800 };
 export const narrow = { width: 390, height: 844 };
 
-// expected are statuses that Chromium notes as errors, although they are how a
-// page answers what is refused or not there.
+// expected holds statuses that Chromium logs as errors, although pages for
+// rejected or missing things have them.
 const expected = /^Failed to load resource: the server responded with a status of (401|403|404|409|422)/;
 
-// Browser opens windows, each with cookies of its own, and keeps what their
-// pages said, asked for and were called.
+// Browser opens windows, each with its own cookies, and records console lines,
+// requests, titles and addresses.
 export class Browser {
   static async open() {
     const args = ["--disable-dev-shm-usage", "--disable-gpu", "--font-render-hinting=none", "--force-color-profile=srgb"];
@@ -41,7 +41,7 @@ export class Browser {
     return browser;
   }
 
-  // allow names a host that pages may speak to.
+  // allow adds a host that pages may contact.
   allow(url) { this.hosts.add(new URL(url).host); }
 
   // window opens a window with one page.
@@ -69,7 +69,7 @@ export class Browser {
   close() { return this.chromium.close(); }
 }
 
-// login gives a token to the login page.
+// login submits a token on the login page.
 export async function login(page, url, token, next = "/") {
   await page.goto(url + (next === "/" ? "/login" : next));
   await page.fill("#token", token);

@@ -1,6 +1,5 @@
-// The processes that a run needs: Weirs on temporary folders and simulated
-// providers. Everything listens on loopback, and end() ends what was started
-// here and nothing else.
+// Starts the processes of a run: Weir on temporary folders and simulated
+// providers. All listen on loopback; end() ends only what was started here.
 import { execFile, spawn } from "node:child_process";
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
@@ -14,7 +13,7 @@ const weirlab = path.resolve(process.env.WEIRLAB ?? path.join(root, "bin/weirlab
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-// soon waits until look gives something that is true, and returns it.
+// soon waits until look returns a true value, and returns it.
 export async function soon(look, what, within = 20_000) {
   const end = Date.now() + within;
   for (let last; ; await pause(100)) {
@@ -24,7 +23,7 @@ export async function soon(look, what, within = 20_000) {
     } catch (error) {
       last = error;
     }
-    if (Date.now() > end) throw new Error(`waited ${within / 1000} s in vain for ${what}${last ? `: ${last.message}` : ""}`);
+    if (Date.now() > end) throw new Error(`waited ${within / 1000} s for ${what}${last ? `: ${last.message}` : ""}`);
   }
 }
 
@@ -45,7 +44,7 @@ export class Lab {
     this.children = [];
   }
 
-  // run starts weir, or another program, with a log of its own.
+  // run starts weir or another program, each with its own log.
   run(name, args, env = {}, file = program) {
     const folder = path.join(this.folder, name);
     mkdirSync(folder, { recursive: true });
@@ -60,7 +59,7 @@ export class Lab {
     return entry;
   }
 
-  // ready waits until a process answers.
+  // ready waits until a process responds.
   async ready(entry, url, what) {
     await soon(async () => {
       if (entry.gone) throw new Error(`${what} ended: ${readFileSync(entry.log, "utf8").slice(-2000)}`);
@@ -68,7 +67,7 @@ export class Lab {
     }, what, 30_000);
   }
 
-  // simulator starts a simulated provider and gives its address.
+  // simulator starts a simulated provider and returns its address.
   async simulator(name, kind, args) {
     const address = `127.0.0.1:${await freePort()}`;
     const entry = this.run(name, ["simulate", kind, "--listen", address, ...args], {}, weirlab);
@@ -96,7 +95,7 @@ export class Lab {
     return new Weir(`http://${address}`, settings.WEIR_PATH_PREFIX ?? "", settings, entry, token);
   }
 
-  // end ends every process that was started, and removes the folder.
+  // end ends every process that was started and removes the folder.
   async end() {
     for (const { child } of this.children) child.kill("SIGTERM");
     await Promise.race([Promise.all(this.children.map((c) => c.ended)), pause(8000)]);
@@ -105,7 +104,7 @@ export class Lab {
   }
 }
 
-// Weir is a broker that runs.
+// Weir is a running broker.
 class Weir {
   constructor(origin, prefix, env, entry, token) {
     Object.assign(this, { origin, prefix, env, entry, token, folder: entry.folder });
@@ -115,7 +114,7 @@ class Weir {
 
   log() { return readFileSync(this.entry.log, "utf8"); }
 
-  // cli runs a command beside the broker, and gives what it prints.
+  // cli runs a command beside the broker and returns its output.
   cli(args, input) {
     return new Promise((resolve, reject) => {
       const child = execFile(program, args, { cwd: this.folder, env: { PATH: process.env.PATH, ...this.env, WEIR_URL: this.url, WEIR_TOKEN: this.token } },
@@ -124,14 +123,14 @@ class Weir {
     });
   }
 
-  // newToken makes a token of the store, and waits until the broker knows it.
+  // newToken creates a token in the store and waits until the broker accepts it.
   async newToken(name, scopes) {
     const token = await this.cli(["token", "create", "--name", name, "--scope", scopes.join(",")]);
     await soon(() => fetch(`${this.url}/v1/whoami`, { headers: { Authorization: `Bearer ${token}` } }).then((r) => r.ok), `the token ${name}`);
     return { token, id: token.split("_")[1] };
   }
 
-  // api asks the API, and throws what is refused.
+  // api sends a request to the API and throws on an error status.
   async api(method, at, body, type = "application/json") {
     const response = await fetch(this.url + at, {
       method, headers: { Authorization: `Bearer ${this.token}`, ...(body === undefined ? {} : { "Content-Type": type }) },
@@ -146,7 +145,7 @@ class Weir {
 
   patch(at, body) { return this.api("PATCH", at, body, "application/merge-patch+json"); }
 
-  // route changes something of the router.
+  // route changes a resource of the router.
   route(at, body, method = "PATCH") {
     const url = `/routing/${at}?api-version=2024-01-18-preview`;
     return method === "PATCH" ? this.patch(url, body) : this.api(method, url, body);

@@ -23,7 +23,7 @@ import { survey } from "./checks/survey.mjs";
 
 const parts = { alarm, look, session, rights, channels, dead, survey, routing, live, keyboard, plain, audit, prefix, quiet };
 
-const limit = 10 * 60_000; // a run that hangs is ended
+const limit = 10 * 60_000; // ends a run that hangs
 
 async function main() {
   const chosen = process.argv.slice(2);

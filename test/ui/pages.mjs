@@ -1,11 +1,11 @@
-// Every page of the dashboard, as it is after state.mjs.
+// Every page of the dashboard, in the state of state.mjs.
 export function pages(known) {
   return {
     overview: "/", "overview on a wall": "/?wall=1",
     "busy channel": "/channels/texts", "channel, half a day": "/channels/texts?hours=12", "paused channel": "/channels/held", "broken channel": "/channels/broken", "unsure channel": "/channels/unsure", "failing channel": "/channels/failing", "people's channel": "/channels/people",
     contacts: "/contacts", "contacts, filtered": "/contacts?channel=held&state=queued", "waiting contact": `/contacts/${known.waiting}`, "dead contact": `/contacts/${known.dead}`,
     "dead letters": "/dead-letters", "list of dead letters": "/dead-letters/list",
-    surveys: "/surveys", "running survey": "/surveys/vaccines", "draft survey": "/surveys/water", "survey without people": "/surveys/empty", "finished survey": "/surveys/quick",
+    surveys: "/surveys", "running survey": "/surveys/vaccines", "draft survey": "/surveys/water", "survey without respondents": "/surveys/empty", "finished survey": "/surveys/quick",
     respondents: "/surveys/vaccines/respondents", respondent: `/surveys/vaccines/respondents/${known.respondent}`, "survey log": "/surveys/vaccines/log",
     router: "/router", workers: "/router/workers", worker: "/router/workers/ana", queues: "/router/queues", queue: "/router/queues/billing",
     jobs: "/router/jobs", "assigned job": `/router/jobs/${known.assigned}`, "waiting job": "/router/jobs/klingon", policies: "/router/policies",
@@ -13,7 +13,7 @@ export function pages(known) {
   };
 }
 
-// questions are the pages that ask before something is done.
+// questions are the pages that ask for confirmation.
 export function questions(known) {
   return {
     "pause a channel": "/channels/texts/pause", "capacity of a channel": "/channels/texts/capacity", "delete a channel": "/channels/goner/delete",

@@ -1,5 +1,5 @@
-// What is said of each check: a line when it is over, a picture of the page
-// when it failed, the sum at the end.
+// Reports each check: a line when it ends, a picture of the page if it failed,
+// the total at the end.
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { root } from "./lab.mjs";
@@ -8,7 +8,7 @@ export const pictures = path.join(root, ".build/ui");
 
 export class Report {
   constructor() {
-    this.only = process.env.ONLY ? new RegExp(process.env.ONLY) : null; // for work on a single check
+    this.only = process.env.ONLY ? new RegExp(process.env.ONLY) : null; // to run one check
     this.passed = 0;
     this.failures = [];
     this.began = Date.now();
@@ -20,7 +20,7 @@ export class Report {
 
   say(text) { console.log(`${this.seconds()}  ${text}`); }
 
-  // check runs a check. A failure is reported with a picture of its page.
+  // check runs a check. A failure is reported with a picture of the page.
   async check(name, page, run) {
     if (this.only && !this.only.test(name)) return true;
     try {
@@ -39,7 +39,7 @@ export class Report {
     }
   }
 
-  // end says how it went.
+  // end prints the result.
   end() {
     console.log();
     for (const name of this.failures) console.log(`FAILED: ${name}`);

@@ -1,6 +1,6 @@
-// Takes the pictures of the documentation: a Weir with simulated providers, and
-// a past that is made up. `make screenshots` runs it; HISTORY is the program
-// that writes that past.
+// Takes the screenshots of the documentation: a Weir with simulated providers and
+// an invented history. `make screenshots` runs it; HISTORY is the program that
+// writes the history.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, statSync } from "node:fs";
 import path from "node:path";
@@ -13,7 +13,7 @@ const folder = path.join(root, "docs/images");
 const most = 200 * 1024; // bytes of a picture
 const width = 1280;
 
-// tall is how much of a page is shown at most.
+// tall is the maximum height of a picture.
 const pictures = (known) => ({
   overview: { at: "/", tall: 1400 }, channel: { at: "/channels/texts", tall: 1300 }, survey: { at: "/surveys/vaccines", tall: 1400 }, router: { at: "/router", tall: 900 },
   contact: { at: `/contacts/${known.dead}`, tall: 1000 }, "dead-letters": { at: "/dead-letters", tall: 600 }, docs: { at: "/docs", tall: 780 },
@@ -21,7 +21,7 @@ const pictures = (known) => ({
 
 async function take(page, name, tall) {
   const file = path.join(folder, `${name}.png`);
-  // Without the footer, which is another with each build.
+  // Without the footer, which differs in each build.
   const high = Math.min(tall, await page.evaluate(() => Math.floor(document.querySelector("footer")?.getBoundingClientRect().top ?? document.documentElement.scrollHeight)));
   const { width: wide } = page.viewportSize();
   await page.setViewportSize({ width: wide, height: high });
@@ -38,10 +38,10 @@ async function run(lab) {
   const weir = await lab.weir("weir", { token: secrets.token, key: secrets.key });
   const known = await fill(weir, at, secrets, 400);
   for (const name of ["quick", "plain"]) await weir.api("DELETE", `/v1/surveys/${name}`);
-  for (const name of ["goner", "broken", "spare"]) await weir.api("DELETE", `/v1/channels/${name}?cancel=true`); // one of a kind is enough
+  for (const name of ["goner", "broken", "spare"]) await weir.api("DELETE", `/v1/channels/${name}?cancel=true`); // one of each kind is enough
   execFileSync(process.env.HISTORY, [weir.env.DATABASE_URL, "texts", "calls", "people"]);
   const operator = await weir.newToken("operator", ["contacts:read", "contacts:write", "channels:admin", "surveys:admin", "router", "pii:read"]);
-  await pause(20_000); // charts are read anew, and more has happened
+  await pause(20_000); // charts are refreshed, with more data
   const browser = await Browser.open();
   try {
     mkdirSync(folder, { recursive: true });

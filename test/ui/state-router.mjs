@@ -12,7 +12,7 @@ export async function router(weir) {
   await weir.route("distributionPolicies/idle", { name: "Who was idle longest", offerExpiresAfterSeconds: 900, mode: { kind: "longestIdle", minConcurrentOffers: 1, maxConcurrentOffers: 1 } });
   await weir.route("distributionPolicies/turns", { name: "One after the other", offerExpiresAfterSeconds: 60, mode: { kind: "roundRobin" } });
   await weir.route("exceptionPolicies/impatient", {
-    name: "No long waits",
+    name: "Short waits",
     exceptionRules: [{ id: "late", trigger: { kind: "waitTime", thresholdSeconds: 3600 }, actions: [{ kind: "cancel", dispositionCode: "late", note: "waited too long" }] }],
   });
   await weir.route("queues/helpdesk", { name: "Help desk", distributionPolicyId: "idle", exceptionPolicyId: "impatient", labels: { floor: 2 } });

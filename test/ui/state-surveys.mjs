@@ -38,7 +38,7 @@ export async function surveys(weir) {
   await put("water", definition("Clean water", { schedule: hours, cutoff: 200 }), people(5400, 40));
   await put("harvest", definition("Harvest", { schedule: hours }), people(5500, 25));
   await put("plain", definition("For those without scripts", onlyTexts), people(5600, 5));
-  await put("empty", definition("Still without people"));
+  await put("empty", definition("Without respondents"));
   await weir.api("POST", "/v1/surveys/vaccines:launch");
   await weir.api("POST", "/v1/surveys/quick:launch");
   const of = async (name) => (await weir.get(`/v1/surveys/${name}/respondents?limit=500`)).respondents;
@@ -49,7 +49,7 @@ export async function surveys(weir) {
   }, "respondents of a survey"));
 }
 
-// progress tells Weir how conversations went.
+// progress reports the results of conversations.
 async function progress(weir, active) {
   const steps = ["completed", "completed", "started", "completed", "refused", "interim partial", "completed", "ineligible", "completed", "contacted"];
   await Promise.all(active.slice(0, 50).map((r, i) =>

@@ -1,6 +1,5 @@
-// A Weir with something of everything: what the checks look at. Numbers are of
-// the range that is kept for stories; secrets are marked, so that they are
-// found where they must not be.
+// A Weir with an example of everything that the checks use. Numbers are from the
+// range reserved for fiction; secrets are marked, so that a leak is found.
 import { randomBytes } from "node:crypto";
 import { soon } from "./lab.mjs";
 import { router } from "./state-router.mjs";
@@ -8,16 +7,16 @@ import { surveys } from "./state-surveys.mjs";
 
 export const mark = () => `canary${randomBytes(9).toString("hex")}`;
 
-// phone is the n-th number, as it is written everywhere.
+// phone returns the n-th number in its usual form.
 export const phone = (n) => `+1555010${String(n).padStart(4, "0")}`;
 
-// secrets are made anew for each run.
+// secrets are random for each run.
 export function newSecrets() {
   return { token: mark(), key: randomBytes(32).toString("base64"), nuntium: mark(), verboice: mark(), webhook: mark() };
 }
 
-// providers starts the simulated providers: for texts and for calls that work,
-// one that never says whether it took a call, and one that takes none.
+// providers starts the simulated providers: two that work, one whose answers are
+// lost, and one that rejects all calls.
 export async function providers(lab, secrets) {
   const account = `me,password=${secrets.verboice}`;
   const [texts, calls, silent, failing] = await Promise.all([
@@ -35,7 +34,7 @@ export async function providers(lab, secrets) {
   return { texts, calls, silent, failing };
 }
 
-// channelsOf are the channels by name.
+// channelsOf returns the channels by name.
 function channelsOf(at, secrets) {
   const nuntium = (name, more = {}) => ({
     type: "nuntium", name: `Texts, ${name}`,
@@ -57,14 +56,13 @@ function channelsOf(at, secrets) {
 
 const text = (n, key, more = {}) => ({ key, to: phone(n), messages: ["Hello from Weir"], ...more });
 const call = (n, key, more = {}) => ({ key, to: phone(n), call: { twiml: "<Response><Say>Hello</Say></Response>" }, ...more });
-// works reports whether the simulated providers reach a number; the rules with which
-// they are started say so.
+// works reports whether the simulated providers reach a number; their rules are
+// set at the start.
 const works = (n) => ![13, 23].includes(n % 100);
 const those = (from, count, make) => many(count, (i) => from + i).filter(works).map(make);
 const many = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 
-// fill gives a Weir something of everything, and waiting contacts for some
-// minutes.
+// fill adds an example of everything, and queued contacts for some minutes.
 export async function fill(weir, at, secrets, waiting = 5400) {
   for (const [name, body] of Object.entries(channelsOf(at, secrets))) {
     if (name !== "people") await weir.api("PUT", `/v1/channels/${name}`, body);
@@ -74,9 +72,9 @@ export async function fill(weir, at, secrets, waiting = 5400) {
   const queue = async (channel, contacts) => {
     for (let from = 0; from < contacts.length; from += 900) await weir.api("POST", `/v1/channels/${channel}/contacts`, { contacts: contacts.slice(from, from + 900) });
   };
-  // Failing contacts go first.
+  // Failing contacts come first.
   await queue("texts", many(6, (i) => text(i * 100 + 13, `bad-${i}`, { priority: "high" })));
-  await queue("calls", [...many(4, (i) => call(i * 100 + 13, `unreached-${i}`, { priority: "high" })), ...many(3, (i) => call(i * 100 + 23, `line-${i}`, { priority: "high" }))]);
+  await queue("calls", [...many(4, (i) => call(i * 100 + 13, `unreachable-${i}`, { priority: "high" })), ...many(3, (i) => call(i * 100 + 23, `line-${i}`, { priority: "high" }))]);
   await queue("unsure", many(5, (i) => call(1200 + i, `unsure-${i}`)));
   await queue("failing", many(9, (i) => call(1250 + i, `failing-${i}`)));
   await queue("broken", many(3, (i) => text(1300 + i, `broken-${i}`)));
@@ -91,18 +89,18 @@ export async function fill(weir, at, secrets, waiting = 5400) {
   return known(weir);
 }
 
-// incoming has people send messages.
+// incoming sends messages from respondents.
 async function incoming(at) {
   for (const [i, body] of ["When will you call me?", "Thank you", "Who is this? Call me at +15550109999"].entries()) {
     const answer = await fetch(`${at.texts}/_simulator/incoming`, {
       method: "POST", headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ from: phone(1700 + i).slice(1), to: "100", body, channel: "texts", application: "texts" }),
     });
-    if (!answer.ok) throw new Error(`a message that comes in: ${answer.status} ${await answer.text()}`);
+    if (!answer.ok) throw new Error(`an incoming message: ${answer.status} ${await answer.text()}`);
   }
 }
 
-// settled waits until everything that the checks look for is there.
+// settled waits until everything that the checks need exists.
 async function settled(weir) {
   const channel = (name) => weir.get(`/v1/channels/${name}`);
   await soon(async () => (await weir.get("/v1/dead-letters/groups")).groups.length >= 3, "dead letters of three reasons", 60_000);
@@ -114,12 +112,12 @@ async function settled(weir) {
   await soon(async () => (await weir.get("/v1/surveys/quick")).state === "done", "a survey that is done", 60_000);
 }
 
-// known are the ids that pages are asked for with.
+// known returns the ids in page addresses.
 async function known(weir) {
   const first = async (query) => (await weir.get(`/v1/contacts?limit=1&${query}`)).contacts[0].id;
   const assigned = (await weir.get("/routing/jobs?status=assigned&api-version=2024-01-18-preview")).value.map((j) => j.id).filter((id) => id.startsWith("call-"));
   return {
-    assigned: assigned[0], givenBack: assigned[1], done: await first("channel=texts&key=bad-0"), dead: await first("channel=calls&key=unreached-0"), waiting: await first("channel=held&key=held-0"),
+    assigned: assigned[0], givenBack: assigned[1], done: await first("channel=texts&key=bad-0"), dead: await first("channel=calls&key=unreachable-0"), waiting: await first("channel=held&key=held-0"),
     respondent: (await weir.get("/v1/surveys/vaccines/respondents?limit=1&status=completed")).respondents[0].id,
   };
 }

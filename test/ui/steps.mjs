@@ -1,37 +1,37 @@
-// What people do in the pages, and what they see of it.
+// Steps of a user on the pages, and what the pages show.
 import assert from "node:assert/strict";
 import { soon } from "./lab.mjs";
 
 export const squeeze = (text) => (text ?? "").replace(/\s+/g, " ").trim();
 
-// open asks a question by its link, and waits for the dialog.
+// open clicks a link to a question and waits for the dialog.
 export async function open(page, link) {
   await page.locator(link).click();
   await page.locator("#dialog[open] form").waitFor();
   return squeeze(await page.locator("#dialog").innerText());
 }
 
-// answer sends the dialog's form and gives what the next page says.
+// answer submits the dialog's form and returns the message of the next page.
 export async function answer(page) {
   await page.locator("#dialog form button").click();
   return flash(page);
 }
 
-// flash returns the page's message about the last action.
+// flash returns the message of the last action.
 export async function flash(page) {
   const at = page.locator("#flash .flash");
   await at.waitFor();
   return squeeze(await at.textContent());
 }
 
-// act asks and answers.
+// act opens a question and submits it.
 export async function act(page, link, said) {
   await open(page, link);
   const text = await answer(page);
   assert.match(text, said);
 }
 
-// fact is a line of a question, or of a list of facts.
+// fact returns a value of a question or of a list of facts.
 export async function fact(page, name, within = "#dialog") {
   const dt = page.locator(`${within} dt`, { hasText: new RegExp(`^${name}$`) }).first();
   return squeeze(await dt.locator("xpath=following-sibling::dd[1]").innerText());

@@ -83,7 +83,7 @@ func TestContactsPageListsTheNewestFirst(t *testing.T) {
 
 // A search by number needs a token that may see numbers. The number appears in no
 // URL and no log, but the search is in the audit log.
-func TestContactsOfANumber(t *testing.T) {
+func TestContactsByPhoneNumber(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "contacts:read pii:read", "channels:admin")
 	threeContacts(r)

@@ -12,9 +12,9 @@ import (
 	"weir/web/api"
 )
 
-// bury creates a paused channel with n contacts that the provider rejected, and
+// addDeadLetters creates a paused channel with n contacts that the provider rejected, and
 // returns their ids.
-func (r *rig) bury(channel string, n int) []string {
+func (r *rig) addDeadLetters(channel string, n int) []string {
 	r.t.Helper()
 	store := r.open()
 	if err := store.Join(r.t.Context()); err != nil {
@@ -63,9 +63,9 @@ func (r *rig) bury(channel string, n int) []string {
 	return ids
 }
 
-func TestDeadLettersAreCountedBeforeAnythingIsDone(t *testing.T) {
+func TestDeadLettersAreCountedBeforeAnAction(t *testing.T) {
 	t.Parallel()
-	r := newRigAfter(t, func(r *rig) { r.bury("a", 3); r.bury("b", 2) }, nil, "contacts:read", "contacts:read contacts:write", "channels:admin")
+	r := newRigAfter(t, func(r *rig) { r.addDeadLetters("a", 3); r.addDeadLetters("b", 2) }, nil, "contacts:read", "contacts:read contacts:write", "channels:admin")
 	b := r.login("contacts:read contacts:write")
 	page := b.get("/dead-letters").want(200).has("5 contacts failed", "&lt;b&gt;provider&lt;/b&gt; refused it", "Requeue all").hasNot(numberCanary, "<b>provider")
 	link := regexp.MustCompile(`href="(/dead-letters/requeue\?[^"]*channel=a[^"]*)"`).FindStringSubmatch(page.body)
@@ -99,9 +99,9 @@ func TestDeadLettersAreCountedBeforeAnythingIsDone(t *testing.T) {
 
 // A dead letter that arrived after the count was shown is not touched: it was not
 // confirmed.
-func TestOnlyWhatWasCountedIsDone(t *testing.T) {
+func TestLaterDeadLettersAreExcluded(t *testing.T) {
 	t.Parallel()
-	r := newRigAfter(t, func(r *rig) { r.bury("a", 2) }, nil, "contacts:read contacts:write")
+	r := newRigAfter(t, func(r *rig) { r.addDeadLetters("a", 2) }, nil, "contacts:read contacts:write")
 	b := r.login("contacts:read contacts:write")
 	for _, step := range []string{"requeue", "discard"} {
 		shown := regexp.MustCompile(`<input type="hidden" name="until" value="([^"]+)">`).FindStringSubmatch(b.get("/dead-letters/" + step).want(200).body)
@@ -123,10 +123,10 @@ func TestOnlyWhatWasCountedIsDone(t *testing.T) {
 	b.get("/dead-letters").want(200).has("2 dead letters are discarded.")
 }
 
-func TestOneDeadLetterIsQueuedAgain(t *testing.T) {
+func TestOneDeadLetterIsRequeued(t *testing.T) {
 	t.Parallel()
 	var ids []string
-	r := newRigAfter(t, func(r *rig) { ids = r.bury("a", 2) }, nil, "contacts:read contacts:write pii:read")
+	r := newRigAfter(t, func(r *rig) { ids = r.addDeadLetters("a", 2) }, nil, "contacts:read contacts:write pii:read")
 	b := r.login("contacts:read contacts:write pii:read")
 	b.get("/dead-letters/list?channel=a").want(200).has(ids[0], ids[1], numberCanary)
 	b.get("/contacts/"+ids[0]).want(200).has("Requeue", "the &lt;b&gt;provider&lt;/b&gt; refused it")
@@ -138,7 +138,7 @@ func TestOneDeadLetterIsQueuedAgain(t *testing.T) {
 	b.get("/dead-letters/list?channel=a").want(200).has(ids[1]).hasNot(ids[0])
 }
 
-func TestContactsAreFoundAndTakenBack(t *testing.T) {
+func TestContactsAreFoundAndCanceled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "contacts:read contacts:write")
 	r.channel("a")
@@ -163,7 +163,7 @@ func TestContactsAreFoundAndTakenBack(t *testing.T) {
 	b.get("/contacts/"+id).want(200).has("is canceled.", "state-canceled").hasNot("/cancel\"")
 }
 
-func TestTheAuditLogNamesWhoDidIt(t *testing.T) {
+func TestAuditLogNamesTheToken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin", "contacts:read")
 	r.channel("a")

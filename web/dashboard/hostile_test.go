@@ -11,7 +11,7 @@ import (
 
 // A Host header that is invalid in a URL comes from an attacker: it must not cause
 // an error of the server, nor fill its log.
-func TestAHostThatMakesNoURL(t *testing.T) {
+func TestHostInvalidInAURL(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.login("contacts:read")
@@ -30,7 +30,7 @@ func TestAHostThatMakesNoURL(t *testing.T) {
 }
 
 // A browser that disconnects before a page is rendered is not an error.
-func TestABrowserThatLeavesIsNoFault(t *testing.T) {
+func TestDisconnectedBrowserIsNoError(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.login("contacts:read")
@@ -48,7 +48,7 @@ func TestABrowserThatLeavesIsNoFault(t *testing.T) {
 
 // Behind a proxy all clients share one address. Requesting pages without a session
 // at full speed must not keep others from logging in.
-func TestStrangersDoNotKeepOthersFromLoggingIn(t *testing.T) {
+func TestLoginWorksWhileOthersAreLimited(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	limited := false
@@ -56,7 +56,7 @@ func TestStrangersDoNotKeepOthersFromLoggingIn(t *testing.T) {
 		limited = limited || r.visitor().get("/").status == http.StatusTooManyRequests
 	}
 	if !limited {
-		t.Fatal("nobody was limited")
+		t.Fatal("no request was limited")
 	}
 	r.visitor().get("/login").want(200).has(`type="password"`)
 	r.login("contacts:read").get("/").want(200)
@@ -64,7 +64,7 @@ func TestStrangersDoNotKeepOthersFromLoggingIn(t *testing.T) {
 
 // A HEAD request of a stream gets the header and occupies no stream: nothing would
 // ever be written to it, and no write would fail.
-func TestTheHeadOfAStream(t *testing.T) {
+func TestHeadOfAStream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.login("contacts:read")

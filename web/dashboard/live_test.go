@@ -102,7 +102,7 @@ func (r *rig) serve() *httptest.Server {
 	return server
 }
 
-func TestAStreamTellsWhatChanged(t *testing.T) {
+func TestStreamSendsChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin")
 	r.channel("a")
@@ -115,7 +115,7 @@ func TestAStreamTellsWhatChanged(t *testing.T) {
 	<-w.done
 }
 
-func TestAStreamEndsWithWhatItIsAbout(t *testing.T) {
+func TestStreamEndsWithItsSubject(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin")
 	r.channel("a")

@@ -9,7 +9,7 @@ import (
 
 // The audit log shows what each change changed: secrets only as changed, numbers
 // only with the scope to see them.
-func TestAuditLogSaysWhatChanged(t *testing.T) {
+func TestAuditLogShowsChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin", "channels:admin pii:read", "contacts:read pii:read")
 	r.channel("a")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWhatNeedsAttentionComesFirst(t *testing.T) {
+func TestChannelsThatNeedAttentionComeFirst(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	r.channel("b-paused")
@@ -64,7 +64,7 @@ func TestTheWall(t *testing.T) {
 }
 
 // A wall has room for some channels; those in trouble come first.
-func TestTheWallLeavesOutWhatHasNoRoom(t *testing.T) {
+func TestWallViewOmitsWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	for i := range 14 {

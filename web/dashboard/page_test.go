@@ -9,7 +9,7 @@ import (
 	"weir/web/api"
 )
 
-func TestEveryAnswerIsHardened(t *testing.T) {
+func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.channel("a")
@@ -31,7 +31,7 @@ func TestEveryAnswerIsHardened(t *testing.T) {
 
 // Pages contain no inline script or style: the content security policy would block
 // it.
-func TestPagesHaveNoCodeAndNoStyle(t *testing.T) {
+func TestPagesHaveNoInlineCode(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.channel("a")
@@ -51,7 +51,7 @@ func TestPagesHaveNoCodeAndNoStyle(t *testing.T) {
 	}
 }
 
-func TestUnderAPrefixEveryLinkHasIt(t *testing.T) {
+func TestLinksHaveThePrefix(t *testing.T) {
 	t.Parallel()
 	r := newRigWith(t, []string{"WEIR_PATH_PREFIX=/ops/weir"}, "router")
 	r.channel("a")
@@ -75,7 +75,7 @@ func TestUnderAPrefixEveryLinkHasIt(t *testing.T) {
 	b.get("/livez").want(200)
 }
 
-func TestThePagesOfOneProcessAreOnlyThose(t *testing.T) {
+func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")
@@ -84,7 +84,7 @@ func TestThePagesOfOneProcessAreOnlyThose(t *testing.T) {
 	b.send("DELETE", "/channels/a", nil).want(405)
 }
 
-func TestErrorsAreSaidOnAPage(t *testing.T) {
+func TestErrorPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")

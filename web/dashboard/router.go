@@ -186,11 +186,11 @@ func loadQueue(v *visit) (*content, error) {
 		return nil, err
 	}
 	if d.TooLong = d.Figures.Length > maxSearchedQueue; !d.TooLong {
-		var nobody routerList[string]
-		if err := v.getRouter(routerPath("queues", id)+"/unmatchable", url.Values{"maxpagesize": {strconv.Itoa(maxListed)}}, &nobody); err != nil {
+		var unmatchable routerList[string]
+		if err := v.getRouter(routerPath("queues", id)+"/unmatchable", url.Values{"maxpagesize": {strconv.Itoa(maxListed)}}, &unmatchable); err != nil {
 			return nil, err
 		}
-		d.Unmatchable = nobody.Value
+		d.Unmatchable = unmatchable.Value
 	}
 	var err error
 	if d.Jobs, err = firstEntries[routerJob](v, "/routing/jobs", url.Values{"queueId": {id}, "status": {"queued"}}); err != nil {

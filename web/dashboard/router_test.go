@@ -53,7 +53,7 @@ func (r *rig) accept() {
 	r.api("POST", "/routing/workers/ann/offers/"+w.Offers[0].ID+":accept"+version, "", nil)
 }
 
-func TestAnEmptyRouterSaysWhatToDo(t *testing.T) {
+func TestEmptyRouterNamesTheFirstStep(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	b := r.login(routerScope)
@@ -76,7 +76,7 @@ func TestTheWallboard(t *testing.T) {
 	b.get("/router/queues").want(200).has(`href="/router/queues/calls"`)
 }
 
-func TestOneOfEachOfTheRouter(t *testing.T) {
+func TestRouterDetailPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -112,7 +112,7 @@ func TestAJobIsCompletedAndClosed(t *testing.T) {
 	b.get("/router/jobs/one/assignments/none/close").want(404).has("assignment not found")
 }
 
-func TestAJobIsGivenBackAndCancelled(t *testing.T) {
+func TestAJobIsUnassignedAndCancelled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -128,7 +128,7 @@ func TestAJobIsGivenBackAndCancelled(t *testing.T) {
 	b.post("/router/jobs/one/cancel", nil).want(409).has(`role="alert"`)
 }
 
-func TestAWorkerIsTakenOutOfOffers(t *testing.T) {
+func TestOffersToAWorkerAreStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -159,7 +159,7 @@ func TestListsOfTheRouterAreFilteredAndPaged(t *testing.T) {
 }
 
 // Ids may contain anything: slashes, and colons before the name of an action.
-func TestIdsOfTheRouterMayBeAnything(t *testing.T) {
+func TestRouterIDsMayContainAnything(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -210,7 +210,7 @@ func TestARouterWithKeysAsksForAToken(t *testing.T) {
 	b.get("/router").want(403).has("weir token create")
 }
 
-func TestTheRoutersStreamTellsWhatChanged(t *testing.T) {
+func TestRouterStreamSendsChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -223,7 +223,7 @@ func TestTheRoutersStreamTellsWhatChanged(t *testing.T) {
 }
 
 // Only one process runs the router; the others report that.
-func TestARouterInAnotherProcessIsSaidSo(t *testing.T) {
+func TestRouterInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/whoami" {

@@ -52,7 +52,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-func TestCookiesAreForHTTPSWherePeopleUseThat(t *testing.T) {
+func TestCookiesAreSecureOverHTTPS(t *testing.T) {
 	t.Parallel()
 	r := newRigWith(t, []string{"PUBLIC_URL=https://weir.example", "WEIR_PATH_PREFIX=/w"}, "router")
 	p := r.visitor().post("/w/login", url.Values{"token": {adminToken}}).want(303)
@@ -61,7 +61,7 @@ func TestCookiesAreForHTTPSWherePeopleUseThat(t *testing.T) {
 	}
 }
 
-func TestNobodyIsSentElsewhere(t *testing.T) {
+func TestNoOpenRedirect(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	for _, next := range []string{"//evil.example", "https://evil.example", `/\evil.example`, "evil", "", "/login", "/\tx", "javascript:x"} {
@@ -92,7 +92,7 @@ func TestWrongTokensAreLimited(t *testing.T) {
 	}
 }
 
-func TestASessionWithAnOldCookieIsOver(t *testing.T) {
+func TestUnknownSessionCookie(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")
@@ -104,7 +104,7 @@ func TestASessionWithAnOldCookieIsOver(t *testing.T) {
 	}
 }
 
-func TestActionsOfOtherSitesAreRefused(t *testing.T) {
+func TestCrossSiteActionsAreRejected(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.channel("a")
@@ -116,7 +116,7 @@ func TestActionsOfOtherSitesAreRefused(t *testing.T) {
 	b.get("/channels/a").want(200).has("paused")
 }
 
-func TestWithoutAnyTokenNobodyLogsIn(t *testing.T) {
+func TestNoLoginWithoutTokens(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	b := r.visitor()

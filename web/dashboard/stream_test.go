@@ -101,7 +101,7 @@ func streaming(t *testing.T) (s *script, open func(context.Context) (*listener, 
 
 func parts(text string) int { return strings.Count(text, "event: part\n") }
 
-func TestOnlyWhatChangedIsSent(t *testing.T) {
+func TestOnlyChangedRegionsAreSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, open := streaming(t)
@@ -129,7 +129,7 @@ func TestOnlyWhatChangedIsSent(t *testing.T) {
 	})
 }
 
-func TestANewStreamTakesNothingBack(t *testing.T) {
+func TestNewStreamNeverSendsOlderContent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, open := streaming(t)
@@ -147,7 +147,7 @@ func TestANewStreamTakesNothingBack(t *testing.T) {
 	})
 }
 
-func TestTenBrowsersCostWhatOneDoes(t *testing.T) {
+func TestBrowsersShareRendering(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, open := streaming(t)
@@ -169,7 +169,7 @@ func TestTenBrowsersCostWhatOneDoes(t *testing.T) {
 }
 
 // An expensive page that is left open must not keep the store busy.
-func TestAnExpensivePageIsMadeSeldom(t *testing.T) {
+func TestExpensivePagesAreRenderedRarely(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, open := streaming(t)

@@ -14,10 +14,10 @@ import (
 
 const (
 	calendarDays = 7
-	// clockNotice is how long in advance a clock change is announced.
-	clockNotice    = 28 * 24 * time.Hour
-	maxBlockedDays = 12
-	localForm      = "Mon 2006-01-02 15:04"
+	// clockChangeAhead is how long in advance a clock change is announced.
+	clockChangeAhead = 28 * 24 * time.Hour
+	maxBlockedDays   = 12
+	localForm        = "Mon 2006-01-02 15:04"
 )
 
 // scheduleCalendar shows when a survey may contact respondents, in the survey's time zone.
@@ -79,10 +79,10 @@ func nextOpening(s *calendar.Schedule, now time.Time) string {
 	}
 }
 
-// clockChange describes a clock change within clockNotice.
+// clockChange describes a clock change within clockChangeAhead.
 func clockChange(local time.Time) string {
 	_, end := local.ZoneBounds()
-	if end.IsZero() || end.Sub(local) > clockNotice {
+	if end.IsZero() || end.Sub(local) > clockChangeAhead {
 		return ""
 	}
 	_, before := end.Add(-time.Second).Zone()

@@ -54,7 +54,7 @@ func TestACalendarIsLocal(t *testing.T) {
 	}
 }
 
-func TestACalendarTellsOfClocksThatChange(t *testing.T) {
+func TestCalendarAnnouncesClockChanges(t *testing.T) {
 	t.Parallel()
 	always := office()
 	always.EndDate = ""
@@ -73,7 +73,7 @@ func TestACalendarTellsOfClocksThatChange(t *testing.T) {
 	}
 }
 
-func TestACalendarSaysWhatComesNext(t *testing.T) {
+func TestCalendarShowsTheNextWindow(t *testing.T) {
 	t.Parallel()
 	for now, want := range map[string]string{
 		"2026-10-26T14:00:00Z": "open until Mon 2026-10-26 12:30 EDT",

@@ -19,7 +19,7 @@ func surveyAndRouterPages() []string {
 
 // Pages contain no inline script or style, which the policy would block, and no
 // duplicate ids, which would refer to the wrong element.
-func TestSurveyAndRouterPagesAreSound(t *testing.T) {
+func TestSurveyAndRouterPagesAreValid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.survey("flu", 2)

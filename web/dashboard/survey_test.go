@@ -36,7 +36,7 @@ func (r *rig) survey(name string, respondents int) {
 	}
 }
 
-func TestWithoutASurveyThePageSaysWhatToDo(t *testing.T) {
+func TestEmptySurveysNameTheFirstStep(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	b := r.login(surveyScope)
@@ -135,7 +135,7 @@ func TestRespondentsAreFilteredAndPaged(t *testing.T) {
 	if p := seeing.get(one).want(200).has(numberCanary[1:]); strings.Contains(p.title(), "5559") {
 		t.Errorf("title %q", p.title())
 	}
-	b.get(all + "/nobody").want(404)
+	b.get(all + "/unknown").want(404)
 }
 
 func TestASurveysFilesComeThroughTheSession(t *testing.T) {
@@ -171,7 +171,7 @@ func TestSurveysNeedTheirScopes(t *testing.T) {
 	stranger.get("/").want(200).hasNot(`href="/surveys"`)
 }
 
-func TestASurveysStreamTellsWhatChanged(t *testing.T) {
+func TestSurveyStreamSendsChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	r.survey("flu", 1)

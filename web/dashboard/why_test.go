@@ -10,7 +10,7 @@ import (
 )
 
 // Scenario 121: the page of anything that waits shows the reason.
-func TestScenario121_PagesSayWhyTheirSubjectsWait(t *testing.T) {
+func TestScenario121_PagesShowWhySomethingWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.survey("flu", 2)

@@ -72,9 +72,9 @@ func TestEveryOperationAndSchemaHasAnAnchor(t *testing.T) {
 	}
 }
 
-// TestThePageNeedsNothingFromElsewhere checks for scripts, inline styles and
+// TestPageLoadsNothingExternal checks for scripts, inline styles and
 // addresses that are not relative, and that the policy would block them.
-func TestThePageNeedsNothingFromElsewhere(t *testing.T) {
+func TestPageLoadsNothingExternal(t *testing.T) {
 	t.Parallel()
 	rec := get(t, ours(t))
 	page, policy := rec.Body.String(), rec.Header().Get("Content-Security-Policy")
@@ -102,7 +102,7 @@ func TestThePageNeedsNothingFromElsewhere(t *testing.T) {
 }
 
 // The content of a description is rendered as text.
-func TestADescriptionCannotWriteThePage(t *testing.T) {
+func TestDescriptionIsEscaped(t *testing.T) {
 	t.Parallel()
 	page := get(t, `{"info":{"title":"<b>x</b>","description":"a `+"`<i>`"+` b\n\n- <script>alert(1)</script>"},"tags":[{"name":"\"><script>"}],
 		"paths":{"/a/{id}":{"post":{"operationId":"x\" onclick=\"y","summary":"s","tags":["\"><script>"],"security":[{"token":["a","b"]}],
@@ -120,7 +120,7 @@ func TestADescriptionCannotWriteThePage(t *testing.T) {
 	}
 }
 
-func TestWithoutADescriptionThereIsNoPage(t *testing.T) {
+func TestMissingDescriptionIsAnError(t *testing.T) {
 	t.Parallel()
 	if rec := get(t, "{"); rec.Code != http.StatusInternalServerError {
 		t.Errorf("%d", rec.Code)

@@ -152,7 +152,7 @@ func TestUnassigningEndsAfterThreeTimes(t *testing.T) {
 	r.do("POST", "/routing/jobs/j/assignments/"+r.accept("w")+":unassign", "").failed(409, "Conflict")
 }
 
-func TestAnswersOfActions(t *testing.T) {
+func TestResponsesOfActions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/classificationPolicies/c", `{"fallbackQueueId":"q"}`)
@@ -190,7 +190,7 @@ func TestAnotherWorkerHasTheJob(t *testing.T) {
 	r.do("POST", "/routing/workers/v/offers/"+lost+":decline", "").failed(409, "Conflict")
 }
 
-func TestWhatIsInUseStays(t *testing.T) {
+func TestResourcesInUseAreKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/exceptionPolicies/e", `{}`)

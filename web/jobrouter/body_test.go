@@ -54,7 +54,7 @@ func TestMergePatches(t *testing.T) {
 }
 
 // Clients send resources back as they received them; this must change nothing.
-func TestSendingBackChangesNothing(t *testing.T) {
+func TestPatchWithOwnResponseChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/exceptionPolicies/e", `{"name":"n","exceptionRules":[{"id":"r","trigger":{"kind":"waitTime","thresholdSeconds":3600},"actions":[{"kind":"cancel"}]}]}`)
@@ -254,7 +254,7 @@ func TestPathsAndMethods(t *testing.T) {
 	r.status("a:b", "cancelled")
 }
 
-func TestHeadersOfAnswers(t *testing.T) {
+func TestResponseHeaders(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for id, back := range map[string]string{"5f0a-11": "5f0a-11", "": "", "a b": "", strings.Repeat("x", 129): ""} {
@@ -270,7 +270,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 }
 
 // Causes of server errors go only to the log, and only server errors are a 5xx.
-func TestTroubleHere(t *testing.T) {
+func TestInternalErrors(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	r := rigWith(t, jobrouter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})

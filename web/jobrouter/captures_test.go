@@ -146,7 +146,7 @@ func (r *rig) assignment(job string) string {
 	return ""
 }
 
-func TestFormIsTheCapturedOne(t *testing.T) {
+func TestReserializedFormMatchesCaptures(t *testing.T) {
 	t.Parallel()
 	const want = "/routing/jobs?maxpagesize=2&status=active&queueId=q+a%2Bb%7E%21%27%28%29*&scheduledBefore=2023-11-14T22%3A13%3A20.000Z&api-version=2024-01-18-preview"
 	for _, c := range captures(t) {

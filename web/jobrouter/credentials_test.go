@@ -16,7 +16,7 @@ const secretPolicy = `{"prioritizationRule":{"kind":"function","functionUri":"ht
 		{"kind":"conditional","condition":{"kind":"function","functionUri":"https://f.example/c","credential":{"appKey":"hush-3","clientId":"me"}},"workerSelectors":[]},
 		{"kind":"ruleEngine","rule":{"kind":"function","functionUri":"https://f.example/c","credential":{"appKey":"hush-4"}}}]}`
 
-func TestCredentialsComeInAndNeverGoOut(t *testing.T) {
+func TestCredentialsAreNeverReturned(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	made := r.ok(201, "PATCH", "/routing/classificationPolicies/c", secretPolicy)

@@ -118,7 +118,7 @@ func TestFigures(t *testing.T) {
 
 // Extensions that Azure's router does not have: pools, the list of ready workers,
 // and jobs with notAfter.
-func TestPoolsAndWhoIsReady(t *testing.T) {
+func TestPoolsAndReadyWorkers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/distributionPolicies/d", `{"autoAccept":true,"mode":{"kind":"shortestIdle"}}`)

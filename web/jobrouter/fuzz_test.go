@@ -32,7 +32,7 @@ func FuzzAuthorization(f *testing.F) {
 }
 
 // Reserializing a query keeps names, values and their order, and is idempotent.
-func FuzzReserialise(f *testing.F) {
+func FuzzReserialize(f *testing.F) {
 	for _, s := range []string{"a=b&c=d", "q%20a%2Bb~!%27()*=1", "a", "=", "&&", "a=%zz&b=%", "%C3%A9=é", "a=+&b=%00", "a=b=c", "a=1&", "a&b=1", "a=é", "api-version=2023-11-01&x=*_."} {
 		f.Add(s)
 	}

@@ -50,7 +50,7 @@ func TestOperators(t *testing.T) {
 }
 
 // Every state change of a job, as the API shows it, with its events.
-func TestLivesOfJobs(t *testing.T) {
+func TestJobLifecycles(t *testing.T) {
 	t.Parallel()
 	for name, life := range map[string]func(*rig) []string{
 		"direct": func(r *rig) []string {
@@ -176,7 +176,7 @@ func TestLivesOfJobs(t *testing.T) {
 
 // Cases that the test program in test/router-sdk cannot wait for: a job that
 // expires before its schedule, and one that no worker takes.
-func TestLongLives(t *testing.T) {
+func TestRandomLifecycles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.engine.kinds()
@@ -237,7 +237,7 @@ func (r *rig) act(action string) *rig {
 	return r
 }
 
-func TestLivesOfWorkers(t *testing.T) {
+func TestWorkerLifecycles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	state := func(want string) {

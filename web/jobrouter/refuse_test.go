@@ -25,7 +25,7 @@ func TestScenario150_MatchingModeWithoutItsKind(t *testing.T) {
 }
 
 // A setting that could only ever fail is rejected when it is set.
-func TestScenario151_WhatCannotWorkIsRefused(t *testing.T) {
+func TestScenario151_UnworkablePoliciesAreRejected(t *testing.T) {
 	t.Parallel()
 	r := rigWith(t, jobrouter.Options{Address: func(uri string) error {
 		if !strings.HasPrefix(uri, "https://") {

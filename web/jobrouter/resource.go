@@ -142,7 +142,7 @@ func (s *service) patch(res resourceKind) endpoint {
 	}
 }
 
-// patchedView turns the view of a job into the one that a PATCH returns; see
+// patchedView returns the view of a job as a response to PATCH; see
 // asCreated.
 func patchedView(body any, id string, events []eventlog.Event) any {
 	v, ok := body.(jobView)

@@ -40,7 +40,7 @@ func twice(header string) func(*http.Request) {
 }
 
 // Every signature error, one by one, on a request that would change something.
-func TestFlawsOfSignatures(t *testing.T) {
+func TestInvalidSignatures(t *testing.T) {
 	t.Parallel()
 	const auth, date, hash = "Authorization", "X-Ms-Date", "X-Ms-Content-Sha256"
 	for name, c := range map[string]struct {
@@ -128,7 +128,7 @@ func TestSkew(t *testing.T) {
 
 // The example of the reference, signed by hand: key and text are fixed, so this
 // fails if signing and verification ever change together.
-func TestSignatureIsTheDocumentedOne(t *testing.T) {
+func TestDocumentedSignature(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	req := r.request("GET", "/routing/queues?maxpagesize=1", "")
@@ -191,7 +191,7 @@ func TestWithoutKeys(t *testing.T) {
 	}
 }
 
-func TestNewNeedsWhatItUses(t *testing.T) {
+func TestNewRejectsMissingOptions(t *testing.T) {
 	t.Parallel()
 	if _, err := jobrouter.New(jobrouter.Options{}); err == nil {
 		t.Error("no engine, no error")

@@ -165,9 +165,9 @@ func viewJob(j *routing.Job) jobView {
 	return out
 }
 
-// asCreated turns the view of a job into the one that clients expect from the PATCH
-// that creates it: only created, or about to be classified or scheduled, although
-// the engine has already done all of that.
+// asCreated returns the view that clients expect from the PATCH that creates a job:
+// only created, or about to be classified or scheduled, although the engine has
+// already done all of that.
 func (v jobView) asCreated(e *eventlog.JobReceivedEvent) jobView {
 	v.Status, v.QueueID = string(e.Status), e.Spec.QueueID
 	v.EnqueuedAt, v.ScheduledAt = instant{}, instant{}

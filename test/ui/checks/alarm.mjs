@@ -1,4 +1,4 @@
-// The watch itself: what it looks for is found when it is there.
+// The checks themselves: each finds a fault that is there.
 import assert from "node:assert/strict";
 import { fits, sound } from "../axe.mjs";
 import { login, narrow } from "../browser.mjs";
@@ -7,7 +7,7 @@ import { soon } from "../lab.mjs";
 export async function alarm({ report, browser, weir }) {
   const page = await browser.window();
   await login(page, weir.url, weir.token);
-  await report.check("alarm: a style that the policy forbids is heard of", page, async () => {
+  await report.check("alarm: a style that the policy forbids is reported", page, async () => {
     const before = browser.complaints.length;
     await page.evaluate(() => {
       const style = document.createElement("style");

@@ -1,4 +1,4 @@
-// Who did what. Runs after others have done something.
+// The audit log. Runs after checks that changed something.
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { soon } from "../lab.mjs";
@@ -7,7 +7,7 @@ import { squeeze } from "../steps.mjs";
 export async function audit({ report, browser, weir, operator }) {
   const page = await browser.window();
   await login(page, weir.url, operator.token);
-  await report.check("audit: something is done by a token, and the log says what, and by which", page, async () => {
+  await report.check("audit: an action is logged with its token", page, async () => {
     await page.request.post(`${weir.url}/channels/spare/pause`, { form: {} });
     await page.request.post(`${weir.url}/channels/spare/resume`, { form: {} });
     await page.click("header >> text=Audit");
@@ -18,7 +18,7 @@ export async function audit({ report, browser, weir, operator }) {
     }, "the entries");
     for (const row of rows.slice(0, 2)) assert.match(row, new RegExp(`${operator.id}.*spare.*200`));
   });
-  await report.check("audit: refused attempts are in it, and no secret or number", page, async () => {
+  await report.check("audit: rejected attempts are logged, without secrets or numbers", page, async () => {
     const guest = await weir.newToken("curious", ["contacts:read"]);
     const answer = await fetch(`${weir.url}/v1/channels/spare`, { method: "PATCH", headers: { Authorization: `Bearer ${guest.token}`, "Content-Type": "application/json" }, body: '{"capacity":5}' });
     assert.equal(answer.status, 403);

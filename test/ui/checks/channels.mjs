@@ -1,5 +1,5 @@
-// Channels and contacts: seen on the overview and on pages of their own,
-// paused, resumed, given another capacity, deleted; searched for and canceled.
+// Channels and contacts: on the overview and on their own pages; paused, resumed,
+// resized, deleted; searched and canceled.
 import assert from "node:assert/strict";
 import { login, wide } from "../browser.mjs";
 import { soon } from "../lab.mjs";
@@ -11,7 +11,7 @@ export async function channels({ report, browser, weir, operator, known }) {
   const page = await browser.window();
   await login(page, weir.url, operator.token);
   const go = (path) => page.goto(weir.url + path);
-  await report.check("overview: every channel has its card, those in trouble first", page, async () => {
+  await report.check("overview: every channel has a card; channels that need attention come first", page, async () => {
     const { channels: list } = await weir.get("/v1/channels");
     const cards = await page.locator("#channels article h3").allTextContents();
     assert.deepEqual([...cards].sort(), list.map((c) => c.channel).sort());
@@ -23,17 +23,17 @@ export async function channels({ report, browser, weir, operator, known }) {
     assert.equal(Number(await tile(page, "Channels", "#summary")), list.length);
     assert.ok(await page.locator("#channels svg.bar").count() === list.length, "each has its bar");
   });
-  await report.check("overview: surveys under way and the router are on it", page, async () => {
+  await report.check("overview: shows active surveys and the router", page, async () => {
     assert.match(squeeze(await page.locator("#surveys").innerText()), /vaccines running.*counted \d+ \/ 66.*quotas full \d \/ 4/);
     assert.match(squeeze(await page.locator("#wallboard").innerText()), /Active workers \d+.*Jobs waiting \d+.*Open offers \d+/);
   });
-  await report.check("overview: on a wall it is larger, without anything to press", page, async () => {
+  await report.check("overview: the wall view is larger and has no buttons", page, async () => {
     await go("/?wall=1");
     assert.equal(await page.locator("main a.button:visible").count(), 0);
     assert.ok(await page.evaluate(() => parseFloat(getComputedStyle(document.documentElement).fontSize)) >= 20);
     await go("/");
   });
-  await report.check("overview: on a wall it fits a screen, without scrolling", page, async () => {
+  await report.check("overview: the wall view fits a screen without scrolling", page, async () => {
     for (const viewport of [{ width: 1920, height: 1080 }, { width: 1366, height: 768 }]) {
       await page.setViewportSize(viewport);
       await go("/?wall=1");
@@ -60,31 +60,31 @@ export async function channels({ report, browser, weir, operator, known }) {
     await act(page, "#resume", /spare is resumed/);
     assert.equal((await channel(weir, "spare")).paused, false);
   });
-  await report.check("channel: who changes their mind changes nothing", page, async () => {
+  await report.check("channel: a closed dialog changes nothing", page, async () => {
     await open(page, "#pause");
     await page.locator("#dialog [data-close]").click();
     await page.locator("#dialog[open]").waitFor({ state: "detached" });
     assert.equal((await channel(weir, "spare")).paused, false);
   });
-  await report.check("channel: a wrong capacity is refused by the browser and by Weir", page, async () => {
+  await report.check("channel: an invalid capacity is rejected by the browser and by Weir", page, async () => {
     await open(page, "#capacity");
     await page.fill("#field-capacity", "0");
     await page.locator("#dialog form button").click();
-    assert.ok(await page.locator("#field-capacity").evaluate((e) => !e.validity.valid), "the browser holds it back");
+    assert.ok(await page.locator("#field-capacity").evaluate((e) => !e.validity.valid), "the browser rejects it");
     await page.locator("#dialog form").evaluate((f) => { f.noValidate = true; });
     await page.locator("#dialog form button").click();
     await shows(page, "main [role=alert]", /./);
-    assert.equal(await page.inputValue("#field-capacity"), "0", "what was written stays");
+    assert.equal(await page.inputValue("#field-capacity"), "0", "the input stays");
     assert.equal((await channel(weir, "spare")).capacity, 3);
   });
-  await report.check("channel: a right capacity holds at once", page, async () => {
+  await report.check("channel: a valid capacity takes effect at once", page, async () => {
     await page.fill("#field-capacity", "9");
     await page.locator("main form.form button").click();
     assert.match(await flash(page), /capacity/i);
     assert.equal((await channel(weir, "spare")).capacity, 9);
     await shows(page, "#figures", "/ 9");
   });
-  await report.check("channel: one with open contacts is not deleted by mistake, and is when that was said", page, async () => {
+  await report.check("channel: deleting one with open contacts needs consent", page, async () => {
     await go("/channels/goner");
     assert.match(await open(page, "#delete"), /Cancel 2 open contacts/);
     await page.locator("#dialog form button").click();
@@ -145,7 +145,7 @@ async function contacts({ report, page, weir, known, go }) {
     await soon(async () => (await ids()).includes(id), "the new contact");
     await weir.api("DELETE", `/v1/contacts/${id}`);
   });
-  await report.check("contacts: found by number, which stands in no address", page, async () => {
+  await report.check("contacts: found by number, without the number in an address", page, async () => {
     await go("/contacts");
     await page.fill("#number", "+1 555 010 7777");
     await page.click("#search-number");
@@ -162,12 +162,12 @@ async function contacts({ report, page, weir, known, go }) {
     await page.click("text=First page");
     await page.waitForURL((at) => !at.search.includes("cursor"));
   });
-  await report.check("contacts: a page tells what happened, attempt and callback", page, async () => {
+  await report.check("contacts: a page shows the timeline, attempt and callback", page, async () => {
     await go(`/contacts/${known.dead}`);
     await shows(page, "ol.life", /accepted.*claimed.*handed.over.*ended.*dial failed.*dead letter/);
     assert.ok(await page.locator("[aria-label=Attempts] tbody tr").count() >= 1);
   });
-  await report.check("contacts: one that waits is canceled", page, async () => {
+  await report.check("contacts: a queued contact is canceled", page, async () => {
     await go(`/contacts/${known.waiting}`);
     assert.match(await open(page, "#cancel"), /The contact is queued\. It ends as canceled at once/);
     assert.equal(await fact(page, "Channel"), "held");

@@ -1,4 +1,4 @@
-// Dead letters: counted before anything is done with them.
+// Dead letters: counted before each action.
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { answer, fact, open, shows, squeeze } from "../steps.mjs";
@@ -51,7 +51,7 @@ export async function dead({ report, browser, weir, operator }) {
     await shows(page, "h1", "Contact");
     assert.notEqual(new URL(page.url()).pathname, `/contacts/${one.contact.id}`);
   });
-  await report.check("dead letters: a whole group is discarded, others stay", page, async () => {
+  await report.check("dead letters: a group is discarded, others stay", page, async () => {
     const before = await groups(weir);
     const group = before.find((g) => g.channel === "texts");
     await page.goto(`${weir.url}/dead-letters`);

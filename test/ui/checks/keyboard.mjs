@@ -1,9 +1,9 @@
-// The main flows with a keyboard and nothing else.
+// The main flows by keyboard.
 import assert from "node:assert/strict";
 import { soon } from "../lab.mjs";
 import { flash, heading, shows, squeeze } from "../steps.mjs";
 
-// at describes the focused element.
+// at returns the focused element.
 const at = (page) => page.evaluate(() => {
   const e = document.activeElement;
   if (!e || e === document.body) return { tag: "BODY" };
@@ -16,7 +16,7 @@ const at = (page) => page.evaluate(() => {
   };
 });
 
-// tabTo presses Tab until something has the focus.
+// tabTo presses Tab until an element has the focus.
 async function tabTo(page, what, most = 120) {
   const good = (f) => (what.startsWith("#") ? f.id === what.slice(1) : f.text === what);
   for (let i = 0; i < most; i++) {
@@ -54,7 +54,7 @@ export async function keyboard({ report, browser, weir, operator }) {
     assert.ok(await page.evaluate(() => document.querySelector("main").contains(document.activeElement)), `${first.tag} ${first.text}`);
   });
   for (const path of ["/", "/channels/texts", "/dead-letters", "/surveys/vaccines", "/router/jobs", "/contacts"]) {
-    await report.check(`keyboard: stops on ${path} are seen, come in order and come to an end`, page, async () => {
+    await report.check(`keyboard: tab stops on ${path} are visible, ordered and finite`, page, async () => {
       await page.goto(weir.url + path);
       let last = -1;
       let stops = 0;
@@ -107,7 +107,7 @@ export async function keyboard({ report, browser, weir, operator }) {
     await flash(page);
     assert.equal((await weir.get("/v1/channels/spare")).capacity, 7);
   });
-  await report.check("keyboard: queue dead letters again", page, async () => {
+  await report.check("keyboard: requeue dead letters", page, async () => {
     await tabTo(page, "Dead letters");
     await press("Enter");
     await heading(page, "Dead letters");

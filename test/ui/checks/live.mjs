@@ -1,4 +1,4 @@
-// Figures change while the page is visible, and only then; it is not loaded again.
+// Figures are updated without reloading the page, only while it is visible.
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { pause, soon } from "../lab.mjs";
@@ -7,7 +7,7 @@ import { phone } from "../state.mjs";
 
 const soonEnough = 12_000; // updates come every two seconds; this is for machines that are busy
 
-// hide does what a browser does with a page in the background.
+// hide makes a page hidden, as a browser does with a background tab.
 const hide = (page, hidden) => page.evaluate((gone) => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => gone });
   Object.defineProperty(document, "visibilityState", { configurable: true, get: () => (gone ? "hidden" : "visible") });
@@ -45,7 +45,7 @@ export async function live({ report, browser, weir }) {
     return new RegExp(`Active workers ${figures.workers.active}\\b`);
   });
   await changes("a worker's page says that no offers are given", "/router/workers/fay", "#worker", () => weir.route("workers/fay", { availableForOffers: false }), () => /Available for offers no/);
-  await report.check("live: a contact's page tells that it was canceled elsewhere", page, async () => {
+  await report.check("live: a contact's page shows that it was canceled elsewhere", page, async () => {
     const { contacts: [contact] } = await weir.get("/v1/contacts?channel=held&state=queued&limit=1");
     await go(`/contacts/${contact.id}`);
     await weir.api("DELETE", `/v1/contacts/${contact.id}`);
@@ -86,7 +86,7 @@ export async function live({ report, browser, weir }) {
     await page.keyboard.press("Escape");
     await stayed(page);
   });
-  await report.check("live: nothing is asked for while the tab is hidden, and at once when it is seen again", page, async () => {
+  await report.check("live: no requests while the tab is hidden; updates resume at once", page, async () => {
     await go("/channels/held");
     await hide(page, true);
     await shows(page, "#connection", "paused");

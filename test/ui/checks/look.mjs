@@ -1,11 +1,11 @@
-// Every page, as it looks: at two widths, light and dark, without a serious
-// fault of accessibility, without scrolling sideways.
+// The look of every page: at two widths, light and dark, without serious
+// accessibility faults and horizontal scrolling.
 import { fits, sound } from "../axe.mjs";
 import { login, narrow, wide } from "../browser.mjs";
 import { pages, questions } from "../pages.mjs";
 import { open } from "../steps.mjs";
 
-// dialogs are questions as they stand over a page.
+// dialogs are questions over a page.
 const dialogs = { "dialog to pause": ["/channels/texts", "#pause"], "dialog with a field": ["/channels/texts", "#capacity"], "dialog with danger": ["/surveys/vaccines", "#stop"] };
 
 export async function look({ report, browser, weir, known }) {
@@ -33,7 +33,7 @@ async function inspect(page, url, where, name) {
   await look4(page, name);
 }
 
-// look4 looks at a page in all four ways.
+// look4 checks a page in all four combinations.
 export async function look4(page, name) {
   const wrong = [];
   for (const [size, viewport] of Object.entries({ wide, narrow })) {

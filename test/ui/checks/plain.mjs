@@ -1,4 +1,4 @@
-// The main flows in a browser that runs no scripts: questions are pages.
+// The main flows in a browser without scripts: questions are pages.
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { flash, heading, shows } from "../steps.mjs";
@@ -17,14 +17,14 @@ export async function plain({ report, browser, weir, operator }) {
     await send();
     assert.match(await flash(page), /spare is paused/);
     await page.click("#resume");
-    await page.click("main form >> text=Cancel");
+    await page.click("main form >> text=Back");
     await heading(page, "spare");
     assert.equal((await weir.get("/v1/channels/spare")).paused, true, "Cancel changes nothing");
     await page.click("#resume");
     await send();
     assert.match(await flash(page), /spare is resumed/);
   });
-  await report.check("without scripts: a wrong capacity is refused above the question", page, async () => {
+  await report.check("without scripts: an invalid capacity is reported above the question", page, async () => {
     await page.click("#capacity");
     await page.locator("#field-capacity").fill("0");
     await page.request.post(page.url(), { form: { capacity: "0" } }).then((r) => assert.equal(r.status(), 422));

@@ -1,5 +1,5 @@
-// A second Weir, with nothing in it, behind a path: what it says to do first,
-// and that nothing leads out of its path.
+// A second, empty Weir behind a path prefix: empty states, and links below the
+// prefix.
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { mark } from "../state.mjs";
@@ -18,7 +18,7 @@ export async function prefix({ report, browser, lab }) {
   const page = await browser.window();
   const strayed = [];
   page.on("request", (r) => { if (!r.url().startsWith(weir.url)) strayed.push(r.url()); });
-  await report.check("prefix: the login page says how to get a token, and lets in", page, async () => {
+  await report.check("prefix: the login page explains how to get a token, and accepts it", page, async () => {
     await page.goto(`${weir.url}/login`);
     await shows(page, "main", "weir token create");
     await look4(page, "login");

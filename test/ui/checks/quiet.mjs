@@ -1,5 +1,5 @@
-// What was said and written while everything else ran: nothing that should not
-// have been.
+// Console lines, requests, addresses, titles and logs of the whole run: no errors,
+// secrets or numbers.
 import assert from "node:assert/strict";
 
 const few = (list) => [...new Set(list)].slice(0, 10).join("\n");

@@ -1,5 +1,5 @@
-// A token that may only look sees nothing to press, is refused by the server
-// when it presses all the same, and sees the ends of numbers only.
+// A read-only token sees no buttons, is rejected by the server, and sees masked
+// numbers.
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { pages } from "../pages.mjs";
@@ -7,7 +7,7 @@ import { heading, shows } from "../steps.mjs";
 
 const number = /1555010\d{4}/;
 
-// actions are paths of everything that can be done.
+// actions are the paths of all actions.
 const actions = (known) => [
   "/channels/texts/pause", "/channels/held/resume", "/channels/texts/capacity", "/channels/texts/delete", `/contacts/${known.done}/cancel`,
   "/dead-letters/requeue", "/dead-letters/discard", "/surveys/empty/launch", "/surveys/vaccines/pause", "/surveys/vaccines/resume", "/surveys/vaccines/stop",
@@ -19,7 +19,7 @@ export async function rights({ report, browser, weir, operator, known }) {
   const page = await browser.window();
   await login(page, weir.url, reader.token);
   const open = Object.entries(pages(known)).filter(([name, path]) => !/^\/(router|audit|docs)|none/.test(path));
-  await report.check("rights: who may only look sees no button, and no whole number", page, async () => {
+  await report.check("rights: a read-only token sees no buttons and no full numbers", page, async () => {
     for (const [name, path] of open) {
       const answer = await page.goto(weir.url + path);
       assert.equal(answer.status(), 200, name);
@@ -29,14 +29,14 @@ export async function rights({ report, browser, weir, operator, known }) {
     await page.goto(`${weir.url}/contacts?channel=held`);
     assert.match(await page.locator("main tbody").innerText(), /\*\*\*\d\d/);
   });
-  await report.check("rights: updates and files hold no whole number either", page, async () => {
+  await report.check("rights: updates and files contain no full numbers", page, async () => {
     await page.goto(`${weir.url}/channels/texts`);
     await shows(page, "#connection", "live");
     assert.ok(!number.test(await page.content()));
     const results = await (await page.request.get(`${weir.url}/surveys/vaccines/results.csv`)).text();
     assert.ok(results.split("\n").length > 100 && !number.test(results));
   });
-  await report.check("rights: the router and the audit log are closed to them, and not named", page, async () => {
+  await report.check("rights: the router and the audit log are forbidden and not linked", page, async () => {
     await page.goto(weir.url);
     assert.deepEqual(await page.locator("header nav a").allTextContents(), ["Overview", "Contacts", "Dead letters", "Surveys"]);
     for (const path of ["/router", "/router/jobs", "/audit"]) {
@@ -45,7 +45,7 @@ export async function rights({ report, browser, weir, operator, known }) {
       await heading(page, "Not allowed");
     }
   });
-  await report.check("rights: what they send all the same is refused, and changes nothing", page, async () => {
+  await report.check("rights: their requests are rejected and change nothing", page, async () => {
     await page.goto(weir.url);
     const state = async () => JSON.stringify(await Promise.all(["texts", "held"].map(async (c) => (({ paused, capacity }) => ({ paused, capacity }))(await weir.get(`/v1/channels/${c}`)))));
     const before = await state();
@@ -57,7 +57,7 @@ export async function rights({ report, browser, weir, operator, known }) {
     assert.equal(await state(), before);
     assert.equal((await weir.get("/v1/surveys/vaccines")).state, "running");
   });
-  await report.check("rights: a page of another site cannot act for who is logged in", page, async () => {
+  await report.check("rights: a page of another site cannot use the session", page, async () => {
     const other = await browser.window();
     await login(other, weir.url, operator.token);
     for (const headers of [{ Origin: "https://elsewhere.example" }, { "Sec-Fetch-Site": "cross-site" }]) {
@@ -72,7 +72,7 @@ export async function rights({ report, browser, weir, operator, known }) {
     const other = await browser.window();
     await login(other, weir.url, keeper.token, "/channels/texts");
     assert.equal(await other.locator("#pause").count(), 1);
-    await shows(other, "#contacts", "takes the scope contacts:read");
+    await shows(other, "#contacts", "has the scope contacts:read");
     assert.ok(!number.test(await other.content()));
     assert.equal((await other.goto(`${weir.url}/contacts`)).status(), 403);
     await other.context().close();

@@ -1,5 +1,5 @@
-// The router: its wallboard, people, queues, jobs and policies, and what can
-// be done with them.
+// The router: its wallboard, workers, queues, jobs and policies, and their
+// actions.
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { soon } from "../lab.mjs";
@@ -40,7 +40,7 @@ export async function routing({ report, browser, weir, operator, known }) {
     await heading(page, "billing");
     await shows(page, "main", /Unmatchable jobs 1.*klingon/);
   });
-  await report.check("router: a worker is taken out of offers and made available again", page, async () => {
+  await report.check("router: offers to a worker are stopped and resumed", page, async () => {
     await go("/router/workers/bo");
     const asked = await open(page, "#off");
     assert.match(asked, /gets no new offers/);
@@ -49,7 +49,7 @@ export async function routing({ report, browser, weir, operator, known }) {
     await act(page, "#on", /bo is available/);
     assert.equal((await worker("bo")).availableForOffers, true);
   });
-  await report.check("router: a job is given back to its queue", page, async () => {
+  await report.check("router: a job is unassigned", page, async () => {
     await go(`/router/jobs/${known.givenBack}`);
     await open(page, "#unassign");
     assert.match(await answer(page), /is back in its queue/);
@@ -69,7 +69,7 @@ export async function routing({ report, browser, weir, operator, known }) {
     assert.equal(`${now.status} ${now.dispositionCode}`, "closed solved");
     assert.equal(await page.locator("#job a.button").count(), 0);
   });
-  await report.check("router: a job without a suitable worker is cancelled", page, async () => {
+  await report.check("router: an unmatchable job is cancelled", page, async () => {
     await go("/router/jobs/klingon");
     await shows(page, "#job", /Klingon/);
     await open(page, "#cancel");

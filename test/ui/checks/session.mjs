@@ -1,4 +1,4 @@
-// Who is let in, and for how long.
+// Log-in and sessions.
 import assert from "node:assert/strict";
 import { login } from "../browser.mjs";
 import { heading, shows } from "../steps.mjs";
@@ -11,26 +11,26 @@ export async function session({ report, browser, weir }) {
     for (const path of ["/", "/channels/texts", "/contacts", "/surveys", "/router", "/audit"]) {
       await page.goto(weir.url + path);
       assert.equal(pathOf(page), "/login", path);
-      assert.equal(await page.locator("header nav a").count(), 0, "pages are listed without a session");
+      assert.equal(await page.locator("header nav a").count(), 0, "no pages are linked");
     }
   });
-  await report.check("session: a wrong token is refused, and not repeated in the page", page, async () => {
+  await report.check("session: an invalid token is rejected and not repeated on the page", page, async () => {
     await page.goto(`${weir.url}/login`);
     await page.fill("#token", "weir_wrong_canarywrongtoken");
     await page.click("main button.primary");
-    await shows(page, "#wrong", "does not open the dashboard");
+    await shows(page, "#wrong", "Invalid token");
     assert.equal(await page.locator("#token").inputValue(), "");
     assert.equal(await page.locator("#token").getAttribute("aria-invalid"), "true");
     assert.ok(!(await page.content()).includes("canarywrongtoken"));
   });
-  await report.check("session: the right token leads on to the page that was asked for", page, async () => {
+  await report.check("session: a valid token leads to the requested page", page, async () => {
     await login(page, weir.url, weir.token, "/surveys");
     assert.equal(pathOf(page), "/surveys");
     const cookie = (await page.context().cookies()).find((c) => c.name === "weir_session");
     assert.ok(cookie.httpOnly && cookie.sameSite === "Strict", "no script and no other site gets the cookie");
     assert.equal(await page.evaluate(() => document.cookie), "");
   });
-  await report.check("session: the switch makes it dark, light, and as the system is", page, async () => {
+  await report.check("session: the theme is dark, light or that of the system", page, async () => {
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await paper();
     await page.click(".theme button[value=dark]");
@@ -47,7 +47,7 @@ export async function session({ report, browser, weir }) {
     await page.emulateMedia({ colorScheme: "light" });
     assert.equal(await paper(), light);
   });
-  await report.check("session: who logs out is out", page, async () => {
+  await report.check("session: log-out ends the session", page, async () => {
     await page.click("text=Log out");
     await heading(page, "Log in");
     assert.equal((await page.context().cookies()).filter((c) => c.name === "weir_session").length, 0);
@@ -65,7 +65,7 @@ export async function session({ report, browser, weir }) {
     await page.waitForURL((at) => at.pathname === "/login", { timeout: 15_000 });
   });
   await page.context().close();
-  await report.check("session: times are those of the browser's zone, or UTC, and say which", null, async () => {
+  await report.check("session: times are in the browser's zone or UTC, with the zone's name", null, async () => {
     const far = await browser.window({ timezoneId: "Asia/Kathmandu" });
     await login(far, weir.url, weir.token, "/audit");
     const first = () => far.locator("main time").first();

@@ -1,5 +1,4 @@
-// Surveys: launched, paused, resumed, stopped; their people, their log, their
-// files.
+// Surveys: launched, paused, resumed, stopped; respondents, log, files.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { login } from "../browser.mjs";
@@ -36,7 +35,7 @@ export async function survey({ report, browser, weir, operator }) {
     assert.ok(await page.locator("#calendar tbody tr").count() >= 7, "a week of windows");
     assert.ok(await page.locator("#recent tbody tr").count() >= 5);
   });
-  await report.check("survey: launched after what it means was said", page, async () => {
+  await report.check("survey: launched after the consequences were shown", page, async () => {
     await go("/surveys/water");
     const asked = await open(page, "#launch");
     assert.match(asked, /Launch survey water.*can no longer be changed/);
@@ -58,13 +57,13 @@ export async function survey({ report, browser, weir, operator }) {
     await shows(page, "#state .badge", "done");
     assert.equal(await page.locator("#state a.button").count(), 0, "nothing can be done with it any more");
   });
-  await report.check("survey: without respondents it says what to do first", page, async () => {
+  await report.check("survey: without respondents the page names the first step", page, async () => {
     await go("/surveys/empty");
     await shows(page, ".empty", "weir survey import people.csv empty");
     assert.match(await open(page, "#launch"), /The survey has no respondents/);
     await page.keyboard.press("Escape");
   });
-  await report.check("survey: results and log come as files", page, async () => {
+  await report.check("survey: results and log are files", page, async () => {
     await go("/surveys/vaccines");
     const results = await download(page, "#to-results-file");
     assert.equal(results.trim().split("\n").length, 161, "a row for each respondent");

@@ -48,7 +48,7 @@ func values(t *rapid.T, name string) []float64 {
 }
 
 // An incomplete step is drawn differently: its values would look like a drop.
-func TestStepUnderWayIsMarked(t *testing.T) {
+func TestIncompleteStepIsMarked(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := Chart{Title: "Contacts", Begin: begin, Step: 15 * time.Minute, Series: []Series{
@@ -125,7 +125,7 @@ func TestBarsAreToScale(t *testing.T) {
 	}
 }
 
-func TestChartsSayWhatTheyShow(t *testing.T) {
+func TestChartsHaveDescriptions(t *testing.T) {
 	t.Parallel()
 	c := Chart{
 		Title: "Contacts", Unit: "per 5 min", Begin: time.Date(2026, 3, 1, 8, 50, 0, 0, time.UTC), Step: 5 * time.Minute,
