@@ -15,7 +15,7 @@ const noticeColumns = "id, kind, at, channel_id, contact_id, survey_id, responde
 
 const noticesSQL = "SELECT " + noticeColumns + " FROM notices WHERE id > ? ORDER BY id LIMIT ?"
 
-// OnOutboxEntries implements [surveys.Notifier].
+// OnOutboxEntries implements [surveys.Outbox].
 func (s *Store) OnOutboxEntries(committed func()) { s.onNotice.Store(&committed) }
 
 func (s *Store) noticed() {
@@ -100,7 +100,7 @@ func resultText(r weir.Result) string {
 	return string(text)
 }
 
-// OutboxEntries implements [surveys.Reading].
+// OutboxEntries implements [surveys.Outbox].
 func (s *Store) OutboxEntries(ctx context.Context, after int64, limit int) ([]surveys.OutboxEntry, error) {
 	var rows []struct {
 		ID         int64  `db:"id"`

@@ -37,7 +37,7 @@ func (s *Store) selectRespondents(ctx context.Context, text string, args ...any)
 	return list, s.failure("read respondents", err)
 }
 
-// Respondent implements [surveys.Reading].
+// Respondent implements [surveys.RespondentReader].
 func (s *Store) Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error) {
 	list, err := s.selectRespondents(ctx, someSQL+marks(1)+" AND survey_id = ?", int64(id), survey)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) Respondent(ctx context.Context, survey int64, id surveys.Respond
 	return list[0], nil
 }
 
-// RespondentsByID implements [surveys.Reading].
+// RespondentsByID implements [surveys.RespondentReader].
 func (s *Store) RespondentsByID(ctx context.Context, ids []surveys.RespondentID) ([]surveys.Respondent, error) {
 	var out []surveys.Respondent
 	for len(ids) > 0 {
@@ -68,7 +68,7 @@ func (s *Store) RespondentsByID(ctx context.Context, ids []surveys.RespondentID)
 	return out, nil
 }
 
-// Respondents implements [surveys.Reading].
+// Respondents implements [surveys.RespondentReader].
 func (s *Store) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
 	f.Limit = min(cmp.Or(max(f.Limit, 0), defaultPage), maxPage)
 	if f.Phone != "" {
@@ -112,12 +112,12 @@ func matches(f *surveys.Filter, r *surveys.Respondent) bool {
 		(len(f.Dispositions) == 0 || slices.Contains(f.Dispositions, r.Disposition))
 }
 
-// ByPhone implements [surveys.Reading].
+// ByPhone implements [surveys.RespondentReader].
 func (s *Store) ByPhone(ctx context.Context, phone string, limit int) ([]surveys.Respondent, error) {
 	return s.selectRespondents(ctx, everySQL, phone, limit)
 }
 
-// DueRespondents implements [surveys.Reading].
+// DueRespondents implements [surveys.RespondentReader].
 func (s *Store) DueRespondents(ctx context.Context, survey int64, now time.Time, limit int) ([]surveys.Respondent, time.Time, error) {
 	list, err := s.selectRespondents(ctx, dueSQL, survey, statusNumber(surveys.Active), limit+1)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Store) DueRespondents(ctx context.Context, survey int64, now time.Time,
 	return list, time.Time{}, nil
 }
 
-// Open implements [surveys.Reading].
+// Open implements [surveys.RespondentReader].
 func (s *Store) Open(ctx context.Context, survey int64, limit int) ([]surveys.Respondent, error) {
 	var out []surveys.Respondent
 	for _, status := range []surveys.Status{surveys.Active, surveys.Pending} {
@@ -146,7 +146,7 @@ func (s *Store) Open(ctx context.Context, survey int64, limit int) ([]surveys.Re
 	return out, nil
 }
 
-// Log implements [surveys.Reading].
+// Log implements [surveys.LogReader].
 func (s *Store) Log(ctx context.Context, survey, after int64, limit int) ([]surveys.LogEntry, error) {
 	return s.logged(ctx, surveyLog, survey, after, limit)
 }
@@ -180,7 +180,7 @@ func (s *Store) logged(ctx context.Context, query string, args ...any) ([]survey
 	return list, nil
 }
 
-// EnqueuedSince implements [surveys.Reading].
+// EnqueuedSince implements [surveys.PacingReader].
 func (s *Store) EnqueuedSince(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {
 	var rows []struct {
 		Second int64 `db:"second"`
@@ -196,7 +196,7 @@ func (s *Store) EnqueuedSince(ctx context.Context, survey int64, since time.Time
 	return out, nil
 }
 
-// ReadySlots implements [surveys.Reading].
+// ReadySlots implements [surveys.PacingReader].
 func (s *Store) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (surveys.Ready, error) {
 	type sum struct {
 		N     int `db:"n"`

@@ -15,7 +15,7 @@ const (
 	respondentLog = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id < ? AND id >= ? AND respondent_id = ? ORDER BY id DESC LIMIT ?"
 )
 
-// Recent implements [surveys.Reading]. Ids are in the order of time and contain it. No
+// Recent implements [surveys.LogReader]. Ids are in the order of time and contain it. No
 // index has the respondents, because each new entry would write one more page: a
 // bounded range of the log is examined instead.
 func (s *Store) Recent(ctx context.Context, f surveys.LogFilter) (list []surveys.LogEntry, next int64, err error) {

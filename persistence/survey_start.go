@@ -45,7 +45,7 @@ func (s *Store) pendingBuckets(ctx context.Context, survey int64) ([]int, error)
 	return list, s.failure("read the sums of a survey", err)
 }
 
-// Startable implements [surveys.Reading]. Those who were set aside and may be
+// Startable implements [surveys.RespondentReader]. Those who were set aside and may be
 // started again are taken in the order of that instant.
 func (s *Store) Startable(ctx context.Context, survey int64, now time.Time, full []int, limit int) ([]surveys.Respondent, error) {
 	buckets, err := s.pendingBuckets(ctx, survey)
@@ -173,7 +173,7 @@ func unionOf(text string, n int) string {
 	return part + strings.Repeat(" UNION ALL "+part, n-1)
 }
 
-// Rejectable implements [surveys.Reading].
+// Rejectable implements [surveys.RespondentReader].
 func (s *Store) Rejectable(ctx context.Context, survey int64, full []int, limit int) ([]surveys.Respondent, error) {
 	buckets, err := s.pendingBuckets(ctx, survey)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"weir/surveys"
 )
 
-// ChannelStates implements [surveys.ChannelStates].
+// ChannelStates implements [surveys.ChannelStateStore].
 func (s *Store) ChannelStates(ctx context.Context) ([]surveys.ChannelState, error) {
 	var rows []struct {
 		Channel int64  `db:"channel_id"`
@@ -34,7 +34,7 @@ type stateChange struct {
 	tell  []events.Event
 }
 
-// SetChannelState implements [surveys.ChannelStates].
+// SetChannelState implements [surveys.ChannelStateStore].
 func (s *Store) SetChannelState(ctx context.Context, state surveys.ChannelState, tell []events.Event) error {
 	_, err := s.await(ctx, func(ctx context.Context, answer func(outcome)) *request {
 		return newWork(ctx, &stateChange{state, tell}, 1+len(tell), 1000, answer)

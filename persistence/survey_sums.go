@@ -50,7 +50,7 @@ func (t *transaction) addSums(survey int64, c sumChanges) error {
 	return err
 }
 
-// Counts implements [surveys.Reading].
+// Counts implements [surveys.RespondentReader].
 func (s *Store) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
 	var groups []struct {
 		Status      int64  `db:"status"`

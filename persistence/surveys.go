@@ -15,12 +15,14 @@ import (
 )
 
 var (
-	_ surveys.Worker        = (*Store)(nil)
-	_ surveys.Store         = (*Store)(nil)
-	_ surveys.Importer      = (*Store)(nil)
-	_ surveys.Reading       = (*Store)(nil)
-	_ surveys.Notifier      = (*Store)(nil)
-	_ surveys.ChannelStates = (*Store)(nil)
+	_ surveys.Worker            = (*Store)(nil)
+	_ surveys.Store             = (*Store)(nil)
+	_ surveys.Importer          = (*Store)(nil)
+	_ surveys.RespondentReader  = (*Store)(nil)
+	_ surveys.PacingReader      = (*Store)(nil)
+	_ surveys.LogReader         = (*Store)(nil)
+	_ surveys.Outbox            = (*Store)(nil)
+	_ surveys.ChannelStateStore = (*Store)(nil)
 )
 
 const surveyColumns = "id, name, former_name, title, state, cause, definition, quotas, application, version, deleting, sorted_to, " +

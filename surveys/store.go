@@ -128,9 +128,9 @@ type Filter struct {
 	Limit        int
 }
 
-// Reading reads the data of surveys. Each call reads a number of rows that does
+// RespondentReader reads respondents. Each call reads a number of rows that does
 // not grow with the number of respondents, apart from the returned ones.
-type Reading interface {
+type RespondentReader interface {
 	Respondent(ctx context.Context, survey int64, id RespondentID) (Respondent, error)
 	// RespondentsByID returns respondents by their ids, in no order; unknown ids are skipped.
 	RespondentsByID(ctx context.Context, ids []RespondentID) ([]Respondent, error)
@@ -150,18 +150,12 @@ type Reading interface {
 	// Open returns respondents that are pending or active, to be canceled.
 	Open(ctx context.Context, survey int64, limit int) ([]Respondent, error)
 	Counts(ctx context.Context, survey int64) (Sums, error)
-	// Log returns entries with a greater id, oldest first.
-	Log(ctx context.Context, survey, after int64, limit int) ([]LogEntry, error)
-	// Recent returns entries, newest first. next is the value of Before for the next
-	// page; 0: there is none. A page about one respondent may be short or empty,
-	// because a call examines a bounded number of entries.
-	Recent(ctx context.Context, f LogFilter) (_ []LogEntry, next int64, err error)
+}
+
+// PacingReader reads what limits how many contacts are enqueued.
+type PacingReader interface {
 	// EnqueuedSince returns the number of contacts that a survey enqueued since, by second.
 	EnqueuedSince(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error)
-	// OutboxEntries lists the oldest outbox entries with a greater id. Ids are only roughly
-	// in the order of time: another process or connection may yet commit one with a
-	// smaller id, so a reader that has handled all starts at 0 again.
-	OutboxEntries(ctx context.Context, after int64, limit int) ([]OutboxEntry, error)
 	// ReadySlots sums the slots of a channel's queued contacts, without delayed ones:
 	// of at most limit contacts of the given lanes, and of about as many of all
 	// others. It skips contacts of more than largest slots: they are blocked, and no
@@ -169,18 +163,32 @@ type Reading interface {
 	ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (Ready, error)
 }
 
-// Ready is the number of slots of the queued contacts of a channel.
-type Ready struct {
-	Ours   int // of the given lanes
-	Others int
+// LogReader reads the log of a survey.
+type LogReader interface {
+	// Log returns entries with a greater id, oldest first.
+	Log(ctx context.Context, survey, after int64, limit int) ([]LogEntry, error)
+	// Recent returns entries, newest first. next is the value of Before for the next
+	// page; 0: there is none. A page about one respondent may be short or empty,
+	// because a call examines a bounded number of entries.
+	Recent(ctx context.Context, f LogFilter) (_ []LogEntry, next int64, err error)
 }
 
-// Notifier announces new outbox entries.
-type Notifier interface {
+// Outbox holds the outbox entries that no move has handled yet.
+type Outbox interface {
+	// OutboxEntries lists the oldest outbox entries with a greater id. Ids are only roughly
+	// in the order of time: another process or connection may yet commit one with a
+	// smaller id, so a reader that has handled all starts at 0 again.
+	OutboxEntries(ctx context.Context, after int64, limit int) ([]OutboxEntry, error)
 	// OnOutboxEntries registers a function that is called after each commit of this process
 	// with outbox entries. The function must not block. It replaces the previous
 	// one.
 	OnOutboxEntries(committed func())
+}
+
+// Ready is the number of slots of the queued contacts of a channel.
+type Ready struct {
+	Ours   int // of the given lanes
+	Others int
 }
 
 // Sums are the store's counters of a survey.
@@ -209,8 +217,8 @@ type ChannelState struct {
 	Since   time.Time
 }
 
-// ChannelStates stores the channel states.
-type ChannelStates interface {
+// ChannelStateStore stores the channel states.
+type ChannelStateStore interface {
 	ChannelStates(ctx context.Context) ([]ChannelState, error)
 	// SetChannelState stores a state and its events in one transaction.
 	SetChannelState(ctx context.Context, s ChannelState, tell []events.Event) error

@@ -66,7 +66,11 @@ func (l *lab) start(owner string) *surveybroker.System {
 	l.t.Helper()
 	l.reg = prometheus.NewRegistry()
 	sys, err := surveybroker.Start(surveybroker.Options{
-		Store: l.store, Channels: l.lines, Types: l.lines, Roles: leaser{l.store, owner, l.ttl}, Logger: slog.New(l.log),
+		Store: surveybroker.Store{
+			SurveyStore: l.store, ChannelReader: l.store, RespondentReader: l.store, PacingReader: l.store, Worker: l.store, Outbox: l.store,
+			ChannelStateStore: l.store, ContactReader: l.store,
+		},
+		Channels: l.lines, Types: l.lines, Roles: leaser{l.store, owner, l.ttl}, Logger: slog.New(l.log),
 		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 1000, InitialSuccessRate: 1}, Metrics: surveybroker.NewMetrics(l.reg),
 		LeaseTTL: l.ttl, CheckEvery: l.check, CheckTimeout: 10 * time.Second, RoundInterval: l.every, Random: func() float64 { return 0.5 },
 	})

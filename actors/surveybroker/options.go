@@ -68,17 +68,28 @@ type Types interface {
 	Type(name string) (*channels.Type, bool)
 }
 
-// Store is the part of the store that the survey broker uses.
-type Store interface {
+// Store is the parts of the store that the survey broker uses.
+type Store struct {
+	SurveyStore
+	ChannelReader
+	surveys.RespondentReader
+	surveys.PacingReader
 	surveys.Worker
-	surveys.Reading
-	surveys.ChannelStates
-	surveys.Notifier
+	surveys.Outbox
+	surveys.ChannelStateStore
 	weir.ContactReader
+}
+
+// SurveyStore reads and changes surveys, see [surveys.Store].
+type SurveyStore interface {
 	UpdateSurvey(ctx context.Context, s surveys.Survey, published ...events.Event) (surveys.Survey, error)
 	Survey(ctx context.Context, name string) (surveys.Survey, error)
 	SurveyByID(ctx context.Context, id int64) (surveys.Survey, error)
 	Surveys(ctx context.Context, states []surveys.State, after string, limit int) ([]surveys.Survey, error)
+}
+
+// ChannelReader reads channels.
+type ChannelReader interface {
 	Channel(ctx context.Context, name string) (weir.Channel, error)
 	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
 }

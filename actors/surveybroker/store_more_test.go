@@ -163,26 +163,6 @@ func (m *memory) told(kind string) int {
 	return n
 }
 
-func (m *memory) Log(ctx context.Context, survey, after int64, limit int) ([]surveys.LogEntry, error) {
-	done, err := m.enter(ctx, "Log")
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return slices.Clone(m.log[survey]), nil
-}
-
-func (m *memory) Recent(ctx context.Context, f surveys.LogFilter) ([]surveys.LogEntry, int64, error) {
-	done, err := m.enter(ctx, "Recent")
-	if err != nil {
-		return nil, 0, err
-	}
-	defer done()
-	list := slices.Clone(m.log[f.Survey])
-	slices.Reverse(list)
-	return list[:min(f.Limit, len(list))], 0, nil
-}
-
 func (m *memory) EnqueuedSince(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {
 	done, err := m.enter(ctx, "Begun")
 	if err != nil {

@@ -97,7 +97,11 @@ func (w *world) startSurveys(directory *channels.Directory, o *web.Options) {
 	}
 	o.Tokens = surveys.NewTokens(key)
 	w.surveys, err = surveybroker.Start(surveybroker.Options{
-		Store: w.store, Channels: w.system, Types: directory, Roles: w.store, Logger: w.logger(), Metrics: surveybroker.NewMetrics(w.metrics),
+		Store: surveybroker.Store{
+			SurveyStore: w.store, ChannelReader: w.store, RespondentReader: w.store, PacingReader: w.store, Worker: w.store, Outbox: w.store,
+			ChannelStateStore: w.store, ContactReader: w.store,
+		},
+		Channels: w.system, Types: directory, Roles: w.store, Logger: w.logger(), Metrics: surveybroker.NewMetrics(w.metrics),
 		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 10000, InitialSuccessRate: 1},
 		LeaseTTL: w.leaseTTL(), RoundInterval: w.polls.every, CheckEvery: w.polls.check, CheckTimeout: 15 * time.Second,
 		Random: func() float64 { return 0.5 }, Tokens: o.Tokens,

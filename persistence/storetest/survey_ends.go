@@ -44,7 +44,7 @@ func testEnds(t *testing.T, d *desk) {
 // nothing once another process holds it, however late its write arrives.
 func testSurveyRole(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	d := newDesk(t, SurveyStores{Worker: b, Store: b, Importer: b, Reading: b, ChannelStates: b})
+	d := newDesk(t, storesOf(b))
 	lease := func() weir.Lease {
 		l, ok, err := b.AcquireRole(b.ctx, ops.RoleSurveyBroker)
 		if err != nil || !ok {

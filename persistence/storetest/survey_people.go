@@ -296,7 +296,7 @@ func testChannelStates(t *testing.T, d *desk) {
 	for _, s := range list {
 		d.ok(d.SetChannelState(d.ctx, s, nil))
 	}
-	got, err := d.SurveyStores.ChannelStates.ChannelStates(d.ctx)
+	got, err := d.ChannelStates(d.ctx)
 	d.ok(err)
 	same(t, "states", got, list)
 }

@@ -16,8 +16,11 @@ type SurveyStores struct {
 	surveys.Worker
 	surveys.Store
 	surveys.Importer
-	surveys.Reading
-	surveys.ChannelStates
+	surveys.RespondentReader
+	surveys.PacingReader
+	surveys.LogReader
+	surveys.Outbox
+	surveys.ChannelStateStore
 	// Channel makes a channel that accepts contacts.
 	Channel func(t testing.TB, name string) weir.ChannelID
 	// Close makes a channel accept no more contacts.
@@ -53,23 +56,26 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 	}
 }
 
+func storesOf(b *bench) SurveyStores {
+	return SurveyStores{Worker: b, Store: b, Importer: b, RespondentReader: b, PacingReader: b, LogReader: b, Outbox: b, ChannelStateStore: b}
+}
+
 // surveysOf returns the store of package persistence.
 func surveysOf(t testing.TB, b Backend) SurveyStores {
 	s := newBench(t, b)
-	return SurveyStores{
-		Worker: s, Store: s, Importer: s, Reading: s, ChannelStates: s,
-		Channel: func(_ testing.TB, name string) weir.ChannelID { return s.channel(name).ID },
-		Close: func(t testing.TB, id weir.ChannelID) {
-			c, err := s.ChannelByID(s.ctx, id)
-			if err == nil {
-				c.Deleting = true
-				_, err = s.UpdateChannel(s.ctx, c)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		},
+	out := storesOf(s)
+	out.Channel = func(_ testing.TB, name string) weir.ChannelID { return s.channel(name).ID }
+	out.Close = func(t testing.TB, id weir.ChannelID) {
+		c, err := s.ChannelByID(s.ctx, id)
+		if err == nil {
+			c.Deleting = true
+			_, err = s.UpdateChannel(s.ctx, c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	return out
 }
 
 // desk is a store of surveys with the helper methods of the suite.

@@ -122,7 +122,10 @@ func (p *components) startSurveys(ctx context.Context, o Options, held heldStore
 	}
 	p.tokens = surveys.NewTokens(key)
 	p.surveys, err = surveybroker.Start(surveybroker.Options{
-		Store: held, Channels: p.channels, Types: p.directory, Roles: p.store, Defaults: surveyDefaults(c), Logger: o.Logger,
+		Store: surveybroker.Store{
+			SurveyStore: held, ChannelReader: held, RespondentReader: held, PacingReader: held, Worker: held, Outbox: held, ChannelStateStore: held, ContactReader: held,
+		},
+		Channels: p.channels, Types: p.directory, Roles: p.store, Defaults: surveyDefaults(c), Logger: o.Logger,
 		Metrics: surveybroker.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
 		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Random: rand.Float64, Tokens: p.tokens, System: system,
 	})
