@@ -15,18 +15,18 @@ import (
 	"weir/surveys"
 )
 
-func ana() surveys.Person {
+func person() surveys.Person {
 	return surveys.Person{ID: "r17", Phone: "+5215512345678", Attributes: map[string]string{"first_name": "Ana & <Bo>", "district": "a/b?c=d"}}
 }
 
-// sent returns the contact of an attempt with the given contents.
-func sent(t *testing.T, mode surveys.Mode, attempt int, contents ...surveys.Content) weir.Spec {
+// contactFor returns the contact of an attempt with the given contents.
+func contactFor(t *testing.T, mode surveys.Mode, attempt int, contents ...surveys.Content) weir.Spec {
 	t.Helper()
 	d := definition()
 	d.Modes[mode] = surveys.ModeSpec{Channel: "c"}
 	d.Arms = []surveys.Arm{{Modes: []surveys.Mode{mode}}}
 	d.Questionnaires = map[string]map[surveys.Mode][]surveys.Content{"q": {mode: contents}}
-	got, err := plan(t, d).Contact("s1", ana(), surveys.Progress{}, surveys.Outreach{Serial: 4, Mode: mode, Attempt: attempt, Priority: weir.High, NotBefore: start(), NotAfter: at(60)})
+	got, err := plan(t, d).Contact("s1", person(), surveys.Progress{}, surveys.Outreach{Serial: 4, Mode: mode, Attempt: attempt, Priority: weir.High, NotBefore: start(), NotAfter: at(60)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func sent(t *testing.T, mode surveys.Mode, attempt int, contents ...surveys.Cont
 
 func TestContactOfAnAttempt(t *testing.T) {
 	t.Parallel()
-	got := sent(t, surveys.SMS, 1, surveys.Content{Messages: []string{"{{ first_name }}{{first_name}}, {{district}}", "{{survey}}/{{respondent}}/{{mode}}/{{attempt}} }}"}})
+	got := contactFor(t, surveys.SMS, 1, surveys.Content{Messages: []string{"{{ first_name }}{{first_name}}, {{district}}", "{{survey}}/{{respondent}}/{{mode}}/{{attempt}} }}"}})
 	want := weir.Spec{
 		Key: "r17-4", To: "+5215512345678", Priority: weir.High, Survey: "s1", NotBefore: start(), NotAfter: at(60),
 		Labels:   map[string]string{"respondent": "r17", "mode": "sms", "attempt": "1", "questionnaire": "q"},
@@ -48,7 +48,7 @@ func TestContactOfAnAttempt(t *testing.T) {
 
 // Contacts carry the attributes that the definition lists as labels, if the
 // respondent has them and they are short enough.
-func TestAttributesGoAlongAsLabels(t *testing.T) {
+func TestLabels(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.Labels = []string{"language", "district", "essay"}
@@ -63,10 +63,10 @@ func TestAttributesGoAlongAsLabels(t *testing.T) {
 	}
 }
 
-func TestEachAttemptHasItsWords(t *testing.T) {
+func TestContentOfEachAttempt(t *testing.T) {
 	t.Parallel()
 	for attempt, want := range map[int]string{0: "one", 1: "one", 2: "two", 3: "two", 99: "two"} {
-		got := sent(t, surveys.MobileWeb, attempt, surveys.Content{Messages: []string{"one"}}, surveys.Content{Messages: []string{"two"}})
+		got := contactFor(t, surveys.MobileWeb, attempt, surveys.Content{Messages: []string{"one"}}, surveys.Content{Messages: []string{"two"}})
 		if got.Messages[0] != want {
 			t.Errorf("attempt %d says %q", attempt, got.Messages[0])
 		}
@@ -74,7 +74,7 @@ func TestEachAttemptHasItsWords(t *testing.T) {
 }
 
 // The URL of a call carries the respondent's reference, and never the number.
-func TestCallsCarryTheRespondent(t *testing.T) {
+func TestCallContent(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		"https://ivr.example/start":                       "https://ivr.example/start?respondent=r17",
@@ -82,15 +82,15 @@ func TestCallsCarryTheRespondent(t *testing.T) {
 		"https://ivr.example/{{respondent}}/{{district}}": "https://ivr.example/r17/a%2Fb%3Fc=d",
 		"http://ivr.example?d={{district}}&n={{attempt}}": "http://ivr.example?d=a%2Fb%3Fc%3Dd&n=2&respondent=r17",
 	} {
-		got := sent(t, surveys.IVR, 2, surveys.Content{Call: &weir.Call{CallbackURL: given}})
+		got := contactFor(t, surveys.IVR, 2, surveys.Content{Call: &weir.Call{CallbackURL: given}})
 		if got.Call.CallbackURL != want || strings.Contains(got.Call.CallbackURL, "55") {
 			t.Errorf("%s: %s, want %s", given, got.Call.CallbackURL, want)
 		}
 	}
-	if got := sent(t, surveys.IVR, 1, surveys.Content{Call: &weir.Call{CallFlowID: 7}}); *got.Call != (weir.Call{CallFlowID: 7}) {
+	if got := contactFor(t, surveys.IVR, 1, surveys.Content{Call: &weir.Call{CallFlowID: 7}}); *got.Call != (weir.Call{CallFlowID: 7}) {
 		t.Errorf("a call flow: %+v", got.Call)
 	}
-	got := sent(t, surveys.IVR, 1, surveys.Content{Call: &weir.Call{TwiML: `<Response><Say voice="{{district}}">{{first_name}}</Say></Response>`}})
+	got := contactFor(t, surveys.IVR, 1, surveys.Content{Call: &weir.Call{TwiML: `<Response><Say voice="{{district}}">{{first_name}}</Say></Response>`}})
 	if want := `<Response><Say voice="a/b?c=d">Ana &amp; &lt;Bo&gt;</Say></Response>`; got.Call.TwiML != want {
 		t.Errorf("TwiML: %s", got.Call.TwiML)
 	}
@@ -100,11 +100,11 @@ func TestCallsCarryTheRespondent(t *testing.T) {
 func TestInterviews(t *testing.T) {
 	t.Parallel()
 	form := &weir.Call{CallbackURL: "https://forms.example/{{respondent}}"}
-	both := sent(t, surveys.CATI, 1, surveys.Content{Messages: []string{"Ask {{first_name}}"}, Call: form})
+	both := contactFor(t, surveys.CATI, 1, surveys.Content{Messages: []string{"Ask {{first_name}}"}, Call: form})
 	if both.Messages[0] != "Ask Ana & <Bo>" || both.Call == nil || both.Call.CallbackURL != "https://forms.example/r17" {
 		t.Errorf("%+v, %+v", both.Messages, both.Call)
 	}
-	if notes := sent(t, surveys.CATI, 1, surveys.Content{Messages: []string{"Ask"}}); notes.Call != nil {
+	if notes := contactFor(t, surveys.CATI, 1, surveys.Content{Messages: []string{"Ask"}}); notes.Call != nil {
 		t.Errorf("a call out of nothing: %+v", notes.Call)
 	}
 	for name, c := range map[string]surveys.Content{
@@ -120,7 +120,7 @@ func TestInterviews(t *testing.T) {
 	}
 }
 
-func TestWrongContentsAreRefused(t *testing.T) {
+func TestInvalidContents(t *testing.T) {
 	t.Parallel()
 	call := func(c weir.Call) surveys.Content { return surveys.Content{Call: &c} }
 	say := func(s string) surveys.Content { return surveys.Content{Messages: []string{s}} }
@@ -170,7 +170,7 @@ func TestWrongContentsAreRefused(t *testing.T) {
 }
 
 // A missing field is refused at launch; the error names the respondents that lack it.
-func TestMissingFieldsAreRefusedAtLaunch(t *testing.T) {
+func TestMissingAttributes(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
 	gaps := surveys.MissingAttributes{Needs: pl.RequiredAttributes()}
@@ -200,7 +200,7 @@ func TestMissingFieldsAreRefusedAtLaunch(t *testing.T) {
 
 // Whatever an attribute contains, the URL keeps its host and its parameters, and
 // the TwiML its elements.
-func TestAttributesCannotBreakOut(t *testing.T) {
+func TestAttributesAreEscaped(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.Questionnaires["q"][surveys.IVR] = []surveys.Content{

@@ -12,13 +12,13 @@ import (
 	"weir/surveys"
 )
 
-// retrying returns a respondent whose second attempt is queued.
-func retrying(t *testing.T, d surveys.Definition) *life {
+// waitingRetry returns a respondent whose second attempt is queued.
+func waitingRetry(t *testing.T, d surveys.Definition) *respondentLog {
 	t.Helper()
-	l := begin(t, d)
-	l.out(0)
+	l := startRespondent(t, d)
+	l.accepted(0)
 	l.ended(1, weir.Completed)
-	if l.wait() != 10 || l.p.Serial != 2 {
+	if l.timeout() != 10 || l.p.Serial != 2 {
 		t.Fatal("the retry is not at 10 minutes")
 	}
 	l.log = nil
@@ -27,7 +27,7 @@ func retrying(t *testing.T, d surveys.Definition) *life {
 
 // Scenario 43: a respondent who answers while a retry is queued gets no retry, also
 // if the application does not reply, if the answer is "stop", and if it used another mode.
-func TestAnswerWithdrawsTheWaitingRetry(t *testing.T) {
+func TestReplyCancelsWaitingRetry(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -46,11 +46,11 @@ func TestAnswerWithdrawsTheWaitingRetry(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := retrying(t, smsOnly("10m 2h"))
-			if err := l.heard(12, tt.d); err != nil {
+			l := waitingRetry(t, smsOnly("10m 2h"))
+			if err := l.replied(12, tt.d); err != nil {
 				t.Fatal(err)
 			}
-			l.want(tt.want...)
+			l.expect(tt.want...)
 			if tt.due == 0 != l.p.DueAt.IsZero() || tt.due != 0 && !l.p.DueAt.Equal(at(tt.due)) {
 				t.Errorf("the next step is at %v", l.p.DueAt)
 			}
@@ -62,13 +62,13 @@ func TestAnswerWithdrawsTheWaitingRetry(t *testing.T) {
 	}
 }
 
-func TestWithdrawnTooLateItWasAnAttempt(t *testing.T) {
+func TestLateCancelCountsAsAttempt(t *testing.T) {
 	t.Parallel()
-	l := retrying(t, smsOnly("10m 2h"))
-	if err := l.heard(12, surveys.Started); err != nil {
+	l := waitingRetry(t, smsOnly("10m 2h"))
+	if err := l.replied(12, surveys.Started); err != nil {
 		t.Fatal(err)
 	}
-	l.out(12.5)
+	l.accepted(12.5)
 	l.ended(13, weir.Completed)
 	if made := l.pl.AttemptsMade(l.p); made.SMS != 2 || l.p.Tries != 2 {
 		t.Errorf("attempts %+v, %d tries", made, l.p.Tries)
@@ -80,18 +80,18 @@ func TestWithdrawnTooLateItWasAnAttempt(t *testing.T) {
 
 // The last retry was canceled too late, was dispatched, and failed. The respondent has just
 // answered, so Weir still waits.
-func TestFailureOfAWithdrawnRetryEndsNobody(t *testing.T) {
+func TestFailureOfCanceledRetryEndsNoRespondent(t *testing.T) {
 	t.Parallel()
-	l := retrying(t, smsOnly("10m"))
-	if err := l.heard(12, ""); err != nil {
+	l := waitingRetry(t, smsOnly("10m"))
+	if err := l.replied(12, ""); err != nil {
 		t.Fatal(err)
 	}
 	l.ended(13, weir.Failed)
 	if l.p.Status != surveys.Active || l.pl.AttemptsMade(l.p).SMS != 2 {
 		t.Errorf("%s, %s, attempts %+v", l.p.Status, l.p.Disposition, l.pl.AttemptsMade(l.p))
 	}
-	l.wait()
-	l.want("withdraw 2", "failed, breakoff")
+	l.timeout()
+	l.expect("withdraw 2", "failed, breakoff")
 }
 
 // A respondent who answers before the first contact is still contacted, unless the
@@ -118,9 +118,9 @@ func TestAnswersOfPendingRespondents(t *testing.T) {
 // An answer in the waiting contact itself proves that the contact took place.
 func TestAnswerInTheContactItself(t *testing.T) {
 	t.Parallel()
-	l := begin(t, definition())
+	l := startRespondent(t, definition())
 	p, e, err := l.pl.Replied(l.p, at(1), l.p.Serial, surveys.Started)
-	if l.note(p, e); err != nil || e.Cancel != 0 || l.pl.AttemptsMade(p).IVR != 1 {
+	if l.record(p, e); err != nil || e.Cancel != 0 || l.pl.AttemptsMade(p).IVR != 1 {
 		t.Errorf("%v, %+v, attempts %+v", err, e, l.pl.AttemptsMade(p))
 	}
 	if !p.DueAt.Equal(at(11)) {
@@ -128,16 +128,16 @@ func TestAnswerInTheContactItself(t *testing.T) {
 	}
 }
 
-func TestStopEndsTheSession(t *testing.T) {
+func TestOptOut(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[surveys.Disposition]surveys.Disposition{
 		surveys.Registered: surveys.Refused, surveys.Queued: surveys.Refused, surveys.Contacted: surveys.Refused,
 		surveys.Started: surveys.Breakoff, surveys.InterimPartial: surveys.Partial,
 	} {
-		l := retrying(t, smsOnly("10m 2h"))
+		l := waitingRetry(t, smsOnly("10m 2h"))
 		l.p.Disposition = d
-		l.note(l.pl.OptOut(l.p))
-		l.want("withdraw 2", "failed, "+string(want))
+		l.record(l.pl.OptOut(l.p))
+		l.expect("withdraw 2", "failed, "+string(want))
 		again, e := l.pl.OptOut(l.p)
 		if diff := cmp.Diff(l.p, again); diff != "" || e != (surveys.Effects{}) {
 			t.Errorf("stopped twice: %+v\n%s", e, diff)
@@ -180,7 +180,7 @@ func TestFinalDispositionsWhenGivenUp(t *testing.T) {
 	}
 }
 
-func TestDispositionsLeadOneWay(t *testing.T) {
+func TestDispositionOrder(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		from, to surveys.Disposition
@@ -211,32 +211,32 @@ func TestDispositionsLeadOneWay(t *testing.T) {
 	}
 }
 
-func TestReportsThatCannotBe(t *testing.T) {
+func TestInvalidReports(t *testing.T) {
 	t.Parallel()
-	l := retrying(t, smsOnly("10m 2h"))
+	l := waitingRetry(t, smsOnly("10m 2h"))
 	for _, d := range []surveys.Disposition{surveys.Registered, surveys.Queued, surveys.Unresponsive, surveys.Unreached, "asleep"} {
-		if err := l.heard(12, d); !errors.Is(err, surveys.ErrDisposition) {
+		if err := l.replied(12, d); !errors.Is(err, surveys.ErrDisposition) {
 			t.Errorf("%s is accepted: %v", d, err)
 		}
 	}
 	l.log = nil
-	if err := l.heard(12, surveys.InterimPartial); err != nil {
+	if err := l.replied(12, surveys.InterimPartial); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.heard(13, surveys.Started); err != nil || l.p.Disposition != surveys.InterimPartial {
+	if err := l.replied(13, surveys.Started); err != nil || l.p.Disposition != surveys.InterimPartial {
 		t.Errorf("a late report: %v, %s", err, l.p.Disposition)
 	}
-	if err := l.heard(13, surveys.Refused); !errors.Is(err, surveys.ErrDisposition) {
+	if err := l.replied(13, surveys.Refused); !errors.Is(err, surveys.ErrDisposition) {
 		t.Errorf("refused after an interim partial: %v", err)
 	}
-	if err := l.heard(14, surveys.Complete); err != nil {
+	if err := l.replied(14, surveys.Complete); err != nil {
 		t.Fatal(err)
 	}
 	before := l.p
-	if err := l.heard(15, surveys.Complete); err != nil || l.last != (surveys.Effects{}) {
+	if err := l.replied(15, surveys.Complete); err != nil || l.last != (surveys.Effects{}) {
 		t.Errorf("completed twice: %v, %+v", err, l.last)
 	}
-	if err := l.heard(15, surveys.Started); !errors.Is(err, surveys.ErrFinal) {
+	if err := l.replied(15, surveys.Started); !errors.Is(err, surveys.ErrFinal) {
 		t.Errorf("started after completed: %v", err)
 	}
 	if _, _, err := l.pl.Reject(l.p); !errors.Is(err, surveys.ErrFinal) {
@@ -251,8 +251,8 @@ func TestReportsThatCannotBe(t *testing.T) {
 // not change.
 func TestTimeoutOfAFinishedRespondentDoesNothing(t *testing.T) {
 	t.Parallel()
-	l := retrying(t, smsOnly("10m 2h"))
-	if err := l.heard(12, surveys.Complete); err != nil {
+	l := waitingRetry(t, smsOnly("10m 2h"))
+	if err := l.replied(12, surveys.Complete); err != nil {
 		t.Fatal(err)
 	}
 	p, e := l.pl.Timeout(l.p, at(10_000))
@@ -265,10 +265,10 @@ func TestTimeoutOfAFinishedRespondentDoesNothing(t *testing.T) {
 // does not affect the newer one.
 func TestLateReportsOfAnOlderContact(t *testing.T) {
 	t.Parallel()
-	l := begin(t, smsOnly("10m 2h"))
-	l.out(0)
+	l := startRespondent(t, smsOnly("10m 2h"))
+	l.accepted(0)
 	l.ended(1, weir.Lost)
-	l.wait()
+	l.timeout()
 	for _, o := range []weir.Outcome{weir.Failed, weir.Expired, weir.Canceled} {
 		if p, e := l.pl.ApplyOutcome(l.p, at(11), 1, o); !cmp.Equal(p, l.p) || e != (surveys.Effects{}) {
 			t.Errorf("%s changed %+v: %+v", o, p, e)
@@ -287,14 +287,14 @@ func TestLateReportsOfAnOlderContact(t *testing.T) {
 
 // Scenarios 68 and 70: stopping a survey cancels queued contacts and contacts in
 // flight, and its respondents get no further contacts.
-func TestCancelTakesBackWhatIsOut(t *testing.T) {
+func TestCancelIncludesDispatchedContact(t *testing.T) {
 	t.Parallel()
-	waiting, out := begin(t, definition()), begin(t, definition())
-	out.out(0)
-	idle := begin(t, definition())
-	idle.out(0)
+	waiting, out := startRespondent(t, definition()), startRespondent(t, definition())
+	out.accepted(0)
+	idle := startRespondent(t, definition())
+	idle.accepted(0)
 	idle.ended(1, weir.NoAnswer)
-	for name, l := range map[string]*life{"waiting": waiting, "out": out, "idle": idle} {
+	for name, l := range map[string]*respondentLog{"waiting": waiting, "out": out, "idle": idle} {
 		p, e := l.pl.Cancel(l.p)
 		want := surveys.Effects{Finished: true, Cancel: 1, CancelInFlight: true}
 		if name == "idle" {
@@ -313,15 +313,15 @@ func TestCancelTakesBackWhatIsOut(t *testing.T) {
 	}
 }
 
-func TestCountsOnce(t *testing.T) {
+func TestRespondentCountsOnce(t *testing.T) {
 	t.Parallel()
 	for _, partial := range []bool{false, true} {
 		d := smsOnly("10m 2h")
 		d.CountPartial = partial
-		l := begin(t, d)
+		l := startRespondent(t, d)
 		counts := 0
 		for i, disposition := range []surveys.Disposition{surveys.Started, surveys.InterimPartial, surveys.InterimPartial, surveys.Complete} {
-			if err := l.heard(float64(i), disposition); err != nil {
+			if err := l.replied(float64(i), disposition); err != nil {
 				t.Fatal(err)
 			}
 			if l.last.Count {
@@ -336,9 +336,9 @@ func TestCountsOnce(t *testing.T) {
 		}
 	}
 	d := smsOnly("")
-	l := begin(t, d)
+	l := startRespondent(t, d)
 	l.p.Disposition = surveys.InterimPartial
-	l.note(l.pl.OptOut(l.p))
+	l.record(l.pl.OptOut(l.p))
 	if l.p.Disposition != surveys.Partial || l.p.Counted {
 		t.Error("a partial counts where partials do not")
 	}
@@ -346,7 +346,7 @@ func TestCountsOnce(t *testing.T) {
 
 // Scenario 85: a respondent whose step fails is delayed for longer each time, and
 // given up in the end.
-func TestStumblingBacksOff(t *testing.T) {
+func TestFailedStepsBackOff(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
 	p, now, waits := surveys.NewProgress(), start(), []time.Duration(nil)
@@ -363,8 +363,8 @@ func TestStumblingBacksOff(t *testing.T) {
 		t.Errorf("it ends as %s, %s", p.Status, p.Disposition)
 	}
 	// The delay has jitter; a success resets it.
-	l := begin(t, definition())
-	l.out(0)
+	l := startRespondent(t, definition())
+	l.accepted(0)
 	l.ended(1, weir.NoAnswer)
 	low, _ := l.pl.DeferFailed(l.p, at(10), 0)
 	high, _ := l.pl.DeferFailed(l.p, at(10), 0.999)

@@ -10,8 +10,8 @@ import (
 	"weir/surveys"
 )
 
-// paced returns a plan with a cutoff, an initial success rate and quotas.
-func paced(t *testing.T, cutoff int, rate float64, q surveys.Quotas) *surveys.Plan {
+// planWithTarget returns a plan with a cutoff, an initial success rate and quotas.
+func planWithTarget(t *testing.T, cutoff int, rate float64, q surveys.Quotas) *surveys.Plan {
 	t.Helper()
 	d := definition()
 	d.Cutoff, d.InitialSuccessRate, d.Quotas = cutoff, &rate, q
@@ -43,7 +43,7 @@ func TestBatchSize(t *testing.T) {
 		{"quotas", 0, 1, quotas(), surveys.Tally{Buckets: []int{9, 0, 0}, Ended: 9, Completed: 9, Final: 9}, 2},
 		{"quotas below the cut-off", 10, 1, quotas(), surveys.Tally{Buckets: []int{2, 1, 0}, Completed: 3, Final: 3}, 7},
 	} {
-		if got := paced(t, tt.cutoff, tt.rate, tt.quotas).BatchSize(tt.tally); got != tt.want {
+		if got := planWithTarget(t, tt.cutoff, tt.rate, tt.quotas).BatchSize(tt.tally); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -51,16 +51,16 @@ func TestBatchSize(t *testing.T) {
 
 // Scenario 78: with 30 of 50 ended and no disposition to learn a rate from, 20
 // more are started.
-func TestAsManyAsAreMissing(t *testing.T) {
+func TestStartsWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	pl := paced(t, 50, 1, nil)
+	pl := planWithTarget(t, 50, 1, nil)
 	if v := pl.Decide(start(), surveys.Tally{Pending: 100, Ended: 30}); v.Start != 20 {
 		t.Errorf("%d are started", v.Start)
 	}
 }
 
 // Scenario 77: no target, batch 10, 21 respondents.
-func TestOneFollowsAnother(t *testing.T) {
+func TestBatchIsRefilled(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.BatchSize = 10
@@ -83,7 +83,7 @@ func TestOneFollowsAnother(t *testing.T) {
 
 // Scenarios 79 and 87: when a survey has enough, when it is done, and when it is
 // stopped.
-func TestEndOfASurvey(t *testing.T) {
+func TestDecisionAtEnd(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.Schedule = office("UTC")
@@ -122,7 +122,7 @@ func TestEndOfASurvey(t *testing.T) {
 	}
 }
 
-func TestEstimateOfTheEnd(t *testing.T) {
+func TestEstimatedEnd(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.Schedule = office("UTC")

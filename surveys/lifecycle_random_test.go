@@ -88,7 +88,7 @@ func (c *fakeChannel) report() {
 	}
 }
 
-func (c *fakeChannel) hear() {
+func (c *fakeChannel) reply() {
 	d := rapid.SampledFrom(append(surveys.Dispositions(), "")).Draw(c.t, "disposition")
 	serial := 0
 	if c.out[c.serial] {
@@ -102,7 +102,7 @@ func (c *fakeChannel) hear() {
 // Whatever happens, in any order: no respondent is contacted outside a window, after
 // the last retry or after the end; at most one contact is open at a time; every
 // respondent that is not final has a next step; and all end.
-func TestLivesOfRespondents(t *testing.T) {
+func TestRespondentLifecycles(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := definition()
@@ -123,7 +123,7 @@ func TestLivesOfRespondents(t *testing.T) {
 			c.now = c.now.Add(time.Duration(rapid.IntRange(0, 12*60).Draw(t, "minutes")) * time.Minute)
 			switch rapid.IntRange(0, 12).Draw(t, "what") {
 			case 0:
-				c.hear()
+				c.reply()
 			case 1:
 				c.apply(c.pl.ApplyOutcome(c.p, c.now, c.serial-1, weir.Completed))
 			case 2, 3, 4, 5, 6, 7:
@@ -134,12 +134,12 @@ func TestLivesOfRespondents(t *testing.T) {
 				c.apply(c.pl.Timeout(c.p, c.now))
 			}
 		}
-		c.toTheEnd()
+		c.runToEnd()
 	})
 }
 
-// toTheEnd advances the time with a channel that reaches no respondent.
-func (c *fakeChannel) toTheEnd() {
+// runToEnd advances the time with a channel that reaches no respondent.
+func (c *fakeChannel) runToEnd() {
 	for steps := 0; c.p.Status == surveys.Active || len(c.open) > 0; steps++ {
 		if steps > 500 {
 			c.t.Fatalf("it never ends: %+v", c.p)

@@ -52,7 +52,7 @@ func plan(t interface {
 	return pl
 }
 
-func TestDefaultsOfADefinition(t *testing.T) {
+func TestDefinitionDefaults(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
 	if pl.FallbackDelay != surveys.DefaultFallbackDelay || pl.Weight != 1 || pl.LimitPerMinute != 100 || pl.Batch != 10_000 || pl.InitialSuccessRate != 1 {
@@ -67,7 +67,7 @@ func TestDefaultsOfADefinition(t *testing.T) {
 	}
 }
 
-func TestWrongDefinitionsAreRefused(t *testing.T) {
+func TestInvalidDefinitions(t *testing.T) {
 	t.Parallel()
 	half, two := 0.5, 2.0
 	for _, tt := range []struct {
@@ -126,7 +126,7 @@ func TestWrongDefinitionsAreRefused(t *testing.T) {
 	}
 }
 
-func TestChanceChoosesByRatio(t *testing.T) {
+func TestChooseArmByRatio(t *testing.T) {
 	t.Parallel()
 	arms := []surveys.Arm{{Ratio: 0}, {Ratio: 30}, {Ratio: 70}, {Ratio: 0}}
 	for u, want := range map[float64]int{0: 1, 0.2999: 1, 0.3: 2, 0.9999: 2} {

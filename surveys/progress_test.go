@@ -44,7 +44,7 @@ func TestWhyARespondentWaits(t *testing.T) {
 	}
 }
 
-func TestStatesOfASurvey(t *testing.T) {
+func TestSurveyStates(t *testing.T) {
 	t.Parallel()
 	// want holds the states after each step from draft, running, paused, stopping
 	// and done; - means a conflict.
@@ -72,7 +72,7 @@ func TestStatesOfASurvey(t *testing.T) {
 
 // Scenario 45: two running surveys have the same number. A message goes to the
 // respondent of the channel that received it, then to the newest contact.
-func TestAddresseeOfAMessage(t *testing.T) {
+func TestFindSender(t *testing.T) {
 	t.Parallel()
 	on := func(over string, minute float64, status surveys.Status, channels ...string) surveys.Candidate {
 		return surveys.Candidate{Status: status, LastChannel: over, LastAccepted: at(minute), Channels: channels}

@@ -25,7 +25,7 @@ func quotas() surveys.Quotas {
 	}
 }
 
-func TestBucketsOfRespondents(t *testing.T) {
+func TestQuotaBuckets(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		attributes map[string]string
@@ -48,7 +48,7 @@ func TestBucketsOfRespondents(t *testing.T) {
 }
 
 // Scenario 79: a survey with a full bucket continues; with all buckets full it does not.
-func TestBucketsFillUp(t *testing.T) {
+func TestFullBuckets(t *testing.T) {
 	t.Parallel()
 	q := quotas()
 	for _, tt := range []struct {
@@ -76,7 +76,7 @@ func TestBucketsFillUp(t *testing.T) {
 	}
 }
 
-func TestWrongQuotasAreRefused(t *testing.T) {
+func TestInvalidQuotas(t *testing.T) {
 	t.Parallel()
 	where := func(name string, m surveys.Match) map[string]surveys.Match {
 		return map[string]surveys.Match{name: m}
@@ -104,7 +104,7 @@ func TestWrongQuotasAreRefused(t *testing.T) {
 		}
 	}
 	wrong := quotas().CheckKnown([]string{"gender", "region"})
-	if diff := cmp.Diff([]string{"/0/where/age unknown", "/1/where/age unknown"}, trim(codes(wrong))); diff != "" {
+	if diff := cmp.Diff([]string{"/0/where/age unknown", "/1/where/age unknown"}, codesOnly(codes(wrong))); diff != "" {
 		t.Errorf("%s\n%v", diff, wrong)
 	}
 	if diff := cmp.Diff([]string{"age", "gender"}, quotas().Attributes()); diff != "" {
@@ -112,7 +112,7 @@ func TestWrongQuotasAreRefused(t *testing.T) {
 	}
 }
 
-func trim(codes []string) []string {
+func codesOnly(codes []string) []string {
 	out := make([]string, len(codes))
 	for i, c := range codes {
 		out[i] = c[len("/quotas"):]
@@ -121,7 +121,7 @@ func trim(codes []string) []string {
 }
 
 // A respondent belongs to at most one bucket.
-func TestBucketsThatAreAcceptedAreDisjoint(t *testing.T) {
+func TestAcceptedBucketsAreDisjoint(t *testing.T) {
 	t.Parallel()
 	match := rapid.Custom(func(t *rapid.T) surveys.Match {
 		if rapid.Bool().Draw(t, "texts") {

@@ -14,8 +14,8 @@ import (
 
 func start() time.Time { return time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC) } // a Monday
 
-// life simulates the life of one respondent and records the effects.
-type life struct {
+// respondentLog simulates the life of one respondent and records the effects.
+type respondentLog struct {
 	t    *testing.T
 	pl   *surveys.Plan
 	p    surveys.Progress
@@ -23,18 +23,18 @@ type life struct {
 	log  []string
 }
 
-func begin(t *testing.T, d surveys.Definition) *life {
+func startRespondent(t *testing.T, d surveys.Definition) *respondentLog {
 	t.Helper()
-	l := &life{t: t, pl: plan(t, d), p: surveys.NewProgress()}
+	l := &respondentLog{t: t, pl: plan(t, d), p: surveys.NewProgress()}
 	p, e, err := l.pl.Start(l.p, start(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.note(p, e)
+	l.record(p, e)
 	return l
 }
 
-func (l *life) note(p surveys.Progress, e surveys.Effects) {
+func (l *respondentLog) record(p surveys.Progress, e surveys.Effects) {
 	l.p, l.last = p, e
 	if o := e.Enqueue; o != nil {
 		l.log = append(l.log, fmt.Sprintf("%s %d", o.Mode, o.Attempt))
@@ -52,31 +52,31 @@ func (l *life) note(p surveys.Progress, e surveys.Effects) {
 
 func at(minutes float64) time.Time { return start().Add(time.Duration(minutes * float64(time.Minute))) }
 
-func (l *life) out(minutes float64) {
+func (l *respondentLog) accepted(minutes float64) {
 	p, e := l.pl.ContactAccepted(l.p, at(minutes), l.p.Serial)
-	l.note(p, e)
+	l.record(p, e)
 }
 
-func (l *life) ended(minutes float64, o weir.Outcome) {
+func (l *respondentLog) ended(minutes float64, o weir.Outcome) {
 	p, e := l.pl.ApplyOutcome(l.p, at(minutes), l.p.Serial, o)
-	l.note(p, e)
+	l.record(p, e)
 }
 
-// wait advances the time to the next step, and returns its minute after start.
-func (l *life) wait() float64 {
+// timeout advances the time to the next step, and returns its minute after start.
+func (l *respondentLog) timeout() float64 {
 	due := l.p.DueAt
 	p, e := l.pl.Timeout(l.p, due)
-	l.note(p, e)
+	l.record(p, e)
 	return due.Sub(start()).Minutes()
 }
 
-func (l *life) heard(minutes float64, d surveys.Disposition) error {
+func (l *respondentLog) replied(minutes float64, d surveys.Disposition) error {
 	p, e, err := l.pl.Replied(l.p, at(minutes), 0, d)
-	l.note(p, e)
+	l.record(p, e)
 	return err
 }
 
-func (l *life) want(want ...string) {
+func (l *respondentLog) expect(want ...string) {
 	l.t.Helper()
 	if diff := cmp.Diff(want, l.log); diff != "" {
 		l.t.Error(diff)
@@ -87,35 +87,35 @@ func (l *life) want(want ...string) {
 // contacts at 0, after 10 minutes, after 2 hours, and failed after 2 more.
 func TestRetriesWithoutAnotherMode(t *testing.T) {
 	t.Parallel()
-	l := begin(t, smsOnly("10m 2h"))
+	l := startRespondent(t, smsOnly("10m 2h"))
 	clock := 0.0
 	for _, want := range []float64{10, 130, 250} {
-		l.out(clock)
+		l.accepted(clock)
 		l.ended(clock+1, weir.Completed)
-		if clock = l.wait(); clock != want {
+		if clock = l.timeout(); clock != want {
 			t.Fatalf("the next step is at %v minutes, want %v", clock, want)
 		}
 	}
-	l.want("sms 1", "sms 2", "sms 3", "failed, unresponsive")
+	l.expect("sms 1", "sms 2", "sms 3", "failed, unresponsive")
 	if diff := cmp.Diff(surveys.Counts{SMS: 3}, l.pl.AttemptsMade(l.p)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 // Scenario 82: neither retries nor another mode.
-func TestNoRetriesMeansTwoHours(t *testing.T) {
+func TestFallbackDelayWithoutRetries(t *testing.T) {
 	t.Parallel()
-	l := begin(t, smsOnly(""))
-	l.out(0)
-	if got := l.wait(); got != 120 {
+	l := startRespondent(t, smsOnly(""))
+	l.accepted(0)
+	if got := l.timeout(); got != 120 {
 		t.Errorf("given up after %v minutes", got)
 	}
 	// The contact is still open: nothing is consumed.
 	l.ended(121, weir.Completed)
-	if got := l.wait(); got != 240 {
+	if got := l.timeout(); got != 240 {
 		t.Errorf("given up after %v minutes", got)
 	}
-	l.want("sms 1", "inquire 1", "failed, unresponsive")
+	l.expect("sms 1", "inquire 1", "failed, unresponsive")
 }
 
 // Scenario 82: after the last retry the fallback delay, then the next mode with
@@ -124,23 +124,23 @@ func TestFallbackToTheNextMode(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.FallbackDelay = "45m"
-	l := begin(t, d)
+	l := startRespondent(t, d)
 	clock := 0.0
 	for _, want := range []float64{10, 130, 175} {
-		l.out(clock)
+		l.accepted(clock)
 		l.ended(clock+1, weir.NoAnswer)
-		if clock = l.wait(); clock != want {
+		if clock = l.timeout(); clock != want {
 			t.Fatalf("the next step is at %v minutes, want %v", clock, want)
 		}
 	}
 	for _, want := range []float64{235, 295} {
-		l.out(clock)
+		l.accepted(clock)
 		l.ended(clock+1, weir.Completed)
-		if clock = l.wait(); clock != want {
+		if clock = l.timeout(); clock != want {
 			t.Fatalf("the next step is at %v minutes, want %v", clock, want)
 		}
 	}
-	l.want("ivr 1", "ivr 2", "ivr 3", "sms 1", "sms 2", "failed, unresponsive")
+	l.expect("ivr 1", "ivr 2", "ivr 3", "sms 1", "sms 2", "failed, unresponsive")
 	if diff := cmp.Diff(surveys.Counts{IVR: 3, SMS: 2}, l.pl.AttemptsMade(l.p)); diff != "" {
 		t.Error(diff)
 	}
@@ -148,19 +148,19 @@ func TestFallbackToTheNextMode(t *testing.T) {
 
 // Scenario 83: the delay counts from the acceptance by the provider, however long
 // the contact waited, and is moved into the schedule.
-func TestDelayCountsFromHandOver(t *testing.T) {
+func TestDelayStartsWhenProviderAccepts(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("2h 1d")
 	d.Schedule = office("America/Mexico_City") // 15:00 to 23:00 UTC
-	l := begin(t, d)
+	l := startRespondent(t, d)
 	if o := l.last.Enqueue; !o.NotBefore.Equal(at(3*60)) || !o.NotAfter.Equal(at(11*60)) {
 		t.Errorf("the window of the contact is %v to %v", o.NotBefore, o.NotAfter)
 	}
-	l.out(10 * 60)
+	l.accepted(10 * 60)
 	if want := at(27 * 60); !l.p.DueAt.Equal(want) { // 24:00 UTC is not open, 15:00 next day is
 		t.Errorf("due at %v, want %v", l.p.DueAt, want)
 	}
-	l.out(10 * 60) // reported twice
+	l.accepted(10 * 60) // reported twice
 	l.ended(10*60+1, weir.Completed)
 	if want := at(27 * 60); !l.p.DueAt.Equal(want) {
 		t.Errorf("due at %v, want %v", l.p.DueAt, want)
@@ -185,10 +185,10 @@ func TestExpiredContactsConsumeNothing(t *testing.T) {
 			d.Arms = []surveys.Arm{{Modes: []surveys.Mode{mode}}}
 			d.Questionnaires["q"][surveys.MobileWeb] = d.Questionnaires["q"][surveys.SMS]
 			d.Questionnaires["q"][surveys.CATI] = d.Questionnaires["q"][surveys.IVR]
-			l := begin(t, d)
+			l := startRespondent(t, d)
 			for day := range 3 {
 				if mode == surveys.IVR && day == 2 {
-					l.out(float64(day*24*60 + 200)) // a call can expire at the provider, too
+					l.accepted(float64(day*24*60 + 200)) // a call can expire at the provider, too
 				}
 				l.ended(float64(day*24*60+300), weir.Expired)
 				o := l.last.Enqueue
@@ -199,7 +199,7 @@ func TestExpiredContactsConsumeNothing(t *testing.T) {
 					t.Errorf("attempts made %+v, begun %+v", made, l.p.Attempts)
 				}
 			}
-			l.want(string(mode)+" 1", string(mode)+" 1", string(mode)+" 1", string(mode)+" 1")
+			l.expect(string(mode)+" 1", string(mode)+" 1", string(mode)+" 1", string(mode)+" 1")
 		})
 	}
 }
@@ -210,7 +210,7 @@ func TestScenario101_EarlyExpiryIsRepeatedAtOnceOneTime(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
 	d.Schedule = office("UTC")
-	l := begin(t, d)
+	l := startRespondent(t, d)
 	l.ended(60, weir.Expired)
 	if got := l.last.Enqueue.NotBefore; !got.Equal(at(60)) {
 		t.Errorf("the first time again at %v", got)
@@ -230,9 +230,9 @@ func TestNoWindowLeft(t *testing.T) {
 	d := smsOnly("10m")
 	d.Schedule = office("UTC")
 	d.Schedule.EndDate = "2026-01-05"
-	l := begin(t, d)
+	l := startRespondent(t, d)
 	l.ended(300, weir.Expired)
-	l.want("sms 1", "failed, failed")
+	l.expect("sms 1", "failed, failed")
 	if l.p.Attempts.Total() != 0 || l.p.Tries != 0 {
 		t.Errorf("attempts begun: %+v, %d tries", l.p.Attempts, l.p.Tries)
 	}
@@ -243,26 +243,26 @@ func TestNoWindowLeft(t *testing.T) {
 
 // Scenario 86: the last failed call ends the respondent at once; with a retry or
 // another mode left the respondent waits.
-func TestLastFailedCallEndsAtOnce(t *testing.T) {
+func TestLastFailedCallEndsRespondentAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, o := range []weir.Outcome{weir.Busy, weir.NoAnswer, weir.Failed, weir.Lost, weir.DeadLetter} {
 		d := definition()
 		d.Arms[0].Modes = []surveys.Mode{surveys.IVR}
-		l := begin(t, d)
+		l := startRespondent(t, d)
 		for i := range 3 {
-			l.out(float64(i * 200))
+			l.accepted(float64(i * 200))
 			l.ended(float64(i*200+1), o)
 			if i < 2 && l.p.Status != surveys.Active {
 				t.Fatalf("%s: ended after %d attempts", o, i+1)
 			} else if i < 2 {
-				l.wait()
+				l.timeout()
 			}
 		}
-		l.want("ivr 1", "ivr 2", "ivr 3", "failed, failed")
-		with := begin(t, definition())
+		l.expect("ivr 1", "ivr 2", "ivr 3", "failed, failed")
+		with := startRespondent(t, definition())
 		with.p.Tries = 3
 		with.ended(1, o)
-		with.want("ivr 1")
+		with.expect("ivr 1")
 		if with.p.Status != surveys.Active || with.p.DueAt.IsZero() {
 			t.Errorf("%s: another mode is left, and it is %s", o, with.p.Status)
 		}
@@ -272,17 +272,17 @@ func TestLastFailedCallEndsAtOnce(t *testing.T) {
 // A respondent who answers by text is not given up because a message failed.
 func TestFailedMessageDoesNotEndAConversation(t *testing.T) {
 	t.Parallel()
-	l := begin(t, smsOnly(""))
-	l.out(0)
-	if err := l.heard(1, surveys.Started); err != nil {
+	l := startRespondent(t, smsOnly(""))
+	l.accepted(0)
+	if err := l.replied(1, surveys.Started); err != nil {
 		t.Fatal(err)
 	}
 	l.ended(2, weir.Failed)
 	if l.p.Status != surveys.Active {
 		t.Errorf("%s, %s", l.p.Status, l.p.Disposition)
 	}
-	l.wait()
-	l.want("sms 1", "failed, breakoff")
+	l.timeout()
+	l.expect("sms 1", "failed, breakoff")
 }
 
 // Scenario 15, and the complete rule.
@@ -307,13 +307,13 @@ func TestPriorityOfContacts(t *testing.T) {
 		}
 	}
 	// A retry is enqueued with high priority, because the attempt being started counts.
-	l := begin(t, smsOnly("10m"))
+	l := startRespondent(t, smsOnly("10m"))
 	if l.last.Enqueue.Priority != weir.Normal {
 		t.Error("a first attempt is not normal")
 	}
-	l.out(0)
+	l.accepted(0)
 	l.ended(1, weir.Lost)
-	if l.wait(); l.last.Enqueue.Priority != weir.High {
+	if l.timeout(); l.last.Enqueue.Priority != weir.High {
 		t.Error("a retry is not high")
 	}
 	if surveys.ReplyPriority() != weir.Reply {
@@ -322,9 +322,9 @@ func TestPriorityOfContacts(t *testing.T) {
 }
 
 // The report that a contact was accepted may be lost; its end implies it.
-func TestEndWithoutHandOver(t *testing.T) {
+func TestEndWithoutAcceptance(t *testing.T) {
 	t.Parallel()
-	l := begin(t, smsOnly("10m"))
+	l := startRespondent(t, smsOnly("10m"))
 	l.ended(5, weir.Completed)
 	if !l.p.DueAt.Equal(at(15)) || l.pl.AttemptsMade(l.p).SMS != 1 {
 		t.Errorf("due at %v, attempts %+v", l.p.DueAt, l.pl.AttemptsMade(l.p))
@@ -333,12 +333,12 @@ func TestEndWithoutHandOver(t *testing.T) {
 
 // A provider had a message for a while, and certainly did not send it: the contact
 // was queued again and expired there.
-func TestExpiredAfterHandOver(t *testing.T) {
+func TestExpiryAfterAcceptance(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
 	d.Schedule = office("UTC")
-	l := begin(t, d)
-	l.out(1)
+	l := startRespondent(t, d)
+	l.accepted(1)
 	l.ended(300, weir.Expired)
 	if o := l.last.Enqueue; o == nil || o.Attempt != 1 || l.pl.AttemptsMade(l.p).SMS != 0 {
 		t.Errorf("%+v, attempts %+v", o, l.pl.AttemptsMade(l.p))
@@ -347,7 +347,7 @@ func TestExpiredAfterHandOver(t *testing.T) {
 
 func TestPendingRespondentsStartOnce(t *testing.T) {
 	t.Parallel()
-	l := begin(t, definition())
+	l := startRespondent(t, definition())
 	if _, _, err := l.pl.Start(l.p, start(), 0); !errors.Is(err, surveys.ErrNotPending) {
 		t.Errorf("started twice: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"weir/surveys"
 )
 
-func TestLaddersAreRead(t *testing.T) {
+func TestParseRetrySchedule(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]surveys.RetrySchedule{
 		"":                nil,
@@ -28,7 +28,7 @@ func TestLaddersAreRead(t *testing.T) {
 	}
 }
 
-func TestWrongLaddersAreRefused(t *testing.T) {
+func TestInvalidRetrySchedules(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"0m":                       `"0m" is not a delay; it must be longer than zero`,
@@ -80,7 +80,7 @@ func TestDelays(t *testing.T) {
 	}
 }
 
-func TestLaddersAreWrittenAsTheyAreRead(t *testing.T) {
+func TestRetryScheduleString(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		l := surveys.RetrySchedule(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) time.Duration {
@@ -93,7 +93,7 @@ func TestLaddersAreWrittenAsTheyAreRead(t *testing.T) {
 	})
 }
 
-func FuzzParseLadder(f *testing.F) {
+func FuzzParseRetrySchedule(f *testing.F) {
 	for _, s := range []string{"", "10m 2h 1d", "0m", "ten minutes", "99999999999999999999999h", "１０m"} {
 		f.Add(s)
 	}

@@ -13,14 +13,14 @@ import (
 	"weir/surveys/pacing"
 )
 
-// world simulates two equal surveys over one channel, minute by minute, with nothing
+// simulation simulates two equal surveys over one channel, minute by minute, with nothing
 // but the rules of this package.
-type world struct {
+type simulation struct {
 	t        *testing.T
 	chance   *rand.Rand
 	now      time.Time
 	capacity int
-	surveys  []*running
+	surveys  []*simulatedSurvey
 	queue    []ticket // of the channel
 	flying   []ticket
 	rota     pacing.FairShare
@@ -30,7 +30,7 @@ type world struct {
 	sent     int
 }
 
-type running struct {
+type simulatedSurvey struct {
 	pl      *surveys.Plan
 	people  []surveys.Progress
 	minute  pacing.MinuteLimit
@@ -44,7 +44,7 @@ type ticket struct {
 	until time.Time // in flight: when it ends
 }
 
-func (w *world) apply(s, i int, p surveys.Progress, e surveys.Effects) {
+func (w *simulation) apply(s, i int, p surveys.Progress, e surveys.Effects) {
 	r := w.surveys[s]
 	if o := e.Enqueue; o != nil {
 		if p.Tries != r.people[i].Tries || p.Step != r.people[i].Step {
@@ -60,7 +60,7 @@ func (w *world) apply(s, i int, p surveys.Progress, e surveys.Effects) {
 
 // deliver ends contacts whose time is up, expires late ones, and dispatches as many
 // as there is room for.
-func (w *world) deliver() {
+func (w *simulation) deliver() {
 	flying := w.flying
 	w.flying = nil
 	for _, c := range flying {
@@ -103,7 +103,7 @@ func (w *world) deliver() {
 	}
 }
 
-func (r *running) tally() (t surveys.Tally) {
+func (r *simulatedSurvey) tally() (t surveys.Tally) {
 	for _, p := range r.people {
 		switch {
 		case p.Status == surveys.Pending:
@@ -121,7 +121,7 @@ func (r *running) tally() (t surveys.Tally) {
 }
 
 // poll gives each survey its share of the channel's room.
-func (w *world) poll() {
+func (w *simulation) poll() {
 	w.meter, w.ended = w.meter.Observe(w.now, w.ended), 0
 	claims, rooms := make([]pacing.Claim, len(w.surveys)), make([]int, len(w.surveys))
 	due := make([][]int, len(w.surveys))
@@ -175,7 +175,7 @@ func (w *world) poll() {
 // Scenarios 18, 25, 77, 81 to 83 combined, over both clock changes: two equal surveys
 // get equal shares, almost nothing expires, the limit holds, and every respondent
 // ends.
-func TestSurveysRunByTheRules(t *testing.T) {
+func TestSimulatedSurveys(t *testing.T) {
 	t.Parallel()
 	for zone, begins := range map[string][2]string{ // half a day before the clock change
 		"Europe/Berlin":       {"2026-03-28T12:00:00Z", "2026-10-24T12:00:00Z"},
@@ -194,9 +194,9 @@ func TestSurveysRunByTheRules(t *testing.T) {
 				d := smsOnly([]string{"10m", "10m 2h"}[i])
 				d.Schedule = office(zone, calendar.WindowSpec{From: "01:30", To: "02:30"}, calendar.WindowSpec{From: "09:00", To: "12:00"}, calendar.WindowSpec{From: "22:00", To: "24:00"})
 				d.LimitPerMinute = 1 + i
-				w := &world{t: t, chance: rand.New(rand.NewPCG(uint64(len(zone)), uint64(i))), now: from, capacity: 1 + i}
+				w := &simulation{t: t, chance: rand.New(rand.NewPCG(uint64(len(zone)), uint64(i))), now: from, capacity: 1 + i}
 				for range 2 {
-					r := &running{pl: plan(t, d)}
+					r := &simulatedSurvey{pl: plan(t, d)}
 					for range 60 {
 						r.people = append(r.people, surveys.NewProgress())
 					}
@@ -210,9 +210,9 @@ func TestSurveysRunByTheRules(t *testing.T) {
 	}
 }
 
-func (w *world) run() {
+func (w *simulation) run() {
 	open, closings := false, 0
-	done := func(r *running) bool { return r.pl.Decide(w.now, r.tally()).Done }
+	done := func(r *simulatedSurvey) bool { return r.pl.Decide(w.now, r.tally()).Done }
 	for minutes := 0; !done(w.surveys[0]) || !done(w.surveys[1]); minutes++ {
 		if minutes > 20*24*60 {
 			w.t.Fatalf("after 20 days: %+v", w.surveys[0].tally())

@@ -20,44 +20,46 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // lab is one survey broker on an in-memory store and fake channels.
 type lab struct {
-	t     testing.TB
-	store *memory
-	lines *lines
-	sys   *surveybroker.System
-	reg   *prometheus.Registry
-	log   slog.Handler
-	every time.Duration
-	ttl   time.Duration
-	check time.Duration
+	t             testing.TB
+	store         *fakeStore
+	channels      *fakeChannels
+	system        *surveybroker.System
+	reg           *prometheus.Registry
+	log           slog.Handler
+	roundInterval time.Duration
+	ttl           time.Duration
+	checkEvery    time.Duration
 }
 
-// quiet ends every contact after a minute, unanswered.
-func quiet(weir.Contact) fate { return fate{lasts: time.Minute, outcome: weir.NoAnswer} }
+// noAnswer ends every contact after a minute, unanswered.
+func noAnswer(weir.Contact) contactResult {
+	return contactResult{duration: time.Minute, outcome: weir.NoAnswer}
+}
 
 // inLab runs a test in virtual time, which starts on a Thursday in January.
-func inLab(t *testing.T, f func(weir.Contact) fate, test func(*lab)) {
+func inLab(t *testing.T, f func(weir.Contact) contactResult, test func(*lab)) {
 	t.Helper()
 	inLabFor(t, 5*time.Second, f, test)
 }
 
 // inLabFor is inLab for tests of days, with a longer interval between regular
 // rounds and a lease of matching length.
-func inLabFor(t *testing.T, every time.Duration, f func(weir.Contact) fate, test func(*lab)) {
+func inLabFor(t *testing.T, every time.Duration, f func(weir.Contact) contactResult, test func(*lab)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)))
 		l := newLab(t, f)
-		l.every, l.ttl = every, max(l.ttl, 3*every)
+		l.roundInterval, l.ttl = every, max(l.ttl, 3*every)
 		l.start("one")
-		defer func() { l.sys.Close() }()
+		defer func() { l.system.Close() }()
 		test(l)
 	})
 }
 
-func newLab(t testing.TB, f func(weir.Contact) fate) *lab {
+func newLab(t testing.TB, f func(weir.Contact) contactResult) *lab {
 	m := newStore()
-	return &lab{t: t, store: m, lines: newLines(m, f), log: slog.DiscardHandler, every: 5 * time.Second, ttl: 15 * time.Second, check: 5 * time.Minute}
+	return &lab{t: t, store: m, channels: newFakeChannels(m, f), log: slog.DiscardHandler, roundInterval: 5 * time.Second, ttl: 15 * time.Second, checkEvery: 5 * time.Minute}
 }
 
 // start starts a process. An earlier one must be closed, unless the new one is
@@ -70,9 +72,9 @@ func (l *lab) start(owner string) *surveybroker.System {
 			SurveyStore: l.store, ChannelReader: l.store, RespondentReader: l.store, PacingReader: l.store, Worker: l.store, Outbox: l.store,
 			ChannelStateStore: l.store, ContactReader: l.store,
 		},
-		Channels: l.lines, Types: l.lines, Roles: leaser{l.store, owner, l.ttl}, Logger: slog.New(l.log),
+		Channels: l.channels, Types: l.channels, Roles: leaser{l.store, owner, l.ttl}, Logger: slog.New(l.log),
 		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 1000, InitialSuccessRate: 1}, Metrics: surveybroker.NewMetrics(l.reg),
-		LeaseTTL: l.ttl, CheckEvery: l.check, CheckTimeout: 10 * time.Second, RoundInterval: l.every, Random: func() float64 { return 0.5 },
+		LeaseTTL: l.ttl, CheckEvery: l.checkEvery, CheckTimeout: 10 * time.Second, RoundInterval: l.roundInterval, Random: func() float64 { return 0.5 },
 	})
 	if err != nil {
 		l.t.Fatal(err)
@@ -80,12 +82,12 @@ func (l *lab) start(owner string) *surveybroker.System {
 	if err := sys.Resume(l.t.Context()); err != nil {
 		l.t.Fatal(err)
 	}
-	l.sys = sys
+	l.system = sys
 	return sys
 }
 
-// pass advances virtual time.
-func (l *lab) pass(d time.Duration) {
+// advance advances virtual time.
+func (l *lab) advance(d time.Duration) {
 	l.t.Helper()
 	time.Sleep(d)
 	synctest.Wait()
@@ -99,8 +101,8 @@ func allDay() calendar.ScheduleSpec {
 	}
 }
 
-// byText returns a survey by SMS on the channel texts.
-func byText(retries string) surveys.Definition {
+// smsSurvey returns a survey by SMS on the channel texts.
+func smsSurvey(retries string) surveys.Definition {
 	return surveys.Definition{
 		Schedule: allDay(), Modes: map[surveys.Mode]surveys.ModeSpec{surveys.SMS: {Channel: "texts", Retries: retries}},
 		Arms:           []surveys.Arm{{Modes: []surveys.Mode{surveys.SMS}}},
@@ -108,17 +110,17 @@ func byText(retries string) surveys.Definition {
 	}
 }
 
-// byPhone returns a survey by calls on the channel calls, with SMS as fallback.
-func byPhone(retries, texts string) surveys.Definition {
-	d := byText(texts)
+// callSurvey returns a survey by calls on the channel calls, with SMS as fallback.
+func callSurvey(retries, texts string) surveys.Definition {
+	d := smsSurvey(texts)
 	d.Modes[surveys.IVR] = surveys.ModeSpec{Channel: "calls", Retries: retries}
 	d.Arms = []surveys.Arm{{Modes: []surveys.Mode{surveys.IVR, surveys.SMS}}}
 	d.Questionnaires["q"][surveys.IVR] = []surveys.Content{{Call: &weir.Call{CallFlowID: 7}}}
 	return d
 }
 
-// survey stores a draft and its respondents.
-func (l *lab) survey(name string, d surveys.Definition, people int) surveys.Survey {
+// addSurvey stores a draft and its respondents.
+func (l *lab) addSurvey(name string, d surveys.Definition, people int) surveys.Survey {
 	l.t.Helper()
 	s := l.store.addSurvey(surveys.Survey{Name: name, State: surveys.Draft, Definition: d})
 	for i := range people {
@@ -135,17 +137,17 @@ func phone(survey int64, i int) string {
 	})
 }
 
-func (l *lab) step(name string, step surveys.Step) surveys.Survey {
+func (l *lab) command(name string, step surveys.Step) surveys.Survey {
 	l.t.Helper()
-	s, err := l.sys.Step(l.t.Context(), name, step)
+	s, err := l.system.Step(l.t.Context(), name, step)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	return s
 }
 
-// by counts the respondents of a survey by status.
-func (l *lab) by(survey int64) map[surveys.Status]int {
+// statusCounts counts the respondents of a survey by status.
+func (l *lab) statusCounts(survey int64) map[surveys.Status]int {
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()
 	out := map[surveys.Status]int{}
@@ -155,8 +157,8 @@ func (l *lab) by(survey int64) map[surveys.Status]int {
 	return out
 }
 
-// all returns the respondents of a survey.
-func (l *lab) all(survey int64) (out []surveys.Respondent) {
+// respondents returns the respondents of a survey.
+func (l *lab) respondents(survey int64) (out []surveys.Respondent) {
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()
 	for _, id := range l.store.members[survey] {

@@ -21,33 +21,33 @@ import (
 // failure.
 type simulation struct {
 	*lab
-	seed    uint64
-	chance  *rand.Rand // of the script, which runs on one goroutine
-	begin   time.Time
-	plans   map[int64]*surveys.Plan
-	twins   [2]int64
-	other   int64
-	ended   map[surveys.RespondentID]bool
-	handed  map[surveys.RespondentID]surveys.Counts // attempts that were made
-	open    map[surveys.RespondentID]bool           // a contact is in flight
-	given   map[int64]int                           // contacts enqueued, by survey
-	apart   [2]int                                  // given of the twins, when the first has no respondent left to start
-	instant time.Time
-	both    bool // both still have respondents to start
-	paused  map[int64]time.Time
-	lost    int // ends that were not reported
-	wrong   []string
-	process atomic.Pointer[processOf]
-	crashes int
+	seed          uint64
+	chance        *rand.Rand // of the script, which runs on one goroutine
+	begin         time.Time
+	plans         map[int64]*surveys.Plan
+	twins         [2]int64
+	other         int64
+	ended         map[surveys.RespondentID]bool
+	attempts      map[surveys.RespondentID]surveys.Counts // attempts that were made
+	open          map[surveys.RespondentID]bool           // a contact is in flight
+	enqueued      map[int64]int                           // contacts enqueued, by survey
+	enqueuedApart [2]int                                  // given of the twins, when the first has no respondent left to start
+	instant       time.Time
+	bothStarting  bool // both still have respondents to start
+	paused        map[int64]time.Time
+	lostEnds      int // ends that were not reported
+	failures      []string
+	process       atomic.Pointer[reporter]
+	crashes       int
 }
 
-type processOf struct {
-	hear func(surveys.Survey, surveys.RespondentID, surveys.Report) error
+type reporter struct {
+	report func(surveys.Survey, surveys.RespondentID, surveys.Report) error
 }
 
-// changes returns half a day before clock changes, in zones with different
+// clockChanges returns half a day before clock changes, in zones with different
 // rules.
-func changes() [][2]string {
+func clockChanges() [][2]string {
 	return [][2]string{
 		{"Europe/Berlin", "2026-03-28T12:00:00Z"}, {"Europe/Berlin", "2026-10-24T12:00:00Z"},
 		{"America/New_York", "2026-03-07T18:00:00Z"}, {"America/New_York", "2026-10-31T18:00:00Z"},
@@ -76,7 +76,7 @@ func TestSimulations(t *testing.T) {
 }
 
 func simulate(t *testing.T, seed uint64) {
-	change := changes()[seed%uint64(len(changes()))]
+	change := clockChanges()[seed%uint64(len(clockChanges()))]
 	begin, err := time.Parse(time.RFC3339, change[1])
 	if err != nil {
 		t.Fatal(err)
@@ -84,29 +84,29 @@ func simulate(t *testing.T, seed uint64) {
 	time.Sleep(time.Until(begin))
 	s := &simulation{
 		seed: seed, chance: rand.New(rand.NewPCG(seed, 1)), begin: begin, plans: map[int64]*surveys.Plan{}, ended: map[surveys.RespondentID]bool{},
-		handed: map[surveys.RespondentID]surveys.Counts{}, open: map[surveys.RespondentID]bool{}, given: map[int64]int{}, paused: map[int64]time.Time{}, both: true,
+		attempts: map[surveys.RespondentID]surveys.Counts{}, open: map[surveys.RespondentID]bool{}, enqueued: map[int64]int{}, paused: map[int64]time.Time{}, bothStarting: true,
 	}
-	s.lab = newLab(t, s.fate)
-	s.every, s.ttl, s.check = 30*time.Minute, 2*time.Hour, 20*time.Minute
-	s.lines.handed, s.lines.heard, s.lines.over, s.store.wrote = s.onHandOver, s.onConversation, s.onOver, s.onMove
+	s.lab = newLab(t, s.resultOf)
+	s.roundInterval, s.ttl, s.checkEvery = 30*time.Minute, 2*time.Hour, 20*time.Minute
+	s.channels.onDispatch, s.channels.onConversation, s.channels.onEnd, s.store.onMove = s.onDispatch, s.onConversation, s.onEnd, s.onMove
 	s.store.addChannel("calls", "voice", 1+s.chance.IntN(4))
 	s.store.addChannel("texts", "text", 1+s.chance.IntN(4))
 	s.populate(change[0])
-	s.boot()
+	s.startProcess()
 	s.launch()
-	s.script()
-	s.judge()
-	s.sys.Close()
-	s.lines.idle = true
+	s.runScript()
+	s.checkAll()
+	s.system.Close()
+	s.channels.dispatchNothing = true
 	synctest.Wait()
-	for _, w := range s.wrong[:min(len(s.wrong), 10)] {
+	for _, w := range s.failures[:min(len(s.failures), 10)] {
 		t.Errorf("seed %d: %s", seed, w)
 	}
 }
 
-func (s *simulation) boot() {
+func (s *simulation) startProcess() {
 	sys := s.start("one")
-	s.process.Store(&processOf{func(sv surveys.Survey, id surveys.RespondentID, h surveys.Report) error {
+	s.process.Store(&reporter{func(sv surveys.Survey, id surveys.RespondentID, h surveys.Report) error {
 		_, err := sys.Report(context.Background(), sv, id, h)
 		return err
 	}})
@@ -115,8 +115,8 @@ func (s *simulation) boot() {
 // launch launches the surveys before a round reads any of them: a round between
 // the launches of the twins would rightly give all room to the first.
 func (s *simulation) launch() {
-	s.store.change(func() {
-		s.store.fault = func(operation string) error {
+	s.store.locked(func() {
+		s.store.failOperation = func(operation string) error {
 			if operation == "Surveys" {
 				return &weir.Error{Code: weir.CodeUnavailable, Message: "not yet"}
 			}
@@ -124,9 +124,9 @@ func (s *simulation) launch() {
 		}
 	})
 	for _, sv := range s.store.surveys {
-		s.step(sv.Name, surveys.Launch)
+		s.command(sv.Name, surveys.Launch)
 	}
-	s.store.change(func() { s.store.fault = nil })
+	s.store.locked(func() { s.store.failOperation = nil })
 }
 
 // populate adds two equal surveys, and one of another kind in another zone.
@@ -136,7 +136,7 @@ func (s *simulation) populate(zone string) {
 	for i := range s.twins {
 		s.twins[i] = s.add(fmt.Sprint("twin", i), d, n)
 	}
-	other := changes()[s.chance.IntN(len(changes()))][0]
+	other := clockChanges()[s.chance.IntN(len(clockChanges()))][0]
 	d = s.definition(other)
 	d.Weight = 1 + s.chance.IntN(3)
 	switch s.chance.IntN(3) {
@@ -153,21 +153,21 @@ func (s *simulation) populate(zone string) {
 }
 
 func (s *simulation) add(name string, d surveys.Definition, n int) int64 {
-	sv := s.survey(name, d, n)
+	sv := s.addSurvey(name, d, n)
 	plan, wrong := d.Compile(surveys.Defaults{Batch: 10000, LimitPerMinute: 1000, InitialSuccessRate: 1})
 	if plan == nil {
 		s.t.Fatal(wrong)
 	}
 	s.plans[sv.ID] = plan
-	s.store.change(func() { s.store.surveys[sv.ID].Application.URL = "https://app.test" })
+	s.store.locked(func() { s.store.surveys[sv.ID].Application.URL = "https://app.test" })
 	return sv.ID
 }
 
 func (s *simulation) definition(zone string) surveys.Definition {
 	ladders := []string{"", "10m", "10m 2h", "30m 3h 8h", "5m 5m 1h 1d"}
-	d := byPhone(ladders[s.chance.IntN(len(ladders))], ladders[s.chance.IntN(len(ladders))])
+	d := callSurvey(ladders[s.chance.IntN(len(ladders))], ladders[s.chance.IntN(len(ladders))])
 	if s.chance.IntN(3) == 0 {
-		d = byText(ladders[s.chance.IntN(len(ladders))])
+		d = smsSurvey(ladders[s.chance.IntN(len(ladders))])
 	}
 	d.Schedule.TimeZone = zone
 	windows := [][]calendar.WindowSpec{
@@ -189,33 +189,33 @@ func (s *simulation) definition(zone string) surveys.Definition {
 	return d
 }
 
-// draw returns the random numbers of one contact, independent of the order of
+// randomFor returns the random numbers of one contact, independent of the order of
 // calls.
-func (s *simulation) draw(key string) *rand.Rand {
+func (s *simulation) randomFor(key string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(key)) // a hash never returns an error
 	return rand.New(rand.NewPCG(s.seed, h.Sum64()))
 }
 
-func (s *simulation) fate(c weir.Contact) fate {
-	r := s.draw(c.Key)
-	f := fate{lasts: time.Duration(20+r.IntN(600)) * time.Second, twice: r.IntN(6) == 0, deaf: r.IntN(50) == 0, silent: r.IntN(50) == 0}
+func (s *simulation) resultOf(c weir.Contact) contactResult {
+	r := s.randomFor(c.Key)
+	f := contactResult{duration: time.Duration(20+r.IntN(600)) * time.Second, twice: r.IntN(6) == 0, acceptedLost: r.IntN(50) == 0, endLost: r.IntN(50) == 0}
 	f.outcome = []weir.Outcome{weir.Completed, weir.Completed, weir.NoAnswer, weir.Busy, weir.Failed, weir.Lost, weir.Expired}[r.IntN(7)]
 	if f.outcome == weir.Lost {
-		f.lasts = time.Hour
+		f.duration = time.Hour
 	}
 	if c.Call == nil && r.IntN(4) == 0 {
-		f.lasts = time.Duration(r.IntN(180)) * time.Minute
+		f.duration = time.Duration(r.IntN(180)) * time.Minute
 	}
-	if f.silent {
-		s.lost++
+	if f.endLost {
+		s.lostEnds++
 	}
 	if f.outcome != weir.Completed {
 		return f
 	}
 	switch r.IntN(4) {
 	case 0:
-		f.says, f.saysAt = []string{"yes", "STOP", "no"}[r.IntN(3)], time.Duration(r.IntN(240))*time.Minute
+		f.message, f.messageAt = []string{"yes", "STOP", "no"}[r.IntN(3)], time.Duration(r.IntN(240))*time.Minute
 	case 1, 2:
 		d := []surveys.Disposition{surveys.Complete, surveys.Complete, surveys.Started, surveys.Partial, surveys.Refused, surveys.InterimPartial, surveys.Ineligible}
 		f.reports, f.reportAt = d[r.IntN(len(d))], time.Duration(r.IntN(90))*time.Minute
@@ -224,24 +224,24 @@ func (s *simulation) fate(c weir.Contact) fate {
 }
 
 // onConversation makes respondents answer and the application report.
-func (s *simulation) onConversation(c weir.Contact, f fate) {
-	if f.says != "" {
-		time.AfterFunc(f.saysAt, func() {
+func (s *simulation) onConversation(c weir.Contact, f contactResult) {
+	if f.message != "" {
+		time.AfterFunc(f.messageAt, func() {
 			for _, ch := range []weir.ChannelID{1, 2} {
 				if c.Call == nil && ch == c.Channel || c.Call != nil && ch != c.Channel {
-					s.lines.say(ch, c.To, f.says)
+					s.channels.receiveMessage(ch, c.To, f.message)
 				}
 			}
 		})
 	}
 	if f.reports != "" {
-		time.AfterFunc(f.lasts+f.reportAt, func() { s.report(c, f, 0) })
+		time.AfterFunc(f.duration+f.reportAt, func() { s.report(c, f, 0) })
 	}
 }
 
 // report calls the running process. The application retries while the report is
 // refused as unavailable.
-func (s *simulation) report(c weir.Contact, f fate, tries int) {
+func (s *simulation) report(c weir.Contact, f contactResult, tries int) {
 	again := func() { time.AfterFunc(5*time.Minute, func() { s.report(c, f, tries+1) }) }
 	p := s.process.Load()
 	if p == nil {
@@ -249,14 +249,14 @@ func (s *simulation) report(c weir.Contact, f fate, tries int) {
 		return
 	}
 	h := surveys.Report{Serial: c.For.Serial, Disposition: f.reports, Key: c.Key, Answers: map[string]string{"said": "something"}}
-	if tries < 50 && weir.CodeOf(p.hear(s.store.surveyNow(c.For.Survey), surveys.RespondentID(c.For.ID), h)) == weir.CodeUnavailable {
+	if tries < 50 && weir.CodeOf(p.report(s.store.survey(c.For.Survey), surveys.RespondentID(c.For.ID), h)) == weir.CodeUnavailable {
 		again()
 	}
 }
 
-// script advances time by days, with crashes and other trouble, until every
+// runScript advances time by days, with crashes and other trouble, until every
 // schedule is over and all work is done.
-func (s *simulation) script() {
+func (s *simulation) runScript() {
 	last := s.begin
 	for _, pl := range s.plans {
 		if end, ok := pl.Schedule.LastClose(); ok && end.After(last) {
@@ -264,79 +264,79 @@ func (s *simulation) script() {
 		}
 	}
 	for trouble := 4 + s.chance.IntN(10); trouble > 0; trouble-- {
-		s.pass(time.Duration(s.chance.Int64N(int64(last.Sub(s.begin)) / 8)))
-		s.trouble()
+		s.advance(time.Duration(s.chance.Int64N(int64(last.Sub(s.begin)) / 8)))
+		s.injectFaults()
 	}
-	s.store.change(func() { s.store.fault = nil })
+	s.store.locked(func() { s.store.failOperation = nil })
 	s.resume()
 	if left := time.Until(last.Add(4 * time.Hour)); left > 0 {
-		s.pass(left)
+		s.advance(left)
 	}
-	s.pass(5 * time.Hour)
+	s.advance(5 * time.Hour)
 }
 
-func (s *simulation) trouble() {
+func (s *simulation) injectFaults() {
 	minutes := func(n int) time.Duration { return time.Duration(s.chance.IntN(n*60)+1) * time.Second }
 	switch s.chance.IntN(8) {
 	case 0, 1: // kill
 		s.crashes++
 		s.process.Store(nil)
-		s.sys.Close()
-		s.pass(minutes(120))
-		s.lines.sweep()
-		s.boot()
+		s.system.Close()
+		s.advance(minutes(120))
+		s.channels.dispatchAll()
+		s.startProcess()
 	case 2: // a crash right after a commit, before what follows it
 		s.crashAfterCommit()
 	case 3: // the store fails now and then
 		n := atomic.Int64{}
-		s.store.change(func() {
-			s.store.fault = func(string) error {
+		s.store.locked(func() {
+			s.store.failOperation = func(string) error {
 				if n.Add(1)%3 == 0 {
 					return &weir.Error{Code: weir.CodeUnavailable, Message: "the store is down"}
 				}
 				return nil
 			}
 		})
-		s.pass(minutes(60))
-		s.store.change(func() { s.store.fault = nil })
+		s.advance(minutes(60))
+		s.store.locked(func() { s.store.failOperation = nil })
 	case 4: // a channel is down, or paused
 		id := weir.ChannelID(1 + s.chance.IntN(2))
-		s.store.change(func() { s.lines.status[id] = channels.Status{Health: weir.Down, Reason: "unplugged"} })
-		s.pass(minutes(300))
-		s.store.change(func() { delete(s.lines.status, id) })
+		s.store.locked(func() { s.channels.status[id] = channels.Status{Health: weir.Down, Reason: "unplugged"} })
+		s.advance(minutes(300))
+		s.store.locked(func() { delete(s.channels.status, id) })
 	case 5:
 		id := weir.ChannelID(1 + s.chance.IntN(2))
-		s.store.change(func() { s.store.channels[id].Paused = true })
-		s.pass(minutes(200))
-		s.store.change(func() { s.store.channels[id].Paused = false })
-		s.lines.sweep()
+		s.store.locked(func() { s.store.channels[id].Paused = true })
+		s.advance(minutes(200))
+		s.store.locked(func() { s.store.channels[id].Paused = false })
+		s.channels.dispatchAll()
 	case 6:
-		if sv, err := s.sys.Step(context.Background(), "other", surveys.Pause); err == nil && sv.State == surveys.Paused {
-			s.store.change(func() { s.paused[s.other] = time.Now() })
-			s.pass(minutes(300))
+		if sv, err := s.system.Step(context.Background(), "other", surveys.Pause); err == nil && sv.State == surveys.Paused {
+			s.store.locked(func() { s.paused[s.other] = time.Now() })
+			s.advance(minutes(300))
 			s.resume()
 		}
 	case 7:
 		if s.chance.IntN(3) == 0 {
-			_, _ = s.sys.Step(context.Background(), "other", surveys.Stop) // it may be done
+			_, _ = s.system.Step(context.Background(), "other", surveys.Stop) // it may be done
 		}
 	}
 }
 
 func (s *simulation) resume() {
-	s.store.change(func() { delete(s.paused, s.other) })
-	_, _ = s.sys.Step(context.Background(), "other", surveys.Resume) // it may be done
+	s.store.locked(func() { delete(s.paused, s.other) })
+	_, _ = s.system.Step(context.Background(), "other", surveys.Resume) // it may be done
 }
 
 // crashAfterCommit ends the process when its next moves are in the store and no
 // channel's broker has been informed.
 func (s *simulation) crashAfterCommit() {
 	crashed := make(chan struct{}, 1)
-	s.store.change(func() {
-		s.store.after = func(string) {
+	s.store.locked(func() {
+		s.store.onReturn = func(string) {
 			select {
 			case crashed <- struct{}{}:
-				s.lines.cut.Store(true)
+				s.channels.crashed.Store(true)
 			default:
 			}
 		}
@@ -346,10 +346,10 @@ func (s *simulation) crashAfterCommit() {
 	case <-time.After(24 * time.Hour):
 	}
 	s.process.Store(nil)
-	s.sys.Close()
-	s.store.change(func() { s.store.after = nil })
-	s.pass(time.Minute)
-	s.lines.cut.Store(false)
-	s.lines.sweep()
-	s.boot()
+	s.system.Close()
+	s.store.locked(func() { s.store.onReturn = nil })
+	s.advance(time.Minute)
+	s.channels.crashed.Store(false)
+	s.channels.dispatchAll()
+	s.startProcess()
 }

@@ -46,7 +46,7 @@ func instant(t *testing.T, s string) time.Time {
 
 // Scenario 27: a Wednesday-only survey in Mexico City is open at 01:00 UTC on
 // Thursday, but not at 06:00. Blocked days and dates are local, too.
-func TestScheduleIsLocal(t *testing.T) {
+func TestScheduleUsesLocalTime(t *testing.T) {
 	t.Parallel()
 	s := schedule(t, calendar.ScheduleSpec{
 		TimeZone: "America/Mexico_City", Weekdays: []string{"wed"},
@@ -95,7 +95,7 @@ func TestScheduleIsLocal(t *testing.T) {
 
 // Both clock changes: a skipped time is the next valid instant, a repeated one counts
 // once.
-func TestWindowsWhereClocksJump(t *testing.T) {
+func TestWindowsAtClockChanges(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, zone, from, to string
@@ -125,7 +125,7 @@ func TestWindowsWhereClocksJump(t *testing.T) {
 	}
 }
 
-func TestWindowsThatTouchAreOne(t *testing.T) {
+func TestAdjacentWindowsMerge(t *testing.T) {
 	t.Parallel()
 	night := schedule(t, calendar.ScheduleSpec{
 		TimeZone: "UTC", Weekdays: []string{"mon", "tue"},
@@ -146,7 +146,7 @@ func TestWindowsThatTouchAreOne(t *testing.T) {
 	}
 }
 
-func TestImpossibleSchedulesAreRefused(t *testing.T) {
+func TestInvalidSchedules(t *testing.T) {
 	t.Parallel()
 	good := office("Europe/Berlin")
 	for _, tt := range []struct {
@@ -220,7 +220,7 @@ func TestScheduleAgreesWithTheLocalClock(t *testing.T) {
 		s := schedule(t, spec)
 		zone, _ := time.LoadLocation(spec.TimeZone)
 		at := time.Unix(rapid.Int64Range(0, 2_000_000_000).Draw(t, "at"), 0).In(zone)
-		if quiet(at) && s.Contains(at) != open(at) {
+		if noClockChange(at) && s.Contains(at) != open(at) {
 			t.Fatalf("%v: open %v, the local clock says %v", at, s.Contains(at), open(at))
 		}
 		next, ok := s.NextOpen(at)
@@ -278,8 +278,8 @@ func drawSchedule(t *rapid.T) (calendar.ScheduleSpec, func(time.Time) bool) {
 	}
 }
 
-// quiet reports whether no clock change is within two days of at.
-func quiet(at time.Time) bool {
+// noClockChange reports whether no clock change is within two days of at.
+func noClockChange(at time.Time) bool {
 	from, to := at.ZoneBounds()
 	return (from.IsZero() || at.Sub(from) > 48*time.Hour) && (to.IsZero() || to.Sub(at) > 48*time.Hour)
 }

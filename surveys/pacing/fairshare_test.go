@@ -11,7 +11,7 @@ import (
 
 // Surveys share slots by weight, however many slots their contacts need, and
 // however little room each poll has.
-func TestSharesAreOfSlots(t *testing.T) {
+func TestSharesCountSlots(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.IntRange(1, 5), 1, 4).Draw(t, "weights")
@@ -46,7 +46,7 @@ func TestSharesAreOfSlots(t *testing.T) {
 // Two equal surveys that always want more than the room get the same share, also
 // while others come and go between them. Each claims at most the room, as brokers
 // do.
-func TestEqualSurveysGetTheSameWhoeverComesAndGoes(t *testing.T) {
+func TestEqualSharesWithChangingSurveys(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		weight, other := rapid.IntRange(1, 5).Draw(t, "weight"), rapid.IntRange(1, 5).Draw(t, "weight of the other")

@@ -47,7 +47,7 @@ func TestRoomOfAChannel(t *testing.T) {
 // Scenario 25: 100,000 contacts for a channel with a throughput of 10,000 a day. If
 // Room limits the enqueuing, almost nothing is left in the queue when the window
 // closes, and the channel is hardly idle before.
-func TestNothingExpiresByTheThousand(t *testing.T) {
+func TestFewContactsExpire(t *testing.T) {
 	t.Parallel()
 	for _, hold := range []time.Duration{30 * time.Second, 3 * time.Minute, 10 * time.Minute} {
 		t.Run(hold.String(), func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestNothingExpiresByTheThousand(t *testing.T) {
 
 // Scenario 81: no minute, wherever it begins, has more than the limit, and the limit
 // is used up.
-func TestALimitPerMinuteIsPerMinute(t *testing.T) {
+func TestLimitPerMinute(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 50).Draw(t, "limit")
@@ -122,7 +122,7 @@ func TestALimitPerMinuteIsPerMinute(t *testing.T) {
 	})
 }
 
-func TestTenMinutesAreTenTimesTheLimit(t *testing.T) {
+func TestLimitOverTenMinutes(t *testing.T) {
 	t.Parallel()
 	var m pacing.MinuteLimit
 	total := 0
@@ -143,7 +143,7 @@ func TestTenMinutesAreTenTimesTheLimit(t *testing.T) {
 	}
 }
 
-func TestRetriesAndStartsShareOneBudget(t *testing.T) {
+func TestSplitBudget(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ budget, retries, starts, retry, start int }{
 		{100, 1000, 1000, 50, 50},
@@ -162,7 +162,7 @@ func TestRetriesAndStartsShareOneBudget(t *testing.T) {
 	}
 }
 
-func TestMeter(t *testing.T) {
+func TestRateMeter(t *testing.T) {
 	t.Parallel()
 	var m pacing.RateMeter
 	now := start()
@@ -220,7 +220,7 @@ func TestSharesFollowTheWeights(t *testing.T) {
 // slot is the value of one slot in a rota.
 const slot = 720720
 
-func TestNoRoomIsWastedAndNobodyGetsTooMuch(t *testing.T) {
+func TestSharesUseAllRoom(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var rota pacing.FairShare
@@ -260,7 +260,7 @@ func TestNoRoomIsWastedAndNobodyGetsTooMuch(t *testing.T) {
 
 // Balances stay small even if surveys come and go for long, so that neither a new
 // survey nor the others have to wait.
-func TestDebtsStaySmall(t *testing.T) {
+func TestBalancesStaySmall(t *testing.T) {
 	t.Parallel()
 	var rota pacing.FairShare
 	for i := range 10_000 {

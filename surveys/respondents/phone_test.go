@@ -7,7 +7,7 @@ import (
 	"weir/surveys/respondents"
 )
 
-func TestNumbersAreNormalised(t *testing.T) {
+func TestNormalizePhone(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ raw, region, want string }{
 		{"+52 (55) 1234-5678", "", "+525512345678"},
@@ -25,7 +25,7 @@ func TestNumbersAreNormalised(t *testing.T) {
 	}
 }
 
-func TestWrongNumbersAreRefusedWithoutBeingNamed(t *testing.T) {
+func TestInvalidPhoneErrorsHideTheNumber(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ raw, region, want string }{
 		{"", "MX", "the phone number is missing"},
@@ -62,7 +62,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-func FuzzNormalisePhone(f *testing.F) {
+func FuzzNormalizePhone(f *testing.F) {
 	for _, s := range []string{"+525512345678", "0176 1234567", "5.2E+11", "++", "(+44)", "\u0660\u0661"} {
 		f.Add(s, "MX")
 	}

@@ -18,9 +18,9 @@ import (
 	"weir/surveys/respondents"
 )
 
-// load reads a whole file: valid rows as "line phone attributes", invalid ones as
+// readAll reads a whole file: valid rows as "line phone attributes", invalid ones as
 // their errors, in order.
-func load(r io.Reader, format respondents.Format, encoding string) ([]string, error) {
+func readAll(r io.Reader, format respondents.Format, encoding string) ([]string, error) {
 	in, err := respondents.NewReader(r, format, encoding, "MX")
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func load(r io.Reader, format respondents.Format, encoding string) ([]string, er
 	}
 }
 
-func TestRowsOfCSV(t *testing.T) {
+func TestCSV(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, file string
@@ -88,7 +88,7 @@ func TestRowsOfCSV(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := load(iotest.OneByteReader(strings.NewReader(tt.file)), respondents.CSV, "")
+			got, err := readAll(iotest.OneByteReader(strings.NewReader(tt.file)), respondents.CSV, "")
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 				t.Errorf("%v\n%s", err, diff)
 			}
@@ -96,7 +96,7 @@ func TestRowsOfCSV(t *testing.T) {
 	}
 }
 
-func TestFilesThatCannotBeRead(t *testing.T) {
+func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, file, encoding, want string }{
 		{"empty", "", "", "the file is empty"},
@@ -115,18 +115,18 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := load(strings.NewReader(tt.file), respondents.CSV, tt.encoding)
+			got, err := readAll(strings.NewReader(tt.file), respondents.CSV, tt.encoding)
 			if weir.CodeOf(err) != weir.CodeInvalid || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v %v, want %q", got, err, tt.want)
 			}
 		})
 	}
-	if _, err := load(strings.NewReader("phone\n"), "xlsx", ""); weir.CodeOf(err) != weir.CodeInvalid {
+	if _, err := readAll(strings.NewReader("phone\n"), "xlsx", ""); weir.CodeOf(err) != weir.CodeInvalid {
 		t.Errorf("another format: %v", err)
 	}
 	broken := errors.New("the connection broke")
 	for _, head := range []string{"", "phone", "phone,a\n5512345678,1\n", "phone,a\n5512345678,\"1\n"} {
-		if _, err := load(io.MultiReader(strings.NewReader(head), iotest.ErrReader(broken)), respondents.CSV, ""); err == nil || !errors.Is(err, broken) && !strings.Contains(err.Error(), broken.Error()) {
+		if _, err := readAll(io.MultiReader(strings.NewReader(head), iotest.ErrReader(broken)), respondents.CSV, ""); err == nil || !errors.Is(err, broken) && !strings.Contains(err.Error(), broken.Error()) {
 			t.Errorf("after %q: %v", head, err)
 		}
 	}
@@ -163,7 +163,7 @@ func TestEncodings(t *testing.T) {
 		}},
 	} {
 		for name, r := range map[string]io.Reader{"at once": bytes.NewReader(tt.file), "byte by byte": iotest.OneByteReader(bytes.NewReader(tt.file))} {
-			got, err := load(r, respondents.CSV, tt.encoding)
+			got, err := readAll(r, respondents.CSV, tt.encoding)
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 				t.Errorf("%s, %s: %v\n%s", tt.name, name, err, diff)
 			}
@@ -171,7 +171,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-func TestRowsOfNDJSON(t *testing.T) {
+func TestNDJSON(t *testing.T) {
 	t.Parallel()
 	file := strings.Join([]string{
 		`{"phone":"5512345678","first_name":" Ana ","age":30,"big":12345678901234567890,"ok":true,"none":null}`,
@@ -186,7 +186,7 @@ func TestRowsOfNDJSON(t *testing.T) {
 		"{\"phone\":\"5512345678\",\"a\":\"\xff\"}", `{"phone":"5512345678","a":"x\u0000"}`,
 		`{"phone":"5512345670"}`,
 	}, "\n")
-	got, err := load(strings.NewReader("\ufeff"+file), respondents.NDJSON, "")
+	got, err := readAll(strings.NewReader("\ufeff"+file), respondents.NDJSON, "")
 	want := []string{
 		"1 +525512345678 map[age:30 big:12345678901234567890 first_name:Ana ok:true]",
 		"3 +525512345679 map[]",
@@ -205,14 +205,14 @@ func TestRowsOfNDJSON(t *testing.T) {
 	}
 }
 
-// repeated is a reader of a text repeated n times.
-type repeated struct {
+// repeatReader is a reader of a text repeated n times.
+type repeatReader struct {
 	text string
 	n    int
 	rest string
 }
 
-func (r *repeated) Read(p []byte) (int, error) {
+func (r *repeatReader) Read(p []byte) (int, error) {
 	if r.rest == "" {
 		if r.n == 0 {
 			return 0, io.EOF
@@ -230,7 +230,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 func TestLongLinesAreBounded(t *testing.T) {
 	for name, fill := range map[string]string{"text": strings.Repeat("x", 1<<10), "quotes": "\"" + strings.Repeat("x", 1<<10), "open quotes with lines": "\"x" + strings.Repeat("y", 1<<10) + "\n"} {
 		t.Run(name, func(t *testing.T) {
-			r := io.MultiReader(strings.NewReader("a,phone\n1,5512345678\n"), &repeated{text: fill, n: 10 << 10}, strings.NewReader("\n3,5512345679\n"))
+			r := io.MultiReader(strings.NewReader("a,phone\n1,5512345678\n"), &repeatReader{text: fill, n: 10 << 10}, strings.NewReader("\n3,5512345679\n"))
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			in, err := respondents.NewReader(r, respondents.CSV, "", "MX")
@@ -264,7 +264,7 @@ func TestLongLinesAreBounded(t *testing.T) {
 }
 
 // Rows written as CSV are read back unchanged.
-func TestRowsSurviveBeingWritten(t *testing.T) {
+func TestRowsRoundTrip(t *testing.T) {
 	t.Parallel()
 	value := rapid.StringMatching(`[a-z",;\n 	é]{0,12}`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -280,7 +280,7 @@ func TestRowsSurviveBeingWritten(t *testing.T) {
 			}
 			want = append(want, fmt.Sprint(line, " +525512345678 ", attributes))
 		}
-		got, err := load(strings.NewReader(file), respondents.CSV, "")
+		got, err := readAll(strings.NewReader(file), respondents.CSV, "")
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Fatalf("%v\n%s\n%q", err, diff, file)
 		}
@@ -324,7 +324,7 @@ func FuzzReader(f *testing.F) {
 
 // The minimum cost of an import: a million rows.
 func BenchmarkRows(b *testing.B) {
-	r, err := respondents.NewReader(io.MultiReader(strings.NewReader("phone,first_name,age\n"), &repeated{text: "+525512345678,Ana,30\n", n: 1 << 30}), respondents.CSV, "", "MX")
+	r, err := respondents.NewReader(io.MultiReader(strings.NewReader("phone,first_name,age\n"), &repeatReader{text: "+525512345678,Ana,30\n", n: 1 << 30}), respondents.CSV, "", "MX")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,12 +9,12 @@ import (
 )
 
 func (s *simulation) fail(format string, args ...any) {
-	s.wrong = append(s.wrong, fmt.Sprintf("at %v: ", time.Now().UTC().Format(time.RFC3339))+fmt.Sprintf(format, args...))
+	s.failures = append(s.failures, fmt.Sprintf("at %v: ", time.Now().UTC().Format(time.RFC3339))+fmt.Sprintf(format, args...))
 }
 
-// onHandOver checks each contact that a provider accepts. The caller holds the
+// onDispatch checks each contact that a provider accepts. The caller holds the
 // store's lock.
-func (s *simulation) onHandOver(c weir.Contact) {
+func (s *simulation) onDispatch(c weir.Contact) {
 	if c.For == (weir.Respondent{}) {
 		return
 	}
@@ -33,8 +33,8 @@ func (s *simulation) onHandOver(c weir.Contact) {
 	s.open[id] = true
 }
 
-// onOver counts attempts when they are done.
-func (s *simulation) onOver(c weir.Contact) {
+// onEnd counts attempts when they are done.
+func (s *simulation) onEnd(c weir.Contact) {
 	if c.For == (weir.Respondent{}) || c.SentAt.IsZero() {
 		return
 	}
@@ -44,8 +44,8 @@ func (s *simulation) onOver(c weir.Contact) {
 		return
 	}
 	mode := surveys.Mode(c.Labels["mode"])
-	s.handed[id] = s.handed[id].Add(mode, 1)
-	n := map[surveys.Mode]int{surveys.IVR: s.handed[id].IVR, surveys.SMS: s.handed[id].SMS}[mode]
+	s.attempts[id] = s.attempts[id].Add(mode, 1)
+	n := map[surveys.Mode]int{surveys.IVR: s.attempts[id].IVR, surveys.SMS: s.attempts[id].SMS}[mode]
 	if most := s.plans[c.For.Survey].Retries[mode].Attempts(); n > most {
 		s.fail("%v was tried %d times by %s, at most %d", id, n, mode, most)
 	}
@@ -55,10 +55,10 @@ func (s *simulation) onOver(c weir.Contact) {
 func (s *simulation) onMove(m surveys.Move) {
 	// Virtual time does not advance during a round, so the twins are compared
 	// between rounds.
-	if now := time.Now(); s.both && now != s.instant {
+	if now := time.Now(); s.bothStarting && now != s.instant {
 		s.instant = now
-		if s.both = s.pending(s.twins[0]) > 0 && s.pending(s.twins[1]) > 0; s.both {
-			s.apart = [2]int{s.given[s.twins[0]], s.given[s.twins[1]]}
+		if s.bothStarting = s.pending(s.twins[0]) > 0 && s.pending(s.twins[1]) > 0; s.bothStarting {
+			s.enqueuedApart = [2]int{s.enqueued[s.twins[0]], s.enqueued[s.twins[1]]}
 		}
 	}
 	if m.Was.Status.Final() && m.Is.Status != m.Was.Status {
@@ -70,7 +70,7 @@ func (s *simulation) onMove(m surveys.Move) {
 	// Expired contacts are enqueued again without competing for room, and a
 	// fallback uses another channel.
 	if m.Enqueue != nil && m.Was.Progress.Contact == surveys.Idle && m.Is.Step == 0 {
-		s.given[m.Is.Survey]++
+		s.enqueued[m.Is.Survey]++
 	}
 }
 
@@ -83,11 +83,11 @@ func (s *simulation) pending(survey int64) (n int) {
 	return n
 }
 
-// judge checks the final state.
-func (s *simulation) judge() {
+// checkAll checks the final state.
+func (s *simulation) checkAll() {
 	for id, sv := range s.store.surveys {
 		if sv.State != surveys.Done {
-			s.fail("survey %s is %s: %v", sv.Name, sv.State, s.by(id))
+			s.fail("survey %s is %s: %v", sv.Name, sv.State, s.statusCounts(id))
 		}
 		total, finished := 0, map[surveys.RespondentID]int{}
 		for g, n := range s.store.sums[id].Respondents {
@@ -103,24 +103,24 @@ func (s *simulation) judge() {
 		if total != len(s.store.members[id]) || len(finished) != total {
 			s.fail("the sums of %s are of %d, its ends of %d, its respondents %d", sv.Name, total, len(finished), len(s.store.members[id]))
 		}
-		for _, r := range s.all(id) {
-			s.judgeOne(&r, finished[r.ID])
+		for _, r := range s.respondents(id) {
+			s.checkRespondent(&r, finished[r.ID])
 		}
 	}
-	if len(s.store.notices) > 0 {
-		s.fail("%d notices are left", len(s.store.notices))
+	if len(s.store.outbox) > 0 {
+		s.fail("%d notices are left", len(s.store.outbox))
 	}
-	if a, b := s.apart[0], s.apart[1]; float64(max(a-b, b-a)) > 0.1*float64(max(a, b))+2 {
+	if a, b := s.enqueuedApart[0], s.enqueuedApart[1]; float64(max(a-b, b-a)) > 0.1*float64(max(a, b))+2 {
 		s.fail("two equal surveys were given %d and %d", a, b)
 	}
-	for id, most := range s.lines.most {
+	for id, most := range s.channels.maxInFlight {
 		if most > s.store.channels[id].Capacity {
 			s.fail("channel %d had %d in flight", id, most)
 		}
 	}
 }
 
-func (s *simulation) judgeOne(r *surveys.Respondent, ends int) {
+func (s *simulation) checkRespondent(r *surveys.Respondent, ends int) {
 	if ends != 1 || r.Finished.IsZero() {
 		s.fail("%v came to its end %d times, the last at %v", r.ID, ends, r.Finished)
 	}

@@ -12,8 +12,8 @@ import (
 	"weir/surveys"
 )
 
-func (m *memory) ChannelStates(ctx context.Context) ([]surveys.ChannelState, error) {
-	done, err := m.enter(ctx, "ChannelStates")
+func (m *fakeStore) ChannelStates(ctx context.Context) ([]surveys.ChannelState, error) {
+	done, err := m.beginOperation(ctx, "ChannelStates")
 	if err != nil {
 		return nil, err
 	}
@@ -21,19 +21,19 @@ func (m *memory) ChannelStates(ctx context.Context) ([]surveys.ChannelState, err
 	return slices.Collect(maps.Values(m.states)), nil
 }
 
-func (m *memory) SetChannelState(ctx context.Context, s surveys.ChannelState, tell []events.Event) error {
-	done, err := m.enter(ctx, "SetChannelState")
+func (m *fakeStore) SetChannelState(ctx context.Context, s surveys.ChannelState, tell []events.Event) error {
+	done, err := m.beginOperation(ctx, "SetChannelState")
 	if err != nil {
 		return err
 	}
 	defer done()
 	m.states[s.Channel] = s
-	m.tell(tell)
+	m.addEvents(tell)
 	return nil
 }
 
-func (m *memory) Channel(ctx context.Context, name string) (weir.Channel, error) {
-	done, err := m.enter(ctx, "Channel")
+func (m *fakeStore) Channel(ctx context.Context, name string) (weir.Channel, error) {
+	done, err := m.beginOperation(ctx, "Channel")
 	if err != nil {
 		return weir.Channel{}, err
 	}
@@ -43,11 +43,11 @@ func (m *memory) Channel(ctx context.Context, name string) (weir.Channel, error)
 			return *c, nil
 		}
 	}
-	return weir.Channel{}, gone("channel")
+	return weir.Channel{}, notFound("channel")
 }
 
-func (m *memory) ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error) {
-	done, err := m.enter(ctx, "ChannelByID")
+func (m *fakeStore) ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error) {
+	done, err := m.beginOperation(ctx, "ChannelByID")
 	if err != nil {
 		return weir.Channel{}, err
 	}
@@ -55,11 +55,11 @@ func (m *memory) ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Chann
 	if c := m.channels[id]; c != nil {
 		return *c, nil
 	}
-	return weir.Channel{}, gone("channel")
+	return weir.Channel{}, notFound("channel")
 }
 
-func (m *memory) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error) {
-	done, err := m.enter(ctx, "Contact")
+func (m *fakeStore) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error) {
+	done, err := m.beginOperation(ctx, "Contact")
 	if err != nil {
 		return weir.Contact{}, nil, err
 	}
@@ -67,35 +67,35 @@ func (m *memory) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []wei
 	if c := m.contacts[ref]; c != nil {
 		return *c, nil, nil
 	}
-	return weir.Contact{}, nil, gone("contact")
+	return weir.Contact{}, nil, notFound("contact")
 }
 
-func (m *memory) Contacts(context.Context, weir.ContactFilter) ([]weir.Contact, string, error) {
+func (m *fakeStore) Contacts(context.Context, weir.ContactFilter) ([]weir.Contact, string, error) {
 	return nil, "", nil
 }
 
 // leaser is one process that wants the role.
 type leaser struct {
-	*memory
+	*fakeStore
 	name string
 	ttl  time.Duration
 }
 
 func (l leaser) AcquireRole(ctx context.Context, _ ops.Role) (weir.Lease, bool, error) {
 	lease, ok, err := l.acquire(ctx)
-	if l.answerLate != nil && ok {
-		l.answerLate(ctx)
+	if l.delayAcquired != nil && ok {
+		l.delayAcquired(ctx)
 	}
 	return lease, ok, err
 }
 
 func (l leaser) acquire(ctx context.Context) (weir.Lease, bool, error) {
-	done, err := l.enter(ctx, "AcquireRole")
+	done, err := l.beginOperation(ctx, "AcquireRole")
 	if err != nil {
 		return weir.Lease{}, false, err
 	}
 	defer done()
-	r, now := &l.memory.role, time.Now()
+	r, now := &l.fakeStore.role, time.Now()
 	if r.owner != "" && r.owner != l.name && now.Before(r.until) {
 		return weir.Lease{}, false, nil
 	}
@@ -104,12 +104,12 @@ func (l leaser) acquire(ctx context.Context) (weir.Lease, bool, error) {
 }
 
 func (l leaser) RenewRole(ctx context.Context, _ ops.Role, lease weir.Lease) (bool, error) {
-	done, err := l.enter(ctx, "RenewRole")
+	done, err := l.beginOperation(ctx, "RenewRole")
 	if err != nil {
 		return false, err
 	}
 	defer done()
-	r := &l.memory.role
+	r := &l.fakeStore.role
 	if r.owner != lease.Owner || r.epoch != lease.Epoch {
 		return false, nil
 	}
@@ -118,40 +118,40 @@ func (l leaser) RenewRole(ctx context.Context, _ ops.Role, lease weir.Lease) (bo
 }
 
 func (l leaser) ReleaseRole(ctx context.Context, _ ops.Role, lease weir.Lease) error {
-	done, err := l.enter(ctx, "ReleaseRole")
+	done, err := l.beginOperation(ctx, "ReleaseRole")
 	if err != nil {
 		return err
 	}
 	defer done()
-	if r := &l.memory.role; r.owner == lease.Owner && r.epoch == lease.Epoch {
+	if r := &l.fakeStore.role; r.owner == lease.Owner && r.epoch == lease.Epoch {
 		r.owner = ""
 	}
 	return nil
 }
 
-// person and surveyNow return the present state of a respondent and a survey,
+// respondent and survey return the present state of a respondent and a survey,
 // for tests.
-func (m *memory) person(id surveys.RespondentID) surveys.Respondent {
+func (m *fakeStore) respondent(id surveys.RespondentID) surveys.Respondent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return *m.people[id]
 }
 
-func (m *memory) surveyNow(id int64) surveys.Survey {
+func (m *fakeStore) survey(id int64) surveys.Survey {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return *m.surveys[id]
 }
 
-// change calls do with the lock held.
-func (m *memory) change(do func()) {
+// locked calls do with the lock held.
+func (m *fakeStore) locked(do func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	do()
 }
 
-// told counts the events of a type.
-func (m *memory) told(kind string) int {
+// eventCount counts the events of a type.
+func (m *fakeStore) eventCount(kind string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := 0
@@ -163,24 +163,24 @@ func (m *memory) told(kind string) int {
 	return n
 }
 
-func (m *memory) EnqueuedSince(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {
-	done, err := m.enter(ctx, "Begun")
+func (m *fakeStore) EnqueuedSince(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {
+	done, err := m.beginOperation(ctx, "EnqueuedSince")
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	out := maps.Clone(m.begun[survey])
+	out := maps.Clone(m.enqueuedAt[survey])
 	maps.DeleteFunc(out, func(at time.Time, _ int) bool { return at.Before(since) })
 	return out, nil
 }
 
-func (m *memory) OutboxEntries(ctx context.Context, after int64, limit int) (out []surveys.OutboxEntry, _ error) {
-	done, err := m.enter(ctx, "Notices")
+func (m *fakeStore) OutboxEntries(ctx context.Context, after int64, limit int) (out []surveys.OutboxEntry, _ error) {
+	done, err := m.beginOperation(ctx, "OutboxEntries")
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	for _, n := range m.notices {
+	for _, n := range m.outbox {
 		if n.ID > after && len(out) < limit {
 			out = append(out, n)
 		}
@@ -188,8 +188,8 @@ func (m *memory) OutboxEntries(ctx context.Context, after int64, limit int) (out
 	return out, nil
 }
 
-func (m *memory) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (r surveys.Ready, _ error) {
-	done, err := m.enter(ctx, "ReadySlots")
+func (m *fakeStore) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (r surveys.Ready, _ error) {
+	done, err := m.beginOperation(ctx, "ReadySlots")
 	if err != nil {
 		return r, err
 	}
@@ -209,8 +209,8 @@ func (m *memory) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes [
 	return r, nil
 }
 
-func (m *memory) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
-	done, err := m.enter(ctx, "Counts")
+func (m *fakeStore) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
+	done, err := m.beginOperation(ctx, "Counts")
 	if err != nil {
 		return surveys.Sums{}, err
 	}
