@@ -1,11 +1,13 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"weir"
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/route"
@@ -101,4 +103,35 @@ func changeViews(list []ops.FieldChange, pii bool) []AuditChangeView {
 		out = append(out, v)
 	}
 	return out
+}
+
+// channelChanges lists the differences between two versions of a channel.
+// Settings that the channel type does not show, or of an unknown type, count as
+// secret.
+func (s *Service) channelChanges(before, after weir.Channel) []ops.FieldChange {
+	doc := func(ch weir.Channel) map[string]any {
+		settings := map[string]any{}
+		maps.Copy(settings, ch.Settings)
+		out := map[string]any{"settings": settings}
+		if ch.ID != 0 || ch.Capacity != 0 {
+			out["type"], out["capacity"], out["paused"] = ch.Type, ch.Capacity, ch.Paused
+		}
+		if ch.Title != "" {
+			out["name"] = ch.Title
+		}
+		return out
+	}
+	shown := map[string]any{}
+	if t, ok := s.Directory.Type(after.Type); ok {
+		for _, ch := range []weir.Channel{before, after} {
+			flattened := map[string]string{}
+			route.Flatten("settings", map[string]any(t.Redact(ch.Settings)), flattened)
+			for path := range flattened {
+				shown[path] = true
+			}
+		}
+	}
+	return route.ChangesOf(doc(before), doc(after), func(path string) bool {
+		return strings.HasPrefix(path, "settings.") && shown[path] == nil
+	})
 }

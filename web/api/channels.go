@@ -2,20 +2,64 @@ package api
 
 import (
 	"context"
-	"maps"
-	"math"
 	"net/http"
 	"reflect"
-	"strings"
 
 	"weir"
 	"weir/channels"
 	"weir/internal/validation"
-	"weir/ops"
 	"weir/web/callbacks"
 	"weir/web/route"
 	"weir/web/wire"
 )
+
+func (s *Service) channelRoutes() []*route.Route {
+	const one = "/v1/channels/{channel}"
+	view := route.TypeOf[ChannelView]()
+	forced := wire.Parameter{Name: "force", Kind: "boolean", Description: "let the channel move to another server or account of the provider although contacts are in flight at the present one"}
+	return []*route.Route{
+		{
+			Method: "GET", Path: "/v1/channels", ID: "list-channels", Tag: "channels",
+			Summary: "List channels by name, with live figures",
+			Query:   route.Paging(100, 500), Handle: s.listChannels,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ChannelList]()}},
+		},
+		{
+			Method: "PUT", Path: one, ID: "put-channel", Tag: "channels",
+			Summary: "Create or replace a channel",
+			Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
+				"A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it anew.\n\n" + settingsHelp(s.Directory.Types()),
+			Query: []wire.Parameter{forced},
+			Body:  route.TypeOf[ChannelBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: s.putChannel,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
+			Codes:   []weir.Code{weir.CodeConflict},
+		},
+		{
+			Method: "GET", Path: one, ID: "get-channel", Tag: "channels",
+			Summary: "A channel with its live figures", Handle: s.getChannel,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the channel", Body: view}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "PATCH", Path: one, ID: "patch-channel", Tag: "channels",
+			Summary:     "Change some of a channel",
+			Description: "A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too; but a change of where they are sent, such as base_url or the account, must include them again (422 names them).",
+			Query:       []wire.Parameter{forced},
+			Body:        route.TypeOf[ChannelPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Handle: s.patchChannel,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+		},
+		{
+			Method: "DELETE", Path: one, ID: "delete-channel", Tag: "channels",
+			Summary:     "Delete a channel",
+			Description: "Refused with 409 while contacts are open, unless cancel=true: then the waiting ones end as canceled, the provider is asked to drop the others, and the channel goes when the last has ended.",
+			Query:       []wire.Parameter{{Name: "cancel", Kind: "boolean", Description: "end the open contacts first"}},
+			Handle:      s.deleteChannel,
+			Answers:     []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}, {Status: http.StatusAccepted, Description: "its open contacts are being ended", Body: route.TypeOf[DeletingView]()}},
+			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+		},
+	}
+}
 
 // maxTries is the max number of attempts at a change that conflicts with
 // concurrent changes.
@@ -321,45 +365,6 @@ func (s *Service) channelView(ctx context.Context, ch weir.Channel) (ChannelView
 	return s.shownChannel(ch, f), nil
 }
 
-func (s *Service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
-	v := ChannelView{
-		Channel: ch.Name, Type: ch.Type, Name: ch.Title, Capacity: ch.Capacity, Paused: ch.Paused,
-		Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
-		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
-		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: wire.Instant(f.OldestQueuedAt),
-		Why: f.Why.Text, WhyCode: f.Why.Code, Breaker: BreakerView{State: breakerWord(f.Breaker)}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
-		CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
-	}
-	// For an unknown channel type, Weir cannot tell which settings are secret,
-	// so it shows none.
-	if t, ok := s.Directory.Type(ch.Type); ok {
-		if shown := t.Redact(ch.Settings); shown != nil {
-			v.Settings = shown
-		}
-	}
-	if f.Breaker == ops.BreakerOpen {
-		v.Breaker.Until = wire.Instant(f.BreakerUntil)
-	}
-	if f.NextDue.After(s.Now()) {
-		v.NextDueAt = wire.Instant(f.NextDue)
-	}
-	if at := f.Reconciliation.At; !at.IsZero() {
-		v.LastCollection = &CollectView{at.UTC(), f.Reconciliation.Checked, f.Reconciliation.Resolved}
-	}
-	return v
-}
-
-func breakerWord(b ops.Breaker) string {
-	switch b {
-	case ops.BreakerOpen:
-		return "open"
-	case ops.BreakerProbing:
-		return "half_open"
-	default:
-		return "closed"
-	}
-}
-
 // typeOfChannel returns the channel type of a stored channel.
 func (s *Service) typeOfChannel(ch weir.Channel) (*channels.Type, error) {
 	t, ok := s.Directory.Type(ch.Type)
@@ -367,35 +372,4 @@ func (s *Service) typeOfChannel(ch weir.Channel) (*channels.Type, error) {
 		return nil, weir.Errorf(weir.CodeConflict, "this program has no channel type %s", ch.Type)
 	}
 	return t, nil
-}
-
-// channelChanges lists the differences between two versions of a channel.
-// Settings that the channel type does not show, or of an unknown type, count as
-// secret.
-func (s *Service) channelChanges(before, after weir.Channel) []ops.FieldChange {
-	doc := func(ch weir.Channel) map[string]any {
-		settings := map[string]any{}
-		maps.Copy(settings, ch.Settings)
-		out := map[string]any{"settings": settings}
-		if ch.ID != 0 || ch.Capacity != 0 {
-			out["type"], out["capacity"], out["paused"] = ch.Type, ch.Capacity, ch.Paused
-		}
-		if ch.Title != "" {
-			out["name"] = ch.Title
-		}
-		return out
-	}
-	shown := map[string]any{}
-	if t, ok := s.Directory.Type(after.Type); ok {
-		for _, ch := range []weir.Channel{before, after} {
-			flattened := map[string]string{}
-			route.Flatten("settings", map[string]any(t.Redact(ch.Settings)), flattened)
-			for path := range flattened {
-				shown[path] = true
-			}
-		}
-	}
-	return route.ChangesOf(doc(before), doc(after), func(path string) bool {
-		return strings.HasPrefix(path, "settings.") && shown[path] == nil
-	})
 }

@@ -4,77 +4,76 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
+	"time"
 
 	"weir"
-	"weir/channels"
+	"weir/ops"
+	"weir/web/auth"
 	"weir/web/route"
+	"weir/web/wire"
 )
 
-// acceptingChannel returns the channel that contacts are for, from memory if it
-// was read within acceptFresh: otherwise a client that sends one contact per
-// request would cause a read of the row each time.
-func (s *Service) acceptingChannel(ctx context.Context, name string) (weir.Channel, error) {
-	ch, ok, err := s.Index.Live(ctx, name)
-	if err != nil || !ok {
-		return s.channel(ctx, name)
-	}
-	return ch, nil
+// CanceledView is the response to a cancellation.
+type CanceledView struct {
+	ID      string       `json:"id"`
+	State   string       `json:"state" enum:"queued,sending,active,unknown,done" doc:"queued: another process runs the channel and will end it"`
+	Outcome weir.Outcome `json:"outcome,omitempty"`
 }
 
-func (s *Service) postContacts(c *route.Call) (route.Reply, error) {
-	name := c.Request.PathValue("channel")
-	ch, err := s.acceptingChannel(c, name)
-	if err != nil {
-		return route.Reply{}, err
+func (s *Service) contactRoutes() []*route.Route {
+	const one = "/v1/contacts/{id}"
+	return []*route.Route{
+		{
+			Method: "POST", Path: "/v1/channels/{channel}/contacts", ID: "post-contacts", Tag: "contacts",
+			Summary: "Queue contacts on a channel",
+			Description: "1 to 1000 contacts, all or none. They are durable when the answer comes. " +
+				"A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. " +
+				"With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. " +
+				"After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.",
+			Body: route.TypeOf[ContactsBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBatchBody, Handle: s.postContacts,
+			Answers: []route.Answer{{Status: http.StatusAccepted, Description: "queued durably, in the order of the request", Body: route.TypeOf[AcceptedList]()}},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeKeyReused},
+		},
+		{
+			Method: "GET", Path: "/v1/contacts", ID: "list-contacts", Tag: "contacts",
+			Summary: "List contacts",
+			Description: "With order=oldest, which is the default, by channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. " +
+				"With order=newest the reverse, over all channels: the latest accepted first or, with a state, the latest to enter it first (several states one after the other; with a key by channel). " +
+				"With finished_since or finished_until in the order of the ends. " +
+				"A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.",
+			Query: append([]wire.Parameter{
+				{Name: "channel", Kind: "string", Description: "name of the channel"},
+				{Name: "state", Kind: "string", Enum: stateWords(), Description: "one or more states, joined by commas"},
+				{Name: "outcome", Kind: "string", Enum: outcomeWords(), Single: true, Description: "only contacts that ended so"},
+				{Name: "survey", Kind: "string"},
+				{Name: "key", Kind: "string"},
+				{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339), to the millisecond: contacts accepted then or later"},
+				{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339), to the millisecond: contacts accepted before"},
+				{Name: "finished_since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished at or after it"},
+				{Name: "finished_until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished before it"},
+				{Name: "order", Kind: "string", Enum: []string{"oldest", orderNewest}, Single: true, Description: "which contacts come first; oldest is the default"},
+			}, route.Paging(100, 1000)...),
+			Handle:  s.listContacts,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ContactList]()}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		s.searchRoute(),
+		{
+			Method: "GET", Path: one, ID: "get-contact", Tag: "contacts",
+			Summary: "A contact with its attempts", Handle: s.getContact,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the contact", Body: route.TypeOf[ContactView]()}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "DELETE", Path: one, ID: "cancel-contact", Tag: "contacts",
+			Summary:     "Take a contact back",
+			Description: "A waiting contact is done at once. Of one in flight the provider is asked, and the contact ends when it is known how. A canceled contact may be canceled again; one that ended otherwise is a conflict.",
+			Handle:      s.cancelContact,
+			Answers:     []route.Answer{{Status: http.StatusOK, Description: "it is canceled", Body: route.TypeOf[CanceledView]()}, {Status: http.StatusAccepted, Description: "the provider, or the process that runs the channel, is being asked", Body: route.TypeOf[CanceledView]()}},
+			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+		},
 	}
-	wrong := slices.Clone(c.Errors)
-	out, err := s.acceptContacts(c, ch)
-	switch weir.CodeOf(err) {
-	case weir.CodeNotFound, weir.CodeConflict, weir.CodeInvalid:
-	default:
-		return out, err
-	}
-	// The rejection may be due to an outdated cached row.
-	s.Index.Forget(name)
-	now, lost := s.channel(c, name)
-	switch {
-	case lost != nil:
-		return route.Reply{}, lost
-	case now.ID == ch.ID && now.Version == ch.Version:
-		return out, err
-	}
-	c.Errors = wrong
-	return s.acceptContacts(c, now)
-}
-
-func (s *Service) acceptContacts(c *route.Call, ch weir.Channel) (route.Reply, error) {
-	t, err := s.typeOfChannel(ch)
-	if err != nil {
-		return route.Reply{}, err
-	}
-	batch := batchReader{
-		now: s.Now(), content: t.Content, typeName: t.Name,
-		capacity: ch.Capacity, reserve: channels.ReplyReserve(ch.Settings), errors: &c.Errors,
-	}
-	specs := batch.read(c.Body)
-	if err := c.Invalid(); err != nil {
-		return route.Reply{}, err
-	}
-	if ch.Deleting {
-		return route.Reply{}, weir.Errorf(weir.CodeConflict, "channel %s is being deleted and takes no contacts", ch.Name)
-	}
-	accepted, err := s.Broker.Accept(c, ch, specs)
-	if err != nil {
-		return route.Reply{}, err
-	}
-	list := AcceptedList{Contacts: make([]AcceptedView, 0, len(accepted))}
-	for i := range accepted {
-		a := &accepted[i]
-		list.Contacts = append(list.Contacts, AcceptedView{
-			ID: a.Contact.Ref.String(), Key: a.Contact.Key, State: a.Contact.State.String(), Duplicate: a.Duplicate,
-		})
-	}
-	return route.Reply{Status: http.StatusAccepted, Body: list}, nil
 }
 
 // contact finds a contact by the id in a path.
@@ -215,21 +214,108 @@ func alreadyDone(c *weir.Contact) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: CanceledView{c.Ref.String(), c.State.String(), c.Outcome}}, nil
 }
 
-func (s *Service) listIncoming(c *route.Call) (route.Reply, error) {
-	ch, err := s.channel(c, c.Request.PathValue("channel"))
-	if err != nil {
-		return route.Reply{}, err
-	}
-	most := c.Query.Int("limit")
-	rows, err := s.Store.IncomingSince(c, ch.ID, int64(c.Query.Int("after")), most+1)
-	if err != nil {
-		return route.Reply{}, err
-	}
-	page := incomingList(rows, most)
-	for i := range page.Incoming {
-		if !c.PII() {
-			maskIncoming(&page.Incoming[i])
+func stateWords() []string { return []string{"queued", "sending", "active", "unknown", "done"} }
+
+// statesOf maps clients' words to states.
+func statesOf(words []string) []weir.State {
+	var states []weir.State
+	for s := weir.Queued; s <= weir.Done; s++ {
+		for _, w := range words {
+			if s.String() == w {
+				states = append(states, s)
+				break
+			}
 		}
 	}
-	return route.Reply{Status: http.StatusOK, Body: page}, nil
+	return states
+}
+
+// reasonFor explains why a contact waits; the result is zero for a contact that is
+// done.
+func (s *Service) reasonFor(ctx context.Context, ch weir.Channel, contact *weir.Contact) (ops.Why, error) {
+	if contact.State == weir.Done {
+		return ops.Why{}, nil
+	}
+	list, err := s.Broker.Whys(ctx, ch, []weir.Contact{*contact})
+	if err != nil {
+		return ops.Why{}, err
+	}
+	return list[0], nil
+}
+
+// addReasons sets why the contacts of a list wait, with one call for each of their
+// channels. All of the channels are in known.
+func (s *Service) addReasons(ctx context.Context, rows []weir.Contact, known map[weir.ChannelID]weir.Channel, views []ContactView) error {
+	open := map[weir.ChannelID][]int{}
+	for i := range rows {
+		if rows[i].State != weir.Done {
+			open[rows[i].Channel] = append(open[rows[i].Channel], i)
+		}
+	}
+	for id, places := range open {
+		contacts := make([]weir.Contact, len(places))
+		for i, place := range places {
+			contacts[i] = rows[place]
+		}
+		list, err := s.Broker.Whys(ctx, known[id], contacts)
+		if err != nil {
+			return err
+		}
+		for i, place := range places {
+			views[place].Why, views[place].WhyCode = list[i].Text, list[i].Code
+		}
+	}
+	return nil
+}
+
+// orderNewest is the list order that begins with the latest.
+const orderNewest = "newest"
+
+// SearchBody is the body of a search for a phone number.
+type SearchBody struct {
+	To      string     `json:"to" minLength:"3" maxLength:"40" pattern:"^[+0-9 ().\\-/]+$" patternDescription:"a phone number, of digits and the signs that people write between them" doc:"the number, with or without the plus; spaces, dots, dashes, slashes and brackets in it do not count" example:"+1 555 0001"`
+	Channel string     `json:"channel,omitempty" maxLength:"63" doc:"name of the channel; absent: all, one after the other"`
+	Since   *time.Time `json:"since,omitempty" doc:"only contacts accepted at or after this instant"`
+	Until   *time.Time `json:"until,omitempty" doc:"only contacts accepted before this instant"`
+	Limit   int        `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"most entries of a page"`
+	Cursor  string     `json:"cursor,omitempty" maxLength:"512" doc:"next_cursor of the page before"`
+}
+
+func (s *Service) searchRoute() *route.Route {
+	return &route.Route{
+		Method: "POST", Path: "/v1/contacts:search", ID: "search-contacts", Tag: "contacts",
+		Summary: "Find the contacts of a phone number",
+		Description: "The number is in the body so that no address, log or history keeps it. Needs the scope " + string(ops.ScopePIIRead) + " besides, and is in the audit log, without the number. " +
+			"By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. " +
+			"A channel and an interval make a search short.",
+		Body: route.TypeOf[SearchBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: s.searchContacts, Repeatable: true,
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ContactList]()}},
+		Codes:   []weir.Code{weir.CodeNotFound},
+	}
+}
+
+func (s *Service) searchContacts(c *route.Call) (route.Reply, error) {
+	if !c.PII() { // otherwise numbers could be found by trial
+		return route.Reply{}, auth.ErrForbidden(ops.ScopePIIRead)
+	}
+	number, _ := c.Body["to"].(string)
+	number = auth.Digits(number)
+	if len(number) < 3 || len(number) > 15 {
+		c.Errors.Add("/to", "format", "must have 3 to 15 digits")
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	f := weir.ContactFilter{To: []string{number, "+" + number}, Since: instantOf(c.Body["since"]), Until: instantOf(c.Body["until"]), Limit: 100}
+	if n, ok := c.Body["limit"].(float64); ok {
+		f.Limit = int(n)
+	}
+	f.Cursor, _ = c.Body["cursor"].(string)
+	channel, _ := c.Body["channel"].(string)
+	out, err := s.contactsOf(c, f, strings.TrimSpace(channel))
+	out.Changes = []ops.FieldChange{{Field: "to", After: auth.MaskNumber(number)}}
+	if channel != "" {
+		out.Changes = append(out.Changes, ops.FieldChange{Field: "channel", After: channel})
+	}
+	return out, err
 }

@@ -1,49 +1,16 @@
 package api
 
 import (
-	"fmt"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"weir"
-	"weir/events"
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/route"
 	"weir/web/wire"
 )
-
-// Limits and intervals of the event stream.
-const (
-	StreamType        = "text/event-stream"
-	heartbeatInterval = 15 * time.Second
-	pollInterval      = time.Second // polls for events of other processes, and for shutdown
-	reconnectDelay    = 2000        // milliseconds; clients reconnect after it
-	eventsRead        = 256
-	maxExamined       = 5000 // max events that one page examines
-	// routerSource is the only source whose events the scope router can read.
-	routerSource = "router"
-)
-
-// EventView is an event in a response.
-type EventView struct {
-	ID      string    `json:"id" doc:"grows in the order of commits"`
-	Type    string    `json:"type"`
-	Source  string    `json:"source" doc:"which part of Weir: router, surveys, channels"`
-	Subject string    `json:"subject" doc:"what it is about"`
-	At      time.Time `json:"time"`
-	Data    any       `json:"data" doc:"depends on the type"`
-}
-
-// EventList is a page of events.
-type EventList struct {
-	Events     []EventView `json:"events" nullable:"false"`
-	NextCursor string      `json:"next_cursor,omitempty" doc:"absent on the last page"`
-}
 
 func (s *Service) eventRoutes() []*route.Route {
 	return []*route.Route{{
@@ -63,17 +30,6 @@ func (s *Service) eventRoutes() []*route.Route {
 		Download: StreamType, Serve: s.events,
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page, or the stream", Body: route.TypeOf[EventList]()}},
 	}}
-}
-
-// eventFilter selects the events that a client asked for.
-type eventFilter struct {
-	types           []string
-	subject, source string
-}
-
-func (f *eventFilter) passes(e *events.Event) bool {
-	return (len(f.types) == 0 || slices.Contains(f.types, e.Type)) &&
-		(f.source == "" || f.source == e.Source) && strings.HasPrefix(e.Subject, f.subject)
 }
 
 func (s *Service) events(c *route.Call, w http.ResponseWriter) error {
@@ -106,15 +62,6 @@ func acceptsStream(r *http.Request) bool {
 		}
 	}
 	return false
-}
-
-// parseEventID reads the id after which a client wants events.
-func parseEventID(c *route.Call, text, pointer string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 0 {
-		c.Errors.Add(pointer, "format", "must be the id of an event, or the next_cursor of a page before")
-	}
-	return id, c.Invalid()
 }
 
 // pageOfEvents returns a page. Events that the filter drops are read too, so
@@ -157,26 +104,4 @@ func (s *Service) pageOfEvents(c *route.Call, f *eventFilter) (*EventList, error
 			return out, nil
 		}
 	}
-}
-
-func eventView(e *events.Event) EventView {
-	v := EventView{ID: strconv.FormatInt(e.ID, 10), Type: e.Type, Source: e.Source, Subject: e.Subject, At: e.At}
-	if len(e.Data) > 0 {
-		v.Data = e.Data
-	}
-	return v
-}
-
-// shownEvent returns the view of an event, with phone numbers masked without
-// pii:read.
-func shownEvent(c *route.Call, e *events.Event) EventView {
-	v := eventView(e)
-	if !c.PII() {
-		maskEvent(&v)
-	}
-	return v
-}
-
-func errStreams() error {
-	return &weir.Error{Code: weir.CodeUnavailable, Message: fmt.Sprintf("too many streams of events at once (at most %d, %d with one token); try again later", auth.MaxStreams, auth.MaxStreamsPerToken), RetryAfter: route.AcquireTime}
 }

@@ -3,10 +3,13 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
+	"weir"
+	"weir/web/auth"
 	"weir/web/route"
 )
 
@@ -153,4 +156,8 @@ func (st *stream) send(text string) error {
 		return err
 	}
 	return st.out.Flush()
+}
+
+func errStreams() error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: fmt.Sprintf("too many streams of events at once (at most %d, %d with one token); try again later", auth.MaxStreams, auth.MaxStreamsPerToken), RetryAfter: route.AcquireTime}
 }

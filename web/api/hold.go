@@ -1,20 +1,11 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"time"
 
 	"weir/web/route"
 )
-
-// Hold keeps Weir from dispatching anything until it is released.
-type Hold interface {
-	// Since returns when the hold began; zero: there is none.
-	Since() time.Time
-	// Release ends the hold, durably and for every process.
-	Release(ctx context.Context) error
-}
 
 // HoldView reports whether Weir is held.
 type HoldView struct {

@@ -12,7 +12,6 @@ import (
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/callbacks"
-	"weir/web/route"
 )
 
 // Store is the part of the store that the API uses without the broker.
@@ -81,22 +80,10 @@ type Service struct {
 	Streams *auth.ConcurrencyLimit
 }
 
-// Routes returns the route table.
-func (s *Service) Routes() []*route.Route {
-	all := append(s.channelRoutes(), s.contactRoutes()...)
-	all = append(all, s.whoRoutes()...)
-	all = append(all, s.holdRoutes()...)
-	if s.Minutes != nil {
-		all = append(all, s.minuteRoutes()...)
-	}
-	if s.Dead != nil {
-		all = append(all, s.deadRoutes()...)
-	}
-	if s.Events != nil {
-		all = append(all, s.eventRoutes()...)
-	}
-	if s.Trail != nil {
-		all = append(all, s.auditRoutes()...)
-	}
-	return all
+// Hold keeps Weir from dispatching anything until it is released.
+type Hold interface {
+	// Since returns when the hold began; zero: there is none.
+	Since() time.Time
+	// Release ends the hold, durably and for every process.
+	Release(ctx context.Context) error
 }

@@ -61,25 +61,6 @@ const (
 	timeLimit = 20 * time.Second
 )
 
-// Results of a callback, besides the verdicts on its reports.
-const (
-	resultUnauthorised = "unauthorised" // Errors secret or no such channel
-	resultInvalid      = "invalid"      // not a valid request of this provider
-	resultDeleted      = "deleted"      // right secret of a deleted channel
-	resultUnavailable  = "unavailable"  // the provider must retry
-	resultIgnored      = "ignored"      // nothing in it concerns Weir
-)
-
-func results() []string {
-	return []string{
-		string(weir.Applied), string(weir.Duplicate), string(weir.Late), string(weir.UnknownAttempt), string(weir.Forwarded),
-		resultUnauthorised, resultInvalid, resultDeleted, resultUnavailable, resultIgnored,
-	}
-}
-
-// typeNone is the type label of callbacks without a known channel.
-const typeNone = "none"
-
 // NewHandler returns a service with these fields.
 func NewHandler(s Handler) *Handler {
 	s.accounts = newAccounts(s.Store, s.Directory, s.Now)

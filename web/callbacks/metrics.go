@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"weir"
 	"weir/channels"
 )
 
@@ -58,3 +59,22 @@ func (m *Metrics) count(typ, result string) {
 
 // Forget deletes the series of a deleted channel.
 func (m *Metrics) Forget(channel string) { m.incoming.DeleteLabelValues(channel) }
+
+// Results of a callback, besides the verdicts on its reports.
+const (
+	resultUnauthorised = "unauthorised" // Errors secret or no such channel
+	resultInvalid      = "invalid"      // not a valid request of this provider
+	resultDeleted      = "deleted"      // right secret of a deleted channel
+	resultUnavailable  = "unavailable"  // the provider must retry
+	resultIgnored      = "ignored"      // nothing in it concerns Weir
+)
+
+func results() []string {
+	return []string{
+		string(weir.Applied), string(weir.Duplicate), string(weir.Late), string(weir.UnknownAttempt), string(weir.Forwarded),
+		resultUnauthorised, resultInvalid, resultDeleted, resultUnavailable, resultIgnored,
+	}
+}
+
+// typeNone is the type label of callbacks without a known channel.
+const typeNone = "none"

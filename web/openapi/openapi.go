@@ -5,26 +5,12 @@ package openapi
 import (
 	"cmp"
 	"fmt"
-	"net/http"
-	"reflect"
-	"slices"
-	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"weir"
-	"weir/internal/plainjson"
-	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/route"
 	"weir/web/wire"
-)
-
-const (
-	schemaPrefix     = "#/components/schemas/"
-	examplePrefix    = "#/components/examples/"
-	headerPrefix     = "#/components/headers/"
-	malformedExample = "malformed" // for a body that is not JSON
 )
 
 // Describe builds the API description from the routes, and sets the body
@@ -112,121 +98,6 @@ func explain(s *huma.Schema, what string, fields map[string]string) {
 		}
 	}
 }
-
-// describer builds operations.
-type describer struct {
-	*overlay
-	r huma.Registry
-}
-
-func (d *describer) operation(rt *route.Route) *huma.Operation {
-	op := &huma.Operation{
-		Method: rt.Method, Path: rt.Path, OperationID: rt.ID, Summary: rt.Summary, Description: rt.Description,
-		Tags: []string{rt.Tag}, Responses: map[string]*huma.Response{},
-		Security: security(rt.Scopes), Parameters: d.parameters(rt),
-	}
-	if op.Description == "" {
-		op.Description = rt.Summary + "."
-	}
-	if rt.Repeatable {
-		op.Extensions = map[string]any{"x-repeatable": true}
-	}
-	if rt.Download == api.StreamType {
-		op.Parameters = append(op.Parameters, lastEventID())
-	}
-	codes := append([]weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeInvalid, weir.CodeUnavailable, weir.CodeDraining, weir.CodeInternal}, rt.Codes...)
-	if rt.Body != nil {
-		op.RequestBody = d.body(rt)
-		codes = append(codes, weir.CodeTooLarge, weir.CodeContentType)
-	}
-	for _, a := range rt.Answers {
-		op.Responses[strconv.Itoa(a.Status)] = d.good(a, rt.Download)
-	}
-	d.problems(op, rt.Refusal, rt.Body != nil, codes)
-	return op
-}
-
-func (d *describer) body(rt *route.Route) *huma.RequestBody {
-	content := map[string]*huma.MediaType{}
-	for _, t := range rt.BodyTypes {
-		content[t] = &huma.MediaType{Schema: d.r.Schema(rt.Body, true, ""), Example: d.Requests[rt.ID]}
-		if content[t].Example == nil {
-			content[t].Example = d.Bodies[rt.Body.Name()]
-		}
-	}
-	for _, t := range rt.Uploads {
-		content[t] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Description: "a file of any length"}, Example: d.Files[rt.ID+" "+t]}
-	}
-	return &huma.RequestBody{Required: true, Content: content, Description: fmt.Sprintf("At most %d bytes, %d objects and arrays, %d values.", rt.BodyLimit, plainjson.MaxContainers, plainjson.MaxValues)}
-}
-
-// good describes a success response; download is the media type of a body that
-// is not JSON.
-func (d *describer) good(a route.Answer, download string) *huma.Response {
-	out := &huma.Response{Description: a.Description, Headers: map[string]*huma.Param{route.RequestID: headerRef(route.RequestID)}}
-	if a.Body != nil || download != "" {
-		out.Content = map[string]*huma.MediaType{}
-	}
-	if a.Body != nil {
-		out.Content[wire.JSONType] = &huma.MediaType{Schema: d.r.Schema(a.Body, true, ""), Example: d.Bodies[a.Body.Name()]}
-	}
-	if download != "" {
-		out.Content[download] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}, Example: d.Files[download]}
-	}
-	if a.Status == http.StatusCreated {
-		out.Headers["Location"] = headerRef("Location")
-	}
-	return out
-}
-
-// problems documents the error codes of an operation. If read is true it has a
-// body, and 400 also means that the body is not JSON.
-func (d *describer) problems(op *huma.Operation, body reflect.Type, read bool, codes []weir.Code) {
-	if body == nil {
-		body = route.TypeOf[wire.Problem]()
-	}
-	if read {
-		d.problem(op, body, http.StatusBadRequest, weir.CodeInvalid, malformedExample)
-	}
-	slices.Sort(codes)
-	for _, code := range slices.Compact(codes) {
-		d.problem(op, body, wire.StatusOf(code), code, string(code))
-	}
-}
-
-func (d *describer) problem(op *huma.Operation, body reflect.Type, status int, code weir.Code, example string) {
-	key := strconv.Itoa(status)
-	out := op.Responses[key]
-	if out == nil {
-		out = &huma.Response{Headers: map[string]*huma.Param{route.RequestID: headerRef(route.RequestID)}}
-		op.Responses[key] = out
-	}
-	if out.Description == "" {
-		out.Description = "code " + string(code)
-	} else {
-		out.Description += ", " + string(code)
-	}
-	if out.Content == nil {
-		out.Content = map[string]*huma.MediaType{}
-	}
-	if out.Content[wire.ProblemType] == nil {
-		out.Content[wire.ProblemType] = &huma.MediaType{Schema: d.r.Schema(body, true, ""), Examples: map[string]*huma.Example{}}
-	}
-	out.Content[wire.ProblemType].Examples[example] = &huma.Example{Ref: examplePrefix + example}
-	if out.Extensions == nil {
-		out.Extensions = map[string]any{"x-codes": []string{}}
-	}
-	known, _ := out.Extensions["x-codes"].([]string)
-	out.Extensions["x-codes"] = append(known, string(code))
-	switch status {
-	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		out.Headers["Retry-After"] = headerRef("Retry-After")
-	case http.StatusUnauthorized:
-		out.Headers["WWW-Authenticate"] = headerRef("WWW-Authenticate")
-	}
-}
-
-func headerRef(name string) *huma.Param { return &huma.Param{Ref: headerPrefix + name} }
 
 func headers() map[string]*huma.Header {
 	return map[string]*huma.Header{

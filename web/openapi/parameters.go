@@ -14,7 +14,7 @@ import (
 // namePattern is the pattern of names in paths; see ChannelName and surveyName.
 const namePattern = "^[a-z0-9][a-z0-9._-]{0,62}$"
 
-func (d *describer) parameters(rt *route.Route) []*huma.Param {
+func parametersOf(rt *route.Route, fields map[string]string) []*huma.Param {
 	var params []*huma.Param
 	for part := range strings.SplitSeq(rt.Path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
@@ -24,7 +24,7 @@ func (d *describer) parameters(rt *route.Route) []*huma.Param {
 	}
 	for i := range rt.Query {
 		p := &rt.Query[i]
-		params = append(params, &huma.Param{Name: p.Name, In: "query", Description: d.describe(p), Schema: parameterSchema(p)})
+		params = append(params, &huma.Param{Name: p.Name, In: "query", Description: describeParameter(p, fields), Schema: parameterSchema(p)})
 	}
 	return params
 }
@@ -57,10 +57,10 @@ func parameterSchema(p *wire.Parameter) *huma.Schema {
 	return s
 }
 
-func (d *describer) describe(p *wire.Parameter) string {
+func describeParameter(p *wire.Parameter, fields map[string]string) string {
 	text := p.Description
 	if text == "" {
-		text = d.Fields[p.Name]
+		text = fields[p.Name]
 	}
 	if p.Enum == nil {
 		return text

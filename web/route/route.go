@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"time"
 
 	"weir"
 	"weir/ops"
@@ -73,3 +74,7 @@ func Grant(routes []*Route) error {
 	}
 	return nil
 }
+
+// requestTime is the time limit of one API request. It is less than the
+// server's write timeout, so that the client gets a response.
+const requestTime = 20 * time.Second

@@ -3,16 +3,11 @@ package route
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/wire"
 )
-
-// requestTime is the time limit of one API request. It is less than the
-// server's write timeout, so that the client gets a response.
-const requestTime = 20 * time.Second
 
 // Handler returns the handler of the route: it checks the token, the query and the
 // body, then runs the route.

@@ -280,6 +280,3 @@ func surveyChanges(before, after surveys.Survey) []ops.FieldChange {
 	is, _ := document(bodyOf(after))
 	return route.ChangesOf(was, is, surveySecret)
 }
-
-// surveySecret reports whether a path in a survey is that of a secret.
-func surveySecret(path string) bool { return path == "application.secret" }

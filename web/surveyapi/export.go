@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"time"
 	"unicode"
 
-	"weir"
 	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/auth"
@@ -305,21 +303,5 @@ func logRow(e *surveys.LogEntry) []string {
 	return []string{
 		strconv.FormatInt(e.ID, 10), moment(e.At), who, e.Event, string(e.Mode), e.Channel, attempt,
 		string(e.Outcome), string(e.From), string(e.To), e.Reason,
-	}
-}
-
-// seat waits for a seat, so that memory stays bounded however many clients
-// connect at once.
-func (s *Service) seat(c *route.Call) (leave func(), err error) {
-	leave, ok := s.Transfers.Acquire(c, c.Principal.ID(), route.AcquireTime)
-	if ok {
-		return leave, nil
-	}
-	if err := c.Err(); err != nil {
-		return nil, err
-	}
-	return nil, &weir.Error{
-		Code: weir.CodeUnavailable, RetryAfter: route.AcquireTime,
-		Message: fmt.Sprintf("too many imports and downloads at once (at most %d, %d with one token); try again later", route.MaxTransfers, route.MaxTransfersPerToken),
 	}
 }

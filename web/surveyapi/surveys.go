@@ -5,6 +5,7 @@ package surveyapi
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -213,3 +214,22 @@ func (s *Service) surveyStats(c *route.Call) (route.Reply, error) {
 	}
 	return route.Reply{Status: http.StatusOK, Body: statsView(v, stats)}, nil
 }
+
+// seat waits for a seat, so that memory stays bounded however many clients
+// connect at once.
+func (s *Service) seat(c *route.Call) (leave func(), err error) {
+	leave, ok := s.Transfers.Acquire(c, c.Principal.ID(), route.AcquireTime)
+	if ok {
+		return leave, nil
+	}
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	return nil, &weir.Error{
+		Code: weir.CodeUnavailable, RetryAfter: route.AcquireTime,
+		Message: fmt.Sprintf("too many imports and downloads at once (at most %d, %d with one token); try again later", route.MaxTransfers, route.MaxTransfersPerToken),
+	}
+}
+
+// surveySecret reports whether a path in a survey is that of a secret.
+func surveySecret(path string) bool { return path == "application.secret" }

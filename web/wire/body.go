@@ -30,11 +30,6 @@ const (
 	maxDiscarded = 16 << 20
 )
 
-const (
-	JSONType       = "application/json"
-	MergePatchType = "application/merge-patch+json"
-)
-
 // ReadJSON reads a request body as JSON: objects as map[string]any, numbers as
 // float64.
 func ReadJSON(w http.ResponseWriter, r *http.Request, types []string, most int64) (any, error) {

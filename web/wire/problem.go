@@ -182,3 +182,8 @@ func Instant(t time.Time) *time.Time {
 	t = weir.InstantOf(t.UnixMicro())
 	return &t
 }
+
+const (
+	JSONType       = "application/json"
+	MergePatchType = "application/merge-patch+json"
+)

@@ -1,10 +1,12 @@
 package api
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
 	"io"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,8 +19,115 @@ import (
 	"weir/channels"
 	"weir/internal/validation"
 	"weir/ops"
+	"weir/web/route"
 	"weir/web/wire"
 )
+
+// ContactsBody is the body of POST.
+type ContactsBody struct {
+	Contacts []ContactBody `json:"contacts" minItems:"1" maxItems:"1000"`
+}
+
+// ContactBody is one contact to queue.
+type ContactBody struct {
+	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ue000-\uf8ff\ufeff\ufff0-\ufffb\ufffe\uffff]*$" patternDescription:"printable" doc:"your own name for it, unique on the channel; a key that is known with the same content yields the contact that has it and queues nothing, so that a request can be repeated safely, and with other content is refused (409, key_reused); it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do"`
+	To        string            `json:"to" minLength:"3" maxLength:"16" pattern:"^\\+?[0-9]{3,15}$" patternDescription:"a number as in E.164 (an optional + and 3 to 15 digits, nothing else)" example:"+15550001"`
+	Priority  string            `json:"priority,omitempty" enum:"normal,high,reply" default:"normal"`
+	NotBefore *time.Time        `json:"not_before,omitempty" doc:"it waits until then"`
+	NotAfter  *time.Time        `json:"not_after,omitempty" doc:"it ends as expired if it has not gone out by then"`
+	Survey    string            `json:"survey,omitempty" maxLength:"64" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ue000-\uf8ff\ufeff\ufff0-\ufffb\ufffe\uffff]*$" patternDescription:"printable" doc:"surveys of one channel take turns"`
+	Labels    map[string]string `json:"labels,omitempty" maxProperties:"32" doc:"up to 32; names of 1 to 64 printable characters, values of up to 256 characters"`
+	Messages  []string          `json:"messages,omitempty" minItems:"1" maxItems:"50" doc:"on a text channel: 1 to 50 texts of 1 to 1600 characters; each takes a slot"`
+	Call      *CallBody         `json:"call,omitempty" doc:"on a voice channel: what the call does"`
+}
+
+// CallBody describes a call: exactly one of its fields is set.
+type CallBody struct {
+	CallbackURL string `json:"callback_url,omitempty" minLength:"1" maxLength:"2000" doc:"http or https URL that the provider fetches TwiML from"`
+	CallFlowID  int64  `json:"call_flow_id,omitempty" minimum:"1" maximum:"9007199254740991" doc:"a call flow that is stored at the provider"`
+	TwiML       string `json:"twiml,omitempty" minLength:"1" maxLength:"65536" doc:"the document itself: well-formed XML, a Response, at most 64 kB"`
+}
+
+// AcceptedList is the response to an accepted batch, in the order of the
+// request.
+type AcceptedList struct {
+	Contacts []AcceptedView `json:"contacts"`
+}
+
+// AcceptedView is one contact of an accepted batch.
+type AcceptedView struct {
+	ID        string `json:"id"`
+	Key       string `json:"key,omitempty"`
+	State     string `json:"state" enum:"queued,sending,active,unknown,done"`
+	Duplicate bool   `json:"duplicate" doc:"the key was known; this is the contact that has it"`
+}
+
+// acceptingChannel returns the channel that contacts are for, from memory if it
+// was read within acceptFresh: otherwise a client that sends one contact per
+// request would cause a read of the row each time.
+func (s *Service) acceptingChannel(ctx context.Context, name string) (weir.Channel, error) {
+	ch, ok, err := s.Index.Live(ctx, name)
+	if err != nil || !ok {
+		return s.channel(ctx, name)
+	}
+	return ch, nil
+}
+
+func (s *Service) postContacts(c *route.Call) (route.Reply, error) {
+	name := c.Request.PathValue("channel")
+	ch, err := s.acceptingChannel(c, name)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	wrong := slices.Clone(c.Errors)
+	out, err := s.acceptContacts(c, ch)
+	switch weir.CodeOf(err) {
+	case weir.CodeNotFound, weir.CodeConflict, weir.CodeInvalid:
+	default:
+		return out, err
+	}
+	// The rejection may be due to an outdated cached row.
+	s.Index.Forget(name)
+	now, lost := s.channel(c, name)
+	switch {
+	case lost != nil:
+		return route.Reply{}, lost
+	case now.ID == ch.ID && now.Version == ch.Version:
+		return out, err
+	}
+	c.Errors = wrong
+	return s.acceptContacts(c, now)
+}
+
+func (s *Service) acceptContacts(c *route.Call, ch weir.Channel) (route.Reply, error) {
+	t, err := s.typeOfChannel(ch)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	batch := batchReader{
+		now: s.Now(), content: t.Content, typeName: t.Name,
+		capacity: ch.Capacity, reserve: channels.ReplyReserve(ch.Settings), errors: &c.Errors,
+	}
+	specs := batch.read(c.Body)
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	if ch.Deleting {
+		return route.Reply{}, weir.Errorf(weir.CodeConflict, "channel %s is being deleted and takes no contacts", ch.Name)
+	}
+	accepted, err := s.Broker.Accept(c, ch, specs)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	list := AcceptedList{Contacts: make([]AcceptedView, 0, len(accepted))}
+	for i := range accepted {
+		a := &accepted[i]
+		list.Contacts = append(list.Contacts, AcceptedView{
+			ID: a.Contact.Ref.String(), Key: a.Contact.Key, State: a.Contact.State.String(), Duplicate: a.Duplicate,
+		})
+	}
+	return route.Reply{Status: http.StatusAccepted, Body: list}, nil
+}
 
 // Limits that schema keywords cannot express.
 const (
@@ -240,4 +349,15 @@ func (b *batchReader) size(s *weir.Spec, at string) {
 		return
 	}
 	b.errors.Add(at+"/messages", "size", "takes %d slots; the channel's capacity is %d, and %d of it are kept for replies", s.Size(), b.capacity, b.reserve)
+}
+
+func priorityOf(word string) weir.Priority {
+	switch word {
+	case "reply":
+		return weir.Reply
+	case "high":
+		return weir.High
+	default:
+		return weir.Normal
+	}
 }

@@ -11,6 +11,13 @@ import (
 	"weir/web/route"
 )
 
+// Limits of one request on dead letters.
+const (
+	maxDead  = 10_000
+	deadStep = 200              // per transaction
+	deadTime = 12 * time.Second // then the response reports how many remain
+)
+
 // bulk is one request to requeue or discard many dead letters.
 type bulk struct {
 	s      *Service
@@ -63,7 +70,7 @@ func (s *Service) readBulk(c *route.Call) (*bulk, error) {
 	if reason, ok := c.Body["reason"].(string); ok {
 		b.filter.Reason = &reason
 	}
-	b.filter.Since, b.filter.Until = bodyInstant(text("since")), bodyInstant(text("until"))
+	b.filter.Since, b.filter.Until = instantOf(c.Body["since"]), instantOf(c.Body["until"])
 	names, _ := c.Body["contacts"].([]any)
 	for i, name := range names {
 		word, _ := name.(string)
@@ -101,11 +108,6 @@ func (s *Service) readBulk(c *route.Call) (*bulk, error) {
 		c.Request.SetPathValue("channel", ch.Name)
 	}
 	return b, nil
-}
-
-func bodyInstant(text string) time.Time {
-	t, _, _ := weir.ParseInstant(text) // the schema has checked it
-	return t
 }
 
 // refuseRespondents rejects listed contacts that belong to respondents.
@@ -212,4 +214,27 @@ func (b *bulk) step(ctx context.Context, refs []weir.Ref) error {
 		b.out.WindowClosed += int64(closed)
 	}
 	return nil
+}
+
+// DeadBody selects the dead letters of a requeue or discard request.
+type DeadBody struct {
+	All      bool       `json:"all,omitempty" doc:"all there are; needed when nothing else says which"`
+	Channel  string     `json:"channel,omitempty" minLength:"1" maxLength:"63" doc:"name of the channel"`
+	Outcome  string     `json:"outcome,omitempty" enum:"failed,lost,dead_letter"`
+	Reason   string     `json:"reason,omitempty" maxLength:"200" doc:"as groups have it; an empty one means those without"`
+	Since    *time.Time `json:"since,omitempty" doc:"contacts that became dead letters at that instant or later"`
+	Until    *time.Time `json:"until,omitempty" doc:"contacts that became dead letters before"`
+	Contacts []string   `json:"contacts,omitempty" minItems:"1" maxItems:"200" doc:"these contacts, and nothing else says which"`
+	Limit    int        `json:"limit,omitempty" minimum:"1" maximum:"10000" doc:"most that are dealt with; absent: 10000"`
+	DryRun   bool       `json:"dry_run,omitempty" doc:"only count"`
+}
+
+// DeadDone is the result of a requeue or discard request.
+type DeadDone struct {
+	DryRun       bool  `json:"dry_run" doc:"nothing was done"`
+	Matching     int64 `json:"matching" doc:"dead letters that were meant, before anything was done"`
+	Done         int64 `json:"done" doc:"how many were queued again, or discarded"`
+	WindowClosed int64 `json:"window_closed" doc:"how many stay because their not_after has passed: they would expire at once"`
+	ChannelGone  int64 `json:"channel_gone" doc:"how many stay because their channel was deleted"`
+	Remaining    int64 `json:"remaining" doc:"dead letters that are meant and still there: ask again for more than the limit"`
 }

@@ -11,13 +11,8 @@ import (
 	"weir/web/wire"
 )
 
-// Limits of one request on dead letters.
-const (
-	maxDead   = 10_000
-	deadStep  = 200              // per transaction
-	deadTime  = 12 * time.Second // then the response reports how many remain
-	maxGroups = 1000
-)
+// maxGroups is the max number of groups in a response.
+const maxGroups = 1000
 
 // DeadView is one dead letter.
 type DeadView struct {
@@ -47,29 +42,6 @@ type DeadGroupView struct {
 // DeadGroups are the groups of dead letters.
 type DeadGroups struct {
 	Groups []DeadGroupView `json:"groups" nullable:"false" doc:"the largest first; at most 1000"`
-}
-
-// DeadBody selects the dead letters of a requeue or discard request.
-type DeadBody struct {
-	All      bool       `json:"all,omitempty" doc:"all there are; needed when nothing else says which"`
-	Channel  string     `json:"channel,omitempty" minLength:"1" maxLength:"63" doc:"name of the channel"`
-	Outcome  string     `json:"outcome,omitempty" enum:"failed,lost,dead_letter"`
-	Reason   string     `json:"reason,omitempty" maxLength:"200" doc:"as groups have it; an empty one means those without"`
-	Since    *time.Time `json:"since,omitempty" doc:"contacts that became dead letters at that instant or later"`
-	Until    *time.Time `json:"until,omitempty" doc:"contacts that became dead letters before"`
-	Contacts []string   `json:"contacts,omitempty" minItems:"1" maxItems:"200" doc:"these contacts, and nothing else says which"`
-	Limit    int        `json:"limit,omitempty" minimum:"1" maximum:"10000" doc:"most that are dealt with; absent: 10000"`
-	DryRun   bool       `json:"dry_run,omitempty" doc:"only count"`
-}
-
-// DeadDone is the result of a requeue or discard request.
-type DeadDone struct {
-	DryRun       bool  `json:"dry_run" doc:"nothing was done"`
-	Matching     int64 `json:"matching" doc:"dead letters that were meant, before anything was done"`
-	Done         int64 `json:"done" doc:"how many were queued again, or discarded"`
-	WindowClosed int64 `json:"window_closed" doc:"how many stay because their not_after has passed: they would expire at once"`
-	ChannelGone  int64 `json:"channel_gone" doc:"how many stay because their channel was deleted"`
-	Remaining    int64 `json:"remaining" doc:"dead letters that are meant and still there: ask again for more than the limit"`
 }
 
 func (s *Service) deadRoutes() []*route.Route {

@@ -1,0 +1,156 @@
+package api
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/ops"
+	"weir/web/wire"
+)
+
+// ChannelBody is the body of PUT.
+type ChannelBody struct {
+	Type     string         `json:"type" minLength:"1" maxLength:"64" doc:"the channel type; it never changes" example:"nuntium"`
+	Name     string         `json:"name,omitempty" maxLength:"200" doc:"for people"`
+	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"most slots in flight; absent or null: DEFAULT_CHANNEL_CAPACITY"`
+	Paused   bool           `json:"paused,omitempty" doc:"start nothing; what is out goes on"`
+	Settings map[string]any `json:"settings,omitempty" doc:"depends on the type; secrets are written, never read back, so that a replacing PUT has to carry them again"`
+}
+
+// ChannelPatch is the body of PATCH: a JSON merge patch (RFC 7396).
+type ChannelPatch struct {
+	Type     string         `json:"type,omitempty" minLength:"1" maxLength:"64" doc:"may only repeat what it is"`
+	Name     string         `json:"name,omitempty" maxLength:"200" nullable:"true" doc:"for people; null: none"`
+	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"most slots in flight; null: DEFAULT_CHANNEL_CAPACITY"`
+	Paused   bool           `json:"paused,omitempty" nullable:"true" doc:"start nothing; what is out goes on; null: false"`
+	Settings map[string]any `json:"settings,omitempty" doc:"merged key by key; null takes an optional setting away"`
+}
+
+// ChannelView is a channel in a response.
+type ChannelView struct {
+	Channel        string         `json:"channel" doc:"its name in URLs"`
+	Type           string         `json:"type"`
+	Name           string         `json:"name,omitempty"`
+	Capacity       int            `json:"capacity"`
+	Paused         bool           `json:"paused"`
+	Settings       map[string]any `json:"settings" doc:"without the secrets"`
+	State          weir.Health    `json:"state" enum:"up,down,error,paused,faulted"`
+	StateReason    string         `json:"state_reason,omitempty"`
+	Why            string         `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent when some do, or none is queued; as far as the answering process knows" example:"channel texts is paused"`
+	WhyCode        ops.WhyCode    `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
+	Deleting       bool           `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
+	InFlight       int            `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
+	Sending        int            `json:"sending" doc:"contacts of which the provider may or may not know yet"`
+	Active         int            `json:"active" doc:"contacts that the provider has"`
+	Unknown        int            `json:"unknown" doc:"contacts whose hand-over had no clear result"`
+	Queued         int64          `json:"queued" doc:"contacts that wait"`
+	Blocked        int            `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
+	OldestQueuedAt *time.Time     `json:"oldest_queued_at,omitempty" doc:"acceptance of the oldest contact that waits for its turn"`
+	NextDueAt      *time.Time     `json:"next_due_at,omitempty" doc:"when the next contact that waits for an instant may go: its window opens, or its next attempt is due; as far as the process knows that is asked"`
+	SentPerMinute  float64        `json:"sent_per_minute" doc:"hand-overs that the provider took, over the last five minutes and the one under way; of the process that is asked"`
+	Breaker        BreakerView    `json:"breaker"`
+	LastCollection *CollectView   `json:"last_collection,omitempty" doc:"the last search for contacts that have been silent too long; absent: none since the channel's broker started, or another process runs it"`
+	CreatedAt      time.Time      `json:"created_at"`
+	UpdatedAt      time.Time      `json:"updated_at"`
+}
+
+// BreakerView is a channel's circuit breaker.
+type BreakerView struct {
+	State string     `json:"state" enum:"closed,half_open,open" doc:"closed: everything passes; open: nothing does until an instant; half_open: one hand-over is under way to find out"`
+	Until *time.Time `json:"until,omitempty" doc:"when an open one lets the next hand-over through"`
+}
+
+// CollectView is one run of the reconciler: a search for contacts that have
+// been silent for too long.
+type CollectView struct {
+	At      time.Time `json:"at"`
+	Checked int       `json:"checked" doc:"contacts that the provider was to be asked about"`
+	Settled int       `json:"settled" doc:"contacts that were settled by asking, then and since"`
+}
+
+// ChannelList is one page of channels.
+type ChannelList struct {
+	Channels   []ChannelView `json:"channels"`
+	NextCursor string        `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+// DeletingView is the response to a deletion in progress.
+type DeletingView struct {
+	Channel  string `json:"channel"`
+	Deleting bool   `json:"deleting"`
+}
+
+func (s *Service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
+	v := ChannelView{
+		Channel: ch.Name, Type: ch.Type, Name: ch.Title, Capacity: ch.Capacity, Paused: ch.Paused,
+		Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
+		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
+		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: wire.Instant(f.OldestQueuedAt),
+		Why: f.Why.Text, WhyCode: f.Why.Code, Breaker: BreakerView{State: breakerWord(f.Breaker)}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
+		CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
+	}
+	// For an unknown channel type, Weir cannot tell which settings are secret,
+	// so it shows none.
+	if t, ok := s.Directory.Type(ch.Type); ok {
+		if shown := t.Redact(ch.Settings); shown != nil {
+			v.Settings = shown
+		}
+	}
+	if f.Breaker == ops.BreakerOpen {
+		v.Breaker.Until = wire.Instant(f.BreakerUntil)
+	}
+	if f.NextDue.After(s.Now()) {
+		v.NextDueAt = wire.Instant(f.NextDue)
+	}
+	if at := f.Reconciliation.At; !at.IsZero() {
+		v.LastCollection = &CollectView{at.UTC(), f.Reconciliation.Checked, f.Reconciliation.Resolved}
+	}
+	return v
+}
+
+func breakerWord(b ops.Breaker) string {
+	switch b {
+	case ops.BreakerOpen:
+		return "open"
+	case ops.BreakerProbing:
+		return "half_open"
+	default:
+		return "closed"
+	}
+}
+
+func typeNames(types []channels.Type) string {
+	names := make([]string, 0, len(types))
+	for i := range types {
+		names = append(names, types[i].Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// settingsHelp describes the settings of every channel type, from the table.
+func settingsHelp(types []channels.Type) string {
+	var b strings.Builder
+	list := func(title string, settings []channels.Setting) {
+		fmt.Fprintf(&b, "%s:\n\n", title)
+		for _, k := range settings {
+			var marks strings.Builder
+			if k.Required {
+				marks.WriteString(", required")
+			}
+			if k.Secret {
+				marks.WriteString(", secret")
+			}
+			fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", k.Key, k.Kind, marks.String(), k.Help)
+		}
+		b.WriteString("\n")
+	}
+	for i := range types {
+		list(fmt.Sprintf("Settings of type `%s` (%s)", types[i].Name, types[i].Summary), types[i].Settings)
+	}
+	list("Settings of every type", channels.CommonSettings())
+	return b.String()
+}

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"weir"
+	"weir/web/auth"
+	"weir/web/route"
+	"weir/web/wire"
+)
+
+func (s *Service) incomingRoute() *route.Route {
+	return &route.Route{
+		Method: "GET", Path: "/v1/channels/{channel}/incoming", ID: "list-incoming", Tag: "channels",
+		Summary: "Messages that people sent to a channel, oldest first",
+		Query: []wire.Parameter{
+			{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only messages with a greater id"},
+			route.LimitParameter(100, 1000),
+		},
+		Handle:  s.listIncoming,
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[IncomingList]()}},
+		Codes:   []weir.Code{weir.CodeNotFound},
+	}
+}
+
+// IncomingList is one page of incoming messages.
+type IncomingList struct {
+	Incoming   []IncomingView `json:"incoming"`
+	NextCursor string         `json:"next_cursor,omitempty" doc:"pass it as after; absent when nothing newer is there"`
+}
+
+// IncomingView is one incoming message of a channel.
+type IncomingView struct {
+	ID         string            `json:"id" doc:"a whole number that grows, as a text because it is larger than some clients' numbers; pass the last one as after to read on"`
+	From       string            `json:"from"`
+	To         string            `json:"to,omitempty"`
+	Body       string            `json:"body"`
+	GUID       string            `json:"guid,omitempty" doc:"the provider's own name for it"`
+	ReceivedAt time.Time         `json:"received_at"`
+	Fields     map[string]string `json:"fields,omitempty" doc:"whatever else the provider said"`
+}
+
+// incomingList returns one page of rows; one row more than most indicates
+// another page.
+func incomingList(rows []weir.Incoming, most int) IncomingList {
+	page := IncomingList{Incoming: []IncomingView{}}
+	if len(rows) > most {
+		rows = rows[:most]
+		page.NextCursor = strconv.FormatInt(rows[most-1].ID, 10)
+	}
+	for _, m := range rows {
+		page.Incoming = append(page.Incoming, IncomingView{
+			ID: strconv.FormatInt(m.ID, 10), From: m.From, To: m.To, Body: m.Body, GUID: m.GUID, ReceivedAt: m.ReceivedAt.UTC(), Fields: m.Fields,
+		})
+	}
+	return page
+}
+
+func (s *Service) listIncoming(c *route.Call) (route.Reply, error) {
+	ch, err := s.channel(c, c.Request.PathValue("channel"))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	most := c.Query.Int("limit")
+	rows, err := s.Store.IncomingSince(c, ch.ID, int64(c.Query.Int("after")), most+1)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	page := incomingList(rows, most)
+	for i := range page.Incoming {
+		if !c.PII() {
+			maskIncoming(&page.Incoming[i])
+		}
+	}
+	return route.Reply{Status: http.StatusOK, Body: page}, nil
+}
+
+// maskIncoming masks a message and all other fields that the provider sent with
+// it.
+func maskIncoming(v *IncomingView) {
+	from := v.From
+	v.From, v.Body, v.GUID = auth.MaskNumber(from), auth.MaskText(v.Body), auth.MaskOwn(v.GUID, from)
+	if v.To != "" {
+		v.To = auth.MaskNumber(v.To)
+	}
+	fields := make(map[string]string, len(v.Fields))
+	for name, value := range v.Fields {
+		if name == "body" || name == "text" || name == "message" {
+			value = auth.MaskText(value)
+		}
+		fields[name] = auth.MaskOwn(auth.MaskValue(value), from)
+	}
+	v.Fields = fields
+}
