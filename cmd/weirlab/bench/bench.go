@@ -29,6 +29,8 @@ type Options struct {
 	Finished  int           // the percentage of them that is finished
 	Delay     time.Duration // from the provider's answer to its report
 	Answer    time.Duration // until the provider answers
+	Workers   []int         // of matching
+	Blocked   []int         // of matching: waiting jobs that no worker can take
 	Streams   int           // clients that read the events during a run
 	Calls     bool          // phone calls through Verboice instead of messages through Nuntium
 	Rate      int
@@ -49,7 +51,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		Modes: []string{load.Live}, Peers: []string{PeerFloor, PeerInside}, N: 50_000, Channels: 10, Repeat: 3,
-		Queued: 1_000_000, Rows: []int{0, 1_000_000, 10_000_000}, Finished: 50, Delay: load.StandardDelay, Rate: 200, Latency: 15 * time.Second, Idle: 30 * time.Second,
+		Queued: 1_000_000, Rows: []int{0, 1_000_000, 10_000_000}, Finished: 50, Workers: []int{100, 1_000, 10_000}, Blocked: []int{0, 10_000, 1_000_000}, Delay: load.StandardDelay, Rate: 200, Latency: 15 * time.Second, Idle: 30 * time.Second,
 		Databases: []string{"sqlite"},
 	}
 }
@@ -118,6 +120,9 @@ func (o Options) check() error {
 	}
 	if o.N < 1 || o.Channels < 1 || o.Capacity < 0 || o.Delay < 0 || o.Answer < 0 || o.Streams < 0 || o.Repeat < 1 || o.Rate < 1 || o.Queued < 1 {
 		return errors.New("the numbers of contacts, channels, repetitions and contacts per second are at least 1, and no number or duration is negative")
+	}
+	if len(o.Workers) == 0 || len(o.Blocked) == 0 || slices.Min(o.Workers) < 100 || slices.Min(o.Blocked) < 0 {
+		return errors.New("matching needs numbers of workers, of 100 or more, and of jobs that wait")
 	}
 	if o.Finished < 0 || o.Finished > 100 || len(o.Rows) == 0 || slices.Min(o.Rows) < 0 {
 		return errors.New("growth needs numbers of rows, and of a hundred of them 0 to 100 are finished")

@@ -40,6 +40,13 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
 		return fmt.Errorf("read the task: %w", err)
 	}
+	if t.Workload.Mode == load.Matching {
+		f, err := matching(t.Workload)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(f)
+	}
 	p := provider.Client{URL: t.Provider}
 	s, end, err := t.subject(ctx, p)
 	if err != nil {

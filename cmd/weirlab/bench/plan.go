@@ -17,6 +17,7 @@ const (
 	PeerBatches = "http-batch"   // over HTTP, a hundred
 	PeerBulk    = "http-1000"    // over HTTP, a thousand
 	peerBefore  = "before"       // over HTTP, the earlier program
+	peerEngine  = "engine"       // the router's, without a store
 )
 
 func peers() []string {
@@ -79,8 +80,11 @@ func (o Options) peersOf(mode string) []string {
 	if slices.Contains([]string{load.Restart, load.Crash, load.Survey, load.Idle}, mode) {
 		return []string{PeerSingle}
 	}
-	if mode == load.Bulk {
+	switch mode {
+	case load.Bulk:
 		return []string{PeerBulk}
+	case load.Matching:
+		return []string{peerEngine}
 	}
 	list := slices.Clone(o.Peers)
 	return slices.DeleteFunc(list, func(peer string) bool {
@@ -91,8 +95,11 @@ func (o Options) peersOf(mode string) []string {
 
 // steps returns the runs of a mode and peer, on each store.
 func (o Options) steps(mode, peer string) []step {
-	if mode == load.Growth {
+	switch mode {
+	case load.Growth:
 		return o.growthSteps(peer)
+	case load.Matching:
+		return o.matchingSteps()
 	}
 	if peer == PeerFloor {
 		return []step{{o.workload(mode, peer), peer, ""}}
@@ -206,6 +213,11 @@ func setSteps(o Options, repetition int) []step {
 	observed := o
 	observed.Streams = 10
 	steps = append(steps, observed.steps(load.Survey, PeerSingle)...)
+	center := o
+	if o.Set == Short {
+		center.Blocked = []int{0, 10_000}
+	}
+	steps = append(steps, center.matchingSteps()...)
 	return append(steps, o.realSteps(o.Set == Full)...)
 }
 
@@ -220,6 +232,8 @@ func (st step) expected() time.Duration {
 		return seconds(around + n/float64(st.Rate))
 	case load.Loaded:
 		return seconds(around) + st.Lasting
+	case load.Matching:
+		return seconds(around + float64(st.Workers+st.Blocked)/50_000)
 	case load.Turnaround:
 		return seconds(around + n*0.012)
 	case load.Restart, load.Bulk:

@@ -33,6 +33,7 @@ func small(weir string, out io.Writer) Options {
 	o := Defaults()
 	o.Weir, o.Program, o.Out, o.Err = weir, weir+"lab", out, io.Discard
 	o.N, o.Channels, o.Capacity, o.Repeat, o.Queued = 300, 3, 10, 1, 1500
+	o.Workers, o.Blocked = []int{100}, []int{10}
 	o.Latency, o.Idle = 200*time.Millisecond, 200*time.Millisecond
 	return o
 }
@@ -67,6 +68,7 @@ func TestEveryModeIsMeasured(t *testing.T) {
 		"on MySQL":                   {[]string{load.Live, load.Backlog}, []string{PeerInside}, true, 3},
 		"beside, restarted and idle": {[]string{load.Backlog, load.Restart, load.Idle, load.Bulk}, []string{PeerInside}, false, 5},
 		"killed":                     {[]string{load.Crash}, []string{PeerSingle}, false, 1},
+		"matching":                   {[]string{load.Matching}, []string{PeerSingle}, false, 1},
 		"a survey":                   {[]string{load.Survey}, []string{PeerSingle}, false, 1},
 		"at half the rate":           {[]string{load.Live, load.Loaded}, []string{PeerSingle}, false, 2},
 	} {
@@ -140,6 +142,8 @@ func look(t *testing.T, f Figures) {
 	switch f.Mode {
 	case load.Crash:
 		want = map[string]bool{"contacts per second": f.PerS > 0}
+	case load.Matching:
+		want = map[string]bool{"matches per second": f.PerS > 0, "latency": f.P50 > 0 && f.P99 >= f.P50, "CPU": f.CPUClient > 0}
 	case load.Restart:
 		want = map[string]bool{"first send": f.FirstSend > 0, "full rate": f.FullRate >= f.FirstSend, "enqueueing": f.EnqueuePS > 0}
 	case load.Idle: // the CPU time of three contacts may be below the clock resolution of a process
@@ -149,7 +153,7 @@ func look(t *testing.T, f Figures) {
 	case load.Latency, load.Loaded, load.Turnaround:
 		want["latency"] = f.P50 > 0 && f.P99 >= f.P50
 	}
-	if f.Peer != PeerFloor && f.Mode != load.Crash && f.Mode != load.Restart {
+	if f.Peer != PeerFloor && f.Mode != load.Crash && f.Mode != load.Restart && f.Mode != load.Matching {
 		want["commits"], want["statements"] = f.Commits > 0, f.Statement > f.Commits
 	}
 	for what, there := range want {

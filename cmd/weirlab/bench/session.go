@@ -103,9 +103,9 @@ func (s *session) once(ctx context.Context, st step) (f Figures, err error) {
 	if st.Mode == load.Loaded {
 		st = s.halved(st)
 	}
-	if st.Peer == PeerFloor {
+	if st.Store == "" && s.o.URL == "" || st.Peer == PeerFloor {
 		s.quiet(ctx)
-		f, err = s.child(ctx, Task{Workload: st.Workload, Floor: true, Provider: s.stub.url})
+		f, err = s.child(ctx, Task{Workload: st.Workload, Floor: st.Peer == PeerFloor, Provider: s.stub.url})
 		f.Peer = st.name()
 		return f, err
 	}

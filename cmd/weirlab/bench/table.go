@@ -165,6 +165,9 @@ func special(out io.Writer, list []*group) {
 		case load.Idle:
 			_, _ = fmt.Fprintf(out, "idle, %s, %d channels: %s CPU seconds a minute (store: %s), %s statements a second\n", g.peer, g.channels,
 				m(g, func(f Figures) float64 { return f.IdleCPU }), m(g, func(f Figures) float64 { return f.IdleStore }), m(g, func(f Figures) float64 { return f.IdleStmts }))
+		case load.Matching:
+			_, _ = fmt.Fprintf(out, "matching, %s: %.4f ms at the median, %.4f ms at the 99th percentile\n", g.variant,
+				g.median(func(f Figures) float64 { return f.P50 }), g.median(func(f Figures) float64 { return f.P99 }))
 		case load.Crash:
 			_, _ = fmt.Fprintf(out, "crash, %s, %d kills: %s lost, %s sent twice\n", g.peer, kills,
 				m(g, func(f Figures) float64 { return float64(f.Lost) }), m(g, func(f Figures) float64 { return float64(f.Duplicate) }))

@@ -73,6 +73,14 @@ func targets() []target {
 				return figureOf(m.findVariant(load.Survey, PeerSingle+" "+store, "10 streams", 0), rate)
 			}},
 		}},
+		{"router's engine, 10,000 workers, no job waits: matches/s; p99 of one", []part{
+			{"%.0f/s", false, 0, 0, ofEngine("10000 workers, 0 waiting", rate)},
+			{"%.3f ms", true, 0, 0, ofEngine("10000 workers, 0 waiting", func(f Figures) float64 { return f.P99 })},
+		}},
+		{"the same beside 10,000 jobs that no worker can take", []part{
+			{"%.0f/s", false, 0, 0, ofEngine("10000 workers, 10000 waiting", rate)},
+			{"%.3f ms", true, 0, 0, ofEngine("10000 workers, 10000 waiting", func(f Figures) float64 { return f.P99 })},
+		}},
 		{"calls through Verboice: CPU of Weir ÷ live", []part{{"%.2f", true, 0, 0, toLive("calls", 0, cpu)}}},
 		{"1 channel; 1,000 channels: CPU of Weir ÷ live", []part{{"%.2f", true, 0, 0, toLive("", 1, cpu)}, {"%.2f", true, 0, 0, toLive("", 1000, cpu)}}},
 	}
@@ -117,6 +125,13 @@ func figureOf(g *group, figure func(Figures) float64) (float64, bool) {
 func ofVariant(variant string, figure func(Figures) float64) func(medians, string) (float64, bool) {
 	return func(m medians, store string) (float64, bool) {
 		return figureOf(m.findVariant(load.Live, PeerInside+" "+store, variant, 0), figure)
+	}
+}
+
+// ofEngine returns the function that finds the median of a figure of matching.
+func ofEngine(variant string, figure func(Figures) float64) func(medians, string) (float64, bool) {
+	return func(m medians, _ string) (float64, bool) {
+		return figureOf(m.findVariant(load.Matching, peerEngine, variant, 0), figure)
 	}
 }
 

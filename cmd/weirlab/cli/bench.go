@@ -28,6 +28,8 @@ Modes:
   crash       live, with two kill -9 on the way
   survey      a survey from its launch until it is done; each message fails at the
               provider, which ends its respondent
+  matching    the router's engine finds workers for jobs: --workers with 3 of 10
+              skills, beside --blocked jobs that no worker can take
   idle        channels without contacts
   bulk        --queued contacts are queued, in batches of a thousand
   growth      live, beside each number of --rows: contacts that are there before,
@@ -75,7 +77,7 @@ func (a *app) bench() *cobra.Command {
 
 func benchFlags(c *cobra.Command, o *bench.Options) {
 	f := c.Flags()
-	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, drain, latency, loaded, turnaround, backlog, restart, crash, survey, idle, bulk, growth")
+	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, drain, latency, loaded, turnaround, backlog, restart, crash, survey, matching, idle, bulk, growth")
 	f.StringSliceVar(&o.Peers, "peer", o.Peers, "floor, inside, inside-batch, http, http-batch, http-1000")
 	f.BoolVar(&o.Floor, "floor", false, "the floor is among the peers, too")
 	f.StringVar(&o.Set, "set", "", "short (some minutes) or full: every run that the table of aims needs, on SQLite and a private MariaDB")
@@ -84,6 +86,8 @@ func benchFlags(c *cobra.Command, o *bench.Options) {
 	f.IntVar(&o.Capacity, "capacity", o.Capacity, "capacity of each channel (default: 50, or as many as --delay and --answer need)")
 	f.DurationVar(&o.Delay, "delay", o.Delay, "from the provider's answer to its report of the end, such as 2s or 30s")
 	f.DurationVar(&o.Answer, "answer", o.Answer, "how long the provider takes to answer a request")
+	f.IntSliceVar(&o.Workers, "workers", o.Workers, "workers of matching")
+	f.IntSliceVar(&o.Blocked, "blocked", o.Blocked, "waiting jobs of matching that no worker can take")
 	f.IntVar(&o.Streams, "streams", 0, "clients that read the stream of events during a run")
 	f.BoolVar(&o.Calls, "calls", false, "phone calls through Verboice instead of messages through Nuntium (not with the floor)")
 	f.IntVar(&o.Repeat, "repeat", o.Repeat, "repetitions of every run")

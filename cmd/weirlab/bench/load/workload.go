@@ -3,6 +3,7 @@ package load
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +24,8 @@ type Workload struct {
 	Rate     int           // of latency: contacts per second
 	Delay    time.Duration // from the provider's answer to its report
 	Answer   time.Duration // until the provider answers
+	Workers  int           // of matching
+	Blocked  int           // of matching: waiting jobs that no worker can take
 	Streams  int           // clients that read the events
 	Calls    bool          // phone calls through Verboice instead of messages through Nuntium
 	Queued   int           // of backlog and growth: existing queued contacts
@@ -55,6 +58,7 @@ const (
 	Restart    = "restart"    // a start with many queued contacts
 	Crash      = "crash"      // live, killed twice
 	Survey     = "survey"     // a survey, from its launch until it is done
+	Matching   = "matching"   // the router's engine finds workers for jobs
 	Idle       = "idle"       // nothing to do
 	Bulk       = "bulk"       // enqueuing alone, in batches of a thousand
 	Growth     = "growth"     // live, beside more and more queued and finished contacts
@@ -62,7 +66,7 @@ const (
 
 // Modes lists the modes.
 func Modes() []string {
-	return []string{Live, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Idle, Bulk, Growth}
+	return []string{Live, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Matching, Idle, Bulk, Growth}
 }
 
 // Beside returns how many contacts exist before the run.
@@ -83,6 +87,9 @@ func (w Workload) Variant() string {
 	}
 	if w.Answer != 0 {
 		list = append(list, "answer "+w.Answer.String())
+	}
+	if w.Mode == Matching {
+		list = append(list, fmt.Sprintf("%d workers, %d waiting", w.Workers, w.Blocked))
 	}
 	if w.Streams > 0 {
 		list = append(list, strconv.Itoa(w.Streams)+" streams")
