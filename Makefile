@@ -155,7 +155,7 @@ generate: ## Write the description of the API into docs/openapi.json, and make c
 	sha256sum docs/openapi.json client/generate/*.yaml client/generate/templates/* client/client.gen.go > client/generate/sums.txt
 
 .PHONY: baseline
-baseline: ## At a release, make the current description of the API the one that later changes are compared with
+baseline: ## At a release, record the description of the API, with which later changes are compared
 	cp docs/openapi.json docs/openapi-baseline.json
 
 .PHONY: man
