@@ -28,7 +28,7 @@ func Breaks(was, now []byte) ([]Break, error) {
 			c.where = strings.ToUpper(method) + " " + path
 			before, after := c.was.at("paths", path, method), c.now.at("paths", path, method)
 			if after == nil {
-				c.breaks("the operation is gone")
+				c.breaks("operation removed")
 				continue
 			}
 			c.operation(before, after)
@@ -90,10 +90,10 @@ func (c *comparison) breaks(format string, args ...any) {
 
 func (c *comparison) operation(was, now node) {
 	if id := was.text("operationId"); id != now.text("operationId") {
-		c.breaks("operationId %s is now %s: generated clients call it otherwise", id, now.text("operationId"))
+		c.breaks("operationId %s is now %s, which renames it in generated clients", id, now.text("operationId"))
 	}
 	if was.flag("x-repeatable") && !now.flag("x-repeatable") {
-		c.breaks("it cannot be repeated any more, and clients do")
+		c.breaks("no longer repeatable, but clients retry it")
 	}
 	c.security(was, now)
 	c.parameters(was, now)
@@ -101,20 +101,20 @@ func (c *comparison) operation(was, now node) {
 	for _, status := range was.at("responses").names() {
 		before, after := was.at("responses", status), now.at("responses", status)
 		if after == nil {
-			c.breaks("answer %s is gone", status)
+			c.breaks("response %s removed", status)
 			continue
 		}
 		for _, header := range before.at("headers").names() {
 			if after.at("headers", header) == nil {
-				c.breaks("answer %s has no header %s any more", status, header)
+				c.breaks("response %s: header %s removed", status, header)
 			}
 		}
 		for _, kind := range before.at("content").names() {
 			if after.at("content", kind) == nil {
-				c.breaks("answer %s is not %s any more", status, kind)
+				c.breaks("response %s is no longer %s", status, kind)
 				continue
 			}
-			c.schema("answer "+status, before.at("content", kind, "schema"), after.at("content", kind, "schema"), answers)
+			c.schema("response "+status, before.at("content", kind, "schema"), after.at("content", kind, "schema"), responses)
 		}
 	}
 }
@@ -125,11 +125,11 @@ func (c *comparison) security(was, now node) {
 	switch {
 	case len(after) == 0: // no token is required
 	case len(before) == 0:
-		c.breaks("it needs a token now")
+		c.breaks("now requires a token")
 	default:
 		for _, scope := range before {
 			if !slices.Contains(after, scope) {
-				c.breaks("a token with %s alone does not open it any more", scope)
+				c.breaks("scope %s alone is no longer sufficient", scope)
 			}
 		}
 	}
@@ -149,17 +149,17 @@ func (c *comparison) parameters(was, now node) {
 	before, after := parameters(was), parameters(now)
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if after[name] == nil {
-			c.breaks("%s is gone", name)
+			c.breaks("%s removed", name)
 			continue
 		}
 		if after[name].flag("required") && !before[name].flag("required") {
-			c.breaks("%s is needed now", name)
+			c.breaks("%s is now required", name)
 		}
 		c.schema(name, before[name].at("schema"), after[name].at("schema"), requests)
 	}
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if before[name] == nil && after[name].flag("required") {
-			c.breaks("%s is new, and needed", name)
+			c.breaks("%s is new and required", name)
 		}
 	}
 }
@@ -178,19 +178,19 @@ func (c *comparison) body(was, now node) {
 		return
 	case was == nil:
 		if now.flag("required") {
-			c.breaks("a body is needed now")
+			c.breaks("a body is now required")
 		}
 		return
 	case now == nil:
-		c.breaks("it takes no body any more")
+		c.breaks("no longer accepts a body")
 		return
 	}
 	if now.flag("required") && !was.flag("required") {
-		c.breaks("a body is needed now")
+		c.breaks("a body is now required")
 	}
 	for _, kind := range was.at("content").names() {
 		if now.at("content", kind) == nil {
-			c.breaks("the body may not be %s any more", kind)
+			c.breaks("the body may no longer be %s", kind)
 			continue
 		}
 		c.schema("body", was.at("content", kind, "schema"), now.at("content", kind, "schema"), requests)

@@ -12,8 +12,8 @@ import (
 type direction string
 
 const (
-	requests direction = "requests" // written by clients: may become wider
-	answers  direction = "answers"  // written by Weir: may contain more
+	requests  direction = "requests"  // written by clients: may become wider
+	responses direction = "responses" // written by Weir: may contain more
 )
 
 // schema compares two schemas at a place of the operation. If the old one is
@@ -21,7 +21,7 @@ const (
 func (c *comparison) schema(at string, was, now node, d direction) {
 	if was == nil || now == nil {
 		if was != nil || now != nil && d == requests {
-			c.breaks("%s: the schema came or went", at)
+			c.breaks("%s: schema added or removed", at)
 		}
 		return
 	}
@@ -42,7 +42,7 @@ func (c *comparison) schema(at string, was, now node, d direction) {
 	if d == requests {
 		c.bounds(at, was, now)
 	} else if was.text("format") == "date-time" && now.text("format") != "date-time" {
-		c.breaks("%s is no instant any more", at)
+		c.breaks("%s is no longer an instant", at)
 	}
 	c.fields(at, was, now, d)
 	c.inner(at, was, now, d)
@@ -83,7 +83,7 @@ func within(inner, outer []string) bool {
 
 func (c *comparison) types(at string, was, now node, d direction) {
 	before, after := kinds(was), kinds(now)
-	if d == requests && !within(before, after) || d == answers && !within(after, before) {
+	if d == requests && !within(before, after) || d == responses && !within(after, before) {
 		c.breaks("%s was %s and is %s", at, typeWords(before), typeWords(after))
 	}
 }
@@ -99,27 +99,27 @@ func typeWords(types []string) string {
 func (c *comparison) bounds(at string, was, now node) {
 	for _, name := range []string{"minimum", "minLength", "minItems", "minProperties"} {
 		if before, after := number(was, name, math.Inf(-1)), number(now, name, math.Inf(-1)); after > before && after > natural(name) {
-			c.breaks("%s: %s is %v now", at, name, after)
+			c.breaks("%s: %s is now %v", at, name, after)
 		}
 	}
 	for _, name := range []string{"maximum", "maxLength", "maxItems", "maxProperties"} {
 		if before, after := number(was, name, math.Inf(1)), number(now, name, math.Inf(1)); after < before {
-			c.breaks("%s: %s is %v now", at, name, after)
+			c.breaks("%s: %s is now %v", at, name, after)
 		}
 	}
 	if after := now.text("pattern"); after != "" && after != was.text("pattern") {
-		c.breaks("%s: the pattern is %s now", at, after)
+		c.breaks("%s: the pattern is now %s", at, after)
 	}
 	if after := now.text("format"); after == "date-time" && was.text("format") != after {
-		c.breaks("%s has to be an instant now", at)
+		c.breaks("%s must now be an instant", at)
 	}
 	if after := now.words("enum"); len(after) > 0 {
 		if before := was.words("enum"); len(before) == 0 {
-			c.breaks("%s has to be one of %s now", at, strings.Join(after, ", "))
+			c.breaks("%s must now be one of %s", at, strings.Join(after, ", "))
 		} else {
 			for _, word := range before {
 				if !slices.Contains(after, word) {
-					c.breaks("%s may not be %s any more", at, word)
+					c.breaks("%s may no longer be %s", at, word)
 				}
 			}
 		}
@@ -150,20 +150,20 @@ func (c *comparison) fields(at string, was, now node, d direction) {
 		field := join(at, name)
 		inner := now.at("properties", name)
 		if inner == nil {
-			c.breaks("%s is gone", field)
+			c.breaks("%s removed", field)
 			continue
 		}
 		c.schema(field, was.at("properties", name), inner, d)
-		if d == answers && slices.Contains(before, name) && !slices.Contains(after, name) {
-			c.breaks("%s may be absent now", field)
+		if d == responses && slices.Contains(before, name) && !slices.Contains(after, name) {
+			c.breaks("%s may now be absent", field)
 		}
 	}
-	if d == answers {
+	if d == responses {
 		return
 	}
 	for _, name := range after {
 		if !slices.Contains(before, name) {
-			c.breaks("%s is needed now", join(at, name))
+			c.breaks("%s is now required", join(at, name))
 		}
 	}
 }
@@ -177,13 +177,13 @@ func (c *comparison) inner(at string, was, now node, d direction) {
 	switch {
 	case before == nil:
 	case after == nil:
-		c.breaks("%s: other names are not allowed any more", at)
+		c.breaks("%s: other names are no longer allowed", at)
 	case len(before) > 0 && len(after) > 0:
 		c.schema(at+"{}", before, after, d)
 	case d == requests && len(before) == 0 && len(after) > 0:
-		c.breaks("%s: values may not be anything any more", at)
-	case d == answers && len(after) == 0 && len(before) > 0:
-		c.breaks("%s: values may be anything now", at)
+		c.breaks("%s: values may no longer be anything", at)
+	case d == responses && len(after) == 0 && len(before) > 0:
+		c.breaks("%s: values may now be anything", at)
 	}
 }
 

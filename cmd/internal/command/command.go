@@ -97,8 +97,8 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// Version returns the version that the linker set, otherwise the one that the Go
-// toolchain recorded in the binary.
+// Version returns the version that the linker set, otherwise the version
+// that the Go toolchain recorded in the binary.
 func Version(linked string) string {
 	if linked != "" {
 		return linked

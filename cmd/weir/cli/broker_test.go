@@ -81,7 +81,7 @@ func TestContactsFromTheCommandLine(t *testing.T) {
 	check(t, b.run(send...), app.OK, "^[^ ]+: queued\n$", "^$")
 	check(t, b.run(append(send, "-o", "json")...), app.OK, `"duplicate":true`, "^$")
 	check(t, b.run("contact", "send", "sms", "--to", "+15550001", "--message", "one", "--key", "k1"), app.Rejected, "^$", "409 .key_reused")
-	check(t, b.run("contact", "send", "sms", "--to", "nobody", "--message", "one"), app.Rejected, "^$", `(?s)422.*/contacts/0/to`)
+	check(t, b.run("contact", "send", "sms", "--to", "unknown", "--message", "one"), app.Rejected, "^$", `(?s)422.*/contacts/0/to`)
 	check(t, b.run("contact", "send", "none", "--to", "+15550001", "--message", "one"), app.NotFound, "^$", "404")
 	r := b.run("contact", "list", "--channel", "sms", "--output", "jsonl")
 	var x struct{ ID string }
@@ -161,7 +161,7 @@ func TestSendingAFile(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	b.channel("sms")
-	bad, all := "\xef\xbb\xbf"+people(3)+"nobody,x,y\n+15550009,x\n+15550000000,\"Hello, 0\",n0\n,x,y\n", file(t, "refused.csv", "")
+	bad, all := "\xef\xbb\xbf"+people(3)+"unknown,x,y\n+15550009,x\n+15550000000,\"Hello, 0\",n0\n,x,y\n", file(t, "refused.csv", "")
 	check(t, at(t, b.url, bad, "contact", "send", "sms", "--file", "-", "--format", "csv", "--errors", all), app.Rejected, `^sms: 3 contacts queued, 1 already known, 3 rows rejected
   line 6: has 2 fields; want 3
   line 8, to: is missing
@@ -172,7 +172,7 @@ $`, "^weir: 3 rows were rejected\n$")
 		t.Error(text)
 	}
 	// Sending the corrected file queues only its new contacts; under the name of a run all contacts are new.
-	mended := strings.ReplaceAll(bad, "nobody,x,y", "+15550008,x,y")
+	mended := strings.ReplaceAll(bad, "unknown,x,y", "+15550008,x,y")
 	check(t, at(t, b.url, mended, "contact", "send", "sms", "--file", "-", "--format", "csv"), app.Rejected, "^sms: 1 contact queued, 4 already known, 2 rows rejected\n", "")
 	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "may", "--batch", "2", "-o", "json"), app.OK, `^\{"channel":"sms","duplicates":0,"errors":\[\],"last_line":4,"queued":3,"rejected":0\}\n$`, "^$")
 	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "june", "--from-line", "4"), app.OK, "^sms: 1 contact queued, 0 already known", "^$")

@@ -93,7 +93,7 @@ func TestConfigShowsNoSecrets(t *testing.T) {
 	}
 }
 
-func TestEveryCommandReportsAllMistakesOfTheConfiguration(t *testing.T) {
+func TestEveryCommandReportsAllInvalidVariables(t *testing.T) {
 	t.Parallel()
 	environ := []string{"LOG_LEVEL=loud", "SHUT_DOWN_MINUTES=never", "LISTEN_ADDR=0.0.0.0"}
 	for _, command := range []string{"serve", "migrate up", "config", "config check", "healthcheck"} {
@@ -121,7 +121,7 @@ func TestMigrateUpStatusDown(t *testing.T) {
 	check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* pending$`, "^$")
 }
 
-func TestMigrateSaysWhenTheDatabaseIsNotThere(t *testing.T) {
+func TestMigrateWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@127.0.0.1:1/weir"}, "migrate", "up")
 	check(t, r, app.Failure, "^$", "weir: ")

@@ -27,7 +27,7 @@ func TestScenario176_NoDatabaseIsMade(t *testing.T) {
 }
 
 // Scenario 177: schema steps are not reverted while a Weir runs on the database.
-func TestScenario177_NothingIsTakenBackBesideAMember(t *testing.T) {
+func TestScenario177_NoMigrationIsRevertedBesideARunningWeir(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func() string{
 		"sqlite":  func() string { return "sqlite://" + filepath.Join(t.TempDir(), "weir.db") },

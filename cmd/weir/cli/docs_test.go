@@ -8,7 +8,7 @@ import (
 )
 
 // The documentation of the commands matches the commands.
-func TestPapersAreNotStale(t *testing.T) {
+func TestDocumentationIsCurrent(t *testing.T) {
 	t.Parallel()
 	for what, file := range map[string]string{"man": "../../../docs/man/weir.1", "markdown": "../../../docs/cli.md"} {
 		r := run(t, nil, "docs", what)

@@ -37,7 +37,7 @@ func TestExitCodesAreTheSameForAllCommands(t *testing.T) {
 		status int // 0: no server listens
 		code   int
 	}{
-		{"nobody listens", 0, app.Unreachable}, {"it cannot work", http.StatusServiceUnavailable, app.Unreachable}, {"too many", http.StatusTooManyRequests, app.Unreachable},
+		{"server down", 0, app.Unreachable}, {"it cannot work", http.StatusServiceUnavailable, app.Unreachable}, {"too many", http.StatusTooManyRequests, app.Unreachable},
 		{"a proxy alone", http.StatusBadGateway, app.Unreachable}, {"not there", http.StatusNotFound, app.NotFound}, {"conflict", http.StatusConflict, app.Rejected},
 		{"mistakes", http.StatusUnprocessableEntity, app.Rejected}, {"no token", http.StatusUnauthorized, app.Rejected}, {"no scope", http.StatusForbidden, app.Rejected},
 		{"broken", http.StatusInternalServerError, app.Failure},
@@ -61,7 +61,7 @@ func TestExitCodesAreTheSameForAllCommands(t *testing.T) {
 }
 
 // A mistake on the command line is found before any request is sent.
-func TestMisuseIsTheSameForAllCommands(t *testing.T) {
+func TestUsageErrorsAreTheSameForAllCommands(t *testing.T) {
 	t.Parallel()
 	for command, args := range remoteCommands(t) {
 		for _, wrong := range []string{"--nonsense", "--output yaml", "--url ftp://x"} {
@@ -74,7 +74,7 @@ func TestMisuseIsTheSameForAllCommands(t *testing.T) {
 	check(t, run(t, nil, "channel", "list", "--token-file", filepath.Join(t.TempDir(), "none")), app.Failure, "^$", "read the token")
 }
 
-func TestWhatCannotBeTakenBackIsAskedAbout(t *testing.T) {
+func TestIrreversibleCommandsNeedConfirmation(t *testing.T) {
 	t.Parallel()
 	view := `{"channel":"sms","type":"nuntium","state":"up","capacity":5,"in_flight":2,"queued":12345,"settings":{}}`
 	f := newFakeWeir(t, map[string]http.HandlerFunc{

@@ -136,7 +136,7 @@ func TestTopOnce(t *testing.T) {
 		}
 	}
 	if strings.Contains(out, "\x1b") {
-		t.Errorf("a terminal is told something where there is none: %q", out)
+		t.Errorf("escape sequences without a terminal: %q", out)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestTopOnATerminal(t *testing.T) {
 }
 
 // Launching a very large survey takes longer than the limit of a request.
-func TestLaunchIsAskedForUntilItIsDone(t *testing.T) {
+func TestLaunchIsRetried(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"POST /v1/surveys/flu:launch": turns("503", "503", "503", "503", "503", "503", "503", "503", `{"survey":"flu","state":"running"}`)})
 	code, out, err := ticking(t, &screenful{}, f.url, nil, 100, "survey", "launch", "flu")

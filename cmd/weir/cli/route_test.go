@@ -131,7 +131,7 @@ func TestRouteKeys(t *testing.T) {
 		code    int
 		err     string
 	}{
-		{[]string{at}, "", app.Rejected, "401.*give a key"},
+		{[]string{at}, "", app.Rejected, "401.*set a key"},
 		{[]string{at, "WEIR_ROUTER_KEY=c29tZSBvdGhlciBrZXk="}, "", app.Rejected, "401"},
 		{[]string{at, "WEIR_ROUTER_KEY=x"}, "", app.Usage, "base64 form of 8 bytes"},
 		{[]string{at, "WEIR_ROUTER_KEY=" + routerKey, "WEIR_ROUTER_KEY_FILE=f"}, "", app.Usage, "both set"},

@@ -50,7 +50,7 @@ func get(t *testing.T, url string) (status int, body string) {
 	return resp.StatusCode, string(text)
 }
 
-func TestServeUntilToldToEnd(t *testing.T) {
+func TestServeUntilSignal(t *testing.T) {
 	t.Parallel()
 	lines, stop := start(t, []string{
 		"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db"), "LISTEN_ADDR=127.0.0.1:0", "WEIR_RETENTON=1d",
@@ -60,7 +60,7 @@ func TestServeUntilToldToEnd(t *testing.T) {
 	for addr == "" && lines.Scan() {
 		var line struct{ Msg, Address, Warning string }
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Errorf("a log line is no JSON, though nobody is at a terminal: %s", lines.Text())
+			t.Errorf("a log line is not JSON without a terminal: %s", lines.Text())
 		}
 		warned = warned || strings.Contains(line.Warning, "WEIR_RETENTON")
 		if line.Msg == "listening" {

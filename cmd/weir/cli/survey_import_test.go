@@ -44,10 +44,10 @@ func TestSurveyImport(t *testing.T) {
 	check(t, f.run("", "import", "people.xlsx", "flu"), app.Usage, "^$", "add --format csv")
 	check(t, f.run("", "import", "people.csv", "flu", "--on-error", "stop"), app.Usage, "^$", "want skip or none")
 	check(t, f.run("", "import", "people.csv", "flu", "--show", "-1"), app.Usage, "^$", "--show")
-	check(t, f.run("", "import", "nobody.csv", "flu"), app.Failure, "^$", "no such file")
+	check(t, f.run("", "import", "none.csv", "flu"), app.Failure, "^$", "no such file")
 }
 
-func TestSurveyImportNamesTheRowsThatWereRefused(t *testing.T) {
+func TestSurveyImportRejectedRows(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{respondents: imported(http.StatusOK, 5, 3)})
 	name, all := file(t, "people.csv", "phone\n1\n2\n3\n"), file(t, "refused.csv", "what was there\n")
@@ -80,7 +80,7 @@ func TestSurveyImportOfNothing(t *testing.T) {
 	same(t, f.run("", "import", name, "flu"), app.Rejected, "", "weir: Weir answered 422 (invalid): the file is empty\n")
 }
 
-func TestSurveyImportThatBreaksOff(t *testing.T) {
+func TestSurveyImportInterrupted(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{respondents: answers(http.StatusServiceUnavailable,
 		`{"code":"store_unavailable","detail":"the store is down","import":{"added":70,"duplicates":0,"rejected":2,"last_line":80,"errors":[{"line":3,"reason":"x"}]}}`)})

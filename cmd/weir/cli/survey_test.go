@@ -132,7 +132,7 @@ func TestSurveyPut(t *testing.T) {
 	check(t, f.run("", "put", bad+"x", "flu"), app.Failure, "^$", "no such file")
 }
 
-func TestSurveyRefusalsNameEveryMistake(t *testing.T) {
+func TestSurveyPutErrors(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"PUT /v1/surveys/flu": answers(http.StatusUnprocessableEntity,
 		`{"code":"invalid","detail":"the request has mistakes; nothing was changed","errors":[{"pointer":"/cutoff","code":"range","detail":"must be from 0 to 9"},
@@ -235,7 +235,7 @@ func TestSurveyConnections(t *testing.T) {
 		code    int
 		err     string
 	}{
-		{"nobody listens", []string{"WEIR_URL=http://127.0.0.1:1"}, "", app.Unreachable, "no response from Weir at http://127.0.0.1:1(?s:.*)check that Weir is running there"},
+		{"server down", []string{"WEIR_URL=http://127.0.0.1:1"}, "", app.Unreachable, "no response from Weir at http://127.0.0.1:1(?s:.*)check that Weir is running there"},
 		{"no token", nil, "--url " + f.url, app.Rejected, `401 \(unauthorised\)(?s:.*)WEIR_TOKEN_FILE or --token-file`},
 		{"token in a file", []string{"WEIR_TOKEN_FILE=" + good}, "--url " + f.url, app.OK, "^$"},
 		{"the flag goes before", []string{"WEIR_TOKEN=another", "WEIR_URL=http://127.0.0.1:1"}, "--token-file " + good + " --url " + f.url, app.OK, "^$"},

@@ -20,7 +20,7 @@ func tokenAt(t *testing.T, database string, now time.Time, args ...string) resul
 	return result{code, out.String(), err.String()}
 }
 
-func TestTokensAreMadeListedAndRevoked(t *testing.T) {
+func TestTokens(t *testing.T) {
 	t.Parallel()
 	file, now := filepath.Join(t.TempDir(), "weir.db"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), app.OK, "migrations applied", "^$")
@@ -41,10 +41,10 @@ func TestTokensAreMadeListedAndRevoked(t *testing.T) {
 	check(t, tokenAt(t, file, now, "revoke", text, "--yes"), app.OK, "^token "+id+" revoked\n$", "^$")
 	check(t, tokenAt(t, file, now, "revoke", id, "--yes"), app.OK, " revoked", "^$")
 	check(t, tokenAt(t, file, now, "list"), app.OK, id+`  the dashboard  revoked`, "^$")
-	check(t, tokenAt(t, file, now, "revoke", "nobody", "--yes"), app.NotFound, "^$", `no token with the id "nobody"`)
+	check(t, tokenAt(t, file, now, "revoke", "unknown", "--yes"), app.NotFound, "^$", `no token with the id "unknown"`)
 }
 
-func TestMistakesWithTokens(t *testing.T) {
+func TestTokenErrors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "weir.db")
 	for args, want := range map[string]string{

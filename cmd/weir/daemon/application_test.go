@@ -94,10 +94,10 @@ func TestScenario92_ApplicationHearsOfAFullQuota(t *testing.T) {
 		}
 		r.eventually("the answer is taken", func() bool { return disposition(i) == []string{"completed", "rejected"}[i] })
 	}
-	r.eventually("the application is told", func() bool { return len(app.events("weir.survey.respondent")) > 0 })
+	r.eventually("the application receives", func() bool { return len(app.events("weir.survey.respondent")) > 0 })
 	told := app.events("weir.survey.respondent")
 	if len(told) != 1 || told[0]["respondent"] != added.Respondents[1].ID || told[0]["status"] != "rejected" {
-		t.Errorf("the application is told %v", told)
+		t.Errorf("the application receives %v", told)
 	}
 	texts := func() string {
 		var list struct {

@@ -100,7 +100,7 @@ func TestScenario222_UnknownCursorsAreRefused(t *testing.T) {
 }
 
 // The response distinguishes a missing token from an invalid one.
-func TestScenario223_MissingAndWrongTokensAreToldApart(t *testing.T) {
+func TestScenario223_MissingAndWrongTokensDiffer(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, database string) {
 		s := serve(t, database)

@@ -13,7 +13,7 @@ import (
 
 // A client that disconnects while it resumes Weir leaves no channel held: the next
 // read of the hold reaches the channels that the request did not reach.
-func TestEndOfAHoldIsToldUntilAllHaveHeardOfIt(t *testing.T) {
+func TestEndOfAHoldIsRetried(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
 	h, err := openHold(t.Context(), config.Config{Paused: true}, store, slog.New(slog.DiscardHandler))
@@ -36,7 +36,7 @@ func TestEndOfAHoldIsToldUntilAllHaveHeardOfIt(t *testing.T) {
 		}
 	}
 	if tries != 2 {
-		t.Errorf("the end was told %d times, want 2", tries)
+		t.Errorf("onEnd was called %d times, want 2", tries)
 	}
 	if ended, err := h.wait(t.Context()); err != nil || time.Since(ended) > time.Minute {
 		t.Errorf("it ended at %v: %v", ended, err)

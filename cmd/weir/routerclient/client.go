@@ -85,29 +85,30 @@ type Detail struct {
 // Error implements error.
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the router refused it (%d %s): %s", e.Status, e.Code, e.Message)
+	fmt.Fprintf(&b, "the router returned %d (%s): %s", e.Status, e.Code, e.Message)
 	for _, d := range e.Details {
 		fmt.Fprintf(&b, "; %s", strings.TrimSpace(d.Target+" "+d.Message))
 	}
 	if e.Status == http.StatusUnauthorized {
-		b.WriteString("; give a key of JOB_ROUTER_ACCESS_KEYS as WEIR_ROUTER_KEY or --key-file, or a token as WEIR_TOKEN or --token-file")
+		b.WriteString("; set a key of JOB_ROUTER_ACCESS_KEYS with WEIR_ROUTER_KEY or --key-file, or a token with WEIR_TOKEN or --token-file")
 	}
 	return b.String()
 }
 
-// noResponseError is returned when no complete response arrived.
+// noResponseError is the error of a request without a complete response.
 type noResponseError struct {
 	base  string
 	cause error
 }
 
 func (u *noResponseError) Error() string {
-	return fmt.Sprintf("ask the router at %s: %v", u.base, u.cause)
+	return fmt.Sprintf("no response from the router at %s: %v", u.base, u.cause)
 }
 
 func (u *noResponseError) Unwrap() error { return u.cause }
 
-// NoResponse reports whether no complete response arrived.
+// NoResponse reports whether err is the error of a request without a complete
+// response: the router was unreachable, or the outcome of the request is unknown.
 func NoResponse(err error) bool {
 	_, ok := errors.AsType[*noResponseError](err)
 	return ok
@@ -192,9 +193,9 @@ type Ready struct {
 	Value []routing.Ready `json:"value"`
 }
 
-// Ready returns the workers available for a filter, at most most of them.
-func (c *Client) Ready(ctx context.Context, queue, channel, filter string, most int) (out Ready, err error) {
-	query := url.Values{"queueId": {queue}, "channelId": {channel}, "filter": {filter}, "maxpagesize": {strconv.Itoa(most)}}
+// Ready returns the workers available for a filter, at most limit of them.
+func (c *Client) Ready(ctx context.Context, queue, channel, filter string, limit int) (out Ready, err error) {
+	query := url.Values{"queueId": {queue}, "channelId": {channel}, "filter": {filter}, "maxpagesize": {strconv.Itoa(limit)}}
 	return out, c.do(ctx, http.MethodGet, resourcePath("ready"), query, nil, &out)
 }
 
@@ -245,7 +246,7 @@ func Each[T any](ctx context.Context, c *Client, kind string, query url.Values, 
 		for _, raw := range page.Value {
 			var x T
 			if err := json.Unmarshal(raw, &x); err != nil {
-				return fmt.Errorf("the answer is not understood: %w", err)
+				return fmt.Errorf("unexpected response: %w", err)
 			}
 			if err := see(x, raw); err != nil {
 				return err
@@ -258,12 +259,12 @@ func Each[T any](ctx context.Context, c *Client, kind string, query url.Values, 
 		// that may have another prefix of the server. The query is enough.
 		next, err := url.Parse(page.NextLink)
 		if err != nil {
-			return errors.New("the answer has no next link that can be followed")
+			return errors.New("invalid nextLink in the response")
 		}
 		ask = next.Query()
 		ask.Del("api-version")
 	}
-	return errors.New("the list does not end")
+	return fmt.Errorf("the list has more than %d pages", maxPages)
 }
 
 // do makes one request. body and into may be nil.
@@ -281,7 +282,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path+"?"+all+"api-version="+apiVersion, bytes.NewReader(data))
 	if err != nil {
-		return fmt.Errorf("ask the router: %w", withoutURL(err))
+		return fmt.Errorf("make a request: %w", withoutURL(err))
 	}
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "weir")
@@ -296,36 +297,36 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	case c.token != "":
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	answer, err := c.http.Do(r)
+	response, err := c.http.Do(r)
 	if err != nil {
 		return &noResponseError{c.base, withoutURL(err)}
 	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxResponse))
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	if err != nil {
 		return &noResponseError{c.base, err}
 	}
-	return decode(answer.StatusCode, text, into)
+	return decode(response.StatusCode, text, into)
 }
 
 func decode(status int, text []byte, into any) error {
 	if status/100 != 2 {
-		var refusal struct {
+		var failure struct {
 			Error struct {
 				Code, Message string
 				Details       []Detail
 			}
 		}
-		if json.Unmarshal(text, &refusal) != nil || refusal.Error.Code == "" {
-			refusal.Error.Code, refusal.Error.Message = http.StatusText(status), "this does not sound like a job router; is /routing served there?"
+		if json.Unmarshal(text, &failure) != nil || failure.Error.Code == "" {
+			failure.Error.Code, failure.Error.Message = http.StatusText(status), "not a response of a job router; check the address"
 		}
-		return &Error{status, refusal.Error.Code, refusal.Error.Message, refusal.Error.Details}
+		return &Error{status, failure.Error.Code, failure.Error.Message, failure.Error.Details}
 	}
 	if into == nil {
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("the answer is not understood: %w", err)
+		return fmt.Errorf("unexpected response: %w", err)
 	}
 	return nil
 }
