@@ -31,7 +31,7 @@ func TestScenario29_CallbackBeforeTheSendAnswers(t *testing.T) {
 			}
 		})
 		w.sent(3) // into the one freed slot
-		w.use("ch", 2)
+		w.expectInFlight("ch", 2)
 		if s := w.contact(ids["speaks"])["state"]; s != "active" {
 			w.Fatalf("the contact that rings is %v", s)
 		}
@@ -41,13 +41,13 @@ func TestScenario29_CallbackBeforeTheSendAnswers(t *testing.T) {
 		w.until("the reference is stored", func() bool {
 			return w.attempts(ids["speaks"])[0]["provider_ref"] == "ref-"+w.lab.attempt("speaks").id
 		})
-		w.use("ch", 2)
+		w.expectInFlight("ch", 2)
 		if o := w.done(ids["ends"]); o != "completed" {
 			w.Fatalf("the contact ended as %s", o)
 		}
 		w.finish("speaks", "next")
 		w.inFlight("ch", 0)
-		w.once()
+		w.expectNoDuplicates()
 	})
 }
 
@@ -61,7 +61,7 @@ func TestScenario30_CallbackAfterALostAnswer(t *testing.T) {
 		ids := w.accept("ch", sms("a"), sms("b"))
 		w.becomes(ids["a"], "unknown")
 		w.sent(1) // it keeps its slot
-		w.use("ch", 1)
+		w.expectInFlight("ch", 1)
 		w.finish("a")
 		if o := w.done(ids["a"]); o != "completed" {
 			w.Fatalf("the contact ended as %s", o)
@@ -69,7 +69,7 @@ func TestScenario30_CallbackAfterALostAnswer(t *testing.T) {
 		w.sent(2)
 		w.finish("b")
 		w.inFlight("ch", 0)
-		w.once()
+		w.expectNoDuplicates()
 		if n := len(w.attempts(ids["a"])); n != 1 {
 			w.Fatalf("the contact has %d attempts, want 1", n)
 		}
@@ -111,7 +111,7 @@ func TestScenario31_TimeoutThatTheProviderAccepted(t *testing.T) {
 		if o := w.done(text) + w.done(call); o != "completedcompleted" {
 			w.Fatalf("ended as %s", o)
 		}
-		w.once()
+		w.expectNoDuplicates()
 	})
 }
 
@@ -188,7 +188,7 @@ func TestScenario33_DuplicateAcksCountOnce(t *testing.T) {
 			}
 		}
 		w.sent(2) // one slot freed, one more contact dispatched
-		w.use("ch", 3)
+		w.expectInFlight("ch", 3)
 		w.report("a", "1", "completed")
 		w.report("a", "2", "completed")
 		w.done(ids["a"])
@@ -199,8 +199,8 @@ func TestScenario33_DuplicateAcksCountOnce(t *testing.T) {
 			w.finish("b")
 			w.report("a", "2", "completed")
 		}
-		w.rest()
-		w.use("ch", 1)
+		w.waitIdle()
+		w.expectInFlight("ch", 1)
 		if n := w.callbacks("duplicate"); n != 6 {
 			w.Fatalf("%d duplicates were counted, want 6", n)
 		}
@@ -225,21 +225,21 @@ func TestScenario34_FailedThenDeliveredEndsDelivered(t *testing.T) {
 		w.report("one", "0", "completed")
 		w.until("the report of the other route counts", func() bool { return w.contact(ids["one"])["outcome"] == "completed" })
 		w.sent(3)
-		w.use("ch", 3)
+		w.expectInFlight("ch", 3)
 
 		w.report("two", "1", "failed")
 		w.sent(4)
 		w.report("two", "1", "completed")
 		w.sent(4)
-		w.use("ch", 3)
+		w.expectInFlight("ch", 3)
 		w.report("two", "0", "completed")
 		if o := w.done(ids["two"]); o != "completed" {
 			w.Fatalf("ended as %s", o)
 		}
 		w.sent(5)
-		w.use("ch", 3)
+		w.expectInFlight("ch", 3)
 		w.report("one", "0", "failed") // and a later failure does not revoke the delivery
-		w.rest()
+		w.waitIdle()
 		if o := w.done(ids["one"]); o != "completed" {
 			w.Fatalf("ended as %s", o)
 		}
@@ -261,7 +261,7 @@ func TestScenario35_EndBeforeBeginning(t *testing.T) {
 			}
 		}
 		w.sent(2)
-		w.use("calls", 1)
+		w.expectInFlight("calls", 1)
 		if now := w.contact(ids["c-0001"]); fmt.Sprint(now) != fmt.Sprint(before) {
 			w.Fatalf("the contact changed from\n%v to\n%v", before, now)
 		}
@@ -313,7 +313,7 @@ func TestScenario36To38_LateReportOfAnEarlierAttempt(t *testing.T) {
 		w.patch("ch", fields{"paused": false})
 		w.until("attempt 2 goes out", func() bool { return w.sends("a") == 2 })
 		w.reportAttempt(first, "all", "failed") // late, about attempt 1
-		w.rest()
+		w.waitIdle()
 		w.becomes(id, "active")
 		w.finish("a")
 		if o := w.done(id); o != "completed" || len(w.attempts(id)) != 2 {
@@ -335,7 +335,7 @@ func TestScenario36_LateWordAndTheNextContact(t *testing.T) {
 		retry := w.accept("ch", sms("r1-2"))["r1-2"]
 		w.reportAttempt(attempt, "all", "completed")
 		w.reportAttempt(attempt, "all", "")
-		w.rest()
+		w.waitIdle()
 		if c := w.contact(retry); c["state"] != "queued" {
 			w.Fatalf("the retry is %v", c)
 		}

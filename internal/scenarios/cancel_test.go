@@ -30,7 +30,7 @@ func TestScenario69_FailedCancelKeepsTheSlot(t *testing.T) {
 		w.want(202, "DELETE", "/v1/contacts/"+ids["a"], nil)
 		w.pass(10 * time.Minute)
 		w.sent(1)
-		w.use("ch", 1)
+		w.expectInFlight("ch", 1)
 		if n := len(w.lab.canceledKeys()); n < 3 || n > 12 {
 			t.Fatalf("the provider was asked %d times in ten minutes", n)
 		}
@@ -40,7 +40,7 @@ func TestScenario69_FailedCancelKeepsTheSlot(t *testing.T) {
 			t.Fatalf("ended as %s", o)
 		}
 		w.sent(2)
-		w.use("ch", 1)
+		w.expectInFlight("ch", 1)
 	})
 }
 
@@ -58,7 +58,7 @@ func TestScenario69_CancelThatComesTooLate(t *testing.T) {
 		w.want(202, "DELETE", "/v1/contacts/"+ids["a"], nil)
 		w.until("the provider was asked", func() bool { return len(w.lab.canceledKeys()) == 1 })
 		w.sent(1)
-		w.use("ch", 1)
+		w.expectInFlight("ch", 1)
 		w.finish("a")
 		if o := w.done(ids["a"]); o != "completed" {
 			w.Fatalf("ended as %s, want what the provider says", o)

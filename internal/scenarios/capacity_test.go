@@ -47,7 +47,7 @@ func TestScenario03_AcksLetAsManyGo(t *testing.T) {
 				w.Fatalf("%s ended as %s", key, outcome)
 			}
 		}
-		w.use("ch", 4)
+		w.expectInFlight("ch", 4)
 	})
 }
 
@@ -58,7 +58,7 @@ func TestScenario04_PartsFreeSlotsOneByOne(t *testing.T) {
 		w.channel("ch", 3)
 		ids := w.accept("ch", sms("three", texts("three", 3)), sms("x"), sms("y"), sms("z"))
 		w.sent(1)
-		w.use("ch", 3)
+		w.expectInFlight("ch", 3)
 		w.becomes(ids["three"], "active")
 		for i, part := range []string{"1", "0", "2"} {
 			if state := w.contact(ids["three"])["state"]; state != "active" {
@@ -66,7 +66,7 @@ func TestScenario04_PartsFreeSlotsOneByOne(t *testing.T) {
 			}
 			w.report("three", part, "completed")
 			w.sent(2 + i)
-			w.use("ch", 3)
+			w.expectInFlight("ch", 3)
 		}
 		if outcome := w.done(ids["three"]); outcome != "completed" {
 			w.Fatalf("the contact ended as %s", outcome)
@@ -93,7 +93,7 @@ func TestScenario05_LargeContactWaitsAtTheHead(t *testing.T) {
 		if got := w.lab.sentKeys()[3]; got != "large" {
 			w.Fatalf("%s overtook the contact that waited", got)
 		}
-		w.use("ch", 4)
+		w.expectInFlight("ch", 4)
 		w.finish("c-0003")
 		w.sent(5)
 	})
@@ -112,7 +112,7 @@ func TestScenario05_LargerThanTheChannelIsRefused(t *testing.T) {
 		w.sent(0)
 		w.accept("ch", sms("full", texts("full", 4)))
 		w.sent(1)
-		w.use("ch", 4)
+		w.expectInFlight("ch", 4)
 	})
 }
 
@@ -140,7 +140,7 @@ func TestScenario05_BlockedByALoweredCapacity(t *testing.T) {
 		// A restart counts the same.
 		w.restart()
 		w.until("the blocked contact is shown after a restart", func() bool { return w.figure("ch", "blocked") == 1 })
-		w.use("ch", 2)
+		w.expectInFlight("ch", 2)
 		// Now it fits again, and waits at the head.
 		w.capacity("ch", 3)
 		w.accept("ch", sms("c"))
@@ -165,7 +165,7 @@ func TestScenario06_DefaultCapacity(t *testing.T) {
 		w.want(http.StatusCreated, "PUT", "/v1/channels/ch", fields{"type": "lab"})
 		w.accept("ch", many("c", 101)...)
 		w.sent(100)
-		w.use("ch", 100)
+		w.expectInFlight("ch", 100)
 	})
 }
 
@@ -206,7 +206,7 @@ func TestScenario09_RaisedCapacityCountsAtOnce(t *testing.T) {
 			w.capacity("ch", 6)
 			w.sent(6)
 		})
-		w.use("ch", 6)
+		w.expectInFlight("ch", 6)
 	})
 }
 
@@ -221,10 +221,10 @@ func TestScenario10_LoweredCapacityDrains(t *testing.T) {
 		keys := w.lab.sentKeys()
 		w.finish(keys[:6]...)
 		w.sent(10)
-		w.use("ch", 4)
+		w.expectInFlight("ch", 4)
 		w.finish(keys[6])
 		w.sent(11)
-		w.use("ch", 4)
+		w.expectInFlight("ch", 4)
 		w.finish(keys[7:]...)
 		w.sent(14)
 		if calledBack := w.lab.calledBack(); len(calledBack) > 0 {
@@ -245,14 +245,14 @@ func TestScenario11_CapacitySurvivesACrash(t *testing.T) {
 			w.restart()
 			w.accept("ch", many("b", 4)...)
 			w.sent(6)
-			w.use("ch", 6)
+			w.expectInFlight("ch", 6)
 			w.capacity("ch", 2)
 			w.restart()
 			w.finish(w.lab.sentKeys()[:4]...)
 			w.sent(6)
 			w.finish(w.lab.sentKeys()[4])
 			w.sent(7)
-			w.use("ch", 2)
+			w.expectInFlight("ch", 2)
 		})
 	})
 	t.Run("broker", func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestScenario11_CapacitySurvivesACrash(t *testing.T) {
 			if !fuse.blown() {
 				w.Fatal("the broker did not crash")
 			}
-			w.use("ch", 6)
+			w.expectInFlight("ch", 6)
 		})
 	})
 }
@@ -352,14 +352,14 @@ func TestReplyReserveKeepsSlots(t *testing.T) {
 		// A free slot outside of the reserve may be taken by a reply, which is first in line.
 		w.finish("n-0001")
 		w.sent(5)
-		w.use("ch", 4)
+		w.expectInFlight("ch", 4)
 		// A slot that a reply frees stays reserved.
 		w.finish("r-0001", "r-0002")
 		w.sent(6) // r-0003 and n-0002 are in flight; one more fits beside them
-		w.use("ch", 3)
+		w.expectInFlight("ch", 3)
 		w.want(http.StatusOK, "PATCH", "/v1/channels/ch", fields{"settings": fields{"reply_reserve": 0}})
 		w.sent(7)
-		w.use("ch", 4)
+		w.expectInFlight("ch", 4)
 		w.want(http.StatusUnprocessableEntity, "PATCH", "/v1/channels/ch", fields{"settings": fields{"reply_reserve": 4}})
 	})
 }
@@ -376,6 +376,6 @@ func TestReplyReserveIsOpenWhileALargeContactWaits(t *testing.T) {
 			fields{"contacts": []fields{sms("huge", texts("huge", 4))}}) // larger than the capacity without the reserve
 		w.finish("out")
 		w.sent(4)
-		w.use("ch", 5)
+		w.expectInFlight("ch", 5)
 	})
 }

@@ -26,7 +26,7 @@ func TestScenario42_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
 			}
 		}
 		w.sent(1)
-		w.use("ch", 1)
+		w.expectInFlight("ch", 1)
 		if w.virtual {
 			w.pass(90 * time.Second) // the call continues
 			w.sent(1)
@@ -39,7 +39,7 @@ func TestScenario42_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
 		if status := w.report(callURL("c-0001"), "all", ""); status != http.StatusOK {
 			t.Fatalf("a late word was answered %d", status)
 		}
-		w.use("ch", 1)
+		w.expectInFlight("ch", 1)
 		if state := w.contact(ids["c-0001"])["state"]; state != "done" {
 			t.Fatalf("a late word made the contact %v", state)
 		}
@@ -92,7 +92,7 @@ func TestScenario44_ForgedCallbacksChangeNothing(t *testing.T) {
 		if state := w.contact(ids["first"])["state"]; state != "active" {
 			t.Fatalf("forged callbacks made the contact %v", state)
 		}
-		w.use("ch", 1)
+		w.expectInFlight("ch", 1)
 		w.finish("first")
 		w.sent(3)
 	})
@@ -110,7 +110,7 @@ func TestScenario71_PausedChannelStartsNothing(t *testing.T) {
 		w.pause("ch", true)
 		w.finish(w.lab.outKeys()...)
 		w.sent(10)
-		w.use("ch", 0)
+		w.expectInFlight("ch", 0)
 		if state := w.state("ch"); state != "paused" {
 			t.Fatalf("the channel is %s", state)
 		}
@@ -130,7 +130,7 @@ func TestScenario71_PausedChannelStartsNothing(t *testing.T) {
 			w.pause("ch", false)
 			w.sent(20)
 		})
-		w.use("ch", 10)
+		w.expectInFlight("ch", 10)
 		if got := w.lab.sentKeys(); !slices.Contains(got, "reply") || slices.Contains(got, "expires") || !slices.Contains(got, "w-0009") {
 			t.Fatalf("sent %v", got)
 		}
@@ -180,7 +180,7 @@ func TestScenario73_DeletedChannelLeavesNothing(t *testing.T) {
 		w.sent(4)
 		late := w.lab.attempt("c-0001")
 		w.want(http.StatusConflict, "DELETE", "/v1/channels/ch", nil)
-		w.use("ch", 3)
+		w.expectInFlight("ch", 3)
 		w.delete("ch")
 		for key, id := range ids {
 			if c := w.contact(id); c["state"] != "done" || c["outcome"] != "canceled" {
@@ -203,8 +203,8 @@ func TestScenario73_DeletedChannelLeavesNothing(t *testing.T) {
 		w.accept("ch", sms("new"))
 		w.finish("n-1")
 		w.sent(6)
-		w.use("ch", 1)
-		w.use("neighbour", 1)
+		w.expectInFlight("ch", 1)
+		w.expectInFlight("neighbour", 1)
 		if n := w.metric("weir_actor_panics_total"); n != 0 {
 			t.Fatalf("%v panics", n)
 		}

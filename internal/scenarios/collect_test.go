@@ -46,7 +46,7 @@ func TestScenario51_OnlyTheSilentAreAskedAbout(t *testing.T) {
 			t.Fatalf("ended as %s", o)
 		}
 		w.sent(4) // in the same run
-		w.use("ch", 3)
+		w.expectInFlight("ch", 3)
 		for range 8 { // the next two runs
 			w.report("speaks", "all", "")
 			w.report("next", "all", "")
@@ -55,7 +55,7 @@ func TestScenario51_OnlyTheSilentAreAskedAbout(t *testing.T) {
 		if got := w.lab.askedKeys(); len(got) != 4 || slices.Contains(got, "speaks") || slices.Contains(got, "next") {
 			t.Fatalf("asked about %v", got)
 		}
-		w.use("ch", 3)
+		w.expectInFlight("ch", 3)
 		if n := w.metric("weir_gc_contacts_reconciled_total", "channel", "ch"); n != 1 {
 			t.Fatalf("%v contacts were counted as reconciled, want 1", n)
 		}
@@ -134,7 +134,7 @@ func TestScenario54_ActiveWithoutAReference(t *testing.T) {
 			}
 		}
 		w.inFlight("ch", 0)
-		w.once()
+		w.expectNoDuplicates()
 	})
 }
 
@@ -213,8 +213,8 @@ func TestScenario56_FullDesyncHeals(t *testing.T) {
 		if got := fmt.Sprint(w.outcomes("ch")); got != "map[active:100 lost:100]" {
 			t.Fatalf("within the idle limit and one interval: %s", got)
 		}
-		w.use("ch", 100)
-		w.once()
+		w.expectInFlight("ch", 100)
+		w.expectNoDuplicates()
 	})
 }
 
@@ -238,10 +238,10 @@ func TestScenario57_RepliesKeepTheirUnits(t *testing.T) {
 		w.accept("ch", sms("waits", texts("waits", 2)))
 		w.pass(w.core.IdleAfter + w.core.ReconcileEvery)
 		w.done(first)
-		w.use("ch", 3)
+		w.expectInFlight("ch", 3)
 		w.report("reply", "1", "completed")
 		w.sent(3)
-		w.use("ch", 4)
+		w.expectInFlight("ch", 4)
 		if s := w.contact(reply)["state"]; s != "active" {
 			t.Fatalf("the reply is %v", s)
 		}

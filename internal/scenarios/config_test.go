@@ -39,7 +39,7 @@ func TestScenario07_DefaultCapacityFromTheEnvironment(t *testing.T) {
 	}
 	w.accept("ch", many("c", 60)...)
 	w.sent(50)
-	w.use("ch", 50)
+	w.expectInFlight("ch", 50)
 }
 
 // Scenario 7: an invalid default capacity is refused at startup, with an error

@@ -18,7 +18,7 @@ func TestScenario58_CrashAfterAcceptance(t *testing.T) {
 		w.lab.behave(func(l *lab) { l.onPrepare = func() error { return fmt.Errorf("not yet") } })
 		w.channel("ch", 5)
 		ids := w.accept("ch", many("c", 10)...)
-		w.rest()
+		w.waitIdle()
 		w.crash()
 		if n := len(w.lab.sentKeys()); n != 0 {
 			w.Fatalf("%d were sent before the crash", n)
@@ -33,7 +33,7 @@ func TestScenario58_CrashAfterAcceptance(t *testing.T) {
 		for _, id := range ids {
 			w.done(id)
 		}
-		w.once()
+		w.expectNoDuplicates()
 		if again := w.accept("ch", sms("c-0001")); again["c-0001"] != ids["c-0001"] {
 			w.Fatal("the client that asks again got another contact")
 		}
@@ -71,7 +71,7 @@ func TestScenario59And60_CrashAroundTheProvidersAnswer(t *testing.T) {
 				w.sent(2)
 				w.lab.behave(func(l *lab) { l.onSend = nil })
 				w.restart()
-				w.rest()
+				w.waitIdle()
 				if n := w.figure("ch", "in_flight"); n != 2 {
 					t.Fatalf("after the start %d slots are in flight, want 2", n)
 				}
@@ -126,7 +126,7 @@ func TestScenario61_CallbackAfterTheRestart(t *testing.T) {
 			w.Fatalf("ended as %s and %s", a, b)
 		}
 		w.inFlight("ch", 0)
-		w.once()
+		w.expectNoDuplicates()
 	})
 }
 
@@ -204,7 +204,7 @@ func TestScenario63_CrashWhileCollectingCancelingExpiring(t *testing.T) {
 				t.Fatalf("%s ended as %s, want %s", key, o, want)
 			}
 		}
-		w.once()
+		w.expectNoDuplicates()
 		for _, ch := range []string{"asked", "canceled", "expires"} {
 			w.inFlight(ch, 0)
 		}
@@ -237,6 +237,6 @@ func TestScenario64_ResumesByItself(t *testing.T) {
 		w.within(w.core.IdleAfter+w.core.ReconcileEvery+w.quick(), "the first new contact", func() {
 			w.until("sending resumes", func() bool { return len(w.lab.sentKeys()) > 100 })
 		})
-		w.once()
+		w.expectNoDuplicates()
 	})
 }

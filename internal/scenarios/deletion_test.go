@@ -24,7 +24,7 @@ func TestDeletedChannelLeavesNoSeries(t *testing.T) {
 			if took := time.Since(begun); took > 500*time.Millisecond {
 				t.Errorf("%s: the deletion took %v", name, took)
 			}
-			w.rest()
+			w.waitIdle()
 			for line := range strings.Lines(w.want(200, "GET", "/metrics", nil).Text) {
 				if strings.Contains(line, `channel="`+name+`"`) {
 					t.Errorf("%s: there is still %s", name, line)

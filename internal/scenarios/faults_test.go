@@ -228,7 +228,7 @@ func TestScenario49_SlowProviderDelaysNoOther(t *testing.T) {
 			w.finish(key)
 		}
 		w.inFlight("fast", 0)
-		w.once()
+		w.expectNoDuplicates()
 	})
 }
 

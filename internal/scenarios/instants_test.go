@@ -143,8 +143,8 @@ func TestScenario130_DatesOutsideOfTheRangeAreRefused(t *testing.T) {
 	schedule := daily("Etc/GMT+12", "00:00", "24:00")
 	schedule["start_date"], schedule["end_date"] = "9998-12-01", "9998-12-31"
 	w.want(http.StatusCreated, "PUT", "/v1/surveys/s", bySMS("10m 2d", fields{"schedule": schedule}))
-	w.join("s", fields{"phone": number(1)})
-	w.step("s", "launch")
+	w.addRespondents("s", fields{"phone": number(1)})
+	w.surveyCommand("s", "launch")
 	for _, path := range []string{"", "/stats", "/respondents", "/log"} {
 		w.want(http.StatusOK, "GET", "/v1/surveys/s"+path, nil)
 	}

@@ -150,10 +150,10 @@ func TestScenario132_KeysReusedAtOnce(t *testing.T) {
 func TestScenario132_ReportsThatComeAgainAreRepeats(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)
-		person := w.launch("s", bySMS("1d"), 1, 1)[0]
+		person := w.launchSurvey("s", bySMS("1d"), 1, 1)[0]
 		w.sent(1)
-		w.reported("s", person, fields{"disposition": "started", "messages": []string{"one", "two"}, "key": "k"})
-		w.reported("s", person, fields{"disposition": "started", "messages": []string{"three"}, "key": "k"})
+		w.reportDisposition("s", person, fields{"disposition": "started", "messages": []string{"one", "two"}, "key": "k"})
+		w.reportDisposition("s", person, fields{"disposition": "started", "messages": []string{"three"}, "key": "k"})
 		w.sent(2)
 	})
 }

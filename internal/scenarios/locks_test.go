@@ -27,7 +27,7 @@ func TestScenario174_TheConnectionOfTheLockEnds(t *testing.T) {
 		if _, taken, err := b.store.Acquire(t.Context(), channel.ID); err != nil || taken {
 			t.Fatalf("the lease of a living process was taken (%v)", err)
 		}
-		b.rest()
+		b.waitIdle()
 	}
 	oneOwner(t, "ch", a, b)
 	for _, key := range slices.Sorted(maps.Keys(ids)) {
@@ -35,7 +35,7 @@ func TestScenario174_TheConnectionOfTheLockEnds(t *testing.T) {
 		a.finish(key)
 		a.done(ids[key])
 	}
-	a.once()
+	a.expectNoDuplicates()
 }
 
 // killLock ends the connection that holds the lock of a process, as an operator

@@ -80,7 +80,7 @@ func TestScenario66_TwoProcessesOneOwner(t *testing.T) {
 	}
 	oneOwner(t, "ch", a, b)
 	a.inFlight("ch", 0)
-	a.once()
+	a.expectNoDuplicates()
 }
 
 // Scenario 66: the owner dies; the other process takes over within a lease and
@@ -112,7 +112,7 @@ func TestScenario66_FailOverOnDeath(t *testing.T) {
 	for _, id := range ids {
 		b.done(id)
 	}
-	b.once()
+	b.expectNoDuplicates()
 }
 
 // Scenario 66: an owner that shuts down in order hands its channels over at once.
@@ -139,7 +139,7 @@ func TestScenario66_FailOverOnDrain(t *testing.T) {
 	if !b.runs("ch") {
 		t.Fatal("the second does not run the channel")
 	}
-	b.once()
+	b.expectNoDuplicates()
 }
 
 // Scenario 66 on SQLite: the second process is a standby until the first ends.
@@ -155,7 +155,7 @@ func TestScenario66_SecondProcessStandsByOnSQLite(t *testing.T) {
 	store := storetest.OpenOnly(t, url, persistence.Options{Logger: first.logger()})
 	joined := make(chan error, 1)
 	go func() { joined <- store.Join(context.Background()) }()
-	first.rest()
+	first.waitIdle()
 	select {
 	case err := <-joined:
 		t.Fatalf("the second process did not wait: %v", err)
@@ -179,5 +179,5 @@ func TestScenario66_SecondProcessStandsByOnSQLite(t *testing.T) {
 	for _, id := range ids {
 		second.done(id)
 	}
-	second.once()
+	second.expectNoDuplicates()
 }

@@ -49,7 +49,7 @@ func TestScenario16_StrictArrivalOrder(t *testing.T) {
 		w.nth(0)
 		got := w.oneByOne(10)
 		w.nth(10)
-		w.rest()
+		w.waitIdle()
 		w.restart()
 		got = append(got, w.oneByOne(len(want)-10)...)
 		if !slices.Equal(got, want) {
@@ -202,7 +202,7 @@ func TestScenario19_FailingProviderOfALargeChannel(t *testing.T) {
 			t.Fatalf("a minute after the provider works again it has %d in flight, want 50", now)
 		}
 		w.finish(w.lab.outKeys()...)
-		w.rest()
+		w.waitIdle()
 		if got := slices.Sorted(slices.Values(w.lab.takenKeys())); len(slices.Compact(got)) != 90 || len(w.lab.takenKeys()) != 90 {
 			t.Fatalf("the provider took %d contacts, %d different ones; want 90", len(w.lab.takenKeys()), len(slices.Compact(got)))
 		}

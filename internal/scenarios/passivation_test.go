@@ -33,7 +33,7 @@ func TestPassivationStopsTheIdleOnly(t *testing.T) {
 		w.pass(2 * time.Minute)
 		w.until("the idle one has stopped", func() bool { return running() <= 2 })
 		w.becomes(busy, "active")
-		w.use("busy", 1)
+		w.expectInFlight("busy", 1)
 
 		w.accept("idle", sms("b"))
 		w.within(w.quick(), "its return", func() { w.speaks("b") })
@@ -49,7 +49,7 @@ func TestPassivationStopsTheIdleOnly(t *testing.T) {
 		if n := running(); n != 0 {
 			t.Fatalf("%d brokers run though all are idle", n)
 		}
-		w.once()
+		w.expectNoDuplicates()
 	})
 }
 
@@ -88,7 +88,7 @@ func TestPassivationLosesNoWakeUp(t *testing.T) {
 			}
 		}
 		w.inFlight("ch", 0)
-		w.once()
+		w.expectNoDuplicates()
 		if n := w.lab.preparations(); n < 5 {
 			w.Fatalf("the broker started %d times only", n)
 		}
@@ -119,6 +119,6 @@ func TestPassivationRaces(t *testing.T) {
 				time.Sleep(time.Duration(i%3) * time.Millisecond)
 			}
 		}
-		w.once()
+		w.expectNoDuplicates()
 	})
 }

@@ -196,8 +196,8 @@ func (w *world) populated() {
 	w.until("there is a dead letter", func() bool {
 		return len(list(w.want(http.StatusOK, "GET", "/v1/dead-letters", nil).Body["dead_letters"])) == 1
 	})
-	w.want(http.StatusCreated, "PUT", "/v1/surveys/s", asking([]string{"sms"}, fields{"modes": fields{"sms": fields{"channel": "ch"}}}))
-	w.join("s", fields{"phone": number(1)})
+	w.want(http.StatusCreated, "PUT", "/v1/surveys/s", surveyBody([]string{"sms"}, fields{"modes": fields{"sms": fields{"channel": "ch"}}}))
+	w.addRespondents("s", fields{"phone": number(1)})
 	const version = "?api-version=2023-11-01"
 	w.want(http.StatusCreated, "PATCH", "/routing/distributionPolicies/p"+version, fields{"offerExpiresAfterSeconds": 60, "mode": fields{"kind": "longestIdle"}})
 	w.want(http.StatusCreated, "PATCH", "/routing/queues/q"+version, fields{"distributionPolicyId": "p"})
@@ -215,7 +215,7 @@ func TestScenario131_WhatANewerVersionStoredCanBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	w.rest()
+	w.waitIdle()
 	for _, x := range []struct {
 		table, column string
 		values        []any

@@ -17,11 +17,11 @@ const (
 	restLimit = 15 * time.Second
 )
 
-// rest waits until nothing more happens without an external event. In virtual
+// waitIdle waits until nothing more happens without an external event. In virtual
 // time that is exact. In real time the brokers sweep their queues, and then several
 // consecutive polls must find the same records of the provider, the brokers and the
 // store, with no dispatch under way.
-func (w *world) rest() {
+func (w *world) waitIdle() {
 	w.Helper()
 	if w.virtual {
 		synctest.Wait()

@@ -41,7 +41,7 @@ func TestCrashWhileStoppingStrandsNothing(t *testing.T) {
 				}
 				w.accept("ch", sms("c"))
 				w.speaks("c")
-				w.once()
+				w.expectNoDuplicates()
 			})
 		})
 	}

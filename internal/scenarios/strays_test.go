@@ -52,7 +52,7 @@ func TestScenario40_CallbackOfADeletedChannel(t *testing.T) {
 				w.Fatalf("answered %d", status)
 			}
 		}
-		w.rest()
+		w.waitIdle()
 		if n := w.callbacks("deleted"); n != 3 {
 			w.Fatalf("%d were counted, want 3", n)
 		}
@@ -63,7 +63,7 @@ func TestScenario40_CallbackOfADeletedChannel(t *testing.T) {
 		next := w.accept("ch", sms("b"))["b"]
 		w.speaks("b")
 		w.reportAttempt(a, "all", "completed")
-		w.rest()
+		w.waitIdle()
 		w.becomes(next, "active")
 		if n := w.metric("weir_actor_panics_total"); n != 0 {
 			w.Fatalf("%v panics", n)
@@ -81,7 +81,7 @@ func TestScenario42_ProgressDoesNotFreeTheSlot(t *testing.T) {
 			w.report(callURL("c-0001"), "all", "")
 		}
 		w.sent(1)
-		w.use("calls", 1)
+		w.expectInFlight("calls", 1)
 		w.finish(callURL("c-0001"))
 		w.sent(2)
 		w.finish(callURL("c-0002"))

@@ -97,7 +97,7 @@ func TestScenario67_ManyFirstUses(t *testing.T) {
 		}
 		wg.Wait()
 		w.sent(50)
-		w.once()
+		w.expectNoDuplicates()
 		if n := w.metric("weir_brokers_running"); n != 1 {
 			w.Fatalf("%v brokers run, want 1", n)
 		}
@@ -205,7 +205,7 @@ func TestPanicsOfOneChannelHurtNoOther(t *testing.T) {
 			if got := w.outcomes("sick")["completed"]; got != 250 {
 				t.Errorf("the sick channel has %d completed, want 250", got)
 			}
-			w.once()
+			w.expectNoDuplicates()
 			panics = s.panics.Load()
 		})
 		return others, panics
@@ -258,7 +258,7 @@ func TestOneTimerAfterAThousandRestarts(t *testing.T) {
 		if diff := ticksAfter - ticks; diff > 2 || diff < -2 { // one tick more or less at either end
 			t.Errorf("%d wake-ups in 20 minutes, %d after the restarts", ticks, ticksAfter)
 		}
-		w.use("ch", 1)
+		w.expectInFlight("ch", 1)
 	})
 }
 

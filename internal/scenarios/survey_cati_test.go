@@ -14,33 +14,33 @@ func TestInterviewsOfASurvey(t *testing.T) {
 		s := hire(w, 5, false, nil)
 		s.worker("ann", "Spanish")
 		s.worker("bob", "English")
-		body := asking(nil, fields{
+		body := surveyBody(nil, fields{
 			"labels": []string{"language"}, "modes": fields{"cati": fields{"channel": "people", "retries": "2s"}},
 			"arms":           []fields{{"modes": []string{"cati"}}},
 			"questionnaires": fields{"q": fields{"cati": []fields{{"messages": []string{"Ask {{respondent}}"}, "call": fields{"callback_url": "https://forms.example/{{respondent}}"}}}}},
 		})
 		w.want(201, "PUT", "/v1/surveys/talks", body)
-		ids := w.join("talks",
+		ids := w.addRespondents("talks",
 			fields{"phone": number(1), "attributes": fields{"language": "Spanish"}},
 			fields{"phone": number(2), "attributes": fields{"language": "English"}})
-		w.step("talks", "launch")
+		w.surveyCommand("talks", "launch")
 
 		first := s.interview(ids[0], 1)
 		s.close(first, s.accept("ann", first), "no_answer")
 		second := s.interview(ids[1], 1)
 		interview := s.accept("bob", second)
-		w.reported("talks", ids[1], fields{"disposition": "completed"})
+		w.reportDisposition("talks", ids[1], fields{"disposition": "completed"})
 		s.close(second, interview, "")
-		w.standing("talks", ids[1], "completed, completed")
+		w.expectRespondent("talks", ids[1], "completed, completed")
 
 		again := s.interview(ids[0], 2)
 		s.close(again, s.accept("ann", again), "no_answer")
-		w.standing("talks", ids[0], "failed, failed")
-		if n := w.tried("talks", ids[0], "cati"); n != 2 {
+		w.expectRespondent("talks", ids[0], "failed, failed")
+		if n := w.attemptsMade("talks", ids[0], "cati"); n != 2 {
 			t.Errorf("%d interviews were tried, want 2", n)
 		}
 		w.until("the survey is over", func() bool { return w.surveyState("talks") == "done exhausted" })
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -48,7 +48,7 @@ func TestInterviewsOfASurvey(t *testing.T) {
 func TestInterviewsNeedPeople(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 1, fields{"type": "labcall"})
-		body := asking([]string{"ivr"})
+		body := surveyBody([]string{"ivr"})
 		body["modes"] = fields{"cati": fields{"channel": "calls"}}
 		body["arms"] = []fields{{"modes": []string{"cati"}}}
 		body["questionnaires"] = fields{"q": fields{"cati": []fields{{"messages": []string{"Ask"}}}}}
@@ -73,18 +73,18 @@ func (s *staff) interview(respondent string, attempt int) (contact string) {
 	return contact
 }
 
-// interviewing launches a survey of one respondent; the interviewer Ann is available.
-func interviewing(w *world, retries string, settings fields) (s *staff, respondent string) {
+// launchInterviews launches a survey of one respondent; the interviewer Ann is available.
+func launchInterviews(w *world, retries string, settings fields) (s *staff, respondent string) {
 	w.Helper()
 	s = hire(w, 5, false, settings)
 	s.worker("ann", "Spanish")
-	w.want(201, "PUT", "/v1/surveys/talks", asking(nil, fields{
+	w.want(201, "PUT", "/v1/surveys/talks", surveyBody(nil, fields{
 		"labels": []string{"language"}, "modes": fields{"cati": fields{"channel": "people", "retries": retries}},
 		"arms":           []fields{{"modes": []string{"cati"}}},
 		"questionnaires": fields{"q": fields{"cati": []fields{{"messages": []string{"Ask {{respondent}}"}}}}},
 	}))
-	ids := w.join("talks", fields{"phone": number(1), "attributes": fields{"language": "Spanish"}})
-	w.step("talks", "launch")
+	ids := w.addRespondents("talks", fields{"phone": number(1), "attributes": fields{"language": "Spanish"}})
+	w.surveyCommand("talks", "launch")
 	return s, ids[0]
 }
 
@@ -101,12 +101,12 @@ func TestScenario145_InterviewsConclude(t *testing.T) {
 				if code == "too young" {
 					settings = fields{"dispositions": "too_young=ineligible"}
 				}
-				s, respondent := interviewing(w, "1s 1s", settings)
+				s, respondent := launchInterviews(w, "1s 1s", settings)
 				contact := s.interview(respondent, 1)
 				s.close(contact, s.accept("ann", contact), code)
-				w.standing("talks", respondent, want)
+				w.expectRespondent("talks", respondent, want)
 				w.until("the survey is done", func() bool { return w.surveyState("talks") == "done exhausted" })
-				if n := w.tried("talks", respondent, "cati"); n != 1 {
+				if n := w.attemptsMade("talks", respondent, "cati"); n != 1 {
 					t.Errorf("%d interviews, want 1", n)
 				}
 			})
@@ -118,16 +118,16 @@ func TestScenario145_InterviewsConclude(t *testing.T) {
 // retry is left.
 func TestScenario145_CallBackAtAnInstant(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
-		s, respondent := interviewing(w, "", nil)
+		s, respondent := launchInterviews(w, "", nil)
 		contact := s.interview(respondent, 1)
 		at := time.Now().Add(5 * time.Hour).UTC().Truncate(time.Second)
 		s.close(contact, s.accept("ann", contact), "callback@"+at.Format(time.RFC3339))
-		again := s.next(respondent, contact)
+		again := s.nextContact(respondent, contact)
 		if late := time.Since(at); late < 0 || late > time.Minute {
 			t.Errorf("called back %v after the instant", late)
 		}
 		s.close(again, s.accept("ann", again), "completed")
-		w.standing("talks", respondent, "completed, completed")
+		w.expectRespondent("talks", respondent, "completed, completed")
 	})
 }
 
@@ -135,22 +135,22 @@ func TestScenario145_CallBackAtAnInstant(t *testing.T) {
 // long the job had waited for an interviewer.
 func TestScenario146_InterviewsAreRetriedAfterTheirEnd(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
-		s, respondent := interviewing(w, "10m", nil)
+		s, respondent := launchInterviews(w, "10m", nil)
 		contact := s.interview(respondent, 1)
 		w.pass(9 * time.Minute)
 		assignment := s.accept("ann", contact)
 		w.pass(6 * time.Minute)
 		s.close(contact, assignment, "no_answer")
 		ended := time.Now()
-		s.next(respondent, contact)
+		s.nextContact(respondent, contact)
 		if after := time.Since(ended); after < 9*time.Minute || after > 11*time.Minute {
 			t.Errorf("made again %v after its end, want 10m", after)
 		}
 	})
 }
 
-// next waits for a contact of a respondent other than after, and returns its id.
-func (s *staff) next(respondent, after string) (contact string) {
+// nextContact waits for a contact of a respondent other than after, and returns its id.
+func (s *staff) nextContact(respondent, after string) (contact string) {
 	s.Helper()
 	s.until(fmt.Sprintf("a contact of %s after %s", respondent, after), func() bool {
 		for _, c := range s.want(200, "GET", "/v1/contacts?channel=people&survey=talks", nil).Body["contacts"].([]any) {

@@ -13,20 +13,20 @@ import (
 	"weir/channels"
 )
 
-// fallen makes a channel report that it does not work; recovered ends that.
-func (w *world) fallen(channel string, h weir.Health) {
+// breakChannel makes a channel report that it does not work; recovered ends that.
+func (w *world) breakChannel(channel string, h weir.Health) {
 	w.lab.behave(func(l *lab) { l.sick[channel] = channels.Status{Health: h, Reason: "unplugged"} })
 }
 
-func (w *world) recovered(channel string) {
+func (w *world) repairChannel(channel string) {
 	w.lab.behave(func(l *lab) { delete(l.sick, channel) })
 }
 
-// states lists the states of a channel that were published as events.
-func (w *world) states(channel string) string {
+// publishedStates lists the states of a channel that were published as events.
+func (w *world) publishedStates(channel string) string {
 	w.Helper()
 	var out []string
-	for _, e := range w.told("weir.channel.state") {
+	for _, e := range w.publishedEvents("weir.channel.state") {
 		if e["channel"] == channel {
 			out = append(out, fmt.Sprint(e["state"]))
 		}
@@ -34,8 +34,8 @@ func (w *world) states(channel string) string {
 	return strings.Join(out, " ")
 }
 
-// called counts the contacts sent over a channel.
-func (w *world) called(channel string) int {
+// sentOver counts the contacts sent over a channel.
+func (w *world) sentOver(channel string) int {
 	w.lab.mu.Lock()
 	defer w.lab.mu.Unlock()
 	n := 0
@@ -57,22 +57,22 @@ func TestScenario74_ChannelDown(t *testing.T) {
 			onSurveysFrom(t, monday(9, 0), func(w *world) {
 				w.channel("calls", 3, fields{"type": "labcall"})
 				w.channel("texts", 10)
-				w.fate(func(a labAttempt) (time.Duration, string) { return time.Minute, "no_answer" })
-				held := w.launch("held", byIVR("10m"), 0, 40)
-				nearly := w.launch("nearly", byIVR("3h"), 100, 1)[0]
-				w.launch("other", bySMS("10m"), 200, 5)
+				w.endContacts(func(a labAttempt) (time.Duration, string) { return time.Minute, "no_answer" })
+				held := w.launchSurvey("held", byIVR("10m"), 0, 40)
+				nearly := w.launchSurvey("nearly", byIVR("3h"), 100, 1)[0]
+				w.launchSurvey("other", bySMS("10m"), 200, 5)
 				w.pass(3 * time.Minute)
-				w.fallen("calls", health)
-				w.until("the event is published", func() bool { return w.states("calls") == string(health) })
+				w.breakChannel("calls", health)
+				w.until("the event is published", func() bool { return w.publishedStates("calls") == string(health) })
 				w.pass(time.Minute) // contacts that waited in the channel are dispatched
-				before := w.called("calls")
+				before := w.sentOver("calls")
 				w.pass(20 * time.Minute)
 				w.restart()
 				w.pass(20 * time.Minute)
-				if n := w.called("calls") - before; n > 0 {
+				if n := w.sentOver("calls") - before; n > 0 {
 					t.Errorf("%d were called while the channel was down", n)
 				}
-				if got := w.states("calls"); got != string(health) {
+				if got := w.publishedStates("calls"); got != string(health) {
 					t.Errorf("events: %s", got)
 				}
 				for _, name := range []string{"held", "nearly"} {
@@ -84,26 +84,26 @@ func TestScenario74_ChannelDown(t *testing.T) {
 				if got := w.surveyState("other"); got != "done exhausted" {
 					t.Errorf("the survey on another channel is %s", got)
 				}
-				w.reported("nearly", nearly, fields{"disposition": "completed"})
+				w.reportDisposition("nearly", nearly, fields{"disposition": "completed"})
 				w.pass(time.Second)
 				if got := w.surveyState("nearly"); got != "done exhausted" {
 					t.Errorf("the survey whose last respondent completed is %s", got)
 				}
-				w.recovered("calls")
-				w.until("the recovery is published", func() bool { return w.states("calls") == string(health)+" up" })
+				w.repairChannel("calls")
+				w.until("the recovery is published", func() bool { return w.publishedStates("calls") == string(health)+" up" })
 				w.pass(time.Hour)
 				if got := w.surveyState("held"); got != "done exhausted" {
-					t.Errorf("the survey that was held is %s: %v", got, w.counts("held"))
+					t.Errorf("the survey that was held is %s: %v", got, w.statusCounts("held"))
 				}
 				for _, id := range held {
-					if n := w.tried("held", id, "ivr"); n != 2 {
+					if n := w.attemptsMade("held", id, "ivr"); n != 2 {
 						t.Fatalf("%s was tried %d times", id, n)
 					}
 				}
-				if got := w.states("calls"); got != string(health)+" up" {
+				if got := w.publishedStates("calls"); got != string(health)+" up" {
 					t.Errorf("events: %s", got)
 				}
-				w.unbroken()
+				w.expectNoFaults()
 			})
 		})
 	}
@@ -117,28 +117,28 @@ func TestScenario74_RecoveryIsNoticedSoon(t *testing.T) {
 		recover func(*world)
 		within  time.Duration
 	}{
-		"by itself": {func(w *world) { w.recovered("texts") }, time.Minute},
+		"by itself": {func(w *world) { w.repairChannel("texts") }, time.Minute},
 		"changed": {func(w *world) {
-			w.recovered("texts")
+			w.repairChannel("texts")
 			w.patch("texts", fields{"settings": fields{"note": "a new token"}})
 		}, 3 * time.Second},
-		"dispatched": {func(w *world) { w.recovered("texts"); w.finish(w.lab.outKeys()...) }, 3 * time.Second},
+		"dispatched": {func(w *world) { w.repairChannel("texts"); w.finish(w.lab.outKeys()...) }, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onSurveysFrom(t, monday(9, 0), func(w *world) {
-				w.polls.check = 30 * time.Minute
+				w.timing.check = 30 * time.Minute
 				w.restart()
 				w.channel("texts", 1)
-				w.launch("s", bySMS("10m"), 0, 5)
+				w.launchSurvey("s", bySMS("10m"), 0, 5)
 				w.sent(1)
-				w.until("the second waits", func() bool { return w.waitingOf("s") == 1 })
-				w.fallen("texts", weir.Down)
+				w.until("the second waits", func() bool { return w.waitingContacts("s") == 1 })
+				w.breakChannel("texts", weir.Down)
 				w.patch("texts", fields{"settings": fields{"note": "looked at now"}})
-				w.until("the event is published", func() bool { return w.states("texts") == "down" })
+				w.until("the event is published", func() bool { return w.publishedStates("texts") == "down" })
 				w.pass(time.Minute)
 				c.recover(w)
 				w.within(c.within, "noticing it", func() {
-					w.until("the recovery is published", func() bool { return w.states("texts") == "down up" })
+					w.until("the recovery is published", func() bool { return w.publishedStates("texts") == "down up" })
 				})
 			})
 		})
@@ -149,14 +149,14 @@ func TestScenario74_RecoveryIsNoticedSoon(t *testing.T) {
 // resumed it continues at once, without waiting for the next poll.
 func TestScenario74_PausesAreNoticedAtOnce(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
-		w.polls.every = 30 * time.Minute
+		w.timing.every = 30 * time.Minute
 		w.restart()
 		w.channel("texts", 5)
 		w.pause("texts", true)
-		w.launch("s", bySMS("2h"), 0, 20)
+		w.launchSurvey("s", bySMS("2h"), 0, 20)
 		w.pass(time.Minute)
 		w.sent(0)
-		if n := w.contacts("s", "queued"); n != 0 {
+		if n := w.contactCount("s", "queued"); n != 0 {
 			t.Errorf("%d wait in a channel that is paused", n)
 		}
 		w.within(time.Second, "going on", func() {
@@ -166,12 +166,12 @@ func TestScenario74_PausesAreNoticedAtOnce(t *testing.T) {
 		w.pass(10 * time.Second)
 		w.within(time.Second, "the pause", func() {
 			w.pause("texts", true)
-			w.until("the event is published", func() bool { return strings.HasSuffix(w.states("texts"), "paused") })
+			w.until("the event is published", func() bool { return strings.HasSuffix(w.publishedStates("texts"), "paused") })
 		})
 		w.finish(w.lab.outKeys()...)
 		w.pass(time.Hour)
 		w.sent(5)
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -182,12 +182,12 @@ func TestScenario76_LaunchPreparesEveryChannel(t *testing.T) {
 		w.channel("calls", 5, fields{"type": "labcall"})
 		w.channel("texts", 5)
 		w.channel("links", 5)
-		w.rest()
-		w.draft("s", asking([]string{"ivr", "sms", "mobileweb"}), 0, 3)
+		w.waitIdle()
+		w.createSurvey("s", surveyBody([]string{"ivr", "sms", "mobileweb"}), 0, 3)
 		was := w.want(200, "GET", "/v1/surveys/s", nil).Text
 		fails := map[string]func(){
 			"not prepared":    func() { w.lab.behave(func(l *lab) { l.unready["links"] = errors.New("the application is not known") }) },
-			"does not answer": func() { w.lab.behave(func(l *lab) { clear(l.unready) }); w.fallen("links", weir.Erring) },
+			"does not answer": func() { w.lab.behave(func(l *lab) { clear(l.unready) }); w.breakChannel("links", weir.Erring) },
 		}
 		for _, name := range slices.Sorted(maps.Keys(fails)) {
 			fails[name]()
@@ -200,13 +200,13 @@ func TestScenario76_LaunchPreparesEveryChannel(t *testing.T) {
 				t.Errorf("%s: the survey was %s, is %s", name, was, is)
 			}
 		}
-		w.rest()
+		w.waitIdle()
 		w.sent(0)
-		if n := len(w.told("weir.survey.state")); n > 0 {
+		if n := len(w.publishedEvents("weir.survey.state")); n > 0 {
 			t.Errorf("%d changes were published", n)
 		}
 		w.lab.behave(func(l *lab) { clear(l.unready); clear(l.sick); clear(l.prepared) })
-		w.step("s", "launch")
+		w.surveyCommand("s", "launch")
 		w.lab.mu.Lock()
 		prepared := slices.Sorted(maps.Keys(w.lab.prepared))
 		w.lab.mu.Unlock()
@@ -224,23 +224,23 @@ func TestScenario73_ChannelOfARunningSurveyIsDeleted(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		w.channel("texts", 5)
-		w.launch("s", byIVR("10m"), 0, 10)
-		w.launch("other", bySMS(""), 100, 3)
+		w.launchSurvey("s", byIVR("10m"), 0, 10)
+		w.launchSurvey("other", bySMS(""), 100, 3)
 		w.sent(5)
 		w.call("DELETE", "/v1/channels/calls?cancel=true", nil)
 		w.until("the channel is gone", func() bool { return w.call("GET", "/v1/channels/calls", nil).Status == 404 })
-		w.rest()
+		w.waitIdle()
 		w.sent(5)
 		use := w.want(200, "GET", "/v1/surveys/s/stats", nil).Body["channels"].([]any)[0].(map[string]any)
 		if use["state"] != "down" {
 			t.Errorf("the survey says of its channel: %v", use)
 		}
-		w.step("s", "stop")
+		w.surveyCommand("s", "stop")
 		w.until("the survey is done", func() bool { return w.surveyState("s") == "done stopped" })
-		if got := fmt.Sprint(w.counts("s")); got != "map[canceled:10]" {
+		if got := fmt.Sprint(w.statusCounts("s")); got != "map[canceled:10]" {
 			t.Errorf("its respondents are %s", got)
 		}
 		w.finish(w.lab.outKeys()...)
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }

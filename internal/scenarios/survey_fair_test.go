@@ -14,10 +14,10 @@ func TestScenario110_BlockedContactHoldsNoSurveyUp(t *testing.T) {
 		w.pause("texts", true)
 		w.accept("texts", sms("large", texts("large", 14)))
 		w.patch("texts", fields{"capacity": 4, "paused": false})
-		w.launch("s", bySMS(""), 0, 6)
+		w.launchSurvey("s", bySMS(""), 0, 6)
 		w.sent(4)
 		w.until("the large one is blocked", func() bool { return w.figure("texts", "blocked") == 1 })
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -31,11 +31,11 @@ func TestScenario111_DirectBacklogStarvesNoSurvey(t *testing.T) {
 		}
 		const people = 10
 		w.channel("texts", 4)
-		w.fate(func(labAttempt) (time.Duration, string) { return hold, "completed" })
+		w.endContacts(func(labAttempt) (time.Duration, string) { return hold, "completed" })
 		w.accept("texts", many("direct", backlog)...)
 		w.until("direct contacts are sent", func() bool { return len(w.lab.sentKeys()) > 8 })
 		begin := len(w.lab.sentKeys())
-		w.launch("s", bySMS(""), 0, people)
+		w.launchSurvey("s", bySMS(""), 0, people)
 		ofSurvey := func(keys []string) (n int) {
 			for _, k := range keys {
 				if strings.HasPrefix(k, "s ") {
@@ -48,6 +48,6 @@ func TestScenario111_DirectBacklogStarvesNoSurvey(t *testing.T) {
 		if since := len(w.lab.sentKeys()) - begin; since > limit {
 			t.Errorf("the survey contacted %d respondents while %d contacts were sent", people, since)
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }

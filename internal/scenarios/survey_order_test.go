@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// answered prepares a respondent who has no open contact any more, has written,
+// answeredRespondents prepares a respondent who has no open contact any more, has written,
 // and whose application answers with two messages.
-func answered(w *world, capacity, reserve int) []string {
+func answeredRespondents(w *world, capacity, reserve int) []string {
 	w.Helper()
 	w.channel("texts", capacity, fields{"settings": fields{"reply_reserve": reserve}})
-	ids := w.launch("s", bySMS("2h"), 0, 6)
+	ids := w.launchSurvey("s", bySMS("2h"), 0, 6)
 	w.sent(capacity - reserve)
 	w.finish(textKey("s", ids[0], 1))
 	w.sent(capacity - reserve + 1)
-	w.standing("s", ids[0], "active, contacted")
-	w.say("texts", number(0), "hello")
-	w.reported("s", ids[0], fields{"disposition": "started", "messages": []string{"question 1", "question 2"}, "key": "k"})
+	w.expectRespondent("s", ids[0], "active, contacted")
+	w.receiveMessage("texts", number(0), "hello")
+	w.reportDisposition("s", ids[0], fields{"disposition": "started", "messages": []string{"question 1", "question 2"}, "key": "k"})
 	return ids
 }
 
@@ -27,21 +27,21 @@ func answered(w *world, capacity, reserve int) []string {
 // part frees its own.
 func TestScenario12_RepliesGoAtOnceAndTakeSlots(t *testing.T) {
 	onSurveys(t, func(w *world) {
-		ids := answered(w, 4, 2)
+		ids := answeredRespondents(w, 4, 2)
 		w.atOnce(func() { w.speaks("question 1") })
 		w.inFlight("texts", 4)
 		for part, left := range []int{3, 2} {
 			if status := w.report("question 1", strconv.Itoa(part), "completed"); status != 200 {
 				t.Errorf("part %d: %d", part, status)
 			}
-			w.rest()
-			w.use("texts", left)
+			w.waitIdle()
+			w.expectInFlight("texts", left)
 		}
-		w.reported("s", ids[0], fields{"messages": []string{"question 1", "question 2"}, "key": "k"})
+		w.reportDisposition("s", ids[0], fields{"messages": []string{"question 1", "question 2"}, "key": "k"})
 		w.sent(4)
 		w.finish(textKey("s", ids[1], 1))
 		w.sent(5)
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -49,19 +49,19 @@ func TestScenario12_RepliesGoAtOnceAndTakeSlots(t *testing.T) {
 // contacts are held back until it is in flight.
 func TestScenario12_RepliesComeBeforeNewContacts(t *testing.T) {
 	onSurveys(t, func(w *world) {
-		ids := answered(w, 3, 0)
+		ids := answeredRespondents(w, 3, 0)
 		w.sent(4)
 		w.finish(textKey("s", ids[1], 1))
 		w.sent(4) // it needs two slots
 		w.finish(textKey("s", ids[2], 1))
 		w.sent(5)
-		w.use("texts", 3)
+		w.expectInFlight("texts", 3)
 		if w.sends("question 1") != 1 {
 			t.Errorf("the lab saw %v", w.lab.sentKeys())
 		}
 		w.report("question 1", "1", "completed")
 		w.sent(6)
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -70,30 +70,30 @@ func TestScenario12_RepliesComeBeforeNewContacts(t *testing.T) {
 func TestScenario15_PriorityFollowsTheRespondent(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 1)
-		ids := w.launch("s", bySMS("10m"), 0, 2)
-		priority := func(id string) any { return w.contact(w.person("s", id)["contact"].(string))["priority"] }
+		ids := w.launchSurvey("s", bySMS("10m"), 0, 2)
+		priority := func(id string) any { return w.contact(w.respondent("s", id)["contact"].(string))["priority"] }
 		w.sent(1)
-		w.until("the second waits", func() bool { return w.person("s", ids[1])["contact"] != nil })
+		w.until("the second waits", func() bool { return w.respondent("s", ids[1])["contact"] != nil })
 		if got := [2]any{priority(ids[0]), priority(ids[1])}; got != [2]any{"normal", "normal"} {
 			t.Errorf("first attempts are %v", got)
 		}
 		// The second respondent turns out to have been reached by other means: the waiting
 		// contact is canceled, and the next contact is a first attempt again.
-		w.reported("s", ids[1], fields{"disposition": "contacted"})
+		w.reportDisposition("s", ids[1], fields{"disposition": "contacted"})
 		w.report(textKey("s", ids[0], 1), "all", "no_answer")
 		w.until("both are tried again", func() bool {
-			return w.person("s", ids[0])["serial"] == 2.0 && w.person("s", ids[1])["serial"] == 2.0
+			return w.respondent("s", ids[0])["serial"] == 2.0 && w.respondent("s", ids[1])["serial"] == 2.0
 		})
 		if got := [2]any{priority(ids[0]), priority(ids[1])}; got != [2]any{"high", "high"} {
 			t.Errorf("a second attempt, and a first one of a respondent who was reached, are %v", got)
 		}
-		if got := [2]string{w.stands("s", ids[0]), w.stands("s", ids[1])}; got != [2]string{"active, queued", "active, contacted"} {
+		if got := [2]string{w.respondentState("s", ids[0]), w.respondentState("s", ids[1])}; got != [2]string{"active, queued", "active, contacted"} {
 			t.Errorf("they are %v", got)
 		}
-		if n := w.tried("s", ids[1], "sms"); n > 1 {
+		if n := w.attemptsMade("s", ids[1], "sms"); n > 1 {
 			t.Errorf("the second was tried %d times", n)
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -104,33 +104,33 @@ func TestScenario45_IncomingGoesToTheSurveyOfItsChannel(t *testing.T) {
 		w.channel("texts", 5)
 		w.channel("more", 5)
 		body := bySMS("2h", fields{"application": fields{"url": "http://app.test/"}})
-		first := w.launch("first", body, 0, 1)[0]
+		first := w.launchSurvey("first", body, 0, 1)[0]
 		body["modes"].(fields)["sms"].(fields)["channel"] = "more"
-		second := w.launch("second", body, 0, 1)[0]
+		second := w.launchSurvey("second", body, 0, 1)[0]
 		// The first survey is the last one that contacted this person.
 		w.speaks(textKey("second", second, 1))
 		w.finish(textKey("second", second, 1))
-		w.standing("second", second, "active, contacted")
+		w.expectRespondent("second", second, "active, contacted")
 		w.speaks(textKey("first", first, 1))
 		w.finish(textKey("first", first, 1))
-		w.standing("first", first, "active, contacted")
+		w.expectRespondent("first", first, "active, contacted")
 
-		w.say("more", number(0), "for the second")
-		w.until("the message is offered", func() bool { return len(w.told("weir.survey.message")) == 1 })
-		w.say("texts", number(0), "for the first")
-		w.until("the message is offered", func() bool { return len(w.told("weir.survey.message")) == 2 })
+		w.receiveMessage("more", number(0), "for the second")
+		w.until("the message is offered", func() bool { return len(w.publishedEvents("weir.survey.message")) == 1 })
+		w.receiveMessage("texts", number(0), "for the first")
+		w.until("the message is offered", func() bool { return len(w.publishedEvents("weir.survey.message")) == 2 })
 		for i, want := range []struct{ survey, id, channel, text string }{{"second", second, "more", "for the second"}, {"first", first, "texts", "for the first"}} {
-			e := w.told("weir.survey.message")[i]
+			e := w.publishedEvents("weir.survey.message")[i]
 			if e["survey"] != want.survey || e["respondent"] != want.id || e["channel"] != want.channel || e["text"] != want.text {
 				t.Errorf("message %d: %v, want %v", i, e, want)
 			}
 		}
-		w.say("more", number(0), "STOP")
-		w.standing("second", second, "failed, breakoff")
-		if got := w.stands("first", first); got != "active, started" {
+		w.receiveMessage("more", number(0), "STOP")
+		w.expectRespondent("second", second, "failed, breakoff")
+		if got := w.respondentState("first", first); got != "active, started" {
 			t.Errorf("the respondent of the other survey is %s", got)
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -142,13 +142,13 @@ func TestScenario43_AnAnswerTakesTheWaitingRetryBack(t *testing.T) {
 		after  string
 	}{
 		"with a conversation": {func(w *world, id string) {
-			w.reported("s", id, fields{"disposition": "started", "messages": []string{"next"}})
+			w.reportDisposition("s", id, fields{"disposition": "started", "messages": []string{"next"}})
 		}, "active, started"},
-		"without more to say":  {func(w *world, id string) { w.say("texts", number(0), "thanks") }, "active, started"},
-		"stop":                 {func(w *world, id string) { w.say("texts", number(0), " Stop! ") }, "failed, refused"},
-		"completed":            {func(w *world, id string) { w.reported("s", id, fields{"disposition": "completed"}) }, "completed, completed"},
-		"by text, to a call":   {func(w *world, id string) { w.say("texts", number(0), "call me not") }, "active, started"},
-		"stop in an interview": {func(w *world, id string) { w.reported("s", id, fields{"stop": true}) }, "failed, refused"},
+		"without more to say":  {func(w *world, id string) { w.receiveMessage("texts", number(0), "thanks") }, "active, started"},
+		"stop":                 {func(w *world, id string) { w.receiveMessage("texts", number(0), " Stop! ") }, "failed, refused"},
+		"completed":            {func(w *world, id string) { w.reportDisposition("s", id, fields{"disposition": "completed"}) }, "completed, completed"},
+		"by text, to a call":   {func(w *world, id string) { w.receiveMessage("texts", number(0), "call me not") }, "active, started"},
+		"stop in an interview": {func(w *world, id string) { w.reportDisposition("s", id, fields{"stop": true}) }, "failed, refused"},
 	}
 	for name, c := range answers {
 		t.Run(name, func(t *testing.T) {
@@ -159,14 +159,14 @@ func TestScenario43_AnAnswerTakesTheWaitingRetryBack(t *testing.T) {
 					w.channel("texts", 1)
 				}
 				w.channel(channel, 1, fields{"type": typ})
-				body := asking([]string{"sms", "ivr"})
+				body := surveyBody([]string{"sms", "ivr"})
 				if first == "ivr" {
-					body = asking([]string{"ivr", "sms"})
+					body = surveyBody([]string{"ivr", "sms"})
 				} else {
 					w.channel("calls", 1, fields{"type": "labcall"})
 				}
 				retrySchedule(body, first, "1s")
-				id := w.launch("s", body, 0, 1)[0]
+				id := w.launchSurvey("s", body, 0, 1)[0]
 				attempt := w.speaks(key("s", id, 1))
 				other := sms("other")
 				if first == "ivr" {
@@ -175,10 +175,10 @@ func TestScenario43_AnAnswerTakesTheWaitingRetryBack(t *testing.T) {
 				// Another contact takes the only slot before the retry is due.
 				w.accept(channel, other)
 				w.reportAttempt(attempt, "all", "no_answer")
-				w.until("the retry waits", func() bool { return w.person("s", id)["serial"] == 2.0 })
-				retry := w.person("s", id)["contact"].(string)
+				w.until("the retry waits", func() bool { return w.respondent("s", id)["serial"] == 2.0 })
+				retry := w.respondent("s", id)["contact"].(string)
 				c.answer(w, id)
-				w.standing("s", id, c.after)
+				w.expectRespondent("s", id, c.after)
 				if got := w.done(retry); got != "canceled" {
 					t.Errorf("the retry ended as %s", got)
 				}
@@ -187,14 +187,14 @@ func TestScenario43_AnAnswerTakesTheWaitingRetryBack(t *testing.T) {
 				} else {
 					w.finish("other")
 				}
-				w.rest()
+				w.waitIdle()
 				if n := w.sends(key("s", id, 2)); n != 0 {
 					t.Errorf("the retry was sent %d times", n)
 				}
-				if n := w.tried("s", id, first); n != 1 {
+				if n := w.attemptsMade("s", id, first); n != 1 {
 					t.Errorf("%d attempts are counted", n)
 				}
-				w.unbroken()
+				w.expectNoFaults()
 			})
 		})
 	}
@@ -208,9 +208,9 @@ func TestScenario86_FailedAtOnceOnlyIfNothingIsLeft(t *testing.T) {
 			onSurveysFrom(t, monday(9, 0), func(w *world) {
 				w.channel("calls", 10, fields{"type": "labcall"})
 				w.channel("texts", 10)
-				last := w.launch("last", byIVR(""), 0, 1)[0]
-				retried := w.launch("retried", byIVR("10m"), 0, 1)[0]
-				fallback := w.launch("fallback", asking([]string{"ivr", "sms"}), 0, 1)[0]
+				last := w.launchSurvey("last", byIVR(""), 0, 1)[0]
+				retried := w.launchSurvey("retried", byIVR("10m"), 0, 1)[0]
+				fallback := w.launchSurvey("fallback", surveyBody([]string{"ivr", "sms"}), 0, 1)[0]
 				w.sent(3)
 				w.atOnce(func() {
 					for name, id := range map[string]string{"last": last, "retried": retried, "fallback": fallback} {
@@ -218,25 +218,25 @@ func TestScenario86_FailedAtOnceOnlyIfNothingIsLeft(t *testing.T) {
 					}
 				})
 				w.pass(time.Second)
-				if got := w.stands("last", last); got != "failed, failed" {
+				if got := w.respondentState("last", last); got != "failed, failed" {
 					t.Errorf("with nothing left the respondent is %s", got)
 				}
 				for name, id := range map[string]string{"retried": retried, "fallback": fallback} {
-					if got := w.stands(name, id); got != "active, queued" {
+					if got := w.respondentState(name, id); got != "active, queued" {
 						t.Errorf("%s: the respondent is %s", name, got)
 					}
 				}
 				w.pass(11 * time.Minute)
 				w.report(callKey("retried", retried, 2), "all", outcome)
 				w.pass(time.Second)
-				if got := w.stands("retried", retried); got != "failed, failed" {
+				if got := w.respondentState("retried", retried); got != "failed, failed" {
 					t.Errorf("after the last retry the respondent is %s", got)
 				}
 				w.pass(2 * time.Hour)
 				if n := w.sends(textKey("fallback", fallback, 1)); n != 1 {
 					t.Errorf("the fallback was sent %d times", n)
 				}
-				w.unbroken()
+				w.expectNoFaults()
 			})
 		})
 	}

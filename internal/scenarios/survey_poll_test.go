@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// settled waits until a survey has these counts by status, and checks that they stay.
-func (w *world) settled(survey, want string) {
+// expectCounts waits until a survey has these counts by status, and checks that they stay.
+func (w *world) expectCounts(survey, want string) {
 	w.Helper()
 	got := ""
-	w.until(survey+" has "+want, func() bool { got = fmt.Sprint(w.counts(survey)); return got == want })
+	w.until(survey+" has "+want, func() bool { got = fmt.Sprint(w.statusCounts(survey)); return got == want })
 	if w.virtual {
 		w.pass(5 * time.Minute)
 	} else {
-		w.rest()
+		w.waitIdle()
 	}
-	if got = fmt.Sprint(w.counts(survey)); got != want {
+	if got = fmt.Sprint(w.statusCounts(survey)); got != want {
 		w.Fatalf("%s had %s; now %s", survey, want, got)
 	}
 }
@@ -27,10 +27,10 @@ func (w *world) settled(survey, want string) {
 func TestScenario77_BatchesAreKeptFull(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
-		ids := w.launch("s", byIVR("", fields{"batch_size": 10}), 0, 21)
-		w.settled("s", "map[active:10 pending:11]")
+		ids := w.launchSurvey("s", byIVR("", fields{"batch_size": 10}), 0, 21)
+		w.expectCounts("s", "map[active:10 pending:11]")
 		w.report(callKey("s", ids[0], 1), "all", "failed")
-		w.settled("s", "map[active:10 failed:1 pending:10]")
+		w.expectCounts("s", "map[active:10 failed:1 pending:10]")
 		w.sent(11)
 	})
 }
@@ -40,16 +40,16 @@ func TestScenario77_BatchesAreKeptFull(t *testing.T) {
 func TestScenario78_CutoffAndExpectedRate(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 2000)
-		w.launch("all", bySMS("", fields{"cutoff": 50}), 0, 600)
-		w.settled("all", "map[active:50 pending:550]")
-		w.launch("tenth", bySMS("", fields{"cutoff": 50, "initial_success_rate": 0.1, "limit_per_minute": 300}), 1000, 600)
+		w.launchSurvey("all", bySMS("", fields{"cutoff": 50}), 0, 600)
+		w.expectCounts("all", "map[active:50 pending:550]")
+		w.launchSurvey("tenth", bySMS("", fields{"cutoff": 50, "initial_success_rate": 0.1, "limit_per_minute": 300}), 1000, 600)
 		w.pass(30 * time.Second)
-		if got := fmt.Sprint(w.counts("tenth")); got != "map[active:300 pending:300]" {
+		if got := fmt.Sprint(w.statusCounts("tenth")); got != "map[active:300 pending:300]" {
 			t.Errorf("in the first minute: %s", got)
 		}
-		w.settled("tenth", "map[active:500 pending:100]")
-		w.launch("few", bySMS("", fields{"cutoff": 50, "initial_success_rate": 0.1}), 2000, 20)
-		w.settled("few", "map[active:20]")
+		w.expectCounts("tenth", "map[active:500 pending:100]")
+		w.launchSurvey("few", bySMS("", fields{"cutoff": 50, "initial_success_rate": 0.1}), 2000, 20)
+		w.expectCounts("few", "map[active:20]")
 	})
 }
 
@@ -57,16 +57,16 @@ func TestScenario78_CutoffAndExpectedRate(t *testing.T) {
 func TestScenario78_ObservedRate(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
-		ids := w.launch("s", byIVR("", fields{"cutoff": 50}), 0, 200)
-		w.settled("s", "map[active:50 pending:150]")
+		ids := w.launchSurvey("s", byIVR("", fields{"cutoff": 50}), 0, 200)
+		w.expectCounts("s", "map[active:50 pending:150]")
 		for i, id := range ids[:50] {
 			if i < 30 {
-				w.reported("s", id, fields{"disposition": "completed", "serial": 1})
+				w.reportDisposition("s", id, fields{"disposition": "completed", "serial": 1})
 			}
 			w.report(callKey("s", id, 1), "all", map[bool]string{true: "completed", false: "failed"}[i < 30])
 		}
 		// 20 are missing; c = 0.6, s = 0.6: 20 / (0.4 * 1 + 0.6 * 0.6) = 26.3
-		w.settled("s", "map[active:26 completed:30 failed:20 pending:124]")
+		w.expectCounts("s", "map[active:26 completed:30 failed:20 pending:124]")
 	})
 }
 
@@ -75,20 +75,20 @@ func TestScenario78_ObservedRate(t *testing.T) {
 func TestScenario79_CutoffReached(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
-		ids := w.launch("s", byIVR("", fields{"cutoff": 2, "initial_success_rate": 0.5}), 0, 20)
-		w.settled("s", "map[active:4 pending:16]")
+		ids := w.launchSurvey("s", byIVR("", fields{"cutoff": 2, "initial_success_rate": 0.5}), 0, 20)
+		w.expectCounts("s", "map[active:4 pending:16]")
 		for _, id := range ids[:2] {
-			w.reported("s", id, fields{"disposition": "completed"})
+			w.reportDisposition("s", id, fields{"disposition": "completed"})
 			w.finish(callKey("s", id, 1))
 		}
-		w.settled("s", "map[active:2 completed:2 pending:16]")
+		w.expectCounts("s", "map[active:2 completed:2 pending:16]")
 		if got := w.surveyState("s"); got != "running" {
 			t.Errorf("with some active it is %s", got)
 		}
 		w.report(callKey("s", ids[2], 1), "all", "busy")
-		w.reported("s", ids[3], fields{"disposition": "completed"})
+		w.reportDisposition("s", ids[3], fields{"disposition": "completed"})
 		w.until("the survey is done", func() bool { return w.surveyState("s") == "done reached" })
-		w.settled("s", "map[canceled:16 completed:3 failed:1]")
+		w.expectCounts("s", "map[canceled:16 completed:3 failed:1]")
 		w.sent(4)
 	})
 }
@@ -105,26 +105,26 @@ func quotas(young, old int) fields {
 func TestScenario79_QuotasReached(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
-		w.draft("s", byIVR("", quotas(1, 2)), 0, 0)
+		w.createSurvey("s", byIVR("", quotas(1, 2)), 0, 0)
 		var list []fields
 		for i := range 12 {
 			list = append(list, fields{"phone": number(i), "attributes": fields{"age": []string{"young", "old"}[i%2]}})
 		}
-		ids := w.join("s", list...)
-		w.step("s", "launch")
-		w.settled("s", "map[active:3 pending:9]") // young, old, young
-		w.reported("s", ids[0], fields{"disposition": "completed"})
+		ids := w.addRespondents("s", list...)
+		w.surveyCommand("s", "launch")
+		w.expectCounts("s", "map[active:3 pending:9]") // young, old, young
+		w.reportDisposition("s", ids[0], fields{"disposition": "completed"})
 		w.report(callKey("s", ids[2], 1), "all", "failed")
-		w.until("the young are not needed", func() bool { return w.counts("s")["rejected"] == 4 })
+		w.until("the young are not needed", func() bool { return w.statusCounts("s")["rejected"] == 4 })
 		if got := w.surveyState("s"); got != "running" {
 			t.Errorf("with one bucket full of two it is %s", got)
 		}
 		w.until("another of the old is started", func() bool { return w.sends(callKey("s", ids[3], 1)) == 1 })
-		w.reported("s", ids[1], fields{"disposition": "completed"})
-		w.reported("s", ids[3], fields{"disposition": "completed"})
-		w.rest()
+		w.reportDisposition("s", ids[1], fields{"disposition": "completed"})
+		w.reportDisposition("s", ids[3], fields{"disposition": "completed"})
+		w.waitIdle()
 		for _, id := range ids[4:] { // respondents started meanwhile are not interrupted
-			if w.stands("s", id) == "active, queued" {
+			if w.respondentState("s", id) == "active, queued" {
 				w.report(callKey("s", id, 1), "all", "failed")
 			}
 		}
@@ -141,18 +141,18 @@ func TestScenario80_ExpectedRateOfZero(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)
 		zero := fields{"initial_success_rate": 0, "cutoff": 5, "batch_size": 30}
-		ids := w.launch("s", bySMS("", zero), 0, 60)
-		w.settled("s", "map[active:30 pending:30]")
+		ids := w.launchSurvey("s", bySMS("", zero), 0, 60)
+		w.expectCounts("s", "map[active:30 pending:30]")
 		// With one of five completed and no other respondent done: 4 / (0.2 * 1).
-		w.reported("s", ids[0], fields{"disposition": "completed"})
+		w.reportDisposition("s", ids[0], fields{"disposition": "completed"})
 		w.pass(time.Minute)
-		if got := w.counts("s"); got["active"] != 29 {
+		if got := w.statusCounts("s"); got["active"] != 29 {
 			t.Errorf("after the first has completed: %v", got)
 		}
 		a := w.want(200, "GET", "/v1/surveys/s/stats", nil).Body
 		if a["success_rate"] != 1.0 || a["counted"] != 1.0 {
 			t.Errorf("stats: %v", a)
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// pickedUp reports that the person has answered a call.
-func (w *world) pickedUp(a labAttempt) {
+// answerCall reports that the person has answered a call.
+func (w *world) answerCall(a labAttempt) {
 	w.Helper()
 	w.want(200, "POST", a.callback+"/report/"+a.id+"?answered=1", nil)
 }
@@ -17,24 +17,24 @@ func (w *world) pickedUp(a labAttempt) {
 func TestScenario96_AnsweredCallsReachTheRespondent(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 10, fields{"type": "labcall"})
-		ids := w.launch("s", byIVR(""), 0, 3)
+		ids := w.launchSurvey("s", byIVR(""), 0, 3)
 		w.sent(3)
 		first := w.speaks(callKey("s", ids[0], 1))
-		w.pickedUp(first)
-		w.standing("s", ids[0], "active, contacted")
-		w.use("calls", 3)
+		w.answerCall(first)
+		w.expectRespondent("s", ids[0], "active, contacted")
+		w.expectInFlight("calls", 3)
 		w.restart()
-		w.use("calls", 3)
+		w.expectInFlight("calls", 3)
 		w.reportAttempt(first, "all", "failed")
-		w.standing("s", ids[0], "failed, unresponsive")
+		w.expectRespondent("s", ids[0], "failed, unresponsive")
 		second := w.speaks(callKey("s", ids[1], 1))
 		w.lab.end(second, "all", "failed")
 		w.want(200, "POST", second.callback+"/report/"+second.id+"?outcome=failed&answered=1", nil)
-		w.standing("s", ids[1], "failed, unresponsive")
+		w.expectRespondent("s", ids[1], "failed, unresponsive")
 		w.report(callKey("s", ids[2], 1), "all", "busy")
-		w.standing("s", ids[2], "failed, failed")
-		w.use("calls", 0)
-		w.unbroken()
+		w.expectRespondent("s", ids[2], "failed, failed")
+		w.expectInFlight("calls", 0)
+		w.expectNoFaults()
 	})
 }
 
@@ -43,25 +43,25 @@ func TestScenario96_AnsweredCallsReachTheRespondent(t *testing.T) {
 func TestScenario97_TheFirstReplyStartsTheConversation(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 10)
-		ids := w.launch("s", bySMS(""), 0, 3)
+		ids := w.launchSurvey("s", bySMS(""), 0, 3)
 		for i, id := range ids {
 			w.speaks(textKey("s", id, 1))
 			w.finish(textKey("s", id, 1))
-			w.standing("s", id, "active, contacted")
+			w.expectRespondent("s", id, "active, contacted")
 			if i == 0 {
-				w.say("texts", number(0), "hello")
+				w.receiveMessage("texts", number(0), "hello")
 			}
 		}
-		w.standing("s", ids[0], "active, started")
-		w.reported("s", ids[1], fields{"answers": fields{"age": "34"}})
-		w.standing("s", ids[1], "active, started")
+		w.expectRespondent("s", ids[0], "active, started")
+		w.reportDisposition("s", ids[1], fields{"answers": fields{"age": "34"}})
+		w.expectRespondent("s", ids[1], "active, started")
 		w.pass(3 * time.Hour)
 		for i, want := range []string{"failed, breakoff", "failed, breakoff", "failed, unresponsive"} {
-			if got := w.stands("s", ids[i]); got != want {
+			if got := w.respondentState("s", ids[i]); got != want {
 				t.Errorf("respondent %d is %s, want %s", i, got, want)
 			}
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -70,11 +70,11 @@ func TestScenario97_TheFirstReplyStartsTheConversation(t *testing.T) {
 func TestScenario98_ReasonsInTheLog(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 10, fields{"type": "labcall"})
-		id := w.launch("s", byIVR(""), 0, 1)[0]
+		id := w.launchSurvey("s", byIVR(""), 0, 1)[0]
 		a := w.speaks(callKey("s", id, 1))
 		w.lab.end(a, "all", "failed")
 		w.want(200, "POST", a.callback+"/report/"+a.id+"?outcome=failed&answered=1&reason=Number+changed", nil)
-		w.standing("s", id, "failed, unresponsive")
+		w.expectRespondent("s", id, "failed, unresponsive")
 		reason, key := "", ""
 		for _, e := range w.want(200, "GET", "/v1/surveys/s/log", nil).Body["entries"].([]any) {
 			e := e.(map[string]any)
@@ -101,10 +101,10 @@ func TestScenario100_TokensCannotBeGuessed(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 10)
 		w.channel("calls", 10, fields{"type": "labcall"})
-		ids := w.launch("s", bySMS("", fields{"questionnaires": fields{"q": fields{"sms": []fields{{"messages": []string{"link {{token}}"}}}}}}), 0, 2)
+		ids := w.launchSurvey("s", bySMS("", fields{"questionnaires": fields{"q": fields{"sms": []fields{{"messages": []string{"link {{token}}"}}}}}}), 0, 2)
 		var tokens []string
 		for _, id := range ids {
-			token, _ := w.person("s", id)["token"].(string)
+			token, _ := w.respondent("s", id)["token"].(string)
 			code, ok := strings.CutPrefix(token, id+"-")
 			if !ok || len(code) != 32 {
 				t.Fatalf("the token of %s is %q", id, token)
@@ -114,17 +114,17 @@ func TestScenario100_TokensCannotBeGuessed(t *testing.T) {
 		}
 		w.restart()
 		for i, token := range tokens {
-			if got := w.person("s", token); got["id"] != ids[i] {
+			if got := w.respondent("s", token); got["id"] != ids[i] {
 				t.Errorf("the token of %s is that of %v", ids[i], got["id"])
 			}
 		}
-		w.reported("s", tokens[0], fields{"disposition": "completed"})
+		w.reportDisposition("s", tokens[0], fields{"disposition": "completed"})
 		stolen := ids[1] + strings.TrimPrefix(tokens[0], ids[0])
 		w.want(404, "POST", "/v1/surveys/s/respondents/"+stolen+"/disposition", fields{"disposition": "completed"})
 		w.want(404, "GET", "/v1/surveys/s/respondents/"+tokens[1]+"0", nil)
 
-		calls := w.launch("c", asking([]string{"ivr"}, fields{"questionnaires": fields{"q": fields{"ivr": []fields{{"call": fields{"callback_url": "https://flow.test/{{token}}"}}}}}}), 10, 1)
-		w.speaks("https://flow.test/" + w.person("c", calls[0])["token"].(string))
-		w.unbroken()
+		calls := w.launchSurvey("c", surveyBody([]string{"ivr"}, fields{"questionnaires": fields{"q": fields{"ivr": []fields{{"call": fields{"callback_url": "https://flow.test/{{token}}"}}}}}}), 10, 1)
+		w.speaks("https://flow.test/" + w.respondent("c", calls[0])["token"].(string))
+		w.expectNoFaults()
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// minutes returns when the contacts whose keys begin with prefix were sent, in minutes
+// sentMinutes returns when the contacts whose keys begin with prefix were sent, in minutes
 // since an instant.
-func (w *world) minutes(since time.Time, prefix string) string {
+func (w *world) sentMinutes(since time.Time, prefix string) string {
 	w.lab.mu.Lock()
 	defer w.lab.mu.Unlock()
 	var out []string
@@ -26,7 +26,7 @@ func (w *world) minutes(since time.Time, prefix string) string {
 // Scenario 82: the steps after an attempt, and their times: the retry schedule; then the
 // fallback after its delay, with its own retry schedule; then the end.
 func TestScenario82_LaddersAndFallback(t *testing.T) {
-	both := asking([]string{"ivr", "sms"}, fields{"fallback_delay": "45m"})
+	both := surveyBody([]string{"ivr", "sms"}, fields{"fallback_delay": "45m"})
 	retrySchedule(both, "ivr", "10m")
 	retrySchedule(both, "sms", "5m")
 	for name, c := range map[string]struct {
@@ -37,12 +37,12 @@ func TestScenario82_LaddersAndFallback(t *testing.T) {
 		"two retries":             {bySMS("10m 2h"), "", "0 10 130", 250},
 		"none":                    {bySMS(""), "", "0", 120},
 		"fallback":                {both, "0 10", "55 60", 65},
-		"no fallback delay given": {asking([]string{"ivr", "sms"}), "0", "120", 240},
+		"no fallback delay given": {surveyBody([]string{"ivr", "sms"}), "0", "120", 240},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onSurveysFrom(t, monday(9, 0), func(w *world) {
 				// A message is in flight for a moment, a call for a minute.
-				w.fate(func(a labAttempt) (time.Duration, string) {
+				w.endContacts(func(a labAttempt) (time.Duration, string) {
 					if a.channel == "texts" {
 						return 2 * time.Second, "completed" // delivered, but not answered
 					}
@@ -51,22 +51,22 @@ func TestScenario82_LaddersAndFallback(t *testing.T) {
 				w.channel("texts", 5)
 				w.channel("calls", 5, fields{"type": "labcall"})
 				begun := time.Now()
-				id := w.launch("s", c.body, 0, 1)[0]
+				id := w.launchSurvey("s", c.body, 0, 1)[0]
 				w.pass(time.Duration(c.end)*time.Minute - 30*time.Second)
-				if got := w.person("s", id)["status"]; got != "active" {
+				if got := w.respondent("s", id)["status"]; got != "active" {
 					t.Errorf("half a minute before its end the respondent is %v", got)
 				}
 				w.pass(time.Minute)
-				if got := w.stands("s", id); got != "failed, unresponsive" {
+				if got := w.respondentState("s", id); got != "failed, unresponsive" {
 					t.Errorf("at the end the respondent is %s", got)
 				}
-				if calls, texts := w.minutes(begun, callURL("s/"+id)), w.minutes(begun, "s "+id); calls != c.calls || texts != c.texts {
+				if calls, texts := w.sentMinutes(begun, callURL("s/"+id)), w.sentMinutes(begun, "s "+id); calls != c.calls || texts != c.texts {
 					t.Errorf("called in minutes %q, want %q; written to in %q, want %q", calls, c.calls, texts, c.texts)
 				}
 				if got := w.surveyState("s"); got != "done exhausted" {
 					t.Errorf("the survey is %s", got)
 				}
-				w.unbroken()
+				w.expectNoFaults()
 			})
 		})
 	}
@@ -78,24 +78,24 @@ func TestScenario82_WhatIsUnderWayConsumesNothing(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 1, fields{"type": "labcall"})
 		w.channel("texts", 5)
-		body := asking([]string{"ivr", "sms"}, fields{"fallback_delay": "20m"})
+		body := surveyBody([]string{"ivr", "sms"}, fields{"fallback_delay": "20m"})
 		retrySchedule(body, "ivr", "10m")
-		ids := w.launch("s", body, 0, 2)
+		ids := w.launchSurvey("s", body, 0, 2)
 		w.sent(1)
 		w.pass(90 * time.Minute) // the first call does not end, so the second waits
 		w.sent(1)
 		for i, made := range []int{0, 0} { // the outcome of the call is still unknown
-			if n, serial := w.tried("s", ids[i], "ivr"), w.person("s", ids[i])["serial"]; n != made || serial != 1.0 {
+			if n, serial := w.attemptsMade("s", ids[i], "ivr"), w.respondent("s", ids[i])["serial"]; n != made || serial != 1.0 {
 				t.Errorf("respondent %d: %d attempts, contact number %v", i, n, serial)
 			}
 		}
 		w.report(callKey("s", ids[0], 1), "all", "busy")
 		w.sent(2)
-		w.until("the call counts", func() bool { return w.tried("s", ids[0], "ivr") == 1 })
+		w.until("the call counts", func() bool { return w.attemptsMade("s", ids[0], "ivr") == 1 })
 		if w.sends(callKey("s", ids[1], 1)) != 1 {
 			t.Errorf("the second was not called: %v", w.lab.sentKeys())
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -106,8 +106,8 @@ func TestScenario83_DelaysCountFromTheDispatch(t *testing.T) {
 		w.channel("texts", 1)
 		w.accept("texts", sms("other"))
 		w.speaks("other")
-		id := w.launch("s", bySMS("10m 45m", fields{"schedule": daily("UTC", "09:00", "18:00")}), 0, 1)[0]
-		w.until("the contact waits", func() bool { return w.waitingOf("s") == 1 })
+		id := w.launchSurvey("s", bySMS("10m 45m", fields{"schedule": daily("UTC", "09:00", "18:00")}), 0, 1)[0]
+		w.until("the contact waits", func() bool { return w.waitingContacts("s") == 1 })
 		w.pass(7 * time.Minute)
 		w.finish("other")
 		first := w.speaks(textKey("s", id, 1))
@@ -117,14 +117,14 @@ func TestScenario83_DelaysCountFromTheDispatch(t *testing.T) {
 			t.Errorf("the second attempt came %v after the first", second.at.Sub(first.at))
 		}
 		w.finish(second.key)
-		w.rest()
+		w.waitIdle()
 		// 45 minutes after 17:17 is past the end of the day.
-		w.night(monday(32, 59))
+		w.skipTo(monday(32, 59))
 		third := w.speaks(textKey("s", id, 3))
 		if want := monday(33, 0); third.at.Before(want) || third.at.After(want.Add(2*time.Second)) {
 			t.Errorf("the third attempt came at %v, want %v", third.at, want)
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -139,7 +139,7 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 		if !w.virtual {
 			retrySchedule = "10s" // a busy machine must observe all of them before the delay ends
 		}
-		ids := w.launch("s", bySMS(retrySchedule), 0, people)
+		ids := w.launchSurvey("s", bySMS(retrySchedule), 0, people)
 		w.sent(people)
 		for _, id := range ids {
 			w.finish(textKey("s", id, 1))
@@ -147,8 +147,8 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 		due := time.Time{}
 		w.until("all are due at an instant", func() bool {
 			for _, id := range ids {
-				at := instant(w, w.person("s", id), "due_at")
-				if at.IsZero() || w.person("s", id)["disposition"] != "contacted" {
+				at := instant(w, w.respondent("s", id), "due_at")
+				if at.IsZero() || w.respondent("s", id)["disposition"] != "contacted" {
 					return false
 				}
 				if at.After(due) {
@@ -171,16 +171,16 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 			wg.Add(1)
 			time.AfterFunc(wait-time.Duration(i%3)*time.Millisecond, func() {
 				defer wg.Done()
-				w.reported("s", id, fields{"disposition": "completed"})
+				w.reportDisposition("s", id, fields{"disposition": "completed"})
 			})
 		}
 		wg.Wait()
-		w.until("a retry waits", func() bool { return w.waitingOf("s") > 0 })
+		w.until("a retry waits", func() bool { return w.waitingContacts("s") > 0 })
 		for i := 2; i < people; i += 3 {
-			w.reported("s", ids[i], fields{"disposition": "completed"})
+			w.reportDisposition("s", ids[i], fields{"disposition": "completed"})
 		}
 		w.until("the survey is done", func() bool { return w.surveyState("s") == "done exhausted" })
-		if got := fmt.Sprint(w.counts("s")); got != fmt.Sprintf("map[completed:%d]", people) {
+		if got := fmt.Sprint(w.statusCounts("s")); got != fmt.Sprintf("map[completed:%d]", people) {
 			t.Errorf("its respondents are %s", got)
 		}
 		before := len(w.lab.sentKeys())
@@ -188,13 +188,13 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 			w.pass(time.Hour)
 		}
 		w.sent(before)
-		if n := w.waitingOf("s"); n > 0 {
+		if n := w.waitingContacts("s"); n > 0 {
 			t.Errorf("%d contacts of completed respondents wait", n)
 		}
 		if w.outcomes("texts")["canceled"] == 0 {
 			t.Error("no contact waited that could be canceled")
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -203,21 +203,21 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 func TestScenario85_PoisonDelaysNoOther(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 5)
-		w.fate(func(labAttempt) (time.Duration, string) { return time.Second, "completed" })
+		w.endContacts(func(labAttempt) (time.Duration, string) { return time.Second, "completed" })
 		// The name makes the text longer than any channel may send.
 		body := bySMS("", fields{"fallback_delay": "1m", "questionnaires": fields{"q": fields{"sms": []fields{{"messages": []string{"{{respondent}} " + strings.Repeat("{{name}} ", 4)}}}}}})
-		w.draft("s", body, 0, 0)
+		w.createSurvey("s", body, 0, 0)
 		var poison, good []fields
 		for i := range 30 {
 			poison = append(poison, fields{"phone": number(100 + i), "attributes": fields{"name": strings.Repeat("x", 450)}})
 			good = append(good, fields{"phone": number(200 + i), "attributes": fields{"name": "Ana"}})
 		}
-		bad := w.join("s", poison...)
-		fine := w.join("s", good...)
-		w.step("s", "launch")
+		bad := w.addRespondents("s", poison...)
+		fine := w.addRespondents("s", good...)
+		w.surveyCommand("s", "launch")
 		w.within(10*time.Minute, "everybody else", func() {
 			w.until("everybody else is over", func() bool {
-				return !slices.ContainsFunc(fine, func(id string) bool { return w.person("s", id)["status"] != "failed" })
+				return !slices.ContainsFunc(fine, func(id string) bool { return w.respondent("s", id)["status"] != "failed" })
 			})
 		})
 		stumbles := w.metric("weir_survey_respondents_stumbled_total")
@@ -226,7 +226,7 @@ func TestScenario85_PoisonDelaysNoOther(t *testing.T) {
 			t.Errorf("they were tried %v times in an hour", n)
 		}
 		for _, id := range bad {
-			if got := w.person("s", id)["status"]; got != "pending" {
+			if got := w.respondent("s", id)["status"]; got != "pending" {
 				t.Fatalf("%s is %s", id, got)
 			}
 		}

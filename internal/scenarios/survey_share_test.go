@@ -14,14 +14,14 @@ import (
 func TestScenario52_ContactsOfFinishedRespondents(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
-		ids := w.launch("s", byIVR("10m"), 0, 3)
+		ids := w.launchSurvey("s", byIVR("10m"), 0, 3)
 		w.sent(2)
-		w.until("the third waits", func() bool { return w.waitingOf("s") == 1 })
+		w.until("the third waits", func() bool { return w.waitingContacts("s") == 1 })
 		w.pass(time.Second)
-		out, waiting := w.person("s", ids[0])["contact"].(string), w.person("s", ids[2])["contact"].(string)
+		out, waiting := w.respondent("s", ids[0])["contact"].(string), w.respondent("s", ids[2])["contact"].(string)
 		w.atOnce(func() {
-			w.reported("s", ids[2], fields{"disposition": "completed"})
-			w.reported("s", ids[0], fields{"disposition": "completed"})
+			w.reportDisposition("s", ids[2], fields{"disposition": "completed"})
+			w.reportDisposition("s", ids[0], fields{"disposition": "completed"})
 		})
 		if got := w.done(waiting); got != "canceled" {
 			t.Errorf("what waited ended as %s", got)
@@ -29,21 +29,21 @@ func TestScenario52_ContactsOfFinishedRespondents(t *testing.T) {
 		if asked, back := w.lab.askedKeys(), w.lab.calledBack(); len(asked)+len(back) > 0 {
 			t.Errorf("the provider was asked about %v and for %v", asked, back)
 		}
-		w.use("calls", 2) // the calls are still going on
+		w.expectInFlight("calls", 2) // the calls are still going on
 		w.until("the provider is asked about the silent", func() bool { return len(w.lab.askedKeys()) > 0 })
-		w.use("calls", 2)
+		w.expectInFlight("calls", 2)
 		attempt := w.lab.attempt(callKey("s", ids[0], 1))
 		w.lab.end(attempt, "all", "completed")
 		w.lab.behave(func(l *lab) { delete(l.open, attempt.id) }) // the provider has forgotten the call
 		if got := w.done(out); got != "lost" {
 			t.Errorf("what was out ended as %s", got)
 		}
-		w.use("calls", 1)
-		if got := w.stands("s", ids[0]); got != "completed, completed" {
+		w.expectInFlight("calls", 1)
+		if got := w.respondentState("s", ids[0]); got != "completed, completed" {
 			t.Errorf("the respondent is %s", got)
 		}
 		w.sent(2)
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -74,13 +74,13 @@ func (w *world) enqueued(survey string) (all []time.Time, attempts []int) {
 func TestScenario81_LimitPerMinute(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		const limit, people = 6, 60
-		w.polls.every = 10 * time.Minute
+		w.timing.every = 10 * time.Minute
 		w.restart()
 		w.channel("texts", 200)
-		w.fate(func(labAttempt) (time.Duration, string) { return time.Second, "no_answer" })
-		w.launch("slow", bySMS("2m", fields{"limit_per_minute": limit}), 0, people)
+		w.endContacts(func(labAttempt) (time.Duration, string) { return time.Second, "no_answer" })
+		w.launchSurvey("slow", bySMS("2m", fields{"limit_per_minute": limit}), 0, people)
 		w.pass(30 * time.Second)
-		w.launch("quick", bySMS("", fields{"fallback_delay": "1m"}), 1000, 100)
+		w.launchSurvey("quick", bySMS("", fields{"fallback_delay": "1m"}), 1000, 100)
 		w.within(2*time.Minute, "the other survey", func() {
 			w.until("it is over", func() bool { return w.surveyState("quick") == "done exhausted" })
 		})
@@ -111,7 +111,7 @@ func TestScenario81_LimitPerMinute(t *testing.T) {
 		if kinds[1] < 10 || kinds[2] < 10 {
 			t.Errorf("starts and retries in five minutes: %v", kinds)
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -121,20 +121,20 @@ func TestScenario85_CallThatIsTooLong(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 5, fields{"type": "labcall"})
 		w.channel("texts", 5)
-		w.fate(func(labAttempt) (time.Duration, string) { return time.Second, "no_answer" })
+		w.endContacts(func(labAttempt) (time.Duration, string) { return time.Second, "no_answer" })
 		content := fields{"call": fields{"twiml": "<Response><Say>" + strings.Repeat("{{name}} ", 5000) + "</Say></Response>"}}
-		w.draft("s", byIVR("", fields{"questionnaires": fields{"q": fields{"ivr": []fields{content}}}}), 0, 0)
-		ids := w.join("s", fields{"phone": number(0), "attributes": fields{"name": strings.Repeat("x", 500)}}, fields{"phone": number(1), "attributes": fields{"name": "Ana"}})
-		w.step("s", "launch")
-		w.launch("other", bySMS("", fields{"fallback_delay": "1m"}), 100, 10)
+		w.createSurvey("s", byIVR("", fields{"questionnaires": fields{"q": fields{"ivr": []fields{content}}}}), 0, 0)
+		ids := w.addRespondents("s", fields{"phone": number(0), "attributes": fields{"name": strings.Repeat("x", 500)}}, fields{"phone": number(1), "attributes": fields{"name": "Ana"}})
+		w.surveyCommand("s", "launch")
+		w.launchSurvey("other", bySMS("", fields{"fallback_delay": "1m"}), 100, 10)
 		w.pass(5 * time.Minute)
-		if got := w.stands("s", ids[1]); got != "failed, failed" {
+		if got := w.respondentState("s", ids[1]); got != "failed, failed" {
 			t.Errorf("the other respondent is %s", got)
 		}
 		if got := w.surveyState("other"); got != "done exhausted" {
 			t.Errorf("the other survey is %s", got)
 		}
-		if got := w.person("s", ids[0])["status"]; got != "pending" {
+		if got := w.respondent("s", ids[0])["status"]; got != "pending" {
 			t.Errorf("the poison is %v", got)
 		}
 		if n := w.metric("weir_survey_broker_panics_total") + w.metric("weir_survey_rounds_failed_total"); n > 0 {

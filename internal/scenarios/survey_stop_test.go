@@ -19,21 +19,21 @@ func TestScenario68And70_StoppingASurvey(t *testing.T) {
 			onSurveys(t, func(w *world) {
 				const people, out = 600, 20
 				w.channel("calls", out, fields{"type": "labcall"})
-				ids := w.launch("s", byIVR("1s"), 0, people)
+				ids := w.launchSurvey("s", byIVR("1s"), 0, people)
 				w.sent(out)
 				// One respondent is due for a retry, one has completed.
 				w.report(callKey("s", ids[0], 1), "all", "no_answer")
-				w.reported("s", ids[1], fields{"disposition": "completed"})
+				w.reportDisposition("s", ids[1], fields{"disposition": "completed"})
 				w.finish(callKey("s", ids[1], 1))
 				w.sent(out + 2)
 				w.inFlight("calls", out)
-				w.step("s", "stop")
+				w.surveyCommand("s", "stop")
 				before := len(w.lab.sentKeys())
 				if crashes {
 					w.restart()
 				}
 				w.until("the survey is done", func() bool { return w.surveyState("s") == "done stopped" })
-				if got := fmt.Sprint(w.counts("s")); got != fmt.Sprintf("map[canceled:%d completed:1]", people-1) {
+				if got := fmt.Sprint(w.statusCounts("s")); got != fmt.Sprintf("map[canceled:%d completed:1]", people-1) {
 					t.Errorf("its respondents are %s", got)
 				}
 				w.inFlight("calls", 0)
@@ -55,7 +55,7 @@ func TestScenario68And70_StoppingASurvey(t *testing.T) {
 				if n := len(w.lab.sentKeys()) - before; n > 0 {
 					t.Errorf("%d were called after the stop", n)
 				}
-				w.unbroken()
+				w.expectNoFaults()
 			})
 		})
 	}
@@ -66,19 +66,19 @@ func TestScenario68And70_StoppingASurvey(t *testing.T) {
 func TestScenario70_NoContactWhileASurveyStops(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
-		ids := w.launch("s", byIVR("10m"), 0, 700)
+		ids := w.launchSurvey("s", byIVR("10m"), 0, 700)
 		w.sent(2)
 		w.lab.behave(func(l *lab) { l.onCancel = failingCancel })
 		w.report(callKey("s", ids[0], 1), "all", "busy") // a retry is due in ten minutes
 		w.sent(3)
-		w.step("s", "stop")
+		w.surveyCommand("s", "stop")
 		w.pass(time.Hour)
 		w.sent(3)
-		if got := fmt.Sprint(w.counts("s"), w.surveyState("s")); got != "map[canceled:700]done stopped" && got != "map[canceled:700] done stopped" {
+		if got := fmt.Sprint(w.statusCounts("s"), w.surveyState("s")); got != "map[canceled:700]done stopped" && got != "map[canceled:700] done stopped" {
 			t.Errorf("it is %s", got)
 		}
 		// The contacts keep their slots until they end at the provider.
-		w.use("calls", 2)
+		w.expectInFlight("calls", 2)
 		w.lab.behave(func(l *lab) { l.onCancel = nil })
 		w.inFlight("calls", 0)
 	})
@@ -89,31 +89,31 @@ func TestScenario70_NoContactWhileASurveyStops(t *testing.T) {
 func TestScenario72_PausingOneSurveyOfTwo(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 4)
-		a := w.launch("a", bySMS(""), 0, 20)
-		w.launch("b", bySMS(""), 100, 20)
+		a := w.launchSurvey("a", bySMS(""), 0, 20)
+		w.launchSurvey("b", bySMS(""), 100, 20)
 		w.sent(4)
 		w.until("both surveys wait", func() bool {
-			return w.counts("a")["active"] > 2 && w.counts("b")["active"] > 1 || w.figure("texts", "queued") > 0
+			return w.statusCounts("a")["active"] > 2 && w.statusCounts("b")["active"] > 1 || w.figure("texts", "queued") > 0
 		})
-		w.step("a", "pause")
-		w.until("waiting contacts are canceled", func() bool { return w.waitingOf("a") == 0 })
+		w.surveyCommand("a", "pause")
+		w.until("waiting contacts are canceled", func() bool { return w.waitingContacts("a") == 0 })
 		begin := len(w.lab.sentKeys())
 		for n := range 12 { // one by one
 			w.finish(w.lab.outKeys()[0])
 			w.until("another is sent", func() bool { return len(w.lab.sentKeys()) > begin+n })
 		}
-		w.rest()
+		w.waitIdle()
 		for _, key := range w.lab.sentKeys()[begin:] {
 			if !strings.HasPrefix(key, "b ") {
 				t.Errorf("%s was sent while its survey was paused", key)
 			}
 		}
 		// Reports are accepted meanwhile.
-		w.reported("a", a[0], fields{"disposition": "completed"})
-		w.step("a", "resume")
+		w.reportDisposition("a", a[0], fields{"disposition": "completed"})
+		w.surveyCommand("a", "resume")
 		w.until("both go on", func() bool {
 			w.finish(w.lab.outKeys()...)
-			return w.surveyState("b") != "running" || w.counts("b")["pending"] == 0 && w.counts("a")["pending"] == 0
+			return w.surveyState("b") != "running" || w.statusCounts("b")["pending"] == 0 && w.statusCounts("a")["pending"] == 0
 		})
 		for _, id := range a {
 			w.until(id+" is sent", func() bool {
@@ -121,13 +121,13 @@ func TestScenario72_PausingOneSurveyOfTwo(t *testing.T) {
 				return w.sends(textKey("a", id, 1)) == 1 || id == a[0]
 			})
 		}
-		w.once()
-		w.unbroken()
+		w.expectNoDuplicates()
+		w.expectNoFaults()
 	})
 }
 
-// waitingOf counts the queued contacts of a survey.
-func (w *world) waitingOf(survey string) int {
+// waitingContacts counts the queued contacts of a survey.
+func (w *world) waitingContacts(survey string) int {
 	w.Helper()
 	n := 0
 	for _, c := range w.want(200, "GET", "/v1/contacts?limit=1000&state=queued&survey="+survey, nil).Body["contacts"].([]any) {
@@ -146,24 +146,24 @@ func TestScenario87_PastTheLastWindow(t *testing.T) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		schedule := daily("UTC", "09:00", "18:00")
 		schedule["end_date"] = "2026-01-12"
-		ids := w.launch("s", byIVR("3d", fields{"schedule": schedule}), 0, 4)
+		ids := w.launchSurvey("s", byIVR("3d", fields{"schedule": schedule}), 0, 4)
 		w.sent(2)
 		w.wait(monday(18, 4))
 		if got := w.surveyState("s"); got != "running" {
 			t.Errorf("before its grace is over it is %s", got)
 		}
-		w.reported("s", ids[0], fields{"disposition": "completed"})
+		w.reportDisposition("s", ids[0], fields{"disposition": "completed"})
 		w.finish(callKey("s", ids[0], 1))
 		w.wait(monday(18, 5).Add(2 * time.Second))
 		if got := w.surveyState("s"); got != "done window_over" {
 			t.Errorf("after its grace it is %s", got)
 		}
-		if got := fmt.Sprint(w.counts("s")); got != "map[canceled:2 completed:1 failed:1]" {
+		if got := fmt.Sprint(w.statusCounts("s")); got != "map[canceled:2 completed:1 failed:1]" {
 			t.Errorf("its respondents are %s", got)
 		}
 		w.sent(2)
 		w.inFlight("calls", 0)
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 

@@ -32,8 +32,8 @@ func (w *world) surveyBecause(name, code, sentence string) {
 // personBecause waits until a respondent waits for this reason.
 func (w *world) personBecause(survey, id, code, sentence string) {
 	w.Helper()
-	w.until(id+" waits because of "+code, func() bool { return w.person(survey, id)["why_code"] == code })
-	if why := fmt.Sprint(w.person(survey, id)["why"]); !strings.Contains(why, sentence) {
+	w.until(id+" waits because of "+code, func() bool { return w.respondent(survey, id)["why_code"] == code })
+	if why := fmt.Sprint(w.respondent(survey, id)["why"]); !strings.Contains(why, sentence) {
 		w.Errorf("respondent %s waits because of %q, want %q", id, why, sentence)
 	}
 }
@@ -43,40 +43,40 @@ func (w *world) personBecause(survey, id, code, sentence string) {
 func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 2)
-		ids := w.draft("s", bySMS("", fields{"cutoff": 3}), 0, 12)
+		ids := w.createSurvey("s", bySMS("", fields{"cutoff": 3}), 0, 12)
 		w.surveyBecause("s", "draft", "launch it")
 		w.pause("texts", true)
-		w.step("s", "launch")
+		w.surveyCommand("s", "launch")
 		w.surveyBecause("s", "channel_paused", "channel texts is paused")
 		w.personBecause("s", ids[0], "channel_paused", "channel texts is paused")
 		w.pause("texts", false)
 		w.sent(2)
 		w.surveyBecause("s", "batch", "3 respondents are active; the limit is 3 at present")
-		w.step("s", "pause")
+		w.surveyCommand("s", "pause")
 		w.surveyBecause("s", "survey_paused", "paused")
 		w.personBecause("s", ids[5], "survey_paused", "paused")
-		w.step("s", "resume")
+		w.surveyCommand("s", "resume")
 
-		w.launch("more", bySMS(""), 100, 9)
+		w.launchSurvey("more", bySMS(""), 100, 9)
 		w.surveyBecause("more", "capacity", "channel texts: 2 of 2 slots are in flight; ")
 		w.channel("calls", 5, fields{"type": "labcall"})
-		w.launch("few", byIVR("", fields{"limit_per_minute": 1}), 200, 2)
+		w.launchSurvey("few", byIVR("", fields{"limit_per_minute": 1}), 200, 2)
 		w.surveyBecause("few", "rate_limit", "the limit of 1 a minute is reached; the next is contacted at ")
 		w.channel("links", 5)
 		long := strings.Repeat("long ", 3)
-		large := asking([]string{"mobileweb"}, fields{"questionnaires": fields{"q": fields{"mobileweb": []fields{{"messages": []string{long, long, long}}}}}})
-		w.launch("large", large, 300, 1)
-		w.until("all of them are started", func() bool { return w.counts("large")["active"] == 1 })
+		large := surveyBody([]string{"mobileweb"}, fields{"questionnaires": fields{"q": fields{"mobileweb": []fields{{"messages": []string{long, long, long}}}}}})
+		w.launchSurvey("large", large, 300, 1)
+		w.until("all of them are started", func() bool { return w.statusCounts("large")["active"] == 1 })
 		w.surveyBecause("large", "active", "all respondents have been started; waiting for 1 active respondents")
 		w.capacity("links", 2)
-		w.draft("larger", large, 400, 1)
-		w.step("larger", "launch")
+		w.createSurvey("larger", large, 400, 1)
+		w.surveyCommand("larger", "launch")
 		w.surveyBecause("larger", "too_large", "a contact takes 3 slots and channel links has 2 for it")
-		target := w.launch("target", byIVR("", fields{"cutoff": 1, "initial_success_rate": 0.5}), 500, 5)
-		w.until("two are active", func() bool { return w.counts("target")["active"] == 2 })
-		w.reported("target", target[0], fields{"disposition": "completed"})
+		target := w.launchSurvey("target", byIVR("", fields{"cutoff": 1, "initial_success_rate": 0.5}), 500, 5)
+		w.until("two are active", func() bool { return w.statusCounts("target")["active"] == 2 })
+		w.reportDisposition("target", target[0], fields{"disposition": "completed"})
 		w.surveyBecause("target", "target_reached", "the target is reached (1 completed); waiting for 1 active respondents")
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -85,9 +85,9 @@ func TestScenario117_AllRespondentsAreDelayed(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)
 		texts := []fields{{"messages": []string{strings.Repeat("{{name}}", 4)}}}
-		w.draft("s", bySMS("", fields{"questionnaires": fields{"q": fields{"sms": texts}}}), 0, 0)
-		id := w.join("s", fields{"phone": number(0), "attributes": fields{"name": strings.Repeat("x", 500)}})[0]
-		w.step("s", "launch")
+		w.createSurvey("s", bySMS("", fields{"questionnaires": fields{"q": fields{"sms": texts}}}), 0, 0)
+		id := w.addRespondents("s", fields{"phone": number(0), "attributes": fields{"name": strings.Repeat("x", 500)}})[0]
+		w.surveyCommand("s", "launch")
 		w.personBecause("s", id, "aside", "its contact could not be built")
 		w.surveyBecause("s", "aside", "every pending respondent is delayed")
 	})
@@ -99,8 +99,8 @@ func TestScenario117_SurveysNameWhatEnded(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		w.channel("texts", 2)
-		ids := w.launch("s", byIVR("10m"), 0, 10)
-		other := w.launch("other", bySMS(""), 100, 10)
+		ids := w.launchSurvey("s", byIVR("10m"), 0, 10)
+		other := w.launchSurvey("other", bySMS(""), 100, 10)
 		w.sent(4)
 		held := make(chan struct{})
 		release := sync.OnceFunc(func() { close(held) })
@@ -118,7 +118,7 @@ func TestScenario117_SurveysNameWhatEnded(t *testing.T) {
 		}
 		w.want(202, "DELETE", "/v1/channels/calls?cancel=true", nil)
 		both("channel_deleting", "channel calls is being deleted")
-		w.step("other", "stop")
+		w.surveyCommand("other", "stop")
 		w.surveyBecause("other", "survey_stopping", "its respondents are being canceled")
 		w.personBecause("other", other[9], "survey_stopping", "its respondents are being canceled")
 		release()
@@ -139,7 +139,7 @@ func TestScenario117_SurveysNameWhatEnded(t *testing.T) {
 		if got := w.want(200, "GET", "/v1/surveys/s", nil).Body["why_code"]; got != "survey_broken" { // such a survey has no figures
 			t.Errorf("it waits because of %v", got)
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -152,23 +152,23 @@ func TestScenario118_TheEndOfAWindow(t *testing.T) {
 		w.accept("texts", many("out", 20)...)
 		w.sent(20)
 		w.channel("calls", 50, fields{"type": "labcall"})
-		w.draft("s", byIVR("", quotas(1, 2), day), 0, 0)
+		w.createSurvey("s", byIVR("", quotas(1, 2), day), 0, 0)
 		var list []fields
 		for i := range 6 {
 			list = append(list, fields{"phone": number(200 + i), "attributes": fields{"age": []string{"young", "old"}[i%2]}})
 		}
-		ids := w.join("s", list...)
-		w.step("s", "launch")
-		w.until("three are active", func() bool { return w.counts("s")["active"] == 3 })
+		ids := w.addRespondents("s", list...)
+		w.surveyCommand("s", "launch")
+		w.until("three are active", func() bool { return w.statusCounts("s")["active"] == 3 })
 		w.pass(time.Until(monday(17, 59).Add(55 * time.Second)))
-		w.launch("many", bySMS("", day), 0, 60)
+		w.launchSurvey("many", bySMS("", day), 0, 60)
 		w.surveyBecause("many", "window", "the window closes at "+stamp(monday(18, 0))+", before channel texts could dispatch another contact")
 		w.pass(6 * time.Second)
 		w.surveyBecause("many", "window", "the schedule opens Tue 2026-01-13 09:00 UTC")
-		w.reported("s", ids[0], fields{"disposition": "completed"})
+		w.reportDisposition("s", ids[0], fields{"disposition": "completed"})
 		w.personBecause("s", ids[4], "quota_full", "enough respondents of its quota are completed")
 		w.personBecause("s", ids[5], "window", "the schedule opens Tue 2026-01-13 09:00 UTC")
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -177,13 +177,13 @@ func TestScenario118_TheEndOfAWindow(t *testing.T) {
 func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 	onSurveysFrom(t, monday(7, 0), func(w *world) {
 		w.channel("texts", 2)
-		ids := w.launch("s", bySMS("30m", fields{"schedule": daily("America/Mexico_City", "09:00", "18:00"), "fallback_delay": "1h"}), 0, 4)
+		ids := w.launchSurvey("s", bySMS("30m", fields{"schedule": daily("America/Mexico_City", "09:00", "18:00"), "fallback_delay": "1h"}), 0, 4)
 		w.surveyBecause("s", "window", "the schedule opens Mon 2026-01-12 09:00 America/Mexico_City")
 		w.personBecause("s", ids[0], "window", "the schedule opens Mon 2026-01-12 09:00 America/Mexico_City")
 		w.pass(time.Until(monday(15, 0).Add(time.Second)))
 		w.sent(2)
 		w.personBecause("s", ids[0], "report", "its contact: waiting for the provider's report")
-		w.until("the third waits", func() bool { return w.person("s", ids[2])["contact"] != nil })
+		w.until("the third waits", func() bool { return w.respondent("s", ids[2])["contact"] != nil })
 		w.personBecause("s", ids[2], "capacity", "its contact: channel texts: 2 of 2 slots are in flight")
 		w.personBecause("s", ids[3], "capacity", "channel texts: 2 of 2 slots are in flight")
 		w.report(textKey("s", ids[0], 1), "all", "no_answer")
@@ -197,11 +197,11 @@ func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 		w.finish(textKey("s", ids[0], 2))
 		w.personBecause("s", ids[0], "answer", "waiting for an answer until Mon 2026-01-12 ")
 		w.surveyBecause("s", "active", "all respondents have been started; waiting for 4 active respondents; the next step of one of them is due at ")
-		w.reported("s", ids[0], fields{"disposition": "completed"})
-		if why := w.person("s", ids[0])["why"]; why != nil {
+		w.reportDisposition("s", ids[0], fields{"disposition": "completed"})
+		if why := w.respondent("s", ids[0])["why"]; why != nil {
 			t.Errorf("who is done waits because of %v", why)
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -210,18 +210,18 @@ func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 func TestScenario119_AChannelHasOneState(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)
-		w.launch("s", bySMS(""), 0, 3)
+		w.launchSurvey("s", bySMS(""), 0, 3)
 		w.sent(3)
 		w.lab.behave(func(l *lab) {
 			l.sick["texts"] = channels.Status{Health: weir.Down, Reason: "the phone is not connected"}
 		})
-		w.join("s", fields{"phone": number(50)})
+		w.addRespondents("s", fields{"phone": number(50)})
 		w.patch("texts", fields{"name": "checked again"})
 		w.until("the survey sees it", func() bool {
 			use := w.want(200, "GET", "/v1/surveys/s/stats", nil).Body["channels"].([]any)[0].(map[string]any)
 			return use["state"] == "down"
 		})
-		w.rest()
+		w.waitIdle()
 		ch := w.want(200, "GET", "/v1/channels/texts", nil).Body
 		if ch["state"] != "down" || ch["state_reason"] != "the phone is not connected" {
 			t.Errorf("the channel is %v: %v", ch["state"], ch["state_reason"])
@@ -233,7 +233,7 @@ func TestScenario119_AChannelHasOneState(t *testing.T) {
 		if got := w.metric("weir_channel_state", "channel", "texts", "state", "down"); got != 1 {
 			t.Errorf("weir_channel_state of down is %v", got)
 		}
-		w.join("s", fields{"phone": number(60)})
+		w.addRespondents("s", fields{"phone": number(60)})
 		w.surveyBecause("s", "channel_down", "channel texts is down: the phone is not connected")
 	})
 }

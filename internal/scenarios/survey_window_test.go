@@ -23,9 +23,9 @@ func TestScenario23And24_ExpiredComesAgain(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			onSurveysFrom(t, monday(17, 50), func(w *world) {
 				w.channel(c.channel, 1, fields{"type": c.typ})
-				ids := w.launch("s", laddered(mode, "10m", []fields{{"schedule": daily("UTC", "09:00", "18:00")}}), 0, 3)
+				ids := w.launchSurvey("s", surveyByMode(mode, "10m", []fields{{"schedule": daily("UTC", "09:00", "18:00")}}), 0, 3)
 				w.sent(1)
-				w.until("the second waits", func() bool { return w.waitingOf("s") == 1 })
+				w.until("the second waits", func() bool { return w.waitingContacts("s") == 1 })
 				w.wait(monday(18, 0).Add(time.Second))
 				if mode == "ivr" {
 					w.report(c.key("s", ids[0], 1), "all", "expired") // the provider had it in its queue
@@ -38,8 +38,8 @@ func TestScenario23And24_ExpiredComesAgain(t *testing.T) {
 					again[ids[0]] = true
 				}
 				for id := range again {
-					p := w.person("s", id)
-					if p["status"] != "active" || p["disposition"] != "queued" || p["serial"] != 2.0 || w.tried("s", id, mode) != 0 {
+					p := w.respondent("s", id)
+					if p["status"] != "active" || p["disposition"] != "queued" || p["serial"] != 2.0 || w.attemptsMade("s", id, mode) != 0 {
 						t.Errorf("%v", p)
 					}
 					next := w.contact(p["contact"].(string))
@@ -50,15 +50,15 @@ func TestScenario23And24_ExpiredComesAgain(t *testing.T) {
 						t.Errorf("its next step is due at %v", due)
 					}
 				}
-				if got, ended := w.contacts("s", "queued"), w.ended("s"); got != len(again) || mode == "sms" && ended["sms completed"] != 1 {
+				if got, ended := w.contactCount("s", "queued"), w.outcomeCounts("s"); got != len(again) || mode == "sms" && ended["sms completed"] != 1 {
 					t.Errorf("%d contacts are queued; attempts that ended: %v", got, ended)
 				}
-				w.night(monday(32, 59))
+				w.skipTo(monday(32, 59))
 				w.sent(1)
 				w.pass(time.Minute)
 				w.until("the second was tried", func() bool {
 					w.finish(w.lab.outKeys()...)
-					return w.tried("s", ids[1], mode) == 1
+					return w.attemptsMade("s", ids[1], mode) == 1
 				})
 				if n := w.sends(c.key("s", ids[1], 1)); n != 1 {
 					t.Errorf("its first attempt was made %d times", n)
@@ -66,14 +66,14 @@ func TestScenario23And24_ExpiredComesAgain(t *testing.T) {
 				if n := w.sends(c.key("s", ids[0], 1)); mode == "ivr" && n != 2 {
 					t.Errorf("the attempt that expired at the provider was made %d times, want once more", n)
 				}
-				w.unbroken()
+				w.expectNoFaults()
 			})
 		})
 	}
 }
 
-// contacts counts the contacts of a survey in a state.
-func (w *world) contacts(survey, state string) int {
+// contactCount counts the contacts of a survey in a state.
+func (w *world) contactCount(survey, state string) int {
 	w.Helper()
 	n, cursor := 0, ""
 	for {
@@ -87,8 +87,8 @@ func (w *world) contacts(survey, state string) int {
 	}
 }
 
-// ended counts the attempts of a survey that ended, by mode and outcome.
-func (w *world) ended(survey string) map[string]int {
+// outcomeCounts counts the attempts of a survey that ended, by mode and outcome.
+func (w *world) outcomeCounts(survey string) map[string]int {
 	w.Helper()
 	out := map[string]int{}
 	for _, a := range w.want(200, "GET", "/v1/surveys/"+survey+"/stats", nil).Body["attempts"].([]any) {
@@ -110,11 +110,11 @@ func TestScenario25_ManyExpireAtOnce(t *testing.T) {
 				return channels.SendResult{Fate: channels.NotSent, Reason: "unreachable", ChannelFault: true}
 			}
 		})
-		w.launch("s", byIVR("", fields{"schedule": daily("UTC", "09:00", "18:00")}), 0, people)
-		w.until("all are enqueued", func() bool { return w.contacts("s", "queued") == people })
+		w.launchSurvey("s", byIVR("", fields{"schedule": daily("UTC", "09:00", "18:00")}), 0, people)
+		w.until("all are enqueued", func() bool { return w.contactCount("s", "queued") == people })
 		w.wait(monday(18, 0))
 		w.lab.behave(func(l *lab) { l.onSend, l.sends = nil, nil })
-		w.launch("late", byIVR("", fields{"schedule": daily("UTC", "09:00", "20:00")}), 5000, 50)
+		w.launchSurvey("late", byIVR("", fields{"schedule": daily("UTC", "09:00", "20:00")}), 5000, 50)
 		w.pass(10 * time.Minute)
 		for _, key := range w.lab.sentKeys() {
 			if !strings.HasPrefix(key, callURL("late/")) {
@@ -125,21 +125,21 @@ func TestScenario25_ManyExpireAtOnce(t *testing.T) {
 			t.Errorf("of the other survey %d were called, want 50", n)
 		}
 		w.finish(w.lab.outKeys()...)
-		if got, n := fmt.Sprint(w.counts("s")), w.contacts("s", "queued"); got != "map[active:1600]" || n != people {
+		if got, n := fmt.Sprint(w.statusCounts("s")), w.contactCount("s", "queued"); got != "map[active:1600]" || n != people {
 			t.Errorf("%s, %d contacts are queued", got, n)
 		}
-		if n := w.contacts("s", "done"); n != people {
+		if n := w.contactCount("s", "done"); n != people {
 			t.Errorf("%d contacts have expired, want each of %d once", n, people)
 		}
-		if ended := w.ended("s"); ended["ivr expired"] != people || len(ended) != 1 {
+		if ended := w.outcomeCounts("s"); ended["ivr expired"] != people || len(ended) != 1 {
 			t.Errorf("attempts that ended: %v", ended)
 		}
-		w.night(monday(32, 59))
+		w.skipTo(monday(32, 59))
 		w.sent(50)
 		w.wait(monday(33, 1))
 		w.sent(50 + people)
-		w.once()
-		w.unbroken()
+		w.expectNoDuplicates()
+		w.expectNoFaults()
 	})
 }
 
@@ -150,19 +150,19 @@ func TestScenario26_InvitationsKeepToTheWindow(t *testing.T) {
 		w.channel("links", 1)
 		w.accept("links", sms("other"))
 		w.speaks("other")
-		id := w.launch("s", asking([]string{"mobileweb"}, fields{"schedule": daily("UTC", "09:00", "18:00")}), 0, 1)[0]
-		w.until("the invitation waits", func() bool { return w.waitingOf("s") == 1 })
+		id := w.launchSurvey("s", surveyBody([]string{"mobileweb"}, fields{"schedule": daily("UTC", "09:00", "18:00")}), 0, 1)[0]
+		w.until("the invitation waits", func() bool { return w.waitingContacts("s") == 1 })
 		w.wait(monday(19, 0))
 		w.finish("other")
 		w.pass(10 * time.Minute)
 		w.sent(1)
-		w.night(monday(32, 59))
+		w.skipTo(monday(32, 59))
 		w.sent(1)
 		invited := w.speaks(linkKey("s", id, 1))
 		if invited.at.Before(monday(33, 0)) || invited.at.After(monday(33, 0).Add(time.Second)) {
 			t.Errorf("it was sent at %v", invited.at)
 		}
-		w.unbroken()
+		w.expectNoFaults()
 	})
 }
 
@@ -191,7 +191,7 @@ func TestScenario27_TheZoneDecides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onSurveysFrom(t, c.at, func(w *world) {
 				w.channel("calls", 5, fields{"type": "labcall"})
-				w.launch("s", byIVR("", c.schedule), 0, 2)
+				w.launchSurvey("s", byIVR("", c.schedule), 0, 2)
 				if c.opens.Equal(c.at) {
 					w.sent(2)
 					return
@@ -227,25 +227,25 @@ func TestScenario28_ClocksAreChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onSurveysFrom(t, c.closes.Add(-15*time.Minute), func(w *world) {
 				w.channel("calls", 1, fields{"type": "labcall"})
-				ids := w.launch("s", byIVR("", fields{"schedule": daily("Europe/Berlin", "01:00", "02:30")}), 0, 2)
+				ids := w.launchSurvey("s", byIVR("", fields{"schedule": daily("Europe/Berlin", "01:00", "02:30")}), 0, 2)
 				w.sent(1)
-				w.until("the second waits", func() bool { return w.waitingOf("s") == 1 })
+				w.until("the second waits", func() bool { return w.waitingContacts("s") == 1 })
 				window := w.want(200, "GET", "/v1/surveys/s/stats", nil).Body["window"].(map[string]any)
 				if opens, closes := instant(w, window, "opens_at"), instant(w, window, "closes_at"); !opens.Equal(c.opens) || !closes.Equal(c.closes) {
 					t.Errorf("the window is from %v to %v, want %v to %v", opens, closes, c.opens, c.closes)
 				}
-				if at := instant(w, w.contact(w.person("s", ids[1])["contact"].(string)), "not_after"); !at.Equal(c.closes) {
+				if at := instant(w, w.contact(w.respondent("s", ids[1])["contact"].(string)), "not_after"); !at.Equal(c.closes) {
 					t.Errorf("the contact may be made until %v", at)
 				}
 				w.wait(c.closes.Add(time.Second))
 				w.finish(callKey("s", ids[0], 1))
 				w.pass(time.Minute)
 				w.sent(1)
-				w.night(c.next.Add(-time.Second))
+				w.skipTo(c.next.Add(-time.Second))
 				w.sent(1)
 				w.pass(2 * time.Second)
 				w.sent(2)
-				w.unbroken()
+				w.expectNoFaults()
 			})
 		})
 	}

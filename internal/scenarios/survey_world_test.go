@@ -19,8 +19,8 @@ import (
 	"weir/web"
 )
 
-// polls configures how a world runs surveys.
-type polls struct {
+// surveyTiming configures how a world runs surveys.
+type surveyTiming struct {
 	every time.Duration // the longest pause between rounds
 	check time.Duration // between checks of channels
 	lease time.Duration
@@ -31,12 +31,12 @@ func onSurveys(t *testing.T, play func(*world)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		inBubbleOfSurveys(t, time.Time{}, play)
+		inSurveyBubble(t, time.Time{}, play)
 	})
 	t.Run("mariadb", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, testmysql.URL(t))
-		w.polls = &polls{every: 5 * time.Second, check: 5 * time.Minute}
+		w.timing = &surveyTiming{every: 5 * time.Second, check: 5 * time.Minute}
 		w.start()
 		play(w)
 	})
@@ -45,13 +45,13 @@ func onSurveys(t *testing.T, play func(*world)) {
 // onSurveysFrom plays a scenario of surveys in virtual time, from an instant on.
 func onSurveysFrom(t *testing.T, from time.Time, play func(*world)) {
 	t.Parallel()
-	inBubbleOfSurveys(t, from, play)
+	inSurveyBubble(t, from, play)
 }
 
 // monday returns an instant of a day on which only the scenario's own events happen.
 func monday(hour, minute int) time.Time { return time.Date(2026, 1, 12, hour, minute, 0, 0, time.UTC) }
 
-func inBubbleOfSurveys(t *testing.T, from time.Time, play func(*world)) {
+func inSurveyBubble(t *testing.T, from time.Time, play func(*world)) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Cleanup(func() { time.Sleep(2 * time.Second) })
 		time.Sleep(time.Until(from))
@@ -59,7 +59,7 @@ func inBubbleOfSurveys(t *testing.T, from time.Time, play func(*world)) {
 		w.virtual = true
 		// Periodic polls are expensive in a virtual day, so they are rare here; everything
 		// that matters is signaled.
-		w.polls = &polls{every: 10 * time.Minute, check: 5 * time.Minute, lease: time.Hour}
+		w.timing = &surveyTiming{every: 10 * time.Minute, check: 5 * time.Minute, lease: time.Hour}
 		w.core.ReconcileEvery = 10 * time.Minute
 		w.start()
 		play(w)
@@ -70,17 +70,17 @@ func inBubbleOfSurveys(t *testing.T, from time.Time, play func(*world)) {
 // renewals in virtual time are expensive and no other process can want the lease.
 func (w *world) leaseTTL() time.Duration {
 	switch {
-	case w.polls != nil && w.virtual:
-		return w.polls.lease
+	case w.timing != nil && w.virtual:
+		return w.timing.lease
 	case w.virtual:
 		return time.Minute
 	}
 	return 3 * time.Second
 }
 
-// night lets time pass until an instant while no process runs, so that a virtual
+// skipTo lets time pass until an instant while no process runs, so that a virtual
 // night costs nothing.
-func (w *world) night(until time.Time) {
+func (w *world) skipTo(until time.Time) {
 	w.Helper()
 	w.crash()
 	time.Sleep(time.Until(until))
@@ -103,7 +103,7 @@ func (w *world) startSurveys(directory *channels.Directory, o *web.Options) {
 		},
 		Channels: w.system, Types: directory, Roles: w.store, Logger: w.logger(), Metrics: surveybroker.NewMetrics(w.metrics),
 		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 10000, InitialSuccessRate: 1},
-		LeaseTTL: w.leaseTTL(), RoundInterval: w.polls.every, CheckEvery: w.polls.check, CheckTimeout: 15 * time.Second,
+		LeaseTTL: w.leaseTTL(), RoundInterval: w.timing.every, CheckEvery: w.timing.check, CheckTimeout: 15 * time.Second,
 		Random: func() float64 { return 0.5 }, Tokens: o.Tokens,
 	})
 	if err != nil {
@@ -124,10 +124,10 @@ func daily(zone, from, to string) fields {
 	}
 }
 
-// asking returns the body of a survey that tries modes one after the other, each over
+// surveyBody returns the body of a survey that tries modes one after the other, each over
 // a channel: sms over texts, ivr over calls, mobileweb over links. The lab identifies
 // its contacts by the keys that textKey, callKey and linkKey return.
-func asking(modes []string, more ...fields) fields {
+func surveyBody(modes []string, more ...fields) fields {
 	channel := map[string]string{"sms": "texts", "ivr": "calls", "mobileweb": "links"}
 	content := map[string]fields{
 		"sms":       {"messages": []string{"{{survey}} {{respondent}} {{attempt}}"}},
@@ -146,13 +146,13 @@ func asking(modes []string, more ...fields) fields {
 }
 
 // bySMS returns a survey by text with a retry schedule.
-func bySMS(retries string, more ...fields) fields { return laddered("sms", retries, more) }
+func bySMS(retries string, more ...fields) fields { return surveyByMode("sms", retries, more) }
 
 // byIVR returns a survey by calls with a retry schedule.
-func byIVR(retries string, more ...fields) fields { return laddered("ivr", retries, more) }
+func byIVR(retries string, more ...fields) fields { return surveyByMode("ivr", retries, more) }
 
-func laddered(mode, retries string, more []fields) fields {
-	body := asking([]string{mode}, more...)
+func surveyByMode(mode, retries string, more []fields) fields {
+	body := surveyBody([]string{mode}, more...)
 	retrySchedule(body, mode, retries)
 	return body
 }
@@ -177,9 +177,9 @@ func callKey(survey, respondent string, attempt int) string {
 // number returns a phone number.
 func number(n int) string { return "+1202" + strconv.Itoa(2000000+n) }
 
-// draft stores a survey with this many respondents, whose numbers begin at first,
+// createSurvey stores a survey with this many respondents, whose numbers begin at first,
 // and returns their ids.
-func (w *world) draft(name string, body fields, first, people int) []string {
+func (w *world) createSurvey(name string, body fields, first, people int) []string {
 	w.Helper()
 	a := w.call("PUT", "/v1/surveys/"+name, body)
 	if a.Status != http.StatusCreated {
@@ -189,11 +189,11 @@ func (w *world) draft(name string, body fields, first, people int) []string {
 	for i := range people {
 		list = append(list, fields{"phone": number(first + i)})
 	}
-	return w.join(name, list...)
+	return w.addRespondents(name, list...)
 }
 
-// join adds respondents to a survey and returns their ids.
-func (w *world) join(name string, list ...fields) []string {
+// addRespondents adds respondents to a survey and returns their ids.
+func (w *world) addRespondents(name string, list ...fields) []string {
 	w.Helper()
 	var ids []string
 	for len(list) > 0 {
@@ -207,16 +207,16 @@ func (w *world) join(name string, list ...fields) []string {
 	return ids
 }
 
-// launch stores a survey with respondents and launches it.
-func (w *world) launch(name string, body fields, first, people int) []string {
+// launchSurvey stores a survey with respondents and launches it.
+func (w *world) launchSurvey(name string, body fields, first, people int) []string {
 	w.Helper()
-	ids := w.draft(name, body, first, people)
-	w.step(name, "launch")
+	ids := w.createSurvey(name, body, first, people)
+	w.surveyCommand(name, "launch")
 	return ids
 }
 
-// step asks a survey to launch, pause, resume or stop.
-func (w *world) step(name, step string) {
+// surveyCommand asks a survey to launch, pause, resume or stop.
+func (w *world) surveyCommand(name, step string) {
 	w.Helper()
 	w.want(http.StatusOK, "POST", "/v1/surveys/"+name+":"+step, nil)
 }
@@ -231,34 +231,34 @@ func (w *world) surveyState(name string) string {
 	return v["state"].(string) + " " + v["cause"].(string)
 }
 
-// person reads a respondent.
-func (w *world) person(survey, id string) map[string]any {
+// respondent reads a respondent.
+func (w *world) respondent(survey, id string) map[string]any {
 	w.Helper()
 	return w.want(http.StatusOK, "GET", "/v1/surveys/"+survey+"/respondents/"+id, nil).Body
 }
 
-// stands returns the status and the disposition of a respondent.
-func (w *world) stands(survey, id string) string {
+// respondentState returns the status and the disposition of a respondent.
+func (w *world) respondentState(survey, id string) string {
 	w.Helper()
-	p := w.person(survey, id)
+	p := w.respondent(survey, id)
 	return p["status"].(string) + ", " + p["disposition"].(string)
 }
 
-// standing waits until a respondent has this status and disposition.
-func (w *world) standing(survey, id, want string) {
+// expectRespondent waits until a respondent has this status and disposition.
+func (w *world) expectRespondent(survey, id, want string) {
 	w.Helper()
-	w.until(id+" is "+want, func() bool { return w.stands(survey, id) == want })
+	w.until(id+" is "+want, func() bool { return w.respondentState(survey, id) == want })
 }
 
-// tried returns how many attempts of a mode were made with a respondent.
-func (w *world) tried(survey, id, mode string) int {
+// attemptsMade returns how many attempts of a mode were made with a respondent.
+func (w *world) attemptsMade(survey, id, mode string) int {
 	w.Helper()
-	n, _ := w.person(survey, id)["attempts"].(map[string]any)[mode].(float64)
+	n, _ := w.respondent(survey, id)["attempts"].(map[string]any)[mode].(float64)
 	return int(n)
 }
 
-// counts returns the number of a survey's respondents by status.
-func (w *world) counts(survey string) map[string]int {
+// statusCounts returns the number of a survey's respondents by status.
+func (w *world) statusCounts(survey string) map[string]int {
 	w.Helper()
 	out := map[string]int{}
 	for status, n := range w.want(http.StatusOK, "GET", "/v1/surveys/"+survey+"/stats", nil).Body["by_status"].(map[string]any) {
@@ -269,14 +269,14 @@ func (w *world) counts(survey string) map[string]int {
 	return out
 }
 
-// reported makes the application report about a respondent.
-func (w *world) reported(survey, id string, body fields) map[string]any {
+// reportDisposition makes the application report about a respondent.
+func (w *world) reportDisposition(survey, id string, body fields) map[string]any {
 	w.Helper()
 	return w.want(http.StatusOK, "POST", "/v1/surveys/"+survey+"/respondents/"+id+"/disposition", body).Body
 }
 
-// say makes a person send a message to a channel.
-func (w *world) say(channel, from, text string) {
+// receiveMessage makes a person send a message to a channel.
+func (w *world) receiveMessage(channel, from, text string) {
 	w.Helper()
 	w.until("channel "+channel+" has an address", func() bool {
 		w.lab.mu.Lock()
@@ -287,8 +287,8 @@ func (w *world) say(channel, from, text string) {
 	w.want(http.StatusOK, "POST", w.lab.address[channel]+"/incoming?"+q.Encode(), nil)
 }
 
-// told lists the published events of a type.
-func (w *world) told(kind string) []map[string]any {
+// publishedEvents lists the published events of a type.
+func (w *world) publishedEvents(kind string) []map[string]any {
 	w.Helper()
 	var out []map[string]any
 	for _, e := range w.want(http.StatusOK, "GET", "/v1/events?limit=1000&type="+kind, nil).Body["events"].([]any) {
@@ -297,17 +297,17 @@ func (w *world) told(kind string) []map[string]any {
 	return out
 }
 
-// fate makes the provider accept everything and end it after a while, in virtual
+// endContacts makes the provider accept everything and end it after a while, in virtual
 // time.
-func (w *world) fate(of func(labAttempt) (time.Duration, string)) {
+func (w *world) endContacts(of func(labAttempt) (time.Duration, string)) {
 	w.Helper()
 	w.lab.behave(func(l *lab) {
-		l.onSend = fated(w, of)
+		l.onSend = sendAndEnd(w, of)
 	})
 }
 
-// unbroken fails the test if anything in the survey broker panicked or failed.
-func (w *world) unbroken() {
+// expectNoFaults fails the test if anything in the survey broker panicked or failed.
+func (w *world) expectNoFaults() {
 	w.Helper()
 	for _, name := range []string{"weir_survey_broker_panics_total", "weir_survey_broker_restarts_total", "weir_survey_respondents_stumbled_total", "weir_survey_rounds_failed_total"} {
 		if n := w.metric(name); n > 0 {
@@ -316,18 +316,18 @@ func (w *world) unbroken() {
 	}
 }
 
-func fated(w *world, of func(labAttempt) (time.Duration, string)) func(context.Context, labAttempt) channels.SendResult {
+func sendAndEnd(w *world, of func(labAttempt) (time.Duration, string)) func(context.Context, labAttempt) channels.SendResult {
 	return func(_ context.Context, a labAttempt) channels.SendResult {
 		sent := w.lab.take(a)
 		if after, outcome := of(a); outcome != "" {
-			w.after(after, func() { w.reportAttempt(a, "all", outcome) })
+			w.afterFunc(after, func() { w.reportAttempt(a, "all", outcome) })
 		}
 		return sent
 	}
 }
 
-// after runs do after wait, but not once the test has ended.
-func (w *world) after(wait time.Duration, do func()) {
+// afterFunc runs do after wait, but not once the test has ended.
+func (w *world) afterFunc(wait time.Duration, do func()) {
 	var done sync.WaitGroup
 	done.Add(1)
 	timer := time.AfterFunc(wait, func() {

@@ -52,9 +52,9 @@ func (w *world) callbacks(verdict string) int {
 	return int(w.metric("weir_callbacks_total", "result", verdict))
 }
 
-// use fails the test unless a channel has this many slots in flight by Weir's own
+// expectInFlight fails the test unless a channel has this many slots in flight by Weir's own
 // count and by the provider's.
-func (w *world) use(channel string, want int) {
+func (w *world) expectInFlight(channel string, want int) {
 	w.Helper()
 	now, _ := w.lab.use(channel)
 	if got := w.figure(channel, "in_flight"); got != want || now != want {
@@ -131,8 +131,8 @@ func (w *world) sends(key string) int {
 	return n
 }
 
-// once fails the test if a contact was sent twice.
-func (w *world) once() {
+// expectNoDuplicates fails the test if a contact was sent twice.
+func (w *world) expectNoDuplicates() {
 	w.Helper()
 	seen := map[string]bool{}
 	for _, k := range w.lab.sentKeys() {

@@ -57,7 +57,7 @@ func TestScenario20_OthersOvertakeUntilTheWindowOpens(t *testing.T) {
 		if late := w.claimed(ids["later"]).Sub(opens); late < 0 || late > 10*time.Millisecond {
 			t.Fatalf("it was claimed %s after its window opened", late)
 		}
-		w.use("ch", 2)
+		w.expectInFlight("ch", 2)
 	})
 }
 

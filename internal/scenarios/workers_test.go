@@ -170,7 +170,7 @@ func TestWorkersDealWithContacts(t *testing.T) {
 			t.Errorf("b ended as %s", got)
 		}
 		w.want(202, "DELETE", "/v1/contacts/"+ids["c"], nil) // the worker has accepted it, so only the worker ends it
-		w.rest()
+		w.waitIdle()
 		s.close(ids["c"], c, "")
 		if got := w.done(ids["c"]); got != "completed" {
 			t.Errorf("c ended as %s", got)

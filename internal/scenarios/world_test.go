@@ -50,7 +50,7 @@ type world struct {
 	transport func(weir.Channel) http.RoundTripper
 	more      func() []channels.Type    // additional channel types
 	begun     func(*channels.Directory) // called at each start
-	polls     *polls                    // how surveys run in this world; nil: they do not run
+	timing    *surveyTiming             // how surveys run in this world; nil: they do not run
 
 	store   *persistence.Store
 	system  *actors.System
@@ -131,7 +131,7 @@ func (w *world) start() {
 		Store: w.store, Dead: w.store, Broker: w.system, Directory: directory, DefaultCapacity: 100, Logger: w.logger(),
 		Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}),
 	}
-	if w.polls != nil {
+	if w.timing != nil {
 		w.startSurveys(directory, &o)
 	}
 	if w.handler, err = web.New(o); err != nil {
@@ -143,7 +143,7 @@ func (w *world) start() {
 	if err := w.system.Resume(w.Context()); err != nil {
 		w.Fatal(err)
 	}
-	if w.polls != nil {
+	if w.timing != nil {
 		if err := w.surveys.Resume(w.Context()); err != nil {
 			w.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func (w *world) crash() {
 	}
 	w.system.Close()
 	w.running = false
-	w.rest()
+	w.waitIdle()
 	w.lab.forgetCallers()
 }
 
@@ -339,7 +339,7 @@ func (w *world) pass(d time.Duration) {
 func (w *world) sent(n int) {
 	w.Helper()
 	w.until(fmt.Sprintf("%d contacts sent", n), func() bool { return len(w.lab.sentKeys()) >= n })
-	w.rest()
+	w.waitIdle()
 	if got := len(w.lab.sentKeys()); got != n {
 		w.Fatalf("%d contacts were sent, want %d", got, n)
 	}
