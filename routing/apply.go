@@ -1,201 +1,269 @@
 package routing
 
 import (
+	"fmt"
 	"time"
 	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
-// Command is a request by a client or the shell to change the state.
-type Command interface {
-	// decide checks everything before it emits any event, so that a refused
-	// command changes nothing.
-	decide(s *State) error
-}
-
-// Apply fires the timers that are due by now, then runs the command (nil for
-// none), and then makes every offer that has become possible. Afterwards
-// nothing is due before some later instant. Apply returns the events of all
-// three steps, already applied to the state, and an error if the command was
-// refused; the events are then only those of the timers and the offers that
-// followed. Time never goes backwards: an earlier now counts as the latest one
-// seen.
-//
-// The events of one Apply belong together: make them durable as one, and only
-// then announce them and answer the client. If they cannot be made durable,
-// this state is ahead of the journal and must be discarded and rebuilt.
-func (s *State) Apply(c Command, now time.Time) ([]eventlog.Event, error) {
-	now = now.UTC().Truncate(time.Microsecond)
-	s.out, s.live = nil, true
-	s.fireUntil(now)
-	if now.After(s.now) {
-		s.now = now
-	}
-	var err error
-	if c != nil {
-		err = c.decide(s)
-	}
-	s.match()
-	s.cancelUnserved()
-	s.work.scores, s.work.scored = nil, nil
-	s.fireUntil(s.now)
-	s.live = false
-	out := s.out
-	s.out = nil
-	return out, err
-}
-
-// Tick is a command that only lets time pass.
-type Tick struct{}
-
-func (Tick) decide(*State) error { return nil }
-
-// fireUntil fires the due timers, each at its own time and followed by the
-// offers that it makes possible, as if Apply had been called at that very
-// instant. A timer that was due before the latest event fires at the time of
-// that event.
-func (s *State) fireUntil(now time.Time) {
-	for {
-		t := s.nextTimer()
-		if t == nil || t.at > now.UnixMicro() {
-			return
+// Fold applies events that Apply made, in order. A gap or a repetition is an
+// error, after which the state must not be used.
+func (s *State) Fold(events ...eventlog.Event) error {
+	for _, e := range events {
+		h := e.Head()
+		if h.Seq != s.seq+1 {
+			return fmt.Errorf("event %d follows event %d", h.Seq, s.seq)
 		}
-		if at := time.UnixMicro(t.at).UTC(); at.After(s.now) {
-			s.now = at
+		s.take(e)
+	}
+	return nil
+}
+
+// take folds one event and advances the clock.
+func (s *State) take(e eventlog.Event) {
+	if s.cutting != nil {
+		s.cutting.before(e)
+	}
+	h := e.Head()
+	s.seq = h.Seq
+	if h.At.After(s.now) {
+		s.now = h.At
+	}
+	s.change(e)
+}
+
+// change dispatches an event to the entity that it changes.
+func (s *State) change(e eventlog.Event) {
+	switch e := e.(type) {
+	case *eventlog.JobReceivedEvent:
+		s.applyJobReceived(e)
+	case *eventlog.JobDeletedEvent, *eventlog.JobForgottenEvent:
+		s.drop(e.Subject())
+	case *eventlog.DeclineLapsedEvent:
+		s.applyDeclineLapsed(e)
+	case *eventlog.OfferIssuedEvent:
+		s.applyOfferIssued(e)
+	case *eventlog.OfferAcceptedEvent:
+		s.applyOfferAccepted(e)
+	case *eventlog.OfferDeclinedEvent:
+		s.applyOfferDeclined(e)
+	case *eventlog.OfferRevokedEvent:
+		s.applyOfferRevoked(e)
+	case *eventlog.OfferExpiredEvent:
+		s.applyOfferExpired(e)
+	case *eventlog.WorkerPutEvent:
+		s.applyWorkerPut(e)
+	case *eventlog.WorkerRegisteredEvent:
+		s.applyWorkerRegistered(e)
+	case *eventlog.WorkerUpdatedEvent:
+		s.workers[e.WorkerID].touch(&e.Header)
+	case *eventlog.WorkerDeregisteredEvent:
+		s.applyWorkerDeregistered(e)
+	case *eventlog.WorkerDrainedEvent:
+		s.applyWorkerDrained(e)
+	case *eventlog.WorkerDeletedEvent:
+		s.applyWorkerDeleted(e)
+	case *eventlog.QueuePutEvent:
+		s.applyQueuePut(e)
+	case *eventlog.DistributionPutEvent:
+		s.applyDistributionPut(e)
+	case *eventlog.ClassificationPutEvent:
+		s.applyClassificationPut(e)
+	case *eventlog.ExceptionPutEvent:
+		s.applyExceptionPut(e)
+	case *eventlog.PoolPutEvent:
+		s.applyPoolPut(e)
+	case *eventlog.DeletedEvent:
+		s.applyDeleted(e)
+	default: // about a job
+		j := s.jobs[e.Subject()]
+		j.touch(e.Head())
+		s.changeJob(j, e)
+		s.settle(j)
+	}
+}
+
+// emit numbers an event, folds it and adds it to the output of Apply.
+func (s *State) emit(e eventlog.Event) {
+	h := e.Head()
+	h.Seq, h.At = s.seq+1, s.now
+	s.take(e)
+	s.out = append(s.out, e)
+}
+
+// settle updates everything derived from a job: its place in the queue and in
+// its class, and its timers.
+func (s *State) settle(j *job) {
+	s.count(j, j.Status)
+	var q *queue
+	var place uint64
+	if j.Status == resource.JobQueued {
+		q = s.queues[j.QueueID]
+		place = placeOf(j.expedited(), j.EffectivePriority(), j.Enqueued)
+	}
+	if q != j.queue || place != j.place {
+		s.unplace(j)
+		if q != nil {
+			j.queue, j.place = q, place
+			q.line.add(place, j)
+			q.ranks[j.EffectivePriority()]++
 		}
-		s.fire(t)
-		s.match()
+	}
+	s.settleClass(j)
+	s.arm(j)
+}
+
+// unplace removes a job from its queue and class.
+func (s *State) unplace(j *job) {
+	if j.queue == nil {
+		return
+	}
+	if j.wants {
+		j.wants = false
+		j.kin.remove(j.place)
+	}
+	j.queue.line.remove(j.place)
+	rank := resource.MaxPriority - int(j.place<<1>>(seqBits+1))
+	if j.queue.ranks[rank]--; j.queue.ranks[rank] == 0 {
+		delete(j.queue.ranks, rank)
+	}
+	j.queue, j.place = nil, 0
+}
+
+// disown drops a job's class because the conditions that define it have
+// changed.
+func (s *State) disown(j *job) {
+	if j.kin == nil {
+		return
+	}
+	if j.wants {
+		j.wants = false
+		j.kin.remove(j.place)
+	}
+	j.kin.refs--
+	j.kin = nil
+}
+
+func (s *State) settleClass(j *job) {
+	if j.queue == nil {
+		s.disown(j)
+		return
+	}
+	wants := j.MatchingMode.Kind == resource.QueueAndMatch && j.Asks == AskNothing && len(j.Offers) < j.queue.maxOffers()
+	if j.kin == nil {
+		j.kin = s.index.classOf(j.QueueID, j.ChannelID, j.queue.bypass(), j.RequestedWorkerSelectors, j.Attached)
+		j.kin.refs++
+	}
+	if wants == j.wants {
+		return
+	}
+	j.wants = wants
+	if wants {
+		j.kin.add(j.place, j)
+		s.markJob(j)
+	} else {
+		j.kin.remove(j.place)
 	}
 }
 
-func (s *State) fire(t *timer) {
-	switch t.kind {
-	case timerJob:
-		s.fireJob(t.job)
-	case timerLife:
-		s.expireJob(t.job)
-	case timerForget:
-		s.emit(&eventlog.JobForgottenEvent{JobID: t.job.ID})
-	case timerIdle:
-		s.deregister(t.work)
-	case timerKinds:
+// arm sets a job's timers to its nearest deadlines.
+func (s *State) arm(j *job) {
+	kind, at := timerLife, j.CreatedAt.Add(s.settings.JobLife)
+	if j.Status.Finished() {
+		kind, at = timerForget, time.Time{}
+		if s.settings.KeepFinished > 0 {
+			at = j.FinishedAt.Add(s.settings.KeepFinished)
+		}
 	}
+	if j.life.kind != kind {
+		s.timers[j.life.kind].remove(&j.life)
+		j.life.kind = kind
+	}
+	s.timers[kind].set(&j.life, at)
+	s.timers[timerJob].set(&j.due, s.deadline(j))
 }
 
-// fireJob handles everything that is due for one job.
-func (s *State) fireJob(j *job) {
-	switch {
-	case due(j.NotAfter, s.now) && j.unclaimed():
-		s.cancel(j, "", ExpiredJob)
-	case s.fireOffers(j), s.fireClose(j), s.fireDeclines(j):
-	case j.Status == resource.JobScheduled && due(j.MatchingMode.ScheduleAt, s.now):
-		s.emit(&eventlog.JobWaitingForActivationEvent{
-			JobHead: s.jobHead(j), Priority: j.EffectivePriority(), Requested: j.RequestedWorkerSelectors,
-			Attached: j.Attached, ScheduledAt: j.ScheduledAt,
-		})
-	case s.fireSelectors(j), s.fireWaits(j):
-	default:
-		s.arm(j)
-	}
+// unclaimed reports whether the job is open and not assigned or completed.
+func (j *job) unclaimed() bool {
+	return !j.Status.Finished() && j.Status != resource.JobAssigned && j.Status != resource.JobCompleted
 }
 
-func due(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
-
-func (s *State) fireOffers(j *job) bool {
+// deadline returns the first instant at which something about a job is due,
+// apart from the end of its life.
+func (s *State) deadline(j *job) time.Time {
+	var at time.Time
 	for _, o := range j.Offers {
-		if due(o.ExpiresAt, s.now) {
-			w := o.worker
-			s.emit(&eventlog.OfferExpiredEvent{OfferHead: s.offerHead(j, w, o.ID)})
-			s.deregister(w)
-			return true
-		}
+		at = sooner(at, o.ExpiresAt)
 	}
-	return false
-}
-
-func (s *State) fireClose(j *job) bool {
 	for _, a := range j.Assignments {
-		if a.ClosedAt.IsZero() && due(a.CloseAt, s.now) {
-			s.closeNow(j, a, a.DispositionCode, "")
-			return true
+		if a.ClosedAt.IsZero() {
+			at = sooner(at, a.CloseAt)
 		}
 	}
-	return false
-}
-
-func (s *State) fireDeclines(j *job) bool {
-	if j.Status != resource.JobQueued {
-		return false
+	if j.unclaimed() {
+		at = sooner(at, j.NotAfter)
 	}
-	for _, d := range j.Declines {
-		if due(d.Until, s.now) {
-			s.emit(&eventlog.DeclineLapsedEvent{JobID: j.ID, WorkerID: d.WorkerID})
-			return true
+	switch j.Status {
+	case resource.JobScheduled:
+		at = sooner(at, j.MatchingMode.ScheduleAt)
+	case resource.JobQueued:
+		for _, d := range j.Declines {
+			at = sooner(at, d.Until)
 		}
+		for _, sel := range j.RequestedWorkerSelectors {
+			if sel.Active() {
+				at = sooner(at, sel.ExpiresAt)
+			}
+		}
+		for _, sel := range j.Attached {
+			if sel.Active() {
+				at = sooner(at, sel.ExpiresAt)
+			}
+		}
+		at = sooner(at, s.nextWait(j))
+	default:
 	}
-	return false
+	return at
 }
 
-func (s *State) fireSelectors(j *job) bool {
-	if j.Status != resource.JobQueued {
-		return false
-	}
-	_, requested := resource.Expire(j.RequestedWorkerSelectors, s.now)
-	_, attached := resource.Expire(j.Attached, s.now)
-	if requested == nil && attached == nil {
-		return false
-	}
-	s.emit(&eventlog.JobWorkerSelectorsExpiredEvent{JobHead: s.jobHead(j), Requested: requested, Attached: attached})
-	return true
-}
-
-func (s *State) fireWaits(j *job) bool {
-	if j.Status != resource.JobQueued {
-		return false
+// nextWait returns when the next wait-time rule fires for a queued job.
+func (s *State) nextWait(j *job) (at time.Time) {
+	if j.queue == nil || j.queue.ExceptionPolicyID == "" {
+		return at
 	}
 	for _, r := range s.rulesOf(j.queue) {
-		if r.Trigger.Kind == resource.TriggerWaitTime && !j.hasFired(j.QueueID, r.ID) &&
-			due(j.WaitsSince.Add(resource.Seconds(r.Trigger.ThresholdSeconds)), s.now) {
-			s.trigger(j, r)
-			return true
+		if r.Trigger.Kind == resource.TriggerWaitTime && !j.hasFired(j.QueueID, r.ID) {
+			at = sooner(at, j.WaitsSince.Add(resource.Seconds(r.Trigger.ThresholdSeconds)))
 		}
 	}
-	return false
+	return at
 }
 
-// expireJob ends a job that has reached its maximum life.
-func (s *State) expireJob(j *job) {
-	if j.Status == resource.JobPendingSchedule || j.Status == resource.JobScheduled {
-		s.emit(&eventlog.JobSchedulingFailedEvent{
-			JobHead: s.jobHead(j), Priority: j.EffectivePriority(), Requested: j.RequestedWorkerSelectors,
-			Attached: j.Attached, ScheduledAt: j.ScheduledAt, FailureReason: "Expired Job",
-		})
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// rest sets the idle timer of a worker that has no offers and no assignments.
+func (s *State) rest(w *worker) {
+	var at time.Time
+	if w.State == resource.WorkerActive && len(w.offers) == 0 && len(w.assigned) == 0 && s.settings.IdleLife > 0 {
+		at = w.ActiveAt.Add(s.settings.IdleLife)
+	}
+	s.timers[timerIdle].set(&w.idle, at)
+}
+
+// loaded updates the derived state after a worker's load changed.
+func (s *State) loaded(w *worker) {
+	s.rest(w)
+	if w.pos < 0 {
 		return
 	}
-	s.cancel(j, "", ExpiredJob)
-}
-
-// cancelUnserved cancels a new NoWait job that found no worker.
-func (s *State) cancelUnserved() {
-	if s.unserved == nil {
-		return
+	if s.index.reload(w) {
+		s.markWorker(w)
 	}
-	j := s.unserved
-	s.unserved = nil
-	if s.jobs[j.ID] == j && !j.Status.Finished() && j.Asks == AskNothing && len(j.Offers) == 0 && len(j.Assignments) == 0 {
-		s.cancel(j, "", NobodyAvailable)
-	}
-}
-
-// Dispositions of jobs that the router itself cancels.
-const (
-	NobodyAvailable = "NobodyAvailable" // a NoWait job found no worker
-	ExpiredJob      = "Expired"         // not assigned by NotAfter, or the maximum life was reached
-)
-
-func (s *State) jobHead(j *job) eventlog.JobHead {
-	return eventlog.JobHead{
-		JobID: j.ID, ChannelReference: j.ChannelReference, ChannelID: j.ChannelID,
-		QueueID: j.QueueID, Labels: j.Labels, Tags: j.Tags,
-	}
+	w.reseat()
 }

@@ -305,3 +305,46 @@ func draw[S any](list []resource.Allocation[S], at float64) []S {
 	}
 	return list[len(list)-1].Selectors
 }
+
+// Owed returns the unanswered events that ask the caller for results, so that
+// it can issue the requests again after a restart. Their time is that of the
+// state; scores are requested for the workers that are eligible now.
+func (s *State) Owed() []eventlog.Event {
+	var out []eventlog.Event
+	for _, id := range s.Asked() {
+		j := s.jobs[id]
+		head := s.jobHead(j)
+		head.Header = eventlog.Header{Seq: j.Round, At: s.now}
+		switch {
+		case j.Asks == AskRules:
+			out = append(out, &eventlog.JobRulesAskedEvent{JobHead: head, Rules: s.classes[j.ClassificationPolicyID].remoteRules()})
+		case j.queue != nil:
+			mode := j.queue.mode()
+			e := &eventlog.JobScoresAskedEvent{JobHead: head, Options: mode.ScoringRuleOptions, Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached)}
+			if mode.ScoringRule != nil {
+				e.Rule = *mode.ScoringRule
+			}
+			for pos := j.kin.query.next(0); pos >= 0; pos = j.kin.query.next(pos + 1) {
+				if w := s.index.at[pos]; s.fits(j, w) {
+					e.Workers = append(e.Workers, w.ID)
+				}
+			}
+			slices.Sort(e.Workers)
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Asked lists the jobs that wait for a result from the caller, so that it can
+// issue the requests again after a restart.
+func (s *State) Asked() []string {
+	var out []string
+	for id, j := range s.jobs {
+		if j.Asks != AskNothing {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

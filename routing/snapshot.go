@@ -4,244 +4,296 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
-	"runtime"
 	"slices"
-	"sync"
-	"time"
+	"weir/routing/eventlog"
 	"weir/routing/internal/codec"
-	"weir/routing/resource"
 )
 
-// A snapshot is one line of JSON per entity, after a header line and before a
-// line with the number of records, so that a truncated snapshot is never taken
-// for a whole one.
+// Snapshot returns the whole state. Equal states give equal bytes. It contains
+// secrets: the credentials of rules.
+func (s *State) Snapshot() ([]byte, error) { return s.Cut().Encode() }
 
-const snapshotVersion = 1
+// Cut is a copy of a state at one instant. It does not change with the state.
+// Once it is whole, another goroutine may encode it.
+type Cut struct {
+	head    snapshotHead
+	records []record
 
-type snapshotHead struct {
-	Format   string    `json:"format"`
-	Version  int       `json:"version"`
-	Seq      uint64    `json:"seq"`
-	Now      time.Time `json:"now,omitzero"`
-	Settings Settings  `json:"settings"`
+	state *State              // nil once the cut is whole
+	next  uint64              // all jobs created before this event are copied
+	early map[uint64]struct{} // later jobs that were copied early, just before they changed
 }
 
-// record holds one entity.
-type record struct {
-	Distribution   *distribution   `json:"distribution,omitempty"`
-	Classification *classification `json:"classification,omitempty"`
-	Exception      *exception      `json:"exception,omitempty"`
-	Queue          *queueData      `json:"queue,omitempty"`
-	Worker         *workerData     `json:"worker,omitempty"`
-	Pool           *pool           `json:"pool,omitempty"`
-	Job            *jobData        `json:"job,omitempty"`
-	End            *int            `json:"end,omitempty"` // number of records
+// Cut copies everything that a snapshot holds, at once.
+func (s *State) Cut() *Cut {
+	c := s.newCut()
+	c.Step(len(s.jobs) + 1)
+	return c
 }
 
-const snapshotFormat = "weir-routing"
-
-// Restore decodes the result of [State.Snapshot]. Decoding dominates the time, so
-// all cores take part.
-func Restore(data []byte) (*State, error) {
-	line, rest, _ := bytes.Cut(data, newline)
-	var head snapshotHead
-	if err := json.Unmarshal(line, &head); err != nil {
-		return nil, errCutOff
-	}
-	if head.Format != snapshotFormat || head.Version != snapshotVersion {
-		return nil, fmt.Errorf("a snapshot of format %q, version %d cannot be read", head.Format, head.Version)
-	}
-	parts, err := decodeRecords(rest, runtime.GOMAXPROCS(0))
-	if err != nil {
-		return nil, err
-	}
-	n := 0
-	for _, part := range parts {
-		n += len(part)
-	}
-	s := New(head.Settings)
-	s.seq, s.now, s.jobs = head.Seq, head.Now, make(map[string]*job, n)
-	var workers []*worker
-	for i, r := range slices.Concat(parts...) {
-		if i == n-1 && r.End != nil {
-			if *r.End != i {
-				return nil, fmt.Errorf("the snapshot has %d of %d records", i, *r.End)
-			}
-			return s, s.rebuild(workers)
-		}
-		w, err := s.load(&r)
-		if err != nil {
-			return nil, err
-		}
-		if w != nil {
-			workers = append(workers, w)
-		}
-	}
-	return nil, errCutOff
+// BeginCut starts a snapshot of this instant. It copies everything except the
+// jobs, because there are many; [Cut.Step] copies those. Later changes do not
+// show in the cut. An unfinished earlier cut is abandoned and must not be used.
+func (s *State) BeginCut() *Cut {
+	s.cutting = s.newCut()
+	return s.cutting
 }
 
-var (
-	newline   = []byte{'\n'}
-	errCutOff = errors.New("the snapshot is cut off")
-)
-
-// decodeRecords decodes lines in parallel, in at most that many parts of about the
-// same size.
-func decodeRecords(data []byte, most int) ([][]record, error) {
-	if !bytes.HasSuffix(data, newline) {
-		return nil, errCutOff
+func (s *State) newCut() *Cut {
+	c := &Cut{
+		head:  snapshotHead{snapshotFormat, snapshotVersion, s.seq, s.now, s.settings},
+		state: s, early: map[uint64]struct{}{},
 	}
-	parts, errs := make([][]record, most), make([]error, most)
-	size := len(data)/most + 1
-	var wait sync.WaitGroup
-	for i := range most {
-		end := len(data)
-		if size < end {
-			end = size + bytes.IndexByte(data[size:], '\n') + 1
-		}
-		part := data[:end]
-		data = data[end:]
-		wait.Go(func() {
-			reader := codec.NewReader()
-			for line := range bytes.Lines(part) {
-				var r record
-				if j, ok := readJob(reader, line); ok {
-					r.Job = j
-				} else if errs[i] = json.Unmarshal(line, &r); errs[i] != nil {
-					return
-				}
-				parts[i] = append(parts[i], r)
-			}
-		})
-	}
-	wait.Wait()
-	return parts, errors.Join(errs...)
+	c.records = make([]record, 0, s.Size())
+	s.copyTo(c)
+	return c
 }
 
-var errRecord = errors.New("the snapshot holds a record that is of no kind or names itself twice")
-
-// load adds an entity that is not yet connected to others.
-func (s *State) load(r *record) (*worker, error) {
-	ok := false
-	switch {
-	case r.Distribution != nil:
-		ok = add(s.dists, r.Distribution.ID, r.Distribution)
-	case r.Classification != nil:
-		ok = add(s.classes, r.Classification.ID, r.Classification)
-	case r.Exception != nil:
-		ok = add(s.excepts, r.Exception.ID, r.Exception)
-	case r.Queue != nil:
-		ok = add(s.queues, r.Queue.ID, &queue{queueData: *r.Queue, ranks: map[int]int{}})
-	case r.Worker != nil:
-		w := &worker{workerData: *r.Worker, pos: -1}
-		if ok = add(s.workers, w.ID, w); ok {
-			return w, nil
-		}
-	case r.Pool != nil:
-		ok = add(s.pools, r.Pool.ID, r.Pool)
-	case r.Job != nil:
-		ok = add(s.jobs, r.Job.ID, &job{jobData: *r.Job})
+// copyTo copies every entity except the jobs. Policies and the parts of a
+// specification are immutable and replaced as a whole, so they are shared; the
+// rest is copied.
+func (s *State) copyTo(c *Cut) {
+	add := func(r record) { c.records = append(c.records, r) }
+	for _, d := range s.dists {
+		add(record{Distribution: d})
 	}
-	if !ok {
-		return nil, errRecord
+	for _, p := range s.classes {
+		add(record{Classification: p})
 	}
-	return nil, nil
+	for _, x := range s.excepts {
+		add(record{Exception: x})
+	}
+	for _, q := range s.queues {
+		add(record{Queue: new(q.queueData)})
+	}
+	for _, w := range s.workers {
+		add(record{Worker: new(w.workerData)})
+	}
+	for _, p := range s.pools {
+		add(record{Pool: new(*p)})
+	}
 }
 
-func add[V any](m map[string]V, id string, v V) bool {
-	if _, there := m[id]; there {
-		return false
+// Step copies at most n more jobs and reports whether the cut is whole.
+func (c *Cut) Step(n int) (whole bool) {
+	s := c.state
+	if s == nil {
+		return true
 	}
-	m[id] = v
+	for j := range s.byAge.from(c.next) {
+		if j.Created > c.head.Seq {
+			break
+		}
+		if n == 0 {
+			return false
+		}
+		n--
+		c.copy(j)
+		c.next = j.Created + 1
+	}
+	c.state, c.early = nil, nil
+	if s.cutting == c {
+		s.cutting = nil
+	}
 	return true
 }
 
-// rebuild connects the entities and builds the index and the timers.
-func (s *State) rebuild(workers []*worker) error {
-	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return cmp.Compare(a.Created, b.Created) })
-	for i, j := range jobs {
-		if i > 0 && jobs[i-1].Created == j.Created {
-			return fmt.Errorf("the snapshot's job %q cannot be", j.ID)
-		}
-		if err := s.connect(j); err != nil {
-			return err
-		}
-	}
-	slices.SortFunc(workers, func(a, b *worker) int { return cmp.Compare(a.Place, b.Place) })
-	for _, w := range workers {
-		w.order()
-		w.uses()
-		w.idle = timer{kind: timerIdle, order: w.Created, work: w}
-		if w.State == resource.WorkerActive {
-			s.index.enter(w)
-		}
-		s.rest(w)
-	}
-	for _, p := range s.pools {
-		s.fill(p)
-	}
-	for _, q := range s.queues {
-		s.refit(q)
-	}
-	for _, j := range jobs {
-		if err := s.sane(j); err != nil {
-			return err
-		}
-		s.byAge.add(j.Created, j)
-		s.settle(j)
-	}
-	return nil
+// Size returns the number of entities in a snapshot of the state.
+func (s *State) Size() int {
+	return len(s.dists) + len(s.classes) + len(s.excepts) + len(s.queues) + len(s.workers) + len(s.pools) + len(s.jobs)
 }
 
-// sane checks the invariants of a job that the engine relies on.
-func (s *State) sane(j *job) error {
-	p := j.EffectivePriority()
+// Len returns the number of entities copied so far.
+func (c *Cut) Len() int { return len(c.records) }
+
+func (c *Cut) copy(j *job) {
+	if _, done := c.early[j.Created]; done {
+		return
+	}
+	d := new(j.jobData)
+	d.Offers, d.Assignments = copies(d.Offers), copies(d.Assignments)
+	c.records = append(c.records, record{Job: d})
+}
+
+// before copies the job that an event is about to change.
+func (c *Cut) before(e eventlog.Event) {
+	j := c.state.jobs[e.Subject()]
+	if j == nil || j.Created < c.next || j.Created > c.head.Seq {
+		return
+	}
+	c.copy(j)
+	c.early[j.Created] = struct{}{}
+}
+
+func copies[T any](in []*T) []*T {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make([]*T, len(in))
+	for i, p := range in {
+		out[i] = new(*p)
+	}
+	return out
+}
+
+// Encode returns the form that [Restore] reads; an entity comes before the ones
+// that refer to it. The cut must be whole.
+func (c *Cut) Encode() ([]byte, error) {
+	slices.SortFunc(c.records, compareRecords)
+	b, err := json.Marshal(c.head)
+	b = append(b, '\n')
+	for i := 0; i < len(c.records) && err == nil; i++ {
+		b, err = appendRecord(b, &c.records[i])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return appendRecord(b, &record{End: new(len(c.records))})
+}
+
+func compareRecords(a, b record) int {
+	kind, id, created := a.order()
+	kindB, idB, createdB := b.order()
+	return cmp.Or(cmp.Compare(kind, kindB), cmp.Compare(created, createdB), cmp.Compare(id, idB))
+}
+
+// order returns the sort key: kind and id, or for jobs kind and age.
+func (r *record) order() (kind int, id string, created uint64) {
 	switch {
-	case j.Status == resource.JobQueued && s.queues[j.QueueID] == nil,
-		!j.Status.Finished() && j.ClassificationPolicyID != "" && s.classes[j.ClassificationPolicyID] == nil,
-		len(j.Offers) > 0 && j.Status != resource.JobQueued,
-		p < resource.MinPriority, p > resource.MaxPriority, j.Enqueued > s.seq:
-		return fmt.Errorf("the snapshot's job %q cannot be", j.ID)
+	case r.Distribution != nil:
+		return 0, r.Distribution.ID, 0
+	case r.Classification != nil:
+		return 1, r.Classification.ID, 0
+	case r.Exception != nil:
+		return 2, r.Exception.ID, 0
+	case r.Queue != nil:
+		return 3, r.Queue.ID, 0
+	case r.Worker != nil:
+		return 4, r.Worker.ID, 0
+	case r.Pool != nil:
+		return 5, r.Pool.ID, 0
+	default:
+		return 6, "", r.Job.Created
 	}
-	return nil
 }
 
-// connect links a job's offers and assignments to their workers.
-func (s *State) connect(j *job) error {
-	j.timers(j.Created)
-	for _, o := range j.Offers {
-		w := s.workers[o.WorkerID]
-		if w == nil || s.offers[o.ID] != nil {
-			return fmt.Errorf("the snapshot's offer %q cannot be", o.ID)
+// appendRecord appends a record as encoding/json writes it. Jobs, most of a
+// snapshot, are written by hand to save CPU, because the router keeps working
+// meanwhile.
+func appendRecord(b []byte, r *record) ([]byte, error) {
+	if r.Job != nil {
+		w := &codec.Writer{Buf: b}
+		writeJob(w, r.Job)
+		if !w.Unusual {
+			return append(w.Buf, "}}\n"...), nil
 		}
-		o.job, o.worker = j, w
-		s.offers[o.ID] = o
-		w.offers = append(w.offers, o)
-		w.offeredCost += o.Cost
 	}
-	for _, a := range j.Assignments {
-		a.job, a.worker = j, s.workers[a.WorkerID]
-		if !a.ClosedAt.IsZero() {
-			continue
-		}
-		if a.worker == nil {
-			return fmt.Errorf("the snapshot's assignment %q cannot be", a.ID)
-		}
-		a.worker.assigned = append(a.worker.assigned, a)
-		a.worker.assignedCost += a.Cost
-	}
-	for _, id := range j.Taken {
-		s.taken[id] = j
-	}
-	return nil
+	text, err := json.Marshal(r)
+	return append(append(b, text...), '\n'), err
 }
 
-// order sorts offers and assignments in the order in which they were made.
-func (w *worker) order() {
-	byID := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
-	slices.SortFunc(w.offers, func(a, b *offer) int { return byID(a.ID, b.ID) })
-	slices.SortFunc(w.assigned, func(a, b *assignment) int { return byID(a.ID, b.ID) })
+func writeJob(w *codec.Writer, j *jobData) {
+	w.Unusual = len(j.Offers)+len(j.Declines)+len(j.Taken)+len(j.Fired) > 0 || j.Asks != AskNothing
+	w.Text(`{"job":{"id":`, j.ID)
+	w.Uint(`,"version":`, uint64(j.Version))
+	w.Time(`,"changedAt":`, j.ChangedAt)
+	w.JobSpec(`,"channelId":`, &j.JobSpec)
+	w.Selectors(`,"attached":`, j.Attached)
+	w.Text(`,"status":`, string(j.Status))
+	w.Time(`,"createdAt":`, j.CreatedAt)
+	w.Uint(`,"created":`, j.Created)
+	w.OptionalTime(`,"enqueuedAt":`, j.EnqueuedAt)
+	w.OptionalUint(`,"enqueued":`, j.Enqueued)
+	w.OptionalTime(`,"waitsSince":`, j.WaitsSince)
+	w.OptionalText(`,"waitsIn":`, j.WaitsIn)
+	w.OptionalTime(`,"scheduledAt":`, j.ScheduledAt)
+	w.OptionalTime(`,"finishedAt":`, j.FinishedAt)
+	writeAssignments(w, j.Assignments)
+	w.OptionalUint(`,"unassigned":`, uint64(j.Unassigned))
+	w.OptionalUint(`,"round":`, j.Round)
+	w.OptionalUint(`,"tries":`, j.Tries)
+}
+
+func writeAssignments(w *codec.Writer, list []*assignment) {
+	for i, a := range list {
+		key := `,{"id":`
+		if i == 0 {
+			key = `,"assignments":[{"id":`
+		}
+		w.Text(key, a.ID)
+		w.Text(`,"offer":`, a.OfferID)
+		w.Text(`,"worker":`, a.WorkerID)
+		w.Text(`,"channel":`, a.ChannelID)
+		w.Int(`,"cost":`, a.Cost)
+		w.Time(`,"assignedAt":`, a.AssignedAt)
+		w.OptionalTime(`,"completedAt":`, a.CompletedAt)
+		w.OptionalTime(`,"closeAt":`, a.CloseAt)
+		w.OptionalText(`,"dispositionCode":`, a.DispositionCode)
+		w.OptionalTime(`,"closedAt":`, a.ClosedAt)
+		w.Buf = append(w.Buf, '}')
+	}
+	if len(list) > 0 {
+		w.Buf = append(w.Buf, ']')
+	}
+}
+
+// readJob decodes the job of a line that [appendRecord] wrote by hand; ok is false for
+// a line in another form, which encoding/json must decode.
+func readJob(r *codec.Reader, line []byte) (_ *jobData, ok bool) {
+	r.Buf, r.Unusual = line, !bytes.HasPrefix(line, []byte(`{"job":{"id":`))
+	j := &jobData{}
+	var version, unassigned uint64
+	r.Text(`{"job":{"id":`, &j.ID)
+	r.Uint(`,"version":`, &version)
+	r.Time(`,"changedAt":`, &j.ChangedAt)
+	r.JobSpec(&j.JobSpec)
+	r.Selectors(`,"attached":`, &j.Attached)
+	codec.Name(r, `,"status":`, &j.Status)
+	r.Time(`,"createdAt":`, &j.CreatedAt)
+	r.Uint(`,"created":`, &j.Created)
+	r.Time(`,"enqueuedAt":`, &j.EnqueuedAt)
+	r.Uint(`,"enqueued":`, &j.Enqueued)
+	r.Time(`,"waitsSince":`, &j.WaitsSince)
+	codec.Name(r, `,"waitsIn":`, &j.WaitsIn)
+	r.Time(`,"scheduledAt":`, &j.ScheduledAt)
+	r.Time(`,"finishedAt":`, &j.FinishedAt)
+	readAssignments(r, &j.Assignments)
+	r.Uint(`,"unassigned":`, &unassigned)
+	r.Uint(`,"round":`, &j.Round)
+	r.Uint(`,"tries":`, &j.Tries)
+	j.Version, j.Unassigned = Version(version), int(unassigned)
+	r.Unusual = r.Unusual || unassigned > 1e9
+	return j, r.Has("}}\n") && len(r.Buf) == 0
+}
+
+func readAssignments(r *codec.Reader, into *[]*assignment) {
+	r.List(`,"assignments":`, func() {
+		a := &assignment{}
+		var cost uint64
+		r.Text(`"id":`, &a.ID)
+		r.Text(`,"offer":`, &a.OfferID)
+		codec.Name(r, `,"worker":`, &a.WorkerID)
+		codec.Name(r, `,"channel":`, &a.ChannelID)
+		r.Uint(`,"cost":`, &cost)
+		r.Unusual = r.Unusual || cost > 1e9
+		a.Cost = int(cost)
+		r.Time(`,"assignedAt":`, &a.AssignedAt)
+		r.Time(`,"completedAt":`, &a.CompletedAt)
+		r.Time(`,"closeAt":`, &a.CloseAt)
+		codec.Name(r, `,"dispositionCode":`, &a.DispositionCode)
+		r.Time(`,"closedAt":`, &a.ClosedAt)
+		*into = append(*into, a)
+	})
+}
+
+// With returns a copy of the state under other limits. Events that the copy
+// makes must be folded into a snapshot of the copy, not of the original.
+func (s *State) With(settings Settings) (*State, error) {
+	cut := s.Cut()
+	cut.head.Settings = settings
+	data, err := cut.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return Restore(data)
 }

@@ -234,14 +234,6 @@ type exception struct {
 	resource.ExceptionSpec
 }
 
-type pool struct {
-	ID string `json:"id"`
-	stamp
-	resource.PoolSpec
-	Count uint64 `json:"count"` // version: number of depth changes so far
-	depth int
-}
-
 // pace measures how fast a queue's jobs are assigned, for estimates.
 type pace struct {
 	LastAt time.Time `json:"lastAt,omitzero"`
@@ -258,8 +250,5 @@ func (p *pace) took(now time.Time) {
 	p.LastAt = now
 }
 
-// seat is a worker's membership in a pool whose filter it passes.
-type seat struct {
-	pool *pool
-	in   bool // it is counted
-}
+// Settings returns the limits in force.
+func (s *State) Settings() Settings { return s.settings }

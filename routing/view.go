@@ -1,8 +1,6 @@
 package routing
 
 import (
-	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -172,23 +170,6 @@ func (s *State) Exception(id string) (Named[resource.ExceptionSpec], bool) {
 	return Named[resource.ExceptionSpec]{id, x.ExceptionSpec, x.Version, x.ChangedAt}, true
 }
 
-// PoolDepth is the number of available workers that pass a pool's filter, and a
-// version that grows by one with each worker that comes or goes.
-type PoolDepth struct {
-	ID      string `json:"id"`
-	Depth   int    `json:"depth"`
-	Version uint64 `json:"version"`
-}
-
-// Pools returns the depth of every pool in one call.
-func (s *State) Pools() []PoolDepth {
-	var out []PoolDepth
-	for _, id := range slices.Sorted(maps.Keys(s.pools)) {
-		out = append(out, PoolDepth{id, s.pools[id].depth, s.pools[id].Count})
-	}
-	return out
-}
-
 // IDs returns the ids of one kind of resource that sort after the given id, in
 // order, at most limit.
 func (s *State) IDs(kind resource.Kind, after string, limit int) []string {
@@ -224,76 +205,6 @@ func eachKey[V any](m map[string]V, do func(string)) {
 	}
 }
 
-// Position is the position of a queued job.
-type Position struct {
-	JobID                    string `json:"jobId"`
-	Position                 int    `json:"position"` // from 1
-	QueueID                  string `json:"queueId"`
-	QueueLength              int    `json:"queueLength"`
-	EstimatedWaitTimeMinutes int    `json:"estimatedWaitTimeMinutes"`
-}
-
-// Position returns the position of a job; false if it is not queued.
-func (s *State) Position(id string) (Position, bool) {
-	j := s.jobs[id]
-	if j == nil || j.queue == nil {
-		return Position{}, false
-	}
-	n := j.queue.line.ahead(j.place) + 1
-	return Position{id, n, j.QueueID, j.queue.line.n, j.queue.minutes(n)}, true
-}
-
-// minutes estimates the wait of the nth job of a queue: n times its mean time
-// between assignments, in whole minutes, at least one and at most 90 days.
-func (q *queue) minutes(n int) int {
-	const most = 90 * 24 * 60
-	return int(min(most, max(1, math.Ceil(float64(n)*q.Pace.Mean/60))))
-}
-
-// Statistics are the figures of a queue.
-type Statistics struct {
-	QueueID                   string      `json:"queueId"`
-	Length                    int         `json:"length"`
-	EstimatedWaitTimeMinutes  map[int]int `json:"estimatedWaitTimeMinutes,omitempty"` // by priority
-	LongestJobWaitTimeMinutes *float64    `json:"longestJobWaitTimeMinutes,omitempty"`
-}
-
-// Statistics returns the figures of a queue at an instant. The estimate of a
-// priority is that of the last job with that priority.
-func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
-	q := s.queues[id]
-	if q == nil {
-		return Statistics{}, false
-	}
-	out := Statistics{QueueID: id, Length: q.line.n}
-	if q.line.n == 0 {
-		return out, true
-	}
-	out.EstimatedWaitTimeMinutes = map[int]int{}
-	n := 0
-	var oldest time.Time
-	for _, p := range slices.SortedFunc(maps.Keys(q.ranks), func(a, b int) int { return b - a }) {
-		n += q.ranks[p]
-		out.EstimatedWaitTimeMinutes[p] = q.minutes(n)
-		oldest = sooner(oldest, sooner(q.oldest(true, p), q.oldest(false, p)))
-	}
-	out.LongestJobWaitTimeMinutes = new(max(0, now.Sub(oldest).Minutes()))
-	return out, true
-}
-
-// oldest returns when the oldest job of a rank was queued; zero if there is
-// none.
-func (q *queue) oldest(expedite bool, priority int) (at time.Time) {
-	place := placeOf(expedite, priority, 0)
-	for j := range q.line.from(place) {
-		if j.place>>seqBits == place>>seqBits {
-			at = j.EnqueuedAt
-		}
-		break
-	}
-	return at
-}
-
 // Jobs returns a page of jobs in order of creation, after a cursor (0 at
 // first): the jobs that keep accepts, at most limit. It examines a bounded
 // number of jobs per call, so a page may be short. next is the cursor of the
@@ -312,19 +223,6 @@ func (s *State) Jobs(after uint64, limit int, keep func(*Job) bool) (page []Job,
 		}
 	}
 	return page, 0
-}
-
-// Asked lists the jobs that wait for a result from the caller, so that it can
-// issue the requests again after a restart.
-func (s *State) Asked() []string {
-	var out []string
-	for id, j := range s.jobs {
-		if j.Asks != AskNothing {
-			out = append(out, id)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // Seq returns the number of the last event.

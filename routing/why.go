@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"weir/routing/label"
 	"weir/routing/resource"
 
 	"weir/ops"
@@ -85,6 +86,69 @@ func (s *State) anybodyListens(j *job) bool {
 	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID}}
 	for _, w := range s.workers {
 		if w.passes(p) && w.cost(j.ChannelID) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Unmatchable lists the waiting jobs of a queue that no worker could take even
+// if every worker were registered and free, at most limit, in queue order. It
+// examines a bounded number of jobs and workers, because it blocks the engine
+// meanwhile.
+func (s *State) Unmatchable(queueID string, limit int) []string {
+	q := s.queues[queueID]
+	if q == nil || q.bypass() {
+		return nil
+	}
+	const most, mostLooks = 100_000, 500_000
+	looks := 0
+	known := map[*class]bool{} // whether some worker could take the jobs of the class
+	var out []string
+	n := 0
+	for j := range q.line.all {
+		if n++; len(out) >= limit || n > most || looks > mostLooks {
+			break
+		}
+		if j.kin == nil || len(j.Offers) > 0 {
+			continue
+		}
+		able, seen := known[j.kin]
+		if !seen {
+			able = s.anybodyFor(j, &looks)
+			known[j.kin] = able
+		}
+		if !able {
+			out = append(out, j.ID)
+		}
+	}
+	return out
+}
+
+// anybodyFor reports whether any worker, registered or not, has the queue, the
+// channel and the labels that a job requires.
+func (s *State) anybodyFor(j *job, looks *int) bool {
+	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID}}
+	can := func(w *worker) bool {
+		*looks++
+		return w != nil && w.passes(p) && w.cost(j.ChannelID) > 0
+	}
+	only, direct := "", false // a job may require one particular worker
+	for _, list := range [][]resource.WorkerSelector{j.RequestedWorkerSelectors, j.Attached} {
+		for _, sel := range list {
+			if sel.Active() {
+				p.Selectors = append(p.Selectors, sel)
+				if id, is := sel.Value.Text(); is && sel.Key == "Id" && sel.Operator == label.Equal {
+					only, direct = id, true
+				}
+			}
+		}
+	}
+	if direct {
+		return can(s.workers[only])
+	}
+	for _, w := range s.workers {
+		if can(w) {
 			return true
 		}
 	}

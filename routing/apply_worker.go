@@ -36,24 +36,6 @@ func (s *State) withdraw(w *worker) {
 	w.reseat()
 }
 
-// seat recomputes a worker's pool memberships, counting it into pools that it
-// joins and out of pools that it leaves.
-func (s *State) seat(w *worker) {
-	before := w.seats
-	w.seats = nil
-	for _, p := range s.pools {
-		i := slices.IndexFunc(before, func(b seat) bool { return b.pool == p })
-		was := i >= 0 && before[i].in
-		if w.passes(p) {
-			w.seats = append(w.seats, seat{p, was})
-		} else if was {
-			p.Count++
-			p.depth--
-		}
-	}
-	w.reseat()
-}
-
 // uses rebuilds the worker's channels and counts the jobs on each.
 func (w *worker) uses() {
 	w.channels = w.channels[:0]
@@ -149,46 +131,6 @@ func (w *worker) hasRoom(channel string) bool {
 		}
 	}
 	return false
-}
-
-// passes reports whether a worker passes a pool's filter.
-func (w *worker) passes(p *pool) bool {
-	if p.QueueID != "" && !slices.Contains(w.Queues, p.QueueID) {
-		return false
-	}
-	for _, sel := range p.Selectors {
-		if !sel.Operator.Holds(w.Labels[sel.Key], sel.Value) {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *State) applyPoolPut(e *eventlog.PoolPutEvent) {
-	p := s.pools[e.ID]
-	if p == nil {
-		p = &pool{ID: e.ID, Count: e.Spec.CountFrom}
-		s.pools[e.ID] = p
-	}
-	p.touch(&e.Header)
-	p.PoolSpec = e.Spec
-	s.fill(p)
-}
-
-// fill recounts the workers of a pool; this does not change the pool's version.
-func (s *State) fill(p *pool) {
-	p.depth = 0
-	for _, w := range s.workers {
-		w.seats = slices.DeleteFunc(w.seats, func(seat seat) bool { return seat.pool == p })
-		if w.pos < 0 || !w.passes(p) {
-			continue
-		}
-		in := w.hasRoom(p.ChannelID)
-		w.seats = append(w.seats, seat{p, in})
-		if in {
-			p.depth++
-		}
-	}
 }
 
 func (s *State) applyDeleted(e *eventlog.DeletedEvent) {

@@ -1,0 +1,187 @@
+package routing
+
+import (
+	"maps"
+	"slices"
+	"time"
+	"weir/routing/eventlog"
+	"weir/routing/resource"
+)
+
+// Ready is a worker that has room now, and the time since when it has been
+// available.
+type Ready struct {
+	WorkerID string    `json:"workerId"`
+	Since    time.Time `json:"availableSince"`
+}
+
+// Ready lists the workers that pass a pool's filter and have room on its
+// channel, longest available first, at most limit. With the longest-available
+// order, a new job with the same requirements goes to the first of them. With
+// newest the order is reversed.
+func (s *State) Ready(p resource.PoolSpec, newest bool, limit int) []Ready {
+	var out []Ready
+	look := func(w *worker) bool {
+		if w != nil && w.passes(&pool{PoolSpec: p}) && w.hasRoom(p.ChannelID) {
+			out = append(out, Ready{w.ID, w.AvailableSince})
+		}
+		return len(out) < limit
+	}
+	if limit <= 0 {
+		return nil
+	}
+	if newest {
+		for _, w := range slices.Backward(s.index.at) {
+			if !look(w) {
+				return out
+			}
+		}
+		return out
+	}
+	for _, w := range s.index.at {
+		if !look(w) {
+			return out
+		}
+	}
+	return out
+}
+
+// Pool returns a pool.
+func (s *State) Pool(id string) (Named[resource.PoolSpec], bool) {
+	p := s.pools[id]
+	if p == nil {
+		return Named[resource.PoolSpec]{}, false
+	}
+	return Named[resource.PoolSpec]{id, p.PoolSpec, p.Version, p.ChangedAt}, true
+}
+
+// PoolDepth returns the depth of a pool; zero if there is no such pool.
+func (s *State) PoolDepth(id string) PoolDepth {
+	p := s.pools[id]
+	if p == nil {
+		return PoolDepth{}
+	}
+	return PoolDepth{id, p.depth, p.Count}
+}
+
+// WhilePool returns the command if a pool's count still is the one that the
+// client saw, and refuses it otherwise, so that only one of several clients
+// that saw the same count acts. Like [State.Patch] the result is valid for this
+// state only.
+func (s *State) WhilePool(id string, count uint64, c Command) (Command, error) {
+	p := s.pools[id]
+	switch {
+	case p == nil:
+		return nil, notFound("pool", id)
+	case p.Count != count:
+		return nil, If{Unmatchable: true}.check(0, time.Time{})
+	}
+	return c, nil
+}
+
+// seat recomputes a worker's pool memberships, counting it into pools that it
+// joins and out of pools that it leaves.
+func (s *State) seat(w *worker) {
+	before := w.seats
+	w.seats = nil
+	for _, p := range s.pools {
+		i := slices.IndexFunc(before, func(b seat) bool { return b.pool == p })
+		was := i >= 0 && before[i].in
+		if w.passes(p) {
+			w.seats = append(w.seats, seat{p, was})
+		} else if was {
+			p.Count++
+			p.depth--
+		}
+	}
+	w.reseat()
+}
+
+// passes reports whether a worker passes a pool's filter.
+func (w *worker) passes(p *pool) bool {
+	if p.QueueID != "" && !slices.Contains(w.Queues, p.QueueID) {
+		return false
+	}
+	for _, sel := range p.Selectors {
+		if !sel.Operator.Holds(w.Labels[sel.Key], sel.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *State) applyPoolPut(e *eventlog.PoolPutEvent) {
+	p := s.pools[e.ID]
+	if p == nil {
+		p = &pool{ID: e.ID, Count: e.Spec.CountFrom}
+		s.pools[e.ID] = p
+	}
+	p.touch(&e.Header)
+	p.PoolSpec = e.Spec
+	s.fill(p)
+}
+
+// fill recounts the workers of a pool; this does not change the pool's version.
+func (s *State) fill(p *pool) {
+	p.depth = 0
+	for _, w := range s.workers {
+		w.seats = slices.DeleteFunc(w.seats, func(seat seat) bool { return seat.pool == p })
+		if w.pos < 0 || !w.passes(p) {
+			continue
+		}
+		in := w.hasRoom(p.ChannelID)
+		w.seats = append(w.seats, seat{p, in})
+		if in {
+			p.depth++
+		}
+	}
+}
+
+// reseat updates whether a worker is counted in its pools.
+func (w *worker) reseat() {
+	for i := range w.seats {
+		seat := &w.seats[i]
+		in := w.pos >= 0 && w.hasRoom(seat.pool.ChannelID)
+		if in == seat.in {
+			continue
+		}
+		seat.in = in
+		seat.pool.Count++
+		if in {
+			seat.pool.depth++
+		} else {
+			seat.pool.depth--
+		}
+	}
+}
+
+type pool struct {
+	ID string `json:"id"`
+	stamp
+	resource.PoolSpec
+	Count uint64 `json:"count"` // version: number of depth changes so far
+	depth int
+}
+
+// seat is a worker's membership in a pool whose filter it passes.
+type seat struct {
+	pool *pool
+	in   bool // it is counted
+}
+
+// PoolDepth is the number of available workers that pass a pool's filter, and a
+// version that grows by one with each worker that comes or goes.
+type PoolDepth struct {
+	ID      string `json:"id"`
+	Depth   int    `json:"depth"`
+	Version uint64 `json:"version"`
+}
+
+// Pools returns the depth of every pool in one call.
+func (s *State) Pools() []PoolDepth {
+	var out []PoolDepth
+	for _, id := range slices.Sorted(maps.Keys(s.pools)) {
+		out = append(out, PoolDepth{id, s.pools[id].depth, s.pools[id].Count})
+	}
+	return out
+}

@@ -1,0 +1,247 @@
+package routing
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+	"weir/routing/internal/codec"
+	"weir/routing/resource"
+)
+
+// A snapshot is one line of JSON per entity, after a header line and before a
+// line with the number of records, so that a truncated snapshot is never taken
+// for a whole one.
+
+const snapshotVersion = 1
+
+type snapshotHead struct {
+	Format   string    `json:"format"`
+	Version  int       `json:"version"`
+	Seq      uint64    `json:"seq"`
+	Now      time.Time `json:"now,omitzero"`
+	Settings Settings  `json:"settings"`
+}
+
+// record holds one entity.
+type record struct {
+	Distribution   *distribution   `json:"distribution,omitempty"`
+	Classification *classification `json:"classification,omitempty"`
+	Exception      *exception      `json:"exception,omitempty"`
+	Queue          *queueData      `json:"queue,omitempty"`
+	Worker         *workerData     `json:"worker,omitempty"`
+	Pool           *pool           `json:"pool,omitempty"`
+	Job            *jobData        `json:"job,omitempty"`
+	End            *int            `json:"end,omitempty"` // number of records
+}
+
+const snapshotFormat = "weir-routing"
+
+// Restore decodes the result of [State.Snapshot]. Decoding dominates the time, so
+// all cores take part.
+func Restore(data []byte) (*State, error) {
+	line, rest, _ := bytes.Cut(data, newline)
+	var head snapshotHead
+	if err := json.Unmarshal(line, &head); err != nil {
+		return nil, errCutOff
+	}
+	if head.Format != snapshotFormat || head.Version != snapshotVersion {
+		return nil, fmt.Errorf("a snapshot of format %q, version %d cannot be read", head.Format, head.Version)
+	}
+	parts, err := decodeRecords(rest, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, part := range parts {
+		n += len(part)
+	}
+	s := New(head.Settings)
+	s.seq, s.now, s.jobs = head.Seq, head.Now, make(map[string]*job, n)
+	var workers []*worker
+	for i, r := range slices.Concat(parts...) {
+		if i == n-1 && r.End != nil {
+			if *r.End != i {
+				return nil, fmt.Errorf("the snapshot has %d of %d records", i, *r.End)
+			}
+			return s, s.rebuild(workers)
+		}
+		w, err := s.load(&r)
+		if err != nil {
+			return nil, err
+		}
+		if w != nil {
+			workers = append(workers, w)
+		}
+	}
+	return nil, errCutOff
+}
+
+var (
+	newline   = []byte{'\n'}
+	errCutOff = errors.New("the snapshot is cut off")
+)
+
+// decodeRecords decodes lines in parallel, in at most that many parts of about the
+// same size.
+func decodeRecords(data []byte, most int) ([][]record, error) {
+	if !bytes.HasSuffix(data, newline) {
+		return nil, errCutOff
+	}
+	parts, errs := make([][]record, most), make([]error, most)
+	size := len(data)/most + 1
+	var wait sync.WaitGroup
+	for i := range most {
+		end := len(data)
+		if size < end {
+			end = size + bytes.IndexByte(data[size:], '\n') + 1
+		}
+		part := data[:end]
+		data = data[end:]
+		wait.Go(func() {
+			reader := codec.NewReader()
+			for line := range bytes.Lines(part) {
+				var r record
+				if j, ok := readJob(reader, line); ok {
+					r.Job = j
+				} else if errs[i] = json.Unmarshal(line, &r); errs[i] != nil {
+					return
+				}
+				parts[i] = append(parts[i], r)
+			}
+		})
+	}
+	wait.Wait()
+	return parts, errors.Join(errs...)
+}
+
+var errRecord = errors.New("the snapshot holds a record that is of no kind or names itself twice")
+
+// load adds an entity that is not yet connected to others.
+func (s *State) load(r *record) (*worker, error) {
+	ok := false
+	switch {
+	case r.Distribution != nil:
+		ok = add(s.dists, r.Distribution.ID, r.Distribution)
+	case r.Classification != nil:
+		ok = add(s.classes, r.Classification.ID, r.Classification)
+	case r.Exception != nil:
+		ok = add(s.excepts, r.Exception.ID, r.Exception)
+	case r.Queue != nil:
+		ok = add(s.queues, r.Queue.ID, &queue{queueData: *r.Queue, ranks: map[int]int{}})
+	case r.Worker != nil:
+		w := &worker{workerData: *r.Worker, pos: -1}
+		if ok = add(s.workers, w.ID, w); ok {
+			return w, nil
+		}
+	case r.Pool != nil:
+		ok = add(s.pools, r.Pool.ID, r.Pool)
+	case r.Job != nil:
+		ok = add(s.jobs, r.Job.ID, &job{jobData: *r.Job})
+	}
+	if !ok {
+		return nil, errRecord
+	}
+	return nil, nil
+}
+
+func add[V any](m map[string]V, id string, v V) bool {
+	if _, there := m[id]; there {
+		return false
+	}
+	m[id] = v
+	return true
+}
+
+// rebuild connects the entities and builds the index and the timers.
+func (s *State) rebuild(workers []*worker) error {
+	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return cmp.Compare(a.Created, b.Created) })
+	for i, j := range jobs {
+		if i > 0 && jobs[i-1].Created == j.Created {
+			return fmt.Errorf("the snapshot's job %q cannot be", j.ID)
+		}
+		if err := s.connect(j); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(workers, func(a, b *worker) int { return cmp.Compare(a.Place, b.Place) })
+	for _, w := range workers {
+		w.order()
+		w.uses()
+		w.idle = timer{kind: timerIdle, order: w.Created, work: w}
+		if w.State == resource.WorkerActive {
+			s.index.enter(w)
+		}
+		s.rest(w)
+	}
+	for _, p := range s.pools {
+		s.fill(p)
+	}
+	for _, q := range s.queues {
+		s.refit(q)
+	}
+	for _, j := range jobs {
+		if err := s.sane(j); err != nil {
+			return err
+		}
+		s.byAge.add(j.Created, j)
+		s.settle(j)
+	}
+	return nil
+}
+
+// sane checks the invariants of a job that the engine relies on.
+func (s *State) sane(j *job) error {
+	p := j.EffectivePriority()
+	switch {
+	case j.Status == resource.JobQueued && s.queues[j.QueueID] == nil,
+		!j.Status.Finished() && j.ClassificationPolicyID != "" && s.classes[j.ClassificationPolicyID] == nil,
+		len(j.Offers) > 0 && j.Status != resource.JobQueued,
+		p < resource.MinPriority, p > resource.MaxPriority, j.Enqueued > s.seq:
+		return fmt.Errorf("the snapshot's job %q cannot be", j.ID)
+	}
+	return nil
+}
+
+// connect links a job's offers and assignments to their workers.
+func (s *State) connect(j *job) error {
+	j.timers(j.Created)
+	for _, o := range j.Offers {
+		w := s.workers[o.WorkerID]
+		if w == nil || s.offers[o.ID] != nil {
+			return fmt.Errorf("the snapshot's offer %q cannot be", o.ID)
+		}
+		o.job, o.worker = j, w
+		s.offers[o.ID] = o
+		w.offers = append(w.offers, o)
+		w.offeredCost += o.Cost
+	}
+	for _, a := range j.Assignments {
+		a.job, a.worker = j, s.workers[a.WorkerID]
+		if !a.ClosedAt.IsZero() {
+			continue
+		}
+		if a.worker == nil {
+			return fmt.Errorf("the snapshot's assignment %q cannot be", a.ID)
+		}
+		a.worker.assigned = append(a.worker.assigned, a)
+		a.worker.assignedCost += a.Cost
+	}
+	for _, id := range j.Taken {
+		s.taken[id] = j
+	}
+	return nil
+}
+
+// order sorts offers and assignments in the order in which they were made.
+func (w *worker) order() {
+	byID := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+	slices.SortFunc(w.offers, func(a, b *offer) int { return byID(a.ID, b.ID) })
+	slices.SortFunc(w.assigned, func(a, b *assignment) int { return byID(a.ID, b.ID) })
+}
