@@ -12,44 +12,44 @@ func (s *State) applyJobReceived(e *eventlog.JobReceivedEvent) {
 	j := &job{}
 	j.ID, j.JobSpec, j.Status = e.JobID, e.Spec, e.Status
 	j.CreatedAt, j.Created = e.At, e.Seq
-	j.timers(e.Seq)
+	j.initTimers(e.Seq)
 	j.touch(&e.Header)
 	s.jobs[j.ID] = j
-	s.byAge.add(j.Created, j)
-	s.settle(j)
+	s.jobsByAge.add(j.Created, j)
+	s.reindexJob(j)
 }
 
-func (j *job) timers(order uint64) {
-	j.due = timer{kind: timerJob, order: order, job: j}
-	j.life = timer{kind: timerLife, order: order, job: j}
+func (j *job) initTimers(order uint64) {
+	j.dueTimer = timer{kind: timerJob, order: order, job: j}
+	j.lifeTimer = timer{kind: timerLife, order: order, job: j}
 }
 
-// changeJob applies an event to the job that it is about; the caller stamps the job
+// applyJobEvent applies an event to the job that it is about; the caller stamps the job
 // and brings everything derived from it up to date.
-func (s *State) changeJob(j *job, e eventlog.Event) {
+func (s *State) applyJobEvent(j *job, e eventlog.Event) {
 	switch e := e.(type) {
 	case *eventlog.JobUpdatedEvent:
 		if !resource.EqualSelectors(j.RequestedWorkerSelectors, e.Spec.RequestedWorkerSelectors) || j.QueueID != e.Spec.QueueID || j.ChannelID != e.Spec.ChannelID {
-			s.disown(j)
+			s.leaveClass(j)
 		}
 		j.JobSpec, j.Status = e.Spec, e.Status
-	case *eventlog.JobRulesAskedEvent:
-		j.Asks, j.Round = AskRules, e.Seq
-	case *eventlog.JobScoresAskedEvent:
-		j.Asks, j.Round = AskScores, e.Seq
+	case *eventlog.JobRulesRequestedEvent:
+		j.Awaits, j.Round = AwaitRules, e.Seq
+	case *eventlog.JobScoresRequestedEvent:
+		j.Awaits, j.Round = AwaitScores, e.Seq
 	case *eventlog.JobScoredEvent:
-		j.Asks = AskNothing
+		j.Awaits = AwaitNothing
 	case *eventlog.JobClassifiedEvent:
-		s.disown(j)
-		j.Asks, j.Priority, j.QueueID, j.Attached = AskNothing, new(e.Priority), e.Queue.ID, e.Attached
+		s.leaveClass(j)
+		j.Awaits, j.Priority, j.QueueID, j.Attached = AwaitNothing, new(e.Priority), e.Queue.ID, e.Attached
 		j.Tries++
 	case *eventlog.JobClassificationFailedEvent:
-		j.Asks, j.Status = AskNothing, resource.JobClassificationFailed
+		j.Awaits, j.Status = AwaitNothing, resource.JobClassificationFailed
 		j.Tries++
 	case *eventlog.JobQueuedEvent:
 		s.applyJobQueued(j, e)
 	case *eventlog.JobScheduledEvent:
-		j.Status, j.ScheduledAt, j.Asks = resource.JobScheduled, e.ScheduledAt, AskNothing
+		j.Status, j.ScheduledAt, j.Awaits = resource.JobScheduled, e.ScheduledAt, AwaitNothing
 	case *eventlog.JobWaitingForActivationEvent:
 		j.Status = resource.JobWaitingForActivation
 	case *eventlog.JobSchedulingFailedEvent:
@@ -57,7 +57,7 @@ func (s *State) changeJob(j *job, e eventlog.Event) {
 	case *eventlog.JobExceptionTriggeredEvent:
 		j.Fired = append(slices.Clip(j.Fired), firedRule{e.QueueID, e.RuleKey})
 	case *eventlog.JobWorkerSelectorsExpiredEvent:
-		s.disown(j)
+		s.leaveClass(j)
 		j.RequestedWorkerSelectors, _ = resource.Expire(j.RequestedWorkerSelectors, e.At)
 		j.Attached, _ = resource.Expire(j.Attached, e.At)
 	case *eventlog.JobUnassignedEvent:
@@ -80,8 +80,8 @@ func (s *State) changeJob(j *job, e eventlog.Event) {
 }
 
 func (s *State) applyJobQueued(j *job, e *eventlog.JobQueuedEvent) {
-	s.disown(j)
-	j.Status, j.QueueID, j.Asks = resource.JobQueued, e.QueueID, AskNothing
+	s.leaveClass(j)
+	j.Status, j.QueueID, j.Awaits = resource.JobQueued, e.QueueID, AwaitNothing
 	j.RequestedWorkerSelectors, j.Attached = e.Requested, e.Attached
 	if j.Enqueued == 0 {
 		j.Enqueued, j.EnqueuedAt = e.Seq, e.At
@@ -93,7 +93,7 @@ func (s *State) applyJobQueued(j *job, e *eventlog.JobQueuedEvent) {
 
 func (s *State) applyJobUnassigned(j *job, e *eventlog.JobUnassignedEvent) {
 	i := j.assignment(e.AssignmentID)
-	s.release(j.Assignments[i], &e.Header)
+	s.removeAssignment(j.Assignments[i], &e.Header)
 	j.Assignments = slices.Delete(slices.Clone(j.Assignments), i, i+1)
 	j.Unassigned++
 	j.Status, j.WaitsIn = resource.JobCreated, ""
@@ -105,46 +105,46 @@ func (s *State) applyJobUnassigned(j *job, e *eventlog.JobUnassignedEvent) {
 func (s *State) applyJobClosed(j *job, e *eventlog.JobClosedEvent) {
 	a := j.Assignments[j.assignment(e.AssignmentID)]
 	a.ClosedAt = e.At
-	s.release(a, &e.Header)
+	s.removeAssignment(a, &e.Header)
 	j.Status, j.FinishedAt = resource.JobClosed, e.At
 	if e.DispositionCode != "" {
 		j.DispositionCode = e.DispositionCode
 	}
 	j.note(e.Note, e.At)
-	s.end(j)
+	s.finishJob(j)
 }
 
 func (s *State) applyJobCancelled(j *job, e *eventlog.JobCancelledEvent) {
 	for _, a := range j.Assignments {
 		if a.ClosedAt.IsZero() {
 			a.ClosedAt = e.At
-			s.release(a, &e.Header)
+			s.removeAssignment(a, &e.Header)
 		}
 	}
-	j.Status, j.FinishedAt, j.Asks = resource.JobCancelled, e.At, AskNothing
+	j.Status, j.FinishedAt, j.Awaits = resource.JobCancelled, e.At, AwaitNothing
 	j.DispositionCode = e.DispositionCode
 	j.note(e.Note, e.At)
-	s.end(j)
+	s.finishJob(j)
 }
 
-// end drops what only an open job needs.
-func (s *State) end(j *job) {
-	s.forgetTaken(j)
+// finishJob drops what only an open job needs.
+func (s *State) finishJob(j *job) {
+	s.forgetTakenOffers(j)
 	j.Declines, j.Fired = nil, nil
 }
 
-func (s *State) forgetTaken(j *job) {
+func (s *State) forgetTakenOffers(j *job) {
 	for _, id := range j.Taken {
-		delete(s.taken, id)
+		delete(s.takenOffers, id)
 	}
 	j.Taken = nil
 }
 
-func (s *State) drop(id string) {
+func (s *State) removeJob(id string) {
 	j := s.jobs[id]
-	s.timers[timerJob].remove(&j.due)
-	s.timers[j.life.kind].remove(&j.life)
-	s.byAge.remove(j.Created)
+	s.timers[timerJob].remove(&j.dueTimer)
+	s.timers[j.lifeTimer.kind].remove(&j.lifeTimer)
+	s.jobsByAge.remove(j.Created)
 	s.count(j, "")
 	delete(s.jobs, id)
 }
@@ -155,7 +155,7 @@ func (s *State) applyDeclineLapsed(e *eventlog.DeclineLapsedEvent) {
 	if w := s.workers[e.WorkerID]; w != nil {
 		s.markWorker(w)
 	}
-	s.settle(j)
+	s.reindexJob(j)
 }
 
 // note adds a remark, keeping the remarks in order of time.
@@ -189,26 +189,26 @@ func (s *State) applyOfferIssued(e *eventlog.OfferIssuedEvent) {
 	j.Offers = append(j.Offers, o)
 	s.offers[o.ID] = o
 	s.queues[e.QueueID].LastOffered = w.ID
-	s.hold(o)
-	s.settle(j)
+	s.reserve(o)
+	s.reindexJob(j)
 }
 
-// hold reserves a worker's capacity for an offer.
-func (s *State) hold(o *offer) {
+// reserve reserves a worker's capacity for an offer.
+func (s *State) reserve(o *offer) {
 	w := o.worker
 	w.offers = append(w.offers, o)
 	w.offeredCost += o.Cost
-	w.use(o.job.ChannelID, 1)
-	s.loaded(w)
+	w.addJobs(o.job.ChannelID, 1)
+	s.loadChanged(w)
 }
 
-// lift undoes hold and forgets the offer. It does not update the worker's load:
+// removeOffer undoes reserve and forgets the offer. It does not update the worker's load:
 // the caller must call loaded afterwards.
-func (s *State) lift(o *offer, h *eventlog.Header) {
+func (s *State) removeOffer(o *offer, h *eventlog.Header) {
 	w, j := o.worker, o.job
 	w.offers = slices.DeleteFunc(w.offers, func(x *offer) bool { return x == o })
 	w.offeredCost -= o.Cost
-	w.use(j.ChannelID, -1)
+	w.addJobs(j.ChannelID, -1)
 	w.ActiveAt = h.At
 	w.touch(h)
 	j.touch(h)
@@ -219,44 +219,44 @@ func (s *State) lift(o *offer, h *eventlog.Header) {
 func (s *State) applyOfferAccepted(e *eventlog.OfferAcceptedEvent) {
 	o := s.offers[e.OfferID]
 	j, w := o.job, o.worker
-	s.lift(o, &e.Header)
+	s.removeOffer(o, &e.Header)
 	a := &assignment{ID: e.AssignmentID, OfferID: o.ID, WorkerID: w.ID, ChannelID: j.ChannelID, Cost: o.Cost, AssignedAt: e.At, job: j, worker: w}
 	j.Assignments = append(j.Assignments, a)
 	w.assigned = append(w.assigned, a)
 	w.assignedCost += a.Cost
-	w.use(a.ChannelID, 1)
+	w.addJobs(a.ChannelID, 1)
 	if q := s.queues[e.QueueID]; q != nil {
-		q.Pace.took(e.At)
+		q.Pace.assigned(e.At)
 	}
 	j.Status = resource.JobAssigned
-	s.loaded(w)
-	s.settle(j)
+	s.loadChanged(w)
+	s.reindexJob(j)
 }
 
 func (s *State) applyOfferDeclined(e *eventlog.OfferDeclinedEvent) {
 	o := s.offers[e.OfferID]
-	s.lift(o, &e.Header)
+	s.removeOffer(o, &e.Header)
 	o.job.Declines = append(slices.Clip(o.job.Declines), decline{o.WorkerID, o.worker.Registered, e.RetryAt})
-	s.loaded(o.worker)
-	s.settle(o.job)
+	s.loadChanged(o.worker)
+	s.reindexJob(o.job)
 }
 
 func (s *State) applyOfferRevoked(e *eventlog.OfferRevokedEvent) {
 	o := s.offers[e.OfferID]
-	s.lift(o, &e.Header)
+	s.removeOffer(o, &e.Header)
 	if e.Taken {
 		o.job.Taken = append(slices.Clip(o.job.Taken), o.ID)
-		s.taken[o.ID] = o.job
+		s.takenOffers[o.ID] = o.job
 	}
-	s.loaded(o.worker)
-	s.settle(o.job)
+	s.loadChanged(o.worker)
+	s.reindexJob(o.job)
 }
 
 func (s *State) applyOfferExpired(e *eventlog.OfferExpiredEvent) {
 	o := s.offers[e.OfferID]
-	s.lift(o, &e.Header)
-	s.loaded(o.worker)
-	s.settle(o.job)
+	s.removeOffer(o, &e.Header)
+	s.loadChanged(o.worker)
+	s.reindexJob(o.job)
 }
 
 // offerID and assignmentID return the id of the entity that the next event

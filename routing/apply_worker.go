@@ -9,35 +9,35 @@ import (
 func (s *State) applyWorkerPut(e *eventlog.WorkerPutEvent) {
 	w := s.workers[e.WorkerID]
 	if w == nil {
-		w = &worker{pos: -1}
+		w = &worker{position: -1}
 		w.ID, w.State, w.Created = e.WorkerID, resource.WorkerInactive, e.Seq
-		w.idle = timer{kind: timerIdle, order: e.Seq, work: w}
+		w.idleTimer = timer{kind: timerIdle, order: e.Seq, work: w}
 		s.workers[e.WorkerID] = w
 	}
 	w.touch(&e.Header)
 	// An available worker keeps its position among the others.
-	pos := w.pos
+	pos := w.position
 	if pos >= 0 {
-		s.index.leave(w)
+		s.index.removeWorker(w)
 	}
 	w.WorkerSpec = e.Spec
-	w.uses()
+	w.rebuildChannels()
 	if pos >= 0 {
-		s.index.enterAt(w, pos)
-		s.seat(w)
+		s.index.addWorkerAt(w, pos)
+		s.joinPools(w)
 		s.markWorker(w)
 	}
-	s.rest(w)
+	s.setIdleTimer(w)
 }
 
-// withdraw removes an active worker from the index and the pools.
-func (s *State) withdraw(w *worker) {
-	s.index.leave(w)
-	w.reseat()
+// removeFromIndex removes an active worker from the index and the pools.
+func (s *State) removeFromIndex(w *worker) {
+	s.index.removeWorker(w)
+	w.updatePools()
 }
 
-// uses rebuilds the worker's channels and counts the jobs on each.
-func (w *worker) uses() {
+// rebuildChannels rebuilds the worker's channels and counts the jobs on each.
+func (w *worker) rebuildChannels() {
 	w.channels = w.channels[:0]
 	for _, c := range w.Channels {
 		use := channelUse{Channel: c}
@@ -59,22 +59,22 @@ func (s *State) applyWorkerRegistered(e *eventlog.WorkerRegisteredEvent) {
 	w := s.workers[e.WorkerID]
 	w.touch(&e.Header)
 	w.State, w.Registered = resource.WorkerActive, e.Seq
-	w.AvailableSince, w.Place, w.ActiveAt = e.At, e.Seq, e.At
-	s.index.enter(w)
-	s.seat(w)
+	w.AvailableSince, w.AvailableSeq, w.ActiveAt = e.At, e.Seq, e.At
+	s.index.addWorker(w)
+	s.joinPools(w)
 	s.markWorker(w)
-	s.rest(w)
+	s.setIdleTimer(w)
 }
 
 func (s *State) applyWorkerDeregistered(e *eventlog.WorkerDeregisteredEvent) {
 	w := s.workers[e.WorkerID]
 	w.touch(&e.Header)
-	s.withdraw(w)
+	s.removeFromIndex(w)
 	w.AvailableForOffers, w.State = false, resource.WorkerInactive
 	if len(w.assigned) > 0 {
 		w.State = resource.WorkerDraining
 	}
-	s.rest(w)
+	s.setIdleTimer(w)
 }
 
 func (s *State) applyWorkerDrained(e *eventlog.WorkerDrainedEvent) {
@@ -85,29 +85,29 @@ func (s *State) applyWorkerDrained(e *eventlog.WorkerDrainedEvent) {
 
 func (s *State) applyWorkerDeleted(e *eventlog.WorkerDeletedEvent) {
 	w := s.workers[e.WorkerID]
-	if w.pos >= 0 {
-		s.withdraw(w)
+	if w.position >= 0 {
+		s.removeFromIndex(w)
 	}
-	s.timers[timerIdle].remove(&w.idle)
+	s.timers[timerIdle].remove(&w.idleTimer)
 	delete(s.workers, e.WorkerID)
 }
 
-// release frees what an assignment holds.
-func (s *State) release(a *assignment, h *eventlog.Header) {
+// removeAssignment frees what an assignment holds.
+func (s *State) removeAssignment(a *assignment, h *eventlog.Header) {
 	w := a.worker
 	w.assigned = slices.DeleteFunc(w.assigned, func(o *assignment) bool { return o == a })
 	w.assignedCost -= a.Cost
-	w.use(a.ChannelID, -1)
+	w.addJobs(a.ChannelID, -1)
 	w.touch(h)
-	w.AvailableSince, w.Place, w.ActiveAt = h.At, h.Seq, h.At
-	if w.pos >= 0 {
-		s.index.last(w)
+	w.AvailableSince, w.AvailableSeq, w.ActiveAt = h.At, h.Seq, h.At
+	if w.position >= 0 {
+		s.index.moveToEnd(w)
 	}
-	s.loaded(w)
+	s.loadChanged(w)
 }
 
-// use changes the number of jobs on one of a worker's channels by n.
-func (w *worker) use(channel string, n int) {
+// addJobs changes the number of jobs on one of a worker's channels by n.
+func (w *worker) addJobs(channel string, n int) {
 	for i := range w.channels {
 		if w.channels[i].ChannelID == channel {
 			w.channels[i].jobs += n
@@ -127,7 +127,7 @@ func (w *worker) cost(channel string) int {
 func (w *worker) hasRoom(channel string) bool {
 	for i := range w.channels {
 		if w.channels[i].ChannelID == channel {
-			return w.channels[i].can
+			return w.channels[i].hasRoom
 		}
 	}
 	return false
@@ -139,16 +139,16 @@ func (s *State) applyDeleted(e *eventlog.DeletedEvent) {
 		s.index.queue(e.ID).closed = false
 		delete(s.queues, e.ID)
 	case resource.Distribution:
-		delete(s.dists, e.ID)
+		delete(s.distributions, e.ID)
 	case resource.Classification:
-		delete(s.classes, e.ID)
+		delete(s.classifications, e.ID)
 	case resource.Exception:
-		delete(s.excepts, e.ID)
+		delete(s.exceptions, e.ID)
 	case resource.Pool:
 		p := s.pools[e.ID]
 		delete(s.pools, e.ID)
 		for _, w := range s.workers {
-			w.seats = slices.DeleteFunc(w.seats, func(seat seat) bool { return seat.pool == p })
+			w.memberships = slices.DeleteFunc(w.memberships, func(m membership) bool { return m.pool == p })
 		}
 	case resource.Worker, resource.Job:
 	}
@@ -163,29 +163,29 @@ func (s *State) applyQueuePut(e *eventlog.QueuePutEvent) {
 	}
 	q.touch(&e.Header)
 	q.QueueSpec = e.Spec
-	s.refit(q)
+	s.queueChanged(q)
 }
 
-// refit updates derived state after a change of a queue or of its policies.
-func (s *State) refit(q *queue) {
-	bypass, most := q.bypass(), q.maxOffers()
-	q.dist = s.dists[q.DistributionPolicyID]
+// queueChanged updates derived state after a change of a queue or of its policies.
+func (s *State) queueChanged(q *queue) {
+	bypass, maxOffers := q.bypass(), q.maxOffers()
+	q.dist = s.distributions[q.DistributionPolicyID]
 	x := s.index.queue(q.ID)
 	opened := x.closed && q.Closed == resource.Open
 	x.closed = q.Closed != resource.Open
 	classes := bypass != q.bypass()
-	if classes || most != q.maxOffers() || q.ExceptionPolicyID != "" || q.hadException {
-		for j := range q.line.all {
+	if classes || maxOffers != q.maxOffers() || q.ExceptionPolicyID != "" || q.hadExceptions {
+		for j := range q.jobs.all {
 			if classes {
-				s.disown(j)
+				s.leaveClass(j)
 			}
-			s.settleClass(j)
-			s.arm(j)
+			s.reindexClass(j)
+			s.setTimers(j)
 		}
 	}
-	q.hadException = q.ExceptionPolicyID != ""
+	q.hadExceptions = q.ExceptionPolicyID != ""
 	if opened {
-		for _, w := range x.ring {
+		for _, w := range x.workersByID {
 			s.markWorker(w)
 		}
 	}
@@ -194,10 +194,10 @@ func (s *State) refit(q *queue) {
 func (s *State) applyDistributionPut(e *eventlog.DistributionPutEvent) {
 	d := &distribution{ID: e.ID, DistributionSpec: e.Spec}
 	d.touch(&e.Header)
-	s.dists[e.ID] = d
+	s.distributions[e.ID] = d
 	for _, q := range s.queues {
 		if q.DistributionPolicyID == e.ID {
-			s.refit(q)
+			s.queueChanged(q)
 		}
 	}
 }
@@ -205,16 +205,16 @@ func (s *State) applyDistributionPut(e *eventlog.DistributionPutEvent) {
 func (s *State) applyClassificationPut(e *eventlog.ClassificationPutEvent) {
 	c := &classification{ID: e.ID, ClassificationSpec: e.Spec}
 	c.touch(&e.Header)
-	s.classes[e.ID] = c
+	s.classifications[e.ID] = c
 }
 
 func (s *State) applyExceptionPut(e *eventlog.ExceptionPutEvent) {
 	x := &exception{ID: e.ID, ExceptionSpec: e.Spec}
 	x.touch(&e.Header)
-	s.excepts[e.ID] = x
+	s.exceptions[e.ID] = x
 	for _, q := range s.queues {
 		if q.ExceptionPolicyID == e.ID {
-			s.refit(q)
+			s.queueChanged(q)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func floor(b *testing.B, workers, waiting int) (*routing.State, time.Time) {
 	r := rand.New(rand.NewPCG(1, 2))
 	s, now := routing.New(routing.DefaultSettings()), start()
 	do := func(c routing.Command) {
-		if _, err := s.Apply(c, now); err != nil {
+		if _, err := s.Execute(c, now); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -61,7 +61,7 @@ func floor(b *testing.B, workers, waiting int) (*routing.State, time.Time) {
 	return s, now
 }
 
-// wants requires two of ten skills.
+// wantsOffer requires two of ten skills.
 func wants(i int) []resource.WorkerSelector {
 	a := i % benchSkills
 	b := (a + 1 + i/benchSkills%(benchSkills-1)) % benchSkills
@@ -101,7 +101,7 @@ func benchMatch(b *testing.B, s *routing.State, now time.Time, specs []resource.
 	ids := make([]string, len(specs))
 	for i, spec := range specs {
 		ids[i] = "j" + strconv.Itoa(i)
-		if _, err := s.Apply(routing.PutJob{ID: ids[i], Spec: spec}, now); err != nil {
+		if _, err := s.Execute(routing.PutJob{ID: ids[i], Spec: spec}, now); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -151,25 +151,25 @@ func perSecond(b *testing.B, what string, n int, used time.Duration) {
 
 func cycle(b *testing.B, s *routing.State, now time.Time, i int) {
 	id := "job" + strconv.Itoa(i)
-	events, err := s.Apply(routing.PutJob{ID: id, Spec: resource.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: wants(i)}}, now)
+	events, err := s.Execute(routing.PutJob{ID: id, Spec: resource.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: wants(i)}}, now)
 	if err != nil {
 		b.Fatal(err)
 	}
 	o := events[len(events)-1].(*eventlog.OfferIssuedEvent)
-	if events, err = s.Apply(routing.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID}, now); err != nil {
+	if events, err = s.Execute(routing.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID}, now); err != nil {
 		b.Fatal(err)
 	}
 	a := events[0].(*eventlog.OfferAcceptedEvent).AssignmentID
 	for _, c := range []routing.Command{
 		routing.CompleteJob{JobID: id, AssignmentID: a}, routing.CloseJob{JobID: id, AssignmentID: a}, routing.DeleteJob{ID: id},
 	} {
-		if _, err = s.Apply(c, now); err != nil {
+		if _, err = s.Execute(c, now); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// crowd returns a router with many jobs in the mix that snapshots have: most
+// individual returns a router with many jobs in the mix that snapshots have: most
 // wait, each with a label and two selectors; some are assigned, and as many are
 // closed.
 func crowd(b *testing.B, jobs int) *routing.State {
@@ -178,25 +178,25 @@ func crowd(b *testing.B, jobs int) *routing.State {
 	for i := range jobs {
 		if i%10 == 0 {
 			id := "job" + strconv.Itoa(i)
-			events, err := s.Apply(routing.PutJob{ID: id, Spec: resource.JobSpec{ChannelID: "voice", QueueID: "q"}}, now)
+			events, err := s.Execute(routing.PutJob{ID: id, Spec: resource.JobSpec{ChannelID: "voice", QueueID: "q"}}, now)
 			if err != nil {
 				b.Fatal(err)
 			}
 			if o, ok := events[len(events)-1].(*eventlog.OfferIssuedEvent); ok {
-				accepted, err := s.Apply(routing.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID}, now)
+				accepted, err := s.Execute(routing.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID}, now)
 				if err != nil {
 					b.Fatal(err)
 				}
 				a := accepted[0].(*eventlog.OfferAcceptedEvent).AssignmentID
 				for _, c := range []routing.Command{routing.CompleteJob{JobID: id, AssignmentID: a}, routing.CloseJob{JobID: id, AssignmentID: a}} {
-					if _, err := s.Apply(c, now); err != nil {
+					if _, err := s.Execute(c, now); err != nil {
 						b.Fatal(err)
 					}
 				}
 			}
 			continue
 		}
-		if _, err := s.Apply(routing.PutJob{ID: "job" + strconv.Itoa(i), Spec: resource.JobSpec{
+		if _, err := s.Execute(routing.PutJob{ID: "job" + strconv.Itoa(i), Spec: resource.JobSpec{
 			ChannelID: "voice", QueueID: "q", Labels: label.Set{"contact": label.Text("+85512" + strconv.Itoa(i))},
 			RequestedWorkerSelectors: append(wants(i), resource.WorkerSelector{Key: "language", Operator: label.Equal, Value: label.Text("Klingon")}),
 		}}, now); err != nil {

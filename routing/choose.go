@@ -8,30 +8,30 @@ import (
 	"weir/routing/resource"
 )
 
-// choose picks the worker for a job's next offer. If ask is true, it has
+// choose picks the worker for a job's next offer. If waits is true, it has
 // requested scores instead and the job waits for them.
-func (s *State) choose(j *job) (w *worker, ask bool) {
+func (s *State) choose(j *job) (w *worker, waits bool) {
 	mode := j.queue.mode()
 	switch mode.Kind {
 	case resource.RoundRobin:
-		return s.nextInTurn(j), false
+		return s.roundRobin(j), false
 	case resource.BestWorker:
 		return s.best(j, &mode)
 	case resource.ShortestIdle:
-		return s.byIdleness(j, true), false
+		return s.mostIdle(j, true), false
 	case resource.LongestIdle:
 	}
-	return s.byIdleness(j, false), false
+	return s.mostIdle(j, false), false
 }
 
-// byIdleness returns the first worker by load ratio, then by how long it has
+// mostIdle returns the first worker by load ratio, then by how long it has
 // been available. With newest it considers availability only: last in, first
 // out.
-func (s *State) byIdleness(j *job, newest bool) *worker {
+func (s *State) mostIdle(j *job, newest bool) *worker {
 	if newest {
-		q := j.kin.query
-		for pos := q.prev(len(s.index.at)); pos >= 0; pos = q.prev(pos) {
-			if w := s.index.at[pos]; s.fits(j, w) {
+		q := j.class.query
+		for pos := q.prev(len(s.index.workers)); pos >= 0; pos = q.prev(pos) {
+			if w := s.index.workers[pos]; s.eligible(j, w) {
 				return w
 			}
 		}
@@ -41,10 +41,10 @@ func (s *State) byIdleness(j *job, newest bool) *worker {
 		if l.members.n == 0 {
 			continue
 		}
-		q := query{all: append(append(s.index.scratchAll[:0], &l.members), j.kin.query.all...), none: j.kin.query.none}
+		q := query{all: append(append(s.index.scratchAll[:0], &l.members), j.class.query.all...), none: j.class.query.none}
 		s.index.scratchAll = q.all
 		for pos := q.next(0); pos >= 0; pos = q.next(pos + 1) {
-			if w := s.index.at[pos]; s.fits(j, w) {
+			if w := s.index.workers[pos]; s.eligible(j, w) {
 				return w
 			}
 		}
@@ -52,24 +52,24 @@ func (s *State) byIdleness(j *job, newest bool) *worker {
 	return nil
 }
 
-// fits checks the conditions that the sets of a class do not cover.
-func (s *State) fits(j *job, w *worker) bool {
-	return !j.excludes(w, s.now) && j.kin.checked(w)
+// eligible checks the conditions that the sets of a class do not cover.
+func (s *State) eligible(j *job, w *worker) bool {
+	return !j.excludes(w, s.now) && j.class.passesUnindexed(w)
 }
 
-// nextInTurn returns the eligible worker whose id follows that of the worker
+// roundRobin returns the eligible worker whose id follows that of the worker
 // with the queue's last offer; after the greatest id the smallest is next.
-func (s *State) nextInTurn(j *job) *worker {
-	// If few are eligible, examine all of them; otherwise walk the ring, where
+func (s *State) roundRobin(j *job) *worker {
+	// If few are eligible, examine all of them; otherwise walk the workers by id, where
 	// one of many is found soon.
-	const few = 64
+	const limit = 64
 	last := j.queue.LastOffered
 	var next, first *worker
-	n, q := 0, &j.kin.query
-	for pos := q.next(0); pos >= 0 && n <= few; pos = q.next(pos + 1) {
-		w := s.index.at[pos]
+	n, q := 0, &j.class.query
+	for pos := q.next(0); pos >= 0 && n <= limit; pos = q.next(pos + 1) {
+		w := s.index.workers[pos]
 		n++
-		if !s.fits(j, w) {
+		if !s.eligible(j, w) {
 			continue
 		}
 		if first == nil || w.ID < first.ID {
@@ -79,19 +79,19 @@ func (s *State) nextInTurn(j *job) *worker {
 			next = w
 		}
 	}
-	if n <= few {
+	if n <= limit {
 		if next == nil {
 			next = first
 		}
 		return next
 	}
-	ring := j.kin.queue.ring
-	start, found := slices.BinarySearchFunc(ring, last, byWorkerID)
+	workers := j.class.queue.workersByID
+	start, found := slices.BinarySearchFunc(workers, last, byWorkerID)
 	if found {
 		start++
 	}
-	for i := range ring {
-		if w := ring[(start+i)%len(ring)]; j.kin.takes(w) && s.fits(j, w) {
+	for i := range workers {
+		if w := workers[(start+i)%len(workers)]; j.class.matches(w) && s.eligible(j, w) {
 			return w
 		}
 	}
@@ -100,23 +100,23 @@ func (s *State) nextInTurn(j *job) *worker {
 
 // best returns the worker with the highest score; ties go to the worker that
 // has been idle longest.
-func (s *State) best(j *job, mode *resource.Mode) (w *worker, ask bool) {
+func (s *State) best(j *job, mode *resource.Mode) (w *worker, waits bool) {
 	var all []*worker
-	q := &j.kin.query
+	q := &j.class.query
 	for pos := q.next(0); pos >= 0; pos = q.next(pos + 1) {
-		if w := s.index.at[pos]; s.fits(j, w) {
+		if w := s.index.workers[pos]; s.eligible(j, w) {
 			all = append(all, w)
 		}
 	}
 	if len(all) <= 1 {
 		return slices.Concat(all, []*worker{nil})[0], false
 	}
-	if mode.ScoringRule.Remote() && s.work.scored != j {
-		s.askScores(j, mode, all)
+	if mode.ScoringRule.Remote() && s.agenda.scored != j {
+		s.requestScores(j, mode, all)
 		return nil, true
 	}
 	score := s.scorer(j, mode)
-	slices.SortStableFunc(all, moreIdle)
+	slices.SortStableFunc(all, compareIdle)
 	best, top := all[0], score(all[0])
 	for _, w := range all[1:] {
 		if x := score(w); x > top {
@@ -126,21 +126,21 @@ func (s *State) best(j *job, mode *resource.Mode) (w *worker, ask bool) {
 	return best, false
 }
 
-// moreIdle orders workers by load ratio, then by availability.
-func moreIdle(a, b *worker) int {
+// compareIdle orders workers by load ratio, then by availability.
+func compareIdle(a, b *worker) int {
 	if d := a.load.num*b.load.den - b.load.num*a.load.den; d != 0 {
 		return d
 	}
-	return a.pos - b.pos
+	return a.position - b.position
 }
 
-func (s *State) askScores(j *job, mode *resource.Mode, all []*worker) {
+func (s *State) requestScores(j *job, mode *resource.Mode, all []*worker) {
 	ids := make([]string, len(all))
 	for i, w := range all {
 		ids[i] = w.ID
 	}
 	slices.SortFunc(ids, strings.Compare)
-	s.emit(&eventlog.JobScoresAskedEvent{
+	s.emit(&eventlog.JobScoresRequestedEvent{
 		JobHead: s.jobHead(j), Workers: ids, Rule: *mode.ScoringRule, Options: mode.ScoringRuleOptions,
 		Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached),
 	})
@@ -157,7 +157,7 @@ func (s *State) scorer(j *job, mode *resource.Mode) func(*worker) float64 {
 		return func(w *worker) float64 { return sign * resource.DefaultScore(j.Labels, j.activeSelectors(), w.Labels) }
 	}
 	if rule.Remote() {
-		return func(w *worker) float64 { return sign * s.work.scores[w.ID] }
+		return func(w *worker) float64 { return sign * s.agenda.scores[w.ID] }
 	}
 	if rule.Kind != resource.RuleExpression {
 		return func(*worker) float64 { return 0 } // the same for every worker

@@ -19,9 +19,9 @@ import (
 // classify sets a job's queue, priority and attached selectors, or asks the
 // caller for the results of the remote rules that the policy needs.
 func (s *State) classify(j *job) {
-	policy := s.classes[j.ClassificationPolicyID]
-	if asked := policy.remoteRules(); len(asked) > 0 {
-		s.emit(&eventlog.JobRulesAskedEvent{JobHead: s.jobHead(j), Rules: asked})
+	policy := s.classifications[j.ClassificationPolicyID]
+	if rules := policy.remoteRules(); len(rules) > 0 {
+		s.emit(&eventlog.JobRulesRequestedEvent{JobHead: s.jobHead(j), Rules: rules})
 		return
 	}
 	s.classifyWith(j, nil)
@@ -32,7 +32,7 @@ func (c SupplyRules) decide(s *State) error {
 	if j == nil {
 		return notFound("job", c.JobID)
 	}
-	if j.Asks != AskRules || j.Round != c.Round {
+	if j.Awaits != AwaitRules || j.Round != c.Round {
 		return conflict("job %q does not wait for the rules of round %d", c.JobID, c.Round)
 	}
 	if c.Failure != nil {
@@ -48,10 +48,10 @@ func (c SupplyScores) decide(s *State) error {
 	if j == nil {
 		return notFound("job", c.JobID)
 	}
-	if j.Asks != AskScores || j.Round != c.Round {
+	if j.Awaits != AwaitScores || j.Round != c.Round {
 		return conflict("job %q does not wait for the scores of round %d", c.JobID, c.Round)
 	}
-	s.work.scores, s.work.scored = c.Scores, j
+	s.agenda.scores, s.agenda.scored = c.Scores, j
 	s.emit(&eventlog.JobScoredEvent{JobHead: s.jobHead(j)})
 	return nil
 }
@@ -64,11 +64,11 @@ func (s *State) classificationFailed(j *job, f eventlog.Failure) {
 type classifier struct {
 	labels  label.Set
 	results map[string]Result
-	random  func(path string) float64 // in [0, 1)
+	random  func(path string) float64 // counted [0, 1)
 }
 
 func (s *State) classifyWith(j *job, results map[string]Result) {
-	policy := s.classes[j.ClassificationPolicyID]
+	policy := s.classifications[j.ClassificationPolicyID]
 	c := classifier{labels: j.Labels, results: results, random: func(path string) float64 {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%d\x00%s\x00%d\x00%s", s.settings.Seed, j.ID, j.Tries, path)
@@ -273,10 +273,10 @@ func (c *classifier) workerSelectors(policy *classification) ([]resource.WorkerS
 }
 
 // remoteRules returns the rules of a policy that only the caller can evaluate.
-func (c *classification) remoteRules() (out []eventlog.AskedRule) {
+func (c *classification) remoteRules() (out []eventlog.RequestedRule) {
 	add := func(r *resource.Rule, path string) {
 		if r.Remote() {
-			out = append(out, eventlog.AskedRule{Path: path, Rule: *r})
+			out = append(out, eventlog.RequestedRule{Path: path, Rule: *r})
 		}
 	}
 	add(c.PrioritizationRule, "prioritizationRule")
@@ -306,26 +306,26 @@ func draw[S any](list []resource.Allocation[S], at float64) []S {
 	return list[len(list)-1].Selectors
 }
 
-// Owed returns the unanswered events that ask the caller for results, so that
+// PendingRequests returns the unanswered events that ask the caller for results, so that
 // it can issue the requests again after a restart. Their time is that of the
 // state; scores are requested for the workers that are eligible now.
-func (s *State) Owed() []eventlog.Event {
+func (s *State) PendingRequests() []eventlog.Event {
 	var out []eventlog.Event
-	for _, id := range s.Asked() {
+	for _, id := range s.AwaitingJobs() {
 		j := s.jobs[id]
 		head := s.jobHead(j)
 		head.Header = eventlog.Header{Seq: j.Round, At: s.now}
 		switch {
-		case j.Asks == AskRules:
-			out = append(out, &eventlog.JobRulesAskedEvent{JobHead: head, Rules: s.classes[j.ClassificationPolicyID].remoteRules()})
+		case j.Awaits == AwaitRules:
+			out = append(out, &eventlog.JobRulesRequestedEvent{JobHead: head, Rules: s.classifications[j.ClassificationPolicyID].remoteRules()})
 		case j.queue != nil:
 			mode := j.queue.mode()
-			e := &eventlog.JobScoresAskedEvent{JobHead: head, Options: mode.ScoringRuleOptions, Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached)}
+			e := &eventlog.JobScoresRequestedEvent{JobHead: head, Options: mode.ScoringRuleOptions, Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached)}
 			if mode.ScoringRule != nil {
 				e.Rule = *mode.ScoringRule
 			}
-			for pos := j.kin.query.next(0); pos >= 0; pos = j.kin.query.next(pos + 1) {
-				if w := s.index.at[pos]; s.fits(j, w) {
+			for pos := j.class.query.next(0); pos >= 0; pos = j.class.query.next(pos + 1) {
+				if w := s.index.workers[pos]; s.eligible(j, w) {
 					e.Workers = append(e.Workers, w.ID)
 				}
 			}
@@ -336,12 +336,12 @@ func (s *State) Owed() []eventlog.Event {
 	return out
 }
 
-// Asked lists the jobs that wait for a result from the caller, so that it can
+// AwaitingJobs lists the jobs that wait for a result from the caller, so that it can
 // issue the requests again after a restart.
-func (s *State) Asked() []string {
+func (s *State) AwaitingJobs() []string {
 	var out []string
 	for id, j := range s.jobs {
-		if j.Asks != AskNothing {
+		if j.Awaits != AwaitNothing {
 			out = append(out, id)
 		}
 	}

@@ -175,10 +175,10 @@ func TestFunctionRules(t *testing.T) {
 		PrioritizationRule:        rule(resource.RuleFunction, "https://f"),
 		WorkerSelectorAttachments: []resource.WorkerAttachment{{Kind: resource.AttachRuleEngine, Rule: rule(resource.RuleFunction, "https://g")}},
 	})
-	if j := r.submit(nil); j.Status != resource.JobPendingClassification || j.Asks != routing.AskRules {
+	if j := r.submit(nil); j.Status != resource.JobPendingClassification || j.Awaits != routing.AwaitRules {
 		t.Fatalf("%+v", j)
 	}
-	asked := last[*eventlog.JobRulesAskedEvent](r)
+	asked := last[*eventlog.JobRulesRequestedEvent](r)
 	answer := routing.SupplyRules{JobID: "j", Round: asked.Seq, Results: map[string]routing.Result{}}
 	r.refused(weir.CodeConflict, routing.SupplyRules{JobID: "j", Round: asked.Seq - 1})
 	answer.Results[asked.Rules[0].Path] = routing.Result{Value: label.Number(9)}
@@ -189,10 +189,10 @@ func TestFunctionRules(t *testing.T) {
 	}
 	r.refused(weir.CodeConflict, answer)
 	r.do(routing.ReclassifyJob{ID: "j"}).status("j", resource.JobPendingClassification)
-	asked = last[*eventlog.JobRulesAskedEvent](r)
+	asked = last[*eventlog.JobRulesRequestedEvent](r)
 	r.do(routing.SupplyRules{JobID: "j", Round: asked.Seq, Failure: &eventlog.Failure{Code: "Status500", Message: "m"}})
 	r.saw("RouterJobClassificationFailed").status("j", resource.JobClassificationFailed)
-	if len(r.s.Asked()) != 0 {
+	if len(r.s.AwaitingJobs()) != 0 {
 		t.Error("it asks still")
 	}
 	// The job can be classified again or canceled.
@@ -266,7 +266,7 @@ func TestBestWorker(t *testing.T) {
 
 	r = agents(resource.Mode{Kind: resource.BestWorker, MaxConcurrentOffers: 2, ScoringRule: rule(resource.RuleFunction, "https://f")})
 	r.chat("j").saw("RouterJobReceived", "RouterJobQueued", "jobScoresAsked").offeredTo("j")
-	asked := last[*eventlog.JobScoresAskedEvent](r)
+	asked := last[*eventlog.JobScoresRequestedEvent](r)
 	if diff := cmp.Diff([]string{"a", "b", "c", "d"}, asked.Workers); diff != "" {
 		t.Error(diff)
 	}
@@ -275,8 +275,8 @@ func TestBestWorker(t *testing.T) {
 	// After a restart, unanswered requests are issued again.
 	r.chat("k")
 	restored, err := routing.Restore(snapshot(t, r.s))
-	if err != nil || len(restored.Asked()) != 1 {
-		t.Errorf("%v asked for after a restart, %v", restored.Asked(), err)
+	if err != nil || len(restored.AwaitingJobs()) != 1 {
+		t.Errorf("%v asked for after a restart, %v", restored.AwaitingJobs(), err)
 	}
 	r.wait(time.Second)
 }

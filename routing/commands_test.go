@@ -188,7 +188,7 @@ func (h *history) command() routing.Command {
 	case 24:
 		return routing.CancelJob{ID: h.jobID(), Note: "n"}
 	}
-	if asked := h.live.Asked(); len(asked) > 0 {
+	if asked := h.live.AwaitingJobs(); len(asked) > 0 {
 		return h.answer(pick(h, "asked", asked...))
 	}
 	return h.rareCommand()
@@ -197,7 +197,7 @@ func (h *history) command() routing.Command {
 // answer returns the command with the result that a job waits for.
 func (h *history) answer(id string) routing.Command {
 	j, _ := h.live.Job(id)
-	if j.Asks == routing.AskScores {
+	if j.Awaits == routing.AwaitScores {
 		scores := map[string]float64{}
 		for i := range 5 {
 			scores[fmt.Sprint("w", i)] = pick(h, "score", 0.0, 1, 2)

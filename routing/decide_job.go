@@ -49,7 +49,7 @@ func (s *State) createJob(c PutJob, spec resource.JobSpec) {
 	s.emit(&eventlog.JobReceivedEvent{JobHead: head, Spec: spec, Status: status})
 	j := s.jobs[c.ID]
 	if c.NoWait {
-		s.unserved = j
+		s.noWaitJob = j
 	}
 	s.start(j)
 }
@@ -75,8 +75,8 @@ func (s *State) updateJob(j *job, spec resource.JobSpec) error {
 		return nil
 	}
 	if j.Status.Finished() {
-		if d.mode || d.place || d.policy || d.priority {
-			return conflict("job %q is over", j.ID)
+		if d.mode || d.routing || d.policy || d.priority {
+			return conflict("job %q is finished", j.ID)
 		}
 		s.updated(j, spec, j.Status)
 		return nil
@@ -92,11 +92,11 @@ func (s *State) updateJob(j *job, spec resource.JobSpec) error {
 // updateOpen changes a job that is not assigned yet.
 func (s *State) updateOpen(j *job, spec resource.JobSpec, d jobChanges) {
 	kind := spec.MatchingMode.Kind
-	if (d.mode && kind != resource.QueueAndMatch) || d.place || d.labels || d.policy {
+	if (d.mode && kind != resource.QueueAndMatch) || d.routing || d.labels || d.policy {
 		s.revokeAll(j)
 	}
 	classifies := spec.ClassificationPolicyID != "" &&
-		(d.labels || d.policy || d.place && j.Status == resource.JobPendingClassification)
+		(d.labels || d.policy || d.routing && j.Status == resource.JobPendingClassification)
 	switch {
 	case kind == resource.ScheduleAndSuspend && (d.mode || j.Status.HasSchedule()):
 		if !d.mode {
@@ -110,7 +110,7 @@ func (s *State) updateOpen(j *job, spec resource.JobSpec, d jobChanges) {
 	case classifies:
 		s.updated(j, spec, resource.JobPendingClassification)
 		s.classify(j)
-	case d.place || d.labels || j.Status == resource.JobClassificationFailed && spec.QueueID != "" && d.policy:
+	case d.routing || d.labels || j.Status == resource.JobClassificationFailed && spec.QueueID != "" && d.policy:
 		if spec.QueueID == "" {
 			s.updated(j, spec, j.Status)
 			return
@@ -144,7 +144,7 @@ func (s *State) updated(j *job, spec resource.JobSpec, status resource.JobStatus
 type jobChanges struct {
 	any      bool
 	mode     bool
-	place    bool // queue, channel or selectors
+	routing  bool // queue, channel or selectors
 	labels   bool
 	policy   bool
 	priority bool
@@ -152,11 +152,11 @@ type jobChanges struct {
 
 func (s *State) compareJobs(a, b *resource.JobSpec) (d jobChanges) {
 	d.mode = a.MatchingMode.Kind != b.MatchingMode.Kind || !a.MatchingMode.ScheduleAt.Equal(b.MatchingMode.ScheduleAt)
-	d.place = a.QueueID != b.QueueID || a.ChannelID != b.ChannelID || !resource.EqualSelectors(a.RequestedWorkerSelectors, b.RequestedWorkerSelectors)
+	d.routing = a.QueueID != b.QueueID || a.ChannelID != b.ChannelID || !resource.EqualSelectors(a.RequestedWorkerSelectors, b.RequestedWorkerSelectors)
 	d.labels = !a.Labels.Equal(b.Labels)
 	d.policy = a.ClassificationPolicyID != b.ClassificationPolicyID
 	d.priority = a.EffectivePriority() != b.EffectivePriority()
-	d.any = d.mode || d.place || d.labels || d.policy || d.priority || a.ChannelReference != b.ChannelReference ||
+	d.any = d.mode || d.routing || d.labels || d.policy || d.priority || a.ChannelReference != b.ChannelReference ||
 		!a.Tags.Equal(b.Tags) || !slices.Equal(a.Notes, b.Notes) || a.DispositionCode != b.DispositionCode || !a.NotAfter.Equal(b.NotAfter)
 	return d
 }
@@ -171,8 +171,8 @@ func (s *State) revokeAll(j *job) {
 // cancels or reroutes it.
 func (s *State) enqueue(j *job) {
 	s.revokeAll(j)
-	if r := s.tooLong(j); r != nil {
-		s.trigger(j, *r)
+	if r := s.queueLengthRule(j); r != nil {
+		s.fireRule(j, *r)
 		return
 	}
 	s.emit(&eventlog.JobQueuedEvent{
@@ -187,7 +187,7 @@ func (c CancelJob) decide(s *State) error {
 		return notFound("job", c.ID)
 	}
 	if j.Status.Finished() {
-		return conflict("job %q is over", c.ID)
+		return conflict("job %q is finished", c.ID)
 	}
 	code := c.DispositionCode
 	if code == "" {
@@ -203,7 +203,7 @@ func (s *State) cancel(j *job, note, code string) {
 	drains := openWorkers(j)
 	s.emit(&eventlog.JobCancelledEvent{JobHead: s.jobHead(j), Note: note, DispositionCode: code})
 	for _, w := range drains {
-		s.drained(w)
+		s.finishDraining(w)
 	}
 }
 
@@ -216,8 +216,8 @@ func openWorkers(j *job) (out []*worker) {
 	return out
 }
 
-// drained makes a draining worker inactive once its last job is gone.
-func (s *State) drained(w *worker) {
+// finishDraining makes a draining worker inactive once its last job is gone.
+func (s *State) finishDraining(w *worker) {
 	if w.State == resource.WorkerDraining && len(w.assigned) == 0 {
 		s.emit(&eventlog.WorkerDrainedEvent{WorkerID: w.ID})
 	}
@@ -260,16 +260,16 @@ func (s *State) rulesOf(q *queue) []resource.ExceptionRule {
 	if q == nil {
 		return nil
 	}
-	if x := s.excepts[q.ExceptionPolicyID]; x != nil {
+	if x := s.exceptions[q.ExceptionPolicyID]; x != nil {
 		return x.ExceptionRules
 	}
 	return nil
 }
 
-// tooLong returns the queue-length rule that fires when a job joins its queue,
+// queueLengthRule returns the queue-length rule that fires when a job joins its queue,
 // nil if there is none. Each rule fires once per queue, so that jobs that are
-// sent in circles come to rest.
-func (s *State) tooLong(j *job) *resource.ExceptionRule {
+// rerouted in circles stop.
+func (s *State) queueLengthRule(j *job) *resource.ExceptionRule {
 	q := s.queues[j.QueueID]
 	if q == nil || j.WaitsIn == j.QueueID {
 		return nil
@@ -282,16 +282,16 @@ func (s *State) tooLong(j *job) *resource.ExceptionRule {
 		if seq == 0 {
 			seq = s.seq + 1
 		}
-		if q.line.ahead(placeOf(j.expedited(), j.EffectivePriority(), seq)) >= r.Trigger.Threshold {
+		if q.jobs.ahead(sortKeyOf(j.expedited(), j.EffectivePriority(), seq)) >= r.Trigger.Threshold {
 			return &r
 		}
 	}
 	return nil
 }
 
-// trigger fires a rule. Its actions change the job in order; then the job is
+// fireRule fires a rule. Its actions change the job in order; then the job is
 // classified, queued or left where it was.
-func (s *State) trigger(j *job, r resource.ExceptionRule) {
+func (s *State) fireRule(j *job, r resource.ExceptionRule) {
 	waiting := j.Status == resource.JobQueued
 	s.emit(&eventlog.JobExceptionTriggeredEvent{JobHead: s.jobHead(j), RuleKey: r.ID, RuleID: r.ID})
 	spec, changed, classifies := j.JobSpec, false, false
@@ -306,7 +306,7 @@ func (s *State) trigger(j *job, r resource.ExceptionRule) {
 			return
 		case resource.ActionManualReclassify:
 			changed = true
-			s.reclassifyByHand(&spec, &a)
+			s.reclassifyManually(&spec, &a)
 		case resource.ActionReclassify:
 			changed = true
 			classifies = classifies || a.ClassificationPolicyID != "" || spec.ClassificationPolicyID != ""
@@ -322,7 +322,7 @@ func (s *State) trigger(j *job, r resource.ExceptionRule) {
 		}
 	}
 	switch {
-	case classifies && s.classes[spec.ClassificationPolicyID] != nil:
+	case classifies && s.classifications[spec.ClassificationPolicyID] != nil:
 		s.reclassify(j, spec)
 	case changed:
 		s.revokeAll(j)
@@ -333,9 +333,9 @@ func (s *State) trigger(j *job, r resource.ExceptionRule) {
 	}
 }
 
-// reclassifyByHand sets the members that the action names and appends its
+// reclassifyManually sets the members that the action names and appends its
 // selectors. A queue that was deleted meanwhile is ignored.
-func (s *State) reclassifyByHand(spec *resource.JobSpec, a *resource.Action) {
+func (s *State) reclassifyManually(spec *resource.JobSpec, a *resource.Action) {
 	if s.queues[a.QueueID] != nil {
 		spec.QueueID = a.QueueID
 	}

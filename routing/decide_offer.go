@@ -9,7 +9,7 @@ import (
 	"weir"
 )
 
-const mostUnassignments = 3
+const maxUnassignments = 3
 
 func (c AcceptOffer) decide(s *State) error {
 	o, err := s.openOffer(c.WorkerID, c.OfferID)
@@ -44,7 +44,7 @@ func (s *State) openOffer(workerID, offerID string) (*offer, error) {
 	if o != nil && o.WorkerID == workerID {
 		return o, nil
 	}
-	if s.taken[offerID] != nil {
+	if s.takenOffers[offerID] != nil {
 		return nil, &weir.Error{
 			Code: weir.CodeConflict, Message: "another worker accepted the job",
 			Fields: []weir.FieldError{{Pointer: "/offerId", Code: OfferTaken, Detail: "the offer was revoked"}},
@@ -97,7 +97,7 @@ func (s *State) openAssignment(jobID, id string, want resource.JobStatus) (*job,
 	return j, a, nil
 }
 
-// repeated reports whether a step of an assignment was already taken. A client
+// repeated reports whether a step of an assignment was done before. A client
 // that lost the response repeats the request and gets the same answer.
 func (s *State) repeated(jobID, id string, is func(*job, *assignment) bool) bool {
 	j := s.jobs[jobID]
@@ -143,7 +143,7 @@ func (c CloseJob) decide(s *State) error {
 
 func (s *State) closeNow(j *job, a *assignment, code, note string) {
 	s.emit(&eventlog.JobClosedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, DispositionCode: code, Note: note})
-	s.drained(a.worker)
+	s.finishDraining(a.worker)
 }
 
 func (c UnassignJob) decide(s *State) error {
@@ -151,12 +151,12 @@ func (c UnassignJob) decide(s *State) error {
 	if err != nil {
 		return err
 	}
-	if j.Unassigned >= mostUnassignments {
+	if j.Unassigned >= maxUnassignments {
 		return conflict("job %q was unassigned %d times", c.JobID, j.Unassigned)
 	}
 	w := a.worker
 	s.emit(&eventlog.JobUnassignedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Suspended: c.SuspendMatching})
-	s.drained(w)
+	s.finishDraining(w)
 	s.enqueue(j)
 	return nil
 }

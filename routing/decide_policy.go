@@ -127,11 +127,11 @@ func (s *State) known(kind resource.Kind, id string) bool {
 	case resource.Queue:
 		return s.queues[id] != nil
 	case resource.Distribution:
-		return s.dists[id] != nil
+		return s.distributions[id] != nil
 	case resource.Classification:
-		return s.classes[id] != nil
+		return s.classifications[id] != nil
 	case resource.Exception:
-		return s.excepts[id] != nil
+		return s.exceptions[id] != nil
 	case resource.Pool:
 		return s.pools[id] != nil
 	}
@@ -166,7 +166,7 @@ func (s *State) deletable(kind resource.Kind, id string) error {
 	case resource.Queue:
 		code = weir.CodeConflict
 		refuse(some(s.jobs, func(j *job) bool { return j.QueueID == id && !j.Status.Finished() }), JobInQueue, "an active job is in this queue")
-		refuse(some(s.classes, func(c *classification) bool { return c.FallbackQueueID == id }),
+		refuse(some(s.classifications, func(c *classification) bool { return c.FallbackQueueID == id }),
 			ClassificationFallsBack, "a classification policy falls back to this queue")
 		refuse(some(s.workers, func(w *worker) bool { return slices.Contains(w.Queues, id) }), WorkerOnQueue, "a worker is assigned to this queue")
 	case resource.Distribution:

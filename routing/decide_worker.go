@@ -37,7 +37,7 @@ func (s *State) putWorker(id string, spec resource.WorkerSpec) {
 		if changed = differences(&w.WorkerSpec, &spec); len(changed) == 0 {
 			return
 		}
-		s.revokeUnfit(w, &spec)
+		s.revokeUnqualified(w, &spec)
 		s.emit(&eventlog.WorkerPutEvent{WorkerID: id, Spec: spec})
 	}
 	switch {
@@ -70,22 +70,22 @@ func differences(a, b *resource.WorkerSpec) (out []string) {
 	return out
 }
 
-// revokeUnfit revokes, newest first, the offers that the worker would not
+// revokeUnqualified revokes, newest first, the offers that the worker would not
 // qualify for after the update.
-func (s *State) revokeUnfit(w *worker, spec *resource.WorkerSpec) {
+func (s *State) revokeUnqualified(w *worker, spec *resource.WorkerSpec) {
 	if !spec.AvailableForOffers {
 		return // deregistering revokes them all
 	}
 	after := worker{}
-	after.WorkerSpec, after.pos = *spec, -1
+	after.WorkerSpec, after.position = *spec, -1
 	after.assignedCost = w.assignedCost
 	after.assigned = w.assigned
-	after.uses()
+	after.rebuildChannels()
 	for _, o := range slices.Clone(w.offers) {
 		if after.admits(o) {
 			after.offers = append(after.offers, o)
 			after.offeredCost += o.Cost
-			after.use(o.job.ChannelID, 1)
+			after.addJobs(o.job.ChannelID, 1)
 			continue
 		}
 		s.revoke(o, false)

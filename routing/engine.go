@@ -3,13 +3,13 @@
 // starts no goroutine except to decode in [Restore], and depends only on the
 // standard library and on packages of Weir that do no I/O either.
 //
-//	events, err := state.Apply(command, now)
+//	events, err := state.Execute(command, now)
 //
 // fires what is due by now, runs the command, makes every offer that has become
 // possible, and returns the events of all three. A shell makes those events
 // durable as one, and only then announces them and answers its client.
-// [State.NextWake] returns when Apply must be called next even if no command
-// arrives. A state is rebuilt from its events alone ([State.Fold]), or from a
+// [State.NextWake] returns when Execute must be called next even if no command
+// arrives. A state is rebuilt from its events alone ([State.Replay]), or from a
 // snapshot ([State.Snapshot], [Restore]) and the events after it.
 //
 // Results that only the caller can compute (function rules) are requested by an
@@ -19,10 +19,10 @@
 // # Invariants
 //
 //   - A refused command changes nothing.
-//   - Every change is an event, and only folding an event changes an entity.
-//     The state after Apply therefore equals the state folded from its events.
-//   - Between two calls of Apply, no worker has room for a job that it can take
-//     and that wants an offer.
+//   - Every change is an event, and only applying an event changes an entity.
+//     The state after Execute therefore equals the state replayed from its events.
+//   - Between two calls of Execute, no worker has room for a job that it can take
+//     and that may get an offer.
 //   - Of all jobs that some worker can take, the first by expedite, priority and
 //     queueing order gets the next offer.
 //   - The total cost of a worker's offers and assignments never exceeds its

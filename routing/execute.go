@@ -13,20 +13,20 @@ type Command interface {
 	decide(s *State) error
 }
 
-// Apply fires the timers that are due by now, then runs the command (nil for
+// Execute fires the timers that are due by now, then runs the command (nil for
 // none), and then makes every offer that has become possible. Afterwards
-// nothing is due before some later instant. Apply returns the events of all
+// nothing is due before some later instant. Execute returns the events of all
 // three steps, already applied to the state, and an error if the command was
 // refused; the events are then only those of the timers and the offers that
 // followed. Time never goes backwards: an earlier now counts as the latest one
 // seen.
 //
-// The events of one Apply belong together: make them durable as one, and only
+// The events of one Execute belong together: make them durable as one, and only
 // then announce them and answer the client. If they cannot be made durable,
 // this state is ahead of the journal and must be discarded and rebuilt.
-func (s *State) Apply(c Command, now time.Time) ([]eventlog.Event, error) {
+func (s *State) Execute(c Command, now time.Time) ([]eventlog.Event, error) {
 	now = now.UTC().Truncate(time.Microsecond)
-	s.out, s.live = nil, true
+	s.emitted, s.executing = nil, true
 	s.fireUntil(now)
 	if now.After(s.now) {
 		s.now = now
@@ -36,12 +36,12 @@ func (s *State) Apply(c Command, now time.Time) ([]eventlog.Event, error) {
 		err = c.decide(s)
 	}
 	s.match()
-	s.cancelUnserved()
-	s.work.scores, s.work.scored = nil, nil
+	s.cancelNoWait()
+	s.agenda.scores, s.agenda.scored = nil, nil
 	s.fireUntil(s.now)
-	s.live = false
-	out := s.out
-	s.out = nil
+	s.executing = false
+	out := s.emitted
+	s.emitted = nil
 	return out, err
 }
 
@@ -51,7 +51,7 @@ type Tick struct{}
 func (Tick) decide(*State) error { return nil }
 
 // fireUntil fires the due timers, each at its own time and followed by the
-// offers that it makes possible, as if Apply had been called at that very
+// offers that it makes possible, as if Execute had been called at that very
 // instant. A timer that was due before the latest event fires at the time of
 // that event.
 func (s *State) fireUntil(now time.Time) {
@@ -85,7 +85,7 @@ func (s *State) fire(t *timer) {
 // fireJob handles everything that is due for one job.
 func (s *State) fireJob(j *job) {
 	switch {
-	case due(j.NotAfter, s.now) && j.unclaimed():
+	case due(j.NotAfter, s.now) && j.awaitsAssignment():
 		s.cancel(j, "", ExpiredJob)
 	case s.fireOffers(j), s.fireClose(j), s.fireDeclines(j):
 	case j.Status == resource.JobScheduled && due(j.MatchingMode.ScheduleAt, s.now):
@@ -95,7 +95,7 @@ func (s *State) fireJob(j *job) {
 		})
 	case s.fireSelectors(j), s.fireWaits(j):
 	default:
-		s.arm(j)
+		s.setTimers(j)
 	}
 }
 
@@ -156,7 +156,7 @@ func (s *State) fireWaits(j *job) bool {
 	for _, r := range s.rulesOf(j.queue) {
 		if r.Trigger.Kind == resource.TriggerWaitTime && !j.hasFired(j.QueueID, r.ID) &&
 			due(j.WaitsSince.Add(resource.Seconds(r.Trigger.ThresholdSeconds)), s.now) {
-			s.trigger(j, r)
+			s.fireRule(j, r)
 			return true
 		}
 	}
@@ -175,22 +175,22 @@ func (s *State) expireJob(j *job) {
 	s.cancel(j, "", ExpiredJob)
 }
 
-// cancelUnserved cancels a new NoWait job that found no worker.
-func (s *State) cancelUnserved() {
-	if s.unserved == nil {
+// cancelNoWait cancels a new NoWait job that found no worker.
+func (s *State) cancelNoWait() {
+	if s.noWaitJob == nil {
 		return
 	}
-	j := s.unserved
-	s.unserved = nil
-	if s.jobs[j.ID] == j && !j.Status.Finished() && j.Asks == AskNothing && len(j.Offers) == 0 && len(j.Assignments) == 0 {
-		s.cancel(j, "", NobodyAvailable)
+	j := s.noWaitJob
+	s.noWaitJob = nil
+	if s.jobs[j.ID] == j && !j.Status.Finished() && j.Awaits == AwaitNothing && len(j.Offers) == 0 && len(j.Assignments) == 0 {
+		s.cancel(j, "", NoWorkerAvailable)
 	}
 }
 
 // Dispositions of jobs that the router itself cancels.
 const (
-	NobodyAvailable = "NobodyAvailable" // a NoWait job found no worker
-	ExpiredJob      = "Expired"         // not assigned by NotAfter, or the maximum life was reached
+	NoWorkerAvailable = "NobodyAvailable" // a NoWait job found no worker
+	ExpiredJob        = "Expired"         // not assigned by NotAfter, or the maximum life was reached
 )
 
 func (s *State) jobHead(j *job) eventlog.JobHead {

@@ -14,20 +14,20 @@ import (
 // alone.
 func Rematch(s *State, id string) {
 	j := s.jobs[id]
-	s.out, s.live = s.out[:0], true
+	s.emitted, s.executing = s.emitted[:0], true
 	s.revokeAll(j)
 	s.match()
-	s.live = false
+	s.executing = false
 }
 
-// Tighten sets the index limits to the minimum.
-func Tighten(s *State) {
-	s.index.limits = limits{ranges: 1, classes: 2, loads: 1, crowd: 0, gaps: 1}
+// MinimizeLimits sets the index limits to the minimum.
+func MinimizeLimits(s *State) {
+	s.index.limits = limits{ranges: 1, classes: 2, loads: 1, individual: 0, gaps: 1}
 	s.index.sweepAt = 2
 }
 
-// Audit returns inconsistencies in the index.
-func Audit(s *State) (faults []string) {
+// CheckIndex returns inconsistencies in the index.
+func CheckIndex(s *State) (faults []string) {
 	add := func(bad bool, what string) {
 		if bad {
 			faults = append(faults, what)
@@ -36,19 +36,19 @@ func Audit(s *State) (faults []string) {
 	x := &s.index
 	active, refs := 0, map[*class]int{}
 	for _, w := range s.workers {
-		if w.pos >= 0 {
+		if w.position >= 0 {
 			active++
-			add(w.pos >= len(x.at) || x.at[w.pos] != w, "worker "+w.ID+" is not at its position")
+			add(w.position >= len(x.workers) || x.workers[w.position] != w, "worker "+w.ID+" is not at its position")
 		}
-		add((w.pos >= 0) != (w.State == resource.WorkerActive), "worker "+w.ID+" has the wrong place")
+		add((w.position >= 0) != (w.State == resource.WorkerActive), "worker "+w.ID+" has the wrong place")
 	}
 	add(active != x.active, "the active workers are miscounted")
 	last := -1
 	var place uint64
-	for pos, w := range x.at {
+	for pos, w := range x.workers {
 		if w != nil {
-			add(w.Place < place || pos <= last, "worker "+w.ID+" is out of order")
-			place, last = w.Place, pos
+			add(w.AvailableSeq < place || pos <= last, "worker "+w.ID+" is out of order")
+			place, last = w.AvailableSeq, pos
 		}
 	}
 	queued := 0
@@ -56,17 +56,17 @@ func Audit(s *State) (faults []string) {
 	for _, j := range s.jobs {
 		counts[j.Status]++
 		if j.queue != nil {
-			oldest = sooner(oldest, j.EnqueuedAt)
+			oldest = earlier(oldest, j.EnqueuedAt)
 		}
-		if j.kin != nil {
-			refs[j.kin]++
+		if j.class != nil {
+			refs[j.class]++
 		}
 		if j.queue != nil {
 			queued++
 		}
 		add((j.queue != nil) != (j.Status == resource.JobQueued), "job "+j.ID+" is in the wrong line")
-		add(j.wants && j.kin == nil, "job "+j.ID+" wants without a class")
-		add(j.mark, "job "+j.ID+" is marked")
+		add(j.wantsOffer && j.class == nil, "job "+j.ID+" wants without a class")
+		add(j.onAgenda, "job "+j.ID+" is marked")
 	}
 	figures := s.Figures()
 	add(!maps.Equal(counts, figures.Jobs), "jobs are miscounted")
@@ -77,22 +77,22 @@ func Audit(s *State) (faults []string) {
 		for _, k := range q.ranks {
 			n += k
 		}
-		add(n != q.line.n, "queue "+q.ID+" miscounts its ranks")
-		inLines += q.line.n
+		add(n != q.jobs.n, "queue "+q.ID+" miscounts its ranks")
+		inLines += q.jobs.n
 	}
 	add(inLines != queued, "the lines hold other jobs than the queued ones")
 	for key, c := range x.classes {
 		add(refs[c] != c.refs, "a class miscounts its jobs")
-		add((c.homeSlot > 0) != (c.jobs.n > 0), "a class is found or not where it should")
-		add(c.listed, "a class is on the agenda")
+		add((c.anchorSlot > 0) != (c.jobs.n > 0), "a class is found or not where it should")
+		add(c.onAgenda, "a class is on the agenda")
 		add(key != c.key, "a class is kept under another key")
 		delete(refs, c)
 	}
 	add(len(refs) > 0, "jobs belong to classes that were swept away")
 	for _, p := range x.predicates {
-		for _, w := range x.at {
+		for _, w := range x.workers {
 			if w != nil {
-				add(p.members.has(w.pos) != p.key.op.Holds(w.Labels[p.key.label], p.key.value), "a predicate has the wrong members")
+				add(p.members.has(w.position) != p.key.op.Holds(w.Labels[p.key.label], p.key.value), "a predicate has the wrong members")
 			}
 		}
 	}
@@ -103,23 +103,23 @@ func Audit(s *State) (faults []string) {
 func auditSets(s *State) (faults []string) {
 	x := &s.index
 	loads, can, listen := map[*load]int{}, map[*channelIndex]int{}, map[*queueIndex]int{}
-	for _, w := range x.at {
+	for _, w := range x.workers {
 		if w == nil {
 			continue
 		}
 		loads[w.load]++
-		if !w.load.members.has(w.pos) || w.Capacity > 0 && w.load.num*w.Capacity != w.assignedCost*w.load.den {
+		if !w.load.members.has(w.position) || w.Capacity > 0 && w.load.num*w.Capacity != w.assignedCost*w.load.den {
 			faults = append(faults, "worker "+w.ID+" has another load")
 		}
 		for _, c := range w.channels {
-			if c.can {
+			if c.hasRoom {
 				can[c.index]++
 			}
-			if c.can != c.index.can.has(w.pos) {
+			if c.hasRoom != c.index.withRoom.has(w.position) {
 				faults = append(faults, "worker "+w.ID+" can or cannot")
 			}
 		}
-		for _, q := range w.listens {
+		for _, q := range w.queueIndexes {
 			listen[q]++
 		}
 	}
@@ -129,21 +129,21 @@ func auditSets(s *State) (faults []string) {
 		}
 	}
 	for id, c := range x.channels {
-		if c.can.n != can[c] {
+		if c.withRoom.n != can[c] {
 			faults = append(faults, "channel "+id+" has members that left")
 		}
 	}
 	for id, q := range x.queues {
-		if q.members.n != listen[q] || len(q.ring) != listen[q] {
+		if q.members.n != listen[q] || len(q.workersByID) != listen[q] {
 			faults = append(faults, "queue "+id+" has members that left")
 		}
 	}
 	return faults
 }
 
-// Rewritten decodes and re-encodes a line of a snapshot with encoding/json. It
+// Reencode decodes and re-encodes a line of a snapshot with encoding/json. It
 // also checks that the handwritten reader decodes the same.
-func Rewritten(line []byte) ([]byte, error) {
+func Reencode(line []byte) ([]byte, error) {
 	var r record
 	err := json.Unmarshal(line, &r)
 	reader := codec.NewReader()

@@ -26,13 +26,13 @@ type history struct {
 	now     time.Time
 	live    *routing.State
 	double  *routing.State
-	naive   *naive
+	naive   *model
 	log     []eventlog.Event
 	offers  []eventlog.OfferHead
 	decoder *eventlog.Decoder
-	cut     *routing.Cut // made at the last rebuild
-	before  []byte       // its expected content
-	slow    *routing.Cut // a cut made step by step while the state changes
+	cut     *routing.Snapshot // made at the last rebuild
+	before  []byte            // its expected content
+	slow    *routing.Snapshot // a cut made step by step while the state changes
 	whole   bool
 	wanted  []byte // the expected content of slow
 }
@@ -62,11 +62,11 @@ func agree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{
 			t: t, now: start(), live: routing.New(settings()), double: routing.New(settings()),
-			naive: newNaive(), decoder: eventlog.NewDecoder(),
+			naive: newModel(), decoder: eventlog.NewDecoder(),
 		}
 		// The double keeps the default limits, which change no decision.
 		if rapid.Bool().Draw(t, "tight") {
-			routing.Tighten(h.live)
+			routing.MinimizeLimits(h.live)
 		}
 		h.furnish()
 		for range rapid.IntRange(5, 60).Draw(t, "steps") {
@@ -95,11 +95,11 @@ func (h *history) do(c routing.Command) {
 		h.naive.scores = answer.Scores
 	}
 	h.step()
-	events, err := h.live.Apply(c, h.now)
+	events, err := h.live.Execute(c, h.now)
 	if err != nil && len(events) == 0 && before != nil {
 		h.sameButClock(before)
 	}
-	twins, err2 := h.double.Apply(c, h.now)
+	twins, err2 := h.double.Execute(c, h.now)
 	if diff := cmp.Diff(texts(h.t, events), texts(h.t, twins)); diff != "" {
 		h.t.Fatalf("%T: the double does otherwise (-live +double):\n%s", c, diff)
 	}
@@ -108,18 +108,18 @@ func (h *history) do(c routing.Command) {
 	}
 	for _, e := range events {
 		h.check(e)
-		h.naive.see(e)
+		h.naive.apply(e)
 		if o, ok := e.(*eventlog.OfferIssuedEvent); ok {
 			h.invariants(e)
 			h.offers = append(h.offers, o.OfferHead)
 		}
-		if len(h.naive.crowded()) > 0 {
-			h.t.Fatalf("after %s jobs %v have two assignments", e.Kind(), h.naive.crowded())
+		if len(h.naive.overloaded()) > 0 {
+			h.t.Fatalf("after %s jobs %v have two assignments", e.Kind(), h.naive.overloaded())
 		}
 	}
 	h.invariants(nil)
 	h.log = append(h.log, events...)
-	if faults := routing.Audit(h.live); faults != nil {
+	if faults := routing.CheckIndex(h.live); faults != nil {
 		h.t.Fatalf("%T: the index is wrong: %v", c, faults)
 	}
 	if at, ok := h.live.NextWake(); ok && !at.After(h.now) {
@@ -134,7 +134,7 @@ func (h *history) do(c routing.Command) {
 // complete cut at the time when it was begun.
 func (h *history) step() {
 	if h.slow == nil {
-		h.slow, h.whole, h.wanted = h.live.BeginCut(), false, snapshot(h.t, h.double)
+		h.slow, h.whole, h.wanted = h.live.BeginSnapshot(), false, snapshot(h.t, h.double)
 	}
 	for range rapid.IntRange(0, 3).Draw(h.t, "step") {
 		h.whole = h.slow.Step(1)
@@ -162,7 +162,7 @@ func (h *history) check(e eventlog.Event) {
 	switch e := e.(type) {
 	case *eventlog.OfferIssuedEvent:
 		gotJob, gotWorker = e.JobID, e.WorkerID
-	case *eventlog.JobScoresAskedEvent:
+	case *eventlog.JobScoresRequestedEvent:
 		gotJob = e.JobID
 	default:
 		return
@@ -194,15 +194,15 @@ func (h *history) rebuild() {
 			h.t.Fatalf("a cut has changed with the state: %v\n%s", err, cmp.Diff(string(h.before), string(late)))
 		}
 	}
-	h.cut, h.before = h.live.Cut(), want
+	h.cut, h.before = h.live.CopySnapshot(), want
 	_, records, _ := bytes.Cut(want, []byte{'\n'})
 	for line := range bytes.Lines(records) {
-		if plain, err := routing.Rewritten(line); err != nil || string(plain) != strings.TrimSuffix(string(line), "\n") {
+		if plain, err := routing.Reencode(line); err != nil || string(plain) != strings.TrimSuffix(string(line), "\n") {
 			h.t.Fatalf("the snapshot has\n%swant\n%s (%v)", line, plain, err)
 		}
 		wrong := bytes.Clone(line)
 		wrong[rapid.IntRange(0, len(line)-1).Draw(h.t, "wrong")] = rapid.SampledFrom([]byte(`"{}[],:\0-x.`)).Draw(h.t, "byte")
-		if _, err := routing.Rewritten(wrong); err != nil {
+		if _, err := routing.Reencode(wrong); err != nil {
 			h.t.Fatalf("of the line\n%s\n%v", wrong, err)
 		}
 	}
@@ -216,11 +216,11 @@ func (h *history) rebuild() {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		if err := h.double.Fold(decoded...); err != nil {
+		if err := h.double.Replay(decoded...); err != nil {
 			h.t.Fatal(err)
 		}
 		// No event carries time that passed without events, so set the clock.
-		if _, err := h.double.Apply(nil, h.now); err != nil {
+		if _, err := h.double.Execute(nil, h.now); err != nil {
 			h.t.Fatal(err)
 		}
 	} else {

@@ -18,7 +18,7 @@ type predicate struct {
 	key     predicateKey
 	id      uint32
 	members bitset
-	home    []*class // non-empty classes that are found through it
+	classes []*class // non-empty classes that are found through it
 	uses    int      // number of classes that use it
 }
 
@@ -30,34 +30,34 @@ type predicateKey struct {
 
 // class is a set of waiting jobs that the same workers can take.
 type class struct {
-	key      string
-	queue    *queueIndex
-	channel  *channelIndex
-	all      []*predicate
-	none     []*predicate
-	checks   []resource.WorkerSelector // ranges beyond the number that is indexed
-	query    query                     // all of the above as sets; their order does not matter
-	jobs     line
-	refs     int        // queued jobs of the class, in the line or not
-	home     *predicate // where a worker finds the class; nil: at its queue
-	homeSlot int        // index in home's list, plus one; 0 while the class is empty
-	listed   bool       // on the agenda
-	cursor   uint64     // its place on the agenda
+	key        string
+	queue      *queueIndex
+	channel    *channelIndex
+	all        []*predicate
+	none       []*predicate
+	unindexed  []resource.WorkerSelector // ranges beyond the number that is indexed
+	query      query                     // all of the above as sets; their order does not matter
+	jobs       jobList
+	refs       int        // queued jobs of the class, listed or not
+	anchor     *predicate // where a worker finds the class; nil: at its queue
+	anchorSlot int        // index in the anchor's list, plus one; 0 while the class is empty
+	onAgenda   bool       // on the agenda
+	cursor     uint64     // its sort key on the agenda
 }
 
 // queueIndex is the matcher's state for a queue id, whether or not a queue with
 // that id exists.
 type queueIndex struct {
-	id      uint32
-	members bitset    // Active workers that serve the queue
-	ring    []*worker // the same workers by id, for round robin
-	home    []*class  // non-empty classes that have no predicate as home
-	closed  bool
+	id          uint32
+	members     bitset    // Active workers that serve the queue
+	workersByID []*worker // the same workers by id, for round robin
+	classes     []*class  // non-empty classes that have no predicate as anchor
+	closed      bool
 }
 
 type channelIndex struct {
-	id  uint32
-	can bitset // Active workers with room for one more job
+	id       uint32
+	withRoom bitset // Active workers with room for one more job
 }
 
 type index struct {
@@ -70,9 +70,9 @@ type index struct {
 	queues     map[string]*queueIndex
 	channels   map[string]*channelIndex
 	loads      []*load   // by rising load ratio
-	at         []*worker // by position; nil where no worker is any more
+	workers    []*worker // by position; nil where no worker is any more
 	active     int
-	ids        uint32 // last id given to a predicate, queue or channel
+	ids        uint32 // moveToEnd id given to a predicate, queue or channel
 
 	limits     limits
 	draft      class // the class that classOf looks up
@@ -81,7 +81,7 @@ type index struct {
 	scratchAll []*bitset
 }
 
-// load is a set of active workers with the same load ratio.
+// addRecord is a set of active workers with the same load ratio.
 type load struct {
 	num, den int
 	members  bitset
@@ -90,11 +90,11 @@ type load struct {
 // limits bound what the index keeps. They change the cost of a match and never
 // its result.
 type limits struct {
-	ranges  int // max indexed range predicates; more are checked one by one
-	classes int // classes, unused ones included, before a sweep
-	loads   int // load sets, empty ones included, before the empty ones are dropped
-	crowd   int // max workers that look for jobs one by one when they get room at once
-	gaps    int // max vacated positions, beyond one for each worker
+	ranges     int // max indexed range predicates; more are checked one by one
+	classes    int // classifications, unused ones included, before a sweep
+	loads      int // addRecord sets, empty ones included, before the empty ones are dropped
+	individual int // max workers that look for jobs one by one when they get room at once
+	gaps       int // max vacated positions, beyond one for each worker
 }
 
 func newIndex() index {
@@ -102,7 +102,7 @@ func newIndex() index {
 		predicates: map[predicateKey]*predicate{}, ranges: map[string][]*predicate{},
 		labels: map[string]map[label.Value][]*worker{}, classes: map[string]*class{}, sweepAt: 8192,
 		queues: map[string]*queueIndex{}, channels: map[string]*channelIndex{},
-		limits: limits{ranges: 512, classes: 8192, loads: 64, crowd: 16, gaps: 4096},
+		limits: limits{ranges: 512, classes: 8192, loads: 64, individual: 16, gaps: 4096},
 	}
 }
 
@@ -152,8 +152,8 @@ func (x *index) populate(p *predicate) {
 	values := x.labels[p.key.label]
 	if p.key.op == label.Equal {
 		for _, w := range values[p.key.value] {
-			p.members.set(w.pos)
-			w.satisfies = append(w.satisfies, p)
+			p.members.set(w.position)
+			w.predicates = append(w.predicates, p)
 		}
 		return
 	}
@@ -163,8 +163,8 @@ func (x *index) populate(p *predicate) {
 			continue
 		}
 		for _, w := range workers {
-			p.members.set(w.pos)
-			w.satisfies = append(w.satisfies, p)
+			p.members.set(w.position)
+			w.predicates = append(w.predicates, p)
 		}
 	}
 }
@@ -174,12 +174,12 @@ func (x *index) populate(p *predicate) {
 func (x *index) classOf(queue, channel string, bypass bool, lists ...[]resource.WorkerSelector) *class {
 	q, ch := x.queue(queue), x.channel(channel)
 	c := &x.draft
-	*c = class{queue: q, channel: ch, all: c.all[:0], none: c.none[:0], checks: c.checks[:0]}
+	*c = class{queue: q, channel: ch, all: c.all[:0], none: c.none[:0], unindexed: c.unindexed[:0]}
 	ids := x.scratchIDs[:0]
 	if !bypass {
 		for _, list := range lists {
 			for i := range list {
-				ids = x.require(c, &list[i], ids)
+				ids = x.addSelector(c, &list[i], ids)
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func (x *index) classOf(queue, channel string, bypass bool, lists ...[]resource.
 	for _, id := range ids {
 		key = binary.LittleEndian.AppendUint32(key, id)
 	}
-	for _, s := range c.checks {
+	for _, s := range c.unindexed {
 		key = append(append(append(key, 0xff), s.Key...), 0)
 		key, _ = s.Value.AppendJSON(append(append(key, s.Operator...), 0))
 	}
@@ -203,8 +203,8 @@ func (x *index) classOf(queue, channel string, bypass bool, lists ...[]resource.
 	return x.newClass(string(key))
 }
 
-// require adds one selector to the draft of a class.
-func (x *index) require(c *class, s *resource.WorkerSelector, ids []uint32) []uint32 {
+// addSelector adds one selector to the draft of a class.
+func (x *index) addSelector(c *class, s *resource.WorkerSelector, ids []uint32) []uint32 {
 	if !s.Active() {
 		return ids
 	}
@@ -215,7 +215,7 @@ func (x *index) require(c *class, s *resource.WorkerSelector, ids []uint32) []ui
 	}
 	p := x.predicate(s.Key, s.Operator, s.Value)
 	if p == nil {
-		c.checks = append(c.checks, s.Stated())
+		c.unindexed = append(c.unindexed, s.Stated())
 		return ids
 	}
 	c.all = append(c.all, p)
@@ -226,15 +226,15 @@ func (x *index) require(c *class, s *resource.WorkerSelector, ids []uint32) []ui
 func (x *index) newClass(key string) *class {
 	d := &x.draft
 	c := &class{key: key, queue: d.queue, channel: d.channel}
-	c.all, c.none, c.checks = slices.Clone(d.all), slices.Clone(d.none), slices.Clone(d.checks)
-	c.query.all = append(c.query.all, &c.channel.can, &c.queue.members)
+	c.all, c.none, c.unindexed = slices.Clone(d.all), slices.Clone(d.none), slices.Clone(d.unindexed)
+	c.query.all = append(c.query.all, &c.channel.withRoom, &c.queue.members)
 	for _, p := range c.all {
 		p.uses++
 		c.query.all = append(c.query.all, &p.members)
-		// The predicate with the fewest members is the cheapest home: the
+		// The predicate with the fewest members is the cheapest anchor: the
 		// fewest workers examine the class in vain.
-		if c.home == nil || p.members.n < c.home.members.n {
-			c.home = p
+		if c.anchor == nil || p.members.n < c.anchor.members.n {
+			c.anchor = p
 		}
 	}
 	for _, p := range c.none {
@@ -273,83 +273,83 @@ func (x *index) sweep() {
 			x.ranges[key.label] = slices.DeleteFunc(x.ranges[key.label], func(o *predicate) bool { return o == p })
 		}
 	}
-	for _, w := range x.at {
+	for _, w := range x.workers {
 		if w != nil {
-			w.satisfies = slices.DeleteFunc(w.satisfies, func(p *predicate) bool { return p.uses == 0 })
+			w.predicates = slices.DeleteFunc(w.predicates, func(p *predicate) bool { return p.uses == 0 })
 		}
 	}
 }
 
-// add puts a job into its class, and lists a class that was empty at its home.
-func (c *class) add(place uint64, j *job) {
-	c.jobs.add(place, j)
-	if c.homeSlot == 0 {
-		c.show()
+// add puts a job into its class, and lists a class that was empty at its anchor.
+func (c *class) add(key uint64, j *job) {
+	c.jobs.add(key, j)
+	if c.anchorSlot == 0 {
+		c.link()
 	}
 }
 
-func (c *class) remove(place uint64) {
-	c.jobs.remove(place)
-	if c.jobs.n == 0 && c.homeSlot > 0 {
-		c.hide()
+func (c *class) remove(key uint64) {
+	c.jobs.remove(key)
+	if c.jobs.n == 0 && c.anchorSlot > 0 {
+		c.unlink()
 	}
 }
 
-// homes returns the list in which workers find the class.
-func (c *class) homes() *[]*class {
-	if c.home != nil {
-		return &c.home.home
+// anchorList returns the list in which workers find the class.
+func (c *class) anchorList() *[]*class {
+	if c.anchor != nil {
+		return &c.anchor.classes
 	}
-	return &c.queue.home
+	return &c.queue.classes
 }
 
-func (c *class) show() {
-	list := c.homes()
+func (c *class) link() {
+	list := c.anchorList()
 	*list = append(*list, c)
-	c.homeSlot = len(*list)
+	c.anchorSlot = len(*list)
 }
 
-func (c *class) hide() {
-	list := c.homes()
-	i, last := c.homeSlot-1, len(*list)-1
+func (c *class) unlink() {
+	list := c.anchorList()
+	i, last := c.anchorSlot-1, len(*list)-1
 	(*list)[i] = (*list)[last]
-	(*list)[i].homeSlot = i + 1
+	(*list)[i].anchorSlot = i + 1
 	(*list)[last] = nil
 	*list = (*list)[:last]
-	c.homeSlot = 0
+	c.anchorSlot = 0
 }
 
-// moveHome moves a class that a worker examined in vain to a predicate that
-// this worker fails and that has fewer members. The best home is unknown when a
+// moveAnchor moves a class that a worker examined in vain to a predicate that
+// this worker fails and that has fewer members. The best anchor is unknown when a
 // class is made before its workers arrive.
-func (c *class) moveHome(w *worker) {
+func (c *class) moveAnchor(w *worker) {
 	for _, p := range c.all {
-		if p.members.n < c.home.members.n && !p.members.has(w.pos) {
-			c.hide()
-			c.home = p
-			c.show()
+		if p.members.n < c.anchor.members.n && !p.members.has(w.position) {
+			c.unlink()
+			c.anchor = p
+			c.link()
 			return
 		}
 	}
 }
 
-// takes reports whether a worker in the index can take jobs of the class.
-func (c *class) takes(w *worker) bool {
+// matches reports whether a worker in the index can take jobs of the class.
+func (c *class) matches(w *worker) bool {
 	for _, b := range c.query.all {
-		if !b.has(w.pos) {
+		if !b.has(w.position) {
 			return false
 		}
 	}
 	for _, b := range c.query.none {
-		if b.has(w.pos) {
+		if b.has(w.position) {
 			return false
 		}
 	}
-	return c.checked(w)
+	return c.passesUnindexed(w)
 }
 
-func (c *class) checked(w *worker) bool {
-	for _, s := range c.checks {
+func (c *class) passesUnindexed(w *worker) bool {
+	for _, s := range c.unindexed {
 		if !s.Operator.Holds(w.Labels[s.Key], s.Value) {
 			return false
 		}

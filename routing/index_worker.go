@@ -10,47 +10,47 @@ import (
 // channelUse is a worker's channel as the index sees it.
 type channelUse struct {
 	resource.Channel
-	index *channelIndex
-	jobs  int  // open assignments and open offers on it
-	can   bool // the worker has room for one more
+	index   *channelIndex
+	jobs    int  // open assignments and open offers on it
+	hasRoom bool // the worker has room for one more
 }
 
-// enter gives an active worker a position in the index, after all others.
-func (x *index) enter(w *worker) {
-	if len(x.at) > 2*x.active+x.limits.gaps {
+// addWorker gives an active worker a position in the index, after all others.
+func (x *index) addWorker(w *worker) {
+	if len(x.workers) > 2*x.active+x.limits.gaps {
 		x.compact()
 	}
-	x.at = append(x.at, nil)
-	x.enterAt(w, len(x.at)-1)
+	x.workers = append(x.workers, nil)
+	x.addWorkerAt(w, len(x.workers)-1)
 }
 
-// enterAt gives a worker a vacant position.
-func (x *index) enterAt(w *worker, pos int) {
+// addWorkerAt gives a worker a vacant position.
+func (x *index) addWorkerAt(w *worker, pos int) {
 	x.active++
-	w.pos = pos
-	x.at[pos] = w
+	w.position = pos
+	x.workers[pos] = w
 	for i := range w.channels {
 		w.channels[i].index = x.channel(w.channels[i].ChannelID)
 	}
 	for _, id := range w.Queues {
 		q := x.queue(id)
-		if slices.Contains(w.listens, q) {
+		if slices.Contains(w.queueIndexes, q) {
 			continue
 		}
-		w.listens = append(w.listens, q)
-		q.members.set(w.pos)
-		i, _ := slices.BinarySearchFunc(q.ring, w.ID, byWorkerID)
-		q.ring = slices.Insert(q.ring, i, w)
+		w.queueIndexes = append(w.queueIndexes, q)
+		q.members.set(w.position)
+		i, _ := slices.BinarySearchFunc(q.workersByID, w.ID, byWorkerID)
+		q.workersByID = slices.Insert(q.workersByID, i, w)
 	}
 	for key, v := range w.Labels {
-		x.enterLabel(w, key, v)
+		x.addLabel(w, key, v)
 	}
-	x.reload(w)
+	x.updateLoad(w)
 }
 
 func byWorkerID(w *worker, id string) int { return strings.Compare(w.ID, id) }
 
-func (x *index) enterLabel(w *worker, key string, v label.Value) {
+func (x *index) addLabel(w *worker, key string, v label.Value) {
 	values := x.labels[key]
 	if values == nil {
 		values = map[label.Value][]*worker{}
@@ -58,26 +58,26 @@ func (x *index) enterLabel(w *worker, key string, v label.Value) {
 	}
 	values[v] = append(values[v], w)
 	if p := x.predicates[predicateKey{key, label.Equal, v}]; p != nil {
-		w.satisfies = append(w.satisfies, p)
-		p.members.set(w.pos)
+		w.predicates = append(w.predicates, p)
+		p.members.set(w.position)
 	}
 	for _, p := range x.ranges[key] {
 		if p.key.op.Holds(v, p.key.value) {
-			w.satisfies = append(w.satisfies, p)
-			p.members.set(w.pos)
+			w.predicates = append(w.predicates, p)
+			p.members.set(w.position)
 		}
 	}
 }
 
-// leave removes a worker. The worker must still have the labels, queues and
+// removeWorker removes a worker. The worker must still have the labels, queues and
 // channels with which it entered.
-func (x *index) leave(w *worker) {
+func (x *index) removeWorker(w *worker) {
 	x.active--
-	for _, q := range w.listens {
-		q.members.clear(w.pos)
-		i, ok := slices.BinarySearchFunc(q.ring, w.ID, byWorkerID)
+	for _, q := range w.queueIndexes {
+		q.members.clear(w.position)
+		i, ok := slices.BinarySearchFunc(q.workersByID, w.ID, byWorkerID)
 		if ok {
-			q.ring = slices.Delete(q.ring, i, i+1)
+			q.workersByID = slices.Delete(q.workersByID, i, i+1)
 		}
 	}
 	for key, v := range w.Labels {
@@ -94,48 +94,48 @@ func (x *index) leave(w *worker) {
 			delete(x.labels, key)
 		}
 	}
-	for _, p := range w.satisfies {
-		p.members.clear(w.pos)
+	for _, p := range w.predicates {
+		p.members.clear(w.position)
 	}
 	for i := range w.channels {
-		w.channels[i].can = false
-		w.channels[i].index.can.clear(w.pos)
+		w.channels[i].hasRoom = false
+		w.channels[i].index.withRoom.clear(w.position)
 	}
 	if w.load != nil {
-		w.load.members.clear(w.pos)
+		w.load.members.clear(w.position)
 	}
-	x.at[w.pos] = nil
-	w.pos, w.load, w.listens, w.satisfies = -1, nil, nil, nil
+	x.workers[w.position] = nil
+	w.position, w.load, w.queueIndexes, w.predicates = -1, nil, nil, nil
 }
 
-// last moves a worker behind all others, because it has just become available.
-func (x *index) last(w *worker) {
-	if w.pos == len(x.at)-1 {
+// moveToEnd moves a worker behind all others, because it has just become available.
+func (x *index) moveToEnd(w *worker) {
+	if w.position == len(x.workers)-1 {
 		return
 	}
-	x.at[w.pos] = nil
-	x.at = append(x.at, w)
-	x.shift(w, len(x.at)-1)
-	if len(x.at) > 2*x.active+x.limits.gaps {
+	x.workers[w.position] = nil
+	x.workers = append(x.workers, w)
+	x.moveWorker(w, len(x.workers)-1)
+	if len(x.workers) > 2*x.active+x.limits.gaps {
 		x.compact()
 	}
 }
 
-func (x *index) shift(w *worker, to int) {
-	from := w.pos
-	w.pos = to
-	for _, q := range w.listens {
+func (x *index) moveWorker(w *worker, to int) {
+	from := w.position
+	w.position = to
+	for _, q := range w.queueIndexes {
 		q.members.clear(from)
 		q.members.set(to)
 	}
-	for _, p := range w.satisfies {
+	for _, p := range w.predicates {
 		p.members.clear(from)
 		p.members.set(to)
 	}
 	for i := range w.channels {
-		if c := &w.channels[i]; c.can {
-			c.index.can.clear(from)
-			c.index.can.set(to)
+		if c := &w.channels[i]; c.hasRoom {
+			c.index.withRoom.clear(from)
+			c.index.withRoom.set(to)
 		}
 	}
 	w.load.members.clear(from)
@@ -146,46 +146,46 @@ func (x *index) shift(w *worker, to int) {
 // is still taken.
 func (x *index) compact() {
 	n := 0
-	for _, w := range x.at {
+	for _, w := range x.workers {
 		if w == nil {
 			continue
 		}
-		if w.pos != n {
-			x.shift(w, n)
+		if w.position != n {
+			x.moveWorker(w, n)
 		}
-		x.at[n] = w
+		x.workers[n] = w
 		n++
 	}
-	clear(x.at[n:])
-	x.at = x.at[:n]
+	clear(x.workers[n:])
+	x.workers = x.workers[:n]
 }
 
-// reload updates the sets that depend on a worker's load and reports whether
+// updateLoad updates the sets that depend on a worker's load and reports whether
 // the worker gained room on some channel.
-func (x *index) reload(w *worker) (more bool) {
+func (x *index) updateLoad(w *worker) (more bool) {
 	room := w.MaxConcurrentOffers == 0 || len(w.offers) < w.MaxConcurrentOffers
 	free := w.Capacity - w.assignedCost - w.offeredCost
 	for i := range w.channels {
 		c := &w.channels[i]
 		can := room && c.CapacityCostPerJob <= free && (c.MaxNumberOfJobs == 0 || c.jobs < c.MaxNumberOfJobs)
-		if can == c.can {
+		if can == c.hasRoom {
 			continue
 		}
-		c.can = can
+		c.hasRoom = can
 		more = more || can
-		c.index.can.put(w.pos, can)
+		c.index.withRoom.put(w.position, can)
 	}
 	if l := w.load; l == nil || l.num*w.Capacity != w.assignedCost*l.den {
 		if l != nil {
-			l.members.clear(w.pos)
+			l.members.clear(w.position)
 		}
 		w.load = x.load(w.assignedCost, w.Capacity)
-		w.load.members.set(w.pos)
+		w.load.members.set(w.position)
 	}
 	return more
 }
 
-// load returns the set of workers with a load ratio and makes it if needed. A
+// addRecord returns the set of workers with a load ratio and makes it if needed. A
 // worker without capacity counts as full.
 func (x *index) load(num, den int) *load {
 	if den <= 0 {

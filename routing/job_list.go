@@ -6,32 +6,32 @@ import (
 	"weir/routing/resource"
 )
 
-// line is a list of jobs ordered by place (see placeOf). It is kept in chunks,
+// jobList is a list of jobs ordered by sort key (see sortKeyOf). It is kept in chunks,
 // so that adding and removing cost the same at any length, and counting the
 // jobs ahead of one costs one step per chunk.
-type line struct {
+type jobList struct {
 	chunks []chunk
 	n      int
 }
 
 type chunk struct {
-	first uint64 // place of the first entry when the chunk was made; a lower bound
-	jobs  []placed
+	first uint64 // sortKey of the first entry when the chunk was made; a lower bound
+	jobs  []listEntry
 }
 
-type placed struct {
-	place uint64
-	job   *job
+type listEntry struct {
+	sortKey uint64
+	job     *job
 }
 
 const (
 	chunkSize = 256
-	seqBits   = 55 // bits of a place; priority and expedite are above them
+	seqBits   = 55 // low bits of a sort key; priority and expedite are above them
 )
 
-// placeOf packs the order of a queue's jobs into one number: expedited jobs
+// sortKeyOf packs the order of a queue's jobs into one number: expedited jobs
 // first, then by falling priority, then by queueing order.
-func placeOf(expedite bool, priority int, seq uint64) uint64 {
+func sortKeyOf(expedite bool, priority int, seq uint64) uint64 {
 	p := uint64(resource.MaxPriority-priority) << seqBits
 	if !expedite {
 		p |= 1 << 63
@@ -39,66 +39,66 @@ func placeOf(expedite bool, priority int, seq uint64) uint64 {
 	return p | seq
 }
 
-// at returns the index of the chunk in which a place belongs.
-func (l *line) at(place uint64) int {
-	if n := len(l.chunks); n > 0 && l.chunks[n-1].first <= place {
+// at returns the index of the chunk in which a sort key belongs.
+func (l *jobList) at(key uint64) int {
+	if n := len(l.chunks); n > 0 && l.chunks[n-1].first <= key {
 		return n - 1
 	}
-	i := sort.Search(len(l.chunks), func(i int) bool { return l.chunks[i].first > place })
+	i := sort.Search(len(l.chunks), func(i int) bool { return l.chunks[i].first > key })
 	return max(i-1, 0)
 }
 
-func (c *chunk) find(place uint64) (int, bool) {
-	if n := len(c.jobs); n == 0 || c.jobs[n-1].place < place {
+func (c *chunk) find(key uint64) (int, bool) {
+	if n := len(c.jobs); n == 0 || c.jobs[n-1].sortKey < key {
 		return n, false
 	}
-	i := sort.Search(len(c.jobs), func(i int) bool { return c.jobs[i].place >= place })
-	return i, c.jobs[i].place == place
+	i := sort.Search(len(c.jobs), func(i int) bool { return c.jobs[i].sortKey >= key })
+	return i, c.jobs[i].sortKey == key
 }
 
-func (l *line) add(place uint64, j *job) {
+func (l *jobList) add(key uint64, j *job) {
 	l.n++
 	if len(l.chunks) == 0 {
-		l.chunks = append(l.chunks, chunk{first: place, jobs: make([]placed, 0, 4)})
+		l.chunks = append(l.chunks, chunk{first: key, jobs: make([]listEntry, 0, 4)})
 	}
-	i := l.at(place)
+	i := l.at(key)
 	c := &l.chunks[i]
 	if len(c.jobs) >= chunkSize {
-		i = l.split(i, place)
+		i = l.split(i, key)
 		c = &l.chunks[i]
 	}
-	k, _ := c.find(place)
-	c.jobs = slices.Insert(c.jobs, k, placed{place, j})
-	c.first = min(c.first, place)
+	k, _ := c.find(key)
+	c.jobs = slices.Insert(c.jobs, k, listEntry{key, j})
+	c.first = min(c.first, key)
 }
 
 // split makes room in a full chunk and returns the index of the chunk for
-// place. At the end of the line, where most jobs are added, it starts a new
+// key. At the end of the list, where most jobs are added, it starts a new
 // chunk.
-func (l *line) split(i int, place uint64) int {
+func (l *jobList) split(i int, key uint64) int {
 	full := l.chunks[i].jobs
-	if i == len(l.chunks)-1 && full[len(full)-1].place < place {
-		l.chunks = append(l.chunks, chunk{first: place, jobs: make([]placed, 0, chunkSize)})
+	if i == len(l.chunks)-1 && full[len(full)-1].sortKey < key {
+		l.chunks = append(l.chunks, chunk{first: key, jobs: make([]listEntry, 0, chunkSize)})
 		return i + 1
 	}
 	half := len(full) / 2
-	right := append(make([]placed, 0, chunkSize), full[half:]...)
+	right := append(make([]listEntry, 0, chunkSize), full[half:]...)
 	clear(full[half:])
 	l.chunks[i].jobs = full[:half]
-	l.chunks = slices.Insert(l.chunks, i+1, chunk{first: right[0].place, jobs: right})
-	if place >= right[0].place {
+	l.chunks = slices.Insert(l.chunks, i+1, chunk{first: right[0].sortKey, jobs: right})
+	if key >= right[0].sortKey {
 		return i + 1
 	}
 	return i
 }
 
-func (l *line) remove(place uint64) {
+func (l *jobList) remove(key uint64) {
 	if l.n == 0 {
 		return
 	}
-	i := l.at(place)
+	i := l.at(key)
 	c := &l.chunks[i]
-	k, ok := c.find(place)
+	k, ok := c.find(key)
 	if !ok {
 		return
 	}
@@ -109,21 +109,21 @@ func (l *line) remove(place uint64) {
 	}
 }
 
-// ahead counts the jobs before a place.
-func (l *line) ahead(place uint64) int {
+// ahead counts the jobs before a sort key.
+func (l *jobList) ahead(key uint64) int {
 	if l.n == 0 {
 		return 0
 	}
-	i, n := l.at(place), 0
+	i, n := l.at(key), 0
 	for _, c := range l.chunks[:i] {
 		n += len(c.jobs)
 	}
-	k, _ := l.chunks[i].find(place)
+	k, _ := l.chunks[i].find(key)
 	return n + k
 }
 
-// first returns the job at the head, nil if the line is empty.
-func (l *line) first() *job {
+// first returns the job at the head, nil if the list is empty.
+func (l *jobList) first() *job {
 	if l.n == 0 {
 		return nil
 	}
@@ -131,16 +131,16 @@ func (l *line) first() *job {
 }
 
 // all yields the jobs in order.
-func (l *line) all(yield func(*job) bool) { l.from(0)(yield) }
+func (l *jobList) all(yield func(*job) bool) { l.from(0)(yield) }
 
-// from yields the jobs in order, starting at a place.
-func (l *line) from(place uint64) func(yield func(*job) bool) {
+// from yields the jobs in order, starting at a sort key.
+func (l *jobList) from(key uint64) func(yield func(*job) bool) {
 	return func(yield func(*job) bool) {
 		if l.n == 0 {
 			return
 		}
-		i := l.at(place)
-		k, _ := l.chunks[i].find(place)
+		i := l.at(key)
+		k, _ := l.chunks[i].find(key)
 		for ; i < len(l.chunks); i, k = i+1, 0 {
 			for _, p := range l.chunks[i].jobs[k:] {
 				if !yield(p.job) {

@@ -248,7 +248,7 @@ func TestOfferExpiry(t *testing.T) {
 	// A late answer is late even if nothing has woken the engine in between.
 	late := r.offer("j", "b")
 	r.now = r.now.Add(time.Minute)
-	events, err := r.s.Apply(routing.AcceptOffer{WorkerID: "b", OfferID: late}, r.now)
+	events, err := r.s.Execute(routing.AcceptOffer{WorkerID: "b", OfferID: late}, r.now)
 	if weir.CodeOf(err) != weir.CodeNotFound || len(events) != 2 {
 		t.Errorf("accepted too late: %v, %d events", err, len(events))
 	}

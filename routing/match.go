@@ -6,47 +6,47 @@ import (
 )
 
 // agenda holds what may have become possible since the last match: jobs that
-// newly want an offer and workers that newly have room. Between two commands
+// newly may get an offer and workers that newly have room. Between two commands
 // nothing is possible, so other pairs need not be examined.
 type agenda struct {
-	heap    []candidate // by place
+	heap    []candidate // by sort key
 	workers int         // workers on the heap
 	scores  map[string]float64
 	scored  *job // the job that the scores belong to
 }
 
 // candidate is a job on the agenda; or a worker with the first job that it
-// could take when last examined; or a class with the place from which on some
+// could take when last examined; or a class with the sort key from which on some
 // worker might take one of its jobs.
 type candidate struct {
-	place  uint64
-	job    *job
-	worker *worker
-	class  *class
+	sortKey uint64
+	job     *job
+	worker  *worker
+	class   *class
 }
 
 func (s *State) markJob(j *job) {
-	if s.live && !j.mark {
-		j.mark = true
-		s.work.push(candidate{place: j.place, job: j})
+	if s.executing && !j.onAgenda {
+		j.onAgenda = true
+		s.agenda.push(candidate{sortKey: j.sortKey, job: j})
 	}
 }
 
 // markWorker puts a worker on the agenda. The job that it could take is found
 // when its turn comes.
 func (s *State) markWorker(w *worker) {
-	if s.live && !w.marked && w.pos >= 0 {
-		w.marked = true
-		s.work.workers++
-		s.work.push(candidate{worker: w})
+	if s.executing && !w.onAgenda && w.position >= 0 {
+		w.onAgenda = true
+		s.agenda.workers++
+		s.agenda.push(candidate{worker: w})
 	}
 }
 
 // match makes every possible offer. The next offer is always for the first job
 // that any worker can take.
 func (s *State) match() {
-	for len(s.work.heap) > 0 {
-		c := s.work.pop()
+	for len(s.agenda.heap) > 0 {
+		c := s.agenda.pop()
 		if c.worker != nil {
 			s.matchWorker(c)
 			continue
@@ -56,33 +56,33 @@ func (s *State) match() {
 			continue
 		}
 		j := c.job
-		j.mark = false
-		if !j.wants {
+		j.onAgenda = false
+		if !j.wantsOffer {
 			continue
 		}
-		if j.place != c.place {
+		if j.sortKey != c.sortKey {
 			s.markJob(j)
 			continue
 		}
-		if s.offerTo(j) && j.wants {
+		if s.offerTo(j) && j.wantsOffer {
 			s.markJob(j)
 		}
 	}
 }
 
-// matchWorker finds the first job that a worker can take. If it is at the place
+// matchWorker finds the first job that a worker can take. If it has the sort key
 // with which the worker was on the agenda, the worker's turn has come;
-// otherwise the worker goes back with the new place. Within a match a worker
-// only loses jobs, so places on the agenda are never too late.
+// otherwise the worker goes back with the new sort key. Within a match a worker
+// only loses jobs, so sort keys on the agenda are never too late.
 func (s *State) matchWorker(c candidate) {
 	w := c.worker
-	crowd := s.work.workers > s.index.limits.crowd
-	w.marked = false
-	s.work.workers--
-	if w.pos < 0 || !w.hasAnyRoom() {
+	many := s.agenda.workers > s.index.limits.individual
+	w.onAgenda = false
+	s.agenda.workers--
+	if w.position < 0 || !w.hasAnyRoom() {
 		return
 	}
-	if crowd {
+	if many {
 		s.markClasses(w)
 		return
 	}
@@ -90,23 +90,23 @@ func (s *State) matchWorker(c candidate) {
 	if j == nil {
 		return
 	}
-	if j.place == c.place && !s.offerTo(j) {
+	if j.sortKey == c.sortKey && !s.offerTo(j) {
 		return
 	}
-	w.marked = true
-	s.work.workers++
-	s.work.push(candidate{place: j.place, worker: w})
+	w.onAgenda = true
+	s.agenda.workers++
+	s.agenda.push(candidate{sortKey: j.sortKey, worker: w})
 }
 
 // markClasses puts the classes that a worker can take on the agenda instead of
-// the worker. When many workers get room at once they all want the same first
+// the worker. When many workers get room at once all of them match the same first
 // jobs, and each offer would make all the others search again.
 func (s *State) markClasses(w *worker) {
-	for _, q := range w.listens {
-		s.markIn(w, q.home)
+	for _, q := range w.queueIndexes {
+		s.markIn(w, q.classes)
 	}
-	for _, p := range w.satisfies {
-		s.markIn(w, p.home)
+	for _, p := range w.predicates {
+		s.markIn(w, p.classes)
 	}
 }
 
@@ -114,43 +114,43 @@ func (s *State) markIn(w *worker, classes []*class) {
 	for i := len(classes) - 1; i >= 0; i-- {
 		c := classes[i]
 		head := c.jobs.first()
-		if c.queue.closed || c.listed && c.cursor <= head.place {
+		if c.queue.closed || c.onAgenda && c.cursor <= head.sortKey {
 			continue
 		}
-		if !c.takes(w) {
-			c.moveHome(w)
+		if !c.matches(w) {
+			c.moveAnchor(w)
 			continue
 		}
-		s.listClass(c, head.place)
+		s.listClass(c, head.sortKey)
 	}
 }
 
-func (s *State) listClass(c *class, place uint64) {
-	c.listed, c.cursor = true, place
-	s.work.push(candidate{place: place, class: c})
+func (s *State) listClass(c *class, key uint64) {
+	c.onAgenda, c.cursor = true, key
+	s.agenda.push(candidate{sortKey: key, class: c})
 }
 
-// matchClass offers the first job of a class from a place on. If no worker can
+// matchClass offers the first job of a class from a sort key on. If no worker can
 // take it and it has no offers and no declines, no worker can take a later job
 // of the class either: declines and offers only narrow the choice. The class is
 // then finished. With offers or declines of its own it proves nothing about
-// later jobs, so the next place is listed.
+// later jobs, so the next sort key is listed.
 func (s *State) matchClass(at candidate) {
 	c := at.class
-	if c.cursor == at.place {
-		c.listed = false
+	if c.cursor == at.sortKey {
+		c.onAgenda = false
 	}
 	if c.queue.closed {
 		return
 	}
-	for j := range c.jobs.from(at.place) {
+	for j := range c.jobs.from(at.sortKey) {
 		switch {
-		case j.place > at.place:
-			s.listClass(c, j.place)
+		case j.sortKey > at.sortKey:
+			s.listClass(c, j.sortKey)
 		case s.offerTo(j):
-			s.listClass(c, at.place)
+			s.listClass(c, at.sortKey)
 		case len(j.Offers)+len(j.Declines) > 0:
-			s.listClass(c, at.place+1)
+			s.listClass(c, at.sortKey+1)
 		}
 		return
 	}
@@ -159,11 +159,11 @@ func (s *State) matchClass(at candidate) {
 // firstJob returns the first job that a worker can take now, nil if there is
 // none.
 func (s *State) firstJob(w *worker) (best *job) {
-	for _, q := range w.listens {
-		best = s.firstOf(w, best, q.home)
+	for _, q := range w.queueIndexes {
+		best = s.firstOf(w, best, q.classes)
 	}
-	for _, p := range w.satisfies {
-		best = s.firstOf(w, best, p.home)
+	for _, p := range w.predicates {
+		best = s.firstOf(w, best, p.classes)
 	}
 	return best
 }
@@ -175,15 +175,15 @@ func (s *State) firstOf(w *worker, best *job, classes []*class) *job {
 	for i := len(classes) - 1; i >= 0; i-- {
 		c := classes[i]
 		head := c.jobs.first()
-		if best != nil && head.place >= best.place || c.queue.closed {
+		if best != nil && head.sortKey >= best.sortKey || c.queue.closed {
 			continue
 		}
-		if !c.takes(w) {
-			c.moveHome(w)
+		if !c.matches(w) {
+			c.moveAnchor(w)
 			continue
 		}
 		for j := range c.jobs.all {
-			if best != nil && j.place >= best.place {
+			if best != nil && j.sortKey >= best.sortKey {
 				break
 			}
 			if !j.excludes(w, s.now) {
@@ -215,11 +215,11 @@ func (j *job) excludes(w *worker, now time.Time) bool {
 // reports whether there was one. It may ask for scores instead of making an
 // offer; that also counts as true.
 func (s *State) offerTo(j *job) bool {
-	if j.kin.queue.closed {
+	if j.class.queue.closed {
 		return false
 	}
-	w, ask := s.choose(j)
-	if ask {
+	w, waits := s.choose(j)
+	if waits {
 		return true
 	}
 	if w == nil {
@@ -256,8 +256,8 @@ func offerData(j *job, w *worker) eventlog.OfferData {
 }
 
 func (c candidate) before(o candidate) bool {
-	if c.place != o.place {
-		return c.place < o.place
+	if c.sortKey != o.sortKey {
+		return c.sortKey < o.sortKey
 	}
 	return c.job != nil && o.job == nil
 }
@@ -306,7 +306,7 @@ func (a *agenda) pop() candidate {
 
 func (w *worker) hasAnyRoom() bool {
 	for i := range w.channels {
-		if w.channels[i].can {
+		if w.channels[i].hasRoom {
 			return true
 		}
 	}

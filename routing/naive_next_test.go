@@ -9,7 +9,7 @@ import (
 	"weir/routing/resource"
 )
 
-func (n *naive) dist(queue string) resource.DistributionSpec {
+func (n *model) dist(queue string) resource.DistributionSpec {
 	d, ok := n.dists[n.queues[queue].DistributionPolicyID]
 	if !ok {
 		d.Mode = resource.Mode{Kind: resource.LongestIdle, MaxConcurrentOffers: 1}
@@ -19,8 +19,8 @@ func (n *naive) dist(queue string) resource.DistributionSpec {
 
 // next returns the offer that must come next; ok is false if there is none, and
 // the worker is empty if scores must be requested first.
-func (n *naive) next() (job, worker string, ok bool) {
-	var jobs []*naiveJob
+func (n *model) next() (job, worker string, ok bool) {
+	var jobs []*modelJob
 	for _, j := range n.jobs {
 		if j.status == resource.JobQueued && !j.asks && j.spec.MatchingMode.Kind == resource.QueueAndMatch &&
 			len(j.offers) < n.dist(j.queue).Mode.MaxConcurrentOffers && n.queues[j.queue].Closed == resource.Open {
@@ -29,7 +29,7 @@ func (n *naive) next() (job, worker string, ok bool) {
 	}
 	sort.Slice(jobs, func(a, b int) bool { return jobs[a].before(jobs[b]) })
 	for _, j := range jobs {
-		var all []*naiveWorker
+		var all []*modelWorker
 		for _, w := range n.workers {
 			if n.eligible(j, w) {
 				all = append(all, w)
@@ -45,7 +45,7 @@ func (n *naive) next() (job, worker string, ok bool) {
 	return "", "", false
 }
 
-func (j *naiveJob) before(o *naiveJob) bool {
+func (j *modelJob) before(o *modelJob) bool {
 	if a, b := j.expedited(), o.expedited(); a != b {
 		return a
 	}
@@ -55,14 +55,14 @@ func (j *naiveJob) before(o *naiveJob) bool {
 	return j.queued < o.queued
 }
 
-func (j *naiveJob) priority() int {
+func (j *modelJob) priority() int {
 	if j.spec.Priority == nil {
 		return 1
 	}
 	return *j.spec.Priority
 }
 
-func (j *naiveJob) selectors() (out []resource.WorkerSelector) {
+func (j *modelJob) selectors() (out []resource.WorkerSelector) {
 	for _, s := range slices.Concat(j.requested, j.attached) {
 		if s.Status != resource.SelectorExpired {
 			out = append(out, s)
@@ -71,11 +71,11 @@ func (j *naiveJob) selectors() (out []resource.WorkerSelector) {
 	return out
 }
 
-func (j *naiveJob) expedited() bool {
+func (j *modelJob) expedited() bool {
 	return slices.ContainsFunc(j.selectors(), func(s resource.WorkerSelector) bool { return s.Expedite })
 }
 
-func (n *naive) eligible(j *naiveJob, w *naiveWorker) bool {
+func (n *model) eligible(j *modelJob, w *modelWorker) bool {
 	if !w.active || !slices.Contains(w.spec.Queues, j.queue) {
 		return false
 	}
@@ -110,11 +110,11 @@ func (n *naive) eligible(j *naiveJob, w *naiveWorker) bool {
 	if n.dist(j.queue).Mode.BypassSelectors {
 		return true
 	}
-	return !slices.ContainsFunc(j.selectors(), func(s resource.WorkerSelector) bool { return !naiveHolds(s, w.spec.Labels) })
+	return !slices.ContainsFunc(j.selectors(), func(s resource.WorkerSelector) bool { return !modelHolds(s, w.spec.Labels) })
 }
 
-// naiveHolds is the table of operators, written in another way.
-func naiveHolds(s resource.WorkerSelector, labels label.Set) bool {
+// modelHolds is the table of operators, written in another way.
+func modelHolds(s resource.WorkerSelector, labels label.Set) bool {
 	have, there := labels[s.Key]
 	a, isNumber := have.Number()
 	b, wantsNumber := s.Value.Number()
@@ -135,16 +135,16 @@ func naiveHolds(s resource.WorkerSelector, labels label.Set) bool {
 	}
 }
 
-func (w *naiveWorker) ratio() float64 {
+func (w *modelWorker) ratio() float64 {
 	if w.spec.Capacity == 0 {
 		return 1
 	}
 	return float64(w.cost(w.assigned)) / float64(w.spec.Capacity)
 }
 
-func (n *naive) pick(j *naiveJob, all []*naiveWorker) *naiveWorker {
+func (n *model) pick(j *modelJob, all []*modelWorker) *modelWorker {
 	mode := n.dist(j.queue).Mode
-	idle := func(a, b *naiveWorker) bool {
+	idle := func(a, b *modelWorker) bool {
 		if a.ratio() != b.ratio() {
 			return a.ratio() < b.ratio()
 		}
@@ -176,7 +176,7 @@ func (n *naive) pick(j *naiveJob, all []*naiveWorker) *naiveWorker {
 }
 
 // score is the reference's default score, spelled out.
-func (n *naive) score(j *naiveJob, w *naiveWorker) float64 {
+func (n *model) score(j *modelJob, w *modelWorker) float64 {
 	if n.dist(j.queue).Mode.ScoringRule != nil {
 		return n.scores[w.id]
 	}
@@ -201,13 +201,13 @@ func (n *naive) score(j *naiveJob, w *naiveWorker) float64 {
 		}
 		switch s.Operator {
 		case label.Equal, label.NotEqual:
-			if naiveHolds(s, w.spec.Labels) {
+			if modelHolds(s, w.spec.Labels) {
 				sum++
 			}
 		case label.GreaterThan, label.GreaterOrEqual:
-			sum += naiveSigmoid(have-want, want)
+			sum += modelSigmoid(have-want, want)
 		default:
-			sum += naiveSigmoid(want-have, want)
+			sum += modelSigmoid(want-have, want)
 		}
 	}
 	if len(selectors) > 0 {
@@ -216,7 +216,7 @@ func (n *naive) score(j *naiveJob, w *naiveWorker) float64 {
 	return total
 }
 
-func naiveSigmoid(d, by float64) float64 {
+func modelSigmoid(d, by float64) float64 {
 	if by != 0 {
 		d /= by
 	}

@@ -8,12 +8,12 @@ import (
 	"weir/routing/resource"
 )
 
-// naive is the simplest matcher: it keeps the content of events in plain maps
+// model is the simplest matcher: it keeps the content of events in plain maps
 // and examines every job and every worker. The engine must decide as it does.
-type naive struct {
+type model struct {
 	now     time.Time
-	workers map[string]*naiveWorker
-	jobs    map[string]*naiveJob
+	workers map[string]*modelWorker
+	jobs    map[string]*modelJob
 	queues  map[string]resource.QueueSpec
 	dists   map[string]resource.DistributionSpec
 	last    map[string]string  // by queue: the worker with the last offer
@@ -22,22 +22,22 @@ type naive struct {
 	lowered map[string]bool    // workers whose capacity a client lowered below what is assigned
 }
 
-type naiveWorker struct {
+type modelWorker struct {
 	id       string
 	spec     resource.WorkerSpec
 	active   bool
 	since    uint64 // event since which it is available
 	reg      uint64
-	offers   map[string]naiveLoad
-	assigned map[string]naiveLoad
+	offers   map[string]modelLoad
+	assigned map[string]modelLoad
 }
 
-type naiveLoad struct {
+type modelLoad struct {
 	job, channel string
 	cost         int
 }
 
-type naiveJob struct {
+type modelJob struct {
 	id                  string
 	spec                resource.JobSpec
 	status              resource.JobStatus
@@ -45,30 +45,30 @@ type naiveJob struct {
 	requested, attached []resource.WorkerSelector
 	queued              uint64
 	offers              map[string]string // offer to worker
-	declined            map[string]naiveDecline
+	declined            map[string]modelDecline
 	asks                bool
 	assignments         int
 }
 
-type naiveDecline struct {
+type modelDecline struct {
 	reg   uint64
 	until time.Time
 }
 
-func newNaive() *naive {
-	return &naive{
-		workers: map[string]*naiveWorker{}, jobs: map[string]*naiveJob{}, queues: map[string]resource.QueueSpec{},
+func newModel() *model {
+	return &model{
+		workers: map[string]*modelWorker{}, jobs: map[string]*modelJob{}, queues: map[string]resource.QueueSpec{},
 		dists: map[string]resource.DistributionSpec{}, last: map[string]string{}, lowered: map[string]bool{},
 	}
 }
 
-// see records an event.
-func (n *naive) see(e eventlog.Event) {
+// apply records an event.
+func (n *model) apply(e eventlog.Event) {
 	h := e.Head()
 	n.now = h.At
-	n.seeWorker(e, h)
-	n.seeOffer(e, h)
-	n.seeJob(e, h)
+	n.applyWorker(e, h)
+	n.applyOffer(e, h)
+	n.applyJob(e, h)
 	switch e := e.(type) {
 	case *eventlog.QueuePutEvent:
 		n.queues[e.ID] = e.Spec
@@ -86,12 +86,12 @@ func (n *naive) see(e eventlog.Event) {
 	}
 }
 
-func (n *naive) seeWorker(e eventlog.Event, h *eventlog.Header) {
+func (n *model) applyWorker(e eventlog.Event, h *eventlog.Header) {
 	switch e := e.(type) {
 	case *eventlog.WorkerPutEvent:
 		w := n.workers[e.WorkerID]
 		if w == nil {
-			w = &naiveWorker{id: e.WorkerID, offers: map[string]naiveLoad{}, assigned: map[string]naiveLoad{}}
+			w = &modelWorker{id: e.WorkerID, offers: map[string]modelLoad{}, assigned: map[string]modelLoad{}}
 			n.workers[w.id] = w
 		}
 		w.spec = e.Spec
@@ -107,8 +107,8 @@ func (n *naive) seeWorker(e eventlog.Event, h *eventlog.Header) {
 	}
 }
 
-func (n *naive) seeOffer(e eventlog.Event, h *eventlog.Header) {
-	lift := func(o eventlog.OfferHead) (*naiveJob, *naiveWorker) {
+func (n *model) applyOffer(e eventlog.Event, h *eventlog.Header) {
+	lift := func(o eventlog.OfferHead) (*modelJob, *modelWorker) {
 		j, w := n.jobs[o.JobID], n.workers[o.WorkerID]
 		delete(j.offers, o.OfferID)
 		return j, w
@@ -116,7 +116,7 @@ func (n *naive) seeOffer(e eventlog.Event, h *eventlog.Header) {
 	switch e := e.(type) {
 	case *eventlog.OfferIssuedEvent:
 		n.jobs[e.JobID].offers[e.OfferID] = e.WorkerID
-		n.workers[e.WorkerID].offers[e.OfferID] = naiveLoad{e.JobID, e.ChannelID, e.Cost}
+		n.workers[e.WorkerID].offers[e.OfferID] = modelLoad{e.JobID, e.ChannelID, e.Cost}
 		n.last[e.QueueID] = e.WorkerID
 	case *eventlog.OfferAcceptedEvent:
 		j, w := lift(e.OfferHead)
@@ -127,7 +127,7 @@ func (n *naive) seeOffer(e eventlog.Event, h *eventlog.Header) {
 	case *eventlog.OfferDeclinedEvent:
 		j, w := lift(e.OfferHead)
 		delete(w.offers, e.OfferID)
-		j.declined[w.id] = naiveDecline{w.reg, e.RetryAt}
+		j.declined[w.id] = modelDecline{w.reg, e.RetryAt}
 	case *eventlog.OfferRevokedEvent:
 		_, w := lift(e.OfferHead)
 		delete(w.offers, e.OfferID)
@@ -137,12 +137,12 @@ func (n *naive) seeOffer(e eventlog.Event, h *eventlog.Header) {
 	}
 }
 
-func (n *naive) seeJob(e eventlog.Event, h *eventlog.Header) {
+func (n *model) applyJob(e eventlog.Event, h *eventlog.Header) {
 	switch e := e.(type) {
 	case *eventlog.JobReceivedEvent:
-		n.jobs[e.JobID] = &naiveJob{
+		n.jobs[e.JobID] = &modelJob{
 			id: e.JobID, spec: e.Spec, status: e.Status, requested: e.Spec.RequestedWorkerSelectors,
-			offers: map[string]string{}, declined: map[string]naiveDecline{},
+			offers: map[string]string{}, declined: map[string]modelDecline{},
 		}
 	case *eventlog.JobUpdatedEvent:
 		j := n.jobs[e.JobID]
@@ -181,7 +181,7 @@ func (n *naive) seeJob(e eventlog.Event, h *eventlog.Header) {
 				}
 			}
 		}
-	case *eventlog.JobScoresAskedEvent:
+	case *eventlog.JobScoresRequestedEvent:
 		n.jobs[e.JobID].asks = true
 	case *eventlog.JobScoredEvent:
 		n.jobs[e.JobID].asks = false
@@ -201,13 +201,13 @@ func (n *naive) seeJob(e eventlog.Event, h *eventlog.Header) {
 	}
 }
 
-func (n *naive) leave(worker, assignment string, h *eventlog.Header) {
+func (n *model) leave(worker, assignment string, h *eventlog.Header) {
 	w := n.workers[worker]
 	delete(w.assigned, assignment)
 	w.since = h.Seq
 }
 
-func (n *naive) expired(in []resource.WorkerSelector) []resource.WorkerSelector {
+func (n *model) expired(in []resource.WorkerSelector) []resource.WorkerSelector {
 	out := slices.Clone(in)
 	for i := range out {
 		if !out[i].ExpiresAt.IsZero() && !out[i].ExpiresAt.After(n.now) {
@@ -217,8 +217,8 @@ func (n *naive) expired(in []resource.WorkerSelector) []resource.WorkerSelector 
 	return out
 }
 
-// crowded returns the jobs that have more than one winner.
-func (n *naive) crowded() (out []string) {
+// overloaded returns the jobs that have more than one winner.
+func (n *model) overloaded() (out []string) {
 	for id, j := range n.jobs {
 		if j.assignments > 1 || j.assignments == 1 && len(j.offers) > 0 && j.status != resource.JobAssigned {
 			out = append(out, id)
@@ -227,7 +227,7 @@ func (n *naive) crowded() (out []string) {
 	return out
 }
 
-func (w *naiveWorker) cost(of map[string]naiveLoad) (sum int) {
+func (w *modelWorker) cost(of map[string]modelLoad) (sum int) {
 	for _, l := range of {
 		sum += l.cost
 	}

@@ -69,22 +69,22 @@ func TestQueriesAreIntersections(t *testing.T) {
 func TestLinesAreSorted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var l line
+		var l jobList
 		var want []uint64
 		next := uint64(1000)
 		for range rapid.IntRange(0, 30).Draw(t, "rounds") {
 			switch n := rapid.IntRange(1, 400).Draw(t, "n"); rapid.IntRange(0, 3).Draw(t, "what") {
-			case 0: // at the end
+			case 0: // workers the end
 				for range n {
 					next += 7
-					l.add(next, &job{place: next})
+					l.add(next, &job{sortKey: next})
 					want = append(want, next)
 				}
 			case 1: // anywhere
 				for i := range uint64(n) {
 					p := (i*7919+uint64(n)*104729)%(next/7)*7 + 3 // a remainder that no other place has
 					if k, there := slices.BinarySearch(want, p); !there {
-						l.add(p, &job{place: p})
+						l.add(p, &job{sortKey: p})
 						want = slices.Insert(want, k, p)
 					}
 				}
@@ -104,7 +104,7 @@ func TestLinesAreSorted(t *testing.T) {
 		}
 		var got []uint64
 		for j := range l.all {
-			got = append(got, j.place)
+			got = append(got, j.sortKey)
 		}
 		if diff := cmp.Diff(slices.Clip(want), got); diff != "" && len(want)+len(got) > 0 {
 			t.Fatal(diff)
@@ -114,7 +114,7 @@ func TestLinesAreSorted(t *testing.T) {
 				t.Fatalf("%d ahead of the %dth", l.ahead(p), i)
 			}
 		}
-		if f := l.first(); l.n != len(want) || (f == nil) != (len(want) == 0) || f != nil && f.place != want[0] {
+		if f := l.first(); l.n != len(want) || (f == nil) != (len(want) == 0) || f != nil && f.sortKey != want[0] {
 			t.Fatalf("%d jobs, first %v", l.n, f)
 		}
 	})
@@ -161,7 +161,7 @@ func TestBlockedJobsAreInNobodysWay(t *testing.T) {
 	s, now := New(DefaultSettings()), time.Unix(1_800_000_000, 0)
 	do := func(c Command) {
 		t.Helper()
-		if _, err := s.Apply(c, now); err != nil {
+		if _, err := s.Execute(c, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -172,14 +172,14 @@ func TestBlockedJobsAreInNobodysWay(t *testing.T) {
 		}}})
 	}
 	common := s.index.predicate("Common", label.Equal, label.Bool(true))
-	if len(common.home) != 1000 {
-		t.Fatalf("%d classes are found by what is common", len(common.home))
+	if len(common.classes) != 1000 {
+		t.Fatalf("%d classes are found by what is common", len(common.classes))
 	}
 	do(PutWorker{ID: "w", Spec: resource.WorkerSpec{
 		Queues: []string{"q"}, Capacity: 1, AvailableForOffers: true, Channels: []resource.Channel{{ChannelID: "c", CapacityCostPerJob: 1}},
 		Labels: label.Set{"Common": label.Bool(true), "Rare": label.Number(500)},
 	}})
-	if j, _ := s.Job("500"); len(common.home) > 1 || len(j.Offers) != 1 {
-		t.Errorf("%d classes are in the way still; offers of the job: %v", len(common.home), j.Offers)
+	if j, _ := s.Job("500"); len(common.classes) > 1 || len(j.Offers) != 1 {
+		t.Errorf("%d classes are in the way still; offers of the job: %v", len(common.classes), j.Offers)
 	}
 }

@@ -235,12 +235,12 @@ func FuzzRestore(f *testing.F) {
 		if string(snapshot(t, again)) != string(snapshot(t, s)) {
 			t.Error("a snapshot of what a snapshot gave is another")
 		}
-		if faults := routing.Audit(s); faults != nil {
+		if faults := routing.CheckIndex(s); faults != nil {
 			t.Errorf("the index is wrong: %v", faults)
 		}
 		// Whatever the content, time can pass.
 		if at, ok := s.NextWake(); ok {
-			_, _ = s.Apply(routing.Tick{}, at)
+			_, _ = s.Execute(routing.Tick{}, at)
 		}
 	})
 }

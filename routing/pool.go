@@ -8,22 +8,22 @@ import (
 	"weir/routing/resource"
 )
 
-// Ready is a worker that has room now, and the time since when it has been
+// AvailableWorker is a worker that has room now, and the time since when it has been
 // available.
-type Ready struct {
+type AvailableWorker struct {
 	WorkerID string    `json:"workerId"`
 	Since    time.Time `json:"availableSince"`
 }
 
-// Ready lists the workers that pass a pool's filter and have room on its
+// AvailableWorkers lists the workers that pass a pool's filter and have room on its
 // channel, longest available first, at most limit. With the longest-available
 // order, a new job with the same requirements goes to the first of them. With
 // newest the order is reversed.
-func (s *State) Ready(p resource.PoolSpec, newest bool, limit int) []Ready {
-	var out []Ready
-	look := func(w *worker) bool {
+func (s *State) AvailableWorkers(p resource.PoolSpec, newest bool, limit int) []AvailableWorker {
+	var out []AvailableWorker
+	add := func(w *worker) bool {
 		if w != nil && w.passes(&pool{PoolSpec: p}) && w.hasRoom(p.ChannelID) {
-			out = append(out, Ready{w.ID, w.AvailableSince})
+			out = append(out, AvailableWorker{w.ID, w.AvailableSince})
 		}
 		return len(out) < limit
 	}
@@ -31,15 +31,15 @@ func (s *State) Ready(p resource.PoolSpec, newest bool, limit int) []Ready {
 		return nil
 	}
 	if newest {
-		for _, w := range slices.Backward(s.index.at) {
-			if !look(w) {
+		for _, w := range slices.Backward(s.index.workers) {
+			if !add(w) {
 				return out
 			}
 		}
 		return out
 	}
-	for _, w := range s.index.at {
-		if !look(w) {
+	for _, w := range s.index.workers {
+		if !add(w) {
 			return out
 		}
 	}
@@ -64,11 +64,11 @@ func (s *State) PoolDepth(id string) PoolDepth {
 	return PoolDepth{id, p.depth, p.Count}
 }
 
-// WhilePool returns the command if a pool's count still is the one that the
+// IfPoolCount returns the command if a pool's count still is the one that the
 // client saw, and refuses it otherwise, so that only one of several clients
 // that saw the same count acts. Like [State.Patch] the result is valid for this
 // state only.
-func (s *State) WhilePool(id string, count uint64, c Command) (Command, error) {
+func (s *State) IfPoolCount(id string, count uint64, c Command) (Command, error) {
 	p := s.pools[id]
 	switch {
 	case p == nil:
@@ -79,22 +79,22 @@ func (s *State) WhilePool(id string, count uint64, c Command) (Command, error) {
 	return c, nil
 }
 
-// seat recomputes a worker's pool memberships, counting it into pools that it
+// joinPools recomputes a worker's pool memberships, counting it into pools that it
 // joins and out of pools that it leaves.
-func (s *State) seat(w *worker) {
-	before := w.seats
-	w.seats = nil
+func (s *State) joinPools(w *worker) {
+	before := w.memberships
+	w.memberships = nil
 	for _, p := range s.pools {
-		i := slices.IndexFunc(before, func(b seat) bool { return b.pool == p })
-		was := i >= 0 && before[i].in
+		i := slices.IndexFunc(before, func(b membership) bool { return b.pool == p })
+		was := i >= 0 && before[i].counted
 		if w.passes(p) {
-			w.seats = append(w.seats, seat{p, was})
+			w.memberships = append(w.memberships, membership{p, was})
 		} else if was {
 			p.Count++
 			p.depth--
 		}
 	}
-	w.reseat()
+	w.updatePools()
 }
 
 // passes reports whether a worker passes a pool's filter.
@@ -118,39 +118,39 @@ func (s *State) applyPoolPut(e *eventlog.PoolPutEvent) {
 	}
 	p.touch(&e.Header)
 	p.PoolSpec = e.Spec
-	s.fill(p)
+	s.recountPool(p)
 }
 
-// fill recounts the workers of a pool; this does not change the pool's version.
-func (s *State) fill(p *pool) {
+// recountPool recounts the workers of a pool; this does not change the pool's version.
+func (s *State) recountPool(p *pool) {
 	p.depth = 0
 	for _, w := range s.workers {
-		w.seats = slices.DeleteFunc(w.seats, func(seat seat) bool { return seat.pool == p })
-		if w.pos < 0 || !w.passes(p) {
+		w.memberships = slices.DeleteFunc(w.memberships, func(m membership) bool { return m.pool == p })
+		if w.position < 0 || !w.passes(p) {
 			continue
 		}
 		in := w.hasRoom(p.ChannelID)
-		w.seats = append(w.seats, seat{p, in})
+		w.memberships = append(w.memberships, membership{p, in})
 		if in {
 			p.depth++
 		}
 	}
 }
 
-// reseat updates whether a worker is counted in its pools.
-func (w *worker) reseat() {
-	for i := range w.seats {
-		seat := &w.seats[i]
-		in := w.pos >= 0 && w.hasRoom(seat.pool.ChannelID)
-		if in == seat.in {
+// updatePools updates whether a worker is counted in its pools.
+func (w *worker) updatePools() {
+	for i := range w.memberships {
+		m := &w.memberships[i]
+		in := w.position >= 0 && w.hasRoom(m.pool.ChannelID)
+		if in == m.counted {
 			continue
 		}
-		seat.in = in
-		seat.pool.Count++
+		m.counted = in
+		m.pool.Count++
 		if in {
-			seat.pool.depth++
+			m.pool.depth++
 		} else {
-			seat.pool.depth--
+			m.pool.depth--
 		}
 	}
 }
@@ -163,10 +163,10 @@ type pool struct {
 	depth int
 }
 
-// seat is a worker's membership in a pool whose filter it passes.
-type seat struct {
-	pool *pool
-	in   bool // it is counted
+// joinPools is a worker's membership in a pool whose filter it passes.
+type membership struct {
+	pool    *pool
+	counted bool // it is counted
 }
 
 // PoolDepth is the number of available workers that pass a pool's filter, and a

@@ -25,13 +25,13 @@ func TestReady(t *testing.T) {
 		r := newRouter(t).queue("q", resource.Mode{Kind: mode}).agent("a", skills("X")).wait(time.Second).agent("b", nil).agent("c", skills("X"))
 		p := resource.PoolSpec{QueueID: "q", ChannelID: "chat", Selectors: []resource.WorkerSelector{is("X")}}
 		for _, id := range []string{"1", "2"} {
-			next := r.s.Ready(p, newest, 1)[0]
+			next := r.s.AvailableWorkers(p, newest, 1)[0]
 			if want := r.worker(next.WorkerID).AvailableSince; !next.Since.Equal(want) {
 				t.Errorf("%+v, but since %v", next, want)
 			}
 			r.chat(id, is("X")).offeredTo(id, next.WorkerID)
 		}
-		if got := r.s.Ready(p, newest, 10); got != nil || r.s.Ready(p, newest, 0) != nil {
+		if got := r.s.AvailableWorkers(p, newest, 10); got != nil || r.s.AvailableWorkers(p, newest, 0) != nil {
 			t.Errorf("newest %v: %v are left", newest, got)
 		}
 	}
@@ -44,14 +44,14 @@ func TestWhilePool(t *testing.T) {
 	r.do(routing.PutPool{ID: "p", Spec: resource.PoolSpec{ChannelID: "chat"}})
 	seen := r.s.Pools()[0].Version
 	for i, want := range []weir.Code{"", weir.CodePrecondition} {
-		c, err := r.s.WhilePool("p", seen, routing.PutJob{ID: "j", Spec: chatSpec()})
+		c, err := r.s.IfPoolCount("p", seen, routing.PutJob{ID: "j", Spec: chatSpec()})
 		if weir.CodeOf(err) != want {
 			t.Errorf("%d: %v", i, err)
 		} else if err == nil {
 			r.do(c)
 		}
 	}
-	if _, err := r.s.WhilePool("none", seen, routing.Tick{}); weir.CodeOf(err) != weir.CodeNotFound {
+	if _, err := r.s.IfPoolCount("none", seen, routing.Tick{}); weir.CodeOf(err) != weir.CodeNotFound {
 		t.Error(err)
 	}
 	if p, ok := r.s.Pool("p"); !ok || p.Spec.ChannelID != "chat" {
@@ -111,7 +111,7 @@ func TestUnmatchableDoesNotTakeForEver(t *testing.T) {
 	s, now := routing.New(routing.DefaultSettings()), time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	do := func(c routing.Command) {
 		t.Helper()
-		if _, err := s.Apply(c, now); err != nil {
+		if _, err := s.Execute(c, now); err != nil {
 			t.Fatal(err)
 		}
 	}

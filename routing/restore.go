@@ -17,7 +17,7 @@ import (
 
 // A snapshot is one line of JSON per entity, after a header line and before a
 // line with the number of records, so that a truncated snapshot is never taken
-// for a whole one.
+// for a complete one.
 
 const snapshotVersion = 1
 
@@ -49,7 +49,7 @@ func Restore(data []byte) (*State, error) {
 	line, rest, _ := bytes.Cut(data, newline)
 	var head snapshotHead
 	if err := json.Unmarshal(line, &head); err != nil {
-		return nil, errCutOff
+		return nil, errTruncated
 	}
 	if head.Format != snapshotFormat || head.Version != snapshotVersion {
 		return nil, fmt.Errorf("a snapshot of format %q, version %d cannot be read", head.Format, head.Version)
@@ -72,7 +72,7 @@ func Restore(data []byte) (*State, error) {
 			}
 			return s, s.rebuild(workers)
 		}
-		w, err := s.load(&r)
+		w, err := s.addRecord(&r)
 		if err != nil {
 			return nil, err
 		}
@@ -80,24 +80,24 @@ func Restore(data []byte) (*State, error) {
 			workers = append(workers, w)
 		}
 	}
-	return nil, errCutOff
+	return nil, errTruncated
 }
 
 var (
-	newline   = []byte{'\n'}
-	errCutOff = errors.New("the snapshot is cut off")
+	newline      = []byte{'\n'}
+	errTruncated = errors.New("the snapshot is truncated")
 )
 
 // decodeRecords decodes lines in parallel, in at most that many parts of about the
 // same size.
-func decodeRecords(data []byte, most int) ([][]record, error) {
+func decodeRecords(data []byte, maxParts int) ([][]record, error) {
 	if !bytes.HasSuffix(data, newline) {
-		return nil, errCutOff
+		return nil, errTruncated
 	}
-	parts, errs := make([][]record, most), make([]error, most)
-	size := len(data)/most + 1
+	parts, errs := make([][]record, maxParts), make([]error, maxParts)
+	size := len(data)/maxParts + 1
 	var wait sync.WaitGroup
-	for i := range most {
+	for i := range maxParts {
 		end := len(data)
 		if size < end {
 			end = size + bytes.IndexByte(data[size:], '\n') + 1
@@ -121,22 +121,22 @@ func decodeRecords(data []byte, most int) ([][]record, error) {
 	return parts, errors.Join(errs...)
 }
 
-var errRecord = errors.New("the snapshot holds a record that is of no kind or names itself twice")
+var errRecord = errors.New("the snapshot has a record of unknown kind or with a duplicate id")
 
-// load adds an entity that is not yet connected to others.
-func (s *State) load(r *record) (*worker, error) {
+// addRecord adds an entity that is not yet connected to others.
+func (s *State) addRecord(r *record) (*worker, error) {
 	ok := false
 	switch {
 	case r.Distribution != nil:
-		ok = add(s.dists, r.Distribution.ID, r.Distribution)
+		ok = add(s.distributions, r.Distribution.ID, r.Distribution)
 	case r.Classification != nil:
-		ok = add(s.classes, r.Classification.ID, r.Classification)
+		ok = add(s.classifications, r.Classification.ID, r.Classification)
 	case r.Exception != nil:
-		ok = add(s.excepts, r.Exception.ID, r.Exception)
+		ok = add(s.exceptions, r.Exception.ID, r.Exception)
 	case r.Queue != nil:
 		ok = add(s.queues, r.Queue.ID, &queue{queueData: *r.Queue, ranks: map[int]int{}})
 	case r.Worker != nil:
-		w := &worker{workerData: *r.Worker, pos: -1}
+		w := &worker{workerData: *r.Worker, position: -1}
 		if ok = add(s.workers, w.ID, w); ok {
 			return w, nil
 		}
@@ -164,58 +164,58 @@ func (s *State) rebuild(workers []*worker) error {
 	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return cmp.Compare(a.Created, b.Created) })
 	for i, j := range jobs {
 		if i > 0 && jobs[i-1].Created == j.Created {
-			return fmt.Errorf("the snapshot's job %q cannot be", j.ID)
+			return fmt.Errorf("the snapshot is inconsistent: job %q", j.ID)
 		}
 		if err := s.connect(j); err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(workers, func(a, b *worker) int { return cmp.Compare(a.Place, b.Place) })
+	slices.SortFunc(workers, func(a, b *worker) int { return cmp.Compare(a.AvailableSeq, b.AvailableSeq) })
 	for _, w := range workers {
 		w.order()
-		w.uses()
-		w.idle = timer{kind: timerIdle, order: w.Created, work: w}
+		w.rebuildChannels()
+		w.idleTimer = timer{kind: timerIdle, order: w.Created, work: w}
 		if w.State == resource.WorkerActive {
-			s.index.enter(w)
+			s.index.addWorker(w)
 		}
-		s.rest(w)
+		s.setIdleTimer(w)
 	}
 	for _, p := range s.pools {
-		s.fill(p)
+		s.recountPool(p)
 	}
 	for _, q := range s.queues {
-		s.refit(q)
+		s.queueChanged(q)
 	}
 	for _, j := range jobs {
-		if err := s.sane(j); err != nil {
+		if err := s.checkJob(j); err != nil {
 			return err
 		}
-		s.byAge.add(j.Created, j)
-		s.settle(j)
+		s.jobsByAge.add(j.Created, j)
+		s.reindexJob(j)
 	}
 	return nil
 }
 
-// sane checks the invariants of a job that the engine relies on.
-func (s *State) sane(j *job) error {
+// checkJob checks the invariants of a job that the engine relies on.
+func (s *State) checkJob(j *job) error {
 	p := j.EffectivePriority()
 	switch {
 	case j.Status == resource.JobQueued && s.queues[j.QueueID] == nil,
-		!j.Status.Finished() && j.ClassificationPolicyID != "" && s.classes[j.ClassificationPolicyID] == nil,
+		!j.Status.Finished() && j.ClassificationPolicyID != "" && s.classifications[j.ClassificationPolicyID] == nil,
 		len(j.Offers) > 0 && j.Status != resource.JobQueued,
 		p < resource.MinPriority, p > resource.MaxPriority, j.Enqueued > s.seq:
-		return fmt.Errorf("the snapshot's job %q cannot be", j.ID)
+		return fmt.Errorf("the snapshot is inconsistent: job %q", j.ID)
 	}
 	return nil
 }
 
 // connect links a job's offers and assignments to their workers.
 func (s *State) connect(j *job) error {
-	j.timers(j.Created)
+	j.initTimers(j.Created)
 	for _, o := range j.Offers {
 		w := s.workers[o.WorkerID]
 		if w == nil || s.offers[o.ID] != nil {
-			return fmt.Errorf("the snapshot's offer %q cannot be", o.ID)
+			return fmt.Errorf("the snapshot is inconsistent: offer %q", o.ID)
 		}
 		o.job, o.worker = j, w
 		s.offers[o.ID] = o
@@ -228,13 +228,13 @@ func (s *State) connect(j *job) error {
 			continue
 		}
 		if a.worker == nil {
-			return fmt.Errorf("the snapshot's assignment %q cannot be", a.ID)
+			return fmt.Errorf("the snapshot is inconsistent: assignment %q", a.ID)
 		}
 		a.worker.assigned = append(a.worker.assigned, a)
 		a.worker.assignedCost += a.Cost
 	}
 	for _, id := range j.Taken {
-		s.taken[id] = j
+		s.takenOffers[id] = j
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func newRouter(t testing.TB) *router {
 // do applies a command that must succeed.
 func (r *router) do(c routing.Command) *router {
 	r.t.Helper()
-	events, err := r.s.Apply(c, r.now)
+	events, err := r.s.Execute(c, r.now)
 	if err != nil {
 		r.t.Fatalf("%T: %v", c, err)
 	}
@@ -50,7 +50,7 @@ func (r *router) refused(code weir.Code, c routing.Command) *router {
 func (r *router) refusal(code weir.Code, c routing.Command) []weir.FieldError {
 	r.t.Helper()
 	before := snapshot(r.t, r.s)
-	events, err := r.s.Apply(c, r.now)
+	events, err := r.s.Execute(c, r.now)
 	if weir.CodeOf(err) != code || len(events) > 0 {
 		r.t.Fatalf("%T: error %v and %d events; want %s and none", c, err, len(events), code)
 	}
@@ -81,7 +81,7 @@ func (r *router) saw(kinds ...string) *router {
 	return r
 }
 
-// last returns the last event of a kind among the events of the last command.
+// moveToEnd returns the last event of a kind among the events of the last command.
 func last[E eventlog.Event](r *router) E {
 	r.t.Helper()
 	for _, e := range slices.Backward(r.events) {

@@ -11,38 +11,38 @@ import (
 
 // Snapshot returns the whole state. Equal states give equal bytes. It contains
 // secrets: the credentials of rules.
-func (s *State) Snapshot() ([]byte, error) { return s.Cut().Encode() }
+func (s *State) Snapshot() ([]byte, error) { return s.CopySnapshot().Encode() }
 
-// Cut is a copy of a state at one instant. It does not change with the state.
-// Once it is whole, another goroutine may encode it.
-type Cut struct {
+// CopySnapshot is a copy of a state at one instant. It does not change with the state.
+// Once it is complete, another goroutine may encode it.
+type Snapshot struct {
 	head    snapshotHead
 	records []record
 
-	state *State              // nil once the cut is whole
-	next  uint64              // all jobs created before this event are copied
-	early map[uint64]struct{} // later jobs that were copied early, just before they changed
+	state       *State              // nil once the snapshot is complete
+	next        uint64              // all jobs created before this event are copied
+	copiedEarly map[uint64]struct{} // later jobs that were copied early, just before they changed
 }
 
-// Cut copies everything that a snapshot holds, at once.
-func (s *State) Cut() *Cut {
-	c := s.newCut()
+// CopySnapshot copies everything that a snapshot holds, at once.
+func (s *State) CopySnapshot() *Snapshot {
+	c := s.newSnapshot()
 	c.Step(len(s.jobs) + 1)
 	return c
 }
 
-// BeginCut starts a snapshot of this instant. It copies everything except the
-// jobs, because there are many; [Cut.Step] copies those. Later changes do not
-// show in the cut. An unfinished earlier cut is abandoned and must not be used.
-func (s *State) BeginCut() *Cut {
-	s.cutting = s.newCut()
-	return s.cutting
+// BeginSnapshot starts a snapshot of this instant. It copies everything except the
+// jobs, because there are many; [CopySnapshot.Step] copies those. Later changes do not
+// show in it. An unfinished earlier snapshot is abandoned and must not be used.
+func (s *State) BeginSnapshot() *Snapshot {
+	s.snapshot = s.newSnapshot()
+	return s.snapshot
 }
 
-func (s *State) newCut() *Cut {
-	c := &Cut{
+func (s *State) newSnapshot() *Snapshot {
+	c := &Snapshot{
 		head:  snapshotHead{snapshotFormat, snapshotVersion, s.seq, s.now, s.settings},
-		state: s, early: map[uint64]struct{}{},
+		state: s, copiedEarly: map[uint64]struct{}{},
 	}
 	c.records = make([]record, 0, s.Size())
 	s.copyTo(c)
@@ -52,15 +52,15 @@ func (s *State) newCut() *Cut {
 // copyTo copies every entity except the jobs. Policies and the parts of a
 // specification are immutable and replaced as a whole, so they are shared; the
 // rest is copied.
-func (s *State) copyTo(c *Cut) {
+func (s *State) copyTo(c *Snapshot) {
 	add := func(r record) { c.records = append(c.records, r) }
-	for _, d := range s.dists {
+	for _, d := range s.distributions {
 		add(record{Distribution: d})
 	}
-	for _, p := range s.classes {
+	for _, p := range s.classifications {
 		add(record{Classification: p})
 	}
-	for _, x := range s.excepts {
+	for _, x := range s.exceptions {
 		add(record{Exception: x})
 	}
 	for _, q := range s.queues {
@@ -74,13 +74,13 @@ func (s *State) copyTo(c *Cut) {
 	}
 }
 
-// Step copies at most n more jobs and reports whether the cut is whole.
-func (c *Cut) Step(n int) (whole bool) {
+// Step copies at most n more jobs and reports whether the snapshot is complete.
+func (c *Snapshot) Step(n int) (complete bool) {
 	s := c.state
 	if s == nil {
 		return true
 	}
-	for j := range s.byAge.from(c.next) {
+	for j := range s.jobsByAge.from(c.next) {
 		if j.Created > c.head.Seq {
 			break
 		}
@@ -88,26 +88,26 @@ func (c *Cut) Step(n int) (whole bool) {
 			return false
 		}
 		n--
-		c.copy(j)
+		c.copyJob(j)
 		c.next = j.Created + 1
 	}
-	c.state, c.early = nil, nil
-	if s.cutting == c {
-		s.cutting = nil
+	c.state, c.copiedEarly = nil, nil
+	if s.snapshot == c {
+		s.snapshot = nil
 	}
 	return true
 }
 
 // Size returns the number of entities in a snapshot of the state.
 func (s *State) Size() int {
-	return len(s.dists) + len(s.classes) + len(s.excepts) + len(s.queues) + len(s.workers) + len(s.pools) + len(s.jobs)
+	return len(s.distributions) + len(s.classifications) + len(s.exceptions) + len(s.queues) + len(s.workers) + len(s.pools) + len(s.jobs)
 }
 
 // Len returns the number of entities copied so far.
-func (c *Cut) Len() int { return len(c.records) }
+func (c *Snapshot) Len() int { return len(c.records) }
 
-func (c *Cut) copy(j *job) {
-	if _, done := c.early[j.Created]; done {
+func (c *Snapshot) copyJob(j *job) {
+	if _, done := c.copiedEarly[j.Created]; done {
 		return
 	}
 	d := new(j.jobData)
@@ -116,13 +116,13 @@ func (c *Cut) copy(j *job) {
 }
 
 // before copies the job that an event is about to change.
-func (c *Cut) before(e eventlog.Event) {
+func (c *Snapshot) before(e eventlog.Event) {
 	j := c.state.jobs[e.Subject()]
 	if j == nil || j.Created < c.next || j.Created > c.head.Seq {
 		return
 	}
-	c.copy(j)
-	c.early[j.Created] = struct{}{}
+	c.copyJob(j)
+	c.copiedEarly[j.Created] = struct{}{}
 }
 
 func copies[T any](in []*T) []*T {
@@ -137,8 +137,8 @@ func copies[T any](in []*T) []*T {
 }
 
 // Encode returns the form that [Restore] reads; an entity comes before the ones
-// that refer to it. The cut must be whole.
-func (c *Cut) Encode() ([]byte, error) {
+// that refer to it. The snapshot must be complete.
+func (c *Snapshot) Encode() ([]byte, error) {
 	slices.SortFunc(c.records, compareRecords)
 	b, err := json.Marshal(c.head)
 	b = append(b, '\n')
@@ -193,7 +193,7 @@ func appendRecord(b []byte, r *record) ([]byte, error) {
 }
 
 func writeJob(w *codec.Writer, j *jobData) {
-	w.Unusual = len(j.Offers)+len(j.Declines)+len(j.Taken)+len(j.Fired) > 0 || j.Asks != AskNothing
+	w.Unusual = len(j.Offers)+len(j.Declines)+len(j.Taken)+len(j.Fired) > 0 || j.Awaits != AwaitNothing
 	w.Text(`{"job":{"id":`, j.ID)
 	w.Uint(`,"version":`, uint64(j.Version))
 	w.Time(`,"changedAt":`, j.ChangedAt)
@@ -287,11 +287,11 @@ func readAssignments(r *codec.Reader, into *[]*assignment) {
 }
 
 // With returns a copy of the state under other limits. Events that the copy
-// makes must be folded into a snapshot of the copy, not of the original.
-func (s *State) With(settings Settings) (*State, error) {
-	cut := s.Cut()
-	cut.head.Settings = settings
-	data, err := cut.Encode()
+// makes must be replayed on a snapshot of the copy, not of the original.
+func (s *State) WithSettings(settings Settings) (*State, error) {
+	copied := s.CopySnapshot()
+	copied.head.Settings = settings
+	data, err := copied.Encode()
 	if err != nil {
 		return nil, err
 	}

@@ -6,33 +6,33 @@ import (
 	"weir/routing/resource"
 )
 
-// State is the complete state of the router. Only [State.Apply], [State.Fold]
+// State is the complete state of the router. Only [State.Execute], [State.Replay]
 // and [Restore] change it; it is not safe for concurrent use.
 type State struct {
 	now time.Time // of the last command or event; never goes back
 	seq uint64    // number of the last event
 
-	settings Settings
-	workers  map[string]*worker
-	jobs     map[string]*job
-	queues   map[string]*queue
-	dists    map[string]*distribution
-	classes  map[string]*classification
-	excepts  map[string]*exception
-	pools    map[string]*pool
-	offers   map[string]*offer // open offers
-	taken    map[string]*job   // offers revoked because another worker accepted
+	settings        Settings
+	workers         map[string]*worker
+	jobs            map[string]*job
+	queues          map[string]*queue
+	distributions   map[string]*distribution
+	classifications map[string]*classification
+	exceptions      map[string]*exception
+	pools           map[string]*pool
+	offers          map[string]*offer // open offers
+	takenOffers     map[string]*job   // offers revoked because another worker accepted
 
-	byAge  line                       // jobs by creation, for paging
-	counts map[resource.JobStatus]int // jobs by status
+	jobsByAge jobList                    // jobs by creation, for paging
+	counts    map[resource.JobStatus]int // jobs by status
 
-	index    index
-	timers   [timerKinds]heap
-	work     agenda
-	out      []eventlog.Event // events of the running Apply
-	unserved *job             // a new job with NoWait
-	live     bool             // an Apply is running; otherwise events are being folded
-	cutting  *Cut             // the unfinished cut; copies jobs before they change
+	index     index
+	timers    [timerKinds]heap
+	agenda    agenda
+	emitted   []eventlog.Event // events of the running Execute
+	noWaitJob *job             // a new job with NoWait
+	executing bool             // an Execute is running; otherwise events are being replayed
+	snapshot  *Snapshot        // the unfinished snapshot; copies jobs before they change
 }
 
 // Settings are the limits that the API leaves open or that operators choose.
@@ -50,14 +50,14 @@ func DefaultSettings() Settings {
 }
 
 // New returns an empty router. The settings are part of the state: a snapshot
-// carries them, and a log of events must be folded with the same settings.
+// carries them, and a log of events must be replayed with the same settings.
 func New(settings Settings) *State {
 	return &State{
 		settings: settings,
 		workers:  map[string]*worker{}, jobs: map[string]*job{}, queues: map[string]*queue{},
-		dists: map[string]*distribution{}, classes: map[string]*classification{},
-		excepts: map[string]*exception{}, pools: map[string]*pool{},
-		offers: map[string]*offer{}, taken: map[string]*job{},
+		distributions: map[string]*distribution{}, classifications: map[string]*classification{},
+		exceptions: map[string]*exception{}, pools: map[string]*pool{},
+		offers: map[string]*offer{}, takenOffers: map[string]*job{},
 		counts: map[resource.JobStatus]int{}, index: newIndex(),
 	}
 }
@@ -84,7 +84,7 @@ type workerData struct {
 	State          resource.WorkerState `json:"state"`
 	Registered     uint64               `json:"registered,omitempty"` // event that made it active
 	AvailableSince time.Time            `json:"availableSince,omitzero"`
-	Place          uint64               `json:"place,omitempty"` // event since which it is available; orders workers
+	AvailableSeq   uint64               `json:"place,omitempty"` // event since which it is available; orders workers
 	ActiveAt       time.Time            `json:"activeAt,omitzero"`
 }
 
@@ -95,14 +95,14 @@ type worker struct {
 
 	assignedCost, offeredCost int
 
-	pos       int // in the index; -1 while not active
-	listens   []*queueIndex
-	satisfies []*predicate
-	channels  []channelUse
-	load      *load
-	seats     []seat
-	idle      timer
-	marked    bool // on the agenda
+	position     int // counted the index; -1 while not active
+	queueIndexes []*queueIndex
+	predicates   []*predicate
+	channels     []channelUse
+	load         *load
+	memberships  []membership
+	idleTimer    timer
+	onAgenda     bool // on the agenda
 }
 
 // jobData is the part of a job that a snapshot keeps.
@@ -128,32 +128,32 @@ type jobData struct {
 	Taken       []string      `json:"taken,omitempty"` // offers revoked because another worker accepted
 	Unassigned  int           `json:"unassigned,omitempty"`
 	Fired       []firedRule   `json:"fired,omitempty"`
-	Asks        Asking        `json:"asks,omitempty"`
+	Awaits      Awaited       `json:"asks,omitempty"`
 	Round       uint64        `json:"round,omitempty"` // the event that asks
 	Tries       uint64        `json:"tries,omitempty"` // classifications so far
 }
 
-// Asking is the result that the caller owes a job.
-type Asking string
+// Awaited is the result that a job awaits from the caller.
+type Awaited string
 
-// The results that the caller may owe.
+// The results that a job may await.
 const (
-	AskNothing Asking = ""
-	AskRules   Asking = "rules"
-	AskScores  Asking = "scores"
+	AwaitNothing Awaited = ""
+	AwaitRules   Awaited = "rules"
+	AwaitScores  Awaited = "scores"
 )
 
 type job struct {
 	jobData
-	queue *queue // while queued
-	kin   *class // its class, while queued
-	wants bool   // listed in kin, because it wants an offer
-	place uint64 // in queue and class
-	due   timer  // its nearest deadline
-	life  timer  // until it expires, then until it is dropped
-	mark  bool   // on the agenda
+	queue      *queue // while queued
+	class      *class // its class, while queued
+	wantsOffer bool   // listed in its class, because it may get an offer
+	sortKey    uint64 // counted queue and class
+	dueTimer   timer  // its nearest deadline
+	lifeTimer  timer  // until it expires, then until it is dropped
+	onAgenda   bool   // on the agenda
 
-	counted resource.JobStatus // the status under which it is counted
+	countedStatus resource.JobStatus // the status under which it is counted
 }
 
 // offer is a job offered to a worker.
@@ -202,10 +202,10 @@ type firedRule struct {
 
 type queue struct {
 	queueData
-	line         line          // queued jobs, offered ones included
-	ranks        map[int]int   // queued jobs by priority
-	dist         *distribution // nil: the default
-	hadException bool          // at the last refit
+	jobs          jobList       // queued jobs, offered ones included
+	ranks         map[int]int   // queued jobs by priority
+	dist          *distribution // nil: the default
+	hadExceptions bool          // workers the last refit
 }
 
 type queueData struct {
@@ -241,8 +241,8 @@ type pace struct {
 	Count  int       `json:"count,omitempty"`
 }
 
-// took counts an assignment. The mean covers about the last 32.
-func (p *pace) took(now time.Time) {
+// assigned counts an assignment. The mean covers about the last 32.
+func (p *pace) assigned(now time.Time) {
 	if !p.LastAt.IsZero() {
 		p.Count = min(p.Count+1, 32)
 		p.Mean += (now.Sub(p.LastAt).Seconds() - p.Mean) / float64(p.Count)

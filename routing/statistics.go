@@ -21,7 +21,7 @@ func (s *State) Figures() Figures {
 	f := Figures{Jobs: maps.Clone(s.counts), Workers: map[resource.WorkerState]int{}, Offers: len(s.offers)}
 	for _, q := range s.queues {
 		for p := range q.ranks {
-			f.OldestQueuedAt = sooner(f.OldestQueuedAt, sooner(q.oldest(true, p), q.oldest(false, p)))
+			f.OldestQueuedAt = earlier(f.OldestQueuedAt, earlier(q.oldest(true, p), q.oldest(false, p)))
 		}
 	}
 	for _, w := range s.workers {
@@ -32,15 +32,15 @@ func (s *State) Figures() Figures {
 
 // count keeps the number of jobs in each state.
 func (s *State) count(j *job, now resource.JobStatus) {
-	if j.counted == now {
+	if j.countedStatus == now {
 		return
 	}
-	if j.counted != "" {
-		if s.counts[j.counted]--; s.counts[j.counted] == 0 {
-			delete(s.counts, j.counted)
+	if j.countedStatus != "" {
+		if s.counts[j.countedStatus]--; s.counts[j.countedStatus] == 0 {
+			delete(s.counts, j.countedStatus)
 		}
 	}
-	if j.counted = now; now != "" {
+	if j.countedStatus = now; now != "" {
 		s.counts[now]++
 	}
 }
@@ -60,15 +60,15 @@ func (s *State) Position(id string) (Position, bool) {
 	if j == nil || j.queue == nil {
 		return Position{}, false
 	}
-	n := j.queue.line.ahead(j.place) + 1
-	return Position{id, n, j.QueueID, j.queue.line.n, j.queue.minutes(n)}, true
+	n := j.queue.jobs.ahead(j.sortKey) + 1
+	return Position{id, n, j.QueueID, j.queue.jobs.n, j.queue.minutes(n)}, true
 }
 
 // minutes estimates the wait of the nth job of a queue: n times its mean time
 // between assignments, in whole minutes, at least one and at most 90 days.
 func (q *queue) minutes(n int) int {
-	const most = 90 * 24 * 60
-	return int(min(most, max(1, math.Ceil(float64(n)*q.Pace.Mean/60))))
+	const limit = 90 * 24 * 60
+	return int(min(limit, max(1, math.Ceil(float64(n)*q.Pace.Mean/60))))
 }
 
 // Statistics are the figures of a queue.
@@ -86,8 +86,8 @@ func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
 	if q == nil {
 		return Statistics{}, false
 	}
-	out := Statistics{QueueID: id, Length: q.line.n}
-	if q.line.n == 0 {
+	out := Statistics{QueueID: id, Length: q.jobs.n}
+	if q.jobs.n == 0 {
 		return out, true
 	}
 	out.EstimatedWaitTimeMinutes = map[int]int{}
@@ -96,7 +96,7 @@ func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
 	for _, p := range slices.SortedFunc(maps.Keys(q.ranks), func(a, b int) int { return b - a }) {
 		n += q.ranks[p]
 		out.EstimatedWaitTimeMinutes[p] = q.minutes(n)
-		oldest = sooner(oldest, sooner(q.oldest(true, p), q.oldest(false, p)))
+		oldest = earlier(oldest, earlier(q.oldest(true, p), q.oldest(false, p)))
 	}
 	out.LongestJobWaitTimeMinutes = new(max(0, now.Sub(oldest).Minutes()))
 	return out, true
@@ -105,9 +105,9 @@ func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
 // oldest returns when the oldest job of a rank was queued; zero if there is
 // none.
 func (q *queue) oldest(expedite bool, priority int) (at time.Time) {
-	place := placeOf(expedite, priority, 0)
-	for j := range q.line.from(place) {
-		if j.place>>seqBits == place>>seqBits {
+	key := sortKeyOf(expedite, priority, 0)
+	for j := range q.jobs.from(key) {
+		if j.sortKey>>seqBits == key>>seqBits {
 			at = j.EnqueuedAt
 		}
 		break

@@ -8,7 +8,7 @@ import (
 type timer struct {
 	at    int64 // unix microseconds
 	order uint64
-	index int // in its heap, plus one; 0 when it is not set
+	index int // counted its heap, plus one; 0 when it is not set
 	kind  timerKind
 	job   *job
 	work  *worker
@@ -103,17 +103,17 @@ func (h *heap) up(i int) bool {
 func (h *heap) down(i int) {
 	e := h.entries[i]
 	for {
-		least := -1
+		earliest := -1
 		for c := 4*i + 1; c <= 4*i+4 && c < len(h.entries); c++ {
-			if least < 0 || h.entries[c].before(h.entries[least]) {
-				least = c
+			if earliest < 0 || h.entries[c].before(h.entries[earliest]) {
+				earliest = c
 			}
 		}
-		if least < 0 || !h.entries[least].before(e) {
+		if earliest < 0 || !h.entries[earliest].before(e) {
 			break
 		}
-		h.put(i, h.entries[least])
-		i = least
+		h.put(i, h.entries[earliest])
+		i = earliest
 	}
 	h.put(i, e)
 }
@@ -123,7 +123,7 @@ func (h *heap) put(i int, e entry) {
 	e.t.index = i + 1
 }
 
-// NextWake returns the next instant at which [State.Apply] has something to do
+// NextWake returns the next instant at which [State.Execute] has something to do
 // without a command; ok is false if there is none. The instant may be in the
 // past.
 func (s *State) NextWake() (at time.Time, ok bool) {

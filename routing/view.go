@@ -62,7 +62,7 @@ type Job struct {
 	CreatedAt               time.Time                 `json:"-"`
 	Offers                  []Offer                   `json:"-"`
 	Unassigned              int                       `json:"-"`
-	Asks                    Asking                    `json:"-"`
+	Awaits                  Awaited                   `json:"-"`
 	Round                   uint64                    `json:"-"`
 }
 
@@ -122,7 +122,7 @@ func (s *State) Job(id string) (Job, bool) {
 	v := Job{
 		ID: id, JobSpec: j.JobSpec, Version: j.Version, ChangedAt: j.ChangedAt, Status: j.Status,
 		EnqueuedAt: j.EnqueuedAt, ScheduledAt: j.ScheduledAt, AttachedWorkerSelectors: slices.Clone(j.Attached),
-		Assignments: map[string]Assignment{}, CreatedAt: j.CreatedAt, Unassigned: j.Unassigned, Asks: j.Asks, Round: j.Round,
+		Assignments: map[string]Assignment{}, CreatedAt: j.CreatedAt, Unassigned: j.Unassigned, Awaits: j.Awaits, Round: j.Round,
 	}
 	v.Priority = new(j.EffectivePriority())
 	for _, a := range j.Assignments {
@@ -145,7 +145,7 @@ func (s *State) Queue(id string) (Named[resource.QueueSpec], bool) {
 
 // Distribution returns a distribution policy.
 func (s *State) Distribution(id string) (Named[resource.DistributionSpec], bool) {
-	d := s.dists[id]
+	d := s.distributions[id]
 	if d == nil {
 		return Named[resource.DistributionSpec]{}, false
 	}
@@ -154,7 +154,7 @@ func (s *State) Distribution(id string) (Named[resource.DistributionSpec], bool)
 
 // Classification returns a classification policy. Its rules hold secrets.
 func (s *State) Classification(id string) (Named[resource.ClassificationSpec], bool) {
-	c := s.classes[id]
+	c := s.classifications[id]
 	if c == nil {
 		return Named[resource.ClassificationSpec]{}, false
 	}
@@ -163,7 +163,7 @@ func (s *State) Classification(id string) (Named[resource.ClassificationSpec], b
 
 // Exception returns an exception policy.
 func (s *State) Exception(id string) (Named[resource.ExceptionSpec], bool) {
-	x := s.excepts[id]
+	x := s.exceptions[id]
 	if x == nil {
 		return Named[resource.ExceptionSpec]{}, false
 	}
@@ -187,11 +187,11 @@ func (s *State) IDs(kind resource.Kind, after string, limit int) []string {
 	case resource.Queue:
 		eachKey(s.queues, add)
 	case resource.Distribution:
-		eachKey(s.dists, add)
+		eachKey(s.distributions, add)
 	case resource.Classification:
-		eachKey(s.classes, add)
+		eachKey(s.classifications, add)
 	case resource.Exception:
-		eachKey(s.excepts, add)
+		eachKey(s.exceptions, add)
 	case resource.Pool:
 		eachKey(s.pools, add)
 	}
@@ -210,13 +210,13 @@ func eachKey[V any](m map[string]V, do func(string)) {
 // number of jobs per call, so a page may be short. next is the cursor of the
 // next page, 0 on the last.
 func (s *State) Jobs(after uint64, limit int, keep func(*Job) bool) (page []Job, next uint64) {
-	const most = 10_000
-	seen := 0
-	for j := range s.byAge.from(after + 1) {
-		if len(page) == limit || seen == most {
+	const maxExamined = 10_000
+	examined := 0
+	for j := range s.jobsByAge.from(after + 1) {
+		if len(page) == limit || examined == maxExamined {
 			return page, after
 		}
-		seen++
+		examined++
 		after = j.Created
 		if v, _ := s.Job(j.ID); keep == nil || keep(&v) {
 			page = append(page, v)

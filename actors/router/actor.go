@@ -214,7 +214,7 @@ func (d *routerActor) advance(now time.Time) (caughtUp bool) {
 		if n >= groupEvents || d.journal.events >= maxPending {
 			return false
 		}
-		events, _ := d.state.Apply(nil, at)
+		events, _ := d.state.Execute(nil, at)
 		d.addEvents(events)
 		n += len(events)
 	}
@@ -227,7 +227,7 @@ func (d *routerActor) supply(c routing.Command) {
 	if !d.advance(now) {
 		now = time.Time{} // at the state's own time
 	}
-	events, err := d.state.Apply(c, now)
+	events, err := d.state.Execute(c, now)
 	if err != nil {
 		d.log.Debug("function answer arrived too late", "error", err)
 	}

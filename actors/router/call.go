@@ -79,7 +79,7 @@ func (c *call) run(s *routing.State, now time.Time) (events []eventlog.Event, go
 		return nil, false, false, err
 	}
 	applying = true
-	events, err = s.Apply(command, now)
+	events, err = s.Execute(command, now)
 	applying = false
 	if err == nil && c.see != nil {
 		c.see(s, events)

@@ -110,7 +110,7 @@ func addressOf(rule *resource.Rule) string {
 }
 
 // addressesOf joins the addresses of several rules.
-func addressesOf(rules []eventlog.AskedRule) string {
+func addressesOf(rules []eventlog.RequestedRule) string {
 	var list []string
 	for i := range rules {
 		list = append(list, addressOf(&rules[i].Rule))

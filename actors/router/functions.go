@@ -118,12 +118,12 @@ func (t *turns) next(ctx context.Context, at string) (a ask, ok bool) {
 func (f *functions) issue(gen int64, s *routing.State, e eventlog.Event) {
 	asked := time.Now()
 	switch e := e.(type) {
-	case *eventlog.JobRulesAskedEvent:
+	case *eventlog.JobRulesRequestedEvent:
 		j, _ := s.Job(e.JobID)
 		f.add(&f.rulings, ask{gen, addressesOf(e.Rules), asked, func(ctx context.Context, asked time.Time) routing.Command {
 			return f.rules(ctx, e, j.ClassificationPolicyID, asked)
 		}})
-	case *eventlog.JobScoresAskedEvent:
+	case *eventlog.JobScoresRequestedEvent:
 		workers := make([]map[string]label.Value, len(e.Workers))
 		for i, id := range e.Workers {
 			w, _ := s.Worker(id)
@@ -142,7 +142,7 @@ func (f *functions) issue(gen int64, s *routing.State, e eventlog.Event) {
 
 // resume issues the unanswered requests of an earlier generation again.
 func (f *functions) resume(gen int64, s *routing.State) {
-	for _, e := range s.Owed() {
+	for _, e := range s.PendingRequests() {
 		f.issue(gen, s, e)
 	}
 }
@@ -156,7 +156,7 @@ func (f *functions) supply(ctx context.Context, gen int64, c routing.Command) {
 // rules evaluates concurrently all rules that a classification waits for. A
 // rule that fails, or a turn that comes too late, fails the classification;
 // otherwise a function that hangs would block all jobs.
-func (f *functions) rules(ctx context.Context, e *eventlog.JobRulesAskedEvent, policy string, asked time.Time) routing.Command {
+func (f *functions) rules(ctx context.Context, e *eventlog.JobRulesRequestedEvent, policy string, asked time.Time) routing.Command {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	if time.Since(asked) > turnWithin {
 		cancel()
@@ -207,7 +207,7 @@ func valueOf(answer []byte) (label.Value, error) {
 
 // scores requests scores for workers, one or several per call. A worker without
 // a score gets 0; the error gives the reason.
-func (f *functions) scores(ctx context.Context, e *eventlog.JobScoresAskedEvent, workers []map[string]label.Value, asked time.Time) (_ routing.Command, first error) {
+func (f *functions) scores(ctx context.Context, e *eventlog.JobScoresRequestedEvent, workers []map[string]label.Value, asked time.Time) (_ routing.Command, first error) {
 	ctx, cancel := context.WithDeadline(ctx, asked.Add(answerWithin))
 	defer cancel()
 	size := 1
@@ -243,7 +243,7 @@ func (f *functions) scores(ctx context.Context, e *eventlog.JobScoresAskedEvent,
 
 // score returns the scores of some workers in their order, or none after a
 // failure.
-func (f *functions) score(ctx context.Context, e *eventlog.JobScoresAskedEvent, ids []string, workers []map[string]label.Value) ([]float64, error) {
+func (f *functions) score(ctx context.Context, e *eventlog.JobScoresRequestedEvent, ids []string, workers []map[string]label.Value) ([]float64, error) {
 	batch := e.Options != nil && e.Options.IsBatchScoringEnabled
 	answer, err := f.call(ctx, &e.Rule, scoreRequest(e, workers, batch))
 	if err != nil {
@@ -273,7 +273,7 @@ func (f *functions) score(ctx context.Context, e *eventlog.JobScoresAskedEvent, 
 
 // scoreRequest builds the body for a scoring function: the job's labels and
 // selectors unless the policy omits them, and one worker or several.
-func scoreRequest(e *eventlog.JobScoresAskedEvent, workers []map[string]label.Value, batch bool) []byte {
+func scoreRequest(e *eventlog.JobScoresRequestedEvent, workers []map[string]label.Value, batch bool) []byte {
 	wants := func(parameter string) bool {
 		if e.Options == nil || len(e.Options.ScoringParameters) == 0 {
 			return true

@@ -98,7 +98,7 @@ func (g *gate) learn(group eventlog.Group) {
 	for _, s := range group.Segments {
 		events, err := eventlog.NewDecoder().Decode(s.Data)
 		if err == nil {
-			err = g.truth.Fold(events...)
+			err = g.truth.Replay(events...)
 		}
 		g.fault = errors.Join(g.fault, err)
 	}

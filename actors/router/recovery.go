@@ -107,7 +107,7 @@ func (r *Router) restore(ctx context.Context, l weir.Lease, h published) (out re
 		out.state = s
 		return out, nil
 	}
-	if out.state, err = s.With(r.o.Settings); err != nil {
+	if out.state, err = s.WithSettings(r.o.Settings); err != nil {
 		return out, err
 	}
 	data, err := out.state.Snapshot()
@@ -150,7 +150,7 @@ func (r *Router) replay(ctx context.Context, s *routing.State, h published) (mis
 			return nil, c.err
 		}
 		for _, found := range c.segments {
-			if err := s.Fold(found...); err != nil {
+			if err := s.Replay(found...); err != nil {
 				return nil, fmt.Errorf("the router's journal: %w", err)
 			}
 			for _, e := range found {

@@ -15,7 +15,7 @@ type snapshots struct {
 	seq   uint64    // the last event in the latest snapshot
 	at    time.Time // when the last attempt ended, or the state was loaded
 	size  int       // records in it
-	cut   *routing.Cut
+	cut   *routing.Snapshot
 	upTo  uint64 // the last event in the cut
 	whole bool   // the cut is complete
 	busy  bool   // the cut is being written
@@ -47,7 +47,7 @@ func (o *Options) snapshotDue(events, size int) bool {
 
 func (d *routerActor) beginCut(seq uint64) {
 	begin := time.Now()
-	d.snapshot.cut, d.snapshot.upTo, d.snapshot.whole = d.state.BeginCut(), seq, false
+	d.snapshot.cut, d.snapshot.upTo, d.snapshot.whole = d.state.BeginSnapshot(), seq, false
 	d.metrics.pause.Observe(time.Since(begin).Seconds())
 	d.post(cutNext{d.gen})
 }

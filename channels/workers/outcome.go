@@ -54,7 +54,7 @@ func (s *settings) cancelled(code string) (weir.Outcome, string) {
 		return weir.Failed, "the worker did not finish in time"
 	case routing.ExpiredJob:
 		return weir.Expired, "no worker accepted it in time"
-	case routing.NobodyAvailable:
+	case routing.NoWorkerAvailable:
 		return weir.NoAnswer, "no worker was available"
 	}
 	if code = normal(code); code == "" || code == usualCancel {

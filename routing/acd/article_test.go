@@ -30,7 +30,7 @@ func andrewSpec() resource.WorkerSpec { return acd.Agent("Andrew", "M", "English
 func article(t testing.TB) *desk {
 	t.Helper()
 	d := emptyDesk(t, time.Date(2022, 1, 5, 14, 0, 0, 0, time.UTC))
-	for _, c := range acd.Furnish().Commands() {
+	for _, c := range acd.Setup().Commands() {
 		if _, isPool := c.(routing.PutPool); !isPool {
 			d.e.Must(c)
 		}
@@ -205,7 +205,7 @@ func articleRaceToQueue(t *testing.T) {
 func articleQueuedMeanwhile(t *testing.T) {
 	d := article(t)
 	d.see(func(s *routing.State) { // the first step: who is next
-		next := s.Ready(resource.PoolSpec{QueueID: acd.Agents, ChannelID: acd.Channel, Selectors: selectors(t, "Q#Spanish#M")}, false, 1)
+		next := s.AvailableWorkers(resource.PoolSpec{QueueID: acd.Agents, ChannelID: acd.Channel, Selectors: selectors(t, "Q#Spanish#M")}, false, 1)
 		if len(next) != 1 || next[0].WorkerID != billy {
 			t.Errorf("next is %v", next)
 		}

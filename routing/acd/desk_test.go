@@ -34,7 +34,7 @@ func emptyDesk(t testing.TB, now time.Time) *desk {
 func newDesk(t testing.TB) *desk {
 	t.Helper()
 	d := emptyDesk(t, time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
-	for _, c := range acd.Furnish().Commands() {
+	for _, c := range acd.Setup().Commands() {
 		d.e.Must(c)
 	}
 	return d
@@ -42,7 +42,7 @@ func newDesk(t testing.TB) *desk {
 
 // lifo makes the agent available last go first.
 func (d *desk) lifo() *desk {
-	p := acd.Furnish().Distribution[acd.Policy]
+	p := acd.Setup().Distribution[acd.Policy]
 	p.Mode.Kind = resource.ShortestIdle
 	d.e.Must(routing.PutDistribution{ID: acd.Policy, Spec: p})
 	return d

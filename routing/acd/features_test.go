@@ -92,7 +92,7 @@ func sameStateAgain(t *testing.T) {
 
 // open sets whether the callers' queue is open or how it is closed.
 func (d *desk) open(c resource.Closed) *desk {
-	spec := acd.Furnish().Queues[acd.Callers]
+	spec := acd.Setup().Queues[acd.Callers]
 	spec.Closed = c
 	d.e.Must(routing.PutQueue{ID: acd.Callers, Spec: spec})
 	return d
@@ -169,7 +169,7 @@ func manyDispatchers(t *testing.T) {
 
 func (d *desk) free() (n int) {
 	d.see(func(s *routing.State) {
-		n = len(s.Ready(resource.PoolSpec{QueueID: acd.Callers, ChannelID: acd.Channel}, false, 1000))
+		n = len(s.AvailableWorkers(resource.PoolSpec{QueueID: acd.Callers, ChannelID: acd.Channel}, false, 1000))
 	})
 	return n
 }
@@ -219,7 +219,7 @@ func simulatorSums(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := acd.Sums{Agents: 40, Contacts: 100, Assigned: 100, Available: 40, Lasted: got.Lasted, Events: got.Events}
+	want := acd.Results{Agents: 40, Contacts: 100, Assigned: 100, Available: 40, Lasted: got.Lasted, Events: got.Events}
 	if diff := cmp.Diff(want, got); diff != "" || got.Lasted < 49*time.Second {
 		t.Error(got.Lasted, diff)
 	}
@@ -259,7 +259,7 @@ func crashAnywhere(t *testing.T) {
 	for n := range len(log) + 1 {
 		s := routing.New(routing.DefaultSettings())
 		for _, events := range log[:n] {
-			if err := s.Fold(events...); err != nil {
+			if err := s.Replay(events...); err != nil {
 				t.Fatal(err)
 			}
 		}

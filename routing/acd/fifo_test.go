@@ -49,7 +49,7 @@ func versionsOfQueues(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			err := d.e.Do(t.Context(), func(s *routing.State, _ time.Time) (routing.Command, error) {
-				return s.WhilePool("Q#English#F", seen, routing.PutJob{ID: fmt.Sprint(i), Spec: resource.JobSpec{
+				return s.IfPoolCount("Q#English#F", seen, routing.PutJob{ID: fmt.Sprint(i), Spec: resource.JobSpec{
 					ChannelID: acd.Channel, QueueID: acd.Agents, RequestedWorkerSelectors: selectors(t, "Q#English#F"),
 				}})
 			}, nil)

@@ -26,8 +26,8 @@ func FuzzParseFilter(f *testing.F) {
 		}
 		s := routing.New(routing.DefaultSettings())
 		now := time.Unix(0, 0)
-		_, _ = s.Apply(routing.PutQueue{ID: "q"}, now)
-		_, err = s.Apply(routing.PutJob{ID: "j", Spec: resource.JobSpec{ChannelID: "c", QueueID: "q", RequestedWorkerSelectors: filter}}, now)
+		_, _ = s.Execute(routing.PutQueue{ID: "q"}, now)
+		_, err = s.Execute(routing.PutJob{ID: "j", Spec: resource.JobSpec{ChannelID: "c", QueueID: "q", RequestedWorkerSelectors: filter}}, now)
 		if err != nil && len(text) < 200 {
 			t.Errorf("%q was read and is refused: %v", text, err)
 		}

@@ -48,7 +48,7 @@ func names() map[string][]string {
 // Seed returns an example with a number of agents, each with a name, a gender
 // and one to three of three languages. The same seed gives the same agents.
 func Seed(agents int, seed uint64) Example {
-	x := Furnish()
+	x := Setup()
 	chance := rand.New(rand.NewPCG(seed, 0))
 	for i := range agents {
 		sex := []string{"F", "M"}[chance.IntN(2)]
@@ -62,14 +62,14 @@ func Seed(agents int, seed uint64) Example {
 	return x
 }
 
-// Furnish returns the example without agents: policies, queues, and one pool
+// Setup returns the example without agents: policies, queues, and one pool
 // for each language and gender.
-func Furnish() Example {
+func Setup() Example {
 	x := Example{
 		Distribution: map[string]resource.DistributionSpec{Policy: {AutoAccept: true, Mode: resource.Mode{Kind: resource.LongestIdle}}},
 		Exception: map[string]resource.ExceptionSpec{NoWait: {ExceptionRules: []resource.ExceptionRule{{
 			ID: NoWait, Trigger: resource.Trigger{Kind: resource.TriggerWaitTime},
-			Actions: []resource.Action{{ID: "cancel", Kind: resource.ActionCancel, DispositionCode: routing.NobodyAvailable}},
+			Actions: []resource.Action{{ID: "cancel", Kind: resource.ActionCancel, DispositionCode: routing.NoWorkerAvailable}},
 		}}}},
 		Queues: map[string]resource.QueueSpec{
 			Agents:  {DistributionPolicyID: Policy, ExceptionPolicyID: NoWait},

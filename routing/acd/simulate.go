@@ -26,8 +26,8 @@ type Simulation struct {
 	Longest  time.Duration // maximum life of a contact; 0: three seconds
 }
 
-// Sums are the results of a simulation.
-type Sums struct {
+// Results are the results of a simulation.
+type Results struct {
 	Agents      int           `json:"agents"`
 	Contacts    int           `json:"contacts"`
 	Assigned    int           `json:"assigned"`
@@ -46,33 +46,33 @@ type contact struct {
 	skills    []resource.WorkerSelector
 }
 
-// centre is a running simulation with a clock of its own.
-type centre struct {
-	state *routing.State
-	start time.Time
-	sums  Sums
-	err   error
+// simulation is a running simulation with a clock of its own.
+type simulation struct {
+	state   *routing.State
+	start   time.Time
+	results Results
+	err     error
 }
 
 // Run runs the simulation. The same simulation gives the same sums.
-func (o Simulation) Run() (Sums, error) {
-	o = o.filled()
+func (o Simulation) Run() (Results, error) {
+	o = o.withDefaults()
 	chance := rand.New(rand.NewPCG(o.Seed, 1))
-	c := &centre{state: routing.New(routing.DefaultSettings()), start: time.Unix(0, 0).UTC()}
-	c.sums.Agents, c.sums.Contacts = o.Agents, o.Contacts
-	c.furnish(o.Agents, chance)
-	for _, h := range o.happenings(chance) {
+	c := &simulation{state: routing.New(routing.DefaultSettings()), start: time.Unix(0, 0).UTC()}
+	c.results.Agents, c.results.Contacts = o.Agents, o.Contacts
+	c.setUp(o.Agents, chance)
+	for _, h := range o.steps(chance) {
 		if h.ends {
-			c.leave(h.contact, h.at)
+			c.endContact(h.contact, h.at)
 		} else {
 			c.do(h.at, routing.PutJob{ID: h.id, Spec: resource.JobSpec{ChannelID: Channel, QueueID: Callers, RequestedWorkerSelectors: h.skills}})
 		}
-		c.sums.Lasted = h.at
+		c.results.Lasted = h.at
 	}
 	return c.end()
 }
 
-func (o Simulation) filled() Simulation {
+func (o Simulation) withDefaults() Simulation {
 	o.Agents, o.Contacts = cmp.Or(o.Agents, 40), cmp.Or(o.Contacts, 100)
 	o.Every, o.Shortest, o.Longest = cmp.Or(o.Every, time.Second/2), cmp.Or(o.Shortest, time.Second), cmp.Or(o.Longest, 3*time.Second)
 	o.Longest = max(o.Shortest, o.Longest)
@@ -84,11 +84,11 @@ func draw(chance *rand.Rand) (language, expertise string) {
 	return l[chance.IntN(len(l))], e[chance.IntN(len(e))]
 }
 
-// furnish sets the center up while it is closed, and then opens it.
-func (c *centre) furnish(agents int, chance *rand.Rand) {
-	spec := Furnish().Queues[Callers]
+// setUp sets the center up while it is closed, and then opens it.
+func (c *simulation) setUp(agents int, chance *rand.Rand) {
+	spec := Setup().Queues[Callers]
 	spec.Closed = resource.ClosedHold
-	for id, p := range Furnish().Distribution {
+	for id, p := range Setup().Distribution {
 		c.do(0, routing.PutDistribution{ID: id, Spec: p})
 	}
 	c.do(0, routing.PutQueue{ID: Callers, Spec: spec})
@@ -103,15 +103,15 @@ func (c *centre) furnish(agents int, chance *rand.Rand) {
 	c.do(0, routing.PutQueue{ID: Callers, Spec: spec})
 }
 
-// happening is the arrival or the departure of a contact.
-type happening struct {
+// step is the arrival or the departure of a contact.
+type step struct {
 	contact
 	at   time.Duration
 	ends bool
 }
 
-func (o Simulation) happenings(chance *rand.Rand) []happening {
-	var out []happening
+func (o Simulation) steps(chance *rand.Rand) []step {
+	var out []step
 	for i := range o.Contacts {
 		language, expertise := draw(chance)
 		k := contact{id: fmt.Sprintf("contact:%d", i), at: time.Duration(i) * o.Every}
@@ -119,23 +119,23 @@ func (o Simulation) happenings(chance *rand.Rand) []happening {
 		for _, s := range []string{language, expertise} {
 			k.skills = append(k.skills, resource.WorkerSelector{Key: s, Operator: label.Equal, Value: label.Bool(true)})
 		}
-		out = append(out, happening{k, k.at, false}, happening{k, k.until, true})
+		out = append(out, step{k, k.at, false}, step{k, k.until, true})
 	}
-	slices.SortStableFunc(out, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(out, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	return out
 }
 
-// leave ends a contact: its agent becomes free, or the contact has abandoned.
-func (c *centre) leave(k contact, at time.Duration) {
+// endContact ends a contact: its agent becomes free, or the contact has abandoned.
+func (c *simulation) endContact(k contact, at time.Duration) {
 	j, _ := c.state.Job(k.id)
 	if j.Status != resource.JobAssigned {
-		c.sums.Abandoned++
+		c.results.Abandoned++
 		c.do(at, routing.CancelJob{ID: k.id, DispositionCode: "Abandoned"})
 		return
 	}
-	c.sums.Assigned++
+	c.results.Assigned++
 	for id, a := range j.Assignments {
-		c.sums.LongestWait = max(c.sums.LongestWait, a.AssignedAt.Sub(j.EnqueuedAt))
+		c.results.LongestWait = max(c.results.LongestWait, a.AssignedAt.Sub(j.EnqueuedAt))
 		c.do(at, routing.CompleteJob{JobID: k.id, AssignmentID: id})
 		c.do(at, routing.CloseJob{JobID: k.id, AssignmentID: id})
 	}
@@ -143,20 +143,20 @@ func (c *centre) leave(k contact, at time.Duration) {
 
 // end counts the available agents and the queued contacts, and closes the
 // center.
-func (c *centre) end() (Sums, error) {
-	c.sums.Available = len(c.state.Ready(resource.PoolSpec{QueueID: Callers, ChannelID: Channel}, false, c.sums.Agents+1))
+func (c *simulation) end() (Results, error) {
+	c.results.Available = len(c.state.AvailableWorkers(resource.PoolSpec{QueueID: Callers, ChannelID: Channel}, false, c.results.Agents+1))
 	figures, _ := c.state.Statistics(Callers, c.start)
-	c.sums.Queued = figures.Length
-	spec := Furnish().Queues[Callers]
+	c.results.Queued = figures.Length
+	spec := Setup().Queues[Callers]
 	spec.Closed = resource.ClosedRefuse
-	c.do(c.sums.Lasted, routing.PutQueue{ID: Callers, Spec: spec})
-	c.do(c.sums.Lasted, routing.SetAvailable{})
-	c.sums.Events = int(c.state.Seq())
-	return c.sums, c.err
+	c.do(c.results.Lasted, routing.PutQueue{ID: Callers, Spec: spec})
+	c.do(c.results.Lasted, routing.SetAvailable{})
+	c.results.Events = int(c.state.Seq())
+	return c.results, c.err
 }
 
-func (c *centre) do(at time.Duration, command routing.Command) {
-	if _, err := c.state.Apply(command, c.start.Add(at)); err != nil && c.err == nil {
+func (c *simulation) do(at time.Duration, command routing.Command) {
+	if _, err := c.state.Execute(command, c.start.Add(at)); err != nil && c.err == nil {
 		c.err = fmt.Errorf("%T: %w", command, err)
 	}
 }

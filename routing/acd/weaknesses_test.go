@@ -195,7 +195,7 @@ func clocksDoNotMatter(t *testing.T) {
 // expire.
 func agentsAreTold(t *testing.T) {
 	d := newDesk(t)
-	p := acd.Furnish().Distribution[acd.Policy]
+	p := acd.Setup().Distribution[acd.Policy]
 	p.AutoAccept = false
 	d.e.Must(routing.PutDistribution{ID: acd.Policy, Spec: p})
 	var told []*eventlog.OfferIssuedEvent
@@ -280,7 +280,7 @@ func listsAreBounded(t *testing.T) {
 		d.agent(fmt.Sprintf("a%03d", i), "X").call(fmt.Sprint("c", i), "Klingon")
 	}
 	d.see(func(s *routing.State) {
-		if n := len(s.Ready(resource.PoolSpec{ChannelID: acd.Channel}, false, 1)); n != 1 {
+		if n := len(s.AvailableWorkers(resource.PoolSpec{ChannelID: acd.Channel}, false, 1)); n != 1 {
 			t.Errorf("%d are first", n)
 		}
 		var all []string

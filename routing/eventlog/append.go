@@ -7,7 +7,7 @@ import (
 
 // appendEvent appends the JSON form of an event, identical to that of
 // encoding/json. The events of every job's life are written by hand because
-// they dominate the journal; encoding/json writes the rest.
+// they dominate the log; encoding/json writes the rest.
 func appendEvent(b []byte, e Event) ([]byte, error) {
 	w := &codec.Writer{Buf: b}
 	switch e := e.(type) {

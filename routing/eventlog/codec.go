@@ -34,22 +34,22 @@ func (*WorkerUpdatedEvent) Kind() string             { return "RouterWorkerUpdat
 func (*WorkerDeregisteredEvent) Kind() string        { return "RouterWorkerDeregistered" }
 func (*WorkerDeletedEvent) Kind() string             { return "RouterWorkerDeleted" }
 
-func (*JobUpdatedEvent) Kind() string        { return "jobUpdated" }
-func (*JobRulesAskedEvent) Kind() string     { return "jobRulesAsked" }
-func (*JobScoresAskedEvent) Kind() string    { return "jobScoresAsked" }
-func (*JobScoredEvent) Kind() string         { return "jobScored" }
-func (*JobScheduledEvent) Kind() string      { return "jobScheduled" }
-func (*JobCloseArrangedEvent) Kind() string  { return "jobCloseArranged" }
-func (*JobForgottenEvent) Kind() string      { return "jobForgotten" }
-func (*DeclineLapsedEvent) Kind() string     { return "declineLapsed" }
-func (*WorkerPutEvent) Kind() string         { return "workerPut" }
-func (*WorkerDrainedEvent) Kind() string     { return "workerDrained" }
-func (*QueuePutEvent) Kind() string          { return "queuePut" }
-func (*DistributionPutEvent) Kind() string   { return "distributionPut" }
-func (*ClassificationPutEvent) Kind() string { return "classificationPut" }
-func (*ExceptionPutEvent) Kind() string      { return "exceptionPut" }
-func (*PoolPutEvent) Kind() string           { return "poolPut" }
-func (*DeletedEvent) Kind() string           { return "deleted" }
+func (*JobUpdatedEvent) Kind() string         { return "jobUpdated" }
+func (*JobRulesRequestedEvent) Kind() string  { return "jobRulesAsked" }
+func (*JobScoresRequestedEvent) Kind() string { return "jobScoresAsked" }
+func (*JobScoredEvent) Kind() string          { return "jobScored" }
+func (*JobScheduledEvent) Kind() string       { return "jobScheduled" }
+func (*JobCloseArrangedEvent) Kind() string   { return "jobCloseArranged" }
+func (*JobForgottenEvent) Kind() string       { return "jobForgotten" }
+func (*DeclineLapsedEvent) Kind() string      { return "declineLapsed" }
+func (*WorkerPutEvent) Kind() string          { return "workerPut" }
+func (*WorkerDrainedEvent) Kind() string      { return "workerDrained" }
+func (*QueuePutEvent) Kind() string           { return "queuePut" }
+func (*DistributionPutEvent) Kind() string    { return "distributionPut" }
+func (*ClassificationPutEvent) Kind() string  { return "classificationPut" }
+func (*ExceptionPutEvent) Kind() string       { return "exceptionPut" }
+func (*PoolPutEvent) Kind() string            { return "poolPut" }
+func (*DeletedEvent) Kind() string            { return "deleted" }
 
 // Public reports whether an event belongs to the API and must be announced.
 func Public(e Event) bool { return e.Kind()[0] == 'R' }
@@ -62,7 +62,7 @@ func Examples() []Event {
 		&JobClosedEvent{}, &JobCancelledEvent{}, &JobWaitingForActivationEvent{}, &JobSchedulingFailedEvent{},
 		&JobDeletedEvent{}, &OfferIssuedEvent{}, &OfferAcceptedEvent{}, &OfferDeclinedEvent{}, &OfferRevokedEvent{},
 		&OfferExpiredEvent{}, &WorkerRegisteredEvent{}, &WorkerUpdatedEvent{}, &WorkerDeregisteredEvent{},
-		&WorkerDeletedEvent{}, &JobUpdatedEvent{}, &JobRulesAskedEvent{}, &JobScoresAskedEvent{}, &JobScoredEvent{},
+		&WorkerDeletedEvent{}, &JobUpdatedEvent{}, &JobRulesRequestedEvent{}, &JobScoresRequestedEvent{}, &JobScoredEvent{},
 		&JobScheduledEvent{}, &JobCloseArrangedEvent{}, &JobForgottenEvent{},
 		&DeclineLapsedEvent{}, &WorkerPutEvent{}, &WorkerDrainedEvent{}, &QueuePutEvent{}, &DistributionPutEvent{},
 		&ClassificationPutEvent{}, &ExceptionPutEvent{}, &PoolPutEvent{}, &DeletedEvent{},

@@ -6,7 +6,7 @@ import (
 	"weir/routing/resource"
 )
 
-// Event is a change of the state. Every change is an event; folding the events
+// Event is a change of the state. Every change is an event; replaying the events
 // in order rebuilds the state. Events that the API defines are announced once
 // they are durable; see [Public].
 type Event interface {
@@ -64,23 +64,23 @@ type JobUpdatedEvent struct {
 	Status resource.JobStatus `json:"status"`
 }
 
-// JobRulesAskedEvent asks the caller for the results of rules that only the
+// JobRulesRequestedEvent asks the caller for the results of rules that only the
 // caller can evaluate. Answer with [SupplyRules]; the round is the event's
 // number.
-type JobRulesAskedEvent struct {
+type JobRulesRequestedEvent struct {
 	JobHead
-	Rules []AskedRule `json:"rules"`
+	Rules []RequestedRule `json:"rules"`
 }
 
-// AskedRule is a rule to evaluate over the job's labels.
-type AskedRule struct {
+// RequestedRule is a rule to evaluate over the job's labels.
+type RequestedRule struct {
 	Path string        `json:"path"` // names the rule in its policy and its result in the answer
 	Rule resource.Rule `json:"rule"`
 }
 
-// JobScoresAskedEvent asks the caller to score workers for a job. Answer with
+// JobScoresRequestedEvent asks the caller to score workers for a job. Answer with
 // [SupplyScores]; the round is the event's number.
-type JobScoresAskedEvent struct {
+type JobScoresRequestedEvent struct {
 	JobHead
 	Workers   []string                  `json:"workers"`
 	Rule      resource.Rule             `json:"rule"`

@@ -24,8 +24,8 @@ const (
 
 // scan splits an expression into tokens.
 func scan(text string) (out []token, err error) {
-	const most = 8192
-	if len(text) > most {
+	const maxBytes = 8192
+	if len(text) > maxBytes {
 		return nil, errExpression
 	}
 	for text != "" {

@@ -96,9 +96,9 @@ func Expire(in []WorkerSelector, now time.Time) (all, due []WorkerSelector) {
 // Seconds converts the API's fractional seconds into a duration, bounded so
 // that adding it to an instant cannot overflow.
 func Seconds(f float64) time.Duration {
-	const most = 100 * 365 * 24 * 3600
-	if f > most {
-		f = most
+	const limit = 100 * 365 * 24 * 3600
+	if f > limit {
+		f = limit
 	}
 	return time.Duration(f * float64(time.Second)).Truncate(time.Microsecond)
 }

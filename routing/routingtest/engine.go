@@ -20,13 +20,13 @@ import (
 
 // Engine is a [routing.Engine] for tests. It is safe for concurrent use.
 type Engine struct {
-	now   func() time.Time
-	set   routing.Settings
-	mu    sync.Mutex
-	state *routing.State
-	log   [][]eventlog.Event
-	watch []func([]eventlog.Event)
-	fault Fault
+	now      func() time.Time
+	settings routing.Settings
+	mu       sync.Mutex
+	state    *routing.State
+	log      [][]eventlog.Event
+	watch    []func([]eventlog.Event)
+	fault    Fault
 }
 
 // Fault is the failure of the next call that changes something.
@@ -44,7 +44,7 @@ const (
 // New returns an engine. now is the clock for its calls.
 func New(now func() time.Time) *Engine {
 	set := routing.DefaultSettings()
-	return &Engine{now: now, set: set, state: routing.New(set)}
+	return &Engine{now: now, settings: set, state: routing.New(set)}
 }
 
 // Fail makes the next call of Do fail.
@@ -77,12 +77,12 @@ func (e *Engine) Do(ctx context.Context, build func(*routing.State, time.Time) (
 	}
 	fault := e.fault
 	e.fault = None
-	events, err := e.state.Apply(c, now)
+	events, err := e.state.Execute(c, now)
 	if fault == LosesWrite {
 		e.rebuild()
 		return unavailable()
 	}
-	e.keep(events)
+	e.record(events)
 	if fault == LosesAnswer {
 		return unavailable()
 	}
@@ -127,11 +127,11 @@ func (e *Engine) Job(id string) (j routing.Job, ok bool) {
 }
 
 func (e *Engine) apply(c routing.Command, now time.Time) {
-	events, _ := e.state.Apply(c, now)
-	e.keep(events)
+	events, _ := e.state.Execute(c, now)
+	e.record(events)
 }
 
-func (e *Engine) keep(events []eventlog.Event) {
+func (e *Engine) record(events []eventlog.Event) {
 	if len(events) == 0 {
 		return
 	}
@@ -149,9 +149,9 @@ func (e *Engine) Reopen() {
 }
 
 func (e *Engine) rebuild() {
-	e.state = routing.New(e.set)
+	e.state = routing.New(e.settings)
 	for _, events := range e.log {
-		if err := e.state.Fold(events...); err != nil {
+		if err := e.state.Replay(events...); err != nil {
 			panic(err)
 		}
 	}

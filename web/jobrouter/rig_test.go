@@ -54,7 +54,7 @@ func (e *engine) wait(d time.Duration) {
 }
 
 func (e *engine) apply(c routing.Command) ([]eventlog.Event, error) {
-	events, err := e.state.Apply(c, e.at)
+	events, err := e.state.Execute(c, e.at)
 	e.events = append(e.events, events...)
 	return events, err
 }

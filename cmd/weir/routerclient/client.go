@@ -190,7 +190,7 @@ type Pool struct {
 // Ready lists the available workers, the next one first, and their total number.
 type Ready struct {
 	Depth int             `json:"depth"`
-	Value []routing.Ready `json:"value"`
+	Value []routing.AvailableWorker `json:"value"`
 }
 
 // Ready returns the workers available for a filter, at most limit of them.
