@@ -189,7 +189,7 @@ type Pool struct {
 
 // Ready lists the available workers, the next one first, and their total number.
 type Ready struct {
-	Depth int             `json:"depth"`
+	Depth int                       `json:"depth"`
 	Value []routing.AvailableWorker `json:"value"`
 }
 
