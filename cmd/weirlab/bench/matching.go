@@ -91,7 +91,7 @@ func jobOf(i int, more ...resource.WorkerSelector) resource.JobSpec {
 }
 
 func (c *callCenter) do(command routing.Command) error {
-	_, err := c.engine.Apply(command, c.now)
+	_, err := c.engine.Execute(command, c.now)
 	return err
 }
 
@@ -101,7 +101,7 @@ func (c *callCenter) cycle(i int) (took time.Duration, err error) {
 	id := "job" + strconv.Itoa(i)
 	job := routing.PutJob{ID: id, Spec: jobOf(i)}
 	began := time.Now()
-	events, err := c.engine.Apply(job, c.now)
+	events, err := c.engine.Execute(job, c.now)
 	took = time.Since(began)
 	if err != nil {
 		return took, err
@@ -110,7 +110,7 @@ func (c *callCenter) cycle(i int) (took time.Duration, err error) {
 	if !ok {
 		return took, fmt.Errorf("job %s got no offer", id)
 	}
-	if events, err = c.engine.Apply(routing.AcceptOffer{WorkerID: offer.WorkerID, OfferID: offer.OfferID}, c.now); err != nil {
+	if events, err = c.engine.Execute(routing.AcceptOffer{WorkerID: offer.WorkerID, OfferID: offer.OfferID}, c.now); err != nil {
 		return took, err
 	}
 	accepted, ok := events[0].(*eventlog.OfferAcceptedEvent)
