@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"weir/web/api"
@@ -184,11 +183,8 @@ func loadDeadList(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := which.apiQuery()
-	query.Set("limit", strconv.Itoa(rowsPerPage))
-	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
+	query := v.listQuery(rowsPerPage)
+	maps.Copy(query, which.apiQuery())
 	var page api.DeadList
 	if err := v.get("/v1/dead-letters", query, &page); err != nil {
 		return nil, err

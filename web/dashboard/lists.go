@@ -3,6 +3,8 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"time"
 
 	"weir"
@@ -92,3 +94,31 @@ func contactCrumbs(id string, more ...crumb) []crumb {
 }
 
 const maxListed = 10 // contacts and messages in each list on a channel's page
+
+// listQuery returns the query for the page of a list that the browser asks for.
+func (v *visit) listQuery(size int) url.Values {
+	query := url.Values{"limit": {strconv.Itoa(size)}}
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	return query
+}
+
+// intervalQuery returns the query for a page of a list that can be bounded in time.
+func (v *visit) intervalQuery() (url.Values, interval, error) {
+	span, err := readInterval(v.r.URL.Query())
+	query := v.listQuery(rowsPerPage)
+	span.put(query, "since", "until")
+	return query, span, err
+}
+
+// choose returns the value of a filter if it is one of those offered, and adds it to
+// the query. Any other value means no filter.
+func choose[T ~string](v *visit, query url.Values, name string, offered []T) string {
+	value := v.r.URL.Query().Get(name)
+	if !slices.Contains(offered, T(value)) {
+		return ""
+	}
+	query.Set(name, value)
+	return value
+}

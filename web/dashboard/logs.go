@@ -1,9 +1,6 @@
 package dashboard
 
 import (
-	"net/url"
-	"strconv"
-
 	"weir/ops"
 	"weir/web/api"
 	"weir/web/surveyapi"
@@ -21,15 +18,10 @@ type auditData struct {
 }
 
 func loadAudit(v *visit) (*content, error) {
-	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
-	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	span, err := readInterval(v.r.URL.Query())
+	query, span, err := v.intervalQuery()
 	if err != nil {
 		return nil, err
 	}
-	span.put(query, "since", "until")
 	var page api.AuditList
 	if err := v.get("/v1/audit", query, &page); err != nil {
 		return nil, err
@@ -51,15 +43,10 @@ type surveyLog struct {
 
 func loadSurveyLog(v *visit) (*content, error) {
 	name := v.r.PathValue("name")
-	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
-	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	span, err := readInterval(v.r.URL.Query())
+	query, span, err := v.intervalQuery()
 	if err != nil {
 		return nil, err
 	}
-	span.put(query, "since", "until")
 	var page surveyapi.SurveyLogList
 	if err := v.get(apiPath("v1", "surveys", name, "log"), query, &page); err != nil {
 		return nil, err

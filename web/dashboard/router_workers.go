@@ -29,10 +29,7 @@ func loadWorkers(v *visit) (*content, error) {
 	asked := v.r.URL.Query()
 	l := &workerList{States: []string{"active", "draining", "inactive"}, Queue: asked.Get("queue")}
 	query := url.Values{}
-	if state := asked.Get("state"); slices.Contains(l.States, state) {
-		l.State = state
-		query.Set("state", state)
-	}
+	l.State = choose(v, query, "state", l.States)
 	if l.Queue != "" {
 		query.Set("queueId", l.Queue)
 	}

@@ -36,20 +36,11 @@ func (l *respondentList) Filtered() bool {
 }
 
 func loadRespondents(v *visit) (*content, error) {
-	name, asked := v.r.PathValue("name"), v.r.URL.Query()
+	name := v.r.PathValue("name")
 	l := &respondentList{Survey: name, Statuses: surveys.Statuses(), Dispositions: surveys.Dispositions()}
-	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
-	if s := asked.Get("status"); slices.Contains(l.Statuses, surveys.Status(s)) {
-		l.Status = s
-		query.Set("status", s)
-	}
-	if d := asked.Get("disposition"); slices.Contains(l.Dispositions, surveys.Disposition(d)) {
-		l.Disposition = d
-		query.Set("disposition", d)
-	}
-	if cursor := asked.Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
+	query := v.listQuery(rowsPerPage)
+	l.Status = choose(v, query, "status", l.Statuses)
+	l.Disposition = choose(v, query, "disposition", l.Dispositions)
 	var page surveyapi.RespondentList
 	if err := v.get(apiPath("v1", "surveys", name, "respondents"), query, &page); err != nil {
 		return nil, err

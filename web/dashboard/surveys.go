@@ -3,7 +3,6 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -36,16 +35,9 @@ type surveyList struct {
 func (l *surveyList) Filtered() bool { return l.State != "" || l.Pager.First != "" }
 
 func loadSurveys(v *visit) (*content, error) {
-	asked := v.r.URL.Query()
-	query := url.Values{"limit": {strconv.Itoa(surveysPerPage)}}
+	query := v.listQuery(surveysPerPage)
 	l := &surveyList{States: surveys.States()}
-	if state := asked.Get("state"); slices.Contains(l.States, surveys.State(state)) {
-		l.State = state
-		query.Set("state", state)
-	}
-	if cursor := asked.Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
+	l.State = choose(v, query, "state", l.States)
 	var page surveyapi.SurveyList
 	if err := v.get("/v1/surveys", query, &page); err != nil {
 		return nil, err
@@ -92,21 +84,7 @@ func (v *visit) surveyCards() ([]surveyCard, error) {
 			}
 			return nil, err
 		}
-		cards := []surveyCard{}
-		for _, s := range list.Surveys {
-			card := surveyCard{SurveySummary: s}
-			var stats surveyapi.StatsView
-			switch err := v.get(apiPath("v1", "surveys", s.Survey, "stats"), nil, &stats); {
-			case err == nil:
-				card.fill(&stats)
-			default:
-				if status, _ := statusOf(err); status != http.StatusNotFound && status != http.StatusUnprocessableEntity {
-					return nil, err
-				}
-			}
-			cards = append(cards, card)
-		}
-		return cards, nil
+		return v.cardsOf(list.Surveys)
 	})
 }
 
@@ -116,20 +94,22 @@ func (v *visit) counted(list []surveyapi.SurveySummary) ([]surveyCard, error) {
 	for _, s := range list {
 		key = append(key, s.Survey, string(s.State))
 	}
-	return v.d.surveyCache.get(strings.Join(key, "\n"), func() ([]surveyCard, error) {
-		cards := make([]surveyCard, len(list))
-		for i, s := range list {
-			cards[i].SurveySummary = s
-			stats, err := v.surveyStats(s.Survey)
-			if err != nil {
-				return nil, err
-			}
-			if stats != nil {
-				cards[i].fill(stats)
-			}
+	return v.d.surveyCache.get(strings.Join(key, "\n"), func() ([]surveyCard, error) { return v.cardsOf(list) })
+}
+
+func (v *visit) cardsOf(list []surveyapi.SurveySummary) ([]surveyCard, error) {
+	cards := make([]surveyCard, len(list))
+	for i, s := range list {
+		cards[i].SurveySummary = s
+		stats, err := v.surveyStats(s.Survey)
+		if err != nil {
+			return nil, err
 		}
-		return cards, nil
-	})
+		if stats != nil {
+			cards[i].fill(stats)
+		}
+	}
+	return cards, nil
 }
 
 // fill draws a survey's progress: toward its target, or otherwise through its

@@ -88,34 +88,19 @@ func faultOf(err error) fault {
 	return f
 }
 
-// statusOf maps an error code to the HTTP status and the API's name for it.
+// statusOf maps an error code to the HTTP status and the API's name for it, which is
+// the status in words.
 func statusOf(c weir.Code) (int, string) {
-	switch c {
-	case weir.CodeInvalid:
-		return http.StatusBadRequest, "BadRequest"
-	case weir.CodeNotFound:
-		return http.StatusNotFound, "NotFound"
-	case weir.CodeConflict:
-		return http.StatusConflict, "Conflict"
-	case weir.CodePrecondition:
-		return http.StatusPreconditionFailed, "PreconditionFailed"
-	case weir.CodeUnauthorised:
-		return http.StatusUnauthorized, "Unauthorized"
-	case weir.CodeForbidden:
-		return http.StatusForbidden, "Forbidden"
-	case weir.CodeLimited:
-		return http.StatusTooManyRequests, "TooManyRequests"
-	case weir.CodeTooLarge:
-		return http.StatusRequestEntityTooLarge, "RequestEntityTooLarge"
-	case weir.CodeContentType:
-		return http.StatusUnsupportedMediaType, "UnsupportedMediaType"
-	case weir.CodeMethod:
-		return http.StatusMethodNotAllowed, "MethodNotAllowed"
-	case weir.CodeUnavailable, weir.CodeDraining:
-		return http.StatusServiceUnavailable, "ServiceUnavailable"
-	default:
-		return http.StatusInternalServerError, "InternalServerError"
+	status, ok := map[weir.Code]int{
+		weir.CodeInvalid: http.StatusBadRequest, weir.CodeNotFound: http.StatusNotFound, weir.CodeConflict: http.StatusConflict,
+		weir.CodePrecondition: http.StatusPreconditionFailed, weir.CodeUnauthorised: http.StatusUnauthorized, weir.CodeForbidden: http.StatusForbidden,
+		weir.CodeLimited: http.StatusTooManyRequests, weir.CodeTooLarge: http.StatusRequestEntityTooLarge, weir.CodeMethod: http.StatusMethodNotAllowed,
+		weir.CodeContentType: http.StatusUnsupportedMediaType, weir.CodeUnavailable: http.StatusServiceUnavailable, weir.CodeDraining: http.StatusServiceUnavailable,
+	}[c]
+	if !ok {
+		status = http.StatusInternalServerError
 	}
+	return status, strings.ReplaceAll(http.StatusText(status), " ", "")
 }
 
 func sentence(m weir.FieldError) string {
