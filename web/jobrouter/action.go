@@ -75,6 +75,7 @@ func (s *service) decline(c *call) (response, error) {
 	})
 }
 
+// unassign returns a job to its queue. The count in the response includes this call.
 func (s *service) unassign(c *call) (response, error) {
 	o, err := s.options(c, "unassign")
 	if err != nil {
@@ -92,6 +93,8 @@ func (s *service) unassign(c *call) (response, error) {
 	return response{status: http.StatusOK, body: out}, nil
 }
 
+// accept turns an offer into an assignment. The ids in the response are read from the
+// state that the command produced.
 func (s *service) accept(c *call) (response, error) {
 	if _, err := s.options(c, "accept"); err != nil {
 		return response{}, err
@@ -112,6 +115,8 @@ func (s *service) accept(c *call) (response, error) {
 	return response{status: http.StatusOK, body: out}, nil
 }
 
+// position reports where a waiting job is in its queue. A job that does not wait has
+// no position: 404.
 func (s *service) position(c *call) (response, error) {
 	var p routing.Position
 	found := false

@@ -27,6 +27,8 @@ func secret(in *reading, at string, v any) any {
 // policy's order. They are never sent to another address.
 type credentials map[string][]*resource.Credential
 
+// add records the credential of a rule. That of a webhook is recorded with and without
+// its authorization server, because a patch may state either.
 func (c credentials) add(r *resource.Rule) {
 	switch {
 	case r == nil:
@@ -55,6 +57,8 @@ func webhookOf(m map[string]any) any {
 	return m["webhookUri"]
 }
 
+// credentialsOf returns the credentials of a policy as stored. Other resources have
+// none.
 func credentialsOf(s *routing.State, kind resource.Kind, id string) credentials {
 	c := credentials{}
 	if kind == resource.Distribution {

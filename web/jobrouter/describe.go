@@ -117,6 +117,7 @@ func pathOf(route string) (string, []any) {
 	return strings.Join(parts, "/"), parameters
 }
 
+// singular returns the name of one resource of a collection: policies, workers.
 func singular(name string) string {
 	if stem, ok := strings.CutSuffix(name, "ies"); ok {
 		return stem + "y"
@@ -278,6 +279,7 @@ func (d *describer) members(t reflect.Type, to map[string]any) {
 	}
 }
 
+// schemaName returns the name of a type in the description, without View.
 func schemaName(t reflect.Type) string {
 	name := strings.TrimSuffix(t.Name(), "View")
 	return strings.ToUpper(name[:1]) + name[1:]

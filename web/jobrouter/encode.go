@@ -60,6 +60,8 @@ func (w *writer) integer(key string, n int) {
 
 func (w *writer) truth(key string, v bool) { w.b = strconv.AppendBool(append(w.b, key...), v) }
 
+// number writes a number as encoding/json does: with an exponent only for very large
+// and very small ones.
 func (w *writer) number(key string, f float64) {
 	w.raw(key)
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
@@ -81,6 +83,7 @@ func (w *writer) since(key string, t instant) {
 	}
 }
 
+// value writes the value of a label. An empty one is null.
 func (w *writer) value(key string, v label.Value) {
 	if s, is := v.Text(); is {
 		w.text(key, s)
@@ -94,6 +97,7 @@ func (w *writer) value(key string, v label.Value) {
 	}
 }
 
+// labels writes names in order, as encoding/json does for maps.
 func (w *writer) labels(key string, l labelsView) {
 	w.raw(key)
 	w.raw("{")

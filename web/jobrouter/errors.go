@@ -103,6 +103,7 @@ func statusOf(c weir.Code) (int, string) {
 	return status, strings.ReplaceAll(http.StatusText(status), " ", "")
 }
 
+// sentence puts the field before the detail: some clients show only the message.
 func sentence(m weir.FieldError) string {
 	if m.Pointer == "" {
 		return m.Detail

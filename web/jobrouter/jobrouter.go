@@ -49,6 +49,7 @@ type Limits struct {
 	Skew    time.Duration // max difference between a request's date and now; 0: 15 minutes
 }
 
+// withDefaults replaces each zero by its default.
 func (l Limits) withDefaults() Limits {
 	if l.Body == 0 {
 		l.Body = 1 << 20

@@ -33,6 +33,8 @@ type parameters struct {
 	mistakes []weir.FieldError
 }
 
+// get returns a parameter; empty if it is absent. A repeated one is a mistake, because
+// it would be unclear which value counts.
 func (p *parameters) get(name string) string {
 	v := p.query[name]
 	if len(v) > 1 {
@@ -48,6 +50,7 @@ func (p *parameters) add(name, code, sentence string) {
 	p.mistakes = append(p.mistakes, weir.FieldError{Pointer: name, Code: code, Detail: sentence})
 }
 
+// word returns a parameter with a fixed set of values.
 func (p *parameters) word(name string, words ...string) string {
 	v := p.get(name)
 	if v != "" && !slices.Contains(words, v) {
@@ -56,6 +59,7 @@ func (p *parameters) word(name string, words ...string) string {
 	return v
 }
 
+// date returns a parameter that is an instant; zero if it is absent.
 func (p *parameters) date(name string) time.Time {
 	v := p.get(name)
 	if v == "" {
@@ -68,6 +72,7 @@ func (p *parameters) date(name string) time.Time {
 	return at
 }
 
+// size returns the page size. A larger one than allowed is reduced and no mistake.
 func (p *parameters) size(l Limits) int {
 	v := p.get("maxpagesize")
 	if v == "" {
@@ -134,6 +139,9 @@ func (s *service) list(res resourceKind) endpoint {
 	}
 }
 
+// listBy returns a page of the resources that keep selects. It examines a limited
+// number of resources, because it blocks the engine: a page may
+// be short and still have a next one.
 func (s *service) listBy(c *call, res resourceKind, p *parameters, keep func(*routing.State, string) bool) (response, error) {
 	size, after := p.size(s.Limits), p.token()
 	if err := p.err(); err != nil {
@@ -171,6 +179,8 @@ func (s *service) listWorkers(c *call) (response, error) {
 	return s.listBy(c, resourceKind{kind: resource.Worker, render: renderWorker}, p, keep)
 }
 
+// listJobs returns jobs in the order of their creation. Its token is the cursor of
+// the engine, so that new jobs do not move the pages.
 func (s *service) listJobs(c *call) (response, error) {
 	p := &parameters{query: c.query}
 	keep := jobFilter(p)
@@ -198,6 +208,7 @@ func (s *service) listJobs(c *call) (response, error) {
 	return response{status: http.StatusOK, body: page}, err
 }
 
+// jobFilter reads the filters of the list of jobs. All of them must match.
 func jobFilter(p *parameters) func(*routing.Job) bool {
 	status := p.word("status", "all", "active", string(resource.JobCreated), string(resource.JobPendingClassification),
 		string(resource.JobPendingSchedule), string(resource.JobScheduled), string(resource.JobScheduleFailed),

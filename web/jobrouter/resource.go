@@ -20,6 +20,8 @@ type condition struct {
 	since        time.Time
 }
 
+// conditionOf reads the conditional headers. The engine checks them in the same step
+// as the change.
 func conditionOf(h http.Header) (condition, error) {
 	var c condition
 	c.match, c.hasMatch = tags(h, "If-Match")

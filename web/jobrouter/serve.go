@@ -145,11 +145,15 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 	return body, nil
 }
 
+// carriesBearer reports whether a request has a bearer token. The scheme is
+// case-insensitive (RFC 9110, 11.1).
 func carriesBearer(r *http.Request) bool {
 	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.EqualFold(scheme, "Bearer")
 }
 
+// read reads a body of limited size. A buffer of the announced size is allocated only
+// for small bodies, because Content-Length may be false.
 func (s *service) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Body == http.NoBody {
 		return nil, nil
@@ -175,6 +179,7 @@ func errBroken() error {
 	return weir.Errorf(weir.CodeInvalid, "the body is incomplete")
 }
 
+// versionOf returns the api-version of a request, which every request must state once.
 func versionOf(query url.Values) (version, error) {
 	switch given := query["api-version"]; {
 	case len(given) == 0:

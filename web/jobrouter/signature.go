@@ -36,6 +36,7 @@ type signer struct {
 	sum  []byte
 }
 
+// newSignatures prepares reusable signers for each key.
 func newSignatures(keys [][]byte, skew time.Duration) signatures {
 	s := signatures{skew: skew, base64: base64.StdEncoding.Strict()}
 	for _, key := range keys {
@@ -113,6 +114,7 @@ func (s signatures) signed(r *http.Request, signature digest, date, hash string)
 	return false
 }
 
+// signedUnder checks the signature for one form of Host.
 func (s signatures) signedUnder(host string, r *http.Request, signature digest, date, hash string) bool {
 	found := 0
 	sent, anew := targets(r)
@@ -153,6 +155,8 @@ func sameHash(body []byte, want digest) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
+// singleHeader returns a header that must occur exactly once: of two values, a proxy
+// and this server could use different ones.
 func singleHeader(h http.Header, name string) (string, bool) {
 	v := h[name]
 	if len(v) != 1 || v[0] == "" {

@@ -26,6 +26,7 @@ func (t instant) IsZero() bool { return time.Time(t).IsZero() }
 // labelsView is never null in JSON.
 type labelsView map[string]label.Value
 
+// viewLabels returns labels, never null: clients iterate over them.
 func viewLabels(l label.Set) labelsView {
 	if l == nil {
 		return labelsView{}
@@ -43,6 +44,8 @@ type selectorView struct {
 	ExpiresAt           instant     `json:"expiresAt,omitzero"`
 }
 
+// viewSelectors returns the selectors of a job with their status. A selector without
+// one is active.
 func viewSelectors(list []resource.WorkerSelector) []selectorView {
 	out := make([]selectorView, len(list))
 	for i, s := range list {
@@ -86,6 +89,8 @@ type workerView struct {
 	MaxConcurrentOffers int                `json:"maxConcurrentOffers,omitzero"`
 }
 
+// viewWorker returns a worker in the form of an api-version: the older one lacks
+// maxConcurrentOffers.
 func viewWorker(w *routing.Worker, v version) workerView {
 	out := workerView{
 		Etag: etag(w.Version), ID: w.ID, State: string(w.State), Queues: append([]string{}, w.Queues...), Capacity: w.Capacity,

@@ -60,6 +60,7 @@ func viewDistribution(d *routing.Named[resource.DistributionSpec]) distributionV
 	return out
 }
 
+// viewOptions returns scoring options with the default of descendingOrder filled in.
 func viewOptions(o *resource.ScoringOptions) *scoringRuleView {
 	if o == nil {
 		return nil
@@ -91,6 +92,7 @@ type oauthSecretView struct {
 	ClientSecret string `json:"clientSecret,omitzero"`
 }
 
+// viewRule returns a rule with its credential redacted.
 func viewRule(r *resource.Rule) *ruleView {
 	if r == nil {
 		return nil
@@ -116,6 +118,8 @@ func viewRule(r *resource.Rule) *ruleView {
 	return out
 }
 
+// hidden redacts a credential. An absent one stays absent, so that clients see that
+// there is none.
 func hidden(credential string) string {
 	if credential == "" {
 		return ""
