@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,14 +16,6 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 )
-
-// ChannelState returns the state of a channel as it is displayed.
-func ChannelState(ch *client.ChannelView) string {
-	if ch.Deleting {
-		return "deleting"
-	}
-	return ch.State
-}
 
 // Output is the output format of a command.
 type Output struct {
@@ -198,19 +191,6 @@ func (a *App) PrintJSON(v any) error {
 	return err
 }
 
-// Cells converts values to cells.
-func Cells(all ...any) []terminal.Cell {
-	out := make([]terminal.Cell, len(all))
-	for i, x := range all {
-		if cell, ok := x.(terminal.Cell); ok {
-			out[i] = cell
-		} else {
-			out[i] = TextCell(fmt.Sprint(x))
-		}
-	}
-	return out
-}
-
 // PrintResult prints the result of a request: a sentence, or the response body as received.
 func (a *App) PrintResult(r *Connection, raw []byte, format string, args ...any) error {
 	if r.JSON() {
@@ -226,4 +206,47 @@ func (a *App) PrintRaw(raw []byte) error { return WriteRaw(a.Stdout, raw) }
 func WriteRaw(out io.Writer, raw []byte) error {
 	_, err := fmt.Fprintf(out, "%s\n", strings.TrimSpace(string(raw)))
 	return err
+}
+
+// Cells converts values to cells.
+func Cells(all ...any) []terminal.Cell {
+	out := make([]terminal.Cell, len(all))
+	for i, x := range all {
+		if cell, ok := x.(terminal.Cell); ok {
+			out[i] = cell
+		} else {
+			out[i] = TextCell(fmt.Sprint(x))
+		}
+	}
+	return out
+}
+
+// ChannelState returns the state of a channel as it is displayed.
+func ChannelState(ch *client.ChannelView) string {
+	if ch.Deleting {
+		return "deleting"
+	}
+	return ch.State
+}
+
+// ShowCommand makes a command that shows one object, with the flag --watch: its only
+// argument is passed to get; text formats the object for a terminal.
+func ShowCommand[T any](a *App, r *Connection, use, short, long, example string, get func(c *client.Client, ctx context.Context, id string) (*T, error), text func(a *App, x *T, colors bool) string) *cobra.Command {
+	var w WatchFlag
+	c := a.APICommand(r, use, short, long, example, func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+		return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
+			var raw []byte
+			x, err := get(to.CaptureBody(&raw), ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if r.JSON() {
+				return WriteRaw(out, raw)
+			}
+			_, err = io.WriteString(out, text(a, x, a.Display(&r.Output).Colors))
+			return err
+		})
+	})
+	w.AddTo(c)
+	return c
 }

@@ -67,29 +67,11 @@ func printChannels(ctx context.Context, a *app.App, r *app.Connection, to *clien
 }
 
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
-	var w app.WatchFlag
-	c := a.APICommand(r, "show NAME", "Show a channel", "Show the state, figures and settings of a channel. Secrets are never shown.", `  weir channel show sms
+	c := app.ShowCommand(a, r, "show NAME", "Show a channel", "Show the state, figures and settings of a channel. Secrets are never shown.", `  weir channel show sms
   weir channel show sms --watch
-  weir channel show sms --output json | jq .queued`,
-		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return printChannel(ctx, a, r, to, args[0], out) })
-		})
-	w.AddTo(c)
+  weir channel show sms --output json | jq .queued`, (*client.Client).GetChannel, channelText)
 	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	return c
-}
-
-func printChannel(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, name string, out io.Writer) error {
-	var raw []byte
-	ch, err := to.CaptureBody(&raw).GetChannel(ctx, name)
-	if err != nil {
-		return err
-	}
-	if r.JSON() {
-		return app.WriteRaw(out, raw)
-	}
-	_, err = io.WriteString(out, channelText(a, ch, a.Display(&r.Output).Colors))
-	return err
 }
 
 // channelText formats a channel for people.

@@ -160,24 +160,8 @@ func printContacts(ctx context.Context, a *app.App, r *app.Connection, to *clien
 }
 
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
-	var w app.WatchFlag
-	c := a.APICommand(r, "show ID", "Show a contact", "Show the state, content and attempts of a contact.", "  weir contact show 1-1w9gn3k1c740\n  weir contact show 1-1w9gn3k1c740 --watch",
-		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
-				var raw []byte
-				x, err := to.CaptureBody(&raw).GetContact(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				if r.JSON() {
-					return app.WriteRaw(out, raw)
-				}
-				_, err = io.WriteString(out, contactText(a, x, a.Display(&r.Output).Colors))
-				return err
-			})
-		})
-	w.AddTo(c)
-	return c
+	return app.ShowCommand(a, r, "show ID", "Show a contact", "Show the state, content and attempts of a contact.", "  weir contact show 1-1w9gn3k1c740\n  weir contact show 1-1w9gn3k1c740 --watch",
+		(*client.Client).GetContact, contactText)
 }
 
 func contactText(a *app.App, x *client.ContactView, colors bool) string {

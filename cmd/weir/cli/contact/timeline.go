@@ -1,9 +1,7 @@
 package contact
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -15,25 +13,9 @@ import (
 )
 
 func timelineCommand(a *app.App, r *app.Connection) *cobra.Command {
-	var w app.WatchFlag
-	c := a.APICommand(r, "timeline ID", "Show the history of a contact", `Show the history of a contact, in order: acceptance, each dispatch to the provider,
+	return app.ShowCommand(a, r, "timeline ID", "Show the history of a contact", `Show the history of a contact, in order: acceptance, each dispatch to the provider,
 reports of the provider, outcome, and API requests about it.`, "  weir contact timeline 1-1w9gn3k1c740\n  weir contact timeline 1-1w9gn3k1c740 --watch=5s",
-		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
-				var raw []byte
-				x, err := to.CaptureBody(&raw).GetTimeline(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				if r.JSON() {
-					return app.WriteRaw(out, raw)
-				}
-				_, err = io.WriteString(out, timelineText(a, x, a.Display(&r.Output).Colors))
-				return err
-			})
-		})
-	w.AddTo(c)
-	return c
+		(*client.Client).GetTimeline, timelineText)
 }
 
 func timelineText(a *app.App, x *client.TimelineView, colors bool) string {

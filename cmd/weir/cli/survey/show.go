@@ -1,9 +1,7 @@
 package survey
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -16,27 +14,15 @@ import (
 )
 
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := a.APICommand(r, "show NAME", "Show the definition of a survey", `Show the definition of a survey: schedule, modes and channels, arms, cutoff and quotas.
+	c := app.ShowCommand(a, r, "show NAME", "Show the definition of a survey", `Show the definition of a survey: schedule, modes and channels, arms, cutoff and quotas.
 With --output json it is complete, including the texts. "weir survey status" shows the
-progress.`, "  weir survey show flu\n  weir survey show flu --output json | jq .questionnaires",
-		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-			var raw []byte
-			s, err := to.CaptureBody(&raw).GetSurvey(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if r.JSON() {
-				return a.PrintRaw(raw)
-			}
-			_, err = io.WriteString(a.Stdout, terminal.VisibleLines(surveyText(a, s)))
-			return err
-		})
+progress.`, "  weir survey show flu\n  weir survey show flu --output json | jq .questionnaires", (*client.Client).GetSurvey, surveyText)
 	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
 	return c
 }
 
 // surveyText formats the definition of a survey for people.
-func surveyText(a *app.App, s *client.SurveyView) string {
+func surveyText(a *app.App, s *client.SurveyView, _ bool) string {
 	var b strings.Builder
 	line := func(name, text string) {
 		if text != "" {
@@ -79,7 +65,7 @@ func surveyText(a *app.App, s *client.SurveyView) string {
 	line("labels", strings.Join(s.Labels, ", "))
 	line("region", s.Region)
 	line("application", s.Application.URL)
-	return b.String()
+	return terminal.VisibleLines(b.String())
 }
 
 func scheduleText(s client.ScheduleSpec) string {
