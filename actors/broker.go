@@ -222,8 +222,8 @@ func (b *broker) onRead(msg any) {
 	}
 }
 
-// onStale answers those who wait for the result of an earlier incarnation, which is
-// dropped.
+// onStale answers callers that wait for the result of an earlier incarnation. The
+// result is dropped.
 func (b *broker) onStale(msg any) {
 	switch m := msg.(type) {
 	case contactRead:

@@ -45,7 +45,7 @@ func TestWayKeepsItsNumbers(t *testing.T) {
 			t.Fatalf("%d messages came of %d", len(seen), senders*each)
 		}
 		if w.closeIfIdle(senders*each-1) || !w.send(system.Root, sweepHint{}) {
-			t.Error("the mailbox was closed behind a message that nobody had seen")
+			t.Error("the mailbox was closed behind an unhandled message")
 		}
 		if !w.closeIfIdle(senders*each+1) || w.send(system.Root, sweepHint{}) {
 			t.Error("an idle mailbox stays open")

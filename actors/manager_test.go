@@ -80,7 +80,7 @@ func TestManagerCrash(t *testing.T) {
 		s.root.Send(s.manager, ifRunning{channel: 99, missing: func() { panic("a fault in the test") }})
 		second := accept()
 		time.Sleep(20 * time.Second)
-		for name, ref := range map[string]weir.Ref{"the one that was being sent": first, "the one that came then": second} {
+		for name, ref := range map[string]weir.Ref{"the contact being sent": first, "the contact accepted then": second} {
 			c, _, err := store.Contact(t.Context(), ref)
 			if err != nil {
 				t.Fatal(err)

@@ -194,7 +194,7 @@ func TestRateOfTheLastMinutes(t *testing.T) {
 		s, _, _ := keeper(t)
 		rate := func() float64 { return s.minutes.perMinute(7, time.Now()) }
 		if got := rate(); got != 0 {
-			t.Errorf("of a channel that nobody knows: %v", got)
+			t.Errorf("of an unknown channel: %v", got)
 		}
 		s.minutes.of(7).count(ops.CountSent, 30)
 		later(10 * time.Second)

@@ -23,8 +23,8 @@ import (
 	"weir/ops"
 )
 
-// Store is what the system asks of the store for clients and other processes, and
-// for channels that none of its brokers runs.
+// Store is the part of the store that the system uses for clients, for other
+// processes, and for channels that none of its brokers runs.
 type Store interface {
 	weir.Accepter
 	ops.FiguresReader
@@ -40,7 +40,7 @@ type Store interface {
 	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error)
 }
 
-// Queue is what a broker asks of the store for the channel that it runs.
+// Queue is the part of the store that a broker uses for the channel that it runs.
 type Queue interface {
 	weir.Committer
 	weir.QueueReader

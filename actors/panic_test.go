@@ -8,9 +8,9 @@ import (
 	"weir/actors/supervise"
 )
 
-// TestPanicTextQuotesNobody: a driver that panics with a phone number in the value
+// TestPanicTextHoldsNoData: a driver that panics with a phone number in the value
 // must not put it into the log.
-func TestPanicTextQuotesNobody(t *testing.T) {
+func TestPanicTextHoldsNoData(t *testing.T) {
 	t.Parallel()
 	for _, value := range []any{"bad number +15550100", errors.New("bad number +15550100")} {
 		if text := supervise.PanicText(value); strings.Contains(text, "5550100") {

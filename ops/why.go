@@ -46,20 +46,20 @@ const (
 // The codes of surveys and respondents, in addition to those of their channels
 // and contacts.
 const (
-	WhyDraft          WhyCode = "draft"           // it was never launched
-	WhySurveyPaused   WhyCode = "survey_paused"   // by a user
-	WhySurveyStopping WhyCode = "survey_stopping" // its respondents are being canceled
-	WhyBroken         WhyCode = "survey_broken"   // its definition cannot be run
-	WhyWindow         WhyCode = "window"          // its schedule is closed
-	WhyTarget         WhyCode = "target_reached"  // the cutoff or every quota
-	WhyBatch          WhyCode = "batch"           // the max number of respondents is active
-	WhyActive         WhyCode = "active"          // no respondent is left to start
-	WhyRate           WhyCode = "rate_limit"      // the limit per minute
-	WhyChannelGone    WhyCode = "channel_gone"
-	WhyChannelUnfit   WhyCode = "channel_unfit" // it does not support what the mode needs
-	WhyAside          WhyCode = "aside"         // delayed until due
-	WhyQuota          WhyCode = "quota_full"    // the respondent's bucket is full
-	WhyAnswer         WhyCode = "answer"        // waiting for an answer; nothing is left to try
+	WhyDraft             WhyCode = "draft"           // it was never launched
+	WhySurveyPaused      WhyCode = "survey_paused"   // by a user
+	WhySurveyStopping    WhyCode = "survey_stopping" // its respondents are being canceled
+	WhyBroken            WhyCode = "survey_broken"   // its definition cannot be run
+	WhyWindow            WhyCode = "window"          // its schedule is closed
+	WhyTarget            WhyCode = "target_reached"  // the cutoff or every quota
+	WhyBatch             WhyCode = "batch"           // the max number of respondents is active
+	WhyActive            WhyCode = "active"          // no respondent is left to start
+	WhyRate              WhyCode = "rate_limit"      // the limit per minute
+	WhyChannelGone       WhyCode = "channel_gone"
+	WhyChannelUnsuitable WhyCode = "channel_unfit" // it does not support what the mode needs
+	WhyDelayed           WhyCode = "aside"         // delayed until due
+	WhyQuota             WhyCode = "quota_full"    // the respondent's bucket is full
+	WhyAnswer            WhyCode = "answer"        // waiting for an answer; nothing is left to try
 )
 
 // IsZero reports whether nothing waits.

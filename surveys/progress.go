@@ -147,11 +147,11 @@ func (p Progress) Due(now time.Time) bool {
 func (pl *Plan) Why(p Progress, now time.Time) ops.Why {
 	switch {
 	case p.Status == Pending && p.DelayedUntil.After(now):
-		return ops.Why{Code: ops.WhyAside, Text: fmt.Sprintf("delayed until %s: its contact could not be built, or its channel had no room", ops.WhyAt(p.DelayedUntil))}
+		return ops.Why{Code: ops.WhyDelayed, Text: fmt.Sprintf("delayed until %s: its contact could not be built, or its channel had no room", ops.WhyAt(p.DelayedUntil))}
 	case p.Status != Active || p.Due(now) || p.DueAt.IsZero():
 		return ops.Why{}
 	case p.FailedSteps > 0:
-		return ops.Why{Code: ops.WhyAside, Text: fmt.Sprintf("delayed until %s: its contact could not be built", ops.WhyAt(p.DueAt))}
+		return ops.Why{Code: ops.WhyDelayed, Text: fmt.Sprintf("delayed until %s: its contact could not be built", ops.WhyAt(p.DueAt))}
 	}
 	due := pl.Schedule.FormatLocal(p.DueAt)
 	next, _ := pl.Timeout(p, p.DueAt)

@@ -190,7 +190,7 @@ func TestScenario16_WordsOfAcceptanceThatSwapKeepArrival(t *testing.T) {
 
 // A contact can be read with a page, and be dispatched, before the event of its
 // acceptance arrives. It must not be counted twice.
-func TestLateWordOfAcceptance(t *testing.T) {
+func TestLateReportOfAcceptance(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
 	list := r.insert(calls(2)...)

@@ -99,8 +99,8 @@ func (c *Core) unhealthy() bool { return c.prepared && c.status.Health != weir.U
 // NextWake returns the instant at which Tick has something to do; zero: none.
 func (c *Core) NextWake(now time.Time) time.Time {
 	var at time.Time
-	add := func(wanted bool, t time.Time) {
-		if wanted {
+	add := func(enabled bool, t time.Time) {
+		if enabled {
 			at = earlier(at, t)
 		}
 	}

@@ -122,19 +122,19 @@ func (l *lane) insert(c *weir.Contact) {
 }
 
 // merge adds a page that was read after the lane's horizon. full means that the
-// page has as many contacts as requested. flying reports whether a contact is in
+// page has as many contacts as requested. inFlight reports whether a contact is in
 // flight.
-func (w *window) merge(id weir.Lane, page []weir.Contact, full bool, flying func(weir.ContactID) bool) {
+func (w *window) merge(id weir.Lane, page []weir.Contact, full bool, inFlight func(weir.ContactID) bool) {
 	l := w.lane(id)
 	missed := l.missed
 	l.loading, l.missed, l.more = false, 0, full || l.missed != 0
 	for i := range page {
 		c := &page[i]
 		if missed != 0 && c.ID >= missed {
-			break // the next page has these, and the one that joined
+			break // the next page has these, and the contact that joined
 		}
 		l.horizon = max(l.horizon, c.ID)
-		if !w.changes.changedSince(l.read, c.ID) && !flying(c.ID) {
+		if !w.changes.changedSince(l.read, c.ID) && !inFlight(c.ID) {
 			l.insert(c)
 		}
 	}

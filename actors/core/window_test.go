@@ -48,12 +48,12 @@ func (q *queue) word(t *rapid.T) {
 	i := rapid.IntRange(0, len(q.unread)-1).Draw(t, "whose")
 	c := q.unread[i]
 	q.unread = slices.Delete(q.unread, i, i+1)
-	if !q.flying(c.ID) && !q.w.changes.recently(c.ID) {
+	if !q.inFlight(c.ID) && !q.w.changes.recently(c.ID) {
 		q.w.offer(&c)
 	}
 }
 
-func (q *queue) flying(id weir.ContactID) bool {
+func (q *queue) inFlight(id weir.ContactID) bool {
 	return slices.ContainsFunc(q.out, func(c weir.Contact) bool { return c.ID == id })
 }
 
@@ -80,7 +80,7 @@ func (q *queue) read(t *rapid.T) {
 		q.w.failed(got.lane)
 		return
 	}
-	q.w.merge(got.lane, got.rows, len(got.rows) == got.limit, q.flying)
+	q.w.merge(got.lane, got.rows, len(got.rows) == got.limit, q.inFlight)
 }
 
 func (q *queue) head(p page) []weir.Contact {
@@ -169,7 +169,7 @@ func (q *queue) drain(t *rapid.T) {
 				p.rows = q.head(p.page)
 			}
 			q.pages = q.pages[1:]
-			q.w.merge(p.lane, p.rows, len(p.rows) == p.limit, q.flying)
+			q.w.merge(p.lane, p.rows, len(p.rows) == p.limit, q.inFlight)
 		}
 	}
 	for settle(); len(q.rows) > 0; settle() {
@@ -222,7 +222,7 @@ func TestChangesAreBounded(t *testing.T) {
 		t.Fatalf("%d changes are remembered", n)
 	}
 	if !c.recently(49_999) || c.recently(40_000) {
-		t.Fatalf("the last changes are not those that are remembered")
+		t.Fatalf("the recent changes are not the last ones")
 	}
 }
 

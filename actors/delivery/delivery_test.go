@@ -47,9 +47,9 @@ func TestEventsAreDelivered(t *testing.T) {
 	})
 }
 
-// TestAPoisonedSubjectHoldsUpNobodyElse: other subjects do not wait, not even for
+// TestAPoisonedSubjectHoldsUpNoOther: other subjects do not wait, not even for
 // long, and its own events stay in order.
-func TestAPoisonedSubjectHoldsUpNobodyElse(t *testing.T) {
+func TestAPoisonedSubjectHoldsUpNoOther(t *testing.T) {
 	for name, takes := range map[string]time.Duration{
 		"fails":            0,
 		"fails after long": 10 * time.Second,

@@ -14,9 +14,9 @@ import (
 	"weir/persistence"
 )
 
-// TestASlowSubjectHoldsUpNobodyElse: nothing fails, but one event takes long, or
+// TestASlowSubjectHoldsUpNoOther: nothing fails, but one event takes long, or
 // each of many does.
-func TestASlowSubjectHoldsUpNobodyElse(t *testing.T) {
+func TestASlowSubjectHoldsUpNoOther(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"one": time.Minute, "many": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -131,7 +131,7 @@ func (s *reads) EventsOf(ctx context.Context, after int64, limit int, types ...s
 // Events that others commit all the time and a receiver does not want cost it few
 // reads and few writes, and the events that it wants still come soon, whether it
 // selects them by a function or by types.
-func TestWhatNobodyWantsIsPassedByCheaply(t *testing.T) {
+func TestUnwantedEventsAreCheap(t *testing.T) {
 	t.Run("by a function", func(t *testing.T) { testPassedByCheaply(t, nil) })
 	t.Run("by types", func(t *testing.T) { testPassedByCheaply(t, []string{"t"}) })
 }

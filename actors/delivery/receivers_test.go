@@ -154,7 +154,7 @@ func TestFailuresOfASubscription(t *testing.T) {
 	}
 	gone := delivery.Subscriber(delivery.Subscription{URL: "http://127.0.0.1:1/?code=hunter2"}, client)
 	if err := gone.Deliver(t.Context(), queued()); err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no such host: %v", err)
 	}
 }
 

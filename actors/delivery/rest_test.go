@@ -8,7 +8,7 @@ import (
 	"weir/events"
 )
 
-// A process that no longer delivers reports no age: the one that delivers does.
+// A process that no longer delivers reports no age: the delivering process does.
 func TestWhoDeliversNoMoreShowsNothingOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -17,12 +17,12 @@ func TestWhoDeliversNoMoreShowsNothingOld(t *testing.T) {
 		g.start()
 		g.emit(0, 3, "a")
 		after(time.Minute)
-		if age, aside := g.gauge("weir_event_oldest_undelivered_seconds"), g.gauge("weir_event_deliveries_aside"); age < 50 || aside < 1 {
-			t.Errorf("age %v, aside %v while nothing is taken", age, aside)
+		if age, deferred := g.gauge("weir_event_oldest_undelivered_seconds"), g.gauge("weir_event_deliveries_aside"); age < 50 || deferred < 1 {
+			t.Errorf("age %v, deferred %v while nothing is taken", age, deferred)
 		}
 		g.stop()
-		if age, aside := g.gauge("weir_event_oldest_undelivered_seconds"), g.gauge("weir_event_deliveries_aside"); age+aside != 0 {
-			t.Errorf("age %v, aside %v after the end", age, aside)
+		if age, deferred := g.gauge("weir_event_oldest_undelivered_seconds"), g.gauge("weir_event_deliveries_aside"); age+deferred != 0 {
+			t.Errorf("age %v, deferred %v after the end", age, deferred)
 		}
 	})
 }

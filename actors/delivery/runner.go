@@ -110,7 +110,7 @@ func (x *runner) reading() bool { return x.more && len(x.schedule.window) < x.o.
 // fill reads the log while there is room, but not for long: other processes may
 // write unwanted events faster than they are read.
 func (x *runner) fill(ctx context.Context, now time.Time) {
-	seen, wanted := false, false
+	seen, matched := false, false
 	for n := 0; n < maxReads && x.reading() && ctx.Err() == nil; n++ {
 		part, err := x.read(ctx)
 		if x.failed = err != nil; x.failed {
@@ -127,13 +127,13 @@ func (x *runner) fill(ctx context.Context, now time.Time) {
 		}
 		for i := range part.Events {
 			if x.r.wants(part.Events[i]) {
-				wanted = true
+				matched = true
 				x.schedule.addNew(part.Events[i], x.r.order(part.Events[i]), now)
 			}
 		}
 		x.schedule.read, seen = part.Last, true
 	}
-	if seen && !wanted && !x.more {
+	if seen && !matched && !x.more {
 		x.quietUntil = now.Add(quietFor)
 	}
 }

@@ -115,7 +115,7 @@ func TestAGroupThatFailsTakesTheStateAlong(t *testing.T) {
 
 // A group was written although the store's reply was lost. Watchers receive it
 // once and in order, after the journal was read again.
-func TestWhatWasWrittenUnknownIsTold(t *testing.T) {
+func TestEventsOfAnUnknownWriteArePublished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))
 		r := start(t, store, nil)

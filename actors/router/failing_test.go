@@ -35,7 +35,7 @@ func (l *emitted) Emit(_ context.Context, list ...events.Event) error {
 // A failing function is reported once, and again when it works: at most one
 // failure event a minute, however many jobs there are. The host is the only
 // part of its address that appears.
-func TestScenario160_FailingFunctionsAreTold(t *testing.T) {
+func TestScenario160_FailingFunctionsAreReported(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]string{"distribution policy": "d", "classification policy": "c"} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func kept(ctx context.Context, r *rig) (still func() bool) {
 }
 
 // However long the store is down, callers that have left are dropped.
-func TestAnOutageKeepsNobodyWhoLeft(t *testing.T) {
+func TestAnOutageKeepsNoAbandonedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))
 		r := start(t, store, nil)
@@ -79,7 +79,7 @@ func (unready) AcquireRole(context.Context, ops.Role) (weir.Lease, bool, error) 
 
 // Callers that arrived before there was a state and then left are dropped as
 // well.
-func TestAStartThatFailsKeepsNobodyWhoLeft(t *testing.T) {
+func TestAFailingStartKeepsNoAbandonedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, unready{storetest.SQLite(t)}, nil)
 		gone, leave := context.WithCancel(t.Context())

@@ -60,7 +60,7 @@ func deadlines() map[string]struct {
 			r.do(routing.PutJob{ID: "j", Spec: spec})
 		}
 	}
-	nobody := func(s *resource.JobSpec) {
+	unmatched := func(s *resource.JobSpec) {
 		s.RequestedWorkerSelectors = []resource.WorkerSelector{{Key: "none", Operator: label.Equal, Value: label.Bool(true), ExpiresAfterSeconds: 500}}
 	}
 	type deadline = struct {
@@ -70,7 +70,7 @@ func deadlines() map[string]struct {
 	}
 	return map[string]deadline{
 		"an offer expires":     {put(func(*resource.JobSpec) {}), "RouterWorkerOfferExpired", time.Hour},
-		"a selector expires":   {put(nobody), "RouterJobWorkerSelectorsExpired", 500 * time.Second},
+		"a selector expires":   {put(unmatched), "RouterJobWorkerSelectorsExpired", 500 * time.Second},
 		"a job waits for long": {func(r *rig) { loadIsSlow(r); put(func(s *resource.JobSpec) { s.ChannelID = "none" })(r) }, "RouterJobExceptionTriggered", 200 * time.Second},
 		"a job's schedule comes": {put(func(s *resource.JobSpec) {
 			s.MatchingMode = resource.MatchingMode{Kind: resource.ScheduleAndSuspend, ScheduleAt: time.Now().Add(time.Hour)}

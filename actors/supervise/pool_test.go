@@ -10,7 +10,7 @@ import (
 // However many functions are started at once, each runs, none waits for another,
 // and no more goroutines are kept than allowed. The bubble ends only when no
 // goroutine is left.
-func TestCrewRunsEverythingAndEnds(t *testing.T) {
+func TestPoolRunsEverythingAndEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const most, many = 3, 50
@@ -42,7 +42,7 @@ func TestCrewRunsEverythingAndEnds(t *testing.T) {
 }
 
 // The goroutine that finished last is reused first.
-func TestCrewUsesWarmGoroutines(t *testing.T) {
+func TestPoolUsesWarmGoroutines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := NewPool(3)

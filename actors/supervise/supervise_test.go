@@ -30,7 +30,7 @@ func TestRestartDelaysGrowUntilAQuietTime(t *testing.T) {
 	}
 }
 
-func TestPanicsAreToldWithoutTheirData(t *testing.T) {
+func TestPanicsAreLoggedWithoutTheirData(t *testing.T) {
 	t.Parallel()
 	for _, r := range []any{"+15550100", errors.New("+15550100")} {
 		if text := PanicText(r); strings.Contains(text, "5550100") {

@@ -165,7 +165,7 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 			return ops.Why{}, err
 		}
 		if len(page) == 0 {
-			decision.Start, decision.Why = 0, ops.Why{Code: ops.WhyAside, Text: "every pending respondent is delayed for a while, or its quota is full"}
+			decision.Start, decision.Why = 0, ops.Why{Code: ops.WhyDelayed, Text: "every pending respondent is delayed for a while, or its quota is full"}
 		}
 	}
 	modes, next, err := s.dueModes(ctx, survey, plan, decision, now)
@@ -241,7 +241,7 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 		return ops.Why{}, err
 	}
 	if wrong := s.mismatch(mode, ch); wrong != "" {
-		return ops.Why{Code: ops.WhyChannelUnfit, Text: wrong}, nil
+		return ops.Why{Code: ops.WhyChannelUnsuitable, Text: wrong}, nil
 	}
 	var state surveys.ChannelState // stays zero for a channel that was never checked
 	if i := slices.IndexFunc(states, func(s surveys.ChannelState) bool { return s.Channel == ch.ID }); i >= 0 {

@@ -178,7 +178,7 @@ func TestSimulatorCredentials(t *testing.T) {
 		"another account":           {"GET", "/x/weir/get_ao.json?token=x", "acme/weir", password, 401},
 		"account on a path":         {"GET", "/acme/weir/get_ao.json?token=x", "acme", "acc0unt", 401},
 		"token on a path":           {"GET", "/acme/weir/get_ao.json?token=x", "bearer", bearer, 401},
-		"nobody":                    {"GET", "/acme/weir/get_ao.json?token=x", "", "", 401},
+		"other":                     {"GET", "/acme/weir/get_ao.json?token=x", "", "", 401},
 		"account at the API":        {"GET", "/api/channels.json", "acme", "acc0unt", 200},
 		"application at the API":    {"GET", "/api/channels.json", "acme/weir", password, 200},
 		"token at the API":          {"GET", "/api/channels.json?account=acme", "bearer", bearer, 200},
@@ -236,7 +236,7 @@ func TestSimulatorShowsChannels(t *testing.T) {
 		if strings.TrimSpace(got) != want {
 			t.Errorf("got %s", got)
 		}
-		status, _, problem := w.request("PUT", "/api/channels/a.json", "acme", "acc0unt", `{"application":"nobody"}`)
+		status, _, problem := w.request("PUT", "/api/channels/a.json", "acme", "acc0unt", `{"application":"other"}`)
 		if status != 400 || !strings.Contains(problem, `"summary"`) || !strings.Contains(problem, `"properties"`) {
 			t.Errorf("answered %d %s", status, problem)
 		}

@@ -49,7 +49,7 @@ func NewTarget(client *http.Client, target *url.URL, contentType string, credent
 
 // Post makes a request with a body and reads up to maxBody bytes of the answer.
 func (t *Target) Post(ctx context.Context, body []byte, maxBody int64) Result {
-	if t.short == nil || len(body) > plainhttp.MostBody {
+	if t.short == nil || len(body) > plainhttp.MaxBody {
 		return Do(ctx, t.client, t.request(body), maxBody)
 	}
 	answer := t.short.Post(ctx, body, maxBody)

@@ -16,31 +16,31 @@ import (
 
 const (
 	usualHead = 10 << 20 // default max size of an answer's head, as in net/http
-	mostKept  = 8 << 10  // max size of a buffer that is kept with its connection
+	maxKept   = 8 << 10  // max size of a buffer that is kept with its connection
 )
 
 // conn is a connection. One request at a time uses it.
 type conn struct {
-	raw      net.Conn
-	system   syscall.RawConn // nil: it cannot be checked
-	look     func(uintptr) bool
-	silent   bool // result of look: neither data nor EOF
-	in       *bufio.Reader
-	out      []byte
-	since    time.Time // start of the idle time
-	mostHead int64
-	left     int64 // bytes that may still be read
-	ended    bool  // the server has closed its side
+	raw     net.Conn
+	system  syscall.RawConn // nil: it cannot be checked
+	look    func(uintptr) bool
+	silent  bool // result of look: neither data nor EOF
+	in      *bufio.Reader
+	out     []byte
+	since   time.Time // start of the idle time
+	maxHead int64
+	left    int64 // bytes that may still be read
+	ended   bool  // the server has closed its side
 
 	watched context.Context // the context whose end interrupts the connection; nil: none
 	forget  func() bool     // stops that
 }
 
-func newConn(raw net.Conn, mostHead int64) *conn {
-	if mostHead <= 0 {
-		mostHead = usualHead
+func newConn(raw net.Conn, maxHead int64) *conn {
+	if maxHead <= 0 {
+		maxHead = usualHead
 	}
-	c := &conn{raw: raw, mostHead: mostHead}
+	c := &conn{raw: raw, maxHead: maxHead}
 	c.in = bufio.NewReader((*limited)(c))
 	if s, ok := raw.(syscall.Conn); ok {
 		if system, err := s.SyscallConn(); err == nil {
@@ -104,7 +104,7 @@ func (c *conn) dead() bool {
 // readHead reads the head of the answer and skips 1xx answers that precede it. One
 // bound applies to all these heads together.
 func (c *conn) readHead() (*http.Response, error) {
-	c.left = c.mostHead
+	c.left = c.maxHead
 	for {
 		response, err := http.ReadResponse(c.in, nil)
 		if err != nil {
@@ -125,7 +125,7 @@ var errHead = errors.New("the header of the answer is too long")
 // reusable reports whether another request may follow on a connection whose answer
 // was read to its end.
 func (c *conn) reusable(r *http.Response) bool {
-	if cap(c.out) > mostKept {
+	if cap(c.out) > maxKept {
 		c.out = nil
 	}
 	return !r.Close && r.StatusCode >= http.StatusOK && !c.ended && c.in.Buffered() == 0

@@ -237,7 +237,7 @@ func TestDeadConnectionsAreSeen(t *testing.T) {
 		s.end()
 		a := r.Post(t.Context(), []byte("2"), 10)
 		if a.Err == nil {
-			t.Fatalf("nobody answers, and yet: %+v", a)
+			t.Fatalf("no server answers, and yet: %+v", a)
 		}
 		if a.Unwritten { // mostly at once; a busy machine may report the end of a connection later
 			return
@@ -291,7 +291,7 @@ func TestEnds(t *testing.T) {
 			ctx, end = of(t.Context())
 			defer end()
 			if a := r.Post(ctx, []byte("another"), 10); a.Err != nil {
-				t.Errorf("of somebody else: %+v", a)
+				t.Errorf("of another request: %+v", a)
 			}
 		})
 	}

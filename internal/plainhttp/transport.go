@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// MostBody is the max size in bytes of a request body for the short way. Larger
+// MaxBody is the max size in bytes of a request body for the short way. Larger
 // bodies are left to net/http, which reads while it writes: a server may answer
 // before it has read more than it can buffer.
-const MostBody = 32 << 10
+const MaxBody = 32 << 10
 
 // Transport is an http.RoundTripper that leaves requests to another one, and has
 // connections of its own for requests along a [Route].
