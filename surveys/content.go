@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -123,11 +124,26 @@ func tooLong(s *weir.Spec) bool {
 	return s.Call != nil && (len(s.Call.CallbackURL) > maxURL || len(s.Call.TwiML) > maxTwiML)
 }
 
+// templates yields the contents of all questionnaires with their modes.
+func (pl *Plan) templates() iter.Seq2[Mode, template] {
+	return func(yield func(Mode, template) bool) {
+		for _, modes := range pl.content {
+			for mode, contents := range modes {
+				for _, t := range contents {
+					if !yield(mode, t) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
 // Size returns the max number of slots that a contact of a mode needs.
 func (pl *Plan) Size(mode Mode) int {
 	size := 1
-	for _, modes := range pl.content {
-		for _, t := range modes[mode] {
+	for m, t := range pl.templates() {
+		if m == mode {
 			size = max(size, len(t.messages))
 		}
 	}
@@ -137,22 +153,14 @@ func (pl *Plan) Size(mode Mode) int {
 // RequiredAttributes returns the attributes that the content uses, sorted. Each respondent
 // must have them all, because any respondent may get any arm and any attempt.
 func (pl *Plan) RequiredAttributes() []string {
-	names := map[string]bool{}
-	for _, modes := range pl.content {
-		for _, contents := range modes {
-			for _, t := range contents {
-				for _, part := range t.texts() {
-					for _, f := range part.fields() {
-						names[f] = true
-					}
-				}
-			}
+	names := pl.quotaMessage.fields()
+	for _, t := range pl.templates() {
+		for _, part := range t.texts() {
+			names = append(names, part.fields()...)
 		}
 	}
-	for _, f := range pl.quotaMessage.fields() {
-		names[f] = true
-	}
-	return sortedKeys(names)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func missingFrom(needs []string, attributes map[string]string) []string {
@@ -257,31 +265,19 @@ func (d Definition) attach(a *Arm, at string, m *validation.Errors) {
 
 // compile checks one content.
 func (c Content) compile(mode Mode, at string, m *validation.Errors) (t template) {
+	few := len(c.Messages) <= maxMessages
 	switch {
-	case mode == CATI:
-		return c.compileInterview(at, m)
-	case mode.Voice() && (c.Call == nil || c.Messages != nil):
+	case mode == CATI && (c.Call == nil && len(c.Messages) == 0 || !few):
+		m.Add(at, "content", "%s requires a call, up to %d messages as notes, or both", mode, maxMessages)
+	case mode == IVR && (c.Call == nil || c.Messages != nil):
 		m.Add(at, "content", "%s requires a call and no messages", mode)
-	case mode.Voice():
-		t = compileCall(*c.Call, at+"/call", m)
-	case c.Call != nil || len(c.Messages) == 0 || len(c.Messages) > maxMessages:
+		return t
+	case !mode.Voice() && (c.Call != nil || len(c.Messages) == 0 || !few):
 		m.Add(at, "content", "%s requires 1 to %d messages and no call", mode, maxMessages)
 	}
-	if mode.Voice() {
-		return t
-	}
-	t.messages = c.compileMessages(at, m)
-	return t
-}
-
-// compileInterview checks the content for an interviewer.
-func (c Content) compileInterview(at string, m *validation.Errors) (t template) {
-	if c.Call == nil && len(c.Messages) == 0 || len(c.Messages) > maxMessages {
-		m.Add(at, "content", "%s requires a call, up to %d messages as notes, or both", CATI, maxMessages)
-	}
-	if c.Call != nil {
-		if c.Call.TwiML != "" {
-			m.Add(at+"/call/twiml", "content", "cannot be used with %s; give callback_url or call_flow_id", CATI)
+	if c.Call != nil && mode.Voice() {
+		if mode == CATI && c.Call.TwiML != "" {
+			m.Add(at+"/call/twiml", "content", "cannot be used with %s; give callback_url or call_flow_id", mode)
 		}
 		t = compileCall(*c.Call, at+"/call", m)
 	}

@@ -13,9 +13,6 @@ import (
 	"weir/surveys/respondents"
 )
 
-// DefaultStopWords returns the stop words of surveys that define none.
-func DefaultStopWords() []string { return []string{"stop"} }
-
 // IsOptOut reports whether a message consists of a stop word alone, in any case,
 // with or without punctuation around it. Respondents send one to ask not to be
 // contacted.

@@ -130,7 +130,7 @@ func bounded(n, low, high, def int, pointer string, m *validation.Errors) int {
 
 func (d Definition) stopWords(m *validation.Errors) []string {
 	if d.StopWords == nil {
-		return DefaultStopWords()
+		return []string{"stop"}
 	}
 	if len(d.StopWords) > maxStopWords {
 		m.Add("/stop_words", "length", "must have at most %d words", maxStopWords)

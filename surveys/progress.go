@@ -40,23 +40,28 @@ type Counts struct {
 func (c Counts) Total() int { return c.IVR + c.SMS + c.MobileWeb + c.CATI }
 
 // of returns the number of a mode.
-func (c Counts) of(m Mode) int {
-	return map[Mode]int{IVR: c.IVR, SMS: c.SMS, MobileWeb: c.MobileWeb, CATI: c.CATI}[m]
-}
+func (c Counts) of(m Mode) int { return *c.field(m) }
 
 // Add returns the counts with n added for a mode.
 func (c Counts) Add(m Mode, n int) Counts {
+	*c.field(m) += n
+	return c
+}
+
+// field returns the number of a mode, to read or change.
+func (c *Counts) field(m Mode) *int {
 	switch m {
 	case IVR:
-		c.IVR += n
+		return &c.IVR
 	case SMS:
-		c.SMS += n
+		return &c.SMS
 	case MobileWeb:
-		c.MobileWeb += n
+		return &c.MobileWeb
 	case CATI:
-		c.CATI += n
+		return &c.CATI
+	default:
+		return new(int)
 	}
-	return c
 }
 
 // Stage is the stage of the latest contact of a respondent.
@@ -132,9 +137,6 @@ func (p Progress) Priority() weir.Priority {
 	}
 	return weir.Normal
 }
-
-// ReplyPriority returns the priority of an application's replies to a respondent.
-func ReplyPriority() weir.Priority { return weir.Reply }
 
 // Due reports whether the respondent's next step is due.
 func (p Progress) Due(now time.Time) bool {

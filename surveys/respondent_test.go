@@ -316,9 +316,6 @@ func TestPriorityOfContacts(t *testing.T) {
 	if l.timeout(); l.last.Enqueue.Priority != weir.High {
 		t.Error("a retry is not high")
 	}
-	if surveys.ReplyPriority() != weir.Reply {
-		t.Error("a reply is not of priority reply")
-	}
 }
 
 // The report that a contact was accepted may be lost; its end implies it.

@@ -1,6 +1,8 @@
 package surveys
 
 import (
+	"slices"
+
 	"weir"
 	"weir/internal/validation"
 )
@@ -36,28 +38,22 @@ const (
 // Apply returns the state after a step. A step to the present state changes nothing,
 // so that it can be repeated; a step that the state does not allow is a conflict.
 func (s State) Apply(step Step) (State, error) {
-	var to State
-	from := []State{Running}
-	switch step {
-	case Launch:
-		from, to = []State{Draft}, Running
-	case Pause:
-		to = Paused
-	case Resume:
-		from, to = []State{Paused}, Running
-	case Stop:
-		from, to = []State{Running, Paused}, Stopping
-	case Finish:
-		from, to = []State{Running, Paused, Stopping}, Done
-	default:
+	t, ok := map[Step]struct {
+		from []State
+		to   State
+	}{
+		Launch: {[]State{Draft}, Running},
+		Pause:  {[]State{Running}, Paused},
+		Resume: {[]State{Paused}, Running},
+		Stop:   {[]State{Running, Paused}, Stopping},
+		Finish: {[]State{Running, Paused, Stopping}, Done},
+	}[step]
+	switch {
+	case !ok:
 		return s, weir.Errorf(weir.CodeInvalid, "%q is not one of launch, pause, resume and stop", validation.Clip(string(step)))
-	}
-	for _, f := range from {
-		if s == f {
-			return to, nil
-		}
-	}
-	if s == to || step == Stop && s == Done {
+	case slices.Contains(t.from, s):
+		return t.to, nil
+	case s == t.to, step == Stop && s == Done:
 		return s, nil
 	}
 	return s, weir.Errorf(weir.CodeConflict, "a survey that is %s cannot %s", s, step)

@@ -31,6 +31,7 @@
 package surveybroker
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -148,17 +149,9 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.RoundInterval <= 0 {
-		o.RoundInterval = defaultRoundInterval
-	}
-	if o.BatchDelay <= 0 {
-		o.BatchDelay = defaultBatchDelay
-	}
-	if o.CheckEvery <= 0 {
-		o.CheckEvery = 5 * time.Minute
-	}
-	if o.CheckTimeout <= 0 {
-		o.CheckTimeout = 15 * time.Second
-	}
+	o.RoundInterval = cmp.Or(max(0, o.RoundInterval), defaultRoundInterval)
+	o.BatchDelay = cmp.Or(max(0, o.BatchDelay), defaultBatchDelay)
+	o.CheckEvery = cmp.Or(max(0, o.CheckEvery), 5*time.Minute)
+	o.CheckTimeout = cmp.Or(max(0, o.CheckTimeout), 15*time.Second)
 	return o
 }

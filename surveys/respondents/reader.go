@@ -92,11 +92,6 @@ func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, er
 	return out, nil
 }
 
-// Columns returns the attributes that the header of a CSV file names.
-func (r *Reader) Columns() []string {
-	return slices.DeleteFunc(slices.Clone(r.columns), func(c string) bool { return c == FieldPhone })
-}
-
 // Next returns the next row. The error is a *[RowError] if reading can continue,
 // io.EOF after the last row, and otherwise the error that ended the reading.
 func (r *Reader) Next() (Row, error) {
@@ -206,7 +201,7 @@ func (r *Reader) header() error {
 		return weir.Errorf(weir.CodeInvalid, "the file has %d columns; at most %d are allowed", len(fields), MaxAttributes+1)
 	}
 	for i, f := range fields {
-		name := AttributeName(f)
+		name := normalizeName(f)
 		if err := r.checkColumn(name); err != nil {
 			return weir.Errorf(weir.CodeInvalid, "column %d: %v", i+1, err)
 		}
@@ -230,9 +225,9 @@ func (r *Reader) checkColumn(name string) error {
 	return nil
 }
 
-// AttributeName converts a name to that of an attribute: "First Name" becomes
+// normalizeName converts a name to that of an attribute: "First Name" becomes
 // first_name.
-func AttributeName(s string) string {
+func normalizeName(s string) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(s)))
 }
 
