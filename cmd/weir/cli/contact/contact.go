@@ -25,8 +25,9 @@ import (
 
 const about = `Queue, find, show and cancel contacts of a running Weir.
 
-` + app.AboutConnection + ` Phone numbers are masked
-unless the token has the scope pii:read.
+Phone numbers are masked unless the token has the scope pii:read.
+
+` + app.AboutConnection + `
 
 ` + app.AboutExitCodes
 
