@@ -3,6 +3,7 @@ package routing
 import (
 	"fmt"
 	"time"
+
 	"weir/routing/eventlog"
 	"weir/routing/resource"
 )

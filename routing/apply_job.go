@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
 	"weir/routing/eventlog"
 	"weir/routing/resource"
 )

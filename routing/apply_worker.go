@@ -2,6 +2,7 @@ package routing
 
 import (
 	"slices"
+
 	"weir/routing/eventlog"
 	"weir/routing/resource"
 )

@@ -20,9 +20,9 @@ const (
 	benchSkills  = 10
 )
 
-// floor returns a router with many workers, each with three of ten skills true
+// benchRouter returns a router with many workers, each with three of ten skills true
 // and the rest false, one queue, and waiting jobs that no worker can take.
-func floor(b *testing.B, workers, waiting int) (*routing.State, time.Time) {
+func benchRouter(b *testing.B, workers, waiting int) (*routing.State, time.Time) {
 	b.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	s, now := routing.New(routing.DefaultSettings()), start()
@@ -55,14 +55,14 @@ func floor(b *testing.B, workers, waiting int) (*routing.State, time.Time) {
 		}
 		do(routing.PutJob{ID: "blocked" + strconv.Itoa(i), Spec: resource.JobSpec{
 			ChannelID: "voice", QueueID: "q",
-			RequestedWorkerSelectors: append(wants(i), resource.WorkerSelector{Key: "language", Operator: label.Equal, Value: label.Text(language)}),
+			RequestedWorkerSelectors: append(skillSelectors(i), resource.WorkerSelector{Key: "language", Operator: label.Equal, Value: label.Text(language)}),
 		}})
 	}
 	return s, now
 }
 
-// wantsOffer requires two of ten skills.
-func wants(i int) []resource.WorkerSelector {
+// skillSelectors requires two of ten skills.
+func skillSelectors(i int) []resource.WorkerSelector {
 	a := i % benchSkills
 	b := (a + 1 + i/benchSkills%(benchSkills-1)) % benchSkills
 	return []resource.WorkerSelector{
@@ -84,10 +84,10 @@ func BenchmarkMatch(b *testing.B) {
 	for _, workers := range []int{100, benchWorkers} {
 		for _, waiting := range []int{0, blocked()} {
 			b.Run(fmt.Sprintf("workers=%d/blocked=%d", workers, waiting), func(b *testing.B) {
-				s, now := floor(b, workers, waiting)
+				s, now := benchRouter(b, workers, waiting)
 				specs := make([]resource.JobSpec, 90)
 				for i := range specs {
-					specs[i] = resource.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: wants(i)}
+					specs[i] = resource.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: skillSelectors(i)}
 				}
 				benchMatch(b, s, now, specs)
 			})
@@ -120,7 +120,7 @@ func benchMatch(b *testing.B, s *routing.State, now time.Time, specs []resource.
 func BenchmarkCycle(b *testing.B) {
 	for _, waiting := range []int{0, blocked()} {
 		b.Run(fmt.Sprintf("blocked=%d", waiting), func(b *testing.B) {
-			s, now := floor(b, benchWorkers, waiting)
+			s, now := benchRouter(b, benchWorkers, waiting)
 			b.ReportAllocs()
 			runtime.GC()
 			i, used := 0, processTime(b)
@@ -151,7 +151,7 @@ func perSecond(b *testing.B, what string, n int, used time.Duration) {
 
 func cycle(b *testing.B, s *routing.State, now time.Time, i int) {
 	id := "job" + strconv.Itoa(i)
-	events, err := s.Execute(routing.PutJob{ID: id, Spec: resource.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: wants(i)}}, now)
+	events, err := s.Execute(routing.PutJob{ID: id, Spec: resource.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: skillSelectors(i)}}, now)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -169,12 +169,12 @@ func cycle(b *testing.B, s *routing.State, now time.Time, i int) {
 	}
 }
 
-// individual returns a router with many jobs in the mix that snapshots have: most
+// snapshotRouter returns a router with many jobs in the mix that snapshots have: most
 // wait, each with a label and two selectors; some are assigned, and as many are
 // closed.
-func crowd(b *testing.B, jobs int) *routing.State {
+func snapshotRouter(b *testing.B, jobs int) *routing.State {
 	b.Helper()
-	s, now := floor(b, 100, 0)
+	s, now := benchRouter(b, 100, 0)
 	for i := range jobs {
 		if i%10 == 0 {
 			id := "job" + strconv.Itoa(i)
@@ -198,7 +198,7 @@ func crowd(b *testing.B, jobs int) *routing.State {
 		}
 		if _, err := s.Execute(routing.PutJob{ID: "job" + strconv.Itoa(i), Spec: resource.JobSpec{
 			ChannelID: "voice", QueueID: "q", Labels: label.Set{"contact": label.Text("+85512" + strconv.Itoa(i))},
-			RequestedWorkerSelectors: append(wants(i), resource.WorkerSelector{Key: "language", Operator: label.Equal, Value: label.Text("Klingon")}),
+			RequestedWorkerSelectors: append(skillSelectors(i), resource.WorkerSelector{Key: "language", Operator: label.Equal, Value: label.Text("Klingon")}),
 		}}, now); err != nil {
 			b.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func crowd(b *testing.B, jobs int) *routing.State {
 
 // BenchmarkSnapshot measures writing a snapshot and restoring it.
 func BenchmarkSnapshot(b *testing.B) {
-	s := crowd(b, 100_000)
+	s := snapshotRouter(b, 100_000)
 	data, err := s.Snapshot()
 	if err != nil {
 		b.Fatal(err)

@@ -3,6 +3,7 @@ package routing
 import (
 	"slices"
 	"strings"
+
 	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
 	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
@@ -64,7 +65,7 @@ func (s *State) classificationFailed(j *job, f eventlog.Failure) {
 type classifier struct {
 	labels  label.Set
 	results map[string]Result
-	random  func(path string) float64 // counted [0, 1)
+	random  func(path string) float64 // in [0, 1)
 }
 
 func (s *State) classifyWith(j *job, results map[string]Result) {
@@ -154,7 +155,7 @@ func (c *classifier) priority(rule *resource.Rule, own int) (int, *eventlog.Fail
 	return int(min(max(n, resource.MinPriority), resource.MaxPriority)), nil
 }
 
-// Eval returns the result of a rule for the job.
+// eval returns the result of a rule for the job.
 func (c *classifier) eval(rule *resource.Rule, path string) (Result, *eventlog.Failure) {
 	switch rule.Kind {
 	case resource.RuleStatic:

@@ -3,6 +3,7 @@ package routing
 import (
 	"encoding/json"
 	"time"
+
 	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"

@@ -11,8 +11,8 @@ import (
 	"weir/routing/resource"
 )
 
-// furnish creates the resources that histories use.
-func (h *history) furnish() {
+// setUp creates the resources that histories use.
+func (h *history) setUp() {
 	h.do(routing.PutDistribution{ID: "d0", Spec: h.distribution()})
 	h.do(routing.PutDistribution{ID: "d1", Spec: h.distribution()})
 	h.do(routing.PutQueue{ID: "q0", Spec: resource.QueueSpec{DistributionPolicyID: "d0", Labels: label.Set{"Region": label.Text("north")}}})

@@ -3,6 +3,7 @@ package routing
 import (
 	"maps"
 	"slices"
+
 	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"

@@ -3,6 +3,7 @@ package routing
 import (
 	"slices"
 	"time"
+
 	"weir/routing/eventlog"
 	"weir/routing/resource"
 

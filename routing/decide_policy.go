@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
 	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"

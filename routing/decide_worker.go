@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
 	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"

@@ -34,6 +34,7 @@ package routing
 import (
 	"context"
 	"time"
+
 	"weir/routing/eventlog"
 	"weir/routing/resource"
 )

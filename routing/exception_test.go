@@ -107,7 +107,7 @@ func TestWaitTime(t *testing.T) {
 }
 
 // Two queues that send each other's overflow in circles come to rest.
-func TestOverflowRoundAndRound(t *testing.T) {
+func TestOverflowLoopEnds(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).queue("p", resource.Mode{})
 	for from, to := range map[string]string{"q": "p", "p": "q"} {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"time"
+
 	"weir/routing/internal/codec"
 	"weir/routing/resource"
 )

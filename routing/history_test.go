@@ -20,13 +20,13 @@ import (
 func start() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) }
 
 // history runs commands through an engine, through its double, which is
-// discarded and rebuilt now and then, and through the naive matcher.
+// discarded and rebuilt now and then, and through the model.
 type history struct {
 	t       *rapid.T
 	now     time.Time
 	live    *routing.State
 	double  *routing.State
-	naive   *model
+	model   *model
 	log     []eventlog.Event
 	offers  []eventlog.OfferHead
 	decoder *eventlog.Decoder
@@ -43,32 +43,32 @@ func settings() routing.Settings {
 	return set
 }
 
-// TestHistoriesAgreeWithTheNaiveMatcher checks random histories. The engine
+// TestHistoriesAgreeWithTheModel checks random histories. The engine
 // makes the same offers in the same order as an exhaustive search, and misses
 // none; states rebuilt from its events and from its snapshots behave the same.
 // -rapid.checks sets the number of histories of each run.
-func TestHistoriesAgreeWithTheNaiveMatcher(t *testing.T) {
+func TestHistoriesAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
 	for run := range 3 {
 		t.Run(strconv.Itoa(run), func(t *testing.T) {
 			t.Parallel()
-			agree(t)
+			compareWithModel(t)
 		})
 	}
 }
 
-func agree(t *testing.T) {
+func compareWithModel(t *testing.T) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{
 			t: t, now: start(), live: routing.New(settings()), double: routing.New(settings()),
-			naive: newModel(), decoder: eventlog.NewDecoder(),
+			model: newModel(), decoder: eventlog.NewDecoder(),
 		}
 		// The double keeps the default limits, which change no decision.
 		if rapid.Bool().Draw(t, "tight") {
 			routing.MinimizeLimits(h.live)
 		}
-		h.furnish()
+		h.setUp()
 		for range rapid.IntRange(5, 60).Draw(t, "steps") {
 			h.now = h.now.Add(h.pause())
 			h.do(h.command())
@@ -90,9 +90,9 @@ func (h *history) do(c routing.Command) {
 	if rapid.IntRange(0, 4).Draw(h.t, "watch") == 0 {
 		before = snapshot(h.t, h.live)
 	}
-	h.naive.scores, h.naive.scored = nil, ""
+	h.model.scores, h.model.scored = nil, ""
 	if answer, ok := c.(routing.SupplyScores); ok {
-		h.naive.scores = answer.Scores
+		h.model.scores = answer.Scores
 	}
 	h.step()
 	events, err := h.live.Execute(c, h.now)
@@ -108,13 +108,13 @@ func (h *history) do(c routing.Command) {
 	}
 	for _, e := range events {
 		h.check(e)
-		h.naive.apply(e)
+		h.model.apply(e)
 		if o, ok := e.(*eventlog.OfferIssuedEvent); ok {
 			h.invariants(e)
 			h.offers = append(h.offers, o.OfferHead)
 		}
-		if len(h.naive.overloaded()) > 0 {
-			h.t.Fatalf("after %s jobs %v have two assignments", e.Kind(), h.naive.overloaded())
+		if len(h.model.overloaded()) > 0 {
+			h.t.Fatalf("after %s jobs %v have two assignments", e.Kind(), h.model.overloaded())
 		}
 	}
 	h.invariants(nil)
@@ -125,7 +125,7 @@ func (h *history) do(c routing.Command) {
 	if at, ok := h.live.NextWake(); ok && !at.After(h.now) {
 		h.t.Fatalf("%T: something is due at %v still", c, at)
 	}
-	if job, worker, ok := h.naive.next(); ok {
+	if job, worker, ok := h.model.next(); ok {
 		h.t.Fatalf("%T: worker %s is idle while job %s, which it can take, waits", c, worker, job)
 	}
 }
@@ -156,7 +156,7 @@ func (h *history) sameButClock(before []byte) {
 	}
 }
 
-// check compares an offer with the naive decision.
+// check compares an offer with the decision of the model.
 func (h *history) check(e eventlog.Event) {
 	var gotJob, gotWorker string
 	switch e := e.(type) {
@@ -167,8 +167,8 @@ func (h *history) check(e eventlog.Event) {
 	default:
 		return
 	}
-	h.naive.now = e.Head().At
-	job, worker, ok := h.naive.next()
+	h.model.now = e.Head().At
+	job, worker, ok := h.model.next()
 	if !ok || job != gotJob || worker != gotWorker {
 		h.t.Fatalf("job %s was offered to %q; next was %s for %q (%v)", gotJob, gotWorker, job, worker, ok)
 	}
@@ -178,8 +178,8 @@ func (h *history) check(e eventlog.Event) {
 // follows from a command. Only workers whose capacity a client lowered below
 // its use may exceed their capacity.
 func (h *history) invariants(after eventlog.Event) {
-	for id, w := range h.naive.workers {
-		if used := w.cost(w.offers) + w.cost(w.assigned); used > w.spec.Capacity && !h.naive.lowered[id] && w.active {
+	for id, w := range h.model.workers {
+		if used := w.cost(w.offers) + w.cost(w.assigned); used > w.spec.Capacity && !h.model.lowered[id] && w.active {
 			h.t.Fatalf("after %T worker %s has %d of %d", after, id, used, w.spec.Capacity)
 		}
 	}

@@ -3,6 +3,7 @@ package routing
 import (
 	"encoding/binary"
 	"slices"
+
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -49,7 +50,7 @@ type class struct {
 // that id exists.
 type queueIndex struct {
 	id          uint32
-	members     bitset    // Active workers that serve the queue
+	members     bitset    // active workers that serve the queue
 	workersByID []*worker // the same workers by id, for round robin
 	classes     []*class  // non-empty classes that have no predicate as anchor
 	closed      bool
@@ -57,7 +58,7 @@ type queueIndex struct {
 
 type channelIndex struct {
 	id       uint32
-	withRoom bitset // Active workers with room for one more job
+	withRoom bitset // active workers with room for one more job
 }
 
 type index struct {
@@ -72,7 +73,7 @@ type index struct {
 	loads      []*load   // by rising load ratio
 	workers    []*worker // by position; nil where no worker is any more
 	active     int
-	ids        uint32 // moveToEnd id given to a predicate, queue or channel
+	ids        uint32 // last id given to a predicate, queue or channel
 
 	limits     limits
 	draft      class // the class that classOf looks up
@@ -81,7 +82,7 @@ type index struct {
 	scratchAll []*bitset
 }
 
-// addRecord is a set of active workers with the same load ratio.
+// load is a set of active workers with the same load ratio.
 type load struct {
 	num, den int
 	members  bitset
@@ -91,8 +92,8 @@ type load struct {
 // its result.
 type limits struct {
 	ranges     int // max indexed range predicates; more are checked one by one
-	classes    int // classifications, unused ones included, before a sweep
-	loads      int // addRecord sets, empty ones included, before the empty ones are dropped
+	classes    int // classes, unused ones included, before a sweep
+	loads      int // load sets, empty ones included, before the empty ones are dropped
 	individual int // max workers that look for jobs one by one when they get room at once
 	gaps       int // max vacated positions, beyond one for each worker
 }

@@ -3,6 +3,7 @@ package routing
 import (
 	"slices"
 	"strings"
+
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -185,7 +186,7 @@ func (x *index) updateLoad(w *worker) (more bool) {
 	return more
 }
 
-// addRecord returns the set of workers with a load ratio and makes it if needed. A
+// load returns the set of workers with a load ratio and makes it if needed. A
 // worker without capacity counts as full.
 func (x *index) load(num, den int) *load {
 	if den <= 0 {

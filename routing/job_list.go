@@ -3,6 +3,7 @@ package routing
 import (
 	"slices"
 	"sort"
+
 	"weir/routing/resource"
 )
 
@@ -15,7 +16,7 @@ type jobList struct {
 }
 
 type chunk struct {
-	first uint64 // sortKey of the first entry when the chunk was made; a lower bound
+	first uint64 // sort key of the first entry when the chunk was made; a lower bound
 	jobs  []listEntry
 }
 

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"time"
+
 	"weir/routing/eventlog"
 )
 

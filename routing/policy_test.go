@@ -136,7 +136,7 @@ func TestMergePatch(t *testing.T) {
 }
 
 // Invalid requests are refused with the member that is wrong.
-func TestMistakes(t *testing.T) {
+func TestValidation(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	many := make([]string, 501)
@@ -246,7 +246,7 @@ func FuzzRestore(f *testing.F) {
 }
 
 // Clients see policies with defaults filled in and empty lists for absent ones.
-func TestPoliciesSentBackAsTheyAreSeenDoNotChange(t *testing.T) {
+func TestPoliciesSentBackDoNotChange(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t)
 	r.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{Mode: resource.Mode{Kind: resource.BestWorker}}})
@@ -265,7 +265,7 @@ func TestPoliciesSentBackAsTheyAreSeenDoNotChange(t *testing.T) {
 	r.do(routing.PutException{ID: "x", Spec: resource.ExceptionSpec{ExceptionRules: []resource.ExceptionRule{}}}).saw()
 }
 
-func TestIdsAndSizesThatNoStoreKeeps(t *testing.T) {
+func TestInvalidIDsAndSizes(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	for _, c := range []routing.Command{

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+
 	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
@@ -163,7 +164,7 @@ type pool struct {
 	depth int
 }
 
-// joinPools is a worker's membership in a pool whose filter it passes.
+// membership is a worker's membership in a pool whose filter it passes.
 type membership struct {
 	pool    *pool
 	counted bool // it is counted

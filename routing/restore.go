@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+
 	"weir/routing/internal/codec"
 	"weir/routing/resource"
 )

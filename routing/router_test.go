@@ -81,7 +81,7 @@ func (r *router) saw(kinds ...string) *router {
 	return r
 }
 
-// moveToEnd returns the last event of a kind among the events of the last command.
+// last returns the last event of a kind among the events of the last command.
 func last[E eventlog.Event](r *router) E {
 	r.t.Helper()
 	for _, e := range slices.Backward(r.events) {

@@ -5,15 +5,16 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+
 	"weir/routing/eventlog"
 	"weir/routing/internal/codec"
 )
 
-// Snapshot returns the whole state. Equal states give equal bytes. It contains
+// Snapshot returns the encoded state. Equal states give equal bytes. It contains
 // secrets: the credentials of rules.
 func (s *State) Snapshot() ([]byte, error) { return s.CopySnapshot().Encode() }
 
-// CopySnapshot is a copy of a state at one instant. It does not change with the state.
+// Snapshot is a copy of a state at one instant. It does not change with the state.
 // Once it is complete, another goroutine may encode it.
 type Snapshot struct {
 	head    snapshotHead
@@ -32,7 +33,7 @@ func (s *State) CopySnapshot() *Snapshot {
 }
 
 // BeginSnapshot starts a snapshot of this instant. It copies everything except the
-// jobs, because there are many; [CopySnapshot.Step] copies those. Later changes do not
+// jobs, because there are many; [Snapshot.Step] copies those. Later changes do not
 // show in it. An unfinished earlier snapshot is abandoned and must not be used.
 func (s *State) BeginSnapshot() *Snapshot {
 	s.snapshot = s.newSnapshot()
@@ -286,7 +287,7 @@ func readAssignments(r *codec.Reader, into *[]*assignment) {
 	})
 }
 
-// With returns a copy of the state under other limits. Events that the copy
+// WithSettings returns a copy of the state under other limits. Events that the copy
 // makes must be replayed on a snapshot of the copy, not of the original.
 func (s *State) WithSettings(settings Settings) (*State, error) {
 	copied := s.CopySnapshot()

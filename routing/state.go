@@ -2,6 +2,7 @@ package routing
 
 import (
 	"time"
+
 	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
@@ -95,7 +96,7 @@ type worker struct {
 
 	assignedCost, offeredCost int
 
-	position     int // counted the index; -1 while not active
+	position     int // in the index; -1 while not active
 	queueIndexes []*queueIndex
 	predicates   []*predicate
 	channels     []channelUse
@@ -109,7 +110,7 @@ type worker struct {
 type jobData struct {
 	ID string `json:"id"`
 	stamp
-	resource.JobSpec                           // With its current queue, priority and requested selectors
+	resource.JobSpec                           // with its current queue, priority and requested selectors
 	Attached         []resource.WorkerSelector `json:"attached,omitempty"`
 	Status           resource.JobStatus        `json:"status"`
 
@@ -148,7 +149,7 @@ type job struct {
 	queue      *queue // while queued
 	class      *class // its class, while queued
 	wantsOffer bool   // listed in its class, because it may get an offer
-	sortKey    uint64 // counted queue and class
+	sortKey    uint64 // in queue and class
 	dueTimer   timer  // its nearest deadline
 	lifeTimer  timer  // until it expires, then until it is dropped
 	onAgenda   bool   // on the agenda
@@ -205,7 +206,7 @@ type queue struct {
 	jobs          jobList       // queued jobs, offered ones included
 	ranks         map[int]int   // queued jobs by priority
 	dist          *distribution // nil: the default
-	hadExceptions bool          // workers the last refit
+	hadExceptions bool          // when the queue last changed
 }
 
 type queueData struct {
@@ -237,7 +238,7 @@ type exception struct {
 // pace measures how fast a queue's jobs are assigned, for estimates.
 type pace struct {
 	LastAt time.Time `json:"lastAt,omitzero"`
-	Mean   float64   `json:"mean,omitempty"` // Seconds between assignments
+	Mean   float64   `json:"mean,omitempty"` // seconds between assignments
 	Count  int       `json:"count,omitempty"`
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"time"
+
 	"weir/routing/resource"
 )
 

@@ -8,7 +8,7 @@ import (
 type timer struct {
 	at    int64 // unix microseconds
 	order uint64
-	index int // counted its heap, plus one; 0 when it is not set
+	index int // in its heap, plus one; 0 when it is not set
 	kind  timerKind
 	job   *job
 	work  *worker

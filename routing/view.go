@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+
 	"weir/routing/resource"
 )
 

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+
 	"weir/routing/label"
 	"weir/routing/resource"
 

@@ -27,9 +27,9 @@ func andrewSpec() resource.WorkerSpec { return acd.Agent("Andrew", "M", "English
 
 // article loads the article's table: six agents, one of whom is in a call, and
 // seven queues with the versions that it prints.
-func article(t testing.TB) *desk {
+func article(t testing.TB) *callCenter {
 	t.Helper()
-	d := emptyDesk(t, time.Date(2022, 1, 5, 14, 0, 0, 0, time.UTC))
+	d := emptyCallCenter(t, time.Date(2022, 1, 5, 14, 0, 0, 0, time.UTC))
 	for _, c := range acd.Setup().Commands() {
 		if _, isPool := c.(routing.PutPool); !isPool {
 			d.e.Must(c)
@@ -67,7 +67,7 @@ func article(t testing.TB) *desk {
 
 // table returns version/depth of every queue, and the number of items that the
 // article's table would have: agents, queues and messages.
-func (d *desk) table() (figures map[string]string, items int) {
+func (d *callCenter) table() (figures map[string]string, items int) {
 	figures = map[string]string{}
 	d.see(func(s *routing.State) {
 		items = len(s.IDs(resource.Worker, "", 100))
@@ -160,7 +160,7 @@ func articleRaceForOne(t *testing.T) {
 }
 
 // race asks with several filters at once.
-func (d *desk) race(id string, filters ...string) []string {
+func (d *callCenter) race(id string, filters ...string) []string {
 	got := make([]string, len(filters))
 	var both sync.WaitGroup
 	for k, f := range filters {
@@ -222,7 +222,7 @@ func articleQueuedMeanwhile(t *testing.T) {
 // its depth and its number of agents; then Chad, the earliest of four, is
 // assigned.
 func articleDemonstration(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	for _, a := range []acd.Named[resource.WorkerSpec]{
 		{ID: "chad", Spec: acd.Agent("Chad", "M", "English", "French", "Spanish")}, {ID: "alicia", Spec: acd.Agent("Alicia", "F", "English", "Spanish")},
 		{ID: "m1", Spec: acd.Agent("A", "M", "English", "French", "Spanish")}, {ID: "m2", Spec: acd.Agent("B", "M", "English", "Spanish")},

@@ -119,7 +119,7 @@ func TestFeatures(t *testing.T) {
 
 // The table is complete, the tests it names exist, and the documentation
 // mentions each row.
-func TestTheTableIsWhole(t *testing.T) {
+func TestTheTableIsComplete(t *testing.T) {
 	t.Parallel()
 	want := map[string]int{"ACD": 15, "FIFO": 12, "R": 22, "D": 14}
 	rows := map[string]bool{}

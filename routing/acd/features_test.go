@@ -23,12 +23,12 @@ import (
 // Capabilities of the contact ACD, one test for each feature of the table.
 
 func allSkills(t *testing.T) {
-	d := newDesk(t).agent("es", "English", "Support").agent("ss", "Spanish", "Support").agent("esb", "English", "Spanish", "Billing")
+	d := newCallCenter(t).agent("es", "English", "Support").agent("ss", "Spanish", "Support").agent("esb", "English", "Spanish", "Billing")
 	d.call("1", "English", "Support").has("es", "1").call("2", "English", "Billing").has("esb", "2").call("3", "French").has("", "3")
 }
 
 func firstComeFirstServed(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	const calls = 1000
 	for i := range calls {
 		d.wait(time.Millisecond).call(fmt.Sprint(i), "English")
@@ -42,7 +42,7 @@ func firstComeFirstServed(t *testing.T) {
 }
 
 func longestAvailable(t *testing.T) {
-	d := newDesk(t).agent("1", "X").wait(time.Second).agent("2").wait(time.Second).agent("3", "X").wait(time.Second)
+	d := newCallCenter(t).agent("1", "X").wait(time.Second).agent("2").wait(time.Second).agent("3", "X").wait(time.Second)
 	d.agent("2", "X") // R8: learned later; AvailableSince stays
 	for i := range 3 {
 		d.call(fmt.Sprint("c", i), "X").has(fmt.Sprint(i+1), fmt.Sprint("c", i))
@@ -50,7 +50,7 @@ func longestAvailable(t *testing.T) {
 }
 
 func agentsChange(t *testing.T) {
-	d := newDesk(t).agent("a", "English").agent("b", "Spanish")
+	d := newCallCenter(t).agent("a", "English").agent("b", "Spanish")
 	before := d.worker("a").AvailableSince
 	d.wait(time.Minute)
 	renamed := acd.Agent("Somebody Else", "F", "English")
@@ -82,7 +82,7 @@ func agentsChange(t *testing.T) {
 }
 
 func sameStateAgain(t *testing.T) {
-	d := newDesk(t).agent("a", "X")
+	d := newCallCenter(t).agent("a", "X")
 	at := d.worker("a").AvailableSince
 	events := d.wait(time.Minute).e.Must(routing.PutWorker{ID: "a", Spec: acd.Agent("Agent a", "F", "X")})
 	if w := d.worker("a"); len(events) != 0 || !w.AvailableSince.Equal(at) {
@@ -91,7 +91,7 @@ func sameStateAgain(t *testing.T) {
 }
 
 // open sets whether the callers' queue is open or how it is closed.
-func (d *desk) open(c resource.Closed) *desk {
+func (d *callCenter) open(c resource.Closed) *callCenter {
 	spec := acd.Setup().Queues[acd.Callers]
 	spec.Closed = c
 	d.e.Must(routing.PutQueue{ID: acd.Callers, Spec: spec})
@@ -99,7 +99,7 @@ func (d *desk) open(c resource.Closed) *desk {
 }
 
 func openAndClosed(t *testing.T) {
-	d := newDesk(t).agent("a").open(resource.ClosedHold).call("1").has("", "1")
+	d := newCallCenter(t).agent("a").open(resource.ClosedHold).call("1").has("", "1")
 	d.agent("late").has("", "1").e.Reopen() // R12: the state is durable
 	d.has("", "1").open(resource.Open).has("a", "1").open(resource.ClosedRefuse)
 	d.refused(weir.CodeConflict, routing.PutJob{ID: "2", Spec: resource.JobSpec{ChannelID: acd.Channel, QueueID: acd.Callers}})
@@ -107,7 +107,7 @@ func openAndClosed(t *testing.T) {
 }
 
 func abandons(t *testing.T) {
-	d := newDesk(t).call("1", "X").call("2", "X")
+	d := newCallCenter(t).call("1", "X").call("2", "X")
 	d.e.Must(routing.CancelJob{ID: "1", DispositionCode: "Abandoned"})
 	if n := d.waiting(); n != 1 {
 		t.Errorf("%d wait", n)
@@ -122,7 +122,7 @@ func finishedIsKept(t *testing.T) {
 	if kept := routing.DefaultSettings().KeepFinished; kept < time.Hour {
 		t.Errorf("kept for %v", kept)
 	}
-	d := newDesk(t).agent("a").call("1").finish("1").wait(59*time.Minute).status("1", resource.JobClosed)
+	d := newCallCenter(t).agent("a").call("1").finish("1").wait(59*time.Minute).status("1", resource.JobClosed)
 	if _, ok := d.wait(routing.DefaultSettings().KeepFinished).e.Job("1"); ok {
 		t.Error("it is kept for ever")
 	}
@@ -131,7 +131,7 @@ func finishedIsKept(t *testing.T) {
 // Several dispatchers at once, none of them special.
 func manyDispatchers(t *testing.T) {
 	const dispatchers, calls, agents = 8, 10_000, 40
-	d := newDesk(t)
+	d := newCallCenter(t)
 	for i := range agents {
 		d.agent(fmt.Sprint("a", i), []string{"X", "Y"}[i%2])
 	}
@@ -167,7 +167,7 @@ func manyDispatchers(t *testing.T) {
 	neverTwice(t, d.e.Log())
 }
 
-func (d *desk) free() (n int) {
+func (d *callCenter) free() (n int) {
 	d.see(func(s *routing.State) {
 		n = len(s.AvailableWorkers(resource.PoolSpec{QueueID: acd.Callers, ChannelID: acd.Channel}, false, 1000))
 	})
@@ -195,7 +195,7 @@ func neverTwice(t *testing.T, log [][]eventlog.Event) {
 // No polling: an assignment happens in the same write that makes it possible,
 // and no timer is due while nothing changes.
 func wokenAtOnce(t *testing.T) {
-	d := newDesk(t).agent("a", "X").call("1", "X").call("2", "X")
+	d := newCallCenter(t).agent("a", "X").call("1", "X").call("2", "X")
 	d.see(func(s *routing.State) {
 		if at, ok := s.NextWake(); ok && at.Sub(*d.clock.Load()) < 24*time.Hour {
 			t.Errorf("something is due at %v though nobody came", at)
@@ -244,7 +244,7 @@ func simulatorSums(t *testing.T) {
 // A crash at any write boundary recovers to the state before or after that
 // write, and the work in progress continues to the same end.
 func crashAnywhere(t *testing.T) {
-	play := func(d *desk, from int) {
+	play := func(d *callCenter, from int) {
 		steps := []func(){
 			func() { d.agent("a", "X") }, func() { d.call("1", "X") }, func() { d.call("2", "X") }, func() { d.finish("1") },
 			func() { d.agent("b", "X") }, func() { d.finish("2") }, func() { d.call("3", "X") },
@@ -253,7 +253,7 @@ func crashAnywhere(t *testing.T) {
 			steps[i]()
 		}
 	}
-	whole := newDesk(t)
+	whole := newCallCenter(t)
 	play(whole, 0)
 	log := whole.e.Log()
 	for n := range len(log) + 1 {
@@ -279,7 +279,7 @@ func crashAnywhere(t *testing.T) {
 		}
 	}
 	for _, fault := range []routingtest.Fault{routingtest.LosesWrite, routingtest.LosesAnswer} {
-		d := newDesk(t).agent("a", "X")
+		d := newCallCenter(t).agent("a", "X")
 		d.call("waits", "X").call("next", "X")
 		d.e.Fail(fault)
 		j, _ := d.e.Job("waits")

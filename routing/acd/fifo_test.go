@@ -23,7 +23,7 @@ import (
 // An agent is in all its queues or in none.
 func allQueuesOrNone(t *testing.T) {
 	for fault, want := range map[routingtest.Fault]int{routingtest.LosesWrite: 0, routingtest.LosesAnswer: 3} {
-		d := newDesk(t)
+		d := newCallCenter(t)
 		d.e.Fail(fault)
 		d.refused(weir.CodeUnavailable, routing.PutWorker{ID: "a", Spec: acd.Agent("A", "M", "English", "French", "Spanish")})
 		d.e.Reopen()
@@ -36,7 +36,7 @@ func allQueuesOrNone(t *testing.T) {
 // Each change of a queue increments its version, a stale version is refused,
 // and of several writers with the same version exactly one wins.
 func versionsOfQueues(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	before := d.pool("Q#English#F").Version
 	d.agent("a", "English").agent("b", "English")
 	if got := d.pool("Q#English#F"); got.Version != before+2 || got.Depth != 2 {
@@ -80,7 +80,7 @@ func versionsOfQueues(t *testing.T) {
 // negative.
 func depthIsTrue(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		d := newDesk(t)
+		d := newCallCenter(t)
 		for i := range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			id := fmt.Sprint("a", rapid.IntRange(0, 5).Draw(rt, "agent"))
 			switch rapid.IntRange(0, 6).Draw(rt, "step") {
@@ -123,7 +123,7 @@ func countFree(s *routing.State, p resource.PoolSpec) (n int) {
 // Available, queued, attending; release is per call and can be repeated; the
 // bulk reset does not free agents in a call.
 func stateOfAgents(t *testing.T) {
-	d := newDesk(t).agent("a", "X").agent("b", "X").call("1", "X").has("a", "1")
+	d := newCallCenter(t).agent("a", "X").agent("b", "X").call("1", "X").has("a", "1")
 	d.e.Must(routing.SetAvailable{})
 	d.e.Must(routing.SetAvailable{Available: true})
 	if a, b := d.worker("a"), d.worker("b"); a.State != resource.WorkerDraining || b.State != resource.WorkerActive {
@@ -140,7 +140,7 @@ func stateOfAgents(t *testing.T) {
 	}
 }
 
-func mustJob(t *testing.T, d *desk, id string) routing.Job {
+func mustJob(t *testing.T, d *callCenter, id string) routing.Job {
 	t.Helper()
 	j, ok := d.e.Job(id)
 	if !ok {
@@ -169,7 +169,7 @@ func seededAgents(t *testing.T) {
 	if diff := cmp.Diff(x, acd.Seed(100, 7), same); diff != "" || cmp.Equal(x, acd.Seed(100, 8), same) {
 		t.Errorf("the seed does not say who: %s", diff)
 	}
-	d := newDesk(t)
+	d := newCallCenter(t)
 	for _, c := range acd.Seed(5, 0).Commands() {
 		d.e.Must(c)
 	}
@@ -195,7 +195,7 @@ func filterForms(t *testing.T) {
 
 // More than a hundred combinations: fifty labels, thirty selectors.
 func manyCombinations(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	var skills []string
 	for i := range 50 {
 		skills = append(skills, fmt.Sprint("skill", i))
@@ -206,7 +206,7 @@ func manyCombinations(t *testing.T) {
 // A caller who finds no agent waits and is served when an agent comes: the
 // callers of each filter in order, and none starves.
 func callersWait(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	chance := rand.New(rand.NewPCG(1, 2))
 	skills := []string{"English", "French", "Spanish"}
 	wants := map[string][]string{}

@@ -19,7 +19,7 @@ import (
 
 // R1: a crash while a waiting call is being assigned loses nothing.
 func crashWhileAssigning(t *testing.T) {
-	d := newDesk(t).call("1", "X")
+	d := newCallCenter(t).call("1", "X")
 	d.e.Fail(routingtest.LosesWrite)
 	d.refused(weir.CodeUnavailable, routing.PutWorker{ID: "a", Spec: acd.Agent("A", "F", "X")})
 	d.e.Reopen()
@@ -29,7 +29,7 @@ func crashWhileAssigning(t *testing.T) {
 // R4: a call without requirements gets any agent, and a refused call blocks no
 // other call.
 func poison(t *testing.T) {
-	d := newDesk(t).agent("a").call("1").has("a", "1").agent("b", "X")
+	d := newCallCenter(t).agent("a").call("1").has("a", "1").agent("b", "X")
 	d.refused(weir.CodeInvalid, routing.PutJob{ID: "bad", Spec: resource.JobSpec{
 		ChannelID: acd.Channel, QueueID: acd.Callers, RequestedWorkerSelectors: []resource.WorkerSelector{{Key: "X", Operator: "resembles"}},
 	}})
@@ -38,7 +38,7 @@ func poison(t *testing.T) {
 
 // R5: a waiting job is not dropped because of its age before its maximum life.
 func waitingOutlivesFinished(t *testing.T) {
-	d := newDesk(t).agent("a").call("over").finish("over").call("waits", "Klingon")
+	d := newCallCenter(t).agent("a").call("over").finish("over").call("waits", "Klingon")
 	d.wait(routing.DefaultSettings().KeepFinished+time.Hour).call("new", "Klingon").status("waits", resource.JobQueued)
 	if _, ok := d.e.Job("over"); ok {
 		t.Error("the finished one is still there")
@@ -48,7 +48,7 @@ func waitingOutlivesFinished(t *testing.T) {
 
 // R6: a job keeps its position however long it waits.
 func nobodyGetsYounger(t *testing.T) {
-	d := newDesk(t).call("A", "X")
+	d := newCallCenter(t).call("A", "X")
 	for range 60 {
 		d.wait(time.Second).e.Must(routing.Tick{})
 	}
@@ -58,7 +58,7 @@ func nobodyGetsYounger(t *testing.T) {
 // R7: however many jobs wait for an agent who is absent, a job that can be
 // served is served in the same turn.
 func nobodyInTheWay(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	for i := range 10_000 {
 		d.call(fmt.Sprint(i), "Klingon")
 	}
@@ -78,7 +78,7 @@ func nobodyInTheWay(t *testing.T) {
 
 // R9: an agent without skills is available like any other.
 func withoutSkills(t *testing.T) {
-	d := newDesk(t).agent("a")
+	d := newCallCenter(t).agent("a")
 	if w := d.worker("a"); w.State != resource.WorkerActive || w.AvailableSince.IsZero() {
 		t.Errorf("%+v", w)
 	}
@@ -87,14 +87,14 @@ func withoutSkills(t *testing.T) {
 
 // R10, R11: a new call and its assignment are one write.
 func oneWrite(t *testing.T) {
-	d := newDesk(t).agent("a", "X", "Y")
+	d := newCallCenter(t).agent("a", "X", "Y")
 	before := len(d.e.Log())
 	d.call("1", "X", "Y").has("a", "1")
 	if n := len(d.e.Log()) - before; n != 1 {
 		t.Errorf("%d writes", n)
 	}
 	for _, fault := range []routingtest.Fault{routingtest.LosesWrite, routingtest.LosesAnswer} {
-		d = newDesk(t).agent("a", "X")
+		d = newCallCenter(t).agent("a", "X")
 		d.e.Fail(fault)
 		d.refused(weir.CodeUnavailable, routing.PutJob{ID: "1", Spec: resource.JobSpec{ChannelID: acd.Channel, QueueID: acd.Callers}})
 		d.e.Reopen()
@@ -108,7 +108,7 @@ func oneWrite(t *testing.T) {
 // R13: changing all agents at once is one write, and its events name the agents
 // that changed.
 func everybodyAtOnce(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	for i := range 50 {
 		d.agent(fmt.Sprint(i))
 	}
@@ -120,14 +120,14 @@ func everybodyAtOnce(t *testing.T) {
 
 // R14: an agent in a call is not deleted.
 func notDeletedInACall(t *testing.T) {
-	d := newDesk(t).agent("a").call("1")
+	d := newCallCenter(t).agent("a").call("1")
 	d.refused(weir.CodeConflict, routing.DeleteWorker{ID: "a"})
 	d.has("a", "1").finish("1").e.Must(routing.DeleteWorker{ID: "a"})
 }
 
 // R15, D12: every refusal has its code, also for resources that do not exist.
 func refusalsHaveCodes(t *testing.T) {
-	d := newDesk(t).agent("a").call("1").finish("1")
+	d := newCallCenter(t).agent("a").call("1").finish("1")
 	for _, c := range []routing.Command{
 		routing.DeleteWorker{ID: "x"}, routing.CancelJob{ID: "x"}, routing.AcceptOffer{WorkerID: "a", OfferID: "x"},
 		routing.CloseJob{JobID: "1", AssignmentID: "x"}, routing.SetAvailable{Workers: []string{"x"}}, routing.Delete{Resource: resource.Pool, ID: "x"},
@@ -141,7 +141,7 @@ func refusalsHaveCodes(t *testing.T) {
 
 // R16: skills are a set.
 func skillsAreASet(t *testing.T) {
-	d := newDesk(t).agent("a", "X", "X").agent("a", "X", "X")
+	d := newCallCenter(t).agent("a", "X", "X").agent("a", "X", "X")
 	d.e.Must(routing.RemoveLabel{Key: "X"})
 	if _, there := d.worker("a").Labels["X"]; there {
 		t.Error("it is still there")
@@ -150,7 +150,7 @@ func skillsAreASet(t *testing.T) {
 
 // R17: a finished call is not counted as waiting.
 func depthCountsWaiting(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	for i := range 10 {
 		d.call(fmt.Sprint(i))
 	}
@@ -162,7 +162,7 @@ func depthCountsWaiting(t *testing.T) {
 
 // R18: a write based on stale state is refused.
 func staleWritesAreRefused(t *testing.T) {
-	d := newDesk(t).agent("a", "X")
+	d := newCallCenter(t).agent("a", "X")
 	seen := d.worker("a").Version
 	d.agent("a", "Y")
 	spec := acd.Agent("A", "F")
@@ -172,14 +172,14 @@ func staleWritesAreRefused(t *testing.T) {
 
 // R19: every acknowledged change is durable.
 func answeredIsDurable(t *testing.T) {
-	d := newDesk(t).agent("a", "X").call("1", "X").call("2", "X")
+	d := newCallCenter(t).agent("a", "X").call("1", "X").call("2", "X")
 	d.e.Reopen()
 	d.has("a", "1").status("2", resource.JobQueued)
 }
 
 // R21, D8: the order is that of arrival, whatever the clocks show.
 func clocksDoNotMatter(t *testing.T) {
-	d := newDesk(t).call("1", "X")
+	d := newCallCenter(t).call("1", "X")
 	d.wait(-time.Hour).call("2", "X") // the end of daylight saving
 	d.at(d.clock.Load().In(time.FixedZone("elsewhere", 7*3600)))
 	d.call("3", "X").agent("a", "X")
@@ -194,7 +194,7 @@ func clocksDoNotMatter(t *testing.T) {
 // R22: agents are notified of offers and may accept, decline, or let them
 // expire.
 func agentsAreTold(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	p := acd.Setup().Distribution[acd.Policy]
 	p.AutoAccept = false
 	d.e.Must(routing.PutDistribution{ID: acd.Policy, Spec: p})
@@ -220,7 +220,7 @@ func agentsAreTold(t *testing.T) {
 // D4: agents who become available at the same instant are all counted, in their
 // order.
 func sameInstant(t *testing.T) {
-	d := newDesk(t).agent("a", "English").agent("b", "English").agent("c", "English")
+	d := newCallCenter(t).agent("a", "English").agent("b", "English").agent("c", "English")
 	if p := d.pool("Q#English#F"); p.Depth != 3 {
 		t.Errorf("%+v", p)
 	}
@@ -233,7 +233,7 @@ func sameInstant(t *testing.T) {
 
 // D5: two agents of the same name are two agents.
 func namesakes(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	for _, id := range []string{"john-1", "john-2"} {
 		d.e.Must(routing.PutWorker{ID: id, Spec: acd.Agent("John", "M", "English")})
 	}
@@ -244,7 +244,7 @@ func namesakes(t *testing.T) {
 
 // D6: attributes are data.
 func anyAttribute(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	d.e.Must(routing.PutWorker{ID: "a", Spec: acd.Agent("A", "T", "Xhosa")})
 	if got := d.ask("1", "Q#Xhosa#T"); got != "a" {
 		t.Errorf("got %q", got)
@@ -253,7 +253,7 @@ func anyAttribute(t *testing.T) {
 
 // D9: one filter with several conditions on one attribute, and ranges.
 func richQuestions(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	spec := acd.Agent("A", "F", "English", "Spanish", "French")
 	spec.Labels["level"] = label.Number(4)
 	d.e.Must(routing.PutWorker{ID: "a", Spec: spec})
@@ -264,7 +264,7 @@ func richQuestions(t *testing.T) {
 
 // D10: a change of an agent changes only the agent's own queues.
 func otherQueuesDoNotChange(t *testing.T) {
-	d := newDesk(t).agent("a", "English").agent("b", "French")
+	d := newCallCenter(t).agent("a", "English").agent("b", "French")
 	before := d.pool("Q#French#F")
 	d.ask("1", "English")
 	d.finish("1").agent("a", "English", "Spanish")
@@ -275,7 +275,7 @@ func otherQueuesDoNotChange(t *testing.T) {
 
 // D11: every list is bounded and continues where it stopped.
 func listsAreBounded(t *testing.T) {
-	d := newDesk(t)
+	d := newCallCenter(t)
 	for i := range 100 {
 		d.agent(fmt.Sprintf("a%03d", i), "X").call(fmt.Sprint("c", i), "Klingon")
 	}

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"encoding/json"
+
 	"weir/routing/internal/codec"
 )
 

@@ -10,7 +10,7 @@ import (
 
 // A segment's data decodes to its events; truncated data is an error and never
 // a shorter list.
-func TestSegmentsAreReadBack(t *testing.T) {
+func TestSegmentsRoundTrip(t *testing.T) {
 	t.Parallel()
 	data, err := eventlog.Append(nil, eventlog.Examples()...)
 	if err != nil {

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"time"
+
 	"weir/routing/label"
 	"weir/routing/resource"
 )

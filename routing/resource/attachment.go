@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+
 	"weir/routing/label"
 )
 

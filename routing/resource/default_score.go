@@ -2,6 +2,7 @@ package resource
 
 import (
 	"math"
+
 	"weir/routing/label"
 )
 

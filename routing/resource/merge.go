@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+
 	"weir/routing/label"
 
 	"weir"

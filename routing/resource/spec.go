@@ -2,6 +2,7 @@ package resource
 
 import (
 	"time"
+
 	"weir/routing/label"
 )
 

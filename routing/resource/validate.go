@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
 	"weir/routing/label"
 
 	"weir"

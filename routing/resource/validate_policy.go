@@ -3,6 +3,7 @@ package resource
 import (
 	"fmt"
 	"slices"
+
 	"weir/routing/label"
 )
 

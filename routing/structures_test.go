@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 	"time"
+
 	"weir/routing/label"
 	"weir/routing/resource"
 
@@ -66,7 +67,7 @@ func TestQueriesAreIntersections(t *testing.T) {
 }
 
 // A line behaves like a sorted slice.
-func TestLinesAreSorted(t *testing.T) {
+func TestJobListsAreSorted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var l jobList
@@ -74,7 +75,7 @@ func TestLinesAreSorted(t *testing.T) {
 		next := uint64(1000)
 		for range rapid.IntRange(0, 30).Draw(t, "rounds") {
 			switch n := rapid.IntRange(1, 400).Draw(t, "n"); rapid.IntRange(0, 3).Draw(t, "what") {
-			case 0: // workers the end
+			case 0: // at the end
 				for range n {
 					next += 7
 					l.add(next, &job{sortKey: next})
@@ -156,7 +157,7 @@ func TestTimersFireInOrder(t *testing.T) {
 
 // Blocked jobs are not examined again and again, even if they were created
 // before any worker that shows which of their conditions is the rare one.
-func TestBlockedJobsAreInNobodysWay(t *testing.T) {
+func TestBlockedJobsDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	s, now := New(DefaultSettings()), time.Unix(1_800_000_000, 0)
 	do := func(c Command) {

@@ -15,7 +15,7 @@ import (
 )
 
 // The first worker of the list gets the next job, in both orders.
-func TestReady(t *testing.T) {
+func TestAvailableWorkers(t *testing.T) {
 	t.Parallel()
 	for _, newest := range []bool{false, true} {
 		mode := resource.LongestIdle
@@ -38,7 +38,7 @@ func TestReady(t *testing.T) {
 }
 
 // Of several clients that saw the same version of a pool, exactly one acts.
-func TestWhilePool(t *testing.T) {
+func TestIfPoolCount(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("a", nil).agent("b", nil)
 	r.do(routing.PutPool{ID: "p", Spec: resource.PoolSpec{ChannelID: "chat"}})
@@ -106,7 +106,7 @@ func TestNotAfter(t *testing.T) {
 
 // Unmatchable blocks the engine, so it must stop early however many agents
 // there are, each with jobs of its own.
-func TestUnmatchableDoesNotTakeForEver(t *testing.T) {
+func TestUnmatchableIsBounded(t *testing.T) {
 	t.Parallel()
 	s, now := routing.New(routing.DefaultSettings()), time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	do := func(c routing.Command) {

@@ -48,7 +48,7 @@ func TestAzurePage(t *testing.T) {
 
 // "queued -> assigned -> completed -> closed": completing keeps the worker,
 // closing frees it.
-func TestLifeOfAJob(t *testing.T) {
+func TestJobLifeCycle(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil).chat("j")
 	r.status("j", resource.JobQueued)
@@ -283,7 +283,7 @@ func TestWorkerStates(t *testing.T) {
 	}
 }
 
-func TestRoomOfAWorkerByChannel(t *testing.T) {
+func TestWorkerRoomByChannel(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	r.do(routing.PutWorker{ID: "w", Spec: agentSpec(2, nil)}) // a chat costs 1, a call 2

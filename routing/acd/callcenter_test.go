@@ -16,24 +16,24 @@ import (
 	"weir/routing/routingtest"
 )
 
-// desk is a contact center on a running router, with a clock that the test
+// callCenter is a contact center on a running router, with a clock that the test
 // moves.
-type desk struct {
+type callCenter struct {
 	t     testing.TB
 	e     *routingtest.Engine
 	clock atomic.Pointer[time.Time]
 }
 
-func emptyDesk(t testing.TB, now time.Time) *desk {
-	d := &desk{t: t}
+func emptyCallCenter(t testing.TB, now time.Time) *callCenter {
+	d := &callCenter{t: t}
 	d.at(now)
 	d.e = routingtest.New(func() time.Time { return *d.clock.Load() })
 	return d
 }
 
-func newDesk(t testing.TB) *desk {
+func newCallCenter(t testing.TB) *callCenter {
 	t.Helper()
-	d := emptyDesk(t, time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
+	d := emptyCallCenter(t, time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
 	for _, c := range acd.Setup().Commands() {
 		d.e.Must(c)
 	}
@@ -41,26 +41,26 @@ func newDesk(t testing.TB) *desk {
 }
 
 // lifo makes the agent available last go first.
-func (d *desk) lifo() *desk {
+func (d *callCenter) lifo() *callCenter {
 	p := acd.Setup().Distribution[acd.Policy]
 	p.Mode.Kind = resource.ShortestIdle
 	d.e.Must(routing.PutDistribution{ID: acd.Policy, Spec: p})
 	return d
 }
 
-func (d *desk) at(now time.Time) { d.clock.Store(&now) }
+func (d *callCenter) at(now time.Time) { d.clock.Store(&now) }
 
-func (d *desk) wait(by time.Duration) *desk {
+func (d *callCenter) wait(by time.Duration) *callCenter {
 	d.at(d.clock.Load().Add(by))
 	return d
 }
 
 // do returns the error of a command.
-func (d *desk) do(c routing.Command) error {
+func (d *callCenter) do(c routing.Command) error {
 	return d.e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil }, nil)
 }
 
-func (d *desk) refused(code weir.Code, c routing.Command) {
+func (d *callCenter) refused(code weir.Code, c routing.Command) {
 	d.t.Helper()
 	if err := d.do(c); weir.CodeOf(err) != code {
 		d.t.Errorf("%T: %v, not %s", c, err, code)
@@ -68,7 +68,7 @@ func (d *desk) refused(code weir.Code, c routing.Command) {
 }
 
 // agent creates an available agent.
-func (d *desk) agent(id string, skills ...string) *desk {
+func (d *callCenter) agent(id string, skills ...string) *callCenter {
 	d.e.Must(routing.PutWorker{ID: id, Spec: acd.Agent("Agent "+id, "F", skills...)})
 	return d
 }
@@ -86,7 +86,7 @@ func selectors(t testing.TB, filter string) []resource.WorkerSelector {
 }
 
 // call creates a call in the callers' queue, where callers wait.
-func (d *desk) call(id string, skills ...string) *desk {
+func (d *callCenter) call(id string, skills ...string) *callCenter {
 	d.t.Helper()
 	d.e.Must(routing.PutJob{ID: id, Spec: resource.JobSpec{
 		ChannelID: acd.Channel, QueueID: acd.Callers, RequestedWorkerSelectors: selectors(d.t, strings.Join(skills, ",")),
@@ -95,7 +95,7 @@ func (d *desk) call(id string, skills ...string) *desk {
 }
 
 // ask requests an agent now or not at all; it returns the agent's id or "".
-func (d *desk) ask(id, filter string) (who string) {
+func (d *callCenter) ask(id, filter string) (who string) {
 	d.t.Helper()
 	c := routing.PutJob{ID: id, Spec: resource.JobSpec{ChannelID: acd.Channel, QueueID: acd.Agents, RequestedWorkerSelectors: selectors(d.t, filter)}}
 	err := d.e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil },
@@ -117,14 +117,14 @@ func holder(s *routing.State, id string) string {
 	return ""
 }
 
-func (d *desk) see(f func(*routing.State)) {
+func (d *callCenter) see(f func(*routing.State)) {
 	if err := d.e.View(context.Background(), func(s *routing.State, _ time.Time) { f(s) }); err != nil {
 		d.t.Error(err)
 	}
 }
 
 // has checks that an agent has a call; "" is no agent.
-func (d *desk) has(agent, call string) *desk {
+func (d *callCenter) has(agent, call string) *callCenter {
 	d.t.Helper()
 	d.see(func(s *routing.State) {
 		if got := holder(s, call); got != agent {
@@ -134,7 +134,7 @@ func (d *desk) has(agent, call string) *desk {
 	return d
 }
 
-func (d *desk) status(call string, want resource.JobStatus) *desk {
+func (d *callCenter) status(call string, want resource.JobStatus) *callCenter {
 	d.t.Helper()
 	if j, ok := d.e.Job(call); !ok || j.Status != want {
 		d.t.Errorf("%s is %q, not %s", call, j.Status, want)
@@ -143,7 +143,7 @@ func (d *desk) status(call string, want resource.JobStatus) *desk {
 }
 
 // finish ends an assigned call.
-func (d *desk) finish(call string) *desk {
+func (d *callCenter) finish(call string) *callCenter {
 	d.t.Helper()
 	j, _ := d.e.Job(call)
 	for id, a := range j.Assignments {
@@ -156,13 +156,13 @@ func (d *desk) finish(call string) *desk {
 	return d
 }
 
-func (d *desk) worker(id string) (w routing.Worker) {
+func (d *callCenter) worker(id string) (w routing.Worker) {
 	d.see(func(s *routing.State) { w, _ = s.Worker(id) })
 	return w
 }
 
 // pool returns a pool's version and depth.
-func (d *desk) pool(id string) (out routing.PoolDepth) {
+func (d *callCenter) pool(id string) (out routing.PoolDepth) {
 	d.see(func(s *routing.State) {
 		all := s.Pools()
 		if i := slices.IndexFunc(all, func(p routing.PoolDepth) bool { return p.ID == id }); i >= 0 {
@@ -172,7 +172,7 @@ func (d *desk) pool(id string) (out routing.PoolDepth) {
 	return out
 }
 
-func (d *desk) waiting() (n int) {
+func (d *callCenter) waiting() (n int) {
 	d.see(func(s *routing.State) {
 		f, _ := s.Statistics(acd.Callers, *d.clock.Load())
 		n = f.Length
