@@ -83,6 +83,5 @@ type Options struct {
 // service is the state of the handler.
 type service struct {
 	Options
-	callbacks *callbacks.Handler
-	mux       *http.ServeMux
+	mux *http.ServeMux
 }

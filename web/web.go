@@ -48,7 +48,7 @@ func New(o Options) (http.Handler, error) {
 	}
 	s := &service{Options: o, mux: http.NewServeMux()}
 	index := callbacks.NewIndex(o.Store, o.Now)
-	s.callbacks = callbacks.NewHandler(callbacks.Handler{
+	receiver := callbacks.NewHandler(callbacks.Handler{
 		Index: index, Store: o.Store, Broker: o.Broker, Directory: o.Directory, Surveys: o.Surveys,
 		Logger: o.Logger, Metrics: o.Metrics.Callbacks, Now: o.Now,
 	})
@@ -78,14 +78,14 @@ func New(o Options) (http.Handler, error) {
 	s.plain("GET /readyz/router", http.HandlerFunc(probes.ReadyRouter))
 	s.plain("GET "+api.MetricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), ops.ScopeMetricsRead))
 	for _, path := range []string{callbacks.Pattern, callbacks.PatternBare} {
-		s.plain("GET "+path, s.callbacks)
-		s.plain("POST "+path, s.callbacks)
+		s.plain("GET "+path, receiver)
+		s.plain("POST "+path, receiver)
 	}
 	for pattern, h := range o.Mounted {
 		s.plain(pattern, h)
 	}
 	o.Metrics.prepare(s.Directory.Types(), routes)
-	return s.outermost(newDirect(http.HandlerFunc(s.dispatch), o.Mounted)), nil
+	return s.outermost(s.mux), nil
 }
 
 // routes returns the route table of the JSON API, with the scopes of each route.
@@ -118,14 +118,6 @@ func (s *service) handle(pattern string, h http.Handler) {
 		s.served(pattern)
 	}
 	s.mux.Handle(pattern, h)
-}
-
-// dispatch serves callbacks directly, which are the most frequent requests, and
-// all others through the mux.
-func (s *service) dispatch(w http.ResponseWriter, r *http.Request) {
-	if !s.callbacks.Serve(w, r) {
-		s.mux.ServeHTTP(w, r)
-	}
 }
 
 // plain registers a route outside the JSON API.

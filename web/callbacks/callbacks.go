@@ -9,13 +9,11 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"weir"
 	"weir/channels"
 	"weir/internal/deadline"
-	"weir/web/route"
 	"weir/web/wire"
 )
 
@@ -73,42 +71,6 @@ func NewHandler(s Handler) *Handler {
 // person. So Weir returns 400 only for a request that can never be understood
 // and 503 for every failure of its own, and writes no body except the driver's.
 func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.serve(w, r, address{r.PathValue("channel"), r.PathValue("secret"), r.PathValue("path")})
-}
-
-// address holds the parts of a callback's path.
-type address struct{ channel, secret, path string }
-
-// parseAddress parses the path of a callback whose URL is as Weir gave it,
-// with the same result as the mux. Callbacks are the most frequent requests,
-// and the mux is slow at their three wildcards.
-func parseAddress(r *http.Request) (address, bool) {
-	rest, ok := strings.CutPrefix(r.URL.Path, "/callbacks/")
-	if !ok || r.Method != http.MethodPost && r.Method != http.MethodGet || r.URL.RawPath != "" || strings.Contains(rest, "//") || strings.Contains(rest, "/.") {
-		return address{}, false
-	}
-	var p address
-	p.channel, rest, _ = strings.Cut(rest, "/")
-	p.secret, p.path, ok = strings.Cut(rest, "/")
-	return p, ok && p.channel != "" && p.channel[0] != '.' && p.secret != ""
-}
-
-// Serve serves a callback whose URL is as Weir gave it, and reports whether the
-// request is one. All others have to pass through the mux.
-func (s *Handler) Serve(w http.ResponseWriter, r *http.Request) bool {
-	place, ok := parseAddress(r)
-	if ok {
-		r.Pattern = "POST " + Pattern
-		if r.Method == http.MethodGet {
-			r.Pattern = "GET " + Pattern
-		}
-		route.MarkMatched(w)
-		s.serve(w, r, place)
-	}
-	return ok
-}
-
-func (s *Handler) serve(w http.ResponseWriter, r *http.Request, place address) {
 	if r.Method == http.MethodHead { // the mux would treat it as GET
 		w.Header().Set("Allow", "GET, POST")
 		wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "a callback is a GET or a POST"))
@@ -117,7 +79,7 @@ func (s *Handler) serve(w http.ResponseWriter, r *http.Request, place address) {
 	// A provider may disconnect at once; its callback counts anyway.
 	ctx := deadline.In(context.WithoutCancel(r.Context()), timeLimit)
 	defer ctx.End()
-	ch, ok, err := s.Index.find(ctx, place.channel, place.secret)
+	ch, ok, err := s.Index.find(ctx, r.PathValue("channel"), r.PathValue("secret"))
 	switch {
 	case err != nil:
 		s.unavailable(w, typeNone, err)
@@ -125,18 +87,18 @@ func (s *Handler) serve(w http.ResponseWriter, r *http.Request, place address) {
 		s.Metrics.count(typeNone, resultUnauthorised)
 		wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "there is nothing here"))
 	default:
-		s.serveChannel(ctx, w, r, ch, place.path)
+		s.serveChannel(ctx, w, r, ch)
 	}
 }
 
 // serveChannel handles a callback with the right secret.
-func (s *Handler) serveChannel(ctx context.Context, w http.ResponseWriter, r *http.Request, ch weir.Channel, path string) {
+func (s *Handler) serveChannel(ctx context.Context, w http.ResponseWriter, r *http.Request, ch weir.Channel) {
 	driver, err := s.Directory.Driver(ch)
 	if err != nil {
 		s.unavailable(w, ch.Type, err)
 		return
 	}
-	c, err := readCallback(w, r, path, s.Now())
+	c, err := readCallback(w, r, s.Now())
 	if errors.Is(err, errIncomplete) {
 		s.unavailable(w, ch.Type, err)
 		return
@@ -284,8 +246,8 @@ const formType = "application/x-www-form-urlencoded"
 var errIncomplete = errors.New("the body did not arrive whole")
 
 // readCallback reads the body, as a form if the Content-Type says so.
-func readCallback(w http.ResponseWriter, r *http.Request, path string, now time.Time) (channels.Callback, error) {
-	c := channels.Callback{Method: r.Method, Path: path, At: now}
+func readCallback(w http.ResponseWriter, r *http.Request, now time.Time) (channels.Callback, error) {
+	c := channels.Callback{Method: r.Method, Path: r.PathValue("path"), At: now}
 	raw, err := wire.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxCallbackBody), r.ContentLength, wire.MaxCallbackBody)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
 		return c, errIncomplete

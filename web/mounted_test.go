@@ -9,8 +9,8 @@ import (
 	"weir/web"
 )
 
-// A request below a mounted tree reaches the same handler with and without the
-// mux, under the same pattern, and with the path as it was sent.
+// A request below a mounted tree reaches its most specific handler, with the path
+// as it was sent.
 func TestMountedTrees(t *testing.T) {
 	t.Parallel()
 	named := func(name string) http.Handler {
