@@ -44,7 +44,7 @@ type AddedView struct {
 	ID string `json:"id"`
 }
 
-// AllMinutesView What happened on many channels, for small charts.
+// AllMinutesView Activity of many channels, for small charts.
 type AllMinutesView struct {
 	// Channels by name; those on which nothing happened in that time are left out
 	Channels []ChannelMinutes `json:"channels"`
@@ -62,7 +62,7 @@ type AllMinutesView struct {
 	Until time.Time `json:"until"`
 }
 
-// ApplicationBody The program that holds the conversation with people who answer by text.
+// ApplicationBody The application that handles text conversations.
 type ApplicationBody struct {
 	// Secret key of the HMAC-SHA256 in each request; written, never read back
 	Secret string `json:"secret,omitempty,omitzero"`
@@ -73,7 +73,7 @@ type ApplicationBody struct {
 	URL string `json:"url,omitempty,omitzero"`
 }
 
-// ApplicationView The program that holds the conversation with people who answer by text.
+// ApplicationView The application that handles text conversations.
 type ApplicationView struct {
 	// HasSecret requests are signed
 	HasSecret bool `json:"has_secret"`
@@ -82,7 +82,7 @@ type ApplicationView struct {
 	URL string `json:"url,omitempty,omitzero"`
 }
 
-// Arm One of the ways to ask that a survey compares.
+// Arm One of the sequences of modes that a survey compares.
 type Arm struct {
 	// Modes the first, and those to fall back on
 	Modes []string `json:"modes"`
@@ -94,9 +94,9 @@ type Arm struct {
 	Ratio int `json:"ratio,omitempty,omitzero"`
 }
 
-// AttemptView One hand-over of a contact to the provider.
+// AttemptView One attempt to dispatch a contact to the provider.
 type AttemptView struct {
-	// ClaimedAt when it was taken from the queue, before the provider was called
+	// ClaimedAt when it was claimed, before the provider was called
 	ClaimedAt time.Time `json:"claimed_at,omitempty,omitzero"`
 
 	// FinishedAt when it ended
@@ -105,7 +105,7 @@ type AttemptView struct {
 	// ID its id
 	ID string `json:"id"`
 
-	// LastHeardAt when the provider was last heard of it
+	// LastHeardAt when the provider last reported on it
 	LastHeardAt time.Time `json:"last_heard_at,omitempty,omitzero"`
 
 	// Number counts the attempts, from 1
@@ -124,7 +124,7 @@ type AttemptView struct {
 	SentAt time.Time `json:"sent_at,omitempty,omitzero"`
 }
 
-// AttemptsView How many attempts in a mode ended alike.
+// AttemptsView Number of attempts with the same mode and outcome.
 type AttemptsView struct {
 	// Count how many
 	Count int `json:"count"`
@@ -199,14 +199,14 @@ type AuditView struct {
 
 // BreakerView A channel's circuit breaker.
 type BreakerView struct {
-	// State closed: everything passes; open: nothing does until an instant; half_open: one hand-over is under way to find out
+	// State closed: contacts are dispatched; open: none is dispatched until an instant; half_open: one contact is being dispatched as a probe
 	State string `json:"state"`
 
-	// Until when an open one lets the next hand-over through
+	// Until when an open breaker allows the next dispatch
 	Until time.Time `json:"until,omitempty,omitzero"`
 }
 
-// Bucket Respondents of whom a number is wanted.
+// Bucket A quota: which respondents it counts, and how many.
 type Bucket struct {
 	// Quota how many are wanted
 	Quota int `json:"quota"`
@@ -250,14 +250,14 @@ type CallbacksView struct {
 	// Forwarded passed on to the process that runs the channel, which does not count them again
 	Forwarded int `json:"forwarded,omitempty,omitzero"`
 
-	// Late reports of attempts that were over
+	// Late reports on attempts that were done
 	Late int `json:"late,omitempty,omitzero"`
 
 	// Unknown of no attempt of ours
 	Unknown int `json:"unknown,omitempty,omitzero"`
 }
 
-// CanceledView A contact that was taken back, or is being taken back.
+// CanceledView A contact that is canceled, or whose cancellation was requested.
 type CanceledView struct {
 	// ID its id
 	ID string `json:"id"`
@@ -269,15 +269,15 @@ type CanceledView struct {
 	State string `json:"state"`
 }
 
-// ChannelBody A channel as it is written.
+// ChannelBody A channel, as in a request.
 type ChannelBody struct {
-	// Capacity most slots in flight; absent or null: DEFAULT_CHANNEL_CAPACITY
+	// Capacity max slots in flight; absent or null: DEFAULT_CHANNEL_CAPACITY
 	Capacity int `json:"capacity,omitempty,omitzero"`
 
 	// Name for people
 	Name string `json:"name,omitempty,omitzero"`
 
-	// Paused start nothing; what is out goes on
+	// Paused start no contact; contacts in flight continue
 	Paused bool `json:"paused,omitempty,omitzero"`
 
 	// Settings depends on the type; secrets are written, never read back, so that a replacing PUT has to carry them again
@@ -318,22 +318,22 @@ type ChannelMinutes struct {
 	// Queued contacts that waited at the end; 0 also where that is not known
 	Queued []int `json:"queued"`
 
-	// SendFailed hand-overs that the provider did not take, or whose result was lost
+	// SendFailed dispatches that the provider refused, or whose result was lost
 	SendFailed []int `json:"send_failed"`
 
-	// Sent hand-overs that the provider took
+	// Sent dispatches accepted by the provider
 	Sent []int `json:"sent"`
 }
 
-// ChannelPatch What is to change of a channel: a JSON merge patch.
+// ChannelPatch Changes to a channel: a JSON merge patch.
 type ChannelPatch struct {
-	// Capacity most slots in flight; null: DEFAULT_CHANNEL_CAPACITY
+	// Capacity max slots in flight; null: DEFAULT_CHANNEL_CAPACITY
 	Capacity *int `json:"capacity,omitempty"`
 
 	// Name for people; null: none
 	Name *string `json:"name,omitempty"`
 
-	// Paused start nothing; what is out goes on; null: false
+	// Paused start no contact; contacts in flight continue; null: false
 	Paused *bool `json:"paused,omitempty"`
 
 	// Settings merged key by key; null takes an optional setting away
@@ -372,7 +372,7 @@ type ChannelView struct {
 	// Breaker A channel's circuit breaker.
 	Breaker BreakerView `json:"breaker"`
 
-	// Capacity most slots in flight
+	// Capacity max slots in flight
 	Capacity int `json:"capacity"`
 
 	// Channel its name in URLs
@@ -399,16 +399,16 @@ type ChannelView struct {
 	// OldestQueuedAt acceptance of the oldest contact that waits for its turn
 	OldestQueuedAt time.Time `json:"oldest_queued_at,omitempty,omitzero"`
 
-	// Paused nothing is started; what is out goes on
+	// Paused no contact is started; contacts in flight continue
 	Paused bool `json:"paused"`
 
 	// Queued contacts that wait
 	Queued int `json:"queued"`
 
-	// Sending contacts of which the provider may or may not know yet
+	// Sending contacts being dispatched: the provider may or may not have them
 	Sending int `json:"sending"`
 
-	// SentPerMinute hand-overs that the provider took, over the last five minutes and the one under way; of the process that is asked
+	// SentPerMinute dispatches accepted by the provider per minute, over the last five minutes and the current one, counted by the responding process
 	SentPerMinute float64 `json:"sent_per_minute"`
 
 	// Settings without the secrets
@@ -423,7 +423,7 @@ type ChannelView struct {
 	// Type what kind it is
 	Type string `json:"type"`
 
-	// Unknown contacts whose hand-over had no clear result
+	// Unknown contacts whose dispatch is in doubt
 	Unknown int `json:"unknown"`
 
 	// UpdatedAt when it was last changed
@@ -452,7 +452,7 @@ type CollectView struct {
 	Settled int `json:"settled"`
 }
 
-// ContactBody A contact that is to be queued.
+// ContactBody A contact to queue.
 type ContactBody struct {
 	// Call What a call does: exactly one of the fields.
 	Call CallBody `json:"call,omitempty,omitzero"`
@@ -478,7 +478,7 @@ type ContactBody struct {
 	// Survey surveys of one channel take turns; printable
 	Survey string `json:"survey,omitempty,omitzero"`
 
-	// To the number, as in E.164; of bounds: the most; a number as in E.164 (an optional + and 3 to 15 digits, nothing else)
+	// To the phone number in E.164; of bounds: the maximum; a number as in E.164 (an optional + and 3 to 15 digits, nothing else)
 	//
 	// Examples: +15550001
 	To string `json:"to"`
@@ -501,7 +501,7 @@ type ContactView struct {
 	// Call What a call does: exactly one of the fields.
 	Call Call `json:"call,omitempty,omitzero"`
 
-	// Canceling it was asked to be taken back while in flight
+	// Canceling cancellation was requested while it was in flight
 	Canceling bool `json:"canceling,omitempty,omitzero"`
 
 	// Channel name of the channel
@@ -549,7 +549,7 @@ type ContactView struct {
 	// Survey name of the survey
 	Survey string `json:"survey,omitempty,omitzero"`
 
-	// To the number, as in E.164; of bounds: the most
+	// To the phone number in E.164; of bounds: the maximum
 	To string `json:"to"`
 
 	// Why why it waits now, in one sentence for people; absent when it is done
@@ -563,13 +563,13 @@ type ContactView struct {
 	WhyCode string `json:"why_code,omitempty,omitzero"`
 }
 
-// ContactsBody Contacts that are to be queued, all or none.
+// ContactsBody Contacts to queue, all or none.
 type ContactsBody struct {
 	// Contacts in order
 	Contacts []ContactBody `json:"contacts"`
 }
 
-// Content What is said in one attempt: messages, or a call.
+// Content The content of one attempt: messages, or a call.
 type Content struct {
 	// Call What a call does: exactly one of the fields.
 	Call Call `json:"call,omitempty,omitzero"`
@@ -595,7 +595,7 @@ type Counts struct {
 	SMS int `json:"sms,omitempty,omitzero"`
 }
 
-// DeadBody Which dead letters something is to be done with.
+// DeadBody Selects the dead letters of a request.
 type DeadBody struct {
 	// All all there are; needed when nothing else says which
 	All bool `json:"all,omitempty,omitzero"`
@@ -625,7 +625,7 @@ type DeadBody struct {
 	Until time.Time `json:"until,omitempty,omitzero"`
 }
 
-// DeadDone What was done with dead letters.
+// DeadDone The result of a request on dead letters.
 type DeadDone struct {
 	// ChannelGone how many stay because their channel was deleted
 	ChannelGone int `json:"channel_gone"`
@@ -646,7 +646,7 @@ type DeadDone struct {
 	WindowClosed int `json:"window_closed"`
 }
 
-// DeadGroupView How many dead letters ended alike.
+// DeadGroupView Count dead letters by channel, outcome and reason.
 type DeadGroupView struct {
 	// Channel name of the channel
 	Channel string `json:"channel"`
@@ -682,7 +682,7 @@ type DeadList struct {
 	NextCursor string `json:"next_cursor,omitempty,omitzero"`
 }
 
-// DeadView A dead letter: a contact that ended badly and that nobody will retry.
+// DeadView A dead letter: a contact that failed and is not retried.
 type DeadView struct {
 	// At when it became one
 	At time.Time `json:"at"`
@@ -715,7 +715,7 @@ type EventList struct {
 	NextCursor string `json:"next_cursor,omitempty,omitzero"`
 }
 
-// EventView Something that happened.
+// EventView An event.
 type EventView struct {
 	// Data depends on the type
 	Data interface{} `json:"data"`
@@ -762,13 +762,13 @@ type FinishedView struct {
 	// DeadLetter how many ended in the dead letters
 	DeadLetter int `json:"dead_letter,omitempty,omitzero"`
 
-	// Expired how many went out of their window
+	// Expired how many expired
 	Expired int `json:"expired,omitempty,omitzero"`
 
 	// Failed how many failed
 	Failed int `json:"failed,omitempty,omitzero"`
 
-	// Lost how many ended without anybody knowing how
+	// Lost how many ended with unknown outcome
 	Lost int `json:"lost,omitempty,omitzero"`
 
 	// NoAnswer how many did not answer
@@ -826,7 +826,7 @@ type HeardView struct {
 	// Questionnaire name of the questionnaire
 	Questionnaire string `json:"questionnaire,omitempty,omitzero"`
 
-	// ReachedAt when the latest contact was handed over
+	// ReachedAt when the latest contact was accepted by the provider
 	ReachedAt time.Time `json:"reached_at,omitempty,omitzero"`
 
 	// Serial how many contacts there were; the number of the latest
@@ -881,7 +881,7 @@ type HearingBody struct {
 	Stop bool `json:"stop,omitempty,omitzero"`
 }
 
-// HoldView Whether Weir sends anything.
+// HoldView Whether dispatching is on hold.
 type HoldView struct {
 	// Held nothing is sent until DELETE /v1/hold
 	Held bool `json:"held"`
@@ -890,7 +890,7 @@ type HoldView struct {
 	Since time.Time `json:"since,omitempty,omitzero"`
 }
 
-// ImportProblem A problem that says how far an import came.
+// ImportProblem A problem with the progress of an import.
 type ImportProblem struct {
 	// Code stable name of the kind of error
 	Code string `json:"code"`
@@ -901,7 +901,7 @@ type ImportProblem struct {
 	// Errors every mistake in the request, up to 100
 	Errors []FieldError `json:"errors,omitempty,omitzero"`
 
-	// Import What came of respondents that were to be added.
+	// Import The result of an import of respondents.
 	Import ImportView `json:"import,omitempty,omitzero"`
 
 	// Status the HTTP status
@@ -916,7 +916,7 @@ type ImportProblem struct {
 	Type string `json:"type"`
 }
 
-// ImportView What came of respondents that were to be added.
+// ImportView The result of an import of respondents.
 type ImportView struct {
 	// Added rows that were loaded
 	Added int `json:"added"`
@@ -946,7 +946,7 @@ type IncomingList struct {
 	NextCursor string `json:"next_cursor,omitempty,omitzero"`
 }
 
-// IncomingView A message that somebody sent to a channel.
+// IncomingView An incoming message of a channel.
 type IncomingView struct {
 	// Body the text
 	Body string `json:"body"`
@@ -954,7 +954,7 @@ type IncomingView struct {
 	// Fields whatever else the provider said
 	Fields map[string]string `json:"fields,omitempty,omitzero"`
 
-	// From least number, or begin
+	// From minimum, or start
 	From string `json:"from"`
 
 	// GUID the provider's own name for it
@@ -966,23 +966,23 @@ type IncomingView struct {
 	// ReceivedAt when it came
 	ReceivedAt time.Time `json:"received_at"`
 
-	// To the number, as in E.164; of bounds: the most
+	// To the phone number in E.164; of bounds: the maximum
 	To string `json:"to,omitempty,omitzero"`
 }
 
-// Match What an attribute has to be: one of some texts, or a number within bounds.
+// Match A condition on an attribute: one of some values, or a number within bounds.
 type Match struct {
-	// From least number, or begin
+	// From minimum, or start
 	From *float64 `json:"from,omitempty"`
 
-	// In the texts that are meant
+	// In the values that match
 	In []string `json:"in,omitempty,omitzero"`
 
-	// To the number, as in E.164; of bounds: the most
+	// To the phone number in E.164; of bounds: the maximum
 	To *float64 `json:"to,omitempty"`
 }
 
-// MinuteView What happened on a channel in one step.
+// MinuteView Activity of a channel in one step.
 type MinuteView struct {
 	// Accepted contacts
 	Accepted int `json:"accepted"`
@@ -1014,14 +1014,14 @@ type MinuteView struct {
 	// Reconciled contacts that were settled by asking the provider
 	Reconciled int `json:"reconciled"`
 
-	// SendFailed hand-overs that it did not take, or whose result was lost
+	// SendFailed dispatches that it refused, or whose result was lost
 	SendFailed int `json:"send_failed"`
 
-	// Sent hand-overs that the provider took
+	// Sent dispatches accepted by the provider
 	Sent int `json:"sent"`
 }
 
-// MinutesView What happened on one channel, step by step.
+// MinutesView Activity of one channel, step by step.
 type MinutesView struct {
 	// Channel name of the channel
 	Channel string `json:"channel"`
@@ -1039,7 +1039,7 @@ type MinutesView struct {
 	Until time.Time `json:"until"`
 }
 
-// ModePatch What is to change of how a survey uses a mode.
+// ModePatch Changes to how a survey uses a mode.
 type ModePatch struct {
 	// Channel name of the channel; drafts only
 	Channel *string `json:"channel,omitempty"`
@@ -1096,7 +1096,7 @@ type QuotaView struct {
 	Where map[string]Match `json:"where"`
 }
 
-// RespondentBody A respondent that is to be added.
+// RespondentBody A respondent to add.
 type RespondentBody struct {
 	// Attributes texts of up to 500 characters, numbers, true and false; names of a-z, 0-9 and _ that begin with a letter
 	Attributes map[string]interface{} `json:"attributes,omitempty,omitzero"`
@@ -1164,7 +1164,7 @@ type RespondentView struct {
 	// Questionnaire name of the questionnaire
 	Questionnaire string `json:"questionnaire,omitempty,omitzero"`
 
-	// ReachedAt when the latest contact was handed over
+	// ReachedAt when the latest contact was accepted by the provider
 	ReachedAt time.Time `json:"reached_at,omitempty,omitzero"`
 
 	// Serial how many contacts there were; the number of the latest
@@ -1195,13 +1195,13 @@ type RespondentView struct {
 	WhyCode string `json:"why_code,omitempty,omitzero"`
 }
 
-// RespondentsBody Respondents that are to be added, all or none.
+// RespondentsBody Respondents to add, all or none.
 type RespondentsBody struct {
 	// Respondents in order
 	Respondents []RespondentBody `json:"respondents"`
 }
 
-// RowError A row of a file that was not loaded.
+// RowError A rejected row of a file.
 type RowError struct {
 	// Column the column that is wrong; absent: the row as a whole
 	Column string `json:"column,omitempty,omitzero"`
@@ -1266,11 +1266,11 @@ type SpanView struct {
 	// ClosesAt end of the window
 	ClosesAt time.Time `json:"closes_at"`
 
-	// OpensAt begin of the window
+	// OpensAt start of the window
 	OpensAt time.Time `json:"opens_at"`
 }
 
-// StatsView How far a survey has come.
+// StatsView Figures of a survey.
 type StatsView struct {
 	// Attempts attempts that ended
 	Attempts []AttemptsView `json:"attempts"`
@@ -1293,7 +1293,7 @@ type StatsView struct {
 	// Open the schedule is open now
 	Open bool `json:"open"`
 
-	// Quotas how many are wanted of whom
+	// Quotas respondents to reach, by attribute
 	Quotas []QuotaView `json:"quotas"`
 
 	// RatePerMinute respondents who come to their end while the schedule is open; absent: not known
@@ -1328,15 +1328,15 @@ type StatsView struct {
 	Window SpanView `json:"window,omitempty,omitzero"`
 }
 
-// SurveyBody A survey as it is written: everything but its respondents.
+// SurveyBody A survey, as in a request: everything except its respondents.
 type SurveyBody struct {
-	// Application The program that holds the conversation with people who answer by text.
+	// Application The application that handles text conversations.
 	Application ApplicationBody `json:"application,omitempty,omitzero"`
 
 	// Arms what is compared; one arm if nothing is
 	Arms []Arm `json:"arms"`
 
-	// BatchSize most active respondents if there is neither cutoff nor quota
+	// BatchSize max active respondents if there is neither a cutoff nor a quota
 	BatchSize int `json:"batch_size,omitempty,omitzero"`
 
 	// CountPartial partial answers count as well
@@ -1358,7 +1358,7 @@ type SurveyBody struct {
 	// Examples: ["language"]
 	Labels []string `json:"labels,omitempty,omitzero"`
 
-	// LimitPerMinute most first attempts and retries in any minute
+	// LimitPerMinute max first attempts and retries per minute
 	LimitPerMinute int `json:"limit_per_minute,omitempty,omitzero"`
 
 	// Modes how each mode is used: ivr, sms, mobileweb, cati
@@ -1372,7 +1372,7 @@ type SurveyBody struct {
 	// Examples: Thank you, we have all the answers that we need.
 	QuotaMessage string `json:"quota_message,omitempty,omitzero"`
 
-	// Quotas how many are wanted of whom
+	// Quotas respondents to reach, by attribute
 	Quotas []Bucket `json:"quotas,omitempty,omitzero"`
 
 	// Region of phone numbers written without a country, as ISO 3166
@@ -1411,7 +1411,7 @@ type SurveyLogList struct {
 	NextCursor string `json:"next_cursor,omitempty,omitzero"`
 }
 
-// SurveyLogView Something that happened in a survey.
+// SurveyLogView An event of a survey.
 type SurveyLogView struct {
 	// At when it happened
 	At time.Time `json:"at"`
@@ -1449,15 +1449,15 @@ type SurveyLogView struct {
 	To string `json:"to,omitempty,omitzero"`
 }
 
-// SurveyPatch What is to change of a survey: a JSON merge patch.
+// SurveyPatch Changes to a survey: a JSON merge patch.
 type SurveyPatch struct {
-	// Application The program that holds the conversation with people who answer by text.
+	// Application The application that handles text conversations.
 	Application *ApplicationBody `json:"application,omitempty"`
 
 	// Arms drafts only
 	Arms *[]Arm `json:"arms,omitempty"`
 
-	// BatchSize most active respondents if there is neither cutoff nor quota
+	// BatchSize max active respondents if there is neither a cutoff nor a quota
 	BatchSize *int `json:"batch_size,omitempty"`
 
 	// CountPartial partial answers count as well
@@ -1475,7 +1475,7 @@ type SurveyPatch struct {
 	// Labels by name: what the client wants to remember
 	Labels *[]string `json:"labels,omitempty"`
 
-	// LimitPerMinute most first attempts and retries in any minute
+	// LimitPerMinute max first attempts and retries per minute
 	LimitPerMinute *int `json:"limit_per_minute,omitempty"`
 
 	// Modes merged; of a survey that was launched only the retries may change
@@ -1496,7 +1496,7 @@ type SurveyPatch struct {
 	// Schedule merged field by field
 	Schedule *map[string]interface{} `json:"schedule,omitempty"`
 
-	// StopWords texts with which people leave; absent: stop
+	// StopWords opt-out texts; absent: stop
 	StopWords *[]string `json:"stop_words,omitempty"`
 
 	// Title for people
@@ -1506,7 +1506,7 @@ type SurveyPatch struct {
 	Weight *int `json:"weight,omitempty"`
 }
 
-// SurveySummary A survey as lists show it.
+// SurveySummary A survey in a list.
 type SurveySummary struct {
 	// Cause why it is stopping or done
 	Cause string `json:"cause,omitempty,omitzero"`
@@ -1514,7 +1514,7 @@ type SurveySummary struct {
 	// CreatedAt when it was created
 	CreatedAt time.Time `json:"created_at"`
 
-	// EndedAt when it was over
+	// EndedAt when it ended
 	EndedAt time.Time `json:"ended_at,omitempty,omitzero"`
 
 	// LaunchedAt when it was launched
@@ -1538,13 +1538,13 @@ type SurveySummary struct {
 
 // SurveyView A survey with its definition.
 type SurveyView struct {
-	// Application The program that holds the conversation with people who answer by text.
+	// Application The application that handles text conversations.
 	Application ApplicationView `json:"application,omitempty,omitzero"`
 
 	// Arms what is compared; one arm if nothing is
 	Arms []Arm `json:"arms"`
 
-	// BatchSize most active respondents if there is neither cutoff nor quota
+	// BatchSize max active respondents if there is neither a cutoff nor a quota
 	BatchSize int `json:"batch_size,omitempty,omitzero"`
 
 	// Cause why it is stopping or done
@@ -1559,7 +1559,7 @@ type SurveyView struct {
 	// Cutoff how many are enough; 0: no limit
 	Cutoff int `json:"cutoff,omitempty,omitzero"`
 
-	// EndedAt when it was over
+	// EndedAt when it ended
 	EndedAt time.Time `json:"ended_at,omitempty,omitzero"`
 
 	// FallbackDelay from the last retry of a mode to the next mode
@@ -1578,7 +1578,7 @@ type SurveyView struct {
 	// LaunchedAt when it was launched
 	LaunchedAt time.Time `json:"launched_at,omitempty,omitzero"`
 
-	// LimitPerMinute most first attempts and retries in any minute
+	// LimitPerMinute max first attempts and retries per minute
 	LimitPerMinute int `json:"limit_per_minute,omitempty,omitzero"`
 
 	// Modes how each mode is used: ivr, sms, mobileweb, cati
@@ -1592,7 +1592,7 @@ type SurveyView struct {
 	// Examples: Thank you, we have all the answers that we need.
 	QuotaMessage string `json:"quota_message,omitempty,omitzero"`
 
-	// Quotas how many are wanted of whom
+	// Quotas respondents to reach, by attribute
 	Quotas []Bucket `json:"quotas,omitempty,omitzero"`
 
 	// Region of phone numbers written without a country, as ISO 3166
@@ -1638,7 +1638,7 @@ type SurveyView struct {
 	WhyCode string `json:"why_code,omitempty,omitzero"`
 }
 
-// TimelineEvent Something that is known of a contact's life.
+// TimelineEvent An event in a contact's timeline.
 type TimelineEvent struct {
 	// Action operationId of the request
 	Action string `json:"action,omitempty,omitzero"`
@@ -1664,11 +1664,11 @@ type TimelineEvent struct {
 	// Status of the answer to the request
 	Status int `json:"status,omitempty,omitzero"`
 
-	// What made_of: it was made of a dead letter; waits_until: the instant before which it does not go; handed_over: the provider took it; last_heard: the provider's last word in an attempt; back_in_queue: an attempt ended and the contact goes on; requeued: a new contact was made of it; request: somebody asked for something through the API
+	// What made_of: it was created from a dead letter; waits_until: it is not dispatched before this instant; handed_over: accepted by the provider; last_heard: the provider's last report on an attempt; back_in_queue: an attempt ended and the contact is queued again; requeued: a new contact was created from it; request: an API request about it
 	What string `json:"what"`
 }
 
-// TimelineFor The respondent for whom a survey made a contact.
+// TimelineFor The respondent of a contact that a survey created.
 type TimelineFor struct {
 	// Respondent id of the respondent
 	Respondent string `json:"respondent"`
@@ -1680,7 +1680,7 @@ type TimelineFor struct {
 	Survey string `json:"survey"`
 }
 
-// TimelineView The life of a contact, as far as it was recorded.
+// TimelineView The recorded events of a contact.
 type TimelineView struct {
 	// Channel name of the channel
 	Channel string `json:"channel"`
@@ -1688,13 +1688,13 @@ type TimelineView struct {
 	// Events oldest first
 	Events []TimelineEvent `json:"events"`
 
-	// For The respondent for whom a survey made a contact.
+	// For The respondent of a contact that a survey created.
 	For TimelineFor `json:"for,omitempty,omitzero"`
 
 	// ID its id
 	ID string `json:"id"`
 
-	// NotRecorded for people: what happened and is not in the events, because nobody wrote it down
+	// NotRecorded for people: what is not recorded, and so is not among the events
 	NotRecorded []string `json:"not_recorded"`
 }
 
@@ -1718,7 +1718,7 @@ type WhoView struct {
 
 // WindowSpec Hours of a day.
 type WindowSpec struct {
-	// From least number, or begin
+	// From minimum, or start
 	//
 	// Examples: 09:00
 	From string `json:"from"`
@@ -1996,7 +1996,7 @@ type GetResultsParams struct {
 	Status string `form:"status,omitempty" json:"status,omitempty,omitzero"`
 }
 
-// ListAudit Who changed what, newest first.
+// ListAudit List the audit log, newest first.
 //
 // Changes of channels, surveys and respondents and cancellations of contacts, including requests that were refused for lack of a scope. Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.
 //
@@ -2046,7 +2046,7 @@ func (c *Client) GetChannel(ctx context.Context, channel string) (*ChannelView, 
 	return call[ChannelView](ctx, c, r)
 }
 
-// PatchChannel Change some of a channel.
+// PatchChannel Change fields of a channel.
 //
 // A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too; but a change of where they are sent, such as base_url or the account, must include them again (422 names them).
 //
@@ -2132,7 +2132,7 @@ func (c *Client) ListIncoming(ctx context.Context, channel string, params ListIn
 	return call[IncomingList](ctx, c, r)
 }
 
-// GetMinutes What happened on a channel, minute by minute.
+// GetMinutes Activity of a channel, minute by minute.
 //
 // Counted in memory by each process and stored once a minute, so that a crash loses the last minute of the charts, and of nothing else. The minute under way is in it as far as the process that is asked has seen it. Minutes are kept for 48 hours.
 //
@@ -2169,7 +2169,7 @@ func (c *Client) ListContacts(ctx context.Context, params ListContactsParams) (*
 	return call[ContactList](ctx, c, r)
 }
 
-// CancelContact Take a contact back.
+// CancelContact Cancel a contact.
 //
 // A waiting contact is done at once. Of one in flight the provider is asked, and the contact ends when it is known how. A canceled contact may be canceled again; one that ended otherwise is a conflict.
 //
@@ -2189,7 +2189,7 @@ func (c *Client) GetContact(ctx context.Context, id string) (*ContactView, error
 	return call[ContactView](ctx, c, r)
 }
 
-// GetTimeline What is known of the life of a contact.
+// GetTimeline Timeline of a contact.
 //
 // From its row, its attempts, the dead letters and the audit log, whose entries appear within seconds. Of callbacks only what changed the contact is kept: the first and the last word in each attempt.
 //
@@ -2209,9 +2209,9 @@ func (c *Client) SearchContacts(ctx context.Context, body SearchBody) (*ContactL
 	return call[ContactList](ctx, c, r)
 }
 
-// ListDeadLetters Contacts that ended badly and that nobody will retry.
+// ListDeadLetters List dead letters.
 //
-// Those that ended as failed, lost or dead_letter, by channel, the latest first; not those of respondents, whom their survey retries. They go when they are queued again or discarded, or with their contacts. A page may be short, or empty, and yet not be the last: that one has no next_cursor.
+// Contacts that ended as failed, lost or dead_letter, by channel, the latest first. Contacts of respondents are excluded: their survey retries them. A dead letter is removed when it is queued again or discarded, or with its contact. A page may be short, or empty, and yet not be the last: that one has no next_cursor.
 //
 // GET /v1/dead-letters
 func (c *Client) ListDeadLetters(ctx context.Context, params ListDeadLettersParams) (*DeadList, error) {
@@ -2227,9 +2227,9 @@ func (c *Client) ListDeadLetters(ctx context.Context, params ListDeadLettersPara
 	return call[DeadList](ctx, c, r)
 }
 
-// GroupDeadLetters How many dead letters ended alike.
+// GroupDeadLetters Count dead letters by channel, outcome and reason.
 //
-// By channel, outcome and reason.
+// The largest groups first.
 //
 // GET /v1/dead-letters/groups
 func (c *Client) GroupDeadLetters(ctx context.Context, params GroupDeadLettersParams) (*DeadGroups, error) {
@@ -2245,7 +2245,7 @@ func (c *Client) GroupDeadLetters(ctx context.Context, params GroupDeadLettersPa
 
 // DiscardDeadLetters Discard dead letters.
 //
-// Their contacts stay readable until their retention ends. One transaction for each 200; asking again after a lost answer is harmless and goes on where it ended.
+// Their contacts stay readable until their retention ends. One transaction for each 200 dead letters. Repeating the request after a lost response is safe and continues where it ended.
 //
 // POST /v1/dead-letters:discard
 func (c *Client) DiscardDeadLetters(ctx context.Context, body DeadBody) (*DeadDone, error) {
@@ -2255,7 +2255,7 @@ func (c *Client) DiscardDeadLetters(ctx context.Context, body DeadBody) (*DeadDo
 
 // RequeueDeadLetters Queue dead letters again.
 //
-// Each becomes a new contact with the same content and the key requeue:<id of the old one>, in the transaction that takes the dead letter away: nobody is contacted twice for one. No client can give a key that begins so. The old contact stays as it is. Contacts of respondents are refused (409): their survey retries them. One transaction for each 200; asking again after a lost answer is harmless and goes on where it ended.
+// Each becomes a new contact with the same content and the key requeue:<id of the old one>, in the transaction that removes the dead letter, so that no person is contacted twice for one dead letter. Keys with this prefix are reserved. The old contact stays as it is. Contacts of respondents are refused (409): their survey retries them. One transaction for each 200 dead letters. Repeating the request after a lost response is safe and continues where it ended.
 //
 // POST /v1/dead-letters:requeue
 func (c *Client) RequeueDeadLetters(ctx context.Context, body DeadBody) (*DeadDone, error) {
@@ -2263,7 +2263,7 @@ func (c *Client) RequeueDeadLetters(ctx context.Context, body DeadBody) (*DeadDo
 	return call[DeadDone](ctx, c, r)
 }
 
-// ListEvents What happened, oldest first, or as it happens.
+// ListEvents List events, oldest first, or stream them.
 //
 // With Accept: text/event-stream the answer is a stream of server-sent events: each carries one event as JSON, and its id. It begins behind Last-Event-ID (the header), else behind after, else with what happens next. A comment comes every 15 seconds while nothing happens. Otherwise the answer is a page, which begins behind cursor, else behind after, else with the oldest event that is kept. A page may be short, or empty, and yet not be the last: that one has no next_cursor.
 //
@@ -2281,7 +2281,7 @@ func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*Even
 	return call[EventList](ctx, c, r)
 }
 
-// ReleaseHold Resume a Weir that was started with --paused.
+// ReleaseHold Resume dispatching after serve --paused.
 //
 // Channels, surveys, deliveries of events and calls of functions go on. Channels that are paused themselves stay paused.
 //
@@ -2291,9 +2291,9 @@ func (c *Client) ReleaseHold(ctx context.Context) (*HoldView, error) {
 	return call[HoldView](ctx, c, r)
 }
 
-// GetHold Whether Weir was started with --paused and sends nothing.
+// GetHold Get whether dispatching is on hold (serve --paused).
 //
-// Whether Weir was started with --paused and sends nothing.
+// Get whether dispatching is on hold (serve --paused).
 //
 // GET /v1/hold
 func (c *Client) GetHold(ctx context.Context) (*HoldView, error) {
@@ -2301,9 +2301,9 @@ func (c *Client) GetHold(ctx context.Context) (*HoldView, error) {
 	return call[HoldView](ctx, c, r)
 }
 
-// ListMinutes What happened on all channels, for small charts.
+// ListMinutes Activity of all channels, for small charts.
 //
-// Counted in memory by each process and stored once a minute, so that a crash loses the last minute of the charts, and of nothing else. The minute under way is in it as far as the process that is asked has seen it. Minutes are kept for 48 hours. At most 24 hours in one call; a page is of so many channels by name, also of those that are left out.
+// Counted in memory by each process and stored once a minute, so that a crash loses the last minute of the charts, and of nothing else. The minute under way is in it as far as the process that is asked has seen it. Minutes are kept for 48 hours. At most 24 hours in one request. The limit counts channels by name, including channels without activity, which are left out.
 //
 // GET /v1/minutes
 func (c *Client) ListMinutes(ctx context.Context, params ListMinutesParams) (*AllMinutesView, error) {
@@ -2351,7 +2351,7 @@ func (c *Client) GetSurvey(ctx context.Context, survey string) (*SurveyView, err
 	return call[SurveyView](ctx, c, r)
 }
 
-// PatchSurvey Change some of a survey.
+// PatchSurvey Change fields of a survey.
 //
 // A JSON merge patch (RFC 7396). A draft may change wholly. While a survey is running or paused, the arms, the questionnaires, the region, the channels of modes and what the quotas speak of stay; 409 names what cannot change. Of a survey that is stopping or done, the title and the application may change.
 //
@@ -2419,7 +2419,7 @@ func (c *Client) ListRespondents(ctx context.Context, survey string, params List
 
 // PostRespondents Add respondents.
 //
-// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone) or application/x-ndjson (one flat object a line): a file of any length, read row by row. Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have what its content speaks of. Numbers that another import has, which is not over or being taken back, are a conflict. Of a file every bad row is reported with its line. A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a line, 100 attributes of 500 characters a row, a million bad rows.
+// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone) or application/x-ndjson (one flat object a line): a file of any length, read row by row. Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have what its content speaks of. Numbers of another import that is in progress or being rolled back are a conflict. Of a file every bad row is reported with its line. A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a line, 100 attributes of 500 characters a row, a million bad rows.
 //
 // POST /v1/surveys/{survey}/respondents
 func (c *Client) PostRespondents(ctx context.Context, survey string, body RespondentsBody, params PostRespondentsParams) (*ImportView, error) {
@@ -2441,7 +2441,7 @@ func (c *Client) GetRespondent(ctx context.Context, survey string, id string) (*
 	return call[RespondentView](ctx, c, r)
 }
 
-// PostDisposition Report how the conversation with a respondent goes.
+// PostDisposition Report the disposition of a respondent.
 //
 // By the application that holds it. All of it is durable when the answer comes. A disposition that is reported twice, or late, changes nothing; one that cannot follow, or that comes after the end, is a conflict. If the answers put the respondent into a quota that is full, the answer says `rejected` and `messages_withheld`: only the survey's `quota_message` is sent.
 //
@@ -2451,7 +2451,7 @@ func (c *Client) PostDisposition(ctx context.Context, survey string, id string, 
 	return call[HeardView](ctx, c, r)
 }
 
-// GetResults A row for each respondent.
+// GetResults Results, one row per respondent.
 //
 // Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), then other_attributes with the rest as JSON. A connection that breaks off before the end means that the file is not whole. A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none.
 //
@@ -2463,9 +2463,9 @@ func (c *Client) GetResults(ctx context.Context, survey string, params GetResult
 	return c.Open(ctx, r)
 }
 
-// GetSurveyStats How far a survey has come.
+// GetSurveyStats Figures of a survey.
 //
-// How far a survey has come.
+// Figures of a survey.
 //
 // GET /v1/surveys/{survey}/stats
 func (c *Client) GetSurveyStats(ctx context.Context, survey string) (*StatsView, error) {
@@ -2473,7 +2473,7 @@ func (c *Client) GetSurveyStats(ctx context.Context, survey string) (*StatsView,
 	return call[StatsView](ctx, c, r)
 }
 
-// LaunchSurvey Begin with a draft.
+// LaunchSurvey Launch a draft.
 //
 // Refused, with what is wrong, if its windows have all passed, if the content speaks of an attribute that a respondent lacks, and (409) if one of its channels cannot be prepared. Quotas on an attribute that no respondent has yet are counted once an answer sets it; without an application the answer warns of them. Asking twice changes nothing.
 //
@@ -2483,7 +2483,7 @@ func (c *Client) LaunchSurvey(ctx context.Context, survey string) (*SurveyView, 
 	return call[SurveyView](ctx, c, r)
 }
 
-// PauseSurvey Start nobody and retry nobody.
+// PauseSurvey Pause a survey.
 //
 // What is out goes on, and answers are taken. Asking twice changes nothing.
 //
@@ -2493,7 +2493,7 @@ func (c *Client) PauseSurvey(ctx context.Context, survey string) (*SurveyView, e
 	return call[SurveyView](ctx, c, r)
 }
 
-// ResumeSurvey Go on with a paused survey.
+// ResumeSurvey Resume a paused survey.
 //
 // Asking twice changes nothing.
 //
@@ -2503,7 +2503,7 @@ func (c *Client) ResumeSurvey(ctx context.Context, survey string) (*SurveyView, 
 	return call[SurveyView](ctx, c, r)
 }
 
-// StopSurvey End a survey.
+// StopSurvey Stop a survey.
 //
 // Its respondents are canceled and what is queued is withdrawn; then it is done. Asking twice changes nothing.
 //
@@ -2513,9 +2513,9 @@ func (c *Client) StopSurvey(ctx context.Context, survey string) (*SurveyView, er
 	return call[SurveyView](ctx, c, r)
 }
 
-// Whoami Who one is, and what one may do.
+// Whoami Identify the token of the request and its scopes.
 //
-// Who one is, and what one may do.
+// Identify the token of the request and its scopes.
 //
 // GET /v1/whoami
 func (c *Client) Whoami(ctx context.Context) (*WhoView, error) {

@@ -26,8 +26,8 @@ type Definition struct {
 	StopWords      []string                      `json:"stop_words,omitzero" doc:"absent: stop"`
 	Labels         []string                      `json:"labels,omitempty" doc:"attributes of the respondents that their contacts have as labels, such as those by which a channel to people chooses the worker; up to 16" example:"[\"language\"]"`
 	Weight         int                           `json:"weight,omitempty" doc:"share of a channel compared with other surveys; absent: 1"`
-	LimitPerMinute int                           `json:"limit_per_minute,omitempty" doc:"most first attempts and retries in any minute"`
-	BatchSize      int                           `json:"batch_size,omitempty" doc:"most active respondents if there is neither cutoff nor quota"`
+	LimitPerMinute int                           `json:"limit_per_minute,omitempty" doc:"max first attempts and retries per minute"`
+	BatchSize      int                           `json:"batch_size,omitempty" doc:"max active respondents if there is neither a cutoff nor a quota"`
 	// InitialSuccessRate is a pointer because 0 is a rate.
 	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty" doc:"share expected to complete, from 0 to 1"`
 	Region             string   `json:"region,omitempty" doc:"of phone numbers written without a country, as ISO 3166" example:"MX"`

@@ -103,7 +103,7 @@ func TestAuditLogWaitsForItsStore(t *testing.T) {
 		change()
 	}
 	broken.down = false
-	if err := trail.Write(t.Context()); err == nil || !strings.Contains(err.Error(), "5 entries") {
+	if err := trail.Write(t.Context()); err == nil || !strings.Contains(err.Error(), "5 audit log entries") {
 		t.Errorf("what was lost: %v", err)
 	}
 	if err := trail.Write(t.Context()); err != nil {

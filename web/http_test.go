@@ -115,7 +115,7 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	r.down = fmt.Errorf("CANARY-cause")
-	if v := into[api.Readiness](t, r.do("GET", "/readyz", ""), 503); v.Reasons[1] != "store: it does not answer" {
+	if v := into[api.Readiness](t, r.do("GET", "/readyz", ""), 503); v.Reasons[1] != "store: it does not respond" {
 		t.Errorf("%+v", v)
 	}
 	if r.logs.String() != "" && strings.Contains(r.logs.String(), "readyz") {

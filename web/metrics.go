@@ -47,13 +47,13 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}, []string{"route", "method", "status"}),
 		seconds: with.NewHistogramVec(prometheus.HistogramOpts{
 			Name:                        "weir_http_request_duration_seconds",
-			Help:                        "Time from a request's head to the end of the answer.",
+			Help:                        "Duration of HTTP requests, from the request header to the end of the response.",
 			Buckets:                     []float64{.005, .025, .1, .5, 2.5},
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"route"}),
 		refusals: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_http_refusals_total",
-			Help: "Requests that were not let in: without a good token, without the scope, or sooner than a limit allows.",
+			Help: "Requests rejected for a missing or invalid token, a missing scope, or a rate limit.",
 		}, []string{"reason"}),
 	}
 }

@@ -83,7 +83,7 @@ func TestBadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 	t.Parallel()
 	csv := "Phone,First Name,age\n+525500000000,Ana,34\nCANARY,Bo,1\n+525500000001,Cy\n+525500000000,Di,9\n\n+525500000002,Ed,40\n"
 	ndjson := `{"phone":"+525500000000","first_name":"Ana","age":34}` + "\n" + `{"phone":"CANARY"}` + "\n{\n" + `{"phone":"+525500000000"}` + "\n\n" + `{"phone":"+525500000002","age":40}` + "\n"
-	dup := respondents.RowError{Line: 5, Column: "phone", Reason: "the survey has this number already, or it stands in a row before"}
+	dup := respondents.RowError{Line: 5, Column: "phone", Reason: "duplicate number: the survey, or an earlier row, has it"}
 	for _, tc := range []struct {
 		format, query, body string
 		status              int
@@ -192,7 +192,7 @@ func TestBrokenFiles(t *testing.T) {
 		"reserved column":        {body: "phone,mode\n", status: 422, detail: "the name of a template field"},
 		"header of 10 MB":        {body: strings.Repeat("x", 10<<20), status: 422, detail: "longer than"},
 		"UTF-16 without mark":    {body: utf16File("phone\n" + good + "\n")[2:], status: 422, detail: "UTF-16"},
-		"encoding that is none":  {query: "&encoding=klingon", body: "phone\n", status: 422, detail: "mistakes"},
+		"encoding that is none":  {query: "&encoding=klingon", body: "phone\n", status: 422, detail: "validation failed"},
 		"charset that is none":   {contentType: "text/csv; charset=klingon", body: "phone\n", status: 422, detail: "klingon"},
 		"compressed":             {body: "phone\n", header: []string{"Content-Encoding", "gzip"}, status: 415, detail: "not compressed"},
 		"quote that stays open":  {body: "phone,a\n" + good + ",\"x\n+525500000001,y\n", status: 422, line: 2, detail: "no closing quote", added: 1},

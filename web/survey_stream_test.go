@@ -300,7 +300,7 @@ func TestDownloadThatBreaksOff(t *testing.T) {
 	if err == nil || res.StatusCode != 200 || len(raw) == 0 || errors.Is(err, io.EOF) {
 		t.Errorf("%d: %d bytes and %v", res.StatusCode, len(raw), err)
 	}
-	if !strings.Contains(r.logs.String(), "a download broke off") {
+	if !strings.Contains(r.logs.String(), "download aborted") {
 		t.Error(r.logs)
 	}
 }

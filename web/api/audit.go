@@ -43,7 +43,7 @@ type AuditList struct {
 func (s *Service) auditRoutes() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/audit", ID: "list-audit", Tag: "access",
-		Summary: "Who changed what, newest first",
+		Summary: "List the audit log, newest first",
 		Description: "Changes of channels, surveys and respondents and cancellations of contacts, including requests that were refused for lack of a scope. " +
 			"Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. " +
 			"A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.",

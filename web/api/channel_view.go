@@ -16,8 +16,8 @@ import (
 type ChannelBody struct {
 	Type     string         `json:"type" minLength:"1" maxLength:"64" doc:"the channel type; it never changes" example:"nuntium"`
 	Name     string         `json:"name,omitempty" maxLength:"200" doc:"for people"`
-	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"most slots in flight; absent or null: DEFAULT_CHANNEL_CAPACITY"`
-	Paused   bool           `json:"paused,omitempty" doc:"start nothing; what is out goes on"`
+	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"max slots in flight; absent or null: DEFAULT_CHANNEL_CAPACITY"`
+	Paused   bool           `json:"paused,omitempty" doc:"start no contact; contacts in flight continue"`
 	Settings map[string]any `json:"settings,omitempty" doc:"depends on the type; secrets are written, never read back, so that a replacing PUT has to carry them again"`
 }
 
@@ -25,8 +25,8 @@ type ChannelBody struct {
 type ChannelPatch struct {
 	Type     string         `json:"type,omitempty" minLength:"1" maxLength:"64" doc:"may only repeat what it is"`
 	Name     string         `json:"name,omitempty" maxLength:"200" nullable:"true" doc:"for people; null: none"`
-	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"most slots in flight; null: DEFAULT_CHANNEL_CAPACITY"`
-	Paused   bool           `json:"paused,omitempty" nullable:"true" doc:"start nothing; what is out goes on; null: false"`
+	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"max slots in flight; null: DEFAULT_CHANNEL_CAPACITY"`
+	Paused   bool           `json:"paused,omitempty" nullable:"true" doc:"start no contact; contacts in flight continue; null: false"`
 	Settings map[string]any `json:"settings,omitempty" doc:"merged key by key; null takes an optional setting away"`
 }
 
@@ -44,14 +44,14 @@ type ChannelView struct {
 	WhyCode        ops.WhyCode    `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
 	Deleting       bool           `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
 	InFlight       int            `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
-	Sending        int            `json:"sending" doc:"contacts of which the provider may or may not know yet"`
+	Sending        int            `json:"sending" doc:"contacts being dispatched: the provider may or may not have them"`
 	Active         int            `json:"active" doc:"contacts that the provider has"`
-	Unknown        int            `json:"unknown" doc:"contacts whose hand-over had no clear result"`
+	Unknown        int            `json:"unknown" doc:"contacts whose dispatch is in doubt"`
 	Queued         int64          `json:"queued" doc:"contacts that wait"`
 	Blocked        int            `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
 	OldestQueuedAt *time.Time     `json:"oldest_queued_at,omitempty" doc:"acceptance of the oldest contact that waits for its turn"`
 	NextDueAt      *time.Time     `json:"next_due_at,omitempty" doc:"when the next contact that waits for an instant may go: its window opens, or its next attempt is due; as far as the process knows that is asked"`
-	SentPerMinute  float64        `json:"sent_per_minute" doc:"hand-overs that the provider took, over the last five minutes and the one under way; of the process that is asked"`
+	SentPerMinute  float64        `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one, counted by the responding process"`
 	Breaker        BreakerView    `json:"breaker"`
 	LastCollection *CollectView   `json:"last_collection,omitempty" doc:"the last search for contacts that have been silent too long; absent: none since the channel's broker started, or another process runs it"`
 	CreatedAt      time.Time      `json:"created_at"`
@@ -60,8 +60,8 @@ type ChannelView struct {
 
 // BreakerView is a channel's circuit breaker.
 type BreakerView struct {
-	State string     `json:"state" enum:"closed,half_open,open" doc:"closed: everything passes; open: nothing does until an instant; half_open: one hand-over is under way to find out"`
-	Until *time.Time `json:"until,omitempty" doc:"when an open one lets the next hand-over through"`
+	State string     `json:"state" enum:"closed,half_open,open" doc:"closed: contacts are dispatched; open: none is dispatched until an instant; half_open: one contact is being dispatched as a probe"`
+	Until *time.Time `json:"until,omitempty" doc:"when an open breaker allows the next dispatch"`
 }
 
 // CollectView is one run of the reconciler: a search for contacts that have

@@ -42,7 +42,7 @@ func (s *Service) channelRoutes() []*route.Route {
 		},
 		{
 			Method: "PATCH", Path: one, ID: "patch-channel", Tag: "channels",
-			Summary:     "Change some of a channel",
+			Summary:     "Change fields of a channel",
 			Description: "A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too; but a change of where they are sent, such as base_url or the account, must include them again (422 names them).",
 			Query:       []wire.Parameter{forced},
 			Body:        route.TypeOf[ChannelPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Handle: s.patchChannel,

@@ -24,7 +24,7 @@ type ContactView struct {
 	NotAfter   *time.Time        `json:"not_after,omitempty"`
 	Size       int               `json:"size" doc:"slots that it takes while it is in flight"`
 	State      string            `json:"state" enum:"queued,sending,active,unknown,done"`
-	Canceling  bool              `json:"canceling,omitempty" doc:"it was asked to be taken back while in flight"`
+	Canceling  bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
 	Outcome    weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
 	Reason     string            `json:"reason,omitempty"`
 	Why        string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots are in flight; behind 12 of higher priority"`

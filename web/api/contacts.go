@@ -67,7 +67,7 @@ func (s *Service) contactRoutes() []*route.Route {
 		},
 		{
 			Method: "DELETE", Path: one, ID: "cancel-contact", Tag: "contacts",
-			Summary:     "Take a contact back",
+			Summary:     "Cancel a contact",
 			Description: "A waiting contact is done at once. Of one in flight the provider is asked, and the contact ends when it is known how. A canceled contact may be canceled again; one that ended otherwise is a conflict.",
 			Handle:      s.cancelContact,
 			Answers:     []route.Answer{{Status: http.StatusOK, Description: "it is canceled", Body: route.TypeOf[CanceledView]()}, {Status: http.StatusAccepted, Description: "the provider, or the process that runs the channel, is being asked", Body: route.TypeOf[CanceledView]()}},

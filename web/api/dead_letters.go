@@ -55,7 +55,7 @@ func (s *Service) deadRoutes() []*route.Route {
 	post := func(step, summary, help string, handle func(*route.Call) (route.Reply, error)) *route.Route {
 		return &route.Route{
 			Method: "POST", Path: "/v1/dead-letters:" + step, ID: step + "-dead-letters", Tag: "contacts", Summary: summary,
-			Description: help + " One transaction for each 200; asking again after a lost answer is harmless and goes on where it ended.",
+			Description: help + " One transaction for each 200 dead letters. Repeating the request after a lost response is safe and continues where it ended.",
 			Body:        route.TypeOf[DeadBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: handle, Repeatable: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "what was done", Body: route.TypeOf[DeadDone]()}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
@@ -64,22 +64,22 @@ func (s *Service) deadRoutes() []*route.Route {
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/dead-letters", ID: "list-dead-letters", Tag: "contacts",
-			Summary: "Contacts that ended badly and that nobody will retry",
-			Description: "Those that ended as failed, lost or dead_letter, by channel, the latest first; not those of respondents, whom their survey retries. " +
-				"They go when they are queued again or discarded, or with their contacts. A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
+			Summary: "List dead letters",
+			Description: "Contacts that ended as failed, lost or dead_letter, by channel, the latest first. Contacts of respondents are excluded: their survey retries them. " +
+				"A dead letter is removed when it is queued again or discarded, or with its contact. A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
 			Query: append(filter, route.Paging(100, 1000)...), Handle: s.listDead,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[DeadList]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
 			Method: "GET", Path: "/v1/dead-letters/groups", ID: "group-dead-letters", Tag: "contacts",
-			Summary: "How many dead letters ended alike", Description: "By channel, outcome and reason.",
+			Summary: "Count dead letters by channel, outcome and reason", Description: "The largest groups first.",
 			Query: filter, Handle: s.groupDead,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the groups", Body: route.TypeOf[DeadGroups]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		post("requeue", "Queue dead letters again",
-			"Each becomes a new contact with the same content and the key requeue:<id of the old one>, in the transaction that takes the dead letter away: nobody is contacted twice for one. No client can give a key that begins so. "+
+			"Each becomes a new contact with the same content and the key requeue:<id of the old one>, in the transaction that removes the dead letter, so that no person is contacted twice for one dead letter. Keys with this prefix are reserved. "+
 				"The old contact stays as it is. Contacts of respondents are refused (409): their survey retries them.", s.requeueDead),
 		post("discard", "Discard dead letters", "Their contacts stay readable until their retention ends.", s.discardDead),
 	}

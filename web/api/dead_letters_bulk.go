@@ -89,9 +89,9 @@ func (s *Service) readBulk(c *route.Call) (*bulk, error) {
 	all, _ := c.Body["all"].(bool)
 	switch {
 	case len(names) > 0 && (said > 0 || all):
-		c.Errors.Add("/contacts", "conflict", "must be alone: nothing else says which dead letters are meant")
+		c.Errors.Add("/contacts", "conflict", "must not be combined with other filters")
 	case len(names) == 0 && said == 0 && !all:
-		c.Errors.Add("", "required", "must say which dead letters are meant; all, if it is all of them")
+		c.Errors.Add("", "required", "must select dead letters; set all to select all of them")
 	}
 	if err := c.Invalid(); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (s *Service) readBulk(c *route.Call) (*bulk, error) {
 
 // refuseRespondents rejects listed contacts that belong to respondents.
 func (b *bulk) refuseRespondents(ctx context.Context) error {
-	out := &weir.Error{Code: weir.CodeConflict, Message: "contacts of respondents are their survey's to retry"}
+	out := &weir.Error{Code: weir.CodeConflict, Message: "contacts of respondents are retried by their survey"}
 	for i, ref := range b.refs {
 		c, _, err := b.s.Store.Contact(ctx, ref)
 		if weir.CodeOf(err) == weir.CodeNotFound {

@@ -15,7 +15,7 @@ import (
 func (s *Service) eventRoutes() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/events", ID: "list-events", Tag: "events",
-		Summary: "What happened, oldest first, or as it happens",
+		Summary: "List events, oldest first, or stream them",
 		Description: "With Accept: text/event-stream the answer is a stream of server-sent events: each carries one event as JSON, and its id. " +
 			"It begins behind Last-Event-ID (the header), else behind after, else with what happens next. A comment comes every 15 seconds while nothing happens. " +
 			"Otherwise the answer is a page, which begins behind cursor, else behind after, else with the oldest event that is kept. " +

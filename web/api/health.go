@@ -89,5 +89,5 @@ func storeError(err error) string {
 	if e, ok := errors.AsType[*weir.Error](err); ok {
 		return wire.PublicMessage(e)
 	}
-	return "it does not answer"
+	return "it does not respond"
 }

@@ -17,12 +17,12 @@ func (s *Service) holdRoutes() []*route.Route {
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/hold", ID: "get-hold", Tag: "channels",
-			Summary: "Whether Weir was started with --paused and sends nothing", Handle: s.getHold,
+			Summary: "Get whether dispatching is on hold (serve --paused)", Handle: s.getHold,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "whether Weir sends", Body: route.TypeOf[HoldView]()}},
 		},
 		{
 			Method: "DELETE", Path: "/v1/hold", ID: "release-hold", Tag: "channels",
-			Summary:     "Resume a Weir that was started with --paused",
+			Summary:     "Resume dispatching after serve --paused",
 			Description: "Channels, surveys, deliveries of events and calls of functions go on. Channels that are paused themselves stay paused.",
 			Handle:      s.releaseHold,
 			Answers:     []route.Answer{{Status: http.StatusOK, Description: "Weir sends", Body: route.TypeOf[HoldView]()}},

@@ -36,8 +36,8 @@ type MinutesView struct {
 type MinuteView struct {
 	At            time.Time     `json:"at" doc:"its beginning"`
 	Accepted      int64         `json:"accepted" doc:"contacts"`
-	Sent          int64         `json:"sent" doc:"hand-overs that the provider took"`
-	SendFailed    int64         `json:"send_failed" doc:"hand-overs that it did not take, or whose result was lost"`
+	Sent          int64         `json:"sent" doc:"dispatches accepted by the provider"`
+	SendFailed    int64         `json:"send_failed" doc:"dispatches that it refused, or whose result was lost"`
 	Finished      FinishedView  `json:"finished" doc:"contacts that ended, by outcome; absent: none"`
 	Callbacks     CallbacksView `json:"callbacks" doc:"reports of the provider, by what they did; absent: none"`
 	CollectorRuns int64         `json:"collector_runs" doc:"how often silent contacts were looked for"`
@@ -103,15 +103,15 @@ func (s *Service) minuteRoutes() []*route.Route {
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/channels/{channel}/minutes", ID: "get-minutes", Tag: "channels",
-			Summary: "What happened on a channel, minute by minute", Description: help,
+			Summary: "Activity of a channel, minute by minute", Description: help,
 			Query: span("1m", "5m", "15m", "1h"), Handle: s.channelMinutes,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "every step of the time", Body: route.TypeOf[MinutesView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
 			Method: "GET", Path: "/v1/minutes", ID: "list-minutes", Tag: "channels",
-			Summary:     "What happened on all channels, for small charts",
-			Description: help + " At most 24 hours in one call; a page is of so many channels by name, also of those that are left out.",
+			Summary:     "Activity of all channels, for small charts",
+			Description: help + " At most 24 hours in one request. The limit counts channels by name, including channels without activity, which are left out.",
 			Query:       append(span("15m", "1h"), route.Paging(200, maxChannels)...), Handle: s.allMinutes,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page of channels", Body: route.TypeOf[AllMinutesView]()}},
 		},

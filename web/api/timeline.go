@@ -22,13 +22,13 @@ type TimelineView struct {
 	Channel     string          `json:"channel"`
 	Events      []TimelineEvent `json:"events" nullable:"false" doc:"oldest first"`
 	For         *TimelineFor    `json:"for,omitempty" doc:"absent: it is of no survey"`
-	NotRecorded []string        `json:"not_recorded" nullable:"false" doc:"for people: what happened and is not in the events, because nobody wrote it down"`
+	NotRecorded []string        `json:"not_recorded" nullable:"false" doc:"for people: what is not recorded, and so is not among the events"`
 }
 
 // TimelineEvent is an event of a contact.
 type TimelineEvent struct {
 	At      time.Time    `json:"at"`
-	What    string       `json:"what" enum:"accepted,made_of,waits_until,claimed,handed_over,last_heard,back_in_queue,ended,dead_letter,requeued,request" doc:"made_of: it was made of a dead letter; waits_until: the instant before which it does not go; handed_over: the provider took it; last_heard: the provider's last word in an attempt; back_in_queue: an attempt ended and the contact goes on; requeued: a new contact was made of it; request: somebody asked for something through the API"`
+	What    string       `json:"what" enum:"accepted,made_of,waits_until,claimed,handed_over,last_heard,back_in_queue,ended,dead_letter,requeued,request" doc:"made_of: it was created from a dead letter; waits_until: it is not dispatched before this instant; handed_over: accepted by the provider; last_heard: the provider's last report on an attempt; back_in_queue: an attempt ended and the contact is queued again; requeued: a new contact was created from it; request: an API request about it"`
 	Attempt int          `json:"attempt,omitempty" doc:"its number"`
 	Outcome weir.Outcome `json:"outcome,omitempty"`
 	Reason  string       `json:"reason,omitempty"`
@@ -48,7 +48,7 @@ type TimelineFor struct {
 func (s *Service) timelineRoute() *route.Route {
 	return &route.Route{
 		Method: "GET", Path: "/v1/contacts/{id}/timeline", ID: "get-timeline", Tag: "contacts",
-		Summary: "What is known of the life of a contact",
+		Summary: "Timeline of a contact",
 		Description: "From its row, its attempts, the dead letters and the audit log, whose entries appear within seconds. " +
 			"Of callbacks only what changed the contact is kept: the first and the last word in each attempt.",
 		Handle:  s.timeline,
@@ -60,10 +60,10 @@ func (s *Service) timelineRoute() *route.Route {
 // NotRecorded lists what no store records.
 func NotRecorded() []string {
 	return []string{
-		"callbacks between the first and the last word of the provider in an attempt, and those that changed nothing: they are only counted",
-		"the moment at which the result of a hand-over was lost, and each question to the provider about it",
-		"a claim that was taken back before the provider was called: it is no attempt",
-		"that a dead letter was discarded with others, by a filter: the audit log has the request",
+		"callbacks between the provider's first and last report on an attempt, and callbacks that changed nothing: they are only counted",
+		"when the result of a dispatch was lost, and each status query to the provider",
+		"a claim that was canceled before the provider was called: it is not an attempt",
+		"that a dead letter was discarded by a filter: the audit log has the request",
 	}
 }
 

@@ -19,7 +19,7 @@ type WhoView struct {
 func (s *Service) whoRoutes() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/whoami", ID: "whoami", Tag: "access",
-		Summary: "Who one is, and what one may do", Handle: s.whoami,
+		Summary: "Identify the token of the request and its scopes", Handle: s.whoami,
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "the token that the request carries", Body: route.TypeOf[WhoView]()}},
 	}}
 }

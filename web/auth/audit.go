@@ -61,7 +61,7 @@ func (t *Trail) Write(ctx context.Context) error {
 		}
 	}
 	if lost > 0 {
-		return fmt.Errorf("%d entries of the audit log were lost while the store was down; the log has their lines", lost)
+		return fmt.Errorf("%d audit log entries were dropped while the store was down; the program's log has them", lost)
 	}
 	return nil
 }

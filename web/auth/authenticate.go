@@ -32,7 +32,7 @@ func (g *Gate) Authenticate(r *http.Request) (*Principal, error) {
 	if g.Open() {
 		// Without tokens, the origin and the address are all there is to check.
 		if g.origins.Check(r) != nil {
-			return nil, weir.Errorf(weir.CodeForbidden, "while there is no token a page of another site cannot act here")
+			return nil, weir.Errorf(weir.CodeForbidden, "cross-site requests are refused while no token exists")
 		}
 		if wait := g.addresses.request(from, now); wait > 0 {
 			return nil, errLimited(wait)

@@ -85,7 +85,7 @@ func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, typeNone, err)
 	case !ok:
 		s.Metrics.count(typeNone, resultUnauthorised)
-		wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "there is nothing here"))
+		wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "not found"))
 	default:
 		s.serveChannel(ctx, w, r, ch)
 	}
@@ -221,7 +221,7 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 // invalid rejects a callback for good. The error may quote a number or
 // a text and must not be logged.
 func (s *Handler) invalid(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
-	s.Logger.WarnContext(ctx, "callback refused: not a request that this provider makes", "channel", ch.Name, "type", ch.Type)
+	s.Logger.WarnContext(ctx, "callback rejected: not a valid request of this provider", "channel", ch.Name, "type", ch.Type)
 	s.Metrics.count(ch.Type, resultInvalid)
 	wire.WriteProblem(w, &wire.Malformed{Detail: "this is not a callback of a " + ch.Type + " channel"})
 }

@@ -23,11 +23,11 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	return &Metrics{
 		callbacks: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_callbacks_total",
-			Help: "Callbacks of providers by what came of them; one that carries several reports counts once for each.",
+			Help: "Callbacks of providers by result; a callback with several reports counts once for each.",
 		}, []string{"type", "result"}),
 		incoming: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_incoming_messages_total",
-			Help: "Messages that people sent, without repeated ones.",
+			Help: "Incoming messages, without duplicates.",
 		}, []string{"channel"}),
 	}
 }

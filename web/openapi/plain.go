@@ -56,7 +56,7 @@ func (d *describer) plainOperations() []*huma.Operation {
 func (d *describer) callbacks() []*huma.Operation {
 	var ops []*huma.Operation
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		op := plainOperation("/callbacks/{channel}/{secret}/{path}", "callback-"+strings.ToLower(method), "What a provider says",
+		op := plainOperation("/callbacks/{channel}/{secret}/{path}", "callback-"+strings.ToLower(method), "Callback of a provider",
 			"Weir gives providers these addresses itself. What they send, and what they are answered, is theirs: it depends on the channel's type. "+
 				"What was said is durable when the answer comes; saying it again changes nothing.")
 		op.Method = method

@@ -45,7 +45,7 @@ func (w *Recorder) WriteHeader(status int) {
 	if status == http.StatusMethodNotAllowed {
 		wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "this path takes %s", w.Header().Get("Allow")))
 	} else {
-		wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "there is nothing here"))
+		wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "not found"))
 	}
 	w.muted = true
 }

@@ -69,7 +69,7 @@ func (d *csvDownload) row(cells []string) {
 
 // abort aborts the connection: a truncated file must not look complete.
 func (d *csvDownload) abort(err error) {
-	d.Logger.WarnContext(d.c, "a download broke off", slog.Any("error", err))
+	d.Logger.WarnContext(d.c, "download aborted", slog.Any("error", err))
 	panic(http.ErrAbortHandler)
 }
 

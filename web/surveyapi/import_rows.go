@@ -144,7 +144,7 @@ func (l *importer) read(ctx context.Context, rows *respondents.Reader, p *route.
 
 func (l *importer) reject(bad respondents.RowError) error {
 	if l.result.Rejected++; l.result.Rejected > maxRejected {
-		return weir.Errorf(weir.CodeInvalid, "more than %d rows are bad; is this a file of respondents?", maxRejected)
+		return weir.Errorf(weir.CodeInvalid, "more than %d rows are invalid; check that the file contains respondents", maxRejected)
 	}
 	return l.rejected.add(bad)
 }
@@ -243,7 +243,7 @@ func (l *importer) count(rows []respondents.Row, added []surveys.Added) error {
 // errOtherImport is returned instead of counting a duplicate of a number that the
 // survey may lose again.
 func errOtherImport() error {
-	return weir.Errorf(weir.CodeConflict, "another import, which is under way or being taken back, has some of these numbers; load them again when it is over, in a few minutes")
+	return weir.Errorf(weir.CodeConflict, "another import that is in progress or being rolled back has some of these numbers; retry in a few minutes")
 }
 
 func (l *importer) respondents(v surveys.Survey, rows []respondents.Row) []surveys.Respondent {
@@ -264,13 +264,13 @@ func (l *importer) commit(ctx context.Context) error {
 		return nil
 	}
 	if l.result.Rejected > 0 {
-		return weir.Errorf(weir.CodeInvalid, "%d rows are bad; nothing was loaded", l.result.Rejected)
+		return weir.Errorf(weir.CodeInvalid, "%d rows are invalid; nothing was loaded", l.result.Rejected)
 	}
 	ctx, cancel := context.WithTimeout(ctx, route.TransferTime)
 	defer cancel()
 	v, err := l.SurveyStore.SurveyByID(ctx, l.survey.ID)
 	if err == nil && v.State != l.survey.State && l.survey.State == surveys.Draft {
-		err = weir.Errorf(weir.CodeConflict, "survey %s was launched meanwhile, without a look at these rows; load them again", v.Name)
+		err = weir.Errorf(weir.CodeConflict, "survey %s was launched during the import; import the rows again", v.Name)
 	}
 	if err != nil {
 		return err
@@ -286,7 +286,7 @@ func (l *importer) abort(ctx context.Context) {
 	defer cancel()
 	l.result.Added, l.result.LastLine = 0, 0
 	if err := l.SurveyStore.AbortImport(ctx, l.survey.ID, l.id); err != nil {
-		l.Logger.WarnContext(ctx, "an import that was given up stays until it is swept", slog.Any("error", err))
+		l.Logger.WarnContext(ctx, "import rollback failed; its rows are deleted later", slog.Any("error", err))
 	}
 }
 
@@ -323,13 +323,13 @@ func (l *importer) answer(w http.ResponseWriter, p *route.Deadlines, err error) 
 		_, failed = io.WriteString(p, tail)
 	}
 	if failed != nil {
-		l.Logger.InfoContext(context.Background(), "the answer to an import broke off", slog.Any("error", failed))
+		l.Logger.InfoContext(context.Background(), "import response aborted", slog.Any("error", failed))
 		panic(http.ErrAbortHandler) // a truncated response must not look complete
 	}
 	return nil
 }
 
-const duplicateNumber = "the survey has this number already, or it stands in a row before"
+const duplicateNumber = "duplicate number: the survey, or an earlier row, has it"
 
 // checkAcceptsRespondents rejects respondents of a survey that is ending or being
 // deleted.

@@ -122,7 +122,7 @@ func (s *Service) postDisposition(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	if v.State == surveys.Draft {
-		return route.Reply{}, weir.Errorf(weir.CodeConflict, "survey %s is a draft; nobody has been contacted", v.Name)
+		return route.Reply{}, weir.Errorf(weir.CodeConflict, "survey %s is a draft; no respondent has been contacted", v.Name)
 	}
 	is, err := s.Surveys.Report(c, v, r.ID, h)
 	switch {

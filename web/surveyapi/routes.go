@@ -42,7 +42,7 @@ func (s *Service) Routes() []*route.Route {
 		},
 		{
 			Method: "PATCH", Path: Path, ID: "patch-survey", Tag: "surveys",
-			Summary: "Change some of a survey",
+			Summary: "Change fields of a survey",
 			Description: "A JSON merge patch (RFC 7396). A draft may change wholly. While a survey is running or paused, the arms, the questionnaires, the region, the channels of modes and what the quotas speak of stay; " +
 				"409 names what cannot change. Of a survey that is stopping or done, the title and the application may change.",
 			Query: []wire.Parameter{{Name: "version", Kind: "integer", Minimum: 1, Maximum: math.MaxInt64, Description: "change it only if this is still its version"}},
@@ -61,7 +61,7 @@ func (s *Service) Routes() []*route.Route {
 		},
 		{
 			Method: "GET", Path: Path + "/stats", ID: "get-survey-stats", Tag: "surveys",
-			Summary: "How far a survey has come", Handle: s.surveyStats,
+			Summary: "Figures of a survey", Handle: s.surveyStats,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "its figures", Body: route.TypeOf[StatsView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -77,10 +77,10 @@ func (s *Service) stepRoutes() []*route.Route {
 		step          surveys.Step
 		summary, more string
 	}{
-		{surveys.Launch, "Begin with a draft", "Refused, with what is wrong, if its windows have all passed, if the content speaks of an attribute that a respondent lacks, and (409) if one of its channels cannot be prepared. Quotas on an attribute that no respondent has yet are counted once an answer sets it; without an application the answer warns of them."},
-		{surveys.Pause, "Start nobody and retry nobody", "What is out goes on, and answers are taken."},
-		{surveys.Resume, "Go on with a paused survey", ""},
-		{surveys.Stop, "End a survey", "Its respondents are canceled and what is queued is withdrawn; then it is done."},
+		{surveys.Launch, "Launch a draft", "Refused, with what is wrong, if its windows have all passed, if the content speaks of an attribute that a respondent lacks, and (409) if one of its channels cannot be prepared. Quotas on an attribute that no respondent has yet are counted once an answer sets it; without an application the answer warns of them."},
+		{surveys.Pause, "Pause a survey", "What is out goes on, and answers are taken."},
+		{surveys.Resume, "Resume a paused survey", ""},
+		{surveys.Stop, "Stop a survey", "Its respondents are canceled and what is queued is withdrawn; then it is done."},
 	} {
 		routes = append(routes, &route.Route{
 			Method: "POST", Path: Path + ":" + string(x.step), ID: string(x.step) + "-survey", Tag: "surveys",
@@ -98,7 +98,7 @@ func (s *Service) respondentRoutes() []*route.Route {
 		Method: "POST", Path: all, ID: "post-respondents", Tag: "respondents",
 		Summary: "Add respondents",
 		Description: "As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone) or application/x-ndjson (one flat object a line): a file of any length, read row by row. " +
-			"Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have what its content speaks of. Numbers that another import has, which is not over or being taken back, are a conflict. Of a file every bad row is reported with its line. " +
+			"Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have what its content speaks of. Numbers of another import that is in progress or being rolled back are a conflict. Of a file every bad row is reported with its line. " +
 			"A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. " +
 			"The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a line, 100 attributes of 500 characters a row, a million bad rows.",
 		Query: []wire.Parameter{
@@ -136,7 +136,7 @@ func (s *Service) respondentRoutes() []*route.Route {
 		},
 		{
 			Method: "POST", Path: one + "/disposition", ID: "post-disposition", Tag: "respondents",
-			Summary: "Report how the conversation with a respondent goes",
+			Summary: "Report the disposition of a respondent",
 			Description: "By the application that holds it. All of it is durable when the answer comes. A disposition that is reported twice, or late, changes nothing; " +
 				"one that cannot follow, or that comes after the end, is a conflict. If the answers put the respondent into a quota that is full, the answer says `rejected` and `messages_withheld`: only the survey's `quota_message` is sent.",
 			Body: route.TypeOf[HearingBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody,
@@ -153,7 +153,7 @@ func (s *Service) exportRoutes() []*route.Route {
 	return []*route.Route{
 		{
 			Method: "GET", Path: Path + "/results.csv", ID: "get-results", Tag: "surveys",
-			Summary: "A row for each respondent",
+			Summary: "Results, one row per respondent",
 			Description: "Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
 				"then other_attributes with the rest as JSON. " + help,
 			Query:    []wire.Parameter{{Name: "status", Kind: "string", Enum: statusWords(), Description: "one or more, joined by commas"}},

@@ -13,7 +13,7 @@ import (
 // SurveyBody is the body of PUT: a survey without its respondents.
 type SurveyBody struct {
 	Title       string           `json:"title,omitempty" maxLength:"200" doc:"for people"`
-	Application *ApplicationBody `json:"application,omitempty" doc:"the program that holds the conversation with people who answer by text; absent: none"`
+	Application *ApplicationBody `json:"application,omitempty" doc:"the application that handles text conversations; absent: none"`
 	surveys.Definition
 }
 
@@ -142,7 +142,7 @@ type RespondentView struct {
 	DueAt         *time.Time          `json:"due_at,omitempty" doc:"when the next step is looked at"`
 	Why           string              `json:"why,omitempty" doc:"why the respondent waits; not in lists, in one sentence for people; absent when nothing waits" example:"attempt 2 by sms is due Mon 2026-01-12 09:00 America/Mexico_City"`
 	WhyCode       ops.WhyCode         `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"retry"`
-	ReachedAt     *time.Time          `json:"reached_at,omitempty" doc:"when the latest contact was handed over"`
+	ReachedAt     *time.Time          `json:"reached_at,omitempty" doc:"when the latest contact was accepted by the provider"`
 	AddedAt       time.Time           `json:"added_at"`
 	StartedAt     *time.Time          `json:"started_at,omitempty"`
 	FinishedAt    *time.Time          `json:"finished_at,omitempty"`

@@ -81,13 +81,13 @@ func ProblemOf(err error) (Problem, time.Duration) {
 		p.Status, p.Code, p.Detail, p.Errors, wait = StatusOf(e.Code), e.Code, PublicMessage(e), e.Fields, e.RetryAfter
 	} else if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		p.Status, p.Code = http.StatusServiceUnavailable, weir.CodeUnavailable
-		p.Detail = "the store did not answer in time; it is not known whether the request was carried out"
+		p.Detail = "the store did not respond in time; the outcome of the request is unknown"
 	} else {
 		p.Status, p.Code = http.StatusInternalServerError, weir.CodeInternal
 	}
 	if p.Status == http.StatusInternalServerError {
 		p.Code, p.Errors = weir.CodeInternal, nil
-		p.Detail = "something went wrong here; the log has it under this answer's X-Request-Id"
+		p.Detail = "internal error; the log has the details under the X-Request-Id of this response"
 	}
 	if p.Status == http.StatusServiceUnavailable && wait <= 0 {
 		wait = RetryAfter
@@ -156,7 +156,7 @@ func Invalid(mistakes []weir.FieldError) error {
 	if len(mistakes) == 0 {
 		return nil
 	}
-	return &weir.Error{Code: weir.CodeInvalid, Message: "the request has mistakes; nothing was changed", Fields: mistakes}
+	return &weir.Error{Code: weir.CodeInvalid, Message: "validation failed; nothing was changed", Fields: mistakes}
 }
 
 func WriteJSON(w http.ResponseWriter, status int, body any) {

@@ -138,12 +138,12 @@ func TestHealthcheck(t *testing.T) {
 			t.Errorf("asked for %s", r.URL.Path)
 		}
 		w.WriteHeader(status)
-		_, _ = w.Write([]byte(`{"reasons":["store: it does not answer"]}`))
+		_, _ = w.Write([]byte(`{"reasons":["store: it does not respond"]}`))
 	}))
 	environ := []string{"LISTEN_ADDR=" + server.Listener.Addr().String()}
 	check(t, run(t, environ, "healthcheck"), app.OK, "^ready\n$", "^$")
 	status = http.StatusServiceUnavailable
-	check(t, run(t, environ, "healthcheck"), app.Failure, "^$", "not ready: 503 .*store: it does not answer")
+	check(t, run(t, environ, "healthcheck"), app.Failure, "^$", "not ready: 503 .*store: it does not respond")
 	server.Close()
 	check(t, run(t, environ, "healthcheck"), app.Failure, "^$", "not ready: ")
 	check(t, run(t, []string{"LISTEN_ADDR=127.0.0.1:0"}, "healthcheck"), app.Failure, "^$", "LISTEN_ADDR has port 0")

@@ -135,9 +135,9 @@ func TestSurveyPut(t *testing.T) {
 func TestSurveyPutErrors(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"PUT /v1/surveys/flu": answers(http.StatusUnprocessableEntity,
-		`{"code":"invalid","detail":"the request has mistakes; nothing was changed","errors":[{"pointer":"/cutoff","code":"range","detail":"must be from 0 to 9"},
+		`{"code":"invalid","detail":"validation failed; nothing was changed","errors":[{"pointer":"/cutoff","code":"range","detail":"must be from 0 to 9"},
 		{"pointer":"/arms","code":"required","detail":"must list at least one arm with its modes"}]}`)})
-	same(t, f.run("{}", "put", "-", "flu"), app.Rejected, "", `weir: Weir answered 422 (invalid): the request has mistakes; nothing was changed
+	same(t, f.run("{}", "put", "-", "flu"), app.Rejected, "", `weir: Weir answered 422 (invalid): validation failed; nothing was changed
   /cutoff: must be from 0 to 9
   /arms: must list at least one arm with its modes
 `)
