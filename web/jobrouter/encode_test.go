@@ -54,7 +54,7 @@ func TestEncodedViewsMatchEncodingJSON(t *testing.T) {
 			w.Offers = append(w.Offers, routing.Offer{OfferID: id, JobID: j.ID, CapacityCost: 3, OfferedAt: at.Draw(t, "offered"), ExpiresAt: at.Draw(t, "expires")})
 			w.AssignedJobs = append(w.AssignedJobs, routing.AssignedJob{AssignmentID: id, JobID: j.ID, CapacityCost: 3, AssignedAt: at.Draw(t, "assigned")})
 		}
-		for _, v := range jobrouter.Seen(&j, &w) {
+		for _, v := range jobrouter.HandEncodedViews(&j, &w) {
 			want, err := json.Marshal(v)
 			if err != nil {
 				t.Fatal(err)

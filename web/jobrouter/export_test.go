@@ -7,8 +7,8 @@ import (
 	"weir/routing/eventlog"
 )
 
-// Reserialise is reserialise, for fuzzing.
-func Reserialise(query string) string { return reserializeForm(query) }
+// ReserializeForm is reserializeForm, for fuzzing.
+func ReserializeForm(query string) string { return reserializeForm(query) }
 
 // ParseAuthorization is parseAuthorization, for fuzzing.
 func ParseAuthorization(header string) (dateHeader string, signature []byte, err error) {
@@ -16,14 +16,14 @@ func ParseAuthorization(header string) (dateHeader string, signature []byte, err
 	return a.dateHeader, a.signature[:], err
 }
 
-// PlainForm is isCanonicalForm, for fuzzing.
-func PlainForm(query string) bool { return isCanonicalForm(query) }
+// IsCanonicalForm is isCanonicalForm, for fuzzing.
+func IsCanonicalForm(query string) bool { return isCanonicalForm(query) }
 
 // AppendView is appendView.
 func AppendView(body any) ([]byte, error) { return appendView(nil, body) }
 
-// Seen returns the views that are encoded by hand.
-func Seen(j *routing.Job, w *routing.Worker) []any {
+// HandEncodedViews returns the views that are encoded by hand.
+func HandEncodedViews(j *routing.Job, w *routing.Worker) []any {
 	created := viewJob(j).asCreated(&eventlog.JobReceivedEvent{Spec: j.JobSpec})
 	return []any{viewJob(j), created, viewWorker(w, version2024), acceptedView{j.ID, w.ID, j.QueueID}, struct{}{}}
 }

@@ -37,11 +37,11 @@ func FuzzReserialize(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		form := jobrouter.Reserialise(query)
-		if jobrouter.PlainForm(query) && form != query {
+		form := jobrouter.ReserializeForm(query)
+		if jobrouter.IsCanonicalForm(query) && form != query {
 			t.Errorf("%q is plain and gives %q", query, form)
 		}
-		if again := jobrouter.Reserialise(form); again != form {
+		if again := jobrouter.ReserializeForm(form); again != form {
 			t.Errorf("%q gives %q and then %q", query, form, again)
 		}
 		got, err := url.ParseQuery(form)
