@@ -1,6 +1,7 @@
 // Package migrations holds the schema of the store, one folder for each SQL
-// dialect. The same number means the same step in every folder. A step is one
-// DDL statement: MySQL cannot take back half a step.
+// dialect. The same number means the same step in every folder. Each statement of a
+// step can be repeated: MySQL commits each by itself, and a step that broke off is
+// taken again.
 package migrations
 
 import (

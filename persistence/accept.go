@@ -29,12 +29,12 @@ func (s *Store) Accept(ctx context.Context, channel weir.ChannelID, specs []weir
 	return got.accepted, nil
 }
 
-// patience is how long a caller waits for a store that went down after it had
-// handed its request over.
+// patience is how long a caller waits for a store that went down after the
+// request was submitted.
 const patience = 2 * time.Second
 
-// await hands the writer a request and waits for the answer. Once the store is
-// down it does not wait for its return: the request is taken back, unless its
+// await submits a request to the writer and waits for the answer. Once the store is
+// down it does not wait for its return: the request is canceled, unless its
 // COMMIT was sent.
 func (s *Store) await(ctx context.Context, build func(context.Context, func(outcome)) *request) (outcome, error) {
 	if s.writer.down.Load() {
@@ -43,7 +43,7 @@ func (s *Store) await(ctx context.Context, build func(context.Context, func(outc
 	ctx, takeBack := context.WithCancel(ctx)
 	defer takeBack()
 	answered := make(chan outcome, 1)
-	if err := s.writer.hand(build(ctx, func(o outcome) { answered <- o })); err != nil {
+	if err := s.writer.submit(build(ctx, func(o outcome) { answered <- o })); err != nil {
 		return outcome{}, unavailable("the store takes nothing", err)
 	}
 	late := time.NewTimer(patience)

@@ -7,7 +7,7 @@ import (
 	"weir"
 )
 
-// work is what a request does that is more than contacts. It is done before
+// work is a part of a request other than contacts. It is done before
 // contacts are accepted and changed, in the same transaction.
 type work interface {
 	// write does it. It may be called again for another try, and then does the
@@ -18,13 +18,13 @@ type work interface {
 
 // enqueuer is a work that enqueues contacts as well.
 type enqueuer interface {
-	// channels lists those whose state it needs to know.
+	// channels lists the channels whose state it needs.
 	channels() []weir.ChannelID
 }
 
-// request is what one caller wants written: one of specs, change, item and work.
+// request is a write of one caller: one of specs, change, item and work.
 type request struct {
-	ctx     context.Context // of one who waits; nil: the request is kept, come what may
+	ctx     context.Context // of a waiting caller; nil: the request is kept until it is written
 	channel weir.ChannelID
 	specs   []weir.Spec
 	change  *weir.Change
@@ -33,7 +33,7 @@ type request struct {
 	rows    int
 	bytes   int
 	answer  func(outcome)
-	until   time.Time // for so long it may wait for others to come along; zero: not at all
+	until   time.Time // until then it may wait for others; zero: not at all
 
 	// Given at the first try and kept, so that ids are in the order of commits
 	// and a repeated try repeats the same.
@@ -46,7 +46,7 @@ type request struct {
 	refusal *weir.Error
 }
 
-// outcome is the answer to a request.
+// outcome is the result of a request.
 type outcome struct {
 	accepted []weir.Accepted
 	stale    []weir.ContactID
@@ -67,21 +67,21 @@ func newChange(c weir.Change, answer func(outcome)) *request {
 		p := &c.Transitions[i].Contact.Progress
 		r.bytes += 250 + len(p.ProviderRef) + len(p.Parts) + len(p.Reason)
 	}
-	if nobodyWaits(&c) {
-		r.until = time.Now().Add(companyFor)
+	if canWait(&c) {
+		r.until = time.Now().Add(maxDelay)
 	}
 	return r
 }
 
-// companyFor is how long a change that nobody waits for may wait for others, with
+// maxDelay is how long a change without a waiting caller may wait for others, with
 // which it costs next to nothing. It is shorter than what follows it: a provider
 // seldom reports in that time, and its report is one to go with.
-const companyFor = 5 * time.Millisecond
+const maxDelay = 5 * time.Millisecond
 
-// nobodyWaits tells whether a change only notes that providers have taken
-// contacts. One who waits all the same, because a provider reported that before it
-// answered, waits a moment longer.
-func nobodyWaits(c *weir.Change) bool {
+// canWait reports whether a change only records that providers have accepted
+// contacts. A caller that waits for it all the same, because a provider reported the
+// contact before it answered, waits a moment longer.
+func canWait(c *weir.Change) bool {
 	for i := range c.Transitions {
 		if t := &c.Transitions[i]; t.Was != weir.Sending || t.Contact.State != weir.Active {
 			return false
@@ -98,21 +98,21 @@ func newWork(ctx context.Context, w work, rows, bytes int, answer func(outcome))
 	return &request{ctx: ctx, work: w, rows: rows, bytes: bytes, answer: answer}
 }
 
-// batch is what one transaction writes.
+// batch is the set of requests that one transaction writes.
 type batch struct {
-	requests []*request
-	number   int64
-	inDoubt  bool // COMMIT was sent, and its result is unknown
-	verify   bool // an optimistic try failed
-	noticed  bool // the latest try brought notices
-	told     bool // the latest try brought events
+	requests  []*request
+	number    int64
+	inDoubt   bool // COMMIT was sent, and its result is unknown
+	verify    bool // an optimistic try failed
+	outbox    bool // the latest try brought notices
+	announced bool // the latest try brought events
 
 	optimistic bool    // the latest try was
 	wrote      landing // by the latest try
 }
 
 // newBatch takes the longest run from the front of the queue that fits into
-// one transaction, and says how many requests that are.
+// one transaction, and returns how many requests that are.
 func newBatch(queue []*request) (*batch, int) {
 	rows, bytes := 0, 0
 	revisions := map[weir.Ref]int64{}
@@ -126,7 +126,7 @@ func newBatch(queue []*request) (*batch, int) {
 	return &batch{requests: append([]*request(nil), queue...)}, len(queue)
 }
 
-// chains tells whether each transition of a contact that the batch already
+// chains reports whether each transition of a contact that the batch already
 // changes replaces the revision that the batch leaves. Two that do not chain
 // have to be judged one after the other.
 func (r *request) chains(revisions map[weir.Ref]int64) bool {
@@ -152,7 +152,7 @@ func (r *request) note(revisions map[weir.Ref]int64) {
 	}
 }
 
-// channels are those whose state a request needs to know.
+// channels lists the channels whose state a request needs.
 func (r *request) channels() []weir.ChannelID {
 	if e, ok := r.work.(enqueuer); ok {
 		return e.channels()

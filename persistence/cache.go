@@ -10,24 +10,24 @@ import (
 )
 
 // statementCache runs the writer's statements, prepared where that pays. The
-// pool has one connection, which a transaction holds, so that a text that was
-// met is prepared before the next transaction. Only the writer's goroutine
+// pool has one connection, which a transaction holds, so a new text is prepared
+// before the next transaction. Only the writer's goroutine
 // uses it.
 type statementCache struct {
-	db      *sqlx.DB
-	prepare bool
-	known   map[string]*sql.Stmt
-	wanted  []string
+	db        *sqlx.DB
+	prepare   bool
+	known     map[string]*sql.Stmt
+	toPrepare []string
 }
 
 func newStatementCache(db *sqlx.DB, prepare bool) *statementCache {
 	return &statementCache{db: db, prepare: prepare, known: map[string]*sql.Stmt{}}
 }
 
-// fill prepares what was met since the last time.
+// fill prepares the texts that are new since the last call.
 func (c *statementCache) fill(ctx context.Context) error {
-	for len(c.wanted) > 0 {
-		text := c.wanted[0]
+	for len(c.toPrepare) > 0 {
+		text := c.toPrepare[0]
 		if c.known[text] == nil {
 			stmt, err := c.db.PrepareContext(ctx, text) //nolint:sqlclosecheck // kept until the cache is closed
 			if err != nil {
@@ -35,12 +35,12 @@ func (c *statementCache) fill(ctx context.Context) error {
 			}
 			c.known[text] = stmt
 		}
-		c.wanted = c.wanted[1:]
+		c.toPrepare = c.toPrepare[1:]
 	}
 	return nil
 }
 
-// exec runs a statement whose text is one of few.
+// exec runs a statement that is one of few texts.
 func (c *statementCache) exec(ctx context.Context, tx *sqlx.Tx, text string, args ...any) (int64, error) {
 	var result sql.Result
 	var err error
@@ -55,7 +55,7 @@ func (c *statementCache) exec(ctx context.Context, tx *sqlx.Tx, text string, arg
 	return result.RowsAffected()
 }
 
-// later runs a statement of which nobody needs the result.
+// later runs a statement whose result is not needed.
 func (c *statementCache) later(ctx context.Context, tx *sqlx.Tx, text string, args ...any) error {
 	ctx = dialect.Later(ctx)
 	var err error
@@ -67,7 +67,7 @@ func (c *statementCache) later(ctx context.Context, tx *sqlx.Tx, text string, ar
 	return err
 }
 
-// get reads one number by a statement whose text is one of few.
+// get reads one number by a statement that is one of few texts.
 func (c *statementCache) get(ctx context.Context, tx *sqlx.Tx, n *int64, text string, args ...any) error {
 	if stmt := c.prepared(text); stmt != nil {
 		return tx.StmtContext(ctx, stmt).QueryRowContext(ctx, args...).Scan(n) //nolint:sqlclosecheck // ends with the transaction
@@ -75,11 +75,11 @@ func (c *statementCache) get(ctx context.Context, tx *sqlx.Tx, n *int64, text st
 	return tx.QueryRowContext(ctx, text, args...).Scan(n)
 }
 
-// prepared gives the statement of a text, or has it prepared for the next time.
+// prepared returns the statement of a text; a new text is prepared for the next time.
 func (c *statementCache) prepared(text string) *sql.Stmt {
 	stmt := c.known[text]
 	if stmt == nil && c.prepare {
-		c.wanted = append(c.wanted, text)
+		c.toPrepare = append(c.toPrepare, text)
 	}
 	return stmt
 }

@@ -85,7 +85,7 @@ func (s *Store) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 	})
 	if s.database.Duplicate(err) {
 		// Two created it at once; the other one's is there now.
-		return weir.Channel{}, false, weir.Errorf(weir.CodeConflict, "the channel was created by somebody else just now")
+		return weir.Channel{}, false, weir.Errorf(weir.CodeConflict, "another request has just created the channel")
 	}
 	if err != nil {
 		return weir.Channel{}, false, s.failure("store a channel", err)

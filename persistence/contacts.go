@@ -128,12 +128,12 @@ func notOfThisList() error {
 
 // page collects one page of contacts.
 type page struct {
-	s      *Store
-	f      weir.ContactFilter
-	found  []weir.Contact
-	budget int // rows that may still be read
-	at     cursor
-	flying map[int64][]record // by channel; nil: not read yet
+	s        *Store
+	f        weir.ContactFilter
+	found    []weir.Contact
+	budget   int // rows that may still be read
+	at       cursor
+	inFlight map[int64][]record // by channel; nil: not read yet
 	// The ids of the filter's time: the least, and the first behind. The same of
 	// the positions in the queue index.
 	low, high       int64
@@ -255,7 +255,7 @@ func (p *page) state(ctx context.Context) (more bool, err error) {
 		if more || err != nil || state != weir.Queued {
 			return more, err
 		}
-		var next laneHead
+		var next laneStart
 		p.budget -= seekCost
 		err = p.s.read.GetContext(ctx, &next, laneSQL, p.at.Channel, p.at.Lane)
 		if errors.Is(err, sql.ErrNoRows) {

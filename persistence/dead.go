@@ -17,9 +17,9 @@ import (
 
 var _ ops.DeadLetterStore = (*Store)(nil)
 
-// bury makes dead letters of the contacts whose end leaves one, in the
+// insertDeadLetters makes dead letters of the contacts whose end leaves one, in the
 // transaction of that end. Contacts that end well cost nothing.
-func (t *transaction) bury(steps []step) error {
+func (t *transaction) insertDeadLetters(steps []step) error {
 	var args []any
 	var raised map[weir.ChannelID][]any // reported as delivered after all
 	for _, s := range steps {
@@ -83,7 +83,7 @@ const (
 	deadCount      = "SELECT COUNT(*) FROM dead_letters"
 )
 
-// deadAlike reads those that ended alike, and passes no others.
+// deadAlike reads the dead letters with one outcome and reason, through their index.
 func (s *Store) deadAlike() string {
 	return "SELECT " + deadColumns + " FROM dead_letters" + s.sql.By("dead_letters_group") +
 		" WHERE channel_id = ? AND outcome = ? AND reason = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?"

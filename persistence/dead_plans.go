@@ -10,7 +10,7 @@ import (
 
 // WatchStatements lists the statements of what people look at — dead letters,
 // minutes, what was asked for — and of what is done about them, with example
-// arguments, for those who want to see their plans. Each reads a bounded part of
+// arguments, for tests of their plans. Each reads a bounded part of
 // an index.
 func (s *Store) WatchStatements(channel weir.ChannelID, contact weir.ContactID, reason, subject string, now time.Time) []Statement {
 	ch, c, minute := int64(channel), int64(contact), minuteOf(now)

@@ -16,8 +16,8 @@ import (
 	"weir/persistence/storetest"
 )
 
-// bury makes n dead letters.
-func bury(t *testing.T, s *persistence.Store, id weir.ChannelID, lease weir.Lease, n int) []weir.Ref {
+// insertDeadLetters makes n dead letters.
+func deadLetters(t *testing.T, s *persistence.Store, id weir.ChannelID, lease weir.Lease, n int) []weir.Ref {
 	t.Helper()
 	got, err := s.Accept(t.Context(), id, contactSpecs(0, n))
 	if err != nil {
@@ -83,13 +83,13 @@ func copies(t *testing.T, s *persistence.Store, id weir.ChannelID) map[weir.Ref]
 }
 
 // TestBrokenRequeue breaks two of three COMMITs while four clients queue the same
-// dead letters again: one contact is made of each, and each is told once.
+// dead letters again: one contact is made of each, and each is reported once.
 func TestBrokenRequeue(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {
 		s, f := openFaulty(t, url)
 		id, lease := openChannel(t, s, "a")
-		refs := bury(t, s, id, lease, 24)
+		refs := deadLetters(t, s, id, lease, 24)
 		n := 0
 		f.breakAll(func() fault { n++; return fault(n % 3) })
 		var mu sync.Mutex
@@ -140,7 +140,7 @@ func TestBrokenDiscard(t *testing.T) {
 	onBoth(t, func(t *testing.T, url string) {
 		s, f := openFaulty(t, url)
 		id, lease := openChannel(t, s, "a")
-		refs := bury(t, s, id, lease, 24)
+		refs := deadLetters(t, s, id, lease, 24)
 		n := 0
 		f.breakAll(func() fault { n++; return fault(n % 3) })
 		discarded := 0
@@ -221,7 +221,7 @@ func TestDeadLettersInTheMetrics(t *testing.T) {
 		want("at first", map[string]float64{})
 		a, leaseA := openChannel(t, s, "a")
 		b, leaseB := openChannel(t, s, "b")
-		refs, _ := bury(t, s, a, leaseA, 3), bury(t, s, b, leaseB, 1)
+		refs, _ := deadLetters(t, s, a, leaseA, 3), deadLetters(t, s, b, leaseB, 1)
 		want("after some", map[string]float64{"a": 3, "b": 1})
 		if _, err := s.Discard(t.Context(), a, idsOf(refs[:1])); err != nil {
 			t.Fatal(err)
@@ -238,7 +238,7 @@ func TestDeadLettersInTheMetrics(t *testing.T) {
 }
 
 // TestBrokenMinutes breaks the second of three transactions: what is tried again
-// is what was not written, and nothing is counted twice.
+// is the part that was not written, and nothing is counted twice.
 func TestBrokenMinutes(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {

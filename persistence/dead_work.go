@@ -35,7 +35,7 @@ func (w *requeueWork) write(t *transaction, r *request) error {
 	w.closed = 0
 	var list []insertion
 	var gone, links []any
-	r.outcome.accepted = make([]weir.Accepted, len(w.old)) // of those that are passed over: zero
+	r.outcome.accepted = make([]weir.Accepted, len(w.old)) // zero where one is skipped
 	for i, id := range w.old {
 		c, ok := olds[id]
 		if !ok {
@@ -69,7 +69,7 @@ func (w *requeueWork) write(t *transaction, r *request) error {
 	return err
 }
 
-// refused tells whether the channel takes no contacts, and answers that.
+// refused reports whether the channel accepts no contacts, and answers so.
 func (w *requeueWork) refused(t *transaction, r *request) bool {
 	r.outcome.err = t.admits(w.channel)
 	return r.outcome.err != nil
@@ -140,7 +140,7 @@ func (s *Store) Discard(ctx context.Context, channel weir.ChannelID, list []weir
 		}
 		return err
 	})
-	if err != nil { // whatever was counted, nobody knows whether it was committed
+	if err != nil { // whatever was counted, it is unknown whether it was committed
 		return 0, s.failure("discard dead letters", err)
 	}
 	return int(n), nil

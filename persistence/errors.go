@@ -13,7 +13,7 @@ import (
 	"weir/persistence/dialect"
 )
 
-// retryAfter is what clients are told while the store is down.
+// retryAfter is the value of Retry-After while the store is down.
 const retryAfter = time.Second
 
 // failure gives an error of the database its code. Errors that have one stay.

@@ -21,7 +21,7 @@ type row struct {
 	Data    json.RawMessage `json:"d"`
 }
 
-// What is written and read by hand is what encoding/json writes and reads.
+// The codec writes and reads exactly as encoding/json does.
 func TestBlocksAreAsTheyWere(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.SampledFrom([]string{"", "router", "job/1", `"`, `\`, "<&>", "é", "\u2028", "\xff", "a\nb"}), rapid.String())

@@ -24,11 +24,11 @@ const (
 	readBytes   = 4 << 20
 )
 
-// tell writes what the batch emitted, in few rows. Ids come from one row that
+// writeEvents writes what the batch emitted, in few rows. Ids come from one row that
 // is held until the commit, so that they are in the order of commits, without
 // gaps, whichever process commits: a reader that goes by them skips none. A
-// try that is undone gives its ids back; nobody has seen them.
-func (t *transaction) tell() error {
+// try that is rolled back returns its ids; no reader has seen them.
+func (t *transaction) writeEvents() error {
 	if len(t.events) == 0 {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (t *transaction) tell() error {
 		}
 		list, first = list[n:], first+int64(n)
 	}
-	t.b.told = true
+	t.b.announced = true
 	return nil
 }
 

@@ -13,7 +13,7 @@ var _ events.TypeReader = (*Store)(nil)
 
 // EventsOf implements [events.Picker]. Rows follow each other without a gap, so
 // that only the first one has to be decoded to know from where on it was read;
-// of the others, those that do not name a type are passed over as they are.
+// of the others, events that do not name a type are skipped unread.
 func (s *Store) EventsOf(ctx context.Context, after int64, limit int, types ...string) (events.Chunk, error) {
 	var out events.Chunk
 	rows, err := s.read.QueryContext(ctx, "SELECT id, payload FROM events WHERE id > ? ORDER BY id LIMIT ?", after, min(limit, blockEvents))

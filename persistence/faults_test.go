@@ -227,9 +227,9 @@ func TestStoreDown(t *testing.T) {
 	})
 }
 
-// Whoever is the first to meet a store that has gone is told so, and does not
+// The first caller to meet a store that is down gets an error, and does not
 // wait for its return; what was refused is not stored later.
-func TestNobodyWaitsForAStoreThatIsDown(t *testing.T) {
+func TestCallersDoNotWaitForAStoreThatIsDown(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {
 		s, f := openFaulty(t, url)

@@ -9,7 +9,7 @@ import (
 	"weir/persistence/dialect"
 )
 
-// fault is what happens to a COMMIT of the writer.
+// fault is a fault of a COMMIT of the writer.
 type fault int
 
 const (

@@ -13,9 +13,9 @@ var _ ops.FiguresReader = (*Store)(nil)
 // figuresChunk is how many channels one statement is about.
 const figuresChunk = 500
 
-// mostLanes is how many lanes of a channel are looked at for its oldest
+// maxLanes is how many lanes of a channel are looked at for its oldest
 // contact: servers bound how often a statement may repeat itself.
-const mostLanes = 900
+const maxLanes = 900
 
 // backlogSQL goes from lane to lane of each channel, one seek of the index each,
 // and takes the oldest of their heads: a queued contact stands there by its id.
@@ -31,7 +31,7 @@ func backlogSQL(channels int) string {
 }
 
 func backlogArguments(channels []weir.ChannelID) []any {
-	return append(arguments(channels), mostLanes)
+	return append(arguments(channels), maxLanes)
 }
 
 // Backlogs implements [ops.FiguresReader].

@@ -7,7 +7,7 @@ import (
 	"weir"
 )
 
-// flights is what this process knows of contacts in flight: their latest committed
+// flights holds the contacts in flight that this process knows: their latest committed
 // progress, and the row of contacts_in_flight that holds it. Under the lease of a
 // channel it is complete, so that a transition needs no look at the database.
 //
@@ -40,7 +40,7 @@ func newFlights() *flights {
 	return &flights{channels: map[weir.ChannelID]map[weir.ContactID]flight{}, rows: map[int64]*logRow{}}
 }
 
-// landing is what a batch changes in flights once it is committed.
+// landing lists the changes of a batch to flights, for when it is committed.
 type landing struct {
 	row     int64 // the new row; 0: none
 	records []record

@@ -80,7 +80,7 @@ func TestFlightsKnowWhatTheLogHolds(t *testing.T) {
 }
 
 // TestTheLogStaysSmall: contacts that stay in flight for long do not keep the records
-// of those that were written with them.
+// of others that were written with them.
 func TestTheLogStaysSmall(t *testing.T) {
 	t.Parallel()
 	f := newFlights()

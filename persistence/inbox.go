@@ -42,7 +42,7 @@ func (s *Store) Receive(ctx context.Context, channel weir.ChannelID, m weir.Inco
 		return true, nil
 	}
 	if err == nil {
-		s.noticed()
+		s.outboxWritten()
 	}
 	return false, s.failure("store a message", err)
 }
@@ -81,7 +81,7 @@ func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 	if err != nil {
 		return err
 	}
-	return s.noticeIncoming(ctx, tx, channel, id, *m)
+	return s.outboxIncoming(ctx, tx, channel, id, *m)
 }
 
 // IncomingSince implements [weir.IncomingStore].

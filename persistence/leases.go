@@ -22,7 +22,7 @@ func (s *Store) takable() string {
 // Acquire implements [weir.Leaser].
 func (s *Store) Acquire(ctx context.Context, channel weir.ChannelID) (weir.Lease, bool, error) {
 	lease, ok := weir.Lease{Channel: channel, Owner: s.owner}, false
-	defer s.holding.change()()
+	defer s.leases.change()()
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		now, before := s.database.Now(), ""
 		err := tx.GetContext(ctx, &before, "SELECT owner FROM leases WHERE channel_id = ?"+s.sql.ForUpdate, int64(channel))
@@ -66,10 +66,10 @@ func fenceOff(ctx context.Context, tx *sqlx.Tx, owner string) error {
 	return err
 }
 
-// holding is what is known of the leases that this process has. Only its own
-// changes add to them, so that as many as there were when they were listed, and
-// no change of ours since, means the same ones.
-type holding struct {
+// heldLeases lists the leases that this process has. Only its own
+// changes add to them: if there are as many as when they were listed, and
+// no change of ours since, they are the same.
+type heldLeases struct {
 	mu      sync.Mutex
 	under   int   // changes under way
 	changes int64 // that were begun
@@ -78,7 +78,7 @@ type holding struct {
 }
 
 // change begins a change that may add leases to ours; the result ends it.
-func (h *holding) change() (end func()) {
+func (h *heldLeases) change() (end func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.under++
@@ -91,7 +91,7 @@ func (h *holding) change() (end func()) {
 }
 
 // count is how many the list has.
-func (h *holding) count() int64 {
+func (h *heldLeases) count() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return int64(len(h.list))
@@ -99,7 +99,7 @@ func (h *holding) count() int64 {
 
 // mark is a number for this moment; two that are the same and not 0 have no
 // change between them.
-func (h *holding) mark() int64 {
+func (h *heldLeases) mark() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.under > 0 {
@@ -109,7 +109,7 @@ func (h *holding) mark() int64 {
 }
 
 // listed gives the list that was kept at a moment, if it is of that one and has n.
-func (h *holding) listed(mark, n int64) ([]weir.ChannelID, bool) {
+func (h *heldLeases) listed(mark, n int64) ([]weir.ChannelID, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if mark == 0 || mark != h.asOf || h.under > 0 || h.changes+1 != mark || n != int64(len(h.list)) {
@@ -119,7 +119,7 @@ func (h *holding) listed(mark, n int64) ([]weir.ChannelID, bool) {
 }
 
 // keep keeps a list, if nothing has changed since mark.
-func (h *holding) keep(mark int64, list []weir.ChannelID) {
+func (h *heldLeases) keep(mark int64, list []weir.ChannelID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if mark != 0 && h.under == 0 && h.changes+1 == mark {
@@ -131,8 +131,8 @@ func (h *holding) keep(mark int64, list []weir.ChannelID) {
 // still ours. Where no other process can be a member nothing is written: what
 // keeps others out is the membership.
 func (s *Store) Renew(ctx context.Context) ([]weir.ChannelID, error) {
-	mark := s.holding.mark()
-	n := s.holding.count()
+	mark := s.leases.mark()
+	n := s.leases.count()
 	if !s.alone {
 		var err error
 		n, err = s.exec(ctx, "UPDATE leases SET expires_at = "+s.database.Now()+" + ? WHERE owner = ?", s.ttl.Microseconds(), s.owner)
@@ -140,20 +140,20 @@ func (s *Store) Renew(ctx context.Context) ([]weir.ChannelID, error) {
 			return nil, s.failure("renew leases", err)
 		}
 	}
-	if list, ok := s.holding.listed(mark, n); ok {
+	if list, ok := s.leases.listed(mark, n); ok {
 		return list, nil
 	}
 	var held []weir.ChannelID
 	err := s.read.SelectContext(ctx, &held, "SELECT channel_id FROM leases WHERE owner = ? ORDER BY channel_id", s.owner)
 	if err == nil {
-		s.holding.keep(mark, held)
+		s.leases.keep(mark, held)
 	}
 	return held, s.failure("renew leases", err)
 }
 
 // Release implements [weir.Leaser].
 func (s *Store) Release(ctx context.Context, l weir.Lease) error {
-	defer s.holding.change()()
+	defer s.leases.change()()
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE leases SET owner = '', expires_at = 0 WHERE channel_id = ? AND owner = ? AND epoch = ?",
 			int64(l.Channel), l.Owner, l.Epoch)

@@ -11,7 +11,7 @@ import (
 )
 
 // inboxSQL takes turns between the channels, so that the items of one that
-// deals with none hide nobody else's.
+// handles none hide no others.
 const inboxSQL = "SELECT mine.turn, i.id, i.channel_id, i.kind, i.payload FROM (" +
 	"SELECT x.id, ROW_NUMBER() OVER (PARTITION BY x.channel_id ORDER BY x.id) AS turn " +
 	"FROM inbox x JOIN leases l ON l.channel_id = x.channel_id WHERE l.owner = ?" +

@@ -40,7 +40,7 @@ func (s *Store) MigrateUp(ctx context.Context) error {
 	})
 }
 
-// MigrateDown takes back the newest steps. It refuses while another process is a
+// MigrateDown reverts the newest steps. It refuses while another process is a
 // member.
 func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 	return s.migrate(ctx, func(p *goose.Provider) error {
@@ -55,7 +55,7 @@ func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 			defer release()
 		}
 		var results []*goose.MigrationResult
-		defer func() { s.logSteps("schema steps taken back", results) }()
+		defer func() { s.logSteps("schema steps reverted", results) }()
 		for range steps {
 			result, err := p.Down(ctx)
 			if errors.Is(err, goose.ErrNoNextVersion) {

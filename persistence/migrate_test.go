@@ -208,16 +208,16 @@ func stepNames(t *testing.T, folder string) []string {
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ url, want string }{
-		"no scheme":      {"mysql:/u:secret@h/weir", "it has no scheme; want one of mysql://, sqlite://"},
-		"unknown scheme": {"postgres://x", `scheme "postgres" is not known; want one of mysql://, sqlite://`},
-		"no path":        {"sqlite://", "the path is missing"},
-		"no folder":      {"sqlite://" + filepath.Join(t.TempDir(), "none", "weir.db"), "unable to open"},
-		"no database":    {"mysql://u:secret@127.0.0.1:3306", "the name of the database is missing"},
-		"no host":        {"mysql://u:secret@/weir", "the host is missing"},
-		"bad escape":     {"mysql://u:secret%zz@h/weir", "%25"},
-		"parameter":      {"mysql://u:secret@h/weir?parseTime=true", `parameter "parseTime" is not one of ours`},
-		"tls":            {"mysql://u:secret@h/weir?tls=maybe", "allowed: true, false, skip-verify, preferred"},
-		"nobody there":   {"mysql://u:secret@127.0.0.1:1/weir", "refused"},
+		"no scheme":       {"mysql:/u:secret@h/weir", "it has no scheme; want one of mysql://, sqlite://"},
+		"unknown scheme":  {"postgres://x", `scheme "postgres" is not known; want one of mysql://, sqlite://`},
+		"no path":         {"sqlite://", "the path is missing"},
+		"no folder":       {"sqlite://" + filepath.Join(t.TempDir(), "none", "weir.db"), "unable to open"},
+		"no database":     {"mysql://u:secret@127.0.0.1:3306", "the name of the database is missing"},
+		"no host":         {"mysql://u:secret@/weir", "the host is missing"},
+		"bad escape":      {"mysql://u:secret%zz@h/weir", "%25"},
+		"parameter":       {"mysql://u:secret@h/weir?parseTime=true", `parameter "parseTime" is not one of ours`},
+		"tls":             {"mysql://u:secret@h/weir?tls=maybe", "allowed: true, false, skip-verify, preferred"},
+		"no server there": {"mysql://u:secret@127.0.0.1:1/weir", "refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -39,7 +39,7 @@ func minuteColumns() string {
 	return "channel_id, minute, " + strings.Join(countColumns(), ", ") + ", " + gaugeColumns
 }
 
-// addMinutes is what follows the rows of an INSERT: counters add up, of gauges
+// addMinutes ends an INSERT: counters add up, of gauges
 // the most or the latest stays.
 func (s *Store) addMinutes() string {
 	fresh := s.sql.Fresh

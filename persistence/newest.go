@@ -13,7 +13,7 @@ import (
 // Bounds of reads for a list that is merged of several ranges.
 const (
 	headsChunk = 100 // ranges whose newest contact one statement finds
-	leastChunk = 8   // rows of one range
+	minChunk   = 8   // rows of one range
 )
 
 // spot is a place in a list from the newest on: a position, then an id.
@@ -98,7 +98,7 @@ func (p *page) merge(ctx context.Context, list []source) (more bool, err error) 
 
 // refill reads on in a source.
 func (p *page) refill(ctx context.Context, s *source, sources int) error {
-	s.chunk = min(max(2*s.chunk, (p.f.Limit-len(p.found))/sources+1, leastChunk), maxPage, p.budget)
+	s.chunk = min(max(2*s.chunk, (p.f.Limit-len(p.found))/sources+1, minChunk), maxPage, p.budget)
 	var asked int
 	var err error
 	if p.at.State == 0 {
@@ -139,7 +139,7 @@ func (p *page) sources(ctx context.Context, from spot) ([]source, error) {
 		return list, err
 	}
 	if weir.State(p.at.State).InFlight() {
-		return p.flyingSources(ctx, list, from)
+		return p.sourcesInFlight(ctx, list, from)
 	}
 	heads := make([]source, 0, len(list))
 	for part := range slices.Chunk(list, headsChunk) {
@@ -167,8 +167,8 @@ func (p *page) headSQL(s *source, from spot) (string, []any) {
 	return "SELECT " + strconv.FormatInt(s.Channel, 10) + " AS channel_id, lane, pos, id FROM (" + text + ") AS head", args
 }
 
-// flyingSources lists the channels that have contacts in flight from a spot on.
-func (p *page) flyingSources(ctx context.Context, list []source, from spot) ([]source, error) {
+// sourcesInFlight lists the channels that have contacts in flight from a spot on.
+func (p *page) sourcesInFlight(ctx context.Context, list []source, from spot) ([]source, error) {
 	var heads []source
 	for _, s := range list {
 		newest, err := p.places(ctx, s.Channel, place{ID: from.ID, Pos: from.Pos}, 1)

@@ -89,17 +89,17 @@ func (p *page) places(ctx context.Context, channel int64, from place, limit int)
 		text, args := rangeSQL(state, channel, from, p.lowPos, p.highPos, p.f.Newest, limit)
 		return list, p.s.read.SelectContext(ctx, &list, text, args...)
 	}
-	if p.flying == nil {
-		p.flying = map[int64][]record{}
+	if p.inFlight == nil {
+		p.inFlight = map[int64][]record{}
 		all, err := p.s.allInFlight(ctx, nil)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range all {
-			p.flying[int64(r.ref.Channel)] = append(p.flying[int64(r.ref.Channel)], r)
+			p.inFlight[int64(r.ref.Channel)] = append(p.inFlight[int64(r.ref.Channel)], r)
 		}
 	}
-	all := placesOf(p.flying[channel], func(s weir.State) bool { return s == state })
+	all := placesOf(p.inFlight[channel], func(s weir.State) bool { return s == state })
 	if p.f.Newest {
 		slices.Reverse(all)
 	}

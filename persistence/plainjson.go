@@ -134,7 +134,7 @@ func skipNumber(b []byte, i int) int {
 	return i
 }
 
-// skipDigits skips digits, of which there has to be one.
+// skipDigits skips digits: one at least.
 func skipDigits(b []byte, i int) int {
 	from := i
 	for i < len(b) && '0' <= b[i] && b[i] <= '9' {

@@ -125,7 +125,7 @@ func arguments[T ~int64](found []T) []any {
 
 // purgeChannel removes a deleted channel that has nothing left.
 func (s *Store) purgeChannel(ctx context.Context, id weir.ChannelID) error {
-	defer s.holding.change()()
+	defer s.leases.change()()
 	return s.transaction(ctx, func(tx *sqlx.Tx) error {
 		var left int
 		err := tx.GetContext(ctx, &left, "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM contacts WHERE channel_id = ? LIMIT 1) c)"+

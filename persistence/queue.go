@@ -62,18 +62,18 @@ func (s *Store) placesInFlight(ctx context.Context, channel weir.ChannelID) ([]p
 	return placesOf(list, weir.State.InFlight), err
 }
 
-// laneHead is a lane and its oldest contact.
-type laneHead struct {
+// laneStart is a lane and its oldest contact.
+type laneStart struct {
 	Lane int64 `db:"lane"`
 	Pos  int64 `db:"pos"`
 }
 
 // laneHeads goes from lane to lane, one index seek each.
-func (s *Store) laneHeads(ctx context.Context, channel weir.ChannelID) ([]laneHead, error) {
-	var list []laneHead
+func (s *Store) laneHeads(ctx context.Context, channel weir.ChannelID) ([]laneStart, error) {
+	var list []laneStart
 	after := int64(math.MinInt64)
 	for {
-		var h laneHead
+		var h laneStart
 		err := s.read.GetContext(ctx, &h, laneSQL, int64(channel), after)
 		if errors.Is(err, sql.ErrNoRows) {
 			return list, nil
@@ -145,8 +145,8 @@ func (s *Store) Overdue(ctx context.Context, channel weir.ChannelID, now time.Ti
 	return over, next, nil
 }
 
-// split cuts a list that is ordered by an instant behind those that have come,
-// and behind limit, and gives the instant of the first of the rest.
+// split cuts a list that is ordered by an instant behind the contacts whose instant has
+// come, and behind limit, and returns the instant of the first of the rest.
 func split(list []weir.Contact, now time.Time, limit int, at func(*weir.Contact) time.Time) ([]weir.Contact, time.Time) {
 	for i := range list {
 		if i == limit || at(&list[i]).After(now) {
@@ -172,7 +172,7 @@ func (s *Store) OldestQueued(ctx context.Context, channel weir.ChannelID) (time.
 	if err != nil || len(heads) == 0 {
 		return time.Time{}, err
 	}
-	oldest := slices.MinFunc(heads, func(a, b laneHead) int { return cmp.Compare(a.Pos, b.Pos) })
+	oldest := slices.MinFunc(heads, func(a, b laneStart) int { return cmp.Compare(a.Pos, b.Pos) })
 	var us int64
 	err = s.read.GetContext(ctx, &us, queuedAtSQL, int64(channel), oldest.Pos)
 	if errors.Is(err, sql.ErrNoRows) {

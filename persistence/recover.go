@@ -82,7 +82,7 @@ func (s *Store) allInFlight(ctx context.Context, channel *weir.ChannelID) ([]rec
 
 // resolve adds the progress of contacts in flight to rows that were read without
 // a state. A contact that is not in flight any more either is read again, after a
-// moment: the writer learns of its COMMIT later than those who read.
+// moment: the writer learns of its COMMIT later than readers do.
 func (s *Store) resolve(ctx context.Context, q sqlx.QueryerContext, rows []contactRow) error {
 	const tries = 4
 	for try := 0; ; try++ {
@@ -106,21 +106,21 @@ func (s *Store) resolve(ctx context.Context, q sqlx.QueryerContext, rows []conta
 // inFlight adds the progress of contacts in flight, and returns the rows without
 // a state that are not.
 func (s *Store) inFlight(ctx context.Context, q sqlx.QueryerContext, rows []contactRow) ([]*contactRow, error) {
-	wanted := map[weir.Ref]*contactRow{}
+	stateless := map[weir.Ref]*contactRow{}
 	for i := range rows {
 		if r := &rows[i]; r.State == 0 && r.flight.State == 0 {
-			wanted[r.ref()] = r
+			stateless[r.ref()] = r
 		}
 	}
-	if len(wanted) == 0 {
+	if len(stateless) == 0 {
 		return nil, nil
 	}
-	others, err := s.foreign(ctx, q, func(ref weir.Ref) bool { return wanted[ref] != nil })
+	others, err := s.foreign(ctx, q, func(ref weir.Ref) bool { return stateless[ref] != nil })
 	if err != nil {
 		return nil, err
 	}
 	var missing []*contactRow
-	for ref, r := range wanted {
+	for ref, r := range stateless {
 		own, ok := s.writer.flights.progress(ref)
 		other, known := others[ref]
 		switch {
@@ -250,7 +250,7 @@ func (s *Store) takeOver(ctx context.Context, records map[weir.Ref]record, rows 
 // done or were purged.
 func (s *Store) stillInFlight(ctx context.Context, list []record) ([]record, error) {
 	slices.SortFunc(list, func(a, b record) int { return compareRefs(a.ref, b.ref) })
-	var flying []record
+	var still []record
 	for len(list) > 0 {
 		n := 1
 		for n < min(len(list), someAtATime) && list[n].ref.Channel == list[0].ref.Channel {
@@ -267,12 +267,12 @@ func (s *Store) stillInFlight(ctx context.Context, list []record) ([]record, err
 		}
 		for _, r := range list[:n] {
 			if slices.Contains(ids, int64(r.ref.ID)) {
-				flying = append(flying, r)
+				still = append(still, r)
 			}
 		}
 		list = list[n:]
 	}
-	return flying, nil
+	return still, nil
 }
 
 // takeOver is the work of [Store.takeOver].

@@ -149,7 +149,7 @@ func (k *keptRoles) took(role ops.Role, epoch int64) {
 	k.taken[role] = epoch
 }
 
-// holds tells whether a role is this process's in that epoch.
+// holds reports whether this process has a role in that epoch.
 func (k *keptRoles) holds(role ops.Role, epoch int64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 	roundChannels = 10
 	roundEach     = 2
 	roundSize     = roundChannels * roundEach
-	roundsInAir   = 25 // rounds between hand-over and end
+	roundsInAir   = 25 // rounds between dispatch and end
 )
 
 // rounds writes one batch after the other, each of the same shape.
@@ -97,7 +97,7 @@ func (r *rounds) call() {
 	}
 }
 
-// next hands over everything of a round while the writer is held, lets it go
+// next submits everything of a round while the writer is held, lets it go
 // and waits for the answers. The last answer holds the writer for the next.
 func (r *rounds) next(n int) {
 	round := len(r.begun)

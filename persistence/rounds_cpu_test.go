@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used of the processors.
+// cpuTime returns the CPU time of this process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -28,7 +28,7 @@ func (s *Store) Append(lease weir.Lease, g eventlog.Group, done func(error)) {
 	r := &request{ // without a context: it is kept, come what may
 		work: &routed{lease, g}, rows: rows, bytes: bytes, answer: func(o outcome) { done(o.err) },
 	}
-	if err := s.writer.hand(r); err != nil {
+	if err := s.writer.submit(r); err != nil {
 		done(unavailable("the store takes nothing", err))
 	}
 }

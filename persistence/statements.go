@@ -49,7 +49,7 @@ func newStatements(d dialect.Statements) statements {
 	}
 }
 
-// sizedText names a text of which there is one for each number of rows.
+// sizedText names a text that exists once for each number of rows.
 type sizedText struct {
 	into, row string
 	rows      int

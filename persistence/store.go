@@ -32,7 +32,7 @@ func openers() map[string]func(context.Context, string, *slog.Logger) (dialect.D
 	}
 }
 
-// Options are what a store may be told. The zero value is usable.
+// Options configure a store. The zero value is usable.
 type Options struct {
 	Logger   *slog.Logger
 	Metrics  *Metrics
@@ -56,12 +56,12 @@ type Store struct {
 	ids      *ids
 	writer   *writer
 	joined   atomic.Bool
-	alone    bool    // no other process can be a member
-	holding  holding // the leases that are ours
+	alone    bool       // no other process can be a member
+	leases   heldLeases // the leases that are ours
 	roles    keptRoles
 	leave    func()
 	stopSkew context.CancelFunc
-	onNotice atomic.Pointer[func()]
+	onOutbox atomic.Pointer[func()]
 	hooks    hooks // of events
 	tokens   hooks // of tokens that other processes made or revoked
 	seen     seen

@@ -78,7 +78,7 @@ func (w *addition) write(t *transaction, r *request) error {
 		Deleting bool   `db:"deleting"`
 	}
 	err := t.tx.GetContext(t.w.ctx, &row, "SELECT quotas, state, deleting FROM surveys WHERE id = ?"+t.w.s.sql.ForShare, w.survey)
-	if r.outcome.err = takesNobody(err, row.State, row.Deleting); r.outcome.err != nil {
+	if r.outcome.err = whyClosed(err, row.State, row.Deleting); r.outcome.err != nil {
 		return nil //nolint:nilerr // that there is no such survey is the answer, not a fault
 	}
 	var quotas surveys.Quotas
@@ -95,9 +95,9 @@ func (w *addition) write(t *transaction, r *request) error {
 	return w.insert(t, r, quotas)
 }
 
-// takesNobody is why a survey, which was read with err, takes no respondents; nil
+// whyClosed is why a survey, which was read with err, takes no respondents; nil
 // if it does, or if the database failed.
-func takesNobody(err error, state string, deleting bool) error {
+func whyClosed(err error, state string, deleting bool) error {
 	switch over := state == string(surveys.Stopping) || state == string(surveys.Done); {
 	case errors.Is(err, sql.ErrNoRows), err == nil && deleting:
 		return noSurvey()
@@ -116,7 +116,7 @@ func (s *Store) holdSurvey(ctx context.Context, tx *sqlx.Tx, survey int64) error
 		Deleting bool   `db:"deleting"`
 	}
 	err := tx.GetContext(ctx, &row, "SELECT state, deleting FROM surveys WHERE id = ?"+s.sql.ForShare, survey)
-	if no := takesNobody(err, row.State, row.Deleting); no != nil {
+	if no := whyClosed(err, row.State, row.Deleting); no != nil {
 		return no
 	}
 	return err
@@ -209,7 +209,7 @@ func (w *addition) findDuplicates(t *transaction, inserted int64) error {
 			fresh++
 			continue
 		}
-		// Who is not found was taken back since the insertion met its number.
+		// A respondent that is not found was removed since the insertion met its number.
 		w.added[i] = surveys.Added{ID: surveys.RespondentID(h.id), Duplicate: true, Unsure: h.unsure || !ok}
 	}
 	if fresh != inserted {

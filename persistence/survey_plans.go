@@ -9,7 +9,7 @@ import (
 )
 
 // SurveyStatements lists the statements that a survey broker, a list and a
-// sweep run, with example arguments, for those who want to see their plans.
+// sweep run, with example arguments, for tests of their plans.
 func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel weir.ChannelID, imp int64) []Statement {
 	survey, id := r.Survey, int64(r.ID)
 	pending, active := statusNumber(surveys.Pending), statusNumber(surveys.Active)
@@ -22,7 +22,7 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 		{"all by number", everySQL, []any{r.Phone, 10}},
 		{"pending buckets", pendingSQL, []any{survey, pending}},
 		{"startable of a bucket", s.fresh(), []any{survey, pending, 1, int64(0), 100}},
-		{"set aside of a bucket", s.aside(), []any{survey, pending, 1, micros(now), 100}},
+		{"delayed of a bucket", s.delayed(), []any{survey, pending, 1, micros(now), 100}},
 		{"startable of two", unionOf(s.fresh(), 2), []any{survey, pending, 1, int64(0), 100, survey, pending, 2, int64(0), 100}},
 		{"rejectable", bucketSQL, []any{survey, pending, 0, 100}},
 		{"due", dueSQL, []any{survey, active, 101}},
@@ -33,7 +33,7 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 		{"recent log", recentLog, []any{survey, int64(math.MaxInt64), int64(0), 100}},
 		{"range of a respondent's log", logRangeSQL, []any{survey, int64(math.MaxInt64), int64(0), 5}},
 		{"begun", begunSQL, []any{survey, now.Add(-time.Minute).Unix()}},
-		{"notices", noticesSQL, []any{int64(0), 100}},
+		{"notices", outboxSQL, []any{int64(0), 100}},
 		{"ready slots", readySQL + readyEnd, []any{1, int64(channel), 10}},
 		{"ready slots of two lanes", readyOfLanes(2), []any{1, int64(channel), int64(weir.LaneOf(weir.High, "a")), int64(weir.LaneOf(weir.Normal, "a")), 1, 10}},
 		{"an import", importedSQL, []any{survey, imp, int64(0), 100}},

@@ -77,7 +77,7 @@ func (s *Store) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Re
 	}
 	var found []surveys.Respondent
 	for budget := maxExamined; budget > 0; {
-		// One more than is missing tells whether there is a next page.
+		// One more than is missing shows whether there is a next page.
 		n := min(budget, f.Limit-len(found)+1)
 		if len(f.Statuses)+len(f.Dispositions) > 0 {
 			n = min(budget, maxPage)

@@ -53,18 +53,18 @@ const (
 
 // further is the part of a progress that the store does not look into.
 type further struct {
-	Arm       int            `json:"arm,omitempty"`
-	Step      int            `json:"step,omitempty"`
-	Tries     int            `json:"tries,omitempty"`
-	Attempts  surveys.Counts `json:"attempts,omitzero"`
-	Unproven  bool           `json:"unproven,omitempty"`
-	Contact   surveys.Stage  `json:"contact,omitempty"`
-	Serial    int            `json:"serial,omitempty"`
-	Closes    int64          `json:"closes,omitempty"`
-	DueAt     int64          `json:"due_at,omitempty"`
-	Stumbles  int            `json:"stumbles,omitempty"`
-	AsideTill int64          `json:"aside_till,omitempty"`
-	Early     int            `json:"early,omitempty"`
+	Arm          int            `json:"arm,omitempty"`
+	Step         int            `json:"step,omitempty"`
+	Tries        int            `json:"tries,omitempty"`
+	Attempts     surveys.Counts `json:"attempts,omitzero"`
+	Unproven     bool           `json:"unproven,omitempty"`
+	Contact      surveys.Stage  `json:"contact,omitempty"`
+	Serial       int            `json:"serial,omitempty"`
+	Closes       int64          `json:"closes,omitempty"`
+	DueAt        int64          `json:"due_at,omitempty"`
+	Retries      int            `json:"retries,omitempty"`
+	DelayedUntil int64          `json:"delayed_until,omitempty"`
+	Early        int            `json:"early,omitempty"`
 }
 
 func encodeProgress(p *surveys.Progress) string {
@@ -100,7 +100,7 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 	out.Progress = surveys.Progress{
 		Status: statusOf(r.Status), Disposition: surveys.Disposition(r.Disposition), Counted: r.Counted,
 		Arm: f.Arm, Step: f.Step, Tries: f.Tries, Attempts: f.Attempts, Unconfirmed: f.Unproven, Contact: f.Contact, Serial: f.Serial,
-		WindowEnd: instant(f.Closes), DueAt: instant(f.DueAt), FailedSteps: f.Stumbles, DelayedUntil: instant(f.AsideTill), EarlyExpiries: f.Early,
+		WindowEnd: instant(f.Closes), DueAt: instant(f.DueAt), FailedSteps: f.Retries, DelayedUntil: instant(f.DelayedUntil), EarlyExpiries: f.Early,
 	}
 	return out, nil
 }

@@ -16,14 +16,14 @@ const (
 	unionSize = 100
 )
 
-// fresh reads those of a bucket that were never set aside: they stand by id behind
+// fresh reads the respondents of a bucket that were never delayed: they stand by id behind
 // look_at 0. Servers whose statistics are old would take another index.
 func (s *Store) fresh() string {
 	return s.standingIn("look_at = 0 AND id > ? ORDER BY id LIMIT ?")
 }
 
-// aside reads the others, by the instant at which they may be started.
-func (s *Store) aside() string {
+// delayed reads the others, by the instant at which they may be started.
+func (s *Store) delayed() string {
 	return s.standingIn("look_at > 0 AND look_at <= ? ORDER BY look_at, id LIMIT ?")
 }
 
@@ -37,7 +37,7 @@ type standing struct {
 	Lane int   `db:"lane"`
 }
 
-// pendingBuckets are those that have pending respondents, from the sums.
+// pendingBuckets lists the buckets that have pending respondents, from the sums.
 func (s *Store) pendingBuckets(ctx context.Context, survey int64) ([]int, error) {
 	var list []int
 	err := s.read.SelectContext(ctx, &list, pendingSQL, survey, statusNumber(surveys.Pending))
@@ -45,7 +45,7 @@ func (s *Store) pendingBuckets(ctx context.Context, survey int64) ([]int, error)
 	return list, s.failure("read the sums of a survey", err)
 }
 
-// Startable implements [surveys.RespondentReader]. Those who were set aside and may be
+// Startable implements [surveys.RespondentReader]. Respondents that were delayed and may be
 // started again are taken in the order of that instant.
 func (s *Store) Startable(ctx context.Context, survey int64, now time.Time, full []int, limit int) ([]surveys.Respondent, error) {
 	buckets, err := s.pendingBuckets(ctx, survey)
@@ -68,7 +68,7 @@ func (s *Store) Startable(ctx context.Context, survey int64, now time.Time, full
 }
 
 // merge reads the heads of many buckets in the order of ids. It reads few of
-// each bucket and goes on with those that run out.
+// each bucket and continues with the buckets that run out.
 type merge struct {
 	s      *Store
 	survey int64
@@ -84,7 +84,7 @@ func (m *merge) run(ctx context.Context, buckets []int, now time.Time) ([]survey
 	if err := m.first(ctx, buckets); err != nil {
 		return nil, err
 	}
-	aside, err := m.aside(ctx, buckets, now)
+	delayed, err := m.delayed(ctx, buckets, now)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +102,8 @@ func (m *merge) run(ctx context.Context, buckets []int, now time.Time) ([]survey
 			}
 		}
 		switch {
-		case len(aside) > 0 && (best == 0 || aside[0] < best):
-			best, aside = aside[0], aside[1:]
+		case len(delayed) > 0 && (best == 0 || delayed[0] < best):
+			best, delayed = delayed[0], delayed[1:]
 		case best != 0:
 			m.heads[from] = m.heads[from][1:]
 		default:
@@ -139,9 +139,9 @@ func (m *merge) refill(ctx context.Context, bucket int) error {
 	return err
 }
 
-// aside reads those who were set aside until an instant that has come.
-func (m *merge) aside(ctx context.Context, buckets []int, now time.Time) ([]int64, error) {
-	rows, err := m.union(ctx, m.s.aside(), buckets, micros(now))
+// delayed reads respondents that were delayed until an instant that has come.
+func (m *merge) delayed(ctx context.Context, buckets []int, now time.Time) ([]int64, error) {
+	rows, err := m.union(ctx, m.s.delayed(), buckets, micros(now))
 	ids := make([]int64, 0, len(rows))
 	for _, r := range rows {
 		ids = append(ids, r.ID)

@@ -22,7 +22,7 @@ const (
 	sortAtOnce = 5 // steps of sorting that a change of quotas does itself
 )
 
-// toSweepSQL tells whether there is anything to sweep, which is rare.
+// toSweepSQL reports whether there is anything to sweep, which is rare.
 const toSweepSQL = "SELECT EXISTS (SELECT 1 FROM imports WHERE state = ? AND touched_at < ?) OR " +
 	"EXISTS (SELECT 1 FROM imports WHERE state IN ('" + importCommitting + "', '" + importAborting + "')) OR " +
 	"EXISTS (SELECT 1 FROM surveys WHERE sorted_to IS NOT NULL OR deleting = 1)"
@@ -52,7 +52,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (bool, error) {
 	return left <= 0, s.failure("sweep", err)
 }
 
-// giveUpImports aborts imports that nobody goes on with.
+// giveUpImports aborts imports that no client continues.
 func (s *Store) giveUpImports(ctx context.Context) error {
 	var ids []int64
 	before := micros(time.Now().Add(-importIdle))
@@ -93,7 +93,7 @@ func (s *Store) sweep(ctx context.Context, list string, step func(context.Contex
 	return left, nil
 }
 
-// groupRow is what of a respondent is counted.
+// groupRow holds the counted fields of a respondent.
 type groupRow struct {
 	ID          int64  `db:"id"`
 	Status      int64  `db:"status"`
@@ -224,7 +224,7 @@ func (s *Store) sortAll(ctx context.Context, survey int64) error {
 const unsortedSQL = "SELECT id, status, disposition, bucket, counted, attributes FROM respondents WHERE survey_id = ? AND id > ? ORDER BY id LIMIT ?"
 
 // stepSorting gives some respondents the buckets that the quotas put them in.
-// It holds the survey, so that nobody changes the quotas or adds respondents.
+// It locks the survey, so that no request changes the quotas or adds respondents.
 // It says how many it looked at; fewer than limit means that it is done.
 func (s *Store) stepSorting(ctx context.Context, survey int64, limit int) (int, error) {
 	n := 0

@@ -98,7 +98,7 @@ func TestImportGoesOnAfterACrash(t *testing.T) {
 	})
 }
 
-// TestASurveyWaitsForAnImport: nobody becomes visible in a survey that is done,
+// TestASurveyWaitsForAnImport: no respondent becomes visible in a survey that is done,
 // who would be pending there for ever.
 func TestASurveyWaitsForAnImport(t *testing.T) {
 	t.Parallel()

@@ -188,7 +188,7 @@ func (w *surveyWork) withoutStale(t *transaction, moves []*move) ([]*move, error
 	}), nil
 }
 
-// enqueue inserts the contacts and leaves out the moves whose key is somebody
+// enqueue inserts the contacts and leaves out the moves whose key is another
 // else's.
 func (w *surveyWork) enqueue(t *transaction, r *request, moves []*move) ([]*move, error) {
 	var list []insertion

@@ -122,7 +122,7 @@ func (s *Store) PutSurvey(ctx context.Context, v surveys.Survey) (surveys.Survey
 		return err
 	})
 	if s.database.Duplicate(err) {
-		return surveys.Survey{}, false, weir.Errorf(weir.CodeConflict, "the survey was created by somebody else just now")
+		return surveys.Survey{}, false, weir.Errorf(weir.CodeConflict, "another request has just created the survey")
 	}
 	if err != nil {
 		return surveys.Survey{}, false, s.failure("store a survey", err)

@@ -57,7 +57,7 @@ func tokens(rows []tokenRow) ([]ops.Token, error) {
 }
 
 // AddToken implements [ops.TokenStore]. It needs no [Store.Join]: tokens are
-// made by a process of their own, beside those that run.
+// made by a separate process, beside the running ones.
 func (s *Store) AddToken(ctx context.Context, t ops.Token, now time.Time) error {
 	words := make([]string, len(t.Scopes))
 	for i, scope := range t.Scopes {

@@ -40,7 +40,7 @@ type transaction struct {
 // delta is by how much the counters of a channel change.
 type delta struct{ queued, inFlight int64 }
 
-// channelState is what a batch has to know of a channel.
+// channelState holds the fields of a channel that a batch needs.
 type channelState struct {
 	ID       int64  `db:"id"`
 	Deleting bool   `db:"deleting"`
@@ -90,8 +90,8 @@ func (t *transaction) run() error {
 	for _, r := range t.b.requests {
 		r.outcome = outcome{}
 	}
-	t.b.noticed, t.b.told, t.b.wrote = false, false, landing{}
-	for _, step := range []func() error{t.mark, t.work, t.accept, t.change, t.dropFlights, t.count, t.deliver, t.tell, t.markFenced} {
+	t.b.outbox, t.b.announced, t.b.wrote = false, false, landing{}
+	for _, step := range []func() error{t.mark, t.work, t.accept, t.change, t.dropFlights, t.count, t.deliver, t.writeEvents, t.markFenced} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -189,11 +189,11 @@ func (t *transaction) readChannels(list []weir.ChannelID) error {
 	return nil
 }
 
-// emit has events written as the last step of the batch; they get their ids
-// then.
+// emit adds events, which are written as the last step of the batch and get their
+// ids then.
 func (t *transaction) emit(list ...events.Event) { t.events = append(t.events, list...) }
 
-// work does what requests bring beside contacts.
+// work does the works of requests.
 func (t *transaction) work() error {
 	for _, r := range t.b.requests {
 		if r.work == nil {
@@ -224,9 +224,9 @@ func (t *transaction) insertCounts(args []any, n int) error {
 	return t.later("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES "+rowsOf(n, 3)+t.w.s.text.addCounts, args...)
 }
 
-// deliver writes inbox items: those handed over, and a wake for each channel
-// that got contacts here and is run elsewhere. A wake item that is there
-// already takes a new id, so that deleting the old one does not lose it.
+// deliver writes inbox items: those of requests, and a wake for each channel
+// that got contacts here and has its owner elsewhere. An existing wake item takes a
+// new id, so that deleting the old one does not lose it.
 func (t *transaction) deliver() error {
 	wake := map[weir.ChannelID]bool{}
 	for _, c := range t.wakes {

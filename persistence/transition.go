@@ -8,17 +8,17 @@ import (
 )
 
 // Commit implements [weir.Committer]. done is called on the writer's
-// goroutine and must not wait for anything. A change of which some contacts
-// were stale leaves its inbox rows: the items still have to be handled.
+// goroutine and must not wait for anything. A change with stale contacts
+// leaves its inbox rows: the items still have to be handled.
 func (s *Store) Commit(c weir.Change, done func(weir.CommitResult)) {
 	r := newChange(c, func(o outcome) { done(weir.CommitResult{Err: o.err, Stale: o.stale}) })
-	if err := s.writer.hand(r); err != nil {
+	if err := s.writer.submit(r); err != nil {
 		go done(weir.CommitResult{Err: unavailable("the store takes nothing", err)})
 	}
 }
 
-// step is what a batch does to one contact: one or more transitions, of which
-// the first gives the state and revision that they replace and the last the result.
+// step is one or more transitions of one contact in a batch: the first has the state
+// and revision that they replace, the last the result.
 type step struct {
 	first, last *weir.Transition
 	parts       []part
@@ -42,7 +42,7 @@ func (t *transaction) change() error {
 		return err
 	}
 	for _, write := range []func([]step) error{
-		t.leaveQueue, t.amend, t.enterQueue, t.logFlights, t.finish, t.archive, t.notice, t.bury,
+		t.leaveQueue, t.amend, t.enterQueue, t.logFlights, t.finish, t.archive, t.insertOutbox, t.insertDeadLetters,
 	} {
 		if err := write(steps); err != nil {
 			return err
@@ -130,10 +130,10 @@ func (t *transaction) current(steps []step) ([]step, error) {
 	}
 	good := steps[:0]
 	for _, s := range steps {
-		fl, flying := t.w.flights.get(s.ref())
-		rev, ok := fl.progress.Rev, flying
+		fl, known := t.w.flights.get(s.ref())
+		rev, ok := fl.progress.Rev, known
 		if !s.first.Was.InFlight() {
-			rev, ok = s.first.From, !flying
+			rev, ok = s.first.From, !known
 			if !t.optimistic && ok {
 				rev, ok = rows[s.ref()]
 			}
@@ -270,7 +270,7 @@ func (t *transaction) logFlights(steps []step) error {
 }
 
 // dropFlights deletes rows of the log that batches before this one made superfluous,
-// several at once. Those that a process leaves are ignored and deleted by the next.
+// several at once. Rows that a process leaves are deleted by the next.
 func (t *transaction) dropFlights() error {
 	unused := t.w.flights.unused
 	if len(unused) < minUnused {

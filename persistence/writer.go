@@ -14,7 +14,7 @@ import (
 )
 
 // writer is the group-commit writer: one goroutine, one connection. Requests
-// are settled in the order in which they came.
+// are committed in the order in which they were submitted.
 type writer struct {
 	s  *Store
 	db *sqlx.DB
@@ -35,7 +35,7 @@ type writer struct {
 	number int64 // of the last batch
 	cache  *statementCache
 
-	company time.Time // until when what is queued waits for more
+	delayed time.Time // until when what is queued waits for more
 	scratch []any     // arguments of the statement before
 	flights *flights
 
@@ -51,11 +51,11 @@ const (
 	maxBytes = 1 << 20
 )
 
-// When the writer lingers, for how long, and how many waiting rows are enough not
-// to.
+// The batch delay: after a batch of busyRows the writer waits for more, up to
+// enoughRows.
 const (
 	busyRows   = 24
-	lingerFor  = time.Millisecond
+	batchDelay = time.Millisecond
 	enoughRows = 256
 )
 
@@ -65,7 +65,7 @@ const (
 	lastPause  = time.Second
 )
 
-// errClosed answers changes that were handed over too late.
+// errClosed is the error of requests that come too late.
 var errClosed = errors.New("the store is closed")
 
 func newWriter(s *Store) *writer {
@@ -96,8 +96,8 @@ func (w *writer) startNumber() int64 {
 	return w.start
 }
 
-// hand queues a request. An error means that it was not taken.
-func (w *writer) hand(r *request) error {
+// submit queues a request. An error means that it was not taken.
+func (w *writer) submit(r *request) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -119,7 +119,7 @@ func (w *writer) poke() {
 	}
 }
 
-// close lets the writer finish what it was handed, until ctx ends.
+// close lets the writer write what was submitted, until ctx ends.
 func (w *writer) close(ctx context.Context) error {
 	w.mu.Lock()
 	begun := w.begun
@@ -153,20 +153,20 @@ func (w *writer) run() {
 			continue
 		}
 		rows := b.rows()
-		w.settle(b)
+		w.commitBatch(b)
 		if rows >= busyRows {
-			w.linger()
+			w.waitForMore()
 		}
 	}
 }
 
 // sleep waits for something to do: a request or the end.
 func (w *writer) sleep() {
-	if w.company.IsZero() {
+	if w.delayed.IsZero() {
 		<-w.signal
 		return
 	}
-	timer := time.NewTimer(time.Until(w.company))
+	timer := time.NewTimer(time.Until(w.delayed))
 	defer timer.Stop()
 	select {
 	case <-w.signal:
@@ -174,21 +174,20 @@ func (w *writer) sleep() {
 	}
 }
 
-// linger lets more requests come before the next batch, when the one before
-// shows that many are on their way: a commit writes every page that it touches,
-// however few rows it changes there. A writer with little to do never lingers.
-// ADR 11 has what this costs and saves.
-func (w *writer) linger() {
+// waitForMore delays the next batch, when the one before shows that many requests are
+// on their way: a commit writes every page that it touches, however few rows it changes
+// there. A writer with little to do never delays. ADR 11 has the cost and the gain.
+func (w *writer) waitForMore() {
 	w.mu.Lock()
-	enough := w.closed || w.waits(enoughRows)
+	enough := w.closed || w.isWaiting(enoughRows)
 	w.mu.Unlock()
 	if !enough {
-		w.wait(lingerFor)
+		w.wait(batchDelay)
 	}
 }
 
-// waits tells whether so many rows wait to be written.
-func (w *writer) waits(rows int) bool {
+// isWaiting reports whether so many rows wait to be written.
+func (w *writer) isWaiting(rows int) bool {
 	for _, r := range w.queue {
 		if rows -= r.rows; rows <= 0 {
 			return true
@@ -202,10 +201,10 @@ func (w *writer) waits(rows int) bool {
 func (w *writer) collect() (_ *batch, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.company = (time.Time{}); len(w.queue) == 0 {
+	if w.delayed = (time.Time{}); len(w.queue) == 0 {
 		return nil, !w.closed
 	}
-	if w.company = w.awaited(); w.company.After(time.Now()) && !w.closed {
+	if w.delayed = w.delayedUntil(); w.delayed.After(time.Now()) && !w.closed {
 		return nil, true
 	}
 	b, n := newBatch(w.queue)
@@ -216,8 +215,8 @@ func (w *writer) collect() (_ *batch, more bool) {
 	return b, true
 }
 
-// awaited is until when what is queued may wait for more.
-func (w *writer) awaited() time.Time {
+// delayedUntil returns until when the queued requests may wait for more.
+func (w *writer) delayedUntil() time.Time {
 	for _, r := range w.queue {
 		if r.until.IsZero() {
 			return time.Time{}
@@ -226,8 +225,8 @@ func (w *writer) awaited() time.Time {
 	return w.queue[0].until
 }
 
-// settle tries until every request of a batch is answered.
-func (w *writer) settle(b *batch) {
+// commitBatch tries until every request of a batch is answered.
+func (w *writer) commitBatch(b *batch) {
 	pauseFor := firstPause
 	for {
 		b.dropAbandoned()
@@ -239,10 +238,10 @@ func (w *writer) settle(b *batch) {
 			w.setDown(nil)
 			w.flights.committed(&b.wrote)
 			b.answer()
-			if b.noticed {
-				w.s.noticed()
+			if b.outbox {
+				w.s.outboxWritten()
 			}
-			if b.told {
+			if b.announced {
 				w.s.hooks.call()
 			}
 			return
@@ -267,30 +266,30 @@ func (w *writer) settle(b *batch) {
 	}
 }
 
-// blame finds the request that the database refused: each runs alone.
+// blame finds the request that the database rejected: each is written alone.
 func (w *writer) blame(b *batch, err error) {
 	if len(b.requests) == 1 {
 		w.setDown(nil) // it answered
-		w.s.log.Error("the database refused a request", "error", err)
-		b.fail(w.s.fault("the database refused this", err))
+		w.s.log.Error("request rejected by the database", "error", err)
+		b.fail(w.s.fault("the database rejected this", err))
 		return
 	}
 	for _, r := range b.requests {
-		w.settle(&batch{requests: []*request{r}})
+		w.commitBatch(&batch{requests: []*request{r}})
 	}
 }
 
 func (w *writer) wait(d time.Duration) { pause(w.stop, d) }
 
-// setDown notes whether the database can be reached, and says so once.
+// setDown records whether the database can be reached, and logs a change once.
 func (w *writer) setDown(err error) {
 	switch was := w.down.Swap(err != nil); {
 	case err != nil && !was:
 		w.s.metrics.down.Set(1)
-		w.s.log.Warn("the store is down; changes are kept and tried again", "error", err)
+		w.s.log.Warn("store down; changes are kept and retried", "error", err)
 	case err == nil && was:
 		w.s.metrics.down.Set(0)
-		w.s.log.Info("the store is back")
+		w.s.log.Info("store available again")
 	}
 }
 
@@ -320,7 +319,7 @@ func (w *writer) attempt(b *batch) error {
 	return err
 }
 
-// committed finds out whether a batch whose COMMIT broke was committed. The
+// committed reports whether a batch whose COMMIT broke was committed. The
 // row is locked until the server has ended the broken transaction.
 func (w *writer) committed(number int64) (bool, error) {
 	tx, err := w.db.BeginTxx(w.ctx, nil)
@@ -357,7 +356,7 @@ func (w *writer) transact(b *batch) error {
 		return nil
 	}
 	// A deadlock is looked into as well: it may have been reported for a statement
-	// before COMMIT, of which servers have executed some all the same.
+	// before COMMIT, and servers have executed COMMIT all the same.
 	kind, _ := w.s.classify(err)
 	if kind == dialect.Fault {
 		b.inDoubt = false

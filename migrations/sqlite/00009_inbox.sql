@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS inbox (
   channel_id INTEGER NOT NULL,
   kind TEXT NOT NULL,
   payload BLOB NOT NULL,
-  wake INTEGER -- 1 for a wake item, of which a channel has one; otherwise NULL
+  wake INTEGER -- 1 for a wake item, one for each channel; otherwise NULL
 ) STRICT;
 CREATE UNIQUE INDEX IF NOT EXISTS inbox_wake ON inbox (channel_id, wake);
 

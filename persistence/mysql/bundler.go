@@ -9,8 +9,8 @@ import (
 	"weir/persistence/dialect"
 )
 
-// mostBundled is the max length of a message of several statements, in bytes.
-const mostBundled = 4 << 20
+// maxMessage is the max length of a message of several statements, in bytes.
+const maxMessage = 4 << 20
 
 // bundling makes connections whose transactions take fewer round trips:
 // START TRANSACTION travels with the first statement, statements marked by

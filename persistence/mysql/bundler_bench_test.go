@@ -20,7 +20,7 @@ func BenchmarkTransaction(b *testing.B) {
 	counter := new(dialect.Counter)
 	several := cfg.Clone()
 	several.MultiStatements = true
-	bundled := bundling{mustConnect(b, several), counter, mostBundled}
+	bundled := bundling{mustConnect(b, several), counter, maxMessage}
 	for _, engine := range []string{"InnoDB", "MEMORY"} {
 		for _, c := range []struct {
 			name    string

@@ -139,7 +139,7 @@ func TestRowsOfAHeldStatementAreNotTakenForTheQuerys(t *testing.T) {
 func TestLongMessagesGoInPieces(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
-	part := strings.Repeat("'", mostBundled/8) // twice as long after escaping
+	part := strings.Repeat("'", maxMessage/8) // twice as long after escaping
 	tx := b.begin()
 	for range 5 {
 		b.hold(tx, "UPDATE t SET n = n + 1, s = ? WHERE id = 1", part)

@@ -63,7 +63,7 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 		return nil, err
 	}
 	counter := new(dialect.Counter)
-	batch := pool(counter.Counted(bundling{joined, counter, mostBundled}), 1)
+	batch := pool(counter.Counted(bundling{joined, counter, maxMessage}), 1)
 	rest := pool(counter.Counted(one), 10)
 	d := &Database{log: log, pools: dialect.Pools{Batch: batch, Write: rest, Read: rest, Statements: counter}}
 	if err := d.check(ctx); err != nil {

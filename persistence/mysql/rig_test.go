@@ -96,7 +96,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	return rigOf(t, mostBundled)
+	return rigOf(t, maxMessage)
 }
 
 // rigOf returns a rig with this max length of messages of several statements, in bytes.

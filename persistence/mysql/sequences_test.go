@@ -146,7 +146,7 @@ func TestBundlesChangeNothing(t *testing.T) {
 			}
 			if s.Commit || !want.Failed { // what is never sent cannot fail
 				if diff := cmp.Diff(want, got); diff != "" {
-					t.Fatalf("what the program is told (-each by itself +bundled):\n%s", diff)
+					t.Fatalf("what the program sees (-each by itself +bundled):\n%s", diff)
 				}
 			}
 			if a, b := texts(t, plain), texts(t, bundled); a != b {

@@ -49,9 +49,9 @@ func prepareGrave(t *testing.T, url string, open func(context.Context, string, *
 		"SELECT n, n, '', '', '', 1, 0, '', '', 1, 0, 0, 0, 0 FROM "+fill.Numbers(1, 5))
 	begin := time.Now()
 	for from := 0; from < million; from += chunkRows {
-		fillGrave(t, pool, "1", from, chunkRows)
+		fillDeadLetters(t, pool, "1", from, chunkRows)
 	}
-	fillGrave(t, pool, "2 + n % 40", million, 4000)
+	fillDeadLetters(t, pool, "2 + n % 40", million, 4000)
 	fillMinutes(t, pool)
 	exec(t, pool, "INSERT INTO audit (id, at, token, action, subject, status, request) SELECT n + 1, n, 'me', 'cancel-contact', "+
 		"CASE WHEN n % 1000 = 0 THEN '"+someSubject+"' ELSE n END, 200, 'r' FROM "+fill.Numbers(0, chunkRows))
@@ -62,9 +62,9 @@ func prepareGrave(t *testing.T, url string, open func(context.Context, string, *
 	return &grave{s, pool}
 }
 
-// fillGrave inserts dead letters, one in ten thousand of which ended as lost, and a
+// fillDeadLetters inserts dead letters, of them one in ten thousand ended as lost, and a
 // tenth as many rows of requeues.
-func fillGrave(t *testing.T, db *sql.DB, channel string, from, count int) {
+func fillDeadLetters(t *testing.T, db *sql.DB, channel string, from, count int) {
 	t.Helper()
 	id := fmt.Sprintf("(n + %d)", from+1)
 	exec(t, db, fmt.Sprintf("INSERT INTO dead_letters (channel_id, id, contact_id, outcome, reason) SELECT %s, %s * 4194304, %s * 4194304 - 1, "+

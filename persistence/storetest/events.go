@@ -240,23 +240,23 @@ func testReceivers(t *testing.T, backend Backend) {
 	if err != nil || !ok {
 		t.Fatal("the role was not to be had", err)
 	}
-	aside := []events.Deferred{{Event: 3, Order: "job/é", Tries: 2, NextAt: now()}, {Event: 4, Order: "job/é", NextAt: now()}}
-	b.ok(b.Advance(b.ctx, lease, events.Step{Receiver: "late", Cursor: 4, Put: aside}))
-	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 4, Deferred: aside})
-	aside[1].Tries = 1
-	b.ok(b.Advance(b.ctx, lease, events.Step{Receiver: "late", Cursor: 9, Put: aside[1:], Done: []int64{3, 77}}))
-	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 9, Deferred: aside[1:]})
+	deferred := []events.Deferred{{Event: 3, Order: "job/é", Tries: 2, NextAt: now()}, {Event: 4, Order: "job/é", NextAt: now()}}
+	b.ok(b.Advance(b.ctx, lease, events.Step{Receiver: "late", Cursor: 4, Put: deferred}))
+	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 4, Deferred: deferred})
+	deferred[1].Tries = 1
+	b.ok(b.Advance(b.ctx, lease, events.Step{Receiver: "late", Cursor: 9, Put: deferred[1:], Done: []int64{3, 77}}))
+	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 9, Deferred: deferred[1:]})
 	many := events.Step{Receiver: "later", Cursor: 5000}
 	for n := range 2100 {
 		many.Put = append(many.Put, events.Deferred{Event: int64(n), Order: "x", NextAt: now()})
 	}
 	b.ok(b.Advance(b.ctx, lease, many))
 	if p := must[events.Progress](t)(b.Progress(b.ctx, "later")); len(p.Deferred) != 2100 || !slices.Equal(p.Deferred, many.Put) {
-		t.Errorf("%d are aside", len(p.Deferred))
+		t.Errorf("%d are deferred", len(p.Deferred))
 	}
 	b.ok(b.ReleaseRole(b.ctx, ops.RoleEventDelivery, lease))
 	if err := b.Advance(b.ctx, lease, events.Step{Receiver: "late", Cursor: 10, Done: []int64{4}}); !errors.Is(err, weir.ErrLeaseLost) {
 		t.Errorf("the former owner wrote: %v", err)
 	}
-	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 9, Deferred: aside[1:]})
+	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 9, Deferred: deferred[1:]})
 }

@@ -32,8 +32,8 @@ func testQueue(t *testing.T, backend Backend) {
 		t.Errorf("oldest queued at %v, want %v", oldest, all[0].QueuedAt)
 	}
 	b.commitAll(lease, claim(all[3], at), claim(all[1], at.Add(time.Second)))
-	flying := must[[]weir.Contact](t)(b.InFlight(b.ctx, id))
-	same(t, "in flight", ids(flying), []weir.ContactID{all[1].ID, all[3].ID})
+	inFlight := must[[]weir.Contact](t)(b.InFlight(b.ctx, id))
+	same(t, "in flight", ids(inFlight), []weir.ContactID{all[1].ID, all[3].ID})
 	// A claimed contact has no window; a requeued one has it again.
 	due := all[34]
 	var err error

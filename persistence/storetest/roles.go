@@ -30,7 +30,7 @@ func testRoles(t *testing.T, backend Backend) {
 	want("never taken, an epoch later", weir.Lease{Owner: "a", Epoch: 1}, false)
 	first := take()
 	want("taken", first, true)
-	want("of somebody else", weir.Lease{Owner: "b", Epoch: first.Epoch}, false)
+	want("of another process", weir.Lease{Owner: "b", Epoch: first.Epoch}, false)
 	second := take()
 	want("taken once more", second, true)
 	want("the lease before", first, false)

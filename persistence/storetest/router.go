@@ -118,9 +118,9 @@ func testSnapshots(t *testing.T, backend Backend) {
 		seq   uint64
 		want  error
 	}{
-		"a former owner":             {old, 500, weir.ErrLeaseLost},
-		"ahead of the journal":       {l, 501, eventlog.ErrGap},
-		"older than the one that is": {l, 438, eventlog.ErrGap},
+		"a former owner":            {old, 500, weir.ErrLeaseLost},
+		"ahead of the journal":      {l, 501, eventlog.ErrGap},
+		"older than the stored one": {l, 438, eventlog.ErrGap},
 	} {
 		if err := b.SaveSnapshot(b.ctx, c.lease, c.seq, []byte("?")); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)

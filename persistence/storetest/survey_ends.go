@@ -10,7 +10,7 @@ import (
 )
 
 // testEnds checks that operations in progress when a survey ends leave no respondent in it.
-func testEnds(t *testing.T, d *desk) {
+func testEnds(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	imp, err := d.BeginImport(d.ctx, v.ID)
 	d.ok(err)
@@ -44,7 +44,7 @@ func testEnds(t *testing.T, d *desk) {
 // nothing once another process holds it, however late its write arrives.
 func testSurveyRole(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	d := newDesk(t, storesOf(b))
+	d := newSurveyBench(t, storesOf(b))
 	lease := func() weir.Lease {
 		l, ok, err := b.AcquireRole(b.ctx, ops.RoleSurveyBroker)
 		if err != nil || !ok {

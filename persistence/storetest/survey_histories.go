@@ -12,7 +12,7 @@ import (
 
 // campaign is the expected content of a store of surveys, kept in naive maps.
 type campaign struct {
-	d       *desk
+	d       *surveyBench
 	survey  surveys.Survey
 	channel weir.ChannelID
 	people  map[string]surveys.Respondent // visible, by number
@@ -21,7 +21,7 @@ type campaign struct {
 
 // testSurveyHistories draws random histories of additions, imports, moves, stale
 // moves and changed quotas, and compares the store with naive maps.
-func testSurveyHistories(t *testing.T, d *desk) {
+func testSurveyHistories(t *testing.T, d *surveyBench) {
 	n := 0
 	channel := d.Channel(t, "c")
 	rapid.Check(t, func(r *rapid.T) {

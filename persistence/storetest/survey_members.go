@@ -18,7 +18,7 @@ func testSurveyMembers(t *testing.T, backend Backend) {
 	}
 	url := backend.URL(t)
 	one, two := benchOn(t, url, persistence.Options{}), benchOn(t, url, persistence.Options{})
-	d := newDesk(t, storesOf(one))
+	d := newSurveyBench(t, storesOf(one))
 	v, channel := d.survey("a"), one.channel("c").ID
 	var wg sync.WaitGroup
 	fresh := make([]int, 2)
@@ -82,7 +82,7 @@ func workAll(t *testing.T, b *bench, survey int64, channel weir.ChannelID) {
 // testSurveyEvents checks that events are written together with the changes that they report.
 func testSurveyEvents(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	d := newDesk(t, storesOf(b))
+	d := newSurveyBench(t, storesOf(b))
 	v := d.survey("a")
 	list := d.people(v.ID, 1, 2)
 	event := func(kind string) events.Event {

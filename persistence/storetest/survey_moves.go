@@ -9,7 +9,7 @@ import (
 	"weir/surveys"
 )
 
-func testMoves(t *testing.T, d *desk) {
+func testMoves(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	list := d.people(v.ID, 1, 6)
 	at := now()
@@ -93,7 +93,7 @@ func outreach(channel weir.ChannelID, r surveys.Respondent) surveys.Move {
 	return m
 }
 
-func testEnqueue(t *testing.T, d *desk) {
+func testEnqueue(t *testing.T, d *surveyBench) {
 	v, channel := d.survey("a"), d.Channel(t, "c")
 	list := d.people(v.ID, 1, 4)
 	begin := now()
@@ -143,7 +143,7 @@ func testEnqueue(t *testing.T, d *desk) {
 	d.sums(v.ID)
 }
 
-func testRefusedMoves(t *testing.T, d *desk) {
+func testRefusedMoves(t *testing.T, d *surveyBench) {
 	v, channel := d.survey("a"), d.Channel(t, "c")
 	list := d.people(v.ID, 1, 4)
 	taken := d.work(v.ID, outreach(channel, list[0])).Contacts[0]
@@ -170,15 +170,15 @@ func testRefusedMoves(t *testing.T, d *desk) {
 	d.sums(v.ID)
 }
 
-func testStartable(t *testing.T, d *desk) {
+func testStartable(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	list := d.people(v.ID, 1, 30) // men, women, others in turn
 	at := now()
-	aside := func(i int, till time.Time) {
+	delay := func(i int, till time.Time) {
 		d.work(v.ID, turn(list[i], func(r *surveys.Respondent) { r.FailedSteps, r.DelayedUntil = 1, till }))
 	}
-	aside(0, at.Add(time.Hour))
-	aside(3, at.Add(-time.Hour))
+	delay(0, at.Add(time.Hour))
+	delay(3, at.Add(-time.Hour))
 	d.work(v.ID, activate(list[1], at))
 	for _, q := range []struct {
 		name  string
@@ -229,7 +229,7 @@ func pick(list []surveys.Respondent, of []int) []surveys.RespondentID {
 	return out
 }
 
-func testDue(t *testing.T, d *desk) {
+func testDue(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	list := d.people(v.ID, 1, 8)
 	at := now()
@@ -269,7 +269,7 @@ func testDue(t *testing.T, d *desk) {
 }
 
 // recentOf reads the log of one respondent, which has all of the lines, and of time ranges.
-func (d *desk) recentOf(survey int64, list []surveys.Respondent, lines []surveys.LogEntry) {
+func (d *surveyBench) recentOf(survey int64, list []surveys.Respondent, lines []surveys.LogEntry) {
 	d.t.Helper()
 	recent, next, err := d.Recent(d.ctx, surveys.LogFilter{Survey: survey, Respondent: list[0].ID, Limit: 1})
 	d.ok(err)

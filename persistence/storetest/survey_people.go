@@ -9,7 +9,7 @@ import (
 	"weir/surveys"
 )
 
-func testSurveys(t *testing.T, d *desk) {
+func testSurveys(t *testing.T, d *surveyBench) {
 	v := surveys.Survey{
 		Name: "a", Title: "A survey ✓", Definition: surveys.Definition{Quotas: quotas(1, 2), Cutoff: 7},
 		Application: surveys.Application{URL: "https://app.example/hook", Secret: "s3"},
@@ -70,7 +70,7 @@ func testSurveys(t *testing.T, d *desk) {
 	}
 }
 
-func testRespondents(t *testing.T, d *desk) {
+func testRespondents(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	begin := now()
 	list := []surveys.Respondent{person(1, "m"), person(2, "f"), person(1, "f"), person(3, "")}
@@ -110,7 +110,7 @@ func testRespondents(t *testing.T, d *desk) {
 	checkLists(t, d, other.ID)
 }
 
-func checkLists(t *testing.T, d *desk, survey int64) {
+func checkLists(t *testing.T, d *surveyBench, survey int64) {
 	t.Helper()
 	d.people(survey, 100, 20)
 	all := d.everybody(survey)
@@ -142,7 +142,7 @@ func checkLists(t *testing.T, d *desk, survey int64) {
 	}
 }
 
-func testImports(t *testing.T, d *desk) {
+func testImports(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	d.people(v.ID, 1, 3)
 	begin := func() int64 {
@@ -210,7 +210,7 @@ func testImports(t *testing.T, d *desk) {
 	d.sums(v.ID)
 }
 
-func testSorting(t *testing.T, d *desk) {
+func testSorting(t *testing.T, d *surveyBench) {
 	v := d.survey("a")
 	d.people(v.ID, 1, 9)
 	imp, err := d.BeginImport(d.ctx, v.ID)
@@ -250,7 +250,7 @@ func testSorting(t *testing.T, d *desk) {
 	check()
 }
 
-func testRemoval(t *testing.T, d *desk) {
+func testRemoval(t *testing.T, d *surveyBench) {
 	v, kept := d.survey("a"), d.survey("b")
 	d.people(kept.ID, 1, 3)
 	list := d.people(v.ID, 1, 20)
@@ -287,7 +287,7 @@ func testRemoval(t *testing.T, d *desk) {
 	}
 }
 
-func testChannelStates(t *testing.T, d *desk) {
+func testChannelStates(t *testing.T, d *surveyBench) {
 	at := now()
 	list := []surveys.ChannelState{
 		{Channel: 1, Health: weir.Down, Reason: "line ✓", Since: at}, {Channel: 2, Health: weir.Up, Since: at},

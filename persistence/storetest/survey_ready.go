@@ -10,7 +10,7 @@ import (
 
 // testReady reads how many slots wait on a channel: of some lanes and of all
 // others, without blocked contacts and without delayed ones.
-func testReady(t *testing.T, d *desk) {
+func testReady(t *testing.T, d *surveyBench) {
 	v, channel := d.survey("a"), d.Channel(t, "c")
 	enqueue := func(phone int, survey string, size int, notBefore time.Time) {
 		t.Helper()

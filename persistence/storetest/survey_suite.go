@@ -32,7 +32,7 @@ type SurveyStores struct {
 func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 	for _, topic := range []struct {
 		name string
-		run  func(*testing.T, *desk)
+		run  func(*testing.T, *surveyBench)
 	}{
 		{"surveys", testSurveys},
 		{"respondents", testRespondents},
@@ -51,7 +51,7 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 	} {
 		t.Run(topic.name, func(t *testing.T) {
 			t.Parallel()
-			topic.run(t, newDesk(t, open(t)))
+			topic.run(t, newSurveyBench(t, open(t)))
 		})
 	}
 }
@@ -78,21 +78,21 @@ func surveysOf(t testing.TB, b Backend) SurveyStores {
 	return out
 }
 
-// desk is a store of surveys with the helper methods of the suite.
-type desk struct {
+// surveyBench is a store of surveys with the helper methods of the suite.
+type surveyBench struct {
 	SurveyStores
 	t   testing.TB
 	ctx context.Context
 }
 
-func newDesk(t testing.TB, s SurveyStores) *desk {
+func newSurveyBench(t testing.TB, s SurveyStores) *surveyBench {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
-	return &desk{SurveyStores: s, t: t, ctx: ctx}
+	return &surveyBench{SurveyStores: s, t: t, ctx: ctx}
 }
 
-func (d *desk) ok(err error) {
+func (d *surveyBench) ok(err error) {
 	d.t.Helper()
 	if err != nil {
 		d.t.Fatal(err)
@@ -107,7 +107,7 @@ func quotas(m, f int) surveys.Quotas {
 	}
 }
 
-func (d *desk) survey(name string) surveys.Survey {
+func (d *surveyBench) survey(name string) surveys.Survey {
 	d.t.Helper()
 	v, created, err := d.PutSurvey(d.ctx, surveys.Survey{Name: name, Definition: surveys.Definition{Quotas: quotas(5, 5)}})
 	d.ok(err)
@@ -133,7 +133,7 @@ func person(phone int, sex string) surveys.Respondent {
 }
 
 // people adds n respondents: men, women and others in turn.
-func (d *desk) people(survey int64, first, n int) []surveys.Respondent {
+func (d *surveyBench) people(survey int64, first, n int) []surveys.Respondent {
 	d.t.Helper()
 	var list []surveys.Respondent
 	for i := range n {
@@ -151,7 +151,7 @@ func (d *desk) people(survey int64, first, n int) []surveys.Respondent {
 }
 
 // read reads respondents in the order of ids.
-func (d *desk) read(ids ...surveys.RespondentID) []surveys.Respondent {
+func (d *surveyBench) read(ids ...surveys.RespondentID) []surveys.Respondent {
 	d.t.Helper()
 	list, err := d.RespondentsByID(d.ctx, ids)
 	d.ok(err)
@@ -169,7 +169,7 @@ func (d *desk) read(ids ...surveys.RespondentID) []surveys.Respondent {
 }
 
 // work makes moves and requires that all of them are made.
-func (d *desk) work(survey int64, moves ...surveys.Move) surveys.Written {
+func (d *surveyBench) work(survey int64, moves ...surveys.Move) surveys.Written {
 	d.t.Helper()
 	got, err := d.Work(d.ctx, surveys.Work{Survey: survey, Moves: moves})
 	d.ok(err)
@@ -198,7 +198,7 @@ func activate(r surveys.Respondent, due time.Time) surveys.Move {
 }
 
 // everybody lists the respondents of a survey, over all pages.
-func (d *desk) everybody(survey int64) []surveys.Respondent {
+func (d *surveyBench) everybody(survey int64) []surveys.Respondent {
 	d.t.Helper()
 	var all []surveys.Respondent
 	f := surveys.Filter{Survey: survey, Limit: 7}
@@ -213,7 +213,7 @@ func (d *desk) everybody(survey int64) []surveys.Respondent {
 }
 
 // sums requires that the stored counts equal a recount.
-func (d *desk) sums(survey int64) {
+func (d *surveyBench) sums(survey int64) {
 	d.t.Helper()
 	want := map[surveys.Group]int{}
 	for _, r := range d.everybody(survey) {

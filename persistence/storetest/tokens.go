@@ -20,11 +20,11 @@ func testTokens(t *testing.T, backend Backend) {
 		for _, token := range got {
 			byID[token.ID] = token
 		}
-		wanted := map[string]ops.Token{}
+		expected := map[string]ops.Token{}
 		for _, token := range want {
-			wanted[token.ID] = token
+			expected[token.ID] = token
 		}
-		same(t, "live tokens", byID, wanted)
+		same(t, "live tokens", byID, expected)
 		if all := must[[]ops.Token](t)(b.Tokens(b.ctx)); ever != (len(all) > 0) {
 			t.Errorf("ever %v with %d tokens", ever, len(all))
 		}

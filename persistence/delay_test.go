@@ -9,9 +9,9 @@ import (
 	"weir/persistence/storetest"
 )
 
-// TestWhatNobodyWaitsForComesAlong: that a provider has taken a contact is written
+// TestChangesWithoutAWaitingCallerAreDelayed: that a provider has taken a contact is written
 // with what comes next, or a few milliseconds later; everything else at once.
-func TestWhatNobodyWaitsForComesAlong(t *testing.T) {
+func TestChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.SQLite(t)

@@ -11,22 +11,22 @@ import (
 	"weir/surveys"
 )
 
-const noticeColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, reason, message"
+const outboxColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, reason, message"
 
-const noticesSQL = "SELECT " + noticeColumns + " FROM notices WHERE id > ? ORDER BY id LIMIT ?"
+const outboxSQL = "SELECT " + outboxColumns + " FROM notices WHERE id > ? ORDER BY id LIMIT ?"
 
 // OnOutboxEntries implements [surveys.Outbox].
-func (s *Store) OnOutboxEntries(committed func()) { s.onNotice.Store(&committed) }
+func (s *Store) OnOutboxEntries(committed func()) { s.onOutbox.Store(&committed) }
 
-func (s *Store) noticed() {
-	if call := s.onNotice.Load(); call != nil {
+func (s *Store) outboxWritten() {
+	if call := s.onOutbox.Load(); call != nil {
 		(*call)()
 	}
 }
 
-// notice inserts notices of the steps for the survey broker. Contacts without a
+// insertOutbox inserts notices of the steps for the survey broker. Contacts without a
 // respondent need none.
-func (t *transaction) notice(steps []step) error {
+func (t *transaction) insertOutbox(steps []step) error {
 	var args []any
 	rows := 0
 	for _, s := range steps {
@@ -35,7 +35,7 @@ func (t *transaction) notice(steps []step) error {
 		}
 		for _, p := range s.parts {
 			c := &p.transition.Contact
-			for _, h := range happenings(p.transition) {
+			for _, h := range occurrences(p.transition) {
 				if h.at.IsZero() {
 					h.at = t.now
 				}
@@ -52,40 +52,40 @@ func (t *transaction) notice(steps []step) error {
 	if rows == 0 {
 		return nil
 	}
-	t.b.noticed = true
-	_, err := t.insertRows("INSERT INTO notices ("+noticeColumns+") VALUES ", "", args, rows)
+	t.b.outbox = true
+	_, err := t.insertRows("INSERT INTO notices ("+outboxColumns+") VALUES ", "", args, rows)
 	return err
 }
 
-// happening is something that happened to a contact.
-type happening struct {
+// occurrence is something that happened to a contact.
+type occurrence struct {
 	kind surveys.OutboxKind
 	at   time.Time
 }
 
-// happenings are what a transition means to a respondent, in order.
-func happenings(tr *weir.Transition) (list []happening) {
+// occurrences lists what a transition means to a respondent, in order.
+func occurrences(tr *weir.Transition) (list []occurrence) {
 	is := &tr.Contact
 	if is.State == weir.Active && tr.Was != weir.Active {
-		list = append(list, happening{surveys.ContactAccepted, is.SentAt})
+		list = append(list, occurrence{surveys.ContactAccepted, is.SentAt})
 	}
 	if tr.Answered {
-		list = append(list, happening{surveys.CallAnswered, is.HeardAt})
+		list = append(list, occurrence{surveys.CallAnswered, is.HeardAt})
 	}
 	if is.State == weir.Done && tr.Was != weir.Done {
-		list = append(list, happening{surveys.ContactEnded, is.FinishedAt})
+		list = append(list, occurrence{surveys.ContactEnded, is.FinishedAt})
 	}
 	return list
 }
 
-// noticeIncoming leaves word of a message, in the transaction that stores it.
-func (s *Store) noticeIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, id int64, m weir.Incoming) error {
+// outboxIncoming adds an outbox entry for a message, in the transaction that stores it.
+func (s *Store) outboxIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, id int64, m weir.Incoming) error {
 	m.ID = id
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO notices ("+noticeColumns+") VALUES "+marks(11),
+	_, err = tx.ExecContext(ctx, "INSERT INTO notices ("+outboxColumns+") VALUES "+marks(11),
 		s.ids.next(time.Now()), string(surveys.MessageReceived), micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
 	return err
 }
@@ -115,7 +115,7 @@ func (s *Store) OutboxEntries(ctx context.Context, after int64, limit int) ([]su
 		Reason     string `db:"reason"`
 		Message    string `db:"message"`
 	}
-	if err := s.read.SelectContext(ctx, &rows, noticesSQL, after, limit); err != nil {
+	if err := s.read.SelectContext(ctx, &rows, outboxSQL, after, limit); err != nil {
 		return nil, s.failure("read notices", err)
 	}
 	list := make([]surveys.OutboxEntry, 0, len(rows))

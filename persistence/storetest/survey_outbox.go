@@ -21,7 +21,7 @@ func testFor(t *testing.T, backend Backend) {
 	list := b.accept(id, mine("a", 1<<60), sms("b"))
 	for i, want := range []weir.Respondent{{Survey: 5, ID: 1 << 60, Serial: 3}, {}} {
 		c, _ := b.read(list[i].Ref)
-		same(t, "for whom", []weir.Respondent{list[i].For, c.For}, []weir.Respondent{want, want})
+		same(t, "for the respondent", []weir.Respondent{list[i].For, c.For}, []weir.Respondent{want, want})
 	}
 }
 
@@ -38,7 +38,7 @@ func testNotices(t *testing.T, backend Backend) {
 		b.commitAll(lease, tr)
 		claimed = append(claimed, tr.Contact)
 	}
-	b.wantNotices()
+	b.wantEntries()
 	if n := calls.Load(); n != 0 {
 		t.Errorf("%d calls for no notice", n)
 	}
@@ -52,7 +52,7 @@ func testNotices(t *testing.T, backend Backend) {
 		Kind: surveys.ContactAccepted, At: first.Contact.SentAt, Channel: id, Contact: list[0].Ref,
 		Respondent: list[0].For,
 	}
-	b.wantNotices(handed)
+	b.wantEntries(handed)
 	// Two steps of one contact in one batch are two outbox entries; a stale one is none.
 	both := active(claimed[2])
 	end := finish(both.Contact, at, weir.Completed)
@@ -73,15 +73,15 @@ func testNotices(t *testing.T, backend Backend) {
 	ended2.Kind, ended2.Contact, ended2.Respondent, ended2.Outcome, ended2.At = surveys.ContactEnded, list[2].Ref, list[2].For, weir.Completed, end.Contact.FinishedAt
 	ended2.Reason, ended.Reason = "said so", "said so"
 	ended.Kind, ended.Outcome, ended.At = surveys.ContactEnded, weir.Busy, at
-	got := b.wantNotices(handed, handed2, ended2, ended)
+	got := b.wantEntries(handed, handed2, ended2, ended)
 	if calls.Load() == 0 {
-		t.Error("nobody was told of the notices")
+		t.Error("no call reported the entries")
 	}
-	b.takeNotices(got)
+	b.deleteEntries(got)
 }
 
-// takeNotices deletes outbox entries through works: the entries of a stale move stay.
-func (b *bench) takeNotices(got []surveys.OutboxEntry) {
+// deleteEntries deletes outbox entries through works: the entries of a stale move stay.
+func (b *bench) deleteEntries(got []surveys.OutboxEntry) {
 	b.t.Helper()
 	v, _, err := b.PutSurvey(b.ctx, surveys.Survey{Name: "s"})
 	b.ok(err)
@@ -99,11 +99,11 @@ func (b *bench) takeNotices(got []surveys.OutboxEntry) {
 	same(b.t, "what is left", left, []surveys.OutboxEntry{got[1], got[3]})
 	_, err = b.Work(b.ctx, surveys.Work{Survey: v.ID, Taken: []int64{got[1].ID, got[3].ID}})
 	b.ok(err)
-	b.wantNotices()
+	b.wantEntries()
 }
 
-// wantNotices requires these outbox entries, ignoring their ids.
-func (b *bench) wantNotices(want ...surveys.OutboxEntry) []surveys.OutboxEntry {
+// wantEntries requires these outbox entries, ignoring their ids.
+func (b *bench) wantEntries(want ...surveys.OutboxEntry) []surveys.OutboxEntry {
 	b.t.Helper()
 	got, err := b.OutboxEntries(b.ctx, 0, 10)
 	b.ok(err)
@@ -133,7 +133,7 @@ func testIncomingNotices(t *testing.T, backend Backend) {
 	}
 	list, err := b.IncomingSince(b.ctx, id, 0, 10)
 	b.ok(err)
-	b.wantNotices(surveys.OutboxEntry{Kind: surveys.MessageReceived, At: m.ReceivedAt, Channel: id, Message: list[0]})
+	b.wantEntries(surveys.OutboxEntry{Kind: surveys.MessageReceived, At: m.ReceivedAt, Channel: id, Message: list[0]})
 	if calls != 1 {
 		t.Errorf("%d calls, want 1", calls)
 	}
