@@ -187,3 +187,7 @@ func (b *broker) onWhys(m whyRequest) {
 	}
 	m.answer(list)
 }
+
+// CurrentMinutes lists what this process has counted and not written yet, mainly
+// the current minute.
+func (s *System) CurrentMinutes() []ops.Minute { return s.minutes.current() }

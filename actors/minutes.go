@@ -189,34 +189,3 @@ func (m *minutes) write(ctx context.Context, store ops.MinuteStore) (lost int, e
 	lost, m.lost = m.lost, 0
 	return lost, err
 }
-
-// minutesLoop writes each minute when it has ended.
-func (s *System) minutesLoop(ctx context.Context) {
-	for {
-		now := time.Now()
-		next := now.Truncate(time.Minute).Add(time.Minute + minutesDelay)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(next.Sub(now)):
-		}
-		s.minutes.endMinute(time.Now())
-		s.writeMinutes(ctx, minutesTimeout)
-	}
-}
-
-func (s *System) writeMinutes(ctx context.Context, limit time.Duration) {
-	io, cancel := background(ctx, limit)
-	defer cancel()
-	lost, err := s.minutes.write(io, s.minuteStore)
-	if err != nil {
-		s.logger.Warn("channel minutes write failed; retrying", "error", err)
-	}
-	if lost > 0 {
-		s.logger.Warn("channel minutes dropped: the buffer is full", "minutes", lost)
-	}
-}
-
-// CurrentMinutes lists what this process has counted and not written yet, mainly
-// the current minute.
-func (s *System) CurrentMinutes() []ops.Minute { return s.minutes.current() }

@@ -20,13 +20,6 @@ func (c *Core) Cancel(ref weir.Ref, from Origin, now time.Time) {
 	c.run(now)
 }
 
-// load requests the row of a contact.
-func (c *Core) load(l Load) {
-	c.loads++
-	l.read = c.window.changes.beginRead()
-	c.out.Loads = append(c.out.Loads, l)
-}
-
 // cancelFlight records the request durably and asks the provider to cancel. The
 // contact keeps its slots until the provider is certainly done with it.
 func (c *Core) cancelFlight(f *flight, from Origin) {
@@ -128,28 +121,4 @@ func (c *Core) beginDelete(now time.Time) {
 	}
 	c.commit(Commit{Transitions: ts})
 	c.dueAt, c.sweepAt = now, now
-}
-
-// cancelEverything ends waiting contacts, and contacts in flight once the grace period is
-// over. The slots of a channel that is being deleted need no protection any more.
-func (c *Core) cancelEverything(now time.Time) {
-	var ts []weir.Transition
-	for _, l := range c.window.lanes {
-		for len(l.entries) > 0 {
-			if t, ok := c.finishWaiting(l.entries[0], now, weir.Canceled, "its channel was deleted"); ok {
-				ts = append(ts, t)
-			}
-		}
-	}
-	if !now.Before(c.deleteAt) {
-		for _, f := range c.inOrder() {
-			if _, sending := c.sends[f.c.AttemptRef()]; !sending && !f.claiming {
-				ts = append(ts, c.finish(f, now, weir.Canceled, "its channel was deleted"))
-			}
-		}
-	}
-	c.commit(Commit{Transitions: ts})
-	if c.storeEmpty && !c.removing && len(c.flights) == 0 && len(c.sends) == 0 && c.window.empty() {
-		c.removing, c.out.Remove = true, true
-	}
 }

@@ -89,9 +89,39 @@ type Finished struct {
 	Active  time.Duration // changedSince its claim; 0: it was never claimed
 }
 
-func attemptOf(c *weir.Contact) channels.Attempt {
-	return channels.Attempt{
-		ID: c.AttemptRef(), To: c.To, Priority: c.Priority, Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
-		NotBefore: c.NotBefore, NotAfter: c.NotAfter, ProviderRef: c.ProviderRef,
+// LocalProgress is how far this process had got with an attempt.
+type LocalProgress int
+
+// The values of LocalProgress.
+const (
+	LocalClaimed LocalProgress = iota + 1 // the claim was submitted to the writer; the provider was not called
+	LocalSending                          // the provider was called, or is being called
+)
+
+// ReadKind identifies a kind of read.
+type ReadKind int
+
+// The reads that can fail.
+const (
+	KindPage ReadKind = iota + 1
+	KindLanes
+	KindDue
+	KindOverdue
+)
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
 	}
+	return b
 }
+
+// earlier returns the earlier of two instants; a zero instant counts as none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func reached(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

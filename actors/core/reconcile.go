@@ -10,13 +10,6 @@ import (
 	"weir/ops"
 )
 
-// askUnknown schedules the status request for an attempt whose dispatch was
-// unclear.
-func (c *Core) askUnknown(f *flight, at time.Time) {
-	f.askAt = at
-	c.unknownAt = earlier(c.unknownAt, at)
-}
-
 // reconcile reconciles contacts that have been silent for too long: it queues one
 // status request for each, the longest silent first. It also repeats cancels that
 // failed.
@@ -66,23 +59,6 @@ func (c *Core) queueAsks(due func(*flight) bool) {
 func (c *Core) isAsked(f *flight) bool {
 	_, asked := c.asks[f.c.AttemptRef()]
 	return asked
-}
-
-// startAsks starts queued status requests up to the concurrency limit.
-func (c *Core) startAsks() {
-	for len(c.askQueue) > 0 && len(c.asks) < c.cfg.AskConcurrency && !c.draining {
-		f := c.flights[c.askQueue[0]]
-		c.askQueue = c.askQueue[1:]
-		if f == nil || !f.askQueued {
-			continue
-		}
-		f.askQueued = false
-		if f.c.State != weir.Active && f.c.State != weir.Unknown {
-			continue
-		}
-		c.asks[f.c.AttemptRef()] = struct{}{}
-		c.out.Asks = append(c.out.Asks, attemptOf(&f.c))
-	}
 }
 
 // AskDone applies the provider's answer about an attempt.

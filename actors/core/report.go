@@ -21,21 +21,6 @@ func (c *Core) Report(r weir.Report, from Origin, now time.Time) {
 	c.run(now)
 }
 
-// answer commits the change that a report made, if any, and then replies.
-func (c *Core) answer(t *weir.Transition, v weir.Verdict, from Origin) {
-	k := Commit{}
-	if from.Waiter != nil {
-		k.Replies = []Reply{{Waiter: from.Waiter, Verdict: v}}
-	}
-	if t != nil {
-		k.Transitions = []weir.Transition{*t}
-	}
-	if from.Inbox != 0 {
-		k.InboxDone = []int64{from.Inbox}
-	}
-	c.commit(k)
-}
-
 // applyReport applies a report to a contact in flight.
 func (c *Core) applyReport(f *flight, r weir.Report, now time.Time) (*weir.Transition, weir.Verdict) {
 	switch {
@@ -183,16 +168,4 @@ func lateVerdict(contact weir.Contact, r weir.Report) weir.Verdict {
 		return weir.Duplicate
 	}
 	return weir.Late
-}
-
-func (c *Core) reply(to Origin, r Reply) {
-	r.Waiter = to.Waiter
-	k := Commit{}
-	if to.Waiter != nil {
-		k.Replies = []Reply{r}
-	}
-	if to.Inbox != 0 {
-		k.InboxDone = []int64{to.Inbox}
-	}
-	c.commit(k)
 }

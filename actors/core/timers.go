@@ -91,11 +91,6 @@ func (c *Core) wantsStatus() bool {
 	return c.prepared && !c.checking && !c.draining && (!c.statusAsked || !c.idle() || !c.breaker.closed() || c.unhealthy())
 }
 
-// unhealthy reports whether the provider's last status was not up. The broker then
-// keeps running and asks until it is: a channel whose broker has stopped would
-// show its last status forever.
-func (c *Core) unhealthy() bool { return c.prepared && c.status.Health != weir.Up }
-
 // NextWake returns the instant at which Tick has something to do; zero: none.
 func (c *Core) NextWake(now time.Time) time.Time {
 	var at time.Time
@@ -119,29 +114,6 @@ func (c *Core) NextWake(now time.Time) time.Time {
 	}
 	add(true, c.confirmCancelAt)
 	return at
-}
-
-// checkIdle detects that nothing is left to do.
-func (c *Core) checkIdle(now time.Time) {
-	if c.draining && !c.drained && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 {
-		c.drained, c.out.Drained = true, true
-	}
-	if !c.idle() {
-		c.idleSince, c.passivated = time.Time{}, false
-		return
-	}
-	if c.idleSince.IsZero() {
-		c.idleSince = now
-	}
-	if !c.passivated && !c.unhealthy() && now.Sub(c.idleSince) >= c.cfg.StopAfter {
-		c.passivated, c.out.Passivate = true, true
-	}
-}
-
-// idle reports whether the broker could stop without any work being delayed.
-func (c *Core) idle() bool {
-	return len(c.flights) == 0 && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 && !c.woken && c.deleteAt.IsZero() &&
-		c.window.empty() && c.dueAt.IsZero() && !c.dueBusy && !c.overdueBusy && !c.lanesBusy
 }
 
 // Busy reports whether the broker has work and must not be stopped.

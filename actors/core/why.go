@@ -9,52 +9,6 @@ import (
 	"weir/ops"
 )
 
-// maxSends bounds the concurrent dispatches of a channel without a limit of its
-// own: each has a goroutine and a connection.
-const maxSends = 4096
-
-// sendLimit returns the max number of concurrent claims and provider calls: the
-// configured number, or as many as the channel has slots.
-func (c *Core) sendLimit() int {
-	if c.cfg.SendConcurrency > 0 {
-		return c.cfg.SendConcurrency
-	}
-	return min(max(c.ch.Capacity, 1), maxSends)
-}
-
-// gate returns how many contacts may be claimed now, whichever they are, and if
-// none, the code of the reason; whyGate returns its sentence.
-func (c *Core) gate(now time.Time) (room int, shut ops.WhyCode) {
-	if shut := c.blockedBy(); shut != "" {
-		return 0, shut
-	}
-	limit := c.sendLimit()
-	if room, shut = c.breaker.allows(now, limit); room == 0 {
-		return 0, shut
-	}
-	if room = min(room, limit-len(c.sends)-c.claims); room <= 0 {
-		return 0, ops.WhySendConcurrency
-	}
-	return room, ""
-}
-
-// blockedBy returns the code of the reason that keeps the channel from calling its
-// provider, regardless of the provider's health; empty if there is none.
-func (c *Core) blockedBy() ops.WhyCode {
-	switch {
-	case ops.BlockedBy(&c.ch) != "":
-		return ops.BlockedBy(&c.ch)
-	case c.draining:
-		return ops.WhyStopping
-	case c.prepared:
-		return ""
-	case c.prepareFails > 0:
-		return ops.WhyError
-	default:
-		return ops.WhyPreparing
-	}
-}
-
 // whyGate explains what gate returned.
 func (c *Core) whyGate(shut ops.WhyCode) ops.Why {
 	switch shut {

@@ -335,3 +335,13 @@ func (d *routerActor) finishDrain() {
 	}
 	d.drained = nil
 }
+
+// figuresQuery asks the actor for its figures.
+type figuresQuery struct{ answer chan figures }
+
+func (d *routerActor) figures() figures {
+	if d.state == nil {
+		return figures{}
+	}
+	return figures{d.state.Figures(), d.journal.events}
+}

@@ -14,20 +14,6 @@ import (
 	"weir/routing/resource"
 )
 
-// Limits of calls of functions.
-const (
-	maxCalls     = 16 // max concurrent calls of one address
-	maxAsks      = 16 // max jobs for which calls of one kind to an address run at once; others wait for their turn
-	callTries    = 3
-	callTimeout  = 5 * time.Second
-	callRetry    = 100 * time.Millisecond
-	warnEvery    = 10 * time.Second
-	answerWithin = 20 * time.Second // for all results that one job waits for
-	turnWithin   = 5 * time.Minute  // max wait for a turn before the job's classification fails
-	maxBatch     = 100              // max workers in one call
-	batchDefault = 20
-)
-
 // functions evaluates the remote rules, which only an external service can
 // compute.
 type functions struct {

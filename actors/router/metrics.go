@@ -160,16 +160,6 @@ type figures struct {
 	pending int
 }
 
-// figuresQuery asks the actor for its figures.
-type figuresQuery struct{ answer chan figures }
-
-func (d *routerActor) figures() figures {
-	if d.state == nil {
-		return figures{}
-	}
-	return figures{d.state.Figures(), d.journal.events}
-}
-
 // figures requests the figures from the actor. ok is false if the actor does not
 // answer within 2 s.
 func (r *Router) figures() (figures, bool) {

@@ -1,0 +1,212 @@
+package core
+
+import (
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/ops"
+)
+
+// run does whatever is possible now: claims contacts, requests pages, starts
+// status requests.
+func (c *Core) run(now time.Time) {
+	if c.deleteAt.IsZero() {
+		c.claimContacts(now)
+	} else {
+		c.cancelEverything(now)
+	}
+	if !now.Before(c.retryAt) {
+		c.retryAt = time.Time{}
+		for _, p := range c.window.pagesToRead() {
+			c.out.Pages = append(c.out.Pages, Page{p.lane, p.after, p.limit})
+		}
+	}
+	c.startAsks()
+	c.checkIdle(now)
+}
+
+// claimContacts claims contacts as far as capacity, breaker and concurrency allow.
+func (c *Core) claimContacts(now time.Time) {
+	k := Commit{}
+	for room, _ := c.gate(now); room > 0; {
+		next := c.window.next(&c.ledger)
+		if next == nil {
+			break
+		}
+		if windowOver(&next.Spec, now) {
+			if t, ok := c.finishWaiting(next, now, weir.Expired, "its window closed while it waited"); ok {
+				k.Transitions = append(k.Transitions, t)
+			}
+			continue
+		}
+		k.Transitions = append(k.Transitions, c.claim(next, now))
+		k.Claimed = append(k.Claimed, c.flights[next.ID].c.AttemptRef())
+		room--
+	}
+	c.commit(k)
+}
+
+// claim takes a contact from the window and its slots from the ledger.
+func (c *Core) claim(next *weir.Contact, now time.Time) weir.Transition {
+	c.window.take(next)
+	t := weir.Transition{From: next.Rev, Was: next.State}
+	contact := *next
+	contact.Progress, _ = next.Claim(now)
+	f := c.addFlight(contact)
+	f.claiming = true
+	c.claims++
+	c.queued--
+	c.breaker.recordDispatch()
+	c.retryBudget.recordDispatch(now)
+	t.Contact = contact
+	return t
+}
+
+// unclaim returns a contact to its place whose provider was certainly not
+// called.
+func (c *Core) unclaim(f *flight) weir.Transition {
+	p, _ := f.c.Unclaim()
+	c.out.Forget = append(c.out.Forget, f.c.AttemptRef())
+	t := c.apply(f, p)
+	c.queued++
+	contact := f.c
+	c.window.putBack(&contact)
+	c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
+	return t
+}
+
+// mayNotSend reports whether something came between a claim and its dispatch that
+// forbids the dispatch; the claim is then undone.
+func (c *Core) mayNotSend(now time.Time) bool {
+	return c.blockedBy() != "" || c.ledger.InUse() > c.ledger.Capacity || now.Before(c.breaker.until)
+}
+
+// gate returns how many contacts may be claimed now, whichever they are, and if
+// none, the code of the reason; whyGate returns its sentence.
+func (c *Core) gate(now time.Time) (room int, shut ops.WhyCode) {
+	if shut := c.blockedBy(); shut != "" {
+		return 0, shut
+	}
+	limit := c.sendLimit()
+	if room, shut = c.breaker.allows(now, limit); room == 0 {
+		return 0, shut
+	}
+	if room = min(room, limit-len(c.sends)-c.claims); room <= 0 {
+		return 0, ops.WhySendConcurrency
+	}
+	return room, ""
+}
+
+// maxSends bounds the concurrent dispatches of a channel without a limit of its
+// own: each has a goroutine and a connection.
+const maxSends = 4096
+
+// sendLimit returns the max number of concurrent claims and provider calls: the
+// configured number, or as many as the channel has slots.
+func (c *Core) sendLimit() int {
+	if c.cfg.SendConcurrency > 0 {
+		return c.cfg.SendConcurrency
+	}
+	return min(max(c.ch.Capacity, 1), maxSends)
+}
+
+// blockedBy returns the code of the reason that keeps the channel from calling its
+// provider, regardless of the provider's health; empty if there is none.
+func (c *Core) blockedBy() ops.WhyCode {
+	switch {
+	case ops.BlockedBy(&c.ch) != "":
+		return ops.BlockedBy(&c.ch)
+	case c.draining:
+		return ops.WhyStopping
+	case c.prepared:
+		return ""
+	case c.prepareFails > 0:
+		return ops.WhyError
+	default:
+		return ops.WhyPreparing
+	}
+}
+
+// cancelEverything ends waiting contacts, and contacts in flight once the grace period is
+// over. The slots of a channel that is being deleted need no protection any more.
+func (c *Core) cancelEverything(now time.Time) {
+	var ts []weir.Transition
+	for _, l := range c.window.lanes {
+		for len(l.entries) > 0 {
+			if t, ok := c.finishWaiting(l.entries[0], now, weir.Canceled, "its channel was deleted"); ok {
+				ts = append(ts, t)
+			}
+		}
+	}
+	if !now.Before(c.deleteAt) {
+		for _, f := range c.inOrder() {
+			if _, sending := c.sends[f.c.AttemptRef()]; !sending && !f.claiming {
+				ts = append(ts, c.finish(f, now, weir.Canceled, "its channel was deleted"))
+			}
+		}
+	}
+	c.commit(Commit{Transitions: ts})
+	if c.storeEmpty && !c.removing && len(c.flights) == 0 && len(c.sends) == 0 && c.window.empty() {
+		c.removing, c.out.Remove = true, true
+	}
+}
+
+// askUnknown schedules the status request for an attempt whose dispatch was
+// unclear.
+func (c *Core) askUnknown(f *flight, at time.Time) {
+	f.askAt = at
+	c.unknownAt = earlier(c.unknownAt, at)
+}
+
+// startAsks starts queued status requests up to the concurrency limit.
+func (c *Core) startAsks() {
+	for len(c.askQueue) > 0 && len(c.asks) < c.cfg.AskConcurrency && !c.draining {
+		f := c.flights[c.askQueue[0]]
+		c.askQueue = c.askQueue[1:]
+		if f == nil || !f.askQueued {
+			continue
+		}
+		f.askQueued = false
+		if f.c.State != weir.Active && f.c.State != weir.Unknown {
+			continue
+		}
+		c.asks[f.c.AttemptRef()] = struct{}{}
+		c.out.Asks = append(c.out.Asks, attemptOf(&f.c))
+	}
+}
+
+// checkIdle detects that nothing is left to do.
+func (c *Core) checkIdle(now time.Time) {
+	if c.draining && !c.drained && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 {
+		c.drained, c.out.Drained = true, true
+	}
+	if !c.idle() {
+		c.idleSince, c.passivated = time.Time{}, false
+		return
+	}
+	if c.idleSince.IsZero() {
+		c.idleSince = now
+	}
+	if !c.passivated && !c.unhealthy() && now.Sub(c.idleSince) >= c.cfg.StopAfter {
+		c.passivated, c.out.Passivate = true, true
+	}
+}
+
+// idle reports whether the broker could stop without any work being delayed.
+func (c *Core) idle() bool {
+	return len(c.flights) == 0 && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 && !c.woken && c.deleteAt.IsZero() &&
+		c.window.empty() && c.dueAt.IsZero() && !c.dueBusy && !c.overdueBusy && !c.lanesBusy
+}
+
+// unhealthy reports whether the provider's last status was not up. The broker then
+// keeps running and asks until it is: a channel whose broker has stopped would
+// show its last status forever.
+func (c *Core) unhealthy() bool { return c.prepared && c.status.Health != weir.Up }
+
+func attemptOf(c *weir.Contact) channels.Attempt {
+	return channels.Attempt{
+		ID: c.AttemptRef(), To: c.To, Priority: c.Priority, Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
+		NotBefore: c.NotBefore, NotAfter: c.NotAfter, ProviderRef: c.ProviderRef,
+	}
+}

@@ -1,0 +1,236 @@
+package core
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/internal/backoff"
+	"weir/ops"
+)
+
+// load requests the row of a contact.
+func (c *Core) load(l Load) {
+	c.loads++
+	l.read = c.window.changes.beginRead()
+	c.out.Loads = append(c.out.Loads, l)
+}
+
+func (c *Core) reply(to Origin, r Reply) {
+	r.Waiter = to.Waiter
+	k := Commit{}
+	if to.Waiter != nil {
+		k.Replies = []Reply{r}
+	}
+	if to.Inbox != 0 {
+		k.InboxDone = []int64{to.Inbox}
+	}
+	c.commit(k)
+}
+
+// answer commits the change that a report made, if any, and then replies.
+func (c *Core) answer(t *weir.Transition, v weir.Verdict, from Origin) {
+	k := Commit{}
+	if from.Waiter != nil {
+		k.Replies = []Reply{{Waiter: from.Waiter, Verdict: v}}
+	}
+	if t != nil {
+		k.Transitions = []weir.Transition{*t}
+	}
+	if from.Inbox != 0 {
+		k.InboxDone = []int64{from.Inbox}
+	}
+	c.commit(k)
+}
+
+// flight is a contact that holds slots.
+type flight struct {
+	c         weir.Contact
+	slots     int
+	claiming  bool // the claim is not committed yet
+	askQueued bool // askQueued for a status request
+	asks      int  // consecutive status requests that failed
+	// askFailedAt is when the first of them failed. Silence alone does not end a
+	// contact that could not be asked about: Weir itself may have been down.
+	askFailedAt   time.Time
+	askAt         time.Time // earliest instant of the next status request; zero: when silent for too long
+	cancelTooLate bool      // a cancel came too late
+	canceledAt    time.Time // canceled at the provider; done at this instant unless a report comes before
+	canceling     bool      // a cancel is under way
+}
+
+func (f *flight) lastHeard() time.Time { return lastHeard(&f.c) }
+
+// askDue returns the instant from which a collection asks about an active contact.
+func (f *flight) askDue(idleAfter time.Duration) time.Time {
+	return latest(f.lastHeard().Add(idleAfter), f.askAt)
+}
+
+// lastHeard returns when a contact was last heard of.
+func lastHeard(c *weir.Contact) time.Time { return latest(c.ClaimedAt, latest(c.SentAt, c.HeardAt)) }
+
+// Core is the state of one channel's broker. It is not safe for concurrent
+// use.
+type Core struct {
+	cfg         Config
+	ch          weir.Channel
+	ledger      weir.Ledger
+	window      *window
+	flights     map[weir.ContactID]*flight
+	counts      [weir.Done + 1]int           // flights by state
+	sends       map[weir.AttemptRef]struct{} // provider calls under way
+	claims      int                          // claims issued and not committed
+	asks        map[weir.AttemptRef]struct{}
+	askFailed   bool // changedSince the last collection
+	reconciled  ops.Reconciliation
+	askQueue    []weir.ContactID
+	loads       int // reads of single contacts under way
+	breaker     breaker
+	retryBudget budget
+	queued      int64
+
+	prepared, preparing, checking   bool
+	prepareFails                    int
+	status                          channels.Status
+	dueBusy, overdueBusy, lanesBusy bool // reads under way, or waiting for a commit
+	dueRead, overdueRead            readToken
+	woken                           bool // list the lanes regardless of what is known
+	reconnect                       bool // the set-up under way uses the old settings
+	statusAsked                     bool // the status was requested at least once
+	draining, drained               bool
+	passivated                      bool      // Passivate was issued to the shell
+	deleteAt                        time.Time // endRead of the flights' grace period while the channel is being deleted
+	storeEmpty                      bool      // the store reported an empty queue
+	removing                        bool      // Remove was issued to the shell
+
+	dueAt, overdueAt, reconcileAt, unknownAt, sweepAt, prepareAt, statusAt, retryAt, confirmCancelAt time.Time
+	idleSince                                                                                        time.Time
+
+	out Effects
+}
+
+// Take returns the pending effects and clears them. The shell calls it after
+// every event.
+func (c *Core) Take() Effects {
+	out := c.out
+	c.out = Effects{}
+	return out
+}
+
+// touch records outside activity, which restarts the idle time.
+func (c *Core) touch(now time.Time) { c.idleSince, c.passivated = now, false }
+
+// addFlight adds a contact to the flights and takes its slots.
+func (c *Core) addFlight(contact weir.Contact) *flight {
+	f := &flight{c: contact, slots: contact.Slots(contact.Size())}
+	c.ledger.Take(contact.Priority, f.slots)
+	c.flights[contact.ID] = f
+	c.counts[contact.State]++
+	return f
+}
+
+func (c *Core) inFlight(id weir.ContactID) bool {
+	_, ok := c.flights[id]
+	return ok
+}
+
+// inOrder lists the flights, oldest contact first.
+func (c *Core) inOrder() []*flight {
+	return slices.SortedFunc(maps.Values(c.flights), func(a, b *flight) int { return cmp.Compare(a.c.ID, b.c.ID) })
+}
+
+// apply replaces a flight's progress and frees the slots that it no longer
+// holds. A flight that is done or back in the queue is removed.
+func (c *Core) apply(f *flight, p weir.Progress) weir.Transition {
+	t := weir.Transition{From: f.c.Rev, Was: f.c.State}
+	slots := p.Slots(f.c.Size())
+	f.c.Progress = p
+	t.Contact = f.c
+	c.ledger.Give(f.c.Priority, f.slots-slots)
+	f.slots = slots
+	c.counts[t.Was]--
+	c.counts[p.State]++
+	if !p.State.InFlight() {
+		delete(c.flights, f.c.ID)
+		c.window.changes.record(f.c.ID)
+	}
+	return t
+}
+
+// finish ends a contact in flight.
+func (c *Core) finish(f *flight, now time.Time, o weir.Outcome, reason string) weir.Transition {
+	p, err := f.c.Finish(now, o, reason)
+	if err != nil {
+		panic("core: a flight was done already")
+	}
+	c.out.Finished = append(c.out.Finished, Finished{Outcome: o, Active: now.Sub(f.c.ClaimedAt)})
+	return c.apply(f, p)
+}
+
+// finishWaiting ends a contact that is waiting.
+func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcome, reason string) (weir.Transition, bool) {
+	t := weir.Transition{From: contact.Rev, Was: contact.State}
+	p, err := contact.Finish(now, o, reason)
+	if err != nil {
+		return t, false
+	}
+	if !c.window.remove(contact.ID, contact.Lane()) && c.ledger.Blocked(contact.Priority, contact.Size()) {
+		c.window.unblock(contact)
+	}
+	c.queued--
+	t.Contact = *contact
+	t.Contact.Progress = p
+	c.out.Finished = append(c.out.Finished, Finished{Outcome: o})
+	return t, true
+}
+
+// commit issues transitions together with the replies that wait for them.
+func (c *Core) commit(k Commit) {
+	if len(k.Transitions) > 0 || len(k.InboxDone) > 0 {
+		c.out.Commits = append(c.out.Commits, k)
+		return
+	}
+	c.out.Replies = append(c.out.Replies, k.Replies...)
+}
+
+// backoff returns the jittered delay before the nth retry.
+func (c *Core) backoff(n int) time.Duration {
+	return backoff.Jitter(backoff.Delay(n, minBackoff, maxBackoff), c.cfg.Chance())
+}
+
+// unclearDelay returns how long an unclear dispatch may still be under way.
+func (c *Core) unclearDelay() time.Duration { return min(c.cfg.SettleAfter, c.cfg.IdleAfter) }
+
+// windowOver reports whether a contact's time window has closed.
+func windowOver(s *weir.Spec, now time.Time) bool {
+	return !s.NotAfter.IsZero() && !now.Before(s.NotAfter)
+}
+
+// Config holds a broker's parameters.
+type Config struct {
+	IdleAfter       time.Duration // silence after which the provider is asked about a contact
+	ReconcileEvery  time.Duration // pause between collections
+	SettleAfter     time.Duration // wait after an unclear dispatch before the provider is asked
+	LostAfter       time.Duration // how long an attempt of unknown outcome keeps its slots
+	StopAfter       time.Duration // idle time after which the broker may stop
+	SendConcurrency int           // concurrent claims and provider calls; 0: as many as the capacity
+	AskConcurrency  int           // concurrent status requests to the provider
+	Chance          func() float64
+}
+
+// Fixed parameters.
+const (
+	cancelGrace     = 2 * time.Second  // after a successful cancel: a call may have begun at that moment
+	deleteGrace     = 10 * time.Second // for contacts in flight when their channel is deleted
+	maxSilence      = 24 * time.Hour   // how long an attempt that the provider neither ends nor reports on keeps its slots
+	statusEvery     = 5 * time.Minute
+	sweepEvery      = 30 * time.Second // interval at which the queue is read even without a hint
+	readRetry       = time.Second
+	pageLimit       = 500 // rows of a read that is not a page of the window
+	deadLetterAfter = 5   // failures caused by the contact itself before it becomes a dead letter
+	minWindow       = 32
+	maxWindow       = 1000
+)
