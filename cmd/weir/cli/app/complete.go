@@ -15,22 +15,23 @@ const completionTime = 800 * time.Millisecond
 
 const maxCompletions = 100
 
-// NameSource asks Weir for names and passes them to found, which returns false when
+// NameSource requests names from Weir and passes them to found, which returns false when
 // enough are found. If a request fails, the names found before are still offered.
 type NameSource func(ctx context.Context, to *client.Client, found func(name, about string) bool) error
 
 // CompleteArgs completes an argument with names from a running Weir. If Weir does not
 // answer within completionTime, only the names received so far are offered.
-func (a *App) CompleteArgs(r *Connection, ask NameSource) cobra.CompletionFunc {
+func (a *App) CompleteArgs(r *Connection, source NameSource) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if count := len(strings.Fields(c.Use)) - 1; len(args) >= count {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.CompleteNames(c, r, ask, prefix), cobra.ShellCompDirectiveNoFileComp
+		return a.CompleteNames(c, r, source, prefix), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-func (a *App) CompleteNames(c *cobra.Command, r *Connection, ask NameSource, prefix string) []cobra.Completion {
+// CompleteNames returns the names that begin with prefix.
+func (a *App) CompleteNames(c *cobra.Command, r *Connection, source NameSource, prefix string) []cobra.Completion {
 	to, err := a.ConnectWith(c, r, client.Options{MaxTries: 1, Timeout: completionTime})
 	if err != nil {
 		return nil
@@ -39,7 +40,7 @@ func (a *App) CompleteNames(c *cobra.Command, r *Connection, ask NameSource, pre
 	ctx, cancel := context.WithTimeout(c.Context(), completionTime)
 	defer cancel()
 	var out []cobra.Completion
-	_ = ask(ctx, to, func(name, about string) bool {
+	_ = source(ctx, to, func(name, about string) bool {
 		if strings.HasPrefix(name, prefix) {
 			out = append(out, cobra.CompletionWithDesc(name, about))
 		}
@@ -48,6 +49,7 @@ func (a *App) CompleteNames(c *cobra.Command, r *Connection, ask NameSource, pre
 	return out
 }
 
+// SurveyNames is the source of the names of surveys.
 func SurveyNames(ctx context.Context, to *client.Client, found func(name, about string) bool) error {
 	for s, err := range to.Surveys(ctx, client.ListSurveysParams{}) {
 		if err != nil || !found(s.Survey, s.State) {
@@ -57,6 +59,7 @@ func SurveyNames(ctx context.Context, to *client.Client, found func(name, about 
 	return nil
 }
 
+// ChannelNames is the source of the names of channels.
 func ChannelNames(ctx context.Context, to *client.Client, found func(name, about string) bool) error {
 	for c, err := range to.Channels(ctx, client.ListChannelsParams{}) {
 		if err != nil || !found(c.Channel, c.Type+", "+c.State) {
@@ -67,8 +70,8 @@ func ChannelNames(ctx context.Context, to *client.Client, found func(name, about
 }
 
 // CompleteFlag completes a flag with names from a running Weir.
-func (a *App) CompleteFlag(c *cobra.Command, r *Connection, flag string, ask NameSource) {
+func (a *App) CompleteFlag(c *cobra.Command, r *Connection, flag string, source NameSource) {
 	_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return a.CompleteNames(c, r, ask, prefix), cobra.ShellCompDirectiveNoFileComp
+		return a.CompleteNames(c, r, source, prefix), cobra.ShellCompDirectiveNoFileComp
 	})
 }

@@ -55,6 +55,7 @@ func (a *App) PrintRejected(head, file string, rejected *RejectedRows) error {
 	return err
 }
 
+// column returns a column for a message; a rejection may concern the whole row.
 func column(name string) string {
 	if name == "" {
 		return ""

@@ -203,6 +203,7 @@ func (a *App) PrintResult(r *Connection, raw []byte, format string, args ...any)
 // WriteRaw writes a JSON value on a line of its own.
 func (a *App) PrintRaw(raw []byte) error { return WriteRaw(a.Stdout, raw) }
 
+// WriteRaw writes a JSON value as it was received, on a line of its own.
 func WriteRaw(out io.Writer, raw []byte) error {
 	_, err := fmt.Fprintf(out, "%s\n", strings.TrimSpace(string(raw)))
 	return err

@@ -20,6 +20,7 @@ const MinInterval = 100 * time.Millisecond
 // WatchFlag is the flag --watch: the refresh interval. Zero: show once.
 type WatchFlag struct{ Every time.Duration }
 
+// String returns the interval; empty: show once.
 func (w *WatchFlag) String() string {
 	if w.Every == 0 {
 		return ""
@@ -109,6 +110,8 @@ type screen struct {
 	lines  int
 }
 
+// newScreen returns the standard output. JSON is never updated in place: a program
+// reads each value.
 func (a *App) newScreen(p *Output) *screen {
 	_, _, over := a.TerminalSize(a.Stdout)
 	return &screen{
@@ -118,6 +121,7 @@ func (a *App) newScreen(p *Output) *screen {
 	}
 }
 
+// write shows text in place of the previous one, or below it.
 func (s *screen) write(text string) error {
 	head := ""
 	switch {

@@ -21,6 +21,7 @@ import (
 // drainPollInterval is the interval between polls of a draining channel.
 const drainPollInterval = time.Second
 
+// pauseCommand makes "weir channel pause" and "weir channel resume".
 func pauseCommand(a *app.App, r *app.Connection, use string, paused bool, short, long string) *cobra.Command {
 	c := a.APICommand(r, use+" NAME", short, long, "  weir channel "+use+" sms", func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 		return sendRequest(ctx, a, r, to, http.MethodPatch, args[0], map[string]any{"paused": paused}, false, use+"d")
@@ -29,6 +30,7 @@ func pauseCommand(a *app.App, r *app.Connection, use string, paused bool, short,
 	return c
 }
 
+// capacityCommand makes "weir channel capacity".
 func capacityCommand(a *app.App, r *app.Connection) *cobra.Command {
 	c := a.APICommand(r, "capacity NAME SLOTS", "Change the capacity of a channel", `Set the concurrency limit of a channel: the maximum number of slots in flight, from 1;
 "default" is DEFAULT_CHANNEL_CAPACITY of the server. If more slots are in flight, no
@@ -44,15 +46,16 @@ contact is dispatched until they are below the new limit.`, "  weir channel capa
 			}
 			return sendRequest(ctx, a, r, to, http.MethodPatch, args[0], map[string]any{"capacity": capacity}, false, "changed")
 		})
-	c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return []cobra.Completion{"default"}, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.CompleteNames(c, r, app.ChannelNames, begun), cobra.ShellCompDirectiveNoFileComp
+		return a.CompleteNames(c, r, app.ChannelNames, prefix), cobra.ShellCompDirectiveNoFileComp
 	}
 	return c
 }
 
+// drainCommand makes "weir channel drain".
 func drainCommand(a *app.App, r *app.Connection) *cobra.Command {
 	limit := time.Hour
 	c := a.APICommand(r, "drain NAME", "Pause a channel and wait until nothing is in flight", `Pause a channel and wait until none of its contacts is in flight. Queued contacts stay
@@ -104,6 +107,7 @@ func waitUntilIdle(ctx context.Context, a *app.App, to *client.Client, name stri
 	}
 }
 
+// deleteCommand makes "weir channel delete".
 func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var cancel bool
 	c := a.APICommand(r, "delete NAME", "Delete a channel", `Delete a channel. A channel with unfinished contacts is only deleted with --cancel,
@@ -147,6 +151,7 @@ func printDeleted(a *app.App, r *app.Connection, name string, deleting bool) err
 	return a.PrintResult(r, raw, "%s: deleted", name)
 }
 
+// incomingCommand makes "weir channel incoming".
 func incomingCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
 	var p client.ListIncomingParams

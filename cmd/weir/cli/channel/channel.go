@@ -43,6 +43,7 @@ func Command(a *app.App) *cobra.Command {
 	return c
 }
 
+// listCommand makes "weir channel list".
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
 	c := a.APICommand(r, "list", "List channels", `List all channels by name, with slots in flight, capacity, queued contacts and the
@@ -66,6 +67,7 @@ func printChannels(ctx context.Context, a *app.App, r *app.Connection, to *clien
 	return err
 }
 
+// showCommand makes "weir channel show".
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
 	c := app.ShowCommand(a, r, "show NAME", "Show a channel", "Show the state, figures and settings of a channel. Secrets are never shown.", `  weir channel show sms
   weir channel show sms --watch
@@ -109,6 +111,7 @@ func channelText(a *app.App, ch *client.ChannelView, colors bool) string {
 	return b.String()
 }
 
+// settingText formats the value of a setting: texts as they are, others as JSON.
 func settingText(v any) string {
 	if text, ok := v.(string); ok {
 		return text

@@ -31,6 +31,7 @@ type flags struct {
 	secretFile, secretEnv []string
 }
 
+// add adds the flags; replaces: those of a command that replaces the whole channel.
 func (f *flags) add(c *cobra.Command, replaces bool) {
 	g := c.Flags()
 	if replaces {
@@ -77,6 +78,7 @@ func secretSettings() []string {
 const aboutSettings = `Settings depend on the type. Pass secrets (passwords, tokens) with --secret-file or
 --secret-env: a command line can be read by other users. Secrets cannot be read back.`
 
+// putCommand makes "weir channel put".
 func putCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var f flags
 	c := a.APICommand(r, "put NAME", "Create or replace a channel", `Create a channel, or replace all of it, secrets included: settings that are not given
@@ -100,6 +102,7 @@ password.
 	return c
 }
 
+// setCommand makes "weir channel set".
 func setCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var f flags
 	c := a.APICommand(r, "set NAME", "Change settings of a channel", "Change the given settings of a channel. All others stay as they are, secrets too.\n\n"+aboutSettings, `  weir channel set sms --title "Text messages" --set channel=sms2
@@ -186,6 +189,8 @@ func settings(a *app.App, c *cobra.Command, f *flags) (map[string]any, error) {
 	return out, errors.Join(secretFiles(a, c, f, out), secretVariables(a, c, f, out))
 }
 
+// secretFiles adds the settings that are given as files. Line breaks at the end are not
+// part of a secret.
 func secretFiles(a *app.App, c *cobra.Command, f *flags, into map[string]any) error {
 	for _, text := range f.secretFile {
 		key, name, ok := strings.Cut(text, "=")
@@ -212,6 +217,7 @@ func secretFiles(a *app.App, c *cobra.Command, f *flags, into map[string]any) er
 	return nil
 }
 
+// secretVariables adds the settings that are given as environment variables.
 func secretVariables(a *app.App, c *cobra.Command, f *flags, into map[string]any) error {
 	for _, text := range f.secretEnv {
 		key, name, ok := strings.Cut(text, "=")

@@ -46,6 +46,7 @@ func Command(a *app.App) *cobra.Command {
 	return c
 }
 
+// listCommand makes "weir contact list".
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
 	q := contactQuery{limit: 100}
@@ -145,6 +146,7 @@ func (q *contactQuery) contacts(ctx context.Context, to *client.Client) iter.Seq
 	return to.Contacts(ctx, p)
 }
 
+// printContacts prints the contacts that the query selects, and whether there are more.
 func printContacts(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, q contactQuery, out io.Writer) error {
 	l := a.NewList(&r.Output, out, app.Column("CONTACT"), app.Column("CHANNEL", 8), app.Column("KEY", 10), app.Column("TO"), app.Column("STATE"), app.Column("OUTCOME"), app.NumberColumn("ATTEMPTS"), app.Column("ACCEPTED"), app.Column("FINISHED"), app.Column("REASON", 10))
 	more, err := app.PrintList(l, q.contacts(ctx, to), q.limit, func(x client.ContactView) []terminal.Cell {
@@ -160,11 +162,13 @@ func printContacts(ctx context.Context, a *app.App, r *app.Connection, to *clien
 	return err
 }
 
+// showCommand makes "weir contact show".
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
 	return app.ShowCommand(a, r, "show ID", "Show a contact", "Show the state, content and attempts of a contact.", "  weir contact show 1-1w9gn3k1c740\n  weir contact show 1-1w9gn3k1c740 --watch",
 		(*client.Client).GetContact, contactText)
 }
 
+// contactText formats a contact with its attempts for people.
 func contactText(a *app.App, x *client.ContactView, colors bool) string {
 	var b strings.Builder
 	line := func(name, text string) {
@@ -213,6 +217,7 @@ func contactText(a *app.App, x *client.ContactView, colors bool) string {
 	return b.String()
 }
 
+// callText formats the call of a contact as JSON; empty: it has none.
 func callText(call client.Call) string {
 	text, err := json.Marshal(call)
 	if err != nil || string(text) == "{}" {
@@ -221,6 +226,7 @@ func callText(call client.Call) string {
 	return string(text)
 }
 
+// cancelCommand makes "weir contact cancel".
 func cancelCommand(a *app.App, r *app.Connection) *cobra.Command {
 	return app.Confirmable(a.APICommand(r, "cancel ID", "Cancel a contact", `Cancel a contact. A queued contact is done at once. For a contact in flight the provider
 is asked to cancel it; it is done when its outcome is known.`, "  weir contact cancel 1-1w9gn3k1c740 --yes",

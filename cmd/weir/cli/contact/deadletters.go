@@ -63,6 +63,7 @@ whose channel was deleted, are skipped.`, "queues %s again", "queued again"),
 	return c
 }
 
+// deadLetterGroupsCommand makes "weir dlq groups".
 func deadLetterGroupsCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var d deadLetterFilter
 	var w app.WatchFlag
@@ -87,6 +88,7 @@ func deadLetterGroupsCommand(a *app.App, r *app.Connection) *cobra.Command {
 	return c
 }
 
+// deadLetterListCommand makes "weir dlq list".
 func deadLetterListCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var d deadLetterFilter
 	var w app.WatchFlag
@@ -193,6 +195,7 @@ func actOnAllDeadLetters(ctx context.Context, a *app.App, r *app.Connection, to 
 	return printDeadLetterResult(a, r, sum, text)
 }
 
+// printDeadLetterResult prints the sums of all requests: as JSON, or as text.
 func printDeadLetterResult(a *app.App, r *app.Connection, sum *client.DeadDone, text string) error {
 	raw, err := json.Marshal(sum)
 	if err != nil {

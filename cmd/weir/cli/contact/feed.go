@@ -34,6 +34,7 @@ type feed struct {
 	last          int // PrintJSON up to which all rows are handled
 }
 
+// run sends all rows. After an error of the file, the rows before it are still sent.
 func (f *feed) run(ctx context.Context, kind string, from io.Reader) error {
 	var source rows = newJSONRows(from, f.s.defaults)
 	if kind == "text/csv" {

@@ -57,6 +57,7 @@ type csvRows struct {
 	defaults client.ContactBody // defaults for what a row leaves out
 }
 
+// newCSVRows reads the line with the column names. A byte order mark is skipped.
 func newCSVRows(from io.Reader, defaults client.ContactBody) (*csvRows, error) {
 	buffered := bufio.NewReaderSize(from, 64<<10)
 	if mark, err := buffered.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
@@ -93,6 +94,8 @@ func newCSVRows(from io.Reader, defaults client.ContactBody) (*csvRows, error) {
 	return r, nil
 }
 
+// next reads a row. A row with another number of fields is rejected, and the next one
+// is read; after a syntax error nothing more can be read.
 func (r *csvRows) next() (row, error) {
 	fields, err := r.from.Read()
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
@@ -158,6 +161,7 @@ func (r *row) set(column, value string) (why string) {
 	return why
 }
 
+// label sets a label.
 func (r *row) label(name, value string) {
 	if r.contact.Labels == nil {
 		r.contact.Labels = map[string]string{}
@@ -178,12 +182,15 @@ type jsonRows struct {
 	defaults client.ContactBody
 }
 
+// newJSONRows reads lines of at most maxRow bytes.
 func newJSONRows(from io.Reader, defaults client.ContactBody) *jsonRows {
 	r := &jsonRows{lines: bufio.NewScanner(from), defaults: defaults}
 	r.lines.Buffer(make([]byte, 64<<10), maxRow)
 	return r
 }
 
+// next reads a line that is not empty. Unknown fields are rejected, because a
+// misspelled one would be lost without notice.
 func (r *jsonRows) next() (row, error) {
 	for r.lines.Scan() {
 		r.line++

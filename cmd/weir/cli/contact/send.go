@@ -60,6 +60,7 @@ type sendFlags struct {
 	tries               int
 }
 
+// sendCommand makes "weir contact send".
 func sendCommand(a *app.App, r *app.Connection) *cobra.Command {
 	s := &sendFlags{format: command.NewChoice("", "csv", "ndjson")}
 	c := a.APICommand(r, "send CHANNEL", "Queue a contact, or the contacts of a file", sendAbout, sendExample,

@@ -12,12 +12,14 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
+// timelineCommand makes "weir contact timeline".
 func timelineCommand(a *app.App, r *app.Connection) *cobra.Command {
 	return app.ShowCommand(a, r, "timeline ID", "Show the history of a contact", `Show the history of a contact, in order: acceptance, each dispatch to the provider,
 reports of the provider, outcome, and API requests about it.`, "  weir contact timeline 1-1w9gn3k1c740\n  weir contact timeline 1-1w9gn3k1c740 --watch=5s",
 		(*client.Client).GetTimeline, timelineText)
 }
 
+// timelineText formats a history for people, with the time since the previous event.
 func timelineText(a *app.App, x *client.TimelineView, colors bool) string {
 	var b strings.Builder
 	head := x.ID + " on " + x.Channel

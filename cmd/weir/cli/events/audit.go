@@ -45,6 +45,7 @@ func AuditCommand(a *app.App) *cobra.Command {
 	return c
 }
 
+// printAudit prints the entries that p selects, at most limit of them.
 func printAudit(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, p client.ListAuditParams, limit int, out io.Writer) error {
 	l := a.NewList(&r.Output, out, app.Column("AT"), app.Column("TOKEN", 8), app.Column("ACTION"), app.Column("SUBJECT", 10), app.NumberColumn("STATUS"), app.Column("CHANGES", 12), app.Column("REQUEST", 8))
 	p.Limit = app.PageSize(limit)

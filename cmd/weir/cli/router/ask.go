@@ -42,6 +42,7 @@ type askResult struct {
 	Position *routing.Position  `json:"position,omitempty"` // of a waiting job
 }
 
+// askCommand makes "weir route ask".
 func askCommand(a *app.App, d *connection) *cobra.Command {
 	var q request
 	c := newCommand(a, d, "ask FILTER", "Request a worker for a job", `Create a job with the requirements of the filter, and print the worker that it was
@@ -81,6 +82,8 @@ or skill requires a label of that name.`, `  weir route ask 'Q#Spanish#M'
 	return c
 }
 
+// ask reads the available workers and, unless it only peeks, creates the job. These are
+// separate requests: another job may be assigned in between.
 func ask(ctx context.Context, to *routerclient.Client, q request) (askResult, error) {
 	out := askResult{Filter: q.filter}
 	ready, err := to.Ready(ctx, q.queue, q.channel, q.filter, 1)

@@ -51,6 +51,7 @@ func filters(c *cobra.Command, into url.Values, names map[string]string) {
 	}
 }
 
+// workersCommand makes "weir route workers".
 func workersCommand(a *app.App, d *connection) *cobra.Command {
 	query := url.Values{}
 	var w app.WatchFlag
@@ -67,6 +68,7 @@ func workersCommand(a *app.App, d *connection) *cobra.Command {
 	return c
 }
 
+// queuesCommand makes "weir route queues".
 func queuesCommand(a *app.App, d *connection) *cobra.Command {
 	var w app.WatchFlag
 	c := newCommand(a, d, "queues", "List queues", "List queues by id, with length and longest wait.",
@@ -88,6 +90,7 @@ func queuesCommand(a *app.App, d *connection) *cobra.Command {
 	return c
 }
 
+// jobsCommand makes "weir route jobs".
 func jobsCommand(a *app.App, d *connection) *cobra.Command {
 	query := url.Values{}
 	unmatchable, why := false, false
@@ -124,6 +127,7 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 	return c
 }
 
+// printUnmatchable prints the ids of the jobs of a queue that no worker could take.
 func printUnmatchable(a *app.App, c *cobra.Command, d *connection, to *routerclient.Client, queue string, out io.Writer) error {
 	if queue == "" {
 		return command.UsageError(c, "--unmatchable requires --queue")
@@ -141,6 +145,7 @@ func printUnmatchable(a *app.App, c *cobra.Command, d *connection, to *routercli
 	return l.Close()
 }
 
+// poolsCommand makes "weir route pools".
 func poolsCommand(a *app.App, d *connection) *cobra.Command {
 	var w app.WatchFlag
 	c := newCommand(a, d, "pools", "List the pools with depth and version", "Lists the pools by id: how many available workers pass each filter, and how often\nthat has changed.",
@@ -167,6 +172,8 @@ func labelsText(l label.Set) string {
 	return strings.Join(out, " ")
 }
 
+// filterText formats selectors as a filter; a label that must be true appears as its
+// name only.
 func filterText(list []resource.WorkerSelector) string {
 	signs := map[label.Operator]string{
 		label.Equal: "=", label.NotEqual: "!=", label.LessThan: "<", label.LessOrEqual: "<=", label.GreaterThan: ">", label.GreaterOrEqual: ">=",

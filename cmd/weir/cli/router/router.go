@@ -75,6 +75,7 @@ func connect(a *app.App, c *cobra.Command, d *connection) (*routerclient.Client,
 	return out, nil
 }
 
+// accessKey returns the configured key; nil: there is none, and a token is used.
 func accessKey(a *app.App, c *cobra.Command, d *connection) (*hmacsign.Key, error) {
 	file, text := d.keyFile, a.Environment("WEIR_ROUTER_KEY")
 	if file == "" {

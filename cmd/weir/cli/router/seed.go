@@ -14,6 +14,7 @@ import (
 	"weir/routing/acd"
 )
 
+// seedCommand makes "weir route seed".
 func seedCommand(a *app.App, d *connection) *cobra.Command {
 	var agents int
 	var seed uint64
@@ -63,6 +64,7 @@ func put(ctx context.Context, to *routerclient.Client, x acd.Example) error {
 	return nil
 }
 
+// putAll puts objects of one kind, in the order of their ids.
 func putAll[T any](ctx context.Context, to *routerclient.Client, kind string, specs map[string]T) error {
 	for _, id := range slices.Sorted(maps.Keys(specs)) {
 		if err := to.Patch(ctx, kind, id, specs[id]); err != nil {
@@ -72,6 +74,7 @@ func putAll[T any](ctx context.Context, to *routerclient.Client, kind string, sp
 	return nil
 }
 
+// printSeeded prints the workers and a summary.
 func printSeeded(a *app.App, x acd.Example) error {
 	for _, w := range x.Agents {
 		name, _ := w.Spec.Tags["name"].Text()

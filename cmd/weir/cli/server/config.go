@@ -27,6 +27,7 @@ Weir keeps the configuration with which it was started.`, printConfig)
 	return c
 }
 
+// printConfig prints the variables with value and origin.
 func printConfig(_ context.Context, a *app.App) error {
 	cfg, err := a.LoadConfig(a.Warn)
 	if err != nil {
@@ -36,6 +37,8 @@ func printConfig(_ context.Context, a *app.App) error {
 	return cfg.Print(a.Stdout)
 }
 
+// checkConfig reports all invalid variables, and also what only serve would notice: the
+// files of TLS, forbidden subscriptions, misspelled names.
 func checkConfig(_ context.Context, a *app.App) error {
 	cfg, err := a.LoadConfig(a.Warn)
 	if err != nil {
@@ -50,7 +53,7 @@ func checkConfig(_ context.Context, a *app.App) error {
 		wrong = append(wrong, command.Exit(app.Usage, err.Error()))
 	}
 	if unknown := config.Unknown(a.Environ); len(unknown) > 0 {
-		wrong = append(wrong, command.Exit(app.Usage, terminal.Plural(int64(len(unknown)), "variable does nothing", "variables do nothing")+"; see the warnings"))
+		wrong = append(wrong, command.Exit(app.Usage, terminal.Plural(int64(len(unknown)), "variable has no effect", "variables have no effect")+"; see the warnings"))
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return err

@@ -23,6 +23,7 @@ func HealthcheckCommand(a *app.App) *cobra.Command {
 		"Check that the broker that listens on LISTEN_ADDR is ready; exit code 1 if not. For\nhealth checks in containers without other programs.", checkHealth)
 }
 
+// checkHealth requests /readyz at the address of LISTEN_ADDR.
 func checkHealth(ctx context.Context, a *app.App) error {
 	cfg, err := a.LoadConfig(func(string) {}) // serve has logged the warnings
 	if err != nil {

@@ -27,6 +27,7 @@ func MigrateCommand(a *app.App) *cobra.Command {
 		a.PlainCommand("status", "List all migrations", "List all migrations and when they were applied.", migrateStatus))
 }
 
+// migrateUp applies pending migrations, and prints how many there were before.
 func migrateUp(ctx context.Context, a *app.App) error {
 	return withStore(ctx, a, false, func(s *persistence.Store) error {
 		pending, err := s.Pending(ctx)
@@ -41,6 +42,7 @@ func migrateUp(ctx context.Context, a *app.App) error {
 	})
 }
 
+// migrateDownCommand makes "weir migrate down".
 func migrateDownCommand(a *app.App) *cobra.Command {
 	var steps int
 	c := &cobra.Command{
@@ -77,6 +79,7 @@ func revert(ctx context.Context, a *app.App, s *persistence.Store, steps int) er
 	return err
 }
 
+// migrateStatus prints all migrations, the oldest first.
 func migrateStatus(ctx context.Context, a *app.App) error {
 	return withStore(ctx, a, true, func(s *persistence.Store) error {
 		steps, err := s.Status(ctx)

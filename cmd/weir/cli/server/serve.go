@@ -67,6 +67,7 @@ func ResumeCommand(a *app.App) *cobra.Command {
 	return c
 }
 
+// serve runs the daemon. Warnings of the configuration go to its log.
 func serve(ctx context.Context, a *app.App, paused bool) error {
 	var warnings []string
 	cfg, err := a.LoadConfig(func(w string) { warnings = append(warnings, w) })

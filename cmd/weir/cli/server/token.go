@@ -43,6 +43,7 @@ func TokenCommand(a *app.App) *cobra.Command {
 	return c
 }
 
+// createTokenCommand makes "weir token create".
 func createTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 	var name, expires string
 	var words []string
@@ -76,10 +77,12 @@ func createTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 	return c
 }
 
+// printable reports whether a name has no control characters.
 func printable(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
+// parseScopes returns the scopes without duplicates; there must be at least one.
 func parseScopes(words []string) ([]ops.Scope, error) {
 	var scopes []ops.Scope
 	for _, word := range words {
@@ -141,6 +144,7 @@ type tokenView struct {
 	Used    time.Time   `json:"used_at,omitzero"`
 }
 
+// listTokensCommand makes "weir token list".
 func listTokensCommand(a *app.App, p *app.Output) *cobra.Command {
 	var w app.WatchFlag
 	c := command.Plain("list", "List tokens", tokenAbout, func(ctx context.Context) error {
@@ -152,6 +156,7 @@ func listTokensCommand(a *app.App, p *app.Output) *cobra.Command {
 	return c
 }
 
+// printTokens prints all tokens of the store, without their secrets.
 func printTokens(ctx context.Context, a *app.App, p *app.Output, s *persistence.Store, out io.Writer) error {
 	all, err := s.Tokens(ctx)
 	if err != nil {
@@ -174,6 +179,7 @@ func printTokens(ctx context.Context, a *app.App, p *app.Output, s *persistence.
 	return l.Close()
 }
 
+// tokenState returns revoked, expired or live.
 func tokenState(t *ops.Token, now time.Time) string {
 	switch {
 	case !t.Revoked.IsZero():
@@ -185,6 +191,7 @@ func tokenState(t *ops.Token, now time.Time) string {
 	}
 }
 
+// formatTime formats an instant in UTC; the zero instant is never.
 func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return "never"
@@ -192,6 +199,7 @@ func formatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
+// revokeTokenCommand makes "weir token revoke".
 func revokeTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 	return app.Confirmable(&cobra.Command{
 		Use: "revoke ID", Short: "Revoke a token permanently", Long: tokenAbout,

@@ -21,12 +21,14 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
+// exportCommand makes "weir survey export".
 func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
 	return command.Group("export", "Export the results or the log of a survey", "Write the results or the log of a survey to a CSV file.",
 		exportFileCommand(a, r, "results", "Export a row for each respondent", "Write a row for each respondent: status, disposition, attempts and attributes."),
 		exportFileCommand(a, r, "log", "Export a row for each log entry", "Write a row for each contact, outcome, message and disposition, in order."))
 }
 
+// exportFileCommand makes "weir survey export results" and "weir survey export log".
 func exportFileCommand(a *app.App, r *app.Connection, what, short, long string) *cobra.Command {
 	var file string
 	var force bool
@@ -92,6 +94,7 @@ func exportTo(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 	return printExported(a, r, file, p)
 }
 
+// printExported prints the file, its size and its number of rows.
 func printExported(a *app.App, r *app.Connection, file string, p *app.Progress) error {
 	raw, err := json.Marshal(map[string]any{"file": file, "bytes": p.Bytes, "rows": p.Rows()})
 	if err != nil {

@@ -33,6 +33,7 @@ survey already has is a duplicate and changes nothing, so an import can be repea
 Invalid rows are listed with their line, and the exit code is 4: with --on-error skip
 the others are imported, with --on-error none no row is.`
 
+// importCommand makes "weir survey import".
 func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	o := importFlags{
 		format:  command.NewChoice("", "csv", "ndjson"),
@@ -54,6 +55,8 @@ func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	return c
 }
 
+// runImport streams the file. With --on-error none the response to a file with invalid
+// rows is 422; it is printed like any result, with the rejected rows.
 func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connection, to *client.Client, o importFlags, file, survey string) error {
 	kind, err := app.ContentType(file, o.format.Value)
 	if err != nil {
@@ -120,6 +123,7 @@ func printImported(a *app.App, r *app.Connection, survey string, sum client.Impo
 	return nil
 }
 
+// rejectedText describes the rejected rows of an import.
 func rejectedText(sum client.ImportResult, o importFlags) string {
 	text := terminal.Plural(sum.Rejected, "row was rejected", "rows were rejected")
 	if o.onError.Value == "none" {
@@ -128,6 +132,7 @@ func rejectedText(sum client.ImportResult, o importFlags) string {
 	return text
 }
 
+// importTable prints the sums and the rejected rows.
 func importTable(a *app.App, survey string, sum client.ImportResult, o importFlags, rejected *app.RejectedRows) error {
 	return a.PrintRejected(fmt.Sprintf("%s: %s, %s, %s\n", survey, terminal.Plural(sum.Added, "respondent imported", "respondents imported"),
 		terminal.Plural(sum.Duplicates, "duplicate", "duplicates"), terminal.Plural(sum.Rejected, "row rejected", "rows rejected")), o.errors, rejected)

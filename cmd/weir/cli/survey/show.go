@@ -13,6 +13,7 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
+// showCommand makes "weir survey show".
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
 	c := app.ShowCommand(a, r, "show NAME", "Show the definition of a survey", `Show the definition of a survey: schedule, modes and channels, arms, cutoff and quotas.
 With --output json it is complete, including the texts. "weir survey status" shows the
@@ -68,6 +69,7 @@ func surveyText(a *app.App, s *client.SurveyView, _ bool) string {
 	return terminal.VisibleLines(b.String())
 }
 
+// scheduleText formats a schedule on one line.
 func scheduleText(s client.ScheduleSpec) string {
 	var windows []string
 	for _, w := range s.Windows {

@@ -18,6 +18,7 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
+// statusCommand makes "weir survey status".
 func statusCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
 	interval := 2 * time.Second
@@ -95,6 +96,7 @@ func dispositions() []string {
 	}
 }
 
+// head writes state, window, rate and progress.
 func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 	fmt.Fprintf(&v.b, "%s", s.Survey)
 	if s.Title != "" {
@@ -134,6 +136,7 @@ func (v *statusView) at(t time.Time) string {
 	return t.In(v.zone).Format("Mon 2006-01-02 15:04 MST")
 }
 
+// relative formats how far an instant is in the future.
 func (v *statusView) relative(t time.Time) string {
 	if d := t.Sub(v.now); d > 0 {
 		return ", in " + terminal.Duration(d)
@@ -141,6 +144,7 @@ func (v *statusView) relative(t time.Time) string {
 	return ""
 }
 
+// window describes the current window, or the next one.
 func (v *statusView) window(st *client.StatsView) string {
 	switch w := st.Window; {
 	case w.OpensAt.IsZero():
@@ -168,6 +172,8 @@ func (v *statusView) counts(title string, order []string, n map[string]int, all 
 	}
 }
 
+// quotas writes the counts of each quota. A count may exceed its quota: respondents in
+// conversation at that time may finish.
 func (v *statusView) quotas(st *client.StatsView) {
 	if len(st.Quotas) == 0 {
 		return
@@ -229,6 +235,7 @@ func (v *statusView) attempts(all []client.AttemptsView) {
 	}
 }
 
+// channels writes the state of each channel that the survey uses.
 func (v *statusView) channels(all []client.ChannelUseView) {
 	if len(all) == 0 {
 		return

@@ -58,6 +58,7 @@ func stateCommand(a *app.App, r *app.Connection, step, short, long string, take 
 	return c
 }
 
+// stopCommand makes "weir survey stop".
 func stopCommand(a *app.App, r *app.Connection) *cobra.Command {
 	c := a.APICommand(r, "stop NAME", "Stop a survey permanently", `Stop a survey permanently: unfinished respondents and their contacts are canceled, as far
 as the provider can. A stopped survey cannot be resumed; to pause it, use
@@ -84,6 +85,7 @@ as the provider can. A stopped survey cannot be resumed; to pause it, use
 	return app.Confirmable(c)
 }
 
+// deleteCommand makes "weir survey delete".
 func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
 	c := a.APICommand(r, "delete NAME", "Delete a survey", `Delete a survey, its respondents, their results and its log. A running survey must be
 stopped first.`, "  weir survey delete flu --yes",
@@ -104,6 +106,7 @@ stopped first.`, "  weir survey delete flu --yes",
 	return app.Confirmable(c)
 }
 
+// stateText formats the state of a survey with its cause.
 func stateText(state, cause string) string {
 	why := map[string]string{
 		"exhausted": "all respondents are finished", "reached": "the target is reached",
@@ -145,6 +148,8 @@ repeated until the survey is launched, for at most --wait.`, "  weir survey laun
 	return c
 }
 
+// launch requests the launch until the survey is launched, for at most wait. The server
+// answers 503 while its check takes longer than a request may.
 func launch(ctx context.Context, a *app.App, to *client.Client, survey string, wait time.Duration) (s *client.SurveyView, raw []byte, err error) {
 	start := a.Now()
 	ticks, stop := a.Ticker(launchRetryInterval)
@@ -166,6 +171,7 @@ func launch(ctx context.Context, a *app.App, to *client.Client, survey string, w
 	}
 }
 
+// listCommand makes "weir survey list".
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var states []string
 	var w app.WatchFlag
@@ -207,6 +213,7 @@ Example of a definition:
    "quotas": [{"where": {"region": {"in": ["north"]}}, "quota": 500}],
    "application": {"url": "https://app.example/messages", "secret": "…"}}`
 
+// putCommand makes "weir survey put".
 func putCommand(a *app.App, r *app.Connection) *cobra.Command {
 	return a.APICommand(r, "put FILE NAME", "Create a survey, or replace a draft", putAbout, "  weir survey put flu.json flu",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {

@@ -64,6 +64,7 @@ func (d *drawing) line(style terminal.Style, text string) string {
 	return style.Paint(terminal.Cut(terminal.Visible(text), d.width), d.colors)
 }
 
+// head draws three lines: time and states, sums, and the error of the last poll.
 func (d *drawing) head() {
 	states := map[string]int{}
 	var inFlight, capacity, accepted, finished int64
@@ -212,6 +213,7 @@ func columns(row cells, widths [columnCount]int) string {
 	return strings.Join(parts, " ")
 }
 
+// style returns the style for a state.
 func style(state string) terminal.Style {
 	switch state {
 	case "up", "running", "":
@@ -289,6 +291,7 @@ func (d *drawing) router() []string {
 	return []string{"", d.line(terminal.Plain, text+"; workers: "+words(r.Workers)+"; jobs: "+words(r.Jobs))}
 }
 
+// foot draws the keys.
 func (d *drawing) foot() string {
 	var keys []string
 	for _, o := range Orders() {

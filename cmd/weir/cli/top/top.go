@@ -64,10 +64,12 @@ of the router are from the process that handles the request.
 	return c
 }
 
+// sortOrder returns the order for a value of --sort; by name if it is unknown.
 func sortOrder(word string) Sort {
 	return map[string]Sort{"in-flight": ByInFlight, "waiting": ByQueued, "oldest": ByOldest, "done": ByRate, "state": ByState}[word]
 }
 
+// run shows the state: live on a terminal, otherwise once.
 func run(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, every time.Duration, order Sort) error {
 	state, err := poll(ctx, a, to)
 	if err != nil {
