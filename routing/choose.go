@@ -19,16 +19,16 @@ func (s *State) choose(j *job) (w *worker, waits bool) {
 	case resource.BestWorker:
 		return s.best(j, &mode)
 	case resource.ShortestIdle:
-		return s.mostIdle(j, true), false
+		return s.longestIdle(j, true), false
 	case resource.LongestIdle:
 	}
-	return s.mostIdle(j, false), false
+	return s.longestIdle(j, false), false
 }
 
-// mostIdle returns the first worker by load ratio, then by how long it has
+// longestIdle returns the first worker by load ratio, then by how long it has
 // been available. With newest it considers availability only: last in, first
 // out.
-func (s *State) mostIdle(j *job, newest bool) *worker {
+func (s *State) longestIdle(j *job, newest bool) *worker {
 	if newest {
 		q := j.class.query
 		for pos := q.prev(len(s.index.workers)); pos >= 0; pos = q.prev(pos) {

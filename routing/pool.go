@@ -65,7 +65,7 @@ func (s *State) PoolDepth(id string) PoolDepth {
 	return PoolDepth{id, p.depth, p.Count}
 }
 
-// IfPoolCount returns the command if a pool's count still is the one that the
+// IfPoolCount returns the command if a pool's count still is the count that the
 // client saw, and refuses it otherwise, so that only one of several clients
 // that saw the same count acts. Like [State.Patch] the result is valid for this
 // state only.

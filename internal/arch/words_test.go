@@ -12,8 +12,7 @@ import (
 // language, in them or below. What is clean leaves this list for good.
 func unwritten() []string {
 	return []string{
-		"actors", "cmd/weirlab", "docs/demo.md", "internal/plainhttp",
-		"ops", "routing", "surveys", "web",
+		"actors/surveybroker", "cmd/weirlab", "docs/demo.md", "surveys", "web",
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 
 func andrewSpec() resource.WorkerSpec { return acd.Agent("Andrew", "M", "English", "French") }
 
-// article loads the article's table: six agents, one of whom is in a call, and
+// article loads the article's table: six agents, one of them in a call, and
 // seven queues with the versions that it prints.
 func article(t testing.TB) *callCenter {
 	t.Helper()

@@ -53,9 +53,9 @@ func agentsChange(t *testing.T) {
 	d := newCallCenter(t).agent("a", "English").agent("b", "Spanish")
 	before := d.worker("a").AvailableSince
 	d.wait(time.Minute)
-	renamed := acd.Agent("Somebody Else", "F", "English")
+	renamed := acd.Agent("Another Name", "F", "English")
 	d.e.Must(routing.PutWorker{ID: "a", Spec: renamed})
-	if w := d.worker("a"); w.Tags["name"] != label.Text("Somebody Else") || !w.AvailableSince.Equal(before) {
+	if w := d.worker("a"); w.Tags["name"] != label.Text("Another Name") || !w.AvailableSince.Equal(before) {
 		t.Errorf("renamed: %+v", w)
 	}
 	depth := func(pool string, want int) {
@@ -198,7 +198,7 @@ func wokenAtOnce(t *testing.T) {
 	d := newCallCenter(t).agent("a", "X").call("1", "X").call("2", "X")
 	d.see(func(s *routing.State) {
 		if at, ok := s.NextWake(); ok && at.Sub(*d.clock.Load()) < 24*time.Hour {
-			t.Errorf("something is due at %v though nobody came", at)
+			t.Errorf("something is due at %v though no caller came", at)
 		}
 	})
 	d.finish("1")
@@ -273,7 +273,7 @@ func crashAnywhere(t *testing.T) {
 			w, _ := s.Worker(id)
 			for _, a := range w.AssignedJobs {
 				if holder(s, a.JobID) != id {
-					t.Errorf("after %d writes agent %s has call %s, which is with somebody else", n, id, a.JobID)
+					t.Errorf("after %d writes agent %s has call %s, which another agent has", n, id, a.JobID)
 				}
 			}
 		}

@@ -47,7 +47,7 @@ func waitingOutlivesFinished(t *testing.T) {
 }
 
 // R6: a job keeps its position however long it waits.
-func nobodyGetsYounger(t *testing.T) {
+func positionIsKept(t *testing.T) {
 	d := newCallCenter(t).call("A", "X")
 	for range 60 {
 		d.wait(time.Second).e.Must(routing.Tick{})
@@ -57,7 +57,7 @@ func nobodyGetsYounger(t *testing.T) {
 
 // R7: however many jobs wait for an agent who is absent, a job that can be
 // served is served in the same turn.
-func nobodyInTheWay(t *testing.T) {
+func unservedCallersBlockNone(t *testing.T) {
 	d := newCallCenter(t)
 	for i := range 10_000 {
 		d.call(fmt.Sprint(i), "Klingon")
