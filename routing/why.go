@@ -129,20 +129,15 @@ func (s *State) Unmatchable(queueID string, limit int) []string {
 // anyWorkerFor reports whether any worker, registered or not, has the queue, the
 // channel and the labels that a job requires.
 func (s *State) anyWorkerFor(j *job, examined *int) bool {
-	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID}}
+	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID, Selectors: j.activeSelectors()}}
 	can := func(w *worker) bool {
 		*examined++
 		return w != nil && w.passes(p) && w.cost(j.ChannelID) > 0
 	}
 	only, direct := "", false // a job may require one particular worker
-	for _, list := range [][]resource.WorkerSelector{j.RequestedWorkerSelectors, j.Attached} {
-		for _, sel := range list {
-			if sel.Active() {
-				p.Selectors = append(p.Selectors, sel)
-				if id, is := sel.Value.Text(); is && sel.Key == "Id" && sel.Operator == label.Equal {
-					only, direct = id, true
-				}
-			}
+	for _, sel := range p.Selectors {
+		if id, is := sel.Value.Text(); is && sel.Key == "Id" && sel.Operator == label.Equal {
+			only, direct = id, true
 		}
 	}
 	if direct {

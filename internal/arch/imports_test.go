@@ -28,7 +28,7 @@ func rules() []rule {
 		{"surveys/*", []string{".", "ops", "internal/validation"}, "parts of the rules that know neither the others nor the whole"},
 		{"routing", []string{".", "routing/*", "routing/internal/*"}, "pure rules: no I/O and no clock"},
 		{"routing/label", []string{"internal/plainjson"}, "values and their comparison know nothing of the router"},
-		{"routing/resource", []string{".", "routing/label"}, "what clients state knows no state of the router"},
+		{"routing/resource", []string{".", "routing/label", "internal/validation"}, "what clients state knows no state of the router"},
 		{"routing/eventlog", []string{".", "events", "routing/label", "routing/resource", "routing/internal/codec"}, "an event does not know how it changes the state"},
 		{"routing/internal/codec", []string{"routing/label", "routing/resource", "internal/plainjson"}, "a form of text, for events and snapshots alike"},
 		{"routing/acd", []string{".", "routing", "routing/label", "routing/resource"}, "pure: the language of contact centres over the engine"},

@@ -54,7 +54,7 @@ type simulation struct {
 	err     error
 }
 
-// Run runs the simulation. The same simulation gives the same sums.
+// Run runs the simulation. The same simulation gives the same results.
 func (o Simulation) Run() (Results, error) {
 	o = o.withDefaults()
 	chance := rand.New(rand.NewPCG(o.Seed, 1))

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"weir/internal/validation"
 	"weir/routing/label"
 
 	"weir"
@@ -29,47 +30,41 @@ const (
 type Known func(kind Kind, id string) bool
 
 // fieldErrors collects the validation errors of a specification.
-type fieldErrors []weir.FieldError
+type fieldErrors struct{ validation.Errors }
 
 // Invalid returns a validation error about one field.
 func Invalid(pointer, code, format string, args ...any) error {
 	var f fieldErrors
-	f.add(pointer, code, format, args...)
+	f.Add(pointer, code, format, args...)
 	return f.err()
 }
 
-func (f *fieldErrors) add(pointer, code, format string, args ...any) {
-	if len(*f) < weir.MaxMistakes {
-		*f = append(*f, weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
-	}
-}
-
 func (f fieldErrors) err() error {
-	if len(f) == 0 {
+	if len(f.Errors) == 0 {
 		return nil
 	}
-	return &weir.Error{Code: weir.CodeInvalid, Message: "one or more validation errors occurred", Fields: f}
+	return &weir.Error{Code: weir.CodeInvalid, Message: "one or more validation errors occurred", Fields: f.Errors}
 }
 
 func (f *fieldErrors) id(pointer, id string) {
 	if id == "" {
-		f.add(pointer, "required", "must not be empty")
+		f.Add(pointer, "required", "must not be empty")
 	}
 	f.text(pointer, id, maxID)
 }
 
 func (f *fieldErrors) text(pointer, text string, limit int) {
 	if len(text) > limit {
-		f.add(pointer, "length", "must have at most %d bytes", limit)
+		f.Add(pointer, "length", "must have at most %d bytes", limit)
 	}
 	if !utf8.ValidString(text) {
-		f.add(pointer, "format", "must be valid UTF-8") // otherwise the store would return another text
+		f.Add(pointer, "format", "must be valid UTF-8") // otherwise the store would return another text
 	}
 }
 
 func (f *fieldErrors) between(pointer string, n, low, high int) {
 	if n < low || n > high {
-		f.add(pointer, "range", "must be between %d and %d", low, high)
+		f.Add(pointer, "range", "must be between %d and %d", low, high)
 	}
 }
 
@@ -77,7 +72,7 @@ func (f *fieldErrors) count(pointer string, n int) { f.between(pointer, n, 0, ma
 
 func (f *fieldErrors) seconds(pointer string, n float64) {
 	if n < 0 || math.IsNaN(n) || math.IsInf(n, 0) {
-		f.add(pointer, "range", "must be 0 or more seconds")
+		f.Add(pointer, "range", "must be 0 or more seconds")
 	}
 }
 
@@ -90,7 +85,7 @@ func (f *fieldErrors) priority(pointer string, p *int) {
 // exists checks a reference to another resource; an empty one is allowed.
 func (f *fieldErrors) exists(known Known, pointer string, kind Kind, id string) {
 	if id != "" && !known(kind, id) {
-		f.add(pointer, "not_found", "there is no %s %q", kind, id)
+		f.Add(pointer, "not_found", "there is no %s %q", kind, id)
 	}
 }
 
@@ -100,7 +95,7 @@ func (f *fieldErrors) labels(pointer string, l label.Set) {
 		f.text(pointer, k, maxID)
 		f.value(pointer+"/"+k, v)
 		if v.IsZero() {
-			f.add(pointer+"/"+k, "type", mustBeValue)
+			f.Add(pointer+"/"+k, "type", mustBeValue)
 		}
 	}
 }
@@ -111,14 +106,14 @@ func (f *fieldErrors) value(pointer string, v label.Value) {
 	text, _ := v.Text()
 	f.text(pointer, text, maxText)
 	if !v.Valid() {
-		f.add(pointer, "type", mustBeValue)
+		f.Add(pointer, "type", mustBeValue)
 	}
 }
 
 func (f *fieldErrors) selector(pointer, key string, op label.Operator, v label.Value) {
 	f.id(pointer+"/key", key)
 	if !op.Valid() {
-		f.add(pointer+"/labelOperator", "unknown", "unknown operator %q", op)
+		f.Add(pointer+"/labelOperator", "unknown", "unknown operator %q", op)
 	}
 	f.value(pointer+"/value", v)
 }
@@ -180,7 +175,7 @@ func (w *WorkerSpec) Validate(id string, known Known, has []string) error {
 		f.between(at+"/capacityCostPerJob", c.CapacityCostPerJob, 1, maxNumber) // a cost of 0 would allow endless jobs
 		f.between(at+"/maxNumberOfJobs", c.MaxNumberOfJobs, 0, maxNumber)
 		if slices.ContainsFunc(w.Channels[:i], func(o Channel) bool { return o.ChannelID == c.ChannelID }) {
-			f.add(at+"/channelId", "duplicate", "duplicate channel")
+			f.Add(at+"/channelId", "duplicate", "duplicate channel")
 		}
 	}
 	return f.err()
@@ -199,7 +194,7 @@ func (j *JobSpec) Validate(id string, known Known, finished bool, now time.Time)
 	f.priority("/priority", j.Priority)
 	f.workerSelectors("/requestedWorkerSelectors", j.RequestedWorkerSelectors)
 	if j.QueueID == "" && j.ClassificationPolicyID == "" {
-		f.add("/queueId", "required", "a job needs a queue or a classification policy")
+		f.Add("/queueId", "required", "a job needs a queue or a classification policy")
 	}
 	if !finished {
 		f.exists(known, "/queueId", Queue, j.QueueID)
@@ -231,10 +226,10 @@ func (f *fieldErrors) mode(mode *MatchingMode) {
 	case ScheduleAndSuspend:
 		mode.ScheduleAt = mode.ScheduleAt.UTC().Truncate(time.Microsecond)
 		if mode.ScheduleAt.IsZero() {
-			f.add("/matchingMode/scheduleAt", "required", "a scheduled job needs an instant")
+			f.Add("/matchingMode/scheduleAt", "required", "a scheduled job needs an instant")
 		}
 	default:
-		f.add("/matchingMode/kind", "unknown", "unknown matching mode %q", mode.Kind)
+		f.Add("/matchingMode/kind", "unknown", "unknown matching mode %q", mode.Kind)
 	}
 }
 

@@ -16,7 +16,7 @@ func (q *QueueSpec) Validate(id string, known Known) error {
 	f.exists(known, "/distributionPolicyId", Distribution, q.DistributionPolicyID)
 	f.exists(known, "/exceptionPolicyId", Exception, q.ExceptionPolicyID)
 	if q.Closed != Open && q.Closed != ClosedHold && q.Closed != ClosedRefuse {
-		f.add("/closed", "unknown", "must be hold or refuse")
+		f.Add("/closed", "unknown", "must be hold or refuse")
 	}
 	return f.err()
 }
@@ -49,7 +49,7 @@ func (d *DistributionSpec) Validate(id string) error {
 		mode.Kind = LongestIdle
 	case LongestIdle, RoundRobin, BestWorker, ShortestIdle:
 	default:
-		f.add("/mode/kind", "unknown", "unknown mode %q", mode.Kind)
+		f.Add("/mode/kind", "unknown", "unknown mode %q", mode.Kind)
 	}
 	f.between("/mode/minConcurrentOffers", mode.MinConcurrentOffers, 0, maxNumber)
 	f.between("/mode/maxConcurrentOffers", mode.MaxConcurrentOffers, 0, maxNumber)
@@ -58,7 +58,7 @@ func (d *DistributionSpec) Validate(id string) error {
 		mode.MaxConcurrentOffers = mode.MinConcurrentOffers
 	}
 	if mode.MaxConcurrentOffers < mode.MinConcurrentOffers {
-		f.add("/mode/maxConcurrentOffers", "range", "must be at least minConcurrentOffers")
+		f.Add("/mode/maxConcurrentOffers", "range", "must be at least minConcurrentOffers")
 	}
 	if mode.Kind == BestWorker {
 		mode.ScoringRuleOptions = mode.ScoringRuleOptions.withDefaults()
@@ -97,23 +97,23 @@ func (f *fieldErrors) rule(pointer string, r *Rule) {
 	case RuleStatic, RuleDirectMap:
 	case RuleExpression:
 		if r.Language != "" && r.Language != "powerFx" {
-			f.add(pointer+"/language", "unknown", "must be powerFx")
+			f.Add(pointer+"/language", "unknown", "must be powerFx")
 		}
 		if _, err := label.ParseExpression(r.Expression); err != nil {
-			f.add(pointer+"/expression", "format", "%v", err)
+			f.Add(pointer+"/expression", "format", "%v", err)
 		}
 	case RuleFunction:
 		f.required(pointer+"/functionUri", r.FunctionURI)
 	case RuleWebhook:
 		f.required(pointer+"/webhookUri", r.WebhookURI)
 	default:
-		f.add(pointer+"/kind", "unknown", "unknown rule %q", r.Kind)
+		f.Add(pointer+"/kind", "unknown", "unknown rule %q", r.Kind)
 	}
 }
 
 func (f *fieldErrors) required(pointer, text string) {
 	if text == "" {
-		f.add(pointer, "required", "must not be empty")
+		f.Add(pointer, "required", "must not be empty")
 	}
 	f.text(pointer, text, maxText)
 }
@@ -153,7 +153,7 @@ func checkAttachments[S any](f *fieldErrors, member string, list []Attachment[S]
 func checkKind[S any](f *fieldErrors, at string, a *Attachment[S]) {
 	require := func(member string, present bool) {
 		if !present {
-			f.add(at+"/"+member, "required", "required in an attachment of kind %s", a.Kind)
+			f.Add(at+"/"+member, "required", "required in an attachment of kind %s", a.Kind)
 		}
 	}
 	switch a.Kind {
@@ -172,10 +172,10 @@ func checkKind[S any](f *fieldErrors, at string, a *Attachment[S]) {
 			valid = valid && w.Weight >= 0
 		}
 		if !valid || !(sum > 0) || !label.Number(sum).Valid() {
-			f.add(at+"/allocations", "range", "each weight must be 0 or more, and at least one must be above 0")
+			f.Add(at+"/allocations", "range", "each weight must be 0 or more, and at least one must be above 0")
 		}
 	default:
-		f.add(at+"/kind", "unknown", "unknown attachment %q", a.Kind)
+		f.Add(at+"/kind", "unknown", "unknown attachment %q", a.Kind)
 	}
 }
 
@@ -189,7 +189,7 @@ func (x *ExceptionSpec) Validate(id string, known Known) error {
 		at := fmt.Sprintf("/exceptionRules/%d", i)
 		f.id(at+"/id", r.ID)
 		if slices.ContainsFunc(x.ExceptionRules[:i], func(o ExceptionRule) bool { return o.ID == r.ID }) {
-			f.add(at+"/id", "duplicate", "duplicate rule id")
+			f.Add(at+"/id", "duplicate", "duplicate rule id")
 		}
 		switch r.Trigger.Kind {
 		case TriggerQueueLength:
@@ -197,7 +197,7 @@ func (x *ExceptionSpec) Validate(id string, known Known) error {
 		case TriggerWaitTime:
 			f.seconds(at+"/trigger/thresholdSeconds", r.Trigger.ThresholdSeconds)
 		default:
-			f.add(at+"/trigger/kind", "unknown", "unknown trigger %q", r.Trigger.Kind)
+			f.Add(at+"/trigger/kind", "unknown", "unknown trigger %q", r.Trigger.Kind)
 		}
 		f.count(at+"/actions", len(r.Actions))
 		for k, a := range r.Actions {
@@ -221,6 +221,6 @@ func (f *fieldErrors) action(at string, a *Action, known Known) {
 		f.exists(known, at+"/classificationPolicyId", Classification, a.ClassificationPolicyID)
 		f.labels(at+"/labelsToUpsert", a.LabelsToUpsert)
 	default:
-		f.add(at+"/kind", "unknown", "unknown action %q", a.Kind)
+		f.Add(at+"/kind", "unknown", "unknown action %q", a.Kind)
 	}
 }
