@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -174,6 +175,15 @@ type contactData struct {
 	Dead       bool // it is currently a dead letter
 	DeadFilter deadFilter
 	Timeline   api.TimelineView
+}
+
+// timelineText describes an event of a contact's timeline, as the command line does.
+func timelineText(what string) string {
+	texts := map[string]string{
+		"made_of": "requeued from", "waits_until": "delayed until here", "handed_over": "accepted by the provider", "last_heard": "last report of the provider",
+		"back_in_queue": "queued again", "ended": "done", "requeued": "requeued as",
+	}
+	return cmp.Or(texts[what], display.Words(what))
 }
 
 // contactField is a field of a contact, as the page's list of facts shows it.

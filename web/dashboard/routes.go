@@ -51,7 +51,9 @@ func New(o Options) (*Dashboard, error) {
 	if d.files, err = readFiles(); err != nil {
 		return nil, err
 	}
-	if d.sets, err = parseTemplates(routerFunctions()); err != nil {
+	functions := routerFunctions()
+	functions["event"] = timelineText
+	if d.sets, err = parseTemplates(functions); err != nil {
 		return nil, err
 	}
 	return d, d.route()

@@ -164,7 +164,7 @@ async function contacts({ report, page, weir, known, go }) {
   });
   await report.check("contacts: a page shows the timeline, attempt and callback", page, async () => {
     await go(`/contacts/${known.dead}`);
-    await shows(page, "ol.life", /accepted.*claimed.*handed.over.*ended.*dial failed.*dead letter/);
+    await shows(page, "ol.life", /accepted.*claimed.*accepted by the provider.*done.*dial failed.*dead letter/);
     assert.ok(await page.locator("[aria-label=Attempts] tbody tr").count() >= 1);
   });
   await report.check("contacts: a queued contact is canceled", page, async () => {
