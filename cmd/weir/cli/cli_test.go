@@ -105,9 +105,9 @@ func TestEveryCommandReportsAllInvalidVariables(t *testing.T) {
 	check(t, run(t, nil, "config", "check"), app.OK, "valid", "^$")
 	check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example,http://b.example"}, "config", "check"), app.Usage, "^$", "address 2 of 2")
 	check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=http://a.example,http://b.example", "DEFAULT_CHANEL_CAPACITY=5", "WEIR_TLS_CERT=none.pem", "WEIR_TLS_KEY=none.key"}, "config", "check"),
-		app.Usage, "^$", "(?s)WEIR_TLS_CERT.*address 1 of 2.*address 2 of 2.*1 variable does nothing")
+		app.Usage, "^$", "(?s)WEIR_TLS_CERT.*address 1 of 2.*address 2 of 2.*1 variable has no effect")
 	check(t, run(t, []string{"WEIR_API_TOKENS=hunter2"}, "config", "check"), app.OK, "valid", "^[^\n]*less than 128 bits[^\n]*\n$")
-	check(t, run(t, []string{"DEFAULT_CHANEL_CAPACITY=5"}, "config", "check"), app.Usage, "^$", "did you mean DEFAULT_CHANNEL_CAPACITY(?s:.*)1 variable does nothing")
+	check(t, run(t, []string{"DEFAULT_CHANEL_CAPACITY=5"}, "config", "check"), app.Usage, "^$", "did you mean DEFAULT_CHANNEL_CAPACITY(?s:.*)1 variable has no effect")
 }
 
 func TestMigrateUpStatusDown(t *testing.T) {
