@@ -41,7 +41,7 @@ func (m *manager) Receive(ctx actor.Context) {
 		m.self = ctx.Self()
 		m.children = map[weir.ChannelID]*child{}
 		m.byID = map[string]weir.ChannelID{}
-		for id := range m.states { // their brokers ended in a crash, together with the messages on their way
+		for id := range m.states { // their brokers ended in a crash, together with the messages in their mailboxes
 			m.root.Send(m.self, deliver{id, sweepHint{}})
 		}
 	case *actor.Restarting:

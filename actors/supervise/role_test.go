@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +35,7 @@ func TestBeat(t *testing.T) {
 
 // leaser is a store of roles with one owner, whose failures are settable.
 type leaser struct {
+	mu       sync.Mutex
 	epoch    int64
 	taken    bool // another process has the role
 	down     error
@@ -42,6 +45,8 @@ type leaser struct {
 
 // AcquireRole implements ops.RoleLeaser.
 func (l *leaser) AcquireRole(context.Context, ops.Role) (weir.Lease, bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.taken || l.down != nil {
 		return weir.Lease{}, false, l.down
 	}
@@ -51,14 +56,32 @@ func (l *leaser) AcquireRole(context.Context, ops.Role) (weir.Lease, bool, error
 
 // RenewRole implements ops.RoleLeaser.
 func (l *leaser) RenewRole(_ context.Context, _ ops.Role, lease weir.Lease) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.renewals++
 	return !l.taken && lease.Epoch == l.epoch, l.down
 }
 
 // ReleaseRole implements ops.RoleLeaser.
 func (l *leaser) ReleaseRole(_ context.Context, _ ops.Role, lease weir.Lease) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.released = append(l.released, lease.Epoch)
 	return nil
+}
+
+// set changes the state of the store.
+func (l *leaser) set(taken bool, down error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.taken, l.down = taken, down
+}
+
+// count returns the number of renewals.
+func (l *leaser) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.renewals
 }
 
 // A role is renewed while it is ours, is not valid while the store cannot renew it in
@@ -70,39 +93,39 @@ func TestRoleIsKeptLostAndTakenAgain(t *testing.T) {
 		store := &leaser{}
 		r := NewRole(store, ops.RoleRouter, ttl, slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())
-		leading := 0
+		var terms atomic.Int32
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			r.Run(ctx, func(l weir.Lease) {
-				leading++
-				if lost := r.Keep(ctx, l); lost != (leading == 1) {
-					t.Errorf("term %d: lost %v", leading, lost)
+				term := terms.Add(1)
+				if lost := r.Keep(ctx, l); lost != (term == 1) {
+					t.Errorf("term %d: lost %v", term, lost)
 				}
 			})
 		}()
-		expect := func(valid bool, terms int) {
+		expect := func(valid bool, term int32) {
 			t.Helper()
 			synctest.Wait()
-			if r.Valid() != valid || leading != terms {
-				t.Fatalf("valid %v in term %d, want %v in %d", r.Valid(), leading, valid, terms)
+			if r.Valid() != valid || terms.Load() != term {
+				t.Fatalf("valid %v in term %d, want %v in %d", r.Valid(), terms.Load(), valid, term)
 			}
 		}
 		time.Sleep(time.Minute)
 		expect(true, 1)
-		if store.renewals < 10 || store.renewals > 13 {
-			t.Errorf("%d renewals in a minute", store.renewals)
+		if n := store.count(); n < 10 || n > 13 {
+			t.Errorf("%d renewals in a minute", n)
 		}
-		store.down = errors.New("down")
+		store.set(false, errors.New("down"))
 		time.Sleep(ttl)
 		expect(false, 1)
-		store.down = nil
+		store.set(false, nil)
 		time.Sleep(renewRetry + time.Millisecond)
 		expect(true, 1)
-		store.taken = true
+		store.set(true, nil)
 		time.Sleep(ttl)
 		expect(false, 1)
-		store.taken = false
+		store.set(false, nil)
 		time.Sleep(ttl)
 		expect(true, 2)
 		stop()
