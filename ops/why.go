@@ -49,7 +49,7 @@ const (
 	WhyDraft             WhyCode = "draft"           // it was never launched
 	WhySurveyPaused      WhyCode = "survey_paused"   // by a user
 	WhySurveyStopping    WhyCode = "survey_stopping" // its respondents are being canceled
-	WhyBroken            WhyCode = "survey_broken"   // its definition cannot be run
+	WhyBroken            WhyCode = "survey_broken"   // its definition cannot be run, or its rules failed
 	WhyWindow            WhyCode = "window"          // its schedule is closed
 	WhyTarget            WhyCode = "target_reached"  // the cutoff or every quota
 	WhyBatch             WhyCode = "batch"           // the max number of respondents is active

@@ -372,6 +372,6 @@ func TestFailedStepsBackOff(t *testing.T) {
 		t.Errorf("from %v to %v", low.DueAt, high.DueAt)
 	}
 	if p, e := l.pl.Timeout(low, low.DueAt); e.Enqueue == nil || p.FailedSteps != 0 {
-		t.Errorf("after stumbling once: %+v, %+v", p, e)
+		t.Errorf("after one failed step: %+v, %+v", p, e)
 	}
 }

@@ -53,7 +53,7 @@ func (w *simulation) apply(s, i int, p surveys.Progress, e surveys.Effects) {
 		w.queue = append(w.queue, ticket{survey: s, person: i, Outreach: *o})
 	}
 	if e.Cancel != 0 || e.Inquire != 0 {
-		w.t.Errorf("nobody answers and nothing is lost: %+v", e)
+		w.t.Errorf("no respondent answers and no contact is lost: %+v", e)
 	}
 	r.people[i] = p
 }
@@ -92,7 +92,7 @@ func (w *simulation) deliver() {
 			w.queue = append(w.queue, c)
 		default:
 			if !r.pl.Schedule.Contains(w.now) || r.people[c.person].Status.Final() {
-				w.t.Errorf("at %v somebody is contacted who should not be", w.now)
+				w.t.Errorf("at %v a respondent is contacted that should not be", w.now)
 			}
 			w.sent++
 			c.until = w.now.Add(time.Duration(1+w.chance.IntN(4)) * time.Minute)

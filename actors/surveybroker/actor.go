@@ -19,15 +19,15 @@ type (
 	hint         struct{} // a change was committed or found; a round should follow
 	roleAcquired struct{} // this process has acquired the role
 	roleLost     struct{} // this process has lost the role
-	roundDue     struct{ gen int64 }
-	checkDue     struct{ gen int64 }
+	roundDue     struct{ generation int64 }
+	checkDue     struct{ generation int64 }
 	roundDone    struct {
-		gen int64
+		generation int64
 		result
 	}
 	checksDone struct {
-		gen      int64
-		observed map[weir.ChannelID]observation
+		generation int64
+		observed   map[weir.ChannelID]observation
 	}
 	drain struct{ done chan<- struct{} }
 )
@@ -35,7 +35,7 @@ type (
 // broker is the actor. It only decides when rounds and checks begin.
 type broker struct {
 	*System
-	gen           int64
+	generation    int64
 	generationCtx context.Context
 	endGeneration context.CancelFunc
 
@@ -72,20 +72,20 @@ func (b *broker) Receive(ctx actor.Context) {
 	case hint:
 		b.onHint()
 	case roundDue:
-		if m.gen == b.gen {
+		if m.generation == b.generation {
 			b.nextRound = time.Time{}
 			b.startRound()
 		}
 	case roundDone:
-		if m.gen == b.gen {
+		if m.generation == b.generation {
 			b.onRoundDone(m.result)
 		}
 	case checkDue:
-		if m.gen == b.gen {
+		if m.generation == b.generation {
 			b.scheduleChecks(time.Now())
 		}
 	case checksDone:
-		if m.gen == b.gen {
+		if m.generation == b.generation {
 			b.onChecksDone(m.observed)
 		}
 	case drain:
@@ -97,7 +97,7 @@ func (b *broker) Receive(ctx actor.Context) {
 // startGeneration starts an incarnation, with empty memory.
 func (b *broker) startGeneration() {
 	b.stopGeneration()
-	b.gen = b.gens.Add(1)
+	b.generation = b.generations.Add(1)
 	b.generationCtx, b.endGeneration = context.WithCancel(b.ctx)
 	b.memory, b.hasRole, b.failures, b.hinted = newMemory(), true, 0, true
 	b.observed, b.checkStates, b.channelsInUse = map[weir.ChannelID]observation{}, map[weir.ChannelID]checkState{}, nil
@@ -106,7 +106,7 @@ func (b *broker) startGeneration() {
 
 // stopGeneration ends an incarnation and cancels the work that it started.
 func (b *broker) stopGeneration() {
-	b.gen, b.hasRole, b.running, b.hintedDuringRound, b.checking = -1, false, false, false, false
+	b.generation, b.hasRole, b.running, b.hintedDuringRound, b.checking = -1, false, false, false, false
 	b.nextRound = time.Time{}
 	for _, t := range []*time.Timer{b.timer, b.checkTimer} {
 		if t != nil {
@@ -141,9 +141,9 @@ func (b *broker) startRound() {
 	b.nextRound, b.running = time.Time{}, true
 	maps.Copy(b.memory.states, b.observed)
 	clear(b.observed)
-	gen, life, mem, hinted := b.gen, b.generationCtx, b.memory, b.hinted
+	gen, life, mem, hinted := b.generation, b.generationCtx, b.memory, b.hinted
 	b.hinted, b.hintedDuringRound = false, false
-	b.work.Go(func() {
+	b.tasks.Go(func() {
 		b.post(roundDone{gen, b.runRound(life, mem, hinted)})
 	})
 }
@@ -212,7 +212,7 @@ func (b *broker) scheduleRound(at time.Time) {
 		b.timer.Stop()
 	}
 	b.nextRound = at
-	gen := b.gen
+	gen := b.generation
 	b.timer = time.AfterFunc(max(0, time.Until(at)), func() { b.post(roundDue{gen}) })
 }
 

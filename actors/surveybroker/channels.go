@@ -220,7 +220,7 @@ func (b *broker) scheduleChecks(now time.Time) {
 	if b.checkTimer != nil {
 		b.checkTimer.Stop()
 	}
-	gen := b.gen
+	gen := b.generation
 	switch {
 	case len(list) > 0:
 		b.startChecks(now, list)
@@ -236,8 +236,8 @@ func (b *broker) startChecks(now time.Time, list []weir.Channel) {
 		c := b.checkStates[ch.ID]
 		b.checkStates[ch.ID] = checkState{at: now, failures: c.failures, running: true}
 	}
-	gen, life := b.gen, b.generationCtx
-	b.work.Go(func() {
+	gen, life := b.generation, b.generationCtx
+	b.tasks.Go(func() {
 		b.post(checksDone{gen, b.checkAll(life, list)})
 	})
 }

@@ -20,22 +20,22 @@ func TestChannelTypeMismatch(t *testing.T) {
 		s := l.addSurvey("s", smsSurvey("10m"), 30)
 		l.command("s", surveys.Launch)
 		l.advance(30 * time.Second)
-		handed := 0
+		dispatched := 0
 		l.store.locked(func() {
 			l.store.channels[texts.ID].Type = "voice"
-			l.channels.onDispatch = func(weir.Contact) { handed++ }
+			l.channels.onDispatch = func(weir.Contact) { dispatched++ }
 		})
 		l.advance(2 * time.Minute) // what was enqueued before is dispatched
-		l.store.locked(func() { handed = 0 })
+		l.store.locked(func() { dispatched = 0 })
 		n := l.countMoves()
 		l.advance(time.Hour)
 		l.store.locked(func() {
-			if handed > 0 {
-				l.t.Errorf("%d contacts were handed to a channel that cannot carry them", handed)
+			if dispatched > 0 {
+				l.t.Errorf("%d contacts were dispatched to a channel that cannot carry them", dispatched)
 			}
 		})
 		if n := n(); n > 100 {
-			l.t.Errorf("%d moves in an hour in which nobody could be contacted", n)
+			l.t.Errorf("%d moves in an hour in which no respondent could be contacted", n)
 		}
 		st, err := l.system.Stats(l.t.Context(), l.store.survey(s.ID))
 		if err != nil || len(st.Using) != 1 || st.Using[0].Health == weir.Up || st.Using[0].Reason == "" {
@@ -101,7 +101,7 @@ func TestScheduleChange(t *testing.T) {
 			v.Version++
 		})
 		if waiting == 0 {
-			l.t.Fatal("nobody waits")
+			l.t.Fatal("no respondent waits")
 		}
 		early := 0
 		l.advance(2 * time.Hour) // it is past eleven
@@ -131,7 +131,7 @@ func TestScheduleChange(t *testing.T) {
 	})
 }
 
-// A respondent that is in many surveys, as members of panels are, is heard in
+// A message of a respondent in many surveys, such as a member of a panel, belongs to
 // the survey that contacts it, however many newer surveys there are.
 func TestRespondentInManySurveys(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
@@ -162,14 +162,14 @@ func TestChannelDown(t *testing.T) {
 		l.command("first", surveys.Launch)
 		l.command("second", surveys.Launch)
 		l.advance(time.Second)
-		handed := map[weir.ChannelID]int{}
-		l.store.locked(func() { l.channels.onDispatch = func(c weir.Contact) { handed[c.Channel]++ } })
+		dispatched := map[weir.ChannelID]int{}
+		l.store.locked(func() { l.channels.onDispatch = func(c weir.Contact) { dispatched[c.Channel]++ } })
 		l.advance(10 * time.Minute)
 		l.system.Close()
 		l.start("one")
 		l.advance(3 * time.Hour)
-		if handed[calls.ID] > 5 || l.store.eventCount("weir.channel.state") != 1 {
-			l.t.Errorf("while it is down: %v, told %d times", handed, l.store.eventCount("weir.channel.state"))
+		if dispatched[calls.ID] > 5 || l.store.eventCount("weir.channel.state") != 1 {
+			l.t.Errorf("while it is down: %v, published %d times", dispatched, l.store.eventCount("weir.channel.state"))
 		}
 		if st := l.store.survey(second.ID); st.State != surveys.Done {
 			l.t.Errorf("the survey that does not use it is %s", st.State)
@@ -177,7 +177,7 @@ func TestChannelDown(t *testing.T) {
 		l.store.locked(func() { delete(l.channels.status, calls.ID) })
 		l.advance(8 * time.Hour)
 		if st := l.store.survey(first.ID); st.State != surveys.Done || l.store.eventCount("weir.channel.state") != 2 {
-			l.t.Errorf("after the recovery it is %s, told %d times", st.State, l.store.eventCount("weir.channel.state"))
+			l.t.Errorf("after the recovery it is %s, published %d times", st.State, l.store.eventCount("weir.channel.state"))
 		}
 	})
 }

@@ -128,24 +128,24 @@ func earliest(a, b time.Time) time.Time {
 // shows others. It does so only if they are at least half of the items and
 // another channel of the survey has room. The next page follows after
 // blockedPause, because hundreds of thousands more may be blocked.
-func (r *round) deferBlocked(d *stepper, items []candidate, room func(weir.ChannelID) int) []change {
+func (r *round) deferBlocked(st *stepper, items []candidate, room func(weir.ChannelID) int) []change {
 	var out []change
 	for _, i := range items {
 		if room(i.channel) > 0 {
 			continue
 		}
-		p, till := i.respondent.Progress, d.now.Add(blockedDelay+time.Duration(len(out))*time.Millisecond)
+		p, till := i.respondent.Progress, st.now.Add(blockedDelay+time.Duration(len(out))*time.Millisecond)
 		if p.Status == surveys.Pending {
 			p.DelayedUntil = till
 		} else {
 			p.DueAt = till
 		}
-		out = append(out, d.buildChange(i.respondent, p, surveys.Effects{}))
+		out = append(out, st.buildChange(i.respondent, p, surveys.Effects{}))
 	}
-	if 2*len(out) < len(items) || !r.anyRoom(d.plan, room) {
+	if 2*len(out) < len(items) || !r.anyRoom(st.plan, room) {
 		return nil
 	}
-	r.wakeAt(d.now.Add(blockedPause))
+	r.wakeAt(st.now.Add(blockedPause))
 	return out
 }
 

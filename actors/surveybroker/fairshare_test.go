@@ -134,7 +134,7 @@ func TestBacklogOfPausedChannelCostsNothing(t *testing.T) {
 		n := l.countMoves()
 		l.advance(30 * time.Minute)
 		if n := n(); n > 100 {
-			l.t.Errorf("%d moves in half an hour in which nobody could be contacted", n)
+			l.t.Errorf("%d moves in half an hour in which no respondent could be contacted", n)
 		}
 		l.store.locked(func() { l.store.channels[texts.ID].Paused = false })
 		l.advance(2 * time.Hour)

@@ -211,7 +211,7 @@ func TestRoleLost(t *testing.T) {
 		l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 10)
 		l.advance(time.Minute)
-		l.store.locked(func() { l.store.role.owner, l.store.role.until = "somebody else", time.Now().Add(time.Hour) })
+		l.store.locked(func() { l.store.role.owner, l.store.role.until = "another process", time.Now().Add(time.Hour) })
 		l.advance(time.Minute)
 		l.command("s", surveys.Launch)
 		l.advance(30 * time.Minute)

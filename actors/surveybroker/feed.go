@@ -150,13 +150,13 @@ func (r *round) dueCandidates(ctx context.Context, sv *surveyState, room func(we
 	if len(page) == 0 {
 		return nil, nil
 	}
-	d, err := r.stepper(ctx, sv)
+	st, err := r.stepper(ctx, sv)
 	if err != nil {
 		return nil, err
 	}
 	var changes []change
 	for _, who := range page {
-		c, i, err := r.stepDue(ctx, d, who)
+		c, i, err := r.stepDue(ctx, st, who)
 		if err != nil {
 			return nil, err
 		}
@@ -167,36 +167,36 @@ func (r *round) dueCandidates(ctx context.Context, sv *surveyState, room func(we
 	}
 	if len(page) == duePage {
 		r.moreWork = r.moreWork || len(changes) > 0
-		changes = append(changes, r.deferBlocked(d, out, room)...)
+		changes = append(changes, r.deferBlocked(st, out, room)...)
 	}
 	return out, r.write(ctx, sv, changes)
 }
 
 // stepDue takes the next step of a respondent that is due: a change, or a
 // candidate if the step needs a channel.
-func (r *round) stepDue(ctx context.Context, d *stepper, who surveys.Respondent) ([]change, []candidate, error) {
+func (r *round) stepDue(ctx context.Context, st *stepper, who surveys.Respondent) ([]change, []candidate, error) {
 	if who.Progress.Contact != surveys.Idle {
-		c, ok, err := r.checkOverdue(ctx, d, who)
+		c, ok, err := r.checkOverdue(ctx, st, who)
 		if err != nil || !ok {
 			return nil, nil, err
 		}
 		return []change{c}, nil, nil
 	}
 	if !who.Counted && slices.Contains(r.tallies[who.Survey].full, who.Bucket) {
-		if c, ok := d.step(who, d.plan.Reject); ok {
+		if c, ok := st.step(who, st.plan.Reject); ok {
 			return []change{c}, nil, nil
 		}
 	}
-	p, e, err := d.try(who.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return d.plan.Timeout(p, r.now) }))
+	p, e, err := st.try(who.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return st.plan.Timeout(p, r.now) }))
 	switch {
 	case err != nil:
-		return []change{d.deferFailed(who)}, nil, nil //nolint:nilerr // the failure is recorded with the respondent
+		return []change{st.deferFailed(who)}, nil, nil //nolint:nilerr // the failure is recorded with the respondent
 	case e.Enqueue == nil && p == who.Progress:
 		return nil, nil, nil
 	case e.Enqueue == nil:
-		return []change{d.buildChange(who, p, e)}, nil, nil
+		return []change{st.buildChange(who, p, e)}, nil, nil
 	}
-	ch, _ := d.channelFor(e.Enqueue.Mode)
+	ch, _ := st.channelFor(e.Enqueue.Mode)
 	return nil, []candidate{{respondent: who, progress: p, effects: e, channel: ch.ID}}, nil
 }
 
@@ -231,29 +231,29 @@ func (r *round) startCandidates(ctx context.Context, sv *surveyState, room func(
 			sv.firstDelayed = time.Time{}
 		}
 	}
-	d, err := r.stepper(ctx, sv)
+	st, err := r.stepper(ctx, sv)
 	if err != nil {
 		return nil, err
 	}
 	var changes []change
 	for _, who := range page {
 		arm := surveys.ChooseArm(sv.plan.Arms, armHash(sv.survey.ID, who.ID))
-		p, e, err := d.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		p, e, err := st.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 			return sv.plan.Start(p, r.now, arm)
 		})
 		if err != nil {
-			changes = append(changes, d.deferFailed(who))
+			changes = append(changes, st.deferFailed(who))
 			continue
 		}
 		if e.Enqueue == nil {
 			continue
 		}
-		ch, _ := d.channelFor(e.Enqueue.Mode)
+		ch, _ := st.channelFor(e.Enqueue.Mode)
 		out = append(out, candidate{respondent: who, progress: p, effects: e, channel: ch.ID})
 	}
 	if len(page) == startPage {
 		r.moreWork = r.moreWork || len(changes) > 0
-		changes = append(changes, r.deferBlocked(d, out, room)...)
+		changes = append(changes, r.deferBlocked(st, out, room)...)
 	}
 	return out, r.write(ctx, sv, changes)
 }
@@ -269,7 +269,7 @@ func (r *round) rejectFull(ctx context.Context, sv *surveyState, t tally) error 
 	if err != nil {
 		return fmt.Errorf("read respondents to reject: %w", err)
 	}
-	n, err := r.stepEach(ctx, sv, page, func(d *stepper, p surveys.Respondent) (change, bool) { return d.step(p, sv.plan.Reject) })
+	n, err := r.stepEach(ctx, sv, page, func(st *stepper, p surveys.Respondent) (change, bool) { return st.step(p, sv.plan.Reject) })
 	r.moreWork = r.moreWork || n > 0
 	return err
 }
@@ -279,13 +279,13 @@ func (r *round) enqueue(ctx context.Context, b *bid) error {
 	if b.size() == 0 {
 		return nil
 	}
-	d, err := r.stepper(ctx, b.survey)
+	st, err := r.stepper(ctx, b.survey)
 	if err != nil {
 		return err
 	}
 	var changes []change
 	for _, i := range slices.Concat(b.retries, b.starts) {
-		c := d.buildChange(i.respondent, i.progress, i.effects)
+		c := st.buildChange(i.respondent, i.progress, i.effects)
 		c.newAttempt = c.move.Enqueue != nil
 		changes = append(changes, c)
 		// A respondent that is delayed now leaves room for the next.

@@ -253,7 +253,7 @@ func (l *launches) close() {
 // launch launches a survey and waits for the result as long as the client does.
 func (s *System) launch(ctx context.Context, survey surveys.Survey, _ surveys.Step) (surveys.Survey, error) {
 	x, ok := s.launches.join(survey, func(x *launchRun) {
-		s.work.Go(func() {
+		s.tasks.Go(func() {
 			out, err := s.runLaunch(survey)
 			s.launches.finish(x, out, err)
 		})

@@ -22,7 +22,7 @@ func TestLaunchChecks(t *testing.T) {
 		want   []string
 	}{
 		"good":        {people: []map[string]string{{"age": "young"}}},
-		"nobody":      {want: []string{"/respondents"}},
+		"none":        {want: []string{"/respondents"}},
 		"no channels": {change: func(d *surveys.Definition) { d.Modes[surveys.SMS] = surveys.ModeSpec{Channel: "none"} }, people: []map[string]string{nil}, want: []string{"/modes/sms/channel"}},
 		"wrong channels": {
 			change: func(d *surveys.Definition) {
@@ -173,10 +173,10 @@ func TestLaunchContinuesWithoutClient(t *testing.T) {
 		}
 		l.advance(time.Minute)
 		if err := ask("bad"); weir.CodeOf(err) != weir.CodeInvalid {
-			l.t.Errorf("who asks again hears %v", err)
+			l.t.Errorf("the repeated request returns %v", err)
 		}
 		if err := ask("bad"); weir.CodeOf(err) != weir.CodeUnavailable {
-			l.t.Errorf("what came of a launch is told twice: %v", err)
+			l.t.Errorf("the result of a launch is returned twice: %v", err)
 		}
 		l.advance(time.Minute)
 		if st := l.store.survey(bad.ID); st.State != surveys.Draft {

@@ -147,11 +147,11 @@ func (r *round) cancelRespondents(ctx context.Context, sv *surveyState, t tally)
 	}
 	if !sv.sweepDone {
 		r.moreWork = true
-		return r.sweepActive(ctx, sv, func(d *stepper, p surveys.Respondent) (change, bool) {
+		return r.sweepActive(ctx, sv, func(st *stepper, p surveys.Respondent) (change, bool) {
 			if p.Progress.Contact == surveys.Idle || p.Progress.Contact == surveys.Dispatched {
 				return change{}, false
 			}
-			return d.cancel(p)
+			return st.cancel(p)
 		})
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
@@ -169,21 +169,21 @@ func (r *round) cancelRespondents(ctx context.Context, sv *surveyState, t tally)
 }
 
 // cancel ends a respondent because its survey ends.
-func (d *stepper) cancel(p surveys.Respondent) (change, bool) {
-	return d.step(p, certain(d.plan.Cancel))
+func (st *stepper) cancel(p surveys.Respondent) (change, bool) {
+	return st.step(p, certain(st.plan.Cancel))
 }
 
 // cancelWaiting cancels contacts that wait in channels, except those to keep, a
 // page in each round.
 func (r *round) cancelWaiting(ctx context.Context, sv *surveyState, keep func(surveys.Respondent) bool) error {
-	err := r.sweepActive(ctx, sv, func(d *stepper, p surveys.Respondent) (change, bool) {
+	err := r.sweepActive(ctx, sv, func(st *stepper, p surveys.Respondent) (change, bool) {
 		if p.Progress.Contact == surveys.Canceling { // a crash may have happened between commit and cancel
 			r.toCancel = append(r.toCancel, p.Contact)
 		}
 		if p.Progress.Contact != surveys.Waiting || keep(p) {
 			return change{}, false
 		}
-		c, ok := d.step(p, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return sv.plan.CancelWaiting(p, r.now) }))
+		c, ok := st.step(p, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return sv.plan.CancelWaiting(p, r.now) }))
 		c.cancelAfterCommit = true
 		return c, ok
 	})
@@ -235,13 +235,13 @@ func (r *round) sweepActive(ctx context.Context, sv *surveyState, of func(*stepp
 
 // stepEach writes the changes of a page of respondents and returns their number.
 func (r *round) stepEach(ctx context.Context, sv *surveyState, page []surveys.Respondent, of func(*stepper, surveys.Respondent) (change, bool)) (int, error) {
-	d, err := r.stepper(ctx, sv)
+	st, err := r.stepper(ctx, sv)
 	if err != nil {
 		return 0, err
 	}
 	var changes []change
 	for _, p := range page {
-		if c, ok := of(d, p); ok {
+		if c, ok := of(st, p); ok {
 			changes = append(changes, c)
 		}
 	}
@@ -267,11 +267,11 @@ func (r *round) readMissedOutcomes(ctx context.Context, sv *surveyState) error {
 		return nil
 	}
 	var failed error
-	err := r.sweepActive(ctx, sv, func(d *stepper, p surveys.Respondent) (change, bool) {
+	err := r.sweepActive(ctx, sv, func(st *stepper, p surveys.Respondent) (change, bool) {
 		if p.Progress.Contact == surveys.Idle || failed != nil {
 			return change{}, false
 		}
-		c, ok, err := r.checkOverdue(ctx, d, p)
+		c, ok, err := r.checkOverdue(ctx, st, p)
 		failed = err
 		return c, ok && err == nil
 	})
@@ -290,7 +290,7 @@ func (r *round) readMissedOutcomes(ctx context.Context, sv *surveyState) error {
 
 // checkOverdue reads a contact that is overdue and returns the change that follows.
 // ok is false if there is nothing to do.
-func (r *round) checkOverdue(ctx context.Context, d *stepper, who surveys.Respondent) (_ change, ok bool, _ error) {
+func (r *round) checkOverdue(ctx context.Context, st *stepper, who surveys.Respondent) (_ change, ok bool, _ error) {
 	c, err := r.readContact(ctx, who.Contact)
 	gone := weir.CodeOf(err) == weir.CodeNotFound
 	if err != nil && !gone {
@@ -298,17 +298,17 @@ func (r *round) checkOverdue(ctx context.Context, d *stepper, who surveys.Respon
 	}
 	switch {
 	case gone:
-		return d.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: r.now, Outcome: weir.Lost}), true, nil
+		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: r.now, Outcome: weir.Lost}), true, nil
 	case c.State == weir.Done:
-		return d.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: r.now, Outcome: c.Outcome, Reason: c.Reason}), true, nil
+		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: r.now, Outcome: c.Outcome, Reason: c.Reason}), true, nil
 	case c.State.Waiting() && who.Progress.Contact == surveys.Canceling:
 		r.toCancel = append(r.toCancel, who.Contact)
 		r.cancelCollected(ctx)
 	case !c.SentAt.IsZero() && who.Progress.Contact == surveys.Waiting:
-		return d.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt}), true, nil
+		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt}), true, nil
 	}
-	out, ok := d.step(who, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
-		p, e := d.plan.Timeout(p, r.now)
+	out, ok := st.step(who, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
+		p, e := st.plan.Timeout(p, r.now)
 		if !p.DueAt.After(r.now) { // do not check it again at once
 			p.DueAt = r.now.Add(time.Minute)
 		}

@@ -50,7 +50,7 @@ func TestRetryDelayStartsWhenProviderAccepts(t *testing.T) {
 		l.channels.dispatchAll()
 		l.advance(30 * time.Minute)
 		if len(at) != 2 || at[1].Sub(at[0]) < 10*time.Minute || at[1].Sub(at[0]) > 10*time.Minute+2*time.Second {
-			l.t.Errorf("handed over at %v", at)
+			l.t.Errorf("accepted at %v", at)
 		}
 	})
 }
@@ -215,8 +215,8 @@ func TestStopping(t *testing.T) {
 		s := l.addSurvey("s", smsSurvey("1h"), 1200)
 		l.command("s", surveys.Launch)
 		l.advance(time.Minute)
-		handed := 0
-		l.store.locked(func() { l.channels.onDispatch = func(weir.Contact) { handed++ } })
+		dispatched := 0
+		l.store.locked(func() { l.channels.onDispatch = func(weir.Contact) { dispatched++ } })
 		fail := 0
 		l.store.locked(func() {
 			l.store.failOperation = func(op string) error {
@@ -236,8 +236,8 @@ func TestStopping(t *testing.T) {
 		if st := l.store.survey(s.ID); st.State != surveys.Done || st.Cause != surveys.ByUser || l.statusCounts(s.ID)[surveys.Canceled] != 1200 {
 			l.t.Errorf("%s, %s, %v", st.State, st.Cause, l.statusCounts(s.ID))
 		}
-		if handed > 0 {
-			l.t.Errorf("%d were contacted after the stop", handed)
+		if dispatched > 0 {
+			l.t.Errorf("%d were contacted after the stop", dispatched)
 		}
 	})
 }
@@ -253,11 +253,11 @@ func TestPauseOneOfTwoSurveys(t *testing.T) {
 		l.advance(2 * time.Minute)
 		l.command("a", surveys.Pause)
 		l.advance(time.Second)
-		handed := map[int64]int{}
-		l.store.locked(func() { l.channels.onDispatch = func(c weir.Contact) { handed[c.For.Survey]++ } })
+		dispatched := map[int64]int{}
+		l.store.locked(func() { l.channels.onDispatch = func(c weir.Contact) { dispatched[c.For.Survey]++ } })
 		l.advance(2 * time.Hour)
-		if handed[a.ID] > 0 || handed[b.ID] == 0 {
-			l.t.Errorf("while a is paused: %v", handed)
+		if dispatched[a.ID] > 0 || dispatched[b.ID] == 0 {
+			l.t.Errorf("while a is paused: %v", dispatched)
 		}
 		l.command("a", surveys.Resume)
 		l.advance(6 * time.Hour)

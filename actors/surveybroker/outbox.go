@@ -80,14 +80,14 @@ func (r *round) processPage(ctx context.Context, page []surveys.OutboxEntry) err
 		}
 	}
 	for _, group := range groups {
-		d, err := r.stepper(ctx, group.survey)
+		st, err := r.stepper(ctx, group.survey)
 		if err != nil {
 			return err
 		}
 		var changes []change
 		more, stuck := false, r.cancelFailures
 		for _, e := range group.list {
-			c, left := d.applyEntries(e.respondent, e.entries)
+			c, left := st.applyEntries(e.respondent, e.entries)
 			changes = append(changes, c)
 			more = more || len(left) > 0
 		}
@@ -234,11 +234,11 @@ func (s *System) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.I
 	if err != nil || !ok {
 		return false, err
 	}
-	d, err := r.stepper(ctx, sv)
+	st, err := r.stepper(ctx, sv)
 	if err != nil {
 		return false, err
 	}
-	c, _ := d.applyEntries(who, []surveys.OutboxEntry{n})
+	c, _ := st.applyEntries(who, []surveys.OutboxEntry{n})
 	_, again, err = s.commitReport(ctx, sv, c)
 	return again, err
 }

@@ -70,7 +70,7 @@ func (s *System) applyReport(ctx context.Context, sv *surveyState, id surveys.Re
 	if err := s.checkMessages(ctx, sv, &was, report.Messages); err != nil {
 		return was, false, err
 	}
-	d := s.newStepper(sv, time.Now(), nil, nil)
+	st := s.newStepper(sv, time.Now(), nil, nil)
 	attributes, wrong := surveys.MergeAnswers(was.Attributes, report.Answers)
 	if len(wrong) > 0 {
 		return was, false, &weir.Error{Code: weir.CodeInvalid, Message: "the answers are not valid", Fields: wrong}
@@ -83,17 +83,17 @@ func (s *System) applyReport(ctx context.Context, sv *surveyState, id surveys.Re
 	if err != nil {
 		return was, false, err
 	}
-	p, e, err := d.try(was.Progress, reportRule(sv.plan, d.now, report, full))
+	p, e, err := st.try(was.Progress, reportRule(sv.plan, st.now, report, full))
 	if err != nil {
 		return was, false, reportError(err, was, report)
 	}
 	if p == was.Progress && maps.Equal(attributes, was.Attributes) && bucket == was.Bucket {
 		return was, false, nil
 	}
-	c := d.buildChange(was, p, e)
+	c := st.buildChange(was, p, e)
 	c.move.Is.Attributes, c.move.Is.Bucket = attributes, bucket
 	if len(s.replyMessages(sv, &c.move.Is, report)) > 0 {
-		d.log(&c, surveys.LogEntry{Event: logReply, Mode: surveys.SMS})
+		st.log(&c, surveys.LogEntry{Event: logReply, Mode: surveys.SMS})
 	}
 	return s.commitReport(ctx, sv, c)
 }
@@ -247,8 +247,8 @@ func (s *System) replyMessages(sv *surveyState, r *surveys.Respondent, report su
 // textChannel returns the channel for answers to a respondent: the channel of
 // its latest contact if that was by text, otherwise the survey's.
 func (s *System) textChannel(ctx context.Context, sv *surveyState, r *surveys.Respondent) (weir.Channel, error) {
-	d := &stepper{survey: &sv.survey, plan: sv.plan}
-	if m := d.mode(r.Progress); r.Contact != (weir.Ref{}) && m != "" && !m.Voice() {
+	st := &stepper{survey: &sv.survey, plan: sv.plan}
+	if m := st.mode(r.Progress); r.Contact != (weir.Ref{}) && m != "" && !m.Voice() {
 		ch, err := s.store.ChannelByID(ctx, r.Contact.Channel)
 		if weir.CodeOf(err) != weir.CodeNotFound && (err != nil || !ch.Deleting && !ch.Deleted) {
 			return ch, err

@@ -66,7 +66,7 @@ func TestContactIsCanceledBeforeRespondentEnds(t *testing.T) {
 		r := l.respondents(s.ID)[0]
 		l.store.locked(func() { l.channels.cancelFails[ch.ID] = true })
 		if _, err := l.system.Report(l.t.Context(), l.store.survey(s.ID), r.ID, surveys.Report{Stop: true}); weir.CodeOf(err) != weir.CodeUnavailable {
-			l.t.Errorf("heard: %v", err)
+			l.t.Errorf("reply: %v", err)
 		}
 		l.channels.receiveMessage(ch.ID, r.Phone, "stop")
 		l.advance(time.Minute)
@@ -163,7 +163,7 @@ func TestApplicationResponse(t *testing.T) {
 			l.store.failOperation = func(string) error { return &weir.Error{Code: weir.CodeUnavailable, Message: "down"} }
 		})
 		if err := l.system.ApplyResponse(l.t.Context(), e, []byte(`{"stop":true}`)); weir.CodeOf(err) != weir.CodeUnavailable {
-			l.t.Errorf("nobody could take it: %v", err)
+			l.t.Errorf("it could not be applied: %v", err)
 		}
 		l.store.locked(func() { l.store.failOperation = nil })
 		if err := l.system.ApplyResponse(l.t.Context(), e, []byte(`{"stop":true,"messages":["goodbye"]}`)); err != nil {
@@ -217,7 +217,7 @@ func TestReport(t *testing.T) {
 			"over":        {people[0].ID, surveys.Report{Disposition: surveys.Refused}, weir.CodeConflict},
 			"backwards":   {people[2].ID, surveys.Report{Disposition: surveys.Unresponsive}, weir.CodeInvalid},
 			"impossible":  {people[3].ID, surveys.Report{Disposition: surveys.Partial, Stop: false}, ""},
-			"nobody":      {99999, surveys.Report{Disposition: surveys.Complete}, weir.CodeNotFound},
+			"none":        {99999, surveys.Report{Disposition: surveys.Complete}, weir.CodeNotFound},
 			"empty words": {people[2].ID, surveys.Report{Messages: []string{" "}}, weir.CodeInvalid},
 		} {
 			if _, err := l.system.Report(l.t.Context(), live, c.id, c.h); weir.CodeOf(err) != c.code {

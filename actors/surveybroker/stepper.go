@@ -53,10 +53,10 @@ func certain(step func(surveys.Progress) (surveys.Progress, surveys.Effects)) ru
 var errStepFailed = errors.New("the step of a respondent failed")
 
 // try takes a step. A panic in a rule fails the step of this respondent only.
-func (d *stepper) try(p surveys.Progress, step rule) (_ surveys.Progress, _ surveys.Effects, err error) {
+func (st *stepper) try(p surveys.Progress, step rule) (_ surveys.Progress, _ surveys.Effects, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			d.onPanic(r)
+			st.onPanic(r)
 			err = fmt.Errorf("%w: %s", errStepFailed, supervise.PanicText(r))
 		}
 	}()
@@ -65,33 +65,33 @@ func (d *stepper) try(p surveys.Progress, step rule) (_ surveys.Progress, _ surv
 
 // buildChange builds the move of a step. If the contact cannot be built, the
 // respondent is delayed instead.
-func (d *stepper) buildChange(was surveys.Respondent, p surveys.Progress, e surveys.Effects) change {
+func (st *stepper) buildChange(was surveys.Respondent, p surveys.Progress, e surveys.Effects) change {
 	c := change{move: surveys.Move{Was: was}}
 	if o := e.Enqueue; o != nil {
-		ch, ok := d.channelFor(o.Mode)
-		if !ok || d.survey.State != surveys.Running {
-			p = d.plan.NotEnqueued(p, *o)
-		} else if spec, err := d.buildContact(&was, p, *o); err != nil {
-			return d.deferFailed(was)
+		ch, ok := st.channelFor(o.Mode)
+		if !ok || st.survey.State != surveys.Running {
+			p = st.plan.NotEnqueued(p, *o)
+		} else if spec, err := st.buildContact(&was, p, *o); err != nil {
+			return st.deferFailed(was)
 		} else {
 			c.move.Enqueue, c.move.Channel = &spec, ch.ID
-			d.log(&c, surveys.LogEntry{Event: logEnqueued, Mode: o.Mode, Channel: ch.Name, Attempt: o.Attempt})
+			st.log(&c, surveys.LogEntry{Event: logEnqueued, Mode: o.Mode, Channel: ch.Name, Attempt: o.Attempt})
 		}
 	}
 	if e.Cancel != 0 && was.Contact != (weir.Ref{}) {
 		c.cancel, c.inFlightToo = was.Contact, e.CancelInFlight
-		d.log(&c, surveys.LogEntry{Event: logCanceled, Mode: d.mode(was.Progress), Channel: d.channelName(was.Contact.Channel), Attempt: was.Tries})
+		st.log(&c, surveys.LogEntry{Event: logCanceled, Mode: st.mode(was.Progress), Channel: st.channelName(was.Contact.Channel), Attempt: was.Tries})
 	}
-	d.setNewState(&c, p, e)
+	st.setNewState(&c, p, e)
 	return c
 }
 
 // buildContact builds the content of a contact. It may fail or panic on one
 // respondent's data, so it runs under try.
-func (d *stepper) buildContact(r *surveys.Respondent, p surveys.Progress, o surveys.Outreach) (spec weir.Spec, err error) {
-	_, _, err = d.try(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+func (st *stepper) buildContact(r *surveys.Respondent, p surveys.Progress, o surveys.Outreach) (spec weir.Spec, err error) {
+	_, _, err = st.try(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 		var err error
-		spec, err = d.plan.Contact(d.survey.Name, person(r, d.tokens), p, o)
+		spec, err = st.plan.Contact(st.survey.Name, person(r, st.tokens), p, o)
 		return p, surveys.Effects{}, err
 	})
 	spec.For = weir.Respondent{Survey: r.Survey, ID: int64(r.ID), Serial: o.Serial}
@@ -104,101 +104,101 @@ func person(r *surveys.Respondent, tokens surveys.Tokens) surveys.Person {
 }
 
 // setNewState sets the respondent's state after the move.
-func (d *stepper) setNewState(c *change, p surveys.Progress, e surveys.Effects) {
+func (st *stepper) setNewState(c *change, p surveys.Progress, e surveys.Effects) {
 	was := &c.move.Was
 	is := *was
 	is.Rev++
 	is.Progress = p
 	if was.Status == surveys.Pending && p.Status == surveys.Active {
-		is.Started = d.now
+		is.Started = st.now
 	}
 	if was.Disposition != p.Disposition && p.Disposition != surveys.Queued {
-		d.log(c, surveys.LogEntry{Event: logDisposition, From: was.Disposition, To: p.Disposition})
+		st.log(c, surveys.LogEntry{Event: logDisposition, From: was.Disposition, To: p.Disposition})
 	}
 	if e.Finished && !was.Status.Final() {
-		is.Finished = d.now
-		d.log(c, surveys.LogEntry{Event: logFinished, From: was.Disposition, To: p.Disposition})
-		c.move.Events = append(c.move.Events, newEvent(RespondentEvent, sourceSurveys, respondentSubject(d.survey.Name, was.ID), d.now,
-			respondentData{d.survey.Name, was.ID.String(), p.Status, p.Disposition, d.attemptsMade(p)}))
+		is.Finished = st.now
+		st.log(c, surveys.LogEntry{Event: logFinished, From: was.Disposition, To: p.Disposition})
+		c.move.Events = append(c.move.Events, newEvent(RespondentEvent, sourceSurveys, respondentSubject(st.survey.Name, was.ID), st.now,
+			respondentData{st.survey.Name, was.ID.String(), p.Status, p.Disposition, st.attemptsMade(p)}))
 	}
 	c.move.Is = is
 }
 
 // attemptsMade counts the attempts of a respondent. The progress may belong to another
 // plan.
-func (d *stepper) attemptsMade(p surveys.Progress) (n surveys.Counts) {
-	_, _, _ = d.try(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-		n = d.plan.AttemptsMade(p)
+func (st *stepper) attemptsMade(p surveys.Progress) (n surveys.Counts) {
+	_, _, _ = st.try(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		n = st.plan.AttemptsMade(p)
 		return p, surveys.Effects{}, nil
 	})
 	return n
 }
 
 // deferFailed delays a respondent.
-func (d *stepper) deferFailed(was surveys.Respondent) change {
+func (st *stepper) deferFailed(was surveys.Respondent) change {
 	c := change{move: surveys.Move{Was: was}}
-	p, e, err := d.try(was.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
-		return d.plan.DeferFailed(p, d.now, d.random())
+	p, e, err := st.try(was.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
+		return st.plan.DeferFailed(p, st.now, st.random())
 	}))
 	if err != nil { // the rules fail even at this
 		p, e = was.Progress, surveys.Effects{}
-		if p.DueAt = d.now.Add(time.Hour); p.Status == surveys.Pending {
-			p.DueAt, p.DelayedUntil = time.Time{}, d.now.Add(time.Hour)
+		if p.DueAt = st.now.Add(time.Hour); p.Status == surveys.Pending {
+			p.DueAt, p.DelayedUntil = time.Time{}, st.now.Add(time.Hour)
 		}
 	}
 	if e.Cancel != 0 {
 		c.cancel = was.Contact
 	}
-	d.log(&c, surveys.LogEntry{Event: logDeferred})
-	d.setNewState(&c, p, e)
+	st.log(&c, surveys.LogEntry{Event: logDeferred})
+	st.setNewState(&c, p, e)
 	return c
 }
 
 // mode returns the mode of a progress, or "" if the progress belongs to another
 // plan.
-func (d *stepper) mode(p surveys.Progress) surveys.Mode {
-	if p.Arm < len(d.plan.Arms) && p.Step < len(d.plan.Arms[p.Arm].Modes) {
-		return d.plan.Mode(p)
+func (st *stepper) mode(p surveys.Progress) surveys.Mode {
+	if p.Arm < len(st.plan.Arms) && p.Step < len(st.plan.Arms[p.Arm].Modes) {
+		return st.plan.Mode(p)
 	}
 	return ""
 }
 
-func (d *stepper) log(c *change, e surveys.LogEntry) {
-	e.At, e.Respondent = d.now, c.move.Was.ID
+func (st *stepper) log(c *change, e surveys.LogEntry) {
+	e.At, e.Respondent = st.now, c.move.Was.ID
 	c.move.Log = append(c.move.Log, e)
 }
 
 // step takes one step of a respondent. ok is false if there is nothing to do.
-func (d *stepper) step(was surveys.Respondent, step rule) (_ change, ok bool) {
-	p, e, err := d.try(was.Progress, step)
+func (st *stepper) step(was surveys.Respondent, step rule) (_ change, ok bool) {
+	p, e, err := st.try(was.Progress, step)
 	switch {
 	case errors.Is(err, errStepFailed):
-		return d.deferFailed(was), true
+		return st.deferFailed(was), true
 	case err != nil || p == was.Progress && e == (surveys.Effects{}):
 		return change{}, false
 	}
-	return d.buildChange(was, p, e), true
+	return st.buildChange(was, p, e), true
 }
 
 // applyEntries applies the outbox entries of one respondent, in order. It stops after
 // an entry whose effects must be executed before the next one; left are the
 // remaining entries.
-func (d *stepper) applyEntries(was surveys.Respondent, entries []surveys.OutboxEntry) (_ change, left []surveys.OutboxEntry) {
+func (st *stepper) applyEntries(was surveys.Respondent, entries []surveys.OutboxEntry) (_ change, left []surveys.OutboxEntry) {
 	p, e := was.Progress, surveys.Effects{}
 	var c change
 	c.move.Was = was
 	for len(entries) > 0 && e.Enqueue == nil && e.Cancel == 0 {
 		n := entries[0]
-		q, f, err := d.try(p, d.ruleFor(&n))
+		q, f, err := st.try(p, st.ruleFor(&n))
 		if errors.Is(err, errStepFailed) {
 			if len(c.move.Taken) > 0 {
 				break // the respondent is delayed when this entry is processed next
 			}
-			c = d.deferFailed(was)
+			c = st.deferFailed(was)
 			c.move.Taken = append(c.move.Taken, n.ID)
 			return c, entries[1:]
 		}
-		d.recordEntry(&c, p, &n)
+		st.recordEntry(&c, p, &n)
 		c.move.Taken = append(c.move.Taken, n.ID)
 		entries = entries[1:]
 		if err == nil {
@@ -206,7 +206,7 @@ func (d *stepper) applyEntries(was surveys.Respondent, entries []surveys.OutboxE
 			p, e = q, f
 		}
 	}
-	out := d.buildChange(was, p, e)
+	out := st.buildChange(was, p, e)
 	out.move.Log = append(c.move.Log, out.move.Log...)
 	out.move.Events = append(c.move.Events, out.move.Events...)
 	out.move.Taken, out.move.Attempt = c.move.Taken, c.move.Attempt
@@ -218,28 +218,28 @@ func (d *stepper) applyEntries(was surveys.Respondent, entries []surveys.OutboxE
 
 // applyAsEntry applies an event of the respondent's latest contact as if an outbox
 // entry had reported it.
-func (d *stepper) applyAsEntry(who surveys.Respondent, n surveys.OutboxEntry) change {
+func (st *stepper) applyAsEntry(who surveys.Respondent, n surveys.OutboxEntry) change {
 	n.Channel, n.Contact = who.Contact.Channel, who.Contact
 	n.Respondent = weir.Respondent{Survey: who.Survey, ID: int64(who.ID), Serial: who.Serial}
-	out, _ := d.applyEntries(who, []surveys.OutboxEntry{n})
+	out, _ := st.applyEntries(who, []surveys.OutboxEntry{n})
 	out.move.Taken = nil
 	return out
 }
 
 // ruleFor returns the rule that applies an outbox entry.
-func (d *stepper) ruleFor(n *surveys.OutboxEntry) rule {
+func (st *stepper) ruleFor(n *surveys.OutboxEntry) rule {
 	return func(p surveys.Progress) (q surveys.Progress, e surveys.Effects, err error) {
 		switch q = p; {
 		case n.Kind == surveys.ContactAccepted:
-			q, e = d.plan.ContactAccepted(p, n.At, n.Respondent.Serial)
+			q, e = st.plan.ContactAccepted(p, n.At, n.Respondent.Serial)
 		case n.Kind == surveys.CallAnswered:
-			q, e = d.plan.CallAnswered(p, n.Respondent.Serial)
+			q, e = st.plan.CallAnswered(p, n.Respondent.Serial)
 		case n.Kind == surveys.ContactEnded:
-			q, e = d.plan.ContactEnded(p, d.now, surveys.Ending{At: n.At, Serial: n.Respondent.Serial, Outcome: n.Outcome, Result: n.Result})
-		case n.Kind == surveys.MessageReceived && d.plan.IsOptOut(n.Message.Body):
-			q, e = d.plan.OptOut(p)
+			q, e = st.plan.ContactEnded(p, st.now, surveys.Ending{At: n.At, Serial: n.Respondent.Serial, Outcome: n.Outcome, Result: n.Result})
+		case n.Kind == surveys.MessageReceived && st.plan.IsOptOut(n.Message.Body):
+			q, e = st.plan.OptOut(p)
 		case n.Kind == surveys.MessageReceived:
-			q, e, err = d.plan.Replied(p, d.now, 0, "")
+			q, e, err = st.plan.Replied(p, st.now, 0, "")
 		}
 		return q, e, err
 	}
@@ -247,15 +247,15 @@ func (d *stepper) ruleFor(n *surveys.OutboxEntry) rule {
 
 // recordEntry adds to c what an outbox entry reports in addition to its step: log,
 // events, attempt and the instant of acceptance.
-func (d *stepper) recordEntry(c *change, p surveys.Progress, n *surveys.OutboxEntry) {
-	entry := surveys.LogEntry{At: n.At, Respondent: c.move.Was.ID, Event: string(n.Kind), Channel: d.channelName(n.Channel), Outcome: n.Outcome, Reason: n.Reason}
+func (st *stepper) recordEntry(c *change, p surveys.Progress, n *surveys.OutboxEntry) {
+	entry := surveys.LogEntry{At: n.At, Respondent: c.move.Was.ID, Event: string(n.Kind), Channel: st.channelName(n.Channel), Outcome: n.Outcome, Reason: n.Reason}
 	if n.Kind == surveys.MessageReceived {
 		entry.Event = logMessage
-		c.move.Events = append(c.move.Events, d.messageEvent(&c.move.Was, p, n)...)
+		c.move.Events = append(c.move.Events, st.messageEvent(&c.move.Was, p, n)...)
 	} else if n.Respondent.Serial == p.Serial {
-		entry.Mode, entry.Attempt = d.mode(p), max(p.Tries, 1)
+		entry.Mode, entry.Attempt = st.mode(p), max(p.Tries, 1)
 		if n.Kind == surveys.ContactEnded && p.Contact != surveys.Idle {
-			c.move.Attempt = &surveys.Made{Mode: d.mode(p), Outcome: n.Outcome}
+			c.move.Attempt = &surveys.Made{Mode: st.mode(p), Outcome: n.Outcome}
 		}
 		if n.Kind == surveys.ContactAccepted && p.Contact != surveys.Idle {
 			c.move.Is.Reached = n.At
@@ -266,12 +266,12 @@ func (d *stepper) recordEntry(c *change, p surveys.Progress, n *surveys.OutboxEn
 
 // messageEvent returns the event that passes a message to the application that holds
 // the conversation.
-func (d *stepper) messageEvent(r *surveys.Respondent, p surveys.Progress, n *surveys.OutboxEntry) []events.Event {
-	if d.survey.Application.URL == "" || d.survey.State == surveys.Done {
+func (st *stepper) messageEvent(r *surveys.Respondent, p surveys.Progress, n *surveys.OutboxEntry) []events.Event {
+	if st.survey.Application.URL == "" || st.survey.State == surveys.Done {
 		return nil
 	}
-	return []events.Event{newEvent(MessageEvent, sourceSurveys, respondentSubject(d.survey.Name, r.ID), d.now, MessageData{
-		Survey: d.survey.Name, Respondent: r.ID.String(), Channel: d.channelName(n.Channel), Text: n.Message.Body,
+	return []events.Event{newEvent(MessageEvent, sourceSurveys, respondentSubject(st.survey.Name, r.ID), st.now, MessageData{
+		Survey: st.survey.Name, Respondent: r.ID.String(), Channel: st.channelName(n.Channel), Text: n.Message.Body,
 		ReceivedAt: n.Message.ReceivedAt.UTC(), Serial: p.Serial,
 	})}
 }

@@ -37,20 +37,20 @@ type System struct {
 	surveysByChannel atomic.Pointer[runningByChannel]
 	skipped          sync.Map // until when surveys whose rules failed are skipped, time.Time by survey id
 
-	system    *actor.ActorSystem
-	endSystem func()
-	broker    *actor.PID
-	gens      atomic.Int64
-	hinted    atomic.Bool // a hint is in the broker's mailbox
+	system      *actor.ActorSystem
+	endSystem   func()
+	broker      *actor.PID
+	generations atomic.Int64
+	hinted      atomic.Bool // a hint is in the broker's mailbox
 
-	ctx     context.Context // canceled when all work must end
-	kill    context.CancelFunc
-	work    sync.WaitGroup
-	halt    context.CancelFunc // ends the loop that keeps the role
-	looping context.Context
-	resumed sync.Once
-	kept    chan struct{} // closed when that loop has ended, or will never begin
-	closed  sync.Once
+	ctx      context.Context // canceled when all work must end
+	cancel   context.CancelFunc
+	tasks    sync.WaitGroup
+	stopRole context.CancelFunc // ends the loop that keeps the role
+	roleCtx  context.Context
+	resumed  sync.Once
+	roleDone chan struct{} // closed when that loop has ended, or will never begin
+	closed   sync.Once
 }
 
 const actorName = "survey-broker"
@@ -62,17 +62,17 @@ func Start(o Options) (*System, error) {
 	s := &System{
 		store: o.Store, channels: o.Channels, types: o.Types, defaults: o.Defaults, logger: o.Logger, metrics: o.Metrics,
 		checkEvery: o.CheckEvery, checkTimeout: o.CheckTimeout, roundInterval: o.RoundInterval, batchDelay: o.BatchDelay,
-		random: o.Random, tokens: o.Tokens, plans: newPlanCache(), launches: newLaunches(), role: supervise.NewRole(o.Roles, ops.RoleSurveyBroker, o.LeaseTTL, o.Logger), kept: make(chan struct{}),
+		random: o.Random, tokens: o.Tokens, plans: newPlanCache(), launches: newLaunches(), role: supervise.NewRole(o.Roles, ops.RoleSurveyBroker, o.LeaseTTL, o.Logger), roleDone: make(chan struct{}),
 	}
-	s.ctx, s.kill = context.WithCancel(context.Background())
-	s.looping, s.halt = context.WithCancel(s.ctx)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.roleCtx, s.stopRole = context.WithCancel(s.ctx)
 	s.system, s.endSystem = supervise.SystemOr(o.System, o.Logger)
-	sup := supervise.NewRestarter(func(string) { o.Metrics.restarts.Inc() })
+	restarter := supervise.NewRestarter(func(string) { o.Metrics.restarts.Inc() })
 	props := actor.PropsFromProducer(func() actor.Actor { return &broker{System: s} },
-		actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)), actor.WithGuardian(sup))
+		actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)), actor.WithGuardian(restarter))
 	var err error
 	if s.broker, err = s.system.Root.SpawnNamed(props, actorName); err != nil {
-		s.kill()
+		s.cancel()
 		return nil, fmt.Errorf("start the survey broker: %w", err)
 	}
 	s.store.OnOutboxEntries(s.hint)
@@ -83,8 +83,8 @@ func Start(o Options) (*System, error) {
 // The process runs the surveys while it holds the role.
 func (s *System) Resume(context.Context) error {
 	s.resumed.Do(func() {
-		s.work.Go(func() {
-			defer close(s.kept)
+		s.tasks.Go(func() {
+			defer close(s.roleDone)
 			s.keepRole()
 		})
 	})
@@ -119,8 +119,8 @@ func (s *System) hint() {
 func (s *System) Drain(ctx context.Context) error {
 	var err error
 	if s.ctx.Err() == nil {
-		s.halt()
-		s.resumed.Do(func() { close(s.kept) })
+		s.stopRole()
+		s.resumed.Do(func() { close(s.roleDone) })
 		if err = s.waitForRound(ctx); err == nil {
 			s.role.Release(ctx, s.role.Lease())
 		}
@@ -134,7 +134,7 @@ func (s *System) Drain(ctx context.Context) error {
 func (s *System) waitForRound(ctx context.Context) error {
 	done := make(chan struct{})
 	select {
-	case <-s.kept:
+	case <-s.roleDone:
 		s.system.Root.Send(s.broker, drain{done})
 	case <-ctx.Done():
 	}
@@ -150,13 +150,13 @@ func (s *System) waitForRound(ctx context.Context) error {
 func (s *System) Close() {
 	s.closed.Do(func() {
 		s.store.OnOutboxEntries(func() {})
-		s.halt()
+		s.stopRole()
 		s.launches.close()
-		s.kill()
+		s.cancel()
 		// Stop the actor first, because it starts work; then wait for that
 		// work.
 		_ = s.system.Root.StopFuture(s.broker).Wait()
-		s.work.Wait()
+		s.tasks.Wait()
 		s.endSystem()
 	})
 }

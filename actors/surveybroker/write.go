@@ -258,13 +258,13 @@ func (r *round) isolate(ctx context.Context, sv *surveyState, changes []change) 
 
 // deferRejected delays a respondent whose change the store rejected.
 func (r *round) deferRejected(ctx context.Context, sv *surveyState, c change) (surveys.Written, []change, error) {
-	d, err := r.stepper(ctx, sv)
+	st, err := r.stepper(ctx, sv)
 	if err != nil {
 		return surveys.Written{}, nil, err
 	}
 	r.logger.Error("store rejected a respondent's change; respondent delayed",
 		"survey", sv.survey.Name, "respondent", c.move.Was.ID.String())
-	deferred := d.deferFailed(c.move.Was)
+	deferred := st.deferFailed(c.move.Was)
 	deferred.move.Taken = c.move.Taken
 	changes := r.cancelContacts(ctx, []change{deferred})
 	if len(changes) == 0 {
@@ -280,7 +280,7 @@ func (r *round) deferKeyConflicts(ctx context.Context, sv *surveyState, changes 
 	if len(ids) == 0 {
 		return nil
 	}
-	d, err := r.stepper(ctx, sv)
+	st, err := r.stepper(ctx, sv)
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (r *round) deferKeyConflicts(ctx context.Context, sv *surveyState, changes 
 		if !slices.Contains(ids, c.move.Was.ID) {
 			continue
 		}
-		next := d.deferFailed(c.move.Was)
+		next := st.deferFailed(c.move.Was)
 		next.move.Is.Serial = max(next.move.Is.Serial, c.move.Is.Serial)
 		out = append(out, next)
 	}

@@ -117,7 +117,7 @@ func TestRateLimitHoldsAfterCommitInDoubt(t *testing.T) {
 			doubts := 0
 			l.store.replaceResult = func() error {
 				if doubts++; doubts <= 3 {
-					return &weir.Error{Code: weir.CodeUnavailable, Message: "nobody knows"}
+					return &weir.Error{Code: weir.CodeUnavailable, Message: "unknown outcome"}
 				}
 				return nil
 			}
