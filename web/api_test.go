@@ -87,13 +87,13 @@ func TestPatchMerges(t *testing.T) {
 	}
 }
 
-func TestChangesStartOverWhenSomebodyElseWasQuicker(t *testing.T) {
+func TestChangesRetryAfterAConflict(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.do("PUT", "/v1/channels/a", goodTexts)
 	r.conflicts = 3
 	v := into[api.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"capacity":7}`), 200)
-	if v.Capacity != 7 || !strings.HasPrefix(v.Name, "somebody else's") {
+	if v.Capacity != 7 || !strings.HasPrefix(v.Name, "changed concurrently") {
 		t.Errorf("one change undid the other: %+v", v)
 	}
 	r.conflicts = 1000
@@ -379,7 +379,7 @@ type racing struct{ *memory }
 
 func (s racing) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, bool, error) {
 	other := c
-	other.Title = "somebody else's"
+	other.Title = "changed concurrently"
 	if _, _, err := s.memory.PutChannel(ctx, other); err != nil {
 		return c, false, err
 	}

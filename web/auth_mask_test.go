@@ -109,7 +109,7 @@ func (r *rig) as(method, path, body string, token string) got {
 	return r.serve(req)
 }
 
-func TestNumbersAreForThoseWhoMaySeeThem(t *testing.T) {
+func TestNumbersAreMaskedWithoutPII(t *testing.T) {
 	t.Parallel()
 	r, tokens, contact := everybody(t)
 	disposition := `{"disposition":"started"}`

@@ -19,7 +19,7 @@ import (
 )
 
 // rights lists independently what every route requires: for each served
-// pattern, the scopes, one of which is needed. none: no token is needed.
+// pattern, the scopes; a token needs one. none: no token is needed.
 func rights() map[string]string {
 	const none = ""
 	return map[string]string{

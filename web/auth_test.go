@@ -136,7 +136,7 @@ func TestUsesAreNotedLazily(t *testing.T) {
 	}
 	k.clock.advance(time.Hour)
 	if err := k.gate.StoreLastUsed(t.Context()); err != nil || !used().Equal(start.Add(5*time.Second)) {
-		t.Errorf("nobody used it, and %v was noted (%v)", used(), err)
+		t.Errorf("it was not used, but %v was recorded (%v)", used(), err)
 	}
 }
 

@@ -92,7 +92,7 @@ func (m *memory) UpdateChannel(_ context.Context, c weir.Channel) (weir.Channel,
 	if m.conflicts > 0 {
 		m.conflicts--
 		have.Version++
-		have.Title = fmt.Sprintf("somebody else's %d", have.Version)
+		have.Title = fmt.Sprintf("changed concurrently %d", have.Version)
 	}
 	if have.Version != c.Version {
 		return c, weir.Errorf(weir.CodeConflict, "another version")

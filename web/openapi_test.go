@@ -175,10 +175,9 @@ func judge(t testing.TB) func(body any) []error {
 	}
 }
 
-// TestWhatIsAcceptedIsWhatIsDescribed: the description excludes at least 30
-// rows of the table of bad input, all of which are rejected, and excludes no
-// good input.
-func TestWhatIsAcceptedIsWhatIsDescribed(t *testing.T) {
+// TestAcceptedBodiesMatchTheDescription: the description excludes at least 30
+// rows of the table of bad input, which is rejected, and no good input.
+func TestAcceptedBodiesMatchTheDescription(t *testing.T) {
 	t.Parallel()
 	validate := judge(t)
 	ruledOut := 0

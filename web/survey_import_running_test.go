@@ -12,7 +12,7 @@ import (
 
 // A running survey rejects a respondent who lacks an attribute that its content
 // uses, as its launch would have.
-func TestRunningSurveyTakesNobodyWhomItCannotAddress(t *testing.T) {
+func TestRunningSurveyRejectsRespondentsWithoutAttributes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", `"region":"MX",`)

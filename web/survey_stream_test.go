@@ -64,7 +64,7 @@ func (c *counting) Add(_ context.Context, _, _ int64, list []surveys.Respondent)
 	return make([]surveys.Added, len(list)), nil
 }
 
-// counted is a response of which only the beginning is kept; it counts the
+// counted is a response that keeps only its beginning; it counts the
 // objects.
 type counted struct {
 	httptest.ResponseRecorder

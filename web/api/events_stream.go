@@ -32,11 +32,11 @@ func (s *Service) streamEvents(c *route.Call, w http.ResponseWriter, f *eventFil
 	if s.Draining() {
 		return route.ErrDraining()
 	}
-	leave, ok := s.Streams.Acquire(c, c.Principal.ID(), 0)
+	release, ok := s.Streams.Acquire(c, c.Principal.ID(), 0)
 	if !ok {
 		return errStreams()
 	}
-	defer leave()
+	defer release()
 	after, err := s.startPosition(c)
 	if err != nil {
 		return err

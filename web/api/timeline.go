@@ -38,7 +38,7 @@ type TimelineEvent struct {
 	Status  int          `json:"status,omitempty" doc:"of the answer to the request"`
 }
 
-// TimelineFor identifies the respondent for whom a survey created a contact.
+// TimelineFor identifies the respondent of a contact that a survey created.
 type TimelineFor struct {
 	Survey     string `json:"survey"`
 	Respondent string `json:"respondent" doc:"id of the respondent"`

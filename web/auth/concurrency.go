@@ -12,26 +12,26 @@ const (
 	MaxStreamsPerToken = 64 // with one token
 )
 
-// ConcurrencyLimit limit concurrency: in total, and per token, so that no client takes all
-// seats.
+// ConcurrencyLimit limits concurrent operations: in total, and per token, so that
+// no client takes all of the capacity.
 type ConcurrencyLimit struct {
-	all, share int
+	max, perToken int
 
 	mu    sync.Mutex
-	taken int
+	used  int
 	of    map[string]int // by token
-	freed chan struct{}  // closed when a seat is released
+	freed chan struct{}  // closed when an operation ends
 }
 
-// NewConcurrencyLimit returns seats that are all free.
-func NewConcurrencyLimit(all, share int) *ConcurrencyLimit {
-	return &ConcurrencyLimit{all: all, share: share, of: map[string]int{}, freed: make(chan struct{})}
+// NewConcurrencyLimit returns a limit with no operation in progress.
+func NewConcurrencyLimit(maximum, perToken int) *ConcurrencyLimit {
+	return &ConcurrencyLimit{max: maximum, perToken: perToken, of: map[string]int{}, freed: make(chan struct{})}
 }
 
-// Acquire waits up to within for a seat for the token who. ok is false if none
-// became free. An empty who, while no token is needed, is subject only to the
+// Acquire waits up to within until the token who may begin an operation; ok is
+// false if it may not. release ends the operation. An empty who, while no token is needed, is subject only to the
 // total limit.
-func (s *ConcurrencyLimit) Acquire(ctx context.Context, who string, within time.Duration) (leave func(), ok bool) {
+func (s *ConcurrencyLimit) Acquire(ctx context.Context, who string, within time.Duration) (release func(), ok bool) {
 	wait := time.NewTimer(within)
 	defer wait.Stop()
 	for {
@@ -52,10 +52,10 @@ func (s *ConcurrencyLimit) Acquire(ctx context.Context, who string, within time.
 func (s *ConcurrencyLimit) try(who string) (freed <-chan struct{}, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.taken >= s.all || who != "" && s.of[who] >= s.share {
+	if s.used >= s.max || who != "" && s.of[who] >= s.perToken {
 		return s.freed, false
 	}
-	s.taken++
+	s.used++
 	s.of[who]++
 	return nil, true
 }
@@ -63,7 +63,7 @@ func (s *ConcurrencyLimit) try(who string) (freed <-chan struct{}, ok bool) {
 func (s *ConcurrencyLimit) release(who string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.taken--
+	s.used--
 	if s.of[who]--; s.of[who] == 0 {
 		delete(s.of, who)
 	}

@@ -69,6 +69,6 @@ func RouteScopes() map[string][]ops.Scope {
 // TokenHelp explains tokens in the API description.
 func TokenHelp() string {
 	return "A token that weir token create made, with scopes, or one of WEIR_API_TOKENS, which have all. " +
-		"The scopes are " + scopeWords(ops.Scopes(), ", ") + "; each operation lists the scopes of which it requires one. " +
+		"The scopes are " + scopeWords(ops.Scopes(), ", ") + "; each operation lists its scopes and requires one of them. " +
 		"Without " + string(ops.ScopePIIRead) + " all but the last two digits of phone numbers are masked in answers, in texts too, and filters by number are refused."
 }

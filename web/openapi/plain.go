@@ -27,7 +27,7 @@ func (d *describer) readiness(op *huma.Operation) *huma.Operation {
 
 // plainOperations documents the routes outside the JSON API.
 func (d *describer) plainOperations() []*huma.Operation {
-	nobody := []map[string][]string{}
+	public := []map[string][]string{}
 	live := plainOperation("/livez", "live", "The process answers", "Asks no store: one that is down is no reason to end the process.")
 	live.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the process answers", Body: route.TypeOf[api.Liveness]()}, "")
 	ready := d.readiness(plainOperation("/readyz", "ready", "Requests should come here", "Not while the process is ending, or its store does not answer."))
@@ -46,7 +46,7 @@ func (d *describer) plainOperations() []*huma.Operation {
 	}
 	list = append(list, d.callbacks()...)
 	for _, op := range list {
-		op.Security = nobody
+		op.Security = public
 	}
 	metrics.Security = security([]ops.Scope{ops.ScopeMetricsRead})
 	return append(list, metrics)

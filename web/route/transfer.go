@@ -18,7 +18,7 @@ const (
 	MaxImport            = 1 << 30          // bytes of a body, unless MaxImport is set
 	IdleTime             = 30 * time.Second // max time without a row, or without the client reading anything
 	TransferTime         = 4 * time.Hour
-	AcquireTime          = 10 * time.Second // max wait for a seat
+	AcquireTime          = 10 * time.Second // max wait until a transfer may begin
 	MaxTransfers         = 8                // concurrent
 	MaxTransfersPerToken = 4                // of them with one token
 	// PageRows and PageBytes bound the memory of an import or a download.

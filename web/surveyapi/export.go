@@ -119,11 +119,11 @@ func (s *Service) results(c *route.Call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	leave, err := s.seat(c)
+	release, err := s.acquireTransfer(c)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	d := s.download(c, w, v.Name+"-results")
 	names, err := d.attributes(f)
 	if err != nil {
@@ -254,11 +254,11 @@ func (s *Service) surveyLog(c *route.Call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	leave, err := s.seat(c)
+	release, err := s.acquireTransfer(c)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	d := s.download(c, w, v.Name+"-log")
 	after := int64(c.Query.Int("after"))
 	rows, err := d.entries(c, v.ID, after)

@@ -46,11 +46,11 @@ func (s *Service) importRows(c *route.Call, w http.ResponseWriter, v surveys.Sur
 		wire.Discard(c.Request.Body)
 		return route.ReadError(&http.MaxBytesError{Limit: s.MaxImport})
 	}
-	leave, err := s.seat(c)
+	release, err := s.acquireTransfer(c)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	l := &importer{
 		Service: s, survey: v, rejected: spool{folder: s.TempDir},
 		strict: c.Query.Text("on_error") != "skip", distinct: c.Query.Text("duplicates") == "error",

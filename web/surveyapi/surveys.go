@@ -215,12 +215,12 @@ func (s *Service) surveyStats(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: statsView(v, stats)}, nil
 }
 
-// seat waits for a seat, so that memory stays bounded however many clients
-// connect at once.
-func (s *Service) seat(c *route.Call) (leave func(), err error) {
-	leave, ok := s.Transfers.Acquire(c, c.Principal.ID(), route.AcquireTime)
+// acquireTransfer waits until an import or a download may begin, so that memory
+// stays bounded however many clients connect at once.
+func (s *Service) acquireTransfer(c *route.Call) (release func(), err error) {
+	release, ok := s.Transfers.Acquire(c, c.Principal.ID(), route.AcquireTime)
 	if ok {
-		return leave, nil
+		return release, nil
 	}
 	if err := c.Err(); err != nil {
 		return nil, err

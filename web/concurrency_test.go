@@ -18,7 +18,7 @@ func twoTokens(o *web.Options) {
 	o.Gate = auth.NewGate(auth.GateOptions{Configured: []string{apiCanary, otherCanary}})
 }
 
-// Scenario 189: imports of one token leave seats to others.
+// Scenario 189: imports of one token leave capacity to others.
 func TestScenario189_ImportsOfOneTokenLeaveSeats(t *testing.T) {
 	t.Parallel()
 	behind(t, func(t *testing.T, _ *rig, dial func() net.Conn) {
@@ -43,7 +43,7 @@ func TestScenario189_ImportsOfOneTokenLeaveSeats(t *testing.T) {
 	}, twoTokens)
 }
 
-// Scenario 189: streams of one token leave seats to others.
+// Scenario 189: streams of one token leave capacity to others.
 func TestScenario189_StreamsOfOneTokenLeaveSeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := eventRig(t, twoTokens)
@@ -63,7 +63,7 @@ func TestScenario189_StreamsOfOneTokenLeaveSeats(t *testing.T) {
 	})
 }
 
-// Scenario 189: a released seat goes to a waiting caller.
+// Scenario 189: a released operation admits a waiting caller.
 func TestScenario189_SeatGivenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,13 +72,13 @@ func TestScenario189_SeatGivenBack(t *testing.T) {
 		go func() {
 			time.Sleep(time.Second)
 			leave()
-			leave() // releases one seat, not two
+			leave() // releases once, not twice
 		}()
 		if _, ok := s.Acquire(t.Context(), "b", 2*time.Second); !ok {
-			t.Error("the free seat was not given")
+			t.Error("the waiting caller was not admitted")
 		}
 		if _, ok := s.Acquire(t.Context(), "c", 2*time.Second); ok {
-			t.Error("a seat was given twice")
+			t.Error("two callers were admitted")
 		}
 	})
 }
