@@ -49,7 +49,7 @@ func started(t *testing.T, url string, want ...string) {
 		if strings.Contains(l.Msg, "schema") || l.Msg == "listening" {
 			got = append(got, l.Msg)
 		}
-		if l.Msg == "schema created" && (l.Steps < 50 || l.Took == nil) {
+		if l.Msg == "schema created" && (l.Steps < 20 || l.Took == nil) {
 			t.Errorf("without steps or duration: %s", line)
 		}
 		if l.Msg == "listening" {

@@ -58,7 +58,7 @@ func TestDemo(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		for _, want := range []string{
-			`vaccines: 72 respondents imported, 1 duplicate, 2 rows rejected\n`, `line 75, phone: the phone number is written`,
+			`vaccines: 72 respondents imported, 1 duplicate, 2 rows rejected\n`, `line 75, phone: the phone number is in scientific notation`,
 			`water: 48 respondents imported, 0 duplicates, 0 rows rejected\n`,
 			`kill -9 \d+: the broker is dead`, `resumed after \d+\.\d+ s`,
 			`calls +Verboice +\d+ +\d+ +\d+ of 20 +0 +0 +\d+\n`, `texts +Nuntium +\d+ +\d+ +\d+ of 20 +0 +0 +0\n`,
