@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/cmd/weir/cli"
+	lab "weir/cmd/weirlab/cli"
 )
 
 const repository = "../../.."
@@ -22,21 +23,23 @@ const repository = "../../.."
 // Every command and flag that is named in output, help, documentation or deployment files exists.
 func TestNamedCommandsExist(t *testing.T) {
 	t.Parallel()
-	root := cli.Root()
-	root.InitDefaultCompletionCmd("bash")
-	seen := 0
-	for _, file := range texts(t) {
-		for _, text := range commandTexts(t, file) {
-			for _, line := range invocations(text) {
-				seen++
-				if wrong := resolve(root, line); wrong != "" {
-					t.Errorf("%s: %q: %s", strings.TrimPrefix(file, repository+"/"), line, wrong)
+	roots := map[string]*cobra.Command{"weir": cli.Root(), "weirlab": lab.Root(lab.Options{})}
+	seen := map[string]int{}
+	for program, root := range roots {
+		root.InitDefaultCompletionCmd("bash")
+		for _, file := range texts(t) {
+			for _, text := range commandTexts(t, file) {
+				for _, line := range invocations(program, text) {
+					seen[program]++
+					if wrong := resolve(root, line); wrong != "" {
+						t.Errorf("%s: %s %q: %s", strings.TrimPrefix(file, repository+"/"), program, line, wrong)
+					}
 				}
 			}
 		}
 	}
-	if seen < 200 {
-		t.Errorf("found %d command lines; the search is broken", seen)
+	if seen["weir"] < 200 || seen["weirlab"] < 30 {
+		t.Errorf("found %v command lines; the search is broken", seen)
 	}
 }
 
@@ -117,10 +120,10 @@ func literals(source []byte) []string {
 }
 
 // invocations returns the command lines in a text: what follows the program's name on a line.
-func invocations(text string) []string {
+func invocations(program, text string) []string {
 	var out []string
 	text = strings.ReplaceAll(text, "\\\n", " ")
-	for _, m := range regexp.MustCompile(`(?:^|[\s"'(/`+"`"+`])weir ([a-z]+[^"|#;`+"`"+`\n)&>]*)`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?:^|[\s"'(/`+"`"+`])`+program+` ([a-z]+[^"|#;`+"`"+`\n)&>]*)`).FindAllStringSubmatch(text, -1) {
 		out = append(out, strings.TrimSpace(m[1]))
 	}
 	return out
@@ -129,7 +132,7 @@ func invocations(text string) []string {
 // resolve returns the part of a command line that does not exist; empty: all of it exists.
 func resolve(root *cobra.Command, line string) string {
 	words := strings.Fields(strings.ReplaceAll(line, ":", " "))
-	if slices.Contains([]string{"is", "prometheus"}, words[0]) { // a sentence about Weir, a list of services
+	if slices.Contains([]string{"is", "prometheus"}, words[0]) { // a sentence about the program, a list of services
 		return ""
 	}
 	c, rest, err := root.Find(words)

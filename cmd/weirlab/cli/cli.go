@@ -46,9 +46,7 @@ otherwise the one in PATH, unless --weir names another.
 
 // Run runs the command named by args and returns the exit code of the process.
 func Run(ctx context.Context, args []string, o Options) int {
-	o.Version = command.Version(o.Version)
-	a := &app{o}
-	root := a.root()
+	root := Root(o)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -64,7 +62,10 @@ func Run(ctx context.Context, args []string, o Options) int {
 	return command.Failure
 }
 
-func (a *app) root() *cobra.Command {
+// Root returns the command that stands for the whole program.
+func Root(o Options) *cobra.Command {
+	o.Version = command.Version(o.Version)
+	a := &app{o}
 	return command.Root(command.Group("weirlab", "Simulated providers, the demonstration and measurements of Weir", about,
 		a.simulate(), a.demo(), a.bench(), a.docs(), a.version()), a.Stdout, a.Stderr)
 }
@@ -103,7 +104,7 @@ func weirProgram(named string) (string, error) {
 	}
 	found, err := exec.LookPath("weir")
 	if err != nil {
-		return "", errors.New("the program weir is neither beside weirlab nor in PATH; make build makes both, and --weir names it elsewhere")
+		return "", errors.New("the program weir is missing: not in the folder of weirlab, not in PATH; \"make build\" builds both, --weir names the file")
 	}
 	return filepath.Abs(found)
 }
