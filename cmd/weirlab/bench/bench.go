@@ -19,7 +19,7 @@ type Options struct {
 	Weir      string // the program weir
 	Modes     []string
 	Peers     []string
-	Floor     bool // the baseline is among the peers
+	Baseline  bool // the baseline is among the peers
 	N         int
 	Channels  int
 	Capacity  int // of each channel; 0: so many that they do not limit the rate
@@ -50,7 +50,7 @@ type Options struct {
 // Defaults returns the options of the standard workload.
 func Defaults() Options {
 	return Options{
-		Modes: []string{load.Live}, Peers: []string{PeerFloor, PeerInside}, N: 50_000, Channels: 10, Repeat: 3,
+		Modes: []string{load.Live}, Peers: []string{PeerBaseline, PeerInside}, N: 50_000, Channels: 10, Repeat: 3,
 		Queued: 1_000_000, Rows: []int{0, 1_000_000, 10_000_000}, Finished: 50, Workers: []int{100, 1_000, 10_000}, Blocked: []int{0, 10_000, 1_000_000}, Delay: load.StandardDelay, Rate: 200, Latency: 15 * time.Second, Idle: 30 * time.Second,
 		Databases: []string{"sqlite"},
 	}
@@ -79,8 +79,8 @@ func Run(ctx context.Context, o Options) error {
 
 // completed fills in the options that a set determines.
 func (o Options) completed() Options {
-	if o.Floor && !slices.Contains(o.Peers, PeerFloor) {
-		o.Peers = append([]string{PeerFloor}, o.Peers...)
+	if o.Baseline && !slices.Contains(o.Peers, PeerBaseline) {
+		o.Peers = append([]string{PeerBaseline}, o.Peers...)
 	}
 	if o.Set != "" {
 		o.Databases = []string{"sqlite", "mysql"}

@@ -52,7 +52,7 @@ func (b *broker) start(ctx context.Context) error {
 	for !ready(limit, b.url) {
 		select {
 		case <-b.ended:
-			return fmt.Errorf("the broker has ended by itself: %s%s", b.cmd.ProcessState, b.lastWords())
+			return fmt.Errorf("the broker has ended by itself: %s%s", b.cmd.ProcessState, b.logTail())
 		default:
 		}
 		if !machine.Sleep(limit, 5*time.Millisecond) {
@@ -79,8 +79,8 @@ func (b *broker) spawn() (err error) {
 
 func (b *broker) log() string { return filepath.Join(b.folder, "weir.log") }
 
-// lastWords returns the end of the log.
-func (b *broker) lastWords() string {
+// logTail returns the end of the log.
+func (b *broker) logTail() string {
 	const most = 1000
 	raw, err := os.ReadFile(b.log())
 	if err != nil || len(raw) == 0 {

@@ -24,7 +24,7 @@ import (
 // in the broker's process.
 type Task struct {
 	Workload load.Workload
-	Floor    bool // instead of Weir
+	Baseline bool // instead of Weir
 	Provider string
 	Database string
 	Meter    Meter  // of the database
@@ -88,8 +88,8 @@ func profile(file string) (stop func() error, err error) {
 }
 
 func (t Task) subject(ctx context.Context, p provider.Client) (subject, func() error, error) {
-	if t.Floor {
-		s, end, err := newFloorSubject(ctx, p, t.Workload)
+	if t.Baseline {
+		s, end, err := newBaselineSubject(ctx, p, t.Workload)
 		return s, func() error { end(); return nil }, err
 	}
 	return newInside(ctx, t, p)
@@ -122,7 +122,7 @@ func newInside(ctx context.Context, t Task, p provider.Client) (subject, func() 
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
 	end := func() error { stop(); return errors.Join(<-ended, log.Close()) }
-	s := &inside{httpSubject: newHTTPSubject("http://"+d.Addr(), token, own, t.Workload.Channels), daemon: d}
+	s := &inside{httpSubject: newHTTPSubject("http://"+d.Addr(), token, ownPrefix, t.Workload.Channels), daemon: d}
 	s.broker = self{}
 	if err := s.setUp(ctx, p, t.Workload); err != nil {
 		return nil, nil, errors.Join(err, end())

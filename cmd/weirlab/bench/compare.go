@@ -10,18 +10,18 @@ import (
 
 // Bounds of how much worse a version may be than the one before it.
 const (
-	mostCPU  = 1.15 // CPU per contact
-	leastPer = 0.80 // contacts per second ÷ baseline
-	// comparedTwice is the max number of comparisons; the second one follows if the
+	maxCPU  = 1.15 // CPU per contact
+	minRate = 0.80 // contacts per second ÷ baseline
+	// maxComparisons is the max number of comparisons; the second one follows if the
 	// first result is bad, because a machine has slow moments.
-	comparedTwice = 2
+	maxComparisons = 2
 )
 
 // compare measures this program and an earlier one alternately, each as users run
 // it, and fails if this one is worse.
 func (s *session) compare(ctx context.Context) error {
 	var worse []string
-	for range comparedTwice {
+	for range maxComparisons {
 		if err := s.all(ctx, comparison(s.o)); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (s *session) compare(ctx context.Context) error {
 func comparison(o Options) []step {
 	var steps []step
 	for range o.Repeat {
-		steps = append(steps, o.steps(load.Live, PeerFloor)...)
+		steps = append(steps, o.steps(load.Live, PeerBaseline)...)
 		steps = append(steps, o.steps(load.Live, peerBefore)...)
 		steps = append(steps, o.steps(load.Live, PeerSingle)...)
 	}
@@ -60,24 +60,24 @@ func comparison(o Options) []step {
 func regressions(all []Figures) []string {
 	m := medians(groups(all))
 	var worse []string
-	floor := m.find(load.Live, PeerFloor)
+	base := m.find(load.Live, PeerBaseline)
 	for _, g := range m {
 		if g.mode != load.Live || len(g.peer) < len(peerBefore) || g.peer[:len(peerBefore)] != peerBefore {
 			continue
 		}
 		now := m.find(load.Live, PeerSingle+g.peer[len(peerBefore):])
 		more, ok := ratio(now, g, cpu)
-		was, ok1 := ratio(g, floor, rate)
-		is, ok2 := ratio(now, floor, rate)
+		was, ok1 := ratio(g, base, rate)
+		is, ok2 := ratio(now, base, rate)
 		switch {
 		case !ok || !ok1 || !ok2:
 			worse = append(worse, "there is nothing to compare")
 			continue
-		case more > mostCPU:
-			worse = append(worse, fmt.Sprintf("%s: CPU per contact is %.2f times that of the version before; at most %.2f", now.peer, more, mostCPU))
+		case more > maxCPU:
+			worse = append(worse, fmt.Sprintf("%s: CPU per contact is %.2f times that of the version before; at most %.2f", now.peer, more, maxCPU))
 		}
-		if is/was < leastPer {
-			worse = append(worse, fmt.Sprintf("%s: end to end ÷ floor is %.2f, before it was %.2f; at least %.2f of that", now.peer, is, was, leastPer))
+		if is/was < minRate {
+			worse = append(worse, fmt.Sprintf("%s: end to end ÷ baseline is %.2f, before it was %.2f; at least %.2f of that", now.peer, is, was, minRate))
 		}
 	}
 	return worse

@@ -31,7 +31,7 @@ func (m measurement) crash(ctx context.Context) (Figures, error) {
 		killed <- err
 	}()
 	others, began := machine.WatchOthers(), time.Now()
-	if _, err := w.Enqueue(ctx, insistent{m.s}); err != nil {
+	if _, err := w.Enqueue(ctx, retryingSubject{m.s}); err != nil {
 		return f, err
 	}
 	queued := time.Now()
@@ -70,17 +70,17 @@ func (m measurement) killAtThirds(ctx context.Context) error {
 	return nil
 }
 
-// insistent retries enqueuing until it is answered, as a client should: the keys
+// retryingSubject retries enqueuing until it is answered, as a client should: the keys
 // stay the same, so no contact is queued twice.
-type insistent struct{ subject }
+type retryingSubject struct{ subject }
 
-// insistence is how long a caller retries.
-const insistence = 60 * time.Second
+// retryLimit is how long a caller retries.
+const retryLimit = 60 * time.Second
 
-func (s insistent) Enqueue(ctx context.Context, channel int, list []load.Contact, began time.Time) error {
+func (s retryingSubject) Enqueue(ctx context.Context, channel int, list []load.Contact, began time.Time) error {
 	for {
 		err := s.subject.Enqueue(ctx, channel, list, began)
-		if err == nil || time.Since(began) > insistence {
+		if err == nil || time.Since(began) > retryLimit {
 			return err
 		}
 		if !machine.Sleep(ctx, 20*time.Millisecond) {

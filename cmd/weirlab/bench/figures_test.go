@@ -13,7 +13,7 @@ import (
 func TestRunsThatDoNotCountAreLeftOut(t *testing.T) {
 	t.Parallel()
 	run := func(per, others float64, fault string) Figures {
-		return Figures{Mode: load.Live, Peer: PeerFloor, N: 1, PerS: per, Others: others, Error: fault}
+		return Figures{Mode: load.Live, Peer: PeerBaseline, N: 1, PerS: per, Others: others, Error: fault}
 	}
 	for name, test := range map[string]struct {
 		runs            []Figures
@@ -39,7 +39,7 @@ func TestRunsThatDoNotCountAreLeftOut(t *testing.T) {
 
 func TestTargetsAreJudgedByMedians(t *testing.T) {
 	t.Parallel()
-	floor := Figures{Mode: load.Live, Peer: PeerFloor, N: 10, PerS: 1000, CPUClient: 1}
+	floor := Figures{Mode: load.Live, Peer: PeerBaseline, N: 10, PerS: 1000, CPUClient: 1}
 	inside := Figures{Mode: load.Live, Peer: "inside mysql", N: 10, PerS: 651, CPUClient: 1.5, Commits: 60, Statement: 251}
 	beside := Figures{Mode: load.Backlog, Peer: "inside mysql", N: 10, CPUClient: 1.6}
 	start := Figures{Mode: load.Restart, Peer: "http mysql", N: 10, FirstSend: 0.5, FullRate: 3.1, RSSClient: 149}
@@ -51,8 +51,8 @@ func TestTargetsAreJudgedByMedians(t *testing.T) {
 	}
 	for what, want := range map[string]verdict{
 		"live, enqueue in process":                                       {"≥ 0.65", "0.65", "yes"},
-		"live over HTTP, batches of 100 ÷ floor":                         {"≥ 0.55", "–", "–"},
-		"CPU of Weir per contact ÷ floor":                                {"≤ 1.5", "1.50", "yes"},
+		"live over HTTP, batches of 100 ÷ baseline":                      {"≥ 0.55", "–", "–"},
+		"CPU of Weir per contact ÷ baseline":                             {"≤ 1.5", "1.50", "yes"},
 		"live beside 1,000,000 queued in a paused channel":               {"≤ 1.05", "1.07", "no"},
 		"restart with 1,000,000 queued":                                  {"≤ 1 s; ≤ 3 s; ≤ 150 MB", "0.50 s; 3.10 s; 149 MB", "no"},
 		"commits; statements at the store per 1,000 contacts, saturated": {"≤ 60; ≤ 250", "60; 251", "no"},
@@ -82,7 +82,7 @@ func TestASlowerVersionIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			worse := regressions([]Figures{
-				{Mode: load.Live, Peer: PeerFloor, PerS: 5000, CPUClient: 0.4},
+				{Mode: load.Live, Peer: PeerBaseline, PerS: 5000, CPUClient: 0.4},
 				{Mode: load.Live, Peer: "before sqlite", PerS: 1000, CPUClient: 1},
 				{Mode: load.Live, Peer: "http sqlite", PerS: test.per, CPUClient: test.cpu},
 			})
@@ -115,7 +115,7 @@ func TestTheFullRateIsFoundInATimeLine(t *testing.T) {
 func TestAPlanHasEveryCandidateInEachRepetition(t *testing.T) {
 	t.Parallel()
 	o := Defaults()
-	o.Modes, o.Peers, o.Databases, o.Repeat = []string{load.Live, load.Idle}, []string{PeerFloor, PeerInside, PeerBatches}, []string{"sqlite", "mysql"}, 2
+	o.Modes, o.Peers, o.Databases, o.Repeat = []string{load.Live, load.Idle}, []string{PeerBaseline, PeerInside, PeerBatches}, []string{"sqlite", "mysql"}, 2
 	var got []string
 	for _, st := range plan(o) {
 		got = append(got, st.Mode+" "+st.name())

@@ -73,11 +73,11 @@ func (s *session) fill(ctx context.Context, st step, d database) (err error) {
 	defer func() { err = errors.Join(err, target.Close()) }()
 	live := make([]weir.ChannelID, st.Channels)
 	for i := range live {
-		if live[i], err = target.Channel(ctx, own+"-"+channelName(i)); err != nil {
+		if live[i], err = target.Channel(ctx, ownPrefix+"-"+channelName(i)); err != nil {
 			return err
 		}
 	}
-	paused, err := target.Channel(ctx, own+backlogChannel)
+	paused, err := target.Channel(ctx, ownPrefix+backlogChannel)
 	if err != nil {
 		return err
 	}
@@ -109,13 +109,13 @@ func (s *session) createChannels(ctx context.Context, st step, d database) error
 	if err := b.start(ctx); err != nil {
 		return err
 	}
-	p := provider.Client{URL: s.stub.url}
-	if err := newHTTPSubject(b.url, token, own, st.Channels).setUp(ctx, p, st.Workload); err != nil {
+	p := provider.Client{URL: s.provider.url}
+	if err := newHTTPSubject(b.url, token, ownPrefix, st.Channels).setUp(ctx, p, st.Workload); err != nil {
 		return err
 	}
 	w := st.Workload
 	w.Mode = load.Bulk // the paused one
-	full := newHTTPSubject(b.url, token, own, 1)
+	full := newHTTPSubject(b.url, token, ownPrefix, 1)
 	full.full = true
 	return full.setUp(ctx, p, w)
 }

@@ -29,7 +29,7 @@ func TestGrowthIsMeasuredBesideRowsThatWereThere(t *testing.T) {
 	folder := t.TempDir()
 	var out bytes.Buffer
 	o := small(weir, &out)
-	o.Modes, o.Peers, o.Repeat = []string{load.Growth}, []string{PeerFloor, PeerInside}, 2
+	o.Modes, o.Peers, o.Repeat = []string{load.Growth}, []string{PeerBaseline, PeerInside}, 2
 	o.Rows, o.Finished = []int{0, 3000}, 40
 	o.Databases = []string{"sqlite://" + filepath.Join(folder, "any.db"), testmysql.URL(t)}
 	if err := Run(t.Context(), o); err != nil {
@@ -119,39 +119,39 @@ func compareFilled(t *testing.T, s *session, st step) {
 	if err := b.start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	subject := newHTTPSubject(b.url, token, own, st.Channels)
-	p := provider.Client{URL: s.stub.url}
+	subject := newHTTPSubject(b.url, token, ownPrefix, st.Channels)
+	p := provider.Client{URL: s.provider.url}
 	if err := subject.setUp(ctx, p, st.Workload); err != nil {
 		t.Fatal(err)
 	}
 	if f, err := (measurement{w: st.Workload, s: subject, p: p, store: &reader{}}).run(ctx); err != nil || f.Error != "" {
 		t.Fatalf("%v %s", err, f.Error)
 	}
-	done := contactsOf(t, subject, own+"-0", "done")
+	done := contactsOf(t, subject, ownPrefix+"-0", "done")
 	if len(done) != 4 {
 		t.Fatalf("%d are done, want one filled and 3 more", len(done))
 	}
 	if diff := cmp.Diff(alike(done[1]), alike(done[0])); diff != "" {
 		t.Errorf("what was filled is not like what was sent: %s", diff)
 	}
-	full := newHTTPSubject(b.url, token, own, 1)
+	full := newHTTPSubject(b.url, token, ownPrefix, 1)
 	full.full = true
-	queued := contactsOf(t, subject, own+backlogChannel, "queued")
+	queued := contactsOf(t, subject, ownPrefix+backlogChannel, "queued")
 	if len(queued) != 20 {
 		t.Fatalf("%d are queued, want 20", len(queued))
 	}
-	if err := subject.enqueueOne(ctx, own+backlogChannel); err != nil {
+	if err := subject.enqueueOne(ctx, ownPrefix+backlogChannel); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(alike(contactsOf(t, subject, own+backlogChannel, "queued")[20]), alike(queued[0])); diff != "" {
+	if diff := cmp.Diff(alike(contactsOf(t, subject, ownPrefix+backlogChannel, "queued")[20]), alike(queued[0])); diff != "" {
 		t.Errorf("what was filled is not like what was queued: %s", diff)
 	}
 	if err := full.pause(ctx, false); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); len(contactsOf(t, subject, own+backlogChannel, "done")) < 21; {
-		if !machine.Sleep(ctx, lookFor) || time.Since(began) > stall {
-			t.Fatalf("not all that were queued have ended: %v", contactsOf(t, subject, own+backlogChannel, ""))
+	for began := time.Now(); len(contactsOf(t, subject, ownPrefix+backlogChannel, "done")) < 21; {
+		if !machine.Sleep(ctx, pollInterval) || time.Since(began) > stall {
+			t.Fatalf("not all that were queued have ended: %v", contactsOf(t, subject, ownPrefix+backlogChannel, ""))
 		}
 	}
 }
@@ -205,7 +205,7 @@ func alike(contact map[string]any) string {
 func TestGrowthIsMeasuredInTurnsAndFillsOnce(t *testing.T) {
 	t.Parallel()
 	o := Defaults()
-	o.Modes, o.Peers, o.Databases, o.Repeat, o.Rows = []string{load.Growth}, []string{PeerFloor, PeerInside}, []string{"sqlite", "mysql"}, 2, []int{0, 100_000}
+	o.Modes, o.Peers, o.Databases, o.Repeat, o.Rows = []string{load.Growth}, []string{PeerBaseline, PeerInside}, []string{"sqlite", "mysql"}, 2, []int{0, 100_000}
 	steps := plan(o.completed())
 	var got []string
 	places := map[string]int{}

@@ -22,8 +22,8 @@ const (
 	perWorker = 3
 )
 
-// callCenter is a router's engine with workers, and jobs that no worker can take.
-type callCenter struct {
+// matchingEngine is a router's engine with workers, and jobs that no worker can take.
+type matchingEngine struct {
 	engine *routing.State
 	now    time.Time
 }
@@ -32,7 +32,7 @@ type callCenter struct {
 // command, from the job to the offer. Jobs are then carried through to their deletion.
 func matching(w load.Workload) (Figures, error) {
 	f := figuresOf(w)
-	c, err := newCallCenter(w.Workers, w.Blocked)
+	c, err := newMatchingEngine(w.Workers, w.Blocked)
 	if err != nil {
 		return f, err
 	}
@@ -52,8 +52,8 @@ func matching(w load.Workload) (Figures, error) {
 	return f, nil
 }
 
-func newCallCenter(workers, blocked int) (*callCenter, error) {
-	c := &callCenter{engine: routing.New(routing.DefaultSettings()), now: time.Now()}
+func newMatchingEngine(workers, blocked int) (*matchingEngine, error) {
+	c := &matchingEngine{engine: routing.New(routing.DefaultSettings()), now: time.Now()}
 	err := errors.Join(
 		c.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{Mode: resource.Mode{Kind: resource.LongestIdle}}}),
 		c.do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{DistributionPolicyID: "d"}}))
@@ -90,13 +90,13 @@ func jobOf(i int, more ...resource.WorkerSelector) resource.JobSpec {
 	return resource.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: more}
 }
 
-func (c *callCenter) do(command routing.Command) error {
+func (c *matchingEngine) do(command routing.Command) error {
 	_, err := c.engine.Execute(command, c.now)
 	return err
 }
 
 // cycle is the life of a job. took is the time until its offer.
-func (c *callCenter) cycle(i int) (took time.Duration, err error) {
+func (c *matchingEngine) cycle(i int) (took time.Duration, err error) {
 	c.now = c.now.Add(time.Millisecond)
 	id := "job" + strconv.Itoa(i)
 	job := routing.PutJob{ID: id, Spec: jobOf(i)}

@@ -10,18 +10,18 @@ import (
 
 // The peers: the programs and interfaces that are measured.
 const (
-	PeerFloor   = "floor"
-	PeerInside  = "inside"       // contacts are enqueued by a function call
-	PeerInBatch = "inside-batch" // a hundred in a call
-	PeerSingle  = "http"         // over HTTP, one contact in a request
-	PeerBatches = "http-batch"   // over HTTP, a hundred
-	PeerBulk    = "http-1000"    // over HTTP, a thousand
-	peerBefore  = "before"       // over HTTP, the earlier program
-	peerEngine  = "engine"       // the router's, without a store
+	PeerBaseline = "floor"
+	PeerInside   = "inside"       // contacts are enqueued by a function call
+	PeerInBatch  = "inside-batch" // a hundred in a call
+	PeerSingle   = "http"         // over HTTP, one contact in a request
+	PeerBatches  = "http-batch"   // over HTTP, a hundred
+	PeerBulk     = "http-1000"    // over HTTP, a thousand
+	peerBefore   = "before"       // over HTTP, the earlier program
+	peerEngine   = "engine"       // the router's, without a store
 )
 
 func peers() []string {
-	return []string{PeerFloor, PeerInside, PeerInBatch, PeerSingle, PeerBatches, PeerBulk}
+	return []string{PeerBaseline, PeerInside, PeerInBatch, PeerSingle, PeerBatches, PeerBulk}
 }
 
 // The sets of runs that the table of targets needs.
@@ -89,7 +89,7 @@ func (o Options) peersOf(mode string) []string {
 	list := slices.Clone(o.Peers)
 	return slices.DeleteFunc(list, func(peer string) bool {
 		inside := peer == PeerInside || peer == PeerInBatch
-		return inside && o.URL != "" || peer == PeerFloor && (o.Calls || mode == load.Loaded) || peer == PeerFloor && (mode == load.Backlog || mode == load.Growth)
+		return inside && o.URL != "" || peer == PeerBaseline && (o.Calls || mode == load.Loaded) || peer == PeerBaseline && (mode == load.Backlog || mode == load.Growth)
 	})
 }
 
@@ -101,7 +101,7 @@ func (o Options) steps(mode, peer string) []step {
 	case load.Matching:
 		return o.matchingSteps()
 	}
-	if peer == PeerFloor {
+	if peer == PeerBaseline {
 		return []step{{o.workload(mode, peer), peer, ""}}
 	}
 	steps := make([]step, 0, len(o.Databases))
@@ -114,7 +114,7 @@ func (o Options) steps(mode, peer string) []step {
 func (o Options) workload(mode, peer string) load.Workload {
 	w := load.Workload{
 		Mode: mode, N: o.N, Channels: o.Channels, Capacity: o.capacity(), Batch: 1, Rate: o.Rate,
-		Delay: o.Delay, Answer: o.Answer, Calls: o.Calls, Streams: o.Streams, Floor: peer == PeerFloor,
+		Delay: o.Delay, Answer: o.Answer, Calls: o.Calls, Streams: o.Streams, Baseline: peer == PeerBaseline,
 	}
 	switch peer {
 	case PeerBatches, PeerInBatch:
@@ -187,8 +187,8 @@ func setSteps(o Options, repetition int) []step {
 			steps = append(steps, o.steps(mode, peer)...)
 		}
 	}
-	add(load.Live, PeerFloor, PeerInside, PeerBatches, PeerSingle)
-	add(load.Drain, PeerFloor, PeerInside)
+	add(load.Live, PeerBaseline, PeerInside, PeerBatches, PeerSingle)
+	add(load.Drain, PeerBaseline, PeerInside)
 	add(load.Turnaround, PeerInside)
 	add(load.Latency, PeerSingle)
 	add(load.Loaded, PeerSingle)
@@ -241,7 +241,7 @@ func (st step) expected() time.Duration {
 	case load.Crash:
 		return seconds(around + 5 + n/3_000)
 	case load.Idle:
-		return seconds(around+settle.Seconds()+n/500) + st.Lasting
+		return seconds(around+settleTime.Seconds()+n/500) + st.Lasting
 	}
 	if st.Mode == load.Growth {
 		return seconds(2*around + n/7_000) // the program is started twice

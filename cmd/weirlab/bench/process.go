@@ -37,8 +37,8 @@ func (s *session) child(ctx context.Context, t Task) (f Figures, err error) {
 	return f, json.Unmarshal(out.Bytes(), &f)
 }
 
-// stubProcess is the provider, a separate process.
-type stubProcess struct {
+// providerProcess is the provider, a separate process.
+type providerProcess struct {
 	url   string
 	pid   int
 	cmd   *exec.Cmd
@@ -46,7 +46,7 @@ type stubProcess struct {
 }
 
 // startProvider starts the stub.
-func startProvider(o Options) (*stubProcess, error) {
+func startProvider(o Options) (*providerProcess, error) {
 	args := []string{"bench", "provider"}
 	if o.Provider != "" {
 		args = append(args, "--listen", o.Provider)
@@ -61,7 +61,7 @@ func startProvider(o Options) (*stubProcess, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &stubProcess{pid: cmd.Process.Pid, cmd: cmd, ended: ended}
+	p := &providerProcess{pid: cmd.Process.Pid, cmd: cmd, ended: ended}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		p.end()
@@ -72,7 +72,7 @@ func startProvider(o Options) (*stubProcess, error) {
 }
 
 // end kills the provider, which stores nothing.
-func (p *stubProcess) end() {
+func (p *providerProcess) end() {
 	_ = p.cmd.Process.Kill()
 	<-p.ended
 }

@@ -151,8 +151,8 @@ func (m measurement) inOrder(ctx context.Context, made *judge.Calls) (judge.Orde
 
 // Limits of a run.
 const (
-	stall   = 30 * time.Second // without any progress
-	lookFor = 20 * time.Millisecond
+	stall        = 30 * time.Second // without any progress
+	pollInterval = 20 * time.Millisecond
 )
 
 // finish waits until the provider has reported every end and the broker reports that
@@ -177,7 +177,7 @@ func (m measurement) finish(ctx context.Context) (judge.Seen, error) {
 		if time.Since(since) > stall {
 			return seen, nil // the gates report what is missing
 		}
-		if !machine.Sleep(ctx, lookFor) {
+		if !machine.Sleep(ctx, pollInterval) {
 			return seen, errors.Join(ctx.Err(), errors.New("stopped"))
 		}
 	}

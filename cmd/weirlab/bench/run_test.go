@@ -63,7 +63,7 @@ func TestEveryModeIsMeasured(t *testing.T) {
 		mysql        bool
 		runs         int
 	}{
-		"in process, and the floor":  {[]string{load.Live, load.Drain, load.Turnaround}, []string{PeerFloor, PeerInside, PeerInBatch}, false, 9},
+		"in process, and the floor":  {[]string{load.Live, load.Drain, load.Turnaround}, []string{PeerBaseline, PeerInside, PeerInBatch}, false, 9},
 		"over HTTP":                  {[]string{load.Live, load.Latency, load.Drain}, []string{PeerSingle, PeerBatches}, false, 6},
 		"on MySQL":                   {[]string{load.Live, load.Backlog}, []string{PeerInside}, true, 3},
 		"beside, restarted and idle": {[]string{load.Backlog, load.Restart, load.Idle, load.Bulk}, []string{PeerInside}, false, 5},
@@ -153,7 +153,7 @@ func look(t *testing.T, f Figures) {
 	case load.Latency, load.Loaded, load.Turnaround:
 		want["latency"] = f.P50 > 0 && f.P99 >= f.P50
 	}
-	if f.Peer != PeerFloor && f.Mode != load.Crash && f.Mode != load.Restart && f.Mode != load.Matching {
+	if f.Peer != PeerBaseline && f.Mode != load.Crash && f.Mode != load.Restart && f.Mode != load.Matching {
 		want["commits"], want["statements"] = f.Commits > 0, f.Statement > f.Commits
 	}
 	for what, there := range want {
@@ -205,7 +205,7 @@ func TestARunningWeirIsLeftAsItWas(t *testing.T) {
 	var out bytes.Buffer
 	o := small(weir, &out)
 	o.URL, o.Token = b.url, token
-	o.Modes, o.Peers = []string{load.Live, load.Drain}, []string{PeerFloor, PeerInside, PeerSingle}
+	o.Modes, o.Peers = []string{load.Live, load.Drain}, []string{PeerBaseline, PeerInside, PeerSingle}
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
@@ -214,7 +214,7 @@ func TestARunningWeirIsLeftAsItWas(t *testing.T) {
 		t.Errorf("%d runs, want the floor and HTTP in two modes", len(list))
 	}
 	for _, f := range list {
-		if rate(f) <= 0 || f.Peer != PeerFloor && f.CPUClient != 0 {
+		if rate(f) <= 0 || f.Peer != PeerBaseline && f.CPUClient != 0 {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -267,7 +267,7 @@ func TestVersionsAreComparedInTurns(t *testing.T) {
 	for _, f := range lines(t, &out) {
 		seen[f.Peer]++
 	}
-	if n := seen["before sqlite"]; n == 0 || n != seen["http sqlite"] || n != seen[PeerFloor] {
+	if n := seen["before sqlite"]; n == 0 || n != seen["http sqlite"] || n != seen[PeerBaseline] {
 		t.Errorf("runs: %v", seen)
 	}
 	if !strings.Contains(out.String(), "PASS:") && !strings.Contains(out.String(), "FAIL:") {

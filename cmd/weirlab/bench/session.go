@@ -17,7 +17,7 @@ import (
 type session struct {
 	o        Options
 	folder   string
-	stub     *stubProcess
+	provider *providerProcess
 	stores   map[string]*store
 	filled   map[string]database // by place of their steps
 	progress *progress
@@ -28,15 +28,15 @@ type session struct {
 
 // Max times to wait for a quiet machine.
 const (
-	waitOnce  = 15 * time.Second
-	waitInAll = 90 * time.Second // in a set of some minutes, and in a comparison
+	maxWait      = 15 * time.Second
+	maxTotalWait = 90 * time.Second // in a set of some minutes, and in a comparison
 )
 
 // quiet waits until the machine is quiet.
 func (s *session) quiet(ctx context.Context) {
-	most := waitOnce
+	most := maxWait
 	if s.o.Set == Short || s.o.Against != "" {
-		most = min(most, max(time.Second, waitInAll-s.waited))
+		most = min(most, max(time.Second, maxTotalWait-s.waited))
 	}
 	if s.o.N < load.Measured {
 		most = 0
@@ -53,7 +53,7 @@ func newSession(ctx context.Context, o Options) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
-	s := &session{o: o, folder: folder, stub: stub, stores: map[string]*store{}, filled: map[string]database{}}
+	s := &session{o: o, folder: folder, provider: stub, stores: map[string]*store{}, filled: map[string]database{}}
 	s.progress = newProgress(o.Err, nil)
 	return s, ctx.Err()
 }
@@ -67,7 +67,7 @@ func (s *session) end() error {
 	for _, st := range s.stores {
 		st.end()
 	}
-	s.stub.end()
+	s.provider.end()
 	return errors.Join(append(errs, os.RemoveAll(s.folder))...)
 }
 
@@ -103,9 +103,9 @@ func (s *session) once(ctx context.Context, st step) (f Figures, err error) {
 	if st.Mode == load.Loaded {
 		st = s.halved(st)
 	}
-	if st.Store == "" && s.o.URL == "" || st.Peer == PeerFloor {
+	if st.Store == "" && s.o.URL == "" || st.Peer == PeerBaseline {
 		s.quiet(ctx)
-		f, err = s.child(ctx, Task{Workload: st.Workload, Floor: st.Peer == PeerFloor, Provider: s.stub.url})
+		f, err = s.child(ctx, Task{Workload: st.Workload, Baseline: st.Peer == PeerBaseline, Provider: s.provider.url})
 		f.Peer = st.name()
 		return f, err
 	}
@@ -136,7 +136,7 @@ func (s *session) measured(ctx context.Context, st step, d database) (Figures, e
 	if st.overHTTP() {
 		return s.overHTTP(ctx, st, d)
 	}
-	return s.child(ctx, Task{Workload: st.Workload, Provider: s.stub.url, Database: d.url, Meter: d.meter, Profile: s.o.Profile})
+	return s.child(ctx, Task{Workload: st.Workload, Provider: s.provider.url, Database: d.url, Meter: d.meter, Profile: s.o.Profile})
 }
 
 // database returns a new database, or the one that was filled for the step.
@@ -200,14 +200,14 @@ func (s *session) overHTTP(ctx context.Context, st step, d database) (f Figures,
 	if err := b.start(ctx); err != nil {
 		return f, err
 	}
-	subject := newHTTPSubject(b.url, token, own, st.Channels)
+	subject := newHTTPSubject(b.url, token, ownPrefix, st.Channels)
 	subject.broker, subject.full = b, st.Mode == load.Bulk && st.Channels == 1
 	r, err := d.meter.open()
 	if err != nil {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	p := provider.Client{URL: s.stub.url}
+	p := provider.Client{URL: s.provider.url}
 	if err := subject.setUp(ctx, p, st.Workload); err != nil {
 		return f, err
 	}
@@ -223,7 +223,7 @@ func (s *session) overHTTP(ctx context.Context, st step, d database) (f Figures,
 func (s *session) running(ctx context.Context, st step) (f Figures, err error) {
 	prefix := "bench-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	subject := newHTTPSubject(s.o.URL, s.o.Token, prefix, st.Channels)
-	p := provider.Client{URL: s.stub.url}
+	p := provider.Client{URL: s.provider.url}
 	defer func() {
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
 		defer cancel()

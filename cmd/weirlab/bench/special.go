@@ -10,9 +10,9 @@ import (
 	"weir/cmd/weirlab/bench/machine"
 )
 
-// settle is the max time that a broker gets to come to rest before idle is measured; less
+// settleTime is the max time that a broker gets to come to rest before idle is measured; less
 // if the measurement itself is shorter.
-const settle = 5 * time.Second
+const settleTime = 5 * time.Second
 
 // bulk measures enqueuing alone. The contacts stay queued.
 func (m measurement) bulk(ctx context.Context) (Figures, error) {
@@ -61,7 +61,7 @@ func (m measurement) idle(ctx context.Context) (Figures, error) {
 	if err != nil || f.Error != "" {
 		return f, err
 	}
-	if !machine.Sleep(ctx, min(settle, m.w.Lasting)) {
+	if !machine.Sleep(ctx, min(settleTime, m.w.Lasting)) {
 		return f, ctx.Err()
 	}
 	before, err := m.used(ctx)
@@ -149,7 +149,7 @@ func (m measurement) watchStart(ctx context.Context) (judge.Seen, error) {
 		case !seen.First.IsZero() && (time.Since(seen.First) > watchRestart || seen.Distinct >= m.w.N):
 			return seen, nil
 		}
-		if !machine.Sleep(ctx, lookFor) {
+		if !machine.Sleep(ctx, pollInterval) {
 			return seen, ctx.Err()
 		}
 	}
@@ -174,7 +174,7 @@ func (m measurement) judgeRestart(ctx context.Context, f *Figures, made *judge.C
 		if seen.Reported() >= seen.Distinct && seen.Distinct+queued == m.w.N {
 			break
 		}
-		if !machine.Sleep(ctx, lookFor) {
+		if !machine.Sleep(ctx, pollInterval) {
 			return ctx.Err()
 		}
 	}

@@ -32,8 +32,8 @@ type httpSubject struct {
 	asking     time.Duration                     // CPU time that the broker spent on requests for its metrics
 }
 
-// own is the prefix of channel names on a Weir without other channels.
-const own = "bench"
+// ownPrefix is the prefix of channel names on a Weir without other channels.
+const ownPrefix = "bench"
 
 func newHTTPSubject(url, token, prefix string, channels int) *httpSubject {
 	return &httpSubject{url: strings.TrimSuffix(url, "/"), token: token, prefix: prefix, channels: channels, client: &http.Client{

@@ -107,7 +107,7 @@ func (s *httpSubject) launch(ctx context.Context, path string) error {
 		if !errors.As(err, &busy) || busy.status != http.StatusServiceUnavailable || time.Since(began) > stall {
 			return err
 		}
-		if !machine.Sleep(ctx, lookFor) {
+		if !machine.Sleep(ctx, pollInterval) {
 			return ctx.Err()
 		}
 	}
@@ -133,7 +133,7 @@ func (m measurement) finishSurvey(ctx context.Context, s *httpSubject, path stri
 		if time.Since(since) > stall {
 			return seen, errors.New("the survey does not end")
 		}
-		if !machine.Sleep(ctx, lookFor) {
+		if !machine.Sleep(ctx, pollInterval) {
 			return seen, ctx.Err()
 		}
 	}

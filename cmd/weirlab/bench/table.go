@@ -10,8 +10,8 @@ import (
 	"weir/cmd/weirlab/bench/load"
 )
 
-// mostOthers is the max number of cores that other programs may use during a run that counts.
-const mostOthers = 0.35
+// maxOthers is the max number of cores that other programs may use during a run that counts.
+const maxOthers = 0.35
 
 // group holds the runs that differ only in the repetition.
 type group struct {
@@ -46,7 +46,7 @@ func groups(all []Figures) []*group {
 		}
 	}
 	for _, g := range list {
-		still := slices.DeleteFunc(slices.Clone(g.runs), func(f Figures) bool { return f.Others > mostOthers })
+		still := slices.DeleteFunc(slices.Clone(g.runs), func(f Figures) bool { return f.Others > maxOthers })
 		if len(still) > 0 {
 			g.dropped, g.runs = len(g.runs)-len(still), still
 		}
@@ -93,39 +93,39 @@ func cpu(f Figures) float64 { return f.CPUClient }
 func report(out io.Writer, all []Figures) {
 	list := groups(all)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(w, "mode\tpeer\tN\truns\tenqueue/s\tdrain/s\tend to end/s\t÷ floor\tCPU µs/contact\t÷ floor\tstore µs\tp50 ms\tp99 ms\tcommits, statements/1,000\tpeak MB\tstore MB\tmost active\t")
+	_, _ = fmt.Fprintln(w, "mode\tpeer\tN\truns\tenqueue/s\tdrain/s\tend to end/s\t÷ baseline\tCPU µs/contact\t÷ baseline\tstore µs\tp50 ms\tp99 ms\tcommits, statements/1,000\tpeak MB\tstore MB\tmost active\t")
 	dropped, failed := 0, 0
 	for _, g := range list {
 		dropped, failed = dropped+g.dropped, failed+g.failed
 		if len(g.runs) > 0 {
-			line(w, g, floorOf(list, g))
+			line(w, g, baselineOf(list, g))
 		}
 	}
 	_ = w.Flush()
 	special(out, list)
 	printGrowth(out, list)
 	if dropped > 0 {
-		_, _ = fmt.Fprintf(out, "%d runs were dropped: other programs used more than %.2f cores\n", dropped, mostOthers)
+		_, _ = fmt.Fprintf(out, "%d runs were dropped: other programs used more than %.2f cores\n", dropped, maxOthers)
 	}
 	if failed > 0 {
 		_, _ = fmt.Fprintf(out, "%d runs have no figures: they did not pass their gates\n", failed)
 	}
 }
 
-// floorOf returns the baseline that a group is compared with: of its own mode, channels
+// baselineOf returns the baseline that a group is compared with: of its own mode, channels
 // and variant; of its size if there is one.
-func floorOf(list []*group, g *group) *group {
+func baselineOf(list []*group, g *group) *group {
 	var found *group
 	for _, f := range list {
-		if f.peer == PeerFloor && f.mode == g.mode && f.channels == g.channels && f.variant == g.variant && len(f.runs) > 0 && (found == nil || f.n == g.n) {
+		if f.peer == PeerBaseline && f.mode == g.mode && f.channels == g.channels && f.variant == g.variant && len(f.runs) > 0 && (found == nil || f.n == g.n) {
 			found = f
 		}
 	}
 	return found
 }
 
-func line(w io.Writer, g, floor *group) {
-	mode, toFloor, cpuToFloor := g.mode, "", ""
+func line(w io.Writer, g, base *group) {
+	mode, toBase, cpuToBase := g.mode, "", ""
 	if mode == load.Growth {
 		mode = fmt.Sprintf("%s beside %d", mode, g.queued+g.finished)
 	}
@@ -135,13 +135,13 @@ func line(w io.Writer, g, floor *group) {
 	if g.variant != "" {
 		mode += ", " + g.variant
 	}
-	if floor != nil {
-		toFloor = fmt.Sprintf("%.2f", g.median(rate)/floor.median(rate))
-		cpuToFloor = fmt.Sprintf("%.2f", g.median(cpu)/floor.median(cpu))
+	if base != nil {
+		toBase = fmt.Sprintf("%.2f", g.median(rate)/base.median(rate))
+		cpuToBase = fmt.Sprintf("%.2f", g.median(cpu)/base.median(cpu))
 	}
 	_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.0f\t%.0f\t%.0f\t%s\t%.1f\t%s\t%.1f\t%.2f\t%.2f\t%.0f, %.0f\t%.0f\t%.0f\t%d\t\n", mode, g.peer, g.n, len(g.runs),
 		g.median(func(f Figures) float64 { return f.EnqueuePS }), g.median(func(f Figures) float64 { return f.DrainPS }),
-		g.median(func(f Figures) float64 { return f.PerS }), toFloor, g.median(cpu)*100, cpuToFloor,
+		g.median(func(f Figures) float64 { return f.PerS }), toBase, g.median(cpu)*100, cpuToBase,
 		g.median(func(f Figures) float64 { return f.CPUServer })*100,
 		g.median(func(f Figures) float64 { return f.P50 }), g.median(func(f Figures) float64 { return f.P99 }),
 		g.median(func(f Figures) float64 { return f.Commits }), g.median(func(f Figures) float64 { return f.Statement }),

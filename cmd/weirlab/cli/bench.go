@@ -10,12 +10,12 @@ import (
 	"weir/cmd/weirlab/bench/provider"
 )
 
-const aboutBench = `Puts one fixed workload through the broker and through a floor that keeps
-everything in memory, and prints a line of JSON for each run and a table of
+const aboutBench = `Puts one fixed workload through the broker and through a baseline that
+keeps everything in memory (peer floor), and prints a line of JSON for each run and a table of
 medians. A run that lost a contact, sent one twice, exceeded a capacity or left
 the order fails.
 
-Figures are to be read as ratios to the floor of the same session.
+Figures are to be read as ratios to the baseline of the same session.
 
 Modes:
   live        contacts are queued while they are dispatched
@@ -44,7 +44,7 @@ at the end: for sizing an installation. It has to reach this program's provider
 func (a *app) bench() *cobra.Command {
 	o, tokenFile, weir := bench.Defaults(), "", ""
 	c := &cobra.Command{
-		Use: "bench", Short: "Measure the broker against a floor without a store", Args: command.NoArgs, Long: aboutBench,
+		Use: "bench", Short: "Measure the broker against a baseline without a store", Args: command.NoArgs, Long: aboutBench,
 		Example: `  weirlab bench
   weirlab bench --mode live,drain --peer floor,inside,http,http-batch --database sqlite,mysql
   weirlab bench --mode live,latency --url https://weir.example --token-file token --provider 10.0.0.7:9000
@@ -79,7 +79,7 @@ func benchFlags(c *cobra.Command, o *bench.Options) {
 	f := c.Flags()
 	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, drain, latency, loaded, turnaround, backlog, restart, crash, survey, matching, idle, bulk, growth")
 	f.StringSliceVar(&o.Peers, "peer", o.Peers, "floor, inside, inside-batch, http, http-batch, http-1000")
-	f.BoolVar(&o.Floor, "floor", false, "the floor is among the peers, too")
+	f.BoolVar(&o.Baseline, "floor", false, "the baseline is among the peers, too")
 	f.StringVar(&o.Set, "set", "", "short (some minutes) or full: every run that the table of aims needs, on SQLite and a private MariaDB")
 	f.IntVar(&o.N, "n", o.N, "contacts of a run")
 	f.IntVar(&o.Channels, "channels", o.Channels, "channels")
@@ -89,7 +89,7 @@ func benchFlags(c *cobra.Command, o *bench.Options) {
 	f.IntSliceVar(&o.Workers, "workers", o.Workers, "workers of matching")
 	f.IntSliceVar(&o.Blocked, "blocked", o.Blocked, "waiting jobs of matching that no worker can take")
 	f.IntVar(&o.Streams, "streams", 0, "clients that read the stream of events during a run")
-	f.BoolVar(&o.Calls, "calls", false, "phone calls through Verboice instead of messages through Nuntium (not with the floor)")
+	f.BoolVar(&o.Calls, "calls", false, "phone calls through Verboice instead of messages through Nuntium (not with the baseline)")
 	f.IntVar(&o.Repeat, "repeat", o.Repeat, "repetitions of every run")
 	f.IntVar(&o.Queued, "queued", o.Queued, "contacts that are queued in backlog, restart and bulk")
 	f.IntSliceVar(&o.Rows, "rows", o.Rows, "contacts that are in the store before, in growth")

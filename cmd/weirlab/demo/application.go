@@ -48,15 +48,15 @@ type job struct {
 
 const (
 	reporters  = 8
-	mostJobs   = 10_000
-	mostBody   = 1 << 20
-	patience   = 20 // tries of a report: the broker may be dead for a while
+	maxJobs    = 10_000
+	maxBody    = 1 << 20
+	maxTries   = 20 // tries of a report: the broker may be dead for a while
 	retryPause = 100 * time.Millisecond
 )
 
 // startApplication starts the application; weirURL is the future address of Weir.
 func startApplication(ctx context.Context, weirURL, token string) (*application, error) {
-	to, err := client.New(client.Options{URL: weirURL, Token: token, MaxTries: patience, RetryDelay: retryPause})
+	to, err := client.New(client.Options{URL: weirURL, Token: token, MaxTries: maxTries, RetryDelay: retryPause})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func startApplication(ctx context.Context, weirURL, token string) (*application,
 		return nil, err
 	}
 	a := &application{
-		url: "http://" + l.Addr().String(), secret: secret(), weir: to, jobs: make(chan job, mostJobs),
+		url: "http://" + l.Addr().String(), secret: secret(), weir: to, jobs: make(chan job, maxJobs),
 		completed: map[string]bool{}, sent: map[string]int{}, late: map[string]bool{},
 	}
 	server := &http.Server{Handler: a.handler(), ReadHeaderTimeout: 10 * time.Second}
@@ -106,8 +106,8 @@ func (a *application) call(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `<Response><Gather numDigits="1" action="%s"><Say>Is it good? Press 1 for yes, 2 for no.</Say></Gather><Hangup/></Response>`, again)
 }
 
-// told is Weir's webhook body for a message.
-type told struct {
+// webhookBody is Weir's webhook body for a message.
+type webhookBody struct {
 	Type string `json:"type"`
 	Data struct {
 		Survey     string `json:"survey"`
@@ -118,7 +118,7 @@ type told struct {
 
 // message receives a person's message.
 func (a *application) message(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
@@ -128,7 +128,7 @@ func (a *application) message(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	var t told
+	var t webhookBody
 	if err := json.Unmarshal(body, &t); err != nil {
 		a.complain("a message that is no JSON")
 		w.WriteHeader(http.StatusBadRequest)

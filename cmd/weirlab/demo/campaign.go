@@ -46,8 +46,8 @@ func (o Options) campaign() []*survey {
 	return []*survey{a, b}
 }
 
-// wanted returns the sum of the quotas.
-func (s *survey) wanted() int {
+// cutoff returns the sum of the quotas.
+func (s *survey) cutoff() int {
 	sum := 0
 	for _, n := range s.quotas {
 		sum += n
@@ -73,7 +73,7 @@ func (s *survey) definition(p pace, app *application) map[string]any {
 			"ivr": []any{map[string]any{"call": map[string]string{"callback_url": app.url + callPath + "?survey={{survey}}&respondent={{respondent}}"}}},
 			"sms": []any{map[string]any{"messages": []string{"Hello {{first_name}}, a question about " + s.title + ": is it good in {{region}}? Answer 1 for yes, 2 for no, STOP to hear no more."}}},
 		}},
-		"fallback_delay": p.delay(time.Second), "limit_per_minute": mostRespondents,
+		"fallback_delay": p.delay(time.Second), "limit_per_minute": maxRespondents,
 		"application": map[string]string{"url": app.url + messagePath, "secret": app.secret},
 	}
 	var quotas []map[string]any
@@ -93,7 +93,7 @@ const refusedRows = 4
 
 // begin defines, fills and launches the surveys with the same commands that users
 // run.
-func (s *show) begin(ctx context.Context) error {
+func (s *demonstration) begin(ctx context.Context) error {
 	for _, sv := range s.surveys {
 		definition, err := json.MarshalIndent(sv.definition(pace{s.options.Speed}, s.app), "", " ")
 		if err != nil {
@@ -126,7 +126,7 @@ func (s *show) begin(ctx context.Context) error {
 	return nil
 }
 
-func (s *show) writePeople(sv *survey) (flaws, error) {
+func (s *demonstration) writePeople(sv *survey) (flaws, error) {
 	f, err := os.OpenFile(filepath.Join(s.broker.folder, sv.name+".csv"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return flaws{}, err
@@ -137,7 +137,7 @@ func (s *show) writePeople(sv *survey) (flaws, error) {
 
 // command runs "weir survey …" like a user, and shows its output. It must exit with
 // the given code.
-func (s *show) command(ctx context.Context, code int, args ...string) error {
+func (s *demonstration) command(ctx context.Context, code int, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
 	args = append([]string{"survey"}, args...)

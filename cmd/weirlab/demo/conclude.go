@@ -15,7 +15,7 @@ import (
 )
 
 // conclude gathers the evidence, shows it and judges.
-func (s *show) conclude(ctx context.Context) error {
+func (s *demonstration) conclude(ctx context.Context) error {
 	contacts := map[string][]contact{}
 	for _, st := range s.stages {
 		all, err := s.broker.api.contacts(ctx, st.name)
@@ -60,7 +60,7 @@ func (st *stage) judged(contacts []contact) finding {
 }
 
 // dossiers reads the broker's data about the surveys.
-func (s *show) dossiers(ctx context.Context) ([]dossier, error) {
+func (s *demonstration) dossiers(ctx context.Context) ([]dossier, error) {
 	var out []dossier
 	for _, sv := range s.surveys {
 		d := dossier{Survey: sv.name, People: sv.people, Quotas: sv.quotas}
@@ -84,9 +84,9 @@ func (s *show) dossiers(ctx context.Context) ([]dossier, error) {
 	return out, nil
 }
 
-// complete adds the data of the providers, the crowd and the application, and the
+// complete adds the data of the providers, the participants and the application, and the
 // number of lost contacts.
-func (s *show) complete(d *dossier, contacts map[string][]contact) {
+func (s *demonstration) complete(d *dossier, contacts map[string][]contact) {
 	reached := map[string]map[string]int{}
 	d.Unclear = map[string]int{}
 	for _, st := range s.stages {
@@ -100,12 +100,12 @@ func (s *show) complete(d *dossier, contacts map[string][]contact) {
 			}
 		}
 	}
-	d.Calls, d.Texts, d.Stopped, d.Answered = reached[calls], reached[texts], s.crowd.stopped, s.crowd.answered
+	d.Calls, d.Texts, d.Stopped, d.Answered = reached[calls], reached[texts], s.participants.stopped, s.participants.answered
 	d.Completed, d.Late, d.Sent = s.app.completed, s.app.late, s.app.sent
 }
 
 // tables shows the findings.
-func (s *show) tables(findings []finding, verdicts []verdict) {
+func (s *demonstration) tables(findings []finding, verdicts []verdict) {
 	s.view.plain("", s.view.bold("What the simulated providers have recorded"), "")
 	s.view.plain(recordTable(findings)...)
 	s.view.plain("", s.view.bold("How the contacts ended, as Weir tells"), "")
@@ -121,7 +121,7 @@ func (s *show) tables(findings []finding, verdicts []verdict) {
 }
 
 // judgement prints the last line, and returns an error if there are faults.
-func (s *show) judgement(findings []finding, verdicts []verdict) error {
+func (s *demonstration) judgement(findings []finding, verdicts []verdict) error {
 	var faults []string
 	for i := range findings {
 		faults = append(faults, findings[i].faults()...)
@@ -156,7 +156,7 @@ func times(n int) string {
 }
 
 // remarks returns explanations of the tables.
-func (s *show) remarks(findings []finding) []string {
+func (s *demonstration) remarks(findings []finding) []string {
 	var text []string
 	unclear, sent := 0, 0
 	for i := range findings {
@@ -164,7 +164,7 @@ func (s *show) remarks(findings []finding) []string {
 		sent += findings[i].UnclearSent
 	}
 	text = append(text, fmt.Sprintf("Beside their calls, %s answered by message, and %s wrote STOP. The application was told of %s beside these.",
-		plural(len(s.crowd.answered), "person", "people"), plural(len(s.crowd.stopped), "person", "people"), plural(s.app.wrote, "message", "messages")))
+		plural(len(s.participants.answered), "person", "people"), plural(len(s.participants.stopped), "person", "people"), plural(s.app.wrote, "message", "messages")))
 	text = append(text, s.interviewed)
 	if unclear > 0 {
 		text = append(text, fmt.Sprintf("Unclear: the broker was killed in the moment of the call, or the provider kept silent, and nobody could tell Weir what became of it. "+
@@ -218,7 +218,7 @@ func endTable(verdicts []verdict) []string {
 }
 
 // quotaTable shows the first survey's quotas.
-func (s *show) quotaTable(verdicts []verdict) []string {
+func (s *demonstration) quotaTable(verdicts []verdict) []string {
 	quotas := s.surveys[0].quotas
 	rows := [][]string{{"region", "completed", "wanted"}}
 	for _, region := range regions() {

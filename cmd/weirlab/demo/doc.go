@@ -10,7 +10,7 @@
 //	population     the respondents; the files that are imported
 //	campaign       the surveys, and the weir commands that begin them
 //	application    the program that conducts the conversations
-//	crowd          the people, as far as they write messages
+//	participants   the people, as far as they write messages
 //	judge, inspect the verdict over a channel, and over a survey
 //
 // # Invariants

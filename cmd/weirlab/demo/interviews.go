@@ -27,7 +27,7 @@ const (
 
 // staff are the interviewers.
 type staff struct {
-	show    *show
+	show    *demonstration
 	pace    pace
 	asked   atomic.Int64
 	missed  atomic.Int64
@@ -36,7 +36,7 @@ type staff struct {
 
 // interviews runs a survey by interviewers, and checks that everybody was asked
 // exactly once.
-func (s *show) interviews(ctx context.Context) error {
+func (s *demonstration) interviews(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pace{s.options.Speed}.atLeast(interviewLimit, interviewLimit))
 	defer cancel()
 	s.say("At last %d people are asked by %d interviewers, each in a language that both speak.", interviewees, interviewers)
@@ -133,7 +133,7 @@ func (f *staff) ask(ctx context.Context) error {
 		case state == "done":
 			return nil
 		}
-		if !rest(ctx, interviewTime) {
+		if !sleep(ctx, interviewTime) {
 			return fmt.Errorf("not over after %s", interviewLimit)
 		}
 	}
@@ -141,7 +141,7 @@ func (f *staff) ask(ctx context.Context) error {
 
 // work is the loop of an interviewer: accept an offer, ask, record the answer, repeat.
 func (f *staff) work(ctx context.Context, id string) {
-	for turn := 0; rest(ctx, f.pace.atLeast(interviewTime/4, interviewTime/2)); {
+	for turn := 0; sleep(ctx, f.pace.atLeast(interviewTime/4, interviewTime/2)); {
 		var worker struct {
 			Offers []struct {
 				OfferID string `json:"offerId"`
@@ -184,7 +184,7 @@ func (f *staff) interview(ctx context.Context, worker, offer, job string) error 
 		if fmt.Sprint(about.Labels.Attempt) == "1" {
 			f.missed.Add(-1)
 		}
-		rest(ctx, f.pace.atLeast(interviewTime/2, interviewTime))
+		sleep(ctx, f.pace.atLeast(interviewTime/2, interviewTime))
 		f.asked.Add(1)
 		_, err := f.show.broker.api.PostDisposition(ctx, "interviews", about.Labels.Respondent, client.HearingBody{
 			Disposition: "completed", Answers: map[string]any{"water": "good"},
@@ -207,8 +207,8 @@ func (f *staff) router(ctx context.Context, method, path string, body, out any) 
 	}, out)
 }
 
-// rest waits; it returns false if the context has ended.
-func rest(ctx context.Context, d time.Duration) bool {
+// sleep waits; it returns false if the context has ended.
+func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -14,9 +14,9 @@ const (
 )
 
 // killAndRestart kills the broker, whatever it is doing, and starts it again.
-func (s *show) killAndRestart(ctx context.Context) error {
+func (s *demonstration) killAndRestart(ctx context.Context) error {
 	s.settled += s.broker.api.settled(ctx)
-	s.look(ctx)
+	s.poll(ctx)
 	pause(ctx, rand.N(commitTime)) // not always at the same point of its work
 	pid, inFlight, queued := s.broker.process.Pid, 0, 0
 	s.broker.kill()
@@ -47,7 +47,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (s *show) restart(ctx context.Context) error {
+func (s *demonstration) restart(ctx context.Context) error {
 	began := time.Now()
 	if _, err := s.broker.start(ctx); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *show) restart(ctx context.Context) error {
 // resumed waits until every channel with contacts in flight is operated again, and
 // counts the open contacts, and the unknown ones, which the provider may or may not
 // have.
-func (s *show) resumed(ctx context.Context) (open, unknown int, err error) {
+func (s *demonstration) resumed(ctx context.Context) (open, unknown int, err error) {
 	limit := time.Now().Add(resumeLimit)
 	for _, st := range s.stages {
 		for {

@@ -31,12 +31,12 @@ func Defaults() Options { return Options{Respondents: 2000, Kills: 1, Seed: 1, S
 
 // Bounds of the options.
 const (
-	leastRespondents = 10
-	mostRespondents  = 1_000_000
-	mostKills        = 100
-	mostCapacity     = 10_000
-	mostSpeed        = 100
-	leastSpeed       = 0.01
+	minRespondents = 10
+	maxRespondents = 1_000_000
+	maxKills       = 100
+	maxCapacity    = 10_000
+	maxSpeed       = 100
+	minSpeed       = 0.01
 )
 
 // Check returns every mistake in the options.
@@ -47,10 +47,10 @@ func (o Options) Check() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	wrong(o.Respondents < leastRespondents || o.Respondents > mostRespondents, "--respondents is %d; want %d to %d", o.Respondents, leastRespondents, mostRespondents)
-	wrong(o.Capacity < 0 || o.Capacity > mostCapacity, "--capacity is %d; want 1 to %d, or 0 for the usual", o.Capacity, mostCapacity)
-	wrong(o.Kills < 0 || o.Kills > mostKills, "--kills is %d; want 0 to %d", o.Kills, mostKills)
-	wrong(!(o.Speed >= leastSpeed && o.Speed <= mostSpeed), "--speed is %g; want %g to %d", o.Speed, leastSpeed, mostSpeed)
+	wrong(o.Respondents < minRespondents || o.Respondents > maxRespondents, "--respondents is %d; want %d to %d", o.Respondents, minRespondents, maxRespondents)
+	wrong(o.Capacity < 0 || o.Capacity > maxCapacity, "--capacity is %d; want 1 to %d, or 0 for the usual", o.Capacity, maxCapacity)
+	wrong(o.Kills < 0 || o.Kills > maxKills, "--kills is %d; want 0 to %d", o.Kills, maxKills)
+	wrong(!(o.Speed >= minSpeed && o.Speed <= maxSpeed), "--speed is %g; want %g to %d", o.Speed, minSpeed, maxSpeed)
 	return errors.Join(errs...)
 }
 

@@ -29,7 +29,7 @@ func TestPopulation(t *testing.T) {
 
 func TestEveryQuotaCanBeFilled(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{leastRespondents, 100, 2000} {
+	for _, n := range []int{minRespondents, 100, 2000} {
 		s := Options{Respondents: n, Seed: 1}.campaign()[0]
 		there := map[string]int{}
 		for _, p := range s.people {

@@ -20,7 +20,7 @@ const (
 // Run shows the demo. The error is nil only if every respondent is accounted
 // for, no attempt was sent twice and no capacity was exceeded.
 func Run(ctx context.Context, o Options) (err error) {
-	s := &show{options: o, view: newView(o, time.Now()), surveys: o.campaign()}
+	s := &demonstration{options: o, view: newView(o, time.Now()), surveys: o.campaign()}
 	defer func() { err = s.close(ctx, err) }()
 	if err := s.setUp(ctx); err != nil {
 		return err
@@ -48,19 +48,19 @@ type moment struct {
 	done int
 }
 
-// show is one run of the demo.
-type show struct {
-	options Options
-	view    *view
-	broker  *broker
-	app     *application
-	crowd   *crowd
-	stages  []*stage
-	surveys []*survey
-	halt    context.CancelFunc // of the crowd
-	playing sync.WaitGroup
-	down    bool // there is no broker
-	settled int  // contacts reconciled by processes that have ended
+// demonstration is one run of the demo.
+type demonstration struct {
+	options      Options
+	view         *view
+	broker       *broker
+	app          *application
+	participants *participants
+	stages       []*stage
+	surveys      []*survey
+	halt         context.CancelFunc // of the participants
+	playing      sync.WaitGroup
+	down         bool // there is no broker
+	settled      int  // contacts reconciled by processes that have ended
 
 	interviewed string // the result of the interviews
 	unasked     string // their faults
@@ -68,7 +68,7 @@ type show struct {
 
 // setUp starts the providers, the application and the broker, and creates the
 // channels.
-func (s *show) setUp(ctx context.Context) error {
+func (s *demonstration) setUp(ctx context.Context) error {
 	for _, c := range s.options.channels() {
 		p, err := startProvider(ctx, s.options, c)
 		if err != nil {
@@ -98,24 +98,24 @@ func (s *show) setUp(ctx context.Context) error {
 	return nil
 }
 
-func (s *show) say(format string, args ...any) { s.view.say(time.Now(), format, args...) }
+func (s *demonstration) say(format string, args ...any) { s.view.say(time.Now(), format, args...) }
 
 // play runs the surveys to their end, and kills the broker in between.
-func (s *show) play(ctx context.Context) error {
+func (s *demonstration) play(ctx context.Context) error {
 	line := s.stages[1].provider
-	s.crowd = newCrowd(s.options.Seed, pace{s.options.Speed}, line.tally, line.line, line.receive)
+	s.participants = newParticipants(s.options.Seed, pace{s.options.Speed}, line.tally, line.line, line.receive)
 	playing, halt := context.WithCancel(ctx)
 	s.halt = halt
-	s.playing.Go(func() { s.crowd.run(playing) })
+	s.playing.Go(func() { s.participants.run(playing) })
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	s.say("Two surveys share two channels. Whoever does not answer %d calls gets up to %d messages; hours and days are seconds here. "+
 		"%s wants %s, so many of each region; %s wants everybody.",
-		callAttempts, textAttempts, s.surveys[0].title, number(s.surveys[0].wanted()), s.surveys[1].title)
+		callAttempts, textAttempts, s.surveys[0].title, number(s.surveys[0].cutoff()), s.surveys[1].title)
 	for i := range s.options.Kills {
 		mark := s.expected() * (i + 1) / (s.options.Kills + 1)
-		if err := s.watch(ctx, func() bool { return s.over() >= mark }); err != nil {
+		if err := s.watch(ctx, func() bool { return s.finishedRespondents() >= mark }); err != nil {
 			return err
 		}
 		if err := s.killAndRestart(ctx); err != nil {
@@ -126,10 +126,10 @@ func (s *show) play(ctx context.Context) error {
 }
 
 // expected returns about how many respondents become final one by one.
-func (s *show) expected() int {
+func (s *demonstration) expected() int {
 	n := 0
 	for _, sv := range s.surveys {
-		if w := sv.wanted(); w > 0 {
+		if w := sv.cutoff(); w > 0 {
 			n += w
 		} else {
 			n += len(sv.people)
@@ -139,16 +139,16 @@ func (s *show) expected() int {
 }
 
 // watch polls the broker until a condition holds.
-func (s *show) watch(ctx context.Context, until func() bool) error {
+func (s *demonstration) watch(ctx context.Context, until func() bool) error {
 	best, moved := -1, time.Now()
 	limit := pace{s.options.Speed}.atLeast(stallLimit, stallLimit)
 	for {
-		s.look(ctx)
+		s.poll(ctx)
 		s.view.draw(time.Now(), s.gauges())
 		if until() {
 			return nil
 		}
-		progress := s.over()
+		progress := s.finishedRespondents()
 		for _, st := range s.stages {
 			progress += st.provider.tally.Line(st.provider.line).Finished
 		}
@@ -168,8 +168,8 @@ func (s *show) watch(ctx context.Context, until func() bool) error {
 	}
 }
 
-// look reads the state of the channels and the surveys from the broker.
-func (s *show) look(ctx context.Context) {
+// poll reads the state of the channels and the surveys from the broker.
+func (s *demonstration) poll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	for _, st := range s.stages {
@@ -199,7 +199,7 @@ func (st *stage) speed(now time.Time, done int) float64 {
 	return float64(done-first.done) / span
 }
 
-func (s *show) gauges() []gauge {
+func (s *demonstration) gauges() []gauge {
 	var out []gauge
 	for _, sv := range s.surveys {
 		out = append(out, sv.gauge())
@@ -219,27 +219,27 @@ func (s *show) gauges() []gauge {
 	return out
 }
 
-// over returns how many of a survey's respondents have a final status.
-func (s *survey) over() int {
+// finishedRespondents returns how many of a survey's respondents have a final status.
+func (s *survey) finishedRespondents() int {
 	return s.stats.Respondents - s.stats.ByStatus["pending"] - s.stats.ByStatus["active"]
 }
 
 func (s *survey) gauge() gauge {
-	return gauge{name: s.name, n: s.over(), all: len(s.people), text: fmt.Sprintf("%s of %s over, %s completed, %s active",
-		number(s.over()), number(len(s.people)), number(s.stats.ByStatus["completed"]), number(s.stats.ByStatus["active"]))}
+	return gauge{name: s.name, n: s.finishedRespondents(), all: len(s.people), text: fmt.Sprintf("%s of %s over, %s completed, %s active",
+		number(s.finishedRespondents()), number(len(s.people)), number(s.stats.ByStatus["completed"]), number(s.stats.ByStatus["active"]))}
 }
 
-func (s *show) over() int {
+func (s *demonstration) finishedRespondents() int {
 	n := 0
 	for _, sv := range s.surveys {
-		n += sv.over()
+		n += sv.finishedRespondents()
 	}
 	return n
 }
 
 // finished reports whether both surveys are done and nothing is open, neither in
 // the broker's store nor in the application.
-func (s *show) finished(ctx context.Context) bool {
+func (s *demonstration) finished(ctx context.Context) bool {
 	for _, sv := range s.surveys {
 		if sv.stats.State != "done" {
 			return false
@@ -254,7 +254,7 @@ func (s *show) finished(ctx context.Context) bool {
 }
 
 // close takes everything down. The log stays if something went wrong.
-func (s *show) close(ctx context.Context, err error) error {
+func (s *demonstration) close(ctx context.Context, err error) error {
 	interrupted := ctx.Err() != nil
 	if s.halt != nil {
 		s.halt()

@@ -107,7 +107,7 @@ func TestTheVerdict(t *testing.T) {
 			o.Out = &out
 			f, v, a := good, inspect(sound()), &application{}
 			tt.change(&f, &v, a)
-			err := (&show{options: o, view: newView(o, time.Now()), app: a}).judgement([]finding{good, f}, []verdict{inspect(sound()), v})
+			err := (&demonstration{options: o, view: newView(o, time.Now()), app: a}).judgement([]finding{good, f}, []verdict{inspect(sound()), v})
 			if (err == nil) != strings.HasPrefix(tt.want, "PASS") {
 				t.Errorf("the error is %v", err)
 			}
@@ -120,7 +120,7 @@ func TestTheVerdict(t *testing.T) {
 
 func TestRemarksTellOfWhatIsUnclear(t *testing.T) {
 	t.Parallel()
-	s := &show{view: newView(Options{}, epoch()), app: &application{wrote: 2}, crowd: &crowd{stopped: map[string]bool{"1": true}}}
+	s := &demonstration{view: newView(Options{}, epoch()), app: &application{wrote: 2}, participants: &participants{stopped: map[string]bool{"1": true}}}
 	got := strings.Join(s.remarks([]finding{{Unclear: 3, UnclearSent: 1}}), " ")
 	for _, want := range []string{
 		"it ended these 3 contacts as lost, and the survey went on with the next attempt. The records show: 2 not called, 1 called once.",

@@ -31,7 +31,7 @@ type Workload struct {
 	Queued   int           // of backlog and growth: existing queued contacts
 	Finished int           // of growth: existing finished contacts
 	Lasting  time.Duration // of idle: how long it observes
-	Floor    bool          // the baseline processes it
+	Baseline bool          // the baseline processes it
 }
 
 // Contact is a contact of a workload.
@@ -112,7 +112,7 @@ func (w Workload) Expectation() judge.Expectation {
 // for trial runs with few slots, all of which go to other contacts when the program is
 // delayed for a moment.
 func (w Workload) strict() bool {
-	return !w.Floor && (w.Mode == Drain && w.N >= Measured || w.Mode == Turnaround)
+	return !w.Baseline && (w.Mode == Drain && w.N >= Measured || w.Mode == Turnaround)
 }
 
 // Measured is the min number of contacts of a measurement: smaller runs are trials.

@@ -20,12 +20,12 @@ func channelName(i int) string { return strconv.Itoa(i) }
 // address returns the address of a contact.
 func address(id int) string { return "+1555" + strconv.Itoa(1_000_000+id) }
 
-// floorSubject is the baseline under test; it runs in the process of the load.
-type floorSubject struct{ f *floor }
+// baselineSubject is the baseline under test; it runs in the process of the load.
+type baselineSubject struct{ f *baseline }
 
-// newFloorSubject starts a baseline and registers its callbacks with the provider.
-func newFloorSubject(ctx context.Context, p provider.Client, w load.Workload) (*floorSubject, func(), error) {
-	f := newFloor(p.URL, w.Channels, w.Capacity)
+// newBaselineSubject starts a baseline and registers its callbacks with the provider.
+func newBaselineSubject(ctx context.Context, p provider.Client, w load.Workload) (*baselineSubject, func(), error) {
+	f := newBaseline(p.URL, w.Channels, w.Capacity)
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, err
@@ -39,26 +39,26 @@ func newFloorSubject(ctx context.Context, p provider.Client, w load.Workload) (*
 			return nil, nil, errors.Join(err, server.Close())
 		}
 	}
-	return &floorSubject{f}, func() { _ = server.Close() }, nil
+	return &baselineSubject{f}, func() { _ = server.Close() }, nil
 }
 
-func (s *floorSubject) pause(_ context.Context, paused bool) error {
+func (s *baselineSubject) pause(_ context.Context, paused bool) error {
 	s.f.pause(paused)
 	return nil
 }
 
-func (s *floorSubject) Enqueue(_ context.Context, channel int, list []load.Contact, began time.Time) error {
-	out := make([]floorContact, len(list))
+func (s *baselineSubject) Enqueue(_ context.Context, channel int, list []load.Contact, began time.Time) error {
+	out := make([]baselineContact, len(list))
 	for i, c := range list {
-		out[i] = floorContact{address(c.ID), judge.Text(c.ID, channel, began)}
+		out[i] = baselineContact{address(c.ID), judge.Text(c.ID, channel, began)}
 	}
 	s.f.accept(channel, out)
 	return nil
 }
 
-func (s *floorSubject) open(context.Context) (queued, inFlight int, err error) {
+func (s *baselineSubject) open(context.Context) (queued, inFlight int, err error) {
 	queued, inFlight = s.f.openContacts()
 	return queued, inFlight, nil
 }
 
-func (s *floorSubject) used(context.Context) (cost, error) { return self{}.used() }
+func (s *baselineSubject) used(context.Context) (cost, error) { return self{}.used() }

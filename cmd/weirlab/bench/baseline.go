@@ -13,42 +13,42 @@ import (
 	"weir/cmd/weirlab/bench/provider"
 )
 
-// floor is the baseline: a broker without a store, with a queue and a number of free
+// baseline is a broker without a store, with a queue and a number of free
 // slots for each channel, in memory. It speaks the same wire format, and does not
 // handle crashes, surveys, windows or retries.
-type floor struct {
+type baseline struct {
 	url      string // of the provider
 	client   *http.Client
-	channels []*floorChannel
+	channels []*baselineChannel
 }
 
-type floorChannel struct {
-	f        *floor
+type baselineChannel struct {
+	f        *baseline
 	name     string
 	mu       sync.Mutex
 	capacity int
 	paused   bool
 	busy     int
-	queue    []floorContact
+	queue    []baselineContact
 	next     int
 	serial   int
 	open     map[string]struct{}
 }
 
-type floorContact struct{ to, text string }
+type baselineContact struct{ to, text string }
 
-func newFloor(providerURL string, channels, capacity int) *floor {
-	f := &floor{url: providerURL, client: &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
+func newBaseline(providerURL string, channels, capacity int) *baseline {
+	f := &baseline{url: providerURL, client: &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
 		MaxIdleConnsPerHost: channels * capacity, DisableCompression: true,
 	}}}
 	for i := range channels {
-		f.channels = append(f.channels, &floorChannel{f: f, name: channelName(i), capacity: capacity, open: map[string]struct{}{}})
+		f.channels = append(f.channels, &baselineChannel{f: f, name: channelName(i), capacity: capacity, open: map[string]struct{}{}})
 	}
 	return f
 }
 
 // accept queues contacts.
-func (f *floor) accept(channel int, list []floorContact) {
+func (f *baseline) accept(channel int, list []baselineContact) {
 	c := f.channels[channel]
 	c.mu.Lock()
 	c.queue = append(c.queue, list...)
@@ -56,7 +56,7 @@ func (f *floor) accept(channel int, list []floorContact) {
 	c.fill()
 }
 
-func (f *floor) pause(paused bool) {
+func (f *baseline) pause(paused bool) {
 	for _, c := range f.channels {
 		c.mu.Lock()
 		c.paused = paused
@@ -65,7 +65,7 @@ func (f *floor) pause(paused bool) {
 	}
 }
 
-func (f *floor) openContacts() (queued, busy int) {
+func (f *baseline) openContacts() (queued, busy int) {
 	for _, c := range f.channels {
 		c.mu.Lock()
 		queued, busy = queued+len(c.queue)-c.next, busy+c.busy
@@ -75,12 +75,12 @@ func (f *floor) openContacts() (queued, busy int) {
 }
 
 // fill dispatches as many contacts as there are free slots.
-func (c *floorChannel) fill() {
+func (c *baselineChannel) fill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !c.paused && c.busy < c.capacity && c.next < len(c.queue) {
 		contact := c.queue[c.next]
-		c.queue[c.next] = floorContact{}
+		c.queue[c.next] = baselineContact{}
 		c.next++
 		c.busy++
 		c.serial++
@@ -91,7 +91,7 @@ func (c *floorChannel) fill() {
 }
 
 // send makes the request that a driver would make.
-func (c *floorChannel) send(guid string, contact floorContact) {
+func (c *baselineChannel) send(guid string, contact baselineContact) {
 	body, err := json.Marshal([]map[string]string{{
 		"to": "sms://" + contact.to, "body": contact.text, "guid": guid, "token": guid, "channel": c.name, "weir_guid": guid,
 	}})
@@ -112,7 +112,7 @@ func (c *floorChannel) send(guid string, contact floorContact) {
 }
 
 // done frees the slot of a contact, once.
-func (c *floorChannel) done(guid string) {
+func (c *baselineChannel) done(guid string) {
 	c.mu.Lock()
 	_, open := c.open[guid]
 	delete(c.open, guid)
@@ -124,7 +124,7 @@ func (c *floorChannel) done(guid string) {
 }
 
 // ServeHTTP receives acks at /callbacks/{channel}/….
-func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *baseline) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i, err := strconv.Atoi(r.PathValue("channel"))
 	if err != nil || i < 0 || i >= len(f.channels) || r.ParseForm() != nil {
 		http.NotFound(w, r)

@@ -8,9 +8,9 @@ import (
 	"weir/channels/simulation"
 )
 
-// crowd simulates the people who write: each answers the messages that reach it after a
+// participants simulates the people who write: each answers the messages that reach it after a
 // while, in its own way.
-type crowd struct {
+type participants struct {
 	seed  uint64
 	speed pace
 	tally *simulation.Tally
@@ -37,12 +37,12 @@ const (
 	stopWord  = "STOP"
 )
 
-func newCrowd(seed uint64, p pace, tally *simulation.Tally, line string, write func(from, body string) error) *crowd {
-	return &crowd{seed: seed, speed: p, tally: tally, line: line, write: write, seen: map[string]bool{}, reached: map[string]int{}, stopped: map[string]bool{}, answered: map[string]bool{}}
+func newParticipants(seed uint64, p pace, tally *simulation.Tally, line string, write func(from, body string) error) *participants {
+	return &participants{seed: seed, speed: p, tally: tally, line: line, write: write, seen: map[string]bool{}, reached: map[string]int{}, stopped: map[string]bool{}, answered: map[string]bool{}}
 }
 
 // run lets people write until the context ends.
-func (c *crowd) run(ctx context.Context) {
+func (c *participants) run(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for c.err == nil {
@@ -50,14 +50,14 @@ func (c *crowd) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			c.look(now, c.tally.Keys(c.line))
+			c.poll(now, c.tally.Keys(c.line))
 		}
 	}
 }
 
-// look records the messages that have reached a person, and writes the answers
+// poll records the messages that have reached a person, and writes the answers
 // that are due.
-func (c *crowd) look(now time.Time, keys []simulation.KeyReport) {
+func (c *participants) poll(now time.Time, keys []simulation.KeyReport) {
 	for _, k := range keys {
 		if k.Active > 0 || c.seen[k.Key] {
 			continue
@@ -66,7 +66,7 @@ func (c *crowd) look(now time.Time, keys []simulation.KeyReport) {
 		number := digits(k.Address)
 		said := script(c.seed, number)
 		if n := c.reached[number]; n < len(said) && said[n] != "" {
-			wait := c.speed.of(200*time.Millisecond + time.Duration(whim(c.seed, number, "wait")%500)*time.Millisecond)
+			wait := c.speed.of(200*time.Millisecond + time.Duration(choice(c.seed, number, "wait")%500)*time.Millisecond)
 			c.pending = append(c.pending, answer{now.Add(wait), number, said[n]})
 		}
 		c.reached[number]++
@@ -105,7 +105,7 @@ func script(seed uint64, number string) []string {
 	if len(number) > 2 && number[len(number)-2:] == noSuchNumber {
 		return nil
 	}
-	switch w := whim(seed, number, "says") % 100; {
+	switch w := choice(seed, number, "says") % 100; {
 	case w < 15:
 		return nil
 	case w < 25:
@@ -119,8 +119,8 @@ func script(seed uint64, number string) []string {
 	}
 }
 
-// whim returns a hash that is always the same for a person and a question.
-func whim(seed uint64, number, question string) uint64 {
+// choice returns a hash that is always the same for a person and a question.
+func choice(seed uint64, number, question string) uint64 {
 	h := fnv.New64a()
 	var b [8]byte
 	for i := range b {

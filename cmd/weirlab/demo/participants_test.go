@@ -29,14 +29,14 @@ func TestPeopleAnswerWhatHasReachedThem(t *testing.T) {
 	number := someone(t, "Who is this?", "2")
 	tally := simulation.NewTally()
 	var wrote []string
-	c := newCrowd(1, pace{1}, tally, "main", func(from, body string) error {
+	c := newParticipants(1, pace{1}, tally, "main", func(from, body string) error {
 		wrote = append(wrote, from+" "+body)
 		return nil
 	})
 	now := epoch()
 	look := func(d time.Duration) []string {
 		now = now.Add(d)
-		c.look(now, tally.Keys("main"))
+		c.poll(now, tally.Keys("main"))
 		return wrote
 	}
 	tally.Begin("main", "1.0", "sms://"+number, 1)
@@ -63,9 +63,9 @@ func TestPeopleAnswerWhatHasReachedThem(t *testing.T) {
 func TestPeopleSayStop(t *testing.T) {
 	t.Parallel()
 	number := someone(t, stopWord)
-	c := newCrowd(1, pace{1}, nil, "", func(string, string) error { return nil })
-	c.look(epoch(), []simulation.KeyReport{taken("1", number)})
-	c.look(epoch().Add(time.Second), nil)
+	c := newParticipants(1, pace{1}, nil, "", func(string, string) error { return nil })
+	c.poll(epoch(), []simulation.KeyReport{taken("1", number)})
+	c.poll(epoch().Add(time.Second), nil)
 	if !c.stopped[number] || c.answered[number] || c.wrote != 0 {
 		t.Errorf("%+v", c)
 	}
@@ -73,9 +73,9 @@ func TestPeopleSayStop(t *testing.T) {
 
 func TestAProviderThatTakesNoMessagesIsNoticed(t *testing.T) {
 	t.Parallel()
-	c := newCrowd(1, pace{1}, nil, "", func(string, string) error { return errors.New("no") })
-	c.look(epoch(), []simulation.KeyReport{taken("1", someone(t, "1"))})
-	c.look(epoch().Add(time.Second), nil)
+	c := newParticipants(1, pace{1}, nil, "", func(string, string) error { return errors.New("no") })
+	c.poll(epoch(), []simulation.KeyReport{taken("1", someone(t, "1"))})
+	c.poll(epoch().Add(time.Second), nil)
 	if c.err == nil {
 		t.Error("no error")
 	}
