@@ -166,7 +166,7 @@ func TestScenario118_TheEndOfAWindow(t *testing.T) {
 		w.pass(6 * time.Second)
 		w.surveyBecause("many", "window", "the schedule opens Tue 2026-01-13 09:00 UTC")
 		w.reportDisposition("s", ids[0], fields{"disposition": "completed"})
-		w.personBecause("s", ids[4], "quota_full", "enough respondents of its quota are completed")
+		w.personBecause("s", ids[4], "quota_full", "its quota is full")
 		w.personBecause("s", ids[5], "window", "the schedule opens Tue 2026-01-13 09:00 UTC")
 		w.expectNoFaults()
 	})
