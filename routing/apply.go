@@ -268,3 +268,18 @@ func (s *State) loadChanged(w *worker) {
 	}
 	w.updatePools()
 }
+
+// count keeps the number of jobs in each state.
+func (s *State) count(j *job, now resource.JobStatus) {
+	if j.countedStatus == now {
+		return
+	}
+	if j.countedStatus != "" {
+		if s.counts[j.countedStatus]--; s.counts[j.countedStatus] == 0 {
+			delete(s.counts, j.countedStatus)
+		}
+	}
+	if j.countedStatus = now; now != "" {
+		s.counts[now]++
+	}
+}

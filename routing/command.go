@@ -240,3 +240,10 @@ func notFound(kind, id string) error {
 func conflict(format string, args ...any) error {
 	return weir.Errorf(weir.CodeConflict, format, args...)
 }
+
+// Command is a request by a client or the shell to change the state.
+type Command interface {
+	// decide checks everything before it emits any event, so that a refused
+	// command changes nothing.
+	decide(s *State) error
+}

@@ -7,13 +7,6 @@ import (
 	"weir/routing/resource"
 )
 
-// Command is a request by a client or the shell to change the state.
-type Command interface {
-	// decide checks everything before it emits any event, so that a refused
-	// command changes nothing.
-	decide(s *State) error
-}
-
 // Execute fires the timers that are due by now, then runs the command (nil for
 // none), and then makes every offer that has become possible. Afterwards
 // nothing is due before some later instant. Execute returns the events of all
@@ -194,9 +187,23 @@ const (
 	ExpiredJob        = "Expired"         // not assigned by NotAfter, or the maximum life was reached
 )
 
-func (s *State) jobHead(j *job) eventlog.JobHead {
-	return eventlog.JobHead{
-		JobID: j.ID, ChannelReference: j.ChannelReference, ChannelID: j.ChannelID,
-		QueueID: j.QueueID, Labels: j.Labels, Tags: j.Tags,
+// NextWake returns the next instant at which [State.Execute] has something to do
+// without a command; ok is false if there is none. The instant may be in the
+// past.
+func (s *State) NextWake() (at time.Time, ok bool) {
+	if t := s.nextTimer(); t != nil {
+		return time.UnixMicro(t.at).UTC(), true
 	}
+	return time.Time{}, false
+}
+
+// nextTimer returns the timer that fires next.
+func (s *State) nextTimer() *timer {
+	var first *timer
+	for k := range s.timers {
+		if e := s.timers[k].entries; len(e) > 0 && (first == nil || e[0].at < first.at) {
+			first = e[0].t
+		}
+	}
+	return first
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"weir/routing/eventlog"
 	"weir/routing/internal/codec"
@@ -298,3 +299,31 @@ func (s *State) WithSettings(settings Settings) (*State, error) {
 	}
 	return Restore(data)
 }
+
+// A snapshot is one line of JSON per entity, after a header line and before a
+// line with the number of records, so that a truncated snapshot is never taken
+// for a complete one.
+
+const snapshotVersion = 1
+
+type snapshotHead struct {
+	Format   string    `json:"format"`
+	Version  int       `json:"version"`
+	Seq      uint64    `json:"seq"`
+	Now      time.Time `json:"now,omitzero"`
+	Settings Settings  `json:"settings"`
+}
+
+// record holds one entity.
+type record struct {
+	Distribution   *distribution   `json:"distribution,omitempty"`
+	Classification *classification `json:"classification,omitempty"`
+	Exception      *exception      `json:"exception,omitempty"`
+	Queue          *queueData      `json:"queue,omitempty"`
+	Worker         *workerData     `json:"worker,omitempty"`
+	Pool           *pool           `json:"pool,omitempty"`
+	Job            *jobData        `json:"job,omitempty"`
+	End            *int            `json:"end,omitempty"` // number of records
+}
+
+const snapshotFormat = "weir-routing"

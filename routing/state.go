@@ -253,3 +253,10 @@ func (p *pace) assigned(now time.Time) {
 
 // Settings returns the limits in force.
 func (s *State) Settings() Settings { return s.settings }
+
+func (s *State) jobHead(j *job) eventlog.JobHead {
+	return eventlog.JobHead{
+		JobID: j.ID, ChannelReference: j.ChannelReference, ChannelID: j.ChannelID,
+		QueueID: j.QueueID, Labels: j.Labels, Tags: j.Tags,
+	}
+}

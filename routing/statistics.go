@@ -31,21 +31,6 @@ func (s *State) Figures() Figures {
 	return f
 }
 
-// count keeps the number of jobs in each state.
-func (s *State) count(j *job, now resource.JobStatus) {
-	if j.countedStatus == now {
-		return
-	}
-	if j.countedStatus != "" {
-		if s.counts[j.countedStatus]--; s.counts[j.countedStatus] == 0 {
-			delete(s.counts, j.countedStatus)
-		}
-	}
-	if j.countedStatus = now; now != "" {
-		s.counts[now]++
-	}
-}
-
 // Position is the position of a queued job.
 type Position struct {
 	JobID                    string `json:"jobId"`

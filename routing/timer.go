@@ -122,24 +122,3 @@ func (h *heap) put(i int, e entry) {
 	h.entries[i] = e
 	e.t.index = i + 1
 }
-
-// NextWake returns the next instant at which [State.Execute] has something to do
-// without a command; ok is false if there is none. The instant may be in the
-// past.
-func (s *State) NextWake() (at time.Time, ok bool) {
-	if t := s.nextTimer(); t != nil {
-		return time.UnixMicro(t.at).UTC(), true
-	}
-	return time.Time{}, false
-}
-
-// nextTimer returns the timer that fires next.
-func (s *State) nextTimer() *timer {
-	var first *timer
-	for k := range s.timers {
-		if e := s.timers[k].entries; len(e) > 0 && (first == nil || e[0].at < first.at) {
-			first = e[0].t
-		}
-	}
-	return first
-}

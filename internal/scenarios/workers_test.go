@@ -147,7 +147,7 @@ func speaks(language string) fields { return fields{"labels": fields{"language":
 // A contact becomes a job, goes to a worker who speaks the language, and ends with the
 // worker's result; no more are in flight than the channel has slots; a waiting contact
 // can be canceled.
-func TestWorkersDealWithContacts(t *testing.T) {
+func TestWorkersHandleContacts(t *testing.T) {
 	onStores(t, func(w *world) {
 		s := hire(w, 2, false, nil)
 		s.worker("ann", "English")
@@ -180,7 +180,7 @@ func TestWorkersDealWithContacts(t *testing.T) {
 
 // The answer to a dispatch is lost, or the process dies before it arrives: the
 // contact is one job, and continues.
-func TestWorkersAreAskedOnce(t *testing.T) {
+func TestContactCreatesOneJob(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		t.Run(fmt.Sprintf("dies %v", dies), func(t *testing.T) {
 			onVirtualTime(t, func(w *world) {
@@ -209,7 +209,7 @@ func TestWorkersAreAskedOnce(t *testing.T) {
 }
 
 // A lost event of the router is found by reconciling; so are events lost in a crash.
-func TestWorkersWordIsFoundOut(t *testing.T) {
+func TestLostWorkerEventsAreReconciled(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		s := hire(w, 5, true, nil)
 		s.worker("ann", "English")

@@ -1,7 +1,6 @@
 package label
 
 import (
-	"errors"
 	"strings"
 )
 
@@ -17,11 +16,6 @@ type Scope struct{ Job, Worker Set }
 type Expression interface {
 	Eval(Scope) (Value, error)
 }
-
-var (
-	errExpression = errors.New("the expression cannot be read")
-	errOperands   = errors.New("an operator of the expression has operands of the wrong kind")
-)
 
 type literal struct{ v Value }
 

@@ -1,6 +1,7 @@
 package label
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"unicode"
@@ -101,3 +102,8 @@ func scanNumber(text string) (token, int, error) {
 	}
 	return token{kind: tokenValue, value: Number(f)}, n, nil
 }
+
+var (
+	errExpression = errors.New("the expression cannot be read")
+	errOperands   = errors.New("an operator of the expression has operands of the wrong kind")
+)

@@ -140,3 +140,17 @@ func parseSelector(part string) (WorkerSelector, bool) {
 	}
 	return WorkerSelector{}, false
 }
+
+// Validate checks a selector that a rule computed.
+func (s WorkerSelector) Validate() error {
+	var f fieldErrors
+	f.workerSelector("", s)
+	return f.err()
+}
+
+// Validate checks a selector that a rule computed.
+func (s QueueSelector) Validate() error {
+	var f fieldErrors
+	f.selector("", s.Key, s.Operator, s.Value)
+	return f.err()
+}

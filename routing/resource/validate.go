@@ -130,20 +130,6 @@ func (f *fieldErrors) workerSelector(pointer string, s WorkerSelector) {
 	f.seconds(pointer+"/expiresAfterSeconds", s.ExpiresAfterSeconds)
 }
 
-// Validate checks a selector that a rule computed.
-func (s WorkerSelector) Validate() error {
-	var f fieldErrors
-	f.workerSelector("", s)
-	return f.err()
-}
-
-// Validate checks a selector that a rule computed.
-func (s QueueSelector) Validate() error {
-	var f fieldErrors
-	f.selector("", s.Key, s.Operator, s.Value)
-	return f.err()
-}
-
 func (f *fieldErrors) queueSelectors(pointer string, list []QueueSelector) {
 	f.count(pointer, len(list))
 	for i, s := range list {
