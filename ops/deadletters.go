@@ -69,7 +69,7 @@ const RequeuePrefix = "requeue:"
 // is unique per dead letter, so that a person is not contacted twice for one.
 func RequeueKey(old weir.Ref) string { return RequeuePrefix + old.String() }
 
-// RequeueOf returns the contact that a requeue key names.
+// ParseRequeueKey returns the contact that a requeue key names.
 func ParseRequeueKey(key string) (weir.Ref, bool) {
 	text, ok := strings.CutPrefix(key, RequeuePrefix)
 	if !ok {
@@ -79,7 +79,7 @@ func ParseRequeueKey(key string) (weir.Ref, bool) {
 	return ref, err == nil
 }
 
-// Dead is one dead letter.
+// DeadLetter is one dead letter.
 type DeadLetter struct {
 	Contact weir.Contact
 	At      time.Time // when it became a dead letter
@@ -87,17 +87,17 @@ type DeadLetter struct {
 	Reason  string // normalized by GroupReason
 }
 
-// DeadFilter selects dead letters. Zero fields select everything.
+// DeadLetterFilter selects dead letters. Zero fields select everything.
 type DeadLetterFilter struct {
 	Channel      weir.ChannelID
 	Outcome      weir.Outcome
-	Reason       *string // as in DeadGroup
+	Reason       *string // as in DeadLetterGroup
 	Since, Until time.Time
 	Cursor       string
 	Limit        int
 }
 
-// DeadGroup counts dead letters of one channel with the same outcome and reason.
+// DeadLetterGroup counts dead letters of one channel with the same outcome and reason.
 type DeadLetterGroup struct {
 	Channel        weir.ChannelID
 	Outcome        weir.Outcome
@@ -112,7 +112,7 @@ type Requeued struct {
 	Closed   int            // dead letters left in place because their window has closed
 }
 
-// Afterlife describes what happened to a contact after it was done.
+// DeadLetterHistory describes what happened to a contact after it was done.
 type DeadLetterHistory struct {
 	Dead       *DeadLetter // Contact is not set; nil: not a dead letter now
 	RequeuedAs weir.Ref    // zero: not requeued
@@ -120,7 +120,7 @@ type DeadLetterHistory struct {
 	RequeuedBy string // id of the token
 }
 
-// DeadStore stores the dead letters.
+// DeadLetterStore stores the dead letters.
 type DeadLetterStore interface {
 	// DeadLetters lists by channel, newest first. It reads a bounded number of
 	// rows, so a page may be short; the cursor is empty on the last page.

@@ -33,7 +33,7 @@ const (
 	Counters             // number of counters
 )
 
-// CounterOf returns the counter of contacts that are done with an outcome.
+// OutcomeCounter returns the counter of contacts that are done with an outcome.
 func OutcomeCounter(o weir.Outcome) (Counter, bool) {
 	for i, known := range weir.Outcomes() {
 		if o == known {
@@ -43,7 +43,7 @@ func OutcomeCounter(o weir.Outcome) (Counter, bool) {
 	return 0, false
 }
 
-// CounterOfVerdict returns the counter of reports with a verdict.
+// VerdictCounter returns the counter of reports with a verdict.
 func VerdictCounter(v weir.Verdict) (Counter, bool) {
 	for i, known := range weir.Verdicts() {
 		if v == known {

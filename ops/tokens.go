@@ -79,7 +79,7 @@ func TokenID(text string) (id string, ok bool) {
 	return parts[1], true
 }
 
-// MostTokens is the max number of tokens that are live at once.
+// MaxTokens is the max number of tokens that are live at once.
 const MaxTokens = 1000
 
 // TokenStore stores tokens. They are never deleted: the id of a revoked token

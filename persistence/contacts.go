@@ -226,7 +226,7 @@ func (p *page) channel(ctx context.Context) (more bool, err error) {
 		return p.search(ctx)
 	}
 	if !byState(&p.f) {
-		return p.rows(ctx, func(n int) ([]contactRow, int, error) {
+		return p.rows(func(n int) ([]contactRow, int, error) {
 			return p.read(ctx, idsSQL, p.at.Channel, max(p.at.ID, p.low-1), p.high, n)
 		})
 	}
@@ -249,7 +249,7 @@ func (p *page) channel(ctx context.Context) (more bool, err error) {
 func (p *page) state(ctx context.Context) (more bool, err error) {
 	state := weir.State(p.at.State)
 	for {
-		more, err := p.rows(ctx, func(n int) ([]contactRow, int, error) {
+		more, err := p.rows(func(n int) ([]contactRow, int, error) {
 			return p.readState(ctx, p.at.Channel, place{ID: p.at.ID, Lane: p.at.Lane, Pos: p.at.Pos}, n)
 		})
 		if more || err != nil || state != weir.Queued {
@@ -306,7 +306,7 @@ func (p *page) full() bool { return p.budget <= 0 || len(p.found) >= p.f.Limit }
 
 // rows reads on from p.at until nothing is left or the page is full. read returns
 // rows and how many were asked about; fewer than its limit are the last.
-func (p *page) rows(ctx context.Context, read func(limit int) ([]contactRow, int, error)) (more bool, err error) {
+func (p *page) rows(read func(limit int) ([]contactRow, int, error)) (more bool, err error) {
 	for !p.full() {
 		// One more than is missing shows whether there is a next page.
 		n := min(p.budget, p.f.Limit-len(p.found)+1)

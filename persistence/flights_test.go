@@ -103,14 +103,6 @@ func sameInFlight(t *testing.T, s *persistence.Store, id weir.ChannelID, want []
 	}
 }
 
-func ids(list []weir.Contact) []weir.ContactID {
-	out := []weir.ContactID{}
-	for i := range list {
-		out = append(out, list[i].ID)
-	}
-	return out
-}
-
 func TestContactsAreReadInEveryState(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
@@ -26,15 +25,6 @@ func openMySQL(t *testing.T, url string) *sql.DB {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	return db
-}
-
-// code returns the number of an error of the server; 0 without one.
-func code(err error) uint16 {
-	var e *mysql.MySQLError
-	if errors.As(err, &e) {
-		return e.Number
-	}
-	return 0
 }
 
 // Whoever takes a lease waits for the batch that the former owner is writing, and no

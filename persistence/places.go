@@ -116,15 +116,15 @@ func (p *page) places(ctx context.Context, channel int64, from place, limit int)
 // done: behind a place or, from the newest on, from it.
 func rangeSQL(state weir.State, channel int64, from place, low, high int64, newest bool, limit int) (string, []any) {
 	table, pos := "contacts_delayed", "due_at"
-	switch state {
-	case weir.Queued:
+	if state == weir.Done {
+		table, pos = "contacts_done", "finished_at"
+	}
+	if state == weir.Queued {
 		text := "SELECT id, lane, id AS pos FROM contacts_queued WHERE channel_id = ? AND lane = ? AND id > ? ORDER BY id LIMIT ?"
 		if newest {
 			text = "SELECT id, lane, id AS pos FROM contacts_queued WHERE channel_id = ? AND lane = ? AND id <= ? ORDER BY id DESC LIMIT ?"
 		}
 		return text, []any{channel, from.Lane, from.ID, limit}
-	case weir.Done:
-		table, pos = "contacts_done", "finished_at"
 	}
 	text := "SELECT id, 0 AS lane, {at} AS pos FROM {table} WHERE channel_id = ? AND {at} >= ? AND {at} < ? AND ({at} > ? OR id > ?) ORDER BY {at}, id LIMIT ?"
 	args := []any{channel, max(from.Pos, low), high, from.Pos, from.ID, limit} // >= is where the range of the index begins; few share one instant

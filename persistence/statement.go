@@ -40,7 +40,7 @@ func (t *transaction) deleteRows(table string, columns []string, keys []key, gua
 		}
 		where, args := t.whereKeys(columns, keys[:n])
 		text := "DELETE FROM " + table + " WHERE " + where
-		err := error(nil)
+		var err error
 		if guarded {
 			err = t.expect(int64(n), text, args...)
 		} else {
@@ -125,7 +125,7 @@ func (t *transaction) insertSized(into, row string, args []any, n int) error {
 	for n > 0 {
 		width := len(args) / n
 		size := min(n, maxRows)
-		text := ""
+		var text string
 		part := args[:size*width]
 		if t.w.s.sql.InsertRows == nil {
 			text = "INSERT INTO " + into + " VALUES " + row + strings.Repeat(", "+row, size-1)

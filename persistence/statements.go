@@ -8,7 +8,6 @@ import (
 
 // statements are the texts that are put together once.
 type statements struct {
-	insertContacts string // rows follow
 	sizes          map[sizedText]string
 	keepContact    string
 	addCounts      string

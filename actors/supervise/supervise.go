@@ -156,7 +156,7 @@ func MessageType(msg any) string {
 // LogPanic counts and logs a panic that the caller has recovered, with its stack.
 func LogPanic(logger *slog.Logger, panics prometheus.Counter, text string, recovered any, fields ...any) {
 	panics.Inc()
-	logger.Error(text, append(fields, "panic", PanicText(recovered), "stack", string(debug.Stack()))...)
+	logger.Error(text, append(fields, "panic", PanicText(recovered), "stack", string(debug.Stack()))...) //nolint:sloglint // a constant of the caller
 }
 
 // PanicText returns the loggable text of a panic. Messages of the Go runtime hold

@@ -155,7 +155,7 @@ type broker struct {
 func start(ctx context.Context, root, dir string) (_ *broker, err error) {
 	b := &broker{dir: dir, acknowledged: make(chan struct{}, 100)}
 	program := filepath.Join(dir, "traced")
-	build := exec.CommandContext(ctx, "go", "build", "-cover", "-covermode=atomic", "-coverpkg="+module+"/...", "-o", program, "./internal/house/traced")
+	build := exec.CommandContext(ctx, "go", "build", "-cover", "-covermode=atomic", "-coverpkg="+module+"/...", "-o", program, "./internal/house/traced") //nolint:gosec // paths of our own
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build -cover: %w\n%s", err, out)
@@ -226,7 +226,7 @@ func (b *broker) during(ctx context.Context, act func(context.Context) error) (m
 		return nil, err
 	}
 	profile := filepath.Join(dir, "profile")
-	if out, err := exec.CommandContext(ctx, "go", "tool", "covdata", "textfmt", "-i="+dir, "-o="+profile).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "tool", "covdata", "textfmt", "-i="+dir, "-o="+profile).CombinedOutput(); err != nil { //nolint:gosec // paths of our own
 		return nil, fmt.Errorf("go tool covdata: %w\n%s", err, out)
 	}
 	text, err := os.ReadFile(profile) //nolint:gosec // written above

@@ -43,11 +43,11 @@ type JobSpec struct {
 }
 
 // EffectivePriority returns the priority, or the default if none is stated.
-func (s *JobSpec) EffectivePriority() int {
-	if s.Priority == nil {
+func (j *JobSpec) EffectivePriority() int {
+	if j.Priority == nil {
 		return DefaultPriority
 	}
-	return *s.Priority
+	return *j.Priority
 }
 
 // Note is a remark on a job.

@@ -223,7 +223,7 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 func (s *Handler) invalid(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
 	s.Logger.WarnContext(ctx, "callback rejected: not a valid request of this provider", "channel", ch.Name, "type", ch.Type)
 	s.Metrics.count(ch.Type, resultInvalid)
-	wire.WriteProblem(w, &wire.Malformed{Detail: "this is not a callback of a " + ch.Type + " channel"})
+	wire.WriteProblem(w, &wire.MalformedError{Detail: "this is not a callback of a " + ch.Type + " channel"})
 }
 
 // unavailable makes the provider retry, whatever the failure was.

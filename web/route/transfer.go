@@ -102,7 +102,7 @@ func ReadError(err error) error {
 		return err
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &wire.Malformed{Detail: "no row came for " + IdleTime.String()}
+		return &wire.MalformedError{Detail: "no row came for " + IdleTime.String()}
 	}
-	return &wire.Malformed{Detail: "the body could not be read to its end"}
+	return &wire.MalformedError{Detail: "the body could not be read to its end"}
 }

@@ -115,7 +115,7 @@ func (l *importer) read(ctx context.Context, rows *respondents.Reader, p *route.
 		p.ExtendRead()
 		row, err := rows.Next()
 		if p.LastRead.After(end) {
-			return &wire.Malformed{Detail: "the import took longer than " + route.TransferTime.String()}
+			return &wire.MalformedError{Detail: "the import took longer than " + route.TransferTime.String()}
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

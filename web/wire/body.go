@@ -41,7 +41,7 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, types []string, most int64
 		return nil, weir.Errorf(weir.CodeTooLarge, "the body is larger than %d bytes; send less at a time", tooLarge.Limit)
 	}
 	if err != nil {
-		return nil, &Malformed{Detail: "the body could not be read to its end"}
+		return nil, &MalformedError{Detail: "the body could not be read to its end"}
 	}
 	return parseJSON(raw)
 }
@@ -66,7 +66,7 @@ func parseJSON(raw []byte) (any, error) {
 		return nil, weir.Errorf(weir.CodeTooLarge, "%v; send less at a time", err)
 	}
 	if err != nil {
-		return nil, &Malformed{Detail: err.Error()}
+		return nil, &MalformedError{Detail: err.Error()}
 	}
 	return v, nil
 }

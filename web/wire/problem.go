@@ -64,18 +64,18 @@ func StatusOf(c weir.Code) int {
 	}
 }
 
-// Malformed is an error for a body that cannot be decoded: 400, whereas a body
+// MalformedError is an error for a body that cannot be decoded: 400, whereas a body
 // with invalid content is 422.
-type Malformed struct{ Detail string }
+type MalformedError struct{ Detail string }
 
-func (m *Malformed) Error() string { return m.Detail }
+func (m *MalformedError) Error() string { return m.Detail }
 
 // ProblemOf returns the problem that a client gets for an error, and the time
 // after which it may retry. It exposes nothing of an error without a code.
 func ProblemOf(err error) (Problem, time.Duration) {
 	p := Problem{Type: "about:blank"}
 	var wait time.Duration
-	if m, ok := errors.AsType[*Malformed](err); ok {
+	if m, ok := errors.AsType[*MalformedError](err); ok {
 		p.Status, p.Code, p.Detail = http.StatusBadRequest, weir.CodeInvalid, m.Detail
 	} else if e, ok := errors.AsType[*weir.Error](err); ok {
 		p.Status, p.Code, p.Detail, p.Errors, wait = StatusOf(e.Code), e.Code, PublicMessage(e), e.Fields, e.RetryAfter

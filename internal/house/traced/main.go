@@ -37,8 +37,8 @@ func run() error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
-	fmt.Println(d.Addr())
-	for in := bufio.NewScanner(os.Stdin); in.Scan(); fmt.Println("done") {
+	_, _ = fmt.Fprintln(os.Stdout, d.Addr())
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); _, _ = fmt.Fprintln(os.Stdout, "done") {
 		if in.Text() == "clear" {
 			err = coverage.ClearCounters()
 		} else if dir, ok := strings.CutPrefix(in.Text(), "write "); ok {

@@ -39,18 +39,18 @@ func (b Bar) SVG() template.HTML {
 	whole := max(b.Whole, sum, b.Mark)
 	var out svg
 	out.open("bar", barWidth, barHeight, b.describe(), true)
-	out.rect("track", 0, barWidth, barHeight)
+	out.rect("track", 0, barWidth)
 	x := 0.0
 	for _, s := range b.Segments {
 		if s.Value <= 0 {
 			continue
 		}
 		width := barWidth * s.Value / whole
-		out.rect(s.Class, x, width, barHeight)
+		out.rect(s.Class, x, width)
 		x += width
 	}
 	if b.Mark > 0 && b.Mark < whole {
-		out.rect("mark", barWidth*b.Mark/whole-2, 4, barHeight)
+		out.rect("mark", barWidth*b.Mark/whole-2, 4)
 	}
 	return out.close()
 }
@@ -77,15 +77,15 @@ const dayMinutes = 24 * 60.0
 func Day(title string, parts []DaySpan, now float64) template.HTML {
 	var out svg
 	out.open("bar", dayMinutes, barHeight, title, true)
-	out.rect("track", 0, dayMinutes, barHeight)
+	out.rect("track", 0, dayMinutes)
 	for _, p := range parts {
-		out.rect("c3", p.From, max(0, p.To-p.From), barHeight)
+		out.rect("c3", p.From, max(0, p.To-p.From))
 	}
 	for hour := 6.0; hour < 24; hour += 6 {
-		out.rect("hour", hour*60-1, 2, barHeight)
+		out.rect("hour", hour*60-1, 2)
 	}
 	if now >= 0 {
-		out.rect("mark", now-2, 5, barHeight)
+		out.rect("mark", now-2, 5)
 	}
 	return out.close()
 }
@@ -142,8 +142,8 @@ func (b *svg) open(class string, width, height float64, title string, stretch bo
 		class, coord(width), coord(height), aspect, template.HTMLEscapeString(title))
 }
 
-func (b *svg) rect(class string, x, width, height float64) {
-	b.write(`<rect class="%s" x="%s" y="0" width="%s" height="%s"/>`, template.HTMLEscapeString(class), coord(x), coord(width), coord(height))
+func (b *svg) rect(class string, x, width float64) {
+	b.write(`<rect class="%s" x="%s" y="0" width="%s" height="%s"/>`, template.HTMLEscapeString(class), coord(x), coord(width), coord(barHeight))
 }
 
 func (b *svg) line(class string, x1, y1, x2, y2 float64) {

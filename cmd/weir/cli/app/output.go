@@ -200,7 +200,7 @@ func (a *App) PrintResult(r *Connection, raw []byte, format string, args ...any)
 	return err
 }
 
-// WriteRaw writes a JSON value on a line of its own.
+// PrintRaw writes a JSON value on a line of its own.
 func (a *App) PrintRaw(raw []byte) error { return WriteRaw(a.Stdout, raw) }
 
 // WriteRaw writes a JSON value as it was received, on a line of its own.
