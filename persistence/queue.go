@@ -17,25 +17,33 @@ const (
 	laneSQL = "SELECT lane, id AS pos FROM contacts_queued WHERE channel_id = ? AND lane > ? ORDER BY lane, id LIMIT 1"
 	headSQL = "SELECT " + headColumns + " FROM contacts_queued q JOIN contacts c ON c.channel_id = q.channel_id AND c.id = q.id " +
 		"WHERE q.channel_id = ? AND q.lane = ? AND q.id > ? ORDER BY q.id LIMIT ?"
-	queuedSQL   = "SELECT id, lane, id AS pos FROM contacts_queued WHERE channel_id = ? AND lane = ? AND id > ? ORDER BY id LIMIT ?"
 	delayedSQL  = "SELECT id, 0 AS lane, due_at AS pos FROM contacts_delayed WHERE channel_id = ? ORDER BY due_at, id LIMIT ?"
 	expiringSQL = "SELECT id, 0 AS lane, expire_at AS pos FROM contacts_expiring WHERE channel_id = ? ORDER BY expire_at, id LIMIT ?"
 	queuedAtSQL = "SELECT queued_at FROM contacts WHERE channel_id = ? AND id = ?"
 )
 
-// contactsAt reads the contacts at the places that a statement finds, for a broker.
-func (s *Store) contactsAt(ctx context.Context, doing string, channel weir.ChannelID, text string, args ...any) ([]weir.Contact, error) {
+// waitingSince reads the contacts at the places that a statement lists, whose instant
+// has come, and returns the instant of the first of the others (zero: none). It leaves
+// out contacts that have moved on since they were listed.
+func (s *Store) waitingSince(ctx context.Context, doing, text string, channel weir.ChannelID, now time.Time, limit int, state func(weir.State) bool) ([]weir.Contact, time.Time, error) {
 	var places []place
-	err := s.read.SelectContext(ctx, &places, text, args...)
-	if err != nil || len(places) == 0 {
-		return nil, s.failure(doing, err)
+	if err := s.read.SelectContext(ctx, &places, text, int64(channel), limit+1); err != nil {
+		return nil, time.Time{}, s.failure(doing, err)
+	}
+	var next time.Time
+	for i := range places {
+		if at := instant(places[i].Pos); i == limit || at.After(now) {
+			places, next = places[:i], at
+			break
+		}
 	}
 	rows, err := s.readPlaces(ctx, int64(channel), places)
 	if err != nil {
-		return nil, s.failure(doing, err)
+		return nil, time.Time{}, s.failure(doing, err)
 	}
 	list, err := contacts(rows)
-	return list, s.failure(doing, err)
+	list = slices.DeleteFunc(list, func(c weir.Contact) bool { return !state(c.State) })
+	return list, next, s.failure(doing, err)
 }
 
 // InFlight implements [weir.QueueReader]. Under the lease of the channel memory
@@ -125,35 +133,12 @@ func (s *Store) Head(ctx context.Context, channel weir.ChannelID, lane weir.Lane
 
 // Due implements [weir.QueueReader].
 func (s *Store) Due(ctx context.Context, channel weir.ChannelID, now time.Time, limit int) ([]weir.Contact, time.Time, error) {
-	list, err := s.contactsAt(ctx, "read delayed contacts", channel, delayedSQL, int64(channel), limit+1)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	list = slices.DeleteFunc(list, func(c weir.Contact) bool { return c.State != weir.Delayed })
-	due, next := split(list, now, limit, func(c *weir.Contact) time.Time { return c.DueAt })
-	return due, next, nil
+	return s.waitingSince(ctx, "read delayed contacts", delayedSQL, channel, now, limit, func(state weir.State) bool { return state == weir.Delayed })
 }
 
 // Overdue implements [weir.QueueReader].
 func (s *Store) Overdue(ctx context.Context, channel weir.ChannelID, now time.Time, limit int) ([]weir.Contact, time.Time, error) {
-	list, err := s.contactsAt(ctx, "read overdue contacts", channel, expiringSQL, int64(channel), limit+1)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	list = slices.DeleteFunc(list, func(c weir.Contact) bool { return !c.State.Waiting() })
-	over, next := split(list, now, limit, func(c *weir.Contact) time.Time { return c.NotAfter })
-	return over, next, nil
-}
-
-// split cuts a list that is ordered by an instant behind the contacts whose instant has
-// come, and behind limit, and returns the instant of the first of the rest.
-func split(list []weir.Contact, now time.Time, limit int, at func(*weir.Contact) time.Time) ([]weir.Contact, time.Time) {
-	for i := range list {
-		if i == limit || at(&list[i]).After(now) {
-			return list[:i], at(&list[i])
-		}
-	}
-	return list, time.Time{}
+	return s.waitingSince(ctx, "read overdue contacts", expiringSQL, channel, now, limit, weir.State.Waiting)
 }
 
 // QueuedCount implements [weir.QueueReader].

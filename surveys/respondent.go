@@ -68,11 +68,17 @@ func (pl *Plan) ContactAccepted(p Progress, at time.Time, serial int) (Progress,
 }
 
 // CallAnswered records that the person answered the call: whatever the outcome of the
-// call, the person was reached.
-func (pl *Plan) CallAnswered(p Progress, serial int) (Progress, Effects) {
+// call, the person was reached. If it is the first report of the contact, the delay to
+// the next step counts from the instant at.
+func (pl *Plan) CallAnswered(p Progress, at time.Time, serial int) (Progress, Effects) {
+	stage := p.Contact
 	p = pl.provenBy(p, serial)
-	if p.Status == Active {
-		p.Disposition = p.Disposition.Advance(Contacted)
+	if p.Status != Active {
+		return p, Effects{}
+	}
+	p.Disposition = p.Disposition.Advance(Contacted)
+	if stage == Waiting && p.Contact == Dispatched {
+		p.DueAt = pl.nextStepAt(p, at)
 	}
 	return p, Effects{}
 }

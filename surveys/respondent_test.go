@@ -328,6 +328,19 @@ func TestEndWithoutAcceptance(t *testing.T) {
 	}
 }
 
+// The answer of the person may be the first report of a contact: the delay to the next
+// step counts from there, and a failure of the call afterwards does not change it.
+func TestAnswerWithoutAcceptance(t *testing.T) {
+	t.Parallel()
+	l := startRespondent(t, smsOnly("10m"))
+	p, e := l.pl.CallAnswered(l.p, at(5), l.p.Serial)
+	l.record(p, e)
+	l.ended(6, weir.Failed)
+	if !l.p.DueAt.Equal(at(15)) || l.p.Contact != surveys.Idle || l.p.Disposition != surveys.Contacted {
+		t.Errorf("due at %v, %+v", l.p.DueAt, l.p)
+	}
+}
+
 // A provider had a message for a while, and certainly did not send it: the contact
 // was queued again and expired there.
 func TestExpiryAfterAcceptance(t *testing.T) {

@@ -233,7 +233,7 @@ func (st *stepper) ruleFor(n *surveys.OutboxEntry) rule {
 		case n.Kind == surveys.ContactAccepted:
 			q, e = st.plan.ContactAccepted(p, n.At, n.Respondent.Serial)
 		case n.Kind == surveys.CallAnswered:
-			q, e = st.plan.CallAnswered(p, n.Respondent.Serial)
+			q, e = st.plan.CallAnswered(p, n.At, n.Respondent.Serial)
 		case n.Kind == surveys.ContactEnded:
 			q, e = st.plan.ContactEnded(p, st.now, surveys.Ending{At: n.At, Serial: n.Respondent.Serial, Outcome: n.Outcome, Result: n.Result})
 		case n.Kind == surveys.MessageReceived && st.plan.IsOptOut(n.Message.Body):
