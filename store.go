@@ -24,7 +24,7 @@ type Accepted struct {
 
 // Transition replaces the progress of one contact.
 type Transition struct {
-	Contact Contact  // identity, priority and survey, and the new Progress
+	Contact Contact  // as it was read, with the new Progress
 	From    int64    // the revision that it replaces
 	Was     State    // the state that it replaces
 	Ended   *Attempt // an attempt that ended while the contact continues; kept for the record

@@ -125,3 +125,45 @@ func TestOptimisticBatches(t *testing.T) {
 		}
 	})
 }
+
+// A batch whose COMMIT broke can't be committed once more, should the server still have
+// it: the fence is another one then.
+func TestLateBatchesAreFencedOff(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, url string) {
+		s, f := openFaulty(t, url)
+		id, lease := openChannel(t, s, "one")
+		fence := func() (n int64) {
+			if err := f.pools.Read.QueryRowContext(t.Context(), "SELECT fence FROM writers").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		accepted := int64(0)
+		for _, broken := range []struct {
+			commit fault
+			raised int64
+		}{{none, 0}, {none, 0}, {after, 1}, {before, 1}, {none, 0}, {before, 1}} {
+			was := fence()
+			todo := []fault{broken.commit}
+			f.set(false, func() fault {
+				next := append(todo, none)[0]
+				todo = nil
+				return next
+			})
+			if _, err := s.Accept(t.Context(), id, []weir.Spec{{To: "sms://1"}}); err != nil {
+				t.Fatal(err)
+			}
+			accepted++
+			if raised := fence() - was; raised != broken.raised {
+				t.Errorf("COMMIT breaks (%d): the fence is raised by %d, want %d", broken.commit, raised, broken.raised)
+			}
+		}
+		if n, err := s.QueuedCount(t.Context(), id); err != nil || n != accepted {
+			t.Errorf("%d queued, want %d (%v)", n, accepted, err)
+		}
+		if r := <-commit(s, lease); r.Err != nil {
+			t.Error(r.Err)
+		}
+	})
+}

@@ -22,10 +22,6 @@ func (t *transaction) expect(n int64, text string, args ...any) error {
 	if err := t.later(text, args...); err != nil {
 		return err
 	}
-	if t.fenced { // the mark can check the count as well
-		t.fenced = false
-		return t.later(t.w.s.text.markExpecting, t.w.fence, n, t.b.number, t.w.start)
-	}
 	return t.later(t.w.s.text.expect, n, t.w.start)
 }
 

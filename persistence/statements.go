@@ -18,8 +18,9 @@ type statements struct {
 	marked         string
 	addFlights     string
 	markFenced     string
-	markExpecting  string
 	expect         string
+	fence          string
+	raiseFence     string
 	addSums        string
 	addAttempts    string
 	addBegun       string
@@ -41,10 +42,11 @@ func newStatements(d dialect.Statements) statements {
 		keepRespondent: d.KeepRespondent,
 		mark:           "UPDATE writers SET batch = ? WHERE start_number = ?",
 		markFenced:     "UPDATE writers SET batch = CASE WHEN fence = ? THEN ? END WHERE start_number = ?",
-		markExpecting:  "UPDATE writers SET batch = CASE WHEN fence = ? AND " + d.RowCount + " = ? THEN ? END WHERE start_number = ?",
 		expect:         "UPDATE writers SET batch = CASE WHEN " + d.RowCount + " = ? THEN batch END WHERE start_number = ?",
+		fence:          "SELECT fence FROM writers WHERE start_number = ?",
+		raiseFence:     "UPDATE writers SET fence = fence + 1 WHERE start_number = ?",
 		addFlights:     "INSERT INTO contacts_in_flight (id, start_number, data) VALUES (?, ?, ?)",
-		marked:         "SELECT batch FROM writers WHERE start_number = ?" + d.ForUpdate,
+		marked:         "SELECT batch FROM writers WHERE start_number = ?",
 	}
 }
 

@@ -30,7 +30,6 @@ type transaction struct {
 	b          *batch
 	now        time.Time
 	optimistic bool
-	fenced     bool // the mark of an optimistic batch is still to be written
 	states     map[weir.ChannelID]channelState
 	counts     map[weir.ChannelID]delta
 	wakes      []weir.ChannelID // channels with another owner
@@ -91,7 +90,7 @@ func (t *transaction) run() error {
 		r.outcome = outcome{}
 	}
 	t.b.outbox, t.b.announced, t.b.wrote = false, false, landing{}
-	for _, step := range []func() error{t.mark, t.work, t.accept, t.change, t.dropFlights, t.count, t.deliver, t.writeEvents, t.markFenced} {
+	for _, step := range []func() error{t.mark, t.work, t.accept, t.change, t.dropFlights, t.count, t.deliver, t.writeEvents} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -115,33 +114,32 @@ func (t *transaction) get(n *int64, text string, args ...any) error {
 }
 
 // mark records the number of this batch, in case that COMMIT breaks, and makes sure
-// that the states of the channels concerned are known until the end.
+// that the states of the channels concerned are known until the end. It is the first
+// statement, whatever else is sent with it: [writer.committed] waits for its row, and an
+// optimistic batch that the server executes late is rejected by it.
 func (t *transaction) mark() error {
 	list := t.channels()
-	t.optimistic = !t.b.verify && len(list) > 0
+	t.optimistic = !t.b.verify && t.w.owned != nil
 	for _, id := range list {
 		state, ok := t.w.owned[id]
 		t.states[id] = state
 		t.optimistic = t.optimistic && ok
 	}
-	t.b.optimistic = t.optimistic
-	if t.fenced = t.optimistic; t.optimistic {
-		return nil // with the statements that follow
+	if t.b.optimistic = t.optimistic; t.optimistic {
+		return t.later(t.w.s.text.markFenced, t.w.fence, t.b.number, t.w.start)
 	}
-	if err := t.later(t.w.s.text.mark, t.b.number, t.w.start); err != nil || len(list) == 0 {
+	if err := t.later(t.w.s.text.mark, t.b.number, t.w.start); err != nil {
 		return err
 	}
-	return t.readChannels(list)
-}
-
-// markFenced records the number of an optimistic batch, if no statement has done it. It
-// fails if the states of the channels may have changed.
-func (t *transaction) markFenced() error {
-	if !t.fenced {
-		return nil
+	if len(list) > 0 {
+		return t.readChannels(list)
 	}
-	t.fenced = false
-	return t.later(t.w.s.text.markFenced, t.w.fence, t.b.number, t.w.start)
+	var fence int64
+	if err := t.get(&fence, t.w.s.text.fence, t.w.start); err != nil {
+		return err
+	}
+	t.w.learn(fence)
+	return nil
 }
 
 // channels lists the channels of the batch.
@@ -178,9 +176,7 @@ func (t *transaction) readChannels(list []weir.ChannelID) error {
 		if s.Mark != t.b.number {
 			return errors.New("the row of this process in writers is gone")
 		}
-		if t.w.owned == nil || s.Fence != t.w.fence {
-			t.w.owned, t.w.fence = map[weir.ChannelID]channelState{}, s.Fence
-		}
+		t.w.learn(s.Fence)
 		id := weir.ChannelID(s.ID)
 		if t.states[id] = s; s.Owner == t.w.s.owner && !s.Deleting && !s.Deleted {
 			t.w.owned[id] = s

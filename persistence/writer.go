@@ -319,19 +319,25 @@ func (w *writer) attempt(b *batch) error {
 	return err
 }
 
-// committed reports whether a batch whose COMMIT broke was committed. The
-// row is locked until the server has ended the broken transaction.
+// committed reports whether a batch whose COMMIT broke was committed. Raising the fence
+// waits until the server has ended the broken transaction. If it has not begun it yet,
+// the new fence rejects it whenever it does.
 func (w *writer) committed(number int64) (bool, error) {
-	tx, err := w.db.BeginTxx(w.ctx, nil)
-	if err != nil {
+	w.owned = nil
+	if _, err := w.db.ExecContext(w.ctx, w.s.text.raiseFence, w.start); err != nil {
 		return false, err
 	}
-	defer func() { _ = tx.Rollback() }()
 	var last int64
-	if err := tx.GetContext(w.ctx, &last, w.s.text.marked, w.start); err != nil {
-		return false, err
+	err := w.db.GetContext(w.ctx, &last, w.s.text.marked, w.start)
+	return last == number, err
+}
+
+// learn takes over the fence of this process. What was read under another one is
+// forgotten.
+func (w *writer) learn(fence int64) {
+	if w.owned == nil || fence != w.fence {
+		w.owned, w.fence = map[weir.ChannelID]channelState{}, fence
 	}
-	return last == number, nil
 }
 
 // transact writes a batch in one transaction.
