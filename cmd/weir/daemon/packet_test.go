@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/daemon"
+	"weir/internal/daemontest"
 	"weir/internal/mariadb"
 	"weir/persistence/testmysql"
 )
@@ -32,9 +32,8 @@ func TestScenario201_SmallPackets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var log bytes.Buffer
+	var log daemontest.Log
 	start := func() (*daemon.Daemon, error) {
-		log.Reset()
 		return daemon.New(t.Context(), daemon.Options{
 			Config: configuration(t, "DATABASE_URL="+url, "LISTEN_ADDR=127.0.0.1:0"), Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
@@ -49,7 +48,7 @@ func TestScenario201_SmallPackets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "max_allowed_packet") || !strings.Contains(log.String(), "bytes=1048576 needed=8388608") {
-		t.Errorf("no warning: %s", &log)
+		t.Errorf("no warning: %s", log.String())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
