@@ -236,6 +236,10 @@ func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
 		if err != nil {
 			return err
 		}
+		// First: it waits for a batch of the owner, who may be accepting contacts.
+		if err := s.tellOwner(ctx, tx, int64(id)); err != nil {
+			return err
+		}
 		var open bool
 		if err := tx.GetContext(ctx, &open, "SELECT "+hasOpen("?"), int64(id)); err != nil {
 			return err
@@ -245,10 +249,7 @@ func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE channels SET name = NULL, former_name = ?, deleted = 1, deleting = 0, version = version + 1, updated_at = ? WHERE id = ?",
 			*row.Name, micros(time.Now()), int64(id))
-		if err != nil {
-			return err
-		}
-		return s.tellOwner(ctx, tx, int64(id))
+		return err
 	})
 	return s.failure("delete a channel", err)
 }

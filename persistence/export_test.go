@@ -99,3 +99,18 @@ func (s *Store) LogRows() (rows, unused int) {
 	defer s.writer.flights.mu.RUnlock()
 	return len(s.writer.flights.rows), len(s.writer.flights.unused)
 }
+
+// ForgetElsewhere is a part of Purge.
+func (s *Store) ForgetElsewhere(ctx context.Context) error { return s.forgetElsewhere(ctx) }
+
+// Known returns how many contacts in flight of a channel memory has.
+func (s *Store) Known(channel weir.ChannelID) int { return len(s.writer.flights.list(channel)) }
+
+// TakeOver takes over contacts as they were read from another log.
+func (s *Store) TakeOver(ctx context.Context, list ...weir.Contact) error {
+	w := &takeOver{}
+	for i := range list {
+		w.records = append(w.records, record{list[i].Ref, list[i].Progress})
+	}
+	return s.takeOver(ctx, w)
+}

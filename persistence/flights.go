@@ -62,7 +62,7 @@ func (f *flights) committed(l *landing) {
 	if l.row == 0 {
 		return
 	}
-	row := &logRow{refs: make([]weir.Ref, len(l.records)), live: len(l.records)}
+	row := &logRow{refs: make([]weir.Ref, len(l.records)), live: len(l.records)} // a contact has one record in a row
 	for i := range l.records {
 		r := &l.records[i]
 		f.remove(r.ref)

@@ -168,37 +168,25 @@ func (s *Store) readAgain(ctx context.Context, q sqlx.QueryerContext, rows []*co
 }
 
 // recover makes what this process knows of a channel's contacts in flight complete,
-// when it has taken the lease. Others can add nothing to their logs any more.
+// when it has taken the lease. Others can add nothing to their logs any more, and this
+// process nothing under a former lease: the batch of the recovery follows any batch
+// that was still being committed.
 func (s *Store) recover(ctx context.Context, channel weir.ChannelID) error {
-	if s.alone {
-		return nil // Join has recovered all channels
-	}
 	theirs, err := s.foreign(ctx, s.write, func(r weir.Ref) bool { return r.Channel == channel })
 	if err != nil {
 		return err
 	}
-	own := s.writer.flights.list(channel) // of a former lease
-	for _, r := range own {
-		if other, ok := theirs[r.ref]; ok && other.progress.Rev <= r.progress.Rev {
-			delete(theirs, r.ref)
-		}
+	w := &takeOver{records: slices.Collect(maps.Values(theirs))}
+	if !s.alone {
+		w.channels = []weir.ChannelID{channel}
 	}
-	if len(theirs) == 0 && len(own) == 0 {
-		return nil
-	}
-	still, err := s.stillInFlight(ctx, own)
-	if err != nil {
-		return err
-	}
-	over := slices.DeleteFunc(own, func(r record) bool {
-		return slices.ContainsFunc(still, func(f record) bool { return f.ref == r.ref })
-	})
-	return s.takeOver(ctx, theirs, nil, over)
+	return s.takeOver(ctx, w)
 }
 
 // recoverGone takes over what starts left in the log that have no lease and, where
 // several processes may be members, no connection. Whoever takes one of their
-// channels finds it in our log.
+// channels finds it in our log. Such a process may come back, and still count on its
+// rows; but then it takes each channel anew, and the records come back to it.
 func (s *Store) recoverGone(ctx context.Context) error {
 	var all []foreignRow
 	if err := s.write.SelectContext(ctx, &all, logSQL, s.writer.startNumber()); err != nil || len(all) == 0 {
@@ -224,72 +212,52 @@ func (s *Store) recoverGone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for ref, r := range left {
-		own, _ := s.writer.flights.progress(ref)
-		if other, ok := others[ref]; ok && other.progress.Rev >= r.progress.Rev || own.Rev >= r.progress.Rev {
-			delete(left, ref)
-		}
-	}
-	return s.takeOver(ctx, left, gone, nil)
+	maps.DeleteFunc(left, func(ref weir.Ref, r record) bool { return others[ref].progress.Rev > r.progress.Rev })
+	return s.takeOver(ctx, &takeOver{records: slices.Collect(maps.Values(left)), rows: gone})
 }
 
-// takeOver writes records of contacts that are still in flight into our log, deletes
-// rows of the logs that they are from, and drops contacts that are over.
-func (s *Store) takeOver(ctx context.Context, records map[weir.Ref]record, rows []foreignRow, over []record) error {
-	list, err := s.stillInFlight(ctx, slices.Collect(maps.Values(records)))
-	if err != nil || len(list)+len(rows)+len(over) == 0 {
-		return err
-	}
-	_, err = s.await(ctx, func(ctx context.Context, answer func(outcome)) *request {
-		return newWork(ctx, &takeOver{list, rows, over}, len(list), 0, answer)
+// takeOver is the work of a recovery. It is decided in its batch, where memory has what
+// the batches before have written.
+//
+// A record is dropped only if its contact is no longer in flight or has a later one in
+// another log: if two processes that have the same one dropped it because the other has
+// it, none would be left.
+type takeOver struct {
+	records  []record            // of other logs; written into ours if they count
+	rows     []foreignRow        // of other logs, deleted up to these
+	channels []weir.ChannelID    // whose contacts in memory are dropped if they are no longer in flight
+	later    map[weir.Ref]record // of other logs: what memory has of before is dropped, too
+}
+
+func (s *Store) takeOver(ctx context.Context, w *takeOver) error {
+	_, err := s.await(ctx, func(ctx context.Context, answer func(outcome)) *request {
+		return newWork(ctx, w, len(w.records), 0, answer)
 	})
 	return err
 }
 
-// stillInFlight leaves out records of contacts that have been queued again, are
-// done or were purged.
-func (s *Store) stillInFlight(ctx context.Context, list []record) ([]record, error) {
-	slices.SortFunc(list, func(a, b record) int { return compareRefs(a.ref, b.ref) })
-	var still []record
-	for len(list) > 0 {
-		n := 1
-		for n < min(len(list), someAtATime) && list[n].ref.Channel == list[0].ref.Channel {
-			n++
-		}
-		args := []any{int64(list[0].ref.Channel)}
-		for _, r := range list[:n] {
-			args = append(args, int64(r.ref.ID))
-		}
-		var ids []int64
-		err := s.write.SelectContext(ctx, &ids, "SELECT c.id"+withState+byIDs(n)+" AND q.id IS NULL AND d.id IS NULL AND e.id IS NULL", args...)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range list[:n] {
-			if slices.Contains(ids, int64(r.ref.ID)) {
-				still = append(still, r)
-			}
-		}
-		list = list[n:]
-	}
-	return still, nil
-}
-
-// takeOver is the work of [Store.takeOver].
-type takeOver struct {
-	records []record
-	rows    []foreignRow
-	over    []record
-}
-
 // write implements work.
 func (w *takeOver) write(t *transaction, _ *request) error {
-	for _, r := range w.over { // unless it has changed meanwhile
-		if fl, ok := t.w.flights.get(r.ref); ok && fl.progress.Rev == r.progress.Rev {
+	var own []record
+	for _, channel := range w.channels {
+		own = append(own, t.w.flights.list(channel)...)
+	}
+	still, err := t.stillInFlight(slices.Concat(w.records, own))
+	if err != nil {
+		return err
+	}
+	for _, r := range own {
+		if !still[r.ref] || w.later[r.ref].progress.Rev > r.progress.Rev {
 			t.b.wrote.left = append(t.b.wrote.left, r.ref)
 		}
 	}
-	t.b.wrote.records = append(t.b.wrote.records, w.records...)
+	for _, r := range w.records {
+		// One that memory has is written again: a process that took this one for gone
+		// may have deleted its row.
+		if fl, _ := t.w.flights.get(r.ref); still[r.ref] && fl.progress.Rev <= r.progress.Rev {
+			t.b.wrote.records = append(t.b.wrote.records, r)
+		}
+	}
 	last := map[int64]int64{}
 	for _, r := range w.rows {
 		last[r.Start] = max(last[r.Start], r.ID)
@@ -302,53 +270,51 @@ func (w *takeOver) write(t *transaction, _ *request) error {
 	return nil
 }
 
+// stillInFlight returns which contacts have not been queued again, are not done and
+// were not purged.
+func (t *transaction) stillInFlight(list []record) (map[weir.Ref]bool, error) {
+	ids := map[weir.ChannelID][]weir.ContactID{}
+	for _, r := range list {
+		ids[r.ref.Channel] = append(ids[r.ref.Channel], r.ref.ID)
+	}
+	still := map[weir.Ref]bool{}
+	for _, channel := range slices.Sorted(maps.Keys(ids)) {
+		for part := range slices.Chunk(ids[channel], someAtATime) {
+			var found []weir.ContactID
+			err := t.tx.SelectContext(t.w.ctx, &found, "SELECT c.id"+withState+byIDs(len(part))+" AND q.id IS NULL AND d.id IS NULL AND e.id IS NULL",
+				append([]any{int64(channel)}, arguments(part)...)...)
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range found {
+				still[weir.Ref{Channel: channel, ID: id}] = true
+			}
+		}
+	}
+	return still, nil
+}
+
 // forgetElsewhere drops what this process knows of contacts of channels that other
-// processes have taken over: their logs have it.
+// processes have taken over, if it counts no longer.
 func (s *Store) forgetElsewhere(ctx context.Context) error {
 	if s.alone {
 		return nil
 	}
-	var channels []weir.ChannelID
-	for channel := range s.writer.flights.byChannel() {
-		channels = append(channels, channel)
-	}
+	channels := slices.Sorted(maps.Keys(s.writer.flights.byChannel()))
 	if len(channels) == 0 {
 		return nil
 	}
-	var ours []int64
+	var ours []weir.ChannelID
 	if err := s.write.SelectContext(ctx, &ours, "SELECT channel_id FROM leases WHERE owner = ?", s.owner); err != nil {
 		return err
 	}
-	channels = slices.DeleteFunc(channels, func(c weir.ChannelID) bool { return slices.Contains(ours, int64(c)) })
+	channels = slices.DeleteFunc(channels, func(c weir.ChannelID) bool { return slices.Contains(ours, c) })
 	if len(channels) == 0 {
 		return nil
 	}
-	elsewhere := func(ref weir.Ref) bool { return slices.Contains(channels, ref.Channel) }
-	others, err := s.foreign(ctx, s.write, elsewhere)
+	others, err := s.foreign(ctx, s.write, func(ref weir.Ref) bool { return slices.Contains(channels, ref.Channel) })
 	if err != nil {
 		return err
 	}
-	var own, needed []record
-	for _, c := range channels {
-		own = append(own, s.writer.flights.list(c)...)
-	}
-	for _, r := range own {
-		if other, ok := others[r.ref]; !ok || other.progress.Rev < r.progress.Rev {
-			needed = append(needed, r)
-		}
-	}
-	if needed, err = s.stillInFlight(ctx, needed); err != nil {
-		return err
-	}
-	keep := map[weir.Ref]bool{}
-	for _, r := range needed {
-		keep[r.ref] = true
-	}
-	var over []record
-	for _, r := range own {
-		if !keep[r.ref] {
-			over = append(over, r)
-		}
-	}
-	return s.takeOver(ctx, nil, nil, over)
+	return s.takeOver(ctx, &takeOver{channels: channels, later: others})
 }

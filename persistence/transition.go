@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"cmp"
 	"slices"
 
 	"weir"
@@ -238,29 +239,36 @@ func (t *transaction) enterQueue(steps []step) error {
 	return t.insertWaiting(list)
 }
 
-// logFlights writes the progress of contacts in flight as one row of the log.
+// logFlights writes the progress of contacts in flight as one row of the log: of those
+// that steps change, that are taken over and that are carried forward. A contact has one
+// record in it.
 func (t *transaction) logFlights(steps []step) error {
 	l := &t.b.wrote
+	changed := map[weir.Ref]bool{}
+	var list []record
 	for i := range steps {
 		s := &steps[i]
+		changed[s.ref()] = true
 		if s.last.Contact.State.InFlight() {
-			l.records = append(l.records, record{s.ref(), kept(s.last.Contact.Progress)})
+			list = append(list, record{s.ref(), kept(s.last.Contact.Progress)})
 		} else if s.first.Was.InFlight() {
 			l.left = append(l.left, s.ref())
 		}
 	}
-	if len(l.records) == 0 {
-		return nil
-	}
-	changed := map[weir.Ref]bool{}
-	for i := range steps {
-		changed[steps[i].ref()] = true
-	}
-	for _, r := range t.w.flights.carried() {
-		if !changed[r.ref] {
-			l.records = append(l.records, r)
+	add := func(more []record) {
+		for _, r := range more {
+			if !changed[r.ref] {
+				changed[r.ref], list = true, append(list, r)
+			}
 		}
 	}
+	slices.SortFunc(l.records, func(a, b record) int { return cmp.Compare(b.progress.Rev, a.progress.Rev) })
+	add(l.records)
+	if l.records = list; len(list) == 0 {
+		return nil
+	}
+	add(t.w.flights.carried())
+	l.records = list
 	l.row = t.w.s.ids.next(t.now)
 	data := append(make([]byte, 0, 1+80*len(l.records)), recordVersion)
 	for i := range l.records {
