@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	s, err := newSession(ctx, o)
+	s, err := newSession(o)
 	if err != nil {
 		return err
 	}

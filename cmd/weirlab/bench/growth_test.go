@@ -83,7 +83,7 @@ func TestFilledContactsAreLikeThoseOfTheProgram(t *testing.T) {
 			t.Parallel()
 			o := small(weir, io.Discard)
 			o.Databases = []string{store}
-			s, err := newSession(t.Context(), o)
+			s, err := newSession(o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -250,6 +251,20 @@ func TestAnInterruptedMeasurementLeavesNothing(t *testing.T) {
 	}
 	if left := channelsOf(t, b); strings.Contains(left, "bench") {
 		t.Errorf("channels are left: %s", left)
+	}
+}
+
+func TestAMeasurementThatIsCanceledBeforeItBeginsLeavesNothing(t *testing.T) {
+	temp := t.TempDir()
+	weir := program(t)
+	t.Setenv("TMPDIR", temp)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Run(ctx, small(weir, io.Discard)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *session) quiet(ctx context.Context) {
 	s.waited += machine.Quiet(ctx, most)
 }
 
-func newSession(ctx context.Context, o Options) (*session, error) {
+func newSession(o Options) (*session, error) {
 	folder, err := os.MkdirTemp("", "weir-bench-")
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func newSession(ctx context.Context, o Options) (*session, error) {
 	}
 	s := &session{o: o, folder: folder, provider: stub, stores: map[string]*store{}, filled: map[string]database{}}
 	s.progress = newProgress(o.Err, nil)
-	return s, ctx.Err()
+	return s, nil
 }
 
 // end removes everything that the session created.

@@ -91,6 +91,13 @@ func freeAddr(ctx context.Context) (string, error) {
 // log returns the path of the broker's log.
 func (b *broker) log() string { return filepath.Join(b.folder, "weir.log") }
 
+// logged reports whether the broker has written anything to its log. One that was never
+// started has not.
+func (b *broker) logged() bool {
+	info, err := os.Stat(b.log())
+	return err == nil && info.Size() > 0
+}
+
 // start starts the process and waits until it is ready. took is how long that
 // took.
 func (b *broker) start(ctx context.Context) (took time.Duration, err error) {

@@ -253,7 +253,7 @@ func (s *demonstration) finished(ctx context.Context) bool {
 	return s.app.idle()
 }
 
-// close takes everything down. The log stays if something went wrong.
+// close takes everything down. What the broker has logged stays if something went wrong.
 func (s *demonstration) close(ctx context.Context, err error) error {
 	interrupted := ctx.Err() != nil
 	if s.halt != nil {
@@ -276,9 +276,9 @@ func (s *demonstration) close(ctx context.Context, err error) error {
 	switch {
 	case s.broker == nil:
 		return err
-	case err == nil || interrupted:
+	case err == nil || interrupted || !s.broker.logged():
 		return errors.Join(err, s.broker.remove())
 	default:
-		return fmt.Errorf("%w\nwhat the broker said is in %s", err, s.broker.log())
+		return fmt.Errorf("%w\nthe broker's log: %s", err, s.broker.log())
 	}
 }

@@ -109,6 +109,20 @@ func TestDemo(t *testing.T) {
 	})
 }
 
+// Without a broker there is no log to keep.
+func TestAProgramThatIsMissingLeavesNothing(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	o := demo.Defaults()
+	o.Program, o.Out, o.Respondents = filepath.Join(temp, "weir"), t.Output(), 10
+	if err := demo.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "start the broker") {
+		t.Errorf("got %v", err)
+	}
+	if names := left(t, temp); len(names) > 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
 // waitFor reads until a text has appeared.
 func waitFor(t *testing.T, from io.Reader, want string) string {
 	t.Helper()
@@ -140,7 +154,7 @@ func TestABrokerThatDoesNotStart(t *testing.T) {
 	if err == nil || errors.Is(err, demo.ErrInterrupted) {
 		t.Fatalf("got %v", err)
 	}
-	log := regexp.MustCompile(`exit status \d+\nwhat the broker said is in (.*weir-demo-.*)$`).FindStringSubmatch(err.Error())
+	log := regexp.MustCompile(`exit status \d+\nthe broker's log: (.*weir-demo-.*)$`).FindStringSubmatch(err.Error())
 	if log == nil {
 		t.Fatalf("got %v; want the log's name", err)
 	}
