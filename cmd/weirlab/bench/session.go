@@ -139,7 +139,7 @@ func (s *session) measured(ctx context.Context, st step, d database) (Figures, e
 	return s.child(ctx, Task{Workload: st.Workload, Provider: s.provider.url, Database: d.url, Meter: d.meter, Profile: s.o.Profile})
 }
 
-// database returns a new database, or the one that was filled for the step.
+// database returns the database that was filled for the step, otherwise a new one.
 func (s *session) database(ctx context.Context, st step) (database, error) {
 	if d, ok := s.filled[st.place()]; ok {
 		return d, nil

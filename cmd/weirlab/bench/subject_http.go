@@ -26,7 +26,7 @@ type httpSubject struct {
 	prefix     string // of the channels' names
 	channels   int
 	calls      bool // the contacts are phone calls
-	full       bool // its channel is the one that stays full
+	full       bool // its only channel stays full
 	client     *http.Client
 	broker     interface{ used() (cost, error) } // nil: its cost is unknown
 	asking     time.Duration                     // CPU time that the broker spent on requests for its metrics

@@ -18,13 +18,13 @@ func (a *app) demo() *cobra.Command {
 starts simulated Verboice and Nuntium servers, an application that holds the
 conversations, and a broker with a new SQLite file. Two surveys are imported from
 CSV files and launched; they share both channels, call people and then write to
-those who do not pick up. Some people answer, some late, some say STOP. The broker
-is killed with kill -9 on the way and started again. Last, a third survey is held
-by interviewers, people who get their work from Weir's router. At the end stands
-what the simulated providers have recorded, and what became of every respondent.
+anyone who does not pick up. Some people answer, some late, some say STOP. The broker
+is killed with kill -9 half-way and started again. Then interviewers, who get their
+work from Weir's router, hold a third survey. The last tables show the records of
+the simulated providers, and the final status of every respondent.
 
-Exit code 0 only if every respondent of the files is accounted for, nobody was
-contacted twice for one attempt or more often than allowed, and no capacity was
+Exit code 0 only if every respondent of the files is accounted for, no respondent
+was contacted twice for one attempt or more often than allowed, and no capacity was
 exceeded.`,
 		Example: `  weirlab demo
   weirlab demo --kills 5 --capacity 20

@@ -21,7 +21,7 @@ const ruleHelp = "\n" + simulation.RuleHelp + "\n\n" + simulation.FaultHelp + "\
 func (a *app) simulate() *cobra.Command {
 	return command.Group("simulate", "Run a simulated provider, to try Weir or another client with",
 		`Runs a simulated provider: a real HTTP server that behaves like the real one,
-quirks included, and keeps its own record of what it was sent. It calls nobody.`,
+quirks included, and keeps its own record of all requests. It makes no real calls.`,
 		a.simulateVerboice(), a.simulateNuntium(), a.simulateACD())
 }
 
@@ -37,7 +37,7 @@ func (a *app) runSimulator(ctx context.Context, name, addr string, s simulated) 
 	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	_, _ = fmt.Fprintf(a.Stdout, "simulated %s on http://%s (what it was sent: http://%[2]s%srecords)\n", name, l.Addr(), simulation.ControlPath)
+	_, _ = fmt.Fprintf(a.Stdout, "simulated %s on http://%s (its record: http://%[2]s%srecords)\n", name, l.Addr(), simulation.ControlPath)
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	var running sync.WaitGroup
 	running.Go(func() { s.Run(ctx) })

@@ -18,8 +18,8 @@ func (a *app) simulateACD() *cobra.Command {
 		Use: "acd", Short: "Play a small contact centre through on the router's engine", Args: command.NoArgs,
 		Long: `Plays a contact centre through, in this process and on simulated time: agents
 with one language and one expertise each, and contacts that come at even
-intervals, need one of both and stay for a while. A contact that has got nobody
-by its end has abandoned. The same seed gives the same sums.`,
+intervals, need one of both and stay for a while. A contact abandons if it
+has no agent by its end. The same seed gives the same sums.`,
 		Example: `  weirlab simulate acd --agents 40 --contacts 100 --seed 0
   weirlab simulate acd --agents 4        # too few: some abandon`,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -35,7 +35,7 @@ failed, failover, delayed, canceled, cancelled, null, stuck, crash.`,
 	f := c.Flags()
 	f.StringVar(&listen, "listen", "127.0.0.1:8092", "where to listen")
 	f.StringVar(&o.Account, "account", "", "name of the account (default demo)")
-	f.StringVar(&o.Password, "password", "", "password of the account; without one nobody may use it")
+	f.StringVar(&o.Password, "password", "", "password of the account (default: none: the account cannot log in)")
 	f.StringArrayVar(&applications, "application", nil, "NAME[,password=…][,token=…]…[,ack-url=…][,ack-method=get|post|none][,ack-user=…][,ack-password=…]\n[,interface-url=…][,interface-type=…][,interface-user=…][,interface-password=…]; default: weir,password=secret,token=token")
 	f.StringArrayVar(&ways, "channel", nil, "NAME[,disabled][,connected][,priority=N][,kind=…][,protocol=…][,address=…][,direction=…][,application=…]; default: sms")
 	f.StringArrayVar(&o.Outcomes, "outcome", nil, "rule for what becomes of messages")

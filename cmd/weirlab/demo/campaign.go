@@ -19,7 +19,7 @@ type survey struct {
 	name   string
 	title  string
 	people []person
-	quotas map[string]int // by region; none: everybody is wanted
+	quotas map[string]int // by region; empty: no quotas
 	flawed bool           // its file has mistakes
 
 	stats client.StatsView // as of the last poll
@@ -32,7 +32,7 @@ const (
 )
 
 // campaign distributes the respondents over two surveys: one with a quota for each
-// region, and one that wants everybody.
+// region, and one without quotas.
 func (o Options) campaign() []*survey {
 	first := o.Respondents * 3 / 5
 	a := &survey{name: "vaccines", title: "Vaccines", people: population(o.Seed, 1, first), quotas: map[string]int{}, flawed: true}

@@ -106,11 +106,11 @@ func (s *demonstration) complete(d *dossier, contacts map[string][]contact) {
 
 // tables shows the findings.
 func (s *demonstration) tables(findings []finding, verdicts []verdict) {
-	s.view.plain("", s.view.bold("What the simulated providers have recorded"), "")
+	s.view.plain("", s.view.bold("Records of the simulated providers"), "")
 	s.view.plain(recordTable(findings)...)
-	s.view.plain("", s.view.bold("How the contacts ended, as Weir tells"), "")
+	s.view.plain("", s.view.bold("Outcomes of the contacts, as Weir reports them"), "")
 	s.view.plain(outcomeTable(findings)...)
-	s.view.plain("", s.view.bold("How the respondents ended, as Weir tells"), "")
+	s.view.plain("", s.view.bold("Status of the respondents, as Weir reports it"), "")
 	s.view.plain(endTable(verdicts)...)
 	if lines := s.quotaTable(verdicts); lines != nil {
 		s.view.plain("", s.view.bold("Quotas of "+s.surveys[0].name), "")
@@ -144,7 +144,7 @@ func (s *demonstration) judgement(findings []finding, verdicts []verdict) error 
 	if s.options.Kills == 0 {
 		killed = "the broker was not killed"
 	}
-	s.view.plain("", s.view.verdict(true, fmt.Sprintf("PASS: nobody lost, nobody contacted twice for one attempt, never over capacity; %s. %.0f s.", killed, took)))
+	s.view.plain("", s.view.verdict(true, fmt.Sprintf("PASS: no respondent lost, none contacted twice for one attempt, never over capacity; %s. %.0f s.", killed, took)))
 	return nil
 }
 
@@ -163,16 +163,16 @@ func (s *demonstration) remarks(findings []finding) []string {
 		unclear += findings[i].Unclear
 		sent += findings[i].UnclearSent
 	}
-	text = append(text, fmt.Sprintf("Beside their calls, %s answered by message, and %s wrote STOP. The application was told of %s beside these.",
+	text = append(text, fmt.Sprintf("Besides the calls, %s answered by message, and %s wrote STOP. The application received %s besides these.",
 		plural(len(s.participants.answered), "person", "people"), plural(len(s.participants.stopped), "person", "people"), plural(s.app.wrote, "message", "messages")))
 	text = append(text, s.interviewed)
 	if unclear > 0 {
-		text = append(text, fmt.Sprintf("Unclear: the broker was killed in the moment of the call, or the provider kept silent, and nobody could tell Weir what became of it. "+
-			"Weir calls at most once, so it ended %s as lost, and the survey went on with the next attempt. The records show: %d not called, %d called once.",
+		text = append(text, fmt.Sprintf("Unclear: the broker was killed during the call to the provider, or the provider never reported, so Weir cannot know the outcome. "+
+			"Weir calls at most once per attempt, so %s ended as lost, and the survey went on with the next attempt. The records show: %d not called, %d called once.",
 			these(unclear), unclear-sent, sent))
 	}
 	if s.settled > 0 {
-		text = append(text, fmt.Sprintf("The collector settled %s by asking the provider, because a callback was lost or the broker dead when it came.",
+		text = append(text, fmt.Sprintf("The reconciler resolved %s by asking the provider, because a callback was lost or arrived while the broker was down.",
 			plural(s.settled, "contact", "contacts")))
 	}
 	var lines []string
@@ -220,7 +220,7 @@ func endTable(verdicts []verdict) []string {
 // quotaTable shows the first survey's quotas.
 func (s *demonstration) quotaTable(verdicts []verdict) []string {
 	quotas := s.surveys[0].quotas
-	rows := [][]string{{"region", "completed", "wanted"}}
+	rows := [][]string{{"region", "completed", "quota"}}
 	for _, region := range regions() {
 		if n, ok := quotas[region]; ok {
 			rows = append(rows, []string{region, number(verdicts[0].Quotas[region]), number(n)})

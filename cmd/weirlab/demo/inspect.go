@@ -59,9 +59,9 @@ func inspect(d dossier) verdict {
 		Survey: d.Survey, File: len(d.People), Groups: map[group]int{}, Quotas: map[string]int{},
 		Finished: d.State == "done",
 	}
-	wanted, seen := map[string]bool{}, map[string]int{}
+	expected, seen := map[string]bool{}, map[string]int{}
 	for _, p := range d.People {
-		wanted[digits(p.phone)] = true
+		expected[digits(p.phone)] = true
 	}
 	for i := range d.Rows {
 		r := &d.Rows[i]
@@ -69,14 +69,14 @@ func inspect(d dossier) verdict {
 		if seen[number]++; seen[number] > 1 {
 			v.Twice++
 		}
-		if !wanted[number] {
+		if !expected[number] {
 			v.Foreign++
 		}
 		v.Sum++
 		v.Groups[group{r.Status, r.Disposition}]++
 		v.weigh(&d, r, number)
 	}
-	for number := range wanted {
+	for number := range expected {
 		if seen[number] == 0 {
 			v.Missing++
 		}
@@ -153,14 +153,14 @@ func (v *verdict) faults() []string {
 	add(!v.Finished, "not done")
 	add(v.Sum != v.File, "the table adds up to %d, and %d are in the file", v.Sum, v.File)
 	add(v.Missing > 0, "%d lost", v.Missing)
-	add(v.Foreign > 0, "%d whom nobody knows", v.Foreign)
+	add(v.Foreign > 0, "%d in the survey that are not in the file", v.Foreign)
 	add(v.Twice > 0, "%d there twice", v.Twice)
-	add(v.Open > 0, "%d not over", v.Open)
+	add(v.Open > 0, "%d not final", v.Open)
 	add(v.Miscount > 0, "its figures are wrong by %d", v.Miscount)
 	add(v.Pestered > 0, "%d contacted more often than allowed", v.Pestered)
 	add(v.Abandoned > 0, "%d given up too early", v.Abandoned)
 	add(v.Unheard > 0, "%d wrote and were not heard", v.Unheard)
-	add(v.Untold > 0, "%d of whom the application knows otherwise", v.Untold)
+	add(v.Untold > 0, "%d completed in Weir or in the application, but not in both", v.Untold)
 	add(v.Unfilled > 0, "%d quotas that are not full", v.Unfilled)
 	return out
 }

@@ -47,16 +47,16 @@ func TestInspect(t *testing.T) {
 			d.Rows = d.Rows[:5]
 			d.Stats.Respondents, d.Stats.ByStatus["canceled"], d.Stats.ByDisposition["registered"] = 5, 0, 0
 		}, []string{"s: the table adds up to 5, and 6 are in the file", "s: 1 lost"}},
-		{"a respondent exchanged", func(d *dossier) { d.Rows[5].Phone = "+15559" }, []string{"s: 1 lost", "s: 1 whom nobody knows"}},
+		{"a respondent exchanged", func(d *dossier) { d.Rows[5].Phone = "+15559" }, []string{"s: 1 lost", "s: 1 in the survey that are not in the file"}},
 		{"a respondent twice", func(d *dossier) { d.Rows[5].Phone = "+1 555 5" }, []string{"s: 1 lost", "s: 1 there twice"}},
 		{"still being contacted", func(d *dossier) {
 			d.Rows[3].Status = "active"
 			d.Stats.ByStatus["active"], d.Stats.ByStatus["failed"] = 1, 1
-		}, []string{"s: 1 not over"}},
+		}, []string{"s: 1 not final"}},
 		{"never started", func(d *dossier) {
 			d.Rows[5].Status = "pending"
 			d.Stats.ByStatus["pending"], d.Stats.ByStatus["canceled"] = 1, 0
-		}, []string{"s: 1 not over"}},
+		}, []string{"s: 1 not final"}},
 		{"its own sums differ", func(d *dossier) { d.Stats.ByStatus["failed"] = 3 }, []string{"s: its figures are wrong by 1"}},
 		{"its own total differs", func(d *dossier) { d.Stats.Respondents = 8 }, []string{"s: its figures are wrong by 2"}},
 		{"called too often", func(d *dossier) { d.Calls["15551"] = 4 }, []string{"s: 1 contacted more often than allowed"}},
@@ -68,8 +68,8 @@ func TestInspect(t *testing.T) {
 		}, []string{"s: 1 wrote and were not heard"}},
 		{"an answer that was not heard", func(d *dossier) { d.Answered["15554"] = true }, []string{"s: 1 wrote and were not heard"}},
 		{"an answer that came too late", func(d *dossier) { d.Answered["15554"], d.Late["r4"] = true, true }, nil},
-		{"completed by nobody", func(d *dossier) { delete(d.Completed, "r1") }, []string{"s: 1 of whom the application knows otherwise"}},
-		{"reported and forgotten", func(d *dossier) { d.Completed["r4"] = true }, []string{"s: 1 of whom the application knows otherwise"}},
+		{"completed without the application", func(d *dossier) { delete(d.Completed, "r1") }, []string{"s: 1 completed in Weir or in the application, but not in both"}},
+		{"reported and forgotten", func(d *dossier) { d.Completed["r4"] = true }, []string{"s: 1 completed in Weir or in the application, but not in both"}},
 		{"a quota that is not full", func(d *dossier) { d.Quotas["north"] = 3 }, []string{"s: 1 quotas that are not full"}},
 	}
 	for _, tt := range tests {

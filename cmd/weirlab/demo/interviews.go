@@ -39,7 +39,7 @@ type staff struct {
 func (s *demonstration) interviews(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pace{s.options.Speed}.atLeast(interviewLimit, interviewLimit))
 	defer cancel()
-	s.say("At last %d people are asked by %d interviewers, each in a language that both speak.", interviewees, interviewers)
+	s.say("Now %[2]d interviewers question %[1]d people, each in a language that both speak.", interviewees, interviewers)
 	staff := &staff{show: s, pace: pace{s.options.Speed}}
 	if err := staff.hire(ctx); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (f *staff) ask(ctx context.Context) error {
 			return nil
 		}
 		if !sleep(ctx, interviewTime) {
-			return fmt.Errorf("not over after %s", interviewLimit)
+			return fmt.Errorf("not done after %s", interviewLimit)
 		}
 	}
 }

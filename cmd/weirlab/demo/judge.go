@@ -127,7 +127,7 @@ func (f *finding) faults() []string {
 	add(f.Twice > 0, "%d sent twice", f.Twice)
 	add(f.Lost > 0, "%d lost", f.Lost)
 	add(f.Open > 0, "%d not done", f.Open)
-	add(f.Strange > 0, "%d at the provider that nobody acknowledged", f.Strange)
+	add(f.Strange > 0, "%d at the provider that Weir never acknowledged", f.Strange)
 	return out
 }
 

@@ -52,10 +52,10 @@ func TestJudge(t *testing.T) {
 		{"not done", func(e *evidence) { e.Ends["1-1"] = "" }, []string{"c: 1 not done"}},
 		{"not done and never sent", func(e *evidence) { e.Ends["1-3"] = "" }, []string{"c: 1 lost", "c: 1 not done"}},
 		{
-			"acknowledged to nobody", func(e *evidence) {
+			"never acknowledged", func(e *evidence) {
 				e.Keys = append(e.Keys, taken("1-9", "+15553"))
 			},
-			[]string{"c: 1 at the provider that nobody acknowledged"},
+			[]string{"c: 1 at the provider that Weir never acknowledged"},
 		},
 		{
 			"two contacts of one person", func(e *evidence) {

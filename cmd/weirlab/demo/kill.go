@@ -29,8 +29,8 @@ func (s *demonstration) killAndRestart(ctx context.Context) error {
 		active += sv.stats.ByStatus["active"]
 	}
 	s.down = true
-	s.say("kill -9 %d: the broker is dead, with %s in the middle of it, about %d slots in flight and %s queued. "+
-		"The providers go on, but their callbacks reach nobody; the application keeps knocking.",
+	s.say("kill -9 %d: the broker is dead, with %s active, about %d slots in flight and %s queued. "+
+		"The providers go on, but their callbacks fail; the application keeps retrying.",
 		pid, plural(active, "respondent", "respondents"), inFlight, plural(queued, "contact", "contacts"))
 	for up := time.Now().Add(pace{s.options.Speed}.of(downTime)); time.Now().Before(up) && ctx.Err() == nil; {
 		s.view.draw(time.Now(), s.gauges())
@@ -83,7 +83,7 @@ func (s *demonstration) resumed(ctx context.Context) (open, unknown int, err err
 				break
 			}
 			if time.Now().After(limit) {
-				return 0, 0, fmt.Errorf("the channel %s is not looked after %s after the start", st.name, resumeLimit)
+				return 0, 0, fmt.Errorf("no process operates the channel %s %s after the start", st.name, resumeLimit)
 			}
 			pause(ctx, 10*time.Millisecond)
 		}
@@ -96,8 +96,8 @@ func caught(unknown int) string {
 	case 0:
 		return ""
 	case 1:
-		return " 1 of them was being handed over when it was killed: it keeps its slots until it is known whether the provider has it."
+		return " 1 of them was being dispatched at the kill: it keeps its slots until Weir knows whether the provider has it."
 	default:
-		return fmt.Sprintf(" %d of them were being handed over when it was killed: they keep their slots until it is known whether the provider has them.", unknown)
+		return fmt.Sprintf(" %d of them were being dispatched at the kill: they keep their slots until Weir knows whether the provider has them.", unknown)
 	}
 }

@@ -20,7 +20,7 @@ func someone(t *testing.T, texts ...string) string {
 			return number
 		}
 	}
-	t.Fatalf("nobody writes %q", texts)
+	t.Fatalf("no participant writes %q", texts)
 	return ""
 }
 

@@ -14,7 +14,7 @@ var ErrInterrupted = errors.New("the demo was interrupted; nothing of it is left
 const (
 	stallLimit  = time.Minute // without any progress
 	rateSpan    = 3 * time.Second
-	lookTimeout = 2 * time.Second
+	pollTimeout = 2 * time.Second
 )
 
 // Run shows the demo. The error is nil only if every respondent is accounted
@@ -110,8 +110,8 @@ func (s *demonstration) play(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	s.say("Two surveys share two channels. Whoever does not answer %d calls gets up to %d messages; hours and days are seconds here. "+
-		"%s wants %s, so many of each region; %s wants everybody.",
+	s.say("Two surveys share two channels. A respondent who does not answer %d calls gets up to %d messages; delays of hours and days are seconds here. "+
+		"%s has quotas of %s respondents in all, by region; %s has none.",
 		callAttempts, textAttempts, s.surveys[0].title, number(s.surveys[0].cutoff()), s.surveys[1].title)
 	for i := range s.options.Kills {
 		mark := s.expected() * (i + 1) / (s.options.Kills + 1)
@@ -170,7 +170,7 @@ func (s *demonstration) watch(ctx context.Context, until func() bool) error {
 
 // poll reads the state of the channels and the surveys from the broker.
 func (s *demonstration) poll(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	for _, st := range s.stages {
 		if f, err := s.broker.api.figures(ctx, st.name); err == nil {
@@ -225,7 +225,7 @@ func (s *survey) finishedRespondents() int {
 }
 
 func (s *survey) gauge() gauge {
-	return gauge{name: s.name, n: s.finishedRespondents(), all: len(s.people), text: fmt.Sprintf("%s of %s over, %s completed, %s active",
+	return gauge{name: s.name, n: s.finishedRespondents(), all: len(s.people), text: fmt.Sprintf("%s of %s final, %s completed, %s active",
 		number(s.finishedRespondents()), number(len(s.people)), number(s.stats.ByStatus["completed"]), number(s.stats.ByStatus["active"]))}
 }
 

@@ -63,7 +63,7 @@ func TestDemo(t *testing.T) {
 			`kill -9 \d+: the broker is dead`, `resumed after \d+\.\d+ s`,
 			`calls +Verboice +\d+ +\d+ +\d+ of 20 +0 +0 +\d+\n`, `texts +Nuntium +\d+ +\d+ +\d+ of 20 +0 +0 +0\n`,
 			`\n  sum +72 +48\n  in the file +72 +48\n`,
-			`PASS: nobody lost, nobody contacted twice for one attempt, never over capacity; the broker was killed once`,
+			`PASS: no respondent lost, none contacted twice for one attempt, never over capacity; the broker was killed once`,
 		} {
 			if !regexp.MustCompile(want).Match(text) {
 				t.Errorf("no %q in\n%s", want, text)

@@ -90,12 +90,12 @@ func TestTheVerdict(t *testing.T) {
 		change func(*finding, *verdict, *application)
 		want   string
 	}{
-		{"good", func(*finding, *verdict, *application) {}, "PASS: nobody lost"},
+		{"good", func(*finding, *verdict, *application) {}, "PASS: no respondent lost"},
 		{"over capacity", func(f *finding, _ *verdict, _ *application) { f.PeakActive = 51 }, "FAIL: calls: 51 in flight, over the capacity of 50."},
 		{"twice", func(f *finding, _ *verdict, _ *application) { f.Twice = 1 }, "FAIL: calls: 1 sent twice."},
 		{"lost", func(f *finding, _ *verdict, _ *application) { f.Lost = 2 }, "FAIL: calls: 2 lost."},
 		{"open", func(f *finding, _ *verdict, _ *application) { f.Open = 3 }, "FAIL: calls: 3 not done."},
-		{"strange", func(f *finding, _ *verdict, _ *application) { f.Strange = 1 }, "FAIL: calls: 1 at the provider that nobody acknowledged."},
+		{"strange", func(f *finding, _ *verdict, _ *application) { f.Strange = 1 }, "FAIL: calls: 1 at the provider that Weir never acknowledged."},
 		{"a respondent", func(_ *finding, v *verdict, _ *application) { v.Pestered = 1 }, "FAIL: s: 1 contacted more often than allowed."},
 		{"the application", func(_ *finding, _ *verdict, a *application) { a.wrong = []string{"x", "y"} }, "FAIL: the application: x (2 such)."},
 	}
@@ -123,8 +123,8 @@ func TestRemarksTellOfWhatIsUnclear(t *testing.T) {
 	s := &demonstration{view: newView(Options{}, epoch()), app: &application{wrote: 2}, participants: &participants{stopped: map[string]bool{"1": true}}}
 	got := strings.Join(s.remarks([]finding{{Unclear: 3, UnclearSent: 1}}), " ")
 	for _, want := range []string{
-		"it ended these 3 contacts as lost, and the survey went on with the next attempt. The records show: 2 not called, 1 called once.",
-		"0 people answered by message, and 1 person wrote STOP. The application was told of 2 messages beside these.",
+		"these 3 contacts ended as lost, and the survey went on with the next attempt. The records show: 2 not called, 1 called once.",
+		"0 people answered by message, and 1 person wrote STOP. The application received 2 messages besides these.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %q, want in it %q", got, want)

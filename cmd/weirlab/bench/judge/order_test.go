@@ -114,7 +114,7 @@ func TestWhoLeavesTheOrderIsFound(t *testing.T) {
 		id := taken[from]
 		taken = slices.Insert(slices.Delete(slices.Clone(taken), from, from+1), to, id)
 		if o := c.Judge(taken); o.Early+o.Late == 0 {
-			t.Fatalf("one of rank %d to %d came %dth, which nobody found", lowest, highest, to+1)
+			t.Fatalf("one of rank %d to %d came %dth, and Judge found no fault", lowest, highest, to+1)
 		}
 	})
 }

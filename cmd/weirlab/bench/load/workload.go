@@ -109,7 +109,7 @@ func (w Workload) Expectation() judge.Expectation {
 
 // strict reports whether every contact must arrive within as many places of its turn
 // as there are slots. Not for the baseline, whose goroutines race for connections; nor
-// for trial runs with few slots, all of which go to other contacts when the program is
+// for trial runs with few slots: other contacts take them all when the program is
 // delayed for a moment.
 func (w Workload) strict() bool {
 	return !w.Baseline && (w.Mode == Drain && w.N >= Measured || w.Mode == Turnaround)
