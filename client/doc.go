@@ -7,11 +7,6 @@
 // whole lists ([Client.Channels] and others), streamed imports ([Client.Import]) and
 // live events ([Client.Follow]).
 //
-//	c, err := client.New(client.Options{URL: "https://weir.example", Token: token})
-//	...
-//	defer c.Close()
-//	channel, err := c.GetChannel(ctx, "texts")
-//
 // The package imports no other package of Weir.
 //
 // # Invariants

@@ -50,6 +50,32 @@ func TestCommandsOfThePapersExist(t *testing.T) {
 	}
 }
 
+// Go examples in the documents are quoted from examples that compile.
+func TestGoInThePapersCompiles(t *testing.T) {
+	t.Parallel()
+	block := regexp.MustCompile("(?s)```go\n(.*?)```")
+	indent := regexp.MustCompile(`(?m)^\s+`)
+	compiled, found := "", 0
+	for _, name := range texts(t) {
+		if path.Base(name) == "example_test.go" {
+			compiled += indent.ReplaceAllString(read(t, name), "")
+		}
+	}
+	for _, name := range texts(t) {
+		if path.Ext(name) != ".md" {
+			continue
+		}
+		for _, m := range block.FindAllStringSubmatch(read(t, name), -1) {
+			if found++; !strings.Contains(compiled, indent.ReplaceAllString(m[1], "")) {
+				t.Errorf("%s: no example_test.go has this code:\n%s", name, m[1])
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("the documents have no Go code")
+	}
+}
+
 // Decisions are numbered without gaps and state their reasons.
 func TestDecisionsAreComplete(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,35 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"weir/client"
+)
+
+func Example() {
+	if err := greet(context.Background(), os.Getenv("WEIR_TOKEN")); err != nil {
+		fmt.Println(err)
+	}
+}
+
+func greet(ctx context.Context, token string) error {
+	c, err := client.New(client.Options{URL: "http://127.0.0.1:8080", Token: token})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	list, err := c.PostContacts(ctx, "sms", client.ContactsBody{Contacts: []client.ContactBody{
+		{Key: "r1-1", To: "+15550001", Messages: []string{"Hello from Weir"}},
+	}})
+	if err != nil {
+		return err
+	}
+	contact, err := c.GetContact(ctx, list.Contacts[0].ID)
+	if err != nil {
+		return err
+	}
+	fmt.Println(contact.State, contact.Outcome, contact.Attempts)
+	return nil
+}
