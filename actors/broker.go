@@ -94,7 +94,7 @@ func (b *broker) restartLater() {
 	b.armAt(now, now.Add(backoff.Delay(b.rejectedWrites+1, minReloadDelay, maxReloadDelay)))
 }
 
-// stopLoops ends an incarnation: its timer and its reads.
+// halt ends an incarnation: its timer and its reads.
 func (b *broker) halt() {
 	b.gen = -1
 	b.state.meter.gauged.Store(false)

@@ -13,7 +13,7 @@ import (
 	"weir/channels"
 )
 
-// state is the channel state that outlives the incarnations of its broker.
+// channelState is the channel state that outlives the incarnations of its broker.
 type channelState struct {
 	channel  weir.ChannelID
 	actor    atomic.Pointer[actor.PID] // the current broker

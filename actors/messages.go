@@ -16,7 +16,7 @@ type (
 		channel weir.ChannelID
 		msg     any
 	}
-	// deliverIfRunning passes a message to the broker only if it is running.
+	// ifRunning passes a message to the broker only if it is running.
 	ifRunning struct {
 		channel weir.ChannelID
 		msg     any

@@ -85,7 +85,7 @@ const MaxTokens = 1000
 // TokenStore stores tokens. They are never deleted: the id of a revoked token
 // still identifies the author of past changes.
 type TokenStore interface {
-	// AddToken stores a new token. It returns a conflict if there are [MostTokens].
+	// AddToken stores a new token. It returns a conflict if there are [MaxTokens].
 	AddToken(ctx context.Context, t Token, now time.Time) error
 	// Tokens returns all tokens, revoked and expired ones too, oldest first.
 	Tokens(ctx context.Context) ([]Token, error)

@@ -16,7 +16,7 @@ import (
 	"weir/persistence/storetest"
 )
 
-// insertDeadLetters makes n dead letters.
+// deadLetters makes n dead letters.
 func deadLetters(t *testing.T, s *persistence.Store, id weir.ChannelID, lease weir.Lease, n int) []weir.Ref {
 	t.Helper()
 	got, err := s.Accept(t.Context(), id, contactSpecs(0, n))

@@ -11,7 +11,7 @@ import (
 
 var _ events.TypeReader = (*Store)(nil)
 
-// EventsOf implements [events.Picker]. Rows follow each other without a gap, so
+// EventsOf implements [events.TypeReader]. Rows follow each other without a gap, so
 // that only the first one has to be decoded to know from where on it was read;
 // of the others, events that do not name a type are skipped unread.
 func (s *Store) EventsOf(ctx context.Context, after int64, limit int, types ...string) (events.Chunk, error) {

@@ -13,7 +13,7 @@ var _ eventlog.Store = (*Store)(nil)
 // segmentsBytes bounds what one read of the journal brings.
 const segmentsBytes = 8 << 20
 
-// Append implements [routing.Store].
+// Append implements [eventlog.Store].
 func (s *Store) Append(lease weir.Lease, g eventlog.Group, done func(error)) {
 	// The router collects by itself, so that only real rows count: a writer that
 	// waits for more to come would hold up a group that is complete.
@@ -71,7 +71,7 @@ func (w *routed) write(t *transaction, r *request) error {
 	return nil
 }
 
-// Segments implements [routing.Store].
+// Segments implements [eventlog.Store].
 func (s *Store) Segments(ctx context.Context, after uint64, limit int) ([]eventlog.Segment, error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT first_seq, last_seq, data FROM router_journal WHERE first_seq > ? ORDER BY first_seq LIMIT ?",
 		int64(after), limit)

@@ -28,7 +28,7 @@ const routerHeadSQL = "SELECT last_seq, snapshot, snapshot_seq FROM router_head 
 
 var errParts = errors.New("the router's snapshot lacks a part")
 
-// SaveSnapshot implements [routing.Store]. The parts are written under a
+// SaveSnapshot implements [eventlog.Store]. The parts are written under a
 // number that does not count yet; one statement makes it count.
 func (s *Store) SaveSnapshot(ctx context.Context, lease weir.Lease, seq uint64, data []byte) error {
 	number, parts := s.ids.next(time.Now()), 0
@@ -132,7 +132,7 @@ func pruneSnapshots(ctx context.Context, tx *sqlx.Tx, snapshot, _ int64) (more b
 	return len(found) == pruneChunk, err
 }
 
-// LoadSnapshot implements [routing.Store].
+// LoadSnapshot implements [eventlog.Store].
 func (s *Store) LoadSnapshot(ctx context.Context) (eventlog.Saved, error) {
 	var saved eventlog.Saved
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {

@@ -139,7 +139,7 @@ type Delete struct {
 	ID       string
 }
 
-// SupplyRules answers a [JobRulesAskedEvent]. Results are keyed by path. A
+// SupplyRules answers a [eventlog.JobRulesRequestedEvent]. Results are keyed by path. A
 // Failure fails the classification. An answer for another round is a conflict.
 type SupplyRules struct {
 	JobID   string
@@ -156,7 +156,7 @@ type Result struct {
 	Workers []resource.WorkerSelector `json:"workerSelectors,omitempty"`
 }
 
-// SupplyScores answers a [JobScoresAskedEvent]. A worker without a score has
+// SupplyScores answers a [eventlog.JobScoresRequestedEvent]. A worker without a score has
 // score 0.
 type SupplyScores struct {
 	JobID  string

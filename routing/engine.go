@@ -13,8 +13,8 @@
 // snapshot ([State.Snapshot], [Restore]) and the events after it.
 //
 // Results that only the caller can compute (function rules) are requested by an
-// event and supplied by a command; see [JobRulesAskedEvent] and
-// [JobScoresAskedEvent].
+// event and supplied by a command; see [eventlog.JobRulesRequestedEvent] and
+// [eventlog.JobScoresRequestedEvent].
 //
 // # Invariants
 //

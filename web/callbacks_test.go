@@ -86,7 +86,7 @@ func TestCallbackResults(t *testing.T) {
 	}
 }
 
-// Call sends a provider's request.
+// call sends a provider's request.
 func (r *rig) call(method, path, body, contentType string) got {
 	r.t.Helper()
 	if method == "" {

@@ -34,7 +34,7 @@ type openAPI struct {
 	patterns map[string]*regexp.Regexp // of the paths
 }
 
-// Description is the API description that all responses in these tests are
+// description is the API description that all responses in these tests are
 // checked against. Reading it takes longer than most tests, so they share it.
 // TestOneDescription checks that every rig serves the same one.
 var description = sync.OnceValues(func() (*openAPI, error) {

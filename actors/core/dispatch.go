@@ -143,7 +143,7 @@ func (c *Core) notSent(f *flight, s channels.SendResult, now time.Time) weir.Tra
 	return c.retry(f, now, now.Add(min(s.RetryAfter, maxRetryAfter)), s.Reason)
 }
 
-// reread requeues a contact that the provider does not have. One that failed by
+// retry requeues a contact that the provider does not have. One that failed by
 // itself waits, longer each time, and finally becomes a dead letter.
 func (c *Core) retry(f *flight, now, due time.Time, reason string) weir.Transition {
 	if f.c.Failures >= deadLetterAfter {

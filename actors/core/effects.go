@@ -14,7 +14,7 @@ import (
 type Effects struct {
 	Commits        []Commit
 	Sends          []channels.Attempt   // call the provider; then SendDone
-	Asks           []channels.Attempt   // queueAsks the provider about an attempt; then AskDone
+	Asks           []channels.Attempt   // ask the provider about an attempt; then AskDone
 	Cancels        []channels.Attempt   // cancel at the provider; then CancelDone
 	Pages          []Page               // read a part of a lane; then PageRead or ReadFailed
 	Lanes          bool                 // list the lanes and count the queue; then LanesRead or ReadFailed

@@ -97,7 +97,7 @@ func (p *provider) receive(a channels.Attempt, m manner, now time.Time) channels
 	}
 }
 
-// queueAsks answers a status request as of now.
+// ask answers a status request as of now.
 func (p *provider) ask(a channels.Attempt) channels.Answer {
 	t := p.tickets[a.ID]
 	switch {

@@ -103,7 +103,7 @@ func (r *rig) run(j *job) {
 	j.do()
 }
 
-// unclearDelay runs everything that is under way, at this instant.
+// settle runs everything that is under way, at this instant.
 func (r *rig) settle() {
 	r.t.Helper()
 	for n := 0; ; n++ {

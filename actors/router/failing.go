@@ -81,7 +81,7 @@ func (f *failing) note(u functionUse, failed error, now time.Time) (send bool) {
 	return send
 }
 
-// submitNext returns the next event to emit, nil if there is none.
+// next returns the next event to emit, nil if there is none.
 func (f *failing) next() *functionData {
 	f.mu.Lock()
 	defer f.mu.Unlock()

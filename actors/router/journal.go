@@ -11,7 +11,7 @@ import (
 	"weir/routing/eventlog"
 )
 
-// journal carries events to the journal: applied events collect in the open group
+// journalQueue carries events to the journal: applied events collect in the open group
 // while earlier groups are being written.
 type journalQueue struct {
 	durable    uint64 // the last event that is durable

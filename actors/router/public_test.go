@@ -16,7 +16,7 @@ import (
 	"weir/routing/resource"
 )
 
-// upTo returns subject and data of each event of the API.
+// told returns subject and data of each event of the API.
 func told() map[string]struct {
 	event   eventlog.Event
 	subject string

@@ -268,7 +268,7 @@ func errReplaying() error {
 	return unavailable("the router is reading its state", time.Second, nil)
 }
 
-// loadPatience limits how long callers wait while the state is loading: after that
+// refuseSoon limits how long callers wait while the state is loading: after that
 // they get an error and can retry.
 func (d *routerActor) refuseSoon() {
 	d.slow = false

@@ -52,7 +52,7 @@ func (d *routerActor) beginCut(seq uint64) {
 	d.post(cutNext{d.gen})
 }
 
-// cutNext copies some more jobs and lets other messages run in between.
+// continueCut copies some more jobs and lets other messages run in between.
 func (d *routerActor) continueCut() {
 	begin := time.Now()
 	d.snapshot.whole = d.snapshot.cut.Step(cutJobs)

@@ -18,7 +18,7 @@ const gender = "gender"
 func several(attribute string) bool { return attribute == "language" || attribute == "skill" }
 
 // ParseFilter parses a caller's requirements: Q#Spanish#M, short for
-// language=Spanish,gender=M, or selectors as in [routing.ParseSelectors]. In
+// language=Spanish,gender=M, or selectors as in [resource.ParseSelectors]. In
 // selectors, language=Spanish requires the skill Spanish, as does Spanish
 // alone.
 func ParseFilter(text string) ([]resource.WorkerSelector, error) {

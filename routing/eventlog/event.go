@@ -66,7 +66,7 @@ type JobUpdatedEvent struct {
 }
 
 // JobRulesRequestedEvent asks the caller for the results of rules that only the
-// caller can evaluate. Answer with [SupplyRules]; the round is the event's
+// caller can evaluate. Answer with routing.SupplyRules; the round is the event's
 // number.
 type JobRulesRequestedEvent struct {
 	JobHead
@@ -80,7 +80,7 @@ type RequestedRule struct {
 }
 
 // JobScoresRequestedEvent asks the caller to score workers for a job. Answer with
-// [SupplyScores]; the round is the event's number.
+// routing.SupplyScores; the round is the event's number.
 type JobScoresRequestedEvent struct {
 	JobHead
 	Workers   []string                  `json:"workers"`

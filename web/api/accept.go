@@ -63,7 +63,7 @@ type AcceptedView struct {
 }
 
 // acceptingChannel returns the channel that contacts are for, from memory if it
-// was read within acceptFresh: otherwise a client that sends one contact per
+// was read within the last second: otherwise a client that sends one contact per
 // request would cause a read of the row each time.
 func (s *Service) acceptingChannel(ctx context.Context, name string) (weir.Channel, error) {
 	ch, ok, err := s.Index.Live(ctx, name)

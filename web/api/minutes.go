@@ -118,7 +118,7 @@ func (s *Service) minuteRoutes() []*route.Route {
 	}
 }
 
-// readSpan is an interval in whole steps.
+// span is an interval in whole steps.
 type span struct {
 	word         string
 	step         time.Duration

@@ -140,7 +140,7 @@ func (a *addresses) guessing(from netip.Addr, now time.Time) time.Duration {
 	return 0
 }
 
-// ClientAddress returns the address of a request's client, after [Proxies.Clients].
+// ClientAddress returns the address of a request's client, after web.Proxies.Clients.
 func ClientAddress(r *http.Request) netip.Addr { return Network(HostAddress(r.RemoteAddr)) }
 
 // HostAddress returns the address in HOST:PORT; the zero address if there is none.

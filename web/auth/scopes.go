@@ -3,7 +3,7 @@ package auth
 import "weir/ops"
 
 // RouteScopes is the authorization table. For each route id it lists scopes; a
-// token needs one of them. A route without a row is an error: see [Grant].
+// token needs one of them. A route without a row is an error: see route.Grant.
 func RouteScopes() map[string][]ops.Scope {
 	readContacts := []ops.Scope{ops.ScopeContactsRead}
 	writeContacts := []ops.Scope{ops.ScopeContactsWrite}

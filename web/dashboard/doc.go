@@ -14,7 +14,7 @@
 //     sessions and ends them: at log-out, after a time limit, or with their token.
 //   - While no token is needed, whoever serves the dashboard must admit only
 //     browsers that requested this machine by a name that no site can give itself:
-//     see [web.Nearby].
+//     see [auth.LocalOnly].
 //   - Pages load only files of the dashboard, and run no inline script or style.
 //   - Titles and paths contain no phone number of a person and no secret.
 //

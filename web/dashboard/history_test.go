@@ -36,7 +36,7 @@ func TestWorkersPageHasTheirHistory(t *testing.T) {
 		return strings.Contains(b.get("/router/workers/ann").want(200).body, "did not answer the offer of job")
 	})
 	page := b.get("/router/workers/ann").want(200).body
-	sortTimeline(t, page, "was offered job", "accepted job", "completed job", "closed job", "was offered job", "declined job", "was offered job", "did not answer the offer of job")
+	inOrder(t, page, "was offered job", "accepted job", "completed job", "closed job", "was offered job", "declined job", "was offered job", "did not answer the offer of job")
 	if n := strings.Count(page, "accepted job"); n != 1 {
 		t.Errorf("%d times accepted", n)
 	}
@@ -44,7 +44,7 @@ func TestWorkersPageHasTheirHistory(t *testing.T) {
 }
 
 // inOrder fails the test unless a page has parts in this order.
-func sortTimeline(t *testing.T, page string, parts ...string) {
+func inOrder(t *testing.T, page string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		_, rest, ok := strings.Cut(page, part)
@@ -72,7 +72,7 @@ func TestRespondentsPageHasTheirHistory(t *testing.T) {
 		page = b.get("/surveys/flu/respondents/" + first).want(200).body
 		return strings.Contains(page, "→ refused")
 	})
-	sortTimeline(t, page, "registered → started", "started → refused")
+	inOrder(t, page, "registered → started", "started → refused")
 	b.get("/surveys/flu/respondents/" + second).want(200).has("History").hasNot("refused")
 	var log surveyapi.SurveyLogList
 	r.api("GET", "/v1/surveys/flu/log?respondent="+first+"&limit=1", "", &log)

@@ -69,7 +69,7 @@ func (rt *Route) transfer(gate *auth.Gate, w http.ResponseWriter, r *http.Reques
 	return rt.Serve(c, w)
 }
 
-// Answer runs a route that returns its response.
+// answer runs a route that returns its response.
 func (rt *Route) answer(gate *auth.Gate, w http.ResponseWriter, r *http.Request) (Reply, error) {
 	who, err := Admit(gate, w, r, rt.Scopes)
 	if err != nil {

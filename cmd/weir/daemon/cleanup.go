@@ -25,8 +25,8 @@ func (c *cleanups) add(name string, undo func(context.Context) error) {
 	c.steps = append(c.steps, cleanup{name, undo})
 }
 
-// startJobs runs every step, even if earlier ones failed, and joins the errors. A step
-// that does not return within grace after ctx has ended is abandoned, because the
+// run runs every step, even if earlier ones failed, and joins the errors. A step
+// that does not return within cleanupGrace after ctx has ended is abandoned, because the
 // process must exit.
 func (c *cleanups) run(ctx context.Context) error {
 	var errs []error
@@ -37,7 +37,7 @@ func (c *cleanups) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// startJobs runs one step; its error names the step.
+// run runs one step; its error names the step.
 func (s cleanup) run(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() { done <- s.undo(ctx) }()

@@ -174,7 +174,7 @@ func migrate(ctx context.Context, o Options, store *persistence.Store) error {
 	return err
 }
 
-// startHints opens the address, and derives the public URL from it if none is
+// listen opens the address, and derives the public URL from it if none is
 // configured: the system may have chosen the port.
 func (d *Daemon) listen(ctx context.Context, c *config.Config) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.ListenAddr)

@@ -29,7 +29,7 @@ type job struct {
 	wake  <-chan struct{} // starts a step before every has passed; nil: never
 }
 
-// jobs returns the background jobs that clean up the store: they remove contacts
+// storeJobs returns the background jobs that clean up the store: they remove contacts
 // and events that are older than their retention, old counters per minute, deleted
 // surveys and abandoned imports. One job counts dead letters for the metrics, because
 // only the store has that number.

@@ -99,7 +99,7 @@ func (a *App) Repeat(ctx context.Context, p *Output, w *WatchFlag, show func(out
 	return err
 }
 
-// newScreen is updated in place on a terminal; otherwise blocks follow each other.
+// screen is updated in place on a terminal; otherwise blocks follow each other.
 type screen struct {
 	out    io.Writer
 	over   bool       // update in place
