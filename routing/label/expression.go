@@ -14,11 +14,13 @@ type Scope struct{ Job, Worker Set }
 
 // Expression is a parsed rule.
 type Expression interface {
+	// Eval computes the value for the labels of a job and a worker.
 	Eval(Scope) (Value, error)
 }
 
 type literal struct{ v Value }
 
+// Eval implements Expression.
 func (l literal) Eval(Scope) (Value, error) { return l.v, nil }
 
 type labelOf struct {
@@ -26,6 +28,7 @@ type labelOf struct {
 	key    string
 }
 
+// Eval implements Expression.
 func (l labelOf) Eval(s Scope) (Value, error) {
 	if l.worker {
 		return s.Worker[l.key], nil
@@ -38,6 +41,7 @@ type call struct {
 	args []Expression
 }
 
+// Eval implements Expression.
 func (c call) Eval(s Scope) (Value, error) {
 	switch c.op {
 	case "if":
@@ -141,6 +145,7 @@ type parser struct {
 	depth  int
 }
 
+// ParseExpression parses an expression; a leading equals sign is optional.
 func ParseExpression(text string) (Expression, error) {
 	tokens, err := scan(strings.TrimPrefix(strings.TrimSpace(text), "="))
 	if err != nil {

@@ -13,6 +13,7 @@ const (
 	GreaterOrEqual Operator = "greaterThanOrEqual"
 )
 
+// Valid reports whether the operator is one of those defined here.
 func (o Operator) Valid() bool {
 	switch o {
 	case Equal, NotEqual, LessThan, LessOrEqual, GreaterThan, GreaterOrEqual:

@@ -41,8 +41,10 @@ func (s WorkerSelector) Stated() WorkerSelector {
 	return s
 }
 
+// Active reports whether the selector still restricts matching.
 func (s WorkerSelector) Active() bool { return s.Status != SelectorExpired }
 
+// EqualSelectors reports whether two lists are equal in what clients state.
 func EqualSelectors(a, b []WorkerSelector) bool {
 	return slices.EqualFunc(a, b, func(x, y WorkerSelector) bool { return x.Stated() == y.Stated() })
 }

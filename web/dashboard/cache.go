@@ -23,7 +23,7 @@ type cache[T any] struct {
 }
 
 type cacheEntry[T any] struct {
-	asked time.Time // guarded by the lock of shared
+	asked time.Time // guarded by the lock of the cache
 	mu    sync.Mutex
 	made  time.Time // start of the computation
 	value T
@@ -35,18 +35,18 @@ func newCache[T any](life time.Duration, now func() time.Time) *cache[T] {
 
 // get returns the value of a key. Concurrent callers wait for one computation. A
 // failed computation is not cached.
-func (s *cache[T]) get(key string, read func() (T, error)) (T, error) {
-	return s.getSince(key, time.Time{}, read)
+func (c *cache[T]) get(key string, read func() (T, error)) (T, error) {
+	return c.getSince(key, time.Time{}, read)
 }
 
 // getSince returns the value of a key as of at or later, for a caller that has already
 // seen the state at that time.
-func (s *cache[T]) getSince(key string, at time.Time, read func() (T, error)) (T, error) {
-	e := s.entryOf(key)
+func (c *cache[T]) getSince(key string, at time.Time, read func() (T, error)) (T, error) {
+	e := c.entryOf(key)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := s.now()
-	if !e.made.IsZero() && !e.made.Before(at) && now.Sub(e.made) < s.life {
+	now := c.now()
+	if !e.made.IsZero() && !e.made.Before(at) && now.Sub(e.made) < c.life {
 		return e.value, nil
 	}
 	value, err := read()
@@ -56,23 +56,23 @@ func (s *cache[T]) getSince(key string, at time.Time, read func() (T, error)) (T
 	return value, err
 }
 
-func (s *cache[T]) entryOf(key string) *cacheEntry[T] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	if now.Sub(s.swept) > 10*s.life {
-		s.swept = now
-		for k, e := range s.entries {
-			if now.Sub(e.asked) > 10*s.life {
-				delete(s.entries, k)
+func (c *cache[T]) entryOf(key string) *cacheEntry[T] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	if now.Sub(c.swept) > 10*c.life {
+		c.swept = now
+		for k, e := range c.entries {
+			if now.Sub(e.asked) > 10*c.life {
+				delete(c.entries, k)
 			}
 		}
 	}
-	e := s.entries[key]
+	e := c.entries[key]
 	if e == nil {
 		e = &cacheEntry[T]{}
-		if len(s.entries) < maxCached {
-			s.entries[key] = e
+		if len(c.entries) < maxCached {
+			c.entries[key] = e
 		}
 	}
 	e.asked = now

@@ -195,7 +195,7 @@ type contactField struct {
 // contactFields lists the fields of a contact that the page does not show elsewhere,
 // in the API's order. A new field of the API appears without a change here. Each
 // entry of a map is a field of its own.
-func contactFields(c any) (list []contactField) {
+func contactFields(c *api.ContactView) (list []contactField) {
 	elsewhere := []string{
 		"id", "channel", "messages", "call", "state", "canceling", "outcome", "reason", "why", "why_code", "queued_at", "finished_at", "attempts",
 	}

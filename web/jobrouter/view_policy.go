@@ -174,10 +174,7 @@ func viewQueueAttachment(a *resource.QueueAttachment) queueAttachmentView {
 	out := queueAttachmentView{Kind: string(a.Kind)}
 	switch a.Kind {
 	case resource.AttachStatic:
-		if a.QueueSelector != nil {
-			selector := *a.QueueSelector
-			out.QueueSelector = &selector
-		}
+		out.QueueSelector = a.QueueSelector // the engine never modifies a specification that it has returned
 	case resource.AttachConditional:
 		out.Condition, out.QueueSelectors = viewRule(a.Condition), viewQueueSelectors(a.QueueSelectors)
 	case resource.AttachPassThrough:

@@ -135,6 +135,7 @@ func Number(v any) string {
 	return fmt.Sprint(v)
 }
 
+// Grouped formats an integer with commas between thousands.
 func Grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
