@@ -100,7 +100,7 @@ func (c *conn) Close() error {
 	return err
 }
 
-// Admit makes room for a new connection; nil: there is none.
+// admit makes room for a new connection; nil: there is none.
 func (c *Connections) admit(raw net.Conn) *conn {
 	host := auth.HostAddress(raw.RemoteAddr().String())
 	in := &conn{Conn: raw, all: c, address: auth.Network(host), since: time.Now()}

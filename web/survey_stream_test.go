@@ -42,7 +42,7 @@ func (f *rows) Read(p []byte) (int, error) {
 		case f.bad != nil && f.bad(f.next):
 			f.buf.WriteString("nobody,x,y,,,,,,,,,,,,,,,,,,,,\n")
 		default:
-			fmt.Fprintf(&f.buf, "%s,Somebody %d,City of many words %d%s\n", phoneNumber(f.next), f.next, f.next%100, strings.Repeat(","+f.wide, 20))
+			fmt.Fprintf(&f.buf, "%s,Person %d,City of many words %d%s\n", phoneNumber(f.next), f.next, f.next%100, strings.Repeat(","+f.wide, 20))
 		}
 		f.next++
 	}

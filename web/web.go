@@ -112,7 +112,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.Service, 
 	return routes, contacts, route.Grant(routes)
 }
 
-// Handle registers a pattern.
+// handle registers a pattern.
 func (s *service) handle(pattern string, h http.Handler) {
 	if s.served != nil {
 		s.served(pattern)

@@ -321,7 +321,7 @@ func isTwiML(s string) bool {
 	}
 }
 
-// Kind checks the content against what the channel type carries.
+// kind checks the content against what the channel type carries.
 func (b *batchReader) kind(o map[string]any, at string) {
 	if b.content == channels.Any {
 		return

@@ -122,7 +122,7 @@ type Principal struct {
 	sessionValid func() bool // for a session: reports whether it still exists
 }
 
-// ID returns the id of the visitor's token; empty: the gate is open.
+// ID returns the id of the sender's token; empty: the gate is open.
 func (v *Principal) ID() string {
 	if v == nil || v.key == nil {
 		return ""
@@ -142,7 +142,7 @@ func (v *Principal) Has(scope ops.Scope) bool {
 	return v.key == nil || v.key.scopes&scopeBit(scope) != 0
 }
 
-// Require returns an error if the visitor has none of the scopes.
+// Require returns an error if the sender has none of the scopes.
 func (v *Principal) Require(oneOf []ops.Scope) error {
 	if slices.ContainsFunc(oneOf, v.Has) {
 		return nil
@@ -150,7 +150,7 @@ func (v *Principal) Require(oneOf []ops.Scope) error {
 	return ErrForbidden(oneOf...)
 }
 
-// StillAdmitted reports whether a visitor admitted earlier would still be admitted.
+// StillAdmitted reports whether a sender admitted earlier would still be admitted.
 func (v *Principal) StillAdmitted() bool {
 	if v.key == nil {
 		return v.gate.Open()

@@ -29,8 +29,8 @@ func NewConcurrencyLimit(maximum, perToken int) *ConcurrencyLimit {
 }
 
 // Acquire waits up to within until the token who may begin an operation; ok is
-// false if it may not. release ends the operation. An empty who, while no token is needed, is subject only to the
-// total limit.
+// false if that time or ctx ends first. The caller ends the operation with release. An empty
+// who, while no token is needed, is subject only to the total limit.
 func (s *ConcurrencyLimit) Acquire(ctx context.Context, who string, within time.Duration) (release func(), ok bool) {
 	wait := time.NewTimer(within)
 	defer wait.Stop()

@@ -145,6 +145,7 @@ func (g *Gate) find(text string, hash ops.TokenHash) *key {
 	return found
 }
 
+// ErrWrongToken returns the error of a request with an invalid token.
 func ErrWrongToken() error {
 	return &weir.Error{Code: weir.CodeUnauthorised, Message: "the bearer token is not valid: it is mistyped, revoked or expired, or of another installation", Cause: wire.ErrInvalidToken}
 }

@@ -35,7 +35,7 @@ func (k *key) matches(hash ops.TokenHash) bool {
 	return subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
 }
 
-// Append counts a request and returns how long to wait; zero: admitted.
+// take counts a request and returns how long to wait; zero: admitted.
 func (k *key) take(now time.Time, rate float64) time.Duration {
 	if rate == 0 {
 		return 0

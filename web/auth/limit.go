@@ -31,7 +31,7 @@ func (b *bucket) wait(now time.Time, rate, burst float64) time.Duration {
 	return max(0, b.next(now, interval).Sub(now)-time.Duration(burst*float64(interval)))
 }
 
-// Append takes one, or returns how long to wait.
+// take takes one, or returns how long to wait.
 func (b *bucket) take(now time.Time, rate, burst float64) time.Duration {
 	wait := b.wait(now, rate, burst)
 	if wait == 0 {
@@ -114,7 +114,7 @@ func (a *addresses) request(from netip.Addr, now time.Time) time.Duration {
 	return a.of(from, now).requests.take(now, a.rate, burstOf(a.rate))
 }
 
-// Refusal counts an unauthenticated request. wrong is the token that it
+// refusal counts an unauthenticated request. wrong is the token that it
 // carried, if any. Only a token that is not among the latest counts as another
 // guess, so that a client with an outdated token never locks out its neighbors.
 func (a *addresses) refusal(from netip.Addr, wrong *ops.TokenHash, now time.Time) time.Duration {

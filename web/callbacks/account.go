@@ -24,7 +24,7 @@ type accounts struct {
 	lines map[string]accountChannel
 }
 
-// channelReader is the part of the store that siblings reads.
+// channelReader is the part of the store that accounts reads.
 type channelReader interface {
 	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
 	Channels(ctx context.Context, after string, limit int) ([]weir.Channel, error)

@@ -59,7 +59,7 @@ const (
 	timeLimit = 20 * time.Second
 )
 
-// NewHandler returns a service with these fields.
+// NewHandler returns a handler with these fields.
 func NewHandler(s Handler) *Handler {
 	s.accounts = newAccounts(s.Store, s.Directory, s.Now)
 	return &s

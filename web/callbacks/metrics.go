@@ -62,7 +62,7 @@ func (m *Metrics) Forget(channel string) { m.incoming.DeleteLabelValues(channel)
 
 // Results of a callback, besides the verdicts on its reports.
 const (
-	resultUnauthorised = "unauthorised" // Errors secret or no such channel
+	resultUnauthorised = "unauthorised" // wrong secret or no such channel
 	resultInvalid      = "invalid"      // not a valid request of this provider
 	resultDeleted      = "deleted"      // right secret of a deleted channel
 	resultUnavailable  = "unavailable"  // the provider must retry

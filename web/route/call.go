@@ -20,8 +20,8 @@ type Call struct {
 	Request   *http.Request
 	Principal *auth.Principal
 	Query     wire.Query
-	// Body is the decoded body, and wrong lists its schema errors. A route with
-	// a body adds the errors that only it can find, and then calls refuse
+	// Body is the decoded body, and Errors lists its schema errors. A route with
+	// a body adds the errors that only it can find, and then calls Invalid
 	// before it changes anything.
 	Body   map[string]any
 	Errors validation.Errors

@@ -28,23 +28,23 @@ type Route struct {
 	Answers      []Answer
 	Codes        []weir.Code // in addition to the codes of every route
 	Handle       func(*Call) (Reply, error)
-	Scopes       []ops.Scope // the token needs one of them; set by grant
+	Scopes       []ops.Scope // the token needs one of them; set by [Grant]
 
 	// Lenient: the route itself checks the body against its schema.
 	Lenient bool
 	// Repeatable: repeating the POST has no further effect, whatever its body.
 	Repeatable bool
-	// Serve replaces handle where a body or a response is too long for memory
+	// Serve replaces Handle where a body or a response is too long for memory
 	// and for requestTime. It writes the response itself, unless it returns an
 	// error.
 	Serve func(*Call, http.ResponseWriter) error
-	// Uploads and download are the content types of such bodies and responses.
-	// refusal is the type of a problem with additional fields.
+	// Uploads and Download are the content types of such bodies and responses.
+	// Refusal is the type of a problem with additional fields.
 	Uploads  []string
 	Download string
 	Refusal  reflect.Type
 
-	Check *wire.Checker // of the body; set by describe
+	Check *wire.Checker // of the body; set by openapi.Describe
 }
 
 // Answer is one success response of a route.

@@ -15,7 +15,7 @@ import (
 // Limits of imports and downloads. They may exceed the server's timeouts and a
 // route's, as long as they make progress.
 const (
-	MaxImport            = 1 << 30          // bytes of a body, unless MaxImport is set
+	MaxImport            = 1 << 30          // bytes of a body, unless the options set another bound
 	IdleTime             = 30 * time.Second // max time without a row, or without the client reading anything
 	TransferTime         = 4 * time.Hour
 	AcquireTime          = 10 * time.Second // max wait until a transfer may begin

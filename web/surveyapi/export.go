@@ -36,7 +36,7 @@ func logColumns() []string {
 
 const otherColumn = "other_attributes"
 
-// Download is one CSV file in progress.
+// csvDownload is one CSV file in progress.
 type csvDownload struct {
 	*Service
 	c      *route.Call
@@ -45,7 +45,7 @@ type csvDownload struct {
 	out    *csv.Writer
 }
 
-// Download begins a file. The header is written with the first row, so that
+// download begins a file. The header is written with the first row, so that
 // until then an error can be a normal problem response.
 func (s *Service) download(c *route.Call, w http.ResponseWriter, name string) *csvDownload {
 	p := route.NewDeadlines(w)
@@ -54,7 +54,7 @@ func (s *Service) download(c *route.Call, w http.ResponseWriter, name string) *c
 	return &csvDownload{Service: s, c: c, pace: p, header: w.Header(), out: csv.NewWriter(p)}
 }
 
-// Invalid returns an error to be sent as the response instead of the file.
+// fail returns an error to be sent as the response instead of the file.
 func (d *csvDownload) fail(err error) error {
 	d.header.Del("Content-Disposition")
 	return err

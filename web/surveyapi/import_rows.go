@@ -108,7 +108,7 @@ func (l *importer) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// ClearRead reads rows and stores them in batches, except the last batch.
+// read reads rows and stores them in batches, except the last batch.
 func (l *importer) read(ctx context.Context, rows *respondents.Reader, p *route.Deadlines) error {
 	l.stored = time.Now()
 	for end := l.stored.Add(route.TransferTime); ; {
@@ -149,7 +149,7 @@ func (l *importer) reject(bad respondents.RowError) error {
 	return l.rejected.add(bad)
 }
 
-// Flush stores the rows read so far. It reads the survey again: meanwhile it
+// flush stores the rows read so far. It reads the survey again: meanwhile it
 // may have ended, or its quotas may have changed.
 func (l *importer) flush(ctx context.Context) error {
 	rows := l.rows
@@ -290,7 +290,7 @@ func (l *importer) abort(ctx context.Context) {
 	}
 }
 
-// Answer writes the result of the import, with every bad row.
+// answer writes the result of the import, with every bad row.
 func (l *importer) answer(w http.ResponseWriter, p *route.Deadlines, err error) error {
 	if err != nil && l.line == 0 {
 		return err

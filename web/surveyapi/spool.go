@@ -24,7 +24,7 @@ type spool struct {
 	count  int
 }
 
-// Add appends a bad row.
+// add appends a bad row.
 func (s *spool) add(e respondents.RowError) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
