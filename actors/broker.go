@@ -29,7 +29,7 @@ type broker struct {
 	endLifetime context.CancelFunc
 	timer       *time.Timer
 	wakeAt      time.Time
-	lastWrite   *write // lastWrite change of this incarnation; nil before the first
+	lastWrite   *write // the latest change of this incarnation; nil before the first
 
 	core              *core.Core // nil until it is loaded, and in standby
 	ch                weir.Channel

@@ -13,7 +13,8 @@ import (
 	"weir/channels"
 )
 
-// channelState is the channel state that outlives the incarnations of its broker.
+// channelState is the state of a channel that outlives the incarnations of its
+// broker.
 type channelState struct {
 	channel  weir.ChannelID
 	actor    atomic.Pointer[actor.PID] // the current broker
@@ -80,7 +81,8 @@ type localAttempt struct {
 // not counted as an attempt, so its successor has the same number.
 type claim struct{ ref weir.AttemptRef }
 
-// newChannelState returns the state of a channel whose broker has at most cancels cancels under way.
+// newChannelState returns the state of a channel whose broker may have that many
+// cancels under way, at least one.
 func newChannelState(channel weir.ChannelID, cancels int) *channelState {
 	return &channelState{channel: channel, meter: &meter{}, cancels: make(chan struct{}, max(1, cancels)), attempts: map[weir.AttemptRef]localAttempt{}}
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // Messages arrive in the order of their numbers whichever goroutine sends them,
-// and an idle way is closed only if the broker has seen the last one: none is lost
-// in between.
-func TestWayKeepsItsNumbers(t *testing.T) {
+// and an idle mailbox is closed only if the broker has handled the last one: none
+// is lost in between.
+func TestMailboxKeepsItsNumbers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const senders, each = 8, 50

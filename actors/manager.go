@@ -29,7 +29,7 @@ type manager struct {
 // child is one broker as the manager sees it.
 type child struct {
 	*mailboxRef
-	stopping bool  // its way is closed
+	stopping bool  // its mailbox is closed
 	poisoned bool  // it takes no more messages
 	waiting  []any // messages for its successor
 }
@@ -93,7 +93,7 @@ func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
 		c.waiting = append(c.waiting, msg)
 		return
 	}
-	if !c.send(m.root, msg) { // its way is closed though this manager did not stop it
+	if !c.send(m.root, msg) { // its mailbox is closed though this manager did not stop it
 		c.waiting = append(c.waiting, msg)
 	}
 }
@@ -253,7 +253,7 @@ type mailboxRef struct {
 	state *channelState
 
 	mu     sync.Mutex
-	seq    int64 // number of the last message sent along it
+	seq    int64 // number of the last message sent to it
 	closed bool
 }
 
@@ -287,11 +287,11 @@ func (w *mailboxRef) closeIfIdle(seen int64) bool {
 }
 
 // mailboxRefs holds the mailboxes of all running brokers.
-type mailboxRefs struct{ m sync.Map } // of *way by weir.ChannelID
+type mailboxRefs struct{ m sync.Map } // of *mailboxRef by weir.ChannelID
 
 func (w *mailboxRefs) add(id weir.ChannelID, to *mailboxRef) { w.m.Store(id, to) }
 
-// remove forgets a way, but not that of a successor.
+// remove forgets a mailbox, but not that of a successor.
 func (w *mailboxRefs) remove(id weir.ChannelID, to *mailboxRef) {
 	to.close()
 	w.m.CompareAndDelete(id, to)

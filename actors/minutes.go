@@ -175,7 +175,7 @@ func (m *minutes) perMinute(channel weir.ChannelID, now time.Time) float64 {
 
 // write submits the waiting minutes to the store. Only minutes that could not be
 // written keep waiting, so that no minute is counted twice. Calls must not overlap
-// with each other or with turn.
+// with each other or with endMinute.
 func (m *minutes) write(ctx context.Context, store ops.MinuteStore) (lost int, err error) {
 	m.mu.RLock()
 	list := m.waiting

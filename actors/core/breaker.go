@@ -31,7 +31,7 @@ type breaker struct {
 	streak      int       // consecutive failures
 	openings    int       // consecutive openings
 	until       time.Time // open until then; zero: closed
-	pausedUntil time.Time // endRead of the pause that the provider last asked for
+	pausedUntil time.Time // end of the pause that the provider last asked for
 	probing     bool      // a probe is under way
 	reason      string
 }

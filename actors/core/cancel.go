@@ -73,7 +73,7 @@ func (c *Core) cancelAtProvider(f *flight) {
 	c.out.Cancels = append(c.out.Cancels, attemptOf(&f.c))
 }
 
-// CancelDone applies the provider's answer to a cancel. The next collection
+// CancelDone applies the provider's answer to a cancel. The next reconciliation
 // repeats a failed one; after one that came too late, the contact runs to its
 // end.
 func (c *Core) CancelDone(ref weir.AttemptRef, done channels.Cancellation, now time.Time) {

@@ -24,9 +24,9 @@ type Snapshot struct {
 	InFlight []weir.Contact
 	Lanes    []weir.Lane
 	Queued   int64
-	// LocalAttempts are the local attempts, which this process itself had begun before
-	// the broker was restarted. How far any other attempt in state
-	// sending got is unknown.
+	// LocalAttempts are the attempts that this process itself had begun before the
+	// broker was restarted. How far any other attempt in state sending got is
+	// unknown.
 	LocalAttempts map[weir.AttemptRef]LocalProgress
 }
 

@@ -26,8 +26,8 @@ type Effects struct {
 	Replies        []Reply              // give these once everything issued before is durable
 	Forget         []weir.AttemptRef    // drop the local state of these attempts
 	Finished       []Finished           // for the metrics
-	ReconcileBegun bool                 // a collection began
-	ReconcileClean bool                 // no status request failed since the collection before
+	ReconcileBegun bool                 // a reconciliation began
+	ReconcileClean bool                 // no status request failed since the previous one began
 	Reconciled     []channels.Knowledge // the answers that changed contacts, and failed status requests
 	Remove         bool                 // nothing is open: delete the channel's row; RemoveFailed if that is impossible
 	Passivate      bool                 // idle for long enough to stop
@@ -86,7 +86,7 @@ type Reply struct {
 // Finished describes one contact that is done.
 type Finished struct {
 	Outcome weir.Outcome
-	Active  time.Duration // changedSince its claim; 0: it was never claimed
+	Active  time.Duration // since its claim; 0: it was never claimed
 }
 
 // LocalProgress is how far this process had got with an attempt.

@@ -146,7 +146,7 @@ func (p *provider) cancel(a channels.Attempt) channels.Cancellation {
 	return channels.Cancellation{Canceled: true}
 }
 
-// endRead ends an attempt, or the next part of it, and returns the report.
+// end ends an attempt, or the next part of it, and returns the report.
 func (p *provider) end(t *ticket, o weir.Outcome) weir.Report {
 	if len(t.part) == 1 {
 		t.over = true

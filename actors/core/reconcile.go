@@ -108,7 +108,7 @@ func (c *Core) applyAnswer(f *flight, a channels.Answer, now time.Time) {
 }
 
 // askAgain schedules the next status request for a contact. An active one is
-// asked about by the next collection.
+// asked about by the next reconciliation.
 func (c *Core) askAgain(f *flight, at time.Time) {
 	if f.c.State == weir.Unknown {
 		c.askUnknown(f, at)
@@ -222,7 +222,7 @@ func (c *Core) outcomeUnknown(f *flight, now time.Time) []weir.Transition {
 	if limit := f.lastHeard().Add(c.cfg.LostAfter); limit.Before(again) {
 		again = limit
 	}
-	if f.c.State == weir.Unknown { // an active one is asked about by the next collection
+	if f.c.State == weir.Unknown { // an active one is asked about by the next reconciliation
 		c.askUnknown(f, again)
 	}
 	return nil

@@ -33,7 +33,7 @@ func TestScenario51_OnlyTheSilentAreAskedAbout(t *testing.T) {
 	}
 	wantState(t, r, 1, weir.Active)
 	wantDone(t, r, 3, weir.Completed)
-	r.pass(2 * time.Minute) // one that continues is asked about once in each collection
+	r.pass(2 * time.Minute) // one that continues is asked about once in each reconciliation
 	if n := len(r.asked); n != 4 {
 		t.Fatalf("asked %d times, want 4: %v", n, r.asked)
 	}
@@ -169,7 +169,7 @@ func TestRestartOfTheActorAlone(t *testing.T) {
 	r.settle()
 	r.hold["written"] = true
 	r.accept(calls(2)...)
-	r.crash(true, 0, nil) // claiming and not sent: the provider does not have it, and it is no attempt
+	r.crash(true, 0, nil) // claimed and not sent: the provider does not have it, and it is no attempt
 	delete(r.hold, "written")
 	r.hold["answer"] = true
 	r.settle()

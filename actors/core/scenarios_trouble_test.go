@@ -173,7 +173,7 @@ func TestCancelInEveryState(t *testing.T) {
 				tt.after(r)
 			}
 			clear(r.hold)
-			r.pass(70 * time.Second) // less than a collection would take
+			r.pass(70 * time.Second) // less than a reconciliation would take
 			wantDone(t, r, 1, tt.want)
 			if r.prov.inUse() != 0 {
 				t.Fatalf("the provider still has it")

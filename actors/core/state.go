@@ -51,7 +51,7 @@ type flight struct {
 	c         weir.Contact
 	slots     int
 	claiming  bool // the claim is not committed yet
-	askQueued bool // askQueued for a status request
+	askQueued bool // queued for a status request
 	asks      int  // consecutive status requests that failed
 	// askFailedAt is when the first of them failed. Silence alone does not end a
 	// contact that could not be asked about: Weir itself may have been down.
@@ -64,7 +64,7 @@ type flight struct {
 
 func (f *flight) lastHeard() time.Time { return lastHeard(&f.c) }
 
-// askDue returns the instant from which a collection asks about an active contact.
+// askDue returns the instant from which a reconciliation asks about an active contact.
 func (f *flight) askDue(idleAfter time.Duration) time.Time {
 	return latest(f.lastHeard().Add(idleAfter), f.askAt)
 }
@@ -84,7 +84,7 @@ type Core struct {
 	sends       map[weir.AttemptRef]struct{} // provider calls under way
 	claims      int                          // claims issued and not committed
 	asks        map[weir.AttemptRef]struct{}
-	askFailed   bool // changedSince the last collection
+	askFailed   bool // since the last reconciliation
 	reconciled  ops.Reconciliation
 	askQueue    []weir.ContactID
 	loads       int // reads of single contacts under way
@@ -102,7 +102,7 @@ type Core struct {
 	statusAsked                     bool // the status was requested at least once
 	draining, drained               bool
 	passivated                      bool      // Passivate was issued to the shell
-	deleteAt                        time.Time // endRead of the flights' grace period while the channel is being deleted
+	deleteAt                        time.Time // end of the flights' grace period while the channel is being deleted
 	storeEmpty                      bool      // the store reported an empty queue
 	removing                        bool      // Remove was issued to the shell
 
@@ -212,7 +212,7 @@ func windowOver(s *weir.Spec, now time.Time) bool {
 // Config holds a broker's parameters.
 type Config struct {
 	IdleAfter       time.Duration // silence after which the provider is asked about a contact
-	ReconcileEvery  time.Duration // pause between collections
+	ReconcileEvery  time.Duration // pause between reconciliations
 	SettleAfter     time.Duration // wait after an unclear dispatch before the provider is asked
 	LostAfter       time.Duration // how long an attempt of unknown outcome keeps its slots
 	StopAfter       time.Duration // idle time after which the broker may stop

@@ -125,7 +125,7 @@ func whyReport(asked, lost time.Time) ops.Why {
 	return ops.Why{Code: ops.WhyReport, Text: fmt.Sprintf("waiting for the provider's report; asked about at %s, lost at %s if it cannot tell", ops.WhyAt(asked), ops.WhyAt(lost))}
 }
 
-// askedAt returns the instant of the collection that asks about an active contact
+// askedAt returns the instant of the reconciliation that asks about an active contact
 // unless a report arrives before.
 func (c *Core) askedAt(f *flight) time.Time {
 	at, due := c.reconcileAt, f.askDue(c.cfg.IdleAfter)

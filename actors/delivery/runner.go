@@ -263,7 +263,7 @@ func (x *runner) wait(ctx context.Context, now time.Time) bool {
 		until = at
 	}
 	wake := x.wake
-	if now.Before(x.quietUntil) { // leaveGroup the token in the channel
+	if now.Before(x.quietUntil) { // leave the token in the channel
 		wake = nil
 		if x.quietUntil.Before(until) {
 			until = x.quietUntil

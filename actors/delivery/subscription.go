@@ -78,7 +78,7 @@ func jobOf(e events.Event) string {
 type subscriber struct {
 	Subscription
 	calls       Caller
-	handshaking chan struct{} // heldUp during the handshake
+	handshaking chan struct{} // holds a token during the handshake
 
 	mu            sync.Mutex
 	handshakeDone bool

@@ -251,7 +251,7 @@ func (d *routerActor) arm() {
 		return
 	}
 	if len(d.journal.current) >= groupEvents && len(d.journal.submitted) >= maxSubmitted {
-		return // the end of a commit calls settle again
+		return // the end of a commit calls afterEvents again
 	}
 	d.wakeAt = at
 	wait := max(0, time.Until(at))

@@ -102,7 +102,7 @@ type waiter struct {
 }
 
 // add appends a caller. While the store is down no caller is answered; callers
-// that have left meanwhile are removed, so that the line stays proportional to
+// that have left meanwhile are removed, so that the queue stays proportional to
 // the callers that wait.
 func (l *waiterQueue) add(w waiter) {
 	l.sweep = max(l.sweep, 2*maxCallers)

@@ -11,8 +11,8 @@ import (
 	"weir/routing/eventlog"
 )
 
-// journalQueue carries events to the journal: applied events collect in the open group
-// while earlier groups are being written.
+// journalQueue carries events to the journal: applied events collect in the open
+// group while earlier groups are being written.
 type journalQueue struct {
 	durable    uint64 // the last event that is durable
 	current    []eventlog.Event

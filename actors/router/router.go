@@ -202,7 +202,7 @@ func (r *Router) task(do func(ctx context.Context)) {
 }
 
 // post sends a message to the actor while it exists. A task that the actor
-// starts may finish before the actor's address is known, so tell waits for the
+// starts may finish before the actor's address is known, so post waits for the
 // address.
 func (r *Router) post(message any) {
 	select {
@@ -268,8 +268,8 @@ func errReplaying() error {
 	return unavailable("the router is reading its state", time.Second, nil)
 }
 
-// refuseSoon limits how long callers wait while the state is loading: after that
-// they get an error and can retry.
+// refuseSoon limits how long callers wait while the state is loading: after
+// loadPatience they get an error and can retry.
 func (d *routerActor) refuseSoon() {
 	d.slow = false
 	gen := d.gen

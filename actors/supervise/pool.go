@@ -18,7 +18,7 @@ type Pool struct {
 }
 
 // NewPool returns a pool that keeps at most maxIdle idle goroutines.
-func NewPool(most int) *Pool { return &Pool{maxIdle: most} }
+func NewPool(maxIdle int) *Pool { return &Pool{maxIdle: maxIdle} }
 
 // Go runs a function on a goroutine, never on the caller's. It never waits, no
 // matter how many run already.
