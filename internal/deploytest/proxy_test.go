@@ -179,7 +179,7 @@ func (p *proxied) passes() {
 	for range auth.MaxStreamsPerToken { // a stream closed by its client takes no slot
 		_ = p.ask("127.0.0.3", "/v1/events", token).Body.Close()
 	}
-	p.until("a closed stream gives its seat back", 10*time.Second, func() bool {
+	p.until("a closed stream frees its slot", 10*time.Second, func() bool {
 		resp := p.ask("127.0.0.3", "/v1/events", token)
 		_ = resp.Body.Close()
 		return resp.StatusCode == http.StatusOK

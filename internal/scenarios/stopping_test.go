@@ -42,6 +42,9 @@ func TestCrashWhileStoppingStrandsNothing(t *testing.T) {
 				w.accept("ch", sms("c"))
 				w.speaks("c")
 				w.expectNoDuplicates()
+				if crashes.Load() == 0 {
+					t.Error("nothing crashed")
+				}
 			})
 		})
 	}
