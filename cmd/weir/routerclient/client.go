@@ -18,7 +18,6 @@ import (
 
 	"weir/internal/hmacsign"
 	"weir/routing"
-	"weir/routing/label"
 	"weir/routing/resource"
 )
 
@@ -133,38 +132,13 @@ func (c *Client) Cancel(ctx context.Context, job, disposition string) error {
 	return c.do(ctx, http.MethodPost, resourcePath("jobs", job)+":cancel", nil, body, nil)
 }
 
-// Job is a job in the form of the API.
-type Job struct {
-	ID              string                        `json:"id"`
-	Status          resource.JobStatus            `json:"status"`
-	ChannelID       string                        `json:"channelId"`
-	QueueID         string                        `json:"queueId"`
-	Priority        int                           `json:"priority"`
-	DispositionCode string                        `json:"dispositionCode"`
-	EnqueuedAt      time.Time                     `json:"enqueuedAt"`
-	Assignments     map[string]routing.Assignment `json:"assignments"`
-}
-
 // Job reads a job.
-func (c *Client) Job(ctx context.Context, id string) (out Job, err error) {
+func (c *Client) Job(ctx context.Context, id string) (out routing.Job, err error) {
 	return out, c.do(ctx, http.MethodGet, resourcePath("jobs", id), nil, nil, &out)
 }
 
-// Worker is a worker in the form of the API.
-type Worker struct {
-	ID           string                `json:"id"`
-	State        resource.WorkerState  `json:"state"`
-	Queues       []string              `json:"queues"`
-	Capacity     int                   `json:"capacity"`
-	Labels       label.Set             `json:"labels"`
-	Tags         label.Set             `json:"tags"`
-	Offers       []routing.Offer       `json:"offers"`
-	AssignedJobs []routing.AssignedJob `json:"assignedJobs"`
-	LoadRatio    float64               `json:"loadRatio"`
-}
-
 // Worker reads a worker.
-func (c *Client) Worker(ctx context.Context, id string) (out Worker, err error) {
+func (c *Client) Worker(ctx context.Context, id string) (out routing.Worker, err error) {
 	return out, c.do(ctx, http.MethodGet, resourcePath("workers", id), nil, nil, &out)
 }
 

@@ -57,6 +57,13 @@ export async function session({ report, browser, weir }) {
     await page.reload();
     assert.equal(pathOf(page), "/login", "going back shows nothing");
   });
+  await report.check("session: a question asked without a session leads to the log-in, and back", page, async () => {
+    await login(page, weir.url, weir.token, "/channels/spare");
+    await shows(page, "#connection", "live");
+    await page.context().clearCookies();
+    await page.click("#capacity");
+    await page.waitForURL((at) => at.pathname === "/login" && at.searchParams.get("next") === "/channels/spare", { timeout: 15_000 });
+  });
   await report.check("session: a token that is revoked ends an open page within seconds", page, async () => {
     const guest = await weir.newToken("guest", ["contacts:read"]);
     await login(page, weir.url, guest.token);

@@ -16,6 +16,7 @@ import (
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
 	"weir/cmd/weir/routerclient"
+	"weir/routing"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -58,7 +59,7 @@ func workersCommand(a *app.App, d *connection) *cobra.Command {
 	c := newCommand(a, d, "workers", "List workers", "List workers by id.",
 		"  weir route workers --state active --queue agents", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
 			head := []terminal.Column{app.Column("WORKER", 12), app.Column("STATE"), app.NumberColumn("JOBS"), app.NumberColumn("OFFERS"), app.NumberColumn("LOAD"), app.Column("QUEUES", 10), app.Column("LABELS", 10)}
-			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "workers", query, head, func(w routerclient.Worker) ([]terminal.Cell, error) {
+			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "workers", query, head, func(w routing.Worker) ([]terminal.Cell, error) {
 				return app.Cells(w.ID, app.StateCell(string(w.State)), len(w.AssignedJobs), len(w.Offers), fmt.Sprintf("%.0f%%", 100*w.LoadRatio),
 					strings.Join(w.Queues, ","), labelsText(w.Labels)), nil
 			}))
@@ -104,12 +105,12 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 			if why {
 				head = append(head, app.Column("WHY", 20))
 			}
-			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "jobs", query, head, func(j routerclient.Job) ([]terminal.Cell, error) {
+			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "jobs", query, head, func(j routing.Job) ([]terminal.Cell, error) {
 				worker := ""
 				for _, as := range j.Assignments {
 					worker = as.WorkerID
 				}
-				row := app.Cells(j.ID, app.StateCell(string(j.Status)), j.QueueID, j.ChannelID, j.Priority, a.FormatMinute(j.EnqueuedAt), worker, j.DispositionCode)
+				row := app.Cells(j.ID, app.StateCell(string(j.Status)), j.QueueID, j.ChannelID, j.EffectivePriority(), a.FormatMinute(j.EnqueuedAt), worker, j.DispositionCode)
 				if !why {
 					return row, nil
 				}
