@@ -1,10 +1,13 @@
 package delivery_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -250,12 +253,16 @@ func TestPurgedEventsAreCounted(t *testing.T) {
 	})
 }
 
+// TestAPanicIsAFailure: the event is delivered again, and the log has the stack
+// without the value, which may hold personal data.
 func TestAPanicIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
+		var log bytes.Buffer
+		g.o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		g.judge = func(_ events.Event, try int) error {
 			if try == 1 {
-				panic("no")
+				panic("+15550100")
 			}
 			return nil
 		}
@@ -264,6 +271,9 @@ func TestAPanicIsAFailure(t *testing.T) {
 		after(time.Minute)
 		g.wantAll("a", 3)
 		g.stop()
+		if text := log.String(); strings.Contains(text, "5550100") || strings.Count(text, "delivery_test.go") < 3 {
+			t.Errorf("the log: %s", text)
+		}
 	})
 }
 

@@ -3,9 +3,11 @@ package delivery
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"time"
 
 	"weir"
+	"weir/actors/supervise"
 	"weir/events"
 	"weir/internal/backoff"
 )
@@ -175,7 +177,8 @@ func (x *runner) attempt(ctx context.Context, e *entry, event *events.Event) res
 func (x *runner) deliver(ctx context.Context, e events.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			x.o.Logger.Error("event delivery panicked", "receiver", x.r.Name, "event", e.ID, "panic", v)
+			x.o.Logger.Error("event delivery panicked", "receiver", x.r.Name, "event", e.ID,
+				"panic", supervise.PanicText(v), "stack", string(debug.Stack()))
 			err = errors.New("panic")
 		}
 	}()
