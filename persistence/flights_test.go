@@ -246,12 +246,48 @@ func TestLogsOfProcessesThatAreGoneAreTakenOver(t *testing.T) {
 	if _, err := next.Purge(t.Context(), time.Now().Add(-time.Hour), 1); err != nil {
 		t.Fatal(err)
 	}
-	var left int
-	const ofA = "SELECT COUNT(*) FROM contacts_in_flight f JOIN writers w ON w.start_number = f.start_number WHERE w.owner = 'a'"
-	if err := openMySQL(t, url).QueryRowContext(t.Context(), ofA).Scan(&left); err != nil || left != 0 {
-		t.Errorf("%d rows of a in the log, want none (%v)", left, err)
+	if n := rowsOfA(t, openMySQL(t, url)); n != 0 {
+		t.Errorf("%d rows of a in the log, want none", n)
 	}
 	sameInFlight(t, next, id, list[1:3])
+}
+
+func rowsOfA(t *testing.T, db *sql.DB) (n int) {
+	t.Helper()
+	const text = "SELECT COUNT(*) FROM contacts_in_flight f JOIN writers w ON w.start_number = f.start_number WHERE w.owner = 'a'"
+	if err := db.QueryRowContext(t.Context(), text).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A process that has no lease loses its connections, and another takes it for gone. It
+// still remembers its contacts when it comes back, but not that its log was deleted.
+func TestAProcessThatWasTakenForGoneComesBack(t *testing.T) {
+	t.Parallel()
+	url := testmysql.URL(t)
+	a, b := openAs(t, url, "a"), openAs(t, url, "b")
+	id, lease := openChannel(t, a, "a")
+	list := inEveryState(t, a, id, lease)
+	err := a.Release(t.Context(), lease)
+	if err == nil {
+		err = b.TakeOver(t.Context(), list[1:3]...)
+	}
+	db := openMySQL(t, url)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), "DELETE f FROM contacts_in_flight f JOIN writers w ON w.start_number = f.start_number WHERE w.owner = 'a'")
+	}
+	if err == nil {
+		lease, _, err = a.Acquire(t.Context(), id)
+	}
+	if n := rowsOfA(t, db); err != nil || n != 1 {
+		t.Fatalf("%d rows of a in the log, want 1 (%v)", n, err)
+	}
+	sameInFlight(t, a, id, list[1:3])
+	list[1] = advanceTo(t, a, lease, list[1], func(p weir.Progress) (weir.Progress, error) { return p.Accept(time.Now(), "ref") })
+	for _, s := range []*persistence.Store{a, b} {
+		sameContacts(t, s, list)
+	}
 }
 
 // expire ends all leases of a table, as time would.

@@ -90,7 +90,7 @@ func (s *Store) outboxIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 	return err
 }
 
-// resultText is how a notice keeps the result of a conversation; empty without
+// resultText returns the result of a conversation as an outbox entry keeps it; empty without
 // one.
 func resultText(r weir.Result) string {
 	if r == (weir.Result{}) {
