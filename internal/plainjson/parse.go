@@ -26,6 +26,9 @@ func Parse(raw []byte) (any, error) {
 	if TooMany(raw) {
 		return nil, ErrTooMany
 	}
+	if v, ok := Value(raw); ok {
+		return v, nil
+	}
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
 		if s, ok := errors.AsType[*json.SyntaxError](err); ok {
