@@ -207,7 +207,7 @@ func TestCallsAreAccepted(t *testing.T) {
 		`{"call_flow_id":9007199254740991}`:                                         {CallFlowID: 1<<53 - 1},
 		`{"twiml":"<?xml version=\"1.0\"?>\n<Response><Say>hi</Say></Response>\n"}`: {TwiML: "<?xml version=\"1.0\"?>\n<Response><Say>hi</Say></Response>\n"},
 	} {
-		into[api.AcceptedList](t, r.do("POST", "/v1/channels/v/contacts", batch(Call(body))), 202)
+		into[api.AcceptedList](t, r.do("POST", "/v1/channels/v/contacts", batch(call(body))), 202)
 		if d := cmp.Diff(&want, r.contacts[len(r.contacts)-1].Call); d != "" {
 			t.Errorf("%s (-want +got):\n%s", body, d)
 		}

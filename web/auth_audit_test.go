@@ -25,9 +25,9 @@ func TestAuditLog(t *testing.T) {
 		{"PUT", "/v1/channels/a", goodTexts, admin},
 		{"GET", "/v1/channels/a", "", admin},                                        // no change
 		{"POST", "/v1/channels/a/contacts", batch(text("")), apiCanary},             // excluded: traffic
-		{"PUT", "/v1/channels/b", goodTexts, "nobody's"},                            // Invalid token
+		{"PUT", "/v1/channels/b", goodTexts, "nobody's"},                            // invalid token
 		{"PUT", "/v1/channels/b", goodTexts, tokens.text["contacts:write"]},         // lacks the scope
-		{"PATCH", "/v1/channels/a", `{"paused":1}`, admin},                          // Invalid
+		{"PATCH", "/v1/channels/a", `{"paused":1}`, admin},                          // invalid
 		{"PUT", "/v1/channels/" + phoneCanary[1:], goodTexts, admin},                // a name like a phone number
 		{"POST", "/v1/surveys/s:launch", "", apiCanary},                             // no such survey
 		{"DELETE", "/v1/contacts/CANARY%20text", "", tokens.text["contacts:write"]}, // not an id

@@ -38,7 +38,7 @@ type refused struct {
 }
 
 func text(more string) string { return `{"to":"+15550001","messages":["hi"]` + more + `}` }
-func Call(call string) string { return `{"to":"+15550001","call":` + call + `}` }
+func call(fields string) string { return `{"to":"+15550001","call":` + fields + `}` }
 func batch(contacts ...string) string {
 	return `{"contacts":[` + strings.Join(contacts, ",") + `]}`
 }
@@ -100,7 +100,7 @@ func badContacts() []refused {
 		{name: "label without a name", body: batch(text(`,"labels":{"":""}`)), mistakes: at("/labels/", "format")},
 		{name: "label too long", body: batch(text(`,"labels":{"a":"` + long(257) + `"}`)), mistakes: at("/labels/a", "length")},
 		{name: "no content", body: batch(`{"to":"+15550001"}`), mistakes: at("/messages", "required")},
-		{name: "a call on a text channel", body: batch(Call(`{"call_flow_id":1}`)), mistakes: []mistake{{"/contacts/0/messages", "required"}, {"/contacts/0/call", "content"}}},
+		{name: "a call on a text channel", body: batch(call(`{"call_flow_id":1}`)), mistakes: []mistake{{"/contacts/0/messages", "required"}, {"/contacts/0/call", "content"}}},
 		{name: "no messages", body: batch(`{"to":"+15550001","messages":[]}`), mistakes: at("/messages", "length")},
 		{name: "empty message", body: batch(`{"to":"+15550001","messages":["a",""]}`), mistakes: at("/messages/1", "length")},
 		{name: "long message", body: batch(`{"to":"+15550001","messages":["` + long(1601) + `"]}`), mistakes: at("/messages/0", "length")},
@@ -108,19 +108,19 @@ func badContacts() []refused {
 		{name: "larger than the capacity", body: batch(`{"to":"+15550001","priority":"reply","messages":["1","2","3","4","5","6","7","8","9","10","11"]}`), mistakes: at("/messages", "size")},
 		{name: "larger than what replies leave", body: batch(`{"to":"+15550001","messages":["1","2","3","4","5","6","7","8"]}`), mistakes: at("/messages", "size")},
 		{name: "a text on a voice channel", channel: "voice", body: batch(text("")), mistakes: []mistake{{"/contacts/0/call", "required"}, {"/contacts/0/messages", "content"}}},
-		{name: "an empty call", channel: "voice", body: batch(Call(`{}`)), mistakes: at("/call", "content")},
-		{name: "two kinds of call", channel: "voice", body: batch(Call(`{"call_flow_id":1,"callback_url":"http://a.test/"}`)), mistakes: at("/call", "content")},
-		{name: "call flow 0", channel: "voice", body: batch(Call(`{"call_flow_id":0}`)), mistakes: at("/call/call_flow_id", "range")},
-		{name: "call flow 1.5", channel: "voice", body: batch(Call(`{"call_flow_id":1.5}`)), mistakes: at("/call/call_flow_id", "type")},
-		{name: "call flow as text", channel: "voice", body: batch(Call(`{"call_flow_id":"1"}`)), mistakes: at("/call/call_flow_id", "type")},
-		{name: "call URL of another scheme", channel: "voice", body: batch(Call(`{"callback_url":"ftp://a.test/"}`)), mistakes: at("/call/callback_url", "format")},
-		{name: "call URL without a host", channel: "voice", body: batch(Call(`{"callback_url":"/flow"}`)), mistakes: at("/call/callback_url", "format")},
-		{name: "TwiML that is not well-formed", channel: "voice", body: batch(Call(`{"twiml":"<Response><Say>"}`)), mistakes: at("/call/twiml", "format")},
-		{name: "TwiML of another root", channel: "voice", body: batch(Call(`{"twiml":"<html/>"}`)), mistakes: at("/call/twiml", "format")},
-		{name: "TwiML with two roots", channel: "voice", body: batch(Call(`{"twiml":"<Response/><Response/>"}`)), mistakes: at("/call/twiml", "format")},
-		{name: "TwiML with text around", channel: "voice", body: batch(Call(`{"twiml":"<Response/>x"}`)), mistakes: at("/call/twiml", "format")},
-		{name: "TwiML too large", channel: "voice", body: batch(Call(`{"twiml":"<Response>` + strings.Repeat("ä", 40_000) + `</Response>"}`)), mistakes: at("/call/twiml", "length")},
-		{name: "unknown field of a call", channel: "voice", body: batch(Call(`{"call_flow_id":1,"loop":2}`)), mistakes: at("/call/loop", "unknown")},
+		{name: "an empty call", channel: "voice", body: batch(call(`{}`)), mistakes: at("/call", "content")},
+		{name: "two kinds of call", channel: "voice", body: batch(call(`{"call_flow_id":1,"callback_url":"http://a.test/"}`)), mistakes: at("/call", "content")},
+		{name: "call flow 0", channel: "voice", body: batch(call(`{"call_flow_id":0}`)), mistakes: at("/call/call_flow_id", "range")},
+		{name: "call flow 1.5", channel: "voice", body: batch(call(`{"call_flow_id":1.5}`)), mistakes: at("/call/call_flow_id", "type")},
+		{name: "call flow as text", channel: "voice", body: batch(call(`{"call_flow_id":"1"}`)), mistakes: at("/call/call_flow_id", "type")},
+		{name: "call URL of another scheme", channel: "voice", body: batch(call(`{"callback_url":"ftp://a.test/"}`)), mistakes: at("/call/callback_url", "format")},
+		{name: "call URL without a host", channel: "voice", body: batch(call(`{"callback_url":"/flow"}`)), mistakes: at("/call/callback_url", "format")},
+		{name: "TwiML that is not well-formed", channel: "voice", body: batch(call(`{"twiml":"<Response><Say>"}`)), mistakes: at("/call/twiml", "format")},
+		{name: "TwiML of another root", channel: "voice", body: batch(call(`{"twiml":"<html/>"}`)), mistakes: at("/call/twiml", "format")},
+		{name: "TwiML with two roots", channel: "voice", body: batch(call(`{"twiml":"<Response/><Response/>"}`)), mistakes: at("/call/twiml", "format")},
+		{name: "TwiML with text around", channel: "voice", body: batch(call(`{"twiml":"<Response/>x"}`)), mistakes: at("/call/twiml", "format")},
+		{name: "TwiML too large", channel: "voice", body: batch(call(`{"twiml":"<Response>` + strings.Repeat("ä", 40_000) + `</Response>"}`)), mistakes: at("/call/twiml", "length")},
+		{name: "unknown field of a call", channel: "voice", body: batch(call(`{"call_flow_id":1,"loop":2}`)), mistakes: at("/call/loop", "unknown")},
 		{
 			name: "all mistakes at once", body: batch(text(`,"key":"a"`), `{"to":"+15550001x","priority":"x","messages":["ok",""]}`, text(`,"key":"a","not_after":"2020-01-01T00:00:00Z"`)),
 			mistakes: []mistake{

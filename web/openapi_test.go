@@ -208,7 +208,7 @@ func FuzzContacts(f *testing.F) {
 		}
 	}
 	f.Add(batch(text(`,"key":"a","labels":{"a":"b"},"not_after":"2027-01-01T00:00:00Z"`)), false)
-	f.Add(batch(Call(`{"twiml":"<Response/>"}`)), true)
+	f.Add(batch(call(`{"twiml":"<Response/>"}`)), true)
 	r := newRig(f, func(o *web.Options) { o.Logger = slog.New(slog.DiscardHandler) })
 	r.channel("texts", "texts", func(c *weir.Channel) { c.Settings["reply_reserve"] = 3.0 })
 	r.channel("voice", "voice")

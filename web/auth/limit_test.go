@@ -46,7 +46,7 @@ func TestAddressesAreForgotten(t *testing.T) {
 	for i := range 3 * maxAddresses {
 		now = now.Add(time.Millisecond)
 		a.refusal(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), &wrong, now)
-		a.refusal(first, &wrong, now) // matches seen all the time, so it is not evicted
+		a.refusal(first, &wrong, now) // is seen all the time, so it is not evicted
 		if len(a.known) > maxAddresses {
 			t.Fatalf("%d addresses are remembered", len(a.known))
 		}
