@@ -26,10 +26,10 @@ type AcceptedView struct {
 	// ID its id
 	ID string `json:"id"`
 
-	// Key the client's own name for it
+	// Key idempotency key, chosen by the client
 	Key string `json:"key,omitempty,omitzero"`
 
-	// State where it stands
+	// State its state
 	State string `json:"state"`
 }
 
@@ -58,7 +58,7 @@ type AllMinutesView struct {
 	// Step width of a step
 	Step string `json:"step"`
 
-	// Until the end of the last step, which may be to come
+	// Until the end of the last step, which may be in the future
 	Until time.Time `json:"until"`
 }
 
@@ -114,7 +114,7 @@ type AttemptView struct {
 	// Outcome empty when the contact went back to the queue
 	Outcome string `json:"outcome,omitempty,omitzero"`
 
-	// ProviderRef the provider's own name for it
+	// ProviderRef the provider's id of the message
 	ProviderRef string `json:"provider_ref,omitempty,omitzero"`
 
 	// Reason why, in words
@@ -244,7 +244,7 @@ type CallbacksView struct {
 	// Applied reports that changed something
 	Applied int `json:"applied,omitempty,omitzero"`
 
-	// Duplicate reports that said the same again
+	// Duplicate repeated reports
 	Duplicate int `json:"duplicate,omitempty,omitzero"`
 
 	// Forwarded passed on to the process that runs the channel, which does not count them again
@@ -253,7 +253,7 @@ type CallbacksView struct {
 	// Late reports on attempts that were done
 	Late int `json:"late,omitempty,omitzero"`
 
-	// Unknown of no attempt of ours
+	// Unknown reports on unknown attempts
 	Unknown int `json:"unknown,omitempty,omitzero"`
 }
 
@@ -336,10 +336,10 @@ type ChannelPatch struct {
 	// Paused start no contact; contacts in flight continue; null: false
 	Paused *bool `json:"paused,omitempty"`
 
-	// Settings merged key by key; null takes an optional setting away
+	// Settings merged key by key; null removes an optional setting
 	Settings *map[string]interface{} `json:"settings,omitempty"`
 
-	// Type may only repeat what it is
+	// Type must be the current type
 	Type *string `json:"type,omitempty"`
 }
 
@@ -393,10 +393,10 @@ type ChannelView struct {
 	// Name for people
 	Name string `json:"name,omitempty,omitzero"`
 
-	// NextDueAt when the next contact that waits for an instant may go: its window opens, or its next attempt is due; as far as the process knows that is asked
+	// NextDueAt when the next delayed contact is due: its window opens, or its next attempt; as far as the responding process knows
 	NextDueAt time.Time `json:"next_due_at,omitempty,omitzero"`
 
-	// OldestQueuedAt acceptance of the oldest contact that waits for its turn
+	// OldestQueuedAt when the oldest queued contact was accepted
 	OldestQueuedAt time.Time `json:"oldest_queued_at,omitempty,omitzero"`
 
 	// Paused no contact is started; contacts in flight continue
@@ -414,7 +414,7 @@ type ChannelView struct {
 	// Settings without the secrets
 	Settings map[string]interface{} `json:"settings"`
 
-	// State where it stands
+	// State its state
 	State string `json:"state"`
 
 	// StateReason why it is in that state
@@ -429,7 +429,7 @@ type ChannelView struct {
 	// UpdatedAt when it was last changed
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// Why why no queued contact starts, in one sentence for people; absent when some do, or none is queued; as far as the answering process knows
+	// Why why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued; as far as the responding process knows
 	//
 	// Examples: channel texts is paused
 	Why string `json:"why,omitempty,omitzero"`
@@ -445,10 +445,10 @@ type CollectView struct {
 	// At when it happened
 	At time.Time `json:"at"`
 
-	// Checked contacts that the provider was to be asked about
+	// Checked contacts about which the provider was to be queried
 	Checked int `json:"checked"`
 
-	// Settled contacts that were settled by asking, then and since
+	// Settled contacts that were reconciled, then and since
 	Settled int `json:"settled"`
 }
 
@@ -466,10 +466,10 @@ type ContactBody struct {
 	// Messages on a text channel: 1 to 50 texts of 1 to 1600 characters; each takes a slot
 	Messages []string `json:"messages,omitempty,omitzero"`
 
-	// NotAfter it ends as expired if it has not gone out by then
+	// NotAfter it ends as expired if it was not dispatched by then
 	NotAfter time.Time `json:"not_after,omitempty,omitzero"`
 
-	// NotBefore it waits until then
+	// NotBefore it is delayed until then
 	NotBefore time.Time `json:"not_before,omitempty,omitzero"`
 
 	// Priority weights of 9 to 1, not an order: while both wait, nine of the higher priority (reply, then high, then normal) are dispatched for each one of the lower
@@ -513,19 +513,19 @@ type ContactView struct {
 	// ID its id
 	ID string `json:"id"`
 
-	// Key the client's own name for it
+	// Key idempotency key, chosen by the client
 	Key string `json:"key,omitempty,omitzero"`
 
-	// Labels by name: what the client wants to remember
+	// Labels by name, set by the client
 	Labels map[string]string `json:"labels,omitempty,omitzero"`
 
 	// Messages on a text channel: the texts; each takes a slot
 	Messages []string `json:"messages,omitempty,omitzero"`
 
-	// NotAfter it ends as expired if it has not gone out by then
+	// NotAfter it ends as expired if it was not dispatched by then
 	NotAfter time.Time `json:"not_after,omitempty,omitzero"`
 
-	// NotBefore it waits until then
+	// NotBefore it is delayed until then
 	NotBefore time.Time `json:"not_before,omitempty,omitzero"`
 
 	// Outcome why it is done; absent: it is not
@@ -543,7 +543,7 @@ type ContactView struct {
 	// Size slots that it takes while it is in flight
 	Size int `json:"size"`
 
-	// State where it stands
+	// State its state
 	State string `json:"state"`
 
 	// Survey name of the survey
@@ -597,25 +597,25 @@ type Counts struct {
 
 // DeadBody Selects the dead letters of a request.
 type DeadBody struct {
-	// All all there are; needed when nothing else says which
+	// All all dead letters; required if no other field selects some
 	All bool `json:"all,omitempty,omitzero"`
 
 	// Channel name of the channel
 	Channel string `json:"channel,omitempty,omitzero"`
 
-	// Contacts these contacts, and nothing else says which
+	// Contacts these contacts; not with other filters
 	Contacts []string `json:"contacts,omitempty,omitzero"`
 
 	// DryRun only count
 	DryRun bool `json:"dry_run,omitempty,omitzero"`
 
-	// Limit most that are dealt with; absent: 10000
+	// Limit max dead letters to process; absent: 10000
 	Limit int `json:"limit,omitempty,omitzero"`
 
 	// Outcome why it is done; absent: it is not
 	Outcome string `json:"outcome,omitempty,omitzero"`
 
-	// Reason as groups have it; an empty one means those without
+	// Reason as in the groups; empty: dead letters without a reason
 	Reason *string `json:"reason,omitempty"`
 
 	// Since contacts that became dead letters at that instant or later
@@ -636,10 +636,10 @@ type DeadDone struct {
 	// DryRun nothing was done
 	DryRun bool `json:"dry_run"`
 
-	// Matching dead letters that were meant, before anything was done
+	// Matching selected dead letters, before the request changed any
 	Matching int `json:"matching"`
 
-	// Remaining dead letters that are meant and still there: ask again for more than the limit
+	// Remaining selected dead letters that remain; repeat the request to process more than the limit
 	Remaining int `json:"remaining"`
 
 	// WindowClosed how many stay because their not_after has passed: they would expire at once
@@ -702,7 +702,7 @@ type DeletingView struct {
 	// Channel name of the channel
 	Channel string `json:"channel"`
 
-	// Deleting its open contacts are being ended; then it is gone
+	// Deleting its open contacts are being ended; then it is removed
 	Deleting bool `json:"deleting"`
 }
 
@@ -726,7 +726,7 @@ type EventView struct {
 	// Source which part of Weir: router, surveys, channels
 	Source string `json:"source"`
 
-	// Subject what it is about
+	// Subject the resource of the event
 	Subject string `json:"subject"`
 
 	// Time when it happened
@@ -738,7 +738,7 @@ type EventView struct {
 
 // FieldError One mistake in a request.
 type FieldError struct {
-	// Code stable word for the kind of mistake: required, unknown, type, range, length, format, enum, …
+	// Code stable code of the kind of mistake: required, unknown, type, range, length, format, enum, …
 	Code string `json:"code"`
 
 	// Detail a sentence for people
@@ -759,7 +759,7 @@ type FinishedView struct {
 	// Completed how many completed
 	Completed int `json:"completed,omitempty,omitzero"`
 
-	// DeadLetter how many ended in the dead letters
+	// DeadLetter how many ended as dead_letter
 	DeadLetter int `json:"dead_letter,omitempty,omitzero"`
 
 	// Expired how many expired
@@ -786,7 +786,7 @@ type HeardView struct {
 	// Attempts A number for each mode; one that is absent is 0.
 	Attempts Counts `json:"attempts"`
 
-	// Attributes by name: what is known of the person
+	// Attributes attributes of the person, by name
 	Attributes map[string]string `json:"attributes"`
 
 	// Bucket index of the quota; absent: none
@@ -798,7 +798,7 @@ type HeardView struct {
 	// Counted counts towards the cutoff and its quota
 	Counted bool `json:"counted"`
 
-	// Disposition how the conversation with the person stands
+	// Disposition state of the conversation with the person
 	Disposition string `json:"disposition"`
 
 	// DueAt when the next step is looked at
@@ -835,7 +835,7 @@ type HeardView struct {
 	// StartedAt when the first attempt was made
 	StartedAt time.Time `json:"started_at,omitempty,omitzero"`
 
-	// Status how it stands with the respondent
+	// Status status of the respondent
 	Status string `json:"status"`
 
 	// Survey name of the survey
@@ -942,7 +942,7 @@ type IncomingList struct {
 	// Incoming oldest first
 	Incoming []IncomingView `json:"incoming"`
 
-	// NextCursor pass it as after; absent when nothing newer is there
+	// NextCursor pass it as after; absent when there are no newer messages
 	NextCursor string `json:"next_cursor,omitempty,omitzero"`
 }
 
@@ -951,16 +951,16 @@ type IncomingView struct {
 	// Body the text
 	Body string `json:"body"`
 
-	// Fields whatever else the provider said
+	// Fields other fields that the provider sent
 	Fields map[string]string `json:"fields,omitempty,omitzero"`
 
 	// From minimum, or start
 	From string `json:"from"`
 
-	// GUID the provider's own name for it
+	// GUID the provider's id of the message
 	GUID string `json:"guid,omitempty,omitzero"`
 
-	// ID a whole number that grows, as a text because it is larger than some clients' numbers; pass the last one as after to read on
+	// ID an increasing integer, as a string because it exceeds the numbers of some clients; pass the last one as after to continue
 	ID string `json:"id"`
 
 	// ReceivedAt when it came
@@ -996,7 +996,7 @@ type MinuteView struct {
 	// Capacity at the end
 	Capacity *int `json:"capacity,omitempty"`
 
-	// CollectorRuns how often silent contacts were looked for
+	// CollectorRuns runs of the reconciler
 	CollectorRuns int `json:"collector_runs"`
 
 	// Finished Contacts that ended, by outcome.
@@ -1011,7 +1011,7 @@ type MinuteView struct {
 	// Queued contacts that waited at the end, as far as the broker knew
 	Queued *int `json:"queued,omitempty"`
 
-	// Reconciled contacts that were settled by asking the provider
+	// Reconciled contacts that were reconciled by querying the provider
 	Reconciled int `json:"reconciled"`
 
 	// SendFailed dispatches that it refused, or whose result was lost
@@ -1026,7 +1026,7 @@ type MinutesView struct {
 	// Channel name of the channel
 	Channel string `json:"channel"`
 
-	// Minutes every step of that time, oldest first; the last one goes on if until is to come
+	// Minutes every step of that time, oldest first; the last one is incomplete if until is in the future
 	Minutes []MinuteView `json:"minutes"`
 
 	// Since the beginning of the first step
@@ -1035,7 +1035,7 @@ type MinutesView struct {
 	// Step width of a step
 	Step string `json:"step"`
 
-	// Until the end of the last step, which may be to come
+	// Until the end of the last step, which may be in the future
 	Until time.Time `json:"until"`
 }
 
@@ -1127,7 +1127,7 @@ type RespondentView struct {
 	// Attempts A number for each mode; one that is absent is 0.
 	Attempts Counts `json:"attempts"`
 
-	// Attributes by name: what is known of the person
+	// Attributes attributes of the person, by name
 	Attributes map[string]string `json:"attributes"`
 
 	// Bucket index of the quota; absent: none
@@ -1139,7 +1139,7 @@ type RespondentView struct {
 	// Counted counts towards the cutoff and its quota
 	Counted bool `json:"counted"`
 
-	// Disposition how the conversation with the person stands
+	// Disposition state of the conversation with the person
 	Disposition string `json:"disposition"`
 
 	// DueAt when the next step is looked at
@@ -1173,7 +1173,7 @@ type RespondentView struct {
 	// StartedAt when the first attempt was made
 	StartedAt time.Time `json:"started_at,omitempty,omitzero"`
 
-	// Status how it stands with the respondent
+	// Status status of the respondent
 	Status string `json:"status"`
 
 	// Survey name of the survey
@@ -1302,7 +1302,7 @@ type StatsView struct {
 	// Respondents the sum by status, and by disposition
 	Respondents int `json:"respondents"`
 
-	// State where it stands
+	// State its state
 	State string `json:"state"`
 
 	// SuccessRate share of successes, completed and other counted respondents, among those whose result is known, from 0 to 1
@@ -1463,7 +1463,7 @@ type SurveyPatch struct {
 	// CountPartial partial answers count as well
 	CountPartial *bool `json:"count_partial,omitempty"`
 
-	// Cutoff how many are enough; 0: no limit
+	// Cutoff number of counted respondents at which it ends; 0: no limit
 	Cutoff *int `json:"cutoff,omitempty"`
 
 	// FallbackDelay from the last retry of a mode to the next mode
@@ -1472,7 +1472,7 @@ type SurveyPatch struct {
 	// InitialSuccessRate share expected to complete, from 0 to 1
 	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty"`
 
-	// Labels by name: what the client wants to remember
+	// Labels by name, set by the client
 	Labels *[]string `json:"labels,omitempty"`
 
 	// LimitPerMinute max first attempts and retries per minute
@@ -1520,7 +1520,7 @@ type SurveySummary struct {
 	// LaunchedAt when it was launched
 	LaunchedAt time.Time `json:"launched_at,omitempty,omitzero"`
 
-	// State where it stands
+	// State its state
 	State string `json:"state"`
 
 	// Survey its name in URLs
@@ -1603,7 +1603,7 @@ type SurveyView struct {
 	// Schedule When a survey may contact people.
 	Schedule ScheduleSpec `json:"schedule"`
 
-	// State where it stands
+	// State its state
 	State string `json:"state"`
 
 	// StopWords absent: stop
@@ -1703,10 +1703,10 @@ type WhoView struct {
 	// Held Weir was started with --paused and sends nothing until DELETE /v1/hold
 	Held bool `json:"held,omitempty,omitzero"`
 
-	// Name what the token is called; absent for those of WEIR_API_TOKENS
+	// Name name of the token; absent for tokens of WEIR_API_TOKENS
 	Name string `json:"name,omitempty,omitzero"`
 
-	// Open there is no token at all: everybody on this machine may do everything
+	// Open no token exists: any program on this machine may do everything
 	Open bool `json:"open"`
 
 	// Scopes what the token allows
@@ -1761,13 +1761,13 @@ type DeleteChannelParams struct {
 
 // PatchChannelParams defines parameters for PatchChannel.
 type PatchChannelParams struct {
-	// Force let the channel move to another server or account of the provider although contacts are in flight at the present one
+	// Force allow a move to another server or account of the provider while contacts are in flight
 	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
 }
 
 // PutChannelParams defines parameters for PutChannel.
 type PutChannelParams struct {
-	// Force let the channel move to another server or account of the provider although contacts are in flight at the present one
+	// Force allow a move to another server or account of the provider while contacts are in flight
 	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
 }
 
@@ -1806,7 +1806,7 @@ type ListContactsParams struct {
 	// Survey name of the survey
 	Survey string `form:"survey,omitempty" json:"survey,omitempty,omitzero"`
 
-	// Key the client's own name for it
+	// Key idempotency key, chosen by the client
 	Key string `form:"key,omitempty" json:"key,omitempty,omitzero"`
 
 	// Since an instant (RFC 3339), to the millisecond: contacts accepted then or later
@@ -1839,7 +1839,7 @@ type ListDeadLettersParams struct {
 	// Outcome how they ended: failed, lost, dead_letter
 	Outcome string `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
 
-	// Reason as groups have it; an empty one means those without
+	// Reason as in the groups; empty: dead letters without a reason
 	Reason *string `form:"reason,omitempty" json:"reason,omitempty"`
 
 	// Since an instant (RFC 3339): contacts that became dead letters then or later
@@ -1863,7 +1863,7 @@ type GroupDeadLettersParams struct {
 	// Outcome how they ended: failed, lost, dead_letter
 	Outcome string `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
 
-	// Reason as groups have it; an empty one means those without
+	// Reason as in the groups; empty: dead letters without a reason
 	Reason *string `form:"reason,omitempty" json:"reason,omitempty"`
 
 	// Since an instant (RFC 3339): contacts that became dead letters then or later
@@ -1878,7 +1878,7 @@ type ListEventsParams struct {
 	// After only events with a greater id
 	After int `form:"after,omitempty" json:"after,omitempty,omitzero"`
 
-	// Tail for a page without after and cursor: begin this many events before the last one, of any type
+	// Tail for a page without after and cursor: start this many events, of any type, before the latest one
 	Tail int `form:"tail,omitempty" json:"tail,omitempty,omitzero"`
 
 	// Type one or more types, joined by commas
@@ -1896,7 +1896,7 @@ type ListEventsParams struct {
 	// Cursor next_cursor of the page before
 	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 
-	// LastEventID of a stream: id of the last event that was read; the stream goes on behind it
+	// LastEventID of a stream: id of the last event that the client received; the stream continues after it
 	LastEventID string `json:"Last-Event-ID,omitempty,omitzero"`
 }
 
@@ -2026,7 +2026,7 @@ func (c *Client) ListChannels(ctx context.Context, params ListChannelsParams) (*
 
 // DeleteChannel Delete a channel.
 //
-// Refused with 409 while contacts are open, unless cancel=true: then the waiting ones end as canceled, the provider is asked to drop the others, and the channel goes when the last has ended.
+// Refused with 409 while contacts are open, unless cancel=true: then waiting contacts end as canceled, the provider is asked to cancel the others, and the channel is removed after the last has ended.
 //
 // DELETE /v1/channels/{channel}
 func (c *Client) DeleteChannel(ctx context.Context, channel string, params DeleteChannelParams) (*DeletingView, error) {
@@ -2036,9 +2036,9 @@ func (c *Client) DeleteChannel(ctx context.Context, channel string, params Delet
 	return call[DeletingView](ctx, c, r)
 }
 
-// GetChannel A channel with its live figures.
+// GetChannel Get a channel, with live figures.
 //
-// A channel with its live figures.
+// Get a channel, with live figures.
 //
 // GET /v1/channels/{channel}
 func (c *Client) GetChannel(ctx context.Context, channel string) (*ChannelView, error) {
@@ -2048,7 +2048,7 @@ func (c *Client) GetChannel(ctx context.Context, channel string) (*ChannelView, 
 
 // PatchChannel Change fields of a channel.
 //
-// A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too; but a change of where they are sent, such as base_url or the account, must include them again (422 names them).
+// A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them).
 //
 // PATCH /v1/channels/{channel}
 func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelPatch, params PatchChannelParams) (*ChannelView, error) {
@@ -2060,7 +2060,7 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 
 // PutChannel Create or replace a channel.
 //
-// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it anew.
+// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it again.
 //
 // Settings of type `verboice` (calls through a Verboice IVR server):
 //
@@ -2111,7 +2111,7 @@ func (c *Client) PutChannel(ctx context.Context, channel string, body ChannelBod
 
 // PostContacts Queue contacts on a channel.
 //
-// 1 to 1000 contacts, all or none. They are durable when the answer comes. A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.
+// 1 to 1000 contacts, all or none. They are durable before the response. A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.
 //
 // POST /v1/channels/{channel}/contacts
 func (c *Client) PostContacts(ctx context.Context, channel string, body ContactsBody) (*AcceptedList, error) {
@@ -2119,9 +2119,9 @@ func (c *Client) PostContacts(ctx context.Context, channel string, body Contacts
 	return call[AcceptedList](ctx, c, r)
 }
 
-// ListIncoming Messages that people sent to a channel, oldest first.
+// ListIncoming List incoming messages of a channel, oldest first.
 //
-// Messages that people sent to a channel, oldest first.
+// List incoming messages of a channel, oldest first.
 //
 // GET /v1/channels/{channel}/incoming
 func (c *Client) ListIncoming(ctx context.Context, channel string, params ListIncomingParams) (*IncomingList, error) {
@@ -2132,7 +2132,7 @@ func (c *Client) ListIncoming(ctx context.Context, channel string, params ListIn
 	return call[IncomingList](ctx, c, r)
 }
 
-// GetMinutes Activity of a channel, minute by minute.
+// GetMinutes Get the activity of a channel, minute by minute.
 //
 // Counted in memory by each process and stored once a minute, so that a crash loses the last minute of the charts, and of nothing else. The minute under way is in it as far as the process that is asked has seen it. Minutes are kept for 48 hours.
 //
@@ -2171,7 +2171,7 @@ func (c *Client) ListContacts(ctx context.Context, params ListContactsParams) (*
 
 // CancelContact Cancel a contact.
 //
-// A waiting contact is done at once. Of one in flight the provider is asked, and the contact ends when it is known how. A canceled contact may be canceled again; one that ended otherwise is a conflict.
+// A waiting contact is done at once. For a contact in flight the provider is asked to cancel it, and the contact ends with the outcome that the provider reports. Canceling a canceled contact again succeeds; canceling a contact that ended otherwise is a conflict.
 //
 // DELETE /v1/contacts/{id}
 func (c *Client) CancelContact(ctx context.Context, id string) (*CanceledView, error) {
@@ -2179,9 +2179,9 @@ func (c *Client) CancelContact(ctx context.Context, id string) (*CanceledView, e
 	return call[CanceledView](ctx, c, r)
 }
 
-// GetContact A contact with its attempts.
+// GetContact Get a contact, with its attempts.
 //
-// A contact with its attempts.
+// Get a contact, with its attempts.
 //
 // GET /v1/contacts/{id}
 func (c *Client) GetContact(ctx context.Context, id string) (*ContactView, error) {
@@ -2189,7 +2189,7 @@ func (c *Client) GetContact(ctx context.Context, id string) (*ContactView, error
 	return call[ContactView](ctx, c, r)
 }
 
-// GetTimeline Timeline of a contact.
+// GetTimeline Get the timeline of a contact.
 //
 // From its row, its attempts, the dead letters and the audit log, whose entries appear within seconds. Of callbacks only what changed the contact is kept: the first and the last word in each attempt.
 //
@@ -2265,7 +2265,7 @@ func (c *Client) RequeueDeadLetters(ctx context.Context, body DeadBody) (*DeadDo
 
 // ListEvents List events, oldest first, or stream them.
 //
-// With Accept: text/event-stream the answer is a stream of server-sent events: each carries one event as JSON, and its id. It begins behind Last-Event-ID (the header), else behind after, else with what happens next. A comment comes every 15 seconds while nothing happens. Otherwise the answer is a page, which begins behind cursor, else behind after, else with the oldest event that is kept. A page may be short, or empty, and yet not be the last: that one has no next_cursor.
+// With Accept: text/event-stream the response is a stream of server-sent events: each carries one event as JSON, and its id. It starts after the event in the header Last-Event-ID or, without it, in the parameter after; without both with the next event. While there are no events it sends a comment every 15 seconds. Otherwise the response is a page, which starts after cursor or, without it, after the parameter after; without both with the oldest retained event. A page may be short, or empty, and yet not be the last: that one has no next_cursor.
 //
 // GET /v1/events
 func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*EventList, error) {
@@ -2283,7 +2283,7 @@ func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*Even
 
 // ReleaseHold Resume dispatching after serve --paused.
 //
-// Channels, surveys, deliveries of events and calls of functions go on. Channels that are paused themselves stay paused.
+// Channels, surveys, event deliveries and function calls resume. Channels that are paused themselves stay paused.
 //
 // DELETE /v1/hold
 func (c *Client) ReleaseHold(ctx context.Context) (*HoldView, error) {
@@ -2301,7 +2301,7 @@ func (c *Client) GetHold(ctx context.Context) (*HoldView, error) {
 	return call[HoldView](ctx, c, r)
 }
 
-// ListMinutes Activity of all channels, for small charts.
+// ListMinutes Get the activity of all channels, for small charts.
 //
 // Counted in memory by each process and stored once a minute, so that a crash loses the last minute of the charts, and of nothing else. The minute under way is in it as far as the process that is asked has seen it. Minutes are kept for 48 hours. At most 24 hours in one request. The limit counts channels by name, including channels without activity, which are left out.
 //

@@ -37,7 +37,7 @@ type refused struct {
 	mistakes []mistake
 }
 
-func text(more string) string { return `{"to":"+15550001","messages":["hi"]` + more + `}` }
+func text(more string) string   { return `{"to":"+15550001","messages":["hi"]` + more + `}` }
 func call(fields string) string { return `{"to":"+15550001","call":` + fields + `}` }
 func batch(contacts ...string) string {
 	return `{"contacts":[` + strings.Join(contacts, ",") + `]}`

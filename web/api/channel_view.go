@@ -23,11 +23,11 @@ type ChannelBody struct {
 
 // ChannelPatch is the body of PATCH: a JSON merge patch (RFC 7396).
 type ChannelPatch struct {
-	Type     string         `json:"type,omitempty" minLength:"1" maxLength:"64" doc:"may only repeat what it is"`
+	Type     string         `json:"type,omitempty" minLength:"1" maxLength:"64" doc:"must be the current type"`
 	Name     string         `json:"name,omitempty" maxLength:"200" nullable:"true" doc:"for people; null: none"`
 	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"max slots in flight; null: DEFAULT_CHANNEL_CAPACITY"`
 	Paused   bool           `json:"paused,omitempty" nullable:"true" doc:"start no contact; contacts in flight continue; null: false"`
-	Settings map[string]any `json:"settings,omitempty" doc:"merged key by key; null takes an optional setting away"`
+	Settings map[string]any `json:"settings,omitempty" doc:"merged key by key; null removes an optional setting"`
 }
 
 // ChannelView is a channel in a response.
@@ -40,7 +40,7 @@ type ChannelView struct {
 	Settings       map[string]any `json:"settings" doc:"without the secrets"`
 	State          weir.Health    `json:"state" enum:"up,down,error,paused,faulted"`
 	StateReason    string         `json:"state_reason,omitempty"`
-	Why            string         `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent when some do, or none is queued; as far as the answering process knows" example:"channel texts is paused"`
+	Why            string         `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued; as far as the responding process knows" example:"channel texts is paused"`
 	WhyCode        ops.WhyCode    `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
 	Deleting       bool           `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
 	InFlight       int            `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
@@ -49,11 +49,11 @@ type ChannelView struct {
 	Unknown        int            `json:"unknown" doc:"contacts whose dispatch is in doubt"`
 	Queued         int64          `json:"queued" doc:"contacts that wait"`
 	Blocked        int            `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
-	OldestQueuedAt *time.Time     `json:"oldest_queued_at,omitempty" doc:"acceptance of the oldest contact that waits for its turn"`
-	NextDueAt      *time.Time     `json:"next_due_at,omitempty" doc:"when the next contact that waits for an instant may go: its window opens, or its next attempt is due; as far as the process knows that is asked"`
+	OldestQueuedAt *time.Time     `json:"oldest_queued_at,omitempty" doc:"when the oldest queued contact was accepted"`
+	NextDueAt      *time.Time     `json:"next_due_at,omitempty" doc:"when the next delayed contact is due: its window opens, or its next attempt; as far as the responding process knows"`
 	SentPerMinute  float64        `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one, counted by the responding process"`
 	Breaker        BreakerView    `json:"breaker"`
-	LastCollection *CollectView   `json:"last_collection,omitempty" doc:"the last search for contacts that have been silent too long; absent: none since the channel's broker started, or another process runs it"`
+	LastCollection *CollectView   `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started, or another process runs it"`
 	CreatedAt      time.Time      `json:"created_at"`
 	UpdatedAt      time.Time      `json:"updated_at"`
 }
@@ -68,8 +68,8 @@ type BreakerView struct {
 // been silent for too long.
 type CollectView struct {
 	At      time.Time `json:"at"`
-	Checked int       `json:"checked" doc:"contacts that the provider was to be asked about"`
-	Settled int       `json:"settled" doc:"contacts that were settled by asking, then and since"`
+	Checked int       `json:"checked" doc:"contacts about which the provider was to be queried"`
+	Settled int       `json:"settled" doc:"contacts that were reconciled, then and since"`
 }
 
 // ChannelList is one page of channels.

@@ -16,7 +16,7 @@ import (
 func (s *Service) channelRoutes() []*route.Route {
 	const one = "/v1/channels/{channel}"
 	view := route.TypeOf[ChannelView]()
-	forced := wire.Parameter{Name: "force", Kind: "boolean", Description: "let the channel move to another server or account of the provider although contacts are in flight at the present one"}
+	forced := wire.Parameter{Name: "force", Kind: "boolean", Description: "allow a move to another server or account of the provider while contacts are in flight"}
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/channels", ID: "list-channels", Tag: "channels",
@@ -28,7 +28,7 @@ func (s *Service) channelRoutes() []*route.Route {
 			Method: "PUT", Path: one, ID: "put-channel", Tag: "channels",
 			Summary: "Create or replace a channel",
 			Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
-				"A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it anew.\n\n" + settingsHelp(s.Directory.Types()),
+				"A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it again.\n\n" + settingsHelp(s.Directory.Types()),
 			Query: []wire.Parameter{forced},
 			Body:  route.TypeOf[ChannelBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: s.putChannel,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
@@ -36,14 +36,14 @@ func (s *Service) channelRoutes() []*route.Route {
 		},
 		{
 			Method: "GET", Path: one, ID: "get-channel", Tag: "channels",
-			Summary: "A channel with its live figures", Handle: s.getChannel,
+			Summary: "Get a channel, with live figures", Handle: s.getChannel,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the channel", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
 			Method: "PATCH", Path: one, ID: "patch-channel", Tag: "channels",
 			Summary:     "Change fields of a channel",
-			Description: "A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too; but a change of where they are sent, such as base_url or the account, must include them again (422 names them).",
+			Description: "A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them).",
 			Query:       []wire.Parameter{forced},
 			Body:        route.TypeOf[ChannelPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Handle: s.patchChannel,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
@@ -52,7 +52,7 @@ func (s *Service) channelRoutes() []*route.Route {
 		{
 			Method: "DELETE", Path: one, ID: "delete-channel", Tag: "channels",
 			Summary:     "Delete a channel",
-			Description: "Refused with 409 while contacts are open, unless cancel=true: then the waiting ones end as canceled, the provider is asked to drop the others, and the channel goes when the last has ended.",
+			Description: "Refused with 409 while contacts are open, unless cancel=true: then waiting contacts end as canceled, the provider is asked to cancel the others, and the channel is removed after the last has ended.",
 			Query:       []wire.Parameter{{Name: "cancel", Kind: "boolean", Description: "end the open contacts first"}},
 			Handle:      s.deleteChannel,
 			Answers:     []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}, {Status: http.StatusAccepted, Description: "its open contacts are being ended", Body: route.TypeOf[DeletingView]()}},

@@ -40,7 +40,7 @@ type AttemptView struct {
 	Number      int          `json:"number"`
 	ClaimedAt   *time.Time   `json:"claimed_at,omitempty"`
 	SentAt      *time.Time   `json:"sent_at,omitempty" doc:"when the provider took it"`
-	ProviderRef string       `json:"provider_ref,omitempty" doc:"the provider's own name for it"`
+	ProviderRef string       `json:"provider_ref,omitempty" doc:"the provider's id of the message"`
 	LastHeardAt *time.Time   `json:"last_heard_at,omitempty"`
 	FinishedAt  *time.Time   `json:"finished_at,omitempty"`
 	Outcome     weir.Outcome `json:"outcome,omitempty" doc:"empty when the contact went back to the queue"`

@@ -27,7 +27,7 @@ func (s *Service) contactRoutes() []*route.Route {
 		{
 			Method: "POST", Path: "/v1/channels/{channel}/contacts", ID: "post-contacts", Tag: "contacts",
 			Summary: "Queue contacts on a channel",
-			Description: "1 to 1000 contacts, all or none. They are durable when the answer comes. " +
+			Description: "1 to 1000 contacts, all or none. They are durable before the response. " +
 				"A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. " +
 				"With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. " +
 				"After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.",
@@ -61,14 +61,14 @@ func (s *Service) contactRoutes() []*route.Route {
 		s.searchRoute(),
 		{
 			Method: "GET", Path: one, ID: "get-contact", Tag: "contacts",
-			Summary: "A contact with its attempts", Handle: s.getContact,
+			Summary: "Get a contact, with its attempts", Handle: s.getContact,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the contact", Body: route.TypeOf[ContactView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
 			Method: "DELETE", Path: one, ID: "cancel-contact", Tag: "contacts",
 			Summary:     "Cancel a contact",
-			Description: "A waiting contact is done at once. Of one in flight the provider is asked, and the contact ends when it is known how. A canceled contact may be canceled again; one that ended otherwise is a conflict.",
+			Description: "A waiting contact is done at once. For a contact in flight the provider is asked to cancel it, and the contact ends with the outcome that the provider reports. Canceling a canceled contact again succeeds; canceling a contact that ended otherwise is a conflict.",
 			Handle:      s.cancelContact,
 			Answers:     []route.Answer{{Status: http.StatusOK, Description: "it is canceled", Body: route.TypeOf[CanceledView]()}, {Status: http.StatusAccepted, Description: "the provider, or the process that runs the channel, is being asked", Body: route.TypeOf[CanceledView]()}},
 			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},

@@ -48,7 +48,7 @@ func (s *Service) deadRoutes() []*route.Route {
 	filter := []wire.Parameter{
 		{Name: "channel", Kind: "string", Description: "name of the channel"},
 		{Name: "outcome", Kind: "string", Enum: deadOutcomes(), Single: true, Description: "how they ended"},
-		{Name: "reason", Kind: "string", Description: "as groups have it; an empty one means those without"},
+		{Name: "reason", Kind: "string", Description: "as in the groups; empty: dead letters without a reason"},
 		{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters then or later"},
 		{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters before"},
 	}

@@ -218,23 +218,23 @@ func (b *bulk) step(ctx context.Context, refs []weir.Ref) error {
 
 // DeadBody selects the dead letters of a requeue or discard request.
 type DeadBody struct {
-	All      bool       `json:"all,omitempty" doc:"all there are; needed when nothing else says which"`
+	All      bool       `json:"all,omitempty" doc:"all dead letters; required if no other field selects some"`
 	Channel  string     `json:"channel,omitempty" minLength:"1" maxLength:"63" doc:"name of the channel"`
 	Outcome  string     `json:"outcome,omitempty" enum:"failed,lost,dead_letter"`
-	Reason   string     `json:"reason,omitempty" maxLength:"200" doc:"as groups have it; an empty one means those without"`
+	Reason   string     `json:"reason,omitempty" maxLength:"200" doc:"as in the groups; empty: dead letters without a reason"`
 	Since    *time.Time `json:"since,omitempty" doc:"contacts that became dead letters at that instant or later"`
 	Until    *time.Time `json:"until,omitempty" doc:"contacts that became dead letters before"`
-	Contacts []string   `json:"contacts,omitempty" minItems:"1" maxItems:"200" doc:"these contacts, and nothing else says which"`
-	Limit    int        `json:"limit,omitempty" minimum:"1" maximum:"10000" doc:"most that are dealt with; absent: 10000"`
+	Contacts []string   `json:"contacts,omitempty" minItems:"1" maxItems:"200" doc:"these contacts; not with other filters"`
+	Limit    int        `json:"limit,omitempty" minimum:"1" maximum:"10000" doc:"max dead letters to process; absent: 10000"`
 	DryRun   bool       `json:"dry_run,omitempty" doc:"only count"`
 }
 
 // DeadDone is the result of a requeue or discard request.
 type DeadDone struct {
 	DryRun       bool  `json:"dry_run" doc:"nothing was done"`
-	Matching     int64 `json:"matching" doc:"dead letters that were meant, before anything was done"`
+	Matching     int64 `json:"matching" doc:"selected dead letters, before the request changed any"`
 	Done         int64 `json:"done" doc:"how many were queued again, or discarded"`
 	WindowClosed int64 `json:"window_closed" doc:"how many stay because their not_after has passed: they would expire at once"`
 	ChannelGone  int64 `json:"channel_gone" doc:"how many stay because their channel was deleted"`
-	Remaining    int64 `json:"remaining" doc:"dead letters that are meant and still there: ask again for more than the limit"`
+	Remaining    int64 `json:"remaining" doc:"selected dead letters that remain; repeat the request to process more than the limit"`
 }

@@ -30,7 +30,7 @@ type EventView struct {
 	ID      string    `json:"id" doc:"grows in the order of commits"`
 	Type    string    `json:"type"`
 	Source  string    `json:"source" doc:"which part of Weir: router, surveys, channels"`
-	Subject string    `json:"subject" doc:"what it is about"`
+	Subject string    `json:"subject" doc:"the resource of the event"`
 	At      time.Time `json:"time"`
 	Data    any       `json:"data" doc:"depends on the type"`
 }

@@ -16,13 +16,13 @@ func (s *Service) eventRoutes() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/events", ID: "list-events", Tag: "events",
 		Summary: "List events, oldest first, or stream them",
-		Description: "With Accept: text/event-stream the answer is a stream of server-sent events: each carries one event as JSON, and its id. " +
-			"It begins behind Last-Event-ID (the header), else behind after, else with what happens next. A comment comes every 15 seconds while nothing happens. " +
-			"Otherwise the answer is a page, which begins behind cursor, else behind after, else with the oldest event that is kept. " +
+		Description: "With Accept: text/event-stream the response is a stream of server-sent events: each carries one event as JSON, and its id. " +
+			"It starts after the event in the header Last-Event-ID or, without it, in the parameter after; without both with the next event. While there are no events it sends a comment every 15 seconds. " +
+			"Otherwise the response is a page, which starts after cursor or, without it, after the parameter after; without both with the oldest retained event. " +
 			"A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
 		Query: append([]wire.Parameter{
 			{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Description: "only events with a greater id"},
-			{Name: "tail", Kind: "integer", Minimum: 1, Maximum: 100_000, Description: "for a page without after and cursor: begin this many events before the last one, of any type"},
+			{Name: "tail", Kind: "integer", Minimum: 1, Maximum: 100_000, Description: "for a page without after and cursor: start this many events, of any type, before the latest one"},
 			{Name: "type", Kind: "string", Description: "one or more types, joined by commas"},
 			{Name: "subject", Kind: "string", Description: "only events whose subject begins with this"},
 			{Name: "source", Kind: "string", Description: "only events from this part of Weir"},

@@ -23,7 +23,7 @@ func (s *Service) holdRoutes() []*route.Route {
 		{
 			Method: "DELETE", Path: "/v1/hold", ID: "release-hold", Tag: "channels",
 			Summary:     "Resume dispatching after serve --paused",
-			Description: "Channels, surveys, deliveries of events and calls of functions go on. Channels that are paused themselves stay paused.",
+			Description: "Channels, surveys, event deliveries and function calls resume. Channels that are paused themselves stay paused.",
 			Handle:      s.releaseHold,
 			Answers:     []route.Answer{{Status: http.StatusOK, Description: "Weir sends", Body: route.TypeOf[HoldView]()}},
 		},

@@ -15,7 +15,7 @@ import (
 func (s *Service) incomingRoute() *route.Route {
 	return &route.Route{
 		Method: "GET", Path: "/v1/channels/{channel}/incoming", ID: "list-incoming", Tag: "channels",
-		Summary: "Messages that people sent to a channel, oldest first",
+		Summary: "List incoming messages of a channel, oldest first",
 		Query: []wire.Parameter{
 			{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only messages with a greater id"},
 			route.LimitParameter(100, 1000),
@@ -29,18 +29,18 @@ func (s *Service) incomingRoute() *route.Route {
 // IncomingList is one page of incoming messages.
 type IncomingList struct {
 	Incoming   []IncomingView `json:"incoming"`
-	NextCursor string         `json:"next_cursor,omitempty" doc:"pass it as after; absent when nothing newer is there"`
+	NextCursor string         `json:"next_cursor,omitempty" doc:"pass it as after; absent when there are no newer messages"`
 }
 
 // IncomingView is one incoming message of a channel.
 type IncomingView struct {
-	ID         string            `json:"id" doc:"a whole number that grows, as a text because it is larger than some clients' numbers; pass the last one as after to read on"`
+	ID         string            `json:"id" doc:"an increasing integer, as a string because it exceeds the numbers of some clients; pass the last one as after to continue"`
 	From       string            `json:"from"`
 	To         string            `json:"to,omitempty"`
 	Body       string            `json:"body"`
-	GUID       string            `json:"guid,omitempty" doc:"the provider's own name for it"`
+	GUID       string            `json:"guid,omitempty" doc:"the provider's id of the message"`
 	ReceivedAt time.Time         `json:"received_at"`
-	Fields     map[string]string `json:"fields,omitempty" doc:"whatever else the provider said"`
+	Fields     map[string]string `json:"fields,omitempty" doc:"other fields that the provider sent"`
 }
 
 // incomingList returns one page of rows; one row more than most indicates

@@ -28,8 +28,8 @@ type MinutesView struct {
 	Channel string       `json:"channel"`
 	Step    string       `json:"step" enum:"1m,5m,15m,1h"`
 	Since   time.Time    `json:"since" doc:"the beginning of the first step"`
-	Until   time.Time    `json:"until" doc:"the end of the last step, which may be to come"`
-	Minutes []MinuteView `json:"minutes" nullable:"false" doc:"every step of that time, oldest first; the last one goes on if until is to come"`
+	Until   time.Time    `json:"until" doc:"the end of the last step, which may be in the future"`
+	Minutes []MinuteView `json:"minutes" nullable:"false" doc:"every step of that time, oldest first; the last one is incomplete if until is in the future"`
 }
 
 // MinuteView is one step of a channel.
@@ -40,8 +40,8 @@ type MinuteView struct {
 	SendFailed    int64         `json:"send_failed" doc:"dispatches that it refused, or whose result was lost"`
 	Finished      FinishedView  `json:"finished" doc:"contacts that ended, by outcome; absent: none"`
 	Callbacks     CallbacksView `json:"callbacks" doc:"reports of the provider, by what they did; absent: none"`
-	CollectorRuns int64         `json:"collector_runs" doc:"how often silent contacts were looked for"`
-	Reconciled    int64         `json:"reconciled" doc:"contacts that were settled by asking the provider"`
+	CollectorRuns int64         `json:"collector_runs" doc:"runs of the reconciler"`
+	Reconciled    int64         `json:"reconciled" doc:"contacts that were reconciled by querying the provider"`
 	InFlight      *int64        `json:"in_flight,omitempty" doc:"slots, at the end; this and the next three are absent when not known, and stand as they were where nothing changed"`
 	InFlightMost  *int64        `json:"in_flight_most,omitempty" doc:"most slots at one moment"`
 	Queued        *int64        `json:"queued,omitempty" doc:"contacts that waited at the end, as far as the broker knew"`
@@ -65,7 +65,7 @@ type CallbacksView struct {
 	Applied   int64 `json:"applied,omitempty"`
 	Duplicate int64 `json:"duplicate,omitempty"`
 	Late      int64 `json:"late,omitempty"`
-	Unknown   int64 `json:"unknown,omitempty" doc:"of no attempt of ours"`
+	Unknown   int64 `json:"unknown,omitempty" doc:"reports on unknown attempts"`
 	Forwarded int64 `json:"forwarded,omitempty" doc:"passed on to the process that runs the channel, which does not count them again"`
 }
 
@@ -73,7 +73,7 @@ type CallbacksView struct {
 type AllMinutesView struct {
 	Step       string           `json:"step" enum:"15m,1h"`
 	Since      time.Time        `json:"since" doc:"the beginning of the first step"`
-	Until      time.Time        `json:"until" doc:"the end of the last step, which may be to come"`
+	Until      time.Time        `json:"until" doc:"the end of the last step, which may be in the future"`
 	Channels   []ChannelMinutes `json:"channels" nullable:"false" doc:"by name; those on which nothing happened in that time are left out"`
 	NextCursor string           `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
@@ -103,14 +103,14 @@ func (s *Service) minuteRoutes() []*route.Route {
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/channels/{channel}/minutes", ID: "get-minutes", Tag: "channels",
-			Summary: "Activity of a channel, minute by minute", Description: help,
+			Summary: "Get the activity of a channel, minute by minute", Description: help,
 			Query: span("1m", "5m", "15m", "1h"), Handle: s.channelMinutes,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "every step of the time", Body: route.TypeOf[MinutesView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
 			Method: "GET", Path: "/v1/minutes", ID: "list-minutes", Tag: "channels",
-			Summary:     "Activity of all channels, for small charts",
+			Summary:     "Get the activity of all channels, for small charts",
 			Description: help + " At most 24 hours in one request. The limit counts channels by name, including channels without activity, which are left out.",
 			Query:       append(span("15m", "1h"), route.Paging(200, maxChannels)...), Handle: s.allMinutes,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page of channels", Body: route.TypeOf[AllMinutesView]()}},
@@ -142,7 +142,7 @@ func (s *Service) readSpan(c *route.Call, most time.Duration) (span, error) {
 	}
 	switch {
 	case p.since.After(p.until):
-		c.Errors.Add("/since", "range", "must be before until, and not to come")
+		c.Errors.Add("/since", "range", "must be before until, and not in the future")
 	case p.until.Sub(p.since) > most:
 		c.Errors.Add("/since", "range", "must be at most %v before until", most)
 	}

@@ -48,7 +48,7 @@ type TimelineFor struct {
 func (s *Service) timelineRoute() *route.Route {
 	return &route.Route{
 		Method: "GET", Path: "/v1/contacts/{id}/timeline", ID: "get-timeline", Tag: "contacts",
-		Summary: "Timeline of a contact",
+		Summary: "Get the timeline of a contact",
 		Description: "From its row, its attempts, the dead letters and the audit log, whose entries appear within seconds. " +
 			"Of callbacks only what changed the contact is kept: the first and the last word in each attempt.",
 		Handle:  s.timeline,

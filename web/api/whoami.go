@@ -10,10 +10,10 @@ import (
 // WhoView describes the sender of a request.
 type WhoView struct {
 	Token  string      `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
-	Name   string      `json:"name,omitempty" doc:"what the token is called; absent for those of WEIR_API_TOKENS"`
+	Name   string      `json:"name,omitempty" doc:"name of the token; absent for tokens of WEIR_API_TOKENS"`
 	Scopes []ops.Scope `json:"scopes" doc:"what the token allows"`
 	Held   bool        `json:"held,omitempty" doc:"Weir was started with --paused and sends nothing until DELETE /v1/hold"`
-	Open   bool        `json:"open" doc:"there is no token at all: everybody on this machine may do everything"`
+	Open   bool        `json:"open" doc:"no token exists: any program on this machine may do everything"`
 }
 
 func (s *Service) whoRoutes() []*route.Route {

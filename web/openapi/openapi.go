@@ -101,9 +101,9 @@ func explain(s *huma.Schema, what string, fields map[string]string) {
 
 func headers() map[string]*huma.Header {
 	return map[string]*huma.Header{
-		route.RequestID:    {Description: "names the request in the log; one that the client sends is taken over", Schema: &huma.Schema{Type: "string", MaxLength: new(64)}},
+		route.RequestID:    {Description: "identifies the request in the log; Weir uses the id that the client sends, if it is valid", Schema: &huma.Schema{Type: "string", MaxLength: new(64)}},
 		"Retry-After":      {Description: "seconds after which to try again", Schema: &huma.Schema{Type: "integer", Minimum: new(1.0)}},
-		"WWW-Authenticate": {Description: "that a bearer token is asked for", Schema: &huma.Schema{Type: "string"}},
-		"Location":         {Description: "path of what was created", Schema: &huma.Schema{Type: "string"}},
+		"WWW-Authenticate": {Description: "a bearer token is required", Schema: &huma.Schema{Type: "string"}},
+		"Location":         {Description: "path of the created resource", Schema: &huma.Schema{Type: "string"}},
 	}
 }

@@ -18,7 +18,7 @@ const textType = "text/plain"
 
 // readiness documents the responses of a readiness probe.
 func (d *describer) readiness(op *huma.Operation) *huma.Operation {
-	for status, what := range map[int]string{http.StatusOK: "requests should come here", http.StatusServiceUnavailable: "they should go elsewhere for now"} {
+	for status, what := range map[int]string{http.StatusOK: "ready for requests", http.StatusServiceUnavailable: "not ready for requests"} {
 		op.Responses[strconv.Itoa(status)] = d.good(route.Answer{Status: status, Description: what, Body: route.TypeOf[api.Readiness]()}, "")
 	}
 	op.Responses["503"].Content[wire.JSONType].Example = map[string]any{"ready": false, "reasons": []any{"draining: the process is shutting down"}}
@@ -28,13 +28,13 @@ func (d *describer) readiness(op *huma.Operation) *huma.Operation {
 // plainOperations documents the routes outside the JSON API.
 func (d *describer) plainOperations() []*huma.Operation {
 	public := []map[string][]string{}
-	live := plainOperation("/livez", "live", "The process answers", "Asks no store: one that is down is no reason to end the process.")
-	live.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the process answers", Body: route.TypeOf[api.Liveness]()}, "")
-	ready := d.readiness(plainOperation("/readyz", "ready", "Requests should come here", "Not while the process is ending, or its store does not answer."))
-	router := d.readiness(plainOperation("/readyz/router", "ready-router", "Requests to the job router should come here",
-		"503 while another process runs the router, or this one still reads its state. For the health checks of proxies in front of /routing/."))
-	metrics := plainOperation(api.MetricsPath, "metrics", "Measurements for Prometheus", "In the text format, or in another that the request asks for. Needs a token if the API does.")
-	metrics.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the measurements"}, textType)
+	live := plainOperation("/livez", "live", "Liveness probe", "Does not check the store: a store that is down is no reason to kill the process.")
+	live.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the process responds", Body: route.TypeOf[api.Liveness]()}, "")
+	ready := d.readiness(plainOperation("/readyz", "ready", "Readiness probe", "503 while the process shuts down or its store does not respond."))
+	router := d.readiness(plainOperation("/readyz/router", "ready-router", "Readiness probe of the job router",
+		"503 while another process runs the router, or this one still loads its state. For the health checks of proxies in front of /routing/."))
+	metrics := plainOperation(api.MetricsPath, "metrics", "Metrics for Prometheus", "In the text format, or in another that the request accepts. Requires a token if the API does.")
+	metrics.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the metrics"}, textType)
 	d.problems(metrics, nil, false, []weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeUnavailable, weir.CodeInternal})
 	list := []*huma.Operation{live, ready, router}
 	for path, id := range map[string]string{"/openapi.json": "openapi-json", "/openapi.yaml": "openapi-yaml"} {
@@ -57,19 +57,19 @@ func (d *describer) callbacks() []*huma.Operation {
 	var ops []*huma.Operation
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		op := plainOperation("/callbacks/{channel}/{secret}/{path}", "callback-"+strings.ToLower(method), "Callback of a provider",
-			"Weir gives providers these addresses itself. What they send, and what they are answered, is theirs: it depends on the channel's type. "+
-				"What was said is durable when the answer comes; saying it again changes nothing.")
+			"Weir sets these URLs at the providers. Requests and responses have the provider's format, which depends on the channel type. "+
+				"Reports are durable before the response; a repeated report changes nothing.")
 		op.Method = method
 		for _, name := range []string{"channel", "secret", "path"} {
 			op.Parameters = append(op.Parameters, pathParameter("operation", name))
 		}
 		if method == http.MethodPost {
 			op.RequestBody = &huma.RequestBody{
-				Description: "As the provider has it, at most " + strconv.Itoa(wire.MaxCallbackBody) + " bytes.",
+				Description: "In the provider's format, at most " + strconv.Itoa(wire.MaxCallbackBody) + " bytes.",
 				Content:     map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: &huma.Schema{Type: "string"}, Example: "CallStatus=completed&CallDuration=12"}},
 			}
 		}
-		op.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "taken"}, "")
+		op.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "accepted"}, "")
 		d.problem(op, route.TypeOf[wire.Problem](), http.StatusBadRequest, weir.CodeInvalid, malformedExample)
 		d.problems(op, nil, false, []weir.Code{weir.CodeNotFound, weir.CodeUnavailable, weir.CodeDraining})
 		ops = append(ops, op)
