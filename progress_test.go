@@ -49,7 +49,7 @@ func TestTransitions(t *testing.T) {
 		{"Claim", func(p weir.Progress) (weir.Progress, error) { return two(p.Claim(t1)) }, [6]weir.State{weir.Sending, no, no, no, no, no}},
 		{"Unclaim", weir.Progress.Unclaim, [6]weir.State{no, no, weir.Queued, no, no, no}},
 		{"Accept", func(p weir.Progress) (weir.Progress, error) { return p.Accept(t1, "new") }, [6]weir.State{no, no, weir.Active, weir.Active, weir.Active, no}},
-		{"LoseSight", func(p weir.Progress) (weir.Progress, error) { return p.MarkUnknown("x") }, [6]weir.State{no, no, weir.Unknown, no, no, no}},
+		{"MarkUnknown", func(p weir.Progress) (weir.Progress, error) { return p.MarkUnknown("x") }, [6]weir.State{no, no, weir.Unknown, no, no, no}},
 		{"Requeue", func(p weir.Progress) (weir.Progress, error) { q, _, err := p.Requeue(t1, t1, "x"); return q, err },
 			[6]weir.State{no, no, weir.Queued, weir.Queued, weir.Queued, no}},
 		{"Requeue later", func(p weir.Progress) (weir.Progress, error) { q, _, err := p.Requeue(t1, t2, "x"); return q, err },
@@ -59,7 +59,7 @@ func TestTransitions(t *testing.T) {
 			return q, err
 		},
 			[6]weir.State{no, no, weir.Active, weir.Active, weir.Active, no}},
-		{"AskCancel", weir.Progress.RequestCancel, [6]weir.State{no, no, weir.Sending, weir.Active, weir.Unknown, no}},
+		{"RequestCancel", weir.Progress.RequestCancel, [6]weir.State{no, no, weir.Sending, weir.Active, weir.Unknown, no}},
 		{"Finish", func(p weir.Progress) (weir.Progress, error) { return p.Finish(t1, weir.Completed, "") },
 			[6]weir.State{weir.Done, weir.Done, weir.Done, weir.Done, weir.Done, no}},
 		{"Finish without outcome", func(p weir.Progress) (weir.Progress, error) { return p.Finish(t1, "", "") }, [6]weir.State{}},

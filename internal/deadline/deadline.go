@@ -2,7 +2,7 @@
 // context.WithDeadline, but cost next to nothing until Done is called: no timer,
 // no entry with the parent. It is for calls that nearly always finish long before:
 // code that knows the instant can often bound its work by that alone. One costs 0.6
-// instead of 3.7 µs on two busy cores; each contact takes two, in about 155 µs.
+// instead of 3.7 µs on two busy cores; a contact, at about 155 µs in all, uses two.
 //
 // # Invariants
 //
