@@ -76,6 +76,36 @@ func TestGoInThePapersCompiles(t *testing.T) {
 	}
 }
 
+// What a runbook quotes from the log, an answer or a channel's state is in the code.
+func TestRunbooksQuoteTextsThatExist(t *testing.T) {
+	t.Parallel()
+	code := ""
+	for _, f := range load(t).files {
+		if !f.test {
+			code += strings.ToLower(read(t, f.path))
+		}
+	}
+	plain := regexp.MustCompile("`[^`]*`")
+	quoted := regexp.MustCompile(`"([^"]* [^"]*)"`)
+	found := 0
+	for _, name := range texts(t) {
+		if path.Dir(name) != "docs/runbooks" {
+			continue
+		}
+		text := strings.Join(strings.Fields(plain.ReplaceAllString(read(t, name), "")), " ")
+		for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+			for part := range strings.SplitSeq(strings.ToLower(m[1]), "…") {
+				if found++; !strings.Contains(code, strings.TrimSpace(part)) {
+					t.Errorf("%s quotes %q, which no code has", name, m[1])
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no runbook quotes a text")
+	}
+}
+
 // Decisions are numbered without gaps and state their reasons.
 func TestDecisionsAreComplete(t *testing.T) {
 	t.Parallel()

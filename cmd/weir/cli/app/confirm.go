@@ -12,7 +12,7 @@ import (
 )
 
 // Confirmable adds the flag --yes to a command that cannot be undone. Such a command
-// calls confirm before it changes anything.
+// calls [App.Confirm] before it changes anything.
 func Confirmable(c *cobra.Command) *cobra.Command {
 	c.Flags().Bool(yesFlag, false, "do not ask for confirmation")
 	return c

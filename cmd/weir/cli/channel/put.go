@@ -20,7 +20,7 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
-const maxSecret = 64 << 10 // Bytes
+const maxSecret = 64 << 10 // bytes
 
 // flags are the flags that describe a channel.
 type flags struct {

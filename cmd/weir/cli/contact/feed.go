@@ -31,7 +31,7 @@ type feed struct {
 	keys  map[string]bool // of the contacts in batch
 
 	queued, known int64
-	last          int // PrintJSON up to which all rows are handled
+	last          int // line up to which all rows are handled
 }
 
 // run sends all rows. After an error of the file, the rows before it are still sent.
@@ -60,7 +60,7 @@ func (f *feed) run(ctx context.Context, kind string, from io.Reader) error {
 	}
 }
 
-// Add adds a row to the batch. It first sends the batch if that is full.
+// add adds a row to the batch. It first sends the batch if that is full.
 func (f *feed) add(ctx context.Context, r row) error {
 	if r.wrong == nil && r.contact.To == "" {
 		r = r.bad("to", "is missing")
@@ -93,7 +93,7 @@ func (f *feed) add(ctx context.Context, r row) error {
 }
 
 // flush sends the batch. Rows that Weir rejects are reported, and the others are
-// printSent without them.
+// sent without them.
 func (f *feed) flush(ctx context.Context) error {
 	end := f.last
 	if len(f.batch) > 0 {

@@ -40,7 +40,7 @@ func newRow(line int, defaults *client.ContactBody) row {
 	return out
 }
 
-// Rows reads the contacts of a file. next returns io.EOF at the end.
+// rows reads the contacts of a file. next returns io.EOF at the end.
 type rows interface{ next() (row, error) }
 
 // contactColumns returns the columns that a CSV file of contacts may have, besides

@@ -99,7 +99,7 @@ func follow(ctx context.Context, a *app.App, r *app.Connection, to *client.Clien
 }
 
 // printStored writes the stored events from an instant on, and returns the id of the last
-// printEvent that it read.
+// event that it read.
 func printStored(ctx context.Context, to *client.Client, p client.ListEventsParams, after string, since time.Time, write func(client.EventView) error) (string, error) {
 	p.Limit, p.Cursor = 1000, after
 	for {
