@@ -234,7 +234,7 @@ func (s *Store) Ready(ctx context.Context) error {
 		return s.failure("look at the schema", err)
 	}
 	if pending > 0 {
-		return fmt.Errorf("the schema lacks %d steps; run weir migrate up", pending)
+		return fmt.Errorf("the database schema has %d pending migrations; run: weir migrate up", pending)
 	}
 	if err := s.database.Writable(ctx); err != nil {
 		return s.failure("try to write", err)

@@ -56,7 +56,7 @@ func TestTokenErrors(t *testing.T) {
 		"create --name a --scope router --expires -1h":            "--expires must be a duration",
 		"create --name a --scope router weir_abcdefghijkl_secret": "unexpected argument",
 		"revoke":     "ID is missing",
-		"revoke a b": "ID is missing",
+		"revoke a b": `unexpected argument "b"`,
 	} {
 		check(t, tokenAt(t, file, time.Now(), strings.Split(args, " ")...), app.Usage, "^$", want)
 	}

@@ -204,10 +204,10 @@ func revokeTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 	return app.Confirmable(&cobra.Command{
 		Use: "revoke ID", Short: "Revoke a token permanently", Long: tokenAbout,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			if len(args) == 0 {
 				return command.UsageError(c, "ID is missing; \"weir token list\" shows the ids")
 			}
-			return nil
+			return app.NamedArgs([]string{"ID"})(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			id := args[0]
