@@ -3,7 +3,6 @@ package jobrouter
 import (
 	"encoding/json"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -60,17 +59,8 @@ func (w *writer) integer(key string, n int) {
 
 func (w *writer) truth(key string, v bool) { w.b = strconv.AppendBool(append(w.b, key...), v) }
 
-// number writes a number as encoding/json does: with an exponent only for very large
-// and very small ones.
-func (w *writer) number(key string, f float64) {
-	w.raw(key)
-	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
-		text, _ := json.Marshal(f) //nolint:errchkjson // the engine has no others
-		w.b = append(w.b, text...)
-		return
-	}
-	w.b = strconv.AppendFloat(w.b, f, 'f', -1, 64)
-}
+// number writes a number as encoding/json does.
+func (w *writer) number(key string, f float64) { w.value(key, label.Number(f)) }
 
 func (w *writer) instant(key string, t instant) {
 	w.b = time.Time(t).UTC().AppendFormat(append(w.b, key...), instantForm)
@@ -85,16 +75,13 @@ func (w *writer) since(key string, t instant) {
 
 // value writes the value of a label. An empty one is null.
 func (w *writer) value(key string, v label.Value) {
-	if s, is := v.Text(); is {
-		w.text(key, s)
-	} else if n, is := v.Number(); is {
-		w.number(key, n)
-	} else if yes, is := v.Bool(); is {
-		w.truth(key, yes)
-	} else {
-		w.raw(key)
-		w.raw("null")
+	w.raw(key)
+	b, ok := v.AppendJSON(w.b)
+	if !ok { // a number with an exponent
+		text, _ := json.Marshal(v) //nolint:errchkjson // the engine has no others
+		b = append(w.b, text...)
 	}
+	w.b = b
 }
 
 // labels writes names in order, as encoding/json does for maps.

@@ -108,7 +108,7 @@ func TestManyClientsAtOnce(t *testing.T) {
 	t.Run("fastClient", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)
-		r.live(r.leanly(r.serve(clientsAtOnce)))
+		r.live(r.fastClients(r.serve(clientsAtOnce)))
 	})
 }
 
@@ -140,8 +140,8 @@ func (r *rig) live(connect func() (cycler, error)) {
 	}
 }
 
-// leanly returns fastClient clients for the server that c is connected to.
-func (r *rig) leanly(c *caller) func() (cycler, error) {
+// fastClients returns clients of that kind for the server that c is connected to.
+func (r *rig) fastClients(c *caller) func() (cycler, error) {
 	address := strings.TrimPrefix(c.base, "http://")
 	return func() (cycler, error) {
 		l, err := r.fastClient(address)
@@ -192,7 +192,7 @@ func BenchmarkSignedCycles(b *testing.B) {
 	})
 	b.Run("client=fastClient", func(b *testing.B) {
 		c := newRig(b).target(clients)
-		cycles(b, clients, c.r.leanly(c))
+		cycles(b, clients, c.r.fastClients(c))
 	})
 }
 
