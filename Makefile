@@ -9,7 +9,8 @@ FUZZSECONDS ?=
 # Packages tested without the race detector: they fill tables with many rows, measure or read
 # source, where it only costs time; or they are pure, so that nothing runs concurrently.
 UNRACED   := -e weir/cmd/weirlab/bench -e weir/persistence/plantest -e weir/internal/scaletest -e weir/internal/arch -e weir/internal/house -e weir/internal/house/words \
-	-e weir/routing -e weir/actors/core -e weir/surveys
+	-e weir/actors/core -e weir/surveys -e weir/surveys/calendar -e weir/surveys/pacing -e weir/surveys/respondents \
+	-e weir/routing -e weir/routing/eventlog -e weir/routing/label -e weir/routing/resource -e weir/routing/internal/codec
 # The race detector brings a check of each conversion of an unsafe pointer (checkptr). In SQLite and its C library, both
 # translated from C to Go, that check takes a fifth of the time of all tests: it is switched off. So is the detector in SQLite
 # itself, where it more than doubled the time of tests on SQLite: in Go's memory, which it watches, SQLite holds constant tables

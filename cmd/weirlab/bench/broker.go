@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"weir/cmd/weirlab/bench/load"
-	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/machine"
 )
 
 const readyWithin = 60 * time.Second

@@ -15,8 +15,8 @@ import (
 	"weir/cmd/weir/daemon"
 	"weir/cmd/weirlab/bench/judge"
 	"weir/cmd/weirlab/bench/load"
-	"weir/cmd/weirlab/bench/machine"
 	"weir/cmd/weirlab/bench/provider"
+	"weir/cmd/weirlab/machine"
 	"weir/config"
 )
 

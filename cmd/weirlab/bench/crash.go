@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir/cmd/weirlab/bench/load"
-	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/machine"
 )
 
 // kills is how often a crash run kills the broker.

@@ -5,7 +5,7 @@ import (
 
 	"weir/cmd/weirlab/bench/judge"
 	"weir/cmd/weirlab/bench/load"
-	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/machine"
 )
 
 // Figures are the results of a run. Figures that a mode does not measure are 0 or absent.

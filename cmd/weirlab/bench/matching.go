@@ -9,7 +9,7 @@ import (
 
 	"weir/cmd/weirlab/bench/judge"
 	"weir/cmd/weirlab/bench/load"
-	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/machine"
 	"weir/routing"
 	"weir/routing/eventlog"
 	"weir/routing/label"

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/machine"
 )
 
 // child runs a task in a separate process.

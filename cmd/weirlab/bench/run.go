@@ -8,8 +8,8 @@ import (
 
 	"weir/cmd/weirlab/bench/judge"
 	"weir/cmd/weirlab/bench/load"
-	"weir/cmd/weirlab/bench/machine"
 	"weir/cmd/weirlab/bench/provider"
+	"weir/cmd/weirlab/machine"
 )
 
 // subject is the broker under test.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"weir/cmd/weirlab/bench/load"
-	"weir/cmd/weirlab/bench/machine"
 	"weir/cmd/weirlab/bench/provider"
+	"weir/cmd/weirlab/machine"
 )
 
 // session is one measurement: its provider, stores and figures.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir/cmd/weirlab/bench/judge"
-	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/machine"
 )
 
 // settleTime is the max time that a broker gets to come to rest before idle is measured; less

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/machine"
 	"weir/internal/mariadb"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"weir/cmd/weirlab/bench/judge"
 	"weir/cmd/weirlab/bench/load"
-	"weir/cmd/weirlab/bench/machine"
 	"weir/cmd/weirlab/bench/provider"
+	"weir/cmd/weirlab/machine"
 )
 
 // httpSubject is a Weir that is used through its API.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"weir/cmd/weirlab/bench/judge"
-	"weir/cmd/weirlab/bench/machine"
 	"weir/cmd/weirlab/bench/provider"
+	"weir/cmd/weirlab/machine"
 )
 
 // surveyOf returns the definition of a survey on a channel. Its messages are the texts of

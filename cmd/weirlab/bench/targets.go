@@ -172,7 +172,7 @@ func besideBacklog(m medians, store string) (float64, bool) {
 		return 0, false
 	}
 	for _, g := range m {
-		if g.mode == load.Live && g.peer == beside.peer && g.n == beside.n {
+		if g.mode == load.Live && g.peer == beside.peer && g.n == beside.n && g.variant == beside.variant && g.channels == beside.channels {
 			return ratio(beside, g, cpu)
 		}
 	}

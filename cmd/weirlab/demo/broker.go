@@ -2,17 +2,15 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"syscall"
 	"time"
+
+	"weir/cmd/weirlab/machine"
 )
 
 // broker is the process that the demo shows.
@@ -24,9 +22,8 @@ type broker struct {
 	system  []string // the part of it that is not Weir's
 	api     *api
 
-	process *os.Process
-	ended   chan struct{} // closed when the process has ended
-	endedBy error         // set by then
+	cmd   *exec.Cmd       // nil: no process runs
+	ended <-chan struct{} // closed when the process has ended
 }
 
 // Limits of the broker's processes.
@@ -37,7 +34,7 @@ const (
 
 // newBroker prepares a broker with a folder of its own. Nothing runs yet.
 func newBroker(ctx context.Context, o Options) (*broker, error) {
-	addr, err := freeAddr(ctx)
+	addr, err := machine.FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,22 +69,6 @@ func newBroker(ctx context.Context, o Options) (*broker, error) {
 	return b, nil
 }
 
-// freeAddr finds a loopback port below the ephemeral range, so that no outgoing
-// connection can take it while the broker is dead.
-func freeAddr(ctx context.Context) (string, error) {
-	const low, high, tries = 20_000, 32_000, 100
-	var last error
-	for range tries {
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(low+rand.IntN(high-low)))
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-		if err == nil {
-			return addr, l.Close()
-		}
-		last = err
-	}
-	return "", fmt.Errorf("no free port on loopback: %w", last)
-}
-
 // log returns the path of the broker's log.
 func (b *broker) log() string { return filepath.Join(b.folder, "weir.log") }
 
@@ -110,7 +91,7 @@ func (b *broker) start(ctx context.Context) (took time.Duration, err error) {
 	for !b.api.ready(limit) {
 		select {
 		case <-b.ended:
-			return 0, fmt.Errorf("the broker has ended by itself: %w", b.endedBy)
+			return 0, b.endedBy()
 		case <-limit.Done():
 			if ctx.Err() != nil {
 				return 0, ctx.Err()
@@ -122,53 +103,44 @@ func (b *broker) start(ctx context.Context) (took time.Duration, err error) {
 	return time.Since(began), nil
 }
 
-// spawn starts the process. It is watched on a separate thread because Linux can kill
-// a child when the thread that started it ends, so that the child never outlives the
-// demo.
+// spawn starts the process.
 func (b *broker) spawn() error {
 	log, err := os.OpenFile(b.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = log.Close() }()      // the child has it
 	cmd := exec.Command(b.program, "serve") //nolint:gosec,noctx // our own program; it is killed and stopped below
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = b.env, b.folder, log, log, attributes()
-	begun, ended := make(chan error), make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		_ = log.Close() // the child has it
-		begun <- err
-		if err == nil {
-			if b.endedBy = cmd.Wait(); b.endedBy == nil {
-				b.endedBy = errors.New("exit status 0")
-			}
-			close(ended)
-		}
-	}()
-	if err := <-begun; err != nil {
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = b.env, b.folder, log, log
+	ended, err := machine.Spawn(cmd)
+	if err != nil {
 		return fmt.Errorf("start the broker: %w", err)
 	}
-	b.process, b.ended = cmd.Process, ended
+	b.cmd, b.ended = cmd, ended
 	return nil
+}
+
+// endedBy returns the error of a process that has ended without being asked to.
+func (b *broker) endedBy() error {
+	return fmt.Errorf("the broker has ended by itself: %s", b.cmd.ProcessState)
 }
 
 // kill ends the process like kill -9, and waits until it has ended.
 func (b *broker) kill() {
-	if b.process != nil {
-		_ = b.process.Kill() // it may have ended already
+	if b.cmd != nil {
+		_ = b.cmd.Process.Kill() // it may have ended already
 		<-b.ended
-		b.process = nil
+		b.cmd = nil
 		b.api.Close()
 	}
 }
 
 // stop asks the process to shut down, and kills it if it does not.
 func (b *broker) stop() {
-	if b.process == nil {
+	if b.cmd == nil {
 		return
 	}
-	if b.process.Signal(syscall.SIGTERM) == nil {
+	if b.cmd.Process.Signal(syscall.SIGTERM) == nil {
 		select {
 		case <-b.ended:
 		case <-time.After(stopLimit):

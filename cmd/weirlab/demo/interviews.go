@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/client"
+	"weir/cmd/weirlab/machine"
 )
 
 // The last part: interviewers question people, over a channel that leads to Weir's
@@ -133,7 +134,7 @@ func (f *staff) ask(ctx context.Context) error {
 		case state == "done":
 			return nil
 		}
-		if !sleep(ctx, interviewTime) {
+		if !machine.Sleep(ctx, interviewTime) {
 			return fmt.Errorf("not done after %s", interviewLimit)
 		}
 	}
@@ -141,7 +142,7 @@ func (f *staff) ask(ctx context.Context) error {
 
 // work is the loop of an interviewer: accept an offer, ask, record the answer, repeat.
 func (f *staff) work(ctx context.Context, id string) {
-	for turn := 0; sleep(ctx, f.pace.atLeast(interviewTime/4, interviewTime/2)); {
+	for turn := 0; machine.Sleep(ctx, f.pace.atLeast(interviewTime/4, interviewTime/2)); {
 		var worker struct {
 			Offers []struct {
 				OfferID string `json:"offerId"`
@@ -184,7 +185,7 @@ func (f *staff) interview(ctx context.Context, worker, offer, job string) error 
 		if fmt.Sprint(about.Labels.Attempt) == "1" {
 			f.missed.Add(-1)
 		}
-		sleep(ctx, f.pace.atLeast(interviewTime/2, interviewTime))
+		machine.Sleep(ctx, f.pace.atLeast(interviewTime/2, interviewTime))
 		f.asked.Add(1)
 		_, err := f.show.broker.api.PostDisposition(ctx, "interviews", about.Labels.Respondent, client.HearingBody{
 			Disposition: "completed", Answers: map[string]any{"water": "good"},
@@ -205,16 +206,4 @@ func (f *staff) router(ctx context.Context, method, path string, body, out any) 
 	return f.show.broker.api.Do(ctx, client.Request{
 		Method: method, Path: "/routing/" + path, Query: url.Values{"api-version": {routerVersion}}, Body: body,
 	}, out)
-}
-
-// sleep waits; it returns false if the context has ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

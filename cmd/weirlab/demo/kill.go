@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"weir/cmd/weirlab/machine"
 )
 
 const (
@@ -17,8 +19,8 @@ const (
 func (s *demonstration) killAndRestart(ctx context.Context) error {
 	s.settled += s.broker.api.settled(ctx)
 	s.poll(ctx)
-	pause(ctx, rand.N(commitTime)) // not always at the same point of its work
-	pid, inFlight, queued := s.broker.process.Pid, 0, 0
+	machine.Sleep(ctx, rand.N(commitTime)) // not always at the same point of its work
+	pid, inFlight, queued := s.broker.cmd.Process.Pid, 0, 0
 	s.broker.kill()
 	for _, st := range s.stages {
 		inFlight += st.figures.InFlight
@@ -34,17 +36,9 @@ func (s *demonstration) killAndRestart(ctx context.Context) error {
 		pid, plural(active, "respondent", "respondents"), inFlight, plural(queued, "contact", "contacts"))
 	for up := time.Now().Add(pace{s.options.Speed}.of(downTime)); time.Now().Before(up) && ctx.Err() == nil; {
 		s.view.draw(time.Now(), s.gauges())
-		pause(ctx, min(drawEvery, time.Until(up)))
+		machine.Sleep(ctx, min(drawEvery, time.Until(up)))
 	}
 	return s.restart(ctx)
-}
-
-// pause waits, unless the context ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 func (s *demonstration) restart(ctx context.Context) error {
@@ -58,7 +52,7 @@ func (s *demonstration) restart(ctx context.Context) error {
 	}
 	s.down = false
 	s.say("Started again (process %d): resumed after %.2f s, with the %s that its file says are open.%s",
-		s.broker.process.Pid, time.Since(began).Seconds(), plural(open, "contact", "contacts"), caught(unknown))
+		s.broker.cmd.Process.Pid, time.Since(began).Seconds(), plural(open, "contact", "contacts"), caught(unknown))
 	return nil
 }
 
@@ -85,7 +79,7 @@ func (s *demonstration) resumed(ctx context.Context) (open, unknown int, err err
 			if time.Now().After(limit) {
 				return 0, 0, fmt.Errorf("no process operates the channel %s %s after the start", st.name, resumeLimit)
 			}
-			pause(ctx, 10*time.Millisecond)
+			machine.Sleep(ctx, 10*time.Millisecond)
 		}
 	}
 	return open, unknown, nil

@@ -89,7 +89,7 @@ func (s *demonstration) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.say("Weir on %s, with a new SQLite file, started in %.2f s (process %d).", s.broker.api.base, took.Seconds(), s.broker.process.Pid)
+	s.say("Weir on %s, with a new SQLite file, started in %.2f s (process %d).", s.broker.api.base, took.Seconds(), s.broker.cmd.Process.Pid)
 	for _, st := range s.stages {
 		if err := s.broker.api.create(ctx, st.channel, st.provider); err != nil {
 			return fmt.Errorf("make the channel %s: %w", st.name, err)
@@ -162,7 +162,7 @@ func (s *demonstration) watch(ctx context.Context, until func() bool) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.broker.ended:
-			return fmt.Errorf("the broker has ended by itself: %w", s.broker.endedBy)
+			return s.broker.endedBy()
 		case <-time.After(drawEvery):
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"weir/cmd/weirlab/bench/judge"
-	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/machine"
 )
 
 // Workload describes the contacts of a run and how they are enqueued.

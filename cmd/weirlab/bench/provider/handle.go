@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/machine"
 )
 
 // Account is the account of every application.

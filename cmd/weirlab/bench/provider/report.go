@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"weir/cmd/weirlab/bench/judge"
-	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/machine"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 )
 
 // FreeAddr finds a loopback port below the ephemeral range, so that no outgoing
-// connection of the load takes it.
+// connection takes it while its program is down.
 func FreeAddr(ctx context.Context) (string, error) {
 	const low, high, tries = 20_000, 32_000, 100
 	var last error
