@@ -67,13 +67,17 @@ func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[wei
 		for n < min(len(all), someAtATime) && all[n].ref.Channel == channel {
 			n++
 		}
-		sizes, err := s.sizes(ctx, all[:n])
+		sizes, err := s.sizesInFlight(ctx, all[:n])
 		if err != nil {
 			return nil, s.failure("count contacts in flight", err)
 		}
 		f := out[channel]
 		for _, r := range all[:n] {
-			f.InFlight += r.progress.Slots(sizes[r.ref.ID])
+			size, ok := sizes[r.ref.ID]
+			if !ok { // logs keep records for a while
+				continue
+			}
+			f.InFlight += r.progress.Slots(size)
 			switch r.progress.State {
 			case weir.Sending:
 				f.Sending++
@@ -83,13 +87,15 @@ func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[wei
 				f.Unknown++
 			}
 		}
-		out[channel], all = f, all[n:]
+		if all = all[n:]; len(sizes) > 0 {
+			out[channel] = f
+		}
 	}
 	return out, nil
 }
 
-// sizes reads the sizes of contacts of one channel.
-func (s *Store) sizes(ctx context.Context, list []record) (map[weir.ContactID]int, error) {
+// sizesInFlight reads the sizes of contacts of one channel, if they are in flight.
+func (s *Store) sizesInFlight(ctx context.Context, list []record) (map[weir.ContactID]int, error) {
 	args := []any{int64(list[0].ref.Channel)}
 	for _, r := range list {
 		args = append(args, int64(r.ref.ID))
@@ -98,7 +104,7 @@ func (s *Store) sizes(ctx context.Context, list []record) (map[weir.ContactID]in
 		ID   weir.ContactID `db:"id"`
 		Size int            `db:"size"`
 	}
-	if err := s.read.SelectContext(ctx, &rows, "SELECT id, size FROM contacts WHERE channel_id = ? AND id IN "+marks(len(list)), args...); err != nil {
+	if err := s.read.SelectContext(ctx, &rows, "SELECT c.id, c.size"+inFlightByIDs(len(list)), args...); err != nil {
 		return nil, err
 	}
 	sizes := make(map[weir.ContactID]int, len(rows))

@@ -14,6 +14,7 @@ import (
 
 	"weir"
 	"weir/internal/mariadb"
+	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
@@ -210,6 +211,10 @@ func TestOwnersTakeOverWhatIsInFlight(t *testing.T) {
 	for _, s := range []*persistence.Store{a, b} {
 		sameContacts(t, s, list)
 		sameContacts(t, s, rest)
+		figures, err := s.Flights(t.Context(), []weir.ChannelID{id})
+		if d := cmp.Diff(map[weir.ChannelID]ops.Figures{id: {InFlight: 1, Active: 1}}, figures); d != "" || err != nil {
+			t.Errorf("figures that %s reads (%v):\n%s", s.Owner(), err, d)
+		}
 	}
 	if _, err := a.Purge(t.Context(), time.Now().Add(-time.Hour), 1); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/polling"
 	"weir/persistence"
 	"weir/persistence/testmysql"
 )
@@ -172,11 +173,28 @@ func TestATakeOverDoesNotGoBack(t *testing.T) {
 			t.Errorf("%d contacts in flight are known, want 1", known)
 		}
 		// Twice in one batch, and with a transition.
+		holding, release := make(chan struct{}), make(chan struct{})
+		s.Commit(weir.Change{Lease: lease}, func(weir.CommitResult) { // on the writer's goroutine
+			close(holding)
+			<-release
+		})
+		<-holding
 		done := make(chan error, 2)
 		for range 2 {
 			go func() { done <- s.TakeOver(ctx, list[1]) }()
 		}
-		list[1] = advanceTo(t, s, lease, list[1], func(p weir.Progress) (weir.Progress, error) { return p.Finish(time.Now(), weir.Completed, "") })
+		tr := weir.Transition{From: list[1].Rev, Was: list[1].State, Contact: list[1]}
+		var err error
+		if tr.Contact.Progress, err = list[1].Finish(time.Now(), weir.Completed, ""); err != nil {
+			t.Fatal(err)
+		}
+		finished := commit(s, lease, tr)
+		polling.Until(time.Minute, time.Millisecond, func() bool { return s.Waiting() == 3 })
+		close(release)
+		if r := <-finished; r.Err != nil || len(r.Stale) > 0 {
+			t.Fatalf("%+v", r)
+		}
+		list[1].Progress = persistence.Kept(tr.Contact.Progress)
 		for range 2 {
 			if err := <-done; err != nil {
 				t.Fatal(err)
