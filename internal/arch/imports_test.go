@@ -101,7 +101,7 @@ func rules() []rule {
 
 // helpers returns packages that only tests, and other helpers, may import.
 func helpers() []string {
-	return []string{"internal/daemontest", "internal/polling", "persistence/storetest", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "routing/routingtest"}
+	return []string{"cmd/internal/clitest", "internal/daemontest", "internal/polling", "persistence/storetest", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "routing/routingtest"}
 }
 
 func TestImportsGoOneWay(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli/app"
 )
 
@@ -30,37 +31,37 @@ texts    nuntium  paused          0         5        0        0       0  -      
 `, "")
 	same(t, b.run("channel", "capacity", "sms", "7"), app.OK, "sms: changed, paused, capacity 7\n", "")
 	same(t, b.run("channel", "capacity", "sms", "default"), app.OK, "sms: changed, paused, capacity 100\n", "")
-	check(t, b.run("channel", "capacity", "sms", "many"), app.Usage, "^$", "SLOTS must be")
+	clitest.Check(t, b.run("channel", "capacity", "sms", "many"), app.Usage, "^$", "SLOTS must be")
 	same(t, b.run("channel", "set", "sms", "--title", "Text \x1b[31mmessages", "--set", "at_least_once:=true"), app.OK, "sms: changed, paused, capacity 100\n", "")
-	check(t, b.run("channel", "show", "sms"), app.OK, `(?s)^sms \(nuntium\): Text \\x1b\[31mmessages\n  state +paused\n  in flight +0 of 100 slots \[\.{20}\]: 0 sending.*account +demo\n.*at_least_once +true\n`, "^$")
-	check(t, b.run("channel", "set", "sms", "--unset", "at_least_once"), app.OK, "changed", "^$")
-	if r := b.run("channel", "show", "sms", "-o", "json"); !json.Valid([]byte(r.out)) || strings.Contains(r.out, `"at_least_once":true`) {
+	clitest.Check(t, b.run("channel", "show", "sms"), app.OK, `(?s)^sms \(nuntium\): Text \\x1b\[31mmessages\n  state +paused\n  in flight +0 of 100 slots \[\.{20}\]: 0 sending.*account +demo\n.*at_least_once +true\n`, "^$")
+	clitest.Check(t, b.run("channel", "set", "sms", "--unset", "at_least_once"), app.OK, "changed", "^$")
+	if r := b.run("channel", "show", "sms", "-o", "json"); !json.Valid([]byte(r.Out)) || strings.Contains(r.Out, `"at_least_once":true`) {
 		t.Errorf("%+v", r)
 	}
-	check(t, b.run("channel", "drain", "sms"), app.OK, "^sms: paused, nothing in flight\n$", "^$")
-	check(t, b.run("channel", "resume", "texts"), app.OK, "^texts: resumed, ", "^$")
-	check(t, b.run("channel", "pause", "texts", "--output", "jsonl"), app.OK, `^\{.*"paused":true.*\}\n$`, "^$")
-	check(t, b.run("channel", "incoming", "sms"), app.OK, "^ID  RECEIVED  FROM  TO  TEXT\n$", "^$")
-	check(t, b.run("audit", "--limit", "3"), app.OK, "^AT +TOKEN +ACTION", "^$")
-	check(t, b.run("top"), app.OK, `(?s)^weir top .*channels: 2 \(2 paused\).*\nsms +paused +0/100 `, "^$")
-	check(t, b.run("top", "-o", "json"), app.OK, `"channels":\[\{"name":"sms","type":"nuntium","state":"paused"`, "^$")
-	check(t, b.run("contact", "send", "sms", "--to", "+15550001", "-m", "hello"), app.OK, "queued", "^$")
-	check(t, b.run("channel", "delete", "sms", "--yes"), app.Rejected, "^$", `(?s)409.*add --cancel to cancel its unfinished contacts`)
-	check(t, b.run("channel", "delete", "sms", "--cancel", "--yes"), app.OK, "^sms: (deleted|its open contacts are being ended)", "^$")
-	check(t, b.run("channel", "delete", "texts", "--yes"), app.OK, "^texts: deleted\n$", "^$")
-	check(t, b.run("channel", "show", "texts"), app.NotFound, "^$", "404")
+	clitest.Check(t, b.run("channel", "drain", "sms"), app.OK, "^sms: paused, nothing in flight\n$", "^$")
+	clitest.Check(t, b.run("channel", "resume", "texts"), app.OK, "^texts: resumed, ", "^$")
+	clitest.Check(t, b.run("channel", "pause", "texts", "--output", "jsonl"), app.OK, `^\{.*"paused":true.*\}\n$`, "^$")
+	clitest.Check(t, b.run("channel", "incoming", "sms"), app.OK, "^ID  RECEIVED  FROM  TO  TEXT\n$", "^$")
+	clitest.Check(t, b.run("audit", "--limit", "3"), app.OK, "^AT +TOKEN +ACTION", "^$")
+	clitest.Check(t, b.run("top"), app.OK, `(?s)^weir top .*channels: 2 \(2 paused\).*\nsms +paused +0/100 `, "^$")
+	clitest.Check(t, b.run("top", "-o", "json"), app.OK, `"channels":\[\{"name":"sms","type":"nuntium","state":"paused"`, "^$")
+	clitest.Check(t, b.run("contact", "send", "sms", "--to", "+15550001", "-m", "hello"), app.OK, "queued", "^$")
+	clitest.Check(t, b.run("channel", "delete", "sms", "--yes"), app.Rejected, "^$", `(?s)409.*add --cancel to cancel its unfinished contacts`)
+	clitest.Check(t, b.run("channel", "delete", "sms", "--cancel", "--yes"), app.OK, "^sms: (deleted|its open contacts are being ended)", "^$")
+	clitest.Check(t, b.run("channel", "delete", "texts", "--yes"), app.OK, "^texts: deleted\n$", "^$")
+	clitest.Check(t, b.run("channel", "show", "texts"), app.NotFound, "^$", "404")
 }
 
 func TestSecretsAreNotOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"PUT /v1/channels/sms": answers(http.StatusCreated, `{"channel":"sms","state":"up","capacity":5,"settings":{}}`)})
 	secret := file(t, "secret", "hunter2\n")
-	check(t, at(t, f.url, "", "channel", "put", "sms", "--type", "nuntium", "--set", "password=x"), app.Usage, "^$", "password is a secret.*--secret-file password=FILE")
-	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-env", "password=NONE"), app.Usage, "^$", "NONE is not set")
-	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-file", "password="+secret+"x"), app.Failure, "^$", "no such file")
-	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-file", "password="+file(t, "none", "\n")), app.Failure, "^$", "is empty")
-	check(t, at(t, f.url, "", "channel", "put", "sms", "--set", "reply_reserve:=x"), app.Usage, "^$", "is not JSON")
-	check(t, at(t, f.url, "", "channel", "set", "sms"), app.Usage, "^$", "no change given")
+	clitest.Check(t, at(t, f.url, "", "channel", "put", "sms", "--type", "nuntium", "--set", "password=x"), app.Usage, "^$", "password is a secret.*--secret-file password=FILE")
+	clitest.Check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-env", "password=NONE"), app.Usage, "^$", "NONE is not set")
+	clitest.Check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-file", "password="+secret+"x"), app.Failure, "^$", "no such file")
+	clitest.Check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-file", "password="+file(t, "none", "\n")), app.Failure, "^$", "is empty")
+	clitest.Check(t, at(t, f.url, "", "channel", "put", "sms", "--set", "reply_reserve:=x"), app.Usage, "^$", "is not JSON")
+	clitest.Check(t, at(t, f.url, "", "channel", "set", "sms"), app.Usage, "^$", "no change given")
 	body := file(t, "sms.json", `{"type":"nuntium","capacity":9,"settings":{"account":"a","password":"old"}}`)
 	same(t, at(t, f.url, "", "channel", "put", "sms", "--file", body, "--capacity", "5", "--secret-file", "password="+secret), app.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
 	same(t, at(t, f.url, "hunter2", "channel", "put", "sms", "--force", "--secret-file", "token=-"), app.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
@@ -78,36 +79,36 @@ func TestContactsFromTheCommandLine(t *testing.T) {
 	b := newBroker(t)
 	b.channel("sms")
 	send := []string{"contact", "send", "sms", "--to", "+15550001", "--message", "one\ntwo", "--key", "k1", "--priority", "high", "--label", "region=north", "--not-after", "2099-01-02T03:04:05Z"}
-	check(t, b.run(send...), app.OK, "^[^ ]+: queued\n$", "^$")
-	check(t, b.run(append(send, "-o", "json")...), app.OK, `"duplicate":true`, "^$")
-	check(t, b.run("contact", "send", "sms", "--to", "+15550001", "--message", "one", "--key", "k1"), app.Rejected, "^$", "409 .key_reused")
-	check(t, b.run("contact", "send", "sms", "--to", "unknown", "--message", "one"), app.Rejected, "^$", `(?s)422.*/contacts/0/to`)
-	check(t, b.run("contact", "send", "none", "--to", "+15550001", "--message", "one"), app.NotFound, "^$", "404")
+	clitest.Check(t, b.run(send...), app.OK, "^[^ ]+: queued\n$", "^$")
+	clitest.Check(t, b.run(append(send, "-o", "json")...), app.OK, `"duplicate":true`, "^$")
+	clitest.Check(t, b.run("contact", "send", "sms", "--to", "+15550001", "--message", "one", "--key", "k1"), app.Rejected, "^$", "409 .key_reused")
+	clitest.Check(t, b.run("contact", "send", "sms", "--to", "unknown", "--message", "one"), app.Rejected, "^$", `(?s)422.*/contacts/0/to`)
+	clitest.Check(t, b.run("contact", "send", "none", "--to", "+15550001", "--message", "one"), app.NotFound, "^$", "404")
 	r := b.run("contact", "list", "--channel", "sms", "--output", "jsonl")
 	var x struct{ ID string }
-	if err := json.Unmarshal([]byte(r.out), &x); err != nil {
+	if err := json.Unmarshal([]byte(r.Out), &x); err != nil {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	check(t, b.run("contact", "list", "--state", "queued"), app.OK, `^CONTACT +CHANNEL +KEY +TO +STATE +OUTCOME +ATTEMPTS +ACCEPTED +FINISHED +REASON\n`+x.ID+` +sms +k1 +\+15550001 +queued +- +0 +\d{4}-.*- +channel sms is paused\n$`, "^$")
-	check(t, b.run("contact", "show", x.ID), app.OK, `(?s)^`+x.ID+`: queued\n +why +channel sms is paused\n.*priority +high\n.*label +region=north\n.*message +one\\ntwo\n$`, "^$")
-	check(t, b.run("channel", "show", "sms"), app.OK, `(?m)^  why +channel sms is paused$`, "^$")
-	check(t, b.run("contact", "timeline", x.ID), app.OK, `^`+x.ID+` on sms\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +accepted\n`, "^$")
+	clitest.Check(t, b.run("contact", "list", "--state", "queued"), app.OK, `^CONTACT +CHANNEL +KEY +TO +STATE +OUTCOME +ATTEMPTS +ACCEPTED +FINISHED +REASON\n`+x.ID+` +sms +k1 +\+15550001 +queued +- +0 +\d{4}-.*- +channel sms is paused\n$`, "^$")
+	clitest.Check(t, b.run("contact", "show", x.ID), app.OK, `(?s)^`+x.ID+`: queued\n +why +channel sms is paused\n.*priority +high\n.*label +region=north\n.*message +one\\ntwo\n$`, "^$")
+	clitest.Check(t, b.run("channel", "show", "sms"), app.OK, `(?m)^  why +channel sms is paused$`, "^$")
+	clitest.Check(t, b.run("contact", "timeline", x.ID), app.OK, `^`+x.ID+` on sms\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +accepted\n`, "^$")
 	same(t, b.run("contact", "cancel", x.ID, "--yes"), app.OK, x.ID+": canceled\n", "")
-	check(t, b.run("contact", "timeline", x.ID), app.OK, `(?m)done, canceled`, "^$")
+	clitest.Check(t, b.run("contact", "timeline", x.ID), app.OK, `(?m)done, canceled`, "^$")
 	for args, listed := range map[string]bool{"--outcome canceled": true, "--outcome lost": false, "--since 1h": true, "--until 1h": false, "--since 1h --outcome canceled": true} {
 		r := b.run(append([]string{"contact", "list", "-o", "jsonl"}, strings.Fields(args)...)...)
-		if r.code != app.OK || strings.Contains(r.out, x.ID) != listed {
+		if r.Code != app.OK || strings.Contains(r.Out, x.ID) != listed {
 			t.Errorf("%s: %+v", args, r)
 		}
 	}
-	check(t, b.run("contact", "list", "--since", "yesterday"), app.Usage, "^$", "must be an instant")
-	check(t, b.run("contact", "list", "--outcome", "gone"), app.Rejected, "^$", "/outcome: must be one of")
-	check(t, b.run("contact", "show", "1-zzzzzz"), app.NotFound, "^$", "404")
+	clitest.Check(t, b.run("contact", "list", "--since", "yesterday"), app.Usage, "^$", "must be an instant")
+	clitest.Check(t, b.run("contact", "list", "--outcome", "gone"), app.Rejected, "^$", "/outcome: must be one of")
+	clitest.Check(t, b.run("contact", "show", "1-zzzzzz"), app.NotFound, "^$", "404")
 	for args, want := range map[string]string{
 		"--to +15550001 --file x.csv": "cannot be combined with", "": "no contact given", "--file x.csv --key k": "may have a column key", "--file x.xlsx": "add --format", "--to +15550001 --label x": "NAME=VALUE",
 		"--to +15550001 --not-before soon": "must be an instant", "--file x.csv --batch 0": "--batch must be", "--file x.csv --from-line -1": "must be 0 or more",
 	} {
-		check(t, b.run(append([]string{"contact", "send", "sms"}, strings.Fields(args)...)...), app.Usage, "^$", want)
+		clitest.Check(t, b.run(append([]string{"contact", "send", "sms"}, strings.Fields(args)...)...), app.Usage, "^$", want)
 	}
 }
 
@@ -117,12 +118,12 @@ func TestContactsAreListedNewestFirst(t *testing.T) {
 	b.channel("one")
 	b.channel("two")
 	for i, channel := range []string{"two", "one", "two"} {
-		check(t, b.run("contact", "send", channel, "--to", fmt.Sprintf("+1555000%d", i%2), "--message", "x", "--key", fmt.Sprint("k", i)), app.OK, "queued", "^$")
+		clitest.Check(t, b.run("contact", "send", channel, "--to", fmt.Sprintf("+1555000%d", i%2), "--message", "x", "--key", fmt.Sprint("k", i)), app.OK, "queued", "^$")
 	}
 	keys := func(args ...string) (list []string) {
 		t.Helper()
 		r := b.run(append([]string{"contact", "list", "-o", "jsonl"}, args...)...)
-		for line := range strings.Lines(r.out) {
+		for line := range strings.Lines(r.Out) {
 			var x struct{ Key string }
 			if err := json.Unmarshal([]byte(line), &x); err != nil {
 				t.Fatalf("%v: %+v", err, r)
@@ -139,12 +140,12 @@ func TestContactsAreListedNewestFirst(t *testing.T) {
 			t.Errorf("%s: %v, want %v", args, got, want)
 		}
 	}
-	check(t, b.run("contact", "list", "--to", "+15550001", "--state", "done"), app.Usage, "^$", "not with --state")
-	check(t, b.run("contact", "list", "--to", "ann"), app.Rejected, "^$", "/to")
+	clitest.Check(t, b.run("contact", "list", "--to", "+15550001", "--state", "done"), app.Usage, "^$", "not with --state")
+	clitest.Check(t, b.run("contact", "list", "--to", "ann"), app.Rejected, "^$", "/to")
 	for _, empty := range []string{"", "-"} { // an empty filter must not select all contacts
-		check(t, b.run("contact", "list", "--to", empty), app.Usage, "^$", "--to needs a phone number")
+		clitest.Check(t, b.run("contact", "list", "--to", empty), app.Usage, "^$", "--to needs a phone number")
 	}
-	check(t, b.run("resume", "-o", "json"), app.OK, `^{"held":false}\n$`, "^$")
+	clitest.Check(t, b.run("resume", "-o", "json"), app.OK, `^{"held":false}\n$`, "^$")
 }
 
 // people returns a CSV file with a number of valid rows.
@@ -162,7 +163,7 @@ func TestSendingAFile(t *testing.T) {
 	b := newBroker(t)
 	b.channel("sms")
 	bad, all := "\xef\xbb\xbf"+people(3)+"unknown,x,y\n+15550009,x\n+15550000000,\"Hello, 0\",n0\n,x,y\n", file(t, "refused.csv", "")
-	check(t, at(t, b.url, bad, "contact", "send", "sms", "--file", "-", "--format", "csv", "--errors", all), app.Rejected, `^sms: 3 contacts queued, 1 already known, 3 rows rejected
+	clitest.Check(t, at(t, b.url, bad, "contact", "send", "sms", "--file", "-", "--format", "csv", "--errors", all), app.Rejected, `^sms: 3 contacts queued, 1 already known, 3 rows rejected
   line 6: has 2 fields; want 3
   line 8, to: is missing
   line 5, to: must .*
@@ -173,18 +174,18 @@ $`, "^weir: 3 rows were rejected\n$")
 	}
 	// Sending the corrected file queues only its new contacts; under the name of a run all contacts are new.
 	mended := strings.ReplaceAll(bad, "unknown,x,y", "+15550008,x,y")
-	check(t, at(t, b.url, mended, "contact", "send", "sms", "--file", "-", "--format", "csv"), app.Rejected, "^sms: 1 contact queued, 4 already known, 2 rows rejected\n", "")
-	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "may", "--batch", "2", "-o", "json"), app.OK, `^\{"channel":"sms","duplicates":0,"errors":\[\],"last_line":4,"queued":3,"rejected":0\}\n$`, "^$")
-	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "june", "--from-line", "4"), app.OK, "^sms: 1 contact queued, 0 already known", "^$")
+	clitest.Check(t, at(t, b.url, mended, "contact", "send", "sms", "--file", "-", "--format", "csv"), app.Rejected, "^sms: 1 contact queued, 4 already known, 2 rows rejected\n", "")
+	clitest.Check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "may", "--batch", "2", "-o", "json"), app.OK, `^\{"channel":"sms","duplicates":0,"errors":\[\],"last_line":4,"queued":3,"rejected":0\}\n$`, "^$")
+	clitest.Check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "june", "--from-line", "4"), app.OK, "^sms: 1 contact queued, 0 already known", "^$")
 	lines := `{"to":"+15550100","key":"a","messages":["x"]}` + "\n\n" + `{"to":"+15550101","nonsense":1}` + "\n" + `{"to":"+15550102"} {}` + "\n" + `{"to":"+15550103","messages":["own"]}` + "\n"
-	check(t, at(t, b.url, lines, "contact", "send", "sms", "--file", "-", "--format", "ndjson", "--message", "usual", "--label", "a=b"), app.Rejected, `(?s)^sms: 2 contacts queued, 0 already known, 2 rows rejected\n  line 3: is not a contact: .*nonsense.*\n  line 4: is not a contact: unexpected data`, "")
-	if got := b.run("contact", "list", "--key", "a", "--channel", "sms", "-o", "jsonl").out; !strings.Contains(got, `"messages":["x"]`) || !strings.Contains(got, `"a":"b"`) {
+	clitest.Check(t, at(t, b.url, lines, "contact", "send", "sms", "--file", "-", "--format", "ndjson", "--message", "usual", "--label", "a=b"), app.Rejected, `(?s)^sms: 2 contacts queued, 0 already known, 2 rows rejected\n  line 3: is not a contact: .*nonsense.*\n  line 4: is not a contact: unexpected data`, "")
+	if got := b.run("contact", "list", "--key", "a", "--channel", "sms", "-o", "jsonl").Out; !strings.Contains(got, `"messages":["x"]`) || !strings.Contains(got, `"a":"b"`) {
 		t.Error(got)
 	}
 	for head, want := range map[string]string{"": "is empty", "to,age\n": `unknown column "age"`, "to,to\n": "duplicate column", "message\n": "the column to is missing"} {
-		check(t, at(t, b.url, head, "contact", "send", "sms", "--file", "-", "--format", "csv"), app.Rejected, "^$", want)
+		clitest.Check(t, at(t, b.url, head, "contact", "send", "sms", "--file", "-", "--format", "csv"), app.Rejected, "^$", want)
 	}
-	check(t, at(t, b.url, people(1), "contact", "send", "none", "--file", "-", "--format", "csv"), app.NotFound, "^$", "404")
+	clitest.Check(t, at(t, b.url, people(1), "contact", "send", "none", "--file", "-", "--format", "csv"), app.NotFound, "^$", "404")
 }
 
 // cutting is a proxy to a broker that fails: every lose-th response is lost after
@@ -228,10 +229,10 @@ func TestSendingResumesAfterACut(t *testing.T) {
 	way.lose.Store(3)
 	way.most.Store(8)
 	args := []string{"contact", "send", "sms", "--file", file(t, "people.csv", people(rows)), "--batch", "250", "--tries", "3"}
-	check(t, at(t, through, "", args...), app.Unreachable, "^$", `(?s)no response from Weir.*stopped after line \d+: 1,[0-9]+ contacts queued.*no contact is sent twice\. --from-line \d+`)
+	clitest.Check(t, at(t, through, "", args...), app.Unreachable, "^$", `(?s)no response from Weir.*stopped after line \d+: 1,[0-9]+ contacts queued.*no contact is sent twice\. --from-line \d+`)
 	way.most.Store(0)
-	check(t, at(t, through, "", args...), app.OK, `^sms: [0-9,]+ contacts queued, [0-9,]+ already known, 0 rows rejected\n$`, "^$")
-	got := b.run("contact", "list", "--channel", "sms", "--limit", "0", "--output", "jsonl").out
+	clitest.Check(t, at(t, through, "", args...), app.OK, `^sms: [0-9,]+ contacts queued, [0-9,]+ already known, 0 rows rejected\n$`, "^$")
+	got := b.run("contact", "list", "--channel", "sms", "--limit", "0", "--output", "jsonl").Out
 	seen := map[string]int{}
 	for d := json.NewDecoder(strings.NewReader(got)); ; {
 		var x struct{ To string }

@@ -2,41 +2,28 @@ package cli_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/cli/app"
 )
 
-type result struct {
-	code     int
-	out, err string
-}
-
 // run runs a command line in the given environment.
-func run(t *testing.T, environ []string, args ...string) result {
+func run(t *testing.T, environ []string, args ...string) clitest.Result {
 	t.Helper()
 	return runIn(t.Context(), environ, args...)
 }
 
-func runIn(ctx context.Context, environ []string, args ...string) result {
-	var out, err strings.Builder
-	code := cli.Run(ctx, args, cli.Options{Version: "v9.9.9", Environ: environ, Stdout: &out, Stderr: &err})
-	return result{code, out.String(), err.String()}
-}
-
-// check compares a result with the wanted exit code, and its outputs with regular
-// expressions.
-func check(t *testing.T, r result, code int, out, err string) {
-	t.Helper()
-	if r.code != code || !regexp.MustCompile(out).MatchString(r.out) || !regexp.MustCompile(err).MatchString(r.err) {
-		t.Errorf("exit code %d, want %d\noutput (want %q):\n%s\nerrors (want %q):\n%s", r.code, code, out, r.out, err, r.err)
-	}
+func runIn(ctx context.Context, environ []string, args ...string) clitest.Result {
+	return clitest.Run(func(out, err io.Writer) int {
+		return cli.Run(ctx, args, cli.Options{Version: "v9.9.9", Environ: environ, Stdout: out, Stderr: err})
+	})
 }
 
 func TestCommandLine(t *testing.T) {
@@ -64,7 +51,7 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run("weir "+c.args, func(t *testing.T) {
 			t.Parallel()
-			check(t, run(t, nil, strings.Fields(c.args)...), c.code, c.out, c.err)
+			clitest.Check(t, run(t, nil, strings.Fields(c.args)...), c.code, c.out, c.err)
 		})
 	}
 }
@@ -79,7 +66,7 @@ func TestHelp(t *testing.T) {
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			check(t, run(t, nil, append(strings.Fields(command), "--help")...), app.OK, "(?s)^[A-Z].*Usage:\n  weir "+command, "^$")
+			clitest.Check(t, run(t, nil, append(strings.Fields(command), "--help")...), app.OK, "(?s)^[A-Z].*Usage:\n  weir "+command, "^$")
 		})
 	}
 }
@@ -87,9 +74,9 @@ func TestHelp(t *testing.T) {
 func TestConfigShowsNoSecrets(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@db.example:3306/weir", "WEIR_API_TOKNS=hunter2"}, "config")
-	check(t, r, app.OK, `DATABASE_URL +mysql://ann:REDACTED@db.example:3306/weir +environment`, "WEIR_API_TOKNS is not a variable.*WEIR_API_TOKENS(?s:.*)configuration of this environment; a running Weir may have another")
-	if strings.Contains(r.out+r.err, "hunter2") {
-		t.Errorf("the password is shown:\n%s%s", r.out, r.err)
+	clitest.Check(t, r, app.OK, `DATABASE_URL +mysql://ann:REDACTED@db.example:3306/weir +environment`, "WEIR_API_TOKNS is not a variable.*WEIR_API_TOKENS(?s:.*)configuration of this environment; a running Weir may have another")
+	if strings.Contains(r.Out+r.Err, "hunter2") {
+		t.Errorf("the password is shown:\n%s%s", r.Out, r.Err)
 	}
 }
 
@@ -99,34 +86,34 @@ func TestEveryCommandReportsAllInvalidVariables(t *testing.T) {
 	for _, command := range []string{"serve", "migrate up", "config", "config check", "healthcheck"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			check(t, run(t, environ, strings.Fields(command)...), app.Usage, "^$", `(?s)LISTEN_ADDR is "0.0.0.0".*SHUT_DOWN_MINUTES is "never".*LOG_LEVEL is "loud"`)
+			clitest.Check(t, run(t, environ, strings.Fields(command)...), app.Usage, "^$", `(?s)LISTEN_ADDR is "0.0.0.0".*SHUT_DOWN_MINUTES is "never".*LOG_LEVEL is "loud"`)
 		})
 	}
-	check(t, run(t, nil, "config", "check"), app.OK, "valid", "^$")
-	check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example,http://b.example"}, "config", "check"), app.Usage, "^$", "address 2 of 2")
-	check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=http://a.example,http://b.example", "DEFAULT_CHANEL_CAPACITY=5", "WEIR_TLS_CERT=none.pem", "WEIR_TLS_KEY=none.key"}, "config", "check"),
+	clitest.Check(t, run(t, nil, "config", "check"), app.OK, "valid", "^$")
+	clitest.Check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example,http://b.example"}, "config", "check"), app.Usage, "^$", "address 2 of 2")
+	clitest.Check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=http://a.example,http://b.example", "DEFAULT_CHANEL_CAPACITY=5", "WEIR_TLS_CERT=none.pem", "WEIR_TLS_KEY=none.key"}, "config", "check"),
 		app.Usage, "^$", "(?s)WEIR_TLS_CERT.*address 1 of 2.*address 2 of 2.*1 variable has no effect")
-	check(t, run(t, []string{"WEIR_API_TOKENS=hunter2"}, "config", "check"), app.OK, "valid", "^[^\n]*less than 128 bits[^\n]*\n$")
-	check(t, run(t, []string{"DEFAULT_CHANEL_CAPACITY=5"}, "config", "check"), app.Usage, "^$", "did you mean DEFAULT_CHANNEL_CAPACITY(?s:.*)1 variable has no effect")
+	clitest.Check(t, run(t, []string{"WEIR_API_TOKENS=hunter2"}, "config", "check"), app.OK, "valid", "^[^\n]*less than 128 bits[^\n]*\n$")
+	clitest.Check(t, run(t, []string{"DEFAULT_CHANEL_CAPACITY=5"}, "config", "check"), app.Usage, "^$", "did you mean DEFAULT_CHANNEL_CAPACITY(?s:.*)1 variable has no effect")
 }
 
 func TestMigrateUpStatusDown(t *testing.T) {
 	t.Parallel()
 	environ := []string{"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db")}
-	check(t, run(t, environ, "migrate", "up"), app.OK, `migrations applied: [1-9]`, "^$")
-	check(t, run(t, environ, "migrate", "up"), app.OK, `migrations applied: 0`, "^$")
-	check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* 20\d\d-.*Z$`, "^$")
-	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "2"), app.OK, `migrations reverted: 2; .*pending: 2`, "^$")
-	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "999"), app.OK, `migrations reverted: \d\d; `, "^$")
-	check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* pending$`, "^$")
+	clitest.Check(t, run(t, environ, "migrate", "up"), app.OK, `migrations applied: [1-9]`, "^$")
+	clitest.Check(t, run(t, environ, "migrate", "up"), app.OK, `migrations applied: 0`, "^$")
+	clitest.Check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* 20\d\d-.*Z$`, "^$")
+	clitest.Check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "2"), app.OK, `migrations reverted: 2; .*pending: 2`, "^$")
+	clitest.Check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "999"), app.OK, `migrations reverted: \d\d; `, "^$")
+	clitest.Check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* pending$`, "^$")
 }
 
 func TestMigrateWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@127.0.0.1:1/weir"}, "migrate", "up")
-	check(t, r, app.Failure, "^$", "weir: ")
-	if strings.Contains(r.err, "hunter2") {
-		t.Errorf("the password is shown: %s", r.err)
+	clitest.Check(t, r, app.Failure, "^$", "weir: ")
+	if strings.Contains(r.Err, "hunter2") {
+		t.Errorf("the password is shown: %s", r.Err)
 	}
 }
 
@@ -141,10 +128,10 @@ func TestHealthcheck(t *testing.T) {
 		_, _ = w.Write([]byte(`{"reasons":["store: it does not respond"]}`))
 	}))
 	environ := []string{"LISTEN_ADDR=" + server.Listener.Addr().String()}
-	check(t, run(t, environ, "healthcheck"), app.OK, "^ready\n$", "^$")
+	clitest.Check(t, run(t, environ, "healthcheck"), app.OK, "^ready\n$", "^$")
 	status = http.StatusServiceUnavailable
-	check(t, run(t, environ, "healthcheck"), app.Failure, "^$", "not ready: 503 .*store: it does not respond")
+	clitest.Check(t, run(t, environ, "healthcheck"), app.Failure, "^$", "not ready: 503 .*store: it does not respond")
 	server.Close()
-	check(t, run(t, environ, "healthcheck"), app.Failure, "^$", "not ready: ")
-	check(t, run(t, []string{"LISTEN_ADDR=127.0.0.1:0"}, "healthcheck"), app.Failure, "^$", "LISTEN_ADDR has port 0")
+	clitest.Check(t, run(t, environ, "healthcheck"), app.Failure, "^$", "not ready: ")
+	clitest.Check(t, run(t, []string{"LISTEN_ADDR=127.0.0.1:0"}, "healthcheck"), app.Failure, "^$", "LISTEN_ADDR has port 0")
 }

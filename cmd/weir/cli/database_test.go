@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli/app"
 	"weir/persistence/testmysql"
 )
@@ -19,7 +20,7 @@ func TestScenario176_NoDatabaseIsMade(t *testing.T) {
 	for _, args := range []string{
 		"token create --name a --scope router", "token list", "token revoke x --yes", "migrate status", "migrate down --yes",
 	} {
-		check(t, run(t, environ, strings.Split(args, " ")...), app.Failure, "^$", `there is no SQLite file .*wrong\.db.*DATABASE_URL`)
+		clitest.Check(t, run(t, environ, strings.Split(args, " ")...), app.Failure, "^$", `there is no SQLite file .*wrong\.db.*DATABASE_URL`)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
 		t.Errorf("there are files: %v (%v)", files, err)
@@ -39,12 +40,12 @@ func TestScenario177_NoMigrationIsRevertedBesideARunningWeir(t *testing.T) {
 			lines, stop := start(t, environ, "serve")
 			for lines.Scan() && !strings.Contains(lines.Text(), "listening") {
 			}
-			check(t, run(t, environ, "migrate", "down", "--yes"), app.Failure, "^$", "a Weir process runs on this database; stop every Weir first")
-			check(t, run(t, environ, "migrate", "up"), app.OK, "migrations applied: 0", "^$")
+			clitest.Check(t, run(t, environ, "migrate", "down", "--yes"), app.Failure, "^$", "a Weir process runs on this database; stop every Weir first")
+			clitest.Check(t, run(t, environ, "migrate", "up"), app.OK, "migrations applied: 0", "^$")
 			if code := stop(); code != app.OK {
 				t.Errorf("serve ended with %d", code)
 			}
-			check(t, run(t, environ, "migrate", "down", "--yes"), app.OK, "migrations reverted: 1", "^$")
+			clitest.Check(t, run(t, environ, "migrate", "down", "--yes"), app.OK, "migrations reverted: 1", "^$")
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/cli/app"
 )
@@ -54,7 +55,7 @@ func TestExitCodesAreTheSameForAllCommands(t *testing.T) {
 					t.Cleanup(server.Close)
 					url = server.URL
 				}
-				check(t, at(t, url, "", append(strings.Fields(command), strings.Fields(args)...)...), c.code, "^$", "^weir: (?s:.+)\n$")
+				clitest.Check(t, at(t, url, "", append(strings.Fields(command), strings.Fields(args)...)...), c.code, "^$", "^weir: (?s:.+)\n$")
 			})
 		}
 	}
@@ -65,13 +66,13 @@ func TestUsageErrorsAreTheSameForAllCommands(t *testing.T) {
 	t.Parallel()
 	for command, args := range remoteCommands(t) {
 		for _, wrong := range []string{"--nonsense", "--output yaml", "--url ftp://x"} {
-			check(t, at(t, "http://127.0.0.1:1", "", strings.Fields(command+" "+args+" "+wrong)...), app.Usage, "^$", `\(see weir `)
+			clitest.Check(t, at(t, "http://127.0.0.1:1", "", strings.Fields(command+" "+args+" "+wrong)...), app.Usage, "^$", `\(see weir `)
 		}
-		check(t, at(t, "http://127.0.0.1:1", "", strings.Fields(command+" "+args+" one two three")...), app.Usage, "^$", "unexpected argument")
+		clitest.Check(t, at(t, "http://127.0.0.1:1", "", strings.Fields(command+" "+args+" one two three")...), app.Usage, "^$", "unexpected argument")
 	}
 	both := []string{"WEIR_TOKEN=a", "WEIR_TOKEN_FILE=b"}
-	check(t, run(t, both, "channel", "list"), app.Usage, "^$", "both set")
-	check(t, run(t, nil, "channel", "list", "--token-file", filepath.Join(t.TempDir(), "none")), app.Failure, "^$", "read the token")
+	clitest.Check(t, run(t, both, "channel", "list"), app.Usage, "^$", "both set")
+	clitest.Check(t, run(t, nil, "channel", "list", "--token-file", filepath.Join(t.TempDir(), "none")), app.Failure, "^$", "read the token")
 }
 
 func TestIrreversibleCommandsNeedConfirmation(t *testing.T) {
@@ -108,7 +109,7 @@ func TestIrreversibleCommandsNeedConfirmation(t *testing.T) {
 			}
 		}
 		// Without a terminal for the prompt, the command needs --yes.
-		check(t, at(t, f.url, "y\n", strings.Fields(c.args)...), app.Usage, "^$", "add --yes")
+		clitest.Check(t, at(t, f.url, "y\n", strings.Fields(c.args)...), app.Usage, "^$", "add --yes")
 		same(t, at(t, f.url, "", strings.Fields(c.args+" --yes")...), app.OK, c.done, "")
 	}
 }

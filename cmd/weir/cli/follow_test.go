@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/cli/app"
 )
@@ -53,17 +54,17 @@ func TestEventsAreFollowed(t *testing.T) {
 func TestEventsOnce(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/events": answers(http.StatusOK, eventsPage)})
-	check(t, at(t, f.url, "", "events", "--no-follow", "--output", "table"), app.OK,
+	clitest.Check(t, at(t, f.url, "", "events", "--no-follow", "--output", "table"), app.OK,
 		`^2026-05-04 08:00:00  weir\.survey\.state +survey/flu  \{"state":"running"\}\n2026-05-04 11:00:00  weir\.channel\.state +channel/a\\x1b\[2J  null\n$`, "^$")
-	check(t, at(t, f.url, "", "events", "--since", "soon"), app.Usage, "^$", "--since must be")
-	check(t, at(t, f.url, "", "events", "--since", "2h", "--after", "3"), app.Usage, "^$", "cannot be combined with")
+	clitest.Check(t, at(t, f.url, "", "events", "--since", "soon"), app.Usage, "^$", "--since must be")
+	clitest.Check(t, at(t, f.url, "", "events", "--since", "2h", "--after", "3"), app.Usage, "^$", "cannot be combined with")
 }
 
 func TestEventsOfARunningWeir(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	check(t, b.run("route", "seed", "--agents", "2"), app.OK, "^", "^$")
-	check(t, b.run("events", "--no-follow", "--source", "router"), app.OK, `^\{.*RouterWorkerRegistered`, "^$")
+	clitest.Check(t, b.run("route", "seed", "--agents", "2"), app.OK, "^", "^$")
+	clitest.Check(t, b.run("events", "--no-follow", "--source", "router"), app.OK, `^\{.*RouterWorkerRegistered`, "^$")
 	ctx, cancel := contextOf(t)
 	var out strings.Builder
 	done := make(chan int)
@@ -102,9 +103,9 @@ func TestDeadLettersFromTheCommandLine(t *testing.T) {
 	})
 	same(t, at(t, f.url, "", "dlq", "groups"), app.OK, " COUNT  CHANNEL  OUTCOME  OLDEST            NEWEST            REASON\n12,345  sms      lost     2026-05-01 08:00  2026-05-02 08:00  no word \\x1b[1m\n", "")
 	same(t, at(t, f.url, "", "dlq", "list", "--channel", "sms", "--reason", ""), app.OK, "CONTACT  CHANNEL  TO    OUTCOME  AT                REASON\nc1       sms      ••01  lost     2026-05-01 08:00  x\n", "")
-	check(t, at(t, f.url, "", "dlq", "requeue"), app.Usage, "^$", "select dead letters with.*--all")
-	check(t, at(t, f.url, "", "dlq", "requeue", "--all", "--contact", "c1"), app.Usage, "^$", "cannot be combined with other filters")
-	check(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms"), app.Usage, "^$", "this queues 12,345 dead letters again; to confirm, add --yes")
+	clitest.Check(t, at(t, f.url, "", "dlq", "requeue"), app.Usage, "^$", "select dead letters with.*--all")
+	clitest.Check(t, at(t, f.url, "", "dlq", "requeue", "--all", "--contact", "c1"), app.Usage, "^$", "cannot be combined with other filters")
+	clitest.Check(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms"), app.Usage, "^$", "this queues 12,345 dead letters again; to confirm, add --yes")
 	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--dry-run"), app.OK, "12,345 dead letters match; nothing was changed\n", "")
 	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--outcome", "lost", "--since", "2026-05-01T00:00:00Z", "--yes"), app.OK,
 		"12,340 dead letters queued again, 5 skipped because their window is closed; 5 matching remain\n", "")
@@ -139,11 +140,11 @@ func TestNamesAreCompleted(t *testing.T) {
 		if last := len(all) - 1; all[last] == "," {
 			all[last] = ""
 		}
-		if r := at(t, f.url, "", all...); r.code != app.OK || strings.ReplaceAll(r.out, "\t\n", "\n") != want {
-			t.Errorf("%s: %d %q, want %q", args, r.code, r.out, want)
+		if r := at(t, f.url, "", all...); r.Code != app.OK || strings.ReplaceAll(r.Out, "\t\n", "\n") != want {
+			t.Errorf("%s: %d %q, want %q", args, r.Code, r.Out, want)
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		check(t, run(t, nil, "completion", shell), app.OK, "weir", "^$")
+		clitest.Check(t, run(t, nil, "completion", shell), app.OK, "weir", "^$")
 	}
 }

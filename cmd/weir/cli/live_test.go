@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/cli/app"
 	"weir/internal/polling"
@@ -87,7 +88,7 @@ func TestWatch(t *testing.T) {
 	if code != app.NotFound || !strings.Contains(err, "404") {
 		t.Errorf("%d %s", code, err)
 	}
-	check(t, at(t, f.url, "", "channel", "list", "--watch=1ms"), app.Usage, "^$", "100ms or more")
+	clitest.Check(t, at(t, f.url, "", "channel", "list", "--watch=1ms"), app.Usage, "^$", "100ms or more")
 }
 
 func TestWatchOnATerminalIsWrittenInPlace(t *testing.T) {
@@ -144,7 +145,7 @@ func TestTopOnce(t *testing.T) {
 func TestTopShowsWhatTheTokenAllows(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(5)), "GET /v1/surveys": turns("403"), "GET /v1/minutes": turns("403"), "GET /metrics": turns("403")})
-	check(t, at(t, f.url, "", "top"), app.OK, `(?s)\nsms .*`, "^$")
+	clitest.Check(t, at(t, f.url, "", "top"), app.OK, `(?s)\nsms .*`, "^$")
 }
 
 // keyboard types each key once the screen shows its cue.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/cli/app"
 	"weir/persistence/storetest"
@@ -46,25 +47,26 @@ func newBroker(t *testing.T) *broker {
 }
 
 // at runs a command line against an address, with the real clock.
-func at(t *testing.T, url, stdin string, args ...string) result {
+func at(t *testing.T, url, stdin string, args ...string) clitest.Result {
 	t.Helper()
-	var out, err strings.Builder
-	code := cli.Run(t.Context(), args, cli.Options{
-		Environ: []string{"WEIR_URL=" + url, "WEIR_TOKEN=" + surveyToken, "TZ=UTC", "SMS_PASSWORD=hunter2"},
-		Stdin:   strings.NewReader(stdin), Stdout: &out, Stderr: &err, RetryDelay: time.Millisecond,
+	r := clitest.Run(func(out, err io.Writer) int {
+		return cli.Run(t.Context(), args, cli.Options{
+			Environ: []string{"WEIR_URL=" + url, "WEIR_TOKEN=" + surveyToken, "TZ=UTC", "SMS_PASSWORD=hunter2"},
+			Stdin:   strings.NewReader(stdin), Stdout: out, Stderr: err, RetryDelay: time.Millisecond,
+		})
 	})
-	if text := out.String() + err.String(); strings.Contains(text, surveyToken) || strings.Contains(text, "hunter2") {
+	if text := r.Out + r.Err; strings.Contains(text, surveyToken) || strings.Contains(text, "hunter2") {
 		t.Errorf("a secret is shown:\n%s", text)
 	}
-	return result{code, out.String(), err.String()}
+	return r
 }
 
-func (b *broker) run(args ...string) result { b.t.Helper(); return at(b.t, b.url, "", args...) }
+func (b *broker) run(args ...string) clitest.Result { b.t.Helper(); return at(b.t, b.url, "", args...) }
 
 // channel makes a paused channel.
 func (b *broker) channel(name string) {
 	b.t.Helper()
-	check(b.t, b.run("channel", "put", name, "--type", "nuntium", "--paused", "--capacity", "5", "--set", "base_url=http://127.0.0.1:9",
+	clitest.Check(b.t, b.run("channel", "put", name, "--type", "nuntium", "--paused", "--capacity", "5", "--set", "base_url=http://127.0.0.1:9",
 		"--set", "account=demo", "--set", "application=weir", "--set", "channel=line", "--secret-env", "password=SMS_PASSWORD"), app.OK, "^"+name+": saved, paused, capacity 5\n$", "^$")
 }
 

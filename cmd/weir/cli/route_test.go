@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http/httptest"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/cli/app"
 	"weir/routing"
@@ -46,28 +48,29 @@ func newSwitchboard(t *testing.T) *switchboard {
 	return s
 }
 
-func (s *switchboard) run(args ...string) result {
+func (s *switchboard) run(args ...string) clitest.Result {
 	s.t.Helper()
 	return s.runIn([]string{"WEIR_URL=" + s.url, "WEIR_ROUTER_KEY=" + routerKey, "TZ=UTC"}, args...)
 }
 
-func (s *switchboard) runIn(environ []string, args ...string) result {
+func (s *switchboard) runIn(environ []string, args ...string) clitest.Result {
 	s.t.Helper()
-	var out, err strings.Builder
-	code := cli.Run(s.t.Context(), append([]string{"route"}, args...), cli.Options{
-		Environ: environ, Stdout: &out, Stderr: &err, Now: func() time.Time { return s.now },
+	r := clitest.Run(func(out, err io.Writer) int {
+		return cli.Run(s.t.Context(), append([]string{"route"}, args...), cli.Options{
+			Environ: environ, Stdout: out, Stderr: err, Now: func() time.Time { return s.now },
+		})
 	})
-	if strings.Contains(out.String()+err.String(), routerKey[:10]) {
-		s.t.Errorf("the key is shown:\n%s%s", out.String(), err.String())
+	if strings.Contains(r.Out+r.Err, routerKey[:10]) {
+		s.t.Errorf("the key is shown:\n%s%s", r.Out, r.Err)
 	}
-	return result{code, out.String(), err.String()}
+	return r
 }
 
 // The article's demonstration on the command line.
 func TestRouteAsk(t *testing.T) {
 	t.Parallel()
 	s := newSwitchboard(t)
-	check(t, s.run("seed", "--agents", "0"), app.OK, "^0 agents, 6 pools, queues agents and callers\n$", "^$")
+	clitest.Check(t, s.run("seed", "--agents", "0"), app.OK, "^0 agents, 6 pools, queues agents and callers\n$", "^$")
 	for i, a := range []resource.WorkerSpec{acd.Agent("Chad", "M", "English", "French", "Spanish"), acd.Agent("Alicia", "F", "Spanish"), acd.Agent("Chad", "M", "Spanish")} {
 		s.now = s.now.Add(time.Second)
 		s.engine.Must(routing.PutWorker{ID: []string{"chad-1", "alicia", "chad-2"}[i], Spec: a})
@@ -87,17 +90,17 @@ func TestRouteAsk(t *testing.T) {
 		{"Spanish --queue none", app.NotFound, "^$", "404 NotFound|404"},
 		{"", app.Usage, "^$", "FILTER is missing"},
 	} {
-		check(t, s.run(append([]string{"ask"}, strings.Fields(c.args)...)...), c.code, c.out, c.err)
+		clitest.Check(t, s.run(append([]string{"ask"}, strings.Fields(c.args)...)...), c.code, c.out, c.err)
 	}
-	check(t, s.run("pools"), app.OK, `(?m)^Q#Spanish#M +0 +4 +agents +call +Spanish,gender=M$`, "^$")
-	check(t, s.run("queues"), app.OK, `(?m)^agents +0 +- +- +longest-idle +nobody-waits$`, "^$")
-	check(t, s.run("jobs", "--status", "queued"), app.OK, `^JOB.*\nk +queued +callers +call +1 +2026-03-01 09:00 +- +-\n$`, "^$")
-	check(t, s.run("jobs", "--status", "queued", "--why"), app.OK, `(?m)^k +queued .* no worker of queue callers matches the selectors of the job$`, "^$")
-	check(t, s.run("jobs", "--unmatchable", "--queue", "callers"), app.OK, "^JOB\nk\n$", "^$")
-	check(t, s.run("jobs", "--unmatchable"), app.Usage, "^$", "--unmatchable requires --queue")
-	check(t, s.run("jobs", "--status", "nonsense"), app.Rejected, "", "status")
-	check(t, s.run("workers", "--state", "active"), app.OK, `(?m)^alicia +active +1 +0 +100% +agents,callers +Spanish gender=F$`, "^$")
-	for line := range strings.Lines(s.run("workers", "-o", "jsonl").out) {
+	clitest.Check(t, s.run("pools"), app.OK, `(?m)^Q#Spanish#M +0 +4 +agents +call +Spanish,gender=M$`, "^$")
+	clitest.Check(t, s.run("queues"), app.OK, `(?m)^agents +0 +- +- +longest-idle +nobody-waits$`, "^$")
+	clitest.Check(t, s.run("jobs", "--status", "queued"), app.OK, `^JOB.*\nk +queued +callers +call +1 +2026-03-01 09:00 +- +-\n$`, "^$")
+	clitest.Check(t, s.run("jobs", "--status", "queued", "--why"), app.OK, `(?m)^k +queued .* no worker of queue callers matches the selectors of the job$`, "^$")
+	clitest.Check(t, s.run("jobs", "--unmatchable", "--queue", "callers"), app.OK, "^JOB\nk\n$", "^$")
+	clitest.Check(t, s.run("jobs", "--unmatchable"), app.Usage, "^$", "--unmatchable requires --queue")
+	clitest.Check(t, s.run("jobs", "--status", "nonsense"), app.Rejected, "", "status")
+	clitest.Check(t, s.run("workers", "--state", "active"), app.OK, `(?m)^alicia +active +1 +0 +100% +agents,callers +Spanish gender=F$`, "^$")
+	for line := range strings.Lines(s.run("workers", "-o", "jsonl").Out) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("no JSON: %s", line)
 		}
@@ -110,15 +113,15 @@ func TestRouteSeed(t *testing.T) {
 	t.Parallel()
 	s := newSwitchboard(t)
 	first := s.run("seed", "--agents", "250")
-	check(t, first, app.OK, `(?m)^agent-001-[0-9a-f]{8} +[A-Z][a-z]+ +.*gender=[FM]$`, "^$")
+	clitest.Check(t, first, app.OK, `(?m)^agent-001-[0-9a-f]{8} +[A-Z][a-z]+ +.*gender=[FM]$`, "^$")
 	writes := len(s.engine.Log())
-	if again := s.run("seed", "--agents", "250"); again.out != first.out || len(s.engine.Log()) != writes {
-		t.Errorf("seeding again: %d writes more\n%s", len(s.engine.Log())-writes, again.out)
+	if again := s.run("seed", "--agents", "250"); again.Out != first.Out || len(s.engine.Log()) != writes {
+		t.Errorf("seeding again: %d writes more\n%s", len(s.engine.Log())-writes, again.Out)
 	}
-	if n := strings.Count(s.run("workers").out, "\n"); n != 251 {
+	if n := strings.Count(s.run("workers").Out, "\n"); n != 251 {
 		t.Errorf("%d lines of 250 workers", n)
 	}
-	check(t, s.run("seed", "--agents", "1", "--seed", "9", "--output", "json"), app.OK, `^\{"queues":\["agents","callers"\],"pools":\["Q#English#F",.*\],"agents":\["agent-001-[0-9a-f]{8}"\]\}\n$`, "^$")
+	clitest.Check(t, s.run("seed", "--agents", "1", "--seed", "9", "--output", "json"), app.OK, `^\{"queues":\["agents","callers"\],"pools":\["Q#English#F",.*\],"agents":\["agent-001-[0-9a-f]{8}"\]\}\n$`, "^$")
 }
 
 func TestRouteKeys(t *testing.T) {
@@ -144,8 +147,8 @@ func TestRouteKeys(t *testing.T) {
 		{[]string{at}, "--output yaml", app.Usage, "want table, json or jsonl"},
 	} {
 		r := s.runIn(c.environ, append([]string{"queues"}, strings.Fields(c.flags)...)...)
-		if r.code != c.code || !regexp.MustCompile(c.err).MatchString(r.err) {
-			t.Errorf("%v %s: %d %q, want %d %q", c.environ, c.flags, r.code, r.err, c.code, c.err)
+		if r.Code != c.code || !regexp.MustCompile(c.err).MatchString(r.Err) {
+			t.Errorf("%v %s: %d %q, want %d %q", c.environ, c.flags, r.Code, r.Err, c.code, c.err)
 		}
 	}
 }

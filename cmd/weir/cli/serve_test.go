@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/cli/app"
 )
@@ -18,36 +19,9 @@ import (
 // line by line. stop cancels it and returns the exit code.
 func start(t *testing.T, environ []string, args ...string) (lines *bufio.Scanner, stop func() int) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	r, w := io.Pipe()
-	code := make(chan int, 1)
-	go func() {
-		code <- cli.Run(ctx, args, cli.Options{Environ: environ, Stdout: w, Stderr: w})
-		_ = w.Close()
-	}()
-	return bufio.NewScanner(r), func() int {
-		cancel()
-		_, _ = io.Copy(io.Discard, r)
-		return <-code
-	}
-}
-
-func get(t *testing.T, url string) (status int, body string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(text)
+	return clitest.Start(t, func(ctx context.Context, out io.Writer) int {
+		return cli.Run(ctx, args, cli.Options{Environ: environ, Stdout: out, Stderr: out})
+	})
 }
 
 func TestServeUntilSignal(t *testing.T) {
@@ -70,10 +44,10 @@ func TestServeUntilSignal(t *testing.T) {
 	if !warned {
 		t.Error("no warning about the unknown variable")
 	}
-	if status, body := get(t, "http://"+addr+"/readyz"); status != http.StatusOK {
+	if status, body := clitest.Get(t, "http://"+addr+"/readyz"); status != http.StatusOK {
 		t.Errorf("/readyz: %d %s", status, body)
 	}
-	check(t, run(t, []string{"LISTEN_ADDR=" + addr}, "healthcheck"), app.OK, "^ready", "^$")
+	clitest.Check(t, run(t, []string{"LISTEN_ADDR=" + addr}, "healthcheck"), app.OK, "^ready", "^$")
 	if code := stop(); code != app.OK {
 		t.Errorf("exit code %d after being told to end", code)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli/app"
 )
 
@@ -40,11 +41,11 @@ func TestSurveyImport(t *testing.T) {
 	if diff := cmp.Diff(want, f.requests()); diff != "" {
 		t.Error(diff)
 	}
-	check(t, f.run("", "import", "-", "flu"), app.Usage, "^$", "add --format csv")
-	check(t, f.run("", "import", "people.xlsx", "flu"), app.Usage, "^$", "add --format csv")
-	check(t, f.run("", "import", "people.csv", "flu", "--on-error", "stop"), app.Usage, "^$", "want skip or none")
-	check(t, f.run("", "import", "people.csv", "flu", "--show", "-1"), app.Usage, "^$", "--show")
-	check(t, f.run("", "import", "none.csv", "flu"), app.Failure, "^$", "no such file")
+	clitest.Check(t, f.run("", "import", "-", "flu"), app.Usage, "^$", "add --format csv")
+	clitest.Check(t, f.run("", "import", "people.xlsx", "flu"), app.Usage, "^$", "add --format csv")
+	clitest.Check(t, f.run("", "import", "people.csv", "flu", "--on-error", "stop"), app.Usage, "^$", "want skip or none")
+	clitest.Check(t, f.run("", "import", "people.csv", "flu", "--show", "-1"), app.Usage, "^$", "--show")
+	clitest.Check(t, f.run("", "import", "none.csv", "flu"), app.Failure, "^$", "no such file")
 }
 
 func TestSurveyImportRejectedRows(t *testing.T) {
@@ -89,5 +90,5 @@ stopped after line 80: 70 respondents imported, 2 rows rejected
 imported rows stay imported, unless --on-error none was given; it is safe to run the same import again
 `)
 	f = newFakeWeir(t, map[string]http.HandlerFunc{respondents: answers(http.StatusOK, `{"added":70,"err`)})
-	check(t, f.run("", "import", file(t, "people.csv", "phone\n1\n"), "flu"), app.Unreachable, "^$", "incomplete(.|\n)*safe to run the same import again")
+	clitest.Check(t, f.run("", "import", file(t, "people.csv", "phone\n1\n"), "flu"), app.Unreachable, "^$", "incomplete(.|\n)*safe to run the same import again")
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli/app"
 )
 
@@ -88,8 +89,8 @@ Respondents: 1
 Dispositions: 1
   queued                   1  100.0 %  [####################]
 `, "")
-	check(t, f.run("", "status", "none"), app.NotFound, "^$", "404")
-	check(t, f.run("", "status", "flu", "--watch", "--interval", "1ms"), app.Usage, "^$", "--interval")
+	clitest.Check(t, f.run("", "status", "none"), app.NotFound, "^$", "404")
+	clitest.Check(t, f.run("", "status", "flu", "--watch", "--interval", "1ms"), app.Usage, "^$", "--interval")
 }
 
 // A survey is watched until it is done, also while Weir does not answer.
@@ -110,10 +111,10 @@ func TestSurveyStatusWatches(t *testing.T) {
 		"GET /v1/surveys/flu": answers(http.StatusOK, summary),
 	})
 	r := f.run("", "status", "flu", "--watch", "--interval", "100ms")
-	check(t, r, app.OK, `(?s)^flu \(Flu 2026\): running\n.*\nflu \(Flu 2026\): done\n`, "^warning: Weir answered 500")
+	clitest.Check(t, r, app.OK, `(?s)^flu \(Flu 2026\): running\n.*\nflu \(Flu 2026\): done\n`, "^warning: Weir answered 500")
 	if n := looks.Load(); n != 3 {
 		t.Errorf("it looked %d times", n)
 	}
 	gone := newFakeWeir(t, nil)
-	check(t, gone.run("", "status", "flu", "--watch"), app.NotFound, "^$", "404")
+	clitest.Check(t, gone.run("", "status", "flu", "--watch"), app.NotFound, "^$", "404")
 }

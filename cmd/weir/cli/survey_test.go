@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/cli/app"
 )
@@ -75,24 +76,25 @@ func answers(status int, body string) http.HandlerFunc {
 }
 
 // run runs a command line against it, with a standard input, at a fixed instant.
-func (f *fakeWeir) run(stdin string, args ...string) result {
+func (f *fakeWeir) run(stdin string, args ...string) clitest.Result {
 	f.t.Helper()
-	var out, err strings.Builder
-	code := cli.Run(f.t.Context(), append([]string{"survey"}, args...), cli.Options{
-		Environ: []string{"WEIR_URL=" + f.url, "WEIR_TOKEN=" + surveyToken, "TZ=UTC"},
-		Stdin:   strings.NewReader(stdin), Stdout: &out, Stderr: &err,
-		Now: func() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) },
+	r := clitest.Run(func(out, err io.Writer) int {
+		return cli.Run(f.t.Context(), append([]string{"survey"}, args...), cli.Options{
+			Environ: []string{"WEIR_URL=" + f.url, "WEIR_TOKEN=" + surveyToken, "TZ=UTC"},
+			Stdin:   strings.NewReader(stdin), Stdout: out, Stderr: err,
+			Now: func() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) },
+		})
 	})
-	if strings.Contains(out.String()+err.String(), surveyToken) {
-		f.t.Errorf("the token is shown:\n%s%s", out.String(), err.String())
+	if strings.Contains(r.Out+r.Err, surveyToken) {
+		f.t.Errorf("the token is shown:\n%s%s", r.Out, r.Err)
 	}
-	return result{code, out.String(), err.String()}
+	return r
 }
 
 // same compares a result exactly.
-func same(t *testing.T, r result, code int, out, err string) {
+func same(t *testing.T, r clitest.Result, code int, out, err string) {
 	t.Helper()
-	if diff := cmp.Diff([]any{code, out, err}, []any{r.code, r.out, r.err}); diff != "" {
+	if diff := cmp.Diff([]any{code, out, err}, []any{r.Code, r.Out, r.Err}); diff != "" {
 		t.Errorf("code, output and errors:\n%s", diff)
 	}
 }
@@ -129,7 +131,7 @@ func TestSurveyPut(t *testing.T) {
 	}
 	bad := file(t, "bad.json", "{\n \"cutoff\": 5,\n}\n")
 	same(t, f.run("", "put", bad, "flu"), app.Failure, "", "weir: "+bad+": line 3, column 1: invalid character '}' looking for beginning of object key string\n")
-	check(t, f.run("", "put", bad+"x", "flu"), app.Failure, "^$", "no such file")
+	clitest.Check(t, f.run("", "put", bad+"x", "flu"), app.Failure, "^$", "no such file")
 }
 
 func TestSurveyPutErrors(t *testing.T) {
@@ -159,7 +161,7 @@ func TestSurveySteps(t *testing.T) {
 	same(t, f.run("", "stop", "flu", "--yes"), app.OK, "flu: done (it was stopped)\n", "")
 	same(t, f.run("", "pause", "old"), app.Rejected, "", "weir: Weir answered 409 (conflict): a survey that is done cannot pause\n")
 	same(t, f.run("", "launch", "none"), app.NotFound, "", "weir: Weir answered 404 (not_found): there is no survey flu\n")
-	check(t, f.run("", "delete", "flu"), app.Usage, "^$", "add --yes")
+	clitest.Check(t, f.run("", "delete", "flu"), app.Usage, "^$", "add --yes")
 	same(t, f.run("", "delete", "flu", "--yes"), app.OK, "flu: deleted\n", "")
 	same(t, f.run("", "delete", "flu", "--yes", "--output", "json"), app.OK, `{"deleted":true,"survey":"flu"}`+"\n", "")
 }
@@ -180,17 +182,17 @@ old-one  done     2026-01-02 03:04  2026-01-03 03:04  -
 	if want := "GET /v1/surveys?limit=100&state=running%2Cdone"; f.requests()[0] != want {
 		t.Errorf("asked %q, want %q", f.requests()[0], want)
 	}
-	if whole := f.run("", "list", "--output", "json"); !json.Valid([]byte(whole.out)) || whole.out[0] != '[' {
-		t.Errorf("no array of JSON: %s", whole.out)
+	if whole := f.run("", "list", "--output", "json"); !json.Valid([]byte(whole.Out)) || whole.Out[0] != '[' {
+		t.Errorf("no array of JSON: %s", whole.Out)
 	}
 	r := f.run("", "list", "--output", "jsonl")
-	for line := range strings.Lines(r.out) {
+	for line := range strings.Lines(r.Out) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("no JSON: %s", line)
 		}
 	}
-	if n := strings.Count(r.out, "\n"); n != 2 || r.code != app.OK {
-		t.Errorf("%d lines, code %d", n, r.code)
+	if n := strings.Count(r.Out, "\n"); n != 2 || r.Code != app.OK {
+		t.Errorf("%d lines, code %d", n, r.Code)
 	}
 }
 
@@ -211,13 +213,13 @@ func TestSurveyExport(t *testing.T) {
 	if diff := cmp.Diff(csv, read(t, name)); diff != "" {
 		t.Error(diff)
 	}
-	check(t, f.run("", "export", "results", "flu", "--file", name), app.Usage, "^$", "exists; add --force")
-	check(t, f.run("", "export", "results", "flu", "--file", name, "--force", "-o", "json"), app.OK, `^\{"bytes":30,"file":".*out.csv","rows":2\}\n$`, "^$")
+	clitest.Check(t, f.run("", "export", "results", "flu", "--file", name), app.Usage, "^$", "exists; add --force")
+	clitest.Check(t, f.run("", "export", "results", "flu", "--file", name, "--force", "-o", "json"), app.OK, `^\{"bytes":30,"file":".*out.csv","rows":2\}\n$`, "^$")
 	same(t, f.run("", "export", "results", "flu", "--file", "-"), app.OK, csv, "")
 	// An interrupted export leaves no file, and does not change an existing one.
-	check(t, f.run("", "export", "log", "flu", "--file", filepath.Join(folder, "log.csv")), app.Failure, "^$", "the export is incomplete")
-	check(t, f.run("", "export", "log", "flu", "--file", name, "--force"), app.Failure, "^$", "the export is incomplete")
-	check(t, f.run("", "export", "log", "gone", "--file", filepath.Join(folder, "gone.csv")), app.NotFound, "^$", "404")
+	clitest.Check(t, f.run("", "export", "log", "flu", "--file", filepath.Join(folder, "log.csv")), app.Failure, "^$", "the export is incomplete")
+	clitest.Check(t, f.run("", "export", "log", "flu", "--file", name, "--force"), app.Failure, "^$", "the export is incomplete")
+	clitest.Check(t, f.run("", "export", "log", "gone", "--file", filepath.Join(folder, "gone.csv")), app.NotFound, "^$", "404")
 	entries, err := os.ReadDir(folder)
 	if err != nil || len(entries) != 1 || read(t, name) != csv {
 		t.Errorf("%v, %v", entries, err)
@@ -249,9 +251,9 @@ func TestSurveyConnections(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := run(t, c.environ, append([]string{"survey", "list"}, strings.Fields(c.flags)...)...)
-			check(t, r, c.code, "", c.err)
-			if strings.Contains(r.out+r.err, surveyToken) {
-				t.Errorf("the token is shown:\n%s%s", r.out, r.err)
+			clitest.Check(t, r, c.code, "", c.err)
+			if strings.Contains(r.Out+r.Err, surveyToken) {
+				t.Errorf("the token is shown:\n%s%s", r.Out, r.Err)
 			}
 		})
 	}
@@ -262,17 +264,17 @@ func TestSurveyHelp(t *testing.T) {
 	for _, command := range []string{"put", "import", "launch", "pause", "resume", "stop", "status", "show", "list", "export results", "export log", "delete"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			check(t, run(t, nil, append(append([]string{"survey"}, strings.Fields(command)...), "--help")...), app.OK,
+			clitest.Check(t, run(t, nil, append(append([]string{"survey"}, strings.Fields(command)...), "--help")...), app.OK,
 				`(?s)^[A-Z].*Usage:\n  weir survey `+command+`.*Examples:.*weir survey `+command+`.*--output`, "^$")
 			if command != "list" {
-				check(t, run(t, nil, append([]string{"survey"}, strings.Fields(command)...)...), app.Usage, "^$", "(NAME|FILE) is missing")
+				clitest.Check(t, run(t, nil, append([]string{"survey"}, strings.Fields(command)...)...), app.Usage, "^$", "(NAME|FILE) is missing")
 			}
 		})
 	}
-	check(t, run(t, nil, "survey", "--help"), app.OK, "(?s)Exit codes.*4  rejected.*Examples:", "^$")
-	check(t, run(t, nil, "survey", "lanch"), app.Usage, "^$", `did you mean "launch"`)
-	check(t, run(t, nil, "survey", "launch", "a", "b"), app.Usage, "^$", `unexpected argument "b"`)
-	check(t, run(t, nil, "survey", "launch", ""), app.Usage, "^$", "NAME is empty")
+	clitest.Check(t, run(t, nil, "survey", "--help"), app.OK, "(?s)Exit codes.*4  rejected.*Examples:", "^$")
+	clitest.Check(t, run(t, nil, "survey", "lanch"), app.Usage, "^$", `did you mean "launch"`)
+	clitest.Check(t, run(t, nil, "survey", "launch", "a", "b"), app.Usage, "^$", `unexpected argument "b"`)
+	clitest.Check(t, run(t, nil, "survey", "launch", ""), app.Usage, "^$", "NAME is empty")
 }
 
 // An interrupted command reports the interruption and nothing more.
@@ -287,7 +289,7 @@ func TestSurveyInterrupted(t *testing.T) {
 		},
 	})
 	r := runIn(ctx, []string{"WEIR_URL=" + f.url, "WEIR_TOKEN=" + surveyToken}, "survey", "status", "flu", "--watch")
-	check(t, r, app.Failure, "", "^weir: interrupted\n$")
+	clitest.Check(t, r, app.Failure, "", "^weir: interrupted\n$")
 }
 
 func TestSurveyShow(t *testing.T) {
@@ -308,5 +310,5 @@ func TestSurveyShow(t *testing.T) {
   quota          region north: 500
   application    https://app.example/messages
 `, "")
-	check(t, f.run("", "show", "none"), app.NotFound, "^$", "404")
+	clitest.Check(t, f.run("", "show", "none"), app.NotFound, "^$", "404")
 }

@@ -10,30 +10,17 @@ import (
 	"strings"
 	"testing"
 
+	"weir/cmd/internal/clitest"
 	"weir/cmd/internal/command"
 	"weir/cmd/weirlab/cli"
 )
 
-type result struct {
-	code     int
-	out, err string
-}
-
 // run runs a command line.
-func run(t *testing.T, args ...string) result {
+func run(t *testing.T, args ...string) clitest.Result {
 	t.Helper()
-	var out, err strings.Builder
-	code := cli.Run(t.Context(), args, cli.Options{Version: "v9.9.9", Stdout: &out, Stderr: &err})
-	return result{code, out.String(), err.String()}
-}
-
-// check compares a result with the wanted exit code, and its outputs with regular
-// expressions.
-func check(t *testing.T, r result, code int, out, err string) {
-	t.Helper()
-	if r.code != code || !regexp.MustCompile(out).MatchString(r.out) || !regexp.MustCompile(err).MatchString(r.err) {
-		t.Errorf("exit code %d, want %d\noutput (want %q):\n%s\nerrors (want %q):\n%s", r.code, code, out, r.out, err, r.err)
-	}
+	return clitest.Run(func(out, err io.Writer) int {
+		return cli.Run(t.Context(), args, cli.Options{Version: "v9.9.9", Stdout: out, Stderr: err})
+	})
 }
 
 func TestCommandLine(t *testing.T) {
@@ -60,7 +47,7 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run("weirlab "+c.args, func(t *testing.T) {
 			t.Parallel()
-			check(t, run(t, strings.Fields(c.args)...), c.code, c.out, c.err)
+			clitest.Check(t, run(t, strings.Fields(c.args)...), c.code, c.out, c.err)
 		})
 	}
 }
@@ -71,7 +58,7 @@ func TestHelp(t *testing.T) {
 	for _, name := range []string{"simulate", "simulate verboice", "simulate nuntium", "simulate acd", "demo", "bench", "version"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, run(t, append(strings.Fields(name), "--help")...), command.OK, "(?s)^[A-Z].*Usage:\n  weirlab "+name, "^$")
+			clitest.Check(t, run(t, append(strings.Fields(name), "--help")...), command.OK, "(?s)^[A-Z].*Usage:\n  weirlab "+name, "^$")
 		})
 	}
 }
@@ -79,34 +66,25 @@ func TestHelp(t *testing.T) {
 // The help of the simulators lists the words that a rule may contain.
 func TestSimulatorsSayWhatFaultsMayName(t *testing.T) {
 	t.Parallel()
-	check(t, run(t, "simulate", "verboice", "--help"), command.OK, `(?s)status=503.*send, state, cancel and channels.*CallStatus.*no-answer`, "^$")
-	check(t, run(t, "simulate", "nuntium", "--help"), command.OK, `(?s)status=503.*send, query and admin.*ack and\nincoming.*failover`, "^$")
+	clitest.Check(t, run(t, "simulate", "verboice", "--help"), command.OK, `(?s)status=503.*send, state, cancel and channels.*CallStatus.*no-answer`, "^$")
+	clitest.Check(t, run(t, "simulate", "nuntium", "--help"), command.OK, `(?s)status=503.*send, query and admin.*ack and\nincoming.*failover`, "^$")
 }
 
 func TestSimulateACD(t *testing.T) {
 	t.Parallel()
-	check(t, run(t, "simulate", "acd", "--agents", "40", "--contacts", "100", "--seed", "0"), command.OK,
+	clitest.Check(t, run(t, "simulate", "acd", "--agents", "40", "--contacts", "100", "--seed", "0"), command.OK,
 		`(?s)^contacts +100 +agents +40\nassigned +100 +available +40 .*abandoned +0 +queued +0 .*wait of an assigned contact 0s; 5\d.*s simulated`, "^$")
-	check(t, run(t, "simulate", "acd", "-o", "json", "--agents", "4"), command.OK, `^\{"agents":4,"contacts":100,"assigned":\d+,"abandoned":[1-9]\d*,"available_at_end":4,"queued_at_end":0,`, "^$")
-	check(t, run(t, "simulate", "acd", "--agents", "0"), command.Usage, "^$", "must be 1 or more")
+	clitest.Check(t, run(t, "simulate", "acd", "-o", "json", "--agents", "4"), command.OK, `^\{"agents":4,"contacts":100,"assigned":\d+,"abandoned":[1-9]\d*,"available_at_end":4,"queued_at_end":0,`, "^$")
+	clitest.Check(t, run(t, "simulate", "acd", "--agents", "0"), command.Usage, "^$", "must be 1 or more")
 }
 
 // start runs a command that serves until it is canceled, and returns its output
 // line by line. stop cancels it and returns the exit code.
 func start(t *testing.T, args ...string) (lines *bufio.Scanner, stop func() int) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	r, w := io.Pipe()
-	code := make(chan int, 1)
-	go func() {
-		code <- cli.Run(ctx, args, cli.Options{Stdout: w, Stderr: w})
-		_ = w.Close()
-	}()
-	return bufio.NewScanner(r), func() int {
-		cancel()
-		_, _ = io.Copy(io.Discard, r)
-		return <-code
-	}
+	return clitest.Start(t, func(ctx context.Context, out io.Writer) int {
+		return cli.Run(ctx, args, cli.Options{Stdout: out, Stderr: out})
+	})
 }
 
 func TestSimulators(t *testing.T) {
@@ -122,7 +100,7 @@ func TestSimulators(t *testing.T) {
 				t.Fatal("it says nothing")
 			}
 			url := regexp.MustCompile(`http://[^ )]+/_simulator/records`).FindString(lines.Text())
-			if status, body := get(t, url); status != http.StatusOK || !strings.Contains(body, `"lines"`) {
+			if status, body := clitest.Get(t, url); status != http.StatusOK || !strings.Contains(body, `"lines"`) {
 				t.Errorf("records at %q: %d %s", url, status, body)
 			}
 			if code := stop(); code != command.OK {
@@ -132,33 +110,15 @@ func TestSimulators(t *testing.T) {
 	}
 }
 
-func get(t *testing.T, url string) (status int, body string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(text)
-}
-
 // The documentation of the commands matches the commands.
 func TestDocumentationIsNotStale(t *testing.T) {
 	t.Parallel()
 	for what, file := range map[string]string{"man": "../../../docs/man/weirlab.1", "markdown": "../../../docs/weirlab.md"} {
 		r := run(t, "docs", what)
-		if r.code != command.OK || r.err != "" {
-			t.Fatalf("weirlab docs %s: %d %s", what, r.code, r.err)
+		if r.Code != command.OK || r.Err != "" {
+			t.Fatalf("weirlab docs %s: %d %s", what, r.Code, r.Err)
 		}
-		if text, err := os.ReadFile(file); err != nil || string(text) != r.out {
+		if text, err := os.ReadFile(file); err != nil || string(text) != r.Out {
 			t.Errorf("%s is stale or missing; run: make man", file)
 		}
 	}
