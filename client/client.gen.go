@@ -1364,7 +1364,7 @@ type SurveyBody struct {
 	// Modes how each mode is used: ivr, sms, mobileweb, cati
 	Modes map[string]ModeSpec `json:"modes"`
 
-	// Questionnaires for each questionnaire and mode the content of each attempt; the last one also of those that follow
+	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts
 	Questionnaires map[string]map[string][]Content `json:"questionnaires"`
 
 	// QuotaMessage sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent
@@ -1584,7 +1584,7 @@ type SurveyView struct {
 	// Modes how each mode is used: ivr, sms, mobileweb, cati
 	Modes map[string]ModeSpec `json:"modes"`
 
-	// Questionnaires for each questionnaire and mode the content of each attempt; the last one also of those that follow
+	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts
 	Questionnaires map[string]map[string][]Content `json:"questionnaires"`
 
 	// QuotaMessage sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent

@@ -276,7 +276,7 @@ func TestLateReportsOfAnOlderContact(t *testing.T) {
 	}
 	p, e := l.pl.ContactAccepted(l.p, at(11), 1)
 	if !cmp.Equal(p, l.p) || e != (surveys.Effects{}) {
-		t.Errorf("hand-over changed %+v: %+v", p, e)
+		t.Errorf("the late acceptance changed %+v: %+v", p, e)
 	}
 	// A late delivery proves that the respondent was reached.
 	p, _ = l.pl.ApplyOutcome(l.p, at(11), 1, weir.Completed)

@@ -17,7 +17,7 @@ type Definition struct {
 	Schedule       calendar.ScheduleSpec         `json:"schedule"`
 	Modes          map[Mode]ModeSpec             `json:"modes" doc:"how each mode is used: ivr, sms, mobileweb, cati"`
 	Arms           []Arm                         `json:"arms" doc:"what is compared; one arm if nothing is"`
-	Questionnaires map[string]map[Mode][]Content `json:"questionnaires" doc:"for each questionnaire and mode the content of each attempt; the last one also of those that follow"`
+	Questionnaires map[string]map[Mode][]Content `json:"questionnaires" doc:"for each questionnaire and mode the content of each attempt; the last content also serves all later attempts"`
 	FallbackDelay  string                        `json:"fallback_delay,omitempty" doc:"from the last retry of a mode to the next mode" example:"120m"`
 	Cutoff         int                           `json:"cutoff,omitempty" doc:"how many are enough; 0: no limit"`
 	CountPartial   bool                          `json:"count_partial,omitempty" doc:"partial answers count as well"`
@@ -167,7 +167,7 @@ func (d Definition) labels(m *validation.Errors) []string {
 // modes parses the retry schedules and channels of the modes. Every mode that an arm
 // uses needs a channel.
 func (d Definition) modes(m *validation.Errors) (map[Mode]RetrySchedule, map[Mode]string) {
-	ladders, names := map[Mode]RetrySchedule{}, map[Mode]string{}
+	schedules, names := map[Mode]RetrySchedule{}, map[Mode]string{}
 	for _, mode := range sortedKeys(d.Modes) {
 		spec, at := d.Modes[mode], "/modes/"+validation.Token(string(mode))
 		if !slices.Contains(Modes(), mode) {
@@ -181,7 +181,7 @@ func (d Definition) modes(m *validation.Errors) (map[Mode]RetrySchedule, map[Mod
 		if err != nil {
 			m.Add(at+"/retries", "format", "%v", err)
 		}
-		ladders[mode], names[mode] = l, spec.Channel
+		schedules[mode], names[mode] = l, spec.Channel
 	}
 	for i, a := range d.Arms {
 		for j, mode := range a.Modes {
@@ -190,7 +190,7 @@ func (d Definition) modes(m *validation.Errors) (map[Mode]RetrySchedule, map[Mod
 			}
 		}
 	}
-	return ladders, names
+	return schedules, names
 }
 
 // Invalid returns one error for the validation failures of a definition; nil if

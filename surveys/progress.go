@@ -117,7 +117,7 @@ type Effects struct {
 	Enqueue        *Outreach
 	Cancel         int  // serial of the contact to cancel on the channel; 0: none
 	CancelInFlight bool // with Cancel: cancel it also if the provider has it already
-	Inquire        int  // serial of a contact whose result is overdue; 0: none
+	Overdue        int  // serial of a contact whose result is overdue; 0: none
 	Count          bool // the respondent counts from now on toward the cutoff and its bucket
 	Finished       bool // the status has become final
 }

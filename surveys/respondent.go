@@ -60,11 +60,17 @@ func (pl *Plan) ContactAccepted(p Progress, at time.Time, serial int) (Progress,
 	stage := p.Contact
 	p = pl.dispatched(p)
 	p.Contact = Dispatched
-	// An answer in the meantime may have postponed the next step.
+	return pl.delayFrom(p, stage, at), Effects{}
+}
+
+// delayFrom counts the delay to the next step from the instant at, at which a contact of
+// the given stage turned out to have been made. A step that is due later stays: an answer
+// in the meantime may have postponed it.
+func (pl *Plan) delayFrom(p Progress, stage Stage, at time.Time) Progress {
 	if due := pl.nextStepAt(p, at); p.Status == Active && (stage == Waiting || due.After(p.DueAt)) {
 		p.DueAt = due
 	}
-	return p, Effects{}
+	return p
 }
 
 // CallAnswered records that the person answered the call: whatever the outcome of the
@@ -77,8 +83,8 @@ func (pl *Plan) CallAnswered(p Progress, at time.Time, serial int) (Progress, Ef
 		return p, Effects{}
 	}
 	p.Disposition = p.Disposition.Advance(Contacted)
-	if stage == Waiting && p.Contact == Dispatched {
-		p.DueAt = pl.nextStepAt(p, at)
+	if stage != Dispatched && p.Contact == Dispatched {
+		p = pl.delayFrom(p, stage, at)
 	}
 	return p, Effects{}
 }
@@ -141,7 +147,7 @@ func (pl *Plan) notMade(p Progress, now time.Time, stage Stage, outcome weir.Out
 
 // Timeout takes the next step of a respondent that is due: the next attempt, the
 // next mode, or giving up. While a contact is open it consumes no attempt, but
-// inquires about the contact. Outside the schedule it postpones the step, or gives
+// reports the contact as overdue. Outside the schedule it postpones the step, or gives
 // up if the schedule never opens again.
 func (pl *Plan) Timeout(p Progress, now time.Time) (Progress, Effects) {
 	if !p.Due(now) {
@@ -151,7 +157,7 @@ func (pl *Plan) Timeout(p Progress, now time.Time) (Progress, Effects) {
 	switch {
 	case p.Contact != Idle:
 		p.DueAt = pl.nextStepAt(p, now)
-		return p, Effects{Inquire: p.Serial}
+		return p, Effects{Overdue: p.Serial}
 	case !ok:
 		return pl.giveUp(p)
 	case open.After(now):

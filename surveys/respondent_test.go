@@ -42,8 +42,8 @@ func (l *respondentLog) record(p surveys.Progress, e surveys.Effects) {
 	if e.Cancel != 0 {
 		l.log = append(l.log, fmt.Sprintf("withdraw %d", e.Cancel))
 	}
-	if e.Inquire != 0 {
-		l.log = append(l.log, fmt.Sprintf("inquire %d", e.Inquire))
+	if e.Overdue != 0 {
+		l.log = append(l.log, fmt.Sprintf("overdue %d", e.Overdue))
 	}
 	if e.Finished {
 		l.log = append(l.log, fmt.Sprintf("%s, %s", l.p.Status, l.p.Disposition))
@@ -115,7 +115,7 @@ func TestFallbackDelayWithoutRetries(t *testing.T) {
 	if got := l.timeout(); got != 240 {
 		t.Errorf("given up after %v minutes", got)
 	}
-	l.expect("sms 1", "inquire 1", "failed, unresponsive")
+	l.expect("sms 1", "overdue 1", "failed, unresponsive")
 }
 
 // Scenario 82: after the last retry the fallback delay, then the next mode with
@@ -337,6 +337,29 @@ func TestAnswerWithoutAcceptance(t *testing.T) {
 	l.record(p, e)
 	l.ended(6, weir.Failed)
 	if !l.p.DueAt.Equal(at(15)) || l.p.Contact != surveys.Idle || l.p.Disposition != surveys.Contacted {
+		t.Errorf("due at %v, %+v", l.p.DueAt, l.p)
+	}
+}
+
+// A paused survey cancels a waiting contact, and the call turns out to be answered: the
+// person must not be called again before the delay.
+func TestAnswerAfterCancel(t *testing.T) {
+	t.Parallel()
+	l := startRespondent(t, smsOnly("10m"))
+	p, e := l.pl.CancelWaiting(l.p, at(4))
+	l.record(p, e)
+	p, e = l.pl.CallAnswered(l.p, at(5), l.p.Serial)
+	l.record(p, e)
+	// The acceptance came before the answer, and its report after it: it changes nothing.
+	if p, e = l.pl.ContactAccepted(l.p, at(4), l.p.Serial); !cmp.Equal(p, l.p) || e != (surveys.Effects{}) {
+		t.Errorf("the late acceptance changed %+v: %+v", p, e)
+	}
+	// So does a repetition of the answer.
+	if p, e = l.pl.CallAnswered(l.p, at(9), l.p.Serial); !cmp.Equal(p, l.p) || e != (surveys.Effects{}) {
+		t.Errorf("the repeated answer changed %+v: %+v", p, e)
+	}
+	l.ended(6, weir.Failed)
+	if !l.p.DueAt.Equal(at(15)) || l.p.Contact != surveys.Idle || l.p.Tries != 1 {
 		t.Errorf("due at %v, %+v", l.p.DueAt, l.p)
 	}
 }

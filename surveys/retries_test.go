@@ -59,7 +59,7 @@ func TestDelays(t *testing.T) {
 	t.Parallel()
 	two := surveys.RetrySchedule{10 * time.Minute, 2 * time.Hour}
 	for _, tt := range []struct {
-		ladder  surveys.RetrySchedule
+		retries surveys.RetrySchedule
 		attempt int
 		another bool
 		want    time.Duration
@@ -74,8 +74,8 @@ func TestDelays(t *testing.T) {
 		{nil, 1, true, 45 * time.Minute},
 		{two, 0, false, 10 * time.Minute}, // the first attempt was canceled
 	} {
-		if got := tt.ladder.Delay(tt.attempt, tt.another, 45*time.Minute); got != tt.want {
-			t.Errorf("%v after attempt %d, another mode %v: %v, want %v", tt.ladder, tt.attempt, tt.another, got, tt.want)
+		if got := tt.retries.Delay(tt.attempt, tt.another, 45*time.Minute); got != tt.want {
+			t.Errorf("%v after attempt %d, another mode %v: %v, want %v", tt.retries, tt.attempt, tt.another, got, tt.want)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestRetryScheduleString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := surveys.RetrySchedule(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) time.Duration {
 			return time.Duration(rapid.IntRange(1, 365*24*3600).Draw(t, "seconds")) * time.Second
-		}), 1, surveys.MaxRetries).Draw(t, "ladder"))
+		}), 1, surveys.MaxRetries).Draw(t, "retries"))
 		again, err := surveys.ParseRetrySchedule(l.String())
 		if diff := cmp.Diff(l, again); err != nil || diff != "" {
 			t.Fatalf("%s: %v\n%s", l, err, diff)

@@ -23,7 +23,7 @@ type simulation struct {
 	surveys  []*simulatedSurvey
 	queue    []ticket // of the channel
 	flying   []ticket
-	rota     pacing.FairShare
+	share    pacing.FairShare
 	meter    pacing.RateMeter
 	ended    int // since the last poll
 	expired  int
@@ -52,7 +52,7 @@ func (w *simulation) apply(s, i int, p surveys.Progress, e surveys.Effects) {
 		}
 		w.queue = append(w.queue, ticket{survey: s, person: i, Outreach: *o})
 	}
-	if e.Cancel != 0 || e.Inquire != 0 {
+	if e.Cancel != 0 || e.Overdue != 0 {
 		w.t.Errorf("no respondent answers and no contact is lost: %+v", e)
 	}
 	r.people[i] = p
@@ -147,7 +147,7 @@ func (w *simulation) poll() {
 		claims[s].Wants = min(rooms[s], len(due[s])+r.pl.Decide(w.now, r.tally()).Start)
 	}
 	var shares []int
-	shares, w.rota = w.rota.Share(slices.Max(rooms), claims)
+	shares, w.share = w.share.Share(slices.Max(rooms), claims)
 	for s, r := range w.surveys {
 		if claims[0].Wants >= shares[0]+shares[1] && claims[1].Wants >= shares[0]+shares[1] {
 			r.granted += shares[s]

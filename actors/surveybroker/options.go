@@ -7,7 +7,7 @@
 //
 //	system.go      the facade: start, drain, close
 //	actor.go       the actor; it only decides when a round begins
-//	round.go       one pass over everything; memory.go is what rounds remember
+//	round.go       one pass over everything; memory.go holds the state between rounds
 //	outbox.go      outbox entries: events of contacts, messages of respondents
 //	lifecycle.go   finish, stop and pause surveys; contacts that are overdue
 //	feed.go        respondents to contact now; fairshare.go divides the room of channels

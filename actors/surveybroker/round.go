@@ -189,7 +189,9 @@ func (r *round) setVersion(sv *surveyState, s surveys.Survey) {
 	if sv.survey.Version == s.Version && sv.survey.ID == s.ID {
 		return
 	}
-	r.skipped.Delete(s.ID)
+	if r.memory.surveys[s.ID] == sv { // otherwise the rounds may still skip it
+		r.skipped.Delete(s.ID)
+	}
 	sv.skippedUntil, sv.failures, sv.sweepCursor, sv.sweepDone = time.Time{}, 0, 0, false
 	sv.scheduleChanged = sv.scheduleChanged || sv.survey.ID == s.ID && !reflect.DeepEqual(sv.survey.Definition.Schedule, s.Definition.Schedule)
 	sv.entriesDropped = sv.entriesDropped || sv.survey.ID == s.ID && sv.plan == nil

@@ -164,10 +164,10 @@ func (s *simulation) add(name string, d surveys.Definition, n int) int64 {
 }
 
 func (s *simulation) definition(zone string) surveys.Definition {
-	ladders := []string{"", "10m", "10m 2h", "30m 3h 8h", "5m 5m 1h 1d"}
-	d := callSurvey(ladders[s.chance.IntN(len(ladders))], ladders[s.chance.IntN(len(ladders))])
+	schedules := []string{"", "10m", "10m 2h", "30m 3h 8h", "5m 5m 1h 1d"}
+	d := callSurvey(schedules[s.chance.IntN(len(schedules))], schedules[s.chance.IntN(len(schedules))])
 	if s.chance.IntN(3) == 0 {
-		d = smsSurvey(ladders[s.chance.IntN(len(ladders))])
+		d = smsSurvey(schedules[s.chance.IntN(len(schedules))])
 	}
 	d.Schedule.TimeZone = zone
 	windows := [][]calendar.WindowSpec{

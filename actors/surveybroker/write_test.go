@@ -114,9 +114,9 @@ func TestRateLimitHoldsAfterCommitInDoubt(t *testing.T) {
 		d.LimitPerMinute = 10
 		s := l.addSurvey("s", d, 100)
 		l.store.locked(func() {
-			doubts := 0
+			tries := 0
 			l.store.replaceResult = func() error {
-				if doubts++; doubts <= 3 {
+				if tries++; tries <= 3 {
 					return &weir.Error{Code: weir.CodeUnavailable, Message: "unknown outcome"}
 				}
 				return nil

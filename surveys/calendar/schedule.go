@@ -68,7 +68,7 @@ func (s *Schedule) next(t time.Time) (out Span, ok bool) {
 	return out, ok
 }
 
-// Window returns the window that is open at t, or the one that opens next. Adjacent
+// Window returns the window that is open at t or opens next. Adjacent
 // windows are merged, up to a week from t. Open is the opening on t's own day.
 func (s *Schedule) Window(t time.Time) (_ Span, ok bool) {
 	var out Span

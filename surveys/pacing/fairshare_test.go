@@ -21,11 +21,11 @@ func TestSharesCountSlots(t *testing.T) {
 			c := pacing.Claim{Survey: fmt.Sprint(i), Weight: w, Wants: 1_000_000, Size: rapid.IntRange(1, 10).Draw(t, "size")}
 			claims, sum, largest = append(claims, c), sum+w, max(largest, c.Size)
 		}
-		var rota pacing.FairShare
+		var share pacing.FairShare
 		used, total := make([]int, len(claims)), 0
 		for _, room := range rapid.SliceOfN(rapid.IntRange(0, 300), 1, 60).Draw(t, "rooms") {
 			var got []int
-			got, rota = rota.Share(room, claims)
+			got, share = share.Share(room, claims)
 			taken := 0
 			for i, n := range got {
 				used[i] += n * claims[i].Size
@@ -50,12 +50,12 @@ func TestEqualSharesWithChangingSurveys(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		weight, other := rapid.IntRange(1, 5).Draw(t, "weight"), rapid.IntRange(1, 5).Draw(t, "weight of the other")
-		var rota pacing.FairShare
+		var share pacing.FairShare
 		total := [2]int{}
 		for range rapid.IntRange(1, 200).Draw(t, "polls") {
 			room := rapid.IntRange(1, 4).Draw(t, "room")
 			var got []int
-			got, rota = rota.Share(room, []pacing.Claim{
+			got, share = share.Share(room, []pacing.Claim{
 				{Survey: "a", Weight: weight, Wants: room, More: true}, {Survey: "b", Weight: weight, Wants: room, More: true},
 				{Survey: "c", Weight: other, Wants: rapid.IntRange(0, room).Draw(t, "wants")},
 			})
@@ -72,7 +72,7 @@ func TestEqualSharesWithChangingSurveys(t *testing.T) {
 func TestScenario18_DebtsOutlastClosedWindows(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var rota pacing.FairShare
+		var share pacing.FairShare
 		total := [2]int{}
 		for range rapid.IntRange(1, 200).Draw(t, "polls") {
 			room, open := rapid.IntRange(1, 4).Draw(t, "room"), rapid.Bool().Draw(t, "open")
@@ -81,7 +81,7 @@ func TestScenario18_DebtsOutlastClosedWindows(t *testing.T) {
 				claims = append([]pacing.Claim{{Survey: "a", Wants: room, More: true}, {Survey: "b", Wants: room, More: true}}, claims...)
 			}
 			var got []int
-			if got, rota = rota.Share(room, claims); !open {
+			if got, share = share.Share(room, claims); !open {
 				continue
 			}
 			total[0], total[1] = total[0]+got[0], total[1]+got[1]

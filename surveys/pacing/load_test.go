@@ -199,11 +199,11 @@ func TestSharesFollowTheWeights(t *testing.T) {
 			sum += w
 			claims = append(claims, pacing.Claim{Survey: fmt.Sprint(i), Weight: w, Wants: 1_000_000})
 		}
-		var rota pacing.FairShare
+		var share pacing.FairShare
 		total, room := make([]int, len(weights)), 0
 		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 40), 1, 50).Draw(t, "rooms") {
 			var got []int
-			got, rota = rota.Share(n, claims)
+			got, share = share.Share(n, claims)
 			for i := range got {
 				total[i] += got[i]
 			}
@@ -217,13 +217,13 @@ func TestSharesFollowTheWeights(t *testing.T) {
 	})
 }
 
-// slot is the value of one slot in a rota.
+// slot is the value of one slot in a fair share.
 const slot = 720720
 
 func TestSharesUseAllRoom(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var rota pacing.FairShare
+		var share pacing.FairShare
 		for range 20 {
 			var claims []pacing.Claim
 			wants := 0
@@ -233,7 +233,7 @@ func TestSharesUseAllRoom(t *testing.T) {
 				claims = append(claims, c)
 			}
 			room := rapid.IntRange(0, 500).Draw(t, "room")
-			got, next := rota.Share(room, claims)
+			got, next := share.Share(room, claims)
 			sum := 0
 			for i, n := range got {
 				if sum += n; n < 0 || n > max(0, claims[i].Wants) {
@@ -243,8 +243,8 @@ func TestSharesUseAllRoom(t *testing.T) {
 			if sum != min(room, wants) {
 				t.Fatalf("%d of %d are shared, wanted are %d", sum, room, wants)
 			}
-			rota = next
-			for name, debt := range rota {
+			share = next
+			for name, debt := range share {
 				if debt > 3*slot || debt < -3*slot {
 					t.Fatalf("survey %s is owed %d", name, debt)
 				}
@@ -262,11 +262,11 @@ func TestSharesUseAllRoom(t *testing.T) {
 // survey nor the others have to wait.
 func TestBalancesStaySmall(t *testing.T) {
 	t.Parallel()
-	var rota pacing.FairShare
+	var share pacing.FairShare
 	for i := range 10_000 {
 		claims := []pacing.Claim{{Survey: "a", Weight: 3, Wants: 2 + i%2}, {Survey: "b", Weight: 5, Wants: 1 + i%3}, {Survey: "c", Weight: 1, Wants: 100}}
-		_, rota = rota.Share(1+i%4, claims[i%2:])
-		for name, debt := range rota {
+		_, share = share.Share(1+i%4, claims[i%2:])
+		for name, debt := range share {
 			if debt > 2*slot || debt < -2*slot {
 				t.Fatalf("after %d polls survey %s is owed %d", i, name, debt)
 			}

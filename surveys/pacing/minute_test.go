@@ -7,7 +7,7 @@ import (
 	"weir/surveys/pacing"
 )
 
-// A clock that was ahead, on this machine or on the one that ran the survey before,
+// A clock that was ahead, on this machine or on that of an earlier process,
 // and was then corrected, delays a survey by a minute or two, not until the wrong
 // time is reached again.
 func TestLimitWhenClockGoesBack(t *testing.T) {
