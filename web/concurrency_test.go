@@ -19,7 +19,7 @@ func twoTokens(o *web.Options) {
 }
 
 // Scenario 189: imports of one token leave capacity to others.
-func TestScenario189_ImportsOfOneTokenLeaveSeats(t *testing.T) {
+func TestScenario189_ImportsOfOneTokenLeaveCapacity(t *testing.T) {
 	t.Parallel()
 	behind(t, func(t *testing.T, _ *rig, dial func() net.Conn) {
 		begin := func(token string) net.Conn {
@@ -44,7 +44,7 @@ func TestScenario189_ImportsOfOneTokenLeaveSeats(t *testing.T) {
 }
 
 // Scenario 189: streams of one token leave capacity to others.
-func TestScenario189_StreamsOfOneTokenLeaveSeats(t *testing.T) {
+func TestScenario189_StreamsOfOneTokenLeaveCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := eventRig(t, twoTokens)
 		f := newFollowed(t, r.handler)
@@ -64,7 +64,7 @@ func TestScenario189_StreamsOfOneTokenLeaveSeats(t *testing.T) {
 }
 
 // Scenario 189: a released operation admits a waiting caller.
-func TestScenario189_SeatGivenBack(t *testing.T) {
+func TestScenario189_ReleaseAdmitsAWaitingCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := auth.NewConcurrencyLimit(1, 1)
