@@ -49,11 +49,11 @@ func (w *routerWorld) killOnce(chance *rand.Rand) {
 		return // it may die before it answers
 	}
 	w.broker.up()
-	w.look()
+	w.checkRecent()
 }
 
-// look checks the router against its recent answers.
-func (w *routerWorld) look() {
+// checkRecent checks the router against its recent answers.
+func (w *routerWorld) checkRecent() {
 	w.t.Helper()
 	const most = 12
 	var jobs []string
@@ -116,7 +116,7 @@ func (w *routerWorld) settle(store string) {
 	for id := range w.jobs {
 		w.holds(id)
 	}
-	w.until("all events are delivered", w.untold)
+	w.until("all events are delivered", w.undelivered)
 	for id := range w.jobs {
 		w.inOrder(id)
 	}
@@ -135,7 +135,7 @@ func (w *routerWorld) until(what string, missing func() string) {
 	var left string
 	if !polling.Until(time.Minute, 50*time.Millisecond, func() bool { left = missing(); return left == "" }) {
 		a := w.api.ask(http.MethodGet, "jobs/"+left, nil)
-		w.t.Fatalf("not within a minute: %s: %s: %s; told %+v", what, left, a.body, w.events.of(left))
+		w.t.Fatalf("not within a minute: %s: %s: %s; delivered %+v", what, left, a.body, w.events.of(left))
 	}
 }
 
@@ -159,15 +159,15 @@ func (w *routerWorld) still(id, status string) string {
 	return id
 }
 
-// untold returns a job whose last event has not arrived yet.
-func (w *routerWorld) untold() string {
+// undelivered returns a job whose last event has not arrived yet.
+func (w *routerWorld) undelivered() string {
 	for kind, jobs := range map[string][]string{
 		"JobClosed":               slices.Collect(maps.Keys(w.jobs)),
 		"JobWaitingForActivation": slices.Collect(maps.Keys(w.due)),
 		"JobCancelled":            slices.Collect(maps.Keys(w.waiting)),
 	} {
 		for _, id := range jobs {
-			if !slices.ContainsFunc(w.events.of(id), func(e told) bool { return e.is(kind) }) {
+			if !slices.ContainsFunc(w.events.of(id), func(e delivered) bool { return e.is(kind) }) {
 				return id
 			}
 		}
@@ -195,7 +195,7 @@ func (w *routerWorld) inOrder(id string) {
 	}
 	for _, e := range list {
 		if e.is("WorkerOfferAccepted") && f.accepted > 0 && (e.assignment != f.assignment || e.worker != f.worker) {
-			w.t.Errorf("%s was accepted as %+v; told is %+v", id, f, e)
+			w.t.Errorf("%s was accepted as %+v; delivered is %+v", id, f, e)
 		}
 	}
 }
@@ -220,7 +220,7 @@ func (w *routerWorld) timers() {
 	}
 	expired := 0
 	for offer, job := range w.ignored {
-		ended := slices.ContainsFunc(w.events.of(job), func(e told) bool {
+		ended := slices.ContainsFunc(w.events.of(job), func(e delivered) bool {
 			if e.offer == offer && e.is("WorkerOfferExpired") {
 				expired++
 			}

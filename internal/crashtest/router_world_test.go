@@ -134,8 +134,8 @@ type routedOffer struct {
 	ExpiresAt      time.Time
 }
 
-// told is an event as the receiver first got it.
-type told struct {
+// delivered is an event as the receiver first got it.
+type delivered struct {
 	id         int64
 	kind       string
 	offer      string
@@ -152,14 +152,14 @@ type receiver struct {
 
 	mu     sync.Mutex
 	seen   map[int64]bool
-	jobs   map[string][]told // by job, in the order of their first arrival
-	again  int               // events that arrived more than once
-	turned int               // how often it refused an event
+	jobs   map[string][]delivered // by job, in the order of their first arrival
+	again  int                    // events that arrived more than once
+	turned int                    // how often it refused an event
 }
 
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
-	r := &receiver{t: t, seen: map[int64]bool{}, jobs: map[string][]told{}}
+	r := &receiver{t: t, seen: map[int64]bool{}, jobs: map[string][]delivered{}}
 	server := httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(server.Close)
 	r.url = server.URL + "/events"
@@ -198,16 +198,16 @@ func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
 		}
 		r.seen[id] = true
 		if job := e.Data.JobID; job != "" {
-			r.jobs[job] = append(r.jobs[job], told{id, e.EventType, e.Data.OfferID, e.Data.AssignmentID, e.Data.WorkerID, e.EventTime})
+			r.jobs[job] = append(r.jobs[job], delivered{id, e.EventType, e.Data.OfferID, e.Data.AssignmentID, e.Data.WorkerID, e.EventTime})
 		}
 	}
 }
 
 // of returns the received events of a job.
-func (r *receiver) of(job string) []told {
+func (r *receiver) of(job string) []delivered {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]told{}, r.jobs[job]...)
+	return append([]delivered{}, r.jobs[job]...)
 }
 
-func (t told) is(kind string) bool { return t.kind == "Microsoft.Communication.Router"+kind }
+func (t delivered) is(kind string) bool { return t.kind == "Microsoft.Communication.Router"+kind }

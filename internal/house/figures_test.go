@@ -8,13 +8,13 @@ import (
 // that has may not miss it again, and none of these may get worse.
 func notYet() map[string]float64 {
 	return map[string]float64{
-		"production lines of weir":                                 77_000,
+		"production lines of weir":                                 76_000,
 		"files in the largest folder":                              65,
 		"files to edit for a new contact field that never changes": 10,
 		"… that may change":                                        18,
-		"phrases and names to be written plainly":                  70,
+		"phrases and names to be written plainly":                  19,
 		"methods of the largest interface":                         14,
-		"arrows between files of a package that climb":             13,
+		"arrows between files of a package that climb":             12.7,
 	}
 }
 

@@ -89,9 +89,9 @@ func (s *session) fill(ctx context.Context, st step, d database) (err error) {
 		{Channels: live, Finished: true, Count: st.Finished, Begin: begin, Message: filler},
 		{Channels: []weir.ChannelID{paused}, First: st.Finished, Count: st.Queued, Begin: begin, Message: filler},
 	}
-	told, done := s.telling(st.Beside()), 0
+	report, done := s.fillProgress(st.Beside()), 0
 	for _, c := range list {
-		if err := target.Contacts(ctx, c, func(n int) { told(done + n) }); err != nil {
+		if err := target.Contacts(ctx, c, func(n int) { report(done + n) }); err != nil {
 			return err
 		}
 		done += c.Count
@@ -120,8 +120,8 @@ func (s *session) createChannels(ctx context.Context, st step, d database) error
 	return full.setUp(ctx, p, w)
 }
 
-// telling returns a function that reports from time to time how far filling has come.
-func (s *session) telling(whole int) func(done int) {
+// fillProgress returns a function that reports from time to time how far filling has come.
+func (s *session) fillProgress(whole int) func(done int) {
 	const pause = 30 * time.Second
 	began := time.Now()
 	said := began

@@ -41,7 +41,7 @@ func TestGrowthIsMeasuredBesideRowsThatWereThere(t *testing.T) {
 	}
 	none := map[string]float64{} // the size of the store without existing contacts
 	for _, f := range list {
-		look(t, f)
+		expectMeasured(t, f)
 		beside := f.Queued + f.Finished
 		if f.StartS <= 0 || f.StoreMB <= 0 || beside > 0 && f.StoreMB < none[f.Peer]+1 {
 			t.Errorf("%s, beside %d: the start took %v s, the store has %v MB", f.Peer, beside, f.StartS, f.StoreMB)

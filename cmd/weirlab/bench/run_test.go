@@ -64,14 +64,14 @@ func TestEveryModeIsMeasured(t *testing.T) {
 		mysql        bool
 		runs         int
 	}{
-		"in process, and the floor":  {[]string{load.Live, load.Drain, load.Turnaround}, []string{PeerBaseline, PeerInside, PeerInBatch}, false, 9},
-		"over HTTP":                  {[]string{load.Live, load.Latency, load.Drain}, []string{PeerSingle, PeerBatches}, false, 6},
-		"on MySQL":                   {[]string{load.Live, load.Backlog}, []string{PeerInside}, true, 3},
-		"beside, restarted and idle": {[]string{load.Backlog, load.Restart, load.Idle, load.Bulk}, []string{PeerInside}, false, 5},
-		"killed":                     {[]string{load.Crash}, []string{PeerSingle}, false, 1},
-		"matching":                   {[]string{load.Matching}, []string{PeerSingle}, false, 1},
-		"a survey":                   {[]string{load.Survey}, []string{PeerSingle}, false, 1},
-		"at half the rate":           {[]string{load.Live, load.Loaded}, []string{PeerSingle}, false, 2},
+		"in process, and the baseline": {[]string{load.Live, load.Drain, load.Turnaround}, []string{PeerBaseline, PeerInside, PeerInBatch}, false, 9},
+		"over HTTP":                    {[]string{load.Live, load.Latency, load.Drain}, []string{PeerSingle, PeerBatches}, false, 6},
+		"on MySQL":                     {[]string{load.Live, load.Backlog}, []string{PeerInside}, true, 3},
+		"beside, restarted and idle":   {[]string{load.Backlog, load.Restart, load.Idle, load.Bulk}, []string{PeerInside}, false, 5},
+		"killed":                       {[]string{load.Crash}, []string{PeerSingle}, false, 1},
+		"matching":                     {[]string{load.Matching}, []string{PeerSingle}, false, 1},
+		"a survey":                     {[]string{load.Survey}, []string{PeerSingle}, false, 1},
+		"at half the rate":             {[]string{load.Live, load.Loaded}, []string{PeerSingle}, false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +89,7 @@ func TestEveryModeIsMeasured(t *testing.T) {
 				t.Errorf("%d runs, want %d\n%s", len(list), test.runs, out.String())
 			}
 			for _, f := range list {
-				look(t, f)
+				expectMeasured(t, f)
 			}
 			if !strings.Contains(out.String(), "end to end/s") {
 				t.Error("there is no table of medians")
@@ -125,7 +125,7 @@ func TestContactsAsTheyAre(t *testing.T) {
 				t.Errorf("%d runs, want 2", len(list))
 			}
 			for _, f := range list {
-				look(t, f)
+				expectMeasured(t, f)
 				if seconds := float64(f.N) / f.PerS; seconds < (o.Delay+o.Answer).Seconds() || f.Variant != "" && f.Variant != name {
 					t.Errorf("variant %q took %.3f s", f.Variant, seconds)
 				}
@@ -134,8 +134,8 @@ func TestContactsAsTheyAre(t *testing.T) {
 	}
 }
 
-// look fails for figures that were not measured.
-func look(t *testing.T, f Figures) {
+// expectMeasured fails for figures that were not measured.
+func expectMeasured(t *testing.T, f Figures) {
 	t.Helper()
 	want := map[string]bool{
 		"contacts per second": rate(f) > 0, "CPU": f.CPUClient > 0, "memory": f.RSSClient > 0, "CPU of the provider": f.CPUStub > 0,
@@ -212,7 +212,7 @@ func TestARunningWeirIsLeftAsItWas(t *testing.T) {
 	}
 	list := lines(t, &out)
 	if len(list) != 4 {
-		t.Errorf("%d runs, want the floor and HTTP in two modes", len(list))
+		t.Errorf("%d runs, want the baseline and HTTP in two modes", len(list))
 	}
 	for _, f := range list {
 		if rate(f) <= 0 || f.Peer != PeerBaseline && f.CPUClient != 0 {
