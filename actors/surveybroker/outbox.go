@@ -3,7 +3,6 @@ package surveybroker
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"weir"
@@ -49,7 +48,8 @@ func (r *round) readOutbox(ctx context.Context, after int64) ([]surveys.OutboxEn
 // order.
 type surveyEntries struct {
 	survey *surveyState
-	list   []respondentEntries
+	list   []*respondentEntries
+	byID   map[surveys.RespondentID]*respondentEntries
 }
 
 type respondentEntries struct {
@@ -58,12 +58,13 @@ type respondentEntries struct {
 }
 
 func (g *surveyEntries) add(r surveys.Respondent, n surveys.OutboxEntry) {
-	i := slices.IndexFunc(g.list, func(e respondentEntries) bool { return e.respondent.ID == r.ID })
-	if i < 0 {
-		i = len(g.list)
-		g.list = append(g.list, respondentEntries{respondent: r})
+	e := g.byID[r.ID]
+	if e == nil {
+		e = &respondentEntries{respondent: r}
+		g.byID[r.ID] = e
+		g.list = append(g.list, e)
 	}
-	g.list[i].entries = append(g.list[i].entries, n)
+	e.entries = append(e.entries, n)
 }
 
 // processPage processes a page of outbox entries. It deletes entries that concern no
@@ -162,7 +163,7 @@ func (r *round) entriesFor(ctx context.Context, groups map[int64]*surveyEntries,
 	if err != nil || sv == nil || sv.plan == nil {
 		return nil, err
 	}
-	groups[p.Survey] = &surveyEntries{survey: sv}
+	groups[p.Survey] = &surveyEntries{survey: sv, byID: map[surveys.RespondentID]*respondentEntries{}}
 	return groups[p.Survey], nil
 }
 
