@@ -16,6 +16,7 @@ import (
 	"weir/cmd/weir/cli/app"
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/label"
 	"weir/routing/resource"
 	"weir/routing/routingtest"
 	"weir/web/jobrouter"
@@ -105,6 +106,25 @@ func TestRouteAsk(t *testing.T) {
 			t.Errorf("no JSON: %s", line)
 		}
 	}
+}
+
+// Jobs and workers are listed whatever members they have.
+func TestRouteListsJobsWithAllMembers(t *testing.T) {
+	t.Parallel()
+	s := newSwitchboard(t)
+	clitest.Check(t, s.run("seed", "--agents", "0"), app.OK, "", "^$")
+	labels := label.Set{"text": label.Text("x"), "number": label.Number(1.5), "bool": label.Bool(false)}
+	s.engine.Must(routing.PutWorker{ID: "w", Spec: resource.WorkerSpec{
+		Queues: []string{"callers"}, Capacity: 100, Channels: []resource.Channel{{ChannelID: "call", CapacityCostPerJob: 10, MaxNumberOfJobs: 3}},
+		Labels: labels, Tags: labels, AvailableForOffers: true, MaxConcurrentOffers: 2,
+	}})
+	s.engine.Must(routing.PutJob{ID: "j", Spec: resource.JobSpec{
+		ChannelID: "call", ChannelReference: "r", QueueID: "callers", Priority: new(-7), Labels: labels, Tags: labels, NotAfter: s.now.Add(2 * time.Hour),
+		RequestedWorkerSelectors: []resource.WorkerSelector{{Key: "number", Operator: label.GreaterThan, Value: label.Number(1), ExpiresAfterSeconds: 30, Expedite: true}},
+		Notes:                    []resource.Note{{Message: "m", AddedAt: s.now}}, MatchingMode: resource.MatchingMode{Kind: resource.ScheduleAndSuspend, ScheduleAt: s.now.Add(time.Hour)},
+	}})
+	clitest.Check(t, s.run("jobs"), app.OK, `(?m)^j +scheduled +callers +call +-7 `, "^$")
+	clitest.Check(t, s.run("workers"), app.OK, `(?m)^w +active +0 +0 +0% +callers +bool=false number=1.5 text=x$`, "^$")
 }
 
 // The seed prints the workers that it makes, and seeding again changes nothing; long
