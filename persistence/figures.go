@@ -3,6 +3,7 @@ package persistence
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"weir"
 	"weir/ops"
@@ -62,21 +63,17 @@ func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[wei
 	}
 	all = slices.DeleteFunc(all, func(r record) bool { return !slices.Contains(channels, r.ref.Channel) })
 	slices.SortFunc(all, func(a, b record) int { return compareRefs(a.ref, b.ref) })
-	for len(all) > 0 {
-		channel, n := all[0].ref.Channel, 1
-		for n < min(len(all), someAtATime) && all[n].ref.Channel == channel {
-			n++
-		}
-		sizes, err := s.sizesInFlight(ctx, all[:n])
+	for part := range slices.Chunk(all, someAtATime) {
+		sizes, err := s.sizesInFlight(ctx, part)
 		if err != nil {
 			return nil, s.failure("count contacts in flight", err)
 		}
-		f := out[channel]
-		for _, r := range all[:n] {
-			size, ok := sizes[r.ref.ID]
+		for _, r := range part {
+			size, ok := sizes[r.ref]
 			if !ok { // logs keep records for a while
 				continue
 			}
+			f := out[r.ref.Channel]
 			f.InFlight += r.progress.Slots(size)
 			switch r.progress.State {
 			case weir.Sending:
@@ -86,30 +83,42 @@ func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[wei
 			default:
 				f.Unknown++
 			}
-		}
-		if all = all[n:]; len(sizes) > 0 {
-			out[channel] = f
+			out[r.ref.Channel] = f
 		}
 	}
 	return out, nil
 }
 
-// sizesInFlight reads the sizes of contacts of one channel, if they are in flight.
-func (s *Store) sizesInFlight(ctx context.Context, list []record) (map[weir.ContactID]int, error) {
-	args := []any{int64(list[0].ref.Channel)}
-	for _, r := range list {
-		args = append(args, int64(r.ref.ID))
-	}
+// sizesInFlight reads the sizes of contacts, in order, if they are in flight.
+func (s *Store) sizesInFlight(ctx context.Context, list []record) (map[weir.Ref]int, error) {
 	var rows []struct {
-		ID   weir.ContactID `db:"id"`
-		Size int            `db:"size"`
+		Channel weir.ChannelID `db:"channel_id"`
+		ID      weir.ContactID `db:"id"`
+		Size    int            `db:"size"`
 	}
-	if err := s.read.SelectContext(ctx, &rows, "SELECT c.id, c.size"+inFlightByIDs(len(list)), args...); err != nil {
+	text, args := sizesSQL(list)
+	if err := s.read.SelectContext(ctx, &rows, text, args...); err != nil {
 		return nil, err
 	}
-	sizes := make(map[weir.ContactID]int, len(rows))
+	sizes := make(map[weir.Ref]int, len(rows))
 	for _, r := range rows {
-		sizes[r.ID] = r.Size
+		sizes[weir.Ref{Channel: r.Channel, ID: r.ID}] = r.Size
 	}
 	return sizes, nil
+}
+
+// sizesSQL has one range for each channel.
+func sizesSQL(list []record) (string, []any) {
+	var ranges []string
+	var args []any
+	for len(list) > 0 {
+		channel, n := list[0].ref.Channel, 0
+		args = append(args, int64(channel))
+		for n < len(list) && list[n].ref.Channel == channel {
+			args = append(args, int64(list[n].ref.ID))
+			n++
+		}
+		ranges, list = append(ranges, "c.channel_id = ? AND c.id IN "+marks(n)), list[n:]
+	}
+	return "SELECT c.channel_id, c.id, c.size" + withState + " WHERE (" + strings.Join(ranges, " OR ") + ")" + noState, args
 }

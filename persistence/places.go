@@ -14,10 +14,8 @@ import (
 // byIDs selects contacts of a channel by their ids.
 func byIDs(n int) string { return " WHERE c.channel_id = ? AND c.id IN " + marks(n) }
 
-// inFlightByIDs selects the same, if they have no row in the table of a state.
-func inFlightByIDs(n int) string {
-	return withState + byIDs(n) + " AND q.id IS NULL AND d.id IS NULL AND e.id IS NULL"
-}
+// noState leaves contacts that have no row in the table of a state.
+const noState = " AND q.id IS NULL AND d.id IS NULL AND e.id IS NULL"
 
 // place is where a contact stands in a list: its lane and position there, which
 // is an id or an instant.

@@ -18,7 +18,11 @@ type Statement struct {
 func (s *Store) Statements(channel weir.ChannelID, lane weir.Lane, c weir.ContactID) []Statement {
 	id, l, contact := int64(channel), int64(lane), int64(c)
 	all := "SELECT " + contactColumns + withState
+	sizes, ids := sizesSQL([]record{
+		{ref: weir.Ref{Channel: channel, ID: c}}, {ref: weir.Ref{Channel: channel, ID: c + 1}}, {ref: weir.Ref{Channel: channel + 1, ID: c}},
+	})
 	list := []Statement{
+		{"sizes in flight", sizes, ids},
 		{"contacts by id", all + byIDs(3), []any{id, contact, contact + 1, contact + 2}},
 		{"contacts by key", all + keySQL, []any{id, "no such key"}},
 		{"first lane", laneSQL, []any{id, int64(math.MinInt64)}},

@@ -281,7 +281,7 @@ func (t *transaction) stillInFlight(list []record) (map[weir.Ref]bool, error) {
 	for _, channel := range slices.Sorted(maps.Keys(ids)) {
 		for part := range slices.Chunk(ids[channel], someAtATime) {
 			var found []weir.ContactID
-			err := t.tx.SelectContext(t.w.ctx, &found, "SELECT c.id"+inFlightByIDs(len(part)),
+			err := t.tx.SelectContext(t.w.ctx, &found, "SELECT c.id"+withState+byIDs(len(part))+noState,
 				append([]any{int64(channel)}, arguments(part)...)...)
 			if err != nil {
 				return nil, err
