@@ -75,7 +75,7 @@ func FuzzNormalizePhone(f *testing.F) {
 			t.Fatalf("%q in %q is %q", raw, region, got)
 		}
 		if again, err := respondents.NormalizePhone(got, ""); err != nil || again != got {
-			t.Errorf("%q is normalised again as %q, %v", got, again, err)
+			t.Errorf("%q is normalized again as %q, %v", got, again, err)
 		}
 	})
 }
