@@ -125,12 +125,12 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // deferBlocked delays respondents whose channel has no room, so that the next page
-// shows others. It does so only if they are at least half of the items and
+// shows others. It does so only if they are at least half of the candidates and
 // another channel of the survey has room. The next page follows after
 // blockedPause, because hundreds of thousands more may be blocked.
-func (r *round) deferBlocked(st *stepper, items []candidate, room func(weir.ChannelID) int) []change {
+func (r *round) deferBlocked(st *stepper, candidates []candidate, room func(weir.ChannelID) int) []change {
 	var out []change
-	for _, i := range items {
+	for _, i := range candidates {
 		if room(i.channel) > 0 {
 			continue
 		}
@@ -142,7 +142,7 @@ func (r *round) deferBlocked(st *stepper, items []candidate, room func(weir.Chan
 		}
 		out = append(out, st.buildChange(i.respondent, p, surveys.Effects{}))
 	}
-	if 2*len(out) < len(items) || !r.anyRoom(st.plan, room) {
+	if 2*len(out) < len(candidates) || !r.anyRoom(st.plan, room) {
 		return nil
 	}
 	r.wakeAt(st.now.Add(blockedPause))

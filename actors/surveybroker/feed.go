@@ -112,7 +112,7 @@ func (sv *surveyState) contactSize(named map[string]weir.ChannelID, id weir.Chan
 	return size
 }
 
-// loadLimit loads into sv.minute what an earlier process began for the survey in
+// loadLimit loads into sv.limit what an earlier process began for the survey in
 // the last minute. It does so once.
 func (r *round) loadLimit(ctx context.Context, sv *surveyState) error {
 	if sv.limitLoaded {

@@ -27,7 +27,7 @@ type surveyState struct {
 	survey          surveys.Survey
 	plan            *surveys.Plan // nil: its definition cannot be run
 	limit           pacing.MinuteLimit
-	limitLoaded     bool      // minute includes what earlier processes began
+	limitLoaded     bool      // limit includes what earlier processes began
 	firstDelayed    time.Time // earliest instant at which a delayed respondent can be started; zero: none is known
 	skippedUntil    time.Time // the survey is not processed before
 	failures        int

@@ -40,7 +40,7 @@ type result struct {
 	moreWork      bool
 	nextWork      time.Time
 	recheck       []weir.ChannelID // channels to check again soon
-	channelsInUse []weir.Channel   // channels in use, see round.using
+	channelsInUse []weir.Channel   // channels in use, see round.channelsInUse
 	err           error
 }
 

@@ -11,7 +11,7 @@ import (
 	"weir/surveys"
 )
 
-// stepper is the stepper: it turns the decisions of the rules about a survey's
+// stepper turns the decisions of the rules about a survey's
 // respondents into moves. It does no I/O.
 type stepper struct {
 	survey *surveys.Survey
