@@ -15,7 +15,7 @@ func TestChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.SQLite(t)
-		id, lease := openChannel(t, s, "a")
+		id, lease := storetest.OpenChannel(t, s, "a")
 		begun := time.Now()
 		var list []weir.Contact
 		for range 2 {
@@ -29,7 +29,7 @@ func TestChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
 				t.Fatal(err)
 			}
 			claim.Contact = c
-			<-commit(s, lease, claim)
+			<-storetest.Commit(s, lease, claim)
 			list = append(list, c)
 		}
 		if d := time.Since(begun); d != 0 {
@@ -42,7 +42,7 @@ func TestChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
 				t.Fatal(err)
 			}
 			tr.Contact = c
-			return commit(s, lease, tr)
+			return storetest.Commit(s, lease, tr)
 		}
 		first := taken(list[0])
 		time.Sleep(2 * time.Millisecond)

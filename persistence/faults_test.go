@@ -3,113 +3,31 @@ package persistence_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"weir"
 	"weir/persistence"
-	"weir/persistence/dialect"
+	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
 )
-
-// onBoth runs a test on both databases.
-func onBoth(t *testing.T, run func(t *testing.T, url string)) {
-	for name, url := range map[string]func(testing.TB) string{
-		"sqlite": func(t testing.TB) string { return "sqlite://" + filepath.Join(t.TempDir(), "weir.db") },
-		"mysql":  testmysql.URL,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run(t, url(t))
-		})
-	}
-}
-
-// openFaulty opens a store whose writer's connection the test controls.
-func openFaulty(t *testing.T, url string) (*persistence.Store, *faulty) {
-	t.Helper()
-	var f *faulty
-	s, err := persistence.OpenThrough(t.Context(), url, persistence.Options{}, func(db dialect.Database) dialect.Database {
-		f = newFaulty(db)
-		return f
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := s.MigrateUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Join(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return s, f
-}
-
-func openChannel(t *testing.T, s *persistence.Store, name string) (weir.ChannelID, weir.Lease) {
-	t.Helper()
-	c, _, err := s.PutChannel(t.Context(), weir.Channel{Name: name, Capacity: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, ok, err := s.Acquire(t.Context(), c.ID)
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	return c.ID, l
-}
-
-func commit(s *persistence.Store, l weir.Lease, list ...weir.Transition) <-chan weir.CommitResult {
-	done := make(chan weir.CommitResult, 1)
-	s.Commit(weir.Change{Lease: l, Transitions: list}, func(r weir.CommitResult) { done <- r })
-	return done
-}
-
-// advance is the next step of a contact: claim, requeue once, claim, finish.
-func advance(c weir.Contact) weir.Transition {
-	t := weir.Transition{Contact: c, From: c.Rev, Was: c.State}
-	var err error
-	now := time.Now()
-	switch {
-	case c.State == weir.Queued:
-		t.Contact.Progress, err = c.Claim(now)
-	case c.Attempt == 1:
-		var ended weir.Attempt
-		t.Contact.Progress, ended, err = c.Requeue(now, time.Time{}, "again")
-		t.Ended = &ended
-	default:
-		t.Contact.Progress, err = c.Finish(now, weir.Completed, "")
-	}
-	if err != nil {
-		panic(err)
-	}
-	return t
-}
 
 // TestBrokenCommit breaks two of three COMMITs, before and after the server
 // executed them, under load: nothing is lost, nothing is there twice, nothing
 // is taken for stale, and the counts are exact.
 func TestBrokenCommit(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, url string) {
-		s, f := openFaulty(t, url)
-		id, lease := openChannel(t, s, "a")
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		s, f := storetest.OpenFaulty(t, url)
+		id, lease := storetest.OpenChannel(t, s, "a")
 		n := 0
-		f.set(false, func() fault { n++; return fault(n % 3) })
+		f.Set(false, func() storetest.Fault { n++; return storetest.Fault(n % 3) })
 		const callers, each = 6, 5
 		var wg sync.WaitGroup
 		for caller := range callers {
 			wg.Go(func() {
-				got, err := acceptWhenUp(t, s, id, contactSpecs(caller, each))
+				got, err := acceptWhenUp(t, s, id, storetest.ContactSpecs(caller, each))
 				if err != nil {
 					t.Error(err)
 					return
@@ -123,10 +41,10 @@ func TestBrokenCommit(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		f.set(false, func() fault { return none })
+		f.Set(false, func() storetest.Fault { return storetest.None })
 		checkDone(t, s, id, callers*each)
-		if f.attempts < 6 {
-			t.Errorf("%d COMMITs are too few to break", f.attempts)
+		if f.Attempts() < 6 {
+			t.Errorf("%d COMMITs are too few to break", f.Attempts())
 		}
 	})
 }
@@ -136,22 +54,11 @@ func TestBrokenCommit(t *testing.T) {
 func acceptWhenUp(t *testing.T, s *persistence.Store, id weir.ChannelID, specs []weir.Spec) ([]weir.Accepted, error) {
 	t.Helper()
 	var got []weir.Accepted
-	err := whenUp(t.Context(), func() (err error) {
+	err := storetest.WhenUp(t.Context(), func() (err error) {
 		got, err = s.Accept(t.Context(), id, specs)
 		return err
 	})
 	return got, err
-}
-
-func contactSpecs(caller, n int) []weir.Spec {
-	list := make([]weir.Spec, n)
-	for i := range list {
-		list[i] = weir.Spec{To: "1"}
-		if i%2 == 0 {
-			list[i].Key = fmt.Sprintf("%d-%d", caller, i)
-		}
-	}
-	return list
 }
 
 // runAll takes contacts through all their steps.
@@ -159,9 +66,9 @@ func runAll(t *testing.T, s *persistence.Store, lease weir.Lease, list []weir.Ac
 	for range 4 {
 		var results []<-chan weir.CommitResult
 		for i := range list {
-			tr := advance(list[i].Contact)
+			tr := storetest.Advance(list[i].Contact)
 			list[i].Contact = tr.Contact
-			results = append(results, commit(s, lease, tr))
+			results = append(results, storetest.Commit(s, lease, tr))
 		}
 		for _, r := range results {
 			if got := <-r; got.Err != nil || len(got.Stale) > 0 {
@@ -191,17 +98,17 @@ func checkDone(t *testing.T, s *persistence.Store, id weir.ChannelID, want int) 
 // TestStoreDown takes the database away.
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, url string) {
-		s, f := openFaulty(t, url)
-		id, lease := openChannel(t, s, "a")
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		s, f := storetest.OpenFaulty(t, url)
+		id, lease := storetest.OpenChannel(t, s, "a")
 		got, err := s.Accept(t.Context(), id, []weir.Spec{{To: "1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.set(true, nil)
-		tr := advance(got[0].Contact)
-		first := commit(s, lease, tr)
-		second := commit(s, lease, advance(tr.Contact))
+		f.Set(true, nil)
+		tr := storetest.Advance(got[0].Contact)
+		first := storetest.Commit(s, lease, tr)
+		second := storetest.Commit(s, lease, storetest.Advance(tr.Contact))
 		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		_, err = s.Accept(short, id, []weir.Spec{{To: "2", Key: "waits"}})
@@ -212,7 +119,7 @@ func TestStoreDown(t *testing.T) {
 		if took := time.Since(begin); took > 2*time.Second {
 			t.Errorf("the answer took %v", took)
 		}
-		f.set(false, nil)
+		f.Set(false, nil)
 		for _, r := range []<-chan weir.CommitResult{first, second} {
 			if got := <-r; got.Err != nil || len(got.Stale) > 0 {
 				t.Errorf("commit: %+v", got)
@@ -231,10 +138,10 @@ func TestStoreDown(t *testing.T) {
 // wait for its return; what was refused is not stored later.
 func TestCallersDoNotWaitForAStoreThatIsDown(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, url string) {
-		s, f := openFaulty(t, url)
-		id, _ := openChannel(t, s, "a")
-		f.set(true, nil)
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		s, f := storetest.OpenFaulty(t, url)
+		id, _ := storetest.OpenChannel(t, s, "a")
+		f.Set(true, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		_, err := s.Accept(ctx, id, []weir.Spec{{To: "1"}})
@@ -242,7 +149,7 @@ func TestCallersDoNotWaitForAStoreThatIsDown(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Error("it waited for as long as it was let")
 		}
-		f.set(false, nil)
+		f.Set(false, nil)
 		for err = errors.New("not asked yet"); err != nil && ctx.Err() == nil; {
 			_, err = s.Accept(ctx, id, []weir.Spec{{To: "2"}})
 		}
@@ -263,15 +170,15 @@ func wantUnavailable(t *testing.T, err error) {
 // TestClosedWhileDown gives up what cannot be written, and says so.
 func TestClosedWhileDown(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, url string) {
-		s, f := openFaulty(t, url)
-		id, lease := openChannel(t, s, "a")
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		s, f := storetest.OpenFaulty(t, url)
+		id, lease := storetest.OpenChannel(t, s, "a")
 		got, err := s.Accept(t.Context(), id, []weir.Spec{{To: "1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.set(true, nil)
-		result := commit(s, lease, advance(got[0].Contact))
+		f.Set(true, nil)
+		result := storetest.Commit(s, lease, storetest.Advance(got[0].Contact))
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		wantUnavailable(t, s.Close(ctx))
@@ -296,10 +203,10 @@ func TestServerKilled(t *testing.T) {
 	if err := s.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	id, lease := openChannel(t, s, "a")
+	id, lease := storetest.OpenChannel(t, s, "a")
 	var list []weir.Accepted
 	for i := range 40 {
-		got, err := s.Accept(t.Context(), id, contactSpecs(i, 5))
+		got, err := s.Accept(t.Context(), id, storetest.ContactSpecs(i, 5))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,8 +44,8 @@ func (s *Store) MigrateUp(ctx context.Context) error {
 // member.
 func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 	return s.migrate(ctx, func(p *goose.Provider) error {
-		if !s.joined.Load() {
-			release, err := s.database.Exclude(ctx)
+		if !s.db.IsMember() {
+			release, err := s.db.Database.Exclude(ctx)
 			if errors.Is(err, dialect.ErrMember) {
 				return fmt.Errorf("%w; stop every Weir first (on MySQL, one that was killed counts for WEIR_LEASE_TTL); nothing was changed", err)
 			}
@@ -71,7 +71,7 @@ func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 }
 
 func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
-	unlock, err := s.database.LockMigrations(ctx)
+	unlock, err := s.db.Database.LockMigrations(ctx)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
@@ -93,11 +93,11 @@ func (s *Store) logSteps(what string, results []*goose.MigrationResult) {
 	}
 	var took time.Duration
 	for _, r := range results {
-		s.log.Debug("schema step", "direction", r.Direction, "step", r.Source.Path, "took", r.Duration)
+		s.db.Logger.Debug("schema step", "direction", r.Direction, "step", r.Source.Path, "took", r.Duration)
 		took += r.Duration
 	}
 	last := results[len(results)-1].Source
-	s.log.Info(what, "steps", len(results), "last", last.Version, "took", took.Round(time.Millisecond)) //nolint:sloglint // one of three texts
+	s.db.Logger.Info(what, "steps", len(results), "last", last.Version, "took", took.Round(time.Millisecond)) //nolint:sloglint // one of three texts
 }
 
 // Status lists the steps that this program knows, oldest first.
@@ -127,11 +127,11 @@ func (s *Store) Pending(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	var done int64
-	err = s.read.GetContext(ctx, &done, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version")
+	err = s.db.Read.GetContext(ctx, &done, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version")
 	if err != nil {
 		// An empty database has no such table; one that is down has nothing.
-		if errPing := s.read.GetContext(ctx, new(int), "SELECT 1"); errPing != nil {
-			return 0, s.failure("look at the schema", errPing)
+		if errPing := s.db.Read.GetContext(ctx, new(int), "SELECT 1"); errPing != nil {
+			return 0, s.db.Failure("look at the schema", errPing)
 		}
 		return len(numbers), nil
 	}
@@ -152,9 +152,9 @@ func (s *Store) Ahead(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	var ahead int
-	err = s.read.GetContext(ctx, &ahead, s.read.Rebind("SELECT COUNT(DISTINCT version_id) FROM goose_db_version WHERE version_id > ?"), slices.Max(numbers))
+	err = s.db.Read.GetContext(ctx, &ahead, s.db.Read.Rebind("SELECT COUNT(DISTINCT version_id) FROM goose_db_version WHERE version_id > ?"), slices.Max(numbers))
 	if err != nil {
-		return 0, s.failure("look at the schema", err)
+		return 0, s.db.Failure("look at the schema", err)
 	}
 	return ahead, nil
 }
@@ -181,7 +181,7 @@ func (s *Store) numbers() ([]int64, error) {
 }
 
 func (s *Store) steps() (fs.FS, error) {
-	folder, _ := s.database.Migrations()
+	folder, _ := s.db.Database.Migrations()
 	fsys, err := migrations.For(folder)
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)
@@ -194,8 +194,8 @@ func (s *Store) provider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, name := s.database.Migrations()
-	p, err := goose.NewProvider(name, s.write.DB, fsys, goose.WithDisableGlobalRegistry(true), goose.WithSlog(s.log))
+	_, name := s.db.Database.Migrations()
+	p, err := goose.NewProvider(name, s.db.Write.DB, fsys, goose.WithDisableGlobalRegistry(true), goose.WithSlog(s.db.Logger))
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)
 	}

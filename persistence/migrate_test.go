@@ -21,7 +21,7 @@ import (
 // TestMigrations goes up, down and up again, and the store works.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, url string) {
+	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.OpenOnly(t, url, persistence.Options{})
 		ctx := t.Context()
 		steps := len(stepNames(t, "sqlite"))
@@ -61,7 +61,7 @@ func TestMigrations(t *testing.T) {
 		if err := s.Ready(ctx); err != nil {
 			t.Error(err)
 		}
-		openChannel(t, s, "a")
+		storetest.OpenChannel(t, s, "a")
 	})
 }
 
@@ -69,13 +69,13 @@ func TestMigrations(t *testing.T) {
 // their ids, and forth again, with contacts of two channels in the table.
 func TestContactsOutliveMigrations(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, url string) {
+	storetest.OnBoth(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		s := storetest.Open(t, url, persistence.Options{})
 		var refs []weir.Ref
 		keyed := weir.Spec{To: "sms://1", Key: "k", Priority: weir.High, Survey: "s", Messages: []string{"m"}, Labels: map[string]string{"a": "b"}}
 		for _, name := range []string{"a", "b"} {
-			channel, _ := openChannel(t, s, name)
+			channel, _ := storetest.OpenChannel(t, s, name)
 			got, err := s.Accept(ctx, channel, []weir.Spec{
 				keyed,
 				{To: "sms://2", NotAfter: time.Now().Add(time.Hour), For: weir.Respondent{Survey: 1, ID: 2, Serial: 3}},
@@ -88,7 +88,7 @@ func TestContactsOutliveMigrations(t *testing.T) {
 			}
 		}
 		reader := storetest.OpenOnly(t, url, persistence.Options{}) // members read tables of today's schema, too
-		before := readAll(t, reader, refs)
+		before := storetest.ReadAll(t, reader, refs)
 		newer := 0
 		for _, name := range stepNames(t, "sqlite") {
 			if name >= "00043" {
@@ -102,7 +102,7 @@ func TestContactsOutliveMigrations(t *testing.T) {
 			if err := move(); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(before, readAll(t, reader, refs)); d != "" {
+			if d := cmp.Diff(before, storetest.ReadAll(t, reader, refs)); d != "" {
 				t.Errorf("contacts (-before +after):\n%s", d)
 			}
 		}
@@ -111,19 +111,6 @@ func TestContactsOutliveMigrations(t *testing.T) {
 			t.Errorf("a key that is taken: %+v (%v)", again, err)
 		}
 	})
-}
-
-func readAll(t *testing.T, s *persistence.Store, refs []weir.Ref) []weir.Contact {
-	t.Helper()
-	var list []weir.Contact
-	for _, ref := range refs {
-		c, _, err := s.Contact(t.Context(), ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, c)
-	}
-	return list
 }
 
 // TestAheadCountsStepsOfANewerProgram looks at a schema from which the program
@@ -160,7 +147,7 @@ func wantPending(t *testing.T, s *persistence.Store, want int) {
 // TestMigrateAtOnce lets six processes migrate one database.
 func TestMigrateAtOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, url string) {
+	storetest.OnBoth(t, func(t *testing.T, url string) {
 		var wg sync.WaitGroup
 		for range 6 {
 			s := storetest.OpenOnly(t, url, persistence.Options{})

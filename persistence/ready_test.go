@@ -1,6 +1,7 @@
 package persistence_test
 
 import (
+	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
@@ -8,21 +9,17 @@ import (
 	"weir"
 	"weir/internal/polling"
 	"weir/persistence"
-	"weir/persistence/dialect"
 )
 
 // A full disk is not ready, while the process lives on: the writer keeps what it was
 // handed and commits it when there is room.
 func TestAFullDiskIsNotReady(t *testing.T) {
 	t.Parallel()
-	var pools dialect.Pools
-	s, err := persistence.OpenThrough(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), persistence.Options{}, func(db dialect.Database) dialect.Database {
-		pools = db.Pools()
-		return db
-	})
+	db, err := persistence.OpenDatabase(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := persistence.On(db, persistence.Options{})
 	t.Cleanup(func() { _ = s.Close(t.Context()) })
 	if err := s.MigrateUp(t.Context()); err != nil {
 		t.Fatal(err)
@@ -38,7 +35,7 @@ func TestAFullDiskIsNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := func(pages string) {
-		if _, err := pools.Write.Exec("PRAGMA max_page_count = " + pages); err != nil {
+		if _, err := db.Pools().Write.Exec("PRAGMA max_page_count = " + pages); err != nil {
 			t.Error(err)
 		}
 	}

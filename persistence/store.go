@@ -11,17 +11,22 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
 	"weir/ops"
+	"weir/persistence/admin"
+	"weir/persistence/channels"
+	"weir/persistence/commit"
 	"weir/persistence/dialect"
+	"weir/persistence/eventlog"
 	"weir/persistence/mysql"
+	"weir/persistence/queue"
+	"weir/persistence/router"
 	"weir/persistence/sqlite"
+	"weir/persistence/survey"
 )
 
 // openers is the table of SQL dialects by the scheme of the URL.
@@ -41,30 +46,37 @@ type Options struct {
 	Existing bool          // refuse a SQLite file that does not exist, instead of making it
 }
 
+// Metrics are the figures of a store.
+type Metrics struct {
+	commit *commit.Metrics
+	dead   *queue.Metrics
+}
+
+// NewMetrics registers the figures, at zero.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	return &Metrics{commit.NewMetrics(r), queue.NewMetrics(r)}
+}
+
+// The stores that a Store is put together from.
+type (
+	queueStore   = queue.Store
+	channelStore = channels.Store
+	eventStore   = eventlog.Store
+	surveyStore  = survey.Store
+	routerStore  = router.Store
+	adminStore   = admin.Store
+)
+
 // Store is the durable half of the broker. It serves every role that package
 // weir declares for a store. Writing needs [Store.Join].
 type Store struct {
-	database dialect.Database
-	sql      dialect.Statements
-	text     statements
-	write    *sqlx.DB
-	read     *sqlx.DB
-	log      *slog.Logger
-	metrics  *Metrics
-	owner    string
-	ttl      time.Duration
-	ids      *ids
-	writer   *writer
-	joined   atomic.Bool
-	alone    bool       // no other process can be a member
-	leases   heldLeases // the leases that are ours
-	roles    keptRoles
-	leave    func()
-	stopSkew context.CancelFunc
-	onOutbox atomic.Pointer[func()]
-	hooks    hooks // of events
-	tokens   hooks // of tokens that other processes made or revoked
-	seen     seen
+	*queueStore
+	*channelStore
+	*eventStore
+	*surveyStore
+	*routerStore
+	*adminStore
+	db *commit.DB
 }
 
 var (
@@ -116,17 +128,16 @@ func OpenDatabase(ctx context.Context, url string, log *slog.Logger) (dialect.Da
 	return db, nil
 }
 
-func newStore(db dialect.Database, scheme string, o Options) *Store {
-	pools := db.Pools()
+func newStore(database dialect.Database, scheme string, o Options) *Store {
+	db := commit.New(database, scheme, commit.Config{Log: o.Logger, Metrics: o.Metrics.commit, Owner: o.Owner, LeaseTTL: o.LeaseTTL})
 	s := &Store{
-		database: db, sql: db.Statements(),
-		write: sqlx.NewDb(pools.Write, scheme), read: sqlx.NewDb(pools.Read, scheme),
-		log: o.Logger, metrics: o.Metrics, owner: o.Owner, ttl: o.LeaseTTL, ids: newIDs(0),
+		db: db, channelStore: channels.New(db), eventStore: eventlog.New(db), routerStore: router.New(db), adminStore: admin.New(db),
 	}
-	s.roles.turn = make(chan struct{}, 1)
-	s.metrics.statements.Store(pools.Statements)
-	s.text = newStatements(s.sql)
-	s.writer = newWriter(s)
+	s.queueStore = queue.New(db, s.channelStore, o.Metrics.dead)
+	s.surveyStore = survey.New(db, s.queueStore)
+	s.channelStore.Acquired = s.queueStore.Recover
+	s.NewEvents, s.NewTokens = s.eventStore.Changed, s.adminStore.TokensChanged
+	db.SetParts(s.queueStore.Part(), s.eventStore.Part())
 	return s
 }
 
@@ -145,82 +156,25 @@ func withDefaults(o Options) Options {
 		if err != nil {
 			host = "weir"
 		}
-		o.Owner = strings.TrimSuffix(fmt.Sprintf("%.100s-%s-%s", host, strings.ToLower(rand.Text()[:10]), processID(os.Getpid())), "-")
+		o.Owner = strings.TrimSuffix(fmt.Sprintf("%.100s-%s-%s", host, strings.ToLower(rand.Text()[:10]), commit.ProcessID(os.Getpid())), "-")
 	}
 	return o
 }
 
 // Owner is the name of this process in leases.
-func (s *Store) Owner() string { return s.owner }
+func (s *Store) Owner() string { return s.db.Owner }
+
+// Waiting returns how many requests wait for the group-commit writer.
+func (s *Store) Waiting() int { return s.db.Waiting() }
 
 // Join makes this process a member: it waits until no other process stands in
 // the way, gives back what a former life of it held, and starts the writer.
 func (s *Store) Join(ctx context.Context) error {
-	if s.joined.Load() {
-		return errors.New("the store was joined already")
+	if err := s.db.Join(ctx); err != nil {
+		return err
 	}
-	leave, alone, err := s.database.Join(ctx, s.owner)
-	if err != nil {
-		return fmt.Errorf("join the store: %w", err)
-	}
-	start, err := s.register(ctx, alone)
-	if err != nil {
-		leave()
-		return fmt.Errorf("join the store: %w", err)
-	}
-	s.leave = leave
-	s.ids.node = start % nodes
-	s.alone = alone
-	s.writer.begin(start)
-	s.watchClock()
-	s.joined.Store(true)
-	if err := s.recoverGone(ctx); err != nil {
+	if err := s.RecoverGone(ctx); err != nil {
 		return fmt.Errorf("join the store: recover contacts in flight: %w", err)
-	}
-	s.log.Info("joined the store", "owner", s.owner, "start", start)
-	return nil
-}
-
-// register counts this start and frees the leases of processes that are
-// certain to be gone.
-func (s *Store) register(ctx context.Context, alone bool) (start int64, err error) {
-	err = s.transaction(ctx, func(tx *sqlx.Tx) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE meta SET value = value + 1 WHERE name = 'starts'"); err != nil {
-			return err
-		}
-		if err := tx.GetContext(ctx, &start, "SELECT value FROM meta WHERE name = 'starts'"); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO writers (start_number, owner, batch) VALUES (?, ?, 0)", start, s.owner); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM writers WHERE start_number < ?", start-100*nodes); err != nil {
-			return err
-		}
-		return s.freeDead(ctx, tx, alone)
-	})
-	return start, err
-}
-
-// freeDead frees the leases and roles of this process's former life and of
-// processes that are certainly dead: all others, if it is alone.
-func (s *Store) freeDead(ctx context.Context, tx *sqlx.Tx, alone bool) error {
-	for _, table := range []string{"leases", "roles"} {
-		var owners []string
-		if err := tx.SelectContext(ctx, &owners, "SELECT DISTINCT owner FROM "+table+" WHERE owner <> ''"); err != nil {
-			return err
-		}
-		for _, owner := range owners {
-			if !alone && owner != s.owner && !certainlyDead(owner) {
-				continue
-			}
-			if _, err := tx.ExecContext(ctx, "UPDATE "+table+" SET owner = '', expires_at = 0 WHERE owner = ?", owner); err != nil {
-				return err
-			}
-			if err := fenceOff(ctx, tx, owner); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
@@ -231,29 +185,21 @@ func (s *Store) freeDead(ctx context.Context, tx *sqlx.Tx, alone bool) error {
 func (s *Store) Ready(ctx context.Context) error {
 	pending, err := s.Pending(ctx)
 	if err != nil {
-		return s.failure("look at the schema", err)
+		return s.db.Failure("look at the schema", err)
 	}
 	if pending > 0 {
 		return fmt.Errorf("the database schema has %d pending migrations; run: weir migrate up", pending)
 	}
-	if err := s.database.Writable(ctx); err != nil {
-		return s.failure("try to write", err)
-	}
-	if s.writer.down.Load() {
-		return unavailable("changes cannot be committed (is the disk full?); the log has the reason", nil)
-	}
-	return nil
+	return s.db.Ready(ctx)
 }
 
 // Close ends the writer after it has written what it was handed, as long as
 // ctx allows, and closes the database. Leases are not given back.
-func (s *Store) Close(ctx context.Context) error {
-	err := s.writer.close(ctx)
-	if s.stopSkew != nil {
-		s.stopSkew()
-	}
-	if s.leave != nil {
-		s.leave()
-	}
-	return errors.Join(err, s.database.Close())
+func (s *Store) Close(ctx context.Context) error { return s.db.Close(ctx) }
+
+// On is a store on a database that [OpenDatabase] opened. Closing the store
+// closes the database.
+func On(db dialect.Database, o Options) *Store {
+	scheme, _ := db.Migrations()
+	return newStore(db, scheme, withDefaults(o))
 }

@@ -40,6 +40,13 @@ func rules() []rule {
 		{"channels/workers", []string{".", "channels", "routing", "routing/*"}, "its provider is the router, which it knows by its interface; no other type, no store, no actor"},
 		{"channels/*", []string{".", "channels", "channels/provider", "internal/plainjson"}, "a channel type knows no other, no store and no actor"},
 		{"persistence", []string{".", "events", "surveys", "routing/eventlog", "migrations", "persistence/*", "internal/failpoint"}, "the store serves the domain; who uses it is not its business"},
+		{"persistence/commit", []string{".", "events", "ops", "internal/failpoint", "persistence/dialect"}, "the kernel commits what the stores of all kinds write, and knows none of them"},
+		{"persistence/channels", []string{".", "ops", "persistence/commit"}, "of the other stores it knows what it is given"},
+		{"persistence/queue", []string{".", "ops", "surveys", "persistence/commit", "persistence/channels"}, "contacts belong to channels; the outbox has the kinds of entries that surveys read"},
+		{"persistence/survey", []string{".", "events", "ops", "surveys", "persistence/commit", "persistence/dialect", "persistence/queue"}, "respondents get contacts"},
+		{"persistence/eventlog", []string{".", "events", "ops", "persistence/commit"}, "events are of all kinds"},
+		{"persistence/router", []string{".", "ops", "routing/eventlog", "persistence/commit"}, "its journal is no other store's business"},
+		{"persistence/admin", []string{".", "ops", "persistence/commit"}, "what operators see is no other store's business"},
 		{"persistence/dialect", []string{"."}, "what a dialect is must not know which there are"},
 		{"persistence/mysql", []string{".", "persistence/dialect"}, "a dialect knows no other and not the store"},
 		{"persistence/sqlite", []string{".", "persistence/dialect"}, "a dialect knows no other and not the store"},
@@ -101,7 +108,7 @@ func rules() []rule {
 
 // helpers returns packages that only tests, and other helpers, may import.
 func helpers() []string {
-	return []string{"cmd/internal/clitest", "internal/daemontest", "internal/polling", "persistence/storetest", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "routing/routingtest"}
+	return []string{"cmd/internal/clitest", "internal/daemontest", "internal/polling", "persistence/storetest", "persistence/conformance", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "routing/routingtest"}
 }
 
 func TestImportsGoOneWay(t *testing.T) {

@@ -34,7 +34,7 @@ func (t *tree) fieldFigures() []figure {
 // those for one that may change. Files of surveys and of the router are left out: there
 // the words mean other things.
 func (t *tree) fieldFiles() (never, may []string) {
-	other := regexp.MustCompile(`survey|router|storetest|plantest|fill|migrations/`)
+	other := regexp.MustCompile(`survey|router|storetest|conformance|plantest|fill|migrations/`)
 	for _, name := range t.written(".", "persistence", "web", "cmd/weir/cli") {
 		if other.MatchString(name) {
 			continue

@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of package persistence and provides
-// stores for the tests of other packages.
+// Package storetest provides stores for tests, some with connections that break, and the
+// steps that many tests take with them.
 package storetest
 
 import (

@@ -1,0 +1,104 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir/ops"
+	"weir/persistence/commit"
+)
+
+var _ ops.AuditStore = (*Store)(nil)
+
+const auditColumns = "id, at, token, action, subject, status, request, changes"
+
+// AddAudit implements [ops.AuditStore].
+func (s *Store) AddAudit(ctx context.Context, list []ops.AuditEntry) error {
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = s.NextID(list[i].At)
+	}
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		for start := 0; start < len(list); start += commit.PurgeChunk {
+			part := list[start:min(len(list), start+commit.PurgeChunk)]
+			var args []any
+			for i, e := range part {
+				var changes any // mostly NULL
+				if len(e.Changes) > 0 {
+					raw, err := json.Marshal(e.Changes)
+					if err != nil {
+						return err
+					}
+					changes = string(raw)
+				}
+				args = append(args, ids[start+i], commit.Micros(e.At), e.Token, e.Action, e.Subject, int64(e.Status), e.Request, changes)
+			}
+			if _, err := tx.ExecContext(ctx, "INSERT INTO audit ("+auditColumns+") VALUES "+commit.RowsOf(len(part), 8), args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s.Failure("write the audit log", err)
+}
+
+// Audit implements [ops.AuditStore].
+func (s *Store) Audit(ctx context.Context, f ops.AuditFilter) ([]ops.AuditEntry, error) {
+	low, high := commit.Bounds(f.Since, f.Until)
+	return s.selectAudit(ctx, auditSQL, low, min(high, cmp.Or(f.Before, math.MaxInt64)), f.Limit)
+}
+
+// auditSQL goes by ids, which are in the order of time and hold it.
+const auditSQL = "SELECT " + auditColumns + " FROM audit WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
+
+const auditOfSQL = "SELECT " + auditColumns + " FROM audit WHERE subject = ? ORDER BY id LIMIT ?"
+
+// AuditOf implements [ops.AuditStore].
+func (s *Store) AuditOf(ctx context.Context, subject string, limit int) ([]ops.AuditEntry, error) {
+	return s.selectAudit(ctx, auditOfSQL, subject, limit)
+}
+
+func (s *Store) selectAudit(ctx context.Context, text string, args ...any) ([]ops.AuditEntry, error) {
+	var rows []struct {
+		ID      int64  `db:"id"`
+		At      int64  `db:"at"`
+		Token   string `db:"token"`
+		Action  string `db:"action"`
+		Subject string `db:"subject"`
+		Status  int    `db:"status"`
+		Request string `db:"request"`
+		Changes []byte `db:"changes"`
+	}
+	err := s.Read.SelectContext(ctx, &rows, text, args...)
+	list := make([]ops.AuditEntry, 0, len(rows))
+	for _, r := range rows {
+		e := ops.AuditEntry{
+			ID: r.ID, At: commit.Instant(r.At), Token: r.Token, Action: r.Action, Subject: r.Subject, Status: r.Status, Request: r.Request,
+		}
+		if len(r.Changes) > 0 && err == nil {
+			err = json.Unmarshal(r.Changes, &e.Changes)
+		}
+		list = append(list, e)
+	}
+	return list, s.Failure("read the audit log", err)
+}
+
+// PurgeAudit implements [ops.AuditStore]. Ids are in the order of time, so that
+// the oldest are found without an index on it.
+func (s *Store) PurgeAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+	var old []int64
+	err := s.Read.SelectContext(ctx, &old, "SELECT id FROM (SELECT id, at FROM audit ORDER BY id LIMIT ?) oldest WHERE at < ?", min(limit, commit.PurgeChunk), commit.Micros(before))
+	if err != nil || len(old) == 0 {
+		return 0, s.Failure("purge the audit log", err)
+	}
+	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM audit WHERE id IN "+commit.Marks(len(old)), commit.Arguments(old)...)
+		return err
+	})
+	return len(old), s.Failure("purge the audit log", err)
+}

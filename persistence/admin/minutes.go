@@ -1,0 +1,247 @@
+package admin
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/ops"
+	"weir/persistence/commit"
+)
+
+var _ ops.MinuteStore = (*Store)(nil)
+
+// countColumns are the columns of the counters, in their order.
+func countColumns() []string {
+	return []string{
+		"accepted", "sent", "send_failed", "completed", "busy", "no_answer", "failed", "expired", "canceled", "lost", "dead_letter",
+		"applied", "duplicate", "late", "not_ours", "forwarded", "collections", "reconciled",
+	}
+}
+
+const (
+	gaugeColumns = "in_flight, in_flight_most, queued, capacity"
+	minuteWidth  = 2 + int(ops.Counters) + 4
+	minuteChunk  = 200 // rows of one statement, which is a transaction
+)
+
+// minuteOf numbers the minutes since 1970.
+func minuteOf(t time.Time) int64 { return t.Unix() / 60 }
+
+// firstMinute is the first that begins at an instant or after it.
+func firstMinute(t time.Time) int64 { return minuteOf(t.Add(time.Minute - time.Nanosecond)) }
+
+func minuteColumns() string {
+	return "channel_id, minute, " + strings.Join(countColumns(), ", ") + ", " + gaugeColumns
+}
+
+// addMinutes ends an INSERT: counters add up, of gauges
+// the most or the latest stays.
+func (s *Store) addMinutes() string {
+	fresh := s.Dialect.Fresh
+	var set []string
+	for _, c := range countColumns() {
+		set = append(set, c+" = "+c+" + "+fresh(c))
+	}
+	most := "in_flight_most"
+	set = append(set, most+" = CASE WHEN "+most+" > "+fresh(most)+" THEN "+most+" ELSE COALESCE("+fresh(most)+", "+most+") END")
+	for _, c := range []string{"in_flight", "queued", "capacity"} {
+		set = append(set, c+" = COALESCE("+fresh(c)+", "+c+")")
+	}
+	return s.Dialect.Merge("channel_id", "minute") + strings.Join(set, ", ")
+}
+
+// AddMinutes implements [ops.MinuteStore]. Each two statements are a
+// transaction of their own, so that the queue waits for a short one only; what
+// was committed is no part of the rest. When a connection breaks in the middle
+// of a commit, repeating may count that one transaction's minutes twice: they
+// are for charts.
+func (s *Store) AddMinutes(ctx context.Context, list []ops.Minute) (rest []ops.Minute, err error) {
+	// One order for all, so that two processes do not wait for each other.
+	list = slices.SortedFunc(slices.Values(list), compareMinutes)
+	suffix := s.addMinutes()
+	for len(list) > 0 {
+		part := list[:min(len(list), minuteChunk)]
+		minutes, quarters := minuteRows(part, time.Minute), minuteRows(part, ops.Quarter)
+		err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+			rows := " (" + minuteColumns() + ") VALUES " + commit.RowsOf(len(part), minuteWidth) + suffix
+			if _, err := tx.ExecContext(ctx, "INSERT INTO channel_minutes"+rows, minutes...); err != nil {
+				return err
+			}
+			_, err := tx.ExecContext(ctx, "INSERT INTO channel_quarters"+rows, quarters...)
+			return err
+		})
+		if err != nil {
+			return list, s.Failure("write the minutes", err)
+		}
+		list = list[len(part):]
+	}
+	return nil, nil
+}
+
+func minuteRows(list []ops.Minute, width time.Duration) []any {
+	args := make([]any, 0, len(list)*minuteWidth)
+	for i := range list {
+		m := list[i]
+		m.At = m.At.UTC().Truncate(width)
+		args = appendMinute(args, &m)
+	}
+	return args
+}
+
+func compareMinutes(a, b ops.Minute) int {
+	if a.Channel != b.Channel {
+		return int(a.Channel - b.Channel)
+	}
+	return a.At.Compare(b.At)
+}
+
+func appendMinute(args []any, m *ops.Minute) []any {
+	args = append(args, int64(m.Channel), minuteOf(m.At))
+	for _, n := range m.Counts {
+		args = append(args, n)
+	}
+	if !m.Gauged {
+		return append(args, nil, nil, nil, nil)
+	}
+	return append(args, m.InFlight, m.MaxInFlight, m.Queued, m.Capacity)
+}
+
+// The statements of minutes. Each reads a range of an index.
+const (
+	minutesWhere = "channel_id = ? AND minute >= ? AND minute < ? ORDER BY minute"
+	minuteBefore = "channel_id = ? AND minute < ? AND capacity IS NOT NULL ORDER BY minute DESC LIMIT 1"
+)
+
+func minutesSQL(table, where string) string {
+	return "SELECT " + minuteColumns() + " FROM " + table + " WHERE " + where
+}
+
+func oldMinutesSQL(table string) string {
+	return "SELECT channel_id, minute FROM " + table + " WHERE minute < ? ORDER BY minute LIMIT ?"
+}
+
+func dropMinutesSQL(table string, channels int) string {
+	return "DELETE FROM " + table + " WHERE minute = ? AND channel_id IN " + commit.Marks(channels)
+}
+
+// Minutes implements [ops.MinuteStore].
+func (s *Store) Minutes(ctx context.Context, channel weir.ChannelID, from, until time.Time) ([]ops.Minute, *ops.Minute, error) {
+	first := firstMinute(from)
+	list, err := s.selectMinutes(ctx, minutesSQL("channel_minutes", minutesWhere), int64(channel), first, firstMinute(until))
+	if err != nil {
+		return nil, nil, err
+	}
+	before, err := s.selectMinutes(ctx, minutesSQL("channel_minutes", minuteBefore), int64(channel), first)
+	if err != nil || len(before) == 0 {
+		return list, nil, err
+	}
+	return list, &before[0], nil
+}
+
+func (s *Store) selectMinutes(ctx context.Context, text string, args ...any) ([]ops.Minute, error) {
+	rows, err := s.Read.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, s.Failure("read the minutes", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var list []ops.Minute
+	for rows.Next() {
+		var m ops.Minute
+		var minute int64
+		var gauges [4]sql.NullInt64
+		into := []any{&m.Channel, &minute}
+		for i := range m.Counts {
+			into = append(into, &m.Counts[i])
+		}
+		if err := rows.Scan(append(into, &gauges[0], &gauges[1], &gauges[2], &gauges[3])...); err != nil {
+			return nil, s.Failure("read the minutes", err)
+		}
+		m.At, m.Gauged = time.Unix(minute*60, 0).UTC(), gauges[3].Valid
+		m.InFlight, m.MaxInFlight, m.Queued, m.Capacity = gauges[0].Int64, gauges[1].Int64, gauges[2].Int64, gauges[3].Int64
+		list = append(list, m)
+	}
+	return list, s.Failure("read the minutes", rows.Err())
+}
+
+// quartersChunk is how many channels one statement is about.
+const quartersChunk = 200
+
+func quartersWhere(channels int) string {
+	return "channel_id IN " + commit.Marks(channels) + " AND minute >= ? AND minute < ?"
+}
+
+// Quarters implements [ops.MinuteStore].
+func (s *Store) Quarters(ctx context.Context, channels []weir.ChannelID, from, until time.Time) ([]ops.Minute, error) {
+	var list []ops.Minute
+	for part := range slices.Chunk(channels, quartersChunk) {
+		found, err := s.selectMinutes(ctx, minutesSQL("channel_quarters", quartersWhere(len(part))), append(commit.Arguments(part), firstMinute(from), firstMinute(until))...)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	slices.SortFunc(list, compareMinutes)
+	return list, nil
+}
+
+// PurgeMinutes implements [ops.MinuteStore].
+func (s *Store) PurgeMinutes(ctx context.Context, before time.Time, limit int) (int, error) {
+	total := 0
+	for _, table := range []string{"channel_minutes", "channel_quarters"} {
+		n, err := s.purgeMinutes(ctx, table, minuteOf(before), min(limit, commit.PurgeChunk))
+		if err != nil {
+			return total, s.Failure("purge the minutes", err)
+		}
+		total += n
+	}
+	return total, nil
+}
+
+func (s *Store) purgeMinutes(ctx context.Context, table string, before int64, limit int) (int, error) {
+	var old []struct {
+		Channel int64 `db:"channel_id"`
+		Minute  int64 `db:"minute"`
+	}
+	err := s.Read.SelectContext(ctx, &old, oldMinutesSQL(table), before, limit)
+	if err != nil || len(old) == 0 {
+		return 0, err
+	}
+	byMinute := map[int64][]any{}
+	for _, r := range old {
+		byMinute[r.Minute] = append(byMinute[r.Minute], r.Channel)
+	}
+	return len(old), s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		for minute, channels := range byMinute {
+			text := dropMinutesSQL(table, len(channels))
+			if _, err := tx.ExecContext(ctx, text, append([]any{minute}, channels...)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Statements lists the statements about minutes and the audit; see
+// [Store.WatchStatements].
+func (s *Store) Statements(channel weir.ChannelID, subject string, now time.Time) []commit.Statement {
+	ch, minute := int64(channel), minuteOf(now)
+	list := []commit.Statement{
+		commit.Named("requests about a contact", auditOfSQL, subject, 100),
+		commit.Named("minutes before", minutesSQL("channel_minutes", minuteBefore), ch, minute-100),
+	}
+	for _, table := range []string{"channel_minutes", "channel_quarters"} {
+		list = append(
+			list,
+			commit.Named("a channel's "+table, minutesSQL(table, minutesWhere), ch, minute-200, minute),
+			commit.Named("old "+table, oldMinutesSQL(table), minute-2000, 500),
+			commit.Named("purge of "+table, dropMinutesSQL(table, 3), minute/15*15-30, ch, ch+1, ch+2),
+		)
+	}
+	return append(list, commit.Named("quarters of some channels", minutesSQL("channel_quarters", quartersWhere(3)), ch, ch+1, ch+2, minute-300, minute))
+}

@@ -1,0 +1,61 @@
+package admin
+
+import (
+	"context"
+	"encoding/hex"
+	"time"
+
+	"weir/ops"
+	"weir/persistence/commit"
+)
+
+var _ ops.SessionStore = (*Store)(nil)
+
+// AddSession implements [ops.SessionStore].
+func (s *Store) AddSession(ctx context.Context, x ops.Session) error {
+	_, err := s.Exec(ctx, "INSERT INTO sessions (id, token, created_at, expires_at) VALUES "+commit.RowsOf(1, 4),
+		hex.EncodeToString(x.ID[:]), x.Token, commit.Micros(x.Created), commit.Micros(x.Expires))
+	return s.Failure("keep a session", err)
+}
+
+// Session implements [ops.SessionStore].
+func (s *Store) Session(ctx context.Context, id ops.TokenHash, now time.Time) (ops.Session, bool, error) {
+	var rows []struct {
+		Token   string `db:"token"`
+		Created int64  `db:"created_at"`
+		Expires int64  `db:"expires_at"`
+	}
+	err := s.Read.SelectContext(ctx, &rows, "SELECT token, created_at, expires_at FROM sessions WHERE id = ? AND expires_at > ?", hex.EncodeToString(id[:]), commit.Micros(now))
+	if err != nil || len(rows) == 0 {
+		return ops.Session{}, false, s.Failure("read a session", err)
+	}
+	return ops.Session{ID: id, Token: rows[0].Token, Created: commit.Instant(rows[0].Created), Expires: commit.Instant(rows[0].Expires)}, true, nil
+}
+
+// ExtendSession implements [ops.SessionStore].
+func (s *Store) ExtendSession(ctx context.Context, id ops.TokenHash, expires time.Time) error {
+	_, err := s.Exec(ctx, "UPDATE sessions SET expires_at = ? WHERE id = ? AND expires_at < ?", commit.Micros(expires), hex.EncodeToString(id[:]), commit.Micros(expires))
+	return s.Failure("extend a session", err)
+}
+
+// EndSession implements [ops.SessionStore].
+func (s *Store) EndSession(ctx context.Context, id ops.TokenHash) error {
+	_, err := s.Exec(ctx, "DELETE FROM sessions WHERE id = ?", hex.EncodeToString(id[:]))
+	return s.Failure("end a session", err)
+}
+
+// PurgeSessions implements [ops.SessionStore]. A session that is extended in between
+// stays.
+func (s *Store) PurgeSessions(ctx context.Context, now time.Time, limit int) (int, error) {
+	var old []string
+	err := s.Read.SelectContext(ctx, &old, "SELECT id FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", commit.Micros(now), min(limit, commit.PurgeChunk))
+	if err != nil || len(old) == 0 {
+		return 0, s.Failure("purge sessions", err)
+	}
+	args := make([]any, 0, len(old)+1)
+	for _, id := range old {
+		args = append(args, id)
+	}
+	n, err := s.Exec(ctx, "DELETE FROM sessions WHERE id IN "+commit.Marks(len(old))+" AND expires_at <= ?", append(args, commit.Micros(now))...)
+	return int(n), s.Failure("purge sessions", err)
+}

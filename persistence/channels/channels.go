@@ -1,0 +1,301 @@
+package channels
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/persistence/commit"
+)
+
+const channelColumns = "id, name, former_name, type, title, capacity, paused, settings, secret, version, deleting, deleted, created_at, updated_at"
+
+// channelRow is a row of channels. A deleted one has its name in FormerName,
+// so that the name is free.
+type channelRow struct {
+	ID         int64   `db:"id"`
+	Name       *string `db:"name"`
+	FormerName string  `db:"former_name"`
+	Type       string  `db:"type"`
+	Title      string  `db:"title"`
+	Capacity   int     `db:"capacity"`
+	Paused     bool    `db:"paused"`
+	Settings   string  `db:"settings"`
+	Secret     string  `db:"secret"`
+	Version    int64   `db:"version"`
+	Deleting   bool    `db:"deleting"`
+	Deleted    bool    `db:"deleted"`
+	CreatedAt  int64   `db:"created_at"`
+	UpdatedAt  int64   `db:"updated_at"`
+}
+
+func (r *channelRow) channel() (weir.Channel, error) {
+	c := weir.Channel{
+		ID: weir.ChannelID(r.ID), Name: r.FormerName, Type: r.Type, Title: r.Title, Capacity: r.Capacity, Paused: r.Paused,
+		Secret: r.Secret, Version: r.Version, Deleting: r.Deleting, Deleted: r.Deleted,
+		Created: commit.Instant(r.CreatedAt), Updated: commit.Instant(r.UpdatedAt),
+	}
+	if r.Name != nil {
+		c.Name = *r.Name
+	}
+	return c, json.Unmarshal([]byte(r.Settings), &c.Settings)
+}
+
+func noChannel() error { return weir.Errorf(weir.CodeNotFound, "no such channel") }
+
+// LockChannel reads a channel that is not deleted and holds its row.
+func (s *Store) LockChannel(ctx context.Context, tx *sqlx.Tx, id weir.ChannelID) (channelRow, error) {
+	var row channelRow
+	err := tx.GetContext(ctx, &row, "SELECT "+channelColumns+" FROM channels WHERE id = ?"+s.Dialect.ForUpdate, int64(id))
+	if errors.Is(err, sql.ErrNoRows) || err == nil && row.Deleted {
+		return row, noChannel()
+	}
+	return row, err
+}
+
+// PutChannel implements [weir.Store].
+func (s *Store) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, bool, error) {
+	settings, err := encodeSettings(c.Settings)
+	if err != nil {
+		return weir.Channel{}, false, s.Failure("encode the settings", err)
+	}
+	var row channelRow
+	var created bool
+	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		err := tx.GetContext(ctx, &row, "SELECT "+channelColumns+" FROM channels WHERE name = ?"+s.Dialect.ForUpdate, c.Name)
+		if created = errors.Is(err, sql.ErrNoRows); created {
+			row, err = s.createChannel(ctx, tx, c, settings)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		if row.Deleting {
+			return weir.Errorf(weir.CodeConflict, "the channel is being deleted")
+		}
+		if row.Type != c.Type {
+			return weir.Errorf(weir.CodeConflict, "there is a channel of this name and of another type")
+		}
+		return s.writeChannel(ctx, tx, &row, c, settings)
+	})
+	if s.Database.Duplicate(err) {
+		// Two created it at once; the other one's is there now.
+		return weir.Channel{}, false, weir.Errorf(weir.CodeConflict, "another request has just created the channel")
+	}
+	if err != nil {
+		return weir.Channel{}, false, s.Failure("store a channel", err)
+	}
+	stored, err := row.channel()
+	return stored, created, s.Failure("store a channel", err)
+}
+
+func encodeSettings(settings weir.Settings) (string, error) {
+	if settings == nil {
+		settings = weir.Settings{}
+	}
+	b, err := json.Marshal(settings)
+	return string(b), err
+}
+
+// createChannel inserts a channel with what belongs to it. Its id comes from
+// a counter, so that the id of a purged channel is never given again.
+func (s *Store) createChannel(ctx context.Context, tx *sqlx.Tx, c weir.Channel, settings string) (channelRow, error) {
+	var id int64
+	if _, err := tx.ExecContext(ctx, "UPDATE meta SET value = value + 1 WHERE name = 'channels'"); err != nil {
+		return channelRow{}, err
+	}
+	if err := tx.GetContext(ctx, &id, "SELECT value FROM meta WHERE name = 'channels'"); err != nil {
+		return channelRow{}, err
+	}
+	now := commit.Micros(time.Now())
+	row := channelRow{
+		ID: id, Name: &c.Name, Type: c.Type, Title: c.Title, Capacity: c.Capacity, Paused: c.Paused, Settings: settings,
+		Secret: rand.Text() + rand.Text(), Version: 1, CreatedAt: now, UpdatedAt: now,
+	}
+	_, err := tx.ExecContext(ctx, "INSERT INTO channels ("+channelColumns+") VALUES "+commit.Marks(14),
+		row.ID, c.Name, "", row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Secret, row.Version, false, false, now, now)
+	if err != nil {
+		return row, err
+	}
+	if _, err := tx.ExecContext(ctx, "INSERT INTO leases (channel_id, owner, epoch, expires_at) VALUES (?, '', 0, 0)", id); err != nil {
+		return row, err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES (?, 0, 0)", id)
+	return row, err
+}
+
+// writeChannel replaces what a client may change.
+func (s *Store) writeChannel(ctx context.Context, tx *sqlx.Tx, row *channelRow, c weir.Channel, settings string) error {
+	row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Deleting = c.Type, c.Title, c.Capacity, c.Paused, settings, c.Deleting
+	row.Version++
+	row.UpdatedAt = commit.Micros(time.Now())
+	_, err := tx.ExecContext(ctx, "UPDATE channels SET type = ?, title = ?, capacity = ?, paused = ?, settings = ?, deleting = ?, version = ?, updated_at = ? WHERE id = ?",
+		row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Deleting, row.Version, row.UpdatedAt, row.ID)
+	if err != nil {
+		return err
+	}
+	return s.tellOwner(ctx, tx, row.ID)
+}
+
+// tellOwner leaves word of a change for the process that runs the channel. It
+// is part of the change: whoever makes it may die before he can say anything.
+func (s *Store) tellOwner(ctx context.Context, tx *sqlx.Tx, channel int64) error {
+	var owner string
+	err := tx.GetContext(ctx, &owner, "SELECT owner FROM leases WHERE channel_id = ?"+s.Dialect.ForShare, channel)
+	if err != nil {
+		return err
+	}
+	if err := commit.FenceOff(ctx, tx, owner); err != nil || owner == "" || owner == s.Owner {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, InsertInbox+commit.Marks(5)+s.Dialect.RenewWake,
+		s.NextID(time.Now()), channel, weir.InboxWake, []byte{}, 1)
+	return err
+}
+
+// UpdateChannel implements [weir.Store].
+func (s *Store) UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel, error) {
+	settings, err := encodeSettings(c.Settings)
+	if err != nil {
+		return weir.Channel{}, s.Failure("encode the settings", err)
+	}
+	var row channelRow
+	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		var err error
+		if row, err = s.LockChannel(ctx, tx, c.ID); err != nil {
+			return err
+		}
+		if row.Version != c.Version {
+			return weir.Errorf(weir.CodeConflict, "the channel was changed meanwhile")
+		}
+		return s.writeChannel(ctx, tx, &row, c, settings)
+	})
+	if err != nil {
+		return weir.Channel{}, s.Failure("change a channel", err)
+	}
+	stored, err := row.channel()
+	return stored, s.Failure("change a channel", err)
+}
+
+// Channel implements [weir.Store].
+func (s *Store) Channel(ctx context.Context, name string) (weir.Channel, error) {
+	return s.oneChannel(ctx, "name = ?", name)
+}
+
+// ChannelByID implements [weir.Store]. Deleted channels are found.
+func (s *Store) ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error) {
+	return s.oneChannel(ctx, "id = ?", int64(id))
+}
+
+func (s *Store) oneChannel(ctx context.Context, where string, arg any) (weir.Channel, error) {
+	list, err := s.channels(ctx, "WHERE "+where, arg)
+	if err != nil {
+		return weir.Channel{}, err
+	}
+	if len(list) == 0 {
+		return weir.Channel{}, noChannel()
+	}
+	return list[0], nil
+}
+
+func (s *Store) channels(ctx context.Context, rest string, args ...any) ([]weir.Channel, error) {
+	var rows []channelRow
+	if err := s.Read.SelectContext(ctx, &rows, "SELECT "+channelColumns+" FROM channels "+rest, args...); err != nil {
+		return nil, s.Failure("read channels", err)
+	}
+	list := make([]weir.Channel, 0, len(rows))
+	for i := range rows {
+		c, err := rows[i].channel()
+		if err != nil {
+			return nil, s.Failure("read channels", err)
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// Channels implements [weir.Store].
+func (s *Store) Channels(ctx context.Context, after string, limit int) ([]weir.Channel, error) {
+	return s.channels(ctx, "WHERE name > ? ORDER BY name LIMIT ?", after, limit)
+}
+
+// CallbackChannels implements [weir.Store]. The newest comes first.
+func (s *Store) CallbackChannels(ctx context.Context, name string) ([]weir.Channel, error) {
+	return s.channels(ctx, "WHERE name = ? OR former_name = ? ORDER BY id DESC LIMIT 100", name, name)
+}
+
+// DeleteChannel implements [weir.Store].
+func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		row, err := s.LockChannel(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		// First: it waits for a batch of the owner, who may be accepting contacts.
+		if err := s.tellOwner(ctx, tx, int64(id)); err != nil {
+			return err
+		}
+		var open bool
+		if err := tx.GetContext(ctx, &open, "SELECT "+hasOpen("?"), int64(id)); err != nil {
+			return err
+		}
+		if open {
+			return weir.Errorf(weir.CodeConflict, "the channel has open contacts")
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE channels SET name = NULL, former_name = ?, deleted = 1, deleting = 0, version = version + 1, updated_at = ? WHERE id = ?",
+			*row.Name, commit.Micros(time.Now()), int64(id))
+		return err
+	})
+	return s.Failure("delete a channel", err)
+}
+
+// Store keeps channels, and the leases of them and of roles.
+type Store struct {
+	*commit.DB
+	leases heldLeases // the leases that are ours
+	roles  keptRoles
+	seen   seen
+
+	Acquired             func(context.Context, weir.ChannelID) error // a lease, before the channel is loaded
+	NewEvents, NewTokens func()                                      // that other processes wrote
+}
+
+func New(db *commit.DB) *Store {
+	s := &Store{DB: db}
+	s.roles.turn = make(chan struct{}, 1)
+	return s
+}
+
+// PurgeChannel removes a deleted channel that has nothing left.
+func (s *Store) PurgeChannel(ctx context.Context, id weir.ChannelID) error {
+	defer s.leases.change()()
+	return s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		var left int
+		err := tx.GetContext(ctx, &left, "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM contacts WHERE channel_id = ? LIMIT 1) c)"+
+			" + (SELECT COUNT(*) FROM (SELECT 1 FROM incoming WHERE channel_id = ? LIMIT 1) i)", int64(id), int64(id))
+		if err != nil || left > 0 {
+			return err
+		}
+		for _, q := range []string{
+			"DELETE FROM inbox WHERE channel_id = ?", "DELETE FROM leases WHERE channel_id = ?",
+			"DELETE FROM channel_counts WHERE channel_id = ?", "DELETE FROM channel_states WHERE channel_id = ?",
+			"DELETE FROM channels WHERE id = ? AND deleted = 1",
+		} {
+			if _, err := tx.ExecContext(ctx, q, int64(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// All lists all channels, deleted ones too.
+func (s *Store) All(ctx context.Context) ([]weir.Channel, error) {
+	return s.channels(ctx, "ORDER BY id")
+}

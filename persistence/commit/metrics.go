@@ -1,0 +1,86 @@
+package commit
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"weir/persistence/dialect"
+)
+
+// Metrics are the figures of a store.
+type Metrics struct {
+	transactions *prometheus.CounterVec
+	duration     prometheus.Histogram
+	changes      prometheus.Histogram
+	errors       *prometheus.CounterVec
+	retries      prometheus.Counter
+	skew         prometheus.Gauge
+	waiting      prometheus.Gauge
+	down         prometheus.Gauge
+	statements   *atomic.Pointer[dialect.Counter] // of the store that the figures are of
+}
+
+// results of a transaction of the writer.
+const (
+	resultCommitted = "committed"
+	resultFailed    = "failed"
+)
+
+func errorCodes() []string {
+	return []string{
+		"deadlock", "lock_wait", "busy", "read_only", "connections", "full", "killed", "schema",
+		"server", "refused", "timeout", "connection", "driver", "disk", "other", "stale", "lease_lost",
+	}
+}
+
+// NewMetrics registers the figures, at zero.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	f := promauto.With(r)
+	statements := new(atomic.Pointer[dialect.Counter])
+	f.NewCounterFunc(prometheus.CounterOpts{
+		Name: "weir_db_statements_total", Help: "Statements that the database was given.",
+	}, func() float64 {
+		if c := statements.Load(); c != nil {
+			return float64(c.Count())
+		}
+		return 0
+	})
+	m := &Metrics{
+		statements: statements,
+		transactions: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_db_transactions_total", Help: "Transactions of the group-commit writer.",
+		}, []string{"result"}),
+		duration: f.NewHistogram(prometheus.HistogramOpts{
+			Name: "weir_db_transaction_duration_seconds", Help: "Time from BEGIN to the end of COMMIT of the writer's transactions.",
+			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30},
+		}),
+		changes: f.NewHistogram(prometheus.HistogramOpts{
+			Name: "weir_db_batch_changes", Help: "Contacts that one transaction accepted or changed.",
+			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000},
+		}),
+		errors: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_db_errors_total", Help: "Errors of the store by kind.",
+		}, []string{"code"}),
+		retries: f.NewCounter(prometheus.CounterOpts{
+			Name: "weir_db_transaction_retries_total", Help: "Transactions that were tried again.",
+		}),
+		skew: f.NewGauge(prometheus.GaugeOpts{
+			Name: "weir_db_clock_skew_seconds", Help: "Clock of the database minus clock of this process.",
+		}),
+		waiting: f.NewGauge(prometheus.GaugeOpts{
+			Name: "weir_db_waiting_requests", Help: "Requests that wait for the group-commit writer.",
+		}),
+		down: f.NewGauge(prometheus.GaugeOpts{
+			Name: "weir_db_down", Help: "1 while the group-commit writer cannot reach the database.",
+		}),
+	}
+	for _, result := range []string{resultCommitted, resultFailed} {
+		m.transactions.WithLabelValues(result)
+	}
+	for _, code := range errorCodes() {
+		m.errors.WithLabelValues(code)
+	}
+	return m
+}

@@ -1,0 +1,270 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/events"
+	"weir/ops"
+	"weir/persistence/dialect"
+)
+
+// ErrOutdated reports that the state of a contact was another than expected: the
+// transaction is repeated without that assumption.
+var ErrOutdated = errors.New("cached state is out of date")
+
+// Tx is one try to write a batch: a few statements, however many contacts there are.
+//
+// An optimistic try assumes that the channels are as they were read last, that no key
+// is taken and that contacts wait where their transitions say. The database rejects it
+// if one of that is wrong; the next try reads and locks what it needs. Where round
+// trips count, an optimistic try is one.
+type Tx struct {
+	w          *writer
+	SQL        *sqlx.Tx
+	Ctx        context.Context // of statements
+	b          *batch
+	Now        time.Time
+	Optimistic bool
+	states     map[weir.ChannelID]ChannelState
+	events     []events.Event // to be written
+}
+
+// Part is the share of one package in all batches: what can be written for all requests
+// at once. Everything is called on the writer's goroutine, which writes one batch after
+// the other.
+type Part interface {
+	// Begin forgets what an earlier try has collected.
+	Begin()
+	// Flush writes what the works of a batch have collected.
+	Flush(t *Tx) error
+	// Committed is called when the latest try was committed, before the requests are
+	// answered.
+	Committed()
+}
+
+// ChannelState holds the fields of a channel that a batch needs.
+type ChannelState struct {
+	ID       int64  `db:"id"`
+	Deleting bool   `db:"deleting"`
+	Deleted  bool   `db:"deleted"`
+	Owner    string `db:"owner"`
+	Epoch    int64  `db:"epoch"`
+	Live     bool   `db:"live"`
+	Mark     int64  `db:"mark"` // the number of the batch that read it
+	Fence    int64  `db:"fence"`
+}
+
+// transactAll repeats a transaction that has found why it has to be done in another
+// way: with a look at the database first, or without some requests.
+func (w *writer) transactAll(b *batch) error {
+	for _, r := range b.requests {
+		r.refusal = nil
+	}
+	b.verify = false
+	for {
+		err := w.transact(b)
+		switch {
+		case err == nil || b.inDoubt:
+			return err
+		case errors.Is(err, errExcluded):
+		case !b.verify && (errors.Is(err, ErrOutdated) || b.optimistic && w.isFault(err)):
+			b.verify, w.owned = true, nil
+		default:
+			return err
+		}
+	}
+}
+
+// isFault reports whether the database rejected a statement.
+func (w *writer) isFault(err error) bool {
+	kind, _ := w.s.classify(err)
+	return kind == dialect.Fault
+}
+
+func newTx(w *writer, tx *sqlx.Tx, b *batch) *Tx {
+	return &Tx{w: w, SQL: tx, Ctx: w.ctx, b: b, Now: time.Now(), states: map[weir.ChannelID]ChannelState{}}
+}
+
+func (t *Tx) run() error {
+	if err := t.mark(); err != nil {
+		return err
+	}
+	parts := t.w.s.parts
+	for _, p := range parts {
+		p.Begin()
+	}
+	for _, r := range t.b.requests {
+		if r.err = r.refusal; r.err != nil {
+			continue
+		}
+		if err := r.Work.Write(t, r); err != nil {
+			return err
+		}
+	}
+	for _, p := range parts {
+		if err := p.Flush(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Tx) Exec(text string, args ...any) (int64, error) {
+	return t.w.cache.exec(t.Ctx, t.SQL, text, args...)
+}
+
+// Later runs a statement whose number of rows is not needed. Where that saves a
+// round trip it is sent with the next one.
+func (t *Tx) Later(text string, args ...any) error {
+	return t.w.cache.later(t.Ctx, t.SQL, text, args...)
+}
+
+// LaterOnce is later for a text that does not come again.
+func (t *Tx) LaterOnce(text string, args ...any) error {
+	_, err := t.SQL.ExecContext(dialect.Later(t.Ctx), text, args...)
+	return err
+}
+
+// Get reads one number by a statement that is one of few texts.
+func (t *Tx) Get(n *int64, text string, args ...any) error {
+	return t.w.cache.get(t.Ctx, t.SQL, n, text, args...)
+}
+
+// mark records the number of this batch, in case that COMMIT breaks, and makes sure
+// that the states of the channels concerned are known until the end. It is the first
+// statement, whatever else is sent with it: [writer.committed] waits for its row, and an
+// optimistic batch that the server executes late is rejected by it.
+func (t *Tx) mark() error {
+	list := t.channels()
+	t.Optimistic = !t.b.verify && t.w.owned != nil
+	for _, id := range list {
+		state, ok := t.w.owned[id]
+		t.states[id] = state
+		t.Optimistic = t.Optimistic && ok
+	}
+	if t.b.optimistic = t.Optimistic; t.Optimistic {
+		return t.Later(t.w.s.text.markFenced, t.w.fence, t.b.number, t.w.start)
+	}
+	if err := t.Later(t.w.s.text.mark, t.b.number, t.w.start); err != nil {
+		return err
+	}
+	if len(list) > 0 {
+		return t.readChannels(list)
+	}
+	var fence int64
+	if err := t.Get(&fence, t.w.s.text.fence, t.w.start); err != nil {
+		return err
+	}
+	t.w.learn(fence)
+	return nil
+}
+
+// channels lists the channels of the batch.
+func (t *Tx) channels() []weir.ChannelID {
+	seen := map[weir.ChannelID]bool{}
+	var list []weir.ChannelID
+	for _, r := range t.b.requests {
+		for _, channel := range r.Channels {
+			if !seen[channel] {
+				seen[channel] = true
+				list = append(list, channel)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// readChannels reads channels and their leases and locks them until the end. It
+// remembers those of this process: whoever changes one of them changes the fence of
+// its owner in the same transaction.
+func (t *Tx) readChannels(list []weir.ChannelID) error {
+	var found []ChannelState
+	err := t.SQL.SelectContext(t.Ctx, &found,
+		"SELECT c.id, c.deleting, c.deleted, COALESCE(l.owner, '') AS owner, COALESCE(l.epoch, 0) AS epoch, "+
+			"COALESCE(l.expires_at > "+t.w.s.Database.Now()+", 0) AS live, COALESCE(w.batch, 0) AS mark, COALESCE(w.fence, 0) AS fence "+
+			"FROM channels c LEFT JOIN leases l ON l.channel_id = c.id LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+Marks(len(list))+t.w.s.Dialect.ForShare,
+		append([]any{t.w.start}, Arguments(list)...)...)
+	if err != nil {
+		return err
+	}
+	clear(t.states)
+	for _, s := range found {
+		if s.Mark != t.b.number {
+			return errors.New("the row of this process in writers is gone")
+		}
+		t.w.learn(s.Fence)
+		id := weir.ChannelID(s.ID)
+		if t.states[id] = s; s.Owner == t.w.s.Owner && !s.Deleting && !s.Deleted {
+			t.w.owned[id] = s
+		}
+	}
+	return nil
+}
+
+// Emit adds events, which are written as the last step of the batch and get their
+// ids then.
+func (t *Tx) Emit(list ...events.Event) { t.events = append(t.events, list...) }
+
+// NextID gives an id for this try.
+func (t *Tx) NextID() int64 { return t.w.s.ids.next(t.Now) }
+
+// Admits returns an error unless a channel takes contacts.
+func (t *Tx) Admits(channel weir.ChannelID) error {
+	switch state := t.states[channel]; {
+	case state.ID == 0, state.Deleted:
+		return weir.Errorf(weir.CodeNotFound, "no such channel")
+	case state.Deleting:
+		return weir.Errorf(weir.CodeConflict, "the channel is being deleted")
+	}
+	return nil
+}
+
+// GiveIDs gives a request n ids at its first try.
+func (t *Tx) GiveIDs(r *Request, n int) {
+	if r.IDs != nil {
+		return
+	}
+	r.At = time.Now()
+	r.IDs = make([]int64, n)
+	for i := range r.IDs {
+		r.IDs[i] = t.w.s.ids.next(r.At)
+	}
+}
+
+// HoldsRole finds out, inside a batch and until its end, whether a lease of a
+// role is still good.
+func (t *Tx) HoldsRole(role ops.Role, l weir.Lease) (bool, error) {
+	var n int64
+	err := t.Get(&n, "SELECT COUNT(*) FROM roles WHERE name = ? AND owner = ? AND epoch = ?"+t.w.s.Dialect.ForShare, string(role), l.Owner, l.Epoch)
+	return n == 1, err
+}
+
+// FenceOff makes the writer of an owner read again what it knows of its channels. It
+// is part of each transaction that changes one of them or its lease.
+func FenceOff(ctx context.Context, tx *sqlx.Tx, owner string) error {
+	if owner == "" {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1 WHERE owner = ?", owner)
+	return err
+}
+
+// Start is the number of this start of the process.
+func (t *Tx) Start() int64 { return t.w.start }
+
+// Channel returns what the batch knows of one of its channels; the zero value: there is
+// no such channel.
+func (t *Tx) Channel(id weir.ChannelID) ChannelState { return t.states[id] }
+
+// Events returns what was emitted.
+func (t *Tx) Events() []events.Event { return t.events }
+
+// EventsPerRow is how many events one row holds at most.
+const EventsPerRow = 512

@@ -1,0 +1,368 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/persistence/dialect"
+)
+
+// writer is the group-commit writer: one goroutine, one connection. Requests
+// are committed in the order in which they were submitted.
+type writer struct {
+	s  *DB
+	db *sqlx.DB
+
+	mu     sync.Mutex
+	queue  []*Request
+	begun  bool
+	closed bool
+	signal chan struct{} // one token: the queue or closed has changed
+
+	down   atomic.Bool     // the database was not reached
+	stop   context.Context // ends when close gives up
+	giveUp context.CancelFunc
+	ctx    context.Context // of statements
+	ended  chan struct{}
+
+	start  int64 // which row of the table writers is ours
+	number int64 // of the last batch
+	cache  *statementCache
+
+	delayed time.Time // until when what is queued waits for more
+
+	// Channels of this process as they were read last, under a fence; see
+	// [Tx.readChannels].
+	owned map[weir.ChannelID]ChannelState
+	fence int64
+}
+
+// Bounds of a batch. A request that is larger goes alone.
+const (
+	MaxRows  = 1000
+	MaxBytes = 1 << 20
+)
+
+// The batch delay: after a batch of busyRows the writer waits for more, up to
+// enoughRows.
+const (
+	busyRows   = 24
+	batchDelay = time.Millisecond
+	enoughRows = 256
+)
+
+// Pauses between tries while the database is down.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// errClosed is the error of requests that come too late.
+var errClosed = errors.New("the store is closed")
+
+func newWriter(s *DB) *writer {
+	stop, cancel := context.WithCancel(context.Background())
+	ctx := stop
+	if s.Dialect.Brief {
+		ctx = context.WithoutCancel(stop)
+	}
+	db := sqlx.NewDb(s.Database.Pools().Batch, s.Write.DriverName())
+	return &writer{
+		s: s, db: db, signal: make(chan struct{}, 1), stop: stop, giveUp: cancel, ctx: ctx,
+		ended: make(chan struct{}), cache: newStatementCache(db, s.Dialect.Prepare),
+	}
+}
+
+// begin starts the goroutine under the number of this start.
+func (w *writer) begin(start int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.start, w.begun = start, true
+	go w.run()
+}
+
+// startNumber is the number of this start; 0 before it has one.
+func (w *writer) startNumber() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.start
+}
+
+// Submit queues a request. An error means that it was not taken.
+func (w *writer) submit(r *Request) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed:
+		return errClosed
+	case !w.begun:
+		return errors.New("the store was not joined")
+	}
+	w.queue = append(w.queue, r)
+	w.s.metrics.waiting.Set(float64(len(w.queue)))
+	w.poke()
+	return nil
+}
+
+func (w *writer) poke() {
+	select {
+	case w.signal <- struct{}{}:
+	default:
+	}
+}
+
+// close lets the writer write what was submitted, until ctx ends.
+func (w *writer) close(ctx context.Context) error {
+	w.mu.Lock()
+	begun := w.begun
+	w.closed = true
+	w.poke()
+	w.mu.Unlock()
+	defer w.giveUp()
+	defer w.cache.close()
+	if !begun {
+		return nil
+	}
+	select {
+	case <-w.ended:
+		return nil
+	case <-ctx.Done():
+		w.giveUp()
+		<-w.ended
+		return Unavailable("the store was closed before everything was written", ctx.Err())
+	}
+}
+
+func (w *writer) run() {
+	defer close(w.ended)
+	for {
+		b, more := w.collect()
+		if !more {
+			return
+		}
+		if b == nil {
+			w.sleep()
+			continue
+		}
+		rows := b.rows()
+		w.commitBatch(b)
+		if rows >= busyRows {
+			w.waitForMore()
+		}
+	}
+}
+
+// sleep waits for something to do: a request or the end.
+func (w *writer) sleep() {
+	if w.delayed.IsZero() {
+		<-w.signal
+		return
+	}
+	timer := time.NewTimer(time.Until(w.delayed))
+	defer timer.Stop()
+	select {
+	case <-w.signal:
+	case <-timer.C:
+	}
+}
+
+// waitForMore delays the next batch, when the one before shows that many requests are
+// on their way: a commit writes every page that it touches, however few rows it changes
+// there. A writer with little to do never delays. ADR 11 has the cost and the gain.
+func (w *writer) waitForMore() {
+	w.mu.Lock()
+	enough := w.closed || w.isWaiting(enoughRows)
+	w.mu.Unlock()
+	if !enough {
+		w.wait(batchDelay)
+	}
+}
+
+// isWaiting reports whether so many rows wait to be written.
+func (w *writer) isWaiting(rows int) bool {
+	for _, r := range w.queue {
+		if rows -= r.Rows; rows <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// collect takes what waits. more is false when the writer is closed and
+// nothing is left.
+func (w *writer) collect() (_ *batch, more bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.delayed = (time.Time{}); len(w.queue) == 0 {
+		return nil, !w.closed
+	}
+	if w.delayed = w.delayedUntil(); w.delayed.After(time.Now()) && !w.closed {
+		return nil, true
+	}
+	b, n := newBatch(w.queue)
+	rest := copy(w.queue, w.queue[n:])
+	clear(w.queue[rest:])
+	w.queue = w.queue[:rest]
+	w.s.metrics.waiting.Set(float64(rest))
+	return b, true
+}
+
+// delayedUntil returns until when the queued requests may wait for more.
+func (w *writer) delayedUntil() time.Time {
+	for _, r := range w.queue {
+		if r.Until.IsZero() {
+			return time.Time{}
+		}
+	}
+	return w.queue[0].Until
+}
+
+// commitBatch tries until every request of a batch is answered.
+func (w *writer) commitBatch(b *batch) {
+	pauseFor := firstPause
+	for {
+		b.dropAbandoned()
+		if len(b.requests) == 0 && !w.down.Load() {
+			return
+		}
+		err := w.attempt(b)
+		if err == nil {
+			w.setDown(nil)
+			for _, p := range w.s.parts {
+				p.Committed()
+			}
+			b.answer()
+			return
+		}
+		kind, code := w.s.classify(err)
+		w.s.metrics.errors.WithLabelValues(code).Inc()
+		switch {
+		case w.stop.Err() != nil:
+			b.fail(Unavailable("the store was closed; it is not known whether this was written", err))
+			return
+		case kind == dialect.Again:
+			w.wait(jitter())
+		case kind == dialect.Fault && len(b.requests) > 0 && !b.inDoubt:
+			w.blame(b, err)
+			return
+		default:
+			w.setDown(err)
+			w.wait(pauseFor)
+			pauseFor = min(2*pauseFor, lastPause)
+		}
+		w.s.metrics.retries.Inc()
+	}
+}
+
+// blame finds the request that the database rejected: each is written alone.
+func (w *writer) blame(b *batch, err error) {
+	if len(b.requests) == 1 {
+		w.setDown(nil) // it answered
+		w.s.Logger.Error("request rejected by the database", "error", err)
+		b.fail(w.s.fault("the database rejected this", err))
+		return
+	}
+	for _, r := range b.requests {
+		w.commitBatch(&batch{requests: []*Request{r}})
+	}
+}
+
+func (w *writer) wait(d time.Duration) { Pause(w.stop, d) }
+
+// setDown records whether the database can be reached, and logs a change once.
+func (w *writer) setDown(err error) {
+	switch was := w.down.Swap(err != nil); {
+	case err != nil && !was:
+		w.s.metrics.down.Set(1)
+		w.s.Logger.Warn("store down; changes are kept and retried", "error", err)
+	case err == nil && was:
+		w.s.metrics.down.Set(0)
+		w.s.Logger.Info("store available again")
+	}
+}
+
+// attempt runs the transaction of a batch, unless an earlier try turns out to
+// have been committed.
+func (w *writer) attempt(b *batch) error {
+	if b.inDoubt {
+		committed, err := w.committed(b.number)
+		if err != nil {
+			return err
+		}
+		b.inDoubt = false
+		if committed {
+			return nil
+		}
+	}
+	begin := time.Now()
+	err := w.transactAll(b)
+	result := resultCommitted
+	if err != nil {
+		result = resultFailed
+	} else {
+		w.s.metrics.changes.Observe(float64(b.rows()))
+	}
+	w.s.metrics.transactions.WithLabelValues(result).Inc()
+	w.s.metrics.duration.Observe(time.Since(begin).Seconds())
+	return err
+}
+
+// committed reports whether a batch whose COMMIT broke was committed. Raising the fence
+// waits until the server has ended the broken transaction. If it has not begun it yet,
+// the new fence rejects it whenever it does.
+func (w *writer) committed(number int64) (bool, error) {
+	w.owned = nil
+	if _, err := w.db.ExecContext(w.ctx, w.s.text.raiseFence, w.start); err != nil {
+		return false, err
+	}
+	var last int64
+	err := w.db.GetContext(w.ctx, &last, w.s.text.marked, w.start)
+	return last == number, err
+}
+
+// learn takes over the fence of this process. What was read under another one is
+// forgotten.
+func (w *writer) learn(fence int64) {
+	if w.owned == nil || fence != w.fence {
+		w.owned, w.fence = map[weir.ChannelID]ChannelState{}, fence
+	}
+}
+
+// transact writes a batch in one transaction.
+func (w *writer) transact(b *batch) error {
+	w.number++
+	b.number = w.number
+	if err := w.cache.fill(w.ctx); err != nil {
+		return err
+	}
+	tx, err := w.db.BeginTxx(w.ctx, nil)
+	if err != nil {
+		return err
+	}
+	t := newTx(w, tx, b)
+	if err := t.run(); err != nil {
+		return errors.Join(err, ended(tx.Rollback()))
+	}
+	b.inDoubt = true
+	err = tx.Commit()
+	if err == nil {
+		b.inDoubt = false
+		return nil
+	}
+	// A deadlock is looked into as well: it may have been reported for a statement
+	// before COMMIT, and servers have executed COMMIT all the same.
+	kind, _ := w.s.classify(err)
+	if kind == dialect.Fault {
+		b.inDoubt = false
+	}
+	if kind != dialect.Fault || !b.optimistic { // otherwise the connection is well
+		w.s.reset(w.db.DB)
+	}
+	return err
+}

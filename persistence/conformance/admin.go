@@ -1,0 +1,174 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"weir"
+	"weir/ops"
+	"weir/persistence"
+	"weir/persistence/storetest"
+)
+
+func testTokens(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	at := now()
+	live := func(want ...ops.Token) {
+		t.Helper()
+		got, ever, err := b.LiveTokens(b.ctx, at)
+		b.ok(err)
+		byID := map[string]ops.Token{}
+		for _, token := range got {
+			byID[token.ID] = token
+		}
+		expected := map[string]ops.Token{}
+		for _, token := range want {
+			expected[token.ID] = token
+		}
+		same(t, "live tokens", byID, expected)
+		if all := must[[]ops.Token](t)(b.Tokens(b.ctx)); ever != (len(all) > 0) {
+			t.Errorf("ever %v with %d tokens", ever, len(all))
+		}
+	}
+	live()
+	one, _ := ops.NewToken("the ü program", []ops.Scope{ops.ScopeContactsWrite, ops.ScopePIIRead}, at.Add(-time.Hour), time.Time{})
+	two, _ := ops.NewToken("", []ops.Scope{ops.ScopeRouter}, at, at.Add(time.Minute))
+	b.ok(b.AddToken(b.ctx, two, at))
+	b.ok(b.AddToken(b.ctx, one, at))
+	same(t, "all tokens", must[[]ops.Token](t)(b.Tokens(b.ctx)), []ops.Token{one, two})
+	live(one, two)
+	at = at.Add(time.Minute)
+	live(one)
+
+	b.ok(b.TokensUsed(b.ctx, map[string]time.Time{one.ID: at, "nobody": at}))
+	b.ok(b.TokensUsed(b.ctx, map[string]time.Time{one.ID: at.Add(-time.Second)}))
+	one.Used = at
+	live(one)
+
+	b.ok(b.RevokeToken(b.ctx, one.ID, at))
+	b.ok(b.RevokeToken(b.ctx, one.ID, at.Add(time.Second)))
+	wantCode(t, b.RevokeToken(b.ctx, "nobody", at), weir.CodeNotFound)
+	live()
+	one.Revoked = at
+	same(t, "all tokens", must[[]ops.Token](t)(b.Tokens(b.ctx)), []ops.Token{one, two})
+}
+
+// Tokens are made by a process that is not a member, while another one is.
+func testTokensBeside(t *testing.T, backend Backend) {
+	if !backend.Members {
+		return // a database in memory has one process
+	}
+	url := backend.URL(t)
+	running := benchOn(t, url, persistence.Options{})
+	beside := storetest.OpenOnly(t, url, persistence.Options{})
+	token, _ := ops.NewToken("n", []ops.Scope{ops.ScopeRouter}, now(), time.Time{})
+	running.ok(beside.AddToken(running.ctx, token, now()))
+	got, ever, err := running.LiveTokens(running.ctx, now())
+	if err != nil || !ever || len(got) != 1 || got[0].ID != token.ID {
+		t.Errorf("%+v %v %v", got, ever, err)
+	}
+}
+
+func testMostTokens(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	at := now()
+	for i := range ops.MaxTokens {
+		expires := time.Time{}
+		if i == 0 {
+			expires = at.Add(time.Second)
+		}
+		token, _ := ops.NewToken("n", []ops.Scope{ops.ScopeRouter}, at, expires)
+		b.ok(b.AddToken(b.ctx, token, at))
+	}
+	more, _ := ops.NewToken("n", []ops.Scope{ops.ScopeRouter}, at, time.Time{})
+	wantCode(t, b.AddToken(b.ctx, more, at), weir.CodeConflict)
+	b.ok(b.AddToken(b.ctx, more, at.Add(time.Second)))
+}
+
+func testSessions(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	at := now()
+	one := ops.Session{ID: ops.HashToken("one"), Token: "token", Created: at, Expires: at.Add(time.Hour)}
+	two := ops.Session{ID: ops.HashToken("two"), Token: "token", Created: at, Expires: at.Add(time.Minute)}
+	read := func(what string, id ops.TokenHash, at time.Time, want ops.Session) {
+		t.Helper()
+		got, ok, err := b.Session(b.ctx, id, at)
+		b.ok(err)
+		if ok != (want.Token != "") {
+			t.Errorf("%s: found %v", what, ok)
+		}
+		same(t, what, got, want)
+	}
+	read("before it begins", one.ID, at, ops.Session{})
+	b.ok(b.AddSession(b.ctx, one))
+	b.ok(b.AddSession(b.ctx, two))
+	read("the first", one.ID, at, one)
+	read("the second", two.ID, at, two)
+	read("the second at its end", two.ID, two.Expires, ops.Session{})
+
+	two.Expires = at.Add(2 * time.Hour)
+	b.ok(b.ExtendSession(b.ctx, two.ID, two.Expires))
+	b.ok(b.ExtendSession(b.ctx, two.ID, at))
+	read("the second, extended", two.ID, at, two)
+
+	b.ok(b.EndSession(b.ctx, one.ID))
+	b.ok(b.EndSession(b.ctx, one.ID))
+	b.ok(b.ExtendSession(b.ctx, one.ID, two.Expires))
+	read("after its end", one.ID, at, ops.Session{})
+	read("the other one", two.ID, at, two)
+
+	b.ok(b.AddSession(b.ctx, one))
+	for _, want := range []int{1, 0} {
+		if n := must[int](t)(b.PurgeSessions(b.ctx, one.Expires, 10)); n != want {
+			t.Errorf("%d deleted, want %d", n, want)
+		}
+	}
+	read("what had not expired", two.ID, at, two)
+}
+
+func testAudit(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	entry := func(i int) ops.AuditEntry {
+		return ops.AuditEntry{At: now().Add(time.Duration(i) * time.Second), Token: "t", Action: "put-channel", Subject: "ü", Status: 200, Request: "r"}
+	}
+	changed := []ops.FieldChange{{Field: "capacity", Before: "5", After: "50"}, {Field: "settings.password", Secret: true}}
+	read := func(before int64, limit int) []ops.AuditEntry {
+		t.Helper()
+		return must[[]ops.AuditEntry](t)(b.Audit(b.ctx, ops.AuditFilter{Before: before, Limit: limit}))
+	}
+	if len(read(0, 10)) != 0 {
+		t.Error("entries of a new store")
+	}
+	b.ok(b.AddAudit(b.ctx, nil))
+	var want []ops.AuditEntry // newest first
+	var list []ops.AuditEntry
+	for i := range 1200 {
+		list = append(list, entry(i))
+	}
+	list[3].Changes = changed
+	b.ok(b.AddAudit(b.ctx, list))
+	got := read(0, 2000)
+	for i := range got {
+		e := list[len(list)-1-i]
+		e.ID = got[i].ID
+		if want = append(want, e); i > 0 && got[i].ID >= got[i-1].ID {
+			t.Fatal("ids do not fall")
+		}
+	}
+	same(t, "entries", got, want)
+	same(t, "a page", read(got[9].ID, 5), want[10:15])
+	between := ops.AuditFilter{Since: list[100].At.Truncate(time.Millisecond), Until: list[103].At.Truncate(time.Millisecond), Limit: 10}
+	same(t, "between two instants", must[[]ops.AuditEntry](t)(b.Audit(b.ctx, between)), want[1200-103:1200-100])
+	same(t, "of a subject", must[[]ops.AuditEntry](t)(b.AuditOf(b.ctx, "ü", 2)), []ops.AuditEntry{got[1199], got[1198]})
+	same(t, "of another", must[[]ops.AuditEntry](t)(b.AuditOf(b.ctx, "u", 2)), []ops.AuditEntry{})
+	cut, gone := list[600].At, 0
+	for {
+		n := must[int](t)(b.PurgeAudit(b.ctx, cut, 1000))
+		if gone += n; n == 0 {
+			break
+		}
+	}
+	if left := read(0, 2000); gone != 600 || len(left) != 600 || left[599].At != cut {
+		t.Errorf("%d deleted, %d left", gone, len(left))
+	}
+}

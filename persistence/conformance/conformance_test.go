@@ -1,0 +1,42 @@
+package conformance_test
+
+import (
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+
+	"weir"
+	"weir/persistence/conformance"
+	"weir/persistence/storetest"
+	"weir/persistence/testmysql"
+)
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, conformance.Backend{URL: func(testing.TB) string { return "sqlite://:memory:" }})
+}
+
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, conformance.Backend{URL: func(t testing.TB) string {
+		return "sqlite://" + filepath.Join(t.TempDir(), "a name with spaces & 100%.db")
+	}})
+}
+
+func TestMySQL(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, conformance.Backend{URL: testmysql.URL, Members: true})
+}
+
+func TestBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := storetest.SQLite(t)
+		c, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "a", Capacity: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Accept(t.Context(), c.ID, []weir.Spec{{To: "1"}}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,221 @@
+package conformance
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/events"
+	"weir/ops"
+	"weir/persistence"
+)
+
+// testFigures compares a read of many channels at once with a read of each channel.
+func testFigures(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	var all []weir.ChannelID
+	for i := range 4 {
+		id, lease := b.owned(fmt.Sprintf("c%d", i))
+		all = append(all, id)
+		if i == 3 {
+			continue // this channel never gets a contact
+		}
+		var list []weir.Spec
+		for j := range 12 {
+			s := sms(fmt.Sprintf("k%d", j))
+			s.Survey, s.Priority = fmt.Sprintf("s%d", j%4), weir.Priority(j%3)
+			s.Messages = []string{"a", "b"}
+			if i == 2 {
+				s.NotBefore = now().Add(time.Hour)
+			}
+			list = append(list, s)
+		}
+		got := b.accept(id, list...)
+		if i > 0 {
+			continue
+		}
+		b.flyAll(lease, got[:4])
+	}
+	backlogs := must[map[weir.ChannelID]ops.Backlog](t)(b.Backlogs(b.ctx, append(all, 999)))
+	flights := must[map[weir.ChannelID]ops.Figures](t)(b.Flights(b.ctx, append(all, 999)))
+	for _, id := range all {
+		oldest := must[time.Time](t)(b.OldestQueued(b.ctx, id))
+		same(t, fmt.Sprintf("backlog of %d", id), backlogs[id], ops.Backlog{Queued: must[int64](t)(b.QueuedCount(b.ctx, id)), OldestQueuedAt: oldest})
+	}
+	same(t, "in flight", flights, map[weir.ChannelID]ops.Figures{all[0]: {InFlight: 2 + 2 + 1 + 2, Sending: 2, Active: 1, Unknown: 1}})
+	if backlogs[all[0]].Queued != 8 || backlogs[all[2]].Queued != 12 || len(backlogs) != 3 {
+		t.Errorf("%+v", backlogs)
+	}
+}
+
+// flyAll brings four contacts of two messages in flight: two are sending, one has
+// one message delivered, one is unknown.
+func (b *bench) flyAll(lease weir.Lease, list []weir.Contact) {
+	b.t.Helper()
+	var ts []weir.Transition
+	for i := range list {
+		ts = append(ts, claim(list[i], now()))
+	}
+	b.commitAll(lease, ts...)
+	p, _, err := ts[2].Contact.ReportPart(now(), 2, 1, weir.PartDelivered)
+	half := to(ts[2].Contact, p, err)
+	p, err = ts[3].Contact.MarkUnknown("who knows")
+	b.commitAll(lease, half, to(ts[3].Contact, p, err))
+}
+
+// minuteAt returns a minute with the counts n, n+1 and so on.
+func minuteAt(channel weir.ChannelID, at time.Time, n int64) ops.Minute {
+	m := ops.Minute{Channel: channel, At: at}
+	for i := range m.Counts {
+		m.Counts[i] = n + int64(i)
+	}
+	return m
+}
+
+func gauged(m ops.Minute, inFlight, most, queued int64) ops.Minute {
+	m.Gauged, m.InFlight, m.MaxInFlight, m.Queued, m.Capacity = true, inFlight, most, queued, 100
+	return m
+}
+
+// addMinutes requires that all minutes are written.
+func (b *bench) addMinutes(list ...ops.Minute) {
+	b.t.Helper()
+	if rest, err := b.AddMinutes(b.ctx, list); err != nil || len(rest) > 0 {
+		b.t.Fatalf("%d minutes were not written: %v", len(rest), err)
+	}
+}
+
+func testMinutes(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	a, other := b.channel("a").ID, b.channel("b").ID
+	start := now().Truncate(time.Hour)
+	at := func(i int) time.Time { return start.Add(time.Duration(i) * time.Minute) }
+	read := func(from, until time.Time) ([]ops.Minute, *ops.Minute) {
+		t.Helper()
+		list, before, err := b.Minutes(b.ctx, a, from, until)
+		b.ok(err)
+		return list, before
+	}
+	if list, before := read(at(0), at(60)); len(list) != 0 || before != nil {
+		t.Errorf("minutes of a new store: %v, %v", list, before)
+	}
+	b.addMinutes()
+	first, second := gauged(minuteAt(a, at(0), 1), 3, 9, 7), minuteAt(a, at(5), 2)
+	b.addMinutes(second, gauged(minuteAt(other, at(0), 5), 1, 1, 1), first)
+	list, before := read(at(0), at(60))
+	same(t, "minutes", list, []ops.Minute{first, second})
+	if before != nil {
+		t.Errorf("there is one before the first: %v", before)
+	}
+	// The counts of another process for the same minutes are added.
+	also := gauged(minuteAt(a, at(0), 10), 2, 4, 5)
+	b.addMinutes(also, gauged(minuteAt(a, at(5), 0), 0, 1, 0))
+	b.addMinutes(minuteAt(a, at(0), 100))
+	first.Add(&also)
+	hundred := minuteAt(a, at(0), 100)
+	first.Add(&hundred)
+	zero := gauged(minuteAt(a, at(5), 0), 0, 1, 0)
+	second.Add(&zero)
+	list, _ = read(at(0), at(60))
+	same(t, "minutes of two", list, []ops.Minute{first, second})
+	list, before = read(at(1), at(5))
+	if len(list) != 0 || before == nil || !cmp.Equal(*before, first) {
+		t.Errorf("between the two: %v, before %v", list, before)
+	}
+	testQuarters(t, b, a, other, start, []ops.Minute{first, second})
+	testPurgeMinutes(t, b, a, at)
+}
+
+func testQuarters(t *testing.T, b *bench, a, other weir.ChannelID, start time.Time, list []ops.Minute) {
+	t.Helper()
+	read := func(from, until time.Time) []ops.Minute {
+		t.Helper()
+		return must[[]ops.Minute](t)(b.Quarters(b.ctx, []weir.ChannelID{other, a, 99}, from, until))
+	}
+	both := list[0]
+	both.Add(&list[1])
+	theirs := gauged(minuteAt(other, start, 5), 1, 1, 1)
+	b.addMinutes(minuteAt(other, start.Add(29*time.Minute), 1))
+	late := minuteAt(other, start.Add(15*time.Minute), 1)
+	same(t, "an hour", read(start, start.Add(time.Hour)), []ops.Minute{both, theirs, late})
+	same(t, "the first", read(start, start.Add(15*time.Minute)), []ops.Minute{both, theirs})
+	same(t, "the others", read(start.Add(time.Second), start.Add(time.Hour)), []ops.Minute{late})
+}
+
+func testPurgeMinutes(t *testing.T, b *bench, a weir.ChannelID, at func(int) time.Time) {
+	t.Helper()
+	var many []ops.Minute
+	for i := range 1100 {
+		many = append(many, minuteAt(a, at(100+i), 1))
+	}
+	b.addMinutes(many...)
+	gone := 0
+	for {
+		n := must[int](t)(b.PurgeMinutes(b.ctx, at(100+700), 1000))
+		if gone += n; n == 0 {
+			break
+		}
+	}
+	list, before, err := b.Minutes(b.ctx, a, at(0), at(100_000))
+	b.ok(err)
+	if gone != 704+51 || len(list) != 400 || before != nil || !list[0].At.Equal(at(800)) {
+		t.Errorf("%d minutes and quarters went, %d minutes are left", gone, len(list))
+	}
+}
+
+// testLook checks that one process finds work left by another, and that listeners for
+// its events and tokens are called.
+func testLook(t *testing.T, backend Backend) {
+	url := backend.URL(t)
+	a := benchOn(t, url, persistence.Options{Owner: "a", LeaseTTL: time.Hour})
+	b := benchOn(t, url, persistence.Options{Owner: "b", LeaseTTL: time.Hour})
+	events0, tokens0 := 0, 0
+	defer a.OnEvents(func() { events0++ })()
+	defer a.OnTokens(func() { tokens0++ })()
+	look := func(orphans bool) ops.Polled { return must[ops.Polled](t)(a.Poll(a.ctx, 10, orphans)) }
+	if found := look(true); found.News || len(found.Items)+len(found.Orphans) > 0 {
+		t.Errorf("nothing was left, and there is %+v", found)
+	}
+	id, _ := a.owned("a")
+	b.accept(id, sms("k")) // b is not the owner: it leaves an inbox item
+	found := look(false)
+	same(t, "items", found.Items, must[[]weir.InboxItem](t)(a.Inbox(a.ctx, 10)))
+	if len(found.Items) != 1 || found.News {
+		t.Errorf("word of contacts: %+v", found)
+	}
+	events0, tokens0 = 0, 0
+	b.ok(b.Emit(b.ctx, events.Event{Type: "t", Source: "s", Subject: "u", Data: []byte("{}")}))
+	if found = look(false); !found.News || events0 != 1 || tokens0 != 0 {
+		t.Errorf("an event: %+v, told of events %d times, of tokens %d times", found, events0, tokens0)
+	}
+	token, _ := ops.NewToken("n", []ops.Scope{ops.ScopeMetricsRead}, now(), time.Time{})
+	for i, change := range []func() error{
+		func() error { return b.AddToken(b.ctx, token, now()) },
+		func() error { return b.RevokeToken(b.ctx, token.ID, now()) },
+	} {
+		b.ok(change())
+		if found = look(false); !found.News || tokens0 != i+1 || events0 != 1 {
+			t.Errorf("change %d of a token: %+v, told %d times", i, found, tokens0)
+		}
+	}
+	if found = look(false); found.News || tokens0 != 2 || events0 != 1 {
+		t.Errorf("nothing new: %+v", found)
+	}
+	other, _ := b.owned("b")
+	b.accept(other, sms("k"))
+	if found = look(true); len(found.Orphans) > 0 {
+		t.Errorf("of a living process: %+v", found)
+	}
+	b.ok(b.Close(b.ctx))
+	if found = look(true); len(found.Orphans) > 0 {
+		t.Errorf("of one whose lease is good: %+v", found)
+	}
+	again := benchOn(t, url, persistence.Options{Owner: "b"}) // joining under the same name ends the former leases
+	b.ok(again.Close(b.ctx))
+	if found = look(true); len(found.Orphans) != 1 || found.Orphans[0] != other || len(found.Items) != 1 {
+		t.Errorf("of one that is gone: %+v", found)
+	}
+}

@@ -1,0 +1,196 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir"
+)
+
+// history is the expected content of the store, kept in naive maps.
+type history struct {
+	b        *bench
+	channel  weir.ChannelID
+	lease    weir.Lease
+	contacts []weir.Contact
+	keys     map[string]weir.ContactID
+	specs    map[string]weir.Spec // by key, as first accepted
+	later    time.Time            // when delayed contacts are due
+}
+
+// testHistories draws random histories, with concurrent changes, stale
+// revisions and lost leases, and compares the store with a naive map.
+func testHistories(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	n := 0
+	rapid.Check(t, func(r *rapid.T) {
+		n++
+		id, lease := b.owned(fmt.Sprintf("h%d", n))
+		h := &history{b: b, channel: id, lease: lease, keys: map[string]weir.ContactID{}, specs: map[string]weir.Spec{}, later: now().Add(time.Hour)}
+		for range rapid.IntRange(1, 6).Draw(r, "rounds") {
+			h.accept(r)
+			h.round(r)
+			h.check(r)
+		}
+	})
+}
+
+func (h *history) accept(r *rapid.T) {
+	var list []weir.Spec
+	for range rapid.IntRange(0, 5).Draw(r, "specs") {
+		s := sms(rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(r, "key"))
+		s.Survey = rapid.SampledFrom([]string{"", "s"}).Draw(r, "survey")
+		if rapid.Bool().Draw(r, "delayed") {
+			s.NotBefore = h.later
+		}
+		list = append(list, s)
+	}
+	got, err := h.b.Accept(h.b.ctx, h.channel, list)
+	if h.reused(list) {
+		if weir.CodeOf(err) != weir.CodeKeyReused {
+			r.Fatalf("a key with other content: %v", err)
+		}
+		return
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	for i, a := range got {
+		known, ok := h.keys[list[i].Key]
+		ok = ok && list[i].Key != ""
+		if a.Duplicate != ok || ok && known != a.Contact.ID {
+			r.Fatalf("spec %d: %+v, key known: %v", i, a, ok)
+		}
+		if !ok {
+			h.keys[list[i].Key], h.specs[list[i].Key] = a.Contact.ID, list[i]
+			h.contacts = append(h.contacts, a.Contact)
+		}
+	}
+}
+
+// reused reports whether a key of the list belongs to a contact with other content
+// that is stored or comes earlier in the list.
+func (h *history) reused(list []weir.Spec) bool {
+	known := maps.Clone(h.specs)
+	for _, s := range list {
+		first, ok := known[s.Key]
+		switch {
+		case s.Key == "":
+		case !ok:
+			known[s.Key] = s
+		case first.Survey != s.Survey || !first.NotBefore.Equal(s.NotBefore):
+			return true
+		}
+	}
+	return false
+}
+
+// round commits several changes at once and then checks the results.
+func (h *history) round(r *rapid.T) {
+	type sent struct {
+		result <-chan weir.CommitResult
+		lost   bool
+		stale  []weir.ContactID
+	}
+	var list []sent
+	for range rapid.IntRange(0, 6).Draw(r, "changes") {
+		c := weir.Change{Lease: h.lease}
+		var s sent
+		if s.lost = rapid.IntRange(0, 9).Draw(r, "lost") == 0; s.lost {
+			c.Lease.Epoch--
+		}
+		used := map[int]bool{}
+		for range rapid.IntRange(0, 4).Draw(r, "transitions") {
+			if len(h.contacts) == 0 {
+				break
+			}
+			i := rapid.IntRange(0, len(h.contacts)-1).Draw(r, "contact")
+			if used[i] {
+				continue
+			}
+			used[i] = true
+			tr := step(r, h.contacts[i])
+			stale := rapid.IntRange(0, 7).Draw(r, "stale") == 0
+			switch {
+			case stale:
+				tr.From += 100
+				s.stale = append(s.stale, tr.Contact.ID)
+			case !s.lost:
+				h.contacts[i] = tr.Contact
+			}
+			c.Transitions = append(c.Transitions, tr)
+		}
+		s.result = h.b.later(c)
+		list = append(list, s)
+	}
+	for i, s := range list {
+		got := <-s.result
+		if s.lost {
+			if !errors.Is(got.Err, weir.ErrLeaseLost) {
+				r.Fatalf("change %d under a lost lease: %+v", i, got)
+			}
+			continue
+		}
+		slices.Sort(got.Stale)
+		slices.Sort(s.stale)
+		if got.Err != nil || fmt.Sprint(got.Stale) != fmt.Sprint(s.stale) {
+			r.Fatalf("change %d: %+v, want stale %v", i, got, s.stale)
+		}
+	}
+}
+
+// step draws a transition that the contact allows.
+func step(r *rapid.T, c weir.Contact) weir.Transition {
+	switch {
+	case c.State == weir.Queued && rapid.Bool().Draw(r, "claim"):
+		return claim(c, now())
+	case c.State == weir.Delayed && rapid.Bool().Draw(r, "ready"):
+		p, err := c.Ready()
+		return to(c, p, err)
+	case c.State.InFlight() && rapid.Bool().Draw(r, "requeue"):
+		due := time.Time{}
+		if rapid.Bool().Draw(r, "later") {
+			due = now().Add(time.Hour)
+		}
+		return requeue(c, now(), due)
+	case c.State.InFlight() && rapid.Bool().Draw(r, "active"):
+		p, err := c.Progress.Accept(now(), "ref")
+		return to(c, p, err)
+	case c.State == weir.Done:
+		t := weir.Transition{From: c.Rev, Was: c.State, Contact: c}
+		t.Contact.Rev++
+		return t
+	default:
+		return finish(c, now(), weir.Canceled)
+	}
+}
+
+func (h *history) check(r *rapid.T) {
+	waiting := int64(0)
+	want := map[weir.ContactID]weir.Contact{}
+	for _, c := range h.contacts {
+		want[c.ID] = c
+		if c.State.Waiting() {
+			waiting++
+		}
+	}
+	n, err := h.b.QueuedCount(h.b.ctx, h.channel)
+	if err != nil || n != waiting {
+		r.Fatalf("%d counted as queued, want %d (%v)", n, waiting, err)
+	}
+	list, _, err := h.b.Contacts(h.b.ctx, weir.ContactFilter{Channel: h.channel, Limit: 1000})
+	if err != nil || len(list) != len(want) {
+		r.Fatalf("%d contacts, want %d (%v)", len(list), len(want), err)
+	}
+	for _, c := range list {
+		if fmt.Sprintf("%+v", c) != fmt.Sprintf("%+v", want[c.ID]) {
+			r.Fatalf("stored %+v\nwant %+v", c, want[c.ID])
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package conformance
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/events"
+	"weir/ops"
+	"weir/persistence"
+	"weir/routing/eventlog"
+)
+
+// asRouter acquires the router's role.
+func (b *bench) asRouter() weir.Lease {
+	b.t.Helper()
+	l, ok, err := b.AcquireRole(b.ctx, ops.RoleRouter)
+	if err != nil || !ok {
+		b.t.Fatalf("the router's role: %v, %v", ok, err)
+	}
+	return l
+}
+
+// routed appends a group and waits.
+func (b *bench) routed(l weir.Lease, g eventlog.Group) error {
+	done := make(chan error, 1)
+	b.Append(l, g, func(err error) { done <- err })
+	return <-done
+}
+
+// segment returns a segment with the events first to last.
+func segment(first, last uint64, data string) eventlog.Segment {
+	return eventlog.Segment{First: first, Last: last, Data: []byte(data)}
+}
+
+func groupOf(list ...eventlog.Segment) eventlog.Group { return eventlog.Group{Segments: list} }
+
+// testJournal checks that groups are read back in order, that none is lost or accepted
+// twice, and that nothing is accepted without the role.
+func testJournal(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	old := b.asRouter()
+	l := b.asRouter()
+	long := string(bytes.Repeat([]byte("x"), 20_000)) // more than a page
+	want := []eventlog.Segment{segment(1, 3, "a\n"), segment(4, 4, long), segment(5, 9, "\x00\xff"), segment(10, 11, "d")}
+	b.ok(b.routed(l, groupOf(want[0])))
+	for name, c := range map[string]struct {
+		lease weir.Lease
+		group eventlog.Group
+		want  error
+	}{
+		"a former owner":    {old, groupOf(want[1]), weir.ErrLeaseLost},
+		"another owner":     {weir.Lease{Owner: "x", Epoch: l.Epoch}, groupOf(want[1]), weir.ErrLeaseLost},
+		"a gap":             {l, groupOf(segment(5, 6, "?")), eventlog.ErrGap},
+		"a repetition":      {l, groupOf(want[0]), eventlog.ErrGap},
+		"what was let past": {l, groupOf(segment(3, 4, "?")), eventlog.ErrGap},
+	} {
+		if err := b.routed(c.lease, c.group); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	b.ok(b.routed(l, groupOf(want[1], want[2])))
+	before := must[int64](t)(b.LatestEvent(b.ctx))
+	b.ok(b.routed(l, eventlog.Group{Segments: want[3:], Public: []events.Event{
+		{Type: "A", Source: "router", Subject: "job/1", At: now(), Data: []byte(`{"n":1}`)},
+		{Type: "B", Source: "router", Subject: "job/1", At: now(), Data: []byte(`{"n":2}`)},
+	}}))
+	told := must[[]events.Event](t)(b.EventsSince(b.ctx, before, 10))
+	if len(told) != 2 || told[0].Type != "A" || string(told[1].Data) != `{"n":2}` {
+		t.Errorf("told: %+v", told)
+	}
+	same(t, "segments", b.segments(0), want)
+	same(t, "segments after a while", b.segments(4), want[2:])
+	saved := must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx))
+	same(t, "no snapshot", saved, eventlog.Saved{Last: 11})
+}
+
+// segments reads the journal after an event, a few segments at a time.
+func (b *bench) segments(after uint64) (list []eventlog.Segment) {
+	b.t.Helper()
+	for {
+		some := must[[]eventlog.Segment](b.t)(b.Segments(b.ctx, after, 2))
+		if len(some) == 0 {
+			return list
+		}
+		list = append(list, some...)
+		after = some[len(some)-1].Last
+	}
+}
+
+// testSnapshots checks that a snapshot counts completely or not at all, and that the
+// journal loses only the events that the snapshot contains.
+func testSnapshots(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	old := b.asRouter()
+	l := b.asRouter()
+	random := rand.NewChaCha8([32]byte{1})
+	large := make([]byte, 1_300_000)
+	_, _ = random.Read(large)
+	b.ok(b.SaveSnapshot(b.ctx, l, 0, []byte("empty")))
+	for i := range uint64(250) { // more than are deleted at once
+		b.ok(b.routed(l, groupOf(segment(2*i+1, 2*i+2, "two"))))
+	}
+	b.ok(b.SaveSnapshot(b.ctx, l, 440, large))
+	saved := must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx))
+	if saved.Seq != 440 || saved.Last != 500 || !bytes.Equal(saved.Data, large) {
+		t.Errorf("a snapshot of event %d with %d bytes, the journal ends with %d", saved.Seq, len(saved.Data), saved.Last)
+	}
+	left := b.segments(0)
+	if len(left) != 30 || left[0].First != 441 {
+		t.Errorf("%d segments are left, from %+v", len(left), left[:1])
+	}
+	for name, c := range map[string]struct {
+		lease weir.Lease
+		seq   uint64
+		want  error
+	}{
+		"a former owner":            {old, 500, weir.ErrLeaseLost},
+		"ahead of the journal":      {l, 501, eventlog.ErrGap},
+		"older than the stored one": {l, 438, eventlog.ErrGap},
+	} {
+		if err := b.SaveSnapshot(b.ctx, c.lease, c.seq, []byte("?")); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if again := must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx)); again.Seq != 440 || !bytes.Equal(again.Data, large) {
+			t.Errorf("%s: the snapshot is now of event %d", name, again.Seq)
+		}
+	}
+	b.ok(b.SaveSnapshot(b.ctx, l, 500, []byte("small")))
+	saved = must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx))
+	same(t, "the last one", saved, eventlog.Saved{Seq: 500, Data: []byte("small"), Last: 500})
+	same(t, "the journal", b.segments(0), []eventlog.Segment(nil))
+	b.ok(b.routed(l, groupOf(segment(501, 501, "on"))))
+}
+
+// testRouterMoves moves the role, and with it the right to write, to another process,
+// which finds everything.
+func testRouterMoves(t *testing.T, backend Backend) {
+	if !backend.Members {
+		return // one process at a time
+	}
+	url := backend.URL(t)
+	a := benchOn(t, url, persistence.Options{LeaseTTL: 200 * time.Millisecond})
+	first := a.asRouter()
+	a.ok(a.routed(first, groupOf(segment(1, 2, "a"))))
+	b := benchOn(t, url, persistence.Options{LeaseTTL: time.Minute})
+	var second weir.Lease
+	for ok := false; !ok; {
+		var err error
+		second, ok, err = b.AcquireRole(b.ctx, ops.RoleRouter)
+		b.ok(err)
+	}
+	if err := a.routed(first, groupOf(segment(3, 3, "late"))); !errors.Is(err, weir.ErrLeaseLost) {
+		t.Errorf("the former owner wrote: %v", err)
+	}
+	if err := a.SaveSnapshot(a.ctx, first, 2, []byte("late")); !errors.Is(err, weir.ErrLeaseLost) {
+		t.Errorf("the former owner saved: %v", err)
+	}
+	b.ok(b.routed(second, groupOf(segment(3, 4, "b"))))
+	same(t, "segments", b.segments(0), []eventlog.Segment{segment(1, 2, "a"), segment(3, 4, "b")})
+}

@@ -1,0 +1,67 @@
+package conformance
+
+import (
+	"testing"
+)
+
+// Run checks that a store keeps every promise of package weir's interfaces.
+func Run(t *testing.T, b Backend) {
+	for _, topic := range []struct {
+		name string
+		run  func(*testing.T, Backend)
+	}{
+		{"accept", testAccept},
+		{"accept is all or nothing", testAcceptRefusals},
+		{"transitions", testTransitions},
+		{"staleness", testStaleness},
+		{"coalescing", testCoalescing},
+		{"queue", testQueue},
+		{"counts under any history", testHistories},
+		{"leases", testLeases},
+		{"roles", testRoles},
+		{"fencing", testFencing},
+		{"deleting channels", testDelete},
+		{"paging", testPaging},
+		{"newest first", testNewest},
+		{"purge", testPurge},
+		{"dead letters", testDeadLetters},
+		{"dead letters that are none any more", testDeadEnds},
+		{"figures of many channels", testFigures},
+		{"one guilty request", testGuilty},
+		{"closing", testClosing},
+		{"respondents' contacts", testFor},
+		{"notices", testNotices},
+		{"inbox", testInbox},
+		{"incoming", testIncoming},
+		{"channels", testChannels},
+		{"contacts accepted between two instants", testAcceptedBetween},
+		{"identifiers", testIdentifiers},
+		{"events", testEvents},
+		{"events that are refused", testEventsRefused},
+		{"order of events", testEventOrder},
+		{"events of some types", testEventsOf},
+		{"purge of events", testPurgeEvents},
+		{"receivers of events", testReceivers},
+		{"the journal of the router", testJournal},
+		{"snapshots of the router", testSnapshots},
+		{"the router moves", testRouterMoves},
+		{"tokens", testTokens},
+		{"tokens beside a running process", testTokensBeside},
+		{"too many tokens", testMostTokens},
+		{"sessions", testSessions},
+		{"audit", testAudit},
+		{"minutes", testMinutes},
+		{"notices of messages", testIncomingNotices},
+		{"events of surveys", testSurveyEvents},
+		{"the role of the survey broker", testSurveyRole},
+		{"surveys with two members", testSurveyMembers},
+		{"of surveys", func(t *testing.T, b Backend) {
+			RunSurveys(t, func(t testing.TB) SurveyStores { return surveysOf(t, b) })
+		}},
+	} {
+		t.Run(topic.name, func(t *testing.T) {
+			t.Parallel()
+			topic.run(t, b)
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package conformance
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"weir"
+	"weir/surveys"
+)
+
+// mine returns a spec for a respondent.
+func mine(key string, respondent int64) weir.Spec {
+	s := sms(key)
+	s.For = weir.Respondent{Survey: 5, ID: respondent, Serial: 3}
+	return s
+}
+
+func testFor(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	id, _ := b.owned("a")
+	list := b.accept(id, mine("a", 1<<60), sms("b"))
+	for i, want := range []weir.Respondent{{Survey: 5, ID: 1 << 60, Serial: 3}, {}} {
+		c, _ := b.read(list[i].Ref)
+		same(t, "for the respondent", []weir.Respondent{list[i].For, c.For}, []weir.Respondent{want, want})
+	}
+}
+
+func testNotices(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	var calls atomic.Int64
+	b.OnOutboxEntries(func() { calls.Add(1) })
+	id, lease := b.owned("a")
+	list := b.accept(id, mine("a", 1), sms("b"), mine("c", 2), mine("d", 3))
+	at := now()
+	var claimed []weir.Contact
+	for _, c := range list {
+		tr := claim(c, at)
+		b.commitAll(lease, tr)
+		claimed = append(claimed, tr.Contact)
+	}
+	b.wantEntries()
+	if n := calls.Load(); n != 0 {
+		t.Errorf("%d calls for no notice", n)
+	}
+	active := func(c weir.Contact) weir.Transition {
+		p, err := c.Progress.Accept(at, "ref")
+		return to(c, p, err)
+	}
+	other, first := active(claimed[1]), active(claimed[0])
+	b.commitAll(lease, other, first)
+	handed := surveys.OutboxEntry{
+		Kind: surveys.ContactAccepted, At: first.Contact.SentAt, Channel: id, Contact: list[0].Ref,
+		Respondent: list[0].For,
+	}
+	b.wantEntries(handed)
+	// Two steps of one contact in one batch are two outbox entries; a stale one is none.
+	both := active(claimed[2])
+	end := finish(both.Contact, at, weir.Completed)
+	one, two := b.later(weir.Change{Lease: lease, Transitions: []weir.Transition{both}}), b.later(weir.Change{Lease: lease, Transitions: []weir.Transition{end}})
+	if r := <-one; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if r := <-two; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	stale := finish(claimed[3], at, weir.Failed)
+	stale.From += 5
+	if r := b.commit(weir.Change{Lease: lease, Transitions: []weir.Transition{stale, finish(first.Contact, at, weir.Busy)}}); len(r.Stale) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	handed2, ended2, ended := handed, handed, handed
+	handed2.Contact, handed2.Respondent, handed2.At = list[2].Ref, list[2].For, both.Contact.SentAt
+	ended2.Kind, ended2.Contact, ended2.Respondent, ended2.Outcome, ended2.At = surveys.ContactEnded, list[2].Ref, list[2].For, weir.Completed, end.Contact.FinishedAt
+	ended2.Reason, ended.Reason = "said so", "said so"
+	ended.Kind, ended.Outcome, ended.At = surveys.ContactEnded, weir.Busy, at
+	got := b.wantEntries(handed, handed2, ended2, ended)
+	if calls.Load() == 0 {
+		t.Error("no call reported the entries")
+	}
+	b.deleteEntries(got)
+}
+
+// deleteEntries deletes outbox entries through works: the entries of a stale move stay.
+func (b *bench) deleteEntries(got []surveys.OutboxEntry) {
+	b.t.Helper()
+	v, _, err := b.PutSurvey(b.ctx, surveys.Survey{Name: "s"})
+	b.ok(err)
+	added, err := b.Add(b.ctx, v.ID, 0, []surveys.Respondent{person(1, ""), person(2, "")})
+	b.ok(err)
+	list, err := b.RespondentsByID(b.ctx, []surveys.RespondentID{added[0].ID, added[1].ID})
+	b.ok(err)
+	good, stale := activate(list[0], now()), activate(list[1], now())
+	stale.Was.Rev, stale.Is.Rev = 7, 8
+	good.Taken, stale.Taken = []int64{got[0].ID}, []int64{got[1].ID}
+	_, err = b.Work(b.ctx, surveys.Work{Survey: v.ID, Moves: []surveys.Move{good, stale}, Taken: []int64{got[2].ID}})
+	b.ok(err)
+	left, err := b.OutboxEntries(b.ctx, 0, 10)
+	b.ok(err)
+	same(b.t, "what is left", left, []surveys.OutboxEntry{got[1], got[3]})
+	_, err = b.Work(b.ctx, surveys.Work{Survey: v.ID, Taken: []int64{got[1].ID, got[3].ID}})
+	b.ok(err)
+	b.wantEntries()
+}
+
+// wantEntries requires these outbox entries, ignoring their ids.
+func (b *bench) wantEntries(want ...surveys.OutboxEntry) []surveys.OutboxEntry {
+	b.t.Helper()
+	got, err := b.OutboxEntries(b.ctx, 0, 10)
+	b.ok(err)
+	bare := make([]surveys.OutboxEntry, len(got))
+	for i, n := range got {
+		bare[i] = n
+		bare[i].ID = 0
+	}
+	same(b.t, "notices", bare, want)
+	for i := range got {
+		rest, err := b.OutboxEntries(b.ctx, got[i].ID, 1)
+		b.ok(err)
+		same(b.t, "the next one", rest, got[i+1:min(i+2, len(got))])
+	}
+	return got
+}
+
+func testIncomingNotices(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	calls := 0
+	b.OnOutboxEntries(func() { calls++ })
+	id, _ := b.owned("a")
+	m := weir.Incoming{From: "+15550001", To: "100", Body: "si, ¡claro! ✓", GUID: "g", ReceivedAt: now(), Fields: map[string]string{"a": "b"}}
+	for range 2 {
+		_, err := b.Receive(b.ctx, id, m)
+		b.ok(err)
+	}
+	list, err := b.IncomingSince(b.ctx, id, 0, 10)
+	b.ok(err)
+	b.wantEntries(surveys.OutboxEntry{Kind: surveys.MessageReceived, At: m.ReceivedAt, Channel: id, Message: list[0]})
+	if calls != 1 {
+		t.Errorf("%d calls, want 1", calls)
+	}
+}

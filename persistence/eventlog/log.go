@@ -1,0 +1,199 @@
+package eventlog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir/events"
+	"weir/persistence/commit"
+)
+
+var (
+	_ events.Log     = (*Store)(nil)
+	_ events.Emitter = (*Store)(nil)
+)
+
+// Bounds of one row of events, and of what one read decodes.
+const (
+	blockBytes = 256 << 10
+	readBytes  = 4 << 20
+)
+
+// eventPart is the part of events.
+type eventPart struct {
+	s       *Store
+	written bool
+}
+
+// Part writes the events of batches, behind everything else.
+func (s *Store) Part() commit.Part { return &eventPart{s: s} }
+
+// Changed calls the functions of [Store.OnEvents]: another process has written
+// events.
+func (s *Store) Changed() { s.hooks.Call() }
+
+// Begin implements [Part].
+func (p *eventPart) Begin() { p.written = false }
+
+// Committed implements [Part].
+func (p *eventPart) Committed() {
+	if p.written {
+		p.s.hooks.Call()
+	}
+}
+
+// Flush writes what the batch emitted, in few rows. Ids come from one row that
+// is held until the commit, so that they are in the order of commits, without
+// gaps, whichever process commits: a reader that goes by them skips none. A
+// try that is rolled back returns its ids; no reader has seen them.
+func (p *eventPart) Flush(t *commit.Tx) error {
+	if len(t.Events()) == 0 {
+		return nil
+	}
+	if _, err := t.Exec("UPDATE meta SET value = value + ? WHERE name = 'events'", len(t.Events())); err != nil {
+		return err
+	}
+	var last int64
+	if err := t.Get(&last, latestEvent); err != nil {
+		return err
+	}
+	first := last - int64(len(t.Events())) + 1
+	for list := t.Events(); len(list) > 0; {
+		n := blockSize(list)
+		payload, err := encodeBlock(list[:n], t.Now)
+		if err != nil {
+			return fmt.Errorf("encode events: %w", err)
+		}
+		_, err = t.Exec("INSERT INTO events (id, at, payload) VALUES (?, ?, ?)", first+int64(n)-1, commit.Micros(t.Now), payload)
+		if err != nil {
+			return err
+		}
+		list, first = list[n:], first+int64(n)
+	}
+	p.written = true
+	return nil
+}
+
+const latestEvent = "SELECT value FROM meta WHERE name = 'events'"
+
+// blockSize is how many events go into one row: at least one.
+func blockSize(list []events.Event) int {
+	bytes := 0
+	for i := range list {
+		bytes += len(list[i].Data) + len(list[i].Subject) + 64
+		if i == commit.EventsPerRow || i > 0 && bytes > blockBytes {
+			return i
+		}
+	}
+	return len(list)
+}
+
+// EventsSince implements [events.Logger].
+func (s *Store) EventsSince(ctx context.Context, after int64, limit int) ([]events.Event, error) {
+	rows, err := s.Read.QueryContext(ctx, "SELECT id, payload FROM events WHERE id > ? ORDER BY id LIMIT ?", after, min(limit, commit.EventsPerRow))
+	if err != nil {
+		return nil, s.Failure("read events", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var list []events.Event
+	for bytes := 0; bytes < readBytes && len(list) < limit && rows.Next(); {
+		var last int64
+		var payload sql.RawBytes // what is decoded of it is copied
+		if err := rows.Scan(&last, &payload); err != nil {
+			return nil, s.Failure("read events", err)
+		}
+		bytes += len(payload)
+		block, err := decodeBlock(last, payload)
+		if err != nil {
+			return nil, s.Failure("read events", err)
+		}
+		for _, e := range block {
+			if e.ID > after && len(list) < limit {
+				list = append(list, e)
+			}
+		}
+	}
+	return list, s.Failure("read events", rows.Err())
+}
+
+// LatestEvent implements [events.Logger].
+func (s *Store) LatestEvent(ctx context.Context) (int64, error) {
+	var last int64
+	err := s.Read.GetContext(ctx, &last, latestEvent)
+	return last, s.Failure("read the number of events", err)
+}
+
+// OnEvents implements [events.Logger].
+func (s *Store) OnEvents(committed func()) (stop func()) { return s.hooks.Add(committed) }
+
+// Emit implements [events.Emitter].
+func (s *Store) Emit(ctx context.Context, list ...events.Event) error {
+	bytes := 0
+	for i := range list {
+		bytes += 100 + len(list[i].Subject) + len(list[i].Data)
+	}
+	err := s.Await(ctx, &commit.Request{Work: emission(list), Rows: len(list), Bytes: bytes})
+	return err
+}
+
+// emission is work that only tells.
+type emission []events.Event
+
+func (e emission) Write(t *commit.Tx, _ *commit.Request) error {
+	t.Emit(e...)
+	return nil
+}
+
+// PurgeEvents deletes events that were written before an instant, oldest
+// first, at most limit rows of them. It returns how many rows it deleted;
+// fewer than limit means that nothing of that age is left.
+func (s *Store) PurgeEvents(ctx context.Context, before time.Time, limit int) (int, error) {
+	total := 0
+	for total < limit {
+		want := min(commit.PurgeChunk, limit-total)
+		n, err := s.purgeEvents(ctx, before, want)
+		total += n
+		if err != nil || n < want {
+			return total, s.Failure("purge events", err)
+		}
+	}
+	return total, nil
+}
+
+func (s *Store) purgeEvents(ctx context.Context, before time.Time, limit int) (int, error) {
+	n := 0
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		n = 0
+		var rows []struct {
+			ID int64 `db:"id"`
+			At int64 `db:"at"`
+		}
+		if err := tx.SelectContext(ctx, &rows, "SELECT id, at FROM events ORDER BY id LIMIT ?", limit); err != nil {
+			return err
+		}
+		for n < len(rows) && rows[n].At < commit.Micros(before) {
+			n++
+		}
+		if n == 0 {
+			return nil
+		}
+		_, err := tx.ExecContext(ctx, "DELETE FROM events WHERE id <= ?", rows[n-1].ID)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// Store keeps events and the receivers of them.
+type Store struct {
+	*commit.DB
+	hooks commit.Hooks
+}
+
+func New(db *commit.DB) *Store { return &Store{DB: db} }

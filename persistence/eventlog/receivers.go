@@ -1,0 +1,101 @@
+package eventlog
+
+import (
+	"context"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/events"
+	"weir/ops"
+	"weir/persistence/commit"
+)
+
+var _ events.Receivers = (*Store)(nil)
+
+// Register implements [events.Receivers]. The row that gives ids is held
+// first, so that no event commits between the look at it and the receiver.
+func (s *Store) Register(ctx context.Context, receiver string) error {
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		var last, known int64
+		if err := tx.GetContext(ctx, &last, latestEvent+s.Dialect.ForUpdate); err != nil {
+			return err
+		}
+		if err := tx.GetContext(ctx, &known, "SELECT COUNT(*) FROM receivers WHERE name = ?", receiver); err != nil || known > 0 {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO receivers (name, event_id) VALUES (?, ?)", receiver, last)
+		return err
+	})
+	return s.Failure("register a receiver of events", err)
+}
+
+// Progress implements [events.Receivers].
+func (s *Store) Progress(ctx context.Context, receiver string) (events.Progress, error) {
+	var p events.Progress
+	err := s.Read.GetContext(ctx, &p.Cursor, "SELECT COALESCE(MAX(event_id), 0) FROM receivers WHERE name = ?", receiver)
+	if err != nil {
+		return p, s.Failure("read a receiver of events", err)
+	}
+	var rows []struct {
+		Event  int64  `db:"event_id"`
+		Order  string `db:"subject"`
+		Tries  int    `db:"tries"`
+		NextAt int64  `db:"next_at"`
+	}
+	err = s.Read.SelectContext(ctx, &rows, "SELECT event_id, subject, tries, next_at FROM deliveries WHERE receiver = ? ORDER BY event_id", receiver)
+	for _, r := range rows {
+		p.Deferred = append(p.Deferred, events.Deferred{Event: r.Event, Order: r.Order, Tries: r.Tries, NextAt: commit.Instant(r.NextAt)})
+	}
+	return p, s.Failure("read a receiver of events", err)
+}
+
+// Advance implements [events.Receivers].
+func (s *Store) Advance(ctx context.Context, l weir.Lease, step events.Step) error {
+	bytes := 0
+	for i := range step.Put {
+		bytes += 100 + len(step.Put[i].Order)
+	}
+	err := s.Await(ctx, &commit.Request{Work: &advance{l, step}, Rows: 1 + len(step.Put) + len(step.Done), Bytes: bytes})
+	return err
+}
+
+// advance is a step of a receiver on its way into the store.
+type advance struct {
+	lease weir.Lease
+	step  events.Step
+}
+
+func (a *advance) Write(t *commit.Tx, r *commit.Request) error {
+	ours, err := t.HoldsRole(ops.RoleEventDelivery, a.lease)
+	if err != nil {
+		return err
+	}
+	if !ours {
+		r.Refuse(weir.ErrLeaseLost)
+		return nil
+	}
+	if _, err := t.Exec("UPDATE receivers SET event_id = ? WHERE name = ?", a.step.Cursor, a.step.Receiver); err != nil {
+		return err
+	}
+	gone := append([]int64(nil), a.step.Done...)
+	var args []any
+	for _, p := range a.step.Put {
+		gone = append(gone, p.Event)
+		args = append(args, a.step.Receiver, p.Event, p.Order, p.Tries, commit.Micros(p.NextAt))
+	}
+	for len(gone) > 0 {
+		n := min(len(gone), commit.PurgeChunk)
+		_, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM deliveries WHERE receiver = ? AND event_id IN "+commit.Marks(n),
+			append([]any{a.step.Receiver}, commit.Arguments(gone[:n])...)...)
+		if err != nil {
+			return err
+		}
+		gone = gone[n:]
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	_, err = t.InsertRows("INSERT INTO deliveries (receiver, event_id, subject, tries, next_at) VALUES ", "", args, len(a.step.Put))
+	return err
+}

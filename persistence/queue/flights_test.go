@@ -1,0 +1,362 @@
+package queue_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"weir"
+	"weir/ops"
+	"weir/persistence"
+	"weir/persistence/queue"
+	"weir/persistence/storetest"
+	"weir/persistence/testmysql"
+)
+
+func openAs(t *testing.T, url, owner string) *persistence.Store {
+	t.Helper()
+	return storetest.Open(t, url, persistence.Options{Owner: owner, LeaseTTL: time.Hour})
+}
+
+// inEveryState accepts contacts and commits transitions: the first stays queued, the
+// second is claimed, the third active, the fourth done, the fifth queued again.
+func inEveryState(t *testing.T, s *persistence.Store, id weir.ChannelID, l weir.Lease) (list []weir.Contact) {
+	t.Helper()
+	got, err := s.Accept(t.Context(), id, []weir.Spec{{To: "sms://1"}, {To: "sms://2"}, {To: "sms://3"}, {To: "sms://4"}, {To: "sms://5"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for i := range got {
+		c := got[i].Contact
+		for _, next := range []func(weir.Progress) (weir.Progress, error){
+			func(p weir.Progress) (weir.Progress, error) { return p.Claim(now) },
+			func(p weir.Progress) (weir.Progress, error) { return p.Accept(now, "ref") },
+			func(p weir.Progress) (weir.Progress, error) {
+				if i == 3 {
+					return p.Finish(now, weir.Completed, "")
+				}
+				p, _, err := p.Requeue(now, now, "not there")
+				return p, err
+			},
+		}[:min(i, 3)] {
+			list = append(list[:i], advanceTo(t, s, l, c, next))
+			c = list[i]
+		}
+		list = append(list[:i], c)
+	}
+	return list
+}
+
+func sameContacts(t *testing.T, s *persistence.Store, want []weir.Contact) {
+	t.Helper()
+	refs := make([]weir.Ref, len(want))
+	for i := range want {
+		refs[i] = want[i].Ref
+	}
+	if d := cmp.Diff(want, storetest.ReadAll(t, s, refs)); d != "" {
+		t.Errorf("contacts (-want +got):\n%s", d)
+	}
+	all, _, err := s.Contacts(t.Context(), weir.ContactFilter{Channel: want[0].Channel})
+	if d := cmp.Diff(want, all); d != "" || err != nil {
+		t.Errorf("list of contacts (%v):\n%s", err, d)
+	}
+	for _, c := range want {
+		list, _, err := s.Contacts(t.Context(), weir.ContactFilter{Channel: c.Channel, States: []weir.State{c.State}, Newest: c.ID%2 == 0})
+		found := false
+		for i := range list {
+			found = found || cmp.Equal(list[i], c)
+		}
+		if !found || err != nil {
+			t.Errorf("%v is not in the list of its state (%v)", c.State, err)
+		}
+	}
+}
+
+func sameInFlight(t *testing.T, s *persistence.Store, id weir.ChannelID, want []weir.Contact) {
+	t.Helper()
+	got, err := s.InFlight(t.Context(), id)
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || err != nil {
+		t.Errorf("in flight (%v):\n%s", err, d)
+	}
+}
+
+func TestContactsAreReadInEveryState(t *testing.T) {
+	t.Parallel()
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		s := openAs(t, url, "a")
+		id, lease := storetest.OpenChannel(t, s, "a")
+		list := inEveryState(t, s, id, lease)
+		sameContacts(t, s, list)
+		sameInFlight(t, s, id, list[1:3])
+		head, err := s.Head(t.Context(), id, list[0].Lane(), 0, 9)
+		if d := cmp.Diff([]weir.Contact{list[0], list[4]}, head); d != "" || err != nil {
+			t.Errorf("queued (%v):\n%s", err, d)
+		}
+		again, err := s.Accept(t.Context(), id, []weir.Spec{{Key: "k", To: "sms://6"}, {Key: "k", To: "sms://6"}})
+		if err != nil || again[0].Duplicate || !again[1].Duplicate || !cmp.Equal(again[0].Contact, again[1].Contact) {
+			t.Errorf("a key twice in one request: %+v (%v)", again, err)
+		}
+	})
+}
+
+// copyDatabase copies a database as a power cut would leave it.
+func copyDatabase(t *testing.T, dir string) string {
+	t.Helper()
+	copied := t.TempDir()
+	files, err := filepath.Glob(filepath.Join(dir, "weir.db*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, ".lock") {
+			continue
+		}
+		data, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(copied, filepath.Base(file)), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return "sqlite://" + filepath.Join(copied, "weir.db")
+}
+
+func TestContactsInFlightOutliveTheirProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openAs(t, "sqlite://"+filepath.Join(dir, "weir.db"), "a")
+	id, lease := storetest.OpenChannel(t, s, "a")
+	list := inEveryState(t, s, id, lease)
+	url := copyDatabase(t, dir)
+	for _, owner := range []string{"a", "b"} { // the second reads what the first has taken over
+		next := openAs(t, url, owner)
+		sameContacts(t, next, list)
+		sameInFlight(t, next, id, list[1:3])
+		if err := next.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := sql.Open("sqlite", strings.TrimPrefix(url, "sqlite://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if n := rowsOfLog(t, db); n != 1 {
+		t.Errorf("%d rows in the log, want 1", n)
+	}
+}
+
+func rowsOfLog(t *testing.T, db *sql.DB) (n int) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM contacts_in_flight").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A process takes a channel over, ends a contact there, and gives the channel back to
+// the process that had it before: what that one remembers is out of date.
+func TestOwnersTakeOverWhatIsInFlight(t *testing.T) {
+	t.Parallel()
+	url := testmysql.URL(t)
+	a, b := openAs(t, url, "a"), openAs(t, url, "b")
+	id, lease := storetest.OpenChannel(t, a, "a")
+	other, otherLease := storetest.OpenChannel(t, a, "other")
+	list := inEveryState(t, a, id, lease)
+	rest := inEveryState(t, a, other, otherLease)
+	sameContacts(t, b, list)
+	move := func(from, to *persistence.Store) {
+		t.Helper()
+		var ok bool
+		err := from.Release(t.Context(), lease)
+		if err == nil {
+			lease, ok, err = to.Acquire(t.Context(), id)
+		}
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+	}
+	move(a, b)
+	sameInFlight(t, b, id, list[1:3])
+	if r := <-storetest.Commit(a, weir.Lease{Channel: id, Owner: "a", Epoch: lease.Epoch - 1}, storetest.Advance(list[0])); r.Err == nil {
+		t.Error("a former owner wrote a transition")
+	}
+	list[2] = advanceTo(t, b, lease, list[2], func(p weir.Progress) (weir.Progress, error) { return p.Finish(time.Now(), weir.Busy, "late") })
+	list[1] = advanceTo(t, b, lease, list[1], func(p weir.Progress) (weir.Progress, error) { return p.Accept(time.Now(), "taken") })
+	for _, s := range []*persistence.Store{a, b} {
+		sameContacts(t, s, list)
+		sameContacts(t, s, rest)
+		figures, err := s.Flights(t.Context(), []weir.ChannelID{id})
+		if d := cmp.Diff(map[weir.ChannelID]ops.Figures{id: {InFlight: 1, Active: 1}}, figures); d != "" || err != nil {
+			t.Errorf("figures that %s reads (%v):\n%s", s.Owner(), err, d)
+		}
+	}
+	if _, err := a.Purge(t.Context(), time.Now().Add(-time.Hour), 1); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-storetest.Commit(a, otherLease, storetest.Advance(rest[0])); r.Err != nil { // and drops what Purge has made superfluous
+		t.Fatal(r.Err)
+	}
+	sameContacts(t, a, list)
+	move(b, a)
+	sameInFlight(t, a, id, list[1:2])
+	list[1] = advanceTo(t, a, lease, list[1], func(p weir.Progress) (weir.Progress, error) { return p.Finish(time.Now(), weir.Completed, "") })
+	move(a, b)
+	sameInFlight(t, b, id, nil)
+	sameContacts(t, b, list)
+}
+
+// A process is gone, with contacts in flight; its log goes with the next that comes.
+func TestLogsOfProcessesThatAreGoneAreTakenOver(t *testing.T) {
+	t.Parallel()
+	server := testmysql.Start(t)
+	url := server.URL(t)
+	s := openAs(t, url, "a")
+	id, lease := storetest.OpenChannel(t, s, "a")
+	list := inEveryState(t, s, id, lease)
+	server.Kill() // with it go the connections of a
+	server.Restart()
+	storetest.Expire(t, url, "leases")
+	next := openAs(t, url, "b")
+	if _, ok, err := next.Acquire(t.Context(), id); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	sameContacts(t, next, list)
+	sameInFlight(t, next, id, list[1:3])
+	if _, err := next.Purge(t.Context(), time.Now().Add(-time.Hour), 1); err != nil {
+		t.Fatal(err)
+	}
+	if n := rowsOfA(t, storetest.OpenMySQL(t, url)); n != 0 {
+		t.Errorf("%d rows of a in the log, want none", n)
+	}
+	sameInFlight(t, next, id, list[1:3])
+}
+
+func rowsOfA(t *testing.T, db *sql.DB) (n int) {
+	t.Helper()
+	const text = "SELECT COUNT(*) FROM contacts_in_flight f JOIN writers w ON w.start_number = f.start_number WHERE w.owner = 'a'"
+	if err := db.QueryRowContext(t.Context(), text).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A process that has no lease loses its connections, and another takes it for gone. It
+// still remembers its contacts when it comes back, but not that its log was deleted.
+func TestAProcessThatWasTakenForGoneComesBack(t *testing.T) {
+	t.Parallel()
+	url := testmysql.URL(t)
+	a, b := openAs(t, url, "a"), openAs(t, url, "b")
+	id, lease := storetest.OpenChannel(t, a, "a")
+	list := inEveryState(t, a, id, lease)
+	err := a.Release(t.Context(), lease)
+	if err == nil {
+		err = b.TakeOver(t.Context(), list[1:3]...)
+	}
+	db := storetest.OpenMySQL(t, url)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), "DELETE f FROM contacts_in_flight f JOIN writers w ON w.start_number = f.start_number WHERE w.owner = 'a'")
+	}
+	if err == nil {
+		lease, _, err = a.Acquire(t.Context(), id)
+	}
+	if n := rowsOfA(t, db); err != nil || n != 1 {
+		t.Fatalf("%d rows of a in the log, want 1 (%v)", n, err)
+	}
+	sameInFlight(t, a, id, list[1:3])
+	list[1] = advanceTo(t, a, lease, list[1], func(p weir.Progress) (weir.Progress, error) { return p.Accept(time.Now(), "ref") })
+	for _, s := range []*persistence.Store{a, b} {
+		sameContacts(t, s, list)
+	}
+}
+
+func progresses() *rapid.Generator[weir.Progress] {
+	instant := rapid.Map(rapid.Int64Range(0, 4e15), func(us int64) time.Time {
+		if us%5 == 0 {
+			return time.Time{}
+		}
+		return time.UnixMicro(us).UTC()
+	})
+	count := rapid.IntRange(0, 1000)
+	return rapid.Custom(func(t *rapid.T) weir.Progress {
+		return weir.Progress{
+			Rev: rapid.Int64Range(1, 1<<62).Draw(t, "rev"), State: weir.State(rapid.IntRange(1, 6).Draw(t, "state")),
+			DueAt: instant.Draw(t, "due"), Attempt: count.Draw(t, "attempt"), Failures: count.Draw(t, "failures"),
+			ClaimedAt: instant.Draw(t, "claimed"), SentAt: instant.Draw(t, "sent"), HeardAt: instant.Draw(t, "heard"), FinishedAt: instant.Draw(t, "finished"),
+			ProviderRef: rapid.StringN(0, 100, -1).Draw(t, "ref"), Parts: rapid.StringOf(rapid.RuneFrom([]rune(".df"))).Draw(t, "parts"),
+			Outcome: weir.Outcome(rapid.String().Draw(t, "outcome")), Reason: rapid.StringN(0, 100, -1).Draw(t, "reason"), CancelRequested: rapid.Bool().Draw(t, "cancel"),
+		}
+	})
+}
+
+func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
+	t.Parallel()
+	number := rapid.Int64Range(1, 1<<62)
+	rapid.Check(t, func(r *rapid.T) {
+		list := rapid.SliceOf(rapid.Custom(func(t *rapid.T) queue.Record {
+			return queue.Record{
+				Ref:      weir.Ref{Channel: weir.ChannelID(number.Draw(t, "channel")), ID: weir.ContactID(number.Draw(t, "id"))},
+				Progress: progresses().Draw(t, "progress"),
+			}
+		})).Draw(r, "records")
+		data := queue.EncodeRecords(list)
+		got, err := queue.DecodeRecords(data)
+		if d := cmp.Diff(list, got, cmpopts.EquateEmpty()); d != "" || err != nil {
+			r.Fatalf("(%v)\n%s", err, d)
+		}
+		if n := rapid.IntRange(0, len(data)-1).Draw(r, "truncated at"); n < len(data) {
+			if got, err := queue.DecodeRecords(data[:n]); err == nil && len(got) >= len(list) && len(list) > 0 {
+				r.Fatalf("a row that is truncated gives %d records of %d", len(got), len(list))
+			}
+		}
+		p := progresses().Draw(r, "progress of one that waits")
+		data = queue.EncodeWaiting(p)
+		if one, err := queue.DecodeWaiting(data); err != nil || !cmp.Equal(one, queue.Kept(p)) {
+			r.Fatalf("%v\n%s", err, cmp.Diff(p, one))
+		}
+		if _, err := queue.DecodeWaiting(data[:rapid.IntRange(0, len(data)-1).Draw(r, "cut at")]); err == nil {
+			r.Fatal("a truncated progress was read")
+		}
+	})
+}
+
+func FuzzDecodeRecords(f *testing.F) {
+	f.Add(queue.EncodeRecords([]queue.Record{{Ref: weir.Ref{Channel: 1, ID: 2}, Progress: weir.Progress{Rev: 4, State: weir.Done, Outcome: weir.Completed}}}))
+	f.Add([]byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, _ = queue.DecodeWaiting(data)
+		list, err := queue.DecodeRecords(data)
+		if err != nil {
+			return
+		}
+		again, err := queue.DecodeRecords(queue.EncodeRecords(list))
+		if d := cmp.Diff(list, again); d != "" || err != nil {
+			t.Errorf("(%v)\n%s", err, d)
+		}
+	})
+}
+
+// advanceTo commits a transition.
+func advanceTo(t *testing.T, s *persistence.Store, l weir.Lease, c weir.Contact, next func(weir.Progress) (weir.Progress, error)) weir.Contact {
+	t.Helper()
+	tr := weir.Transition{From: c.Rev, Was: c.State}
+	p, err := next(c.Progress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Progress = queue.Kept(p)
+	tr.Contact = c
+	if r := <-storetest.Commit(s, l, tr); r.Err != nil || len(r.Stale) > 0 {
+		t.Fatalf("%+v", r)
+	}
+	return c
+}

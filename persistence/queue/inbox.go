@@ -1,0 +1,127 @@
+package queue
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/persistence/commit"
+)
+
+// Deliver implements [weir.Inbox]. Wake items of one channel are one.
+func (s *Store) Deliver(ctx context.Context, item weir.InboxItem) error {
+	return s.Await(ctx, &commit.Request{Work: &delivery{s, item}, Rows: 1, Bytes: 100 + len(item.Payload)})
+}
+
+// delivery is the work of [Store.Deliver].
+type delivery struct {
+	s    *Store
+	item weir.InboxItem
+}
+
+// Write implements [Work].
+func (d *delivery) Write(*commit.Tx, *commit.Request) error {
+	d.s.part.items = append(d.s.part.items, &d.item)
+	return nil
+}
+
+// errKnown says that a message was received before.
+var errKnown = errors.New("the message is known")
+
+// Receive implements [weir.IncomingStore]. The row of the channel is held
+// while the id is chosen, so that ids are in the order of commits and a reader
+// that goes by them misses nothing.
+func (s *Store) Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (bool, error) {
+	fitIncoming(&m)
+	fields, err := json.Marshal(m.Fields)
+	if err != nil {
+		return false, s.Failure("encode a message", err)
+	}
+	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		if _, err := s.channels.LockChannel(ctx, tx, channel); err != nil {
+			return err
+		}
+		return s.insertIncoming(ctx, tx, channel, &m, string(fields))
+	})
+	if errors.Is(err, errKnown) {
+		return true, nil
+	}
+	if err == nil {
+		s.outboxWritten()
+	}
+	return false, s.Failure("store a message", err)
+}
+
+// fitIncoming makes what came from outside fit its columns, so that a provider
+// does not repeat for ever what cannot be stored. A guid that is too long becomes
+// its digest: repeats are still recognized.
+func fitIncoming(m *weir.Incoming) {
+	m.From, m.To, m.Body = commit.ClipTo(m.From, maxAddr), commit.ClipTo(m.To, maxAddr), strings.ToValidUTF8(m.Body, "\uFFFD")
+	if m.GUID = strings.ToValidUTF8(m.GUID, "\uFFFD"); len(m.GUID) > maxKey {
+		sum := sha256.Sum256([]byte(m.GUID))
+		m.GUID = "sha256-" + hex.EncodeToString(sum[:])
+	}
+}
+
+func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming, fields string) error {
+	var guid any
+	if m.GUID != "" {
+		guid = m.GUID
+		var known int
+		err := tx.GetContext(ctx, &known, "SELECT COUNT(*) FROM incoming WHERE channel_id = ? AND guid = ?", int64(channel), guid)
+		if err != nil {
+			return err
+		}
+		if known > 0 {
+			return errKnown
+		}
+	}
+	var last int64
+	if err := tx.GetContext(ctx, &last, "SELECT COALESCE(MAX(id), 0) FROM incoming WHERE channel_id = ?", int64(channel)); err != nil {
+		return err
+	}
+	id := max(s.NextID(time.Now()), last+1)
+	_, err := tx.ExecContext(ctx, "INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+commit.Marks(8),
+		int64(channel), id, guid, m.From, m.To, m.Body, fields, commit.Micros(m.ReceivedAt))
+	if err != nil {
+		return err
+	}
+	return s.outboxIncoming(ctx, tx, channel, id, *m)
+}
+
+// IncomingSince implements [weir.IncomingStore].
+func (s *Store) IncomingSince(ctx context.Context, channel weir.ChannelID, after int64, limit int) ([]weir.Incoming, error) {
+	var rows []struct {
+		ID         int64   `db:"id"`
+		GUID       *string `db:"guid"`
+		Sender     string  `db:"sender"`
+		Recipient  string  `db:"recipient"`
+		Body       string  `db:"body"`
+		Fields     string  `db:"fields"`
+		ReceivedAt int64   `db:"received_at"`
+	}
+	err := s.Read.SelectContext(ctx, &rows, "SELECT id, guid, sender, recipient, body, fields, received_at FROM incoming "+
+		"WHERE channel_id = ? AND id > ? ORDER BY id LIMIT ?", int64(channel), after, limit)
+	if err != nil {
+		return nil, s.Failure("read messages", err)
+	}
+	list := make([]weir.Incoming, 0, len(rows))
+	for _, r := range rows {
+		m := weir.Incoming{ID: r.ID, From: r.Sender, To: r.Recipient, Body: r.Body, ReceivedAt: commit.Instant(r.ReceivedAt)}
+		if r.GUID != nil {
+			m.GUID = *r.GUID
+		}
+		if err := json.Unmarshal([]byte(r.Fields), &m.Fields); err != nil {
+			return nil, s.Failure("read messages", err)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}

@@ -1,0 +1,146 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/persistence/commit"
+	"weir/surveys"
+)
+
+var _ surveys.Outbox = (*Store)(nil)
+
+const outboxColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, reason, message"
+
+const OutboxSQL = "SELECT " + outboxColumns + " FROM notices WHERE id > ? ORDER BY id LIMIT ?"
+
+// OnOutboxEntries implements [surveys.Outbox].
+func (s *Store) OnOutboxEntries(committed func()) { s.onOutbox.Store(&committed) }
+
+func (s *Store) outboxWritten() {
+	if call := s.onOutbox.Load(); call != nil {
+		(*call)()
+	}
+}
+
+// insertOutbox inserts notices of the steps for the survey broker. Contacts without a
+// respondent need none.
+func (p *part) insertOutbox(t *commit.Tx, steps []step) error {
+	var args []any
+	rows := 0
+	for _, s := range steps {
+		if s.last.Contact.For.ID == 0 {
+			continue
+		}
+		for _, tr := range s.parts {
+			c := &tr.Contact
+			for _, h := range occurrences(tr.Transition) {
+				if h.at.IsZero() {
+					h.at = t.Now
+				}
+				outcome, reason, result := "", "", ""
+				if h.kind == surveys.ContactEnded {
+					outcome, reason, result = string(c.Outcome), commit.Clip(c.Reason), resultText(tr.Result)
+				}
+				args = append(args, t.NextID(), string(h.kind), commit.Micros(h.at), int64(c.Channel), int64(c.ID),
+					c.For.Survey, c.For.ID, int64(c.For.Serial), outcome, reason, result)
+				rows++
+			}
+		}
+	}
+	if rows == 0 {
+		return nil
+	}
+	p.outbox = true
+	_, err := t.InsertRows("INSERT INTO notices ("+outboxColumns+") VALUES ", "", args, rows)
+	return err
+}
+
+// occurrence is something that happened to a contact.
+type occurrence struct {
+	kind surveys.OutboxKind
+	at   time.Time
+}
+
+// occurrences lists what a transition means to a respondent, in order.
+func occurrences(tr *weir.Transition) (list []occurrence) {
+	is := &tr.Contact
+	if is.State == weir.Active && tr.Was != weir.Active {
+		list = append(list, occurrence{surveys.ContactAccepted, is.SentAt})
+	}
+	if tr.Answered {
+		list = append(list, occurrence{surveys.CallAnswered, is.HeardAt})
+	}
+	if is.State == weir.Done && tr.Was != weir.Done {
+		list = append(list, occurrence{surveys.ContactEnded, is.FinishedAt})
+	}
+	return list
+}
+
+// outboxIncoming adds an outbox entry for a message, in the transaction that stores it.
+func (s *Store) outboxIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, id int64, m weir.Incoming) error {
+	m.ID = id
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO notices ("+outboxColumns+") VALUES "+commit.Marks(11),
+		s.NextID(time.Now()), string(surveys.MessageReceived), commit.Micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
+	return err
+}
+
+// resultText returns the result of a conversation as an outbox entry keeps it; empty without
+// one.
+func resultText(r weir.Result) string {
+	if r == (weir.Result{}) {
+		return ""
+	}
+	text, _ := json.Marshal(r) //nolint:errchkjson // a text and an instant
+	return string(text)
+}
+
+// OutboxEntries implements [surveys.Outbox].
+func (s *Store) OutboxEntries(ctx context.Context, after int64, limit int) ([]surveys.OutboxEntry, error) {
+	var rows []struct {
+		ID         int64  `db:"id"`
+		Kind       string `db:"kind"`
+		At         int64  `db:"at"`
+		Channel    int64  `db:"channel_id"`
+		Contact    int64  `db:"contact_id"`
+		Survey     int64  `db:"survey_id"`
+		Respondent int64  `db:"respondent_id"`
+		Serial     int    `db:"serial"`
+		Outcome    string `db:"outcome"`
+		Reason     string `db:"reason"`
+		Message    string `db:"message"`
+	}
+	if err := s.Read.SelectContext(ctx, &rows, OutboxSQL, after, limit); err != nil {
+		return nil, s.Failure("read notices", err)
+	}
+	list := make([]surveys.OutboxEntry, 0, len(rows))
+	for _, r := range rows {
+		n := surveys.OutboxEntry{
+			ID: r.ID, Kind: surveys.OutboxKind(r.Kind), At: commit.Instant(r.At), Channel: weir.ChannelID(r.Channel),
+			Respondent: weir.Respondent{Survey: r.Survey, ID: r.Respondent, Serial: r.Serial}, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
+		}
+		if r.Contact != 0 {
+			n.Contact = weir.Ref{Channel: n.Channel, ID: weir.ContactID(r.Contact)}
+		}
+		if r.Message != "" && n.Kind == surveys.ContactEnded {
+			if err := json.Unmarshal([]byte(r.Message), &n.Result); err != nil {
+				return nil, s.Failure("read notices", err)
+			}
+		} else if r.Message != "" {
+			if err := json.Unmarshal([]byte(r.Message), &n.Message); err != nil {
+				return nil, s.Failure("read notices", err)
+			}
+			n.Message.ReceivedAt = commit.Instant(commit.Micros(n.Message.ReceivedAt))
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}

@@ -1,0 +1,125 @@
+package queue
+
+import (
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"weir"
+	"weir/persistence/channels"
+	"weir/persistence/commit"
+)
+
+// part collects what the contacts of a batch add up to.
+type part struct {
+	s        *Store
+	accepted []Insertion
+	changes  []*change
+	items    []*weir.InboxItem
+	counts   map[weir.ChannelID]delta
+	wakes    []weir.ChannelID // channels with another owner
+	landing  landing
+	outbox   bool  // there are entries for the survey broker
+	scratch  []any // Arguments of the statement before
+}
+
+// delta is by how much the counters of a channel change.
+type delta struct{ queued, inFlight int64 }
+
+// Part writes what the contacts of batches add up to.
+func (s *Store) Part() commit.Part { return &s.part }
+
+// InsertContacts inserts contacts in the batch of a work of another package, and
+// reports the result of each.
+func (s *Store) InsertContacts(t *commit.Tx, list []Insertion) error {
+	return s.part.insertContacts(t, list)
+}
+
+// Begin implements [Part].
+func (p *part) Begin() {
+	*p = part{s: p.s, counts: map[weir.ChannelID]delta{}, scratch: p.scratch}
+}
+
+// Flush implements [Part].
+func (p *part) Flush(t *commit.Tx) error {
+	if err := p.insertContacts(t, p.accepted); err != nil {
+		return err
+	}
+	for _, step := range []func(*commit.Tx) error{p.change, p.dropFlights, p.count, p.deliver} {
+		if err := step(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Committed implements [Part].
+func (p *part) Committed() {
+	p.s.flights.committed(&p.landing)
+	if p.outbox {
+		p.s.outboxWritten()
+	}
+}
+
+// count adds to the counters of channels.
+func (p *part) count(t *commit.Tx) error {
+	var args []any
+	for _, channel := range slices.Sorted(maps.Keys(p.counts)) {
+		if d := p.counts[channel]; d != (delta{}) {
+			args = append(args, int64(channel), d.queued, d.inFlight)
+		}
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	return t.Later("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES "+commit.RowsOf(len(args)/3, 3)+p.s.Dialect.AddCounts, args...)
+}
+
+// deliver writes inbox items: those of requests, and a wake for each channel
+// that got contacts here and has its owner elsewhere. An existing wake item takes a
+// new id, so that deleting the old one does not lose it.
+func (p *part) deliver(t *commit.Tx) error {
+	wake := map[weir.ChannelID]bool{}
+	for _, c := range p.wakes {
+		wake[c] = true
+	}
+	var args []any
+	for _, item := range p.items {
+		if item.Kind == weir.InboxWake {
+			wake[item.Channel] = true
+			continue
+		}
+		args = append(args, t.NextID(), int64(item.Channel), item.Kind, payload(item.Payload), nil)
+	}
+	for channel := range wake {
+		args = append(args, t.NextID(), int64(channel), weir.InboxWake, []byte{}, int64(1))
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	return t.Later(channels.InsertInbox+commit.RowsOf(len(args)/5, 5)+p.s.Dialect.RenewWake, args...)
+}
+
+// payload is never NULL.
+func payload(p []byte) []byte {
+	if p == nil {
+		return []byte{}
+	}
+	return p
+}
+
+// Store keeps contacts.
+type Store struct {
+	*commit.DB
+	channels *channels.Store
+	part     part
+	flights  *flights
+	onOutbox atomic.Pointer[func()]
+	metrics  *Metrics
+}
+
+func New(db *commit.DB, channels *channels.Store, metrics *Metrics) *Store {
+	s := &Store{DB: db, channels: channels, flights: newFlights(), metrics: metrics}
+	s.part.s = s
+	return s
+}

@@ -1,0 +1,168 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/persistence/commit"
+)
+
+// The statements of a broker. Each reads one range of one index.
+const (
+	laneSQL = "SELECT lane, id AS pos FROM contacts_queued WHERE channel_id = ? AND lane > ? ORDER BY lane, id LIMIT 1"
+	headSQL = "SELECT " + headColumns + " FROM contacts_queued q JOIN contacts c ON c.channel_id = q.channel_id AND c.id = q.id " +
+		"WHERE q.channel_id = ? AND q.lane = ? AND q.id > ? ORDER BY q.id LIMIT ?"
+	delayedSQL  = "SELECT id, 0 AS lane, due_at AS pos FROM contacts_delayed WHERE channel_id = ? ORDER BY due_at, id LIMIT ?"
+	expiringSQL = "SELECT id, 0 AS lane, expire_at AS pos FROM contacts_expiring WHERE channel_id = ? ORDER BY expire_at, id LIMIT ?"
+	queuedAtSQL = "SELECT queued_at FROM contacts WHERE channel_id = ? AND id = ?"
+)
+
+// waitingSince reads the contacts at the places that a statement lists, whose instant
+// has come, and returns the instant of the first of the others (zero: none). It leaves
+// out contacts that have moved on since they were listed.
+func (s *Store) waitingSince(ctx context.Context, doing, text string, channel weir.ChannelID, now time.Time, limit int, state func(weir.State) bool) ([]weir.Contact, time.Time, error) {
+	var places []place
+	if err := s.Read.SelectContext(ctx, &places, text, int64(channel), limit+1); err != nil {
+		return nil, time.Time{}, s.Failure(doing, err)
+	}
+	var next time.Time
+	for i := range places {
+		if at := commit.Instant(places[i].Pos); i == limit || at.After(now) {
+			places, next = places[:i], at
+			break
+		}
+	}
+	rows, err := s.readPlaces(ctx, int64(channel), places)
+	if err != nil {
+		return nil, time.Time{}, s.Failure(doing, err)
+	}
+	list, err := contacts(rows)
+	list = slices.DeleteFunc(list, func(c weir.Contact) bool { return !state(c.State) })
+	return list, next, s.Failure(doing, err)
+}
+
+// InFlight implements [weir.QueueReader]. Under the lease of the channel memory
+// knows all of them; see [Store.Recover].
+func (s *Store) InFlight(ctx context.Context, channel weir.ChannelID) ([]weir.Contact, error) {
+	places, err := s.placesInFlight(ctx, channel)
+	if err != nil {
+		return nil, s.Failure("read contacts in flight", err)
+	}
+	rows, err := s.readPlaces(ctx, int64(channel), places)
+	if err != nil {
+		return nil, s.Failure("read contacts in flight", err)
+	}
+	rows = slices.DeleteFunc(rows, func(r contactRow) bool { return r.State != 0 })
+	list, err := contacts(rows)
+	slices.SortFunc(list, func(a, b weir.Contact) int { return cmp.Compare(a.ID, b.ID) })
+	return list, s.Failure("read contacts in flight", err)
+}
+
+// placesInFlight lists the contacts in flight of a channel, by the instant of their
+// claim.
+func (s *Store) placesInFlight(ctx context.Context, channel weir.ChannelID) ([]place, error) {
+	list, err := s.allInFlight(ctx, &channel)
+	return placesOf(list, weir.State.InFlight), err
+}
+
+// laneStart is a lane and its oldest contact.
+type laneStart struct {
+	Lane int64 `db:"lane"`
+	Pos  int64 `db:"pos"`
+}
+
+// laneHeads goes from lane to lane, one index seek each.
+func (s *Store) laneHeads(ctx context.Context, channel weir.ChannelID) ([]laneStart, error) {
+	var list []laneStart
+	after := int64(math.MinInt64)
+	for {
+		var h laneStart
+		err := s.Read.GetContext(ctx, &h, laneSQL, int64(channel), after)
+		if errors.Is(err, sql.ErrNoRows) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, s.Failure("read the lanes", err)
+		}
+		list = append(list, h)
+		after = h.Lane
+	}
+}
+
+// Lanes implements [weir.QueueReader].
+func (s *Store) Lanes(ctx context.Context, channel weir.ChannelID) ([]weir.Lane, error) {
+	heads, err := s.laneHeads(ctx, channel)
+	if err != nil {
+		return nil, err
+	}
+	lanes := make([]weir.Lane, 0, len(heads))
+	for _, h := range heads {
+		lanes = append(lanes, weir.Lane(h.Lane))
+	}
+	return lanes, nil
+}
+
+// Head implements [weir.QueueReader].
+func (s *Store) Head(ctx context.Context, channel weir.ChannelID, lane weir.Lane, after weir.ContactID, limit int) (list []weir.Contact, err error) {
+	rows, err := s.Read.QueryContext(ctx, headSQL, int64(channel), int64(lane), int64(after), limit)
+	if err != nil {
+		return nil, s.Failure("read the queue", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var row contactRow
+	fields := row.headFields()
+	for rows.Next() {
+		row.Progress = nil
+		if err := rows.Scan(fields...); err != nil {
+			return nil, s.Failure("read the queue", err)
+		}
+		row.State = int8(weir.Queued)
+		c, err := row.contact()
+		if err != nil {
+			return nil, s.Failure("read the queue", err)
+		}
+		list = append(list, c)
+	}
+	return list, s.Failure("read the queue", rows.Err())
+}
+
+// Due implements [weir.QueueReader].
+func (s *Store) Due(ctx context.Context, channel weir.ChannelID, now time.Time, limit int) ([]weir.Contact, time.Time, error) {
+	return s.waitingSince(ctx, "read delayed contacts", delayedSQL, channel, now, limit, func(state weir.State) bool { return state == weir.Delayed })
+}
+
+// Overdue implements [weir.QueueReader].
+func (s *Store) Overdue(ctx context.Context, channel weir.ChannelID, now time.Time, limit int) ([]weir.Contact, time.Time, error) {
+	return s.waitingSince(ctx, "read overdue contacts", expiringSQL, channel, now, limit, weir.State.Waiting)
+}
+
+// QueuedCount implements [weir.QueueReader].
+func (s *Store) QueuedCount(ctx context.Context, channel weir.ChannelID) (int64, error) {
+	var n int64
+	err := s.Read.GetContext(ctx, &n, "SELECT queued FROM channel_counts WHERE channel_id = ?", int64(channel))
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return n, s.Failure("read the number of queued contacts", err)
+}
+
+// OldestQueued implements [weir.QueueReader].
+func (s *Store) OldestQueued(ctx context.Context, channel weir.ChannelID) (time.Time, error) {
+	heads, err := s.laneHeads(ctx, channel)
+	if err != nil || len(heads) == 0 {
+		return time.Time{}, err
+	}
+	oldest := slices.MinFunc(heads, func(a, b laneStart) int { return cmp.Compare(a.Pos, b.Pos) })
+	var us int64
+	err = s.Read.GetContext(ctx, &us, queuedAtSQL, int64(channel), oldest.Pos)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, nil
+	}
+	return commit.Instant(us), s.Failure("read the oldest contact", err)
+}

@@ -1,0 +1,220 @@
+package queue
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"weir"
+	"weir/persistence/commit"
+)
+
+// specColumns are the columns of contacts.
+const (
+	specColumns = "channel_id, id, ckey, addr, priority, survey, labels, content, not_before, not_after, size, queued_at, lane, for_survey, for_id, for_serial"
+	specWidth   = 16
+)
+
+// contactColumns are the columns of a contact with its state: 1 is [weir.Queued], 2
+// [weir.Delayed], 6 [weir.Done]. Its states are disjoint: a contact has one row in
+// contacts_queued, contacts_delayed or contacts_done, or it is in flight, which is
+// state 0 here; see [Store.resolve].
+const contactColumns = "c.channel_id, c.id, c.ckey, c.addr, c.priority, c.survey, c.labels, c.content, c.not_before, c.not_after, " +
+	"c.size, c.queued_at, c.lane, c.for_survey, c.for_id, c.for_serial, " +
+	"CASE WHEN e.id IS NOT NULL THEN 6 WHEN q.id IS NOT NULL THEN 1 WHEN d.id IS NOT NULL THEN 2 ELSE 0 END AS state, " +
+	"COALESCE(e.rev, q.rev, d.rev, 0) AS rev, COALESCE(d.due_at, 0) AS due_at, COALESCE(q.progress, d.progress) AS progress, " +
+	"COALESCE(e.finished_at, 0) AS finished_at, COALESCE(e.attempt, 0) AS attempt, COALESCE(e.failures, 0) AS failures, " +
+	"COALESCE(e.claimed_at, 0) AS claimed_at, COALESCE(e.sent_at, 0) AS sent_at, COALESCE(e.heard_at, 0) AS heard_at, " +
+	"COALESCE(e.provider_ref, '') AS provider_ref, COALESCE(e.parts, '') AS parts, COALESCE(e.outcome, '') AS outcome, " +
+	"COALESCE(e.reason, '') AS reason, COALESCE(e.cancel_asked, 0) AS cancel_asked"
+
+const withState = " FROM contacts c" +
+	" LEFT JOIN contacts_queued q ON q.channel_id = c.channel_id AND q.lane = c.lane AND q.id = c.id" +
+	" LEFT JOIN contacts_delayed d ON d.channel_id = c.channel_id AND d.id = c.id" +
+	" LEFT JOIN contacts_done e ON e.channel_id = c.channel_id AND e.id = c.id"
+
+// contactRow is a contact as it is read.
+type contactRow struct {
+	Channel     int64   `db:"channel_id"`
+	ID          int64   `db:"id"`
+	Key         *string `db:"ckey"`
+	Addr        string  `db:"addr"`
+	Priority    int8    `db:"priority"`
+	Survey      string  `db:"survey"`
+	Labels      string  `db:"labels"`
+	Content     string  `db:"content"`
+	NotBefore   int64   `db:"not_before"`
+	NotAfter    int64   `db:"not_after"`
+	Size        int64   `db:"size"`
+	QueuedAt    int64   `db:"queued_at"`
+	Lane        int64   `db:"lane"`
+	ForSurvey   int64   `db:"for_survey"`
+	ForID       int64   `db:"for_id"`
+	ForSerial   int     `db:"for_serial"`
+	State       int8    `db:"state"`
+	Rev         int64   `db:"rev"`
+	DueAt       int64   `db:"due_at"`
+	Progress    []byte  `db:"progress"`
+	FinishedAt  int64   `db:"finished_at"`
+	Attempt     int     `db:"attempt"`
+	Failures    int     `db:"failures"`
+	ClaimedAt   int64   `db:"claimed_at"`
+	SentAt      int64   `db:"sent_at"`
+	HeardAt     int64   `db:"heard_at"`
+	ProviderRef string  `db:"provider_ref"`
+	Parts       string  `db:"parts"`
+	Outcome     string  `db:"outcome"`
+	Reason      string  `db:"reason"`
+	CancelAsked bool    `db:"cancel_asked"`
+
+	flight weir.Progress // of a contact in flight
+	place  place         // in a list
+}
+
+// headColumns are the columns of contacts in the queue.
+const headColumns = "c.channel_id, c.id, c.ckey, c.addr, c.priority, c.survey, c.labels, c.content, c.not_before, c.not_after, " +
+	"c.size, c.queued_at, c.lane, c.for_survey, c.for_id, c.for_serial, q.rev, q.progress"
+
+// headFields are the destinations of headColumns.
+func (r *contactRow) headFields() []any {
+	return []any{
+		&r.Channel, &r.ID, &r.Key, &r.Addr, &r.Priority, &r.Survey, &r.Labels, &r.Content, &r.NotBefore, &r.NotAfter,
+		&r.Size, &r.QueuedAt, &r.Lane, &r.ForSurvey, &r.ForID, &r.ForSerial, &r.Rev, &r.Progress,
+	}
+}
+
+func (r *contactRow) ref() weir.Ref {
+	return weir.Ref{Channel: weir.ChannelID(r.Channel), ID: weir.ContactID(r.ID)}
+}
+
+// content is the part of a contact that the store does not look into.
+type content struct {
+	Messages []string   `json:"messages,omitempty"`
+	Call     *weir.Call `json:"call,omitempty"`
+}
+
+// NewContact makes the contact of a spec that is accepted now. Instants are cut
+// to what the store keeps.
+func NewContact(ref weir.Ref, spec weir.Spec, now time.Time) weir.Contact {
+	spec.NotBefore, spec.NotAfter = commit.Instant(commit.Micros(spec.NotBefore)), commit.Instant(commit.Micros(spec.NotAfter))
+	now = commit.Instant(commit.Micros(now))
+	return weir.Contact{Ref: ref, Spec: spec, QueuedAt: now, Progress: weir.NewProgress(now, spec.NotBefore)}
+}
+
+// Contact returns the contact of a row, for callers that act on it.
+func (r *contactRow) contact() (weir.Contact, error) {
+	c, err := r.readable()
+	if err != nil {
+		return weir.Contact{}, fmt.Errorf("contact %d-%d cannot be read: %w", r.Channel, r.ID, err)
+	}
+	return c, nil
+}
+
+// readable returns the contact of a row, without labels and content that cannot
+// be read: one such row must not take down the lists that it is in.
+func (r *contactRow) readable() (weir.Contact, error) {
+	body, err := decodeContent(r.Content)
+	labels, wrong := commit.DecodeTexts(r.Labels)
+	progress, lost := r.progress()
+	spec := weir.Spec{
+		To: r.Addr, Priority: weir.Priority(r.Priority), Survey: r.Survey, Labels: labels,
+		Messages: body.Messages, Call: body.Call, NotBefore: commit.Instant(r.NotBefore), NotAfter: commit.Instant(r.NotAfter),
+		For: weir.Respondent{Survey: r.ForSurvey, ID: r.ForID, Serial: r.ForSerial},
+	}
+	if r.Key != nil {
+		spec.Key = *r.Key
+	}
+	return weir.Contact{
+		Ref: r.ref(), Spec: spec, QueuedAt: commit.Instant(r.QueuedAt), Progress: progress,
+	}, errors.Join(err, wrong, lost)
+}
+
+// decodeContent reads what encodeContent wrote. One plain message, which most
+// contacts have, needs no decoder.
+func decodeContent(text string) (content, error) {
+	if plain, ok := strings.CutPrefix(text, `{"messages":["`); ok {
+		if plain, ok = strings.CutSuffix(plain, `"]}`); ok && commit.IsPlain(plain) {
+			return content{Messages: []string{plain}}, nil
+		}
+	}
+	var body content
+	err := json.Unmarshal([]byte(text), &body)
+	return body, err
+}
+
+func (r *contactRow) progress() (weir.Progress, error) {
+	switch state := weir.State(r.State); {
+	case state == 0:
+		return r.flight, nil
+	case state == weir.Done:
+		return weir.Progress{
+			Rev: r.Rev, State: weir.Done, Attempt: r.Attempt, Failures: r.Failures,
+			ClaimedAt: commit.Instant(r.ClaimedAt), SentAt: commit.Instant(r.SentAt), HeardAt: commit.Instant(r.HeardAt), FinishedAt: commit.Instant(r.FinishedAt),
+			ProviderRef: r.ProviderRef, Parts: r.Parts, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, CancelRequested: r.CancelAsked,
+		}, nil
+	case r.Progress == nil:
+		return weir.Progress{State: state, DueAt: commit.Instant(r.DueAt)}, nil
+	default:
+		return decodeWaiting(r.Progress)
+	}
+}
+
+// contacts returns the contacts of rows.
+func contacts(rows []contactRow) ([]weir.Contact, error) {
+	list := make([]weir.Contact, 0, len(rows))
+	for i := range rows {
+		c, err := rows[i].contact()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// Bounds of what comes from outside, in characters; keys in bytes.
+const (
+	maxKey      = 1020
+	maxAddr     = 255
+	maxSurvey   = 255
+	maxMessages = 1000
+	maxContent  = 1 << 20
+)
+
+// CheckSpec refuses what does not fit the columns of every dialect, so that
+// all of them answer alike.
+func CheckSpec(i int, s *weir.Spec) []weir.FieldError {
+	var list []weir.FieldError
+	tooLong := func(field string, length, most int) {
+		if length > most {
+			list = append(list, weir.FieldError{
+				Pointer: fmt.Sprintf("/contacts/%d/%s", i, field), Code: "length",
+				Detail: fmt.Sprintf("may have %d at most", most),
+			})
+		}
+	}
+	tooLong("key", len(s.Key), maxKey)
+	tooLong("to", utf8.RuneCountInString(s.To), maxAddr)
+	tooLong("survey", utf8.RuneCountInString(s.Survey), maxSurvey)
+	tooLong("messages", len(s.Messages), maxMessages)
+	tooLong("messages", SpecBytes(s), maxContent)
+	return list
+}
+
+// SpecBytes is about what a spec takes in a statement.
+func SpecBytes(s *weir.Spec) int {
+	n := 200 + len(s.Key) + len(s.To) + len(s.Survey)
+	for k, v := range s.Labels {
+		n += len(k) + len(v) + 8
+	}
+	for _, m := range s.Messages {
+		n += len(m) + 4
+	}
+	if s.Call != nil {
+		n += len(s.Call.TwiML) + len(s.Call.CallbackURL) + 60
+	}
+	return n
+}

@@ -1,0 +1,156 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/ops"
+	"weir/routing/eventlog"
+)
+
+const (
+	partBytes  = 256 << 10 // of a snapshot, written in one transaction
+	pruneChunk = 100       // rows that one transaction deletes
+)
+
+// routerHead is the one row that says what counts.
+type routerHead struct {
+	Last        int64 `db:"last_seq"`
+	Snapshot    int64 `db:"snapshot"`
+	SnapshotSeq int64 `db:"snapshot_seq"`
+}
+
+const routerHeadSQL = "SELECT last_seq, snapshot, snapshot_seq FROM router_head WHERE id = 1"
+
+var errParts = errors.New("the router's snapshot lacks a part")
+
+// SaveSnapshot implements [eventlog.Store]. The parts are written under a
+// number that does not count yet; one statement makes it count.
+func (s *Store) SaveSnapshot(ctx context.Context, lease weir.Lease, seq uint64, data []byte) error {
+	number, parts := s.NextID(time.Now()), 0
+	for rest := data; parts == 0 || len(rest) > 0; parts++ {
+		part := rest[:min(partBytes, len(rest))]
+		rest = rest[len(part):]
+		err := s.asRouter(ctx, lease, func(tx *sqlx.Tx) error {
+			_, err := tx.ExecContext(ctx, "INSERT INTO router_snapshots (snapshot, part, data) VALUES (?, ?, ?)", number, parts, part)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := s.asRouter(ctx, lease, func(tx *sqlx.Tx) error { return s.switchSnapshot(ctx, tx, number, parts, int64(seq)) })
+	if err != nil {
+		return err
+	}
+	return s.pruneRouter(ctx, lease, number, int64(seq))
+}
+
+// asRouter runs a transaction in which the lease is good.
+func (s *Store) asRouter(ctx context.Context, lease weir.Lease, fn func(*sqlx.Tx) error) error {
+	lost := false
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		var n int
+		err := tx.GetContext(ctx, &n, "SELECT COUNT(*) FROM roles WHERE name = ? AND owner = ? AND epoch = ?"+s.Dialect.ForShare,
+			string(ops.RoleRouter), lease.Owner, lease.Epoch)
+		if lost = n != 1; err != nil || lost {
+			return err
+		}
+		return fn(tx)
+	})
+	if err == nil && lost {
+		return weir.ErrLeaseLost
+	}
+	if errors.Is(err, eventlog.ErrGap) || errors.Is(err, errParts) {
+		return err
+	}
+	return s.Failure("save the router's snapshot", err)
+}
+
+func (s *Store) switchSnapshot(ctx context.Context, tx *sqlx.Tx, number int64, parts int, seq int64) error {
+	var n int
+	if err := tx.GetContext(ctx, &n, "SELECT COUNT(*) FROM router_snapshots WHERE snapshot = ?", number); err != nil {
+		return err
+	}
+	if n != parts {
+		return errParts
+	}
+	result, err := tx.ExecContext(ctx, "UPDATE router_head SET snapshot = ?, snapshot_seq = ? WHERE id = 1 AND last_seq >= ? AND snapshot_seq <= ?",
+		number, seq, seq, seq)
+	if err != nil {
+		return err
+	}
+	if done, err := result.RowsAffected(); err != nil || done != 1 {
+		return errors.Join(err, eventlog.ErrGap)
+	}
+	return nil
+}
+
+// pruneRouter deletes what the snapshot that counts has made superfluous, a
+// bounded number of rows at a time.
+func (s *Store) pruneRouter(ctx context.Context, lease weir.Lease, snapshot, seq int64) error {
+	for _, step := range []func(context.Context, *sqlx.Tx, int64, int64) (bool, error){pruneJournal, pruneSnapshots} {
+		for more := true; more; {
+			err := s.asRouter(ctx, lease, func(tx *sqlx.Tx) (err error) {
+				more, err = step(ctx, tx, snapshot, seq)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func pruneJournal(ctx context.Context, tx *sqlx.Tx, _, seq int64) (more bool, err error) {
+	var found []int64
+	err = tx.SelectContext(ctx, &found, "SELECT last_seq FROM router_journal WHERE first_seq <= ? ORDER BY first_seq LIMIT ?", seq, pruneChunk)
+	for len(found) > 0 && found[len(found)-1] > seq { // it ends after the snapshot
+		found = found[:len(found)-1]
+	}
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	_, err = tx.ExecContext(ctx, "DELETE FROM router_journal WHERE first_seq <= ?", found[len(found)-1])
+	return len(found) == pruneChunk, err
+}
+
+func pruneSnapshots(ctx context.Context, tx *sqlx.Tx, snapshot, _ int64) (more bool, err error) {
+	var found []struct {
+		Snapshot int64 `db:"snapshot"`
+		Part     int64 `db:"part"`
+	}
+	err = tx.SelectContext(ctx, &found, "SELECT snapshot, part FROM router_snapshots WHERE snapshot < ? ORDER BY snapshot, part LIMIT ?", snapshot, pruneChunk)
+	for i := 0; err == nil && i < len(found); i++ {
+		_, err = tx.ExecContext(ctx, "DELETE FROM router_snapshots WHERE snapshot = ? AND part = ?", found[i].Snapshot, found[i].Part)
+	}
+	return len(found) == pruneChunk, err
+}
+
+// LoadSnapshot implements [eventlog.Store].
+func (s *Store) LoadSnapshot(ctx context.Context) (eventlog.Saved, error) {
+	var saved eventlog.Saved
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		saved = eventlog.Saved{}
+		var head routerHead
+		if err := tx.GetContext(ctx, &head, routerHeadSQL); err != nil {
+			return err
+		}
+		saved.Seq, saved.Last = uint64(head.SnapshotSeq), uint64(head.Last)
+		for part := 0; head.Snapshot != 0; part++ {
+			var data [][]byte
+			err := tx.SelectContext(ctx, &data, "SELECT data FROM router_snapshots WHERE snapshot = ? AND part = ?", head.Snapshot, part)
+			if err != nil || len(data) == 0 {
+				return err
+			}
+			saved.Data = append(saved.Data, data[0]...)
+		}
+		return nil
+	})
+	return saved, s.Failure("read the router's snapshot", err)
+}

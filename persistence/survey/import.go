@@ -1,0 +1,283 @@
+package survey
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/persistence/commit"
+	"weir/surveys"
+)
+
+// Bounds of what is added at once, and of a number.
+const (
+	maxAdded = 1000
+	maxPhone = 64
+)
+
+// States of an import. What is committing or aborting goes on until it is done.
+const (
+	importOpen       = "open"
+	importCommitting = "committing"
+	importCommitted  = "committed"
+	importAborting   = "aborting"
+	importAborted    = "aborted"
+)
+
+// addition is a list of respondents on its way into the table.
+type addition struct {
+	s           *Store
+	survey, imp int64
+	list        []surveys.Respondent
+	added       []surveys.Added
+}
+
+// Add implements [surveys.Importer]. Buckets follow from the attributes and the
+// survey's quotas as they are when the respondents are stored. Those of an
+// import are fresh.
+func (s *Store) Add(ctx context.Context, survey, imp int64, list []surveys.Respondent) ([]surveys.Added, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	if len(list) > maxAdded {
+		return nil, weir.Errorf(weir.CodeInvalid, "at most %d respondents at once", maxAdded)
+	}
+	bytes := 0
+	for i := range list {
+		if n := len(list[i].Phone); n == 0 || n > maxPhone {
+			return nil, &weir.Error{Code: weir.CodeInvalid, Message: "respondents cannot be stored", Fields: []weir.FieldError{{
+				Pointer: fmt.Sprintf("/respondents/%d/phone", i), Code: "length", Detail: "must have 1 to 64 bytes",
+			}}}
+		}
+		bytes += 300
+		for k, v := range list[i].Attributes {
+			bytes += len(k) + len(v) + 8
+		}
+	}
+	w := &addition{s: s, survey: survey, imp: imp, list: list}
+	err := s.Await(ctx, &commit.Request{Work: w, Rows: len(list), Bytes: bytes})
+	if err != nil {
+		return nil, err
+	}
+	return w.added, nil
+}
+
+// Write implements [Work]. The survey is held, so that its quotas stay what they
+// are and it is not removed meanwhile.
+func (w *addition) Write(t *commit.Tx, r *commit.Request) error {
+	w.added = make([]surveys.Added, len(w.list))
+	var row struct {
+		Quotas   string `db:"quotas"`
+		State    string `db:"state"`
+		Deleting bool   `db:"deleting"`
+	}
+	err := t.SQL.GetContext(t.Ctx, &row, "SELECT quotas, state, deleting FROM surveys WHERE id = ?"+w.s.Dialect.ForShare, w.survey)
+	if closed := whyClosed(err, row.State, row.Deleting); closed != nil {
+		r.Refuse(closed)
+		return nil // that there is no such survey is the answer, not a fault
+	}
+	var quotas surveys.Quotas
+	if err == nil {
+		err = json.Unmarshal([]byte(row.Quotas), &quotas)
+	}
+	if err == nil && w.imp != 0 {
+		err = w.touch(t, r)
+	}
+	if err != nil || r.Refused() != nil {
+		return err
+	}
+	t.GiveIDs(r, len(w.list))
+	return w.insert(t, r, quotas)
+}
+
+// whyClosed is why a survey, which was read with err, takes no respondents; nil
+// if it does, or if the database failed.
+func whyClosed(err error, state string, deleting bool) error {
+	switch over := state == string(surveys.Stopping) || state == string(surveys.Done); {
+	case errors.Is(err, sql.ErrNoRows), err == nil && deleting:
+		return noSurvey()
+	case err == nil && over:
+		return weir.Errorf(weir.CodeConflict, "the survey is %s and takes no respondents", state)
+	default:
+		return nil
+	}
+}
+
+// holdSurvey makes sure that a survey takes respondents, and goes on to until the
+// end of the transaction.
+func (s *Store) holdSurvey(ctx context.Context, tx *sqlx.Tx, survey int64) error {
+	var row struct {
+		State    string `db:"state"`
+		Deleting bool   `db:"deleting"`
+	}
+	err := tx.GetContext(ctx, &row, "SELECT state, deleting FROM surveys WHERE id = ?"+s.Dialect.ForShare, survey)
+	if no := whyClosed(err, row.State, row.Deleting); no != nil {
+		return no
+	}
+	return err
+}
+
+// touch makes sure that the import is open, and notes that it is alive.
+func (w *addition) touch(t *commit.Tx, r *commit.Request) error {
+	var state string
+	err := t.SQL.GetContext(t.Ctx, &state, "SELECT state FROM imports WHERE id = ? AND survey_id = ?"+w.s.Dialect.ForUpdate, w.imp, w.survey)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		r.Refuse(noImport())
+		return nil
+	case err != nil:
+		return err
+	case state != importOpen:
+		r.Refuse(weir.Errorf(weir.CodeConflict, "the import is over"))
+		return nil
+	}
+	_, err = t.Exec("UPDATE imports SET touched_at = ? WHERE id = ?", commit.Micros(t.Now), w.imp)
+	return err
+}
+
+func noImport() error { return weir.Errorf(weir.CodeNotFound, "no such import") }
+
+func (w *addition) insert(t *commit.Tx, r *commit.Request, quotas surveys.Quotas) error {
+	var args []any
+	full := make([]surveys.Respondent, len(w.list))
+	for i := range w.list {
+		full[i] = completed(w.list[i], w.survey, quotas, r.At)
+		if w.imp != 0 {
+			full[i].Progress = surveys.NewProgress()
+		}
+		w.added[i].ID = surveys.RespondentID(r.IDs[i])
+		args = append(args, newRespondent(r.IDs[i], w.imp, &full[i])...)
+	}
+	n, err := t.InsertRows("INSERT INTO respondents ("+respondentInsert+") VALUES ", w.s.Dialect.KeepRespondent, args, len(full))
+	if err != nil {
+		return err
+	}
+	if n != int64(len(full)) {
+		if err := w.findDuplicates(t, n); err != nil {
+			return err
+		}
+	}
+	if w.imp != 0 {
+		return nil
+	}
+	changes := sumChanges{}
+	for i := range full {
+		if !w.added[i].Duplicate {
+			changes[groupOf(&full[i])]++
+		}
+	}
+	return w.s.addSumsIn(t, w.survey, changes)
+}
+
+// findDuplicates looks up who has the numbers.
+func (w *addition) findDuplicates(t *commit.Tx, inserted int64) error {
+	type holder struct {
+		id     int64
+		unsure bool
+	}
+	holders := map[string]holder{}
+	for rest := w.list; len(rest) > 0; {
+		n := min(len(rest), 500)
+		args := []any{w.survey}
+		for i := range rest[:n] {
+			args = append(args, rest[i].Phone)
+		}
+		rest = rest[n:]
+		var rows []struct {
+			ID     int64  `db:"id"`
+			Phone  string `db:"phone"`
+			Status int64  `db:"status"`
+			Import int64  `db:"look_at"` // of one who is hidden
+		}
+		err := t.SQL.SelectContext(t.Ctx, &rows, "SELECT id, phone, status, look_at FROM respondents WHERE survey_id = ? AND phone IN "+commit.Marks(n), args...)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			holders[row.Phone] = holder{row.ID, row.Status == hidden && row.Import != w.imp}
+		}
+	}
+	fresh := int64(0)
+	for i := range w.list {
+		h, ok := holders[w.list[i].Phone]
+		if w.added[i].ID == surveys.RespondentID(h.id) {
+			fresh++
+			continue
+		}
+		// A respondent that is not found was removed since the insertion met its number.
+		w.added[i] = surveys.Added{ID: surveys.RespondentID(h.id), Duplicate: true, Unsure: h.unsure || !ok}
+	}
+	if fresh != inserted {
+		return fmt.Errorf("%d respondents went in, %d were found", inserted, fresh)
+	}
+	return nil
+}
+
+// BeginImport implements [surveys.Importer].
+func (s *Store) BeginImport(ctx context.Context, survey int64) (int64, error) {
+	id := s.NextID(time.Now())
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		if err := s.holdSurvey(ctx, tx, survey); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO imports (id, survey_id, state, touched_at) VALUES "+commit.Marks(4),
+			id, survey, importOpen, commit.Micros(time.Now()))
+		return err
+	})
+	return id, s.Failure("begin an import", err)
+}
+
+// CommitImport implements [surveys.Importer]. From the first step on it is
+// certain that the import will be visible; what a crash interrupts, Sweep ends.
+func (s *Store) CommitImport(ctx context.Context, survey, imp int64) error {
+	return s.endImport(ctx, survey, imp, importCommitting, importCommitted)
+}
+
+// AbortImport implements [surveys.Importer].
+func (s *Store) AbortImport(ctx context.Context, survey, imp int64) error {
+	return s.endImport(ctx, survey, imp, importAborting, importAborted)
+}
+
+func (s *Store) endImport(ctx context.Context, survey, imp int64, ending, ended string) error {
+	over, err := s.decideImport(ctx, survey, imp, ending, ended)
+	for err == nil && !over {
+		var n int
+		n, err = s.stepImport(ctx, imp, sweepChunk)
+		over = n < sweepChunk
+	}
+	return s.Failure("end an import", err)
+}
+
+// decideImport says what an import comes to. over says that it has come to it. A
+// survey that ends lets none become visible any more; see surveyChange.
+func (s *Store) decideImport(ctx context.Context, survey, imp int64, ending, ended string) (over bool, err error) {
+	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		var state string
+		var no error // before the import, in the order of Add, so that the two do not wait for each other
+		if ending == importCommitting {
+			if no = s.holdSurvey(ctx, tx, survey); weir.CodeOf(no) == weir.CodeInternal {
+				return no
+			}
+		}
+		err := tx.GetContext(ctx, &state, "SELECT state FROM imports WHERE id = ? AND survey_id = ?"+s.Dialect.ForUpdate, imp, survey)
+		switch over = state == ended; {
+		case errors.Is(err, sql.ErrNoRows):
+			return noImport()
+		case err != nil || over || state == ending:
+			return err
+		case state != importOpen:
+			return weir.Errorf(weir.CodeConflict, "the import was ended in another way")
+		case no != nil:
+			return no
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE imports SET state = ?, touched_at = ? WHERE id = ?", ending, commit.Micros(time.Now()), imp)
+		return err
+	})
+	return over, err
+}

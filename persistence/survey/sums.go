@@ -1,0 +1,101 @@
+package survey
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"weir"
+	"weir/persistence/commit"
+	"weir/persistence/dialect"
+	"weir/surveys"
+)
+
+// sumChanges collects by how much the sums of one survey change.
+type sumChanges map[surveys.Group]int
+
+func groupOf(r *surveys.Respondent) surveys.Group {
+	return surveys.Group{Status: r.Status, Disposition: r.Disposition, Bucket: r.Bucket, Counted: r.Counted}
+}
+
+// rows are the values of survey_sums, in one order for all, so that two
+// writers do not wait for each other.
+func (c sumChanges) rows(survey int64) (args []any, rows int) {
+	var groups []surveys.Group
+	for g, n := range c {
+		if n != 0 {
+			groups = append(groups, g)
+		}
+	}
+	slices.SortFunc(groups, func(a, b surveys.Group) int {
+		return cmp.Or(cmp.Compare(statusNumber(a.Status), statusNumber(b.Status)), cmp.Compare(a.Disposition, b.Disposition),
+			cmp.Compare(a.Bucket, b.Bucket), cmp.Compare(commit.Number(a.Counted), commit.Number(b.Counted)))
+	})
+	for _, g := range groups {
+		args = append(args, survey, statusNumber(g.Status), string(g.Disposition), int64(g.Bucket), commit.Number(g.Counted), int64(c[g]))
+	}
+	return args, len(groups)
+}
+
+const (
+	insertSums     = "INSERT INTO survey_sums (survey_id, status, disposition, bucket, counted, n) VALUES "
+	insertAttempts = "INSERT INTO survey_attempts (survey_id, mode, outcome, n) VALUES "
+	insertBegun    = "INSERT INTO survey_begun (survey_id, second, n) VALUES "
+)
+
+func (s *Store) addSumsIn(t *commit.Tx, survey int64, c sumChanges) error {
+	args, rows := c.rows(survey)
+	if rows == 0 {
+		return nil
+	}
+	_, err := t.InsertRows(insertSums, s.adds.sums, args, rows)
+	return err
+}
+
+// Counts implements [surveys.RespondentReader].
+func (s *Store) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
+	var groups []struct {
+		Status      int64  `db:"status"`
+		Disposition string `db:"disposition"`
+		Bucket      int    `db:"bucket"`
+		Counted     bool   `db:"counted"`
+		N           int    `db:"n"`
+	}
+	sums := surveys.Sums{Respondents: map[surveys.Group]int{}, Attempts: map[surveys.Made]int{}}
+	if err := s.Read.SelectContext(ctx, &groups, sumsSQL, survey); err != nil {
+		return sums, s.Failure("read the sums of a survey", err)
+	}
+	for _, g := range groups {
+		sums.Respondents[surveys.Group{
+			Status: statusOf(g.Status), Disposition: surveys.Disposition(g.Disposition), Bucket: g.Bucket, Counted: g.Counted,
+		}] = g.N
+	}
+	var made []struct {
+		Mode    string `db:"mode"`
+		Outcome string `db:"outcome"`
+		N       int    `db:"n"`
+	}
+	if err := s.Read.SelectContext(ctx, &made, attemptsSQL, survey); err != nil {
+		return sums, s.Failure("read the attempts of a survey", err)
+	}
+	for _, m := range made {
+		sums.Attempts[surveys.Made{Mode: surveys.Mode(m.Mode), Outcome: weir.Outcome(m.Outcome)}] = m.N
+	}
+	return sums, nil
+}
+
+const (
+	sumsSQL     = "SELECT status, disposition, bucket, counted, n FROM survey_sums WHERE survey_id = ? AND n <> 0"
+	attemptsSQL = "SELECT mode, outcome, n FROM survey_attempts WHERE survey_id = ?"
+)
+
+// additions are the ends of statements that add to numbers.
+type additions struct{ sums, attempts, begun string }
+
+func newAdditions(d dialect.Statements) additions {
+	return additions{
+		sums:     d.Add("survey_id", "status", "disposition", "bucket", "counted"),
+		attempts: d.Add("survey_id", "mode", "outcome"),
+		begun:    d.Add("survey_id", "second"),
+	}
+}
