@@ -112,8 +112,8 @@ func (pl *Plan) ApplyOutcome(p Progress, now time.Time, serial int, outcome weir
 	} else if stage != Canceling && !pl.hasNextAttempt(p) && !pl.inConversation(p) {
 		return pl.giveUp(p)
 	}
-	if stage == Waiting {
-		p.DueAt = pl.nextStepAt(p, now)
+	if stage != Dispatched { // the end is the first report
+		p = pl.delayFrom(p, stage, now)
 	}
 	return p, Effects{}
 }

@@ -364,6 +364,19 @@ func TestAnswerAfterCancel(t *testing.T) {
 	}
 }
 
+// A contact was canceled too late, and its end is all that is reported of it: it was an
+// attempt, and the next one follows after the delay.
+func TestEndAfterCancel(t *testing.T) {
+	t.Parallel()
+	l := startRespondent(t, smsOnly("10m"))
+	p, e := l.pl.CancelWaiting(l.p, at(4))
+	l.record(p, e)
+	l.ended(6, weir.Failed)
+	if !l.p.DueAt.Equal(at(16)) || l.p.Contact != surveys.Idle || l.p.Tries != 1 {
+		t.Errorf("due at %v, %+v", l.p.DueAt, l.p)
+	}
+}
+
 // A provider had a message for a while, and certainly did not send it: the contact
 // was queued again and expired there.
 func TestExpiryAfterAcceptance(t *testing.T) {
