@@ -131,7 +131,7 @@ func OpenDatabase(ctx context.Context, url string, log *slog.Logger) (dialect.Da
 func newStore(database dialect.Database, scheme string, o Options) *Store {
 	db := commit.New(database, scheme, commit.Config{Log: o.Logger, Metrics: o.Metrics.commit, Owner: o.Owner, LeaseTTL: o.LeaseTTL})
 	s := &Store{
-		db: db, channelStore: channels.New(db), eventStore: eventlog.New(db), routerStore: router.New(db), adminStore: admin.New(db),
+		db: db, channelStore: channels.New(db), eventStore: &eventlog.Store{DB: db}, routerStore: &router.Store{DB: db}, adminStore: &admin.Store{DB: db},
 	}
 	s.queueStore = queue.New(db, s.channelStore, o.Metrics.dead)
 	s.surveyStore = survey.New(db, s.queueStore)

@@ -11,6 +11,7 @@ import (
 
 	"weir/ops"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 var _ ops.AuditStore = (*Store)(nil)
@@ -24,8 +25,8 @@ func (s *Store) AddAudit(ctx context.Context, list []ops.AuditEntry) error {
 		ids[i] = s.NextID(list[i].At)
 	}
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		for start := 0; start < len(list); start += commit.PurgeChunk {
-			part := list[start:min(len(list), start+commit.PurgeChunk)]
+		for start := 0; start < len(list); start += values.PurgeChunk {
+			part := list[start:min(len(list), start+values.PurgeChunk)]
 			var args []any
 			for i, e := range part {
 				var changes any // mostly NULL
@@ -36,9 +37,9 @@ func (s *Store) AddAudit(ctx context.Context, list []ops.AuditEntry) error {
 					}
 					changes = string(raw)
 				}
-				args = append(args, ids[start+i], commit.Micros(e.At), e.Token, e.Action, e.Subject, int64(e.Status), e.Request, changes)
+				args = append(args, ids[start+i], values.Micros(e.At), e.Token, e.Action, e.Subject, int64(e.Status), e.Request, changes)
 			}
-			if _, err := tx.ExecContext(ctx, "INSERT INTO audit ("+auditColumns+") VALUES "+commit.RowsOf(len(part), 8), args...); err != nil {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO audit ("+auditColumns+") VALUES "+values.RowsOf(len(part), 8), args...); err != nil {
 				return err
 			}
 		}
@@ -78,7 +79,7 @@ func (s *Store) selectAudit(ctx context.Context, text string, args ...any) ([]op
 	list := make([]ops.AuditEntry, 0, len(rows))
 	for _, r := range rows {
 		e := ops.AuditEntry{
-			ID: r.ID, At: commit.Instant(r.At), Token: r.Token, Action: r.Action, Subject: r.Subject, Status: r.Status, Request: r.Request,
+			ID: r.ID, At: values.Instant(r.At), Token: r.Token, Action: r.Action, Subject: r.Subject, Status: r.Status, Request: r.Request,
 		}
 		if len(r.Changes) > 0 && err == nil {
 			err = json.Unmarshal(r.Changes, &e.Changes)
@@ -92,12 +93,12 @@ func (s *Store) selectAudit(ctx context.Context, text string, args ...any) ([]op
 // the oldest are found without an index on it.
 func (s *Store) PurgeAudit(ctx context.Context, before time.Time, limit int) (int, error) {
 	var old []int64
-	err := s.Read.SelectContext(ctx, &old, "SELECT id FROM (SELECT id, at FROM audit ORDER BY id LIMIT ?) oldest WHERE at < ?", min(limit, commit.PurgeChunk), commit.Micros(before))
+	err := s.Read.SelectContext(ctx, &old, "SELECT id FROM (SELECT id, at FROM audit ORDER BY id LIMIT ?) oldest WHERE at < ?", min(limit, values.PurgeChunk), values.Micros(before))
 	if err != nil || len(old) == 0 {
 		return 0, s.Failure("purge the audit log", err)
 	}
 	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM audit WHERE id IN "+commit.Marks(len(old)), commit.Arguments(old)...)
+		_, err := tx.ExecContext(ctx, "DELETE FROM audit WHERE id IN "+values.Marks(len(old)), values.Arguments(old)...)
 		return err
 	})
 	return len(old), s.Failure("purge the audit log", err)

@@ -7,6 +7,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // Hold makes every process of this store send nothing until [Store.Unhold]. A
@@ -17,7 +18,7 @@ func (s *Store) Hold(ctx context.Context, now time.Time) error {
 		if err := tx.GetContext(ctx, &held, "SELECT COUNT(*) FROM hold"); err != nil || held > 0 {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO hold (id, since) VALUES (1, ?)", commit.Micros(now))
+		_, err := tx.ExecContext(ctx, "INSERT INTO hold (id, since) VALUES (1, ?)", values.Micros(now))
 		return err
 	})
 	return s.Failure("hold", err)
@@ -47,5 +48,3 @@ type Store struct {
 	*commit.DB
 	tokens commit.Hooks // of tokens that other processes made or revoked
 }
-
-func New(db *commit.DB) *Store { return &Store{DB: db} }

@@ -11,7 +11,7 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 var _ ops.MinuteStore = (*Store)(nil)
@@ -69,7 +69,7 @@ func (s *Store) AddMinutes(ctx context.Context, list []ops.Minute) (rest []ops.M
 		part := list[:min(len(list), minuteChunk)]
 		minutes, quarters := minuteRows(part, time.Minute), minuteRows(part, ops.Quarter)
 		err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-			rows := " (" + minuteColumns() + ") VALUES " + commit.RowsOf(len(part), minuteWidth) + suffix
+			rows := " (" + minuteColumns() + ") VALUES " + values.RowsOf(len(part), minuteWidth) + suffix
 			if _, err := tx.ExecContext(ctx, "INSERT INTO channel_minutes"+rows, minutes...); err != nil {
 				return err
 			}
@@ -127,7 +127,7 @@ func oldMinutesSQL(table string) string {
 }
 
 func dropMinutesSQL(table string, channels int) string {
-	return "DELETE FROM " + table + " WHERE minute = ? AND channel_id IN " + commit.Marks(channels)
+	return "DELETE FROM " + table + " WHERE minute = ? AND channel_id IN " + values.Marks(channels)
 }
 
 // Minutes implements [ops.MinuteStore].
@@ -173,14 +173,14 @@ func (s *Store) selectMinutes(ctx context.Context, text string, args ...any) ([]
 const quartersChunk = 200
 
 func quartersWhere(channels int) string {
-	return "channel_id IN " + commit.Marks(channels) + " AND minute >= ? AND minute < ?"
+	return "channel_id IN " + values.Marks(channels) + " AND minute >= ? AND minute < ?"
 }
 
 // Quarters implements [ops.MinuteStore].
 func (s *Store) Quarters(ctx context.Context, channels []weir.ChannelID, from, until time.Time) ([]ops.Minute, error) {
 	var list []ops.Minute
 	for part := range slices.Chunk(channels, quartersChunk) {
-		found, err := s.selectMinutes(ctx, minutesSQL("channel_quarters", quartersWhere(len(part))), append(commit.Arguments(part), firstMinute(from), firstMinute(until))...)
+		found, err := s.selectMinutes(ctx, minutesSQL("channel_quarters", quartersWhere(len(part))), append(values.Arguments(part), firstMinute(from), firstMinute(until))...)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +194,7 @@ func (s *Store) Quarters(ctx context.Context, channels []weir.ChannelID, from, u
 func (s *Store) PurgeMinutes(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for _, table := range []string{"channel_minutes", "channel_quarters"} {
-		n, err := s.purgeMinutes(ctx, table, minuteOf(before), min(limit, commit.PurgeChunk))
+		n, err := s.purgeMinutes(ctx, table, minuteOf(before), min(limit, values.PurgeChunk))
 		if err != nil {
 			return total, s.Failure("purge the minutes", err)
 		}
@@ -229,19 +229,19 @@ func (s *Store) purgeMinutes(ctx context.Context, table string, before int64, li
 
 // Statements lists the statements about minutes and the audit; see
 // [Store.WatchStatements].
-func (s *Store) Statements(channel weir.ChannelID, subject string, now time.Time) []commit.Statement {
+func (s *Store) Statements(channel weir.ChannelID, subject string, now time.Time) []values.Statement {
 	ch, minute := int64(channel), minuteOf(now)
-	list := []commit.Statement{
-		commit.Named("requests about a contact", auditOfSQL, subject, 100),
-		commit.Named("minutes before", minutesSQL("channel_minutes", minuteBefore), ch, minute-100),
+	list := []values.Statement{
+		values.Named("requests about a contact", auditOfSQL, subject, 100),
+		values.Named("minutes before", minutesSQL("channel_minutes", minuteBefore), ch, minute-100),
 	}
 	for _, table := range []string{"channel_minutes", "channel_quarters"} {
 		list = append(
 			list,
-			commit.Named("a channel's "+table, minutesSQL(table, minutesWhere), ch, minute-200, minute),
-			commit.Named("old "+table, oldMinutesSQL(table), minute-2000, 500),
-			commit.Named("purge of "+table, dropMinutesSQL(table, 3), minute/15*15-30, ch, ch+1, ch+2),
+			values.Named("a channel's "+table, minutesSQL(table, minutesWhere), ch, minute-200, minute),
+			values.Named("old "+table, oldMinutesSQL(table), minute-2000, 500),
+			values.Named("purge of "+table, dropMinutesSQL(table, 3), minute/15*15-30, ch, ch+1, ch+2),
 		)
 	}
-	return append(list, commit.Named("quarters of some channels", minutesSQL("channel_quarters", quartersWhere(3)), ch, ch+1, ch+2, minute-300, minute))
+	return append(list, values.Named("quarters of some channels", minutesSQL("channel_quarters", quartersWhere(3)), ch, ch+1, ch+2, minute-300, minute))
 }

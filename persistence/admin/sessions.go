@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"weir/ops"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 var _ ops.SessionStore = (*Store)(nil)
 
 // AddSession implements [ops.SessionStore].
 func (s *Store) AddSession(ctx context.Context, x ops.Session) error {
-	_, err := s.Exec(ctx, "INSERT INTO sessions (id, token, created_at, expires_at) VALUES "+commit.RowsOf(1, 4),
-		hex.EncodeToString(x.ID[:]), x.Token, commit.Micros(x.Created), commit.Micros(x.Expires))
+	_, err := s.Exec(ctx, "INSERT INTO sessions (id, token, created_at, expires_at) VALUES "+values.RowsOf(1, 4),
+		hex.EncodeToString(x.ID[:]), x.Token, values.Micros(x.Created), values.Micros(x.Expires))
 	return s.Failure("keep a session", err)
 }
 
@@ -25,16 +25,16 @@ func (s *Store) Session(ctx context.Context, id ops.TokenHash, now time.Time) (o
 		Created int64  `db:"created_at"`
 		Expires int64  `db:"expires_at"`
 	}
-	err := s.Read.SelectContext(ctx, &rows, "SELECT token, created_at, expires_at FROM sessions WHERE id = ? AND expires_at > ?", hex.EncodeToString(id[:]), commit.Micros(now))
+	err := s.Read.SelectContext(ctx, &rows, "SELECT token, created_at, expires_at FROM sessions WHERE id = ? AND expires_at > ?", hex.EncodeToString(id[:]), values.Micros(now))
 	if err != nil || len(rows) == 0 {
 		return ops.Session{}, false, s.Failure("read a session", err)
 	}
-	return ops.Session{ID: id, Token: rows[0].Token, Created: commit.Instant(rows[0].Created), Expires: commit.Instant(rows[0].Expires)}, true, nil
+	return ops.Session{ID: id, Token: rows[0].Token, Created: values.Instant(rows[0].Created), Expires: values.Instant(rows[0].Expires)}, true, nil
 }
 
 // ExtendSession implements [ops.SessionStore].
 func (s *Store) ExtendSession(ctx context.Context, id ops.TokenHash, expires time.Time) error {
-	_, err := s.Exec(ctx, "UPDATE sessions SET expires_at = ? WHERE id = ? AND expires_at < ?", commit.Micros(expires), hex.EncodeToString(id[:]), commit.Micros(expires))
+	_, err := s.Exec(ctx, "UPDATE sessions SET expires_at = ? WHERE id = ? AND expires_at < ?", values.Micros(expires), hex.EncodeToString(id[:]), values.Micros(expires))
 	return s.Failure("extend a session", err)
 }
 
@@ -48,7 +48,7 @@ func (s *Store) EndSession(ctx context.Context, id ops.TokenHash) error {
 // stays.
 func (s *Store) PurgeSessions(ctx context.Context, now time.Time, limit int) (int, error) {
 	var old []string
-	err := s.Read.SelectContext(ctx, &old, "SELECT id FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", commit.Micros(now), min(limit, commit.PurgeChunk))
+	err := s.Read.SelectContext(ctx, &old, "SELECT id FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", values.Micros(now), min(limit, values.PurgeChunk))
 	if err != nil || len(old) == 0 {
 		return 0, s.Failure("purge sessions", err)
 	}
@@ -56,6 +56,6 @@ func (s *Store) PurgeSessions(ctx context.Context, now time.Time, limit int) (in
 	for _, id := range old {
 		args = append(args, id)
 	}
-	n, err := s.Exec(ctx, "DELETE FROM sessions WHERE id IN "+commit.Marks(len(old))+" AND expires_at <= ?", append(args, commit.Micros(now))...)
+	n, err := s.Exec(ctx, "DELETE FROM sessions WHERE id IN "+values.Marks(len(old))+" AND expires_at <= ?", append(args, values.Micros(now))...)
 	return int(n), s.Failure("purge sessions", err)
 }

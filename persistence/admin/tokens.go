@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -11,7 +13,7 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 var _ ops.TokenStore = (*Store)(nil)
@@ -35,7 +37,7 @@ type tokenRow struct {
 
 func (r *tokenRow) token() (ops.Token, error) {
 	t := ops.Token{
-		ID: r.ID, Name: r.Name, Created: commit.Instant(r.Created), Expires: commit.Instant(r.Expires), Used: commit.Instant(r.Used), Revoked: commit.Instant(r.Revoked),
+		ID: r.ID, Name: r.Name, Created: values.Instant(r.Created), Expires: values.Instant(r.Expires), Used: values.Instant(r.Used), Revoked: values.Instant(r.Revoked),
 	}
 	for word := range strings.SplitSeq(r.Scopes, ",") {
 		t.Scopes = append(t.Scopes, ops.Scope(word))
@@ -66,14 +68,14 @@ func (s *Store) AddToken(ctx context.Context, t ops.Token, now time.Time) error 
 	}
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		var live int
-		if err := tx.GetContext(ctx, &live, "SELECT COUNT(*) FROM tokens WHERE "+liveToken, commit.Micros(now)); err != nil {
+		if err := tx.GetContext(ctx, &live, "SELECT COUNT(*) FROM tokens WHERE "+liveToken, values.Micros(now)); err != nil {
 			return err
 		}
 		if live >= ops.MaxTokens {
 			return weir.Errorf(weir.CodeConflict, "there are %d tokens, which is the most; revoke some", live)
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO tokens ("+tokenColumns+") VALUES "+commit.RowsOf(1, 8),
-			t.ID, t.Name, strings.Join(words, ","), hex.EncodeToString(t.Hash[:]), commit.Micros(t.Created), commit.Micros(t.Expires), commit.Micros(t.Used), commit.Micros(t.Revoked))
+		_, err := tx.ExecContext(ctx, "INSERT INTO tokens ("+tokenColumns+") VALUES "+values.RowsOf(1, 8),
+			t.ID, t.Name, strings.Join(words, ","), hex.EncodeToString(t.Hash[:]), values.Micros(t.Created), values.Micros(t.Expires), values.Micros(t.Used), values.Micros(t.Revoked))
 		return err
 	})
 	return s.Failure("keep a token", err)
@@ -95,7 +97,7 @@ func (s *Store) Tokens(ctx context.Context) ([]ops.Token, error) {
 func (s *Store) LiveTokens(ctx context.Context, now time.Time) (live []ops.Token, ever bool, err error) {
 	var rows []tokenRow
 	text := "SELECT " + tokenColumns + " FROM tokens WHERE " + liveToken + " OR id = (SELECT MIN(id) FROM tokens)"
-	if err := s.Read.SelectContext(ctx, &rows, text, commit.Micros(now)); err != nil {
+	if err := s.Read.SelectContext(ctx, &rows, text, values.Micros(now)); err != nil {
 		return nil, false, s.Failure("read the tokens", err)
 	}
 	list, err := tokens(rows)
@@ -120,7 +122,7 @@ func (s *Store) RevokeToken(ctx context.Context, id string, now time.Time) error
 		if there == 0 {
 			return weir.Errorf(weir.CodeNotFound, "there is no such token")
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at = 0", commit.Micros(now), id)
+		_, err := tx.ExecContext(ctx, "UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at = 0", values.Micros(now), id)
 		return err
 	})
 	return s.Failure("revoke a token", err)
@@ -131,7 +133,7 @@ func (s *Store) RevokeToken(ctx context.Context, id string, now time.Time) error
 func (s *Store) TokensUsed(ctx context.Context, seen map[string]time.Time) error {
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		for id, at := range seen {
-			if _, err := tx.ExecContext(ctx, "UPDATE tokens SET used_at = ? WHERE id = ? AND used_at < ?", commit.Micros(at), id, commit.Micros(at)); err != nil {
+			if _, err := tx.ExecContext(ctx, "UPDATE tokens SET used_at = ? WHERE id = ? AND used_at < ?", values.Micros(at), id, values.Micros(at)); err != nil {
 				return err
 			}
 		}
@@ -147,3 +149,36 @@ func (s *Store) TokensChanged() { s.tokens.Call() }
 // OnTokens has a function called after a look has found that tokens were made
 // or revoked.
 func (s *Store) OnTokens(changed func()) (stop func()) { return s.tokens.Add(changed) }
+
+// TokenKey returns the secret of this database from which the tokens of respondents
+// follow. The first call makes it.
+func (s *Store) TokenKey(ctx context.Context) ([]byte, error) {
+	names := []any{"token_key_0", "token_key_1"}
+	for try := 0; ; try++ {
+		var halves []int64
+		err := s.Read.SelectContext(ctx, &halves, "SELECT value FROM meta WHERE name IN "+values.Marks(len(names))+" ORDER BY name", names...)
+		if err != nil || len(halves) == len(names) {
+			var key []byte
+			for _, half := range halves {
+				key = binary.BigEndian.AppendUint64(key, uint64(half))
+			}
+			return key, s.Failure("read the key of tokens", err)
+		}
+		fresh := make([]byte, 8*len(names))
+		if _, err := rand.Read(fresh); err != nil {
+			return nil, err
+		}
+		err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
+			for i, name := range names {
+				half := int64(binary.BigEndian.Uint64(fresh[8*i:]))
+				if _, err := tx.ExecContext(ctx, "INSERT INTO meta (name, value) VALUES "+values.Marks(2), name, half); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil && try > 0 { // the first time another process may have been quicker
+			return nil, s.Failure("make the key of tokens", err)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 const channelColumns = "id, name, former_name, type, title, capacity, paused, settings, secret, version, deleting, deleted, created_at, updated_at"
@@ -39,7 +40,7 @@ func (r *channelRow) channel() (weir.Channel, error) {
 	c := weir.Channel{
 		ID: weir.ChannelID(r.ID), Name: r.FormerName, Type: r.Type, Title: r.Title, Capacity: r.Capacity, Paused: r.Paused,
 		Secret: r.Secret, Version: r.Version, Deleting: r.Deleting, Deleted: r.Deleted,
-		Created: commit.Instant(r.CreatedAt), Updated: commit.Instant(r.UpdatedAt),
+		Created: values.Instant(r.CreatedAt), Updated: values.Instant(r.UpdatedAt),
 	}
 	if r.Name != nil {
 		c.Name = *r.Name
@@ -113,12 +114,12 @@ func (s *Store) createChannel(ctx context.Context, tx *sqlx.Tx, c weir.Channel, 
 	if err := tx.GetContext(ctx, &id, "SELECT value FROM meta WHERE name = 'channels'"); err != nil {
 		return channelRow{}, err
 	}
-	now := commit.Micros(time.Now())
+	now := values.Micros(time.Now())
 	row := channelRow{
 		ID: id, Name: &c.Name, Type: c.Type, Title: c.Title, Capacity: c.Capacity, Paused: c.Paused, Settings: settings,
 		Secret: rand.Text() + rand.Text(), Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO channels ("+channelColumns+") VALUES "+commit.Marks(14),
+	_, err := tx.ExecContext(ctx, "INSERT INTO channels ("+channelColumns+") VALUES "+values.Marks(14),
 		row.ID, c.Name, "", row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Secret, row.Version, false, false, now, now)
 	if err != nil {
 		return row, err
@@ -134,7 +135,7 @@ func (s *Store) createChannel(ctx context.Context, tx *sqlx.Tx, c weir.Channel, 
 func (s *Store) writeChannel(ctx context.Context, tx *sqlx.Tx, row *channelRow, c weir.Channel, settings string) error {
 	row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Deleting = c.Type, c.Title, c.Capacity, c.Paused, settings, c.Deleting
 	row.Version++
-	row.UpdatedAt = commit.Micros(time.Now())
+	row.UpdatedAt = values.Micros(time.Now())
 	_, err := tx.ExecContext(ctx, "UPDATE channels SET type = ?, title = ?, capacity = ?, paused = ?, settings = ?, deleting = ?, version = ?, updated_at = ? WHERE id = ?",
 		row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Deleting, row.Version, row.UpdatedAt, row.ID)
 	if err != nil {
@@ -154,7 +155,7 @@ func (s *Store) tellOwner(ctx context.Context, tx *sqlx.Tx, channel int64) error
 	if err := commit.FenceOff(ctx, tx, owner); err != nil || owner == "" || owner == s.Owner {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, InsertInbox+commit.Marks(5)+s.Dialect.RenewWake,
+	_, err = tx.ExecContext(ctx, InsertInbox+values.Marks(5)+s.Dialect.RenewWake,
 		s.NextID(time.Now()), channel, weir.InboxWake, []byte{}, 1)
 	return err
 }
@@ -249,7 +250,7 @@ func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
 			return weir.Errorf(weir.CodeConflict, "the channel has open contacts")
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE channels SET name = NULL, former_name = ?, deleted = 1, deleting = 0, version = version + 1, updated_at = ? WHERE id = ?",
-			*row.Name, commit.Micros(time.Now()), int64(id))
+			*row.Name, values.Micros(time.Now()), int64(id))
 		return err
 	})
 	return s.Failure("delete a channel", err)

@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -45,20 +44,6 @@ func TestIDsFitTheirWireForm(t *testing.T) {
 	}
 }
 
-func TestClip(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"":                       "",
-		"ü\xff":                  "ü�",
-		strings.Repeat("ü", 600): strings.Repeat("ü", maxText),
-		strings.Repeat("ü", 400): strings.Repeat("ü", 400),
-	} {
-		if got := Clip(in); got != want {
-			t.Errorf("clip of %d bytes has %d bytes, want %d", len(in), len(got), len(want))
-		}
-	}
-}
-
 // TestBatchesAreBounded in rows and bytes, keep the order and never mix two
 // transitions of a contact that do not chain.
 func TestBatchesAreBounded(t *testing.T) {
@@ -83,17 +68,6 @@ func TestBatchesAreBounded(t *testing.T) {
 				r.Fatalf("batch of %d (%d) requests, %d rows, %d bytes", n, len(b.requests), rows, bytes)
 			}
 			rest = rest[n:]
-		}
-	})
-}
-
-func FuzzAppendText(f *testing.F) {
-	f.Add("plain")
-	f.Add("quote\" back\\ ü \x00 \xff")
-	f.Fuzz(func(t *testing.T, text string) {
-		got := string(AppendText(nil, text))
-		if len(got) < 2 || got[0] != '"' || got[len(got)-1] != '"' || strings.ContainsAny(got, "\n\x00") {
-			t.Errorf("%q becomes %s", text, got)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/persistence/dialect"
+	"weir/persistence/values"
 )
 
 // Key names a row: the values of up to three columns, then an id.
@@ -82,7 +83,7 @@ func (t *Tx) whereKeys(columns []string, keys []Key) (string, []any) {
 		if text.Len() > 0 {
 			text.WriteString(" OR ")
 		}
-		text.WriteString("(" + same + "IN " + Marks(size) + ")")
+		text.WriteString("(" + same + "IN " + values.Marks(size) + ")")
 		add(keys[0])
 		for _, k := range keys[:size] {
 			args = append(args, k[3])
@@ -152,7 +153,7 @@ func (t *Tx) InsertRows(prefix, suffix string, args []any, rows int) (int64, err
 	var inserted int64
 	for rows > 0 {
 		n := t.insertSize(args, rows, width)
-		got, err := t.Exec(prefix+RowsOf(n, width)+suffix, args[:n*width]...)
+		got, err := t.Exec(prefix+values.RowsOf(n, width)+suffix, args[:n*width]...)
 		if err != nil {
 			return 0, err
 		}

@@ -12,6 +12,7 @@ import (
 	"weir/events"
 	"weir/ops"
 	"weir/persistence/dialect"
+	"weir/persistence/values"
 )
 
 // ErrOutdated reports that the state of a contact was another than expected: the
@@ -189,8 +190,8 @@ func (t *Tx) readChannels(list []weir.ChannelID) error {
 	err := t.SQL.SelectContext(t.Ctx, &found,
 		"SELECT c.id, c.deleting, c.deleted, COALESCE(l.owner, '') AS owner, COALESCE(l.epoch, 0) AS epoch, "+
 			"COALESCE(l.expires_at > "+t.w.s.Database.Now()+", 0) AS live, COALESCE(w.batch, 0) AS mark, COALESCE(w.fence, 0) AS fence "+
-			"FROM channels c LEFT JOIN leases l ON l.channel_id = c.id LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+Marks(len(list))+t.w.s.Dialect.ForShare,
-		append([]any{t.w.start}, Arguments(list)...)...)
+			"FROM channels c LEFT JOIN leases l ON l.channel_id = c.id LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+values.Marks(len(list))+t.w.s.Dialect.ForShare,
+		append([]any{t.w.start}, values.Arguments(list)...)...)
 	if err != nil {
 		return err
 	}
@@ -255,9 +256,6 @@ func FenceOff(ctx context.Context, tx *sqlx.Tx, owner string) error {
 	_, err := tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1 WHERE owner = ?", owner)
 	return err
 }
-
-// Start is the number of this start of the process.
-func (t *Tx) Start() int64 { return t.w.start }
 
 // Channel returns what the batch knows of one of its channels; the zero value: there is
 // no such channel.

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"testing"
 	"time"
-	"weir"
-	"weir/persistence"
-	"weir/persistence/storetest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"weir"
+	"weir/persistence"
+	"weir/persistence/storetest"
 )
 
 // Backend is a kind of database that the suite runs on.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir/events"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // blockEvent is an event as it lies in a row. Its id follows from its place
@@ -28,7 +28,7 @@ func encodeBlock(list []events.Event, now time.Time) ([]byte, error) {
 		if at.IsZero() {
 			at = now
 		}
-		block[i] = blockEvent{Type: e.Type, Source: e.Source, Subject: e.Subject, At: commit.Micros(at), Data: e.Data}
+		block[i] = blockEvent{Type: e.Type, Source: e.Source, Subject: e.Subject, At: values.Micros(at), Data: e.Data}
 	}
 	return json.Marshal(block)
 }
@@ -42,7 +42,7 @@ func decodeBlock(last int64, payload []byte) ([]events.Event, error) {
 	list := make([]events.Event, len(block))
 	for i, e := range block {
 		list[i] = events.Event{
-			ID: last - int64(len(block)-1-i), Type: e.Type, Source: e.Source, Subject: e.Subject, At: commit.Instant(e.At), Data: e.Data,
+			ID: last - int64(len(block)-1-i), Type: e.Type, Source: e.Source, Subject: e.Subject, At: values.Instant(e.At), Data: e.Data,
 		}
 	}
 	return list, nil

@@ -10,6 +10,7 @@ import (
 
 	"weir/events"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 var (
@@ -68,7 +69,7 @@ func (p *eventPart) Flush(t *commit.Tx) error {
 		if err != nil {
 			return fmt.Errorf("encode events: %w", err)
 		}
-		_, err = t.Exec("INSERT INTO events (id, at, payload) VALUES (?, ?, ?)", first+int64(n)-1, commit.Micros(t.Now), payload)
+		_, err = t.Exec("INSERT INTO events (id, at, payload) VALUES (?, ?, ?)", first+int64(n)-1, values.Micros(t.Now), payload)
 		if err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (e emission) Write(t *commit.Tx, _ *commit.Request) error {
 func (s *Store) PurgeEvents(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {
-		want := min(commit.PurgeChunk, limit-total)
+		want := min(values.PurgeChunk, limit-total)
 		n, err := s.purgeEvents(ctx, before, want)
 		total += n
 		if err != nil || n < want {
@@ -175,7 +176,7 @@ func (s *Store) purgeEvents(ctx context.Context, before time.Time, limit int) (i
 		if err := tx.SelectContext(ctx, &rows, "SELECT id, at FROM events ORDER BY id LIMIT ?", limit); err != nil {
 			return err
 		}
-		for n < len(rows) && rows[n].At < commit.Micros(before) {
+		for n < len(rows) && rows[n].At < values.Micros(before) {
 			n++
 		}
 		if n == 0 {
@@ -195,5 +196,3 @@ type Store struct {
 	*commit.DB
 	hooks commit.Hooks
 }
-
-func New(db *commit.DB) *Store { return &Store{DB: db} }

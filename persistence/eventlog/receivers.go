@@ -9,6 +9,7 @@ import (
 	"weir/events"
 	"weir/ops"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 var _ events.Receivers = (*Store)(nil)
@@ -45,7 +46,7 @@ func (s *Store) Progress(ctx context.Context, receiver string) (events.Progress,
 	}
 	err = s.Read.SelectContext(ctx, &rows, "SELECT event_id, subject, tries, next_at FROM deliveries WHERE receiver = ? ORDER BY event_id", receiver)
 	for _, r := range rows {
-		p.Deferred = append(p.Deferred, events.Deferred{Event: r.Event, Order: r.Order, Tries: r.Tries, NextAt: commit.Instant(r.NextAt)})
+		p.Deferred = append(p.Deferred, events.Deferred{Event: r.Event, Order: r.Order, Tries: r.Tries, NextAt: values.Instant(r.NextAt)})
 	}
 	return p, s.Failure("read a receiver of events", err)
 }
@@ -82,12 +83,12 @@ func (a *advance) Write(t *commit.Tx, r *commit.Request) error {
 	var args []any
 	for _, p := range a.step.Put {
 		gone = append(gone, p.Event)
-		args = append(args, a.step.Receiver, p.Event, p.Order, p.Tries, commit.Micros(p.NextAt))
+		args = append(args, a.step.Receiver, p.Event, p.Order, p.Tries, values.Micros(p.NextAt))
 	}
 	for len(gone) > 0 {
-		n := min(len(gone), commit.PurgeChunk)
-		_, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM deliveries WHERE receiver = ? AND event_id IN "+commit.Marks(n),
-			append([]any{a.step.Receiver}, commit.Arguments(gone[:n])...)...)
+		n := min(len(gone), values.PurgeChunk)
+		_, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM deliveries WHERE receiver = ? AND event_id IN "+values.Marks(n),
+			append([]any{a.step.Receiver}, values.Arguments(gone[:n])...)...)
 		if err != nil {
 			return err
 		}

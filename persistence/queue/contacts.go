@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // Contact implements [weir.ContactReader].
@@ -62,8 +63,8 @@ func (s *Store) attempts(ctx context.Context, ref weir.Ref) ([]weir.Attempt, err
 	var list []weir.Attempt
 	for _, r := range rows {
 		list = append(list, weir.Attempt{
-			Number: r.Number, ClaimedAt: commit.Instant(r.ClaimedAt), SentAt: commit.Instant(r.SentAt), HeardAt: commit.Instant(r.HeardAt),
-			FinishedAt: commit.Instant(r.FinishedAt), ProviderRef: r.ProviderRef, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
+			Number: r.Number, ClaimedAt: values.Instant(r.ClaimedAt), SentAt: values.Instant(r.SentAt), HeardAt: values.Instant(r.HeardAt),
+			FinishedAt: values.Instant(r.FinishedAt), ProviderRef: r.ProviderRef, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
 		})
 	}
 	return list, nil
@@ -135,20 +136,20 @@ type page struct {
 
 // Contacts implements [weir.ContactReader].
 func (s *Store) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Contact, string, error) {
-	f.Limit = min(cmp.Or(max(f.Limit, 0), commit.DefaultPage), commit.MaxPage)
+	f.Limit = min(cmp.Or(max(f.Limit, 0), values.DefaultPage), values.MaxPage)
 	if (f.Outcome != "" || finished(&f)) && len(f.States) == 0 {
 		f.States = []weir.State{weir.Done} // by the index, in the order of their ends
 	}
 	f.States = slices.Compact(slices.Sorted(slices.Values(f.States)))
 	f.Newest = f.Newest && f.Key == "" && len(f.To) == 0 // of those there are few, listed by channel
-	p := &page{s: s, f: f, budget: commit.MaxExamined}
+	p := &page{s: s, f: f, budget: values.MaxExamined}
 	if len(f.To) > 0 {
-		p.budget = commit.MaxSearched
+		p.budget = values.MaxSearched
 	}
 	p.low, p.high = commit.Bounds(f.Since, f.Until)
 	p.lowPos, p.highPos = math.MinInt64, math.MaxInt64
 	if finished(&f) {
-		p.lowPos, p.highPos = max(commit.Micros(f.FinishedSince), 1), cmp.Or(commit.Micros(f.FinishedUntil), math.MaxInt64)
+		p.lowPos, p.highPos = max(values.Micros(f.FinishedSince), 1), cmp.Or(values.Micros(f.FinishedUntil), math.MaxInt64)
 	}
 	if f.Cursor != "" {
 		at, err := parseCursor(f.Cursor, &f)
@@ -178,7 +179,7 @@ func (p *page) walk(ctx context.Context) (more bool, err error) {
 	if p.f.Channel == 0 {
 		channels = nil
 		err := p.s.Read.SelectContext(ctx, &channels, "SELECT id FROM channels WHERE id >= ? ORDER BY id LIMIT ?",
-			p.at.Channel, commit.MaxExamined/commit.SeekCost+1)
+			p.at.Channel, values.MaxExamined/values.SeekCost+1)
 		if err != nil {
 			return false, err
 		}
@@ -249,7 +250,7 @@ func (p *page) state(ctx context.Context) (more bool, err error) {
 			return more, err
 		}
 		var next laneStart
-		p.budget -= commit.SeekCost
+		p.budget -= values.SeekCost
 		err = p.s.Read.GetContext(ctx, &next, laneSQL, p.at.Channel, p.at.Lane)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
@@ -283,7 +284,7 @@ func (p *page) byKey(ctx context.Context) (more bool, err error) {
 	if p.full() {
 		return true, nil
 	}
-	p.budget -= commit.SeekCost
+	p.budget -= values.SeekCost
 	rows, _, err := p.read(ctx, keySQL, p.at.Channel, p.f.Key)
 	if err != nil {
 		return false, err
@@ -304,13 +305,13 @@ func (p *page) rows(read func(limit int) ([]contactRow, int, error)) (more bool,
 		// One more than is missing shows whether there is a next page.
 		n := min(p.budget, p.f.Limit-len(p.found)+1)
 		if p.f.Survey != "" || p.f.Outcome != "" || len(p.f.States) > 0 && p.at.State == 0 {
-			n = min(p.budget, commit.MaxPage)
+			n = min(p.budget, values.MaxPage)
 		}
 		rows, asked, err := read(n)
 		if err != nil {
 			return false, err
 		}
-		p.budget -= max(asked, commit.SeekCost)
+		p.budget -= max(asked, values.SeekCost)
 		for i := range rows {
 			if len(p.found) >= p.f.Limit {
 				return true, nil

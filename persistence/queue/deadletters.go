@@ -13,6 +13,7 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 var _ ops.DeadLetterStore = (*Store)(nil)
@@ -48,7 +49,7 @@ func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
 }
 
 func (s *Store) dropDead(n int) string {
-	return "DELETE FROM dead_letters" + s.Dialect.By("dead_letters_contact") + " WHERE channel_id = ? AND contact_id IN " + commit.Marks(n)
+	return "DELETE FROM dead_letters" + s.Dialect.By("dead_letters_contact") + " WHERE channel_id = ? AND contact_id IN " + values.Marks(n)
 }
 
 // deadRow is a row of dead_letters.
@@ -92,8 +93,8 @@ type deadPage struct {
 
 // DeadLetters implements [ops.DeadLetterStore].
 func (s *Store) DeadLetters(ctx context.Context, f ops.DeadLetterFilter) ([]ops.DeadLetter, string, error) {
-	f.Limit = min(cmp.Or(max(f.Limit, 0), commit.DefaultPage), commit.MaxPage)
-	p := &deadPage{s: s, f: f, budget: commit.MaxExamined}
+	f.Limit = min(cmp.Or(max(f.Limit, 0), values.DefaultPage), values.MaxPage)
+	p := &deadPage{s: s, f: f, budget: values.MaxExamined}
 	p.low, p.high = commit.Bounds(f.Since, f.Until)
 	if err := p.begin(); err != nil {
 		return nil, "", err
@@ -137,7 +138,7 @@ func (p *deadPage) walk(ctx context.Context) (more bool, err error) {
 		if p.f.Channel != 0 {
 			return false, nil
 		}
-		p.budget -= commit.SeekCost
+		p.budget -= values.SeekCost
 		err := p.s.Read.GetContext(ctx, &p.channel, deadChannelSQL, p.channel)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
@@ -152,7 +153,7 @@ func (p *deadPage) walk(ctx context.Context) (more bool, err error) {
 // Read lists what matches of one channel.
 func (p *deadPage) read(ctx context.Context) (more bool, err error) {
 	for p.budget > 0 && len(p.found) < p.f.Limit {
-		n := min(p.budget, commit.MaxPage)
+		n := min(p.budget, values.MaxPage)
 		text, args := deadSQL, []any{p.channel, p.low, p.lastPassed, n}
 		if p.f.Outcome != "" && p.f.Reason != nil {
 			text, args = p.s.deadAlike(), []any{p.channel, string(p.f.Outcome), *p.f.Reason, p.low, p.lastPassed, n}
@@ -161,7 +162,7 @@ func (p *deadPage) read(ctx context.Context) (more bool, err error) {
 		if err := p.s.Read.SelectContext(ctx, &rows, text, args...); err != nil {
 			return false, err
 		}
-		p.budget -= max(len(rows), commit.SeekCost)
+		p.budget -= max(len(rows), values.SeekCost)
 		for i := range rows {
 			if len(p.found) >= p.f.Limit {
 				return true, nil
@@ -185,7 +186,7 @@ func (s *Store) withContacts(ctx context.Context, rows []deadRow) ([]ops.DeadLet
 	for len(rows) > 0 {
 		channel, n := rows[0].Channel, 0
 		args := []any{channel}
-		for n < len(rows) && n < commit.PurgeChunk && rows[n].Channel == channel {
+		for n < len(rows) && n < values.PurgeChunk && rows[n].Channel == channel {
 			args = append(args, rows[n].Contact)
 			n++
 		}
@@ -295,7 +296,7 @@ func (s *Store) Afterlife(ctx context.Context, ref weir.Ref) (ops.DeadLetterHist
 	err = s.Read.GetContext(ctx, &link, requeueOfSQL, int64(ref.Channel), int64(ref.ID))
 	if err == nil {
 		out.RequeuedAs = weir.Ref{Channel: ref.Channel, ID: weir.ContactID(link.New)}
-		out.RequeuedAt, out.RequeuedBy = commit.Instant(link.At), link.Token
+		out.RequeuedAt, out.RequeuedBy = values.Instant(link.At), link.Token
 	} else if !errors.Is(err, sql.ErrNoRows) {
 		return out, s.Failure("read what a dead letter became", err)
 	}

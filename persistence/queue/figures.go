@@ -11,7 +11,7 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 var _ ops.FiguresReader = (*Store)(nil)
@@ -28,7 +28,7 @@ const maxLanes = 900
 func backlogSQL(channels int) string {
 	const lane = "(SELECT q.lane FROM contacts_queued q WHERE q.channel_id = k.channel_id AND q.lane > k.lane ORDER BY q.lane, q.id LIMIT 1)"
 	return "WITH RECURSIVE lanes (channel_id, queued, lane, n) AS (" +
-		"SELECT channel_id, queued, -9223372036854775807, 0 FROM channel_counts WHERE channel_id IN " + commit.Marks(channels) + " AND queued > 0" +
+		"SELECT channel_id, queued, -9223372036854775807, 0 FROM channel_counts WHERE channel_id IN " + values.Marks(channels) + " AND queued > 0" +
 		" UNION ALL SELECT k.channel_id, k.queued, " + lane + ", k.n + 1 FROM lanes k WHERE k.lane IS NOT NULL AND k.n < ?), " +
 		"heads (channel_id, queued, id) AS (SELECT k.channel_id, k.queued, " +
 		"(SELECT q.id FROM contacts_queued q WHERE q.channel_id = k.channel_id AND q.lane = k.lane ORDER BY q.id LIMIT 1) FROM lanes k WHERE k.lane IS NOT NULL), " +
@@ -37,7 +37,7 @@ func backlogSQL(channels int) string {
 }
 
 func backlogArguments(channels []weir.ChannelID) []any {
-	return append(commit.Arguments(channels), maxLanes)
+	return append(values.Arguments(channels), maxLanes)
 }
 
 // Backlogs implements [ops.FiguresReader].
@@ -53,7 +53,7 @@ func (s *Store) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[we
 			return nil, s.Failure("read what waits", err)
 		}
 		for _, r := range rows {
-			out[weir.ChannelID(r.Channel)] = ops.Backlog{Queued: r.Queued, OldestQueuedAt: commit.Instant(r.Oldest)}
+			out[weir.ChannelID(r.Channel)] = ops.Backlog{Queued: r.Queued, OldestQueuedAt: values.Instant(r.Oldest)}
 		}
 	}
 	return out, nil
@@ -68,7 +68,7 @@ func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[wei
 	}
 	all = slices.DeleteFunc(all, func(r record) bool { return !slices.Contains(channels, r.ref.Channel) })
 	slices.SortFunc(all, func(a, b record) int { return compareRefs(a.ref, b.ref) })
-	for part := range slices.Chunk(all, commit.KeysPerList) {
+	for part := range slices.Chunk(all, values.KeysPerList) {
 		sizes, err := s.sizesInFlight(ctx, part)
 		if err != nil {
 			return nil, s.Failure("count contacts in flight", err)
@@ -123,7 +123,7 @@ func sizesSQL(list []record) (string, []any) {
 			args = append(args, int64(list[n].ref.ID))
 			n++
 		}
-		ranges, list = append(ranges, "c.channel_id = ? AND c.id IN "+commit.Marks(n)), list[n:]
+		ranges, list = append(ranges, "c.channel_id = ? AND c.id IN "+values.Marks(n)), list[n:]
 	}
 	return "SELECT c.channel_id, c.id, c.size" + withState + " WHERE (" + strings.Join(ranges, " OR ") + ")" + noState, args
 }
@@ -142,7 +142,7 @@ func (s *Store) GaugeDead(ctx context.Context) error {
 		return s.Failure(doing, err)
 	}
 	counts := make(map[string]int64, len(rows))
-	for part := range slices.Chunk(rows, commit.PurgeChunk) {
+	for part := range slices.Chunk(rows, values.PurgeChunk) {
 		n, ids := map[int64]int64{}, make([]any, len(part))
 		for i, r := range part {
 			n[r.Channel], ids[i] = r.N, r.Channel
@@ -151,7 +151,7 @@ func (s *Store) GaugeDead(ctx context.Context) error {
 			ID   int64  `db:"id"`
 			Name string `db:"name"`
 		}
-		text := "SELECT id, COALESCE(name, former_name) AS name FROM channels WHERE id IN " + commit.Marks(len(ids))
+		text := "SELECT id, COALESCE(name, former_name) AS name FROM channels WHERE id IN " + values.Marks(len(ids))
 		if err := s.Read.SelectContext(ctx, &names, text, ids...); err != nil {
 			return s.Failure(doing, err)
 		}

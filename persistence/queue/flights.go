@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // flights holds the contacts in flight that this process knows: their latest committed
@@ -206,7 +207,7 @@ func (p *part) logFlights(t *commit.Tx, steps []step) error {
 	for i := range l.records {
 		data = appendRecord(data, &l.records[i])
 	}
-	return t.Later("INSERT INTO contacts_in_flight (id, start_number, data) VALUES (?, ?, ?)", l.row, t.Start(), data)
+	return t.Later("INSERT INTO contacts_in_flight (id, start_number, data) VALUES (?, ?, ?)", l.row, p.s.Start(), data)
 }
 
 // dropFlights deletes rows of the log that batches before this one made superfluous,
@@ -217,10 +218,10 @@ func (p *part) dropFlights(t *commit.Tx) error {
 		return nil
 	}
 	unused = unused[:min(len(unused), maxUnused)]
-	args := append([]any{t.Start()}, commit.Arguments(unused)...)
+	args := append([]any{p.s.Start()}, values.Arguments(unused)...)
 	size := commit.PlacesFor(len(unused))
 	p.landing.deleted = slices.Clone(unused)
-	return t.Later(dropFlightsSQL+commit.Marks(size), commit.Fill(args, size-len(unused))...)
+	return t.Later(dropFlightsSQL+values.Marks(size), commit.Fill(args, size-len(unused))...)
 }
 
 const dropFlightsSQL = "DELETE FROM contacts_in_flight WHERE start_number = ? AND id IN "

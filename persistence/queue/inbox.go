@@ -13,6 +13,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // Deliver implements [weir.Inbox]. Wake items of one channel are one.
@@ -63,7 +64,7 @@ func (s *Store) Receive(ctx context.Context, channel weir.ChannelID, m weir.Inco
 // does not repeat for ever what cannot be stored. A guid that is too long becomes
 // its digest: repeats are still recognized.
 func fitIncoming(m *weir.Incoming) {
-	m.From, m.To, m.Body = commit.ClipTo(m.From, maxAddr), commit.ClipTo(m.To, maxAddr), strings.ToValidUTF8(m.Body, "\uFFFD")
+	m.From, m.To, m.Body = values.ClipTo(m.From, maxAddr), values.ClipTo(m.To, maxAddr), strings.ToValidUTF8(m.Body, "\uFFFD")
 	if m.GUID = strings.ToValidUTF8(m.GUID, "\uFFFD"); len(m.GUID) > maxKey {
 		sum := sha256.Sum256([]byte(m.GUID))
 		m.GUID = "sha256-" + hex.EncodeToString(sum[:])
@@ -88,8 +89,8 @@ func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 		return err
 	}
 	id := max(s.NextID(time.Now()), last+1)
-	_, err := tx.ExecContext(ctx, "INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+commit.Marks(8),
-		int64(channel), id, guid, m.From, m.To, m.Body, fields, commit.Micros(m.ReceivedAt))
+	_, err := tx.ExecContext(ctx, "INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+values.Marks(8),
+		int64(channel), id, guid, m.From, m.To, m.Body, fields, values.Micros(m.ReceivedAt))
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (s *Store) IncomingSince(ctx context.Context, channel weir.ChannelID, after
 	}
 	list := make([]weir.Incoming, 0, len(rows))
 	for _, r := range rows {
-		m := weir.Incoming{ID: r.ID, From: r.Sender, To: r.Recipient, Body: r.Body, ReceivedAt: commit.Instant(r.ReceivedAt)}
+		m := weir.Incoming{ID: r.ID, From: r.Sender, To: r.Recipient, Body: r.Body, ReceivedAt: values.Instant(r.ReceivedAt)}
 		if r.GUID != nil {
 			m.GUID = *r.GUID
 		}

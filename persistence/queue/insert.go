@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // Insertion is a contact to be inserted.
@@ -85,7 +86,7 @@ func shapeOf(list []Insertion) shape {
 	for i := range list {
 		c := &list[i].Contact
 		if c.Survey != "" || len(c.Labels) > 0 || !c.NotBefore.IsZero() || !c.NotAfter.IsZero() || c.For != (weir.Respondent{}) {
-			return shape{commit.Marks(specWidth), specWidth}
+			return shape{values.Marks(specWidth), specWidth}
 		}
 	}
 	return shape{"(?, ?, ?, ?, ?, '', '', ?, 0, 0, ?, ?, ?, 0, 0, 0)", plainWidth}
@@ -102,7 +103,7 @@ func (in *Insertion) bind(shape shape, args []any, bytes int) ([]any, int, error
 	}
 	bytes += 200 + len(content) + len(c.To) + len(c.Key)
 	if shape.width == plainWidth {
-		return append(args, int64(c.Channel), int64(c.ID), commit.TextOrNull(c.Key), c.To, int64(c.Priority), content, int64(c.Size()), commit.Micros(c.QueuedAt), int64(c.Lane())), bytes, nil
+		return append(args, int64(c.Channel), int64(c.ID), values.TextOrNull(c.Key), c.To, int64(c.Priority), content, int64(c.Size()), values.Micros(c.QueuedAt), int64(c.Lane())), bytes, nil
 	}
 	labels := ""
 	if len(c.Labels) > 0 {
@@ -113,8 +114,8 @@ func (in *Insertion) bind(shape shape, args []any, bytes int) ([]any, int, error
 		labels = string(text)
 	}
 	return append(args,
-		int64(c.Channel), int64(c.ID), commit.TextOrNull(c.Key), c.To, int64(c.Priority), c.Survey, labels, content,
-		commit.Micros(c.NotBefore), commit.Micros(c.NotAfter), int64(c.Size()), commit.Micros(c.QueuedAt), int64(c.Lane()), c.For.Survey, c.For.ID, int64(c.For.Serial),
+		int64(c.Channel), int64(c.ID), values.TextOrNull(c.Key), c.To, int64(c.Priority), c.Survey, labels, content,
+		values.Micros(c.NotBefore), values.Micros(c.NotAfter), int64(c.Size()), values.Micros(c.QueuedAt), int64(c.Lane()), c.For.Survey, c.For.ID, int64(c.For.Serial),
 	), bytes + len(labels) + len(c.Survey), nil
 }
 
@@ -129,10 +130,10 @@ func insertWaiting(t *commit.Tx, list []*weir.Contact) error {
 		if c.State == weir.Queued {
 			queued = append(queued, int64(c.Channel), int64(c.Lane()), int64(c.ID), c.Rev, int64(c.Size()), progress)
 		} else {
-			delayed = append(delayed, int64(c.Channel), int64(c.ID), commit.Micros(c.DueAt), c.Rev, progress)
+			delayed = append(delayed, int64(c.Channel), int64(c.ID), values.Micros(c.DueAt), c.Rev, progress)
 		}
 		if !c.NotAfter.IsZero() {
-			expiring = append(expiring, int64(c.Channel), commit.Micros(c.NotAfter), int64(c.ID))
+			expiring = append(expiring, int64(c.Channel), values.Micros(c.NotAfter), int64(c.ID))
 		}
 	}
 	for _, in := range []struct {
@@ -144,7 +145,7 @@ func insertWaiting(t *commit.Tx, list []*weir.Contact) error {
 		{"contacts_delayed (channel_id, id, due_at, rev, progress)", 5, delayed},
 		{"contacts_expiring (channel_id, expire_at, id)", 3, expiring},
 	} {
-		if err := t.InsertSized(in.into, commit.Marks(in.width), in.args, len(in.args)/in.width); err != nil {
+		if err := t.InsertSized(in.into, values.Marks(in.width), in.args, len(in.args)/in.width); err != nil {
 			return err
 		}
 	}
@@ -160,7 +161,7 @@ func encodeContent(s *weir.Spec) (string, error) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = commit.AppendText(b, m)
+			b = values.AppendText(b, m)
 		}
 		return string(append(b, "]}"...)), nil
 	}
@@ -216,8 +217,8 @@ func (p *part) holders(t *commit.Tx, list []Insertion) (map[holderKey]weir.Conta
 	holders, unreadable := map[holderKey]weir.Contact{}, map[weir.Ref]bool{}
 	for channel, names := range keys {
 		for len(names) > 0 {
-			n := min(len(names), commit.KeysPerList)
-			rows, err := p.s.readContacts(t.Ctx, t.SQL, " WHERE c.channel_id = ? AND c.ckey IN "+commit.Marks(n), append([]any{int64(channel)}, names[:n]...))
+			n := min(len(names), values.KeysPerList)
+			rows, err := p.s.readContacts(t.Ctx, t.SQL, " WHERE c.channel_id = ? AND c.ckey IN "+values.Marks(n), append([]any{int64(channel)}, names[:n]...))
 			if err != nil {
 				return nil, nil, err
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"weir"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // Bounds of reads for a list that is merged of several ranges.
@@ -99,7 +99,7 @@ func (p *page) merge(ctx context.Context, list []source) (more bool, err error) 
 
 // refill reads on in a source.
 func (p *page) refill(ctx context.Context, s *source, sources int) error {
-	s.chunk = min(max(2*s.chunk, (p.f.Limit-len(p.found))/sources+1, minChunk), commit.MaxPage, p.budget)
+	s.chunk = min(max(2*s.chunk, (p.f.Limit-len(p.found))/sources+1, minChunk), values.MaxPage, p.budget)
 	var asked int
 	var err error
 	if p.at.State == 0 {
@@ -107,7 +107,7 @@ func (p *page) refill(ctx context.Context, s *source, sources int) error {
 	} else {
 		s.rows, asked, err = p.readState(ctx, s.Channel, place{ID: s.ID, Lane: s.Lane, Pos: s.Pos}, s.chunk)
 	}
-	p.budget -= max(asked, commit.SeekCost)
+	p.budget -= max(asked, values.SeekCost)
 	s.ended = asked < s.chunk
 	if len(s.rows) > 0 {
 		s.spot = spotOf(&s.rows[0])

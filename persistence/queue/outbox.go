@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 	"weir/surveys"
 )
 
@@ -44,9 +45,9 @@ func (p *part) insertOutbox(t *commit.Tx, steps []step) error {
 				}
 				outcome, reason, result := "", "", ""
 				if h.kind == surveys.ContactEnded {
-					outcome, reason, result = string(c.Outcome), commit.Clip(c.Reason), resultText(tr.Result)
+					outcome, reason, result = string(c.Outcome), values.Clip(c.Reason), resultText(tr.Result)
 				}
-				args = append(args, t.NextID(), string(h.kind), commit.Micros(h.at), int64(c.Channel), int64(c.ID),
+				args = append(args, t.NextID(), string(h.kind), values.Micros(h.at), int64(c.Channel), int64(c.ID),
 					c.For.Survey, c.For.ID, int64(c.For.Serial), outcome, reason, result)
 				rows++
 			}
@@ -88,8 +89,8 @@ func (s *Store) outboxIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO notices ("+outboxColumns+") VALUES "+commit.Marks(11),
-		s.NextID(time.Now()), string(surveys.MessageReceived), commit.Micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
+	_, err = tx.ExecContext(ctx, "INSERT INTO notices ("+outboxColumns+") VALUES "+values.Marks(11),
+		s.NextID(time.Now()), string(surveys.MessageReceived), values.Micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
 	return err
 }
 
@@ -124,7 +125,7 @@ func (s *Store) OutboxEntries(ctx context.Context, after int64, limit int) ([]su
 	list := make([]surveys.OutboxEntry, 0, len(rows))
 	for _, r := range rows {
 		n := surveys.OutboxEntry{
-			ID: r.ID, Kind: surveys.OutboxKind(r.Kind), At: commit.Instant(r.At), Channel: weir.ChannelID(r.Channel),
+			ID: r.ID, Kind: surveys.OutboxKind(r.Kind), At: values.Instant(r.At), Channel: weir.ChannelID(r.Channel),
 			Respondent: weir.Respondent{Survey: r.Survey, ID: r.Respondent, Serial: r.Serial}, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
 		}
 		if r.Contact != 0 {
@@ -138,7 +139,7 @@ func (s *Store) OutboxEntries(ctx context.Context, after int64, limit int) ([]su
 			if err := json.Unmarshal([]byte(r.Message), &n.Message); err != nil {
 				return nil, s.Failure("read notices", err)
 			}
-			n.Message.ReceivedAt = commit.Instant(commit.Micros(n.Message.ReceivedAt))
+			n.Message.ReceivedAt = values.Instant(values.Micros(n.Message.ReceivedAt))
 		}
 		list = append(list, n)
 	}

@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/persistence/channels"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // part collects what the contacts of a batch add up to.
@@ -72,7 +73,7 @@ func (p *part) count(t *commit.Tx) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return t.Later("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES "+commit.RowsOf(len(args)/3, 3)+p.s.Dialect.AddCounts, args...)
+	return t.Later("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES "+values.RowsOf(len(args)/3, 3)+p.s.Dialect.AddCounts, args...)
 }
 
 // deliver writes inbox items: those of requests, and a wake for each channel
@@ -97,7 +98,7 @@ func (p *part) deliver(t *commit.Tx) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return t.Later(channels.InsertInbox+commit.RowsOf(len(args)/5, 5)+p.s.Dialect.RenewWake, args...)
+	return t.Later(channels.InsertInbox+values.RowsOf(len(args)/5, 5)+p.s.Dialect.RenewWake, args...)
 }
 
 // payload is never NULL.

@@ -9,11 +9,11 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // byIDs selects contacts of a channel by their ids.
-func byIDs(n int) string { return " WHERE c.channel_id = ? AND c.id IN " + commit.Marks(n) }
+func byIDs(n int) string { return " WHERE c.channel_id = ? AND c.id IN " + values.Marks(n) }
 
 // noState leaves contacts that have no row in the table of a state.
 const noState = " AND q.id IS NULL AND d.id IS NULL AND e.id IS NULL"
@@ -37,7 +37,7 @@ func (s *Store) readContacts(ctx context.Context, q sqlx.QueryerContext, where s
 // was purged meanwhile is left out.
 func (s *Store) readPlaces(ctx context.Context, channel int64, places []place) ([]contactRow, error) {
 	list := make([]contactRow, 0, len(places))
-	for part := range slices.Chunk(places, commit.KeysPerList) {
+	for part := range slices.Chunk(places, values.KeysPerList) {
 		args := []any{channel}
 		for _, p := range part {
 			args = append(args, p.ID)
@@ -68,7 +68,7 @@ func placesOf(list []record, which func(weir.State) bool) []place {
 	var places []place
 	for _, r := range list {
 		if which(r.progress.State) {
-			places = append(places, place{ID: int64(r.ref.ID), Pos: commit.Micros(r.progress.ClaimedAt)})
+			places = append(places, place{ID: int64(r.ref.ID), Pos: values.Micros(r.progress.ClaimedAt)})
 		}
 	}
 	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.ID, b.ID)) })

@@ -7,7 +7,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // Purge deletes contacts that were done before an instant, with their
@@ -30,7 +30,7 @@ func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, er
 	for i := range channels {
 		for _, chunk := range []func(context.Context, weir.ChannelID, time.Time, int) (int, error){s.purgeContacts, s.purgeIncoming} {
 			for total < limit {
-				want := min(commit.PurgeChunk, limit-total)
+				want := min(values.PurgeChunk, limit-total)
 				n, err := chunk(ctx, channels[i].ID, before, want)
 				if err != nil {
 					return total, s.Failure("purge", err)
@@ -59,11 +59,11 @@ func (s *Store) purgeContacts(ctx context.Context, channel weir.ChannelID, befor
 		list = nil
 		var found []int64
 		err := tx.SelectContext(ctx, &found, purgeSQL,
-			int64(channel), commit.Micros(before), limit)
+			int64(channel), values.Micros(before), limit)
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		list = commit.Arguments(found)
+		list = values.Arguments(found)
 		args := append([]any{int64(channel)}, list...)
 		for _, text := range s.dropWith(len(list)) {
 			if _, err := tx.ExecContext(ctx, text, args...); err != nil {
@@ -71,7 +71,7 @@ func (s *Store) purgeContacts(ctx context.Context, channel weir.ChannelID, befor
 			}
 		}
 		for _, table := range []string{"contacts_done", "contacts"} {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE channel_id = ? AND id IN "+commit.Marks(len(list)), args...); err != nil {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE channel_id = ? AND id IN "+values.Marks(len(list)), args...); err != nil {
 				return err
 			}
 		}
@@ -82,7 +82,7 @@ func (s *Store) purgeContacts(ctx context.Context, channel weir.ChannelID, befor
 
 // dropWith deletes what goes with contacts.
 func (s *Store) dropWith(contacts int) []string {
-	which := " WHERE channel_id = ? AND contact_id IN " + commit.Marks(contacts)
+	which := " WHERE channel_id = ? AND contact_id IN " + values.Marks(contacts)
 	return []string{"DELETE FROM attempts" + which, "DELETE FROM requeues" + which, s.dropDead(contacts)}
 }
 
@@ -100,14 +100,14 @@ func (s *Store) purgeIncoming(ctx context.Context, channel weir.ChannelID, befor
 			return err
 		}
 		for _, r := range rows {
-			if r.ReceivedAt < commit.Micros(before) {
+			if r.ReceivedAt < values.Micros(before) {
 				list = append(list, r.ID)
 			}
 		}
 		if len(list) == 0 {
 			return nil
 		}
-		_, err = tx.ExecContext(ctx, "DELETE FROM incoming WHERE channel_id = ? AND id IN "+commit.Marks(len(list)), append([]any{int64(channel)}, list...)...)
+		_, err = tx.ExecContext(ctx, "DELETE FROM incoming WHERE channel_id = ? AND id IN "+values.Marks(len(list)), append([]any{int64(channel)}, list...)...)
 		return err
 	})
 	return len(list), err

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // The statements of a broker. Each reads one range of one index.
@@ -33,7 +33,7 @@ func (s *Store) waitingSince(ctx context.Context, doing, text string, channel we
 	}
 	var next time.Time
 	for i := range places {
-		if at := commit.Instant(places[i].Pos); i == limit || at.After(now) {
+		if at := values.Instant(places[i].Pos); i == limit || at.After(now) {
 			places, next = places[:i], at
 			break
 		}
@@ -164,5 +164,5 @@ func (s *Store) OldestQueued(ctx context.Context, channel weir.ChannelID) (time.
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, nil
 	}
-	return commit.Instant(us), s.Failure("read the oldest contact", err)
+	return values.Instant(us), s.Failure("read the oldest contact", err)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // record is the progress of a contact in flight, as a row of contacts_in_flight
@@ -29,12 +29,12 @@ func appendRecord(b []byte, r *record) []byte {
 }
 
 func appendProgress(b []byte, p *weir.Progress) []byte {
-	b = append(binary.AppendUvarint(b, uint64(p.Rev)), byte(p.State), byte(commit.Number(p.CancelRequested)))
+	b = append(binary.AppendUvarint(b, uint64(p.Rev)), byte(p.State), byte(values.Number(p.CancelRequested)))
 	for _, n := range [...]int64{int64(p.Attempt), int64(p.Failures)} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	for _, t := range [...]time.Time{p.DueAt, p.ClaimedAt, p.SentAt, p.HeardAt, p.FinishedAt} {
-		b = binary.AppendVarint(b, commit.Micros(t))
+		b = binary.AppendVarint(b, values.Micros(t))
 	}
 	for _, s := range [...]string{p.ProviderRef, p.Parts, string(p.Outcome), p.Reason} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
@@ -122,7 +122,7 @@ func (r *recordReader) instant() time.Time {
 		return time.Time{}
 	}
 	r.rest = r.rest[size:]
-	return commit.Instant(n)
+	return values.Instant(n)
 }
 
 func (r *recordReader) byte() byte {
@@ -150,8 +150,8 @@ func (r *recordReader) text() string {
 // texts cut to their columns.
 func kept(p weir.Progress) weir.Progress {
 	for _, t := range [...]*time.Time{&p.DueAt, &p.ClaimedAt, &p.SentAt, &p.HeardAt, &p.FinishedAt} {
-		*t = commit.Instant(commit.Micros(*t))
+		*t = values.Instant(values.Micros(*t))
 	}
-	p.ProviderRef, p.Reason = commit.Clip(p.ProviderRef), commit.Clip(p.Reason)
+	p.ProviderRef, p.Reason = values.Clip(p.ProviderRef), values.Clip(p.Reason)
 	return p
 }

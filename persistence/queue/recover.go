@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // logSQL reads the log of other processes, alive or gone.
@@ -143,7 +144,7 @@ func (s *Store) readAgain(ctx context.Context, q sqlx.QueryerContext, rows []*co
 	slices.SortFunc(rows, func(a, b *contactRow) int { return compareRefs(a.ref(), b.ref()) })
 	for len(rows) > 0 {
 		n := 1
-		for n < min(len(rows), commit.KeysPerList) && rows[n].Channel == rows[0].Channel {
+		for n < min(len(rows), values.KeysPerList) && rows[n].Channel == rows[0].Channel {
 			n++
 		}
 		args := []any{rows[0].Channel}
@@ -279,10 +280,10 @@ func stillInFlight(t *commit.Tx, list []record) (map[weir.Ref]bool, error) {
 	}
 	still := map[weir.Ref]bool{}
 	for _, channel := range slices.Sorted(maps.Keys(ids)) {
-		for part := range slices.Chunk(ids[channel], commit.KeysPerList) {
+		for part := range slices.Chunk(ids[channel], values.KeysPerList) {
 			var found []weir.ContactID
 			err := t.SQL.SelectContext(t.Ctx, &found, "SELECT c.id"+withState+byIDs(len(part))+noState,
-				append([]any{int64(channel)}, commit.Arguments(part)...)...)
+				append([]any{int64(channel)}, values.Arguments(part)...)...)
 			if err != nil {
 				return nil, err
 			}

@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // requeueWork makes new contacts of dead letters. What is no dead letter when
@@ -61,7 +62,7 @@ func (w *requeueWork) Write(t *commit.Tx, r *commit.Request) error {
 		return err
 	}
 	for i := range list {
-		links = append(links, int64(w.channel), gone[i], int64(list[i].Into.Contact.ID), commit.Micros(r.At), w.token)
+		links = append(links, int64(w.channel), gone[i], int64(list[i].Into.Contact.ID), values.Micros(r.At), w.token)
 	}
 	text := "INSERT INTO requeues (channel_id, contact_id, new_id, at, token) VALUES "
 	if _, err := t.InsertRows(text, w.s.Dialect.Merge("channel_id", "contact_id")+"new_id = "+w.s.Dialect.Fresh("new_id"), links, len(list)); err != nil {
@@ -81,11 +82,11 @@ func (w *requeueWork) dead(t *commit.Tx) (map[weir.ContactID]weir.Contact, error
 		args = append(args, int64(id))
 	}
 	var found []int64
-	err := t.SQL.SelectContext(t.Ctx, &found, heldDeadSQL+commit.Marks(len(w.old))+w.s.Dialect.ForUpdate, args...)
+	err := t.SQL.SelectContext(t.Ctx, &found, heldDeadSQL+values.Marks(len(w.old))+w.s.Dialect.ForUpdate, args...)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	rows, err := w.s.readContacts(t.Ctx, t.SQL, byIDs(len(found)), append(args[:1:1], commit.Arguments(found)...))
+	rows, err := w.s.readContacts(t.Ctx, t.SQL, byIDs(len(found)), append(args[:1:1], values.Arguments(found)...))
 	if err != nil {
 		return nil, err
 	}

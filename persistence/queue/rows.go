@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // specColumns are the columns of contacts.
@@ -99,8 +99,8 @@ type content struct {
 // NewContact makes the contact of a spec that is accepted now. Instants are cut
 // to what the store keeps.
 func NewContact(ref weir.Ref, spec weir.Spec, now time.Time) weir.Contact {
-	spec.NotBefore, spec.NotAfter = commit.Instant(commit.Micros(spec.NotBefore)), commit.Instant(commit.Micros(spec.NotAfter))
-	now = commit.Instant(commit.Micros(now))
+	spec.NotBefore, spec.NotAfter = values.Instant(values.Micros(spec.NotBefore)), values.Instant(values.Micros(spec.NotAfter))
+	now = values.Instant(values.Micros(now))
 	return weir.Contact{Ref: ref, Spec: spec, QueuedAt: now, Progress: weir.NewProgress(now, spec.NotBefore)}
 }
 
@@ -117,18 +117,18 @@ func (r *contactRow) contact() (weir.Contact, error) {
 // be read: one such row must not take down the lists that it is in.
 func (r *contactRow) readable() (weir.Contact, error) {
 	body, err := decodeContent(r.Content)
-	labels, wrong := commit.DecodeTexts(r.Labels)
+	labels, wrong := values.DecodeTexts(r.Labels)
 	progress, lost := r.progress()
 	spec := weir.Spec{
 		To: r.Addr, Priority: weir.Priority(r.Priority), Survey: r.Survey, Labels: labels,
-		Messages: body.Messages, Call: body.Call, NotBefore: commit.Instant(r.NotBefore), NotAfter: commit.Instant(r.NotAfter),
+		Messages: body.Messages, Call: body.Call, NotBefore: values.Instant(r.NotBefore), NotAfter: values.Instant(r.NotAfter),
 		For: weir.Respondent{Survey: r.ForSurvey, ID: r.ForID, Serial: r.ForSerial},
 	}
 	if r.Key != nil {
 		spec.Key = *r.Key
 	}
 	return weir.Contact{
-		Ref: r.ref(), Spec: spec, QueuedAt: commit.Instant(r.QueuedAt), Progress: progress,
+		Ref: r.ref(), Spec: spec, QueuedAt: values.Instant(r.QueuedAt), Progress: progress,
 	}, errors.Join(err, wrong, lost)
 }
 
@@ -136,7 +136,7 @@ func (r *contactRow) readable() (weir.Contact, error) {
 // contacts have, needs no decoder.
 func decodeContent(text string) (content, error) {
 	if plain, ok := strings.CutPrefix(text, `{"messages":["`); ok {
-		if plain, ok = strings.CutSuffix(plain, `"]}`); ok && commit.IsPlain(plain) {
+		if plain, ok = strings.CutSuffix(plain, `"]}`); ok && values.IsPlain(plain) {
 			return content{Messages: []string{plain}}, nil
 		}
 	}
@@ -152,11 +152,11 @@ func (r *contactRow) progress() (weir.Progress, error) {
 	case state == weir.Done:
 		return weir.Progress{
 			Rev: r.Rev, State: weir.Done, Attempt: r.Attempt, Failures: r.Failures,
-			ClaimedAt: commit.Instant(r.ClaimedAt), SentAt: commit.Instant(r.SentAt), HeardAt: commit.Instant(r.HeardAt), FinishedAt: commit.Instant(r.FinishedAt),
+			ClaimedAt: values.Instant(r.ClaimedAt), SentAt: values.Instant(r.SentAt), HeardAt: values.Instant(r.HeardAt), FinishedAt: values.Instant(r.FinishedAt),
 			ProviderRef: r.ProviderRef, Parts: r.Parts, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, CancelRequested: r.CancelAsked,
 		}, nil
 	case r.Progress == nil:
-		return weir.Progress{State: state, DueAt: commit.Instant(r.DueAt)}, nil
+		return weir.Progress{State: state, DueAt: values.Instant(r.DueAt)}, nil
 	default:
 		return decodeWaiting(r.Progress)
 	}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"math"
 
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 const (
@@ -31,12 +31,12 @@ func (p *page) search(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	more = part.N == p.budget
-	p.budget -= max(part.N, commit.MaxSearched/(commit.MaxExamined/commit.SeekCost))
+	p.budget -= max(part.N, values.MaxSearched/(values.MaxExamined/values.SeekCost))
 	args := []any{p.at.Channel, behind, part.End}
 	for _, to := range p.f.To {
 		args = append(args, to)
 	}
-	rows, _, err := p.read(ctx, searchSQL+commit.Marks(len(p.f.To))+searchEnd, append(args, p.f.Limit-len(p.found)+1)...)
+	rows, _, err := p.read(ctx, searchSQL+values.Marks(len(p.f.To))+searchEnd, append(args, p.f.Limit-len(p.found)+1)...)
 	if err != nil {
 		return false, err
 	}

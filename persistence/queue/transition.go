@@ -6,6 +6,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 // Commit implements [weir.Committer]. done is called on the writer's
@@ -197,7 +198,7 @@ func (p *part) revisions(t *commit.Tx, steps []step) (map[weir.Ref]int64, error)
 		}
 		for len(refs) > 0 {
 			channel, args := refs[0].Channel, []any{int64(refs[0].Channel)}
-			for len(refs) > 0 && refs[0].Channel == channel && len(args) <= commit.KeysPerList {
+			for len(refs) > 0 && refs[0].Channel == channel && len(args) <= values.KeysPerList {
 				args = append(args, int64(refs[0].ID))
 				refs = refs[1:]
 			}
@@ -220,11 +221,11 @@ func (s *Store) revisionsSQL(state weir.State, n int) string {
 	switch state {
 	case weir.Queued: // through contacts, which know their lane
 		return "SELECT q.id, q.rev FROM contacts c JOIN contacts_queued q ON q.channel_id = c.channel_id AND q.lane = c.lane AND q.id = c.id " +
-			"WHERE c.channel_id = ? AND c.id IN " + commit.Marks(n) + s.Dialect.ForUpdate
+			"WHERE c.channel_id = ? AND c.id IN " + values.Marks(n) + s.Dialect.ForUpdate
 	case weir.Delayed:
-		return "SELECT id, rev FROM contacts_delayed WHERE channel_id = ? AND id IN " + commit.Marks(n) + s.Dialect.ForUpdate
+		return "SELECT id, rev FROM contacts_delayed WHERE channel_id = ? AND id IN " + values.Marks(n) + s.Dialect.ForUpdate
 	default:
-		return "SELECT id, rev FROM contacts_done WHERE channel_id = ? AND id IN " + commit.Marks(n) + s.Dialect.ForUpdate
+		return "SELECT id, rev FROM contacts_done WHERE channel_id = ? AND id IN " + values.Marks(n) + s.Dialect.ForUpdate
 	}
 }
 
@@ -243,7 +244,7 @@ func leaveQueue(t *commit.Tx, steps []step) error {
 			continue
 		}
 		if !c.NotAfter.IsZero() {
-			expiring = append(expiring, commit.Key{int64(c.Channel), commit.Micros(c.NotAfter), 0, int64(c.ID)})
+			expiring = append(expiring, commit.Key{int64(c.Channel), values.Micros(c.NotAfter), 0, int64(c.ID)})
 		}
 	}
 	for _, d := range []struct {
@@ -285,7 +286,7 @@ func (p *part) finish(t *commit.Tx, steps []step) error {
 			n++
 		}
 	}
-	err := t.InsertSized("contacts_done ("+doneColumns+")", commit.Marks(doneWidth), args, n)
+	err := t.InsertSized("contacts_done ("+doneColumns+")", values.Marks(doneWidth), args, n)
 	p.keep(args)
 	return err
 }
@@ -298,8 +299,8 @@ const (
 
 // appendEnd appends the values of endColumns.
 func appendEnd(args []any, p *weir.Progress) []any {
-	return append(args, commit.Micros(p.FinishedAt), p.Rev, int64(p.Attempt), int64(p.Failures), commit.Micros(p.ClaimedAt), commit.Micros(p.SentAt), commit.Micros(p.HeardAt),
-		commit.Clip(p.ProviderRef), p.Parts, string(p.Outcome), commit.Clip(p.Reason), commit.Number(p.CancelRequested))
+	return append(args, values.Micros(p.FinishedAt), p.Rev, int64(p.Attempt), int64(p.Failures), values.Micros(p.ClaimedAt), values.Micros(p.SentAt), values.Micros(p.HeardAt),
+		values.Clip(p.ProviderRef), p.Parts, string(p.Outcome), values.Clip(p.Reason), values.Number(p.CancelRequested))
 }
 
 // amend corrects contacts that were done before. There are few.
@@ -325,8 +326,8 @@ func (p *part) countChanged(steps []step) {
 	for i := range steps {
 		was, is := steps[i].first.Was, steps[i].last.Contact.State
 		d := p.counts[steps[i].ref().Channel]
-		d.queued += commit.Number(is.Waiting()) - commit.Number(was.Waiting())
-		d.inFlight += commit.Number(is.InFlight()) - commit.Number(was.InFlight())
+		d.queued += values.Number(is.Waiting()) - values.Number(was.Waiting())
+		d.inFlight += values.Number(is.InFlight()) - values.Number(was.InFlight())
 		p.counts[steps[i].ref().Channel] = d
 	}
 }
@@ -342,15 +343,15 @@ func archive(t *commit.Tx, steps []step) error {
 				continue
 			}
 			ref := tr.Contact.Ref
-			args = append(args, int64(ref.Channel), int64(ref.ID), a.Number, commit.Micros(a.ClaimedAt), commit.Micros(a.SentAt),
-				commit.Micros(a.HeardAt), commit.Micros(a.FinishedAt), commit.Clip(a.ProviderRef), string(a.Outcome), commit.Clip(a.Reason))
+			args = append(args, int64(ref.Channel), int64(ref.ID), a.Number, values.Micros(a.ClaimedAt), values.Micros(a.SentAt),
+				values.Micros(a.HeardAt), values.Micros(a.FinishedAt), values.Clip(a.ProviderRef), string(a.Outcome), values.Clip(a.Reason))
 		}
 	}
 	if len(args) == 0 {
 		return nil
 	}
 	return t.LaterOnce("INSERT INTO attempts (channel_id, contact_id, number, claimed_at, sent_at, heard_at, finished_at, "+
-		"provider_ref, outcome, reason) VALUES "+commit.RowsOf(len(args)/width, width), args...)
+		"provider_ref, outcome, reason) VALUES "+values.RowsOf(len(args)/width, width), args...)
 }
 
 // clearInbox deletes the inbox rows that the changes have handled.
@@ -367,5 +368,5 @@ func (p *part) clearInbox(t *commit.Tx) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return t.LaterOnce("DELETE FROM inbox WHERE id IN "+commit.Marks(len(args)), args...)
+	return t.LaterOnce("DELETE FROM inbox WHERE id IN "+values.Marks(len(args)), args...)
 }

@@ -92,5 +92,3 @@ func (s *Store) Segments(ctx context.Context, after uint64, limit int) ([]eventl
 
 // Store keeps the journal of the router.
 type Store struct{ *commit.DB }
-
-func New(db *commit.DB) *Store { return &Store{db} }

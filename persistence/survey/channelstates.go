@@ -6,6 +6,7 @@ import (
 	"weir"
 	"weir/events"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 	"weir/surveys"
 )
 
@@ -23,7 +24,7 @@ func (s *Store) ChannelStates(ctx context.Context) ([]surveys.ChannelState, erro
 	list := make([]surveys.ChannelState, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, surveys.ChannelState{
-			Channel: weir.ChannelID(r.Channel), Health: weir.Health(r.Health), Reason: r.Reason, Since: commit.Instant(r.Since),
+			Channel: weir.ChannelID(r.Channel), Health: weir.Health(r.Health), Reason: r.Reason, Since: values.Instant(r.Since),
 		})
 	}
 	return list, nil
@@ -46,8 +47,8 @@ func (w *stateChange) Write(t *commit.Tx, _ *commit.Request) error {
 	if _, err := t.Exec("DELETE FROM channel_states WHERE channel_id = ?", int64(w.state.Channel)); err != nil {
 		return err
 	}
-	_, err := t.Exec("INSERT INTO channel_states (channel_id, health, reason, since) VALUES "+commit.Marks(4),
-		int64(w.state.Channel), string(w.state.Health), commit.Clip(w.state.Reason), commit.Micros(w.state.Since))
+	_, err := t.Exec("INSERT INTO channel_states (channel_id, health, reason, since) VALUES "+values.Marks(4),
+		int64(w.state.Channel), string(w.state.Health), values.Clip(w.state.Reason), values.Micros(w.state.Since))
 	if err == nil {
 		t.Emit(w.tell...)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 	"weir/surveys"
 )
 
@@ -137,7 +138,7 @@ func (w *addition) touch(t *commit.Tx, r *commit.Request) error {
 		r.Refuse(weir.Errorf(weir.CodeConflict, "the import is over"))
 		return nil
 	}
-	_, err = t.Exec("UPDATE imports SET touched_at = ? WHERE id = ?", commit.Micros(t.Now), w.imp)
+	_, err = t.Exec("UPDATE imports SET touched_at = ? WHERE id = ?", values.Micros(t.Now), w.imp)
 	return err
 }
 
@@ -195,7 +196,7 @@ func (w *addition) findDuplicates(t *commit.Tx, inserted int64) error {
 			Status int64  `db:"status"`
 			Import int64  `db:"look_at"` // of one who is hidden
 		}
-		err := t.SQL.SelectContext(t.Ctx, &rows, "SELECT id, phone, status, look_at FROM respondents WHERE survey_id = ? AND phone IN "+commit.Marks(n), args...)
+		err := t.SQL.SelectContext(t.Ctx, &rows, "SELECT id, phone, status, look_at FROM respondents WHERE survey_id = ? AND phone IN "+values.Marks(n), args...)
 		if err != nil {
 			return err
 		}
@@ -226,8 +227,8 @@ func (s *Store) BeginImport(ctx context.Context, survey int64) (int64, error) {
 		if err := s.holdSurvey(ctx, tx, survey); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO imports (id, survey_id, state, touched_at) VALUES "+commit.Marks(4),
-			id, survey, importOpen, commit.Micros(time.Now()))
+		_, err := tx.ExecContext(ctx, "INSERT INTO imports (id, survey_id, state, touched_at) VALUES "+values.Marks(4),
+			id, survey, importOpen, values.Micros(time.Now()))
 		return err
 	})
 	return id, s.Failure("begin an import", err)
@@ -276,7 +277,7 @@ func (s *Store) decideImport(ctx context.Context, survey, imp int64, ending, end
 		case no != nil:
 			return no
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE imports SET state = ?, touched_at = ? WHERE id = ?", ending, commit.Micros(time.Now()), imp)
+		_, err = tx.ExecContext(ctx, "UPDATE imports SET state = ?, touched_at = ? WHERE id = ?", ending, values.Micros(time.Now()), imp)
 		return err
 	})
 	return over, err

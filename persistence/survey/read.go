@@ -3,11 +3,13 @@ package survey
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"time"
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 	"weir/surveys"
 )
 
@@ -39,7 +41,7 @@ func (s *Store) selectRespondents(ctx context.Context, text string, args ...any)
 
 // Respondent implements [surveys.RespondentReader].
 func (s *Store) Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error) {
-	list, err := s.selectRespondents(ctx, someSQL+commit.Marks(1)+" AND survey_id = ?", int64(id), survey)
+	list, err := s.selectRespondents(ctx, someSQL+values.Marks(1)+" AND survey_id = ?", int64(id), survey)
 	if err != nil {
 		return surveys.Respondent{}, err
 	}
@@ -53,13 +55,13 @@ func (s *Store) Respondent(ctx context.Context, survey int64, id surveys.Respond
 func (s *Store) RespondentsByID(ctx context.Context, ids []surveys.RespondentID) ([]surveys.Respondent, error) {
 	var out []surveys.Respondent
 	for len(ids) > 0 {
-		n := min(len(ids), commit.KeysPerList)
+		n := min(len(ids), values.KeysPerList)
 		args := make([]any, n)
 		for i := range args {
 			args[i] = int64(ids[i])
 		}
 		ids = ids[n:]
-		list, err := s.selectRespondents(ctx, someSQL+commit.Marks(n), args...)
+		list, err := s.selectRespondents(ctx, someSQL+values.Marks(n), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -70,23 +72,23 @@ func (s *Store) RespondentsByID(ctx context.Context, ids []surveys.RespondentID)
 
 // Respondents implements [surveys.RespondentReader].
 func (s *Store) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
-	f.Limit = min(cmp.Or(max(f.Limit, 0), commit.DefaultPage), commit.MaxPage)
+	f.Limit = min(cmp.Or(max(f.Limit, 0), values.DefaultPage), values.MaxPage)
 	if f.Phone != "" {
 		list, err := s.selectRespondents(ctx, phoneSQL, f.Phone, f.Survey)
 		return slices.DeleteFunc(list, func(r surveys.Respondent) bool { return r.ID <= f.After || !matches(&f, &r) }), 0, err
 	}
 	var found []surveys.Respondent
-	for budget := commit.MaxExamined; budget > 0; {
+	for budget := values.MaxExamined; budget > 0; {
 		// One more than is missing shows whether there is a next page.
 		n := min(budget, f.Limit-len(found)+1)
 		if len(f.Statuses)+len(f.Dispositions) > 0 {
-			n = min(budget, commit.MaxPage)
+			n = min(budget, values.MaxPage)
 		}
 		var rows []respondentRow
 		if err := s.Read.SelectContext(ctx, &rows, listSQL, f.Survey, int64(f.After), n); err != nil {
 			return nil, 0, s.Failure("list respondents", err)
 		}
-		budget -= max(len(rows), commit.SeekCost)
+		budget -= max(len(rows), values.SeekCost)
 		for i := range rows {
 			if len(found) == f.Limit {
 				return found, f.After, nil
@@ -172,7 +174,7 @@ func (s *Store) logged(ctx context.Context, query string, args ...any) ([]survey
 	list := make([]surveys.LogEntry, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, surveys.LogEntry{
-			ID: r.ID, At: commit.Instant(r.At), Respondent: surveys.RespondentID(r.Respondent), Event: r.Event, Mode: surveys.Mode(r.Mode),
+			ID: r.ID, At: values.Instant(r.At), Respondent: surveys.RespondentID(r.Respondent), Event: r.Event, Mode: surveys.Mode(r.Mode),
 			Channel: r.Channel, Attempt: r.Attempt, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
 			From: surveys.Disposition(r.Was), To: surveys.Disposition(r.Became),
 		})
@@ -205,7 +207,7 @@ func (s *Store) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []
 	var ours, all sum
 	var err error
 	if len(lanes) > 0 {
-		args := append([]any{largest, int64(channel)}, commit.Arguments(lanes)...)
+		args := append([]any{largest, int64(channel)}, values.Arguments(lanes)...)
 		err = s.Read.GetContext(ctx, &ours, readyOfLanes(len(lanes)), append(args, largest, limit)...)
 	}
 	if err == nil {
@@ -218,5 +220,40 @@ func (s *Store) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []
 // contacts do not use up its limit: what waits behind them has to be seen, or a survey
 // would enqueue without end.
 func readyOfLanes(n int) string {
-	return readySQL + " AND lane IN " + commit.Marks(n) + " AND size <= ?" + readyEnd
+	return readySQL + " AND lane IN " + values.Marks(n) + " AND size <= ?" + readyEnd
+}
+
+const (
+	// logRangeSQL finds how far back a number of entries reach.
+	logRangeSQL = "SELECT COUNT(*) AS n, COALESCE(MIN(id), 0) AS least_id FROM (" +
+		"SELECT id FROM survey_log WHERE survey_id = ? AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?) AS part"
+	respondentLog = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id < ? AND id >= ? AND respondent_id = ? ORDER BY id DESC LIMIT ?"
+)
+
+// Recent implements [surveys.LogReader]. Ids are in the order of time and contain it. No
+// index has the respondents, because each new entry would write one more page: a
+// bounded range of the log is examined instead.
+func (s *Store) Recent(ctx context.Context, f surveys.LogFilter) (list []surveys.LogEntry, next int64, err error) {
+	low, high := commit.Bounds(f.Since, f.Until)
+	high = min(high, cmp.Or(f.Before, math.MaxInt64))
+	if f.Respondent == 0 {
+		list, err = s.logged(ctx, recentLog, f.Survey, high, low, f.Limit+1)
+	} else {
+		var part struct {
+			N     int   `db:"n"`
+			Least int64 `db:"least_id"`
+		}
+		if err := s.Read.GetContext(ctx, &part, logRangeSQL, f.Survey, high, low, values.MaxSearched); err != nil {
+			return nil, 0, s.Failure("read the log of a survey", err)
+		}
+		if part.N == values.MaxSearched {
+			low, next = part.Least, part.Least
+		}
+		list, err = s.logged(ctx, respondentLog, f.Survey, high, low, int64(f.Respondent), f.Limit+1)
+	}
+	if len(list) > f.Limit {
+		list = list[:f.Limit]
+		next = list[f.Limit-1].ID
+	}
+	return list, next, err
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 	"weir/surveys"
 )
 
@@ -71,7 +71,7 @@ type further struct {
 func encodeProgress(p *surveys.Progress) string {
 	b, _ := json.Marshal(further{ // numbers always encode
 		p.Arm, p.Step, p.Tries, p.Attempts, p.Unconfirmed, p.Contact, p.Serial,
-		commit.Micros(p.WindowEnd), commit.Micros(p.DueAt), p.FailedSteps, commit.Micros(p.DelayedUntil), p.EarlyExpiries,
+		values.Micros(p.WindowEnd), values.Micros(p.DueAt), p.FailedSteps, values.Micros(p.DelayedUntil), p.EarlyExpiries,
 	})
 	return string(b)
 }
@@ -89,19 +89,19 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 	out := surveys.Respondent{
 		Survey: r.Survey, ID: surveys.RespondentID(r.ID), Rev: r.Rev, Phone: r.Phone, Bucket: r.Bucket,
 		Contact: weir.Ref{Channel: weir.ChannelID(r.ContactChannel), ID: weir.ContactID(r.ContactID)},
-		Reached: commit.Instant(r.ReachedAt), Added: commit.Instant(r.AddedAt), Started: commit.Instant(r.StartedAt), Finished: commit.Instant(r.FinishedAt),
+		Reached: values.Instant(r.ReachedAt), Added: values.Instant(r.AddedAt), Started: values.Instant(r.StartedAt), Finished: values.Instant(r.FinishedAt),
 	}
 	if err := json.Unmarshal([]byte(r.Progress), &f); err != nil {
 		return out, fmt.Errorf("respondent %d: its progress cannot be read: %w", r.ID, err)
 	}
 	var err error
-	if out.Attributes, err = commit.DecodeTexts(r.Attributes); err != nil {
+	if out.Attributes, err = values.DecodeTexts(r.Attributes); err != nil {
 		return out, fmt.Errorf("respondent %d: its attributes cannot be read: %w", r.ID, err)
 	}
 	out.Progress = surveys.Progress{
 		Status: statusOf(r.Status), Disposition: surveys.Disposition(r.Disposition), Counted: r.Counted,
 		Arm: f.Arm, Step: f.Step, Tries: f.Tries, Attempts: f.Attempts, Unconfirmed: f.Unproven, Contact: f.Contact, Serial: f.Serial,
-		WindowEnd: commit.Instant(f.Closes), DueAt: commit.Instant(f.DueAt), FailedSteps: f.Retries, DelayedUntil: commit.Instant(f.DelayedUntil), EarlyExpiries: f.Early,
+		WindowEnd: values.Instant(f.Closes), DueAt: values.Instant(f.DueAt), FailedSteps: f.Retries, DelayedUntil: values.Instant(f.DelayedUntil), EarlyExpiries: f.Early,
 	}
 	return out, nil
 }
@@ -122,9 +122,9 @@ func respondents(rows []respondentRow) ([]surveys.Respondent, error) {
 func stand(r *surveys.Respondent) (lane, lookAt int64) {
 	switch r.Status {
 	case surveys.Pending:
-		return int64(r.Bucket), commit.Micros(r.DelayedUntil)
+		return int64(r.Bucket), values.Micros(r.DelayedUntil)
 	case surveys.Active:
-		return 0, commit.Micros(r.DueAt)
+		return 0, values.Micros(r.DueAt)
 	default:
 		return 0, 0
 	}
@@ -139,8 +139,8 @@ func newRespondent(id int64, imp int64, r *surveys.Respondent) []any {
 		status, lane, lookAt = hidden, 0, imp
 	}
 	return []any{
-		id, r.Survey, r.Rev, r.Phone, encodeAttributes(r.Attributes), int64(r.Bucket), status, string(r.Disposition), commit.Number(r.Counted),
-		int64(r.Contact.Channel), int64(r.Contact.ID), commit.Micros(r.Reached), commit.Micros(r.Added), commit.Micros(r.Started), commit.Micros(r.Finished),
+		id, r.Survey, r.Rev, r.Phone, encodeAttributes(r.Attributes), int64(r.Bucket), status, string(r.Disposition), values.Number(r.Counted),
+		int64(r.Contact.Channel), int64(r.Contact.ID), values.Micros(r.Reached), values.Micros(r.Added), values.Micros(r.Started), values.Micros(r.Finished),
 		encodeProgress(&r.Progress), lane, lookAt,
 	}
 }
@@ -160,15 +160,15 @@ func encodeMoves(moves []*move) string {
 		if maps.Equal(m.Was.Attributes, r.Attributes) {
 			b = append(b, "null"...)
 		} else {
-			b = commit.AppendText(b, encodeAttributes(r.Attributes))
+			b = values.AppendText(b, encodeAttributes(r.Attributes))
 		}
 		b = append(b, ',')
 		b = appendNumbers(b, int64(r.Bucket), statusNumber(r.Status))
-		b = append(commit.AppendText(b, string(r.Disposition)), ',')
+		b = append(values.AppendText(b, string(r.Disposition)), ',')
 		lane, lookAt := stand(r)
-		b = appendNumbers(b, commit.Number(r.Counted), lane, lookAt, int64(r.Contact.Channel), int64(r.Contact.ID),
-			commit.Micros(r.Reached), commit.Micros(r.Started), commit.Micros(r.Finished))
-		b = append(commit.AppendText(b, encodeProgress(&r.Progress)), ']')
+		b = appendNumbers(b, values.Number(r.Counted), lane, lookAt, int64(r.Contact.Channel), int64(r.Contact.ID),
+			values.Micros(r.Reached), values.Micros(r.Started), values.Micros(r.Finished))
+		b = append(values.AppendText(b, encodeProgress(&r.Progress)), ']')
 	}
 	return string(append(b, ']'))
 }

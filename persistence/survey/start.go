@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/persistence/commit"
+	"weir/persistence/values"
 	"weir/surveys"
 )
 
@@ -142,7 +142,7 @@ func (m *merge) refill(ctx context.Context, bucket int) error {
 
 // delayed reads respondents that were delayed until an instant that has come.
 func (m *merge) delayed(ctx context.Context, buckets []int, now time.Time) ([]int64, error) {
-	rows, err := m.union(ctx, m.s.delayed(), buckets, commit.Micros(now))
+	rows, err := m.union(ctx, m.s.delayed(), buckets, values.Micros(now))
 	ids := make([]int64, 0, len(rows))
 	for _, r := range rows {
 		ids = append(ids, r.ID)

@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/persistence/commit"
 	"weir/persistence/dialect"
+	"weir/persistence/values"
 	"weir/surveys"
 )
 
@@ -29,10 +30,10 @@ func (c sumChanges) rows(survey int64) (args []any, rows int) {
 	}
 	slices.SortFunc(groups, func(a, b surveys.Group) int {
 		return cmp.Or(cmp.Compare(statusNumber(a.Status), statusNumber(b.Status)), cmp.Compare(a.Disposition, b.Disposition),
-			cmp.Compare(a.Bucket, b.Bucket), cmp.Compare(commit.Number(a.Counted), commit.Number(b.Counted)))
+			cmp.Compare(a.Bucket, b.Bucket), cmp.Compare(values.Number(a.Counted), values.Number(b.Counted)))
 	})
 	for _, g := range groups {
-		args = append(args, survey, statusNumber(g.Status), string(g.Disposition), int64(g.Bucket), commit.Number(g.Counted), int64(c[g]))
+		args = append(args, survey, statusNumber(g.Status), string(g.Disposition), int64(g.Bucket), values.Number(g.Counted), int64(c[g]))
 	}
 	return args, len(groups)
 }

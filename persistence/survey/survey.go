@@ -13,6 +13,7 @@ import (
 	"weir/events"
 	"weir/persistence/commit"
 	"weir/persistence/queue"
+	"weir/persistence/values"
 	"weir/surveys"
 )
 
@@ -53,8 +54,8 @@ type surveyRow struct {
 func (r *surveyRow) survey() (surveys.Survey, error) {
 	out := surveys.Survey{
 		ID: r.ID, Name: r.FormerName, Title: r.Title, State: surveys.State(r.State), Cause: surveys.Cause(r.Cause),
-		Version: r.Version, Deleting: r.Deleting, Created: commit.Instant(r.CreatedAt), Updated: commit.Instant(r.UpdatedAt),
-		Launched: commit.Instant(r.LaunchedAt), Ended: commit.Instant(r.EndedAt),
+		Version: r.Version, Deleting: r.Deleting, Created: values.Instant(r.CreatedAt), Updated: values.Instant(r.UpdatedAt),
+		Launched: values.Instant(r.LaunchedAt), Ended: values.Instant(r.EndedAt),
 	}
 	if r.Name != nil {
 		out.Name = *r.Name
@@ -84,7 +85,7 @@ func (r *surveyRow) take(s *surveys.Survey, now time.Time) error {
 	}
 	r.Title, r.State, r.Cause = s.Title, string(s.State), string(s.Cause)
 	r.Definition, r.Quotas, r.Application = string(definition), string(quotas), string(application)
-	r.LaunchedAt, r.EndedAt, r.UpdatedAt = commit.Micros(s.Launched), commit.Micros(s.Ended), commit.Micros(now)
+	r.LaunchedAt, r.EndedAt, r.UpdatedAt = values.Micros(s.Launched), values.Micros(s.Ended), values.Micros(now)
 	r.Version++
 	return nil
 }
@@ -135,14 +136,14 @@ func (s *Store) PutSurvey(ctx context.Context, v surveys.Survey) (surveys.Survey
 
 func (s *Store) createSurvey(ctx context.Context, tx *sqlx.Tx, v surveys.Survey) (surveyRow, error) {
 	now := time.Now()
-	row := surveyRow{ID: s.NextID(now), Name: &v.Name, CreatedAt: commit.Micros(now)}
+	row := surveyRow{ID: s.NextID(now), Name: &v.Name, CreatedAt: values.Micros(now)}
 	if v.State == "" {
 		v.State = surveys.Draft
 	}
 	if err := row.take(&v, now); err != nil {
 		return row, err
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO surveys ("+surveyColumns+") VALUES "+commit.Marks(16),
+	_, err := tx.ExecContext(ctx, "INSERT INTO surveys ("+surveyColumns+") VALUES "+values.Marks(16),
 		row.ID, v.Name, "", row.Title, row.State, row.Cause, row.Definition, row.Quotas, row.Application, row.Version, false, nil,
 		row.CreatedAt, row.UpdatedAt, row.LaunchedAt, row.EndedAt)
 	return row, err
@@ -273,7 +274,7 @@ func (s *Store) surveys(ctx context.Context, rest string, args ...any) ([]survey
 func (s *Store) Surveys(ctx context.Context, states []surveys.State, after string, limit int) ([]surveys.Survey, error) {
 	where, args := "WHERE name > ?", []any{after}
 	if len(states) > 0 {
-		where += " AND state IN " + commit.Marks(len(states))
+		where += " AND state IN " + values.Marks(len(states))
 		for _, state := range states {
 			args = append(args, string(state))
 		}
@@ -296,7 +297,7 @@ func (s *Store) RemoveSurvey(ctx context.Context, id int64) error {
 			return weir.Errorf(weir.CodeConflict, "the survey is %s; stop it first, and remove it when it is done", row.State)
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE surveys SET name = NULL, former_name = ?, deleting = 1, sorted_to = NULL, version = version + 1, updated_at = ? WHERE id = ?",
-			*row.Name, commit.Micros(time.Now()), id)
+			*row.Name, values.Micros(time.Now()), id)
 		return err
 	})
 	return s.Failure("remove a survey", err)

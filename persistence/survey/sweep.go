@@ -10,7 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"weir/persistence/commit"
+	"weir/persistence/values"
 	"weir/surveys"
 )
 
@@ -32,7 +32,7 @@ const toSweepSQL = "SELECT EXISTS (SELECT 1 FROM imports WHERE state = ? AND tou
 // being committed and with respondents that have to be sorted into buckets.
 func (s *Store) Sweep(ctx context.Context, limit int) (bool, error) {
 	var something bool
-	err := s.Read.GetContext(ctx, &something, toSweepSQL, importOpen, commit.Micros(time.Now().Add(-importIdle)))
+	err := s.Read.GetContext(ctx, &something, toSweepSQL, importOpen, values.Micros(time.Now().Add(-importIdle)))
 	if err != nil || !something {
 		return false, s.Failure("sweep", err)
 	}
@@ -56,7 +56,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (bool, error) {
 // giveUpImports aborts imports that no client continues.
 func (s *Store) giveUpImports(ctx context.Context) error {
 	var ids []int64
-	before := commit.Micros(time.Now().Add(-importIdle))
+	before := values.Micros(time.Now().Add(-importIdle))
 	err := s.Read.SelectContext(ctx, &ids, "SELECT id FROM imports WHERE state = ? AND touched_at < ?", importOpen, before)
 	if err != nil || len(ids) == 0 {
 		return err
@@ -112,7 +112,7 @@ func (s *Store) addSums(ctx context.Context, tx *sqlx.Tx, survey int64, c sumCha
 	args, rows := c.rows(survey)
 	for rows > 0 {
 		n := min(rows, 500)
-		if _, err := tx.ExecContext(ctx, insertSums+commit.RowsOf(n, 6)+s.adds.sums, args[:6*n]...); err != nil {
+		if _, err := tx.ExecContext(ctx, insertSums+values.RowsOf(n, 6)+s.adds.sums, args[:6*n]...); err != nil {
 			return err
 		}
 		args, rows = args[6*n:], rows-n
@@ -177,7 +177,7 @@ func (s *Store) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []gro
 		changes[found[i].group()]++
 		args = append(args, found[i].ID)
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE respondents SET status = ?, lane = bucket, look_at = 0 WHERE id IN "+commit.Marks(len(found)), args...)
+	_, err := tx.ExecContext(ctx, "UPDATE respondents SET status = ?, lane = bucket, look_at = 0 WHERE id IN "+values.Marks(len(found)), args...)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func deleteRespondents(ctx context.Context, tx *sqlx.Tx, found []groupRow) error
 	for i := range found {
 		args[i] = found[i].ID
 	}
-	_, err := tx.ExecContext(ctx, "DELETE FROM respondents WHERE id IN "+commit.Marks(len(args)), args...)
+	_, err := tx.ExecContext(ctx, "DELETE FROM respondents WHERE id IN "+values.Marks(len(args)), args...)
 	return err
 }
 
@@ -286,7 +286,7 @@ func (s *Store) sort(ctx context.Context, tx *sqlx.Tx, survey int64, quotas surv
 	pending := statusNumber(surveys.Pending)
 	for bucket, ids := range moved {
 		args := slices.Concat([]any{bucket, pending, bucket}, ids)
-		_, err := tx.ExecContext(ctx, "UPDATE respondents SET bucket = ?, lane = CASE WHEN status = ? THEN ? ELSE lane END WHERE id IN "+commit.Marks(len(ids)), args...)
+		_, err := tx.ExecContext(ctx, "UPDATE respondents SET bucket = ?, lane = CASE WHEN status = ? THEN ? ELSE lane END WHERE id IN "+values.Marks(len(ids)), args...)
 		if err != nil {
 			return err
 		}
@@ -317,8 +317,8 @@ func (s *Store) stepRemoval(ctx context.Context, survey int64, limit int) (int, 
 			return err
 		}
 		if len(lines) > 0 {
-			args := slices.Concat([]any{survey}, commit.Arguments(lines))
-			if _, err := tx.ExecContext(ctx, "DELETE FROM survey_log WHERE survey_id = ? AND id IN "+commit.Marks(len(lines)), args...); err != nil {
+			args := slices.Concat([]any{survey}, values.Arguments(lines))
+			if _, err := tx.ExecContext(ctx, "DELETE FROM survey_log WHERE survey_id = ? AND id IN "+values.Marks(len(lines)), args...); err != nil {
 				return err
 			}
 		}

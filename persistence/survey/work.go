@@ -11,6 +11,7 @@ import (
 	"weir/ops"
 	"weir/persistence/commit"
 	"weir/persistence/queue"
+	"weir/persistence/values"
 	"weir/surveys"
 )
 
@@ -171,7 +172,7 @@ func (w *surveyWork) withoutStale(t *commit.Tx, moves []*move) ([]*move, error) 
 			Rev int64 `db:"rev"`
 		}
 		err := t.SQL.SelectContext(t.Ctx, &rows, "SELECT id, rev FROM respondents WHERE survey_id = ? AND status <> ? AND id IN "+
-			commit.Marks(n)+w.s.Dialect.ForUpdate, args...)
+			values.Marks(n)+w.s.Dialect.ForUpdate, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -284,8 +285,8 @@ func (w *surveyWork) log(t *commit.Tx, _ *commit.Request, moves []*move) error {
 			if at.IsZero() {
 				at = t.Now
 			}
-			args = append(args, w.work.Survey, m.log[i], commit.Micros(at), int64(m.is.ID), e.Event, string(e.Mode), e.Channel,
-				int64(e.Attempt), string(e.Outcome), commit.Clip(e.Reason), string(e.From), string(e.To))
+			args = append(args, w.work.Survey, m.log[i], values.Micros(at), int64(m.is.ID), e.Event, string(e.Mode), e.Channel,
+				int64(e.Attempt), string(e.Outcome), values.Clip(e.Reason), string(e.From), string(e.To))
 			rows++
 		}
 	}
@@ -304,7 +305,7 @@ func (w *surveyWork) take(t *commit.Tx, _ *commit.Request, moves []*move) error 
 	}
 	for len(taken) > 0 {
 		n := min(len(taken), 500)
-		if _, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM notices WHERE id IN "+commit.Marks(n), commit.Arguments(taken[:n])...); err != nil {
+		if _, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM notices WHERE id IN "+values.Marks(n), values.Arguments(taken[:n])...); err != nil {
 			return err
 		}
 		taken = taken[n:]

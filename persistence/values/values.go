@@ -1,4 +1,6 @@
-package commit
+// Package values has what the statements of all stores are made of: placeholders, Go
+// values as columns hold them, and bounds.
+package values
 
 import (
 	"encoding/json"
@@ -122,3 +124,26 @@ const (
 	PurgeChunk  = 500 // rows that one transaction of a purge deletes
 	KeysPerList = 500 // keys in a list
 )
+
+// Bounds of a page of contacts.
+const (
+	DefaultPage = 100
+	MaxPage     = 1000
+	MaxExamined = 10_000 // rows that one call reads
+	SeekCost    = 10     // what an index seek counts as
+
+	// MaxSearched bounds the contacts that one call examines for an address. No index
+	// has addresses: they come in no order, so that each insert would dirty one more
+	// page, for a question that is asked a few times a day.
+	MaxSearched = 100_000
+)
+
+// Statement is an SQL text with its arguments.
+type Statement struct {
+	Name string
+	Text string
+	Args []any
+}
+
+// Named returns a statement.
+func Named(name, text string, args ...any) Statement { return Statement{name, text, args} }
