@@ -5,56 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
-	"slices"
+	"strconv"
 	"time"
 
 	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/provider"
+	"weir/cmd/weirlab/machine"
 )
-
-// Options are the settings of a measurement.
-type Options struct {
-	Program   string // this program, which runs the load and the provider as separate processes
-	Weir      string // the program weir
-	Modes     []string
-	Peers     []string
-	Baseline  bool // the baseline is among the peers
-	N         int
-	Channels  int
-	Capacity  int // of each channel; 0: so many that they do not limit the rate
-	Repeat    int
-	Queued    int           // contacts in the queue before backlog and restart begin
-	Rows      []int         // contacts in the store before growth begins
-	Finished  int           // the percentage of them that is finished
-	Delay     time.Duration // from the provider's answer to its report
-	Answer    time.Duration // until the provider answers
-	Workers   []int         // of matching
-	Blocked   []int         // of matching: waiting jobs that no worker can take
-	Streams   int           // clients that read the events during a run
-	Calls     bool          // phone calls through Verboice instead of messages through Nuntium
-	Rate      int
-	Latency   time.Duration // how long latency takes
-	Idle      time.Duration // how long idle observes
-	Databases []string      // "sqlite", "mysql" or URLs; every run has a new database
-	URL       string        // of a running Weir; empty: one is started
-	Token     string
-	Provider  string // where the provider listens; empty: a free loopback port
-	Set       string // Short or Full: the runs that the targets need; empty: Modes × Peers
-	Against   string // the program weir of an earlier version, to compare with
-	Out, Err  io.Writer
-	JSON      bool
-	Profile   string // file for a CPU profile of the runs with the load in the broker's process
-}
-
-// Defaults returns the options of the standard workload.
-func Defaults() Options {
-	return Options{
-		Modes: []string{load.Live}, Peers: []string{PeerBaseline, PeerInside}, N: 50_000, Channels: 10, Repeat: 3,
-		Queued: 1_000_000, Rows: []int{0, 1_000_000, 10_000_000}, Finished: 50, Workers: []int{100, 1_000, 10_000}, Blocked: []int{0, 10_000, 1_000_000}, Delay: load.StandardDelay, Rate: 200, Latency: 15 * time.Second, Idle: 30 * time.Second,
-		Databases: []string{"sqlite"},
-	}
-}
 
 var errGate = errors.New("a run did not pass its gates; see Error")
 
@@ -75,59 +32,6 @@ func Run(ctx context.Context, o Options) error {
 		err = s.gates()
 	}
 	return errors.Join(err, s.end())
-}
-
-// completed fills in the options that a set determines.
-func (o Options) completed() Options {
-	if o.Baseline && !slices.Contains(o.Peers, PeerBaseline) {
-		o.Peers = append([]string{PeerBaseline}, o.Peers...)
-	}
-	if o.Set != "" {
-		o.Databases = []string{"sqlite", "mysql"}
-	}
-	if o.URL != "" {
-		o.Databases = []string{"running"}
-	}
-	if path, err := filepath.Abs(o.Against); o.Against != "" && err == nil {
-		o.Against = path // a bare name is looked up in PATH, and brokers run in folders of their own
-	}
-	if len(o.Databases) == 0 {
-		o.Databases = []string{"sqlite"}
-	}
-	return o
-}
-
-// check rejects options that cannot be measured, before anything is started.
-func (o Options) check() error {
-	for _, m := range o.Modes {
-		if !slices.Contains(load.Modes(), m) {
-			return fmt.Errorf("there is no mode %q; there are %v", m, load.Modes())
-		}
-		if o.URL != "" && !slices.Contains([]string{load.Live, load.Drain, load.Latency, load.Loaded, load.Turnaround}, m) {
-			return fmt.Errorf("mode %s needs a broker that it may start and stop, not a running one", m)
-		}
-	}
-	for _, p := range o.Peers {
-		if !slices.Contains(peers(), p) {
-			return fmt.Errorf("there is no peer %q; there are %v", p, peers())
-		}
-	}
-	if o.Set != "" && o.Set != Short && o.Set != Full {
-		return fmt.Errorf("there is no set %q; there are %s and %s", o.Set, Short, Full)
-	}
-	if o.URL != "" && (o.Set != "" || o.Against != "") {
-		return errors.New("a running Weir cannot be measured by a set, or against another program")
-	}
-	if o.N < 1 || o.Channels < 1 || o.Capacity < 0 || o.Delay < 0 || o.Answer < 0 || o.Streams < 0 || o.Repeat < 1 || o.Rate < 1 || o.Queued < 1 {
-		return errors.New("the numbers of contacts, channels, repetitions and contacts per second are at least 1, and no number or duration is negative")
-	}
-	if len(o.Workers) == 0 || len(o.Blocked) == 0 || slices.Min(o.Workers) < 100 || slices.Min(o.Blocked) < 0 {
-		return errors.New("matching needs numbers of workers, of 100 or more, and of jobs that wait")
-	}
-	if o.Finished < 0 || o.Finished > 100 || len(o.Rows) == 0 || slices.Min(o.Rows) < 0 {
-		return errors.New("growth needs numbers of rows, and of a hundred of them 0 to 100 are finished")
-	}
-	return nil
 }
 
 // all makes the runs of a plan.
@@ -175,3 +79,188 @@ func (s *session) conclude() {
 		printTargets(s.o.Out, s.done)
 	}
 }
+
+// Bounds of how much worse a version may be than the one before it.
+const (
+	maxCPU  = 1.15 // CPU per contact
+	minRate = 0.80 // contacts per second ÷ baseline
+	// maxComparisons is the max number of comparisons; the second one follows if the
+	// first result is bad, because a machine has slow moments.
+	maxComparisons = 2
+)
+
+// compare measures this program and an earlier one alternately, each as users run
+// it, and fails if this one is worse.
+func (s *session) compare(ctx context.Context) error {
+	var worse []string
+	for range maxComparisons {
+		if err := s.all(ctx, comparison(s.o)); err != nil {
+			return err
+		}
+		if err := s.gates(); err != nil {
+			s.conclude()
+			return err
+		}
+		if worse = regressions(s.done); len(worse) == 0 {
+			break
+		}
+		s.progress.say("%v: measured again", worse)
+	}
+	s.conclude()
+	for _, text := range worse {
+		_, _ = fmt.Fprintln(s.o.Out, "FAIL:", text)
+	}
+	if len(worse) > 0 {
+		return errors.New("this version is slower than the one before it")
+	}
+	_, _ = fmt.Fprintln(s.o.Out, "PASS: not slower than the version before it")
+	return nil
+}
+
+// comparison returns the runs of both programs and the baseline.
+func comparison(o Options) []step {
+	var steps []step
+	for range o.Repeat {
+		steps = append(steps, o.steps(load.Live, PeerBaseline)...)
+		steps = append(steps, o.steps(load.Live, peerBefore)...)
+		steps = append(steps, o.steps(load.Live, PeerSingle)...)
+	}
+	return steps
+}
+
+// regressions lists the figures in which the program is worse than the earlier one.
+func regressions(all []Figures) []string {
+	m := medians(groups(all))
+	var worse []string
+	base := m.find(load.Live, PeerBaseline)
+	for _, g := range m {
+		if g.mode != load.Live || len(g.peer) < len(peerBefore) || g.peer[:len(peerBefore)] != peerBefore {
+			continue
+		}
+		now := m.find(load.Live, PeerSingle+g.peer[len(peerBefore):])
+		more, ok := ratio(now, g, cpu)
+		was, ok1 := ratio(g, base, rate)
+		is, ok2 := ratio(now, base, rate)
+		switch {
+		case !ok || !ok1 || !ok2:
+			worse = append(worse, "there is nothing to compare")
+			continue
+		case more > maxCPU:
+			worse = append(worse, fmt.Sprintf("%s: CPU per contact is %.2f times that of the version before; at most %.2f", now.peer, more, maxCPU))
+		}
+		if is/was < minRate {
+			worse = append(worse, fmt.Sprintf("%s: end to end ÷ baseline is %.2f, before it was %.2f; at least %.2f of that", now.peer, is, was, minRate))
+		}
+	}
+	return worse
+}
+
+// halved sets the rate of a loaded run to half of what live has reached on the same
+// store; --rate, if it was not measured.
+func (s *session) halved(st step) step {
+	st.Rate = s.o.Rate
+	g := medians(groups(s.done)).findVariant(load.Live, st.name(), st.Variant(), st.Channels)
+	if g != nil {
+		st.Rate = max(1, int(g.median(rate)/2))
+	}
+	st.N = max(1, int(st.Lasting.Seconds()*float64(st.Rate)))
+	return st
+}
+
+// once makes one run with a new database.
+func (s *session) once(ctx context.Context, st step) (f Figures, err error) {
+	if st.Mode == load.Loaded {
+		st = s.halved(st)
+	}
+	if st.Store == "" && s.o.URL == "" || st.Peer == PeerBaseline {
+		s.quiet(ctx)
+		f, err = s.child(ctx, Task{Workload: st.Workload, Baseline: st.Peer == PeerBaseline, Provider: s.provider.url})
+		f.Peer = st.name()
+		return f, err
+	}
+	if s.o.URL != "" {
+		s.quiet(ctx)
+		f, err = s.running(ctx, st)
+		f.Peer = st.name()
+		return f, err
+	}
+	d, err := s.database(ctx, st)
+	if err != nil {
+		return f, err
+	}
+	if !st.kept() { // a kept database is used by the next repetition, too
+		defer func() { err = errors.Join(err, d.drop()) }()
+	}
+	if st.Mode == load.Growth {
+		return s.growth(ctx, st, d)
+	}
+	s.quiet(ctx)
+	f, err = s.measured(ctx, st, d)
+	f.Peer = st.name()
+	return f, err
+}
+
+// database returns the database that was filled for the step, otherwise a new one.
+func (s *session) database(ctx context.Context, st step) (database, error) {
+	if d, ok := s.filled[st.place()]; ok {
+		return d, nil
+	}
+	if st.Mode == load.Growth {
+		d, err := s.filledWith(ctx, st)
+		if err == nil && st.kept() {
+			s.filled[st.place()] = d
+		}
+		return d, err
+	}
+	from, err := s.store(ctx, st.Store)
+	if err != nil {
+		return database{}, err
+	}
+	d, err := from.fresh(ctx)
+	if err != nil || !st.kept() {
+		return d, err
+	}
+	s.filled[st.place()] = d
+	return d, s.backlog(ctx, st, d)
+}
+
+// backlog queues contacts in a paused channel.
+func (s *session) backlog(ctx context.Context, st step, d database) error {
+	s.progress.say("%d contacts are queued in a paused channel", st.Queued)
+	bulk := step{load.Workload{Mode: load.Bulk, N: st.Queued, Channels: 1, Capacity: st.Capacity, Batch: 1000, Delay: st.Delay, Answer: st.Answer}, PeerBulk, st.Store}
+	s.quiet(ctx)
+	f, err := s.overHTTP(ctx, bulk, d)
+	f.Peer = bulk.name()
+	if err != nil {
+		return err
+	}
+	return s.note(f)
+}
+
+// running runs a workload on a Weir that already runs, in channels of its own,
+// which are always removed.
+func (s *session) running(ctx context.Context, st step) (f Figures, err error) {
+	prefix := "bench-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+	subject := newHTTPSubject(s.o.URL, s.o.Token, prefix, st.Channels)
+	p := provider.Client{URL: s.provider.url}
+	defer func() {
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
+		defer cancel()
+		err = errors.Join(err, subject.remove(limit))
+	}()
+	if err := subject.setUp(ctx, p, st.Workload); err != nil {
+		return f, err
+	}
+	r, err := Meter{}.open()
+	if err != nil {
+		return f, err
+	}
+	load := machine.Own().CPU
+	f, err = measurement{w: st.Workload, s: subject, p: p, store: r}.run(ctx)
+	f.Others = 0 // the broker's share of it is unknown
+	f.CPULoad = perTenThousand(machine.Own().CPU-load, st.N)
+	return f, err
+}
+
+// cleanUpLimit is the max time to remove the channels from a running Weir.
+const cleanUpLimit = time.Minute

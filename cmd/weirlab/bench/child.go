@@ -16,7 +16,6 @@ import (
 	"weir/cmd/weirlab/bench/judge"
 	"weir/cmd/weirlab/bench/load"
 	"weir/cmd/weirlab/bench/provider"
-	"weir/cmd/weirlab/machine"
 	"weir/config"
 )
 
@@ -30,9 +29,6 @@ type Task struct {
 	Meter    Meter  // of the database
 	Profile  string // file for a CPU profile; empty: none
 }
-
-// token authorizes API requests to the brokers under test.
-const token = "bench"
 
 // Child runs the task that it reads from in, and writes its figures to out.
 func Child(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -70,6 +66,36 @@ func (t Task) measure(ctx context.Context, s subject, p provider.Client) (Figure
 	}
 	f, err := measurement{w: t.Workload, s: s, p: p, store: r}.run(ctx)
 	return f, errors.Join(err, r.close())
+}
+
+// run runs the mode, while clients read the events.
+func (m measurement) run(ctx context.Context) (Figures, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s, ok := m.s.(interface {
+		stream(ctx context.Context) (end func(), err error)
+	}); ok {
+		for range m.w.Streams {
+			end, err := s.stream(ctx)
+			if err != nil {
+				return Figures{}, err
+			}
+			defer end()
+		}
+	}
+	switch m.w.Mode {
+	case load.Restart:
+		return m.restart(ctx)
+	case load.Crash:
+		return m.crash(ctx)
+	case load.Idle:
+		return m.idle(ctx)
+	case load.Bulk:
+		return m.bulk(ctx)
+	case load.Survey:
+		return m.survey(ctx)
+	}
+	return m.through(ctx)
 }
 
 // profile writes a CPU profile until stop is called.
@@ -149,11 +175,4 @@ func (s *inside) Enqueue(ctx context.Context, channel int, list []load.Contact, 
 	}
 	_, err := s.daemon.Accept(ctx, s.list[channel], specs)
 	return err
-}
-
-// self is this process.
-type self struct{}
-
-func (self) used() (cost, error) {
-	return cost{cpu: machine.Own().CPU, peak: machine.OwnPeak()}, nil
 }

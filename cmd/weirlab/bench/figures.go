@@ -108,3 +108,10 @@ func usageOf(pid int) (cost, error) {
 	u, err := machine.Of(pid)
 	return cost{cpu: u.CPU, peak: u.Peak}, err
 }
+
+// self is this process.
+type self struct{}
+
+func (self) used() (cost, error) {
+	return cost{cpu: machine.Own().CPU, peak: machine.OwnPeak()}, nil
+}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,31 +15,6 @@ import (
 	"weir/cmd/weirlab/machine"
 	"weir/persistence/fill"
 )
-
-// growthSteps returns the runs of growth: one for each number of rows and store.
-func (o Options) growthSteps(peer string) []step {
-	var steps []step
-	for _, rows := range o.Rows {
-		w := o.workload(load.Growth, peer)
-		w.Finished = int(int64(rows) * int64(o.Finished) / 100)
-		w.Queued = rows - w.Finished
-		for _, store := range o.Databases {
-			steps = append(steps, step{w, peer, store})
-		}
-	}
-	return steps
-}
-
-// kept reports whether the repetitions of a step use the same database, because it took
-// long to fill.
-func (st step) kept() bool {
-	return st.Mode == load.Backlog || st.Mode == load.Growth && st.Beside() > 0
-}
-
-// place returns the name of a database that is kept.
-func (st step) place() string {
-	return fmt.Sprintf("%s %s %d %d", st.Mode, st.Store, st.Queued, st.Finished)
-}
 
 // filledWith creates a database with the channels of a step, and a paused one, and
 // inserts the existing contacts.
@@ -228,44 +201,4 @@ func diskOf(store, folder string) string {
 		return filepath.Dir(place)
 	}
 	return ""
-}
-
-// printGrowth prints the runs of growth as a table in Markdown.
-func printGrowth(out io.Writer, list []*group) {
-	if !slices.ContainsFunc(list, func(g *group) bool { return g.mode == load.Growth && len(g.runs) > 0 }) {
-		return
-	}
-	_, _ = fmt.Fprint(out, "\n| store | queued beside | finished beside | runs | contacts/s | ÷ beside none | CPU of Weir, µs a contact | ÷ beside none | CPU of the server, µs | statements for 1,000 | peak MB | start, s | store on disk, MB |\n"+
-		"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, g := range list {
-		if g.mode != load.Growth || len(g.runs) == 0 {
-			continue
-		}
-		none := emptyLike(list, g)
-		m := func(of func(Figures) float64) float64 { return g.median(of) }
-		_, _ = fmt.Fprintf(out, "| %s | %d | %d | %d | %.0f | %s | %.0f | %s | %.0f | %.0f | %.0f | %.2f | %.0f |\n", g.peer, g.queued, g.finished, len(g.runs),
-			m(rate), toNone(g, none, rate), m(cpu)*100, toNone(g, none, cpu), m(func(f Figures) float64 { return f.CPUServer })*100,
-			m(func(f Figures) float64 { return f.Statement }), m(func(f Figures) float64 { return f.RSSClient }),
-			m(func(f Figures) float64 { return f.StartS }), m(func(f Figures) float64 { return f.StoreMB }))
-	}
-}
-
-// emptyLike returns the group without existing rows that a group is compared with.
-func emptyLike(list []*group, g *group) *group {
-	i := slices.IndexFunc(list, func(e *group) bool {
-		return e.mode == g.mode && e.peer == g.peer && e.n == g.n && e.channels == g.channels && e.queued+e.finished == 0
-	})
-	if i < 0 {
-		return nil
-	}
-	return list[i]
-}
-
-// toNone formats a figure as a ratio to the figure without existing rows.
-func toNone(g, none *group, figure func(Figures) float64) string {
-	r, ok := ratio(g, none, figure)
-	if !ok {
-		return "–"
-	}
-	return fmt.Sprintf("%.2f", r)
 }

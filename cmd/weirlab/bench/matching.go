@@ -122,16 +122,3 @@ func (c *matchingEngine) cycle(i int) (took time.Duration, err error) {
 		c.do(routing.CloseJob{JobID: id, AssignmentID: accepted.AssignmentID}),
 		c.do(routing.DeleteJob{ID: id}))
 }
-
-// matchingSteps returns the runs of matching: each number of workers, beside each number
-// of jobs that no worker can take.
-func (o Options) matchingSteps() []step {
-	var steps []step
-	for _, workers := range o.Workers {
-		for _, blocked := range o.Blocked {
-			w := load.Workload{Mode: load.Matching, N: min(o.N, 20_000), Channels: 1, Batch: 1, Delay: load.StandardDelay, Workers: workers, Blocked: blocked}
-			steps = append(steps, step{w, peerEngine, ""})
-		}
-	}
-	return steps
-}

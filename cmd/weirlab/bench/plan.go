@@ -1,33 +1,12 @@
 package bench
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"weir/cmd/weirlab/bench/load"
-)
-
-// The peers: the programs and interfaces that are measured.
-const (
-	PeerBaseline = "floor"
-	PeerInside   = "inside"       // contacts are enqueued by a function call
-	PeerInBatch  = "inside-batch" // a hundred in a call
-	PeerSingle   = "http"         // over HTTP, one contact in a request
-	PeerBatches  = "http-batch"   // over HTTP, a hundred
-	PeerBulk     = "http-1000"    // over HTTP, a thousand
-	peerBefore   = "before"       // over HTTP, the earlier program
-	peerEngine   = "engine"       // the router's, without a store
-)
-
-func peers() []string {
-	return []string{PeerBaseline, PeerInside, PeerInBatch, PeerSingle, PeerBatches, PeerBulk}
-}
-
-// The sets of runs that the table of targets needs.
-const (
-	Short = "short" // small runs, for a few minutes
-	Full  = "full"  // runs of the workload's full size
 )
 
 // step is one run.
@@ -54,6 +33,17 @@ func kindOf(store string) string {
 // overHTTP reports whether the broker is a separate process.
 func (st step) overHTTP() bool {
 	return strings.HasPrefix(st.Peer, "http") || st.Peer == peerBefore
+}
+
+// kept reports whether the repetitions of a step use the same database, because it took
+// long to fill.
+func (st step) kept() bool {
+	return st.Mode == load.Backlog || st.Mode == load.Growth && st.Beside() > 0
+}
+
+// place returns the name of a database that is kept.
+func (st step) place() string {
+	return fmt.Sprintf("%s %s %d %d", st.Mode, st.Store, st.Queued, st.Finished)
 }
 
 // plan lists the runs: every candidate once, then again, so that changes of the
@@ -107,6 +97,33 @@ func (o Options) steps(mode, peer string) []step {
 	steps := make([]step, 0, len(o.Databases))
 	for _, store := range o.Databases {
 		steps = append(steps, step{o.workload(mode, peer), peer, store})
+	}
+	return steps
+}
+
+// growthSteps returns the runs of growth: one for each number of rows and store.
+func (o Options) growthSteps(peer string) []step {
+	var steps []step
+	for _, rows := range o.Rows {
+		w := o.workload(load.Growth, peer)
+		w.Finished = int(int64(rows) * int64(o.Finished) / 100)
+		w.Queued = rows - w.Finished
+		for _, store := range o.Databases {
+			steps = append(steps, step{w, peer, store})
+		}
+	}
+	return steps
+}
+
+// matchingSteps returns the runs of matching: each number of workers, beside each number
+// of jobs that no worker can take.
+func (o Options) matchingSteps() []step {
+	var steps []step
+	for _, workers := range o.Workers {
+		for _, blocked := range o.Blocked {
+			w := load.Workload{Mode: load.Matching, N: min(o.N, 20_000), Channels: 1, Batch: 1, Delay: load.StandardDelay, Workers: workers, Blocked: blocked}
+			steps = append(steps, step{w, peerEngine, ""})
+		}
 	}
 	return steps
 }
@@ -219,33 +236,4 @@ func setSteps(o Options, repetition int) []step {
 	}
 	steps = append(steps, center.matchingSteps()...)
 	return append(steps, o.realSteps(o.Set == Full)...)
-}
-
-// expected returns roughly how long a run takes, to estimate how much of a plan is
-// done.
-func (st step) expected() time.Duration {
-	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-	n := float64(st.N)
-	const around = 2 // a new store, a start, waiting for a quiet machine
-	switch st.Mode {
-	case load.Latency:
-		return seconds(around + n/float64(st.Rate))
-	case load.Loaded:
-		return seconds(around) + st.Lasting
-	case load.Matching:
-		return seconds(around + float64(st.Workers+st.Blocked)/50_000)
-	case load.Turnaround:
-		return seconds(around + n*0.012)
-	case load.Restart, load.Bulk:
-		return seconds(around + 15 + n/50_000)
-	case load.Crash:
-		return seconds(around + 5 + n/3_000)
-	case load.Idle:
-		return seconds(around+settleTime.Seconds()+n/500) + st.Lasting
-	}
-	if st.Mode == load.Growth {
-		return seconds(2*around + n/7_000) // the program is started twice
-	}
-	// A provider that takes its time gets 64 contacts of a channel at a time.
-	return seconds(around+n/7_000+n/float64(64*st.Channels)*st.Answer.Seconds()) + st.Delay
 }

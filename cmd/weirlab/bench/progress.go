@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"weir/cmd/weirlab/bench/load"
 )
 
 // progress reports to the user how far a plan has come.
@@ -33,6 +35,35 @@ func expectedOf(steps []step) time.Duration {
 		}
 	}
 	return sum
+}
+
+// expected returns roughly how long a run takes, to estimate how much of a plan is
+// done.
+func (st step) expected() time.Duration {
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	n := float64(st.N)
+	const around = 2 // a new store, a start, waiting for a quiet machine
+	switch st.Mode {
+	case load.Latency:
+		return seconds(around + n/float64(st.Rate))
+	case load.Loaded:
+		return seconds(around) + st.Lasting
+	case load.Matching:
+		return seconds(around + float64(st.Workers+st.Blocked)/50_000)
+	case load.Turnaround:
+		return seconds(around + n*0.012)
+	case load.Restart, load.Bulk:
+		return seconds(around + 15 + n/50_000)
+	case load.Crash:
+		return seconds(around + 5 + n/3_000)
+	case load.Idle:
+		return seconds(around+settleTime.Seconds()+n/500) + st.Lasting
+	}
+	if st.Mode == load.Growth {
+		return seconds(2*around + n/7_000) // the program is started twice
+	}
+	// A provider that takes its time gets 64 contacts of a channel at a time.
+	return seconds(around+n/7_000+n/float64(64*st.Channels)*st.Answer.Seconds()) + st.Delay
 }
 
 // filledPerS is about how many contacts a second are queued in batches, or generated

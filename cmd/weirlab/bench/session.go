@@ -1,9 +1,13 @@
 package bench
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -71,64 +75,29 @@ func (s *session) end() error {
 	return errors.Join(append(errs, os.RemoveAll(s.folder))...)
 }
 
-// store opens a store on first use.
-func (s *session) store(ctx context.Context, name string) (*store, error) {
-	if st := s.stores[name]; st != nil {
-		return st, nil
-	}
-	if name == "mysql" {
-		s.progress.say("a private MariaDB or MySQL server is started")
-	}
-	st, err := openStore(ctx, name, s.folder)
-	if err == nil {
-		s.stores[name] = st
-	}
-	return st, err
-}
-
-// halved sets the rate of a loaded run to half of what live has reached on the same
-// store; --rate, if it was not measured.
-func (s *session) halved(st step) step {
-	st.Rate = s.o.Rate
-	g := medians(groups(s.done)).findVariant(load.Live, st.name(), st.Variant(), st.Channels)
-	if g != nil {
-		st.Rate = max(1, int(g.median(rate)/2))
-	}
-	st.N = max(1, int(st.Lasting.Seconds()*float64(st.Rate)))
-	return st
-}
-
-// once makes one run with a new database.
-func (s *session) once(ctx context.Context, st step) (f Figures, err error) {
-	if st.Mode == load.Loaded {
-		st = s.halved(st)
-	}
-	if st.Store == "" && s.o.URL == "" || st.Peer == PeerBaseline {
-		s.quiet(ctx)
-		f, err = s.child(ctx, Task{Workload: st.Workload, Baseline: st.Peer == PeerBaseline, Provider: s.provider.url})
-		f.Peer = st.name()
-		return f, err
-	}
-	if s.o.URL != "" {
-		s.quiet(ctx)
-		f, err = s.running(ctx, st)
-		f.Peer = st.name()
-		return f, err
-	}
-	d, err := s.database(ctx, st)
+// child runs a task in a separate process.
+func (s *session) child(ctx context.Context, t Task) (f Figures, err error) {
+	in, err := json.Marshal(t)
 	if err != nil {
 		return f, err
 	}
-	if !st.kept() { // a kept database is used by the next repetition, too
-		defer func() { err = errors.Join(err, d.drop()) }()
+	var out bytes.Buffer
+	cmd := exec.Command(s.o.Program, "bench", "child") //nolint:gosec,noctx // our own program; it is ended below
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, s.o.Err
+	ended, err := machine.Spawn(cmd)
+	if err != nil {
+		return f, err
 	}
-	if st.Mode == load.Growth {
-		return s.growth(ctx, st, d)
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		machine.End(cmd, ended)
+		return f, ctx.Err()
 	}
-	s.quiet(ctx)
-	f, err = s.measured(ctx, st, d)
-	f.Peer = st.name()
-	return f, err
+	if !cmd.ProcessState.Success() {
+		return f, fmt.Errorf("the run's process ended with %s", cmd.ProcessState)
+	}
+	return f, json.Unmarshal(out.Bytes(), &f)
 }
 
 // measured makes the run on a database.
@@ -137,57 +106,6 @@ func (s *session) measured(ctx context.Context, st step, d database) (Figures, e
 		return s.overHTTP(ctx, st, d)
 	}
 	return s.child(ctx, Task{Workload: st.Workload, Provider: s.provider.url, Database: d.url, Meter: d.meter, Profile: s.o.Profile})
-}
-
-// database returns the database that was filled for the step, otherwise a new one.
-func (s *session) database(ctx context.Context, st step) (database, error) {
-	if d, ok := s.filled[st.place()]; ok {
-		return d, nil
-	}
-	if st.Mode == load.Growth {
-		d, err := s.filledWith(ctx, st)
-		if err == nil && st.kept() {
-			s.filled[st.place()] = d
-		}
-		return d, err
-	}
-	from, err := s.store(ctx, st.Store)
-	if err != nil {
-		return database{}, err
-	}
-	d, err := from.fresh(ctx)
-	if err != nil || !st.kept() {
-		return d, err
-	}
-	s.filled[st.place()] = d
-	return d, s.backlog(ctx, st, d)
-}
-
-// backlog queues contacts in a paused channel.
-func (s *session) backlog(ctx context.Context, st step, d database) error {
-	s.progress.say("%d contacts are queued in a paused channel", st.Queued)
-	bulk := step{load.Workload{Mode: load.Bulk, N: st.Queued, Channels: 1, Capacity: st.Capacity, Batch: 1000, Delay: st.Delay, Answer: st.Answer}, PeerBulk, st.Store}
-	s.quiet(ctx)
-	f, err := s.overHTTP(ctx, bulk, d)
-	f.Peer = bulk.name()
-	if err != nil {
-		return err
-	}
-	return s.note(f)
-}
-
-// newBroker prepares a Weir in a separate process.
-func (s *session) newBroker(ctx context.Context, st step, d database) (*broker, error) {
-	s.runs++
-	folder := filepath.Join(s.folder, strconv.Itoa(s.runs))
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return nil, err
-	}
-	program := s.o.Weir
-	if st.Peer == peerBefore {
-		program = s.o.Against
-	}
-	return newBroker(ctx, program, d.url, folder, st.Mode)
 }
 
 // overHTTP runs a workload on a Weir in a separate process.
@@ -218,30 +136,31 @@ func (s *session) overHTTP(ctx context.Context, st step, d database) (f Figures,
 	return f, err
 }
 
-// running runs a workload on a Weir that already runs, in channels of its own,
-// which are always removed.
-func (s *session) running(ctx context.Context, st step) (f Figures, err error) {
-	prefix := "bench-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
-	subject := newHTTPSubject(s.o.URL, s.o.Token, prefix, st.Channels)
-	p := provider.Client{URL: s.provider.url}
-	defer func() {
-		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
-		defer cancel()
-		err = errors.Join(err, subject.remove(limit))
-	}()
-	if err := subject.setUp(ctx, p, st.Workload); err != nil {
-		return f, err
+// store opens a store on first use.
+func (s *session) store(ctx context.Context, name string) (*store, error) {
+	if st := s.stores[name]; st != nil {
+		return st, nil
 	}
-	r, err := Meter{}.open()
-	if err != nil {
-		return f, err
+	if name == "mysql" {
+		s.progress.say("a private MariaDB or MySQL server is started")
 	}
-	load := machine.Own().CPU
-	f, err = measurement{w: st.Workload, s: subject, p: p, store: r}.run(ctx)
-	f.Others = 0 // the broker's share of it is unknown
-	f.CPULoad = perTenThousand(machine.Own().CPU-load, st.N)
-	return f, err
+	st, err := openStore(ctx, name, s.folder)
+	if err == nil {
+		s.stores[name] = st
+	}
+	return st, err
 }
 
-// cleanUpLimit is the max time to remove the channels from a running Weir.
-const cleanUpLimit = time.Minute
+// newBroker prepares a Weir in a separate process.
+func (s *session) newBroker(ctx context.Context, st step, d database) (*broker, error) {
+	s.runs++
+	folder := filepath.Join(s.folder, strconv.Itoa(s.runs))
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, err
+	}
+	program := s.o.Weir
+	if st.Peer == peerBefore {
+		program = s.o.Against
+	}
+	return newBroker(ctx, program, d.url, folder, st.Mode)
+}

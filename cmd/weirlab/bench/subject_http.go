@@ -32,6 +32,9 @@ type httpSubject struct {
 	asking     time.Duration                     // CPU time that the broker spent on requests for its metrics
 }
 
+// token authorizes API requests to the brokers under test.
+const token = "bench"
+
 // ownPrefix is the prefix of channel names on a Weir without other channels.
 const ownPrefix = "bench"
 

@@ -174,3 +174,50 @@ func special(out io.Writer, list []*group) {
 		}
 	}
 }
+
+// printGrowth prints the runs of growth as a table in Markdown.
+func printGrowth(out io.Writer, list []*group) {
+	if !slices.ContainsFunc(list, func(g *group) bool { return g.mode == load.Growth && len(g.runs) > 0 }) {
+		return
+	}
+	_, _ = fmt.Fprint(out, "\n| store | queued beside | finished beside | runs | contacts/s | ÷ beside none | CPU of Weir, µs a contact | ÷ beside none | CPU of the server, µs | statements for 1,000 | peak MB | start, s | store on disk, MB |\n"+
+		"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, g := range list {
+		if g.mode != load.Growth || len(g.runs) == 0 {
+			continue
+		}
+		none := emptyLike(list, g)
+		m := func(of func(Figures) float64) float64 { return g.median(of) }
+		_, _ = fmt.Fprintf(out, "| %s | %d | %d | %d | %.0f | %s | %.0f | %s | %.0f | %.0f | %.0f | %.2f | %.0f |\n", g.peer, g.queued, g.finished, len(g.runs),
+			m(rate), toNone(g, none, rate), m(cpu)*100, toNone(g, none, cpu), m(func(f Figures) float64 { return f.CPUServer })*100,
+			m(func(f Figures) float64 { return f.Statement }), m(func(f Figures) float64 { return f.RSSClient }),
+			m(func(f Figures) float64 { return f.StartS }), m(func(f Figures) float64 { return f.StoreMB }))
+	}
+}
+
+// emptyLike returns the group without existing rows that a group is compared with.
+func emptyLike(list []*group, g *group) *group {
+	i := slices.IndexFunc(list, func(e *group) bool {
+		return e.mode == g.mode && e.peer == g.peer && e.n == g.n && e.channels == g.channels && e.queued+e.finished == 0
+	})
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
+
+// toNone formats a figure as a ratio to the figure without existing rows.
+func toNone(g, none *group, figure func(Figures) float64) string {
+	r, ok := ratio(g, none, figure)
+	if !ok {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f", r)
+}
+
+func ratio(a, b *group, figure func(Figures) float64) (float64, bool) {
+	if a == nil || b == nil || len(a.runs) == 0 || len(b.runs) == 0 || b.median(figure) == 0 {
+		return 0, false
+	}
+	return a.median(figure) / b.median(figure), true
+}

@@ -185,13 +185,6 @@ func idleShare(m medians, store string) (float64, bool) {
 	return seconds / 60 * 100, ok
 }
 
-func ratio(a, b *group, figure func(Figures) float64) (float64, bool) {
-	if a == nil || b == nil || len(a.runs) == 0 || len(b.runs) == 0 || b.median(figure) == 0 {
-		return 0, false
-	}
-	return a.median(figure) / b.median(figure), true
-}
-
 // verdict is a line of the table of targets for one store.
 type verdict struct {
 	target, reached string

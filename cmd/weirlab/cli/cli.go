@@ -7,10 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -20,17 +16,6 @@ import (
 	"weir/cmd/internal/terminal"
 	"weir/config"
 )
-
-// Options are the inputs and outputs of the commands. Tests replace them.
-type Options struct {
-	Version        string // empty: the version recorded by the Go toolchain
-	Environ        []string
-	Stdin          io.Reader // nil: none
-	Stdout, Stderr io.Writer
-}
-
-// app holds what all commands share.
-type app struct{ Options }
 
 const aboutExits = `Exit codes, the same for every command:
   0  done
@@ -88,23 +73,4 @@ func (a *app) docs() *cobra.Command {
 		command.Plain("markdown", "Write docs/weirlab.md", "", func(context.Context) error { return paper().Markdown(a.Stdout) }))
 	c.Hidden = true
 	return c
-}
-
-// weirProgram returns the path of the program weir: the named one, otherwise the one
-// beside this program, otherwise the one in PATH.
-func weirProgram(named string) (string, error) {
-	if named != "" {
-		return filepath.Abs(named) // brokers run in folders of their own
-	}
-	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), "weir")
-		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-			return beside, nil
-		}
-	}
-	found, err := exec.LookPath("weir")
-	if err != nil {
-		return "", errors.New("the program weir is missing: not in the folder of weirlab, not in PATH; \"make build\" builds both, --weir names the file")
-	}
-	return filepath.Abs(found)
 }

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"weir/cmd/internal/command"
 	"weir/cmd/weirlab/demo"
@@ -52,17 +49,4 @@ exceeded.`,
 	f.Float64Var(&o.Speed, "speed", o.Speed, "how many times faster than usual people and providers are")
 	f.StringVar(&program, "weir", "", "`file` of the program weir (default: the one beside weirlab, or in PATH)")
 	return c
-}
-
-// width returns the number of columns of the terminal; 0 if unknown.
-func (a *app) width() int {
-	f, ok := a.Stdout.(*os.File)
-	if !ok {
-		return 0
-	}
-	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return columns
 }

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"crypto/rand"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,9 +10,6 @@ import (
 	"weir"
 	"weir/client"
 )
-
-// secret returns a random password or token for one run.
-func secret() string { return strings.ToLower(rand.Text()) }
 
 // api is the demo's client of the broker's HTTP API. It makes each request once and
 // does not retry unanswered ones.

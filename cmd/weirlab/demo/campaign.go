@@ -10,20 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"weir/client"
 )
-
-// survey is one of the two surveys.
-type survey struct {
-	name   string
-	title  string
-	people []person
-	quotas map[string]int // by region; empty: no quotas
-	flawed bool           // its file has mistakes
-
-	stats client.StatsView // as of the last poll
-}
 
 // Max attempts that a survey may make in each mode.
 const (
@@ -44,48 +31,6 @@ func (o Options) campaign() []*survey {
 		a.quotas[region] = max(1, n*3/5)
 	}
 	return []*survey{a, b}
-}
-
-// cutoff returns the sum of the quotas.
-func (s *survey) cutoff() int {
-	sum := 0
-	for _, n := range s.quotas {
-		sum += n
-	}
-	return sum
-}
-
-// definition returns the survey in Weir's format. Its windows are always open, and its
-// delays are seconds; in production they are hours and days.
-func (s *survey) definition(p pace, app *application) map[string]any {
-	d := map[string]any{
-		"title": s.title,
-		"schedule": map[string]any{
-			"time_zone": "UTC", "weekdays": []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
-			"windows": []map[string]string{{"from": "00:00", "to": "24:00"}},
-		},
-		"modes": map[string]any{
-			"ivr": map[string]string{"channel": calls, "retries": p.delay(time.Second) + " " + p.delay(2*time.Second)},
-			"sms": map[string]string{"channel": texts, "retries": p.delay(3 * time.Second)},
-		},
-		"arms": []map[string]any{{"modes": []string{"ivr", "sms"}}},
-		"questionnaires": map[string]any{"main": map[string]any{
-			"ivr": []any{map[string]any{"call": map[string]string{"callback_url": app.url + callPath + "?survey={{survey}}&respondent={{respondent}}"}}},
-			"sms": []any{map[string]any{"messages": []string{"Hello {{first_name}}, a question about " + s.title + ": is it good in {{region}}? Answer 1 for yes, 2 for no, STOP to hear no more."}}},
-		}},
-		"fallback_delay": p.delay(time.Second), "limit_per_minute": maxRespondents,
-		"application": map[string]string{"url": app.url + messagePath, "secret": app.secret},
-	}
-	var quotas []map[string]any
-	for _, region := range regions() {
-		if n := s.quotas[region]; n > 0 {
-			quotas = append(quotas, map[string]any{"where": map[string]any{"region": map[string]any{"in": []string{region}}}, "quota": n})
-		}
-	}
-	if quotas != nil {
-		d["quotas"] = quotas
-	}
-	return d
 }
 
 // refusedRows is the exit code of an import that rejected some rows.

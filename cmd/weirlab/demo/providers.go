@@ -2,9 +2,11 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,3 +128,6 @@ func startNuntium(ctx context.Context, o Options) (*provider, error) {
 func rule(what string, d time.Duration, when string) string {
 	return fmt.Sprintf("%s=%s@%s", what, d, when)
 }
+
+// secret returns a random password or token for one run.
+func secret() string { return strings.ToLower(rand.Text()) }

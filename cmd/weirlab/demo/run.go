@@ -4,18 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 )
 
 // ErrInterrupted reports that the demo was interrupted before it was finished.
 var ErrInterrupted = errors.New("the demo was interrupted; nothing of it is left")
-
-const (
-	stallLimit  = time.Minute // without any progress
-	rateSpan    = 3 * time.Second
-	pollTimeout = 2 * time.Second
-)
 
 // Run shows the demo. The error is nil only if every respondent is accounted
 // for, no attempt was sent twice and no capacity was exceeded.
@@ -33,37 +26,6 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	return s.conclude(ctx)
-}
-
-// stage is one channel with everything that belongs to it.
-type stage struct {
-	*channel
-	provider *provider
-	figures  figures  // as of the last poll
-	past     []moment // for the rate
-}
-
-type moment struct {
-	at   time.Time
-	done int
-}
-
-// demonstration is one run of the demo.
-type demonstration struct {
-	options      Options
-	view         *view
-	broker       *broker
-	app          *application
-	participants *participants
-	stages       []*stage
-	surveys      []*survey
-	halt         context.CancelFunc // of the participants
-	playing      sync.WaitGroup
-	down         bool // there is no broker
-	settled      int  // contacts reconciled by processes that have ended
-
-	interviewed string // the result of the interviews
-	unasked     string // their faults
 }
 
 // setUp starts the providers, the application and the broker, and creates the
@@ -97,8 +59,6 @@ func (s *demonstration) setUp(ctx context.Context) error {
 	}
 	return nil
 }
-
-func (s *demonstration) say(format string, args ...any) { s.view.say(time.Now(), format, args...) }
 
 // play runs the surveys to their end, and kills the broker in between.
 func (s *demonstration) play(ctx context.Context) error {
@@ -166,75 +126,6 @@ func (s *demonstration) watch(ctx context.Context, until func() bool) error {
 		case <-time.After(drawEvery):
 		}
 	}
-}
-
-// poll reads the state of the channels and the surveys from the broker.
-func (s *demonstration) poll(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
-	defer cancel()
-	for _, st := range s.stages {
-		if f, err := s.broker.api.figures(ctx, st.name); err == nil {
-			st.figures = f
-		}
-	}
-	for _, sv := range s.surveys {
-		if stats, err := s.broker.api.GetSurveyStats(ctx, sv.name); err == nil {
-			sv.stats = *stats
-		}
-	}
-}
-
-// speed returns how many calls or messages a second were finished lately, by the
-// provider's count.
-func (st *stage) speed(now time.Time, done int) float64 {
-	st.past = append(st.past, moment{now, done})
-	for len(st.past) > 2 && now.Sub(st.past[1].at) > rateSpan {
-		st.past = st.past[1:]
-	}
-	first := st.past[0]
-	span := now.Sub(first.at).Seconds()
-	if span <= 0 {
-		return 0
-	}
-	return float64(done-first.done) / span
-}
-
-func (s *demonstration) gauges() []gauge {
-	var out []gauge
-	for _, sv := range s.surveys {
-		out = append(out, sv.gauge())
-	}
-	for _, st := range s.stages {
-		line := st.provider.tally.Line(st.provider.line)
-		g := gauge{name: st.name, n: line.Active, all: st.capacity}
-		rate := st.speed(time.Now(), line.Finished)
-		if s.down {
-			g.text = fmt.Sprintf("no broker; %s goes on with %d", st.channel.provider, line.Active)
-		} else {
-			g.n = st.figures.InFlight
-			g.text = fmt.Sprintf("%d/%d in flight, %s queued, %.0f %s/s", st.figures.InFlight, st.capacity, number(int(st.figures.Queued)), rate, st.unit)
-		}
-		out = append(out, g)
-	}
-	return out
-}
-
-// finishedRespondents returns how many of a survey's respondents have a final status.
-func (s *survey) finishedRespondents() int {
-	return s.stats.Respondents - s.stats.ByStatus["pending"] - s.stats.ByStatus["active"]
-}
-
-func (s *survey) gauge() gauge {
-	return gauge{name: s.name, n: s.finishedRespondents(), all: len(s.people), text: fmt.Sprintf("%s of %s final, %s completed, %s active",
-		number(s.finishedRespondents()), number(len(s.people)), number(s.stats.ByStatus["completed"]), number(s.stats.ByStatus["active"]))}
-}
-
-func (s *demonstration) finishedRespondents() int {
-	n := 0
-	for _, sv := range s.surveys {
-		n += sv.finishedRespondents()
-	}
-	return n
 }
 
 // finished reports whether both surveys are done and nothing is open, neither in

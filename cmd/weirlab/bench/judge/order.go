@@ -54,12 +54,6 @@ func (c *Calls) Begin(k, contacts int) {
 // End records that the k-th call ended.
 func (c *Calls) End(k int) { c.spans[k].ended = c.clock.Add(1) }
 
-// Order holds how far contacts arrived from their turns.
-type Order struct {
-	Early, Late       int // contacts before their turn, and after it, by more places than there are slots
-	MaxEarly, MaxLate int // the max number of places
-}
-
 // Judge compares the order in which contacts arrived, given by their numbers,
 // with the order in which they were queued: the k-th contact of a channel to arrive
 // has to be among the (k − capacity)th to the (k + capacity)th that were queued.

@@ -219,6 +219,12 @@ type Seen struct {
 // Reported returns the number of contacts whose end was reported, or given up.
 func (s Seen) Reported() int { return s.Ended + s.Refused }
 
+// Order holds how far contacts arrived from their turns.
+type Order struct {
+	Early, Late       int // contacts before their turn, and after it, by more places than there are slots
+	MaxEarly, MaxLate int // the max number of places
+}
+
 // Seen returns the record so far.
 func (r *Record) Seen() Seen {
 	r.mu.Lock()

@@ -1,13 +1,17 @@
 package provider
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -167,4 +171,143 @@ func (s *server) seen() answer {
 	seen := s.record.Seen()
 	seen.CPU = int64(machine.Own().CPU)
 	return jsonAnswer(seen)
+}
+
+// Account is the account of every application.
+const Account = "bench"
+
+// handle answers a request: those of a workload first.
+func (s *server) handle(ctx context.Context, m *message) answer {
+	method, target := m.request()
+	path, query, _ := bytes.Cut(target, []byte("?"))
+	switch {
+	case bytes.HasSuffix(path, []byte("/send_ao.json")):
+		return s.messages(ctx, m, path)
+	case bytes.Equal(path, []byte("/api/call")):
+		return s.call(ctx, m, query)
+	}
+	switch name := string(path); {
+	case name == "/api/applications/me" && string(method) == "PUT":
+		return s.application(m)
+	case strings.HasSuffix(name, "/get_ao.json"):
+		return s.askMessage(query)
+	case strings.HasPrefix(name, "/api/calls/"):
+		return s.askCall(name)
+	case strings.HasPrefix(name, "/api/channels/"):
+		return jsonAnswer(map[string]any{"id": 1, "name": strings.TrimSuffix(name[strings.LastIndexByte(name, '/')+1:], ".json"), "enabled": true})
+	case name == "/seen":
+		return s.seen()
+	case name == "/arrived":
+		return jsonAnswer(s.record.InOrder())
+	case name == "/reset":
+		return s.reset(m.body)
+	case name == "/mark":
+		s.record.Mark(time.Now())
+		return answer{}
+	}
+	return answer{status: "404 Not Found"}
+}
+
+// application records where the delivery reports of a Nuntium application go.
+func (s *server) application(m *message) answer {
+	credentials, _ := base64.StdEncoding.DecodeString(string(m.basic))
+	user, _, _ := strings.Cut(string(credentials), ":")
+	_, name, ok := strings.Cut(user, "/")
+	var body struct {
+		DeliveryAck struct {
+			URL string `json:"url"`
+		} `json:"delivery_ack"`
+	}
+	if json.Unmarshal(m.body, &body) != nil || !ok {
+		return answer{status: "400 Bad Request"}
+	}
+	to, err := newTarget(body.DeliveryAck.URL)
+	if err != nil {
+		return answer{status: "400 Bad Request"}
+	}
+	s.mu.Lock()
+	s.acks[name] = to
+	s.mu.Unlock()
+	return jsonAnswer(map[string]any{"name": name})
+}
+
+// messages accepts a batch of Nuntium's messages: POST /account/application/send_ao.json.
+func (s *server) messages(ctx context.Context, m *message, path []byte) answer {
+	parts := bytes.Split(path, []byte("/"))
+	list, ok := parseMessages(m.body)
+	if len(parts) != 4 || !ok {
+		return answer{status: "400 Bad Request"}
+	}
+	run, now, channel := s.settings(), time.Now(), s.record.Channel(parts[2])
+	ids := make([]int, len(list))
+	for i, t := range list {
+		ids[i] = s.record.Arrived(channel, t.body, ' ', now, m.arrived)
+	}
+	if run.Answer > 0 && !machine.Sleep(ctx, run.Answer) {
+		return answer{status: "503 Service Unavailable"}
+	}
+	s.mu.Lock()
+	to := s.acks[channel.Name]
+	due := now.Add(run.Answer + run.Delay)
+	for i, t := range list {
+		guid, token := string(t.guid), string(t.token)
+		s.known[token] = state{guid: guid}
+		s.reports.add(report{due: due, channel: channel, id: ids[i], key: token, target: to, guid: guid, failed: run.Fails})
+	}
+	s.mu.Unlock()
+	return answer{fields: "X-Nuntium-Token: 1\r\n"}
+}
+
+// askMessage answers a broker that asks for the state of a message.
+func (s *server) askMessage(query []byte) answer {
+	values, err := url.ParseQuery(string(query))
+	st, ok := s.recall(values.Get("token"))
+	if err != nil || !ok {
+		return jsonAnswer([]any{})
+	}
+	name := "queued"
+	if st.done {
+		name = "delivered"
+	}
+	return jsonAnswer([]map[string]string{{"guid": st.guid, "state": name}})
+}
+
+// call accepts a call for Verboice: GET /api/call. The values of the contact are the
+// path of the URL of its flow, and its report goes to the URL in the request.
+func (s *server) call(ctx context.Context, m *message, query []byte) answer {
+	values, err := url.ParseQuery(string(query))
+	if err != nil {
+		return answer{status: "400 Bad Request"}
+	}
+	to, err := newTarget(values.Get("status_callback_url"))
+	if err != nil {
+		return answer{status: "400 Bad Request"}
+	}
+	flow := values.Get("callback_url")
+	run, now, channel := s.settings(), time.Now(), s.record.Channel([]byte(values.Get("channel")))
+	id := s.record.Arrived(channel, []byte(flow[strings.LastIndexByte(flow, '/')+1:]), '-', now, m.arrived)
+	if run.Answer > 0 && !machine.Sleep(ctx, run.Answer) {
+		return answer{status: "503 Service Unavailable"}
+	}
+	s.mu.Lock()
+	s.calls++
+	number := strconv.FormatInt(s.calls, 10)
+	s.known[number] = state{}
+	s.reports.add(report{due: now.Add(run.Answer + run.Delay), channel: channel, id: id, key: number, target: to})
+	s.mu.Unlock()
+	return answer{fields: "Content-Type: application/json\r\n", body: []byte(`{"call_id":` + number + `,"state":"queued"}`)}
+}
+
+// askCall answers a broker that asks for the state of a call: GET /api/calls/1/state.json.
+func (s *server) askCall(path string) answer {
+	number, _, _ := strings.Cut(strings.TrimPrefix(path, "/api/calls/"), "/")
+	st, ok := s.recall(number)
+	if !ok {
+		return answer{status: "404 Not Found"}
+	}
+	name := "active"
+	if st.done {
+		name = "completed"
+	}
+	return answer{fields: "Content-Type: application/json\r\n", body: []byte(`{"call_id":` + number + `,"state":"` + name + `"}`)}
 }

@@ -33,36 +33,6 @@ type measurement struct {
 	broker *broker // if it can be killed
 }
 
-// run runs the mode, while clients read the events.
-func (m measurement) run(ctx context.Context) (Figures, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if s, ok := m.s.(interface {
-		stream(ctx context.Context) (end func(), err error)
-	}); ok {
-		for range m.w.Streams {
-			end, err := s.stream(ctx)
-			if err != nil {
-				return Figures{}, err
-			}
-			defer end()
-		}
-	}
-	switch m.w.Mode {
-	case load.Restart:
-		return m.restart(ctx)
-	case load.Crash:
-		return m.crash(ctx)
-	case load.Idle:
-		return m.idle(ctx)
-	case load.Bulk:
-		return m.bulk(ctx)
-	case load.Survey:
-		return m.survey(ctx)
-	}
-	return m.through(ctx)
-}
-
 // used returns the resources that broker, store and provider have used so far.
 func (m measurement) used(ctx context.Context) (cost, error) {
 	c, err := m.s.used(ctx)

@@ -2,40 +2,12 @@ package bench
 
 import (
 	"bufio"
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
 	"os/exec"
 	"strings"
 
 	"weir/cmd/weirlab/machine"
 )
-
-// child runs a task in a separate process.
-func (s *session) child(ctx context.Context, t Task) (f Figures, err error) {
-	in, err := json.Marshal(t)
-	if err != nil {
-		return f, err
-	}
-	var out bytes.Buffer
-	cmd := exec.Command(s.o.Program, "bench", "child") //nolint:gosec,noctx // our own program; it is ended below
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, s.o.Err
-	ended, err := machine.Spawn(cmd)
-	if err != nil {
-		return f, err
-	}
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		machine.End(cmd, ended)
-		return f, ctx.Err()
-	}
-	if !cmd.ProcessState.Success() {
-		return f, fmt.Errorf("the run's process ended with %s", cmd.ProcessState)
-	}
-	return f, json.Unmarshal(out.Bytes(), &f)
-}
 
 // providerProcess is the provider, a separate process.
 type providerProcess struct {
