@@ -2,7 +2,6 @@ package routing
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"weir/routing/eventlog"
@@ -172,16 +171,6 @@ func (j *job) assignment(id string) int {
 	return slices.IndexFunc(j.Assignments, func(a *assignment) bool { return a.ID == id })
 }
 
-// expedited reports whether an active selector moves the job to the front.
-func (j *job) expedited() bool {
-	pushes := func(s resource.WorkerSelector) bool { return s.Expedite && s.Active() }
-	return slices.ContainsFunc(j.RequestedWorkerSelectors, pushes) || slices.ContainsFunc(j.Attached, pushes)
-}
-
-func (j *job) hasFired(queue, rule string) bool {
-	return slices.Contains(j.Fired, firedRule{queue, rule})
-}
-
 func (s *State) applyOfferIssued(e *eventlog.OfferIssuedEvent) {
 	j, w := s.jobs[e.JobID], s.workers[e.WorkerID]
 	o := &offer{ID: e.OfferID, WorkerID: e.WorkerID, Cost: e.Cost, IssuedAt: e.At, ExpiresAt: e.ExpiresAt, job: j, worker: w}
@@ -258,14 +247,4 @@ func (s *State) applyOfferExpired(e *eventlog.OfferExpiredEvent) {
 	s.removeOffer(o, &e.Header)
 	s.loadChanged(o.worker)
 	s.reindexJob(o.job)
-}
-
-// offerID and assignmentID return the id of the entity that the next event
-// creates. The event's number gives the order; the instant keeps ids unique in a
-// store that begins anew or continues from a backup.
-func (s *State) offerID() string      { return "o-" + s.unique() }
-func (s *State) assignmentID() string { return "a-" + s.unique() }
-
-func (s *State) unique() string {
-	return strconv.FormatUint(s.seq+1, 36) + "-" + strconv.FormatInt(s.now.UnixMicro(), 36)
 }

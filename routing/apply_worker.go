@@ -116,24 +116,6 @@ func (w *worker) addJobs(channel string, n int) {
 	}
 }
 
-func (w *worker) cost(channel string) int {
-	for i := range w.channels {
-		if w.channels[i].ChannelID == channel {
-			return w.channels[i].CapacityCostPerJob
-		}
-	}
-	return 0
-}
-
-func (w *worker) hasRoom(channel string) bool {
-	for i := range w.channels {
-		if w.channels[i].ChannelID == channel {
-			return w.channels[i].hasRoom
-		}
-	}
-	return false
-}
-
 func (s *State) applyDeleted(e *eventlog.DeletedEvent) {
 	switch e.Resource {
 	case resource.Queue:

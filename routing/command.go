@@ -221,6 +221,21 @@ func (s *State) patchJob(id string, patch map[string]any, cond If) (Command, err
 	return PutJob{ID: id, Spec: spec, If: cond}, err
 }
 
+// IfPoolCount returns the command if a pool's count still is the count that the
+// client saw, and refuses it otherwise, so that only one of several clients
+// that saw the same count acts. Like [State.Patch] the result is valid for this
+// state only.
+func (s *State) IfPoolCount(id string, count uint64, c Command) (Command, error) {
+	p := s.pools[id]
+	switch {
+	case p == nil:
+		return nil, notFound("pool", id)
+	case p.Count != count:
+		return nil, If{Unmatchable: true}.check(0, time.Time{})
+	}
+	return c, nil
+}
+
 // Details of refusals, in the Code of a [weir.FieldError]. The first three are
 // names that clients of the API know.
 const (

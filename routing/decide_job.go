@@ -256,17 +256,6 @@ func (c DeleteJob) decide(s *State) error {
 	return nil
 }
 
-// rulesOf returns the exception rules of a queue.
-func (s *State) rulesOf(q *queue) []resource.ExceptionRule {
-	if q == nil {
-		return nil
-	}
-	if x := s.exceptions[q.ExceptionPolicyID]; x != nil {
-		return x.ExceptionRules
-	}
-	return nil
-}
-
 // queueLengthRule returns the queue-length rule that fires when a job joins its queue,
 // nil if there is none. Each rule fires once per queue, so that jobs that are
 // rerouted in circles stop.

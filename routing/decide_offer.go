@@ -2,6 +2,7 @@ package routing
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"weir/routing/eventlog"
@@ -160,4 +161,22 @@ func (c UnassignJob) decide(s *State) error {
 	s.finishDraining(w)
 	s.enqueue(j)
 	return nil
+}
+
+func offerData(j *job, w *worker) eventlog.OfferData {
+	return eventlog.OfferData{
+		JobPriority: j.EffectivePriority(), JobLabels: j.Labels, JobTags: j.Tags,
+		WorkerLabels: w.Labels, WorkerTags: w.Tags,
+	}
+}
+
+// offerID and assignmentID return the id of the entity that the next event
+// creates. The event's number gives the order; the instant keeps ids unique in a
+// store that begins anew or continues from a backup.
+func (s *State) offerID() string { return "o-" + s.unique() }
+
+func (s *State) assignmentID() string { return "a-" + s.unique() }
+
+func (s *State) unique() string {
+	return strconv.FormatUint(s.seq+1, 36) + "-" + strconv.FormatInt(s.now.UnixMicro(), 36)
 }

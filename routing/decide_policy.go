@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"time"
 
 	"weir/routing/eventlog"
 	"weir/routing/label"
@@ -13,29 +12,6 @@ import (
 
 	"weir"
 )
-
-func (q *queue) mode() resource.Mode {
-	if q.dist == nil {
-		return resource.Mode{Kind: resource.LongestIdle}
-	}
-	return q.dist.Mode
-}
-
-func (q *queue) bypass() bool { return q.dist != nil && q.dist.Mode.BypassSelectors }
-
-func (q *queue) maxOffers() int {
-	if q.dist == nil {
-		return 1
-	}
-	return max(1, q.dist.Mode.MaxConcurrentOffers)
-}
-
-func (q *queue) offerLife() time.Duration {
-	if q.dist == nil {
-		return resource.DefaultOfferSeconds * time.Second
-	}
-	return resource.Seconds(q.dist.OfferExpiresAfterSeconds)
-}
 
 // put replaces a specification if the condition holds and the new one is valid and
 // differs. check also fills in defaults; event makes the event that stores the

@@ -13,54 +13,6 @@ import (
 // first job that this worker can take. It is derived from the entities and
 // rebuilt with them; nothing in it is stored.
 
-// predicate is a condition on one label, shared by all classes that use it.
-// Only active workers have a position, so only they are members.
-type predicate struct {
-	key     predicateKey
-	id      uint32
-	members bitset
-	classes []*class // non-empty classes that are found through it
-	uses    int      // number of classes that use it
-}
-
-type predicateKey struct {
-	label string
-	op    label.Operator // never notEqual, which is the complement of equal
-	value label.Value
-}
-
-// class is a set of waiting jobs that the same workers can take.
-type class struct {
-	key        string
-	queue      *queueIndex
-	channel    *channelIndex
-	all        []*predicate
-	none       []*predicate
-	unindexed  []resource.WorkerSelector // ranges beyond the number that is indexed
-	query      query                     // all of the above as sets; their order does not matter
-	jobs       jobList
-	refs       int        // queued jobs of the class, listed or not
-	anchor     *predicate // where a worker finds the class; nil: at its queue
-	anchorSlot int        // index in the anchor's list, plus one; 0 while the class is empty
-	onAgenda   bool       // on the agenda
-	cursor     uint64     // its sort key on the agenda
-}
-
-// queueIndex is the matcher's state for a queue id, whether or not a queue with
-// that id exists.
-type queueIndex struct {
-	id          uint32
-	members     bitset    // active workers that serve the queue
-	workersByID []*worker // the same workers by id, for round robin
-	classes     []*class  // non-empty classes that have no predicate as anchor
-	closed      bool
-}
-
-type channelIndex struct {
-	id       uint32
-	withRoom bitset // active workers with room for one more job
-}
-
 type index struct {
 	predicates map[predicateKey]*predicate
 	ranges     map[string][]*predicate              // by label: all that are not equalities
@@ -80,12 +32,6 @@ type index struct {
 	scratch    []byte
 	scratchIDs []uint32
 	scratchAll []*bitset
-}
-
-// load is a set of active workers with the same load ratio.
-type load struct {
-	num, den int
-	members  bitset
 }
 
 // limits bound what the index keeps. They change the cost of a match and never

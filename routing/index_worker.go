@@ -5,16 +5,7 @@ import (
 	"strings"
 
 	"weir/routing/label"
-	"weir/routing/resource"
 )
-
-// channelUse is a worker's channel as the index sees it.
-type channelUse struct {
-	resource.Channel
-	index   *channelIndex
-	jobs    int  // open assignments and open offers on it
-	hasRoom bool // the worker has room for one more
-}
 
 // addWorker gives an active worker a position in the index, after all others.
 func (x *index) addWorker(w *worker) {

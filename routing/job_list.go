@@ -7,24 +7,6 @@ import (
 	"weir/routing/resource"
 )
 
-// jobList is a list of jobs ordered by sort key (see sortKeyOf). It is kept in chunks,
-// so that adding and removing cost the same at any length, and counting the
-// jobs ahead of one costs one step per chunk.
-type jobList struct {
-	chunks []chunk
-	n      int
-}
-
-type chunk struct {
-	first uint64 // sort key of the first entry when the chunk was made; a lower bound
-	jobs  []listEntry
-}
-
-type listEntry struct {
-	sortKey uint64
-	job     *job
-}
-
 const (
 	chunkSize = 256
 	seqBits   = 55 // low bits of a sort key; priority and expedite are above them

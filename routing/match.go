@@ -1,47 +1,8 @@
 package routing
 
 import (
-	"time"
-
 	"weir/routing/eventlog"
 )
-
-// agenda holds what may have become possible since the last match: jobs that
-// newly may get an offer and workers that newly have room. Between two commands
-// nothing is possible, so other pairs need not be examined.
-type agenda struct {
-	heap    []candidate // by sort key
-	workers int         // workers on the heap
-	scores  map[string]float64
-	scored  *job // the job that the scores belong to
-}
-
-// candidate is a job on the agenda; or a worker with the first job that it
-// could take when last examined; or a class with the sort key from which on some
-// worker might take one of its jobs.
-type candidate struct {
-	sortKey uint64
-	job     *job
-	worker  *worker
-	class   *class
-}
-
-func (s *State) markJob(j *job) {
-	if s.executing && !j.onAgenda {
-		j.onAgenda = true
-		s.agenda.push(candidate{sortKey: j.sortKey, job: j})
-	}
-}
-
-// markWorker puts a worker on the agenda. The job that it could take is found
-// when its turn comes.
-func (s *State) markWorker(w *worker) {
-	if s.executing && !w.onAgenda && w.position >= 0 {
-		w.onAgenda = true
-		s.agenda.workers++
-		s.agenda.push(candidate{worker: w})
-	}
-}
 
 // match makes every possible offer. The next offer is always for the first job
 // that any worker can take.
@@ -196,22 +157,6 @@ func (s *State) firstOf(w *worker, best *job, classes []*class) *job {
 	return best
 }
 
-// excludes reports whether the job must not be offered to an otherwise suitable
-// worker: the worker has an open offer of the job, or declined it.
-func (j *job) excludes(w *worker, now time.Time) bool {
-	for _, o := range j.Offers {
-		if o.worker == w {
-			return true
-		}
-	}
-	for _, d := range j.Declines {
-		if d.WorkerID == w.ID && d.Registered == w.Registered && (d.Until.IsZero() || d.Until.After(now)) {
-			return true
-		}
-	}
-	return false
-}
-
 // offerTo offers a job to the worker that its queue's policy prefers and
 // reports whether there was one. It may ask for scores instead of making an
 // offer; that also counts as true.
@@ -240,76 +185,4 @@ func (s *State) issue(j *job, w *worker) {
 	if q.dist != nil && q.dist.AutoAccept {
 		s.accept(s.offers[head.OfferID])
 	}
-}
-
-func (s *State) offerHead(j *job, w *worker, offerID string) eventlog.OfferHead {
-	return eventlog.OfferHead{
-		WorkerID: w.ID, JobID: j.ID, ChannelReference: j.ChannelReference,
-		ChannelID: j.ChannelID, QueueID: j.QueueID, OfferID: offerID,
-	}
-}
-
-func offerData(j *job, w *worker) eventlog.OfferData {
-	return eventlog.OfferData{
-		JobPriority: j.EffectivePriority(), JobLabels: j.Labels, JobTags: j.Tags,
-		WorkerLabels: w.Labels, WorkerTags: w.Tags,
-	}
-}
-
-func (c candidate) before(o candidate) bool {
-	if c.sortKey != o.sortKey {
-		return c.sortKey < o.sortKey
-	}
-	return c.job != nil && o.job == nil
-}
-
-func (a *agenda) push(c candidate) {
-	a.heap = append(a.heap, c)
-	i := len(a.heap) - 1
-	for i > 0 {
-		p := (i - 1) / 2
-		if !c.before(a.heap[p]) {
-			break
-		}
-		a.heap[i] = a.heap[p]
-		i = p
-	}
-	a.heap[i] = c
-}
-
-func (a *agenda) pop() candidate {
-	h := a.heap
-	top, last := h[0], h[len(h)-1]
-	h[len(h)-1] = candidate{}
-	h = h[:len(h)-1]
-	a.heap = h
-	if len(h) == 0 {
-		return top
-	}
-	i := 0
-	for {
-		c := 2*i + 1
-		if c >= len(h) {
-			break
-		}
-		if c+1 < len(h) && h[c+1].before(h[c]) {
-			c++
-		}
-		if !h[c].before(last) {
-			break
-		}
-		h[i] = h[c]
-		i = c
-	}
-	h[i] = last
-	return top
-}
-
-func (w *worker) hasAnyRoom() bool {
-	for i := range w.channels {
-		if w.channels[i].hasRoom {
-			return true
-		}
-	}
-	return false
 }

@@ -65,21 +65,6 @@ func (s *State) PoolDepth(id string) PoolDepth {
 	return PoolDepth{id, p.depth, p.Count}
 }
 
-// IfPoolCount returns the command if a pool's count still is the count that the
-// client saw, and refuses it otherwise, so that only one of several clients
-// that saw the same count acts. Like [State.Patch] the result is valid for this
-// state only.
-func (s *State) IfPoolCount(id string, count uint64, c Command) (Command, error) {
-	p := s.pools[id]
-	switch {
-	case p == nil:
-		return nil, notFound("pool", id)
-	case p.Count != count:
-		return nil, If{Unmatchable: true}.check(0, time.Time{})
-	}
-	return c, nil
-}
-
 // joinPools recomputes a worker's pool memberships, counting it into pools that it
 // joins and out of pools that it leaves.
 func (s *State) joinPools(w *worker) {
@@ -154,20 +139,6 @@ func (w *worker) updatePools() {
 			m.pool.depth--
 		}
 	}
-}
-
-type pool struct {
-	ID string `json:"id"`
-	stamp
-	resource.PoolSpec
-	Count uint64 `json:"count"` // version: number of depth changes so far
-	depth int
-}
-
-// membership is a worker's membership in a pool whose filter it passes.
-type membership struct {
-	pool    *pool
-	counted bool // it is counted
 }
 
 // PoolDepth is the number of available workers that pass a pool's filter, and a

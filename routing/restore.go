@@ -55,6 +55,18 @@ func Restore(data []byte) (*State, error) {
 	return nil, errTruncated
 }
 
+// WithSettings returns a copy of the state under other limits. Events that the copy
+// makes must be replayed on a snapshot of the copy, not of the original.
+func (s *State) WithSettings(settings Settings) (*State, error) {
+	copied := s.CopySnapshot()
+	copied.head.Settings = settings
+	data, err := copied.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return Restore(data)
+}
+
 var (
 	newline      = []byte{'\n'}
 	errTruncated = errors.New("the snapshot is truncated")

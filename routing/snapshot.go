@@ -288,18 +288,6 @@ func readAssignments(r *codec.Reader, into *[]*assignment) {
 	})
 }
 
-// WithSettings returns a copy of the state under other limits. Events that the copy
-// makes must be replayed on a snapshot of the copy, not of the original.
-func (s *State) WithSettings(settings Settings) (*State, error) {
-	copied := s.CopySnapshot()
-	copied.head.Settings = settings
-	data, err := copied.Encode()
-	if err != nil {
-		return nil, err
-	}
-	return Restore(data)
-}
-
 // A snapshot is one line of JSON per entity, after a header line and before a
 // line with the number of records, so that a truncated snapshot is never taken
 // for a complete one.

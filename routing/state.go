@@ -63,194 +63,6 @@ func New(settings Settings) *State {
 	}
 }
 
-// Version is the number of the event that last changed a resource. It only
-// grows; entity tags are made of it.
-type Version uint64
-
-// stamp is when a resource last changed.
-type stamp struct {
-	Version   Version   `json:"version"`
-	ChangedAt time.Time `json:"changedAt"`
-}
-
-func (s *stamp) touch(h *eventlog.Header) { s.Version, s.ChangedAt = Version(h.Seq), h.At }
-
-// workerData is the part of a worker that a snapshot keeps. Offers and
-// assignments are kept with their jobs.
-type workerData struct {
-	ID string `json:"id"`
-	stamp
-	resource.WorkerSpec
-	Created        uint64               `json:"created"` // the event
-	State          resource.WorkerState `json:"state"`
-	Registered     uint64               `json:"registered,omitempty"` // event that made it active
-	AvailableSince time.Time            `json:"availableSince,omitzero"`
-	AvailableSeq   uint64               `json:"place,omitempty"` // event since which it is available; orders workers
-	ActiveAt       time.Time            `json:"activeAt,omitzero"`
-}
-
-type worker struct {
-	workerData
-	offers   []*offer
-	assigned []*assignment // not closed
-
-	assignedCost, offeredCost int
-
-	position     int // in the index; -1 while not active
-	queueIndexes []*queueIndex
-	predicates   []*predicate
-	channels     []channelUse
-	load         *load
-	memberships  []membership
-	idleTimer    timer
-	onAgenda     bool // on the agenda
-}
-
-// jobData is the part of a job that a snapshot keeps.
-type jobData struct {
-	ID string `json:"id"`
-	stamp
-	resource.JobSpec                           // with its current queue, priority and requested selectors
-	Attached         []resource.WorkerSelector `json:"attached,omitempty"`
-	Status           resource.JobStatus        `json:"status"`
-
-	CreatedAt   time.Time `json:"createdAt"`
-	Created     uint64    `json:"created"` // the event
-	EnqueuedAt  time.Time `json:"enqueuedAt,omitzero"`
-	Enqueued    uint64    `json:"enqueued,omitempty"` // the event that queued it first; FIFO
-	WaitsSince  time.Time `json:"waitsSince,omitzero"`
-	WaitsIn     string    `json:"waitsIn,omitempty"` // the queue in which it has waited since then
-	ScheduledAt time.Time `json:"scheduledAt,omitzero"`
-	FinishedAt  time.Time `json:"finishedAt,omitzero"`
-
-	Offers      []*offer      `json:"offers,omitempty"`
-	Assignments []*assignment `json:"assignments,omitempty"`
-	Declines    []decline     `json:"declines,omitempty"`
-	Taken       []string      `json:"taken,omitempty"` // offers revoked because another worker accepted
-	Unassigned  int           `json:"unassigned,omitempty"`
-	Fired       []firedRule   `json:"fired,omitempty"`
-	Awaits      Awaited       `json:"asks,omitempty"`
-	Round       uint64        `json:"round,omitempty"` // the event that asks
-	Tries       uint64        `json:"tries,omitempty"` // classifications so far
-}
-
-// Awaited is the result that a job awaits from the caller.
-type Awaited string
-
-// The results that a job may await.
-const (
-	AwaitNothing Awaited = ""
-	AwaitRules   Awaited = "rules"
-	AwaitScores  Awaited = "scores"
-)
-
-type job struct {
-	jobData
-	queue      *queue // while queued
-	class      *class // its class, while queued
-	wantsOffer bool   // listed in its class, because it may get an offer
-	sortKey    uint64 // in queue and class
-	dueTimer   timer  // its nearest deadline
-	lifeTimer  timer  // until it expires, then until it is dropped
-	onAgenda   bool   // on the agenda
-
-	countedStatus resource.JobStatus // the status under which it is counted
-}
-
-// offer is a job offered to a worker.
-type offer struct {
-	ID        string    `json:"id"`
-	WorkerID  string    `json:"worker"`
-	Cost      int       `json:"cost"`
-	IssuedAt  time.Time `json:"issuedAt"`
-	ExpiresAt time.Time `json:"expiresAt"`
-
-	job    *job
-	worker *worker
-}
-
-// assignment is a job that a worker has. Its cost is the cost when it was
-// offered.
-type assignment struct {
-	ID              string    `json:"id"`
-	OfferID         string    `json:"offer"`
-	WorkerID        string    `json:"worker"`
-	ChannelID       string    `json:"channel"`
-	Cost            int       `json:"cost"`
-	AssignedAt      time.Time `json:"assignedAt"`
-	CompletedAt     time.Time `json:"completedAt,omitzero"`
-	CloseAt         time.Time `json:"closeAt,omitzero"`
-	DispositionCode string    `json:"dispositionCode,omitempty"` // once closing is arranged
-	ClosedAt        time.Time `json:"closedAt,omitzero"`
-
-	job    *job
-	worker *worker
-}
-
-// decline keeps a job from a worker until the worker registers again or, if
-// Until is set, until that instant.
-type decline struct {
-	WorkerID   string    `json:"worker"`
-	Registered uint64    `json:"registered"`
-	Until      time.Time `json:"until,omitzero"`
-}
-
-// firedRule is a rule that does not fire again for the job in that queue.
-type firedRule struct {
-	Queue string `json:"queue"`
-	Rule  string `json:"rule"`
-}
-
-type queue struct {
-	queueData
-	jobs          jobList       // queued jobs, offered ones included
-	ranks         map[int]int   // queued jobs by priority
-	dist          *distribution // nil: the default
-	hadExceptions bool          // when the queue last changed
-}
-
-type queueData struct {
-	ID string `json:"id"`
-	stamp
-	resource.QueueSpec
-	LastOffered string `json:"lastOffered,omitempty"`
-	Pace        pace   `json:"pace,omitzero"`
-}
-
-type distribution struct {
-	ID string `json:"id"`
-	stamp
-	resource.DistributionSpec
-}
-
-type classification struct {
-	ID string `json:"id"`
-	stamp
-	resource.ClassificationSpec
-}
-
-type exception struct {
-	ID string `json:"id"`
-	stamp
-	resource.ExceptionSpec
-}
-
-// pace measures how fast a queue's jobs are assigned, for estimates.
-type pace struct {
-	LastAt time.Time `json:"lastAt,omitzero"`
-	Mean   float64   `json:"mean,omitempty"` // seconds between assignments
-	Count  int       `json:"count,omitempty"`
-}
-
-// assigned counts an assignment. The mean covers about the last 32.
-func (p *pace) assigned(now time.Time) {
-	if !p.LastAt.IsZero() {
-		p.Count = min(p.Count+1, 32)
-		p.Mean += (now.Sub(p.LastAt).Seconds() - p.Mean) / float64(p.Count)
-	}
-	p.LastAt = now
-}
-
 // Settings returns the limits in force.
 func (s *State) Settings() Settings { return s.settings }
 
@@ -259,4 +71,115 @@ func (s *State) jobHead(j *job) eventlog.JobHead {
 		JobID: j.ID, ChannelReference: j.ChannelReference, ChannelID: j.ChannelID,
 		QueueID: j.QueueID, Labels: j.Labels, Tags: j.Tags,
 	}
+}
+
+func (s *State) offerHead(j *job, w *worker, offerID string) eventlog.OfferHead {
+	return eventlog.OfferHead{
+		WorkerID: w.ID, JobID: j.ID, ChannelReference: j.ChannelReference,
+		ChannelID: j.ChannelID, QueueID: j.QueueID, OfferID: offerID,
+	}
+}
+
+// agenda holds what may have become possible since the last match: jobs that
+// newly may get an offer and workers that newly have room. Between two commands
+// nothing is possible, so other pairs need not be examined.
+type agenda struct {
+	heap    []candidate // by sort key
+	workers int         // workers on the heap
+	scores  map[string]float64
+	scored  *job // the job that the scores belong to
+}
+
+// candidate is a job on the agenda; or a worker with the first job that it
+// could take when last examined; or a class with the sort key from which on some
+// worker might take one of its jobs.
+type candidate struct {
+	sortKey uint64
+	job     *job
+	worker  *worker
+	class   *class
+}
+
+func (c candidate) before(o candidate) bool {
+	if c.sortKey != o.sortKey {
+		return c.sortKey < o.sortKey
+	}
+	return c.job != nil && o.job == nil
+}
+
+func (a *agenda) push(c candidate) {
+	a.heap = append(a.heap, c)
+	i := len(a.heap) - 1
+	for i > 0 {
+		p := (i - 1) / 2
+		if !c.before(a.heap[p]) {
+			break
+		}
+		a.heap[i] = a.heap[p]
+		i = p
+	}
+	a.heap[i] = c
+}
+
+func (a *agenda) pop() candidate {
+	h := a.heap
+	top, last := h[0], h[len(h)-1]
+	h[len(h)-1] = candidate{}
+	h = h[:len(h)-1]
+	a.heap = h
+	if len(h) == 0 {
+		return top
+	}
+	i := 0
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			break
+		}
+		if c+1 < len(h) && h[c+1].before(h[c]) {
+			c++
+		}
+		if !h[c].before(last) {
+			break
+		}
+		h[i] = h[c]
+		i = c
+	}
+	h[i] = last
+	return top
+}
+
+func (s *State) markJob(j *job) {
+	if s.executing && !j.onAgenda {
+		j.onAgenda = true
+		s.agenda.push(candidate{sortKey: j.sortKey, job: j})
+	}
+}
+
+// markWorker puts a worker on the agenda. The job that it could take is found
+// when its turn comes.
+func (s *State) markWorker(w *worker) {
+	if s.executing && !w.onAgenda && w.position >= 0 {
+		w.onAgenda = true
+		s.agenda.workers++
+		s.agenda.push(candidate{worker: w})
+	}
+}
+
+// rulesOf returns the exception rules of a queue.
+func (s *State) rulesOf(q *queue) []resource.ExceptionRule {
+	if q == nil {
+		return nil
+	}
+	if x := s.exceptions[q.ExceptionPolicyID]; x != nil {
+		return x.ExceptionRules
+	}
+	return nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -4,27 +4,6 @@ import (
 	"time"
 )
 
-// timer is an instant at which something is due for its owner.
-type timer struct {
-	at    int64 // unix microseconds
-	order uint64
-	index int // in its heap, plus one; 0 when it is not set
-	kind  timerKind
-	job   *job
-	work  *worker
-}
-
-type timerKind uint8
-
-// The kinds of timers, in the order in which they fire at the same instant.
-const (
-	timerJob    timerKind = iota // the nearest of a job's own deadlines
-	timerLife                    // maximum life of a job
-	timerIdle                    // a worker that has been idle too long
-	timerForget                  // a job that has been finished for long enough
-	timerKinds                   // number of kinds
-)
-
 // heap is a heap of timers of one kind. There is one per kind, so that the busy
 // ones stay small beside a million timers that are due in 90 days.
 type heap struct {
