@@ -2,78 +2,15 @@ package router
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
+	"weir/internal/failpoint"
 	"weir/routing"
-	"weir/routing/eventlog"
-)
-
-// mode is the state of the actor toward callers.
-type mode int
-
-const (
-	loading  mode = iota // callers wait
-	standby              // another process has the role: callers are refused
-	serving              // the state is loaded
-	draining             // no new calls are accepted
-	ended                // the role is released
-)
-
-// routerActor is the actor. Only the actor accesses the state.
-type routerActor struct {
-	*Router
-	mode  mode
-	gen   int64 // generation of the state; messages of another one are ignored
-	stop  func()
-	state *routing.State
-	lease weir.Lease
-
-	stash    []*call // calls that arrived while loading
-	slow     bool    // loading takes long: calls are refused
-	waiters  waiterQueue
-	journal  journalQueue
-	wake     *time.Timer
-	wakeAt   time.Time // zero: not set
-	snapshot snapshots
-	drained  []chan struct{}
-	failures int // failures in a row
-}
-
-// Messages of the actor to itself and of the tasks that it starts. gen
-// identifies messages of an earlier state.
-type (
-	flush     struct{ gen int64 }
-	tick      struct{ gen int64 }
-	committed struct {
-		gen  int64
-		last uint64
-		err  error
-	}
-	loaded struct {
-		restored
-		gen   int64
-		lease weir.Lease
-	}
-	restored struct {
-		state  *routing.State
-		missed []eventlog.Event // durable, but not passed to the watchers yet
-		seq    uint64           // the last event of the snapshot
-		size   int              // entities in the snapshot
-	}
-	loadIsSlow struct{ gen int64 }
-	onStandby  struct{ gen int64 }
-	leaseGone  struct{ gen int64 }
-	supplied   struct {
-		gen     int64
-		command routing.Command
-	}
-	drain        struct{ done chan struct{} }
-	roleReleased struct{}
-	cutNext      struct{ gen int64 }
 )
 
 // Receive implements actor.Actor.
@@ -202,6 +139,46 @@ func (d *routerActor) serveCall(c *call) {
 	d.afterEvents()
 }
 
+// serve starts to work with a state.
+func (d *routerActor) serve(l loaded) {
+	if d.stop != nil {
+		d.stop()
+	}
+	d.mode, d.state, d.lease = serving, l.state, l.lease
+	ctx, stop := context.WithCancel(d.ctx)
+	d.stop = stop
+	in := make(chan group, maxSubmitted)
+	d.journal = journalQueue{durable: l.state.Seq(), encoder: in}
+	d.snapshot = snapshots{seq: l.seq, at: time.Now(), size: l.size}
+	gen := d.gen
+	d.task(func(context.Context) { d.encodeGroups(ctx, gen, in, l.lease) })
+	d.task(func(context.Context) {
+		if d.role.Keep(ctx, l.lease) {
+			d.post(leaseGone{gen})
+		}
+	})
+	if len(l.missed) > 0 {
+		d.watchers.publish(l.missed)
+	}
+	d.published.upTo = max(d.published.upTo, l.state.Seq())
+	d.metrics.serving.Set(1)
+	d.phase.Store(Serving)
+	d.log.Info("router started", "events", l.state.Seq())
+	d.functions.resume(gen, d.state)
+	if l.state.Seq()-l.seq >= maxReplay {
+		d.beginCut(l.state.Seq()) // so that the next start replays less
+	}
+	stash := d.stash
+	d.stash = nil
+	d.advance(time.Now())
+	for _, c := range stash {
+		d.serveCall(c)
+	}
+	if d.state != nil {
+		d.afterEvents()
+	}
+}
+
 // advance fires what has come due by now, but only a bounded number of events
 // per call: after a long downtime most of the state may be due. caughtUp
 // reports that nothing is left.
@@ -235,6 +212,56 @@ func (d *routerActor) supply(c routing.Command) {
 	d.afterEvents()
 }
 
+// committed handles the result of a group.
+func (d *routerActor) committed(c committed) {
+	if c.err != nil {
+		d.metrics.commits.WithLabelValues(resultFailed).Inc()
+		d.fail(c.err)
+		return
+	}
+	failpoint.Hit("route.committed")
+	p := &d.journal
+	g := p.submitted[0]
+	p.submitted[0] = group{}
+	p.submitted = p.submitted[1:]
+	p.durable = c.last
+	p.events -= len(g.events)
+	d.failures = 0
+	d.metrics.committed(&g)
+	d.submitNext(&g)
+	d.published.upTo = c.last
+	d.watchers.publish(g.events)
+	for _, e := range g.events {
+		d.functions.issue(d.gen, d.state, e)
+	}
+	d.save()
+	d.afterEvents()
+	d.continueDrain()
+}
+
+// saved handles the result of a snapshot. A failed one is retried when the next
+// is due; the journal still holds everything.
+func (d *routerActor) saved(m saved) {
+	s := &d.snapshot
+	s.cut, s.busy, s.at = nil, false, time.Now()
+	switch {
+	case errors.Is(m.err, weir.ErrLeaseLost) && !s.last:
+		d.fail(m.err)
+		return
+	case m.err != nil:
+		d.log.Warn("router snapshot failed", "error", m.err)
+		d.metrics.snapshots.WithLabelValues(resultFailed).Inc()
+	default:
+		s.seq, s.size = m.seq, m.size
+		d.metrics.snapshots.WithLabelValues(resultCommitted).Inc()
+	}
+	if s.last {
+		d.releaseAndEnd()
+		return
+	}
+	d.continueDrain()
+}
+
 // afterEvents answers the callers whose events are durable and schedules the next
 // flush and the next timer.
 func (d *routerActor) afterEvents() {
@@ -261,83 +288,6 @@ func (d *routerActor) arm() {
 	gen := d.gen
 	d.wake = time.AfterFunc(wait, func() { d.post(tick{gen}) })
 }
-
-// fail discards the state, which is ahead of the journal, and rebuilds it.
-func (d *routerActor) fail(err error) {
-	d.log.Warn("router commit failed; state rebuilt", "error", err)
-	d.metrics.rebuilds.Inc()
-	d.failures++
-	d.discardState(unavailable("the outcome is unknown; try again", time.Second, err))
-	d.load()
-}
-
-// discardState discards the state and everything that belongs to it.
-func (d *routerActor) discardState(err error) {
-	d.gen = d.generations.Add(1)
-	if d.stop != nil {
-		d.stop()
-		d.stop = nil
-	}
-	if d.wake != nil {
-		d.wake.Stop()
-	}
-	d.wake, d.wakeAt = nil, time.Time{}
-	d.waiters.fail(err)
-	d.refuseStash(err)
-	if d.state != nil {
-		d.published.written = max(d.published.written, d.state.Seq())
-	}
-	d.state, d.journal, d.snapshot = nil, journalQueue{}, snapshots{}
-	if d.mode == serving || d.mode == standby {
-		d.mode = loading
-	}
-	d.metrics.serving.Set(0)
-}
-
-func (d *routerActor) refuseStash(err error) {
-	for _, c := range d.stash {
-		c.answer <- err
-	}
-	d.stash = nil
-}
-
-// drain begins the orderly end of the actor.
-func (d *routerActor) drain(done chan struct{}) {
-	d.drained = append(d.drained, done)
-	if d.mode == ended {
-		d.finishDrain()
-		return
-	}
-	d.mode = draining
-	d.phase.Store(Stopping)
-	d.refuseStash(errDraining())
-	if d.state == nil {
-		d.discardState(errDraining())
-		d.finishDrain()
-		return
-	}
-	d.submit()
-	d.continueDrain()
-}
-
-// continueDrain continues a drain once everything is durable, with the last
-// snapshot.
-func (d *routerActor) continueDrain() {
-	if d.mode == draining && d.state != nil && d.journal.events == 0 && d.snapshot.cut == nil {
-		d.lastSnapshot()
-	}
-}
-
-func (d *routerActor) finishDrain() {
-	d.mode = ended
-	for _, done := range d.drained {
-		close(done)
-	}
-	d.drained = nil
-}
-
-// figuresQuery asks the actor for its figures.
-type figuresQuery struct{ answer chan figures }
 
 func (d *routerActor) figures() figures {
 	if d.state == nil {

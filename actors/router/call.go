@@ -24,23 +24,6 @@ type call struct {
 	gone bool
 }
 
-func (r *Router) newCall() *call {
-	if c, ok := r.calls.Get().(*call); ok {
-		return c
-	}
-	late := time.NewTimer(replyTimeout)
-	late.Stop()
-	return &call{answer: make(chan error, 1), late: late}
-}
-
-// keep returns an answered call to the pool. Answering is the last thing that
-// the actor does with a call, so it can be reused.
-func (r *Router) keep(c *call) {
-	c.late.Stop()
-	c.build, c.see, c.view = nil, nil, nil
-	r.calls.Put(c)
-}
-
 // abandon returns once none of the call's functions runs or will ever run.
 func (c *call) abandon() {
 	c.mu.Lock()
@@ -139,3 +122,6 @@ func (l *waiterQueue) fail(err error) {
 	}
 	*l = waiterQueue{}
 }
+
+// figuresQuery asks the actor for its figures.
+type figuresQuery struct{ answer chan figures }

@@ -1,18 +1,12 @@
 package router
 
 import (
-	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"net/url"
-	"slices"
 	"sync"
 	"time"
 
-	"weir/events"
 	"weir/routing"
-	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -22,6 +16,15 @@ const FunctionEvent = "weir.router.function"
 // minReportInterval is the minimum time between two events that the same function
 // fails.
 const minReportInterval = time.Minute
+
+var (
+	errNoCaller = errors.New("no HTTP client for functions is configured")
+	errAnswer   = errors.New("the function's answer is not JSON")
+	errScores   = errors.New("the function's answer has no scores")
+	errLate     = errors.New("the function was not called in time")
+	errOpen     = errors.New("the circuit breaker of the function is open")
+	errToken    = errors.New("the authorization server gave no token")
+)
 
 // functionUse is a function in the context of the policy that uses it.
 type functionUse struct {
@@ -141,64 +144,5 @@ func (f *failing) forget(kind resource.Kind, policy string) {
 		if u.kind == kind && u.policy == policy {
 			delete(f.known, u)
 		}
-	}
-}
-
-// FailingFunctions lists the functions whose last call by this process failed, in
-// the order of their policies.
-func (r *Router) FailingFunctions() []routing.FailingFunction {
-	f := &r.functions.failing
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var list []routing.FailingFunction
-	for _, e := range f.known {
-		if !e.recovered {
-			list = append(list, e.FailingFunction)
-		}
-	}
-	slices.SortFunc(list, func(a, b routing.FailingFunction) int {
-		return cmp.Or(cmp.Compare(a.PolicyKind, b.PolicyKind), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Host, b.Host), a.Since.Compare(b.Since))
-	})
-	return list
-}
-
-// recordResult records the result of a function for one job and emits an event about it.
-func (f *functions) recordResult(u functionUse, failed error) {
-	if u.policy == "" || f.ctx.Err() != nil { // its policy was deleted, or the call was cut off
-		return
-	}
-	if f.failing.note(u, failed, time.Now().UTC()) {
-		f.task(func(ctx context.Context) {
-			for data := f.failing.next(); data != nil; data = f.failing.next() {
-				f.emit(ctx, data)
-			}
-		})
-	}
-}
-
-func (f *functions) emit(ctx context.Context, d *functionData) {
-	if f.o.Events == nil {
-		return
-	}
-	data, err := json.Marshal(d)
-	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, ioTimeout)
-		defer cancel()
-		err = f.o.Events.Emit(ctx, events.Event{Type: FunctionEvent, Source: source, Subject: "policy/" + d.Policy, At: d.at, Data: data})
-	}
-	if err != nil {
-		f.log.Warn("function event not written", "policy", d.Policy, "state", d.State, "error", err)
-	}
-}
-
-// changed forgets the functions of a policy that was changed or deleted.
-func (f *functions) changed(e eventlog.Event) {
-	switch e := e.(type) {
-	case *eventlog.DistributionPutEvent:
-		f.failing.forget(resource.Distribution, e.ID)
-	case *eventlog.ClassificationPutEvent:
-		f.failing.forget(resource.Classification, e.ID)
-	case *eventlog.DeletedEvent:
-		f.failing.forget(e.Resource, e.ID)
 	}
 }

@@ -13,15 +13,6 @@ import (
 	"weir/routing/resource"
 )
 
-var (
-	errNoCaller = errors.New("no HTTP client for functions is configured")
-	errAnswer   = errors.New("the function's answer is not JSON")
-	errScores   = errors.New("the function's answer has no scores")
-	errLate     = errors.New("the function was not called in time")
-	errOpen     = errors.New("the circuit breaker of the function is open")
-	errToken    = errors.New("the authorization server gave no token")
-)
-
 // call calls a rule's function and retries failures that may be temporary. Its
 // errors contain no address, because an address may hold a key.
 func (f *functions) call(ctx context.Context, rule *resource.Rule, body []byte) ([]byte, error) {

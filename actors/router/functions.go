@@ -5,46 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"weir/events"
 	"weir/routing"
 	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
-
-// functions evaluates the remote rules, which only an external service can
-// compute.
-type functions struct {
-	*Router
-	warned    atomic.Int64 // time of the last logged failure
-	addresses addresses
-	failing   failing
-	rulings   turns
-	ratings   turns
-}
-
-// turns are asks of one kind, with a queue for each address.
-type turns struct {
-	mu     sync.Mutex
-	queues map[string]*turnQueue
-}
-
-// turnQueue holds the asks that wait for other asks of the same address. It is
-// removed when it is empty.
-type turnQueue struct {
-	asks    []ask
-	running int // goroutines that process them
-}
-
-// ask is a request of one job to external functions.
-type ask struct {
-	gen   int64
-	at    string // the address, or several joined by addressesOf
-	asked time.Time
-	do    func(ctx context.Context, asked time.Time) routing.Command
-}
 
 func newFunctions(r *Router) *functions {
 	return &functions{
@@ -136,6 +104,47 @@ func (f *functions) resume(gen int64, s *routing.State) {
 func (f *functions) supply(ctx context.Context, gen int64, c routing.Command) {
 	if ctx.Err() == nil {
 		f.post(supplied{gen, c})
+	}
+}
+
+// recordResult records the result of a function for one job and emits an event about it.
+func (f *functions) recordResult(u functionUse, failed error) {
+	if u.policy == "" || f.ctx.Err() != nil { // its policy was deleted, or the call was cut off
+		return
+	}
+	if f.failing.note(u, failed, time.Now().UTC()) {
+		f.task(func(ctx context.Context) {
+			for data := f.failing.next(); data != nil; data = f.failing.next() {
+				f.emit(ctx, data)
+			}
+		})
+	}
+}
+
+func (f *functions) emit(ctx context.Context, d *functionData) {
+	if f.o.Events == nil {
+		return
+	}
+	data, err := json.Marshal(d)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+		defer cancel()
+		err = f.o.Events.Emit(ctx, events.Event{Type: FunctionEvent, Source: source, Subject: "policy/" + d.Policy, At: d.at, Data: data})
+	}
+	if err != nil {
+		f.log.Warn("function event not written", "policy", d.Policy, "state", d.State, "error", err)
+	}
+}
+
+// changed forgets the functions of a policy that was changed or deleted.
+func (f *functions) changed(e eventlog.Event) {
+	switch e := e.(type) {
+	case *eventlog.DistributionPutEvent:
+		f.failing.forget(resource.Distribution, e.ID)
+	case *eventlog.ClassificationPutEvent:
+		f.failing.forget(resource.Classification, e.ID)
+	case *eventlog.DeletedEvent:
+		f.failing.forget(e.Resource, e.ID)
 	}
 }
 

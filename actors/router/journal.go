@@ -11,25 +11,6 @@ import (
 	"weir/routing/eventlog"
 )
 
-// journalQueue carries events to the journal: applied events collect in the open
-// group while earlier groups are being written.
-type journalQueue struct {
-	durable    uint64 // the last event that is durable
-	current    []eventlog.Event
-	submitted  []group // passed to the encoder and not durable, in order
-	events     int     // applied and not durable
-	flushAsked bool    // a flush message is pending
-	encoder    chan<- group
-}
-
-// group is a set of events that become durable as one.
-type group struct {
-	events []eventlog.Event
-	begun  time.Time
-}
-
-func (g *group) last() uint64 { return g.events[len(g.events)-1].Head().Seq }
-
 // addEvents adds applied events to the open group.
 func (d *routerActor) addEvents(list []eventlog.Event) {
 	d.journal.current = append(d.journal.current, list...)
@@ -88,33 +69,6 @@ func (d *routerActor) submitNext(before *group) {
 	time.AfterFunc(groupDelay, func() { d.post(flush{gen}) })
 }
 
-// committed handles the result of a group.
-func (d *routerActor) committed(c committed) {
-	if c.err != nil {
-		d.metrics.commits.WithLabelValues(resultFailed).Inc()
-		d.fail(c.err)
-		return
-	}
-	failpoint.Hit("route.committed")
-	p := &d.journal
-	g := p.submitted[0]
-	p.submitted[0] = group{}
-	p.submitted = p.submitted[1:]
-	p.durable = c.last
-	p.events -= len(g.events)
-	d.failures = 0
-	d.metrics.committed(&g)
-	d.submitNext(&g)
-	d.published.upTo = c.last
-	d.watchers.publish(g.events)
-	for _, e := range g.events {
-		d.functions.issue(d.gen, d.state, e)
-	}
-	d.save()
-	d.afterEvents()
-	d.continueDrain()
-}
-
 // encodeGroups encodes groups and passes them to the journal in order.
 func (r *Router) encodeGroups(ctx context.Context, gen int64, in <-chan group, l weir.Lease) {
 	for {
@@ -169,4 +123,19 @@ func publicEvents(list []eventlog.Event) ([]events.Event, error) {
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// committed counts a group that became durable.
+func (m *Metrics) committed(g *group) {
+	m.commits.WithLabelValues(resultCommitted).Inc()
+	m.duration.Observe(time.Since(g.begun).Seconds())
+	m.events.Add(float64(len(g.events)))
+	for _, e := range g.events {
+		switch e.(type) {
+		case *eventlog.OfferIssuedEvent:
+			m.matches.Inc()
+		case *eventlog.OfferExpiredEvent:
+			m.expired.Inc()
+		}
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"weir/routing"
-	"weir/routing/eventlog"
 )
 
 const (
@@ -79,21 +78,6 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	return m
 }
 
-// committed counts a group that became durable.
-func (m *Metrics) committed(g *group) {
-	m.commits.WithLabelValues(resultCommitted).Inc()
-	m.duration.Observe(time.Since(g.begun).Seconds())
-	m.events.Add(float64(len(g.events)))
-	for _, e := range g.events {
-		switch e.(type) {
-		case *eventlog.OfferIssuedEvent:
-			m.matches.Inc()
-		case *eventlog.OfferExpiredEvent:
-			m.expired.Inc()
-		}
-	}
-}
-
 // gauges are figures of the state, read when they are collected.
 type gauges struct {
 	source  atomic.Pointer[func() (figures, bool)]
@@ -158,20 +142,4 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 type figures struct {
 	routing.Figures
 	pending int
-}
-
-// figures requests the figures from the actor. ok is false if the actor does not
-// answer within 2 s.
-func (r *Router) figures() (figures, bool) {
-	answer := make(chan figures, 1)
-	r.post(figuresQuery{answer})
-	late := time.NewTimer(2 * time.Second)
-	defer late.Stop()
-	select {
-	case f := <-answer:
-		return f, true
-	case <-late.C:
-	case <-r.ctx.Done():
-	}
-	return figures{}, false
 }

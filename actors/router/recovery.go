@@ -15,22 +15,6 @@ import (
 	"weir/routing/eventlog"
 )
 
-// load starts a task that acquires the role and builds the state.
-func (d *routerActor) load() {
-	if d.Router.draining.Load() {
-		d.finishDrain()
-		return
-	}
-	d.mode = loading
-	d.phase.Store(Replaying)
-	d.gen = d.generations.Add(1)
-	d.refuseSoon()
-	gen, row, h := d.gen, d.failures, d.published
-	ctx, stop := context.WithCancel(d.ctx)
-	d.stop = stop
-	d.task(func(context.Context) { d.recover(ctx, gen, row, h) })
-}
-
 // recover retries until it has the role and a state. Acquiring the role raises its
 // epoch, so from then on anything that an earlier state left in the writer is
 // refused.
@@ -204,45 +188,5 @@ func (r *Router) readAhead(ctx context.Context, after uint64, chunks chan<- deco
 		for _, found := range c.segments {
 			after += uint64(len(found))
 		}
-	}
-}
-
-// serve starts to work with a state.
-func (d *routerActor) serve(l loaded) {
-	if d.stop != nil {
-		d.stop()
-	}
-	d.mode, d.state, d.lease = serving, l.state, l.lease
-	ctx, stop := context.WithCancel(d.ctx)
-	d.stop = stop
-	in := make(chan group, maxSubmitted)
-	d.journal = journalQueue{durable: l.state.Seq(), encoder: in}
-	d.snapshot = snapshots{seq: l.seq, at: time.Now(), size: l.size}
-	gen := d.gen
-	d.task(func(context.Context) { d.encodeGroups(ctx, gen, in, l.lease) })
-	d.task(func(context.Context) {
-		if d.role.Keep(ctx, l.lease) {
-			d.post(leaseGone{gen})
-		}
-	})
-	if len(l.missed) > 0 {
-		d.watchers.publish(l.missed)
-	}
-	d.published.upTo = max(d.published.upTo, l.state.Seq())
-	d.metrics.serving.Set(1)
-	d.phase.Store(Serving)
-	d.log.Info("router started", "events", l.state.Seq())
-	d.functions.resume(gen, d.state)
-	if l.state.Seq()-l.seq >= maxReplay {
-		d.beginCut(l.state.Seq()) // so that the next start replays less
-	}
-	stash := d.stash
-	d.stash = nil
-	d.advance(time.Now())
-	for _, c := range stash {
-		d.serveCall(c)
-	}
-	if d.state != nil {
-		d.afterEvents()
 	}
 }

@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -13,7 +12,6 @@ import (
 
 	"weir"
 	"weir/actors/supervise"
-	"weir/ops"
 	"weir/routing"
 	"weir/routing/eventlog"
 )
@@ -45,57 +43,39 @@ type Router struct {
 	closed sync.Once
 }
 
+// functions evaluates the remote rules, which only an external service can
+// compute.
+type functions struct {
+	*Router
+	warned    atomic.Int64 // time of the last logged failure
+	addresses addresses
+	failing   failing
+	rulings   turns
+	ratings   turns
+}
+
+// turns are asks of one kind, with a queue for each address.
+type turns struct {
+	mu     sync.Mutex
+	queues map[string]*turnQueue
+}
+
+// turnQueue holds the asks that wait for other asks of the same address. It is
+// removed when it is empty.
+type turnQueue struct {
+	asks    []ask
+	running int // goroutines that process them
+}
+
+// ask is a request of one job to external functions.
+type ask struct {
+	gen   int64
+	at    string // the address, or several joined by addressesOf
+	asked time.Time
+	do    func(ctx context.Context, asked time.Time) routing.Command
+}
+
 var _ routing.Engine = (*Router)(nil)
-
-// Start starts the router. It acquires the role and loads the state in the
-// background; calls wait for that, or are refused while another process has the
-// role.
-func Start(o Options) (*Router, error) {
-	o = withDefaults(o)
-	r := &Router{o: o, log: o.Logger, metrics: o.Metrics, dispatcher: newDispatcher(), spawned: make(chan struct{})}
-	r.ctx, r.kill = context.WithCancel(context.Background())
-	if o.Watch != nil {
-		r.Watch(o.Watch)
-	}
-	r.functions = newFunctions(r)
-	r.role = supervise.NewRole(o.Store, ops.RoleRouter, o.LeaseTTL, o.Logger)
-	system, endSystem := supervise.SystemOr(o.System, o.Logger)
-	r.root, r.endSystem = system.Root, endSystem
-	middleware := append([]actor.ReceiverMiddleware{supervise.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
-	props := actor.PropsFromProducer(func() actor.Actor { return &routerActor{Router: r} },
-		actor.WithReceiverMiddleware(middleware...), actor.WithGuardian(supervise.NewRestarter(func(string) { o.Metrics.restarts.Inc() })),
-		actor.WithDispatcher(r.dispatcher))
-	var err error
-	if r.pid, err = r.root.SpawnNamed(props, "router"); err != nil {
-		r.kill()
-		r.dispatcher.close()
-		return nil, fmt.Errorf("start the router: %w", err)
-	}
-	close(r.spawned)
-	r.metrics.live.set(r.figures)
-	return r, nil
-}
-
-// Do implements [routing.Engine].
-func (r *Router) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []eventlog.Event)) error {
-	c := r.newCall()
-	c.build, c.see = build, see
-	return r.ask(ctx, c)
-}
-
-// View implements [routing.Engine].
-func (r *Router) View(ctx context.Context, see func(*routing.State, time.Time)) error {
-	c := r.newCall()
-	c.view = see
-	return r.ask(ctx, c)
-}
-
-// Watch registers a function that is called with the events of each commit, in
-// order, after they became durable. Events that became durable although the
-// store's reply was lost or late are delivered after the journal was read again.
-// The function must not block. It may keep the events and must not change them.
-// A watch ends only with the router.
-func (r *Router) Watch(see func([]eventlog.Event)) { r.watchers.add(see) }
 
 // published is how much of the journal the watchers have received. Only the actor
 // uses it, one instance after the other.
@@ -126,71 +106,6 @@ func (w *watchers) publish(events []eventlog.Event) {
 			see(events)
 		}
 	}
-}
-
-// ask sends a call to the actor and waits for the answer.
-func (r *Router) ask(ctx context.Context, c *call) error {
-	if r.draining.Load() {
-		return errDraining()
-	}
-	if r.callers.Add(1) > maxCallers {
-		r.callers.Add(-1)
-		r.metrics.refused.Inc()
-		return unavailable("too many requests wait for the router; try again", time.Second, nil)
-	}
-	defer r.callers.Add(-1)
-	c.late.Reset(replyTimeout)
-	r.root.Send(r.pid, c)
-	var cause error
-	select {
-	case err := <-c.answer:
-		r.keep(c)
-		return err
-	case <-r.ctx.Done():
-		cause = context.Cause(r.ctx)
-	case <-ctx.Done():
-		cause = context.Cause(ctx)
-	case <-c.late.C:
-		cause = context.DeadlineExceeded
-	}
-	c.late.Stop()
-	c.abandon()
-	select {
-	case err := <-c.answer: // it arrived in time
-		return err
-	default:
-		return unavailable("the outcome is unknown", time.Second, cause)
-	}
-}
-
-// Drain stops accepting calls, waits until everything applied is durable, saves
-// a snapshot and releases the role; then it closes the router. When ctx ends it
-// stops waiting: the next start recovers everything that was acknowledged.
-func (r *Router) Drain(ctx context.Context) error {
-	r.draining.Store(true)
-	defer r.Close()
-	done := make(chan struct{})
-	r.root.Send(r.pid, drain{done})
-	select {
-	case <-done:
-		return nil
-	case <-r.ctx.Done():
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("the router is still writing: %w", context.Cause(ctx))
-	}
-}
-
-// Close stops everything at once. It may be called again.
-func (r *Router) Close() {
-	r.closed.Do(func() {
-		r.draining.Store(true)
-		r.kill()
-		_ = r.root.StopFuture(r.pid).Wait()
-		r.dispatcher.close()
-		r.tasks.Wait()
-		r.endSystem()
-	})
 }
 
 // task runs do outside the actor, until the router closes.
@@ -268,12 +183,21 @@ func errReplaying() error {
 	return unavailable("the router is reading its state", time.Second, nil)
 }
 
-// refuseSoon limits how long callers wait while the state is loading: after
-// loadPatience they get an error and can retry.
-func (d *routerActor) refuseSoon() {
-	d.slow = false
-	gen := d.gen
-	time.AfterFunc(loadPatience, func() { d.post(loadIsSlow{gen}) })
+func (r *Router) newCall() *call {
+	if c, ok := r.calls.Get().(*call); ok {
+		return c
+	}
+	late := time.NewTimer(replyTimeout)
+	late.Stop()
+	return &call{answer: make(chan error, 1), late: late}
+}
+
+// keep returns an answered call to the pool. Answering is the last thing that
+// the actor does with a call, so it can be reused.
+func (r *Router) keep(c *call) {
+	c.late.Stop()
+	c.build, c.see, c.view = nil, nil, nil
+	r.calls.Put(c)
 }
 
 // dispatcher runs the actor on one permanent goroutine whose stack has already grown

@@ -3,58 +3,16 @@ package surveybroker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
+	"weir/actors/supervise"
 	"weir/internal/backoff"
 )
-
-// Messages to the broker. A message with a generation is the result of work
-// that an incarnation of the actor started; results of other incarnations are
-// dropped.
-type (
-	hint         struct{} // a change was committed or found; a round should follow
-	roleAcquired struct{} // this process has acquired the role
-	roleLost     struct{} // this process has lost the role
-	roundDue     struct{ generation int64 }
-	checkDue     struct{ generation int64 }
-	roundDone    struct {
-		generation int64
-		result
-	}
-	checksDone struct {
-		generation int64
-		observed   map[weir.ChannelID]observation
-	}
-	drain struct{ done chan<- struct{} }
-)
-
-// broker is the actor. It only decides when rounds and checks begin.
-type broker struct {
-	*System
-	generation    int64
-	generationCtx context.Context
-	endGeneration context.CancelFunc
-
-	memory            *memory // owned by the running round, if there is one
-	hasRole           bool
-	running           bool
-	hintedDuringRound bool // a hint arrived during the round
-	hinted            bool // the next round has a cause other than the regular interval
-	failures          int
-	timer             *time.Timer
-	nextRound         time.Time
-	draining          []chan<- struct{}
-
-	channelsInUse []weir.Channel
-	checking      bool
-	checkTimer    *time.Timer
-	checkStates   map[weir.ChannelID]checkState
-	observed      map[weir.ChannelID]observation // found since the latest round began
-}
 
 // Receive implements actor.Actor.
 func (b *broker) Receive(ctx actor.Context) {
@@ -130,6 +88,29 @@ func (b *broker) onHint() {
 	}
 }
 
+// onChecksDone keeps the results for the next round, because a running round owns
+// the memory.
+func (b *broker) onChecksDone(found map[weir.ChannelID]observation) {
+	b.checking = false
+	for id, c := range b.checkStates {
+		if _, ok := found[id]; c.running && !ok {
+			c.hurry = true // the check had no result
+		}
+		c.running = false
+		b.checkStates[id] = c
+	}
+	for id, s := range found {
+		b.observed[id] = s
+		c := b.checkStates[id]
+		if c.failures++; usable(s.Health) {
+			c.failures = 0
+		}
+		b.checkStates[id] = c
+	}
+	b.onHint()
+	b.scheduleChecks(time.Now())
+}
+
 // startRound begins a round.
 func (b *broker) startRound() {
 	if !b.hasRole || b.running || len(b.draining) > 0 || b.ctx.Err() != nil {
@@ -146,6 +127,72 @@ func (b *broker) startRound() {
 	b.tasks.Go(func() {
 		b.post(roundDone{gen, b.runRound(life, mem, hinted)})
 	})
+}
+
+// runRound runs one round. hinted reports that the round has a cause other than
+// the regular interval.
+func (s *System) runRound(ctx context.Context, mem *memory, hinted bool) (out result) {
+	r := s.newRound(mem)
+	r.lease = s.role.Lease()
+	defer func() {
+		if p := recover(); p != nil {
+			supervise.LogPanic(s.logger, s.metrics.panics, "survey round panicked", p)
+			out.err = fmt.Errorf("the round panicked: %s", supervise.PanicText(p))
+		}
+		s.metrics.roundDuration.Observe(time.Since(r.now).Seconds())
+	}()
+	err := r.run(ctx, hinted)
+	return result{moreWork: r.moreWork, nextWork: r.nextWork, recheck: r.recheck, channelsInUse: r.channelsInUse(), err: err}
+}
+
+func (r *round) run(ctx context.Context, hinted bool) error {
+	if err := r.loadChannelStates(ctx); err != nil {
+		return err
+	}
+	// With no survey to run, one statement per interval is enough.
+	outbox, poll := true, true
+	r.hinted = hinted
+	if !hinted && !r.memory.hasActive {
+		poll = !r.memory.polledSurveys
+		outbox = !poll
+		r.memory.polledSurveys = poll
+	}
+	if poll {
+		if err := r.pollSurveys(ctx); err != nil {
+			return err
+		}
+	}
+	if outbox {
+		if err := r.processOutbox(ctx); err != nil {
+			return err
+		}
+	}
+	if !poll {
+		r.moreWork = r.moreWork || r.hadEntries
+		return nil
+	}
+	var bidders []*surveyState
+	for _, sv := range r.memory.surveys {
+		sv.backlog = 0
+		open, err := r.advanceSurvey(ctx, sv)
+		if err != nil {
+			return err
+		}
+		if open {
+			bidders = append(bidders, sv)
+		}
+	}
+	err := r.feed(ctx, bidders)
+	r.exportBacklog()
+	return err
+}
+
+// exportBacklog exports the backlog of each survey, after a round that read the
+// surveys.
+func (r *round) exportBacklog() {
+	for _, sv := range r.memory.surveys {
+		r.metrics.backlog.WithLabelValues(sv.survey.Name).Set(float64(sv.backlog))
+	}
 }
 
 // onRoundDone schedules the round after r.

@@ -56,6 +56,66 @@ func (r *round) feed(ctx context.Context, list []*surveyState) error {
 	return nil
 }
 
+// deferBlocked delays respondents whose channel has no room, so that the next page
+// shows others. It does so only if they are at least half of the candidates and
+// another channel of the survey has room. The next page follows after
+// blockedPause, because hundreds of thousands more may be blocked.
+func (r *round) deferBlocked(st *stepper, candidates []candidate, room func(weir.ChannelID) int) []change {
+	var out []change
+	for _, i := range candidates {
+		if room(i.channel) > 0 {
+			continue
+		}
+		p, till := i.respondent.Progress, st.now.Add(blockedDelay+time.Duration(len(out))*time.Millisecond)
+		if p.Status == surveys.Pending {
+			p.DelayedUntil = till
+		} else {
+			p.DueAt = till
+		}
+		out = append(out, st.buildChange(i.respondent, p, surveys.Effects{}))
+	}
+	if 2*len(out) < len(candidates) || !r.anyRoom(st.plan, room) {
+		return nil
+	}
+	r.wakeAt(st.now.Add(blockedPause))
+	return out
+}
+
+// anyRoom reports whether any channel of the survey has room.
+func (r *round) anyRoom(plan *surveys.Plan, room func(weir.ChannelID) int) bool {
+	for _, name := range plan.Channels {
+		if room(r.channelIDs[name]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// backlogOf counts the survey's backlog: respondents that it would contact now
+// if there were room. These are due retries whose channel works, and starts
+// that pacing wants if the first channel of an arm works. A survey whose
+// backlog stays above zero while it contacts no respondent is stuck; the metric
+// exists to show that.
+func (r *round) backlogOf(sv *surveyState, retries []candidate, loads map[weir.ChannelID]*channelLoad) int {
+	works := func(id weir.ChannelID) bool {
+		t := loads[id]
+		return t != nil && t.why.IsZero()
+	}
+	n := 0
+	for _, i := range retries {
+		if works(i.channel) {
+			n++
+		}
+	}
+	t := r.tallies[sv.survey.ID]
+	for _, arm := range sv.plan.Arms {
+		if works(r.channelIDs[sv.plan.Channels[arm.Modes[0]]]) {
+			return n + max(0, min(t.decision.Start, t.Pending))
+		}
+	}
+	return n
+}
+
 // collectBids determines what a survey would enqueue. It does at once what needs no
 // channel.
 func (r *round) collectBids(ctx context.Context, sv *surveyState, loads map[weir.ChannelID]*channelLoad) (out []*bid, err error) {

@@ -11,13 +11,6 @@ import (
 	"weir/surveys/calendar"
 )
 
-// tally is a round's view of a survey as a whole.
-type tally struct {
-	surveys.Tally
-	decision surveys.Decision
-	full     []int
-}
-
 // advanceSurvey advances a survey that is done, stopping or paused. open reports whether
 // the survey may contact respondents now.
 func (r *round) advanceSurvey(ctx context.Context, sv *surveyState) (open bool, err error) {

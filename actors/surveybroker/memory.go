@@ -109,3 +109,14 @@ func (l *planCache) compile(s *surveys.Survey, def surveys.Defaults) (*surveys.P
 	l.plans[s.ID] = compiledPlan{s.Version, plan, wrong}
 	return plan, wrong
 }
+
+// usable reports whether a channel of this health may be given contacts. Paused
+// counts as working: the channel may have been resumed since the check, and its
+// row shows whether it is paused.
+func usable(h weir.Health) bool { return h != weir.Down && h != weir.Erring && h != weir.Faulted }
+
+// observation is the result of a check of a channel.
+type observation struct {
+	surveys.ChannelState
+	version int64 // of the channel's row
+}

@@ -9,109 +9,9 @@ import (
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/channels"
 	"weir/surveys"
 )
-
-// round is one pass over everything.
-type round struct {
-	*System
-	memory *memory
-	now    time.Time
-	lease  weir.Lease // under which it writes
-
-	channels       map[weir.ChannelID]weir.Channel
-	channelIDs     map[string]weir.ChannelID // 0: there is none
-	otherSurveys   map[int64]*surveyState    // surveys that need no rounds but get outbox entries
-	moreWork       bool                      // work is left to be done at once
-	nextWork       time.Time                 // instant of the next known work; zero: none is known
-	hinted         bool                      // the round has a cause other than the regular interval
-	hadEntries     bool                      // there were outbox entries
-	applied        int                       // moves that were made, and outbox entries that were removed without one
-	cancelFailures int                       // contacts that could not be canceled
-	recheck        []weir.ChannelID          // channels to check again soon
-	toCancel       []weir.Ref                // contacts to cancel after their commit
-	tallies        map[int64]tally           // of the surveys that may start respondents
-	cancelMu       sync.Mutex
-	cancelTimeouts map[weir.ChannelID]int // cancellations that timed out, by channel
-}
-
-// result is the outcome of a round.
-type result struct {
-	moreWork      bool
-	nextWork      time.Time
-	recheck       []weir.ChannelID // channels to check again soon
-	channelsInUse []weir.Channel   // channels in use, see round.channelsInUse
-	err           error
-}
-
-// errRoleLost reports that another process may run the surveys by now.
-var errRoleLost = fmt.Errorf("this process no longer has the role of the survey broker")
-
-// newRound returns a round that begins now, without a lease to write under.
-func (s *System) newRound(m *memory) *round {
-	return &round{
-		System: s, memory: m, now: time.Now(), otherSurveys: map[int64]*surveyState{}, tallies: map[int64]tally{}, cancelTimeouts: map[weir.ChannelID]int{},
-		channels: map[weir.ChannelID]weir.Channel{}, channelIDs: map[string]weir.ChannelID{},
-	}
-}
-
-// runRound runs one round. hinted reports that the round has a cause other than
-// the regular interval.
-func (s *System) runRound(ctx context.Context, mem *memory, hinted bool) (out result) {
-	r := s.newRound(mem)
-	r.lease = s.role.Lease()
-	defer func() {
-		if p := recover(); p != nil {
-			supervise.LogPanic(s.logger, s.metrics.panics, "survey round panicked", p)
-			out.err = fmt.Errorf("the round panicked: %s", supervise.PanicText(p))
-		}
-		s.metrics.roundDuration.Observe(time.Since(r.now).Seconds())
-	}()
-	err := r.run(ctx, hinted)
-	return result{moreWork: r.moreWork, nextWork: r.nextWork, recheck: r.recheck, channelsInUse: r.channelsInUse(), err: err}
-}
-
-func (r *round) run(ctx context.Context, hinted bool) error {
-	if err := r.loadChannelStates(ctx); err != nil {
-		return err
-	}
-	// With no survey to run, one statement per interval is enough.
-	outbox, poll := true, true
-	r.hinted = hinted
-	if !hinted && !r.memory.hasActive {
-		poll = !r.memory.polledSurveys
-		outbox = !poll
-		r.memory.polledSurveys = poll
-	}
-	if poll {
-		if err := r.pollSurveys(ctx); err != nil {
-			return err
-		}
-	}
-	if outbox {
-		if err := r.processOutbox(ctx); err != nil {
-			return err
-		}
-	}
-	if !poll {
-		r.moreWork = r.moreWork || r.hadEntries
-		return nil
-	}
-	var bidders []*surveyState
-	for _, sv := range r.memory.surveys {
-		sv.backlog = 0
-		open, err := r.advanceSurvey(ctx, sv)
-		if err != nil {
-			return err
-		}
-		if open {
-			bidders = append(bidders, sv)
-		}
-	}
-	err := r.feed(ctx, bidders)
-	r.exportBacklog()
-	return err
-}
 
 // loadChannelStates reads the channel states that an earlier process found.
 func (r *round) loadChannelStates(ctx context.Context) error {
@@ -265,6 +165,24 @@ func (r *round) stepper(ctx context.Context, sv *surveyState) (*stepper, error) 
 		}
 	}
 	return r.newStepper(sv, r.now, r.channels, r.channelIDs), nil
+}
+
+// mismatch returns why a channel cannot carry what a mode needs, or "". A launch
+// has checked this, but another channel may have been created under the same
+// name since.
+func (s *System) mismatch(mode surveys.Mode, ch weir.Channel) string {
+	t, ok := s.types.Type(ch.Type)
+	need, word := channels.Text, "texts"
+	switch {
+	case mode == surveys.CATI:
+		need, word = channels.Any, "people"
+	case mode.Voice():
+		need, word = channels.Voice, "calls"
+	}
+	if ok && t.Carries(need) {
+		return ""
+	}
+	return fmt.Sprintf("%s needs a channel for %s; channel %q is of type %s", mode, word, ch.Name, ch.Type)
 }
 
 func (s *System) newStepper(sv *surveyState, now time.Time, channels map[weir.ChannelID]weir.Channel, named map[string]weir.ChannelID) *stepper {

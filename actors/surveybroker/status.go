@@ -260,13 +260,6 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	return t.whyNoRoom(plan.Size(mode), perMinute, now, window.Close), nil
 }
 
-// runningByChannel are the running surveys by the names of their channels, as read
-// at an instant.
-type runningByChannel struct {
-	at      time.Time
-	surveys map[string][]string
-}
-
 // runningByChannel lists the running surveys by the channels that they use. The list is
 // cached for Options.RoundInterval, because a page of surveys asks for each of them.
 func (s *System) runningByChannel(ctx context.Context) (map[string][]string, error) {

@@ -3,55 +3,14 @@ package surveybroker
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"sync"
-	"sync/atomic"
-	"time"
+
+	"weir"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir/actors/supervise"
 	"weir/ops"
-	"weir/surveys"
 )
-
-// System is the survey broker, as seen by the rest of the program. Its methods
-// are safe for concurrent use.
-type System struct {
-	store            Store
-	channels         Channels
-	types            Types
-	role             *supervise.Role
-	defaults         surveys.Defaults
-	logger           *slog.Logger
-	metrics          *Metrics
-	checkEvery       time.Duration
-	checkTimeout     time.Duration
-	roundInterval    time.Duration
-	batchDelay       time.Duration
-	random           func() float64
-	tokens           surveys.Tokens
-	plans            *planCache
-	launches         *launches
-	freedPerMinute   sync.Map // slots that become free per minute, by weir.ChannelID, as the latest round measured them
-	surveysByChannel atomic.Pointer[runningByChannel]
-	skipped          sync.Map // until when surveys whose rules failed are skipped, time.Time by survey id
-
-	system      *actor.ActorSystem
-	endSystem   func()
-	broker      *actor.PID
-	generations atomic.Int64
-	hinted      atomic.Bool // a hint is in the broker's mailbox
-
-	ctx      context.Context // canceled when all work must end
-	cancel   context.CancelFunc
-	tasks    sync.WaitGroup
-	stopRole context.CancelFunc // ends the loop that keeps the role
-	roleCtx  context.Context
-	resumed  sync.Once
-	roleDone chan struct{} // closed when that loop has ended, or will never begin
-	closed   sync.Once
-}
 
 const actorName = "survey-broker"
 
@@ -91,27 +50,25 @@ func (s *System) Resume(context.Context) error {
 	return nil
 }
 
+// keepRole runs the surveys whenever this process has the role.
+func (s *System) keepRole() {
+	s.role.Run(s.roleCtx, func(l weir.Lease) {
+		s.logger.Info("survey broker role acquired", "epoch", l.Epoch)
+		s.metrics.leading.Set(1)
+		s.post(roleAcquired{})
+		if s.role.Keep(s.roleCtx, l) {
+			s.logger.Warn("survey broker role lost", "epoch", l.Epoch)
+			s.metrics.leading.Set(0)
+			s.post(roleLost{})
+		}
+	})
+}
+
 // Changed reports that a survey's definition, state or respondents, or a
 // channel, have changed. It requests a round.
 func (s *System) Changed(int64) {
 	s.surveysByChannel.Store(nil)
 	s.hint()
-}
-
-// post sends the broker a message. After Close it does nothing, because no
-// actor reads the mailbox.
-func (s *System) post(message any) {
-	if s.ctx.Err() == nil {
-		s.system.Root.Send(s.broker, message)
-	}
-}
-
-// hint requests a round. Hints that arrive before the round begins are merged
-// into one.
-func (s *System) hint() {
-	if s.hinted.CompareAndSwap(false, true) {
-		s.post(hint{})
-	}
 }
 
 // Drain starts no further round, waits for the running one until ctx ends, and

@@ -1,0 +1,126 @@
+package router
+
+import (
+	"context"
+	"time"
+)
+
+// load starts a task that acquires the role and builds the state.
+func (d *routerActor) load() {
+	if d.Router.draining.Load() {
+		d.finishDrain()
+		return
+	}
+	d.mode = loading
+	d.phase.Store(Replaying)
+	d.gen = d.generations.Add(1)
+	d.refuseSoon()
+	gen, row, h := d.gen, d.failures, d.published
+	ctx, stop := context.WithCancel(d.ctx)
+	d.stop = stop
+	d.task(func(context.Context) { d.recover(ctx, gen, row, h) })
+}
+
+// fail discards the state, which is ahead of the journal, and rebuilds it.
+func (d *routerActor) fail(err error) {
+	d.log.Warn("router commit failed; state rebuilt", "error", err)
+	d.metrics.rebuilds.Inc()
+	d.failures++
+	d.discardState(unavailable("the outcome is unknown; try again", time.Second, err))
+	d.load()
+}
+
+// discardState discards the state and everything that belongs to it.
+func (d *routerActor) discardState(err error) {
+	d.gen = d.generations.Add(1)
+	if d.stop != nil {
+		d.stop()
+		d.stop = nil
+	}
+	if d.wake != nil {
+		d.wake.Stop()
+	}
+	d.wake, d.wakeAt = nil, time.Time{}
+	d.waiters.fail(err)
+	d.refuseStash(err)
+	if d.state != nil {
+		d.published.written = max(d.published.written, d.state.Seq())
+	}
+	d.state, d.journal, d.snapshot = nil, journalQueue{}, snapshots{}
+	if d.mode == serving || d.mode == standby {
+		d.mode = loading
+	}
+	d.metrics.serving.Set(0)
+}
+
+func (d *routerActor) refuseStash(err error) {
+	for _, c := range d.stash {
+		c.answer <- err
+	}
+	d.stash = nil
+}
+
+// drain begins the orderly end of the actor.
+func (d *routerActor) drain(done chan struct{}) {
+	d.drained = append(d.drained, done)
+	if d.mode == ended {
+		d.finishDrain()
+		return
+	}
+	d.mode = draining
+	d.phase.Store(Stopping)
+	d.refuseStash(errDraining())
+	if d.state == nil {
+		d.discardState(errDraining())
+		d.finishDrain()
+		return
+	}
+	d.submit()
+	d.continueDrain()
+}
+
+// continueDrain continues a drain once everything is durable, with the last
+// snapshot.
+func (d *routerActor) continueDrain() {
+	if d.mode == draining && d.state != nil && d.journal.events == 0 && d.snapshot.cut == nil {
+		d.lastSnapshot()
+	}
+}
+
+func (d *routerActor) finishDrain() {
+	d.mode = ended
+	for _, done := range d.drained {
+		close(done)
+	}
+	d.drained = nil
+}
+
+// refuseSoon limits how long callers wait while the state is loading: after
+// loadPatience they get an error and can retry.
+func (d *routerActor) refuseSoon() {
+	d.slow = false
+	gen := d.gen
+	time.AfterFunc(loadPatience, func() { d.post(loadIsSlow{gen}) })
+}
+
+// lastSnapshot saves the state of a router that accepts no more calls.
+func (d *routerActor) lastSnapshot() {
+	s := &d.snapshot
+	s.last = true
+	if s.seq == d.journal.durable {
+		d.releaseAndEnd()
+		return
+	}
+	d.beginCut(d.journal.durable)
+}
+
+// releaseAndEnd discards the state and releases the role, so that a waiting process
+// can acquire it.
+func (d *routerActor) releaseAndEnd() {
+	l := d.lease
+	d.discardState(errDraining())
+	d.task(func(context.Context) {
+		d.releaseRole(l)
+		d.post(roleReleased{})
+	})
+}

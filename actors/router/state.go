@@ -1,0 +1,111 @@
+package router
+
+import (
+	"time"
+
+	"weir"
+	"weir/routing"
+	"weir/routing/eventlog"
+)
+
+// mode is the state of the actor toward callers.
+type mode int
+
+const (
+	loading  mode = iota // callers wait
+	standby              // another process has the role: callers are refused
+	serving              // the state is loaded
+	draining             // no new calls are accepted
+	ended                // the role is released
+)
+
+// routerActor is the actor. Only the actor accesses the state.
+type routerActor struct {
+	*Router
+	mode  mode
+	gen   int64 // generation of the state; messages of another one are ignored
+	stop  func()
+	state *routing.State
+	lease weir.Lease
+
+	stash    []*call // calls that arrived while loading
+	slow     bool    // loading takes long: calls are refused
+	waiters  waiterQueue
+	journal  journalQueue
+	wake     *time.Timer
+	wakeAt   time.Time // zero: not set
+	snapshot snapshots
+	drained  []chan struct{}
+	failures int // failures in a row
+}
+
+// Messages of the actor to itself and of the tasks that it starts. gen
+// identifies messages of an earlier state.
+type (
+	flush     struct{ gen int64 }
+	tick      struct{ gen int64 }
+	committed struct {
+		gen  int64
+		last uint64
+		err  error
+	}
+	loaded struct {
+		restored
+		gen   int64
+		lease weir.Lease
+	}
+	restored struct {
+		state  *routing.State
+		missed []eventlog.Event // durable, but not passed to the watchers yet
+		seq    uint64           // the last event of the snapshot
+		size   int              // entities in the snapshot
+	}
+	loadIsSlow struct{ gen int64 }
+	onStandby  struct{ gen int64 }
+	leaseGone  struct{ gen int64 }
+	supplied   struct {
+		gen     int64
+		command routing.Command
+	}
+	drain        struct{ done chan struct{} }
+	roleReleased struct{}
+	cutNext      struct{ gen int64 }
+)
+
+// journalQueue carries events to the journal: applied events collect in the open
+// group while earlier groups are being written.
+type journalQueue struct {
+	durable    uint64 // the last event that is durable
+	current    []eventlog.Event
+	submitted  []group // passed to the encoder and not durable, in order
+	events     int     // applied and not durable
+	flushAsked bool    // a flush message is pending
+	encoder    chan<- group
+}
+
+// group is a set of events that become durable as one.
+type group struct {
+	events []eventlog.Event
+	begun  time.Time
+}
+
+func (g *group) last() uint64 { return g.events[len(g.events)-1].Head().Seq }
+
+// snapshots is the progress of saving the state.
+type snapshots struct {
+	seq   uint64    // the last event in the latest snapshot
+	at    time.Time // when the last attempt ended, or the state was loaded
+	size  int       // records in it
+	cut   *routing.Snapshot
+	upTo  uint64 // the last event in the cut
+	whole bool   // the cut is complete
+	busy  bool   // the cut is being written
+	last  bool   // it is the last one of a drain
+}
+
+type saved struct {
+	gen  int64
+	seq  uint64
+	size int
+	err  error
+}
