@@ -14,6 +14,30 @@ type Accepter interface {
 	// content the error is [CodeKeyReused]. After an error with
 	// [CodeUnavailable] it is unknown whether they were stored.
 	Accept(ctx context.Context, channel ChannelID, specs []Spec) ([]Accepted, error)
+	// NewAcceptance checks specs for an Accept that the channel's broker takes part in.
+	NewAcceptance(ctx context.Context, channel ChannelID, specs []Spec) (Acceptance, error)
+}
+
+// Acceptance is an Accept in two steps.
+type Acceptance interface {
+	// Submit passes the contacts to the group-commit writer and returns at once. Only
+	// the first call does; another returns false.
+	Submit(c Claims) bool
+	// Wait returns the result of Accept. It submits the contacts, without claims, if
+	// nobody else does in time.
+	Wait() ([]Accepted, error)
+}
+
+// Claims has contacts claimed in the transaction that accepts them. The zero value
+// claims none.
+type Claims struct {
+	// Lease is that of the channel's broker. If it is lost, the contacts are queued.
+	Lease Lease
+	// First is how many contacts from the first on are claimed; those that exist already are not.
+	First int
+	// Done receives the result before Wait returns it. It is called once, on the
+	// writer's goroutine, and must not wait for anything.
+	Done func([]Accepted, error)
 }
 
 // Accepted is the result for one spec.

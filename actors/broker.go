@@ -97,6 +97,7 @@ func (b *broker) restartLater() {
 // halt ends an incarnation: its timer and its reads.
 func (b *broker) halt() {
 	b.gen = -1
+	b.state.claimsAtOnce.Store(false)
 	b.state.meter.gauged.Store(false)
 	if b.timer != nil {
 		b.timer.Stop()
@@ -109,6 +110,8 @@ func (b *broker) halt() {
 
 func (b *broker) handle(msg any) {
 	switch m := msg.(type) {
+	case accepting:
+		b.onAccepting(m.acceptance)
 	case sweepHint:
 		if b.core != nil && !b.core.Busy() {
 			b.event(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
@@ -150,6 +153,7 @@ func (b *broker) event(apply func(*core.Core, time.Time)) {
 	apply(b.core, now)
 	b.execute(b.core.Take())
 	b.arm(now)
+	b.state.claimsAtOnce.Store(b.core.ClaimsAtOnce(now) > 0)
 }
 
 // onEvent passes on events from outside, and what became of attempts to send: they
@@ -176,6 +180,8 @@ func (b *broker) onResult(msg any) {
 	switch m := msg.(type) {
 	case written:
 		b.onWritten(m)
+	case acceptedReserved:
+		b.event(func(c *core.Core, now time.Time) { c.AcceptedReserved(m.reserved, m.contacts, now) })
 	case askDone:
 		b.event(func(c *core.Core, now time.Time) { c.AskDone(m.attempt, m.answer, now) })
 	case cancelDone:
@@ -230,6 +236,8 @@ func (b *broker) onStale(msg any) {
 		b.reply(core.Reply{Waiter: m.load.Origin.Waiter, Err: errRestarted()})
 	case channelRead:
 		changed{m.done}.answer(m.err)
+	case acceptedReserved:
+		b.onAcceptedBefore(m.contacts)
 	}
 }
 

@@ -19,12 +19,14 @@ type channelState struct {
 	channel  weir.ChannelID
 	actor    atomic.Pointer[actor.PID] // the current broker
 	until    atomic.Pointer[time.Time]
-	lastSent atomic.Int64  // number of the last message from outside that was sent to it
-	stopping atomic.Bool   // the broker has to stop, and so does its next incarnation
-	lastSeen int64         // number of the last message from outside that was handled; only the actor uses it
-	cancels  chan struct{} // a token for each cancel under way at the provider
-	meter    *meter        // counts for the charts
-	writes   pendingOps    // changes submitted to the writer and not answered
+	lastSent atomic.Int64 // number of the last message from outside that was sent to it
+	stopping atomic.Bool  // the broker has to stop, and so does its next incarnation
+	// claimsAtOnce is set while a contact that is accepted would be claimed at once.
+	claimsAtOnce atomic.Bool
+	lastSeen     int64         // number of the last message from outside that was handled; only the actor uses it
+	cancels      chan struct{} // a token for each cancel under way at the provider
+	meter        *meter        // counts for the charts
+	writes       pendingOps    // changes submitted to the writer and not answered
 
 	mu       sync.Mutex
 	attempts map[weir.AttemptRef]localAttempt

@@ -163,6 +163,16 @@ func (b *broker) afterWrites(do func(error)) {
 	}()
 }
 
+// hasFailed reports whether a write that comes before one that is written has failed.
+func (w *write) hasFailed() bool {
+	select {
+	case <-w.done:
+		return w.failed
+	default:
+		return true
+	}
+}
+
 func (w *write) err() error {
 	if w.failed {
 		return errRestarted()

@@ -47,7 +47,10 @@ type (
 		msg any
 	}
 	accepted struct{ contacts []weir.Contact }
-	reported struct {
+	// accepting asks a broker to submit contacts, with claims for those that find a free
+	// slot.
+	accepting struct{ *acceptance }
+	reported  struct {
 		report weir.Report
 		from   core.Origin
 	}
@@ -114,6 +117,11 @@ type (
 		claimed []weir.AttemptRef
 		then    core.ReadKind
 		result  weir.CommitResult
+	}
+	// acceptedReserved ends a reservation; contacts are those that were accepted.
+	acceptedReserved struct {
+		reserved []weir.Spec
+		contacts []weir.Contact
 	}
 	sendDone struct {
 		attempt weir.AttemptRef

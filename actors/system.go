@@ -117,27 +117,6 @@ func (s *System) Resume(ctx context.Context) error {
 	return nil
 }
 
-// Accept stores contacts and passes them to the channel's broker.
-func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error) {
-	failpoint.Hit("accept.before")
-	answers, err := s.store.Accept(ctx, ch.ID, specs)
-	if err != nil {
-		return nil, err
-	}
-	failpoint.Hit("accept.committed")
-	var fresh []weir.Contact
-	for _, a := range answers {
-		if !a.Duplicate {
-			fresh = append(fresh, a.Contact)
-		}
-	}
-	if len(fresh) > 0 {
-		s.metrics.accepted.WithLabelValues(ch.Name).Add(float64(len(fresh)))
-		s.Announce(ch.ID, fresh)
-	}
-	return answers, nil
-}
-
 // Announce passes contacts that were stored elsewhere to the channel's broker.
 // The sweep finds contacts that it misses.
 func (s *System) Announce(channel weir.ChannelID, fresh []weir.Contact) {

@@ -97,6 +97,10 @@ func (h *history) acceptSome(t *rapid.T) {
 		}
 		specs = append(specs, s)
 	}
+	if h.chance(50, "at once") {
+		h.acceptAtOnce(specs, func() bool { return h.chance(90, "leased") }, func() bool { return h.chance(90, "stored") })
+		return
+	}
 	list := h.insert(specs...)
 	h.add(&job{what: "accepted", do: func() { h.tell(func(c *core.Core, now time.Time) { c.Accepted(list, now) }) }})
 }

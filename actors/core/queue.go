@@ -6,26 +6,6 @@ import (
 	"weir"
 )
 
-// Accepted adds contacts that were accepted, after their commit and in their
-// order.
-func (c *Core) Accepted(contacts []weir.Contact, now time.Time) {
-	c.touch(now)
-	for i := range contacts {
-		contact := &contacts[i]
-		c.queued++
-		c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
-		if contact.State == weir.Delayed {
-			c.dueAt = earlier(c.dueAt, contact.DueAt)
-			continue
-		}
-		// A page may have returned it before this event arrived.
-		if !c.inFlight(contact.ID) && !c.window.changes.recently(contact.ID) {
-			c.window.offer(contact)
-		}
-	}
-	c.run(now)
-}
-
 // Woken handles a hint that the channel's state in the store changed without an
 // event, for example through another process.
 func (c *Core) Woken(from Origin, now time.Time) {

@@ -128,6 +128,8 @@ func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 		c.cancelWaiting(*newer, l.Origin, now)
 	case changed && !c.inFlight(contact.ID):
 		c.load(l) // the row is older than the change
+	case contact.State.InFlight() && c.reserved > 0:
+		c.load(l) // it was claimed as it was accepted, which has not been reported yet
 	case l.Report == nil:
 		c.cancelWaiting(contact, l.Origin, now)
 	default:

@@ -164,6 +164,49 @@ func (r *rig) accept(specs ...weir.Spec) []weir.ContactID {
 	return ids
 }
 
+// acceptAtOnce accepts contacts for which the core may reserve slots. claim decides
+// whether the lease is still good when they are written; stored whether they are written
+// at all.
+func (r *rig) acceptAtOnce(specs []weir.Spec, claim, stored func() bool) {
+	n := 0
+	r.tell(func(c *core.Core, now time.Time) { n = c.Reserve(specs, now) })
+	r.issued++
+	r.add(&job{what: "commit", fifo: true, do: func() {
+		r.written++
+		var list []weir.Contact
+		if stored() {
+			list = r.store.accept(r, specs, n, claim())
+		}
+		r.add(&job{what: "written", fifo: true, do: func() {
+			for _, c := range list {
+				if c.State == weir.Sending { // the core learns of it now
+					r.shadow[c.ID] = c
+					r.tally(c, 1)
+				}
+			}
+			r.tell(func(c *core.Core, now time.Time) { c.AcceptedReserved(specs[:n], list, now) })
+		}})
+	}})
+}
+
+// accept writes contacts, the first n of them claimed if the lease is good.
+func (s rows) accept(r *rig, specs []weir.Spec, n int, leased bool) []weir.Contact {
+	var list []weir.Contact
+	for i := range specs {
+		c := weir.Contact{Ref: weir.Ref{Channel: r.ch.ID, ID: r.nextID}, Spec: specs[i], QueuedAt: r.now, Progress: weir.NewProgress(r.now, specs[i].NotBefore)}
+		r.nextID++
+		if i < n && leased {
+			c.Progress, _ = c.Claim(r.now)
+			r.local[c.AttemptRef()] = core.LocalClaimed
+		} else {
+			r.shadow[c.ID] = c
+		}
+		s[c.ID] = c
+		list = append(list, c)
+	}
+	return list
+}
+
 // calls returns specs of voice contacts.
 func calls(n int, change ...func(*weir.Spec)) []weir.Spec {
 	list := make([]weir.Spec, n)

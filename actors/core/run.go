@@ -53,12 +53,9 @@ func (c *Core) claim(next *weir.Contact, now time.Time) weir.Transition {
 	t := weir.Transition{From: next.Rev, Was: next.State}
 	contact := *next
 	contact.Progress, _ = next.Claim(now)
-	f := c.addFlight(contact)
-	f.claiming = true
-	c.claims++
+	c.addFlight(contact).claiming = true
 	c.queued--
-	c.breaker.recordDispatch()
-	c.retryBudget.recordDispatch(now)
+	c.recordClaim(now)
 	t.Contact = contact
 	return t
 }
@@ -147,7 +144,7 @@ func (c *Core) cancelEverything(now time.Time) {
 		}
 	}
 	c.commit(Commit{Transitions: ts})
-	if c.storeEmpty && !c.removing && len(c.flights) == 0 && len(c.sends) == 0 && c.window.empty() {
+	if c.storeEmpty && !c.removing && len(c.flights) == 0 && len(c.sends) == 0 && c.claims == 0 && c.window.empty() {
 		c.removing, c.out.Remove = true, true
 	}
 }

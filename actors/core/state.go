@@ -82,7 +82,8 @@ type Core struct {
 	flights     map[weir.ContactID]*flight
 	counts      [weir.Done + 1]int           // flights by state
 	sends       map[weir.AttemptRef]struct{} // provider calls under way
-	claims      int                          // claims issued and not committed
+	claims      int                          // claims issued or reserved, and not committed
+	reserved    int                          // slots of contacts that are being accepted
 	asks        map[weir.AttemptRef]struct{}
 	askFailed   bool // since the last reconciliation
 	reconciled  ops.Reconciliation

@@ -30,9 +30,6 @@ func (c *Core) Tick(now time.Time) {
 
 // readDue requests the reads that are due.
 func (c *Core) readDue(now time.Time) {
-	if reached(c.sweepAt, now) && !c.lanesBusy && !c.idle() {
-		c.lanesBusy, c.woken, c.sweepAt, c.out.Lanes = true, false, now.Add(sweepEvery), true
-	}
 	if reached(c.dueAt, now) && !c.dueBusy {
 		until := now
 		if !c.deleteAt.IsZero() {
@@ -44,6 +41,9 @@ func (c *Core) readDue(now time.Time) {
 	if reached(c.overdueAt, now) && !c.overdueBusy {
 		c.overdueBusy, c.overdueAt, c.out.Overdue = true, time.Time{}, &Read{now, pageLimit}
 		c.overdueRead = c.window.changes.beginRead()
+	}
+	if reached(c.sweepAt, now) && !c.lanesBusy && !c.idle() {
+		c.lanesBusy, c.woken, c.sweepAt, c.out.Lanes = true, false, now.Add(sweepEvery), true
 	}
 }
 
@@ -128,14 +128,14 @@ func (c *Core) Drain(now time.Time) {
 // Load returns how full the channel is: slots in flight, waiting contacts as far
 // as this broker knows, and the capacity.
 func (c *Core) Load() (inFlight int, queued int64, capacity int) {
-	return c.ledger.InUse(), max(0, c.queued), c.ledger.Capacity
+	return c.ledger.InUse() - c.reserved, max(0, c.queued), c.ledger.Capacity
 }
 
 // Figures returns the live numbers. Queued and OldestQueuedAt are estimates; the
 // store has the exact values.
 func (c *Core) Figures() ops.Figures {
 	f := ops.Figures{
-		InFlight: c.ledger.InUse(), Queued: max(0, c.queued), Blocked: c.window.blocked(), OldestQueuedAt: c.window.oldest(),
+		InFlight: c.ledger.InUse() - c.reserved, Queued: max(0, c.queued), Blocked: c.window.blocked(), OldestQueuedAt: c.window.oldest(),
 		Sending: c.counts[weir.Sending], Active: c.counts[weir.Active], Unknown: c.counts[weir.Unknown],
 	}
 	f.Health, f.HealthReason = c.health()

@@ -136,37 +136,3 @@ func (b *batch) fail(err error) {
 	}
 }
 
-// patience is how long a caller waits for a store that went down after the
-// request was submitted.
-const patience = 2 * time.Second
-
-// Await submits a request to the writer and waits for the answer. Once the store is
-// down it does not wait for its return: the request is canceled, unless its
-// COMMIT was sent.
-func (s *DB) Await(ctx context.Context, r *Request) error {
-	if s.writer.down.Load() {
-		return Unavailable("the store is down", nil)
-	}
-	ctx, takeBack := context.WithCancel(ctx)
-	defer takeBack()
-	answered := make(chan error, 1)
-	r.Ctx, r.Answer = ctx, func(err error) { answered <- err }
-	if err := s.Submit(r); err != nil {
-		return err
-	}
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	for {
-		select {
-		case err := <-answered:
-			return err
-		case <-ctx.Done():
-			return Unavailable("it is not known whether this was stored", ctx.Err())
-		case <-late.C:
-			if s.writer.down.Load() {
-				return Unavailable("the store is down; it is not known whether this was stored", nil)
-			}
-			late.Reset(patience)
-		}
-	}
-}

@@ -57,7 +57,7 @@ type change struct {
 // Write implements [Work].
 func (c *change) Write(t *commit.Tx, r *commit.Request) error {
 	c.stale = nil
-	if state := t.Channel(c.Lease.Channel); state.ID == 0 || state.Owner != c.Lease.Owner || state.Epoch != c.Lease.Epoch {
+	if !holds(t, c.Lease) {
 		r.Refuse(weir.ErrLeaseLost)
 		c.s.CountError("lease_lost")
 		return nil
