@@ -51,7 +51,15 @@ func (h *history) accept(r *rapid.T) {
 		}
 		list = append(list, s)
 	}
-	got, err := h.b.Accept(h.b.ctx, h.channel, list)
+	claimed := 0
+	if len(list) > 0 {
+		claimed = rapid.IntRange(0, len(list)).Draw(r, "claimed")
+	}
+	lease := h.lease
+	if rapid.IntRange(0, 4).Draw(r, "lease of before") == 0 {
+		lease.Epoch--
+	}
+	got, err := h.acceptClaimed(lease, claimed, list)
 	if h.reused(list) {
 		if weir.CodeOf(err) != weir.CodeKeyReused {
 			r.Fatalf("a key with other content: %v", err)
@@ -67,11 +75,23 @@ func (h *history) accept(r *rapid.T) {
 		if a.Duplicate != ok || ok && known != a.Contact.ID {
 			r.Fatalf("spec %d: %+v, key known: %v", i, a, ok)
 		}
+		if claim := !ok && i < claimed && lease == h.lease && list[i].NotBefore.IsZero(); !ok && claim != (a.Contact.State == weir.Sending) {
+			r.Fatalf("spec %d is %v, to be claimed: %v", i, a.Contact.State, claim)
+		}
 		if !ok {
 			h.keys[list[i].Key], h.specs[list[i].Key] = a.Contact.ID, list[i]
 			h.contacts = append(h.contacts, a.Contact)
 		}
 	}
+}
+
+func (h *history) acceptClaimed(lease weir.Lease, n int, list []weir.Spec) ([]weir.Accepted, error) {
+	a, err := h.b.NewAcceptance(h.b.ctx, h.channel, list)
+	if err != nil {
+		return nil, err
+	}
+	a.Submit(weir.Claims{Lease: lease, First: n})
+	return a.Wait()
 }
 
 // reused reports whether a key of the list belongs to a contact with other content

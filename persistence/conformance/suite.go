@@ -12,6 +12,9 @@ func Run(t *testing.T, b Backend) {
 	}{
 		{"accept", testAccept},
 		{"accept is all or nothing", testAcceptRefusals},
+		{"accept and claim", testAcceptClaimed},
+		{"an acceptance that nobody submits", testAcceptanceNobodySubmits},
+		{"a claimed contact outlives its process", testClaimedOutlivesItsProcess},
 		{"transitions", testTransitions},
 		{"staleness", testStaleness},
 		{"coalescing", testCoalescing},

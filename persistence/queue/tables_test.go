@@ -102,9 +102,17 @@ func (m *tables) accept(r *rapid.T) {
 		s.Survey = rapid.SampledFrom([]string{"", "s"}).Draw(r, "survey")
 		specs = append(specs, s)
 	}
-	by := m.stores[rapid.IntRange(0, len(m.stores)-1).Draw(r, "accepted by")]
+	by, claims := rapid.IntRange(0, len(m.stores)-1).Draw(r, "accepted by"), weir.Claims{}
+	if by == m.owner {
+		claims = weir.Claims{Lease: m.lease, First: rapid.IntRange(0, len(specs)).Draw(r, "claimed")}
+	}
 	m.must(r, func() error {
-		got, err := by.Accept(context.Background(), m.channel, specs)
+		a, err := m.stores[by].NewAcceptance(context.Background(), m.channel, specs)
+		if err != nil {
+			return err
+		}
+		a.Submit(claims)
+		got, err := a.Wait()
 		if err == nil {
 			for i := range got {
 				m.contacts = append(m.contacts, got[i].Contact)
