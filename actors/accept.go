@@ -83,11 +83,11 @@ func (b *broker) onAccepting(a *acceptance) {
 		a.Submit(weir.Claims{})
 		return
 	}
-	failpoint.Hit("claim.before")
+	failpoint.Hit("accept.claiming")
 	gen, series := b.gen, b.series
 	before, w := b.lastWrite, &write{done: make(chan struct{})}
 	done := func(answers []weir.Accepted, _ error) {
-		failpoint.Hit("claim.committed")
+		failpoint.Hit("accept.claimed")
 		a.announced = true
 		fresh := freshOf(answers)
 		for i := range fresh {

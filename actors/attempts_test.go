@@ -29,9 +29,33 @@ type claimStore struct {
 	refused atomic.Int64 // claims refused because they can never be written
 	refuse  int64        // number of claims to refuse
 	away    atomic.Bool  // another process holds every lease
+	claims  atomic.Int64 // of contacts that were queued
+	// onSubmit comes before a broker's Submit.
+	onSubmit func()
+}
+
+// NewAcceptance has onSubmit called before contacts are submitted.
+func (s *claimStore) NewAcceptance(ctx context.Context, id weir.ChannelID, specs []weir.Spec) (weir.Acceptance, error) {
+	a, err := s.Store.NewAcceptance(ctx, id, specs)
+	return acceptance{a, s}, err
+}
+
+type acceptance struct {
+	weir.Acceptance
+	s *claimStore
+}
+
+func (a acceptance) Submit(c weir.Claims) bool {
+	if a.s.onSubmit != nil && c.First > 0 {
+		a.s.onSubmit()
+	}
+	return a.Acceptance.Submit(c)
 }
 
 func (s *claimStore) Commit(c weir.Change, done func(weir.CommitResult)) {
+	if len(c.Transitions) > 0 && c.Transitions[0].Was == weir.Queued {
+		s.claims.Add(1)
+	}
 	if s.onClaim != nil && len(c.Transitions) > 0 && c.Transitions[0].Was == weir.Queued {
 		act := s.onClaim
 		s.onClaim = nil
@@ -88,24 +112,8 @@ func (mute) Status(context.Context) channels.Status { return channels.Status{Hea
 func afterClaim(t *testing.T, set func(*claimStore), wrap ...actor.ReceiverMiddleware) (weir.Contact, int32) {
 	s := &claimStore{Store: storetest.Open(t, "sqlite://:memory:", persistence.Options{})}
 	set(s)
-	var sends atomic.Int32
-	types := []channels.Type{{Name: "mute", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return mute{&sends}, nil }}}
-	system, err := actors.Start(actors.Options{
-		Store: s, Queue: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
-		Metrics: actors.NewMetrics(prometheus.NewRegistry()), SendTimeout: time.Second, AskTimeout: time.Second,
-		LeaseTTL: 15 * time.Second, Middleware: wrap, Core: core.Config{
-			IdleAfter: time.Minute, ReconcileEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
-			StopAfter: time.Hour, SendConcurrency: 4, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	system, ch, sends := startMute(t, s, wrap...)
 	defer system.Close()
-	ch, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "ch", Type: "mute", Capacity: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
 	got, err := system.Accept(t.Context(), ch, []weir.Spec{{To: "+15550001", Priority: weir.Normal, Messages: []string{"hello"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -117,6 +125,29 @@ func afterClaim(t *testing.T, set func(*claimStore), wrap ...actor.ReceiverMiddl
 		t.Fatal(err)
 	}
 	return contact, sends.Load()
+}
+
+// startMute starts a system with one channel, whose provider accepts everything and
+// reports nothing. It counts what the provider was sent.
+func startMute(t *testing.T, s *claimStore, wrap ...actor.ReceiverMiddleware) (*actors.System, weir.Channel, *atomic.Int32) {
+	sends := new(atomic.Int32)
+	types := []channels.Type{{Name: "mute", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return mute{sends}, nil }}}
+	system, err := actors.Start(actors.Options{
+		Store: s, Queue: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
+		Metrics: actors.NewMetrics(prometheus.NewRegistry()), SendTimeout: time.Second, AskTimeout: time.Second,
+		LeaseTTL: 15 * time.Second, Middleware: wrap, Core: core.Config{
+			IdleAfter: time.Minute, ReconcileEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
+			StopAfter: time.Hour, SendConcurrency: 4, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "ch", Type: "mute", Capacity: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return system, ch, sends
 }
 
 // inBubble runs a test on virtual time.

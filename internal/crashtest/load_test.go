@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 const (
 	batchSize = 4
 	backlog   = 40 // queued contacts above which known batches are repeated instead
+	noBacklog = 0  // a new batch finds free slots and nothing that waits before it
 )
 
 // load feeds one channel and cancels contacts, as a survey system does that repeats
@@ -25,6 +27,7 @@ type load struct {
 	api     *client
 	out     *outside
 	cancels bool
+	backlog atomic.Int64
 
 	mu       sync.Mutex
 	random   *rand.Rand
@@ -39,10 +42,12 @@ type load struct {
 
 func newLoad(t *testing.T, api *client, out *outside, seed uint64, cancels bool) *load {
 	t.Helper()
-	return &load{
+	l := &load{
 		t: t, api: api, out: out, cancels: cancels, random: rand.New(rand.NewPCG(seed, 1)),
 		ids: map[string]string{}, canceled: map[string]bool{},
 	}
+	l.backlog.Store(backlog)
+	return l
 }
 
 // begin starts feeding, until end.
@@ -80,7 +85,7 @@ func (l *load) feed(ctx context.Context) {
 	}
 	l.mu.Lock()
 	var batch []map[string]any
-	known := f.Queued > backlog && len(l.batches) > 0
+	known := f.Queued > l.backlog.Load() && len(l.batches) > 0
 	if known {
 		batch = l.batches[l.random.IntN(len(l.batches))]
 	} else {

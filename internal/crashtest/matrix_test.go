@@ -14,8 +14,9 @@ const capacity = 8
 
 // point is a durable boundary at which the program ends itself.
 type point struct {
-	name string
-	most int // it strikes at a random pass from 1 to this
+	name    string
+	most    int   // it strikes at a random pass from 1 to this
+	backlog int64 // of the load
 }
 
 // points returns all boundaries. All of them strike with both providers: Nuntium's
@@ -23,14 +24,15 @@ type point struct {
 // cannot.
 func points() []point {
 	return []point{
-		{"accept.before", 8}, {"accept.committed", 8}, // a batch is stored
-		{"claim.before", 12}, {"claim.committed", 12}, // contacts are claimed
-		{"send.before", 20}, {"send.answered", 20}, // the provider is called; it has accepted
-		{"ref.before", 20}, {"ref.committed", 20}, // the provider's id of it is stored
-		{"report.before", 20}, {"report.committed", 20}, // a callback is stored
-		{"cancel.before", 4}, {"cancel.committed", 4}, // a client's cancellation is stored
-		{"take.before", 4}, {"take.answered", 4}, // the provider is asked to cancel it
-		{"ask.answered", 4}, // the reconciler has its answer
+		{"accept.claiming", 3, noBacklog}, {"accept.claimed", 3, noBacklog}, // a batch is stored, some of it claimed
+		{"accept.before", 8, backlog}, {"accept.committed", 8, backlog}, // a batch is stored
+		{"claim.before", 12, backlog}, {"claim.committed", 12, backlog}, // contacts are claimed
+		{"send.before", 20, backlog}, {"send.answered", 20, backlog}, // the provider is called; it has accepted
+		{"ref.before", 20, backlog}, {"ref.committed", 20, backlog}, // the provider's id of it is stored
+		{"report.before", 20, backlog}, {"report.committed", 20, backlog}, // a callback is stored
+		{"cancel.before", 4, backlog}, {"cancel.committed", 4, backlog}, // a client's cancellation is stored
+		{"take.before", 4, backlog}, {"take.answered", 4, backlog}, // the provider is asked to cancel it
+		{"ask.answered", 4, backlog}, // the reconciler has its answer
 	}
 }
 
@@ -106,6 +108,7 @@ func cell(t *testing.T, p place, at []point, times int) {
 	}
 	for range times {
 		for _, one := range at {
+			r.loads[0].backlog.Store(one.backlog)
 			failpoint := fmt.Sprintf("%s:%d", one.name, 1+chance.IntN(one.most))
 			r.broker.start(failpoint)
 			if err := r.broker.died(size().strikeLimit); err != nil {
