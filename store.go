@@ -24,7 +24,7 @@ type Acceptance interface {
 	// the first call does; another returns false.
 	Submit(c Claims) bool
 	// Wait returns the result of Accept. It submits the contacts, without claims, if
-	// nobody else does in time.
+	// no one else does in time.
 	Wait() ([]Accepted, error)
 }
 
@@ -33,7 +33,7 @@ type Acceptance interface {
 type Claims struct {
 	// Lease is that of the channel's broker. If it is lost, the contacts are queued.
 	Lease Lease
-	// First is how many contacts from the first on are claimed; those that exist already are not.
+	// First is how many contacts from the first on are claimed. A contact that exists already is not.
 	First int
 	// Done receives the result before Wait returns it. It is called once, on the
 	// writer's goroutine, and must not wait for anything.

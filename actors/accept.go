@@ -15,12 +15,12 @@ import (
 type acceptance struct {
 	weir.Acceptance
 	specs     []weir.Spec
-	announced bool // the broker was told of the result; read it only after Wait
+	announced bool // the broker has received the contacts; read it only after Wait
 }
 
 // Accept stores contacts. If the channel's broker has free slots it submits them, so
-// that they are claimed in the transaction that accepts them; otherwise it is told of
-// them afterwards.
+// that they are claimed in the transaction that accepts them; otherwise it receives them
+// afterwards.
 func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error) {
 	if len(specs) == 0 {
 		return nil, nil
@@ -110,8 +110,8 @@ func (b *broker) onAccepting(a *acceptance) {
 	b.lastWrite = w
 }
 
-// onAcceptedBefore handles contacts that an earlier incarnation had submitted. Those that
-// are claimed were loaded with what is in flight: the lease was taken anew after them.
+// onAcceptedBefore handles contacts that an earlier incarnation had submitted. The claimed
+// ones were loaded with what is in flight: the lease was taken anew after them.
 func (b *broker) onAcceptedBefore(contacts []weir.Contact) {
 	waiting := slices.DeleteFunc(contacts, func(c weir.Contact) bool { return c.State == weir.Sending })
 	if len(waiting) > 0 {

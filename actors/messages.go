@@ -47,8 +47,8 @@ type (
 		msg any
 	}
 	accepted struct{ contacts []weir.Contact }
-	// accepting asks a broker to submit contacts, with claims for those that find a free
-	// slot.
+	// accepting asks a broker to submit contacts, with claims for as many as find free
+	// slots.
 	accepting struct{ *acceptance }
 	reported  struct {
 		report weir.Report
@@ -118,7 +118,7 @@ type (
 		then    core.ReadKind
 		result  weir.CommitResult
 	}
-	// acceptedReserved ends a reservation; contacts are those that were accepted.
+	// acceptedReserved ends a reservation with the contacts that were accepted.
 	acceptedReserved struct {
 		reserved []weir.Spec
 		contacts []weir.Contact

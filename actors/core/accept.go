@@ -59,8 +59,8 @@ func (c *Core) Reserve(specs []weir.Spec, now time.Time) int {
 	return n
 }
 
-// AcceptedReserved ends a reservation, whatever became of it: contacts are those that
-// were accepted, and only those in state sending are claimed.
+// AcceptedReserved ends a reservation, whatever became of it. Of the contacts
+// that were accepted, those in state sending are claimed.
 func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, now time.Time) {
 	c.touch(now)
 	for i := range reserved {

@@ -57,7 +57,7 @@ func (c *Call) Submit(prepare func()) bool {
 	return true
 }
 
-// Wait waits for the answer, and submits the request if nobody else does in time. Once
+// Wait waits for the answer, and submits the request if no one else does in time. Once
 // the store is down it does not wait for its return: the request is canceled, unless
 // its COMMIT was sent.
 func (c *Call) Wait() error {

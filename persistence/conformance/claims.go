@@ -100,8 +100,8 @@ func testAcceptClaimed(t *testing.T, backend Backend) {
 	})
 }
 
-// testAcceptanceNobodySubmits leaves an acceptance to its caller.
-func testAcceptanceNobodySubmits(t *testing.T, backend Backend) {
+// testUnsubmittedAcceptance leaves an acceptance to its caller.
+func testUnsubmittedAcceptance(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	id, lease := b.owned("a")
 	a, err := b.NewAcceptance(b.ctx, id, []weir.Spec{sms("k")})

@@ -13,7 +13,7 @@ func Run(t *testing.T, b Backend) {
 		{"accept", testAccept},
 		{"accept is all or nothing", testAcceptRefusals},
 		{"accept and claim", testAcceptClaimed},
-		{"an acceptance that nobody submits", testAcceptanceNobodySubmits},
+		{"an acceptance that is left to its caller", testUnsubmittedAcceptance},
 		{"a claimed contact outlives its process", testClaimedOutlivesItsProcess},
 		{"transitions", testTransitions},
 		{"staleness", testStaleness},
