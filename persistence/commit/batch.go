@@ -135,4 +135,3 @@ func (b *batch) fail(err error) {
 		r.Answer(err)
 	}
 }
-
