@@ -9,6 +9,7 @@ package channels
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -200,18 +201,36 @@ type Cancellation struct {
 	Reason   string
 }
 
-// Callback is an inbound request of a provider with a valid secret.
+// Callback is an inbound request of a provider with a valid secret. Its fields are
+// the request's own memory: read-only, and valid only during ParseCallback.
 type Callback struct {
 	Method string
 	Path   string     // below the secret, without a leading slash
 	Query  url.Values // of the URL
-	Form   url.Values // of a form body; nil otherwise
-	Body   []byte     // any other body
-	At     time.Time
+	Form   url.Values // of a form body, repeated and empty values included; nil otherwise
+	Body   []byte     // as received, also of a form
+	// Header holds the request's headers without cookies and a proxy's
+	// credentials. Clients and proxies write them: only a checked signature makes
+	// one trustworthy.
+	Header http.Header
+	// PublicURL is where providers reach this program, without a trailing slash,
+	// and Target the path and query below it, byte for byte as received.
+	PublicURL, Target string
+	At                time.Time
 }
 
+// URL returns the address that the provider called, for signatures over it.
+// Proxies may rewrite scheme, host and path prefix of a request, so these are
+// the ones that Weir gives to providers. It holds the channel's secret.
+func (c *Callback) URL() string { return c.PublicURL + c.Target }
+
+// ErrForged is the error of ParseCallback for a callback whose signature is
+// wrong or missing. It is answered 403, counted as forged, and nothing of it is
+// applied.
+var ErrForged = errors.New("the callback's signature is wrong")
+
 // CallbackResult is the meaning of a callback, and the answer to send once that is
-// durable.
+// durable. A check by GET (an echoed challenge) is one with a Body alone.
 type CallbackResult struct {
 	Reports     []weir.Report
 	Incoming    []weir.Incoming

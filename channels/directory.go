@@ -42,6 +42,9 @@ func NewDirectory(types []Type, publicURL string, transport func(weir.Channel) h
 	}
 }
 
+// PublicURL returns where providers reach this program, without a trailing slash.
+func (d *Directory) PublicURL() string { return d.publicURL }
+
 // Types lists the channel types in the order of the table.
 func (d *Directory) Types() []Type { return d.types }
 

@@ -17,6 +17,9 @@ import (
 //	incoming?guid=&from=&body=  a message, with a response body of its own
 //	ping                        nothing
 //	form                        a POSTed form with attempt and outcome
+//	signed/{attempt}/{outcome}  a report whose X-Signature is the URL and the body
+//	check?challenge=            answered with the challenge
+//	headers                     answered with the headers
 //	panic
 type driver struct{ channels.Driver }
 
@@ -36,6 +39,15 @@ func (driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error
 		return channels.CallbackResult{Incoming: []weir.Incoming{in}, ContentType: "application/json", Body: []byte("[]")}, nil
 	case "ping":
 		return channels.CallbackResult{}, nil
+	case "signed": // status/{attempt}/{outcome} below it, signed over everything that providers sign
+		if c.Header.Get("X-Signature") != c.URL()+" "+string(c.Body) {
+			return channels.CallbackResult{}, fmt.Errorf("wanted %s: %w", c.URL(), channels.ErrForged)
+		}
+		return report(parts[1], parts[2], c.At)
+	case "check":
+		return channels.CallbackResult{ContentType: "text/plain", Body: []byte(c.Query.Get("challenge"))}, nil
+	case "headers":
+		return channels.CallbackResult{ContentType: "text/plain", Body: fmt.Append(nil, c.Header)}, nil
 	case "panic":
 		panic("the driver broke")
 	}

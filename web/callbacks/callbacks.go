@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"weir"
@@ -53,8 +54,9 @@ type Surveys interface {
 }
 
 const (
-	Pattern     = "/callbacks/{channel}/{secret}/{path...}"
-	PatternBare = "/callbacks/{channel}/{secret}"
+	callbacksPath = "/callbacks/"
+	Pattern       = callbacksPath + "{channel}/{secret}/{path...}"
+	PatternBare   = callbacksPath + "{channel}/{secret}"
 	// timeLimit is the time limit for processing one callback.
 	timeLimit = 20 * time.Second
 )
@@ -99,6 +101,7 @@ func (s *Handler) serveChannel(ctx context.Context, w http.ResponseWriter, r *ht
 		return
 	}
 	c, err := readCallback(w, r, s.Now())
+	c.PublicURL = s.Directory.PublicURL()
 	if errors.Is(err, errIncomplete) {
 		s.unavailable(w, ch.Type, err)
 		return
@@ -110,6 +113,10 @@ func (s *Handler) serveChannel(ctx context.Context, w http.ResponseWriter, r *ht
 	if err != nil && ch.Deleted {
 		s.Metrics.count(ch.Type, resultDeleted)
 		w.WriteHeader(http.StatusOK)
+		return
+	}
+	if errors.Is(err, channels.ErrForged) {
+		s.forged(ctx, w, ch)
 		return
 	}
 	if err != nil {
@@ -226,6 +233,14 @@ func (s *Handler) invalid(ctx context.Context, w http.ResponseWriter, ch weir.Ch
 	wire.WriteProblem(w, &wire.MalformedError{Detail: "this is not a callback of a " + ch.Type + " channel"})
 }
 
+// forged rejects a callback whose signature is wrong: the secret in its URL has
+// leaked, or the settings or the public URL are not what the provider signs with.
+func (s *Handler) forged(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
+	s.Logger.WarnContext(ctx, "callback rejected: wrong signature", "channel", ch.Name, "type", ch.Type)
+	s.Metrics.count(ch.Type, resultForged)
+	wire.WriteProblem(w, weir.Errorf(weir.CodeForbidden, "the signature is wrong"))
+}
+
 // unavailable makes the provider retry, whatever the failure was.
 func (s *Handler) unavailable(w http.ResponseWriter, typ string, err error) {
 	s.Metrics.count(typ, resultUnavailable)
@@ -245,9 +260,12 @@ const formType = "application/x-www-form-urlencoded"
 // this does not reject the callback for good.
 var errIncomplete = errors.New("the body did not arrive whole")
 
-// readCallback reads the body, as a form if the Content-Type says so.
+// readCallback reads the body, as a form if the Content-Type says so. What the
+// request holds already is passed on without a copy.
 func readCallback(w http.ResponseWriter, r *http.Request, now time.Time) (channels.Callback, error) {
-	c := channels.Callback{Method: r.Method, Path: r.PathValue("path"), At: now}
+	r.Header.Del("Cookie")
+	r.Header.Del("Proxy-Authorization")
+	c := channels.Callback{Method: r.Method, Path: r.PathValue("path"), Header: r.Header, Target: target(r), At: now}
 	raw, err := wire.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxCallbackBody), r.ContentLength, wire.MaxCallbackBody)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
 		return c, errIncomplete
@@ -260,14 +278,21 @@ func readCallback(w http.ResponseWriter, r *http.Request, now time.Time) (channe
 			return c, err
 		}
 	}
+	c.Body = raw
 	contentType := r.Header.Get("Content-Type")
 	if contentType != formType {
 		contentType, _, _ = mime.ParseMediaType(contentType)
 	}
 	if contentType != formType {
-		c.Body = raw
 		return c, nil
 	}
 	c.Form, err = url.ParseQuery(string(raw))
 	return c, err
+}
+
+// target returns the path and query of a callback as received, without scheme
+// and host, which an old proxy may add, and without a path prefix.
+func target(r *http.Request) string {
+	at := strings.Index(r.RequestURI, callbacksPath)
+	return r.RequestURI[max(at, 0):]
 }

@@ -64,6 +64,7 @@ func (m *Metrics) Forget(channel string) { m.incoming.DeleteLabelValues(channel)
 const (
 	resultUnauthorised = "unauthorised" // wrong secret or no such channel
 	resultInvalid      = "invalid"      // not a valid request of this provider
+	resultForged       = "forged"       // right secret, wrong signature
 	resultDeleted      = "deleted"      // right secret of a deleted channel
 	resultUnavailable  = "unavailable"  // the provider must retry
 	resultIgnored      = "ignored"      // nothing in it concerns Weir
@@ -72,7 +73,7 @@ const (
 func results() []string {
 	return []string{
 		string(weir.Applied), string(weir.Duplicate), string(weir.Late), string(weir.UnknownAttempt), string(weir.Forwarded),
-		resultUnauthorised, resultInvalid, resultDeleted, resultUnavailable, resultIgnored,
+		resultUnauthorised, resultInvalid, resultForged, resultDeleted, resultUnavailable, resultIgnored,
 	}
 }
 

@@ -71,7 +71,7 @@ func (d *describer) callbacks() []*huma.Operation {
 		}
 		op.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "accepted"}, "")
 		d.problem(op, route.TypeOf[wire.Problem](), http.StatusBadRequest, weir.CodeInvalid, malformedExample)
-		d.problems(op, nil, false, []weir.Code{weir.CodeNotFound, weir.CodeUnavailable, weir.CodeDraining})
+		d.problems(op, nil, false, []weir.Code{weir.CodeForbidden, weir.CodeNotFound, weir.CodeUnavailable, weir.CodeDraining})
 		ops = append(ops, op)
 	}
 	return ops
