@@ -18,35 +18,6 @@ import (
 	"weir/surveys/respondents"
 )
 
-// Bounds of contents.
-const (
-	maxMessages = 10
-	maxMessage  = 1600     // characters per message
-	maxTwiML    = 64 << 10 // bytes
-	maxURL      = 8 << 10  // bytes
-	maxContents = MaxRetries + 1
-)
-
-// Content is the content of an attempt: messages in a text mode, a call in ivr,
-// and in cati notes for the interviewer, the form to open, or both. Texts, the
-// callback URL and the TwiML may hold {{names}} of attributes, and
-// {{respondent}}, {{survey}}, {{attempt}} and {{mode}}.
-type Content struct {
-	Messages []string   `json:"messages,omitempty" doc:"one SMS each" example:"[\"Hello {{first_name}}, may we ask you something?\"]"`
-	Call     *weir.Call `json:"call,omitempty"`
-}
-
-// template is a checked content.
-type template struct {
-	messages []text
-	called   bool // the content has a call
-	url      text
-	flow     int64
-	twiml    text
-}
-
-func (t template) texts() []text { return append(slices.Clone(t.messages), t.url, t.twiml) }
-
 // Person holds the data of a respondent that the content needs.
 type Person struct {
 	ID         string

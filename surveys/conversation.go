@@ -6,10 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"weir"
-	"weir/internal/validation"
 	"weir/surveys/respondents"
 )
 
@@ -67,16 +65,6 @@ func (pl *Plan) Replied(p Progress, now time.Time, serial int, d Disposition) (P
 	p.DueAt = pl.nextStepAt(p, now)
 	p, e = pl.count(p, e)
 	return p, e, nil
-}
-
-// provenBy records that a contact certainly took place, because of an answer in it.
-func (pl *Plan) provenBy(p Progress, serial int) Progress {
-	if serial != p.Serial || p.Contact == Idle {
-		return p
-	}
-	p = pl.dispatched(p)
-	p.Contact, p.Unconfirmed = Dispatched, false
-	return p
 }
 
 // OptOut ends a respondent who asked not to be contacted any more.
@@ -189,15 +177,6 @@ func MergeAnswers(attributes, answers map[string]string) (map[string]string, []w
 		return attributes, []weir.FieldError{{Pointer: "/answers", Code: "length", Detail: "the respondent would have too many attributes"}}
 	}
 	return out, nil
-}
-
-// compileQuotaMessage checks the message to respondents whose quota is full.
-func (d Definition) compileQuotaMessage(m *validation.Errors) text {
-	const at = "/quota_message"
-	if n := utf8.RuneCountInString(d.QuotaMessage); n > maxMessage || n > 0 && strings.TrimSpace(d.QuotaMessage) == "" {
-		m.Add(at, "length", "must have 1 to %d characters", maxMessage)
-	}
-	return parsed(parseText, d.QuotaMessage, at, m)
 }
 
 // QuotaMessage returns the message to a respondent whose quota turned out to be

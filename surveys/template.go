@@ -11,6 +11,15 @@ import (
 	"weir/surveys/respondents"
 )
 
+// Bounds of contents.
+const (
+	maxMessages = 10
+	maxMessage  = 1600     // characters per message
+	maxTwiML    = 64 << 10 // bytes
+	maxURL      = 8 << 10  // bytes
+	maxContents = MaxRetries + 1
+)
+
 // text is a template: literal text and {{names}} in turn.
 type text []piece
 

@@ -3,17 +3,11 @@ package verboice
 import (
 	"errors"
 	"net/http"
-	"regexp"
 	"strings"
-	"unicode"
 
 	"weir"
 	"weir/channels"
 )
-
-// statusPath is where Verboice reports the status of a call, followed by the
-// attempt's id.
-const statusPath = "status/"
 
 // ParseCallback interprets a status callback. Verboice sends each once, in no particular
 // order, and ignores the answer.
@@ -100,24 +94,4 @@ func isCode(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(":_.-", r)
 	}) < 0
-}
-
-// longNumber matches what may be a phone number.
-var longNumber = regexp.MustCompile(`\+?[0-9][0-9 ().-]{4,}[0-9]`)
-
-// clean makes a provider's text fit to be stored and shown: without control
-// characters, without numbers that may be a person's, and short.
-func clean(s string) string {
-	const most = 120
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, " "))
-	s = strings.Join(strings.Fields(longNumber.ReplaceAllString(s, "[number]")), " ")
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return s
 }

@@ -6,9 +6,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"weir"
 	"weir/channels"
@@ -284,3 +286,27 @@ func isID(s string) bool {
 	}
 	return strings.Trim(s, "0123456789") == ""
 }
+
+// longNumber matches what may be a phone number.
+var longNumber = regexp.MustCompile(`\+?[0-9][0-9 ().-]{4,}[0-9]`)
+
+// clean makes a provider's text fit to be stored and shown: without control
+// characters, without numbers that may be a person's, and short.
+func clean(s string) string {
+	const most = 120
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, " "))
+	s = strings.Join(strings.Fields(longNumber.ReplaceAllString(s, "[number]")), " ")
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}
+
+// statusPath is where Verboice reports the status of a call, followed by the
+// attempt's id.
+const statusPath = "status/"

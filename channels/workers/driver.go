@@ -3,6 +3,7 @@ package workers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"weir"
@@ -10,6 +11,48 @@ import (
 	"weir/routing"
 	"weir/routing/resource"
 )
+
+// Name is the name of the channel type.
+const Name = "workers"
+
+// Type returns the channel type over a running router, for the table of types.
+func Type(router routing.Engine) channels.Type {
+	return channels.Type{
+		Name: Name, Content: channels.Any,
+		Summary: "people, through Weir's own router",
+		Settings: []channels.Setting{
+			{Key: "queue", Kind: channels.String, Help: "the router's queue that the jobs join; this or classification_policy"},
+			{Key: "classification_policy", Kind: channels.String, Help: "policy that finds queue, priority and selectors by the labels of the contact"},
+			{Key: "router_channel", Kind: channels.String, Help: "the router's channel of the jobs, which workers have among their channels (default contact)"},
+			{Key: "selectors", Kind: channels.String, Help: "which labels of a contact choose the worker, joined by commas: region (the worker's region must be the same), lang=* (the worker must have the label that is named by the value), lang=speaks_*, level>=level, level<=level; with ! at the end the contact must have the label"},
+			{Key: "require", Kind: channels.String, Help: "what every worker must have, whatever the contact: cati,level>=2"},
+			{Key: "priority", Kind: channels.Integer, Help: "of the jobs of contacts of priority normal, -100 to 100 (default 1); high ones have 10 more, replies 20"},
+			{Key: "wait_minutes", Kind: channels.Integer, Help: "how long a job waits for a worker before the contact ends as expired (default: until its window closes)"},
+			{Key: "work_minutes", Kind: channels.Integer, Help: "how long a worker may have a job before the job is revoked and the contact ends as failed (default: as long as it lasts)"},
+			{Key: "outcomes", Kind: channels.String, Help: "what disposition codes mean, joined by commas: wrong_number=failed,callback=no_answer; completed, busy, no_answer and failed mean themselves"},
+			{Key: "dispositions", Kind: channels.String, Help: "the disposition of a survey's respondent for each disposition code, joined by commas: too_young=ineligible,later=call_back,done=none; dispositions are completed, refused, ineligible, partial, call_back and none. These codes, and callback, need no entry. A code may have an instant after @: callback@2026-11-24T15:00:00Z"},
+			{Key: "other_outcome", Kind: channels.String, Help: "what any other disposition code means: completed (default), busy, no_answer, failed or canceled"},
+		},
+		Check: check,
+		New:   func(c channels.Config) (channels.Driver, error) { return newDriver(c, router) },
+	}
+}
+
+func check(s weir.Settings) []weir.FieldError {
+	_, wrong := readSettings(s)
+	return wrong
+}
+
+func newDriver(c channels.Config, router routing.Engine) (channels.Driver, error) {
+	if router == nil {
+		return nil, errors.New("this program runs no router")
+	}
+	s, wrong := readSettings(c.Settings)
+	if len(wrong) > 0 {
+		return nil, fmt.Errorf("%s: %s", wrong[0].Pointer, wrong[0].Detail)
+	}
+	return &driver{settings: s, router: router}, nil
+}
 
 // driver reaches workers through the router. It has no state.
 type driver struct {

@@ -3,7 +3,6 @@ package workers
 import (
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"weir"
@@ -24,38 +23,6 @@ const (
 
 // referencePrefix begins the channel reference of our jobs.
 const referencePrefix = "weir:"
-
-// mapping derives a selector from a label of the contact.
-type mapping struct {
-	label  string
-	op     label.Operator
-	key    string // of the worker's label; with named, the part before the value
-	suffix string // the part after the value
-	named  bool   // the value is part of the name of a label that must be true
-	must   bool   // the contact must have the label
-}
-
-// parseMapping parses label, label=key, label=pre*post, label>=key, label<=key,
-// each followed by ! if the contact must have the label.
-func parseMapping(part string) (m mapping, ok bool) {
-	part, m.must = strings.CutSuffix(part, "!")
-	m.op = label.Equal
-	name, key, given := strings.Cut(part, "=")
-	switch {
-	case !given:
-		key = name
-	case strings.HasSuffix(name, ">"):
-		name, m.op = strings.TrimSuffix(name, ">"), label.GreaterOrEqual
-	case strings.HasSuffix(name, "<"):
-		name, m.op = strings.TrimSuffix(name, "<"), label.LessOrEqual
-	}
-	m.label, m.key = strings.TrimSpace(name), strings.TrimSpace(key)
-	if before, after, named := strings.Cut(m.key, "*"); named {
-		m.key, m.suffix, m.named = before, after, true
-	}
-	plain := !strings.ContainsAny(m.label, "<>=!*") && !strings.ContainsAny(m.key+m.suffix, "<>=!*")
-	return m, plain && m.label != "" && (m.key != "" || m.named) && (!m.named || m.op == label.Equal)
-}
 
 var (
 	errLacks   = errors.New("the contact lacks a label that the channel needs")

@@ -18,12 +18,6 @@ const (
 // usualCancel is the router's default code of a canceled job.
 const usualCancel = "cancelled"
 
-// normal normalizes a disposition code for lookup: case, blanks and hyphens do
-// not matter.
-func normal(code string) string {
-	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(code)))
-}
-
 // closed returns the outcome of a contact whose job was closed with a code.
 // Reasons contain only codes that the settings name, never a worker's own text.
 func (s *settings) closed(code string) (weir.Outcome, string) {
@@ -97,4 +91,27 @@ func referenceAt(j *routing.Job) string {
 		return j.ID
 	}
 	return j.ID + "/" + last.AssignmentID
+}
+
+// splitCode separates a disposition code from the instant after an @.
+func splitCode(text string) (code string, at time.Time) {
+	code, instant, _ := strings.Cut(text, "@")
+	at, err := time.Parse(time.RFC3339, strings.TrimSpace(instant))
+	if err != nil {
+		at = time.Time{}
+	}
+	return normal(code), at.UTC()
+}
+
+// result returns the survey result of a disposition code for the respondent.
+func (s *settings) result(text string) weir.Result {
+	code, at := splitCode(text)
+	switch d := s.dispositions[code]; d {
+	case "", noDisposition:
+		return weir.Result{}
+	case callBack:
+		return weir.Result{CallBack: at}
+	default:
+		return weir.Result{Disposition: d}
+	}
 }

@@ -1,7 +1,6 @@
 package workers
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -10,43 +9,15 @@ import (
 	"time"
 
 	"weir"
-	"weir/channels"
-	"weir/routing"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
-
-// Name is the name of the channel type.
-const Name = "workers"
 
 const (
 	usualChannel = "contact"
 	maxMinutes   = 90 * 24 * 60 // max lifetime of a job
 	maxName      = 128          // max bytes of an id or label
 )
-
-// Type returns the channel type over a running router, for the table of types.
-func Type(router routing.Engine) channels.Type {
-	return channels.Type{
-		Name: Name, Content: channels.Any,
-		Summary: "people, through Weir's own router",
-		Settings: []channels.Setting{
-			{Key: "queue", Kind: channels.String, Help: "the router's queue that the jobs join; this or classification_policy"},
-			{Key: "classification_policy", Kind: channels.String, Help: "policy that finds queue, priority and selectors by the labels of the contact"},
-			{Key: "router_channel", Kind: channels.String, Help: "the router's channel of the jobs, which workers have among their channels (default contact)"},
-			{Key: "selectors", Kind: channels.String, Help: "which labels of a contact choose the worker, joined by commas: region (the worker's region must be the same), lang=* (the worker must have the label that is named by the value), lang=speaks_*, level>=level, level<=level; with ! at the end the contact must have the label"},
-			{Key: "require", Kind: channels.String, Help: "what every worker must have, whatever the contact: cati,level>=2"},
-			{Key: "priority", Kind: channels.Integer, Help: "of the jobs of contacts of priority normal, -100 to 100 (default 1); high ones have 10 more, replies 20"},
-			{Key: "wait_minutes", Kind: channels.Integer, Help: "how long a job waits for a worker before the contact ends as expired (default: until its window closes)"},
-			{Key: "work_minutes", Kind: channels.Integer, Help: "how long a worker may have a job before the job is revoked and the contact ends as failed (default: as long as it lasts)"},
-			{Key: "outcomes", Kind: channels.String, Help: "what disposition codes mean, joined by commas: wrong_number=failed,callback=no_answer; completed, busy, no_answer and failed mean themselves"},
-			{Key: "dispositions", Kind: channels.String, Help: "the disposition of a survey's respondent for each disposition code, joined by commas: too_young=ineligible,later=call_back,done=none; dispositions are completed, refused, ineligible, partial, call_back and none. These codes, and callback, need no entry. A code may have an instant after @: callback@2026-11-24T15:00:00Z"},
-			{Key: "other_outcome", Kind: channels.String, Help: "what any other disposition code means: completed (default), busy, no_answer, failed or canceled"},
-		},
-		Check: check,
-		New:   func(c channels.Config) (channels.Driver, error) { return newDriver(c, router) },
-	}
-}
 
 // settings holds a channel's parsed settings.
 type settings struct {
@@ -86,11 +57,6 @@ func (r *reader) integer(key string, low, high, usual int) int {
 		return usual
 	}
 	return int(v)
-}
-
-func check(s weir.Settings) []weir.FieldError {
-	_, wrong := readSettings(s)
-	return wrong
 }
 
 func readSettings(from weir.Settings) (settings, []weir.FieldError) {
@@ -176,15 +142,73 @@ func outcomeWords() string {
 	return strings.Join(words, ", ")
 }
 
-func newDriver(c channels.Config, router routing.Engine) (channels.Driver, error) {
-	if router == nil {
-		return nil, errors.New("this program runs no router")
+// Dispositions that a code can map to: those of package surveys that an
+// interviewer can set, and two more.
+const (
+	completed     = "completed"
+	refused       = "refused"
+	ineligible    = "ineligible"
+	partial       = "partial"
+	callBack      = "call_back" // the respondent is to be called again
+	noDisposition = "none"      // the code does not conclude anything
+)
+
+// conclusions returns all dispositions.
+func conclusions() []string {
+	return []string{completed, refused, ineligible, partial, callBack, noDisposition}
+}
+
+// dispositions parses the setting that maps codes to dispositions.
+func (r *reader) dispositions(s *settings) {
+	s.dispositions = map[string]string{"callback": callBack}
+	for _, d := range conclusions() {
+		s.dispositions[d] = d
 	}
-	s, wrong := readSettings(c.Settings)
-	if len(wrong) > 0 {
-		return nil, fmt.Errorf("%s: %s", wrong[0].Pointer, wrong[0].Detail)
+	text := r.text("dispositions")
+	if text == "" {
+		return
 	}
-	return &driver{settings: s, router: router}, nil
+	for part := range strings.SplitSeq(text, ",") {
+		code, word, _ := strings.Cut(part, "=")
+		code, word = normal(code), normal(word)
+		if code == "" || strings.Contains(code, "@") || !slices.Contains(conclusions(), word) {
+			r.add("dispositions", "format", "must be like too_young=ineligible,later=call_back; dispositions are %s", strings.Join(conclusions(), ", "))
+			return
+		}
+		s.dispositions[code] = word
+	}
+}
+
+// mapping derives a selector from a label of the contact.
+type mapping struct {
+	label  string
+	op     label.Operator
+	key    string // of the worker's label; with named, the part before the value
+	suffix string // the part after the value
+	named  bool   // the value is part of the name of a label that must be true
+	must   bool   // the contact must have the label
+}
+
+// parseMapping parses label, label=key, label=pre*post, label>=key, label<=key,
+// each followed by ! if the contact must have the label.
+func parseMapping(part string) (m mapping, ok bool) {
+	part, m.must = strings.CutSuffix(part, "!")
+	m.op = label.Equal
+	name, key, given := strings.Cut(part, "=")
+	switch {
+	case !given:
+		key = name
+	case strings.HasSuffix(name, ">"):
+		name, m.op = strings.TrimSuffix(name, ">"), label.GreaterOrEqual
+	case strings.HasSuffix(name, "<"):
+		name, m.op = strings.TrimSuffix(name, "<"), label.LessOrEqual
+	}
+	m.label, m.key = strings.TrimSpace(name), strings.TrimSpace(key)
+	if before, after, named := strings.Cut(m.key, "*"); named {
+		m.key, m.suffix, m.named = before, after, true
+	}
+	plain := !strings.ContainsAny(m.label, "<>=!*") && !strings.ContainsAny(m.key+m.suffix, "<>=!*")
+	return m, plain && m.label != "" && (m.key != "" || m.named) && (!m.named || m.op == label.Equal)
 }
 
 // typed converts the value of a contact's label, which is a text, to the type that
@@ -210,4 +234,10 @@ func labelsOf(labels map[string]string) label.Set {
 		}
 	}
 	return out
+}
+
+// normal normalizes a disposition code for lookup: case, blanks and hyphens do
+// not matter.
+func normal(code string) string {
+	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(code)))
 }

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -155,4 +156,23 @@ func (s QueueSelector) Validate() error {
 	var f fieldErrors
 	f.selector("", s.Key, s.Operator, s.Value)
 	return f.err()
+}
+
+func (f *fieldErrors) workerSelectors(pointer string, list []WorkerSelector) {
+	f.count(pointer, len(list))
+	for i, s := range list {
+		f.workerSelector(fmt.Sprintf("%s/%d", pointer, i), s)
+	}
+}
+
+func (f *fieldErrors) workerSelector(pointer string, s WorkerSelector) {
+	f.selector(pointer, s.Key, s.Operator, s.Value)
+	f.seconds(pointer+"/expiresAfterSeconds", s.ExpiresAfterSeconds)
+}
+
+func (f *fieldErrors) queueSelectors(pointer string, list []QueueSelector) {
+	f.count(pointer, len(list))
+	for i, s := range list {
+		f.selector(fmt.Sprintf("%s/%d", pointer, i), s.Key, s.Operator, s.Value)
+	}
 }

@@ -83,3 +83,44 @@ func Attributes(attributes map[string]any) (map[string]string, []weir.FieldError
 	}
 	return out, m
 }
+
+// Bounds of rows.
+const (
+	MaxAttributes = 100
+	MaxAttribute  = 500 // characters of a value
+)
+
+// Row is one respondent of a file.
+type Row struct {
+	Line       int    // line on which the row begins, from 1
+	Phone      string // E.164
+	Attributes map[string]string
+}
+
+type cell struct{ name, value string }
+
+// scalar returns the cell of a key and its value.
+func scalar(name string, value json.Token) (cell, error) {
+	c := cell{name: name}
+	if !ValidName(name) {
+		return cell{}, errors.New(NameRule)
+	}
+	if BuiltIn(name) {
+		return c, errors.New("is the name of a template field")
+	}
+	switch v := value.(type) {
+	case string:
+		c.value = v
+		if strings.IndexByte(v, 0) >= 0 {
+			return c, errNUL
+		}
+	case json.Number:
+		c.value = v.String()
+	case bool:
+		c.value = fmt.Sprint(v)
+	case nil:
+	default:
+		return c, errors.New("must be a text, a number, true, false or null")
+	}
+	return c, nil
+}

@@ -16,12 +16,12 @@ var (
 	errBareQuote  = errors.New("a field contains a quote but does not begin with one")
 )
 
-// record reads the fields of the next record, as defined by RFC 4180, and the
+// record reads the fields of the next record, separated by comma as defined by RFC 4180, and the
 // number of its first line. A malformed record costs one line: reading continues
 // with the line after its first, so that an unclosed quote does not swallow the
 // rows after it.
-func (r *Reader) record() (fields []string, number int, err error) {
-	first, err := r.lines.next()
+func (l *lineReader) record(comma string) (fields []string, number int, err error) {
+	first, err := l.next()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -30,32 +30,32 @@ func (r *Reader) record() (fields []string, number int, err error) {
 	}
 	quotes := strings.Count(first.text, `"`)
 	if quotes == 0 {
-		return strings.Split(first.text, r.comma), first.number, nil
+		return strings.Split(first.text, comma), first.number, nil
 	}
 	if quotes%2 != 0 { // a line that is malformed by itself must not look for its end in other lines
-		if _, err := splitQuoted(first.text, r.comma[0]); err != nil && !errors.Is(err, errOpenQuote) {
+		if _, err := splitQuoted(first.text, comma[0]); err != nil && !errors.Is(err, errOpenQuote) {
 			return nil, first.number, err
 		}
 	}
 	more, size := []line(nil), len(first.text)
 	for quotes%2 != 0 {
-		next, err := r.lines.next()
+		next, err := l.next()
 		if err == nil {
 			more = append(more, next)
 			size += 1 + len(next.text)
 		}
 		if err != nil || next.tooLong || len(more) == maxRecordLines || size > maxLine {
-			r.lines.unread(more)
+			l.unread(more)
 			return nil, first.number, errOpenQuote
 		}
 		quotes += strings.Count(next.text, `"`)
 	}
 	text := first.text
-	for _, l := range more {
-		text += "\n" + l.text
+	for _, next := range more {
+		text += "\n" + next.text
 	}
-	if fields, err = splitQuoted(text, r.comma[0]); err != nil {
-		r.lines.unread(more)
+	if fields, err = splitQuoted(text, comma[0]); err != nil {
+		l.unread(more)
 	}
 	return fields, first.number, err
 }

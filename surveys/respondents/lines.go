@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -84,6 +85,13 @@ func ended(b []byte) string {
 }
 
 func errEmpty() error { return weir.Errorf(weir.CodeInvalid, "the file is empty") }
+
+// Errors of rows.
+var (
+	errTooLong  = fmt.Errorf("the line is longer than %d bytes", maxLine)
+	errEncoding = errors.New("has bytes that are not valid in the file's encoding; save it as UTF-8 or state its encoding")
+	errNUL      = errors.New("has a NUL character; the file may be UTF-16")
+)
 
 // Encodings returns the supported encodings of respondent files. Without an explicit
 // encoding a file is UTF-8, unless it begins with a UTF-16 byte order mark.

@@ -17,12 +17,6 @@ import (
 	"weir/internal/validation"
 )
 
-// Bounds of rows.
-const (
-	MaxAttributes = 100
-	MaxAttribute  = 500 // characters of a value
-)
-
 // Format is the format of a file of respondents.
 type Format string
 
@@ -31,13 +25,6 @@ const (
 	CSV    Format = "csv"    // the first line names the columns, one of them phone
 	NDJSON Format = "ndjson" // one flat object per line, with a key phone
 )
-
-// Row is one respondent of a file.
-type Row struct {
-	Line       int    // line on which the row begins, from 1
-	Phone      string // E.164
-	Attributes map[string]string
-}
 
 // RowError is a row that cannot be loaded. Reading can continue with the rows after
 // it. It must not contain any content of the row.
@@ -54,13 +41,6 @@ func (b *RowError) Error() string {
 	}
 	return fmt.Sprintf("line %d, %s: %s", b.Line, b.Column, b.Reason)
 }
-
-// Errors of rows.
-var (
-	errTooLong  = fmt.Errorf("the line is longer than %d bytes", maxLine)
-	errEncoding = errors.New("has bytes that are not valid in the file's encoding; save it as UTF-8 or state its encoding")
-	errNUL      = errors.New("has a NUL character; the file may be UTF-16")
-)
 
 // Reader reads respondents row by row in bounded memory. It is not for
 // concurrent use.
@@ -126,8 +106,6 @@ func (r *Reader) Next() (Row, error) {
 // errSkip marks an empty line.
 var errSkip = errors.New("an empty line")
 
-type cell struct{ name, value string }
-
 // rowError returns the error of a row: a *[RowError], unless reading failed.
 func rowError(number int, err error) error {
 	if number == 0 {
@@ -144,7 +122,7 @@ func (r *Reader) nextCells() ([]cell, int, error) {
 	if r.format == NDJSON {
 		return r.nextObject()
 	}
-	fields, number, err := r.record()
+	fields, number, err := r.lines.record(r.comma)
 	if err != nil {
 		return nil, number, err
 	}
@@ -190,7 +168,7 @@ func (r *Reader) header() error {
 	}
 	r.lines.unread([]line{first})
 	r.comma = separator(first.text)
-	fields, _, err := r.record()
+	fields, _, err := r.lines.record(r.comma)
 	if err == nil {
 		err = checkEncoding(fields...)
 	}
@@ -287,30 +265,4 @@ func parseFlatObject(l line) ([]cell, error) {
 		return nil, errObject
 	}
 	return out, nil
-}
-
-// scalar returns the cell of a key and its value.
-func scalar(name string, value json.Token) (cell, error) {
-	c := cell{name: name}
-	if !ValidName(name) {
-		return cell{}, errors.New(NameRule)
-	}
-	if BuiltIn(name) {
-		return c, errors.New("is the name of a template field")
-	}
-	switch v := value.(type) {
-	case string:
-		c.value = v
-		if strings.IndexByte(v, 0) >= 0 {
-			return c, errNUL
-		}
-	case json.Number:
-		c.value = v.String()
-	case bool:
-		c.value = fmt.Sprint(v)
-	case nil:
-	default:
-		return c, errors.New("must be a text, a number, true, false or null")
-	}
-	return c, nil
 }

@@ -1,0 +1,147 @@
+package surveys
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"weir"
+	"weir/internal/validation"
+	"weir/surveys/respondents"
+)
+
+// Compile checks a definition and returns every validation failure. [Quotas.CheckKnown]
+// and [MissingAttributes] check what depends on the respondents, [Schedule.CheckAhead] what depends
+// on the instant.
+func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
+	var m validation.Errors
+	schedule, wrong := d.Schedule.Compile()
+	m.AddPart("/schedule", wrong)
+	m.AddPart("/quotas", d.Quotas.check())
+	pl := &Plan{
+		Schedule: schedule, Arms: checkArms(d.Arms, &m), CountPartial: d.CountPartial, Quotas: d.Quotas,
+		FallbackDelay: DefaultFallbackDelay, StopWords: d.stopWords(&m), Labels: d.labels(&m), Region: d.Region,
+		Cutoff:             bounded(d.Cutoff, 0, math.MaxInt32, 0, "/cutoff", &m),
+		Weight:             bounded(d.Weight, 1, MaxWeight, 1, "/weight", &m),
+		LimitPerMinute:     bounded(d.LimitPerMinute, 1, math.MaxInt32, def.LimitPerMinute, "/limit_per_minute", &m),
+		Batch:              bounded(d.BatchSize, 1, math.MaxInt32, def.Batch, "/batch_size", &m),
+		InitialSuccessRate: def.InitialSuccessRate,
+	}
+	if d.FallbackDelay != "" {
+		var err error
+		if pl.FallbackDelay, err = ParseDelay(d.FallbackDelay); err != nil {
+			m.Add("/fallback_delay", "format", "%v", err)
+		}
+	}
+	if r := d.InitialSuccessRate; r != nil {
+		if pl.InitialSuccessRate = *r; *r < 0 || *r > 1 {
+			m.Add("/initial_success_rate", "range", "must be from 0 to 1")
+		}
+	}
+	if d.Region != "" && !respondents.KnownRegion(d.Region) {
+		m.Add("/region", "unknown", "%q is not a region of phone numbers, like MX", validation.Clip(d.Region))
+	}
+	pl.Retries, pl.Channels = d.modes(&m)
+	pl.content = d.compileContent(pl.Arms, &m)
+	pl.quotaMessage = d.compileQuotaMessage(&m)
+	if len(m) > 0 {
+		return nil, m
+	}
+	return pl, nil
+}
+
+// bounded returns n after checking its range, or the default if n is 0.
+func bounded(n, low, high, def int, pointer string, m *validation.Errors) int {
+	if n == 0 {
+		return def
+	}
+	if n < low || n > high {
+		m.Add(pointer, "range", "must be from %d to %d", low, high)
+	}
+	return n
+}
+
+func (d Definition) stopWords(m *validation.Errors) []string {
+	if d.StopWords == nil {
+		return []string{"stop"}
+	}
+	if len(d.StopWords) > maxStopWords {
+		m.Add("/stop_words", "length", "must have at most %d words", maxStopWords)
+		return nil
+	}
+	var out []string
+	for i, w := range d.StopWords {
+		if w = trimPunctuation(w); w == "" || len(w) > maxStopWord {
+			m.Add("/stop_words/"+strconv.Itoa(i), "length", "must have 1 to %d bytes, not counting punctuation around it", maxStopWord)
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// labels returns the attributes that contacts carry as labels.
+func (d Definition) labels(m *validation.Errors) []string {
+	if len(d.Labels) > maxLabels {
+		m.Add("/labels", "length", "must have at most %d names", maxLabels)
+		return nil
+	}
+	for i, name := range d.Labels {
+		at := "/labels/" + strconv.Itoa(i)
+		switch {
+		case !respondents.ValidName(name):
+			m.Add(at, "format", respondents.NameRule)
+		case respondents.BuiltIn(name) || name == respondents.FieldPhone || name == labelQuestionnaire:
+			m.Add(at, "reserved", "is a reserved name: it is a label already, or must not be one")
+		}
+	}
+	return d.Labels
+}
+
+// modes parses the retry schedules and channels of the modes. Every mode that an arm
+// uses needs a channel.
+func (d Definition) modes(m *validation.Errors) (map[Mode]RetrySchedule, map[Mode]string) {
+	schedules, names := map[Mode]RetrySchedule{}, map[Mode]string{}
+	for _, mode := range sortedKeys(d.Modes) {
+		spec, at := d.Modes[mode], "/modes/"+validation.Token(string(mode))
+		if !slices.Contains(Modes(), mode) {
+			m.Add(at, "unknown", "is not one of %v", Modes())
+			continue
+		}
+		if spec.Channel == "" {
+			m.Add(at+"/channel", "required", "must be the name of a channel")
+		}
+		l, err := ParseRetrySchedule(spec.Retries)
+		if err != nil {
+			m.Add(at+"/retries", "format", "%v", err)
+		}
+		schedules[mode], names[mode] = l, spec.Channel
+	}
+	for i, a := range d.Arms {
+		for j, mode := range a.Modes {
+			if _, ok := d.Modes[mode]; !ok && slices.Contains(Modes(), mode) {
+				m.Add("/arms/"+strconv.Itoa(i)+"/modes/"+strconv.Itoa(j), "unknown", "mode %s is not defined in /modes", mode)
+			}
+		}
+	}
+	return schedules, names
+}
+
+// compileQuotaMessage checks the message to respondents whose quota is full.
+func (d Definition) compileQuotaMessage(m *validation.Errors) text {
+	const at = "/quota_message"
+	if n := utf8.RuneCountInString(d.QuotaMessage); n > maxMessage || n > 0 && strings.TrimSpace(d.QuotaMessage) == "" {
+		m.Add(at, "length", "must have 1 to %d characters", maxMessage)
+	}
+	return parsed(parseText, d.QuotaMessage, at, m)
+}
+
+// Invalid returns one error for the validation failures of a definition; nil if
+// there are none.
+func Invalid(fields []weir.FieldError) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	return &weir.Error{Code: weir.CodeInvalid, Message: "the survey definition is not valid", Fields: fields}
+}
