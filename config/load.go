@@ -1,15 +1,5 @@
 package config
 
-import (
-	"fmt"
-	"os"
-	"reflect"
-	"strconv"
-	"strings"
-
-	"github.com/kelseyhightower/envconfig"
-)
-
 // Load reads a configuration from an environment, a list of NAME=value as
 // os.Environ returns it. A variable with an empty value counts as unset. Each
 // secret may also be in a file that NAME_FILE names.
@@ -36,82 +26,6 @@ func Load(environ []string) (_ Config, warnings []string, _ error) {
 	return c, warnings, nil
 }
 
-func index(environ []string) map[string]string {
-	env := make(map[string]string, len(environ))
-	for _, entry := range environ {
-		if name, value, ok := strings.Cut(entry, "="); ok {
-			env[name] = value
-		}
-	}
-	return env
-}
-
-// variable is one field of a Config.
-type variable struct {
-	name    string
-	preset  string // default
-	allowed string
-	secret  bool
-	field   reflect.Value
-}
-
-// fileName returns the name of the variable for a file with the secret.
-func (v variable) fileName() string { return v.name + "_FILE" }
-
-// variables lists the fields of a Config that are variables.
-func variables(c *Config) []variable {
-	var out []variable
-	s := reflect.ValueOf(c).Elem()
-	for i := range s.NumField() {
-		tag := s.Type().Field(i).Tag
-		if name := tag.Get("envconfig"); name != "" {
-			out = append(out, variable{name, tag.Get("default"), tag.Get("allowed"), tag.Get("secret") == "true", s.Field(i)})
-		}
-	}
-	return out
-}
-
-// read reads and decodes the value of a variable.
-func (v variable) read(env, origins map[string]string) []InvalidVariable {
-	value, origin := env[v.name], "environment"
-	if file := env[v.fileName()]; v.secret && file != "" {
-		if value != "" {
-			return []InvalidVariable{{v.fileName(), file, "absent while " + v.name + " is set"}}
-		}
-		text, err := os.ReadFile(file) //nolint:gosec // the operator names it
-		if err != nil {
-			return []InvalidVariable{{v.fileName(), file, "the path of a file that Weir can read"}}
-		}
-		if value = strings.TrimSpace(string(text)); value == "" {
-			return []InvalidVariable{{v.fileName(), file, "the path of a file that is not empty"}}
-		}
-		origin = v.fileName()
-	}
-	if value == "" {
-		value, origin = v.preset, "default"
-	}
-	origins[v.name] = origin
-	if err := v.decode(value); err != nil {
-		return []InvalidVariable{v.invalid(value)}
-	}
-	return nil
-}
-
-// decode passes one value to envconfig. That package reads only the process's own
-// environment, and stops at the first mistake. So it gets a struct of one field,
-// whose value is its default and whose name no environment can contain ("=" ends
-// a name).
-func (v variable) decode(value string) error {
-	one := reflect.New(reflect.StructOf([]reflect.StructField{{
-		Name: "Value", Type: v.field.Type(), Tag: reflect.StructTag("default:" + strconv.Quote(value)),
-	}}))
-	if err := envconfig.Process("=", one.Interface()); err != nil {
-		return err
-	}
-	v.field.Set(one.Elem().Field(0))
-	return nil
-}
-
 // sorted returns the invalid variables in the order of their declaration.
 func sorted(invalid []InvalidVariable) []InvalidVariable {
 	var out []InvalidVariable
@@ -123,35 +37,4 @@ func sorted(invalid []InvalidVariable) []InvalidVariable {
 		}
 	}
 	return out
-}
-
-func (v variable) invalid(value string) InvalidVariable {
-	switch v.field.Interface().(type) {
-	case Tokens, AccessKeys, Subscriptions:
-		value = redacted
-	default:
-		if v.secret {
-			value = Redact(value)
-		}
-	}
-	return InvalidVariable{v.name, value, v.allowed}
-}
-
-// InvalidVariable is a variable whose value is not allowed.
-type InvalidVariable struct {
-	Variable string
-	Value    string // secrets are redacted
-	Allowed  string // the allowed values
-}
-
-// Error holds every mistake in an environment.
-type Error struct{ Invalid []InvalidVariable }
-
-// Error returns the invalid variables, one per line.
-func (e *Error) Error() string {
-	lines := make([]string, len(e.Invalid))
-	for i, m := range e.Invalid {
-		lines[i] = fmt.Sprintf("%s is %q; allowed: %s", m.Variable, m.Value, m.Allowed)
-	}
-	return strings.Join(lines, "\n")
 }

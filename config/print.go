@@ -3,35 +3,10 @@ package config
 import (
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/kelseyhightower/envconfig"
 )
-
-// redacted is shown instead of a secret.
-const redacted = "REDACTED"
-
-// Redact hides the password of a URL, and the whole text if it is not recognized as a
-// URL.
-func Redact(s string) string {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if s == "" {
-		return ""
-	}
-	if !ok || strings.ContainsAny(scheme, ":@/,") {
-		return redacted
-	}
-	at := strings.LastIndex(rest, "@")
-	if at < 0 {
-		return s
-	}
-	account := rest[:at]
-	if user, _, has := strings.Cut(account, ":"); has {
-		account = user + ":" + redacted
-	}
-	return scheme + "://" + account + rest[at:]
-}
 
 // text returns a variable's value in the form that Decode parses.
 func (v variable) text() string { return fmt.Sprint(v.field.Interface()) }

@@ -25,6 +25,16 @@ const (
 	manyComments   = 14.0
 )
 
+// figure is one row of the table.
+type figure struct {
+	name, measured, target string
+	value                  float64
+	met                    bool
+	detail                 []string // what the figure counts
+}
+
+func percent(part, whole int) float64 { return 100 * float64(part) / float64(max(1, whole)) }
+
 func atMost(name string, n, limit int, detail ...string) figure {
 	return figure{name: name, value: float64(n), measured: fmt.Sprint(n), target: fmt.Sprintf("≤ %d", limit), met: n <= limit, detail: detail}
 }

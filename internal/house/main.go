@@ -99,14 +99,6 @@ func printBeside(ctx context.Context, out io.Writer, root string) error {
 	return err
 }
 
-// figure is one row of the table.
-type figure struct {
-	name, measured, target string
-	value                  float64
-	met                    bool
-	detail                 []string // what the figure counts
-}
-
 func run(ctx context.Context, out io.Writer, root string, path, verbose bool) error {
 	t, err := load(ctx, root)
 	if err != nil {
@@ -183,5 +175,3 @@ func (t *tree) packageTable(out io.Writer) error {
 	}
 	return w.Flush()
 }
-
-func percent(part, whole int) float64 { return 100 * float64(part) / float64(max(1, whole)) }

@@ -28,6 +28,23 @@ type problem struct {
 // Error returns the API's detail.
 func (p *problem) Error() string { return p.Detail }
 
+// routerError is an error in the format of the router's API.
+type routerError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Details []struct {
+		Message string `json:"message"`
+	} `json:"details"`
+}
+
+// fill copies the error in the format of Weir's own API.
+func (f *routerError) fill(p *problem) {
+	p.Code, p.Detail = weir.Code(f.Code), f.Message
+	for _, d := range f.Details {
+		p.Errors = append(p.Errors, weir.FieldError{Detail: d.Message})
+	}
+}
+
 // get reads a resource of the API.
 func (v *visit) get(path string, query url.Values, into any) error {
 	if len(query) > 0 {

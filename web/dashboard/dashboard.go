@@ -2,11 +2,13 @@ package dashboard
 
 import (
 	"context"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
 
+	"weir/ops"
 	"weir/web/auth"
 )
 
@@ -53,4 +55,24 @@ type Dashboard struct {
 	origins         *http.CrossOriginProtection
 	routes          map[string]http.Handler
 	nav             []navItem
+}
+
+// fragment is the current state of a live region.
+type fragment struct {
+	id    string
+	event []byte // in the stream's format, encoded once for all streams
+	hash  uint64
+}
+
+// navItem is a page in the navigation.
+type navItem struct {
+	Text, Link string
+	Current    bool
+	path       string
+	scopes     []ops.Scope
+}
+
+// templates holds the parsed pages.
+type templates struct {
+	pages map[string]*template.Template
 }

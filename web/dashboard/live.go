@@ -27,13 +27,6 @@ const (
 	renderTimeout = 10 * time.Second
 )
 
-// fragment is the current state of a live region.
-type fragment struct {
-	id    string
-	event []byte // in the stream's format, encoded once for all streams
-	hash  uint64
-}
-
 // fragmentOf encodes the event that replaces a region of the page.
 func fragmentOf(id string, html []byte, seed maphash.Seed) fragment {
 	html = bytes.ReplaceAll(html, []byte("\r"), nil)

@@ -44,14 +44,6 @@ type content struct {
 // crumb is a step of the path from the overview to a page.
 type crumb struct{ Text, Link string }
 
-// navItem is a page in the navigation.
-type navItem struct {
-	Text, Link string
-	Current    bool
-	path       string
-	scopes     []ops.Scope
-}
-
 // view is the data of a template.
 type view struct {
 	*visit
@@ -65,11 +57,6 @@ type view struct {
 
 //go:embed templates/*.html
 var templateFiles embed.FS
-
-// templates holds the parsed pages.
-type templates struct {
-	pages map[string]*template.Template
-}
 
 // parseTemplates gives each page its own template set, so that the blocks of one
 // page cannot replace those of another.

@@ -19,23 +19,6 @@ import (
 // routerVersion is the version of the router's API that the pages use.
 const routerVersion = "2024-01-18-preview"
 
-// routerError is an error in the format of the router's API.
-type routerError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Details []struct {
-		Message string `json:"message"`
-	} `json:"details"`
-}
-
-// fill copies the error in the format of Weir's own API.
-func (f *routerError) fill(p *problem) {
-	p.Code, p.Detail = weir.Code(f.Code), f.Message
-	for _, d := range f.Details {
-		p.Errors = append(p.Errors, weir.FieldError{Detail: d.Message})
-	}
-}
-
 // routerList is a page of a list of the router.
 type routerList[T any] struct {
 	Value    []T    `json:"value"`

@@ -2,7 +2,6 @@ package jobrouter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -132,22 +131,4 @@ func camel(code string) string {
 // invalid returns the error of a request with one mistake.
 func invalid(pointer, code, detail string) error {
 	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: []weir.FieldError{{Pointer: pointer, Code: code, Detail: detail}}}
-}
-
-// writeFault writes an error response and returns its status.
-func writeFault(w http.ResponseWriter, target string, err error) int {
-	f := faultOf(err)
-	f.Target = target
-	h := w.Header()
-	h.Set("Content-Type", jsonType)
-	h.Set("X-Ms-Error-Code", f.Code)
-	if f.wait > 0 {
-		h.Set("Retry-After", strconv.Itoa(int((f.wait+time.Second-1)/time.Second)))
-	}
-	if f.status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", scheme)
-	}
-	w.WriteHeader(f.status)
-	_ = json.NewEncoder(w).Encode(map[string]fault{"error": f}) // the client may have disconnected
-	return f.status
 }

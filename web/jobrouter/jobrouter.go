@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -151,3 +152,15 @@ type call struct {
 	query   url.Values
 	body    []byte
 }
+
+// headers holds header values that every response shares. They are read-only.
+type headers struct{ versions, noSniffing, json []string }
+
+// endpoint answers an admitted request.
+type endpoint func(*call) (response, error)
+
+// routes maps a path pattern, with * for an id, and a method to a handler.
+type routes map[string]map[string]endpoint
+
+// etag returns the entity tag of a version.
+func etag(v routing.Version) string { return `"` + strconv.FormatUint(uint64(v), 16) + `"` }

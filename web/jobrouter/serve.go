@@ -2,6 +2,7 @@ package jobrouter
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,9 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"weir"
 )
@@ -210,9 +213,6 @@ func checkContentType(r *http.Request, body []byte) error {
 	return nil
 }
 
-// headers holds header values that every response shares. They are read-only.
-type headers struct{ versions, noSniffing, json []string }
-
 // write writes the response of a handler.
 func (s *service) write(w http.ResponseWriter, a response) error {
 	h := w.Header()
@@ -241,11 +241,23 @@ func (s *service) write(w http.ResponseWriter, a response) error {
 	return nil
 }
 
-// endpoint answers an admitted request.
-type endpoint func(*call) (response, error)
-
-// routes maps a path pattern, with * for an id, and a method to a handler.
-type routes map[string]map[string]endpoint
+// writeFault writes an error response and returns its status.
+func writeFault(w http.ResponseWriter, target string, err error) int {
+	f := faultOf(err)
+	f.Target = target
+	h := w.Header()
+	h.Set("Content-Type", jsonType)
+	h.Set("X-Ms-Error-Code", f.Code)
+	if f.wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((f.wait+time.Second-1)/time.Second)))
+	}
+	if f.status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", scheme)
+	}
+	w.WriteHeader(f.status)
+	_ = json.NewEncoder(w).Encode(map[string]fault{"error": f}) // the client may have disconnected
+	return f.status
+}
 
 const prefix = "/routing/"
 

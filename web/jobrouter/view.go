@@ -1,7 +1,6 @@
 package jobrouter
 
 import (
-	"strconv"
 	"time"
 
 	"weir/routing"
@@ -183,9 +182,6 @@ func (v jobView) asCreated(e *eventlog.JobReceivedEvent) jobView {
 	}
 	return v
 }
-
-// etag returns the entity tag of a version.
-func etag(v routing.Version) string { return `"` + strconv.FormatUint(uint64(v), 16) + `"` }
 
 type acceptedView struct {
 	AssignmentID string `json:"assignmentId"`

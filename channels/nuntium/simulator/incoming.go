@@ -24,22 +24,6 @@ type Incoming struct {
 	Fields      map[string]string `json:"fields,omitempty"`      // custom attributes, such as country
 }
 
-// answer is the response to an incoming message.
-type answer struct {
-	contentType string
-	body        []byte
-}
-
-// IncomingRecord records the handling of an incoming message.
-type IncomingRecord struct {
-	GUID        string `json:"guid"`
-	ContentType string `json:"content_type,omitempty"`
-	Replies     int    `json:"replies"` // messages in the response
-	// Texted is the text that was sent to the person because the response was
-	// neither empty nor JSON: a trap for applications that answer "OK".
-	Texted string `json:"texted,omitempty"`
-}
-
 // Receive simulates a message from a person: its callback to the application is
 // repeated until it is accepted. dropped reports that its guid was known.
 func (s *Server) Receive(in Incoming) (guid string, dropped bool, err error) {

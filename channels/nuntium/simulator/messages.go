@@ -11,21 +11,6 @@ import (
 	"strings"
 )
 
-// message is one AO message: application-originated.
-type message struct {
-	id       int
-	app      *application
-	guid     string
-	token    string
-	from, to string
-	subject  string
-	body     string
-	custom   map[string]any // attributes that Nuntium does not know, and explicit_channel
-	channel  *Channel       // nil until routed
-	state    string         // empty: null
-	counted  bool           // it holds a slot in the tally
-}
-
 var errCrash = errors.New("the simulated Nuntium failed in the middle of a batch")
 
 // parseMessages reads a JSON object or an array of them.
@@ -61,6 +46,14 @@ func newMessage(attributes map[string]any) *message {
 	}
 	m.to = strings.Replace(m.to, "sms://+", "sms://", 1)
 	return m
+}
+
+// copy returns the message that one channel of a broadcast sends.
+func (m *message) copy() *message {
+	c := *m
+	c.guid = newGUID()
+	c.custom = maps.Clone(m.custom)
+	return &c
 }
 
 // take routes a batch in order and returns the token in force at its end. On an
@@ -157,14 +150,6 @@ func (s *Server) store(m *message) {
 	m.app.texts[h.Sum64()] = true
 }
 
-// copy returns the message that one channel of a broadcast sends.
-func (m *message) copy() *message {
-	c := *m
-	c.guid = newGUID()
-	c.custom = maps.Clone(m.custom)
-	return &c
-}
-
 // candidates returns the channels that may carry a message, best first.
 func (s *Server) candidates(app *application, m *message) []*Channel {
 	scheme, _, _ := strings.Cut(m.to, "://")
@@ -195,27 +180,6 @@ func validAddress(to string) bool {
 		return false
 	}
 	return scheme != "sms" || len(rest) >= 5 && len(rest) <= 20 && strings.Trim(rest, "0123456789") == ""
-}
-
-// document returns a message as queries show it: without blank attributes and
-// the token, with custom attributes at the top level.
-func (m *message) document() map[string]any {
-	d := maps.Clone(m.custom)
-	for key, v := range map[string]string{
-		"from": m.from, "to": m.to, "subject": m.subject, "body": m.body, "guid": m.guid,
-	} {
-		if v != "" {
-			d[key] = v
-		}
-	}
-	d["channel"], d["channel_kind"], d["state"] = nil, nil, nil
-	if m.channel != nil {
-		d["channel"], d["channel_kind"] = m.channel.Name, m.channel.Kind
-	}
-	if m.state != "" {
-		d["state"] = m.state
-	}
-	return d
 }
 
 func newGUID() string { return strings.ToLower(rand.Text()) }

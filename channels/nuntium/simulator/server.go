@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,37 +10,6 @@ import (
 )
 
 const maxBody = 8 << 20
-
-// Server is a simulated Nuntium. It is safe for concurrent use; messages change
-// state and callbacks are sent only while Run runs.
-type Server struct {
-	options  Options
-	control  *http.ServeMux
-	api      *http.ServeMux
-	paths    *http.ServeMux // paths that begin with an account
-	tally    *simulation.Tally
-	faults   *simulation.Faults
-	outcomes *simulation.Script
-	sender   *simulation.Sender
-
-	mu       sync.Mutex
-	agenda   *simulation.Agenda
-	life     int // counts the resets; steps and callbacks planned before a reset are void
-	apps     map[string]*application
-	channels map[string]*Channel
-	serial   int
-	records  Records
-}
-
-// application is an Application and the messages that it has sent and received.
-type application struct {
-	Application
-	messages []*message
-	byGUID   map[string]*message
-	byToken  map[string][]*message
-	texts    map[uint64]bool // hashes of the addresses and texts seen
-	incoming map[string]bool
-}
 
 // New returns a simulator, or an error if a rule is invalid.
 func New(o Options) (*Server, error) {
@@ -68,27 +36,6 @@ func New(o Options) (*Server, error) {
 	}
 	s.routes()
 	return s, nil
-}
-
-func newApplication(a Application) *application {
-	return &application{
-		Application: a, byGUID: map[string]*message{}, byToken: map[string][]*message{},
-		texts: map[uint64]bool{}, incoming: map[string]bool{},
-	}
-}
-
-func newChannel(c Channel, account string) *Channel {
-	c.Account = account
-	if c.Kind == "" {
-		c.Kind = "qst_server"
-	}
-	if c.Protocol == "" {
-		c.Protocol = "sms"
-	}
-	if c.Direction == "" {
-		c.Direction = "bidirectional"
-	}
-	return &c
 }
 
 // Run advances messages and sends callbacks until the context ends.
@@ -157,82 +104,4 @@ func (s *Server) routes() {
 	s.api.HandleFunc("PUT /api/channels/{file}", s.putChannel)
 	s.api.HandleFunc("GET /api/applications/{id}", s.showApplication)
 	s.api.HandleFunc("PUT /api/applications/{id}", s.putApplication)
-}
-
-// inPath authenticates a request whose path names the account and the
-// application: the credentials must be those of that application. Otherwise it
-// answers the request itself.
-func (s *Server) inPath(w http.ResponseWriter, r *http.Request) (*application, bool) {
-	app, _, ok := s.basic(r)
-	if !ok || app == nil || r.PathValue("account") != s.options.Account || r.PathValue("application") != app.Name {
-		challenge(w)
-		return nil, false
-	}
-	return app, true
-}
-
-// inAPI authenticates a request to /api: by bearer token, as an application or
-// as the account. The application is nil at account level.
-func (s *Server) inAPI(w http.ResponseWriter, r *http.Request) (*application, bool) {
-	token, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if isBearer {
-		if app := s.bearer(token); app != nil {
-			switch {
-			case r.URL.Query().Get("account") != s.options.Account:
-				w.WriteHeader(http.StatusUnauthorized)
-				return nil, false
-			case r.URL.Query().Get("application") == "-":
-				return nil, true
-			}
-			return app, true
-		}
-	}
-	app, account, ok := s.basic(r)
-	if !ok || !account && app == nil {
-		challenge(w)
-		return nil, false
-	}
-	return app, true
-}
-
-// bearer returns the application of a token.
-func (s *Server) bearer(token string) *application {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, a := range s.apps {
-		for _, t := range a.Tokens {
-			if t == token {
-				return a
-			}
-		}
-	}
-	return nil
-}
-
-// basic checks Basic credentials: account/application, application@account or,
-// for the account itself, account.
-func (s *Server) basic(r *http.Request) (app *application, account, ok bool) {
-	user, password, given := r.BasicAuth()
-	if !given {
-		return nil, false, false
-	}
-	accountName, appName, named := strings.Cut(user, "/")
-	if !named {
-		appName, accountName, named = strings.Cut(user, "@")
-	}
-	if !named {
-		ok = user == s.options.Account && s.options.Password != "" && password == s.options.Password
-		return nil, true, ok
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	app = s.apps[appName]
-	ok = accountName == s.options.Account && app != nil && app.Password != "" && app.Password == password
-	return app, false, ok
-}
-
-func challenge(w http.ResponseWriter) {
-	w.Header().Set("WWW-Authenticate", `Basic realm="Application"`)
-	w.WriteHeader(http.StatusUnauthorized)
-	_, _ = fmt.Fprintln(w, "HTTP Basic: Access denied.")
 }

@@ -20,40 +20,6 @@ const (
 	stateExpired   = "expired"
 )
 
-// line is a channel with its calls. The server's mutex guards it.
-type line struct {
-	Channel
-	queue []*call // may hold calls that are no longer queued
-	busy  int     // places in use: calls being dialed or held, and pauses
-}
-
-func newLine(c Channel) *line {
-	if c.Limit == 0 {
-		c.Limit = 1
-	}
-	return &line{Channel: c}
-}
-
-// call is one call. The server's mutex guards the mutable fields.
-type call struct {
-	id        int64
-	account   string
-	line      *line
-	key       string
-	address   string
-	statusURL string
-	echo      url.Values
-	notBefore time.Time
-	notAfter  time.Time
-	flow      flow
-
-	state    string
-	waiting  bool // in the queue, or about to enter it
-	dialed   int  // number of times
-	answered time.Time
-	over     bool // counted as ended in the tally
-}
-
 // lookUp returns the first channel for which is returns true, or nil.
 func (s *Server) lookUp(is func(*line) bool) *line {
 	for _, l := range s.lines {

@@ -3,9 +3,7 @@ package simulator
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,36 +14,6 @@ import (
 const OperationHelp = `Operations that a fault may name: send, state, cancel and channels for requests;
 for callbacks their CallStatus, such as completed.
 `
-
-// Operations that fault rules may name after @. Callbacks are named by their
-// CallStatus.
-const (
-	opSend     = "send"
-	opState    = "state"
-	opCancel   = "cancel"
-	opChannels = "channels"
-)
-
-// Server is a simulated Verboice. It is an http.Handler; callbacks are sent
-// only while Run runs.
-type Server struct {
-	options  Options
-	script   *simulation.Script
-	faults   *simulation.Faults
-	tally    *simulation.Tally
-	agenda   *simulation.Agenda
-	sender   *simulation.Sender
-	handler  http.Handler
-	life     context.Context // of the server: its end releases requests that hang
-	end      context.CancelFunc
-	flowJobs sync.WaitGroup
-
-	mu      sync.Mutex
-	lines   []*line // by number
-	calls   map[int64]*call
-	lastID  int64
-	revoked map[string]bool // tokens
-}
 
 // New returns a server, or an error if the options are invalid.
 func New(o Options) (*Server, error) {
@@ -148,38 +116,6 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// authenticate returns the account of a request.
-func (s *Server) authenticate(r *http.Request) (account string, ok bool) {
-	if len(s.options.Accounts) == 0 {
-		return "", true
-	}
-	if token, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); isBearer {
-		s.mu.Lock()
-		stale := s.revoked[token]
-		s.mu.Unlock()
-		i := slices.IndexFunc(s.options.Accounts, func(a Account) bool { return slices.Contains(a.Tokens, token) })
-		if stale || i < 0 {
-			return "", false
-		}
-		return s.options.Accounts[i].Username, true
-	}
-	username, password, _ := r.BasicAuth()
-	i := slices.IndexFunc(s.options.Accounts, func(a Account) bool { return a.Username == username && a.Password == password })
-	return username, i >= 0 && password != ""
-}
-
-// answer sends the response, unless a fault replaces it.
-func answer(w http.ResponseWriter, r *http.Request, f simulation.Fault, status int, document any) {
-	if f.After(w, r) {
-		return
-	}
-	if document == nil {
-		w.WriteHeader(status)
-		return
-	}
-	simulation.WriteJSON(w, status, document)
-}
-
 // state answers with the state of a call.
 func (s *Server) state(w http.ResponseWriter, r *http.Request, account string) {
 	c, fault, handled := s.find(w, r, account, opState)
@@ -231,9 +167,4 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, account, operation
 		c = nil
 	}
 	return c, fault, false
-}
-
-type callDocument struct {
-	CallID int64  `json:"call_id"`
-	State  string `json:"state"`
 }

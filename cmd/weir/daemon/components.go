@@ -2,10 +2,12 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
-	"strings"
 	"sync/atomic"
+
+	"weir"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -19,6 +21,7 @@ import (
 	"weir/channels/all"
 	"weir/channels/workers"
 	"weir/config"
+	"weir/events"
 	"weir/internal/outbound"
 	"weir/persistence"
 	"weir/routing"
@@ -41,9 +44,6 @@ type components struct {
 	trail          *auth.Trail
 	stopHints      func(context.Context) error // stops the goroutine of startHints
 }
-
-// sharedStore reports whether other processes may use the same store.
-func sharedStore(c config.Config) bool { return !strings.HasPrefix(c.DatabaseURL, "sqlite:") }
 
 // start starts the actors in this order: event delivery, the router, the channels,
 // which may dispatch to the router, and the surveys, which feed the channels.
@@ -136,6 +136,60 @@ func (p *components) startSurveys(ctx context.Context, o Options, held heldStore
 	return nil
 }
 
+// startDelivery starts the delivery of events: events of the router to its subscribers,
+// messages and states of respondents to the applications of their surveys. It must
+// start before every part that creates events: a new receiver gets only events that
+// are committed after it starts.
+func (p *components) startDelivery(ctx context.Context, o Options, calls heldCalls) (err error) {
+	c := o.Config
+	receivers := []delivery.Receiver{p.applications().Receiver(calls)}
+	if err := CheckSubscriptions(c); err != nil {
+		return err
+	}
+	for _, s := range c.EventSubscriptions {
+		format := s.Format
+		if format == "" {
+			format = c.EventFormat
+		}
+		receivers = append(receivers, delivery.Subscriber(delivery.Subscription{URL: s.URL, Format: delivery.Format(format), Topic: c.PublicURL}, calls))
+	}
+	p.delivery, err = delivery.Start(ctx, delivery.Options{
+		Store: p.store, Receivers: receivers, Logger: o.Logger, Metrics: delivery.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
+		PollEvery: pollEventsEvery,
+	})
+	return err
+}
+
+// applications returns the webhook to the programs that hold conversations with respondents.
+func (p *components) applications() delivery.Webhook {
+	return delivery.Webhook{
+		Name:  "surveys",
+		Types: []string{surveybroker.MessageEvent, surveybroker.RespondentEvent},
+		Wants: surveybroker.ForApplication,
+		// An application that does not answer must not delay the others.
+		Group:       surveybroker.SurveyOf,
+		MaxDeferred: 100_000,
+		Find: func(ctx context.Context, e events.Event) (delivery.Hook, error) {
+			var about struct{ Survey string } // in events of both types
+			if err := json.Unmarshal(e.Data, &about); err != nil {
+				return delivery.Hook{}, errors.New("invalid event data")
+			}
+			s, err := p.store.Survey(ctx, about.Survey)
+			if weir.CodeOf(err) == weir.CodeNotFound {
+				return delivery.Hook{}, nil
+			}
+			return delivery.Hook{URL: s.Application.URL, Secret: s.Application.Secret}, err
+		},
+		Answered: func(ctx context.Context, e events.Event, body []byte) error {
+			broker := p.surveysStarted.Load()
+			if broker == nil {
+				return errors.New("the surveys have not started")
+			}
+			return broker.ApplyResponse(ctx, e, body)
+		},
+	}
+}
+
 // resume continues the work that an earlier process left open.
 func (p *components) resume(ctx context.Context) error {
 	return errors.Join(p.channels.Resume(ctx), p.surveys.Resume(ctx))
@@ -168,4 +222,19 @@ func surveyDefaults(c config.Config) surveys.Defaults {
 		rate *= float64(percent) / 100
 	}
 	return surveys.Defaults{Batch: c.BatchSize, LimitPerMinute: c.BatchLimit, InitialSuccessRate: rate}
+}
+
+// reloadChannels makes every channel read its row again.
+func (p *components) reloadChannels(ctx context.Context) error {
+	const page = 500
+	for after := ""; ; {
+		list, err := p.store.Channels(ctx, after, page)
+		for i := range list {
+			p.channels.Changed(ctx, list[i].ID)
+			after = list[i].Name
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil || len(list) < page {
+			return err
+		}
+	}
 }

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -161,19 +160,4 @@ func (c heldCalls) Do(ctx context.Context, method, target string, header http.He
 		return outbound.Answer{}, err
 	}
 	return c.Client.Do(ctx, method, target, header, body)
-}
-
-// reloadChannels makes every channel read its row again.
-func (p *components) reloadChannels(ctx context.Context) error {
-	const page = 500
-	for after := ""; ; {
-		list, err := p.store.Channels(ctx, after, page)
-		for i := range list {
-			p.channels.Changed(ctx, list[i].ID)
-			after = list[i].Name
-		}
-		if err = errors.Join(err, ctx.Err()); err != nil || len(list) < page {
-			return err
-		}
-	}
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"weir/client"
 	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 )
 
 // Connection holds the flags of commands that send requests to a running Weir.
@@ -93,4 +95,35 @@ func NamedArgs(names []string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// PrintResult prints the result of a request: a sentence, or the response body as received.
+func (a *App) PrintResult(r *Connection, raw []byte, format string, args ...any) error {
+	if r.JSON() {
+		return a.PrintRaw(raw)
+	}
+	_, err := fmt.Fprintln(a.Stdout, terminal.Visible(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// ShowCommand makes a command that shows one object, with the flag --watch: its only
+// argument is passed to get; text formats the object for a terminal.
+func ShowCommand[T any](a *App, r *Connection, use, short, long, example string, get func(c *client.Client, ctx context.Context, id string) (*T, error), text func(a *App, x *T, colors bool) string) *cobra.Command {
+	var w WatchFlag
+	c := a.APICommand(r, use, short, long, example, func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+		return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
+			var raw []byte
+			x, err := get(to.CaptureBody(&raw), ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if r.JSON() {
+				return WriteRaw(out, raw)
+			}
+			_, err = io.WriteString(out, text(a, x, a.Display(&r.Output).Colors))
+			return err
+		})
+	})
+	w.AddTo(c)
+	return c
 }

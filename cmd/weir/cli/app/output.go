@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -191,15 +190,6 @@ func (a *App) PrintJSON(v any) error {
 	return err
 }
 
-// PrintResult prints the result of a request: a sentence, or the response body as received.
-func (a *App) PrintResult(r *Connection, raw []byte, format string, args ...any) error {
-	if r.JSON() {
-		return a.PrintRaw(raw)
-	}
-	_, err := fmt.Fprintln(a.Stdout, terminal.Visible(fmt.Sprintf(format, args...)))
-	return err
-}
-
 // PrintRaw writes a JSON value on a line of its own.
 func (a *App) PrintRaw(raw []byte) error { return WriteRaw(a.Stdout, raw) }
 
@@ -228,26 +218,4 @@ func ChannelState(ch *client.ChannelView) string {
 		return "deleting"
 	}
 	return ch.State
-}
-
-// ShowCommand makes a command that shows one object, with the flag --watch: its only
-// argument is passed to get; text formats the object for a terminal.
-func ShowCommand[T any](a *App, r *Connection, use, short, long, example string, get func(c *client.Client, ctx context.Context, id string) (*T, error), text func(a *App, x *T, colors bool) string) *cobra.Command {
-	var w WatchFlag
-	c := a.APICommand(r, use, short, long, example, func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-		return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
-			var raw []byte
-			x, err := get(to.CaptureBody(&raw), ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if r.JSON() {
-				return WriteRaw(out, raw)
-			}
-			_, err = io.WriteString(out, text(a, x, a.Display(&r.Output).Colors))
-			return err
-		})
-	})
-	w.AddTo(c)
-	return c
 }

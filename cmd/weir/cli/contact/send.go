@@ -47,19 +47,6 @@ const sendExample = `  weir contact send sms --to +15550001 --message "Please ca
   weir contact send calls --to +15550001 --callback-url https://app.example/ivr
   zcat people.ndjson.gz | weir contact send sms --file - --format ndjson`
 
-// sendFlags holds the flags of contact send.
-type sendFlags struct {
-	defaults            client.ContactBody
-	notBefore, notAfter string
-	labels              []string
-	twiml               string
-	file                string
-	format              command.Choice
-	run, errors         string
-	batch, show, from   int
-	tries               int
-}
-
 // sendCommand makes "weir contact send".
 func sendCommand(a *app.App, r *app.Connection) *cobra.Command {
 	s := &sendFlags{format: command.NewChoice("", "csv", "ndjson")}

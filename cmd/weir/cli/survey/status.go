@@ -255,3 +255,15 @@ func (v *statusView) channels(all []client.ChannelUseView) {
 		fmt.Fprintf(&v.b, "  %-9s  %-15s  %s\n", u.Mode, u.Channel, text)
 	}
 }
+
+// stateText formats the state of a survey with its cause.
+func stateText(state, cause string) string {
+	why := map[string]string{
+		"exhausted": "all respondents are finished", "reached": "the target is reached",
+		"window_over": "its last window has closed", "stopped": "it was stopped",
+	}[cause]
+	if why == "" {
+		return state
+	}
+	return state + " (" + why + ")"
+}

@@ -106,18 +106,6 @@ stopped first.`, "  weir survey delete flu --yes",
 	return app.Confirmable(c)
 }
 
-// stateText formats the state of a survey with its cause.
-func stateText(state, cause string) string {
-	why := map[string]string{
-		"exhausted": "all respondents are finished", "reached": "the target is reached",
-		"window_over": "its last window has closed", "stopped": "it was stopped",
-	}[cause]
-	if why == "" {
-		return state
-	}
-	return state + " (" + why + ")"
-}
-
 const (
 	launchWait          = 15 * time.Minute
 	launchRetryInterval = 2 * time.Second
