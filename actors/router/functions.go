@@ -292,7 +292,7 @@ func scoreRequest(e *eventlog.JobScoresRequestedEvent, workers []map[string]labe
 			s.b = appendValue(s.b, selector.Value)
 			if selector.ExpiresAfterSeconds > 0 {
 				s.key("expiresAfterSeconds")
-				s.b = appendNumber(s.b, selector.ExpiresAfterSeconds)
+				s.b = appendValue(s.b, label.Number(selector.ExpiresAfterSeconds))
 			}
 		})
 	}

@@ -3,11 +3,11 @@ package router
 import (
 	"encoding/json"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"time"
 
+	"weir/internal/plainjson"
 	"weir/routing/label"
 )
 
@@ -28,7 +28,7 @@ func (o *object) end() json.RawMessage { return append(o.b, '}') }
 
 func (o *object) text(k, v string) {
 	o.key(k)
-	o.b = appendText(o.b, v)
+	o.b = plainjson.AppendText(o.b, v)
 }
 
 // optional omits an empty text.
@@ -70,49 +70,19 @@ func appendTime(b []byte, t time.Time) []byte {
 
 func appendLabels(b []byte, labels label.Set) []byte {
 	b = append(b, '{')
-	switch len(labels) {
-	case 0:
-	case 1:
-		for k, v := range labels {
-			b = appendValue(append(appendText(b, k), ':'), v)
+	for i, k := range slices.Sorted(maps.Keys(labels)) {
+		if i > 0 {
+			b = append(b, ',')
 		}
-	default:
-		for i, k := range slices.Sorted(maps.Keys(labels)) {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendValue(append(appendText(b, k), ':'), labels[k])
-		}
+		b = appendValue(append(plainjson.AppendText(b, k), ':'), labels[k])
 	}
 	return append(b, '}')
 }
 
 func appendValue(b []byte, v label.Value) []byte {
-	if text, ok := v.Text(); ok {
-		return appendText(b, text)
+	if out, ok := v.AppendJSON(b); ok {
+		return out
 	}
-	if n, ok := v.Number(); ok {
-		return appendNumber(b, n)
-	}
-	if is, ok := v.Bool(); ok {
-		return strconv.AppendBool(b, is)
-	}
-	return append(b, "null"...)
-}
-
-func appendNumber(b []byte, n float64) []byte {
-	if a := math.Abs(n); a != 0 && (a < 1e-6 || a >= 1e21) {
-		return strconv.AppendFloat(b, n, 'e', -1, 64)
-	}
-	return strconv.AppendFloat(b, n, 'f', -1, 64)
-}
-
-func appendText(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			quoted, _ := json.Marshal(s) //nolint:errchkjson // a string has no error
-			return append(b, quoted...)
-		}
-	}
-	return append(append(append(b, '"'), s...), '"')
+	text, _ := json.Marshal(v) //nolint:errchkjson // labels have only finite numbers
+	return append(b, text...)
 }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"weir/events"
+	"weir/internal/plainjson"
 	"weir/routing/eventlog"
+	"weir/routing/label"
 	"weir/routing/resource"
 )
 
@@ -252,7 +254,7 @@ func (o *object) selectors(k string, selectors []resource.WorkerSelector) {
 		s.b = appendValue(s.b, selector.Value)
 		if selector.ExpiresAfterSeconds > 0 {
 			s.key("ttlSeconds")
-			s.b = appendNumber(s.b, selector.ExpiresAfterSeconds)
+			s.b = appendValue(s.b, label.Number(selector.ExpiresAfterSeconds))
 		}
 		status := selector.Status
 		if status == "" {
@@ -273,7 +275,7 @@ func (o *object) texts(k string, texts []string) {
 		if i > 0 {
 			o.b = append(o.b, ',')
 		}
-		o.b = appendText(o.b, text)
+		o.b = plainjson.AppendText(o.b, text)
 	}
 	o.b = append(o.b, ']')
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/backoff"
 	"weir/persistence/dialect"
 )
 
@@ -57,7 +58,7 @@ func (d *Database) take(ctx context.Context, owner string) (*sql.Conn, error) {
 		if try == 0 {
 			d.log.Info("another process runs under this name; standing by", "owner", owner)
 		}
-		if !pause(ctx, lockRetry) {
+		if !backoff.Wait(ctx, lockRetry) {
 			_ = conn.Close()
 			return nil, fmt.Errorf("mysql: another process runs under the name %s: %w", owner, ctx.Err())
 		}
@@ -76,7 +77,7 @@ func (d *Database) try(ctx context.Context, conn *sql.Conn, owner string) (bool,
 func (d *Database) keep(ctx context.Context, owner string, conn *sql.Conn) {
 	// A canceled query would break the connection, so queries get a context that is never canceled.
 	unstopped := context.WithoutCancel(ctx)
-	for pause(ctx, lockCheck) {
+	for backoff.Wait(ctx, lockCheck) {
 		if conn == nil {
 			fresh, err := d.pools.Write.Conn(ctx)
 			if err != nil {
@@ -123,7 +124,7 @@ func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
 		if try == 0 {
 			d.log.Info("another process migrates the database; waiting")
 		}
-		if !pause(ctx, lockRetry) {
+		if !backoff.Wait(ctx, lockRetry) {
 			_ = conn.Close()
 			return nil, fmt.Errorf("mysql: another process migrates the database: %w", ctx.Err())
 		}
@@ -153,14 +154,4 @@ func (d *Database) Exclude(ctx context.Context) (func(), error) {
 		}
 	}
 	return func() {}, nil
-}
-
-// pause waits for d and reports whether ctx was still alive; false if it ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

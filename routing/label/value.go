@@ -75,16 +75,10 @@ func (v Value) String() string {
 
 // MarshalJSON implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) {
-	switch v.kind {
-	case kindText:
-		return json.Marshal(v.str)
-	case kindNumber:
-		return json.Marshal(v.num)
-	case kindBool:
-		return json.Marshal(v.num == 1)
-	case kindNone:
+	if b, ok := v.AppendJSON(nil); ok {
+		return b, nil
 	}
-	return []byte("null"), nil
+	return json.Marshal(v.num)
 }
 
 // AppendJSON appends the Value as encoding/json writes it. ok is false for numbers

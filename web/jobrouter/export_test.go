@@ -2,9 +2,6 @@ package jobrouter
 
 import (
 	"slices"
-
-	"weir/routing"
-	"weir/routing/eventlog"
 )
 
 // ReserializeForm is reserializeForm, for fuzzing.
@@ -18,15 +15,6 @@ func ParseAuthorization(header string) (dateHeader string, signature []byte, err
 
 // IsCanonicalForm is isCanonicalForm, for fuzzing.
 func IsCanonicalForm(query string) bool { return isCanonicalForm(query) }
-
-// AppendView is appendView.
-func AppendView(body any) ([]byte, error) { return appendView(nil, body) }
-
-// HandEncodedViews returns the views that are encoded by hand.
-func HandEncodedViews(j *routing.Job, w *routing.Worker) []any {
-	created := viewJob(j).asCreated(&eventlog.JobReceivedEvent{Spec: j.JobSpec})
-	return []any{viewJob(j), created, viewWorker(w, version2024), acceptedView{j.ID, w.ID, j.QueueID}, struct{}{}}
-}
 
 // Kinds returns the names of the resources in paths.
 func Kinds() (names []string) {

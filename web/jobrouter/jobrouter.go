@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 	"time"
 
 	"weir"
@@ -74,7 +73,6 @@ type service struct {
 	routes     routes
 	queries    map[string]url.Values // parsed queries that contain only a version, by raw query; read-only
 	headers    headers
-	buffers    sync.Pool // for responses
 	shapes     map[version]map[resource.Kind]object
 	actions    map[string]object
 }
@@ -108,9 +106,9 @@ const (
 	// maxDrained is the maximum number of bytes drained from the body of a failed
 	// request.
 	maxDrained = 16 << 20
-	// maxPooledBuffer is the maximum size of buffers kept for later responses, and of
-	// buffers allocated for a body from its Content-Length.
-	maxPooledBuffer = 64 << 10
+	// maxAnnounced is the maximum size of buffers allocated for a body from its
+	// Content-Length.
+	maxAnnounced = 64 << 10
 )
 
 // resourceKind describes a kind of resource.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"weir/routing"
@@ -86,7 +85,6 @@ func New(o Options) (http.Handler, error) {
 		signatures: newSignatures(o.Keys, o.Limits.Skew),
 		queries:    map[string]url.Values{},
 		headers:    headers{versions: []string{supported}, noSniffing: []string{"nosniff"}, json: []string{jsonType}},
-		buffers:    sync.Pool{New: func() any { return new([]byte) }},
 		shapes:     map[version]map[resource.Kind]object{},
 		actions:    actionShapes(),
 	}

@@ -161,7 +161,7 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Body == http.NoBody {
 		return nil, nil
 	}
-	if n := r.ContentLength; 0 < n && n <= min(s.Limits.Body, maxPooledBuffer) {
+	if n := r.ContentLength; 0 < n && n <= min(s.Limits.Body, maxAnnounced) {
 		body := make([]byte, n)
 		if _, err := io.ReadFull(r.Body, body); err != nil {
 			return nil, errBroken()
@@ -220,17 +220,10 @@ func (s *service) write(w http.ResponseWriter, a response) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	buffer := s.buffers.Get().(*[]byte) //nolint:forcetypeassert // the pool has nothing else
-	defer func() {
-		if cap(*buffer) <= maxPooledBuffer {
-			s.buffers.Put(buffer)
-		}
-	}()
-	text, err := appendView((*buffer)[:0], a.body)
+	text, err := json.Marshal(a.body)
 	if err != nil {
 		return fmt.Errorf("encode a response: %w", err)
 	}
-	*buffer = text
 	h["Content-Type"] = s.headers.json
 	if a.etag != "" {
 		values := []string{a.etag, a.modified.UTC().Format(http.TimeFormat)}
