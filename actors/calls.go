@@ -56,7 +56,7 @@ func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
 	failpoint.Hit("send.before")
 	b.call(f, "send", b.sendTimeout, func(ctx context.Context) string {
 		result = d.Send(ctx, a)
-		return fateLabel(result.Fate)
+		return fateLabel(result)
 	})
 	failpoint.Hit("send.answered")
 }
@@ -79,13 +79,15 @@ func (b *broker) leased() bool {
 	return true
 }
 
-func fateLabel(f channels.Fate) string {
-	switch f {
-	case channels.Accepted:
+func fateLabel(s channels.SendResult) string {
+	switch {
+	case s.Fate == channels.Accepted:
 		return "accepted"
-	case channels.Refused:
+	case s.Fate == channels.Refused:
 		return "refused"
-	case channels.NotSent:
+	case s.Fate == channels.NotSent && s.Later: // no fault, so no alert
+		return "later"
+	case s.Fate == channels.NotSent:
 		return "not_sent"
 	default:
 		return "unclear"

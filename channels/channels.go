@@ -149,7 +149,12 @@ type SendResult struct {
 	// not this contact. It counts for the channel's breaker and not against the
 	// contact.
 	ChannelFault bool
-	RetryAfter   time.Duration // as requested by the provider; 0: none
+	// Later qualifies NotSent: the provider does not take this recipient now, for
+	// a limit per recipient or the like, and neither the channel nor the contact is
+	// at fault. It opens no breaker and is not counted towards a dead letter: the
+	// contact is delayed for RetryAfter, and longer with each attempt.
+	Later      bool
+	RetryAfter time.Duration // as requested by the provider; 0: none
 	// Answered qualifies Unclear: the provider answered, so that nothing is under
 	// way there any more.
 	Answered bool

@@ -68,7 +68,7 @@ func (c *Core) recordResult(s channels.SendResult, now time.Time) {
 	switch {
 	case s.Fate == channels.Unclear && !s.ChannelFault:
 		c.breaker.probeAborted() // the driver failed on this contact; that implies nothing about the provider
-	case s.Fate == channels.Unclear || s.Fate == channels.NotSent && s.ChannelFault:
+	case s.Fate == channels.Unclear || s.Fate == channels.NotSent && s.ChannelFault && !s.Later:
 		c.breaker.failure(now, s.RetryAfter, s.Reason, c.cfg.Chance())
 		if !c.breaker.closed() {
 			c.statusAt = c.breaker.until
@@ -129,13 +129,17 @@ func (c *Core) applyResult(f *flight, s channels.SendResult, now time.Time) {
 
 // notSent decides about a contact that the provider certainly does not have. A
 // channel fault is bounded by the breaker: the contact keeps its place. A
-// failure caused by the contact itself delays it and is counted.
+// failure caused by the contact itself delays it and is counted. One that is
+// not taken now only delays it.
 func (c *Core) notSent(f *flight, s channels.SendResult, now time.Time) weir.Transition {
 	switch {
 	case f.c.CancelRequested:
 		return c.finish(f, now, weir.Canceled, "canceled before it was sent")
 	case windowOver(&f.c.Spec, now):
 		return c.finish(f, now, weir.Expired, s.Reason)
+	case s.Later:
+		wait := max(min(s.RetryAfter, maxRetryAfter), c.backoff(f.c.Attempt))
+		return c.requeue(f, now, latest(now.Add(wait), c.behindProbe(f)), s.Reason)
 	case s.ChannelFault:
 		return c.requeue(f, now, c.retryBudget.reserve(now), s.Reason)
 	}

@@ -38,6 +38,7 @@ const (
 	drops     // unclear; the provider does not have it
 	stumbles  // unclear with an answer; the provider does not have it
 	chokes    // unclear because of the contact; the provider does not have it
+	later     // not sent; neither's fault
 )
 
 // provider keeps its own count of what it has in flight.
@@ -88,6 +89,8 @@ func (p *provider) receive(a channels.Attempt, m manner, now time.Time) channels
 		return channels.SendResult{Fate: channels.NotSent, Reason: "not now"}
 	case isDown:
 		return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "down", RetryAfter: p.retry}
+	case later:
+		return channels.SendResult{Fate: channels.NotSent, Later: true, ChannelFault: true, Reason: "this recipient later", RetryAfter: p.retry}
 	case chokes:
 		return channels.SendResult{Fate: channels.Unclear, Reason: "the driver failed", Answered: true}
 	case stumbles:

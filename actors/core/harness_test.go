@@ -249,7 +249,7 @@ func (r *rig) send(a channels.Attempt) {
 	r.prov.wire[a.ID] = max(1, len(a.Messages))
 	r.add(&job{what: "receive", stays: true, do: func() {
 		m := r.manner(a)
-		if m != drops && m != cannotNow && m != isDown && m != stumbles && m != chokes && r.prov.had[a.ID.ID] > 0 && !channels.AtLeastOnce(r.ch.Settings) {
+		if m != drops && m != cannotNow && m != isDown && m != stumbles && m != chokes && m != later && r.prov.had[a.ID.ID] > 0 && !channels.AtLeastOnce(r.ch.Settings) {
 			r.t.Fatalf("the provider has %v for the second time", a.ID)
 		}
 		s := r.prov.receive(a, m, r.now)

@@ -63,7 +63,7 @@ func newHistory(t *rapid.T) *history {
 			if !h.faulty || h.chance(60, "well") {
 				return accepts
 			}
-			return manner(rapid.IntRange(int(accepts), int(chokes)).Draw(t, "manner"))
+			return manner(rapid.IntRange(int(accepts), int(later)).Draw(t, "manner"))
 		}
 		r.readErr = func() bool { return h.faulty && h.chance(10, "read fails") }
 		r.askErr = func() bool { return h.faulty && h.chance(20, "ask fails") }
