@@ -79,7 +79,7 @@ func TestSendResults(t *testing.T) {
 		"500 after":          {fault: "after=500@send", want: unclear("provider error", true), stored: 2},
 		"502 of a proxy":     {fault: "after=502@send", want: unclear("gateway error", false), stored: 2},
 		"503":                {fault: "status=503@send", want: later("provider unavailable")},
-		"429":                {fault: "status=429@send", want: later("too many requests")},
+		"429":                {fault: "status=429@send", want: later("rate limited")},
 		"400":                {fault: "status=400@send", want: channels.SendResult{Fate: channels.NotSent, Reason: "request refused"}},
 		"413":                {fault: "status=413@send", want: channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "request refused"}},
 		"redirect":           {fault: "status=302@send", want: notSent("provider redirects")},

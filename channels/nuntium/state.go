@@ -1,6 +1,9 @@
 package nuntium
 
-import "weir"
+import (
+	"weir"
+	"weir/channels"
+)
 
 // Nuntium's message states. One of them has two spellings: "cancelled" by a user,
 // "canceled" by a rule. An upstream answer that Nuntium does not understand
@@ -46,9 +49,9 @@ func (f finalState) meaning(state string) meaning {
 	case stateConfirmed:
 		return meaning{known: true, outcome: weir.Completed}
 	case stateFailed:
-		return meaning{known: true, outcome: weir.Failed, reason: "failed at the provider"}
+		return meaning{known: true, outcome: weir.Failed, reason: channels.FailedAtProvider}
 	case "cancelled", "canceled":
-		return meaning{known: true, outcome: weir.Failed, reason: "canceled at the provider"}
+		return meaning{known: true, outcome: weir.Failed, reason: channels.CanceledAtProvider}
 	default:
 		return meaning{}
 	}

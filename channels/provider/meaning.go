@@ -72,7 +72,7 @@ func (r Result) Reason() string {
 	case r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed:
 		return "not found at the provider"
 	case r.Status == http.StatusTooManyRequests:
-		return "too many requests"
+		return channels.RateLimited
 	case r.Status == http.StatusServiceUnavailable:
 		return "provider unavailable"
 	case r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout:

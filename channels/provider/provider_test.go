@@ -333,7 +333,7 @@ func TestSentByStatus(t *testing.T) {
 		{404, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "not found at the provider"}},
 		{408, channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "request refused"}},
 		{413, channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "request refused"}},
-		{429, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "too many requests"}},
+		{429, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "rate limited"}},
 		{500, channels.SendResult{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "provider error"}},
 		{502, channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
 		{503, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "provider unavailable"}},

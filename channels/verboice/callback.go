@@ -79,7 +79,7 @@ func failure(reason, code string) string {
 		words = strings.TrimSpace(words + " (" + code + ")")
 	}
 	if words == "" {
-		return "failed at the provider"
+		return channels.FailedAtProvider
 	}
 	return words
 }

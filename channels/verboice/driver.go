@@ -81,7 +81,7 @@ func refused(reason string) channels.SendResult {
 // refusal interprets the text of a 400. Verboice answers 400 to everything that
 // goes wrong; only the text distinguishes the causes.
 func refusal(text string) channels.SendResult {
-	expired := channels.SendResult{Fate: channels.Refused, Outcome: weir.Expired, Reason: "window closed"}
+	expired := channels.SendResult{Fate: channels.Refused, Outcome: weir.Expired, Reason: channels.WindowClosed}
 	ours := channels.SendResult{Fate: channels.NotSent, ChannelFault: true}
 	switch {
 	case text == "Not After date can't be in the past",
@@ -89,7 +89,7 @@ func refusal(text string) channels.SendResult {
 		text == "Not After date can't be before schedule's next available date":
 		return expired
 	case text == "Call address cannot be empty":
-		return refused("address refused")
+		return refused(channels.NumberNotUsable)
 	case strings.HasPrefix(text, "Invalid date:"):
 		return refused("window refused")
 	case strings.HasPrefix(text, "Couldn't find CallFlow"):

@@ -77,7 +77,7 @@ func TestSendAnswers(t *testing.T) {
 	}{
 		{400, `{"error":"Channel not found: x"}`, fault("channel not found")},
 		{400, `{"error":"Channel is disabled"}`, fault("channel disabled")},
-		{400, `{"error":"Call address cannot be empty"}`, refused("address refused")},
+		{400, `{"error":"Call address cannot be empty"}`, refused("number not usable")},
 		{400, `{"error":"Not After date can't be in the past"}`, expired},
 		{400, `{"error":"Not After date can't be before Not Before date"}`, expired},
 		{400, `{"error":"Not After date can't be before schedule's next available date"}`, expired},
@@ -95,7 +95,7 @@ func TestSendAnswers(t *testing.T) {
 		{302, ``, fault("provider redirects")},
 		{401, ``, fault("credentials refused")},
 		{404, ``, fault("not found at the provider")},
-		{429, ``, fault("too many requests")},
+		{429, ``, fault("rate limited")},
 		{500, ``, channels.SendResult{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "provider error"}},
 		{502, ``, channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
 		{503, ``, fault("provider unavailable")},

@@ -27,7 +27,7 @@ func TestScenario134_RetryAfterIsKept(t *testing.T) {
 					if asked.IsZero() {
 						time.Sleep(100 * time.Millisecond)
 						asked = time.Now()
-						return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "too many requests", RetryAfter: pause}
+						return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "rate limited", RetryAfter: pause}
 					}
 				}
 				return l.take(a)

@@ -135,7 +135,7 @@ func TestScenario113_TroubleNamesItsReason(t *testing.T) {
 		w.because(id, "channel_faulted", "the provider keeps failing; next try at ")
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(context.Context, labAttempt) channels.SendResult {
-				return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "too many requests", RetryAfter: 10 * time.Minute}
+				return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "rate limited", RetryAfter: 10 * time.Minute}
 			}
 		})
 		w.because(id, "provider_pause", "the provider asked for a pause until "+stamp(time.Now())[:10])
