@@ -183,9 +183,6 @@ type ChannelStore interface {
 	// its name; CodeConflict while contacts are open. Its finished contacts
 	// stay readable until their retention ends.
 	DeleteChannel(ctx context.Context, id ChannelID) error
-	// OpenChannels lists the channels that have contacts that are not done, have
-	// inbox items, or are being deleted.
-	OpenChannels(ctx context.Context) ([]ChannelID, error)
 }
 
 // Leaser decides which process runs a channel. The store's clock measures expiry.
@@ -200,6 +197,9 @@ type Leaser interface {
 	Release(ctx context.Context, l Lease) error
 	// Orphans lists channels whose owner's lease has expired.
 	Orphans(ctx context.Context) ([]ChannelID, error)
+	// OpenChannels lists the channels that have contacts that are not done, have
+	// inbox items, or are being deleted.
+	OpenChannels(ctx context.Context) ([]ChannelID, error)
 }
 
 // Inbox carries items from processes that do not run a channel to the process

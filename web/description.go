@@ -7,6 +7,7 @@ import (
 	"weir/channels"
 	"weir/events"
 	"weir/ops"
+	"weir/surveys"
 	"weir/web/auth"
 	"weir/web/openapi"
 	"weir/web/surveyapi"
@@ -24,7 +25,7 @@ func Description(directory *channels.Directory) ([]byte, error) {
 	// called.
 	o := Options{
 		Version: APIVersion, Directory: directory,
-		Surveys: struct{ Surveys }{}, SurveyStore: struct{ surveyapi.Store }{}, Events: struct{ events.Log }{},
+		Surveys: struct{ Surveys }{}, SurveyStore: struct{ surveyapi.Store }{}, Importer: struct{ surveys.Importer }{}, Events: struct{ events.Log }{},
 		Trail: auth.NewTrail(struct{ ops.AuditStore }{}), Minutes: struct{ ops.MinuteStore }{}, Dead: struct{ ops.DeadLetterStore }{},
 	}
 	routes, _, err := o.routes(nil)

@@ -11,7 +11,7 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/web/api"
+	"weir/web"
 )
 
 // memory is a store and a minimal broker over it. It counts every write.
@@ -386,7 +386,7 @@ func (m *memory) Figures(_ context.Context, ch weir.Channel) (ops.Figures, error
 }
 
 // hanging is a store that does not respond.
-type hanging struct{ api.Store }
+type hanging struct{ web.Store }
 
 func (*hanging) Contacts(ctx context.Context, _ weir.ContactFilter) ([]weir.Contact, string, error) {
 	<-ctx.Done()

@@ -17,6 +17,12 @@ import (
 	"weir/web/surveyapi"
 )
 
+// Store is the store as the API and callbacks use it.
+type Store interface {
+	api.Store
+	callbacks.Store
+}
+
 // Broker is the running broker as the API uses it.
 type Broker interface {
 	api.Broker
@@ -31,7 +37,7 @@ type Surveys interface {
 
 // Options configure the handler.
 type Options struct {
-	Store     api.Store
+	Store     Store
 	Broker    Broker
 	Directory *channels.Directory
 	// Gate admits requests. While it is open the caller must listen on loopback
@@ -46,10 +52,11 @@ type Options struct {
 	// Router returns the phase of the job router in this process; nil: it has
 	// none.
 	Router func() string
-	// Surveys and SurveyStore are the survey broker and its store. Without them
-	// there are no survey routes.
+	// Surveys, SurveyStore and Importer are the survey broker and its store. Without
+	// them there are no survey routes.
 	Surveys     Surveys
 	SurveyStore surveyapi.Store
+	Importer    surveys.Importer
 	Tokens      surveys.Tokens // of respondents
 	MaxImport   int64          // bytes of one import of respondents; 0: 1 GiB
 	TempDir     string         // for lists of bad rows that are too long for memory; empty: the system's

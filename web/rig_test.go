@@ -86,7 +86,7 @@ func newRig(t testing.TB, change ...func(*web.Options)) *rig {
 	r.people = &people{imports: map[int64][]surveys.Respondent{}}
 	o := web.Options{
 		Gate:    auth.NewGate(auth.GateOptions{Configured: []string{"another", apiCanary}, Now: r.clock.Now}),
-		Surveys: r.people, SurveyStore: r.people,
+		Surveys: r.people, SurveyStore: r.people, Importer: r.people,
 		Store: r.memory, Broker: r.memory, DefaultCapacity: 100,
 		Directory: channels.NewDirectory(table(), "http://weir.test", nil),
 		Logger:    slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),

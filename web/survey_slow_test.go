@@ -115,7 +115,10 @@ func TestSlowImport(t *testing.T) {
 // that waits for the store.
 func TestImportThatIsStoredSlowly(t *testing.T) {
 	t.Parallel()
-	slow := func(o *web.Options) { o.SurveyStore = slowly{o.SurveyStore} }
+	slow := func(o *web.Options) {
+		slow := slowly{o.SurveyStore, o.Importer}
+		o.SurveyStore, o.Importer = slow, slow
+	}
 	behind(t, func(t *testing.T, r *rig, dial func() net.Conn) {
 		c := dial()
 		defer func() { _ = c.Close() }()
@@ -127,7 +130,10 @@ func TestImportThatIsStoredSlowly(t *testing.T) {
 }
 
 // slowly is a store that takes long to commit an import.
-type slowly struct{ surveyapi.Store }
+type slowly struct {
+	surveyapi.Store
+	surveys.Importer
+}
 
 func (s slowly) CommitImport(ctx context.Context, survey, imp int64) error {
 	select {
@@ -135,7 +141,7 @@ func (s slowly) CommitImport(ctx context.Context, survey, imp int64) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return s.Store.CommitImport(ctx, survey, imp)
+	return s.Importer.CommitImport(ctx, survey, imp)
 }
 
 func (s slowly) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
@@ -203,7 +209,10 @@ func TestSlowDownload(t *testing.T) {
 				if (err == nil) == stalls || !stalls && strings.Count(string(raw), "\nr") != 3000 {
 					t.Errorf("%v, %d bytes", err, len(raw))
 				}
-			}, func(o *web.Options) { o.SurveyStore = slowly{o.SurveyStore} })
+			}, func(o *web.Options) {
+				slow := slowly{o.SurveyStore, o.Importer}
+				o.SurveyStore, o.Importer = slow, slow
+			})
 		})
 	}
 }

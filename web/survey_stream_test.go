@@ -108,7 +108,7 @@ func TestFilesOfAnyLengthTakeBoundedMemory(t *testing.T) {
 		store := &counting{}
 		r := newRig(t, func(o *web.Options) {
 			store.people, o.Logger = o.SurveyStore.(*people), slog.New(slog.DiscardHandler)
-			o.SurveyStore = store
+			o.SurveyStore, o.Importer = store, store
 		})
 		r.put("s1", "")
 		before := inUse()

@@ -37,8 +37,8 @@ func New(o Options) (http.Handler, error) {
 	if o.Draining == nil {
 		o.Draining = func() bool { return false }
 	}
-	if (o.Surveys == nil) != (o.SurveyStore == nil) {
-		return nil, errors.New("web: Surveys and SurveyStore go together")
+	if (o.Surveys == nil) != (o.SurveyStore == nil) || (o.Surveys == nil) != (o.Importer == nil) {
+		return nil, errors.New("web: Surveys, SurveyStore and Importer go together")
 	}
 	if o.Gate == nil {
 		return nil, errors.New("web: a gate is needed")
@@ -104,7 +104,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.Service, 
 	routes := contacts.Routes()
 	if o.Surveys != nil {
 		respondents := &surveyapi.Service{
-			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Tokens: o.Tokens, MaxImport: o.MaxImport, TempDir: o.TempDir,
+			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport, TempDir: o.TempDir,
 			MayCall: o.MayCall, Logger: o.Logger, Draining: o.Draining, Now: o.Now, Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken),
 		}
 		routes = append(routes, respondents.Routes()...)

@@ -18,7 +18,8 @@ import (
 type Store interface {
 	weir.ChannelStore
 	weir.ContactReader
-	weir.IncomingStore
+	// IncomingSince lists messages with a greater ID, oldest first.
+	IncomingSince(ctx context.Context, channel weir.ChannelID, after int64, limit int) ([]weir.Incoming, error)
 	// Ready returns an error if the store cannot be written to.
 	Ready(ctx context.Context) error
 }

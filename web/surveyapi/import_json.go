@@ -80,18 +80,18 @@ func (l *importer) readJSON(c *route.Call, body map[string]any) {
 // import that is committed only if there are none.
 func (l *importer) addJSON(ctx context.Context) ([]surveys.Added, error) {
 	if !l.distinct {
-		added, err := l.SurveyStore.Add(ctx, l.survey.ID, 0, l.respondents(l.survey, l.rows))
+		added, err := l.Importer.Add(ctx, l.survey.ID, 0, l.respondents(l.survey, l.rows))
 		if err == nil && slices.ContainsFunc(added, func(a surveys.Added) bool { return a.Unsure }) {
 			err = errOtherImport()
 		}
 		return added, err
 	}
-	imp, err := l.SurveyStore.BeginImport(ctx, l.survey.ID)
+	imp, err := l.Importer.BeginImport(ctx, l.survey.ID)
 	if err != nil {
 		return nil, err
 	}
 	l.id = imp
-	added, err := l.SurveyStore.Add(ctx, l.survey.ID, imp, l.respondents(l.survey, l.rows))
+	added, err := l.Importer.Add(ctx, l.survey.ID, imp, l.respondents(l.survey, l.rows))
 	if err == nil {
 		taken := &weir.Error{Code: weir.CodeConflict, Message: "the survey has some of the numbers, or they are there twice; nothing was added"}
 		for i, a := range added {
@@ -100,7 +100,7 @@ func (l *importer) addJSON(ctx context.Context) ([]surveys.Added, error) {
 			}
 		}
 		if len(taken.Fields) == 0 {
-			return added, l.SurveyStore.CommitImport(ctx, l.survey.ID, imp)
+			return added, l.Importer.CommitImport(ctx, l.survey.ID, imp)
 		}
 		err = taken
 	}

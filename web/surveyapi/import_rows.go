@@ -104,7 +104,7 @@ func (l *importer) begin(ctx context.Context) (err error) {
 	}
 	ctx, cancel := route.StepTimeout(ctx)
 	defer cancel()
-	l.id, err = l.SurveyStore.BeginImport(ctx, l.survey.ID)
+	l.id, err = l.Importer.BeginImport(ctx, l.survey.ID)
 	return err
 }
 
@@ -174,7 +174,7 @@ func (l *importer) flush(ctx context.Context) error {
 	if rows, err = l.complete(v, rows); err != nil {
 		return err
 	}
-	added, err := l.SurveyStore.Add(ctx, v.ID, l.id, l.respondents(v, rows))
+	added, err := l.Importer.Add(ctx, v.ID, l.id, l.respondents(v, rows))
 	if err == nil {
 		err = l.count(rows, added)
 	}
@@ -277,7 +277,7 @@ func (l *importer) commit(ctx context.Context) error {
 	}
 	imp := l.id
 	l.id = 0 // from here on it must not be aborted, whatever the result
-	return l.SurveyStore.CommitImport(ctx, l.survey.ID, imp)
+	return l.Importer.CommitImport(ctx, l.survey.ID, imp)
 }
 
 // abort rolls a strict import back. What it leaves undone is swept later.
@@ -285,7 +285,7 @@ func (l *importer) abort(ctx context.Context) {
 	ctx, cancel := route.StepTimeout(context.WithoutCancel(ctx))
 	defer cancel()
 	l.result.Added, l.result.LastLine = 0, 0
-	if err := l.SurveyStore.AbortImport(ctx, l.survey.ID, l.id); err != nil {
+	if err := l.Importer.AbortImport(ctx, l.survey.ID, l.id); err != nil {
 		l.Logger.WarnContext(ctx, "import rollback failed; its rows are deleted later", slog.Any("error", err))
 	}
 }

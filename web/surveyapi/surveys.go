@@ -24,7 +24,6 @@ import (
 // Store is the part of the survey store that the API uses without the
 // broker.
 type Store interface {
-	surveys.Importer
 	PutSurvey(ctx context.Context, s surveys.Survey) (_ surveys.Survey, created bool, err error)
 	UpdateSurvey(ctx context.Context, s surveys.Survey, told ...events.Event) (surveys.Survey, error)
 	Survey(ctx context.Context, name string) (surveys.Survey, error)
@@ -64,6 +63,7 @@ type Service struct {
 	Contacts    weir.ContactReader
 	Surveys     Broker
 	SurveyStore Store
+	Importer    surveys.Importer
 	Tokens      surveys.Tokens // of respondents
 	MaxImport   int64          // bytes of one import of respondents
 	TempDir     string         // for lists of bad rows that are too long for memory; empty: the system's

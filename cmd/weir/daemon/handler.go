@@ -62,7 +62,7 @@ func (p *components) handler(o Options, draining func() bool, refusals *web.Refu
 		DefaultCapacity: c.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
 		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals,
 		Router:  func() string { return string(p.router.Phase()) },
-		Surveys: p.surveys, SurveyStore: p.store, Tokens: p.tokens, Events: p.store, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
+		Surveys: p.surveys, SurveyStore: p.store, Importer: p.store, Tokens: p.tokens, Events: p.store, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
 		Mounted: map[string]http.Handler{routingPath: jobs, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
 	})
 }
