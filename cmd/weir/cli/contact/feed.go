@@ -11,26 +11,12 @@ import (
 	"strings"
 
 	"weir/client"
-	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
 )
 
 // maxBatchBytes keeps a request below the API's limit for a body.
 const maxBatchBytes = 3 << 20
-
-// sendFlags holds the flags of contact send.
-type sendFlags struct {
-	defaults            client.ContactBody
-	notBefore, notAfter string
-	labels              []string
-	twiml               string
-	file                string
-	format              command.Choice
-	run, errors         string
-	batch, show, from   int
-	tries               int
-}
 
 // feed sends the rows of a file in batches. Each batch is durable in Weir before
 // the next one is sent.

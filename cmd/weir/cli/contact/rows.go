@@ -10,13 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"weir"
 	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
@@ -26,28 +23,8 @@ import (
 // maxRow is the maximum length of an NDJSON line, in bytes: the body of one contact.
 const maxRow = 1 << 20
 
-// row is one contact of a file.
-type row struct {
-	line    int
-	contact client.ContactBody
-	wrong   *client.RowError // why the row cannot be sent; nil: it can
-}
-
-// newRow returns a row with the default values, and shares no memory with them.
-func newRow(line int, defaults *client.ContactBody) row {
-	out := row{line: line, contact: *defaults}
-	out.contact.Labels, out.contact.Messages = maps.Clone(defaults.Labels), slices.Clone(defaults.Messages)
-	return out
-}
-
 // rows reads the contacts of a file. next returns io.EOF at the end.
 type rows interface{ next() (row, error) }
-
-// contactColumns returns the columns that a CSV file of contacts may have, besides
-// label.NAME.
-func contactColumns() []string {
-	return []string{"to", "key", "priority", "not_before", "not_after", "survey", "message", "callback_url", "call_flow_id", "twiml"}
-}
 
 // csvRows reads CSV. The first line names the columns; message may occur
 // several times.
@@ -128,45 +105,6 @@ func (r *csvRows) next() (row, error) {
 		out.contact.Messages = messages
 	}
 	return out, nil
-}
-
-// set sets the field of a column.
-func (r *row) set(column, value string) (why string) {
-	c := &r.contact
-	var err error
-	switch column {
-	case "to":
-		c.To = value
-	case "key":
-		c.Key = value
-	case "priority":
-		c.Priority = value
-	case "survey":
-		c.Survey = value
-	case "not_before":
-		c.NotBefore, _, why = weir.ParseInstant(value)
-	case "not_after":
-		c.NotAfter, _, why = weir.ParseInstant(value)
-	case "callback_url":
-		c.Call.CallbackURL = value
-	case "twiml":
-		c.Call.TwiML = value
-	case "call_flow_id":
-		if c.Call.CallFlowID, err = strconv.Atoi(value); err != nil {
-			return "is not a whole number"
-		}
-	default:
-		r.label(strings.TrimPrefix(column, "label."), value)
-	}
-	return why
-}
-
-// label sets a label.
-func (r *row) label(name, value string) {
-	if r.contact.Labels == nil {
-		r.contact.Labels = map[string]string{}
-	}
-	r.contact.Labels[name] = value
 }
 
 // bad marks a row as one that cannot be sent.

@@ -7,14 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"weir"
 	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
@@ -72,18 +69,8 @@ func sendCommand(a *app.App, r *app.Connection) *cobra.Command {
 }
 
 func (s *sendFlags) flags(c *cobra.Command) {
+	s.contactFlags(c)
 	f := c.Flags()
-	f.StringVar(&s.defaults.To, "to", "", "phone number of the contact")
-	f.StringVar(&s.defaults.Key, "key", "", "idempotency key: a contact with the same key is queued once")
-	f.StringArrayVarP(&s.defaults.Messages, "message", "m", nil, "text of a message, on a text channel; repeatable")
-	f.StringVar(&s.defaults.Call.CallbackURL, "callback-url", "", "on a voice channel: URL from which the provider reads the call script")
-	f.IntVar(&s.defaults.Call.CallFlowID, "call-flow", 0, "on a voice channel: id of a call flow of the provider")
-	f.StringVar(&s.twiml, "twiml", "", "on a voice channel: file with the TwiML document")
-	f.StringVar(&s.defaults.Priority, "priority", "", "priority: normal, high or reply")
-	f.StringVar(&s.notBefore, "not-before", "", "delay until: an instant, or a duration from now such as 2h")
-	f.StringVar(&s.notAfter, "not-after", "", "expire if not sent before: an instant, or a duration from now such as 2h")
-	f.StringVar(&s.defaults.Survey, "survey", "", "survey name, for a fair share of the channel among surveys")
-	f.StringArrayVar(&s.labels, "label", nil, "label as NAME=VALUE; repeatable")
 	f.StringVarP(&s.file, "file", "f", "", `file of contacts, "-" for standard input`)
 	f.Var(&s.format, "format", "format of the file (default: by its extension)")
 	f.StringVar(&s.run, "run", "", "name of the run; with another name the same contacts are queued again")
@@ -92,10 +79,9 @@ func (s *sendFlags) flags(c *cobra.Command) {
 	f.IntVar(&s.tries, "tries", defaultTries, "maximum number of tries of a request")
 	f.StringVar(&s.errors, "errors", "", "write all rejected rows to this CSV file: line, column, reason")
 	f.IntVar(&s.show, "show", 10, "number of rejected rows to print")
-	_ = c.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"normal", "high", "reply"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// checkFlags checks the flags and reads the files that they name.
+// checkFlags checks the flags and reads the file that --twiml names.
 func checkFlags(a *app.App, c *cobra.Command, s *sendFlags) error {
 	switch {
 	case s.file == "" && s.defaults.To == "":
@@ -109,48 +95,7 @@ func checkFlags(a *app.App, c *cobra.Command, s *sendFlags) error {
 	case s.show < 0 || s.from < 0 || s.tries < 1:
 		return command.UsageError(c, "--show and --from-line must be 0 or more, --tries 1 or more")
 	}
-	for _, text := range s.labels {
-		name, value, ok := strings.Cut(text, "=")
-		if !ok || name == "" {
-			return command.UsageError(c, "--label must be NAME=VALUE")
-		}
-		if s.defaults.Labels == nil {
-			s.defaults.Labels = map[string]string{}
-		}
-		s.defaults.Labels[name] = value
-	}
-	for flag, x := range map[string]struct {
-		text string
-		into *time.Time
-	}{"not-before": {s.notBefore, &s.defaults.NotBefore}, "not-after": {s.notAfter, &s.defaults.NotAfter}} {
-		var err error
-		if *x.into, err = parseFuture(a, x.text); err != nil {
-			return command.UsageError(c, "--"+flag+" must be an instant such as 2026-05-04T09:00:00Z, or a duration from now such as 2h")
-		}
-	}
-	if s.twiml != "" {
-		text, err := os.ReadFile(s.twiml)
-		if err != nil {
-			return err
-		}
-		s.defaults.Call.TwiML = string(text)
-	}
-	return nil
-}
-
-// parseFuture parses an instant, or a duration from now on.
-func parseFuture(a *app.App, text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if d, err := time.ParseDuration(text); err == nil {
-		return a.Now().Add(d).UTC(), nil
-	}
-	at, _, wrong := weir.ParseInstant(text)
-	if wrong != "" {
-		return time.Time{}, errors.New(wrong)
-	}
-	return at, nil
+	return readContactFlags(a, c, s)
 }
 
 // sendOne queues the contact that the flags describe. Without a key it gets a
