@@ -144,7 +144,7 @@ type SendResult struct {
 	Fate        Fate
 	ProviderRef string
 	Outcome     weir.Outcome // of Refused: Failed or Expired
-	Reason      string       // short, stable, without numbers, names or secrets
+	Reason      string       // OptedOut and the like where they fit; short, stable, without numbers, names or secrets
 	// ChannelFault means that the cause is the provider or our account there,
 	// not this contact. It counts for the channel's breaker and not against the
 	// contact.
