@@ -1,0 +1,184 @@
+package kannel
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/channels/provider"
+)
+
+const (
+	// bodyType makes Kannel take the body as it is: for a type of text without a
+	// charset it assumes ISO-8859-1.
+	bodyType = "application/octet-stream"
+	maxBody  = 64 << 10
+	// allReports asks for every kind of report: delivered, failed, buffered, taken
+	// and refused by the SMSC.
+	allReports = "31"
+)
+
+// Send requests the messages of a contact one after the other, and stops at the
+// first one that Kannel did not certainly accept.
+func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
+	to, ok := number(a.To)
+	if !ok {
+		return refused("number not usable")
+	}
+	for _, text := range a.Messages {
+		if text == "" { // Kannel would send it
+			return refused("message not acceptable")
+		}
+	}
+	if len(a.Messages) == 0 {
+		return refused("message not acceptable")
+	}
+	for i, text := range a.Messages {
+		if s := d.sendOne(ctx, a, i, to, text); s.Fate != channels.Accepted {
+			return partly(i, len(a.Messages), s)
+		}
+	}
+	return channels.SendResult{Fate: channels.Accepted}
+}
+
+func (d *driver) sendOne(ctx context.Context, a channels.Attempt, part int, to, text string) channels.SendResult {
+	body, coding := encode(text)
+	h := d.header.Clone()
+	h.Set("X-Kannel-To", to)
+	h.Set("X-Kannel-Coding", coding)
+	h.Set("X-Kannel-Dlr-Mask", allReports)
+	h.Set("X-Kannel-Dlr-Url", d.reportURL(a.ID, part))
+	if !a.NotAfter.IsZero() {
+		h.Set("X-Kannel-Validity", strconv.Itoa(minutesUntil(a.NotAfter, time.Now())))
+	}
+	return meaning(d.post(ctx, h, body))
+}
+
+func (d *driver) post(ctx context.Context, h http.Header, body []byte) provider.Result {
+	r, err := provider.NewRequest(http.MethodPost, d.sendsms, bytes.NewReader(body), provider.Credentials{})
+	if err != nil {
+		return provider.Result{Delivery: provider.NeverSent, Err: err}
+	}
+	h.Set("User-Agent", r.Header.Get("User-Agent"))
+	r.Header = h
+	return provider.Do(ctx, d.http, r, maxBody)
+}
+
+// minutesUntil returns Kannel's validity for a message that must not be delivered
+// after an instant. Kannel counts whole minutes; 0 would be over at once.
+func minutesUntil(end, now time.Time) int { return max(1, int(end.Sub(now)/time.Minute)) }
+
+// number returns a phone number as Kannel takes it. It keeps a leading plus, by
+// which Kannel recognizes an international number. A blank would divide it into
+// two receivers.
+func number(to string) (string, bool) {
+	out := strings.Map(func(c rune) rune {
+		if strings.ContainsRune(" -.()", c) {
+			return -1
+		}
+		return c
+	}, to)
+	digits := strings.TrimPrefix(out, "+")
+	return out, digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// meaning interprets the answer to one message. Each status has several meanings;
+// the text tells them apart.
+func meaning(r provider.Result) channels.SendResult {
+	s := r.Sent()
+	if r.Delivery != provider.Answered || r.Err != nil {
+		return s
+	}
+	says := func(prefix string) bool { return bytes.HasPrefix(r.Body, []byte(prefix)) }
+	switch {
+	case r.Status == http.StatusAccepted && (says("0:") || says("3:") || says("Sent.")):
+		return channels.SendResult{Fate: channels.Accepted}
+	case r.Status == http.StatusForbidden && says("Not routable"):
+		return refused("number not usable")
+	case r.Status == http.StatusForbidden && !says("Authorization failed"):
+		s.Reason = "request refused" // by something before Kannel
+	case r.Status != http.StatusBadRequest:
+	case says("Missing receiver"), says("Empty receiver"), says("Number(s)"):
+		return refused("number not usable")
+	case says("Charset"), says("UDH"):
+		return refused("message not acceptable")
+	case says("Sender missing"):
+		s.ChannelFault, s.Reason = true, "no sender: set from, or global-sender in Kannel"
+	case says("DLR-URL"):
+		s.ChannelFault, s.Reason = true, "Kannel does not accept the address of reports"
+	}
+	return s
+}
+
+func refused(reason string) channels.SendResult {
+	return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
+}
+
+// partly returns the result of a contact whose first messages were accepted and
+// the next one was not, or not certainly. Then dispatching the contact again would
+// send the first ones twice, so that it counts as accepted, and its reference
+// keeps how far it came: Ask reports the rest as failed.
+func partly(accepted, of int, s channels.SendResult) channels.SendResult {
+	if accepted == 0 {
+		return s
+	}
+	return channels.SendResult{Fate: channels.Accepted, ProviderRef: progress{accepted, of, s.Fate == channels.Unclear}.String()}
+}
+
+// progress is how many messages of a contact Kannel accepted: "1/3", or "1/3?" if
+// it is not known whether it has one more.
+type progress struct {
+	accepted, of int
+	unclear      bool
+}
+
+func (p progress) String() string {
+	mark := ""
+	if p.unclear {
+		mark = "?"
+	}
+	return fmt.Sprintf("%d/%d%s", p.accepted, p.of, mark)
+}
+
+// parseProgress parses the output of String, and nothing else.
+func parseProgress(s string) (p progress, ok bool) {
+	body, unclear := strings.CutSuffix(s, "?")
+	first, second, _ := strings.Cut(body, "/")
+	p.unclear = unclear
+	var err1, err2 error
+	p.accepted, err1 = strconv.Atoi(first)
+	p.of, err2 = strconv.Atoi(second)
+	return p, err1 == nil && err2 == nil && p.accepted > 0 && p.accepted < p.of && p.String() == s
+}
+
+// Ask reports the messages that were certainly not sent. Kannel itself cannot be
+// asked about a message.
+func (d *driver) Ask(_ context.Context, a channels.Attempt) channels.Answer {
+	p, ok := parseProgress(a.ProviderRef)
+	if !ok || p.of != len(a.Messages) {
+		return channels.Answer{Knowledge: channels.CannotTell, Reason: "Kannel cannot be asked about a message"}
+	}
+	first := p.accepted
+	if p.unclear {
+		first++
+	}
+	answer := channels.Answer{Knowledge: channels.Underway, Silent: true, ProviderRef: a.ProviderRef}
+	for part := first; part < p.of; part++ {
+		answer.Reports = append(answer.Reports, weir.Report{
+			Attempt: a.ID, Part: part, Outcome: weir.Failed, Reason: "not sent: an earlier message was not accepted", At: time.Now(),
+		})
+	}
+	return answer
+}
+
+// Cancel always reports failure to cancel: to remove a message, Kannel wants an id
+// that it does not tell.
+func (d *driver) Cancel(context.Context, channels.Attempt) channels.Cancellation {
+	return channels.Cancellation{Reason: "the provider cannot take messages back"}
+}

@@ -1,0 +1,71 @@
+package kannel
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode/utf16"
+)
+
+// The values of Kannel's parameter coding.
+const (
+	codingGSM    = "0"
+	codingBinary = "1"
+	codingUCS2   = "2"
+)
+
+// gsmAlphabet holds the characters of GSM 03.38: the basic table and its extension.
+const gsmAlphabet = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?" +
+	"¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà" +
+	"^{}\\[~]|€"
+
+// encode returns a text as Kannel takes it without naming a character set, which
+// some builds refuse: UTF-8 if the GSM alphabet holds all of it, UTF-16BE
+// otherwise.
+func encode(s string) (body []byte, coding string) {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	for _, r := range s {
+		if !strings.ContainsRune(gsmAlphabet, r) {
+			return utf16BE(s), codingUCS2
+		}
+	}
+	return []byte(s), codingGSM
+}
+
+func utf16BE(s string) []byte {
+	units := utf16.Encode([]rune(s))
+	out := make([]byte, 0, 2*len(units))
+	for _, u := range units {
+		out = binary.BigEndian.AppendUint16(out, u)
+	}
+	return out
+}
+
+// decode returns the text of a person's message from its bytes, with the parameters
+// coding and charset that Kannel reports.
+func decode(raw, coding, charset string) string {
+	switch {
+	case coding == codingUCS2 || strings.EqualFold(charset, "UTF-16BE"):
+		return fromUTF16BE(raw)
+	case strings.EqualFold(charset, "ISO-8859-1"):
+		out := make([]rune, len(raw))
+		for i := range len(raw) {
+			out[i] = rune(raw[i])
+		}
+		return string(out)
+	}
+	return strings.ToValidUTF8(raw, "\uFFFD")
+}
+
+// fromUTF16BE decodes whole units; an odd byte at the end becomes a replacement
+// character.
+func fromUTF16BE(raw string) string {
+	units := make([]uint16, 0, len(raw)/2)
+	for i := 0; i+1 < len(raw); i += 2 {
+		units = append(units, uint16(raw[i])<<8|uint16(raw[i+1]))
+	}
+	s := string(utf16.Decode(units))
+	if len(raw)%2 != 0 {
+		s += "\uFFFD"
+	}
+	return s
+}
