@@ -4,6 +4,7 @@ package all
 
 import (
 	"weir/channels"
+	"weir/channels/kannel"
 	"weir/channels/nuntium"
 	"weir/channels/verboice"
 	"weir/channels/workers"
@@ -16,6 +17,7 @@ func Types(router routing.Engine) []channels.Type {
 	types := []channels.Type{
 		verboice.Type(),
 		nuntium.Type(),
+		kannel.Type(),
 	}
 	if router != nil {
 		types = append(types, workers.Type(router))

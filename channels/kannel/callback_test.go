@@ -48,12 +48,12 @@ func TestReadReports(t *testing.T) {
 		"buffered":                {nil, "4", "", "", "", false},
 		"intermediate":            {nil, "32", "", "", "", false},
 		"sent and delivered":      {delivered, "9", "", weir.Completed, "", false},
-		"failed":                  {nil, "2", receipt + "UNDELIV", weir.Failed, "not delivered", false},
-		"failed without receipt":  {nil, "2", "", weir.Failed, "not delivered", false},
-		"failed after sent":       {nil, "10", "", weir.Failed, "not delivered", false},
-		"expired, Debian":         {nil, "2", receipt + "EXPIRED err:000", weir.Expired, "expired at the provider", false},
-		"expired, newer line":     {nil, "34", "", weir.Expired, "expired at the provider", false},
-		"unknown, newer line":     {nil, "66", "", weir.Failed, "not delivered", false},
+		"failed":                  {nil, "2", receipt + "UNDELIV", weir.Failed, channels.FailedAtProvider, false},
+		"failed without receipt":  {nil, "2", "", weir.Failed, channels.FailedAtProvider, false},
+		"failed after sent":       {nil, "10", "", weir.Failed, channels.FailedAtProvider, false},
+		"expired, Debian":         {nil, "2", receipt + "EXPIRED err:000", weir.Expired, channels.WindowClosed, false},
+		"expired, newer line":     {nil, "34", "", weir.Expired, channels.WindowClosed, false},
+		"unknown, newer line":     {nil, "66", "", weir.Failed, channels.FailedAtProvider, false},
 		"rejected":                {nil, "2", receipt + "REJECTD", weir.Failed, "rejected by the operator", false},
 		"refused: number":         {nil, "16", "NACK/0x0000000b/Invalid Destination Address", weir.Failed, "number not usable", false},
 		"refused: sender":         {nil, "16", "NACK/0x0000000a/Invalid", weir.Failed, "sender not usable", false},
@@ -63,7 +63,7 @@ func TestReadReports(t *testing.T) {
 		"refused without words":   {nil, "16", "", weir.Failed, "refused by the operator", false},
 		"no route":                {nil, "16", "NACK/no SMSC", weir.Failed, "number not usable", false},
 		"black list":              {nil, "16", "NACK/receiver in black-list", weir.Failed, "number not usable", false},
-		"validity over":           {nil, "16", "NACK/validity expired", weir.Expired, "expired at the provider", false},
+		"validity over":           {nil, "16", "NACK/validity expired", weir.Expired, channels.WindowClosed, false},
 		"nothing known":           {nil, "0", "", "", "", true},
 		"a state of the future":   {nil, "64", "", "", "", true},
 		"receipt of another kind": {nil, "2", "stat:REJECTD", weir.Failed, "rejected by the operator", false},
@@ -110,7 +110,7 @@ func TestReadStrangeRequests(t *testing.T) {
 		"negative part":      {channels.Callback{Method: "GET", Path: "dlr/7-1z-2/-1", Query: state}, true},
 		"second spelling":    {channels.Callback{Method: "GET", Path: "dlr/7-1z-2/00", Query: state}, true},
 		"part out of bounds": {channels.Callback{Method: "GET", Path: "dlr/7-1z-2/10000", Query: state}, true},
-		"message of nobody":  {channels.Callback{Method: "GET", Path: "incoming", Query: url.Values{"text": {"hello"}}}, true},
+		"without a sender":   {channels.Callback{Method: "GET", Path: "incoming", Query: url.Values{"text": {"hello"}}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -166,7 +166,7 @@ func TestReportsArrive(t *testing.T) {
 					t.Error(diff)
 				}
 				for _, u := range w.heard {
-					keepsSecrets(t, u) // no word of the message's text, and no number
+					keepsSecrets(t, u) // neither text nor number
 				}
 			})
 		})

@@ -29,15 +29,15 @@ const (
 func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
 	to, ok := number(a.To)
 	if !ok {
-		return refused("number not usable")
+		return refused(channels.NumberNotUsable)
 	}
 	for _, text := range a.Messages {
 		if text == "" { // Kannel would send it
-			return refused("message not acceptable")
+			return refused(channels.MessageNotAcceptable)
 		}
 	}
 	if len(a.Messages) == 0 {
-		return refused("message not acceptable")
+		return refused(channels.MessageNotAcceptable)
 	}
 	for i, text := range a.Messages {
 		if s := d.sendOne(ctx, a, i, to, text); s.Fate != channels.Accepted {
@@ -100,14 +100,14 @@ func meaning(r provider.Result) channels.SendResult {
 	case r.Status == http.StatusAccepted && (says("0:") || says("3:") || says("Sent.")):
 		return channels.SendResult{Fate: channels.Accepted}
 	case r.Status == http.StatusForbidden && says("Not routable"):
-		return refused("number not usable")
+		return refused(channels.NumberNotUsable)
 	case r.Status == http.StatusForbidden && !says("Authorization failed"):
 		s.Reason = "request refused" // by something before Kannel
 	case r.Status != http.StatusBadRequest:
 	case says("Missing receiver"), says("Empty receiver"), says("Number(s)"):
-		return refused("number not usable")
+		return refused(channels.NumberNotUsable)
 	case says("Charset"), says("UDH"):
-		return refused("message not acceptable")
+		return refused(channels.MessageNotAcceptable)
 	case says("Sender missing"):
 		s.ChannelFault, s.Reason = true, "no sender: set from, or global-sender in Kannel"
 	case says("DLR-URL"):

@@ -308,7 +308,7 @@ func TestOneSendNeverDoubles(t *testing.T) {
 	})
 }
 
-// A request that its caller gives up is unclear and nobody's fault.
+// A request that its caller gives up is unclear and no fault of the channel.
 func TestSendGivenUp(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{Faults: []string{"hang@send"}}, basicSettings(), func(w *world) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/channels"
 )
 
 // The bits of a delivery report's state.
@@ -55,15 +56,15 @@ func failure(state int, receipt string) (weir.Outcome, string) {
 	for word := range strings.FieldsSeq(receipt) {
 		switch strings.ToUpper(word) {
 		case "STAT:EXPIRED":
-			return weir.Expired, "expired at the provider"
+			return weir.Expired, channels.WindowClosed
 		case "STAT:REJECTD":
 			return weir.Failed, "rejected by the operator"
 		}
 	}
 	if state&bitBetween != 0 {
-		return weir.Expired, "expired at the provider"
+		return weir.Expired, channels.WindowClosed
 	}
-	return weir.Failed, "not delivered"
+	return weir.Failed, channels.FailedAtProvider
 }
 
 // refusal returns the outcome of a message that the SMSC or Kannel refused, from
@@ -72,10 +73,10 @@ func failure(state int, receipt string) (weir.Outcome, string) {
 func refusal(receipt string) (weir.Outcome, string) {
 	cause, _ := strings.CutPrefix(receipt, "NACK/")
 	if strings.HasPrefix(cause, "validity") {
-		return weir.Expired, "expired at the provider"
+		return weir.Expired, channels.WindowClosed
 	}
 	if cause == "no SMSC" || strings.HasPrefix(cause, "receiver") {
-		return weir.Failed, "number not usable"
+		return weir.Failed, channels.NumberNotUsable
 	}
 	code, _, _ := strings.Cut(cause, "/")
 	status, err := strconv.ParseUint(code, 0, 32)
@@ -84,11 +85,11 @@ func refusal(receipt string) (weir.Outcome, string) {
 	}
 	switch status {
 	case 0x0b, 0x33, 0x50, 0x51: // destination address, its count, its kind, its plan
-		return weir.Failed, "number not usable"
+		return weir.Failed, channels.NumberNotUsable
 	case 0x0a, 0x48, 0x49: // source address, its kind, its plan
 		return weir.Failed, "sender not usable"
 	case 0x01: // length
-		return weir.Failed, "message not acceptable"
+		return weir.Failed, channels.MessageNotAcceptable
 	}
 	return weir.Failed, "refused by the operator"
 }

@@ -1,8 +1,7 @@
 // Package simulator is a simulated Kannel for tests, demonstrations and people who
 // try out their own integration: smsbox's sendsms, bearerbox's status.xml and the
 // requests that smsbox makes for delivery reports and for messages from people,
-// with their quirks and, on request, with faults. It was compared with bearerbox
-// and smsbox 1.4.5 answer by answer (make test-kannel).
+// with their quirks and, on request, with faults.
 //
 // # What it counts
 //

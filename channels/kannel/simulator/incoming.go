@@ -72,7 +72,7 @@ func (s *Server) postIncoming(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// values are what escapes stand for, by their letter.
+// values holds the replacements of escapes, by their letter.
 type values map[byte]string
 
 // fill replaces the escapes of a URL as Kannel does: every percent sign with a

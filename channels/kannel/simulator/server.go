@@ -48,7 +48,7 @@ type Records struct {
 	Texted int `json:"texted"`
 }
 
-// Message is what Kannel keeps of a request.
+// Message is the part of a request that Kannel keeps.
 type Message struct {
 	From     string `json:"from"`
 	To       string `json:"to"`
