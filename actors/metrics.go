@@ -137,7 +137,7 @@ func (m *Metrics) known(name string) *channelSeries {
 // liveFigures reads the brokers' state at each scrape.
 type liveFigures struct {
 	capacity, inFlight, sending, active, unknown, queued, blocked, oldest, health *prometheus.Desc
-	breaker, retries, held, epoch, mailbox                                        *prometheus.Desc
+	breaker, retries, rate, held, epoch, mailbox                                  *prometheus.Desc
 
 	source        func(context.Context) map[string]liveReport
 	withoutBroker func(running map[string]liveReport) map[string]weir.Health // channels without a broker
@@ -172,6 +172,7 @@ func newLiveFigures(reg prometheus.Registerer) *liveFigures {
 		health:   d("state", "1 for the current state of the channel; other states have no series.", "state"),
 		breaker:  desc("provider_breaker_state", "0: closed, 1: half-open, a single dispatch probes the provider, 2: open.", "channel"),
 		retries:  desc("provider_retry_budget_ratio", "Remaining share of the retry budget, 0 to 1.", "channel"),
+		rate:     d("rate_limit_per_second", "Rate limit in force; no series without one."),
 		held:     desc("lease_held", "1 while this process holds the channel's lease.", "channel"),
 		epoch:    desc("lease_epoch", "Epoch of the channel's lease.", "channel"),
 		mailbox:  desc("mailbox_messages", "Messages in the mailboxes of actors.", "kind"),
@@ -184,7 +185,7 @@ func newLiveFigures(reg prometheus.Registerer) *liveFigures {
 func (l *liveFigures) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		l.capacity, l.inFlight, l.sending, l.active, l.unknown, l.queued, l.blocked, l.oldest, l.health,
-		l.breaker, l.retries, l.held, l.epoch, l.mailbox,
+		l.breaker, l.retries, l.rate, l.held, l.epoch, l.mailbox,
 	} {
 		ch <- d
 	}
@@ -217,6 +218,9 @@ func (l *liveFigures) Collect(ch chan<- prometheus.Metric) {
 		put(l.oldest, seconds(f.OldestQueuedAt))
 		put(l.breaker, float64(f.Breaker))
 		put(l.retries, f.RetryBudget)
+		if f.RatePerSecond > 0 {
+			put(l.rate, f.RatePerSecond)
+		}
 		put(l.held, one(v.runs))
 		put(l.epoch, float64(v.epoch))
 		put(l.health, 1, string(f.Health))

@@ -15,6 +15,8 @@ import (
 func CommonSettings() []Setting {
 	return []Setting{
 		{Key: "at_least_once", Kind: Boolean, Help: "send again if it is unknown whether the provider has a contact (default false: never twice)"},
+		{Key: "rate_per_second", Kind: Integer, Help: "max dispatches per second; of text messages, segments (default 0: no limit). A provider that answers \"rate limited\" lowers it for a while"},
+		{Key: "burst", Kind: Integer, Help: "dispatches that may follow each other at once within rate_per_second (default a tenth of it, at least 1)"},
 		{Key: "reply_reserve", Kind: Integer, Help: "slots that only contacts of priority reply may take (default 0)"},
 	}
 }
@@ -29,6 +31,37 @@ func AtLeastOnce(s weir.Settings) bool {
 func ReplyReserve(s weir.Settings) int {
 	v, _ := s["reply_reserve"].(float64)
 	return int(v)
+}
+
+// maxRate bounds the rate limit and its burst.
+const maxRate = 10_000
+
+// Pace returns the common settings rate_per_second and burst. A rate of 0 is no
+// limit.
+func Pace(s weir.Settings) (rate, burst int) {
+	perSecond, _ := s["rate_per_second"].(float64)
+	rate, burst = int(perSecond), int(perSecond+9)/10
+	if v, ok := s["burst"].(float64); ok {
+		burst = int(v)
+	}
+	return rate, max(1, burst)
+}
+
+// checkPace returns the mistakes in the rate limit, whose kinds were checked.
+func checkPace(s weir.Settings) (errs []weir.FieldError) {
+	rate, limited := s["rate_per_second"].(float64)
+	if rate < 0 || rate > maxRate {
+		errs = append(errs, weir.FieldError{Pointer: "/rate_per_second", Code: "range", Detail: fmt.Sprintf("must be 0 (no limit) to %d", maxRate)})
+	}
+	burst, ok := s["burst"].(float64)
+	switch {
+	case !ok:
+	case !limited || rate == 0:
+		errs = append(errs, weir.FieldError{Pointer: "/burst", Code: "conflict", Detail: "is a part of the rate limit: set rate_per_second as well"})
+	case burst < 1 || burst > maxRate:
+		errs = append(errs, weir.FieldError{Pointer: "/burst", Code: "range", Detail: fmt.Sprintf("must be 1 to %d", maxRate)})
+	}
+	return errs
 }
 
 // CheckSettings returns every mistake in the settings of a channel of this type.
@@ -56,6 +89,7 @@ func (t *Type) CheckSettings(s weir.Settings, capacity int) []weir.FieldError {
 	if r := ReplyReserve(s); r < 0 || r >= capacity && r > 0 {
 		errs = append(errs, weir.FieldError{Pointer: "/reply_reserve", Code: "range", Detail: fmt.Sprintf("must be 0 or more and less than the capacity (%d)", capacity)})
 	}
+	errs = append(errs, checkPace(s)...)
 	if len(errs) == 0 && t.Check != nil {
 		errs = t.Check(s)
 	}

@@ -405,6 +405,9 @@ type ChannelView struct {
 	// Queued contacts that wait
 	Queued int `json:"queued"`
 
+	// RatePerSecond the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none, or another process runs the channel
+	RatePerSecond float64 `json:"rate_per_second,omitempty,omitzero"`
+
 	// Sending contacts being dispatched: the provider may or may not have them
 	Sending int `json:"sending"`
 
@@ -2099,6 +2102,8 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // Settings of every type:
 //
 // - `at_least_once` (boolean): send again if it is unknown whether the provider has a contact (default false: never twice)
+// - `rate_per_second` (integer): max dispatches per second; of text messages, segments (default 0: no limit). A provider that answers "rate limited" lowers it for a while
+// - `burst` (integer): dispatches that may follow each other at once within rate_per_second (default a tenth of it, at least 1)
 // - `reply_reserve` (integer): slots that only contacts of priority reply may take (default 0)
 //
 // PUT /v1/channels/{channel}

@@ -21,6 +21,7 @@ type Figures struct {
 	Breaker        Breaker
 	RetryBudget    float64 // share of the retry budget that is left, 0 to 1
 	BreakerUntil   time.Time
+	RatePerSecond  float64        // the rate limit in force; 0: none
 	Reconciliation Reconciliation // the last one since the broker started; zero: none
 	NextDue        time.Time      // when the next delayed contact is due; zero: none
 	SentPerMinute  float64        // dispatches by this process over the last minutes

@@ -41,6 +41,7 @@ const (
 	WhyUnknown         WhyCode = "unknown"          // the result of the dispatch was lost
 	WhyCanceling       WhyCode = "canceling"        // the provider is asked to cancel it
 	WhyDown            WhyCode = "channel_down"     // the provider reports that it cannot work
+	WhyRate            WhyCode = "rate_limit"       // the channel's rate limit; also a survey's limit per minute
 )
 
 // The codes of surveys and respondents, in addition to those of their channels
@@ -54,7 +55,6 @@ const (
 	WhyTarget            WhyCode = "target_reached"  // the cutoff or every quota
 	WhyBatch             WhyCode = "batch"           // the max number of respondents is active
 	WhyActive            WhyCode = "active"          // no respondent is left to start
-	WhyRate              WhyCode = "rate_limit"      // the limit per minute
 	WhyChannelGone       WhyCode = "channel_gone"
 	WhyChannelUnsuitable WhyCode = "channel_unfit" // it does not support what the mode needs
 	WhyDelayed           WhyCode = "aside"         // delayed until due

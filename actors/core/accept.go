@@ -51,6 +51,9 @@ func (c *Core) Reserve(specs []weir.Spec, now time.Time) int {
 		if s.NotBefore.After(now) || windowOver(s, now) || !c.ledger.Fits(s.Priority, s.Size()) {
 			break
 		}
+		if !c.pace.claim(c.units(s), now) {
+			break
+		}
 		c.ledger.Take(s.Priority, s.Size())
 		c.reserved += s.Size()
 		n++
@@ -67,6 +70,7 @@ func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, n
 		s := &reserved[i]
 		c.ledger.Give(s.Priority, s.Size())
 		c.reserved -= s.Size()
+		c.pace.release(c.units(s))
 	}
 	c.claims -= len(reserved)
 	var claimed []weir.AttemptRef
@@ -76,7 +80,9 @@ func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, n
 			c.enqueue(contact)
 			continue
 		}
-		c.addFlight(*contact).claiming = true
+		f := c.addFlight(*contact)
+		f.claiming, f.units = true, c.units(&contact.Spec)
+		c.pace.claimed += f.units
 		c.recordClaim(now)
 		claimed = append(claimed, contact.AttemptRef())
 	}

@@ -7,6 +7,7 @@
 //   - the slots of contacts in flight never exceed the capacity, unless the
 //     capacity was lowered below them; then nothing starts
 //   - a provider is called for an attempt only after its claim was committed
+//   - no more is dispatched per second than the channel's rate limit allows
 //   - transitions are issued in the order in which they were decided
 //   - a contact holds its slots until the provider is certainly done with it
 package core
@@ -81,6 +82,8 @@ func (c *Core) applyChannel(ch weir.Channel, now time.Time) {
 	grown := ch.Capacity > c.ch.Capacity || channels.ReplyReserve(ch.Settings) < c.ledger.Reserve
 	c.ch = ch
 	c.ledger.Capacity, c.ledger.Reserve = ch.Capacity, channels.ReplyReserve(ch.Settings)
+	rate, burst := channels.Pace(ch.Settings)
+	c.pace.configure(rate, burst, now)
 	c.window.limit = min(max(2*ch.Capacity, minWindow), maxWindow)
 	if grown && c.window.blocked() > 0 || ch.Deleting {
 		c.window.rescan()

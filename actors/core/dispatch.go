@@ -23,6 +23,7 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 			continue
 		}
 		f.claiming = false
+		c.pace.release(f.units)
 		_, gone := lost[ref.ID]
 		switch {
 		case gone:
@@ -46,7 +47,11 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 		default:
 			c.sends[ref] = struct{}{}
 			c.out.Sends = append(c.out.Sends, attemptOf(&f.c))
+			c.pace.dispatch(f.units, now)
 		}
+	}
+	if c.claims == 0 { // whatever became of a flight
+		c.pace.claimed = 0
 	}
 	c.commit(Commit{Transitions: ts})
 	c.run(now)
@@ -57,6 +62,7 @@ func (c *Core) SendDone(ref weir.AttemptRef, s channels.SendResult, now time.Tim
 	delete(c.sends, ref)
 	c.out.Forget = append(c.out.Forget, ref)
 	c.recordResult(s, now)
+	c.recordPace(s, now)
 	if f := c.flights[ref.ID]; f != nil && f.c.Attempt == ref.Number {
 		c.applyResult(f, s, now)
 	}

@@ -39,6 +39,7 @@ const (
 	stumbles  // unclear with an answer; the provider does not have it
 	chokes    // unclear because of the contact; the provider does not have it
 	later     // not sent; neither's fault
+	limits    // not sent; too many at one time
 )
 
 // provider keeps its own count of what it has in flight.
@@ -91,6 +92,8 @@ func (p *provider) receive(a channels.Attempt, m manner, now time.Time) channels
 		return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "down", RetryAfter: p.retry}
 	case later:
 		return channels.SendResult{Fate: channels.NotSent, Later: true, ChannelFault: true, Reason: "this recipient later", RetryAfter: p.retry}
+	case limits:
+		return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: channels.RateLimited, RetryAfter: p.retry}
 	case chokes:
 		return channels.SendResult{Fate: channels.Unclear, Reason: "the driver failed", Answered: true}
 	case stumbles:

@@ -60,6 +60,7 @@ type rig struct {
 	nextID    weir.ContactID
 	sent      []weir.AttemptRef // put on the wire to the provider, in order
 	sentAt    []time.Time
+	sentUnits []int // of each, for the rate limit
 	asked     []weir.AttemptRef
 	cancels   []weir.AttemptRef
 	prepares  int
@@ -103,6 +104,7 @@ func newRig(t failer, capacity int, change ...func(*rig)) *rig {
 // boot starts a core from the written state.
 func (r *rig) boot(local map[weir.AttemptRef]core.LocalProgress) {
 	r.shadow = maps.Clone(r.store)
+	r.forgetDebts()
 	r.drained, r.rested = false, false
 	r.slots, r.counts = 0, [weir.Done + 1]int{}
 	for _, c := range r.shadow {
@@ -245,11 +247,12 @@ func (r *rig) send(a channels.Attempt) {
 		r.t.Fatalf("%v is sent while %d of %d slots are taken", a.ID, n, r.ch.Capacity)
 	}
 	r.sent, r.sentAt = append(r.sent, a.ID), append(r.sentAt, r.now)
+	r.paced(len(a.Messages))
 	r.local[a.ID] = core.LocalSending
 	r.prov.wire[a.ID] = max(1, len(a.Messages))
 	r.add(&job{what: "receive", stays: true, do: func() {
 		m := r.manner(a)
-		if m != drops && m != cannotNow && m != isDown && m != stumbles && m != chokes && m != later && r.prov.had[a.ID.ID] > 0 && !channels.AtLeastOnce(r.ch.Settings) {
+		if m != drops && m != cannotNow && m != isDown && m != stumbles && m != chokes && m != later && m != limits && r.prov.had[a.ID.ID] > 0 && !channels.AtLeastOnce(r.ch.Settings) {
 			r.t.Fatalf("the provider has %v for the second time", a.ID)
 		}
 		s := r.prov.receive(a, m, r.now)

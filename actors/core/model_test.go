@@ -10,6 +10,7 @@ import (
 	"weir"
 	"weir/actors/core"
 	"weir/channels"
+	"weir/ops"
 )
 
 // history drives a rig at random.
@@ -59,11 +60,15 @@ func newHistory(t *rapid.T) *history {
 			r.lossy = r.prov.mute
 		}
 		r.ch.Settings["reply_reserve"] = float64(rapid.IntRange(0, r.ch.Capacity-1).Draw(t, "reserve"))
+		if rapid.Bool().Draw(t, "limited") {
+			r.ch.Settings["rate_per_second"] = float64(rapid.IntRange(2, 20).Draw(t, "rate"))
+			r.ch.Settings["burst"] = float64(rapid.IntRange(1, 6).Draw(t, "burst"))
+		}
 		r.manner = func(channels.Attempt) manner {
 			if !h.faulty || h.chance(60, "well") {
 				return accepts
 			}
-			return manner(rapid.IntRange(int(accepts), int(later)).Draw(t, "manner"))
+			return manner(rapid.IntRange(int(accepts), int(limits)).Draw(t, "manner"))
 		}
 		r.readErr = func() bool { return h.faulty && h.chance(10, "read fails") }
 		r.askErr = func() bool { return h.faulty && h.chance(20, "ask fails") }
@@ -233,6 +238,8 @@ func (h *history) working() {
 	}
 	if at := h.core.NextWake(h.now); !at.IsZero() && at.Sub(h.now) <= 2*time.Second {
 		return // a failed read, or one that is due
+	} else if !at.IsZero() && h.core.WhyNext(h.now).Code == ops.WhyRate {
+		return
 	}
 	for _, c := range h.store.waiting() {
 		if c.State == weir.Queued && c.Size() <= h.ch.Capacity-channels.ReplyReserve(h.ch.Settings) {

@@ -26,7 +26,8 @@ func (c *Core) run(now time.Time) {
 	c.checkIdle(now)
 }
 
-// claimContacts claims contacts as far as capacity, breaker and concurrency allow.
+// claimContacts claims contacts as far as capacity, breaker, concurrency and pace
+// allow.
 func (c *Core) claimContacts(now time.Time) {
 	k := Commit{}
 	for room, _ := c.gate(now); room > 0; {
@@ -40,7 +41,11 @@ func (c *Core) claimContacts(now time.Time) {
 			}
 			continue
 		}
-		k.Transitions = append(k.Transitions, c.claim(next, now))
+		units := c.units(&next.Spec)
+		if !c.pace.claim(units, now) {
+			break
+		}
+		k.Transitions = append(k.Transitions, c.claim(next, units, now))
 		k.Claimed = append(k.Claimed, c.flights[next.ID].c.AttemptRef())
 		room--
 	}
@@ -48,12 +53,13 @@ func (c *Core) claimContacts(now time.Time) {
 }
 
 // claim takes a contact from the window and its slots from the ledger.
-func (c *Core) claim(next *weir.Contact, now time.Time) weir.Transition {
+func (c *Core) claim(next *weir.Contact, units int, now time.Time) weir.Transition {
 	c.window.take(next)
 	t := weir.Transition{From: next.Rev, Was: next.State}
 	contact := *next
 	contact.Progress, _ = next.Claim(now)
-	c.addFlight(contact).claiming = true
+	f := c.addFlight(contact)
+	f.claiming, f.units = true, units
 	c.queued--
 	c.recordClaim(now)
 	t.Contact = contact
@@ -92,7 +98,10 @@ func (c *Core) gate(now time.Time) (room int, shut ops.WhyCode) {
 	if room = min(room, limit-len(c.sends)-c.claims); room <= 0 {
 		return 0, ops.WhySendConcurrency
 	}
-	return room, ""
+	if c.pace.shut(now) {
+		return 0, ops.WhyRate
+	}
+	return min(room, max(1, c.pace.room(now))), ""
 }
 
 // maxSends bounds the concurrent dispatches of a channel without a limit of its

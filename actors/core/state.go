@@ -50,6 +50,7 @@ func (c *Core) answer(t *weir.Transition, v weir.Verdict, from Origin) {
 type flight struct {
 	c         weir.Contact
 	slots     int
+	units     int  // reserved for it in the pace, while it is claimed
 	claiming  bool // the claim is not committed yet
 	askQueued bool // queued for a status request
 	asks      int  // consecutive status requests that failed
@@ -91,6 +92,7 @@ type Core struct {
 	loads       int // reads of single contacts under way
 	breaker     breaker
 	retryBudget budget
+	pace        pace
 	queued      int64
 
 	prepared, preparing, checking   bool

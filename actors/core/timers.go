@@ -107,6 +107,9 @@ func (c *Core) NextWake(now time.Time) time.Time {
 	add(!c.prepared && !c.preparing && !c.draining, c.prepareAt)
 	add(c.wantsStatus(), c.statusAt)
 	add(!c.breaker.probing && c.breaker.until.After(now), c.breaker.until)
+	if opens := c.pace.opensAt(now); opens.After(now) {
+		add(!c.window.empty(), opens)
+	}
 	add(true, c.retryAt)
 	add(c.deleteAt.After(now) && len(c.flights) > 0, c.deleteAt)
 	if !c.idleSince.IsZero() && !c.passivated && !c.unhealthy() {
@@ -140,6 +143,7 @@ func (c *Core) Figures() ops.Figures {
 	}
 	f.Health, f.HealthReason = c.health()
 	f.Breaker, f.RetryBudget, f.BreakerUntil = c.breaker.state(), c.retryBudget.left(), c.breaker.until
+	f.RatePerSecond = c.pace.rate()
 	f.Reconciliation, f.NextDue = c.reconciled, c.dueAt
 	return f
 }

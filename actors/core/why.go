@@ -10,7 +10,7 @@ import (
 )
 
 // whyGate explains what gate returned.
-func (c *Core) whyGate(shut ops.WhyCode) ops.Why {
+func (c *Core) whyGate(shut ops.WhyCode, now time.Time) ops.Why {
 	switch shut {
 	case "":
 		return ops.Why{}
@@ -24,6 +24,8 @@ func (c *Core) whyGate(shut ops.WhyCode) ops.Why {
 		return ops.Why{Code: shut, Text: fmt.Sprintf("the provider of channel %s is being set up", c.ch.Name)}
 	case ops.WhySendConcurrency:
 		return ops.Why{Code: shut, Text: fmt.Sprintf("channel %s: %d dispatches to the provider are under way, the limit at one time", c.ch.Name, len(c.sends)+c.claims)}
+	case ops.WhyRate:
+		return c.pace.why(c.ch.Name, now)
 	default:
 		return c.breaker.why(shut)
 	}
@@ -49,7 +51,7 @@ func (c *Core) Why(contact *weir.Contact, now time.Time) ops.Why {
 	case own.Code == ops.WhyTooLarge, own.Code == ops.WhyNotBefore, own.Code == ops.WhyRetry:
 		return own
 	case shut != "":
-		return c.whyGate(shut).And(c.window.position(contact))
+		return c.whyGate(shut, now).And(c.window.position(contact))
 	case !own.IsZero():
 		return own.And(c.window.position(contact))
 	}
@@ -142,7 +144,7 @@ func (c *Core) WhyNext(now time.Time) ops.Why {
 		return ops.Why{}
 	}
 	if _, shut := c.gate(now); shut != "" {
-		return c.whyGate(shut)
+		return c.whyGate(shut, now)
 	}
 	heads := c.window.heads(&c.ledger)
 	if p, ok := c.window.first(heads); ok {
