@@ -72,7 +72,6 @@ type service struct {
 	signatures signatures
 	routes     routes
 	queries    map[string]url.Values // parsed queries that contain only a version, by raw query; read-only
-	headers    headers
 	shapes     map[version]map[resource.Kind]object
 	actions    map[string]object
 }
@@ -106,9 +105,6 @@ const (
 	// maxDrained is the maximum number of bytes drained from the body of a failed
 	// request.
 	maxDrained = 16 << 20
-	// maxAnnounced is the maximum size of buffers allocated for a body from its
-	// Content-Length.
-	maxAnnounced = 64 << 10
 )
 
 // resourceKind describes a kind of resource.
@@ -150,9 +146,6 @@ type call struct {
 	query   url.Values
 	body    []byte
 }
-
-// headers holds header values that every response shares. They are read-only.
-type headers struct{ versions, noSniffing, json []string }
 
 // endpoint answers an admitted request.
 type endpoint func(*call) (response, error)

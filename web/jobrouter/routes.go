@@ -84,7 +84,6 @@ func New(o Options) (http.Handler, error) {
 		Options:    o,
 		signatures: newSignatures(o.Keys, o.Limits.Skew),
 		queries:    map[string]url.Values{},
-		headers:    headers{versions: []string{supported}, noSniffing: []string{"nosniff"}, json: []string{jsonType}},
 		shapes:     map[version]map[resource.Kind]object{},
 		actions:    actionShapes(),
 	}

@@ -30,13 +30,13 @@ var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 // serve handles every request.
 func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
-	watch := &responseTracker{ResponseWriter: w, id: [1]string{id}}
+	watch := &responseTracker{ResponseWriter: w}
 	h := w.Header()
-	h["X-Ms-Request-Id"] = watch.id[:]
-	h["Api-Supported-Versions"] = s.headers.versions
-	h["X-Content-Type-Options"] = s.headers.noSniffing
+	h.Set("X-Ms-Request-Id", id)
+	h.Set("Api-Supported-Versions", supported)
+	h.Set("X-Content-Type-Options", "nosniff")
 	if theirs := r.Header[clientRequestID]; len(theirs) > 0 && goodRequestID.MatchString(theirs[0]) {
-		h[clientRequestID] = theirs[:1:1]
+		h.Set(clientRequestID, theirs[0])
 	}
 	defer func() { s.recoverPanic(watch, r, id, recover()) }()
 	out, err := s.answer(watch, r)
@@ -57,7 +57,6 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 type responseTracker struct {
 	http.ResponseWriter
 	begun bool
-	id    [1]string // of the request, as a header value
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -155,18 +154,10 @@ func carriesBearer(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer")
 }
 
-// read reads a body of limited size. A buffer of the announced size is allocated only
-// for small bodies, because Content-Length may be false.
+// read reads a body of limited size.
 func (s *service) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Body == http.NoBody {
 		return nil, nil
-	}
-	if n := r.ContentLength; 0 < n && n <= min(s.Limits.Body, maxAnnounced) {
-		body := make([]byte, n)
-		if _, err := io.ReadFull(r.Body, body); err != nil {
-			return nil, errBroken()
-		}
-		return body, nil
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.Limits.Body))
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -224,10 +215,10 @@ func (s *service) write(w http.ResponseWriter, a response) error {
 	if err != nil {
 		return fmt.Errorf("encode a response: %w", err)
 	}
-	h["Content-Type"] = s.headers.json
+	h.Set("Content-Type", jsonType)
 	if a.etag != "" {
-		values := []string{a.etag, a.modified.UTC().Format(http.TimeFormat)}
-		h["Etag"], h["Last-Modified"] = values[:1:1], values[1:]
+		h.Set("Etag", a.etag)
+		h.Set("Last-Modified", a.modified.UTC().Format(http.TimeFormat))
 	}
 	w.WriteHeader(a.status)
 	_, _ = w.Write(text) // the client may have disconnected
