@@ -49,16 +49,6 @@ func combination(language, sex string) []resource.WorkerSelector {
 	}
 }
 
-// Holds reports whether labels pass a filter.
-func Holds(filter []resource.WorkerSelector, labels label.Set) bool {
-	for _, s := range filter {
-		if !s.Operator.Holds(labels[s.Key], s.Value) {
-			return false
-		}
-	}
-	return true
-}
-
 // SameFilter reports whether two filters have the same conditions, in any
 // order.
 func SameFilter(a, b []resource.WorkerSelector) bool {

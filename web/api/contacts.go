@@ -45,7 +45,7 @@ func (s *Service) contactRoutes() []*route.Route {
 			Query: append([]wire.Parameter{
 				{Name: "channel", Kind: "string", Description: "name of the channel"},
 				{Name: "state", Kind: "string", Enum: stateWords(), Description: "one or more states, joined by commas"},
-				{Name: "outcome", Kind: "string", Enum: outcomeWords(), Single: true, Description: "only contacts that ended so"},
+				{Name: "outcome", Kind: "string", Enum: wire.Words(weir.Outcomes()), Single: true, Description: "only contacts that ended so"},
 				{Name: "survey", Kind: "string"},
 				{Name: "key", Kind: "string"},
 				{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339), to the millisecond: contacts accepted then or later"},
@@ -108,14 +108,6 @@ func (s *Service) getContact(c *route.Call) (route.Reply, error) {
 		maskContact(&v)
 	}
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
-}
-
-func outcomeWords() []string {
-	var words []string
-	for _, o := range weir.Outcomes() {
-		words = append(words, string(o))
-	}
-	return words
 }
 
 func (s *Service) listContacts(c *route.Call) (route.Reply, error) {

@@ -47,7 +47,7 @@ type DeadGroups struct {
 func (s *Service) deadRoutes() []*route.Route {
 	filter := []wire.Parameter{
 		{Name: "channel", Kind: "string", Description: "name of the channel"},
-		{Name: "outcome", Kind: "string", Enum: deadOutcomes(), Single: true, Description: "how they ended"},
+		{Name: "outcome", Kind: "string", Enum: wire.Words(weir.DeadOutcomes()), Single: true, Description: "how they ended"},
 		{Name: "reason", Kind: "string", Description: "as in the groups; empty: dead letters without a reason"},
 		{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters then or later"},
 		{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters before"},
@@ -83,14 +83,6 @@ func (s *Service) deadRoutes() []*route.Route {
 				"The old contact stays as it is. Contacts of respondents are refused (409): their survey retries them.", s.requeueDead),
 		post("discard", "Discard dead letters", "Their contacts stay readable until their retention ends.", s.discardDead),
 	}
-}
-
-func deadOutcomes() []string {
-	var words []string
-	for _, o := range weir.DeadOutcomes() {
-		words = append(words, string(o))
-	}
-	return words
 }
 
 // deadLetterFilter reads the filter of a list.

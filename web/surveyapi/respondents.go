@@ -3,7 +3,6 @@ package surveyapi
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -194,28 +193,4 @@ func (s *Service) serialOf(c *route.Call, r *surveys.Respondent, id string) (int
 	}
 	c.Errors.Add("/contact", "unknown", "the respondent had no such contact")
 	return 0, nil
-}
-
-func statusWords() []string {
-	var out []string
-	for _, s := range surveys.Statuses() {
-		out = append(out, string(s))
-	}
-	return out
-}
-
-func dispositionWords() []string {
-	var out []string
-	for _, d := range surveys.Dispositions() {
-		out = append(out, string(d))
-	}
-	return out
-}
-
-func surveyStateWords() []string {
-	var out []string
-	for _, s := range surveys.States() {
-		out = append(out, string(s))
-	}
-	return slices.Clip(out)
 }

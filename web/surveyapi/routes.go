@@ -28,7 +28,7 @@ func (s *Service) Routes() []*route.Route {
 		{
 			Method: "GET", Path: "/v1/surveys", ID: "list-surveys", Tag: "surveys",
 			Summary: "List surveys by name",
-			Query: append([]wire.Parameter{{Name: "state", Kind: "string", Enum: surveyStateWords(), Description: "one or more states, joined by commas"}},
+			Query: append([]wire.Parameter{{Name: "state", Kind: "string", Enum: wire.Words(surveys.States()), Description: "one or more states, joined by commas"}},
 				route.Paging(50, 100)...),
 			Handle:  s.listSurveys,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[SurveyList]()}},
@@ -120,8 +120,8 @@ func (s *Service) respondentRoutes() []*route.Route {
 			Summary:     "List respondents by id",
 			Description: "A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
 			Query: append([]wire.Parameter{
-				{Name: "status", Kind: "string", Enum: statusWords(), Description: "one or more, joined by commas"},
-				{Name: "disposition", Kind: "string", Enum: dispositionWords(), Description: "one or more, joined by commas"},
+				{Name: "status", Kind: "string", Enum: wire.Words(surveys.Statuses()), Description: "one or more, joined by commas"},
+				{Name: "disposition", Kind: "string", Enum: wire.Words(surveys.Dispositions()), Description: "one or more, joined by commas"},
 				{Name: "phone", Kind: "string", Description: "a number, as in an import"},
 			}, route.Paging(100, 1000)...),
 			Handle:  s.listRespondents,
@@ -156,7 +156,7 @@ func (s *Service) exportRoutes() []*route.Route {
 			Summary: "Results, one row per respondent",
 			Description: "Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
 				"then other_attributes with the rest as JSON. " + help,
-			Query:    []wire.Parameter{{Name: "status", Kind: "string", Enum: statusWords(), Description: "one or more, joined by commas"}},
+			Query:    []wire.Parameter{{Name: "status", Kind: "string", Enum: wire.Words(surveys.Statuses()), Description: "one or more, joined by commas"}},
 			Download: CSVType, Serve: s.results,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},

@@ -117,3 +117,12 @@ func (p *Parameter) readWords(s string, wrong *validation.Errors) {
 		}
 	}
 }
+
+// Words returns the words of an enumeration, for [Parameter.Enum].
+func Words[T ~string](all []T) []string {
+	var words []string
+	for _, one := range all {
+		words = append(words, string(one))
+	}
+	return words
+}

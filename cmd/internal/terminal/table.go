@@ -14,28 +14,10 @@ type Column struct {
 	MinWidth int
 }
 
-// Columns returns columns with these names that are never shortened.
-func Columns(names ...string) []Column {
-	out := make([]Column, len(names))
-	for i, name := range names {
-		out[i].Name = name
-	}
-	return out
-}
-
 // Cell is one cell of a table.
 type Cell struct {
 	Text  string
 	Style Style
-}
-
-// Cells returns cells without a style.
-func Cells(texts ...string) []Cell {
-	out := make([]Cell, len(texts))
-	for i, text := range texts {
-		out[i].Text = text
-	}
-	return out
 }
 
 // maxBuffered is the maximum number of rows that are buffered to determine the column

@@ -119,9 +119,9 @@ a-very…  down         0  the pro…
 func TestLongTable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	tab := terminal.Table{Out: &b, Columns: terminal.Columns("N")}
+	tab := terminal.Table{Out: &b, Columns: []terminal.Column{{Name: "N"}}}
 	for i := range 1200 {
-		if err := tab.Add(terminal.Cells(fmt.Sprint(i))); err != nil {
+		if err := tab.Add([]terminal.Cell{{Text: fmt.Sprint(i)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestLongTable(t *testing.T) {
 		t.Errorf("%d lines", n)
 	}
 	var empty strings.Builder
-	tab = terminal.Table{Out: &empty, Columns: terminal.Columns("N", "M")}
+	tab = terminal.Table{Out: &empty, Columns: []terminal.Column{{Name: "N"}, {Name: "M"}}}
 	if err := tab.Flush(); err != nil || empty.String() != "N  M\n" {
 		t.Errorf("%q, %v", empty.String(), err)
 	}

@@ -126,12 +126,6 @@ func (c *Client) Patch(ctx context.Context, kind, id string, body any) error {
 	return c.do(ctx, http.MethodPatch, resourcePath(kind, id), nil, body, nil)
 }
 
-// Cancel cancels a job.
-func (c *Client) Cancel(ctx context.Context, job, disposition string) error {
-	body := map[string]string{"dispositionCode": disposition}
-	return c.do(ctx, http.MethodPost, resourcePath("jobs", job)+":cancel", nil, body, nil)
-}
-
 // Job reads a job.
 func (c *Client) Job(ctx context.Context, id string) (out routing.Job, err error) {
 	return out, c.do(ctx, http.MethodGet, resourcePath("jobs", id), nil, nil, &out)
