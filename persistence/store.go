@@ -22,6 +22,7 @@ import (
 	"weir/persistence/commit"
 	"weir/persistence/dialect"
 	"weir/persistence/eventlog"
+	"weir/persistence/member"
 	"weir/persistence/mysql"
 	"weir/persistence/queue"
 	"weir/persistence/router"
@@ -48,13 +49,13 @@ type Options struct {
 
 // Metrics are the figures of a store.
 type Metrics struct {
-	commit *commit.Metrics
+	commit *member.Metrics
 	dead   *queue.Metrics
 }
 
 // NewMetrics registers the figures, at zero.
 func NewMetrics(r prometheus.Registerer) *Metrics {
-	return &Metrics{commit.NewMetrics(r), queue.NewMetrics(r)}
+	return &Metrics{member.NewMetrics(r), queue.NewMetrics(r)}
 }
 
 // The stores that a Store is put together from.
@@ -129,7 +130,7 @@ func OpenDatabase(ctx context.Context, url string, log *slog.Logger) (dialect.Da
 }
 
 func newStore(database dialect.Database, scheme string, o Options) *Store {
-	db := commit.New(database, scheme, commit.Config{Log: o.Logger, Metrics: o.Metrics.commit, Owner: o.Owner, LeaseTTL: o.LeaseTTL})
+	db := commit.New(database, scheme, member.Config{Log: o.Logger, Metrics: o.Metrics.commit, Owner: o.Owner, LeaseTTL: o.LeaseTTL})
 	s := &Store{
 		db: db, channelStore: channels.New(db), eventStore: &eventlog.Store{DB: db}, routerStore: &router.Store{DB: db}, adminStore: &admin.Store{DB: db},
 	}
@@ -156,7 +157,7 @@ func withDefaults(o Options) Options {
 		if err != nil {
 			host = "weir"
 		}
-		o.Owner = strings.TrimSuffix(fmt.Sprintf("%.100s-%s-%s", host, strings.ToLower(rand.Text()[:10]), commit.ProcessID(os.Getpid())), "-")
+		o.Owner = strings.TrimSuffix(fmt.Sprintf("%.100s-%s-%s", host, strings.ToLower(rand.Text()[:10]), member.ProcessID(os.Getpid())), "-")
 	}
 	return o
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir/ops"
-	"weir/persistence/commit"
+	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
@@ -50,7 +50,7 @@ func (s *Store) AddAudit(ctx context.Context, list []ops.AuditEntry) error {
 
 // Audit implements [ops.AuditStore].
 func (s *Store) Audit(ctx context.Context, f ops.AuditFilter) ([]ops.AuditEntry, error) {
-	low, high := commit.Bounds(f.Since, f.Until)
+	low, high := member.Bounds(f.Since, f.Until)
 	return s.selectAudit(ctx, auditSQL, low, min(high, cmp.Or(f.Before, math.MaxInt64)), f.Limit)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir/persistence/commit"
+	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
@@ -46,5 +47,5 @@ func (s *Store) HeldSince(ctx context.Context) (time.Time, error) {
 // minute.
 type Store struct {
 	*commit.DB
-	tokens commit.Hooks // of tokens that other processes made or revoked
+	tokens member.Hooks // of tokens that other processes made or revoked
 }

@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
@@ -152,7 +153,7 @@ func (s *Store) tellOwner(ctx context.Context, tx *sqlx.Tx, channel int64) error
 	if err != nil {
 		return err
 	}
-	if err := commit.FenceOff(ctx, tx, owner); err != nil || owner == "" || owner == s.Owner {
+	if err := member.FenceOff(ctx, tx, owner); err != nil || owner == "" || owner == s.Owner {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, InsertInbox+values.Marks(5)+s.Dialect.RenewWake,

@@ -7,10 +7,11 @@ import (
 	"slices"
 	"sync"
 
+	"weir/persistence/member"
+
 	"github.com/jmoiron/sqlx"
 
 	"weir"
-	"weir/persistence/commit"
 )
 
 // takable is the condition under which a lease may be taken: it is free, ours, or
@@ -48,7 +49,7 @@ func (s *Store) Acquire(ctx context.Context, channel weir.ChannelID) (weir.Lease
 		if err := tx.GetContext(ctx, &lease.Epoch, "SELECT epoch FROM leases WHERE channel_id = ?", int64(channel)); err != nil {
 			return err
 		}
-		return commit.FenceOff(ctx, tx, before)
+		return member.FenceOff(ctx, tx, before)
 	})
 	if err != nil || !ok {
 		return weir.Lease{}, false, s.Failure("take a lease", err)
@@ -151,7 +152,7 @@ func (s *Store) Release(ctx context.Context, l weir.Lease) error {
 		if err != nil {
 			return err
 		}
-		return commit.FenceOff(ctx, tx, l.Owner)
+		return member.FenceOff(ctx, tx, l.Owner)
 	})
 	return s.Failure("give a lease back", err)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"weir/persistence/member"
+
 	"weir"
 )
 
@@ -115,7 +117,7 @@ func (b *batch) dropAbandoned() {
 	kept := b.requests[:0]
 	for _, r := range b.requests {
 		if r.Ctx != nil && r.Ctx.Err() != nil {
-			r.Answer(Unavailable("the request ended before it was stored", r.Ctx.Err()))
+			r.Answer(member.Unavailable("the request ended before it was stored", r.Ctx.Err()))
 			continue
 		}
 		kept = append(kept, r)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"weir/persistence/member"
 )
 
 const (
@@ -28,7 +30,7 @@ type Call struct {
 // that the store is down.
 func (s *DB) NewCall(ctx context.Context, r *Request) (*Call, error) {
 	if s.writer.down.Load() {
-		return nil, Unavailable("the store is down", nil)
+		return nil, member.Unavailable("the store is down", nil)
 	}
 	c := &Call{db: s, request: r, ctx: ctx, answered: make(chan error, 1)}
 	r.Ctx, c.takeBack = context.WithCancel(ctx)
@@ -73,10 +75,10 @@ func (c *Call) Wait() error {
 		case err := <-c.answered:
 			return err
 		case <-c.ctx.Done():
-			return Unavailable("it is not known whether this was stored", c.ctx.Err())
+			return member.Unavailable("it is not known whether this was stored", c.ctx.Err())
 		case <-late.C:
 			if !c.Submit(nil) && c.db.writer.down.Load() {
-				return Unavailable("the store is down; it is not known whether this was stored", nil)
+				return member.Unavailable("the store is down; it is not known whether this was stored", nil)
 			}
 			late.Reset(patience)
 		}

@@ -84,7 +84,7 @@ func (w *writer) transactAll(b *batch) error {
 
 // isFault reports whether the database rejected a statement.
 func (w *writer) isFault(err error) bool {
-	kind, _ := w.s.classify(err)
+	kind, _ := w.s.Classify(err)
 	return kind == dialect.Fault
 }
 
@@ -117,13 +117,13 @@ func (t *Tx) run() error {
 }
 
 func (t *Tx) Exec(text string, args ...any) (int64, error) {
-	return t.w.cache.exec(t.Ctx, t.SQL, text, args...)
+	return t.w.cache.Exec(t.Ctx, t.SQL, text, args...)
 }
 
 // Later runs a statement whose number of rows is not needed. Where that saves a
 // round trip it is sent with the next one.
 func (t *Tx) Later(text string, args ...any) error {
-	return t.w.cache.later(t.Ctx, t.SQL, text, args...)
+	return t.w.cache.Later(t.Ctx, t.SQL, text, args...)
 }
 
 // LaterOnce is later for a text that does not come again.
@@ -134,7 +134,7 @@ func (t *Tx) LaterOnce(text string, args ...any) error {
 
 // Get reads one number by a statement that is one of few texts.
 func (t *Tx) Get(n *int64, text string, args ...any) error {
-	return t.w.cache.get(t.Ctx, t.SQL, n, text, args...)
+	return t.w.cache.Get(t.Ctx, t.SQL, n, text, args...)
 }
 
 // mark records the number of this batch, in case that COMMIT breaks, and makes sure
@@ -150,16 +150,16 @@ func (t *Tx) mark() error {
 		t.Optimistic = t.Optimistic && ok
 	}
 	if t.b.optimistic = t.Optimistic; t.Optimistic {
-		return t.Later(t.w.s.text.markFenced, t.w.fence, t.b.number, t.w.start)
+		return t.Later(t.w.s.text.markFenced, t.w.fence, t.b.number, t.w.s.Start())
 	}
-	if err := t.Later(t.w.s.text.mark, t.b.number, t.w.start); err != nil {
+	if err := t.Later(t.w.s.text.mark, t.b.number, t.w.s.Start()); err != nil {
 		return err
 	}
 	if len(list) > 0 {
 		return t.readChannels(list)
 	}
 	var fence int64
-	if err := t.Get(&fence, t.w.s.text.fence, t.w.start); err != nil {
+	if err := t.Get(&fence, t.w.s.text.fence, t.w.s.Start()); err != nil {
 		return err
 	}
 	t.w.learn(fence)
@@ -191,7 +191,7 @@ func (t *Tx) readChannels(list []weir.ChannelID) error {
 		"SELECT c.id, c.deleting, c.deleted, COALESCE(l.owner, '') AS owner, COALESCE(l.epoch, 0) AS epoch, "+
 			"COALESCE(l.expires_at > "+t.w.s.Database.Now()+", 0) AS live, COALESCE(w.batch, 0) AS mark, COALESCE(w.fence, 0) AS fence "+
 			"FROM channels c LEFT JOIN leases l ON l.channel_id = c.id LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+values.Marks(len(list))+t.w.s.Dialect.ForShare,
-		append([]any{t.w.start}, values.Arguments(list)...)...)
+		append([]any{t.w.s.Start()}, values.Arguments(list)...)...)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (t *Tx) readChannels(list []weir.ChannelID) error {
 func (t *Tx) Emit(list ...events.Event) { t.events = append(t.events, list...) }
 
 // NextID gives an id for this try.
-func (t *Tx) NextID() int64 { return t.w.s.ids.next(t.Now) }
+func (t *Tx) NextID() int64 { return t.w.s.NextID(t.Now) }
 
 // Admits returns an error unless a channel takes contacts.
 func (t *Tx) Admits(channel weir.ChannelID) error {
@@ -235,7 +235,7 @@ func (t *Tx) GiveIDs(r *Request, n int) {
 	r.At = time.Now()
 	r.IDs = make([]int64, n)
 	for i := range r.IDs {
-		r.IDs[i] = t.w.s.ids.next(r.At)
+		r.IDs[i] = t.w.s.NextID(r.At)
 	}
 }
 
@@ -247,22 +247,9 @@ func (t *Tx) HoldsRole(role ops.Role, l weir.Lease) (bool, error) {
 	return n == 1, err
 }
 
-// FenceOff makes the writer of an owner read again what it knows of its channels. It
-// is part of each transaction that changes one of them or its lease.
-func FenceOff(ctx context.Context, tx *sqlx.Tx, owner string) error {
-	if owner == "" {
-		return nil
-	}
-	_, err := tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1 WHERE owner = ?", owner)
-	return err
-}
-
 // Channel returns what the batch knows of one of its channels; the zero value: there is
 // no such channel.
 func (t *Tx) Channel(id weir.ChannelID) ChannelState { return t.states[id] }
 
 // Events returns what was emitted.
 func (t *Tx) Events() []events.Event { return t.events }
-
-// EventsPerRow is how many events one row holds at most.
-const EventsPerRow = 512

@@ -11,6 +11,8 @@ import (
 
 	"weir"
 	"weir/persistence/dialect"
+	"weir/persistence/member"
+	"weir/persistence/prepared"
 )
 
 // writer is the group-commit writer: one goroutine, one connection. Requests
@@ -31,9 +33,8 @@ type writer struct {
 	ctx    context.Context // of statements
 	ended  chan struct{}
 
-	start  int64 // which row of the table writers is ours
 	number int64 // of the last batch
-	cache  *statementCache
+	cache  *prepared.Cache
 
 	delayed time.Time // until when what is queued waits for more
 
@@ -75,23 +76,16 @@ func newWriter(s *DB) *writer {
 	db := sqlx.NewDb(s.Database.Pools().Batch, s.Write.DriverName())
 	return &writer{
 		s: s, db: db, signal: make(chan struct{}, 1), stop: stop, giveUp: cancel, ctx: ctx,
-		ended: make(chan struct{}), cache: newStatementCache(db, s.Dialect.Prepare),
+		ended: make(chan struct{}), cache: prepared.New(db, s.Dialect.Prepare),
 	}
 }
 
-// begin starts the goroutine under the number of this start.
-func (w *writer) begin(start int64) {
+// begin starts the goroutine.
+func (w *writer) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.start, w.begun = start, true
+	w.begun = true
 	go w.run()
-}
-
-// startNumber is the number of this start; 0 before it has one.
-func (w *writer) startNumber() int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.start
 }
 
 // Submit queues a request. An error means that it was not taken.
@@ -105,7 +99,7 @@ func (w *writer) submit(r *Request) error {
 		return errors.New("the store was not joined")
 	}
 	w.queue = append(w.queue, r)
-	w.s.metrics.waiting.Set(float64(len(w.queue)))
+	w.s.Metrics.Waiting.Set(float64(len(w.queue)))
 	w.poke()
 	return nil
 }
@@ -125,7 +119,7 @@ func (w *writer) close(ctx context.Context) error {
 	w.poke()
 	w.mu.Unlock()
 	defer w.giveUp()
-	defer w.cache.close()
+	defer w.cache.Close()
 	if !begun {
 		return nil
 	}
@@ -135,7 +129,7 @@ func (w *writer) close(ctx context.Context) error {
 	case <-ctx.Done():
 		w.giveUp()
 		<-w.ended
-		return Unavailable("the store was closed before everything was written", ctx.Err())
+		return member.Unavailable("the store was closed before everything was written", ctx.Err())
 	}
 }
 
@@ -209,7 +203,7 @@ func (w *writer) collect() (_ *batch, more bool) {
 	rest := copy(w.queue, w.queue[n:])
 	clear(w.queue[rest:])
 	w.queue = w.queue[:rest]
-	w.s.metrics.waiting.Set(float64(rest))
+	w.s.Metrics.Waiting.Set(float64(rest))
 	return b, true
 }
 
@@ -240,14 +234,14 @@ func (w *writer) commitBatch(b *batch) {
 			b.answer()
 			return
 		}
-		kind, code := w.s.classify(err)
-		w.s.metrics.errors.WithLabelValues(code).Inc()
+		kind, code := w.s.Classify(err)
+		w.s.Metrics.Errors.WithLabelValues(code).Inc()
 		switch {
 		case w.stop.Err() != nil:
-			b.fail(Unavailable("the store was closed; it is not known whether this was written", err))
+			b.fail(member.Unavailable("the store was closed; it is not known whether this was written", err))
 			return
 		case kind == dialect.Again:
-			w.wait(jitter())
+			w.wait(member.Jitter())
 		case kind == dialect.Fault && len(b.requests) > 0 && !b.inDoubt:
 			w.blame(b, err)
 			return
@@ -256,7 +250,7 @@ func (w *writer) commitBatch(b *batch) {
 			w.wait(pauseFor)
 			pauseFor = min(2*pauseFor, lastPause)
 		}
-		w.s.metrics.retries.Inc()
+		w.s.Metrics.Retries.Inc()
 	}
 }
 
@@ -265,7 +259,7 @@ func (w *writer) blame(b *batch, err error) {
 	if len(b.requests) == 1 {
 		w.setDown(nil) // it answered
 		w.s.Logger.Error("request rejected by the database", "error", err)
-		b.fail(w.s.fault("the database rejected this", err))
+		b.fail(w.s.Fault("the database rejected this", err))
 		return
 	}
 	for _, r := range b.requests {
@@ -273,16 +267,16 @@ func (w *writer) blame(b *batch, err error) {
 	}
 }
 
-func (w *writer) wait(d time.Duration) { Pause(w.stop, d) }
+func (w *writer) wait(d time.Duration) { member.Pause(w.stop, d) }
 
 // setDown records whether the database can be reached, and logs a change once.
 func (w *writer) setDown(err error) {
 	switch was := w.down.Swap(err != nil); {
 	case err != nil && !was:
-		w.s.metrics.down.Set(1)
+		w.s.Metrics.Down.Set(1)
 		w.s.Logger.Warn("store down; changes are kept and retried", "error", err)
 	case err == nil && was:
-		w.s.metrics.down.Set(0)
+		w.s.Metrics.Down.Set(0)
 		w.s.Logger.Info("store available again")
 	}
 }
@@ -302,14 +296,14 @@ func (w *writer) attempt(b *batch) error {
 	}
 	begin := time.Now()
 	err := w.transactAll(b)
-	result := resultCommitted
+	result := member.ResultCommitted
 	if err != nil {
-		result = resultFailed
+		result = member.ResultFailed
 	} else {
-		w.s.metrics.changes.Observe(float64(b.rows()))
+		w.s.Metrics.Changes.Observe(float64(b.rows()))
 	}
-	w.s.metrics.transactions.WithLabelValues(result).Inc()
-	w.s.metrics.duration.Observe(time.Since(begin).Seconds())
+	w.s.Metrics.Transactions.WithLabelValues(result).Inc()
+	w.s.Metrics.Duration.Observe(time.Since(begin).Seconds())
 	return err
 }
 
@@ -318,11 +312,11 @@ func (w *writer) attempt(b *batch) error {
 // the new fence rejects it whenever it does.
 func (w *writer) committed(number int64) (bool, error) {
 	w.owned = nil
-	if _, err := w.db.ExecContext(w.ctx, w.s.text.raiseFence, w.start); err != nil {
+	if _, err := w.db.ExecContext(w.ctx, w.s.text.raiseFence, w.s.Start()); err != nil {
 		return false, err
 	}
 	var last int64
-	err := w.db.GetContext(w.ctx, &last, w.s.text.marked, w.start)
+	err := w.db.GetContext(w.ctx, &last, w.s.text.marked, w.s.Start())
 	return last == number, err
 }
 
@@ -338,7 +332,7 @@ func (w *writer) learn(fence int64) {
 func (w *writer) transact(b *batch) error {
 	w.number++
 	b.number = w.number
-	if err := w.cache.fill(w.ctx); err != nil {
+	if err := w.cache.Fill(w.ctx); err != nil {
 		return err
 	}
 	tx, err := w.db.BeginTxx(w.ctx, nil)
@@ -347,7 +341,7 @@ func (w *writer) transact(b *batch) error {
 	}
 	t := newTx(w, tx, b)
 	if err := t.run(); err != nil {
-		return errors.Join(err, ended(tx.Rollback()))
+		return errors.Join(err, member.Ended(tx.Rollback()))
 	}
 	b.inDoubt = true
 	err = tx.Commit()
@@ -357,12 +351,12 @@ func (w *writer) transact(b *batch) error {
 	}
 	// A deadlock is looked into as well: it may have been reported for a statement
 	// before COMMIT, and servers have executed COMMIT all the same.
-	kind, _ := w.s.classify(err)
+	kind, _ := w.s.Classify(err)
 	if kind == dialect.Fault {
 		b.inDoubt = false
 	}
 	if kind != dialect.Fault || !b.optimistic { // otherwise the connection is well
-		w.s.reset(w.db.DB)
+		w.s.Reset(w.db.DB)
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"weir/events"
-	"weir/persistence/commit"
+	"weir/persistence/values"
 )
 
 var _ events.TypeReader = (*Store)(nil)
@@ -18,7 +18,7 @@ var _ events.TypeReader = (*Store)(nil)
 // of the others, events that do not name a type are skipped unread.
 func (s *Store) EventsOf(ctx context.Context, after int64, limit int, types ...string) (events.Chunk, error) {
 	var out events.Chunk
-	rows, err := s.Read.QueryContext(ctx, "SELECT id, payload FROM events WHERE id > ? ORDER BY id LIMIT ?", after, min(limit, commit.EventsPerRow))
+	rows, err := s.Read.QueryContext(ctx, "SELECT id, payload FROM events WHERE id > ? ORDER BY id LIMIT ?", after, min(limit, values.EventsPerRow))
 	if err != nil {
 		return out, s.Failure("read events", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"weir/events"
 	"weir/persistence/commit"
+	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
@@ -86,7 +87,7 @@ func blockSize(list []events.Event) int {
 	bytes := 0
 	for i := range list {
 		bytes += len(list[i].Data) + len(list[i].Subject) + 64
-		if i == commit.EventsPerRow || i > 0 && bytes > blockBytes {
+		if i == values.EventsPerRow || i > 0 && bytes > blockBytes {
 			return i
 		}
 	}
@@ -95,7 +96,7 @@ func blockSize(list []events.Event) int {
 
 // EventsSince implements [events.Logger].
 func (s *Store) EventsSince(ctx context.Context, after int64, limit int) ([]events.Event, error) {
-	rows, err := s.Read.QueryContext(ctx, "SELECT id, payload FROM events WHERE id > ? ORDER BY id LIMIT ?", after, min(limit, commit.EventsPerRow))
+	rows, err := s.Read.QueryContext(ctx, "SELECT id, payload FROM events WHERE id > ? ORDER BY id LIMIT ?", after, min(limit, values.EventsPerRow))
 	if err != nil {
 		return nil, s.Failure("read events", err)
 	}
@@ -194,5 +195,5 @@ func (s *Store) purgeEvents(ctx context.Context, before time.Time, limit int) (i
 // Store keeps events and the receivers of them.
 type Store struct {
 	*commit.DB
-	hooks commit.Hooks
+	hooks member.Hooks
 }

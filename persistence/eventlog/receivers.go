@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/events"
 	"weir/ops"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
 	"weir/persistence/values"
 )
@@ -97,6 +98,6 @@ func (a *advance) Write(t *commit.Tx, r *commit.Request) error {
 	if len(args) == 0 {
 		return nil
 	}
-	_, err = t.InsertRows("INSERT INTO deliveries (receiver, event_id, subject, tries, next_at) VALUES ", "", args, len(a.step.Put))
+	_, err = bulk.InsertCounted(t, "INSERT INTO deliveries (receiver, event_id, subject, tries, next_at) VALUES ", "", args, len(a.step.Put))
 	return err
 }

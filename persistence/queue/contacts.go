@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"weir"
-	"weir/persistence/commit"
+	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
@@ -146,7 +146,7 @@ func (s *Store) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Cont
 	if len(f.To) > 0 {
 		p.budget = values.MaxSearched
 	}
-	p.low, p.high = commit.Bounds(f.Since, f.Until)
+	p.low, p.high = member.Bounds(f.Since, f.Until)
 	p.lowPos, p.highPos = math.MinInt64, math.MaxInt64
 	if finished(&f) {
 		p.lowPos, p.highPos = max(values.Micros(f.FinishedSince), 1), cmp.Or(values.Micros(f.FinishedUntil), math.MaxInt64)

@@ -12,7 +12,9 @@ import (
 
 	"weir"
 	"weir/ops"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
+	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
@@ -44,7 +46,7 @@ func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
 	if len(args) == 0 {
 		return nil
 	}
-	_, err := t.InsertRows("INSERT INTO dead_letters (channel_id, id, contact_id, outcome, reason) VALUES ", "", args, len(args)/5)
+	_, err := bulk.InsertCounted(t, "INSERT INTO dead_letters (channel_id, id, contact_id, outcome, reason) VALUES ", "", args, len(args)/5)
 	return err
 }
 
@@ -62,7 +64,7 @@ type deadRow struct {
 }
 
 func (r *deadRow) dead() ops.DeadLetter {
-	return ops.DeadLetter{At: commit.InstantOf(r.ID), Outcome: weir.Outcome(r.Outcome), Reason: r.Reason}
+	return ops.DeadLetter{At: member.InstantOf(r.ID), Outcome: weir.Outcome(r.Outcome), Reason: r.Reason}
 }
 
 const (
@@ -95,7 +97,7 @@ type deadPage struct {
 func (s *Store) DeadLetters(ctx context.Context, f ops.DeadLetterFilter) ([]ops.DeadLetter, string, error) {
 	f.Limit = min(cmp.Or(max(f.Limit, 0), values.DefaultPage), values.MaxPage)
 	p := &deadPage{s: s, f: f, budget: values.MaxExamined}
-	p.low, p.high = commit.Bounds(f.Since, f.Until)
+	p.low, p.high = member.Bounds(f.Since, f.Until)
 	if err := p.begin(); err != nil {
 		return nil, "", err
 	}
@@ -228,7 +230,7 @@ func deadWhere(f ops.DeadLetterFilter) (where string, args []any) {
 	if f.Reason != nil {
 		add("reason = ?", *f.Reason)
 	}
-	low, high := commit.Bounds(f.Since, f.Until)
+	low, high := member.Bounds(f.Since, f.Until)
 	if low > 0 {
 		add("id >= ?", low)
 	}
@@ -262,7 +264,7 @@ func (s *Store) DeadGroups(ctx context.Context, f ops.DeadLetterFilter, limit in
 	for _, r := range rows {
 		list = append(list, ops.DeadLetterGroup{
 			Channel: weir.ChannelID(r.Channel), Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, Count: r.N,
-			Oldest: commit.InstantOf(r.Oldest), Newest: commit.InstantOf(r.Newest),
+			Oldest: member.InstantOf(r.Oldest), Newest: member.InstantOf(r.Newest),
 		})
 	}
 	slices.SortStableFunc(list, func(a, b ops.DeadLetterGroup) int { return cmp.Compare(b.Count, a.Count) })

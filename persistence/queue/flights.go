@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"weir"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
 	"weir/persistence/values"
 )
@@ -219,9 +220,9 @@ func (p *part) dropFlights(t *commit.Tx) error {
 	}
 	unused = unused[:min(len(unused), maxUnused)]
 	args := append([]any{p.s.Start()}, values.Arguments(unused)...)
-	size := commit.PlacesFor(len(unused))
+	size := bulk.PlacesFor(len(unused))
 	p.landing.deleted = slices.Clone(unused)
-	return t.Later(dropFlightsSQL+values.Marks(size), commit.Fill(args, size-len(unused))...)
+	return t.Later(dropFlightsSQL+values.Marks(size), bulk.Fill(args, size-len(unused))...)
 }
 
 const dropFlightsSQL = "DELETE FROM contacts_in_flight WHERE start_number = ? AND id IN "

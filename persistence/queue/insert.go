@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
 	"weir/persistence/values"
 )
@@ -51,11 +52,11 @@ func (p *part) insertKeyed(t *commit.Tx, shape shape, args []any, n int) (int64,
 	const into = "contacts (" + specColumns + ")"
 	row, width := shape.row, shape.width
 	if t.Optimistic {
-		return int64(n), t.InsertSized(into, row, args, n)
+		return int64(n), bulk.Insert(t, into, row, args, n)
 	}
 	var inserted int64
 	for n > 0 {
-		size := min(n, commit.MaxBound)
+		size := min(n, bulk.MaxBound)
 		result, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO "+into+" VALUES "+row+strings.Repeat(", "+row, size-1)+p.s.Dialect.KeepContact, args[:size*width]...)
 		if err != nil {
 			return 0, err
@@ -145,7 +146,7 @@ func insertWaiting(t *commit.Tx, list []*weir.Contact) error {
 		{"contacts_delayed (channel_id, id, due_at, rev, progress)", 5, delayed},
 		{"contacts_expiring (channel_id, expire_at, id)", 3, expiring},
 	} {
-		if err := t.InsertSized(in.into, values.Marks(in.width), in.args, len(in.args)/in.width); err != nil {
+		if err := bulk.Insert(t, in.into, values.Marks(in.width), in.args, len(in.args)/in.width); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
 	"weir/persistence/values"
 	"weir/surveys"
@@ -57,7 +58,7 @@ func (p *part) insertOutbox(t *commit.Tx, steps []step) error {
 		return nil
 	}
 	p.outbox = true
-	_, err := t.InsertRows("INSERT INTO notices ("+outboxColumns+") VALUES ", "", args, rows)
+	_, err := bulk.InsertCounted(t, "INSERT INTO notices ("+outboxColumns+") VALUES ", "", args, rows)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
@@ -98,7 +99,7 @@ func (s *Store) resolve(ctx context.Context, q sqlx.QueryerContext, rows []conta
 			}
 			return nil
 		}
-		commit.Pause(ctx, time.Millisecond<<try)
+		member.Pause(ctx, time.Millisecond<<try)
 		if err := s.readAgain(ctx, q, missing); err != nil {
 			return err
 		}

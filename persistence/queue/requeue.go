@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/ops"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
 	"weir/persistence/values"
 )
@@ -65,7 +66,7 @@ func (w *requeueWork) Write(t *commit.Tx, r *commit.Request) error {
 		links = append(links, int64(w.channel), gone[i], int64(list[i].Into.Contact.ID), values.Micros(r.At), w.token)
 	}
 	text := "INSERT INTO requeues (channel_id, contact_id, new_id, at, token) VALUES "
-	if _, err := t.InsertRows(text, w.s.Dialect.Merge("channel_id", "contact_id")+"new_id = "+w.s.Dialect.Fresh("new_id"), links, len(list)); err != nil {
+	if _, err := bulk.InsertCounted(t, text, w.s.Dialect.Merge("channel_id", "contact_id")+"new_id = "+w.s.Dialect.Fresh("new_id"), links, len(list)); err != nil {
 		return err
 	}
 	_, err = t.SQL.ExecContext(t.Ctx, w.s.dropDead(len(gone)), append([]any{int64(w.channel)}, gone...)...)

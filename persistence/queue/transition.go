@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
 	"weir/persistence/values"
 )
@@ -231,33 +232,33 @@ func (s *Store) revisionsSQL(state weir.State, n int) string {
 
 // leaveQueue deletes the rows of contacts that waited.
 func leaveQueue(t *commit.Tx, steps []step) error {
-	var queued, delayed, expiring []commit.Key
+	var queued, delayed, expiring []bulk.Key
 	for i := range steps {
 		tr := steps[i].first
 		c := &tr.Contact
 		switch tr.Was {
 		case weir.Queued:
-			queued = append(queued, commit.Key{int64(c.Channel), int64(c.Lane()), tr.From, int64(c.ID)})
+			queued = append(queued, bulk.Key{int64(c.Channel), int64(c.Lane()), tr.From, int64(c.ID)})
 		case weir.Delayed:
-			delayed = append(delayed, commit.Key{int64(c.Channel), tr.From, 0, int64(c.ID)})
+			delayed = append(delayed, bulk.Key{int64(c.Channel), tr.From, 0, int64(c.ID)})
 		default:
 			continue
 		}
 		if !c.NotAfter.IsZero() {
-			expiring = append(expiring, commit.Key{int64(c.Channel), values.Micros(c.NotAfter), 0, int64(c.ID)})
+			expiring = append(expiring, bulk.Key{int64(c.Channel), values.Micros(c.NotAfter), 0, int64(c.ID)})
 		}
 	}
 	for _, d := range []struct {
 		table   string
 		columns []string
-		keys    []commit.Key
+		keys    []bulk.Key
 		guarded bool
 	}{
 		{"contacts_queued", []string{"channel_id", "lane", "rev"}, queued, true},
 		{"contacts_delayed", []string{"channel_id", "rev"}, delayed, true},
 		{"contacts_expiring", []string{"channel_id", "expire_at"}, expiring, false},
 	} {
-		if err := t.DeleteRows(d.table, d.columns, d.keys, d.guarded); err != nil {
+		if err := bulk.Delete(t, d.table, d.columns, d.keys, d.guarded); err != nil {
 			return err
 		}
 	}
@@ -286,7 +287,7 @@ func (p *part) finish(t *commit.Tx, steps []step) error {
 			n++
 		}
 	}
-	err := t.InsertSized("contacts_done ("+doneColumns+")", values.Marks(doneWidth), args, n)
+	err := bulk.Insert(t, "contacts_done ("+doneColumns+")", values.Marks(doneWidth), args, n)
 	p.keep(args)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/persistence/commit"
+	"weir/persistence/values"
 	"weir/routing/eventlog"
 )
 
@@ -18,7 +19,7 @@ const segmentsBytes = 8 << 20
 func (s *Store) Append(lease weir.Lease, g eventlog.Group, done func(error)) {
 	// The router collects by itself, so that only real rows count: a writer that
 	// waits for more to come would hold up a group that is complete.
-	rows := 2 + len(g.Segments) + len(g.Public)/commit.EventsPerRow
+	rows := 2 + len(g.Segments) + len(g.Public)/values.EventsPerRow
 	bytes := 0
 	for i := range g.Segments {
 		bytes += len(g.Segments[i].Data)

@@ -11,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
 	"weir/persistence/values"
 	"weir/surveys"
@@ -155,7 +156,7 @@ func (w *addition) insert(t *commit.Tx, r *commit.Request, quotas surveys.Quotas
 		w.added[i].ID = surveys.RespondentID(r.IDs[i])
 		args = append(args, newRespondent(r.IDs[i], w.imp, &full[i])...)
 	}
-	n, err := t.InsertRows("INSERT INTO respondents ("+respondentInsert+") VALUES ", w.s.Dialect.KeepRespondent, args, len(full))
+	n, err := bulk.InsertCounted(t, "INSERT INTO respondents ("+respondentInsert+") VALUES ", w.s.Dialect.KeepRespondent, args, len(full))
 	if err != nil {
 		return err
 	}

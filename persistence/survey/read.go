@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/persistence/commit"
+	"weir/persistence/member"
 	"weir/persistence/values"
 	"weir/surveys"
 )
@@ -234,7 +234,7 @@ const (
 // index has the respondents, because each new entry would write one more page: a
 // bounded range of the log is examined instead.
 func (s *Store) Recent(ctx context.Context, f surveys.LogFilter) (list []surveys.LogEntry, next int64, err error) {
-	low, high := commit.Bounds(f.Since, f.Until)
+	low, high := member.Bounds(f.Since, f.Until)
 	high = min(high, cmp.Or(f.Before, math.MaxInt64))
 	if f.Respondent == 0 {
 		list, err = s.logged(ctx, recentLog, f.Survey, high, low, f.Limit+1)

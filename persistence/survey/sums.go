@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"weir"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
 	"weir/persistence/dialect"
 	"weir/persistence/values"
@@ -49,7 +50,7 @@ func (s *Store) addSumsIn(t *commit.Tx, survey int64, c sumChanges) error {
 	if rows == 0 {
 		return nil
 	}
-	_, err := t.InsertRows(insertSums, s.adds.sums, args, rows)
+	_, err := bulk.InsertCounted(t, insertSums, s.adds.sums, args, rows)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/ops"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
 	"weir/persistence/queue"
 	"weir/persistence/values"
@@ -258,7 +259,7 @@ func (w *surveyWork) attempts(t *commit.Tx, _ *commit.Request, moves []*move) er
 	if len(args) == 0 {
 		return nil
 	}
-	_, err := t.InsertRows(insertAttempts, w.s.adds.attempts, args, len(ended))
+	_, err := bulk.InsertCounted(t, insertAttempts, w.s.adds.attempts, args, len(ended))
 	return err
 }
 
@@ -268,7 +269,7 @@ func (w *surveyWork) begun(t *commit.Tx, r *commit.Request, _ []*move) error {
 	if n == 0 {
 		return nil
 	}
-	if _, err := t.InsertRows(insertBegun, w.s.adds.begun, []any{w.work.Survey, r.At.Unix(), int64(n)}, 1); err != nil {
+	if _, err := bulk.InsertCounted(t, insertBegun, w.s.adds.begun, []any{w.work.Survey, r.At.Unix(), int64(n)}, 1); err != nil {
 		return err
 	}
 	_, err := t.Exec("DELETE FROM survey_begun WHERE survey_id = ? AND second < ?", w.work.Survey, r.At.Add(-begunKept).Unix())
@@ -293,7 +294,7 @@ func (w *surveyWork) log(t *commit.Tx, _ *commit.Request, moves []*move) error {
 	if rows == 0 {
 		return nil
 	}
-	_, err := t.InsertRows("INSERT INTO survey_log ("+logColumns+") VALUES ", "", args, rows)
+	_, err := bulk.InsertCounted(t, "INSERT INTO survey_log ("+logColumns+") VALUES ", "", args, rows)
 	return err
 }
 

@@ -147,3 +147,6 @@ type Statement struct {
 
 // Named returns a statement.
 func Named(name, text string, args ...any) Statement { return Statement{name, text, args} }
+
+// EventsPerRow is how many events one row holds at most.
+const EventsPerRow = 512

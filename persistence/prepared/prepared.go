@@ -1,4 +1,5 @@
-package commit
+// Package prepared keeps the prepared statements of a connection.
+package prepared
 
 import (
 	"context"
@@ -9,23 +10,24 @@ import (
 	"weir/persistence/dialect"
 )
 
-// statementCache runs the writer's statements, prepared where that pays. The
-// pool has one connection, which a transaction holds, so a new text is prepared
-// before the next transaction. Only the writer's goroutine
+// Cache runs statements, prepared where that pays. Its pool has one connection, which a
+// transaction holds, so a new text is prepared before the next transaction. One goroutine
 // uses it.
-type statementCache struct {
+type Cache struct {
 	db        *sqlx.DB
 	prepare   bool
 	known     map[string]*sql.Stmt
 	toPrepare []string
+	texts     map[TextName]string
 }
 
-func newStatementCache(db *sqlx.DB, prepare bool) *statementCache {
-	return &statementCache{db: db, prepare: prepare, known: map[string]*sql.Stmt{}}
+// New returns the cache of a pool. Unless prepare is set nothing is prepared.
+func New(db *sqlx.DB, prepare bool) *Cache {
+	return &Cache{db: db, prepare: prepare, known: map[string]*sql.Stmt{}, texts: map[TextName]string{}}
 }
 
 // Fill prepares the texts that are new since the last call.
-func (c *statementCache) fill(ctx context.Context) error {
+func (c *Cache) Fill(ctx context.Context) error {
 	for len(c.toPrepare) > 0 {
 		text := c.toPrepare[0]
 		if c.known[text] == nil {
@@ -41,7 +43,7 @@ func (c *statementCache) fill(ctx context.Context) error {
 }
 
 // Exec runs a statement that is one of few texts.
-func (c *statementCache) exec(ctx context.Context, tx *sqlx.Tx, text string, args ...any) (int64, error) {
+func (c *Cache) Exec(ctx context.Context, tx *sqlx.Tx, text string, args ...any) (int64, error) {
 	var result sql.Result
 	var err error
 	if stmt := c.prepared(text); stmt != nil {
@@ -56,7 +58,7 @@ func (c *statementCache) exec(ctx context.Context, tx *sqlx.Tx, text string, arg
 }
 
 // Later runs a statement whose result is not needed.
-func (c *statementCache) later(ctx context.Context, tx *sqlx.Tx, text string, args ...any) error {
+func (c *Cache) Later(ctx context.Context, tx *sqlx.Tx, text string, args ...any) error {
 	ctx = dialect.Later(ctx)
 	var err error
 	if stmt := c.prepared(text); stmt != nil {
@@ -68,7 +70,7 @@ func (c *statementCache) later(ctx context.Context, tx *sqlx.Tx, text string, ar
 }
 
 // Get reads one number by a statement that is one of few texts.
-func (c *statementCache) get(ctx context.Context, tx *sqlx.Tx, n *int64, text string, args ...any) error {
+func (c *Cache) Get(ctx context.Context, tx *sqlx.Tx, n *int64, text string, args ...any) error {
 	if stmt := c.prepared(text); stmt != nil {
 		return tx.StmtContext(ctx, stmt).QueryRowContext(ctx, args...).Scan(n) //nolint:sqlclosecheck // ends with the transaction
 	}
@@ -76,7 +78,7 @@ func (c *statementCache) get(ctx context.Context, tx *sqlx.Tx, n *int64, text st
 }
 
 // prepared returns the statement of a text; a new text is prepared for the next time.
-func (c *statementCache) prepared(text string) *sql.Stmt {
+func (c *Cache) prepared(text string) *sql.Stmt {
 	stmt := c.known[text]
 	if stmt == nil && c.prepare {
 		c.toPrepare = append(c.toPrepare, text)
@@ -84,8 +86,25 @@ func (c *statementCache) prepared(text string) *sql.Stmt {
 	return stmt
 }
 
-func (c *statementCache) close() {
+// Close closes the statements.
+func (c *Cache) Close() {
 	for _, stmt := range c.known {
 		_ = stmt.Close()
 	}
+}
+
+// TextName names a text that exists once for each number of rows.
+type TextName struct {
+	Into, Row string
+	Rows      int
+}
+
+// Text returns a text that is put together when it is asked for the first time.
+func (c *Cache) Text(name TextName, build func() string) string {
+	text, ok := c.texts[name]
+	if !ok {
+		text = build()
+		c.texts[name] = text
+	}
+	return text
 }

@@ -1,4 +1,4 @@
-package commit
+package member
 
 import (
 	"context"
@@ -13,35 +13,35 @@ const (
 
 // watchClock compares the database's clock with ours, now and every minute:
 // leases live by that of the database.
-func (s *DB) watchClock() {
+func (m *Member) watchClock() {
 	ctx, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
 		for {
-			s.measureSkew(ctx)
+			m.measureSkew(ctx)
 			if !Pause(ctx, skewEvery) {
 				return
 			}
 		}
 	})
-	s.stopSkew = func() {
+	m.stopSkew = func() {
 		stop()
 		done.Wait()
 	}
 }
 
-func (s *DB) measureSkew(ctx context.Context) {
+func (m *Member) measureSkew(ctx context.Context) {
 	before := time.Now()
 	var clock int64
-	if err := s.Read.GetContext(ctx, &clock, "SELECT "+s.Database.Now()); err != nil {
+	if err := m.Read.GetContext(ctx, &clock, "SELECT "+m.Database.Now()); err != nil {
 		return // the writer reports a store that is down
 	}
 	after := time.Now()
 	middle := before.Add(after.Sub(before) / 2)
 	skew := time.UnixMicro(clock).Sub(middle)
-	s.metrics.skew.Set(skew.Seconds())
+	m.Metrics.Skew.Set(skew.Seconds())
 	if skew.Abs() > skewWarn+after.Sub(before) {
-		s.Logger.Warn("the clocks of the database and of this process differ", "seconds", skew.Seconds())
+		m.Logger.Warn("the clocks of the database and of this process differ", "seconds", skew.Seconds())
 	}
 }
 

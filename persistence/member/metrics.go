@@ -1,4 +1,4 @@
-package commit
+package member
 
 import (
 	"sync/atomic"
@@ -11,21 +11,21 @@ import (
 
 // Metrics are the figures of a store.
 type Metrics struct {
-	transactions *prometheus.CounterVec
-	duration     prometheus.Histogram
-	changes      prometheus.Histogram
-	errors       *prometheus.CounterVec
-	retries      prometheus.Counter
-	skew         prometheus.Gauge
-	waiting      prometheus.Gauge
-	down         prometheus.Gauge
+	Transactions *prometheus.CounterVec
+	Duration     prometheus.Histogram
+	Changes      prometheus.Histogram
+	Errors       *prometheus.CounterVec
+	Retries      prometheus.Counter
+	Skew         prometheus.Gauge
+	Waiting      prometheus.Gauge
+	Down         prometheus.Gauge
 	statements   *atomic.Pointer[dialect.Counter] // of the store that the figures are of
 }
 
-// results of a transaction of the writer.
+// Results of a transaction of the writer.
 const (
-	resultCommitted = "committed"
-	resultFailed    = "failed"
+	ResultCommitted = "committed"
+	ResultFailed    = "failed"
 )
 
 func errorCodes() []string {
@@ -49,38 +49,38 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	})
 	m := &Metrics{
 		statements: statements,
-		transactions: f.NewCounterVec(prometheus.CounterOpts{
+		Transactions: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_db_transactions_total", Help: "Transactions of the group-commit writer.",
 		}, []string{"result"}),
-		duration: f.NewHistogram(prometheus.HistogramOpts{
+		Duration: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "weir_db_transaction_duration_seconds", Help: "Time from BEGIN to the end of COMMIT of the writer's transactions.",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30},
 		}),
-		changes: f.NewHistogram(prometheus.HistogramOpts{
+		Changes: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "weir_db_batch_changes", Help: "Contacts that one transaction accepted or changed.",
 			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000},
 		}),
-		errors: f.NewCounterVec(prometheus.CounterOpts{
+		Errors: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_db_errors_total", Help: "Errors of the store by kind.",
 		}, []string{"code"}),
-		retries: f.NewCounter(prometheus.CounterOpts{
+		Retries: f.NewCounter(prometheus.CounterOpts{
 			Name: "weir_db_transaction_retries_total", Help: "Transactions that were tried again.",
 		}),
-		skew: f.NewGauge(prometheus.GaugeOpts{
+		Skew: f.NewGauge(prometheus.GaugeOpts{
 			Name: "weir_db_clock_skew_seconds", Help: "Clock of the database minus clock of this process.",
 		}),
-		waiting: f.NewGauge(prometheus.GaugeOpts{
+		Waiting: f.NewGauge(prometheus.GaugeOpts{
 			Name: "weir_db_waiting_requests", Help: "Requests that wait for the group-commit writer.",
 		}),
-		down: f.NewGauge(prometheus.GaugeOpts{
+		Down: f.NewGauge(prometheus.GaugeOpts{
 			Name: "weir_db_down", Help: "1 while the group-commit writer cannot reach the database.",
 		}),
 	}
-	for _, result := range []string{resultCommitted, resultFailed} {
-		m.transactions.WithLabelValues(result)
+	for _, result := range []string{ResultCommitted, ResultFailed} {
+		m.Transactions.WithLabelValues(result)
 	}
 	for _, code := range errorCodes() {
-		m.errors.WithLabelValues(code)
+		m.Errors.WithLabelValues(code)
 	}
 	return m
 }
