@@ -96,6 +96,12 @@ test-deploy: ## Test deploy/: its files, alerts and dashboard, against a real Pr
 	@scripts/need-deploy
 	$(GO) test -count=1 -tags prometheus ./internal/deploytest
 
+.PHONY: test-kannel
+test-kannel: ## Test SMS through a real Kannel, beside the simulated one, which has to agree; apt installs Kannel (a minute)
+	@scripts/need-kannel
+	$(GO) vet -tags kannel ./internal/kanneltest
+	$(GO) test -count=1 -tags kannel ./internal/kanneltest
+
 .PHONY: bench
 bench: build ## Measure the targets on SQLite and on a private MariaDB, beside a baseline without a store, in small runs (about 6 minutes)
 	bin/weirlab bench --set short --n 10000 --latency 5s --idle 15s

@@ -175,7 +175,7 @@ func TestReportsArrive(t *testing.T) {
 
 func TestReadIncoming(t *testing.T) {
 	t.Parallel()
-	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
+	inWorld(t, simulator.Options{NoGlobalSender: true}, basicSettings(), func(w *world) {
 		for _, in := range []simulator.Incoming{
 			{From: "+15550009", To: "4000", Text: "yes & no + 100%", ID: "g-1"},
 			{From: "+15550009", To: "4000", Text: "כן 😀", Coding: 2, ID: "g-2"},

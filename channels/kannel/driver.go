@@ -21,7 +21,7 @@ func Type() channels.Type {
 			{Key: "username", Kind: channels.String, Place: true, Required: true, Help: "username of the sendsms-user group"},
 			{Key: "password", Kind: channels.String, Secret: true, Required: true, Help: "password of the sendsms-user group"},
 			{Key: "from", Kind: channels.String, Help: "sender's number or name; without it the sender that Kannel's configuration names"},
-			{Key: "smsc", Kind: channels.String, Help: "smsc-id of the link to use; without it Kannel chooses"},
+			{Key: "smsc", Kind: channels.String, Help: "smsc-id of the link to use, whose group has it as allowed-smsc-id; without it Kannel chooses"},
 			{Key: "final_state", Kind: channels.String, Help: "state that ends a message and frees its slot: sent (the SMSC has it, default) or delivered (the handset has it)"},
 			{Key: "admin_url", Kind: channels.URL, Place: true, Help: "admin port of bearerbox, such as http://kannel.example:13000, for the state of the links"},
 			{Key: "status_password", Kind: channels.String, Secret: true, Help: "status-password of the core group, if it has one"},

@@ -51,7 +51,8 @@ func TestSendResults(t *testing.T) {
 		"link down":          {options: simulator.Options{Links: []simulator.Link{{ID: "A", State: simulator.Reconnecting}}}, want: accepted, stored: 1},
 		"link stopped":       {options: simulator.Options{Links: []simulator.Link{{ID: "A", State: simulator.Dead}}}, want: refusal("number not usable")},
 		"not routable":       {options: simulator.Options{Links: []simulator.Link{{ID: "A", Prefixes: []string{"+2"}}}}, want: refusal("number not usable")},
-		"unknown link":       {settings: weir.Settings{"smsc": "B"}, want: refusal("number not usable")},
+		"unknown link":       {settings: weir.Settings{"smsc": "B"}, want: accepted, stored: 1},
+		"not its link":       {options: simulator.Options{Links: []simulator.Link{{ID: "A", NamedOnly: true}}}, settings: weir.Settings{"smsc": "B"}, want: refusal("number not usable")},
 		"no sender":          {options: simulator.Options{NoGlobalSender: true}, want: notSent("no sender: set from, or global-sender in Kannel")},
 		"500 before":         {fault: "status=500@send", want: unclear("provider error", true)},
 		"500 after":          {fault: "after=500@send", want: unclear("provider error", true), stored: 1},
@@ -98,7 +99,7 @@ func TestSendResults(t *testing.T) {
 
 func TestSendGivesKannelWhatWasAsked(t *testing.T) {
 	t.Parallel()
-	o := simulator.Options{Links: []simulator.Link{{ID: "A"}, {ID: "B"}}}
+	o := simulator.Options{Links: []simulator.Link{{ID: "A", NamedOnly: true}, {ID: "B", NamedOnly: true}}}
 	inWorld(t, o, basicSettings(weir.Settings{"from": "My Shop", "smsc": "B"}), func(w *world) {
 		a := attempt(1, "hello [é]\nΩ €", "hello, שלום 😀")
 		a.NotAfter = time.Now().Add(90*time.Minute + 59*time.Second)

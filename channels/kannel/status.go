@@ -64,7 +64,8 @@ func known(r provider.Result) bool {
 }
 
 func reasonOf(r provider.Result) string {
-	if r.OK() && bytes.HasPrefix(r.Body, []byte("Denied")) {
+	var g gateway
+	if r.OK() && xml.Unmarshal(r.Body, &g) == nil && strings.TrimSpace(g.Text) == "Denied" {
 		return "credentials refused"
 	}
 	return r.Reason()
@@ -73,7 +74,8 @@ func reasonOf(r provider.Result) string {
 // gateway is bearerbox's status, as far as it is read.
 type gateway struct {
 	XMLName xml.Name `xml:"gateway"`
-	Status  string   `xml:"status"` // running, uptime …
+	Text    string   `xml:",chardata"` // Denied, without the right password
+	Status  string   `xml:"status"`    // running, uptime …
 	Boxes   []struct {
 		Type   string `xml:"type"`
 		Status string `xml:"status"` // on-line …

@@ -133,7 +133,7 @@ func TestStatusUnderstandsDocuments(t *testing.T) {
 		"cut":           {form(running, on, online)[:200], "error status of bearerbox: answer not understood"},
 		"another":       {"<html><status>running</status></html>", "error status of bearerbox: answer not understood"},
 		"without state": {"<gateway></gateway>", "error status of bearerbox: answer not understood"},
-		"denied":        {"Denied", "error status of bearerbox: credentials refused"},
+		"denied":        {"<?xml version=\"1.0\"?>\n<gateway>\nDenied</gateway>", "error status of bearerbox: credentials refused"},
 	} {
 		if got := statusOf(t, tt.document); string(got.Health)+" "+got.Reason != tt.want {
 			t.Errorf("%s: got %s %s", name, got.Health, got.Reason)

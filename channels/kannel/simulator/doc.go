@@ -1,7 +1,8 @@
 // Package simulator is a simulated Kannel for tests, demonstrations and people who
 // try out their own integration: smsbox's sendsms, bearerbox's status.xml and the
 // requests that smsbox makes for delivery reports and for messages from people,
-// with their quirks and, on request, with faults.
+// with their quirks and, on request, with faults. make test-kannel holds it against
+// bearerbox and smsbox 1.4.5, answer by answer.
 //
 // # What it counts
 //

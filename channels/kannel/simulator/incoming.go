@@ -44,9 +44,11 @@ func (s *Server) Receive(in Incoming) error {
 		}
 		text = string(raw)
 	}
+	// Kannel hands on its own sender as the receiver, if it has one.
+	to := cmp.Or(s.options.GlobalSender, in.To)
 	charset := map[int]string{0: "UTF-8", 1: "8-BIT", 2: "UTF-16BE"}[in.Coding]
 	target := fill(s.options.IncomingURL, values{
-		'p': in.From, 'P': in.To, 'b': text, 'A': text, 'c': fmt.Sprint(in.Coding), 'C': charset,
+		'p': in.From, 'P': to, 'b': text, 'A': text, 'c': fmt.Sprint(in.Coding), 'C': charset,
 		'I': cmp.Or(in.ID, fmt.Sprintf("%08x-0000-4000-8000-000000000000", s.serial)), 'T': fmt.Sprint(time.Now().Unix()),
 	}, text)
 	s.call(call{kind: opIncoming, subject: in.From, url: target, count: &s.records.Incoming, life: s.life, body: func(body []byte) {

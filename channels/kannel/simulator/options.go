@@ -65,6 +65,9 @@ type Link struct {
 	ID       string
 	Prefixes []string // of the numbers that it takes; none: all
 	State    string   // empty: Online
+	// NamedOnly is allowed-smsc-id: the link takes only messages that name it. Other
+	// links take any message, even one that names another link.
+	NamedOnly bool
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -183,7 +183,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Server", "Kannel/1.4.5")
 	w.Header().Set("Content-Type", "text/plain")
 	if s.options.StatusPassword != "" && r.URL.Query().Get("password") != s.options.StatusPassword {
-		_, _ = io.WriteString(w, "Denied")
+		_, _ = io.WriteString(w, "<?xml version=\"1.0\"?>\n<gateway>\nDenied</gateway>\n")
 		return
 	}
 	_, _ = io.WriteString(w, s.statusDocument())

@@ -143,11 +143,12 @@ func (s *Server) Reset() {
 	s.tally.Reset()
 }
 
-// route returns the link for a message; nil if no link takes it.
+// route returns the link for a message; nil if no link takes it. The name of a link
+// that a request asks for matters only to links that take no others.
 func (s *Server) route(to, smsc string) *link {
 	var found *link
 	for _, l := range s.links {
-		if smsc != "" && l.ID != smsc || l.State == Dead || !l.takes(to) {
+		if l.NamedOnly && l.ID != smsc || l.State == Dead || !l.takes(to) {
 			continue
 		}
 		if found == nil || found.State != Online && l.State == Online {

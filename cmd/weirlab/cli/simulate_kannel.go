@@ -38,7 +38,7 @@ person.`,
 	f.StringVar(&o.Password, "password", "", "password of the sendsms-user (default secret)")
 	f.StringVar(&o.StatusPassword, "status-password", "", "password of status.xml (default: none is needed)")
 	f.StringVar(&o.GlobalSender, "global-sender", "", "sender of messages that name none (default 100)")
-	f.StringArrayVar(&links, "link", nil, "ID[,prefix=…]…[,state=online|re-connecting|dead]; default: SMSC, for all numbers")
+	f.StringArrayVar(&links, "link", nil, "ID[,prefix=…]…[,state=online|re-connecting|dead][,named-only]; default: SMSC, for all numbers")
 	f.StringArrayVar(&o.Outcomes, "outcome", nil, "rule for what becomes of messages")
 	f.StringArrayVar(&o.Faults, "fault", nil, "rule for faults of requests and of callbacks")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of what happens by chance")
@@ -52,5 +52,5 @@ person.`,
 }
 
 func kannelLink(e *entry) simulator.Link {
-	return simulator.Link{ID: e.name, Prefixes: e.all("prefix"), State: e.one("state")}
+	return simulator.Link{ID: e.name, Prefixes: e.all("prefix"), State: e.one("state"), NamedOnly: e.has("named-only")}
 }
