@@ -5,6 +5,23 @@
 //
 // A driver keeps no state about contacts. It may be called from many
 // goroutines, and every call ends when its context does.
+//
+// The core derives from a driver's results what happens to the contact and the
+// channel:
+//
+//	Accepted                     in flight until a report, an answer or a time limit ends it
+//	Refused                      done, with Outcome and Reason
+//	NotSent, ChannelFault        keeps its place; counts for the breaker; RetryAfter pauses the channel.
+//	                             Reason RateLimited also lowers the channel's rate limit for a while
+//	NotSent, Later               delayed for RetryAfter, as often as it takes; neither is at fault
+//	NotSent                      delayed; after the fifth failure a dead letter
+//	Unclear                      keeps its slots; Ask decides, or a report
+//
+// A driver is not asked to pace itself: capacity and rate limit are in the core.
+// Reasons that several types share are constants of this package. Callbacks that
+// the provider signs are checked in ParseCallback, with Callback.URL, Header and
+// Body; use only unreserved characters in the paths of callbacks, because proxies
+// rewrite others.
 package channels
 
 import (
@@ -44,6 +61,12 @@ type Type struct {
 	// Check finds mistakes that concern several settings at once. It may be
 	// nil. Pointers are relative to the settings object ("/token").
 	Check func(weir.Settings) []weir.FieldError
+	// Address checks the address of a contact and returns its canonical form, which
+	// is stored, searched for and given to the driver. The error states what is
+	// allowed and does not repeat the address. Nil: PhoneNumber. The form of a phone
+	// number has to stay that of PhoneNumber: surveys dispatch to numbers as in
+	// E.164 on channels of every type.
+	Address func(string) (string, error)
 	// Account returns the provider account of a channel, and Line the provider's
 	// line that it uses, for types whose channels of one account share one callback
 	// address at the provider: a callback about one channel may then arrive at the

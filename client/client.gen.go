@@ -481,7 +481,7 @@ type ContactBody struct {
 	// Survey surveys of one channel take turns; printable
 	Survey string `json:"survey,omitempty,omitzero"`
 
-	// To the phone number in E.164; of bounds: the maximum; a number as in E.164 (an optional + and 3 to 15 digits, nothing else)
+	// To the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, nothing else) unless the type has its own; visible ASCII characters without spaces
 	//
 	// Examples: +15550001
 	To string `json:"to"`
@@ -1255,7 +1255,7 @@ type SearchBody struct {
 	// Since only contacts accepted at or after this instant
 	Since time.Time `json:"since,omitempty,omitzero"`
 
-	// To the number, with or without the plus; spaces, dots, dashes, slashes and brackets in it do not count; a phone number, of digits and the signs that people write between them
+	// To a phone number, with or without the plus (spaces, dots, dashes, slashes and brackets in it do not count), or an address in the form of a channel type; printable ASCII characters
 	//
 	// Examples: +1 555 0001
 	To string `json:"to"`
@@ -2084,6 +2084,17 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // - `channel` (string, required): name of the channel in Nuntium that carries the messages
 // - `from` (string): sender's number, where the channel lets us choose
 // - `final_state` (string): state that ends a message and frees its slot: delivered (default) or confirmed
+//
+// Settings of type `kannel` (SMS through Kannel):
+//
+// - `sendsms_url` (url, required): where smsbox takes messages, such as http://kannel.example:13013/cgi-bin/sendsms
+// - `username` (string, required): username of the sendsms-user group
+// - `password` (string, required, secret): password of the sendsms-user group
+// - `from` (string): sender's number or name; without it the sender that Kannel's configuration names
+// - `smsc` (string): smsc-id of the link to use; without it Kannel chooses
+// - `final_state` (string): state that ends a message and frees its slot: sent (the SMSC has it, default) or delivered (the handset has it)
+// - `admin_url` (url): admin port of bearerbox, such as http://kannel.example:13000, for the state of the links
+// - `status_password` (string, secret): status-password of the core group, if it has one
 //
 // Settings of type `workers` (people, through Weir's own router):
 //

@@ -77,6 +77,15 @@ func table() []channels.Type {
 	return []channels.Type{
 		{Name: "texts", Content: channels.Text, Summary: "made-up texts", Settings: settings, New: made},
 		{Name: "voice", Content: channels.Voice, Summary: "made-up calls", Settings: settings, New: made},
+		{Name: "chats", Content: channels.Text, Summary: "made-up chats", Settings: settings, New: made, Address: chatAddress},
 		{Name: "people", Content: channels.Any, Summary: "made-up people", Settings: settings, New: made},
 	}
+}
+
+// chatAddress takes chat:NAME in any case.
+func chatAddress(to string) (string, error) {
+	if to = strings.ToLower(to); strings.HasPrefix(to, "chat:") {
+		return to, nil
+	}
+	return "", errors.New("must begin with chat:")
 }

@@ -31,7 +31,7 @@ type ContactsBody struct {
 // ContactBody is one contact to queue.
 type ContactBody struct {
 	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ue000-\uf8ff\ufeff\ufff0-\ufffb\ufffe\uffff]*$" patternDescription:"printable" doc:"your own name for it, unique on the channel; a key that is known with the same content yields the contact that has it and queues nothing, so that a request can be repeated safely, and with other content is refused (409, key_reused); it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do"`
-	To        string            `json:"to" minLength:"3" maxLength:"16" pattern:"^\\+?[0-9]{3,15}$" patternDescription:"a number as in E.164 (an optional + and 3 to 15 digits, nothing else)" example:"+15550001"`
+	To        string            `json:"to" minLength:"1" maxLength:"255" pattern:"^[!-~]+$" patternDescription:"visible ASCII characters without spaces" doc:"the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, nothing else) unless the type has its own" example:"+15550001"`
 	Priority  string            `json:"priority,omitempty" enum:"normal,high,reply" default:"normal"`
 	NotBefore *time.Time        `json:"not_before,omitempty" doc:"it is delayed until then"`
 	NotAfter  *time.Time        `json:"not_after,omitempty" doc:"it ends as expired if it was not dispatched by then"`
@@ -105,7 +105,7 @@ func (s *Service) acceptContacts(c *route.Call, ch weir.Channel) (route.Reply, e
 		return route.Reply{}, err
 	}
 	batch := batchReader{
-		now: s.Now(), content: t.Content, typeName: t.Name,
+		now: s.Now(), content: t.Content, typeName: t.Name, address: t.CanonicalAddress,
 		capacity: ch.Capacity, reserve: channels.ReplyReserve(ch.Settings), errors: &c.Errors,
 	}
 	specs := batch.read(c.Body)
@@ -144,6 +144,7 @@ type batchReader struct {
 	now      time.Time
 	content  channels.Content
 	typeName string
+	address  func(string) (string, error)
 	capacity int
 	reserve  int
 	errors   *validation.Errors
@@ -169,7 +170,7 @@ func (b *batchReader) contact(o map[string]any, i int) weir.Spec {
 	at := "/contacts/" + strconv.Itoa(i)
 	var s weir.Spec
 	s.Key, _ = o["key"].(string)
-	s.To, _ = o["to"].(string)
+	b.to(o, &s, at)
 	s.Survey, _ = o["survey"].(string)
 	word, _ := o["priority"].(string)
 	s.Priority = priorityOf(word)
@@ -181,6 +182,20 @@ func (b *batchReader) contact(o map[string]any, i int) weir.Spec {
 	b.kind(o, at)
 	b.size(&s, at)
 	return s
+}
+
+// to brings the address into the canonical form of the channel's type. The schema
+// reports one that is missing, too long or not visible.
+func (b *batchReader) to(o map[string]any, s *weir.Spec, at string) {
+	given, _ := o["to"].(string)
+	hidden := func(r rune) bool { return r < '!' || r > '~' }
+	if given == "" || len(given) > channels.MaxAddress || strings.ContainsFunc(given, hidden) {
+		return
+	}
+	var err error
+	if s.To, err = b.address(given); err != nil {
+		b.errors.Add(at+"/to", "format", "%v", err)
+	}
 }
 
 func (b *batchReader) key(key string, i int, at string) {

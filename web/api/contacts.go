@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -265,7 +266,7 @@ const orderNewest = "newest"
 
 // SearchBody is the body of a search for a phone number.
 type SearchBody struct {
-	To      string     `json:"to" minLength:"3" maxLength:"40" pattern:"^[+0-9 ().\\-/]+$" patternDescription:"a phone number, of digits and the signs that people write between them" doc:"the number, with or without the plus; spaces, dots, dashes, slashes and brackets in it do not count" example:"+1 555 0001"`
+	To      string     `json:"to" minLength:"1" maxLength:"255" pattern:"^[ -~]+$" patternDescription:"printable ASCII characters" doc:"a phone number, with or without the plus (spaces, dots, dashes, slashes and brackets in it do not count), or an address in the form of a channel type" example:"+1 555 0001"`
 	Channel string     `json:"channel,omitempty" maxLength:"63" doc:"name of the channel; absent: all, one after the other"`
 	Since   *time.Time `json:"since,omitempty" doc:"only contacts accepted at or after this instant"`
 	Until   *time.Time `json:"until,omitempty" doc:"only contacts accepted before this instant"`
@@ -290,24 +291,41 @@ func (s *Service) searchContacts(c *route.Call) (route.Reply, error) {
 	if !c.PII() { // otherwise numbers could be found by trial
 		return route.Reply{}, auth.ErrForbidden(ops.ScopePIIRead)
 	}
-	number, _ := c.Body["to"].(string)
-	number = auth.Digits(number)
-	if len(number) < 3 || len(number) > 15 {
-		c.Errors.Add("/to", "format", "must have 3 to 15 digits")
+	given, _ := c.Body["to"].(string)
+	addresses := s.addressesOf(strings.TrimSpace(given))
+	if len(addresses) == 0 {
+		c.Errors.Add("/to", "format", "must be a phone number of 3 to 15 digits, or an address in the form of a channel type")
 	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	f := weir.ContactFilter{To: []string{number, "+" + number}, Since: instantOf(c.Body["since"]), Until: instantOf(c.Body["until"]), Limit: 100}
+	f := weir.ContactFilter{To: addresses, Since: instantOf(c.Body["since"]), Until: instantOf(c.Body["until"]), Limit: 100}
 	if n, ok := c.Body["limit"].(float64); ok {
 		f.Limit = int(n)
 	}
 	f.Cursor, _ = c.Body["cursor"].(string)
 	channel, _ := c.Body["channel"].(string)
 	out, err := s.contactsOf(c, f, strings.TrimSpace(channel))
-	out.Changes = []ops.FieldChange{{Field: "to", After: auth.MaskNumber(number)}}
+	out.Changes = []ops.FieldChange{{Field: "to", After: auth.MaskNumber(addresses[0])}}
 	if channel != "" {
 		out.Changes = append(out.Changes, ops.FieldChange{Field: "channel", After: channel})
 	}
 	return out, err
+}
+
+// phoneSigns matches a phone number as people write it.
+var phoneSigns = regexp.MustCompile(`^[+0-9 ().\-/]+$`)
+
+// addressesOf returns the canonical forms that an address may have, by channel type.
+func (s *Service) addressesOf(given string) []string {
+	var list []string
+	if digits := auth.Digits(given); phoneSigns.MatchString(given) && len(digits) >= 3 && len(digits) <= 15 {
+		list = append(list, digits, "+"+digits)
+	}
+	for _, t := range s.Directory.Types() {
+		if to, err := t.CanonicalAddress(given); err == nil && !slices.Contains(list, to) {
+			list = append(list, to)
+		}
+	}
+	return list
 }

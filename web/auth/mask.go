@@ -65,6 +65,9 @@ func MaskOwn(text, number string) string {
 			return found
 		})
 	}
+	if inside := Digits(number); len(inside) >= identifying && inside != strings.TrimPrefix(number, "+") {
+		return MaskOwn(text, inside) // the number within another kind of address
+	}
 	return numberPlus.ReplaceAllStringFunc(text, MaskNumber)
 }
 
