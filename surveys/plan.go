@@ -58,7 +58,6 @@ type Plan struct {
 	LimitPerMinute     int
 	Batch              int
 	InitialSuccessRate float64
-	Region             string
 
 	content      map[string]map[Mode][]template
 	quotaMessage text
