@@ -195,3 +195,19 @@ func wantCode(t testing.TB, err error, want weir.Code) {
 		t.Errorf("error %v has code %q, want %q", err, got, want)
 	}
 }
+
+// end finishes contacts with an outcome and a reason.
+func (b *bench) end(lease weir.Lease, o weir.Outcome, reason string, list ...weir.Contact) []weir.Contact {
+	b.t.Helper()
+	var claims, ends []weir.Transition
+	for i := range list {
+		tr := claim(list[i], now())
+		claims = append(claims, tr)
+		p, err := tr.Contact.Finish(now(), o, reason)
+		ends = append(ends, to(tr.Contact, p, err))
+		list[i] = ends[i].Contact
+	}
+	b.commitAll(lease, claims...)
+	b.commitAll(lease, ends...)
+	return list
+}

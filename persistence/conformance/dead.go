@@ -10,22 +10,6 @@ import (
 	"weir/ops"
 )
 
-// end finishes contacts with an outcome and a reason.
-func (b *bench) end(lease weir.Lease, o weir.Outcome, reason string, list ...weir.Contact) []weir.Contact {
-	b.t.Helper()
-	var claims, ends []weir.Transition
-	for i := range list {
-		tr := claim(list[i], now())
-		claims = append(claims, tr)
-		p, err := tr.Contact.Finish(now(), o, reason)
-		ends = append(ends, to(tr.Contact, p, err))
-		list[i] = ends[i].Contact
-	}
-	b.commitAll(lease, claims...)
-	b.commitAll(lease, ends...)
-	return list
-}
-
 func refsOf(list []ops.DeadLetter) []weir.ContactID {
 	var out []weir.ContactID
 	for i := range list {

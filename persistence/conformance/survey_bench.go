@@ -180,3 +180,7 @@ func respondentIDs(list []surveys.Respondent) []surveys.RespondentID {
 	}
 	return out
 }
+
+func storesOf(b *bench) SurveyStores {
+	return SurveyStores{Worker: b, Store: b, Importer: b, RespondentReader: b, PacingReader: b, LogReader: b, Outbox: b, ChannelStateStore: b}
+}

@@ -35,10 +35,6 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 	}
 }
 
-func storesOf(b *bench) SurveyStores {
-	return SurveyStores{Worker: b, Store: b, Importer: b, RespondentReader: b, PacingReader: b, LogReader: b, Outbox: b, ChannelStateStore: b}
-}
-
 // surveysOf returns the store of package persistence.
 func surveysOf(t testing.TB, b Backend) SurveyStores {
 	s := newBench(t, b)

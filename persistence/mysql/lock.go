@@ -12,13 +12,6 @@ import (
 	"weir/persistence/dialect"
 )
 
-// lockName returns an SQL expression: the name of an owner's lock. Locks belong to
-// the server, so the name includes the database. It is hashed because the server
-// allows 64 characters only.
-func lockName(owner string) string {
-	return "CONCAT('weir.', LEFT(SHA2(CONCAT(DATABASE(), '/', " + owner + "), 256), 40))"
-}
-
 const (
 	lockRetry = 250 * time.Millisecond // between attempts to acquire the lock
 	lockCheck = 5 * time.Second        // between checks that this process still holds it

@@ -23,12 +23,6 @@ import (
 	"weir/persistence/dialect"
 )
 
-// Database is one MySQL or MariaDB database.
-type Database struct {
-	log   *slog.Logger
-	pools dialect.Pools
-}
-
 // Open connects to the database at an address, the part of the URL after the
 // scheme:
 //

@@ -4,11 +4,14 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"weir/persistence/dialect"
 
 	mysql "github.com/go-sql-driver/mysql"
 )
@@ -97,6 +100,12 @@ const (
 	idleSettings = ", net_read_timeout = 10 /*M!100300 , idle_transaction_timeout = 3 */ /*!80000 , wait_timeout = 10 */"
 	idleLimit    = 5 * time.Second // of a connection of the pools
 )
+
+// Database is one MySQL or MariaDB database.
+type Database struct {
+	log   *slog.Logger
+	pools dialect.Pools
+}
 
 // session prepares each new connection. A statement sets the isolation level,
 // because its variable has two names.

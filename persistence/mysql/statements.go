@@ -16,6 +16,13 @@ import (
 	"weir/persistence/dialect"
 )
 
+// lockName returns an SQL expression: the name of an owner's lock. Locks belong to
+// the server, so the name includes the database. It is hashed because the server
+// allows 64 characters only.
+func lockName(owner string) string {
+	return "CONCAT('weir.', LEFT(SHA2(CONCAT(DATABASE(), '/', " + owner + "), 256), 40))"
+}
+
 // Statements implements [dialect.Database].
 func (d *Database) Statements() dialect.Statements {
 	return dialect.Statements{

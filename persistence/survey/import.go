@@ -23,15 +23,6 @@ const (
 	maxPhone = 64
 )
 
-// States of an import. What is committing or aborting goes on until it is done.
-const (
-	importOpen       = "open"
-	importCommitting = "committing"
-	importCommitted  = "committed"
-	importAborting   = "aborting"
-	importAborted    = "aborted"
-)
-
 // addition is a list of respondents on its way into the table.
 type addition struct {
 	s           *Store

@@ -13,9 +13,27 @@ import (
 	"weir/surveys"
 )
 
+// States of an import. What is committing or aborting goes on until it is done.
+const (
+	importOpen       = "open"
+	importCommitting = "committing"
+	importCommitted  = "committed"
+	importAborting   = "aborting"
+	importAborted    = "aborted"
+)
+
 // hidden is the status, in the table, of respondents whose import is not
 // committed. Those of others count from 1, in the order of [surveys.Statuses].
 const hidden = 0
+
+// move is a move that is being made.
+type move struct {
+	*surveys.Move
+	is       surveys.Respondent // with its contact
+	contact  int64              // the id for a new one
+	log      []int64            // the ids of its entries
+	accepted weir.Accepted
+}
 
 func statusNumber(s surveys.Status) int64 { return int64(slices.Index(surveys.Statuses(), s)) + 1 }
 

@@ -26,15 +26,6 @@ type surveyWork struct {
 	written surveys.Written // of the latest try
 }
 
-// move is a move that is being made.
-type move struct {
-	*surveys.Move
-	is       surveys.Respondent // with its contact
-	contact  int64              // the id for a new one
-	log      []int64            // the ids of its entries
-	accepted weir.Accepted
-}
-
 // Work implements [surveys.Worker].
 func (s *Store) Work(ctx context.Context, w surveys.Work) (surveys.Written, error) {
 	rows, bytes := len(w.Taken)/10, 0
