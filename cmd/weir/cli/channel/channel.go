@@ -94,6 +94,9 @@ func channelText(a *app.App, ch *client.ChannelView, colors bool) string {
 	}
 	fmt.Fprintf(&b, "  %-11s %s of %s slots %s: %s sending, %s active, %s unknown\n", "in flight", terminal.Number(ch.InFlight), terminal.Number(ch.Capacity), terminal.Meter(ch.InFlight, ch.Capacity),
 		terminal.Number(ch.Sending), terminal.Number(ch.Active), terminal.Number(ch.Unknown))
+	if ch.RatePerSecond > 0 {
+		fmt.Fprintf(&b, "  %-11s at most %g per second\n", "rate", ch.RatePerSecond)
+	}
 	fmt.Fprintf(&b, "  %-11s %s", "queued", terminal.Plural(ch.Queued, "contact", "contacts"))
 	if !ch.OldestQueuedAt.IsZero() {
 		fmt.Fprintf(&b, ", the oldest for %s", a.FormatAge(ch.OldestQueuedAt))
