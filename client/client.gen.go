@@ -2091,7 +2091,7 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // - `username` (string, required): username of the sendsms-user group
 // - `password` (string, required, secret): password of the sendsms-user group
 // - `from` (string): sender's number or name; without it the sender that Kannel's configuration names
-// - `smsc` (string): smsc-id of the link to use; without it Kannel chooses
+// - `smsc` (string): smsc-id of the link to use, whose group has it as allowed-smsc-id; without it Kannel chooses
 // - `final_state` (string): state that ends a message and frees its slot: sent (the SMSC has it, default) or delivered (the handset has it)
 // - `admin_url` (url): admin port of bearerbox, such as http://kannel.example:13000, for the state of the links
 // - `status_password` (string, secret): status-password of the core group, if it has one

@@ -133,7 +133,7 @@ func TestNamesAreCompleted(t *testing.T) {
 		"survey status f":                  "flu\trunning\n:4\n",
 		"channel list --output j":          "table\njson\njsonl\n:4\n",
 		"token create --scope contacts:":   "contacts:write\ncontacts:read\nchannels:admin\nsurveys:admin\nrouter\nmetrics:read\npii:read\n:4\n",
-		"channel put x --type v":           "nuntium\nverboice\nworkers\n:4\n",
+		"channel put x --type v":           "kannel\nnuntium\nverboice\nworkers\n:4\n",
 		"channel show --url nonsense:// ,": ":4\n",
 	} {
 		all := append([]string{"__complete"}, strings.Fields(args)...)
