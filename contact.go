@@ -143,30 +143,8 @@ type Contact struct {
 	Progress
 }
 
-// Current returns the attempt that is under way, or the last one. Its Number is
-// 0 if there was none.
-func (c *Contact) Current() Attempt {
-	return Attempt{
-		Number: c.Attempt, ClaimedAt: c.ClaimedAt, SentAt: c.SentAt, HeardAt: c.HeardAt,
-		FinishedAt: c.FinishedAt, ProviderRef: c.ProviderRef, Outcome: c.Outcome, Reason: c.Reason,
-	}
-}
-
 // AttemptRef returns the reference of the attempt that is under way.
 func (c *Contact) AttemptRef() AttemptRef { return AttemptRef{c.Ref, c.Attempt} }
-
-// Attempt is one dispatch of a contact to its provider. Instants that have not
-// been reached are zero.
-type Attempt struct {
-	Number      int
-	ClaimedAt   time.Time
-	SentAt      time.Time
-	HeardAt     time.Time
-	FinishedAt  time.Time
-	ProviderRef string
-	Outcome     Outcome // of this attempt; empty if the contact was queued again
-	Reason      string
-}
 
 // DeadOutcomes returns the outcomes that make a dead letter: an operator should
 // inspect the contact, because neither the person nor the client ended it. A

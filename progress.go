@@ -47,6 +47,28 @@ type Progress struct {
 	CancelRequested bool // a client requested cancellation while it is in flight
 }
 
+// Attempt is one dispatch of a contact to its provider. Instants that have not
+// been reached are zero.
+type Attempt struct {
+	Number      int
+	ClaimedAt   time.Time
+	SentAt      time.Time
+	HeardAt     time.Time
+	FinishedAt  time.Time
+	ProviderRef string
+	Outcome     Outcome // of this attempt; empty if the contact was queued again
+	Reason      string
+}
+
+// Current returns the attempt that is under way, or the last one. Its Number is
+// 0 if there was none.
+func (p *Progress) Current() Attempt {
+	return Attempt{
+		Number: p.Attempt, ClaimedAt: p.ClaimedAt, SentAt: p.SentAt, HeardAt: p.HeardAt,
+		FinishedAt: p.FinishedAt, ProviderRef: p.ProviderRef, Outcome: p.Outcome, Reason: p.Reason,
+	}
+}
+
 // NewProgress returns the progress of a contact at the moment it is accepted.
 func NewProgress(now, notBefore time.Time) Progress {
 	if notBefore.After(now) {
@@ -133,10 +155,8 @@ func (p Progress) Requeue(now, due time.Time, reason string) (Progress, Attempt,
 	if !p.State.InFlight() {
 		return p, Attempt{}, ErrTransition
 	}
-	ended := Attempt{
-		Number: p.Attempt, ClaimedAt: p.ClaimedAt, SentAt: p.SentAt, HeardAt: p.HeardAt,
-		FinishedAt: now, ProviderRef: p.ProviderRef, Reason: reason,
-	}
+	ended := p.Current()
+	ended.FinishedAt, ended.Outcome, ended.Reason = now, "", reason
 	p.State, p.DueAt = Queued, time.Time{}
 	if due.After(now) {
 		p.State, p.DueAt = Delayed, due
