@@ -543,6 +543,9 @@ type ContactView struct {
 	// Reason why, in words
 	Reason string `json:"reason,omitempty,omitzero"`
 
+	// Segments segments of its texts, as networks send and bill them; rate_per_second of a channel counts them
+	Segments int `json:"segments,omitempty,omitzero"`
+
 	// Size slots that it takes while it is in flight
 	Size int `json:"size"`
 

@@ -236,7 +236,7 @@ func TestContactIsShownWithItsAttempts(t *testing.T) {
 	c := r.contact(ch, weir.Progress{State: weir.Done, Attempt: 2, ClaimedAt: at(3), SentAt: at(4), HeardAt: at(5), FinishedAt: at(6), ProviderRef: "g2", Outcome: weir.Completed})
 	r.ended[c.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(1), FinishedAt: at(2), Reason: "refused_by_provider"}}
 	want := api.ContactView{
-		ID: "1-1", Channel: "a", To: phoneCanary, Priority: "normal", Messages: []string{textCanary}, Size: 1, State: "done",
+		ID: "1-1", Channel: "a", To: phoneCanary, Priority: "normal", Messages: []string{textCanary}, Size: 1, Segments: 1, State: "done",
 		Outcome: weir.Completed, QueuedAt: start, FinishedAt: ptr(6), Attempts: []api.AttemptView{
 			{ID: "1-1-1", Number: 1, ClaimedAt: ptr(1), FinishedAt: ptr(2), Reason: "refused_by_provider"},
 			{ID: "1-1-2", Number: 2, ClaimedAt: ptr(3), SentAt: ptr(4), LastHeardAt: ptr(5), FinishedAt: ptr(6), ProviderRef: "g2", Outcome: weir.Completed},

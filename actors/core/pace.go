@@ -157,11 +157,7 @@ func (c *Core) units(s *weir.Spec) int {
 	if c.pace.set == 0 {
 		return 0
 	}
-	n := 0
-	for _, text := range s.Messages {
-		n += segments.Count(text).Segments
-	}
-	return max(1, n)
+	return max(1, segments.Total(s.Messages))
 }
 
 // recordPace passes on to the pace what a result implies about it.

@@ -38,6 +38,15 @@ func Count(text string) Size {
 	return units
 }
 
+// Total returns the segments of several texts.
+func Total(texts []string) int {
+	n := 0
+	for _, text := range texts {
+		n += Count(text).Segments
+	}
+	return n
+}
+
 // count packs characters into segments: one of up to single units, or several of
 // up to each. ok is false if a character has no code.
 func count(text string, single, each int, widthOf func(rune) int) (s Size, ok bool) {

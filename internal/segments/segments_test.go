@@ -48,6 +48,13 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestTotal(t *testing.T) {
+	t.Parallel()
+	if n := Total([]string{"a", strings.Repeat("ê", 71), ""}); n != 4 {
+		t.Errorf("%d segments", n)
+	}
+}
+
 // TestAlphabet: the table has 128 codes, the escape is no character, and ASCII has
 // its share.
 func TestAlphabet(t *testing.T) {

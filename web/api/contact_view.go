@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/segments"
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/wire"
@@ -23,6 +24,7 @@ type ContactView struct {
 	NotBefore  *time.Time        `json:"not_before,omitempty"`
 	NotAfter   *time.Time        `json:"not_after,omitempty"`
 	Size       int               `json:"size" doc:"slots that it takes while it is in flight"`
+	Segments   int               `json:"segments,omitempty" doc:"segments of its texts, as networks send and bill them; rate_per_second of a channel counts them"`
 	State      string            `json:"state" enum:"queued,sending,active,unknown,done"`
 	Canceling  bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
 	Outcome    weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
@@ -58,7 +60,7 @@ func contactView(c *weir.Contact, channel string, attempts []AttemptView) Contac
 	return ContactView{
 		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWord(c.Priority),
 		Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
-		NotBefore: wire.Instant(c.NotBefore), NotAfter: wire.Instant(c.NotAfter), Size: c.Size(),
+		NotBefore: wire.Instant(c.NotBefore), NotAfter: wire.Instant(c.NotAfter), Size: c.Size(), Segments: segments.Total(c.Messages),
 		State: c.State.String(), Canceling: c.CancelRequested && c.State.InFlight(),
 		Outcome: c.Outcome, Reason: c.Reason, QueuedAt: c.QueuedAt.UTC(), FinishedAt: wire.Instant(c.FinishedAt),
 		Attempts: attempts,
