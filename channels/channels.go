@@ -144,6 +144,8 @@ type Attempt struct {
 	NotBefore   time.Time
 	NotAfter    time.Time
 	ProviderRef string // from SendResult or a report, if either returned one
+	// ClaimedAt is when the attempt began: no trace of it at the provider is older.
+	ClaimedAt time.Time
 }
 
 // Fate is the certain part of a Send's result.

@@ -6,6 +6,7 @@ import (
 	"weir/channels"
 	"weir/channels/kannel"
 	"weir/channels/nuntium"
+	"weir/channels/twilio"
 	"weir/channels/verboice"
 	"weir/channels/workers"
 	"weir/routing"
@@ -18,6 +19,8 @@ func Types(router routing.Engine) []channels.Type {
 		verboice.Type(),
 		nuntium.Type(),
 		kannel.Type(),
+		twilio.Type(),
+		twilio.VoiceType(),
 	}
 	if router != nil {
 		types = append(types, workers.Type(router))

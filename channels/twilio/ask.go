@@ -1,0 +1,232 @@
+package twilio
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/channels/provider"
+)
+
+const (
+	// clockSkew is how much earlier than our clock Twilio's may be.
+	clockSkew = 5 * time.Second
+	// settleTime is the time after a dispatch in which an empty list proves nothing:
+	// Twilio's lists are only eventually consistent.
+	settleTime = 2 * time.Minute
+)
+
+// Ask finds out the outcome of the messages of an attempt.
+func (d *textDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+	have, ok := parseParts(a.ProviderRef, len(a.Messages))
+	if !ok {
+		return channels.Answer{Knowledge: channels.CannotTell, Reason: "the reference is not of these messages"}
+	}
+	var found []finding
+	var listed []resource
+	for i, sid := range have {
+		if sid == inDoubt && listed == nil {
+			query := url.Values{"To": {d.address(a.To)}}
+			if d.from != "" && d.service == "" {
+				query.Set("From", d.from)
+			}
+			var failed *channels.Answer
+			if listed, failed = d.list(ctx, "Messages", query); failed != nil {
+				return *failed
+			}
+		}
+		f := finding{}
+		switch sid {
+		case notSent:
+			f.absent = true
+		case inDoubt:
+			f = evidence(listed, a, d.address(a.To), i, time.Now())
+		default:
+			f = d.query(ctx, "Messages", sid, a.ClaimedAt)
+		}
+		found = append(found, f)
+	}
+	return d.together(a, have, found)
+}
+
+// finding holds what Twilio reports about one message or call.
+type finding struct {
+	resource *resource
+	absent   bool
+	gone     bool            // Twilio had it and has it no more
+	failed   channels.Answer // AskFailed or CannotTell, if set
+}
+
+// together combines the findings of the messages of a contact.
+func (d *textDriver) together(a channels.Attempt, have parts, found []finding) channels.Answer {
+	answer := channels.Answer{Knowledge: channels.Finished}
+	absent := 0
+	var unknown *channels.Answer
+	for i, f := range found {
+		report := weir.Report{Attempt: a.ID, Part: i, At: time.Now()}
+		switch {
+		case f.failed.Knowledge == channels.AskFailed:
+			return f.failed
+		case f.failed.Knowledge == channels.CannotTell:
+			unknown = &found[i].failed
+			continue
+		case f.absent:
+			absent++
+			have[i] = notSent
+			report.Outcome, report.Reason = weir.Failed, "not sent: an earlier message was not accepted"
+		case f.gone:
+			report.Outcome, report.Reason = weir.Lost, "no longer known to the provider"
+		default:
+			have[i] = f.resource.SID
+			report.Outcome, report.Reason, _ = messageState(f.resource.Status, f.resource.code(), d.final)
+		}
+		if report.Outcome == "" {
+			answer.Knowledge = channels.Underway
+			continue
+		}
+		answer.Reports = append(answer.Reports, report)
+	}
+	switch {
+	case absent == len(found):
+		return channels.Answer{Knowledge: channels.Absent}
+	case unknown != nil && a.ProviderRef == "":
+		return *unknown
+	case unknown != nil:
+		answer.Knowledge, answer.Silent = channels.Underway, true
+	}
+	answer.ProviderRef = have.String()
+	return answer
+}
+
+// Ask finds out the outcome of a call.
+func (d *voiceDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+	var f finding
+	if isSID(a.ProviderRef, "CA") {
+		f = d.query(ctx, "Calls", a.ProviderRef, a.ClaimedAt)
+	} else {
+		listed, failed := d.list(ctx, "Calls", url.Values{"To": {a.To}, "From": {d.from}})
+		if failed != nil {
+			return *failed
+		}
+		f = evidence(listed, a, a.To, weir.WholeContact, time.Now())
+	}
+	report := weir.Report{Attempt: a.ID, Part: weir.WholeContact, ProviderRef: a.ProviderRef, At: time.Now()}
+	switch {
+	case f.failed.Knowledge != 0:
+		return f.failed
+	case f.absent:
+		return channels.Answer{Knowledge: channels.Absent}
+	case f.gone:
+		report.Outcome, report.Reason = weir.Lost, "no longer known to the provider"
+	default:
+		report.ProviderRef = f.resource.SID
+		report.Outcome, report.Reason, _ = callState(f.resource.Status, f.resource.AnsweredBy, "")
+		if report.Outcome == "" {
+			return channels.Answer{Knowledge: channels.Underway, ProviderRef: f.resource.SID}
+		}
+	}
+	return channels.Answer{Knowledge: channels.Finished, ProviderRef: report.ProviderRef, Reports: []weir.Report{report}}
+}
+
+// query asks about one message or call by its SID.
+func (c *client) query(ctx context.Context, kind, sid string, since time.Time) finding {
+	r := c.get(ctx, nil, kind, sid+".json")
+	if r.Delivery == provider.Answered && r.Status == http.StatusNotFound && errorCode(r.Body) == 20404 && time.Since(since) > settleTime {
+		// Twilio had it, because it assigned this SID: not Absent, which would cause a
+		// second dispatch.
+		return finding{gone: true}
+	}
+	if found, ok := parse(r.Body, "SM", "MM", "CA"); ok && r.OK() && found.SID == sid {
+		return finding{resource: &found}
+	}
+	return finding{failed: r.AskFailed()}
+}
+
+// list returns what Twilio has for a number. Filters by date would hide what is
+// still queued.
+func (c *client) list(ctx context.Context, kind string, query url.Values) ([]resource, *channels.Answer) {
+	query.Set("PageSize", "1000")
+	r := c.get(ctx, query, kind+".json")
+	var page struct {
+		Messages *[]resource `json:"messages"`
+		Calls    *[]resource `json:"calls"`
+		Next     string      `json:"next_page_uri"`
+	}
+	answer := r.AskFailed()
+	if !r.OK() || json.Unmarshal(r.Body, &page) != nil {
+		return nil, &answer
+	}
+	items := page.Messages
+	if kind == "Calls" {
+		items = page.Calls
+	}
+	if items == nil {
+		return nil, &answer
+	}
+	if page.Next != "" {
+		return nil, &channels.Answer{Knowledge: channels.CannotTell, Reason: "the provider lists too much for this number"}
+	}
+	return append([]resource{}, *items...), nil
+}
+
+// evidence looks for a message or call of an attempt in what Twilio lists for its
+// number. Twilio keeps no field of ours, so that only what can be nothing else
+// counts: exactly one with the same text since the attempt began, or, some time
+// later, none whatever its text, because Twilio may store a text differently.
+func evidence(listed []resource, a channels.Attempt, to string, part int, now time.Time) finding {
+	if a.ClaimedAt.IsZero() {
+		return finding{failed: channels.Answer{Knowledge: channels.CannotTell, Reason: "it is not known when the attempt began"}}
+	}
+	var same []resource
+	others := 0
+	for _, r := range listed {
+		at, dated := r.created()
+		if !strings.HasPrefix(r.Direction, "outbound") || digits(r.To) != digits(to) || dated && at.Before(a.ClaimedAt.Add(-clockSkew)) {
+			continue
+		}
+		switch {
+		case part == weir.WholeContact || r.Body == a.Messages[part]:
+			same = append(same, r)
+		case !isAnother(a.Messages, r.Body):
+			others++
+		}
+	}
+	repeated := part != weir.WholeContact && count(a.Messages, a.Messages[part]) > 1
+	switch {
+	case len(same) == 1 && !repeated && isSID(same[0].SID, "SM", "MM", "CA"):
+		return finding{resource: &same[0]}
+	case len(same)+others > 0:
+		return finding{failed: channels.Answer{Knowledge: channels.CannotTell, Reason: "the provider has several that it could be"}}
+	case now.Sub(a.ClaimedAt) < settleTime:
+		return finding{failed: channels.Answer{Knowledge: channels.AskFailed, Reason: "too early to be certain"}}
+	}
+	return finding{absent: true}
+}
+
+// isAnother reports whether a text is that of a message of the same contact.
+func isAnother(messages []string, body string) bool { return count(messages, body) > 0 }
+
+func count(messages []string, body string) int {
+	n := 0
+	for _, m := range messages {
+		if m == body {
+			n++
+		}
+	}
+	return n
+}
+
+// digits returns an address without the marks that Twilio may add or drop.
+func digits(address string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, address)
+}

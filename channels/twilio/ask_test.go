@@ -1,0 +1,207 @@
+package twilio_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/channels/twilio"
+	"weir/channels/twilio/simulator"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAskAboutAMessage(t *testing.T) {
+	t.Parallel()
+	for outcome, want := range map[string]weir.Report{
+		"delivered": {Outcome: weir.Completed}, "sent": {Outcome: weir.Completed}, "silent": {Outcome: weir.Completed},
+		"undelivered=30005": {Outcome: weir.Failed, Reason: channels.NumberNotUsable}, "failed=21610": {Outcome: weir.Failed, Reason: channels.OptedOut},
+	} {
+		t.Run(outcome, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, twilio.Type(), simulator.Options{Outcomes: []string{outcome}, QueueTime: time.Minute}, textSettings(), func(w *world) {
+				a := attempt("hello")
+				a.ProviderRef = w.send(a).ProviderRef
+				if diff := cmp.Diff(channels.Answer{Knowledge: channels.Underway, ProviderRef: a.ProviderRef}, w.ask(a)); diff != "" {
+					t.Error(diff)
+				}
+				w.after(2 * time.Minute)
+				want.Attempt = ref
+				if diff := cmp.Diff(channels.Answer{Knowledge: channels.Finished, ProviderRef: a.ProviderRef, Reports: []weir.Report{want}}, w.ask(a)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// The create was accepted and its answer lost, and no callback comes.
+func TestAskAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		voice  bool
+		fault  string
+		before func(w *world)
+		after  func(w *world)
+		change func(a *channels.Attempt)
+		wait   time.Duration
+		want   channels.Knowledge
+	}{
+		"found":            {false, "cut@send", nil, nil, nil, time.Second, channels.Finished},
+		"found, call":      {true, "cut@send", nil, nil, nil, time.Second, channels.Finished},
+		"not there yet":    {false, "reset@send", nil, nil, nil, 119 * time.Second, channels.AskFailed},
+		"absent":           {false, "reset@send", nil, nil, nil, 121 * time.Second, channels.Absent},
+		"call, too early":  {true, "reset@send", nil, nil, nil, time.Minute, channels.AskFailed},
+		"call, absent":     {true, "reset@send", nil, nil, nil, 3 * time.Minute, channels.Absent},
+		"an older one":     {false, "reset@send:#2", func(w *world) { w.send(attempt("hello")); w.after(time.Hour) }, nil, nil, 3 * time.Minute, channels.Absent},
+		"two":              {false, "cut@send:#1", nil, func(w *world) { w.send(attempt("hello")) }, nil, 3 * time.Minute, channels.CannotTell},
+		"two calls":        {true, "cut@send:#1", nil, func(w *world) { w.send(callAttempt()) }, nil, 3 * time.Minute, channels.CannotTell},
+		"another text":     {false, "reset@send:#1", nil, func(w *world) { w.send(attempt("good-bye")) }, nil, 3 * time.Minute, channels.CannotTell},
+		"another, too":     {false, "cut@send:#1", nil, func(w *world) { w.send(attempt("good-bye")) }, nil, 3 * time.Minute, channels.Finished},
+		"list fails":       {false, "reset@send,status=500@list", nil, nil, nil, 3 * time.Minute, channels.AskFailed},
+		"list is slow":     {false, "reset@send,hang@list", nil, nil, nil, 3 * time.Minute, channels.AskFailed},
+		"no known begin":   {false, "reset@send", nil, nil, func(a *channels.Attempt) { a.ClaimedAt = time.Time{} }, 3 * time.Minute, channels.CannotTell},
+		"odd reference":    {false, "cut@send", nil, nil, func(a *channels.Attempt) { a.ProviderRef = "17" }, time.Second, channels.CannotTell},
+		"not known to get": {false, "reset@send", nil, nil, func(a *channels.Attempt) { a.ProviderRef = sid }, time.Minute, channels.AskFailed},
+		"known no more":    {false, "reset@send", nil, nil, func(a *channels.Attempt) { a.ProviderRef = sid }, 3 * time.Minute, channels.Finished},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			typ := twilio.Type()
+			if tt.voice {
+				typ = twilio.VoiceType()
+			}
+			inWorld(t, typ, simulator.Options{Faults: []string{tt.fault, "drop@status"}}, textSettings(), func(w *world) {
+				if tt.before != nil {
+					tt.before(w)
+				}
+				a := attempt("hello")
+				if tt.voice {
+					a = callAttempt()
+				}
+				if got := w.send(a); got.Fate != channels.Unclear {
+					t.Fatalf("got %+v", got)
+				}
+				if tt.after != nil {
+					tt.after(w)
+				}
+				if tt.change != nil {
+					tt.change(&a)
+				}
+				w.after(tt.wait)
+				got := w.ask(a)
+				if got.Knowledge != tt.want {
+					t.Errorf("got %+v", got)
+				}
+				keepsSecrets(t, got.Reason)
+			})
+		})
+	}
+}
+
+// A contact is sent no second time if only its first messages are certain; the rest
+// is reported as failed or looked for.
+func TestSeveralMessages(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		faults []string
+		ref    string // last part of the reference
+		want   string // outcomes of the parts
+		know   channels.Knowledge
+	}{
+		"all":             {nil, ",SM00000000000000000000000000000003", "completed completed completed", channels.Finished},
+		"third refused":   {[]string{"status=401@send:#3"}, ",-", "completed completed failed", channels.Finished},
+		"second not sent": {[]string{"status=429@send:#2"}, ",-,-", "completed failed failed", channels.Finished},
+		"second unclear":  {[]string{"cut@send:#2"}, ",?,-", "completed completed failed", channels.Finished},
+		"second absent":   {[]string{"reset@send:#2"}, ",?,-", "completed failed failed", channels.Finished},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, twilio.Type(), simulator.Options{Faults: append(tt.faults, "drop@status")}, textSettings(), func(w *world) {
+				a := attempt("a", "b", "c")
+				s := w.send(a)
+				if s.Fate != channels.Accepted || !strings.HasSuffix(s.ProviderRef, tt.ref) {
+					t.Fatalf("got %+v", s)
+				}
+				a.ProviderRef = s.ProviderRef
+				w.after(3 * time.Minute)
+				answer := w.ask(a)
+				var got []string
+				for i, r := range answer.Reports {
+					if r.Part != i {
+						t.Errorf("part %d: got %d", i, r.Part)
+					}
+					got = append(got, string(r.Outcome))
+				}
+				if strings.Join(got, " ") != tt.want || answer.Knowledge != tt.know {
+					t.Errorf("got %+v", answer)
+				}
+			})
+		})
+	}
+	inWorld(t, twilio.Type(), simulator.Options{}, textSettings(), func(w *world) {
+		if got := w.send(attempt(strings.Split(strings.Repeat("a", 15), "")...)); got.Fate != channels.Refused {
+			t.Errorf("fifteen: got %+v", got)
+		}
+		if got := w.send(attempt()); got.Fate != channels.Refused {
+			t.Errorf("none: got %+v", got)
+		}
+	})
+	// Two messages of one contact with the same text cannot be told apart.
+	inWorld(t, twilio.Type(), simulator.Options{Faults: []string{"drop@status"}}, textSettings(), func(w *world) {
+		a := attempt("a", "a")
+		w.send(a)
+		w.after(3 * time.Minute)
+		if got := w.ask(a); got.Knowledge != channels.CannotTell {
+			t.Errorf("repeated: got %+v", got)
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		voice   bool
+		options simulator.Options
+		wait    time.Duration
+		ref     string
+		want    channels.Cancellation
+		reports string // after the request
+	}{
+		"message, queued": {false, simulator.Options{QueueTime: time.Minute}, 0, "", channels.Cancellation{Canceled: true}, "canceled"},
+		"message, sent":   {false, simulator.Options{}, time.Second, "", channels.Cancellation{Reason: "it is too late to cancel it"}, "completed completed"},
+		"call, queued":    {true, simulator.Options{QueueTime: time.Minute}, 0, "", channels.Cancellation{Canceled: true}, ""},
+		"call, ringing":   {true, simulator.Options{RingTime: time.Minute}, time.Second, "", channels.Cancellation{Canceled: true}, "- - canceled"},
+		"call, answered":  {true, simulator.Options{TalkTime: time.Minute}, time.Second, "", channels.Cancellation{Reason: "it is too late to cancel it"}, "- - - completed"},
+		"call, over":      {true, simulator.Options{}, time.Second, "", channels.Cancellation{Reason: "it is too late to cancel it"}, "- - - completed"},
+		"unknown":         {true, simulator.Options{}, time.Second, "-", channels.Cancellation{Reason: "the call is not known at the provider"}, "- - - completed"},
+		"elsewhere":       {true, simulator.Options{}, time.Second, "CA" + strings.Repeat("f", 32), channels.Cancellation{Failed: true, Reason: "not found at the provider"}, "- - - completed"},
+		"provider fails": {true, simulator.Options{QueueTime: time.Hour, Faults: []string{"status=500@cancel"}}, 0, "",
+			channels.Cancellation{Failed: true, Reason: "provider error"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			typ, a := twilio.Type(), attempt("hello")
+			if tt.voice {
+				typ, a = twilio.VoiceType(), callAttempt()
+			}
+			inWorld(t, typ, tt.options, textSettings(), func(w *world) {
+				a.ProviderRef = w.send(a).ProviderRef
+				if tt.ref != "" {
+					a.ProviderRef = tt.ref
+				}
+				w.after(tt.wait)
+				got := w.driver.Cancel(w.t.Context(), a)
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Error(diff)
+				}
+				w.after(2 * time.Minute)
+				if got := w.outcomes(); got != tt.reports {
+					t.Errorf("reported %q, want %q", got, tt.reports)
+				}
+			})
+		})
+	}
+}

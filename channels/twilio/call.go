@@ -1,0 +1,119 @@
+package twilio
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"weir"
+	"weir/channels"
+	"weir/channels/provider"
+)
+
+const (
+	maxTwiML    = 4000 // characters
+	defaultRing = 60
+	maxRing     = 600 // seconds
+)
+
+// voiceDriver makes calls for one account.
+type voiceDriver struct {
+	client
+	ring             int
+	machineDetection string
+}
+
+func newVoiceDriver(c channels.Config) (*voiceDriver, error) {
+	base, err := newClient(c, checkVoice(c.Settings))
+	if err != nil {
+		return nil, err
+	}
+	d := &voiceDriver{client: base, ring: defaultRing, machineDetection: text(c.Settings, "machine_detection")}
+	if v, ok := c.Settings["ring_seconds"].(float64); ok {
+		d.ring = int(v)
+	}
+	return d, nil
+}
+
+// Send requests a call.
+func (d *voiceDriver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
+	form, s := d.call(a, time.Now())
+	if form == nil {
+		return s
+	}
+	r := d.post(ctx, form, "Calls.json")
+	if c, ok := parse(r.Body, "CA"); ok && r.OK() {
+		return channels.SendResult{Fate: channels.Accepted, ProviderRef: c.SID}
+	}
+	return refusal(r)
+}
+
+// call returns the parameters of a call, or why there is none. Twilio has no window
+// for calls, so that the phone rings at most until the window ends.
+func (d *voiceDriver) call(a channels.Attempt, now time.Time) (url.Values, channels.SendResult) {
+	form := url.Values{
+		"To": {a.To}, "From": {d.from}, "Timeout": {strconv.Itoa(d.ring)},
+		"StatusCallback":      {d.callbacks + "/" + callPath + "/" + a.ID.String() + retryPolicy},
+		"StatusCallbackEvent": {"initiated", "ringing", "answered", "completed"},
+	}
+	switch {
+	case a.Call == nil:
+		return nil, refused(weir.Failed, "the contact has no call")
+	case a.Call.CallFlowID != 0:
+		return nil, refused(weir.Failed, "Twilio has no call flows: give callback_url or twiml")
+	case a.Call.CallbackURL != "":
+		form.Set("Url", a.Call.CallbackURL)
+	case a.Call.TwiML == "" || utf8.RuneCountInString(a.Call.TwiML) > maxTwiML:
+		return nil, refused(weir.Failed, channels.MessageNotAcceptable)
+	default:
+		form.Set("Twiml", a.Call.TwiML)
+	}
+	if !a.NotAfter.IsZero() {
+		left := a.NotAfter.Sub(now)
+		if left < time.Second {
+			return nil, refused(weir.Expired, channels.WindowClosed)
+		}
+		form.Set("Timeout", strconv.Itoa(int(min(left, time.Duration(d.ring)*time.Second)/time.Second)))
+	}
+	if d.machineDetection != "" {
+		form.Set("MachineDetection", d.machineDetection)
+	}
+	return form, channels.SendResult{}
+}
+
+// Cancel cancels a call that is queued or rings. While it is queued, Twilio makes
+// no callback about that.
+func (d *voiceDriver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancellation {
+	if !isSID(a.ProviderRef, "CA") {
+		return channels.Cancellation{Reason: "the call is not known at the provider"}
+	}
+	return d.cancel(ctx, "Calls", a.ProviderRef)
+}
+
+// cancel asks Twilio to cancel a message or call.
+func (c *client) cancel(ctx context.Context, kind, sid string) channels.Cancellation {
+	r := c.post(ctx, url.Values{"Status": {"canceled"}}, kind, sid+".json")
+	if r.OK() {
+		switch found, ok := parse(r.Body, "SM", "MM", "CA"); {
+		case !ok || found.SID != sid:
+			return channels.Cancellation{Failed: true, Reason: "answer not understood"}
+		case found.Status == "canceled":
+			return channels.Cancellation{Canceled: true}
+		}
+		return channels.Cancellation{Reason: "it is too late to cancel it"}
+	}
+	if r.Delivery == provider.Answered && r.Err == nil {
+		switch code := errorCode(r.Body); {
+		case code == 21220 || code == 30409:
+			return channels.Cancellation{Reason: "it is too late to cancel it"}
+		case code == 20404 && r.Status == http.StatusNotFound:
+			return channels.Cancellation{Failed: true, Reason: "not found at the provider"}
+		case r.Status == http.StatusBadRequest:
+			return channels.Cancellation{Reason: "the provider refuses to cancel it"}
+		}
+	}
+	return channels.Cancellation{Failed: true, Reason: r.Reason()}
+}

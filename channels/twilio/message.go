@@ -1,0 +1,167 @@
+package twilio
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+const (
+	whatsApp = "whatsapp:"
+	// maxParts bounds the messages of a contact, so that their SIDs fit into its
+	// reference.
+	maxParts = 14
+	// maxValidity is how long Twilio keeps a message in its queue by itself.
+	maxValidity = 36000 * time.Second
+)
+
+// textDriver sends messages for one account.
+type textDriver struct {
+	client
+	service string // messaging service; may be empty
+	final   string
+}
+
+func newTextDriver(c channels.Config) (*textDriver, error) {
+	base, err := newClient(c, checkText(c.Settings))
+	if err != nil {
+		return nil, err
+	}
+	return &textDriver{
+		client: base, service: text(c.Settings, "messaging_service_sid"),
+		final: cmp.Or(text(c.Settings, "final_state"), finalSent),
+	}, nil
+}
+
+// address returns a recipient as Twilio takes it: with a WhatsApp sender it is a
+// WhatsApp address.
+func (d *textDriver) address(to string) string {
+	if strings.HasPrefix(d.from, whatsApp) && !strings.HasPrefix(to, whatsApp) {
+		return whatsApp + to
+	}
+	return to
+}
+
+// Send requests the messages of a contact one after the other, and stops at the
+// first one that Twilio did not certainly accept.
+func (d *textDriver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
+	if len(a.Messages) == 0 || len(a.Messages) > maxParts {
+		return refused(weir.Failed, channels.MessageNotAcceptable)
+	}
+	have := make(parts, 0, len(a.Messages))
+	for i := range a.Messages {
+		s := d.sendOne(ctx, a, i)
+		switch {
+		case s.Fate == channels.Accepted:
+			have = append(have, s.ProviderRef)
+			continue
+		case i == 0:
+			return s
+		case s.Fate == channels.Unclear:
+			have = append(have, inDoubt)
+		}
+		// Another dispatch would send the first messages twice. The contact counts as
+		// accepted, and Ask reports the rest as failed.
+		for len(have) < len(a.Messages) {
+			have = append(have, notSent)
+		}
+		break
+	}
+	return channels.SendResult{Fate: channels.Accepted, ProviderRef: have.String()}
+}
+
+func (d *textDriver) sendOne(ctx context.Context, a channels.Attempt, part int) channels.SendResult {
+	form, ok := d.message(a, part, time.Now())
+	if !ok {
+		return refused(weir.Expired, channels.WindowClosed)
+	}
+	r := d.post(ctx, form, "Messages.json")
+	if m, ok := parse(r.Body, "SM", "MM"); ok && r.OK() {
+		return channels.SendResult{Fate: channels.Accepted, ProviderRef: m.SID}
+	}
+	return refusal(r)
+}
+
+// message returns the parameters of a message; ok is false if its window is over.
+func (d *textDriver) message(a channels.Attempt, part int, now time.Time) (_ url.Values, ok bool) {
+	status := d.callbacks + "/" + messagePath + "/" + a.ID.String()
+	if len(a.Messages) > 1 {
+		status += "/" + strconv.Itoa(part)
+	}
+	form := url.Values{"To": {d.address(a.To)}, "Body": {a.Messages[part]}, "StatusCallback": {status + retryPolicy}}
+	if d.from != "" {
+		form.Set("From", d.from)
+	}
+	if d.service != "" {
+		form.Set("MessagingServiceSid", d.service)
+	}
+	if !a.NotAfter.IsZero() {
+		left := a.NotAfter.Sub(now)
+		if left < time.Second {
+			return nil, false
+		}
+		form.Set("ValidityPeriod", strconv.Itoa(int(min(left, maxValidity)/time.Second)))
+	}
+	return form, true
+}
+
+// parts holds, for each message of a contact, its SID, inDoubt or notSent.
+// Its text is the contact's reference.
+type parts []string
+
+const (
+	inDoubt = "?"
+	notSent = "-"
+)
+
+func (p parts) String() string { return strings.Join(p, ",") }
+
+// parseParts reads a reference of n messages; without one, all of them are in
+// doubt.
+func parseParts(ref string, n int) (parts, bool) {
+	if ref == "" {
+		p := make(parts, n)
+		for i := range p {
+			p[i] = inDoubt
+		}
+		return p, n > 0
+	}
+	p := parts(strings.Split(ref, ","))
+	if len(p) != n {
+		return nil, false
+	}
+	for _, s := range p {
+		if s != inDoubt && s != notSent && !isSID(s, "SM", "MM") {
+			return nil, false
+		}
+	}
+	return p, true
+}
+
+// Cancel cancels what Twilio still has in its queue.
+func (d *textDriver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancellation {
+	p, ok := parseParts(a.ProviderRef, len(a.Messages))
+	if !ok || a.ProviderRef == "" {
+		return channels.Cancellation{Reason: "the message is not known at the provider"}
+	}
+	all := channels.Cancellation{Canceled: true}
+	for _, sid := range p {
+		if sid == notSent {
+			continue
+		}
+		one := channels.Cancellation{Reason: "the message is not known at the provider"}
+		if sid != inDoubt {
+			one = d.cancel(ctx, "Messages", sid)
+		}
+		if !one.Canceled && !all.Failed {
+			all = one
+		}
+	}
+	return all
+}

@@ -1,0 +1,206 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha1" //nolint:gosec // Twilio's algorithm
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/channels/simulation"
+)
+
+// report makes the status callback of a message or call. The caller holds the
+// lock.
+func (s *Server) report(x *resource, status string) {
+	target := x.form.Get("StatusCallback")
+	if target == "" {
+		return
+	}
+	form := url.Values{
+		"AccountSid": {s.options.AccountSID}, "To": {x.form.Get("To")}, "From": {x.form.Get("From")}, "ApiVersion": {"2010-04-01"},
+	}
+	if x.kind == messages {
+		for _, prefix := range []string{"Message", "Sms"} {
+			form.Set(prefix+"Sid", x.sid)
+			form.Set(prefix+"Status", status)
+		}
+		if v := x.form.Get("MessagingServiceSid"); v != "" {
+			form.Set("MessagingServiceSid", v)
+		}
+		if x.code != 0 {
+			form.Set("ErrorCode", strconv.Itoa(x.code))
+		}
+	} else {
+		s.reportCall(x, status, form)
+	}
+	s.call(call{kind: opStatus, subject: x.sid, url: target, form: form, count: &s.records.Status, life: s.life})
+}
+
+func (s *Server) reportCall(x *resource, status string, form url.Values) {
+	maps.Copy(form, url.Values{
+		"CallSid": {x.sid}, "CallStatus": {status}, "Direction": {"outbound-api"}, "Called": {x.form.Get("To")},
+		"Caller": {x.form.Get("From")}, "ToCity": {""}, "ToState": {""}, "Timestamp": {time.Now().UTC().Format(time.RFC1123Z)},
+		"CallbackSource": {"call-progress-events"}, "SequenceNumber": {strconv.Itoa(x.sequence)},
+	})
+	if x.answered != "" {
+		form.Set("AnsweredBy", x.answered)
+	}
+	if sip, final := map[string]string{"completed": "200", "busy": "486", "no-answer": "487", "failed": "404", "canceled": "487"}[status]; final {
+		form.Set("SipResponseCode", sip)
+		form.Set("CallDuration", "0")
+		form.Set("Duration", "0")
+	}
+}
+
+// Incoming is a message sent by a person.
+type Incoming struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Body string `json:"body"`
+	SID  string `json:"sid,omitempty"` // empty: one is made
+}
+
+// Receive simulates a message from a person.
+func (s *Server) Receive(in Incoming) error {
+	switch {
+	case in.From == "":
+		return errors.New("from is required")
+	case s.options.IncomingURL == "":
+		return errors.New("the numbers have no webhook")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serial++
+	sid := cmp.Or(in.SID, fmt.Sprintf("SM%032x", s.serial))
+	s.call(call{kind: opIncoming, subject: in.From, url: s.options.IncomingURL, life: s.life, count: &s.records.Incoming, form: url.Values{
+		"MessageSid": {sid}, "SmsMessageSid": {sid}, "SmsSid": {sid}, "AccountSid": {s.options.AccountSID}, "From": {in.From}, "To": {in.To},
+		"Body": {in.Body}, "NumMedia": {"0"}, "NumSegments": {"1"}, "SmsStatus": {"received"}, "ApiVersion": {"2010-04-01"}, "FromCity": {""},
+	}})
+	return nil
+}
+
+func (s *Server) postIncoming(w http.ResponseWriter, r *http.Request) {
+	var in Incoming
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&in)
+	if err == nil {
+		err = s.Receive(in)
+	}
+	if err != nil {
+		simulation.WriteJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// sign returns the value of X-Twilio-Signature.
+func sign(token, target string, form url.Values) string {
+	var b strings.Builder
+	b.WriteString(target)
+	for _, name := range slices.Sorted(maps.Keys(form)) {
+		for _, v := range slices.Compact(slices.Sorted(slices.Values(form[name]))) {
+			b.WriteString(name + v)
+		}
+	}
+	h := hmac.New(sha1.New, []byte(token))
+	_, _ = h.Write([]byte(b.String()))
+	return base64.StdEncoding.EncodeToString(h.Sum(nil))
+}
+
+// call is one callback with all its repetitions.
+type call struct {
+	kind, subject string
+	url           string // with the fragment
+	form          url.Values
+	failures      int
+	life          int
+	count         *CallCount
+}
+
+// call makes a callback. The caller holds the lock.
+func (s *Server) call(c call) {
+	target, _, _ := strings.Cut(c.url, "#")
+	answered := 0
+	s.sender.Send(simulation.Callback{
+		Subject: c.subject, Kind: c.kind,
+		Request: func(ctx context.Context) (*http.Request, error) {
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, strings.NewReader(c.form.Encode()))
+			if err == nil {
+				r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=UTF-8")
+				r.Header.Set("User-Agent", "TwilioProxy/1.1")
+				r.Header.Set("X-Twilio-Signature", sign(s.options.AuthToken, target, c.form))
+			}
+			return r, err
+		},
+		Answer: func(_ http.Header, b []byte) { answered = len(b) },
+		Done: func(status int, err error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.life == c.life {
+				s.called(c, answered, status, err)
+			}
+		},
+	})
+}
+
+func (s *Server) called(c call, answered, status int, err error) {
+	switch {
+	case errors.Is(err, simulation.ErrDropped):
+		c.count.Dropped++
+		return
+	case err == nil && status >= 200 && status < 300:
+		c.count.Sent++
+		c.count.Taken++
+		if c.kind == opIncoming && answered > 0 {
+			s.records.Answered++
+		}
+		return
+	}
+	c.count.Sent++
+	if c.failures++; !repeats(c.url, c.failures, status, err) {
+		c.count.Lost++
+		return
+	}
+	s.agenda.After(s.options.RetryDelay, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.life == c.life {
+			s.call(c)
+		}
+	})
+}
+
+// repeats reports whether Twilio repeats a callback, by the policy in the fragment
+// of its URL: by default only a connect that failed, once.
+func repeats(target string, failures, status int, err error) bool {
+	_, fragment, _ := strings.Cut(target, "#")
+	policy, parseErr := url.ParseQuery(fragment)
+	if parseErr != nil {
+		return false
+	}
+	count := 1
+	if n, err := strconv.Atoi(policy.Get("rc")); err == nil {
+		count = min(max(0, n), 5)
+	}
+	on := strings.Split(cmp.Or(policy.Get("rp"), "ct"), ",")
+	kind := "ct"
+	switch {
+	case err == nil && status >= 500:
+		kind = "5xx"
+	case err == nil:
+		kind = "4xx"
+	}
+	return failures <= count && (slices.Contains(on, kind) || slices.Contains(on, "all"))
+}
