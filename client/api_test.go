@@ -49,6 +49,7 @@ func TestRequestEncoding(t *testing.T) {
 	add(c.PatchSurvey(ctx, "flu", client.SurveyPatch{InitialSuccessRate: &none, StopWords: &stop}, client.PatchSurveyParams{Version: 3}))
 	add(c.PutChannel(ctx, "a b", client.ChannelBody{Type: "nuntium"}, client.PutChannelParams{Force: true}))
 	add(c.PostContacts(ctx, "texts", client.ContactsBody{Contacts: []client.ContactBody{{To: "+15550001", NotAfter: time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)}}}))
+	add(c.GetChannelCallback(ctx, "texts"))
 	add(c.GetMinutes(ctx, "texts", client.GetMinutesParams{Since: time.Date(2027, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)), Step: "5m"}))
 	add(c.LaunchSurvey(ctx, "flu"))
 	errs = append(errs, c.DeleteSurvey(ctx, "flu"))
@@ -60,6 +61,7 @@ func TestRequestEncoding(t *testing.T) {
 		`PATCH /v1/surveys/flu?version=3 {"initial_success_rate":0,"stop_words":[]}`,
 		`PUT /v1/channels/a%20b?force=true {"type":"nuntium"}`,
 		`POST /v1/channels/texts/contacts {"contacts":[{"not_after":"2027-01-02T03:04:05Z","to":"+15550001"}]}`,
+		"GET /v1/channels/texts/callback",
 		"GET /v1/channels/texts/minutes?since=2027-01-02T02%3A04%3A05Z&step=5m",
 		"POST /v1/surveys/flu:launch",
 		"DELETE /v1/surveys/flu",

@@ -239,6 +239,12 @@ type CallBody struct {
 	TwiML string `json:"twiml,omitempty,omitzero"`
 }
 
+// CallbackView The address of a channel's callbacks.
+type CallbackView struct {
+	// URL without a trailing slash; paths below it have their meaning by the channel's type
+	URL string `json:"url"`
+}
+
 // CallbacksView Reports of the provider, by what they did.
 type CallbacksView struct {
 	// Applied reports that changed something
@@ -2099,6 +2105,30 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // - `admin_url` (url): admin port of bearerbox, such as http://kannel.example:13000, for the state of the links
 // - `status_password` (string, secret): status-password of the core group, if it has one
 //
+// Settings of type `twilio` (SMS and WhatsApp through Twilio):
+//
+// - `account_sid` (string, required): SID of the account (AC…)
+// - `auth_token` (string, secret): primary auth token of the account; it also verifies callbacks
+// - `api_key` (string): SID of an API key (SK…) for requests; goes with api_secret
+// - `api_secret` (string, secret): secret of the API key
+// - `unsigned_callbacks` (boolean): accept callbacks without verifying them, for a channel without auth_token (default false)
+// - `base_url` (url): address of the API (default https://api.twilio.com)
+// - `from` (string): sender: a number such as +15550100100, a name, or whatsapp: and a number
+// - `messaging_service_sid` (string): messaging service (MG…) that chooses the sender
+// - `final_state` (string): state that ends a message and frees its slot: sent (the carrier has it, default) or delivered (the handset has it)
+//
+// Settings of type `twilio_voice` (phone calls through Twilio):
+//
+// - `account_sid` (string, required): SID of the account (AC…)
+// - `auth_token` (string, secret): primary auth token of the account; it also verifies callbacks
+// - `api_key` (string): SID of an API key (SK…) for requests; goes with api_secret
+// - `api_secret` (string, secret): secret of the API key
+// - `unsigned_callbacks` (boolean): accept callbacks without verifying them, for a channel without auth_token (default false)
+// - `base_url` (url): address of the API (default https://api.twilio.com)
+// - `from` (string, required): caller: a number such as +15550100100
+// - `ring_seconds` (integer): how long a phone rings (1 to 600, default 60)
+// - `machine_detection` (string): answering machines: Enable (detect) or DetectMessageEnd (wait for the end of the greeting); without it there is no detection
+//
 // Settings of type `workers` (people, through Weir's own router):
 //
 // - `queue` (string): the router's queue that the jobs join; this or classification_policy
@@ -2126,6 +2156,16 @@ func (c *Client) PutChannel(ctx context.Context, channel string, body ChannelBod
 	r.Query = url.Values{}
 	setQuery(r.Query, "force", params.Force)
 	return call[ChannelView](ctx, c, r)
+}
+
+// GetChannelCallback Get the address of a channel's callbacks.
+//
+// For providers that are configured by hand: Weir gives the others this address by itself. It holds the channel's secret: anyone who knows it can report what became of contacts and send messages in the name of people.
+//
+// GET /v1/channels/{channel}/callback
+func (c *Client) GetChannelCallback(ctx context.Context, channel string) (*CallbackView, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/channels/%s/callback", url.PathEscape(channel))}
+	return call[CallbackView](ctx, c, r)
 }
 
 // PostContacts Queue contacts on a channel.

@@ -36,6 +36,7 @@ func rights() map[string]string {
 		"PATCH /v1/channels/{channel}":        "channels:admin",
 		"DELETE /v1/channels/{channel}":       "channels:admin",
 		"GET /v1/channels/{channel}/incoming": "contacts:read",
+		"GET /v1/channels/{channel}/callback": "channels:admin",
 		"GET /v1/channels/{channel}/minutes":  "contacts:read channels:admin",
 		"GET /v1/minutes":                     "contacts:read channels:admin",
 

@@ -41,6 +41,14 @@ func (s *Service) channelRoutes() []*route.Route {
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
 		{
+			Method: "GET", Path: one + "/callback", ID: "get-channel-callback", Tag: "channels",
+			Summary: "Get the address of a channel's callbacks",
+			Description: "For providers that are configured by hand: Weir gives the others this address by itself. It holds the channel's secret: " +
+				"anyone who knows it can report what became of contacts and send messages in the name of people.",
+			Handle: s.getCallback, Answers: []route.Answer{{Status: http.StatusOK, Description: "the address", Body: route.TypeOf[CallbackView]()}},
+			Codes: []weir.Code{weir.CodeNotFound},
+		},
+		{
 			Method: "PATCH", Path: one, ID: "patch-channel", Tag: "channels",
 			Summary:     "Change fields of a channel",
 			Description: "A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them).",
@@ -103,6 +111,19 @@ func (s *Service) getChannel(c *route.Call) (route.Reply, error) {
 	}
 	v, err := s.channelView(c, ch)
 	return route.Reply{Status: http.StatusOK, Body: v}, err
+}
+
+// CallbackView is the address of a channel's callbacks.
+type CallbackView struct {
+	URL string `json:"url" doc:"without a trailing slash; paths below it have their meaning by the channel's type"`
+}
+
+func (s *Service) getCallback(c *route.Call) (route.Reply, error) {
+	ch, err := s.channel(c, c.Request.PathValue("channel"))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	return route.Reply{Status: http.StatusOK, Body: CallbackView{s.Directory.CallbackURL(ch)}}, nil
 }
 
 // channel finds a channel by the name in a path.

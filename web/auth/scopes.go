@@ -18,8 +18,10 @@ func RouteScopes() map[string][]ops.Scope {
 		"patch-channel":  changeChannels,
 		"delete-channel": changeChannels,
 		"list-incoming":  readContacts,
-		"get-minutes":    readChannels,
-		"list-minutes":   readChannels,
+		// The address holds a secret.
+		"get-channel-callback": changeChannels,
+		"get-minutes":          readChannels,
+		"list-minutes":         readChannels,
 
 		"post-contacts":  writeContacts,
 		"cancel-contact": writeContacts,

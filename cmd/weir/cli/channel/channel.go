@@ -37,7 +37,7 @@ func Command(a *app.App) *cobra.Command {
 		listCommand(a, r), showCommand(a, r), putCommand(a, r), setCommand(a, r),
 		pauseCommand(a, r, "pause", true, "Pause a channel", "Stop dispatching contacts of a channel until it is resumed. Contacts in flight finish\nnormally."),
 		pauseCommand(a, r, "resume", false, "Resume a paused channel", "Resume dispatching contacts of a paused channel."),
-		capacityCommand(a, r), drainCommand(a, r), deleteCommand(a, r), incomingCommand(a, r))
+		capacityCommand(a, r), drainCommand(a, r), deleteCommand(a, r), incomingCommand(a, r), callbackCommand(a, r))
 	c.Example = example
 	a.AddConnectionFlags(c, r)
 	return c
@@ -72,6 +72,15 @@ func showCommand(a *app.App, r *app.Connection) *cobra.Command {
 	c := app.ShowCommand(a, r, "show NAME", "Show a channel", "Show the state, figures and settings of a channel. Secrets are never shown.", `  weir channel show sms
   weir channel show sms --watch
   weir channel show sms --output json | jq .queued`, (*client.Client).GetChannel, channelText)
+	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
+	return c
+}
+
+// callbackCommand makes "weir channel callback".
+func callbackCommand(a *app.App, r *app.Connection) *cobra.Command {
+	c := app.ShowCommand(a, r, "callback NAME", "Show the address of a channel's callbacks", `Show the address at which a channel's provider calls Weir, for providers that are
+configured by hand. It holds the channel's secret.`, "  weir channel callback sms", (*client.Client).GetChannelCallback,
+		func(_ *app.App, v *client.CallbackView, _ bool) string { return v.URL + "\n" })
 	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	return c
 }
