@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"strings"
 	"unicode/utf16"
+
+	"weir/internal/segments"
 )
 
 // The values of Kannel's parameter coding.
@@ -13,22 +15,15 @@ const (
 	codingUCS2   = "2"
 )
 
-// gsmAlphabet holds the characters of GSM 03.38: the basic table and its extension.
-const gsmAlphabet = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?" +
-	"¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà" +
-	"^{}\\[~]|€"
-
 // encode returns a text as Kannel takes it without naming a character set, which
 // some builds refuse: UTF-8 if the GSM alphabet holds all of it, UTF-16BE
 // otherwise.
 func encode(s string) (body []byte, coding string) {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	for _, r := range s {
-		if !strings.ContainsRune(gsmAlphabet, r) {
-			return utf16BE(s), codingUCS2
-		}
+	if segments.Count(s).Encoding == segments.GSM7 {
+		return []byte(s), codingGSM
 	}
-	return []byte(s), codingGSM
+	return utf16BE(s), codingUCS2
 }
 
 func utf16BE(s string) []byte {
