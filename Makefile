@@ -78,6 +78,10 @@ test-router-sdk: build ## Drive the router's API with Microsoft's JavaScript pac
 	WEIR=$(CURDIR)/bin/weir WEIR_TLS_CERT=$(CURDIR)/.build/router-tls/cert.pem WEIR_TLS_KEY=$(CURDIR)/.build/router-tls/key.pem \
 		scripts/azure-python test/router-sdk/python/lifecycle.py
 
+.PHONY: test-twilio
+test-twilio: ## Compare the channel types for Twilio and the simulated Twilio with Twilio's Go and Node libraries, fetched with go and npm; needs Node 20 (half a minute)
+	@GO='$(GO)' scripts/test-twilio
+
 .PHONY: test-ui
 test-ui: build ## Test the dashboard in a headless Chromium: every page and action, keyboard, rights, accessibility; needs Node 20, apt installs Chromium (about three minutes)
 	@scripts/need-browser
