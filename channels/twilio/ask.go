@@ -31,12 +31,8 @@ func (d *textDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answe
 	var listed []resource
 	for i, sid := range have {
 		if sid == inDoubt && listed == nil {
-			query := url.Values{"To": {d.address(a.To)}}
-			if d.from != "" && d.service == "" {
-				query.Set("From", d.from)
-			}
 			var failed *channels.Answer
-			if listed, failed = d.list(ctx, "Messages", query); failed != nil {
+			if listed, failed = d.list(ctx, "Messages", d.address(a.To)); failed != nil {
 				return *failed
 			}
 		}
@@ -109,7 +105,7 @@ func (d *voiceDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answ
 	if isSID(a.ProviderRef, "CA") {
 		f = d.query(ctx, "Calls", a.ProviderRef, a.ClaimedAt)
 	} else {
-		listed, failed := d.list(ctx, "Calls", url.Values{"To": {a.To}, "From": {d.from}})
+		listed, failed := d.list(ctx, "Calls", e164(a.To))
 		if failed != nil {
 			return *failed
 		}
@@ -148,10 +144,9 @@ func (c *client) query(ctx context.Context, kind, sid string, since time.Time) f
 }
 
 // list returns what Twilio has for a number. Filters by date would hide what is
-// still queued.
-func (c *client) list(ctx context.Context, kind string, query url.Values) ([]resource, *channels.Answer) {
-	query.Set("PageSize", "1000")
-	r := c.get(ctx, query, kind+".json")
+// still queued, one by sender what was dispatched before the setting changed.
+func (c *client) list(ctx context.Context, kind, to string) ([]resource, *channels.Answer) {
+	r := c.get(ctx, url.Values{"To": {to}, "PageSize": {"1000"}}, kind+".json")
 	var page struct {
 		Messages *[]resource `json:"messages"`
 		Calls    *[]resource `json:"calls"`

@@ -60,6 +60,7 @@ func TestAskAfterALostAnswer(t *testing.T) {
 		"two calls":        {true, "cut@send:#1", nil, func(w *world) { w.send(callAttempt()) }, nil, 3 * time.Minute, channels.CannotTell},
 		"another text":     {false, "reset@send:#1", nil, func(w *world) { w.send(attempt("good-bye")) }, nil, 3 * time.Minute, channels.CannotTell},
 		"another, too":     {false, "cut@send:#1", nil, func(w *world) { w.send(attempt("good-bye")) }, nil, 3 * time.Minute, channels.Finished},
+		"without plus":     {false, "cut@send", nil, nil, func(a *channels.Attempt) { a.To = number[1:] }, 3 * time.Minute, channels.Finished},
 		"list fails":       {false, "reset@send,status=500@list", nil, nil, nil, 3 * time.Minute, channels.AskFailed},
 		"list is slow":     {false, "reset@send,hang@list", nil, nil, nil, 3 * time.Minute, channels.AskFailed},
 		"no known begin":   {false, "reset@send", nil, nil, func(a *channels.Attempt) { a.ClaimedAt = time.Time{} }, 3 * time.Minute, channels.CannotTell},

@@ -55,7 +55,7 @@ func (d *voiceDriver) Send(ctx context.Context, a channels.Attempt) channels.Sen
 // for calls, so that the phone rings at most until the window ends.
 func (d *voiceDriver) call(a channels.Attempt, now time.Time) (url.Values, channels.SendResult) {
 	form := url.Values{
-		"To": {a.To}, "From": {d.from}, "Timeout": {strconv.Itoa(d.ring)},
+		"To": {e164(a.To)}, "From": {d.from}, "Timeout": {strconv.Itoa(d.ring)},
 		"StatusCallback":      {d.callbacks + "/" + callPath + "/" + a.ID.String() + retryPolicy},
 		"StatusCallbackEvent": {"initiated", "ringing", "answered", "completed"},
 	}

@@ -42,10 +42,23 @@ func newTextDriver(c channels.Config) (*textDriver, error) {
 // address returns a recipient as Twilio takes it: with a WhatsApp sender it is a
 // WhatsApp address.
 func (d *textDriver) address(to string) string {
-	if strings.HasPrefix(d.from, whatsApp) && !strings.HasPrefix(to, whatsApp) {
-		return whatsApp + to
+	if strings.HasPrefix(d.from, whatsApp) {
+		return whatsApp + e164(to)
 	}
-	return to
+	return e164(to)
+}
+
+// e164 returns a number with its plus, as Twilio stores and lists it: without one
+// it takes a number for a national one.
+func e164(to string) string { return "+" + strings.TrimPrefix(to, "+") }
+
+// canonical is the form of addresses of both types.
+func canonical(to string) (string, error) {
+	to, err := channels.PhoneNumber(to)
+	if err != nil {
+		return "", err
+	}
+	return e164(to), nil
 }
 
 // Send requests the messages of a contact one after the other, and stops at the

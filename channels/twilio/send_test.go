@@ -27,6 +27,9 @@ func TestMessageRequest(t *testing.T) {
 		want     []map[string][]string
 	}{
 		"SMS": {nil, nil, []map[string][]string{{"To": {number}, "From": {"+15559990000"}, "Body": {"hello & good-bye"}, "StatusCallback": {status + policy}}}},
+		"without plus": {nil, func(a *channels.Attempt) { a.To = number[1:] }, []map[string][]string{
+			{"To": {number}, "From": {"+15559990000"}, "Body": {"hello & good-bye"}, "StatusCallback": {status + policy}},
+		}},
 		"WhatsApp": {weir.Settings{"from": "whatsapp:+15559990000"}, nil, []map[string][]string{
 			{"To": {"whatsapp:" + number}, "From": {"whatsapp:+15559990000"}, "Body": {"hello & good-bye"}, "StatusCallback": {status + policy}},
 		}},
@@ -283,6 +286,18 @@ func TestStatus(t *testing.T) {
 	got := driverOver(t, twilio.Type(), canned(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)), textSettings()).Status(t.Context())
 	if got.Health != weir.Down || got.Reason != "account not active" {
 		t.Errorf("suspended: got %+v", got)
+	}
+}
+
+// Twilio lists numbers with their plus: one form is stored, sent and looked for.
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	for _, typ := range []channels.Type{twilio.Type(), twilio.VoiceType()} {
+		for in, want := range map[string]string{number: number, number[1:]: number, "nobody": "", "": "", "+": ""} {
+			if got, err := typ.CanonicalAddress(in); got != want || (err == nil) != (want != "") {
+				t.Errorf("%q: got %q, %v", in, got, err)
+			}
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // Type returns the channel type for SMS and WhatsApp, for the table of types.
 func Type() channels.Type {
 	return channels.Type{
-		Name: "twilio", Content: channels.Text, Summary: "SMS and WhatsApp through Twilio",
+		Name: "twilio", Content: channels.Text, Address: canonical, Summary: "SMS and WhatsApp through Twilio",
 		Settings: append(account(),
 			channels.Setting{Key: "from", Kind: channels.String, Help: "sender: a number such as +15550100100, a name, or whatsapp: and a number"},
 			channels.Setting{Key: "messaging_service_sid", Kind: channels.String, Help: "messaging service (MG…) that chooses the sender"},
@@ -26,7 +26,7 @@ func Type() channels.Type {
 // VoiceType returns the channel type for phone calls, for the table of types.
 func VoiceType() channels.Type {
 	return channels.Type{
-		Name: "twilio_voice", Content: channels.Voice, Summary: "phone calls through Twilio",
+		Name: "twilio_voice", Content: channels.Voice, Address: canonical, Summary: "phone calls through Twilio",
 		Settings: append(account(),
 			channels.Setting{Key: "from", Kind: channels.String, Required: true, Help: "caller: a number such as +15550100100"},
 			channels.Setting{Key: "ring_seconds", Kind: channels.Integer, Help: "how long a phone rings (1 to 600, default 60)"},
