@@ -151,14 +151,16 @@ func TestSeveralMessages(t *testing.T) {
 		}
 	})
 	// Two messages of one contact with the same text cannot be told apart.
-	inWorld(t, twilio.Type(), simulator.Options{Faults: []string{"drop@status"}}, textSettings(), func(w *world) {
-		a := attempt("a", "a")
-		w.send(a)
-		w.after(3 * time.Minute)
-		if got := w.ask(a); got.Knowledge != channels.CannotTell {
-			t.Errorf("repeated: got %+v", got)
-		}
-	})
+	for _, faults := range []string{"drop@status", "drop@status,reset@send:#2"} {
+		inWorld(t, twilio.Type(), simulator.Options{Faults: []string{faults}}, textSettings(), func(w *world) {
+			a := attempt("a", "a")
+			w.send(a)
+			w.after(3 * time.Minute)
+			if got := w.ask(a); got.Knowledge != channels.CannotTell {
+				t.Errorf("repeated, %s: got %+v", faults, got)
+			}
+		})
+	}
 }
 
 func TestCancel(t *testing.T) {

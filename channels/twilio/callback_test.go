@@ -171,6 +171,18 @@ var (
 	ref = weir.AttemptRef{Ref: weir.Ref{Channel: 7, ID: 71}, Number: 2}
 )
 
+// The reference of a contact with several messages is not that of one of them.
+func TestStatusOfOneOfSeveralMessages(t *testing.T) {
+	t.Parallel()
+	got, err := unsigned(t, twilio.Type()).ParseCallback(channels.Callback{
+		Method: "POST", Path: "message/7-1z-2/3", Form: url.Values{"MessageSid": {sid}, "MessageStatus": {"sent"}}, At: at,
+	})
+	want := channels.CallbackResult{Reports: []weir.Report{{Attempt: ref, Part: 3, Outcome: weir.Completed, At: at}}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
 func TestCallStates(t *testing.T) {
 	t.Parallel()
 	const sid = "CA00000000000000000000000000000001"
