@@ -11,7 +11,7 @@
 // a second message or call. Each therefore carries a status callback URL that names
 // its attempt, and every callback about it comes to that URL. A lost answer is
 // reconciled by the first callback, otherwise by a list of what Twilio has for the
-// number (see evidence.go), which is evidence and not proof: what fits more than
+// number (see evidence), which is evidence and not proof: what fits more than
 // one contact is never decided.
 //
 // # Invariants
