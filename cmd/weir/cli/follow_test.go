@@ -2,9 +2,11 @@ package cli_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"weir/channels/all"
 	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/cli/app"
@@ -116,6 +118,16 @@ func TestDeadLettersFromTheCommandLine(t *testing.T) {
 	}
 }
 
+// typeNames lists the channel types, sorted, each on a line.
+func typeNames() string {
+	names := []string{"workers\n"} // which all.Types has only beside a router
+	for _, typ := range all.Types(nil) {
+		names = append(names, typ.Name+"\n")
+	}
+	slices.Sort(names)
+	return strings.Join(names, "")
+}
+
 func TestNamesAreCompleted(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{
@@ -133,14 +145,14 @@ func TestNamesAreCompleted(t *testing.T) {
 		"survey status f":                  "flu\trunning\n:4\n",
 		"channel list --output j":          "table\njson\njsonl\n:4\n",
 		"token create --scope contacts:":   "contacts:write\ncontacts:read\nchannels:admin\nsurveys:admin\nrouter\nmetrics:read\npii:read\n:4\n",
-		"channel put x --type v":           "kannel\nnuntium\nverboice\nworkers\n:4\n",
+		"channel put x --type v":           typeNames() + ":4\n",
 		"channel show --url nonsense:// ,": ":4\n",
 	} {
-		all := append([]string{"__complete"}, strings.Fields(args)...)
-		if last := len(all) - 1; all[last] == "," {
-			all[last] = ""
+		words := append([]string{"__complete"}, strings.Fields(args)...)
+		if last := len(words) - 1; words[last] == "," {
+			words[last] = ""
 		}
-		if r := at(t, f.url, "", all...); r.Code != app.OK || strings.ReplaceAll(r.Out, "\t\n", "\n") != want {
+		if r := at(t, f.url, "", words...); r.Code != app.OK || strings.ReplaceAll(r.Out, "\t\n", "\n") != want {
 			t.Errorf("%s: %d %q, want %q", args, r.Code, r.Out, want)
 		}
 	}
