@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,12 +21,13 @@ func TestScenario75_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
 			"up":   {`{"name":"sms","enabled":true}`, `{"id":1,"name":"main"}`},
 			"down": {`{"name":"sms","enabled":true,"connected":false}`, `{"id":1,"name":"main","status":{"ok":false}}`},
 		}
-		want, asked := "up", 0
+		want := "up"
+		var asked atomic.Int64 // both providers count
 		p.meddles(func(rw http.ResponseWriter, r *http.Request) bool {
 			if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, "/api/channels/") {
 				return false
 			}
-			asked++
+			asked.Add(1)
 			body := answers[want][0]
 			if r.Host == "verboice.test" {
 				body = answers[want][1]
@@ -34,7 +36,7 @@ func TestScenario75_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
 			return true
 		})
 		for _, want = range []string{"up", "down"} {
-			asked = 0
+			asked.Store(0)
 			texts, calls := "sms-"+want, "calls-"+want
 			p.smsChannel(texts, 1)
 			p.callChannel(calls, 1)
@@ -47,8 +49,8 @@ func TestScenario75_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
 					t.Errorf("channel %s is %s", name, s)
 				}
 			}
-			if asked < 2 {
-				t.Errorf("the providers were asked %d times", asked)
+			if n := asked.Load(); n < 2 {
+				t.Errorf("the providers were asked %d times", n)
 			}
 		}
 	})
