@@ -190,18 +190,18 @@ func (r *rig) acceptAtOnce(specs []weir.Spec, claim, stored func() bool) {
 }
 
 // accept writes contacts, the first n of them claimed if the lease is good.
-func (s rows) accept(r *rig, specs []weir.Spec, n int, leased bool) []weir.Contact {
+func (r rows) accept(g *rig, specs []weir.Spec, n int, leased bool) []weir.Contact {
 	var list []weir.Contact
 	for i := range specs {
-		c := weir.Contact{Ref: weir.Ref{Channel: r.ch.ID, ID: r.nextID}, Spec: specs[i], QueuedAt: r.now, Progress: weir.NewProgress(r.now, specs[i].NotBefore)}
-		r.nextID++
+		c := weir.Contact{Ref: weir.Ref{Channel: g.ch.ID, ID: g.nextID}, Spec: specs[i], QueuedAt: g.now, Progress: weir.NewProgress(g.now, specs[i].NotBefore)}
+		g.nextID++
 		if i < n && leased {
-			c.Progress, _ = c.Claim(r.now)
-			r.local[c.AttemptRef()] = core.LocalClaimed
+			c.Progress, _ = c.Claim(g.now)
+			g.local[c.AttemptRef()] = core.LocalClaimed
 		} else {
-			r.shadow[c.ID] = c
+			g.shadow[c.ID] = c
 		}
-		s[c.ID] = c
+		r[c.ID] = c
 		list = append(list, c)
 	}
 	return list

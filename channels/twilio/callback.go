@@ -83,7 +83,7 @@ func incoming(c *channels.Callback, form url.Values) (channels.CallbackResult, e
 		Body: get("Body"), GUID: get("MessageSid"), ReceivedAt: c.At, Fields: map[string]string{},
 	}
 	if m.From == "" || !isSID(m.GUID, "SM", "MM") {
-		return channels.CallbackResult{}, errors.New("From or MessageSid is missing")
+		return channels.CallbackResult{}, errors.New("it lacks From or MessageSid")
 	}
 	for key := range form {
 		switch key {

@@ -2,7 +2,7 @@ package twilio_test
 
 import (
 	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // Twilio's algorithm
+	"crypto/sha1"
 	"encoding/base64"
 	"errors"
 	"net/http"

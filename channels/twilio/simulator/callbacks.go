@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // Twilio's algorithm
+	"crypto/sha1"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
