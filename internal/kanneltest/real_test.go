@@ -113,15 +113,13 @@ type program struct {
 func startKannel(t *testing.T, scripted *smsc, incoming string) *kannel {
 	t.Helper()
 	k := &kannel{T: t, folder: t.TempDir()}
-	for _, port := range []*int{&k.admin, &k.boxes, &k.fake, &k.smsc, &k.sendsms} {
-		*port = freePort(t)
+	const tries = 5 // another program may take one of the ports first
+	for try := 1; !k.runBearerbox(scripted, incoming); try++ {
+		if try == tries {
+			t.Fatal("bearerbox does not start")
+		}
+		k.bearerbox.kill()
 	}
-	scripted.receipts = fmt.Sprintf("http://127.0.0.1:%d/", k.smsc)
-	text := fmt.Sprintf(configuration, k.admin, k.boxes, k.fake, k.smsc, k.sendsms, k.folder, scripted.url, incoming, freePort(t))
-	if err := os.WriteFile(k.path("kannel.conf"), []byte(strings.TrimLeft(text, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	k.startBearerbox()
 	k.startSmsbox()
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -134,12 +132,30 @@ func startKannel(t *testing.T, scripted *smsc, incoming string) *kannel {
 	return k
 }
 
+// runBearerbox runs bearerbox on free ports, and reports whether it works.
+func (k *kannel) runBearerbox(scripted *smsc, incoming string) bool {
+	k.Helper()
+	for _, port := range []*int{&k.admin, &k.boxes, &k.fake, &k.smsc, &k.sendsms} {
+		*port = freePort(k.T)
+	}
+	scripted.receipts = fmt.Sprintf("http://127.0.0.1:%d/", k.smsc)
+	text := fmt.Sprintf(configuration, k.admin, k.boxes, k.fake, k.smsc, k.sendsms, k.folder, scripted.url, incoming, freePort(k.T))
+	if err := os.WriteFile(k.path("kannel.conf"), []byte(strings.TrimLeft(text, "\n")), 0o600); err != nil {
+		k.Fatal(err)
+	}
+	k.bearerbox = k.run("bearerbox", "/usr/sbin/bearerbox", "-v", "1", k.path("kannel.conf"))
+	return polling.Until(10*time.Second, 50*time.Millisecond, k.runs)
+}
+
+// runs reports whether bearerbox says that it is running.
+func (k *kannel) runs() bool { return strings.Contains(k.status(), "<status>running") }
+
 func (k *kannel) path(name string) string { return filepath.Join(k.folder, name) }
 
 func (k *kannel) startBearerbox() {
 	k.Helper()
 	k.bearerbox = k.run("bearerbox", "/usr/sbin/bearerbox", "-v", "1", k.path("kannel.conf"))
-	k.until("bearerbox shows its status", func() bool { return strings.Contains(k.status(), "<status>running") })
+	k.until("bearerbox shows its status", k.runs)
 }
 
 func (k *kannel) startSmsbox() {
