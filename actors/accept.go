@@ -15,7 +15,7 @@ import (
 type acceptance struct {
 	weir.Acceptance
 	specs     []weir.Spec
-	announced bool // the broker has received the contacts; read it only after Wait
+	announced bool // the broker gets the result; read it only after Wait
 }
 
 // Accept stores contacts. If the channel's broker has free slots it submits them, so
@@ -39,12 +39,18 @@ func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec)
 		return nil, err
 	}
 	failpoint.Hit("accept.committed")
-	if fresh := freshOf(answers); len(fresh) > 0 {
-		s.metrics.accepted.WithLabelValues(ch.Name).Add(float64(len(fresh)))
-		s.minutes.of(ch.ID).count(ops.CountAccepted, len(fresh))
-		if !a.announced {
-			s.deliver(ch.ID, accepted{fresh})
+	n := 0
+	for i := range answers {
+		if !answers[i].Duplicate {
+			n++
 		}
+	}
+	if n > 0 {
+		s.metrics.accepted.WithLabelValues(ch.Name).Add(float64(n))
+		s.minutes.of(ch.ID).count(ops.CountAccepted, n)
+	}
+	if n > 0 && !a.announced {
+		s.deliver(ch.ID, accepted{freshOf(answers)})
 	}
 	return answers, nil
 }

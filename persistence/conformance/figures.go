@@ -184,7 +184,7 @@ func testLook(t *testing.T, backend Backend) {
 	found := look(false)
 	same(t, "items", found.Items, must[[]weir.InboxItem](t)(a.Inbox(a.ctx, 10)))
 	if len(found.Items) != 1 || found.News {
-		t.Errorf("word of contacts: %+v", found)
+		t.Errorf("want one inbox item and no events, found %+v", found)
 	}
 	events0, tokens0 = 0, 0
 	b.ok(b.Emit(b.ctx, events.Event{Type: "t", Source: "s", Subject: "u", Data: []byte("{}")}))

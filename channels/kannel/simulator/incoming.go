@@ -78,8 +78,8 @@ func (s *Server) postIncoming(w http.ResponseWriter, r *http.Request) {
 type values map[byte]string
 
 // fill replaces the escapes of a URL as Kannel does: every percent sign with a
-// letter after it, also one of percent-encoding. %k is the first word of text, %s
-// the next one each time, %a all of them. What it does not know it leaves.
+// letter after it, even if it was meant as percent-encoding. %k becomes the first word
+// of the text, %s the next one each time, %a all words. Unknown escapes stay as they are.
 func fill(pattern string, v values, text string) string {
 	words := strings.Fields(text)
 	next := 1
