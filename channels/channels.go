@@ -73,6 +73,9 @@ type Type struct {
 	// address of another. Both are nil if each channel has its own address.
 	Account func(weir.Settings) string
 	Line    func(weir.Settings) string
+	// Guarded channels call whatever address their settings name, so that they need the
+	// guard of outgoing calls, as webhooks do.
+	Guarded bool
 	// New returns the driver of one channel. The settings were checked.
 	New func(Config) (Driver, error)
 }
@@ -86,6 +89,7 @@ const (
 	URL     Kind = "url" // http or https, with a host
 	Integer Kind = "integer"
 	Boolean Kind = "boolean"
+	Object  Kind = "object" // or a text that holds one, as JSON
 )
 
 // Setting is one key of a channel's settings.
@@ -146,6 +150,7 @@ type Attempt struct {
 	ProviderRef string // from SendResult or a report, if either returned one
 	// ClaimedAt is when the attempt began: no trace of it at the provider is older.
 	ClaimedAt time.Time
+	Trace     string // see weir.Spec; providers do not get it
 }
 
 // Fate is the certain part of a Send's result.
@@ -168,7 +173,7 @@ const (
 type SendResult struct {
 	Fate        Fate
 	ProviderRef string
-	Outcome     weir.Outcome // of Refused: Failed or Expired
+	Outcome     weir.Outcome // of Refused: Failed or Expired; of Accepted: Completed if nothing more is reported
 	Reason      string       // OptedOut and the like where they fit; short, stable, without numbers, names or secrets
 	// ChannelFault means that the cause is the provider or our account there,
 	// not this contact. It counts for the channel's breaker and not against the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/outbound"
 	"weir/internal/plainhttp"
 )
 
@@ -18,6 +19,7 @@ type Directory struct {
 	types     []Type
 	publicURL string
 	transport func(weir.Channel) http.RoundTripper
+	guard     outbound.Policy // of guarded types
 
 	mu      sync.Mutex
 	drivers map[weir.ChannelID]cached
@@ -33,13 +35,25 @@ type cached struct {
 // providers reach this program. transport may be nil: then each channel has
 // connections of its own and keeps at most 256 of them idle.
 func NewDirectory(types []Type, publicURL string, transport func(weir.Channel) http.RoundTripper) *Directory {
-	if transport == nil {
-		transport = ownTransport
-	}
 	return &Directory{
 		types: types, publicURL: strings.TrimRight(publicURL, "/"), transport: transport,
 		drivers: map[weir.ChannelID]cached{},
 	}
+}
+
+// Guard sets which addresses channels of guarded types may call. Without it, these are
+// public addresses over https, and loopback addresses.
+func (d *Directory) Guard(p outbound.Policy) { d.guard = p }
+
+// transportOf returns the transport of a channel.
+func (d *Directory) transportOf(c weir.Channel, guarded bool) http.RoundTripper {
+	switch {
+	case d.transport != nil:
+		return d.transport(c)
+	case guarded:
+		return d.guard.Transport()
+	}
+	return ownTransport()
 }
 
 // PublicURL returns where providers reach this program, without a trailing slash.
@@ -72,7 +86,7 @@ func (d *Directory) Driver(c weir.Channel) (Driver, error) {
 	}
 	client := have.client
 	if client == nil {
-		client = &http.Client{Transport: d.transport(c), CheckRedirect: refuseRedirect}
+		client = &http.Client{Transport: d.transportOf(c, t.Guarded), CheckRedirect: refuseRedirect}
 	}
 	driver, err := t.New(Config{Settings: c.Settings, CallbackURL: d.CallbackURL(c), HTTP: client})
 	if err != nil {
@@ -114,7 +128,7 @@ func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLa
 
 // ownTransport gives a channel its own connections, so that trouble with one
 // provider does not affect other channels.
-func ownTransport(weir.Channel) http.RoundTripper {
+func ownTransport() http.RoundTripper {
 	return plainhttp.New(&http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,

@@ -1,10 +1,12 @@
 package channels
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -107,6 +109,8 @@ func (k Setting) wrong(v any) string {
 		if n, ok := v.(float64); !ok || n != math.Trunc(n) || math.Abs(n) > 1<<53 {
 			return "must be a whole number"
 		}
+	case Object:
+		return wrongObject(v)
 	case URL:
 		s, _ := v.(string)
 		u, err := url.Parse(s)
@@ -121,12 +125,29 @@ func (k Setting) wrong(v any) string {
 	return ""
 }
 
+// maxObject bounds a setting that is an object, in bytes.
+const maxObject = 64 << 10
+
+func wrongObject(v any) string {
+	raw, isText := v.(string)
+	if isText {
+		v = nil
+		_ = json.Unmarshal([]byte(raw), &v)
+	} else if text, err := json.Marshal(v); err == nil {
+		raw = string(text)
+	}
+	if _, ok := v.(map[string]any); !ok || len(raw) > maxObject {
+		return fmt.Sprintf("must be a JSON object of at most %d bytes, or a text that holds one", maxObject)
+	}
+	return ""
+}
+
 // Moves returns the settings whose change means that attempts are looked up at
 // another place.
 func (t *Type) Moves(from, to weir.Settings) []string {
 	var keys []string
 	for _, k := range t.Settings {
-		if k.Place && from[k.Key] != to[k.Key] {
+		if k.Place && !reflect.DeepEqual(from[k.Key], to[k.Key]) {
 			keys = append(keys, k.Key)
 		}
 	}

@@ -4,6 +4,7 @@ package all
 
 import (
 	"weir/channels"
+	"weir/channels/httpgateway"
 	"weir/channels/kannel"
 	"weir/channels/nuntium"
 	"weir/channels/twilio"
@@ -21,9 +22,27 @@ func Types(router routing.Engine) []channels.Type {
 		kannel.Type(),
 		twilio.Type(),
 		twilio.VoiceType(),
+		httpgateway.Type(),
 	}
 	if router != nil {
 		types = append(types, workers.Type(router))
 	}
 	return types
+}
+
+// JSONSettings lists the keys of settings that are numbers, booleans or objects.
+func JSONSettings() []string {
+	var keys []string
+	add := func(list []channels.Setting) {
+		for _, s := range list {
+			if s.Kind == channels.Integer || s.Kind == channels.Boolean || s.Kind == channels.Object {
+				keys = append(keys, s.Key)
+			}
+		}
+	}
+	add(channels.CommonSettings())
+	for _, t := range Types(nil) {
+		add(t.Settings)
+	}
+	return keys
 }

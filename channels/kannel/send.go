@@ -3,7 +3,6 @@ package kannel
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -41,7 +40,7 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 	}
 	for i, text := range a.Messages {
 		if s := d.sendOne(ctx, a, i, to, text); s.Fate != channels.Accepted {
-			return partly(i, len(a.Messages), s)
+			return provider.Partly(i, len(a.Messages), s)
 		}
 	}
 	return channels.SendResult{Fate: channels.Accepted}
@@ -120,61 +119,14 @@ func refused(reason string) channels.SendResult {
 	return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
 }
 
-// partly returns the result of a contact whose first messages were accepted and
-// the next one was not, or not certainly. Then dispatching the contact again would
-// send the first ones twice, so that it counts as accepted, and its reference
-// keeps how far it came: Ask reports the rest as failed.
-func partly(accepted, of int, s channels.SendResult) channels.SendResult {
-	if accepted == 0 {
-		return s
-	}
-	return channels.SendResult{Fate: channels.Accepted, ProviderRef: progress{accepted, of, s.Fate == channels.Unclear}.String()}
-}
-
-// progress is how many messages of a contact Kannel accepted: "1/3", or "1/3?" if
-// it is not known whether it has one more.
-type progress struct {
-	accepted, of int
-	unclear      bool
-}
-
-func (p progress) String() string {
-	mark := ""
-	if p.unclear {
-		mark = "?"
-	}
-	return fmt.Sprintf("%d/%d%s", p.accepted, p.of, mark)
-}
-
-// parseProgress parses the output of String, and nothing else.
-func parseProgress(s string) (p progress, ok bool) {
-	body, unclear := strings.CutSuffix(s, "?")
-	first, second, _ := strings.Cut(body, "/")
-	p.unclear = unclear
-	var err1, err2 error
-	p.accepted, err1 = strconv.Atoi(first)
-	p.of, err2 = strconv.Atoi(second)
-	return p, err1 == nil && err2 == nil && p.accepted > 0 && p.accepted < p.of && p.String() == s
-}
-
 // Ask reports the messages that were certainly not sent. Kannel itself cannot be
 // asked about a message.
 func (d *driver) Ask(_ context.Context, a channels.Attempt) channels.Answer {
-	p, ok := parseProgress(a.ProviderRef)
-	if !ok || p.of != len(a.Messages) {
+	p, ok := provider.ParseProgress(a.ProviderRef)
+	if !ok || p.Of != len(a.Messages) {
 		return channels.Answer{Knowledge: channels.CannotTell, Reason: "Kannel cannot be asked about a message"}
 	}
-	first := p.accepted
-	if p.unclear {
-		first++
-	}
-	answer := channels.Answer{Knowledge: channels.Underway, Silent: true, ProviderRef: a.ProviderRef}
-	for part := first; part < p.of; part++ {
-		answer.Reports = append(answer.Reports, weir.Report{
-			Attempt: a.ID, Part: part, Outcome: weir.Failed, Reason: "not sent: an earlier message was not accepted", At: time.Now(),
-		})
-	}
-	return answer
+	return channels.Answer{Knowledge: channels.Underway, Silent: true, ProviderRef: a.ProviderRef, Reports: p.NotSent(a.ID, time.Now())}
 }
 
 // Cancel always reports failure to cancel: to remove a message, Kannel wants an id

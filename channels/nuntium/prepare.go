@@ -90,7 +90,7 @@ func (d *driver) Status(ctx context.Context) channels.Status {
 	}
 	switch {
 	case json.Unmarshal(r.Body, &channel) != nil || channel.Name == "":
-		return channels.Status{Health: weir.Erring, Reason: "the answer is not a channel"}
+		return channels.Status{Health: weir.Erring, Reason: "answer not understood"}
 	case !channel.Enabled:
 		return channels.Status{Health: weir.Down, Reason: "the channel is disabled at the provider"}
 	case channel.Connected != nil && !*channel.Connected:

@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/outbound"
 )
 
 // Sent interprets a result for a contact that was to be dispatched, as far as HTTP
@@ -94,6 +95,9 @@ func (r Result) Reason() string {
 func reasonOf(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "given up by us"
+	}
+	if outbound.KindOf(err) == outbound.Refused {
+		return "address not allowed; see WEIR_OUTBOUND_ALLOW"
 	}
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return "host not found"

@@ -20,9 +20,10 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strconv"
 	"sync/atomic"
 	"time"
+
+	"weir/internal/backoff"
 )
 
 // Delivery is how far a request got.
@@ -149,7 +150,7 @@ func once(
 func answered(response *http.Response, body []byte, err error, maxBody int64) Result {
 	result := Result{Delivery: Answered, Status: response.StatusCode, Header: response.Header, Body: body, Err: err}
 	if after := response.Header.Get("Retry-After"); after != "" {
-		result.RetryAfter = RetryAfter(after, time.Now())
+		result.RetryAfter = backoff.RetryAfter(after, time.Now())
 	}
 	if int64(len(body)) > maxBody {
 		result.Body, result.Err = body[:maxBody], ErrBodyTooLarge
@@ -218,18 +219,4 @@ func BaseURL(s string) (*url.URL, error) {
 		return nil, errors.New("base_url: want http or https, a host and no more than a path")
 	}
 	return u, nil
-}
-
-// RetryAfter parses the header of that name: seconds or a date. It returns 0 for
-// anything else and for a date in the past, and at most a day.
-func RetryAfter(value string, now time.Time) time.Duration {
-	const most = 24 * time.Hour
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		return time.Duration(max(0, min(seconds, int64(most/time.Second)))) * time.Second
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	return max(0, min(at.Sub(now), most))
 }

@@ -13,6 +13,10 @@ import (
 // queueFull is the pause after an answer that a queue or limit at Twilio is full.
 const queueFull = time.Minute
 
+// recipientLimit is the code of WhatsApp's rate for one recipient. In a callback it ends
+// the message.
+const recipientLimit = 63018
+
 // errorCode returns the code of Twilio's error document, 0 without one.
 func errorCode(body []byte) int {
 	var e struct {
@@ -46,6 +50,9 @@ func refusal(r provider.Result) channels.SendResult {
 	}
 	if reason := unusable(code); reason != "" {
 		return refused(weir.Failed, reason)
+	}
+	if code == recipientLimit {
+		return channels.SendResult{Fate: channels.NotSent, Later: true, Reason: channels.RateLimited, RetryAfter: r.RetryAfter}
 	}
 	if r.Status == http.StatusTooManyRequests {
 		return s
@@ -115,7 +122,7 @@ func failure(code int) (weir.Outcome, string) {
 	switch code {
 	case 30036:
 		return weir.Expired, channels.WindowClosed
-	case 63018, 30001, 21611:
+	case recipientLimit, 30001, 21611:
 		return weir.Failed, channels.RateLimited
 	case 30003:
 		return weir.Failed, "handset not reachable"

@@ -149,6 +149,8 @@ func TestFates(t *testing.T) {
 		{403, 70051, 0}: fault("credentials refused", 0), {404, 20404, 0}: fault("not found at the provider", 0),
 		{403, 20005, 0}: fault("account not active", time.Minute), {400, 10001, 0}: fault("account not active", time.Minute),
 		{400, 63038, 0}: fault("daily limit of the account", time.Minute), {429, 63038, 0}: fault(channels.RateLimited, 0),
+		{400, 63018, 0}: {Fate: channels.NotSent, Later: true, Reason: channels.RateLimited},
+		{429, 63018, 7}: {Fate: channels.NotSent, Later: true, Reason: channels.RateLimited, RetryAfter: 7 * time.Second},
 		{400, 99999, 0}: {Fate: channels.NotSent, Reason: "request refused"}, {400, 0, 0}: {Fate: channels.NotSent, Reason: "request refused"},
 		{408, 0, 0}: unclear("request refused", false), {500, 0, 0}: unclear("provider error", false), {500, 20500, 0}: unclear("provider error", true),
 		{502, 0, 0}: unclear("gateway error", false), {503, 0, 0}: unclear("provider unavailable", false), {503, 20503, 0}: unclear("provider unavailable", true),

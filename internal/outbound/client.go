@@ -2,11 +2,13 @@ package outbound
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"net/url"
 	"time"
@@ -22,22 +24,57 @@ type Client struct {
 func New(p Policy) *Client {
 	c := &Client{policy: p.withDefaults()}
 	c.client = &http.Client{
-		Transport: &http.Transport{
-			Proxy:                  nil, // a proxy would resolve names, unchecked
-			DialContext:            c.dial,
-			TLSClientConfig:        c.policy.TLS,
-			ForceAttemptHTTP2:      true,
-			TLSHandshakeTimeout:    c.policy.Timeout,
-			MaxConnsPerHost:        c.policy.MaxConns,
-			MaxIdleConnsPerHost:    c.policy.MaxConns,
-			MaxIdleConns:           256,
-			IdleConnTimeout:        time.Minute,
-			MaxResponseHeaderBytes: 64 << 10,
-			DisableCompression:     true, // the size limit applies to the bytes as sent
-		},
+		Transport:     c.transport(c.policy.MaxConns),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c
+}
+
+// transport returns a transport that connects to checked addresses only; most is the max
+// number of connections to one host, 0: any.
+func (c *Client) transport(most int) *http.Transport {
+	const idle = 256
+	return &http.Transport{
+		Proxy:                  nil, // a proxy would resolve names, unchecked
+		DialContext:            c.dial,
+		TLSClientConfig:        c.policy.TLS,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    c.policy.Timeout,
+		MaxConnsPerHost:        most,
+		MaxIdleConnsPerHost:    cmp.Or(most, idle),
+		MaxIdleConns:           idle,
+		IdleConnTimeout:        time.Minute,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableCompression:     true, // the size limit applies to the bytes as sent
+	}
+}
+
+// Transport returns a transport that calls allowed addresses only, for clients that read
+// answers themselves. It bounds neither time nor the size of answers.
+func (p Policy) Transport() http.RoundTripper {
+	c := &Client{policy: p.withDefaults()}
+	return &guard{c.policy, c.transport(0)}
+}
+
+// guard checks the URL of each request; its transport checks the addresses.
+type guard struct {
+	policy Policy
+	*http.Transport
+}
+
+// RoundTrip implements http.RoundTripper. A trace of a request that is refused shows
+// that it got no connection.
+func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := g.policy.check(r.URL); err != nil {
+		if t := httptrace.ContextClientTrace(r.Context()); t != nil && t.GetConn != nil {
+			t.GetConn(r.URL.Host)
+		}
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
+		return nil, err
+	}
+	return g.Transport.RoundTrip(r)
 }
 
 // Close closes idle connections.
@@ -57,7 +94,8 @@ type Answer struct {
 	Body   []byte
 }
 
-// Do makes a call with any method.
+// Do makes a call with any method. With an error of kind TooLarge comes the answer without
+// its body.
 func (c *Client) Do(ctx context.Context, method, target string, header http.Header, body []byte) (Answer, error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -93,7 +131,7 @@ func (c *Client) Do(ctx context.Context, method, target string, header http.Head
 		return Answer{}, named(ctx, err)
 	}
 	if int64(len(read)) > c.policy.MaxBody {
-		return Answer{}, &Error{Kind: TooLarge, Message: "the answer is too large"}
+		return Answer{Status: response.StatusCode, Header: response.Header}, &Error{Kind: TooLarge, Message: "the answer is too large"}
 	}
 	return Answer{Status: response.StatusCode, Header: response.Header, Body: read}, nil
 }

@@ -50,6 +50,8 @@ type world struct {
 	transport func(weir.Channel) http.RoundTripper
 	more      func() []channels.Type    // additional channel types
 	begun     func(*channels.Directory) // called at each start
+	traces    *traces                   // nil: traces are off
+	logs      *shared                   // receives the log, too; nil: none
 	timing    *surveyTiming             // how surveys run in this world; nil: they do not run
 
 	store   *persistence.Store
@@ -119,7 +121,7 @@ func (w *world) start() {
 	w.system, err = actors.Start(actors.Options{
 		Store: w.store, Queue: w.store, Directory: directory, Core: w.core, Logger: w.logger(), Metrics: actors.NewMetrics(w.metrics),
 		SendTimeout: 15 * time.Second, AskTimeout: 15 * time.Second, LeaseTTL: w.leaseTTL(),
-		Shared: !strings.HasPrefix(w.url, "sqlite:"), Middleware: w.wrap,
+		Shared: !strings.HasPrefix(w.url, "sqlite:"), Middleware: w.wrap, Tracing: w.traces.start(w),
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -128,8 +130,10 @@ func (w *world) start() {
 	system := w.system
 	w.Cleanup(system.Close)
 	o := web.Options{
-		Store: w.store, Dead: w.store, Broker: w.system, Directory: directory, DefaultCapacity: 100, Logger: w.logger(),
+		Tracing: w.traces.running(),
+		Store:   w.store, Dead: w.store, Broker: w.system, Directory: directory, DefaultCapacity: 100, Logger: w.logger(),
 		Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}),
+		Events: w.store, Interest: w.store,
 	}
 	if w.timing != nil {
 		w.startSurveys(directory, &o)
@@ -160,6 +164,7 @@ func (w *world) crash() {
 	}
 	w.system.Close()
 	w.running = false
+	w.traces.crash()
 	w.waitIdle()
 	w.lab.forgetCallers()
 }
@@ -174,6 +179,9 @@ func (w *world) restart() {
 func (w *world) logger() *slog.Logger {
 	if w.quiet {
 		return slog.New(slog.DiscardHandler)
+	}
+	if w.logs != nil {
+		return slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	return slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

@@ -3,16 +3,12 @@ package simulator
 import (
 	"cmp"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
 	"unicode/utf16"
-
-	"weir/channels/simulation"
 )
 
 // Incoming is a message sent by a person.
@@ -57,21 +53,6 @@ func (s *Server) Receive(in Incoming) error {
 		}
 	}})
 	return nil
-}
-
-func (s *Server) postIncoming(w http.ResponseWriter, r *http.Request) {
-	var in Incoming
-	decoder := json.NewDecoder(r.Body)
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&in)
-	if err == nil {
-		err = s.Receive(in)
-	}
-	if err != nil {
-		simulation.WriteJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
-		return
-	}
-	w.WriteHeader(http.StatusAccepted)
 }
 
 // values holds the replacements of escapes, by their letter.

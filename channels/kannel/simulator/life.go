@@ -81,7 +81,7 @@ func (s *Server) begin(m *message) {
 
 // advance performs the steps one after the other. The caller holds the lock.
 func (s *Server) advance(m *message, rest []step, wait time.Duration) {
-	s.agenda.After(wait, func() {
+	s.Agenda.After(wait, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if m.life != s.life {
@@ -108,7 +108,7 @@ func (s *Server) advance(m *message, rest []step, wait time.Duration) {
 func (s *Server) end(m *message) {
 	if !m.over {
 		m.over = true
-		s.tally.End(m.link.ID, m.key())
+		s.Tally().End(m.link.ID, m.key())
 	}
 }
 
@@ -174,7 +174,7 @@ type call struct {
 	url           string
 	failures      int
 	life          int
-	count         *CallCount
+	count         *simulation.CallCount
 	body          func([]byte) // receives the body of a successful answer
 }
 
@@ -182,7 +182,7 @@ type call struct {
 // 200 or 202. The caller holds the lock.
 func (s *Server) call(c call) {
 	var body []byte
-	s.sender.Send(simulation.Callback{
+	s.Sender.Send(simulation.Callback{
 		Subject: c.subject, Kind: c.kind,
 		Request: func(ctx context.Context) (*http.Request, error) {
 			r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, nil)
@@ -203,24 +203,18 @@ func (s *Server) call(c call) {
 }
 
 func (s *Server) called(c call, body []byte, status int, err error) {
-	switch {
-	case errors.Is(err, simulation.ErrDropped):
-		c.count.Dropped++
-		return
-	case err == nil && (status == http.StatusOK || status == http.StatusAccepted):
-		c.count.Sent++
-		c.count.Taken++
-		if c.body != nil {
+	taken := status == http.StatusOK || status == http.StatusAccepted
+	if !c.count.Add(taken, err) {
+		if err == nil && c.body != nil {
 			c.body(body)
 		}
 		return
 	}
-	c.count.Sent++
 	if c.failures++; c.failures > s.options.Retries {
 		c.count.Lost++
 		return
 	}
-	s.agenda.After(s.options.RetryDelay, func() {
+	s.Agenda.After(s.options.RetryDelay, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.life == c.life {

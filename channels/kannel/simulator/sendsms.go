@@ -40,7 +40,10 @@ func (r request) number(name string) int {
 // readRequest reads a POST with a body as smsbox does, and anything else by its
 // query. problem is the answer to a body of a type that smsbox does not take.
 func readRequest(r *http.Request) (_ request, problem string) {
-	body, _ := io.ReadAll(r.Body)
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // a request without its end is none
+		panic(http.ErrAbortHandler)
+	}
 	if r.Method != http.MethodPost {
 		q := r.URL.Query()
 		get := func(name string) (string, bool) { return q.Get(name), q.Has(name) }
@@ -89,7 +92,7 @@ func (s *Server) sendsms(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, problem)
 		return
 	}
-	fault := s.faults.Request(opSend, in.value("to"))
+	fault := s.Faults().Request(opSend, in.value("to"))
 	if fault.Before(w, r) {
 		return
 	}
@@ -157,13 +160,13 @@ func (s *Server) store(m *message, smsc string) (status int, text string) {
 	m.life = s.life
 	l := s.route(m.attributes.To, smsc)
 	if l == nil {
-		s.tally.Refuse(smsc)
+		s.Tally().Refuse(smsc)
 		s.report(m, stateRefused, "NACK/no SMSC")
 		return http.StatusForbidden, "Not routable. Do not try again."
 	}
 	m.link, m.attributes.Link = l, l.ID
 	s.records.Messages = append(s.records.Messages, m.attributes)
-	s.tally.Begin(l.ID, m.key(), m.attributes.To, 1)
+	s.Tally().Begin(l.ID, m.key(), m.attributes.To, 1)
 	rule, _ := s.outcomes.Pick("", m.attributes.To)
 	m.outcome = rule.What
 	if l.State == Online {
@@ -176,7 +179,7 @@ func (s *Server) store(m *message, smsc string) (status int, text string) {
 
 // status answers like bearerbox's status.xml.
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
-	fault := s.faults.Request(opStatus, "")
+	fault := s.Faults().Request(opStatus, "")
 	if fault.Before(w, r) || fault.After(w, r) {
 		return
 	}

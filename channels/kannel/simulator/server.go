@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -17,15 +16,12 @@ const SendPath = "/cgi-bin/sendsms"
 // Server is a simulated Kannel. It is safe for concurrent use; messages advance and
 // callbacks are sent only while Run runs.
 type Server struct {
+	*simulation.Engine
 	options  Options
 	mux      *http.ServeMux
-	tally    *simulation.Tally
-	faults   *simulation.Faults
 	outcomes *simulation.Script
-	sender   *simulation.Sender
 
 	mu      sync.Mutex
-	agenda  *simulation.Agenda
 	life    int // counts the resets; steps and callbacks planned before a reset are void
 	links   []*link
 	serial  int
@@ -40,9 +36,9 @@ type link struct {
 
 // Records counts what Kannel knows in addition to the tally.
 type Records struct {
-	Messages []Message `json:"messages"` // accepted, in that order
-	Reports  CallCount `json:"reports"`
-	Incoming CallCount `json:"incoming"`
+	Messages []Message            `json:"messages"` // accepted, in that order
+	Reports  simulation.CallCount `json:"reports"`
+	Incoming simulation.CallCount `json:"incoming"`
 	// Texted counts bodies that answered a message from a person: Kannel would text
 	// them to the person.
 	Texted int `json:"texted"`
@@ -58,14 +54,6 @@ type Message struct {
 	Link     string `json:"link"`
 }
 
-// CallCount counts callbacks.
-type CallCount struct {
-	Sent    int `json:"sent"`    // includes repetitions
-	Taken   int `json:"taken"`   // answered 200 or 202
-	Lost    int `json:"lost"`    // answered otherwise or not at all, and given up
-	Dropped int `json:"dropped"` // by a fault
-}
-
 // New returns a simulator, or an error if an option is invalid.
 func New(o Options) (*Server, error) {
 	o, err := o.withDefaults()
@@ -76,23 +64,22 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	faults, err := simulation.NewFaults(o.Seed, o.Faults...)
+	engine, err := simulation.NewEngine(o.Seed, o.Faults, simulation.SenderOptions{Client: o.Client, Workers: o.Callbacks})
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
-		options: o, tally: simulation.NewTally(), faults: faults, outcomes: outcomes, agenda: simulation.NewAgenda(),
-		sender: simulation.NewSender(simulation.SenderOptions{Client: o.Client, Workers: o.Callbacks, Faults: faults}),
-		mux:    http.NewServeMux(),
+		Engine: engine, options: o, outcomes: outcomes,
+		mux: http.NewServeMux(),
 	}
 	for _, l := range o.Links {
 		s.links = append(s.links, &link{Link: l})
 	}
-	s.mux.Handle(simulation.ControlPath, simulation.Control(s.tally, s.faults, s.Reset))
+	s.mux.Handle(simulation.ControlPath, simulation.Control(s.Tally(), s.Faults(), s.Reset))
 	s.mux.HandleFunc("GET "+simulation.ControlPath+"kannel", func(w http.ResponseWriter, _ *http.Request) {
 		simulation.WriteJSON(w, http.StatusOK, s.Records())
 	})
-	s.mux.HandleFunc("POST "+simulation.ControlPath+"incoming", s.postIncoming)
+	s.mux.HandleFunc("POST "+simulation.ControlPath+"incoming", simulation.Posted(s.Receive))
 	s.mux.HandleFunc("POST "+simulation.ControlPath+"links", s.postLink)
 	s.mux.HandleFunc(SendPath, s.sendsms)
 	s.mux.HandleFunc("GET /status.xml", s.status)
@@ -100,25 +87,11 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Run advances messages and sends callbacks until the context ends.
-func (s *Server) Run(ctx context.Context) {
-	var all sync.WaitGroup
-	all.Go(func() { s.agenda.Run(ctx) })
-	all.Go(func() { s.sender.Run(ctx) })
-	all.Wait()
-}
-
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	s.mux.ServeHTTP(w, r)
 }
-
-// Tally returns the simulator's own count.
-func (s *Server) Tally() *simulation.Tally { return s.tally }
-
-// Faults returns the script of faults.
-func (s *Server) Faults() *simulation.Faults { return s.faults }
 
 // Records returns the counts so far.
 func (s *Server) Records() Records {
@@ -135,12 +108,12 @@ func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.life++
-	s.agenda.Clear()
+	s.Agenda.Clear()
 	for _, l := range s.links {
 		l.waiting = nil
 	}
 	s.records = Records{}
-	s.tally.Reset()
+	s.Tally().Reset()
 }
 
 // route returns the link for a message; nil if no link takes it. The name of a link

@@ -70,7 +70,7 @@ type call struct {
 // drops it for good. The caller holds the lock.
 func (s *Server) call(c call) {
 	heard := &answer{}
-	s.sender.Send(simulation.Callback{
+	s.Sender.Send(simulation.Callback{
 		Subject: c.subject, Kind: c.kind,
 		Request: func(ctx context.Context) (*http.Request, error) {
 			return c.request(ctx)
@@ -104,7 +104,7 @@ func (s *Server) done(c call, heard *answer, status int, err error) {
 	default:
 		c.failures++
 		c.count.Retried++
-		s.agenda.After(s.retryAfter(c.failures), func() {
+		s.Agenda.After(s.retryAfter(c.failures), func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if s.life == c.life {

@@ -151,7 +151,7 @@ func (s *Server) admin(w http.ResponseWriter, r *http.Request) (*application, bo
 	if !ok {
 		return nil, false
 	}
-	fault := s.faults.Request(opAdmin, r.URL.Path)
+	fault := s.Faults().Request(opAdmin, r.URL.Path)
 	if fault.Before(w, r) || fault.After(w, r) {
 		return nil, false
 	}

@@ -72,7 +72,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, app *application, b
 	if len(batch) > 0 {
 		subject = batch[0].to
 	}
-	fault := s.faults.Request(opSend, subject)
+	fault := s.Faults().Request(opSend, subject)
 	if fault.Before(w, r) {
 		return
 	}
@@ -131,7 +131,7 @@ func (s *Server) apiList(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) query(w http.ResponseWriter, r *http.Request, token string, answer func()) {
-	fault := s.faults.Request(opQuery, token)
+	fault := s.Faults().Request(opQuery, token)
 	if fault.Before(w, r) || fault.After(w, r) {
 		return
 	}

@@ -61,7 +61,7 @@ func (s *Server) walk(m *message, rest []step, life int) {
 	if len(rest) == 0 {
 		return
 	}
-	s.agenda.After(rest[0].after, func() {
+	s.Agenda.After(rest[0].after, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.life != life {
@@ -82,7 +82,7 @@ func (s *Server) enter(m *message, state string) {
 	}
 	if m.counted {
 		m.counted = false
-		s.tally.End(m.channel.Name, m.guid)
+		s.Tally().End(m.channel.Name, m.guid)
 	}
 	switch state {
 	case stateDelivered, stateConfirmed, stateFailed:

@@ -95,8 +95,8 @@ func (s *Server) route(app *application, m *message) error {
 		explicit, _ := m.custom["explicit_channel"].(string)
 		s.store(m)
 		m.state = stateFailed
-		s.tally.Begin(explicit, m.guid, m.to, 1)
-		s.tally.End(explicit, m.guid)
+		s.Tally().Begin(explicit, m.guid, m.to, 1)
+		s.Tally().End(explicit, m.guid)
 		return nil
 	}
 	s.place(m, outcome)
@@ -111,7 +111,7 @@ func (s *Server) place(m *message, outcome string) {
 	switch {
 	case isExplicit && len(candidates) == 0:
 		s.records.Vanished++
-		s.tally.Refuse(explicit)
+		s.Tally().Refuse(explicit)
 	case len(candidates) == 0:
 		s.store(m)
 		m.state = stateFailed
@@ -131,7 +131,7 @@ func (s *Server) put(m *message, c *Channel, outcome string) {
 	s.store(m)
 	m.channel = c
 	m.counted = true
-	s.tally.Begin(c.Name, m.guid, m.to, 1)
+	s.Tally().Begin(c.Name, m.guid, m.to, 1)
 	s.live(m, outcome)
 }
 

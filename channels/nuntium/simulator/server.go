@@ -1,10 +1,8 @@
 package simulator
 
 import (
-	"context"
 	"net/http"
 	"strings"
-	"sync"
 
 	"weir/channels/simulation"
 )
@@ -18,15 +16,13 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	faults, err := simulation.NewFaults(o.Seed, o.Faults...)
+	engine, err := simulation.NewEngine(o.Seed, o.Faults, simulation.SenderOptions{Client: o.Client, Workers: o.Callbacks})
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
-		options: o, tally: simulation.NewTally(), faults: faults,
-		outcomes: outcomes, agenda: simulation.NewAgenda(),
-		sender: simulation.NewSender(simulation.SenderOptions{Client: o.Client, Workers: o.Callbacks, Faults: faults}),
-		apps:   map[string]*application{}, channels: map[string]*Channel{},
+		Engine: engine, options: o, outcomes: outcomes,
+		apps: map[string]*application{}, channels: map[string]*Channel{},
 	}
 	for _, a := range o.Applications {
 		s.apps[a.Name] = newApplication(a)
@@ -36,14 +32,6 @@ func New(o Options) (*Server, error) {
 	}
 	s.routes()
 	return s, nil
-}
-
-// Run advances messages and sends callbacks until the context ends.
-func (s *Server) Run(ctx context.Context) {
-	var all sync.WaitGroup
-	all.Go(func() { s.agenda.Run(ctx) })
-	all.Go(func() { s.sender.Run(ctx) })
-	all.Wait()
 }
 
 // ServeHTTP implements http.Handler.
@@ -59,19 +47,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Tally returns the simulator's own count.
-func (s *Server) Tally() *simulation.Tally { return s.tally }
-
-// Faults returns the script of faults.
-func (s *Server) Faults() *simulation.Faults { return s.faults }
-
 // Reset drops all messages and counts. It keeps accounts, applications,
 // channels and rules.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.life++
-	s.agenda.Clear()
+	s.Agenda.Clear()
 	for _, a := range s.apps {
 		a.messages = nil
 		clear(a.byGUID)
@@ -80,13 +62,13 @@ func (s *Server) Reset() {
 		clear(a.incoming)
 	}
 	s.records = Records{}
-	s.tally.Reset()
+	s.Tally().Reset()
 }
 
 func (s *Server) routes() {
 	s.control, s.api, s.paths = http.NewServeMux(), http.NewServeMux(), http.NewServeMux()
 
-	s.control.Handle(simulation.ControlPath, simulation.Control(s.tally, s.faults, s.Reset))
+	s.control.Handle(simulation.ControlPath, simulation.Control(s.Tally(), s.Faults(), s.Reset))
 	s.control.HandleFunc("GET "+simulation.ControlPath+"nuntium", s.showRecords)
 	s.control.HandleFunc("POST "+simulation.ControlPath+"incoming", s.postIncoming)
 

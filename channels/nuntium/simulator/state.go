@@ -13,17 +13,14 @@ import (
 // Server is a simulated Nuntium. It is safe for concurrent use; messages change
 // state and callbacks are sent only while Run runs.
 type Server struct {
+	*simulation.Engine
 	options  Options
 	control  *http.ServeMux
 	api      *http.ServeMux
 	paths    *http.ServeMux // paths that begin with an account
-	tally    *simulation.Tally
-	faults   *simulation.Faults
 	outcomes *simulation.Script
-	sender   *simulation.Sender
 
 	mu       sync.Mutex
-	agenda   *simulation.Agenda
 	life     int // counts the resets; steps and callbacks planned before a reset are void
 	apps     map[string]*application
 	channels map[string]*Channel

@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -90,21 +89,6 @@ func (s *Server) Receive(in Incoming) error {
 	return nil
 }
 
-func (s *Server) postIncoming(w http.ResponseWriter, r *http.Request) {
-	var in Incoming
-	decoder := json.NewDecoder(r.Body)
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&in)
-	if err == nil {
-		err = s.Receive(in)
-	}
-	if err != nil {
-		simulation.WriteJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
-		return
-	}
-	w.WriteHeader(http.StatusAccepted)
-}
-
 // sign returns the value of X-Twilio-Signature.
 func sign(token, target string, form url.Values) string {
 	var b strings.Builder
@@ -126,14 +110,14 @@ type call struct {
 	form          url.Values
 	failures      int
 	life          int
-	count         *CallCount
+	count         *simulation.CallCount
 }
 
 // call makes a callback. The caller holds the lock.
 func (s *Server) call(c call) {
 	target, _, _ := strings.Cut(c.url, "#")
 	answered := 0
-	s.sender.Send(simulation.Callback{
+	s.Sender.Send(simulation.Callback{
 		Subject: c.subject, Kind: c.kind,
 		Request: func(ctx context.Context) (*http.Request, error) {
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, strings.NewReader(c.form.Encode()))
@@ -156,24 +140,17 @@ func (s *Server) call(c call) {
 }
 
 func (s *Server) called(c call, answered, status int, err error) {
-	switch {
-	case errors.Is(err, simulation.ErrDropped):
-		c.count.Dropped++
-		return
-	case err == nil && status >= 200 && status < 300:
-		c.count.Sent++
-		c.count.Taken++
-		if c.kind == opIncoming && answered > 0 {
+	if !c.count.Add(status >= 200 && status < 300, err) {
+		if err == nil && c.kind == opIncoming && answered > 0 {
 			s.records.Answered++
 		}
 		return
 	}
-	c.count.Sent++
 	if c.failures++; !repeats(c.url, c.failures, status, err) {
 		c.count.Lost++
 		return
 	}
-	s.agenda.After(s.options.RetryDelay, func() {
+	s.Agenda.After(s.options.RetryDelay, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.life == c.life {

@@ -53,7 +53,7 @@ func (s *Server) advance(x *resource, rest []step) {
 	if len(rest) == 0 {
 		return
 	}
-	s.agenda.After(rest[0].after(&s.options), func() {
+	s.Agenda.After(rest[0].after(&s.options), func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if x.life != s.life || x.status == "canceled" || x.status == "completed" {
@@ -102,6 +102,6 @@ func (s *Server) take(x *resource, now step) {
 func (s *Server) end(x *resource) {
 	if !x.over {
 		x.over = true
-		s.tally.End(x.line, x.key)
+		s.Tally().End(x.line, x.key)
 	}
 }

@@ -113,7 +113,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, 20404)
 		return
 	}
-	fault := s.faults.Request(opSend, r.PostForm.Get("To"))
+	fault := s.Faults().Request(opSend, r.PostForm.Get("To"))
 	if fault.Before(w, r) {
 		return
 	}
@@ -126,7 +126,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	if code == 0 {
 		document = s.store(kind, r.PostForm, rule)
 	} else {
-		s.tally.Refuse(line(r.PostForm))
+		s.Tally().Refuse(line(r.PostForm))
 	}
 	if fault.After(w, r) {
 		return
@@ -167,7 +167,7 @@ func (s *Server) store(kind string, form url.Values, outcome simulation.Rule) ma
 	}
 	s.resources, s.bySID[x.sid] = append(s.resources, x), x
 	s.records.Requests = append(s.records.Requests, Request{x.sid, form})
-	s.tally.Begin(x.line, x.key, form.Get("To"), 1)
+	s.Tally().Begin(x.line, x.key, form.Get("To"), 1)
 	document := s.document(x)
 	s.advance(x, steps(x))
 	return document
@@ -178,7 +178,7 @@ func (s *Server) visible(r *resource) bool { return time.Since(r.created) >= s.o
 
 func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 	sid := strings.TrimSuffix(r.PathValue("file"), ".json")
-	fault := s.faults.Request(opGet, sid)
+	fault := s.Faults().Request(opGet, sid)
 	if fault.Before(w, r) || fault.After(w, r) {
 		return
 	}
@@ -197,7 +197,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	kind := strings.TrimSuffix(r.PathValue("list"), ".json")
 	q := r.URL.Query()
-	fault := s.faults.Request(opList, q.Get("To"))
+	fault := s.Faults().Request(opList, q.Get("To"))
 	if fault.Before(w, r) || fault.After(w, r) {
 		return
 	}
@@ -247,7 +247,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 // queued without one.
 func (s *Server) update(w http.ResponseWriter, r *http.Request) {
 	sid := strings.TrimSuffix(r.PathValue("file"), ".json")
-	fault := s.faults.Request(opCancel, sid)
+	fault := s.Faults().Request(opCancel, sid)
 	if fault.Before(w, r) {
 		return
 	}

@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"context"
 	"crypto/subtle"
 	"net/http"
 	"strconv"
@@ -15,15 +14,12 @@ const maxBody = 1 << 20
 // Server is a simulated Twilio. It is safe for concurrent use; messages and calls
 // advance and callbacks are sent only while Run runs.
 type Server struct {
+	*simulation.Engine
 	options  Options
 	mux      *http.ServeMux
-	tally    *simulation.Tally
-	faults   *simulation.Faults
 	outcomes *simulation.Script
-	sender   *simulation.Sender
 
 	mu        sync.Mutex
-	agenda    *simulation.Agenda
 	life      int // counts the resets; steps and callbacks planned before a reset are void
 	serial    int
 	resources []*resource // in the order of their requests
@@ -33,9 +29,9 @@ type Server struct {
 
 // Records holds what Twilio knows in addition to the tally.
 type Records struct {
-	Requests []Request `json:"requests"` // that made a message or call, in that order
-	Status   CallCount `json:"status"`
-	Incoming CallCount `json:"incoming"`
+	Requests []Request            `json:"requests"` // that made a message or call, in that order
+	Status   simulation.CallCount `json:"status"`
+	Incoming simulation.CallCount `json:"incoming"`
 	// Answered counts bodies that answered a message from a person: Twilio would
 	// read them as TwiML.
 	Answered int `json:"answered"`
@@ -47,14 +43,6 @@ type Request struct {
 	Form map[string][]string `json:"form"`
 }
 
-// CallCount counts callbacks.
-type CallCount struct {
-	Sent    int `json:"sent"`    // includes repetitions
-	Taken   int `json:"taken"`   // answered 2xx
-	Lost    int `json:"lost"`    // answered otherwise or not at all, and given up
-	Dropped int `json:"dropped"` // by a fault
-}
-
 // New returns a simulator, or an error if an option is invalid.
 func New(o Options) (*Server, error) {
 	o = o.withDefaults()
@@ -62,20 +50,19 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	faults, err := simulation.NewFaults(o.Seed, o.Faults...)
+	engine, err := simulation.NewEngine(o.Seed, o.Faults, simulation.SenderOptions{Client: o.Client, Workers: o.Callbacks})
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
-		options: o, tally: simulation.NewTally(), faults: faults, outcomes: outcomes, agenda: simulation.NewAgenda(),
-		sender: simulation.NewSender(simulation.SenderOptions{Client: o.Client, Workers: o.Callbacks, Faults: faults}),
-		mux:    http.NewServeMux(), bySID: map[string]*resource{},
+		Engine: engine, options: o, outcomes: outcomes,
+		mux: http.NewServeMux(), bySID: map[string]*resource{},
 	}
-	s.mux.Handle(simulation.ControlPath, simulation.Control(s.tally, s.faults, s.Reset))
+	s.mux.Handle(simulation.ControlPath, simulation.Control(s.Tally(), s.Faults(), s.Reset))
 	s.mux.HandleFunc("GET "+simulation.ControlPath+"twilio", func(w http.ResponseWriter, _ *http.Request) {
 		simulation.WriteJSON(w, http.StatusOK, s.Records())
 	})
-	s.mux.HandleFunc("POST "+simulation.ControlPath+"incoming", s.postIncoming)
+	s.mux.HandleFunc("POST "+simulation.ControlPath+"incoming", simulation.Posted(s.Receive))
 	const root = "/2010-04-01/Accounts/{account}"
 	s.mux.HandleFunc("GET /2010-04-01/Accounts/{file}", s.authorized(s.account))
 	s.mux.HandleFunc("POST "+root+"/{list}", s.authorized(s.create))
@@ -86,25 +73,11 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Run advances messages and calls and sends callbacks until the context ends.
-func (s *Server) Run(ctx context.Context) {
-	var all sync.WaitGroup
-	all.Go(func() { s.agenda.Run(ctx) })
-	all.Go(func() { s.sender.Run(ctx) })
-	all.Wait()
-}
-
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	s.mux.ServeHTTP(w, r)
 }
-
-// Tally returns the simulator's own count.
-func (s *Server) Tally() *simulation.Tally { return s.tally }
-
-// Faults returns the script of faults.
-func (s *Server) Faults() *simulation.Faults { return s.faults }
 
 // Records returns the counts so far.
 func (s *Server) Records() Records {
@@ -120,9 +93,9 @@ func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.life++
-	s.agenda.Clear()
+	s.Agenda.Clear()
 	s.resources, s.bySID, s.records = nil, map[string]*resource{}, Records{}
-	s.tally.Reset()
+	s.Tally().Reset()
 }
 
 // authorized checks the credentials and the account of a request.
@@ -147,7 +120,7 @@ func (s *Server) authorized(next http.HandlerFunc) http.HandlerFunc {
 }
 
 func (s *Server) account(w http.ResponseWriter, r *http.Request) {
-	fault := s.faults.Request(opAccount, "")
+	fault := s.Faults().Request(opAccount, "")
 	if fault.Before(w, r) || fault.After(w, r) {
 		return
 	}

@@ -48,6 +48,7 @@ func (a *app) bench() *cobra.Command {
 		Example: `  weirlab bench
   weirlab bench --mode live,drain --peer floor,inside,http,http-batch --database sqlite,mysql
   weirlab bench --mode live,latency --url https://weir.example --token-file token --provider 10.0.0.7:9000
+  weirlab bench --contact-events off,auto,on --peer inside --database sqlite,mysql
   weirlab bench --set short`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			program, err := os.Executable()
@@ -89,6 +90,7 @@ func benchFlags(c *cobra.Command, o *bench.Options) {
 	f.IntSliceVar(&o.Workers, "workers", o.Workers, "workers of matching")
 	f.IntSliceVar(&o.Blocked, "blocked", o.Blocked, "waiting jobs of matching that no worker can take")
 	f.IntVar(&o.Streams, "streams", 0, "clients that read the stream of events during a run")
+	f.StringSliceVar(&o.ContactEvents, "contact-events", nil, "measured alternately: off, auto, on (values of WEIR_CONTACT_EVENTS), webhook (auto with a webhook for the end of each contact). With off and another, the run fails if live with auto is below 0.99, or with on or webhook below 0.90, of live with off")
 	f.BoolVar(&o.Calls, "calls", false, "phone calls through Verboice instead of messages through Nuntium (not with the baseline)")
 	f.IntVar(&o.Repeat, "repeat", o.Repeat, "repetitions of every run")
 	f.IntVar(&o.Queued, "queued", o.Queued, "contacts that are queued in backlog, restart and bulk")

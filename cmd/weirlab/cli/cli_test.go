@@ -44,6 +44,8 @@ func TestCommandLine(t *testing.T) {
 		{"simulate verboice --channel main,pause=long", command.Usage, "^$", "pause must be a duration"},
 		{"simulate nuntium --application ,password=x", command.Usage, "^$", "begins with no name"},
 		{"simulate kannel --link SMSC,state=up", command.Usage, "^$", "want one of online"},
+		{"simulate http", command.Usage, "^$", "want one of africastalking, infobip, telegram, vonage"},
+		{"simulate http --vendor vonage --outcome sent", command.Usage, "^$", "want delivered, failed, silent or refused"},
 		{"simulate twilio --outcome delivered=5", command.Usage, "^$", "want one of delivered"},
 		{"simulate nuntium --listen 127.0.0.1:70000", command.Failure, "^$", "--listen"},
 	} {
@@ -57,7 +59,7 @@ func TestCommandLine(t *testing.T) {
 // The help of every command describes its purpose.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"simulate", "simulate verboice", "simulate nuntium", "simulate kannel", "simulate twilio", "simulate acd", "demo", "bench", "version"} {
+	for _, name := range []string{"simulate", "simulate verboice", "simulate nuntium", "simulate kannel", "simulate twilio", "simulate http", "simulate acd", "demo", "bench", "version"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clitest.Check(t, run(t, append(strings.Fields(name), "--help")...), command.OK, "(?s)^[A-Z].*Usage:\n  weirlab "+name, "^$")
@@ -95,6 +97,7 @@ func TestSimulators(t *testing.T) {
 		"verboice --account ann,password=p,token=t --channel main,id=3,limit=2,pause=1s,problem=line --channel spare,disabled --call-flow 7 --outcome busy:0.2 --fault status=503@send:#1 --seed 4",
 		"nuntium --account demo --application weir,password=p,token=t,ack-url=http://127.0.0.1:1/ack,ack-method=get --channel sms,priority=2 --channel off,disabled --outcome failed:0.1 --time-scale 0.01",
 		"kannel --username u --password p --link A,prefix=+1,prefix=1 --link B,state=re-connecting --outcome failed:0.1 --fault cut@send:#1 --incoming-url http://127.0.0.1:1/in?from=%p --retries 5 --retry-delay 1s",
+		"http --vendor infobip --secret k --outcome failed:0.1 --fault cut@send:#1 --send-time 1s --deliver-time 1s --retry-delay 1s",
 		"twilio --auth-token t --outcome busy:0.1 --outcome error=21610:*7 --fault cut@send:#1 --incoming-url http://127.0.0.1:1/in --retry-delay 1s",
 	} {
 		t.Run(args, func(t *testing.T) {

@@ -1,0 +1,164 @@
+package httpgateway
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+	"weir/channels"
+)
+
+const maxPart = 9999 // max index accepted in a path
+
+// callback is how the gateway's reports are read.
+type callback struct {
+	verify    verification
+	each      pointer // list of reports in one callback
+	id        pointer // of what {id} or {attempt} was sent as; nil: the path has it
+	state     pointer
+	ref       pointer
+	plainBody string // answered to every callback
+}
+
+// incoming is how messages that people send are read.
+type incoming struct {
+	each                      pointer
+	from, to, body, reference pointer
+	match                     []condition
+}
+
+func (r *reader) callback(root object, completes bool) callback {
+	out := callback{}
+	if !root.has("callback") {
+		if !root.has("ask") && !completes {
+			root.need("callback", "how reports are read: without it, ask or an answer of fate completed no message would ever end")
+		}
+		return out
+	}
+	o := r.object(root.fields["callback"], root.under("callback"), "verify", "each", "id", "state", "ref", "answer")
+	if !completes {
+		o.need("state", "pointer to the gateway's state in a report, such as /status")
+	}
+	o.need("verify", "how callbacks are verified: {\"scheme\": \"none\"} relies on the secret in their address")
+	out.each, out.id, out.state, out.ref = o.pointer("each"), o.pointer("id"), o.pointer("state"), o.pointer("ref")
+	if o.has("answer") {
+		out.plainBody = o.text("answer")
+	}
+	if o.has("verify") {
+		out.verify = r.verification(o.fields["verify"], o.under("verify"))
+	}
+	return out
+}
+
+func (r *reader) incoming(root object) *incoming {
+	if !root.has("incoming") {
+		return nil
+	}
+	o := r.object(root.fields["incoming"], root.under("incoming"), "each", "from", "to", "text", "id", "match")
+	o.need("from", "pointer to the sender's address")
+	o.need("text", "pointer to the text")
+	return &incoming{each: o.pointer("each"), from: o.pointer("from"), to: o.pointer("to"), body: o.pointer("text"), reference: o.pointer("id"), match: r.conditions(o)}
+}
+
+// fieldsOf returns what a callback says as a document: its body if that is JSON,
+// otherwise the fields of its form and its URL.
+func fieldsOf(c *channels.Callback) any {
+	if v := decode(c.Body, ""); v != nil && c.Form == nil {
+		return v
+	}
+	return formObject(c.Form, c.Query)
+}
+
+// items returns the entries of a callback with several.
+func items(each pointer, document any) ([]any, error) {
+	if each == nil {
+		return []any{document}, nil
+	}
+	found, _ := each.find(document)
+	list, ok := found.([]any)
+	if !ok {
+		return nil, errors.New("there is no list of entries")
+	}
+	return list, nil
+}
+
+// reports reads reports. They come twice, late and out of order; the broker handles that.
+func (b *callback) reports(c *channels.Callback, path []string, document any, states map[string]meaning) ([]weir.Report, error) {
+	var out []weir.Report
+	list, err := items(b.each, document)
+	if err != nil || b.id != nil && len(path) > 0 { // another path than that of reports
+		return nil, err
+	}
+	for _, item := range list {
+		state := b.state.text(item)
+		if state == "" && b.state != nil {
+			return nil, errors.New("there is no state")
+		}
+		m, known := states[state]
+		if !known {
+			continue
+		}
+		id := path
+		if b.id != nil {
+			id = strings.Split(b.id.text(item), ".")
+		}
+		attempt, part, err := parseID(id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, weir.Report{
+			Attempt: attempt, Part: part, Outcome: m.outcome, Reason: m.reason, ProviderRef: bounded(b.ref.text(item)), At: c.At,
+		})
+	}
+	return out, nil
+}
+
+// parseID parses the parts of {id}: an attempt and perhaps the index of a message.
+func parseID(id []string) (weir.AttemptRef, int, error) {
+	if len(id) == 0 || len(id) > 2 {
+		return weir.AttemptRef{}, 0, errors.New("it names no attempt")
+	}
+	attempt, err := weir.ParseAttemptRef(id[0])
+	if err != nil {
+		return attempt, 0, errors.New("it names no attempt")
+	}
+	if len(id) == 1 {
+		return attempt, weir.WholeContact, nil
+	}
+	part, err := strconv.Atoi(id[1])
+	if err != nil || part < 0 || part > maxPart || strconv.Itoa(part) != id[1] {
+		return attempt, 0, errors.New("it names no message")
+	}
+	return attempt, part, nil
+}
+
+// read reads messages of people; nil: the template does not describe any.
+func (in *incoming) read(c *channels.Callback, document any) ([]weir.Incoming, error) {
+	if in == nil {
+		return nil, nil
+	}
+	list, err := items(in.each, document)
+	if err != nil {
+		return nil, err
+	}
+	var out []weir.Incoming
+	for _, item := range list {
+		if slices.ContainsFunc(in.match, func(m condition) bool { return !slices.Contains(m.in, m.at.text(item)) }) {
+			continue
+		}
+		m := weir.Incoming{From: in.from.text(item), To: in.to.text(item), Body: in.body.text(item), GUID: bounded(in.reference.text(item)), ReceivedAt: c.At}
+		if m.From == "" {
+			return nil, errors.New("there is no sender")
+		}
+		if m.GUID == "" { // better twice than lost
+			sum := sha256.Sum256([]byte(m.From + "\x00" + m.To + "\x00" + m.Body + "\x00" + c.At.UTC().String()))
+			m.GUID = "weir-" + hex.EncodeToString(sum[:16])
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}

@@ -1,0 +1,178 @@
+package httpgateway
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+)
+
+// reader collects the mistakes of a template while it is read.
+type reader struct {
+	errs    []weir.FieldError
+	secrets map[string]string
+	values  map[string]string
+}
+
+func (r *reader) fail(at, code, format string, args ...any) {
+	r.errs = weir.AddMistakes(r.errs, weir.FieldError{Pointer: at, Code: code, Detail: fmt.Sprintf(format, args...)})
+}
+
+// object is a JSON object of the template and its pointer.
+type object struct {
+	r      *reader
+	at     string
+	fields map[string]any
+}
+
+// object returns a value as an object with some of the given keys; nil keys: any.
+func (r *reader) object(v any, at string, keys ...string) object {
+	o := object{r: r, at: at}
+	fields, ok := v.(map[string]any)
+	if !ok {
+		r.fail(at, "type", "must be an object")
+		return o
+	}
+	o.fields = fields
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if keys != nil && !slices.Contains(keys, key) {
+			r.fail(o.under(key), "unknown", "there is no such field; there are %s", strings.Join(keys, ", "))
+		}
+	}
+	return o
+}
+
+// under returns the pointer of a field.
+func (o object) under(key string) string { return o.at + "/" + escape(key) }
+
+// escape writes a key as a JSON pointer token (RFC 6901).
+func escape(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}
+
+func (o object) has(key string) bool { _, ok := o.fields[key]; return ok }
+
+// keys returns the names of all fields, in order.
+func (o object) keys() []string { return slices.Sorted(maps.Keys(o.fields)) }
+
+// text returns a text field; empty if it is absent.
+func (o object) text(key string) string {
+	v, ok := o.fields[key]
+	if !ok {
+		return ""
+	}
+	s, isText := v.(string)
+	if !isText || s == "" {
+		o.r.fail(o.under(key), "type", "must be a text that is not empty")
+	}
+	return s
+}
+
+// choice returns a text field that has to be one of a few; the first one if it is absent.
+func (o object) choice(key string, allowed ...string) string {
+	if !o.has(key) {
+		return allowed[0]
+	}
+	s := o.text(key)
+	if s != "" && !slices.Contains(allowed, s) {
+		o.r.fail(o.under(key), "value", "must be one of %s", strings.Join(allowed, ", "))
+	}
+	return s
+}
+
+// need reports a field that is absent.
+func (o object) need(key, why string) {
+	if o.fields != nil && !o.has(key) {
+		o.r.fail(o.under(key), "required", "%s", why)
+	}
+}
+
+// list returns a list field; nil if it is absent.
+func (o object) list(key string) []any {
+	v, ok := o.fields[key]
+	if !ok {
+		return nil
+	}
+	list, isList := v.([]any)
+	if !isList {
+		o.r.fail(o.under(key), "type", "must be a list")
+	}
+	return list
+}
+
+// pointer returns a field that holds a JSON pointer.
+func (o object) pointer(key string) pointer {
+	if !o.has(key) {
+		return nil
+	}
+	s, _ := o.fields[key].(string)
+	p, ok := parsePointer(s)
+	if !ok {
+		o.r.fail(o.under(key), "format", "must be a JSON pointer (RFC 6901) that begins with /, such as /messages/0/id")
+	}
+	return p
+}
+
+// pointer is a parsed JSON pointer, without the empty one.
+type pointer []string
+
+func parsePointer(s string) (pointer, bool) {
+	if !strings.HasPrefix(s, "/") {
+		return nil, false
+	}
+	tokens := strings.Split(s[1:], "/")
+	for i, t := range tokens {
+		tokens[i] = strings.ReplaceAll(strings.ReplaceAll(t, "~1", "/"), "~0", "~")
+	}
+	return tokens, true
+}
+
+// find returns the value that a pointer leads to.
+func (p pointer) find(v any) (any, bool) {
+	for _, token := range p {
+		switch at := v.(type) {
+		case map[string]any:
+			next, ok := at[token]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(at) || strconv.Itoa(i) != token {
+				return nil, false
+			}
+			v = at[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// text returns a scalar that a pointer leads to as text; empty if there is none.
+func (p pointer) text(v any) string {
+	if p == nil {
+		return ""
+	}
+	found, _ := p.find(v)
+	return scalar(found)
+}
+
+// scalar writes a text, number or boolean of JSON as text; anything else is empty.
+func scalar(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	case interface{ String() string }: // json.Number
+		return v.String()
+	}
+	return ""
+}

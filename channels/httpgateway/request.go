@@ -1,0 +1,216 @@
+package httpgateway
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// request is the template of an HTTP request.
+type request struct {
+	method  string
+	base    string // scheme, host and port
+	path    text   // escaped, with placeholders
+	query   map[string]value
+	headers map[string]value
+	basic   *[2]text // username and password
+	json    value
+	form    map[string]value
+	body    string // name of the placeholder that is the body
+}
+
+// requestKeys are the fields of a request.
+func requestKeys(more ...string) []string {
+	return append([]string{"method", "url", "query", "headers", "basic", "json", "form", "body"}, more...)
+}
+
+// request reads a request. allowed are the placeholders of a contact that it may hold.
+func (r *reader) request(o object, allowed []string) request {
+	q := request{method: o.choice("method", http.MethodPost, http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete)}
+	o.need("url", "the address of the request")
+	if o.has("url") {
+		q.base, q.path = r.address(o.text("url"), o.under("url"), allowed)
+	}
+	q.query, q.headers = r.fields(o, "query", allowed), r.fields(o, "headers", allowed)
+	for name := range q.headers {
+		if !headerName(name) {
+			r.fail(o.under("headers")+"/"+escape(name), "value", "is no header that a request may set")
+		}
+	}
+	if o.has("basic") {
+		b := r.object(o.fields["basic"], o.under("basic"), "username", "password")
+		b.need("username", "the user of HTTP basic authentication")
+		b.need("password", "the password, such as {secret.NAME}")
+		q.basic = &[2]text{r.parse(b.text("username"), b.under("username"), allowed), r.parse(b.text("password"), b.under("password"), allowed)}
+	}
+	bodies := 0
+	for _, key := range []string{"json", "form", "body"} {
+		if o.has(key) {
+			bodies++
+		}
+	}
+	if bodies > 1 || bodies == 1 && q.method == http.MethodGet {
+		r.fail(o.at, "conflict", "a request has at most one of json, form and body, and GET has none")
+	}
+	if o.has("json") {
+		q.json = r.value(o.fields["json"], o.under("json"), allowed)
+	}
+	q.form = r.fields(o, "form", allowed)
+	if o.has("body") {
+		q.body = o.text("body")
+		r.placeholder(q.body, o.under("body"), allowed)
+	}
+	return q
+}
+
+// fields reads an object of values.
+func (r *reader) fields(o object, key string, allowed []string) map[string]value {
+	if !o.has(key) {
+		return nil
+	}
+	of, out := r.object(o.fields[key], o.under(key)), map[string]value{}
+	for _, name := range of.keys() {
+		out[name] = r.value(of.fields[name], of.under(name), allowed)
+	}
+	return out
+}
+
+// address reads a URL: placeholders may stand in its path only.
+func (r *reader) address(s, at string, allowed []string) (base string, path text) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	host, below, _ := strings.Cut(rest, "/")
+	u, err := url.Parse(scheme + "://" + host)
+	switch {
+	case !ok || scheme != "https" && scheme != "http" || host == "":
+		r.fail(at, "format", "must be an http or https URL with a host")
+		return "", nil
+	case strings.ContainsAny(host, "{}"):
+		r.fail(at, "placeholder", "scheme, host and port are fixed: a placeholder may stand in the path, and query parameters belong into query")
+		return "", nil
+	case err != nil || u.Host != host || u.User != nil:
+		r.fail(at, "format", "must be an http or https URL with a host, and without user and password")
+		return "", nil
+	}
+	path = r.parse("/"+below, at, allowed)
+	literal := path.join(func(string) string { return "x" })
+	if strings.ContainsAny(literal, "?#") {
+		r.fail(at, "format", "must end with the path: query parameters belong into query, and there is no fragment")
+	} else if v, err := url.Parse(u.String() + literal); err != nil || v.EscapedPath() != literal {
+		r.fail(at, "format", "the path must be escaped as in a URL")
+	}
+	return u.String(), path
+}
+
+// headerName reports whether a template may set a header.
+func headerName(name string) bool {
+	for _, c := range []byte(name) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`()<>@,;:\"/[]?={}`, c) >= 0 {
+			return false
+		}
+	}
+	return name != "" && !slices.Contains([]string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Trailer", "Te"}, http.CanonicalHeaderKey(name))
+}
+
+// Rendered is a request as it is sent.
+type Rendered struct {
+	Method string
+	URL    *url.URL
+	Header http.Header
+	Body   []byte
+}
+
+var (
+	errPath   = errors.New("a value does not fit into the path of the URL")
+	errHeader = errors.New("a value does not fit into a header")
+)
+
+// render returns the request. An error means that what a placeholder stands for cannot
+// stand there.
+func (q *request) render(c *content) (Rendered, error) {
+	out := Rendered{Method: q.method, Header: http.Header{"User-Agent": {"weir"}}}
+	empty := false
+	path := q.path.join(func(name string) string {
+		v := c.value(name)
+		empty = empty || v == ""
+		return url.PathEscape(v)
+	})
+	if empty || !sameSegments(path, q.path) {
+		return out, errPath
+	}
+	u, err := url.Parse(q.base + path)
+	if err != nil {
+		return out, errPath
+	}
+	u.RawQuery = pairs(q.query, c).Encode()
+	out.URL = u
+	switch {
+	case q.json != nil:
+		v, _ := q.json.render(c)
+		out.Body = encodeJSON(v)
+		out.Header.Set("Content-Type", "application/json; charset=utf-8")
+	case q.form != nil:
+		out.Body = []byte(pairs(q.form, c).Encode())
+		out.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	case q.body != "":
+		out.Body = []byte(c.value(q.body))
+		out.Header.Set("Content-Type", "application/octet-stream")
+	}
+	if q.basic != nil {
+		user, password := q.basic[0].join(c.value), q.basic[1].join(c.value)
+		out.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+	}
+	for name, v := range q.headers {
+		list, ok := renderText(v, c)
+		for _, s := range list {
+			if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+				return out, errHeader
+			}
+		}
+		if ok {
+			out.Header[http.CanonicalHeaderKey(name)] = list
+		}
+	}
+	return out, nil
+}
+
+// sameSegments reports whether a rendered path has the segments of its template, none of
+// them empty or a step up because of what a placeholder stands for.
+func sameSegments(path string, t text) bool {
+	template := strings.Split(t.join(func(string) string { return "x" }), "/")
+	rendered := strings.Split(path, "/")
+	if len(template) != len(rendered) {
+		return false
+	}
+	for i, s := range rendered {
+		if s != template[i] && (s == "" || s == "." || s == "..") {
+			return false
+		}
+	}
+	return true
+}
+
+func pairs(fields map[string]value, c *content) url.Values {
+	out := url.Values{}
+	for name, v := range fields {
+		if list, ok := renderText(v, c); ok {
+			out[name] = list
+		}
+	}
+	return out
+}
+
+func encodeJSON(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // a template holds what JSON can hold
+		return []byte(strconv.Quote(err.Error()))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,45 @@
+package httpgateway
+
+import (
+	"slices"
+	"strings"
+
+	"weir"
+)
+
+// meaning is the interpretation of a state of the gateway.
+type meaning struct {
+	outcome weir.Outcome // empty: it goes on
+	reason  string
+}
+
+// outcomes lists the words for the meaning of a state.
+func outcomes() []string {
+	return []string{"accepted", string(weir.Completed), string(weir.Failed), string(weir.Expired), string(weir.Busy), string(weir.NoAnswer)}
+}
+
+// states reads the meanings of the gateway's states.
+func (r *reader) states(root object) map[string]meaning {
+	out := map[string]meaning{}
+	if !root.has("states") {
+		return out
+	}
+	o := r.object(root.fields["states"], root.under("states"))
+	for _, state := range o.keys() {
+		at := object{r: r, at: o.under(state), fields: map[string]any{"outcome": o.fields[state]}}
+		if _, isObject := o.fields[state].(map[string]any); isObject {
+			at = r.object(o.fields[state], o.under(state), "outcome", "reason")
+			at.need("outcome", "one of "+strings.Join(outcomes(), ", "))
+		}
+		s, _ := at.fields["outcome"].(string)
+		if !slices.Contains(outcomes(), s) {
+			r.fail(at.at, "value", "must be one of %s, or an object with outcome and reason", strings.Join(outcomes(), ", "))
+		}
+		m := meaning{outcome: weir.Outcome(s), reason: at.reason("reason")}
+		if s == "accepted" {
+			m.outcome = ""
+		}
+		out[state] = m
+	}
+	return out
+}

@@ -1,0 +1,242 @@
+package httpgateway
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"weir"
+	"weir/channels"
+)
+
+// text is a parsed text with placeholders.
+type text []segment
+
+// segment is a literal, or the name of a placeholder.
+type segment struct{ literal, name string }
+
+// Placeholders that stand for something of the contact.
+const (
+	phAttempt  = "attempt"      // unique for each try of a contact; letters, digits and hyphens
+	phPart     = "part"         // index of the message
+	phParts    = "parts"        // number of messages
+	phID       = "id"           // attempt and part in one: ATTEMPT.PART
+	phTo       = "to"           // address as stored
+	phPlus     = "to.plus"      // with a leading +
+	phDigits   = "to.digits"    // digits only
+	phText     = "text"         // of the message; of all messages, joined by line breaks, in a request for a whole contact
+	phUTF16    = "text.utf16"   // the same in UTF-16, big endian, as bytes
+	phReport   = "report_url"   // where the gateway reports on the message
+	phReports  = "reports_url"  // the same without the message, for reports that name it by {id}
+	phIncoming = "incoming_url" // where it passes on what people send
+	phSurvey   = "survey"
+	phPriority = "priority"
+	phSeconds  = "seconds_left" // until the contact's window closes; a day without one
+	phMinutes  = "minutes_left"
+	phRef      = "ref" // of the gateway, from its answer
+)
+
+// Paths below the channel's callback URL.
+const (
+	reportPath   = "report"
+	incomingPath = "incoming"
+)
+
+// perMessage are the placeholders of requests that dispatch, anywhere those of requests
+// without a contact.
+func perMessage() []string {
+	return []string{phAttempt, phPart, phParts, phID, phTo, phPlus, phDigits, phText, phUTF16, phReport, phReports, phIncoming, phSurvey, phPriority, phSeconds, phMinutes}
+}
+
+func askable() []string {
+	return []string{phAttempt, phPart, phParts, phID, phTo, phPlus, phDigits, phRef, phSurvey}
+}
+
+// parse reads a text with placeholders: {name}; {{ and }} stand for braces.
+func (r *reader) parse(s, at string, allowed []string) text {
+	var out text
+	literal := ""
+	flush := func() {
+		if literal != "" {
+			out, literal = append(out, segment{literal: literal}), ""
+		}
+	}
+	for s != "" {
+		switch {
+		case strings.HasPrefix(s, "{{"), strings.HasPrefix(s, "}}"):
+			literal, s = literal+s[:1], s[2:]
+		case s[0] == '{':
+			name, rest, closed := strings.Cut(s[1:], "}")
+			if !closed {
+				r.fail(at, "format", "a { has no }; write {{ for a brace")
+				return out
+			}
+			flush()
+			r.placeholder(name, at, allowed)
+			out, s = append(out, segment{name: name}), rest
+		case s[0] == '}':
+			r.fail(at, "format", "a } has no {; write }} for a brace")
+			return out
+		default:
+			i := strings.IndexAny(s, "{}")
+			if i < 0 {
+				i = len(s)
+			}
+			literal, s = literal+s[:i], s[i:]
+		}
+	}
+	flush()
+	return out
+}
+
+// placeholder checks a name.
+func (r *reader) placeholder(name, at string, allowed []string) {
+	kind, key, dotted := strings.Cut(name, ".")
+	switch {
+	case dotted && kind == "label" && key != "" && len(allowed) > 0, slices.Contains(allowed, name):
+	case dotted && kind == "secret":
+		r.defined("secret", key, at, r.secrets)
+	case dotted && kind == "value":
+		r.defined("value", key, at, r.values)
+	default:
+		names := slices.Concat(allowed, []string{"secret.NAME", "value.NAME"})
+		if len(allowed) > 0 {
+			names = append(names, "label.NAME")
+		}
+		r.fail(at, "placeholder", "{%s} is no placeholder here; there are %s", clip(name), strings.Join(names, ", "))
+	}
+}
+
+func (r *reader) defined(kind, key, at string, in map[string]string) {
+	if _, ok := in[key]; !ok {
+		names := strings.Join(slices.Sorted(maps.Keys(in)), ", ")
+		if names == "" {
+			names = "none"
+		}
+		r.fail(at, "placeholder", "the setting %ss has no %q; it has %s", kind, clip(key), names)
+	}
+}
+
+func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 40)], "") }
+
+// join returns the text with each placeholder replaced by what put returns for its name.
+func (t text) join(put func(name string) string) string {
+	if len(t) == 1 {
+		if t[0].name == "" {
+			return t[0].literal
+		}
+		return put(t[0].name)
+	}
+	var b strings.Builder
+	for _, s := range t {
+		if s.name == "" {
+			b.WriteString(s.literal)
+		} else {
+			b.WriteString(put(s.name))
+		}
+	}
+	return b.String()
+}
+
+// content holds the values of the placeholders in one request.
+type content struct {
+	secrets, values map[string]string
+	callback        string // of the channel
+	a               channels.Attempt
+	part            int // index of the message; whole: all of them
+	now             time.Time
+}
+
+// whole is the part of a request for all messages of a contact.
+const whole = -1
+
+// value returns what a placeholder stands for.
+func (c *content) value(name string) string {
+	kind, key, _ := strings.Cut(name, ".")
+	switch kind {
+	case "secret":
+		return c.secrets[key]
+	case "value":
+		return c.values[key]
+	case "label":
+		return c.a.Labels[key]
+	}
+	switch name {
+	case phAttempt:
+		return c.a.ID.String()
+	case phPart:
+		return strconv.Itoa(max(0, c.part))
+	case phParts:
+		return strconv.Itoa(len(c.a.Messages))
+	case phID:
+		return c.id()
+	case phTo:
+		return c.a.To
+	case phPlus:
+		return "+" + strings.TrimPrefix(c.a.To, "+")
+	case phDigits:
+		return strings.TrimPrefix(c.a.To, "+")
+	case phText:
+		return c.text()
+	case phUTF16:
+		return utf16Bytes(c.text())
+	case phReport:
+		return c.callback + "/" + reportPath + "/" + strings.ReplaceAll(c.id(), ".", "/")
+	case phReports:
+		return c.callback + "/" + reportPath
+	case phIncoming:
+		return c.callback + "/" + incomingPath
+	case phSurvey:
+		return c.a.Survey
+	case phPriority:
+		return []string{"reply", "high", "normal"}[min(max(0, c.a.Priority), weir.Normal)]
+	case phSeconds:
+		return strconv.Itoa(c.left(time.Second))
+	case phMinutes:
+		return strconv.Itoa(c.left(time.Minute))
+	case phRef:
+		return c.a.ProviderRef
+	}
+	return ""
+}
+
+// id names the message: the attempt, and the index of the message unless it is about
+// the whole contact.
+func (c *content) id() string {
+	if c.part == whole {
+		return c.a.ID.String()
+	}
+	return c.a.ID.String() + "." + strconv.Itoa(c.part)
+}
+
+func (c *content) text() string {
+	if c.part == whole {
+		return strings.Join(c.a.Messages, "\n")
+	}
+	if c.part >= len(c.a.Messages) {
+		return ""
+	}
+	return c.a.Messages[c.part]
+}
+
+// left returns how many whole units are left until the contact's window closes, 1 to
+// those of a day.
+func (c *content) left(unit time.Duration) int {
+	const day = 24 * time.Hour
+	d := day
+	if !c.a.NotAfter.IsZero() {
+		d = min(day, c.a.NotAfter.Sub(c.now))
+	}
+	return max(1, int(d/unit))
+}
+
+func utf16Bytes(s string) string {
+	var out []byte
+	for _, u := range utf16.Encode([]rune(s)) {
+		out = append(out, byte(u>>8), byte(u))
+	}
+	return string(out)
+}

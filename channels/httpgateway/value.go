@@ -1,0 +1,157 @@
+package httpgateway
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// value is a JSON value with placeholders.
+type value interface {
+	// render returns the JSON value; false: the field is left out.
+	render(c *content) (any, bool)
+}
+
+type (
+	literalValue struct{ v any } // number, boolean or null
+	textValue    struct{ t text }
+	objectValue  map[string]value
+	listValue    []value
+	// typedValue is {"$": "seconds_left", "as": "number", "max": 86400, "optional": true}.
+	typedValue struct {
+		name     string
+		as       string
+		most     float64 // 0: no bound
+		optional bool    // left out if it is empty
+	}
+	// eachValue is {"each": VALUE}: a list with the value for each message.
+	eachValue struct{ of value }
+)
+
+// value reads a JSON value with placeholders.
+func (r *reader) value(v any, at string, allowed []string) value {
+	switch v := v.(type) {
+	case string:
+		return textValue{r.parse(v, at, allowed)}
+	case []any:
+		list := listValue{}
+		for i, e := range v {
+			list = append(list, r.value(e, at+"/"+strconv.Itoa(i), allowed))
+		}
+		return list
+	case map[string]any:
+		if _, typed := v["$"]; typed {
+			return r.typed(v, at, allowed)
+		}
+		if of, each := v["each"]; each && len(v) == 1 {
+			return eachValue{r.value(of, at+"/each", allowed)}
+		}
+		out := objectValue{}
+		for key, e := range v {
+			out[key] = r.value(e, at+"/"+escape(key), allowed)
+		}
+		return out
+	default:
+		return literalValue{v}
+	}
+}
+
+func (r *reader) typed(v map[string]any, at string, allowed []string) value {
+	o := r.object(v, at, "$", "as", "max", "optional")
+	out := typedValue{name: o.text("$"), as: o.choice("as", "text", "number", "boolean")}
+	r.placeholder(out.name, o.under("$"), allowed)
+	if o.has("max") {
+		var ok bool
+		if out.most, ok = o.fields["max"].(float64); !ok || out.most <= 0 || out.as != "number" {
+			r.fail(o.under("max"), "type", "must be a number above 0, beside \"as\": \"number\"")
+		}
+	}
+	if o.has("optional") {
+		var ok bool
+		if out.optional, ok = o.fields["optional"].(bool); !ok {
+			r.fail(o.under("optional"), "type", "must be true or false")
+		}
+	}
+	return out
+}
+
+func (v literalValue) render(*content) (any, bool) { return v.v, true }
+
+func (v textValue) render(c *content) (any, bool) { return v.t.join(c.value), true }
+
+func (v objectValue) render(c *content) (any, bool) {
+	out := map[string]any{}
+	for key, e := range v {
+		if rendered, ok := e.render(c); ok {
+			out[key] = rendered
+		}
+	}
+	return out, true
+}
+
+func (v listValue) render(c *content) (any, bool) {
+	out := []any{}
+	for _, e := range v {
+		if rendered, ok := e.render(c); ok {
+			out = append(out, rendered)
+		}
+	}
+	return out, true
+}
+
+func (v typedValue) render(c *content) (any, bool) {
+	s := c.value(v.name)
+	if s == "" && v.optional {
+		return nil, false
+	}
+	switch v.as {
+	case "number":
+		n, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return s, true // the gateway refuses it
+		}
+		if v.most > 0 && n > v.most {
+			return v.most, true
+		}
+		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return i, true
+		}
+		return n, true
+	case "boolean":
+		return s == "true", true
+	}
+	return s, true
+}
+
+func (v eachValue) render(c *content) (any, bool) {
+	out := []any{}
+	for i := range c.a.Messages {
+		one := *c
+		one.part = i
+		if rendered, ok := v.of.render(&one); ok {
+			out = append(out, rendered)
+		}
+	}
+	return out, true
+}
+
+// renderText renders a value of a form, a query or a header.
+func renderText(v value, c *content) ([]string, bool) {
+	rendered, ok := v.render(c)
+	if !ok {
+		return nil, false
+	}
+	list, isList := rendered.([]any)
+	if !isList {
+		list = []any{rendered}
+	}
+	var out []string
+	for _, e := range list {
+		if s, isText := e.(string); isText {
+			out = append(out, s)
+			continue
+		}
+		raw, _ := json.Marshal(e)
+		out = append(out, string(raw))
+	}
+	return out, true
+}

@@ -1,0 +1,80 @@
+package httpgateway
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// Each scheme accepts what the gateway signs, and nothing in which a byte differs.
+func TestVerification(t *testing.T) {
+	t.Parallel()
+	const body, secret = `{"status":"done"}`, "whsec_c2VjcmV0LXNlY3JldA=="
+	at := time.Unix(1_700_000_000, 0)
+	for scheme, header := range map[string]http.Header{
+		`{"scheme": "token", "header": "X-Token", "prefix": "key ", "secret": "hook"}`: {"X-Token": {"key " + secret}},
+		`{"scheme": "basic", "username": "gw", "secret": "hook"}`:                      {"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("gw:"+secret))}},
+		`{"scheme": "hmac", "header": "X-Sig", "prefix": "sha256=", "secret": "hook"}`: {"X-Sig": {"sha256=" + fmt.Sprintf("%x", sumOf(secret, body))}},
+		`{"scheme": "standard-webhooks", "secret": "hook"}`: {
+			"Webhook-Id": {"m1"}, "Webhook-Timestamp": {"1700000000"},
+			"Webhook-Signature": {"v1,AAAA v1," + base64.StdEncoding.EncodeToString(sumOf("secret-secret", "m1.1700000000."+body))},
+		},
+	} {
+		tpl, _, errs := parse(weir.Settings{"secrets": map[string]any{"hook": secret}, "template": `{"send": {"url": "https://x.example/"}, "answer": [{"status": "2xx", "fate": "accepted"}],
+			"states": {"done": "completed"}, "callback": {"state": "/status", "verify": ` + scheme + `}}`})
+		if len(errs) > 0 {
+			t.Fatal(scheme, errs)
+		}
+		d := &driver{t: tpl}
+		good := func() channels.Callback {
+			return channels.Callback{Method: "POST", Path: "report/7-1z-2/0", Body: []byte(body), Header: header.Clone(), At: at}
+		}
+		if got, err := d.ParseCallback(good()); err != nil || len(got.Reports) != 1 {
+			t.Errorf("%s: %+v, %v", scheme, got, err)
+		}
+		for name, values := range header {
+			for i := range values[0] {
+				if name == "Webhook-Signature" && i < 8 {
+					continue // of another signature
+				}
+				c, b := good(), []byte(values[0])
+				b[i] ^= 1
+				c.Header.Set(name, string(b))
+				if _, err := d.ParseCallback(c); !errors.Is(err, channels.ErrForged) {
+					t.Errorf("%s, byte %d of %s: %v", scheme, i, name, err)
+				}
+			}
+			late := good()
+			late.At = at.Add(6 * time.Minute)
+			if _, err := d.ParseCallback(late); (name == "Webhook-Timestamp") && !errors.Is(err, channels.ErrForged) {
+				t.Errorf("%s, six minutes later: %v", scheme, err)
+			}
+			c := good()
+			if _, bare, prefixed := strings.Cut(values[0], "="); prefixed && name == "X-Sig" {
+				c.Header.Set(name, bare)
+				if _, err := d.ParseCallback(c); !errors.Is(err, channels.ErrForged) {
+					t.Errorf("%s without the prefix: %v", scheme, err)
+				}
+			}
+			c.Header.Del(name)
+			if _, err := d.ParseCallback(c); !errors.Is(err, channels.ErrForged) {
+				t.Errorf("%s without %s: %v", scheme, name, err)
+			}
+		}
+	}
+}
+
+func sumOf(secret, text string) []byte {
+	mac := hmac.New(sha256.New, []byte(secret))
+	_, _ = mac.Write([]byte(text))
+	return mac.Sum(nil)
+}
