@@ -96,10 +96,13 @@ type Spec struct {
 	NotBefore time.Time
 	NotAfter  time.Time
 	For       Respondent
+	// Trace is the trace context of the request that brought it, if its spans belong
+	// there: see internal/tracing. It is no part of what the client asks for.
+	Trace string
 }
 
 // Differences returns the names, as clients write them, of the fields in which
-// two specs ask for different contacts. Keys and respondents are not compared.
+// two specs ask for different contacts. Keys, respondents and traces are not compared.
 func (s *Spec) Differences(o *Spec) []string {
 	var names []string
 	for _, field := range []struct {

@@ -106,6 +106,9 @@ type ContactFilter struct {
 	// FinishedSince and FinishedUntil bound the instant at which contacts were done:
 	// at or after the first, before the second. The list is in that order.
 	FinishedSince, FinishedUntil time.Time
+	// FinishedAfter selects the contacts that were done later, the earliest end first
+	// over all channels. It is how a client that polls goes on.
+	FinishedAfter time.Time
 	// Newest reverses the list, over all channels: the latest accepted first or,
 	// with States, the latest to enter their state first.
 	Newest bool

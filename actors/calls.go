@@ -39,8 +39,10 @@ func (s *System) driverPanicked(r any, channel, operation string) {
 
 func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
 	result := channels.SendResult{Fate: channels.Unclear, Reason: "the driver failed while sending", Answered: true}
+	var begun time.Time
 	defer func() {
 		b.panicked(recover(), f.name, "send")
+		b.traceCall(f, "send", &a, begun, result.Reason, func() (string, bool) { return fateLabel(result), result.Fate != channels.Accepted })
 		b.state.recordSend(a.ID, &result)
 		if result.Fate == channels.Accepted {
 			b.state.meter.count(ops.CountSent, 1)
@@ -54,6 +56,7 @@ func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
 		return
 	}
 	failpoint.Hit("send.before")
+	begun = b.tracing.Now()
 	b.call(f, "send", b.sendTimeout, func(ctx context.Context) string {
 		result = d.Send(ctx, a)
 		return fateLabel(result)
@@ -96,8 +99,10 @@ func fateLabel(s channels.SendResult) string {
 
 func (b *broker) ask(d channels.Driver, f *channelSeries, gen int64, a channels.Attempt) {
 	answer := channels.Answer{Knowledge: channels.AskFailed, Reason: "the driver failed while asking"}
+	begun := b.tracing.Now()
 	defer func() {
 		b.panicked(recover(), f.name, "ask")
+		b.traceCall(f, "ask", &a, begun, answer.Reason, func() (string, bool) { return knowledgeLabel(answer.Knowledge), answer.Knowledge == channels.AskFailed })
 		b.post(gen, askDone{a.ID, answer})
 	}()
 	b.call(f, "ask", b.askTimeout, func(ctx context.Context) string {
@@ -126,8 +131,10 @@ func knowledgeLabel(k channels.Knowledge) string {
 // contacts to cancel.
 func (b *broker) cancel(life context.Context, d channels.Driver, f *channelSeries, gen int64, a channels.Attempt) {
 	done := channels.Cancellation{Failed: true, Reason: "the driver failed while canceling"}
+	var begun time.Time
 	defer func() {
 		b.panicked(recover(), f.name, "cancel")
+		b.traceCall(f, "cancel", &a, begun, done.Reason, func() (string, bool) { return cancelLabel(done), done.Failed })
 		b.post(gen, cancelDone{a.ID, done})
 	}()
 	select {
@@ -137,18 +144,23 @@ func (b *broker) cancel(life context.Context, d channels.Driver, f *channelSerie
 		return
 	}
 	failpoint.Hit("take.before")
+	begun = b.tracing.Now()
 	b.call(f, "cancel", b.askTimeout, func(ctx context.Context) string {
 		done = d.Cancel(ctx, a)
-		switch {
-		case done.Failed:
-			return "failed"
-		case done.Canceled:
-			return "gone"
-		default:
-			return "too_late"
-		}
+		return cancelLabel(done)
 	})
 	failpoint.Hit("take.answered")
+}
+
+func cancelLabel(c channels.Cancellation) string {
+	switch {
+	case c.Failed:
+		return "failed"
+	case c.Canceled:
+		return "gone"
+	default:
+		return "too_late"
+	}
 }
 
 func (b *broker) prepare(d channels.Driver, f *channelSeries, gen int64) {

@@ -108,7 +108,7 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 		}
 	}
 	hitFailpoint(k, "before")
-	gen := b.gen
+	gen, series := b.gen, b.series
 	w := &write{done: make(chan struct{})}
 	b.lastWrite = w
 	b.state.writes.begin()
@@ -116,6 +116,7 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 		hitFailpoint(k, "committed")
 		if r.Err == nil {
 			b.state.drop(forget)
+			b.traceDone(series, k.Transitions, r.Stale)
 		}
 		if len(k.Claimed) > 0 || k.Then != 0 || r.Err != nil || len(r.Stale) > 0 {
 			b.post(gen, written{k.Claimed, k.Then, r})

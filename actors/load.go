@@ -96,7 +96,7 @@ func (b *broker) onLoaded(m loaded) {
 	b.standby, b.failures, b.standbyPolls = false, 0, 0
 	b.ch, b.driver, b.lease = m.snapshot.Channel, m.driver, m.lease
 	b.log = b.logger.With("channel", b.ch.Name)
-	b.series = b.metrics.known(b.ch.Name)
+	b.series = b.metrics.known(b.ch.Name, b.ch.Type)
 	b.state.until.Store(&m.until)
 	b.core = core.New(b.coreConfig, m.snapshot, now)
 	b.state.dropRefused(m.snapshot.InFlight)

@@ -87,6 +87,7 @@ func (m *Metrics) forget(name string) {
 // registered again.
 type channelSeries struct {
 	name     string
+	typ      string // of the channel
 	metrics  *Metrics
 	wait     func() prometheus.Observer
 	active   func() prometheus.Observer
@@ -122,9 +123,9 @@ func (f *channelSeries) request(operation, result string) *request {
 
 // known returns the series of a channel. A series begins with its first event,
 // except those whose first increase triggers an alert: rates need a start at zero.
-func (m *Metrics) known(name string) *channelSeries {
+func (m *Metrics) known(name, typ string) *channelSeries {
 	f := &channelSeries{
-		name: name, metrics: m,
+		name: name, typ: typ, metrics: m,
 		wait:   sync.OnceValue(func() prometheus.Observer { return m.wait.WithLabelValues(name) }),
 		active: sync.OnceValue(func() prometheus.Observer { return m.active.WithLabelValues(name) }),
 	}

@@ -20,6 +20,7 @@ import (
 	"weir"
 	"weir/actors/core"
 	"weir/channels"
+	"weir/internal/tracing"
 	"weir/ops"
 )
 
@@ -66,6 +67,8 @@ type Options struct {
 	// Shared means that other processes may use the same store, so that the
 	// system polls for work that they left.
 	Shared bool
+	// Tracing exports traces; nil: traces are off.
+	Tracing *tracing.Tracer
 	// System runs the actors; nil: one of their own.
 	System *actor.ActorSystem
 	// Middleware wraps the brokers' Receive; tests inject faults with it.

@@ -17,6 +17,7 @@ import (
 	"weir/internal/backoff"
 	"weir/internal/deadline"
 	"weir/internal/failpoint"
+	"weir/internal/tracing"
 	"weir/ops"
 )
 
@@ -41,6 +42,7 @@ type System struct {
 	manager          *actor.PID
 	restarter        *supervise.Restarter
 	brokerMiddleware []actor.ReceiverMiddleware
+	tracing          *tracing.Tracer // nil: traces are off
 	pool             *supervise.Pool // runs the brokers and their calls of providers
 	generations      atomic.Int64
 	mailboxes        mailboxRefs
@@ -61,7 +63,7 @@ func Start(o Options) (*System, error) {
 	s := &System{
 		store: o.Store, queue: o.Queue, directory: o.Directory, logger: o.Logger, metrics: o.Metrics, coreConfig: o.Core,
 		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, leaseTTL: o.LeaseTTL, shared: o.Shared,
-		states: map[weir.ChannelID]*channelState{}, minuteStore: o.Minutes, minutes: newMinutes(time.Now()),
+		states: map[weir.ChannelID]*channelState{}, minuteStore: o.Minutes, minutes: newMinutes(time.Now()), tracing: o.Tracing,
 	}
 	s.pool = supervise.NewPool(maxIdleWorkers)
 	s.ctx, s.cancelAll = context.WithCancel(context.Background())
@@ -138,6 +140,7 @@ func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []w
 			return nil, err
 		}
 		verdicts[i] = r.Verdict
+		s.tracing.Reported(ctx, &reports[i], r.Verdict, r.Trace, r.Verdict == weir.Applied)
 		meter.verdict(r.Verdict)
 	}
 	return verdicts, nil

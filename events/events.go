@@ -92,4 +92,6 @@ type Step struct {
 	Cursor   int64
 	Put      []Deferred // new, or replacing existing entries
 	Done     []int64    // no longer delayed
+	// Abandoned are events of a webhook that were given up, so that they can be replayed.
+	Abandoned []Deferred
 }

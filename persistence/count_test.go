@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"weir"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
@@ -32,6 +33,48 @@ func TestStatementsAreCounted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Events of contacts take two statements for a batch, however many contacts it changes, and
+// without an interest none.
+func TestContactEventsCostTwoStatements(t *testing.T) {
+	t.Parallel()
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		registry := prometheus.NewRegistry()
+		s := storetest.Open(t, url, persistence.Options{Metrics: persistence.NewMetrics(registry)})
+		id, lease := storetest.OpenChannel(t, s, "a")
+		claimAll := func(n int) float64 {
+			t.Helper()
+			list, err := s.Accept(t.Context(), id, storetest.ContactSpecs(n, 40))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var steps []weir.Transition
+			for i := range list {
+				steps = append(steps, storetest.Advance(list[i].Contact))
+			}
+			before := statements(t, registry)
+			if r := <-storetest.Commit(s, lease, steps...); r.Err != nil || len(r.Stale) > 0 {
+				t.Fatalf("%+v", r)
+			}
+			return statements(t, registry) - before
+		}
+		claimAll(1) // what is known from now on need not be read
+		without := claimAll(2)
+		wantEvents(t, s)
+		claimAll(3)
+		with := claimAll(4)
+		if list, err := s.EventsSince(t.Context(), 0, 1000); err != nil || len(list) != 80 {
+			t.Errorf("%d events (%v)", len(list), err)
+		}
+		if err := s.UnwantContactEvents(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		claimAll(5)
+		if after := claimAll(6); with != without+2 || after != without {
+			t.Errorf("%v statements without events, %v with them, %v without them again", without, with, after)
+		}
+	})
 }
 
 func statements(t *testing.T, g prometheus.Gatherer) float64 {

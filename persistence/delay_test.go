@@ -58,3 +58,33 @@ func TestChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
 		}
 	})
 }
+
+// TestTheNextBatchWaitsUnderLoad: after a batch of many rows the writer waits a
+// millisecond for more, after a small one not at all.
+func TestTheNextBatchWaitsUnderLoad(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := storetest.SQLite(t)
+		id, _ := storetest.OpenChannel(t, s, "a")
+		for _, c := range []struct {
+			rows int
+			wait time.Duration
+		}{{1, 0}, {100, time.Millisecond}, {1, 0}} {
+			for _, batch := range [][]weir.Spec{make([]weir.Spec, c.rows), make([]weir.Spec, 1)} {
+				for i := range batch {
+					batch[i].To = "sms://1"
+				}
+				begun, want := time.Now(), time.Duration(0)
+				if _, err := s.Accept(t.Context(), id, batch); err != nil {
+					t.Fatal(err)
+				}
+				if len(batch) == 1 {
+					want = c.wait
+				}
+				if d := time.Since(begun); d != want {
+					t.Errorf("after %d rows the next batch waited for %v, want %v", c.rows, d, want)
+				}
+			}
+		}
+	})
+}

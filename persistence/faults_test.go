@@ -3,11 +3,13 @@ package persistence_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"weir"
+	"weir/events"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
@@ -21,6 +23,7 @@ func TestBrokenCommit(t *testing.T) {
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)
 		id, lease := storetest.OpenChannel(t, s, "a")
+		wantEvents(t, s)
 		n := 0
 		f.Set(false, func() storetest.Fault { n++; return storetest.Fault(n % 3) })
 		const callers, each = 6, 5
@@ -92,6 +95,47 @@ func checkDone(t *testing.T, s *persistence.Store, id weir.ChannelID, want int) 
 	}
 	if n, err := s.QueuedCount(t.Context(), id); n != 0 || err != nil {
 		t.Errorf("%d are counted as queued (%v)", n, err)
+	}
+	checkEvents(t, s, list)
+}
+
+func wantEvents(t *testing.T, s *persistence.Store) {
+	t.Helper()
+	if err := s.WantContactEvents(t.Context(), "test", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkEvents expects the events of contacts that went through all their steps: each once,
+// in order, and no event of a transaction that was not committed.
+func checkEvents(t *testing.T, s *persistence.Store, contacts []weir.Contact) {
+	t.Helper()
+	got := map[string][]string{}
+	for after := int64(0); ; {
+		list, err := s.EventsSince(t.Context(), after, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, e := range list {
+			if after++; e.ID != after {
+				t.Fatalf("event %d follows %d", e.ID, after-1)
+			}
+			got[e.Subject] = append(got[e.Subject], e.Type)
+		}
+	}
+	for i := range contacts {
+		subject := "contact/" + contacts[i].Ref.String()
+		want := []string{events.ContactDispatched, events.ContactRequeued, events.ContactDispatched, events.ContactDone}
+		if !slices.Equal(got[subject], want) {
+			t.Errorf("%s has the events %q", subject, got[subject])
+		}
+		delete(got, subject)
+	}
+	if len(got) > 0 {
+		t.Errorf("other events: %v", got)
 	}
 }
 
@@ -204,6 +248,7 @@ func TestServerKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, lease := storetest.OpenChannel(t, s, "a")
+	wantEvents(t, s)
 	var list []weir.Accepted
 	for i := range 40 {
 		got, err := s.Accept(t.Context(), id, storetest.ContactSpecs(i, 5))

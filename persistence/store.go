@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
+	"weir/events"
 	"weir/ops"
 	"weir/persistence/admin"
 	"weir/persistence/channels"
@@ -44,7 +45,9 @@ type Options struct {
 	Metrics  *Metrics
 	Owner    string        // the name of this process among the members; default: host, chance, and which process of the host
 	LeaseTTL time.Duration // default 15 s
-	Existing bool          // refuse a SQLite file that does not exist, instead of making it
+	// ContactEvents says when the events of contacts are written; default: events.WhenSubscribed.
+	ContactEvents events.When
+	Existing      bool // refuse a SQLite file that does not exist, instead of making it
 }
 
 // Metrics are the figures of a store.
@@ -91,6 +94,7 @@ var (
 	_ weir.Inbox         = (*Store)(nil)
 	_ ops.Poller         = (*Store)(nil)
 	_ weir.IncomingStore = (*Store)(nil)
+	_ events.Interest    = (*Store)(nil)
 )
 
 // Open opens the store at a URL: sqlite://path, sqlite://:memory: (private to
@@ -131,13 +135,14 @@ func OpenDatabase(ctx context.Context, url string, log *slog.Logger) (dialect.Da
 
 func newStore(database dialect.Database, scheme string, o Options) *Store {
 	db := commit.New(database, scheme, member.Config{Log: o.Logger, Metrics: o.Metrics.commit, Owner: o.Owner, LeaseTTL: o.LeaseTTL})
+	db.ContactEvents = o.ContactEvents
 	s := &Store{
 		db: db, channelStore: channels.New(db), eventStore: &eventlog.Store{DB: db}, routerStore: &router.Store{DB: db}, adminStore: &admin.Store{DB: db},
 	}
-	s.queueStore = queue.New(db, s.channelStore, o.Metrics.dead)
+	s.queueStore = queue.New(db, s.channelStore, s.eventStore, o.Metrics.dead)
 	s.surveyStore = survey.New(db, s.queueStore)
 	s.channelStore.Acquired = s.queueStore.Recover
-	s.NewEvents, s.NewTokens = s.eventStore.Changed, s.adminStore.TokensChanged
+	s.NewEvents, s.NewWebhooks, s.NewTokens = s.eventStore.Changed, s.eventStore.WebhooksChanged, s.adminStore.TokensChanged
 	db.SetParts(s.queueStore.Part(), s.eventStore.Part())
 	return s
 }

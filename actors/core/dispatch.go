@@ -102,6 +102,11 @@ func (c *Core) applyResult(f *flight, s channels.SendResult, now time.Time) {
 	var t weir.Transition
 	switch s.Fate {
 	case channels.Accepted:
+		if s.Outcome == weir.Completed {
+			f.c.ProviderRef = s.ProviderRef
+			t = c.finish(f, now, weir.Completed, "")
+			break
+		}
 		p, _ := f.c.Accept(now, s.ProviderRef)
 		t = c.apply(f, p)
 		if f.c.CancelRequested {

@@ -79,6 +79,7 @@ type Load struct {
 type Reply struct {
 	Waiter  any
 	Verdict weir.Verdict // of a report
+	Trace   string       // of the contact that an applied report is about; see weir.Spec
 	State   weir.State   // of a canceled contact
 	Err     error
 }

@@ -37,6 +37,7 @@ const (
 	loses     // unclear; the provider has it
 	drops     // unclear; the provider does not have it
 	stumbles  // unclear with an answer; the provider does not have it
+	completes // accepted, and that is its end
 	chokes    // unclear because of the contact; the provider does not have it
 	later     // not sent; neither's fault
 	limits    // not sent; too many at one time
@@ -84,6 +85,8 @@ func (p *provider) receive(a channels.Attempt, m manner, now time.Time) channels
 	switch m {
 	case accepts:
 		return channels.SendResult{Fate: channels.Accepted, ProviderRef: "p" + a.ID.String()}
+	case completes:
+		return channels.SendResult{Fate: channels.Accepted, Outcome: weir.Completed, ProviderRef: "p" + a.ID.String()}
 	case refuses:
 		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "refused"}
 	case cannotNow:

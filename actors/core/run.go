@@ -213,6 +213,6 @@ func (c *Core) unhealthy() bool { return c.prepared && c.status.Health != weir.U
 func attemptOf(c *weir.Contact) channels.Attempt {
 	return channels.Attempt{
 		ID: c.AttemptRef(), To: c.To, Priority: c.Priority, Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
-		NotBefore: c.NotBefore, NotAfter: c.NotAfter, ProviderRef: c.ProviderRef, ClaimedAt: c.ClaimedAt,
+		NotBefore: c.NotBefore, NotAfter: c.NotAfter, ProviderRef: c.ProviderRef, ClaimedAt: c.ClaimedAt, Trace: c.Trace,
 	}
 }

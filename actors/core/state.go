@@ -39,6 +39,9 @@ func (c *Core) answer(t *weir.Transition, v weir.Verdict, from Origin) {
 	}
 	if t != nil {
 		k.Transitions = []weir.Transition{*t}
+		if len(k.Replies) > 0 {
+			k.Replies[0].Trace = t.Contact.Trace
+		}
 	}
 	if from.Inbox != 0 {
 		k.InboxDone = []int64{from.Inbox}

@@ -264,8 +264,8 @@ type Store struct {
 	roles  keptRoles
 	seen   seen
 
-	Acquired             func(context.Context, weir.ChannelID) error // a lease, before the channel is loaded
-	NewEvents, NewTokens func()                                      // that other processes wrote
+	Acquired                          func(context.Context, weir.ChannelID) error // a lease, before the channel is loaded
+	NewEvents, NewWebhooks, NewTokens func()                                      // that other processes wrote
 }
 
 func New(db *commit.DB) *Store {

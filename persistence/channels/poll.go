@@ -21,18 +21,20 @@ const inboxSQL = "SELECT mine.turn, i.id, i.channel_id, i.kind, i.payload FROM (
 const (
 	seenEvents = "events"
 	seenTokens = "tokens"
+	seenHooks  = "hooks"
 	seenOrphan = "orphan"
 )
 
-// newsSQL gives two numbers: one that grows with every event, and one that grows
-// whenever a token is made or revoked.
+// newsSQL gives three numbers: one that grows with every event, one that grows with every
+// change of a webhook, and one that grows whenever a token is made or revoked.
 const newsSQL = " UNION ALL SELECT 0, value, 0, '" + seenEvents + "', '' FROM meta WHERE name = 'events'" +
+	" UNION ALL SELECT 0, value, 0, '" + seenHooks + "', '' FROM meta WHERE name = 'webhooks'" +
 	" UNION ALL SELECT 0, COUNT(*) + COALESCE(SUM(CASE WHEN revoked_at > 0 THEN 1 ELSE 0 END), 0), 0, '" + seenTokens + "', '' FROM tokens"
 
 // seen are those numbers as they were when they were looked at last.
 type seen struct {
-	events, tokens atomic.Int64
-	once           atomic.Bool // they were looked at
+	events, hooks, tokens atomic.Int64
+	once                  atomic.Bool // they were looked at
 }
 
 // lookRow is a row of a look.
@@ -69,6 +71,11 @@ func (s *Store) Poll(ctx context.Context, limit int, orphans bool) (ops.Polled, 
 			if s.seen.events.Swap(r.ID) != r.ID {
 				found.News = true
 				s.NewEvents()
+			}
+		case seenHooks:
+			if s.seen.hooks.Swap(r.ID) != r.ID {
+				found.News = true
+				s.NewWebhooks()
 			}
 		case seenTokens:
 			if s.seen.tokens.Swap(r.ID) != r.ID {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"weir/events"
 	"weir/persistence/dialect"
 	"weir/persistence/member"
 )
@@ -12,6 +13,10 @@ import (
 // all packages write.
 type DB struct {
 	*member.Member
+	// ContactEvents says when events of contacts are written; the zero value is
+	// [events.WhenSubscribed]. It is set before Join.
+	ContactEvents events.When
+
 	text   statements
 	writer *writer
 	parts  []Part
@@ -23,6 +28,12 @@ func New(database dialect.Database, scheme string, c member.Config) *DB {
 	db.text = newStatements(db.Dialect)
 	db.writer = newWriter(db)
 	return db
+}
+
+// WritesContactEvents reports whether events of contacts are written, if there is an
+// interest in them or none.
+func (s *DB) WritesContactEvents(interest bool) bool {
+	return s.ContactEvents == events.Always || interest && s.ContactEvents != events.Never
 }
 
 // SetParts sets the parts of all batches, in their order.

@@ -42,6 +42,9 @@ type writer struct {
 	// [Tx.readChannels].
 	owned map[weir.ChannelID]ChannelState
 	fence int64
+	// interest says that there is an interest in events of contacts. It was read with the
+	// channels, and is good as long as they are.
+	interest bool
 }
 
 // Bounds of a batch. A request that is larger goes alone.
@@ -325,6 +328,14 @@ func (w *writer) committed(number int64) (bool, error) {
 func (w *writer) learn(fence int64) {
 	if w.owned == nil || fence != w.fence {
 		w.owned, w.fence = map[weir.ChannelID]ChannelState{}, fence
+	}
+}
+
+// learnInterest takes over whether there is an interest in events of contacts.
+func (w *writer) learnInterest(interest bool) {
+	if interest != w.interest {
+		w.interest = interest
+		w.s.Logger.Info("interest in contact events changed", "interest", interest)
 	}
 }
 

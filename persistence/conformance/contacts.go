@@ -17,6 +17,7 @@ func testAccept(t *testing.T, backend Backend) {
 	full := weir.Spec{
 		Key: "k1", To: "+15550001", Priority: weir.High, Survey: "s1", Labels: map[string]string{"a": "ü"},
 		Messages: []string{"one", "zwei — 2\n"}, NotBefore: now().Add(time.Hour), NotAfter: now().Add(2 * time.Hour),
+		Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	}
 	call := weir.Spec{To: "1", Priority: weir.Reply, Call: &weir.Call{TwiML: "<Response>'\"\\</Response>"}}
 	got := must[[]weir.Accepted](t)(b.Accept(b.ctx, c.ID, []weir.Spec{full, call}))
@@ -39,6 +40,12 @@ func testAccept(t *testing.T, backend Backend) {
 		same(t, "the contact that has the key", again[1].Contact, got[0].Contact)
 		same(t, "the same key twice in one request", again[2].Contact, again[0].Contact)
 		b.wantQueued(c.ID, 4)
+	})
+	t.Run("a trace is no content", func(t *testing.T) {
+		elsewhere := full
+		elsewhere.Trace = ""
+		again := must[[]weir.Accepted](t)(b.Accept(b.ctx, c.ID, []weir.Spec{elsewhere}))
+		same(t, "the contact that has the key", again[0], weir.Accepted{Contact: got[0].Contact, Duplicate: true})
 	})
 	t.Run("keys belong to a channel", func(t *testing.T) {
 		other := b.channel("b")

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
+	"weir/persistence"
 )
 
 // history is the expected content of the store, kept in naive maps.
@@ -22,21 +23,34 @@ type history struct {
 	keys     map[string]weir.ContactID
 	specs    map[string]weir.Spec // by key, as first accepted
 	later    time.Time            // when delayed contacts are due
+
+	interest interest
 }
 
 // testHistories draws random histories, with concurrent changes, stale
-// revisions and lost leases, and compares the store with a naive map.
+// revisions, lost leases and an interest in events at times, and compares the store with a
+// naive map.
 func testHistories(t *testing.T, backend Backend) {
-	b := newBench(t, backend)
+	url := backend.URL(t)
+	b := benchOn(t, url, persistence.Options{Owner: "a"})
+	wants := b
+	if backend.Members {
+		wants = benchOn(t, url, persistence.Options{Owner: "b"})
+	}
+	after := int64(0)
 	n := 0
 	rapid.Check(t, func(r *rapid.T) {
 		n++
 		id, lease := b.owned(fmt.Sprintf("h%d", n))
 		h := &history{b: b, channel: id, lease: lease, keys: map[string]weir.ContactID{}, specs: map[string]weir.Spec{}, later: now().Add(time.Hour)}
+		h.interest = interest{b: wants, after: &after, want: map[weir.ContactID][]string{}}
+		defer h.interest.set(r, false)
 		for range rapid.IntRange(1, 6).Draw(r, "rounds") {
+			h.interest.set(r, rapid.Bool().Draw(r, "interest"))
 			h.accept(r)
 			h.round(r)
 			h.check(r)
+			h.interest.check(r)
 		}
 	})
 }
@@ -81,6 +95,9 @@ func (h *history) accept(r *rapid.T) {
 		if !ok {
 			h.keys[list[i].Key], h.specs[list[i].Key] = a.Contact.ID, list[i]
 			h.contacts = append(h.contacts, a.Contact)
+			if a.Contact.State == weir.Sending {
+				h.interest.note(a.Contact.ID, "dispatched 1")
+			}
 		}
 	}
 }
@@ -135,7 +152,7 @@ func (h *history) round(r *rapid.T) {
 				continue
 			}
 			used[i] = true
-			tr := step(r, h.contacts[i])
+			tr, event := step(r, h.contacts[i])
 			stale := rapid.IntRange(0, 7).Draw(r, "stale") == 0
 			switch {
 			case stale:
@@ -143,6 +160,7 @@ func (h *history) round(r *rapid.T) {
 				s.stale = append(s.stale, tr.Contact.ID)
 			case !s.lost:
 				h.contacts[i] = tr.Contact
+				h.interest.note(tr.Contact.ID, event)
 			}
 			c.Transitions = append(c.Transitions, tr)
 		}
@@ -165,29 +183,43 @@ func (h *history) round(r *rapid.T) {
 	}
 }
 
-// step draws a transition that the contact allows.
-func step(r *rapid.T, c weir.Contact) weir.Transition {
+// step draws a transition that the contact allows, and returns the event that it causes,
+// if any.
+func step(r *rapid.T, c weir.Contact) (_ weir.Transition, event string) {
 	switch {
 	case c.State == weir.Queued && rapid.Bool().Draw(r, "claim"):
-		return claim(c, now())
+		return claim(c, now()), fmt.Sprintf("dispatched %d", c.Attempt+1)
 	case c.State == weir.Delayed && rapid.Bool().Draw(r, "ready"):
 		p, err := c.Ready()
-		return to(c, p, err)
+		return to(c, p, err), ""
+	case c.State == weir.Sending && rapid.IntRange(0, 3).Draw(r, "unclaim") == 0:
+		p, err := c.Unclaim()
+		return to(c, p, err), fmt.Sprintf("requeued %d", c.Attempt)
+	case c.State == weir.Sending && rapid.IntRange(0, 3).Draw(r, "unknown") == 0:
+		p, err := c.MarkUnknown("lost")
+		return to(c, p, err), ""
 	case c.State.InFlight() && rapid.Bool().Draw(r, "requeue"):
 		due := time.Time{}
 		if rapid.Bool().Draw(r, "later") {
 			due = now().Add(time.Hour)
 		}
-		return requeue(c, now(), due)
+		return requeue(c, now(), due), fmt.Sprintf("requeued %d", c.Attempt)
 	case c.State.InFlight() && rapid.Bool().Draw(r, "active"):
+		if c.State != weir.Active {
+			event = fmt.Sprintf("accepted %d", c.Attempt)
+		}
 		p, err := c.Progress.Accept(now(), "ref")
-		return to(c, p, err)
+		return to(c, p, err), event
 	case c.State == weir.Done:
 		t := weir.Transition{From: c.Rev, Was: c.State, Contact: c}
 		t.Contact.Rev++
-		return t
+		if c.Outcome != weir.Canceled { // it was delivered after all; the core makes no transition that corrects nothing
+			t.Contact.Outcome, event = weir.Completed, fmt.Sprintf("corrected %d completed", c.Attempt)
+		}
+		return t, event
 	default:
-		return finish(c, now(), weir.Canceled)
+		o := rapid.SampledFrom([]weir.Outcome{weir.Canceled, weir.Failed}).Draw(r, "outcome")
+		return finish(c, now(), o), fmt.Sprintf("done %d %s", c.Attempt, o)
 	}
 }
 

@@ -269,6 +269,8 @@ func testNewest(t *testing.T, backend Backend) {
 		"finished since":    {FinishedSince: finished},
 		"finished until":    {FinishedUntil: finished},
 		"accepted":          {Since: begin, Until: begin.Add(time.Hour), States: []weir.State{weir.Sending}},
+		"finished after":    {FinishedAfter: finished},
+		"after an end":      {FinishedAfter: begin.Add(-time.Hour), Channel: all[0].Channel},
 		"both":              {Since: begin, FinishedUntil: finished},
 		"none accepted":     {Until: begin.Add(-time.Hour)},
 	} {
@@ -287,8 +289,32 @@ func testNewest(t *testing.T, backend Backend) {
 			same(t, fmt.Sprintf("%s, newest first, limit %d", name, f.Limit), ids(b.allPages(f)), ids(want))
 		}
 	}
+	b.inOrderOfEnds(all)
 	b.arrivals(all)
 	b.searched(all)
+}
+
+// inOrderOfEnds lists what ended after each end, over all channels and of one of them,
+// and goes on after a page as a client does that polls: by the instant of the last end.
+func (b *bench) inOrderOfEnds(all []weir.Contact) {
+	b.t.Helper()
+	done := slices.DeleteFunc(slices.Clone(all), func(c weir.Contact) bool { return c.State != weir.Done })
+	slices.SortFunc(done, func(x, y weir.Contact) int {
+		return cmp.Or(x.FinishedAt.Compare(y.FinishedAt), cmp.Compare(x.ID, y.ID))
+	})
+	for _, channel := range []weir.ChannelID{0, all[0].Channel, all[1].Channel} {
+		of := slices.DeleteFunc(slices.Clone(done), func(c weir.Contact) bool { return channel != 0 && c.Channel != channel })
+		for i, c := range append([]weir.Contact{{Progress: weir.Progress{FinishedAt: of[0].FinishedAt.Add(-time.Microsecond)}}}, of...) {
+			want := of[i:]
+			for len(want) > 0 && !want[0].FinishedAt.After(c.FinishedAt) { // ends of one instant
+				want = want[1:]
+			}
+			for _, limit := range []int{1, 7, 1000} {
+				got := b.allPages(weir.ContactFilter{Channel: channel, FinishedAfter: c.FinishedAt, Limit: limit})
+				same(b.t, fmt.Sprintf("channel %d, after end %d, limit %d", channel, i, limit), ids(got), ids(want))
+			}
+		}
+	}
 }
 
 // mixed makes contacts of two channels, alternately: some waiting in lanes, some in
@@ -321,12 +347,13 @@ func (b *bench) mixed() (all []weir.Contact) {
 func matches(f *weir.ContactFilter, c *weir.Contact) bool {
 	return (f.Channel == 0 || f.Channel == c.Channel) && (f.Survey == "" || f.Survey == c.Survey) && (f.Outcome == "" || f.Outcome == c.Outcome) &&
 		(len(f.States) == 0 || slices.Contains(f.States, c.State)) && !c.QueuedAt.Before(f.Since) && (f.Until.IsZero() || c.QueuedAt.Before(f.Until)) &&
-		(!bounded(f) || c.State == weir.Done && !c.FinishedAt.Before(f.FinishedSince) && (f.FinishedUntil.IsZero() || c.FinishedAt.Before(f.FinishedUntil)))
+		(!bounded(f) || c.State == weir.Done && !c.FinishedAt.Before(f.FinishedSince) && (f.FinishedUntil.IsZero() || c.FinishedAt.Before(f.FinishedUntil)) &&
+			c.FinishedAt.After(f.FinishedAfter))
 }
 
 // bounded reports whether the filter limits when contacts finished.
 func bounded(f *weir.ContactFilter) bool {
-	return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero()
+	return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero() || !f.FinishedAfter.IsZero()
 }
 
 func sortedIDs(list []weir.Contact) []weir.ContactID { return slices.Sorted(slices.Values(ids(list))) }

@@ -33,17 +33,31 @@ func encodeBlock(list []events.Event, now time.Time) ([]byte, error) {
 	return json.Marshal(block)
 }
 
-// decodeBlock returns the events of a row.
-func decodeBlock(last int64, payload []byte) ([]events.Event, error) {
+// decodeRow returns the events of a row that pass a filter by id and type, which is asked in
+// their order. Data of others is not decoded.
+func decodeRow(last int64, payload []byte, wants func(id int64, kind string) bool) ([]events.Event, error) {
+	if isContacts(payload) {
+		return decodeContacts(last, payload, wants)
+	}
 	var block []blockEvent
 	if err := json.Unmarshal(payload, &block); err != nil {
 		return nil, fmt.Errorf("the events up to %d cannot be read: %w", last, err)
 	}
-	list := make([]events.Event, len(block))
+	list := make([]events.Event, 0, len(block))
 	for i, e := range block {
-		list[i] = events.Event{
-			ID: last - int64(len(block)-1-i), Type: e.Type, Source: e.Source, Subject: e.Subject, At: values.Instant(e.At), Data: e.Data,
+		if id := last - int64(len(block)-1-i); wants(id, e.Type) {
+			list = append(list, events.Event{ID: id, Type: e.Type, Source: e.Source, Subject: e.Subject, At: values.Instant(e.At), Data: e.Data})
 		}
 	}
 	return list, nil
+}
+
+// firstOf returns the id of the first event of a row.
+func firstOf(last int64, payload []byte) (int64, error) {
+	if isContacts(payload) {
+		return last - countContacts(payload) + 1, nil
+	}
+	n := int64(0)
+	_, err := decodeRow(last, payload, func(int64, string) bool { n++; return false })
+	return last - n + 1, err
 }

@@ -1,10 +1,14 @@
 package eventlog_test
 
 import (
+	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir"
+	"weir/events"
 	"weir/persistence/eventlog"
 )
 
@@ -17,6 +21,12 @@ func FuzzDecodeBlock(f *testing.F) {
 	} {
 		f.Add(int64(2), []byte(s))
 	}
+	f.Add(int64(2), eventlog.EncodeContacts(eventlog.ContactEvent{Type: events.ContactDone, At: time.UnixMicro(1_700_000_000_000_000), Ref: weir.Ref{Channel: 1, ID: 2}, Data: events.ContactData{
+		Key: "k", Channel: "c", To: "+1555", Survey: "s", Labels: map[string]string{"a": "b"}, Attempts: 3, ProviderRef: "ref", Outcome: weir.Failed, Reason: "r", QueuedAt: time.UnixMicro(1), FinishedAt: time.UnixMicro(1 << 50),
+	}}, eventlog.ContactEvent{Type: events.ContactDispatched}))
+	for _, broken := range [][]byte{{1}, {1, 0}, {1, 0, 0}, {1, 1, 0, 9}, {1, 255, 255, 255, 255, 255, 255, 255, 255, 127, 0}} {
+		f.Add(int64(2), broken)
+	}
 	f.Fuzz(func(t *testing.T, last int64, payload []byte) {
 		list, err := eventlog.DecodeBlock(last, payload)
 		if err != nil {
@@ -25,6 +35,9 @@ func FuzzDecodeBlock(f *testing.F) {
 		for i, e := range list {
 			if e.ID != last-int64(len(list)-1-i) {
 				t.Errorf("event %d of %d before %d has the id %d", i, len(list), last, e.ID)
+			}
+			if e.Source == events.SourceContacts && !json.Valid(e.Data) {
+				t.Errorf("%q is no JSON", e.Data)
 			}
 			if e.At.IsZero() {
 				return // the time of writing would be put in its place

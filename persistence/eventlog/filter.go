@@ -27,6 +27,7 @@ func (s *Store) EventsOf(ctx context.Context, after int64, limit int, types ...s
 	for i, name := range types {
 		marks[i] = fmt.Appendf(nil, `"t":%q`, name) // names of types are plain
 	}
+	ofContacts := slices.ContainsFunc(types, func(name string) bool { return slices.Contains(contactTypes(), name) })
 	for size := 0; size < readBytes && len(out.Events) < limit && rows.Next(); {
 		var last int64
 		var payload sql.RawBytes
@@ -34,21 +35,22 @@ func (s *Store) EventsOf(ctx context.Context, after int64, limit int, types ...s
 			return events.Chunk{}, s.Failure("read events", err)
 		}
 		size += len(payload)
-		if out.Last == 0 || slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Contains(payload, m) }) {
-			block, err := decodeBlock(last, payload)
+		if out.Last == 0 {
+			first, err := firstOf(last, payload)
 			if err != nil {
 				return events.Chunk{}, s.Failure("read events", err)
 			}
-			if out.Last == 0 {
-				out.First = max(after+1, last-int64(len(block))+1)
-			}
-			for _, e := range block {
-				if e.ID > after && slices.Contains(types, e.Type) {
-					out.Events = append(out.Events, e)
-				}
-			}
+			out.First = max(after+1, first)
 		}
 		out.Last = last
+		if isContacts(payload) && !ofContacts || !isContacts(payload) && !slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Contains(payload, m) }) {
+			continue
+		}
+		block, err := decodeRow(last, payload, func(id int64, kind string) bool { return id > after && slices.Contains(types, kind) })
+		if err != nil {
+			return events.Chunk{}, s.Failure("read events", err)
+		}
+		out.Events = append(out.Events, block...)
 	}
 	return out, s.Failure("read events", rows.Err())
 }

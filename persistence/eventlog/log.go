@@ -27,19 +27,27 @@ const (
 
 // eventPart is the part of events.
 type eventPart struct {
-	s       *Store
-	written bool
+	s        *Store
+	contacts contactEvents
+	written  bool
 }
 
 // Part writes the events of batches, behind everything else.
-func (s *Store) Part() commit.Part { return &eventPart{s: s} }
+func (s *Store) Part() commit.Part {
+	s.part.s = s
+	return &s.part
+}
 
 // Changed calls the functions of [Store.OnEvents]: another process has written
 // events.
 func (s *Store) Changed() { s.hooks.Call() }
 
 // Begin implements [Part].
-func (p *eventPart) Begin() { p.written = false }
+func (p *eventPart) Begin() {
+	if p.written = false; len(p.contacts.ends) > 0 {
+		p.contacts.reset()
+	}
+}
 
 // Committed implements [Part].
 func (p *eventPart) Committed() {
@@ -53,32 +61,65 @@ func (p *eventPart) Committed() {
 // gaps, whichever process commits: a reader that goes by them skips none. A
 // try that is rolled back returns its ids; no reader has seen them.
 func (p *eventPart) Flush(t *commit.Tx) error {
-	if len(t.Events()) == 0 {
+	if len(t.Events()) == 0 && len(p.contacts.ends) == 0 {
 		return nil
 	}
-	if _, err := t.Exec("UPDATE meta SET value = value + ? WHERE name = 'events'", len(t.Events())); err != nil {
+	p.written = true
+	list, err := rowsOf(t.Events(), t.Now)
+	if err != nil {
 		return err
 	}
-	var last int64
-	if err := t.Get(&last, latestEvent); err != nil {
-		return err
-	}
-	first := last - int64(len(t.Events())) + 1
-	for list := t.Events(); len(list) > 0; {
+	return writeRows(append(list, p.contacts.rows()...), t.Now, t.Later)
+}
+
+// row is a row of the log.
+type row struct {
+	events  int
+	payload []byte // not used again: the statement may be sent later
+}
+
+// rowsOf returns the rows of events.
+func rowsOf(list []events.Event, now time.Time) (rows []row, err error) {
+	for len(list) > 0 {
 		n := blockSize(list)
-		payload, err := encodeBlock(list[:n], t.Now)
+		payload, err := encodeBlock(list[:n], now)
 		if err != nil {
-			return fmt.Errorf("encode events: %w", err)
+			return nil, fmt.Errorf("encode events: %w", err)
 		}
-		_, err = t.Exec("INSERT INTO events (id, at, payload) VALUES (?, ?, ?)", first+int64(n)-1, values.Micros(t.Now), payload)
-		if err != nil {
+		rows, list = append(rows, row{n, payload}), list[n:]
+	}
+	return rows, nil
+}
+
+// writeRows writes rows by two statements each, whose results are not needed: the row of
+// ids is read where it was changed.
+func writeRows(list []row, now time.Time, exec func(text string, args ...any) error) error {
+	for _, r := range list {
+		if err := exec("UPDATE meta SET value = value + ? WHERE name = 'events'", int64(r.events)); err != nil {
 			return err
 		}
-		list, first = list[n:], first+int64(n)
+		if err := exec("INSERT INTO events (id, at, payload) SELECT value, ?, ? FROM meta WHERE name = 'events'", values.Micros(now), r.payload); err != nil {
+			return err
+		}
 	}
-	p.written = true
 	return nil
 }
+
+// AppendEvents writes events in a transaction beside the writer's, as its last step: until the
+// commit no other one gets ids. [Store.EventsAppended] follows the commit.
+func (s *Store) AppendEvents(ctx context.Context, tx *sqlx.Tx, now time.Time, list ...events.Event) error {
+	rows, err := rowsOf(list, now)
+	if err != nil {
+		return err
+	}
+	return writeRows(rows, now, func(text string, args ...any) error {
+		_, err := tx.ExecContext(ctx, text, args...)
+		return err
+	})
+}
+
+// EventsAppended calls the functions of [Store.OnEvents].
+func (s *Store) EventsAppended() { s.hooks.Call() }
 
 const latestEvent = "SELECT value FROM meta WHERE name = 'events'"
 
@@ -109,15 +150,18 @@ func (s *Store) EventsSince(ctx context.Context, after int64, limit int) ([]even
 			return nil, s.Failure("read events", err)
 		}
 		bytes += len(payload)
-		block, err := decodeBlock(last, payload)
+		found := 0
+		block, err := decodeRow(last, payload, func(id int64, _ string) bool {
+			if id <= after || len(list)+found >= limit {
+				return false
+			}
+			found++
+			return true
+		})
 		if err != nil {
 			return nil, s.Failure("read events", err)
 		}
-		for _, e := range block {
-			if e.ID > after && len(list) < limit {
-				list = append(list, e)
-			}
-		}
+		list = append(list, block...)
 	}
 	return list, s.Failure("read events", rows.Err())
 }
@@ -195,5 +239,7 @@ func (s *Store) purgeEvents(ctx context.Context, before time.Time, limit int) (i
 // Store keeps events and the receivers of them.
 type Store struct {
 	*commit.DB
-	hooks member.Hooks
+	part     eventPart
+	hooks    member.Hooks
+	webhooks member.Hooks // of changes of webhooks
 }

@@ -18,18 +18,21 @@ var _ events.Receivers = (*Store)(nil)
 // Register implements [events.Receivers]. The row that gives ids is held
 // first, so that no event commits between the look at it and the receiver.
 func (s *Store) Register(ctx context.Context, receiver string) error {
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		var last, known int64
-		if err := tx.GetContext(ctx, &last, latestEvent+s.Dialect.ForUpdate); err != nil {
-			return err
-		}
-		if err := tx.GetContext(ctx, &known, "SELECT COUNT(*) FROM receivers WHERE name = ?", receiver); err != nil || known > 0 {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO receivers (name, event_id) VALUES (?, ?)", receiver, last)
-		return err
-	})
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error { return s.registerIn(ctx, tx, receiver) })
 	return s.Failure("register a receiver of events", err)
+}
+
+// registerIn is [Store.Register] within a transaction, as its last step.
+func (s *Store) registerIn(ctx context.Context, tx *sqlx.Tx, receiver string) error {
+	var last, known int64
+	if err := tx.GetContext(ctx, &last, latestEvent+s.Dialect.ForUpdate); err != nil {
+		return err
+	}
+	if err := tx.GetContext(ctx, &known, "SELECT COUNT(*) FROM receivers WHERE name = ?", receiver); err != nil || known > 0 {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "INSERT INTO receivers (name, event_id) VALUES (?, ?)", receiver, last)
+	return err
 }
 
 // Progress implements [events.Receivers].
@@ -58,7 +61,8 @@ func (s *Store) Advance(ctx context.Context, l weir.Lease, step events.Step) err
 	for i := range step.Put {
 		bytes += 100 + len(step.Put[i].Order)
 	}
-	err := s.Await(ctx, &commit.Request{Work: &advance{l, step}, Rows: 1 + len(step.Put) + len(step.Done), Bytes: bytes})
+	merge := s.Dialect.Merge("webhook", "event_id") + "failed_at = " + s.Dialect.Fresh("failed_at")
+	err := s.Await(ctx, &commit.Request{Work: &advance{l, step, merge}, Rows: 1 + len(step.Put) + len(step.Done) + len(step.Abandoned), Bytes: bytes})
 	return err
 }
 
@@ -66,6 +70,7 @@ func (s *Store) Advance(ctx context.Context, l weir.Lease, step events.Step) err
 type advance struct {
 	lease weir.Lease
 	step  events.Step
+	merge string // ends an INSERT of abandoned events
 }
 
 func (a *advance) Write(t *commit.Tx, r *commit.Request) error {
@@ -78,6 +83,9 @@ func (a *advance) Write(t *commit.Tx, r *commit.Request) error {
 		return nil
 	}
 	if _, err := t.Exec("UPDATE receivers SET event_id = ? WHERE name = ?", a.step.Cursor, a.step.Receiver); err != nil {
+		return err
+	}
+	if err := a.abandon(t, a.merge); err != nil {
 		return err
 	}
 	gone := append([]int64(nil), a.step.Done...)
@@ -98,6 +106,26 @@ func (a *advance) Write(t *commit.Tx, r *commit.Request) error {
 	if len(args) == 0 {
 		return nil
 	}
+	var known int64 // a webhook may have been deleted
+	if err := t.Get(&known, "SELECT COUNT(*) FROM receivers WHERE name = ?", a.step.Receiver); err != nil || known == 0 {
+		return err
+	}
 	_, err = bulk.InsertCounted(t, "INSERT INTO deliveries (receiver, event_id, subject, tries, next_at) VALUES ", "", args, len(a.step.Put))
 	return err
+}
+
+// abandon stores events that were given up.
+func (a *advance) abandon(t *commit.Tx, merge string) error {
+	id, ok := events.WebhookID(a.step.Receiver)
+	for _, p := range a.step.Abandoned {
+		if !ok {
+			break
+		}
+		_, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO webhook_failures (webhook, event_id, subject, failed_at, replay) SELECT id, ?, ?, ?, 0 FROM webhooks WHERE id = ?"+merge,
+			p.Event, p.Order, values.Micros(p.NextAt), id)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

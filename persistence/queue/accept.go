@@ -131,6 +131,9 @@ func (p *part) insertContacts(t *commit.Tx, list []Insertion) error {
 		case c.State == weir.Sending:
 			p.landing.records = append(p.landing.records, record{c.Ref, kept(c.Progress)})
 			p.countAccepted(t, c)
+			if t.WritesContactEvents() {
+				p.emitClaimed(t, c)
+			}
 		default:
 			waiting = append(waiting, c)
 			p.countAccepted(t, c)

@@ -79,6 +79,7 @@ type cursor struct {
 	Pos     int64 `json:"p,omitempty"`
 	ID      int64 `json:"i"`
 	Newest  bool  `json:"n,omitempty"`
+	Ends    bool  `json:"e,omitempty"` // in the order of the ends, over channels
 }
 
 func (c cursor) String() string {
@@ -93,9 +94,9 @@ func parseCursor(text string, f *weir.ContactFilter) (cursor, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &c)
 	}
-	byState, spans := byState(f), f.Newest && f.Channel == 0
+	byState, spans := byState(f), (f.Newest || byEnds(f)) && f.Channel == 0
 	if err != nil || c.Channel < 0 || (c.Channel == 0) != spans || c.String() != text || f.Channel != 0 && c.Channel != int64(f.Channel) ||
-		c.Newest != f.Newest || byState != slices.Contains(f.States, weir.State(c.State)) {
+		c.Newest != f.Newest || c.Ends != byEnds(f) || byState != slices.Contains(f.States, weir.State(c.State)) {
 		return cursor{}, notOfThisList()
 	}
 	return c, nil
@@ -110,7 +111,12 @@ func byState(f *weir.ContactFilter) bool {
 
 // finished reports whether a filter bounds when contacts finished.
 func finished(f *weir.ContactFilter) bool {
-	return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero()
+	return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero() || !f.FinishedAfter.IsZero()
+}
+
+// byEnds reports whether a list is in the order of the ends over all channels.
+func byEnds(f *weir.ContactFilter) bool {
+	return !f.FinishedAfter.IsZero() && !f.Newest && f.Key == "" && len(f.To) == 0
 }
 
 func notOfThisList() error {
@@ -149,7 +155,7 @@ func (s *Store) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Cont
 	p.low, p.high = member.Bounds(f.Since, f.Until)
 	p.lowPos, p.highPos = math.MinInt64, math.MaxInt64
 	if finished(&f) {
-		p.lowPos, p.highPos = max(values.Micros(f.FinishedSince), 1), cmp.Or(values.Micros(f.FinishedUntil), math.MaxInt64)
+		p.lowPos, p.highPos = max(values.Micros(f.FinishedSince), values.Micros(f.FinishedAfter)+1), cmp.Or(values.Micros(f.FinishedUntil), math.MaxInt64)
 	}
 	if f.Cursor != "" {
 		at, err := parseCursor(f.Cursor, &f)
@@ -159,8 +165,11 @@ func (s *Store) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Cont
 		p.at = at
 	}
 	walk := p.walk
-	if f.Newest {
+	switch {
+	case f.Newest:
 		walk = p.walkNewest
+	case byEnds(&f):
+		walk = p.walkEnds
 	}
 	more, err := walk(ctx)
 	if err != nil {

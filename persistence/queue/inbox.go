@@ -45,17 +45,29 @@ func (s *Store) Receive(ctx context.Context, channel weir.ChannelID, m weir.Inco
 	if err != nil {
 		return false, s.Failure("encode a message", err)
 	}
+	event := false
 	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		if _, err := s.channels.LockChannel(ctx, tx, channel); err != nil {
+		row, err := s.channels.LockChannel(ctx, tx, channel)
+		if err != nil {
 			return err
 		}
-		return s.insertIncoming(ctx, tx, channel, &m, string(fields))
+		if event, err = s.insertIncoming(ctx, tx, channel, &m, string(fields)); err != nil || !event {
+			return err
+		}
+		e, err := messageEvent(*row.Name, m.ID, &m)
+		if err != nil {
+			return err
+		}
+		return s.events.AppendEvents(ctx, tx, time.Now(), e)
 	})
 	if errors.Is(err, errKnown) {
 		return true, nil
 	}
 	if err == nil {
 		s.outboxWritten()
+	}
+	if err == nil && event {
+		s.events.EventsAppended()
 	}
 	return false, s.Failure("store a message", err)
 }
@@ -71,30 +83,36 @@ func fitIncoming(m *weir.Incoming) {
 	}
 }
 
-func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming, fields string) error {
+// insertIncoming stores a message, and gives it its id. event says that its event is to
+// be written, too.
+func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming, fields string) (event bool, err error) {
 	var guid any
 	if m.GUID != "" {
 		guid = m.GUID
 		var known int
 		err := tx.GetContext(ctx, &known, "SELECT COUNT(*) FROM incoming WHERE channel_id = ? AND guid = ?", int64(channel), guid)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if known > 0 {
-			return errKnown
+			return false, errKnown
 		}
 	}
-	var last int64
-	if err := tx.GetContext(ctx, &last, "SELECT COALESCE(MAX(id), 0) FROM incoming WHERE channel_id = ?", int64(channel)); err != nil {
-		return err
+	var before struct {
+		Last      int64 `db:"last_id"`
+		Interests int   `db:"interests"`
 	}
-	id := max(s.NextID(time.Now()), last+1)
-	_, err := tx.ExecContext(ctx, "INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+values.Marks(8),
-		int64(channel), id, guid, m.From, m.To, m.Body, fields, values.Micros(m.ReceivedAt))
+	err = tx.GetContext(ctx, &before, "SELECT COALESCE(MAX(id), 0) AS last_id, (SELECT COUNT(*) FROM event_interests) AS interests FROM incoming WHERE channel_id = ?", int64(channel))
 	if err != nil {
-		return err
+		return false, err
 	}
-	return s.outboxIncoming(ctx, tx, channel, id, *m)
+	m.ID = max(s.NextID(time.Now()), before.Last+1)
+	_, err = tx.ExecContext(ctx, "INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+values.Marks(8),
+		int64(channel), m.ID, guid, m.From, m.To, m.Body, fields, values.Micros(m.ReceivedAt))
+	if err != nil {
+		return false, err
+	}
+	return s.WritesContactEvents(before.Interests > 0), s.outboxIncoming(ctx, tx, channel, *m)
 }
 
 // IncomingSince implements [weir.IncomingStore].

@@ -155,7 +155,7 @@ func insertWaiting(t *commit.Tx, list []*weir.Contact) error {
 
 // encodeContent returns the part of a contact that the store does not look into.
 func encodeContent(s *weir.Spec) (string, error) {
-	if s.Call == nil && len(s.Messages) > 0 {
+	if s.Call == nil && len(s.Messages) > 0 && s.Trace == "" {
 		b := make([]byte, 0, 24+len(s.Messages)*4+len(s.Messages[0]))
 		b = append(b, `{"messages":[`...)
 		for i, m := range s.Messages {
@@ -166,7 +166,7 @@ func encodeContent(s *weir.Spec) (string, error) {
 		}
 		return string(append(b, "]}"...)), nil
 	}
-	body, err := json.Marshal(content{s.Messages, s.Call})
+	body, err := json.Marshal(content{s.Trace, s.Messages, s.Call})
 	if err != nil {
 		return "", fmt.Errorf("encode the content: %w", err)
 	}

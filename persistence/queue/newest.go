@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -23,14 +24,23 @@ type spot struct {
 	ID  int64 `db:"id"`
 }
 
-func (a spot) newer(b spot) bool { return a.Pos > b.Pos || a.Pos == b.Pos && a.ID > b.ID }
+// compare orders places from the oldest on.
+func (a spot) compare(b spot) int { return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.ID, b.ID)) }
+
+// precedes reports whether a place comes before another in this list.
+func (p *page) precedes(a, b spot) bool {
+	if p.at.Ends {
+		return a.compare(b) < 0
+	}
+	return a.compare(b) > 0
+}
 
 // source is a range of an index: the contacts of a channel or, by state, those of
 // a lane of it.
 type source struct {
 	Channel int64 `db:"channel_id"`
 	Lane    int64 `db:"lane"`
-	spot          // of the next contact, or where one may be
+	spot          // of the next contact, or from where on one may be
 	rows    []contactRow
 	chunk   int  // how many rows the last read asked for
 	ended   bool // it gave fewer
@@ -69,7 +79,19 @@ func (p *page) walkNewest(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// merge lists what matches of sources, always the newest of all.
+// walkEnds lists the contacts that are done, the earliest end first.
+func (p *page) walkEnds(ctx context.Context) (more bool, err error) {
+	if p.f.Cursor == "" {
+		p.at = cursor{Channel: int64(p.f.Channel), State: int8(weir.Done), Pos: p.lowPos, ID: math.MinInt64, Ends: true}
+	}
+	list, err := p.sources(ctx, spot{p.at.Pos, p.at.ID})
+	if err != nil {
+		return false, err
+	}
+	return p.merge(ctx, list)
+}
+
+// merge lists what matches of sources, always the first of all.
 func (p *page) merge(ctx context.Context, list []source) (more bool, err error) {
 	for len(list) > 0 {
 		if p.full() {
@@ -77,12 +99,12 @@ func (p *page) merge(ctx context.Context, list []source) (more bool, err error) 
 		}
 		next := 0
 		for i := range list {
-			if list[i].newer(list[next].spot) {
+			if p.precedes(list[i].spot, list[next].spot) {
 				next = i
 			}
 		}
 		s := &list[next]
-		if len(s.rows) == 0 { // others may be newer than what is read
+		if len(s.rows) == 0 { // others may precede what is read
 			err = p.refill(ctx, s, len(list))
 		} else {
 			p.passNewest(s)
@@ -119,7 +141,10 @@ func (p *page) refill(ctx context.Context, s *source, sources int) error {
 func (p *page) passNewest(s *source) {
 	p.take(&s.rows[0])
 	p.at.Pos, p.at.ID = s.Pos, s.ID
-	s.rows, s.ID = s.rows[1:], s.ID-1
+	s.rows = s.rows[1:]
+	if !p.at.Ends { // a range from the newest on begins at its spot, the other one behind it
+		s.ID--
+	}
 	if p.at.State == 0 {
 		s.Pos = s.ID
 	}
@@ -130,7 +155,7 @@ func (p *page) passNewest(s *source) {
 
 func spotOf(r *contactRow) spot { return spot{r.place.Pos, r.ID} }
 
-// sources lists the ranges that have contacts from a spot on, each at its newest.
+// sources lists the ranges that have contacts from a spot on, each at its first.
 func (p *page) sources(ctx context.Context, from spot) ([]source, error) {
 	list, err := p.ranges(ctx)
 	if err != nil || len(list) == 1 {
@@ -156,14 +181,19 @@ func (p *page) sources(ctx context.Context, from spot) ([]source, error) {
 		}
 		heads = append(heads, found...)
 	}
+	for i := range heads {
+		if p.at.Ends {
+			heads[i].ID--
+		}
+	}
 	return heads, nil
 }
 
-// headSQL finds the newest contact of a range.
+// headSQL finds the first contact of a range.
 func (p *page) headSQL(s *source, from spot) (string, []any) {
 	text, args := "SELECT id, 0 AS lane, id AS pos FROM contacts WHERE channel_id = ? AND id <= ? AND id >= ? ORDER BY id DESC LIMIT 1", []any{s.Channel, from.ID, p.low}
 	if p.at.State != 0 {
-		text, args = rangeSQL(weir.State(p.at.State), s.Channel, place{ID: from.ID, Lane: s.Lane, Pos: from.Pos}, p.lowPos, p.highPos, true, 1)
+		text, args = rangeSQL(weir.State(p.at.State), s.Channel, place{ID: from.ID, Lane: s.Lane, Pos: from.Pos}, p.lowPos, p.highPos, p.f.Newest, 1)
 	}
 	return "SELECT " + strconv.FormatInt(s.Channel, 10) + " AS channel_id, lane, pos, id FROM (" + text + ") AS head", args
 }

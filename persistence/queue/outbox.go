@@ -84,8 +84,7 @@ func occurrences(tr *weir.Transition) (list []occurrence) {
 }
 
 // outboxIncoming adds an outbox entry for a message, in the transaction that stores it.
-func (s *Store) outboxIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, id int64, m weir.Incoming) error {
-	m.ID = id
+func (s *Store) outboxIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m weir.Incoming) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/persistence/channels"
 	"weir/persistence/commit"
+	"weir/persistence/eventlog"
 	"weir/persistence/values"
 )
 
@@ -113,14 +114,15 @@ func payload(p []byte) []byte {
 type Store struct {
 	*commit.DB
 	channels *channels.Store
+	events   *eventlog.Store
 	part     part
 	flights  *flights
 	onOutbox atomic.Pointer[func()]
 	metrics  *Metrics
 }
 
-func New(db *commit.DB, channels *channels.Store, metrics *Metrics) *Store {
-	s := &Store{DB: db, channels: channels, flights: newFlights(), metrics: metrics}
+func New(db *commit.DB, channels *channels.Store, log *eventlog.Store, metrics *Metrics) *Store {
+	s := &Store{DB: db, channels: channels, events: log, flights: newFlights(), metrics: metrics}
 	s.part.s = s
 	return s
 }

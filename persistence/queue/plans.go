@@ -36,6 +36,9 @@ func (s *Store) Statements(channel weir.ChannelID, lane weir.Lane, c weir.Contac
 		values.Named("claims", "DELETE FROM contacts_queued WHERE (channel_id = ? AND lane = ? AND rev = ? AND id IN (?, ?))", id, l, int64(0), contact, contact+1),
 		values.Named("claims under lock", s.revisionsSQL(weir.Queued, 2), id, contact, contact+1),
 	}
+	ends := &page{s: s, lowPos: 499_000, highPos: math.MaxInt64, at: cursor{State: int8(weir.Done), Ends: true}}
+	first, firstArgs := ends.headSQL(&source{Channel: id}, spot{Pos: 499_000, ID: math.MinInt64})
+	list = append(list, values.Named("the first end of a channel", first, firstArgs...))
 	for _, r := range []struct {
 		name  string
 		state weir.State

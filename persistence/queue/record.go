@@ -37,7 +37,7 @@ func appendProgress(b []byte, p *weir.Progress) []byte {
 		b = binary.AppendVarint(b, values.Micros(t))
 	}
 	for _, s := range [...]string{p.ProviderRef, p.Parts, string(p.Outcome), p.Reason} {
-		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+		b = values.AppendString(b, s)
 	}
 	return b
 }
@@ -57,9 +57,9 @@ func decodeWaiting(data []byte) (weir.Progress, error) {
 	if len(data) == 0 || data[0] != recordVersion {
 		return weir.Progress{}, errRecord
 	}
-	r := recordReader{rest: data[1:]}
-	p := r.progress()
-	if r.broken || len(r.rest) > 0 {
+	r := values.Reader{Rest: data[1:]}
+	p := readProgress(&r)
+	if r.Broken || len(r.Rest) > 0 {
 		return weir.Progress{}, errRecord
 	}
 	return p, nil
@@ -70,80 +70,29 @@ func decodeRecords(data []byte) ([]record, error) {
 	if len(data) == 0 || data[0] != recordVersion {
 		return nil, errRecord
 	}
-	r := recordReader{rest: data[1:]}
+	r := values.Reader{Rest: data[1:]}
 	var list []record
-	for len(r.rest) > 0 {
-		ref := weir.Ref{Channel: weir.ChannelID(r.count()), ID: weir.ContactID(r.count())}
-		list = append(list, record{ref, r.progress()})
-		if r.broken {
+	for len(r.Rest) > 0 {
+		ref := weir.Ref{Channel: weir.ChannelID(r.Count()), ID: weir.ContactID(r.Count())}
+		list = append(list, record{ref, readProgress(&r)})
+		if r.Broken {
 			return nil, fmt.Errorf("record %d: %w", len(list), errRecord)
 		}
 	}
 	return list, nil
 }
 
-// recordReader reads values from the front. Once broken it returns zeros.
-type recordReader struct {
-	rest   []byte
-	broken bool
-}
-
-func (r *recordReader) progress() (p weir.Progress) {
-	p.Rev = r.count()
-	p.State = weir.State(r.byte())
-	p.CancelRequested = r.byte() == 1
-	p.Attempt, p.Failures = int(r.count()), int(r.count())
+func readProgress(r *values.Reader) (p weir.Progress) {
+	p.Rev = r.Count()
+	p.State = weir.State(r.Byte())
+	p.CancelRequested = r.Byte() == 1
+	p.Attempt, p.Failures = int(r.Count()), int(r.Count())
 	for _, t := range [...]*time.Time{&p.DueAt, &p.ClaimedAt, &p.SentAt, &p.HeardAt, &p.FinishedAt} {
-		*t = r.instant()
+		*t = r.Instant()
 	}
-	p.ProviderRef, p.Parts = r.text(), r.text()
-	p.Outcome, p.Reason = weir.Outcome(r.text()), r.text()
+	p.ProviderRef, p.Parts = r.Text(), r.Text()
+	p.Outcome, p.Reason = weir.Outcome(r.Text()), r.Text()
 	return p
-}
-
-func (r *recordReader) fail() {
-	r.rest, r.broken = nil, true
-}
-
-func (r *recordReader) count() int64 {
-	n, size := binary.Uvarint(r.rest)
-	if size <= 0 || int64(n) < 0 {
-		r.fail()
-		return 0
-	}
-	r.rest = r.rest[size:]
-	return int64(n)
-}
-
-func (r *recordReader) instant() time.Time {
-	n, size := binary.Varint(r.rest)
-	if size <= 0 {
-		r.fail()
-		return time.Time{}
-	}
-	r.rest = r.rest[size:]
-	return values.Instant(n)
-}
-
-func (r *recordReader) byte() byte {
-	if len(r.rest) == 0 {
-		r.fail()
-		return 0
-	}
-	b := r.rest[0]
-	r.rest = r.rest[1:]
-	return b
-}
-
-func (r *recordReader) text() string {
-	n := r.count()
-	if n > int64(len(r.rest)) {
-		r.fail()
-		return ""
-	}
-	s := string(r.rest[:n])
-	r.rest = r.rest[n:]
-	return s
 }
 
 // kept returns a progress as the store will return it: instants in microseconds,

@@ -92,6 +92,7 @@ func (r *contactRow) ref() weir.Ref {
 
 // content is the part of a contact that the store does not look into.
 type content struct {
+	Trace    string     `json:"trace,omitempty"`
 	Messages []string   `json:"messages,omitempty"`
 	Call     *weir.Call `json:"call,omitempty"`
 }
@@ -121,7 +122,7 @@ func (r *contactRow) readable() (weir.Contact, error) {
 	progress, lost := r.progress()
 	spec := weir.Spec{
 		To: r.Addr, Priority: weir.Priority(r.Priority), Survey: r.Survey, Labels: labels,
-		Messages: body.Messages, Call: body.Call, NotBefore: values.Instant(r.NotBefore), NotAfter: values.Instant(r.NotAfter),
+		Messages: body.Messages, Call: body.Call, Trace: body.Trace, NotBefore: values.Instant(r.NotBefore), NotAfter: values.Instant(r.NotAfter),
 		For: weir.Respondent{Survey: r.ForSurvey, ID: r.ForID, Serial: r.ForSerial},
 	}
 	if r.Key != nil {
@@ -206,7 +207,7 @@ func CheckSpec(i int, s *weir.Spec) []weir.FieldError {
 
 // SpecBytes is about what a spec takes in a statement.
 func SpecBytes(s *weir.Spec) int {
-	n := 200 + len(s.Key) + len(s.To) + len(s.Survey)
+	n := 200 + len(s.Trace) + len(s.Key) + len(s.To) + len(s.Survey)
 	for k, v := range s.Labels {
 		n += len(k) + len(v) + 8
 	}

@@ -112,6 +112,9 @@ func (p *part) change(t *commit.Tx) error {
 			return err
 		}
 	}
+	if t.WritesContactEvents() {
+		p.emitChanged(t, steps)
+	}
 	p.countChanged(steps)
 	return p.clearInbox(t)
 }

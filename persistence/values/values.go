@@ -3,6 +3,7 @@
 package values
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"strings"
 	"time"
@@ -33,6 +34,11 @@ func AppendText(b []byte, text string) []byte {
 		return append(b, encoded...)
 	}
 	return append(append(append(b, '"'), text...), '"')
+}
+
+// AppendString adds a text behind its length.
+func AppendString[T ~string](b []byte, text T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
 // IsPlain reports whether a text is the same in JSON.

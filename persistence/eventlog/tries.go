@@ -1,0 +1,205 @@
+package eventlog
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/events"
+	"weir/ops"
+	"weir/persistence/commit"
+	"weir/persistence/values"
+)
+
+const (
+	tryColumns = "webhook, id, at, event_id, type, status, duration, error, abandoned"
+	// maxFailures is how many abandoned events of each webhook are kept.
+	maxFailures = 10_000
+)
+
+// AddTries implements [events.WebhookStore].
+func (s *Store) AddTries(ctx context.Context, list []events.Try) error {
+	if len(list) == 0 {
+		return nil
+	}
+	byWebhook := map[string][]any{}
+	for i := range list {
+		t := &list[i]
+		byWebhook[t.Webhook] = append(byWebhook[t.Webhook], t.Webhook, s.NextID(t.At), values.Micros(t.At), t.Event, t.Type, t.Status, t.Duration.Microseconds(), t.Error, t.Abandoned)
+	}
+	for webhook, args := range byWebhook {
+		err := s.Transaction(ctx, func(tx *sqlx.Tx) error { return s.addTries(ctx, tx, webhook, args) })
+		if err != nil {
+			return s.Failure("store tries to deliver events", err)
+		}
+	}
+	return nil
+}
+
+// addTries adds tries of a webhook, and deletes all but the latest.
+func (s *Store) addTries(ctx context.Context, tx *sqlx.Tx, webhook string, args []any) error {
+	const width = 9
+	var there int
+	if err := tx.GetContext(ctx, &there, "SELECT COUNT(*) FROM webhooks WHERE id = ?", webhook); err != nil || there == 0 {
+		return err
+	}
+	for len(args) > 0 {
+		n := min(len(args), values.PurgeChunk*width)
+		if _, err := tx.ExecContext(ctx, "INSERT INTO webhook_tries ("+tryColumns+") VALUES "+values.RowsOf(n/width, width), args[:n]...); err != nil {
+			return err
+		}
+		args = args[n:]
+	}
+	var old []int64
+	err := tx.SelectContext(ctx, &old, "SELECT id FROM webhook_tries WHERE webhook = ? ORDER BY id DESC LIMIT 1 OFFSET ?", webhook, events.KeptTries)
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "DELETE FROM webhook_tries WHERE webhook = ? AND id <= ?", webhook, old[0])
+	return err
+}
+
+// Tries implements [events.WebhookStore].
+func (s *Store) Tries(ctx context.Context, id string, before int64, limit int) ([]events.Try, error) {
+	if _, err := s.Webhook(ctx, id); err != nil {
+		return nil, err
+	}
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	var rows []struct {
+		Webhook   string `db:"webhook"`
+		ID        int64  `db:"id"`
+		At        int64  `db:"at"`
+		Event     int64  `db:"event_id"`
+		Type      string `db:"type"`
+		Status    int    `db:"status"`
+		Duration  int64  `db:"duration"`
+		Error     string `db:"error"`
+		Abandoned bool   `db:"abandoned"`
+	}
+	err := s.Read.SelectContext(ctx, &rows, "SELECT "+tryColumns+" FROM webhook_tries WHERE webhook = ? AND id < ? ORDER BY id DESC LIMIT ?", id, before, limit)
+	list := make([]events.Try, len(rows))
+	for i, r := range rows {
+		list[i] = events.Try{
+			ID: r.ID, Webhook: r.Webhook, At: values.Instant(r.At), Event: r.Event, Type: r.Type, Status: r.Status,
+			Duration: time.Duration(r.Duration) * time.Microsecond, Error: r.Error, Abandoned: r.Abandoned,
+		}
+	}
+	return list, s.Failure("read tries to deliver events", err)
+}
+
+// ReplayEvent implements [events.WebhookStore].
+func (s *Store) ReplayEvent(ctx context.Context, id string, e events.Event, now time.Time) error {
+	return s.changeWebhooks(ctx, "replay an event", func(tx *sqlx.Tx) error {
+		if err := s.restartIn(ctx, tx, id); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO webhook_failures (webhook, event_id, subject, failed_at, replay) VALUES (?, ?, ?, ?, 1)"+
+			s.Dialect.Merge("webhook", "event_id")+"replay = 1", id, e.ID, e.Subject, values.Micros(now))
+		return err
+	})
+}
+
+// restartIn has the delivery to a webhook begin anew.
+func (s *Store) restartIn(ctx context.Context, tx *sqlx.Tx, id string) error {
+	if _, err := s.lockWebhook(ctx, tx, id, 0); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "UPDATE webhooks SET generation = generation + 1 WHERE id = ?", id)
+	return err
+}
+
+// ReplayFailed implements [events.WebhookStore].
+func (s *Store) ReplayFailed(ctx context.Context, id string, since, _ time.Time) (n int, more bool, err error) {
+	err = s.changeWebhooks(ctx, "replay events", func(tx *sqlx.Tx) error {
+		if err := s.restartIn(ctx, tx, id); err != nil {
+			return err
+		}
+		var found []int64
+		err := tx.SelectContext(ctx, &found, "SELECT event_id FROM webhook_failures WHERE webhook = ? AND replay = 0 AND failed_at >= ? ORDER BY event_id LIMIT ?",
+			id, values.Micros(since), events.MaxReplay+1)
+		if err != nil {
+			return err
+		}
+		if more = len(found) > events.MaxReplay; more {
+			found = found[:events.MaxReplay]
+		}
+		for n = 0; n < len(found); n += values.PurgeChunk {
+			part := found[n:min(len(found), n+values.PurgeChunk)]
+			if _, err := tx.ExecContext(ctx, "UPDATE webhook_failures SET replay = 1 WHERE webhook = ? AND event_id IN "+values.Marks(len(part)), append([]any{id}, values.Arguments(part)...)...); err != nil {
+				return err
+			}
+		}
+		n = len(found)
+		return nil
+	})
+	return n, more, err
+}
+
+// AdoptReplays implements [events.WebhookDelivery].
+func (s *Store) AdoptReplays(ctx context.Context, l weir.Lease, id string, now time.Time) error {
+	return s.Await(ctx, &commit.Request{Work: &adoption{l, id, now}, Rows: events.MaxReplay})
+}
+
+// adoption is a set of replays on their way into the progress of a receiver.
+type adoption struct {
+	lease weir.Lease
+	id    string
+	now   time.Time
+}
+
+func (a *adoption) Write(t *commit.Tx, r *commit.Request) error {
+	ours, err := t.HoldsRole(ops.RoleEventDelivery, a.lease)
+	if err != nil {
+		return err
+	}
+	if !ours {
+		r.Refuse(weir.ErrLeaseLost)
+		return nil
+	}
+	receiver := events.WebhookReceiver(a.id)
+	// What lies beyond the cursor is to be delivered anyway.
+	const replayed = "event_id IN (SELECT event_id FROM webhook_failures WHERE webhook = ? AND replay = 1)"
+	if _, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM deliveries WHERE receiver = ? AND "+replayed, receiver, a.id); err != nil {
+		return err
+	}
+	_, err = t.SQL.ExecContext(t.Ctx, "INSERT INTO deliveries (receiver, event_id, subject, tries, next_at) SELECT r.name, f.event_id, f.subject, 0, ? "+
+		"FROM webhook_failures f JOIN receivers r ON r.name = ? WHERE f.webhook = ? AND f.replay = 1 AND f.event_id <= r.event_id", values.Micros(a.now), receiver, a.id)
+	if err != nil {
+		return err
+	}
+	_, err = t.SQL.ExecContext(t.Ctx, "DELETE FROM webhook_failures WHERE webhook = ? AND replay = 1", a.id)
+	return err
+}
+
+// PurgeWebhooks deletes tries from before an instant, abandoned events that are no longer
+// in the log or too many, and secrets that sign no more.
+func (s *Store) PurgeWebhooks(ctx context.Context, before, now time.Time) error {
+	if _, err := s.Exec(ctx, "DELETE FROM webhook_tries WHERE at < ?", values.Micros(before)); err != nil {
+		return err
+	}
+	if _, err := s.Exec(ctx, "UPDATE webhooks SET old_secret = '', old_until = 0 WHERE old_until > 0 AND old_until < ?", values.Micros(now)); err != nil {
+		return err
+	}
+	if _, err := s.Exec(ctx, "DELETE FROM webhook_failures WHERE failed_at < ?", values.Micros(before)); err != nil {
+		return err
+	}
+	var crowded []string
+	if err := s.Read.SelectContext(ctx, &crowded, "SELECT webhook FROM webhook_failures GROUP BY webhook HAVING COUNT(*) > ?", maxFailures); err != nil {
+		return s.Failure("count abandoned events", err)
+	}
+	for _, id := range crowded {
+		var last int64
+		if err := s.Read.GetContext(ctx, &last, "SELECT event_id FROM webhook_failures WHERE webhook = ? ORDER BY event_id DESC LIMIT 1 OFFSET ?", id, maxFailures); err != nil {
+			return s.Failure("count abandoned events", err)
+		}
+		if _, err := s.Exec(ctx, "DELETE FROM webhook_failures WHERE webhook = ? AND event_id <= ?", id, last); err != nil {
+			return err
+		}
+	}
+	return nil
+}

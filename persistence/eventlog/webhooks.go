@@ -1,0 +1,228 @@
+package eventlog
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/events"
+	"weir/persistence/values"
+)
+
+var (
+	_ events.WebhookStore    = (*Store)(nil)
+	_ events.WebhookDelivery = (*Store)(nil)
+)
+
+const webhookColumns = "id, url, types, channel, survey, description, enabled, pii, secret, old_secret, old_until, disabled, failing_since, revision, generation, created_at, updated_at"
+
+// webhookRow is a row of webhooks.
+type webhookRow struct {
+	ID           string `db:"id"`
+	URL          string `db:"url"`
+	Types        string `db:"types"`
+	Channel      string `db:"channel"`
+	Survey       string `db:"survey"`
+	Description  string `db:"description"`
+	Enabled      bool   `db:"enabled"`
+	PII          bool   `db:"pii"`
+	Secret       string `db:"secret"`
+	OldSecret    string `db:"old_secret"`
+	OldUntil     int64  `db:"old_until"`
+	Disabled     string `db:"disabled"`
+	FailingSince int64  `db:"failing_since"`
+	Revision     int64  `db:"revision"`
+	Generation   int64  `db:"generation"`
+	CreatedAt    int64  `db:"created_at"`
+	UpdatedAt    int64  `db:"updated_at"`
+}
+
+func (r *webhookRow) webhook() events.Webhook {
+	return events.Webhook{
+		ID: r.ID, URL: r.URL, Types: strings.Split(r.Types, ","), Channel: r.Channel, Survey: r.Survey, Description: r.Description,
+		Enabled: r.Enabled, PII: r.PII, Secret: r.Secret, OldSecret: r.OldSecret, OldUntil: values.Instant(r.OldUntil),
+		Disabled: r.Disabled, FailingSince: values.Instant(r.FailingSince), Revision: r.Revision, Generation: r.Generation,
+		Created: values.Instant(r.CreatedAt), Updated: values.Instant(r.UpdatedAt),
+	}
+}
+
+func noWebhook() error { return weir.Errorf(weir.CodeNotFound, "there is no such webhook") }
+
+// OnWebhooks implements [events.WebhookStore].
+func (s *Store) OnWebhooks(changed func()) (stop func()) { return s.webhooks.Add(changed) }
+
+// WebhooksChanged calls the functions of [Store.OnWebhooks].
+func (s *Store) WebhooksChanged() { s.webhooks.Call() }
+
+// changeWebhooks changes webhooks in a transaction, and lets every process notice. Its
+// first statement holds the counter of changes, so that changes follow each other.
+func (s *Store) changeWebhooks(ctx context.Context, doing string, change func(*sqlx.Tx) error) error {
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE meta SET value = value + 1 WHERE name = 'webhooks'"); err != nil {
+			return err
+		}
+		return change(tx)
+	})
+	if err != nil {
+		return s.Failure(doing, err)
+	}
+	s.webhooks.Call()
+	return nil
+}
+
+// AddWebhook implements [events.WebhookStore].
+func (s *Store) AddWebhook(ctx context.Context, w events.Webhook) error {
+	return s.changeWebhooks(ctx, "store a webhook", func(tx *sqlx.Tx) error {
+		var there int
+		if err := tx.GetContext(ctx, &there, "SELECT COUNT(*) FROM webhooks"); err != nil {
+			return err
+		}
+		if there >= events.MaxWebhooks {
+			return weir.Errorf(weir.CodeConflict, "there are %d webhooks, which is the most; delete some", there)
+		}
+		_, err := tx.ExecContext(
+			ctx, "INSERT INTO webhooks ("+webhookColumns+") VALUES "+values.RowsOf(1, 17),
+			w.ID, w.URL, strings.Join(w.Types, ","), w.Channel, w.Survey, w.Description, w.Enabled, w.PII, w.Secret, w.OldSecret, values.Micros(w.OldUntil),
+			w.Disabled, values.Micros(w.FailingSince), w.Revision, w.Generation, values.Micros(w.Created), values.Micros(w.Updated),
+		)
+		if err != nil {
+			return err
+		}
+		if err := s.wantFor(ctx, tx, &w); err != nil {
+			return err
+		}
+		// Last, because it holds the row that gives ids.
+		return s.registerIn(ctx, tx, w.Receiver())
+	})
+}
+
+// wantFor has the events of contacts written if a webhook wants them.
+func (s *Store) wantFor(ctx context.Context, tx *sqlx.Tx, w *events.Webhook) error {
+	if w.WantsContacts() {
+		return s.WantIn(ctx, tx, w.Receiver(), time.Time{})
+	}
+	return s.UnwantIn(ctx, tx, w.Receiver())
+}
+
+// Webhook implements [events.WebhookStore].
+func (s *Store) Webhook(ctx context.Context, id string) (events.Webhook, error) {
+	var row webhookRow
+	err := s.Read.GetContext(ctx, &row, "SELECT "+webhookColumns+" FROM webhooks WHERE id = ?", id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return events.Webhook{}, noWebhook()
+	}
+	return row.webhook(), s.Failure("read a webhook", err)
+}
+
+// Webhooks implements [events.WebhookStore].
+func (s *Store) Webhooks(ctx context.Context, after string, limit int) ([]events.Webhook, error) {
+	var rows []webhookRow
+	err := s.Read.SelectContext(ctx, &rows, "SELECT "+webhookColumns+" FROM webhooks WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	list := make([]events.Webhook, len(rows))
+	for i := range rows {
+		list[i] = rows[i].webhook()
+	}
+	return list, s.Failure("read the webhooks", err)
+}
+
+// lockWebhook reads a webhook and holds its row. revision is that which it must have; 0:
+// any.
+func (s *Store) lockWebhook(ctx context.Context, tx *sqlx.Tx, id string, revision int64) (events.Webhook, error) {
+	var row webhookRow
+	err := tx.GetContext(ctx, &row, "SELECT "+webhookColumns+" FROM webhooks WHERE id = ?"+s.Dialect.ForUpdate, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return events.Webhook{}, noWebhook()
+	}
+	if err == nil && revision != 0 && row.Revision != revision {
+		return events.Webhook{}, weir.Errorf(weir.CodePrecondition, "the webhook was changed meanwhile; read it again")
+	}
+	return row.webhook(), err
+}
+
+// UpdateWebhook implements [events.WebhookStore].
+func (s *Store) UpdateWebhook(ctx context.Context, w events.Webhook, now time.Time) (events.Webhook, error) {
+	err := s.changeWebhooks(ctx, "change a webhook", func(tx *sqlx.Tx) error {
+		was, err := s.lockWebhook(ctx, tx, w.ID, w.Revision)
+		if err != nil {
+			return err
+		}
+		next := w
+		next.Generation, next.Revision, next.Updated = was.Generation+1, was.Revision+1, now
+		_, err = tx.ExecContext(
+			ctx, "UPDATE webhooks SET url = ?, types = ?, channel = ?, survey = ?, description = ?, enabled = ?, pii = ?, secret = ?, old_secret = ?, old_until = ?, "+
+				"disabled = ?, failing_since = ?, revision = ?, generation = ?, updated_at = ? WHERE id = ?",
+			next.URL, strings.Join(next.Types, ","), next.Channel, next.Survey, next.Description, next.Enabled, next.PII, next.Secret, next.OldSecret, values.Micros(next.OldUntil),
+			next.Disabled, values.Micros(next.FailingSince), next.Revision, next.Generation, values.Micros(now), next.ID,
+		)
+		if err != nil {
+			return err
+		}
+		return s.wantFor(ctx, tx, &next)
+	})
+	if err != nil {
+		return events.Webhook{}, err
+	}
+	return s.Webhook(ctx, w.ID)
+}
+
+// DeleteWebhook implements [events.WebhookStore].
+func (s *Store) DeleteWebhook(ctx context.Context, id string, revision int64) error {
+	return s.changeWebhooks(ctx, "delete a webhook", func(tx *sqlx.Tx) error {
+		if _, err := s.lockWebhook(ctx, tx, id, revision); err != nil {
+			return err
+		}
+		receiver := events.WebhookReceiver(id)
+		for _, text := range []string{
+			"DELETE FROM webhooks WHERE id = ?", "DELETE FROM webhook_tries WHERE webhook = ?", "DELETE FROM webhook_failures WHERE webhook = ?",
+		} {
+			if _, err := tx.ExecContext(ctx, text, id); err != nil {
+				return err
+			}
+		}
+		for _, text := range []string{"DELETE FROM receivers WHERE name = ?", "DELETE FROM deliveries WHERE receiver = ?"} {
+			if _, err := tx.ExecContext(ctx, text, receiver); err != nil {
+				return err
+			}
+		}
+		return s.UnwantIn(ctx, tx, receiver)
+	})
+}
+
+// SetFailing implements [events.WebhookDelivery].
+func (s *Store) SetFailing(ctx context.Context, id string, since time.Time) error {
+	_, err := s.Exec(ctx, "UPDATE webhooks SET failing_since = ? WHERE id = ?", values.Micros(since), id)
+	return err
+}
+
+// DisableWebhook implements [events.WebhookDelivery].
+func (s *Store) DisableWebhook(ctx context.Context, w events.Webhook, reason string, now time.Time) error {
+	data, err := json.Marshal(map[string]string{"webhook": w.ID, "reason": reason})
+	if err != nil {
+		return err
+	}
+	var done bool
+	err = s.changeWebhooks(ctx, "disable a webhook", func(tx *sqlx.Tx) error {
+		is, err := s.lockWebhook(ctx, tx, w.ID, 0)
+		if done = err == nil && is.Generation == w.Generation && is.Enabled; !done {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE webhooks SET enabled = ?, disabled = ?, revision = revision + 1, generation = generation + 1, updated_at = ? WHERE id = ?",
+			false, reason, values.Micros(now), w.ID)
+		if err != nil {
+			return err
+		}
+		return s.AppendEvents(ctx, tx, now, events.Event{
+			Type: events.WebhookDisabled, Source: events.SourceWebhooks, Subject: w.Receiver(), At: now, Data: data,
+		})
+	})
+	if done && err == nil {
+		s.EventsAppended()
+	}
+	return err
+}
