@@ -718,6 +718,42 @@ type DeletingView struct {
 	Deleting bool `json:"deleting"`
 }
 
+// DeliveryList A page of tries, newest first.
+type DeliveryList struct {
+	// Deliveries newest first
+	Deliveries []DeliveryView `json:"deliveries"`
+
+	// NextCursor absent on the last page
+	NextCursor string `json:"next_cursor,omitempty,omitzero"`
+}
+
+// DeliveryView A try to deliver an event to a webhook.
+type DeliveryView struct {
+	// At when it began
+	At time.Time `json:"at"`
+
+	// DurationMs milliseconds until the answer
+	DurationMs float64 `json:"duration_ms"`
+
+	// Error class of the failure: status: an answer other than 2xx; refused: Weir may not call that address
+	Error string `json:"error,omitempty,omitzero"`
+
+	// Event id of the event in the log; absent: the test event
+	Event string `json:"event,omitempty,omitzero"`
+
+	// ID grows with time; absent for a test
+	ID string `json:"id,omitempty,omitzero"`
+
+	// Result failed: it will be retried; abandoned: it will not, unless it is replayed
+	Result string `json:"result"`
+
+	// Status HTTP status of the answer; absent: there was none
+	Status int `json:"status,omitempty,omitzero"`
+
+	// Type type of the event
+	Type string `json:"type"`
+}
+
 // EventList A page of events.
 type EventList struct {
 	// Events oldest first
@@ -735,7 +771,7 @@ type EventView struct {
 	// ID grows in the order of commits
 	ID string `json:"id"`
 
-	// Source which part of Weir: router, surveys, channels
+	// Source which part of Weir: router, surveys, channels, contacts
 	Source string `json:"source"`
 
 	// Subject the resource of the event
@@ -1108,6 +1144,24 @@ type QuotaView struct {
 	Where map[string]Match `json:"where"`
 }
 
+// ReplayBody Which events are delivered again: one of the fields.
+type ReplayBody struct {
+	// Event id of an event in the log
+	Event string `json:"event,omitempty,omitzero"`
+
+	// FailedSince all events whose delivery was given up at that instant or later; events that wait for a retry are tried at once
+	FailedSince time.Time `json:"failed_since,omitempty,omitzero"`
+}
+
+// ReplayView The result of a replay.
+type ReplayView struct {
+	// More there are others; repeat the request
+	More bool `json:"more"`
+
+	// Replayed how many events will be delivered again
+	Replayed int `json:"replayed"`
+}
+
 // RespondentBody A respondent to add.
 type RespondentBody struct {
 	// Attributes texts of up to 500 characters, numbers, true and false; names of a-z, 0-9 and _ that begin with a letter
@@ -1211,6 +1265,12 @@ type RespondentView struct {
 type RespondentsBody struct {
 	// Respondents in order
 	Respondents []RespondentBody `json:"respondents"`
+}
+
+// RotateBody How a secret is rotated.
+type RotateBody struct {
+	// OverlapHours for how long the old secret signs too; absent: 24
+	OverlapHours *int `json:"overlap_hours,omitempty"`
 }
 
 // RowError A rejected row of a file.
@@ -1710,6 +1770,111 @@ type TimelineView struct {
 	NotRecorded []string `json:"not_recorded"`
 }
 
+// WebhookBody A webhook, as in a request.
+type WebhookBody struct {
+	// Channel only events that name this channel
+	Channel string `json:"channel,omitempty,omitzero"`
+
+	// Description for people
+	Description string `json:"description,omitempty,omitzero"`
+
+	// Enabled absent: true. While it is false, events wait in the log, as long as that keeps them
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Pii send full phone numbers; the token must have pii:read. Otherwise all but the last two digits are masked
+	Pii bool `json:"pii,omitempty,omitzero"`
+
+	// Survey only events that name this survey
+	Survey string `json:"survey,omitempty,omitzero"`
+
+	// Types types of events; one that ends with .* stands for all types that begin so, such as weir.contact.*
+	Types []string `json:"types"`
+
+	// URL https, or http to a loopback address; WEIR_OUTBOUND_ALLOW has the exceptions. Never in logs and the audit log, because it may hold a secret
+	URL string `json:"url"`
+}
+
+// WebhookList A page of webhooks.
+type WebhookList struct {
+	// NextCursor absent on the last page
+	NextCursor string `json:"next_cursor,omitempty,omitzero"`
+
+	// Webhooks by id
+	Webhooks []WebhookView `json:"webhooks"`
+}
+
+// WebhookPatch Changes to a webhook: a JSON merge patch.
+type WebhookPatch struct {
+	// Channel only events that name this channel; empty: of all
+	Channel *string `json:"channel,omitempty"`
+
+	// Description for people
+	Description *string `json:"description,omitempty"`
+
+	// Enabled true also enables a webhook that Weir has disabled: it goes on where it stopped
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Pii send full phone numbers; true needs pii:read in this and every later change
+	Pii *bool `json:"pii,omitempty"`
+
+	// Survey only events that name this survey; empty: of all
+	Survey *string `json:"survey,omitempty"`
+
+	// Types all of them: the list is replaced
+	Types []string `json:"types,omitempty,omitzero"`
+
+	// URL as in the body of create-webhook
+	URL string `json:"url,omitempty,omitzero"`
+}
+
+// WebhookView An address to which Weir sends events.
+type WebhookView struct {
+	// Channel only events that name this channel; absent: of all
+	Channel string `json:"channel,omitempty,omitzero"`
+
+	// CreatedAt when it was created
+	CreatedAt time.Time `json:"created_at"`
+
+	// Description for people
+	Description string `json:"description,omitempty,omitzero"`
+
+	// DisabledReason why Weir disabled it: gone: the receiver answered 410; failing: it failed for five days
+	DisabledReason string `json:"disabled_reason,omitempty,omitzero"`
+
+	// Enabled events are sent
+	Enabled bool `json:"enabled"`
+
+	// FailingSince since when it fails; absent: it does not
+	FailingSince time.Time `json:"failing_since,omitempty,omitzero"`
+
+	// ID its id
+	ID string `json:"id"`
+
+	// OldSecretUntil until then requests are also signed with the secret before the rotation
+	OldSecretUntil time.Time `json:"old_secret_until,omitempty,omitzero"`
+
+	// Pii phone numbers are not masked
+	Pii bool `json:"pii"`
+
+	// Secret signs the requests; only in the responses that create and rotate it
+	Secret string `json:"secret,omitempty,omitzero"`
+
+	// State failing: enabled, and the latest deliveries failed; paused: a client set enabled to false; disabled: Weir did
+	State string `json:"state"`
+
+	// Survey only events that name this survey; absent: of all
+	Survey string `json:"survey,omitempty,omitzero"`
+
+	// Types types of events, and patterns of types
+	Types []string `json:"types"`
+
+	// UpdatedAt when it was last changed
+	UpdatedAt time.Time `json:"updated_at"`
+
+	// URL where events are sent
+	URL string `json:"url"`
+}
+
 // WhoView The token that a request carries.
 type WhoView struct {
 	// Held Weir was started with --paused and sends nothing until DELETE /v1/hold
@@ -1833,6 +1998,9 @@ type ListContactsParams struct {
 	// FinishedUntil an instant (RFC 3339): only contacts that finished before it
 	FinishedUntil time.Time `form:"finished_until,omitempty" json:"finished_until,omitempty,omitzero"`
 
+	// FinishedAfter an instant (RFC 3339): only contacts that finished after it, over all channels the earliest end first
+	FinishedAfter time.Time `form:"finished_after,omitempty" json:"finished_after,omitempty,omitzero"`
+
 	// Order which contacts come first; oldest is the default: oldest, newest
 	Order string `form:"order,omitempty" json:"order,omitempty,omitzero"`
 
@@ -1893,7 +2061,7 @@ type ListEventsParams struct {
 	// Tail for a page without after and cursor: start this many events, of any type, before the latest one
 	Tail int `form:"tail,omitempty" json:"tail,omitempty,omitzero"`
 
-	// Type one or more types, joined by commas
+	// Type one or more types, joined by commas; one that ends with * stands for all types that begin so, such as weir.contact.*
 	Type string `form:"type,omitempty" json:"type,omitempty,omitzero"`
 
 	// Subject only events whose subject begins with this
@@ -2006,6 +2174,42 @@ type PostRespondentsParams struct {
 type GetResultsParams struct {
 	// Status one or more, joined by commas: pending, active, completed, failed, rejected, canceled
 	Status string `form:"status,omitempty" json:"status,omitempty,omitzero"`
+}
+
+// ListWebhooksParams defines parameters for ListWebhooks.
+type ListWebhooksParams struct {
+	// Limit most entries of a page
+	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Cursor next_cursor of the page before
+	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+}
+
+// DeleteWebhookParams defines parameters for DeleteWebhook.
+type DeleteWebhookParams struct {
+	// IfMatch the change is made only if the resource is of this version: its ETag, or several with commas between them; * for any
+	IfMatch string `json:"If-Match,omitempty,omitzero"`
+}
+
+// PatchWebhookParams defines parameters for PatchWebhook.
+type PatchWebhookParams struct {
+	// IfMatch the change is made only if the resource is of this version: its ETag, or several with commas between them; * for any
+	IfMatch string `json:"If-Match,omitempty,omitzero"`
+}
+
+// ListDeliveriesParams defines parameters for ListDeliveries.
+type ListDeliveriesParams struct {
+	// Limit most entries of a page
+	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Cursor next_cursor of the page before
+	Cursor string `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+}
+
+// RotateWebhookParams defines parameters for RotateWebhook.
+type RotateWebhookParams struct {
+	// IfMatch the change is made only if the resource is of this version: its ETag, or several with commas between them; * for any
+	IfMatch string `json:"If-Match,omitempty,omitzero"`
 }
 
 // ListAudit List the audit log, newest first.
@@ -2129,6 +2333,12 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // - `ring_seconds` (integer): how long a phone rings (1 to 600, default 60)
 // - `machine_detection` (string): answering machines: Enable (detect) or DetectMessageEnd (wait for the end of the greeting); without it there is no detection
 //
+// Settings of type `http` (messages through any HTTP gateway, described by a template):
+//
+// - `template` (object, required): requests, answers, callbacks and states of the gateway; docs/providers.md describes it, "weir channel templates" has examples
+// - `secrets` (object, secret): an object of texts that the template calls {secret.NAME}
+// - `values` (object): an object of texts that the template calls {value.NAME}
+//
 // Settings of type `workers` (people, through Weir's own router):
 //
 // - `queue` (string): the router's queue that the jobs join; this or classification_policy
@@ -2207,7 +2417,7 @@ func (c *Client) GetMinutes(ctx context.Context, channel string, params GetMinut
 
 // ListContacts List contacts.
 //
-// With order=oldest, which is the default, by channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. With order=newest the reverse, over all channels: the latest accepted first or, with a state, the latest to enter it first (several states one after the other; with a key by channel). With finished_since or finished_until in the order of the ends. A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.
+// With order=oldest, which is the default, by channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. With order=newest the reverse, over all channels: the latest accepted first or, with a state, the latest to enter it first (several states one after the other; with a key by channel). With finished_since or finished_until in the order of the ends. With finished_after in that order over all channels, for a client that polls. A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.
 //
 // GET /v1/contacts
 func (c *Client) ListContacts(ctx context.Context, params ListContactsParams) (*ContactList, error) {
@@ -2222,6 +2432,7 @@ func (c *Client) ListContacts(ctx context.Context, params ListContactsParams) (*
 	setQuery(r.Query, "until", params.Until)
 	setQuery(r.Query, "finished_since", params.FinishedSince)
 	setQuery(r.Query, "finished_until", params.FinishedUntil)
+	setQuery(r.Query, "finished_after", params.FinishedAfter)
 	setQuery(r.Query, "order", params.Order)
 	setQuery(r.Query, "limit", params.Limit)
 	setQuery(r.Query, "cursor", params.Cursor)
@@ -2325,6 +2536,17 @@ func (c *Client) RequeueDeadLetters(ctx context.Context, body DeadBody) (*DeadDo
 // ListEvents List events, oldest first, or stream them.
 //
 // With Accept: text/event-stream the response is a stream of server-sent events: each carries one event as JSON, and its id. It starts after the event in the header Last-Event-ID or, without it, in the parameter after; without both with the next event. While there are no events it sends a comment every 15 seconds. Otherwise the response is a page, which starts after cursor or, without it, after the parameter after; without both with the oldest retained event. A page may be short, or empty, and yet not be the last: that one has no next_cursor.
+//
+// Events of contacts have the source contacts, and data as in ContactData. In order, for each contact:
+//
+// - weir.contact.dispatched: an attempt is claimed, durably; from then on the provider may have it
+// - weir.contact.accepted: the provider accepted it; missing if the provider refused it, or reported its end first
+// - weir.contact.requeued: the attempt ended and the provider certainly does not have the contact, which waits for the next attempt
+// - weir.contact.done: it ended, once, with its outcome
+// - weir.contact.corrected: a message that had failed was delivered after all, and the contact is completed
+// - weir.message.received: a person sent a message; data as in MessageData
+//
+// With WEIR_CONTACT_EVENTS=auto they are written only while they are wanted: from a request that asks for them, by type, by the source contacts or by a subject that begins with contact/, until ten to fifteen minutes after the last one or the end of its stream. Without pii:read numbers in them are masked.
 //
 // GET /v1/events
 func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*EventList, error) {
@@ -2570,6 +2792,102 @@ func (c *Client) ResumeSurvey(ctx context.Context, survey string) (*SurveyView, 
 func (c *Client) StopSurvey(ctx context.Context, survey string) (*SurveyView, error) {
 	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:stop", url.PathEscape(survey)), Idempotent: true}
 	return call[SurveyView](ctx, c, r)
+}
+
+// ListWebhooks List webhooks by id.
+//
+// List webhooks by id.
+//
+// GET /v1/webhooks
+func (c *Client) ListWebhooks(ctx context.Context, params ListWebhooksParams) (*WebhookList, error) {
+	r := Request{Method: "GET", Path: "/v1/webhooks"}
+	r.Query = url.Values{}
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[WebhookList](ctx, c, r)
+}
+
+// CreateWebhook Create a webhook.
+//
+// It gets the events that are committed from then on, as POST requests with the headers and the signature of Standard Webhooks 1.0.0. The response has the secret with which they are signed; no other request returns it. The types of events are weir.channel.state, weir.router.function, weir.survey.message, weir.survey.respondent, weir.survey.state, weir.webhook.disabled, Microsoft.Communication.RouterJobCancelled, Microsoft.Communication.RouterJobClassificationFailed, Microsoft.Communication.RouterJobClassified, Microsoft.Communication.RouterJobClosed, Microsoft.Communication.RouterJobCompleted, Microsoft.Communication.RouterJobDeleted, Microsoft.Communication.RouterJobExceptionTriggered, Microsoft.Communication.RouterJobQueued, Microsoft.Communication.RouterJobReceived, Microsoft.Communication.RouterJobSchedulingFailed, Microsoft.Communication.RouterJobUnassigned, Microsoft.Communication.RouterJobWaitingForActivation, Microsoft.Communication.RouterJobWorkerSelectorsExpired, Microsoft.Communication.RouterWorkerDeleted, Microsoft.Communication.RouterWorkerDeregistered, Microsoft.Communication.RouterWorkerOfferAccepted, Microsoft.Communication.RouterWorkerOfferDeclined, Microsoft.Communication.RouterWorkerOfferExpired, Microsoft.Communication.RouterWorkerOfferIssued, Microsoft.Communication.RouterWorkerOfferRevoked, Microsoft.Communication.RouterWorkerRegistered, Microsoft.Communication.RouterWorkerUpdated, weir.contact.dispatched, weir.contact.accepted, weir.contact.requeued, weir.contact.done, weir.contact.corrected, weir.message.received.
+//
+// POST /v1/webhooks
+func (c *Client) CreateWebhook(ctx context.Context, body WebhookBody) (*WebhookView, error) {
+	r := Request{Method: "POST", Path: "/v1/webhooks", Body: body, Idempotent: idempotent(body)}
+	return call[WebhookView](ctx, c, r)
+}
+
+// DeleteWebhook Delete a webhook.
+//
+// Events that it has not got yet are not sent.
+//
+// DELETE /v1/webhooks/{id}
+func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
+	r := Request{Method: "DELETE", Path: fmt.Sprintf("/v1/webhooks/%s", url.PathEscape(id))}
+	return c.Do(ctx, r, nil)
+}
+
+// GetWebhook Get a webhook.
+//
+// Get a webhook.
+//
+// GET /v1/webhooks/{id}
+func (c *Client) GetWebhook(ctx context.Context, id string) (*WebhookView, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/webhooks/%s", url.PathEscape(id))}
+	return call[WebhookView](ctx, c, r)
+}
+
+// PatchWebhook Change fields of a webhook.
+//
+// Absent fields stay as they are. Events that wait for a retry are tried at once. With If-Match the change is made to that version only.
+//
+// PATCH /v1/webhooks/{id}
+func (c *Client) PatchWebhook(ctx context.Context, id string, body WebhookPatch) (*WebhookView, error) {
+	r := Request{Method: "PATCH", Path: fmt.Sprintf("/v1/webhooks/%s", url.PathEscape(id)), Body: body, Idempotent: idempotent(body)}
+	return call[WebhookView](ctx, c, r)
+}
+
+// ListDeliveries List the latest tries to deliver events to a webhook, newest first.
+//
+// The latest 200 tries are kept, for as long as events are. After a crash those of the last second may be missing.
+//
+// GET /v1/webhooks/{id}/deliveries
+func (c *Client) ListDeliveries(ctx context.Context, id string, params ListDeliveriesParams) (*DeliveryList, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/webhooks/%s/deliveries", url.PathEscape(id))}
+	r.Query = url.Values{}
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[DeliveryList](ctx, c, r)
+}
+
+// ReplayWebhook Deliver events to a webhook again.
+//
+// One event, or all whose delivery was given up at an instant or later, at most 1000 at once. They have the webhook-id that they had, and come before later events of the same subject that were not delivered yet. An event that is older than a day is tried once.
+//
+// POST /v1/webhooks/{id}/replay
+func (c *Client) ReplayWebhook(ctx context.Context, id string, body ReplayBody) (*ReplayView, error) {
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/webhooks/%s/replay", url.PathEscape(id)), Body: body, Idempotent: idempotent(body)}
+	return call[ReplayView](ctx, c, r)
+}
+
+// RotateWebhook Rotate the secret of a webhook.
+//
+// The response has the new secret. For the overlap each request has two signatures, so that receivers may have either secret.
+//
+// POST /v1/webhooks/{id}/rotate
+func (c *Client) RotateWebhook(ctx context.Context, id string, body RotateBody) (*WebhookView, error) {
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/webhooks/%s/rotate", url.PathEscape(id)), Body: body, Idempotent: idempotent(body)}
+	return call[WebhookView](ctx, c, r)
+}
+
+// TestWebhook Send a test event to a webhook.
+//
+// An event of type weir.webhook.test is sent at once, and once, also to a webhook that is not enabled. The response reports how that went.
+//
+// POST /v1/webhooks/{id}/test
+func (c *Client) TestWebhook(ctx context.Context, id string) (*DeliveryView, error) {
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/webhooks/%s/test", url.PathEscape(id))}
+	return call[DeliveryView](ctx, c, r)
 }
 
 // Whoami Identify the token of the request and its scopes.

@@ -98,6 +98,28 @@ func (c *Client) Audit(ctx context.Context, p ListAuditParams) iter.Seq2[AuditVi
 	})
 }
 
+// Webhooks iterates over all webhooks, by id.
+func (c *Client) Webhooks(ctx context.Context, p ListWebhooksParams) iter.Seq2[WebhookView, error] {
+	return pages(&p.Limit, 1000, &p.Cursor, func() ([]WebhookView, string, error) {
+		l, err := c.ListWebhooks(ctx, p)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Webhooks, l.NextCursor, nil
+	})
+}
+
+// Deliveries iterates over the latest tries to deliver events to a webhook, newest first.
+func (c *Client) Deliveries(ctx context.Context, webhook string, p ListDeliveriesParams) iter.Seq2[DeliveryView, error] {
+	return pages(&p.Limit, 100, &p.Cursor, func() ([]DeliveryView, string, error) {
+		l, err := c.ListDeliveries(ctx, webhook, p)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Deliveries, l.NextCursor, nil
+	})
+}
+
 // Events iterates over all stored events that the parameters select, oldest first.
 // [Client.Follow] waits for new ones.
 func (c *Client) Events(ctx context.Context, p ListEventsParams) iter.Seq2[EventView, error] {

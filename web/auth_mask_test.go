@@ -82,6 +82,10 @@ func everybody(t *testing.T) (r *rig, tokens bearers, contact string) {
 	store.list = []events.Event{
 		{ID: 1, Type: "a", Source: "router", Subject: "job/1", At: start, Data: json.RawMessage(data)},
 		{ID: 2, Type: "b", Source: "surveys", Subject: "s", At: start, Data: json.RawMessage(data)},
+		{ID: 3, Type: events.ContactDone, Source: events.SourceContacts, Subject: "contact/" + c.Ref.String(), At: start, Data: json.RawMessage(`{"contact":"` + c.Ref.String() + `","key":"k-` + phoneCanary[1:] +
+			`","to":"` + phoneCanary + `","labels":{"note":"at 555 999 8877"},"provider_ref":"` + phoneCanary[1:] + `","reason":"no route to ` + phoneCanary[1:] + `"}`)},
+		{ID: 4, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/a/incoming/1", At: start, Data: json.RawMessage(`{"from":"` + phoneCanary[1:] +
+			`","to":"` + phoneCanary + `","text":"I am 555 999 8877","guid":"g` + phoneCanary[1:] + `"}`)},
 	}
 	return r, tokens, c.Ref.String()
 }

@@ -40,6 +40,16 @@ func rights() map[string]string {
 		"GET /v1/channels/{channel}/minutes":  "contacts:read channels:admin",
 		"GET /v1/minutes":                     "contacts:read channels:admin",
 
+		"GET /v1/webhooks":                 "webhooks:admin",
+		"POST /v1/webhooks":                "webhooks:admin",
+		"GET /v1/webhooks/{id}":            "webhooks:admin",
+		"PATCH /v1/webhooks/{id}":          "webhooks:admin",
+		"DELETE /v1/webhooks/{id}":         "webhooks:admin",
+		"POST /v1/webhooks/{id}/rotate":    "webhooks:admin",
+		"POST /v1/webhooks/{id}/test":      "webhooks:admin",
+		"GET /v1/webhooks/{id}/deliveries": "webhooks:admin",
+		"POST /v1/webhooks/{id}/replay":    "webhooks:admin",
+
 		"POST /v1/channels/{channel}/contacts": "contacts:write",
 		"DELETE /v1/contacts/{id}":             "contacts:write",
 		"GET /v1/contacts":                     "contacts:read",
@@ -76,7 +86,7 @@ func rights() map[string]string {
 		"GET /v1/hold":    "contacts:read channels:admin",
 		"DELETE /v1/hold": "channels:admin",
 
-		"GET /v1/whoami": "contacts:write contacts:read channels:admin surveys:admin router metrics:read pii:read",
+		"GET /v1/whoami": "contacts:write contacts:read channels:admin surveys:admin router webhooks:admin metrics:read pii:read",
 	}
 }
 
@@ -104,7 +114,7 @@ func served(t *testing.T) []string {
 // allParts sets the optional parts of a handler.
 func allParts(t *testing.T, o *web.Options) {
 	store := storetest.SQLite(t)
-	o.Events, o.Trail, o.Minutes, o.Dead = store, auth.NewTrail(store), store, store
+	o.Events, o.Trail, o.Minutes, o.Dead, o.Webhooks = store, auth.NewTrail(store), store, store, store
 }
 
 func TestNoRouteIsForgotten(t *testing.T) {

@@ -27,6 +27,7 @@ func Description(directory *channels.Directory) ([]byte, error) {
 		Version: APIVersion, Directory: directory,
 		Surveys: struct{ Surveys }{}, SurveyStore: struct{ surveyapi.Store }{}, Importer: struct{ surveys.Importer }{}, Events: struct{ events.Log }{},
 		Trail: auth.NewTrail(struct{ ops.AuditStore }{}), Minutes: struct{ ops.MinuteStore }{}, Dead: struct{ ops.DeadLetterStore }{},
+		Webhooks: struct{ events.WebhookStore }{},
 	}
 	routes, _, err := o.routes(nil)
 	if err != nil {

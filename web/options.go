@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"weir/channels"
 	"weir/events"
+	"weir/internal/tracing"
 	"weir/ops"
 	"weir/surveys"
 	"weir/web/api"
@@ -62,6 +64,15 @@ type Options struct {
 	TempDir     string         // for lists of bad rows that are too long for memory; empty: the system's
 	// Events is the event log. Without it there are no event routes.
 	Events events.Log
+	// Interest has the events of contacts written while clients read them; nil: they are
+	// not, for their sake.
+	Interest events.Interest
+	// Tracing exports traces; nil: traces are off.
+	Tracing *tracing.Tracer
+	// Webhooks stores the webhooks of clients, and TestWebhook sends the test event to
+	// one. Without them there are no routes for webhooks.
+	Webhooks    events.WebhookStore
+	TestWebhook func(context.Context, events.Webhook) (events.Try, error)
 	// Minutes stores the per-minute counters of channels. Without it there are
 	// no routes for minutes.
 	Minutes ops.MinuteStore

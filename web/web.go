@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -50,7 +51,7 @@ func New(o Options) (http.Handler, error) {
 	index := callbacks.NewIndex(o.Store, o.Now)
 	receiver := callbacks.NewHandler(callbacks.Handler{
 		Index: index, Store: o.Store, Broker: o.Broker, Directory: o.Directory, Surveys: o.Surveys,
-		Logger: o.Logger, Metrics: o.Metrics.Callbacks, Now: o.Now,
+		Logger: o.Logger, Metrics: o.Metrics.Callbacks, Tracing: o.Tracing, Now: o.Now,
 	})
 	routes, probes, err := o.routes(index)
 	if err != nil {
@@ -92,7 +93,8 @@ func New(o Options) (http.Handler, error) {
 func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.Service, error) {
 	contacts := &api.Service{
 		Store: o.Store, Broker: o.Broker, Directory: o.Directory, Index: index, DefaultCapacity: o.DefaultCapacity,
-		Now: o.Now, Draining: o.Draining, Router: o.Router, Events: o.Events, Minutes: o.Minutes, Dead: o.Dead, Trail: o.Trail, Hold: o.Hold,
+		Now: o.Now, Draining: o.Draining, Router: o.Router, Events: o.Events, Interest: o.Interest, Minutes: o.Minutes, Dead: o.Dead, Trail: o.Trail, Hold: o.Hold, Tracing: o.Tracing,
+		Webhooks: o.Webhooks, TestWebhook: o.TestWebhook, MayCall: o.MayCall, Survey: o.survey,
 		Changed: func(weir.Channel) {
 			if o.Surveys != nil {
 				o.Surveys.Changed(0) // 0: all surveys, since any may use it
@@ -110,6 +112,15 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.Service, 
 		routes = append(routes, respondents.Routes()...)
 	}
 	return routes, contacts, route.Grant(routes)
+}
+
+// survey returns an error if there is no survey of a name.
+func (o *Options) survey(ctx context.Context, name string) error {
+	if o.SurveyStore == nil {
+		return weir.Errorf(weir.CodeNotFound, "there is no survey %s", name)
+	}
+	_, err := o.SurveyStore.Survey(ctx, name)
+	return err
 }
 
 // handle registers a pattern.

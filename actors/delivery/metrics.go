@@ -18,6 +18,7 @@ type Metrics struct {
 	deliveries *prometheus.CounterVec
 	oldest     *prometheus.GaugeVec
 	deferred   *prometheus.GaugeVec
+	webhooks   *prometheus.GaugeVec
 }
 
 // NewMetrics registers the metrics with r, or nowhere if r is nil.
@@ -33,21 +34,42 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		deferred: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "weir_event_deliveries_aside", Help: "Events deferred because they, or an event ahead of them, failed.",
 		}, []string{"receiver"}),
+		webhooks: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "weir_webhooks", Help: "Webhooks by state, in the process that delivers events.",
+		}, []string{"state"}),
 	}
+}
+
+// meter reports how the deliveries to a receiver go.
+type meter interface {
+	count(result string, n int)
+	gauge(oldest float64, deferred int)
+	// reset resets the gauges of a receiver to which this process no longer delivers:
+	// another process reports them.
+	reset()
+}
+
+// receiverMeter is the meter of a receiver that has its own series.
+type receiverMeter struct {
+	m        *Metrics
+	receiver string
 }
 
 // prepare shows a receiver's metrics at zero.
-func (m *Metrics) prepare(receiver string) {
+func (m receiverMeter) prepare() {
 	for _, result := range []string{resultDelivered, resultFailed, resultDead, resultLost} {
-		m.deliveries.WithLabelValues(receiver, result)
+		m.count(result, 0)
 	}
-	m.oldest.WithLabelValues(receiver)
-	m.deferred.WithLabelValues(receiver)
+	m.reset()
 }
 
-// reset resets the gauges of a receiver to which this process no longer delivers:
-// another process reports them.
-func (m *Metrics) reset(receiver string) {
-	m.oldest.WithLabelValues(receiver).Set(0)
-	m.deferred.WithLabelValues(receiver).Set(0)
+func (m receiverMeter) count(result string, n int) {
+	m.m.deliveries.WithLabelValues(m.receiver, result).Add(float64(n))
 }
+
+func (m receiverMeter) gauge(oldest float64, deferred int) {
+	m.m.oldest.WithLabelValues(m.receiver).Set(oldest)
+	m.m.deferred.WithLabelValues(m.receiver).Set(float64(deferred))
+}
+
+func (m receiverMeter) reset() { m.gauge(0, 0) }

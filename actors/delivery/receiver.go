@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/events"
+	"weir/internal/tracing"
 	"weir/ops"
 )
 
@@ -31,6 +32,11 @@ type Receiver struct {
 	MaxDeferred int
 	// Deliver delivers one event. An error means that it is retried later.
 	Deliver func(ctx context.Context, e events.Event) error
+
+	// Of a webhook:
+	hook                *endpoint
+	post                func(ctx context.Context, e events.Event) (status int, err error) // instead of Deliver
+	concurrency, window int                                                               // override those of the Options; 0: the same
 }
 
 func (r *Receiver) wants(e events.Event) bool { return r.Wants == nil || r.Wants(e) }
@@ -54,16 +60,18 @@ type Store interface {
 type Options struct {
 	Store       Store
 	Receivers   []Receiver
+	Webhooks    *Webhooks // that clients created; nil: there are none
 	Logger      *slog.Logger
 	Metrics     *Metrics
-	LeaseTTL    time.Duration // the store's; default 15 s
-	Concurrency int           // max concurrent deliveries to one receiver; default 32
-	Window      int           // events of a receiver that are read ahead; default 1024
-	MaxDeferred int           // max deferred events of a receiver; default 10,000
-	FirstPause  time.Duration // retry pause after the first failure; default 1 s; doubled by each further one
-	LastPause   time.Duration // max retry pause; default 5 min
-	PollEvery   time.Duration // poll interval for events that other processes wrote; default 1 s
-	GiveUp      time.Duration // age at which a failing event is dead; default 24 h
+	Tracing     *tracing.Tracer // nil: traces are off
+	LeaseTTL    time.Duration   // the store's; default 15 s
+	Concurrency int             // max concurrent deliveries to one receiver; default 32
+	Window      int             // events of a receiver that are read ahead; default 1024
+	MaxDeferred int             // max deferred events of a receiver; default 10,000
+	FirstPause  time.Duration   // retry pause after the first failure; default 1 s; doubled by each further one
+	LastPause   time.Duration   // max retry pause; default 5 min
+	PollEvery   time.Duration   // poll interval for events that other processes wrote; default 1 s
+	GiveUp      time.Duration   // age at which a failing event is dead; default 24 h
 }
 
 func (o Options) check() (Options, error) {
@@ -76,6 +84,11 @@ func (o Options) check() (Options, error) {
 			return o, errors.New("delivery: a receiver needs a unique name, Wants or Types, and Deliver")
 		}
 		names[r.Name] = true
+	}
+	if o.Webhooks != nil {
+		if err := o.Webhooks.check(); err != nil {
+			return o, err
+		}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -46,22 +46,28 @@ type runner struct {
 	quietUntil time.Time // until then a wake-up triggers no read
 	failed     bool      // the latest read failed
 	shownAt    time.Time
+	full       bool // no further delivery may start before one has ended
+	extra      int  // slots of the pool in use, for a webhook
+	lost       bool // the role is lost
 }
 
 // result is the outcome of one delivery.
 type result struct {
-	e     *entry
-	event *events.Event // as it was read; nil: it was not read
-	err   error
+	e      *entry
+	event  *events.Event // as it was read; nil: it was not read
+	status int           // of the answer of a webhook; 0: there was none
+	err    error
+	at     time.Time // when it began
 }
 
 // run delivers until ctx ends, then waits for the deliveries in flight and writes
 // the progress, as long as last allows. If the role is lost it stops at once.
 func (x *runner) run(ctx, last context.Context) {
-	x.results, x.written = make(chan result, x.o.Concurrency), make(chan error, 1)
+	x.results, x.written = make(chan result, x.concurrency()), make(chan error, 1)
 	last, cut := context.WithCancel(last)
 	defer cut()
-	defer x.o.Metrics.reset(x.r.Name)
+	defer x.meter().reset()
+	defer x.returnSlots(0)
 	if !x.restore(ctx) {
 		return
 	}
@@ -69,16 +75,10 @@ func (x *runner) run(ctx, last context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
 		x.fill(ctx, now)
-		for x.schedule.inFlight < x.o.Concurrency {
-			e := x.schedule.start(now)
-			if e == nil {
-				break
-			}
-			event := e.event
-			go func() { x.results <- x.attempt(last, e, event) }()
-		}
+		x.start(last, now)
 		x.flush(last, now)
 		if !x.wait(ctx, now) {
+			x.lost = true
 			cut()
 			break
 		}
@@ -86,11 +86,38 @@ func (x *runner) run(ctx, last context.Context) {
 	x.drain(last)
 }
 
+// start starts the deliveries that may start.
+func (x *runner) start(last context.Context, now time.Time) {
+	x.full = true
+	for x.schedule.inFlight < x.concurrency() && x.takeSlot() {
+		e := x.schedule.start(now)
+		if e == nil {
+			x.full = false
+			break
+		}
+		event := e.event
+		go func() { x.results <- x.attempt(last, e, event) }()
+	}
+	x.returnSlots(x.schedule.inFlight - 1)
+}
+
+func (x *runner) concurrency() int { return orElse(x.r.concurrency, x.o.Concurrency) }
+
+func (x *runner) meter() meter {
+	if x.r.hook != nil {
+		return x.r.hook
+	}
+	return receiverMeter{x.o.Metrics, x.r.Name}
+}
+
 // restore reads the receiver's progress.
 func (x *runner) restore(ctx context.Context) bool {
 	for {
 		p, err := x.o.Store.Progress(ctx, x.r.Name)
 		if err == nil {
+			if x.r.hook != nil {
+				x.r.hook.restored(&p, time.Now())
+			}
 			x.schedule = newSchedule(p, time.Now(), x.r, x.o)
 			if len(p.Deferred) > 0 { // for the gauge of the oldest event
 				if list, err := x.o.Store.EventsSince(ctx, p.Deferred[0].Event-1, 1); err == nil && len(list) == 1 && list[0].ID == p.Deferred[0].Event {
@@ -107,7 +134,9 @@ func (x *runner) restore(ctx context.Context) bool {
 }
 
 // reading reports whether the log may have more and the window has room.
-func (x *runner) reading() bool { return x.more && len(x.schedule.window) < x.o.Window }
+func (x *runner) reading() bool {
+	return x.more && len(x.schedule.window) < orElse(x.r.window, x.o.Window)
+}
 
 // fill reads the log while there is room, but not for long: other processes may
 // write unwanted events faster than they are read.
@@ -124,7 +153,7 @@ func (x *runner) fill(ctx context.Context, now time.Time) {
 			break
 		}
 		if lost := part.First - x.schedule.read - 1; lost > 0 {
-			x.o.Metrics.deliveries.WithLabelValues(x.r.Name, resultLost).Add(float64(lost))
+			x.meter().count(resultLost, int(lost))
 			x.o.Logger.Error("events purged before delivery", "receiver", x.r.Name, "events", lost)
 		}
 		for i := range part.Events {
@@ -143,6 +172,9 @@ func (x *runner) fill(ctx context.Context, now time.Time) {
 // read returns the next chunk of the log.
 func (x *runner) read(ctx context.Context) (events.Chunk, error) {
 	after := x.schedule.read
+	if x.r.hook != nil {
+		return x.r.hook.read(ctx, after)
+	}
 	if x.r.Types != nil {
 		return x.o.Store.EventsOf(ctx, after, readChunk, x.r.Types...)
 	}
@@ -155,7 +187,7 @@ func (x *runner) read(ctx context.Context) (events.Chunk, error) {
 
 // attempt delivers one event, on a goroutine of its own.
 func (x *runner) attempt(ctx context.Context, e *entry, event *events.Event) result {
-	out := result{e: e, event: event}
+	out := result{e: e, event: event, at: time.Now()}
 	if event == nil {
 		list, err := x.o.Store.EventsSince(ctx, e.id-1, 1)
 		switch {
@@ -168,13 +200,13 @@ func (x *runner) attempt(ctx context.Context, e *entry, event *events.Event) res
 		}
 	}
 	if out.err == nil {
-		out.err = x.deliver(ctx, *out.event)
+		out.status, out.err = x.deliver(ctx, *out.event)
 	}
 	return out
 }
 
 // deliver converts a panic of a receiver's code into an error.
-func (x *runner) deliver(ctx context.Context, e events.Event) (err error) {
+func (x *runner) deliver(ctx context.Context, e events.Event) (status int, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			x.o.Logger.Error("event delivery panicked", "receiver", x.r.Name, "event", e.ID,
@@ -182,7 +214,12 @@ func (x *runner) deliver(ctx context.Context, e events.Event) (err error) {
 			err = errors.New("panic")
 		}
 	}()
-	return x.r.Deliver(ctx, e)
+	ctx, span := x.o.Tracing.Delivery(ctx, x.r.Name, e.Type, e.Subject)
+	defer func() { span.End(err) }()
+	if x.r.post != nil {
+		return x.r.post(ctx, e)
+	}
+	return 0, x.r.Deliver(ctx, e)
 }
 
 // apply applies the result of a delivery.
@@ -194,6 +231,7 @@ func (x *runner) apply(r result, now time.Time) {
 	label := resultDelivered
 	switch {
 	case r.err == nil:
+		x.schedule.worked()
 		x.schedule.finish(r.e, now)
 	case errors.Is(r.err, errPurged):
 		label = resultDead
@@ -205,14 +243,24 @@ func (x *runner) apply(r result, now time.Time) {
 		r.e.at = time.Time{}
 	default:
 		label = resultFailed
-		if x.schedule.fail(r.e, now, backoff.Random(r.e.tries+1, x.o.FirstPause, x.o.LastPause)) {
+		demanded := demandedPause(r.err)
+		x.schedule.refused(now, demanded, x.pause)
+		if x.schedule.fail(r.e, now, max(demanded, x.pause(r.e.tries+1))) {
 			label = resultDead
 		}
 	}
-	x.o.Metrics.deliveries.WithLabelValues(x.r.Name, label).Inc()
+	x.meter().count(label, 1)
+	if x.r.hook != nil && r.event != nil {
+		x.r.hook.tried(r, now, label == resultDead, x.schedule.streak)
+	}
 	if label == resultDead {
 		x.o.Logger.Error("event delivery abandoned", "receiver", x.r.Name, "event", r.e.id, "tries", r.e.tries+1)
 	}
+}
+
+// pause returns the pause after the nth failure in a row.
+func (x *runner) pause(n int) time.Duration {
+	return backoff.Random(n, x.o.FirstPause, x.o.LastPause)
 }
 
 // flushAt returns the earliest instant of the next step.
@@ -258,8 +306,7 @@ func (x *runner) wait(ctx context.Context, now time.Time) bool {
 	if x.reading() {
 		until = now
 	}
-	// At max concurrency, due events wait for a result.
-	if at := x.schedule.nextAt(); !at.IsZero() && at.Before(until) && x.schedule.inFlight < x.o.Concurrency {
+	if at := x.schedule.nextAt(); !at.IsZero() && at.Before(until) && !x.full {
 		until = at
 	}
 	if at := x.flushAt(); at.After(now) && at.Before(until) {
@@ -310,8 +357,7 @@ func (x *runner) show(now time.Time) {
 	if at := x.schedule.oldest(); !at.IsZero() {
 		age = max(0, now.Sub(at).Seconds())
 	}
-	x.o.Metrics.oldest.WithLabelValues(x.r.Name).Set(age)
-	x.o.Metrics.deferred.WithLabelValues(x.r.Name).Set(float64(len(x.schedule.deferred)))
+	x.meter().gauge(age, len(x.schedule.deferred))
 }
 
 // drain waits for the deliveries in flight and writes the remaining progress.

@@ -15,6 +15,10 @@ const maxHoldUp = 2 * time.Second
 // maxLane is the max number of events of one lane in the window.
 const maxLane = 256
 
+// maxStreak is how many deliveries in a row may fail before one at a time is tried, and
+// with growing pauses.
+const maxStreak = 5
+
 // entry is one event that a receiver has yet to get.
 type entry struct {
 	id       int64
@@ -48,10 +52,12 @@ type group struct {
 // The head of each lane is in exactly one place: ready in its group, later, or
 // in flight.
 type schedule struct {
-	groupOf     func(order string) string
-	concurrency int // max in flight
-	maxDeferred int
-	giveUp      time.Duration
+	groupOf       func(order string) string
+	concurrency   int // max in flight
+	maxDeferred   int
+	giveUp        time.Duration
+	oneReceiver   bool // all events go to one place: if that fails, all of them wait
+	keepAbandoned bool
 
 	written  int64 // the cursor of the last step
 	read     int64 // position up to which the log was read
@@ -63,13 +69,18 @@ type schedule struct {
 	later    laterHeap
 	inFlight int
 
-	changed map[int64]*entry // deferred entries whose stored state is out of date
-	done    []int64          // deferred in the store only, to be deleted there
+	changed   map[int64]*entry // deferred entries whose stored state is out of date
+	done      []int64          // deferred in the store only, to be deleted there
+	abandoned []events.Deferred
+
+	streak      int       // failures since the last success, of one receiver
+	pausedUntil time.Time // until then nothing is started
 }
 
 func newSchedule(p events.Progress, now time.Time, r *Receiver, o *Options) *schedule {
 	b := &schedule{
-		groupOf: r.Group, concurrency: o.Concurrency, maxDeferred: orElse(r.MaxDeferred, o.MaxDeferred), giveUp: o.GiveUp, groups: map[string]*group{}, written: p.Cursor, read: p.Cursor,
+		groupOf: r.Group, concurrency: orElse(r.concurrency, o.Concurrency), maxDeferred: orElse(r.MaxDeferred, o.MaxDeferred), giveUp: o.GiveUp, groups: map[string]*group{}, written: p.Cursor, read: p.Cursor,
+		oneReceiver: r.hook != nil, keepAbandoned: r.hook != nil,
 		lanes: map[string][]*entry{}, deferred: map[int64]*entry{}, changed: map[int64]*entry{},
 	}
 	for _, a := range p.Deferred {
@@ -132,6 +143,9 @@ func (b *schedule) offer(g *group) {
 // start returns the next event that may be delivered and marks it in flight; nil
 // if there is none.
 func (b *schedule) start(now time.Time) *entry {
+	if now.Before(b.pausedUntil) || b.probing() {
+		return nil
+	}
 	for len(b.later) > 0 && !b.later[0].nextAt.After(now) {
 		b.enqueue(heap.Pop(&b.later).(*entry), now)
 	}
@@ -149,13 +163,39 @@ func (b *schedule) start(now time.Time) *entry {
 	return e
 }
 
-// nextAt returns when the next event that is not ready is due; zero if there is
-// none.
-func (b *schedule) nextAt() time.Time {
-	if len(b.later) == 0 {
-		return time.Time{}
+// nextAt returns when the next event is due that is not ready, or may not be started yet;
+// zero if there is none, or none before a delivery in flight has ended.
+func (b *schedule) nextAt() (at time.Time) {
+	if b.probing() {
+		return at
 	}
-	return b.later[0].nextAt
+	if len(b.later) > 0 {
+		at = b.later[0].nextAt
+	}
+	if len(b.turns) > 0 && !b.pausedUntil.IsZero() || !at.IsZero() && at.Before(b.pausedUntil) {
+		at = b.pausedUntil
+	}
+	return at
+}
+
+// probing reports whether a delivery in flight will show whether the receiver works again.
+func (b *schedule) probing() bool { return b.streak >= maxStreak && b.inFlight > 0 }
+
+// worked records that the receiver works.
+func (b *schedule) worked() { b.streak, b.pausedUntil = 0, time.Time{} }
+
+// refused records a failure of the receiver. pause returns for how long nothing is sent
+// after the nth failure in a row that counts; demanded is the receiver's Retry-After.
+func (b *schedule) refused(now time.Time, demanded time.Duration, pause func(n int) time.Duration) {
+	if !b.oneReceiver {
+		return
+	}
+	if b.streak++; b.streak >= maxStreak {
+		demanded = max(demanded, pause(b.streak-maxStreak+1))
+	}
+	if until := now.Add(demanded); demanded > 0 && until.After(b.pausedUntil) {
+		b.pausedUntil = until
+	}
 }
 
 // finish marks an event as done and schedules the next one of its lane.
@@ -189,6 +229,9 @@ func (b *schedule) leaveGroup(e *entry) {
 // for that.
 func (b *schedule) fail(e *entry, now time.Time, pause time.Duration) (dead bool) {
 	if now.Sub(e.at) >= b.giveUp {
+		if b.keepAbandoned {
+			b.abandoned = append(b.abandoned, events.Deferred{Event: e.id, Order: e.order, Tries: e.tries + 1, NextAt: now})
+		}
 		b.finish(e, now)
 		e.group.failing = true
 		return true
@@ -242,16 +285,16 @@ func (b *schedule) step(now time.Time) (s events.Step, ok bool) {
 	if len(b.window) > 0 {
 		s.Cursor = b.window[0].id - 1
 	}
-	if s.Cursor == b.written && len(b.changed) == 0 && len(b.done) == 0 {
+	if s.Cursor == b.written && len(b.changed) == 0 && len(b.done) == 0 && len(b.abandoned) == 0 {
 		return s, false
 	}
 	for _, e := range b.changed {
 		s.Put = append(s.Put, events.Deferred{Event: e.id, Order: e.order, Tries: e.tries, NextAt: e.nextAt})
 	}
 	slices.SortFunc(s.Put, func(x, y events.Deferred) int { return int(x.Event - y.Event) })
-	s.Done = b.done
+	s.Done, s.Abandoned = b.done, b.abandoned
 	clear(b.changed)
-	b.done, b.written = nil, s.Cursor
+	b.done, b.abandoned, b.written = nil, nil, s.Cursor
 	return s, true
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"weir/events"
+	"weir/internal/backoff"
 	"weir/internal/outbound"
 )
 
@@ -84,10 +85,13 @@ type subscriber struct {
 	handshakeDone bool
 }
 
-// statusError is the status of an answer other than 2xx.
-type statusError int
+// statusError is an answer with a status other than 2xx.
+type statusError struct {
+	status int
+	after  time.Duration // the receiver demands that much time before the next try
+}
 
-func (e statusError) Error() string { return "the receiver answered " + strconv.Itoa(int(e)) }
+func (e statusError) Error() string { return "the receiver answered " + strconv.Itoa(e.status) }
 
 func (s *subscriber) deliver(ctx context.Context, e events.Event) error {
 	if err := s.handshake(ctx); err != nil {
@@ -103,7 +107,7 @@ func (s *subscriber) deliver(ctx context.Context, e events.Event) error {
 
 func answerError(answer outbound.Answer, err error) error {
 	if err == nil && (answer.Status < 200 || answer.Status > 299) {
-		return statusError(answer.Status)
+		return statusError{answer.Status, backoff.RetryAfter(answer.Header.Get("Retry-After"), time.Now())}
 	}
 	return err
 }

@@ -38,13 +38,17 @@ func Start(ctx context.Context, o Options) (*System, error) {
 		if err := o.Store.Register(ctx, r.Name); err != nil {
 			return nil, fmt.Errorf("delivery: %w", err)
 		}
-		o.Metrics.prepare(r.Name)
+		receiverMeter{o.Metrics, r.Name}.prepare()
+		s.wakes = append(s.wakes, make(chan struct{}, 1))
+	}
+	if o.Webhooks != nil {
+		receiverMeter{o.Metrics, webhooksReceiver}.prepare()
 		s.wakes = append(s.wakes, make(chan struct{}, 1))
 	}
 	s.last, s.interrupt = context.WithCancel(context.WithoutCancel(ctx))
 	s.running, s.stop = context.WithCancel(s.last)
 	s.unhook = o.Store.OnEvents(s.wakeAll)
-	if len(o.Receivers) > 0 {
+	if len(s.wakes) > 0 {
 		s.role = supervise.NewRole(o.Store, ops.RoleEventDelivery, o.LeaseTTL, o.Logger)
 		s.done.Go(func() { s.role.Run(s.running, s.lead) })
 	}
@@ -90,12 +94,19 @@ func (s *System) lead(lease weir.Lease) {
 	defer cut()
 	ctx, stop := context.WithCancel(s.running)
 	defer stop()
-	ended := make(chan struct{}, len(s.o.Receivers))
+	ended := make(chan struct{}, len(s.wakes))
 	for i := range s.o.Receivers {
 		x := &runner{o: &s.o, r: &s.o.Receivers[i], lease: lease, wake: s.wakes[i]}
 		go func() {
 			defer func() { ended <- struct{}{} }()
 			x.run(ctx, last)
+		}()
+	}
+	if s.o.Webhooks != nil {
+		d := newDispatcher(&s.o, lease, s.wakes[len(s.o.Receivers)])
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			d.run(ctx, last)
 		}()
 	}
 	kept := make(chan struct{})
@@ -110,7 +121,7 @@ func (s *System) lead(lease weir.Lease) {
 	}
 	stop()
 	<-kept
-	for range len(s.o.Receivers) - over {
+	for range len(s.wakes) - over {
 		<-ended
 	}
 	if s.last.Err() == nil {

@@ -17,6 +17,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/tracing"
 	"weir/internal/validation"
 	"weir/ops"
 	"weir/web/route"
@@ -73,14 +74,16 @@ func (s *Service) acceptingChannel(ctx context.Context, name string) (weir.Chann
 	return ch, nil
 }
 
-func (s *Service) postContacts(c *route.Call) (route.Reply, error) {
+func (s *Service) postContacts(c *route.Call) (out route.Reply, err error) {
+	traced := s.Tracing.Request(c.Request.Header)
+	defer func() { traced.End(out.Status, err) }()
 	name := c.Request.PathValue("channel")
 	ch, err := s.acceptingChannel(c, name)
 	if err != nil {
 		return route.Reply{}, err
 	}
 	wrong := slices.Clone(c.Errors)
-	out, err := s.acceptContacts(c, ch)
+	out, err = s.acceptContacts(c, ch, traced)
 	switch weir.CodeOf(err) {
 	case weir.CodeNotFound, weir.CodeConflict, weir.CodeInvalid:
 	default:
@@ -96,10 +99,10 @@ func (s *Service) postContacts(c *route.Call) (route.Reply, error) {
 		return out, err
 	}
 	c.Errors = wrong
-	return s.acceptContacts(c, now)
+	return s.acceptContacts(c, now, traced)
 }
 
-func (s *Service) acceptContacts(c *route.Call, ch weir.Channel) (route.Reply, error) {
+func (s *Service) acceptContacts(c *route.Call, ch weir.Channel, traced *tracing.Request) (route.Reply, error) {
 	t, err := s.typeOfChannel(ch)
 	if err != nil {
 		return route.Reply{}, err
@@ -115,10 +118,12 @@ func (s *Service) acceptContacts(c *route.Call, ch weir.Channel) (route.Reply, e
 	if ch.Deleting {
 		return route.Reply{}, weir.Errorf(weir.CodeConflict, "channel %s is being deleted and takes no contacts", ch.Name)
 	}
+	traced.Join(specs)
 	accepted, err := s.Broker.Accept(c, ch, specs)
 	if err != nil {
 		return route.Reply{}, err
 	}
+	traced.Accepted(&ch, accepted)
 	list := AcceptedList{Contacts: make([]AcceptedView, 0, len(accepted))}
 	for i := range accepted {
 		a := &accepted[i]

@@ -41,7 +41,7 @@ func (s *Service) contactRoutes() []*route.Route {
 			Summary: "List contacts",
 			Description: "With order=oldest, which is the default, by channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. " +
 				"With order=newest the reverse, over all channels: the latest accepted first or, with a state, the latest to enter it first (several states one after the other; with a key by channel). " +
-				"With finished_since or finished_until in the order of the ends. " +
+				"With finished_since or finished_until in the order of the ends. With finished_after in that order over all channels, for a client that polls. " +
 				"A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.",
 			Query: append([]wire.Parameter{
 				{Name: "channel", Kind: "string", Description: "name of the channel"},
@@ -53,6 +53,7 @@ func (s *Service) contactRoutes() []*route.Route {
 				{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339), to the millisecond: contacts accepted before"},
 				{Name: "finished_since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished at or after it"},
 				{Name: "finished_until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished before it"},
+				{Name: "finished_after", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished after it, over all channels the earliest end first"},
 				{Name: "order", Kind: "string", Enum: []string{"oldest", orderNewest}, Single: true, Description: "which contacts come first; oldest is the default"},
 			}, route.Paging(100, 1000)...),
 			Handle:  s.listContacts,
@@ -121,8 +122,9 @@ func (s *Service) listContacts(c *route.Call) (route.Reply, error) {
 	f.Until, _ = c.Instant("until")
 	f.FinishedSince, _ = c.Instant("finished_since")
 	f.FinishedUntil, _ = c.Instant("finished_until")
-	if (!f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero()) && len(f.States) > 0 && !slices.Contains(f.States, weir.Done) {
-		c.Errors.Add("/state", "enum", "must have done among them, or be absent, where finished_since or finished_until is given")
+	f.FinishedAfter, _ = c.Instant("finished_after")
+	if (!f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero() || !f.FinishedAfter.IsZero()) && len(f.States) > 0 && !slices.Contains(f.States, weir.Done) {
+		c.Errors.Add("/state", "enum", "must have done among them, or be absent, where finished_since, finished_until or finished_after is given")
 	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ const (
 type EventView struct {
 	ID      string    `json:"id" doc:"grows in the order of commits"`
 	Type    string    `json:"type"`
-	Source  string    `json:"source" doc:"which part of Weir: router, surveys, channels"`
+	Source  string    `json:"source" doc:"which part of Weir: router, surveys, channels, contacts"`
 	Subject string    `json:"subject" doc:"the resource of the event"`
 	At      time.Time `json:"time"`
 	Data    any       `json:"data" doc:"depends on the type"`
@@ -48,8 +49,19 @@ type eventFilter struct {
 }
 
 func (f *eventFilter) passes(e *events.Event) bool {
-	return (len(f.types) == 0 || slices.Contains(f.types, e.Type)) &&
+	return (len(f.types) == 0 || slices.ContainsFunc(f.types, func(p string) bool { return events.TypeMatches(p, e.Type) })) &&
 		(f.source == "" || f.source == e.Source) && strings.HasPrefix(e.Subject, f.subject)
+}
+
+// asksForContacts reports whether a client asks for events of contacts, and not merely
+// for whatever there is.
+func (f *eventFilter) asksForContacts() bool {
+	if f.source != "" {
+		return f.source == events.SourceContacts
+	}
+	return strings.HasPrefix(f.subject, "contact/") || slices.ContainsFunc(events.ContactTypes(), func(name string) bool {
+		return slices.ContainsFunc(f.types, func(p string) bool { return events.TypeMatches(p, name) })
+	})
 }
 
 func eventView(e *events.Event) EventView {
@@ -84,24 +96,54 @@ func maskEvent(v *EventView) {
 		v.Data = nil
 		return
 	}
-	v.Data = maskData(data, "")
+	var addresses []string
+	ids := map[string]any{} // made by Weir; a number occurs in them by chance only
+	fields, ok := data.(map[string]any)
+	if ok && v.Source == events.SourceContacts {
+		for _, name := range []string{"contact", "message_id"} {
+			if id, ok := fields[name]; ok {
+				ids[name] = id
+			}
+		}
+		for _, name := range []string{"to", "from"} {
+			if address, ok := fields[name].(string); ok {
+				addresses = append(addresses, address)
+				fields[name] = auth.MaskNumber(address)
+			}
+		}
+	}
+	v.Data = maskData(data, "", addresses)
+	maps.Copy(fields, ids)
 }
 
-// maskData masks texts at any depth. JSON numbers stay: a phone number is
-// always a text.
-func maskData(data any, name string) any {
+// MaskedEvent returns an event with the phone numbers masked, for receivers without
+// pii:read.
+func MaskedEvent(e events.Event) events.Event {
+	v := eventView(&e)
+	maskEvent(&v)
+	e.Subject = v.Subject
+	e.Data, _ = json.Marshal(v.Data) //nolint:errchkjson // it was read from JSON
+	return e
+}
+
+// maskData masks texts at any depth, and some addresses however they are written. JSON
+// numbers stay: a phone number is always a text.
+func maskData(data any, name string, addresses []string) any {
 	switch x := data.(type) {
 	case map[string]any:
 		for key, value := range x {
-			x[key] = maskData(value, key)
+			x[key] = maskData(value, key, addresses)
 		}
 	case []any:
 		for i := range x {
-			x[i] = maskData(x[i], name)
+			x[i] = maskData(x[i], name, addresses)
 		}
 	case string:
 		if name == "text" || name == "message" {
 			return auth.MaskText(x)
+		}
+		for _, address := range addresses {
+			x = auth.MaskOwn(x, address)
 		}
 		return auth.MaskValue(x)
 	}

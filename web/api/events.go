@@ -3,9 +3,11 @@ package api
 import (
 	"math"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 
+	"weir/events"
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/route"
@@ -19,18 +21,29 @@ func (s *Service) eventRoutes() []*route.Route {
 		Description: "With Accept: text/event-stream the response is a stream of server-sent events: each carries one event as JSON, and its id. " +
 			"It starts after the event in the header Last-Event-ID or, without it, in the parameter after; without both with the next event. While there are no events it sends a comment every 15 seconds. " +
 			"Otherwise the response is a page, which starts after cursor or, without it, after the parameter after; without both with the oldest retained event. " +
-			"A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
+			"A page may be short, or empty, and yet not be the last: that one has no next_cursor.\n\n" + aboutContactEvents,
 		Query: append([]wire.Parameter{
 			{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Description: "only events with a greater id"},
 			{Name: "tail", Kind: "integer", Minimum: 1, Maximum: 100_000, Description: "for a page without after and cursor: start this many events, of any type, before the latest one"},
-			{Name: "type", Kind: "string", Description: "one or more types, joined by commas"},
+			{Name: "type", Kind: "string", Description: "one or more types, joined by commas; one that ends with * stands for all types that begin so, such as weir.contact.*"},
 			{Name: "subject", Kind: "string", Description: "only events whose subject begins with this"},
 			{Name: "source", Kind: "string", Description: "only events from this part of Weir"},
 		}, route.Paging(100, 1000)...),
-		Download: StreamType, Serve: s.events,
+		Download: StreamType, Serve: s.events, Data: []reflect.Type{route.TypeOf[events.ContactData](), route.TypeOf[events.MessageData]()},
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page, or the stream", Body: route.TypeOf[EventList]()}},
 	}}
 }
+
+// aboutContactEvents describes the types of events that are written on request.
+const aboutContactEvents = "Events of contacts have the source contacts, and data as in ContactData. In order, for each contact:\n\n" +
+	"- " + events.ContactDispatched + ": an attempt is claimed, durably; from then on the provider may have it\n" +
+	"- " + events.ContactAccepted + ": the provider accepted it; missing if the provider refused it, or reported its end first\n" +
+	"- " + events.ContactRequeued + ": the attempt ended and the provider certainly does not have the contact, which waits for the next attempt\n" +
+	"- " + events.ContactDone + ": it ended, once, with its outcome\n" +
+	"- " + events.ContactCorrected + ": a message that had failed was delivered after all, and the contact is completed\n" +
+	"- " + events.MessageReceived + ": a person sent a message; data as in MessageData\n\n" +
+	"With WEIR_CONTACT_EVENTS=auto they are written only while they are wanted: from a request that asks for them, by type, by the source contacts or by a subject that begins with contact/, until ten to fifteen minutes after the last one or the end of its stream. " +
+	"Without pii:read numbers in them are masked."
 
 func (s *Service) events(c *route.Call, w http.ResponseWriter) error {
 	f := &eventFilter{types: c.Query.List("type"), subject: c.Query.Text("subject"), source: c.Query.Text("source")}
@@ -40,6 +53,20 @@ func (s *Service) events(c *route.Call, w http.ResponseWriter) error {
 		}
 		if f.source != routerSource {
 			return auth.ErrForbidden(ops.ScopeContactsRead)
+		}
+	}
+	for _, p := range f.types {
+		if i := strings.IndexByte(p, '*'); i >= 0 && i < len(p)-1 {
+			c.Errors.Add("/type", "format", "must have * at its end only, for all types that begin so")
+			break
+		}
+	}
+	if err := c.Invalid(); err != nil {
+		return err
+	}
+	if f.asksForContacts() {
+		if err := s.wantContacts(c); err != nil {
+			return err
 		}
 	}
 	if acceptsStream(c.Request) {

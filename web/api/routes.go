@@ -19,6 +19,9 @@ func (s *Service) Routes() []*route.Route {
 	if s.Events != nil {
 		all = append(all, s.eventRoutes()...)
 	}
+	if s.Webhooks != nil {
+		all = append(all, s.webhookRoutes()...)
+	}
 	if s.Trail != nil {
 		all = append(all, s.auditRoutes()...)
 	}

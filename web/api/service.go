@@ -9,6 +9,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/events"
+	"weir/internal/tracing"
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/callbacks"
@@ -64,6 +65,10 @@ type Service struct {
 	Router func() string
 	// Events is the event log. Without it there are no event routes.
 	Events events.Log
+	// Interest has the events of contacts written while clients read them; nil: they are
+	// not, for their sake.
+	Interest events.Interest
+	readers  readers
 	// Minutes stores the per-minute counters of channels. Without it there are
 	// no routes for minutes.
 	Minutes ops.MinuteStore
@@ -73,10 +78,20 @@ type Service struct {
 	Trail *auth.Trail
 	// Hold keeps Weir from dispatching anything; nil: there is no hold.
 	Hold Hold
+	// Tracing exports traces; nil: traces are off.
+	Tracing *tracing.Tracer
 	// Changed is called after a change of a channel.
 	Changed func(weir.Channel)
 	// Deleted is called after a channel was deleted.
 	Deleted func(weir.Channel)
+	// Webhooks stores the webhooks of clients. Without it there are no routes for them.
+	Webhooks events.WebhookStore
+	// TestWebhook sends the test event to a webhook.
+	TestWebhook func(context.Context, events.Webhook) (events.Try, error)
+	// MayCall returns why a URL must not be called; nil: every URL may be.
+	MayCall func(url string) error
+	// Survey returns an error if there is no survey of a name; nil: any name will do.
+	Survey func(ctx context.Context, name string) error
 	// Streams limits the open event streams.
 	Streams *auth.ConcurrencyLimit
 }

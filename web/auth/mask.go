@@ -15,6 +15,9 @@ var (
 	numberOnly = regexp.MustCompile(`^\+?[0-9]{7,15}$`)
 	// numberPlus matches a number with a plus inside another text.
 	numberPlus = regexp.MustCompile(`\+[0-9]{7,15}`)
+	// shortCode matches a number that is too short to identify a person.
+	shortCode = regexp.MustCompile(`^[0-9]{1,6}$`)
+	words     = regexp.MustCompile(`[\pL\pN]+`)
 )
 
 // MaskNumber keeps the last digits of a number and hides its length.
@@ -53,9 +56,17 @@ func MaskValues(values map[string]string) map[string]string {
 const identifying = 7
 
 // MaskOwn masks one number wherever it occurs, in any notation, with or without
-// its country code, and every other number with a plus.
+// its country code, and every other number with a plus. The digits of a short code occur
+// in ids by chance, so it is masked as a word of its own only.
 func MaskOwn(text, number string) string {
-	if digits := strings.TrimPrefix(number, "+"); len(digits) > visibleDigits {
+	if digits := strings.TrimPrefix(number, "+"); shortCode.MatchString(digits) {
+		text = words.ReplaceAllStringFunc(text, func(word string) string {
+			if word == digits {
+				return MaskNumber(word)
+			}
+			return word
+		})
+	} else if len(digits) > visibleDigits {
 		text = strings.ReplaceAll(text, "+"+digits, MaskNumber(digits))
 		text = strings.ReplaceAll(text, digits, MaskNumber(digits))
 		text = ops.ReplacePhoneNumbers(text, func(found string) string {

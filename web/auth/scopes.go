@@ -11,6 +11,7 @@ func RouteScopes() map[string][]ops.Scope {
 	changeChannels := []ops.Scope{ops.ScopeChannelsAdmin}
 	readSurveys := []ops.Scope{ops.ScopeContactsRead, ops.ScopeSurveysAdmin}
 	changeSurveys := []ops.Scope{ops.ScopeSurveysAdmin}
+	webhooks := []ops.Scope{ops.ScopeWebhooksAdmin}
 	return map[string][]ops.Scope{
 		"list-channels":  readChannels,
 		"get-channel":    readChannels,
@@ -59,6 +60,16 @@ func RouteScopes() map[string][]ops.Scope {
 
 		"get-hold":     readChannels,
 		"release-hold": changeChannels,
+
+		"list-webhooks":   webhooks,
+		"create-webhook":  webhooks,
+		"get-webhook":     webhooks,
+		"patch-webhook":   webhooks,
+		"delete-webhook":  webhooks,
+		"rotate-webhook":  webhooks,
+		"test-webhook":    webhooks,
+		"list-deliveries": webhooks,
+		"replay-webhook":  webhooks,
 
 		"list-audit": changeChannels,
 		"whoami":     ops.Scopes(), // any scope

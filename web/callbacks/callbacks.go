@@ -15,6 +15,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/internal/deadline"
+	"weir/internal/tracing"
 	"weir/web/wire"
 )
 
@@ -28,6 +29,7 @@ type Handler struct {
 	Surveys Surveys
 	Logger  *slog.Logger
 	Metrics *Metrics
+	Tracing *tracing.Tracer // nil: traces are off
 	Now     func() time.Time
 
 	accounts *accounts
@@ -79,7 +81,7 @@ func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// A provider may disconnect at once; its callback counts anyway.
-	ctx := deadline.In(context.WithoutCancel(r.Context()), timeLimit)
+	ctx := deadline.In(s.Tracing.Callback(context.WithoutCancel(r.Context())), timeLimit)
 	defer ctx.End()
 	ch, ok, err := s.Index.find(ctx, r.PathValue("channel"), r.PathValue("secret"))
 	switch {
@@ -124,6 +126,7 @@ func (s *Handler) serveChannel(ctx context.Context, w http.ResponseWriter, r *ht
 		return
 	}
 	results, err := s.apply(ctx, ch, reading)
+	s.Tracing.CallbackDone(ctx, &ch, results, err)
 	if weir.CodeOf(err) == weir.CodeInvalid { // it can never be stored
 		s.invalid(ctx, w, ch)
 		return

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
+	"weir/web/api"
 )
 
 const rowsPerPage = 50
@@ -121,4 +123,27 @@ func choose[T ~string](v *visit, query url.Values, name string, offered []T) str
 	}
 	query.Set(name, value)
 	return value
+}
+
+func auditPage() *page {
+	return &page{name: "audit", path: "/audit", nav: "Audit", scopes: []ops.Scope{ops.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}
+}
+
+// auditData is the data of the audit log page.
+type auditData struct {
+	Entries  []api.AuditView
+	Interval interval
+	Pager    pager
+}
+
+func loadAudit(v *visit) (*content, error) {
+	query, span, err := v.intervalQuery()
+	if err != nil {
+		return nil, err
+	}
+	var page api.AuditList
+	if err := v.get("/v1/audit", query, &page); err != nil {
+		return nil, err
+	}
+	return &content{title: "Audit log", crumbs: []crumb{{Text: "Audit log"}}, data: &auditData{page.Entries, span, v.more(page.NextCursor)}}, nil
 }

@@ -68,6 +68,7 @@ func pages() []*page {
 		surveysPage(), surveyPage(), respondentsPage(), respondentPage(), surveyLogPage(),
 		routerPage(), routerListPage("workers", loadWorkers), routerListPage("queues", loadQueues), routerListPage("jobs", loadJobs), policiesPage(),
 		routerWorkerPage(), routerQueuePage(), routerJobPage(),
+		webhooksPage(), webhookPage(),
 		auditPage(),
 	}
 }

@@ -142,3 +142,31 @@ func (v *visit) surveyStats(name string) (*surveyapi.StatsView, error) {
 	}
 	return &stats, err
 }
+
+func surveyLogPage() *page {
+	return &page{name: "survey_log", path: surveyPath + "/log", scopes: surveyReaders(), load: loadSurveyLog}
+}
+
+// surveyLog is the data of the page of a survey's log.
+type surveyLog struct {
+	Survey   string
+	Log      []surveyapi.SurveyLogView
+	Interval interval
+	Pager    pager
+}
+
+func loadSurveyLog(v *visit) (*content, error) {
+	name := v.r.PathValue("name")
+	query, span, err := v.intervalQuery()
+	if err != nil {
+		return nil, err
+	}
+	var page surveyapi.SurveyLogList
+	if err := v.get(apiPath("v1", "surveys", name, "log"), query, &page); err != nil {
+		return nil, err
+	}
+	return &content{
+		title: "Log of " + name, crumbs: surveyCrumbs(name, crumb{Text: "Log"}),
+		data: &surveyLog{name, page.Entries, span, v.more(page.NextCursor)},
+	}, nil
+}

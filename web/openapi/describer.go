@@ -44,13 +44,20 @@ func (d *describer) operation(rt *route.Route) *huma.Operation {
 	if rt.Download == api.StreamType {
 		op.Parameters = append(op.Parameters, lastEventID())
 	}
+	if rt.Tagged && rt.Method != http.MethodGet && rt.Method != http.MethodPost || rt.ID == "rotate-webhook" {
+		op.Parameters = append(op.Parameters, ifMatch())
+	}
 	codes := append([]weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeInvalid, weir.CodeUnavailable, weir.CodeDraining, weir.CodeInternal}, rt.Codes...)
 	if rt.Body != nil {
 		op.RequestBody = d.body(rt)
 		codes = append(codes, weir.CodeTooLarge, weir.CodeContentType)
 	}
 	for _, a := range rt.Answers {
-		op.Responses[strconv.Itoa(a.Status)] = d.good(a, rt.Download)
+		out := d.good(a, rt.Download)
+		if rt.Tagged && a.Body != nil {
+			out.Headers["ETag"] = headerRef("ETag")
+		}
+		op.Responses[strconv.Itoa(a.Status)] = out
 	}
 	d.problems(op, rt.Refusal, rt.Body != nil, codes)
 	return op

@@ -37,6 +37,9 @@ func Describe(routes []*route.Route, version, prefix string) (*huma.OpenAPI, err
 	d := &describer{overlay: texts, r: registry}
 	for _, rt := range routes {
 		doc.AddOperation(d.operation(rt))
+		for _, t := range rt.Data {
+			registry.Schema(t, true, "")
+		}
 	}
 	for _, op := range d.plainOperations() {
 		doc.AddOperation(op)
@@ -104,6 +107,7 @@ func headers() map[string]*huma.Header {
 		route.RequestID:    {Description: "identifies the request in the log; Weir uses the id that the client sends, if it is valid", Schema: &huma.Schema{Type: "string", MaxLength: new(64)}},
 		"Retry-After":      {Description: "seconds after which to try again", Schema: &huma.Schema{Type: "integer", Minimum: new(1.0)}},
 		"WWW-Authenticate": {Description: "a bearer token is required", Schema: &huma.Schema{Type: "string"}},
+		"ETag":             {Description: "version of the resource, for If-Match", Schema: &huma.Schema{Type: "string"}},
 		"Location":         {Description: "path of the created resource", Schema: &huma.Schema{Type: "string"}},
 	}
 }

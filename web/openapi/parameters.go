@@ -107,3 +107,10 @@ func security(oneOf []ops.Scope) []map[string][]string {
 	}
 	return out
 }
+
+func ifMatch() *huma.Param {
+	return &huma.Param{
+		Name: "If-Match", In: "header", Description: "the change is made only if the resource is of this version: its ETag, or several with commas between them; * for any",
+		Schema: &huma.Schema{Type: "string", MaxLength: new(wire.MaxParameter)},
+	}
+}

@@ -39,6 +39,7 @@ type Reply struct {
 	Status   int
 	Body     any // nil: none
 	Location string
+	ETag     string
 	DryRun   bool              // a dry run
 	Changes  []ops.FieldChange // for the audit log
 }

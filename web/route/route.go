@@ -34,6 +34,9 @@ type Route struct {
 	Lenient bool
 	// Repeatable: repeating the POST has no further effect, whatever its body.
 	Repeatable bool
+	// Tagged: responses have an ETag, and a request that changes something may have
+	// If-Match.
+	Tagged bool
 	// Serve replaces Handle where a body or a response is too long for memory
 	// and for requestTime. It writes the response itself, unless it returns an
 	// error.
@@ -44,6 +47,8 @@ type Route struct {
 	Download string
 	Refusal  reflect.Type
 
+	// Data are types that bodies hold without declaring them, and that are described.
+	Data  []reflect.Type
 	Check *wire.Checker // of the body; set by openapi.Describe
 }
 

@@ -33,6 +33,9 @@ func (rt *Route) Handler(gate *auth.Gate) http.Handler {
 		if out.Location != "" {
 			w.Header().Set("Location", out.Location)
 		}
+		if out.ETag != "" {
+			w.Header().Set("ETag", out.ETag)
+		}
 		if recorded {
 			rec.DryRun, rec.Changes = out.DryRun, out.Changes
 		}

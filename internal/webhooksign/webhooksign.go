@@ -1,0 +1,57 @@
+// Package webhooksign signs requests as Standard Webhooks 1.0.0 prescribes: HMAC-SHA256 over
+// id, time and body.
+package webhooksign
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Headers of a signed request.
+const (
+	IDHeader        = "Webhook-Id" // the same in every try
+	TimestampHeader = "Webhook-Timestamp"
+	SignatureHeader = "Webhook-Signature"
+)
+
+const (
+	prefix  = "whsec_"
+	keySize = 32 // bytes; the standard allows 24 to 64
+)
+
+var errSecret = errors.New("the secret of a webhook must be whsec_ and the base64 form of 24 to 64 bytes")
+
+// NewSecret returns a new random secret.
+func NewSecret() string {
+	key := make([]byte, keySize)
+	_, _ = rand.Read(key) // never fails
+	return prefix + base64.StdEncoding.EncodeToString(key)
+}
+
+// Header returns the headers of a request, with a signature by each secret. The id must
+// have no dot, or another id and time could have the same signature.
+func Header(id string, at time.Time, body []byte, secrets ...string) (http.Header, error) {
+	stamp := strconv.FormatInt(at.Unix(), 10)
+	list := make([]string, len(secrets))
+	for i, secret := range secrets {
+		text, ok := strings.CutPrefix(secret, prefix)
+		key, err := base64.StdEncoding.DecodeString(text)
+		if !ok || err != nil || len(key) < 24 || len(key) > 64 {
+			return nil, errSecret
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(id + "." + stamp + "."))
+		mac.Write(body)
+		list[i] = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	}
+	return http.Header{
+		"Content-Type": {"application/json"}, IDHeader: {id}, TimestampHeader: {stamp}, SignatureHeader: {strings.Join(list, " ")},
+	}, nil
+}

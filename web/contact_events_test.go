@@ -1,0 +1,229 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/channels"
+	"weir/events"
+	"weir/persistence"
+	"weir/persistence/storetest"
+	"weir/web"
+	"weir/web/api"
+)
+
+// claims makes contacts and claims them at once.
+type claims struct {
+	t     *testing.T
+	s     *persistence.Store
+	lease weir.Lease
+}
+
+// one claims a contact, and reports whether its event is in the log.
+func (c *claims) one() bool {
+	c.t.Helper()
+	list, err := c.s.Accept(c.t.Context(), c.lease.Channel, []weir.Spec{{To: phoneCanary}})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	before, err := c.s.LatestEvent(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if r := <-storetest.Commit(c.s, c.lease, storetest.Advance(list[0].Contact)); r.Err != nil {
+		c.t.Fatal(r.Err)
+	}
+	after, err := c.s.LatestEvent(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return after > before
+}
+
+// Events of contacts are written from the request of a client that asks for them until
+// some minutes after the last one, and as long as a stream lasts.
+func TestReadersHaveContactEventsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var store *persistence.Store
+		r, s := eventRig(t, func(o *web.Options) {
+			o.Now = time.Now
+			store, _ = o.Events.(*persistence.Store)
+			o.Interest = store
+		})
+		_, lease := storetest.OpenChannel(t, s, "a")
+		c := &claims{t, s, lease}
+		get := func(query string) int {
+			w := httptest.NewRecorder()
+			r.handler.ServeHTTP(w, eventsRequest(t, t.Context(), query))
+			return w.Code
+		}
+		expire := func() {
+			t.Helper()
+			if err := s.ExpireInterests(t.Context(), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, query := range []string{"", "?type=weir.survey.*", "?source=surveys&type=weir.contact.done", "?subject=channel/"} {
+			if get(query) != http.StatusOK || c.one() {
+				t.Errorf("%q has events of contacts written", query)
+			}
+		}
+		for _, query := range []string{"?type=weir.contact.done", "?type=a,weir.m*", "?type=*", "?source=contacts", "?subject=contact/1-"} {
+			if get(query) != http.StatusOK || !c.one() {
+				t.Errorf("%q has no events of contacts written", query)
+			}
+			time.Sleep(interestForTests + time.Second)
+			if expire(); c.one() {
+				t.Errorf("%q: after %s they are still written", query, interestForTests)
+			}
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+		defer cancel()
+		f := newFollowed(t, r.handler)
+		_, lines := f.open(ctx, "?type=weir.contact.*") //nolint:bodyclose // it ends with ctx
+		<-lines                                         // the stream has begun
+		for range 12 {
+			time.Sleep(5*time.Minute + time.Second)
+			if expire(); !c.one() {
+				t.Fatal("while a stream lasts they are not written any more")
+			}
+		}
+		for n := 0; n < 12; {
+			if line := <-lines; strings.HasPrefix(line, "data: ") {
+				if n++; !strings.Contains(line, events.ContactDispatched) {
+					t.Errorf("in the stream: %s", line)
+				}
+			}
+		}
+		cancel()
+		time.Sleep(interestForTests + time.Minute)
+		if expire(); c.one() {
+			t.Error("long after the last stream they are still written")
+		}
+	})
+}
+
+// interestForTests is how long events are written after the last request.
+const interestForTests = 10 * time.Minute
+
+func TestTypesOfEventsByPrefix(t *testing.T) {
+	t.Parallel()
+	r, s := eventRig(t)
+	emit(t, s, 0, 6)
+	for query, want := range map[string]int{"?type=a*": 2, "?type=*": 6, "?type=a,b*": 4, "?type=ab*": 0} {
+		w := httptest.NewRecorder()
+		r.handler.ServeHTTP(w, eventsRequest(t, t.Context(), query))
+		var list api.EventList
+		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || len(list.Events) != want {
+			t.Errorf("%s: %d %s, want %d events", query, w.Code, w.Body, want)
+		}
+	}
+	w := httptest.NewRecorder()
+	r.handler.ServeHTTP(w, eventsRequest(t, t.Context(), "?type=weir.*.done"))
+	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), `"/type"`) {
+		t.Errorf("a star in the middle: %d %s", w.Code, w.Body)
+	}
+}
+
+// A webhook without pii:read gets the same as a reader without it.
+func TestMaskedEvent(t *testing.T) {
+	t.Parallel()
+	data, err := json.Marshal(events.ContactData{
+		Contact: "1-2", Key: "k-" + phoneCanary[1:], To: phoneCanary, ProviderRef: phoneCanary[1:], Reason: "at +1 (555) 999-8877", Labels: map[string]string{"x": "tel" + phoneCanary[1:]}, QueuedAt: start,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := api.MaskedEvent(events.Event{ID: 7, Type: events.ContactDone, Source: events.SourceContacts, Subject: "contact/1-2", At: start, Data: data})
+	var d events.ContactData
+	if err := json.Unmarshal(e.Data, &d); err != nil || e.ID != 7 || d.Contact != "1-2" || d.To != "***77" || d.Key != "k-***77" || d.ProviderRef != "***77" || d.Reason != "at ***77" || d.Labels["x"] != "tel***77" || !d.QueuedAt.Equal(start) {
+		t.Errorf("%s (%v)", e.Data, err)
+	}
+}
+
+// Ids stay as they are: a client recognizes repeats by them, whoever reads the event.
+func TestMaskedEventsKeepTheirIDs(t *testing.T) {
+	t.Parallel()
+	data := json.RawMessage(`{"contact":"1-100` + phoneCanary[1:] + `","message_id":"250608400856100864","from":"` + phoneCanary + `","to":"100","guid":"a100f-100"}`)
+	e := api.MaskedEvent(events.Event{ID: 8, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/sms/incoming/250608400856100864", At: start, Data: data})
+	want := `{"contact":"1-100` + phoneCanary[1:] + `","from":"***77","guid":"a100f-***00","message_id":"250608400856100864","to":"***00"}`
+	if string(e.Data) != want || e.Subject != "channel/sms/incoming/250608400856100864" {
+		t.Errorf("%s: %s, want %s", e.Subject, e.Data, want)
+	}
+}
+
+// The API description has an example of each type of these events, with the data that they
+// have.
+func TestContactEventsAreDescribed(t *testing.T) {
+	t.Parallel()
+	doc, err := web.Description(channels.NewDirectory(table(), "http://weir.test", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec struct {
+		Paths map[string]map[string]struct {
+			Description string
+			Responses   map[string]struct {
+				Content map[string]struct{ Example json.RawMessage }
+			}
+		}
+	}
+	if err := json.Unmarshal(doc, &spec); err != nil {
+		t.Fatal(err)
+	}
+	op := spec.Paths["/v1/events"]["get"]
+	var page api.EventList
+	if err := json.Unmarshal(op.Responses["200"].Content["application/json"].Example, &page); err != nil {
+		t.Fatal(err)
+	}
+	examples := map[string]any{}
+	for _, e := range page.Events {
+		examples[e.Type] = e.Data
+	}
+	for _, kind := range events.ContactTypes() {
+		if !strings.Contains(op.Description, "- "+kind+": ") {
+			t.Errorf("%s is not described", kind)
+		}
+		raw, err := json.Marshal(examples[kind])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again []byte
+		if kind == events.MessageReceived {
+			again = throughStruct[events.MessageData](t, raw)
+		} else {
+			again = throughStruct[events.ContactData](t, raw)
+		}
+		var want, got any
+		if json.Unmarshal(raw, &want) != nil || json.Unmarshal(again, &got) != nil || !cmp.Equal(want, got) {
+			t.Errorf("%s: the example is %s, and its data would be %s", kind, raw, again)
+		}
+	}
+}
+
+// throughStruct decodes and encodes data as the type of an event.
+func throughStruct[T any](t *testing.T, raw []byte) []byte {
+	t.Helper()
+	var data T
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&data); err != nil {
+		t.Errorf("%s: %v", raw, err)
+	}
+	out, err := json.Marshal(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

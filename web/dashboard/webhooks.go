@@ -1,0 +1,196 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"weir/ops"
+	"weir/web/api"
+	"weir/web/dashboard/display"
+)
+
+const webhooksPath = "/webhooks"
+
+func webhookAdmins() []ops.Scope { return []ops.Scope{ops.ScopeWebhooksAdmin} }
+
+func webhooksPage() *page {
+	return &page{name: "webhooks", path: webhooksPath, nav: "Webhooks", scopes: webhookAdmins(), load: loadWebhooks, live: []string{"list"}}
+}
+
+func webhookPage() *page {
+	const one = webhooksPath + "/{id}"
+	admins := webhookAdmins()
+	return &page{
+		name: "webhook", path: one, scopes: admins, load: loadWebhook, live: []string{"state", "deliveries"},
+		actions: []action{
+			{path: one + "/pause", scopes: admins, ask: askWebhook("Pause", "No events are sent until it is resumed. They wait in the log, as long as that keeps them.", false), run: enableWebhook(false)},
+			{path: one + "/resume", scopes: admins, ask: askWebhook("Resume", "It goes on where it stopped.", false), run: enableWebhook(true)},
+			{path: one + "/test", scopes: admins, ask: askWebhook("Test", "A test event is sent at once, and once.", false), run: testWebhook},
+			{path: one + "/replay", scopes: admins, ask: askReplay, run: replayWebhook},
+			{path: one + "/delete", scopes: admins, ask: askWebhook("Delete", "This cannot be undone. Events that it has not got yet are not sent.", true), run: deleteWebhook},
+		},
+	}
+}
+
+// webhookCard is a webhook as the pages show it.
+type webhookCard struct{ api.WebhookView }
+
+// Place returns the address without its query, which may hold a secret.
+func (w webhookCard) Place() string {
+	place, _, _ := strings.Cut(w.URL, "?")
+	return place
+}
+
+// Events returns the types of events, in one text.
+func (w webhookCard) Events() string { return strings.Join(w.Types, ", ") }
+
+// Advice explains why no events are sent, or why they fail.
+func (w webhookCard) Advice() string {
+	switch {
+	case w.DisabledReason == "gone":
+		return "Weir disabled it: the receiver answered 410 Gone."
+	case w.DisabledReason == "failing":
+		return "Weir disabled it: it failed for five days. Resume it when the receiver works; abandoned events can be replayed."
+	case w.FailingSince != nil:
+		return "The latest deliveries failed. Weir retries each event for a day."
+	}
+	return ""
+}
+
+func webhookLink(id string) string { return webhooksPath + "/" + url.PathEscape(id) }
+
+// webhooksData is the data of the list of webhooks.
+type webhooksData struct {
+	List  []webhookCard
+	Pager pager
+}
+
+func loadWebhooks(v *visit) (*content, error) {
+	var page api.WebhookList
+	if err := v.get("/v1/webhooks", v.listQuery(rowsPerPage), &page); err != nil {
+		return nil, err
+	}
+	d := &webhooksData{Pager: v.more(page.NextCursor)}
+	for _, w := range page.Webhooks {
+		d.List = append(d.List, webhookCard{w})
+	}
+	return &content{title: "Webhooks", crumbs: []crumb{{Text: "Webhooks"}}, data: d}, nil
+}
+
+// webhookData is the data of a webhook's page.
+type webhookData struct {
+	webhookCard
+	Deliveries []api.DeliveryView
+	Pager      pager
+}
+
+func (v *visit) webhook() (w webhookCard, err error) {
+	err = v.get(apiPath("v1", "webhooks", v.r.PathValue("id")), nil, &w.WebhookView)
+	return w, err
+}
+
+func loadWebhook(v *visit) (*content, error) {
+	w, err := v.webhook()
+	if err != nil {
+		return nil, err
+	}
+	var page api.DeliveryList
+	if err := v.get(apiPath("v1", "webhooks", w.ID, "deliveries"), v.listQuery(rowsPerPage), &page); err != nil {
+		return nil, err
+	}
+	return &content{
+		title: "Webhook " + w.ID, crumbs: []crumb{{Text: "Webhooks", Link: webhooksPath}, {Text: w.ID}},
+		data: &webhookData{w, page.Deliveries, v.more(page.NextCursor)},
+	}, nil
+}
+
+// askWebhook returns the question about an action on a webhook.
+func askWebhook(button, text string, danger bool) func(*visit) (*question, error) {
+	return func(v *visit) (*question, error) {
+		w, err := v.webhook()
+		if err != nil {
+			return nil, err
+		}
+		return &question{
+			title: button + " webhook " + w.ID, Text: text, Button: button, Danger: danger, back: webhookLink(w.ID),
+			Facts:  []fact{{"Address", w.Place()}, {"Events", w.Events()}, {"State", w.State}},
+			crumbs: []crumb{{Text: "Webhooks", Link: webhooksPath}, {Text: w.ID, Link: webhookLink(w.ID)}, {Text: button}},
+		}, nil
+	}
+}
+
+// askReplay asks about one event, or about all that were given up.
+func askReplay(v *visit) (*question, error) {
+	q, err := askWebhook("Replay", "The events are sent again, with the ids that they had. An event that is older than a day is tried once.", false)(v)
+	if err != nil {
+		return nil, err
+	}
+	if event := v.r.URL.Query().Get("event"); event != "" {
+		q.Facts = append(q.Facts, fact{"Event", event})
+		return q, nil
+	}
+	q.Fields = []field{{
+		Name: "since", Label: "Events abandoned since, UTC", Type: "datetime-local", Required: true, Value: v.Now().Add(-24 * time.Hour).UTC().Format("2006-01-02T15:04"),
+		Help: "Events that wait for a retry are tried at once.",
+	}}
+	return q, nil
+}
+
+func replayWebhook(v *visit) (*done, error) {
+	id, body := v.r.PathValue("id"), map[string]any{}
+	if event := v.r.URL.Query().Get("event"); event != "" {
+		body["event"] = event
+	} else {
+		since, err := readMoment("since", v.r.PostForm.Get("since"))
+		if err != nil {
+			return nil, err
+		}
+		body["failed_since"] = since.Format(time.RFC3339)
+	}
+	var out api.ReplayView
+	if err := v.call(http.MethodPost, apiPath("v1", "webhooks", id, "replay"), body, &out); err != nil {
+		return nil, err
+	}
+	text := display.Plural(int64(out.Replayed), "event is", "events are") + " sent again."
+	if out.More {
+		text += " There are more: repeat the action."
+	}
+	return &done{text: text, to: webhookLink(id)}, nil
+}
+
+func enableWebhook(enabled bool) func(*visit) (*done, error) {
+	return func(v *visit) (*done, error) {
+		id, word := v.r.PathValue("id"), "is paused"
+		if enabled {
+			word = "is resumed"
+		}
+		err := v.call(http.MethodPatch, apiPath("v1", "webhooks", id), map[string]any{"enabled": enabled}, nil)
+		return &done{text: "Webhook " + id + " " + word + ".", to: webhookLink(id)}, err
+	}
+}
+
+func testWebhook(v *visit) (*done, error) {
+	id := v.r.PathValue("id")
+	var d api.DeliveryView
+	if err := v.call(http.MethodPost, apiPath("v1", "webhooks", id, "test"), nil, &d); err != nil {
+		return nil, err
+	}
+	text := "The test event was delivered."
+	if d.Result != "delivered" {
+		text = "The test event was not delivered: " + d.Error
+		if d.Status > 0 {
+			text += fmt.Sprintf(" %d", d.Status)
+		}
+		text += "."
+	}
+	return &done{text: text, to: webhookLink(id)}, nil
+}
+
+func deleteWebhook(v *visit) (*done, error) {
+	id := v.r.PathValue("id")
+	err := v.call(http.MethodDelete, apiPath("v1", "webhooks", id), nil, nil)
+	return &done{text: "Webhook " + id + " is deleted.", to: webhooksPath}, err
+}

@@ -1,0 +1,227 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/events"
+	"weir/ops"
+	"weir/persistence"
+	"weir/persistence/storetest"
+	"weir/web"
+	"weir/web/api"
+	"weir/web/auth"
+)
+
+// hookRig is a rig with webhooks in a real store.
+func hookRig(t *testing.T, change ...func(*web.Options)) (*rig, *persistence.Store, *auth.Trail) {
+	t.Helper()
+	store := storetest.SQLite(t)
+	trail := auth.NewTrail(store)
+	r := newRig(t, append([]func(*web.Options){func(o *web.Options) {
+		o.Events, o.Webhooks, o.Trail = store, store, trail
+		o.TestWebhook = func(_ context.Context, w events.Webhook) (events.Try, error) {
+			return events.Try{Webhook: w.ID, At: start, Type: events.WebhookTest, Status: 503, Duration: 1500 * time.Microsecond, Error: "status"}, nil
+		}
+		o.MayCall = func(url string) error {
+			if strings.HasPrefix(url, "http://10.") {
+				return errors.New("the host has an address that may not be called")
+			}
+			return nil
+		}
+	}}, change...)...)
+	r.channel("texts", "texts")
+	return r, store, trail
+}
+
+const (
+	secretURL = "https://app.example/hook?key=CANARY-url"
+	goodHook  = `{"url":"` + secretURL + `","types":["weir.contact.*","weir.survey.state"],"channel":"texts","description":"ours"}`
+)
+
+func TestWebhookIsCreatedChangedAndDeleted(t *testing.T) {
+	t.Parallel()
+	r, store, trail := hookRig(t)
+	g := r.do("POST", "/v1/webhooks", goodHook)
+	v := into[api.WebhookView](t, g, 201)
+	if g.header.Get("Location") != "/v1/webhooks/"+v.ID || g.header.Get("ETag") != `"1"` || !strings.HasPrefix(v.Secret, "whsec_") || v.State != "enabled" || v.URL != secretURL {
+		t.Errorf("created %+v with %v", v, g.header)
+	}
+	path := "/v1/webhooks/" + v.ID
+	if g := r.do("GET", path, ""); strings.Contains(g.body, "whsec_") || g.header.Get("ETag") != `"1"` {
+		t.Errorf("shown: %s", g.body)
+	}
+	if list := into[api.WebhookList](t, r.do("GET", "/v1/webhooks", ""), 200); len(list.Webhooks) != 1 || list.Webhooks[0].Secret != "" {
+		t.Errorf("listed: %+v", list)
+	}
+	stored, err := store.Webhook(t.Context(), v.ID)
+	if err != nil || stored.Secret != v.Secret {
+		t.Errorf("stored %+v (%v)", stored, err)
+	}
+	if g := r.do("PATCH", path, `{"enabled":false,"channel":""}`, "If-Match", `"7"`); g.status != 412 || g.problem(t).Code != weir.CodePrecondition {
+		t.Errorf("another version: %d %s", g.status, g.body)
+	}
+	g = r.do("PATCH", path, `{"enabled":false,"channel":""}`, "If-Match", `"7", "1"`)
+	if p := into[api.WebhookView](t, g, 200); p.State != "paused" || p.Channel != "" || p.Description != "ours" || g.header.Get("ETag") != `"2"` || p.Secret != "" {
+		t.Errorf("changed: %+v", p)
+	}
+	first := into[api.WebhookView](t, r.do("POST", path+"/rotate", `{"overlap_hours":2}`), 200)
+	if first.Secret == v.Secret || first.OldSecretUntil == nil || !first.OldSecretUntil.Equal(start.Add(2*time.Hour)) {
+		t.Errorf("rotated: %+v", first)
+	}
+	if stored, _ := store.Webhook(t.Context(), v.ID); stored.Secret != first.Secret || stored.OldSecret != v.Secret {
+		t.Errorf("stored after a rotation: %+v", stored)
+	}
+	if now := into[api.WebhookView](t, r.do("POST", path+"/rotate", `{"overlap_hours":0}`), 200); now.OldSecretUntil != nil {
+		t.Errorf("rotated at once: %+v", now)
+	}
+	if d := into[api.DeliveryView](t, r.do("POST", path+"/test", ""), 200); d.Result != "failed" || d.Status != 503 || d.DurationMS != 1.5 || d.Type != "weir.webhook.test" {
+		t.Errorf("tested: %+v", d)
+	}
+	if g := r.do("DELETE", path, "", "If-Match", `"1"`); g.status != 412 {
+		t.Errorf("deleted another version: %d", g.status)
+	}
+	if g := r.do("DELETE", path, ""); g.status != 204 {
+		t.Errorf("%d %s", g.status, g.body)
+	}
+	for _, request := range [][2]string{{"GET", ""}, {"DELETE", ""}, {"PATCH", ""}, {"POST", "/rotate"}, {"POST", "/test"}, {"GET", "/deliveries"}} {
+		if g := r.do(request[0], path+request[1], map[bool]string{true: "{}"}[request[1] == "/rotate" || request[0] == "PATCH"]); g.status != 404 {
+			t.Errorf("%v of a deleted one: %d", request, g.status)
+		}
+	}
+	wantAudit(t, store, trail, v.ID)
+	if log := r.logs.String(); strings.Contains(log, "CANARY-url") || strings.Contains(log, "whsec_") {
+		t.Errorf("the log has secrets:\n%s", log)
+	}
+}
+
+func wantAudit(t *testing.T, store *persistence.Store, trail *auth.Trail, id string) {
+	t.Helper()
+	if err := trail.Write(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := store.AuditOf(t.Context(), id, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var actions []string
+	for _, e := range list {
+		actions = append(actions, e.Action)
+		for _, c := range e.Changes {
+			if (c.Field == "url" || c.Field == "secret") != c.Secret {
+				t.Errorf("%s has the change %+v", e.Action, c)
+			}
+		}
+	}
+	if len(list) < 7 || actions[0] != "create-webhook" || len(list[0].Changes) == 0 {
+		t.Errorf("the audit log has %v", actions)
+	}
+}
+
+func TestWebhookMistakes(t *testing.T) {
+	t.Parallel()
+	r, _, _ := hookRig(t)
+	refuse := func(body string, mistakes ...mistake) {
+		t.Helper()
+		r.refuses(t, "POST", "/v1/webhooks", refused{body: body, mistakes: mistakes})
+	}
+	refuse(`{}`, mistake{"/url", "required"}, mistake{"/types", "required"})
+	refuse(`{"url":"https://a.example","types":[]}`, mistake{"/types", "length"})
+	refuse(`{"url":"https://a.example","types":["weir.survey.state","weir.contact.dun","weir.sur*","*","weir.*.done","weir.survey.state"]}`,
+		mistake{"/types/1", "enum"}, mistake{"/types/2", "enum"}, mistake{"/types/3", "enum"}, mistake{"/types/4", "enum"}, mistake{"/types/5", "duplicate"})
+	refuse(`{"url":"http://10.0.0.1/x","types":["weir.*"]}`, mistake{"/url", "not_allowed"})
+	refuse(`{"url":"https://u:p@a.example","types":["weir.*"]}`, mistake{"/url", "format"})
+	refuse(`{"url":"ftp://a.example","types":["weir.*"],"channel":"none","survey":"none","color":1}`,
+		mistake{"/color", "unknown"}, mistake{"/url", "format"}, mistake{"/channel", "not_found"}, mistake{"/survey", "not_found"})
+	g := r.do("POST", "/v1/webhooks", `{"url":"https://a.example","types":["weir.contact.dun"]}`)
+	if p := g.problem(t); !strings.Contains(p.Errors[0].Detail, "weir.contact.done") {
+		t.Errorf("the allowed types are not named: %s", g.body)
+	}
+	if list := into[api.WebhookList](t, r.do("GET", "/v1/webhooks", ""), 200); len(list.Webhooks) != 0 {
+		t.Errorf("created all the same: %+v", list)
+	}
+	v := into[api.WebhookView](t, r.do("POST", "/v1/webhooks", goodHook), 201)
+	path := "/v1/webhooks/" + v.ID
+	r.refuses(t, "PATCH", path, refused{body: `{"types":["nothing"],"url":"x"}`, mistakes: []mistake{{"/url", "format"}, {"/types/0", "enum"}}})
+	r.refuses(t, "POST", path+"/rotate", refused{body: `{"overlap_hours":169}`, mistakes: []mistake{{"/overlap_hours", "range"}}})
+	for _, body := range []string{`{}`, `{"event":"1","failed_since":"2026-01-01T00:00:00Z"}`} {
+		r.refuses(t, "POST", path+"/replay", refused{body: body, mistakes: []mistake{{"", "required"}}})
+	}
+	r.refuses(t, "POST", path+"/replay", refused{body: `{"event":"7"}`, mistakes: []mistake{{"/event", "not_found"}}})
+	r.refuses(t, "POST", path+"/replay", refused{body: `{"event":"x"}`, mistakes: []mistake{{"/event", "format"}}})
+	if g := r.do("GET", path+"/deliveries?cursor=x", ""); g.status != 422 {
+		t.Errorf("an unknown cursor: %d", g.status)
+	}
+}
+
+func TestWebhookReplay(t *testing.T) {
+	t.Parallel()
+	r, store, _ := hookRig(t)
+	v := into[api.WebhookView](t, r.do("POST", "/v1/webhooks", goodHook), 201)
+	for _, kind := range []string{"weir.survey.state", "weir.channel.state"} {
+		if err := store.Emit(t.Context(), events.Event{Type: kind, Source: "surveys", Subject: "s", Data: []byte("{}")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := "/v1/webhooks/" + v.ID
+	if g := into[api.ReplayView](t, r.do("POST", path+"/replay", `{"event":"1"}`), 202); g.Replayed != 1 || g.More {
+		t.Errorf("%+v", g)
+	}
+	if w, err := store.Webhook(t.Context(), v.ID); err != nil || w.Generation != 2 || w.Revision != 1 {
+		t.Errorf("after a replay: %+v (%v)", w, err)
+	}
+	r.refuses(t, "POST", path+"/replay", refused{body: `{"event":"2"}`, mistakes: []mistake{{"/event", "conflict"}}})
+	if g := into[api.ReplayView](t, r.do("POST", path+"/replay", `{"failed_since":"2026-01-01T00:00:00Z"}`), 202); g.Replayed != 0 {
+		t.Errorf("%+v", g)
+	}
+	var tries []events.Try
+	for n := range 5 {
+		tries = append(tries, events.Try{Webhook: v.ID, At: start.Add(time.Duration(n) * time.Second), Event: int64(n), Type: "weir.survey.state", Status: 200 + n*100, Error: map[bool]string{true: "status"}[n > 0], Abandoned: n == 4})
+	}
+	if err := store.AddTries(t.Context(), tries); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for cursor := ""; ; {
+		page := into[api.DeliveryList](t, r.do("GET", path+"/deliveries?limit=2&cursor="+cursor, ""), 200)
+		for _, d := range page.Deliveries {
+			got = append(got, d.Event+" "+d.Result)
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if want := "4 abandoned,3 failed,2 failed,1 failed, delivered"; strings.Join(got, ",") != want {
+		t.Errorf("tries: %v", got)
+	}
+}
+
+// Personal data goes only where a token with pii:read sends it.
+func TestWebhooksWithPersonalData(t *testing.T) {
+	t.Parallel()
+	clock := &clock{now: start}
+	b := newBearers(t, clock.Now)
+	r, store, _ := hookRig(t, func(o *web.Options) { o.Gate, o.Now = b.gate, clock.Now })
+	as := func(name, method, path, body string) got {
+		return r.do(method, path, body, "Authorization", "Bearer "+b.text[name])
+	}
+	const pii = `{"url":"https://a.example","types":["weir.*"],"pii":true}`
+	if g := as(string(ops.ScopeWebhooksAdmin), "POST", "/v1/webhooks", pii); g.status != http.StatusForbidden || !strings.Contains(g.body, "pii:read") {
+		t.Errorf("%d %s", g.status, g.body)
+	}
+	v := into[api.WebhookView](t, as("configured", "POST", "/v1/webhooks", pii), 201)
+	if g := as(string(ops.ScopeWebhooksAdmin), "PATCH", "/v1/webhooks/"+v.ID, `{"url":"https://elsewhere.example"}`); g.status != http.StatusForbidden {
+		t.Errorf("it was sent elsewhere: %d", g.status)
+	}
+	if g := as(string(ops.ScopeWebhooksAdmin), "PATCH", "/v1/webhooks/"+v.ID, `{"url":"https://elsewhere.example","pii":false}`); g.status != 200 {
+		t.Errorf("without personal data: %d %s", g.status, g.body)
+	}
+	if w, err := store.Webhook(t.Context(), v.ID); err != nil || w.PII {
+		t.Errorf("%+v (%v)", w, err)
+	}
+}
