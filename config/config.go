@@ -32,6 +32,7 @@ type Config struct {
 	EventSubscriptions Subscriptions `envconfig:"JOB_ROUTER_EVENT_SUBSCRIPTIONS" secret:"true" allowed:"one or more http or https URLs, separated by commas (a comma within one is %2C), each at most once and without user or password, and with the suffix #eventgrid or #cloudevents to override JOB_ROUTER_EVENT_FORMAT" desc:"webhooks for events of the job router; http only to loopback addresses, unless WEIR_OUTBOUND_ALLOW allows more"`
 	EventFormat        EventFormat   `envconfig:"JOB_ROUTER_EVENT_FORMAT" default:"eventgrid" allowed:"eventgrid or cloudevents" desc:"default event format of the subscriptions: Event Grid schema or CloudEvents 1.0"`
 	EventRetention     Period        `envconfig:"WEIR_EVENT_RETENTION" default:"7d" allowed:"25h to 3650d; 7d means seven days" desc:"retention of events, for receivers and GET /v1/events"`
+	ContactEvents      ContactEvents `envconfig:"WEIR_CONTACT_EVENTS" default:"auto" allowed:"auto, on or off" desc:"when events of contacts and of received messages are written to the log: auto while a webhook or a client of GET /v1/events wants them, on always, off never. Set it alike in all processes of a database"`
 	OutboundAllow      Allowances    `envconfig:"WEIR_OUTBOUND_ALLOW" allowed:"plain, private, and names or addresses of hosts without port, separated by commas" desc:"additional targets of subscriptions, function rules and webhooks, besides https to public addresses and explicit loopback addresses: plain allows http, private allows private addresses, a host name allows both for this host"`
 
 	DefaultChannelCapacity int `envconfig:"DEFAULT_CHANNEL_CAPACITY" default:"100" allowed:"1 to 1000000" desc:"capacity (concurrency limit) of a channel that sets none"`
@@ -61,6 +62,16 @@ type Config struct {
 	LogLevel  LogLevel  `envconfig:"LOG_LEVEL" default:"info" allowed:"debug, info, warn or error" desc:"minimum level of log lines"`
 	LogFormat LogFormat `envconfig:"LOG_FORMAT" allowed:"text or json" desc:"log format; default: text on a terminal, otherwise json"`
 
+	OTLPEndpoint       string       `envconfig:"OTEL_EXPORTER_OTLP_ENDPOINT" allowed:"an http or https URL with a host and without user, password, query or fragment" desc:"OpenTelemetry collector; if set, traces are exported to its path /v1/traces, in OTLP over HTTP"`
+	OTLPTracesEndpoint string       `envconfig:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" allowed:"the same" desc:"URL for traces; overrides OTEL_EXPORTER_OTLP_ENDPOINT and is used as it is"`
+	OTLPHeaders        Headers      `envconfig:"OTEL_EXPORTER_OTLP_HEADERS" secret:"true" allowed:"NAME=VALUE pairs, separated by commas, with percent-encoded values" desc:"additional headers of requests to the collector, such as its token"`
+	OTLPProtocol       string       `envconfig:"OTEL_EXPORTER_OTLP_PROTOCOL" default:"http/protobuf" allowed:"http/protobuf" desc:"protocol of the collector; its port for http/protobuf is usually 4318"`
+	OTLPTimeout        Milliseconds `envconfig:"OTEL_EXPORTER_OTLP_TIMEOUT" default:"10000" allowed:"1 to 60000 milliseconds" desc:"timeout of a request to the collector"`
+	OTelService        string       `envconfig:"OTEL_SERVICE_NAME" default:"weir" allowed:"any text" desc:"name of this service in traces"`
+	OTelSampler        string       `envconfig:"OTEL_TRACES_SAMPLER" default:"parentbased_always_on" allowed:"always_on, always_off, traceidratio, or one of these with the prefix parentbased_" desc:"which contacts are traced; with parentbased_, a caller whose request has a traceparent decides for the contact that it sends"`
+	OTelSamplerArg     float64      `envconfig:"OTEL_TRACES_SAMPLER_ARG" default:"1" allowed:"0 to 1" desc:"share of the contacts that traceidratio traces"`
+	OTelDisabled       bool         `envconfig:"OTEL_SDK_DISABLED" default:"false" allowed:"true or false" desc:"export no traces, whatever the other variables are"`
+
 	origins map[string]string // variable → origin of its value
 }
 
@@ -72,6 +83,15 @@ type Minutes time.Duration
 
 // Period is a duration that is written with its unit: 15s, 720h, 30d.
 type Period time.Duration
+
+// Milliseconds is a duration that is written as a number of milliseconds.
+type Milliseconds int
+
+// Duration returns m as a time.Duration.
+func (m Milliseconds) Duration() time.Duration { return time.Duration(m) * time.Millisecond }
+
+// Headers are header fields of requests.
+type Headers map[string]string
 
 // Tokens are secrets of API clients.
 type Tokens []string
@@ -87,6 +107,9 @@ type Subscriptions []Subscription
 
 // EventFormat is eventgrid or cloudevents.
 type EventFormat string
+
+// ContactEvents is auto, on or off.
+type ContactEvents string
 
 // Allowances are the destinations that calls to configured addresses may reach.
 type Allowances []string

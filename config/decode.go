@@ -3,8 +3,11 @@ package config
 import (
 	"encoding/base64"
 	"errors"
+	"maps"
 	"math"
 	"net/netip"
+	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +98,32 @@ func (k *AccessKeys) Decode(s string) error {
 
 // String returns one placeholder per key: it shows the number, not the keys.
 func (k AccessKeys) String() string { return placeholders(len(k)) }
+
+// Decode parses pairs that are separated by commas.
+func (h *Headers) Decode(s string) error {
+	headers := Headers{}
+	for pair := range strings.SplitSeq(s, ",") {
+		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		value, err := url.PathUnescape(value)
+		if !ok || err != nil || !headerName.MatchString(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return errNotAllowed
+		}
+		headers[name] = value
+	}
+	*h = headers
+	return nil
+}
+
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// String returns the names with a placeholder for each value.
+func (h Headers) String() string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		list = append(list, name+"="+redacted)
+	}
+	return strings.Join(list, ",")
+}
 
 func placeholders(n int) string {
 	return strings.TrimSuffix(strings.Repeat(redacted+",", n), ",")

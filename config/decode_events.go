@@ -41,6 +41,12 @@ func (f *EventFormat) Decode(s string) error {
 	return oneOf(string(*f), "eventgrid", "cloudevents")
 }
 
+// Decode parses one of the words.
+func (c *ContactEvents) Decode(s string) error {
+	*c = ContactEvents(strings.ToLower(s))
+	return oneOf(string(*c), "auto", "on", "off")
+}
+
 // Decode parses keywords and hosts that are separated by commas.
 func (a *Allowances) Decode(s string) error {
 	var list Allowances

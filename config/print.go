@@ -29,7 +29,7 @@ func (c *Config) Print(w io.Writer) error {
 // redact hides the secrets in a value of this variable.
 func (v variable) redact(value string) string {
 	switch v.field.Interface().(type) {
-	case Tokens, AccessKeys, Subscriptions:
+	case Tokens, AccessKeys, Subscriptions, Headers:
 		return value // String already hides them
 	default:
 		return Redact(value)

@@ -78,7 +78,7 @@ func (v variable) decode(value string) error {
 
 func (v variable) invalid(value string) InvalidVariable {
 	switch v.field.Interface().(type) {
-	case Tokens, AccessKeys, Subscriptions:
+	case Tokens, AccessKeys, Subscriptions, Headers:
 		value = redacted
 	default:
 		if v.secret {

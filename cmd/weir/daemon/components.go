@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"sync/atomic"
+	"time"
 
 	"weir"
 
@@ -23,9 +25,12 @@ import (
 	"weir/config"
 	"weir/events"
 	"weir/internal/outbound"
+	"weir/internal/tracing"
+	"weir/ops"
 	"weir/persistence"
 	"weir/routing"
 	"weir/surveys"
+	"weir/web/api"
 	"weir/web/auth"
 )
 
@@ -39,6 +44,8 @@ type components struct {
 	tokens         surveys.Tokens                      // of respondents
 	surveysStarted atomic.Pointer[surveybroker.System] // surveys, for components that start before them
 	delivery       *delivery.System
+	tracing        *tracing.Tracer // nil: traces are off
+	webhooks       *delivery.Webhooks
 	gate           *auth.Gate
 	hold           *hold
 	trail          *auth.Trail
@@ -51,7 +58,9 @@ func (p *components) start(ctx context.Context, o Options, undo *cleanups) error
 	held := heldStore{p.store, p.hold}
 	calls := heldCalls{outbound.New(outboundPolicy(o.Config)), p.hold}
 	undo.add("outbound calls", func(context.Context) error { calls.Close(); return nil })
-	if err := p.startDelivery(ctx, o, calls); err != nil {
+	webhookCalls := heldCalls{outbound.New(webhookPolicy(o.Config)), p.hold}
+	undo.add("calls of webhooks", func(context.Context) error { webhookCalls.Close(); return nil })
+	if err := p.startDelivery(ctx, o, calls, webhookCalls); err != nil {
 		return err
 	}
 	undo.add("event delivery", p.delivery.Close)
@@ -90,12 +99,13 @@ func (p *components) startChannels(o Options, held heldStore, system *actor.Acto
 		types = all.Types(p.router)
 	}
 	p.directory = channels.NewDirectory(types, c.PublicURL, o.Transport)
+	p.directory.Guard(outboundPolicy(c))
 	undo.add("connections to providers", func(context.Context) error { p.directory.Close(); return nil })
 	p.channels, err = actors.Start(actors.Options{
 		Store: held, Queue: held, Minutes: p.store, Directory: p.directory, Core: coreConfig(c), Logger: o.Logger,
 		Metrics: actors.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
 		SendTimeout: c.SendTimeout.Duration(), AskTimeout: c.SendTimeout.Duration(),
-		Shared: sharedStore(c), Middleware: o.Middleware, System: system,
+		Shared: sharedStore(c), Middleware: o.Middleware, System: system, Tracing: p.tracing,
 	})
 	if err != nil {
 		return err
@@ -140,7 +150,7 @@ func (p *components) startSurveys(ctx context.Context, o Options, held heldStore
 // messages and states of respondents to the applications of their surveys. It must
 // start before every part that creates events: a new receiver gets only events that
 // are committed after it starts.
-func (p *components) startDelivery(ctx context.Context, o Options, calls heldCalls) (err error) {
+func (p *components) startDelivery(ctx context.Context, o Options, calls, webhookCalls heldCalls) (err error) {
 	c := o.Config
 	receivers := []delivery.Receiver{p.applications().Receiver(calls)}
 	if err := CheckSubscriptions(c); err != nil {
@@ -153,11 +163,20 @@ func (p *components) startDelivery(ctx context.Context, o Options, calls heldCal
 		}
 		receivers = append(receivers, delivery.Subscriber(delivery.Subscription{URL: s.URL, Format: delivery.Format(format), Topic: c.PublicURL}, calls))
 	}
+	p.webhooks = &delivery.Webhooks{Store: p.store, Calls: webhookCalls, Mask: api.MaskedEvent, Disabled: p.webhookDisabled}
 	p.delivery, err = delivery.Start(ctx, delivery.Options{
-		Store: p.store, Receivers: receivers, Logger: o.Logger, Metrics: delivery.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
-		PollEvery: pollEventsEvery,
+		Store: p.store, Receivers: receivers, Webhooks: p.webhooks, Logger: o.Logger, Metrics: delivery.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
+		PollEvery: pollEventsEvery, Tracing: p.tracing,
 	})
 	return err
+}
+
+// webhookDisabled records that Weir has disabled a webhook.
+func (p *components) webhookDisabled(id, reason string) {
+	p.trail.Add(ops.AuditEntry{
+		At: time.Now(), Action: "disable-webhook", Subject: id, Status: http.StatusOK,
+		Changes: []ops.FieldChange{{Field: "enabled", Before: "true", After: "false"}, {Field: "disabled_reason", After: reason}},
+	})
 }
 
 // applications returns the webhook to the programs that hold conversations with respondents.

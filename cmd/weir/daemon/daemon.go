@@ -25,6 +25,7 @@ import (
 
 	"weir"
 	"weir/config"
+	"weir/events"
 	"weir/persistence"
 	"weir/web"
 	"weir/web/auth"
@@ -69,6 +70,10 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	if err := p.store.Join(ctx); err != nil {
 		return nil, err
 	}
+	if p.tracing, err = startTracing(ctx, o, p.store); err != nil {
+		return nil, err
+	}
+	d.cleanups.add("traces", p.tracing.Close)
 	if p.hold, err = openHold(ctx, o.Config, p.store, o.Logger); err != nil {
 		return nil, err
 	}
@@ -103,6 +108,7 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, error) {
 	store, err := persistence.Open(ctx, o.Config.DatabaseURL, persistence.Options{
 		Logger: o.Logger, Metrics: persistence.NewMetrics(o.Registry), LeaseTTL: o.Config.LeaseTTL.Duration(),
+		ContactEvents: events.When(o.Config.ContactEvents),
 	})
 	if err != nil {
 		return nil, err

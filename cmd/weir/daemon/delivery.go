@@ -22,6 +22,19 @@ func outboundPolicy(c config.Config) outbound.Policy {
 	}
 }
 
+// Limits of a call to a webhook.
+const (
+	webhookTimeout = 15 * time.Second
+	webhookAnswer  = 64 << 10 // bytes of the answer that are read
+)
+
+// webhookPolicy returns the rules for calls to webhooks.
+func webhookPolicy(c config.Config) outbound.Policy {
+	p := outboundPolicy(c)
+	p.Timeout, p.MaxBody = webhookTimeout, webhookAnswer
+	return p
+}
+
 // CheckSubscriptions returns an error that names every subscription that Weir must not call.
 func CheckSubscriptions(c config.Config) error {
 	var wrong []error

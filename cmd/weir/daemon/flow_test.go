@@ -29,6 +29,7 @@ type rig struct {
 	calls   *verboice.Server
 	smsURL  string
 	callURL string
+	stop    func()
 }
 
 func environment(db string) map[string]string {
@@ -69,7 +70,8 @@ func newRig(t *testing.T, env map[string]string) *rig {
 		sms.Close()
 		calls.Close()
 	})
-	d, _ := daemontest.Run(t, daemon.Options{Config: cfg, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	d, stop := daemontest.Run(t, daemon.Options{Config: cfg, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	r.stop = stop
 	r.url = "http://" + d.Addr()
 	return r
 }

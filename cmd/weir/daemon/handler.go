@@ -60,9 +60,9 @@ func (p *components) handler(o Options, draining func() bool, refusals *web.Refu
 	return withDashboard(o, web.Options{
 		Store: p.store, Broker: p.channels, Directory: p.directory, Gate: p.gate, Trail: p.trail, Hold: p.hold, MayCall: outboundPolicy(c).Check,
 		DefaultCapacity: c.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
-		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals,
+		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals, Tracing: p.tracing,
 		Router:  func() string { return string(p.router.Phase()) },
-		Surveys: p.surveys, SurveyStore: p.store, Importer: p.store, Tokens: p.tokens, Events: p.store, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
+		Surveys: p.surveys, SurveyStore: p.store, Importer: p.store, Tokens: p.tokens, Events: p.store, Interest: p.store, Webhooks: p.store, TestWebhook: p.webhooks.Test, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
 		Mounted: map[string]http.Handler{routingPath: jobs, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
 	})
 }

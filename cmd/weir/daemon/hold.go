@@ -11,6 +11,7 @@ import (
 	"weir"
 	"weir/config"
 	"weir/internal/outbound"
+	"weir/internal/tracing"
 	"weir/persistence"
 )
 
@@ -151,7 +152,7 @@ func (c heldCalls) Post(ctx context.Context, url string, header http.Header, bod
 	if _, err := c.hold.wait(ctx); err != nil {
 		return 0, nil, err
 	}
-	return c.Client.Post(ctx, url, header, body)
+	return c.Client.Post(ctx, url, tracing.Inject(ctx, header), body)
 }
 
 // Do waits until nothing is held, then makes the call.
@@ -159,5 +160,5 @@ func (c heldCalls) Do(ctx context.Context, method, target string, header http.He
 	if _, err := c.hold.wait(ctx); err != nil {
 		return outbound.Answer{}, err
 	}
-	return c.Client.Do(ctx, method, target, header, body)
+	return c.Client.Do(ctx, method, target, tracing.Inject(ctx, header), body)
 }
