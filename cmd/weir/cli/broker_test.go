@@ -92,7 +92,7 @@ func TestContactsFromTheCommandLine(t *testing.T) {
 	clitest.Check(t, b.run("contact", "list", "--state", "queued"), app.OK, `^CONTACT +CHANNEL +KEY +TO +STATE +OUTCOME +ATTEMPTS +ACCEPTED +FINISHED +REASON\n`+x.ID+` +sms +k1 +\+15550001 +queued +- +0 +\d{4}-.*- +channel sms is paused\n$`, "^$")
 	clitest.Check(t, b.run("contact", "show", x.ID), app.OK, `(?s)^`+x.ID+`: queued\n +why +channel sms is paused\n.*priority +high\n.*label +region=north\n.*message +one\\ntwo\n$`, "^$")
 	clitest.Check(t, b.run("channel", "show", "sms"), app.OK, `(?m)^  why +channel sms is paused$`, "^$")
-	clitest.Check(t, b.run("channel", "set", "sms", "--set", "rate_per_second:=5"), app.OK, "", "^$")
+	clitest.Check(t, b.run("channel", "set", "sms", "--set", "rate_per_second=5"), app.OK, "", "^$")
 	clitest.Check(t, b.run("channel", "show", "sms"), app.OK, `(?m)^  rate +at most 5 per second$`, "^$")
 	clitest.Check(t, b.run("contact", "timeline", x.ID), app.OK, `^`+x.ID+` on sms\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +accepted\n`, "^$")
 	same(t, b.run("contact", "cancel", x.ID, "--yes"), app.OK, x.ID+": canceled\n", "")

@@ -19,6 +19,7 @@ import (
 	"weir/cmd/weir/cli/server"
 	"weir/cmd/weir/cli/survey"
 	"weir/cmd/weir/cli/top"
+	"weir/cmd/weir/cli/webhook"
 )
 
 // Options are the inputs and outputs of the commands.
@@ -50,7 +51,7 @@ WEIR_TOKEN or WEIR_TOKEN_FILE.
 
 func root(a *app.App) *cobra.Command {
 	return command.Root(command.Group("weir", "A durable contact broker", about,
-		server.ServeCommand(a), server.ResumeCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channel.Command(a), contact.Command(a), contact.DeadLettersCommand(a), events.Command(a), events.AuditCommand(a), top.Command(a), survey.Command(a), router.Command(a), server.TokenCommand(a),
+		server.ServeCommand(a), server.ResumeCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channel.Command(a), contact.Command(a), contact.DeadLettersCommand(a), events.Command(a), webhook.Command(a), webhook.ListenCommand(a), events.AuditCommand(a), top.Command(a), survey.Command(a), router.Command(a), server.TokenCommand(a),
 		moved("simulate"), moved("demo"), moved("bench"), openapi(a), docs(a), version(a)), a.Stdout, a.Stderr)
 }
 

@@ -144,7 +144,7 @@ func TestNamesAreCompleted(t *testing.T) {
 		"dlq list --outcome l":             "failed\nlost\ndead_letter\n:4\n", // the shell selects the matching ones
 		"survey status f":                  "flu\trunning\n:4\n",
 		"channel list --output j":          "table\njson\njsonl\n:4\n",
-		"token create --scope contacts:":   "contacts:write\ncontacts:read\nchannels:admin\nsurveys:admin\nrouter\nmetrics:read\npii:read\n:4\n",
+		"token create --scope contacts:":   "contacts:write\ncontacts:read\nchannels:admin\nsurveys:admin\nrouter\nwebhooks:admin\nmetrics:read\npii:read\n:4\n",
 		"channel put x --type v":           typeNames() + ":4\n",
 		"channel show --url nonsense:// ,": ":4\n",
 	} {

@@ -37,7 +37,7 @@ func Command(a *app.App) *cobra.Command {
 		listCommand(a, r), showCommand(a, r), putCommand(a, r), setCommand(a, r),
 		pauseCommand(a, r, "pause", true, "Pause a channel", "Stop dispatching contacts of a channel until it is resumed. Contacts in flight finish\nnormally."),
 		pauseCommand(a, r, "resume", false, "Resume a paused channel", "Resume dispatching contacts of a paused channel."),
-		capacityCommand(a, r), drainCommand(a, r), deleteCommand(a, r), incomingCommand(a, r), callbackCommand(a, r))
+		capacityCommand(a, r), drainCommand(a, r), deleteCommand(a, r), incomingCommand(a, r), callbackCommand(a, r), tryCommand(a, r), templatesCommand(a))
 	c.Example = example
 	a.AddConnectionFlags(c, r)
 	return c

@@ -46,7 +46,7 @@ func (f *flags) add(c *cobra.Command, replaces bool) {
 	g.StringVar(&f.name, "title", "", "display name")
 	g.IntVar(&f.capacity, "capacity", 0, "maximum number of slots in flight")
 	g.BoolVar(&f.paused, "paused", false, "do not dispatch contacts")
-	g.StringArrayVar(&f.settings, "set", nil, "setting as KEY=TEXT, or KEY:=JSON for other types; repeatable")
+	g.StringArrayVar(&f.settings, "set", nil, "setting as KEY=VALUE, or KEY:=JSON; repeatable")
 	g.StringArrayVar(&f.secretFile, "secret-file", nil, `secret setting as KEY=FILE that contains it, "-" for standard input; repeatable`)
 	g.StringArrayVar(&f.secretEnv, "secret-env", nil, "secret setting as KEY=NAME of the environment variable that contains it; repeatable")
 	g.BoolVar(&f.force, "force", false, "allow another server or account although contacts are in flight at the current one")
@@ -89,7 +89,7 @@ password.
 `+aboutSettings, `  weir channel put sms --type nuntium --set base_url=https://nuntium.example --set account=demo \
       --set application=weir --set channel=sms --secret-env password=NUNTIUM_PASSWORD --capacity 50
   weir channel put calls --file calls.json --secret-file password=verboice.password
-  weir channel put agents --type workers --set queue=callers --set at_least_once:=true`,
+  weir channel put agents --type workers --set queue=callers --set at_least_once=true`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			body, err := requestBody(a, c, &f)
 			if err != nil {
@@ -163,21 +163,25 @@ func requestBody(a *app.App, c *cobra.Command, f *flags) (map[string]any, error)
 // settings builds the settings from their flags.
 func settings(a *app.App, c *cobra.Command, f *flags) (map[string]any, error) {
 	out := map[string]any{}
-	secret := secretSettings()
+	secret, typed := secretSettings(), all.JSONSettings()
 	for _, text := range f.settings {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
-			return nil, command.UsageError(c, "--set must be KEY=TEXT or KEY:=JSON")
+			return nil, command.UsageError(c, "--set must be KEY=VALUE or KEY:=JSON")
 		}
 		bare, isJSON := strings.CutSuffix(key, ":")
 		if slices.Contains(secret, bare) {
 			return nil, command.UsageError(c, fmt.Sprintf("%s is a secret, which others could read on the command line; use --secret-file %s=FILE or --secret-env %s=NAME", bare, bare, bare))
 		}
+		var v any
 		if !isJSON {
-			out[key] = value
+			if slices.Contains(typed, key) && json.Unmarshal([]byte(value), &v) == nil {
+				out[key] = v
+			} else {
+				out[key] = value
+			}
 			continue
 		}
-		var v any
 		if err := json.Unmarshal([]byte(value), &v); err != nil {
 			return nil, command.UsageError(c, fmt.Sprintf("--set %s: %q is not JSON; for a text write %s=TEXT", bare, value, bare))
 		}

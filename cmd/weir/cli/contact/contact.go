@@ -57,6 +57,7 @@ func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 	}
 	c := a.APICommand(r, "list", "List contacts", `List contacts, newest first by acceptance; with --state or --outcome, by when they
 entered that state. --order oldest lists by channel, in order of acceptance.
+--finished-after lists over all channels in the order of the ends.
 
 --to lists the contacts of a phone number, by channel, newest first. It needs the scope
 pii:read, is recorded in the audit log, and cannot be combined with --state, --outcome,
@@ -65,6 +66,7 @@ faster. With --to - the number is read from standard input, which keeps it out o
 histories.`, `  weir contact list --channel sms --state queued,sending
   weir contact list --channel sms --key reminder-17 --output json
   weir contact list --channel sms --outcome lost --finished-since 24h
+  weir contact list --finished-after 2026-05-04T09:00:00Z --output jsonl
   weir contact list --to - --since 72h
   weir contact list --channel sms --state done --order oldest --limit 0 --output jsonl > done.jsonl`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
@@ -84,6 +86,7 @@ histories.`, `  weir contact list --channel sms --state queued,sending
 	a.TimeFlag(c, &p.Since, "since", "only contacts accepted at or after")
 	a.TimeFlag(c, &p.Until, "until", "only contacts accepted before")
 	a.TimeFlag(c, &p.FinishedSince, "finished-since", "only contacts done at or after")
+	a.TimeFlag(c, &p.FinishedAfter, "finished-after", "only contacts done after, the earliest end first")
 	a.TimeFlag(c, &p.FinishedUntil, "finished-until", "only contacts done before")
 	f.IntVar(&q.limit, "limit", q.limit, "maximum number of contacts; 0: all")
 	a.CompleteFlag(c, r, "channel", app.ChannelNames)
@@ -111,10 +114,13 @@ func readQuery(a *app.App, c *cobra.Command, q *contactQuery) error {
 		return command.UsageError(c, "--limit must be 0 or more")
 	}
 	q.p.State = strings.Join(q.states, ",")
+	if !q.p.FinishedAfter.IsZero() && !c.Flags().Changed("order") {
+		q.p.Order = "oldest"
+	}
 	if !c.Flags().Changed("to") {
 		return nil
 	}
-	for _, other := range []string{"state", "outcome", "survey", "key", "order", "finished-since", "finished-until"} {
+	for _, other := range []string{"state", "outcome", "survey", "key", "order", "finished-since", "finished-after", "finished-until"} {
 		if c.Flags().Changed(other) {
 			return command.UsageError(c, "--to can be combined with --channel, --since, --until and --limit, not with --"+other)
 		}

@@ -24,6 +24,9 @@ resumes after the last event: no event is missed or repeated.
 Without --since or --after it starts with the next event. A consumer that stores the id
 of the last processed event resumes with --after.
 
+Events of contacts are written while they are asked for: by --type 'weir.contact.*',
+--source contacts or --subject contact/ID, and some minutes after.
+
 ` + app.AboutConnection + `
 
 ` + app.AboutExitCodes + `
@@ -31,6 +34,8 @@ of the last processed event resumes with --after.
 An interruption also exits with 0.`
 
 const example = `  weir events --type weir.survey.respondent
+  weir events --type 'weir.contact.*' --output table
+  weir events --type weir.contact.done,weir.message.received
   weir events --since 2h --no-follow | jq -r .type | sort | uniq -c
   weir events --after 7241 --source router
   weir events --output table`
@@ -63,13 +68,13 @@ func Command(a *app.App) *cobra.Command {
 			return follow(ctx, a, r, to, o, since)
 		})
 	f := c.Flags()
-	f.StringSliceVar(&o.types, "type", nil, "only events of these types, comma-separated")
+	f.StringSliceVar(&o.types, "type", nil, "only events of these types, comma-separated; * at the end stands for all types that begin so")
 	f.StringVar(&o.subject, "subject", "", "only events whose subject has this prefix")
-	f.StringVar(&o.source, "source", "", "only events of this source: router, surveys or channels")
+	f.StringVar(&o.source, "source", "", "only events of this source: router, surveys, channels or contacts")
 	f.StringVar(&o.since, "since", "", "start in the past: an instant, or how long ago, such as 2h")
 	f.StringVar(&o.after, "after", "", "start after the event with this id; 0: with the oldest stored event")
 	f.BoolVar(&o.once, "no-follow", false, "print stored events and exit; without --since or --after all of them")
-	_ = c.RegisterFlagCompletionFunc("source", cobra.FixedCompletions([]string{"router", "surveys", "channels"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("source", cobra.FixedCompletions([]string{"router", "surveys", "channels", "contacts"}, cobra.ShellCompDirectiveNoFileComp))
 	a.AddConnectionFlags(c, r)
 	return c
 }

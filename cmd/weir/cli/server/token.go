@@ -32,6 +32,7 @@ Scopes:
   channels:admin  create, change, delete and read channels
   surveys:admin   create, change, run, delete and read surveys
   router          read the router's events; with pii:read use its API
+  webhooks:admin  create, change, test, replay, delete and read webhooks
   metrics:read    scrape /metrics
   pii:read        see whole phone numbers; without it only the last two digits`
 

@@ -1,0 +1,173 @@
+package channel
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir"
+	"weir/channels/httpgateway"
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+const aboutTry = `Send one message on a text channel to an address of yours, and show what becomes of it
+until it is done.
+
+With --render nothing is sent, and no Weir is needed: the command prints the requests that
+a channel of type http would make. --file is the JSON file with the channel, as for "weir
+channel put"; secrets are replaced by their names, so any text will do for them. Mistakes
+in the template are listed with their places.`
+
+// tryFlags are the flags of "weir channel try".
+type tryFlags struct {
+	to, file string
+	messages []string
+	render   bool
+	limit    time.Duration
+}
+
+// tryCommand makes "weir channel try".
+func tryCommand(a *app.App, r *app.Connection) *cobra.Command {
+	f := tryFlags{limit: 5 * time.Minute}
+	c := a.APICommand(r, "try NAME", "Send one message, or show its request", aboutTry,
+		"  weir channel try sms --to +15550001 --message \"It works.\"\n  weir channel try --render --file channel.json --to +15550001 --message \"It works.\"", nil)
+	c.Args = func(c *cobra.Command, args []string) error {
+		if f.render {
+			return cobra.NoArgs(c, args)
+		}
+		return app.NamedArgs([]string{"NAME"})(c, args)
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		switch {
+		case f.to == "" || len(f.messages) == 0:
+			return command.UsageError(c, "give --to and --message")
+		case f.render:
+			return render(a, c, &f)
+		case f.file != "":
+			return command.UsageError(c, "--file goes with --render")
+		}
+		to, err := a.Connect(c, r)
+		if err != nil {
+			return err
+		}
+		defer to.Close()
+		return tryContact(c.Context(), a, to, args[0], &f)
+	}
+	g := c.Flags()
+	g.StringVar(&f.to, "to", "", "address")
+	g.StringArrayVarP(&f.messages, "message", "m", nil, "text of a message; repeatable")
+	g.BoolVar(&f.render, "render", false, "print the requests of a channel of type http, and send nothing")
+	g.StringVarP(&f.file, "file", "f", "", `with --render: JSON file with the channel, "-" for standard input`)
+	g.DurationVar(&f.limit, "timeout", f.limit, "how long to wait for the end")
+	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
+	return c
+}
+
+// render prints the requests for a message.
+func render(a *app.App, c *cobra.Command, f *tryFlags) error {
+	if f.file == "" {
+		return command.UsageError(c, "--render needs --file")
+	}
+	text, err := a.ReadJSON(c, f.file)
+	if err != nil {
+		return err
+	}
+	var ch struct {
+		Type     string
+		Settings weir.Settings
+	}
+	if err := json.Unmarshal(text, &ch); err != nil || ch.Settings == nil {
+		return fmt.Errorf("%s: must be an object such as {\"type\": \"http\", \"settings\": {…}}", f.file)
+	}
+	if ch.Type != "http" {
+		return fmt.Errorf("%s: the requests of channels of type http can be shown, not of %q", f.file, ch.Type)
+	}
+	list, wrong, err := httpgateway.Render(ch.Settings, f.to, f.messages, "https://weir.example/callbacks/NAME/SECRET")
+	if err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		lines := []string{fmt.Sprintf("%s: the settings are wrong", f.file)}
+		for _, e := range wrong {
+			lines = append(lines, "  /settings"+e.Pointer+": "+e.Detail)
+		}
+		return errors.New(strings.Join(lines, "\n"))
+	}
+	for i := range list {
+		if _, err := fmt.Fprintln(a.Stdout, requestText(&list[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requestText formats a request as HTTP/1.1 does.
+func requestText(r *httpgateway.Rendered) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", r.Method, terminal.Visible(r.URL.String()))
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, v := range r.Header[name] {
+			fmt.Fprintf(&b, "%s: %s\n", name, terminal.Visible(v))
+		}
+	}
+	if len(r.Body) > 0 {
+		b.WriteString("\n" + terminal.VisibleLines(string(r.Body)) + "\n")
+	}
+	return b.String()
+}
+
+// tryContact sends a contact and prints its states until it is done.
+func tryContact(ctx context.Context, a *app.App, to *client.Client, channel string, f *tryFlags) error {
+	sent, err := to.PostContacts(ctx, channel, client.ContactsBody{Contacts: []client.ContactBody{{Key: "try-" + rand.Text(), To: f.to, Messages: f.messages, Priority: "high"}}})
+	if err != nil {
+		return err
+	}
+	id, last := sent.Contacts[0].ID, ""
+	ctx, cancel := context.WithTimeout(ctx, f.limit)
+	defer cancel()
+	ticks, stop := a.Ticker(500 * time.Millisecond)
+	defer stop()
+	for {
+		v, err := to.GetContact(ctx, id)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if err == nil {
+			state := v.State
+			if v.Outcome != "" {
+				state = v.Outcome
+			}
+			if reason := v.Reason + v.Why; reason != "" {
+				state += ": " + reason
+			}
+			if state != last {
+				_, _ = fmt.Fprintf(a.Stdout, "%s  %s  %s\n", a.FormatSecond(a.Now()), id, terminal.Visible(state))
+				last = state
+			}
+			switch v.Outcome {
+			case "":
+			case "completed":
+				return nil
+			default:
+				return command.Exit(app.Failure, "the message was not delivered")
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return command.Exit(app.Failure, fmt.Sprintf("it is not done after %s; \"weir contact show %s\" shows it", terminal.Duration(f.limit), url.PathEscape(id)))
+		case <-ticks:
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+// fields are the flags for the fields of a webhook.
+type fields struct {
+	url, channel, survey, description string
+	types                             []string
+	pii, paused                       bool
+}
+
+func (f *fields) add(c *cobra.Command, a *app.App, r *app.Connection) {
+	g := c.Flags()
+	g.StringVar(&f.url, "url", "", "where events are sent: https, or http to a loopback address; the server's WEIR_OUTBOUND_ALLOW has the exceptions")
+	g.StringSliceVar(&f.types, "type", nil, "types of events, comma-separated; one that ends with .* stands for all types that begin so")
+	g.StringVar(&f.channel, "channel", "", "only events that name this channel")
+	g.StringVar(&f.survey, "survey", "", "only events that name this survey")
+	g.StringVar(&f.description, "description", "", "for people")
+	g.BoolVar(&f.pii, "pii", false, "send full phone numbers; the token must have pii:read")
+	a.CompleteFlag(c, r, "channel", app.ChannelNames)
+	a.CompleteFlag(c, r, "survey", app.SurveyNames)
+}
+
+const aboutSecret = `The secret that signs the requests is printed, and never shown again: keep it where the
+receiver reads it.`
+
+func createCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var f fields
+	c := a.APICommand(r, "create", "Create a webhook", `Create a webhook. It gets the events that happen from then on.
+
+`+aboutSecret, `  weir webhook create --url https://app.example/weir --type 'weir.contact.*,weir.message.received'
+  weir webhook create --url https://app.example/weir --type weir.contact.done --survey anc-2026 --output json | jq -r .secret`,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
+			if f.url == "" || len(f.types) == 0 {
+				return command.UsageError(c, "give --url and --type")
+			}
+			body := client.WebhookBody{URL: f.url, Types: f.types, Channel: f.channel, Survey: f.survey, Description: f.description, Pii: f.pii}
+			if f.paused {
+				body.Enabled = new(bool)
+			}
+			var raw []byte
+			h, err := to.CaptureBody(&raw).CreateWebhook(ctx, body)
+			if err != nil {
+				return err
+			}
+			return a.PrintResult(r, raw, "%s: created; its secret is %s", h.ID, h.Secret)
+		})
+	f.add(c, a, r)
+	c.Flags().BoolVar(&f.paused, "paused", false, "send nothing until it is resumed")
+	return c
+}
+
+func setCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var f fields
+	c := a.APICommand(r, "set ID", "Change a webhook", `Change the given fields of a webhook. All others stay as they are; --type replaces the
+whole list. Events that wait for a retry are tried at once.`, `  weir webhook set whk3v2x7c5q1z8ab --url https://new.example/weir
+  weir webhook set whk3v2x7c5q1z8ab --channel ''`,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			given := c.Flags().Changed
+			patch := client.WebhookPatch{URL: f.url, Types: f.types}
+			for name, field := range map[string]struct {
+				to   **string
+				from *string
+			}{"channel": {&patch.Channel, &f.channel}, "survey": {&patch.Survey, &f.survey}, "description": {&patch.Description, &f.description}} {
+				if given(name) {
+					*field.to = field.from
+				}
+			}
+			if given("pii") {
+				patch.Pii = &f.pii
+			}
+			if patch.URL == "" && patch.Types == nil && patch.Channel == nil && patch.Survey == nil && patch.Description == nil && patch.Pii == nil {
+				return command.UsageError(c, "no change given")
+			}
+			return patchWebhook(ctx, a, r, to, args[0], patch, "changed")
+		})
+	f.add(c, a, r)
+	c.ValidArgsFunction = a.CompleteArgs(r, names)
+	return c
+}
+
+func enableCommand(a *app.App, r *app.Connection, use string, enabled bool, short, long string) *cobra.Command {
+	c := a.APICommand(r, use+" ID", short, long, "  weir webhook "+use+" whk3v2x7c5q1z8ab",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+			return patchWebhook(ctx, a, r, to, args[0], client.WebhookPatch{Enabled: &enabled}, use+"d")
+		})
+	c.ValidArgsFunction = a.CompleteArgs(r, names)
+	return c
+}
+
+func patchWebhook(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, id string, patch client.WebhookPatch, done string) error {
+	var raw []byte
+	h, err := to.CaptureBody(&raw).PatchWebhook(ctx, id, patch)
+	if err != nil {
+		return err
+	}
+	return a.PrintResult(r, raw, "%s: %s, %s", h.ID, done, h.State)
+}
+
+func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
+	c := a.APICommand(r, "delete ID", "Delete a webhook", "Delete a webhook. Events that it has not got yet are not sent.", "  weir webhook delete whk3v2x7c5q1z8ab --yes",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if err := a.Confirm(c, fmt.Sprintf("this deletes webhook %s and the events that it has not got yet", args[0])); err != nil {
+				return err
+			}
+			if err := to.DeleteWebhook(ctx, args[0]); err != nil {
+				return err
+			}
+			return a.PrintResult(r, fmt.Appendf(nil, `{"id":%q,"deleted":true}`, args[0]), "%s: deleted", args[0])
+		})
+	c.ValidArgsFunction = a.CompleteArgs(r, names)
+	return app.Confirmable(c)
+}
+
+func rotateCommand(a *app.App, r *app.Connection) *cobra.Command {
+	overlap := 24 * time.Hour
+	c := a.APICommand(r, "rotate ID", "Rotate the secret of a webhook", `Make a new secret. For the overlap each request has two signatures, so that the receiver
+may know either secret.
+
+`+aboutSecret, "  weir webhook rotate whk3v2x7c5q1z8ab --overlap 48h\n  weir webhook rotate whk3v2x7c5q1z8ab --overlap 0   # the old secret is known to others",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			hours := overlap.Hours()
+			if hours < 0 || hours != math.Trunc(hours) {
+				return command.UsageError(c, "--overlap must be in whole hours, such as 24h")
+			}
+			n := int(hours)
+			var raw []byte
+			h, err := to.CaptureBody(&raw).RotateWebhook(ctx, args[0], client.RotateBody{OverlapHours: &n})
+			if err != nil {
+				return err
+			}
+			until := ""
+			if !h.OldSecretUntil.IsZero() {
+				until = "; the old one signs too, until " + a.FormatMinute(h.OldSecretUntil)
+			}
+			return a.PrintResult(r, raw, "%s: rotated%s; the new secret is %s", h.ID, until, h.Secret)
+		})
+	c.Flags().DurationVar(&overlap, "overlap", overlap, "for how long the old secret signs too, 0 to 168h")
+	c.ValidArgsFunction = a.CompleteArgs(r, names)
+	return c
+}
+
+func testCommand(a *app.App, r *app.Connection) *cobra.Command {
+	c := a.APICommand(r, "test ID", "Send a test event", `Send an event of type weir.webhook.test to a webhook, once, also if it is paused. Exits
+with 1 if the receiver does not answer with 2xx.`, "  weir webhook test whk3v2x7c5q1z8ab",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+			var raw []byte
+			d, err := to.CaptureBody(&raw).TestWebhook(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if d.Result != "delivered" {
+				if r.JSON() {
+					err = a.PrintRaw(raw)
+				}
+				text := fmt.Sprintf("the test event was not delivered: %s", d.Error)
+				if d.Status > 0 {
+					text += fmt.Sprintf(" %d", d.Status)
+				}
+				return errors.Join(command.Exit(app.Failure, text), err)
+			}
+			return a.PrintResult(r, raw, "%s: delivered, status %d after %.0f ms", args[0], d.Status, d.DurationMs)
+		})
+	c.ValidArgsFunction = a.CompleteArgs(r, names)
+	return c
+}
+
+func replayCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var body client.ReplayBody
+	c := a.APICommand(r, "replay ID", "Deliver events again", `Deliver one event again, or all whose delivery was given up at an instant or later. They
+have the id that they had, so that the receiver can tell repeats. Events that wait for a
+retry are tried at once.
+
+An event that is older than a day is tried once.`, "  weir webhook replay whk3v2x7c5q1z8ab --failed-since 6h\n  weir webhook replay whk3v2x7c5q1z8ab --event 7241",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if (body.Event == "") == body.FailedSince.IsZero() {
+				return command.UsageError(c, "give either --event or --failed-since")
+			}
+			for total := 0; ; {
+				var raw []byte
+				v, err := to.CaptureBody(&raw).ReplayWebhook(ctx, args[0], body)
+				if err != nil {
+					return err
+				}
+				if total += v.Replayed; v.More && v.Replayed > 0 {
+					continue
+				}
+				raw = fmt.Appendf(nil, `{"replayed":%d}`, total)
+				return a.PrintResult(r, raw, "%s: %s will be delivered again", args[0], terminal.Plural(total, "event", "events"))
+			}
+		})
+	c.Flags().StringVar(&body.Event, "event", "", "id of an event in the log")
+	a.TimeFlag(c, &body.FailedSince, "failed-since", "all events whose delivery was given up at or after")
+	c.ValidArgsFunction = a.CompleteArgs(r, names)
+	return c
+}
+
+// names lists the webhooks for completion.
+func names(ctx context.Context, to *client.Client, found func(name, about string) bool) error {
+	for h, err := range to.Webhooks(ctx, client.ListWebhooksParams{}) {
+		if err != nil || !found(h.ID, h.URL) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+// Package webhook holds the commands "weir webhook" and "weir listen".
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+const about = `Create, change, show and delete the webhooks of a running Weir: addresses to which it
+sends events, signed as Standard Webhooks 1.0.0 prescribes.
+
+The token needs the scope webhooks:admin.
+
+` + app.AboutConnection + `
+
+` + app.AboutExitCodes
+
+const example = `  weir webhook create --url https://app.example/weir --type 'weir.contact.*'
+  weir webhook test whk3v2x7c5q1z8ab
+  weir webhook deliveries whk3v2x7c5q1z8ab
+  weir webhook replay whk3v2x7c5q1z8ab --failed-since 6h`
+
+// Command makes "weir webhook".
+func Command(a *app.App) *cobra.Command {
+	r := app.NewConnection()
+	c := command.Group("webhook", "Create, show, test and replay webhooks", about,
+		listCommand(a, r), showCommand(a, r), createCommand(a, r), setCommand(a, r),
+		enableCommand(a, r, "pause", false, "Pause a webhook", "Send no events to a webhook until it is resumed. They wait in the log, as long as that\nkeeps them."),
+		enableCommand(a, r, "resume", true, "Resume a webhook", "Send events to a webhook that was paused, or that Weir disabled: it goes on where it\nstopped."),
+		deleteCommand(a, r), rotateCommand(a, r), testCommand(a, r), deliveriesCommand(a, r), replayCommand(a, r))
+	c.Example = example
+	a.AddConnectionFlags(c, r)
+	return c
+}
+
+func listCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var w app.WatchFlag
+	c := a.APICommand(r, "list", "List webhooks", "List all webhooks by id.", "  weir webhook list\n  weir webhook list --output jsonl | jq -r 'select(.state == \"failing\").id'",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
+			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
+				l := a.NewList(&r.Output, out, app.Column("WEBHOOK"), app.Column("STATE"), app.Column("TYPES", 12), app.Column("CHANNEL"), app.Column("SURVEY"), app.Column("FAILING"), app.Column("URL", 12), app.Column("DESCRIPTION", 8))
+				_, err := app.PrintList(l, to.Webhooks(ctx, client.ListWebhooksParams{}), 0, func(h client.WebhookView) []terminal.Cell {
+					return app.Cells(h.ID, stateCell(&h), strings.Join(h.Types, " "), h.Channel, h.Survey, a.FormatAge(h.FailingSince), h.URL, h.Description)
+				})
+				return err
+			})
+		})
+	w.AddTo(c)
+	return c
+}
+
+func stateCell(h *client.WebhookView) terminal.Cell {
+	cell := app.TextCell(h.State)
+	switch h.State {
+	case "enabled":
+		cell.Style = terminal.Good
+	case "failing", "disabled":
+		cell.Style = terminal.Bad
+	}
+	return cell
+}
+
+func showCommand(a *app.App, r *app.Connection) *cobra.Command {
+	c := app.ShowCommand(a, r, "show ID", "Show a webhook", "Show the state and the settings of a webhook. Its secret is never shown.",
+		"  weir webhook show whk3v2x7c5q1z8ab", (*client.Client).GetWebhook, webhookText)
+	c.ValidArgsFunction = a.CompleteArgs(r, names)
+	return c
+}
+
+// webhookText formats a webhook for people.
+func webhookText(a *app.App, h *client.WebhookView, colors bool) string {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %-11s %s\n", name, terminal.Visible(value))
+		}
+	}
+	b.WriteString(terminal.Visible(h.ID) + "\n")
+	state := stateCell(h)
+	fmt.Fprintf(&b, "  %-11s %s", "state", state.Style.Paint(terminal.Visible(state.Text), colors))
+	if h.DisabledReason != "" {
+		fmt.Fprintf(&b, ": %s", map[string]string{"gone": "the receiver answered 410", "failing": "it failed for five days"}[h.DisabledReason])
+	}
+	if !h.FailingSince.IsZero() {
+		fmt.Fprintf(&b, " for %s", a.FormatAge(h.FailingSince))
+	}
+	b.WriteString("\n")
+	line("url", h.URL)
+	line("types", strings.Join(h.Types, ", "))
+	line("channel", h.Channel)
+	line("survey", h.Survey)
+	line("description", h.Description)
+	if h.Pii {
+		line("numbers", "not masked")
+	}
+	if !h.OldSecretUntil.IsZero() {
+		line("old secret", "signs too, until "+a.FormatMinute(h.OldSecretUntil))
+	}
+	line("created", a.FormatMinute(h.CreatedAt))
+	line("changed", a.FormatMinute(h.UpdatedAt))
+	return b.String()
+}
+
+func deliveriesCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var w app.WatchFlag
+	limit := 50
+	c := a.APICommand(r, "deliveries ID", "List the latest deliveries", `List the latest tries to deliver events to a webhook, newest first. The latest 200 are
+kept.
+
+A failed one is retried for a day; an abandoned one is not, unless it is replayed.`, "  weir webhook deliveries whk3v2x7c5q1z8ab --watch",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if limit < 0 {
+				return command.UsageError(c, "--limit must be 0 or more")
+			}
+			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
+				l := a.NewList(&r.Output, out, app.Column("AT"), app.Column("EVENT"), app.Column("TYPE", 12), app.Column("RESULT"), app.NumberColumn("STATUS"), app.NumberColumn("MS"), app.Column("ERROR"))
+				_, err := app.PrintList(l, to.Deliveries(ctx, args[0], client.ListDeliveriesParams{Limit: app.PageSize(limit)}), limit, func(d client.DeliveryView) []terminal.Cell {
+					result := app.TextCell(d.Result)
+					if d.Result != "delivered" {
+						result.Style = terminal.Bad
+					}
+					status := ""
+					if d.Status > 0 {
+						status = fmt.Sprint(d.Status)
+					}
+					return app.Cells(a.FormatSecond(d.At), d.Event, d.Type, result, status, fmt.Sprintf("%.0f", d.DurationMs), d.Error)
+				})
+				return err
+			})
+		})
+	c.Flags().IntVar(&limit, "limit", limit, "maximum number of deliveries; 0: all that are kept")
+	w.AddTo(c)
+	c.ValidArgsFunction = a.CompleteArgs(r, names)
+	return c
+}
