@@ -87,6 +87,7 @@ func (r *rig) check(what string, l *load, took, extra time.Duration) {
 	line := o.tally.Line(o.line)
 	r.checkExistence(l, contacts)
 	r.checkTruth(l, contacts)
+	r.checkEvents(o.channel, contacts)
 	slowest := r.checkTimes(o, contacts, extra)
 	lost := 0
 	for _, c := range contacts {

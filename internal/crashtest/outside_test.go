@@ -29,6 +29,8 @@ type outside struct {
 	keyOf func(id string) string
 	// alike counts messages that were sent twice under two keys.
 	alike func() int
+	// receive brings a message from a person.
+	receive func(from, text string) error
 	// reports is true if the provider can always report the outcome of a contact.
 	reports bool
 }
@@ -95,8 +97,12 @@ func newSMS(t *testing.T, capacity int) *outside {
 			messages := []string{fmt.Sprint("first ", n), fmt.Sprint("second ", n)}
 			contact["messages"] = messages[:1+n%2]
 		},
-		keyOf:   func(id string) string { return id + ".0" },
-		alike:   func() int { return s.Records().Alike },
+		keyOf: func(id string) string { return id + ".0" },
+		alike: func() int { return s.Records().Alike },
+		receive: func(from, text string) error {
+			_, _, err := s.Receive(simulator.Incoming{From: from, To: "100", Body: text})
+			return err
+		},
 		reports: true,
 	}
 	o.serve(t, httptest.NewUnstartedServer(s), s.Run)

@@ -35,6 +35,7 @@ type broker struct {
 	url  string
 	env  []string
 	log  string
+	line []string // the command line; nil: the broker's
 	cmd  *exec.Cmd
 	gone chan struct{}
 	ups  []time.Time // when each life, or the store, began to answer
@@ -50,7 +51,7 @@ func newBroker(t *testing.T, database string) *broker {
 		"DATABASE_URL=" + database, "LISTEN_ADDR=" + address, "PUBLIC_URL=" + b.url,
 		"CHNL_BKR_GC_IDLE_MINUTES=" + minutes(idleAfter), "CHNL_BKR_GC_INTERVAL_MINUTES=" + minutes(collectEvery),
 		"LOST_AFTER_MINUTES=" + minutes(lostAfter), "WEIR_SETTLE_AFTER=" + settleAfter.String(),
-		"WEIR_SEND_TIMEOUT=" + sendTimeout.String(), fmt.Sprint("WEIR_SEND_CONCURRENCY=", sendsAtOnce),
+		"WEIR_CONTACT_EVENTS=on", "WEIR_SEND_TIMEOUT=" + sendTimeout.String(), fmt.Sprint("WEIR_SEND_CONCURRENCY=", sendsAtOnce),
 	}
 	t.Cleanup(func() {
 		b.kill()
@@ -93,7 +94,11 @@ func (b *broker) start(failpoint string) {
 		b.t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(os.Getenv(binaryVariable), "serve")
+	line := b.line
+	if line == nil {
+		line = []string{os.Getenv(binaryVariable), "serve"}
+	}
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = b.env
 	if failpoint != "" {
 		cmd.Env = append([]string{"WEIR_FAILPOINT=" + failpoint}, b.env...)
