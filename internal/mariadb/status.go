@@ -24,27 +24,37 @@ func Watch(address string) (*Watcher, error) {
 // Close closes the connection.
 func (w *Watcher) Close() error { return w.db.Close() }
 
-// Done returns how many statements the server has executed, including those of this
-// watcher (one for each call), and how many COMMIT statements.
-func (w *Watcher) Done(ctx context.Context) (statements, commits float64, err error) {
-	rows, err := w.db.QueryContext(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_commit')")
+// Work counts a server's work since its start.
+type Work struct {
+	Statements float64 // including those of the watcher, one for each reading
+	Commits    float64 // COMMIT statements
+	Redo       float64 // bytes written to the redo log
+}
+
+// Done returns the counts.
+func (w *Watcher) Done(ctx context.Context) (Work, error) {
+	var done Work
+	rows, err := w.db.QueryContext(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_commit', 'Innodb_os_log_written')")
 	if err != nil {
-		return 0, 0, err
+		return done, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var name string
 		var value float64
 		if err := rows.Scan(&name, &value); err != nil {
-			return 0, 0, err
+			return done, err
 		}
-		if name == "Questions" {
-			statements = value
-		} else {
-			commits = value
+		switch name {
+		case "Questions":
+			done.Statements = value
+		case "Com_commit":
+			done.Commits = value
+		default:
+			done.Redo = value
 		}
 	}
-	return statements, commits, rows.Err()
+	return done, rows.Err()
 }
 
 // CreateDatabase creates an empty database and returns its DATABASE_URL.

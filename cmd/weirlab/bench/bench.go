@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,6 +28,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 	if o.Against != "" {
 		err = s.compare(ctx)
+	} else if slices.Contains(o.ContactEvents, eventsOff) && len(o.ContactEvents) > 1 {
+		err = s.compareContactEvents(ctx)
 	} else if err = s.all(ctx, plan(o)); err == nil {
 		s.conclude()
 		err = s.gates()

@@ -95,7 +95,11 @@ func (m measurement) run(ctx context.Context) (Figures, error) {
 	case load.Survey:
 		return m.survey(ctx)
 	}
-	return m.through(ctx)
+	f, err := m.through(ctx)
+	if err == nil {
+		err = m.awaitHooks(ctx, &f)
+	}
+	return f, err
 }
 
 // profile writes a CPU profile until stop is called.
@@ -130,7 +134,8 @@ type inside struct {
 
 // newInside runs a whole Weir in this process.
 func newInside(ctx context.Context, t Task, p provider.Client) (subject, func() error, error) {
-	c, _, err := config.Load([]string{"DATABASE_URL=" + t.Database, "LISTEN_ADDR=127.0.0.1:0", "WEIR_API_TOKENS=" + token, "WEIR_RATE_LIMIT=1000000"})
+	c, _, err := config.Load(append(environment(t.Workload),
+		"DATABASE_URL="+t.Database, "LISTEN_ADDR=127.0.0.1:0", "WEIR_API_TOKENS="+token, "WEIR_RATE_LIMIT=1000000"))
 	if err != nil {
 		return nil, nil, err
 	}

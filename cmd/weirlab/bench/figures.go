@@ -17,6 +17,9 @@ type Figures struct {
 	Capacity  int
 	Batch     int
 	Variant   string  `json:",omitempty"` // how contacts and provider differ from the standard workload
+	Delay     float64 `json:",omitempty"` // seconds from the provider's answer to its report, if it is not the standard
+	Events    string  `json:"ContactEvents,omitempty"`
+	HookLag   float64 `json:"HookLagS,omitempty"` // seconds from the end of the run until the webhook got the last event
 	EnqueuePS float64 `json:"EnqueuePerS"`
 	DrainPS   float64 `json:"DrainPerS"`
 	PerS      float64
@@ -31,6 +34,7 @@ type Figures struct {
 	RSSServer float64 // proportional set size of the store at the end, MB
 	Commits   float64 // for 1,000 contacts
 	Statement float64 `json:"Statements"`
+	Written   float64 `json:"WrittenKB,omitempty"` // kB for a contact: the server's redo log, or what the program wrote to files
 	MaxActive int
 	Duplicate int `json:"Duplicates"`
 	Lost      int
@@ -49,7 +53,11 @@ type Figures struct {
 
 // figuresOf returns the figures that are known before a run.
 func figuresOf(w load.Workload) Figures {
-	return Figures{Mode: w.Mode, N: w.N, Channels: w.Channels, Capacity: w.Capacity, Batch: w.Batch, Variant: w.Variant(), Queued: w.Queued, Finished: w.Finished}
+	delay := w.Delay.Seconds()
+	if w.Delay == load.StandardDelay {
+		delay = 0
+	}
+	return Figures{Delay: delay, Mode: w.Mode, N: w.N, Channels: w.Channels, Capacity: w.Capacity, Batch: w.Batch, Variant: w.Variant(), Events: w.ContactEvents, Queued: w.Queued, Finished: w.Finished}
 }
 
 // take computes the figures that follow from the provider's record.
@@ -77,6 +85,7 @@ func (f *Figures) charge(spent cost, n int) {
 	f.CPUStub = perTenThousand(spent.provider, n)
 	f.Commits = spent.commits / float64(n) * 1000
 	f.Statement = spent.statements / float64(n) * 1000
+	f.Written = spent.written / float64(n) / 1000
 	f.RSSClient = megabytes(spent.peak)
 }
 
@@ -88,12 +97,13 @@ type cost struct {
 	peak       int64 // bytes
 	commits    float64
 	statements float64
+	written    float64 // bytes, to disk
 }
 
 // since returns the resources used after an earlier reading.
 func (c cost) since(before cost) cost {
 	c.cpu, c.server, c.provider = c.cpu-before.cpu, c.server-before.server, c.provider-before.provider
-	c.commits, c.statements = c.commits-before.commits, c.statements-before.statements
+	c.commits, c.statements, c.written = c.commits-before.commits, c.statements-before.statements, c.written-before.written
 	return c
 }
 
@@ -106,12 +116,13 @@ func perTenThousand(d time.Duration, n int) float64 { return d.Seconds() / float
 // usageOf returns what another process has used.
 func usageOf(pid int) (cost, error) {
 	u, err := machine.Of(pid)
-	return cost{cpu: u.CPU, peak: u.Peak}, err
+	return cost{cpu: u.CPU, peak: u.Peak, written: float64(u.Written)}, err
 }
 
 // self is this process.
 type self struct{}
 
 func (self) used() (cost, error) {
-	return cost{cpu: machine.Own().CPU, peak: machine.OwnPeak()}, nil
+	own := machine.Own()
+	return cost{cpu: own.CPU, peak: machine.OwnPeak(), written: float64(own.Written)}, nil
 }

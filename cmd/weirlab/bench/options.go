@@ -13,36 +13,38 @@ import (
 
 // Options are the settings of a measurement.
 type Options struct {
-	Program   string // this program, which runs the load and the provider as separate processes
-	Weir      string // the program weir
-	Modes     []string
-	Peers     []string
-	Baseline  bool // the baseline is among the peers
-	N         int
-	Channels  int
-	Capacity  int // of each channel; 0: so many that they do not limit the rate
-	Repeat    int
-	Queued    int           // contacts in the queue before backlog and restart begin
-	Rows      []int         // contacts in the store before growth begins
-	Finished  int           // the percentage of them that is finished
-	Delay     time.Duration // from the provider's answer to its report
-	Answer    time.Duration // until the provider answers
-	Workers   []int         // of matching
-	Blocked   []int         // of matching: waiting jobs that no worker can take
-	Streams   int           // clients that read the events during a run
-	Calls     bool          // phone calls through Verboice instead of messages through Nuntium
-	Rate      int
-	Latency   time.Duration // how long latency takes
-	Idle      time.Duration // how long idle observes
-	Databases []string      // "sqlite", "mysql" or URLs; every run has a new database
-	URL       string        // of a running Weir; empty: one is started
-	Token     string
-	Provider  string // where the provider listens; empty: a free loopback port
-	Set       string // Short or Full: the runs that the targets need; empty: Modes × Peers
-	Against   string // the program weir of an earlier version, to compare with
-	Out, Err  io.Writer
-	JSON      bool
-	Profile   string // file for a CPU profile of the runs with the load in the broker's process
+	Program  string // this program, which runs the load and the provider as separate processes
+	Weir     string // the program weir
+	Modes    []string
+	Peers    []string
+	Baseline bool // the baseline is among the peers
+	N        int
+	Channels int
+	Capacity int // of each channel; 0: so many that they do not limit the rate
+	Repeat   int
+	Queued   int           // contacts in the queue before backlog and restart begin
+	Rows     []int         // contacts in the store before growth begins
+	Finished int           // the percentage of them that is finished
+	Delay    time.Duration // from the provider's answer to its report
+	Answer   time.Duration // until the provider answers
+	Workers  []int         // of matching
+	Blocked  []int         // of matching: waiting jobs that no worker can take
+	Streams  int           // clients that read the events during a run
+	// ContactEvents are compared: settings of WEIR_CONTACT_EVENTS, or a webhook; none: the default.
+	ContactEvents []string
+	Calls         bool // phone calls through Verboice instead of messages through Nuntium
+	Rate          int
+	Latency       time.Duration // how long latency takes
+	Idle          time.Duration // how long idle observes
+	Databases     []string      // "sqlite", "mysql" or URLs; every run has a new database
+	URL           string        // of a running Weir; empty: one is started
+	Token         string
+	Provider      string // where the provider listens; empty: a free loopback port
+	Set           string // Short or Full: the runs that the targets need; empty: Modes × Peers
+	Against       string // the program weir of an earlier version, to compare with
+	Out, Err      io.Writer
+	JSON          bool
+	Profile       string // file for a CPU profile of the runs with the load in the broker's process
 }
 
 // Defaults returns the options of the standard workload.
@@ -95,6 +97,9 @@ func (o Options) check() error {
 	if o.URL != "" && (o.Set != "" || o.Against != "") {
 		return errors.New("a running Weir cannot be measured by a set, or against another program")
 	}
+	if err := o.checkContactEvents(); err != nil {
+		return err
+	}
 	if o.N < 1 || o.Channels < 1 || o.Capacity < 0 || o.Delay < 0 || o.Answer < 0 || o.Streams < 0 || o.Repeat < 1 || o.Rate < 1 || o.Queued < 1 {
 		return errors.New("the numbers of contacts, channels, repetitions and contacts per second are at least 1, and no number or duration is negative")
 	}
@@ -128,3 +133,25 @@ const (
 	Short = "short" // small runs, for a few minutes
 	Full  = "full"  // runs of the workload's full size
 )
+
+// What is compared: the values of WEIR_CONTACT_EVENTS, and a webhook.
+const (
+	eventsOff  = "off"
+	eventsAuto = "auto"
+	eventsOn   = "on"
+	// eventsWebhook is auto with a webhook that gets the end of each contact.
+	eventsWebhook = "webhook"
+)
+
+// checkContactEvents rejects settings that there are not.
+func (o Options) checkContactEvents() error {
+	for _, setting := range o.ContactEvents {
+		if !slices.Contains([]string{eventsOff, eventsAuto, eventsOn, eventsWebhook}, setting) {
+			return fmt.Errorf("contact events are %s, %s, %s or %s, not %q", eventsOff, eventsAuto, eventsOn, eventsWebhook, setting)
+		}
+	}
+	if len(o.ContactEvents) > 0 && (o.URL != "" || o.Set != "" || o.Against != "") {
+		return errors.New("contact events are compared neither in a running Weir nor in a set nor against another program")
+	}
+	return nil
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -26,7 +27,57 @@ func ComparePeers(in io.Reader, out io.Writer) error {
 	for _, mode := range []string{load.Live, load.Drain, load.Latency} {
 		m.comparePeers(out, mode)
 	}
+	m.peerTargets(out)
 	return nil
+}
+
+// Programs of the folder that targets name.
+const (
+	peerMemory = "memory" // a baseline without a store
+	peerSketch = "actor-" // a sketch of a broker with the store that follows
+)
+
+// peerTargets prints the targets that compare with other programs.
+func (m medians) peerTargets(out io.Writer) {
+	toMemory := func(mode, peer, suffix string) func(medians, string) (float64, bool) {
+		return func(m medians, store string) (float64, bool) {
+			return ratio(m.find(mode, peer+" "+store), m.find(mode, peerMemory+suffix), rate)
+		}
+	}
+	printVerdicts(out, []target{
+		{"live, enqueue in process: contacts/s ÷ memory", []part{{"%.2f", false, 0.58, 0.58, toMemory(load.Live, PeerInside, "")}}},
+		{"live over HTTP, one contact per request: contacts/s ÷ memory over HTTP", []part{{"%.2f", false, 0.65, 0.65, toMemory(load.Live, PeerSingle, overHTTPSuffix)}}},
+		{"drain: contacts/s ÷ memory", []part{{"%.2f", false, 0.62, 0.62, toMemory(load.Drain, PeerInside, "")}}},
+		{"live: CPU of program and server ÷ the sketch's", []part{{"%.2f", true, 1.5, 1.3, toSketch}}},
+		{"live: contacts/s ÷ the fastest other queue's; CPU ÷ the cheapest's", []part{{"%.2f", false, 2, 2, toQueues(rate, true)}, {"%.2f", true, 1, 1, toQueues(wholeCPU, false)}}},
+	}, m)
+}
+
+// toSketch returns the CPU as a ratio to that of the sketch with the same kind of store.
+func toSketch(m medians, store string) (float64, bool) {
+	for _, g := range m {
+		if g.mode == load.Live && strings.HasPrefix(g.peer, peerSketch+store) && !strings.HasSuffix(g.peer, overHTTPSuffix) && len(g.runs) > 0 {
+			return ratio(m.find(load.Live, PeerInside+" "+store), g, wholeCPU)
+		}
+	}
+	return 0, false
+}
+
+// toQueues returns the function that compares with the job queues: the one with the
+// highest or the lowest figure.
+func toQueues(figure func(Figures) float64, highest bool) func(medians, string) (float64, bool) {
+	return func(m medians, store string) (float64, bool) {
+		var best *group
+		for _, g := range m {
+			switch name, _, _ := strings.Cut(g.peer, " "); {
+			case g.mode != load.Live || len(g.runs) == 0 || strings.HasSuffix(g.peer, overHTTPSuffix):
+			case slices.Contains(append(peers(), peerMemory), name) || strings.HasPrefix(name, peerSketch):
+			case best == nil || (g.median(figure) > best.median(figure)) == highest:
+				best = g
+			}
+		}
+		return ratio(m.find(load.Live, PeerInside+" "+store), best, figure)
+	}
 }
 
 // readFigures reads the runs that contacts are enqueued one by one in.

@@ -16,6 +16,9 @@ func TestPeersAreComparedWithTheWeirThatIsUsedLikeThem(t *testing.T) {
 {"Peer":"memory","Mode":"live","N":100,"Channels":10,"Batch":100,"PerS":1,"CPUClient":1}
 {"Peer":"memory+http","Mode":"live","N":100,"Channels":10,"Batch":1,"PerS":6000,"CPUClient":1}
 {"Peer":"queue","Mode":"live","N":100,"Channels":10,"Batch":1,"Error":"lost"}
+{"Peer":"slow","Mode":"live","N":100,"Channels":10,"Batch":1,"PerS":1000,"CPUClient":1}
+{"Peer":"fast","Mode":"live","N":100,"Channels":10,"Batch":1,"PerS":2000,"CPUClient":8}
+{"Peer":"actor-mysql","Mode":"live","N":100,"Channels":10,"Batch":1,"PerS":9000,"CPUClient":1,"CPUServer":0.25}
 {"Peer":"inside sqlite","Mode":"latency","N":100,"Channels":10,"Batch":1,"P50ms":1.5,"CPUClient":2}
 {"Peer":"queue","Mode":"latency","N":100,"Channels":10,"Batch":1,"P50ms":3,"CPUClient":4}
 `
@@ -28,6 +31,9 @@ func TestPeersAreComparedWithTheWeirThatIsUsedLikeThem(t *testing.T) {
 		`(?m)^ *memory\+http +1 +6000 +100 +0\.00 +0\.50 +3\.00 +– +– *$`,
 		`(?m)^ *floor +1 +10000 +100 +0\.00 +0\.50 +2\.00 +0\.40 +2\.00 *$`,
 		`(?m)^ *queue +1 +3\.00 +400 +0\.00 +0\.50 +0\.50 +– +– *$`,
+		`(?m)^live, enqueue in process: contacts/s ÷ memory +≥ 0.58 +0.20 +no +≥ 0.58 +0.25 +no *$`,
+		`(?m)^live: CPU of program and server ÷ the sketch's +≤ 1.5 +1.60 +no +≤ 1.3 +– +– *$`,
+		`(?m)^live: contacts/s ÷ the fastest other queue's; CPU ÷ the cheapest's +≥ 2; ≤ 1 +2.00; 2.00 +no +≥ 2; ≤ 1 +2.50; 2.00 +no *$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("no line %s in\n%s", want, out.String())

@@ -96,7 +96,7 @@ func (o Options) steps(mode, peer string) []step {
 	}
 	steps := make([]step, 0, len(o.Databases))
 	for _, store := range o.Databases {
-		steps = append(steps, step{o.workload(mode, peer), peer, store})
+		steps = append(steps, o.withContactEvents(step{o.workload(mode, peer), peer, store})...)
 	}
 	return steps
 }
@@ -187,11 +187,12 @@ func (o Options) realSteps(full bool) []step {
 	vary(func(v *Options) { v.Answer = 200 * time.Millisecond })
 	vary(func(v *Options) { v.Calls = true })
 	vary(func(v *Options) { v.Channels = 1 })
+	vary(func(v *Options) { v.Channels, v.Capacity = 100, 100 })
 	vary(func(v *Options) { v.Channels = 1000 })
+	vary(func(v *Options) { v.Answer, v.Channels, v.Capacity = 400*time.Millisecond, 1, 1000 })
 	if full {
 		vary(func(v *Options) { v.Delay = 30 * time.Second })
 		vary(func(v *Options) { v.Answer = 400 * time.Millisecond })
-		vary(func(v *Options) { v.Channels = 100 })
 	}
 	return steps
 }
@@ -236,4 +237,18 @@ func setSteps(o Options, repetition int) []step {
 	}
 	steps = append(steps, center.matchingSteps()...)
 	return append(steps, o.realSteps(o.Set == Full)...)
+}
+
+// withContactEvents repeats a step with each of the settings that are compared.
+func (o Options) withContactEvents(st step) []step {
+	if len(o.ContactEvents) == 0 || st.Store == "" {
+		return []step{st}
+	}
+	var steps []step
+	for _, setting := range o.ContactEvents {
+		one := st
+		one.ContactEvents = setting
+		steps = append(steps, one)
+	}
+	return steps
 }

@@ -108,6 +108,7 @@ func TestContactsAsTheyAre(t *testing.T) {
 		"answer 50ms":  func(o *Options) { o.Answer = 50 * time.Millisecond },
 		"calls":        func(o *Options) { o.Calls = true },
 		"3 streams":    func(o *Options) { o.Streams = 3 },
+		"a webhook":    func(o *Options) { o.ContactEvents = []string{eventsWebhook} },
 		"one channel":  func(o *Options) { o.Channels = 1 },
 		"100 channels": func(o *Options) { o.Channels = 100 },
 	} {
@@ -126,6 +127,9 @@ func TestContactsAsTheyAre(t *testing.T) {
 			}
 			for _, f := range list {
 				expectMeasured(t, f)
+				if (f.HookLag > 0) != (f.Events == eventsWebhook) {
+					t.Errorf("the last event came after %.3f s", f.HookLag)
+				}
 				if seconds := float64(f.N) / f.PerS; seconds < (o.Delay+o.Answer).Seconds() || f.Variant != "" && f.Variant != name {
 					t.Errorf("variant %q took %.3f s", f.Variant, seconds)
 				}

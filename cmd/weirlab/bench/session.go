@@ -162,5 +162,9 @@ func (s *session) newBroker(ctx context.Context, st step, d database) (*broker, 
 	if st.Peer == peerBefore {
 		program = s.o.Against
 	}
-	return newBroker(ctx, program, d.url, folder, st.Mode)
+	b, err := newBroker(ctx, program, d.url, folder, st.Mode)
+	if err == nil {
+		b.env = append(b.env, environment(st.Workload)...)
+	}
+	return b, err
 }

@@ -126,8 +126,9 @@ func (r *reader) add(ctx context.Context, c cost) (cost, error) {
 	if r.w == nil {
 		return c, nil
 	}
-	var err error
-	if c.statements, c.commits, err = r.w.Done(ctx); err != nil || r.m.PID == 0 {
+	done, err := r.w.Done(ctx)
+	c.statements, c.commits, c.written = done.Statements, done.Commits, done.Redo
+	if err != nil || r.m.PID == 0 {
 		return c, err
 	}
 	used, err := usageOf(r.m.PID)

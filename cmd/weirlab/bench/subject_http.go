@@ -47,6 +47,9 @@ func newHTTPSubject(url, token, prefix string, channels int) *httpSubject {
 // setUp creates the channels.
 func (s *httpSubject) setUp(ctx context.Context, p provider.Client, w load.Workload) error {
 	s.calls = w.Calls
+	if err := s.addWebhook(ctx, p, w); err != nil {
+		return err
+	}
 	return s.each(ctx, func(i int) error {
 		return s.put(ctx, p, s.channel(i), strings.TrimPrefix(s.channel(i), s.prefix+"-"), w)
 	})

@@ -19,6 +19,7 @@ type group struct {
 	n          int
 	channels   int
 	variant    string
+	events     string    // setting of the events of contacts
 	queued     int       // beside
 	finished   int       // beside
 	runs       []Figures // the runs that count
@@ -33,11 +34,11 @@ func groups(all []Figures) []*group {
 	var list []*group
 	for _, f := range all {
 		i := slices.IndexFunc(list, func(g *group) bool {
-			return g.mode == f.Mode && g.peer == f.Peer && (g.n == f.N || f.Mode == load.Loaded) && g.channels == f.Channels && g.variant == f.Variant && g.queued == f.Queued && g.finished == f.Finished
+			return g.mode == f.Mode && g.peer == f.Peer && (g.n == f.N || f.Mode == load.Loaded) && g.channels == f.Channels && g.variant == f.Variant && g.events == f.Events && g.queued == f.Queued && g.finished == f.Finished
 		})
 		if i < 0 {
 			i = len(list)
-			list = append(list, &group{mode: f.Mode, peer: f.Peer, n: f.N, channels: f.Channels, variant: f.Variant, queued: f.Queued, finished: f.Finished})
+			list = append(list, &group{mode: f.Mode, peer: f.Peer, n: f.N, channels: f.Channels, variant: f.Variant, events: f.Events, queued: f.Queued, finished: f.Finished})
 		}
 		if f.Error != "" {
 			list[i].failed++
@@ -87,13 +88,27 @@ func rate(f Figures) float64 {
 	return f.PerS
 }
 
+// sustained returns the throughput without the time that the last contact lasts at the
+// provider.
+func sustained(f Figures) float64 {
+	if f.PerS == 0 || f.Delay == 0 {
+		return f.PerS
+	}
+	n := float64(f.N)
+	return n / (n/f.PerS - f.Delay)
+}
+
 func cpu(f Figures) float64 { return f.CPUClient }
+
+func commits(f Figures) float64 { return f.Commits }
+
+func statements(f Figures) float64 { return f.Statement }
 
 // report prints the medians, and their ratios to the baseline of the same mode.
 func report(out io.Writer, all []Figures) {
 	list := groups(all)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(w, "mode\tpeer\tN\truns\tenqueue/s\tdrain/s\tend to end/s\t÷ baseline\tCPU µs/contact\t÷ baseline\tstore µs\tp50 ms\tp99 ms\tcommits, statements/1,000\tpeak MB\tstore MB\tmost active\t")
+	_, _ = fmt.Fprintln(w, "mode\tpeer\tN\truns\tenqueue/s\tdrain/s\tend to end/s\t÷ baseline\tCPU µs/contact\t÷ baseline\tstore µs\tp50 ms\tp99 ms\tcommits, statements/1,000\tkB/contact\tpeak MB\tstore MB\tmost active\t")
 	dropped, failed := 0, 0
 	for _, g := range list {
 		dropped, failed = dropped+g.dropped, failed+g.failed
@@ -135,16 +150,19 @@ func line(w io.Writer, g, base *group) {
 	if g.variant != "" {
 		mode += ", " + g.variant
 	}
+	if g.events != "" {
+		mode += ", contact events " + g.events
+	}
 	if base != nil {
 		toBase = fmt.Sprintf("%.2f", g.median(rate)/base.median(rate))
 		cpuToBase = fmt.Sprintf("%.2f", g.median(cpu)/base.median(cpu))
 	}
-	_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.0f\t%.0f\t%.0f\t%s\t%.1f\t%s\t%.1f\t%.2f\t%.2f\t%.0f, %.0f\t%.0f\t%.0f\t%d\t\n", mode, g.peer, g.n, len(g.runs),
+	_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.0f\t%.0f\t%.0f\t%s\t%.1f\t%s\t%.1f\t%.2f\t%.2f\t%.0f, %.0f\t%.1f\t%.0f\t%.0f\t%d\t\n", mode, g.peer, g.n, len(g.runs),
 		g.median(func(f Figures) float64 { return f.EnqueuePS }), g.median(func(f Figures) float64 { return f.DrainPS }),
 		g.median(func(f Figures) float64 { return f.PerS }), toBase, g.median(cpu)*100, cpuToBase,
 		g.median(func(f Figures) float64 { return f.CPUServer })*100,
 		g.median(func(f Figures) float64 { return f.P50 }), g.median(func(f Figures) float64 { return f.P99 }),
-		g.median(func(f Figures) float64 { return f.Commits }), g.median(func(f Figures) float64 { return f.Statement }),
+		g.median(commits), g.median(statements), g.median(func(f Figures) float64 { return f.Written }),
 		g.median(func(f Figures) float64 { return f.RSSClient }), g.median(func(f Figures) float64 { return f.RSSServer }),
 		slices.MaxFunc(g.runs, func(a, b Figures) int { return a.MaxActive - b.MaxActive }).MaxActive)
 }

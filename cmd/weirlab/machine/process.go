@@ -11,8 +11,9 @@ import (
 
 // Usage holds the resources that a process has used.
 type Usage struct {
-	CPU  time.Duration
-	Peak int64 // memory, in bytes
+	CPU     time.Duration
+	Peak    int64 // memory, in bytes
+	Written int64 // bytes, to disks
 }
 
 // Spawn starts a process and returns a channel that is closed when it has ended.

@@ -208,6 +208,7 @@ type Seen struct {
 	Gap50     float64   `json:"gap_p50_ms"`
 	Gap99     float64   `json:"gap_p99_ms"`
 	CPU       int64     `json:"cpu_ns"` // of the provider's process, since it began
+	Hooks     int       `json:"hooks"`  // events that came by webhook
 	Marked    time.Time `json:"marked"`
 	Timeline  []int     `json:"timeline,omitempty"`
 	First     time.Time `json:"first"`

@@ -32,6 +32,9 @@ type Workload struct {
 	Finished int           // of growth: existing finished contacts
 	Lasting  time.Duration // of idle: how long it observes
 	Baseline bool          // the baseline processes it
+	// ContactEvents is the setting of WEIR_CONTACT_EVENTS, or webhook: a webhook gets the
+	// end of each contact; empty: the default.
+	ContactEvents string
 }
 
 // Contact is a contact of a workload.

@@ -37,6 +37,7 @@ type server struct {
 	acks  map[string]target // by application: where its delivery reports go
 	known map[string]state  // by token or number of a call
 	calls int64             // number of the latest call
+	hooks int               // events that came by webhook
 }
 
 // state is the state of an accepted contact, for brokers that ask.
@@ -159,7 +160,7 @@ func (s *server) reset(body []byte) answer {
 		return answer{status: "400 Bad Request"}
 	}
 	s.mu.Lock()
-	s.run, s.known = run, map[string]state{}
+	s.run, s.known, s.hooks = run, map[string]state{}, 0
 	s.mu.Unlock()
 	s.reports.drop()
 	s.record.Reset(run.Expectation)
@@ -170,7 +171,21 @@ func (s *server) reset(body []byte) answer {
 func (s *server) seen() answer {
 	seen := s.record.Seen()
 	seen.CPU = int64(machine.Own().CPU)
+	s.mu.Lock()
+	seen.Hooks = s.hooks
+	s.mu.Unlock()
 	return jsonAnswer(seen)
+}
+
+// HookPath is the path at which events of contacts arrive by webhook.
+const HookPath = "/hook"
+
+// hook counts an event.
+func (s *server) hook() answer {
+	s.mu.Lock()
+	s.hooks++
+	s.mu.Unlock()
+	return answer{}
 }
 
 // Account is the account of every application.
@@ -185,6 +200,8 @@ func (s *server) handle(ctx context.Context, m *message) answer {
 		return s.messages(ctx, m, path)
 	case bytes.Equal(path, []byte("/api/call")):
 		return s.call(ctx, m, query)
+	case bytes.Equal(path, []byte(HookPath)):
+		return s.hook()
 	}
 	switch name := string(path); {
 	case name == "/api/applications/me" && string(method) == "PUT":

@@ -1,0 +1,128 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/provider"
+	"weir/cmd/weirlab/machine"
+)
+
+// minEventRate is the least throughput with events of contacts ÷ without: while there is no
+// interest in them, while they are written, and while a webhook gets the ends.
+func minEventRate() map[string]float64 {
+	return map[string]float64{eventsAuto: 0.99, eventsOn: 0.90, eventsWebhook: 0.90}
+}
+
+// environment returns the setting as a process has it.
+func environment(w load.Workload) []string {
+	if w.ContactEvents == "" {
+		return nil
+	}
+	setting := w.ContactEvents
+	if setting == eventsWebhook {
+		setting = eventsAuto
+	}
+	return []string{"WEIR_CONTACT_EVENTS=" + setting}
+}
+
+// maxHookLag is how long the last event may take to a webhook after the last contact.
+const maxHookLag = time.Minute
+
+// addWebhook creates the webhook of a workload that has one.
+func (s *httpSubject) addWebhook(ctx context.Context, p provider.Client, w load.Workload) error {
+	if w.ContactEvents != eventsWebhook {
+		return nil
+	}
+	return s.do(ctx, http.MethodPost, "/v1/webhooks", map[string]any{"url": p.URL + provider.HookPath, "types": []string{"weir.contact.done"}}, nil)
+}
+
+// awaitHooks waits until the webhook got the end of each contact, and records how long
+// that took after the last contact.
+func (m measurement) awaitHooks(ctx context.Context, f *Figures) error {
+	if m.w.ContactEvents != eventsWebhook {
+		return nil
+	}
+	for begun := time.Now(); ; {
+		seen, err := m.p.Seen(ctx)
+		if err != nil {
+			return err
+		}
+		f.HookLag = time.Since(begun).Seconds()
+		switch {
+		case seen.Hooks == m.w.N:
+			return nil
+		case seen.Hooks > m.w.N || f.HookLag > maxHookLag.Seconds() || !machine.Sleep(ctx, 20*time.Millisecond):
+			return fmt.Errorf("the webhook got %d events of %d contacts", seen.Hooks, m.w.N)
+		}
+	}
+}
+
+// compareContactEvents measures all settings alternately, and fails if one costs too much.
+// A bad result is measured again, because a machine has slow moments.
+func (s *session) compareContactEvents(ctx context.Context) error {
+	var dear []string
+	for range maxComparisons {
+		if err := s.all(ctx, plan(s.o)); err != nil {
+			return err
+		}
+		if err := s.gates(); err != nil {
+			s.conclude()
+			return err
+		}
+		if dear = s.costOfContactEvents(); len(dear) == 0 {
+			break
+		}
+	}
+	s.conclude()
+	for _, g := range groups(s.done) {
+		if off := g.withoutEvents(s.done); off != nil {
+			_, _ = fmt.Fprintf(s.o.Out, "%s, %s: contact events %s ÷ off: end to end %.3f, CPU %.3f, with the store's %.3f\n", g.mode, g.peer, g.events,
+				g.median(rate)/off.median(rate), g.median(cpu)/off.median(cpu), g.median(allCPU)/off.median(allCPU))
+		}
+	}
+	for _, text := range dear {
+		_, _ = fmt.Fprintln(s.o.Out, "FAIL:", text)
+	}
+	if len(dear) > 0 {
+		return errors.New("events of contacts cost too much")
+	}
+	_, _ = fmt.Fprintln(s.o.Out, "PASS: events of contacts cost little, and nothing without an interest")
+	return nil
+}
+
+// costOfContactEvents lists the settings that cost too much.
+func (s *session) costOfContactEvents() (dear []string) {
+	for _, g := range groups(s.done) {
+		off := g.withoutEvents(s.done)
+		if off == nil || g.mode != load.Live {
+			continue
+		}
+		if is, least := g.median(rate)/off.median(rate), minEventRate()[g.events]; is < least {
+			dear = append(dear, fmt.Sprintf("%s: end to end with contact events %s ÷ off is %.3f; at least %.2f", g.peer, g.events, is, least))
+		}
+	}
+	return dear
+}
+
+// withoutEvents returns the group that differs only in that no events are written.
+func (g *group) withoutEvents(all []Figures) *group {
+	if g.events == "" || g.events == eventsOff || len(g.runs) == 0 {
+		return nil
+	}
+	list := groups(all)
+	i := slices.IndexFunc(list, func(o *group) bool {
+		return o.events == eventsOff && o.mode == g.mode && o.peer == g.peer && o.n == g.n && o.channels == g.channels && o.variant == g.variant && len(o.runs) > 0
+	})
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
+
+func allCPU(f Figures) float64 { return f.CPUClient + f.CPUServer }

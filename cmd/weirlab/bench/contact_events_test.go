@@ -1,0 +1,40 @@
+package bench
+
+import (
+	"testing"
+
+	"weir/cmd/weirlab/bench/load"
+)
+
+// Each setting is compared with live without events on the same store, and with its own bound.
+func TestCostOfContactEvents(t *testing.T) {
+	t.Parallel()
+	run := func(mode, peer, events string, per float64) Figures {
+		return Figures{Mode: mode, Peer: peer, Events: events, N: 10, PerS: per, DrainPS: per}
+	}
+	for name, test := range map[string]struct {
+		runs []Figures
+		want int
+	}{
+		"cheap":                    {[]Figures{run(load.Live, "a", "off", 100), run(load.Live, "a", "auto", 99), run(load.Live, "a", "on", 90)}, 0},
+		"auto costs":               {[]Figures{run(load.Live, "a", "off", 100), run(load.Live, "a", "auto", 98.9)}, 1},
+		"on costs too much":        {[]Figures{run(load.Live, "a", "off", 100), run(load.Live, "a", "on", 89.9)}, 1},
+		"a webhook costs too much": {[]Figures{run(load.Live, "a", "off", 100), run(load.Live, "a", "webhook", 89.9)}, 1},
+		"another store is no base": {[]Figures{run(load.Live, "b", "off", 200), run(load.Live, "a", "off", 100), run(load.Live, "a", "on", 95), run(load.Live, "b", "on", 100)}, 1},
+		"only live is judged":      {[]Figures{run(load.Drain, "a", "off", 100), run(load.Drain, "a", "on", 50)}, 0},
+		"nothing to compare":       {[]Figures{run(load.Live, "a", "on", 1)}, 0},
+	} {
+		if dear := (&session{done: test.runs}).costOfContactEvents(); len(dear) != test.want {
+			t.Errorf("%s: %q", name, dear)
+		}
+	}
+	o := Defaults()
+	o.ContactEvents = []string{"off", "sometimes"}
+	if o.check() == nil {
+		t.Error("an unknown setting is taken")
+	}
+	o.ContactEvents = []string{"off", "on"}
+	if steps := o.steps(load.Live, PeerInside); len(steps) != 2 || steps[1].ContactEvents != "on" || len(o.steps(load.Live, PeerBaseline)) != 1 {
+		t.Errorf("steps: %+v", steps)
+	}
+}
