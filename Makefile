@@ -78,9 +78,17 @@ test-router-sdk: build ## Drive the router's API with Microsoft's JavaScript pac
 	WEIR=$(CURDIR)/bin/weir WEIR_TLS_CERT=$(CURDIR)/.build/router-tls/cert.pem WEIR_TLS_KEY=$(CURDIR)/.build/router-tls/key.pem \
 		scripts/azure-python test/router-sdk/python/lifecycle.py
 
+.PHONY: test-typescript
+test-typescript: ## Check a client program with TypeScript types of docs/openapi.json, by a generator fetched with npm; needs Node 20 (ten seconds)
+	@scripts/test-typescript
+
 .PHONY: test-twilio
 test-twilio: ## Compare the channel types for Twilio and the simulated Twilio with Twilio's Go and Node libraries, fetched with go and npm; needs Node 20 (half a minute)
 	@GO='$(GO)' scripts/test-twilio
+
+.PHONY: test-webhooks
+test-webhooks: ## Verify what Weir sends to webhooks with the official Go and Node libraries of Standard Webhooks, fetched with go and npm; needs Node 20 (ten seconds)
+	@GO='$(GO)' scripts/test-webhooks
 
 .PHONY: test-ui
 test-ui: build ## Test the dashboard in a headless Chromium: every page and action, keyboard, rights, accessibility; needs Node 20, apt installs Chromium (about three minutes)
@@ -119,7 +127,7 @@ bench-growth: build ## Measure how the cost of a contact grows beside 0, 1,000,0
 	bin/weirlab bench --mode growth --peer inside --database sqlite,mysql
 
 .PHONY: test-bench
-test-bench: build ## Compare the broker with the previous release, alternating on this machine; fails if it is slower (about two minutes)
+test-bench: build ## Compare the broker with the previous release, alternating on this machine; fails if it is slower, or if events of contacts or a webhook cost too much (about three minutes)
 	@GO='$(GO)' scripts/bench-against bin/weirlab
 
 .PHONY: bench-peers

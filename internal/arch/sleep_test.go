@@ -33,7 +33,7 @@ func (tr tree) sleeps() []string {
 			bubbles = append(bubbles, settling(fn)...)
 			report := func(nodes []ast.Node, what string) {
 				for _, n := range nodes {
-					if !f.test || !covered(bubbles, n) {
+					if !f.test && !matches(helpers(), f.folder) || !covered(bubbles, n) {
 						out = append(out, tr.position(n)+": "+what+" outside a synctest bubble")
 					}
 				}

@@ -18,6 +18,7 @@ func TestScenario68And70_StoppingASurvey(t *testing.T) {
 		t.Run(fmt.Sprintf("crash %v", crashes), func(t *testing.T) {
 			onSurveys(t, func(w *world) {
 				const people, out = 600, 20
+				w.wantEvents()
 				w.channel("calls", out, fields{"type": "labcall"})
 				ids := w.launchSurvey("s", byIVR("1s"), 0, people)
 				w.sent(out)
@@ -56,6 +57,7 @@ func TestScenario68And70_StoppingASurvey(t *testing.T) {
 					t.Errorf("%d were called after the stop", n)
 				}
 				w.expectNoFaults()
+				w.expectContactEvents("calls")
 			})
 		})
 	}

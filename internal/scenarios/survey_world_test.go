@@ -110,7 +110,7 @@ func (w *world) startSurveys(directory *channels.Directory, o *web.Options) {
 		w.Fatal(err)
 	}
 	w.Cleanup(w.surveys.Close)
-	o.Surveys, o.SurveyStore, o.Importer, o.Events = w.surveys, w.store, w.store, w.store
+	o.Surveys, o.SurveyStore, o.Importer = w.surveys, w.store, w.store
 }
 
 // always returns a schedule that is always open.

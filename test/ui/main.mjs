@@ -45,7 +45,7 @@ async function main() {
     const weir = await lab.weir("weir", { token: secrets.token, key: secrets.key });
     report.say("Weir and its providers run");
     const known = await fill(weir, at, secrets);
-    const operator = await weir.newToken("operator", ["contacts:read", "contacts:write", "channels:admin", "surveys:admin", "router", "pii:read"]);
+    const operator = await weir.newToken("operator", ["contacts:read", "contacts:write", "channels:admin", "surveys:admin", "webhooks:admin", "router", "pii:read"]);
     report.say("Weir is filled");
     browser = await Browser.open();
     browser.allow(weir.url);

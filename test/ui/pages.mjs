@@ -9,7 +9,7 @@ export function pages(known) {
     respondents: "/surveys/vaccines/respondents", respondent: `/surveys/vaccines/respondents/${known.respondent}`, "survey log": "/surveys/vaccines/log",
     router: "/router", workers: "/router/workers", worker: "/router/workers/ana", queues: "/router/queues", queue: "/router/queues/billing",
     jobs: "/router/jobs", "assigned job": `/router/jobs/${known.assigned}`, "waiting job": "/router/jobs/klingon", policies: "/router/policies",
-    "audit log": "/audit", "not found": "/contacts/none-1", "the API's page": "/docs",
+    "audit log": "/audit", webhooks: "/webhooks", webhook: `/webhooks/${known.webhook}`, "not found": "/contacts/none-1", "the API's page": "/docs",
   };
 }
 
@@ -17,6 +17,6 @@ export function pages(known) {
 export function questions(known) {
   return {
     "pause a channel": "/channels/texts/pause", "capacity of a channel": "/channels/texts/capacity", "delete a channel": "/channels/goner/delete",
-    "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "cancel a job": "/router/jobs/klingon/cancel",
+    "cancel a contact": `/contacts/${known.waiting}/cancel`, "requeue dead letters": "/dead-letters/requeue", "launch a survey": "/surveys/water/launch", "cancel a job": "/router/jobs/klingon/cancel", "replay events": `/webhooks/${known.webhook}/replay`,
   };
 }

@@ -82,11 +82,18 @@ export async function fill(weir, at, secrets, waiting = 5400) {
   await queue("goner", many(2, (i) => text(1500 + i, `goner-${i}`)));
   await queue("people", many(3, (i) => ({ key: `talk-${i}`, to: phone(1600 + i), labels: { language: "Spanish" }, messages: ["Ask about the flu vaccination"] })));
   await surveys(weir);
+  await webhook(weir, at, secrets);
   await queue("texts", those(2000, waiting, (n) => text(2000 + n % 2000, `t-${n}`)));
   await queue("calls", those(4000, Math.ceil(waiting / 3), (n) => call(4000 + n % 900, `c-${n}`)));
   await incoming(at);
   await settled(weir);
   return known(weir);
+}
+
+// webhook creates one whose receiver does not exist.
+async function webhook(weir, at, secrets) {
+  const made = await weir.api("POST", "/v1/webhooks", { url: `${at.texts}/none?key=${secrets.webhook}`, types: ["weir.webhook.disabled"], description: "billing" });
+  await weir.api("POST", `/v1/webhooks/${made.id}/test`);
 }
 
 // incoming sends messages from respondents.
@@ -117,7 +124,7 @@ async function known(weir) {
   const first = async (query) => (await weir.get(`/v1/contacts?limit=1&${query}`)).contacts[0].id;
   const assigned = (await weir.get("/routing/jobs?status=assigned&api-version=2024-01-18-preview")).value.map((j) => j.id).filter((id) => id.startsWith("call-"));
   return {
-    assigned: assigned[0], givenBack: assigned[1], done: await first("channel=texts&key=bad-0"), dead: await first("channel=calls&key=unreachable-0"), waiting: await first("channel=held&key=held-0"),
+    webhook: (await weir.get("/v1/webhooks")).webhooks[0].id, assigned: assigned[0], givenBack: assigned[1], done: await first("channel=texts&key=bad-0"), dead: await first("channel=calls&key=unreachable-0"), waiting: await first("channel=held&key=held-0"),
     respondent: (await weir.get("/v1/surveys/vaccines/respondents?limit=1&status=completed")).respondents[0].id,
   };
 }

@@ -11,6 +11,7 @@ const number = /1555010\d{4}/;
 const actions = (known) => [
   "/channels/texts/pause", "/channels/held/resume", "/channels/texts/capacity", "/channels/texts/delete", `/contacts/${known.done}/cancel`,
   "/dead-letters/requeue", "/dead-letters/discard", "/surveys/empty/launch", "/surveys/vaccines/pause", "/surveys/vaccines/resume", "/surveys/vaccines/stop",
+  `/webhooks/${known.webhook}/pause`, `/webhooks/${known.webhook}/replay`, `/webhooks/${known.webhook}/delete`,
   "/router/workers/ana/off", "/router/workers/eve/on", "/router/jobs/call-10/cancel", "/router/jobs/call-1/assignments/a/complete", "/router/jobs/call-1/assignments/a/close", "/router/jobs/call-1/assignments/a/unassign",
 ];
 
@@ -18,7 +19,7 @@ export async function rights({ report, browser, weir, operator, known }) {
   const reader = await weir.newToken("reader", ["contacts:read"]);
   const page = await browser.window();
   await login(page, weir.url, reader.token);
-  const open = Object.entries(pages(known)).filter(([name, path]) => !/^\/(router|audit|docs)|none/.test(path));
+  const open = Object.entries(pages(known)).filter(([name, path]) => !/^\/(router|audit|webhooks|docs)|none/.test(path));
   await report.check("rights: a read-only token sees no buttons and no full numbers", page, async () => {
     for (const [name, path] of open) {
       const answer = await page.goto(weir.url + path);
@@ -36,10 +37,10 @@ export async function rights({ report, browser, weir, operator, known }) {
     const results = await (await page.request.get(`${weir.url}/surveys/vaccines/results.csv`)).text();
     assert.ok(results.split("\n").length > 100 && !number.test(results));
   });
-  await report.check("rights: the router and the audit log are forbidden and not linked", page, async () => {
+  await report.check("rights: the router, webhooks and the audit log are forbidden and not linked", page, async () => {
     await page.goto(weir.url);
     assert.deepEqual(await page.locator("header nav a").allTextContents(), ["Overview", "Contacts", "Dead letters", "Surveys"]);
-    for (const path of ["/router", "/router/jobs", "/audit"]) {
+    for (const path of ["/router", "/router/jobs", "/audit", "/webhooks"]) {
       const answer = await page.goto(weir.url + path);
       assert.equal(answer.status(), 403, path);
       await heading(page, "Not allowed");
