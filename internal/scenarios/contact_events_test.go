@@ -28,21 +28,27 @@ func (w *world) contactEvents() map[string][]string {
 	for cursor := "0"; cursor != ""; {
 		page := w.want(200, "GET", "/v1/events?limit=1000&type=weir.contact.*&cursor="+cursor, nil).Body
 		for _, e := range page["events"].([]any) {
-			e := e.(fields)
-			data := e["data"].(fields)
-			id := fmt.Sprint(data["contact"])
-			if e["subject"] != "contact/"+id {
-				w.Errorf("the event of contact %s is about %v", id, e["subject"])
-			}
-			text := strings.TrimPrefix(fmt.Sprint(e["type"]), "weir.contact.") + " " + fmt.Sprint(data["attempts"])
-			if o := data["outcome"]; o != nil {
-				text += " " + fmt.Sprint(o)
-			}
+			id, text := w.contactEvent(e.(fields))
 			got[id] = append(got[id], text)
 		}
 		cursor, _ = page["next_cursor"].(string)
 	}
 	return got
+}
+
+// contactEvent returns the contact of an event, and the event as "done 1 completed".
+func (w *world) contactEvent(e fields) (id, text string) {
+	w.Helper()
+	data, _ := e["data"].(fields)
+	id = fmt.Sprint(data["contact"])
+	if e["subject"] != "contact/"+id {
+		w.Errorf("the event of contact %s is about %v", id, e["subject"])
+	}
+	text = strings.TrimPrefix(fmt.Sprint(e["type"]), "weir.contact.") + " " + fmt.Sprint(data["attempts"])
+	if o := data["outcome"]; o != nil {
+		text += " " + fmt.Sprint(o)
+	}
+	return id, text
 }
 
 // life is how the events of a contact that is done follow each other.

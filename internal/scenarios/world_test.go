@@ -51,6 +51,7 @@ type world struct {
 	more      func() []channels.Type    // additional channel types
 	begun     func(*channels.Directory) // called at each start
 	traces    *traces                   // nil: traces are off
+	hooks     *hooks                    // how events are delivered to webhooks; nil: they are not
 	logs      *shared                   // receives the log, too; nil: none
 	timing    *surveyTiming             // how surveys run in this world; nil: they do not run
 
@@ -135,6 +136,7 @@ func (w *world) start() {
 		Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}),
 		Events: w.store, Interest: w.store,
 	}
+	w.hooks.start(w, &o)
 	if w.timing != nil {
 		w.startSurveys(directory, &o)
 	}
@@ -165,6 +167,7 @@ func (w *world) crash() {
 	w.system.Close()
 	w.running = false
 	w.traces.crash()
+	w.hooks.crash()
 	w.waitIdle()
 	w.lab.forgetCallers()
 }
