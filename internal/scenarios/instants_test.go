@@ -36,7 +36,10 @@ func programOn(t *testing.T, store string, environment ...string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close(context.Background()) })
-	return &world{T: t, lab: l, url: store, handler: d.Handler()}
+	w := &world{T: t, lab: l, url: store, handler: d.Handler()}
+	// The router refuses requests until it has read its state.
+	w.until("the router is ready", func() bool { return w.call("GET", "/readyz/router", nil).Status == http.StatusOK })
+	return w
 }
 
 // outside returns instants that are well-formed and outside of 1970 to 9999 in UTC.
