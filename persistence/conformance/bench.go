@@ -12,6 +12,8 @@ import (
 
 	"weir"
 	"weir/persistence"
+	"weir/persistence/dialect"
+	"weir/persistence/fill"
 	"weir/persistence/storetest"
 )
 
@@ -28,6 +30,7 @@ type bench struct {
 	*persistence.Store
 	t   testing.TB
 	ctx context.Context
+	db  dialect.Database
 }
 
 func newBench(t testing.TB, b Backend) *bench {
@@ -39,7 +42,20 @@ func benchOn(t testing.TB, url string, o persistence.Options) *bench {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	return &bench{Store: storetest.Open(t, url, o), t: t, ctx: ctx}
+	s, db := storetest.OpenWithDatabase(t, url, o)
+	return &bench{Store: s, t: t, ctx: ctx, db: db}
+}
+
+// fill inserts rows past the store, all in one transaction: a thousand transactions of the
+// store take a minute on a server that is busy with other tests. Values are SQL expressions
+// of n, the row's number from 1 on; the id is n itself.
+func (b *bench) fill(table string, rows int, values map[string]string) {
+	b.t.Helper()
+	columns := []fill.Column{{Name: "id", Value: "n"}}
+	for name, value := range values {
+		columns = append(columns, fill.Column{Name: name, Value: value})
+	}
+	b.ok(fill.Rows(b.ctx, b.db.Pools().Write, table, columns, 1, rows))
 }
 
 // must fails the test on an error.

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -107,13 +106,18 @@ func testWebhookInterest(t *testing.T, backend Backend) {
 
 func testMostWebhooks(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	for i := range events.MaxWebhooks {
-		b.ok(b.AddWebhook(b.ctx, webhookOf(fmt.Sprintf("wh%04d", i), "weir.survey.state")))
-	}
-	wantCode(t, b.AddWebhook(b.ctx, webhookOf("whx", "weir.survey.state")), weir.CodeConflict)
+	b.fill("webhooks", events.MaxWebhooks-1, map[string]string{
+		"url": "'https://r.example'", "types": "'weir.survey.state'", "channel": "''", "survey": "''", "description": "''", "enabled": "1", "pii": "0", "secret": "'whsec_1'",
+		"old_secret": "''", "old_until": "0", "disabled": "''", "failing_since": "0", "revision": "1", "generation": "1", "created_at": "1", "updated_at": "1",
+	})
+	last, more := webhookOf("wh1", "weir.survey.state"), webhookOf("wh2", "weir.survey.state")
+	b.ok(b.AddWebhook(b.ctx, last))
+	wantCode(t, b.AddWebhook(b.ctx, more), weir.CodeConflict)
 	if list := must[[]events.Webhook](t)(b.Webhooks(b.ctx, "", 2000)); len(list) != events.MaxWebhooks {
 		t.Errorf("%d webhooks", len(list))
 	}
+	b.ok(b.DeleteWebhook(b.ctx, last.ID, 0))
+	b.ok(b.AddWebhook(b.ctx, more))
 }
 
 func testTries(t *testing.T, backend Backend) {

@@ -23,12 +23,19 @@ func SQLite(t testing.TB) *persistence.Store {
 // test ends.
 func Open(t testing.TB, url string, o persistence.Options) *persistence.Store {
 	t.Helper()
+	s, _ := OpenWithDatabase(t, url, o)
+	return s
+}
+
+// OpenWithDatabase is [Open] for a test that also writes rows past the store.
+func OpenWithDatabase(t testing.TB, url string, o persistence.Options) (*persistence.Store, dialect.Database) {
+	t.Helper()
 	s, db := openOn(t, url, o)
 	migrate(t, s, db)
 	if err := s.Join(context.Background()); err != nil {
 		t.Fatalf("join: %v", err)
 	}
-	return s
+	return s, db
 }
 
 // OpenOnly opens the store at a URL, without migrating or joining it. It is closed
