@@ -216,6 +216,7 @@ type option struct{ Value, Text string }
 // done is the result of an action.
 type done struct {
 	text string // shown on the next page
+	bad  bool   // the action failed: the text is shown as an error
 	to   string // the next page, below the prefix
 }
 
@@ -254,7 +255,7 @@ func (d *Dashboard) act(a *action) handler {
 		}
 		out, err := a.run(v)
 		if err == nil {
-			d.setFlash(v, w, flash{Text: out.text})
+			d.setFlash(v, w, flash{Text: out.text, Bad: out.bad})
 			d.redirect(w, localPath(out.to))
 			return nil
 		}

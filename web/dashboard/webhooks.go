@@ -178,15 +178,14 @@ func testWebhook(v *visit) (*done, error) {
 	if err := v.call(http.MethodPost, apiPath("v1", "webhooks", id, "test"), nil, &d); err != nil {
 		return nil, err
 	}
-	text := "The test event was delivered."
-	if d.Result != "delivered" {
-		text = "The test event was not delivered: " + d.Error
-		if d.Status > 0 {
-			text += fmt.Sprintf(" %d", d.Status)
-		}
-		text += "."
+	if d.Result == "delivered" {
+		return &done{text: "The test event was delivered.", to: webhookLink(id)}, nil
 	}
-	return &done{text: text, to: webhookLink(id)}, nil
+	text := "The test event was not delivered: " + d.Error
+	if d.Status > 0 {
+		text += fmt.Sprintf(" %d", d.Status)
+	}
+	return &done{text: text + ".", bad: true, to: webhookLink(id)}, nil
 }
 
 func deleteWebhook(v *visit) (*done, error) {
