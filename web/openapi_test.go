@@ -330,9 +330,9 @@ func TestOverlayDescribesWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(all)
+	text, schemas := string(all), described(t).Components.Schemas
 	for _, name := range append(slices.Collect(maps.Keys(overlay.Schemas)), slices.Collect(maps.Keys(overlay.Bodies))...) {
-		if described(t).Components.Schemas[name] == nil {
+		if schemas[name] == nil {
 			t.Errorf("there is no schema %s", name)
 		}
 	}

@@ -57,7 +57,7 @@ type counting struct {
 }
 
 func (c *counting) Add(_ context.Context, _, _ int64, list []surveys.Respondent) ([]surveys.Added, error) {
-	if c.calls++; c.calls%20 == 0 {
+	if c.calls++; c.calls%4 == 0 {
 		c.most = max(c.most, inUse())
 	}
 	c.rows += len(list)
@@ -74,7 +74,7 @@ type counted struct {
 }
 
 func (c *counted) Write(p []byte) (int, error) {
-	if c.writes++; c.writes%100 == 0 {
+	if c.writes++; c.writes%500 == 0 {
 		c.most = max(c.most, inUse())
 	}
 	c.objects += bytes.Count(p, []byte("{"))
@@ -92,18 +92,18 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// TestFilesOfAnyLengthTakeBoundedMemory: neither 100 MB of rows nor a list of
-// 196,000 bad rows is held in memory. It is not parallel: it measures the
+// TestFilesOfAnyLengthTakeBoundedMemory: neither 20 MB of rows nor a list of
+// 58,800 bad rows is held in memory. It is not parallel: it measures the
 // memory of the process.
 func TestFilesOfAnyLengthTakeBoundedMemory(t *testing.T) {
-	const bound = 16 << 20
+	const bound = 4 << 20
 	for _, tc := range []struct {
 		mode    string
 		n, good int
 		bad     func(int) bool
 	}{
-		{"none", 10_000, 10_000, nil},
-		{"skip", 200_000, 4_000, func(i int) bool { return i%50 != 0 }},
+		{"none", 2_000, 2_000, nil},
+		{"skip", 60_000, 1_200, func(i int) bool { return i%50 != 0 }},
 	} {
 		store := &counting{}
 		r := newRig(t, func(o *web.Options) {
@@ -121,7 +121,7 @@ func TestFilesOfAnyLengthTakeBoundedMemory(t *testing.T) {
 		if !strings.HasPrefix(answer.head.String(), want) || store.rows != tc.good || answer.objects != 1+tc.n-tc.good {
 			t.Errorf("%s: %s, %d stored, %d objects", tc.mode, answer.head.String(), store.rows, answer.objects)
 		}
-		if grown := int64(max(store.most, answer.most)) - int64(before); store.calls < 20 || grown > bound {
+		if grown := int64(max(store.most, answer.most)) - int64(before); store.calls < 4 || grown > bound {
 			t.Errorf("%s: %d MB more in use, %d calls", tc.mode, grown>>20, store.calls)
 		}
 	}

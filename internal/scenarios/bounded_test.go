@@ -50,7 +50,7 @@ func strangeAnswers() map[string]struct {
 // is freed in bounded time, in each state that holds one.
 func TestScenario133_EverySlotHasAnEnd(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
-		w.core.LostAfter = time.Hour
+		w.core.LostAfter, w.core.ReconcileEvery = time.Hour, 10*time.Minute // some questions less in a day
 		p := withProviders(w, nuntium.Options{}, verboice.Options{})
 		var mu sync.Mutex
 		kinds := map[string]string{} // by contact id
@@ -162,6 +162,8 @@ func TestScenario133_EveryStateHasAnEnd(t *testing.T) {
 				return channels.Cancellation{Failed: strings.Contains(a.key, "failing")}
 			}
 		})
+		w.core.ReconcileEvery = 10 * time.Minute
+		w.restart()
 		w.channel("ch", 100)
 		begun := time.Now()
 		due := map[string]time.Duration{}

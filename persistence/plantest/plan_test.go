@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	million = 1_000_000
-	lanes   = 5
+	many  = 200_000
+	lanes = 5
 )
 
 // prepare opens a store and fills one channel.
@@ -41,15 +41,15 @@ func prepare(t *testing.T, url string, open func(context.Context, string, *slog.
 	t.Cleanup(func() { _ = db.Close() })
 	pool := db.Pools().Write
 	begin := time.Now()
-	contacts(t, pool, c.ID, weir.Queued, 0, million)
-	contacts(t, pool, c.ID, weir.Done, million, million)
-	contacts(t, pool, c.ID, weir.Delayed, 2*million, 10_000)
-	contacts(t, pool, c.ID, weir.Active, 3*million, 100) // in flight: no row but that in contacts
+	contacts(t, pool, c.ID, weir.Queued, 0, many)
+	contacts(t, pool, c.ID, weir.Done, many, many)
+	contacts(t, pool, c.ID, weir.Delayed, 2*many, 10_000)
+	contacts(t, pool, c.ID, weir.Active, 3*many, 100) // in flight: no row but that in contacts
 	ended, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "nothing open", Capacity: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	contacts(t, pool, ended.ID, weir.Done, 4*million, 10_000)
+	contacts(t, pool, ended.ID, weir.Done, 4*many, 10_000)
 	t.Logf("filled in %v", time.Since(begin).Round(time.Second))
 	return s, pool, c.ID
 }
@@ -105,7 +105,7 @@ func exec(t *testing.T, db *sql.DB, text string) {
 }
 
 func statements(s *persistence.Store, channel weir.ChannelID) []persistence.Statement {
-	return s.Statements(channel, weir.Lane(2<<56+1), million/2+2) // one that waits in this lane
+	return s.Statements(channel, weir.Lane(2<<56+1), many/2+2) // one that waits in this lane
 }
 
 // TestSQLite requires that every statement searches an index, in the index's order.
