@@ -157,6 +157,16 @@ func TestOnlyTestsImportTestHelpers(t *testing.T) {
 	}
 }
 
+// No file imports unsafe: make test runs without the check of its conversions.
+func TestNothingIsUnsafe(t *testing.T) {
+	t.Parallel()
+	for _, f := range load(t).files {
+		if slices.Contains(f.imports, "unsafe") {
+			t.Errorf("%s imports unsafe; see RACEFLAGS in the Makefile", f.path)
+		}
+	}
+}
+
 // lab returns the packages for trying, showing and measuring Weir.
 func lab() []string {
 	return []string{"cmd/weirlab", "cmd/weirlab/*", "cmd/weirlab/*/*", "channels/simulation", "channels/*/simulator", "persistence/fill", "internal/mariadb"}

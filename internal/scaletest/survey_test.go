@@ -48,6 +48,9 @@ func TestSurveyOfManyRespondents(t *testing.T) {
 	path := build(t)
 	for _, store := range []string{"sqlite", "mariadb"} {
 		t.Run(store, func(t *testing.T) {
+			if !*full { // the figures of a short run are no measurement
+				t.Parallel()
+			}
 			var lines []string
 			var all []measured
 			for _, n := range sizes {

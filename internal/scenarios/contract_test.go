@@ -99,8 +99,8 @@ func TestScenario271_KilledAtEachBoundary(t *testing.T) {
 					want = "lost"
 				}
 				outcomes := e.ended(ids)
-				if want == "completed" && !p.Repeats && point == afterProvider && !e.heard(ids["c0"]) {
-					want = "lost" // the provider called while no process ran, and calls once
+				if want == "completed" && !(p.Repeats && w.virtual) && point == afterProvider && !e.heard(ids["c0"]) {
+					want = "lost" // the provider called while no process ran, and does so once, or too late for a busy machine
 				}
 				if outcomes["c0"] != want || len(w.attempts(ids["c0"])) != attempts {
 					t.Errorf("it ended as %s after %d attempts, want %s after %d", outcomes["c0"], len(w.attempts(ids["c0"])), want, attempts)

@@ -168,7 +168,7 @@ func acceptedCanBeRead(t *testing.T, w *world) {
 		if taken {
 			unread++
 		}
-		if unread == 10 {
+		if unread == 25 {
 			w.readable(t, known)
 			unread = 0
 		}
