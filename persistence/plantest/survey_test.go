@@ -24,7 +24,7 @@ import (
 const (
 	thisSurvey = 7
 	thisImport = 77
-	inBucket   = 30_000 // respondents of each kind
+	inBucket   = 100_000 // respondents of each kind
 )
 
 // prepareSurvey opens a store with a survey of 300,000 respondents and more:

@@ -26,9 +26,10 @@ const (
 	someSubject   = "1-7"
 	nowMinute     = 2_000_000 // of the minutes in the table
 	chunkRows     = 100_000
+	million       = 1_000_000
 )
 
-// grave is a store with many dead letters of one channel, in eleven groups,
+// grave is a store with a million dead letters of one channel, in eleven groups,
 // and some of four others; two days of minutes; a long audit log.
 type grave struct {
 	*persistence.Store
@@ -48,10 +49,10 @@ func prepareGrave(t *testing.T, url string, open func(context.Context, string, *
 	exec(t, pool, "INSERT INTO channels (id, name, former_name, type, title, capacity, paused, settings, secret, version, deleting, deleted, created_at, updated_at) "+
 		"SELECT n, n, '', '', '', 1, 0, '', '', 1, 0, 0, 0, 0 FROM "+fill.Numbers(1, 5))
 	begin := time.Now()
-	for from := 0; from < many; from += chunkRows {
+	for from := 0; from < million; from += chunkRows {
 		fillDeadLetters(t, pool, "1", from, chunkRows)
 	}
-	fillDeadLetters(t, pool, "2 + n % 40", many, 4000)
+	fillDeadLetters(t, pool, "2 + n % 40", million, 4000)
 	fillMinutes(t, pool)
 	exec(t, pool, "INSERT INTO audit (id, at, token, action, subject, status, request) SELECT n + 1, n, 'me', 'cancel-contact', "+
 		"CASE WHEN n % 1000 = 0 THEN '"+someSubject+"' ELSE n END, 200, 'r' FROM "+fill.Numbers(0, chunkRows))
@@ -172,7 +173,7 @@ func TestWatchMySQL(t *testing.T) {
 func counted(name string) int64 {
 	switch {
 	case strings.HasSuffix(name, " of a channel"):
-		return many
+		return million
 	case strings.HasSuffix(name, "instants"):
 		return 1000
 	}
@@ -196,10 +197,10 @@ func (g *grave) checkCounts(t *testing.T) {
 		n      int64
 		groups int
 	}{
-		{"all", ops.DeadLetterFilter{}, many + 4000, 47},
-		{"a channel", ops.DeadLetterFilter{Channel: 1}, many, 6},
+		{"all", ops.DeadLetterFilter{}, million + 4000, 47},
+		{"a channel", ops.DeadLetterFilter{Channel: 1}, million, 6},
 		{"an outcome", ops.DeadLetterFilter{Outcome: weir.Lost}, 101, 2},
-		{"a channel and an outcome", ops.DeadLetterFilter{Channel: 1, Outcome: weir.Failed}, many - 100, 5},
+		{"a channel and an outcome", ops.DeadLetterFilter{Channel: 1, Outcome: weir.Failed}, million - 100, 5},
 		{"a reason", ops.DeadLetterFilter{Reason: &reason}, 100_400, 7},
 		{"alike", ops.DeadLetterFilter{Channel: 1, Outcome: weir.Failed, Reason: &reason}, 99_900, 1},
 		{"a second", ops.DeadLetterFilter{Since: since, Until: until}, 1000, 6},
