@@ -1,10 +1,90 @@
 package weir
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
+
+// ChannelID is the store's number of a channel. Clients use the channel's
+// name.
+type ChannelID int64
+
+// ContactID orders the contacts of a channel by acceptance. It is unique
+// within its channel; [Ref] is unique everywhere.
+type ContactID int64
+
+// Ref identifies one contact. Its text form contains the channel's number, so
+// that the row of a callback is found without an extra index.
+type Ref struct {
+	Channel ChannelID
+	ID      ContactID
+}
+
+// String returns the form that clients and providers see: lower-case base 36,
+// channel and contact joined by a hyphen, at most 24 characters.
+func (r Ref) String() string {
+	return strconv.FormatInt(int64(r.Channel), 36) + "-" + strconv.FormatInt(int64(r.ID), 36)
+}
+
+// ParseRef parses the output of [Ref.String]. It rejects everything else,
+// including other spellings of the same number.
+func ParseRef(s string) (Ref, error) {
+	channel, id, ok := strings.Cut(s, "-")
+	if !ok {
+		return Ref{}, fmt.Errorf("contact id %q: want two parts joined by a hyphen", clip(s))
+	}
+	c, errC := strconv.ParseInt(channel, 36, 64)
+	n, errN := strconv.ParseInt(id, 36, 64)
+	r := Ref{ChannelID(c), ContactID(n)}
+	if errC != nil || errN != nil || c <= 0 || n <= 0 || r.String() != s {
+		return Ref{}, fmt.Errorf("contact id %q is not one of ours", clip(s))
+	}
+	return r, nil
+}
+
+// AttemptRef identifies one dispatch of a contact to its provider. Callbacks
+// carry it. Number counts from 1; 0 stands for the current attempt, which is
+// right for providers that deduplicate contacts themselves.
+type AttemptRef struct {
+	Ref
+	Number int
+}
+
+// String returns the contact's id, a hyphen and the number.
+func (a AttemptRef) String() string {
+	return a.Ref.String() + "-" + strconv.Itoa(a.Number)
+}
+
+// ParseAttemptRef parses the output of [AttemptRef.String].
+func ParseAttemptRef(s string) (AttemptRef, error) {
+	i := strings.LastIndexByte(s, '-')
+	if i < 0 {
+		return AttemptRef{}, fmt.Errorf("attempt id %q: want three parts joined by hyphens", clip(s))
+	}
+	r, err := ParseRef(s[:i])
+	if err != nil {
+		return AttemptRef{}, err
+	}
+	n, err := strconv.Atoi(s[i+1:])
+	a := AttemptRef{r, n}
+	if err != nil || n < 1 || a.String() != s {
+		return AttemptRef{}, fmt.Errorf("attempt id %q is not one of ours", clip(s))
+	}
+	return a, nil
+}
+
+// clip bounds the length of foreign text in an error message.
+func clip(s string) string {
+	const most = 64
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
 
 // Priority orders the contacts of a channel: reply before high, high before
 // normal. Aging keeps the lower ones from starving.
@@ -137,6 +217,30 @@ type Respondent struct {
 // Size is the number of slots that a contact needs: one per message, one for a
 // call.
 func (s *Spec) Size() int { return max(1, len(s.Messages)) }
+
+// Lane is the share of a channel's queue that one survey has at one priority.
+// Lanes of one priority are served in turn.
+type Lane int64
+
+const laneBits = 56
+
+// LaneOf returns the lane of a priority and survey. Two surveys may share a
+// lane (probability 2^-56); then they share one turn.
+func LaneOf(p Priority, survey string) Lane {
+	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
+	h := uint64(offset)
+	for i := range len(survey) {
+		h = (h ^ uint64(survey[i])) * prime
+	}
+	h ^= h >> laneBits
+	return Lane(int64(p)<<laneBits | int64(h&(1<<laneBits-1)))
+}
+
+// Priority returns the priority of the lane's contacts.
+func (l Lane) Priority() Priority { return Priority(l >> laneBits) }
+
+// Lane returns the lane in which a contact waits.
+func (s *Spec) Lane() Lane { return LaneOf(s.Priority, s.Survey) }
 
 // Contact is one outreach to one address over one channel, in any number of attempts.
 type Contact struct {

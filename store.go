@@ -142,30 +142,6 @@ type QueueReader interface {
 	OldestQueued(ctx context.Context, channel ChannelID) (time.Time, error)
 }
 
-// Lane is the share of a channel's queue that one survey has at one priority.
-// Lanes of one priority are served in turn.
-type Lane int64
-
-const laneBits = 56
-
-// LaneOf returns the lane of a priority and survey. Two surveys may share a
-// lane (probability 2^-56); then they share one turn.
-func LaneOf(p Priority, survey string) Lane {
-	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
-	h := uint64(offset)
-	for i := range len(survey) {
-		h = (h ^ uint64(survey[i])) * prime
-	}
-	h ^= h >> laneBits
-	return Lane(int64(p)<<laneBits | int64(h&(1<<laneBits-1)))
-}
-
-// Priority returns the priority of the lane's contacts.
-func (l Lane) Priority() Priority { return Priority(l >> laneBits) }
-
-// Lane returns the lane in which a contact waits.
-func (s *Spec) Lane() Lane { return LaneOf(s.Priority, s.Survey) }
-
 // ChannelStore stores the channels.
 type ChannelStore interface {
 	// PutChannel creates or replaces a channel by its name. The store assigns ID,

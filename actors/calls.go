@@ -11,6 +11,7 @@ import (
 	"weir/channels"
 	"weir/internal/deadline"
 	"weir/internal/failpoint"
+	"weir/internal/tracing"
 	"weir/ops"
 )
 
@@ -23,6 +24,19 @@ func (b *broker) call(f *channelSeries, operation string, timeout time.Duration,
 	r := f.request(operation, result)
 	r.count.Inc()
 	r.seconds.Observe(time.Since(begun).Seconds())
+}
+
+// traceCall exports a call of a provider. begun is zero if it was not called.
+func (b *broker) traceCall(f *channelSeries, operation string, a *channels.Attempt, begun time.Time, reason string, result func() (label string, failed bool)) {
+	if b.tracing == nil {
+		return
+	}
+	c := tracing.Call{Operation: operation, Channel: f.name, Type: f.typ, Attempt: a.ID, Trace: a.Trace, Begun: begun, Reason: reason}
+	if operation == "send" {
+		c.ClaimedAt = a.ClaimedAt
+	}
+	c.Result, c.Failed = result()
+	b.tracing.Called(&c)
 }
 
 // panicked logs a driver's panic, which only the deferred function itself can

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"slices"
 
 	"weir"
 	"weir/actors/core"
@@ -137,6 +138,18 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 type write struct {
 	done   chan struct{}
 	failed bool // read it only after done is closed
+}
+
+// traceDone exports the contacts that transitions ended, without the stale ones.
+func (b *broker) traceDone(f *channelSeries, list []weir.Transition, stale []weir.ContactID) {
+	if b.tracing == nil {
+		return
+	}
+	for i := range list {
+		if t := &list[i]; t.Contact.State == weir.Done && t.Was != weir.Done && !slices.Contains(stale, t.Contact.ID) {
+			b.tracing.Done(&t.Contact, f.name, f.typ)
+		}
+	}
 }
 
 // afterWrites runs do once the changes issued so far are written, at once if they are.

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -135,110 +136,182 @@ func (m *Metrics) known(name, typ string) *channelSeries {
 	return f
 }
 
-// liveFigures reads the brokers' state at each scrape.
-type liveFigures struct {
-	capacity, inFlight, sending, active, unknown, queued, blocked, oldest, health *prometheus.Desc
-	breaker, retries, rate, held, epoch, mailbox                                  *prometheus.Desc
+// Parameters of the per-minute counters.
+const (
+	maxWaitingMinutes  = 20_000 // max minutes waiting to be written while the store is down
+	minutesTimeout     = 10 * time.Second
+	lastMinutesTimeout = 2 * time.Second
+	rateOver           = 5 // whole minutes, in addition to the current one
+	minutesDelay       = 20 * time.Millisecond
+)
 
-	source        func(context.Context) map[string]liveReport
-	withoutBroker func(running map[string]liveReport) map[string]weir.Health // channels without a broker
+// meter counts the events of one channel that this process sees in the current
+// minute. Counting is one addition in memory; a crash loses the last minute.
+type meter struct {
+	counts   [ops.Counters]atomic.Int64
+	gauged   atomic.Bool // a broker of this process runs the channel
+	inFlight atomic.Int64
+	peak     atomic.Int64
+	queued   atomic.Int64
+	capacity atomic.Int64
+
+	// The fields below are guarded by the lock of minutes.
+	written ops.Minute      // the gauges written last
+	sent    [rateOver]int64 // dispatches of the previous minutes, latest first
 }
 
-// liveReport is a broker's report on itself.
-type liveReport struct {
-	channel weir.Channel
-	figures ops.Figures
-	epoch   int64 // of its lease
-	runs    bool  // it holds the lease and works
-	waiting int64 // messages in its mailbox
-}
-
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("weir_"+name, help, labels, nil)
-}
-
-func newLiveFigures(reg prometheus.Registerer) *liveFigures {
-	d := func(name, help string, labels ...string) *prometheus.Desc {
-		return desc("channel_"+name, help, append([]string{"channel"}, labels...)...)
-	}
-	l := &liveFigures{
-		capacity: d("capacity_contacts", "Max slots in flight; a contact takes one for each message."),
-		inFlight: d("in_flight_slots", "Slots of sending, active and unknown contacts."),
-		sending:  d("sending_contacts", "Contacts that were claimed and are being sent."),
-		active:   d("active_contacts", "Contacts accepted by the provider and not done."),
-		unknown:  d("unknown_contacts", "Contacts whose dispatch has an unknown outcome."),
-		queued:   d("queued_contacts", "Waiting contacts."),
-		blocked:  d("blocked_contacts", "Waiting contacts larger than the capacity, among those in memory."),
-		oldest:   d("oldest_queued_timestamp_seconds", "Acceptance of the oldest waiting contact; 0 if none waits."),
-		health:   d("state", "1 for the current state of the channel; other states have no series.", "state"),
-		breaker:  desc("provider_breaker_state", "0: closed, 1: half-open, a single dispatch probes the provider, 2: open.", "channel"),
-		retries:  desc("provider_retry_budget_ratio", "Remaining share of the retry budget, 0 to 1.", "channel"),
-		rate:     d("rate_limit_per_second", "Rate limit in force; no series without one."),
-		held:     desc("lease_held", "1 while this process holds the channel's lease.", "channel"),
-		epoch:    desc("lease_epoch", "Epoch of the channel's lease.", "channel"),
-		mailbox:  desc("mailbox_messages", "Messages in the mailboxes of actors.", "kind"),
-	}
-	reg.MustRegister(l)
-	return l
-}
-
-// Describe implements prometheus.Collector.
-func (l *liveFigures) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		l.capacity, l.inFlight, l.sending, l.active, l.unknown, l.queued, l.blocked, l.oldest, l.health,
-		l.breaker, l.retries, l.rate, l.held, l.epoch, l.mailbox,
-	} {
-		ch <- d
+func (m *meter) count(c ops.Counter, n int) {
+	if n > 0 {
+		m.counts[c].Add(int64(n))
 	}
 }
 
-// Collect implements prometheus.Collector.
-func (l *liveFigures) Collect(ch chan<- prometheus.Metric) {
-	if l.source == nil {
-		return
+func (m *meter) verdict(v weir.Verdict) {
+	if c, ok := ops.VerdictCounter(v); ok {
+		m.counts[c].Add(1)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), figuresTimeout)
-	defer cancel()
-	waiting, running := int64(0), l.source(ctx)
-	for name, is := range l.withoutBroker(running) {
-		ch <- prometheus.MustNewConstMetric(l.health, prometheus.GaugeValue, 1, name, string(is))
+}
+
+// gauge records the channel's current load. Only its broker calls it.
+func (m *meter) gauge(inFlight int, queued int64, capacity int) {
+	m.inFlight.Store(int64(inFlight))
+	m.queued.Store(queued)
+	m.capacity.Store(int64(capacity))
+	for most := m.peak.Load(); int64(inFlight) > most && !m.peak.CompareAndSwap(most, int64(inFlight)); most = m.peak.Load() {
 	}
-	for name, v := range running {
-		waiting += v.waiting
-		put := func(d *prometheus.Desc, x float64, labels ...string) {
-			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, x, append([]string{name}, labels...)...)
+	m.gauged.Store(true)
+}
+
+// read returns the current minute so far; take reads a counter and may reset it.
+func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int64) int64) ops.Minute {
+	out := ops.Minute{Channel: channel, At: at, Gauged: m.gauged.Load()}
+	for i := range m.counts {
+		out.Counts[i] = take(&m.counts[i])
+	}
+	if out.Gauged {
+		out.InFlight, out.Queued, out.Capacity = m.inFlight.Load(), m.queued.Load(), m.capacity.Load()
+		out.MaxInFlight = max(m.peak.Load(), out.InFlight)
+	}
+	return out
+}
+
+// changed reports whether a minute has counts, or gauges that differ from those
+// written last.
+func (m *meter) changed(is *ops.Minute) bool {
+	w := &m.written
+	return !is.Empty() || is.Gauged && (!w.Gauged || is.InFlight != w.InFlight || is.MaxInFlight != w.MaxInFlight ||
+		is.Queued != w.Queued || is.Capacity != w.Capacity)
+}
+
+// minutes holds the meters of all channels.
+type minutes struct {
+	mu      sync.RWMutex
+	meters  map[weir.ChannelID]*meter
+	begun   time.Time // start of the current minute
+	started time.Time
+	waiting []ops.Minute // finished minutes that are not written
+	lost    int          // minutes of channels dropped for lack of room
+}
+
+func newMinutes(now time.Time) *minutes {
+	return &minutes{meters: map[weir.ChannelID]*meter{}, begun: now.Truncate(time.Minute), started: now}
+}
+
+// of returns the meter of a channel.
+func (m *minutes) of(channel weir.ChannelID) *meter {
+	m.mu.RLock()
+	known := m.meters[channel]
+	m.mu.RUnlock()
+	if known != nil {
+		return known
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.meters[channel] == nil {
+		m.meters[channel] = &meter{}
+	}
+	return m.meters[channel]
+}
+
+// forget drops the meter of a deleted channel.
+func (m *minutes) forget(channel weir.ChannelID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.meters, channel)
+}
+
+// endMinute ends the current minute.
+func (m *minutes) endMinute(now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	take := func(n *atomic.Int64) int64 { return n.Swap(0) }
+	for id, meter := range m.meters {
+		is := meter.read(id, m.begun, take)
+		meter.peak.Store(is.InFlight)
+		copy(meter.sent[1:], meter.sent[:])
+		meter.sent[0] = is.Counts[ops.CountSent]
+		if !meter.changed(&is) {
+			continue
 		}
-		f := v.figures
-		put(l.capacity, float64(v.channel.Capacity))
-		put(l.inFlight, float64(f.InFlight))
-		put(l.sending, float64(f.Sending))
-		put(l.active, float64(f.Active))
-		put(l.unknown, float64(f.Unknown))
-		put(l.queued, float64(f.Queued))
-		put(l.blocked, float64(f.Blocked))
-		put(l.oldest, seconds(f.OldestQueuedAt))
-		put(l.breaker, float64(f.Breaker))
-		put(l.retries, f.RetryBudget)
-		if f.RatePerSecond > 0 {
-			put(l.rate, f.RatePerSecond)
+		if is.Gauged {
+			meter.written = is
 		}
-		put(l.held, one(v.runs))
-		put(l.epoch, float64(v.epoch))
-		put(l.health, 1, string(f.Health))
+		m.waiting = append(m.waiting, is)
 	}
-	ch <- prometheus.MustNewConstMetric(l.mailbox, prometheus.GaugeValue, float64(waiting), kindBroker)
+	if over := len(m.waiting) - maxWaitingMinutes; over > 0 {
+		m.waiting = append([]ops.Minute(nil), m.waiting[over:]...)
+		m.lost += over
+	}
+	m.begun = now.Truncate(time.Minute)
 }
 
-func one(b bool) float64 {
-	if b {
-		return 1
+// current lists what is not in the store: the current minute, and minutes that
+// wait to be written.
+func (m *minutes) current() []ops.Minute {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	list := append([]ops.Minute(nil), m.waiting...)
+	for id, meter := range m.meters {
+		is := meter.read(id, m.begun, (*atomic.Int64).Load)
+		if is.Gauged || !is.Empty() {
+			list = append(list, is)
+		}
 	}
-	return 0
+	return list
 }
 
-func seconds(t time.Time) float64 {
-	if t.IsZero() {
+// perMinute returns the rate of dispatches over the last minutes.
+func (m *minutes) perMinute(channel weir.ChannelID, now time.Time) float64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	meter := m.meters[channel]
+	if meter == nil {
 		return 0
 	}
-	return float64(t.UnixMicro()) / 1e6
+	n := meter.counts[ops.CountSent].Load()
+	for _, sent := range meter.sent {
+		n += sent
+	}
+	from := m.begun.Add(-rateOver * time.Minute)
+	if m.started.After(from) {
+		from = m.started
+	}
+	return float64(n) / max(now.Sub(from).Minutes(), 1)
+}
+
+// write submits the waiting minutes to the store. Only minutes that could not be
+// written keep waiting, so that no minute is counted twice. Calls must not overlap
+// with each other or with endMinute.
+func (m *minutes) write(ctx context.Context, store ops.MinuteStore) (lost int, err error) {
+	m.mu.RLock()
+	list := m.waiting
+	m.mu.RUnlock()
+	if len(list) > 0 {
+		list, err = store.AddMinutes(ctx, list)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting = list
+	lost, m.lost = m.lost, 0
+	return lost, err
 }

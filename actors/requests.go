@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/actors/core"
+	"weir/internal/deadline"
 	"weir/internal/failpoint"
 	"weir/ops"
 )
@@ -123,4 +124,80 @@ func (b *broker) onAcceptedBefore(contacts []weir.Contact) {
 	if len(waiting) > 0 {
 		b.handle(accepted{waiting})
 	}
+}
+
+// Report applies a provider's reports durably.
+func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error) {
+	waits := make([]chan core.Reply, len(reports))
+	for i, r := range reports {
+		waits[i] = make(chan core.Reply, 1)
+		s.deliver(channel, reported{r, core.Origin{Waiter: waits[i]}})
+	}
+	verdicts, meter := make([]weir.Verdict, len(reports)), s.minutes.of(channel)
+	for i, wait := range waits {
+		r, err := s.await(ctx, wait)
+		if err != nil {
+			return nil, err
+		}
+		verdicts[i] = r.Verdict
+		s.tracing.Reported(ctx, &reports[i], r.Verdict, r.Trace, r.Verdict == weir.Applied)
+		meter.verdict(r.Verdict)
+	}
+	return verdicts, nil
+}
+
+// Cancel cancels a contact. It returns Done if the contact has ended; any other
+// state means that the provider is being asked to cancel it.
+func (s *System) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
+	wait := make(chan core.Reply, 1)
+	s.deliver(ref.Channel, cancelRequest{ref, core.Origin{Waiter: wait}})
+	r, err := s.await(ctx, wait)
+	if err == nil && r.Verdict == weir.Forwarded {
+		contact, _, err := s.store.Contact(ctx, ref)
+		return contact.State, err
+	}
+	return r.State, err
+}
+
+// await waits for a broker's reply. After the actors have ended there is none, and
+// a request that kept waiting would delay the end of the program.
+func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply, error) {
+	late, _ := s.timers.Get().(*time.Timer)
+	if late == nil {
+		late = time.NewTimer(replyTimeout)
+	} else {
+		late.Reset(replyTimeout)
+	}
+	defer func() { late.Stop(); s.timers.Put(late) }()
+	select {
+	case r := <-wait:
+		return r, r.Err
+	case <-s.ctx.Done():
+		select {
+		case r := <-wait: // it arrived in time
+			return r, r.Err
+		default:
+			return core.Reply{}, errDraining()
+		}
+	case <-late.C:
+		return core.Reply{}, errNoReply(context.DeadlineExceeded)
+	case <-doneOf(ctx):
+		return core.Reply{}, errNoReply(ctx.Err())
+	}
+}
+
+// doneOf returns the Done channel of a context. If a deadline.Context lasts longer
+// than any caller waits for a broker, it returns the Done channel of the parent,
+// which exists already.
+func doneOf(ctx context.Context) <-chan struct{} {
+	if c, ok := ctx.(*deadline.Context); ok {
+		if at, _ := c.Deadline(); time.Until(at) > replyTimeout {
+			return c.Parent().Done()
+		}
+	}
+	return ctx.Done()
+}
+
+func errNoReply(cause error) error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: "the channel's broker did not answer in time; try again", RetryAfter: 2 * time.Second, Cause: cause}
 }
