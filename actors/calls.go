@@ -70,7 +70,7 @@ func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
 		return
 	}
 	failpoint.Hit("send.before")
-	begun = b.tracing.Now()
+	begun = time.Now()
 	b.call(f, "send", b.sendTimeout, func(ctx context.Context) string {
 		result = d.Send(ctx, a)
 		return fateLabel(result)
@@ -113,7 +113,7 @@ func fateLabel(s channels.SendResult) string {
 
 func (b *broker) ask(d channels.Driver, f *channelSeries, gen int64, a channels.Attempt) {
 	answer := channels.Answer{Knowledge: channels.AskFailed, Reason: "the driver failed while asking"}
-	begun := b.tracing.Now()
+	begun := time.Now()
 	defer func() {
 		b.panicked(recover(), f.name, "ask")
 		b.traceCall(f, "ask", &a, begun, answer.Reason, func() (string, bool) { return knowledgeLabel(answer.Knowledge), answer.Knowledge == channels.AskFailed })
@@ -158,7 +158,7 @@ func (b *broker) cancel(life context.Context, d channels.Driver, f *channelSerie
 		return
 	}
 	failpoint.Hit("take.before")
-	begun = b.tracing.Now()
+	begun = time.Now()
 	b.call(f, "cancel", b.askTimeout, func(ctx context.Context) string {
 		done = d.Cancel(ctx, a)
 		return cancelLabel(done)

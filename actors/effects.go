@@ -47,7 +47,7 @@ func (b *broker) execute(e core.Effects) {
 	for _, a := range e.Cancels {
 		go b.cancel(b.lifetime, b.driver, b.series, b.gen, a)
 	}
-	if e.Reads() {
+	if len(e.Pages) > 0 || len(e.Loads) > 0 || e.Lanes || e.Due != nil || e.Overdue != nil {
 		b.reads(e)
 	}
 	if e.Prepare {

@@ -34,11 +34,6 @@ type Effects struct {
 	Drained        bool                 // nothing is under way any more
 }
 
-// Reads reports whether the effects include reads of the store.
-func (e *Effects) Reads() bool {
-	return len(e.Pages) > 0 || len(e.Loads) > 0 || e.Lanes || e.Due != nil || e.Overdue != nil
-}
-
 // Commit is a change to be written, and its consequences.
 type Commit struct {
 	Transitions []weir.Transition

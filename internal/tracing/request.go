@@ -3,9 +3,11 @@ package tracing
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
@@ -90,4 +92,131 @@ func (r *Request) accept(c *weir.Contact, p place, request trace.SpanContext) {
 	r.t.record(p.within(), span{name: spanAccept, begun: r.begun, end: time.Now(), links: []trace.Link{{SpanContext: request}}, attributes: []attribute.KeyValue{
 		attribute.String(keyContact, c.Ref.String()), attribute.String(keyChannel, r.channel), attribute.String(keyType, r.typ),
 	}})
+}
+
+// callback is a provider's callback that is being handled.
+type callback struct {
+	begun   time.Time
+	links   []trace.Link
+	about   []string // contacts
+	sampled bool     // one of them is
+}
+
+type callbackKey struct{}
+
+// Callback begins a callback. A provider's own trace context is ignored: it is a stranger's.
+func (t *Tracer) Callback(ctx context.Context) context.Context {
+	if t == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, callbackKey{}, &callback{begun: time.Now()})
+}
+
+// Reported links the callback in ctx to the contact that it reported about. joined is
+// stored with the contact; known is false if it has to be read.
+func (t *Tracer) Reported(ctx context.Context, r *weir.Report, v weir.Verdict, joined string, known bool) {
+	if t != nil {
+		t.reported(ctx, r, v, joined, known)
+	}
+}
+
+func (t *Tracer) reported(ctx context.Context, r *weir.Report, v weir.Verdict, joined string, known bool) {
+	c, ok := ctx.Value(callbackKey{}).(*callback)
+	if !ok || v == weir.UnknownAttempt {
+		return
+	}
+	if !known {
+		joined = t.stored(ctx, r.Attempt.Ref)
+	}
+	p := t.placeOf(r.Attempt.Ref, joined)
+	c.links = append(c.links, p.link())
+	c.about = append(c.about, r.Attempt.Ref.String())
+	c.sampled = c.sampled || p.sampled()
+}
+
+// stored reads the trace context that is stored with a contact.
+func (t *Tracer) stored(ctx context.Context, ref weir.Ref) string {
+	if t.contact == nil {
+		return ""
+	}
+	c, _, err := t.contact(ctx, ref)
+	if err != nil {
+		return ""
+	}
+	return c.Trace
+}
+
+// CallbackDone records the callback in ctx. Its URL holds a secret and is left out.
+func (t *Tracer) CallbackDone(ctx context.Context, ch *weir.Channel, results []string, err error) {
+	if t != nil {
+		t.callbackDone(ctx, ch, results, err)
+	}
+}
+
+func (t *Tracer) callbackDone(ctx context.Context, ch *weir.Channel, results []string, err error) {
+	c, ok := ctx.Value(callbackKey{}).(*callback)
+	if !ok {
+		return
+	}
+	s := span{name: spanCallback + " " + ch.Type, kind: trace.SpanKindServer, begun: c.begun, end: time.Now(), links: c.links, attributes: []attribute.KeyValue{
+		attribute.String("http.route", "/callbacks/{channel}/{secret}/{path...}"), attribute.String(keyChannel, ch.Name), attribute.String(keyType, ch.Type),
+		attribute.String(keyContact, strings.Join(c.about, ",")), attribute.String(keyResult, strings.Join(results, ",")),
+	}}
+	if err != nil {
+		s.failed = string(weir.CodeOf(err))
+	}
+	to := context.Background()
+	if len(c.links) > 0 {
+		to = context.WithValue(to, decisionKey{}, c.sampled)
+	}
+	t.record(to, s)
+}
+
+// Delivery is a delivery of an event that is under way. nil: it is not traced.
+type Delivery struct{ span trace.Span }
+
+// Delivery begins a delivery, with a link to the contact if the event has a contact as its
+// subject. Requests that are made with the context it returns belong to it.
+func (t *Tracer) Delivery(ctx context.Context, receiver, kind, subject string) (context.Context, *Delivery) {
+	if t == nil {
+		return ctx, nil
+	}
+	about := []attribute.KeyValue{attribute.String("weir.receiver", receiver), attribute.String("weir.event.type", kind)}
+	to := trace.ContextWithSpanContext(ctx, trace.SpanContext{})
+	var links []trace.Link
+	if id, ok := strings.CutPrefix(subject, "contact/"); ok {
+		if ref, err := weir.ParseRef(id); err == nil {
+			p := t.placeOf(ref, t.stored(ctx, ref))
+			links = []trace.Link{p.link()}
+			about = append(about, attribute.String(keyContact, id))
+			to = context.WithValue(to, decisionKey{}, p.sampled())
+		}
+	}
+	to, s := t.tracer.Start(to, spanDeliver, trace.WithSpanKind(trace.SpanKindClient), trace.WithLinks(links...), trace.WithAttributes(about...))
+	return to, &Delivery{s}
+}
+
+// End ends a delivery. The error is not recorded: it may quote the address.
+func (d *Delivery) End(err error) {
+	if d == nil {
+		return
+	}
+	if err != nil {
+		d.span.SetStatus(codes.Error, "failed")
+	}
+	d.span.End()
+}
+
+// Inject returns the headers of a request with the trace context of the delivery in ctx,
+// if there is one.
+func Inject(ctx context.Context, h http.Header) http.Header {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return h
+	}
+	h = h.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(h))
+	return h
 }

@@ -101,14 +101,6 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return nil // the daemon has stopped in order all the same
 }
 
-// Now returns the time if traces are on, and otherwise zero.
-func (t *Tracer) Now() time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return time.Now()
-}
-
 // span is a finished span.
 type span struct {
 	name       string

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"weir/persistence/commit"
-	"weir/persistence/prepared"
+	"weir/persistence/dialect"
 	"weir/persistence/values"
 )
 
@@ -56,7 +56,7 @@ func whereKeys(t *commit.Tx, columns []string, keys []Key) (string, []any) {
 			args = append(args, k[3])
 		}
 		places := PlacesFor(len(keys))
-		where := t.Text(prepared.TextName{Into: same, Row: "", Rows: places}, func() string {
+		where := t.Text(dialect.TextName{Into: same, Row: "", Rows: places}, func() string {
 			return "(" + same + "= ?)" + strings.Repeat(" OR ("+same+"= ?)", places-1)
 		})
 		return where, Fill(args, (places-len(keys))*(len(columns)+1))
@@ -122,7 +122,7 @@ func Insert(t *commit.Tx, into, row string, args []any, n int) error {
 				part = slices.Clone(part)
 			}
 			part = Fill(part, (places-size)*width)
-			text = t.Text(prepared.TextName{Into: into, Row: row, Rows: places}, func() string { return t.Dialect().InsertRows(into, row, places) })
+			text = t.Text(dialect.TextName{Into: into, Row: row, Rows: places}, func() string { return t.Dialect().InsertRows(into, row, places) })
 		}
 		if err := t.Later(text, part...); err != nil {
 			return err

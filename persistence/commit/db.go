@@ -1,3 +1,21 @@
+// Package commit writes what all stores write, in batches: one goroutine, the
+// group-commit writer, takes all waiting requests and commits them on one connection, as a
+// few multi-row statements in one transaction. It knows leases and channels, but no contact.
+//
+// # Invariants
+//
+//   - Every transaction of the writer records its number in the table writers, first
+//     of all. If the connection breaks at COMMIT, that number shows whether the
+//     transaction was committed. Nothing is written twice or given up while that
+//     is unknown (persistence.TestBrokenCommit, queue.TestLateBatchesAreFencedOff).
+//   - Whoever changes a channel or a lease changes the fence of the lease's owner in the
+//     same transaction. An optimistic batch is rejected under another fence (queue.TestFence).
+//   - A batch that fails is repeated as it was, or without the requests that can't be
+//     done; these are answered with their own error (conformance: one guilty request).
+//   - Requests are committed in the order in which they were submitted, in batches of bounded
+//     size, and ids grow in the order of commits (TestBatchesAreBounded, member.TestIDsGrow).
+//   - A request whose caller has gone is dropped, unless its COMMIT was sent. Each is answered
+//     once (conformance: an acceptance that is left to its caller).
 package commit
 
 import (
@@ -30,12 +48,6 @@ func New(database dialect.Database, scheme string, c member.Config) *DB {
 	return db
 }
 
-// WritesContactEvents reports whether events of contacts are written, if there is an
-// interest in them or none.
-func (s *DB) WritesContactEvents(interest bool) bool {
-	return s.ContactEvents == events.Always || interest && s.ContactEvents != events.Never
-}
-
 // SetParts sets the parts of all batches, in their order.
 func (s *DB) SetParts(parts ...Part) { s.parts = parts }
 
@@ -64,19 +76,4 @@ func (s *DB) Ready(ctx context.Context) error {
 // ctx allows, and closes the database.
 func (s *DB) Close(ctx context.Context) error {
 	return errors.Join(s.writer.close(ctx), s.Leave())
-}
-
-// Submit queues a request. An error means that it was not taken.
-func (s *DB) Submit(r *Request) error {
-	if err := s.writer.submit(r); err != nil {
-		return member.Unavailable("the store takes nothing", err)
-	}
-	return nil
-}
-
-// Waiting returns how many requests wait for the writer.
-func (s *DB) Waiting() int {
-	s.writer.mu.Lock()
-	defer s.writer.mu.Unlock()
-	return len(s.writer.queue)
 }

@@ -40,6 +40,12 @@ type Tx struct {
 // batches with channels, and exact: each change of it changes the fence of all writers.
 func (t *Tx) WritesContactEvents() bool { return t.w.s.WritesContactEvents(t.w.interest) }
 
+// WritesContactEvents reports whether events of contacts are written, if there is an
+// interest in them or none.
+func (s *DB) WritesContactEvents(interest bool) bool {
+	return s.ContactEvents == events.Always || interest && s.ContactEvents != events.Never
+}
+
 // Part is the share of one package in all batches: what can be written for all requests
 // at once. Everything is called on the writer's goroutine, which writes one batch after
 // the other.
@@ -77,26 +83,18 @@ func (w *writer) transactAll(b *batch) error {
 	b.verify = false
 	for {
 		err := w.transact(b)
-		switch {
-		case err == nil || b.inDoubt:
+		if err == nil || b.inDoubt {
 			return err
+		}
+		kind, _ := w.s.Classify(err)
+		switch {
 		case errors.Is(err, errExcluded):
-		case !b.verify && (errors.Is(err, ErrOutdated) || b.optimistic && w.isFault(err)):
+		case !b.verify && (errors.Is(err, ErrOutdated) || b.optimistic && kind == dialect.Fault):
 			b.verify, w.owned = true, nil
 		default:
 			return err
 		}
 	}
-}
-
-// isFault reports whether the database rejected a statement.
-func (w *writer) isFault(err error) bool {
-	kind, _ := w.s.Classify(err)
-	return kind == dialect.Fault
-}
-
-func newTx(w *writer, tx *sqlx.Tx, b *batch) *Tx {
-	return &Tx{w: w, SQL: tx, Ctx: w.ctx, b: b, Now: time.Now(), states: map[weir.ChannelID]ChannelState{}}
 }
 
 func (t *Tx) run() error {
@@ -262,3 +260,48 @@ func (t *Tx) Channel(id weir.ChannelID) ChannelState { return t.states[id] }
 
 // Events returns what was emitted.
 func (t *Tx) Events() []events.Event { return t.events }
+
+// Expect runs a statement that has to change n rows: otherwise the batch fails with
+// [ErrOutdated], or with an error of the database.
+func (t *Tx) Expect(n int64, text string, args ...any) error {
+	if t.w.s.Dialect.RowCount == "" {
+		did, err := t.Exec(text, args...)
+		if err == nil && did != n {
+			err = ErrOutdated
+		}
+		return err
+	}
+	if err := t.Later(text, args...); err != nil {
+		return err
+	}
+	return t.Later(t.w.s.text.expect, n, t.w.s.Start())
+}
+
+// Statements are the texts that are put together once.
+type statements struct {
+	mark       string
+	marked     string
+	markFenced string
+	expect     string
+	fence      string
+	raiseFence string
+}
+
+func newStatements(d dialect.Statements) statements {
+	return statements{
+		mark:       "UPDATE writers SET batch = ? WHERE start_number = ?",
+		markFenced: "UPDATE writers SET batch = CASE WHEN fence = ? THEN ? END WHERE start_number = ?",
+		expect:     "UPDATE writers SET batch = CASE WHEN " + d.RowCount + " = ? THEN batch END WHERE start_number = ?",
+		fence:      "SELECT fence FROM writers WHERE start_number = ?",
+		raiseFence: "UPDATE writers SET fence = fence + 1 WHERE start_number = ?",
+		marked:     "SELECT batch FROM writers WHERE start_number = ?",
+	}
+}
+
+// Text returns a text that is put together when it is asked for the first time.
+func (t *Tx) Text(name dialect.TextName, build func() string) string {
+	return t.w.cache.Text(name, build)
+}
+
+// Dialect returns what the statements of the database look like.
+func (t *Tx) Dialect() *dialect.Statements { return &t.w.s.Dialect }

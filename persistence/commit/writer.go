@@ -12,7 +12,6 @@ import (
 	"weir"
 	"weir/persistence/dialect"
 	"weir/persistence/member"
-	"weir/persistence/prepared"
 )
 
 // writer is the group-commit writer: one goroutine, one connection. Requests
@@ -34,7 +33,7 @@ type writer struct {
 	ended  chan struct{}
 
 	number int64 // of the last batch
-	cache  *prepared.Cache
+	cache  *dialect.Cache
 
 	delayed time.Time // until when what is queued waits for more
 
@@ -67,9 +66,6 @@ const (
 	lastPause  = time.Second
 )
 
-// errClosed is the error of requests that come too late.
-var errClosed = errors.New("the store is closed")
-
 func newWriter(s *DB) *writer {
 	stop, cancel := context.WithCancel(context.Background())
 	ctx := stop
@@ -79,7 +75,7 @@ func newWriter(s *DB) *writer {
 	db := sqlx.NewDb(s.Database.Pools().Batch, s.Write.DriverName())
 	return &writer{
 		s: s, db: db, signal: make(chan struct{}, 1), stop: stop, giveUp: cancel, ctx: ctx,
-		ended: make(chan struct{}), cache: prepared.New(db, s.Dialect.Prepare),
+		ended: make(chan struct{}), cache: dialect.NewCache(db, s.Dialect.Prepare),
 	}
 }
 
@@ -89,22 +85,6 @@ func (w *writer) begin() {
 	defer w.mu.Unlock()
 	w.begun = true
 	go w.run()
-}
-
-// Submit queues a request. An error means that it was not taken.
-func (w *writer) submit(r *Request) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case w.closed:
-		return errClosed
-	case !w.begun:
-		return errors.New("the store was not joined")
-	}
-	w.queue = append(w.queue, r)
-	w.s.Metrics.Waiting.Set(float64(len(w.queue)))
-	w.poke()
-	return nil
 }
 
 func (w *writer) poke() {
@@ -350,7 +330,7 @@ func (w *writer) transact(b *batch) error {
 	if err != nil {
 		return err
 	}
-	t := newTx(w, tx, b)
+	t := &Tx{w: w, SQL: tx, Ctx: w.ctx, b: b, Now: time.Now(), states: map[weir.ChannelID]ChannelState{}}
 	if err := t.run(); err != nil {
 		return errors.Join(err, member.Ended(tx.Rollback()))
 	}

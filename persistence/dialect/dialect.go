@@ -1,5 +1,7 @@
-// Package dialect defines what an SQL database must provide to store contacts. All
-// other SQL is the same for every database and is in package persistence.
+// Package dialect defines what an SQL database must provide to store contacts, and how
+// its connections are used: statements are counted, prepared, and sent with the next one
+// where that saves a round trip. All other SQL is the same for every database and is in
+// package persistence.
 package dialect
 
 import (

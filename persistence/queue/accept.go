@@ -2,9 +2,13 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"weir"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
 	"weir/persistence/values"
 )
@@ -152,4 +156,165 @@ func (p *part) countAccepted(t *commit.Tx, c *weir.Contact) {
 	if state.Live && state.Owner != "" && state.Owner != p.s.Owner && !slices.Contains(p.wakes, c.Channel) {
 		p.wakes = append(p.wakes, c.Channel)
 	}
+}
+
+// Insertion is a contact to be inserted.
+type Insertion struct {
+	Contact weir.Contact
+	Into    *weir.Accepted // the result
+	from    *acceptance    // is rejected if the key is in use for other content; nil: any holder of the key will do
+	index   int            // of the contact in that request
+}
+
+// insert inserts the rows of contacts. An optimistic try fails if a key is taken.
+func (p *part) insert(t *commit.Tx, list []Insertion) error {
+	shape := shapeOf(list)
+	args, bytes, begin := p.scratch[:0], 0, 0
+	var inserted int64
+	for i := range list {
+		var err error
+		if args, bytes, err = list[i].bind(shape, args, bytes); err != nil {
+			return err
+		}
+		if n := i + 1 - begin; n < commit.MaxRows && bytes < commit.MaxBytes && i+1 < len(list) {
+			continue
+		}
+		did, err := p.insertKeyed(t, shape, args, i+1-begin)
+		if err != nil {
+			return err
+		}
+		args, bytes, begin, inserted = args[:0], 0, i+1, inserted+did
+	}
+	p.keep(args)
+	if t.Optimistic || inserted == int64(len(list)) {
+		return nil
+	}
+	return p.findDuplicates(t, list, inserted)
+}
+
+// insertKeyed inserts n rows of contacts. A pessimistic try leaves out those whose
+// key is taken, and returns how many were inserted.
+func (p *part) insertKeyed(t *commit.Tx, shape shape, args []any, n int) (int64, error) {
+	const into = "contacts (" + specColumns + ")"
+	row, width := shape.row, shape.width
+	if t.Optimistic {
+		return int64(n), bulk.Insert(t, into, row, args, n)
+	}
+	var inserted int64
+	for n > 0 {
+		size := min(n, bulk.MaxBound)
+		result, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO "+into+" VALUES "+row+strings.Repeat(", "+row, size-1)+p.s.Dialect.KeepContact, args[:size*width]...)
+		if err != nil {
+			return 0, err
+		}
+		did, err := result.RowsAffected()
+		if err != nil {
+			return 0, err
+		}
+		inserted, args, n = inserted+did, args[size*width:], n-size
+	}
+	return inserted, nil
+}
+
+// keep lets the next statement use the memory of arguments, without their values.
+func (p *part) keep(args []any) {
+	clear(args)
+	p.scratch = args[:0]
+}
+
+// shape is a row of contacts with its placeholders. That of contacts without survey,
+// labels and window has fewer, which is worth 5 % of the writer's CPU on MariaDB.
+type shape struct {
+	row   string
+	width int
+}
+
+func shapeOf(list []Insertion) shape {
+	for i := range list {
+		c := &list[i].Contact
+		if c.Survey != "" || len(c.Labels) > 0 || !c.NotBefore.IsZero() || !c.NotAfter.IsZero() || c.For != (weir.Respondent{}) {
+			return shape{values.Marks(specWidth), specWidth}
+		}
+	}
+	return shape{"(?, ?, ?, ?, ?, '', '', ?, 0, 0, ?, ?, ?, 0, 0, 0)", plainWidth}
+}
+
+const plainWidth = 9
+
+// bind appends the values of a row of contacts, and adds their bytes up.
+func (in *Insertion) bind(shape shape, args []any, bytes int) ([]any, int, error) {
+	c := &in.Contact
+	content, err := encodeContent(&c.Spec)
+	if err != nil {
+		return nil, 0, err
+	}
+	bytes += 200 + len(content) + len(c.To) + len(c.Key)
+	if shape.width == plainWidth {
+		return append(args, int64(c.Channel), int64(c.ID), values.TextOrNull(c.Key), c.To, int64(c.Priority), content, int64(c.Size()), values.Micros(c.QueuedAt), int64(c.Lane())), bytes, nil
+	}
+	labels := ""
+	if len(c.Labels) > 0 {
+		text, err := json.Marshal(c.Labels)
+		if err != nil {
+			return nil, 0, fmt.Errorf("encode the labels: %w", err)
+		}
+		labels = string(text)
+	}
+	return append(args,
+		int64(c.Channel), int64(c.ID), values.TextOrNull(c.Key), c.To, int64(c.Priority), c.Survey, labels, content,
+		values.Micros(c.NotBefore), values.Micros(c.NotAfter), int64(c.Size()), values.Micros(c.QueuedAt), int64(c.Lane()), c.For.Survey, c.For.ID, int64(c.For.Serial),
+	), bytes + len(labels) + len(c.Survey), nil
+}
+
+// insertWaiting inserts the rows of contacts that are queued or delayed.
+func insertWaiting(t *commit.Tx, list []*weir.Contact) error {
+	var queued, delayed, expiring []any
+	for _, c := range list {
+		var progress any
+		if p := encodeWaiting(&c.Progress); p != nil {
+			progress = p
+		}
+		if c.State == weir.Queued {
+			queued = append(queued, int64(c.Channel), int64(c.Lane()), int64(c.ID), c.Rev, int64(c.Size()), progress)
+		} else {
+			delayed = append(delayed, int64(c.Channel), int64(c.ID), values.Micros(c.DueAt), c.Rev, progress)
+		}
+		if !c.NotAfter.IsZero() {
+			expiring = append(expiring, int64(c.Channel), values.Micros(c.NotAfter), int64(c.ID))
+		}
+	}
+	for _, in := range []struct {
+		into  string
+		width int
+		args  []any
+	}{
+		{"contacts_queued (channel_id, lane, id, rev, size, progress)", 6, queued},
+		{"contacts_delayed (channel_id, id, due_at, rev, progress)", 5, delayed},
+		{"contacts_expiring (channel_id, expire_at, id)", 3, expiring},
+	} {
+		if err := bulk.Insert(t, in.into, values.Marks(in.width), in.args, len(in.args)/in.width); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encodeContent returns the part of a contact that the store does not look into.
+func encodeContent(s *weir.Spec) (string, error) {
+	if s.Call == nil && len(s.Messages) > 0 && s.Trace == "" {
+		b := make([]byte, 0, 24+len(s.Messages)*4+len(s.Messages[0]))
+		b = append(b, `{"messages":[`...)
+		for i, m := range s.Messages {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = values.AppendText(b, m)
+		}
+		return string(append(b, "]}"...)), nil
+	}
+	body, err := json.Marshal(content{s.Trace, s.Messages, s.Call})
+	if err != nil {
+		return "", fmt.Errorf("encode the content: %w", err)
+	}
+	return string(body), nil
 }

@@ -12,43 +12,11 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/persistence/bulk"
-	"weir/persistence/commit"
 	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
 var _ ops.DeadLetterStore = (*Store)(nil)
-
-// insertDeadLetters makes dead letters of the contacts whose end leaves one, in the
-// transaction of that end. Contacts that end well cost nothing.
-func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
-	var args []any
-	var raised map[weir.ChannelID][]any // reported as delivered after all
-	for _, s := range steps {
-		c := &s.last.Contact
-		switch was := s.first.Was == weir.Done; {
-		case c.State != weir.Done:
-		case !was && c.Dead():
-			args = append(args, int64(c.Channel), t.NextID(), int64(c.ID), string(c.Outcome), ops.GroupReason(c.Reason))
-		case was && !c.Dead():
-			if raised == nil {
-				raised = map[weir.ChannelID][]any{}
-			}
-			raised[c.Channel] = append(raised[c.Channel], int64(c.ID))
-		}
-	}
-	for channel, ids := range raised {
-		if _, err := t.SQL.ExecContext(t.Ctx, p.s.dropDead(len(ids)), append([]any{int64(channel)}, ids...)...); err != nil {
-			return err
-		}
-	}
-	if len(args) == 0 {
-		return nil
-	}
-	_, err := bulk.InsertCounted(t, "INSERT INTO dead_letters (channel_id, id, contact_id, outcome, reason) VALUES ", "", args, len(args)/5)
-	return err
-}
 
 func (s *Store) dropDead(n int) string {
 	return "DELETE FROM dead_letters" + s.Dialect.By("dead_letters_contact") + " WHERE channel_id = ? AND contact_id IN " + values.Marks(n)

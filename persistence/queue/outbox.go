@@ -8,8 +8,6 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
-	"weir/persistence/bulk"
-	"weir/persistence/commit"
 	"weir/persistence/values"
 	"weir/surveys"
 )
@@ -27,39 +25,6 @@ func (s *Store) outboxWritten() {
 	if call := s.onOutbox.Load(); call != nil {
 		(*call)()
 	}
-}
-
-// insertOutbox inserts notices of the steps for the survey broker. Contacts without a
-// respondent need none.
-func (p *part) insertOutbox(t *commit.Tx, steps []step) error {
-	var args []any
-	rows := 0
-	for _, s := range steps {
-		if s.last.Contact.For.ID == 0 {
-			continue
-		}
-		for _, tr := range s.parts {
-			c := &tr.Contact
-			for _, h := range occurrences(tr.Transition) {
-				if h.at.IsZero() {
-					h.at = t.Now
-				}
-				outcome, reason, result := "", "", ""
-				if h.kind == surveys.ContactEnded {
-					outcome, reason, result = string(c.Outcome), values.Clip(c.Reason), resultText(tr.Result)
-				}
-				args = append(args, t.NextID(), string(h.kind), values.Micros(h.at), int64(c.Channel), int64(c.ID),
-					c.For.Survey, c.For.ID, int64(c.For.Serial), outcome, reason, result)
-				rows++
-			}
-		}
-	}
-	if rows == 0 {
-		return nil
-	}
-	p.outbox = true
-	_, err := bulk.InsertCounted(t, "INSERT INTO notices ("+outboxColumns+") VALUES ", "", args, rows)
-	return err
 }
 
 // occurrence is something that happened to a contact.

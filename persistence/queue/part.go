@@ -6,10 +6,13 @@ import (
 	"sync/atomic"
 
 	"weir"
+	"weir/ops"
+	"weir/persistence/bulk"
 	"weir/persistence/channels"
 	"weir/persistence/commit"
 	"weir/persistence/eventlog"
 	"weir/persistence/values"
+	"weir/surveys"
 )
 
 // part collects what the contacts of a batch add up to.
@@ -125,4 +128,67 @@ func New(db *commit.DB, channels *channels.Store, log *eventlog.Store, metrics *
 	s := &Store{DB: db, channels: channels, events: log, flights: newFlights(), metrics: metrics}
 	s.part.s = s
 	return s
+}
+
+// insertOutbox inserts notices of the steps for the survey broker. Contacts without a
+// respondent need none.
+func (p *part) insertOutbox(t *commit.Tx, steps []step) error {
+	var args []any
+	rows := 0
+	for _, s := range steps {
+		if s.last.Contact.For.ID == 0 {
+			continue
+		}
+		for _, tr := range s.parts {
+			c := &tr.Contact
+			for _, h := range occurrences(tr.Transition) {
+				if h.at.IsZero() {
+					h.at = t.Now
+				}
+				outcome, reason, result := "", "", ""
+				if h.kind == surveys.ContactEnded {
+					outcome, reason, result = string(c.Outcome), values.Clip(c.Reason), resultText(tr.Result)
+				}
+				args = append(args, t.NextID(), string(h.kind), values.Micros(h.at), int64(c.Channel), int64(c.ID),
+					c.For.Survey, c.For.ID, int64(c.For.Serial), outcome, reason, result)
+				rows++
+			}
+		}
+	}
+	if rows == 0 {
+		return nil
+	}
+	p.outbox = true
+	_, err := bulk.InsertCounted(t, "INSERT INTO notices ("+outboxColumns+") VALUES ", "", args, rows)
+	return err
+}
+
+// insertDeadLetters makes dead letters of the contacts whose end leaves one, in the
+// transaction of that end. Contacts that end well cost nothing.
+func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
+	var args []any
+	var raised map[weir.ChannelID][]any // reported as delivered after all
+	for _, s := range steps {
+		c := &s.last.Contact
+		switch was := s.first.Was == weir.Done; {
+		case c.State != weir.Done:
+		case !was && c.Dead():
+			args = append(args, int64(c.Channel), t.NextID(), int64(c.ID), string(c.Outcome), ops.GroupReason(c.Reason))
+		case was && !c.Dead():
+			if raised == nil {
+				raised = map[weir.ChannelID][]any{}
+			}
+			raised[c.Channel] = append(raised[c.Channel], int64(c.ID))
+		}
+	}
+	for channel, ids := range raised {
+		if _, err := t.SQL.ExecContext(t.Ctx, p.s.dropDead(len(ids)), append([]any{int64(channel)}, ids...)...); err != nil {
+			return err
+		}
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	_, err := bulk.InsertCounted(t, "INSERT INTO dead_letters (channel_id, id, contact_id, outcome, reason) VALUES ", "", args, len(args)/5)
+	return err
 }

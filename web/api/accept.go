@@ -74,6 +74,15 @@ func (s *Service) acceptingChannel(ctx context.Context, name string) (weir.Chann
 	return ch, nil
 }
 
+// typeOfChannel returns the channel type of a stored channel.
+func (s *Service) typeOfChannel(ch weir.Channel) (*channels.Type, error) {
+	t, ok := s.Directory.Type(ch.Type)
+	if !ok {
+		return nil, weir.Errorf(weir.CodeConflict, "this program has no channel type %s", ch.Type)
+	}
+	return t, nil
+}
+
 func (s *Service) postContacts(c *route.Call) (out route.Reply, err error) {
 	traced := s.Tracing.Request(c.Request.Header)
 	defer func() { traced.End(out.Status, err) }()

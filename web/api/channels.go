@@ -6,7 +6,6 @@ import (
 	"reflect"
 
 	"weir"
-	"weir/channels"
 	"weir/internal/validation"
 	"weir/web/callbacks"
 	"weir/web/route"
@@ -384,13 +383,4 @@ func (s *Service) channelView(ctx context.Context, ch weir.Channel) (ChannelView
 		return ChannelView{}, err
 	}
 	return s.shownChannel(ch, f), nil
-}
-
-// typeOfChannel returns the channel type of a stored channel.
-func (s *Service) typeOfChannel(ch weir.Channel) (*channels.Type, error) {
-	t, ok := s.Directory.Type(ch.Type)
-	if !ok {
-		return nil, weir.Errorf(weir.CodeConflict, "this program has no channel type %s", ch.Type)
-	}
-	return t, nil
 }

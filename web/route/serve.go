@@ -2,8 +2,13 @@ package route
 
 import (
 	"context"
+	"encoding/base64"
 	"net/http"
+	"strings"
+	"time"
 
+	"weir"
+	"weir/internal/validation"
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/wire"
@@ -104,4 +109,138 @@ func (rt *Route) answer(gate *auth.Gate, w http.ResponseWriter, r *http.Request)
 		return Reply{}, c.Invalid()
 	}
 	return rt.Handle(c)
+}
+
+// Call is one request to a route, validated so far as its fields say.
+type Call struct {
+	context.Context
+	Request   *http.Request
+	Principal *auth.Principal
+	Query     wire.Query
+	// Body is the decoded body, and Errors lists its schema errors. A route with
+	// a body adds the errors that only it can find, and then calls Invalid
+	// before it changes anything.
+	Body   map[string]any
+	Errors validation.Errors
+}
+
+// PII reports whether phone numbers may be shown.
+func (c *Call) PII() bool { return c.Principal.Has(ops.ScopePIIRead) }
+
+// Invalid returns the error that lists all mistakes found so far; nil if there
+// are none.
+func (c *Call) Invalid() error { return wire.Invalid(c.Errors) }
+
+// Reply is the response of a route.
+type Reply struct {
+	Status   int
+	Body     any // nil: none
+	Location string
+	ETag     string
+	DryRun   bool              // a dry run
+	Changes  []ops.FieldChange // for the audit log
+}
+
+// Instant reads a query parameter that is an instant.
+func (c *Call) Instant(name string) (time.Time, bool) {
+	text := c.Query.Text(name)
+	if text == "" {
+		return time.Time{}, false
+	}
+	t, code, detail := weir.ParseInstant(text)
+	if code != "" {
+		c.Errors.Add("/"+name, code, "%s", detail)
+	}
+	return t, code == ""
+}
+
+// AfterName returns the name in a cursor that NameCursor made for the list;
+// empty if there is no cursor.
+func (c *Call) AfterName(list string) (string, error) {
+	cursor := c.Query.Text("cursor")
+	if cursor == "" {
+		return "", nil
+	}
+	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	name, ours := strings.CutPrefix(string(text), list+"/")
+	if err != nil || !ours || name == "" {
+		c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
+	}
+	return name, c.Invalid()
+}
+
+// RequestID is the header that identifies a request, in the response and in the
+// log.
+const RequestID = "X-Request-Id"
+
+// Recorder records what the log, the metrics and the audit log need of a
+// response.
+type Recorder struct {
+	http.ResponseWriter
+	Status  int
+	Matched bool              // a route took the request
+	muted   bool              // the mux's own response was replaced by a problem
+	Err     error             // for the log
+	Token   string            // ID of the token; empty: none was valid, or none was needed
+	Route   *Route            // of the JSON API; nil: another route
+	DryRun  bool              // a dry run
+	Changes []ops.FieldChange // for the audit log
+}
+
+// Unwrap gives http.ResponseController access to the underlying writer.
+func (w *Recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader replaces the mux's own responses (404, 405, a redirect to a
+// cleaned path) with a problem.
+func (w *Recorder) WriteHeader(status int) {
+	if w.Status != 0 {
+		return
+	}
+	if w.Matched {
+		w.Status = status
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.Matched = true
+	w.Header().Del("Location")
+	if status == http.StatusMethodNotAllowed {
+		wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "this path takes %s", w.Header().Get("Allow")))
+	} else {
+		wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "not found"))
+	}
+	w.muted = true
+}
+
+// Write writes the body, unless it is the mux's own.
+func (w *Recorder) Write(b []byte) (int, error) {
+	if w.Status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	if w.muted {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// MarkMatched records that a route matched the request.
+func MarkMatched(w http.ResponseWriter) {
+	if rec, ok := w.(*Recorder); ok {
+		rec.Matched = true
+	}
+}
+
+// NoteError records the error of the response for the log.
+func (w *Recorder) NoteError(err error) { w.Err = err }
+
+// traffic reports whether a route is excluded from the audit log although it
+// changes something: such requests come by the thousand, and leave their own
+// records.
+func traffic(id string) bool { return id == "post-contacts" || id == "post-disposition" }
+
+// Audited reports whether a request belongs in the audit log. Requests refused
+// for lack of a valid token do not, or strangers could fill the store; nor do
+// rate-limited requests and dry runs.
+func (w *Recorder) Audited() bool {
+	return w.Route != nil && w.Route.Method != http.MethodGet && !traffic(w.Route.ID) && !w.DryRun &&
+		w.Status != http.StatusUnauthorized && w.Status != http.StatusTooManyRequests
 }
