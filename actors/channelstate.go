@@ -245,12 +245,3 @@ func (w *mailboxRefs) closeAll() {
 		w.remove(id.(weir.ChannelID), to.(*mailboxRef))
 	}
 }
-
-// deliver passes a message to a channel's broker: directly if it runs, otherwise
-// through the manager, which starts it.
-func (s *System) deliver(channel weir.ChannelID, msg any) {
-	if w, ok := s.mailboxes.m.Load(channel); ok && w.(*mailboxRef).send(s.root, msg) {
-		return
-	}
-	s.root.Send(s.manager, deliver{channel, msg})
-}

@@ -134,6 +134,58 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 	})
 }
 
+// reads starts the reads of the store, each after the changes issued before it. A
+// read runs even if its change failed: its incarnation is over, so the result is
+// dropped.
+func (b *broker) reads(e core.Effects) {
+	gen, lifetime, id := b.gen, b.lifetime, b.state.channel
+	read := func(do func(ctx context.Context) any) {
+		b.afterWrites(func(error) {
+			go func() {
+				ctx, cancel := background(lifetime, ioTimeout)
+				defer cancel()
+				b.post(gen, do(ctx))
+			}()
+		})
+	}
+	for _, p := range e.Pages {
+		read(func(ctx context.Context) any {
+			list, err := b.queue.Head(ctx, id, p.Lane, p.After, p.Limit)
+			return pageRead{p, list, err}
+		})
+	}
+	if e.Lanes {
+		read(func(ctx context.Context) any {
+			m := lanesRead{}
+			if m.lanes, m.err = b.queue.Lanes(ctx, id); m.err == nil {
+				m.queued, m.err = b.queue.QueuedCount(ctx, id)
+			}
+			return m
+		})
+	}
+	if e.Due != nil {
+		read(func(ctx context.Context) any {
+			list, next, err := b.queue.Due(ctx, id, e.Due.Until, e.Due.Limit)
+			return instantRead{core.KindDue, list, next, err}
+		})
+	}
+	if e.Overdue != nil {
+		read(func(ctx context.Context) any {
+			list, next, err := b.queue.Overdue(ctx, id, e.Overdue.Until, e.Overdue.Limit)
+			return instantRead{core.KindOverdue, list, next, err}
+		})
+	}
+	for _, l := range e.Loads {
+		read(func(ctx context.Context) any {
+			contact, _, err := b.store.Contact(ctx, l.Ref)
+			if weir.CodeOf(err) == weir.CodeNotFound {
+				return contactRead{load: l}
+			}
+			return contactRead{l, contact, true, err}
+		})
+	}
+}
+
 // write is a change that was submitted to the writer.
 type write struct {
 	done   chan struct{}

@@ -162,3 +162,10 @@ type (
 	removeDone  struct{ err error }
 	tick        struct{}
 )
+
+// acceptance is contacts on their way into the store.
+type acceptance struct {
+	weir.Acceptance
+	specs     []weir.Spec
+	announced bool // the broker gets the result; read it only after Wait
+}

@@ -65,12 +65,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 // nativeFactor is the growth of the native histograms' buckets.
 const nativeFactor = 1.1
 
-// Kinds of actors.
-const (
-	kindManager = "manager"
-	kindBroker  = "broker"
-)
-
 // forget drops the series of a deleted channel.
 func (m *Metrics) forget(name string) {
 	label := prometheus.Labels{"channel": name}

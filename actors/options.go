@@ -94,7 +94,6 @@ const (
 	changesAtOnce  = 1000
 	maxCancels     = 64  // max concurrent cancels of one channel
 	maxIdleWorkers = 256 // max idle goroutines of the pool for brokers and provider calls
-	figuresTimeout = 2 * time.Second
 )
 
 // background bounds one I/O operation.

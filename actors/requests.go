@@ -12,13 +12,6 @@ import (
 	"weir/ops"
 )
 
-// acceptance is contacts on their way into the store.
-type acceptance struct {
-	weir.Acceptance
-	specs     []weir.Spec
-	announced bool // the broker gets the result; read it only after Wait
-}
-
 // Accept stores contacts. If the channel's broker has free slots it submits them, so
 // that they are claimed in the transaction that accepts them; otherwise it receives them
 // afterwards.
@@ -200,4 +193,13 @@ func doneOf(ctx context.Context) <-chan struct{} {
 
 func errNoReply(cause error) error {
 	return &weir.Error{Code: weir.CodeUnavailable, Message: "the channel's broker did not answer in time; try again", RetryAfter: 2 * time.Second, Cause: cause}
+}
+
+// deliver passes a message to a channel's broker: directly if it runs, otherwise
+// through the manager, which starts it.
+func (s *System) deliver(channel weir.ChannelID, msg any) {
+	if w, ok := s.mailboxes.m.Load(channel); ok && w.(*mailboxRef).send(s.root, msg) {
+		return
+	}
+	s.root.Send(s.manager, deliver{channel, msg})
 }

@@ -122,27 +122,3 @@ func (c *Core) beginDelete(now time.Time) {
 	c.commit(Commit{Transitions: ts})
 	c.dueAt, c.sweepAt = now, now
 }
-
-// cancelEverything ends waiting contacts, and contacts in flight once the grace period is
-// over. The slots of a channel that is being deleted need no protection any more.
-func (c *Core) cancelEverything(now time.Time) {
-	var ts []weir.Transition
-	for _, l := range c.window.lanes {
-		for len(l.entries) > 0 {
-			if t, ok := c.finishWaiting(l.entries[0], now, weir.Canceled, "its channel was deleted"); ok {
-				ts = append(ts, t)
-			}
-		}
-	}
-	if !now.Before(c.deleteAt) {
-		for _, f := range c.inOrder() {
-			if _, sending := c.sends[f.c.AttemptRef()]; !sending && !f.claiming {
-				ts = append(ts, c.finish(f, now, weir.Canceled, "its channel was deleted"))
-			}
-		}
-	}
-	c.commit(Commit{Transitions: ts})
-	if c.storeEmpty && !c.removing && len(c.flights) == 0 && len(c.sends) == 0 && c.claims == 0 && c.window.empty() {
-		c.removing, c.out.Remove = true, true
-	}
-}

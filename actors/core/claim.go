@@ -5,6 +5,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/segments"
 	"weir/ops"
 )
 
@@ -96,6 +97,14 @@ func (c *Core) recordClaim(now time.Time) {
 	c.claims++
 	c.breaker.recordDispatch()
 	c.retryBudget.recordDispatch(now)
+}
+
+// units returns what a contact counts: the segments of its texts, otherwise 1.
+func (c *Core) units(s *weir.Spec) int {
+	if c.pace.set == 0 {
+		return 0
+	}
+	return max(1, segments.Total(s.Messages))
 }
 
 // run does whatever is possible now: claims contacts, requests pages, starts
@@ -221,6 +230,30 @@ func (c *Core) blockedBy() ops.WhyCode {
 		return ops.WhyError
 	default:
 		return ops.WhyPreparing
+	}
+}
+
+// cancelEverything ends waiting contacts, and contacts in flight once the grace period is
+// over. The slots of a channel that is being deleted need no protection any more.
+func (c *Core) cancelEverything(now time.Time) {
+	var ts []weir.Transition
+	for _, l := range c.window.lanes {
+		for len(l.entries) > 0 {
+			if t, ok := c.finishWaiting(l.entries[0], now, weir.Canceled, "its channel was deleted"); ok {
+				ts = append(ts, t)
+			}
+		}
+	}
+	if !now.Before(c.deleteAt) {
+		for _, f := range c.inOrder() {
+			if _, sending := c.sends[f.c.AttemptRef()]; !sending && !f.claiming {
+				ts = append(ts, c.finish(f, now, weir.Canceled, "its channel was deleted"))
+			}
+		}
+	}
+	c.commit(Commit{Transitions: ts})
+	if c.storeEmpty && !c.removing && len(c.flights) == 0 && len(c.sends) == 0 && c.claims == 0 && c.window.empty() {
+		c.removing, c.out.Remove = true, true
 	}
 }
 

@@ -87,6 +87,16 @@ func (c *Core) recordResult(s channels.SendResult, now time.Time) {
 	}
 }
 
+// recordPace passes on to the pace what a result implies about it.
+func (c *Core) recordPace(s channels.SendResult, now time.Time) {
+	switch {
+	case s.Fate == channels.NotSent && s.ChannelFault && !s.Later && s.Reason == channels.RateLimited:
+		c.pace.lower(now)
+	case s.Fate == channels.Accepted:
+		c.pace.raise(now)
+	}
+}
+
 func (c *Core) applyResult(f *flight, s channels.SendResult, now time.Time) {
 	if f.c.State == weir.Active {
 		// A callback arrived first. The answer can only add the provider's reference.

@@ -5,10 +5,7 @@ import (
 	"math"
 	"time"
 
-	"weir"
-	"weir/channels"
 	"weir/internal/backoff"
-	"weir/internal/segments"
 	"weir/ops"
 )
 
@@ -370,20 +367,19 @@ func (p *pace) why(channel string, now time.Time) ops.Why {
 	return ops.Why{Code: ops.WhyRate, Text: text}
 }
 
-// units returns what a contact counts: the segments of its texts, otherwise 1.
-func (c *Core) units(s *weir.Spec) int {
-	if c.pace.set == 0 {
-		return 0
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
 	}
-	return max(1, segments.Total(s.Messages))
+	return b
 }
 
-// recordPace passes on to the pace what a result implies about it.
-func (c *Core) recordPace(s channels.SendResult, now time.Time) {
-	switch {
-	case s.Fate == channels.NotSent && s.ChannelFault && !s.Later && s.Reason == channels.RateLimited:
-		c.pace.lower(now)
-	case s.Fate == channels.Accepted:
-		c.pace.raise(now)
+// earlier returns the earlier of two instants; a zero instant counts as none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
 	}
+	return a
 }
+
+func reached(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

@@ -162,20 +162,3 @@ func (c *Core) health() (weir.Health, string) {
 		return c.status.Health, c.status.Reason
 	}
 }
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// earlier returns the earlier of two instants; a zero instant counts as none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func reached(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

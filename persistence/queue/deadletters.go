@@ -18,10 +18,6 @@ import (
 
 var _ ops.DeadLetterStore = (*Store)(nil)
 
-func (s *Store) dropDead(n int) string {
-	return "DELETE FROM dead_letters" + s.Dialect.By("dead_letters_contact") + " WHERE channel_id = ? AND contact_id IN " + values.Marks(n)
-}
-
 // deadRow is a row of dead_letters.
 type deadRow struct {
 	Channel int64  `db:"channel_id"`

@@ -14,39 +14,10 @@ import (
 
 var _ surveys.Outbox = (*Store)(nil)
 
-const outboxColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, reason, message"
-
 const OutboxSQL = "SELECT " + outboxColumns + " FROM notices WHERE id > ? ORDER BY id LIMIT ?"
 
 // OnOutboxEntries implements [surveys.Outbox].
 func (s *Store) OnOutboxEntries(committed func()) { s.onOutbox.Store(&committed) }
-
-func (s *Store) outboxWritten() {
-	if call := s.onOutbox.Load(); call != nil {
-		(*call)()
-	}
-}
-
-// occurrence is something that happened to a contact.
-type occurrence struct {
-	kind surveys.OutboxKind
-	at   time.Time
-}
-
-// occurrences lists what a transition means to a respondent, in order.
-func occurrences(tr *weir.Transition) (list []occurrence) {
-	is := &tr.Contact
-	if is.State == weir.Active && tr.Was != weir.Active {
-		list = append(list, occurrence{surveys.ContactAccepted, is.SentAt})
-	}
-	if tr.Answered {
-		list = append(list, occurrence{surveys.CallAnswered, is.HeardAt})
-	}
-	if is.State == weir.Done && tr.Was != weir.Done {
-		list = append(list, occurrence{surveys.ContactEnded, is.FinishedAt})
-	}
-	return list
-}
 
 // outboxIncoming adds an outbox entry for a message, in the transaction that stores it.
 func (s *Store) outboxIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m weir.Incoming) error {
@@ -57,16 +28,6 @@ func (s *Store) outboxIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 	_, err = tx.ExecContext(ctx, "INSERT INTO notices ("+outboxColumns+") VALUES "+values.Marks(11),
 		s.NextID(time.Now()), string(surveys.MessageReceived), values.Micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
 	return err
-}
-
-// resultText returns the result of a conversation as an outbox entry keeps it; empty without
-// one.
-func resultText(r weir.Result) string {
-	if r == (weir.Result{}) {
-		return ""
-	}
-	text, _ := json.Marshal(r) //nolint:errchkjson // a text and an instant
-	return string(text)
 }
 
 // OutboxEntries implements [surveys.Outbox].

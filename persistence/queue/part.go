@@ -1,9 +1,11 @@
 package queue
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"weir"
 	"weir/ops"
@@ -191,4 +193,47 @@ func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
 	}
 	_, err := bulk.InsertCounted(t, "INSERT INTO dead_letters (channel_id, id, contact_id, outcome, reason) VALUES ", "", args, len(args)/5)
 	return err
+}
+
+func (s *Store) dropDead(n int) string {
+	return "DELETE FROM dead_letters" + s.Dialect.By("dead_letters_contact") + " WHERE channel_id = ? AND contact_id IN " + values.Marks(n)
+}
+
+const outboxColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, reason, message"
+
+func (s *Store) outboxWritten() {
+	if call := s.onOutbox.Load(); call != nil {
+		(*call)()
+	}
+}
+
+// occurrence is something that happened to a contact.
+type occurrence struct {
+	kind surveys.OutboxKind
+	at   time.Time
+}
+
+// occurrences lists what a transition means to a respondent, in order.
+func occurrences(tr *weir.Transition) (list []occurrence) {
+	is := &tr.Contact
+	if is.State == weir.Active && tr.Was != weir.Active {
+		list = append(list, occurrence{surveys.ContactAccepted, is.SentAt})
+	}
+	if tr.Answered {
+		list = append(list, occurrence{surveys.CallAnswered, is.HeardAt})
+	}
+	if is.State == weir.Done && tr.Was != weir.Done {
+		list = append(list, occurrence{surveys.ContactEnded, is.FinishedAt})
+	}
+	return list
+}
+
+// resultText returns the result of a conversation as an outbox entry keeps it; empty without
+// one.
+func resultText(r weir.Result) string {
+	if r == (weir.Result{}) {
+		return ""
+	}
+	text, _ := json.Marshal(r) //nolint:errchkjson // a text and an instant
+	return string(text)
 }
