@@ -39,23 +39,19 @@ func (b *broker) traceCall(f *channelSeries, operation string, a *channels.Attem
 	b.tracing.Called(&c)
 }
 
-// panicked logs a driver's panic, which only the deferred function itself can
-// recover. The caller reports a result that is true whatever the driver had done.
-func (b *broker) panicked(r any, name, operation string) {
-	if r != nil {
-		b.driverPanicked(r, name, operation)
-	}
-}
-
+// driverPanicked logs a driver's panic, if r is one. The caller, which alone can recover
+// it, reports a result that is true whatever the driver had done.
 func (s *System) driverPanicked(r any, channel, operation string) {
-	supervise.LogPanic(s.logger, s.metrics.panics, "driver panicked", r, "channel", channel, "operation", operation)
+	if r != nil {
+		supervise.LogPanic(s.logger, s.metrics.panics, "driver panicked", r, "channel", channel, "operation", operation)
+	}
 }
 
 func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
 	result := channels.SendResult{Fate: channels.Unclear, Reason: "the driver failed while sending", Answered: true}
 	var begun time.Time
 	defer func() {
-		b.panicked(recover(), f.name, "send")
+		b.driverPanicked(recover(), f.name, "send")
 		b.traceCall(f, "send", &a, begun, result.Reason, func() (string, bool) { return fateLabel(result), result.Fate != channels.Accepted })
 		b.state.recordSend(a.ID, &result)
 		if result.Fate == channels.Accepted {
@@ -115,7 +111,7 @@ func (b *broker) ask(d channels.Driver, f *channelSeries, gen int64, a channels.
 	answer := channels.Answer{Knowledge: channels.AskFailed, Reason: "the driver failed while asking"}
 	begun := time.Now()
 	defer func() {
-		b.panicked(recover(), f.name, "ask")
+		b.driverPanicked(recover(), f.name, "ask")
 		b.traceCall(f, "ask", &a, begun, answer.Reason, func() (string, bool) { return knowledgeLabel(answer.Knowledge), answer.Knowledge == channels.AskFailed })
 		b.post(gen, askDone{a.ID, answer})
 	}()
@@ -147,7 +143,7 @@ func (b *broker) cancel(life context.Context, d channels.Driver, f *channelSerie
 	done := channels.Cancellation{Failed: true, Reason: "the driver failed while canceling"}
 	var begun time.Time
 	defer func() {
-		b.panicked(recover(), f.name, "cancel")
+		b.driverPanicked(recover(), f.name, "cancel")
 		b.traceCall(f, "cancel", &a, begun, done.Reason, func() (string, bool) { return cancelLabel(done), done.Failed })
 		b.post(gen, cancelDone{a.ID, done})
 	}()
@@ -180,7 +176,7 @@ func cancelLabel(c channels.Cancellation) string {
 func (b *broker) prepare(d channels.Driver, f *channelSeries, gen int64) {
 	err := fmt.Errorf("the driver failed while preparing")
 	defer func() {
-		b.panicked(recover(), f.name, "prepare")
+		b.driverPanicked(recover(), f.name, "prepare")
 		b.post(gen, prepareDone{err})
 	}()
 	b.call(f, "prepare", b.askTimeout, func(ctx context.Context) string {
@@ -194,7 +190,7 @@ func (b *broker) prepare(d channels.Driver, f *channelSeries, gen int64) {
 func (b *broker) status(d channels.Driver, f *channelSeries, gen int64) {
 	status := channels.Status{Health: weir.Erring, Reason: "the driver failed while requesting the status"}
 	defer func() {
-		b.panicked(recover(), f.name, "status")
+		b.driverPanicked(recover(), f.name, "status")
 		b.post(gen, statusDone{status})
 	}()
 	b.call(f, "status", b.askTimeout, func(ctx context.Context) string {

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"weir"
@@ -35,22 +36,14 @@ const (
 
 // OutcomeCounter returns the counter of contacts that are done with an outcome.
 func OutcomeCounter(o weir.Outcome) (Counter, bool) {
-	for i, known := range weir.Outcomes() {
-		if o == known {
-			return CountCompleted + Counter(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(weir.Outcomes(), o)
+	return CountCompleted + Counter(i), i >= 0
 }
 
 // VerdictCounter returns the counter of reports with a verdict.
 func VerdictCounter(v weir.Verdict) (Counter, bool) {
-	for i, known := range weir.Verdicts() {
-		if v == known {
-			return CountApplied + Counter(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(weir.Verdicts(), v)
+	return CountApplied + Counter(i), i >= 0
 }
 
 // Quarter is the width of the aggregates that are kept beside single minutes,

@@ -133,10 +133,7 @@ func (s *service) handle(pattern string, h http.Handler) {
 
 // plain registers a route outside the JSON API.
 func (s *service) plain(pattern string, h http.Handler) {
-	s.handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		route.MarkMatched(w)
-		h.ServeHTTP(w, r)
-	}))
+	s.handle(pattern, route.Matched(h))
 }
 
 // guarded requires a token with one of the scopes.

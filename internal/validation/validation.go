@@ -23,9 +23,6 @@ func (e *Errors) Add(pointer, code, format string, args ...any) {
 // Append adds failures.
 func (e *Errors) Append(more ...weir.FieldError) { *e = weir.AddMistakes(*e, more...) }
 
-// Full reports whether further failures would be dropped.
-func (e *Errors) Full() bool { return len(*e) >= weir.MaxMistakes }
-
 // AddPart adds the failures of a part.
 func (e *Errors) AddPart(pointer string, part []weir.FieldError) {
 	for _, f := range part {

@@ -229,6 +229,14 @@ func MarkMatched(w http.ResponseWriter) {
 	}
 }
 
+// Matched is a handler outside the JSON API that a route matched.
+func Matched(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		MarkMatched(w)
+		h.ServeHTTP(w, r)
+	})
+}
+
 // NoteError records the error of the response for the log.
 func (w *Recorder) NoteError(err error) { w.Err = err }
 

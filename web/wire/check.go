@@ -190,7 +190,7 @@ func (c *Checker) checkOthers(o map[string]any, at string, m *validation.Errors)
 			continue
 		}
 		switch {
-		case m.Full():
+		case full(m):
 			return
 		case !c.open:
 			m.Add(at+"/"+PointerToken(name), "unknown", "there is no such field")
@@ -199,6 +199,9 @@ func (c *Checker) checkOthers(o map[string]any, at string, m *validation.Errors)
 		}
 	}
 }
+
+// full reports whether further failures would be dropped.
+func full(m *validation.Errors) bool { return len(*m) >= weir.MaxMistakes }
 
 func (c *Checker) checkArray(v any, at string, m *validation.Errors) {
 	a, ok := v.([]any)
@@ -211,7 +214,7 @@ func (c *Checker) checkArray(v any, at string, m *validation.Errors) {
 		return // listing thousands of errors has no use
 	}
 	for i, value := range a {
-		if m.Full() {
+		if full(m) {
 			return
 		}
 		c.each.Check(value, at+"/"+strconv.Itoa(i), m)
