@@ -134,6 +134,18 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 	})
 }
 
+// traceDone exports the contacts that transitions ended, without the stale ones.
+func (b *broker) traceDone(f *channelSeries, list []weir.Transition, stale []weir.ContactID) {
+	if b.tracing == nil {
+		return
+	}
+	for i := range list {
+		if t := &list[i]; t.Contact.State == weir.Done && t.Was != weir.Done && !slices.Contains(stale, t.Contact.ID) {
+			b.tracing.Done(&t.Contact, f.name, f.typ)
+		}
+	}
+}
+
 // reads starts the reads of the store, each after the changes issued before it. A
 // read runs even if its change failed: its incarnation is over, so the result is
 // dropped.
@@ -190,18 +202,6 @@ func (b *broker) reads(e core.Effects) {
 type write struct {
 	done   chan struct{}
 	failed bool // read it only after done is closed
-}
-
-// traceDone exports the contacts that transitions ended, without the stale ones.
-func (b *broker) traceDone(f *channelSeries, list []weir.Transition, stale []weir.ContactID) {
-	if b.tracing == nil {
-		return
-	}
-	for i := range list {
-		if t := &list[i]; t.Contact.State == weir.Done && t.Was != weir.Done && !slices.Contains(stale, t.Contact.ID) {
-			b.tracing.Done(&t.Contact, f.name, f.typ)
-		}
-	}
 }
 
 // afterWrites runs do once the changes issued so far are written, at once if they are.

@@ -204,13 +204,7 @@ func (c *Cache) Fill(ctx context.Context) error {
 
 // Exec runs a statement that is one of few texts.
 func (c *Cache) Exec(ctx context.Context, tx *sqlx.Tx, text string, args ...any) (int64, error) {
-	var result sql.Result
-	var err error
-	if stmt := c.prepared(text); stmt != nil {
-		result, err = tx.StmtContext(ctx, stmt).ExecContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction
-	} else {
-		result, err = tx.ExecContext(ctx, text, args...)
-	}
+	result, err := c.exec(ctx, tx, text, args)
 	if err != nil {
 		return 0, err
 	}
@@ -219,14 +213,15 @@ func (c *Cache) Exec(ctx context.Context, tx *sqlx.Tx, text string, args ...any)
 
 // Later runs a statement whose result is not needed.
 func (c *Cache) Later(ctx context.Context, tx *sqlx.Tx, text string, args ...any) error {
-	ctx = Later(ctx)
-	var err error
-	if stmt := c.prepared(text); stmt != nil {
-		_, err = tx.StmtContext(ctx, stmt).ExecContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction
-	} else {
-		_, err = tx.ExecContext(ctx, text, args...)
-	}
+	_, err := c.exec(Later(ctx), tx, text, args)
 	return err
+}
+
+func (c *Cache) exec(ctx context.Context, tx *sqlx.Tx, text string, args []any) (sql.Result, error) {
+	if stmt := c.prepared(text); stmt != nil {
+		return tx.StmtContext(ctx, stmt).ExecContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction
+	}
+	return tx.ExecContext(ctx, text, args...)
 }
 
 // Get reads one number by a statement that is one of few texts.

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -145,17 +146,7 @@ func (p *part) steps() []step {
 }
 
 func compareRefs(a, b weir.Ref) int {
-	if a.Channel != b.Channel {
-		return int(a.Channel - b.Channel)
-	}
-	switch {
-	case a.ID < b.ID:
-		return -1
-	case a.ID > b.ID:
-		return 1
-	default:
-		return 0
-	}
+	return cmp.Or(cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.ID, b.ID))
 }
 
 // current removes the steps that replace another revision than their contact has.
