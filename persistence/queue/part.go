@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"weir"
@@ -12,7 +11,6 @@ import (
 	"weir/persistence/bulk"
 	"weir/persistence/channels"
 	"weir/persistence/commit"
-	"weir/persistence/eventlog"
 	"weir/persistence/values"
 	"weir/surveys"
 )
@@ -115,22 +113,7 @@ func payload(p []byte) []byte {
 	return p
 }
 
-// Store keeps contacts.
-type Store struct {
-	*commit.DB
-	channels *channels.Store
-	events   *eventlog.Store
-	part     part
-	flights  *flights
-	onOutbox atomic.Pointer[func()]
-	metrics  *Metrics
-}
-
-func New(db *commit.DB, channels *channels.Store, log *eventlog.Store, metrics *Metrics) *Store {
-	s := &Store{DB: db, channels: channels, events: log, flights: newFlights(), metrics: metrics}
-	s.part.s = s
-	return s
-}
+const outboxColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, reason, message"
 
 // insertOutbox inserts notices of the steps for the survey broker. Contacts without a
 // respondent need none.
@@ -164,42 +147,6 @@ func (p *part) insertOutbox(t *commit.Tx, steps []step) error {
 	_, err := bulk.InsertCounted(t, "INSERT INTO notices ("+outboxColumns+") VALUES ", "", args, rows)
 	return err
 }
-
-// insertDeadLetters makes dead letters of the contacts whose end leaves one, in the
-// transaction of that end. Contacts that end well cost nothing.
-func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
-	var args []any
-	var raised map[weir.ChannelID][]any // reported as delivered after all
-	for _, s := range steps {
-		c := &s.last.Contact
-		switch was := s.first.Was == weir.Done; {
-		case c.State != weir.Done:
-		case !was && c.Dead():
-			args = append(args, int64(c.Channel), t.NextID(), int64(c.ID), string(c.Outcome), ops.GroupReason(c.Reason))
-		case was && !c.Dead():
-			if raised == nil {
-				raised = map[weir.ChannelID][]any{}
-			}
-			raised[c.Channel] = append(raised[c.Channel], int64(c.ID))
-		}
-	}
-	for channel, ids := range raised {
-		if _, err := t.SQL.ExecContext(t.Ctx, p.s.dropDead(len(ids)), append([]any{int64(channel)}, ids...)...); err != nil {
-			return err
-		}
-	}
-	if len(args) == 0 {
-		return nil
-	}
-	_, err := bulk.InsertCounted(t, "INSERT INTO dead_letters (channel_id, id, contact_id, outcome, reason) VALUES ", "", args, len(args)/5)
-	return err
-}
-
-func (s *Store) dropDead(n int) string {
-	return "DELETE FROM dead_letters" + s.Dialect.By("dead_letters_contact") + " WHERE channel_id = ? AND contact_id IN " + values.Marks(n)
-}
-
-const outboxColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, reason, message"
 
 func (s *Store) outboxWritten() {
 	if call := s.onOutbox.Load(); call != nil {
@@ -236,4 +183,38 @@ func resultText(r weir.Result) string {
 	}
 	text, _ := json.Marshal(r) //nolint:errchkjson // a text and an instant
 	return string(text)
+}
+
+// insertDeadLetters makes dead letters of the contacts whose end leaves one, in the
+// transaction of that end. Contacts that end well cost nothing.
+func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
+	var args []any
+	var raised map[weir.ChannelID][]any // reported as delivered after all
+	for _, s := range steps {
+		c := &s.last.Contact
+		switch was := s.first.Was == weir.Done; {
+		case c.State != weir.Done:
+		case !was && c.Dead():
+			args = append(args, int64(c.Channel), t.NextID(), int64(c.ID), string(c.Outcome), ops.GroupReason(c.Reason))
+		case was && !c.Dead():
+			if raised == nil {
+				raised = map[weir.ChannelID][]any{}
+			}
+			raised[c.Channel] = append(raised[c.Channel], int64(c.ID))
+		}
+	}
+	for channel, ids := range raised {
+		if _, err := t.SQL.ExecContext(t.Ctx, p.s.dropDead(len(ids)), append([]any{int64(channel)}, ids...)...); err != nil {
+			return err
+		}
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	_, err := bulk.InsertCounted(t, "INSERT INTO dead_letters (channel_id, id, contact_id, outcome, reason) VALUES ", "", args, len(args)/5)
+	return err
+}
+
+func (s *Store) dropDead(n int) string {
+	return "DELETE FROM dead_letters" + s.Dialect.By("dead_letters_contact") + " WHERE channel_id = ? AND contact_id IN " + values.Marks(n)
 }

@@ -12,3 +12,28 @@
 //   - channel_counts changes in the transaction that changes the contacts; an outbox
 //     entry is written in the transaction of what it reports.
 package queue
+
+import (
+	"sync/atomic"
+
+	"weir/persistence/channels"
+	"weir/persistence/commit"
+	"weir/persistence/eventlog"
+)
+
+// Store keeps contacts.
+type Store struct {
+	*commit.DB
+	channels *channels.Store
+	events   *eventlog.Store
+	part     part
+	flights  *flights
+	onOutbox atomic.Pointer[func()]
+	metrics  *Metrics
+}
+
+func New(db *commit.DB, channels *channels.Store, log *eventlog.Store, metrics *Metrics) *Store {
+	s := &Store{DB: db, channels: channels, events: log, flights: newFlights(), metrics: metrics}
+	s.part.s = s
+	return s
+}
