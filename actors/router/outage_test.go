@@ -140,7 +140,8 @@ func TestWhatIsOverdueIsDoneInSteps(t *testing.T) {
 		if err := r.View(t.Context(), func(s *routing.State, _ time.Time) { f = s.Figures() }); err != nil {
 			t.Fatal(err)
 		}
-		if f.Jobs[resource.JobCancelled] != jobs || s.most.Load() > 6000 {
+		const most = 2*5000 + 100 // a step of 5,000, behind less than a step that waits for the store, and the last command of each
+		if f.Jobs[resource.JobCancelled] != jobs || s.most.Load() > most {
 			t.Errorf("%v, the largest group had %d events", f.Jobs, s.most.Load())
 		}
 		r.do(routing.PutJob{ID: "next", Spec: job()})
