@@ -81,6 +81,7 @@ func databaseURL(s string) bool {
 		file, _, _ := strings.Cut(rest, "?")
 		return file != ""
 	case "mysql":
+		// The last one, because a password may contain others.
 		at := strings.LastIndex(rest, "@")
 		host, name, _ := strings.Cut(rest[at+1:], "/")
 		name, _, _ = strings.Cut(name, "?")
@@ -135,6 +136,8 @@ func loopback(host string) bool {
 
 func publicURL(s string) bool {
 	u, err := url.Parse(s)
+	// Paths are appended to it, and providers get it: a query, a fragment or a password has no
+	// place in it.
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
 		u.RawQuery == "" && u.Fragment == "" && u.User == nil && u.Opaque == ""
 }

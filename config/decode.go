@@ -27,6 +27,7 @@ func (m *Minutes) Decode(s string) error {
 	if math.IsNaN(n) || math.Abs(n) > 1e6 { // above every bound; larger values could overflow time.Duration
 		return errNotAllowed
 	}
+	// Rounded, because most fractions have no exact binary form.
 	*m = Minutes(math.Round(n * float64(time.Minute)))
 	return nil
 }
@@ -104,6 +105,7 @@ func (h *Headers) Decode(s string) error {
 	headers := Headers{}
 	for pair := range strings.SplitSeq(s, ",") {
 		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		// The specification of OpenTelemetry's variables has values in percent-encoding.
 		value, err := url.PathUnescape(value)
 		if !ok || err != nil || !headerName.MatchString(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
 			return errNotAllowed
@@ -162,6 +164,7 @@ func (n *Networks) Decode(s string) error {
 		if err != nil {
 			return err
 		}
+		// 10.0.0.1/8 is refused and not read as 10.0.0.0/8: it may be a mistake in either part.
 		if network != network.Masked() || network.Addr().Is4In6() || slices.Contains(*n, network) {
 			return errNotAllowed
 		}

@@ -46,6 +46,7 @@ func (v variable) read(env, origins map[string]string) []InvalidVariable {
 		if err != nil {
 			return []InvalidVariable{{v.fileName(), file, "the path of a file that Weir can read"}}
 		}
+		// Editors end a file with a line break.
 		if value = strings.TrimSpace(string(text)); value == "" {
 			return []InvalidVariable{{v.fileName(), file, "the path of a file that is not empty"}}
 		}

@@ -67,6 +67,7 @@ func Unknown(environ []string) []string {
 		}
 		near := nearest(name, names)
 		d := distance(name, near)
+		// A name like that of a variable which is set is hardly a typo of it.
 		switch typo := d <= maxTypos && len(name) >= minTypoName && env[near] == ""; {
 		case typo, weirPrefix(name) && d <= len(name)/2:
 			out = append(out, name+" is not a variable of Weir and has no effect; did you mean "+near+"?")

@@ -21,6 +21,8 @@ func (s *State) Replay(events ...eventlog.Event) error {
 
 // apply applies one event and advances the clock.
 func (s *State) apply(e eventlog.Event) {
+	// The unfinished snapshot shares jobs with the state; it copies a job before its first
+	// change.
 	if s.snapshot != nil {
 		s.snapshot.before(e)
 	}

@@ -12,6 +12,8 @@ func (s *State) applyJobReceived(e *eventlog.JobReceivedEvent) {
 	j := &job{}
 	j.ID, j.JobSpec, j.Status = e.JobID, e.Spec, e.Status
 	j.CreatedAt, j.Created = e.At, e.Seq
+	// Timers due at the same instant fire in the order in which their jobs were made: a restored
+	// state has other heaps, and still emits the same events.
 	j.initTimers(e.Seq)
 	j.touch(&e.Header)
 	s.jobs[j.ID] = j
@@ -28,12 +30,16 @@ func (j *job) initTimers(order uint64) {
 // and brings everything derived from it up to date.
 func (s *State) applyJobEvent(j *job, e eventlog.Event) {
 	switch e := e.(type) {
+	// The class depends on queue, channel and selectors. It has to be left while the job still
+	// has the old ones; reindexJob finds the new one.
 	case *eventlog.JobUpdatedEvent:
 		if !resource.EqualSelectors(j.RequestedWorkerSelectors, e.Spec.RequestedWorkerSelectors) || j.QueueID != e.Spec.QueueID || j.ChannelID != e.Spec.ChannelID {
 			s.leaveClass(j)
 		}
 		j.JobSpec, j.Status = e.Spec, e.Status
 	case *eventlog.JobRulesRequestedEvent:
+		// The number of the event is the round: an answer to an earlier request has another
+		// number and is refused.
 		j.Awaits, j.Round = AwaitRules, e.Seq
 	case *eventlog.JobScoresRequestedEvent:
 		j.Awaits, j.Round = AwaitScores, e.Seq
@@ -83,9 +89,11 @@ func (s *State) applyJobQueued(j *job, e *eventlog.JobQueuedEvent) {
 	s.leaveClass(j)
 	j.Status, j.QueueID, j.Awaits = resource.JobQueued, e.QueueID, AwaitNothing
 	j.RequestedWorkerSelectors, j.Attached = e.Requested, e.Attached
+	// Its place in line survives updates and reclassification; only the first queueing sets it.
 	if j.Enqueued == 0 {
 		j.Enqueued, j.EnqueuedAt = e.Seq, e.At
 	}
+	// The clock of wait-time rules starts anew in another queue, and only there.
 	if j.WaitsIn != e.QueueID {
 		j.WaitsIn, j.WaitsSince = e.QueueID, e.At
 	}
@@ -96,6 +104,7 @@ func (s *State) applyJobUnassigned(j *job, e *eventlog.JobUnassignedEvent) {
 	s.removeAssignment(j.Assignments[i], &e.Header)
 	j.Assignments = slices.Delete(slices.Clone(j.Assignments), i, i+1)
 	j.Unassigned++
+	// Unassigned, it begins to wait anew, in whichever queue; it keeps its place in line.
 	j.Status, j.WaitsIn = resource.JobCreated, ""
 	if e.Suspended {
 		j.MatchingMode = resource.MatchingMode{Kind: resource.Suspend}
@@ -130,6 +139,7 @@ func (s *State) applyJobCancelled(j *job, e *eventlog.JobCancelledEvent) {
 // finishJob drops what only an open job needs.
 func (s *State) finishJob(j *job) {
 	s.forgetTakenOffers(j)
+	// A finished job stays readable for KeepFinished, and should use little memory meanwhile.
 	j.Declines, j.Fired = nil, nil
 }
 
@@ -143,6 +153,7 @@ func (s *State) forgetTakenOffers(j *job) {
 func (s *State) removeJob(id string) {
 	j := s.jobs[id]
 	s.timers[timerJob].remove(&j.dueTimer)
+	// The job is in no queue and no class any more: it is finished (see DeleteJob).
 	s.timers[j.lifeTimer.kind].remove(&j.lifeTimer)
 	s.jobsByAge.remove(j.Created)
 	s.count(j, "")
@@ -151,6 +162,7 @@ func (s *State) removeJob(id string) {
 
 func (s *State) applyDeclineLapsed(e *eventlog.DeclineLapsedEvent) {
 	j := s.jobs[e.JobID]
+	// A clone: a snapshot shares the list, and another goroutine may be encoding it.
 	j.Declines = slices.DeleteFunc(slices.Clone(j.Declines), func(d decline) bool { return d.WorkerID == e.WorkerID })
 	if w := s.workers[e.WorkerID]; w != nil {
 		s.markWorker(w)
@@ -178,6 +190,7 @@ func (s *State) applyOfferIssued(e *eventlog.OfferIssuedEvent) {
 	w.touch(&e.Header)
 	j.Offers = append(j.Offers, o)
 	s.offers[o.ID] = o
+	// Round robin continues behind this worker, also after a restart: snapshots keep it.
 	s.queues[e.QueueID].LastOffered = w.ID
 	s.reserve(o)
 	s.reindexJob(j)
@@ -234,6 +247,8 @@ func (s *State) applyOfferDeclined(e *eventlog.OfferDeclinedEvent) {
 func (s *State) applyOfferRevoked(e *eventlog.OfferRevokedEvent) {
 	o := s.offers[e.OfferID]
 	s.removeOffer(o, &e.Header)
+	// Kept until the job finishes: who accepts the revoked offer late gets a conflict (another
+	// worker has the job) instead of "not found".
 	if e.Taken {
 		o.job.Taken = append(slices.Clip(o.job.Taken), o.ID)
 		s.takenOffers[o.ID] = o.job

@@ -10,6 +10,7 @@ import (
 func (s *State) applyWorkerPut(e *eventlog.WorkerPutEvent) {
 	w := s.workers[e.WorkerID]
 	if w == nil {
+		// Only an active worker has a position; registering it assigns one.
 		w = &worker{position: -1}
 		w.ID, w.State, w.Created = e.WorkerID, resource.WorkerInactive, e.Seq
 		w.idleTimer = timer{kind: timerIdle, order: e.Seq, work: w}
@@ -21,6 +22,7 @@ func (s *State) applyWorkerPut(e *eventlog.WorkerPutEvent) {
 	if pos >= 0 {
 		s.index.removeWorker(w)
 	}
+	// Between the two calls of the index: it forgets the worker by its old labels and queues.
 	w.WorkerSpec = e.Spec
 	w.rebuildChannels()
 	if pos >= 0 {
@@ -60,6 +62,7 @@ func (s *State) applyWorkerRegistered(e *eventlog.WorkerRegisteredEvent) {
 	w := s.workers[e.WorkerID]
 	w.touch(&e.Header)
 	w.State, w.Registered = resource.WorkerActive, e.Seq
+	// AvailableSeq orders workers that became available at the same instant.
 	w.AvailableSince, w.AvailableSeq, w.ActiveAt = e.At, e.Seq, e.At
 	s.index.addWorker(w)
 	s.joinPools(w)
@@ -72,6 +75,7 @@ func (s *State) applyWorkerDeregistered(e *eventlog.WorkerDeregisteredEvent) {
 	w.touch(&e.Header)
 	s.removeFromIndex(w)
 	w.AvailableForOffers, w.State = false, resource.WorkerInactive
+	// A draining worker keeps its jobs until they are closed, and gets no offers meanwhile.
 	if len(w.assigned) > 0 {
 		w.State = resource.WorkerDraining
 	}
@@ -100,6 +104,7 @@ func (s *State) removeAssignment(a *assignment, h *eventlog.Header) {
 	w.assignedCost -= a.Cost
 	w.addJobs(a.ChannelID, -1)
 	w.touch(h)
+	// Whoever finishes a job goes to the end of the line (longestIdle).
 	w.AvailableSince, w.AvailableSeq, w.ActiveAt = h.At, h.Seq, h.At
 	if w.position >= 0 {
 		s.index.moveToEnd(w)
@@ -154,6 +159,7 @@ func (s *State) queueChanged(q *queue) {
 	bypass, maxOffers := q.bypass(), q.maxOffers()
 	q.dist = s.distributions[q.DistributionPolicyID]
 	x := s.index.queue(q.ID)
+	// Compared before the index is changed: only the transition makes offers possible again.
 	opened := x.closed && q.Closed == resource.Open
 	x.closed = q.Closed != resource.Open
 	classes := bypass != q.bypass()
@@ -167,6 +173,7 @@ func (s *State) queueChanged(q *queue) {
 		}
 	}
 	q.hadExceptions = q.ExceptionPolicyID != ""
+	// Nothing else would look at the waiting jobs: neither they nor the workers have changed.
 	if opened {
 		for _, w := range x.workersByID {
 			s.markWorker(w)

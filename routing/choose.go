@@ -38,6 +38,8 @@ func (s *State) longestIdle(j *job, newest bool) *worker {
 		}
 		return nil
 	}
+	// Loads are in rising order and positions in the order of availability, so that the first
+	// worker found is the one to take.
 	for _, l := range s.index.loads {
 		if l.members.n == 0 {
 			continue
@@ -109,14 +111,17 @@ func (s *State) best(j *job, mode *resource.Mode) (w *worker, waits bool) {
 			all = append(all, w)
 		}
 	}
+	// One candidate needs no score: a function that fails does not delay it.
 	if len(all) <= 1 {
 		return slices.Concat(all, []*worker{nil})[0], false
 	}
+	// Scores are valid for this match only: a worker may have got another job before the next.
 	if mode.ScoringRule.Remote() && s.agenda.scored != j {
 		s.requestScores(j, mode, all)
 		return nil, true
 	}
 	score := s.scorer(j, mode)
+	// Only a higher score replaces the best, so that ties go to the first in this order.
 	slices.SortStableFunc(all, compareIdle)
 	best, top := all[0], score(all[0])
 	for _, w := range all[1:] {

@@ -33,6 +33,8 @@ func (c SupplyRules) decide(s *State) error {
 	if j == nil {
 		return notFound("job", c.JobID)
 	}
+	// The answer is to an earlier question: labels or policy changed since, or a restarted router
+	// asked again and both answers arrived.
 	if j.Awaits != AwaitRules || j.Round != c.Round {
 		return conflict("job %q does not wait for the rules of round %d", c.JobID, c.Round)
 	}
@@ -71,6 +73,8 @@ type classifier struct {
 func (s *State) classifyWith(j *job, results map[string]Result) {
 	policy := s.classifications[j.ClassificationPolicyID]
 	c := classifier{labels: j.Labels, results: results, random: func(path string) float64 {
+		// Chance is a hash of job, try and place: the engine has no source of randomness, and a
+		// replay has to draw the same allocation.
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%d\x00%s\x00%d\x00%s", s.settings.Seed, j.ID, j.Tries, path)
 		return float64(mix(h.Sum64())>>11) / (1 << 53)
@@ -117,6 +121,7 @@ func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (st
 	if len(selectors) == 0 && s.queues[j.QueueID] != nil {
 		return j.QueueID, nil
 	}
+	// The API leaves open which of several queues it takes; the smallest id makes it repeatable.
 	found := ""
 	for id, q := range s.queues {
 		if len(selectors) > 0 && (found == "" || id < found) && holdAll(selectors, q.Labels) {
@@ -149,6 +154,8 @@ func (c *classifier) priority(rule *resource.Rule, own int) (int, *eventlog.Fail
 		parsed, err := strconv.ParseFloat(text, 64)
 		n, ok = parsed, err == nil
 	}
+	// A rule that yields no number (NaN is none) leaves the job its own priority; it fails
+	// nothing.
 	if !ok || n != n {
 		return own, nil
 	}
@@ -304,6 +311,7 @@ func draw[S any](list []resource.Allocation[S], at float64) []S {
 			return a.Selectors
 		}
 	}
+	// Reached by rounding only: the weights are above 0 in sum.
 	return list[len(list)-1].Selectors
 }
 

@@ -21,6 +21,7 @@ func (c PutJob) decide(s *State) error {
 		return err
 	}
 	spec := c.Spec
+	// Only new jobs: what waits in a queue when it closes may still be changed.
 	if q := s.queues[spec.QueueID]; j == nil && q != nil && q.Closed == resource.ClosedRefuse {
 		return conflict("queue %q is closed", spec.QueueID)
 	}
@@ -35,6 +36,7 @@ func (c PutJob) decide(s *State) error {
 }
 
 func (s *State) createJob(c PutJob, spec resource.JobSpec) {
+	// A client cannot set status and expiry of a selector; the router states them at queueing.
 	spec.RequestedWorkerSelectors = resource.KeepExpiry(spec.RequestedWorkerSelectors, nil)
 	status := resource.JobCreated
 	switch {
@@ -49,6 +51,7 @@ func (s *State) createJob(c PutJob, spec resource.JobSpec) {
 	}
 	s.emit(&eventlog.JobReceivedEvent{JobHead: head, Spec: spec, Status: status})
 	j := s.jobs[c.ID]
+	// Execute cancels it after matching, in the same call, so that it is never seen waiting.
 	if c.NoWait {
 		s.noWaitJob = j
 	}
@@ -72,6 +75,8 @@ func (s *State) start(j *job) {
 func (s *State) updateJob(j *job, spec resource.JobSpec) error {
 	spec.RequestedWorkerSelectors = resource.KeepExpiry(spec.RequestedWorkerSelectors, j.RequestedWorkerSelectors)
 	d := s.compareJobs(&j.JobSpec, &spec)
+	// The same specification again is no event and no new entity tag: clients send whole
+	// resources back, and retries repeat them.
 	if !d.any {
 		return nil
 	}
@@ -82,6 +87,7 @@ func (s *State) updateJob(j *job, spec resource.JobSpec) error {
 		s.updated(j, spec, j.Status)
 		return nil
 	}
+	// A worker has it: the change is recorded and matters if the job is unassigned.
 	if j.Status == resource.JobAssigned || j.Status == resource.JobCompleted {
 		s.updated(j, spec, j.Status)
 		return nil
@@ -93,6 +99,7 @@ func (s *State) updateJob(j *job, spec resource.JobSpec) error {
 // updateOpen changes a job that is not assigned yet.
 func (s *State) updateOpen(j *job, spec resource.JobSpec, d jobChanges) {
 	kind := spec.MatchingMode.Kind
+	// Revoked before the job changes, so that their events still show what was offered.
 	if (d.mode && kind != resource.QueueAndMatch) || d.routing || d.labels || d.policy {
 		s.revokeAll(j)
 	}
@@ -111,6 +118,7 @@ func (s *State) updateOpen(j *job, spec resource.JobSpec, d jobChanges) {
 	case classifies:
 		s.updated(j, spec, resource.JobPendingClassification)
 		s.classify(j)
+	// A new queue rescues a job whose classification failed, if its policy was taken off.
 	case d.routing || d.labels || j.Status == resource.JobClassificationFailed && spec.QueueID != "" && d.policy:
 		if spec.QueueID == "" {
 			s.updated(j, spec, j.Status)
@@ -201,6 +209,7 @@ func (c CancelJob) decide(s *State) error {
 // cancel cancels a job in any open state and frees its worker at once.
 func (s *State) cancel(j *job, note, code string) {
 	s.revokeAll(j)
+	// Before the event, which closes the assignments.
 	drains := openWorkers(j)
 	s.emit(&eventlog.JobCancelledEvent{JobHead: s.jobHead(j), Note: note, DispositionCode: code})
 	for _, w := range drains {
@@ -261,6 +270,7 @@ func (c DeleteJob) decide(s *State) error {
 // rerouted in circles stop.
 func (s *State) queueLengthRule(j *job) *resource.ExceptionRule {
 	q := s.queues[j.QueueID]
+	// Queued again where it waits already: it does not join, so the rule is not asked again.
 	if q == nil || j.WaitsIn == j.QueueID {
 		return nil
 	}
@@ -268,6 +278,7 @@ func (s *State) queueLengthRule(j *job) *resource.ExceptionRule {
 		if r.Trigger.Kind != resource.TriggerQueueLength || j.hasFired(q.ID, r.ID) {
 			continue
 		}
+		// A job keeps its place in line, so only the jobs before that place are ahead of it.
 		seq := j.Enqueued
 		if seq == 0 {
 			seq = s.seq + 1
@@ -283,6 +294,8 @@ func (s *State) queueLengthRule(j *job) *resource.ExceptionRule {
 // classified, queued or left where it was.
 func (s *State) fireRule(j *job, r resource.ExceptionRule) {
 	waiting := j.Status == resource.JobQueued
+	// First of all, because it marks the rule as fired: the actions below may queue the job
+	// again, in the same queue.
 	s.emit(&eventlog.JobExceptionTriggeredEvent{JobHead: s.jobHead(j), RuleKey: r.ID, RuleID: r.ID})
 	spec, changed, classifies := j.JobSpec, false, false
 	for _, a := range r.Actions {
@@ -312,6 +325,7 @@ func (s *State) fireRule(j *job, r resource.ExceptionRule) {
 		}
 	}
 	switch {
+	// The policy of a rule may have been deleted since; then the job is queued as it is.
 	case classifies && s.classifications[spec.ClassificationPolicyID] != nil:
 		s.reclassify(j, spec)
 	case changed:

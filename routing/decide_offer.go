@@ -11,6 +11,7 @@ import (
 	"weir"
 )
 
+// It is the limit of the API (unassign: at most three times).
 const maxUnassignments = 3
 
 func (c AcceptOffer) decide(s *State) error {
@@ -72,6 +73,7 @@ func (c DeclineOffer) decide(s *State) error {
 	}
 	retry := c.RetryOfferAt
 	if !retry.IsZero() {
+		// The precision of Execute and of stored events: the state has to equal its replay.
 		retry = retry.UTC().Truncate(time.Microsecond)
 		if !retry.After(s.now) {
 			retry = s.now // eligible again at once

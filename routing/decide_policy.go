@@ -23,6 +23,8 @@ func put[T any](s *State, old Named[T], cond If, spec T, check func(*T) error, e
 	if err := check(&spec); err != nil {
 		return err
 	}
+	// An unchanged resource keeps its entity tag. An exception policy changes each time that a
+	// patch omits the ids of its actions, as at the API.
 	if old.Version == 0 || !sameJSON(old.Spec, spec) {
 		s.emit(event(spec))
 	}
@@ -131,6 +133,7 @@ func (c Delete) decide(s *State) error {
 
 // deletable returns an error that lists every reason why a resource cannot be
 // deleted, or nil.
+// The API answers 409 for a queue in use and 400 for a policy in use; clients know both.
 func (s *State) deletable(kind resource.Kind, id string) error {
 	code := weir.CodeInvalid
 	var reasons []weir.FieldError

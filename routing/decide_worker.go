@@ -23,6 +23,7 @@ func (c PutWorker) decide(s *State) error {
 	if err := spec.Validate(c.ID, s.known, queues); err != nil {
 		return err
 	}
+	// The API gives each worker and queue this label, so that selectors can name one.
 	spec.Labels = spec.Labels.With("Id", label.Text(c.ID))
 	s.putWorker(c.ID, spec)
 	return nil
@@ -38,10 +39,12 @@ func (s *State) putWorker(id string, spec resource.WorkerSpec) {
 		if changed = differences(&w.WorkerSpec, &spec); len(changed) == 0 {
 			return
 		}
+		// Before the change, so that offers never exceed the capacity that the worker has.
 		s.revokeUnqualified(w, &spec)
 		s.emit(&eventlog.WorkerPutEvent{WorkerID: id, Spec: spec})
 	}
 	switch {
+	// Also a draining worker becomes active again, with the jobs that it still has.
 	case spec.AvailableForOffers && w.State != resource.WorkerActive:
 		s.emit(&eventlog.WorkerRegisteredEvent{WorkerID: id, WorkerInfo: s.workerInfo(w)})
 	case !spec.AvailableForOffers && w.State == resource.WorkerActive:
@@ -79,6 +82,7 @@ func (s *State) revokeUnqualified(w *worker, spec *resource.WorkerSpec) {
 	}
 	after := worker{}
 	after.WorkerSpec, after.position = *spec, -1
+	// Assignments stay, even if a lower capacity no longer covers them; only offers are revoked.
 	after.assignedCost = w.assignedCost
 	after.assigned = w.assigned
 	after.rebuildChannels()
@@ -109,6 +113,7 @@ func (w *worker) admits(o *offer) bool {
 
 // deregister revokes a worker's offers and makes it draining or inactive.
 func (s *State) deregister(w *worker) {
+	// Deregistering twice is no error and no event: an offer that expires deregisters, too.
 	if w.State != resource.WorkerActive {
 		return
 	}
@@ -175,6 +180,7 @@ func (c SetAvailable) decide(s *State) error {
 }
 
 func (c RemoveLabel) decide(s *State) error {
+	// Selectors that name one worker would match none any more.
 	if c.Key == "Id" {
 		return conflict("the label Id is the router's own")
 	}

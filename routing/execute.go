@@ -157,6 +157,8 @@ func (s *State) fireOffers(j *job) bool {
 		if due(o.ExpiresAt, s.now) {
 			w := o.worker
 			s.emit(&eventlog.OfferExpiredEvent{OfferHead: s.offerHead(j, w, o.ID)})
+			// As the API documents it: a worker that lets an offer expire is taken for absent.
+			// Declining has no such effect.
 			s.deregister(w)
 			return true
 		}
@@ -233,6 +235,7 @@ func (s *State) cancelNoWait() {
 	}
 	j := s.noWaitJob
 	s.noWaitJob = nil
+	// A job that awaits a function stays: whether a worker is there is not known yet.
 	if s.jobs[j.ID] == j && !j.Status.Finished() && j.Awaits == AwaitNothing && len(j.Offers) == 0 && len(j.Assignments) == 0 {
 		s.cancel(j, "", NoWorkerAvailable)
 	}

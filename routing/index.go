@@ -82,6 +82,8 @@ func (x *index) predicate(name string, op label.Operator, v label.Value) *predic
 		return p
 	}
 	if op != label.Equal {
+		// Each range is compared with every new value of its label, so their number is bounded;
+		// equal is a look-up, and needs no bound.
 		if x.nRanges >= x.limits.ranges {
 			return nil
 		}
@@ -120,6 +122,8 @@ func (x *index) populate(p *predicate) {
 // selectors.
 func (x *index) classOf(queue, channel string, bypass bool, lists ...[]resource.WorkerSelector) *class {
 	q, ch := x.queue(queue), x.channel(channel)
+	// The draft and the scratch slices are reused: most jobs find their class and allocate
+	// nothing.
 	c := &x.draft
 	*c = class{queue: q, channel: ch, all: c.all[:0], none: c.none[:0], unindexed: c.unindexed[:0]}
 	ids := x.scratchIDs[:0]
@@ -130,6 +134,7 @@ func (x *index) classOf(queue, channel string, bypass bool, lists ...[]resource.
 			}
 		}
 	}
+	// The same selectors in another order, or twice, are the same class.
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	x.scratchIDs = ids
@@ -190,6 +195,8 @@ func (x *index) newClass(key string) *class {
 	}
 	if len(x.classes) >= x.sweepAt {
 		x.sweep()
+		// Twice what survived: if most classes are in use, sweeping at every new one would walk
+		// all of them.
 		x.sweepAt = max(x.limits.classes, 2*len(x.classes))
 	}
 	x.classes[key] = c

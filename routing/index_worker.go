@@ -12,6 +12,7 @@ func (x *index) addWorker(w *worker) {
 	if len(x.workers) > 2*x.active+x.limits.gaps {
 		x.compact()
 	}
+	// Positions only grow, because a worker that becomes available goes to the end.
 	x.workers = append(x.workers, nil)
 	x.addWorkerAt(w, len(x.workers)-1)
 }
@@ -167,6 +168,7 @@ func (x *index) updateLoad(w *worker) (more bool) {
 		more = more || can
 		c.index.withRoom.put(w.position, can)
 	}
+	// Ratios are compared as products of integers: 1/3 and 2/6 have to be the same load.
 	if l := w.load; l == nil || l.num*w.Capacity != w.assignedCost*l.den {
 		if l != nil {
 			l.members.clear(w.position)

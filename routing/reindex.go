@@ -64,9 +64,14 @@ func (s *State) reindexClass(j *job) {
 		s.leaveClass(j)
 		return
 	}
+	// A suspended job, one that awaits scores and one with as many offers as it may have stays in
+	// the queue, where it counts for length and position, but not in the list that workers
+	// search.
 	matchable := j.MatchingMode.Kind == resource.QueueAndMatch && j.Awaits == AwaitNothing && len(j.Offers) < j.queue.maxOffers()
 	if j.class == nil {
 		j.class = s.index.classOf(j.QueueID, j.ChannelID, j.queue.bypass(), j.RequestedWorkerSelectors, j.Attached)
+		// Counted also while the job wants no offer: sweep must not drop a class that it will use
+		// again.
 		j.class.refs++
 	}
 	if matchable == j.wantsOffer {
@@ -86,6 +91,7 @@ func (s *State) setTimers(j *job) {
 	kind, at := timerLife, j.CreatedAt.Add(s.settings.JobLife)
 	if j.Status.Finished() {
 		kind, at = timerForget, time.Time{}
+		// Zero keeps finished jobs until a client deletes them.
 		if s.settings.KeepFinished > 0 {
 			at = j.FinishedAt.Add(s.settings.KeepFinished)
 		}

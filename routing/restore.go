@@ -38,6 +38,8 @@ func Restore(data []byte) (*State, error) {
 	s.seq, s.now, s.jobs = head.Seq, head.Now, make(map[string]*job, n)
 	var workers []*worker
 	for i, r := range slices.Concat(parts...) {
+		// The last record counts the others: a snapshot that was cut at the end of a line is
+		// detected.
 		if i == n-1 && r.End != nil {
 			if *r.End != i {
 				return nil, fmt.Errorf("the snapshot has %d of %d records", i, *r.End)
@@ -83,6 +85,7 @@ func decodeRecords(data []byte, maxParts int) ([][]record, error) {
 	var wait sync.WaitGroup
 	for i := range maxParts {
 		end := len(data)
+		// Cut behind the next line break, so that no record is divided.
 		if size < end {
 			end = size + bytes.IndexByte(data[size:], '\n') + 1
 		}
@@ -147,6 +150,8 @@ func add[V any](m map[string]V, id string, v V) bool {
 func (s *State) rebuild(workers []*worker) error {
 	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return cmp.Compare(a.Created, b.Created) })
 	for i, j := range jobs {
+		// Created is the key of the list by age; two jobs with the same one would replace each
+		// other.
 		if i > 0 && jobs[i-1].Created == j.Created {
 			return fmt.Errorf("the snapshot is inconsistent: job %q", j.ID)
 		}
@@ -154,6 +159,7 @@ func (s *State) rebuild(workers []*worker) error {
 			return err
 		}
 	}
+	// Positions in the index are the order of availability, so workers enter in that order.
 	slices.SortFunc(workers, func(a, b *worker) int { return cmp.Compare(a.AvailableSeq, b.AvailableSeq) })
 	for _, w := range workers {
 		w.order()
@@ -165,6 +171,8 @@ func (s *State) rebuild(workers []*worker) error {
 		s.setIdleTimer(w)
 	}
 	for _, p := range s.pools {
+		// The depth is counted anew; the version of a pool is in the snapshot, because clients
+		// compare it.
 		s.recountPool(p)
 	}
 	for _, q := range s.queues {
@@ -225,6 +233,7 @@ func (s *State) connect(j *job) error {
 
 // order sorts offers and assignments in the order in which they were made.
 func (w *worker) order() {
+	// Ids begin with the number of their event in base 36: a longer one is a later one.
 	byID := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 	slices.SortFunc(w.offers, func(a, b *offer) int { return byID(a.ID, b.ID) })
 	slices.SortFunc(w.assigned, func(a, b *assignment) int { return byID(a.ID, b.ID) })

@@ -6,10 +6,13 @@ import (
 
 // heap is a heap of timers of one kind. There is one per kind, so that the busy
 // ones stay small beside a million timers that are due in 90 days.
+// Each entry has four children: the heap is half as deep as a binary one, and an entry's children
+// are beside each other in memory.
 type heap struct {
 	entries []entry
 }
 
+// entry repeats at and order of its timer, so that comparing entries does not follow pointers.
 type entry struct {
 	at    int64
 	order uint64

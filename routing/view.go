@@ -302,6 +302,7 @@ func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
 	n := 0
 	var oldest time.Time
 	for _, p := range slices.SortedFunc(maps.Keys(q.ranks), func(a, b int) int { return b - a }) {
+		// Jobs of higher priorities are all ahead of this one's.
 		n += q.ranks[p]
 		out.EstimatedWaitTimeMinutes[p] = q.minutes(n)
 		oldest = earlier(oldest, earlier(q.oldest(true, p), q.oldest(false, p)))
@@ -314,6 +315,7 @@ func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
 // none.
 func (q *queue) oldest(expedite bool, priority int) (at time.Time) {
 	key := sortKeyOf(expedite, priority, 0)
+	// The first job from the lowest key of the rank on; if it has another rank, there is none.
 	for j := range q.jobs.from(key) {
 		if j.sortKey>>seqBits == key>>seqBits {
 			at = j.EnqueuedAt

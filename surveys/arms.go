@@ -24,6 +24,7 @@ func ChooseArm(arms []Arm, u float64) int {
 			return i
 		}
 	}
+	// Not reached with ratios that sum to 100, as checkArms requires.
 	return 0
 }
 

@@ -53,6 +53,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 }
 
 // bounded returns n after checking its range, or the default if n is 0.
+// A client that writes 0 gets the default, too: it cannot be distinguished from an absent field.
 func bounded(n, low, high, def int, pointer string, m *validation.Errors) int {
 	if n == 0 {
 		return def
@@ -64,6 +65,7 @@ func bounded(n, low, high, def int, pointer string, m *validation.Errors) int {
 }
 
 func (d Definition) stopWords(m *validation.Errors) []string {
+	// Absent: the default. An empty list switches stop words off.
 	if d.StopWords == nil {
 		return []string{"stop"}
 	}

@@ -60,6 +60,8 @@ func (h *Webhooks) post(ctx context.Context, w *events.Webhook, e events.Event) 
 		return 0, err
 	}
 	now := time.Now()
+	// Standard Webhooks wants an id that is equal for all tries of one delivery; two webhooks of
+	// one receiver get different ones.
 	header, err := webhooksign.Header(id+"_"+w.ID, now, body, w.Secrets(now)...)
 	if err != nil {
 		return 0, err
@@ -143,6 +145,7 @@ func (p *endpoint) tried(r result, now time.Time, abandoned bool, streak int) {
 	}
 	p.fast = r.err == nil && t.Duration < quick
 	switch {
+	// Standard Webhooks: 410 asks the sender to disable the endpoint.
 	case t.Status == http.StatusGone:
 		p.disable = events.DisabledGone
 	case r.err == nil:

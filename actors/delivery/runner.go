@@ -188,6 +188,7 @@ func (x *runner) read(ctx context.Context) (events.Chunk, error) {
 // attempt delivers one event, on a goroutine of its own.
 func (x *runner) attempt(ctx context.Context, e *entry, event *events.Event) result {
 	out := result{e: e, event: event, at: time.Now()}
+	// Deferred events are not kept in memory: the log has them.
 	if event == nil {
 		list, err := x.o.Store.EventsSince(ctx, e.id-1, 1)
 		switch {
@@ -324,6 +325,8 @@ func (x *runner) wait(ctx context.Context, now time.Time) bool {
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
+		// Wake-ups are promised for commits of this process only; polling finds what others
+		// commit.
 		x.more = true
 	case <-wake:
 		x.more = true

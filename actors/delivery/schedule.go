@@ -130,6 +130,8 @@ func (b *schedule) offer(g *group) {
 	switch {
 	case b.groupOf == nil:
 	case g.failing:
+		// A place that fails gets an eighth, any other one at most three quarters: none takes all
+		// deliveries from the others.
 		most = max(1, most/8)
 	default:
 		most -= most / 4
@@ -233,6 +235,7 @@ func (b *schedule) fail(e *entry, now time.Time, pause time.Duration) (dead bool
 			b.abandoned = append(b.abandoned, events.Deferred{Event: e.id, Order: e.order, Tries: e.tries + 1, NextAt: now})
 		}
 		b.finish(e, now)
+		// finish takes the place for one that works.
 		e.group.failing = true
 		return true
 	}
@@ -241,6 +244,7 @@ func (b *schedule) fail(e *entry, now time.Time, pause time.Duration) (dead bool
 	e.tries++
 	e.nextAt = now.Add(pause)
 	if e.deferred {
+		// A deferred event may wait for hours: it is read again when it is due.
 		e.event = nil
 		b.changed[e.id] = e
 	}

@@ -45,6 +45,7 @@ func Start(ctx context.Context, o Options) (*System, error) {
 		receiverMeter{o.Metrics, webhooksReceiver}.prepare()
 		s.wakes = append(s.wakes, make(chan struct{}, 1))
 	}
+	// Deliveries in flight outlast the end of ctx, until Close interrupts them.
 	s.last, s.interrupt = context.WithCancel(context.WithoutCancel(ctx))
 	s.running, s.stop = context.WithCancel(s.last)
 	s.unhook = o.Store.OnEvents(s.wakeAll)
@@ -59,6 +60,7 @@ func (s *System) wakeAll() {
 	for _, w := range s.wakes {
 		select {
 		case w <- struct{}{}:
+		// A token is there: the receiver will read what this commit added.
 		default:
 		}
 	}
@@ -121,6 +123,8 @@ func (s *System) lead(lease weir.Lease) {
 	}
 	stop()
 	<-kept
+	// The role is released only when no runner is left, so that the next process does not deliver
+	// the same events beside them.
 	for range len(s.wakes) - over {
 		<-ended
 	}

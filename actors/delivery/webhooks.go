@@ -69,6 +69,7 @@ type running struct {
 func newDispatcher(o *Options, lease weir.Lease, wake <-chan struct{}) *dispatcher {
 	return &dispatcher{
 		o: o, h: o.Webhooks, lease: lease, wake: wake, feed: newFeed(o), pool: make(chan struct{}, extraDeliveries),
+		// Room for each runner and its predecessor: none blocks after run has returned.
 		lost: make(chan struct{}, events.MaxWebhooks*2), running: map[string]*running{},
 	}
 }
@@ -110,6 +111,7 @@ func (d *dispatcher) run(ctx, last context.Context) {
 		case <-d.lost:
 			return
 		case <-changed:
+			// Due at once, and not zero, which means that they were never read.
 			readAt = readAt.Add(-2 * d.o.PollEvery)
 		case <-upkeep.C:
 			d.upkeep(ctx)
@@ -208,6 +210,7 @@ func (d *dispatcher) start(ctx, last context.Context, w events.Webhook, changed 
 		}
 	}
 	if before != nil {
+		// The new one waits for it below: two runners would write the same progress.
 		before.stop()
 		d.ended = append(d.ended, before)
 		former = append(former, before)
@@ -271,6 +274,8 @@ func (d *dispatcher) upkeep(ctx context.Context) {
 		look(r)
 		d.storeHealth(ctx, r)
 	}
+	// Tries are for people to read. If they cannot be stored, they are dropped, and deliveries go
+	// on.
 	if err := d.h.Store.AddTries(ctx, tries); err != nil {
 		d.o.Logger.Warn("tries of webhooks not stored", "tries", len(tries), "error", err)
 	}

@@ -19,6 +19,8 @@ func (d *routerActor) Receive(ctx actor.Context) {
 	case *call:
 		d.serveCall(msg)
 	case committed:
+		// Results for an earlier state are ignored. What they committed is in the journal, from
+		// which the present state was read.
 		if msg.gen == d.gen {
 			d.committed(msg)
 		}
@@ -36,6 +38,7 @@ func (d *routerActor) Receive(ctx actor.Context) {
 	case *actor.Started:
 		d.load()
 	case *actor.Restarting, *actor.Stopping:
+		// Whether the store has the events that callers wait for shows only at the next load.
 		d.discardState(unavailable("the outcome is unknown; try again", time.Second, nil))
 	default:
 		d.receiveRest(msg)
@@ -49,6 +52,8 @@ func (d *routerActor) receiveRest(msg any) {
 		if msg.gen == d.gen {
 			d.serve(msg)
 		} else {
+			// A load that was overtaken releases the role: otherwise no process would serve until
+			// the lease ends.
 			d.task(func(context.Context) { d.releaseRole(msg.lease) })
 		}
 	case onStandby:
@@ -98,6 +103,7 @@ func (d *routerActor) serveCall(c *call) {
 			return
 		}
 		if len(d.stash) >= 2*maxCallers {
+			// Only when the stash is long, so that walking it is worth the while.
 			d.stash = slices.DeleteFunc(d.stash, (*call).abandoned)
 		}
 		d.stash = append(d.stash, c)
@@ -112,14 +118,17 @@ func (d *routerActor) serveCall(c *call) {
 	}
 	now := time.Now()
 	switch {
+	// Another process may serve by now, so that reads would be outdated, too.
 	case d.o.Shared && !d.role.Valid():
 		c.answer <- unavailable("the router's lease could not be renewed", time.Second, nil)
 		return
+	// Reads are still served: they add nothing to what the store has to catch up with.
 	case c.view == nil && d.journal.events >= maxPending:
 		d.metrics.refused.Inc()
 		c.answer <- unavailable("too many events wait for the store; try again", time.Second, nil)
 		return
 	}
+	// A command must not overtake what was due before it; a read may see a state that lags.
 	if !d.advance(now) && c.view == nil {
 		c.answer <- unavailable("the router is catching up with overdue events; try again", time.Second, nil)
 		d.afterEvents()
@@ -164,12 +173,15 @@ func (d *routerActor) serve(l loaded) {
 	d.metrics.serving.Set(1)
 	d.phase.Store(Serving)
 	d.log.Info("router started", "events", l.state.Seq())
+	// The journal has the questions to functions, not the calls: what was not answered is asked
+	// again, so that a function may be called twice for one job.
 	d.functions.resume(gen, d.state)
 	if l.state.Seq()-l.seq >= maxReplay {
 		d.beginCut(l.state.Seq()) // so that the next start replays less
 	}
 	stash := d.stash
 	d.stash = nil
+	// What came due while no process served happens before the calls that waited.
 	d.advance(time.Now())
 	for _, c := range stash {
 		d.serveCall(c)
@@ -230,6 +242,7 @@ func (d *routerActor) committed(c committed) {
 	d.metrics.committed(&g)
 	d.submitNext(&g)
 	d.published.upTo = c.last
+	// Watchers and functions get an event only now: no crash can undo it any more.
 	d.watchers.publish(g.events)
 	for _, e := range g.events {
 		d.functions.issue(d.gen, d.state, e)

@@ -38,6 +38,8 @@ func (a *addresses) use(url string) (at *address, done func()) {
 	defer a.mu.Unlock()
 	at = a.known[url]
 	if at == nil {
+		// Without users, only addresses that fail are left; without their history they get a few
+		// more calls.
 		if len(a.known) >= addressesMax {
 			maps.DeleteFunc(a.known, func(_ string, at *address) bool { return at.users == 0 })
 		}
@@ -85,6 +87,7 @@ func (c *circuit) allow(now time.Time) bool {
 	if now.Before(c.until) {
 		return false
 	}
+	// If the probe is given up and never noted, the next one may follow after its time limit.
 	c.probing, c.until = true, now.Add(callTimeout)
 	return true
 }

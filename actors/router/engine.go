@@ -81,6 +81,7 @@ func (r *Router) ask(ctx context.Context, c *call) error {
 	var cause error
 	select {
 	case err := <-c.answer:
+		// Only an answered call is reused: the actor may still hold one that was given up.
 		r.keep(c)
 		return err
 	case <-r.ctx.Done():
@@ -124,6 +125,7 @@ func (r *Router) Close() {
 		r.draining.Store(true)
 		r.kill()
 		_ = r.root.StopFuture(r.pid).Wait()
+		// Not earlier: the actor stops on the dispatcher's goroutine.
 		r.dispatcher.close()
 		r.tasks.Wait()
 		r.endSystem()

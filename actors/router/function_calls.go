@@ -22,6 +22,7 @@ func (f *functions) call(ctx context.Context, rule *resource.Rule, body []byte) 
 	at, done := f.addresses.use(addressOf(rule))
 	defer done()
 	var err error
+	// A function computes a value and changes nothing, so that a repeated call is harmless.
 	for try := 1; try <= callTries; try++ {
 		if try > 1 && !backoff.Wait(ctx, backoff.Random(try, callRetry, time.Second)) {
 			break
@@ -65,6 +66,7 @@ func (f *functions) once(ctx context.Context, at *address, rule *resource.Rule, 
 	if ctx.Err() != nil {
 		return nil, false, errLate
 	}
+	// After the wait for a slot, during which other calls may have opened the breaker.
 	if !f.addresses.allow(at, time.Now()) {
 		return nil, false, errOpen
 	}
@@ -91,6 +93,7 @@ func (f *functions) request(ctx context.Context, rule *resource.Rule, body []byt
 	case err != nil:
 		f.log.Debug("function call failed", "error", err)
 		return nil, true, errors.New("the function could not be reached")
+	// Anything but 200 is a failure, as the API documents it; other 4xx would fail again.
 	case status != http.StatusOK:
 		return nil, status >= 500 || status == http.StatusTooManyRequests, fmt.Errorf("the function answered %d", status)
 	}
@@ -98,6 +101,7 @@ func (f *functions) request(ctx context.Context, rule *resource.Rule, body []byt
 }
 
 // setKeys sets the key of a function or, without one, of its application.
+// The headers are those of Azure Functions.
 func setKeys(h http.Header, c *resource.Credential) {
 	key := c.FunctionKey
 	if key == "" {

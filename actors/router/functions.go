@@ -31,6 +31,7 @@ func (f *functions) add(t *turns, a ask) {
 		t.queues[a.at] = q
 	}
 	q.asks = append(q.asks, a)
+	// The goroutines of an address end when nothing waits for it.
 	if q.running < maxAsks {
 		q.running++
 		f.task(func(ctx context.Context) { f.work(ctx, t, a.at) })
@@ -203,6 +204,8 @@ func valueOf(answer []byte) (label.Value, error) {
 // scores requests scores for workers, one or several per call. A worker without
 // a score gets 0; the error gives the reason.
 func (f *functions) scores(ctx context.Context, e *eventlog.JobScoresRequestedEvent, workers []map[string]label.Value, asked time.Time) (_ routing.Command, first error) {
+	// Unlike that of rules, this limit includes the wait for a turn: a job that is matched
+	// without scores is better off than one that waits.
 	ctx, cancel := context.WithDeadline(ctx, asked.Add(answerWithin))
 	defer cancel()
 	size := 1
@@ -253,6 +256,8 @@ func (f *functions) score(ctx context.Context, e *eventlog.JobScoresRequestedEve
 	}
 	var list []float64
 	if json.Unmarshal(answer, &list) == nil {
+		// Microsoft does not publish the answer's format of a batch: a list in the order of the
+		// workers and an object keyed by their ids are both read.
 		return list[:min(len(list), len(ids))], nil
 	}
 	var byID map[string]float64

@@ -12,6 +12,7 @@ import (
 )
 
 // addEvents adds applied events to the open group.
+// They are applied and not durable: answers that rest on them wait.
 func (d *routerActor) addEvents(list []eventlog.Event) {
 	d.journal.current = append(d.journal.current, list...)
 	d.journal.events += len(list)
@@ -79,6 +80,7 @@ func (r *Router) encodeGroups(ctx context.Context, gen int64, in <-chan group, l
 			last := g.last()
 			encoded, err := encode(g.events)
 			if err != nil {
+				// Nothing is written behind it: the journal must not have a gap.
 				r.post(committed{gen, last, err})
 				return
 			}

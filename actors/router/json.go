@@ -17,6 +17,7 @@ type object struct{ b []byte }
 
 func newObject() object { return object{append(make([]byte, 0, 512), '{')} }
 
+// key needs no escaping: keys are constants of this package.
 func (o *object) key(k string) {
 	if o.b[len(o.b)-1] != '{' {
 		o.b = append(o.b, ',')

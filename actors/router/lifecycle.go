@@ -44,6 +44,8 @@ func (d *routerActor) discardState(err error) {
 	d.waiters.fail(err)
 	d.refuseStash(err)
 	if d.state != nil {
+		// What was applied may be in the journal, although that was not confirmed: recovery
+		// passes it to the watchers.
 		d.published.written = max(d.published.written, d.state.Seq())
 	}
 	d.state, d.journal, d.snapshot = nil, journalQueue{}, snapshots{}
@@ -76,6 +78,7 @@ func (d *routerActor) drain(done chan struct{}) {
 		return
 	}
 	d.submit()
+	// Goes on at once if everything is durable; otherwise the end of a commit continues it.
 	d.continueDrain()
 }
 

@@ -17,6 +17,8 @@ const source = "router"
 
 // Announce returns the API event for an event of the engine. Members that are
 // published under two names appear under both.
+// Microsoft's pages and its Event Grid schema differ in these names (offerTimeUtc, offeredOn),
+// and clients were written for either.
 func Announce(e eventlog.Event) (events.Event, error) {
 	o := newObject()
 	subject, ok := tellJob(&o, e)
@@ -148,6 +150,7 @@ func tellWorker(o *object, e eventlog.Event) (subject string, ok bool) {
 }
 
 // job writes the members common to the events of jobs.
+// The subjects are the ones in Microsoft's catalog of events.
 func (o *object) job(h *eventlog.JobHead, part, id string) (subject string) {
 	o.text("jobId", h.JobID)
 	o.text("channelReference", h.ChannelReference)
@@ -249,6 +252,8 @@ func (o *object) failures(errs []eventlog.Failure) {
 func (o *object) selectors(k string, selectors []resource.WorkerSelector) {
 	list(o, k, selectors, func(s *object, selector *resource.WorkerSelector) {
 		s.text("key", selector.Key)
+		// Events name the members of a selector differently than the API: ttlSeconds, state and
+		// expirationTime.
 		s.text("labelOperator", capital(string(selector.Operator)))
 		s.key("value")
 		s.b = appendValue(s.b, selector.Value)
@@ -296,6 +301,7 @@ func list[T any](o *object, k string, items []T, write func(*object, *T)) {
 }
 
 // capital converts the name of a state or an operator to its form in events.
+// The Event Grid schema capitalizes them, the API does not.
 func capital(name string) string {
 	if name == "" {
 		return ""

@@ -84,6 +84,8 @@ func (r *Router) restore(ctx context.Context, l weir.Lease, h published) (out re
 	if out.missed, err = r.replay(ctx, s, h); err != nil {
 		return out, err
 	}
+	// The journal lacks events that were durable once. A router that began from an older state
+	// would repeat what it has done since.
 	if s.Seq() != saved.Last {
 		return out, fmt.Errorf("the router's journal ends with event %d, not %d", s.Seq(), saved.Last)
 	}

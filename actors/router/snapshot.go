@@ -45,6 +45,8 @@ func (d *routerActor) continueCut() {
 // save writes a cut once its events are durable.
 func (d *routerActor) save() {
 	s := &d.snapshot
+	// Not before its events are durable: after a crash, a snapshot must not be ahead of the
+	// journal.
 	if s.cut == nil || !s.whole || s.busy || d.journal.durable < s.upTo {
 		return
 	}

@@ -30,6 +30,7 @@ func (b *broker) Receive(ctx actor.Context) {
 	case hint:
 		b.onHint()
 	case roundDue:
+		// Messages of an earlier generation are about a memory that was dropped.
 		if m.generation == b.generation {
 			b.nextRound = time.Time{}
 			b.startRound()
@@ -57,6 +58,7 @@ func (b *broker) startGeneration() {
 	b.stopGeneration()
 	b.generation = b.generations.Add(1)
 	b.generationCtx, b.endGeneration = context.WithCancel(b.ctx)
+	// The first round counts as hinted: an earlier process may have left work of any kind.
 	b.memory, b.hasRole, b.failures, b.hinted = newMemory(), true, 0, true
 	b.observed, b.checkStates, b.channelsInUse = map[weir.ChannelID]observation{}, map[weir.ChannelID]checkState{}, nil
 	b.startRound()
@@ -77,12 +79,14 @@ func (b *broker) stopGeneration() {
 }
 
 func (b *broker) onHint() {
+	// Before the round reads: a hint from now on causes another one.
 	b.System.hinted.Store(false)
 	b.hinted = true
 	if b.running {
 		b.hintedDuringRound = true
 		return
 	}
+	// While rounds fail, hints must not shorten the back-off.
 	if b.failures == 0 {
 		b.scheduleRound(time.Now().Add(b.batchDelay))
 	}
@@ -122,6 +126,7 @@ func (b *broker) startRound() {
 	b.nextRound, b.running = time.Time{}, true
 	maps.Copy(b.memory.states, b.observed)
 	clear(b.observed)
+	// The round owns the memory until roundDone. The actor collects what arrives meanwhile.
 	gen, life, mem, hinted := b.generation, b.generationCtx, b.memory, b.hinted
 	b.hinted, b.hintedDuringRound = false, false
 	b.tasks.Go(func() {

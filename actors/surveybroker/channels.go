@@ -54,6 +54,7 @@ func (r *round) measureChannels(ctx context.Context, list []*surveyState) (map[w
 		if t.figures.InFlight+t.ready.Ours+t.ready.Others > 0 || pace.freedSlots > 0 {
 			pace.rate = pace.rate.Observe(r.now, pace.freedSlots)
 		} else {
+			// A channel without contacts shows nothing about its rate.
 			pace.rate = pace.rate.Skip(r.now)
 		}
 		pace.freedSlots = 0

@@ -70,6 +70,7 @@ func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.Cha
 	concurrently(list, func(_ int, ch weir.Channel) {
 		was, ok := known[ch.ID]
 		if !ok {
+			// A channel that was never checked counts as up: if it is, that is no event.
 			was = surveys.ChannelState{Channel: ch.ID, Health: weir.Up}
 		}
 		is, ok := s.checkOne(ctx, ch.ID, was)
@@ -94,6 +95,7 @@ func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.Ch
 		return observation{was, ch.Version}, ctx.Err() == nil
 	}
 	is := surveys.ChannelState{Channel: id, Health: health, Reason: reason, Since: time.Now().UTC()}
+	// Another process may have the role by now, and checks for itself.
 	if !s.leading() {
 		return observation{}, false
 	}

@@ -101,6 +101,8 @@ func channelEvent(name string, was weir.Health, s surveys.ChannelState) events.E
 
 // Events of a survey's log, in addition to the kinds of outbox entries.
 const (
+	// The words are in stored logs and in exports: they stay, whatever the code calls these
+	// events.
 	logEnqueued    = "enqueued"
 	logCanceled    = "withdrawn"
 	logDisposition = "disposition"

@@ -66,6 +66,7 @@ func (r *round) deferBlocked(st *stepper, candidates []candidate, room func(weir
 		if room(i.channel) > 0 {
 			continue
 		}
+		// A millisecond apart, so that they are due in the order that they had.
 		p, till := i.respondent.Progress, st.now.Add(blockedDelay+time.Duration(len(out))*time.Millisecond)
 		if p.Status == surveys.Pending {
 			p.DelayedUntil = till
@@ -122,6 +123,7 @@ func (r *round) collectBids(ctx context.Context, sv *surveyState, loads map[weir
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = nil, nil
+			// A panic in the rules of one survey must not end the round of the others.
 			r.skipBroken(sv, p)
 		}
 	}()
@@ -226,6 +228,7 @@ func (r *round) dueCandidates(ctx context.Context, sv *surveyState, room func(we
 		r.wakeAt(r.now) // the survey may be done
 	}
 	if len(page) == duePage {
+		// Without a change, the next round would read the same page again.
 		r.moreWork = r.moreWork || len(changes) > 0
 		changes = append(changes, r.deferBlocked(st, out, room)...)
 	}
@@ -242,6 +245,7 @@ func (r *round) stepDue(ctx context.Context, st *stepper, who surveys.Respondent
 		}
 		return []change{c}, nil, nil
 	}
+	// Its bucket has filled since it was started: no further contact is spent on it.
 	if !who.Counted && slices.Contains(r.tallies[who.Survey].full, who.Bucket) {
 		if c, ok := st.step(who, st.plan.Reject); ok {
 			return []change{c}, nil, nil
@@ -284,6 +288,7 @@ func (r *round) startCandidates(ctx context.Context, sv *surveyState, room func(
 	if err != nil {
 		return nil, fmt.Errorf("read startable respondents: %w", err)
 	}
+	// Fewer than were asked for: what is left is delayed, the first until firstDelayed.
 	if len(page) < limit && !sv.firstDelayed.IsZero() {
 		if sv.firstDelayed.After(r.now) {
 			r.wakeAt(sv.firstDelayed)
@@ -351,6 +356,7 @@ func (r *round) enqueue(ctx context.Context, b *bid) error {
 		// A respondent that is delayed now leaves room for the next.
 		r.moreWork = r.moreWork || c.move.Is.FailedSteps > c.move.Was.FailedSteps
 	}
+	// A full page: there may be more behind it.
 	if len(b.retries) == duePage || len(b.starts) == startPage {
 		r.moreWork = true
 	}

@@ -95,6 +95,8 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 		survey.Cause = surveys.ByUser
 	}
 	survey.State = to
+	// After the checks and after the channels were prepared. A crash before this leaves a draft,
+	// and preparing a channel again is harmless.
 	out, err := s.store.UpdateSurvey(ctx, survey, stateEvent(&survey, now))
 	if err != nil {
 		return survey, err

@@ -113,6 +113,7 @@ func (r *round) lookupSurvey(ctx context.Context, id int64) (*surveyState, error
 	}
 	s, err := lookup(ctx, r.store.SurveyByID, id)
 	if weir.CodeOf(err) == weir.CodeNotFound || err == nil && s.Deleting {
+		// Remembered for this round: many outbox entries of a deleted survey cost one read.
 		r.otherSurveys[id] = nil
 		return nil, nil
 	}

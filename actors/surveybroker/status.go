@@ -95,6 +95,7 @@ func (s *System) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys
 			use.Health, use.Reason = weir.Erring, s.mismatch(mode, ch)
 		case ch.Paused:
 			use.Health = weir.Paused
+		// A stored pause may be outdated; the channel's own flag, above, is not.
 		case known[ch.ID].Health != weir.Paused && known[ch.ID].Health != "":
 			use.Health, use.Reason, use.Since = known[ch.ID].Health, known[ch.ID].Reason, known[ch.ID].Since
 		}
@@ -148,6 +149,7 @@ func whyNotRun(state surveys.State, wrong []weir.FieldError) ops.Why {
 
 // whyRunning is Why for a running survey.
 func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (ops.Why, error) {
+	// Only the process that runs the rounds knows this. Others explain what a round would do.
 	if until, ok := s.skipped.Load(survey.ID); ok && until.(time.Time).After(now) {
 		return ops.Why{Code: ops.WhyBroken, Text: "its rules failed; the survey is tried again at " + ops.WhyAt(until.(time.Time))}, nil
 	}
@@ -159,6 +161,7 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 	if decision.Start > 0 {
 		full := plan.Quotas.FullBuckets(t.Buckets)
 		page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
+			// One row shows that there are some.
 			return s.store.Startable(ctx, survey.ID, now, full, 1)
 		})
 		if err != nil {

@@ -30,6 +30,8 @@ func (r *round) write(ctx context.Context, sv *surveyState, changes []change) er
 	stale := map[surveys.RespondentID]bool{}
 	for _, id := range written.Stale {
 		stale[id] = true
+		// Another writer was faster: the next round decides again, at once. Refused ones are
+		// delayed below.
 		r.moreWork = r.moreWork || !slices.Contains(written.Refused, id)
 	}
 	for _, c := range made {
@@ -155,6 +157,7 @@ func workOf(sv *surveyState, changes []change) surveys.Work {
 
 // commitWork writes w if this process still has the role.
 func (r *round) commitWork(ctx context.Context, w surveys.Work) (surveys.Written, error) {
+	// This only saves a write: the store checks the lease itself.
 	if !r.leading() {
 		return surveys.Written{}, errRoleLost
 	}
@@ -197,6 +200,7 @@ func (r *round) recordWritten(sv *surveyState, c *change) {
 		r.wakeAt(m.Is.DueAt)
 	}
 	if c.newAttempt {
+		// Counted when it is written: a change that lost uses up nothing of the limit per minute.
 		sv.limit.Add(r.now, 1)
 	}
 }

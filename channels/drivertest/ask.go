@@ -88,6 +88,7 @@ func asksAFailingProvider(t *testing.T, p Provider) {
 			{200, ""}, {200, "<html>"}, {200, "{}"}, {200, "[]"}, {200, "null"}, {200, `{"messages":null,"calls":null}`}, {200, "\xff"}, {204, ""}, {302, ""},
 			{400, "{}"}, {401, ""}, {403, ""}, {429, ""}, {500, ""}, {502, "<html>"}, {503, ""},
 		} {
+			// This is the provider's proper answer about an attempt that it does not have.
 			if raw.Body == p.Nothing && raw.Status == 200 {
 				continue
 			}

@@ -43,7 +43,8 @@ type sendCase struct {
 	meddle func(http.ResponseWriter, *http.Request) bool
 	change weir.Settings
 	want   channels.SendResult // ProviderRef and Answered are not compared
-	taken  int
+	// taken is how many messages the provider has in the end, whatever its answer was.
+	taken int
 }
 
 func (p Provider) sendCases() map[string]sendCase {
@@ -100,6 +101,7 @@ func sendResults(t *testing.T, p Provider) {
 				}
 				w.mu.Lock()
 				defer w.mu.Unlock()
+				// A driver does not retry by itself: a second request may be a second call.
 				if w.requests > 1 {
 					t.Errorf("%d requests for one dispatch", w.requests)
 				}

@@ -96,6 +96,8 @@ func (p Provider) run(t *testing.T, o Options, test func(w *World), change ...we
 		if err != nil && !slices.ContainsFunc(change, func(s weir.Settings) bool { return s != nil }) {
 			w.Fatal(err)
 		}
+		// After Prepare, whose requests would use up the faults: rules count from the first
+		// dispatch.
 		if err := w.sim.Faults().Set(o.Faults...); err != nil {
 			w.Fatal(err)
 		}

@@ -31,6 +31,8 @@ type incoming struct {
 	match                     []condition
 }
 
+// callback reads how reports arrive. A template in which no answer, no question and no report can
+// end a message is refused: each contact would hold its slots until it is lost.
 func (r *reader) callback(root object, completes bool) callback {
 	out := callback{}
 	if !root.has("callback") {
@@ -66,6 +68,7 @@ func (r *reader) incoming(root object) *incoming {
 
 // fieldsOf returns what a callback says as a document: its body if that is JSON,
 // otherwise the fields of its form and its URL.
+// The body is read as JSON whatever its Content-Type: gateways send it as text/plain, too.
 func fieldsOf(c *channels.Callback) any {
 	if v := decode(c.Body, ""); v != nil && c.Form == nil {
 		return v
@@ -95,10 +98,13 @@ func (b *callback) reports(c *channels.Callback, path []string, document any, st
 	}
 	for _, item := range list {
 		state := b.state.text(item)
+		// One entry that cannot be read refuses the whole callback, before any of its reports is
+		// applied.
 		if state == "" && b.state != nil {
 			return nil, errors.New("there is no state")
 		}
 		m, known := states[state]
+		// States that the gateway adds later must not fail a message.
 		if !known {
 			continue
 		}
@@ -129,6 +135,8 @@ func parseID(id []string) (weir.AttemptRef, int, error) {
 	if len(id) == 1 {
 		return attempt, weir.WholeContact, nil
 	}
+	// Only the spelling that {id} had is accepted: 01 and +1 would be further names of one
+	// message.
 	part, err := strconv.Atoi(id[1])
 	if err != nil || part < 0 || part > maxPart || strconv.Itoa(part) != id[1] {
 		return attempt, 0, errors.New("it names no message")
@@ -154,6 +162,8 @@ func (in *incoming) read(c *channels.Callback, document any) ([]weir.Incoming, e
 		if m.From == "" {
 			return nil, errors.New("there is no sender")
 		}
+		// The time of arrival is part of an invented id: a person may send the same text twice,
+		// and only the gateway's own id distinguishes that from a repeated callback.
 		if m.GUID == "" { // better twice than lost
 			sum := sha256.Sum256([]byte(m.From + "\x00" + m.To + "\x00" + m.Body + "\x00" + c.At.UTC().String()))
 			m.GUID = "weir-" + hex.EncodeToString(sum[:16])

@@ -32,6 +32,8 @@ func Type() channels.Type {
 	}
 }
 
+// newDriver parses the template once more than Check: settings that an older release stored may
+// not pass the checks of this one.
 func newDriver(c channels.Config) (channels.Driver, error) {
 	t, fixed, errs := parse(c.Settings)
 	if len(errs) > 0 {
@@ -54,6 +56,8 @@ type driver struct {
 // content returns what placeholders stand for in a request about a message.
 func (d *driver) content(a channels.Attempt, part int) *content {
 	c := d.fixed
+	// The instant is that of the request, not of the claim: earlier messages of the contact may
+	// have taken seconds, and {seconds_left} must not promise them again.
 	c.a, c.part, c.now = a, part, time.Now()
 	return &c
 }
@@ -117,6 +121,8 @@ func refused(reason string) channels.SendResult {
 // Ask asks about each message, if the template says how. Messages that were certainly
 // not sent are reported as failed.
 func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+	// The reference holds how far Send came. The gateway is not asked here: it has no record of
+	// the rest, and reports end the messages that it accepted.
 	if p, ok := provider.ParseProgress(a.ProviderRef); ok && p.Of == len(a.Messages) && !d.t.perContact {
 		out := channels.Answer{Knowledge: channels.Underway, Silent: true, ProviderRef: a.ProviderRef, Reports: p.NotSent(a.ID, time.Now())}
 		for i := 0; i < p.Accepted && d.t.completes(); i++ {
@@ -135,9 +141,12 @@ func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 	for i := range a.Messages {
 		one := d.askOne(ctx, a, i)
 		switch one.Knowledge {
+		// Reports of earlier messages are dropped with it; the next Ask finds them again.
 		case channels.AskFailed, channels.CannotTell:
 			return one
 		case channels.Absent:
+			// Weir dispatches a contact as a whole: while the gateway has one of its messages,
+			// another dispatch would send that one twice.
 			absent++
 			all.Reports = append(all.Reports, weir.Report{Attempt: a.ID, Part: i, Outcome: weir.Failed, Reason: "not sent: the gateway does not have it", At: time.Now()})
 		case channels.Underway:
@@ -164,6 +173,7 @@ func (d *driver) askOne(ctx context.Context, a channels.Attempt, part int) chann
 		return channels.Answer{Knowledge: channels.CannotTell, Reason: err.Error()}
 	}
 	u, body := find(d.t.askAnswer, r)
+	// An answer that no rule fits proves nothing, so it is never Absent.
 	if u == nil {
 		return r.AskFailed()
 	}

@@ -17,6 +17,8 @@ type reader struct {
 	values  map[string]string
 }
 
+// fail adds a mistake. Reading goes on with a usable value, so that one attempt to store a
+// channel shows every mistake of its template.
 func (r *reader) fail(at, code, format string, args ...any) {
 	r.errs = weir.AddMistakes(r.errs, weir.FieldError{Pointer: at, Code: code, Detail: fmt.Sprintf(format, args...)})
 }
@@ -84,6 +86,7 @@ func (o object) choice(key string, allowed ...string) string {
 }
 
 // need reports a field that is absent.
+// need says nothing about something that is no object: that was reported already.
 func (o object) need(key, why string) {
 	if o.fields != nil && !o.has(key) {
 		o.r.fail(o.under(key), "required", "%s", why)
@@ -119,12 +122,15 @@ func (o object) pointer(key string) pointer {
 // pointer is a parsed JSON pointer, without the empty one.
 type pointer []string
 
+// The empty pointer, the whole document, is not accepted: a nil pointer means that the template
+// has none.
 func parsePointer(s string) (pointer, bool) {
 	if !strings.HasPrefix(s, "/") {
 		return nil, false
 	}
 	tokens := strings.Split(s[1:], "/")
 	for i, t := range tokens {
+		// In this order, as RFC 6901 has it: ~01 stands for ~1, not for a slash.
 		tokens[i] = strings.ReplaceAll(strings.ReplaceAll(t, "~1", "/"), "~0", "~")
 	}
 	return tokens, true
@@ -141,6 +147,7 @@ func (p pointer) find(v any) (any, bool) {
 			}
 			v = next
 		case []any:
+			// RFC 6901 allows no sign and no leading zero in an index.
 			i, err := strconv.Atoi(token)
 			if err != nil || i < 0 || i >= len(at) || strconv.Itoa(i) != token {
 				return nil, false

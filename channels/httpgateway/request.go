@@ -49,6 +49,7 @@ func (r *reader) request(o object, allowed []string) request {
 		b.need("password", "the password, such as {secret.NAME}")
 		q.basic = &[2]text{r.parse(b.text("username"), b.under("username"), allowed), r.parse(b.text("password"), b.under("password"), allowed)}
 	}
+	// Which of them would win cannot be seen in a template, so that two are a mistake.
 	bodies := 0
 	for _, key := range []string{"json", "form", "body"} {
 		if o.has(key) {
@@ -97,6 +98,8 @@ func (r *reader) address(s, at string, allowed []string) (base string, path text
 		r.fail(at, "format", "must be an http or https URL with a host, and without user and password")
 		return "", nil
 	}
+	// Literals of the path are sent as they stand, so they have to be escaped already; what
+	// stands for a placeholder is escaped when it is filled in.
 	path = r.parse("/"+below, at, allowed)
 	literal := path.join(func(string) string { return "x" })
 	if strings.ContainsAny(literal, "?#") {
@@ -114,6 +117,8 @@ func headerName(name string) bool {
 			return false
 		}
 	}
+	// The transport sets these from the request. A second value could frame the body differently
+	// for a proxy than for the gateway.
 	return name != "" && !slices.Contains([]string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Trailer", "Te"}, http.CanonicalHeaderKey(name))
 }
 
@@ -140,6 +145,8 @@ func (q *request) render(c *content) (Rendered, error) {
 		empty = empty || v == ""
 		return url.PathEscape(v)
 	})
+	// PathEscape leaves dots as they are, and a recipient or label is chosen by a client: an
+	// empty segment, "." or ".." would lead to another resource of the gateway.
 	if empty || !sameSegments(path, q.path) {
 		return out, errPath
 	}
@@ -168,6 +175,8 @@ func (q *request) render(c *content) (Rendered, error) {
 	for name, v := range q.headers {
 		list, ok := renderText(v, c)
 		for _, s := range list {
+			// A line break could begin another header. Refused here, the value fails this
+			// contact; refused by the transport, it would count as a fault of the channel.
 			if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 				return out, errHeader
 			}
@@ -208,6 +217,8 @@ func pairs(fields map[string]value, c *content) url.Values {
 func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
+	// Go would write < as \u003c: the same JSON, but a gateway that signs or compares bytes
+	// differs.
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil { // a template holds what JSON can hold
 		return []byte(strconv.Quote(err.Error()))

@@ -74,6 +74,8 @@ func reasons() []string {
 func (o object) reason(key string) string {
 	s := o.text(key)
 	plain := !strings.ContainsFunc(s, func(c rune) bool { return c != ' ' && c != '-' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') })
+	// A reason is stored and shown, so it holds nothing of a person: without digits, no number
+	// fits into it.
 	if s != "" && (!plain || len(s) > 60) {
 		o.r.fail(o.under(key), "value", "must be one of %s, or at most 60 letters, blanks and hyphens", strings.Join(reasons(), ", "))
 	}
@@ -159,6 +161,7 @@ func sendRule(o object, u *rule) {
 	if o.has("fault") && (s.Fate == channels.Accepted || s.Fate == channels.Refused) || s.Later && s.Fate != channels.NotSent {
 		o.r.fail(o.under("fault"), "conflict", "contact, channel or recipient qualify not_sent, and the first two unclear")
 	}
+	// A refusal ends the contact for good, so the client has to find a reason in it.
 	if s.Fate == channels.Refused && s.Reason == "" {
 		o.need("reason", "why the contact fails: one of "+strings.Join(reasons(), ", ")+", or words of your own")
 	}
@@ -244,6 +247,7 @@ func decode(body []byte, contentType string) any {
 	}
 	if trimmed[0] == '{' || trimmed[0] == '[' {
 		d := json.NewDecoder(bytes.NewReader(body))
+		// Ids of gateways can have more digits than a float64 holds.
 		d.UseNumber()
 		var v any
 		if d.Decode(&v) != nil || d.More() || tooDeep(v, maxDepth) {
@@ -300,6 +304,8 @@ func sent(rules []rule, r provider.Result) channels.SendResult {
 	}
 	s := u.result
 	s.ProviderRef = u.ref.text(body)
+	// The gateway may ask for a longer pause than the template has, never for a shorter one,
+	// unless the rule names the place of the pause: then only that place counts.
 	s.RetryAfter = max(s.RetryAfter, r.RetryAfter)
 	if u.retry != "" && http.CanonicalHeaderKey(u.retry) != "Retry-After" {
 		s.RetryAfter = backoff.RetryAfter(r.Header.Get(u.retry), time.Now())

@@ -36,6 +36,7 @@ func (r *reader) states(root object) map[string]meaning {
 			r.fail(at.at, "value", "must be one of %s, or an object with outcome and reason", strings.Join(outcomes(), ", "))
 		}
 		m := meaning{outcome: weir.Outcome(s), reason: at.reason("reason")}
+		// As in a report, an empty outcome means that the message goes on.
 		if s == "accepted" {
 			m.outcome = ""
 		}

@@ -58,6 +58,7 @@ func parse(s weir.Settings) (*template, content, []weir.FieldError) {
 		q := r.request(check, nil)
 		t.check, t.up = &q, r.rules(check, "up", func(object, *rule) {})
 	}
+	// After the rules of answers: whether a callback needs a state depends on them.
 	t.callback = r.callback(root, t.completes())
 	t.incoming = r.incoming(root)
 	if !t.ends() {
@@ -70,6 +71,7 @@ func parse(s weir.Settings) (*template, content, []weir.FieldError) {
 }
 
 // document returns an object that is given as such, or as a text that holds it.
+// Forms and the command line can only give texts.
 func document(v any) any {
 	if s, isText := v.(string); isText {
 		var out any

@@ -51,6 +51,8 @@ func perMessage() []string {
 	return []string{phAttempt, phPart, phParts, phID, phTo, phPlus, phDigits, phText, phUTF16, phReport, phReports, phIncoming, phSurvey, phPriority, phSeconds, phMinutes}
 }
 
+// askable are the placeholders of ask: without text and report URLs, because a question
+// identifies a message and carries nothing that could dispatch it again.
 func askable() []string {
 	return []string{phAttempt, phPart, phParts, phID, phTo, phPlus, phDigits, phRef, phSurvey}
 }
@@ -168,6 +170,7 @@ func (c *content) value(name string) string {
 	case phAttempt:
 		return c.a.ID.String()
 	case phPart:
+		// A request for a whole contact has part 0: the -1 of whole is internal.
 		return strconv.Itoa(max(0, c.part))
 	case phParts:
 		return strconv.Itoa(len(c.a.Messages))
@@ -184,6 +187,8 @@ func (c *content) value(name string) string {
 	case phUTF16:
 		return utf16Bytes(c.text())
 	case phReport:
+		// Attempt and part become two segments: the path of a callback has unreserved characters
+		// and no meaning that a proxy could change.
 		return c.callback + "/" + reportPath + "/" + strings.ReplaceAll(c.id(), ".", "/")
 	case phReports:
 		return c.callback + "/" + reportPath

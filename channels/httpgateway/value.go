@@ -6,6 +6,8 @@ import (
 )
 
 // value is a JSON value with placeholders.
+// value is read when the template is parsed. Text that a client gives is only ever filled in as a
+// whole string, so it cannot become a key, a list or another placeholder.
 type value interface {
 	// render returns the JSON value; false: the field is left out.
 	render(c *content) (any, bool)
@@ -18,8 +20,10 @@ type (
 	listValue    []value
 	// typedValue is {"$": "seconds_left", "as": "number", "max": 86400, "optional": true}.
 	typedValue struct {
-		name     string
-		as       string
+		name string
+		as   string
+		// Gateways refuse a validity above their limit, so that a longer window is cut, not
+		// refused.
 		most     float64 // 0: no bound
 		optional bool    // left out if it is empty
 	}
@@ -112,6 +116,7 @@ func (v typedValue) render(c *content) (any, bool) {
 		if v.most > 0 && n > v.most {
 			return v.most, true
 		}
+		// A whole number does not stay a float64, which changes digits beyond 2^53.
 		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return i, true
 		}

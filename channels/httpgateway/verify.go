@@ -21,6 +21,8 @@ import (
 )
 
 // verification is how callbacks prove that the gateway sent them.
+// The secret in the callback's address was compared before: a scheme adds to it and never
+// replaces it.
 type verification struct {
 	scheme   string
 	header   string
@@ -42,6 +44,8 @@ const (
 	schemeTwilio   = "twilio"
 )
 
+// SHA-1 is among them because Twilio and others sign with it; as a key of HMAC its collisions do
+// not matter.
 func hashes() map[string]func() hash.Hash {
 	return map[string]func() hash.Hash{"sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}
 }
@@ -137,6 +141,8 @@ func (v *verification) encode(sum []byte) string {
 }
 
 // covered returns what a signature covers.
+// Its url is that of [channels.Callback.URL], which Weir gave to the gateway: the signature holds
+// behind a proxy that rewrites host or path.
 func (v *verification) covered(c *channels.Callback) string {
 	var b strings.Builder
 	for _, s := range v.over {
@@ -155,6 +161,8 @@ func (v *verification) covered(c *channels.Callback) string {
 }
 
 // standardTolerance is how far the timestamp of a Standard Webhooks request may be off.
+// It is the tolerance of all reference libraries, both ways. Within it, a recorded request can be
+// repeated: a repeated report changes nothing.
 const standardTolerance = 5 * time.Minute
 
 // standard verifies a request as Standard Webhooks 1.0.0 has it.
@@ -172,6 +180,7 @@ func (v *verification) standard(c *channels.Callback) bool {
 func twilioContent(c *channels.Callback) string {
 	var b strings.Builder
 	b.WriteString(c.URL())
+	// Of a repeated name, Twilio signs each distinct value once, in order.
 	for _, key := range slices.Sorted(maps.Keys(c.Form)) {
 		for _, v := range distinct(c.Form, key) {
 			b.WriteString(key + v)

@@ -65,6 +65,7 @@ func (d *driver) readReport(c channels.Callback, attempt, index string) (channel
 		return channels.CallbackResult{}, errors.New("state is missing or not a number")
 	}
 	outcome, reason, known := d.final.outcomeOf(state, strings.TrimSpace(c.Query.Get("receipt")))
+	// Newer Kannels have states that 1.4.5 has not. An unknown one must not fail a message.
 	if !known {
 		return channels.CallbackResult{}, nil
 	}

@@ -31,6 +31,8 @@ func Type() channels.Type {
 	}
 }
 
+// newDriver builds the headers that every message has, once. Kannel takes the parameters of a
+// POST from X-Kannel-* headers; in the URL of a GET the password would get into access logs.
 func newDriver(c channels.Config) (channels.Driver, error) {
 	if errs := check(c.Settings); len(errs) > 0 {
 		return nil, fmt.Errorf("%s: %s", errs[0].Pointer, errs[0].Detail)
@@ -44,6 +46,8 @@ func newDriver(c channels.Config) (channels.Driver, error) {
 		final: finalState(text(c.Settings, "final_state")),
 	}
 	if d.final == "" {
+		// Many operators send no receipt; with delivered, their messages would hold slots until
+		// they are lost.
 		d.final = finalSent
 	}
 	d.sendsms, _ = provider.BaseURL(text(c.Settings, "sendsms_url")) // checked above

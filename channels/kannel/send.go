@@ -30,6 +30,8 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 	if !ok {
 		return refused(channels.NumberNotUsable)
 	}
+	// Checked before the first request: a contact that cannot be sent as a whole is not sent at
+	// all.
 	for _, text := range a.Messages {
 		if text == "" { // Kannel would send it
 			return refused(channels.MessageNotAcceptable)
@@ -96,6 +98,9 @@ func meaning(r provider.Result) channels.SendResult {
 	}
 	says := func(prefix string) bool { return bytes.HasPrefix(r.Body, []byte(prefix)) }
 	switch {
+	// 3 means that no link is up now; bearerbox has stored the message all the same. "Sent."
+	// comes with immediate-sendsms-reply, from smsbox before bearerbox has it: weaker, but not to
+	// be repeated either.
 	case r.Status == http.StatusAccepted && (says("0:") || says("3:") || says("Sent.")):
 		return channels.SendResult{Fate: channels.Accepted}
 	case r.Status == http.StatusForbidden && says("Not routable"):

@@ -83,6 +83,7 @@ type gateway struct {
 	SMSCs []link `xml:"smscs>smsc"`
 }
 
+// Kannel writes how long a status lasts behind it, so that only the beginning is compared.
 type link struct {
 	ID     string `xml:"id"`
 	Status string `xml:"status"` // online …, connecting, re-connecting, disconnected, dead

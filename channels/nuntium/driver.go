@@ -25,7 +25,9 @@ func Type() channels.Type {
 			{Key: "from", Kind: channels.String, Help: "sender's number, where the channel lets us choose"},
 			{Key: "final_state", Kind: channels.String, Help: "state that ends a message and frees its slot: delivered (default) or confirmed"},
 		},
-		Check:   check,
+		Check: check,
+		// Nuntium has one callback address for each application, so that a report about one
+		// channel arrives at whichever channel of the application was prepared last.
 		Account: application,
 		Line:    func(s weir.Settings) string { return text(s, "channel") },
 		New:     newDriver,

@@ -81,6 +81,7 @@ func (d *driver) list(ctx context.Context, token string) ([]listed, *channels.An
 			return nil, &channels.Answer{Knowledge: channels.AskFailed, Reason: err.Error()}
 		}
 		all = append(all, some...)
+		// get_ao.json, the query with a password, has no pages.
 		if d.token == "" || !hasNext(r.Header) {
 			return all, nil
 		}

@@ -37,6 +37,7 @@ func readSettings(s weir.Settings) settings {
 		channel: text(s, "channel"), from: text(s, "from"), final: finalState(text(s, "final_state")),
 	}
 	if out.final == "" {
+		// confirmed needs receipts of handsets, which not every channel of Nuntium gets.
 		out.final = finalDelivered
 	}
 	return out

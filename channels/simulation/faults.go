@@ -180,6 +180,7 @@ func (f Fault) After(w http.ResponseWriter, r *http.Request) (handled bool) {
 }
 
 func (f Fault) answer(w http.ResponseWriter) {
+	// A provider that refuses for now names a pause, which a driver has to pass on.
 	if f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}

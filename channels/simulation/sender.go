@@ -102,6 +102,7 @@ func (s *Sender) Run(ctx context.Context) {
 func (s *Sender) put(c sending) {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, c.Subject)
+	// One worker for each subject keeps its callbacks in order.
 	w := s.workers[h.Sum32()%uint32(len(s.workers))]
 	w.mu.Lock()
 	w.queue = append(w.queue, c)

@@ -90,6 +90,8 @@ func (d *textDriver) together(a channels.Attempt, have parts, found []finding) c
 	switch {
 	case absent == len(found):
 		return channels.Answer{Knowledge: channels.Absent}
+	// Without a reference, nothing about the contact is known. With one, Twilio accepted some
+	// message, so that the contact is underway until reports end it or its time limit.
 	case unknown != nil && a.ProviderRef == "":
 		return *unknown
 	case unknown != nil:
@@ -105,6 +107,7 @@ func (d *voiceDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answ
 	if isSID(a.ProviderRef, "CA") {
 		f = d.query(ctx, "Calls", a.ProviderRef, a.ClaimedAt)
 	} else {
+		// One list serves all messages in doubt: they have the same recipient.
 		listed, failed := d.list(ctx, "Calls", e164(a.To))
 		if failed != nil {
 			return *failed

@@ -14,6 +14,8 @@ import (
 )
 
 const (
+	// Limits and default of Twilio's parameters Twiml and Timeout. Twilio may ring up to 5 s
+	// longer.
 	maxTwiML    = 4000 // characters
 	defaultRing = 60
 	maxRing     = 600 // seconds
@@ -64,6 +66,7 @@ func (d *voiceDriver) call(a channels.Attempt, now time.Time) (url.Values, chann
 		return nil, refused(weir.Failed, "the contact has no call")
 	case a.Call.CallFlowID != 0:
 		return nil, refused(weir.Failed, "Twilio has no call flows: give callback_url or twiml")
+	// Twilio prefers Url if both are given; so does Weir, instead of refusing the call.
 	case a.Call.CallbackURL != "":
 		form.Set("Url", a.Call.CallbackURL)
 	case a.Call.TwiML == "" || utf8.RuneCountInString(a.Call.TwiML) > maxTwiML:
@@ -72,6 +75,7 @@ func (d *voiceDriver) call(a channels.Attempt, now time.Time) (url.Values, chann
 		form.Set("Twiml", a.Call.TwiML)
 	}
 	if !a.NotAfter.IsZero() {
+		// Timeout counts whole seconds, at least one.
 		left := a.NotAfter.Sub(now)
 		if left < time.Second {
 			return nil, refused(weir.Expired, channels.WindowClosed)
@@ -98,6 +102,8 @@ func (c *client) cancel(ctx context.Context, kind, sid string) channels.Cancella
 	r := c.post(ctx, url.Values{"Status": {"canceled"}}, kind, sid+".json")
 	if r.OK() {
 		switch found, ok := parse(r.Body, "SM", "MM", "CA"); {
+		// The answer may come from a proxy: only Twilio's own document about this SID frees the
+		// slots.
 		case !ok || found.SID != sid:
 			return channels.Cancellation{Failed: true, Reason: "answer not understood"}
 		case found.Status == "canceled":
@@ -109,6 +115,8 @@ func (c *client) cancel(ctx context.Context, kind, sid string) channels.Cancella
 		switch code := errorCode(r.Body); {
 		case code == 21220 || code == 30409:
 			return channels.Cancellation{Reason: "it is too late to cancel it"}
+		// Reads of Twilio are only eventually consistent: a call that was just accepted may not
+		// be found yet. It keeps its slots, and canceling is retried.
 		case code == 20404 && r.Status == http.StatusNotFound:
 			return channels.Cancellation{Failed: true, Reason: "not found at the provider"}
 		case r.Status == http.StatusBadRequest:

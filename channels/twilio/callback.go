@@ -20,6 +20,8 @@ const (
 )
 
 // verified checks method and signature and returns the parameters.
+// The signature has no timestamp, so that a replay passes. It names the attempt in its signed
+// path and the message in its SID, and repeated ones change nothing.
 func (c *client) verified(cb *channels.Callback) (url.Values, error) {
 	if cb.Method != http.MethodGet && cb.Method != http.MethodPost {
 		return nil, errors.New("want GET or POST")
@@ -54,6 +56,8 @@ func (d *textDriver) messageStatus(c *channels.Callback, form url.Values, path [
 	if err != nil {
 		return channels.CallbackResult{}, errors.New("the path names no attempt")
 	}
+	// It is checked because it is stored as the reference of the contact and later goes into
+	// paths.
 	sid := form.Get("MessageSid")
 	if !isSID(sid, "SM", "MM") {
 		return channels.CallbackResult{}, errors.New("MessageSid is missing or not one")
@@ -65,6 +69,8 @@ func (d *textDriver) messageStatus(c *channels.Callback, form url.Values, path [
 			return channels.CallbackResult{}, errors.New("the path names no message")
 		}
 	}
+	// A missing or unreadable code counts as 0: the message failed at the provider, without a
+	// closer reason.
 	code, _ := strconv.Atoi(form.Get("ErrorCode"))
 	outcome, reason, known := messageState(form.Get("MessageStatus"), code, d.final)
 	if !known {
@@ -85,6 +91,7 @@ func incoming(c *channels.Callback, form url.Values) (channels.CallbackResult, e
 	if m.From == "" || !isSID(m.GUID, "SM", "MM") {
 		return channels.CallbackResult{}, errors.New("it lacks From or MessageSid")
 	}
+	// Twilio adds parameters without notice. They are kept for clients; none of them is required.
 	for key := range form {
 		switch key {
 		case "From", "To", "Body", "MessageSid", "SmsMessageSid", "SmsSid", "AccountSid":

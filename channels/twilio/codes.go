@@ -62,6 +62,8 @@ func refusal(r provider.Result) channels.SendResult {
 			Fate: channels.NotSent, ChannelFault: true, Reason: reason, RetryAfter: max(pause, r.RetryAfter),
 		}
 	}
+	// An unknown code of a 400 may be this contact's fault: it is retried, and counted, so that
+	// one contact cannot pause the channel and is not retried forever.
 	if r.Status != http.StatusUnauthorized && r.Status != http.StatusForbidden && r.Status != http.StatusNotFound {
 		s = channels.SendResult{Fate: channels.NotSent, Reason: "request refused", RetryAfter: r.RetryAfter}
 	}

@@ -40,6 +40,7 @@ func newClient(c channels.Config, errs []weir.FieldError) (client, error) {
 	sid, token := text(c.Settings, "account_sid"), text(c.Settings, "auth_token")
 	credentials := provider.Credentials{Username: sid, Password: token}
 	if key := text(c.Settings, "api_key"); key != "" {
+		// An API key can be revoked without a change of the auth token, which other programs use.
 		credentials = provider.Credentials{Username: key, Password: text(c.Settings, "api_secret")}
 	}
 	return client{
@@ -74,6 +75,7 @@ func (c *client) get(ctx context.Context, query url.Values, path ...string) prov
 }
 
 // maxBody has room for a page of a list.
+// A list has up to 1,000 entries, each with a text of up to 1,600 characters.
 const maxBody = 8 << 20
 
 func (c *client) do(ctx context.Context, r *http.Request) provider.Result {
@@ -86,6 +88,7 @@ func (c *client) Prepare(context.Context) error { return nil }
 
 // Status queries the account.
 func (c *client) Status(ctx context.Context) channels.Status {
+	// The account itself is beside the folder that all other requests are below.
 	target := *c
 	target.base = c.base.JoinPath("..")
 	sid := c.base.Path[strings.LastIndexByte(c.base.Path, '/')+1:]

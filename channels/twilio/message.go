@@ -18,6 +18,7 @@ const (
 	// reference.
 	maxParts = 14
 	// maxValidity is how long Twilio keeps a message in its queue by itself.
+	// More is an error of the request (ValidityPeriod is 1 to 36000), not a longer wait.
 	maxValidity = 36000 * time.Second
 )
 
@@ -165,6 +166,7 @@ func (d *textDriver) Cancel(ctx context.Context, a channels.Attempt) channels.Ca
 	}
 	all := channels.Cancellation{Canceled: true}
 	for _, sid := range p {
+		// Nothing of it is at Twilio, so it cannot prevent that the contact counts as canceled.
 		if sid == notSent {
 			continue
 		}
@@ -172,6 +174,7 @@ func (d *textDriver) Cancel(ctx context.Context, a channels.Attempt) channels.Ca
 		if sid != inDoubt {
 			one = d.cancel(ctx, "Messages", sid)
 		}
+		// A failed request wins over a refusal, because it is retried.
 		if !one.Canceled && !all.Failed {
 			all = one
 		}

@@ -41,6 +41,8 @@ func VoiceType() channels.Type {
 func account() []channels.Setting {
 	return []channels.Setting{
 		{Key: "account_sid", Kind: channels.String, Place: true, Required: true, Help: "SID of the account (AC…)"},
+		// Twilio signs with the primary auth token whatever credentials make the requests, so
+		// that a channel with an API key needs both, or accepts unsigned callbacks explicitly.
 		{Key: "auth_token", Kind: channels.String, Secret: true, Help: "primary auth token of the account; it also verifies callbacks"},
 		{Key: "api_key", Kind: channels.String, Help: "SID of an API key (SK…) for requests; goes with api_secret"},
 		{Key: "api_secret", Kind: channels.String, Secret: true, Help: "secret of the API key"},
@@ -51,6 +53,7 @@ func account() []channels.Setting {
 
 const defaultBaseURL = "https://api.twilio.com"
 
+// SIDs come back from Twilio and go into paths of requests, so that their form is checked first.
 var sidPattern = regexp.MustCompile(`^[A-Z]{2}[0-9a-f]{32}$`)
 
 // isSID reports whether a text is a SID with one of the prefixes, and so can be a
@@ -68,6 +71,7 @@ func isSID(s string, prefixes ...string) bool {
 }
 
 // findings collects the mistakes in settings.
+// Every mistake is reported, not only the first: a form shows all of them at once.
 type findings struct {
 	settings weir.Settings
 	errs     []weir.FieldError
@@ -119,6 +123,7 @@ func (f *findings) account() {
 		f.add("auth_token", "required", "give auth_token, or api_key and api_secret")
 	case !f.has("auth_token") && !unsigned:
 		f.add("auth_token", "required", "verifies callbacks: give it, or set unsigned_callbacks to true")
+	// Both together would leave open whether a wrong signature is refused.
 	case f.has("auth_token") && unsigned:
 		f.add("unsigned_callbacks", "conflict", "callbacks are verified with auth_token: leave out one of them")
 	}

@@ -38,6 +38,7 @@ func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 		"status_callback_url": {d.callbacks + "/" + statusPath + a.ID.String()},
 	}
 	for key, values := range d.line {
+		// The values are shared by all calls; nothing appends to them.
 		query[key] = values
 	}
 	// Verboice has a resolution of whole seconds; the window is never widened.

@@ -54,6 +54,7 @@ func check(s weir.Settings) []weir.FieldError {
 	case !has("password"):
 		wrong("password", "required", "goes with username")
 	}
+	// Verboice prefers the name if it gets both, without a word; so both are refused here.
 	id, isNumber := number(s, "channel_id")
 	switch {
 	case has("channel") && has("channel_id"):
@@ -78,6 +79,7 @@ func New(c channels.Config) (*Driver, error) {
 			Token: text(c.Settings, "token"), Username: text(c.Settings, "username"), Password: text(c.Settings, "password"),
 		},
 	}
+	// Verboice has the status of a channel by name and by number at different paths.
 	if name := text(c.Settings, "channel"); name != "" {
 		d.line = url.Values{"channel": {name}}
 		d.linePath = []string{"api", "channels", name}
@@ -99,6 +101,8 @@ func text(s weir.Settings, key string) string {
 
 // number returns a whole number as decoded from JSON.
 func number(s weir.Settings, key string) (int64, bool) {
+	// Settings are decoded from JSON, whose numbers are floats: above 2^53 they no longer hold
+	// every whole number.
 	v, ok := s[key].(float64)
 	if !ok || v != math.Trunc(v) || math.Abs(v) > 1<<53 {
 		return 0, false

@@ -67,6 +67,7 @@ func (s *settings) job(a channels.Attempt, now time.Time) (resource.JobSpec, err
 			j.RequestedWorkerSelectors = append(j.RequestedWorkerSelectors, sel)
 		}
 	}
+	// Both bounds hold: the earlier one ends the wait.
 	if limit := now.Add(s.wait); s.wait > 0 && (j.NotAfter.IsZero() || limit.Before(j.NotAfter)) {
 		j.NotAfter = limit
 	}
@@ -90,6 +91,8 @@ func (s *settings) job(a channels.Attempt, now time.Time) (resource.JobSpec, err
 	return j, nil
 }
 
+// The router takes -100 to 100. The steps of 10 leave room for jobs of other sources between
+// them.
 func (s *settings) priorityOf(p weir.Priority) int {
 	more := map[weir.Priority]int{weir.High: 10, weir.Reply: 20}[p]
 	return min(100, s.priority+more)
@@ -99,4 +102,5 @@ func (s *settings) priorityOf(p weir.Priority) int {
 func reference(a weir.AttemptRef) string { return referencePrefix + a.String() }
 
 // ours reports whether a job was created for an attempt.
+// Clients of the router choose ids of jobs, too, so that the id alone proves nothing.
 func ours(j *routing.Job, a weir.AttemptRef) bool { return j.ChannelReference == reference(a) }

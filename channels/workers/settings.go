@@ -14,6 +14,7 @@ import (
 )
 
 const (
+	// maxMinutes is the 90 days that the router gives a job by itself (routing.Settings.JobLife).
 	usualChannel = "contact"
 	maxMinutes   = 90 * 24 * 60 // max lifetime of a job
 	maxName      = 128          // max bytes of an id or label
@@ -48,6 +49,7 @@ func (r *reader) text(key string) string {
 
 // integer returns a number between bounds, or usual if it is not set.
 func (r *reader) integer(key string, low, high, usual int) int {
+	// The kind was checked before, so that another type means that the setting is absent.
 	v, ok := r.from[key].(float64)
 	switch {
 	case !ok:
@@ -67,6 +69,8 @@ func readSettings(from weir.Settings) (settings, []weir.FieldError) {
 		wait:     time.Duration(r.integer("wait_minutes", 1, maxMinutes, 0)) * time.Minute,
 		work:     time.Duration(r.integer("work_minutes", 1, maxMinutes, 0)) * time.Minute,
 	}
+	// The router's own limit is 256 (package resource): no contact fails by the length of a name
+	// in the settings.
 	for _, key := range []string{"queue", "classification_policy", "router_channel", "selectors", "require"} {
 		for part := range strings.SplitSeq(r.text(key), ",") {
 			if len(part) > maxName {
@@ -106,6 +110,7 @@ func (r *reader) selectors(s *settings) {
 }
 
 func (r *reader) outcomes(s *settings) {
+	// The words of the outcomes are codes that mean themselves; a setting may override them.
 	s.outcomes = map[string]weir.Outcome{}
 	for _, o := range outcomes() {
 		s.outcomes[string(o)] = o
@@ -171,6 +176,7 @@ func (r *reader) dispositions(s *settings) {
 	for part := range strings.SplitSeq(text, ",") {
 		code, word, _ := strings.Cut(part, "=")
 		code, word = normal(code), normal(word)
+		// A worker may write an instant after the code and @, so that the code itself has none.
 		if code == "" || strings.Contains(code, "@") || !slices.Contains(conclusions(), word) {
 			r.add("dispositions", "format", "must be like too_young=ineligible,later=call_back; dispositions are %s", strings.Join(conclusions(), ", "))
 			return

@@ -26,6 +26,7 @@ func Breaks(was, now []byte) ([]Break, error) {
 			c.operation(before, after)
 		}
 	}
+	// Maps have no order, and the same break may be found through several operations.
 	slices.SortFunc(c.found, func(a, b Break) int { return strings.Compare(a.String(), b.String()) })
 	return slices.Compact(c.found), nil
 }
@@ -34,6 +35,7 @@ func (c *comparison) operation(was, now node) {
 	if id := was.text("operationId"); id != now.text("operationId") {
 		c.breaks("operationId %s is now %s, which renames it in generated clients", id, now.text("operationId"))
 	}
+	// The generated client of the old description repeats such a request after a lost answer.
 	if was.flag("x-repeatable") && !now.flag("x-repeatable") {
 		c.breaks("no longer repeatable, but clients retry it")
 	}
@@ -69,6 +71,7 @@ func (c *comparison) security(was, now node) {
 	case len(before) == 0:
 		c.breaks("now requires a token")
 	default:
+		// A token of the old description may have this scope and no other.
 		for _, scope := range before {
 			if !slices.Contains(after, scope) {
 				c.breaks("scope %s alone is no longer sufficient", scope)
@@ -109,6 +112,7 @@ func (c *comparison) parameters(was, now node) {
 func parameters(op node) map[string]node {
 	out := map[string]node{}
 	for _, p := range op.list("parameters") {
+		// A query parameter and a header of the same name are two parameters.
 		out[p.text("in")+" parameter "+p.text("name")] = p
 	}
 	return out

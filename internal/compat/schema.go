@@ -28,10 +28,13 @@ func (c *comparison) schema(at string, was, now node, d direction) {
 	before, after := was.text("$ref"), now.text("$ref")
 	if before != "" {
 		key := before + " " + after + " " + string(d)
+		// Schemas may contain themselves, and many operations share one.
 		if c.seen[key] {
 			return
 		}
 		c.seen[key] = true
+		// Reported once, under the name of the schema, instead of under each operation that uses
+		// it.
 		if before == after {
 			defer func(where string) { c.where = where }(c.where)
 			c.where, at = before[strings.LastIndex(before, "/")+1:]+" in "+string(d), "it"
@@ -65,6 +68,7 @@ func kinds(s node) []string {
 	if t := s.text("type"); t != "" {
 		return []string{t}
 	}
+	// OpenAPI 3.1 also allows a list of types.
 	return s.words("type")
 }
 
@@ -130,6 +134,7 @@ func (c *comparison) bounds(at string, was, now node) {
 			}
 		}
 	}
+	// A client that leaves the field out would get another behavior.
 	if before, after := was["default"], now["default"]; before != nil && !reflect.DeepEqual(before, after) {
 		c.breaks("%s: the default was %v and is %v", at, before, after)
 	}
@@ -156,6 +161,7 @@ func (c *comparison) fields(at string, was, now node, d direction) {
 		field := join(at, name)
 		inner := now.at("properties", name)
 		if inner == nil {
+			// Also in requests: Weir refuses unknown fields.
 			c.breaks("%s removed", field)
 			continue
 		}

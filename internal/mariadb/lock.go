@@ -17,6 +17,8 @@ func Lock(path string) (unlock func(), err error) {
 		_ = f.Close()
 		return nil, err
 	}
+	// The file stays: another process may have opened it already, and would then lock another
+	// file than the next one.
 	return func() { _ = f.Close() }, nil
 }
 
@@ -50,6 +52,7 @@ func openLock(path string) (*os.File, error) {
 func flock(f *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), how)
+		// Signals, such as the runtime's own, may interrupt the wait.
 		if err != syscall.EINTR {
 			if err != nil {
 				return fmt.Errorf("lock %s: %w", f.Name(), err)

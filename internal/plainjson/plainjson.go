@@ -122,6 +122,7 @@ func escapedUnit(b []byte) (rune, bool) {
 
 // Bounds of the texts that are read here.
 const (
+	// encoding/json allows 10,000 levels; deeper texts than these are left to it.
 	maxDepth = 50 // max nesting of objects and arrays
 	maxNames = 16 // max remembered member names
 )
@@ -216,6 +217,7 @@ func (r *reader) object(depth int) (any, bool) {
 			return nil, false
 		}
 		raw, plain, ok := r.text()
+		// A name with an escape is left to encoding/json.
 		if !ok || !plain || r.space() != ':' {
 			return nil, false
 		}
@@ -275,6 +277,7 @@ func (r *reader) text() (raw []byte, plain, ok bool) {
 		case c == '"':
 			r.at = i + 1
 			raw = r.raw[begin:r.at]
+			// encoding/json replaces invalid bytes, so that such a text is left to it.
 			return raw, plain, ascii || utf8.Valid(raw)
 		case c == '\\':
 			plain = false
@@ -325,6 +328,8 @@ func (r *reader) number() (any, bool) {
 			return nil, false
 		}
 	}
+	// The grammar was checked first, because ParseFloat also takes Inf, hexadecimal digits and
+	// underscores.
 	f, err := strconv.ParseFloat(string(r.raw[begin:r.at]), 64)
 	return f, err == nil
 }

@@ -33,6 +33,8 @@ func (p place) link() trace.Link { return trace.Link{SpanContext: p.self} }
 
 // placeOf returns where a contact is; joined is the trace context that is stored with it,
 // if any.
+// The ids are computed, not stored: every process of a database finds the same ones, also after a
+// restart. Without the secret, an id of a trace does not show which contact it is.
 func (t *Tracer) placeOf(ref weir.Ref, joined string) place {
 	mac := hmac.New(sha256.New, t.secret)
 	mac.Write([]byte("trace of contact " + ref.String()))
@@ -122,6 +124,7 @@ func (t *Tracer) called(c *Call) {
 		name = "dispatch " + c.Type
 		t.record(p.within(), span{name: spanClaim, begun: c.ClaimedAt, end: c.Begun, attributes: about})
 	}
+	// The attributes are capped, so that the append copies them: the claim's span has them, too.
 	s := span{name: name, kind: trace.SpanKindClient, begun: c.Begun, end: time.Now(), attributes: append(about[:4:4], attribute.String(keyResult, c.Result))}
 	s.reason(c.Reason)
 	if c.Failed {
@@ -154,6 +157,7 @@ func (t *Tracer) done(c *weir.Contact, channel, typ string) {
 		s.failed = string(c.Outcome)
 	}
 	s.events = []event{{"claimed", c.ClaimedAt}, {"accepted by the provider", c.SentAt}, {"last report", c.HeardAt}} // of the last attempt
+	// The spans below it were exported before, with this id as their parent.
 	ctx := trace.ContextWithRemoteSpanContext(context.Background(), p.parent)
 	t.record(withIDs(ctx, p.self.TraceID(), p.self.SpanID()), s)
 }

@@ -44,6 +44,7 @@ func appendEvent(b []byte, e Event) ([]byte, error) {
 		w.Unusual = true
 	}
 	if w.Unusual {
+		// Appended to b, not to w.Buf: what was written by hand so far is dropped.
 		text, err := json.Marshal(e)
 		return append(b, text...), err
 	}

@@ -52,6 +52,7 @@ func (*PoolPutEvent) Kind() string            { return "poolPut" }
 func (*DeletedEvent) Kind() string            { return "deleted" }
 
 // Public reports whether an event belongs to the API and must be announced.
+// The names of the API begin with Router, the engine's own with a small letter.
 func Public(e Event) bool { return e.Kind()[0] == 'R' }
 
 // Examples returns an empty event of every kind.
@@ -82,6 +83,8 @@ func NewDecoder() *Decoder {
 }
 
 func (d *Decoder) decodeEvent(kind string, data []byte) (Event, error) {
+	// Kinds and members are never renamed, because journals of earlier releases hold them; hence
+	// spellings such as jobRulesAsked.
 	fresh, ok := d.fresh[kind]
 	if !ok {
 		return nil, fmt.Errorf("unknown kind of event %q", kind)

@@ -60,6 +60,7 @@ func (c call) Eval(s Scope) (Value, error) {
 	case "not":
 		return Bool(!args[0].IsTrue()), nil
 	case "=":
+		// By kind and value, as selectors compare: the text "1" is not the number 1.
 		return Bool(args[0] == args[1]), nil
 	case "<>":
 		return Bool(args[0] != args[1]), nil
@@ -126,6 +127,7 @@ func (c call) evalIf(s Scope) (Value, error) {
 	return Value{}, nil
 }
 
+// evalLogic stops at the operand that decides: later ones may not even have the right kind.
 func (c call) evalLogic(s Scope) (Value, error) {
 	for _, a := range c.args {
 		v, err := a.Eval(s)
@@ -253,6 +255,7 @@ func (p *parser) function(name string) (Expression, error) {
 			return nil, err
 		}
 		args = append(args, e)
+		// Power Fx separates arguments by semicolons where the decimal separator is a comma.
 		if _, more := p.takeAny([]string{",", ";"}); more {
 			continue
 		}

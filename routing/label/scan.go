@@ -25,6 +25,8 @@ const (
 
 // scan splits an expression into tokens.
 func scan(text string) (out []token, err error) {
+	// Expressions come from clients and are evaluated on the engine's goroutine, for each
+	// candidate of a job: their length and depth are bounded.
 	const maxBytes = 8192
 	if len(text) > maxBytes {
 		return nil, errExpression
@@ -50,6 +52,8 @@ func scan(text string) (out []token, err error) {
 			}
 			t = token{kind: tokenWord, text: text[:n]}
 		default:
+			// The list is searched as one text, in which a sign before a blank would be found,
+			// too.
 			if len(text) > 1 && strings.Contains("<> <= >= && ||", text[:2]) && text[1] != ' ' {
 				n = 2
 			}
@@ -91,6 +95,7 @@ func scanQuoted(text string) (token, int, error) {
 	return token{kind: tokenWord, text: text[1 : 1+end]}, end + 2, nil
 }
 
+// A sign is an operator, so that 1-2 is a difference.
 func scanNumber(text string) (token, int, error) {
 	n := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	if n < 0 {

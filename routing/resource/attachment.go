@@ -8,6 +8,8 @@ import (
 
 // Attachment is the common form of queue and worker selector attachments.
 type Attachment[S any] struct {
+	// Results of remote rules are keyed by the path of their rule, so it is the same in the
+	// question and when the answer is applied.
 	Path                string // in its policy
 	Kind                AttachmentKind
 	Selector            *S

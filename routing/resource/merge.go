@@ -14,6 +14,8 @@ import (
 // member by member, arrays as a whole; null removes a member. It does not modify
 // the patch.
 func Merge[T any](spec T, patch map[string]any) (out T, err error) {
+	// Through JSON, because a patch is about the members of the JSON form, and a member that it
+	// removes gets its default by being absent.
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return out, err
@@ -43,6 +45,8 @@ func mergeObject(into, patch map[string]any) map[string]any {
 		case map[string]any:
 			below, ok := into[k].(map[string]any)
 			if !ok {
+				// RFC 7396: whatever was there, the member becomes an object, without the nulls
+				// of the patch.
 				below = map[string]any{}
 			}
 			into[k] = mergeObject(below, v)
@@ -103,6 +107,7 @@ type patchReader struct {
 }
 
 // charge deducts a text at its maximum encoded length.
+// A byte takes six at most, as in \u001f. Too high an estimate only costs a call of Merge.
 func (p *patchReader) charge(s string) { p.left -= 6*len(s) + 32 }
 
 func (p *patchReader) text(v any) string {

@@ -24,6 +24,7 @@ const (
 )
 
 // Known reports whether a resource exists.
+// It is asked in the same step that applies the command, so that its answer cannot be outdated.
 type Known func(kind Kind, id string) bool
 
 // fieldErrors collects the validation errors of a specification.

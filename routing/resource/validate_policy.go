@@ -63,6 +63,7 @@ func (d *DistributionSpec) Validate(id string) error {
 	if mode.Kind == BestWorker {
 		mode.ScoringRuleOptions = mode.ScoringRuleOptions.withDefaults()
 	} else {
+		// Left over from another mode: a merge patch of kind alone keeps the members beside it.
 		mode.ScoringRule, mode.ScoringRuleOptions = nil, nil
 	}
 	f.rule("/mode/scoringRule", mode.ScoringRule)
@@ -171,6 +172,7 @@ func checkKind[S any](f *fieldErrors, at string, a *Attachment[S]) {
 			sum += w.Weight
 			valid = valid && w.Weight >= 0
 		}
+		// The sum of finite weights may be infinite.
 		if !valid || !(sum > 0) || !label.Number(sum).Valid() {
 			f.Add(at+"/allocations", "range", "each weight must be 0 or more, and at least one must be above 0")
 		}
@@ -188,6 +190,8 @@ func (x *ExceptionSpec) Validate(id string, known Known) error {
 	for i, r := range x.ExceptionRules {
 		at := fmt.Sprintf("/exceptionRules/%d", i)
 		f.id(at+"/id", r.ID)
+		// A job remembers by the id which rules have fired: of two with one id, one would never
+		// fire.
 		if slices.ContainsFunc(x.ExceptionRules[:i], func(o ExceptionRule) bool { return o.ID == r.ID }) {
 			f.Add(at+"/id", "duplicate", "duplicate rule id")
 		}
@@ -214,6 +218,7 @@ func (f *fieldErrors) action(at string, a *Action, known Known) {
 		f.text(at+"/note", a.Note, maxText)
 		f.text(at+"/dispositionCode", a.DispositionCode, maxText)
 	case ActionManualReclassify:
+		// The queue may be deleted later; the action then leaves the job's own.
 		f.exists(known, at+"/queueId", Queue, a.QueueID)
 		f.priority(at+"/priority", a.Priority)
 		f.workerSelectors(at+"/workerSelectors", a.WorkerSelectors)

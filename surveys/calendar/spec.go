@@ -134,6 +134,8 @@ func windowsOf(specs []WindowSpec, m *validation.Errors) []window {
 	slices.SortStableFunc(all, func(a, b numbered) int { return cmp.Compare(a.from, b.from) })
 	var out []window
 	for i, w := range all {
+		// Only among windows that are valid by themselves: otherwise an overlap may follow from a
+		// mistake that is reported already.
 		if i > 0 && w.from < all[i-1].to && sound {
 			m.Add(fmt.Sprintf("/windows/%d", w.index), "overlap", "overlaps the window from %s to %s", all[i-1].from, all[i-1].to)
 		}

@@ -66,6 +66,7 @@ func Attributes(attributes map[string]any) (map[string]string, []weir.FieldError
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
 		value := attributes[name]
 		if f, ok := value.(float64); ok {
+			// Without an exponent, as a row of a file would have it.
 			value = json.Number(strconv.FormatFloat(f, 'f', -1, 64))
 		}
 		c, err := scalar(name, value)

@@ -70,6 +70,8 @@ func (l *lineReader) read() (text string, tooLong bool, err error) {
 	l.long = append(l.long[:0], part...)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		part, err = l.in.ReadSlice('\n')
+		// The rest is read and dropped, so that memory stays bounded and the next row begins
+		// where it should.
 		if len(l.long) <= maxLine {
 			l.long = append(l.long, part...)
 		}

@@ -129,6 +129,7 @@ func (r *Reader) nextCells() ([]cell, int, error) {
 	if err := checkEncoding(fields...); err != nil {
 		return nil, number, err
 	}
+	// Only empty ones: a value beyond the header is a mistake that must not be dropped.
 	for len(fields) > len(r.columns) && strings.TrimSpace(fields[len(fields)-1]) == "" {
 		fields = fields[:len(fields)-1] // spreadsheets pad rows
 	}
@@ -250,6 +251,7 @@ func parseFlatObject(l line) ([]cell, error) {
 		if err == nil && slices.ContainsFunc(out, func(o cell) bool { return o.name == c.name }) {
 			err = errors.New("is listed twice")
 		}
+		// One more cell than attributes, because phone is among them.
 		if err == nil && len(out) > MaxAttributes {
 			err = fmt.Errorf("has more than %d attributes", MaxAttributes)
 		}

@@ -95,6 +95,7 @@ func settingsOf(ch api.ChannelView) []fact {
 }
 
 // channelQuestion builds the common part of the questions about a channel.
+// The channel may change until the question is answered; only the API decides then.
 func channelQuestion(v *visit, title, button string) (api.ChannelView, *question, error) {
 	ch, err := v.channel()
 	if err != nil {
@@ -152,6 +153,7 @@ func askCapacity(v *visit) (*question, error) {
 
 func setCapacity(v *visit) (*done, error) {
 	name := v.r.PathValue("name")
+	// A form has texts, the API wants a number. Bounds are checked there.
 	n, err := strconv.Atoi(v.r.PostForm.Get("capacity"))
 	if err != nil {
 		return nil, &problem{Status: http.StatusUnprocessableEntity, Code: weir.CodeInvalid, Detail: "the capacity must be a whole number"}
@@ -176,6 +178,7 @@ func askDelete(v *visit) (*question, error) {
 
 func deleteChannel(v *visit) (*done, error) {
 	name, path := v.r.PathValue("name"), apiPath("v1", "channels", v.r.PathValue("name"))
+	// Without it the API refuses to delete a channel that has open contacts.
 	if v.r.PostForm.Get("cancel") == "true" {
 		path += "?cancel=true"
 	}

@@ -79,6 +79,7 @@ func (v *visit) contactList(asked url.Values) (*contactList, error) {
 	for _, ch := range channels.Channels {
 		l.Channels = append(l.Channels, ch.Channel)
 	}
+	// A deleted channel, or one beyond the names that were read, stays selected.
 	if l.Channel != "" && !slices.Contains(l.Channels, l.Channel) {
 		l.Channels = append(l.Channels, l.Channel)
 	}
@@ -88,6 +89,7 @@ func (v *visit) contactList(asked url.Values) (*contactList, error) {
 // search finds a contact by its id, or contacts by their key and the other terms,
 // newest first.
 func (l *contactList) search(v *visit, cursor string) error {
+	// A key may look like an id: if there is no such contact, the text is searched as a key.
 	if _, err := weir.ParseRef(l.Text); err == nil {
 		var found api.ContactView
 		err := v.get(apiPath("v1", "contacts", l.Text), nil, &found)

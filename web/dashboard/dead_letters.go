@@ -91,6 +91,7 @@ func (w deadFilter) body(until string) map[string]any {
 	if len(out) == 0 {
 		out["all"] = true
 	}
+	// The earlier end holds: that of the filter, or the instant of the count that was confirmed.
 	if end := w.Interval().until; until != "" {
 		if counted, err := time.Parse(time.RFC3339, until); err != nil || end.IsZero() || counted.Before(end) {
 			out["until"] = until
@@ -202,6 +203,8 @@ func deadLetterQuestion(v *visit, step, title, button string) (*question, api.De
 	if err != nil {
 		return nil, api.DeadDone{}, err
 	}
+	// The next whole millisecond, because an interval excludes its end: what became a dead letter
+	// in this one is counted.
 	until := field{Name: "until", Type: "hidden", Value: v.Now().Truncate(time.Millisecond).Add(time.Millisecond).UTC().Format(time.RFC3339Nano)}
 	body := which.body(until.Value)
 	body["dry_run"] = true

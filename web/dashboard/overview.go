@@ -141,6 +141,7 @@ func channelCardOf(ch api.ChannelView, now time.Time) channelCard {
 	c := channelCard{ChannelView: ch, Bar: capacityBar(ch), Rank: rankOK}
 	waits := display.Since(now, ch.OldestQueuedAt)
 	switch {
+	// The first cause that applies is shown: they are in the order of their ranks.
 	case ch.State == weir.Erring || ch.State == weir.Down || ch.State == weir.Faulted:
 		c.Rank, c.Advice = rankBroken, ch.StateReason
 	case ch.Breaker.State == breakerOpen:

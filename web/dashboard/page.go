@@ -268,6 +268,7 @@ func (d *Dashboard) act(a *action) handler {
 			return err
 		}
 		for i := range q.Fields {
+			// A hidden value, such as the instant of a count, is that of the new question.
 			if sent, ok := v.r.PostForm[q.Fields[i].Name]; ok && q.Fields[i].Type != "hidden" {
 				q.Fields[i].Value = sent[0]
 			}
@@ -320,6 +321,7 @@ func (d *Dashboard) redirect(w http.ResponseWriter, path string) {
 // that could lead elsewhere becomes the overview.
 func localPath(path string) string {
 	u, err := url.Parse(path)
+	// /login is among them, because a login that leads to the login page would never end.
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") ||
 		strings.ContainsAny(path, "\\\r\n\t") || strings.HasPrefix(path, "/login") {
 		return "/"

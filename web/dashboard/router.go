@@ -55,6 +55,7 @@ func (v *visit) wallboard() *wallboard {
 		return nil
 	}
 	var w wallboard
+	// The summary shows no queues; one is the smallest page.
 	err := v.get("/routing/figures", url.Values{"api-version": {routerVersion}, "maxpagesize": {"1"}}, &w)
 	if status, _ := statusOf(err); err != nil {
 		if status >= http.StatusInternalServerError {
@@ -118,6 +119,7 @@ func (q queueFigures) Longest() string {
 // Estimate returns the estimated wait of the last job in the queue.
 func (q queueFigures) Estimate() string {
 	most := 0
+	// One for each priority: the last job in the queue has the longest.
 	for _, n := range q.EstimatedWaitTimeMinutes {
 		most = max(most, n)
 	}

@@ -28,6 +28,7 @@ func loadJobs(v *visit) (*content, error) {
 	asked := v.r.URL.Query()
 	l := &jobList{Statuses: jobStatuses(), Queue: asked.Get("queue")}
 	query := url.Values{}
+	// An unknown filter, as of an old bookmark, is ignored: the page shows which filters apply.
 	if status := asked.Get("status"); slices.ContainsFunc(l.Statuses, func(o option) bool { return o.Value == status }) {
 		l.Status = status
 		query.Set("status", status)
@@ -155,6 +156,8 @@ func askAssignment(button, text string) func(*visit) (*question, error) {
 		}
 		a, ok := j.Assignments[v.r.PathValue("assignment")]
 		if !ok {
+			// It may have ended since the page was made: reported now, and not after the
+			// confirmation.
 			return nil, notFound("assignment not found on this job")
 		}
 		q := &question{
@@ -175,6 +178,7 @@ func endAssignment(step, became string) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		id := v.r.PathValue("id")
 		body := map[string]any{}
+		// That action takes neither a note nor a disposition.
 		if step != "unassign" {
 			body = actionBody(v, map[string]string{"dispositionCode": "disposition"})
 		}

@@ -159,6 +159,7 @@ type workerHistory struct {
 func (p *workerHistories) forRights(rights string) *workerHistory {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// Starting over is enough: few tokens differ in their rights.
 	if p.by == nil || len(p.by) >= maxCached {
 		p.by = map[string]*workerHistory{}
 	}
@@ -170,6 +171,7 @@ func (p *workerHistories) forRights(rights string) *workerHistory {
 
 // workerTimeline lists what a worker did, oldest first.
 func (v *visit) workerTimeline(worker string) ([]timelineEntry, error) {
+	// Locked while the events are read: other visits wait for them instead of reading them, too.
 	p := v.d.workerHistories.forRights(v.rights())
 	p.mu.Lock()
 	defer p.mu.Unlock()

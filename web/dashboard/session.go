@@ -44,6 +44,7 @@ func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
 	text, next := strings.TrimSpace(v.r.PostFormValue("token")), localPath(v.r.PostFormValue("next"))
 	form := loginForm{Next: next, Wrong: "Invalid token: it is unknown, revoked or expired."}
+	// No token looks like this, so the API is not asked, which limits the tries of an address.
 	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return d.render(v, w, http.StatusUnprocessableEntity, "login", &content{title: "Log in", data: form})
 	}

@@ -100,6 +100,7 @@ func loadSurvey(v *visit) (*content, error) {
 		d.fill(stats)
 		d.addStats(v, stats)
 	}
+	// A stored schedule may no longer be valid, for instance if this release has no such zone.
 	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {
 		d.Calendar = calendarOf(s.Schedule, schedule, v.Now())
 	}
@@ -148,6 +149,7 @@ func funnelOf(s *surveyapi.StatsView) (rows []display.Row, apart int) {
 	}
 	reached := func(step surveys.Disposition) (n float64) {
 		for d, count := range s.Dispositions {
+			// Dispositions only advance: a respondent with a later one has been at this step.
 			if step.CanBecome(d) && !slices.Contains(beside, d) {
 				n += float64(count)
 			}
@@ -216,6 +218,7 @@ func whereText(where map[string]surveys.Match) string {
 	for name, m := range where {
 		parts = append(parts, display.Words(name)+" "+matchText(m))
 	}
+	// A map has no order, and a page that refreshes must not change its texts.
 	slices.Sort(parts)
 	if len(parts) == 0 {
 		return "all respondents"

@@ -81,15 +81,18 @@ func nextOpening(s *calendar.Schedule, now time.Time) string {
 
 // clockChange describes a clock change within clockChangeAhead.
 func clockChange(local time.Time) string {
+	// The end is zero in a zone whose clocks do not change any more.
 	_, end := local.ZoneBounds()
 	if end.IsZero() || end.Sub(local) > clockChangeAhead {
 		return ""
 	}
 	_, before := end.Add(-time.Second).Zone()
 	_, after := end.Zone()
+	// Some changes give the zone another name only.
 	if before == after {
 		return ""
 	}
+	// In the offset before the change, as clocks show it when it comes.
 	at := end.In(time.FixedZone("", before)).Format(localForm)
 	moved := time.Duration(after-before) * time.Second
 	if moved > 0 {

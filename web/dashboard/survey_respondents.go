@@ -70,6 +70,8 @@ const maxHistory = 200
 // seconds, because the log has no index by respondent.
 func (v *visit) history(r *surveyapi.RespondentView) (respondentHistory, error) {
 	return v.d.respondentCache.get(strings.Join([]string{r.Survey, r.ID, v.rights()}, "\n"), func() (past respondentHistory, err error) {
+		// Nothing about a respondent is older than its import, so that the log is read from
+		// there.
 		query := url.Values{"respondent": {r.ID}, "limit": {strconv.Itoa(maxHistory)}, "since": {r.AddedAt.Format(time.RFC3339)}}
 		for range maxEmptyPages {
 			var page surveyapi.SurveyLogList

@@ -155,6 +155,7 @@ func replayWebhook(v *visit) (*done, error) {
 		return nil, err
 	}
 	text := display.Plural(int64(out.Replayed), "event is", "events are") + " sent again."
+	// A page has to be answered soon, so that the rest is left to another request.
 	if out.More {
 		text += " There are more: repeat the action."
 	}

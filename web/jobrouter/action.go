@@ -76,6 +76,7 @@ func (s *service) decline(c *call) (response, error) {
 }
 
 // unassign returns a job to its queue. The count in the response includes this call.
+// A repeated call finds no such assignment: unassigning removes it.
 func (s *service) unassign(c *call) (response, error) {
 	o, err := s.options(c, "unassign")
 	if err != nil {
@@ -95,6 +96,7 @@ func (s *service) unassign(c *call) (response, error) {
 
 // accept turns an offer into an assignment. The ids in the response are read from the
 // state that the command produced.
+// Accepting again gives the same ids, because the first response may have been lost.
 func (s *service) accept(c *call) (response, error) {
 	if _, err := s.options(c, "accept"); err != nil {
 		return response{}, err

@@ -74,6 +74,7 @@ func Description(server string) ([]byte, error) {
 	d := &describer{schemas: map[string]any{}}
 	d.schema(reflect.TypeFor[fault]())
 	paths := map[string]any{}
+	// The table of an empty service: its handlers are listed, never called.
 	for route, methods := range (&service{}).table() {
 		path, parameters := pathOf(route)
 		ops := map[string]any{"parameters": parameters}
@@ -182,6 +183,7 @@ func ref(name string) map[string]any { return map[string]any{"$ref": "#/componen
 
 // markReadOnly marks the members of a resource that clients cannot set.
 func (d *describer) markReadOnly(view any, kind resource.Kind) {
+	// The newer api-version has all members of the older one.
 	shape := resourceShapes(version2024)[kind]
 	s, _ := d.schemas[schemaName(reflect.TypeOf(view))].(map[string]any)
 	members, _ := s["properties"].(map[string]any)
@@ -225,6 +227,7 @@ func queryHelp() map[string]string {
 // schema describes a type as encoding/json writes it.
 func (d *describer) schema(t reflect.Type) map[string]any {
 	switch t {
+	// The second one is time.Time, the type of closeAt.
 	case reflect.TypeFor[instant](), reflect.TypeFor[options]().Field(2).Type:
 		return map[string]any{"type": "string", "format": "date-time"}
 	case reflect.TypeFor[label.Value]():

@@ -154,4 +154,6 @@ type endpoint func(*call) (response, error)
 type routes map[string]map[string]endpoint
 
 // etag returns the entity tag of a version.
+// Clients must treat it as opaque; it changes with every change of the resource, because a
+// version is the number of the event that changed it last.
 func etag(v routing.Version) string { return `"` + strconv.FormatUint(uint64(v), 16) + `"` }

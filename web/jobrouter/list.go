@@ -152,6 +152,8 @@ func (s *service) listBy(c *call, res resourceKind, p *parameters, keep func(*ro
 		ids := st.IDs(res.kind, after, maxExamined+1)
 		for i, id := range ids {
 			if len(page.Value) == size || i == maxExamined {
+				// The token is the last id that was examined: a resource that is created or
+				// deleted meanwhile moves no other page.
 				page.NextLink = s.next(c, ids[i-1])
 				return
 			}
@@ -215,6 +217,7 @@ func jobFilter(p *parameters) func(*routing.Job) bool {
 		string(resource.JobWaitingForActivation), string(resource.JobQueued), string(resource.JobAssigned), string(resource.JobCompleted),
 		string(resource.JobClosed), string(resource.JobCancelled), string(resource.JobClassificationFailed))
 	queue, channel, policy := p.get("queueId"), p.get("channelId"), p.get("classificationPolicyId")
+	// Both bounds are inclusive, as the published schema has it.
 	before, after := p.date("scheduledBefore"), p.date("scheduledAfter")
 	return func(j *routing.Job) bool {
 		switch status {

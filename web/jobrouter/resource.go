@@ -62,6 +62,7 @@ func (c condition) against(now routing.Version) (routing.If, error) {
 	case now != 0 && matchesAny(c.match, now):
 		out.Version = now
 	default:
+		// Also without a resource: If-Match never creates one.
 		out.Unmatchable = true
 	}
 	return out, nil
@@ -111,6 +112,8 @@ func (s *service) patch(res resourceKind) endpoint {
 			return response{}, err
 		}
 		id, status := c.ids[0], 0
+		// build runs in the engine's own step, so that existence, condition and stored
+		// credentials are those of the state that the patch changes.
 		build := func(st *routing.State, _ time.Time) (routing.Command, error) {
 			before, exists := res.render(st, id, c.version)
 			status = http.StatusCreated

@@ -42,6 +42,8 @@ func (s *service) table() routes {
 			http.MethodPatch: s.patch(res), http.MethodGet: s.get(res), http.MethodDelete: s.remove(res),
 		}
 	}
+	// The lists of jobs and workers replace the general ones of the loop above: they have
+	// filters.
 	for path, h := range map[string]endpoint{
 		"jobs": s.listJobs, "workers": s.listWorkers, "jobs/*/position": s.position, "jobs/*/why": s.why, "queues/*/statistics": s.statistics,
 		"ready": s.ready, "figures": s.figures, "queues/*/unmatchable": s.unmatchable,
@@ -89,6 +91,8 @@ func New(o Options) (http.Handler, error) {
 	}
 	for _, v := range versions() {
 		s.shapes[v] = resourceShapes(v)
+		// Most requests have this query and nothing else. It is parsed once, and shared: handlers
+		// only read it.
 		s.queries["api-version="+string(v)] = url.Values{"api-version": {string(v)}}
 	}
 	s.routes = s.table()

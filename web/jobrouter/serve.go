@@ -69,10 +69,13 @@ func (w *responseTracker) WriteHeader(status int) {
 func (w *responseTracker) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // recoverPanic turns a panic into a 500.
+// If the response has begun, nothing more is written: its status is already with the client, and
+// an error body would be appended to the half-written one.
 func (s *service) recoverPanic(w *responseTracker, r *http.Request, id string, v any) {
 	if v == nil {
 		return
 	}
+	// net/http handles this one by cutting the connection.
 	if cause, _ := v.(error); errors.Is(cause, http.ErrAbortHandler) {
 		panic(v)
 	}
@@ -116,6 +119,7 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request) (response, erro
 
 // admit authenticates a request by its head, and reads the body only after that.
 // The signed hash of the body is checked last.
+// An unauthenticated client thus cannot make the server hold a body in memory or hash it.
 func (s *service) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if s.Bearer != nil && !s.Open() && carriesBearer(r) {
 		if err := s.Bearer(r); err != nil {
@@ -186,6 +190,8 @@ func versionOf(query url.Values) (version, error) {
 }
 
 // checkContentType requires JSON for the body of a PATCH or POST.
+// The first switch accepts the usual spellings without parsing, because this runs for every
+// request. A missing Content-Type is refused too.
 func checkContentType(r *http.Request, body []byte) error {
 	if len(body) == 0 || r.Method != http.MethodPatch && r.Method != http.MethodPost {
 		return nil
@@ -248,6 +254,8 @@ const prefix = "/routing/"
 // find splits the path before unescaping it, because an id may contain an escaped
 // slash or colon. The text after the last unescaped colon is an action if such an
 // action exists, and otherwise part of the id.
+// Buffers of fixed size hold the pattern and the ids, since this runs for every request: paths of
+// ordinary length cost no allocation.
 func (t routes) find(c *call) (methods map[string]endpoint, err error) {
 	rest, ok := strings.CutPrefix(c.r.URL.EscapedPath(), prefix)
 	if !ok {
@@ -258,6 +266,7 @@ func (t routes) find(c *call) (methods map[string]endpoint, err error) {
 	route := room[:0]
 	for i, more := 0, true; more; i++ {
 		var s string
+		// No route has more than four segments.
 		if s, rest, more = strings.Cut(rest, "/"); i > 3 {
 			return nil, noSuchRoute()
 		}
@@ -296,4 +305,6 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
+// It answers before the method is looked at: an unknown path is a 404 for every method, a known
+// one with a wrong method a 405 with Allow.
 func noSuchRoute() error { return weir.Errorf(weir.CodeNotFound, "no such path") }

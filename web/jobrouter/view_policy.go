@@ -6,6 +6,8 @@ import (
 	"weir/routing/resource"
 )
 
+// In all views, single members without a value are left out and collections are always there, if
+// need be empty: clients of the API rely on both.
 type queueView struct {
 	Etag                 string     `json:"etag"`
 	ID                   string     `json:"id"`
@@ -93,6 +95,7 @@ type oauthSecretView struct {
 }
 
 // viewRule returns a rule with its credential redacted.
+// Clients send whole policies back, redacted credentials included; withCredentials restores them.
 func viewRule(r *resource.Rule) *ruleView {
 	if r == nil {
 		return nil
@@ -102,6 +105,7 @@ func viewRule(r *resource.Rule) *ruleView {
 	case resource.RuleStatic:
 		out.Value = r.Value
 	case resource.RuleExpression:
+		// The language is stored as empty; clients see the default.
 		out.Language, out.Expression = "powerFx", r.Expression
 	case resource.RuleFunction:
 		out.FunctionURI = r.FunctionURI
@@ -266,6 +270,7 @@ type exceptionRuleView struct {
 	Actions []actionView `json:"actions"`
 }
 
+// A threshold of 0 is valid and has to show, hence the pointers.
 type triggerView struct {
 	Kind             string   `json:"kind"`
 	Threshold        *int     `json:"threshold,omitzero"`

@@ -123,6 +123,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	switch {
+	// A suffix, because Telegram's paths begin with the secret.
 	case strings.HasSuffix(r.URL.Path, s.vendor.send) && r.Method == http.MethodPost:
 		s.send(w, r, body)
 	case s.vendor.logs != "" && r.URL.Path == s.vendor.logs:
@@ -188,6 +189,8 @@ func (s *Server) take(m *Message, authorized bool) answer {
 	return s.vendor.accepted(m)
 }
 
+// tallyKey identifies a message by number and text: gateways without an id of the client have
+// nothing else by which a doubled message shows.
 func (m *Message) tallyKey() string {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, m.Text)

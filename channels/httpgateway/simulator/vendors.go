@@ -60,6 +60,7 @@ func vendors() map[string]vendor {
 }
 
 func vonage() vendor {
+	// Vonage answers 200 to everything; the verdict is in the status of each message.
 	verdict := func(fields object) answer {
 		return answer{http.StatusOK, object{"message-count": "1", "messages": []object{fields}}}
 	}
@@ -119,6 +120,7 @@ func infobip() vendor {
 				return Message{}, allowed(secret, r)
 			}
 			m, to := in.Messages[0], in.Messages[0].Destinations[0]
+			// Infobip takes the client's own id, so that a lost answer can be asked about.
 			return Message{ID: to.MessageID, From: m.Sender, To: to.To, Text: m.Content.Text, key: m.Webhooks.CallbackData, callback: m.Webhooks.Delivery.URL}, allowed(secret, r)
 		},
 		allowed: allowed, unauthorized: fault(http.StatusUnauthorized, "UNAUTHORIZED"), states: states,
@@ -133,6 +135,7 @@ func infobip() vendor {
 }
 
 func africasTalking() vendor {
+	// The verdict is that of a recipient; the status is 201 for a refused one, too.
 	verdict := func(fields object) answer {
 		return answer{http.StatusCreated, object{"SMSMessageData": object{"Message": "Sent to 1/1", "Recipients": []object{fields}}}}
 	}
@@ -159,6 +162,7 @@ func telegram() vendor {
 		return answer{code, object{"ok": false, "error_code": code, "description": text}}
 	}
 	allowed := func(secret string, r *http.Request) bool {
+		// The token is in the path, where proxies log it: Telegram has no other place.
 		return strings.HasPrefix(r.URL.Path, "/bot"+secret+"/")
 	}
 	return vendor{

@@ -34,6 +34,7 @@ type message struct {
 	over       bool // its slot is free
 }
 
+// key identifies a message by number and text: the same text submitted twice counts as doubled.
 func (m *message) key() string {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, m.attributes.Text)
@@ -91,6 +92,8 @@ func (s *Server) advance(m *message, rest []step, wait time.Duration) {
 			s.end(m)
 			return
 		}
+		// The SMSC's acknowledgment frees the slot; the receipt of the handset may come hours
+		// later.
 		if rest[0].state != stateBuffered {
 			s.end(m)
 		}
@@ -203,6 +206,7 @@ func (s *Server) call(c call) {
 }
 
 func (s *Server) called(c call, body []byte, status int, err error) {
+	// smsbox counts a 204 as a failure, so that a receiver has to answer 200.
 	taken := status == http.StatusOK || status == http.StatusAccepted
 	if !c.count.Add(taken, err) {
 		if err == nil && c.body != nil {

@@ -70,6 +70,7 @@ func readRequest(r *http.Request) (_ request, problem string) {
 	withCoding := func(name string) (string, bool) {
 		v, ok := get(name)
 		if name == "coding" && !ok && kind != "text/plain" {
+			// Like smsbox: a body that is no text is binary unless a coding is given.
 			return "1", true
 		}
 		return v, ok
@@ -107,6 +108,7 @@ func (s *Server) sendsms(w http.ResponseWriter, r *http.Request) {
 func (s *Server) accept(in request, post bool) (status int, text string) {
 	user, _ := in.get("username")
 	password, given := in.get("password")
+	// The user comes first, before any mistake in the message: the driver's probe relies on that.
 	if !given || user != s.options.Username || password != s.options.Password {
 		return http.StatusForbidden, "Authorization failed for sendsms"
 	}

@@ -75,6 +75,7 @@ func (s *Server) putChannel(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		return
 	case update.Application != nil && *update.Application != "" && s.apps[*update.Application] == nil:
+		// Unlike Verboice, Nuntium reports mistakes with the right status.
 		simulation.WriteJSON(w, http.StatusBadRequest, map[string]any{
 			"summary":    "There were problems updating the channel",
 			"properties": []map[string]string{{"application": "is not found"}},

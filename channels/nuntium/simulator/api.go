@@ -9,6 +9,8 @@ import (
 	"weir/channels/simulation"
 )
 
+// It is that of Nuntium: a client that reads the first page only misses the rest of a long
+// contact.
 const pageSize = 50
 
 // sendOne accepts one message as parameters and returns its id and guid in

@@ -42,6 +42,8 @@ func (s *Server) Receive(in Incoming) (guid string, dropped bool, err error) {
 		s.records.IncomingRepeated++
 		return in.GUID, true, nil
 	}
+	// Known from now on, although the callback may fail: Nuntium itself repeats the callback, and
+	// drops what the phone network repeats.
 	app.incoming[in.GUID] = true
 	s.callIncoming(app, channel, in)
 	return in.GUID, false, nil
@@ -82,6 +84,7 @@ func (s *Server) answered(app *application, in Incoming, a answer) {
 		for _, attributes := range many {
 			replies = append(replies, newMessage(attributes))
 		}
+	// Any other body is a text to the person: an "OK" would reach the phone.
 	case strings.TrimSpace(string(a.body)) != "":
 		record.Texted = string(a.body)
 		replies = append(replies, newMessage(map[string]any{"body": record.Texted}))

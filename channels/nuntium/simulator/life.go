@@ -31,16 +31,22 @@ func (o Options) steps(outcome string) []step {
 		return []step{queued, next(stateDelivered)}
 	case ConfirmedOnly:
 		return []step{queued, next(stateConfirmed)}
+	// Retries and several worker processes reorder the acks of Nuntium: confirmed may come before
+	// delivered, and a client must not step back.
 	case Reversed:
 		return []step{queued, next(stateConfirmed), {o.ConfirmTime, stateDelivered}}
+	// The same state twice, as after any later save of the message.
 	case Twice:
 		return []step{queued, next(stateDelivered), {0, stateDelivered}}
 	case Failed:
 		return []step{queued, next(stateFailed)}
+	// The client sees a failure first and the delivery after it, so a failure must not be taken
+	// as the last word on a message.
 	case Failover:
 		return []step{queued, next(stateFailed), next(stateDelivered)}
 	case DelayedFirst:
 		return []step{queued, next(stateDelayed), next(stateQueued), next(stateDelivered)}
+	// Both spellings occur, and neither is reported.
 	case Canceled, Cancelled:
 		return []step{queued, next(outcome)}
 	case NullState:
@@ -74,6 +80,8 @@ func (s *Server) walk(m *message, rest []step, life int) {
 
 // enter puts a message into a state. It releases the slot before it reports the
 // state.
+// Each entry into a reported state sends an ack, even if the message was in that state before:
+// Nuntium does so on every save, so duplicates are normal.
 func (s *Server) enter(m *message, state string) {
 	m.state = state
 	switch state {
@@ -85,6 +93,8 @@ func (s *Server) enter(m *message, state string) {
 		s.Tally().End(m.channel.Name, m.guid)
 	}
 	switch state {
+	// No other state is reported: a client learns of a canceled message, or of one with a null
+	// state, only by a query.
 	case stateDelivered, stateConfirmed, stateFailed:
 		s.ack(m)
 	}

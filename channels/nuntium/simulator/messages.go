@@ -51,6 +51,7 @@ func newMessage(attributes map[string]any) *message {
 // copy returns the message that one channel of a broadcast sends.
 func (m *message) copy() *message {
 	c := *m
+	// Copies have guids of their own. Clients recognize them by the custom attributes.
 	c.guid = newGUID()
 	c.custom = maps.Clone(m.custom)
 	return &c
@@ -61,6 +62,7 @@ func (m *message) copy() *message {
 func (s *Server) take(app *application, batch []*message) (token string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// Messages without a token share a new one; the answer has the one in force at the end.
 	token = newGUID()
 	for _, m := range batch {
 		if m.token != "" {
@@ -80,6 +82,7 @@ func (s *Server) route(app *application, m *message) error {
 	if m.guid == "" {
 		m.guid = newGUID()
 	}
+	// The only idempotency that Nuntium has: a known guid is dropped, and the answer is 200.
 	if app.byGUID[m.guid] != nil {
 		s.records.Repeated++
 		return nil
@@ -110,6 +113,8 @@ func (s *Server) place(m *message, outcome string) {
 	candidates := s.candidates(m.app, m)
 	switch {
 	case isExplicit && len(candidates) == 0:
+		// The answer is 200 all the same; only a query by the token, which lists nothing, reveals
+		// it.
 		s.records.Vanished++
 		s.Tally().Refuse(explicit)
 	case len(candidates) == 0:

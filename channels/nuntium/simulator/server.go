@@ -66,6 +66,8 @@ func (s *Server) Reset() {
 }
 
 func (s *Server) routes() {
+	// Three muxes, because /api/channels/{file} and /{account}/{application}/send_ao overlap and
+	// neither is more specific, which one mux refuses.
 	s.control, s.api, s.paths = http.NewServeMux(), http.NewServeMux(), http.NewServeMux()
 
 	s.control.Handle(simulation.ControlPath, simulation.Control(s.Tally(), s.Faults(), s.Reset))

@@ -96,6 +96,8 @@ func (s *Server) inAPI(w http.ResponseWriter, r *http.Request) (*application, bo
 }
 
 // bearer returns the application of a token.
+// A token that no application has is no answer of its own: the request falls through to the Basic
+// credentials and gets their challenge.
 func (s *Server) bearer(token string) *application {
 	s.mu.Lock()
 	defer s.mu.Unlock()

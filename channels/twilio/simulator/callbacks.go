@@ -47,6 +47,7 @@ func (s *Server) report(x *resource, status string) {
 }
 
 func (s *Server) reportCall(x *resource, status string, form url.Values) {
+	// Fields without a value are sent, too, and signed.
 	maps.Copy(form, url.Values{
 		"CallSid": {x.sid}, "CallStatus": {status}, "Direction": {"outbound-api"}, "Called": {x.form.Get("To")},
 		"Caller": {x.form.Get("From")}, "ToCity": {""}, "ToState": {""}, "Timestamp": {time.Now().UTC().Format(time.RFC1123Z)},
@@ -57,6 +58,7 @@ func (s *Server) reportCall(x *resource, status string, form url.Values) {
 	}
 	if sip, final := map[string]string{"completed": "200", "busy": "486", "no-answer": "487", "failed": "404", "canceled": "487"}[status]; final {
 		form.Set("SipResponseCode", sip)
+		// CallDuration counts seconds, Duration billed minutes.
 		form.Set("CallDuration", "0")
 		form.Set("Duration", "0")
 	}
@@ -115,6 +117,7 @@ type call struct {
 
 // call makes a callback. The caller holds the lock.
 func (s *Server) call(c call) {
+	// The fragment holds the retry policy; it is neither sent nor signed.
 	target, _, _ := strings.Cut(c.url, "#")
 	answered := 0
 	s.Sender.Send(simulation.Callback{
@@ -141,6 +144,7 @@ func (s *Server) call(c call) {
 
 func (s *Server) called(c call, answered, status int, err error) {
 	if !c.count.Add(status >= 200 && status < 300, err) {
+		// Twilio reads any body as TwiML, so that a client must not answer with one.
 		if err == nil && c.kind == opIncoming && answered > 0 {
 			s.records.Answered++
 		}

@@ -56,6 +56,8 @@ func (s *Server) advance(x *resource, rest []step) {
 	s.Agenda.After(rest[0].after(&s.options), func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		// Reset may come between the timer and the lock, and what was canceled has no further
+		// step.
 		if x.life != s.life || x.status == "canceled" || x.status == "completed" {
 			return
 		}
@@ -67,14 +69,18 @@ func (s *Server) advance(x *resource, rest []step) {
 // take performs one step. The caller holds the lock.
 func (s *Server) take(x *resource, now step) {
 	x.updated = time.Now()
+	// initiated exists in callbacks only: the resource goes from queued to ringing. Reversed is a
+	// disorder of the callbacks, not of the resource.
 	if now.status != "initiated" && (x.outcome.What != Reversed || now.status != "sent") {
 		x.status = now.status
 	}
+	// Empty until then, as at Twilio: a filter by these dates hides what is still queued.
 	if x.sent.IsZero() && slices.Contains([]string{"sent", "in-progress", "delivered"}, now.status) {
 		x.sent = x.updated
 	}
 	if now.status == "undelivered" || now.status == FailedState && x.kind == messages {
 		x.code, _ = strconv.Atoi(x.outcome.Value)
+		// Twilio's code for an unknown cause.
 		x.code = cmp.Or(x.code, 30008)
 	}
 	if now.status == "in-progress" && x.form.Get("MachineDetection") != "" {
@@ -91,6 +97,7 @@ func (s *Server) take(x *resource, now step) {
 	}
 	events := x.form["StatusCallbackEvent"]
 	if len(events) == 0 {
+		// Twilio's default: unless events are named, only the end of a call is reported.
 		events = []string{"completed"}
 	}
 	if x.kind == messages || slices.Contains(events, now.event) {

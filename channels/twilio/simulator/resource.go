@@ -100,6 +100,7 @@ func wrong(kind string, form url.Values) int {
 		return 21617
 	}
 	if v := form.Get("StatusCallback"); v != "" {
+		// Twilio refuses host names with underscores.
 		if u, err := url.Parse(v); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Contains(u.Hostname(), "_") {
 			return 21609
 		}
@@ -114,6 +115,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fault := s.Faults().Request(opSend, r.PostForm.Get("To"))
+	// A fault before leaves nothing behind; one after, below, keeps the message and loses only
+	// the answer. A client cannot distinguish the two.
 	if fault.Before(w, r) {
 		return
 	}
@@ -163,6 +166,8 @@ func (s *Server) store(kind string, form url.Values, outcome simulation.Rule) ma
 	}
 	x.key = x.sid
 	if v := form.Get("StatusCallback"); v != "" {
+		// The address of its callbacks names attempt and message. By it, the tally counts a
+		// second creation of the same message as doubled; two SIDs are never equal.
 		x.key, _, _ = strings.Cut(v, "#")
 	}
 	s.resources, s.bySID[x.sid] = append(s.resources, x), x
@@ -174,6 +179,7 @@ func (s *Server) store(kind string, form url.Values, outcome simulation.Rule) ma
 }
 
 // visible reports whether queries already show a resource.
+// Twilio's reads are only eventually consistent; ListDelay is how far they lag behind.
 func (s *Server) visible(r *resource) bool { return time.Since(r.created) >= s.options.ListDelay }
 
 func (s *Server) get(w http.ResponseWriter, r *http.Request) {
@@ -205,6 +211,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, 20404)
 		return
 	}
+	// Twilio's default is 50 and its max 1,000.
 	size, err := strconv.Atoi(q.Get("PageSize"))
 	if err != nil || size < 1 || size > 1000 {
 		size = 50
@@ -278,6 +285,7 @@ func (s *Server) cancel(sid, kind, to string) (status, code int, document map[st
 	case x.status == "in-progress" && to == "canceled": // only completed ends it
 		return 0, 0, s.document(x)
 	}
+	// Twilio makes no callback about a call that was canceled while queued.
 	silent := kind == calls && x.status == "queued"
 	x.status, x.updated = to, time.Now()
 	s.end(x)

@@ -61,6 +61,8 @@ func (s *Server) dispatch(l *line) {
 }
 
 // leave frees a place of the channel after its pause.
+// Verboice pauses for seconds_between_calls (2 s as shipped) after each call, and a call counts
+// against the channel's limit until the pause is over. The tally in contrast ends with the call.
 func (s *Server) leave(l *line) {
 	s.agenda.After(l.Pause, func() {
 		s.mu.Lock()
@@ -84,10 +86,13 @@ func (s *Server) dial(c *call) {
 	c.dialed++
 	rule, _ := s.script.Pick(opSend, c.address)
 	switch {
+	// No callback at all, as at Verboice if the upstream provider refuses the call or the flow is
+	// invalid: a client learns it only from the call's state.
 	case rule.What == outRefused, c.flow.invalid() && !s.options.SkipFlows:
 		s.finish(c, stateFailed, "", "", "")
 		s.leave(c.line)
 		return
+	// Verboice keeps the call queued without a callback and dials again about a minute later.
 	case rule.What == outUnreachable:
 		c.state = stateQueued
 		s.enter(c, s.options.RetryDelay)
@@ -105,8 +110,12 @@ func (s *Server) rung(c *call, rule simulation.Rule) {
 		s.finish(c, stateFailed, rule.What, "", "")
 	case outDialFailed:
 		s.finish(c, stateFailed, "failed", "dial failed", rule.Value)
+	// As on channels that never report a hangup: Verboice waits for that report in vain and sends
+	// no final callback. The client has ringing as the last news.
 	case outSilent:
 		s.finish(c, stateFailed, "", "", "")
+	// A retry by schedule that would fall after not_after: Verboice reports the failed dialing
+	// and then the expiry, so the client gets two final callbacks for one call.
 	case outDouble:
 		s.finish(c, stateExpired, "busy", "", "")
 		s.report(c, "expired", "", "")
@@ -142,8 +151,10 @@ func (s *Server) pickUp(c *call, rule simulation.Rule) {
 	switch rule.What {
 	case outFailed:
 		s.later(s.options.Talk, func() { hangUp("failed", "flow failed", rule.Value) })
+	// “Busy” is Verboice's own reason for a person who hangs up in the middle of the flow.
 	case outHangup:
 		s.later(s.options.Talk, func() { hangUp("failed", "Busy", "") })
+	// Verboice ends a call after 120 minutes. The per-call URL hears nothing of it.
 	case outStuck: // reported only to the project's URL, so not to this client
 		s.later(s.options.MaxActive, func() { hangUp("", "", "") })
 	default:
@@ -197,6 +208,8 @@ func (s *Server) count(c *call) {
 
 // takeBack cancels a call: it removes a waiting call from the queue; of any
 // other it changes only the state.
+// Canceling reports nothing. An active call goes on all the same: its end is reported as usual
+// and overwrites the state.
 func (s *Server) takeBack(c *call) {
 	if c.waiting {
 		c.waiting = false
@@ -206,6 +219,8 @@ func (s *Server) takeBack(c *call) {
 }
 
 // report sends a status callback, as a GET with everything in its query.
+// From is the dialed address and CallDuration counts whole seconds since the answer. Verboice
+// sends a callback once, ignores the response and promises no order.
 func (s *Server) report(c *call, status, reason, code string) {
 	if c.statusURL == "" {
 		return
@@ -229,6 +244,7 @@ func (s *Server) report(c *call, status, reason, code string) {
 		return // dropped silently, like every failure of a callback
 	}
 	query := target.Query()
+	// The client's own callback parameters come last and so replace equal names.
 	for _, more := range []url.Values{parameters, c.echo} {
 		for key, values := range more {
 			query[key] = values

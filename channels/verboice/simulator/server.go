@@ -163,6 +163,7 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, account, operation
 	if fault.Before(w, r) {
 		return nil, fault, true
 	}
+	// Verboice answers 404 for the call of another account, as for one that it does not have.
 	if c != nil && c.account != account {
 		c = nil
 	}

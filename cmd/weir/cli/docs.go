@@ -14,6 +14,7 @@ import (
 // docs makes the hidden commands that write the documentation of all other commands.
 func docs(a *app.App) *cobra.Command {
 	var c *cobra.Command
+	// A function, because the root exists only after this command was added to it.
 	paper := func() *manual.Paper {
 		return &manual.Paper{Root: c.Root(), Common: []string{app.AboutExitCodes, app.AboutConnection}, Sections: sections()}
 	}

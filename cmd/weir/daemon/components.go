@@ -218,6 +218,8 @@ func (p *components) resume(ctx context.Context) error {
 // releases leases and roles. It may be called more than once, also without a
 // resume before it.
 func (p *components) drain(ctx context.Context) error {
+	// Surveys first, because they feed the channels; the router after the channels, which
+	// dispatch to it; delivery last, so that events of all others are still delivered.
 	return errors.Join(p.surveys.Drain(ctx), p.stopHints(ctx), p.channels.Drain(ctx), p.router.Drain(ctx), p.delivery.Close(ctx))
 }
 
@@ -237,6 +239,8 @@ func coreConfig(c config.Config) core.Config {
 
 func surveyDefaults(c config.Config) surveys.Defaults {
 	rate := 1.0
+	// As in Surveda, whose variables these are: a respondent counts only if the number is valid,
+	// the person eligible and the questions answered.
 	for _, percent := range []int{c.InitialValid, c.InitialEligibility, c.InitialResponse} {
 		rate *= float64(percent) / 100
 	}

@@ -44,6 +44,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	room := make([]byte, headroom)
 	defer runtime.KeepAlive(room)
 	broken := make(chan error, 1)
+	// Requests are answered while the channels resume, because providers report at any time.
 	go func() { broken <- d.serve() }()
 	d.log.Info("listening", append(d.startFields, "address", d.Addr())...)
 

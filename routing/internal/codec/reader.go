@@ -68,6 +68,7 @@ func Name[T ~string](r *Reader, key string, into *T) {
 	known, ok := r.names[string(raw)]
 	if !ok {
 		known = string(raw)
+		// Clients choose these names; if they never repeat, interning them only costs memory.
 		if len(r.names) < maxNames {
 			r.names[known] = known
 		}
@@ -104,6 +105,7 @@ func (r *Reader) Value() (v label.Value) {
 	if len(r.Buf) > 0 && r.Buf[0] == '"' {
 		return label.Text(string(r.raw()))
 	}
+	// Numbers and truth values contain neither.
 	end := bytes.IndexAny(r.Buf, ",}")
 	if end < 0 {
 		r.Unusual = true

@@ -44,6 +44,7 @@ func (w *Writer) Uint(key string, n uint64) {
 func (w *Writer) Time(key string, t time.Time) {
 	year := t.Year()
 	_, offset := t.Zone()
+	// encoding/json writes the offset of a zone and refuses such a year.
 	w.Unusual = w.Unusual || offset != 0 || year < 0 || year > 9999
 	w.Buf = t.UTC().AppendFormat(append(append(w.Buf, key...), '"'), time.RFC3339Nano+`"`)
 }

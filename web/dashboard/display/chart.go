@@ -117,6 +117,7 @@ func roundUp(x float64) float64 {
 		return yTicks
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(x)))
+	// A fourth of each, the distance of the ticks, is a short number.
 	for _, f := range []float64{1, 2, 4, 6, 8} {
 		if f*unit >= x {
 			return f * unit
@@ -193,6 +194,7 @@ func (c Chart) draw(b *svg, left, top, width, height, greatest float64) {
 			}
 			upper[i], lower[i] = coord(x(i))+","+coord(y(v)), coord(x(i))+","+coord(y(below[i]))
 		}
+		// The incomplete step is drawn apart, because it would look like a fall.
 		if whole := n - 1; c.Open && whole > 0 {
 			s.draw(b, "", upper[:whole], lower[:whole])
 			s.draw(b, " open", upper[whole-1:], lower[whole-1:])

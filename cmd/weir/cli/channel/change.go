@@ -88,6 +88,7 @@ func waitUntilIdle(ctx context.Context, a *app.App, to *client.Client, name stri
 	for {
 		ch, err := to.CaptureBody(&raw).GetChannel(ctx, name)
 		switch {
+		// Weir may restart while contacts are in flight; the command waits on.
 		case err != nil && (ctx.Err() != nil || !app.Retryable(err)):
 			return nil, err
 		case err == nil && ch.InFlight == 0:

@@ -54,6 +54,7 @@ func (f *flags) add(c *cobra.Command, replaces bool) {
 
 // typeNames lists the channel types that this binary supports.
 func typeNames() []string {
+	// Types(nil) leaves it out, because it needs a running router.
 	out := []string{"workers"}
 	for _, t := range all.Types(nil) {
 		out = append(out, t.Name)
@@ -67,6 +68,8 @@ func secretSettings() []string {
 	var out []string
 	for _, t := range all.Types(nil) {
 		for _, s := range t.Settings {
+			// The type of an existing channel is not known here, so that a key is secret if it is
+			// for any type.
 			if s.Secret {
 				out = append(out, s.Key)
 			}
@@ -175,6 +178,8 @@ func settings(a *app.App, c *cobra.Command, f *flags) (map[string]any, error) {
 		}
 		var v any
 		if !isJSON {
+			// Numbers, booleans and objects need no :=. A text that is no JSON is sent as it is,
+			// and the server reports the mistake.
 			if slices.Contains(typed, key) && json.Unmarshal([]byte(value), &v) == nil {
 				out[key] = v
 			} else {
@@ -188,6 +193,7 @@ func settings(a *app.App, c *cobra.Command, f *flags) (map[string]any, error) {
 		out[bare] = v
 	}
 	for _, key := range f.unset {
+		// null removes a setting in a PATCH.
 		out[key] = nil
 	}
 	return out, errors.Join(secretFiles(a, c, f, out), secretVariables(a, c, f, out))
@@ -239,6 +245,7 @@ func secretVariables(a *app.App, c *cobra.Command, f *flags, into map[string]any
 
 // sendRequest creates or changes a channel.
 func sendRequest(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, method, name string, body map[string]any, force bool, done string) error {
+	// PUT and PATCH set values, so that repeating one after a lost response is harmless.
 	request := client.Request{Method: method, Path: "/v1/channels/" + url.PathEscape(name), Body: body, Idempotent: true}
 	if force {
 		request.Query = url.Values{"force": {"true"}}

@@ -130,6 +130,8 @@ func requestText(r *httpgateway.Rendered) string {
 
 // tryContact sends a contact and prints its states until it is done.
 func tryContact(ctx context.Context, a *app.App, to *client.Client, channel string, f *tryFlags) error {
+	// A new key, so that the same text can be tried again; priority high, so that it does not
+	// wait behind a backlog.
 	sent, err := to.PostContacts(ctx, channel, client.ContactsBody{Contacts: []client.ContactBody{{Key: "try-" + rand.Text(), To: f.to, Messages: f.messages, Priority: "high"}}})
 	if err != nil {
 		return err

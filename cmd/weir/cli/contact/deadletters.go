@@ -169,6 +169,7 @@ func actOnAllDeadLetters(ctx context.Context, a *app.App, r *app.Connection, to 
 	defer line.Clear()
 	sum := &client.DeadDone{Matching: matching}
 	for sum.Done < matching {
+		// Never more than were confirmed: the filter may match further ones by now.
 		got, err := actOnDeadLetters(ctx, to, step, f, min(maxDeadLetters, matching-sum.Done), false)
 		if err != nil {
 			line.Clear()
@@ -177,6 +178,7 @@ func actOnAllDeadLetters(ctx context.Context, a *app.App, r *app.Connection, to 
 		sum.Done += got.Done
 		sum.WindowClosed, sum.ChannelGone, sum.Remaining = got.WindowClosed, got.ChannelGone, got.Remaining
 		line.Show(fmt.Sprintf("%s %s of %s %s", terminal.Meter(sum.Done, matching), terminal.Number(sum.Done), terminal.Number(matching), done))
+		// What is left is skipped each time: its window is closed, or its channel is gone.
 		if got.Done == 0 {
 			break
 		}

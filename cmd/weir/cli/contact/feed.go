@@ -123,6 +123,8 @@ func (f *feed) flush(ctx context.Context) error {
 		}
 		f.batch = f.batch[:0]
 	}
+	// Only now, because the batch is durable: an error names this line as the one to continue
+	// after.
 	f.last, f.bytes = end, 0
 	clear(f.keys)
 	return nil
@@ -131,6 +133,7 @@ func (f *feed) flush(ctx context.Context) error {
 // drop removes the rows that an error response names from the batch. It returns an
 // error that names no row.
 func (f *feed) drop(err error) error {
+	// 429 and 5xx say nothing about rows: the batch is kept, and the whole command fails.
 	problem, ok := errors.AsType[*client.Error](err)
 	if !ok || problem.Status < 400 || problem.Status >= 500 || problem.Status == http.StatusTooManyRequests {
 		return err

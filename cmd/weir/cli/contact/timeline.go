@@ -50,6 +50,7 @@ func timelineText(a *app.App, x *client.TimelineView, colors bool) string {
 // timelineEventText describes an event for people.
 func timelineEventText(h *client.TimelineEvent) string {
 	text := map[string]string{
+		// The keys are words of the API, which stay for its clients; the texts are for people.
 		"accepted": "accepted", "made_of": "requeued from dead letter " + h.Contact, "waits_until": "delayed until here", "claimed": "claimed",
 		"handed_over": "accepted by the provider", "last_heard": "last report of the provider", "back_in_queue": "queued again", "ended": "done",
 		"dead_letter": "became a dead letter", "requeued": "queued again as " + h.Contact, "request": fmt.Sprintf("request %s: %d", h.Action, h.Status),

@@ -90,6 +90,8 @@ func follow(ctx context.Context, a *app.App, r *app.Connection, to *client.Clien
 			return err
 		}
 	}
+	// The stream begins after the last stored event that was read, so that none is missed or
+	// repeated between the two.
 	err := to.Follow(ctx, client.Follow{
 		Params: p, After: after, OnEvent: write,
 		OnReconnect: func(err error) {
@@ -114,6 +116,7 @@ func printStored(ctx context.Context, to *client.Client, p client.ListEventsPara
 		}
 		for _, e := range page.Events {
 			after = e.ID
+			// The API has no filter by time: older events are read and left out.
 			if e.Time.Before(since) {
 				continue
 			}
@@ -124,6 +127,7 @@ func printStored(ctx context.Context, to *client.Client, p client.ListEventsPara
 		if page.NextCursor == "" {
 			return after, nil
 		}
+		// A page may hold no event that fits; its cursor is where to go on all the same.
 		p.Cursor, after = page.NextCursor, page.NextCursor
 	}
 }

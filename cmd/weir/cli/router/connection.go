@@ -48,6 +48,7 @@ func connect(a *app.App, c *cobra.Command, d *connection) (*routerclient.Client,
 func accessKey(a *app.App, c *cobra.Command, d *connection) (*hmacsign.Key, error) {
 	file, text := d.keyFile, a.Environment("WEIR_ROUTER_KEY")
 	if file == "" {
+		// A flag overrides both variables; of two variables, neither is preferred.
 		if file = a.Environment("WEIR_ROUTER_KEY_FILE"); file != "" && text != "" {
 			return nil, command.UsageError(c, "WEIR_ROUTER_KEY and WEIR_ROUTER_KEY_FILE are both set")
 		}

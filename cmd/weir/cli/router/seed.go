@@ -41,6 +41,8 @@ objects with the same ids are overwritten; nothing is deleted.`, `  weir route s
 }
 
 // put sends an example: referenced objects first.
+// It stops at the first error and takes nothing back. Since every request overwrites by id, the
+// command can be repeated after a failure.
 func put(ctx context.Context, to *routerclient.Client, x acd.Example) error {
 	if err := putAll(ctx, to, "distributionPolicies", x.Distribution); err != nil {
 		return err
@@ -65,6 +67,8 @@ func put(ctx context.Context, to *routerclient.Client, x acd.Example) error {
 }
 
 // putAll puts objects of one kind, in the order of their ids.
+// The order makes the output and the log of two runs comparable; objects of one kind do not refer
+// to each other.
 func putAll[T any](ctx context.Context, to *routerclient.Client, kind string, specs map[string]T) error {
 	for _, id := range slices.Sorted(maps.Keys(specs)) {
 		if err := to.Patch(ctx, kind, id, specs[id]); err != nil {

@@ -71,6 +71,7 @@ func revert(ctx context.Context, a *app.App, s *persistence.Store, steps int) er
 	if err := s.MigrateDown(ctx, steps); err != nil {
 		return err
 	}
+	// Counted in the database: there may be fewer migrations than --steps asks for.
 	after, err := s.Pending(ctx)
 	if err != nil {
 		return err
@@ -110,6 +111,7 @@ func withStore(ctx context.Context, a *app.App, existing bool, do func(*persiste
 		return err
 	}
 	defer func() {
+		// An interrupted command closes the store, too.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 		err = errors.Join(err, s.Close(ctx))

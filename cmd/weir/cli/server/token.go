@@ -112,6 +112,8 @@ func scopeNames() []string {
 // createToken prints only the token on standard output, so that it can be redirected to
 // a file, and its description on standard error.
 func createToken(ctx context.Context, a *app.App, p *app.Output, name string, scopes []ops.Scope, until time.Time) error {
+	// The store gets the hash of the text only: if printing it fails, the token has to be revoked
+	// and another one created.
 	t, text := ops.NewToken(name, scopes, a.Now(), until)
 	err := withTokenStore(ctx, a, func(s *persistence.Store) error {
 		live, ever, err := s.LiveTokens(ctx, a.Now())

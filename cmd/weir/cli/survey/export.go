@@ -61,6 +61,7 @@ func download(ctx context.Context, to *client.Client, r client.Request, out io.W
 	buffered := bufio.NewWriterSize(out, 64<<10)
 	if _, err := io.Copy(buffered, body); err != nil {
 		err = fmt.Errorf("the export is incomplete: %w", err)
+		// Rows that have come are still written: standard output may be all there is.
 		return errors.Join(err, buffered.Flush())
 	}
 	return buffered.Flush()
@@ -73,6 +74,7 @@ func exportTo(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	// In the same folder: a rename cannot cross file systems.
 	part, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {
 		return err
@@ -85,6 +87,7 @@ func exportTo(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 	p := a.NewProgress(filepath.Base(file), "rows", 0, true)
 	err = download(ctx, to, export, io.MultiWriter(part, p))
 	p.Clear()
+	// Synced before the rename: after a crash, the final name must not stand for an empty file.
 	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ const (
 func (s State) Draw(width, height int, colors bool) string {
 	d := drawing{s: &s, width: max(minWidth, width), colors: colors}
 	d.head()
+	// Surveys get a quarter of the height and the router what it needs; channels get the rest.
 	surveys, router := d.surveys(max(3, height/4)), d.router()
 	room := height - headLines - footLines - len(surveys) - len(router)
 	d.channels(max(2, room))
@@ -133,6 +134,7 @@ func (d *drawing) channels(room int) {
 	first := min(d.s.Offset, max(0, len(all)-1))
 	shown := all[first:]
 	if len(shown) > room-1 {
+		// One line is for the heading, one for the number of those left out.
 		shown = shown[:max(0, room-2)]
 	}
 	head := cells{"CHANNEL", "STATE", "IN FLIGHT", "", "SENDING", "UNKNOWN", "WAITING", "OLDEST", "ACC/MIN", "DONE/MIN"}
@@ -247,6 +249,7 @@ func (d *drawing) surveys(room int) []string {
 		}
 		n, all, what := v.Over, v.Respondents, ""
 		if v.Target > 0 {
+			// The star marks numbers of the target, not of all respondents.
 			n, all, what = v.Counted, v.Target, "*"
 		}
 		rate, end := "-", "-"

@@ -39,6 +39,7 @@ func poll(ctx context.Context, a *app.App, to *client.Client) (State, error) {
 
 // pollMinutes adds the numbers of the last complete minute.
 func pollMinutes(ctx context.Context, to *client.Client, s *State) error {
+	// The present minute is incomplete. Two are read, and the one before it is shown.
 	p := client.ListMinutesParams{Since: s.Now.Add(-2 * time.Minute).UTC().Truncate(time.Minute), Step: "1m"}
 	at := make(map[string]*Channel, len(s.Channels))
 	for i := range s.Channels {

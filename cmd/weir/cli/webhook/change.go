@@ -49,6 +49,7 @@ func createCommand(a *app.App, r *app.Connection) *cobra.Command {
 			}
 			body := client.WebhookBody{URL: f.url, Types: f.types, Channel: f.channel, Survey: f.survey, Description: f.description, Pii: f.pii}
 			if f.paused {
+				// A pointer to false: a webhook without the field is enabled.
 				body.Enabled = new(bool)
 			}
 			var raw []byte
@@ -72,6 +73,8 @@ whole list. Events that wait for a retry are tried at once.`, `  weir webhook se
 			given := c.Flags().Changed
 			patch := client.WebhookPatch{URL: f.url, Types: f.types}
 			for name, field := range map[string]struct {
+				// nil leaves a field as it is, and an empty text removes the filter: --channel
+				// ''.
 				to   **string
 				from *string
 			}{"channel": {&patch.Channel, &f.channel}, "survey": {&patch.Survey, &f.survey}, "description": {&patch.Description, &f.description}} {
@@ -133,6 +136,7 @@ may know either secret.
 `+aboutSecret, "  weir webhook rotate whk3v2x7c5q1z8ab --overlap 48h\n  weir webhook rotate whk3v2x7c5q1z8ab --overlap 0   # the old secret is known to others",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			hours := overlap.Hours()
+			// The API counts whole hours; with 0 the old secret ends at once.
 			if hours < 0 || hours != math.Trunc(hours) {
 				return command.UsageError(c, "--overlap must be in whole hours, such as 24h")
 			}
@@ -163,6 +167,7 @@ with 1 if the receiver does not answer with 2xx.`, "  weir webhook test whk3v2x7
 				return err
 			}
 			if d.Result != "delivered" {
+				// Scripts read from the result why it failed.
 				if r.JSON() {
 					err = a.PrintRaw(raw)
 				}
@@ -195,6 +200,8 @@ An event that is older than a day is tried once.`, "  weir webhook replay whk3v2
 				if err != nil {
 					return err
 				}
+				// One request replays a bounded number. Without progress the loop ends, so that
+				// it cannot repeat forever.
 				if total += v.Replayed; v.More && v.Replayed > 0 {
 					continue
 				}

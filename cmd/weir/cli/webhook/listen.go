@@ -55,6 +55,7 @@ func ListenCommand(a *app.App) *cobra.Command {
 	r := app.NewConnection()
 	r.Format = command.NewChoice("table", "table", "jsonl", "json")
 	l := &listener{a: a, r: r, tries: 5, client: &http.Client{
+		// A redirect counts as a failure, as for webhooks: only 2xx is a success.
 		Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	var types []string
@@ -189,6 +190,7 @@ func (l *listener) post(ctx context.Context, id string, body []byte) (status int
 	if err != nil {
 		return 0, err
 	}
+	// Read to its end, so that the connection can be used again.
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<20))
 	return answer.StatusCode, answer.Body.Close()
 }
