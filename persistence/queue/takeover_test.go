@@ -68,8 +68,7 @@ func TestALeaseIsTakenAfterWhatIsInDoubt(t *testing.T) {
 	}
 	lost := make(chan struct{})
 	f.Set(false, func() storetest.Fault {
-		f.Down = true
-		close(lost)
+		f.Down, f.Lost = true, func() { close(lost) }
 		return storetest.After
 	})
 	claimed := storetest.Commit(s, lease, storetest.Advance(got[0].Contact))

@@ -25,6 +25,7 @@ type Faulty struct {
 
 	mu       sync.Mutex
 	Down     bool         // set in a function asked at a COMMIT, or with Set
+	Lost     func()       // called when the server has committed and the answer is lost; set in a function asked at a COMMIT
 	next     func() Fault // asked at each COMMIT
 	attempts int          // COMMITs
 	others   func() Fault // asked at each COMMIT that is not the writer's, if it has a pool of its own
@@ -94,6 +95,14 @@ func (f *Faulty) fate(other bool) Fault {
 	}
 	f.attempts++
 	return f.next()
+}
+
+func (f *Faulty) lost() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Lost != nil {
+		f.Lost()
+	}
 }
 
 // connector hands out connections of another pool.
@@ -181,6 +190,7 @@ func (t *tx) Commit() error {
 		if err := t.Tx.Commit(); err != nil {
 			return err
 		}
+		t.c.f.lost()
 		return driver.ErrBadConn
 	default:
 		return t.Tx.Commit()
