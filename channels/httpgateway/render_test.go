@@ -113,6 +113,7 @@ func TestMistakes(t *testing.T) {
 		`{"send": {"url": "https://x.example/"}, "answer": [{"status": "9", "fate": "perhaps", "match": {"a": 1, "/b": {}}}, {"status": "200", "fate": "refused"}, {"status": "2xx", "fate": "completed", "fault": "channel", "ref": "id"}]}`:                "/template/answer/0/status format, /template/answer/0/match/~1b type, /template/answer/0/match/a format, /template/answer/0/fate value, /template/answer/1/reason required, /template/answer/2/ref format, /template/answer/2/fault conflict",
 		`{"send": {"url": "https://x.example/"}, "answer": [{"status": "2xx", "fate": "accepted", "reason": "because 5"}], "callback": {"verify": {"scheme": "hmac", "secret": "no"}}, "states": {"a": "done", "b": {"outcome": "failed", "reason": "x1"}}}`: "/template/states/a value, /template/states/b/reason value, /template/answer/0/reason value, /template/callback/state required, /template/callback/verify/secret placeholder, /template/callback/verify/header required",
 		`{"send": {"url": "https://x.example/"}, "answer": [{"status": "2xx", "fate": "accepted"}], "callback": {"verify": {"scheme": "none"}, "state": "/s"}, "states": {"a": "accepted"}}`:                                                                 "/template/states required",
+		`{"send": {"url": "https://x.example/"}, "answer": [{"status": "2xx", "fate": "completed", "match": {"/a": []}}]}`:                                                                                                                                   "/template/answer/0/match/~1a type",
 	} {
 		_, _, errs := parse(weir.Settings{"template": raw})
 		var got []string
@@ -128,6 +129,20 @@ func TestMistakes(t *testing.T) {
 		}
 		if typ := Type(); len(typ.CheckSettings(weir.Settings{"template": raw}, 10)) == 0 {
 			t.Errorf("%s is a template", raw)
+		}
+	}
+}
+
+// What is to be a number and is none, or none that JSON has, stays the text that it is.
+func TestNumbersOfMessages(t *testing.T) {
+	t.Parallel()
+	tpl := parsed(t, `{"send": {"url": "https://gw.example/", "json": {"n": {"$": "label.n", "as": "number"}}}, "answer": [{"status": "2xx", "fate": "completed"}]}`)
+	for text, want := range map[string]string{
+		"12": `12`, "-1.5": `-1.5`, "9007199254740993": `9007199254740993`, "1e400": `"1e400"`, "NaN": `"NaN"`, "-Inf": `"-Inf"`, "infinity": `"infinity"`, "many": `"many"`,
+	} {
+		got, err := tpl.send.render(&content{a: channels.Attempt{Labels: map[string]string{"n": text}}})
+		if err != nil || string(got.Body) != `{"n":`+want+`}` {
+			t.Errorf("%s: %s (%v)", text, got.Body, err)
 		}
 	}
 }

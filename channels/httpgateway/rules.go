@@ -129,12 +129,16 @@ func (o object) texts(key string) []string {
 		list = []any{v}
 	}
 	var out []string
+	good := len(list) > 0
 	for _, e := range list {
 		s := scalar(e)
-		if _, isText := e.(string); s == "" && !isText || len(list) == 0 {
-			o.r.fail(o.under(key), "type", "must be a text, a number, true or false, or a list of these")
+		if _, isText := e.(string); s == "" && !isText {
+			good = false
 		}
 		out = append(out, s)
+	}
+	if !good {
+		o.r.fail(o.under(key), "type", "must be a text, a number, true or false, or a list of these")
 	}
 	return out
 }

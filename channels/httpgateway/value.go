@@ -2,6 +2,7 @@ package httpgateway
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
 )
 
@@ -110,7 +111,7 @@ func (v typedValue) render(c *content) (any, bool) {
 	switch v.as {
 	case "number":
 		n, err := strconv.ParseFloat(s, 64)
-		if err != nil {
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) { // JSON has no such numbers
 			return s, true // the gateway refuses it
 		}
 		if v.most > 0 && n > v.most {

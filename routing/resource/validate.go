@@ -91,9 +91,10 @@ func (f *fieldErrors) labels(pointer string, l label.Set) {
 	f.count(pointer, len(l))
 	for k, v := range l {
 		f.text(pointer, k, maxID)
-		f.value(pointer+"/"+k, v)
+		at := pointer + "/" + validation.Token(k)
+		f.value(at, v)
 		if v.IsZero() {
-			f.Add(pointer+"/"+k, "type", mustBeValue)
+			f.Add(at, "type", mustBeValue)
 		}
 	}
 }

@@ -84,7 +84,10 @@ func New(o Options) (*Server, error) {
 	s := &Server{Engine: engine, options: o, vendor: v, outcomes: simulation.NewScript(o.Seed, rules...), mux: http.NewServeMux()}
 	s.mux.Handle(simulation.ControlPath, simulation.Control(s.Tally(), s.Faults(), s.Reset))
 	s.mux.HandleFunc("GET "+simulation.ControlPath+"messages", func(w http.ResponseWriter, _ *http.Request) {
-		simulation.WriteJSON(w, http.StatusOK, object{"messages": s.Messages(), "callbacks": s.calls})
+		s.mu.Lock()
+		calls := s.calls
+		s.mu.Unlock()
+		simulation.WriteJSON(w, http.StatusOK, object{"messages": s.Messages(), "callbacks": calls})
 	})
 	s.mux.HandleFunc("/", s.serve)
 	return s, nil
