@@ -107,7 +107,7 @@ func testWebhookInterest(t *testing.T, backend Backend) {
 func testMostWebhooks(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	b.fill("webhooks", events.MaxWebhooks-1, map[string]string{
-		"url": "'https://r.example'", "types": "'weir.survey.state'", "channel": "''", "survey": "''", "description": "''", "enabled": "1", "pii": "0", "secret": "'whsec_1'",
+		"url": "'https://r.example'", "types": "'weir.survey.state'", "channel": "''", "survey": "''", "description": "''", "enabled": "1", "pii": "0", "secret": "''",
 		"old_secret": "''", "old_until": "0", "disabled": "''", "failing_since": "0", "revision": "1", "generation": "1", "created_at": "1", "updated_at": "1",
 	})
 	last, more := webhookOf("wh1", "weir.survey.state"), webhookOf("wh2", "weir.survey.state")
