@@ -39,23 +39,13 @@ type endpoint struct {
 	deferred int
 }
 
-// payload is the body of a request: the event as Standard Webhooks recommends.
-type payload struct {
-	Type      string          `json:"type"`
-	Timestamp string          `json:"timestamp"`
-	ID        string          `json:"id"`
-	Subject   string          `json:"subject"`
-	Source    string          `json:"source"`
-	Data      json.RawMessage `json:"data"`
-}
-
 // post delivers an event to a webhook. The status is 0 if there was no answer.
 func (h *Webhooks) post(ctx context.Context, w *events.Webhook, e events.Event) (status int, err error) {
 	id := eventID(&e)
 	if !w.PII {
 		e = h.Mask(e)
 	}
-	body, err := json.Marshal(payload{e.Type, e.At.UTC().Format(time.RFC3339Nano), id, e.Subject, e.Source, data(e)})
+	body, err := json.Marshal(webhooksign.Payload{Type: e.Type, Timestamp: e.At.UTC().Format(time.RFC3339Nano), ID: id, Subject: e.Subject, Source: e.Source, Data: data(e)})
 	if err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
-// Package webhooksign signs requests as Standard Webhooks 1.0.0 prescribes: HMAC-SHA256 over
+// Package webhooksign forms and signs requests as Standard Webhooks 1.0.0 prescribes: HMAC-SHA256 over
 // id, time and body.
 package webhooksign
 
@@ -13,6 +13,16 @@ import (
 	"strings"
 	"time"
 )
+
+// Payload is the body of a request: an event as Standard Webhooks recommends.
+type Payload struct {
+	Type      string `json:"type"`
+	Timestamp string `json:"timestamp"`
+	ID        string `json:"id"`
+	Subject   string `json:"subject"`
+	Source    string `json:"source"`
+	Data      any    `json:"data"`
+}
 
 // Headers of a signed request.
 const (

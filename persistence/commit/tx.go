@@ -247,11 +247,16 @@ func (t *Tx) GiveIDs(r *Request, n int) {
 }
 
 // HoldsRole finds out, inside a batch and until its end, whether a lease of a
-// role is still good.
-func (t *Tx) HoldsRole(role ops.Role, l weir.Lease) (bool, error) {
+// role is still good. If not, the request is refused.
+func (t *Tx) HoldsRole(r *Request, role ops.Role, l weir.Lease) (bool, error) {
 	var n int64
-	err := t.Get(&n, "SELECT COUNT(*) FROM roles WHERE name = ? AND owner = ? AND epoch = ?"+t.w.s.Dialect.ForShare, string(role), l.Owner, l.Epoch)
-	return n == 1, err
+	if err := t.Get(&n, "SELECT COUNT(*) FROM roles WHERE name = ? AND owner = ? AND epoch = ?"+t.w.s.Dialect.ForShare, string(role), l.Owner, l.Epoch); err != nil {
+		return false, err
+	}
+	if n != 1 {
+		r.Refuse(weir.ErrLeaseLost)
+	}
+	return n == 1, nil
 }
 
 // Channel returns what the batch knows of one of its channels; the zero value: there is

@@ -74,13 +74,9 @@ type advance struct {
 }
 
 func (a *advance) Write(t *commit.Tx, r *commit.Request) error {
-	ours, err := t.HoldsRole(ops.RoleEventDelivery, a.lease)
-	if err != nil {
+	ours, err := t.HoldsRole(r, ops.RoleEventDelivery, a.lease)
+	if err != nil || !ours {
 		return err
-	}
-	if !ours {
-		r.Refuse(weir.ErrLeaseLost)
-		return nil
 	}
 	if _, err := t.Exec("UPDATE receivers SET event_id = ? WHERE name = ?", a.step.Cursor, a.step.Receiver); err != nil {
 		return err

@@ -153,13 +153,9 @@ type adoption struct {
 }
 
 func (a *adoption) Write(t *commit.Tx, r *commit.Request) error {
-	ours, err := t.HoldsRole(ops.RoleEventDelivery, a.lease)
-	if err != nil {
+	ours, err := t.HoldsRole(r, ops.RoleEventDelivery, a.lease)
+	if err != nil || !ours {
 		return err
-	}
-	if !ours {
-		r.Refuse(weir.ErrLeaseLost)
-		return nil
 	}
 	receiver := events.WebhookReceiver(a.id)
 	// What lies beyond the cursor is to be delivered anyway.

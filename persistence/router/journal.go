@@ -42,13 +42,8 @@ type routed struct {
 // Write implements [Work]. The row of the head orders groups: one that was
 // refused keeps back all that follow it.
 func (w *routed) Write(t *commit.Tx, r *commit.Request) error {
-	ours, err := t.HoldsRole(ops.RoleRouter, w.lease)
-	if err != nil {
+	if ours, err := t.HoldsRole(r, ops.RoleRouter, w.lease); err != nil || !ours {
 		return err
-	}
-	if !ours {
-		r.Refuse(weir.ErrLeaseLost)
-		return nil
 	}
 	list := w.group.Segments
 	n, err := t.Exec("UPDATE router_head SET last_seq = ? WHERE id = 1 AND last_seq = ?",

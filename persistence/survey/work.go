@@ -71,13 +71,8 @@ func (w *surveyWork) channels() []weir.ChannelID {
 func (w *surveyWork) Write(t *commit.Tx, r *commit.Request) error {
 	w.written = surveys.Written{}
 	if l := w.work.Lease; l != (weir.Lease{}) {
-		ours, err := t.HoldsRole(ops.RoleSurveyBroker, l)
-		if err != nil {
+		if ours, err := t.HoldsRole(r, ops.RoleSurveyBroker, l); err != nil || !ours {
 			return err
-		}
-		if !ours {
-			r.Refuse(weir.ErrLeaseLost)
-			return nil
 		}
 	}
 	if w.refuse(t, r) {

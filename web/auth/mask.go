@@ -56,8 +56,8 @@ func MaskValues(values map[string]string) map[string]string {
 const identifying = 7
 
 // MaskOwn masks one number wherever it occurs, in any notation, with or without
-// its country code, and every other number with a plus. The digits of a short code occur
-// in ids by chance, so it is masked as a word of its own only.
+// its country code, and every other number with a plus. An id may happen to contain the
+// digits of a short code, so a short code is masked only where it is a whole word.
 func MaskOwn(text, number string) string {
 	if digits := strings.TrimPrefix(number, "+"); shortCode.MatchString(digits) {
 		text = words.ReplaceAllStringFunc(text, func(word string) string {

@@ -117,16 +117,6 @@ func (l *listener) readSecret(file string) error {
 	return nil
 }
 
-// payload is the body of a webhook's request.
-type payload struct {
-	Type      string `json:"type"`
-	Timestamp string `json:"timestamp"`
-	ID        string `json:"id"`
-	Subject   string `json:"subject"`
-	Source    string `json:"source"`
-	Data      any    `json:"data"`
-}
-
 // sent describes what became of an event.
 type sent struct {
 	At         time.Time `json:"at"`
@@ -142,7 +132,7 @@ type sent struct {
 // forward sends an event until it is taken, or was tried often enough.
 func (l *listener) forward(ctx context.Context, e *client.EventView) error {
 	id := e.ID + "-" + strconv.FormatInt(e.Time.UnixMicro(), 36)
-	body, err := json.Marshal(payload{e.Type, e.Time.UTC().Format(time.RFC3339Nano), id, e.Subject, e.Source, e.Data})
+	body, err := json.Marshal(webhooksign.Payload{Type: e.Type, Timestamp: e.Time.UTC().Format(time.RFC3339Nano), ID: id, Subject: e.Subject, Source: e.Source, Data: e.Data})
 	if err != nil {
 		return err
 	}
