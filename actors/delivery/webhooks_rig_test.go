@@ -55,7 +55,7 @@ func hookRigOn(t *testing.T, store *persistence.Store) *hookRig {
 	t.Helper()
 	g := &hookRig{t: t, store: store, got: map[string][]hookEvent{}, tries: map[string][]hookEvent{}, latency: map[string]time.Duration{}}
 	g.h = delivery.Webhooks{Store: g.store, Calls: g, Mask: masked, Disabled: func(id, reason string) { g.disabled = append(g.disabled, id+" "+reason) }}
-	g.o = delivery.Options{Store: g.store, Metrics: delivery.NewMetrics(prometheus.NewRegistry())}
+	g.o = delivery.Options{Store: g.store, Metrics: delivery.NewMetrics(prometheus.NewRegistry()), PollEvery: 30 * time.Second} // as in the daemon
 	return g
 }
 
