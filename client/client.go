@@ -62,15 +62,9 @@ func New(o Options) (*Client, error) {
 	if strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the token must be printable ASCII without blanks")
 	}
-	c := &Client{base: base, token: o.Token, maxTries: o.MaxTries, retryDelay: o.RetryDelay, timeout: o.Timeout, userAgent: cmp.Or(o.UserAgent, "weir-client")}
-	if c.maxTries <= 0 {
-		c.maxTries = defaultMaxTries
-	}
-	if c.retryDelay <= 0 {
-		c.retryDelay = defaultRetryDelay
-	}
-	if c.timeout <= 0 {
-		c.timeout = defaultTimeout
+	c := &Client{
+		base: base, token: o.Token, maxTries: cmp.Or(o.MaxTries, defaultMaxTries), retryDelay: cmp.Or(o.RetryDelay, defaultRetryDelay),
+		timeout: cmp.Or(o.Timeout, defaultTimeout), userAgent: cmp.Or(o.UserAgent, "weir-client"),
 	}
 	c.http = &http.Client{
 		Transport: &http.Transport{
