@@ -105,12 +105,9 @@ type Call struct {
 // Called records a call of a provider. Before a send it records the claim, which was
 // durable when the call began.
 func (t *Tracer) Called(c *Call) {
-	if t != nil {
-		t.called(c)
+	if t == nil {
+		return
 	}
-}
-
-func (t *Tracer) called(c *Call) {
 	p := t.placeOf(c.Attempt.Ref, c.Trace)
 	if !p.sampled() || c.Begun.IsZero() {
 		return
@@ -135,12 +132,9 @@ func (t *Tracer) called(c *Call) {
 
 // Done records the life of a contact that is done.
 func (t *Tracer) Done(c *weir.Contact, channel, typ string) {
-	if t != nil {
-		t.done(c, channel, typ)
+	if t == nil {
+		return
 	}
-}
-
-func (t *Tracer) done(c *weir.Contact, channel, typ string) {
 	p := t.placeOf(c.Ref, c.Trace)
 	if !p.sampled() {
 		return

@@ -52,12 +52,9 @@ func (r *Request) Accepted(ch *weir.Channel, list []weir.Accepted) {
 
 // End records the request, and the acceptance of each contact that has a trace of its own.
 func (r *Request) End(status int, err error) {
-	if r != nil {
-		r.end(status, err)
+	if r == nil {
+		return
 	}
-}
-
-func (r *Request) end(status int, err error) {
 	s := span{name: "POST /v1/channels/{channel}/contacts", kind: trace.SpanKindServer, begun: r.begun, end: time.Now(), attributes: []attribute.KeyValue{
 		attribute.String("http.request.method", http.MethodPost), attribute.String("http.route", "/v1/channels/{channel}/contacts"),
 		attribute.String(keyChannel, r.channel), attribute.String(keyType, r.typ), attribute.Int("weir.contacts", len(r.accepted)),
@@ -115,12 +112,9 @@ func (t *Tracer) Callback(ctx context.Context) context.Context {
 // Reported links the callback in ctx to the contact that it reported about. joined is
 // stored with the contact; known is false if it has to be read.
 func (t *Tracer) Reported(ctx context.Context, r *weir.Report, v weir.Verdict, joined string, known bool) {
-	if t != nil {
-		t.reported(ctx, r, v, joined, known)
+	if t == nil {
+		return
 	}
-}
-
-func (t *Tracer) reported(ctx context.Context, r *weir.Report, v weir.Verdict, joined string, known bool) {
 	c, ok := ctx.Value(callbackKey{}).(*callback)
 	if !ok || v == weir.UnknownAttempt {
 		return
@@ -148,12 +142,9 @@ func (t *Tracer) stored(ctx context.Context, ref weir.Ref) string {
 
 // CallbackDone records the callback in ctx. Its URL holds a secret and is left out.
 func (t *Tracer) CallbackDone(ctx context.Context, ch *weir.Channel, results []string, err error) {
-	if t != nil {
-		t.callbackDone(ctx, ch, results, err)
+	if t == nil {
+		return
 	}
-}
-
-func (t *Tracer) callbackDone(ctx context.Context, ch *weir.Channel, results []string, err error) {
 	c, ok := ctx.Value(callbackKey{}).(*callback)
 	if !ok {
 		return
