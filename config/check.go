@@ -16,10 +16,10 @@ import (
 	"weir"
 )
 
-// check returns the variables with values that decode but are not allowed. It skips
-// variables in have, which are already reported.
-func (c *Config) check(have []InvalidVariable) []InvalidVariable {
-	ok := map[string]bool{
+// allowed reports, by variable, whether a value that decodes is allowed. Values of other
+// variables count too, so that all must have been read.
+func (c *Config) allowed() map[string]bool {
+	return map[string]bool{
 		"DATABASE_URL":                       databaseURL(c.DatabaseURL),
 		"LISTEN_ADDR":                        c.listenAddr(),
 		"PUBLIC_URL":                         c.PublicURL == "" || publicURL(c.PublicURL),
@@ -53,18 +53,6 @@ func (c *Config) check(have []InvalidVariable) []InvalidVariable {
 		"OTEL_TRACES_SAMPLER":                oneOf(strings.TrimPrefix(c.OTelSampler, "parentbased_"), "always_on", "always_off", "traceidratio") == nil,
 		"OTEL_TRACES_SAMPLER_ARG":            0 <= c.OTelSamplerArg && c.OTelSamplerArg <= 1,
 	}
-	var invalid []InvalidVariable
-	for _, v := range variables(c) {
-		fine, checked := ok[v.name]
-		if checked && !fine && !slices.ContainsFunc(have, func(m InvalidVariable) bool { return m.isOf(v) }) {
-			invalid = append(invalid, v.invalid(v.text()))
-		}
-	}
-	return invalid
-}
-
-func (m InvalidVariable) isOf(v variable) bool {
-	return m.Variable == v.name || m.Variable == v.fileName()
 }
 
 func between[T int | time.Duration](v, low, high T) bool { return low <= v && v <= high }

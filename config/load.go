@@ -8,13 +8,22 @@ package config
 // with all invalid variables.
 func Load(environ []string) (_ Config, warnings []string, _ error) {
 	env := index(environ)
-	var c Config
-	c.origins = map[string]string{}
-	var invalid []InvalidVariable
-	for _, v := range variables(&c) {
-		invalid = append(invalid, v.read(env, c.origins)...)
+	c := Config{origins: map[string]string{}}
+	all, wrong := variables(&c), map[string]*InvalidVariable{}
+	for _, v := range all {
+		wrong[v.name] = v.read(env, c.origins)
 	}
-	invalid = sorted(append(invalid, c.check(invalid)...))
+	allowed := c.allowed()
+	var invalid []InvalidVariable
+	for _, v := range all {
+		m := wrong[v.name]
+		if fine, checked := allowed[v.name]; m == nil && checked && !fine {
+			m = v.invalid(v.text())
+		}
+		if m != nil {
+			invalid = append(invalid, *m)
+		}
+	}
 	warnings = append(Unknown(environ), c.warnings()...)
 	if len(invalid) > 0 {
 		return Config{}, warnings, &Error{invalid}
@@ -24,17 +33,4 @@ func Load(environ []string) (_ Config, warnings []string, _ error) {
 		c.origins["PUBLIC_URL"] = "LISTEN_ADDR"
 	}
 	return c, warnings, nil
-}
-
-// sorted returns the invalid variables in the order of their declaration.
-func sorted(invalid []InvalidVariable) []InvalidVariable {
-	var out []InvalidVariable
-	for _, v := range variables(&Config{}) {
-		for _, m := range invalid {
-			if m.isOf(v) {
-				out = append(out, m)
-			}
-		}
-	}
-	return out
 }

@@ -18,22 +18,12 @@ func (c *Config) Print(w io.Writer) error {
 	_, _ = fmt.Fprintln(tab, "VARIABLE\tVALUE\tFROM")
 	for _, v := range variables(c) {
 		value := v.text()
-		if v.secret {
-			value = v.redact(value)
+		if v.isSecretURL() {
+			value = Redact(value)
 		}
 		_, _ = fmt.Fprintf(tab, "%s\t%s\t%s\n", v.name, value, c.origins[v.name])
 	}
 	return tab.Flush()
-}
-
-// redact hides the secrets in a value of this variable.
-func (v variable) redact(value string) string {
-	switch v.field.Interface().(type) {
-	case Tokens, AccessKeys, Subscriptions, Headers:
-		return value // String already hides them
-	default:
-		return Redact(value)
-	}
 }
 
 // markdown is the template of the table in docs/configuration.md; envconfig walks the struct.

@@ -35,20 +35,20 @@ func variables(c *Config) []variable {
 	return out
 }
 
-// read reads and decodes the value of a variable.
-func (v variable) read(env, origins map[string]string) []InvalidVariable {
+// read reads and decodes the value of a variable; nil: it decodes.
+func (v variable) read(env, origins map[string]string) *InvalidVariable {
 	value, origin := env[v.name], "environment"
 	if file := env[v.fileName()]; v.secret && file != "" {
 		if value != "" {
-			return []InvalidVariable{{v.fileName(), file, "absent while " + v.name + " is set"}}
+			return &InvalidVariable{v.fileName(), file, "absent while " + v.name + " is set"}
 		}
 		text, err := os.ReadFile(file) //nolint:gosec // the operator names it
 		if err != nil {
-			return []InvalidVariable{{v.fileName(), file, "the path of a file that Weir can read"}}
+			return &InvalidVariable{v.fileName(), file, "the path of a file that Weir can read"}
 		}
 		// Editors end a file with a line break.
 		if value = strings.TrimSpace(string(text)); value == "" {
-			return []InvalidVariable{{v.fileName(), file, "the path of a file that is not empty"}}
+			return &InvalidVariable{v.fileName(), file, "the path of a file that is not empty"}
 		}
 		origin = v.fileName()
 	}
@@ -57,7 +57,7 @@ func (v variable) read(env, origins map[string]string) []InvalidVariable {
 	}
 	origins[v.name] = origin
 	if err := v.decode(value); err != nil {
-		return []InvalidVariable{v.invalid(value)}
+		return v.invalid(value)
 	}
 	return nil
 }
@@ -77,17 +77,19 @@ func (v variable) decode(value string) error {
 	return nil
 }
 
-func (v variable) invalid(value string) InvalidVariable {
-	switch v.field.Interface().(type) {
-	case Tokens, AccessKeys, Subscriptions, Headers:
+func (v variable) invalid(value string) *InvalidVariable {
+	switch {
+	case v.isSecretURL():
+		value = Redact(value)
+	case v.secret:
 		value = redacted
-	default:
-		if v.secret {
-			value = Redact(value)
-		}
 	}
-	return InvalidVariable{v.name, value, v.allowed}
+	return &InvalidVariable{v.name, value, v.allowed}
 }
+
+// isSecretURL reports whether the value may be shown without its password. Other secrets
+// have a type whose String hides them.
+func (v variable) isSecretURL() bool { return v.secret && v.field.Kind() == reflect.String }
 
 // redacted is shown instead of a secret.
 const redacted = "REDACTED"
