@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,12 +90,7 @@ func goodPort(s string) bool {
 
 // names reports whether a host is in AllowHosts.
 func (p Policy) names(host string) bool {
-	for _, h := range p.AllowHosts {
-		if bare(h) == bare(host) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.AllowHosts, func(h string) bool { return bare(h) == bare(host) })
 }
 
 // bare normalizes a host: without brackets, case and trailing dot, and with an
@@ -171,10 +167,5 @@ func reserved() []string {
 }
 
 func within(ip netip.Addr, blocks []string) bool {
-	for _, b := range blocks {
-		if netip.MustParsePrefix(b).Contains(ip) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(blocks, func(b string) bool { return netip.MustParsePrefix(b).Contains(ip) })
 }
