@@ -12,12 +12,14 @@
 package tracing
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -202,19 +204,13 @@ func (s sampler) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
 
 // samplerOf returns the sampler of a value of OTEL_TRACES_SAMPLER.
 func samplerOf(name string, ratio float64) (sdk.Sampler, error) {
-	switch name {
-	case "always_on":
-		return sdk.AlwaysSample(), nil
-	case "always_off":
-		return sdk.NeverSample(), nil
-	case "traceidratio":
-		return sdk.TraceIDRatioBased(ratio), nil
-	case "", "parentbased_always_on":
-		return sdk.ParentBased(sdk.AlwaysSample()), nil
-	case "parentbased_always_off":
-		return sdk.ParentBased(sdk.NeverSample()), nil
-	case "parentbased_traceidratio":
-		return sdk.ParentBased(sdk.TraceIDRatioBased(ratio)), nil
+	root, parentBased := strings.CutPrefix(cmp.Or(name, "parentbased_always_on"), "parentbased_")
+	s := map[string]sdk.Sampler{"always_on": sdk.AlwaysSample(), "always_off": sdk.NeverSample(), "traceidratio": sdk.TraceIDRatioBased(ratio)}[root]
+	switch {
+	case s == nil:
+		return nil, errors.New("unknown sampler " + name)
+	case parentBased:
+		return sdk.ParentBased(s), nil
 	}
-	return nil, errors.New("unknown sampler " + name)
+	return s, nil
 }
