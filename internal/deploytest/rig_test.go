@@ -142,7 +142,7 @@ func (r *rig) centre() {
 	if err != nil {
 		r.Fatal(err)
 	}
-	to, err := routerclient.New("http://"+r.addr, &k, time.Now)
+	to, err := routerclient.New("http://"+r.addr, &k, "", time.Now)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -122,23 +122,30 @@ func Environment(environ []string, name string) string {
 // Token returns the API token: from file, otherwise from WEIR_TOKEN or WEIR_TOKEN_FILE;
 // empty if none is given.
 func Token(c *cobra.Command, environ []string, file string) (string, error) {
-	token := Environment(environ, "WEIR_TOKEN")
+	return Secret(c, environ, file, "WEIR_TOKEN", "token")
+}
+
+// Secret returns a secret: from file, otherwise from a variable or from the file that the
+// variable with the suffix _FILE names; empty if none is given. what names it in errors.
+func Secret(c *cobra.Command, environ []string, file, variable, what string) (string, error) {
+	secret := Environment(environ, variable)
 	if file == "" {
-		if file = Environment(environ, "WEIR_TOKEN_FILE"); file != "" && token != "" {
-			return "", UsageError(c, "WEIR_TOKEN and WEIR_TOKEN_FILE are both set")
+		// A flag overrides both variables; of two variables, neither is preferred.
+		if file = Environment(environ, variable+"_FILE"); file != "" && secret != "" {
+			return "", UsageError(c, fmt.Sprintf("%s and %[1]s_FILE are both set", variable))
 		}
 	}
 	if file == "" {
-		return token, nil
+		return secret, nil
 	}
 	text, err := os.ReadFile(file) //nolint:gosec // the user names it
 	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
+		return "", fmt.Errorf("read the %s: %w", what, err)
 	}
-	if token = strings.TrimSpace(string(text)); token == "" {
-		return "", fmt.Errorf("read the token: %s is empty", file)
+	if secret = strings.TrimSpace(string(text)); secret == "" {
+		return "", fmt.Errorf("read the %s: %s is empty", what, file)
 	}
-	return token, nil
+	return secret, nil
 }
 
 // IsTerminal reports whether w is a terminal.

@@ -5,6 +5,7 @@ package routerclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,27 +42,20 @@ type Client struct {
 }
 
 // New returns a client of the router at the URL base; empty is [DefaultURL].
-// Without a key, requests are not signed.
-func New(base string, key *hmacsign.Key, now func() time.Time) (*Client, error) {
-	if base == "" {
-		base = DefaultURL
-	}
-	u, err := url.Parse(base)
+// Without a key, requests are not signed and carry the token, unless that is empty.
+func New(base string, key *hmacsign.Key, token string, now func() time.Time) (*Client, error) {
+	u, err := url.Parse(cmp.Or(base, DefaultURL))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("the address of Weir must be an http or https URL without user, query and fragment, such as " + DefaultURL)
 	}
 	return &Client{
-		base: strings.TrimRight(u.String(), "/"), key: key, now: now,
+		base: strings.TrimRight(u.String(), "/"), key: key, token: token, now: now,
 		http: &http.Client{
 			Timeout: timeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: timeout},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
 }
-
-// SetToken makes a client without a key send a token of the API instead. It must
-// be called before the first request.
-func (c *Client) SetToken(token string) { c.token = token }
 
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
@@ -75,11 +69,7 @@ type Error struct {
 }
 
 // Detail is one of the errors in an error response.
-type Detail struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Target  string `json:"target"`
-}
+type Detail struct{ Message, Target string }
 
 // Error implements error.
 func (e *Error) Error() string {
@@ -139,7 +129,6 @@ func (c *Client) Worker(ctx context.Context, id string) (out routing.Worker, err
 // Queue is a queue in the form of the API.
 type Queue struct {
 	ID                   string          `json:"id"`
-	Name                 string          `json:"name"`
 	DistributionPolicyID string          `json:"distributionPolicyId"`
 	ExceptionPolicyID    string          `json:"exceptionPolicyId"`
 	Closed               resource.Closed `json:"closed"`

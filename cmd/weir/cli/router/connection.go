@@ -1,9 +1,8 @@
 package router
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,44 +25,24 @@ func connect(a *app.App, c *cobra.Command, d *connection) (*routerclient.Client,
 	if err != nil {
 		return nil, err
 	}
-	where := d.url
-	if where == "" {
-		where = a.Environment("WEIR_URL")
-	}
-	out, err := routerclient.New(where, key, a.Now)
-	if err != nil {
-		return nil, command.UsageError(c, err.Error())
-	}
+	token := ""
 	if key == nil {
-		token, err := command.Token(c, a.Environ, d.tokenFile)
-		if err != nil {
+		if token, err = command.Token(c, a.Environ, d.tokenFile); err != nil {
 			return nil, err
 		}
-		out.SetToken(token)
+	}
+	out, err := routerclient.New(cmp.Or(d.url, a.Environment("WEIR_URL")), key, token, a.Now)
+	if err != nil {
+		return nil, command.UsageError(c, err.Error())
 	}
 	return out, nil
 }
 
 // accessKey returns the configured key; nil: there is none, and a token is used.
 func accessKey(a *app.App, c *cobra.Command, d *connection) (*hmacsign.Key, error) {
-	file, text := d.keyFile, a.Environment("WEIR_ROUTER_KEY")
-	if file == "" {
-		// A flag overrides both variables; of two variables, neither is preferred.
-		if file = a.Environment("WEIR_ROUTER_KEY_FILE"); file != "" && text != "" {
-			return nil, command.UsageError(c, "WEIR_ROUTER_KEY and WEIR_ROUTER_KEY_FILE are both set")
-		}
-	}
-	if file != "" {
-		read, err := os.ReadFile(file) //nolint:gosec // the user names it
-		if err != nil {
-			return nil, fmt.Errorf("read the key: %w", err)
-		}
-		if text = strings.TrimSpace(string(read)); text == "" {
-			return nil, fmt.Errorf("read the key: %s is empty", file)
-		}
-	}
-	if text == "" {
-		return nil, nil
+	text, err := command.Secret(c, a.Environ, d.keyFile, "WEIR_ROUTER_KEY", "key")
+	if err != nil || text == "" {
+		return nil, err
 	}
 	key, err := hmacsign.ParseKey(text)
 	if err != nil {
