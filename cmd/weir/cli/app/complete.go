@@ -19,18 +19,19 @@ const maxCompletions = 100
 // enough are found. If a request fails, the names found before are still offered.
 type NameSource func(ctx context.Context, to *client.Client, found func(name, about string) bool) error
 
-// CompleteArgs completes an argument with names from a running Weir. If Weir does not
-// answer within completionTime, only the names received so far are offered.
-func (a *App) CompleteArgs(r *Connection, source NameSource) cobra.CompletionFunc {
+// completeArgs completes the argument of [Connection.Completing].
+func (a *App) completeArgs(r *Connection) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if count := len(strings.Fields(c.Use)) - 1; len(args) >= count {
+		names := strings.Fields(c.Use)[1:]
+		if len(args) >= len(names) || names[len(args)] != r.completed {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.CompleteNames(c, r, source, prefix), cobra.ShellCompDirectiveNoFileComp
+		return a.CompleteNames(c, r, r.names, prefix), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// CompleteNames returns the names that begin with prefix.
+// CompleteNames returns the names that begin with prefix. If Weir does not answer within
+// completionTime, only the names received so far are offered.
 func (a *App) CompleteNames(c *cobra.Command, r *Connection, source NameSource, prefix string) []cobra.Completion {
 	to, err := a.ConnectWith(c, r, client.Options{MaxTries: 1, Timeout: completionTime})
 	if err != nil {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,11 +18,20 @@ import (
 // Connection holds the flags of commands that send requests to a running Weir.
 type Connection struct {
 	Output
+	Body           []byte // of the last successful response
 	url, tokenFile string
+	completed      string // the argument that names completes
+	names          NameSource
 }
 
 // NewConnection returns the flags of a connection.
 func NewConnection() *Connection { return &Connection{Output: NewOutput()} }
+
+// Completing makes the commands complete an argument with names from a running Weir.
+func (r *Connection) Completing(argument string, names NameSource) *Connection {
+	r.completed, r.names = argument, names
+	return r
+}
 
 // AboutConnection is the help text about the connection to Weir.
 const AboutConnection = `Address of Weir: --url or WEIR_URL (default http://127.0.0.1:8080). Token:
@@ -46,10 +56,7 @@ func (a *App) ConnectWith(c *cobra.Command, r *Connection, o client.Options) (*c
 	if o.Token, err = command.Token(c, a.Environ, r.tokenFile); err != nil {
 		return nil, err
 	}
-	o.UserAgent, o.RetryDelay = "weir", a.RetryDelay
-	if o.URL = r.url; o.URL == "" {
-		o.URL = a.Environment("WEIR_URL")
-	}
+	o.URL, o.UserAgent, o.RetryDelay = cmp.Or(r.url, a.Environment("WEIR_URL")), "weir", a.RetryDelay
 	out, err := client.New(o)
 	if err != nil {
 		return nil, command.UsageError(c, err.Error())
@@ -59,19 +66,37 @@ func (a *App) ConnectWith(c *cobra.Command, r *Connection, o client.Options) (*c
 
 // APICommand makes a command that takes the arguments named in use and gets a client.
 func (a *App) APICommand(r *Connection, use, short, long, example string, do func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error) *cobra.Command {
-	if long == "" {
-		long = short + "."
-	}
+	c := ClientCommand(use, short, cmp.Or(long, short+"."), example, func(c *cobra.Command) (*client.Client, error) { return a.Connect(c, r) },
+		func(c *cobra.Command, to *client.Client, args []string) error {
+			return do(c.Context(), c, to.CaptureBody(&r.Body), args)
+		})
+	c.ValidArgsFunction = a.completeArgs(r)
+	return c
+}
+
+// WatchCommand is [App.APICommand] for a command that shows something, with the flag --watch.
+func (a *App) WatchCommand(r *Connection, use, short, long, example string, show func(ctx context.Context, to *client.Client, args []string, out io.Writer) error) *cobra.Command {
+	var w WatchFlag
+	c := a.APICommand(r, use, short, long, example, func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+		return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return show(ctx, to, args, out) })
+	})
+	w.AddTo(c)
+	return c
+}
+
+// ClientCommand makes a command that takes the arguments named in use and gets a client
+// from connect.
+func ClientCommand[C interface{ Close() }](use, short, long, example string, connect func(*cobra.Command) (C, error), do func(c *cobra.Command, to C, args []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,
 		Args: NamedArgs(strings.Fields(use)[1:]), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			to, err := a.Connect(c, r)
+			to, err := connect(c)
 			if err != nil {
 				return err
 			}
 			defer to.Close()
-			if err = do(c.Context(), c, to, args); err != nil && c.Context().Err() != nil {
+			if err = do(c, to, args); err != nil && c.Context().Err() != nil {
 				return errors.New("interrupted")
 			}
 			return err
@@ -97,11 +122,24 @@ func NamedArgs(names []string) cobra.PositionalArgs {
 	}
 }
 
-// PrintResult prints the result of a request: a sentence, or the response body as received.
-func (a *App) PrintResult(r *Connection, raw []byte, format string, args ...any) error {
+// PrintResult prints the result of the last request: a sentence, or the body of the
+// response as received.
+func (a *App) PrintResult(r *Connection, format string, args ...any) error {
 	if r.JSON() {
-		return a.PrintRaw(raw)
+		return WriteRaw(a.Stdout, r.Body)
 	}
+	return a.printSentence(format, args...)
+}
+
+// PrintValue prints a result that is not in one response: a sentence, or value as JSON.
+func (a *App) PrintValue(p *Output, value any, format string, args ...any) error {
+	if p.JSON() {
+		return a.PrintJSON(value)
+	}
+	return a.printSentence(format, args...)
+}
+
+func (a *App) printSentence(format string, args ...any) error {
 	_, err := fmt.Fprintln(a.Stdout, terminal.Visible(fmt.Sprintf(format, args...)))
 	return err
 }
@@ -109,21 +147,15 @@ func (a *App) PrintResult(r *Connection, raw []byte, format string, args ...any)
 // ShowCommand makes a command that shows one object, with the flag --watch: its only
 // argument is passed to get; text formats the object for a terminal.
 func ShowCommand[T any](a *App, r *Connection, use, short, long, example string, get func(c *client.Client, ctx context.Context, id string) (*T, error), text func(a *App, x *T, colors bool) string) *cobra.Command {
-	var w WatchFlag
-	c := a.APICommand(r, use, short, long, example, func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-		return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
-			var raw []byte
-			x, err := get(to.CaptureBody(&raw), ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if r.JSON() {
-				return WriteRaw(out, raw)
-			}
-			_, err = io.WriteString(out, text(a, x, a.Display(&r.Output).Colors))
+	return a.WatchCommand(r, use, short, long, example, func(ctx context.Context, to *client.Client, args []string, out io.Writer) error {
+		x, err := get(to, ctx, args[0])
+		if err != nil {
 			return err
-		})
+		}
+		if r.JSON() {
+			return WriteRaw(out, r.Body)
+		}
+		_, err = io.WriteString(out, text(a, x, a.Display(&r.Output).Colors))
+		return err
 	})
-	w.AddTo(c)
-	return c
 }

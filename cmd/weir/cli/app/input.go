@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -37,22 +38,35 @@ func ContentType(file, format string) (string, error) {
 	return "application/x-ndjson", nil
 }
 
-// PrintRejected prints the result for a file, and the rejected rows.
-func (a *App) PrintRejected(head, file string, rejected *RejectedRows) error {
+// PrintFileResult prints the result for a file: text and the rejected rows, or value as
+// JSON. Rejected rows are also an error, to which note is appended.
+func (a *App) PrintFileResult(p *Output, rejected *RejectedRows, note, text string, value any) error {
+	err := error(nil)
+	if p.JSON() {
+		err = a.PrintJSON(value)
+	} else {
+		_, err = io.WriteString(a.Stdout, terminal.VisibleLines(text+rejected.text()))
+	}
+	if err != nil || rejected.Count == 0 {
+		return err
+	}
+	return command.Exit(Rejected, terminal.Plural(rejected.Count, "row was rejected", "rows were rejected")+note)
+}
+
+// text lists the first rejected rows, and where the others are.
+func (r *RejectedRows) text() string {
 	var b strings.Builder
-	b.WriteString(head)
-	for _, row := range rejected.First {
+	for _, row := range r.First {
 		fmt.Fprintf(&b, "  line %d%s: %s\n", row.Line, column(row.Column), row.Reason)
 	}
-	more := rejected.Count - int64(len(rejected.First))
+	more := r.Count - int64(len(r.First))
 	switch {
-	case file != "" && rejected.Count > 0:
-		fmt.Fprintf(&b, "  %s in %s\n", terminal.Plural(rejected.Count, "rejected row is", "rejected rows are"), file)
+	case r.file != nil && r.Count > 0:
+		fmt.Fprintf(&b, "  %s in %s\n", terminal.Plural(r.Count, "rejected row is", "rejected rows are"), r.file.Name())
 	case more > 0:
 		fmt.Fprintf(&b, "  and %s more; --errors FILE writes all of them to a file\n", terminal.Number(more))
 	}
-	_, err := io.WriteString(a.Stdout, terminal.VisibleLines(b.String()))
-	return err
+	return b.String()
 }
 
 // column returns a column for a message; a rejection may concern the whole row.
@@ -137,14 +151,8 @@ func (a *App) ReadJSON(c *cobra.Command, name string) (json.RawMessage, error) {
 
 // position returns line and column of the last byte read.
 func position(text []byte, offset int64) (line, column int) {
-	line = 1
-	for _, b := range text[:max(0, min(offset-1, int64(len(text))))] {
-		column++
-		if b == '\n' {
-			line, column = line+1, 0
-		}
-	}
-	return line, column + 1
+	before := text[:max(0, min(offset-1, int64(len(text))))]
+	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
 }
 
 // OpenInput opens a file, or the standard input; bytes is 0 if its size is unknown.

@@ -82,6 +82,7 @@ type List struct {
 	out   io.Writer
 	table terminal.Table
 	count int
+	More  bool // PrintList left out elements
 }
 
 // NewList starts a list.
@@ -127,21 +128,31 @@ func (l *List) Close() error {
 	}
 }
 
-// PrintList prints a list, at most limit of its elements; 0: all. It returns true if
-// there are more.
-func PrintList[T any](l *List, items iter.Seq2[T, error], limit int, row func(T) []terminal.Cell) (more bool, err error) {
+// PrintList prints a list, at most limit of its elements; 0: all.
+func PrintList[T any](l *List, items iter.Seq2[T, error], limit int, row func(T) []terminal.Cell) error {
 	for item, err := range items {
 		if err != nil {
-			return false, err
+			return err
 		}
-		if limit > 0 && l.count == limit {
-			return true, l.Close()
+		if l.More = limit > 0 && l.count == limit; l.More {
+			break
 		}
 		if err := l.Add(item, row(item)...); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return false, l.Close()
+	return l.Close()
+}
+
+// LimitFlag adds the flag --limit.
+func LimitFlag(c *cobra.Command, limit *int, about string) {
+	c.Flags().IntVar(limit, "limit", *limit, about)
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		if *limit < 0 {
+			return command.UsageError(c, "--limit must be 0 or more")
+		}
+		return nil
+	}
 }
 
 // PageSize returns the page size for printing at most limit elements: one more, to
@@ -189,9 +200,6 @@ func (a *App) PrintJSON(v any) error {
 	_, err = fmt.Fprintf(a.Stdout, "%s\n", text)
 	return err
 }
-
-// PrintRaw writes a JSON value on a line of its own.
-func (a *App) PrintRaw(raw []byte) error { return WriteRaw(a.Stdout, raw) }
 
 // WriteRaw writes a JSON value as it was received, on a line of its own.
 func WriteRaw(out io.Writer, raw []byte) error {

@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,11 +22,9 @@ const drainPollInterval = time.Second
 
 // pauseCommand makes "weir channel pause" and "weir channel resume".
 func pauseCommand(a *app.App, r *app.Connection, use string, paused bool, short, long string) *cobra.Command {
-	c := a.APICommand(r, use+" NAME", short, long, "  weir channel "+use+" sms", func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+	return a.APICommand(r, use+" NAME", short, long, "  weir channel "+use+" sms", func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 		return sendRequest(ctx, a, r, to, http.MethodPatch, args[0], map[string]any{"paused": paused}, false, use+"d")
 	})
-	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
-	return c
 }
 
 // capacityCommand makes "weir channel capacity".
@@ -46,11 +43,12 @@ contact is dispatched until they are below the new limit.`, "  weir channel capa
 			}
 			return sendRequest(ctx, a, r, to, http.MethodPatch, args[0], map[string]any{"capacity": capacity}, false, "changed")
 		})
+	names := c.ValidArgsFunction
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return []cobra.Completion{"default"}, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.CompleteNames(c, r, app.ChannelNames, prefix), cobra.ShellCompDirectiveNoFileComp
+		return names(c, args, prefix)
 	}
 	return c
 }
@@ -67,42 +65,40 @@ interrupted.`, "  weir channel drain sms\n  weir channel drain sms --timeout 10m
 			if _, err := to.PatchChannel(ctx, name, patch, client.PatchChannelParams{}); err != nil {
 				return err
 			}
-			raw, err := waitUntilIdle(ctx, a, to, name, limit)
-			if err != nil {
+			if err := waitUntilIdle(ctx, a, to, name, limit); err != nil {
 				return err
 			}
-			return a.PrintResult(r, raw, "%s: paused, nothing in flight", name)
+			return a.PrintResult(r, "%s: paused, nothing in flight", name)
 		})
 	c.Flags().DurationVar(&limit, "timeout", limit, "maximum time to wait")
-	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	return c
 }
 
 // waitUntilIdle waits until a channel has nothing in flight, at most for limit.
-func waitUntilIdle(ctx context.Context, a *app.App, to *client.Client, name string, limit time.Duration) (raw []byte, err error) {
+func waitUntilIdle(ctx context.Context, a *app.App, to *client.Client, name string, limit time.Duration) error {
 	start, peak := a.Now(), 0
 	line := a.NewStatusLine()
 	defer line.Clear()
 	ticks, stop := a.Ticker(drainPollInterval)
 	defer stop()
 	for {
-		ch, err := to.CaptureBody(&raw).GetChannel(ctx, name)
+		ch, err := to.GetChannel(ctx, name)
 		switch {
 		// Weir may restart while contacts are in flight; the command waits on.
 		case err != nil && (ctx.Err() != nil || !app.Retryable(err)):
-			return nil, err
+			return err
 		case err == nil && ch.InFlight == 0:
-			return raw, nil
+			return nil
 		case err == nil:
 			peak = max(peak, ch.InFlight)
 			line.Show(fmt.Sprintf("%s %s  %s in flight", name, terminal.Meter(peak-ch.InFlight, peak), terminal.Plural(ch.InFlight, "slot", "slots")))
 		}
 		if a.Now().Sub(start) >= limit {
-			return nil, fmt.Errorf("%s is paused, but contacts are still in flight after %s; list them with \"weir contact list --channel %s --state sending,active,unknown\"", name, terminal.Duration(limit), name)
+			return fmt.Errorf("%s is paused, but contacts are still in flight after %s; list them with \"weir contact list --channel %s --state sending,active,unknown\"", name, terminal.Duration(limit), name)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		case <-ticks:
 		}
 	}
@@ -136,46 +132,37 @@ which cancels them first; the channel is deleted when the last of them is done.`
 			return printDeleted(a, r, name, deleting != nil && deleting.Deleting)
 		})
 	c.Flags().BoolVar(&cancel, "cancel", false, "cancel the unfinished contacts first")
-	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	return app.Confirmable(c)
 }
 
 // printDeleted prints the result of a deletion.
 func printDeleted(a *app.App, r *app.Connection, name string, deleting bool) error {
-	raw, err := json.Marshal(map[string]any{"channel": name, "deleted": !deleting, "deleting": deleting})
-	if err != nil {
-		return err
-	}
+	text := "%s: deleted"
 	if deleting {
-		return a.PrintResult(r, raw, "%s: deleting; its unfinished contacts are being canceled", name)
+		text = "%s: deleting; its unfinished contacts are being canceled"
 	}
-	return a.PrintResult(r, raw, "%s: deleted", name)
+	return a.PrintValue(&r.Output, map[string]any{"channel": name, "deleted": !deleting, "deleting": deleting}, text, name)
 }
 
 // incomingCommand makes "weir channel incoming".
 func incomingCommand(a *app.App, r *app.Connection) *cobra.Command {
-	var w app.WatchFlag
 	var p client.ListIncomingParams
-	c := a.APICommand(r, "incoming NAME", "List incoming messages", "List the messages that a channel received, oldest first.", `  weir channel incoming sms
+	c := a.WatchCommand(r, "incoming NAME", "List incoming messages", "List the messages that a channel received, oldest first.", `  weir channel incoming sms
   weir channel incoming sms --after 7241 --limit 1000 --output jsonl`,
-		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
-				page, err := to.ListIncoming(ctx, args[0], p)
-				if err != nil {
+		func(ctx context.Context, to *client.Client, args []string, out io.Writer) error {
+			page, err := to.ListIncoming(ctx, args[0], p)
+			if err != nil {
+				return err
+			}
+			l := a.NewList(&r.Output, out, app.Column("ID"), app.Column("RECEIVED"), app.Column("FROM"), app.Column("TO"), app.Column("TEXT", 12))
+			for _, m := range page.Incoming {
+				if err := l.Add(m, app.Cells(m.ID, a.FormatMinute(m.ReceivedAt), m.From, m.To, m.Body)...); err != nil {
 					return err
 				}
-				l := a.NewList(&r.Output, out, app.Column("ID"), app.Column("RECEIVED"), app.Column("FROM"), app.Column("TO"), app.Column("TEXT", 12))
-				for _, m := range page.Incoming {
-					if err := l.Add(m, app.Cells(m.ID, a.FormatMinute(m.ReceivedAt), m.From, m.To, m.Body)...); err != nil {
-						return err
-					}
-				}
-				return l.Close()
-			})
+			}
+			return l.Close()
 		})
 	c.Flags().IntVar(&p.After, "after", 0, "only messages with a greater id")
 	c.Flags().IntVar(&p.Limit, "limit", 100, "maximum number of messages, 1 to 1000")
-	w.AddTo(c)
-	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	return c
 }

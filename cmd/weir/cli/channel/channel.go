@@ -32,7 +32,7 @@ const example = `  weir channel put sms --type nuntium --set base_url=https://nu
 
 // Command makes "weir channel".
 func Command(a *app.App) *cobra.Command {
-	r := app.NewConnection()
+	r := app.NewConnection().Completing("NAME", app.ChannelNames)
 	c := command.Group("channel", "Create, show, pause and change channels", about,
 		listCommand(a, r), showCommand(a, r), putCommand(a, r), setCommand(a, r),
 		pauseCommand(a, r, "pause", true, "Pause a channel", "Stop dispatching contacts of a channel until it is resumed. Contacts in flight finish\nnormally."),
@@ -45,44 +45,32 @@ func Command(a *app.App) *cobra.Command {
 
 // listCommand makes "weir channel list".
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
-	var w app.WatchFlag
-	c := a.APICommand(r, "list", "List channels", `List all channels by name, with slots in flight, capacity, queued contacts and the
+	return a.WatchCommand(r, "list", "List channels", `List all channels by name, with slots in flight, capacity, queued contacts and the
 age of the oldest one.`, `  weir channel list
   weir channel list --watch=5s
   weir channel list --output jsonl | jq -r 'select(.state != "up").channel'`,
-		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
-			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return printChannels(ctx, a, r, to, out) })
+		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
+			l := a.NewList(&r.Output, out, app.Column("CHANNEL", 8), app.Column("TYPE"), app.Column("STATE"), app.NumberColumn("IN FLIGHT"), app.NumberColumn("CAPACITY"),
+				app.NumberColumn("SENDING"), app.NumberColumn("UNKNOWN"), app.NumberColumn("QUEUED"), app.Column("OLDEST"), app.Column("REASON", 8))
+			return app.PrintList(l, to.Channels(ctx, client.ListChannelsParams{}), 0, func(ch client.ChannelView) []terminal.Cell {
+				return app.Cells(ch.Channel, ch.Type, app.StateCell(app.ChannelState(&ch)), terminal.Number(ch.InFlight), terminal.Number(ch.Capacity),
+					terminal.Number(ch.Sending), terminal.Number(ch.Unknown), terminal.Number(ch.Queued), a.FormatAge(ch.OldestQueuedAt), ch.StateReason)
+			})
 		})
-	w.AddTo(c)
-	return c
-}
-
-func printChannels(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, out io.Writer) error {
-	l := a.NewList(&r.Output, out, app.Column("CHANNEL", 8), app.Column("TYPE"), app.Column("STATE"), app.NumberColumn("IN FLIGHT"), app.NumberColumn("CAPACITY"),
-		app.NumberColumn("SENDING"), app.NumberColumn("UNKNOWN"), app.NumberColumn("QUEUED"), app.Column("OLDEST"), app.Column("REASON", 8))
-	_, err := app.PrintList(l, to.Channels(ctx, client.ListChannelsParams{}), 0, func(ch client.ChannelView) []terminal.Cell {
-		return app.Cells(ch.Channel, ch.Type, app.StateCell(app.ChannelState(&ch)), terminal.Number(ch.InFlight), terminal.Number(ch.Capacity),
-			terminal.Number(ch.Sending), terminal.Number(ch.Unknown), terminal.Number(ch.Queued), a.FormatAge(ch.OldestQueuedAt), ch.StateReason)
-	})
-	return err
 }
 
 // showCommand makes "weir channel show".
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := app.ShowCommand(a, r, "show NAME", "Show a channel", "Show the state, figures and settings of a channel. Secrets are never shown.", `  weir channel show sms
+	return app.ShowCommand(a, r, "show NAME", "Show a channel", "Show the state, figures and settings of a channel. Secrets are never shown.", `  weir channel show sms
   weir channel show sms --watch
   weir channel show sms --output json | jq .queued`, (*client.Client).GetChannel, channelText)
-	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
-	return c
 }
 
 // callbackCommand makes "weir channel callback".
 func callbackCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := app.ShowCommand(a, r, "callback NAME", "Show the address of a channel's callbacks", `Show the address at which a channel's provider calls Weir, for providers that are
+	return app.ShowCommand(a, r, "callback NAME", "Show the address of a channel's callbacks", `Show the address at which a channel's provider calls Weir, for providers that are
 configured by hand. It holds the channel's secret.`, "  weir channel callback sms", (*client.Client).GetChannelCallback,
 		func(_ *app.App, v *client.CallbackView, _ bool) string { return v.URL + "\n" })
-	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
-	return c
 }
 
 // channelText formats a channel for people.

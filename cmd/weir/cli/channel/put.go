@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -101,7 +102,6 @@ password.
 			return sendRequest(ctx, a, r, to, http.MethodPut, args[0], body, f.force, "saved")
 		})
 	f.add(c, true)
-	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	return c
 }
 
@@ -122,7 +122,6 @@ func setCommand(a *app.App, r *app.Connection) *cobra.Command {
 			return sendRequest(ctx, a, r, to, http.MethodPatch, args[0], body, f.force, "changed")
 		})
 	f.add(c, false)
-	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	return c
 }
 
@@ -156,9 +155,7 @@ func requestBody(a *app.App, c *cobra.Command, f *flags) (map[string]any, error)
 	if all == nil {
 		all = map[string]any{}
 	}
-	for key, value := range settings {
-		all[key] = value
-	}
+	maps.Copy(all, settings)
 	body["settings"] = all
 	return body, nil
 }
@@ -250,9 +247,8 @@ func sendRequest(ctx context.Context, a *app.App, r *app.Connection, to *client.
 	if force {
 		request.Query = url.Values{"force": {"true"}}
 	}
-	var raw []byte
 	var ch client.ChannelView
-	if err := to.CaptureBody(&raw).Do(ctx, request, &ch); err != nil {
+	if err := to.Do(ctx, request, &ch); err != nil {
 		return err
 	}
 	state := app.ChannelState(&ch)
@@ -260,5 +256,5 @@ func sendRequest(ctx context.Context, a *app.App, r *app.Connection, to *client.
 		// A channel is reported as up before its provider has answered, even with a wrong password.
 		state = "provider not checked yet"
 	}
-	return a.PrintResult(r, raw, "%s: %s, %s, capacity %d", name, done, state, ch.Capacity)
+	return a.PrintResult(r, "%s: %s, %s, capacity %d", name, done, state, ch.Capacity)
 }

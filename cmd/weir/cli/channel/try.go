@@ -71,7 +71,6 @@ func tryCommand(a *app.App, r *app.Connection) *cobra.Command {
 	g.BoolVar(&f.render, "render", false, "print the requests of a channel of type http, and send nothing")
 	g.StringVarP(&f.file, "file", "f", "", `with --render: JSON file with the channel, "-" for standard input`)
 	g.DurationVar(&f.limit, "timeout", f.limit, "how long to wait for the end")
-	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	return c
 }
 

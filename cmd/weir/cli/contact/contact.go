@@ -38,7 +38,7 @@ const example = `  weir contact send sms --to +15550001 --message "Please call u
 
 // Command makes "weir contact".
 func Command(a *app.App) *cobra.Command {
-	r := app.NewConnection()
+	r := app.NewConnection().Completing("CHANNEL", app.ChannelNames)
 	c := command.Group("contact", "Queue, find, show and cancel contacts", about,
 		sendCommand(a, r), listCommand(a, r), showCommand(a, r), timelineCommand(a, r), cancelCommand(a, r))
 	c.Example = example
@@ -48,14 +48,13 @@ func Command(a *app.App) *cobra.Command {
 
 // listCommand makes "weir contact list".
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
-	var w app.WatchFlag
 	q := contactQuery{limit: 100}
 	p := &q.p
 	var outcomes []string
 	for _, o := range weir.Outcomes() {
 		outcomes = append(outcomes, string(o))
 	}
-	c := a.APICommand(r, "list", "List contacts", `List contacts, newest first by acceptance; with --state or --outcome, by when they
+	c := a.WatchCommand(r, "list", "List contacts", `List contacts, newest first by acceptance; with --state or --outcome, by when they
 entered that state. --order oldest lists by channel, in order of acceptance.
 --finished-after lists over all channels in the order of the ends.
 
@@ -69,12 +68,10 @@ histories.`, `  weir contact list --channel sms --state queued,sending
   weir contact list --finished-after 2026-05-04T09:00:00Z --output jsonl
   weir contact list --to - --since 72h
   weir contact list --channel sms --state done --order oldest --limit 0 --output jsonl > done.jsonl`,
-		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
-			if err := readQuery(a, c, &q); err != nil {
-				return err
-			}
-			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return printContacts(ctx, a, r, to, q, out) })
+		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
+			return printContacts(ctx, a, r, to, q, out)
 		})
+	c.PreRunE = func(c *cobra.Command, _ []string) error { return readQuery(a, c, &q) }
 	f := c.Flags()
 	f.StringVar(&p.Channel, "channel", "", "only contacts of this channel")
 	f.StringSliceVar(&q.states, "state", nil, "only contacts in these states: queued, sending, active, unknown, done (comma-separated)")
@@ -96,7 +93,6 @@ histories.`, `  weir contact list --channel sms --state queued,sending
 	} {
 		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
-	w.AddTo(c)
 	return c
 }
 
@@ -155,14 +151,14 @@ func (q *contactQuery) contacts(ctx context.Context, to *client.Client) iter.Seq
 // printContacts prints the contacts that the query selects, and whether there are more.
 func printContacts(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, q contactQuery, out io.Writer) error {
 	l := a.NewList(&r.Output, out, app.Column("CONTACT"), app.Column("CHANNEL", 8), app.Column("KEY", 10), app.Column("TO"), app.Column("STATE"), app.Column("OUTCOME"), app.NumberColumn("ATTEMPTS"), app.Column("ACCEPTED"), app.Column("FINISHED"), app.Column("REASON", 10))
-	more, err := app.PrintList(l, q.contacts(ctx, to), q.limit, func(x client.ContactView) []terminal.Cell {
+	err := app.PrintList(l, q.contacts(ctx, to), q.limit, func(x client.ContactView) []terminal.Cell {
 		attempts := 0
 		for _, t := range x.Attempts {
 			attempts = max(attempts, t.Number)
 		}
 		return app.Cells(x.ID, x.Channel, x.Key, x.To, app.StateCell(x.State), app.StateCell(x.Outcome), attempts, a.FormatMinute(x.QueuedAt), a.FormatMinute(x.FinishedAt), cmp.Or(x.Why, x.Reason))
 	})
-	if more && err == nil && !r.JSON() {
+	if l.More && err == nil && !r.JSON() {
 		a.Note("there are more contacts; --limit sets the maximum, 0 lists all")
 	}
 	return err
@@ -240,14 +236,13 @@ is asked to cancel it; it is done when its outcome is known.`, "  weir contact c
 			if err := a.Confirm(c, "this cancels contact "+args[0]); err != nil {
 				return err
 			}
-			var raw []byte
-			x, err := to.CaptureBody(&raw).CancelContact(ctx, args[0])
+			x, err := to.CancelContact(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			if x.State == "done" {
-				return a.PrintResult(r, raw, "%s: %s", args[0], cmp.Or(x.Outcome, x.State))
+				return a.PrintResult(r, "%s: %s", args[0], cmp.Or(x.Outcome, x.State))
 			}
-			return a.PrintResult(r, raw, "%s: %s, canceling", args[0], x.State)
+			return a.PrintResult(r, "%s: %s, canceling", args[0], x.State)
 		}))
 }

@@ -2,7 +2,6 @@ package contact
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -66,50 +65,38 @@ whose channel was deleted, are skipped.`, "queues %s again", "queued again"),
 // deadLetterGroupsCommand makes "weir dlq groups".
 func deadLetterGroupsCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var d deadLetterFilter
-	var w app.WatchFlag
-	c := a.APICommand(r, "groups", "Count dead letters by channel, outcome and reason", "Count dead letters by channel, outcome and reason, largest group first.", "  weir dlq groups\n  weir dlq groups --since 24h --watch=10s",
-		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
-			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
-				page, err := to.GroupDeadLetters(ctx, client.GroupDeadLettersParams{Channel: d.Channel, Outcome: d.Outcome, Reason: d.Reason, Since: d.Since, Until: d.Until})
-				if err != nil {
+	c := a.WatchCommand(r, "groups", "Count dead letters by channel, outcome and reason", "Count dead letters by channel, outcome and reason, largest group first.", "  weir dlq groups\n  weir dlq groups --since 24h --watch=10s",
+		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
+			page, err := to.GroupDeadLetters(ctx, client.GroupDeadLettersParams{Channel: d.Channel, Outcome: d.Outcome, Reason: d.Reason, Since: d.Since, Until: d.Until})
+			if err != nil {
+				return err
+			}
+			l := a.NewList(&r.Output, out, app.NumberColumn("COUNT"), app.Column("CHANNEL", 8), app.Column("OUTCOME"), app.Column("OLDEST"), app.Column("NEWEST"), app.Column("REASON", 12))
+			for _, g := range page.Groups {
+				if err := l.Add(g, app.Cells(terminal.Number(g.Count), g.Channel, app.StateCell(g.Outcome), a.FormatMinute(g.Oldest), a.FormatMinute(g.Newest), g.Reason)...); err != nil {
 					return err
 				}
-				l := a.NewList(&r.Output, out, app.NumberColumn("COUNT"), app.Column("CHANNEL", 8), app.Column("OUTCOME"), app.Column("OLDEST"), app.Column("NEWEST"), app.Column("REASON", 12))
-				for _, g := range page.Groups {
-					if err := l.Add(g, app.Cells(terminal.Number(g.Count), g.Channel, app.StateCell(g.Outcome), a.FormatMinute(g.Oldest), a.FormatMinute(g.Newest), g.Reason)...); err != nil {
-						return err
-					}
-				}
-				return l.Close()
-			})
+			}
+			return l.Close()
 		})
 	d.add(a, c, r)
-	w.AddTo(c)
 	return c
 }
 
 // deadLetterListCommand makes "weir dlq list".
 func deadLetterListCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var d deadLetterFilter
-	var w app.WatchFlag
 	limit := 100
-	c := a.APICommand(r, "list", "List dead letters", "List dead letters by channel, newest first.", "  weir dlq list --channel sms --outcome lost\n  weir dlq list --limit 0 --output jsonl > dead.jsonl",
-		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
-			if limit < 0 {
-				return command.UsageError(c, "--limit must be 0 or more")
-			}
+	c := a.WatchCommand(r, "list", "List dead letters", "List dead letters by channel, newest first.", "  weir dlq list --channel sms --outcome lost\n  weir dlq list --limit 0 --output jsonl > dead.jsonl",
+		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
 			p := client.ListDeadLettersParams{Channel: d.Channel, Outcome: d.Outcome, Reason: d.Reason, Since: d.Since, Until: d.Until, Limit: app.PageSize(limit)}
-			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
-				l := a.NewList(&r.Output, out, app.Column("CONTACT"), app.Column("CHANNEL", 8), app.Column("TO"), app.Column("OUTCOME"), app.Column("AT"), app.Column("REASON", 12))
-				_, err := app.PrintList(l, to.DeadLetters(ctx, p), limit, func(d client.DeadView) []terminal.Cell {
-					return app.Cells(d.Contact.ID, d.Contact.Channel, d.Contact.To, app.StateCell(d.Outcome), a.FormatMinute(d.At), d.Reason)
-				})
-				return err
+			l := a.NewList(&r.Output, out, app.Column("CONTACT"), app.Column("CHANNEL", 8), app.Column("TO"), app.Column("OUTCOME"), app.Column("AT"), app.Column("REASON", 12))
+			return app.PrintList(l, to.DeadLetters(ctx, p), limit, func(d client.DeadView) []terminal.Cell {
+				return app.Cells(d.Contact.ID, d.Contact.Channel, d.Contact.To, app.StateCell(d.Outcome), a.FormatMinute(d.At), d.Reason)
 			})
 		})
 	d.add(a, c, r)
-	c.Flags().IntVar(&limit, "limit", limit, "maximum number of dead letters; 0: all")
-	w.AddTo(c)
+	app.LimitFlag(c, &limit, "maximum number of dead letters; 0: all")
 	return c
 }
 
@@ -125,9 +112,6 @@ func deadLetterActionCommand(a *app.App, r *app.Connection, step, short, long, a
 			if len(f.Contacts) > 0 && (d.given() || f.All) {
 				return command.UsageError(c, "--contact cannot be combined with other filters")
 			}
-			if f.Limit < 0 {
-				return command.UsageError(c, "--limit must be 0 or more")
-			}
 			count, err := actOnDeadLetters(ctx, to, step, f, 1, true)
 			if err != nil {
 				return err
@@ -137,7 +121,7 @@ func deadLetterActionCommand(a *app.App, r *app.Connection, step, short, long, a
 				matching = min(matching, f.Limit)
 			}
 			if f.DryRun || matching == 0 {
-				return printDeadLetterResult(a, r, count, terminal.Plural(matching, "dead letter matches", "dead letters match")+"; nothing was changed")
+				return a.PrintValue(&r.Output, count, "%s; nothing was changed", terminal.Plural(matching, "dead letter matches", "dead letters match"))
 			}
 			if err := a.Confirm(c, "this "+fmt.Sprintf(asks, terminal.Plural(matching, "dead letter", "dead letters"))); err != nil {
 				return err
@@ -147,7 +131,7 @@ func deadLetterActionCommand(a *app.App, r *app.Connection, step, short, long, a
 	d.add(a, c, r)
 	c.Flags().StringSliceVar(&d.Contacts, "contact", nil, "ids of contacts, comma-separated, up to 200")
 	c.Flags().BoolVar(&d.All, "all", false, "all dead letters")
-	c.Flags().IntVar(&d.Limit, "limit", 0, "maximum number of dead letters; 0: all")
+	app.LimitFlag(c, &d.Limit, "maximum number of dead letters; 0: all")
 	c.Flags().BoolVar(&d.DryRun, "dry-run", false, "only count")
 	return app.Confirmable(c)
 }
@@ -194,14 +178,5 @@ func actOnAllDeadLetters(ctx context.Context, a *app.App, r *app.Connection, to 
 	if sum.Remaining > 0 {
 		text += fmt.Sprintf("; %s matching remain", terminal.Number(sum.Remaining))
 	}
-	return printDeadLetterResult(a, r, sum, text)
-}
-
-// printDeadLetterResult prints the sums of all requests: as JSON, or as text.
-func printDeadLetterResult(a *app.App, r *app.Connection, sum *client.DeadDone, text string) error {
-	raw, err := json.Marshal(sum)
-	if err != nil {
-		return err
-	}
-	return a.PrintResult(r, raw, "%s", text)
+	return a.PrintValue(&r.Output, sum, "%s", text)
 }

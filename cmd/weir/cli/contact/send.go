@@ -3,7 +3,6 @@ package contact
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -63,7 +62,6 @@ func sendCommand(a *app.App, r *app.Connection) *cobra.Command {
 			return sendFile(ctx, a, c, r, to, s, args[0])
 		})
 	s.flags(c)
-	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
 	a.CompleteFlag(c, r, "survey", app.SurveyNames)
 	return c
 }
@@ -113,14 +111,10 @@ func sendOne(ctx context.Context, a *app.App, r *app.Connection, to *client.Clie
 		return errors.New("unexpected response: want one contact")
 	}
 	x := list.Contacts[0]
-	raw, err := json.Marshal(x)
-	if err != nil {
-		return err
-	}
 	if x.Duplicate {
-		return a.PrintResult(r, raw, "%s: already known, %s", x.ID, x.State)
+		return a.PrintValue(&r.Output, x, "%s: already known, %s", x.ID, x.State)
 	}
-	return a.PrintResult(r, raw, "%s: %s", x.ID, x.State)
+	return a.PrintValue(&r.Output, x, "%s: %s", x.ID, x.State)
 }
 
 // sendFile queues the contacts of a file.
@@ -145,30 +139,9 @@ func sendFile(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 	if err = errors.Join(err, rejected.Close()); err != nil {
 		return f.failed(err)
 	}
-	return printSent(a, r, f)
-}
-
-// printSent prints the result of sending a file.
-func printSent(a *app.App, r *app.Connection, f *feed) error {
-	if r.JSON() {
-		raw, err := json.Marshal(map[string]any{
-			"channel": f.channel, "queued": f.queued, "duplicates": f.known, "rejected": f.rejected.Count, "last_line": f.last, "errors": f.rejected.First,
-		})
-		if err != nil {
-			return err
-		}
-		if err := a.PrintRaw(raw); err != nil {
-			return err
-		}
-	} else {
-		text := fmt.Sprintf("%s: %s, %s, %s\n", f.channel, terminal.Plural(f.queued, "contact queued", "contacts queued"),
-			terminal.Plural(f.known, "already known", "already known"), terminal.Plural(f.rejected.Count, "row rejected", "rows rejected"))
-		if err := a.PrintRejected(text, f.s.errors, f.rejected); err != nil {
-			return err
-		}
-	}
-	if f.rejected.Count > 0 {
-		return command.Exit(app.Rejected, terminal.Plural(f.rejected.Count, "row was rejected", "rows were rejected"))
-	}
-	return nil
+	text := fmt.Sprintf("%s: %s, %s already known, %s\n", channel, terminal.Plural(f.queued, "contact queued", "contacts queued"),
+		terminal.Number(f.known), terminal.Plural(rejected.Count, "row rejected", "rows rejected"))
+	return a.PrintFileResult(&r.Output, rejected, "", text, map[string]any{
+		"channel": channel, "queued": f.queued, "duplicates": f.known, "rejected": rejected.Count, "last_line": f.last, "errors": rejected.First,
+	})
 }

@@ -57,11 +57,10 @@ func ResumeCommand(a *app.App) *cobra.Command {
 	c := a.APICommand(r, "resume", "Resume a broker that was started with --paused",
 		"Resume a broker that was started with --paused: it dispatches contacts, delivers events\nand calls functions. Channels that are paused themselves stay paused.", "  weir resume",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
-			var raw []byte
-			if _, err := to.CaptureBody(&raw).ReleaseHold(ctx); err != nil {
+			if _, err := to.ReleaseHold(ctx); err != nil {
 				return err
 			}
-			return a.PrintResult(r, raw, "resumed")
+			return a.PrintResult(r, "resumed")
 		})
 	a.AddConnectionFlags(c, r)
 	return c

@@ -3,7 +3,6 @@ package survey
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -99,9 +98,6 @@ func exportTo(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 
 // printExported prints the file, its size and its number of rows.
 func printExported(a *app.App, r *app.Connection, file string, p *app.Progress) error {
-	raw, err := json.Marshal(map[string]any{"file": file, "bytes": p.Bytes, "rows": p.Rows()})
-	if err != nil {
-		return err
-	}
-	return a.PrintResult(r, raw, "%s: %s, %s", file, terminal.Plural(p.Rows(), "row", "rows"), terminal.Bytes(p.Bytes))
+	return a.PrintValue(&r.Output, map[string]any{"file": file, "bytes": p.Bytes, "rows": p.Rows()},
+		"%s: %s, %s", file, terminal.Plural(p.Rows(), "row", "rows"), terminal.Bytes(p.Bytes))
 }

@@ -2,7 +2,6 @@ package survey
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -85,7 +84,17 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 	if err != nil && !(client.StatusOf(err) == http.StatusUnprocessableEntity && sum.Rejected > 0 && sum.LastLine == 0) {
 		return importFailed(err, sum)
 	}
-	return printImported(a, r, survey, sum, o, rejected)
+	note := ""
+	if o.onError.Value == "none" {
+		note = "; nothing was imported"
+	}
+	text := fmt.Sprintf("%s: %s, %s, %s\n", survey, terminal.Plural(sum.Added, "respondent imported", "respondents imported"),
+		terminal.Plural(sum.Duplicates, "duplicate", "duplicates"), terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
+	return a.PrintFileResult(&r.Output, rejected, note, text, struct {
+		Survey string `json:"survey"`
+		client.ImportResult
+		Errors []client.RowError `json:"errors"`
+	}{survey, sum, rejected.First})
 }
 
 // importFailed adds to an error what was imported and how to continue.
@@ -98,42 +107,4 @@ func importFailed(err error, sum client.ImportResult) error {
 		text += "\nimported rows stay imported, unless --on-error none was given; it is safe to run the same import again"
 	}
 	return fmt.Errorf("%w%s", err, text)
-}
-
-// printImported prints the result of an import.
-func printImported(a *app.App, r *app.Connection, survey string, sum client.ImportResult, o importFlags, rejected *app.RejectedRows) error {
-	if r.JSON() {
-		raw, err := json.Marshal(struct {
-			Survey string `json:"survey"`
-			client.ImportResult
-			Errors []client.RowError `json:"errors"`
-		}{survey, sum, rejected.First})
-		if err != nil {
-			return err
-		}
-		if err := a.PrintRaw(raw); err != nil {
-			return err
-		}
-	} else if err := importTable(a, survey, sum, o, rejected); err != nil {
-		return err
-	}
-	if sum.Rejected > 0 {
-		return command.Exit(app.Rejected, rejectedText(sum, o))
-	}
-	return nil
-}
-
-// rejectedText describes the rejected rows of an import.
-func rejectedText(sum client.ImportResult, o importFlags) string {
-	text := terminal.Plural(sum.Rejected, "row was rejected", "rows were rejected")
-	if o.onError.Value == "none" {
-		text += "; nothing was imported"
-	}
-	return text
-}
-
-// importTable prints the sums and the rejected rows.
-func importTable(a *app.App, survey string, sum client.ImportResult, o importFlags, rejected *app.RejectedRows) error {
-	return a.PrintRejected(fmt.Sprintf("%s: %s, %s, %s\n", survey, terminal.Plural(sum.Added, "respondent imported", "respondents imported"),
-		terminal.Plural(sum.Duplicates, "duplicate", "duplicates"), terminal.Plural(sum.Rejected, "row rejected", "rows rejected")), o.errors, rejected)
 }

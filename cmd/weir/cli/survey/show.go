@@ -15,11 +15,9 @@ import (
 
 // showCommand makes "weir survey show".
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := app.ShowCommand(a, r, "show NAME", "Show the definition of a survey", `Show the definition of a survey: schedule, modes and channels, arms, cutoff and quotas.
+	return app.ShowCommand(a, r, "show NAME", "Show the definition of a survey", `Show the definition of a survey: schedule, modes and channels, arms, cutoff and quotas.
 With --output json it is complete, including the texts. "weir survey status" shows the
 progress.`, "  weir survey show flu\n  weir survey show flu --output json | jq .questionnaires", (*client.Client).GetSurvey, surveyText)
-	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
-	return c
 }
 
 // surveyText formats the definition of a survey for people.

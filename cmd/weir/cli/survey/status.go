@@ -40,20 +40,18 @@ With --watch it repeats until the survey is done, also while Weir restarts. With
 		})
 	w.AddTo(c)
 	c.Flags().DurationVar(&interval, "interval", interval, "the interval of --watch")
-	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
 	return c
 }
 
 // printStatus shows a survey once and reports whether it is done.
 func printStatus(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, survey string, out io.Writer) (done bool, err error) {
-	var raw []byte
-	st, err := to.CaptureBody(&raw).GetSurveyStats(ctx, survey)
+	st, err := to.GetSurveyStats(ctx, survey)
 	if err != nil {
 		return false, err
 	}
 	done = st.State == "done"
 	if r.JSON() {
-		return done, app.WriteRaw(out, raw)
+		return done, app.WriteRaw(out, r.Body)
 	}
 	s, err := to.GetSurvey(ctx, survey)
 	if err != nil {

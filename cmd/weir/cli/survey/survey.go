@@ -3,7 +3,6 @@ package survey
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,7 +32,7 @@ const example = `  weir survey put flu.json flu
 
 // Command makes "weir survey".
 func Command(a *app.App) *cobra.Command {
-	r := app.NewConnection()
+	r := app.NewConnection().Completing("NAME", app.SurveyNames)
 	c := command.Group("survey", "Create, run, show and delete surveys", about,
 		putCommand(a, r), importCommand(a, r), launchCommand(a, r),
 		stateCommand(a, r, "pause", "Pause a survey", "Pause a survey: no respondent is contacted until it is resumed. Contacts in flight\nfinish normally, and answers are recorded.", (*client.Client).PauseSurvey),
@@ -46,21 +45,18 @@ func Command(a *app.App) *cobra.Command {
 
 // stateCommand makes a command that requests a state change of a survey.
 func stateCommand(a *app.App, r *app.Connection, step, short, long string, take func(*client.Client, context.Context, string) (*client.SurveyView, error)) *cobra.Command {
-	c := a.APICommand(r, step+" NAME", short, long, "  weir survey "+step+" flu", func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-		var raw []byte
-		s, err := take(to.CaptureBody(&raw), ctx, args[0])
+	return a.APICommand(r, step+" NAME", short, long, "  weir survey "+step+" flu", func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+		s, err := take(to, ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return a.PrintResult(r, raw, "%s: %s", args[0], stateText(s.State, s.Cause))
+		return a.PrintResult(r, "%s: %s", args[0], stateText(s.State, s.Cause))
 	})
-	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
-	return c
 }
 
 // stopCommand makes "weir survey stop".
 func stopCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := a.APICommand(r, "stop NAME", "Stop a survey permanently", `Stop a survey permanently: unfinished respondents and their contacts are canceled, as far
+	return app.Confirmable(a.APICommand(r, "stop NAME", "Stop a survey permanently", `Stop a survey permanently: unfinished respondents and their contacts are canceled, as far
 as the provider can. A stopped survey cannot be resumed; to pause it, use
 "weir survey pause".`, "  weir survey stop flu\n  weir survey stop flu --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
@@ -74,20 +70,17 @@ as the provider can. A stopped survey cannot be resumed; to pause it, use
 					return err
 				}
 			}
-			var raw []byte
-			s, err := to.CaptureBody(&raw).StopSurvey(ctx, args[0])
+			s, err := to.StopSurvey(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return a.PrintResult(r, raw, "%s: %s", args[0], stateText(s.State, s.Cause))
-		})
-	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
-	return app.Confirmable(c)
+			return a.PrintResult(r, "%s: %s", args[0], stateText(s.State, s.Cause))
+		}))
 }
 
 // deleteCommand makes "weir survey delete".
 func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := a.APICommand(r, "delete NAME", "Delete a survey", `Delete a survey, its respondents, their results and its log. A running survey must be
+	return app.Confirmable(a.APICommand(r, "delete NAME", "Delete a survey", `Delete a survey, its respondents, their results and its log. A running survey must be
 stopped first.`, "  weir survey delete flu --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			if err := a.Confirm(c, "this deletes survey "+args[0]+", its respondents and their results"); err != nil {
@@ -96,14 +89,8 @@ stopped first.`, "  weir survey delete flu --yes",
 			if err := to.DeleteSurvey(ctx, args[0]); err != nil {
 				return err
 			}
-			raw, err := json.Marshal(map[string]any{"survey": args[0], "deleted": true})
-			if err != nil {
-				return err
-			}
-			return a.PrintResult(r, raw, "%s: deleted", args[0])
-		})
-	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
-	return app.Confirmable(c)
+			return a.PrintValue(&r.Output, map[string]any{"survey": args[0], "deleted": true}, "%s: deleted", args[0])
+		}))
 }
 
 const (
@@ -122,30 +109,29 @@ the check fails, the error lists the reasons.
 For a very large survey the check takes longer than one request; the request is then
 repeated until the survey is launched, for at most --wait.`, "  weir survey launch flu",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-			s, raw, err := launch(ctx, a, to, args[0], wait)
+			s, err := launch(ctx, a, to, args[0], wait)
 			if err != nil {
 				return err
 			}
 			for _, w := range s.Warnings {
 				a.Warn(terminal.Visible(w.Pointer + ": " + w.Detail))
 			}
-			return a.PrintResult(r, raw, "%s: %s", args[0], stateText(s.State, s.Cause))
+			return a.PrintResult(r, "%s: %s", args[0], stateText(s.State, s.Cause))
 		})
 	c.Flags().DurationVar(&wait, "wait", wait, "maximum time to repeat the request")
-	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
 	return c
 }
 
 // launch requests the launch until the survey is launched, for at most wait. The server
 // answers 503 while its check takes longer than a request may.
-func launch(ctx context.Context, a *app.App, to *client.Client, survey string, wait time.Duration) (s *client.SurveyView, raw []byte, err error) {
+func launch(ctx context.Context, a *app.App, to *client.Client, survey string, wait time.Duration) (*client.SurveyView, error) {
 	start := a.Now()
 	ticks, stop := a.Ticker(launchRetryInterval)
 	defer stop()
 	for noted := false; ; {
-		s, err = to.CaptureBody(&raw).LaunchSurvey(ctx, survey)
+		s, err := to.LaunchSurvey(ctx, survey)
 		if client.StatusOf(err) != http.StatusServiceUnavailable || a.Now().Sub(start) >= wait {
-			return s, raw, err
+			return s, err
 		}
 		if !noted {
 			noted = true
@@ -153,7 +139,7 @@ func launch(ctx context.Context, a *app.App, to *client.Client, survey string, w
 		}
 		select {
 		case <-ctx.Done():
-			return s, raw, ctx.Err()
+			return nil, ctx.Err()
 		case <-ticks:
 		}
 	}
@@ -162,25 +148,18 @@ func launch(ctx context.Context, a *app.App, to *client.Client, survey string, w
 // listCommand makes "weir survey list".
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var states []string
-	var w app.WatchFlag
-	c := a.APICommand(r, "list", "List surveys", "List all surveys by name.", `  weir survey list
+	c := a.WatchCommand(r, "list", "List surveys", "List all surveys by name.", `  weir survey list
   weir survey list --state running --state paused --watch`,
-		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
+		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
+			l := a.NewList(&r.Output, out, app.Column("SURVEY", 8), app.Column("STATE"), app.Column("LAUNCHED"), app.Column("ENDED"), app.Column("TITLE", 8))
 			query := client.ListSurveysParams{State: strings.Join(states, ",")}
-			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return printSurveys(ctx, a, r, to, query, out) })
+			return app.PrintList(l, to.Surveys(ctx, query), 0, func(s client.SurveySummary) []terminal.Cell {
+				return app.Cells(s.Survey, app.StateCell(s.State), a.FormatMinute(s.LaunchedAt), a.FormatMinute(s.EndedAt), s.Title)
+			})
 		})
 	c.Flags().StringSliceVar(&states, "state", nil, "only surveys in these states: draft, running, paused, stopping, done (comma-separated)")
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"draft", "running", "paused", "stopping", "done"}, cobra.ShellCompDirectiveNoFileComp))
-	w.AddTo(c)
 	return c
-}
-
-func printSurveys(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, query client.ListSurveysParams, out io.Writer) error {
-	l := a.NewList(&r.Output, out, app.Column("SURVEY", 8), app.Column("STATE"), app.Column("LAUNCHED"), app.Column("ENDED"), app.Column("TITLE", 8))
-	_, err := app.PrintList(l, to.Surveys(ctx, query), 0, func(s client.SurveySummary) []terminal.Cell {
-		return app.Cells(s.Survey, app.StateCell(s.State), a.FormatMinute(s.LaunchedAt), a.FormatMinute(s.EndedAt), s.Title)
-	})
-	return err
 }
 
 const putAbout = `Create a survey, or replace a draft, from the definition in a JSON file ("-" for
@@ -210,12 +189,11 @@ func putCommand(a *app.App, r *app.Connection) *cobra.Command {
 				return err
 			}
 			// Sent as it is in the file: the server reports unknown fields.
-			var raw []byte
 			var s client.SurveyView
 			put := client.Request{Method: http.MethodPut, Path: "/v1/surveys/" + url.PathEscape(args[1]), Body: definition}
-			if err := to.CaptureBody(&raw).Do(ctx, put, &s); err != nil {
+			if err := to.Do(ctx, put, &s); err != nil {
 				return err
 			}
-			return a.PrintResult(r, raw, "%s: saved, %s", args[1], stateText(s.State, s.Cause))
+			return a.PrintResult(r, "%s: saved, %s", args[1], stateText(s.State, s.Cause))
 		})
 }

@@ -52,12 +52,11 @@ func createCommand(a *app.App, r *app.Connection) *cobra.Command {
 				// A pointer to false: a webhook without the field is enabled.
 				body.Enabled = new(bool)
 			}
-			var raw []byte
-			h, err := to.CaptureBody(&raw).CreateWebhook(ctx, body)
+			h, err := to.CreateWebhook(ctx, body)
 			if err != nil {
 				return err
 			}
-			return a.PrintResult(r, raw, "%s: created; its secret is %s", h.ID, h.Secret)
+			return a.PrintResult(r, "%s: created; its secret is %s", h.ID, h.Secret)
 		})
 	f.add(c, a, r)
 	c.Flags().BoolVar(&f.paused, "paused", false, "send nothing until it is resumed")
@@ -91,30 +90,26 @@ whole list. Events that wait for a retry are tried at once.`, `  weir webhook se
 			return patchWebhook(ctx, a, r, to, args[0], patch, "changed")
 		})
 	f.add(c, a, r)
-	c.ValidArgsFunction = a.CompleteArgs(r, names)
 	return c
 }
 
 func enableCommand(a *app.App, r *app.Connection, use string, enabled bool, short, long string) *cobra.Command {
-	c := a.APICommand(r, use+" ID", short, long, "  weir webhook "+use+" whk3v2x7c5q1z8ab",
+	return a.APICommand(r, use+" ID", short, long, "  weir webhook "+use+" whk3v2x7c5q1z8ab",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			return patchWebhook(ctx, a, r, to, args[0], client.WebhookPatch{Enabled: &enabled}, use+"d")
 		})
-	c.ValidArgsFunction = a.CompleteArgs(r, names)
-	return c
 }
 
 func patchWebhook(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, id string, patch client.WebhookPatch, done string) error {
-	var raw []byte
-	h, err := to.CaptureBody(&raw).PatchWebhook(ctx, id, patch)
+	h, err := to.PatchWebhook(ctx, id, patch)
 	if err != nil {
 		return err
 	}
-	return a.PrintResult(r, raw, "%s: %s, %s", h.ID, done, h.State)
+	return a.PrintResult(r, "%s: %s, %s", h.ID, done, h.State)
 }
 
 func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := a.APICommand(r, "delete ID", "Delete a webhook", "Delete a webhook. Events that it has not got yet are not sent.", "  weir webhook delete whk3v2x7c5q1z8ab --yes",
+	return app.Confirmable(a.APICommand(r, "delete ID", "Delete a webhook", "Delete a webhook. Events that it has not got yet are not sent.", "  weir webhook delete whk3v2x7c5q1z8ab --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			if err := a.Confirm(c, fmt.Sprintf("this deletes webhook %s and the events that it has not got yet", args[0])); err != nil {
 				return err
@@ -122,10 +117,12 @@ func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
 			if err := to.DeleteWebhook(ctx, args[0]); err != nil {
 				return err
 			}
-			return a.PrintResult(r, fmt.Appendf(nil, `{"id":%q,"deleted":true}`, args[0]), "%s: deleted", args[0])
-		})
-	c.ValidArgsFunction = a.CompleteArgs(r, names)
-	return app.Confirmable(c)
+			deleted := struct {
+				ID      string `json:"id"`
+				Deleted bool   `json:"deleted"`
+			}{args[0], true}
+			return a.PrintValue(&r.Output, deleted, "%s: deleted", args[0])
+		}))
 }
 
 func rotateCommand(a *app.App, r *app.Connection) *cobra.Command {
@@ -141,8 +138,7 @@ may know either secret.
 				return command.UsageError(c, "--overlap must be in whole hours, such as 24h")
 			}
 			n := int(hours)
-			var raw []byte
-			h, err := to.CaptureBody(&raw).RotateWebhook(ctx, args[0], client.RotateBody{OverlapHours: &n})
+			h, err := to.RotateWebhook(ctx, args[0], client.RotateBody{OverlapHours: &n})
 			if err != nil {
 				return err
 			}
@@ -150,26 +146,24 @@ may know either secret.
 			if !h.OldSecretUntil.IsZero() {
 				until = "; the old one signs too, until " + a.FormatMinute(h.OldSecretUntil)
 			}
-			return a.PrintResult(r, raw, "%s: rotated%s; the new secret is %s", h.ID, until, h.Secret)
+			return a.PrintResult(r, "%s: rotated%s; the new secret is %s", h.ID, until, h.Secret)
 		})
 	c.Flags().DurationVar(&overlap, "overlap", overlap, "for how long the old secret signs too, 0 to 168h")
-	c.ValidArgsFunction = a.CompleteArgs(r, names)
 	return c
 }
 
 func testCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := a.APICommand(r, "test ID", "Send a test event", `Send an event of type weir.webhook.test to a webhook, once, also if it is paused. Exits
+	return a.APICommand(r, "test ID", "Send a test event", `Send an event of type weir.webhook.test to a webhook, once, also if it is paused. Exits
 with 1 if the receiver does not answer with 2xx.`, "  weir webhook test whk3v2x7c5q1z8ab",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-			var raw []byte
-			d, err := to.CaptureBody(&raw).TestWebhook(ctx, args[0])
+			d, err := to.TestWebhook(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			if d.Result != "delivered" {
 				// Scripts read from the result why it failed.
 				if r.JSON() {
-					err = a.PrintRaw(raw)
+					err = app.WriteRaw(a.Stdout, r.Body)
 				}
 				text := fmt.Sprintf("the test event was not delivered: %s", d.Error)
 				if d.Status > 0 {
@@ -177,10 +171,8 @@ with 1 if the receiver does not answer with 2xx.`, "  weir webhook test whk3v2x7
 				}
 				return errors.Join(command.Exit(app.Failure, text), err)
 			}
-			return a.PrintResult(r, raw, "%s: delivered, status %d after %.0f ms", args[0], d.Status, d.DurationMs)
+			return a.PrintResult(r, "%s: delivered, status %d after %.0f ms", args[0], d.Status, d.DurationMs)
 		})
-	c.ValidArgsFunction = a.CompleteArgs(r, names)
-	return c
 }
 
 func replayCommand(a *app.App, r *app.Connection) *cobra.Command {
@@ -195,8 +187,7 @@ An event that is older than a day is tried once.`, "  weir webhook replay whk3v2
 				return command.UsageError(c, "give either --event or --failed-since")
 			}
 			for total := 0; ; {
-				var raw []byte
-				v, err := to.CaptureBody(&raw).ReplayWebhook(ctx, args[0], body)
+					v, err := to.ReplayWebhook(ctx, args[0], body)
 				if err != nil {
 					return err
 				}
@@ -205,13 +196,11 @@ An event that is older than a day is tried once.`, "  weir webhook replay whk3v2
 				if total += v.Replayed; v.More && v.Replayed > 0 {
 					continue
 				}
-				raw = fmt.Appendf(nil, `{"replayed":%d}`, total)
-				return a.PrintResult(r, raw, "%s: %s will be delivered again", args[0], terminal.Plural(total, "event", "events"))
+				return a.PrintValue(&r.Output, map[string]int{"replayed": total}, "%s: %s will be delivered again", args[0], terminal.Plural(total, "event", "events"))
 			}
 		})
 	c.Flags().StringVar(&body.Event, "event", "", "id of an event in the log")
 	a.TimeFlag(c, &body.FailedSince, "failed-since", "all events whose delivery was given up at or after")
-	c.ValidArgsFunction = a.CompleteArgs(r, names)
 	return c
 }
 

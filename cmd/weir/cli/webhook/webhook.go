@@ -31,7 +31,7 @@ const example = `  weir webhook create --url https://app.example/weir --type 'we
 
 // Command makes "weir webhook".
 func Command(a *app.App) *cobra.Command {
-	r := app.NewConnection()
+	r := app.NewConnection().Completing("ID", names)
 	c := command.Group("webhook", "Create, show, test and replay webhooks", about,
 		listCommand(a, r), showCommand(a, r), createCommand(a, r), setCommand(a, r),
 		enableCommand(a, r, "pause", false, "Pause a webhook", "Send no events to a webhook until it is resumed. They wait in the log, as long as that\nkeeps them."),
@@ -43,19 +43,13 @@ func Command(a *app.App) *cobra.Command {
 }
 
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
-	var w app.WatchFlag
-	c := a.APICommand(r, "list", "List webhooks", "List all webhooks by id.", "  weir webhook list\n  weir webhook list --output jsonl | jq -r 'select(.state == \"failing\").id'",
-		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
-			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
-				l := a.NewList(&r.Output, out, app.Column("WEBHOOK"), app.Column("STATE"), app.Column("TYPES", 12), app.Column("CHANNEL"), app.Column("SURVEY"), app.Column("FAILING"), app.Column("URL", 12), app.Column("DESCRIPTION", 8))
-				_, err := app.PrintList(l, to.Webhooks(ctx, client.ListWebhooksParams{}), 0, func(h client.WebhookView) []terminal.Cell {
-					return app.Cells(h.ID, stateCell(&h), strings.Join(h.Types, " "), h.Channel, h.Survey, a.FormatAge(h.FailingSince), h.URL, h.Description)
-				})
-				return err
+	return a.WatchCommand(r, "list", "List webhooks", "List all webhooks by id.", "  weir webhook list\n  weir webhook list --output jsonl | jq -r 'select(.state == \"failing\").id'",
+		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
+			l := a.NewList(&r.Output, out, app.Column("WEBHOOK"), app.Column("STATE"), app.Column("TYPES", 12), app.Column("CHANNEL"), app.Column("SURVEY"), app.Column("FAILING"), app.Column("URL", 12), app.Column("DESCRIPTION", 8))
+			return app.PrintList(l, to.Webhooks(ctx, client.ListWebhooksParams{}), 0, func(h client.WebhookView) []terminal.Cell {
+				return app.Cells(h.ID, stateCell(&h), strings.Join(h.Types, " "), h.Channel, h.Survey, a.FormatAge(h.FailingSince), h.URL, h.Description)
 			})
 		})
-	w.AddTo(c)
-	return c
 }
 
 func stateCell(h *client.WebhookView) terminal.Cell {
@@ -70,10 +64,8 @@ func stateCell(h *client.WebhookView) terminal.Cell {
 }
 
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
-	c := app.ShowCommand(a, r, "show ID", "Show a webhook", "Show the state and the settings of a webhook. Its secret is never shown.",
+	return app.ShowCommand(a, r, "show ID", "Show a webhook", "Show the state and the settings of a webhook. Its secret is never shown.",
 		"  weir webhook show whk3v2x7c5q1z8ab", (*client.Client).GetWebhook, webhookText)
-	c.ValidArgsFunction = a.CompleteArgs(r, names)
-	return c
 }
 
 // webhookText formats a webhook for people.
@@ -111,34 +103,25 @@ func webhookText(a *app.App, h *client.WebhookView, colors bool) string {
 }
 
 func deliveriesCommand(a *app.App, r *app.Connection) *cobra.Command {
-	var w app.WatchFlag
 	limit := 50
-	c := a.APICommand(r, "deliveries ID", "List the latest deliveries", `List the latest tries to deliver events to a webhook, newest first. The latest 200 are
+	c := a.WatchCommand(r, "deliveries ID", "List the latest deliveries", `List the latest tries to deliver events to a webhook, newest first. The latest 200 are
 kept.
 
 A failed one is retried for a day; an abandoned one is not, unless it is replayed.`, "  weir webhook deliveries whk3v2x7c5q1z8ab --watch",
-		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if limit < 0 {
-				return command.UsageError(c, "--limit must be 0 or more")
-			}
-			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
-				l := a.NewList(&r.Output, out, app.Column("AT"), app.Column("EVENT"), app.Column("TYPE", 12), app.Column("RESULT"), app.NumberColumn("STATUS"), app.NumberColumn("MS"), app.Column("ERROR"))
-				_, err := app.PrintList(l, to.Deliveries(ctx, args[0], client.ListDeliveriesParams{Limit: app.PageSize(limit)}), limit, func(d client.DeliveryView) []terminal.Cell {
-					result := app.TextCell(d.Result)
-					if d.Result != "delivered" {
-						result.Style = terminal.Bad
-					}
-					status := ""
-					if d.Status > 0 {
-						status = fmt.Sprint(d.Status)
-					}
-					return app.Cells(a.FormatSecond(d.At), d.Event, d.Type, result, status, fmt.Sprintf("%.0f", d.DurationMs), d.Error)
-				})
-				return err
+		func(ctx context.Context, to *client.Client, args []string, out io.Writer) error {
+			l := a.NewList(&r.Output, out, app.Column("AT"), app.Column("EVENT"), app.Column("TYPE", 12), app.Column("RESULT"), app.NumberColumn("STATUS"), app.NumberColumn("MS"), app.Column("ERROR"))
+			return app.PrintList(l, to.Deliveries(ctx, args[0], client.ListDeliveriesParams{Limit: app.PageSize(limit)}), limit, func(d client.DeliveryView) []terminal.Cell {
+				result := app.TextCell(d.Result)
+				if d.Result != "delivered" {
+					result.Style = terminal.Bad
+				}
+				status := ""
+				if d.Status > 0 {
+					status = fmt.Sprint(d.Status)
+				}
+				return app.Cells(a.FormatSecond(d.At), d.Event, d.Type, result, status, fmt.Sprintf("%.0f", d.DurationMs), d.Error)
 			})
 		})
-	c.Flags().IntVar(&limit, "limit", limit, "maximum number of deliveries; 0: all that are kept")
-	w.AddTo(c)
-	c.ValidArgsFunction = a.CompleteArgs(r, names)
+	app.LimitFlag(c, &limit, "maximum number of deliveries; 0: all that are kept")
 	return c
 }
