@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/client"
 	"weir/cmd/internal/terminal"
 )
 
@@ -97,6 +98,19 @@ func (a *App) Repeat(ctx context.Context, p *Output, w *WatchFlag, show func(out
 		err = nil
 	}
 	return err
+}
+
+// Follow follows events until they are interrupted, which is no error. Lost connections
+// are reported as warnings.
+func (a *App) Follow(ctx context.Context, to *client.Client, f client.Follow) error {
+	f.OnReconnect = func(err error) {
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		a.Warn(terminal.Visible(text) + "; reconnecting")
+	}
+	if err := to.Follow(ctx, f); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
 }
 
 // screen is updated in place on a terminal; otherwise blocks follow each other.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -92,17 +91,7 @@ func follow(ctx context.Context, a *app.App, r *app.Connection, to *client.Clien
 	}
 	// The stream begins after the last stored event that was read, so that none is missed or
 	// repeated between the two.
-	err := to.Follow(ctx, client.Follow{
-		Params: p, After: after, OnEvent: write,
-		OnReconnect: func(err error) {
-			text, _, _ := strings.Cut(err.Error(), "\n")
-			a.Warn(terminal.Visible(text) + "; reconnecting")
-		},
-	})
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	return a.Follow(ctx, to, client.Follow{Params: p, After: after, OnEvent: write})
 }
 
 // printStored writes the stored events from an instant on, and returns the id of the last

@@ -74,17 +74,7 @@ func ListenCommand(a *app.App) *cobra.Command {
 				return err
 			}
 			p.Type = strings.Join(types, ",")
-			err := to.Follow(ctx, client.Follow{
-				Params: p, After: after, OnEvent: func(e client.EventView) error { return l.forward(ctx, &e) },
-				OnReconnect: func(err error) {
-					text, _, _ := strings.Cut(err.Error(), "\n")
-					a.Warn(terminal.Visible(text) + "; reconnecting")
-				},
-			})
-			if errors.Is(err, context.Canceled) {
-				return nil
-			}
-			return err
+			return a.Follow(ctx, to, client.Follow{Params: p, After: after, OnEvent: func(e client.EventView) error { return l.forward(ctx, &e) }})
 		})
 	f := c.Flags()
 	f.StringVar(&l.to, "forward-to", "", "URL of the program")
