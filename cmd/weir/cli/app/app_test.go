@@ -12,7 +12,7 @@ import (
 
 // testProgress returns a progress on a terminal of the given width.
 func testProgress(out io.Writer, width int, now func() time.Time, name string, size int64) *Progress {
-	return &Progress{out: out, width: func() int { return width }, now: now, name: name, unit: "rows", size: size, head: true, began: now()}
+	return &Progress{StatusLine: &StatusLine{out: out, width: func() int { return width }}, now: now, name: name, size: size, head: true, began: now()}
 }
 
 // The progress of a long import on a wide terminal.
@@ -55,6 +55,17 @@ func TestProgressWithoutASize(t *testing.T) {
 	now = now.Add(2 * time.Second)
 	p.Add([]byte("a\nb\nc\n"))
 	if got, want := out.String(), "\r\x1b[Kresults.csv  6 B, 2 rows, 1/s"[:33]; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The name of a file cannot move the cursor.
+func TestProgressShowsNamesEscaped(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := testProgress(&out, 80, func() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) }, "\x1b[2J.csv", 0)
+	p.Add([]byte("a\n"))
+	if got, want := out.String(), "\r\x1b[K\\x1b[2J.csv  2 B, 0 rows"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

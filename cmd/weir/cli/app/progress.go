@@ -44,18 +44,15 @@ func (l *StatusLine) Clear() {
 // Progress shows the progress of a stream on standard error, if that is a terminal.
 // Only one goroutine at a time may add parts.
 type Progress struct {
-	out   io.Writer // nil: no terminal
-	width func() int
-	now   func() time.Time
-	name  string
-	unit  string // the name of what a line holds
-	size  int64  // in bytes; 0: unknown
-	head  bool   // the first line is a header
+	*StatusLine
+	now  func() time.Time
+	name string
+	size int64  // in bytes; 0: unknown
+	head bool   // the first line is a header
 
 	began, drawn time.Time
 	Bytes, lines int64
 	quoted       bool // inside a quoted field
-	shown        bool
 }
 
 // drawEvery is the minimum time between updates of the line.
@@ -63,16 +60,8 @@ const drawEvery = 100 * time.Millisecond
 
 // NewProgress returns the progress of a stream of size bytes; 0: unknown. If head is
 // set, the first line is a header and not counted.
-func (a *App) NewProgress(name, unit string, size int64, head bool) *Progress {
-	p := &Progress{name: name, unit: unit, size: size, head: head, now: a.Now, width: func() int {
-		columns, _, _ := a.TerminalSize(a.Stderr)
-		return columns
-	}}
-	p.began = p.now()
-	if _, _, ok := a.TerminalSize(a.Stderr); ok && a.Environment("TERM") != "dumb" {
-		p.out = a.Stderr
-	}
-	return p
+func (a *App) NewProgress(name string, size int64, head bool) *Progress {
+	return &Progress{StatusLine: a.NewStatusLine(), name: name, size: size, head: head, now: a.Now, began: a.Now()}
 }
 
 // Write implements io.Writer; it counts what is written.
@@ -89,12 +78,9 @@ func (p *Progress) Add(part []byte) {
 			p.lines++
 		}
 	}
-	if p.out == nil {
-		return
-	}
 	if now := p.now(); now.Sub(p.drawn) >= drawEvery || p.Bytes == p.size {
-		p.drawn, p.shown = now, true
-		_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s", p.line(now, max(20, p.width()-1)))
+		p.drawn = now
+		p.Show(p.text(now))
 	}
 }
 
@@ -106,14 +92,14 @@ func (p *Progress) Rows() int64 {
 	return p.lines
 }
 
-// line returns a line of at most width characters; it has only ASCII, except for the name.
-func (p *Progress) line(now time.Time, width int) string {
+// text describes the progress; it has only ASCII, except for the name.
+func (p *Progress) text(now time.Time) string {
 	took := now.Sub(p.began).Seconds()
 	parts := []string{terminal.Bytes(p.Bytes)}
 	if p.size > 0 {
 		parts[0] = fmt.Sprintf("%s of %s", terminal.Bytes(p.Bytes), terminal.Bytes(p.size))
 	}
-	parts = append(parts, terminal.Number(p.Rows())+" "+p.unit)
+	parts = append(parts, terminal.Number(p.Rows())+" rows")
 	if took >= 0.5 {
 		parts = append(parts, terminal.Number(int64(float64(p.Rows())/took))+"/s")
 	}
@@ -128,14 +114,5 @@ func (p *Progress) line(now time.Time, width int) string {
 	if p.size > 0 {
 		head += " " + terminal.Meter(int(p.Bytes), int(p.size)) + fmt.Sprintf(" %3d %%", 100*p.Bytes/p.size)
 	}
-	text := []rune(head + "  " + strings.Join(parts, ", "))
-	return string(text[:min(len(text), width)])
-}
-
-// Clear clears the line.
-func (p *Progress) Clear() {
-	if p.shown {
-		_, _ = io.WriteString(p.out, "\r\x1b[K")
-		p.shown = false
-	}
+	return head + "  " + strings.Join(parts, ", ")
 }

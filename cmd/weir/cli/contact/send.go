@@ -132,7 +132,7 @@ func sendFile(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 	if err != nil {
 		return err
 	}
-	p := a.NewProgress(filepath.Base(s.file), "rows", bytes, kind == "text/csv")
+	p := a.NewProgress(filepath.Base(s.file), bytes, kind == "text/csv")
 	f := &feed{to: to, channel: channel, s: s, rejected: rejected, keys: map[string]bool{}}
 	err = f.run(ctx, kind, io.TeeReader(from, p))
 	p.Clear()

@@ -83,7 +83,7 @@ func exportTo(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 			_ = os.Remove(part.Name())
 		}
 	}()
-	p := a.NewProgress(filepath.Base(file), "rows", 0, true)
+	p := a.NewProgress(filepath.Base(file), 0, true)
 	err = download(ctx, to, export, io.MultiWriter(part, p))
 	p.Clear()
 	// Synced before the rename: after a crash, the final name must not stand for an empty file.

@@ -73,7 +73,7 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 	if err != nil {
 		return err
 	}
-	p := a.NewProgress(filepath.Base(file), "rows", bytes, kind == "text/csv")
+	p := a.NewProgress(filepath.Base(file), bytes, kind == "text/csv")
 	sum, err := to.Import(ctx, client.Import{
 		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: p.Add, OnRejected: rejected.Add,
 	})
