@@ -2,8 +2,7 @@ package router
 
 import (
 	"cmp"
-	"errors"
-	"strings"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -53,19 +52,15 @@ func accessKey(a *app.App, c *cobra.Command, d *connection) (*hmacsign.Key, erro
 
 // newCommand makes a command that takes the named arguments and gets a client of the router.
 func newCommand(a *app.App, d *connection, use, short, long, example string, do func(c *cobra.Command, to *routerclient.Client, args []string) error) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Long: long, Example: example,
-		Args: app.NamedArgs(strings.Fields(use)[1:]), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			to, err := connect(a, c, d)
-			if err != nil {
-				return err
-			}
-			defer to.Close()
-			if err = do(c, to, args); err != nil && c.Context().Err() != nil {
-				return errors.New("interrupted")
-			}
-			return err
-		},
-	}
+	return app.ClientCommand(use, short, long, example, func(c *cobra.Command) (*routerclient.Client, error) { return connect(a, c, d) }, do)
+}
+
+// watchCommand is [newCommand] for a command that shows something, with the flag --watch.
+func watchCommand(a *app.App, d *connection, use, short, long, example string, show func(c *cobra.Command, to *routerclient.Client, out io.Writer) error) *cobra.Command {
+	var w app.WatchFlag
+	c := newCommand(a, d, use, short, long, example, func(c *cobra.Command, to *routerclient.Client, _ []string) error {
+		return a.Repeat(c.Context(), &d.Output, &w, func(out io.Writer) error { return show(c, to, out) })
+	})
+	w.AddTo(c)
+	return c
 }

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,25 +22,22 @@ import (
 	"weir/routing/resource"
 )
 
-// printList returns the function that prints a list of the router.
-func printList[T any](a *app.App, d *connection, c *cobra.Command, to *routerclient.Client, kind string, query url.Values, head []terminal.Column, row func(T) ([]terminal.Cell, error)) func(io.Writer) error {
-	return func(out io.Writer) error {
-		l := a.NewList(&d.Output, out, head...)
-		err := routerclient.Each(c.Context(), to, kind, query, func(x T, raw json.RawMessage) error {
-			if d.JSON() {
-				return l.Add(raw)
-			}
-			cells, err := row(x)
-			if err != nil {
-				return err
-			}
-			return l.Add(raw, cells...)
-		})
+// printList prints a list of the router.
+func printList[T any](ctx context.Context, l *app.List, d *connection, to *routerclient.Client, kind string, query url.Values, row func(T) ([]terminal.Cell, error)) error {
+	err := routerclient.Each(ctx, to, kind, query, func(x T, raw json.RawMessage) error {
+		if d.JSON() {
+			return l.Add(raw)
+		}
+		cells, err := row(x)
 		if err != nil {
 			return err
 		}
-		return l.Close()
+		return l.Add(raw, cells...)
+	})
+	if err != nil {
+		return err
 	}
+	return l.Close()
 }
 
 // filters adds flags that set the parameters of a list.
@@ -55,27 +53,24 @@ func filters(c *cobra.Command, into url.Values, names map[string]string) {
 // workersCommand makes "weir route workers".
 func workersCommand(a *app.App, d *connection) *cobra.Command {
 	query := url.Values{}
-	var w app.WatchFlag
-	c := newCommand(a, d, "workers", "List workers", "List workers by id.",
-		"  weir route workers --state active --queue agents", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
-			head := []terminal.Column{app.Column("WORKER", 12), app.Column("STATE"), app.NumberColumn("JOBS"), app.NumberColumn("OFFERS"), app.NumberColumn("LOAD"), app.Column("QUEUES", 10), app.Column("LABELS", 10)}
-			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "workers", query, head, func(w routing.Worker) ([]terminal.Cell, error) {
+	c := watchCommand(a, d, "workers", "List workers", "List workers by id.",
+		"  weir route workers --state active --queue agents", func(c *cobra.Command, to *routerclient.Client, out io.Writer) error {
+			l := a.NewList(&d.Output, out, app.Column("WORKER", 12), app.Column("STATE"), app.NumberColumn("JOBS"), app.NumberColumn("OFFERS"), app.NumberColumn("LOAD"), app.Column("QUEUES", 10), app.Column("LABELS", 10))
+			return printList(c.Context(), l, d, to, "workers", query, func(w routing.Worker) ([]terminal.Cell, error) {
 				return app.Cells(w.ID, app.StateCell(string(w.State)), len(w.AssignedJobs), len(w.Offers), fmt.Sprintf("%.0f%%", 100*w.LoadRatio),
 					strings.Join(w.Queues, ","), labelsText(w.Labels)), nil
-			}))
+			})
 		})
-	w.AddTo(c)
 	filters(c, query, map[string]string{"state": "state", "queue": "queueId", "channel": "channelId"})
 	return c
 }
 
 // queuesCommand makes "weir route queues".
 func queuesCommand(a *app.App, d *connection) *cobra.Command {
-	var w app.WatchFlag
-	c := newCommand(a, d, "queues", "List queues", "List queues by id, with length and longest wait.",
-		"  weir route queues", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
-			head := []terminal.Column{app.Column("QUEUE", 12), app.NumberColumn("LENGTH"), app.NumberColumn("LONGEST WAIT"), app.Column("CLOSED"), app.Column("DISTRIBUTION", 10), app.Column("EXCEPTIONS", 10)}
-			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "queues", nil, head, func(q routerclient.Queue) ([]terminal.Cell, error) {
+	return watchCommand(a, d, "queues", "List queues", "List queues by id, with length and longest wait.",
+		"  weir route queues", func(c *cobra.Command, to *routerclient.Client, out io.Writer) error {
+			l := a.NewList(&d.Output, out, app.Column("QUEUE", 12), app.NumberColumn("LENGTH"), app.NumberColumn("LONGEST WAIT"), app.Column("CLOSED"), app.Column("DISTRIBUTION", 10), app.Column("EXCEPTIONS", 10))
+			return printList(c.Context(), l, d, to, "queues", nil, func(q routerclient.Queue) ([]terminal.Cell, error) {
 				f, err := to.Statistics(c.Context(), q.ID)
 				if err != nil {
 					return nil, err
@@ -85,27 +80,24 @@ func queuesCommand(a *app.App, d *connection) *cobra.Command {
 					wait = time.Duration(*f.LongestJobWaitTimeMinutes * float64(time.Minute)).Round(time.Second).String()
 				}
 				return app.Cells(q.ID, f.Length, wait, q.Closed, q.DistributionPolicyID, q.ExceptionPolicyID), nil
-			}))
+			})
 		})
-	w.AddTo(c)
-	return c
 }
 
 // jobsCommand makes "weir route jobs".
 func jobsCommand(a *app.App, d *connection) *cobra.Command {
 	query := url.Values{}
 	unmatchable, why := false, false
-	var w app.WatchFlag
-	c := newCommand(a, d, "jobs", "List jobs", "List jobs in the order of their creation. --why adds the reason why a job is waiting,\nwith a request for each waiting job.",
-		"  weir route jobs --status queued --why\n  weir route jobs --queue callers --unmatchable", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
+	c := watchCommand(a, d, "jobs", "List jobs", "List jobs in the order of their creation. --why adds the reason why a job is waiting,\nwith a request for each waiting job.",
+		"  weir route jobs --status queued --why\n  weir route jobs --queue callers --unmatchable", func(c *cobra.Command, to *routerclient.Client, out io.Writer) error {
 			if unmatchable {
-				return a.Repeat(c.Context(), &d.Output, &w, func(out io.Writer) error { return printUnmatchable(a, c, d, to, query.Get("queueId"), out) })
+				return printUnmatchable(a, c, d, to, query.Get("queueId"), out)
 			}
 			head := []terminal.Column{app.Column("JOB", 12), app.Column("STATUS"), app.Column("QUEUE", 8), app.Column("CHANNEL", 8), app.NumberColumn("PRIORITY"), app.Column("QUEUED"), app.Column("WORKER", 8), app.Column("DISPOSITION", 8)}
 			if why {
 				head = append(head, app.Column("WHY", 20))
 			}
-			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "jobs", query, head, func(j routing.Job) ([]terminal.Cell, error) {
+			return printList(c.Context(), a.NewList(&d.Output, out, head...), d, to, "jobs", query, func(j routing.Job) ([]terminal.Cell, error) {
 				worker := ""
 				for _, as := range j.Assignments {
 					worker = as.WorkerID
@@ -119,9 +111,8 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 					reason, err = to.Why(c.Context(), j.ID)
 				}
 				return append(row, app.Cells(reason)...), err
-			}))
+			})
 		})
-	w.AddTo(c)
 	filters(c, query, map[string]string{"status": "status", "queue": "queueId", "channel": "channelId"})
 	c.Flags().BoolVar(&why, "why", false, "show why each job is waiting")
 	c.Flags().BoolVar(&unmatchable, "unmatchable", false, "only ids of jobs of one queue that no worker could take, even if all were free")
@@ -148,16 +139,13 @@ func printUnmatchable(a *app.App, c *cobra.Command, d *connection, to *routercli
 
 // poolsCommand makes "weir route pools".
 func poolsCommand(a *app.App, d *connection) *cobra.Command {
-	var w app.WatchFlag
-	c := newCommand(a, d, "pools", "List the pools with depth and version", "Lists the pools by id: how many available workers pass each filter, and how often\nthat has changed.",
-		"  weir route pools", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
-			head := []terminal.Column{app.Column("POOL", 12), app.NumberColumn("DEPTH"), app.NumberColumn("VERSION"), app.Column("QUEUE", 8), app.Column("CHANNEL", 8), app.Column("FILTER", 12)}
-			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "pools", nil, head, func(p routerclient.Pool) ([]terminal.Cell, error) {
+	return watchCommand(a, d, "pools", "List the pools with depth and version", "Lists the pools by id: how many available workers pass each filter, and how often\nthat has changed.",
+		"  weir route pools", func(c *cobra.Command, to *routerclient.Client, out io.Writer) error {
+			l := a.NewList(&d.Output, out, app.Column("POOL", 12), app.NumberColumn("DEPTH"), app.NumberColumn("VERSION"), app.Column("QUEUE", 8), app.Column("CHANNEL", 8), app.Column("FILTER", 12))
+			return printList(c.Context(), l, d, to, "pools", nil, func(p routerclient.Pool) ([]terminal.Cell, error) {
 				return app.Cells(p.ID, p.Depth, p.Version, p.QueueID, p.ChannelID, filterText(p.Selectors)), nil
-			}))
+			})
 		})
-	w.AddTo(c)
-	return c
 }
 
 // labelsText formats labels on one line; a label that is true appears as its name only.
