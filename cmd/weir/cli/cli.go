@@ -52,14 +52,7 @@ WEIR_TOKEN or WEIR_TOKEN_FILE.
 func root(a *app.App) *cobra.Command {
 	return command.Root(command.Group("weir", "A durable contact broker", about,
 		server.ServeCommand(a), server.ResumeCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channel.Command(a), contact.Command(a), contact.DeadLettersCommand(a), events.Command(a), webhook.Command(a), webhook.ListenCommand(a), events.AuditCommand(a), top.Command(a), survey.Command(a), router.Command(a), server.TokenCommand(a),
-		moved("simulate"), moved("demo"), moved("bench"), openapi(a), docs(a), version(a)), a.Stdout, a.Stderr)
-}
-
-// moved makes a hidden command that names its new program, weirlab.
-func moved(name string) *cobra.Command {
-	return &cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-		return command.Exit(app.Usage, "moved to weirlab: run `weirlab "+name+"`")
-	}}
+		openapi(a), docs(a), version(a)), a.Stdout, a.Stderr)
 }
 
 func version(a *app.App) *cobra.Command {

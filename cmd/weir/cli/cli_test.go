@@ -43,9 +43,6 @@ func TestCommandLine(t *testing.T) {
 		{"migrate sideways", app.Usage, "^$", `unknown command "sideways"`},
 		{"migrate down", app.Usage, "^$", "reverts the newest 1 migration and deletes their data; to confirm, add --yes"},
 		{"migrate down --yes --steps 0", app.Usage, "^$", "--steps must be 1 or more"},
-		{"simulate nuntium --listen 127.0.0.1:0", app.Usage, "^$", "^weir: moved to weirlab: run `weirlab simulate`\n$"},
-		{"demo", app.Usage, "^$", "^weir: moved to weirlab: run `weirlab demo`\n$"},
-		{"bench --set short", app.Usage, "^$", "^weir: moved to weirlab: run `weirlab bench`\n$"},
 		{"completion bash", app.OK, "bash completion", "^$"},
 		{"completion zsh", app.OK, "compdef", "^$"},
 	} {
