@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 )
@@ -49,6 +50,14 @@ func Duration(d time.Duration) string {
 		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
 	default:
 		return fmt.Sprintf("%d days %d h", int(d.Hours())/24, int(d.Hours())%24)
+	}
+}
+
+// Field writes a text with its name, on an indented line; an empty text is left out.
+// width is that of the names in cells.
+func Field(w io.Writer, width int, name, text string) {
+	if text != "" {
+		_, _ = fmt.Fprintf(w, "  %-*s %s\n", width, name, Visible(text))
 	}
 }
 

@@ -86,22 +86,23 @@ func channelText(a *app.App, ch *client.ChannelView, colors bool) string {
 		text += ": " + terminal.Visible(ch.StateReason)
 	}
 	fmt.Fprintf(&b, "%s\n  %-11s %s\n", terminal.Visible(title), "state", text)
-	if ch.Why != "" {
-		fmt.Fprintf(&b, "  %-11s %s\n", "why", terminal.Visible(ch.Why))
-	}
-	fmt.Fprintf(&b, "  %-11s %s of %s slots %s: %s sending, %s active, %s unknown\n", "in flight", terminal.Number(ch.InFlight), terminal.Number(ch.Capacity), terminal.Meter(ch.InFlight, ch.Capacity),
-		terminal.Number(ch.Sending), terminal.Number(ch.Active), terminal.Number(ch.Unknown))
+	line := func(name, text string) { terminal.Field(&b, 11, name, text) }
+	line("why", ch.Why)
+	line("in flight", fmt.Sprintf("%s of %s slots %s: %s sending, %s active, %s unknown", terminal.Number(ch.InFlight), terminal.Number(ch.Capacity), terminal.Meter(ch.InFlight, ch.Capacity),
+		terminal.Number(ch.Sending), terminal.Number(ch.Active), terminal.Number(ch.Unknown)))
 	if ch.RatePerSecond > 0 {
-		fmt.Fprintf(&b, "  %-11s at most %g per second\n", "rate", ch.RatePerSecond)
+		line("rate", fmt.Sprintf("at most %g per second", ch.RatePerSecond))
 	}
-	fmt.Fprintf(&b, "  %-11s %s", "queued", terminal.Plural(ch.Queued, "contact", "contacts"))
+	queued := terminal.Plural(ch.Queued, "contact", "contacts")
 	if !ch.OldestQueuedAt.IsZero() {
-		fmt.Fprintf(&b, ", the oldest for %s", a.FormatAge(ch.OldestQueuedAt))
+		queued += ", the oldest for " + a.FormatAge(ch.OldestQueuedAt)
 	}
 	if ch.Blocked > 0 {
-		fmt.Fprintf(&b, ", %s than the capacity", terminal.Plural(ch.Blocked, "one larger", "larger"))
+		queued += fmt.Sprintf(", %s than the capacity", terminal.Plural(ch.Blocked, "one larger", "larger"))
 	}
-	fmt.Fprintf(&b, "\n  %-11s %s\n  %-11s %s\n", "created", a.FormatMinute(ch.CreatedAt), "changed", a.FormatMinute(ch.UpdatedAt))
+	line("queued", queued)
+	line("created", a.FormatMinute(ch.CreatedAt))
+	line("changed", a.FormatMinute(ch.UpdatedAt))
 	if len(ch.Settings) > 0 {
 		b.WriteString("settings\n")
 	}

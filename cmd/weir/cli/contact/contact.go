@@ -173,11 +173,7 @@ func showCommand(a *app.App, r *app.Connection) *cobra.Command {
 // contactText formats a contact with its attempts for people.
 func contactText(a *app.App, x *client.ContactView, colors bool) string {
 	var b strings.Builder
-	line := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(&b, "  %-10s  %s\n", name, terminal.Visible(text))
-		}
-	}
+	line := func(name, text string) { terminal.Field(&b, 11, name, text) }
 	state := app.StateCell(cmp.Or(x.Outcome, x.State))
 	fmt.Fprintf(&b, "%s: %s", terminal.Visible(x.ID), x.State)
 	if x.Outcome != "" {
@@ -205,9 +201,7 @@ func contactText(a *app.App, x *client.ContactView, colors bool) string {
 	for _, text := range x.Messages {
 		line("message", text)
 	}
-	if call := callText(x.Call); call != "" {
-		line("call", call)
-	}
+	line("call", callText(x.Call))
 	for i := range x.Attempts {
 		t := &x.Attempts[i]
 		end := "in progress"

@@ -23,11 +23,7 @@ progress.`, "  weir survey show flu\n  weir survey show flu --output json | jq .
 // surveyText formats the definition of a survey for people.
 func surveyText(a *app.App, s *client.SurveyView, _ bool) string {
 	var b strings.Builder
-	line := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(&b, "  %-13s  %s\n", name, text)
-		}
-	}
+	line := func(name, text string) { terminal.Field(&b, 14, name, text) }
 	number := func(name string, n int) {
 		if n > 0 {
 			line(name, terminal.Number(n))

@@ -71,7 +71,6 @@ type statusView struct {
 
 // text returns the complete status.
 func (v *statusView) text(s *client.SurveyView, st *client.StatsView) string {
-	v.b.Reset()
 	v.head(s, st)
 	v.counts("Respondents", statuses(), st.ByStatus, st.Respondents)
 	v.counts("Dispositions", dispositions(), st.ByDisposition, st.Respondents)
@@ -96,7 +95,7 @@ func dispositions() []string {
 
 // head writes state, window, rate and progress.
 func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
-	fmt.Fprintf(&v.b, "%s", s.Survey)
+	v.b.WriteString(s.Survey)
 	if s.Title != "" {
 		fmt.Fprintf(&v.b, " (%s)", s.Title)
 	}
@@ -121,11 +120,7 @@ func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 	}
 }
 
-func (v *statusView) line(name, text string) {
-	if text != "" {
-		fmt.Fprintf(&v.b, "  %-13s  %s\n", name, text)
-	}
-}
+func (v *statusView) line(name, text string) { terminal.Field(&v.b, 14, name, text) }
 
 func (v *statusView) at(t time.Time) string {
 	if t.IsZero() {

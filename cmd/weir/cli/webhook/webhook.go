@@ -71,11 +71,7 @@ func showCommand(a *app.App, r *app.Connection) *cobra.Command {
 // webhookText formats a webhook for people.
 func webhookText(a *app.App, h *client.WebhookView, colors bool) string {
 	var b strings.Builder
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "  %-11s %s\n", name, terminal.Visible(value))
-		}
-	}
+	line := func(name, text string) { terminal.Field(&b, 11, name, text) }
 	b.WriteString(terminal.Visible(h.ID) + "\n")
 	state := stateCell(h)
 	fmt.Fprintf(&b, "  %-11s %s", "state", state.Style.Paint(terminal.Visible(state.Text), colors))
