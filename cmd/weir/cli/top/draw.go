@@ -297,9 +297,9 @@ func (d *drawing) router() []string {
 // foot draws the keys.
 func (d *drawing) foot() string {
 	var keys []string
-	for _, o := range Orders() {
-		name := string(o.Key) + " " + o.Name
-		if o.Sort == d.s.Sort {
+	for i, o := range orders() {
+		name := string(o.key) + " " + o.name
+		if i == d.s.Sort {
 			name = "[" + name + "]"
 		}
 		keys = append(keys, name)

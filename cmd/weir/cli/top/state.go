@@ -27,7 +27,7 @@ type State struct {
 	// Problem is why the state is stale; empty: it is fresh.
 	Problem string    `json:"problem,omitzero"`
 	Seen    time.Time `json:"seen,omitzero"` // when the state was last fresh
-	Sort    Sort      `json:"-"`
+	Sort    int       `json:"-"` // index of the order of the channels
 	Reverse bool      `json:"-"`
 	Offset  int       `json:"-"` // index of the first channel shown
 }
@@ -70,31 +70,26 @@ type Router struct {
 	Oldest  time.Duration    `json:"oldest"` // longest wait in a queue
 }
 
-// Sort is a sort order of the channels.
-type Sort int
+// order is a sort order of the channels.
+type order struct {
+	key  rune
+	word string // value of --sort
+	name string
+	// compare is negative if a comes first; channels that are equal are sorted by name.
+	compare func(s *State, a, b Channel) int
+}
 
-// The sort orders.
-const (
-	ByName Sort = iota
-	ByInFlight
-	ByQueued
-	ByOldest
-	ByRate
-	ByState
-)
-
-// Orders returns the keys that choose a sort order, in the order in which they are
-// shown.
-func Orders() []struct {
-	Key  rune
-	Sort Sort
-	Name string
-} {
-	return []struct {
-		Key  rune
-		Sort Sort
-		Name string
-	}{{'n', ByName, "name"}, {'f', ByInFlight, "in flight"}, {'w', ByQueued, "waiting"}, {'o', ByOldest, "oldest"}, {'d', ByRate, "done/min"}, {'s', ByState, "state"}}
+// orders returns the sort orders as they are shown; the first one is the default.
+// In every order except by name, the channels that need most attention come first.
+func orders() []order {
+	return []order{
+		{'n', "name", "name", func(*State, Channel, Channel) int { return 0 }},
+		{'f', "in-flight", "in flight", func(_ *State, a, b Channel) int { return cmp.Compare(share(b), share(a)) }},
+		{'w', "waiting", "waiting", func(_ *State, a, b Channel) int { return cmp.Compare(b.Queued, a.Queued) }},
+		{'o', "oldest", "oldest", func(s *State, a, b Channel) int { return cmp.Compare(s.waits(b), s.waits(a)) }},
+		{'d', "done", "done/min", func(_ *State, a, b Channel) int { return cmp.Compare(b.FinishedPerMinute, a.FinishedPerMinute) }},
+		{'s', "state", "state", func(_ *State, a, b Channel) int { return cmp.Compare(urgency(a.State), urgency(b.State)) }},
+	}
 }
 
 // Press returns the state after a key. quit is true if the key ends the view.
@@ -115,35 +110,20 @@ func (s State) Press(key rune, page int) (next State, quit bool) {
 	case 'g':
 		s.Offset = 0
 	}
-	for _, o := range Orders() {
-		if key == o.Key {
-			s.Sort, s.Reverse, s.Offset = o.Sort, s.Sort == o.Sort && !s.Reverse, 0
+	for i, o := range orders() {
+		if key == o.key {
+			s.Sort, s.Reverse, s.Offset = i, s.Sort == i && !s.Reverse, 0
 		}
 	}
 	s.Offset = max(0, min(s.Offset, len(s.Channels)-1))
 	return s, false
 }
 
-// sorted returns the channels in the chosen order. In every order except by name,
-// the channels that need most attention come first, unless Reverse is set.
+// sorted returns the channels in the chosen order, or in the opposite one if Reverse is set.
 func (s *State) sorted() []Channel {
-	out := slices.Clone(s.Channels)
+	out, compare := slices.Clone(s.Channels), orders()[s.Sort].compare
 	slices.SortStableFunc(out, func(a, b Channel) int {
-		n := 0
-		switch s.Sort {
-		case ByName:
-		case ByInFlight:
-			n = cmp.Compare(share(b), share(a))
-		case ByQueued:
-			n = cmp.Compare(b.Queued, a.Queued)
-		case ByOldest:
-			n = cmp.Compare(s.waits(b), s.waits(a))
-		case ByRate:
-			n = cmp.Compare(b.FinishedPerMinute, a.FinishedPerMinute)
-		case ByState:
-			n = cmp.Compare(urgency(a.State), urgency(b.State))
-		}
-		n = cmp.Or(n, strings.Compare(a.Name, b.Name))
+		n := cmp.Or(compare(s, a, b), strings.Compare(a.Name, b.Name))
 		if s.Reverse {
 			n = -n
 		}

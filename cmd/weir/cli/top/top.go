@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,7 +38,11 @@ const (
 func Command(a *app.App) *cobra.Command {
 	r := app.NewConnection()
 	every := app.WatchFlag{Every: 2 * time.Second}
-	order := command.NewChoice("name", "name", "in-flight", "waiting", "oldest", "done", "state")
+	var words []string
+	for _, o := range orders() {
+		words = append(words, o.word)
+	}
+	order := command.NewChoice(words[0], words...)
 	c := a.APICommand(r, "top", "Show a live overview of channels, surveys and the router", `Show a live overview of a running Weir: channels with contacts in flight and waiting,
 progress of surveys, the router. On a terminal it updates until q is pressed; otherwise
 it is printed once.
@@ -55,7 +60,7 @@ of the router are from the process that handles the request.
   weir top --interval 5s --sort waiting
   weir top --output json | jq '.channels[] | select(.state != "up")'`,
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
-			return run(ctx, a, r, to, every.Every, sortOrder(order.Value))
+			return run(ctx, a, r, to, every.Every, slices.Index(words, order.Value))
 		})
 	c.Flags().Var(&every, "interval", "refresh interval")
 	c.Flags().Var(&order, "sort", "sort order of the channels")
@@ -64,13 +69,8 @@ of the router are from the process that handles the request.
 	return c
 }
 
-// sortOrder returns the order for a value of --sort; by name if it is unknown.
-func sortOrder(word string) Sort {
-	return map[string]Sort{"in-flight": ByInFlight, "waiting": ByQueued, "oldest": ByOldest, "done": ByRate, "state": ByState}[word]
-}
-
 // run shows the state: live on a terminal, otherwise once.
-func run(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, every time.Duration, order Sort) error {
+func run(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, every time.Duration, order int) error {
 	state, err := poll(ctx, a, to)
 	if err != nil {
 		return err

@@ -39,7 +39,8 @@ func crowd() top.State {
 		s.Channels = append(s.Channels, top.Channel{Name: fmt.Sprintf("channel-%03d", i), State: "up", InFlight: i, Capacity: 100, Queued: int64(i * i), FinishedPerMinute: int64(i)})
 		s.Surveys = append(s.Surveys, top.Survey{Name: fmt.Sprintf("survey-%03d", i), State: "paused", Respondents: 10})
 	}
-	s.Sort, s.Problem, s.Seen = top.ByQueued, "no response from Weir", s.Now.Add(-time.Minute)
+	s, _ = s.Press('w', 0)
+	s.Problem, s.Seen = "no response from Weir", s.Now.Add(-time.Minute)
 	return s
 }
 
@@ -77,7 +78,7 @@ func TestPicturesFit(t *testing.T) {
 			})
 		}
 		s.Surveys = append(s.Surveys, top.Survey{Name: rapid.String().Draw(t, "survey"), State: "running"})
-		s.Sort, s.Minutes = top.Sort(rapid.IntRange(0, 5).Draw(t, "sort")), rapid.Bool().Draw(t, "minutes")
+		s.Sort, s.Minutes = rapid.IntRange(0, 5).Draw(t, "sort"), rapid.Bool().Draw(t, "minutes")
 		for _, key := range rapid.SliceOfN(rapid.SampledFrom([]rune("nfwodsrjk bgAB")), 0, 20).Draw(t, "keys") {
 			s, _ = s.Press(key, 10)
 		}
