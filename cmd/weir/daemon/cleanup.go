@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -12,9 +13,7 @@ import (
 const cleanupGrace = 500 * time.Millisecond
 
 // cleanups undo the set-up, the last step first.
-type cleanups struct {
-	steps []cleanup
-}
+type cleanups []cleanup
 
 type cleanup struct {
 	name string
@@ -22,7 +21,7 @@ type cleanup struct {
 }
 
 func (c *cleanups) add(name string, undo func(context.Context) error) {
-	c.steps = append(c.steps, cleanup{name, undo})
+	*c = append(*c, cleanup{name, undo})
 }
 
 // run runs every step, even if earlier ones failed, and joins the errors. A step
@@ -30,10 +29,10 @@ func (c *cleanups) add(name string, undo func(context.Context) error) {
 // process must exit.
 func (c *cleanups) run(ctx context.Context) error {
 	var errs []error
-	for i := len(c.steps) - 1; i >= 0; i-- {
-		errs = append(errs, c.steps[i].run(ctx))
+	for _, step := range slices.Backward(*c) {
+		errs = append(errs, step.run(ctx))
 	}
-	c.steps = nil
+	*c = nil
 	return errors.Join(errs...)
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -157,11 +158,8 @@ func (p *components) startDelivery(ctx context.Context, o Options, calls, webhoo
 		return err
 	}
 	for _, s := range c.EventSubscriptions {
-		format := s.Format
-		if format == "" {
-			format = c.EventFormat
-		}
-		receivers = append(receivers, delivery.Subscriber(delivery.Subscription{URL: s.URL, Format: delivery.Format(format), Topic: c.PublicURL}, calls))
+		format := delivery.Format(cmp.Or(s.Format, c.EventFormat))
+		receivers = append(receivers, delivery.Subscriber(delivery.Subscription{URL: s.URL, Format: format, Topic: c.PublicURL}, calls))
 	}
 	p.webhooks = &delivery.Webhooks{Store: p.store, Calls: webhookCalls, Mask: api.MaskedEvent, Disabled: p.webhookDisabled}
 	p.delivery, err = delivery.Start(ctx, delivery.Options{

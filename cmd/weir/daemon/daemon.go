@@ -43,7 +43,6 @@ type Daemon struct {
 	startFields []any // attributes of the start log line besides the address
 
 	connections *web.Connections
-	refusals    *web.RefusalLog
 
 	notifySocket string
 }
@@ -52,8 +51,9 @@ type Daemon struct {
 // and serves once Run is called.
 func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	o = withDefaults(o)
-	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket, refusals: web.NewRefusalLog(o.Logger), startFields: []any{"version", o.Version, "store", config.Redact(o.Config.DatabaseURL)}}
-	d.connections = web.NewConnections(web.DefaultConnectionLimits(), trustedProxies(o.Config), d.refusals)
+	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket, startFields: []any{"version", o.Version, "store", config.Redact(o.Config.DatabaseURL)}}
+	refusals := web.NewRefusalLog(o.Logger)
+	d.connections = web.NewConnections(web.DefaultConnectionLimits(), web.Proxies(o.Config.TrustedProxies), refusals)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close(context.WithoutCancel(ctx)))
@@ -94,7 +94,7 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	d.cleanups.add("audit log", p.trail.Write)
 	d.cleanups.add("token uses", p.gate.StoreLastUsed)
 	d.cleanups.add("background jobs", startJobs(slices.Concat(storeJobs(o.Config, p.store), accessJobs(p, sharedStore(o.Config)), certificates.jobs(), []job{p.hold.job()}), o.Logger))
-	if d.handler, err = p.handler(o, d.draining.Load, d.refusals); err != nil {
+	if d.handler, err = p.handler(o, d.draining.Load, refusals); err != nil {
 		return nil, err
 	}
 	d.server = web.NewServer(d.handler, o.Logger, d.connections)

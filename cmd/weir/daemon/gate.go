@@ -4,9 +4,7 @@ import (
 	"context"
 	"time"
 
-	"weir/config"
 	"weir/persistence"
-	"weir/web"
 	"weir/web/auth"
 )
 
@@ -35,15 +33,11 @@ func openGate(ctx context.Context, o Options, store *persistence.Store) (*auth.G
 	return g, nil
 }
 
-// trustedProxies returns the proxies that are trusted to name the client.
-func trustedProxies(c config.Config) web.Proxies { return web.Proxies(c.TrustedProxies) }
-
 // accessJobs returns the background jobs that keep the gate and the store in step,
 // write the audit log, and remove its old entries and expired sessions.
 func accessJobs(p *components, shared bool) []job {
-	read := refreshTokensJob(p.gate, shared, func(changed func()) { p.store.OnTokens(changed) })
 	return []job{
-		read,
+		refreshTokensJob(p.gate, shared, func(changed func()) { p.store.OnTokens(changed) }),
 		{name: "store token uses", every: noteUsesEvery, step: func(ctx context.Context) (bool, error) { return false, p.gate.StoreLastUsed(ctx) }},
 		{name: "write audit log", every: writeAuditEvery, step: func(ctx context.Context) (bool, error) { return false, p.trail.Write(ctx) }},
 		{name: "purge audit log", every: purgeEvery, step: func(ctx context.Context) (bool, error) {

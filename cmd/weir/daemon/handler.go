@@ -37,7 +37,7 @@ func withDashboard(o Options, api web.Options) (http.Handler, error) {
 		signed = routingPath
 	}
 	outer := web.Under(o.Config.PathPrefix, auth.LocalOnly(api.Gate, o.Config.PublicURL, signed, whole))
-	return trustedProxies(o.Config).Clients(outer), err
+	return web.Proxies(o.Config.TrustedProxies).Clients(outer), err
 }
 
 // admitToRouter admits a request to the router by its token. The router returns its data

@@ -44,12 +44,7 @@ func ExitCode(err error) int {
 	if NoResponse(err) {
 		return Unreachable
 	}
-	return exitCodeOfStatus(statusOf(err))
-}
-
-// exitCodeOfStatus returns the exit code for the HTTP status of an error response.
-func exitCodeOfStatus(status int) int {
-	switch {
+	switch status := statusOf(err); {
 	case status == http.StatusNotFound:
 		return NotFound
 	case status == http.StatusTooManyRequests || status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout:

@@ -74,7 +74,7 @@ func createTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 	c.Flags().StringVar(&name, "name", "", "name of the token, such as the client that uses it")
 	c.Flags().StringSliceVar(&words, "scope", nil, "scopes of the token, comma-separated; repeatable")
 	c.Flags().StringVar(&expires, "expires", "", "lifetime, such as 12h or 90d (default: no expiry)")
-	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(scopeNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(scopeNames(ops.Scopes()), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -89,7 +89,7 @@ func parseScopes(words []string) ([]ops.Scope, error) {
 	for _, word := range words {
 		scope := ops.Scope(strings.TrimSpace(word))
 		if !scope.Known() {
-			return nil, fmt.Errorf("unknown scope %q; allowed: %s", word, strings.Join(scopeNames(), ", "))
+			return nil, fmt.Errorf("unknown scope %q; allowed: %s", word, strings.Join(scopeNames(ops.Scopes()), ", "))
 		}
 		if !slices.Contains(scopes, scope) {
 			scopes = append(scopes, scope)
@@ -101,12 +101,12 @@ func parseScopes(words []string) ([]ops.Scope, error) {
 	return scopes, nil
 }
 
-func scopeNames() []string {
-	known := make([]string, 0, len(ops.Scopes()))
-	for _, s := range ops.Scopes() {
-		known = append(known, string(s))
+func scopeNames(list []ops.Scope) []string {
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = string(s)
 	}
-	return known
+	return names
 }
 
 // createToken prints only the token on standard output, so that it can be redirected to
@@ -129,11 +129,7 @@ func createToken(ctx context.Context, a *app.App, p *app.Output, name string, sc
 		return err
 	}
 	_, _ = fmt.Fprintf(a.Stderr, "token %s created; it is not stored and cannot be shown again:\n", t.ID)
-	if p.JSON() {
-		return a.PrintJSON(map[string]string{"id": t.ID, "token": text})
-	}
-	_, err = fmt.Fprintln(a.Stdout, text)
-	return err
+	return a.PrintValue(p, map[string]string{"id": t.ID, "token": text}, "%s", text)
 }
 
 // tokenView is the JSON form of a token.
@@ -169,12 +165,8 @@ func printTokens(ctx context.Context, a *app.App, p *app.Output, s *persistence.
 	for i := range all {
 		t := &all[i]
 		state := tokenState(t, a.Now())
-		words := make([]string, len(t.Scopes))
-		for j, scope := range t.Scopes {
-			words[j] = string(scope)
-		}
 		err := l.Add(tokenView{t.ID, t.Name, state, t.Scopes, t.Created, t.Expires, t.Used},
-			app.Cells(t.ID, t.Name, app.StateCell(state), strings.Join(words, ","), formatTime(t.Created), formatTime(t.Expires), formatTime(t.Used))...)
+			app.Cells(t.ID, t.Name, app.StateCell(state), strings.Join(scopeNames(t.Scopes), ","), formatTime(t.Created), formatTime(t.Expires), formatTime(t.Used))...)
 		if err != nil {
 			return err
 		}
@@ -227,11 +219,7 @@ func revokeTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.JSON() {
-				return a.PrintJSON(map[string]any{"id": id, "revoked": true})
-			}
-			_, err = fmt.Fprintf(a.Stdout, "token %s revoked\n", id)
-			return err
+			return a.PrintValue(p, map[string]any{"id": id, "revoked": true}, "token %s revoked", id)
 		},
 	})
 }
@@ -244,19 +232,14 @@ func withTokenStore(ctx context.Context, a *app.App, do func(*persistence.Store)
 		if err != nil {
 			return err
 		}
-		pending := 0
-		for _, step := range steps {
-			if !step.Applied {
-				pending++
-			}
-		}
-		if pending == len(steps) {
+		all := len(steps)
+		switch pending := len(slices.DeleteFunc(steps, func(step persistence.Step) bool { return step.Applied })); pending {
+		case 0:
+		case all:
 			if err := s.MigrateUp(ctx); err != nil {
 				return err
 			}
-			pending = 0
-		}
-		if pending > 0 {
+		default:
 			return fmt.Errorf("the database schema has %d pending migrations; run: weir migrate up", pending)
 		}
 		return do(s)

@@ -83,7 +83,7 @@ type order struct {
 // In every order except by name, the channels that need most attention come first.
 func orders() []order {
 	return []order{
-		{'n', "name", "name", func(*State, Channel, Channel) int { return 0 }},
+		{'n', "name", "name", func(_ *State, a, b Channel) int { return strings.Compare(a.Name, b.Name) }},
 		{'f', "in-flight", "in flight", func(_ *State, a, b Channel) int { return cmp.Compare(share(b), share(a)) }},
 		{'w', "waiting", "waiting", func(_ *State, a, b Channel) int { return cmp.Compare(b.Queued, a.Queued) }},
 		{'o', "oldest", "oldest", func(s *State, a, b Channel) int { return cmp.Compare(s.waits(b), s.waits(a)) }},
