@@ -17,6 +17,9 @@ const maxReason = 200
 // optionally with plus, spaces, dots, dashes, slashes and brackets.
 var phoneNumber = regexp.MustCompile(`\+?\(?[0-9](?:[ ().\-/]{0,2}[0-9]){6,}`)
 
+// numberedWord matches a word with five or more digits.
+var numberedWord = regexp.MustCompile(`(?:[\pL_+-]*\p{Nd}){5,}[\pL_+-]*`)
+
 // ReplacePhoneNumbers replaces everything in a text that could be a phone number.
 func ReplacePhoneNumbers(text string, by func(number string) string) string {
 	return phoneNumber.ReplaceAllStringFunc(text, by)
@@ -26,37 +29,10 @@ func ReplacePhoneNumbers(text string, by func(number string) string) string {
 // Words with five or more digits identify one contact, person or moment; they
 // become an ellipsis, and so does anything that could be a phone number.
 func GroupReason(reason string) string {
-	reason = phoneNumber.ReplaceAllString(reason, "…")
-	var b strings.Builder
-	word, digits := "", 0
-	flush := func() {
-		if digits >= 5 {
-			word = "…"
-		}
-		b.WriteString(word)
-		word, digits = "", 0
-	}
-	blank := true
-	for _, r := range reason {
-		switch {
-		case unicode.IsLetter(r), r == '-', r == '_', r == '+':
-			word, blank = word+string(r), false
-		case unicode.IsDigit(r):
-			word, digits, blank = word+string(r), digits+1, false
-		case unicode.IsSpace(r), unicode.IsControl(r):
-			if flush(); !blank {
-				b.WriteByte(' ')
-			}
-			blank = true
-		default:
-			flush()
-			b.WriteRune(r)
-			blank = false
-		}
-	}
-	flush()
+	reason = numberedWord.ReplaceAllString(phoneNumber.ReplaceAllString(reason, "…"), "…")
+	words := strings.FieldsFunc(reason, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	// Again: collapsing space may have brought digits together into a phone number.
-	out := []rune(strings.TrimSpace(phoneNumber.ReplaceAllString(b.String(), "…")))
+	out := []rune(phoneNumber.ReplaceAllString(strings.Join(words, " "), "…"))
 	return strings.TrimSpace(string(out[:min(len(out), maxReason)]))
 }
 
