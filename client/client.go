@@ -81,10 +81,7 @@ func New(o Options) (*Client, error) {
 // parseBaseURL checks the address of the server. Errors must not quote it, because it may
 // contain a password.
 func parseBaseURL(text string) (string, error) {
-	if text == "" {
-		text = DefaultURL
-	}
-	u, err := url.Parse(text)
+	u, err := url.Parse(cmp.Or(text, DefaultURL))
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return "", errors.New("the address of Weir must be an http or https URL, such as " + DefaultURL)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,11 +32,7 @@ func (e *Error) Error() string {
 		b.WriteString(": " + e.Detail)
 	}
 	for _, f := range e.Fields {
-		at := f.Pointer
-		if at == "" {
-			at = "(body)"
-		}
-		fmt.Fprintf(&b, "\n  %s: %s", at, f.Detail)
+		fmt.Fprintf(&b, "\n  %s: %s", cmp.Or(f.Pointer, "(body)"), f.Detail)
 	}
 	return b.String()
 }

@@ -30,6 +30,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -117,14 +118,11 @@ func (t *Transport) proxied(r *http.Request) bool {
 // addressOf returns the address to dial for a URL. Hosts that net/http would
 // rewrite first are left to it.
 func addressOf(u *url.URL) (string, bool) {
-	name, port := u.Hostname(), u.Port()
+	name := u.Hostname()
 	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '%' }) {
 		return "", false
 	}
-	if port == "" {
-		port = "80"
-	}
-	return net.JoinHostPort(name, port), true
+	return net.JoinHostPort(name, cmp.Or(u.Port(), "80")), true
 }
 
 // appendRequest appends a whole request.
@@ -206,8 +204,7 @@ func (h *host) tidy() {
 		h.idle[old].close()
 		old++
 	}
-	h.idle = append(h.idle[:0], h.idle[old:]...)
-	clear(h.idle[len(h.idle):cap(h.idle)])
+	h.idle = slices.Delete(h.idle, 0, old)
 	h.timer = nil
 	if len(h.idle) > 0 && !h.closed {
 		h.timer = time.AfterFunc(h.keep-now.Sub(h.idle[0].since), h.tidy)

@@ -8,6 +8,7 @@
 package manual
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -58,10 +59,7 @@ func (p *Paper) entries() []entry {
 
 // text returns the description of a command without the common texts.
 func (p *Paper) text(c *cobra.Command) string {
-	text := c.Long
-	if text == "" {
-		text = c.Short + "."
-	}
+	text := cmp.Or(c.Long, c.Short+".")
 	for _, common := range p.Common {
 		text = strings.ReplaceAll(text, common, "")
 	}

@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -49,15 +50,12 @@ func timelineText(a *app.App, x *client.TimelineView, colors bool) string {
 
 // timelineEventText describes an event for people.
 func timelineEventText(h *client.TimelineEvent) string {
-	text := map[string]string{
+	text := cmp.Or(map[string]string{
 		// The keys are words of the API, which stay for its clients; the texts are for people.
 		"accepted": "accepted", "made_of": "requeued from dead letter " + h.Contact, "waits_until": "delayed until here", "claimed": "claimed",
 		"handed_over": "accepted by the provider", "last_heard": "last report of the provider", "back_in_queue": "queued again", "ended": "done",
 		"dead_letter": "became a dead letter", "requeued": "queued again as " + h.Contact, "request": fmt.Sprintf("request %s: %d", h.Action, h.Status),
-	}[h.What]
-	if text == "" {
-		text = h.What
-	}
+	}[h.What], h.What)
 	if h.Attempt > 0 {
 		text = fmt.Sprintf("attempt %d: %s", h.Attempt, text)
 	}

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,7 @@ An incomplete export leaves no file.`, `  weir survey export `+what+` flu
 			if file == "-" {
 				return download(ctx, to, export, a.Stdout)
 			}
-			if file == "" {
-				file = filepath.Base(args[0]) + "-" + what + ".csv"
-			}
-			return exportTo(ctx, a, c, r, to, export, file, force)
+			return exportTo(ctx, a, c, r, to, export, cmp.Or(file, filepath.Base(args[0])+"-"+what+".csv"), force)
 		})
 	c.Flags().StringVarP(&file, "file", "f", "", `file to write, "-" for standard output (default: NAME-`+what+`.csv)`)
 	c.Flags().BoolVar(&force, "force", false, "overwrite an existing file")

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -235,10 +236,7 @@ func (v *statusView) channels(all []client.ChannelUseView) {
 	}
 	v.b.WriteString("\nChannels\n")
 	for _, u := range all {
-		text := u.State
-		if text == "" {
-			text = "unknown"
-		}
+		text := cmp.Or(u.State, "unknown")
 		if u.StateReason != "" && u.State != "up" {
 			text += ": " + u.StateReason
 		}
