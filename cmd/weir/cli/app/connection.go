@@ -37,8 +37,10 @@ func (r *Connection) Completing(argument string, names NameSource) *Connection {
 const AboutConnection = `Address of Weir: --url or WEIR_URL (default http://127.0.0.1:8080). Token:
 --token-file, WEIR_TOKEN or WEIR_TOKEN_FILE.`
 
-// AddConnectionFlags adds the flags for the address of Weir and the output format.
+// AddConnectionFlags adds the flags for the address of Weir and the output format, and
+// texts about the connection and the exit codes to the help.
 func (a *App) AddConnectionFlags(c *cobra.Command, r *Connection) {
+	c.Long += "\n\n" + AboutConnection + "\n\n" + AboutExitCodes
 	f := c.PersistentFlags()
 	f.StringVar(&r.url, "url", "", "address of Weir (default: WEIR_URL, or "+client.DefaultURL+")")
 	f.StringVar(&r.tokenFile, "token-file", "", "file that contains the API token (default: WEIR_TOKEN, or the file in WEIR_TOKEN_FILE)")

@@ -18,11 +18,7 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
-const about = `Create, change, show and delete the channels of a running Weir.
-
-` + app.AboutConnection + `
-
-` + app.AboutExitCodes
+const about = `Create, change, show and delete the channels of a running Weir.`
 
 const example = `  weir channel put sms --type nuntium --set base_url=https://nuntium.example --set account=demo \
       --set application=weir --set channel=sms --secret-file password=nuntium.password --capacity 50

@@ -25,11 +25,7 @@ import (
 
 const about = `Queue, find, show and cancel contacts of a running Weir.
 
-Phone numbers are masked unless the token has the scope pii:read.
-
-` + app.AboutConnection + `
-
-` + app.AboutExitCodes
+Phone numbers are masked unless the token has the scope pii:read.`
 
 const example = `  weir contact send sms --to +15550001 --message "Please call us." --key reminder-17
   weir contact send sms --file people.csv --errors refused.csv

@@ -15,11 +15,7 @@ import (
 
 const deadLettersAbout = `List, requeue and discard dead letters of a running Weir: contacts that ended as
 failed, lost or dead_letter and are not retried. Contacts of surveys are not included:
-the survey retries them.
-
-` + app.AboutConnection + `
-
-` + app.AboutExitCodes
+the survey retries them.`
 
 const deadLettersExample = `  weir dlq groups
   weir dlq list --channel sms --outcome lost

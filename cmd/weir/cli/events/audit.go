@@ -17,11 +17,7 @@ import (
 const auditAbout = `List the audit log, newest first: changes of channels and surveys with the old and new
 value of each field, changes of respondents, cancellations, searches by phone number,
 and requests that were rejected for lack of a scope. For secrets only the fact of a
-change is recorded. The token needs the scope channels:admin.
-
-` + app.AboutConnection + `
-
-` + app.AboutExitCodes
+change is recorded. The token needs the scope channels:admin.`
 
 // AuditCommand makes "weir audit".
 func AuditCommand(a *app.App) *cobra.Command {

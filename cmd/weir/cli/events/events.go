@@ -26,10 +26,6 @@ of the last processed event resumes with --after.
 Events of contacts are written while they are asked for: by --type 'weir.contact.*',
 --source contacts or --subject contact/ID, and some minutes after.
 
-` + app.AboutConnection + `
-
-` + app.AboutExitCodes + `
-
 An interruption also exits with 0.`
 
 const example = `  weir events --type weir.survey.respondent

@@ -18,11 +18,7 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
-const about = `Create, run, show and delete the surveys of a running Weir.
-
-` + app.AboutConnection + `
-
-` + app.AboutExitCodes
+const about = `Create, run, show and delete the surveys of a running Weir.`
 
 const example = `  weir survey put flu.json flu
   weir survey import people.csv flu --errors refused.csv

@@ -52,11 +52,7 @@ contacts, oldest wait, contacts done in the last minute and state; the same key 
 or r, reverses the order; j, k, space and b scroll.
 
 The token needs the scope contacts:read, and metrics:read for the router. The figures
-of the router are from the process that handles the request.
-
-`+app.AboutConnection+`
-
-`+app.AboutExitCodes, `  weir top
+of the router are from the process that handles the request.`, `  weir top
   weir top --interval 5s --sort waiting
   weir top --output json | jq '.channels[] | select(.state != "up")'`,
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {

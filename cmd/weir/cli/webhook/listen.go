@@ -34,10 +34,6 @@ after the other. One that is not answered with 2xx is tried again, --tries times
 The requests are signed with a secret of its own, which is printed, or with the one in
 --secret-file: a file with whsec_ and the base64 form of 24 to 64 bytes.
 
-` + app.AboutConnection + `
-
-` + app.AboutExitCodes + `
-
 An interruption also exits with 0.`
 
 // listener sends events to a program.

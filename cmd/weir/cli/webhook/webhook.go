@@ -18,11 +18,7 @@ import (
 const about = `Create, change, show and delete the webhooks of a running Weir: addresses to which it
 sends events, signed as Standard Webhooks 1.0.0 prescribes.
 
-The token needs the scope webhooks:admin.
-
-` + app.AboutConnection + `
-
-` + app.AboutExitCodes
+The token needs the scope webhooks:admin.`
 
 const example = `  weir webhook create --url https://app.example/weir --type 'weir.contact.*'
   weir webhook test whk3v2x7c5q1z8ab
