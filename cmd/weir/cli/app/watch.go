@@ -57,30 +57,13 @@ func (a *App) Ticker(d time.Duration) (ticks <-chan time.Time, stop func()) {
 	return t.C, t.Stop
 }
 
-// RepeatUntil calls show once, or at an interval until it reports that it is done.
-// After the first success it continues while Weir is unavailable.
-func (a *App) RepeatUntil(ctx context.Context, p *Output, every time.Duration, show func(out io.Writer) (done bool, err error)) error {
-	if every == 0 {
-		_, err := show(a.Stdout)
-		return err
-	}
-	on := a.newScreen(p)
+// Poll calls step at an interval until it is done, or returns an error.
+func (a *App) Poll(ctx context.Context, every time.Duration, step func() (done bool, err error)) error {
 	ticks, stop := a.Ticker(every)
 	defer stop()
-	for seen := false; ; {
-		var text bytes.Buffer
-		done, err := show(&text)
-		switch {
-		case err == nil:
-			seen = true
-			if err := on.write(text.String()); err != nil || done {
-				return err
-			}
-		case !seen || ctx.Err() != nil || !Retryable(err):
+	for {
+		if done, err := step(); done || err != nil {
 			return err
-		default:
-			a.Warn(terminal.Visible(err.Error()))
-			on.lines = 0
 		}
 		select {
 		case <-ctx.Done():
@@ -88,6 +71,30 @@ func (a *App) RepeatUntil(ctx context.Context, p *Output, every time.Duration, s
 		case <-ticks:
 		}
 	}
+}
+
+// RepeatUntil calls show once, or at an interval until it reports that it is done.
+// After the first success it continues while Weir is unavailable.
+func (a *App) RepeatUntil(ctx context.Context, p *Output, every time.Duration, show func(out io.Writer) (done bool, err error)) error {
+	if every == 0 {
+		_, err := show(a.Stdout)
+		return err
+	}
+	on, seen := a.newScreen(p), false
+	return a.Poll(ctx, every, func() (done bool, err error) {
+		var text bytes.Buffer
+		switch done, err = show(&text); {
+		case err == nil:
+			seen = true
+			return done, on.write(text.String())
+		case !seen || ctx.Err() != nil || !Retryable(err):
+			return false, err
+		default:
+			a.Warn(terminal.Visible(err.Error()))
+			on.lines = 0
+			return false, nil
+		}
+	})
 }
 
 // Repeat is [App.RepeatUntil] for a view without an end: interrupting it is no

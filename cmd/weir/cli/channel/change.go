@@ -79,29 +79,23 @@ func waitUntilIdle(ctx context.Context, a *app.App, to *client.Client, name stri
 	start, peak := a.Now(), 0
 	line := a.NewStatusLine()
 	defer line.Clear()
-	ticks, stop := a.Ticker(drainPollInterval)
-	defer stop()
-	for {
+	return a.Poll(ctx, drainPollInterval, func() (done bool, err error) {
 		ch, err := to.GetChannel(ctx, name)
 		switch {
 		// Weir may restart while contacts are in flight; the command waits on.
 		case err != nil && (ctx.Err() != nil || !app.Retryable(err)):
-			return err
+			return false, err
 		case err == nil && ch.InFlight == 0:
-			return nil
+			return true, nil
 		case err == nil:
 			peak = max(peak, ch.InFlight)
 			line.Show(fmt.Sprintf("%s %s  %s in flight", name, terminal.Meter(peak-ch.InFlight, peak), terminal.Plural(ch.InFlight, "slot", "slots")))
 		}
 		if a.Now().Sub(start) >= limit {
-			return fmt.Errorf("%s is paused, but contacts are still in flight after %s; list them with \"weir contact list --channel %s --state sending,active,unknown\"", name, terminal.Duration(limit), name)
+			return false, fmt.Errorf("%s is paused, but contacts are still in flight after %s; list them with \"weir contact list --channel %s --state sending,active,unknown\"", name, terminal.Duration(limit), name)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticks:
-		}
-	}
+		return false, nil
+	})
 }
 
 // deleteCommand makes "weir channel delete".

@@ -120,25 +120,20 @@ repeated until the survey is launched, for at most --wait.`, "  weir survey laun
 
 // launch requests the launch until the survey is launched, for at most wait. The server
 // answers 503 while its check takes longer than a request may.
-func launch(ctx context.Context, a *app.App, to *client.Client, survey string, wait time.Duration) (*client.SurveyView, error) {
-	start := a.Now()
-	ticks, stop := a.Ticker(launchRetryInterval)
-	defer stop()
-	for noted := false; ; {
-		s, err := to.LaunchSurvey(ctx, survey)
+func launch(ctx context.Context, a *app.App, to *client.Client, survey string, wait time.Duration) (s *client.SurveyView, err error) {
+	start, noted := a.Now(), false
+	err = a.Poll(ctx, launchRetryInterval, func() (done bool, err error) {
+		s, err = to.LaunchSurvey(ctx, survey)
 		if client.StatusOf(err) != http.StatusServiceUnavailable || a.Now().Sub(start) >= wait {
-			return s, err
+			return true, err
 		}
 		if !noted {
 			noted = true
-			_, _ = fmt.Fprintf(a.Stderr, "not launched yet, retrying for up to %s: %s\n", terminal.Duration(wait), terminal.Visible(err.Error()))
+			a.Note(fmt.Sprintf("not launched yet, retrying for up to %s: %s", terminal.Duration(wait), terminal.Visible(err.Error())))
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-ticks:
-		}
-	}
+		return false, nil
+	})
+	return s, err
 }
 
 // listCommand makes "weir survey list".
