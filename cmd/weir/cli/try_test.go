@@ -35,6 +35,19 @@ func TestRenderedRequests(t *testing.T) {
 	clitest.Check(t, at(t, nowhere, "", "channel", "try", "--render", "--file", file(t, "other.json", `{"type":"kannel","settings":{}}`), "--to", "1", "-m", "x"), app.Failure, "^$", `not of "kannel"`)
 }
 
+// An interruption is reported as such, not as the end of --timeout.
+func TestTryingIsInterrupted(t *testing.T) {
+	t.Parallel()
+	f := newFakeWeir(t, map[string]http.HandlerFunc{
+		"POST /v1/channels/sms/contacts": answers(http.StatusAccepted, `{"contacts":[{"id":"1-a","state":"queued"}]}`),
+		"GET /v1/contacts/1-a":           answers(http.StatusOK, `{"id":"1-a","channel":"sms","state":"active"}`),
+	})
+	code, _, err := ticking(t, &screenful{}, f.url, nil, 1, "channel", "try", "sms", "--to", "+15550001", "-m", "x")
+	if code != app.Failure || !strings.HasPrefix(err, "weir: interrupted") {
+		t.Errorf("%d %q", code, err)
+	}
+}
+
 func TestTryingAChannel(t *testing.T) {
 	t.Parallel()
 	contact := func(more string) string {

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -42,28 +43,28 @@ type tryFlags struct {
 func tryCommand(a *app.App, r *app.Connection) *cobra.Command {
 	f := tryFlags{limit: 5 * time.Minute}
 	c := a.APICommand(r, "try NAME", "Send one message, or show its request", aboutTry,
-		"  weir channel try sms --to +15550001 --message \"It works.\"\n  weir channel try --render --file channel.json --to +15550001 --message \"It works.\"", nil)
+		"  weir channel try sms --to +15550001 --message \"It works.\"\n  weir channel try --render --file channel.json --to +15550001 --message \"It works.\"",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if f.file != "" {
+				return command.UsageError(c, "--file goes with --render")
+			}
+			return tryContact(ctx, a, to, args[0], &f)
+		})
 	c.Args = func(c *cobra.Command, args []string) error {
 		if f.render {
 			return cobra.NoArgs(c, args)
 		}
 		return app.NamedArgs([]string{"NAME"})(c, args)
 	}
+	send := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		switch {
 		case f.to == "" || len(f.messages) == 0:
 			return command.UsageError(c, "give --to and --message")
 		case f.render:
 			return render(a, c, &f)
-		case f.file != "":
-			return command.UsageError(c, "--file goes with --render")
 		}
-		to, err := a.Connect(c, r)
-		if err != nil {
-			return err
-		}
-		defer to.Close()
-		return tryContact(c.Context(), a, to, args[0], &f)
+		return send(c, args)
 	}
 	g := c.Flags()
 	g.StringVar(&f.to, "to", "", "address")
@@ -138,37 +139,30 @@ func tryContact(ctx context.Context, a *app.App, to *client.Client, channel stri
 	id, last := sent.Contacts[0].ID, ""
 	ctx, cancel := context.WithTimeout(ctx, f.limit)
 	defer cancel()
-	ticks, stop := a.Ticker(500 * time.Millisecond)
-	defer stop()
-	for {
+	err = a.Poll(ctx, 500*time.Millisecond, func() (done bool, err error) {
 		v, err := to.GetContact(ctx, id)
-		if err != nil && ctx.Err() == nil {
-			return err
+		if err != nil {
+			return false, err
 		}
-		if err == nil {
-			state := v.State
-			if v.Outcome != "" {
-				state = v.Outcome
-			}
-			if reason := v.Reason + v.Why; reason != "" {
-				state += ": " + reason
-			}
-			if state != last {
-				_, _ = fmt.Fprintf(a.Stdout, "%s  %s  %s\n", a.FormatSecond(a.Now()), id, terminal.Visible(state))
-				last = state
-			}
-			switch v.Outcome {
-			case "":
-			case "completed":
-				return nil
-			default:
-				return command.Exit(app.Failure, "the message was not delivered")
-			}
+		state := cmp.Or(v.Outcome, v.State)
+		if reason := v.Reason + v.Why; reason != "" {
+			state += ": " + reason
 		}
-		select {
-		case <-ctx.Done():
-			return command.Exit(app.Failure, fmt.Sprintf("it is not done after %s; \"weir contact show %s\" shows it", terminal.Duration(f.limit), url.PathEscape(id)))
-		case <-ticks:
+		if state != last {
+			_, _ = fmt.Fprintf(a.Stdout, "%s  %s  %s\n", a.FormatSecond(a.Now()), id, terminal.Visible(state))
+			last = state
 		}
+		switch v.Outcome {
+		case "":
+			return false, nil
+		case "completed":
+			return true, nil
+		default:
+			return false, command.Exit(app.Failure, "the message was not delivered")
+		}
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
+		return command.Exit(app.Failure, fmt.Sprintf("it is not done after %s; \"weir contact show %s\" shows it", terminal.Duration(f.limit), url.PathEscape(id)))
 	}
+	return err
 }
