@@ -152,9 +152,6 @@ func oneOf(s string, allowed ...string) error {
 
 // Decode parses addresses and networks in CIDR form.
 func (n *Networks) Decode(s string) error {
-	if s == "" {
-		return nil
-	}
 	for text := range strings.SplitSeq(s, ",") {
 		text = strings.TrimSpace(text)
 		if ip, err := netip.ParseAddr(text); err == nil && ip.Zone() == "" {

@@ -37,6 +37,14 @@ func (r *Connection) Completing(argument string, names NameSource) *Connection {
 const AboutConnection = `Address of Weir: --url or WEIR_URL (default http://127.0.0.1:8080). Token:
 --token-file, WEIR_TOKEN or WEIR_TOKEN_FILE.`
 
+// APIGroup makes a command that only has subcommands, which send requests to a running Weir.
+func (a *App) APIGroup(r *Connection, use, short, long, example string, commands ...*cobra.Command) *cobra.Command {
+	c := command.Group(use, short, long, commands...)
+	c.Example = example
+	a.AddConnectionFlags(c, r)
+	return c
+}
+
 // AddConnectionFlags adds the flags for the address of Weir and the output format, and
 // texts about the connection and the exit codes to the help.
 func (a *App) AddConnectionFlags(c *cobra.Command, r *Connection) {

@@ -47,8 +47,8 @@ type Progress struct {
 	*StatusLine
 	now  func() time.Time
 	name string
-	size int64  // in bytes; 0: unknown
-	head bool   // the first line is a header
+	size int64 // in bytes; 0: unknown
+	head bool  // the first line is a header
 
 	began, drawn time.Time
 	Bytes, lines int64

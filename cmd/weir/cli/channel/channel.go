@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
-	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
 )
@@ -29,14 +28,11 @@ const example = `  weir channel put sms --type nuntium --set base_url=https://nu
 // Command makes "weir channel".
 func Command(a *app.App) *cobra.Command {
 	r := app.NewConnection().Completing("NAME", app.ChannelNames)
-	c := command.Group("channel", "Create, show, pause and change channels", about,
+	return a.APIGroup(r, "channel", "Create, show, pause and change channels", about, example,
 		listCommand(a, r), showCommand(a, r), putCommand(a, r), setCommand(a, r),
 		pauseCommand(a, r, "pause", true, "Pause a channel", "Stop dispatching contacts of a channel until it is resumed. Contacts in flight finish\nnormally."),
 		pauseCommand(a, r, "resume", false, "Resume a paused channel", "Resume dispatching contacts of a paused channel."),
 		capacityCommand(a, r), drainCommand(a, r), deleteCommand(a, r), incomingCommand(a, r), callbackCommand(a, r), tryCommand(a, r), templatesCommand(a))
-	c.Example = example
-	a.AddConnectionFlags(c, r)
-	return c
 }
 
 // listCommand makes "weir channel list".

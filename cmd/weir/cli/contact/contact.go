@@ -35,11 +35,8 @@ const example = `  weir contact send sms --to +15550001 --message "Please call u
 // Command makes "weir contact".
 func Command(a *app.App) *cobra.Command {
 	r := app.NewConnection().Completing("CHANNEL", app.ChannelNames)
-	c := command.Group("contact", "Queue, find, show and cancel contacts", about,
+	return a.APIGroup(r, "contact", "Queue, find, show and cancel contacts", about, example,
 		sendCommand(a, r), listCommand(a, r), showCommand(a, r), timelineCommand(a, r), cancelCommand(a, r))
-	c.Example = example
-	a.AddConnectionFlags(c, r)
-	return c
 }
 
 // listCommand makes "weir contact list".

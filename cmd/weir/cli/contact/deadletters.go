@@ -47,15 +47,12 @@ func (d *deadLetterFilter) given() bool {
 // DeadLettersCommand makes "weir dlq".
 func DeadLettersCommand(a *app.App) *cobra.Command {
 	r := app.NewConnection()
-	c := command.Group("dlq", "List, requeue and discard dead letters", deadLettersAbout,
+	return a.APIGroup(r, "dlq", "List, requeue and discard dead letters", deadLettersAbout, deadLettersExample,
 		deadLetterGroupsCommand(a, r), deadLetterListCommand(a, r),
 		deadLetterActionCommand(a, r, "requeue", "Queue dead letters again", `Queue dead letters again, each as a new contact with the same content. Running the
 command twice does not contact a person twice. Dead letters whose window is closed, or
 whose channel was deleted, are skipped.`, "queues %s again", "queued again"),
 		deadLetterActionCommand(a, r, "discard", "Discard dead letters", "Discard dead letters. Their contacts stay readable until their retention ends.", "discards %s", "discarded"))
-	c.Example = deadLettersExample
-	a.AddConnectionFlags(c, r)
-	return c
 }
 
 // deadLetterGroupsCommand makes "weir dlq groups".

@@ -61,10 +61,7 @@ func readContactFlags(a *app.App, c *cobra.Command, s *sendFlags) error {
 		if !ok || name == "" {
 			return command.UsageError(c, "--label must be NAME=VALUE")
 		}
-		if s.defaults.Labels == nil {
-			s.defaults.Labels = map[string]string{}
-		}
-		s.defaults.Labels[name] = value
+		setLabel(&s.defaults, name, value)
 	}
 	for flag, x := range map[string]struct {
 		text string
@@ -139,15 +136,14 @@ func (r *row) set(column, value string) (why string) {
 			return "is not a whole number"
 		}
 	default:
-		r.label(strings.TrimPrefix(column, "label."), value)
+		setLabel(c, strings.TrimPrefix(column, "label."), value)
 	}
 	return why
 }
 
-// label sets a label.
-func (r *row) label(name, value string) {
-	if r.contact.Labels == nil {
-		r.contact.Labels = map[string]string{}
+func setLabel(c *client.ContactBody, name, value string) {
+	if c.Labels == nil {
+		c.Labels = map[string]string{}
 	}
-	r.contact.Labels[name] = value
+	c.Labels[name] = value
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
-	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
 )
@@ -29,14 +28,11 @@ const example = `  weir survey put flu.json flu
 // Command makes "weir survey".
 func Command(a *app.App) *cobra.Command {
 	r := app.NewConnection().Completing("NAME", app.SurveyNames)
-	c := command.Group("survey", "Create, run, show and delete surveys", about,
+	return a.APIGroup(r, "survey", "Create, run, show and delete surveys", about, example,
 		putCommand(a, r), importCommand(a, r), launchCommand(a, r),
 		stateCommand(a, r, "pause", "Pause a survey", "Pause a survey: no respondent is contacted until it is resumed. Contacts in flight\nfinish normally, and answers are recorded.", (*client.Client).PauseSurvey),
 		stateCommand(a, r, "resume", "Resume a paused survey", "", (*client.Client).ResumeSurvey),
 		stopCommand(a, r), statusCommand(a, r), showCommand(a, r), listCommand(a, r), exportCommand(a, r), deleteCommand(a, r))
-	c.Example = example
-	a.AddConnectionFlags(c, r)
-	return c
 }
 
 // stateCommand makes a command that requests a state change of a survey.

@@ -1,6 +1,7 @@
 package top
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,9 +68,8 @@ func (d *drawing) line(style terminal.Style, text string) string {
 
 // head draws three lines: time and states, sums, and the error of the last poll.
 func (d *drawing) head() {
-	states := map[string]int{}
-	var inFlight, capacity, accepted, finished int64
-	var queued int64
+	states := map[string]int64{}
+	var inFlight, capacity, queued, accepted, finished int64
 	oldest := time.Duration(-1)
 	for _, c := range d.s.Channels {
 		states[c.State]++
@@ -80,18 +80,14 @@ func (d *drawing) head() {
 		finished += c.FinishedPerMinute
 		oldest = max(oldest, d.s.waits(c))
 	}
-	var parts []string
-	for _, state := range slices.Sorted(maps.Keys(states)) {
-		parts = append(parts, fmt.Sprintf("%d %s", states[state], state))
-	}
 	at := d.s.Now.Format("2006-01-02 15:04:05")
 	title := fmt.Sprintf("weir top  %s  channels: %d", at, len(d.s.Channels))
-	if len(parts) > 0 {
-		title += " (" + strings.Join(parts, ", ") + ")"
+	if list := counts(states); list != "" {
+		title += " (" + list + ")"
 	}
 	title += "  " + d.s.URL
 	d.add(terminal.Strong, title)
-	sum := fmt.Sprintf("in flight %s of %s %s  waiting %s", terminal.Number(inFlight), terminal.Number(capacity), "["+terminal.Bar(inFlight, capacity, 20)+"]", terminal.Number(queued))
+	sum := fmt.Sprintf("in flight %s of %s %s  waiting %s", terminal.Number(inFlight), terminal.Number(capacity), terminal.Meter(inFlight, capacity), terminal.Number(queued))
 	if oldest >= 0 {
 		sum += ", the oldest for " + shortDuration(oldest)
 	}
@@ -275,23 +271,22 @@ func (d *drawing) router() []string {
 	if r == nil {
 		return nil
 	}
-	words := func(of map[string]int64) string {
-		var parts []string
-		for _, state := range slices.Sorted(maps.Keys(of)) {
-			if of[state] > 0 {
-				parts = append(parts, terminal.Number(of[state])+" "+state)
-			}
-		}
-		if len(parts) == 0 {
-			return "none"
-		}
-		return strings.Join(parts, ", ")
-	}
 	text := fmt.Sprintf("ROUTER  open offers %s", terminal.Number(r.Offers))
 	if r.Oldest > 0 {
 		text += ", longest wait " + shortDuration(r.Oldest)
 	}
-	return []string{"", d.line(terminal.Plain, text+"; workers: "+words(r.Workers)+"; jobs: "+words(r.Jobs))}
+	return []string{"", d.line(terminal.Plain, text+"; workers: "+cmp.Or(counts(r.Workers), "none")+"; jobs: "+cmp.Or(counts(r.Jobs), "none"))}
+}
+
+// counts lists the states that occur, with their numbers.
+func counts(states map[string]int64) string {
+	var parts []string
+	for _, state := range slices.Sorted(maps.Keys(states)) {
+		if states[state] > 0 {
+			parts = append(parts, terminal.Number(states[state])+" "+state)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // foot draws the keys.

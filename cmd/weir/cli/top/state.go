@@ -27,7 +27,7 @@ type State struct {
 	// Problem is why the state is stale; empty: it is fresh.
 	Problem string    `json:"problem,omitzero"`
 	Seen    time.Time `json:"seen,omitzero"` // when the state was last fresh
-	Sort    int       `json:"-"` // index of the order of the channels
+	Sort    int       `json:"-"`             // index of the order of the channels
 	Reverse bool      `json:"-"`
 	Offset  int       `json:"-"` // index of the first channel shown
 }

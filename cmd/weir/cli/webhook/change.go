@@ -187,7 +187,7 @@ An event that is older than a day is tried once.`, "  weir webhook replay whk3v2
 				return command.UsageError(c, "give either --event or --failed-since")
 			}
 			for total := 0; ; {
-					v, err := to.ReplayWebhook(ctx, args[0], body)
+				v, err := to.ReplayWebhook(ctx, args[0], body)
 				if err != nil {
 					return err
 				}

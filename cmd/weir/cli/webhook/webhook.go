@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
-	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
 )
@@ -28,14 +27,11 @@ const example = `  weir webhook create --url https://app.example/weir --type 'we
 // Command makes "weir webhook".
 func Command(a *app.App) *cobra.Command {
 	r := app.NewConnection().Completing("ID", names)
-	c := command.Group("webhook", "Create, show, test and replay webhooks", about,
+	return a.APIGroup(r, "webhook", "Create, show, test and replay webhooks", about, example,
 		listCommand(a, r), showCommand(a, r), createCommand(a, r), setCommand(a, r),
 		enableCommand(a, r, "pause", false, "Pause a webhook", "Send no events to a webhook until it is resumed. They wait in the log, as long as that\nkeeps them."),
 		enableCommand(a, r, "resume", true, "Resume a webhook", "Send events to a webhook that was paused, or that Weir disabled: it goes on where it\nstopped."),
 		deleteCommand(a, r), rotateCommand(a, r), testCommand(a, r), deliveriesCommand(a, r), replayCommand(a, r))
-	c.Example = example
-	a.AddConnectionFlags(c, r)
-	return c
 }
 
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
