@@ -221,6 +221,8 @@ func (c *Client) sendOnce(ctx context.Context, r Request, body []byte) ([]byte, 
 		return nil, &noResponseError{c.base, err}
 	case len(text) > maxResponse:
 		return nil, fmt.Errorf("the response exceeds %d bytes", maxResponse)
+	case len(text) == 0 && response.StatusCode != http.StatusNoContent && r.Method != http.MethodHead:
+		return nil, fmt.Errorf("unexpected response of Weir at %s: it is empty", c.base)
 	}
 	return text, nil
 }

@@ -172,7 +172,7 @@ func TestResponsesOfOtherServers(t *testing.T) {
 		func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://other.example/", http.StatusFound)
 		},
-		says(200, "<html>"+token),
+		says(200, "<html>"+token), says(200, ""),
 	} {
 		to, _ := to(t, answer)
 		var into struct{}
