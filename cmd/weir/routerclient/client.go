@@ -117,13 +117,13 @@ func (c *Client) Patch(ctx context.Context, kind, id string, body any) error {
 }
 
 // Job reads a job.
-func (c *Client) Job(ctx context.Context, id string) (out routing.Job, err error) {
-	return out, c.do(ctx, http.MethodGet, resourcePath("jobs", id), nil, nil, &out)
+func (c *Client) Job(ctx context.Context, id string) (routing.Job, error) {
+	return get[routing.Job](ctx, c, resourcePath("jobs", id), nil)
 }
 
 // Worker reads a worker.
-func (c *Client) Worker(ctx context.Context, id string) (out routing.Worker, err error) {
-	return out, c.do(ctx, http.MethodGet, resourcePath("workers", id), nil, nil, &out)
+func (c *Client) Worker(ctx context.Context, id string) (routing.Worker, error) {
+	return get[routing.Worker](ctx, c, resourcePath("workers", id), nil)
 }
 
 // Queue is a queue in the form of the API.
@@ -151,32 +151,26 @@ type Ready struct {
 }
 
 // Ready returns the workers available for a filter, at most limit of them.
-func (c *Client) Ready(ctx context.Context, queue, channel, filter string, limit int) (out Ready, err error) {
+func (c *Client) Ready(ctx context.Context, queue, channel, filter string, limit int) (Ready, error) {
 	query := url.Values{"queueId": {queue}, "channelId": {channel}, "filter": {filter}, "maxpagesize": {strconv.Itoa(limit)}}
-	return out, c.do(ctx, http.MethodGet, resourcePath("ready"), query, nil, &out)
+	return get[Ready](ctx, c, resourcePath("ready"), query)
 }
 
 // Unmatchable lists the waiting jobs of a queue that no worker could take, at
 // most a thousand.
 func (c *Client) Unmatchable(ctx context.Context, queue string) ([]string, error) {
-	var out struct {
-		Value []string `json:"value"`
-	}
-	err := c.do(ctx, http.MethodGet, resourcePath("queues", queue)+"/unmatchable", url.Values{"maxpagesize": {"1000"}}, nil, &out)
+	out, err := get[struct{ Value []string }](ctx, c, resourcePath("queues", queue)+"/unmatchable", url.Values{"maxpagesize": {"1000"}})
 	return out.Value, err
 }
 
 // Statistics reads the statistics of a queue.
-func (c *Client) Statistics(ctx context.Context, queue string) (out routing.Statistics, err error) {
-	return out, c.do(ctx, http.MethodGet, resourcePath("queues", queue)+"/statistics", nil, nil, &out)
+func (c *Client) Statistics(ctx context.Context, queue string) (routing.Statistics, error) {
+	return get[routing.Statistics](ctx, c, resourcePath("queues", queue)+"/statistics", nil)
 }
 
 // Why returns why a job waits; empty if it does not wait, or was deleted.
 func (c *Client) Why(ctx context.Context, job string) (string, error) {
-	var out struct {
-		Why string `json:"why"`
-	}
-	err := c.do(ctx, http.MethodGet, resourcePath("jobs", job)+"/why", nil, nil, &out)
+	out, err := get[struct{ Why string }](ctx, c, resourcePath("jobs", job)+"/why", nil)
 	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusNotFound {
 		err = nil
 	}
@@ -184,8 +178,8 @@ func (c *Client) Why(ctx context.Context, job string) (string, error) {
 }
 
 // Position reads the position of a queued job.
-func (c *Client) Position(ctx context.Context, job string) (out routing.Position, err error) {
-	return out, c.do(ctx, http.MethodGet, resourcePath("jobs", job)+"/position", nil, nil, &out)
+func (c *Client) Position(ctx context.Context, job string) (routing.Position, error) {
+	return get[routing.Position](ctx, c, resourcePath("jobs", job)+"/position", nil)
 }
 
 // Each reads a list page by page, and calls see for each element, decoded into T
@@ -194,8 +188,8 @@ func Each[T any](ctx context.Context, c *Client, kind string, query url.Values, 
 	path, ask := resourcePath(kind), query
 	for range maxPages {
 		var page struct {
-			Value    []json.RawMessage `json:"value"`
-			NextLink string            `json:"nextLink"`
+			Value    []json.RawMessage
+			NextLink string
 		}
 		if err := c.do(ctx, http.MethodGet, path, ask, nil, &page); err != nil {
 			return err
@@ -224,7 +218,13 @@ func Each[T any](ctx context.Context, c *Client, kind string, query url.Values, 
 	return fmt.Errorf("the list has more than %d pages", maxPages)
 }
 
-// do makes one request. body and into may be nil.
+// get reads a resource.
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (out T, err error) {
+	err = c.do(ctx, http.MethodGet, path, query, nil, &out)
+	return out, err
+}
+
+// do makes one request. body, which is for PATCH, and into may be nil.
 func (c *Client) do(ctx context.Context, method, path string, query url.Values, body, into any) error {
 	var data []byte
 	if body != nil {
@@ -243,10 +243,8 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	}
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "weir")
-	if method == http.MethodPatch {
+	if body != nil {
 		r.Header.Set("Content-Type", "application/merge-patch+json")
-	} else if body != nil {
-		r.Header.Set("Content-Type", "application/json")
 	}
 	switch {
 	case c.key != nil:
