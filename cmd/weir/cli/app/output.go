@@ -170,9 +170,9 @@ func TextCell(text string) terminal.Cell { return terminal.Cell{Text: text} }
 // StateCell is a cell for a state, with its color.
 func StateCell(state string) terminal.Cell {
 	style := map[string]terminal.Style{
-		"up": terminal.Good, "running": terminal.Good, "live": terminal.Good, "completed": terminal.Good, "active": terminal.Good, "assigned": terminal.Good,
+		"up": terminal.Good, "enabled": terminal.Good, "running": terminal.Good, "live": terminal.Good, "completed": terminal.Good, "active": terminal.Good, "assigned": terminal.Good,
 		"paused": terminal.Warning, "stopping": terminal.Warning, "unknown": terminal.Warning, "deleting": terminal.Warning, "draining": terminal.Warning,
-		"down": terminal.Bad, "error": terminal.Bad, "faulted": terminal.Bad, "failed": terminal.Bad, "lost": terminal.Bad, "dead_letter": terminal.Bad,
+		"down": terminal.Bad, "error": terminal.Bad, "faulted": terminal.Bad, "failed": terminal.Bad, "lost": terminal.Bad, "dead_letter": terminal.Bad, "failing": terminal.Bad, "disabled": terminal.Bad,
 		"done": terminal.Faint, "revoked": terminal.Faint, "expired": terminal.Faint, "canceled": terminal.Faint, "inactive": terminal.Faint,
 	}[state]
 	return terminal.Cell{Text: state, Style: style}

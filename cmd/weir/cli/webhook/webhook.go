@@ -39,20 +39,9 @@ func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
 			l := a.NewList(&r.Output, out, app.Column("WEBHOOK"), app.Column("STATE"), app.Column("TYPES", 12), app.Column("CHANNEL"), app.Column("SURVEY"), app.Column("FAILING"), app.Column("URL", 12), app.Column("DESCRIPTION", 8))
 			return app.PrintList(l, to.Webhooks(ctx, client.ListWebhooksParams{}), 0, func(h client.WebhookView) []terminal.Cell {
-				return app.Cells(h.ID, stateCell(&h), strings.Join(h.Types, " "), h.Channel, h.Survey, a.FormatAge(h.FailingSince), h.URL, h.Description)
+				return app.Cells(h.ID, app.StateCell(h.State), strings.Join(h.Types, " "), h.Channel, h.Survey, a.FormatAge(h.FailingSince), h.URL, h.Description)
 			})
 		})
-}
-
-func stateCell(h *client.WebhookView) terminal.Cell {
-	cell := app.TextCell(h.State)
-	switch h.State {
-	case "enabled":
-		cell.Style = terminal.Good
-	case "failing", "disabled":
-		cell.Style = terminal.Bad
-	}
-	return cell
 }
 
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
@@ -65,7 +54,7 @@ func webhookText(a *app.App, h *client.WebhookView, colors bool) string {
 	var b strings.Builder
 	line := func(name, text string) { terminal.Field(&b, 11, name, text) }
 	b.WriteString(terminal.Visible(h.ID) + "\n")
-	state := stateCell(h)
+	state := app.StateCell(h.State)
 	fmt.Fprintf(&b, "  %-11s %s", "state", state.Style.Paint(terminal.Visible(state.Text), colors))
 	if h.DisabledReason != "" {
 		fmt.Fprintf(&b, ": %s", map[string]string{"gone": "the receiver answered 410", "failing": "it failed for five days"}[h.DisabledReason])
