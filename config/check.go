@@ -11,13 +11,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"weir"
 )
 
-// allowed reports, by variable, whether a value that decodes is allowed. Values of other
-// variables count too, so that all must have been read.
+// allowed reports, by variable, whether a value that decodes is allowed; bounds of numbers
+// are checked by [variable.inBounds]. Values of other variables count too, so that all must
+// have been read.
 func (c *Config) allowed() map[string]bool {
 	return map[string]bool{
 		"DATABASE_URL":                       databaseURL(c.DatabaseURL),
@@ -26,39 +24,12 @@ func (c *Config) allowed() map[string]bool {
 		"WEIR_TLS_CERT":                      c.TLSCert != "" || c.TLSKey == "",
 		"WEIR_TLS_KEY":                       c.TLSKey != "" || c.TLSCert == "",
 		"WEIR_PATH_PREFIX":                   pathPrefix(c.PathPrefix),
-		"WEIR_RATE_LIMIT":                    between(c.RateLimit, 0, 1_000_000),
-		"DEFAULT_CHANNEL_CAPACITY":           between(c.DefaultChannelCapacity, weir.MinCapacity, weir.MaxCapacity),
-		"CHNL_BKR_GC_IDLE_MINUTES":           minutes(c.GCIdle),
-		"CHNL_BKR_GC_INTERVAL_MINUTES":       minutes(c.GCInterval),
-		"LOST_AFTER_MINUTES":                 minutes(c.LostAfter),
-		"SHUT_DOWN_MINUTES":                  minutes(c.ShutDown),
-		"WEIR_SETTLE_AFTER":                  between(c.SettleAfter.Duration(), 10*time.Millisecond, time.Hour),
-		"WEIR_SEND_TIMEOUT":                  between(c.SendTimeout.Duration(), 10*time.Millisecond, 5*time.Minute),
-		"WEIR_SEND_CONCURRENCY":              between(c.SendConcurrency, 0, 10_000),
-		"WEIR_COLLECT_CONCURRENCY":           between(c.CollectConcurrency, 1, 1000),
-		"WEIR_LEASE_TTL":                     between(c.LeaseTTL.Duration(), 5*time.Second, 5*time.Minute),
-		"WEIR_EVENT_RETENTION":               between(c.EventRetention.Duration(), 25*time.Hour, 3650*24*time.Hour),
-		"JOB_ROUTER_KEEP_FINISHED":           between(c.RouterKeep.Duration(), time.Minute, 90*24*time.Hour),
-		"WEIR_RETENTION":                     between(c.Retention.Duration(), time.Minute, 3650*24*time.Hour),
-		"BROKER_BATCH_SIZE":                  between(c.BatchSize, 1, 1_000_000_000),
-		"BROKER_BATCH_LIMIT_PER_MINUTE":      between(c.BatchLimit, 1, 1_000_000_000),
-		"INITIAL_VALID_RESPONDENT_RATE":      between(c.InitialValid, 0, 100),
-		"INITIAL_ELIGIBILITY_RATE":           between(c.InitialEligibility, 0, 100),
-		"INITIAL_RESPONSE_RATE":              between(c.InitialResponse, 0, 100),
-		"WEIR_CHANNEL_CHECK_EVERY":           between(c.ChannelCheck.Duration(), 100*time.Millisecond, time.Hour),
 		"OTEL_EXPORTER_OTLP_ENDPOINT":        c.OTLPEndpoint == "" || publicURL(c.OTLPEndpoint),
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": c.OTLPTracesEndpoint == "" || publicURL(c.OTLPTracesEndpoint),
 		"OTEL_EXPORTER_OTLP_PROTOCOL":        c.OTLPProtocol == "http/protobuf",
-		"OTEL_EXPORTER_OTLP_TIMEOUT":         between(c.OTLPTimeout.Duration(), time.Millisecond, time.Minute),
 		"OTEL_TRACES_SAMPLER":                oneOf(strings.TrimPrefix(c.OTelSampler, "parentbased_"), "always_on", "always_off", "traceidratio") == nil,
 		"OTEL_TRACES_SAMPLER_ARG":            0 <= c.OTelSamplerArg && c.OTelSamplerArg <= 1,
 	}
-}
-
-func between[T int | time.Duration](v, low, high T) bool { return low <= v && v <= high }
-
-func minutes(m Minutes) bool {
-	return between(m.Duration(), 60*time.Millisecond, 10080*time.Minute)
 }
 
 // databaseURL checks the form only; the store checks the rest.

@@ -17,7 +17,7 @@ func Load(environ []string) (_ Config, warnings []string, _ error) {
 	var invalid []InvalidVariable
 	for _, v := range all {
 		m := wrong[v.name]
-		if fine, checked := allowed[v.name]; m == nil && checked && !fine {
+		if fine, checked := allowed[v.name]; m == nil && (checked && !fine || !v.inBounds()) {
 			m = v.invalid(v.text())
 		}
 		if m != nil {

@@ -56,25 +56,36 @@ func (v variable) read(env, origins map[string]string) *InvalidVariable {
 		value, origin = v.preset, "default"
 	}
 	origins[v.name] = origin
-	if err := v.decode(value); err != nil {
+	decoded, err := v.decode(value)
+	if err != nil {
 		return v.invalid(value)
 	}
+	v.field.Set(decoded)
 	return nil
+}
+
+// inBounds reports whether a number is within the bounds with which its allowed values
+// begin, such as "10ms to 1h".
+func (v variable) inBounds() bool {
+	low, rest, found := strings.Cut(v.allowed, " to ")
+	if !found || !v.field.CanInt() {
+		return true
+	}
+	least, _ := v.decode(low)
+	most, _ := v.decode(strings.TrimSuffix(strings.Fields(rest)[0], ";"))
+	return least.Int() <= v.field.Int() && v.field.Int() <= most.Int()
 }
 
 // decode passes one value to envconfig. That package reads only the process's own
 // environment, and stops at the first mistake. So it gets a struct of one field,
 // whose value is its default and whose name no environment can contain ("=" ends
 // a name).
-func (v variable) decode(value string) error {
+func (v variable) decode(value string) (reflect.Value, error) {
 	one := reflect.New(reflect.StructOf([]reflect.StructField{{
 		Name: "Value", Type: v.field.Type(), Tag: reflect.StructTag("default:" + strconv.Quote(value)),
 	}}))
-	if err := envconfig.Process("=", one.Interface()); err != nil {
-		return err
-	}
-	v.field.Set(one.Elem().Field(0))
-	return nil
+	err := envconfig.Process("=", one.Interface())
+	return one.Elem().Field(0), err
 }
 
 func (v variable) invalid(value string) *InvalidVariable {
