@@ -143,6 +143,9 @@ func TestNamesAreCompleted(t *testing.T) {
 		"contact list --survey ,":          "flu\trunning\n:4\n",
 		"dlq list --outcome l":             "failed\nlost\ndead_letter\n:4\n", // the shell selects the matching ones
 		"survey status f":                  "flu\trunning\n:4\n",
+		"survey import people.csv ,":       "flu\trunning\n:4\n",
+		"survey import ,":                  ":4\n",
+		"survey export results ,":          "flu\trunning\n:4\n",
 		"channel list --output j":          "table\njson\njsonl\n:4\n",
 		"token create --scope contacts:":   "contacts:write\ncontacts:read\nchannels:admin\nsurveys:admin\nrouter\nwebhooks:admin\nmetrics:read\npii:read\n:4\n",
 		"channel put x --type v":           typeNames() + ":4\n",
