@@ -33,7 +33,7 @@ func (a *App) completeArgs(r *Connection) cobra.CompletionFunc {
 // CompleteNames returns the names that begin with prefix. If Weir does not answer within
 // completionTime, only the names received so far are offered.
 func (a *App) CompleteNames(c *cobra.Command, r *Connection, source NameSource, prefix string) []cobra.Completion {
-	to, err := a.ConnectWith(c, r, client.Options{MaxTries: 1, Timeout: completionTime})
+	to, err := a.Connect(c, r, client.Options{MaxTries: 1, Timeout: completionTime})
 	if err != nil {
 		return nil
 	}

@@ -55,13 +55,8 @@ func (a *App) AddConnectionFlags(c *cobra.Command, r *Connection) {
 	r.AddFlags(c)
 }
 
-// Connect returns a client as configured by flags and environment.
-func (a *App) Connect(c *cobra.Command, r *Connection) (*client.Client, error) {
-	return a.ConnectWith(c, r, client.Options{})
-}
-
-// ConnectWith is [App.Connect] with options other than the defaults.
-func (a *App) ConnectWith(c *cobra.Command, r *Connection, o client.Options) (*client.Client, error) {
+// Connect returns a client as configured by options, flags and environment.
+func (a *App) Connect(c *cobra.Command, r *Connection, o client.Options) (*client.Client, error) {
 	var err error
 	if o.Token, err = command.Token(c, a.Environ, r.tokenFile); err != nil {
 		return nil, err
@@ -76,7 +71,7 @@ func (a *App) ConnectWith(c *cobra.Command, r *Connection, o client.Options) (*c
 
 // APICommand makes a command that takes the arguments named in use and gets a client.
 func (a *App) APICommand(r *Connection, use, short, long, example string, do func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error) *cobra.Command {
-	c := ClientCommand(use, short, cmp.Or(long, short+"."), example, func(c *cobra.Command) (*client.Client, error) { return a.Connect(c, r) },
+	c := ClientCommand(use, short, cmp.Or(long, short+"."), example, func(c *cobra.Command) (*client.Client, error) { return a.Connect(c, r, client.Options{}) },
 		func(c *cobra.Command, to *client.Client, args []string) error {
 			return do(c.Context(), c, to.CaptureBody(&r.Body), args)
 		})

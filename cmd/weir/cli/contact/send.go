@@ -51,7 +51,7 @@ func sendCommand(a *app.App, r *app.Connection) *cobra.Command {
 			if err := checkFlags(a, c, s); err != nil {
 				return err
 			}
-			to, err := a.ConnectWith(c, r, client.Options{MaxTries: s.tries})
+			to, err := a.Connect(c, r, client.Options{MaxTries: s.tries})
 			if err != nil {
 				return err
 			}
