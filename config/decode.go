@@ -66,18 +66,25 @@ func (p Period) String() string {
 	return s
 }
 
-// Decode parses tokens that are separated by commas.
-func (t *Tokens) Decode(s string) error {
-	var tokens Tokens
-	for token := range strings.SplitSeq(s, ",") {
-		token = strings.TrimSpace(token)
-		if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+// decodeList parses elements that are separated by commas.
+func decodeList[L ~[]T, T any](into *L, s string, decode func(text string) (element T, ok bool)) error {
+	var list L
+	for text := range strings.SplitSeq(s, ",") {
+		element, ok := decode(strings.TrimSpace(text))
+		if !ok {
 			return errNotAllowed
 		}
-		tokens = append(tokens, token)
+		list = append(list, element)
 	}
-	*t = tokens
+	*into = list
 	return nil
+}
+
+// Decode parses tokens that are separated by commas.
+func (t *Tokens) Decode(s string) error {
+	return decodeList(t, s, func(token string) (string, bool) {
+		return token, token != "" && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
+	})
 }
 
 // String returns one placeholder per token: it shows the number, not the tokens.
@@ -85,16 +92,10 @@ func (t Tokens) String() string { return placeholders(len(t)) }
 
 // Decode parses keys in base64 that are separated by commas.
 func (k *AccessKeys) Decode(s string) error {
-	var keys AccessKeys
-	for text := range strings.SplitSeq(s, ",") {
-		key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(text))
-		if err != nil || len(key) < 8 || len(key) > 1024 {
-			return errNotAllowed
-		}
-		keys = append(keys, key)
-	}
-	*k = keys
-	return nil
+	return decodeList(k, s, func(text string) ([]byte, bool) {
+		key, err := base64.StdEncoding.Strict().DecodeString(text)
+		return key, err == nil && 8 <= len(key) && len(key) <= 1024
+	})
 }
 
 // String returns one placeholder per key: it shows the number, not the keys.

@@ -49,16 +49,10 @@ func (c *ContactEvents) Decode(s string) error {
 
 // Decode parses keywords and hosts that are separated by commas.
 func (a *Allowances) Decode(s string) error {
-	var list Allowances
-	for word := range strings.SplitSeq(s, ",") {
-		word = strings.ToLower(strings.TrimSpace(word))
-		if !hostname(strings.Trim(word, "[]")) {
-			return errNotAllowed
-		}
-		list = append(list, word)
-	}
-	*a = list
-	return nil
+	return decodeList(a, s, func(word string) (string, bool) {
+		word = strings.ToLower(word)
+		return word, hostname(strings.Trim(word, "[]"))
+	})
 }
 
 // String returns the form that Decode parses.
