@@ -80,13 +80,6 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 // Close closes idle connections.
 func (c *Client) Close() { c.client.CloseIdleConnections() }
 
-// Post posts a body and returns the answer, whatever its status, including a
-// redirect. Errors are of type [*Error].
-func (c *Client) Post(ctx context.Context, url string, header http.Header, body []byte) (int, []byte, error) {
-	answer, err := c.Do(ctx, http.MethodPost, url, header, body)
-	return answer.Status, answer.Body, err
-}
-
 // Answer is the answer to a call.
 type Answer struct {
 	Status int
@@ -94,8 +87,8 @@ type Answer struct {
 	Body   []byte
 }
 
-// Do makes a call with any method. With an error of kind TooLarge comes the answer without
-// its body.
+// Do makes a call and returns the answer, whatever its status, including a redirect. Errors
+// are of type [*Error]; with one of kind TooLarge comes the answer without its body.
 func (c *Client) Do(ctx context.Context, method, target string, header http.Header, body []byte) (Answer, error) {
 	u, err := url.Parse(target)
 	if err != nil {

@@ -62,8 +62,8 @@ func (w *world) post(t *testing.T, url string) (int, string, error) {
 	t.Helper()
 	c := outbound.New(w.policy)
 	defer c.Close()
-	status, body, err := c.Post(t.Context(), url, http.Header{"X-Test": {"1"}}, []byte("hello"))
-	return status, string(body), err
+	answer, err := c.Do(t.Context(), http.MethodPost, url, http.Header{"X-Test": {"1"}}, []byte("hello"))
+	return answer.Status, string(answer.Body), err
 }
 
 func echo(w http.ResponseWriter, r *http.Request) {
@@ -218,13 +218,13 @@ func TestRebinding(t *testing.T) {
 	}
 	c := outbound.New(w.policy)
 	defer c.Close()
-	if _, _, err := c.Post(t.Context(), "https://evil.example/", nil, nil); err != nil {
+	if _, err := c.Do(t.Context(), http.MethodPost, "https://evil.example/", nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if asked.Load() != 1 || w.dialed.Load() != "93.184.216.34:443" {
 		t.Errorf("asked %d times, dialled %v", asked.Load(), w.dialed.Load())
 	}
-	if _, _, err := c.Post(t.Context(), "https://evil.example/", nil, nil); outbound.KindOf(err) != outbound.Refused {
+	if _, err := c.Do(t.Context(), http.MethodPost, "https://evil.example/", nil, nil); outbound.KindOf(err) != outbound.Refused {
 		t.Errorf("the second time: %v", err)
 	}
 }
@@ -302,7 +302,7 @@ func TestErrorsHaveKindsAndKeepSecrets(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := outbound.New(w.policy)
-	if _, _, err := c.Post(ctx, "https://a.example/", nil, nil); outbound.KindOf(err) != outbound.Canceled {
+	if _, err := c.Do(ctx, http.MethodPost, "https://a.example/", nil, nil); outbound.KindOf(err) != outbound.Canceled {
 		t.Errorf("canceled: %v", err)
 	}
 }

@@ -147,12 +147,10 @@ type heldCalls struct {
 	hold *hold
 }
 
-// Post waits until nothing is held, then makes the call.
+// Post is [heldCalls.Do] with POST.
 func (c heldCalls) Post(ctx context.Context, url string, header http.Header, body []byte) (int, []byte, error) {
-	if _, err := c.hold.wait(ctx); err != nil {
-		return 0, nil, err
-	}
-	return c.Client.Post(ctx, url, tracing.Inject(ctx, header), body)
+	answer, err := c.Do(ctx, http.MethodPost, url, header, body)
+	return answer.Status, answer.Body, err
 }
 
 // Do waits until nothing is held, then makes the call.
