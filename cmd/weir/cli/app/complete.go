@@ -26,13 +26,13 @@ func (a *App) completeArgs(r *Connection) cobra.CompletionFunc {
 		if len(args) >= len(names) || names[len(args)] != r.completed {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.CompleteNames(c, r, r.names, prefix), cobra.ShellCompDirectiveNoFileComp
+		return a.completeNames(c, r, r.names, prefix), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// CompleteNames returns the names that begin with prefix. If Weir does not answer within
+// completeNames returns the names that begin with prefix. If Weir does not answer within
 // completionTime, only the names received so far are offered.
-func (a *App) CompleteNames(c *cobra.Command, r *Connection, source NameSource, prefix string) []cobra.Completion {
+func (a *App) completeNames(c *cobra.Command, r *Connection, source NameSource, prefix string) []cobra.Completion {
 	to, err := a.Connect(c, r, client.Options{MaxTries: 1, Timeout: completionTime})
 	if err != nil {
 		return nil
@@ -73,6 +73,6 @@ func ChannelNames(ctx context.Context, to *client.Client, found func(name, about
 // CompleteFlag completes a flag with names from a running Weir.
 func (a *App) CompleteFlag(c *cobra.Command, r *Connection, flag string, source NameSource) {
 	_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return a.CompleteNames(c, r, source, prefix), cobra.ShellCompDirectiveNoFileComp
+		return a.completeNames(c, r, source, prefix), cobra.ShellCompDirectiveNoFileComp
 	})
 }

@@ -123,19 +123,14 @@ which cancels them first; the channel is deleted when the last of them is done.`
 				}
 				return err
 			}
-			return printDeleted(a, r, name, deleting != nil && deleting.Deleting)
+			waits, text := deleting != nil && deleting.Deleting, "%s: deleted"
+			if waits {
+				text = "%s: deleting; its unfinished contacts are being canceled"
+			}
+			return a.PrintValue(&r.Output, map[string]any{"channel": name, "deleted": !waits, "deleting": waits}, text, name)
 		})
 	c.Flags().BoolVar(&cancel, "cancel", false, "cancel the unfinished contacts first")
 	return app.Confirmable(c)
-}
-
-// printDeleted prints the result of a deletion.
-func printDeleted(a *app.App, r *app.Connection, name string, deleting bool) error {
-	text := "%s: deleted"
-	if deleting {
-		text = "%s: deleting; its unfinished contacts are being canceled"
-	}
-	return a.PrintValue(&r.Output, map[string]any{"channel": name, "deleted": !deleting, "deleting": deleting}, text, name)
 }
 
 // incomingCommand makes "weir channel incoming".

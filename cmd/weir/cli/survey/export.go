@@ -91,11 +91,6 @@ func exportTo(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 	if err := os.Rename(part.Name(), file); err != nil {
 		return err
 	}
-	return printExported(a, r, file, p)
-}
-
-// printExported prints the file, its size and its number of rows.
-func printExported(a *app.App, r *app.Connection, file string, p *app.Progress) error {
 	return a.PrintValue(&r.Output, map[string]any{"file": file, "bytes": p.Bytes, "rows": p.Rows()},
 		"%s: %s, %s", file, terminal.Plural(p.Rows(), "row", "rows"), terminal.Bytes(p.Bytes))
 }
