@@ -122,13 +122,7 @@ func (a Allowances) Private() bool { return slices.Contains(a, "private") }
 
 // Hosts returns the hosts that are allowed by name or address.
 func (a Allowances) Hosts() []string {
-	var hosts []string
-	for _, word := range a {
-		if word != "plain" && word != "private" {
-			hosts = append(hosts, word)
-		}
-	}
-	return hosts
+	return slices.DeleteFunc(slices.Clone(a), func(word string) bool { return word == "plain" || word == "private" })
 }
 
 // AccessKeys are secrets with which requests to the job router are signed.

@@ -41,7 +41,7 @@ func ContentType(file, format string) (string, error) {
 // PrintFileResult prints the result for a file: text and the rejected rows, or value as
 // JSON. Rejected rows are also an error, to which note is appended.
 func (a *App) PrintFileResult(p *Output, rejected *RejectedRows, note, text string, value any) error {
-	err := error(nil)
+	var err error
 	if p.JSON() {
 		err = a.PrintJSON(value)
 	} else {
