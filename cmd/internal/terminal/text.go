@@ -139,9 +139,9 @@ const (
 	Reverse
 )
 
-// Paint applies the style to a text, if colours is set.
-func (s Style) Paint(text string, colours bool) string {
-	if !colours || s == Plain || text == "" {
+// Paint applies the style to a text, if colors is set.
+func (s Style) Paint(text string, colors bool) string {
+	if !colors || s == Plain || text == "" {
 		return text
 	}
 	code := map[Style]string{Good: "32", Warning: "33", Bad: "31", Faint: "2", Strong: "1", Reverse: "7"}[s]
