@@ -58,13 +58,11 @@ func (pl *Plan) Replied(p Progress, now time.Time, serial int, d Disposition) (P
 		return p, e, nil
 	}
 	if p.Status == Pending { // it is started as if it had not answered
-		p, e := pl.count(p, Effects{})
-		return p, e, nil
+		return pl.count(p), Effects{}, nil
 	}
 	p, e := pl.cancelWaiting(p)
 	p.DueAt = pl.nextStepAt(p, now)
-	p, e = pl.count(p, e)
-	return p, e, nil
+	return pl.count(p), e, nil
 }
 
 // OptOut ends a respondent who asked not to be contacted any more.

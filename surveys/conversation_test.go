@@ -102,7 +102,7 @@ func TestAnswersOfPendingRespondents(t *testing.T) {
 	d.CountPartial = true
 	pl := plan(t, d)
 	p, e, err := pl.Replied(surveys.NewProgress(), start(), 0, surveys.InterimPartial)
-	if err != nil || p.Status != surveys.Pending || !e.Count || e.Enqueue != nil {
+	if err != nil || p.Status != surveys.Pending || !p.Counted || e.Enqueue != nil {
 		t.Errorf("%v %+v %+v", err, p, e)
 	}
 	p, e, err = pl.Start(p, start(), 0)
@@ -110,7 +110,7 @@ func TestAnswersOfPendingRespondents(t *testing.T) {
 		t.Errorf("%v %+v %+v", err, p, e)
 	}
 	p, e, err = pl.Replied(surveys.NewProgress(), start(), 0, surveys.Complete)
-	if err != nil || p.Status != surveys.Completed || !e.Count || !e.Finished {
+	if err != nil || p.Status != surveys.Completed || !p.Counted || !e.Finished {
 		t.Errorf("%v %+v %+v", err, p, e)
 	}
 }

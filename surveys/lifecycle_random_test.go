@@ -44,7 +44,7 @@ func (c *fakeChannel) apply(p surveys.Progress, e surveys.Effects) {
 	if e.Finished != (!before.Status.Final() && p.Status.Final()) {
 		c.t.Fatalf("finished %v: %s became %s", e.Finished, before.Status, p.Status)
 	}
-	if e.Count {
+	if p.Counted && !before.Counted {
 		c.counted++
 	}
 	if e.Finished {

@@ -116,7 +116,6 @@ type Effects struct {
 	Cancel         int  // serial of the contact to cancel on the channel; 0: none
 	CancelInFlight bool // with Cancel: cancel it also if the provider has it already
 	Overdue        int  // serial of a contact whose result is overdue; 0: none
-	Count          bool // the respondent counts from now on toward the cutoff and its bucket
 	Finished       bool // the status has become final
 }
 

@@ -221,15 +221,14 @@ func (pl *Plan) finish(p Progress, s Status, d Disposition) (Progress, Effects) 
 	p, e := pl.cancelWaiting(p)
 	p.Status, p.Disposition, p.DueAt, p.DelayedUntil = s, d, time.Time{}, time.Time{}
 	e.Finished = true
-	return pl.count(p, e)
+	return pl.count(p), e
 }
 
-// count records when a respondent first counts.
-func (pl *Plan) count(p Progress, e Effects) (Progress, Effects) {
-	if !p.Counted && p.Disposition.Counts(pl.CountPartial) {
-		p.Counted, e.Count = true, true
-	}
-	return p, e
+// count records that a respondent counts toward the cutoff and its bucket, from the
+// first disposition that does.
+func (pl *Plan) count(p Progress) Progress {
+	p.Counted = p.Counted || p.Disposition.Counts(pl.CountPartial)
+	return p
 }
 
 // cancelWaiting cancels a waiting contact. It was no attempt, unless it turns out to

@@ -154,8 +154,7 @@ func reportRule(plan *surveys.Plan, now time.Time, report surveys.Report, full b
 
 // mergeEffects merges the effects of two consecutive steps that do not enqueue.
 func mergeEffects(a, b surveys.Effects) surveys.Effects {
-	b.Cancel, b.CancelInFlight = max(a.Cancel, b.Cancel), a.CancelInFlight || b.CancelInFlight
-	b.Count, b.Finished = a.Count || b.Count, a.Finished || b.Finished
+	b.Cancel, b.CancelInFlight, b.Finished = max(a.Cancel, b.Cancel), a.CancelInFlight || b.CancelInFlight, a.Finished || b.Finished
 	return b
 }
 

@@ -202,7 +202,7 @@ func (st *stepper) applyEntries(was surveys.Respondent, entries []surveys.Outbox
 		c.move.Taken = append(c.move.Taken, n.ID)
 		entries = entries[1:]
 		if err == nil {
-			f.Finished, f.Count = f.Finished || e.Finished, f.Count || e.Count
+			f.Finished = f.Finished || e.Finished
 			p, e = q, f
 		}
 	}
