@@ -2,8 +2,10 @@ package surveys_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -177,7 +179,7 @@ func TestDefinitionAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	pl := plan(t, d)
-	if pl.InitialSuccessRate != 0 || pl.LimitPerMinute != 50 || pl.Target() != 100 || pl.Retries[surveys.IVR].String() != "10m 2h" || pl.Channels[surveys.SMS] != "texts" {
+	if pl.InitialSuccessRate != 0 || pl.LimitPerMinute != 50 || pl.Target() != 100 || !slices.Equal(pl.Retries[surveys.IVR], surveys.RetrySchedule{10 * time.Minute, 2 * time.Hour}) || pl.Channels[surveys.SMS] != "texts" {
 		t.Errorf("%+v", pl)
 	}
 	text, err := json.Marshal(d)

@@ -116,17 +116,6 @@ func at(counts []int, i int) int {
 	return 0
 }
 
-// Attributes returns the names of the attributes that the quotas use, sorted.
-func (q Quotas) Attributes() []string {
-	names := map[string]bool{}
-	for _, b := range q {
-		for name := range b.Where {
-			names[name] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}
-
 // CheckKnown returns a warning for each quota attribute that no respondent has yet: an
 // application may report it as an answer. known lists the respondents' attributes.
 func (q Quotas) CheckKnown(known []string) []weir.FieldError {

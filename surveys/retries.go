@@ -2,7 +2,6 @@ package surveys
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -61,28 +60,6 @@ func ParseDelay(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is not a delay; it must be longer than zero", validation.Clip(text))
 	}
 	return time.Duration(n) * unit, nil
-}
-
-// String returns the form that ParseRetrySchedule parses.
-func (l RetrySchedule) String() string {
-	parts := make([]string, len(l))
-	for i, d := range l {
-		parts[i] = formatDelay(d)
-	}
-	return strings.Join(parts, " ")
-}
-
-func formatDelay(d time.Duration) string {
-	switch {
-	case d%(24*time.Hour) == 0:
-		return strconv.Itoa(int(d/(24*time.Hour))) + "d"
-	case d%time.Hour == 0:
-		return strconv.Itoa(int(d/time.Hour)) + "h"
-	case d%time.Minute == 0:
-		return strconv.Itoa(int(d/time.Minute)) + "m"
-	default:
-		return strconv.Itoa(int(math.Round(d.Seconds()))) + "s"
-	}
 }
 
 // Attempts returns the number of attempts that the schedule allows.
