@@ -17,14 +17,12 @@ type ChannelLoad struct {
 	Others   int     // of the waiting contacts of other senders
 	Surveys  int     // number of surveys that share the channel with the others; at least 1
 	Rate     float64 // slots freed per minute while the channel is busy; 0: not known yet
-	// Typical is the time for which a slot is held; used until the rate is known.
-	Typical time.Duration
 }
 
 // Assumptions of the estimate.
 const (
 	prudence = 0.9 // share of the rate that is counted on until the window closes
-	typical  = 2 * time.Minute
+	typical  = 2 * time.Minute // for which a slot is held, until the rate is known
 )
 
 // Room returns how many contacts, of size slots each, may be enqueued on a channel
@@ -80,11 +78,7 @@ const (
 func (f ChannelLoad) freed(d time.Duration) float64 {
 	rate := f.Rate
 	if rate <= 0 {
-		hold := f.Typical
-		if hold <= 0 {
-			hold = typical
-		}
-		rate = float64(f.Capacity) / hold.Minutes()
+		rate = float64(f.Capacity) / typical.Minutes()
 	}
 	return min(rate*d.Minutes(), math.MaxInt32)
 }
