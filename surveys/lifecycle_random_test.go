@@ -185,6 +185,6 @@ func drawSchedule(t *rapid.T) calendar.ScheduleSpec {
 	for i := 0; i+1 < len(ends); i += 2 {
 		spec.Windows = append(spec.Windows, calendar.WindowSpec{From: calendar.Clock(15 * ends[i]).String(), To: calendar.Clock(15 * ends[i+1]).String()})
 	}
-	spec.BlockedDays = []string{calendar.DateOf(time.Unix(rapid.Int64Range(0, 2_000_000_000).Draw(t, "blocked"), 0)).String()}
+	spec.BlockedDays = []string{time.Unix(rapid.Int64Range(0, 2_000_000_000).Draw(t, "blocked"), 0).Format(time.DateOnly)}
 	return spec
 }

@@ -29,9 +29,9 @@ const mergeDays = 7
 type Schedule struct {
 	zone       *time.Location
 	days       [7]bool
-	windows    []window // sorted, disjoint
-	blocked    []Date   // sorted
-	start, end Date     // inclusive; zero: unbounded
+	windows    []window    // sorted, disjoint
+	blocked    []time.Time // dates, sorted
+	start, end time.Time   // dates, inclusive; zero: unbounded
 	last       time.Time
 }
 
@@ -110,11 +110,8 @@ func (s *Schedule) Later(t time.Time, open time.Duration) (_ time.Time, ok bool)
 // spans yields the windows that close after t, in order.
 func (s *Schedule) spans(t time.Time) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
-		first := DateOf(t.In(s.zone))
-		if first.Compare(s.start) < 0 {
-			first = s.start
-		}
-		for d, n := first, s.maxSearchDays(); n > 0 && (s.end.IsZero() || d.Compare(s.end) <= 0); d, n = d.Add(1), n-1 {
+		first := later(dateOf(t.In(s.zone)), s.start)
+		for d, n := first, s.maxSearchDays(); n > 0 && (s.end.IsZero() || !d.After(s.end)); d, n = d.AddDate(0, 0, 1), n-1 {
 			for sp := range s.day(d) {
 				if sp.Close.After(t) && !yield(sp) {
 					return
@@ -130,9 +127,9 @@ func (s *Schedule) maxSearchDays() int { return 3660 + 7*len(s.blocked) }
 
 // day yields the windows of one day. They are in order, also across days, because
 // [instant] is monotonic in the local time.
-func (s *Schedule) day(d Date) iter.Seq[Span] {
+func (s *Schedule) day(d time.Time) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
-		if !s.days[d.Weekday()] || s.isBlocked(d) {
+		if _, blocked := slices.BinarySearchFunc(s.blocked, d, time.Time.Compare); blocked || !s.days[d.Weekday()] {
 			return
 		}
 		for _, w := range s.windows {
@@ -144,17 +141,12 @@ func (s *Schedule) day(d Date) iter.Seq[Span] {
 	}
 }
 
-func (s *Schedule) isBlocked(d Date) bool {
-	_, found := slices.BinarySearchFunc(s.blocked, d, Date.Compare)
-	return found
-}
-
 // lastClose returns the end of the last window up to the last date.
 func (s *Schedule) lastClose() (last time.Time) {
 	if s.end.IsZero() {
 		return time.Time{}
 	}
-	for d, n := s.end, s.maxSearchDays(); n > 0 && d.Compare(s.start) >= 0 && last.IsZero(); d, n = d.Add(-1), n-1 {
+	for d, n := s.end, s.maxSearchDays(); n > 0 && !d.Before(s.start) && last.IsZero(); d, n = d.AddDate(0, 0, -1), n-1 {
 		for sp := range s.day(d) {
 			last = sp.Close
 		}

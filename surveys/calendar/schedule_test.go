@@ -263,7 +263,7 @@ func drawSchedule(t *rapid.T) (calendar.ScheduleSpec, func(time.Time) bool) {
 	for i := 0; i < len(cuts); i += 2 {
 		spec.Windows = append(spec.Windows, calendar.WindowSpec{From: calendar.Clock(15 * cuts[i]).String(), To: calendar.Clock(15 * cuts[i+1]).String()})
 	}
-	blocked := calendar.DateOf(time.Unix(rapid.Int64Range(0, 2_000_000_000).Draw(t, "blocked"), 0)).String()
+	blocked := time.Unix(rapid.Int64Range(0, 2_000_000_000).Draw(t, "blocked"), 0).Format(time.DateOnly)
 	spec.BlockedDays = []string{blocked}
 	return spec, func(at time.Time) bool {
 		m, on := at.Hour()*60+at.Minute(), false

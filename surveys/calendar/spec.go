@@ -42,9 +42,9 @@ func (spec ScheduleSpec) Compile() (*Schedule, []weir.FieldError) {
 	s.days = daysOf(spec.Weekdays, &m)
 	s.windows = windowsOf(spec.Windows, &m)
 	s.blocked = blockedOf(spec.BlockedDays, &m)
-	s.start = dateOf(spec.StartDate, "/start_date", &m)
-	s.end = dateOf(spec.EndDate, "/end_date", &m)
-	if !s.end.IsZero() && s.end.Compare(s.start) < 0 {
+	s.start = parseDate(spec.StartDate, "/start_date", &m)
+	s.end = parseDate(spec.EndDate, "/end_date", &m)
+	if !s.end.IsZero() && s.end.Before(s.start) {
 		m.Add("/end_date", "range", "is before start_date")
 	}
 	if len(m) > 0 {
@@ -144,31 +144,38 @@ func windowsOf(specs []WindowSpec, m *validation.Errors) []window {
 	return out
 }
 
-func blockedOf(days []string, m *validation.Errors) []Date {
+func blockedOf(days []string, m *validation.Errors) []time.Time {
 	if len(days) > MaxBlockedDays {
 		m.Add("/blocked_days", "length", "must have at most %d days", MaxBlockedDays)
 		return nil
 	}
-	var out []Date
+	var out []time.Time
 	for i, day := range days {
-		if d := dateOf(day, "/blocked_days/"+strconv.Itoa(i), m); !d.IsZero() {
+		if d := parseDate(day, "/blocked_days/"+strconv.Itoa(i), m); !d.IsZero() {
 			out = append(out, d)
 		} else if day == "" {
 			m.Add("/blocked_days/"+strconv.Itoa(i), "format", "must be a date like 2026-01-31")
 		}
 	}
-	slices.SortFunc(out, Date.Compare)
-	return slices.Compact(out)
+	slices.SortFunc(out, time.Time.Compare)
+	return slices.CompactFunc(out, time.Time.Equal)
 }
 
-// dateOf parses a date; an empty text is the zero Date.
-func dateOf(s, pointer string, m *validation.Errors) Date {
+// parseDate parses 2006-01-02; an empty text is no date. It accepts the years 1970 to
+// 9998: whatever the zone and the delay, an instant derived from such a day can be
+// displayed.
+func parseDate(s, pointer string, m *validation.Errors) time.Time {
 	if s == "" {
-		return Date{}
+		return time.Time{}
 	}
-	d, err := ParseDate(s)
+	d, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		m.Add(pointer, "format", "%v", err)
+		m.Add(pointer, "format", "%q is not a date like 2026-01-31", validation.Clip(s))
+		return time.Time{}
+	}
+	if d.Year() < 1970 || d.Year() > 9998 {
+		m.Add(pointer, "format", "%q is not between 1970-01-01 and 9998-12-31", validation.Clip(s))
+		return time.Time{}
 	}
 	return d
 }
