@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"weir/ops"
-
 	"weir"
+	"weir/ops"
+	"weir/surveys/calendar"
 )
 
 // Errors of steps that a respondent's state does not allow.
@@ -207,7 +207,7 @@ func (pl *Plan) enqueue(p Progress, t time.Time) (Progress, Effects) {
 	p.DueAt = pl.nextStepAt(p, w.Close)
 	return p, Effects{Enqueue: &Outreach{
 		Serial: p.Serial, Mode: pl.Mode(p), Attempt: p.Tries, Priority: p.Priority(),
-		NotBefore: later(t, w.Open), NotAfter: w.Close,
+		NotBefore: calendar.LaterOf(t, w.Open), NotAfter: w.Close,
 	}}
 }
 
@@ -260,11 +260,16 @@ func (pl *Plan) dispatched(p Progress) Progress {
 // moved into the schedule.
 func (pl *Plan) nextStepAt(p Progress, t time.Time) time.Time {
 	another := p.Step+1 < len(pl.Arms[p.Arm].Modes)
-	due := t.Add(pl.retries(p).Delay(p.Tries, another, pl.FallbackDelay))
-	if open, ok := pl.Schedule.NextOpen(due); ok {
+	return pl.whenOpen(t.Add(pl.retries(p).Delay(p.Tries, another, pl.FallbackDelay)))
+}
+
+// whenOpen moves an instant into the schedule. After the last window it stays: the step
+// that is due then gives up.
+func (pl *Plan) whenOpen(t time.Time) time.Time {
+	if open, ok := pl.Schedule.NextOpen(t); ok {
 		return open
 	}
-	return due
+	return t
 }
 
 func (pl *Plan) retries(p Progress) RetrySchedule { return pl.Retries[pl.Mode(p)] }
@@ -278,13 +283,6 @@ func (pl *Plan) hasNextAttempt(p Progress) bool {
 // that could not be delivered does not end the conversation.
 func (pl *Plan) inConversation(p Progress) bool {
 	return !pl.Mode(p).Voice() && (p.Disposition == Started || p.Disposition == InterimPartial)
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // Ending is the end of a contact.
@@ -325,13 +323,7 @@ func (pl *Plan) ContactEnded(p Progress, now time.Time, end Ending) (Progress, E
 	p.DueAt = pl.nextStepAt(p, end.At)
 	if !callBack.IsZero() {
 		p.Tries = max(0, p.Tries-1)
-		p.DueAt = later(now, callBack)
-		if p.DueAt.After(now.Add(MaxDelay)) {
-			p.DueAt = now.Add(MaxDelay)
-		}
-		if open, ok := pl.Schedule.NextOpen(p.DueAt); ok {
-			p.DueAt = open
-		}
+		p.DueAt = pl.whenOpen(now.Add(min(max(0, callBack.Sub(now)), MaxDelay)))
 	}
 	return p, e
 }

@@ -53,7 +53,7 @@ func (s *Schedule) NextOpen(t time.Time) (_ time.Time, ok bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	return later(t, sp.Open), true
+	return LaterOf(t, sp.Open), true
 }
 
 // next returns the first window that closes after t.
@@ -74,7 +74,7 @@ func (s *Schedule) Window(t time.Time) (_ Span, ok bool) {
 		switch {
 		case out.Close.IsZero():
 			out = sp
-			limit = later(t, sp.Open).AddDate(0, 0, mergeDays)
+			limit = LaterOf(t, sp.Open).AddDate(0, 0, mergeDays)
 		case sp.Open.Equal(out.Close) && sp.Open.Before(limit):
 			out.Close = sp.Close
 		default:
@@ -97,7 +97,7 @@ func (s *Schedule) Over(now time.Time) bool {
 // time since t; ok is false if that does not happen within ten years.
 func (s *Schedule) Later(t time.Time, open time.Duration) (_ time.Time, ok bool) {
 	for sp := range s.spans(t) {
-		from := later(t, sp.Open)
+		from := LaterOf(t, sp.Open)
 		if left := sp.Close.Sub(from); left < open {
 			open -= left
 			continue
@@ -110,7 +110,7 @@ func (s *Schedule) Later(t time.Time, open time.Duration) (_ time.Time, ok bool)
 // spans yields the windows that close after t, in order.
 func (s *Schedule) spans(t time.Time) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
-		first := later(dateOf(t.In(s.zone)), s.start)
+		first := LaterOf(dateOf(t.In(s.zone)), s.start)
 		for d, n := first, s.maxSearchDays(); n > 0 && (s.end.IsZero() || !d.After(s.end)); d, n = d.AddDate(0, 0, 1), n-1 {
 			for sp := range s.day(d) {
 				if sp.Close.After(t) && !yield(sp) {
@@ -166,7 +166,7 @@ func (s *Schedule) OpenBetween(a, b time.Time) time.Duration {
 		if end.After(b) {
 			end = b
 		}
-		sum += end.Sub(later(a, sp.Open))
+		sum += end.Sub(LaterOf(a, sp.Open))
 	}
 	return sum
 }
@@ -184,7 +184,8 @@ func (s *Schedule) FormatLocal(t time.Time) string {
 	return t.In(s.zone).Format("Mon 2006-01-02 15:04 ") + s.zone.String()
 }
 
-func later(a, b time.Time) time.Time {
+// LaterOf returns the later of two instants.
+func LaterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
