@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"weir"
 	"weir/internal/validation"
@@ -45,7 +43,9 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	}
 	pl.Retries, pl.Channels = d.modes(&m)
 	pl.content = d.compileContent(pl.Arms, &m)
-	pl.quotaMessage = d.compileQuotaMessage(&m)
+	if d.QuotaMessage != "" {
+		pl.quotaMessage = compileMessage(d.QuotaMessage, "/quota_message", &m)
+	}
 	if len(m) > 0 {
 		return nil, m
 	}
@@ -128,15 +128,6 @@ func (d Definition) modes(m *validation.Errors) (map[Mode]RetrySchedule, map[Mod
 		}
 	}
 	return schedules, names
-}
-
-// compileQuotaMessage checks the message to respondents whose quota is full.
-func (d Definition) compileQuotaMessage(m *validation.Errors) text {
-	const at = "/quota_message"
-	if n := utf8.RuneCountInString(d.QuotaMessage); n > maxMessage || n > 0 && strings.TrimSpace(d.QuotaMessage) == "" {
-		m.Add(at, "length", "must have 1 to %d characters", maxMessage)
-	}
-	return parsed(parseText, d.QuotaMessage, at, m)
 }
 
 // Invalid returns one error for the validation failures of a definition; nil if

@@ -87,12 +87,8 @@ func (person Person) values(survey string, mode Mode, attempt int) func(string) 
 
 // tooLong reports whether a person's values made a content longer than allowed.
 func tooLong(s *weir.Spec) bool {
-	for _, m := range s.Messages {
-		if utf8.RuneCountInString(m) > maxMessage {
-			return true
-		}
-	}
-	return s.Call != nil && (len(s.Call.CallbackURL) > maxURL || len(s.Call.TwiML) > maxTwiML)
+	return slices.ContainsFunc(s.Messages, func(m string) bool { return utf8.RuneCountInString(m) > maxMessage }) ||
+		s.Call != nil && (len(s.Call.CallbackURL) > maxURL || len(s.Call.TwiML) > maxTwiML)
 }
 
 // templates yields the contents of all questionnaires with their modes.
@@ -252,19 +248,17 @@ func (c Content) compile(mode Mode, at string, m *validation.Errors) (t template
 		}
 		t = compileCall(*c.Call, at+"/call", m)
 	}
-	t.messages = c.compileMessages(at, m)
+	for i, message := range c.Messages {
+		t.messages = append(t.messages, compileMessage(message, at+"/messages/"+strconv.Itoa(i), m))
+	}
 	return t
 }
 
-func (c Content) compileMessages(at string, m *validation.Errors) (out []text) {
-	for i, message := range c.Messages {
-		at := at + "/messages/" + strconv.Itoa(i)
-		if n := utf8.RuneCountInString(message); n > maxMessage || strings.TrimSpace(message) == "" {
-			m.Add(at, "length", "must have 1 to %d characters", maxMessage)
-		}
-		out = append(out, parsed(parseText, message, at, m))
+func compileMessage(message, at string, m *validation.Errors) text {
+	if utf8.RuneCountInString(message) > maxMessage || strings.TrimSpace(message) == "" {
+		m.Add(at, "length", "must have 1 to %d characters", maxMessage)
 	}
-	return out
+	return parsed(parseText, message, at, m)
 }
 
 func compileCall(c weir.Call, at string, m *validation.Errors) (t template) {

@@ -236,13 +236,5 @@ func (c Candidate) before(d Candidate, channel string) bool {
 	return c.LastAccepted.After(d.LastAccepted)
 }
 
-func (c Candidate) rank() int {
-	switch {
-	case c.Status == Active:
-		return 2
-	case c.Status == Pending:
-		return 1
-	default:
-		return 0
-	}
-}
+// rank is -1 for a final status.
+func (c Candidate) rank() int { return slices.Index([]Status{Pending, Active}, c.Status) }

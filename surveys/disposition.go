@@ -108,16 +108,10 @@ func (d Disposition) GivenUp() Disposition {
 
 // OptedOut returns the disposition of a respondent who asked not to be contacted.
 func (d Disposition) OptedOut() Disposition {
-	switch d {
-	case Started:
-		return Breakoff
-	case InterimPartial:
-		return Partial
-	case Registered, Queued, Contacted:
+	if d == Registered || d == Queued || d == Contacted {
 		return Refused
-	default:
-		return d
 	}
+	return d.GivenUp()
 }
 
 // Counts reports whether respondents of this disposition count toward the cutoff
@@ -129,12 +123,7 @@ func (d Disposition) Counts(partial bool) bool {
 // Reportable reports whether an application that holds the conversation may set
 // the disposition. The others follow from the results of contacts.
 func (d Disposition) Reportable() bool {
-	switch d {
-	case Contacted, Started, InterimPartial, Complete, Partial, Breakoff, Ineligible, RejectedQuota, Refused:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]Disposition{Contacted, Started, InterimPartial, Complete, Partial, Breakoff, Ineligible, RejectedQuota, Refused}, d)
 }
 
 // status returns the status of a respondent whose disposition became final by a

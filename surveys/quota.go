@@ -60,18 +60,15 @@ func (m Match) holds(value string) bool {
 	return err == nil && m.low() <= n && n <= m.high()
 }
 
-func (m Match) low() float64 {
-	if m.From == nil {
-		return math.Inf(-1)
-	}
-	return *m.From
-}
+func (m Match) low() float64 { return bound(m.From, math.Inf(-1)) }
 
-func (m Match) high() float64 {
-	if m.To == nil {
-		return math.Inf(1)
+func (m Match) high() float64 { return bound(m.To, math.Inf(1)) }
+
+func bound(n *float64, without float64) float64 {
+	if n == nil {
+		return without
 	}
-	return *m.To
+	return *n
 }
 
 // Full reports whether a bucket has reached its quota, given the counts of all
@@ -82,12 +79,7 @@ func (q Quotas) Full(counts []int, bucket int) bool {
 
 // Reached reports whether every bucket is full. Without buckets it is false.
 func (q Quotas) Reached(counts []int) bool {
-	for i := range q {
-		if !q.Full(counts, i) {
-			return false
-		}
-	}
-	return len(q) > 0
+	return len(q) > 0 && len(q.FullBuckets(counts)) == len(q)
 }
 
 // Sum returns the sum of all quotas.
