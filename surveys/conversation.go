@@ -138,8 +138,9 @@ type Report struct {
 	// Disposition is the application's result of the conversation. Empty: the
 	// respondent has answered, nothing more is known.
 	Disposition Disposition
-	// Answers are merged into the respondent's attributes. They may assign the
-	// respondent to a quota bucket; if that is full, the respondent is rejected.
+	// Answers, as [respondents.Attributes] returns them, are merged into the
+	// respondent's attributes. They may assign the respondent to a quota bucket; if that
+	// is full, the respondent is rejected.
 	Answers map[string]string
 	// Messages are sent to the respondent with priority reply, over the channel
 	// of the latest contact by text. Key makes the report idempotent.
@@ -150,27 +151,15 @@ type Report struct {
 }
 
 // MergeAnswers returns the attributes of a respondent with the answers merged in. Answers
-// must be valid attributes; an empty answer changes nothing.
+// are attributes that [respondents.Attributes] has checked; it leaves out empty ones, so
+// that they change nothing.
 func MergeAnswers(attributes, answers map[string]string) (map[string]string, []weir.FieldError) {
 	if len(answers) == 0 {
 		return attributes, nil
 	}
-	given := make(map[string]any, len(answers))
-	for name, value := range answers {
-		given[name] = value
-	}
-	row, wrong := respondents.Attributes(given)
-	for i := range wrong {
-		wrong[i].Pointer = "/answers" + wrong[i].Pointer
-	}
-	if len(wrong) > 0 {
-		return attributes, wrong
-	}
-	out := maps.Clone(attributes)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, row)
+	out := make(map[string]string, len(attributes)+len(answers))
+	maps.Copy(out, attributes)
+	maps.Copy(out, answers)
 	if len(out) > respondents.MaxAttributes {
 		return attributes, []weir.FieldError{{Pointer: "/answers", Code: "length", Detail: "the respondent would have too many attributes"}}
 	}
