@@ -177,8 +177,11 @@ func (m *fakeStore) Work(ctx context.Context, w surveys.Work) (out surveys.Writt
 	}
 	for _, v := range w.Moves {
 		if ch := m.channels[v.Channel]; v.Enqueue != nil && (ch == nil || ch.Deleting || ch.Deleted) {
-			return out, weir.Errorf(weir.CodeConflict, "the channel is gone")
+			out.Refused = append(out.Refused, v.Was.ID)
 		}
+	}
+	if len(out.Refused) > 0 {
+		return out, weir.Errorf(weir.CodeConflict, "the channel is gone")
 	}
 	for _, v := range w.Moves {
 		if m.rejectMove != nil {

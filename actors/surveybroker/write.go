@@ -90,9 +90,9 @@ func (s *System) cancelContact(ctx context.Context, ref weir.Ref, evenInFlight b
 	return err == nil && c.State == weir.Done || weir.CodeOf(err) == weir.CodeNotFound
 }
 
-// commit writes changes. If a channel no longer accepts contacts, the changes
-// of other channels are written; those of this channel are dropped, and their
-// outbox entries are deleted.
+// commit writes changes and returns those that it wrote. If a channel no longer accepts
+// contacts, the changes that enqueue on it are dropped, and their outbox entries are
+// deleted.
 func (r *round) commit(ctx context.Context, sv *surveyState, changes []change) (surveys.Written, []change, error) {
 	written, err := r.commitWork(ctx, workOf(sv, changes))
 	switch {
@@ -101,45 +101,26 @@ func (r *round) commit(ctx context.Context, sv *surveyState, changes []change) (
 	case weir.CodeOf(err) != weir.CodeConflict:
 		return written, changes, err
 	}
-	groups := map[weir.ChannelID][]change{}
+	var kept []change
+	dropped := surveys.Work{Survey: sv.survey.ID}
 	for _, c := range changes {
-		groups[c.move.Channel] = append(groups[c.move.Channel], c)
-	}
-	var made []change
-	var all surveys.Written
-	for channel, group := range groups {
-		written, done, err := r.commitChannel(ctx, sv, channel, group)
-		if err != nil {
-			return all, made, err
+		if slices.Contains(written.Refused, c.move.Was.ID) {
+			dropped.Taken = append(dropped.Taken, c.move.Taken...)
+		} else {
+			kept = append(kept, c)
 		}
-		made = append(made, done...)
-		mergeWritten(&all, written)
 	}
-	return all, made, nil
-}
-
-// commitChannel writes the changes of one channel, or drops them if it accepts no
-// contacts.
-func (r *round) commitChannel(ctx context.Context, sv *surveyState, channel weir.ChannelID, changes []change) (surveys.Written, []change, error) {
-	w := workOf(sv, changes)
-	written, err := r.commitWork(ctx, w)
-	if contentRejected(err) {
-		written, changes, err = r.isolate(ctx, sv, changes)
+	if len(kept) == len(changes) {
+		return surveys.Written{}, nil, err
 	}
-	if weir.CodeOf(err) != weir.CodeConflict {
-		return written, changes, err
-	}
-	r.logger.Warn("channel accepts no contacts; changes dropped", "survey", sv.survey.Name, "channel_id", int64(channel))
+	r.logger.Warn("channel accepts no contacts; changes dropped", "survey", sv.survey.Name, "respondents", len(changes)-len(kept))
 	r.wakeAt(r.now.Add(blockedDelay))
-	taken := surveys.Work{Survey: sv.survey.ID}
-	for _, m := range w.Moves {
-		taken.Taken = append(taken.Taken, m.Taken...)
+	if len(dropped.Taken) > 0 {
+		if _, err := r.commitWork(ctx, dropped); err != nil {
+			return surveys.Written{}, nil, err
+		}
 	}
-	if len(taken.Taken) == 0 {
-		return written, nil, nil
-	}
-	_, err = r.commitWork(ctx, taken)
-	return written, nil, err
+	return r.commit(ctx, sv, kept)
 }
 
 func mergeWritten(all *surveys.Written, w surveys.Written) {
