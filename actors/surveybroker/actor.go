@@ -88,7 +88,7 @@ func (b *broker) onHint() {
 	}
 	// While rounds fail, hints must not shorten the back-off.
 	if b.failures == 0 {
-		b.scheduleRound(time.Now().Add(b.batchDelay))
+		b.scheduleRound(time.Now().Add(b.o.BatchDelay))
 	}
 }
 
@@ -141,10 +141,10 @@ func (s *System) runRound(ctx context.Context, mem *memory, hinted bool) (out re
 	r.lease = s.role.Lease()
 	defer func() {
 		if p := recover(); p != nil {
-			supervise.LogPanic(s.logger, s.metrics.panics, "survey round panicked", p)
+			supervise.LogPanic(s.o.Logger, s.o.Metrics.panics, "survey round panicked", p)
 			out.err = fmt.Errorf("the round panicked: %s", supervise.PanicText(p))
 		}
-		s.metrics.roundDuration.Observe(time.Since(r.now).Seconds())
+		s.o.Metrics.roundDuration.Observe(time.Since(r.now).Seconds())
 	}()
 	err := r.run(ctx, hinted)
 	return result{moreWork: r.moreWork, nextWork: r.nextWork, recheck: r.recheck, channelsInUse: r.channelsInUse(), err: err}
@@ -196,7 +196,7 @@ func (r *round) run(ctx context.Context, hinted bool) error {
 // surveys.
 func (r *round) exportBacklog() {
 	for _, sv := range r.memory.surveys {
-		r.metrics.backlog.WithLabelValues(sv.survey.Name).Set(float64(sv.backlog))
+		r.o.Metrics.backlog.WithLabelValues(sv.survey.Name).Set(float64(sv.backlog))
 	}
 }
 
@@ -216,10 +216,10 @@ func (b *broker) onRoundDone(r result) {
 		b.hinted = true
 		b.startRound()
 	case b.hintedDuringRound:
-		b.scheduleRound(now.Add(b.batchDelay))
+		b.scheduleRound(now.Add(b.o.BatchDelay))
 	default:
-		b.hinted = b.hinted || !r.nextWork.IsZero() && r.nextWork.Before(now.Add(b.roundInterval))
-		b.scheduleRound(earliest(now.Add(b.roundInterval), notBefore(r.nextWork, now.Add(b.batchDelay))))
+		b.hinted = b.hinted || !r.nextWork.IsZero() && r.nextWork.Before(now.Add(b.o.RoundInterval))
+		b.scheduleRound(earliest(now.Add(b.o.RoundInterval), notBefore(r.nextWork, now.Add(b.o.BatchDelay))))
 	}
 	for _, id := range r.recheck {
 		c := b.checkStates[id]
@@ -233,18 +233,18 @@ func (b *broker) onRoundDone(r result) {
 // After the loss of the role it waits for the regular interval.
 func (b *broker) retryRound(now time.Time, err error) {
 	if errors.Is(err, errRoleLost) || b.generationCtx.Err() != nil {
-		b.scheduleRound(now.Add(b.roundInterval))
+		b.scheduleRound(now.Add(b.o.RoundInterval))
 		return
 	}
-	b.metrics.roundsFailed.Inc()
+	b.o.Metrics.roundsFailed.Inc()
 	if b.failures == 0 {
-		b.logger.Warn("survey round failed; retrying", "error", err)
+		b.o.Logger.Warn("survey round failed; retrying", "error", err)
 	}
 	b.failures++
 	wait := backoff.Delay(b.failures, retryFirst, retryMax)
 	b.hinted = true
 	// hinted is set because the memory may be ahead of what was written.
-	b.scheduleRound(now.Add(backoff.Jitter(wait, b.random())))
+	b.scheduleRound(now.Add(backoff.Jitter(wait, b.o.Random())))
 }
 
 // notBefore returns t, or from if t is earlier. A zero t stays zero.

@@ -125,15 +125,15 @@ func (t *channelLoad) whyNoRoom(size int, rate float64, now, closes time.Time) o
 func (s *System) readLoad(ctx context.Context, t *channelLoad) {
 	largest := t.channel.Capacity - channels.ReplyReserve(t.channel.Settings)
 	ready, err := call(ctx, func(ctx context.Context) (surveys.Ready, error) {
-		return s.store.ReadySlots(ctx, t.channel.ID, t.lanes, largest, t.queueLimit)
+		return s.o.Store.ReadySlots(ctx, t.channel.ID, t.lanes, largest, t.queueLimit)
 	})
 	if err == nil {
 		t.ready = ready
-		t.figures, err = call(ctx, func(ctx context.Context) (ops.Figures, error) { return s.channels.Figures(ctx, t.channel) })
+		t.figures, err = call(ctx, func(ctx context.Context) (ops.Figures, error) { return s.o.Channels.Figures(ctx, t.channel) })
 	}
 	if err != nil {
 		t.why = ops.Why{Code: ops.WhyError, Text: fmt.Sprintf("the figures of channel %s could not be read", t.channel.Name)}
-		s.logger.Warn("channel figures not read; no contacts enqueued this round", "channel", t.channel.Name, "error", err)
+		s.o.Logger.Warn("channel figures not read; no contacts enqueued this round", "channel", t.channel.Name, "error", err)
 	}
 }
 

@@ -22,7 +22,7 @@ func (b *broker) scheduleChecks(now time.Time) {
 	var list []weir.Channel
 	var next time.Time
 	for _, ch := range b.channelsInUse {
-		if at := b.checkStates[ch.ID].next(b.checkEvery); at.After(now) {
+		if at := b.checkStates[ch.ID].next(b.o.CheckEvery); at.After(now) {
 			next = earliest(next, at)
 		} else {
 			list = append(list, ch)
@@ -56,9 +56,9 @@ func (b *broker) startChecks(now time.Time, list []weir.Channel) {
 // checkAll checks channels, at most maxConcurrent at a time, and stores changes. The
 // result omits channels whose check found nothing out.
 func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.ChannelID]observation {
-	stored, err := call(ctx, s.store.ChannelStates)
+	stored, err := call(ctx, s.o.Store.ChannelStates)
 	if err != nil {
-		s.logger.Warn("channel states not read; checks skipped", "error", err)
+		s.o.Logger.Warn("channel states not read; checks skipped", "error", err)
 		return nil
 	}
 	known := map[weir.ChannelID]surveys.ChannelState{}
@@ -86,7 +86,7 @@ func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.Cha
 // checkOne checks one channel, and stores and publishes a change. ok is false
 // if that failed.
 func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.ChannelState) (_ observation, ok bool) {
-	ch, err := lookup(ctx, s.store.ChannelByID, id)
+	ch, err := lookup(ctx, s.o.Store.ChannelByID, id)
 	if err != nil || ch.Deleted {
 		return observation{was, ch.Version}, err == nil || weir.CodeOf(err) == weir.CodeNotFound
 	}
@@ -100,13 +100,13 @@ func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.Ch
 		return observation{}, false
 	}
 	_, err = call(ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.store.SetChannelState(ctx, is, []events.Event{channelEvent(ch.Name, was.Health, is)})
+		return struct{}{}, s.o.Store.SetChannelState(ctx, is, []events.Event{channelEvent(ch.Name, was.Health, is)})
 	})
 	if err != nil {
-		s.logger.Warn("channel state not stored", "channel", ch.Name, "error", err)
+		s.o.Logger.Warn("channel state not stored", "channel", ch.Name, "error", err)
 		return observation{}, false
 	}
-	s.logger.Info("channel state changed", "channel", ch.Name, "state", string(health), "was", string(was.Health), "reason", reason)
+	s.o.Logger.Info("channel state changed", "channel", ch.Name, "state", string(health), "was", string(was.Health), "reason", reason)
 	return observation{is, ch.Version}, true
 }
 
@@ -116,20 +116,20 @@ func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.Ch
 func (s *System) healthOf(ctx context.Context, ch weir.Channel) (health weir.Health, reason string) {
 	defer func() {
 		if r := recover(); r != nil {
-			supervise.LogPanic(s.logger, s.metrics.panics, "channel check panicked", r, "channel", ch.Name)
+			supervise.LogPanic(s.o.Logger, s.o.Metrics.panics, "channel check panicked", r, "channel", ch.Name)
 			health, reason = weir.Erring, "the check failed"
 		}
 	}()
 	if ch.Paused {
 		return weir.Paused, ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.checkTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.o.CheckTimeout)
 	defer cancel()
-	f, err := s.channels.Figures(ctx, ch)
+	f, err := s.o.Channels.Figures(ctx, ch)
 	if err == nil && f.Health == weir.Faulted && f.Queued > 0 {
 		return weir.Faulted, f.HealthReason
 	}
-	status := s.channels.Status(ctx, ch)
+	status := s.o.Channels.Status(ctx, ch)
 	switch status.Health {
 	case weir.Down, weir.Erring:
 		return status.Health, status.Reason

@@ -40,7 +40,7 @@ func (r *round) feed(ctx context.Context, list []*surveyState) error {
 		for _, b := range byChannel[id] {
 			room = max(room, b.room)
 		}
-		r.metrics.credit.WithLabelValues(r.channels[id].Name).Set(float64(room))
+		r.o.Metrics.credit.WithLabelValues(r.channels[id].Name).Set(float64(room))
 		pace.share = divideRoom(pace.share, byChannel[id])
 		for _, b := range byChannel[id] {
 			if err := r.enqueue(ctx, b); err != nil {
@@ -188,7 +188,7 @@ func (r *round) loadLimit(ctx context.Context, sv *surveyState) error {
 // loadMinute loads into minute what a survey began in the last minute.
 func (s *System) loadMinute(ctx context.Context, survey int64, minute *pacing.MinuteLimit, now time.Time) error {
 	counts, err := call(ctx, func(ctx context.Context) (map[time.Time]int, error) {
-		return s.store.EnqueuedSince(ctx, survey, now.Add(-time.Minute))
+		return s.o.Store.EnqueuedSince(ctx, survey, now.Add(-time.Minute))
 	})
 	if err != nil {
 		return fmt.Errorf("read recent starts: %w", err)
@@ -203,7 +203,7 @@ func (s *System) loadMinute(ctx context.Context, survey int64, minute *pacing.Mi
 // respondents without a next step; it returns respondents that need a channel.
 func (r *round) dueCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, time.Time, error) {
-		return r.store.DueRespondents(ctx, sv.survey.ID, r.now, duePage)
+		return r.o.Store.DueRespondents(ctx, sv.survey.ID, r.now, duePage)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read due respondents: %w", err)
@@ -283,7 +283,7 @@ func (r *round) startCandidates(ctx context.Context, sv *surveyState, room func(
 		return nil, nil
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
-		return r.store.Startable(ctx, sv.survey.ID, r.now, t.full, limit)
+		return r.o.Store.Startable(ctx, sv.survey.ID, r.now, t.full, limit)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read startable respondents: %w", err)
@@ -329,7 +329,7 @@ func (r *round) rejectFull(ctx context.Context, sv *surveyState, t tally) error 
 		return nil
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
-		return r.store.Rejectable(ctx, sv.survey.ID, t.full, openPage)
+		return r.o.Store.Rejectable(ctx, sv.survey.ID, t.full, openPage)
 	})
 	if err != nil {
 		return fmt.Errorf("read respondents to reject: %w", err)

@@ -17,7 +17,7 @@ import (
 // Check validates a definition, by itself and against the channels that it
 // names.
 func (s *System) Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError) {
-	plan, wrong := d.Compile(s.defaults)
+	plan, wrong := d.Compile(s.o.Defaults)
 	wrong = append(wrong, s.checkChannels(ctx, d)...)
 	if len(wrong) > 0 {
 		return nil, wrong
@@ -35,12 +35,12 @@ func (s *System) checkChannels(ctx context.Context, d surveys.Definition) []weir
 			continue // an error of the definition itself
 		}
 		at := "/modes/" + string(mode) + "/channel"
-		ch, err := lookup(ctx, s.store.Channel, name)
+		ch, err := lookup(ctx, s.o.Store.Channel, name)
 		switch {
 		case weir.CodeOf(err) == weir.CodeNotFound || err == nil && (ch.Deleting || ch.Deleted):
 			wrong.Add(at, "unknown", "channel %q does not exist", validation.Clip(name))
 		case err != nil:
-			s.logger.Warn("channel of a survey not read", "error", err)
+			s.o.Logger.Warn("channel of a survey not read", "error", err)
 			wrong.Add(at, "unavailable", "the channel could not be read; try again")
 		default:
 			if why := s.mismatch(mode, ch); why != "" {
@@ -58,7 +58,7 @@ func (s *System) Step(ctx context.Context, name string, step surveys.Step) (surv
 		return surveys.Survey{}, weir.Errorf(weir.CodeInvalid, "a survey finishes by itself; allowed are launch, pause, resume and stop")
 	}
 	for tries := 0; ; tries++ {
-		survey, err := s.store.Survey(ctx, name)
+		survey, err := s.o.Store.Survey(ctx, name)
 		if err != nil {
 			return survey, err
 		}
@@ -72,7 +72,7 @@ func (s *System) Step(ctx context.Context, name string, step surveys.Step) (surv
 		}
 		// If the survey was changed in between, its new state may allow the
 		// step.
-		if fresh, e := s.store.Survey(ctx, name); e != nil || fresh.Version == survey.Version {
+		if fresh, e := s.o.Store.Survey(ctx, name); e != nil || fresh.Version == survey.Version {
 			return out, err
 		}
 	}
@@ -97,11 +97,11 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 	survey.State = to
 	// After the checks and after the channels were prepared. A crash before this leaves a draft,
 	// and preparing a channel again is harmless.
-	out, err := s.store.UpdateSurvey(ctx, survey, stateEvent(&survey, now))
+	out, err := s.o.Store.UpdateSurvey(ctx, survey, stateEvent(&survey, now))
 	if err != nil {
 		return survey, err
 	}
-	s.logger.Info("survey command applied", "survey", survey.Name, "step", string(step), "state", string(to))
+	s.o.Logger.Info("survey command applied", "survey", survey.Name, "step", string(step), "state", string(to))
 	s.Changed(out.ID)
 	out.Warnings = warnings
 	return out, nil
@@ -153,7 +153,7 @@ func (s *System) inspectRespondents(ctx context.Context, survey int64, plan *sur
 	out := launchSummary{attributes: map[string]bool{}, gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
 	for after := surveys.RespondentID(0); ; {
 		page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
-			return s.store.Respondents(ctx, surveys.Filter{Survey: survey, After: after, Limit: respondentPage})
+			return s.o.Store.Respondents(ctx, surveys.Filter{Survey: survey, After: after, Limit: respondentPage})
 		})
 		if err != nil {
 			return out, err
@@ -199,7 +199,7 @@ func (s *System) launch(ctx context.Context, survey surveys.Survey, _ surveys.St
 func (s *System) runLaunch(survey surveys.Survey) (out surveys.Survey, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			supervise.LogPanic(s.logger, s.metrics.panics, "survey launch panicked", p, "survey", survey.Name)
+			supervise.LogPanic(s.o.Logger, s.o.Metrics.panics, "survey launch panicked", p, "survey", survey.Name)
 			out, err = survey, weir.Errorf(weir.CodeInternal, "the launch failed")
 		}
 	}()
@@ -233,20 +233,20 @@ func (s *System) prepareChannels(ctx context.Context, plan *surveys.Plan) error 
 
 // prepareChannel returns what prevents a channel from being used, or "".
 func (s *System) prepareChannel(ctx context.Context, name string) (wrong string) {
-	ch, err := lookup(ctx, s.store.Channel, name)
+	ch, err := lookup(ctx, s.o.Store.Channel, name)
 	if err != nil {
-		s.logger.Warn("channel of a survey not read", "error", err)
+		s.o.Logger.Warn("channel of a survey not read", "error", err)
 		return "could not be read; try again"
 	}
 	if ch.Paused {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.checkTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.o.CheckTimeout)
 	defer cancel()
-	if err := s.channels.Prepare(ctx, ch); err != nil {
+	if err := s.o.Channels.Prepare(ctx, ch); err != nil {
 		return "could not be prepared: " + err.Error()
 	}
-	if status := s.channels.Status(ctx, ch); status.Health == weir.Erring {
+	if status := s.o.Channels.Status(ctx, ch); status.Health == weir.Erring {
 		return "does not work: " + status.Reason
 	}
 	return ""

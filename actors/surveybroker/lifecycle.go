@@ -31,7 +31,7 @@ func (r *round) advanceSurvey(ctx context.Context, sv *surveyState) (open bool, 
 		r.wakeForWindows(sv)
 		return false, nil
 	}
-	sums, err := lookup(ctx, r.store.Counts, sv.survey.ID)
+	sums, err := lookup(ctx, r.o.Store.Counts, sv.survey.ID)
 	if err != nil {
 		return false, fmt.Errorf("read a survey's counts: %w", err)
 	}
@@ -83,9 +83,9 @@ func (r *round) wakeForWindows(sv *surveyState) {
 // the first panic is logged.
 func (r *round) skipBroken(sv *surveyState, panicked any) {
 	if sv.failures++; sv.failures == 1 {
-		supervise.LogPanic(r.logger, r.metrics.panics, "survey skipped: its rules panicked", panicked, "survey", sv.survey.Name)
+		supervise.LogPanic(r.o.Logger, r.o.Metrics.panics, "survey skipped: its rules panicked", panicked, "survey", sv.survey.Name)
 	} else {
-		r.metrics.panics.Inc()
+		r.o.Metrics.panics.Inc()
 	}
 	sv.skippedUntil = r.now.Add(min(brokenDelay<<min(sv.failures-1, 6), time.Hour))
 	r.skipped.Store(sv.survey.ID, sv.skippedUntil)
@@ -111,12 +111,12 @@ func (r *round) changeState(ctx context.Context, sv *surveyState, step surveys.S
 		s.Ended = r.now
 	}
 	changed, err := call(ctx, func(ctx context.Context) (surveys.Survey, error) {
-		return r.store.UpdateSurvey(ctx, s, stateEvent(&s, r.now))
+		return r.o.Store.UpdateSurvey(ctx, s, stateEvent(&s, r.now))
 	})
 	switch weir.CodeOf(err) {
 	case "":
 		r.moreWork = true
-		r.logger.Info("survey state changed", "survey", s.Name, "state", string(s.State), "cause", string(s.Cause))
+		r.o.Logger.Info("survey state changed", "survey", s.Name, "state", string(s.State), "cause", string(s.Cause))
 		r.setVersion(sv, changed)
 		return nil
 	case weir.CodeConflict, weir.CodeNotFound:
@@ -148,7 +148,7 @@ func (r *round) cancelRespondents(ctx context.Context, sv *surveyState, t tally)
 		})
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
-		return r.store.Open(ctx, sv.survey.ID, openPage)
+		return r.o.Store.Open(ctx, sv.survey.ID, openPage)
 	})
 	if err != nil {
 		return fmt.Errorf("read respondents to cancel: %w", err)
@@ -213,7 +213,7 @@ func (r *round) cancelOutsideWindows(ctx context.Context, sv *surveyState) error
 func (r *round) sweepActive(ctx context.Context, sv *surveyState, of func(*stepper, surveys.Respondent) (change, bool)) error {
 	filter := surveys.Filter{Survey: sv.survey.ID, Statuses: []surveys.Status{surveys.Active}, After: sv.sweepCursor, Limit: openPage}
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
-		return r.store.Respondents(ctx, filter)
+		return r.o.Store.Respondents(ctx, filter)
 	})
 	if err != nil {
 		return fmt.Errorf("read active respondents: %w", err)
@@ -312,6 +312,6 @@ func (r *round) checkOverdue(ctx context.Context, st *stepper, who surveys.Respo
 
 // readContact reads a contact.
 func (s *System) readContact(ctx context.Context, ref weir.Ref) (weir.Contact, error) {
-	c, _, err := call2(ctx, func(ctx context.Context) (weir.Contact, []weir.Attempt, error) { return s.store.Contact(ctx, ref) })
+	c, _, err := call2(ctx, func(ctx context.Context) (weir.Contact, []weir.Attempt, error) { return s.o.Store.Contact(ctx, ref) })
 	return c, err
 }

@@ -14,7 +14,7 @@ import (
 // messages of respondents, up to outboxPages pages.
 func (r *round) processOutbox(ctx context.Context) error {
 	after, seen, before := int64(0), 0, r.applied
-	defer func() { r.metrics.outboxEntries.Set(float64(seen)) }()
+	defer func() { r.o.Metrics.outboxEntries.Set(float64(seen)) }()
 	for range outboxPages {
 		page, err := r.readOutbox(ctx, after)
 		if err != nil || len(page) == 0 {
@@ -36,7 +36,7 @@ func (r *round) processOutbox(ctx context.Context) error {
 // readOutbox reads a page of outbox entries with a greater id.
 func (r *round) readOutbox(ctx context.Context, after int64) ([]surveys.OutboxEntry, error) {
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.OutboxEntry, error) {
-		return r.store.OutboxEntries(ctx, after, outboxPage)
+		return r.o.Store.OutboxEntries(ctx, after, outboxPage)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the outbox: %w", err)
@@ -118,7 +118,7 @@ func (r *round) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (
 	}
 	who := map[surveys.RespondentID]surveys.Respondent{}
 	if len(ids) > 0 {
-		some, err := lookup(ctx, r.store.RespondentsByID, ids)
+		some, err := lookup(ctx, r.o.Store.RespondentsByID, ids)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read respondents: %w", err)
 		}
@@ -176,7 +176,7 @@ func (r *round) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surve
 		}
 	}
 	people, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
-		return r.store.ByPhone(ctx, number, maxSamePhone)
+		return r.o.Store.ByPhone(ctx, number, maxSamePhone)
 	})
 	if err != nil {
 		return surveys.Respondent{}, false, fmt.Errorf("find the sender of a message: %w", err)

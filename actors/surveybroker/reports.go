@@ -29,7 +29,7 @@ func (s *System) Report(ctx context.Context, survey surveys.Survey, id surveys.R
 	if survey.State == surveys.Draft {
 		return surveys.Respondent{}, weir.Errorf(weir.CodeConflict, "the survey is a draft; launch it first")
 	}
-	plan, wrong := s.plans.compile(&survey, s.defaults)
+	plan, wrong := s.plans.compile(&survey, s.o.Defaults)
 	if plan == nil {
 		return surveys.Respondent{}, surveys.Invalid(wrong)
 	}
@@ -63,7 +63,7 @@ func retryStale(ctx context.Context, change func() (again bool, _ error)) error 
 
 // applyReport tries once. again reports that another writer changed the respondent.
 func (s *System) applyReport(ctx context.Context, sv *surveyState, id surveys.RespondentID, report surveys.Report) (_ surveys.Respondent, again bool, _ error) {
-	was, err := s.store.Respondent(ctx, sv.survey.ID, id)
+	was, err := s.o.Store.Respondent(ctx, sv.survey.ID, id)
 	if err != nil {
 		return was, false, err
 	}
@@ -105,7 +105,7 @@ func (s *System) fullWithout(ctx context.Context, sv *surveyState, was *surveys.
 	if bucket == surveys.NoBucket || ends || was.Counted && bucket == was.Bucket {
 		return false, nil
 	}
-	sums, err := s.store.Counts(ctx, sv.survey.ID)
+	sums, err := s.o.Store.Counts(ctx, sv.survey.ID)
 	return err == nil && sv.plan.Quotas.Full(sums.Tally(len(sv.plan.Quotas)).Buckets, bucket), err
 }
 
@@ -223,7 +223,7 @@ func (s *System) sendReply(ctx context.Context, sv *surveyState, r *surveys.Resp
 			Labels: map[string]string{"respondent": r.ID.String(), "mode": string(surveys.SMS)}, Messages: part,
 		})
 	}
-	_, err = s.channels.Accept(ctx, ch, specs)
+	_, err = s.o.Channels.Accept(ctx, ch, specs)
 	if weir.CodeOf(err) == weir.CodeKeyReused {
 		return nil // the first report with this key was answered; its messages stand
 	}
@@ -236,7 +236,7 @@ func (s *System) replyMessages(sv *surveyState, r *surveys.Respondent, report su
 	if !report.WithholdsMessages(r.Progress) {
 		return report.Messages
 	}
-	text := sv.plan.QuotaMessage(sv.survey.Name, person(r, s.tokens), r.Progress)
+	text := sv.plan.QuotaMessage(sv.survey.Name, person(r, s.o.Tokens), r.Progress)
 	if text == "" || len(report.Messages) == 0 && sv.plan.Mode(r.Progress).Voice() {
 		return nil
 	}
@@ -248,14 +248,14 @@ func (s *System) replyMessages(sv *surveyState, r *surveys.Respondent, report su
 func (s *System) textChannel(ctx context.Context, sv *surveyState, r *surveys.Respondent) (weir.Channel, error) {
 	st := &stepper{survey: &sv.survey, plan: sv.plan}
 	if m := st.mode(r.Progress); r.Contact != (weir.Ref{}) && m != "" && !m.Voice() {
-		ch, err := s.store.ChannelByID(ctx, r.Contact.Channel)
+		ch, err := s.o.Store.ChannelByID(ctx, r.Contact.Channel)
 		if weir.CodeOf(err) != weir.CodeNotFound && (err != nil || !ch.Deleting && !ch.Deleted) {
 			return ch, err
 		}
 	}
 	for _, m := range []surveys.Mode{surveys.SMS, surveys.MobileWeb} {
 		if name := sv.plan.Channels[m]; name != "" {
-			return s.store.Channel(ctx, name)
+			return s.o.Store.Channel(ctx, name)
 		}
 	}
 	return weir.Channel{}, weir.Errorf(weir.CodeConflict, "the survey has no text channel to send messages on")
@@ -283,7 +283,7 @@ func (s *System) ApplyResponse(ctx context.Context, e events.Event, body []byte)
 	err := s.applyResponse(ctx, e, body)
 	switch weir.CodeOf(err) {
 	case weir.CodeInvalid, weir.CodeNotFound, weir.CodeConflict:
-		s.logger.WarnContext(ctx, "application response rejected", "subject", e.Subject, "error", err)
+		s.o.Logger.WarnContext(ctx, "application response rejected", "subject", e.Subject, "error", err)
 		return nil
 	default:
 		return err
@@ -304,7 +304,7 @@ func (s *System) applyResponse(ctx context.Context, e events.Event, body []byte)
 	if a.Disposition == "" && len(a.Messages) == 0 && len(a.Answers) == 0 && !a.Stop {
 		return nil
 	}
-	survey, err := s.store.Survey(ctx, about.Survey)
+	survey, err := s.o.Store.Survey(ctx, about.Survey)
 	if err != nil {
 		return err
 	}

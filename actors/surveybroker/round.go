@@ -18,7 +18,7 @@ func (r *round) loadChannelStates(ctx context.Context) error {
 	if r.memory.statesLoaded {
 		return nil
 	}
-	states, err := call(ctx, r.store.ChannelStates)
+	states, err := call(ctx, r.o.Store.ChannelStates)
 	if err != nil {
 		return fmt.Errorf("read the states of channels: %w", err)
 	}
@@ -43,7 +43,7 @@ func (r *round) pollSurveys(ctx context.Context) error {
 		if sv == nil {
 			sv = &surveyState{}
 			r.memory.surveys[s.ID] = sv
-			r.metrics.addSurvey(s.Name)
+			r.o.Metrics.addSurvey(s.Name)
 		}
 		r.setVersion(sv, s)
 		sv.polled = true
@@ -54,7 +54,7 @@ func (r *round) pollSurveys(ctx context.Context) error {
 	}
 	for id, sv := range r.memory.surveys {
 		if !sv.polled {
-			r.metrics.removeSurvey(sv.survey.Name)
+			r.o.Metrics.removeSurvey(sv.survey.Name)
 			r.skipped.Delete(id)
 			delete(r.memory.surveys, id)
 			for _, pace := range r.memory.paces {
@@ -69,7 +69,7 @@ func (r *round) pollSurveys(ctx context.Context) error {
 func (s *System) eachSurvey(ctx context.Context, states []surveys.State, do func(surveys.Survey)) error {
 	for after := ""; ; {
 		page, err := call(ctx, func(ctx context.Context) ([]surveys.Survey, error) {
-			return s.store.Surveys(ctx, states, after, surveyPage)
+			return s.o.Store.Surveys(ctx, states, after, surveyPage)
 		})
 		if err != nil {
 			return fmt.Errorf("read the surveys: %w", err)
@@ -96,9 +96,9 @@ func (r *round) setVersion(sv *surveyState, s surveys.Survey) {
 	sv.scheduleChanged = sv.scheduleChanged || sv.survey.ID == s.ID && !reflect.DeepEqual(sv.survey.Definition.Schedule, s.Definition.Schedule)
 	sv.entriesDropped = sv.entriesDropped || sv.survey.ID == s.ID && sv.plan == nil
 	sv.survey = s
-	plan, wrong := r.plans.compile(&s, r.defaults)
+	plan, wrong := r.plans.compile(&s, r.o.Defaults)
 	if sv.plan = plan; plan == nil {
-		r.logger.Error("survey definition cannot be run; the survey is skipped until it is changed",
+		r.o.Logger.Error("survey definition cannot be run; the survey is skipped until it is changed",
 			"survey", s.Name, "error", surveys.Invalid(wrong))
 	}
 }
@@ -111,7 +111,7 @@ func (r *round) lookupSurvey(ctx context.Context, id int64) (*surveyState, error
 	if sv, ok := r.otherSurveys[id]; ok {
 		return sv, nil
 	}
-	s, err := lookup(ctx, r.store.SurveyByID, id)
+	s, err := lookup(ctx, r.o.Store.SurveyByID, id)
 	if weir.CodeOf(err) == weir.CodeNotFound || err == nil && s.Deleting {
 		// Remembered for this round: many outbox entries of a deleted survey cost one read.
 		r.otherSurveys[id] = nil
@@ -131,7 +131,7 @@ func (r *round) lookupChannel(ctx context.Context, name string) (_ weir.Channel,
 	if id, found := r.channelIDs[name]; found {
 		return r.channels[id], id != 0, nil
 	}
-	ch, err := lookup(ctx, r.store.Channel, name)
+	ch, err := lookup(ctx, r.o.Store.Channel, name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
 		r.channelIDs[name] = 0
 		return weir.Channel{}, false, nil
@@ -149,7 +149,7 @@ func (r *round) loadChannels(ctx context.Context, ids map[weir.ChannelID]bool) e
 		if _, ok := r.channels[id]; ok || id == 0 {
 			continue
 		}
-		ch, err := lookup(ctx, r.store.ChannelByID, id)
+		ch, err := lookup(ctx, r.o.Store.ChannelByID, id)
 		if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
 			return fmt.Errorf("read a channel: %w", err)
 		}
@@ -172,7 +172,7 @@ func (r *round) stepper(ctx context.Context, sv *surveyState) (*stepper, error) 
 // has checked this, but another channel may have been created under the same
 // name since.
 func (s *System) mismatch(mode surveys.Mode, ch weir.Channel) string {
-	t, ok := s.types.Type(ch.Type)
+	t, ok := s.o.Types.Type(ch.Type)
 	need, word := channels.Text, "texts"
 	switch {
 	case mode == surveys.CATI:
@@ -188,7 +188,7 @@ func (s *System) mismatch(mode surveys.Mode, ch weir.Channel) string {
 
 func (s *System) newStepper(sv *surveyState, now time.Time, channels map[weir.ChannelID]weir.Channel, named map[string]weir.ChannelID) *stepper {
 	return &stepper{
-		survey: &sv.survey, plan: sv.plan, now: now, random: s.random, tokens: s.tokens,
+		survey: &sv.survey, plan: sv.plan, now: now, random: s.o.Random, tokens: s.o.Tokens,
 		channelFor: func(m surveys.Mode) (weir.Channel, bool) {
 			id := named[sv.plan.Channels[m]]
 			ch := channels[id]
@@ -196,8 +196,8 @@ func (s *System) newStepper(sv *surveyState, now time.Time, channels map[weir.Ch
 		},
 		channelName: func(id weir.ChannelID) string { return channels[id].Name },
 		onPanic: func(p any) {
-			s.metrics.failedSteps.WithLabelValues(sv.survey.Name).Inc()
-			supervise.LogPanic(s.logger, s.metrics.panics, "survey rules panicked", p, "survey", sv.survey.Name)
+			s.o.Metrics.failedSteps.WithLabelValues(sv.survey.Name).Inc()
+			supervise.LogPanic(s.o.Logger, s.o.Metrics.panics, "survey rules panicked", p, "survey", sv.survey.Name)
 		},
 	}
 }

@@ -3,7 +3,6 @@ package surveybroker
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,19 +17,8 @@ import (
 // System is the survey broker, as seen by the rest of the program. Its methods
 // are safe for concurrent use.
 type System struct {
-	store            Store
-	channels         Channels
-	types            Types
+	o                Options
 	role             *supervise.Role
-	defaults         surveys.Defaults
-	logger           *slog.Logger
-	metrics          *Metrics
-	checkEvery       time.Duration
-	checkTimeout     time.Duration
-	roundInterval    time.Duration
-	batchDelay       time.Duration
-	random           func() float64
-	tokens           surveys.Tokens
 	plans            *planCache
 	launches         *launches
 	freedPerMinute   sync.Map // slots that become free per minute, by weir.ChannelID, as the latest round measured them

@@ -16,11 +16,11 @@ import (
 
 // Stats returns the progress of a survey.
 func (s *System) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stats, error) {
-	plan, wrong := s.plans.compile(&survey, s.defaults)
+	plan, wrong := s.plans.compile(&survey, s.o.Defaults)
 	if plan == nil {
 		return surveys.Stats{}, surveys.Invalid(wrong)
 	}
-	sums, err := s.store.Counts(ctx, survey.ID)
+	sums, err := s.o.Store.Counts(ctx, survey.ID)
 	if err != nil {
 		return surveys.Stats{}, err
 	}
@@ -74,7 +74,7 @@ func finishRate(plan *surveys.Plan, survey *surveys.Survey, sums surveys.Sums, n
 
 // channelUses returns the state of the survey's channels, as far as it is known.
 func (s *System) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys.ChannelUse, error) {
-	states, err := s.store.ChannelStates(ctx)
+	states, err := s.o.Store.ChannelStates(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *System) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys
 	var out []surveys.ChannelUse
 	for _, mode := range slices.Sorted(maps.Keys(plan.Channels)) {
 		use := surveys.ChannelUse{Mode: mode, Channel: plan.Channels[mode], Health: weir.Up}
-		ch, err := s.store.Channel(ctx, use.Channel)
+		ch, err := s.o.Store.Channel(ctx, use.Channel)
 		switch {
 		case weir.CodeOf(err) == weir.CodeNotFound:
 			use.Health, use.Reason = weir.Down, "the channel does not exist any more"
@@ -100,7 +100,7 @@ func (s *System) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys
 			use.Health, use.Reason, use.Since = known[ch.ID].Health, known[ch.ID].Reason, known[ch.ID].Since
 		}
 		if err == nil && use.Health == weir.Up {
-			f, err := s.channels.Figures(ctx, ch)
+			f, err := s.o.Channels.Figures(ctx, ch)
 			if err != nil {
 				return nil, err
 			}
@@ -117,11 +117,11 @@ const maxDueForWhy = 20
 // Why explains why a survey contacts no respondent now; it is zero if it does,
 // or is done. It decides as a round does, from the present state of the store.
 func (s *System) Why(ctx context.Context, survey surveys.Survey) (ops.Why, error) {
-	plan, wrong := s.plans.compile(&survey, s.defaults)
+	plan, wrong := s.plans.compile(&survey, s.o.Defaults)
 	if plan == nil || survey.State != surveys.Running {
 		return whyNotRun(survey.State, wrong), nil
 	}
-	sums, err := lookup(ctx, s.store.Counts, survey.ID)
+	sums, err := lookup(ctx, s.o.Store.Counts, survey.ID)
 	if err != nil {
 		return ops.Why{}, err
 	}
@@ -162,7 +162,7 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 		full := plan.Quotas.FullBuckets(t.Buckets)
 		page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
 			// One row shows that there are some.
-			return s.store.Startable(ctx, survey.ID, now, full, 1)
+			return s.o.Store.Startable(ctx, survey.ID, now, full, 1)
 		})
 		if err != nil {
 			return ops.Why{}, err
@@ -197,7 +197,7 @@ func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *sur
 		}
 	}
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, time.Time, error) {
-		return s.store.DueRespondents(ctx, survey.ID, now, maxDueForWhy)
+		return s.o.Store.DueRespondents(ctx, survey.ID, now, maxDueForWhy)
 	})
 	for i := range page {
 		if p := page[i].Progress; p.Contact == surveys.Idle && p.Arm < len(plan.Arms) && p.Step < len(plan.Arms[p.Arm].Modes) {
@@ -212,7 +212,7 @@ func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *sur
 // whyNoRoom explains why no channel of the given modes has room; it is zero if
 // one has.
 func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window calendar.Span, now time.Time) (first ops.Why, _ error) {
-	states, err := call(ctx, s.store.ChannelStates)
+	states, err := call(ctx, s.o.Store.ChannelStates)
 	if err != nil {
 		return ops.Why{}, err
 	}
@@ -236,7 +236,7 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	running map[string][]string, window calendar.Span, now time.Time,
 ) (ops.Why, error) {
 	name := plan.Channels[mode]
-	ch, err := lookup(ctx, s.store.Channel, name)
+	ch, err := lookup(ctx, s.o.Store.Channel, name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
 		return ops.Why{Code: ops.WhyChannelGone, Text: fmt.Sprintf("channel %s does not exist any more", name)}, nil
 	}
@@ -267,12 +267,12 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 // cached for Options.RoundInterval, because a page of surveys asks for each of them.
 func (s *System) runningByChannel(ctx context.Context) (map[string][]string, error) {
 	now := time.Now()
-	if kept := s.surveysByChannel.Load(); kept != nil && now.Sub(kept.at) < s.roundInterval {
+	if kept := s.surveysByChannel.Load(); kept != nil && now.Sub(kept.at) < s.o.RoundInterval {
 		return kept.surveys, nil
 	}
 	out := map[string][]string{}
 	err := s.eachSurvey(ctx, []surveys.State{surveys.Running}, func(survey surveys.Survey) {
-		if plan, _ := s.plans.compile(&survey, s.defaults); plan != nil {
+		if plan, _ := s.plans.compile(&survey, s.o.Defaults); plan != nil {
 			for _, name := range plan.Channels {
 				out[name] = append(out[name], survey.Name)
 			}
@@ -310,7 +310,7 @@ func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 		}
 		return why, err
 	}
-	plan, _ := s.plans.compile(&survey, s.defaults)
+	plan, _ := s.plans.compile(&survey, s.o.Defaults)
 	if plan != nil && survey.State == surveys.Running && r.Arm < len(plan.Arms) && r.Step < len(plan.Arms[r.Arm].Modes) {
 		if why := plan.Why(r.Progress, time.Now()); !why.IsZero() {
 			return why, nil
@@ -332,11 +332,11 @@ func (s *System) whyContact(ctx context.Context, ref weir.Ref) (ops.Why, error) 
 	if err != nil || contact.State == weir.Done {
 		return ops.Why{}, notFoundIsNone(err)
 	}
-	ch, err := lookup(ctx, s.store.ChannelByID, ref.Channel)
+	ch, err := lookup(ctx, s.o.Store.ChannelByID, ref.Channel)
 	if err != nil {
 		return ops.Why{}, notFoundIsNone(err)
 	}
-	list, err := s.channels.Whys(ctx, ch, []weir.Contact{contact})
+	list, err := s.o.Channels.Whys(ctx, ch, []weir.Contact{contact})
 	if err != nil || len(list) != 1 {
 		return ops.Why{}, err
 	}
@@ -356,6 +356,6 @@ func (s *System) bucketFull(ctx context.Context, plan *surveys.Plan, r *surveys.
 	if r.Status != surveys.Pending || len(plan.Quotas) == 0 {
 		return false, nil
 	}
-	sums, err := lookup(ctx, s.store.Counts, r.Survey)
+	sums, err := lookup(ctx, s.o.Store.Counts, r.Survey)
 	return err == nil && slices.Contains(plan.Quotas.FullBuckets(sums.Tally(len(plan.Quotas)).Buckets), r.Bucket), err
 }

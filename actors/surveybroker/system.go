@@ -19,9 +19,8 @@ const actorName = "survey-broker"
 func Start(o Options) (*System, error) {
 	o = o.withDefaults()
 	s := &System{
-		store: o.Store, channels: o.Channels, types: o.Types, defaults: o.Defaults, logger: o.Logger, metrics: o.Metrics,
-		checkEvery: o.CheckEvery, checkTimeout: o.CheckTimeout, roundInterval: o.RoundInterval, batchDelay: o.BatchDelay,
-		random: o.Random, tokens: o.Tokens, plans: newPlanCache(), launches: newLaunches(), role: supervise.NewRole(o.Roles, ops.RoleSurveyBroker, o.LeaseTTL, o.Logger), roleDone: make(chan struct{}),
+		o: o, plans: newPlanCache(), launches: newLaunches(), roleDone: make(chan struct{}),
+		role: supervise.NewRole(o.Roles, ops.RoleSurveyBroker, o.LeaseTTL, o.Logger),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.roleCtx, s.stopRole = context.WithCancel(s.ctx)
@@ -34,7 +33,7 @@ func Start(o Options) (*System, error) {
 		s.cancel()
 		return nil, fmt.Errorf("start the survey broker: %w", err)
 	}
-	s.store.OnOutboxEntries(s.hint)
+	s.o.Store.OnOutboxEntries(s.hint)
 	return s, nil
 }
 
@@ -53,12 +52,12 @@ func (s *System) Resume(context.Context) error {
 // keepRole runs the surveys whenever this process has the role.
 func (s *System) keepRole() {
 	s.role.Run(s.roleCtx, func(l weir.Lease) {
-		s.logger.Info("survey broker role acquired", "epoch", l.Epoch)
-		s.metrics.leading.Set(1)
+		s.o.Logger.Info("survey broker role acquired", "epoch", l.Epoch)
+		s.o.Metrics.leading.Set(1)
 		s.post(roleAcquired{})
 		if s.role.Keep(s.roleCtx, l) {
-			s.logger.Warn("survey broker role lost", "epoch", l.Epoch)
-			s.metrics.leading.Set(0)
+			s.o.Logger.Warn("survey broker role lost", "epoch", l.Epoch)
+			s.o.Metrics.leading.Set(0)
 			s.post(roleLost{})
 		}
 	})
@@ -106,7 +105,7 @@ func (s *System) waitForRound(ctx context.Context) error {
 // Close ends all work at once. It is idempotent.
 func (s *System) Close() {
 	s.closed.Do(func() {
-		s.store.OnOutboxEntries(func() {})
+		s.o.Store.OnOutboxEntries(func() {})
 		s.stopRole()
 		s.launches.close()
 		s.cancel()

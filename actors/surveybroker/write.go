@@ -78,15 +78,15 @@ func (s *System) cancelContact(ctx context.Context, ref weir.Ref, evenInFlight b
 	ctx, end := context.WithTimeout(ctx, cancelTimeout)
 	defer end()
 	if !evenInFlight {
-		if c, _, err := s.store.Contact(ctx, ref); err == nil && c.State.InFlight() {
+		if c, _, err := s.o.Store.Contact(ctx, ref); err == nil && c.State.InFlight() {
 			return true
 		}
 	}
-	_, err := s.channels.Cancel(ctx, ref)
+	_, err := s.o.Channels.Cancel(ctx, ref)
 	if err == nil || weir.CodeOf(err) == weir.CodeNotFound {
 		return true
 	}
-	c, _, err := s.store.Contact(ctx, ref)
+	c, _, err := s.o.Store.Contact(ctx, ref)
 	return err == nil && c.State == weir.Done || weir.CodeOf(err) == weir.CodeNotFound
 }
 
@@ -113,7 +113,7 @@ func (r *round) commit(ctx context.Context, sv *surveyState, changes []change) (
 	if len(kept) == len(changes) {
 		return surveys.Written{}, nil, err
 	}
-	r.logger.Warn("channel accepts no contacts; changes dropped", "survey", sv.survey.Name, "respondents", len(changes)-len(kept))
+	r.o.Logger.Warn("channel accepts no contacts; changes dropped", "survey", sv.survey.Name, "respondents", len(changes)-len(kept))
 	r.wakeAt(r.now.Add(blockedDelay))
 	if len(dropped.Taken) > 0 {
 		if _, err := r.commitWork(ctx, dropped); err != nil {
@@ -156,7 +156,7 @@ func (r *round) commitWork(ctx context.Context, w surveys.Work) (surveys.Written
 // storeWork makes moves durable.
 func (s *System) storeWork(ctx context.Context, w surveys.Work) (surveys.Written, error) {
 	failpoint.Hit("survey.before")
-	written, err := s.store.Work(ctx, w)
+	written, err := s.o.Store.Work(ctx, w)
 	if err == nil {
 		failpoint.Hit("survey.committed")
 	}
@@ -191,15 +191,15 @@ func (s *System) recordMetrics(survey *surveys.Survey, c *change) {
 	m := &c.move
 	switch {
 	case c.newAttempt && m.Was.Status == surveys.Pending:
-		s.metrics.started.WithLabelValues(survey.Name).Inc()
+		s.o.Metrics.started.WithLabelValues(survey.Name).Inc()
 	case c.newAttempt:
-		s.metrics.retried.WithLabelValues(survey.Name).Inc()
+		s.o.Metrics.retried.WithLabelValues(survey.Name).Inc()
 	}
 	if m.Is.FailedSteps > m.Was.FailedSteps {
-		s.metrics.failedSteps.WithLabelValues(survey.Name).Inc()
+		s.o.Metrics.failedSteps.WithLabelValues(survey.Name).Inc()
 	}
 	if m.Is.Status.Final() && !m.Was.Status.Final() {
-		s.metrics.finished.WithLabelValues(survey.Name, string(m.Is.Status)).Inc()
+		s.o.Metrics.finished.WithLabelValues(survey.Name, string(m.Is.Status)).Inc()
 	}
 }
 
@@ -210,7 +210,7 @@ func (s *System) announce(fresh []weir.Contact) {
 		by[c.Channel] = append(by[c.Channel], c)
 	}
 	for id, list := range by {
-		s.channels.Announce(id, list)
+		s.o.Channels.Announce(id, list)
 	}
 }
 
@@ -247,7 +247,7 @@ func (r *round) deferRejected(ctx context.Context, sv *surveyState, c change) (s
 	if err != nil {
 		return surveys.Written{}, nil, err
 	}
-	r.logger.Error("store rejected a respondent's change; respondent delayed",
+	r.o.Logger.Error("store rejected a respondent's change; respondent delayed",
 		"survey", sv.survey.Name, "respondent", c.move.Was.ID.String())
 	deferred := st.deferFailed(c.move.Was)
 	deferred.move.Taken = c.move.Taken
@@ -278,7 +278,7 @@ func (r *round) deferKeyConflicts(ctx context.Context, sv *surveyState, changes 
 		next.move.Is.Serial = max(next.move.Is.Serial, c.move.Is.Serial)
 		out = append(out, next)
 	}
-	r.logger.Warn("contact keys in use by other contacts; respondents delayed", "survey", sv.survey.Name, "respondents", len(out))
+	r.o.Logger.Warn("contact keys in use by other contacts; respondents delayed", "survey", sv.survey.Name, "respondents", len(out))
 	return r.write(ctx, sv, out)
 }
 
