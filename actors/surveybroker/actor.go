@@ -88,7 +88,7 @@ func (b *broker) onHint() {
 	}
 	// While rounds fail, hints must not shorten the back-off.
 	if b.failures == 0 {
-		b.scheduleRound(time.Now().Add(b.o.BatchDelay))
+		b.scheduleRound(time.Now().Add(batchDelay))
 	}
 }
 
@@ -216,10 +216,10 @@ func (b *broker) onRoundDone(r result) {
 		b.hinted = true
 		b.startRound()
 	case b.hintedDuringRound:
-		b.scheduleRound(now.Add(b.o.BatchDelay))
+		b.scheduleRound(now.Add(batchDelay))
 	default:
 		b.hinted = b.hinted || !r.nextWork.IsZero() && r.nextWork.Before(now.Add(b.o.RoundInterval))
-		b.scheduleRound(earliest(now.Add(b.o.RoundInterval), notBefore(r.nextWork, now.Add(b.o.BatchDelay))))
+		b.scheduleRound(earliest(now.Add(b.o.RoundInterval), notBefore(r.nextWork, now.Add(batchDelay))))
 	}
 	for _, id := range r.recheck {
 		c := b.checkStates[id]

@@ -116,9 +116,6 @@ type Options struct {
 	// RoundInterval is the max pause between two rounds. It bounds the delay of changes
 	// that cause no hint. 0 means 5 s.
 	RoundInterval time.Duration
-	// BatchDelay is the batch delay: how long a round waits for more changes after
-	// the first. 0 means 100 ms.
-	BatchDelay time.Duration
 	// Tokens makes the values of {{token}}.
 	Tokens surveys.Tokens
 	// Random returns random numbers in [0,1).
@@ -128,7 +125,7 @@ type Options struct {
 // Fixed limits and delays.
 const (
 	defaultRoundInterval = 5 * time.Second
-	defaultBatchDelay    = 100 * time.Millisecond
+	batchDelay           = 100 * time.Millisecond // how long a round waits for more changes after the first
 	feedAhead            = 15 * time.Second // how far ahead channels are fed
 	ioTimeout            = 10 * time.Second // per call of the store
 	cancelTimeout        = 3 * time.Second
@@ -150,7 +147,6 @@ const (
 
 func (o Options) withDefaults() Options {
 	o.RoundInterval = cmp.Or(max(0, o.RoundInterval), defaultRoundInterval)
-	o.BatchDelay = cmp.Or(max(0, o.BatchDelay), defaultBatchDelay)
 	o.CheckEvery = cmp.Or(max(0, o.CheckEvery), 5*time.Minute)
 	o.CheckTimeout = cmp.Or(max(0, o.CheckTimeout), 15*time.Second)
 	return o
