@@ -56,14 +56,10 @@ func (b *broker) startChecks(now time.Time, list []weir.Channel) {
 // checkAll checks channels, at most maxConcurrent at a time, and stores changes. The
 // result omits channels whose check found nothing out.
 func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.ChannelID]observation {
-	stored, err := call(ctx, s.o.Store.ChannelStates)
+	known, err := s.channelStates(ctx)
 	if err != nil {
 		s.o.Logger.Warn("channel states not read; checks skipped", "error", err)
 		return nil
-	}
-	known := map[weir.ChannelID]surveys.ChannelState{}
-	for _, st := range stored {
-		known[st.Channel] = st
 	}
 	out := map[weir.ChannelID]observation{}
 	var mu sync.Mutex

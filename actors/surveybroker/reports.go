@@ -14,6 +14,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/internal/backoff"
 	"weir/surveys"
 	"weir/surveys/respondents"
 )
@@ -52,10 +53,8 @@ func retryStale(ctx context.Context, change func() (again bool, _ error)) error 
 		if err != nil || !again {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Wait(ctx, time.Duration(try)*5*time.Millisecond) {
 			return ctx.Err()
-		case <-time.After(time.Duration(try) * 5 * time.Millisecond):
 		}
 	}
 	return &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent is being changed concurrently; try again", RetryAfter: time.Second}

@@ -18,15 +18,26 @@ func (r *round) loadChannelStates(ctx context.Context) error {
 	if r.memory.statesLoaded {
 		return nil
 	}
-	states, err := call(ctx, r.o.Store.ChannelStates)
+	states, err := r.channelStates(ctx)
 	if err != nil {
 		return fmt.Errorf("read the states of channels: %w", err)
 	}
-	for _, s := range states {
-		r.memory.states[s.Channel] = observation{ChannelState: s}
+	for id, s := range states {
+		r.memory.states[id] = observation{ChannelState: s}
 	}
 	r.memory.statesLoaded = true
 	return nil
+}
+
+// channelStates returns the stored channel states. A channel that was never checked has
+// none.
+func (s *System) channelStates(ctx context.Context) (map[weir.ChannelID]surveys.ChannelState, error) {
+	list, err := call(ctx, s.o.Store.ChannelStates)
+	states := make(map[weir.ChannelID]surveys.ChannelState, len(list))
+	for _, st := range list {
+		states[st.Channel] = st
+	}
+	return states, err
 }
 
 // pollSurveys polls the surveys that need rounds.

@@ -74,13 +74,9 @@ func finishRate(plan *surveys.Plan, survey *surveys.Survey, sums surveys.Sums, n
 
 // channelUses returns the state of the survey's channels, as far as it is known.
 func (s *System) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys.ChannelUse, error) {
-	states, err := s.o.Store.ChannelStates(ctx)
+	known, err := s.channelStates(ctx)
 	if err != nil {
 		return nil, err
-	}
-	known := map[weir.ChannelID]surveys.ChannelState{}
-	for _, st := range states {
-		known[st.Channel] = st
 	}
 	var out []surveys.ChannelUse
 	for _, mode := range slices.Sorted(maps.Keys(plan.Channels)) {
@@ -212,7 +208,7 @@ func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *sur
 // whyNoRoom explains why no channel of the given modes has room; it is zero if
 // one has.
 func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window calendar.Span, now time.Time) (first ops.Why, _ error) {
-	states, err := call(ctx, s.o.Store.ChannelStates)
+	states, err := s.channelStates(ctx)
 	if err != nil {
 		return ops.Why{}, err
 	}
@@ -232,7 +228,7 @@ func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surv
 	return first, nil
 }
 
-func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode surveys.Mode, states []surveys.ChannelState,
+func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode surveys.Mode, states map[weir.ChannelID]surveys.ChannelState,
 	running map[string][]string, window calendar.Span, now time.Time,
 ) (ops.Why, error) {
 	name := plan.Channels[mode]
@@ -246,11 +242,7 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	if wrong := s.mismatch(mode, ch); wrong != "" {
 		return ops.Why{Code: ops.WhyChannelUnsuitable, Text: wrong}, nil
 	}
-	var state surveys.ChannelState // stays zero for a channel that was never checked
-	if i := slices.IndexFunc(states, func(s surveys.ChannelState) bool { return s.Channel == ch.ID }); i >= 0 {
-		state = states[i]
-	}
-	if why := whyUnavailable(ch, state); !why.IsZero() {
+	if why := whyUnavailable(ch, states[ch.ID]); !why.IsZero() {
 		return why, nil
 	}
 	rate, _ := s.freedPerMinute.Load(ch.ID)
