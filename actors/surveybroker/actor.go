@@ -45,7 +45,7 @@ func (b *broker) Receive(ctx actor.Context) {
 		}
 	case checksDone:
 		if m.generation == b.generation {
-			b.onChecksDone(m.observed)
+			b.onChecksDone(m.checked, m.observed)
 		}
 	case drain:
 		b.draining = append(b.draining, m.done)
@@ -94,22 +94,20 @@ func (b *broker) onHint() {
 
 // onChecksDone keeps the results for the next round, because a running round owns
 // the memory.
-func (b *broker) onChecksDone(found map[weir.ChannelID]observation) {
+func (b *broker) onChecksDone(checked []weir.Channel, found map[weir.ChannelID]observation) {
 	b.checking = false
-	for id, c := range b.checkStates {
-		if _, ok := found[id]; c.running && !ok {
+	maps.Copy(b.observed, found)
+	for _, ch := range checked {
+		c := b.checkStates[ch.ID]
+		switch s, ok := found[ch.ID]; {
+		case !ok:
 			c.hurry = true // the check had no result
-		}
-		c.running = false
-		b.checkStates[id] = c
-	}
-	for id, s := range found {
-		b.observed[id] = s
-		c := b.checkStates[id]
-		if c.failures++; usable(s.Health) {
+		case usable(s.Health):
 			c.failures = 0
+		default:
+			c.failures++
 		}
-		b.checkStates[id] = c
+		b.checkStates[ch.ID] = c
 	}
 	b.onHint()
 	b.scheduleChecks(time.Now())

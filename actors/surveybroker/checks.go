@@ -44,12 +44,11 @@ func (b *broker) scheduleChecks(now time.Time) {
 func (b *broker) startChecks(now time.Time, list []weir.Channel) {
 	b.checking = true
 	for _, ch := range list {
-		c := b.checkStates[ch.ID]
-		b.checkStates[ch.ID] = checkState{at: now, failures: c.failures, running: true}
+		b.checkStates[ch.ID] = checkState{at: now, failures: b.checkStates[ch.ID].failures}
 	}
 	gen, life := b.generation, b.generationCtx
 	b.tasks.Go(func() {
-		b.post(checksDone{gen, b.checkAll(life, list)})
+		b.post(checksDone{gen, list, b.checkAll(life, list)})
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/internal/backoff"
 	"weir/surveys"
 )
 
@@ -75,6 +76,7 @@ type (
 	}
 	checksDone struct {
 		generation int64
+		checked    []weir.Channel
 		observed   map[weir.ChannelID]observation
 	}
 	drain struct{ done chan<- struct{} }
@@ -122,14 +124,13 @@ type checkState struct {
 	at       time.Time // of the latest check
 	failures int       // consecutive checks that failed
 	hurry    bool      // a change has concerned it since
-	running  bool      // a check is running
 }
 
 // next returns the instant of the next check.
 func (c checkState) next(every time.Duration) time.Time {
 	wait := every
 	if c.failures > 0 {
-		wait = min(wait, recheckFirst<<min(c.failures-1, 10))
+		wait = backoff.Delay(c.failures, recheckFirst, every)
 	}
 	if c.hurry {
 		wait = min(wait, recheckAfter)
