@@ -186,16 +186,10 @@ func (r *round) run(ctx context.Context, hinted bool) error {
 		}
 	}
 	err := r.feed(ctx, bidders)
-	r.exportBacklog()
-	return err
-}
-
-// exportBacklog exports the backlog of each survey, after a round that read the
-// surveys.
-func (r *round) exportBacklog() {
 	for _, sv := range r.memory.surveys {
 		r.o.Metrics.backlog.WithLabelValues(sv.survey.Name).Set(float64(sv.backlog))
 	}
+	return err
 }
 
 // onRoundDone schedules the round after r.

@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/internal/backoff"
 	"weir/surveys"
 	"weir/surveys/calendar"
 )
@@ -51,7 +52,10 @@ func (r *round) advanceSurvey(ctx context.Context, sv *surveyState) (open bool, 
 		return false, r.changeState(ctx, sv, surveys.Stop, surveys.WindowOver)
 	case sv.survey.State == surveys.Paused:
 		r.wakeForWindows(sv)
-		return false, r.cancelPaused(ctx, sv)
+		if sv.sweepDone {
+			return false, nil
+		}
+		return false, r.cancelWaiting(ctx, sv, func(surveys.Respondent) bool { return false })
 	}
 	r.wakeForWindows(sv)
 	if err := r.readMissedOutcomes(ctx, sv); err != nil {
@@ -87,7 +91,7 @@ func (r *round) skipBroken(sv *surveyState, panicked any) {
 	} else {
 		r.o.Metrics.panics.Inc()
 	}
-	sv.skippedUntil = r.now.Add(min(brokenDelay<<min(sv.failures-1, 6), time.Hour))
+	sv.skippedUntil = r.now.Add(backoff.Delay(sv.failures, brokenDelay, time.Hour))
 	r.skipped.Store(sv.survey.ID, sv.skippedUntil)
 	r.wakeAt(sv.skippedUntil)
 }
@@ -184,14 +188,6 @@ func (r *round) cancelWaiting(ctx context.Context, sv *surveyState, keep func(su
 		r.cancelCollected(ctx)
 	}
 	return err
-}
-
-// cancelPaused cancels the waiting contacts of a paused survey.
-func (r *round) cancelPaused(ctx context.Context, sv *surveyState) error {
-	if sv.sweepDone {
-		return nil
-	}
-	return r.cancelWaiting(ctx, sv, func(surveys.Respondent) bool { return false })
 }
 
 // cancelOutsideWindows cancels contacts of a running survey that wait for windows
