@@ -82,7 +82,7 @@ type merge struct {
 
 func (m *merge) run(ctx context.Context, buckets []int, now time.Time) ([]surveys.RespondentID, error) {
 	m.chunk = min(m.most, 2*m.most/len(buckets)+2)
-	if err := m.first(ctx, buckets); err != nil {
+	if err := m.refill(ctx, buckets, 0); err != nil {
 		return nil, err
 	}
 	delayed, err := m.delayed(ctx, buckets, now)
@@ -94,7 +94,7 @@ func (m *merge) run(ctx context.Context, buckets []int, now time.Time) ([]survey
 		best, from := int64(0), 0
 		for _, b := range buckets {
 			if len(m.heads[b]) == 0 && !m.ended[b] {
-				if err := m.refill(ctx, b); err != nil {
+				if err := m.refill(ctx, []int{b}, m.last[b]); err != nil {
 					return nil, err
 				}
 			}
@@ -115,9 +115,9 @@ func (m *merge) run(ctx context.Context, buckets []int, now time.Time) ([]survey
 	return ids, nil
 }
 
-// first reads the heads of all buckets.
-func (m *merge) first(ctx context.Context, buckets []int) error {
-	rows, err := m.union(ctx, m.s.fresh(), buckets, 0)
+// refill reads the next heads, behind an id, of buckets that have none.
+func (m *merge) refill(ctx context.Context, buckets []int, after int64) error {
+	rows, err := m.union(ctx, m.s.fresh(), buckets, after)
 	for _, r := range rows {
 		m.heads[r.Lane] = append(m.heads[r.Lane], r.ID)
 		m.last[r.Lane] = r.ID
@@ -125,18 +125,6 @@ func (m *merge) first(ctx context.Context, buckets []int) error {
 	for _, b := range buckets {
 		m.ended[b] = len(m.heads[b]) < m.chunk
 	}
-	return err
-}
-
-// refill goes on with a bucket.
-func (m *merge) refill(ctx context.Context, bucket int) error {
-	var rows []standing
-	err := m.s.Read.SelectContext(ctx, &rows, m.s.fresh(), m.survey, statusNumber(surveys.Pending), bucket, m.last[bucket], m.chunk)
-	for _, r := range rows {
-		m.heads[bucket] = append(m.heads[bucket], r.ID)
-		m.last[bucket] = r.ID
-	}
-	m.ended[bucket] = len(rows) < m.chunk
 	return err
 }
 
