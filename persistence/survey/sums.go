@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/jmoiron/sqlx"
+
 	"weir"
 	"weir/persistence/bulk"
 	"weir/persistence/commit"
@@ -20,9 +22,12 @@ func groupOf(r *surveys.Respondent) surveys.Group {
 	return surveys.Group{Status: r.Status, Disposition: r.Disposition, Bucket: r.Bucket, Counted: r.Counted}
 }
 
+// sumColumns is the number of columns of survey_sums.
+const sumColumns = 6
+
 // rows are the values of survey_sums, in one order for all, so that two
 // writers do not wait for each other.
-func (c sumChanges) rows(survey int64) (args []any, rows int) {
+func (c sumChanges) rows(survey int64) (args []any) {
 	var groups []surveys.Group
 	for g, n := range c {
 		if n != 0 {
@@ -36,7 +41,7 @@ func (c sumChanges) rows(survey int64) (args []any, rows int) {
 	for _, g := range groups {
 		args = append(args, survey, statusNumber(g.Status), string(g.Disposition), int64(g.Bucket), values.Number(g.Counted), int64(c[g]))
 	}
-	return args, len(groups)
+	return args
 }
 
 const (
@@ -46,31 +51,44 @@ const (
 )
 
 func (s *Store) addSumsIn(t *commit.Tx, survey int64, c sumChanges) error {
-	args, rows := c.rows(survey)
-	if rows == 0 {
-		return nil
-	}
-	_, err := bulk.InsertCounted(t, insertSums, s.adds.sums, args, rows)
+	args := c.rows(survey)
+	_, err := bulk.InsertCounted(t, insertSums, s.adds.sums, args, len(args)/sumColumns)
 	return err
+}
+
+func (s *Store) addSums(ctx context.Context, tx *sqlx.Tx, survey int64, c sumChanges) error {
+	for part := range slices.Chunk(c.rows(survey), sumColumns*values.KeysPerList) {
+		if _, err := tx.ExecContext(ctx, insertSums+values.RowsOf(len(part)/sumColumns, sumColumns)+s.adds.sums, part...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupRow holds the counted fields of a respondent.
+type groupRow struct {
+	Status      int64  `db:"status"`
+	Disposition string `db:"disposition"`
+	Bucket      int    `db:"bucket"`
+	Counted     bool   `db:"counted"`
+}
+
+func (g *groupRow) group() surveys.Group {
+	return surveys.Group{Status: statusOf(g.Status), Disposition: surveys.Disposition(g.Disposition), Bucket: g.Bucket, Counted: g.Counted}
 }
 
 // Counts implements [surveys.RespondentReader].
 func (s *Store) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
 	var groups []struct {
-		Status      int64  `db:"status"`
-		Disposition string `db:"disposition"`
-		Bucket      int    `db:"bucket"`
-		Counted     bool   `db:"counted"`
-		N           int    `db:"n"`
+		groupRow
+		N int `db:"n"`
 	}
 	sums := surveys.Sums{Respondents: map[surveys.Group]int{}, Attempts: map[surveys.Made]int{}}
 	if err := s.Read.SelectContext(ctx, &groups, sumsSQL, survey); err != nil {
 		return sums, s.Failure("read the sums of a survey", err)
 	}
 	for _, g := range groups {
-		sums.Respondents[surveys.Group{
-			Status: statusOf(g.Status), Disposition: surveys.Disposition(g.Disposition), Bucket: g.Bucket, Counted: g.Counted,
-		}] = g.N
+		sums.Respondents[g.group()] = g.N
 	}
 	var made []struct {
 		Mode    string `db:"mode"`

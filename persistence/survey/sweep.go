@@ -94,30 +94,11 @@ func (s *Store) sweep(ctx context.Context, list string, step func(context.Contex
 	return left, nil
 }
 
-// groupRow holds the counted fields of a respondent.
-type groupRow struct {
-	ID          int64  `db:"id"`
-	Status      int64  `db:"status"`
-	Disposition string `db:"disposition"`
-	Bucket      int    `db:"bucket"`
-	Counted     bool   `db:"counted"`
-	Attributes  string `db:"attributes"`
-}
-
-func (g *groupRow) group() surveys.Group {
-	return surveys.Group{Status: statusOf(g.Status), Disposition: surveys.Disposition(g.Disposition), Bucket: g.Bucket, Counted: g.Counted}
-}
-
-func (s *Store) addSums(ctx context.Context, tx *sqlx.Tx, survey int64, c sumChanges) error {
-	args, rows := c.rows(survey)
-	for rows > 0 {
-		n := min(rows, 500)
-		if _, err := tx.ExecContext(ctx, insertSums+values.RowsOf(n, 6)+s.adds.sums, args[:6*n]...); err != nil {
-			return err
-		}
-		args, rows = args[6*n:], rows-n
-	}
-	return nil
+// memberRow is what a sweep reads of a respondent.
+type memberRow struct {
+	groupRow
+	ID         int64  `db:"id"`
+	Attributes string `db:"attributes"`
 }
 
 const importedSQL = "SELECT id, status, disposition, bucket, counted, '' AS attributes FROM respondents " +
@@ -139,7 +120,7 @@ func (s *Store) stepImport(ctx context.Context, imp int64, limit int) (int, erro
 		if errors.Is(err, sql.ErrNoRows) || err == nil && row.State != importCommitting && row.State != importAborting {
 			return nil
 		}
-		var found []groupRow
+		var found []memberRow
 		if err == nil {
 			err = tx.SelectContext(ctx, &found, importedSQL+s.Dialect.ForUpdate, row.Survey, imp, row.DoneTo, limit)
 		}
@@ -165,7 +146,7 @@ func (s *Store) stepImport(ctx context.Context, imp int64, limit int) (int, erro
 }
 
 // show makes imported respondents visible.
-func (s *Store) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []groupRow) error {
+func (s *Store) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []memberRow) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -184,7 +165,7 @@ func (s *Store) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []gro
 	return s.addSums(ctx, tx, survey, changes)
 }
 
-func deleteRespondents(ctx context.Context, tx *sqlx.Tx, found []groupRow) error {
+func deleteRespondents(ctx context.Context, tx *sqlx.Tx, found []memberRow) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -243,7 +224,7 @@ func (s *Store) stepSorting(ctx context.Context, survey int64, limit int) (int, 
 		if err == nil {
 			err = json.Unmarshal([]byte(row.Quotas), &quotas)
 		}
-		var found []groupRow
+		var found []memberRow
 		if err == nil {
 			err = tx.SelectContext(ctx, &found, unsortedSQL+s.Dialect.ForUpdate, survey, *row.SortedTo, limit)
 		}
@@ -263,7 +244,7 @@ func (s *Store) stepSorting(ctx context.Context, survey int64, limit int) (int, 
 	return n, err
 }
 
-func (s *Store) sort(ctx context.Context, tx *sqlx.Tx, survey int64, quotas surveys.Quotas, found []groupRow) error {
+func (s *Store) sort(ctx context.Context, tx *sqlx.Tx, survey int64, quotas surveys.Quotas, found []memberRow) error {
 	changes, moved := sumChanges{}, map[int][]any{}
 	for i := range found {
 		g := &found[i]
@@ -300,7 +281,7 @@ func (s *Store) stepRemoval(ctx context.Context, survey int64, limit int) (int, 
 	n := 0
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		n = 0
-		var found []groupRow
+		var found []memberRow
 		err := tx.SelectContext(ctx, &found, "SELECT id FROM respondents WHERE survey_id = ? AND id > "+
 			"(SELECT COALESCE(MAX(sorted_to), 0) FROM surveys WHERE id = ?) ORDER BY id LIMIT ?", survey, survey, limit)
 		if err == nil {

@@ -242,9 +242,6 @@ func (w *surveyWork) attempts(t *commit.Tx, _ *commit.Request, moves []*move) er
 	for made, n := range ended {
 		args = append(args, w.work.Survey, string(made.Mode), string(made.Outcome), n)
 	}
-	if len(args) == 0 {
-		return nil
-	}
 	_, err := bulk.InsertCounted(t, insertAttempts, w.s.adds.attempts, args, len(ended))
 	return err
 }
@@ -276,9 +273,6 @@ func (w *surveyWork) log(t *commit.Tx, _ *commit.Request, moves []*move) error {
 				int64(e.Attempt), string(e.Outcome), values.Clip(e.Reason), string(e.From), string(e.To))
 			rows++
 		}
-	}
-	if rows == 0 {
-		return nil
 	}
 	_, err := bulk.InsertCounted(t, "INSERT INTO survey_log ("+logColumns+") VALUES ", "", args, rows)
 	return err
