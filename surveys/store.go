@@ -96,9 +96,9 @@ type Store interface {
 type Importer interface {
 	// Add stores up to 1,000 respondents in order, except those whose number the
 	// survey already has. It returns, for each, its id and whether it is a
-	// duplicate. Their buckets follow from the survey's present quotas. With an
-	// import they are fresh, and invisible until it is committed; their numbers
-	// stay taken unless it is aborted.
+	// duplicate. They are fresh, and their buckets follow from the survey's present
+	// quotas. With an import they are invisible until it is committed; their
+	// numbers stay taken unless it is aborted.
 	Add(ctx context.Context, survey, imp int64, list []Respondent) ([]Added, error)
 	// BeginImport starts an import whose respondents become visible all or none.
 	BeginImport(ctx context.Context, survey int64) (int64, error)

@@ -38,8 +38,7 @@ type stateChange struct {
 
 // SetChannelState implements [surveys.ChannelStateStore].
 func (s *Store) SetChannelState(ctx context.Context, state surveys.ChannelState, tell []events.Event) error {
-	err := s.Await(ctx, &commit.Request{Work: &stateChange{state, tell}, Rows: 1 + len(tell), Bytes: 1000})
-	return err
+	return s.Await(ctx, &commit.Request{Work: &stateChange{state, tell}, Rows: 1 + len(tell), Bytes: 1000})
 }
 
 // Write implements [Work].

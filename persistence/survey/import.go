@@ -1,11 +1,13 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -32,8 +34,7 @@ type addition struct {
 }
 
 // Add implements [surveys.Importer]. Buckets follow from the attributes and the
-// survey's quotas as they are when the respondents are stored. Those of an
-// import are fresh.
+// survey's quotas as they are when the respondents are stored.
 func (s *Store) Add(ctx context.Context, survey, imp int64, list []surveys.Respondent) ([]surveys.Added, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -61,23 +62,13 @@ func (s *Store) Add(ctx context.Context, survey, imp int64, list []surveys.Respo
 	return w.added, nil
 }
 
-// Write implements [Work]. The survey is held, so that its quotas stay what they
-// are and it is not removed meanwhile.
+// Write implements [Work].
 func (w *addition) Write(t *commit.Tx, r *commit.Request) error {
 	w.added = make([]surveys.Added, len(w.list))
-	var row struct {
-		Quotas   string `db:"quotas"`
-		State    string `db:"state"`
-		Deleting bool   `db:"deleting"`
-	}
-	err := t.SQL.GetContext(t.Ctx, &row, "SELECT quotas, state, deleting FROM surveys WHERE id = ?"+w.s.Dialect.ForShare, w.survey)
-	if closed := whyClosed(err, row.State, row.Deleting); closed != nil {
-		r.Refuse(closed)
-		return nil // that there is no such survey is the answer, not a fault
-	}
-	var quotas surveys.Quotas
-	if err == nil {
-		err = json.Unmarshal([]byte(row.Quotas), &quotas)
+	quotas, err := w.s.holdSurvey(t.Ctx, t.SQL, w.survey)
+	if err != nil && weir.CodeOf(err) != weir.CodeInternal {
+		r.Refuse(err)
+		return nil // that the survey takes none is the answer, not a fault
 	}
 	if err == nil && w.imp != 0 {
 		err = w.touch(t, r)
@@ -89,31 +80,26 @@ func (w *addition) Write(t *commit.Tx, r *commit.Request) error {
 	return w.insert(t, r, quotas)
 }
 
-// whyClosed is why a survey, which was read with err, takes no respondents; nil
-// if it does, or if the database failed.
-func whyClosed(err error, state string, deleting bool) error {
-	switch over := state == string(surveys.Stopping) || state == string(surveys.Done); {
-	case errors.Is(err, sql.ErrNoRows), err == nil && deleting:
-		return noSurvey()
-	case err == nil && over:
-		return weir.Errorf(weir.CodeConflict, "the survey is %s and takes no respondents", state)
-	default:
-		return nil
-	}
-}
-
-// holdSurvey makes sure that a survey takes respondents, and goes on to until the
-// end of the transaction.
-func (s *Store) holdSurvey(ctx context.Context, tx *sqlx.Tx, survey int64) error {
+// holdSurvey makes sure that a survey takes respondents, and returns its quotas. Both
+// stay as they are until the end of the transaction.
+func (s *Store) holdSurvey(ctx context.Context, tx *sqlx.Tx, survey int64) (surveys.Quotas, error) {
 	var row struct {
-		State    string `db:"state"`
-		Deleting bool   `db:"deleting"`
+		Quotas   string        `db:"quotas"`
+		State    surveys.State `db:"state"`
+		Deleting bool          `db:"deleting"`
 	}
-	err := tx.GetContext(ctx, &row, "SELECT state, deleting FROM surveys WHERE id = ?"+s.Dialect.ForShare, survey)
-	if no := whyClosed(err, row.State, row.Deleting); no != nil {
-		return no
+	err := tx.GetContext(ctx, &row, "SELECT quotas, state, deleting FROM surveys WHERE id = ?"+s.Dialect.ForShare, survey)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && row.Deleting:
+		return nil, noSurvey()
+	case err != nil:
+		return nil, err
+	case row.State == surveys.Stopping || row.State == surveys.Done:
+		return nil, weir.Errorf(weir.CodeConflict, "the survey is %s and takes no respondents", row.State)
 	}
-	return err
+	var quotas surveys.Quotas
+	err = json.Unmarshal([]byte(row.Quotas), &quotas)
+	return quotas, err
 }
 
 // touch makes sure that the import is open, and notes that it is alive.
@@ -140,10 +126,9 @@ func (w *addition) insert(t *commit.Tx, r *commit.Request, quotas surveys.Quotas
 	var args []any
 	full := make([]surveys.Respondent, len(w.list))
 	for i := range w.list {
-		full[i] = completed(w.list[i], w.survey, quotas, r.At)
-		if w.imp != 0 {
-			full[i].Progress = surveys.NewProgress()
-		}
+		full[i] = w.list[i]
+		full[i].Survey, full[i].Bucket = w.survey, quotas.Of(full[i].Attributes)
+		full[i].Progress, full[i].Added = surveys.NewProgress(), cmp.Or(full[i].Added, r.At)
 		w.added[i].ID = surveys.RespondentID(r.IDs[i])
 		args = append(args, newRespondent(r.IDs[i], w.imp, &full[i])...)
 	}
@@ -175,20 +160,18 @@ func (w *addition) findDuplicates(t *commit.Tx, inserted int64) error {
 		unsure bool
 	}
 	holders := map[string]holder{}
-	for rest := w.list; len(rest) > 0; {
-		n := min(len(rest), 500)
+	for some := range slices.Chunk(w.list, values.KeysPerList) {
 		args := []any{w.survey}
-		for i := range rest[:n] {
-			args = append(args, rest[i].Phone)
+		for i := range some {
+			args = append(args, some[i].Phone)
 		}
-		rest = rest[n:]
 		var rows []struct {
 			ID     int64  `db:"id"`
 			Phone  string `db:"phone"`
 			Status int64  `db:"status"`
 			Import int64  `db:"look_at"` // of one who is hidden
 		}
-		err := t.SQL.SelectContext(t.Ctx, &rows, "SELECT id, phone, status, look_at FROM respondents WHERE survey_id = ? AND phone IN "+values.Marks(n), args...)
+		err := t.SQL.SelectContext(t.Ctx, &rows, "SELECT id, phone, status, look_at FROM respondents WHERE survey_id = ? AND phone IN "+values.Marks(len(some)), args...)
 		if err != nil {
 			return err
 		}
@@ -216,7 +199,7 @@ func (w *addition) findDuplicates(t *commit.Tx, inserted int64) error {
 func (s *Store) BeginImport(ctx context.Context, survey int64) (int64, error) {
 	id := s.NextID(time.Now())
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		if err := s.holdSurvey(ctx, tx, survey); err != nil {
+		if _, err := s.holdSurvey(ctx, tx, survey); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO imports (id, survey_id, state, touched_at) VALUES "+values.Marks(4),
@@ -254,7 +237,7 @@ func (s *Store) decideImport(ctx context.Context, survey, imp int64, ending, end
 		var state string
 		var no error // before the import, in the order of Add, so that the two do not wait for each other
 		if ending == importCommitting {
-			if no = s.holdSurvey(ctx, tx, survey); weir.CodeOf(no) == weir.CodeInternal {
+			if _, no = s.holdSurvey(ctx, tx, survey); weir.CodeOf(no) == weir.CodeInternal {
 				return no
 			}
 		}

@@ -54,14 +54,8 @@ func (s *Store) Respondent(ctx context.Context, survey int64, id surveys.Respond
 // RespondentsByID implements [surveys.RespondentReader].
 func (s *Store) RespondentsByID(ctx context.Context, ids []surveys.RespondentID) ([]surveys.Respondent, error) {
 	var out []surveys.Respondent
-	for len(ids) > 0 {
-		n := min(len(ids), values.KeysPerList)
-		args := make([]any, n)
-		for i := range args {
-			args[i] = int64(ids[i])
-		}
-		ids = ids[n:]
-		list, err := s.selectRespondents(ctx, someSQL+values.Marks(n), args...)
+	for some := range slices.Chunk(ids, values.KeysPerList) {
+		list, err := s.selectRespondents(ctx, someSQL+values.Marks(len(some)), values.Arguments(some)...)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"weir"
 	"weir/persistence/values"
@@ -197,16 +196,4 @@ func appendNumbers(b []byte, list ...int64) []byte {
 		b = append(strconv.AppendInt(b, n, 10), ',')
 	}
 	return b
-}
-
-// completed fills in what a respondent who is added may leave out.
-func completed(r surveys.Respondent, survey int64, quotas surveys.Quotas, now time.Time) surveys.Respondent {
-	if r.Status == "" {
-		r.Progress = surveys.NewProgress()
-	}
-	if r.Added.IsZero() {
-		r.Added = now
-	}
-	r.Survey, r.Bucket = survey, quotas.Of(r.Attributes)
-	return r
 }

@@ -147,19 +147,17 @@ func (w *surveyWork) moves(t *commit.Tx, r *commit.Request) []*move {
 // would replace another one.
 func (w *surveyWork) withoutStale(t *commit.Tx, moves []*move) ([]*move, error) {
 	revisions := map[int64]int64{}
-	for rest := moves; len(rest) > 0; {
-		n := min(len(rest), 500)
+	for some := range slices.Chunk(moves, values.KeysPerList) {
 		args := []any{w.work.Survey, int64(hidden)}
-		for _, m := range rest[:n] {
+		for _, m := range some {
 			args = append(args, int64(m.is.ID))
 		}
-		rest = rest[n:]
 		var rows []struct {
 			ID  int64 `db:"id"`
 			Rev int64 `db:"rev"`
 		}
 		err := t.SQL.SelectContext(t.Ctx, &rows, "SELECT id, rev FROM respondents WHERE survey_id = ? AND status <> ? AND id IN "+
-			values.Marks(n)+w.s.Dialect.ForUpdate, args...)
+			values.Marks(len(some))+w.s.Dialect.ForUpdate, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -265,11 +263,7 @@ func (w *surveyWork) log(t *commit.Tx, _ *commit.Request, moves []*move) error {
 	for _, m := range moves {
 		for i := range m.Log {
 			e := &m.Log[i]
-			at := e.At
-			if at.IsZero() {
-				at = t.Now
-			}
-			args = append(args, w.work.Survey, m.log[i], values.Micros(at), int64(m.is.ID), e.Event, string(e.Mode), e.Channel,
+			args = append(args, w.work.Survey, m.log[i], values.Micros(e.At), int64(m.is.ID), e.Event, string(e.Mode), e.Channel,
 				int64(e.Attempt), string(e.Outcome), values.Clip(e.Reason), string(e.From), string(e.To))
 			rows++
 		}
@@ -284,12 +278,10 @@ func (w *surveyWork) take(t *commit.Tx, _ *commit.Request, moves []*move) error 
 	for _, m := range moves {
 		taken = append(taken, m.Taken...)
 	}
-	for len(taken) > 0 {
-		n := min(len(taken), 500)
-		if _, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM notices WHERE id IN "+values.Marks(n), values.Arguments(taken[:n])...); err != nil {
+	for some := range slices.Chunk(taken, values.KeysPerList) {
+		if _, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM notices WHERE id IN "+values.Marks(len(some)), values.Arguments(some)...); err != nil {
 			return err
 		}
-		taken = taken[n:]
 	}
 	return nil
 }
