@@ -66,14 +66,14 @@ func (s *Store) Add(ctx context.Context, survey, imp int64, list []surveys.Respo
 func (w *addition) Write(t *commit.Tx, r *commit.Request) error {
 	w.added = make([]surveys.Added, len(w.list))
 	quotas, err := w.s.holdSurvey(t.Ctx, t.SQL, w.survey)
+	if err == nil && w.imp != 0 {
+		err = w.touch(t)
+	}
 	if err != nil && weir.CodeOf(err) != weir.CodeInternal {
 		r.Refuse(err)
-		return nil // that the survey takes none is the answer, not a fault
+		return nil // that the survey or the import takes none is the answer, not a fault
 	}
-	if err == nil && w.imp != 0 {
-		err = w.touch(t, r)
-	}
-	if err != nil || r.Refused() != nil {
+	if err != nil {
 		return err
 	}
 	t.GiveIDs(r, len(w.list))
@@ -103,24 +103,27 @@ func (s *Store) holdSurvey(ctx context.Context, tx *sqlx.Tx, survey int64) (surv
 }
 
 // touch makes sure that the import is open, and notes that it is alive.
-func (w *addition) touch(t *commit.Tx, r *commit.Request) error {
-	var state string
-	err := t.SQL.GetContext(t.Ctx, &state, "SELECT state FROM imports WHERE id = ? AND survey_id = ?"+w.s.Dialect.ForUpdate, w.imp, w.survey)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		r.Refuse(noImport())
-		return nil
-	case err != nil:
+func (w *addition) touch(t *commit.Tx) error {
+	state, err := w.s.holdImport(t.Ctx, t.SQL, w.survey, w.imp)
+	if err != nil {
 		return err
-	case state != importOpen:
-		r.Refuse(weir.Errorf(weir.CodeConflict, "the import is over"))
-		return nil
+	}
+	if state != importOpen {
+		return weir.Errorf(weir.CodeConflict, "the import is over")
 	}
 	_, err = t.Exec("UPDATE imports SET touched_at = ? WHERE id = ?", values.Micros(t.Now), w.imp)
 	return err
 }
 
-func noImport() error { return weir.Errorf(weir.CodeNotFound, "no such import") }
+// holdImport returns the state of an import, which stays so until the end of the
+// transaction.
+func (s *Store) holdImport(ctx context.Context, tx *sqlx.Tx, survey, imp int64) (state string, _ error) {
+	err := tx.GetContext(ctx, &state, "SELECT state FROM imports WHERE id = ? AND survey_id = ?"+s.Dialect.ForUpdate, imp, survey)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", weir.Errorf(weir.CodeNotFound, "no such import")
+	}
+	return state, err
+}
 
 func (w *addition) insert(t *commit.Tx, r *commit.Request, quotas surveys.Quotas) error {
 	var args []any
@@ -234,17 +237,14 @@ func (s *Store) endImport(ctx context.Context, survey, imp int64, ending, ended 
 // survey that ends lets none become visible any more; see surveyChange.
 func (s *Store) decideImport(ctx context.Context, survey, imp int64, ending, ended string) (over bool, err error) {
 	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		var state string
 		var no error // before the import, in the order of Add, so that the two do not wait for each other
 		if ending == importCommitting {
 			if _, no = s.holdSurvey(ctx, tx, survey); weir.CodeOf(no) == weir.CodeInternal {
 				return no
 			}
 		}
-		err := tx.GetContext(ctx, &state, "SELECT state FROM imports WHERE id = ? AND survey_id = ?"+s.Dialect.ForUpdate, imp, survey)
+		state, err := s.holdImport(ctx, tx, survey, imp)
 		switch over = state == ended; {
-		case errors.Is(err, sql.ErrNoRows):
-			return noImport()
 		case err != nil || over || state == ending:
 			return err
 		case state != importOpen:
