@@ -64,8 +64,8 @@ func (l *lineReader) unread(lines []line) {
 // and io.EOF.
 func (l *lineReader) read() (text string, tooLong bool, err error) {
 	part, err := l.in.ReadSlice('\n')
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return ended(part), len(part) > maxLine, err
+	if !errors.Is(err, bufio.ErrBufferFull) { // the buffer is smaller than maxLine
+		return ended(part), false, err
 	}
 	l.long = append(l.long[:0], part...)
 	for errors.Is(err, bufio.ErrBufferFull) {
@@ -82,9 +82,8 @@ func (l *lineReader) read() (text string, tooLong bool, err error) {
 	return ended(l.long), false, err
 }
 
-func ended(b []byte) string {
-	return string(bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r")))
-}
+// ended returns a line without its end, which [lineEnds] has made a LF.
+func ended(b []byte) string { return string(bytes.TrimSuffix(b, []byte("\n"))) }
 
 func errEmpty() error { return weir.Errorf(weir.CodeInvalid, "the file is empty") }
 
@@ -112,17 +111,12 @@ func decode(r io.Reader, encoding string) (*bufio.Reader, error) {
 		return nil, err
 	}
 	encoding = strings.ToLower(encoding)
-	skip := 0
-	switch {
-	case bytes.Equal(mark, []byte{0xEF, 0xBB, 0xBF}) && (encoding == "" || encoding == "utf-8"):
-		encoding, skip = "utf-8", 3
-	case bytes.HasPrefix(mark, []byte{0xFF, 0xFE}) && (encoding == "" || encoding == "utf-16le"):
-		encoding, skip = "utf-16le", 2
-	case bytes.HasPrefix(mark, []byte{0xFE, 0xFF}) && (encoding == "" || encoding == "utf-16be"):
-		encoding, skip = "utf-16be", 2
-	}
-	if _, err := in.Discard(skip); err != nil {
-		return nil, err
+	for _, m := range []struct{ encoding, mark string }{{"utf-8", "\xEF\xBB\xBF"}, {"utf-16le", "\xFF\xFE"}, {"utf-16be", "\xFE\xFF"}} {
+		if strings.HasPrefix(string(mark), m.mark) && (encoding == "" || encoding == m.encoding) {
+			encoding = m.encoding
+			_, _ = in.Discard(len(m.mark)) // it is in the buffer
+			break
+		}
 	}
 	switch encoding {
 	case "", "utf-8":
