@@ -75,7 +75,7 @@ func common(claims []Claim) int {
 
 // giveOne gives one contact to the survey with the highest credit.
 func (r FairShare) giveOne(claims []Claim, got []int, weights int) (best int, _ FairShare) {
-	next := r.clone(len(claims))
+	next := r.clone()
 	best = -1
 	for i, c := range claims {
 		if c.Wants > got[i] && (best < 0 || r[c.Survey]+c.weight()*slot/weights > r[claims[best].Survey]+claims[best].weight()*slot/weights) {
@@ -96,7 +96,7 @@ func (r FairShare) giveOne(claims []Claim, got []int, weights int) (best int, _ 
 // settle returns the balances relative to their mean, so that a new survey starts at
 // the mean. A survey that wants nothing more loses its credit, but keeps its debt.
 func (r FairShare) settle(claims []Claim, got []int) FairShare {
-	out, sum := r.clone(len(claims)), 0
+	out, sum := r.clone(), 0
 	for i, c := range claims {
 		out[c.Survey] = r[c.Survey]
 		if c.Wants <= got[i] && !c.More {
@@ -114,13 +114,14 @@ func (r FairShare) settle(claims []Claim, got []int) FairShare {
 
 // Remove removes a survey that is done.
 func (r FairShare) Remove(survey string) FairShare {
-	out := r.clone(0)
+	out := maps.Clone(r)
 	delete(out, survey)
 	return out
 }
 
-func (r FairShare) clone(more int) FairShare {
-	out := make(FairShare, len(r)+more)
+// clone returns a copy, to which surveys can be added.
+func (r FairShare) clone() FairShare {
+	out := FairShare{}
 	maps.Copy(out, r)
 	return out
 }
