@@ -93,6 +93,40 @@ func TestBrokenSurveyBlocksNoOther(t *testing.T) {
 	})
 }
 
+// A survey that can be run again, with another schedule, learns at once how the
+// contacts of all its respondents ended, however many pages they fill.
+func TestRepairedSurveyReadsAllOutcomes(t *testing.T) {
+	tenMinutes := func(weir.Contact) contactResult {
+		return contactResult{duration: 10 * time.Minute, outcome: weir.NoAnswer}
+	}
+	inLab(t, tenMinutes, func(l *lab) {
+		l.store.addChannel("texts", "text", 2000)
+		d := smsSurvey("5h")
+		d.LimitPerMinute = 10_000
+		s := l.addSurvey("s", d, 1200)
+		l.command("s", surveys.Launch)
+		l.advance(5 * time.Minute)
+		setZone := func(name string) {
+			l.store.locked(func() {
+				l.store.surveys[s.ID].Definition.Schedule.TimeZone = name
+				l.store.surveys[s.ID].Version++
+			})
+			l.advance(30 * time.Minute)
+		}
+		setZone("Nowhere/Land")
+		setZone("Europe/Berlin")
+		open := 0
+		for _, p := range l.respondents(s.ID) {
+			if p.Progress.Contact != surveys.Idle {
+				open++
+			}
+		}
+		if open > 0 || len(l.store.contacts) != 1200 {
+			l.t.Errorf("%d of %d contacts count as open", open, len(l.store.contacts))
+		}
+	})
+}
+
 // A survey whose rules panic is skipped for a while, says so, and holds up no other.
 func TestSurveyWhoseRulesPanic(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {

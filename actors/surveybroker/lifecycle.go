@@ -193,7 +193,7 @@ func (r *round) cancelWaiting(ctx context.Context, sv *surveyState, keep func(su
 // cancelOutsideWindows cancels contacts of a running survey that wait for windows
 // that its schedule no longer has.
 func (r *round) cancelOutsideWindows(ctx context.Context, sv *surveyState) error {
-	if !sv.scheduleChanged {
+	if !sv.scheduleChanged || sv.entriesDropped { // one sweep at a time: they share the cursor
 		return nil
 	}
 	w, ok := sv.plan.Schedule.Window(r.now)
