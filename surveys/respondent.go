@@ -31,10 +31,16 @@ const earlyExpiryDelay = 15 * time.Minute
 // Mode returns the mode in which a respondent is being contacted.
 func (pl *Plan) Mode(p Progress) Mode { return pl.Arms[p.Arm].Modes[p.Step] }
 
+// Covers reports whether the plan has the mode of a progress, which may belong to an
+// earlier definition.
+func (pl *Plan) Covers(p Progress) bool {
+	return p.Arm < len(pl.Arms) && p.Step < len(pl.Arms[p.Arm].Modes)
+}
+
 // AttemptsMade returns the number of attempts that are known to have been made, as shown in
-// reports.
+// reports. The plan need not cover the progress.
 func (pl *Plan) AttemptsMade(p Progress) Counts {
-	if p.Unconfirmed {
+	if p.Unconfirmed && pl.Covers(p) {
 		return p.Attempts.Add(pl.Mode(p), -1)
 	}
 	return p.Attempts

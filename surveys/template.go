@@ -67,7 +67,7 @@ func (t text) fields() []string {
 	return out
 }
 
-// maxFilled is a length in bytes that exceeds the limit of any content; see overlong.
+// maxFilled is a length in bytes that exceeds the limit of any content; see tooLong.
 const maxFilled = 2 * maxTwiML
 
 // fill writes the values into the template, each through escape. It stops once the

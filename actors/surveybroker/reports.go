@@ -245,8 +245,7 @@ func (s *System) replyMessages(sv *surveyState, r *surveys.Respondent, report su
 // textChannel returns the channel for answers to a respondent: the channel of
 // its latest contact if that was by text, otherwise the survey's.
 func (s *System) textChannel(ctx context.Context, sv *surveyState, r *surveys.Respondent) (weir.Channel, error) {
-	st := &stepper{survey: &sv.survey, plan: sv.plan}
-	if m := st.mode(r.Progress); r.Contact != (weir.Ref{}) && m != "" && !m.Voice() {
+	if r.Contact != (weir.Ref{}) && sv.plan.Covers(r.Progress) && !sv.plan.Mode(r.Progress).Voice() {
 		ch, err := s.o.Store.ChannelByID(ctx, r.Contact.Channel)
 		if weir.CodeOf(err) != weir.CodeNotFound && (err != nil || !ch.Deleting && !ch.Deleted) {
 			return ch, err

@@ -196,7 +196,7 @@ func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *sur
 		return s.o.Store.DueRespondents(ctx, survey.ID, now, maxDueForWhy)
 	})
 	for i := range page {
-		if p := page[i].Progress; p.Contact == surveys.Idle && p.Arm < len(plan.Arms) && p.Step < len(plan.Arms[p.Arm].Modes) {
+		if p := page[i].Progress; p.Contact == surveys.Idle && plan.Covers(p) {
 			if _, e := plan.Timeout(p, now); e.Enqueue != nil {
 				modes[e.Enqueue.Mode] = true
 			}
@@ -303,7 +303,7 @@ func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 		return why, err
 	}
 	plan, _ := s.plans.compile(&survey, s.o.Defaults)
-	if plan != nil && survey.State == surveys.Running && r.Arm < len(plan.Arms) && r.Step < len(plan.Arms[r.Arm].Modes) {
+	if plan != nil && survey.State == surveys.Running && plan.Covers(r.Progress) {
 		if why := plan.Why(r.Progress, time.Now()); !why.IsZero() {
 			return why, nil
 		}

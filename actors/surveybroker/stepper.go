@@ -119,19 +119,9 @@ func (st *stepper) setNewState(c *change, p surveys.Progress, e surveys.Effects)
 		is.Finished = st.now
 		st.log(c, surveys.LogEntry{Event: logFinished, From: was.Disposition, To: p.Disposition})
 		c.move.Events = append(c.move.Events, newEvent(RespondentEvent, sourceSurveys, respondentSubject(st.survey.Name, was.ID), st.now,
-			respondentData{st.survey.Name, was.ID.String(), p.Status, p.Disposition, st.attemptsMade(p)}))
+			respondentData{st.survey.Name, was.ID.String(), p.Status, p.Disposition, st.plan.AttemptsMade(p)}))
 	}
 	c.move.Is = is
-}
-
-// attemptsMade counts the attempts of a respondent. The progress may belong to another
-// plan.
-func (st *stepper) attemptsMade(p surveys.Progress) (n surveys.Counts) {
-	_, _, _ = st.try(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-		n = st.plan.AttemptsMade(p)
-		return p, surveys.Effects{}, nil
-	})
-	return n
 }
 
 // deferFailed delays a respondent.
@@ -157,7 +147,7 @@ func (st *stepper) deferFailed(was surveys.Respondent) change {
 // mode returns the mode of a progress, or "" if the progress belongs to another
 // plan.
 func (st *stepper) mode(p surveys.Progress) surveys.Mode {
-	if p.Arm < len(st.plan.Arms) && p.Step < len(st.plan.Arms[p.Arm].Modes) {
+	if st.plan.Covers(p) {
 		return st.plan.Mode(p)
 	}
 	return ""
