@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"weir"
@@ -81,23 +80,20 @@ func zoneOf(name string, m *validation.Errors) *time.Location {
 	return zone
 }
 
+// daysOf returns the days by their time.Weekday.
 func daysOf(names []string, m *validation.Errors) (days [7]bool) {
 	if len(names) == 0 {
 		m.Add("/weekdays", "required", "must name at least one day of the week")
 	}
 	for i, name := range names {
 		at := "/weekdays/" + strconv.Itoa(i)
-		known := false
-		for d := range days {
-			if name == strings.ToLower(time.Weekday(d).String()[:3]) {
-				if known = true; days[d] {
-					m.Add(at, "duplicate", "%s is listed twice", name)
-				}
-				days[d] = true
-			}
-		}
-		if !known {
+		switch d := slices.Index([]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}, name); {
+		case d < 0:
 			m.Add(at, "enum", "%q is not one of mon, tue, wed, thu, fri, sat, sun", validation.Clip(name))
+		case days[d]:
+			m.Add(at, "duplicate", "%s is listed twice", name)
+		default:
+			days[d] = true
 		}
 	}
 	return days
