@@ -321,10 +321,11 @@ func TestRespondentCountsOnce(t *testing.T) {
 		l := startRespondent(t, d)
 		counts := 0
 		for i, disposition := range []surveys.Disposition{surveys.Started, surveys.InterimPartial, surveys.InterimPartial, surveys.Complete} {
+			before := l.p.Counted
 			if err := l.replied(float64(i), disposition); err != nil {
 				t.Fatal(err)
 			}
-			if l.last.Count {
+			if l.p.Counted && !before {
 				counts++
 				if want := map[bool]surveys.Disposition{false: surveys.Complete, true: surveys.InterimPartial}[partial]; l.p.Disposition != want {
 					t.Errorf("counts when %s", l.p.Disposition)

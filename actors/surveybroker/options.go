@@ -126,8 +126,8 @@ type Options struct {
 const (
 	defaultRoundInterval = 5 * time.Second
 	batchDelay           = 100 * time.Millisecond // how long a round waits for more changes after the first
-	feedAhead            = 15 * time.Second // how far ahead channels are fed
-	ioTimeout            = 10 * time.Second // per call of the store
+	feedAhead            = 15 * time.Second       // how far ahead channels are fed
+	ioTimeout            = 10 * time.Second       // per call of the store
 	cancelTimeout        = 3 * time.Second
 	retryFirst           = 250 * time.Millisecond // after a failed round
 	retryMax             = 30 * time.Second

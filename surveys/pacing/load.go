@@ -21,7 +21,7 @@ type ChannelLoad struct {
 
 // Assumptions of the estimate.
 const (
-	prudence = 0.9 // share of the rate that is counted on until the window closes
+	prudence = 0.9             // share of the rate that is counted on until the window closes
 	typical  = 2 * time.Minute // for which a slot is held, until the rate is known
 )
 
