@@ -90,9 +90,8 @@ func (s *System) cancelContact(ctx context.Context, ref weir.Ref, evenInFlight b
 	return err == nil && c.State == weir.Done || weir.CodeOf(err) == weir.CodeNotFound
 }
 
-// commit writes changes and returns those that it wrote. If a channel no longer accepts
-// contacts, the changes that enqueue on it are dropped, and their outbox entries are
-// deleted.
+// commit writes changes and returns them. If a channel no longer accepts contacts, the
+// changes that enqueue on it are dropped, and their outbox entries are deleted.
 func (r *round) commit(ctx context.Context, sv *surveyState, changes []change) (surveys.Written, []change, error) {
 	written, err := r.commitWork(ctx, workOf(sv, changes))
 	switch {

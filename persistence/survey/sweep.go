@@ -83,7 +83,7 @@ func (s *Store) sweep(ctx context.Context, list string, step func(context.Contex
 	return left, nil
 }
 
-// memberRow is what a sweep reads of a respondent.
+// memberRow is a respondent as a sweep reads it.
 type memberRow struct {
 	groupRow
 	ID         int64  `db:"id"`

@@ -40,6 +40,9 @@ type window struct{ from, to Clock }
 // Span is a time during which a schedule is open; it excludes Close.
 type Span struct{ Open, Close time.Time }
 
+// Zone returns the time zone of the schedule.
+func (s *Schedule) Zone() *time.Location { return s.zone }
+
 // Contains reports whether contacts may be made at t.
 func (s *Schedule) Contains(t time.Time) bool {
 	sp, ok := s.next(t)
