@@ -3,7 +3,9 @@ package surveybroker
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -216,20 +218,18 @@ func (s *System) newStepper(sv *surveyState, now time.Time, channels map[weir.Ch
 // channelsInUse lists the channels that running, paused and stopping surveys use, as
 // far as this round has read them.
 func (r *round) channelsInUse() []weir.Channel {
-	var out []weir.Channel
-	had := map[weir.ChannelID]bool{}
+	used := map[weir.ChannelID]weir.Channel{}
 	for _, sv := range r.memory.surveys {
 		if sv.plan == nil {
 			continue
 		}
 		for _, name := range sv.plan.Channels {
-			if id := r.channelIDs[name]; id != 0 && !had[id] {
-				had[id] = true
-				out = append(out, r.channels[id])
+			if id := r.channelIDs[name]; id != 0 {
+				used[id] = r.channels[id]
 			}
 		}
 	}
-	return out
+	return slices.Collect(maps.Values(used))
 }
 
 // wakeAt schedules the next round for an instant at the latest.

@@ -35,8 +35,15 @@ func (s *Store) selectRespondents(ctx context.Context, text string, args ...any)
 	if err := s.Read.SelectContext(ctx, &rows, text, args...); err != nil {
 		return nil, s.Failure("read respondents", err)
 	}
-	list, err := respondents(rows)
-	return list, s.Failure("read respondents", err)
+	list := make([]surveys.Respondent, 0, len(rows))
+	for i := range rows {
+		r, err := rows[i].respondent()
+		if err != nil {
+			return nil, s.Failure("read respondents", err)
+		}
+		list = append(list, r)
+	}
+	return list, nil
 }
 
 // Respondent implements [surveys.RespondentReader].

@@ -123,18 +123,6 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 	return out, nil
 }
 
-func respondents(rows []respondentRow) ([]surveys.Respondent, error) {
-	list := make([]surveys.Respondent, 0, len(rows))
-	for i := range rows {
-		r, err := rows[i].respondent()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	return list, nil
-}
-
 // stand is where a respondent stands in the queue index.
 func stand(r *surveys.Respondent) (lane, lookAt int64) {
 	switch r.Status {

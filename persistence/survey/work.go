@@ -30,6 +30,7 @@ type surveyWork struct {
 func (s *Store) Work(ctx context.Context, w surveys.Work) (surveys.Written, error) {
 	rows, bytes := len(w.Taken)/10, 0
 	var mistakes []weir.FieldError
+	var channels []weir.ChannelID // that get contacts
 	for i := range w.Moves {
 		m := &w.Moves[i]
 		rows += 1 + len(m.Log)
@@ -40,6 +41,9 @@ func (s *Store) Work(ctx context.Context, w surveys.Work) (surveys.Written, erro
 		if m.Enqueue != nil {
 			mistakes = append(mistakes, queue.CheckSpec(i, m.Enqueue)...)
 			bytes += queue.SpecBytes(m.Enqueue)
+			if !slices.Contains(channels, m.Channel) {
+				channels = append(channels, m.Channel)
+			}
 		}
 	}
 	if len(mistakes) > 0 {
@@ -49,22 +53,11 @@ func (s *Store) Work(ctx context.Context, w surveys.Work) (surveys.Written, erro
 		return surveys.Written{}, nil
 	}
 	job := &surveyWork{s: s, work: w}
-	err := s.Await(ctx, &commit.Request{Channels: job.channels(), Work: job, Rows: rows, Bytes: bytes})
+	err := s.Await(ctx, &commit.Request{Channels: channels, Work: job, Rows: rows, Bytes: bytes})
 	if err != nil && weir.CodeOf(err) != weir.CodeConflict {
 		return surveys.Written{}, err
 	}
 	return job.written, err
-}
-
-// channels lists the channels that get contacts.
-func (w *surveyWork) channels() []weir.ChannelID {
-	var list []weir.ChannelID
-	for i := range w.work.Moves {
-		if m := &w.work.Moves[i]; m.Enqueue != nil && !slices.Contains(list, m.Channel) {
-			list = append(list, m.Channel)
-		}
-	}
-	return list
 }
 
 // Write implements [Work].
