@@ -182,14 +182,12 @@ func (pl *Plan) Timeout(p Progress, now time.Time) (Progress, Effects) {
 	case open.After(now):
 		p.DueAt = open
 		return p, Effects{}
-	case pl.retries(p).Retry(p.Tries):
-		return pl.attempt(p, now)
-	case p.Step+1 < len(pl.Arms[p.Arm].Modes):
-		p.Step, p.Tries = p.Step+1, 0
-		return pl.attempt(p, now)
-	default:
+	case !pl.hasNextAttempt(p):
 		return pl.giveUp(p)
+	case !pl.retries(p).Retry(p.Tries):
+		p.Step, p.Tries = p.Step+1, 0
 	}
+	return pl.attempt(p, now)
 }
 
 // attempt begins the next attempt of the present mode.
@@ -265,8 +263,7 @@ func (pl *Plan) dispatched(p Progress) Progress {
 // nextStepAt returns the instant of the next step if the present attempt was made at t,
 // moved into the schedule.
 func (pl *Plan) nextStepAt(p Progress, t time.Time) time.Time {
-	another := p.Step+1 < len(pl.Arms[p.Arm].Modes)
-	return pl.whenOpen(t.Add(pl.retries(p).Delay(p.Tries, another, pl.FallbackDelay)))
+	return pl.whenOpen(t.Add(pl.retries(p).Delay(p.Tries, pl.hasNextMode(p), pl.FallbackDelay)))
 }
 
 // whenOpen moves an instant into the schedule. After the last window it stays: the step
@@ -282,8 +279,10 @@ func (pl *Plan) retries(p Progress) RetrySchedule { return pl.Retries[pl.Mode(p)
 
 // hasNextAttempt reports whether a retry or another mode is left.
 func (pl *Plan) hasNextAttempt(p Progress) bool {
-	return pl.retries(p).Retry(p.Tries) || p.Step+1 < len(pl.Arms[p.Arm].Modes)
+	return pl.retries(p).Retry(p.Tries) || pl.hasNextMode(p)
 }
+
+func (pl *Plan) hasNextMode(p Progress) bool { return p.Step+1 < len(pl.Arms[p.Arm].Modes) }
 
 // inConversation reports whether the respondent is answering by text; then a message
 // that could not be delivered does not end the conversation.
