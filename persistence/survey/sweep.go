@@ -55,10 +55,21 @@ func (s *Store) Sweep(ctx context.Context, limit int) (bool, error) {
 
 // giveUpImports aborts imports that no client continues.
 func (s *Store) giveUpImports(ctx context.Context) error {
-	return s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE imports SET state = ? WHERE state = ? AND touched_at < ?",
-			importAborting, importOpen, values.Micros(time.Now().Add(-importIdle)))
+	var ids []int64
+	before := values.Micros(time.Now().Add(-importIdle))
+	err := s.Read.SelectContext(ctx, &ids, "SELECT id FROM imports WHERE state = ? AND touched_at < ?", importOpen, before)
+	if err != nil || len(ids) == 0 {
 		return err
+	}
+	return s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		for _, id := range ids {
+			_, err := tx.ExecContext(ctx, "UPDATE imports SET state = ? WHERE id = ? AND state = ? AND touched_at < ?",
+				importAborting, id, importOpen, before)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
