@@ -61,7 +61,7 @@ func (s *State) applyJobEvent(j *job, e eventlog.Event) {
 	case *eventlog.JobSchedulingFailedEvent:
 		j.Status, j.FinishedAt = resource.JobScheduleFailed, e.At
 	case *eventlog.JobExceptionTriggeredEvent:
-		j.Fired = append(slices.Clip(j.Fired), firedRule{e.QueueID, e.RuleKey})
+		j.Fired = append(slices.Clip(j.Fired), firedRule{e.QueueID, e.RuleID})
 	case *eventlog.JobWorkerSelectorsExpiredEvent:
 		s.leaveClass(j)
 		j.RequestedWorkerSelectors, _ = resource.Expire(j.RequestedWorkerSelectors, e.At)

@@ -76,7 +76,7 @@ func (s *State) classifyWith(j *job, results map[string]Result) {
 		// Chance is a hash of job, try and place: the engine has no source of randomness, and a
 		// replay has to draw the same allocation.
 		h := fnv.New64a()
-		fmt.Fprintf(h, "%d\x00%s\x00%d\x00%s", s.settings.Seed, j.ID, j.Tries, path)
+		fmt.Fprintf(h, "%s\x00%d\x00%s", j.ID, j.Tries, path)
 		return float64(mix(h.Sum64())>>11) / (1 << 53)
 	}}
 	priority, f := c.priority(policy.PrioritizationRule, j.EffectivePriority())

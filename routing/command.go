@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"encoding/json"
 	"time"
 
 	"weir/routing/eventlog"
@@ -13,7 +12,6 @@ import (
 
 // If is a condition on a resource. The zero If always holds.
 type If struct {
-	Any             bool      // the resource exists (If-Match: *)
 	Version         Version   // it has this version; 0 is no condition
 	Unmatchable     bool      // the tag is not one of Weir's, so nothing matches
 	UnmodifiedSince time.Time // it has not changed after this second
@@ -23,7 +21,7 @@ type If struct {
 // version 0 means that it does not exist.
 func (c If) check(version Version, changedAt time.Time) error {
 	switch {
-	case !c.Any && c.Version == 0 && !c.Unmatchable && c.UnmodifiedSince.IsZero():
+	case c.Version == 0 && !c.Unmatchable && c.UnmodifiedSince.IsZero():
 		return nil
 	case version == 0, c.Unmatchable, c.Version != 0 && c.Version != version:
 	case !c.UnmodifiedSince.IsZero() && changedAt.Truncate(time.Second).After(c.UnmodifiedSince):
@@ -164,20 +162,12 @@ type SupplyScores struct {
 	Scores map[string]float64
 }
 
-// Patch merges a JSON merge patch (RFC 7396) into what a client has stated
+// PatchMembers merges a JSON merge patch (RFC 7396) into what a client has stated
 // about a resource and returns the command that puts the result. Members that
 // clients cannot set are ignored, because clients send whole resources back.
 // The result is valid for this state only: nothing may be applied in between.
-func (s *State) Patch(kind resource.Kind, id string, body []byte, cond If) (Command, error) {
-	var patch map[string]any
-	if err := json.Unmarshal(body, &patch); err != nil || patch == nil {
-		return nil, weir.Errorf(weir.CodeInvalid, "the body must be a JSON object")
-	}
-	return s.PatchMembers(kind, id, patch, cond)
-}
-
-// PatchMembers is Patch for a patch that encoding/json has already decoded, so
-// that the goroutine of the engine need not. It does not modify the patch.
+// The patch is decoded already, so that the goroutine of the engine need not; it
+// is not modified.
 func (s *State) PatchMembers(kind resource.Kind, id string, patch map[string]any, cond If) (Command, error) {
 	switch kind {
 	case resource.Worker:
@@ -219,21 +209,6 @@ func (s *State) patchJob(id string, patch map[string]any, cond If) (Command, err
 	}
 	spec, err := resource.Merge(before, patch)
 	return PutJob{ID: id, Spec: spec, If: cond}, err
-}
-
-// IfPoolCount returns the command if a pool's count still is the count that the
-// client saw, and refuses it otherwise, so that only one of several clients
-// that saw the same count acts. Like [State.Patch] the result is valid for this
-// state only.
-func (s *State) IfPoolCount(id string, count uint64, c Command) (Command, error) {
-	p := s.pools[id]
-	switch {
-	case p == nil:
-		return nil, notFound("pool", id)
-	case p.Count != count:
-		return nil, If{Unmatchable: true}.check(0, time.Time{})
-	}
-	return c, nil
 }
 
 // Details of refusals, in the Code of a [weir.FieldError]. The first three are

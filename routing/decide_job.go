@@ -296,7 +296,7 @@ func (s *State) fireRule(j *job, r resource.ExceptionRule) {
 	waiting := j.Status == resource.JobQueued
 	// First of all, because it marks the rule as fired: the actions below may queue the job
 	// again, in the same queue.
-	s.emit(&eventlog.JobExceptionTriggeredEvent{JobHead: s.jobHead(j), RuleKey: r.ID, RuleID: r.ID})
+	s.emit(&eventlog.JobExceptionTriggeredEvent{JobHead: s.jobHead(j), RuleID: r.ID})
 	spec, changed, classifies := j.JobSpec, false, false
 	for _, a := range r.Actions {
 		switch a.Kind {

@@ -142,6 +142,15 @@ func auditSets(s *State) (faults []string) {
 	return faults
 }
 
+// Patch is [State.PatchMembers] for the text of a patch.
+func (s *State) Patch(kind resource.Kind, id string, body []byte, cond If) (Command, error) {
+	var patch map[string]any
+	if err := json.Unmarshal(body, &patch); err != nil {
+		return nil, err
+	}
+	return s.PatchMembers(kind, id, patch, cond)
+}
+
 // Reencode decodes and re-encodes a line of a snapshot with encoding/json. It
 // also checks that the handwritten reader decodes the same.
 func Reencode(line []byte) ([]byte, error) {

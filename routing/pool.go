@@ -17,32 +17,19 @@ type AvailableWorker struct {
 }
 
 // AvailableWorkers lists the workers that pass a pool's filter and have room on its
-// channel, longest available first, at most limit. With the longest-available
-// order, a new job with the same requirements goes to the first of them. With
-// newest the order is reversed.
-func (s *State) AvailableWorkers(p resource.PoolSpec, newest bool, limit int) []AvailableWorker {
+// channel, longest available first. With the longest-available order, a new job
+// with the same requirements goes to the first of them. With newest the order is
+// reversed.
+func (s *State) AvailableWorkers(p resource.PoolSpec, newest bool) []AvailableWorker {
+	filter := &pool{PoolSpec: p}
 	var out []AvailableWorker
-	add := func(w *worker) bool {
-		if w != nil && w.passes(&pool{PoolSpec: p}) && w.hasRoom(p.ChannelID) {
+	for _, w := range s.index.workers {
+		if w != nil && w.passes(filter) && w.hasRoom(p.ChannelID) {
 			out = append(out, AvailableWorker{w.ID, w.AvailableSince})
 		}
-		return len(out) < limit
-	}
-	if limit <= 0 {
-		return nil
 	}
 	if newest {
-		for _, w := range slices.Backward(s.index.workers) {
-			if !add(w) {
-				return out
-			}
-		}
-		return out
-	}
-	for _, w := range s.index.workers {
-		if !add(w) {
-			return out
-		}
+		slices.Reverse(out)
 	}
 	return out
 }

@@ -25,37 +25,15 @@ func TestAvailableWorkers(t *testing.T) {
 		r := newRouter(t).queue("q", resource.Mode{Kind: mode}).agent("a", skills("X")).wait(time.Second).agent("b", nil).agent("c", skills("X"))
 		p := resource.PoolSpec{QueueID: "q", ChannelID: "chat", Selectors: []resource.WorkerSelector{is("X")}}
 		for _, id := range []string{"1", "2"} {
-			next := r.s.AvailableWorkers(p, newest, 1)[0]
+			next := r.s.AvailableWorkers(p, newest)[0]
 			if want := r.worker(next.WorkerID).AvailableSince; !next.Since.Equal(want) {
 				t.Errorf("%+v, but since %v", next, want)
 			}
 			r.chat(id, is("X")).offeredTo(id, next.WorkerID)
 		}
-		if got := r.s.AvailableWorkers(p, newest, 10); got != nil || r.s.AvailableWorkers(p, newest, 0) != nil {
+		if got := r.s.AvailableWorkers(p, newest); got != nil {
 			t.Errorf("newest %v: %v are left", newest, got)
 		}
-	}
-}
-
-// Of several clients that saw the same version of a pool, exactly one acts.
-func TestIfPoolCount(t *testing.T) {
-	t.Parallel()
-	r := newRouter(t).queue("q", resource.Mode{}).agent("a", nil).agent("b", nil)
-	r.do(routing.PutPool{ID: "p", Spec: resource.PoolSpec{ChannelID: "chat"}})
-	seen := r.s.Pools()[0].Version
-	for i, want := range []weir.Code{"", weir.CodePrecondition} {
-		c, err := r.s.IfPoolCount("p", seen, routing.PutJob{ID: "j", Spec: chatSpec()})
-		if weir.CodeOf(err) != want {
-			t.Errorf("%d: %v", i, err)
-		} else if err == nil {
-			r.do(c)
-		}
-	}
-	if _, err := r.s.IfPoolCount("none", seen, routing.Tick{}); weir.CodeOf(err) != weir.CodeNotFound {
-		t.Error(err)
-	}
-	if p, ok := r.s.Pool("p"); !ok || p.Spec.ChannelID != "chat" {
-		t.Errorf("%+v", p)
 	}
 }
 

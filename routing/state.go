@@ -41,7 +41,6 @@ type Settings struct {
 	KeepFinished time.Duration `json:"keepFinished"` // how long finished jobs can be read
 	JobLife      time.Duration `json:"jobLife"`      // after this time an open job expires
 	IdleLife     time.Duration `json:"idleLife"`     // after this time an idle worker is deregistered
-	Seed         uint64        `json:"seed"`         // for weighted allocations
 }
 
 // DefaultSettings returns the limits of the API, and one day for finished jobs.

@@ -39,7 +39,6 @@ type Worker struct {
 	AssignedJobs   []AssignedJob        `json:"assignedJobs"`
 	LoadRatio      float64              `json:"loadRatio"`
 	AvailableSince time.Time            `json:"-"`
-	HasCapacity    bool                 `json:"-"` // room on some channel
 }
 
 // Assignment is an assignment as a job's view shows it.
@@ -62,7 +61,6 @@ type Job struct {
 	ScheduledAt             time.Time                 `json:"scheduledAt,omitzero"`
 	AttachedWorkerSelectors []resource.WorkerSelector `json:"attachedWorkerSelectors"`
 	Assignments             map[string]Assignment     `json:"assignments"`
-	CreatedAt               time.Time                 `json:"-"`
 	Offers                  []Offer                   `json:"-"`
 	Unassigned              int                       `json:"-"`
 	Awaits                  Awaited                   `json:"-"`
@@ -85,7 +83,7 @@ func (s *State) Worker(id string) (Worker, bool) {
 	}
 	v := Worker{
 		ID: id, WorkerSpec: w.WorkerSpec, Version: w.Version, ChangedAt: w.ChangedAt, State: w.State,
-		Offers: []Offer{}, AssignedJobs: []AssignedJob{}, AvailableSince: w.AvailableSince, HasCapacity: w.hasAnyRoom(),
+		Offers: []Offer{}, AssignedJobs: []AssignedJob{}, AvailableSince: w.AvailableSince,
 	}
 	for _, o := range w.offers {
 		v.Offers = append(v.Offers, o.view())
@@ -125,7 +123,7 @@ func (s *State) Job(id string) (Job, bool) {
 	v := Job{
 		ID: id, JobSpec: j.JobSpec, Version: j.Version, ChangedAt: j.ChangedAt, Status: j.Status,
 		EnqueuedAt: j.EnqueuedAt, ScheduledAt: j.ScheduledAt, AttachedWorkerSelectors: slices.Clone(j.Attached),
-		Assignments: map[string]Assignment{}, CreatedAt: j.CreatedAt, Unassigned: j.Unassigned, Awaits: j.Awaits, Round: j.Round,
+		Assignments: map[string]Assignment{}, Unassigned: j.Unassigned, Awaits: j.Awaits, Round: j.Round,
 	}
 	v.Priority = new(j.EffectivePriority())
 	for _, a := range j.Assignments {

@@ -54,8 +54,8 @@ func tellJob(o *object, e eventlog.Event) (subject string, ok bool) {
 		subject = o.job(&e.JobHead, "/queue/", e.QueueID)
 		o.wants(e.Priority, e.Requested, e.Attached)
 	case *eventlog.JobExceptionTriggeredEvent:
-		subject = o.job(&e.JobHead, "/exceptionrule/", e.RuleKey)
-		o.text("ruleKey", e.RuleKey)
+		subject = o.job(&e.JobHead, "/exceptionrule/", e.RuleID)
+		o.text("ruleKey", e.RuleID)
 		o.text("exceptionRuleId", e.RuleID)
 	case *eventlog.JobWorkerSelectorsExpiredEvent:
 		subject = o.job(&e.JobHead, "/queue/", e.QueueID)

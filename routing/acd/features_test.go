@@ -169,7 +169,7 @@ func manyDispatchers(t *testing.T) {
 
 func (d *callCenter) free() (n int) {
 	d.see(func(s *routing.State) {
-		n = len(s.AvailableWorkers(resource.PoolSpec{QueueID: acd.Callers, ChannelID: acd.Channel}, false, 1000))
+		n = len(s.AvailableWorkers(resource.PoolSpec{QueueID: acd.Callers, ChannelID: acd.Channel}, false))
 	})
 	return n
 }

@@ -49,9 +49,12 @@ func versionsOfQueues(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			err := d.e.Do(t.Context(), func(s *routing.State, _ time.Time) (routing.Command, error) {
-				return s.IfPoolCount("Q#English#F", seen, routing.PutJob{ID: fmt.Sprint(i), Spec: resource.JobSpec{
+				if s.PoolDepth("Q#English#F").Version != seen {
+					return nil, weir.Errorf(weir.CodePrecondition, "the pool has changed")
+				}
+				return routing.PutJob{ID: fmt.Sprint(i), Spec: resource.JobSpec{
 					ChannelID: acd.Channel, QueueID: acd.Agents, RequestedWorkerSelectors: selectors(t, "Q#English#F"),
-				}})
+				}}, nil
 			}, nil)
 			mu.Lock()
 			defer mu.Unlock()

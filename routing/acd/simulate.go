@@ -144,7 +144,7 @@ func (c *simulation) endContact(k contact, at time.Duration) {
 // end counts the available agents and the queued contacts, and closes the
 // center.
 func (c *simulation) end() (Results, error) {
-	c.results.Available = len(c.state.AvailableWorkers(resource.PoolSpec{QueueID: Callers, ChannelID: Channel}, false, c.results.Agents+1))
+	c.results.Available = len(c.state.AvailableWorkers(resource.PoolSpec{QueueID: Callers, ChannelID: Channel}, false))
 	figures, _ := c.state.Statistics(Callers, c.start)
 	c.results.Queued = figures.Length
 	spec := Setup().Queues[Callers]

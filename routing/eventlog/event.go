@@ -136,8 +136,7 @@ type JobScheduledEvent struct {
 // JobExceptionTriggeredEvent reports that a rule of an exception policy fired.
 type JobExceptionTriggeredEvent struct {
 	JobHead
-	RuleKey string `json:"ruleKey"`
-	RuleID  string `json:"exceptionRuleId"`
+	RuleID string `json:"exceptionRuleId"`
 }
 
 // JobWorkerSelectorsExpiredEvent reports that selectors have expired and no

@@ -1,7 +1,6 @@
 package jobrouter
 
 import (
-	"math"
 	"net/http"
 	"time"
 
@@ -144,8 +143,7 @@ func (s *service) ready(c *call) (response, error) {
 		var q routing.Named[resource.QueueSpec]
 		q, known = st.Queue(spec.QueueID)
 		d, _ := st.Distribution(q.Spec.DistributionPolicyID)
-		// All of them, because their number is the depth.
-		all := st.AvailableWorkers(spec, d.Spec.Mode.Kind == resource.ShortestIdle, math.MaxInt)
+		all := st.AvailableWorkers(spec, d.Spec.Mode.Kind == resource.ShortestIdle)
 		out.Depth = len(all)
 		for _, w := range all[:min(size, len(all))] {
 			out.Value = append(out.Value, readyView{w.WorkerID, instant(w.Since)})
