@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -38,18 +39,7 @@ func (c PutJob) decide(s *State) error {
 func (s *State) createJob(c PutJob, spec resource.JobSpec) {
 	// A client cannot set status and expiry of a selector; the router states them at queueing.
 	spec.RequestedWorkerSelectors = resource.KeepExpiry(spec.RequestedWorkerSelectors, nil)
-	status := resource.JobCreated
-	switch {
-	case spec.MatchingMode.Kind == resource.ScheduleAndSuspend:
-		status = resource.JobPendingSchedule
-	case spec.ClassificationPolicyID != "":
-		status = resource.JobPendingClassification
-	}
-	head := eventlog.JobHead{
-		JobID: c.ID, ChannelReference: spec.ChannelReference, ChannelID: spec.ChannelID,
-		QueueID: spec.QueueID, Labels: spec.Labels, Tags: spec.Tags,
-	}
-	s.emit(&eventlog.JobReceivedEvent{JobHead: head, Spec: spec, Status: status})
+	s.emit(&eventlog.JobReceivedEvent{JobHead: jobHeadOf(c.ID, &spec), Spec: spec, Status: firstStatus(&spec)})
 	j := s.jobs[c.ID]
 	// Execute cancels it after matching, in the same call, so that it is never seen waiting.
 	if c.NoWait {
@@ -58,8 +48,19 @@ func (s *State) createJob(c PutJob, spec resource.JobSpec) {
 	s.start(j)
 }
 
-// start schedules, classifies or queues a job that is not yet scheduled,
-// classified or queued.
+// firstStatus returns the status of a job until it is scheduled, classified or
+// queued.
+func firstStatus(spec *resource.JobSpec) resource.JobStatus {
+	switch {
+	case spec.MatchingMode.Kind == resource.ScheduleAndSuspend:
+		return resource.JobPendingSchedule
+	case spec.ClassificationPolicyID != "":
+		return resource.JobPendingClassification
+	}
+	return resource.JobCreated
+}
+
+// start schedules, classifies or queues a job that has its first status.
 func (s *State) start(j *job) {
 	switch {
 	case j.MatchingMode.Kind == resource.ScheduleAndSuspend:
@@ -75,24 +76,19 @@ func (s *State) start(j *job) {
 func (s *State) updateJob(j *job, spec resource.JobSpec) error {
 	spec.RequestedWorkerSelectors = resource.KeepExpiry(spec.RequestedWorkerSelectors, j.RequestedWorkerSelectors)
 	d := s.compareJobs(&j.JobSpec, &spec)
+	finished := j.Status.Finished()
+	switch {
 	// The same specification again is no event and no new entity tag: clients send whole
 	// resources back, and retries repeat them.
-	if !d.any {
-		return nil
-	}
-	if j.Status.Finished() {
-		if d.mode || d.routing || d.policy || d.priority {
-			return conflict("job %q is finished", j.ID)
-		}
-		s.updated(j, spec, j.Status)
-		return nil
-	}
+	case !d.any:
+	case finished && (d.mode || d.routing || d.policy || d.priority):
+		return conflict("job %q is finished", j.ID)
 	// A worker has it: the change is recorded and matters if the job is unassigned.
-	if j.Status == resource.JobAssigned || j.Status == resource.JobCompleted {
+	case finished, j.Status == resource.JobAssigned, j.Status == resource.JobCompleted:
 		s.updated(j, spec, j.Status)
-		return nil
+	default:
+		s.updateOpen(j, spec, d)
 	}
-	s.updateOpen(j, spec, d)
 	return nil
 }
 
@@ -101,52 +97,30 @@ func (s *State) updateOpen(j *job, spec resource.JobSpec, d jobChanges) {
 	kind := spec.MatchingMode.Kind
 	// Revoked before the job changes, so that their events still show what was offered.
 	if (d.mode && kind != resource.QueueAndMatch) || d.routing || d.labels || d.policy {
-		s.revokeAll(j)
+		s.revokeAll(j.Offers, false)
 	}
-	classifies := spec.ClassificationPolicyID != "" &&
-		(d.labels || d.policy || d.routing && j.Status == resource.JobPendingClassification)
+	schedules := kind == resource.ScheduleAndSuspend
 	switch {
-	case kind == resource.ScheduleAndSuspend && (d.mode || j.Status.HasSchedule()):
-		if !d.mode {
-			s.updated(j, spec, j.Status)
-			return
-		}
-		s.updated(j, spec, resource.JobPendingSchedule)
+	// It gets a schedule, or its schedule no longer applies.
+	case schedules && d.mode, !schedules && j.Status.HasSchedule():
+		s.updated(j, spec, firstStatus(&spec))
 		s.start(j)
 	case j.Status.HasSchedule():
-		s.activate(j, spec)
-	case classifies:
+		s.updated(j, spec, j.Status)
+	case spec.ClassificationPolicyID != "" && (d.labels || d.policy || d.routing && j.Status == resource.JobPendingClassification):
 		s.updated(j, spec, resource.JobPendingClassification)
 		s.classify(j)
-	// A new queue rescues a job whose classification failed, if its policy was taken off.
-	case d.routing || d.labels || j.Status == resource.JobClassificationFailed && spec.QueueID != "" && d.policy:
-		if spec.QueueID == "" {
-			s.updated(j, spec, j.Status)
-			return
-		}
-		s.updated(j, spec, j.Status)
-		s.enqueue(j)
 	default:
 		s.updated(j, spec, j.Status)
+		// A new queue rescues a job whose classification failed, if its policy was taken off.
+		if spec.QueueID != "" && (d.routing || d.labels || d.policy && j.Status == resource.JobClassificationFailed) {
+			s.enqueue(j)
+		}
 	}
-}
-
-// activate classifies or queues a job whose schedule no longer applies.
-func (s *State) activate(j *job, spec resource.JobSpec) {
-	if spec.ClassificationPolicyID != "" {
-		s.updated(j, spec, resource.JobPendingClassification)
-		s.classify(j)
-		return
-	}
-	s.updated(j, spec, resource.JobCreated)
-	s.enqueue(j)
 }
 
 func (s *State) updated(j *job, spec resource.JobSpec, status resource.JobStatus) {
-	head := s.jobHead(j)
-	head.ChannelID, head.ChannelReference, head.QueueID = spec.ChannelID, spec.ChannelReference, spec.QueueID
-	head.Labels, head.Tags = spec.Labels, spec.Tags
-	s.emit(&eventlog.JobUpdatedEvent{JobHead: head, Spec: spec, Status: status})
+	s.emit(&eventlog.JobUpdatedEvent{JobHead: jobHeadOf(j.ID, &spec), Spec: spec, Status: status})
 }
 
 // jobChanges lists which parts of a job differ.
@@ -170,16 +144,10 @@ func (s *State) compareJobs(a, b *resource.JobSpec) (d jobChanges) {
 	return d
 }
 
-func (s *State) revokeAll(j *job) {
-	for _, o := range slices.Clone(j.Offers) {
-		s.revoke(o, false)
-	}
-}
-
 // enqueue puts a job into its queue, unless a queue-length rule fires and
 // cancels or reroutes it.
 func (s *State) enqueue(j *job) {
-	s.revokeAll(j)
+	s.revokeAll(j.Offers, false)
 	if r := s.queueLengthRule(j); r != nil {
 		s.fireRule(j, *r)
 		return
@@ -198,20 +166,17 @@ func (c CancelJob) decide(s *State) error {
 	if j.Status.Finished() {
 		return conflict("job %q is finished", c.ID)
 	}
-	code := c.DispositionCode
-	if code == "" {
-		code = "Cancelled"
-	}
-	s.cancel(j, c.Note, code)
+	s.cancel(j, c.Note, c.DispositionCode)
 	return nil
 }
 
-// cancel cancels a job in any open state and frees its worker at once.
+// cancel cancels a job in any open state and frees its worker at once. The default
+// of code is that of the API.
 func (s *State) cancel(j *job, note, code string) {
-	s.revokeAll(j)
+	s.revokeAll(j.Offers, false)
 	// Before the event, which closes the assignments.
 	drains := openWorkers(j)
-	s.emit(&eventlog.JobCancelledEvent{JobHead: s.jobHead(j), Note: note, DispositionCode: code})
+	s.emit(&eventlog.JobCancelledEvent{JobHead: s.jobHead(j), Note: note, DispositionCode: cmp.Or(code, "Cancelled")})
 	for _, w := range drains {
 		s.finishDraining(w)
 	}
@@ -248,7 +213,7 @@ func (c ReclassifyJob) decide(s *State) error {
 }
 
 func (s *State) reclassify(j *job, spec resource.JobSpec) {
-	s.revokeAll(j)
+	s.revokeAll(j.Offers, false)
 	s.updated(j, spec, resource.JobPendingClassification)
 	s.classify(j)
 }
@@ -301,11 +266,7 @@ func (s *State) fireRule(j *job, r resource.ExceptionRule) {
 	for _, a := range r.Actions {
 		switch a.Kind {
 		case resource.ActionCancel:
-			code := a.DispositionCode
-			if code == "" {
-				code = "Cancelled"
-			}
-			s.cancel(j, a.Note, code)
+			s.cancel(j, a.Note, a.DispositionCode)
 			return
 		case resource.ActionManualReclassify:
 			changed = true
@@ -316,10 +277,8 @@ func (s *State) fireRule(j *job, r resource.ExceptionRule) {
 			if a.ClassificationPolicyID != "" {
 				spec.ClassificationPolicyID = a.ClassificationPolicyID
 			}
-			labels := maps.Clone(spec.Labels)
-			if labels == nil {
-				labels = label.Set{}
-			}
+			labels := label.Set{}
+			maps.Copy(labels, spec.Labels)
 			maps.Copy(labels, a.LabelsToUpsert)
 			spec.Labels = labels
 		}
@@ -329,7 +288,7 @@ func (s *State) fireRule(j *job, r resource.ExceptionRule) {
 	case classifies && s.classifications[spec.ClassificationPolicyID] != nil:
 		s.reclassify(j, spec)
 	case changed:
-		s.revokeAll(j)
+		s.revokeAll(j.Offers, false)
 		s.updated(j, spec, resource.JobCreated)
 		s.enqueue(j)
 	case !waiting:

@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -61,9 +60,7 @@ func (s *State) accept(o *offer) {
 	s.emit(&eventlog.OfferAcceptedEvent{
 		OfferHead: s.offerHead(j, w, o.ID), OfferData: offerData(j, w), AssignmentID: s.assignmentID(),
 	})
-	for _, other := range slices.Clone(j.Offers) {
-		s.revoke(other, true)
-	}
+	s.revokeAll(j.Offers, true)
 }
 
 func (c DeclineOffer) decide(s *State) error {

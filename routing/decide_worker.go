@@ -117,10 +117,16 @@ func (s *State) deregister(w *worker) {
 	if w.State != resource.WorkerActive {
 		return
 	}
-	for _, o := range slices.Clone(w.offers) {
-		s.revoke(o, false)
-	}
+	s.revokeAll(w.offers, false)
 	s.emit(&eventlog.WorkerDeregisteredEvent{WorkerID: w.ID})
+}
+
+// revokeAll revokes offers. The list may be that of a job or worker, which shrinks
+// meanwhile.
+func (s *State) revokeAll(list []*offer, taken bool) {
+	for _, o := range slices.Clone(list) {
+		s.revoke(o, taken)
+	}
 }
 
 func (s *State) revoke(o *offer, taken bool) {
@@ -150,9 +156,7 @@ func (c DeleteWorker) decide(s *State) error {
 	if len(w.assigned) > 0 {
 		return conflict("worker %q has jobs", c.ID)
 	}
-	for _, o := range slices.Clone(w.offers) {
-		s.revoke(o, false)
-	}
+	s.revokeAll(w.offers, false)
 	s.emit(&eventlog.WorkerDeletedEvent{WorkerID: c.ID, WorkerInfo: s.workerInfo(w)})
 	return nil
 }

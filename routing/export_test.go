@@ -16,7 +16,7 @@ import (
 func Rematch(s *State, id string) {
 	j := s.jobs[id]
 	s.emitted, s.executing = s.emitted[:0], true
-	s.revokeAll(j)
+	s.revokeAll(j.Offers, false)
 	s.match()
 	s.executing = false
 }

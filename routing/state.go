@@ -65,10 +65,12 @@ func New(settings Settings) *State {
 // Settings returns the limits in force.
 func (s *State) Settings() Settings { return s.settings }
 
-func (s *State) jobHead(j *job) eventlog.JobHead {
+func (s *State) jobHead(j *job) eventlog.JobHead { return jobHeadOf(j.ID, &j.JobSpec) }
+
+func jobHeadOf(id string, spec *resource.JobSpec) eventlog.JobHead {
 	return eventlog.JobHead{
-		JobID: j.ID, ChannelReference: j.ChannelReference, ChannelID: j.ChannelID,
-		QueueID: j.QueueID, Labels: j.Labels, Tags: j.Tags,
+		JobID: id, ChannelReference: spec.ChannelReference, ChannelID: spec.ChannelID,
+		QueueID: spec.QueueID, Labels: spec.Labels, Tags: spec.Tags,
 	}
 }
 
