@@ -52,7 +52,7 @@ func (s *State) dispatch(e eventlog.Event) {
 	case *eventlog.OfferRevokedEvent:
 		s.applyOfferRevoked(e)
 	case *eventlog.OfferExpiredEvent:
-		s.applyOfferExpired(e)
+		s.endOffer(s.offers[e.OfferID], &e.Header)
 	case *eventlog.WorkerPutEvent:
 		s.applyWorkerPut(e)
 	case *eventlog.WorkerRegisteredEvent:

@@ -205,8 +205,15 @@ func (s *State) reserve(o *offer) {
 	s.loadChanged(w)
 }
 
+// endOffer ends an offer without an assignment.
+func (s *State) endOffer(o *offer, h *eventlog.Header) {
+	s.removeOffer(o, h)
+	s.loadChanged(o.worker)
+	s.reindexJob(o.job)
+}
+
 // removeOffer undoes reserve and forgets the offer. It does not update the worker's load:
-// the caller must call loaded afterwards.
+// the caller must call loadChanged afterwards.
 func (s *State) removeOffer(o *offer, h *eventlog.Header) {
 	w, j := o.worker, o.job
 	w.offers = slices.DeleteFunc(w.offers, func(x *offer) bool { return x == o })
@@ -238,28 +245,17 @@ func (s *State) applyOfferAccepted(e *eventlog.OfferAcceptedEvent) {
 
 func (s *State) applyOfferDeclined(e *eventlog.OfferDeclinedEvent) {
 	o := s.offers[e.OfferID]
-	s.removeOffer(o, &e.Header)
 	o.job.Declines = append(slices.Clip(o.job.Declines), decline{o.WorkerID, o.worker.Registered, e.RetryAt})
-	s.loadChanged(o.worker)
-	s.reindexJob(o.job)
+	s.endOffer(o, &e.Header)
 }
 
 func (s *State) applyOfferRevoked(e *eventlog.OfferRevokedEvent) {
 	o := s.offers[e.OfferID]
-	s.removeOffer(o, &e.Header)
 	// Kept until the job finishes: who accepts the revoked offer late gets a conflict (another
 	// worker has the job) instead of "not found".
 	if e.Taken {
 		o.job.Taken = append(slices.Clip(o.job.Taken), o.ID)
 		s.takenOffers[o.ID] = o.job
 	}
-	s.loadChanged(o.worker)
-	s.reindexJob(o.job)
-}
-
-func (s *State) applyOfferExpired(e *eventlog.OfferExpiredEvent) {
-	o := s.offers[e.OfferID]
-	s.removeOffer(o, &e.Header)
-	s.loadChanged(o.worker)
-	s.reindexJob(o.job)
+	s.endOffer(o, &e.Header)
 }

@@ -138,13 +138,13 @@ func (s *State) fireJob(j *job) {
 	switch {
 	case due(j.NotAfter, s.now) && j.awaitsAssignment():
 		s.cancel(j, "", ExpiredJob)
-	case s.fireOffers(j), s.fireClose(j), s.fireDeclines(j):
+	case s.fireOffers(j), s.fireClose(j):
 	case j.Status == resource.JobScheduled && due(j.MatchingMode.ScheduleAt, s.now):
 		s.emit(&eventlog.JobWaitingForActivationEvent{
 			JobHead: s.jobHead(j), Priority: j.EffectivePriority(), Requested: j.RequestedWorkerSelectors,
 			Attached: j.Attached, ScheduledAt: j.ScheduledAt,
 		})
-	case s.fireSelectors(j), s.fireWaits(j):
+	case j.Status == resource.JobQueued && (s.fireDeclines(j) || s.fireSelectors(j) || s.fireWaits(j)):
 	default:
 		s.setTimers(j)
 	}
@@ -177,9 +177,6 @@ func (s *State) fireClose(j *job) bool {
 }
 
 func (s *State) fireDeclines(j *job) bool {
-	if j.Status != resource.JobQueued {
-		return false
-	}
 	for _, d := range j.Declines {
 		if due(d.Until, s.now) {
 			s.emit(&eventlog.DeclineLapsedEvent{JobID: j.ID, WorkerID: d.WorkerID})
@@ -190,9 +187,6 @@ func (s *State) fireDeclines(j *job) bool {
 }
 
 func (s *State) fireSelectors(j *job) bool {
-	if j.Status != resource.JobQueued {
-		return false
-	}
 	_, requested := resource.Expire(j.RequestedWorkerSelectors, s.now)
 	_, attached := resource.Expire(j.Attached, s.now)
 	if requested == nil && attached == nil {
@@ -203,9 +197,6 @@ func (s *State) fireSelectors(j *job) bool {
 }
 
 func (s *State) fireWaits(j *job) bool {
-	if j.Status != resource.JobQueued {
-		return false
-	}
 	for _, r := range s.rulesOf(j.queue) {
 		if r.Trigger.Kind == resource.TriggerWaitTime && !j.hasFired(j.QueueID, r.ID) &&
 			due(j.WaitsSince.Add(resource.Seconds(r.Trigger.ThresholdSeconds)), s.now) {
