@@ -31,12 +31,16 @@ func (c If) check(version Version, changedAt time.Time) error {
 	return weir.Errorf(weir.CodePrecondition, "the resource has changed")
 }
 
-// PutWorker creates a worker or replaces the members that a client stated.
-type PutWorker struct {
+// Put is the common form of the commands that create a resource or replace the
+// members that a client stated.
+type Put[T any] struct {
 	ID   string
-	Spec resource.WorkerSpec
+	Spec T
 	If   If
 }
+
+// PutWorker creates or replaces a worker.
+type PutWorker Put[resource.WorkerSpec]
 
 // DeleteWorker deletes a worker that has no jobs.
 type DeleteWorker struct{ ID string }
@@ -97,39 +101,19 @@ type DeclineOffer struct {
 }
 
 // PutQueue creates or replaces a queue.
-type PutQueue struct {
-	ID   string
-	Spec resource.QueueSpec
-	If   If
-}
+type PutQueue Put[resource.QueueSpec]
 
 // PutDistribution creates or replaces a distribution policy.
-type PutDistribution struct {
-	ID   string
-	Spec resource.DistributionSpec
-	If   If
-}
+type PutDistribution Put[resource.DistributionSpec]
 
 // PutClassification creates or replaces a classification policy.
-type PutClassification struct {
-	ID   string
-	Spec resource.ClassificationSpec
-	If   If
-}
+type PutClassification Put[resource.ClassificationSpec]
 
 // PutException creates or replaces an exception policy.
-type PutException struct {
-	ID   string
-	Spec resource.ExceptionSpec
-	If   If
-}
+type PutException Put[resource.ExceptionSpec]
 
 // PutPool creates or replaces a pool.
-type PutPool struct {
-	ID   string
-	Spec resource.PoolSpec
-	If   If
-}
+type PutPool Put[resource.PoolSpec]
 
 // Delete deletes a queue, a policy or a pool that nothing uses.
 type Delete struct {

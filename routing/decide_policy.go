@@ -13,20 +13,20 @@ import (
 	"weir"
 )
 
-// put replaces a specification if the condition holds and the new one is valid and
-// differs. check also fills in defaults; event makes the event that stores the
-// result.
-func put[T any](s *State, old Named[T], cond If, spec T, check func(*T) error, event func(T) eventlog.Event) error {
+// put emits an event that stores spec, the specification inside it, if the
+// condition holds and spec is valid and differs from the old one. check also fills
+// in defaults.
+func put[T any](s *State, old Named[T], cond If, e eventlog.Event, spec *T, check func() error) error {
 	if err := cond.check(old.Version, old.ChangedAt); err != nil {
 		return err
 	}
-	if err := check(&spec); err != nil {
+	if err := check(); err != nil {
 		return err
 	}
 	// An unchanged resource keeps its entity tag. An exception policy changes each time that a
 	// patch omits the ids of its actions, as at the API.
-	if old.Version == 0 || !sameJSON(old.Spec, spec) {
-		s.emit(event(spec))
+	if old.Version == 0 || !sameJSON(&old.Spec, spec) {
+		s.emit(e)
 	}
 	return nil
 }
@@ -42,36 +42,34 @@ func sameJSON[T any](a, b T) bool {
 
 func (c PutQueue) decide(s *State) error {
 	old, _ := s.Queue(c.ID)
-	return put(s, old, c.If, c.Spec, func(q *resource.QueueSpec) error {
-		err := q.Validate(c.ID, s.known)
-		q.Labels = q.Labels.With("Id", label.Text(c.ID))
+	e := &eventlog.QueuePutEvent{ID: c.ID, Spec: c.Spec}
+	return put(s, old, c.If, e, &e.Spec, func() error {
+		err := e.Spec.Validate(c.ID, s.known)
+		e.Spec.Labels = e.Spec.Labels.With("Id", label.Text(c.ID))
 		return err
-	}, func(q resource.QueueSpec) eventlog.Event { return &eventlog.QueuePutEvent{ID: c.ID, Spec: q} })
+	})
 }
 
 func (c PutDistribution) decide(s *State) error {
 	old, _ := s.Distribution(c.ID)
-	return put(s, old, c.If, c.Spec, func(d *resource.DistributionSpec) error { return d.Validate(c.ID) },
-		func(d resource.DistributionSpec) eventlog.Event {
-			return &eventlog.DistributionPutEvent{ID: c.ID, Spec: d}
-		})
+	e := &eventlog.DistributionPutEvent{ID: c.ID, Spec: c.Spec}
+	return put(s, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
 }
 
 func (c PutClassification) decide(s *State) error {
 	old, _ := s.Classification(c.ID)
-	return put(s, old, c.If, c.Spec, func(p *resource.ClassificationSpec) error { return p.Validate(c.ID, s.known) },
-		func(p resource.ClassificationSpec) eventlog.Event {
-			return &eventlog.ClassificationPutEvent{ID: c.ID, Spec: p}
-		})
+	e := &eventlog.ClassificationPutEvent{ID: c.ID, Spec: c.Spec}
+	return put(s, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID, s.known) })
 }
 
 func (c PutException) decide(s *State) error {
 	old, _ := s.Exception(c.ID)
-	return put(s, old, c.If, c.Spec, func(x *resource.ExceptionSpec) error {
-		err := x.Validate(c.ID, s.known)
-		x.ExceptionRules = s.withActionIDs(x.ExceptionRules)
+	e := &eventlog.ExceptionPutEvent{ID: c.ID, Spec: c.Spec}
+	return put(s, old, c.If, e, &e.Spec, func() error {
+		err := e.Spec.Validate(c.ID, s.known)
+		e.Spec.ExceptionRules = s.withActionIDs(e.Spec.ExceptionRules)
 		return err
-	}, func(x resource.ExceptionSpec) eventlog.Event { return &eventlog.ExceptionPutEvent{ID: c.ID, Spec: x} })
+	})
 }
 
 // withActionIDs returns a copy of the rules in which every action has an id.
@@ -92,8 +90,8 @@ func (s *State) withActionIDs(rules []resource.ExceptionRule) []resource.Excepti
 
 func (c PutPool) decide(s *State) error {
 	old, _ := s.Pool(c.ID)
-	return put(s, old, c.If, c.Spec, func(p *resource.PoolSpec) error { return p.Validate(c.ID) },
-		func(p resource.PoolSpec) eventlog.Event { return &eventlog.PoolPutEvent{ID: c.ID, Spec: p} })
+	e := &eventlog.PoolPutEvent{ID: c.ID, Spec: c.Spec}
+	return put(s, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
 }
 
 // known reports whether a resource exists.

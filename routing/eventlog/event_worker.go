@@ -113,40 +113,27 @@ type WorkerDeletedEvent struct {
 	WorkerInfo
 }
 
-// QueuePutEvent carries a queue.
-type QueuePutEvent struct {
+// Put is the common form of the events that carry the specification of a resource.
+type Put[T any] struct {
 	Header
-	ID   string             `json:"id"`
-	Spec resource.QueueSpec `json:"spec"`
+	ID   string `json:"id"`
+	Spec T      `json:"spec"`
 }
+
+// QueuePutEvent carries a queue.
+type QueuePutEvent Put[resource.QueueSpec]
 
 // DistributionPutEvent carries a distribution policy.
-type DistributionPutEvent struct {
-	Header
-	ID   string                    `json:"id"`
-	Spec resource.DistributionSpec `json:"spec"`
-}
+type DistributionPutEvent Put[resource.DistributionSpec]
 
 // ClassificationPutEvent carries a classification policy.
-type ClassificationPutEvent struct {
-	Header
-	ID   string                      `json:"id"`
-	Spec resource.ClassificationSpec `json:"spec"`
-}
+type ClassificationPutEvent Put[resource.ClassificationSpec]
 
 // ExceptionPutEvent carries an exception policy.
-type ExceptionPutEvent struct {
-	Header
-	ID   string                 `json:"id"`
-	Spec resource.ExceptionSpec `json:"spec"`
-}
+type ExceptionPutEvent Put[resource.ExceptionSpec]
 
 // PoolPutEvent carries a pool.
-type PoolPutEvent struct {
-	Header
-	ID   string            `json:"id"`
-	Spec resource.PoolSpec `json:"spec"`
-}
+type PoolPutEvent Put[resource.PoolSpec]
 
 // DeletedEvent reports that a queue, a policy or a pool was deleted.
 type DeletedEvent struct {
