@@ -70,7 +70,7 @@ func (s *State) dispatch(e eventlog.Event) {
 	case *eventlog.DistributionPutEvent:
 		s.applyDistributionPut(e)
 	case *eventlog.ClassificationPutEvent:
-		s.applyClassificationPut(e)
+		setPolicy(s.classifications, e.ID, e.Spec, &e.Header)
 	case *eventlog.ExceptionPutEvent:
 		s.applyExceptionPut(e)
 	case *eventlog.PoolPutEvent:

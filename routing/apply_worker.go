@@ -156,13 +156,16 @@ func (s *State) applyQueuePut(e *eventlog.QueuePutEvent) {
 
 // queueChanged updates derived state after a change of a queue or of its policies.
 func (s *State) queueChanged(q *queue) {
-	bypass, maxOffers := q.bypass(), q.maxOffers()
-	q.dist = s.distributions[q.DistributionPolicyID]
+	bypass, maxOffers := q.dist.Mode.BypassSelectors, q.maxOffers()
+	q.dist = resource.DistributionSpec{OfferExpiresAfterSeconds: resource.DefaultOfferSeconds}
+	if d := s.distributions[q.DistributionPolicyID]; d != nil {
+		q.dist = d.Spec
+	}
 	x := s.index.queue(q.ID)
 	// Compared before the index is changed: only the transition makes offers possible again.
 	opened := x.closed && q.Closed == resource.Open
 	x.closed = q.Closed != resource.Open
-	classes := bypass != q.bypass()
+	classes := bypass != q.dist.Mode.BypassSelectors
 	if classes || maxOffers != q.maxOffers() || q.ExceptionPolicyID != "" || q.hadExceptions {
 		for j := range q.jobs.all {
 			if classes {
@@ -182,9 +185,7 @@ func (s *State) queueChanged(q *queue) {
 }
 
 func (s *State) applyDistributionPut(e *eventlog.DistributionPutEvent) {
-	d := &distribution{ID: e.ID, DistributionSpec: e.Spec}
-	d.touch(&e.Header)
-	s.distributions[e.ID] = d
+	setPolicy(s.distributions, e.ID, e.Spec, &e.Header)
 	for _, q := range s.queues {
 		if q.DistributionPolicyID == e.ID {
 			s.queueChanged(q)
@@ -192,16 +193,13 @@ func (s *State) applyDistributionPut(e *eventlog.DistributionPutEvent) {
 	}
 }
 
-func (s *State) applyClassificationPut(e *eventlog.ClassificationPutEvent) {
-	c := &classification{ID: e.ID, ClassificationSpec: e.Spec}
-	c.touch(&e.Header)
-	s.classifications[e.ID] = c
+// setPolicy replaces a policy as a whole, because snapshots share it.
+func setPolicy[T any](policies map[string]*Named[T], id string, spec T, h *eventlog.Header) {
+	policies[id] = &Named[T]{id, spec, Version(h.Seq), h.At}
 }
 
 func (s *State) applyExceptionPut(e *eventlog.ExceptionPutEvent) {
-	x := &exception{ID: e.ID, ExceptionSpec: e.Spec}
-	x.touch(&e.Header)
-	s.exceptions[e.ID] = x
+	setPolicy(s.exceptions, e.ID, e.Spec, &e.Header)
 	for _, q := range s.queues {
 		if q.ExceptionPolicyID == e.ID {
 			s.queueChanged(q)

@@ -12,12 +12,12 @@ import (
 // choose picks the worker for a job's next offer. If waits is true, it has
 // requested scores instead and the job waits for them.
 func (s *State) choose(j *job) (w *worker, waits bool) {
-	mode := j.queue.mode()
+	mode := &j.queue.dist.Mode
 	switch mode.Kind {
 	case resource.RoundRobin:
 		return s.roundRobin(j), false
 	case resource.BestWorker:
-		return s.best(j, &mode)
+		return s.best(j, mode)
 	case resource.ShortestIdle:
 		return s.longestIdle(j, true), false
 	case resource.LongestIdle:

@@ -21,7 +21,7 @@ import (
 // caller for the results of the remote rules that the policy needs.
 func (s *State) classify(j *job) {
 	policy := s.classifications[j.ClassificationPolicyID]
-	if rules := policy.remoteRules(); len(rules) > 0 {
+	if rules := remoteRules(&policy.Spec); len(rules) > 0 {
 		s.emit(&eventlog.JobRulesRequestedEvent{JobHead: s.jobHead(j), Rules: rules})
 		return
 	}
@@ -79,10 +79,10 @@ func (s *State) classifyWith(j *job, results map[string]Result) {
 		fmt.Fprintf(h, "%s\x00%d\x00%s", j.ID, j.Tries, path)
 		return float64(mix(h.Sum64())>>11) / (1 << 53)
 	}}
-	priority, f := c.priority(policy.PrioritizationRule, j.EffectivePriority())
+	priority, f := c.priority(policy.Spec.PrioritizationRule, j.EffectivePriority())
 	if f == nil {
 		var workers []resource.WorkerSelector
-		if workers, f = c.workerSelectors(policy); f == nil {
+		if workers, f = c.workerSelectors(&policy.Spec); f == nil {
 			var queue string
 			if queue, f = s.classifyQueue(&c, policy, j); f == nil {
 				s.classified(j, queue, priority, workers)
@@ -114,7 +114,7 @@ func (s *State) classified(j *job, queue string, priority int, workers []resourc
 // one with the smallest id if several do; otherwise the fallback queue. A
 // policy that yields no queue selectors leaves the job in its own queue.
 func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (string, *eventlog.Failure) {
-	selectors, f := c.queueSelectors(policy)
+	selectors, f := c.queueSelectors(&policy.Spec)
 	if f != nil {
 		return "", f
 	}
@@ -131,8 +131,8 @@ func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (st
 	if found != "" {
 		return found, nil
 	}
-	if s.queues[policy.FallbackQueueID] != nil {
-		return policy.FallbackQueueID, nil
+	if s.queues[policy.Spec.FallbackQueueID] != nil {
+		return policy.Spec.FallbackQueueID, nil
 	}
 	return "", &eventlog.Failure{Code: "QueueNotFound", Message: "no queue matches and there is no fallback queue", Target: policy.ID}
 }
@@ -257,7 +257,7 @@ func collect[S interface{ Validate() error }](
 
 // queueSelectors collects the queue selectors of a policy. A pass-through of a label
 // that the job lacks compares with the empty value, so that no queue matches.
-func (c *classifier) queueSelectors(policy *classification) ([]resource.QueueSelector, *eventlog.Failure) {
+func (c *classifier) queueSelectors(policy *resource.ClassificationSpec) ([]resource.QueueSelector, *eventlog.Failure) {
 	return collect(c, policy.QueueAttachments(), func(r Result) []resource.QueueSelector { return r.Queues },
 		func(a *resource.Attachment[resource.QueueSelector]) ([]resource.QueueSelector, bool) {
 			v, ok := c.labels[a.Key]
@@ -270,7 +270,7 @@ func (c *classifier) queueSelectors(policy *classification) ([]resource.QueueSel
 
 // workerSelectors collects the worker selectors of a policy. A pass-through of a
 // label that the job lacks attaches nothing.
-func (c *classifier) workerSelectors(policy *classification) ([]resource.WorkerSelector, *eventlog.Failure) {
+func (c *classifier) workerSelectors(policy *resource.ClassificationSpec) ([]resource.WorkerSelector, *eventlog.Failure) {
 	return collect(c, policy.WorkerAttachments(), func(r Result) []resource.WorkerSelector { return r.Workers },
 		func(a *resource.Attachment[resource.WorkerSelector]) (made []resource.WorkerSelector, _ bool) {
 			if v, ok := c.labels[a.Key]; ok {
@@ -281,7 +281,7 @@ func (c *classifier) workerSelectors(policy *classification) ([]resource.WorkerS
 }
 
 // remoteRules returns the rules of a policy that only the caller can evaluate.
-func (c *classification) remoteRules() (out []eventlog.RequestedRule) {
+func remoteRules(c *resource.ClassificationSpec) (out []eventlog.RequestedRule) {
 	add := func(r *resource.Rule, path string) {
 		if r.Remote() {
 			out = append(out, eventlog.RequestedRule{Path: path, Rule: *r})
@@ -326,9 +326,9 @@ func (s *State) PendingRequests() []eventlog.Event {
 		head.Header = eventlog.Header{Seq: j.Round, At: s.now}
 		switch {
 		case j.Awaits == AwaitRules:
-			out = append(out, &eventlog.JobRulesRequestedEvent{JobHead: head, Rules: s.classifications[j.ClassificationPolicyID].remoteRules()})
+			out = append(out, &eventlog.JobRulesRequestedEvent{JobHead: head, Rules: remoteRules(&s.classifications[j.ClassificationPolicyID].Spec)})
 		case j.queue != nil:
-			mode := j.queue.mode()
+			mode := j.queue.dist.Mode
 			e := &eventlog.JobScoresRequestedEvent{JobHead: head, Options: mode.ScoringRuleOptions, Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached)}
 			if mode.ScoringRule != nil {
 				e.Rule = *mode.ScoringRule

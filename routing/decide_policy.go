@@ -144,7 +144,7 @@ func (s *State) deletable(kind resource.Kind, id string) error {
 	case resource.Queue:
 		code = weir.CodeConflict
 		refuse(some(s.jobs, func(j *job) bool { return j.QueueID == id && !j.Status.Finished() }), JobInQueue, "an active job is in this queue")
-		refuse(some(s.classifications, func(c *classification) bool { return c.FallbackQueueID == id }),
+		refuse(some(s.classifications, func(c *classification) bool { return c.Spec.FallbackQueueID == id }),
 			ClassificationFallsBack, "a classification policy falls back to this queue")
 		refuse(some(s.workers, func(w *worker) bool { return slices.Contains(w.Queues, id) }), WorkerOnQueue, "a worker is assigned to this queue")
 	case resource.Distribution:

@@ -207,10 +207,10 @@ type firedRule struct {
 
 type queue struct {
 	queueData
-	jobs          jobList       // queued jobs, offered ones included
-	ranks         map[int]int   // queued jobs by priority
-	dist          *distribution // nil: the default
-	hadExceptions bool          // when the queue last changed
+	jobs          jobList                   // queued jobs, offered ones included
+	ranks         map[int]int               // queued jobs by priority
+	dist          resource.DistributionSpec // of its policy, or the default
+	hadExceptions bool                      // when the queue last changed
 }
 
 type queueData struct {
@@ -221,46 +221,14 @@ type queueData struct {
 	Pace        pace   `json:"pace,omitzero"`
 }
 
-func (q *queue) mode() resource.Mode {
-	if q.dist == nil {
-		return resource.Mode{Kind: resource.LongestIdle}
-	}
-	return q.dist.Mode
-}
+func (q *queue) maxOffers() int { return max(1, q.dist.Mode.MaxConcurrentOffers) }
 
-func (q *queue) bypass() bool { return q.dist != nil && q.dist.Mode.BypassSelectors }
-
-func (q *queue) maxOffers() int {
-	if q.dist == nil {
-		return 1
-	}
-	return max(1, q.dist.Mode.MaxConcurrentOffers)
-}
-
-func (q *queue) offerLife() time.Duration {
-	if q.dist == nil {
-		return resource.DefaultOfferSeconds * time.Second
-	}
-	return resource.Seconds(q.dist.OfferExpiresAfterSeconds)
-}
-
-type distribution struct {
-	ID string `json:"id"`
-	stamp
-	resource.DistributionSpec
-}
-
-type classification struct {
-	ID string `json:"id"`
-	stamp
-	resource.ClassificationSpec
-}
-
-type exception struct {
-	ID string `json:"id"`
-	stamp
-	resource.ExceptionSpec
-}
+// The policies.
+type (
+	distribution   = Named[resource.DistributionSpec]
+	classification = Named[resource.ClassificationSpec]
+	exception      = Named[resource.ExceptionSpec]
+)
 
 // pace measures how fast a queue's jobs are assigned, for estimates.
 type pace struct {

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"weir/routing/eventlog"
+	"weir/routing/resource"
 )
 
 // match makes every possible offer. The next offer is always for the first job
@@ -180,9 +181,9 @@ func (s *State) issue(j *job, w *worker) {
 	head := s.offerHead(j, w, s.offerID())
 	s.emit(&eventlog.OfferIssuedEvent{
 		OfferHead: head, OfferData: offerData(j, w),
-		Cost: w.cost(j.ChannelID), ExpiresAt: s.now.Add(q.offerLife()),
+		Cost: w.cost(j.ChannelID), ExpiresAt: s.now.Add(resource.Seconds(q.dist.OfferExpiresAfterSeconds)),
 	})
-	if q.dist != nil && q.dist.AutoAccept {
+	if q.dist.AutoAccept {
 		s.accept(s.offers[head.OfferID])
 	}
 }

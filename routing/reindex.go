@@ -69,7 +69,7 @@ func (s *State) reindexClass(j *job) {
 	// search.
 	matchable := j.MatchingMode.Kind == resource.QueueAndMatch && j.Awaits == AwaitNothing && len(j.Offers) < j.queue.maxOffers()
 	if j.class == nil {
-		j.class = s.index.classOf(j.QueueID, j.ChannelID, j.queue.bypass(), j.RequestedWorkerSelectors, j.Attached)
+		j.class = s.index.classOf(j.QueueID, j.ChannelID, j.queue.dist.Mode.BypassSelectors, j.RequestedWorkerSelectors, j.Attached)
 		// Counted also while the job wants no offer: sweep must not drop a class that it will use
 		// again.
 		j.class.refs++

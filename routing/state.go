@@ -173,7 +173,7 @@ func (s *State) rulesOf(q *queue) []resource.ExceptionRule {
 		return nil
 	}
 	if x := s.exceptions[q.ExceptionPolicyID]; x != nil {
-		return x.ExceptionRules
+		return x.Spec.ExceptionRules
 	}
 	return nil
 }

@@ -67,12 +67,21 @@ type Job struct {
 	Round                   uint64                    `json:"-"`
 }
 
-// Named is a queue, a policy or a pool as clients see it.
+// Named is a queue, a policy or a pool as clients see it. Snapshots keep policies
+// in this form.
 type Named[T any] struct {
-	ID        string
-	Spec      T
-	Version   Version
-	ChangedAt time.Time
+	ID        string    `json:"id"`
+	Spec      T         `json:"spec"`
+	Version   Version   `json:"version"`
+	ChangedAt time.Time `json:"changedAt"`
+}
+
+// orZero returns a copy of a policy; ok is false if there is none.
+func orZero[T any](p *Named[T]) (_ Named[T], ok bool) {
+	if p == nil {
+		return Named[T]{}, false
+	}
+	return *p, true
 }
 
 // Worker returns a worker.
@@ -146,29 +155,17 @@ func (s *State) Queue(id string) (Named[resource.QueueSpec], bool) {
 
 // Distribution returns a distribution policy.
 func (s *State) Distribution(id string) (Named[resource.DistributionSpec], bool) {
-	d := s.distributions[id]
-	if d == nil {
-		return Named[resource.DistributionSpec]{}, false
-	}
-	return Named[resource.DistributionSpec]{id, d.DistributionSpec, d.Version, d.ChangedAt}, true
+	return orZero(s.distributions[id])
 }
 
 // Classification returns a classification policy. Its rules hold secrets.
 func (s *State) Classification(id string) (Named[resource.ClassificationSpec], bool) {
-	c := s.classifications[id]
-	if c == nil {
-		return Named[resource.ClassificationSpec]{}, false
-	}
-	return Named[resource.ClassificationSpec]{id, c.ClassificationSpec, c.Version, c.ChangedAt}, true
+	return orZero(s.classifications[id])
 }
 
 // Exception returns an exception policy.
 func (s *State) Exception(id string) (Named[resource.ExceptionSpec], bool) {
-	x := s.exceptions[id]
-	if x == nil {
-		return Named[resource.ExceptionSpec]{}, false
-	}
-	return Named[resource.ExceptionSpec]{id, x.ExceptionSpec, x.Version, x.ChangedAt}, true
+	return orZero(s.exceptions[id])
 }
 
 // IDs returns the ids of one kind of resource that sort after the given id, in

@@ -99,7 +99,7 @@ func (s *State) anyWorkerServes(j *job) bool {
 // meanwhile.
 func (s *State) Unmatchable(queueID string, limit int) []string {
 	q := s.queues[queueID]
-	if q == nil || q.bypass() {
+	if q == nil || q.dist.Mode.BypassSelectors {
 		return nil
 	}
 	const maxJobs, maxExamined = 100_000, 500_000
