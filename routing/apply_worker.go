@@ -122,24 +122,15 @@ func (w *worker) addJobs(channel string, n int) {
 }
 
 func (s *State) applyDeleted(e *eventlog.DeletedEvent) {
-	switch e.Resource {
-	case resource.Queue:
+	if e.Resource == resource.Queue {
 		s.index.queue(e.ID).closed = false
-		delete(s.queues, e.ID)
-	case resource.Distribution:
-		delete(s.distributions, e.ID)
-	case resource.Classification:
-		delete(s.classifications, e.ID)
-	case resource.Exception:
-		delete(s.exceptions, e.ID)
-	case resource.Pool:
-		p := s.pools[e.ID]
-		delete(s.pools, e.ID)
-		for _, w := range s.workers {
-			w.memberships = slices.DeleteFunc(w.memberships, func(m membership) bool { return m.pool == p })
-		}
-	case resource.Worker, resource.Job:
 	}
+	if e.Resource == resource.Pool {
+		for _, w := range s.workers {
+			w.memberships = slices.DeleteFunc(w.memberships, func(m membership) bool { return m.pool.ID == e.ID })
+		}
+	}
+	s.of(e.Resource).remove(e.ID)
 }
 
 func (s *State) applyQueuePut(e *eventlog.QueuePutEvent) {

@@ -2,7 +2,6 @@ package routing
 
 import (
 	"slices"
-	"strings"
 
 	"weir/routing/eventlog"
 	"weir/routing/label"
@@ -104,20 +103,17 @@ func (s *State) roundRobin(j *job) *worker {
 // best returns the worker with the highest score; ties go to the worker that
 // has been idle longest.
 func (s *State) best(j *job, mode *resource.Mode) (w *worker, waits bool) {
-	var all []*worker
-	q := &j.class.query
-	for pos := q.next(0); pos >= 0; pos = q.next(pos + 1) {
-		if w := s.index.workers[pos]; s.eligible(j, w) {
-			all = append(all, w)
-		}
-	}
+	all := s.allEligible(j)
+	switch len(all) {
+	case 0:
+		return nil, false
 	// One candidate needs no score: a function that fails does not delay it.
-	if len(all) <= 1 {
-		return slices.Concat(all, []*worker{nil})[0], false
+	case 1:
+		return all[0], false
 	}
 	// Scores are valid for this match only: a worker may have got another job before the next.
 	if mode.ScoringRule.Remote() && s.agenda.scored != j {
-		s.requestScores(j, mode, all)
+		s.emit(s.scoresRequest(j, all))
 		return nil, true
 	}
 	score := s.scorer(j, mode)
@@ -132,6 +128,17 @@ func (s *State) best(j *job, mode *resource.Mode) (w *worker, waits bool) {
 	return best, false
 }
 
+// allEligible returns the eligible workers in the order of availability.
+func (s *State) allEligible(j *job) (all []*worker) {
+	q := &j.class.query
+	for pos := q.next(0); pos >= 0; pos = q.next(pos + 1) {
+		if w := s.index.workers[pos]; s.eligible(j, w) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
 // compareIdle orders workers by load ratio, then by availability.
 func compareIdle(a, b *worker) int {
 	if d := a.load.num*b.load.den - b.load.num*a.load.den; d != 0 {
@@ -140,16 +147,22 @@ func compareIdle(a, b *worker) int {
 	return a.position - b.position
 }
 
-func (s *State) requestScores(j *job, mode *resource.Mode, all []*worker) {
-	ids := make([]string, len(all))
-	for i, w := range all {
-		ids[i] = w.ID
-	}
-	slices.SortFunc(ids, strings.Compare)
-	s.emit(&eventlog.JobScoresRequestedEvent{
-		JobHead: s.jobHead(j), Workers: ids, Rule: *mode.ScoringRule, Options: mode.ScoringRuleOptions,
+// scoresRequest returns the event that asks the caller to score workers for a job.
+func (s *State) scoresRequest(j *job, workers []*worker) *eventlog.JobScoresRequestedEvent {
+	mode := &j.queue.dist.Mode
+	e := &eventlog.JobScoresRequestedEvent{
+		JobHead: s.jobHead(j), Workers: make([]string, len(workers)), Options: mode.ScoringRuleOptions,
 		Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached),
-	})
+	}
+	// Its policy may have changed since it was asked first.
+	if mode.ScoringRule != nil {
+		e.Rule = *mode.ScoringRule
+	}
+	for i, w := range workers {
+		e.Workers[i] = w.ID
+	}
+	slices.Sort(e.Workers)
+	return e
 }
 
 // scorer returns the function that scores workers for a job; higher is better.
@@ -183,13 +196,6 @@ func (s *State) scorer(j *job, mode *resource.Mode) func(*worker) float64 {
 }
 
 func (j *job) activeSelectors() []resource.WorkerSelector {
-	var out []resource.WorkerSelector
-	for _, list := range [][]resource.WorkerSelector{j.RequestedWorkerSelectors, j.Attached} {
-		for _, s := range list {
-			if s.Active() {
-				out = append(out, s)
-			}
-		}
-	}
-	return out
+	all := slices.Concat(j.RequestedWorkerSelectors, j.Attached)
+	return slices.DeleteFunc(all, func(s resource.WorkerSelector) bool { return !s.Active() })
 }

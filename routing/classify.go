@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -320,40 +321,19 @@ func draw[S any](list []resource.Allocation[S], at float64) []S {
 // state; scores are requested for the workers that are eligible now.
 func (s *State) PendingRequests() []eventlog.Event {
 	var out []eventlog.Event
-	for _, id := range s.AwaitingJobs() {
-		j := s.jobs[id]
-		head := s.jobHead(j)
-		head.Header = eventlog.Header{Seq: j.Round, At: s.now}
+	for _, j := range s.jobs {
+		var e eventlog.Event
 		switch {
 		case j.Awaits == AwaitRules:
-			out = append(out, &eventlog.JobRulesRequestedEvent{JobHead: head, Rules: remoteRules(&s.classifications[j.ClassificationPolicyID].Spec)})
-		case j.queue != nil:
-			mode := j.queue.dist.Mode
-			e := &eventlog.JobScoresRequestedEvent{JobHead: head, Options: mode.ScoringRuleOptions, Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached)}
-			if mode.ScoringRule != nil {
-				e.Rule = *mode.ScoringRule
-			}
-			for pos := j.class.query.next(0); pos >= 0; pos = j.class.query.next(pos + 1) {
-				if w := s.index.workers[pos]; s.eligible(j, w) {
-					e.Workers = append(e.Workers, w.ID)
-				}
-			}
-			slices.Sort(e.Workers)
-			out = append(out, e)
+			e = &eventlog.JobRulesRequestedEvent{JobHead: s.jobHead(j), Rules: remoteRules(&s.classifications[j.ClassificationPolicyID].Spec)}
+		case j.Awaits == AwaitScores && j.queue != nil:
+			e = s.scoresRequest(j, s.allEligible(j))
+		default:
+			continue
 		}
+		*e.Head() = eventlog.Header{Seq: j.Round, At: s.now}
+		out = append(out, e)
 	}
-	return out
-}
-
-// AwaitingJobs lists the jobs that wait for a result from the caller, so that it can
-// issue the requests again after a restart.
-func (s *State) AwaitingJobs() []string {
-	var out []string
-	for id, j := range s.jobs {
-		if j.Awaits != AwaitNothing {
-			out = append(out, id)
-		}
-	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b eventlog.Event) int { return cmp.Compare(a.Subject(), b.Subject()) })
 	return out
 }

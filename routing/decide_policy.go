@@ -95,25 +95,7 @@ func (c PutPool) decide(s *State) error {
 }
 
 // known reports whether a resource exists.
-func (s *State) known(kind resource.Kind, id string) bool {
-	switch kind {
-	case resource.Worker:
-		return s.workers[id] != nil
-	case resource.Job:
-		return s.jobs[id] != nil
-	case resource.Queue:
-		return s.queues[id] != nil
-	case resource.Distribution:
-		return s.distributions[id] != nil
-	case resource.Classification:
-		return s.classifications[id] != nil
-	case resource.Exception:
-		return s.exceptions[id] != nil
-	case resource.Pool:
-		return s.pools[id] != nil
-	}
-	return false
-}
+func (s *State) known(kind resource.Kind, id string) bool { return s.of(kind).has(id) }
 
 func (c Delete) decide(s *State) error {
 	if c.Resource == resource.Worker || c.Resource == resource.Job {

@@ -3,7 +3,6 @@ package routing
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"weir/routing/eventlog"
 	"weir/routing/label"
@@ -169,7 +168,7 @@ func (c SetAvailable) decide(s *State) error {
 		}
 	}
 	if len(ids) == 0 {
-		ids = slices.SortedFunc(maps.Keys(s.workers), strings.Compare)
+		ids = slices.Sorted(maps.Keys(s.workers))
 	}
 	for _, id := range ids {
 		w := s.workers[id]
@@ -188,7 +187,7 @@ func (c RemoveLabel) decide(s *State) error {
 	if c.Key == "Id" {
 		return conflict("the label Id is the router's own")
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(s.workers), strings.Compare) {
+	for _, id := range slices.Sorted(maps.Keys(s.workers)) {
 		spec := s.workers[id].WorkerSpec
 		if _, ok := spec.Labels[c.Key]; ok {
 			spec.Labels = maps.Clone(spec.Labels)

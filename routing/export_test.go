@@ -151,6 +151,14 @@ func (s *State) Patch(kind resource.Kind, id string, body []byte, cond If) (Comm
 	return s.PatchMembers(kind, id, patch, cond)
 }
 
+// AwaitingJobs lists the jobs that wait for a result from the caller.
+func (s *State) AwaitingJobs() (out []string) {
+	for _, e := range s.PendingRequests() {
+		out = append(out, e.Subject())
+	}
+	return out
+}
+
 // Reencode decodes and re-encodes a line of a snapshot with encoding/json. It
 // also checks that the handwritten reader decodes the same.
 func Reencode(line []byte) ([]byte, error) {

@@ -185,27 +185,16 @@ func (x *index) load(num, den int) *load {
 	if den <= 0 {
 		num, den = 1, 1
 	}
-	i, ok := slices.BinarySearchFunc(x.loads, load{num: num, den: den}, func(a *load, b load) int {
-		return a.num*b.den - b.num*a.den
-	})
+	order := func(l *load, num int) int { return l.num*den - num*l.den }
+	i, ok := slices.BinarySearchFunc(x.loads, num, order)
 	if ok {
 		return x.loads[i]
 	}
 	if len(x.loads) >= x.limits.loads {
 		x.loads = slices.DeleteFunc(x.loads, func(l *load) bool { return l.members.n == 0 })
-		return x.insertLoad(num, den)
+		i, _ = slices.BinarySearchFunc(x.loads, num, order)
 	}
 	l := &load{num: num, den: den}
-	x.loads = slices.Insert(x.loads, i, l)
-	return l
-}
-
-func (x *index) insertLoad(num, den int) *load {
-	l := &load{num: num, den: den}
-	i := slices.IndexFunc(x.loads, func(o *load) bool { return o.num*den > num*o.den })
-	if i < 0 {
-		i = len(x.loads)
-	}
 	x.loads = slices.Insert(x.loads, i, l)
 	return l
 }

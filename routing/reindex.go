@@ -126,14 +126,11 @@ func (s *State) deadline(j *job) time.Time {
 		for _, d := range j.Declines {
 			at = earlier(at, d.Until)
 		}
-		for _, sel := range j.RequestedWorkerSelectors {
-			if sel.Active() {
-				at = earlier(at, sel.ExpiresAt)
-			}
-		}
-		for _, sel := range j.Attached {
-			if sel.Active() {
-				at = earlier(at, sel.ExpiresAt)
+		for _, list := range [...][]resource.WorkerSelector{j.RequestedWorkerSelectors, j.Attached} {
+			for _, sel := range list {
+				if sel.Active() {
+					at = earlier(at, sel.ExpiresAt)
+				}
 			}
 		}
 		at = earlier(at, s.nextWaitRule(j))

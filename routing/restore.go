@@ -35,8 +35,7 @@ func Restore(data []byte) (*State, error) {
 		n += len(part)
 	}
 	s := New(head.Settings)
-	s.seq, s.now, s.jobs = head.Seq, head.Now, make(map[string]*job, n)
-	var workers []*worker
+	s.seq, s.now, s.jobs = head.Seq, head.Now, make(table[job], n)
 	for i, r := range slices.Concat(parts...) {
 		// The last record counts the others: a snapshot that was cut at the end of a line is
 		// detected.
@@ -44,14 +43,10 @@ func Restore(data []byte) (*State, error) {
 			if *r.End != i {
 				return nil, fmt.Errorf("the snapshot has %d of %d records", i, *r.End)
 			}
-			return s, s.rebuild(workers)
+			return s, s.rebuild()
 		}
-		w, err := s.addRecord(&r)
-		if err != nil {
-			return nil, err
-		}
-		if w != nil {
-			workers = append(workers, w)
+		if !s.addRecord(&r) {
+			return nil, errRecord
 		}
 	}
 	return nil, errTruncated
@@ -111,43 +106,36 @@ func decodeRecords(data []byte, maxParts int) ([][]record, error) {
 var errRecord = errors.New("the snapshot has a record of unknown kind or with a duplicate id")
 
 // addRecord adds an entity that is not yet connected to others.
-func (s *State) addRecord(r *record) (*worker, error) {
-	ok := false
+func (s *State) addRecord(r *record) (ok bool) {
 	switch {
 	case r.Distribution != nil:
-		ok = add(s.distributions, r.Distribution.ID, r.Distribution)
+		return add(s.distributions, r.Distribution.ID, r.Distribution)
 	case r.Classification != nil:
-		ok = add(s.classifications, r.Classification.ID, r.Classification)
+		return add(s.classifications, r.Classification.ID, r.Classification)
 	case r.Exception != nil:
-		ok = add(s.exceptions, r.Exception.ID, r.Exception)
+		return add(s.exceptions, r.Exception.ID, r.Exception)
 	case r.Queue != nil:
-		ok = add(s.queues, r.Queue.ID, &queue{queueData: *r.Queue, ranks: map[int]int{}})
+		return add(s.queues, r.Queue.ID, &queue{queueData: *r.Queue, ranks: map[int]int{}})
 	case r.Worker != nil:
-		w := &worker{workerData: *r.Worker, position: -1}
-		if ok = add(s.workers, w.ID, w); ok {
-			return w, nil
-		}
+		return add(s.workers, r.Worker.ID, &worker{workerData: *r.Worker, position: -1})
 	case r.Pool != nil:
-		ok = add(s.pools, r.Pool.ID, r.Pool)
+		return add(s.pools, r.Pool.ID, r.Pool)
 	case r.Job != nil:
-		ok = add(s.jobs, r.Job.ID, &job{jobData: *r.Job})
+		return add(s.jobs, r.Job.ID, &job{jobData: *r.Job})
 	}
-	if !ok {
-		return nil, errRecord
-	}
-	return nil, nil
+	return false
 }
 
-func add[V any](m map[string]V, id string, v V) bool {
-	if _, there := m[id]; there {
+func add[V any](t table[V], id string, v *V) bool {
+	if t.has(id) {
 		return false
 	}
-	m[id] = v
+	t[id] = v
 	return true
 }
 
 // rebuild connects the entities and builds the index and the timers.
-func (s *State) rebuild(workers []*worker) error {
+func (s *State) rebuild() error {
 	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return cmp.Compare(a.Created, b.Created) })
 	for i, j := range jobs {
 		// Created is the key of the list by age; two jobs with the same one would replace each
@@ -160,8 +148,7 @@ func (s *State) rebuild(workers []*worker) error {
 		}
 	}
 	// Positions in the index are the order of availability, so workers enter in that order.
-	slices.SortFunc(workers, func(a, b *worker) int { return cmp.Compare(a.AvailableSeq, b.AvailableSeq) })
-	for _, w := range workers {
+	for _, w := range slices.SortedFunc(maps.Values(s.workers), func(a, b *worker) int { return cmp.Compare(a.AvailableSeq, b.AvailableSeq) }) {
 		w.order()
 		w.rebuildChannels()
 		w.idleTimer = timer{kind: timerIdle, order: w.Created, work: w}

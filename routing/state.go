@@ -1,6 +1,8 @@
 package routing
 
 import (
+	"iter"
+	"maps"
 	"time"
 
 	"weir/routing/eventlog"
@@ -14,13 +16,13 @@ type State struct {
 	seq uint64    // number of the last event
 
 	settings        Settings
-	workers         map[string]*worker
-	jobs            map[string]*job
-	queues          map[string]*queue
-	distributions   map[string]*distribution
-	classifications map[string]*classification
-	exceptions      map[string]*exception
-	pools           map[string]*pool
+	workers         table[worker]
+	jobs            table[job]
+	queues          table[queue]
+	distributions   table[distribution]
+	classifications table[classification]
+	exceptions      table[exception]
+	pools           table[pool]
 	offers          map[string]*offer // open offers
 	takenOffers     map[string]*job   // offers revoked because another worker accepted
 
@@ -54,12 +56,49 @@ func DefaultSettings() Settings {
 func New(settings Settings) *State {
 	return &State{
 		settings: settings,
-		workers:  map[string]*worker{}, jobs: map[string]*job{}, queues: map[string]*queue{},
-		distributions: map[string]*distribution{}, classifications: map[string]*classification{},
-		exceptions: map[string]*exception{}, pools: map[string]*pool{},
+		workers:  table[worker]{}, jobs: table[job]{}, queues: table[queue]{},
+		distributions: table[distribution]{}, classifications: table[classification]{},
+		exceptions: table[exception]{}, pools: table[pool]{},
 		offers: map[string]*offer{}, takenOffers: map[string]*job{},
 		counts: map[resource.JobStatus]int{}, index: newIndex(),
 	}
+}
+
+// table holds the entities of one kind by id.
+type table[V any] map[string]*V
+
+func (t table[V]) has(id string) bool { return t[id] != nil }
+
+func (t table[V]) ids() iter.Seq[string] { return maps.Keys(t) }
+
+func (t table[V]) remove(id string) { delete(t, id) }
+
+// entities is the common interface of the tables of all kinds.
+type entities interface {
+	has(id string) bool
+	ids() iter.Seq[string]
+	remove(id string)
+}
+
+// of returns the table of a kind; that of an unknown kind is empty.
+func (s *State) of(kind resource.Kind) entities {
+	switch kind {
+	case resource.Worker:
+		return s.workers
+	case resource.Job:
+		return s.jobs
+	case resource.Queue:
+		return s.queues
+	case resource.Distribution:
+		return s.distributions
+	case resource.Classification:
+		return s.classifications
+	case resource.Exception:
+		return s.exceptions
+	case resource.Pool:
+		return s.pools
+	}
+	return table[job]{}
 }
 
 // Settings returns the limits in force.

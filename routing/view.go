@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"weir/routing/resource"
@@ -172,35 +171,13 @@ func (s *State) Exception(id string) (Named[resource.ExceptionSpec], bool) {
 // order, at most limit.
 func (s *State) IDs(kind resource.Kind, after string, limit int) []string {
 	var ids []string
-	add := func(id string) {
+	for id := range s.of(kind).ids() {
 		if id > after {
 			ids = append(ids, id)
 		}
 	}
-	switch kind {
-	case resource.Worker:
-		eachKey(s.workers, add)
-	case resource.Job:
-		eachKey(s.jobs, add)
-	case resource.Queue:
-		eachKey(s.queues, add)
-	case resource.Distribution:
-		eachKey(s.distributions, add)
-	case resource.Classification:
-		eachKey(s.classifications, add)
-	case resource.Exception:
-		eachKey(s.exceptions, add)
-	case resource.Pool:
-		eachKey(s.pools, add)
-	}
-	slices.SortFunc(ids, strings.Compare)
+	slices.Sort(ids)
 	return ids[:min(limit, len(ids))]
-}
-
-func eachKey[V any](m map[string]V, do func(string)) {
-	for k := range m {
-		do(k)
-	}
 }
 
 // Jobs returns a page of jobs in order of creation, after a cursor (0 at

@@ -85,12 +85,7 @@ func (s *State) whyUnmatched(j *job) ops.Why {
 // job.
 func (s *State) anyWorkerServes(j *job) bool {
 	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID}}
-	for _, w := range s.workers {
-		if w.passes(p) && w.cost(j.ChannelID) > 0 {
-			return true
-		}
-	}
-	return false
+	return some(s.workers, func(w *worker) bool { return w.passes(p) && w.cost(j.ChannelID) > 0 })
 }
 
 // Unmatchable lists the waiting jobs of a queue that no worker could take even
@@ -134,19 +129,11 @@ func (s *State) anyWorkerFor(j *job, examined *int) bool {
 		*examined++
 		return w != nil && w.passes(p) && w.cost(j.ChannelID) > 0
 	}
-	only, direct := "", false // a job may require one particular worker
 	for _, sel := range p.Selectors {
+		// A job may require one particular worker.
 		if id, is := sel.Value.Text(); is && sel.Key == "Id" && sel.Operator == label.Equal {
-			only, direct = id, true
+			return can(s.workers[id])
 		}
 	}
-	if direct {
-		return can(s.workers[only])
-	}
-	for _, w := range s.workers {
-		if can(w) {
-			return true
-		}
-	}
-	return false
+	return some(s.workers, can)
 }
