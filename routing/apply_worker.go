@@ -114,10 +114,8 @@ func (s *State) removeAssignment(a *assignment, h *eventlog.Header) {
 
 // addJobs changes the number of jobs on one of a worker's channels by n.
 func (w *worker) addJobs(channel string, n int) {
-	for i := range w.channels {
-		if w.channels[i].ChannelID == channel {
-			w.channels[i].jobs += n
-		}
+	if c := w.channel(channel); c != nil {
+		c.jobs += n
 	}
 }
 

@@ -11,15 +11,14 @@ import (
 
 func (c PutWorker) decide(s *State) error {
 	var last stamp
-	var queues []string
 	if w := s.workers[c.ID]; w != nil {
-		last, queues = w.stamp, w.Queues
+		last = w.stamp
 	}
 	if err := c.If.check(last.Version, last.ChangedAt); err != nil {
 		return err
 	}
 	spec := c.Spec
-	if err := spec.Validate(c.ID, s.known, queues); err != nil {
+	if err := spec.Validate(c.ID, s.known); err != nil {
 		return err
 	}
 	// The API gives each worker and queue this label, so that selectors can name one.
@@ -98,16 +97,9 @@ func (s *State) revokeUnqualified(w *worker, spec *resource.WorkerSpec) {
 
 // admits reports whether an open offer fits beside what the worker already has.
 func (w *worker) admits(o *offer) bool {
-	j := o.job
-	if !slices.Contains(w.Queues, j.QueueID) {
-		return false
-	}
-	for _, c := range w.channels {
-		if c.ChannelID == j.ChannelID {
-			return o.Cost <= w.Capacity-w.assignedCost-w.offeredCost && (c.MaxNumberOfJobs == 0 || c.jobs < c.MaxNumberOfJobs)
-		}
-	}
-	return false
+	c := w.channel(o.job.ChannelID)
+	return c != nil && slices.Contains(w.Queues, o.job.QueueID) &&
+		o.Cost <= w.Capacity-w.assignedCost-w.offeredCost && (c.MaxNumberOfJobs == 0 || c.jobs < c.MaxNumberOfJobs)
 }
 
 // deregister revokes a worker's offers and makes it draining or inactive.

@@ -52,22 +52,26 @@ type worker struct {
 	onAgenda     bool // on the agenda
 }
 
-func (w *worker) cost(channel string) int {
+// channel returns the worker's use of a channel, nil if it does not serve the channel.
+func (w *worker) channel(id string) *channelUse {
 	for i := range w.channels {
-		if w.channels[i].ChannelID == channel {
-			return w.channels[i].CapacityCostPerJob
+		if w.channels[i].ChannelID == id {
+			return &w.channels[i]
 		}
+	}
+	return nil
+}
+
+func (w *worker) cost(channel string) int {
+	if c := w.channel(channel); c != nil {
+		return c.CapacityCostPerJob
 	}
 	return 0
 }
 
 func (w *worker) hasRoom(channel string) bool {
-	for i := range w.channels {
-		if w.channels[i].ChannelID == channel {
-			return w.channels[i].hasRoom
-		}
-	}
-	return false
+	c := w.channel(channel)
+	return c != nil && c.hasRoom
 }
 
 func (w *worker) hasAnyRoom() bool {

@@ -83,6 +83,7 @@ func (c call) number(args []Value) (Value, error) {
 		blank = blank || !ok
 		n[i] = f
 	}
+	var out float64
 	switch c.op {
 	case "<":
 		return Bool(!blank && n[0] < n[1]), nil
@@ -92,22 +93,19 @@ func (c call) number(args []Value) (Value, error) {
 		return Bool(!blank && n[0] > n[1]), nil
 	case ">=":
 		return Bool(!blank && n[0] >= n[1]), nil
-	}
-	out := Value{}
-	switch c.op {
 	case "+":
-		out = Number(n[0] + n[1])
+		out = n[0] + n[1]
 	case "-":
-		out = Number(n[0] - n[1])
+		out = n[0] - n[1]
 	case "*":
-		out = Number(n[0] * n[1])
+		out = n[0] * n[1]
 	case "/":
-		out = Number(n[0] / n[1])
+		out = n[0] / n[1]
 	}
-	if out.IsZero() || !out.Valid() {
+	if !Number(out).Valid() {
 		return Value{}, errOperands
 	}
-	return out, nil
+	return Number(out), nil
 }
 
 // evalIf evaluates pairs of condition and result, and an optional default.

@@ -101,10 +101,7 @@ func Expire(in []WorkerSelector, now time.Time) (all, due []WorkerSelector) {
 // that adding it to an instant cannot overflow.
 func Seconds(f float64) time.Duration {
 	const limit = 100 * 365 * 24 * 3600
-	if f > limit {
-		f = limit
-	}
-	return time.Duration(f * float64(time.Second)).Truncate(time.Microsecond)
+	return time.Duration(min(f, limit) * float64(time.Second)).Truncate(time.Microsecond)
 }
 
 // ParseSelectors parses worker selectors as people write them: parts joined by

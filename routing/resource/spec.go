@@ -292,9 +292,8 @@ type PoolSpec struct {
 	CountFrom uint64           `json:"countFrom,omitempty"` // its first version; for imports
 }
 
-// Validate checks the specification of a worker. Queues that the worker already
-// has may be missing, as in old journals: clients send back what they read.
-func (w *WorkerSpec) Validate(id string, known Known, has []string) error {
+// Validate checks the specification of a worker.
+func (w *WorkerSpec) Validate(id string, known Known) error {
 	var f fieldErrors
 	f.id("/id", id)
 	f.labels("/labels", w.Labels)
@@ -305,9 +304,7 @@ func (w *WorkerSpec) Validate(id string, known Known, has []string) error {
 	for i, q := range w.Queues {
 		at := fmt.Sprintf("/queues/%d", i)
 		f.id(at, q)
-		if !slices.Contains(has, q) {
-			f.exists(known, at, Queue, q)
-		}
+		f.exists(known, at, Queue, q)
 	}
 	f.count("/channels", len(w.Channels))
 	for i, c := range w.Channels {

@@ -44,11 +44,13 @@ func (f fieldErrors) err() error {
 	return &weir.Error{Code: weir.CodeInvalid, Message: "one or more validation errors occurred", Fields: f.Errors}
 }
 
-func (f *fieldErrors) id(pointer, id string) {
-	if id == "" {
+func (f *fieldErrors) id(pointer, id string) { f.required(pointer, id, maxID) }
+
+func (f *fieldErrors) required(pointer, text string, limit int) {
+	if text == "" {
 		f.Add(pointer, "required", "must not be empty")
 	}
-	f.text(pointer, id, maxID)
+	f.text(pointer, text, limit)
 }
 
 func (f *fieldErrors) text(pointer, text string, limit int) {

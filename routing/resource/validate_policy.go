@@ -104,19 +104,12 @@ func (f *fieldErrors) rule(pointer string, r *Rule) {
 			f.Add(pointer+"/expression", "format", "%v", err)
 		}
 	case RuleFunction:
-		f.required(pointer+"/functionUri", r.FunctionURI)
+		f.required(pointer+"/functionUri", r.FunctionURI, maxText)
 	case RuleWebhook:
-		f.required(pointer+"/webhookUri", r.WebhookURI)
+		f.required(pointer+"/webhookUri", r.WebhookURI, maxText)
 	default:
 		f.Add(pointer+"/kind", "unknown", "unknown rule %q", r.Kind)
 	}
-}
-
-func (f *fieldErrors) required(pointer, text string) {
-	if text == "" {
-		f.Add(pointer, "required", "must not be empty")
-	}
-	f.text(pointer, text, maxText)
 }
 
 // Validate checks a classification policy.

@@ -70,7 +70,7 @@ func (e *Engine) Do(ctx context.Context, build func(*routing.State, time.Time) (
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.now()
-	e.apply(nil, now)
+	e.tick(now)
 	c, err := build(e.state, now)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (e *Engine) View(ctx context.Context, see func(*routing.State, time.Time)) 
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.now()
-	e.apply(nil, now)
+	e.tick(now)
 	see(e.state, now)
 	return nil
 }
@@ -126,8 +126,8 @@ func (e *Engine) Job(id string) (j routing.Job, ok bool) {
 	return j, ok
 }
 
-func (e *Engine) apply(c routing.Command, now time.Time) {
-	events, _ := e.state.Execute(c, now)
+func (e *Engine) tick(now time.Time) {
+	events, _ := e.state.Execute(nil, now)
 	e.record(events)
 }
 

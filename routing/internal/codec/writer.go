@@ -63,11 +63,6 @@ func (w *Writer) Value(key string, v label.Value) {
 	w.Unusual = w.Unusual || !ok
 }
 
-// Number writes a number.
-func (w *Writer) Number(key string, f float64) {
-	w.Value(key, label.Number(f))
-}
-
 // Labels writes labels sorted by name and omits an empty set.
 func (w *Writer) Labels(key string, l label.Set) {
 	if len(l) == 0 {
@@ -101,7 +96,7 @@ func (w *Writer) Selectors(key string, list []resource.WorkerSelector) {
 			w.Value(`,"value":`, s.Value)
 		}
 		if s.ExpiresAfterSeconds != 0 {
-			w.Number(`,"expiresAfterSeconds":`, s.ExpiresAfterSeconds)
+			w.Value(`,"expiresAfterSeconds":`, label.Number(s.ExpiresAfterSeconds))
 		}
 		if s.Expedite {
 			w.Buf = append(w.Buf, `,"expedite":true`...)
