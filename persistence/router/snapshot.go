@@ -17,15 +17,6 @@ const (
 	pruneChunk = 100       // rows that one transaction deletes
 )
 
-// routerHead is the one row that says what counts.
-type routerHead struct {
-	Last        int64 `db:"last_seq"`
-	Snapshot    int64 `db:"snapshot"`
-	SnapshotSeq int64 `db:"snapshot_seq"`
-}
-
-const routerHeadSQL = "SELECT last_seq, snapshot, snapshot_seq FROM router_head WHERE id = 1"
-
 var errParts = errors.New("the router's snapshot lacks a part")
 
 // SaveSnapshot implements [eventlog.Store]. The parts are written under a
@@ -137,14 +128,15 @@ func (s *Store) LoadSnapshot(ctx context.Context) (eventlog.Saved, error) {
 	var saved eventlog.Saved
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		saved = eventlog.Saved{}
-		var head routerHead
-		if err := tx.GetContext(ctx, &head, routerHeadSQL); err != nil {
+		var number int64
+		// The one row that decides what counts.
+		row := tx.QueryRowContext(ctx, "SELECT last_seq, snapshot, snapshot_seq FROM router_head WHERE id = 1")
+		if err := row.Scan(&saved.Last, &number, &saved.Seq); err != nil {
 			return err
 		}
-		saved.Seq, saved.Last = uint64(head.SnapshotSeq), uint64(head.Last)
-		for part := 0; head.Snapshot != 0; part++ {
+		for part := 0; number != 0; part++ {
 			var data [][]byte
-			err := tx.SelectContext(ctx, &data, "SELECT data FROM router_snapshots WHERE snapshot = ? AND part = ?", head.Snapshot, part)
+			err := tx.SelectContext(ctx, &data, "SELECT data FROM router_snapshots WHERE snapshot = ? AND part = ?", number, part)
 			if err != nil || len(data) == 0 {
 				return err
 			}
