@@ -15,22 +15,21 @@ import (
 
 // Receive implements actor.Actor.
 func (d *routerActor) Receive(ctx actor.Context) {
-	switch msg := ctx.Message().(type) {
+	message := ctx.Message()
+	if m, ok := message.(interface{ of() generation }); ok && m.of() != d.gen {
+		d.receiveLate(message)
+		return
+	}
+	switch msg := message.(type) {
 	case *call:
 		d.serveCall(msg)
 	case committed:
-		// Results for an earlier state are ignored. What they committed is in the journal, from
-		// which the present state was read.
-		if msg.gen == d.gen {
-			d.committed(msg)
-		}
+		d.committed(msg)
 	case flush:
-		if msg.gen == d.gen {
-			d.journal.flushAsked = false
-			d.submit()
-		}
+		d.journal.flushAsked = false
+		d.submit()
 	case tick:
-		if msg.gen == d.gen && d.open() {
+		if d.open() {
 			d.wakeAt = time.Time{}
 			d.advance(time.Now())
 			d.afterEvents()
@@ -45,43 +44,41 @@ func (d *routerActor) Receive(ctx actor.Context) {
 	}
 }
 
+// receiveLate handles a message for an earlier state. Results are ignored: what they
+// committed is in the journal, from which the present state was read.
+func (d *routerActor) receiveLate(msg any) {
+	// A load that was overtaken releases the role: otherwise no process would serve until
+	// the lease ends.
+	if l, ok := msg.(loaded); ok {
+		d.task(func(context.Context) { d.releaseRole(l.lease) })
+	}
+}
+
 // receiveRest handles the rarer messages.
 func (d *routerActor) receiveRest(msg any) {
 	switch msg := msg.(type) {
 	case loaded:
-		if msg.gen == d.gen {
-			d.serve(msg)
-		} else {
-			// A load that was overtaken releases the role: otherwise no process would serve until
-			// the lease ends.
-			d.task(func(context.Context) { d.releaseRole(msg.lease) })
-		}
+		d.serve(msg)
 	case onStandby:
-		if msg.gen == d.gen && d.mode == loading {
+		if d.mode == loading {
 			d.mode = standby
 			d.refuseStash(errElsewhere())
 		}
 	case loadIsSlow:
-		if msg.gen == d.gen && d.mode == loading {
+		if d.mode == loading {
 			d.slow = true
 			d.refuseStash(errReplaying())
 		}
 	case leaseGone:
-		if msg.gen == d.gen {
-			d.fail(weir.ErrLeaseLost)
-		}
+		d.fail(weir.ErrLeaseLost)
 	case supplied:
-		if msg.gen == d.gen && d.open() {
+		if d.open() {
 			d.supply(msg.command)
 		}
 	case cutNext:
-		if msg.gen == d.gen {
-			d.continueCut()
-		}
+		d.continueCut()
 	case saved:
-		if msg.gen == d.gen {
-			d.saved(msg)
-		}
+		d.saved(msg)
 	case figuresQuery:
 		msg.answer <- d.figures()
 	case drain:
@@ -109,7 +106,7 @@ func (d *routerActor) serveCall(c *call) {
 		d.stash = append(d.stash, c)
 		return
 	case standby:
-		c.answer <- d.phase.Load().refusal()
+		c.answer <- d.Phase().refusal()
 		return
 	case draining, ended:
 		c.answer <- errDraining()
@@ -167,7 +164,7 @@ func (d *routerActor) serve(l loaded) {
 		}
 	})
 	if len(l.missed) > 0 {
-		d.watchers.publish(l.missed)
+		d.o.Watch(l.missed)
 	}
 	d.published.upTo = max(d.published.upTo, l.state.Seq())
 	d.metrics.serving.Set(1)
@@ -242,8 +239,8 @@ func (d *routerActor) committed(c committed) {
 	d.metrics.committed(&g)
 	d.submitNext(&g)
 	d.published.upTo = c.last
-	// Watchers and functions get an event only now: no crash can undo it any more.
-	d.watchers.publish(g.events)
+	// Watch and functions get an event only now: no crash can undo it any more.
+	d.o.Watch(g.events)
 	for _, e := range g.events {
 		d.functions.issue(d.gen, d.state, e)
 	}

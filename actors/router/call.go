@@ -74,7 +74,6 @@ func (c *call) run(s *routing.State, now time.Time) (events []eventlog.Event, go
 // order of the events.
 type waiterQueue struct {
 	list  []waiter
-	head  int
 	sweep int // length at which callers that have left are removed
 }
 
@@ -88,9 +87,8 @@ type waiter struct {
 // that have left meanwhile are removed, so that the queue stays proportional to
 // the callers that wait.
 func (l *waiterQueue) add(w waiter) {
-	l.sweep = max(l.sweep, 2*maxCallers)
-	if len(l.list)-l.head >= l.sweep {
-		l.list, l.head = slices.DeleteFunc(l.list[l.head:], func(w waiter) bool { return w.c.abandoned() }), 0
+	if len(l.list) >= max(l.sweep, 2*maxCallers) {
+		l.list = slices.DeleteFunc(l.list, func(w waiter) bool { return w.c.abandoned() })
 		l.sweep = 2 * len(l.list)
 	}
 	l.list = append(l.list, w)
@@ -98,26 +96,17 @@ func (l *waiterQueue) add(w waiter) {
 
 // release answers the callers that waited for events up to durable.
 func (l *waiterQueue) release(durable uint64) (n int) {
-	for l.head < len(l.list) && l.list[l.head].after <= durable {
-		w := &l.list[l.head]
-		w.c.answer <- w.err
-		*w = waiter{}
-		l.head++
+	for n < len(l.list) && l.list[n].after <= durable {
+		l.list[n].c.answer <- l.list[n].err
 		n++
 	}
-	if l.head == len(l.list) {
-		l.list, l.head = l.list[:0], 0
-	} else if l.head > 1024 && l.head*2 > len(l.list) {
-		kept := copy(l.list, l.list[l.head:])
-		clear(l.list[kept:])
-		l.list, l.head = l.list[:kept], 0
-	}
+	l.list = slices.Delete(l.list, 0, n)
 	return n
 }
 
 // fail answers all callers with an error.
 func (l *waiterQueue) fail(err error) {
-	for _, w := range l.list[l.head:] {
+	for _, w := range l.list {
 		w.c.answer <- err
 	}
 	*l = waiterQueue{}

@@ -22,9 +22,6 @@ func Start(o Options) (*Router, error) {
 	o = withDefaults(o)
 	r := &Router{o: o, log: o.Logger, metrics: o.Metrics, dispatcher: newDispatcher(), spawned: make(chan struct{})}
 	r.ctx, r.kill = context.WithCancel(context.Background())
-	if o.Watch != nil {
-		r.Watch(o.Watch)
-	}
 	r.functions = newFunctions(r)
 	r.role = supervise.NewRole(o.Store, ops.RoleRouter, o.LeaseTTL, o.Logger)
 	system, endSystem := supervise.SystemOr(o.System, o.Logger)
@@ -57,13 +54,6 @@ func (r *Router) View(ctx context.Context, see func(*routing.State, time.Time)) 
 	c.view = see
 	return r.ask(ctx, c)
 }
-
-// Watch registers a function that is called with the events of each commit, in
-// order, after they became durable. Events that became durable although the
-// store's reply was lost or late are delivered after the journal was read again.
-// The function must not block. It may keep the events and must not change them.
-// A watch ends only with the router.
-func (r *Router) Watch(see func([]eventlog.Event)) { r.watchers.add(see) }
 
 // ask sends a call to the actor and waits for the answer.
 func (r *Router) ask(ctx context.Context, c *call) error {

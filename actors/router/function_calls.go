@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,11 +104,7 @@ func (f *functions) request(ctx context.Context, rule *resource.Rule, body []byt
 // setKeys sets the key of a function or, without one, of its application.
 // The headers are those of Azure Functions.
 func setKeys(h http.Header, c *resource.Credential) {
-	key := c.FunctionKey
-	if key == "" {
-		key = c.AppKey
-	}
-	if key != "" {
+	if key := cmp.Or(c.FunctionKey, c.AppKey); key != "" {
 		h.Set("X-Functions-Key", key)
 	}
 	if c.ClientID != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,8 +48,8 @@ func (f *functions) work(ctx context.Context, t *turns, at string) {
 				a.asked = ended // the time of the hold does not count toward the limits
 			}
 		}
-		if a.gen == f.generations.Load() {
-			f.supply(ctx, a.gen, a.do(ctx, a.asked))
+		if a.gen == generation(f.generations.Load()) {
+			f.post(supplied{a.gen, a.do(ctx, a.asked)})
 		}
 	}
 }
@@ -70,7 +71,7 @@ func (t *turns) next(ctx context.Context, at string) (a ask, ok bool) {
 
 // issue starts processing an event that asks for results. It reads the state here
 // and does not keep it.
-func (f *functions) issue(gen int64, s *routing.State, e eventlog.Event) {
+func (f *functions) issue(gen generation, s *routing.State, e eventlog.Event) {
 	asked := time.Now()
 	switch e := e.(type) {
 	case *eventlog.JobRulesRequestedEvent:
@@ -90,21 +91,20 @@ func (f *functions) issue(gen int64, s *routing.State, e eventlog.Event) {
 			f.recordResult(functionUse{resource.Distribution, q.Spec.DistributionPolicyID, addressOf(&e.Rule)}, err)
 			return answer
 		}})
-	default:
-		f.changed(e)
+	// A policy that was changed or deleted begins anew.
+	case *eventlog.DistributionPutEvent:
+		f.failing.forget(resource.Distribution, e.ID)
+	case *eventlog.ClassificationPutEvent:
+		f.failing.forget(resource.Classification, e.ID)
+	case *eventlog.DeletedEvent:
+		f.failing.forget(e.Resource, e.ID)
 	}
 }
 
 // resume issues the unanswered requests of an earlier generation again.
-func (f *functions) resume(gen int64, s *routing.State) {
+func (f *functions) resume(gen generation, s *routing.State) {
 	for _, e := range s.PendingRequests() {
 		f.issue(gen, s, e)
-	}
-}
-
-func (f *functions) supply(ctx context.Context, gen int64, c routing.Command) {
-	if ctx.Err() == nil {
-		f.post(supplied{gen, c})
 	}
 }
 
@@ -134,18 +134,6 @@ func (f *functions) emit(ctx context.Context, d *functionData) {
 	}
 	if err != nil {
 		f.log.Warn("function event not written", "policy", d.Policy, "state", d.State, "error", err)
-	}
-}
-
-// changed forgets the functions of a policy that was changed or deleted.
-func (f *functions) changed(e eventlog.Event) {
-	switch e := e.(type) {
-	case *eventlog.DistributionPutEvent:
-		f.failing.forget(resource.Distribution, e.ID)
-	case *eventlog.ClassificationPutEvent:
-		f.failing.forget(resource.Classification, e.ID)
-	case *eventlog.DeletedEvent:
-		f.failing.forget(e.Resource, e.ID)
 	}
 }
 
@@ -275,15 +263,7 @@ func (f *functions) score(ctx context.Context, e *eventlog.JobScoresRequestedEve
 // selectors unless the policy omits them, and one worker or several.
 func scoreRequest(e *eventlog.JobScoresRequestedEvent, workers []map[string]label.Value, batch bool) []byte {
 	wants := func(parameter string) bool {
-		if e.Options == nil || len(e.Options.ScoringParameters) == 0 {
-			return true
-		}
-		for _, p := range e.Options.ScoringParameters {
-			if p == parameter {
-				return true
-			}
-		}
-		return false
+		return e.Options == nil || len(e.Options.ScoringParameters) == 0 || slices.Contains(e.Options.ScoringParameters, parameter)
 	}
 	o := newObject()
 	if wants("jobLabels") {

@@ -48,7 +48,7 @@ func (d *routerActor) submit() {
 		return
 	}
 	g := group{p.current, time.Now()}
-	p.current = make([]eventlog.Event, 0, len(g.events)) // watchers keep the old slice
+	p.current = make([]eventlog.Event, 0, len(g.events)) // Watch may keep the old slice
 	p.submitted = append(p.submitted, g)
 	p.encoder <- g // never blocks: the capacity is maxSubmitted
 	d.maybeCut(g.last())
@@ -71,7 +71,7 @@ func (d *routerActor) submitNext(before *group) {
 }
 
 // encodeGroups encodes groups and passes them to the journal in order.
-func (r *Router) encodeGroups(ctx context.Context, gen int64, in <-chan group, l weir.Lease) {
+func (r *Router) encodeGroups(ctx context.Context, gen generation, in <-chan group, l weir.Lease) {
 	for {
 		select {
 		case <-ctx.Done():

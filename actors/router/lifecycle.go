@@ -13,9 +13,11 @@ func (d *routerActor) load() {
 	}
 	d.mode = loading
 	d.phase.Store(Replaying)
-	d.gen = d.generations.Add(1)
-	d.refuseSoon()
+	d.gen = generation(d.generations.Add(1))
 	gen, row, h := d.gen, d.failures, d.published
+	// Callers wait while the state is loading, but not for long: they can retry.
+	d.slow = false
+	time.AfterFunc(loadPatience, func() { d.post(loadIsSlow{gen}) })
 	ctx, stop := context.WithCancel(d.ctx)
 	d.stop = stop
 	d.task(func(context.Context) { d.recover(ctx, gen, row, h) })
@@ -32,7 +34,7 @@ func (d *routerActor) fail(err error) {
 
 // discardState discards the state and everything that belongs to it.
 func (d *routerActor) discardState(err error) {
-	d.gen = d.generations.Add(1)
+	d.gen = generation(d.generations.Add(1))
 	if d.stop != nil {
 		d.stop()
 		d.stop = nil
@@ -45,7 +47,7 @@ func (d *routerActor) discardState(err error) {
 	d.refuseStash(err)
 	if d.state != nil {
 		// What was applied may be in the journal, although that was not confirmed: recovery
-		// passes it to the watchers.
+		// passes it to Watch.
 		d.published.written = max(d.published.written, d.state.Seq())
 	}
 	d.state, d.journal, d.snapshot = nil, journalQueue{}, snapshots{}
@@ -96,14 +98,6 @@ func (d *routerActor) finishDrain() {
 		close(done)
 	}
 	d.drained = nil
-}
-
-// refuseSoon limits how long callers wait while the state is loading: after
-// loadPatience they get an error and can retry.
-func (d *routerActor) refuseSoon() {
-	d.slow = false
-	gen := d.gen
-	time.AfterFunc(loadPatience, func() { d.post(loadIsSlow{gen}) })
 }
 
 // lastSnapshot saves the state of a router that accepts no more calls.

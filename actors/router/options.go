@@ -12,6 +12,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -59,8 +60,10 @@ type Options struct {
 	// which one is made if there were any events.
 	SnapshotEvents int
 	SnapshotEvery  time.Duration
-	// Watch is like [Router.Watch], from the very first commit on; it may be
-	// nil.
+	// Watch is called with the events of each commit, in order, after they became
+	// durable; it may be nil. Events that became durable although the store's
+	// reply was lost or late are delivered after the journal was read again. The
+	// function must not block. It may keep the events and must not change them.
 	Watch func([]eventlog.Event)
 	// System runs the actor; nil: one of its own.
 	System *actor.ActorSystem
@@ -94,23 +97,14 @@ const (
 )
 
 func withDefaults(o Options) Options {
-	if o.Settings == (routing.Settings{}) {
-		o.Settings = routing.DefaultSettings()
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Metrics == nil {
-		o.Metrics = NewMetrics(nil)
-	}
-	if o.LeaseTTL <= 0 {
-		o.LeaseTTL = 15 * time.Second
-	}
-	if o.SnapshotEvents <= 0 {
-		o.SnapshotEvents = 25_000
-	}
-	if o.SnapshotEvery <= 0 {
-		o.SnapshotEvery = 10 * time.Minute
+	o.Settings = cmp.Or(o.Settings, routing.DefaultSettings())
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Metrics = cmp.Or(o.Metrics, NewMetrics(nil))
+	o.LeaseTTL = cmp.Or(o.LeaseTTL, 15*time.Second)
+	o.SnapshotEvents = cmp.Or(o.SnapshotEvents, 25_000)
+	o.SnapshotEvery = cmp.Or(o.SnapshotEvery, 10*time.Minute)
+	if o.Watch == nil {
+		o.Watch = func([]eventlog.Event) {}
 	}
 	return o
 }

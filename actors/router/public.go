@@ -23,12 +23,6 @@ func Announce(e eventlog.Event) (events.Event, error) {
 	o := newObject()
 	subject, ok := tellJob(&o, e)
 	if !ok {
-		subject, ok = tellOffer(&o, e)
-	}
-	if !ok {
-		subject, ok = tellWorker(&o, e)
-	}
-	if !ok {
 		return events.Event{}, fmt.Errorf("no public form of event kind %s", e.Kind())
 	}
 	return events.Event{Type: "Microsoft.Communication." + e.Kind(), Source: source, Subject: subject, At: e.Head().At, Data: o.end()}, nil
@@ -99,7 +93,7 @@ func tellEnd(o *object, e eventlog.Event) (subject string, ok bool) {
 		o.optional("note", e.Note)
 		o.text("dispositionCode", e.DispositionCode)
 	default:
-		return "", false
+		return tellOffer(o, e)
 	}
 	return subject, true
 }
@@ -122,7 +116,7 @@ func tellOffer(o *object, e eventlog.Event) (subject string, ok bool) {
 	case *eventlog.OfferExpiredEvent:
 		subject = o.offer(&e.OfferHead)
 	default:
-		return "", false
+		return tellWorker(o, e)
 	}
 	return subject, true
 }

@@ -18,7 +18,7 @@ import (
 // recover retries until it has the role and a state. Acquiring the role raises its
 // epoch, so from then on anything that an earlier state left in the writer is
 // refused.
-func (r *Router) recover(ctx context.Context, gen int64, row int, h published) {
+func (r *Router) recover(ctx context.Context, gen generation, row int, h published) {
 	if row > 0 && !backoff.Wait(ctx, supervise.RestartDelay(row)) {
 		return
 	}
@@ -26,7 +26,7 @@ func (r *Router) recover(ctx context.Context, gen int64, row int, h published) {
 		asked := time.Now()
 		l, ok, err := r.role.Acquire(ctx)
 		if ok {
-			found := loaded{gen: gen, lease: l}
+			found := loaded{generation: gen, lease: l}
 			r.phase.Store(Replaying)
 			if found.restored, err = r.restore(ctx, l, h); err == nil {
 				r.metrics.recovery.Observe(time.Since(asked).Seconds())
@@ -62,7 +62,7 @@ func (r *Router) releaseRole(l weir.Lease) {
 // restore builds the state from the snapshot and the events after it. A
 // snapshot always exists, so that the settings under which events were made are
 // known; changed settings start with a new snapshot. missed holds the events
-// that this process wrote and the watchers have not received.
+// that this process wrote and Watch has not received.
 func (r *Router) restore(ctx context.Context, l weir.Lease, h published) (out restored, err error) {
 	var renew sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,21 +21,41 @@ import (
 type rig struct {
 	*router.Router
 	t testing.TB
+
+	mu       sync.Mutex
+	watching []func([]eventlog.Event)
+}
+
+// Watch calls see with the events of each later commit.
+func (r *rig) Watch(see func([]eventlog.Event)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watching = append(r.watching, see)
+}
+
+func (r *rig) publish(events []eventlog.Event) {
+	r.mu.Lock()
+	list := r.watching
+	r.mu.Unlock()
+	for _, see := range list {
+		see(events)
+	}
 }
 
 // start runs a router until the test ends.
 func start(t testing.TB, store router.Store, change func(*router.Options)) *rig {
 	t.Helper()
-	o := router.Options{Store: store, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	r := &rig{t: t}
+	o := router.Options{Store: store, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Watch: r.publish}
 	if change != nil {
 		change(&o)
 	}
-	r, err := router.Start(o)
-	if err != nil {
+	var err error
+	if r.Router, err = router.Start(o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
-	return &rig{r, t}
+	return r
 }
 
 // do applies a command and returns its events.

@@ -1,9 +1,9 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +13,6 @@ import (
 	"weir"
 	"weir/actors/supervise"
 	"weir/routing"
-	"weir/routing/eventlog"
 )
 
 // Router is the running router, the interface for the rest of the program. Its
@@ -31,11 +30,10 @@ type Router struct {
 	generations atomic.Int64  // of states; results of an earlier one are ignored
 	callers     atomic.Int64
 	draining    atomic.Bool
-	watchers    watchers
 	functions   *functions
 	published   published
-	phase       phases
-	calls       sync.Pool // answered calls, for reuse
+	phase       atomic.Value // a Phase
+	calls       sync.Pool    // answered calls, for reuse
 
 	ctx    context.Context // ends when all work must stop
 	kill   context.CancelFunc
@@ -69,7 +67,7 @@ type turnQueue struct {
 
 // ask is a request of one job to external functions.
 type ask struct {
-	gen   int64
+	gen   generation
 	at    string // the address, or several joined by addressesOf
 	asked time.Time
 	do    func(ctx context.Context, asked time.Time) routing.Command
@@ -77,35 +75,11 @@ type ask struct {
 
 var _ routing.Engine = (*Router)(nil)
 
-// published is how much of the journal the watchers have received. Only the actor
+// published is how much of the journal Options.Watch has received. Only the actor
 // uses it, one instance after the other.
 type published struct {
-	upTo    uint64 // the last event passed to the watchers
+	upTo    uint64 // the last event passed to Watch
 	written uint64 // the last event that this process may have written
-}
-
-type watchers struct {
-	mu   sync.Mutex
-	list atomic.Pointer[[]func([]eventlog.Event)]
-}
-
-func (w *watchers) add(see func([]eventlog.Event)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var list []func([]eventlog.Event)
-	if old := w.list.Load(); old != nil {
-		list = slices.Clone(*old)
-	}
-	list = append(list, see)
-	w.list.Store(&list)
-}
-
-func (w *watchers) publish(events []eventlog.Event) {
-	if list := w.list.Load(); list != nil {
-		for _, see := range *list {
-			see(events)
-		}
-	}
 }
 
 // task runs do outside the actor, until the router closes.
@@ -154,21 +128,9 @@ const (
 )
 
 // Phase returns the current phase. Only a serving router answers calls.
-func (r *Router) Phase() Phase { return r.phase.Load() }
-
-// phases holds the current phase.
-type phases struct{ now atomic.Value }
-
-// Store sets the phase.
-func (p *phases) Store(now Phase) { p.now.Store(now) }
-
-// Load returns the phase.
-func (p *phases) Load() Phase {
-	now, ok := p.now.Load().(Phase)
-	if !ok {
-		return Replaying
-	}
-	return now
+func (r *Router) Phase() Phase {
+	now, _ := r.phase.Load().(Phase)
+	return cmp.Or(now, Replaying) // not stored yet
 }
 
 // refusal returns the error for calls to a router without a state.

@@ -23,7 +23,7 @@ const (
 type routerActor struct {
 	*Router
 	mode  mode
-	gen   int64 // generation of the state; messages of another one are ignored
+	gen   generation // of the state; messages of another one are ignored
 	stop  func()
 	state *routing.State
 	lease weir.Lease
@@ -39,37 +39,42 @@ type routerActor struct {
 	failures int // failures in a row
 }
 
-// Messages of the actor to itself and of the tasks that it starts. gen
-// identifies messages of an earlier state.
+// generation numbers the states that follow one another. Messages for one of them
+// embed it.
+type generation int64
+
+func (g generation) of() generation { return g }
+
+// Messages of the actor to itself and of the tasks that it starts.
 type (
-	flush     struct{ gen int64 }
-	tick      struct{ gen int64 }
+	flush     struct{ generation }
+	tick      struct{ generation }
 	committed struct {
-		gen  int64
+		generation
 		last uint64
 		err  error
 	}
 	loaded struct {
+		generation
 		restored
-		gen   int64
 		lease weir.Lease
 	}
 	restored struct {
 		state  *routing.State
-		missed []eventlog.Event // durable, but not passed to the watchers yet
+		missed []eventlog.Event // durable, but not passed to Watch yet
 		seq    uint64           // the last event of the snapshot
 		size   int              // entities in the snapshot
 	}
-	loadIsSlow struct{ gen int64 }
-	onStandby  struct{ gen int64 }
-	leaseGone  struct{ gen int64 }
+	loadIsSlow struct{ generation }
+	onStandby  struct{ generation }
+	leaseGone  struct{ generation }
 	supplied   struct {
-		gen     int64
+		generation
 		command routing.Command
 	}
 	drain        struct{ done chan struct{} }
 	roleReleased struct{}
-	cutNext      struct{ gen int64 }
+	cutNext      struct{ generation }
 )
 
 // journalQueue carries events to the journal: applied events collect in the open
@@ -104,7 +109,7 @@ type snapshots struct {
 }
 
 type saved struct {
-	gen  int64
+	generation
 	seq  uint64
 	size int
 	err  error

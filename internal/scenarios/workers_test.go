@@ -24,6 +24,7 @@ type staff struct {
 	*world
 	deaf   bool // router events reach no broker
 	router *router.Router
+	hints  *workers.Hints
 	stop   context.CancelFunc
 	lose   atomic.Int32 // number of router answers still to lose
 	hold   chan struct{}
@@ -35,8 +36,12 @@ func hire(w *world, capacity int, deaf bool, settings fields) *staff {
 	s := &staff{world: w, deaf: deaf}
 	w.more = func() []channels.Type {
 		var err error
-		s.router, err = router.Start(router.Options{Store: w.store, Logger: w.logger(), LeaseTTL: w.leaseTTL(), Shared: !strings.HasPrefix(w.url, "sqlite:")})
-		if err != nil {
+		s.hints = workers.NewHints(w.logger())
+		o := router.Options{Store: w.store, Logger: w.logger(), LeaseTTL: w.leaseTTL(), Shared: !strings.HasPrefix(w.url, "sqlite:")}
+		if !deaf {
+			o.Watch = s.hints.Hear
+		}
+		if s.router, err = router.Start(o); err != nil {
 			w.Fatal(err)
 		}
 		w.Cleanup(s.router.Close)
@@ -46,11 +51,7 @@ func hire(w *world, capacity int, deaf bool, settings fields) *staff {
 		ctx, stop := context.WithCancel(context.Background())
 		w.Cleanup(stop)
 		s.stop = stop
-		hints := workers.NewHints(w.logger())
-		if !deaf {
-			s.router.Watch(hints.Hear)
-		}
-		go hints.Run(ctx, w.store, d, w.system)
+		go s.hints.Run(ctx, w.store, d, w.system)
 	}
 	w.restart()
 	s.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{OfferExpiresAfterSeconds: 86400}})
