@@ -178,12 +178,9 @@ func (s *State) scorer(j *job, mode *resource.Mode) func(*worker) float64 {
 	if rule.Remote() {
 		return func(w *worker) float64 { return sign * s.agenda.scores[w.ID] }
 	}
-	if rule.Kind != resource.RuleExpression {
-		return func(*worker) float64 { return 0 } // the same for every worker
-	}
 	expr, err := label.ParseExpression(rule.Expression)
-	if err != nil {
-		return func(*worker) float64 { return 0 }
+	if rule.Kind != resource.RuleExpression || err != nil {
+		return func(*worker) float64 { return 0 } // the same for every worker
 	}
 	return func(w *worker) float64 {
 		v, err := expr.Eval(label.Scope{Job: j.Labels, Worker: w.Labels})

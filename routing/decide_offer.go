@@ -58,7 +58,7 @@ func (s *State) openOffer(workerID, offerID string) (*offer, error) {
 func (s *State) accept(o *offer) {
 	j, w := o.job, o.worker
 	s.emit(&eventlog.OfferAcceptedEvent{
-		OfferHead: s.offerHead(j, w, o.ID), OfferData: offerData(j, w), AssignmentID: s.assignmentID(),
+		OfferHead: s.offerHead(j, w, o.ID), OfferData: offerData(j, w), AssignmentID: s.newID("a-"),
 	})
 	s.revokeAll(j.Offers, true)
 }
@@ -169,13 +169,9 @@ func offerData(j *job, w *worker) eventlog.OfferData {
 	}
 }
 
-// offerID and assignmentID return the id of the entity that the next event
-// creates. The event's number gives the order; the instant keeps ids unique in a
-// store that begins anew or continues from a backup.
-func (s *State) offerID() string { return "o-" + s.unique() }
-
-func (s *State) assignmentID() string { return "a-" + s.unique() }
-
-func (s *State) unique() string {
-	return strconv.FormatUint(s.seq+1, 36) + "-" + strconv.FormatInt(s.now.UnixMicro(), 36)
+// newID returns the id of the offer or assignment that the next event creates. The
+// event's number gives the order; the instant keeps ids unique in a store that
+// begins anew or continues from a backup.
+func (s *State) newID(prefix string) string {
+	return prefix + strconv.FormatUint(s.seq+1, 36) + "-" + strconv.FormatInt(s.now.UnixMicro(), 36)
 }

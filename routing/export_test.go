@@ -151,6 +151,14 @@ func (s *State) Patch(kind resource.Kind, id string, body []byte, cond If) (Comm
 	return s.PatchMembers(kind, id, patch, cond)
 }
 
+// Pools returns the depth of every pool.
+func (s *State) Pools() (out []PoolDepth) {
+	for _, id := range s.IDs(resource.Pool, "", 1000) {
+		out = append(out, s.PoolDepth(id))
+	}
+	return out
+}
+
 // AwaitingJobs lists the jobs that wait for a result from the caller.
 func (s *State) AwaitingJobs() (out []string) {
 	for _, e := range s.PendingRequests() {

@@ -178,7 +178,7 @@ func (s *State) offerTo(j *job) bool {
 
 func (s *State) issue(j *job, w *worker) {
 	q := j.queue
-	head := s.offerHead(j, w, s.offerID())
+	head := s.offerHead(j, w, s.newID("o-"))
 	s.emit(&eventlog.OfferIssuedEvent{
 		OfferHead: head, OfferData: offerData(j, w),
 		Cost: w.cost(j.ChannelID), ExpiresAt: s.now.Add(resource.Seconds(q.dist.OfferExpiresAfterSeconds)),

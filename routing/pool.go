@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -134,13 +133,4 @@ type PoolDepth struct {
 	ID      string `json:"id"`
 	Depth   int    `json:"depth"`
 	Version uint64 `json:"version"`
-}
-
-// Pools returns the depth of every pool in one call.
-func (s *State) Pools() []PoolDepth {
-	var out []PoolDepth
-	for _, id := range slices.Sorted(maps.Keys(s.pools)) {
-		out = append(out, PoolDepth{id, s.pools[id].depth, s.pools[id].Count})
-	}
-	return out
 }

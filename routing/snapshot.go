@@ -41,20 +41,14 @@ func (s *State) BeginSnapshot() *Snapshot {
 	return s.snapshot
 }
 
+// newSnapshot copies every entity except the jobs. Policies and the parts of a
+// specification are immutable and replaced as a whole, so they are shared; the
+// rest is copied.
 func (s *State) newSnapshot() *Snapshot {
 	c := &Snapshot{
 		head:  snapshotHead{snapshotFormat, snapshotVersion, s.seq, s.now, s.settings},
-		state: s, copiedEarly: map[uint64]struct{}{},
+		state: s, copiedEarly: map[uint64]struct{}{}, records: make([]record, 0, s.Size()),
 	}
-	c.records = make([]record, 0, s.Size())
-	s.copyTo(c)
-	return c
-}
-
-// copyTo copies every entity except the jobs. Policies and the parts of a
-// specification are immutable and replaced as a whole, so they are shared; the
-// rest is copied.
-func (s *State) copyTo(c *Snapshot) {
 	add := func(r record) { c.records = append(c.records, r) }
 	for _, d := range s.distributions {
 		add(record{Distribution: d})
@@ -74,6 +68,7 @@ func (s *State) copyTo(c *Snapshot) {
 	for _, p := range s.pools {
 		add(record{Pool: new(*p)})
 	}
+	return c
 }
 
 // Step copies at most n more jobs and reports whether the snapshot is complete.
@@ -128,9 +123,6 @@ func (c *Snapshot) before(e eventlog.Event) {
 }
 
 func copies[T any](in []*T) []*T {
-	if len(in) == 0 {
-		return nil
-	}
 	out := make([]*T, len(in))
 	for i, p := range in {
 		out[i] = new(*p)

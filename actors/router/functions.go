@@ -285,14 +285,6 @@ func scoreRequest(e *eventlog.JobScoresRequestedEvent, workers []map[string]labe
 		o.labels("worker", workers[0])
 		return o.end()
 	}
-	o.key("workers")
-	o.b = append(o.b, '[')
-	for i, labels := range workers {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		o.b = appendLabels(o.b, labels)
-	}
-	o.b = append(o.b, ']')
+	array(&o, "workers", workers, func(labels *map[string]label.Value) { o.b = appendLabels(o.b, *labels) })
 	return o.end()
 }

@@ -130,7 +130,7 @@ func tellWorker(o *object, e eventlog.Event) (subject string, ok bool) {
 	case *eventlog.WorkerUpdatedEvent:
 		id = e.WorkerID
 		o.worker(id, &e.WorkerInfo)
-		o.texts("updatedWorkerProperties", e.Updated)
+		array(o, "updatedWorkerProperties", e.Updated, func(name *string) { o.b = plainjson.AppendText(o.b, *name) })
 	case *eventlog.WorkerDeregisteredEvent:
 		id = e.WorkerID
 		o.text("workerId", id)
@@ -267,29 +267,23 @@ func (o *object) selectors(k string, selectors []resource.WorkerSelector) {
 	})
 }
 
-func (o *object) texts(k string, texts []string) {
-	o.key(k)
-	o.b = append(o.b, '[')
-	for i, text := range texts {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		o.b = plainjson.AppendText(o.b, text)
-	}
-	o.b = append(o.b, ']')
-}
-
 // list writes an array of objects.
 func list[T any](o *object, k string, items []T, write func(*object, *T)) {
+	array(o, k, items, func(item *T) {
+		o.b = append(o.b, '{')
+		write(o, item)
+		o.b = append(o.b, '}')
+	})
+}
+
+func array[T any](o *object, k string, items []T, write func(*T)) {
 	o.key(k)
 	o.b = append(o.b, '[')
 	for i := range items {
 		if i > 0 {
 			o.b = append(o.b, ',')
 		}
-		o.b = append(o.b, '{')
-		write(o, &items[i])
-		o.b = append(o.b, '}')
+		write(&items[i])
 	}
 	o.b = append(o.b, ']')
 }

@@ -71,7 +71,7 @@ func (d *callCenter) table() (figures map[string]string, items int) {
 	figures = map[string]string{}
 	d.see(func(s *routing.State) {
 		items = len(s.IDs(resource.Worker, "", 100))
-		for _, p := range s.Pools() {
+		for _, p := range pools(s) {
 			figures[p.ID] = fmt.Sprint(p.Version, "/", p.Depth)
 			items += 1 + p.Depth
 		}

@@ -2,7 +2,6 @@ package acd_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -163,12 +162,15 @@ func (d *callCenter) worker(id string) (w routing.Worker) {
 
 // pool returns a pool's version and depth.
 func (d *callCenter) pool(id string) (out routing.PoolDepth) {
-	d.see(func(s *routing.State) {
-		all := s.Pools()
-		if i := slices.IndexFunc(all, func(p routing.PoolDepth) bool { return p.ID == id }); i >= 0 {
-			out = all[i]
-		}
-	})
+	d.see(func(s *routing.State) { out = s.PoolDepth(id) })
+	return out
+}
+
+// pools returns the depth of every pool.
+func pools(s *routing.State) (out []routing.PoolDepth) {
+	for _, id := range s.IDs(resource.Pool, "", 1000) {
+		out = append(out, s.PoolDepth(id))
+	}
 	return out
 }
 

@@ -101,7 +101,7 @@ func depthIsTrue(t *testing.T) {
 				d.e.Reopen()
 			}
 			d.see(func(s *routing.State) {
-				for _, p := range s.Pools() {
+				for _, p := range pools(s) {
 					spec, _ := s.Pool(p.ID)
 					if n := countFree(s, spec.Spec); n != p.Depth {
 						rt.Fatalf("%s: depth %d, and %d agents", p.ID, p.Depth, n)

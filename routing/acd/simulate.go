@@ -41,9 +41,8 @@ type Results struct {
 
 // contact is one contact of the simulation.
 type contact struct {
-	id        string
-	at, until time.Duration
-	skills    []resource.WorkerSelector
+	id     string
+	skills []resource.WorkerSelector
 }
 
 // simulation is a running simulation with a clock of its own.
@@ -114,12 +113,13 @@ func (o Simulation) steps(chance *rand.Rand) []step {
 	var out []step
 	for i := range o.Contacts {
 		language, expertise := draw(chance)
-		k := contact{id: fmt.Sprintf("contact:%d", i), at: time.Duration(i) * o.Every}
-		k.until = k.at + o.Shortest + time.Duration(chance.Int64N(int64(o.Longest-o.Shortest)+1))
+		k := contact{id: fmt.Sprintf("contact:%d", i)}
+		at := time.Duration(i) * o.Every
+		until := at + o.Shortest + time.Duration(chance.Int64N(int64(o.Longest-o.Shortest)+1))
 		for _, s := range []string{language, expertise} {
 			k.skills = append(k.skills, resource.WorkerSelector{Key: s, Operator: label.Equal, Value: label.Bool(true)})
 		}
-		out = append(out, step{k, k.at, false}, step{k, k.until, true})
+		out = append(out, step{k, at, false}, step{k, until, true})
 	}
 	slices.SortStableFunc(out, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	return out
