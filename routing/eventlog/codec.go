@@ -82,20 +82,6 @@ func NewDecoder() *Decoder {
 	return d
 }
 
-func (d *Decoder) decodeEvent(kind string, data []byte) (Event, error) {
-	// Kinds and members are never renamed, because journals of earlier releases hold them; hence
-	// spellings such as jobRulesAsked.
-	fresh, ok := d.fresh[kind]
-	if !ok {
-		return nil, fmt.Errorf("unknown kind of event %q", kind)
-	}
-	e := fresh()
-	if err := json.Unmarshal(data, e); err != nil {
-		return nil, fmt.Errorf("event of kind %s: %w", kind, err)
-	}
-	return e, nil
-}
-
 // Append appends events to a segment's data, one line each: its kind, a
 // space, its JSON form.
 func Append(data []byte, list ...Event) ([]byte, error) {
@@ -119,9 +105,15 @@ func (d *Decoder) Decode(data []byte) ([]Event, error) {
 		if !complete || !ok {
 			return nil, errors.New("a line of the journal is truncated")
 		}
-		e, err := d.decodeEvent(string(kind), text)
-		if err != nil {
-			return nil, err
+		// Kinds and members are never renamed, because journals of earlier releases hold them; hence
+		// spellings such as jobRulesAsked.
+		fresh, ok := d.fresh[string(kind)]
+		if !ok {
+			return nil, fmt.Errorf("unknown kind of event %q", kind)
+		}
+		e := fresh()
+		if err := json.Unmarshal(text, e); err != nil {
+			return nil, fmt.Errorf("event of kind %s: %w", kind, err)
 		}
 		list, data = append(list, e), rest
 	}

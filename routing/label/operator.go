@@ -26,28 +26,20 @@ func (o Operator) Valid() bool {
 // value; the other operators compare numbers only. A missing label (the zero
 // Value) fails every operator except notEqual.
 func (o Operator) Holds(label, want Value) bool {
+	numbers := label.kind == kindNumber && want.kind == kindNumber
 	switch o {
 	case Equal:
 		return !label.IsZero() && label == want
 	case NotEqual:
 		return label.IsZero() || label != want
-	case LessThan, LessOrEqual, GreaterThan, GreaterOrEqual:
-		return label.kind == kindNumber && want.kind == kindNumber && o.orders(label.num, want.num)
-	}
-	return false
-}
-
-func (o Operator) orders(label, want float64) bool {
-	switch o {
 	case LessThan:
-		return label < want
+		return numbers && label.num < want.num
 	case LessOrEqual:
-		return label <= want
+		return numbers && label.num <= want.num
 	case GreaterThan:
-		return label > want
+		return numbers && label.num > want.num
 	case GreaterOrEqual:
-		return label >= want
-	case Equal, NotEqual:
+		return numbers && label.num >= want.num
 	}
 	return false
 }
