@@ -80,9 +80,8 @@ func (c DeclineOffer) decide(s *State) error {
 	return nil
 }
 
-// openAssignment returns an open assignment whose job has the wanted status,
-// and a conflict if it has another.
-func (s *State) openAssignment(jobID, id string, want resource.JobStatus) (*job, *assignment, error) {
+// assignmentOf returns a job and one of its assignments.
+func (s *State) assignmentOf(jobID, id string) (*job, *assignment, error) {
 	j := s.jobs[jobID]
 	if j == nil {
 		return nil, nil, notFound("job", jobID)
@@ -91,30 +90,24 @@ func (s *State) openAssignment(jobID, id string, want resource.JobStatus) (*job,
 	if i < 0 {
 		return nil, nil, notFound("assignment", id)
 	}
-	a := j.Assignments[i]
-	if j.Status != want || !a.ClosedAt.IsZero() {
-		return nil, nil, conflict("job %q is %s", jobID, j.Status)
-	}
-	return j, a, nil
+	return j, j.Assignments[i], nil
 }
 
-// repeated reports whether a step of an assignment was done before. A client
-// that lost the response repeats the request and gets the same answer.
-func (s *State) repeated(jobID, id string, is func(*job, *assignment) bool) bool {
-	j := s.jobs[jobID]
-	if j == nil {
-		return false
+// requireOpen returns a conflict unless an assignment is open and its job has a status.
+func requireOpen(j *job, a *assignment, status resource.JobStatus) error {
+	if j.Status != status || !a.ClosedAt.IsZero() {
+		return conflict("job %q is %s", j.ID, j.Status)
 	}
-	i := j.assignment(id)
-	return i >= 0 && is(j, j.Assignments[i])
+	return nil
 }
 
 func (c CompleteJob) decide(s *State) error {
-	if s.repeated(c.JobID, c.AssignmentID, func(_ *job, a *assignment) bool { return !a.CompletedAt.IsZero() }) {
-		return nil
+	j, a, err := s.assignmentOf(c.JobID, c.AssignmentID)
+	// A client that lost the response repeats the request and gets the same answer.
+	if err != nil || !a.CompletedAt.IsZero() {
+		return err
 	}
-	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, resource.JobAssigned)
-	if err != nil {
+	if err := requireOpen(j, a, resource.JobAssigned); err != nil {
 		return err
 	}
 	s.emit(&eventlog.JobCompletedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Note: c.Note})
@@ -122,13 +115,15 @@ func (c CompleteJob) decide(s *State) error {
 }
 
 func (c CloseJob) decide(s *State) error {
-	if s.repeated(c.JobID, c.AssignmentID, func(j *job, a *assignment) bool {
-		return j.Status == resource.JobClosed && !a.ClosedAt.IsZero() && (c.DispositionCode == "" || c.DispositionCode == j.DispositionCode)
-	}) {
+	j, a, err := s.assignmentOf(c.JobID, c.AssignmentID)
+	if err != nil {
+		return err
+	}
+	// Repeated, as above.
+	if j.Status == resource.JobClosed && !a.ClosedAt.IsZero() && (c.DispositionCode == "" || c.DispositionCode == j.DispositionCode) {
 		return nil
 	}
-	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, resource.JobCompleted)
-	if err != nil {
+	if err := requireOpen(j, a, resource.JobCompleted); err != nil {
 		return err
 	}
 	if at := c.CloseAt.UTC().Truncate(time.Microsecond); at.After(s.now) {
@@ -148,8 +143,11 @@ func (s *State) closeNow(j *job, a *assignment, code, note string) {
 }
 
 func (c UnassignJob) decide(s *State) error {
-	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, resource.JobAssigned)
+	j, a, err := s.assignmentOf(c.JobID, c.AssignmentID)
 	if err != nil {
+		return err
+	}
+	if err := requireOpen(j, a, resource.JobAssigned); err != nil {
 		return err
 	}
 	if j.Unassigned >= maxUnassignments {
