@@ -75,12 +75,7 @@ func (w *worker) hasRoom(channel string) bool {
 }
 
 func (w *worker) hasAnyRoom() bool {
-	for i := range w.channels {
-		if w.channels[i].hasRoom {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.channels, func(c channelUse) bool { return c.hasRoom })
 }
 
 // jobData is the part of a job that a snapshot keeps.

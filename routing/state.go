@@ -208,9 +208,6 @@ func (s *State) markWorker(w *worker) {
 
 // rulesOf returns the exception rules of a queue.
 func (s *State) rulesOf(q *queue) []resource.ExceptionRule {
-	if q == nil {
-		return nil
-	}
 	if x := s.exceptions[q.ExceptionPolicyID]; x != nil {
 		return x.Spec.ExceptionRules
 	}
