@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"slices"
 
 	"weir/routing/eventlog"
@@ -82,10 +83,7 @@ func (s *State) roundRobin(j *job) *worker {
 		}
 	}
 	if n <= limit {
-		if next == nil {
-			next = first
-		}
-		return next
+		return cmp.Or(next, first)
 	}
 	workers := j.class.queue.workersByID
 	start, found := slices.BinarySearchFunc(workers, last, byWorkerID)

@@ -244,10 +244,7 @@ func (s *State) queueLengthRule(j *job) *resource.ExceptionRule {
 			continue
 		}
 		// A job keeps its place in line, so only the jobs before that place are ahead of it.
-		seq := j.Enqueued
-		if seq == 0 {
-			seq = s.seq + 1
-		}
+		seq := cmp.Or(j.Enqueued, s.seq+1)
 		if q.jobs.ahead(sortKeyOf(j.expedited(), j.EffectivePriority(), seq)) >= r.Trigger.Threshold {
 			return &r
 		}

@@ -47,10 +47,8 @@ func (s *State) putWorker(id string, spec resource.WorkerSpec) {
 		s.emit(&eventlog.WorkerRegisteredEvent{WorkerID: id, WorkerInfo: s.workerInfo(w)})
 	case !spec.AvailableForOffers && w.State == resource.WorkerActive:
 		s.deregister(w)
-	default:
-		if len(changed) > 0 {
-			s.emit(&eventlog.WorkerUpdatedEvent{WorkerID: id, WorkerInfo: s.workerInfo(w), Updated: changed})
-		}
+	case len(changed) > 0:
+		s.emit(&eventlog.WorkerUpdatedEvent{WorkerID: id, WorkerInfo: s.workerInfo(w), Updated: changed})
 	}
 }
 

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -255,11 +256,7 @@ func (o *object) selectors(k string, selectors []resource.WorkerSelector) {
 			s.key("ttlSeconds")
 			s.b = appendValue(s.b, label.Number(selector.ExpiresAfterSeconds))
 		}
-		status := selector.Status
-		if status == "" {
-			status = resource.SelectorActive
-		}
-		s.text("state", capital(string(status)))
+		s.text("state", capital(string(cmp.Or(selector.Status, resource.SelectorActive))))
 		if !selector.ExpiresAt.IsZero() {
 			s.key("expirationTime")
 			s.b = appendTime(s.b, selector.ExpiresAt)

@@ -46,10 +46,8 @@ func scan(text string) (out []token, err error) {
 		case unicode.IsDigit(r):
 			t, n, err = scanNumber(text)
 		case unicode.IsLetter(r) || r == '_':
-			n = strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
-			if n < 0 {
-				n = len(text)
-			}
+			rest := strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' })
+			n = len(text) - len(rest)
 			t = token{kind: tokenWord, text: text[:n]}
 		default:
 			// The list is searched as one text, in which a sign before a blank would be found,
@@ -97,10 +95,7 @@ func scanQuoted(text string) (token, int, error) {
 
 // A sign is an operator, so that 1-2 is a difference.
 func scanNumber(text string) (token, int, error) {
-	n := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if n < 0 {
-		n = len(text)
-	}
+	n := len(text) - len(strings.TrimLeft(text, ".0123456789"))
 	f, err := strconv.ParseFloat(text[:n], 64)
 	if err != nil {
 		return token{}, 0, errExpression

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -40,13 +41,10 @@ func (d *DistributionSpec) Validate(id string) error {
 	f.id("/id", id)
 	f.text("/name", d.Name, maxText)
 	f.seconds("/offerExpiresAfterSeconds", d.OfferExpiresAfterSeconds)
-	if d.OfferExpiresAfterSeconds == 0 {
-		d.OfferExpiresAfterSeconds = DefaultOfferSeconds
-	}
+	d.OfferExpiresAfterSeconds = cmp.Or(d.OfferExpiresAfterSeconds, DefaultOfferSeconds)
 	mode := &d.Mode
+	mode.Kind = cmp.Or(mode.Kind, LongestIdle)
 	switch mode.Kind {
-	case "":
-		mode.Kind = LongestIdle
 	case LongestIdle, RoundRobin, BestWorker, ShortestIdle:
 	default:
 		f.Add("/mode/kind", "unknown", "unknown mode %q", mode.Kind)
@@ -54,9 +52,7 @@ func (d *DistributionSpec) Validate(id string) error {
 	f.between("/mode/minConcurrentOffers", mode.MinConcurrentOffers, 0, maxNumber)
 	f.between("/mode/maxConcurrentOffers", mode.MaxConcurrentOffers, 0, maxNumber)
 	mode.MinConcurrentOffers = max(1, mode.MinConcurrentOffers)
-	if mode.MaxConcurrentOffers == 0 {
-		mode.MaxConcurrentOffers = mode.MinConcurrentOffers
-	}
+	mode.MaxConcurrentOffers = cmp.Or(mode.MaxConcurrentOffers, mode.MinConcurrentOffers)
 	if mode.MaxConcurrentOffers < mode.MinConcurrentOffers {
 		f.Add("/mode/maxConcurrentOffers", "range", "must be at least minConcurrentOffers")
 	}
@@ -77,12 +73,8 @@ func (o *ScoringOptions) withDefaults() *ScoringOptions {
 	if o != nil {
 		out = *o
 	}
-	if out.DescendingOrder == nil {
-		out.DescendingOrder = new(true)
-	}
-	if out.BatchSize == 0 {
-		out.BatchSize = 20
-	}
+	out.DescendingOrder = cmp.Or(out.DescendingOrder, new(true))
+	out.BatchSize = cmp.Or(out.BatchSize, 20)
 	if len(out.ScoringParameters) == 0 {
 		out.ScoringParameters = []string{"jobLabels", "workerSelectors"}
 	}
