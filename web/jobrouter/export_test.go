@@ -9,7 +9,7 @@ func ReserializeForm(query string) string { return reserializeForm(query) }
 
 // ParseAuthorization is parseAuthorization, for fuzzing.
 func ParseAuthorization(header string) (dateHeader string, signature []byte, err error) {
-	a, err := newSignatures(nil, 0).parseAuthorization([]string{header})
+	a, err := newSignatures(nil).parseAuthorization([]string{header})
 	return a.dateHeader, a.signature[:], err
 }
 

@@ -42,7 +42,7 @@ type queueFiguresView struct {
 // figures takes the counts and the queues from one snapshot of the router's state.
 func (s *service) figures(c *call) (response, error) {
 	p := &parameters{query: c.query}
-	size, after := p.size(s.Limits), p.token()
+	size, after := p.size(), p.token()
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
@@ -133,7 +133,7 @@ func (s *service) ready(c *call) (response, error) {
 			p.add("filter", "format", "must be like Q#Spanish#M or Spanish,level>=3")
 		}
 	}
-	size := p.size(s.Limits)
+	size := p.size()
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
@@ -167,7 +167,7 @@ type unmatchableView struct {
 // all workers were registered and free.
 func (s *service) unmatchable(c *call) (response, error) {
 	p := &parameters{query: c.query}
-	size := p.size(s.Limits)
+	size := p.size()
 	if err := p.err(); err != nil {
 		return response{}, err
 	}

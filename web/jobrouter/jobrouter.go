@@ -37,34 +37,15 @@ type Options struct {
 	Prefix string
 	Logger *slog.Logger
 	Now    func() time.Time // nil: time.Now
-	Limits Limits
 }
 
-// Limits sets the bounds that the API does not specify. The zero value means the
-// defaults.
-type Limits struct {
-	Body    int64         // max bytes of a request body; 0: 1 MiB
-	Page    int           // entries per page if the client does not specify; 0: 100
-	MaxPage int           // max entries per page; 0: 1000
-	Skew    time.Duration // max difference between a request's date and now; 0: 15 minutes
-}
-
-// withDefaults replaces each zero by its default.
-func (l Limits) withDefaults() Limits {
-	if l.Body == 0 {
-		l.Body = 1 << 20
-	}
-	if l.Page == 0 {
-		l.Page = 100
-	}
-	if l.MaxPage == 0 {
-		l.MaxPage = 1000
-	}
-	if l.Skew == 0 {
-		l.Skew = 15 * time.Minute
-	}
-	return l
-}
+// Bounds that the API does not specify.
+const (
+	maxBody     = 1 << 20          // bytes of a request body
+	maxSkew     = 15 * time.Minute // between a request's date and now
+	maxPage     = 1000             // entries per page
+	defaultPage = 100              // the same if the client does not specify
+)
 
 // service is the handler's state.
 type service struct {

@@ -73,17 +73,17 @@ func (p *parameters) date(name string) time.Time {
 }
 
 // size returns the page size. A larger one than allowed is reduced and no mistake.
-func (p *parameters) size(l Limits) int {
+func (p *parameters) size() int {
 	v := p.get("maxpagesize")
 	if v == "" {
-		return l.Page
+		return defaultPage
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < 1 {
 		p.add("maxpagesize", "range", "must be a whole number from 1")
 		return 0
 	}
-	return int(min(n, int64(l.MaxPage)))
+	return int(min(n, maxPage))
 }
 
 // token decodes the skipToken: the last entry before the page, empty on the first
@@ -143,7 +143,7 @@ func (s *service) list(res resourceKind) endpoint {
 // number of resources, because it blocks the engine: a page may
 // be short and still have a next one.
 func (s *service) listBy(c *call, res resourceKind, p *parameters, keep func(*routing.State, string) bool) (response, error) {
-	size, after := p.size(s.Limits), p.token()
+	size, after := p.size(), p.token()
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
@@ -186,7 +186,7 @@ func (s *service) listWorkers(c *call) (response, error) {
 func (s *service) listJobs(c *call) (response, error) {
 	p := &parameters{query: c.query}
 	keep := jobFilter(p)
-	size := p.size(s.Limits)
+	size := p.size()
 	token, after := p.token(), uint64(0)
 	if token != "" {
 		var err error

@@ -81,10 +81,9 @@ func New(o Options) (http.Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Limits = o.Limits.withDefaults()
 	s := &service{
 		Options:    o,
-		signatures: newSignatures(o.Keys, o.Limits.Skew),
+		signatures: newSignatures(o.Keys),
 		queries:    map[string]url.Values{},
 		shapes:     map[version]map[resource.Kind]object{},
 		actions:    actionShapes(),

@@ -163,7 +163,7 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Body == http.NoBody {
 		return nil, nil
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.Limits.Body))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, weir.Errorf(weir.CodeTooLarge, "the body is larger than %d bytes", tooLarge.Limit)
 	}

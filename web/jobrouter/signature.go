@@ -25,7 +25,6 @@ const (
 // signatures verifies requests against the access keys.
 type signatures struct {
 	keys   []*sync.Pool // of signers, one pool per key
-	skew   time.Duration
 	base64 *base64.Encoding
 }
 
@@ -37,8 +36,8 @@ type signer struct {
 }
 
 // newSignatures prepares reusable signers for each key.
-func newSignatures(keys [][]byte, skew time.Duration) signatures {
-	s := signatures{skew: skew, base64: base64.StdEncoding.Strict()}
+func newSignatures(keys [][]byte) signatures {
+	s := signatures{base64: base64.StdEncoding.Strict()}
 	for _, key := range keys {
 		s.keys = append(s.keys, &sync.Pool{New: func() any { return &signer{mac: hmac.New(sha256.New, key)} }})
 	}
@@ -93,7 +92,7 @@ func (s signatures) check(r *http.Request, now time.Time) (hash digest, err erro
 	if !s.signed(r, a.signature, date, text) {
 		return hash, signatureError("SignatureMismatch", "the signature does not match")
 	}
-	if at.Before(now.Add(-s.skew)) || at.After(now.Add(s.skew)) {
+	if at.Before(now.Add(-maxSkew)) || at.After(now.Add(maxSkew)) {
 		return hash, signatureError("DateOutOfRange", "the date differs too much from the server's time")
 	}
 	return hash, nil
