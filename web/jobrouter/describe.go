@@ -6,60 +6,12 @@ import (
 	"reflect"
 	"strings"
 
-	"weir/routing"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
 
 // The description of the API is generated from the table of routes, the shapes of
-// request bodies and the views of responses. described adds the rest.
-
-// operationDoc holds the parts of a route's description that the table does not have.
-type operationDoc struct {
-	summary string
-	body    any      // a view; nil: no body
-	action  string   // action whose shape the request body has; empty: the shape of the resource, or no body
-	query   []string // parameters other than api-version
-	page    bool     // the response is a page of bodies
-}
-
-// operationDocs has a row for each method and route.
-func operationDocs() map[string]operationDoc {
-	paged := []string{"maxpagesize", skipToken}
-	out := map[string]operationDoc{
-		"GET jobs":                           {"List jobs", jobView{}, "", append(paged, "status", "queueId", "channelId", "classificationPolicyId", "scheduledBefore", "scheduledAfter"), true},
-		"GET workers":                        {"List workers", workerView{}, "", append(paged, "state", "queueId", "channelId", "hasCapacity"), true},
-		"GET jobs/*/position":                {"Position of a job in its queue", routing.Position{}, "", nil, false},
-		"GET jobs/*/why":                     {"Why a job waits (extension of Weir)", whyView{}, "", nil, false},
-		"GET queues/*/statistics":            {"Length and wait times of a queue", routing.Statistics{}, "", nil, false},
-		"GET queues/*/unmatchable":           {"Waiting jobs that no worker can take (extension of Weir)", unmatchableView{}, "", []string{"maxpagesize"}, false},
-		"GET ready":                          {"Available workers, the next one first (extension of Weir)", readyListView{}, "", []string{"queueId", "channelId", "filter", "maxpagesize"}, false},
-		"GET figures":                        {"Counts of jobs, workers and queues (extension of Weir)", figuresView{}, "", paged, false},
-		"POST jobs/*:cancel":                 {"Cancel a job", struct{}{}, "cancel", nil, false},
-		"POST jobs/*:reclassify":             {"Reclassify a job", struct{}{}, "reclassify", nil, false},
-		"POST jobs/*/assignments/*:complete": {"Complete an assignment", struct{}{}, "complete", nil, false},
-		"POST jobs/*/assignments/*:close":    {"Close an assignment", struct{}{}, "close", nil, false},
-		"POST jobs/*/assignments/*:unassign": {"Unassign a job", unassignedView{}, "unassign", nil, false},
-		"POST workers/*/offers/*:accept":     {"Accept an offer", acceptedView{}, "accept", nil, false},
-		"POST workers/*/offers/*:decline":    {"Decline an offer", struct{}{}, "decline", nil, false},
-	}
-	for name, one := range map[string]struct {
-		words string
-		view  any
-	}{
-		"workers": {"a worker", workerView{}}, "jobs": {"a job", jobView{}}, "queues": {"a queue", queueView{}},
-		"distributionPolicies": {"a distribution policy", distributionView{}}, "classificationPolicies": {"a classification policy", classificationView{}},
-		"exceptionPolicies": {"an exception policy", exceptionView{}}, "pools": {"a pool (extension of Weir)", poolView{}},
-	} {
-		if _, ok := out["GET "+name]; !ok {
-			out["GET "+name] = operationDoc{"List: " + one.words, one.view, "", paged, true}
-		}
-		out["GET "+name+"/*"] = operationDoc{"Read " + one.words, one.view, "", nil, false}
-		out["PATCH "+name+"/*"] = operationDoc{"Create or change " + one.words, one.view, "", nil, false}
-		out["DELETE "+name+"/*"] = operationDoc{"Delete " + one.words, nil, "", nil, false}
-	}
-	return out
-}
+// request bodies and the views of responses.
 
 const aboutRouter = `A job router for clients of Azure Communication Services Job Router, api-versions 2023-11-01 and 2024-01-18-preview. docs/job-router.md lists differences and extensions.
 
@@ -73,15 +25,17 @@ func Description(server string) ([]byte, error) {
 	}
 	d := &describer{schemas: map[string]any{}}
 	d.schema(reflect.TypeFor[fault]())
-	paths := map[string]any{}
+	paths := map[string]map[string]any{}
 	// The table of an empty service: its handlers are listed, never called.
-	for route, methods := range (&service{}).table() {
-		path, parameters := pathOf(route)
-		ops := map[string]any{"parameters": parameters}
-		for method := range methods {
-			ops[strings.ToLower(method)] = d.operation(method, route, operationDocs()[method+" "+route])
+	for _, r := range (&service{}).table() {
+		path, parameters := pathOf(r.path)
+		if paths[path] == nil {
+			paths[path] = map[string]any{"parameters": parameters}
 		}
-		paths[path] = ops
+		paths[path][strings.ToLower(r.method)] = d.operation(r)
+	}
+	for _, res := range resources() {
+		d.markReadOnly(res.view, res.kind)
 	}
 	return json.MarshalIndent(map[string]any{
 		"openapi": "3.1.0",
@@ -129,34 +83,34 @@ func singular(name string) string {
 // describer collects schemas.
 type describer struct{ schemas map[string]any }
 
-func (d *describer) operation(method, route string, what operationDoc) map[string]any {
-	name := strings.ToLower(method) + " " + strings.NewReplacer("/*", " one", "/", " ", ":", " ").Replace(route)
+func (d *describer) operation(r *route) map[string]any {
+	name := strings.ToLower(r.method) + " " + strings.NewReplacer("/*", " one", "/", " ", ":", " ").Replace(r.path)
 	op := map[string]any{
-		"operationId": strings.ReplaceAll(name, " ", "-"), "summary": what.summary, "tags": []string{strings.FieldsFunc(route, func(r rune) bool { return r == '/' || r == ':' })[0]},
+		"operationId": strings.ReplaceAll(name, " ", "-"), "summary": r.summary, "tags": []string{strings.FieldsFunc(r.path, func(c rune) bool { return c == '/' || c == ':' })[0]},
 	}
 	parameters := []any{}
-	for _, q := range what.query {
+	for _, q := range r.query {
 		parameters = append(parameters, map[string]any{"name": q, "in": "query", "description": queryHelp()[q], "schema": map[string]any{"type": queryType(q)}})
 	}
 	responses := map[string]any{"default": answerOf("an error", ref("Error"))}
 	d.schemas["Error"] = map[string]any{"type": "object", "description": "An error.", "properties": map[string]any{"error": ref("Fault")}}
-	switch method {
+	switch r.method {
 	case http.MethodPatch:
 		for _, header := range []string{"If-Match", "If-Unmodified-Since"} {
 			parameters = append(parameters, map[string]any{"name": header, "in": "header", "description": "apply only if unchanged", "schema": map[string]any{"type": "string"}})
 		}
-		body := d.schema(reflect.TypeOf(what.body))
-		d.markReadOnly(what.body, resources()[strings.TrimSuffix(route, "/*")].kind)
+		body := d.schema(reflect.TypeOf(r.body))
 		op["requestBody"] = bodyOf(body, mergePatchType, plainJSONType)
 		responses["200"], responses["201"] = answerOf("changed", body), answerOf("created", body)
 	case http.MethodDelete:
 		responses["204"] = map[string]any{"description": "deleted"}
 	case http.MethodPost:
-		op["requestBody"] = bodyOf(d.actionBody(what.action), plainJSONType)
+		_, action, _ := strings.Cut(r.path, ":")
+		op["requestBody"] = bodyOf(d.actionBody(action), plainJSONType)
 		fallthrough
 	default:
-		body := d.schema(reflect.TypeOf(what.body))
-		if what.page {
+		body := d.schema(reflect.TypeOf(r.body))
+		if r.page {
 			body = map[string]any{"type": "object", "properties": map[string]any{
 				"value": map[string]any{"type": "array", "items": body}, "nextLink": map[string]any{"type": "string", "description": "the next page; absent on the last"},
 			}}

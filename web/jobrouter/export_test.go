@@ -1,9 +1,5 @@
 package jobrouter
 
-import (
-	"slices"
-)
-
 // ReserializeForm is reserializeForm, for fuzzing.
 func ReserializeForm(query string) string { return reserializeForm(query) }
 
@@ -18,28 +14,21 @@ func IsCanonicalForm(query string) bool { return isCanonicalForm(query) }
 
 // Kinds returns the names of the resources in paths.
 func Kinds() (names []string) {
-	for name := range resources() {
-		names = append(names, name)
+	for _, res := range resources() {
+		names = append(names, res.path)
 	}
 	return names
 }
 
-// Undescribed returns the routes without a row in the description, and the rows
-// without a route.
-func Undescribed() []string {
-	rows := operationDocs()
-	var out []string
-	for route, methods := range (&service{}).table() {
-		for method := range methods {
-			if _, ok := rows[method+" "+route]; !ok {
-				out = append(out, method+" "+route)
-			}
-			delete(rows, method+" "+route)
+// Undescribed returns the routes without a summary, and those that the table has twice.
+func Undescribed() (list []string) {
+	known := map[string]bool{}
+	for _, r := range (&service{}).table() {
+		name := r.method + " " + r.path
+		if r.summary == "" || known[name] {
+			list = append(list, name)
 		}
+		known[name] = true
 	}
-	for row := range rows {
-		out = append(out, "no route: "+row)
-	}
-	slices.Sort(out)
-	return out
+	return list
 }

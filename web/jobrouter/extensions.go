@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"weir/ops"
 	"weir/routing"
 	"weir/routing/acd"
 	"weir/routing/resource"
@@ -78,13 +77,10 @@ type whyView struct {
 // why reports why a job waits. It is a separate route, an extension of Weir, so
 // that the job resource stays as clients expect it.
 func (s *service) why(c *call) (response, error) {
-	var why ops.Why
-	found := false
-	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) { why, found = st.Why(c.ids[0]) })
-	if err == nil && !found {
-		err = noSuchResource(resource.Job, c.ids[0])
-	}
-	return response{status: http.StatusOK, body: whyView{c.ids[0], why.Text, string(why.Code)}}, err
+	return s.lookup(c, resource.Job, c.ids[0], func(st *routing.State, _ time.Time) (any, bool) {
+		why, ok := st.Why(c.ids[0])
+		return whyView{c.ids[0], why.Text, string(why.Code)}, ok
+	})
 }
 
 // poolView is a filter of available workers, an extension that Azure's router does
@@ -137,25 +133,16 @@ func (s *service) ready(c *call) (response, error) {
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
-	out := readyListView{Value: []readyView{}}
-	known := false
-	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
-		var q routing.Named[resource.QueueSpec]
-		q, known = st.Queue(spec.QueueID)
+	return s.lookup(c, resource.Queue, spec.QueueID, func(st *routing.State, _ time.Time) (any, bool) {
+		q, known := st.Queue(spec.QueueID)
 		d, _ := st.Distribution(q.Spec.DistributionPolicyID)
 		all := st.AvailableWorkers(spec, d.Spec.Mode.Kind == resource.ShortestIdle)
-		out.Depth = len(all)
+		out := readyListView{Depth: len(all), Value: []readyView{}}
 		for _, w := range all[:min(size, len(all))] {
 			out.Value = append(out.Value, readyView{w.WorkerID, instant(w.Since)})
 		}
+		return out, known
 	})
-	if err == nil && !known {
-		err = noSuchResource(resource.Queue, spec.QueueID)
-	}
-	if err != nil {
-		return response{}, err
-	}
-	return response{status: http.StatusOK, body: out}, nil
 }
 
 type unmatchableView struct {
@@ -171,14 +158,8 @@ func (s *service) unmatchable(c *call) (response, error) {
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
-	out := unmatchableView{QueueID: c.ids[0], Value: []string{}}
-	known := false
-	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
-		_, known = st.Queue(c.ids[0])
-		out.Value = append(out.Value, st.Unmatchable(c.ids[0], size)...)
+	return s.lookup(c, resource.Queue, c.ids[0], func(st *routing.State, _ time.Time) (any, bool) {
+		_, known := st.Queue(c.ids[0])
+		return unmatchableView{c.ids[0], append([]string{}, st.Unmatchable(c.ids[0], size)...)}, known
 	})
-	if err == nil && !known {
-		err = noSuchResource(resource.Queue, c.ids[0])
-	}
-	return response{status: http.StatusOK, body: out}, err
 }

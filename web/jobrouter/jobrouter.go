@@ -75,6 +75,16 @@ func (s *service) do(c *call, command routing.Command, see func(*routing.State, 
 	return s.Engine.Do(c.r.Context(), func(*routing.State, time.Time) (routing.Command, error) { return command, nil }, see)
 }
 
+// lookup answers with what see returns. Without the resource that is a 404.
+func (s *service) lookup(c *call, kind resource.Kind, id string, see func(*routing.State, time.Time) (any, bool)) (response, error) {
+	out, found := response{status: http.StatusOK}, false
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, now time.Time) { out.body, found = see(st, now) })
+	if err == nil && !found {
+		err = noSuchResource(kind, id)
+	}
+	return out, err
+}
+
 func noSuchResource(kind resource.Kind, id string) error {
 	return weir.Errorf(weir.CodeNotFound, "there is no %s %q", kind, id)
 }
@@ -90,7 +100,9 @@ const (
 
 // resourceKind describes a kind of resource.
 type resourceKind struct {
-	kind resource.Kind
+	kind        resource.Kind
+	path, title string // in paths; in summaries
+	view        any    // for the description
 	// render returns a resource as clients see it; ok is false if it does not exist.
 	render func(s *routing.State, id string, v version) (r rendered, ok bool)
 	remove func(id string) routing.Command
@@ -115,14 +127,12 @@ type response struct {
 	modified time.Time
 }
 
-// emptyResponse is the answer of an action that returns nothing.
-func emptyResponse() response { return response{status: http.StatusOK, body: struct{}{}} }
-
 // call is one admitted request.
 type call struct {
 	r       *http.Request
 	ids     []string
 	idArray [2]string // backing array of ids
+	action  string    // the end of the path, behind a colon; empty: none
 	version version
 	query   url.Values
 	body    []byte

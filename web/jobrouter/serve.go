@@ -281,7 +281,7 @@ func (t routes) find(c *call) (methods map[string]endpoint, err error) {
 		if id, name, ok := cutLast(s, ":"); ok && !more {
 			with := append(append(route, ':'), name...)
 			if _, is := t[string(with)]; is {
-				s, route = id, with
+				s, route, c.action = id, with, name
 			}
 		}
 		id, err := url.PathUnescape(s)
