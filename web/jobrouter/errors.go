@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"weir"
 )
@@ -112,20 +111,11 @@ func sentence(m weir.FieldError) string {
 
 // camel converts not_found to NotFound.
 func camel(code string) string {
-	out := make([]rune, 0, len(code))
-	up := true
-	for _, r := range code {
-		switch {
-		case r == '_':
-			up = true
-			continue
-		case up:
-			r = unicode.ToUpper(r)
-		}
-		up = false
-		out = append(out, r)
+	var out strings.Builder
+	for word := range strings.SplitSeq(code, "_") {
+		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
-	return string(out)
+	return out.String()
 }
 
 // invalid returns the error of a request with one mistake.

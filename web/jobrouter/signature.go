@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"encoding/hex"
 	"hash"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -238,20 +241,14 @@ func (s signatures) parseAuthorization(values []string) (authorization, error) {
 // a space as a plus sign, and everything except letters, digits and *-._ escaped.
 // [net/url.Values.Encode] sorts, and escapes differently.
 func reserializeForm(query string) string {
-	var b strings.Builder
+	var pairs []string
 	for pair := range strings.SplitSeq(query, "&") {
-		if pair == "" {
-			continue
+		if pair != "" {
+			name, value, _ := strings.Cut(pair, "=")
+			pairs = append(pairs, escapeForm(unescapeForm(name))+"="+escapeForm(unescapeForm(value)))
 		}
-		if b.Len() > 0 {
-			b.WriteByte('&')
-		}
-		name, value, _ := strings.Cut(pair, "=")
-		escapeForm(&b, unescapeForm(name))
-		b.WriteByte('=')
-		escapeForm(&b, unescapeForm(value))
 	}
-	return b.String()
+	return strings.Join(pairs, "&")
 }
 
 // isCanonicalForm reports whether a query is certainly unchanged by [reserializeForm]. If it
@@ -272,51 +269,21 @@ func isCanonicalForm(query string) bool {
 	return named
 }
 
+// escaped matches a valid escape.
+var escaped = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
 // unescapeForm decodes valid escapes and keeps invalid ones as they are. Invalid
 // UTF-8 becomes U+FFFD.
 func unescapeForm(s string) string {
-	out := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '+':
-			out = append(out, ' ')
-		case c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]):
-			out = append(out, unhex(s[i+1])<<4|unhex(s[i+2]))
-			i += 2
-		default:
-			out = append(out, c)
-		}
-	}
-	return strings.ToValidUTF8(string(out), "\uFFFD")
+	s = escaped.ReplaceAllStringFunc(strings.ReplaceAll(s, "+", " "), func(escape string) string {
+		b, _ := hex.DecodeString(escape[1:])
+		return string(b)
+	})
+	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-func escapeForm(b *strings.Builder, s string) {
-	const digits = "0123456789ABCDEF"
-	for i := range len(s) {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("*-._", c) >= 0:
-			b.WriteByte(c)
-		case c == ' ':
-			b.WriteByte('+')
-		default:
-			b.WriteByte('%')
-			b.WriteByte(digits[c>>4])
-			b.WriteByte(digits[c&15])
-		}
-	}
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
-func unhex(c byte) byte {
-	switch {
-	case c <= '9':
-		return c - '0'
-	case c <= 'F':
-		return c - 'A' + 10
-	default:
-		return c - 'a' + 10
-	}
+// escapeForm differs from [url.QueryEscape] in a tilde, which it escapes, and an asterisk,
+// which it keeps.
+func escapeForm(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(url.QueryEscape(s), "~", "%7E"), "%2A", "*")
 }
