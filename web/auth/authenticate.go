@@ -47,7 +47,7 @@ func (g *Gate) Authenticate(r *http.Request) (*Principal, error) {
 		return nil, g.refuse(from, nil, now)
 	}
 	hash := ops.HashToken(text)
-	k, err := g.identify(r, text, hash, now)
+	k, err := g.identify(r, from, text, hash, now)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,7 @@ func (g *Gate) Authenticate(r *http.Request) (*Principal, error) {
 }
 
 // identify returns the key of a bearer token; nil: none.
-func (g *Gate) identify(r *http.Request, text string, hash ops.TokenHash, now time.Time) (*key, error) {
-	from := ClientAddress(r)
+func (g *Gate) identify(r *http.Request, from netip.Addr, text string, hash ops.TokenHash, now time.Time) (*key, error) {
 	if r.Context().Value(sessionMark{}) != nil {
 		return g.session(r.Context(), text, from)
 	}

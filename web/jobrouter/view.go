@@ -1,6 +1,7 @@
 package jobrouter
 
 import (
+	"cmp"
 	"time"
 
 	"weir/routing"
@@ -22,37 +23,26 @@ func (t instant) MarshalJSON() ([]byte, error) {
 // IsZero is used by encoding/json for omitzero.
 func (t instant) IsZero() bool { return time.Time(t).IsZero() }
 
-// labelsView is never null in JSON.
-type labelsView map[string]label.Value
-
 // viewLabels returns labels, never null: clients iterate over them.
-func viewLabels(l label.Set) labelsView {
+func viewLabels(l label.Set) label.Set {
 	if l == nil {
-		return labelsView{}
+		return label.Set{}
 	}
-	return labelsView(l) // the engine never modifies labels that it has returned
+	return l // the engine never modifies labels that it has returned
 }
 
 type selectorView struct {
-	Key                 string      `json:"key"`
-	LabelOperator       string      `json:"labelOperator"`
-	Value               label.Value `json:"value,omitzero"`
-	ExpiresAfterSeconds float64     `json:"expiresAfterSeconds,omitzero"`
-	Expedite            bool        `json:"expedite"`
-	Status              string      `json:"status"`
-	ExpiresAt           instant     `json:"expiresAt,omitzero"`
+	statedSelectorView
+	Status    string  `json:"status"`
+	ExpiresAt instant `json:"expiresAt,omitzero"`
 }
 
 // viewSelectors returns the selectors of a job with their status. A selector without
 // one is active.
 func viewSelectors(list []resource.WorkerSelector) []selectorView {
 	out := make([]selectorView, len(list))
-	for i, s := range list {
-		status := s.Status
-		if status == "" {
-			status = resource.SelectorActive
-		}
-		out[i] = selectorView{s.Key, string(s.Operator), s.Value, s.ExpiresAfterSeconds, s.Expedite, string(status), instant(s.ExpiresAt)}
+	for i, stated := range viewStated(list) {
+		out[i] = selectorView{stated, string(cmp.Or(list[i].Status, resource.SelectorActive)), instant(list[i].ExpiresAt)}
 	}
 	return out
 }
@@ -78,8 +68,8 @@ type workerView struct {
 	State               string             `json:"state"`
 	Queues              []string           `json:"queues"`
 	Capacity            int                `json:"capacity"`
-	Labels              labelsView         `json:"labels"`
-	Tags                labelsView         `json:"tags"`
+	Labels              label.Set          `json:"labels"`
+	Tags                label.Set          `json:"tags"`
 	Channels            []resource.Channel `json:"channels"`
 	Offers              []offerView        `json:"offers"`
 	AssignedJobs        []assignedView     `json:"assignedJobs"`
@@ -140,9 +130,9 @@ type jobView struct {
 	DispositionCode          string                    `json:"dispositionCode,omitzero"`
 	RequestedWorkerSelectors []selectorView            `json:"requestedWorkerSelectors"`
 	AttachedWorkerSelectors  []selectorView            `json:"attachedWorkerSelectors"`
-	Labels                   labelsView                `json:"labels"`
+	Labels                   label.Set                 `json:"labels"`
 	Assignments              map[string]assignmentView `json:"assignments"`
-	Tags                     labelsView                `json:"tags"`
+	Tags                     label.Set                 `json:"tags"`
 	Notes                    []noteView                `json:"notes"`
 	ScheduledAt              instant                   `json:"scheduledAt,omitzero"`
 	MatchingMode             matchingView              `json:"matchingMode"`

@@ -9,13 +9,13 @@ import (
 // In all views, single members without a value are left out and collections are always there, if
 // need be empty: clients of the API rely on both.
 type queueView struct {
-	Etag                 string     `json:"etag"`
-	ID                   string     `json:"id"`
-	Name                 string     `json:"name,omitzero"`
-	DistributionPolicyID string     `json:"distributionPolicyId,omitzero"`
-	Labels               labelsView `json:"labels"`
-	ExceptionPolicyID    string     `json:"exceptionPolicyId,omitzero"`
-	Closed               string     `json:"closed,omitzero"`
+	Etag                 string    `json:"etag"`
+	ID                   string    `json:"id"`
+	Name                 string    `json:"name,omitzero"`
+	DistributionPolicyID string    `json:"distributionPolicyId,omitzero"`
+	Labels               label.Set `json:"labels"`
+	ExceptionPolicyID    string    `json:"exceptionPolicyId,omitzero"`
+	Closed               string    `json:"closed,omitzero"`
 }
 
 func viewQueue(q *routing.Named[resource.QueueSpec]) queueView {
@@ -287,7 +287,7 @@ type actionView struct {
 	Priority               *int                 `json:"priority,omitzero"`
 	WorkerSelectors        []statedSelectorView `json:"workerSelectors,omitzero"`
 	ClassificationPolicyID string               `json:"classificationPolicyId,omitzero"`
-	LabelsToUpsert         labelsView           `json:"labelsToUpsert,omitzero"`
+	LabelsToUpsert         label.Set            `json:"labelsToUpsert,omitzero"`
 }
 
 func viewException(x *routing.Named[resource.ExceptionSpec]) exceptionView {
