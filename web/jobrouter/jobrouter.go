@@ -52,7 +52,6 @@ type service struct {
 	Options
 	signatures signatures
 	routes     routes
-	queries    map[string]url.Values // parsed queries that contain only a version, by raw query; read-only
 	shapes     map[version]map[resource.Kind]object
 	actions    map[string]object
 }
@@ -131,8 +130,7 @@ type response struct {
 type call struct {
 	r       *http.Request
 	ids     []string
-	idArray [2]string // backing array of ids
-	action  string    // the end of the path, behind a colon; empty: none
+	action  string // the end of the path, behind a colon; empty: none
 	version version
 	query   url.Values
 	body    []byte

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -104,16 +103,12 @@ func New(o Options) (http.Handler, error) {
 	s := &service{
 		Options:    o,
 		signatures: newSignatures(o.Keys),
-		queries:    map[string]url.Values{},
 		shapes:     map[version]map[resource.Kind]object{},
 		actions:    actionShapes(),
 		routes:     routes{},
 	}
 	for _, v := range versions() {
 		s.shapes[v] = resourceShapes(v)
-		// Most requests have this query and nothing else. It is parsed once, and shared: handlers
-		// only read it.
-		s.queries["api-version="+string(v)] = url.Values{"api-version": {string(v)}}
 	}
 	for _, r := range s.table() {
 		if s.routes[r.path] == nil {
