@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"weir"
@@ -50,10 +51,10 @@ const (
 // service is the handler's state.
 type service struct {
 	Options
-	signatures signatures
-	routes     routes
-	shapes     map[version]map[resource.Kind]object
-	actions    map[string]object
+	macs    []*sync.Pool // of HMACs, one pool for each access key: to make one costs more than to use it
+	routes  routes
+	shapes  map[version]map[resource.Kind]object
+	actions map[string]object
 }
 
 // version is a value of the parameter api-version.

@@ -1,10 +1,13 @@
 package jobrouter
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"weir/routing"
@@ -89,11 +92,6 @@ func New(o Options) (http.Handler, error) {
 	if o.Engine == nil || o.Logger == nil {
 		return nil, errors.New("jobrouter: Engine and Logger are required")
 	}
-	for i, k := range o.Keys {
-		if len(k) == 0 {
-			return nil, fmt.Errorf("access key %d is empty", i+1)
-		}
-	}
 	if o.Open == nil {
 		o.Open = func() bool { return false }
 	}
@@ -101,11 +99,16 @@ func New(o Options) (http.Handler, error) {
 		o.Now = time.Now
 	}
 	s := &service{
-		Options:    o,
-		signatures: newSignatures(o.Keys),
-		shapes:     map[version]map[resource.Kind]object{},
-		actions:    actionShapes(),
-		routes:     routes{},
+		Options: o,
+		shapes:  map[version]map[resource.Kind]object{},
+		actions: actionShapes(),
+		routes:  routes{},
+	}
+	for i, key := range o.Keys {
+		if len(key) == 0 {
+			return nil, fmt.Errorf("access key %d is empty", i+1)
+		}
+		s.macs = append(s.macs, &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }})
 	}
 	for _, v := range versions() {
 		s.shapes[v] = resourceShapes(v)

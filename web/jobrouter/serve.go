@@ -135,7 +135,7 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 		}
 		return s.read(w, r)
 	}
-	hash, err := s.signatures.check(r, s.Now())
+	hash, err := s.verify(r, s.Now())
 	if err != nil {
 		return nil, err
 	}
