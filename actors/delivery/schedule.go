@@ -52,12 +52,11 @@ type group struct {
 // The head of each lane is in exactly one place: ready in its group, later, or
 // in flight.
 type schedule struct {
-	groupOf       func(order string) string
-	concurrency   int // max in flight
-	maxDeferred   int
-	giveUp        time.Duration
-	oneReceiver   bool // all events go to one place: if that fails, all of them wait
-	keepAbandoned bool
+	groupOf     func(order string) string
+	concurrency int // max in flight
+	maxDeferred int
+	giveUp      time.Duration
+	webhook     bool // if it fails, all of its events wait; what is given up can be replayed
 
 	written  int64 // the cursor of the last step
 	read     int64 // position up to which the log was read
@@ -73,15 +72,15 @@ type schedule struct {
 	done      []int64          // deferred in the store only, to be deleted there
 	abandoned []events.Deferred
 
-	streak      int       // failures since the last success, of one receiver
+	streak      int       // failures since the last success, of a webhook
 	pausedUntil time.Time // until then nothing is started
 }
 
 func newSchedule(p events.Progress, now time.Time, r *Receiver, o *Options) *schedule {
 	b := &schedule{
 		groupOf: r.Group, concurrency: orElse(r.concurrency, o.Concurrency), maxDeferred: orElse(r.MaxDeferred, o.MaxDeferred), giveUp: o.GiveUp, groups: map[string]*group{}, written: p.Cursor, read: p.Cursor,
-		oneReceiver: r.hook != nil, keepAbandoned: r.hook != nil,
-		lanes: map[string][]*entry{}, deferred: map[int64]*entry{}, changed: map[int64]*entry{},
+		webhook: r.hook != nil,
+		lanes:   map[string][]*entry{}, deferred: map[int64]*entry{}, changed: map[int64]*entry{},
 	}
 	for _, a := range p.Deferred {
 		e := &entry{id: a.Event, order: a.Order, tries: a.Tries, nextAt: a.NextAt, deferred: true}
@@ -189,7 +188,7 @@ func (b *schedule) worked() { b.streak, b.pausedUntil = 0, time.Time{} }
 // refused records a failure of the receiver. pause returns for how long nothing is sent
 // after the nth failure in a row that counts; demanded is the receiver's Retry-After.
 func (b *schedule) refused(now time.Time, demanded time.Duration, pause func(n int) time.Duration) {
-	if !b.oneReceiver {
+	if !b.webhook {
 		return
 	}
 	if b.streak++; b.streak >= maxStreak {
@@ -231,7 +230,7 @@ func (b *schedule) leaveGroup(e *entry) {
 // for that.
 func (b *schedule) fail(e *entry, now time.Time, pause time.Duration) (dead bool) {
 	if now.Sub(e.at) >= b.giveUp {
-		if b.keepAbandoned {
+		if b.webhook {
 			b.abandoned = append(b.abandoned, events.Deferred{Event: e.id, Order: e.order, Tries: e.tries + 1, NextAt: now})
 		}
 		b.finish(e, now)

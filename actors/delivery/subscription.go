@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"weir/events"
@@ -55,7 +54,8 @@ func (s Subscription) Name() string {
 // performs the handshake; a subscriber that does not support that gets its events
 // all the same.
 func Subscriber(s Subscription, calls Caller) Receiver {
-	p := &subscriber{Subscription: s, calls: calls, handshaking: make(chan struct{}, 1)}
+	p := &subscriber{Subscription: s, calls: calls, agreed: make(chan bool, 1)}
+	p.agreed <- false
 	return Receiver{
 		Name:    s.Name(),
 		Wants:   func(e events.Event) bool { return e.Source == "router" },
@@ -78,11 +78,8 @@ func jobOf(e events.Event) string {
 
 type subscriber struct {
 	Subscription
-	calls       Caller
-	handshaking chan struct{} // holds a token during the handshake
-
-	mu            sync.Mutex
-	handshakeDone bool
+	calls  Caller
+	agreed chan bool // holds whether the handshake is done; empty while a delivery looks or performs it
 }
 
 // statusError is an answer with a status other than 2xx.
@@ -187,16 +184,14 @@ func CloudEvent(e events.Event, source string) any {
 // the answer is: the operator who configured the address has agreed already. Only
 // a receiver that cannot be reached is asked again.
 func (s *subscriber) handshake(ctx context.Context) error {
-	if s.agreed(false) {
-		return nil
-	}
+	var done bool
 	select { // the first delivery performs it, the others wait
-	case s.handshaking <- struct{}{}:
-		defer func() { <-s.handshaking }()
+	case done = <-s.agreed:
+		defer func() { s.agreed <- done }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if s.agreed(false) {
+	if done {
 		return nil
 	}
 	ask := s.validate
@@ -206,16 +201,8 @@ func (s *subscriber) handshake(ctx context.Context) error {
 	if _, err := ask(ctx); err != nil && outbound.KindOf(err) != outbound.TooLarge {
 		return err
 	}
-	s.agreed(true)
+	done = true
 	return nil
-}
-
-// agreed reports whether the handshake is done; if now is set, it marks it done.
-func (s *subscriber) agreed(now bool) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.handshakeDone = s.handshakeDone || now
-	return s.handshakeDone
 }
 
 // validate sends Event Grid's validation event, which a receiver answers with
