@@ -91,8 +91,7 @@ func classOf(err error) string {
 
 // tryOf describes a try.
 func tryOf(w *events.Webhook, e *events.Event, at time.Time, took time.Duration, status int, err error) events.Try {
-	t := events.Try{Webhook: w.ID, At: at, Event: e.ID, Type: e.Type, Status: status, Duration: took, Error: classOf(err)}
-	return t
+	return events.Try{Webhook: w.ID, At: at, Event: e.ID, Type: e.Type, Status: status, Duration: took, Error: classOf(err)}
 }
 
 // orderOf returns the key of events that stay in order.
@@ -106,13 +105,12 @@ func orderOf(e events.Event) string {
 // receiver returns the receiver of the webhook.
 func (p *endpoint) receiver() Receiver {
 	return Receiver{
-		Name: p.w.Receiver(), Order: orderOf, MaxDeferred: p.o.MaxDeferred, hook: p, concurrency: p.o.Concurrency, window: p.o.Window,
-		post: func(ctx context.Context, e events.Event) (status int, err error) { return p.o.post(ctx, &p.w, e) },
+		Name: p.w.Receiver(), Order: orderOf, MaxDeferred: webhookDeferred, hook: p, concurrency: webhookConcurrency, window: webhookWindow,
 	}
 }
 
 func (p *endpoint) read(ctx context.Context, after int64) (events.Chunk, error) {
-	return p.d.feed.read(ctx, p.sub, after, p.o.Window)
+	return p.d.feed.read(ctx, p.sub, after, webhookWindow)
 }
 
 // restored makes retries due if the webhook was changed.

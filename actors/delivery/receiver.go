@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -34,9 +35,8 @@ type Receiver struct {
 	Deliver func(ctx context.Context, e events.Event) error
 
 	// Of a webhook:
-	hook                *endpoint
-	post                func(ctx context.Context, e events.Event) (status int, err error) // instead of Deliver
-	concurrency, window int                                                               // override those of the Options; 0: the same
+	hook                *endpoint // instead of Deliver
+	concurrency, window int       // override those of the Options; 0: the same
 }
 
 func (r *Receiver) wants(e events.Event) bool { return r.Wants == nil || r.Wants(e) }
@@ -96,20 +96,13 @@ func (o Options) check() (Options, error) {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
 	}
-	o.LeaseTTL = orElse(o.LeaseTTL, 15*time.Second)
-	o.Concurrency = orElse(o.Concurrency, 32)
-	o.Window = orElse(o.Window, 1024)
-	o.MaxDeferred = orElse(o.MaxDeferred, 10_000)
-	o.FirstPause = orElse(o.FirstPause, time.Second)
-	o.LastPause = orElse(o.LastPause, 5*time.Minute)
-	o.PollEvery = orElse(o.PollEvery, time.Second)
-	o.GiveUp = orElse(o.GiveUp, 24*time.Hour)
+	o.LeaseTTL = cmp.Or(o.LeaseTTL, 15*time.Second)
+	o.Concurrency = cmp.Or(o.Concurrency, 32)
+	o.Window = cmp.Or(o.Window, 1024)
+	o.MaxDeferred = cmp.Or(o.MaxDeferred, 10_000)
+	o.FirstPause = cmp.Or(o.FirstPause, time.Second)
+	o.LastPause = cmp.Or(o.LastPause, 5*time.Minute)
+	o.PollEvery = cmp.Or(o.PollEvery, time.Second)
+	o.GiveUp = cmp.Or(o.GiveUp, 24*time.Hour)
 	return o, nil
-}
-
-func orElse[T int | time.Duration](v, usual T) T {
-	if v <= 0 {
-		return usual
-	}
-	return v
 }

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -101,7 +102,7 @@ func (x *runner) start(last context.Context, now time.Time) {
 	x.returnSlots(x.schedule.inFlight - 1)
 }
 
-func (x *runner) concurrency() int { return orElse(x.r.concurrency, x.o.Concurrency) }
+func (x *runner) concurrency() int { return cmp.Or(x.r.concurrency, x.o.Concurrency) }
 
 func (x *runner) meter() meter {
 	if x.r.hook != nil {
@@ -135,7 +136,7 @@ func (x *runner) restore(ctx context.Context) bool {
 
 // reading reports whether the log may have more and the window has room.
 func (x *runner) reading() bool {
-	return x.more && len(x.schedule.window) < orElse(x.r.window, x.o.Window)
+	return x.more && len(x.schedule.window) < cmp.Or(x.r.window, x.o.Window)
 }
 
 // fill reads the log while there is room, but not for long: other processes may
@@ -217,8 +218,8 @@ func (x *runner) deliver(ctx context.Context, e events.Event) (status int, err e
 	}()
 	ctx, span := x.o.Tracing.Delivery(ctx, x.r.Name, e.Type, e.Subject)
 	defer func() { span.End(err) }()
-	if x.r.post != nil {
-		return x.r.post(ctx, e)
+	if h := x.r.hook; h != nil {
+		return h.o.post(ctx, &h.w, e)
 	}
 	return 0, x.r.Deliver(ctx, e)
 }

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"container/heap"
 	"slices"
 	"time"
@@ -78,7 +79,7 @@ type schedule struct {
 
 func newSchedule(p events.Progress, now time.Time, r *Receiver, o *Options) *schedule {
 	b := &schedule{
-		groupOf: r.Group, concurrency: orElse(r.concurrency, o.Concurrency), maxDeferred: orElse(r.MaxDeferred, o.MaxDeferred), giveUp: o.GiveUp, groups: map[string]*group{}, written: p.Cursor, read: p.Cursor,
+		groupOf: r.Group, concurrency: cmp.Or(r.concurrency, o.Concurrency), maxDeferred: cmp.Or(r.MaxDeferred, o.MaxDeferred), giveUp: o.GiveUp, groups: map[string]*group{}, written: p.Cursor, read: p.Cursor,
 		webhook: r.hook != nil,
 		lanes:   map[string][]*entry{}, deferred: map[int64]*entry{}, changed: map[int64]*entry{},
 	}

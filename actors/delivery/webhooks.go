@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -17,29 +18,27 @@ const (
 	// extraDeliveries is how many deliveries there may be beyond one for each webhook.
 	extraDeliveries = 128
 	upkeepEvery     = time.Second
+
+	// Bounds of one webhook.
+	webhookConcurrency = 8   // max concurrent deliveries
+	webhookWindow      = 64  // events that are read ahead
+	webhookDeferred    = 250 // max deferred events
 )
 
-// Webhooks configures the delivery to webhooks that clients created. Everything except
-// Store, Calls and Mask has a default.
+// Webhooks configures the delivery to webhooks that clients created.
 type Webhooks struct {
 	Store        events.WebhookDelivery
 	Calls        Caller
 	Mask         func(events.Event) events.Event // masks phone numbers
 	Disabled     func(id, reason string)         // called after Weir has disabled one; nil: nothing
 	DisableAfter time.Duration                   // how long one may fail; default 5 days
-	Concurrency  int                             // max concurrent deliveries to one; default 8
-	Window       int                             // events of one that are read ahead; default 64
-	MaxDeferred  int                             // max deferred events of one; default 250
 }
 
 func (h *Webhooks) check() error {
 	if h.Store == nil || h.Calls == nil || h.Mask == nil {
 		return errors.New("delivery: webhooks need Store, Calls and Mask")
 	}
-	h.DisableAfter = orElse(h.DisableAfter, 5*24*time.Hour)
-	h.Concurrency = orElse(h.Concurrency, 8)
-	h.Window = orElse(h.Window, 64)
-	h.MaxDeferred = orElse(h.MaxDeferred, 250)
+	h.DisableAfter = cmp.Or(h.DisableAfter, 5*24*time.Hour)
 	return nil
 }
 
