@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"weir/events"
-	"weir/internal/backoff"
 	"weir/internal/outbound"
 	"weir/internal/webhooksign"
 )
@@ -207,14 +206,4 @@ func (h *Webhooks) Test(ctx context.Context, w events.Webhook) (events.Try, erro
 	}
 	t := tryOf(&w, &e, at, time.Since(at), status, err)
 	return t, h.Store.AddTries(ctx, []events.Try{t})
-}
-
-// adopt makes replays part of the progress.
-func (p *endpoint) adopt(ctx context.Context) error {
-	for {
-		err := p.o.Store.AdoptReplays(ctx, p.d.lease, p.w.ID, time.Now())
-		if err == nil || isLost(err) || !backoff.Wait(ctx, time.Second) {
-			return err
-		}
-	}
 }

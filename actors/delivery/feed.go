@@ -128,16 +128,13 @@ func (f *feed) run(ctx context.Context, wake <-chan struct{}, pollEvery time.Dur
 			f.log.Debug("event read failed; retrying", "receiver", webhooksReceiver, "error", err)
 			pause = min(pollEvery, time.Second)
 		}
-		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-wake:
 		case <-f.resume:
 		}
-		timer.Stop()
 	}
 }
 

@@ -284,13 +284,14 @@ func (x *runner) flush(ctx context.Context, now time.Time) {
 	}
 	step.Receiver = x.r.Name
 	x.writing, x.lastStep, x.finished = true, now, false
-	go func() { x.written <- x.write(ctx, step) }()
+	go func() { x.written <- persist(ctx, func() error { return x.o.Store.Advance(ctx, x.lease, step) }) }()
 }
 
-// write retries a step until it is written: the next one builds on it.
-func (x *runner) write(ctx context.Context, step events.Step) error {
+// persist repeats a write until it succeeds, because what follows builds on it, the role
+// is lost, or ctx ends.
+func persist(ctx context.Context, write func() error) error {
 	for {
-		err := x.o.Store.Advance(ctx, x.lease, step)
+		err := write()
 		if err == nil || errors.Is(err, weir.ErrLeaseLost) || !backoff.Wait(ctx, time.Second) {
 			return err
 		}

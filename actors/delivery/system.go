@@ -97,19 +97,17 @@ func (s *System) lead(lease weir.Lease) {
 	ctx, stop := context.WithCancel(s.running)
 	defer stop()
 	ended := make(chan struct{}, len(s.wakes))
-	for i := range s.o.Receivers {
-		x := &runner{o: &s.o, r: &s.o.Receivers[i], lease: lease, wake: s.wakes[i]}
+	start := func(run func(ctx, last context.Context)) {
 		go func() {
 			defer func() { ended <- struct{}{} }()
-			x.run(ctx, last)
+			run(ctx, last)
 		}()
 	}
+	for i := range s.o.Receivers {
+		start((&runner{o: &s.o, r: &s.o.Receivers[i], lease: lease, wake: s.wakes[i]}).run)
+	}
 	if s.o.Webhooks != nil {
-		d := newDispatcher(&s.o, lease, s.wakes[len(s.o.Receivers)])
-		go func() {
-			defer func() { ended <- struct{}{} }()
-			d.run(ctx, last)
-		}()
+		start(newDispatcher(&s.o, lease, s.wakes[len(s.o.Receivers)]).run)
 	}
 	kept := make(chan struct{})
 	go func() {
@@ -140,19 +138,17 @@ func (s *System) lead(lease weir.Lease) {
 // runners have ended.
 func (s *System) untilLost(ctx context.Context, kept, ended <-chan struct{}) int {
 	for {
-		timer := time.NewTimer(s.role.Remaining())
 		select {
 		case <-ctx.Done():
+			return 0
 		case <-kept:
+			return 0
 		case <-ended:
-			timer.Stop()
 			return 1
-		case <-timer.C:
-			if s.role.Remaining() > 0 {
-				continue
+		case <-time.After(s.role.Remaining()):
+			if s.role.Remaining() <= 0 {
+				return 0
 			}
 		}
-		timer.Stop()
-		return 0
 	}
 }

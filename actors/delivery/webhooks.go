@@ -73,8 +73,6 @@ func newDispatcher(o *Options, lease weir.Lease, wake <-chan struct{}) *dispatch
 	}
 }
 
-func isLost(err error) bool { return errors.Is(err, weir.ErrLeaseLost) }
-
 // run delivers until ctx ends or the role is lost, then waits for the runners.
 func (d *dispatcher) run(ctx, last context.Context) {
 	ctx, stop := context.WithCancel(ctx)
@@ -229,7 +227,8 @@ func (d *dispatcher) start(ctx, last context.Context, w events.Webhook, changed 
 func (d *dispatcher) deliver(ctx, last context.Context, p *endpoint) {
 	d.feed.join(p.sub)
 	defer d.feed.leave(p.sub)
-	err := p.adopt(ctx)
+	// What clients want replayed becomes part of the progress.
+	err := persist(ctx, func() error { return p.o.Store.AdoptReplays(ctx, d.lease, p.w.ID, time.Now()) })
 	if err == nil {
 		receiver := p.receiver()
 		x := &runner{o: d.o, r: &receiver, lease: d.lease, wake: p.sub.wake}
@@ -239,7 +238,7 @@ func (d *dispatcher) deliver(ctx, last context.Context, p *endpoint) {
 		}
 		err = weir.ErrLeaseLost
 	}
-	if isLost(err) && ctx.Err() == nil {
+	if errors.Is(err, weir.ErrLeaseLost) && ctx.Err() == nil {
 		d.lost <- struct{}{}
 	}
 }
