@@ -158,22 +158,19 @@ func TestFailuresOfASubscription(t *testing.T) {
 	}
 }
 
-func TestWebhook(t *testing.T) {
+func TestApplication(t *testing.T) {
 	t.Parallel()
 	reply, status := `{"stop":true}`, http.StatusOK
 	app, client := newReceiver(t, func(call) (int, string) { return status, reply })
 	var answered []string
 	var found, refused error
 	hook := delivery.Hook{URL: app.URL, Secret: "hush"}
-	r := delivery.Webhook{
-		Name: "surveys", Wants: func(e events.Event) bool { return e.Type == "weir.survey.message" },
-		Find: func(context.Context, events.Event) (delivery.Hook, error) { return hook, found },
-		Answered: func(_ context.Context, e events.Event, body []byte) error {
-			answered = append(answered, strconv.FormatInt(e.ID, 10)+" "+string(body))
-			return refused
-		},
-	}.Receiver(client)
-	if err := r.Deliver(t.Context(), queued()); err != nil || len(answered) != 1 || answered[0] != `42 {"stop":true}` {
+	find := func(context.Context, events.Event) (delivery.Hook, error) { return hook, found }
+	deliver := delivery.Application(client, find, func(_ context.Context, e events.Event, body []byte) error {
+		answered = append(answered, strconv.FormatInt(e.ID, 10)+" "+string(body))
+		return refused
+	})
+	if err := deliver(t.Context(), queued()); err != nil || len(answered) != 1 || answered[0] != `42 {"stop":true}` {
 		t.Fatalf("answered %v (%v)", answered, err)
 	}
 	c := app.calls[0]
@@ -186,18 +183,18 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("body %s (%v)", c.body, err)
 	}
 	refused = errors.New("the database is away")
-	if err := r.Deliver(t.Context(), queued()); !errors.Is(err, refused) {
+	if err := deliver(t.Context(), queued()); !errors.Is(err, refused) {
 		t.Errorf("an answer that could not be taken: %v", err)
 	}
 	refused, status = nil, http.StatusBadGateway
-	if err := r.Deliver(t.Context(), queued()); err == nil || len(answered) != 2 {
+	if err := deliver(t.Context(), queued()); err == nil || len(answered) != 2 {
 		t.Errorf("a failure was taken for an answer: %v (%v)", answered, err)
 	}
 	hook.URL = ""
-	if err := r.Deliver(t.Context(), queued()); err != nil || len(app.calls) != 3 {
+	if err := deliver(t.Context(), queued()); err != nil || len(app.calls) != 3 {
 		t.Errorf("without an address: %v", err)
 	}
-	if found = errors.New("no"); r.Deliver(t.Context(), queued()) == nil {
+	if found = errors.New("no"); deliver(t.Context(), queued()) == nil {
 		t.Error("a lookup that failed counts as delivered")
 	}
 }

@@ -25,27 +25,17 @@ type Hook struct {
 	Secret string // empty: requests are not signed
 }
 
-// Webhook configures the receiver of events that an application has to answer.
-type Webhook struct {
-	Name  string
-	Types []string                  // as in Receiver
-	Wants func(events.Event) bool   // as in Receiver
-	Order func(events.Event) string // nil: by subject
-	// Group and MaxDeferred are as in Receiver.
-	Group       func(order string) string
-	MaxDeferred int
-	// Find returns the destination of an event.
-	Find func(ctx context.Context, e events.Event) (Hook, error)
-	// Answered handles the body of a 2xx answer. The event counts as delivered once
-	// it has returned no error; until then it may be called again.
-	Answered func(ctx context.Context, e events.Event, body []byte) error
-}
-
-// Receiver returns the receiver of a webhook. The request body is the event in the
-// same form as elsewhere in Weir: [events.Event] in JSON.
-func (h Webhook) Receiver(calls Caller) Receiver {
-	return Receiver{Name: h.Name, Types: h.Types, Wants: h.Wants, Order: h.Order, Group: h.Group, MaxDeferred: h.MaxDeferred, Deliver: func(ctx context.Context, e events.Event) error {
-		to, err := h.Find(ctx, e)
+// Application returns what delivers events to applications that have to answer. The
+// request body is the event in the same form as elsewhere in Weir: [events.Event] in JSON.
+//
+// find returns the destination of an event. answered handles the body of a 2xx answer: the
+// event counts as delivered once it has returned no error; until then it may be called
+// again.
+func Application(
+	calls Caller, find func(context.Context, events.Event) (Hook, error), answered func(ctx context.Context, e events.Event, body []byte) error,
+) func(context.Context, events.Event) error {
+	return func(ctx context.Context, e events.Event) error {
+		to, err := find(ctx, e)
 		if err != nil || to.URL == "" {
 			return err
 		}
@@ -62,8 +52,8 @@ func (h Webhook) Receiver(calls Caller) Receiver {
 		if err := answerError(answer, err); err != nil {
 			return err
 		}
-		return h.Answered(ctx, e, answer.Body)
-	}}
+		return answered(ctx, e, answer.Body)
+	}
 }
 
 // Sign returns "v1=" and the HMAC-SHA256, in hexadecimal, of the timestamp, a dot

@@ -153,7 +153,7 @@ func (p *components) startSurveys(ctx context.Context, o Options, held heldStore
 // are committed after it starts.
 func (p *components) startDelivery(ctx context.Context, o Options, calls, webhookCalls heldCalls) (err error) {
 	c := o.Config
-	receivers := []delivery.Receiver{p.applications().Receiver(calls)}
+	receivers := []delivery.Receiver{p.applications(calls)}
 	if err := CheckSubscriptions(c); err != nil {
 		return err
 	}
@@ -177,34 +177,37 @@ func (p *components) webhookDisabled(id, reason string) {
 	})
 }
 
-// applications returns the webhook to the programs that hold conversations with respondents.
-func (p *components) applications() delivery.Webhook {
-	return delivery.Webhook{
+// applications returns the receiver that posts events to the programs that hold
+// conversations with respondents.
+func (p *components) applications(calls delivery.Caller) delivery.Receiver {
+	return delivery.Receiver{
 		Name:  "surveys",
 		Types: []string{surveybroker.MessageEvent, surveybroker.RespondentEvent},
 		Wants: surveybroker.ForApplication,
 		// An application that does not answer must not delay the others.
 		Group:       surveybroker.SurveyOf,
 		MaxDeferred: 100_000,
-		Find: func(ctx context.Context, e events.Event) (delivery.Hook, error) {
-			var about struct{ Survey string } // in events of both types
-			if err := json.Unmarshal(e.Data, &about); err != nil {
-				return delivery.Hook{}, errors.New("invalid event data")
-			}
-			s, err := p.store.Survey(ctx, about.Survey)
-			if weir.CodeOf(err) == weir.CodeNotFound {
-				return delivery.Hook{}, nil
-			}
-			return delivery.Hook{URL: s.Application.URL, Secret: s.Application.Secret}, err
-		},
-		Answered: func(ctx context.Context, e events.Event, body []byte) error {
+		Deliver: delivery.Application(calls, p.applicationOf, func(ctx context.Context, e events.Event, body []byte) error {
 			broker := p.surveysStarted.Load()
 			if broker == nil {
 				return errors.New("the surveys have not started")
 			}
 			return broker.ApplyResponse(ctx, e, body)
-		},
+		}),
 	}
+}
+
+// applicationOf returns the program of the survey that an event is about.
+func (p *components) applicationOf(ctx context.Context, e events.Event) (delivery.Hook, error) {
+	var about struct{ Survey string } // in events of both types
+	if err := json.Unmarshal(e.Data, &about); err != nil {
+		return delivery.Hook{}, errors.New("invalid event data")
+	}
+	s, err := p.store.Survey(ctx, about.Survey)
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		return delivery.Hook{}, nil
+	}
+	return delivery.Hook{URL: s.Application.URL, Secret: s.Application.Secret}, err
 }
 
 // resume continues the work that an earlier process left open.
