@@ -142,7 +142,7 @@ func newStore(database dialect.Database, scheme string, o Options) *Store {
 	s.queueStore = queue.New(db, s.channelStore, s.eventStore, o.Metrics.dead)
 	s.surveyStore = survey.New(db, s.queueStore)
 	s.channelStore.Acquired = s.queueStore.Recover
-	s.NewEvents, s.NewWebhooks, s.NewTokens = s.eventStore.Changed, s.eventStore.WebhooksChanged, s.adminStore.TokensChanged
+	s.NewEvents, s.NewWebhooks, s.NewTokens = s.eventStore.EventsAppended, s.eventStore.WebhooksChanged, s.adminStore.TokensChanged
 	db.SetParts(s.queueStore.Part(), s.eventStore.Part())
 	return s
 }

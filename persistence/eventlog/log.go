@@ -38,10 +38,6 @@ func (s *Store) Part() commit.Part {
 	return &s.part
 }
 
-// Changed calls the functions of [Store.OnEvents]: another process has written
-// events.
-func (s *Store) Changed() { s.hooks.Call() }
-
 // Begin implements [Part].
 func (p *eventPart) Begin() {
 	if p.written = false; len(p.contacts.ends) > 0 {
@@ -118,7 +114,8 @@ func (s *Store) AppendEvents(ctx context.Context, tx *sqlx.Tx, now time.Time, li
 	})
 }
 
-// EventsAppended calls the functions of [Store.OnEvents].
+// EventsAppended calls the functions of [Store.OnEvents]: this process or another has
+// written events.
 func (s *Store) EventsAppended() { s.hooks.Call() }
 
 const latestEvent = "SELECT value FROM meta WHERE name = 'events'"
@@ -135,45 +132,53 @@ func blockSize(list []events.Event) int {
 	return len(list)
 }
 
-// EventsSince implements [events.Logger].
-func (s *Store) EventsSince(ctx context.Context, after int64, limit int) ([]events.Event, error) {
+// eachRow calls a function for the rows that follow an event, in order, until it wants no
+// more or a bounded amount was read. The function must copy what it keeps of a payload.
+func (s *Store) eachRow(ctx context.Context, after int64, limit int, each func(last int64, payload []byte) (more bool, err error)) error {
 	rows, err := s.Read.QueryContext(ctx, "SELECT id, payload FROM events WHERE id > ? ORDER BY id LIMIT ?", after, min(limit, values.EventsPerRow))
 	if err != nil {
-		return nil, s.Failure("read events", err)
+		return s.Failure("read events", err)
 	}
 	defer func() { _ = rows.Close() }()
-	var list []events.Event
-	for bytes := 0; bytes < readBytes && len(list) < limit && rows.Next(); {
+	for size, more := 0, true; more && size < readBytes && rows.Next(); {
 		var last int64
-		var payload sql.RawBytes // what is decoded of it is copied
-		if err := rows.Scan(&last, &payload); err != nil {
-			return nil, s.Failure("read events", err)
+		var payload sql.RawBytes
+		if err = rows.Scan(&last, &payload); err == nil {
+			size += len(payload)
+			more, err = each(last, payload)
 		}
-		bytes += len(payload)
-		found := 0
-		block, err := decodeRow(last, payload, func(id int64, _ string) bool {
-			if id <= after || len(list)+found >= limit {
-				return false
-			}
-			found++
-			return true
-		})
 		if err != nil {
-			return nil, s.Failure("read events", err)
+			return s.Failure("read events", err)
 		}
-		list = append(list, block...)
 	}
-	return list, s.Failure("read events", rows.Err())
+	return s.Failure("read events", rows.Err())
 }
 
-// LatestEvent implements [events.Logger].
+// EventsSince implements [events.Log].
+func (s *Store) EventsSince(ctx context.Context, after int64, limit int) ([]events.Event, error) {
+	var list []events.Event
+	err := s.eachRow(ctx, after, limit, func(last int64, payload []byte) (bool, error) {
+		left := limit - len(list)
+		block, err := decodeRow(last, payload, func(id int64, _ string) bool {
+			if id > after {
+				left--
+			}
+			return id > after && left >= 0
+		})
+		list = append(list, block...)
+		return len(list) < limit, err
+	})
+	return list, err
+}
+
+// LatestEvent implements [events.Log].
 func (s *Store) LatestEvent(ctx context.Context) (int64, error) {
 	var last int64
 	err := s.Read.GetContext(ctx, &last, latestEvent)
 	return last, s.Failure("read the number of events", err)
 }
 
-// OnEvents implements [events.Logger].
+// OnEvents implements [events.Log].
 func (s *Store) OnEvents(committed func()) (stop func()) { return s.hooks.Add(committed) }
 
 // Emit implements [events.Emitter].
@@ -182,8 +187,7 @@ func (s *Store) Emit(ctx context.Context, list ...events.Event) error {
 	for i := range list {
 		bytes += 100 + len(list[i].Subject) + len(list[i].Data)
 	}
-	err := s.Await(ctx, &commit.Request{Work: emission(list), Rows: len(list), Bytes: bytes})
-	return err
+	return s.Await(ctx, &commit.Request{Work: emission(list), Rows: len(list), Bytes: bytes})
 }
 
 // emission is work that only tells.
@@ -195,30 +199,16 @@ func (e emission) Write(t *commit.Tx, _ *commit.Request) error {
 }
 
 // PurgeEvents deletes events that were written before an instant, oldest
-// first, at most limit rows of them. It returns how many rows it deleted;
-// fewer than limit means that nothing of that age is left.
-func (s *Store) PurgeEvents(ctx context.Context, before time.Time, limit int) (int, error) {
-	total := 0
-	for total < limit {
-		want := min(values.PurgeChunk, limit-total)
-		n, err := s.purgeEvents(ctx, before, want)
-		total += n
-		if err != nil || n < want {
-			return total, s.Failure("purge events", err)
-		}
-	}
-	return total, nil
-}
-
-func (s *Store) purgeEvents(ctx context.Context, before time.Time, limit int) (int, error) {
-	n := 0
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+// first, at most limit rows of them. It returns how many rows it deleted; 0 means that
+// nothing of that age is left.
+func (s *Store) PurgeEvents(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		n = 0
 		var rows []struct {
 			ID int64 `db:"id"`
 			At int64 `db:"at"`
 		}
-		if err := tx.SelectContext(ctx, &rows, "SELECT id, at FROM events ORDER BY id LIMIT ?", limit); err != nil {
+		if err := tx.SelectContext(ctx, &rows, "SELECT id, at FROM events ORDER BY id LIMIT ?", min(limit, values.PurgeChunk)); err != nil {
 			return err
 		}
 		for n < len(rows) && rows[n].At < values.Micros(before) {
@@ -230,10 +220,7 @@ func (s *Store) purgeEvents(ctx context.Context, before time.Time, limit int) (i
 		_, err := tx.ExecContext(ctx, "DELETE FROM events WHERE id <= ?", rows[n-1].ID)
 		return err
 	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
+	return n, s.Failure("purge events", err)
 }
 
 // Store keeps events and the receivers of them.

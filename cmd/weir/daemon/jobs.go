@@ -41,7 +41,7 @@ func storeJobs(c config.Config, store *persistence.Store) []job {
 		}},
 		{name: "purge events", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			n, err := store.PurgeEvents(ctx, time.Now().Add(-c.EventRetention.Duration()), purgeBatch)
-			return n >= purgeBatch, err
+			return n > 0, err
 		}},
 		{name: "expire interests in contact events", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			return false, store.ExpireInterests(ctx, time.Now())
