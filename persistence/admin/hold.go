@@ -40,7 +40,7 @@ func (s *Store) HeldSince(ctx context.Context) (time.Time, error) {
 	if err := s.Read.SelectContext(ctx, &since, "SELECT since FROM hold"); err != nil || len(since) == 0 {
 		return time.Time{}, s.Failure("read the hold", err)
 	}
-	return time.UnixMicro(since[0]).UTC(), nil
+	return values.Instant(since[0]), nil
 }
 
 // Store keeps tokens, sessions, the audit, the hold and what happened in each

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -87,29 +88,22 @@ func (s *Store) AddMinutes(ctx context.Context, list []ops.Minute) (rest []ops.M
 func minuteRows(list []ops.Minute, width time.Duration) []any {
 	args := make([]any, 0, len(list)*minuteWidth)
 	for i := range list {
-		m := list[i]
-		m.At = m.At.UTC().Truncate(width)
-		args = appendMinute(args, &m)
+		m := &list[i]
+		args = append(args, int64(m.Channel), minuteOf(m.At.UTC().Truncate(width)))
+		for _, n := range m.Counts {
+			args = append(args, n)
+		}
+		if m.Gauged {
+			args = append(args, m.InFlight, m.MaxInFlight, m.Queued, m.Capacity)
+		} else {
+			args = append(args, nil, nil, nil, nil)
+		}
 	}
 	return args
 }
 
 func compareMinutes(a, b ops.Minute) int {
-	if a.Channel != b.Channel {
-		return int(a.Channel - b.Channel)
-	}
-	return a.At.Compare(b.At)
-}
-
-func appendMinute(args []any, m *ops.Minute) []any {
-	args = append(args, int64(m.Channel), minuteOf(m.At))
-	for _, n := range m.Counts {
-		args = append(args, n)
-	}
-	if !m.Gauged {
-		return append(args, nil, nil, nil, nil)
-	}
-	return append(args, m.InFlight, m.MaxInFlight, m.Queued, m.Capacity)
+	return cmp.Or(cmp.Compare(a.Channel, b.Channel), a.At.Compare(b.At))
 }
 
 // The statements of minutes. Each reads a range of an index.

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jmoiron/sqlx"
 
@@ -62,8 +63,7 @@ func (s *Store) Advance(ctx context.Context, l weir.Lease, step events.Step) err
 		bytes += 100 + len(step.Put[i].Order)
 	}
 	merge := s.Dialect.Merge("webhook", "event_id") + "failed_at = " + s.Dialect.Fresh("failed_at")
-	err := s.Await(ctx, &commit.Request{Work: &advance{l, step, merge}, Rows: 1 + len(step.Put) + len(step.Done) + len(step.Abandoned), Bytes: bytes})
-	return err
+	return s.Await(ctx, &commit.Request{Work: &advance{l, step, merge}, Rows: 1 + len(step.Put) + len(step.Done) + len(step.Abandoned), Bytes: bytes})
 }
 
 // advance is a step of a receiver on its way into the store.
@@ -81,23 +81,21 @@ func (a *advance) Write(t *commit.Tx, r *commit.Request) error {
 	if _, err := t.Exec("UPDATE receivers SET event_id = ? WHERE name = ?", a.step.Cursor, a.step.Receiver); err != nil {
 		return err
 	}
-	if err := a.abandon(t, a.merge); err != nil {
+	if err := a.abandon(t); err != nil {
 		return err
 	}
-	gone := append([]int64(nil), a.step.Done...)
+	gone := slices.Clone(a.step.Done)
 	var args []any
 	for _, p := range a.step.Put {
 		gone = append(gone, p.Event)
 		args = append(args, a.step.Receiver, p.Event, p.Order, p.Tries, values.Micros(p.NextAt))
 	}
-	for len(gone) > 0 {
-		n := min(len(gone), values.PurgeChunk)
-		_, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM deliveries WHERE receiver = ? AND event_id IN "+values.Marks(n),
-			append([]any{a.step.Receiver}, values.Arguments(gone[:n])...)...)
+	for part := range slices.Chunk(gone, values.PurgeChunk) {
+		_, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM deliveries WHERE receiver = ? AND event_id IN "+values.Marks(len(part)),
+			append([]any{a.step.Receiver}, values.Arguments(part)...)...)
 		if err != nil {
 			return err
 		}
-		gone = gone[n:]
 	}
 	if len(args) == 0 {
 		return nil
@@ -110,14 +108,11 @@ func (a *advance) Write(t *commit.Tx, r *commit.Request) error {
 	return err
 }
 
-// abandon stores events that were given up.
-func (a *advance) abandon(t *commit.Tx, merge string) error {
-	id, ok := events.WebhookID(a.step.Receiver)
+// abandon stores events of a webhook that were given up.
+func (a *advance) abandon(t *commit.Tx) error {
+	id, _ := events.WebhookID(a.step.Receiver)
 	for _, p := range a.step.Abandoned {
-		if !ok {
-			break
-		}
-		_, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO webhook_failures (webhook, event_id, subject, failed_at, replay) SELECT id, ?, ?, ?, 0 FROM webhooks WHERE id = ?"+merge,
+		_, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO webhook_failures (webhook, event_id, subject, failed_at, replay) SELECT id, ?, ?, ?, 0 FROM webhooks WHERE id = ?"+a.merge,
 			p.Event, p.Order, values.Micros(p.NextAt), id)
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -46,12 +47,10 @@ func (s *Store) addTries(ctx context.Context, tx *sqlx.Tx, webhook string, args 
 	if err := tx.GetContext(ctx, &there, "SELECT COUNT(*) FROM webhooks WHERE id = ?", webhook); err != nil || there == 0 {
 		return err
 	}
-	for len(args) > 0 {
-		n := min(len(args), values.PurgeChunk*width)
-		if _, err := tx.ExecContext(ctx, "INSERT INTO webhook_tries ("+tryColumns+") VALUES "+values.RowsOf(n/width, width), args[:n]...); err != nil {
+	for part := range slices.Chunk(args, values.PurgeChunk*width) {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO webhook_tries ("+tryColumns+") VALUES "+values.RowsOf(len(part)/width, width), part...); err != nil {
 			return err
 		}
-		args = args[n:]
 	}
 	var old []int64
 	err := tx.SelectContext(ctx, &old, "SELECT id FROM webhook_tries WHERE webhook = ? ORDER BY id DESC LIMIT 1 OFFSET ?", webhook, events.KeptTries)
@@ -128,8 +127,7 @@ func (s *Store) ReplayFailed(ctx context.Context, id string, since, _ time.Time)
 		if more = len(found) > events.MaxReplay; more {
 			found = found[:events.MaxReplay]
 		}
-		for n = 0; n < len(found); n += values.PurgeChunk {
-			part := found[n:min(len(found), n+values.PurgeChunk)]
+		for part := range slices.Chunk(found, values.PurgeChunk) {
 			if _, err := tx.ExecContext(ctx, "UPDATE webhook_failures SET replay = 1 WHERE webhook = ? AND event_id IN "+values.Marks(len(part)), append([]any{id}, values.Arguments(part)...)...); err != nil {
 				return err
 			}

@@ -178,15 +178,11 @@ func (s *Store) DeleteWebhook(ctx context.Context, id string, revision int64) er
 			return err
 		}
 		receiver := events.WebhookReceiver(id)
-		for _, text := range []string{
-			"DELETE FROM webhooks WHERE id = ?", "DELETE FROM webhook_tries WHERE webhook = ?", "DELETE FROM webhook_failures WHERE webhook = ?",
+		for _, row := range []struct{ where, is string }{
+			{"webhooks WHERE id", id}, {"webhook_tries WHERE webhook", id}, {"webhook_failures WHERE webhook", id},
+			{"receivers WHERE name", receiver}, {"deliveries WHERE receiver", receiver},
 		} {
-			if _, err := tx.ExecContext(ctx, text, id); err != nil {
-				return err
-			}
-		}
-		for _, text := range []string{"DELETE FROM receivers WHERE name = ?", "DELETE FROM deliveries WHERE receiver = ?"} {
-			if _, err := tx.ExecContext(ctx, text, receiver); err != nil {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+row.where+" = ?", row.is); err != nil {
 				return err
 			}
 		}
