@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// curl returns the command for an operation, filled with the examples of the
+// Curl returns the command for an operation, filled with the examples of the
 // description.
-func curl(method, path string, op *operation) string {
+func (op *operation) Curl() string {
+	path := op.Path
 	var query []string
 	for _, p := range op.Parameters {
 		switch {
@@ -28,8 +29,8 @@ func curl(method, path string, op *operation) string {
 		path += "?" + strings.Join(query, "&")
 	}
 	parts := []string{"curl"}
-	if method != "get" {
-		parts[0] += " -X " + strings.ToUpper(method)
+	if op.Method != "GET" {
+		parts[0] += " -X " + op.Method
 	}
 	parts[0] += ` "$WEIR_URL` + path + `"`
 	if len(op.Security) > 0 {

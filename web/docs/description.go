@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// description is the part of an OpenAPI document that the page shows.
+// description is the part of an OpenAPI document that the page shows. Its exported
+// methods are called by the template.
 type description struct {
 	Info struct {
 		Title, Version, Description string
@@ -25,6 +26,8 @@ type description struct {
 }
 
 type operation struct {
+	Method      string `json:"-"`
+	Path        string `json:"-"`
 	ID          string `json:"operationId"`
 	Summary     string
 	Description string
@@ -89,9 +92,6 @@ func read(text []byte) (*description, error) {
 
 // name returns the name of the referenced schema, empty without a reference.
 func (s *schema) name() string {
-	if s == nil {
-		return ""
-	}
 	return s.Ref[strings.LastIndex(s.Ref, "/")+1:]
 }
 
@@ -108,17 +108,20 @@ func (s *schema) of() (*schema, string) {
 	return nil, ""
 }
 
-// words describes the type, up to the name of another schema.
-func (s *schema) words() (text, link string) {
+// words names a type: a text, and the schema that it ends with, if any.
+type typeName struct{ Text, Link string }
+
+// Words describes the type, up to the name of another schema.
+func (s *schema) Words() typeName {
 	if s == nil {
-		return "", ""
+		return typeName{}
 	}
 	if name := s.name(); name != "" {
-		return "", name
+		return typeName{"", name}
 	}
 	if each, of := s.of(); each != nil {
-		text, link := each.words()
-		return of + text, link
+		w := each.Words()
+		return typeName{of + w.Text, w.Link}
 	}
 	var names []string
 	switch t := s.Type.(type) {
@@ -129,17 +132,19 @@ func (s *schema) words() (text, link string) {
 			names = append(names, fmt.Sprint(name))
 		}
 	default:
-		return "anything", ""
+		return typeName{Text: "anything"}
 	}
 	if s.Format == "date-time" {
 		names[0] = "instant"
 	}
-	return strings.Join(names, " or "), ""
+	return typeName{Text: strings.Join(names, " or ")}
 }
 
-// bounds describes the allowed values.
-func (s *schema) bounds() []string {
-	var out []string
+// Bounds describes the allowed values.
+func (s *schema) Bounds() (out []string) {
+	if s == nil {
+		return nil
+	}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	between := func(unit string, low, high *int) {
 		switch {
@@ -177,16 +182,36 @@ func (s *schema) bounds() []string {
 	return out
 }
 
-// methods returns the order of the operations of a path.
-func methods() []string { return []string{"get", "put", "post", "patch", "delete"} }
+// Requires reports whether objects must have a property.
+func (s *schema) Requires(property string) bool { return slices.Contains(s.Required, property) }
 
-// operations calls each for all operations of a tag, by path and method.
-func (d *description) operations(tag string, each func(method, path string, op *operation)) {
+// Operations returns the operations of a tag, by path and method.
+func (d *description) Operations(tag string) (list []*operation) {
 	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
-		for _, method := range methods() {
+		for _, method := range []string{"get", "put", "post", "patch", "delete"} {
 			if op := d.Paths[path][method]; op != nil && slices.Contains(op.Tags, tag) {
-				each(method, path, op)
+				op.Method, op.Path = strings.ToUpper(method), path
+				list = append(list, op)
 			}
 		}
 	}
+	return list
+}
+
+// About returns the description, unless it is the summary again.
+func (op *operation) About() []block {
+	if op.Description == op.Summary+"." {
+		return nil
+	}
+	return blocks(op.Description)
+}
+
+// Scopes returns the scopes of which a token needs one.
+func (op *operation) Scopes() (list []string) {
+	for _, s := range op.Security {
+		for _, scopes := range s {
+			list = append(list, scopes...)
+		}
+	}
+	return list
 }

@@ -58,12 +58,12 @@ func render(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := template.New("page").Parse(pageText)
+	t, err := template.New("page").Funcs(template.FuncMap{"blocks": blocks, "indented": indented}).Parse(pageText)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	if err := t.Execute(&out, pageOf(d)); err != nil {
+	if err := t.Execute(&out, d); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil
