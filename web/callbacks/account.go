@@ -2,6 +2,7 @@ package callbacks
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -20,8 +21,7 @@ type accounts struct {
 	now   func() time.Time
 
 	mu    sync.Mutex
-	known map[weir.ChannelID]accountChannel
-	lines map[string]accountChannel
+	known map[string]accountChannel
 }
 
 // channelReader is the part of the store that accounts reads.
@@ -41,7 +41,7 @@ const (
 )
 
 func newAccounts(store channelReader, types *channels.Directory, now func() time.Time) *accounts {
-	return &accounts{store: store, types: types, now: now, known: map[weir.ChannelID]accountChannel{}, lines: map[string]accountChannel{}}
+	return &accounts{store: store, types: types, now: now, known: map[string]accountChannel{}}
 }
 
 // account returns the key that two channels must share to receive each other's
@@ -66,21 +66,11 @@ func (x *accounts) byID(ctx context.Context, at weir.Channel, id weir.ChannelID)
 	if _, shares := x.account(at); !shares {
 		return weir.Channel{}, false, nil
 	}
-	x.mu.Lock()
-	e, ok := x.known[id]
-	x.mu.Unlock()
-	if !ok || x.now().Sub(e.read) > maxAge {
-		ch, err := x.store.ChannelByID(ctx, id)
-		if weir.CodeOf(err) == weir.CodeNotFound {
-			return weir.Channel{}, false, nil
-		}
-		if err != nil {
-			return weir.Channel{}, false, err
-		}
-		e = accountChannel{ch, x.now()}
-		x.put(func() { x.known[id] = e })
+	found, err := x.cached(strconv.FormatInt(int64(id), 10), func() (weir.Channel, error) { return x.store.ChannelByID(ctx, id) })
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		return weir.Channel{}, false, nil
 	}
-	return e.channel, x.sameAccount(at, e.channel), nil
+	return found, err == nil && x.sameAccount(at, found), err
 }
 
 // byLine returns the channel of the account that uses the provider's line. If
@@ -91,18 +81,7 @@ func (x *accounts) byLine(ctx context.Context, at weir.Channel, line string) (we
 	if t, _ := x.types.Type(at.Type); !shares || line == "" || !at.Deleted && t.Line(at.Settings) == line {
 		return at, nil
 	}
-	key := account + "\x00" + line
-	x.mu.Lock()
-	e, ok := x.lines[key]
-	x.mu.Unlock()
-	if ok && x.now().Sub(e.read) <= maxAge {
-		return e.channel, nil
-	}
-	found, err := x.search(ctx, at, line)
-	if err == nil {
-		x.put(func() { x.lines[key] = accountChannel{found, x.now()} })
-	}
-	return found, err
+	return x.cached(account+"\x00"+line, func() (weir.Channel, error) { return x.search(ctx, at, line) })
 }
 
 func (x *accounts) search(ctx context.Context, at weir.Channel, line string) (weir.Channel, error) {
@@ -124,12 +103,23 @@ func (x *accounts) search(ctx context.Context, at weir.Channel, line string) (we
 	}
 }
 
-func (x *accounts) put(put func()) {
+// cached returns what was read under a key not long ago, otherwise what read returns.
+func (x *accounts) cached(key string, read func() (weir.Channel, error)) (weir.Channel, error) {
+	x.mu.Lock()
+	e, ok := x.known[key]
+	x.mu.Unlock()
+	if ok && x.now().Sub(e.read) <= maxAge {
+		return e.channel, nil
+	}
+	found, err := read()
+	if err != nil {
+		return found, err
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.known)+len(x.lines) >= maxAccountEntries {
+	if len(x.known) >= maxAccountEntries {
 		clear(x.known)
-		clear(x.lines)
 	}
-	put()
+	x.known[key] = accountChannel{found, x.now()}
+	return found, nil
 }

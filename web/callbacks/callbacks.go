@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -308,7 +307,6 @@ func target(r *http.Request) string {
 type Metrics struct {
 	callbacks *prometheus.CounterVec
 	incoming  *prometheus.CounterVec
-	series    sync.Map // cache of callbacks: counters by callbackKey
 }
 
 // NewMetrics registers the metrics.
@@ -339,17 +337,7 @@ func (m *Metrics) Prepare(types []channels.Type) {
 	}
 }
 
-// callbackKey holds the labels of callbacks. Types and results are fixed sets.
-type callbackKey struct{ typ, result string }
-
-func (m *Metrics) count(typ, result string) {
-	key := callbackKey{typ, result}
-	c, ok := m.series.Load(key)
-	if !ok {
-		c, _ = m.series.LoadOrStore(key, m.callbacks.WithLabelValues(typ, result))
-	}
-	c.(prometheus.Counter).Inc() //nolint:forcetypeassert // nothing else is stored
-}
+func (m *Metrics) count(typ, result string) { m.callbacks.WithLabelValues(typ, result).Inc() }
 
 // Forget deletes the series of a deleted channel.
 func (m *Metrics) Forget(channel string) { m.incoming.DeleteLabelValues(channel) }
