@@ -115,24 +115,17 @@ func (d *describer) problem(op *huma.Operation, body reflect.Type, status int, c
 	key := strconv.Itoa(status)
 	out := op.Responses[key]
 	if out == nil {
-		out = &huma.Response{Headers: map[string]*huma.Param{route.RequestID: headerRef(route.RequestID)}}
+		out = &huma.Response{
+			Description: "code " + string(code),
+			Headers:     map[string]*huma.Param{route.RequestID: headerRef(route.RequestID)},
+			Content:     map[string]*huma.MediaType{wire.ProblemType: {Schema: d.r.Schema(body, true, ""), Examples: map[string]*huma.Example{}}},
+			Extensions:  map[string]any{"x-codes": []string{}},
+		}
 		op.Responses[key] = out
-	}
-	if out.Description == "" {
-		out.Description = "code " + string(code)
 	} else {
 		out.Description += ", " + string(code)
 	}
-	if out.Content == nil {
-		out.Content = map[string]*huma.MediaType{}
-	}
-	if out.Content[wire.ProblemType] == nil {
-		out.Content[wire.ProblemType] = &huma.MediaType{Schema: d.r.Schema(body, true, ""), Examples: map[string]*huma.Example{}}
-	}
 	out.Content[wire.ProblemType].Examples[example] = &huma.Example{Ref: examplePrefix + example}
-	if out.Extensions == nil {
-		out.Extensions = map[string]any{"x-codes": []string{}}
-	}
 	known, _ := out.Extensions["x-codes"].([]string)
 	out.Extensions["x-codes"] = append(known, string(code))
 	switch status {

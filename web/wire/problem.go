@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,32 +39,21 @@ var ErrInvalidToken = errors.New("invalid token")
 
 // StatusOf maps error codes to HTTP statuses.
 func StatusOf(c weir.Code) int {
-	switch c {
-	case weir.CodeInvalid:
-		return http.StatusUnprocessableEntity
-	case weir.CodeNotFound:
-		return http.StatusNotFound
-	case weir.CodeConflict, weir.CodeKeyReused:
-		return http.StatusConflict
-	case weir.CodePrecondition:
-		return http.StatusPreconditionFailed
-	case weir.CodeUnauthorised:
-		return http.StatusUnauthorized
-	case weir.CodeForbidden:
-		return http.StatusForbidden
-	case weir.CodeLimited:
-		return http.StatusTooManyRequests
-	case weir.CodeTooLarge:
-		return http.StatusRequestEntityTooLarge
-	case weir.CodeContentType:
-		return http.StatusUnsupportedMediaType
-	case weir.CodeMethod:
-		return http.StatusMethodNotAllowed
-	case weir.CodeUnavailable, weir.CodeDraining:
-		return http.StatusServiceUnavailable
-	default:
-		return http.StatusInternalServerError
-	}
+	return cmp.Or(map[weir.Code]int{
+		weir.CodeInvalid:      http.StatusUnprocessableEntity,
+		weir.CodeNotFound:     http.StatusNotFound,
+		weir.CodeConflict:     http.StatusConflict,
+		weir.CodeKeyReused:    http.StatusConflict,
+		weir.CodePrecondition: http.StatusPreconditionFailed,
+		weir.CodeUnauthorised: http.StatusUnauthorized,
+		weir.CodeForbidden:    http.StatusForbidden,
+		weir.CodeLimited:      http.StatusTooManyRequests,
+		weir.CodeTooLarge:     http.StatusRequestEntityTooLarge,
+		weir.CodeContentType:  http.StatusUnsupportedMediaType,
+		weir.CodeMethod:       http.StatusMethodNotAllowed,
+		weir.CodeUnavailable:  http.StatusServiceUnavailable,
+		weir.CodeDraining:     http.StatusServiceUnavailable,
+	}[c], http.StatusInternalServerError)
 }
 
 // MalformedError is an error for a body that cannot be decoded: 400, whereas a body
