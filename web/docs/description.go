@@ -206,7 +206,7 @@ func (op *operation) About() []block {
 	return blocks(op.Description)
 }
 
-// Scopes returns the scopes of which a token needs one.
+// Scopes returns the scopes that admit a token; one is enough.
 func (op *operation) Scopes() (list []string) {
 	for _, s := range op.Security {
 		for _, scopes := range s {

@@ -17,7 +17,7 @@ func Kinds() (names []string) {
 	return names
 }
 
-// Undescribed returns the routes without a summary, and those that the table has twice.
+// Undescribed returns the routes that have no summary, or two rows in the table.
 func Undescribed() (list []string) {
 	known := map[string]bool{}
 	for _, r := range (&service{}).table() {
