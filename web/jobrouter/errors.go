@@ -120,5 +120,13 @@ func camel(code string) string {
 
 // invalid returns the error of a request with one mistake.
 func invalid(pointer, code, detail string) error {
-	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: []weir.FieldError{{Pointer: pointer, Code: code, Detail: detail}}}
+	return invalidFor([]weir.FieldError{{Pointer: pointer, Code: code, Detail: detail}})
+}
+
+// invalidFor returns the error of a request with these mistakes; nil if there are none.
+func invalidFor(mistakes []weir.FieldError) error {
+	if len(mistakes) == 0 {
+		return nil
+	}
+	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: mistakes}
 }

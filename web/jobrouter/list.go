@@ -96,12 +96,7 @@ func (p *parameters) token() string {
 	return string(text)
 }
 
-func (p *parameters) err() error {
-	if len(p.mistakes) == 0 {
-		return nil
-	}
-	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: p.mistakes}
-}
+func (p *parameters) err() error { return invalidFor(p.mistakes) }
 
 // next returns the absolute link to the page that follows after, with the host that
 // the client used.

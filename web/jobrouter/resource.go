@@ -104,8 +104,8 @@ func (s *service) patch(res resourceKind) endpoint {
 		if err != nil {
 			return response{}, err
 		}
-		if wrong := s.addressesOf(res.kind, patch); len(wrong) > 0 {
-			return response{}, &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: wrong}
+		if err := invalidFor(s.addressesOf(res.kind, patch)); err != nil {
+			return response{}, err
 		}
 		cond, err := conditionOf(c.r.Header)
 		if err != nil {

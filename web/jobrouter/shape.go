@@ -54,11 +54,13 @@ func (in *reading) wrong(at, code, format string, args ...any) {
 	}
 }
 
-func (in *reading) err() error {
-	if len(in.mistakes) == 0 {
-		return nil
+// typed returns a value of a type, or adds a mistake that says what it must be.
+func typed[T any](in *reading, at string, v any, what string) (T, bool) {
+	t, ok := v.(T)
+	if !ok {
+		in.wrong(at, "type", "must be %s", what)
 	}
-	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: in.mistakes}
+	return t, ok
 }
 
 // decode reads a body as an object. A body with mistakes is checked again to
@@ -78,7 +80,7 @@ func (o object) decode(body []byte, in *reading) (map[string]any, error) {
 	if brief.flawed {
 		o.read(in, "", m)
 	}
-	return out, in.err()
+	return out, invalidFor(in.mistakes)
 }
 
 func (o object) read(in *reading, at string, m map[string]any) map[string]any {
@@ -102,20 +104,17 @@ func (o object) read(in *reading, at string, m map[string]any) map[string]any {
 
 // form implements [form] for an object.
 func (o object) form(in *reading, at string, v any) any {
-	m, ok := v.(map[string]any)
-	if !ok {
-		in.wrong(at, "type", "must be an object")
-		return nil
+	if m, ok := typed[map[string]any](in, at, v, "an object"); ok {
+		return o.read(in, at, m)
 	}
-	return o.read(in, at, m)
+	return nil
 }
 
 // form implements [form] for objects of several kinds. In a patch, a stated kind
 // removes the members that only other kinds have.
 func (k kinds) form(in *reading, at string, v any) any {
-	m, ok := v.(map[string]any)
+	m, ok := typed[map[string]any](in, at, v, "an object")
 	if !ok {
-		in.wrong(at, "type", "must be an object")
 		return nil
 	}
 	all := object{"kind": text}
@@ -148,9 +147,8 @@ func (k kinds) form(in *reading, at string, v any) any {
 
 func list(of form) form {
 	return func(in *reading, at string, v any) any {
-		items, ok := v.([]any)
+		items, ok := typed[[]any](in, at, v, "an array")
 		if !ok {
-			in.wrong(at, "type", "must be an array")
 			return nil
 		}
 		in.whole++
@@ -169,9 +167,8 @@ func list(of form) form {
 
 // labels accepts an object with any keys and primitive values.
 func labels(in *reading, at string, v any) any {
-	m, ok := v.(map[string]any)
+	m, ok := typed[map[string]any](in, at, v, "an object")
 	if !ok {
-		in.wrong(at, "type", "must be an object")
 		return nil
 	}
 	out := make(map[string]any, len(m))
@@ -197,9 +194,7 @@ func primitive(in *reading, at string, v any) any {
 }
 
 func text(in *reading, at string, v any) any {
-	if _, ok := v.(string); !ok {
-		in.wrong(at, "type", "must be a string")
-	}
+	typed[string](in, at, v, "a string")
 	return v
 }
 
@@ -214,16 +209,12 @@ func short(in *reading, at string, v any) any {
 }
 
 func boolean(in *reading, at string, v any) any {
-	if _, ok := v.(bool); !ok {
-		in.wrong(at, "type", "must be true or false")
-	}
+	typed[bool](in, at, v, "true or false")
 	return v
 }
 
 func number(in *reading, at string, v any) any {
-	if _, ok := v.(float64); !ok {
-		in.wrong(at, "type", "must be a number")
-	}
+	typed[float64](in, at, v, "a number")
 	return v
 }
 
