@@ -31,6 +31,15 @@ func viewLabels(l label.Set) label.Set {
 	return l // the engine never modifies labels that it has returned
 }
 
+// viewEach returns the views of a list, never null.
+func viewEach[T, V any](list []T, view func(*T) V) []V {
+	out := make([]V, len(list))
+	for i := range list {
+		out[i] = view(&list[i])
+	}
+	return out
+}
+
 type selectorView struct {
 	statedSelectorView
 	Status    string  `json:"status"`
@@ -40,11 +49,9 @@ type selectorView struct {
 // viewSelectors returns the selectors of a job with their status. A selector without
 // one is active.
 func viewSelectors(list []resource.WorkerSelector) []selectorView {
-	out := make([]selectorView, len(list))
-	for i, stated := range viewStated(list) {
-		out[i] = selectorView{stated, string(cmp.Or(list[i].Status, resource.SelectorActive)), instant(list[i].ExpiresAt)}
-	}
-	return out
+	return viewEach(list, func(s *resource.WorkerSelector) selectorView {
+		return selectorView{viewStated(s), string(cmp.Or(s.Status, resource.SelectorActive)), instant(s.ExpiresAt)}
+	})
 }
 
 type offerView struct {
@@ -84,17 +91,16 @@ func viewWorker(w *routing.Worker, v version) workerView {
 	out := workerView{
 		Etag: etag(w.Version), ID: w.ID, State: string(w.State), Queues: append([]string{}, w.Queues...), Capacity: w.Capacity,
 		Labels: viewLabels(w.Labels), Tags: viewLabels(w.Tags), Channels: append([]resource.Channel{}, w.Channels...),
-		Offers: make([]offerView, len(w.Offers)), AssignedJobs: make([]assignedView, len(w.AssignedJobs)),
+		Offers: viewEach(w.Offers, func(o *routing.Offer) offerView {
+			return offerView{o.OfferID, o.JobID, o.CapacityCost, instant(o.OfferedAt), instant(o.ExpiresAt)}
+		}),
+		AssignedJobs: viewEach(w.AssignedJobs, func(a *routing.AssignedJob) assignedView {
+			return assignedView{a.AssignmentID, a.JobID, a.CapacityCost, instant(a.AssignedAt)}
+		}),
 		LoadRatio: w.LoadRatio, AvailableForOffers: w.AvailableForOffers,
 	}
 	if v != version2023 {
 		out.MaxConcurrentOffers = w.MaxConcurrentOffers
-	}
-	for i, o := range w.Offers {
-		out.Offers[i] = offerView{o.OfferID, o.JobID, o.CapacityCost, instant(o.OfferedAt), instant(o.ExpiresAt)}
-	}
-	for i, a := range w.AssignedJobs {
-		out.AssignedJobs[i] = assignedView{a.AssignmentID, a.JobID, a.CapacityCost, instant(a.AssignedAt)}
 	}
 	return out
 }
@@ -145,16 +151,14 @@ func viewJob(j *routing.Job) jobView {
 		ChannelID: j.ChannelID, ClassificationPolicyID: j.ClassificationPolicyID, QueueID: j.QueueID, Priority: *j.Priority,
 		DispositionCode: j.DispositionCode, RequestedWorkerSelectors: viewSelectors(j.RequestedWorkerSelectors),
 		AttachedWorkerSelectors: viewSelectors(j.AttachedWorkerSelectors), Labels: viewLabels(j.Labels), Tags: viewLabels(j.Tags),
-		Assignments: make(map[string]assignmentView, len(j.Assignments)), Notes: make([]noteView, len(j.Notes)),
+		Assignments:  make(map[string]assignmentView, len(j.Assignments)),
+		Notes:        viewEach(j.Notes, func(n *resource.Note) noteView { return noteView{n.Message, instant(n.AddedAt)} }),
 		ScheduledAt:  instant(j.ScheduledAt),
 		MatchingMode: matchingView{string(j.MatchingMode.Kind), instant(j.MatchingMode.ScheduleAt)},
 		NotAfter:     instant(j.NotAfter),
 	}
 	for id, a := range j.Assignments {
 		out.Assignments[id] = assignmentView{a.AssignmentID, a.WorkerID, instant(a.AssignedAt), instant(a.CompletedAt), instant(a.ClosedAt)}
-	}
-	for i, n := range j.Notes {
-		out.Notes[i] = noteView{n.Message, instant(n.AddedAt)}
 	}
 	return out
 }

@@ -143,18 +143,11 @@ type classificationView struct {
 
 func viewClassification(c *routing.Named[resource.ClassificationSpec]) classificationView {
 	s := &c.Spec
-	out := classificationView{
+	return classificationView{
 		Etag: etag(c.Version), ID: c.ID, Name: s.Name, FallbackQueueID: s.FallbackQueueID, PrioritizationRule: viewRule(s.PrioritizationRule),
-		QueueSelectorAttachments:  make([]queueAttachmentView, len(s.QueueSelectorAttachments)),
-		WorkerSelectorAttachments: make([]workerAttachmentView, len(s.WorkerSelectorAttachments)),
+		QueueSelectorAttachments:  viewEach(s.QueueSelectorAttachments, viewQueueAttachment),
+		WorkerSelectorAttachments: viewEach(s.WorkerSelectorAttachments, viewWorkerAttachment),
 	}
-	for i := range s.QueueSelectorAttachments {
-		out.QueueSelectorAttachments[i] = viewQueueAttachment(&s.QueueSelectorAttachments[i])
-	}
-	for i := range s.WorkerSelectorAttachments {
-		out.WorkerSelectorAttachments[i] = viewWorkerAttachment(&s.WorkerSelectorAttachments[i])
-	}
-	return out
 }
 
 // queueAttachmentView shows only the members of the attachment's kind.
@@ -186,10 +179,9 @@ func viewQueueAttachment(a *resource.QueueAttachment) queueAttachmentView {
 	case resource.AttachRuleEngine:
 		out.Rule = viewRule(a.Rule)
 	case resource.AttachWeighted:
-		out.Allocations = make([]queueAllocationView, len(a.Allocations))
-		for i, w := range a.Allocations {
-			out.Allocations[i] = queueAllocationView{w.Weight, viewQueueSelectors(w.QueueSelectors)}
-		}
+		out.Allocations = viewEach(a.Allocations, func(w *resource.QueueAllocation) queueAllocationView {
+			return queueAllocationView{w.Weight, viewQueueSelectors(w.QueueSelectors)}
+		})
 	}
 	return out
 }
@@ -232,29 +224,24 @@ func viewWorkerAttachment(a *resource.WorkerAttachment) workerAttachmentView {
 	switch a.Kind {
 	case resource.AttachStatic:
 		if a.WorkerSelector != nil {
-			out.WorkerSelector = &viewStated([]resource.WorkerSelector{*a.WorkerSelector})[0]
+			out.WorkerSelector = new(viewStated(a.WorkerSelector))
 		}
 	case resource.AttachConditional:
-		out.Condition, out.WorkerSelectors = viewRule(a.Condition), viewStated(a.WorkerSelectors)
+		out.Condition, out.WorkerSelectors = viewRule(a.Condition), viewEach(a.WorkerSelectors, viewStated)
 	case resource.AttachPassThrough:
 		out.Key, out.LabelOperator, out.ExpiresAfterSeconds = a.Key, string(a.Operator), a.ExpiresAfterSeconds
 	case resource.AttachRuleEngine:
 		out.Rule = viewRule(a.Rule)
 	case resource.AttachWeighted:
-		out.Allocations = make([]workerAllocationView, len(a.Allocations))
-		for i, w := range a.Allocations {
-			out.Allocations[i] = workerAllocationView{w.Weight, viewStated(w.WorkerSelectors)}
-		}
+		out.Allocations = viewEach(a.Allocations, func(w *resource.WorkerAllocation) workerAllocationView {
+			return workerAllocationView{w.Weight, viewEach(w.WorkerSelectors, viewStated)}
+		})
 	}
 	return out
 }
 
-func viewStated(list []resource.WorkerSelector) []statedSelectorView {
-	out := make([]statedSelectorView, len(list))
-	for i, s := range list {
-		out[i] = statedSelectorView{s.Key, string(s.Operator), s.Value, s.ExpiresAfterSeconds, s.Expedite}
-	}
-	return out
+func viewStated(s *resource.WorkerSelector) statedSelectorView {
+	return statedSelectorView{s.Key, string(s.Operator), s.Value, s.ExpiresAfterSeconds, s.Expedite}
 }
 
 type exceptionView struct {
@@ -291,18 +278,15 @@ type actionView struct {
 }
 
 func viewException(x *routing.Named[resource.ExceptionSpec]) exceptionView {
-	out := exceptionView{Etag: etag(x.Version), ID: x.ID, Name: x.Spec.Name, ExceptionRules: make([]exceptionRuleView, len(x.Spec.ExceptionRules))}
-	for i, r := range x.Spec.ExceptionRules {
-		rule := exceptionRuleView{ID: r.ID, Trigger: triggerView{Kind: string(r.Trigger.Kind)}, Actions: make([]actionView, len(r.Actions))}
-		if r.Trigger.Kind == resource.TriggerQueueLength {
-			rule.Trigger.Threshold = &r.Trigger.Threshold
-		} else {
-			rule.Trigger.ThresholdSeconds = &r.Trigger.ThresholdSeconds
-		}
-		for k := range r.Actions {
-			rule.Actions[k] = viewAction(&r.Actions[k])
-		}
-		out.ExceptionRules[i] = rule
+	return exceptionView{etag(x.Version), x.ID, x.Spec.Name, viewEach(x.Spec.ExceptionRules, viewExceptionRule)}
+}
+
+func viewExceptionRule(r *resource.ExceptionRule) exceptionRuleView {
+	out := exceptionRuleView{ID: r.ID, Trigger: triggerView{Kind: string(r.Trigger.Kind)}, Actions: viewEach(r.Actions, viewAction)}
+	if r.Trigger.Kind == resource.TriggerQueueLength {
+		out.Trigger.Threshold = &r.Trigger.Threshold
+	} else {
+		out.Trigger.ThresholdSeconds = &r.Trigger.ThresholdSeconds
 	}
 	return out
 }
@@ -313,7 +297,7 @@ func viewAction(a *resource.Action) actionView {
 	case resource.ActionCancel:
 		out.Note, out.DispositionCode = a.Note, a.DispositionCode
 	case resource.ActionManualReclassify:
-		out.QueueID, out.Priority, out.WorkerSelectors = a.QueueID, a.Priority, viewStated(a.WorkerSelectors)
+		out.QueueID, out.Priority, out.WorkerSelectors = a.QueueID, a.Priority, viewEach(a.WorkerSelectors, viewStated)
 	case resource.ActionReclassify:
 		out.ClassificationPolicyID, out.LabelsToUpsert = a.ClassificationPolicyID, viewLabels(a.LabelsToUpsert)
 	}
