@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -20,15 +21,10 @@ const auditColumns = "id, at, token, action, subject, status, request, changes"
 
 // AddAudit implements [ops.AuditStore].
 func (s *Store) AddAudit(ctx context.Context, list []ops.AuditEntry) error {
-	ids := make([]int64, len(list))
-	for i := range list {
-		ids[i] = s.NextID(list[i].At)
-	}
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		for start := 0; start < len(list); start += values.PurgeChunk {
-			part := list[start:min(len(list), start+values.PurgeChunk)]
+		for part := range slices.Chunk(list, values.PurgeChunk) {
 			var args []any
-			for i, e := range part {
+			for _, e := range part {
 				var changes any // mostly NULL
 				if len(e.Changes) > 0 {
 					raw, err := json.Marshal(e.Changes)
@@ -37,7 +33,7 @@ func (s *Store) AddAudit(ctx context.Context, list []ops.AuditEntry) error {
 					}
 					changes = string(raw)
 				}
-				args = append(args, ids[start+i], values.Micros(e.At), e.Token, e.Action, e.Subject, int64(e.Status), e.Request, changes)
+				args = append(args, s.NextID(e.At), values.Micros(e.At), e.Token, e.Action, e.Subject, int64(e.Status), e.Request, changes)
 			}
 			if _, err := tx.ExecContext(ctx, "INSERT INTO audit ("+auditColumns+") VALUES "+values.RowsOf(len(part), 8), args...); err != nil {
 				return err

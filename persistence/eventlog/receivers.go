@@ -62,15 +62,13 @@ func (s *Store) Advance(ctx context.Context, l weir.Lease, step events.Step) err
 	for i := range step.Put {
 		bytes += 100 + len(step.Put[i].Order)
 	}
-	merge := s.Dialect.Merge("webhook", "event_id") + "failed_at = " + s.Dialect.Fresh("failed_at")
-	return s.Await(ctx, &commit.Request{Work: &advance{l, step, merge}, Rows: 1 + len(step.Put) + len(step.Done) + len(step.Abandoned), Bytes: bytes})
+	return s.Await(ctx, &commit.Request{Work: &advance{l, step}, Rows: 1 + len(step.Put) + len(step.Done) + len(step.Abandoned), Bytes: bytes})
 }
 
 // advance is a step of a receiver on its way into the store.
 type advance struct {
 	lease weir.Lease
 	step  events.Step
-	merge string // ends an INSERT of abandoned events
 }
 
 func (a *advance) Write(t *commit.Tx, r *commit.Request) error {
@@ -111,8 +109,9 @@ func (a *advance) Write(t *commit.Tx, r *commit.Request) error {
 // abandon stores events of a webhook that were given up.
 func (a *advance) abandon(t *commit.Tx) error {
 	id, _ := events.WebhookID(a.step.Receiver)
+	merge := t.Dialect().Merge("webhook", "event_id") + "failed_at = " + t.Dialect().Fresh("failed_at")
 	for _, p := range a.step.Abandoned {
-		_, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO webhook_failures (webhook, event_id, subject, failed_at, replay) SELECT id, ?, ?, ?, 0 FROM webhooks WHERE id = ?"+a.merge,
+		_, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO webhook_failures (webhook, event_id, subject, failed_at, replay) SELECT id, ?, ?, ?, 0 FROM webhooks WHERE id = ?"+merge,
 			p.Event, p.Order, values.Micros(p.NextAt), id)
 		if err != nil {
 			return err

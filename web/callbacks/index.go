@@ -64,19 +64,11 @@ func NewIndex(store reader, now func() time.Time) *Index {
 // find returns the channel of a callback. An error means that the channel could
 // not be determined.
 func (x *Index) find(ctx context.Context, name, secret string) (_ weir.Channel, ok bool, err error) {
-	x.mu.Lock()
-	e, known := x.names[name]
-	x.mu.Unlock()
-	age := x.now().Sub(e.read)
-	if known && age < maxAge {
-		if ch, ok := e.match(secret); ok || age < minAgeOfMiss {
-			return ch, ok, nil
-		}
-	}
-	if !ChannelName.MatchString(name) { // and is not cached either
-		return weir.Channel{}, false, nil
-	}
-	if e, err = x.load(ctx, name); err != nil {
+	e, err := x.entry(ctx, name, func(e entry, age time.Duration) bool {
+		_, ok := e.match(secret)
+		return age < minAgeOfMiss || ok && age < maxAge
+	})
+	if err != nil {
 		return weir.Channel{}, false, err
 	}
 	ch, ok := e.match(secret)
@@ -85,23 +77,27 @@ func (x *Index) find(ctx context.Context, name, secret string) (_ weir.Channel, 
 
 // Live returns the current channel of a name; ok is false if there is none.
 func (x *Index) Live(ctx context.Context, name string) (_ weir.Channel, ok bool, err error) {
-	x.mu.Lock()
-	e, known := x.names[name]
-	x.mu.Unlock()
-	if !known || x.now().Sub(e.read) >= maxAcceptAge {
-		if !ChannelName.MatchString(name) {
-			return weir.Channel{}, false, nil
-		}
-		if e, err = x.load(ctx, name); err != nil {
-			return weir.Channel{}, false, err
-		}
-	}
+	e, err := x.entry(ctx, name, func(_ entry, age time.Duration) bool { return age < maxAcceptAge })
 	for i := range e.channels {
 		if !e.channels[i].Deleted {
 			return e.channels[i], true, nil
 		}
 	}
-	return weir.Channel{}, false, nil
+	return weir.Channel{}, false, err
+}
+
+// entry returns the cached entry of a name if it serves at its age, otherwise a new one.
+func (x *Index) entry(ctx context.Context, name string, serves func(e entry, age time.Duration) bool) (entry, error) {
+	x.mu.Lock()
+	e, known := x.names[name]
+	x.mu.Unlock()
+	if known && serves(e, x.now().Sub(e.read)) {
+		return e, nil
+	}
+	if !ChannelName.MatchString(name) { // and is not cached either
+		return entry{}, nil
+	}
+	return x.load(ctx, name)
 }
 
 func newEntry(list []weir.Channel, read time.Time) entry {
