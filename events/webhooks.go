@@ -127,7 +127,7 @@ type WebhookStore interface {
 	// ReplayFailed has events delivered again whose delivery was abandoned at an instant
 	// or later, oldest events first, at most [MaxReplay]; more: there are others. It has
 	// events that wait for a retry tried at once.
-	ReplayFailed(ctx context.Context, id string, since, now time.Time) (n int, more bool, err error)
+	ReplayFailed(ctx context.Context, id string, since time.Time) (n int, more bool, err error)
 	// Tries lists the tries of a webhook, newest first. before: only those with a smaller
 	// id; 0: all.
 	Tries(ctx context.Context, id string, before int64, limit int) ([]Try, error)

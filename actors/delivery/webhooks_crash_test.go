@@ -78,7 +78,7 @@ func TestScenario255_Replay(t *testing.T) {
 			t.Errorf("tries: %+v (%v)", list, err)
 		}
 		g.judged(nil)
-		n, more, err := g.store.ReplayFailed(t.Context(), "wh1", begun, time.Now())
+		n, more, err := g.store.ReplayFailed(t.Context(), "wh1", begun)
 		if err != nil || n != 6 || more {
 			t.Errorf("%d replayed, more %v (%v)", n, more, err)
 		}

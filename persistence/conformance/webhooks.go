@@ -175,11 +175,11 @@ func testReplays(t *testing.T, backend Backend) {
 	}))
 	b.ok(b.Advance(b.ctx, lease, events.Step{Receiver: w.Receiver(), Cursor: 7, Abandoned: []events.Deferred{gaveUp(1, at)}})) // again
 	generation := must[events.Webhook](t)(b.Webhook(b.ctx, "wh1")).Generation
-	n, more, err := b.ReplayFailed(b.ctx, "wh1", at.Add(time.Minute), at)
+	n, more, err := b.ReplayFailed(b.ctx, "wh1", at.Add(time.Minute))
 	if err != nil || n != 2 || more {
 		t.Errorf("%d replayed, more %v (%v)", n, more, err)
 	}
-	if n, _, err := b.ReplayFailed(b.ctx, "wh1", at.Add(time.Minute), at); err != nil || n != 0 {
+	if n, _, err := b.ReplayFailed(b.ctx, "wh1", at.Add(time.Minute)); err != nil || n != 0 {
 		t.Errorf("%d replayed once more (%v)", n, err)
 	}
 	for _, id := range []int64{5, 9} { // one that waits for a retry, one beyond the cursor
@@ -227,7 +227,7 @@ func testManyReplays(t *testing.T, backend Backend) {
 	}
 	b.ok(b.Advance(b.ctx, lease, step))
 	for _, want := range []int{events.MaxReplay, 300} {
-		if n, more, err := b.ReplayFailed(b.ctx, "wh1", time.Time{}, now()); err != nil || n != want || more != (want == events.MaxReplay) {
+		if n, more, err := b.ReplayFailed(b.ctx, "wh1", time.Time{}); err != nil || n != want || more != (want == events.MaxReplay) {
 			t.Errorf("%d replayed, more %v (%v)", n, more, err)
 		}
 	}

@@ -113,7 +113,7 @@ func (s *Store) restartIn(ctx context.Context, tx *sqlx.Tx, id string) error {
 }
 
 // ReplayFailed implements [events.WebhookStore].
-func (s *Store) ReplayFailed(ctx context.Context, id string, since, _ time.Time) (n int, more bool, err error) {
+func (s *Store) ReplayFailed(ctx context.Context, id string, since time.Time) (n int, more bool, err error) {
 	err = s.changeWebhooks(ctx, "replay events", func(tx *sqlx.Tx) error {
 		if err := s.restartIn(ctx, tx, id); err != nil {
 			return err

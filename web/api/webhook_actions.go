@@ -133,7 +133,7 @@ func (s *Service) replayWebhook(c *route.Call) (route.Reply, error) {
 		c.Errors.Add("/failed_since", code, "%s", detail)
 		return route.Reply{}, c.Invalid()
 	}
-	n, more, err := s.Webhooks.ReplayFailed(c, w.ID, at, s.Now())
+	n, more, err := s.Webhooks.ReplayFailed(c, w.ID, at)
 	return route.Reply{Status: http.StatusAccepted, Body: ReplayView{n, more}}, err
 }
 
