@@ -33,23 +33,13 @@ type reading struct {
 	whole int
 	// redacted reports that the body contains a redacted credential.
 	redacted bool
-	// brief skips pointers and messages and only sets flawed: few bodies have a
-	// mistake, and tracking pointers costs more than all the other checks.
-	brief, flawed bool
 }
 
 // below returns the pointer to a member of the value at another pointer.
-func (in *reading) below(at, name string) string {
-	if in.brief {
-		return ""
-	}
-	return at + "/" + validation.Escape(name)
-}
+func below(at, name string) string { return at + "/" + validation.Escape(name) }
 
 func (in *reading) wrong(at, code, format string, args ...any) {
-	if in.brief {
-		in.flawed = true
-	} else if len(in.mistakes) <= maxDetails {
+	if len(in.mistakes) <= maxDetails {
 		in.mistakes = append(in.mistakes, weir.FieldError{Pointer: at, Code: code, Detail: fmt.Sprintf(format, args...)})
 	}
 }
@@ -63,8 +53,7 @@ func typed[T any](in *reading, at string, v any, what string) (T, bool) {
 	return t, ok
 }
 
-// decode reads a body as an object. A body with mistakes is checked again to
-// collect them.
+// decode reads a body as an object.
 func (o object) decode(body []byte, in *reading) (map[string]any, error) {
 	v, err := parse(body)
 	if err != nil {
@@ -74,12 +63,7 @@ func (o object) decode(body []byte, in *reading) (map[string]any, error) {
 	if !ok {
 		return nil, invalid("", "type", "the body must be an object")
 	}
-	brief := reading{whole: in.whole, brief: true}
-	out := o.read(&brief, "", m)
-	in.redacted = brief.redacted
-	if brief.flawed {
-		o.read(in, "", m)
-	}
+	out := o.read(in, "", m)
 	return out, invalidFor(in.mistakes)
 }
 
@@ -87,7 +71,7 @@ func (o object) read(in *reading, at string, m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for name, v := range m {
 		member, known := o[name]
-		here := in.below(at, name)
+		here := below(at, name)
 		switch {
 		case !known:
 			in.wrong(here, "unknown", "unknown member")
@@ -155,11 +139,7 @@ func list(of form) form {
 		defer func() { in.whole-- }()
 		out := make([]any, len(items))
 		for i, item := range items {
-			here := ""
-			if !in.brief {
-				here = in.below(at, strconv.Itoa(i))
-			}
-			out[i] = of(in, here, item)
+			out[i] = of(in, below(at, strconv.Itoa(i)), item)
 		}
 		return out
 	}
@@ -179,7 +159,7 @@ func labels(in *reading, at string, v any) any {
 			}
 			continue
 		}
-		out[key] = primitive(in, in.below(at, key), v)
+		out[key] = primitive(in, below(at, key), v)
 	}
 	return out
 }

@@ -88,7 +88,7 @@ func matchingMode(in *reading, at string, v any) any {
 	m, ok := v.(map[string]any)
 	if _, stated := m["kind"]; ok && !stated {
 		if _, scheduled := m["scheduleAt"]; !scheduled {
-			in.wrong(in.below(at, "kind"), "required", "must be one of queueAndMatch, suspend, scheduleAndSuspend; "+
+			in.wrong(below(at, "kind"), "required", "must be one of queueAndMatch, suspend, scheduleAndSuspend; "+
 				`some clients leave it out: in Python pass {"kind": "suspend"}, not SuspendMode()`)
 			return nil
 		}
