@@ -40,6 +40,20 @@ func viewEach[T, V any](list []T, view func(*T) V) []V {
 	return out
 }
 
+// statedSelectorView is a selector in a policy. It is not attached to a job, so it
+// has no status and no expiry time.
+type statedSelectorView struct {
+	Key                 string      `json:"key"`
+	LabelOperator       string      `json:"labelOperator"`
+	Value               label.Value `json:"value,omitzero"`
+	ExpiresAfterSeconds float64     `json:"expiresAfterSeconds,omitzero"`
+	Expedite            bool        `json:"expedite"`
+}
+
+func viewStated(s *resource.WorkerSelector) statedSelectorView {
+	return statedSelectorView{s.Key, string(s.Operator), s.Value, s.ExpiresAfterSeconds, s.Expedite}
+}
+
 type selectorView struct {
 	statedSelectorView
 	Status    string  `json:"status"`

@@ -209,16 +209,6 @@ type workerAllocationView struct {
 	WorkerSelectors []statedSelectorView `json:"workerSelectors"`
 }
 
-// statedSelectorView is a selector in a policy. It is not attached to a job, so it
-// has no status and no expiry time.
-type statedSelectorView struct {
-	Key                 string      `json:"key"`
-	LabelOperator       string      `json:"labelOperator"`
-	Value               label.Value `json:"value,omitzero"`
-	ExpiresAfterSeconds float64     `json:"expiresAfterSeconds,omitzero"`
-	Expedite            bool        `json:"expedite"`
-}
-
 func viewWorkerAttachment(a *resource.WorkerAttachment) workerAttachmentView {
 	out := workerAttachmentView{Kind: string(a.Kind)}
 	switch a.Kind {
@@ -238,10 +228,6 @@ func viewWorkerAttachment(a *resource.WorkerAttachment) workerAttachmentView {
 		})
 	}
 	return out
-}
-
-func viewStated(s *resource.WorkerSelector) statedSelectorView {
-	return statedSelectorView{s.Key, string(s.Operator), s.Value, s.ExpiresAfterSeconds, s.Expedite}
 }
 
 type exceptionView struct {
