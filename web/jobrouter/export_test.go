@@ -5,9 +5,12 @@ func ReserializeForm(query string) string { return reserializeForm(query) }
 
 // ParseAuthorization is parseAuthorization, for fuzzing.
 func ParseAuthorization(header string) (dateHeader string, signature []byte, err error) {
-	a, err := parseAuthorization([]string{header})
+	a, err := newSignatures(nil).parseAuthorization([]string{header})
 	return a.dateHeader, a.signature[:], err
 }
+
+// IsCanonicalForm is isCanonicalForm, for fuzzing.
+func IsCanonicalForm(query string) bool { return isCanonicalForm(query) }
 
 // Kinds returns the names of the resources in paths.
 func Kinds() (names []string) {

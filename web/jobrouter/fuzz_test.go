@@ -38,6 +38,9 @@ func FuzzReserialize(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, query string) {
 		form := jobrouter.ReserializeForm(query)
+		if jobrouter.IsCanonicalForm(query) && form != query {
+			t.Errorf("%q is plain and gives %q", query, form)
+		}
 		if again := jobrouter.ReserializeForm(form); again != form {
 			t.Errorf("%q gives %q and then %q", query, form, again)
 		}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 	"time"
 
 	"weir"
@@ -51,10 +50,11 @@ const (
 // service is the handler's state.
 type service struct {
 	Options
-	macs    []*sync.Pool // of HMACs, one pool for each access key: to make one costs more than to use it
-	routes  routes
-	shapes  map[version]map[resource.Kind]object
-	actions map[string]object
+	signatures signatures
+	routes     routes
+	queries    map[string]url.Values // parsed queries that contain only a version, by raw query; read-only
+	shapes     map[version]map[resource.Kind]object
+	actions    map[string]object
 }
 
 // version is a value of the parameter api-version.
@@ -131,7 +131,8 @@ type response struct {
 type call struct {
 	r       *http.Request
 	ids     []string
-	action  string // the end of the path, behind a colon; empty: none
+	idArray [2]string // backing array of ids
+	action  string    // the end of the path, behind a colon; empty: none
 	version version
 	query   url.Values
 	body    []byte

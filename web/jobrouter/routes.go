@@ -1,13 +1,11 @@
 package jobrouter
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"weir/routing"
@@ -92,6 +90,11 @@ func New(o Options) (http.Handler, error) {
 	if o.Engine == nil || o.Logger == nil {
 		return nil, errors.New("jobrouter: Engine and Logger are required")
 	}
+	for i, k := range o.Keys {
+		if len(k) == 0 {
+			return nil, fmt.Errorf("access key %d is empty", i+1)
+		}
+	}
 	if o.Open == nil {
 		o.Open = func() bool { return false }
 	}
@@ -99,19 +102,18 @@ func New(o Options) (http.Handler, error) {
 		o.Now = time.Now
 	}
 	s := &service{
-		Options: o,
-		shapes:  map[version]map[resource.Kind]object{},
-		actions: actionShapes(),
-		routes:  routes{},
-	}
-	for i, key := range o.Keys {
-		if len(key) == 0 {
-			return nil, fmt.Errorf("access key %d is empty", i+1)
-		}
-		s.macs = append(s.macs, &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }})
+		Options:    o,
+		signatures: newSignatures(o.Keys),
+		queries:    map[string]url.Values{},
+		shapes:     map[version]map[resource.Kind]object{},
+		actions:    actionShapes(),
+		routes:     routes{},
 	}
 	for _, v := range versions() {
 		s.shapes[v] = resourceShapes(v)
+		// Most requests have this query and nothing else. It is parsed once, and shared: handlers
+		// only read it.
+		s.queries["api-version="+string(v)] = url.Values{"api-version": {string(v)}}
 	}
 	for _, r := range s.table() {
 		if s.routes[r.path] == nil {

@@ -103,8 +103,10 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request) (response, erro
 		w.Header().Set("Allow", allow)
 		return response{}, weir.Errorf(weir.CodeMethod, "method not allowed; allowed: %s", allow)
 	}
-	if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
-		return response{}, invalid("query", "format", "malformed query")
+	if c.query = s.queries[r.URL.RawQuery]; c.query == nil {
+		if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+			return response{}, invalid("query", "format", "malformed query")
+		}
 	}
 	if c.version, err = versionOf(c.query); err != nil {
 		return response{}, err
@@ -135,7 +137,7 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 		}
 		return s.read(w, r)
 	}
-	hash, err := s.verify(r, s.Now())
+	hash, err := s.signatures.check(r, s.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -187,10 +189,16 @@ func versionOf(query url.Values) (version, error) {
 	}
 }
 
-// checkContentType requires JSON for the body of a PATCH or POST. A missing Content-Type
-// is refused too.
+// checkContentType requires JSON for the body of a PATCH or POST.
+// The first switch accepts the usual spellings without parsing, because this runs for every
+// request. A missing Content-Type is refused too.
 func checkContentType(r *http.Request, body []byte) error {
 	if len(body) == 0 || r.Method != http.MethodPatch && r.Method != http.MethodPost {
+		return nil
+	}
+	switch got := r.Header["Content-Type"]; {
+	case len(got) != 1 || len(r.Header["Content-Encoding"]) > 0:
+	case got[0] == mergePatchType, got[0] == plainJSONType, got[0] == jsonType:
 		return nil
 	}
 	got, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -241,38 +249,60 @@ func writeFault(w http.ResponseWriter, target string, err error) int {
 	return f.status
 }
 
-const (
-	prefix = "/routing/"
-	// maxSegments is how many segments the longest route has behind the prefix.
-	maxSegments = 4
-)
+const prefix = "/routing/"
 
 // find splits the path before unescaping it, because an id may contain an escaped
 // slash or colon. The text after the last unescaped colon is an action if such an
 // action exists, and otherwise part of the id.
+// Buffers of fixed size hold the pattern and the ids, since this runs for every request: paths of
+// ordinary length cost no allocation.
 func (t routes) find(c *call) (methods map[string]endpoint, err error) {
 	rest, ok := strings.CutPrefix(c.r.URL.EscapedPath(), prefix)
-	parts := strings.SplitN(rest, "/", maxSegments+1)
-	if !ok || len(parts) > maxSegments {
+	if !ok {
 		return nil, noSuchRoute()
 	}
-	for i := 1; i < len(parts); i += 2 {
-		id := parts[i]
-		parts[i] = "*"
-		if at := strings.LastIndexByte(id, ':'); at >= 0 && i == len(parts)-1 {
-			if with := strings.Join(parts, "/") + id[at:]; t[with] != nil {
-				id, parts[i], c.action = id[:at], "*"+id[at:], id[at+1:]
+	c.ids = c.idArray[:0]
+	var room [80]byte
+	route := room[:0]
+	for i, more := 0, true; more; i++ {
+		var s string
+		// No route has more than four segments.
+		if s, rest, more = strings.Cut(rest, "/"); i > 3 {
+			return nil, noSuchRoute()
+		}
+		if i > 0 {
+			route = append(route, '/')
+		}
+		if i%2 == 0 {
+			route = append(route, s...)
+			continue
+		}
+		route = append(route, '*')
+		if id, name, ok := cutLast(s, ":"); ok && !more {
+			with := append(append(route, ':'), name...)
+			if _, is := t[string(with)]; is {
+				s, route, c.action = id, with, name
 			}
 		}
-		if id, err = url.PathUnescape(id); err != nil || id == "" {
+		id, err := url.PathUnescape(s)
+		if err != nil || id == "" {
 			return nil, noSuchRoute()
 		}
 		c.ids = append(c.ids, id)
 	}
-	if methods = t[strings.Join(parts, "/")]; methods == nil {
+	methods, ok = t[string(route)]
+	if !ok {
 		return nil, noSuchRoute()
 	}
 	return methods, nil
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
 }
 
 // It answers before the method is looked at: an unknown path is a 404 for every method, a known
