@@ -86,7 +86,7 @@ func (t *Type) CheckSettings(s weir.Settings, capacity int) []weir.FieldError {
 	}
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		if _, ok := known[key]; !ok {
-			errs = weir.AddMistakes(errs, weir.FieldError{Pointer: "/" + escape(key), Code: "unknown", Detail: fmt.Sprintf("channel type %s has no such setting", t.Name)})
+			errs = weir.AddMistakes(errs, weir.FieldError{Pointer: "/" + Escape(key), Code: "unknown", Detail: fmt.Sprintf("channel type %s has no such setting", t.Name)})
 		}
 	}
 	if r := ReplyReserve(s); r < 0 || r >= capacity && r > 0 {
@@ -181,8 +181,8 @@ func (t *Type) Redact(s weir.Settings) weir.Settings {
 	return out
 }
 
-// escape writes a key as a JSON pointer token (RFC 6901).
-func escape(key string) string {
+// Escape writes a key as a JSON pointer token (RFC 6901).
+func Escape(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 

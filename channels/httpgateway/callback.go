@@ -1,18 +1,14 @@
 package httpgateway
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"weir"
 	"weir/channels"
+	"weir/channels/provider"
 )
-
-const maxPart = 9999 // max index accepted in a path
 
 // callback is how the gateway's reports are read.
 type callback struct {
@@ -34,33 +30,28 @@ type incoming struct {
 // callback reads how reports arrive. A template in which no answer, no question and no report can
 // end a message is refused: each contact would hold its slots until it is lost.
 func (r *reader) callback(root object, completes bool) callback {
-	out := callback{}
-	if !root.has("callback") {
+	o, ok := root.object("callback", "verify", "each", "id", "state", "ref", "answer")
+	if !ok {
 		if !root.has("ask") && !completes {
 			root.need("callback", "how reports are read: without it, ask or an answer of fate completed no message would ever end")
 		}
-		return out
+		return callback{}
 	}
-	o := r.object(root.fields["callback"], root.under("callback"), "verify", "each", "id", "state", "ref", "answer")
 	if !completes {
 		o.need("state", "pointer to the gateway's state in a report, such as /status")
 	}
 	o.need("verify", "how callbacks are verified: {\"scheme\": \"none\"} relies on the secret in their address")
-	out.each, out.id, out.state, out.ref = o.pointer("each"), o.pointer("id"), o.pointer("state"), o.pointer("ref")
-	if o.has("answer") {
-		out.plainBody = o.text("answer")
+	return callback{
+		verify: r.verification(o), each: o.pointer("each"), id: o.pointer("id"), state: o.pointer("state"), ref: o.pointer("ref"),
+		plainBody: o.text("answer"),
 	}
-	if o.has("verify") {
-		out.verify = r.verification(o.fields["verify"], o.under("verify"))
-	}
-	return out
 }
 
 func (r *reader) incoming(root object) *incoming {
-	if !root.has("incoming") {
+	o, ok := root.object("incoming", "each", "from", "to", "text", "id", "match")
+	if !ok {
 		return nil
 	}
-	o := r.object(root.fields["incoming"], root.under("incoming"), "each", "from", "to", "text", "id", "match")
 	o.need("from", "pointer to the sender's address")
 	o.need("text", "pointer to the text")
 	return &incoming{each: o.pointer("each"), from: o.pointer("from"), to: o.pointer("to"), body: o.pointer("text"), reference: o.pointer("id"), match: r.conditions(o)}
@@ -112,7 +103,7 @@ func (b *callback) reports(c *channels.Callback, path []string, document any, st
 		if b.id != nil {
 			id = strings.Split(b.id.text(item), ".")
 		}
-		attempt, part, err := parseID(id)
+		attempt, part, err := provider.ParseMessage(id)
 		if err != nil {
 			return nil, err
 		}
@@ -121,27 +112,6 @@ func (b *callback) reports(c *channels.Callback, path []string, document any, st
 		})
 	}
 	return out, nil
-}
-
-// parseID parses the parts of {id}: an attempt and perhaps the index of a message.
-func parseID(id []string) (weir.AttemptRef, int, error) {
-	if len(id) == 0 || len(id) > 2 {
-		return weir.AttemptRef{}, 0, errors.New("it names no attempt")
-	}
-	attempt, err := weir.ParseAttemptRef(id[0])
-	if err != nil {
-		return attempt, 0, errors.New("it names no attempt")
-	}
-	if len(id) == 1 {
-		return attempt, weir.WholeContact, nil
-	}
-	// Only the spelling that {id} had is accepted: 01 and +1 would be further names of one
-	// message.
-	part, err := strconv.Atoi(id[1])
-	if err != nil || part < 0 || part > maxPart || strconv.Itoa(part) != id[1] {
-		return attempt, 0, errors.New("it names no message")
-	}
-	return attempt, part, nil
 }
 
 // read reads messages of people; nil: the template does not describe any.
@@ -164,9 +134,8 @@ func (in *incoming) read(c *channels.Callback, document any) ([]weir.Incoming, e
 		}
 		// The time of arrival is part of an invented id: a person may send the same text twice,
 		// and only the gateway's own id distinguishes that from a repeated callback.
-		if m.GUID == "" { // better twice than lost
-			sum := sha256.Sum256([]byte(m.From + "\x00" + m.To + "\x00" + m.Body + "\x00" + c.At.UTC().String()))
-			m.GUID = "weir-" + hex.EncodeToString(sum[:16])
+		if m.GUID == "" {
+			m.GUID = provider.InventedGUID(m.From, m.To, m.Body, c.At.UTC().String())
 		}
 		out = append(out, m)
 	}

@@ -1,7 +1,6 @@
 package httpgateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +47,10 @@ func newDriver(c channels.Config) (channels.Driver, error) {
 
 // driver talks to one gateway. It has no state.
 type driver struct {
-	t     *template
-	fixed content // what is the same for all contacts
-	http  *http.Client
+	provider.NoCancel // a template does not describe it
+	t                 *template
+	fixed             content // what is the same for all contacts
+	http              *http.Client
 }
 
 // content returns what placeholders stand for in a request about a message.
@@ -68,22 +68,15 @@ func (d *driver) do(ctx context.Context, q *request, c *content) (provider.Resul
 	if err != nil {
 		return provider.Result{}, err
 	}
-	r, err := provider.NewRequest(out.Method, out.URL, bytes.NewReader(out.Body), provider.Credentials{})
-	if err != nil {
-		return provider.Result{}, err
-	}
-	if len(out.Body) == 0 {
-		r.Body, r.ContentLength, r.GetBody = http.NoBody, 0, nil
-	}
-	r.Header = out.Header
-	return provider.Do(ctx, d.http, r, provider.MaxBody), nil
+	api := provider.API{HTTP: d.http, Base: out.URL}
+	return api.Do(ctx, provider.Call{Method: out.Method, Header: out.Header, Body: out.Body}), nil
 }
 
 // Send requests the messages of a contact one after the other, and stops at the first
 // one that the gateway did not certainly accept.
 func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
 	if len(a.Messages) == 0 {
-		return refused(channels.MessageNotAcceptable)
+		return provider.Refused(weir.Failed, channels.MessageNotAcceptable)
 	}
 	if d.t.perContact || len(a.Messages) == 1 {
 		return d.sendOne(ctx, a, d.part(0))
@@ -109,13 +102,9 @@ func (d *driver) part(i int) int {
 func (d *driver) sendOne(ctx context.Context, a channels.Attempt, part int) channels.SendResult {
 	r, err := d.do(ctx, &d.t.send, d.content(a, part))
 	if err != nil {
-		return refused(channels.MessageNotAcceptable)
+		return provider.Refused(weir.Failed, channels.MessageNotAcceptable)
 	}
 	return sent(d.t.answer, r)
-}
-
-func refused(reason string) channels.SendResult {
-	return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
 }
 
 // Ask asks about each message, if the template says how. Messages that were certainly
@@ -192,11 +181,6 @@ func (d *driver) askOne(ctx context.Context, a channels.Attempt, part int) chann
 		out.Reports = []weir.Report{{Attempt: a.ID, Part: part, Outcome: m.outcome, Reason: m.reason, ProviderRef: out.ProviderRef, At: time.Now()}}
 	}
 	return out
-}
-
-// Cancel always reports failure to cancel: a template does not describe it.
-func (d *driver) Cancel(context.Context, channels.Attempt) channels.Cancellation {
-	return channels.Cancellation{Reason: "the provider cannot take messages back"}
 }
 
 // Prepare checks the gateway, if the template says how. There is nothing to set up.

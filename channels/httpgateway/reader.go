@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/channels"
 )
 
 // reader collects the mistakes of a template while it is read.
@@ -47,13 +48,17 @@ func (r *reader) object(v any, at string, keys ...string) object {
 	return o
 }
 
-// under returns the pointer of a field.
-func (o object) under(key string) string { return o.at + "/" + escape(key) }
-
-// escape writes a key as a JSON pointer token (RFC 6901).
-func escape(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+// object returns a field that is an object with some of the given keys; ok is false if it
+// is absent.
+func (o object) object(key string, keys ...string) (_ object, ok bool) {
+	if !o.has(key) {
+		return object{}, false
+	}
+	return o.r.object(o.fields[key], o.under(key), keys...), true
 }
+
+// under returns the pointer of a field.
+func (o object) under(key string) string { return o.at + "/" + channels.Escape(key) }
 
 func (o object) has(key string) bool { _, ok := o.fields[key]; return ok }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"weir/channels"
 )
 
 // request is the template of an HTTP request.
@@ -40,11 +42,10 @@ func (r *reader) request(o object, allowed []string) request {
 	q.query, q.headers = r.fields(o, "query", allowed), r.fields(o, "headers", allowed)
 	for name := range q.headers {
 		if !headerName(name) {
-			r.fail(o.under("headers")+"/"+escape(name), "value", "is no header that a request may set")
+			r.fail(o.under("headers")+"/"+channels.Escape(name), "value", "is no header that a request may set")
 		}
 	}
-	if o.has("basic") {
-		b := r.object(o.fields["basic"], o.under("basic"), "username", "password")
+	if b, ok := o.object("basic", "username", "password"); ok {
 		b.need("username", "the user of HTTP basic authentication")
 		b.need("password", "the password, such as {secret.NAME}")
 		q.basic = &[2]text{r.parse(b.text("username"), b.under("username"), allowed), r.parse(b.text("password"), b.under("password"), allowed)}
@@ -72,10 +73,11 @@ func (r *reader) request(o object, allowed []string) request {
 
 // fields reads an object of values.
 func (r *reader) fields(o object, key string, allowed []string) map[string]value {
-	if !o.has(key) {
+	of, ok := o.object(key)
+	if !ok {
 		return nil
 	}
-	of, out := r.object(o.fields[key], o.under(key)), map[string]value{}
+	out := map[string]value{}
 	for _, name := range of.keys() {
 		out[name] = r.value(of.fields[name], of.under(name), allowed)
 	}

@@ -51,7 +51,7 @@ func (o object) reference(key string) reference {
 	if _, isObject := o.fields[key].(map[string]any); !isObject {
 		return reference{at: o.pointer(key)}
 	}
-	of := o.r.object(o.fields[key], o.under(key), "at", "begins")
+	of, _ := o.object(key, "at", "begins")
 	of.need("at", "pointer to the reference")
 	return reference{of.pointer("at"), of.texts("begins")}
 }
@@ -102,18 +102,14 @@ func (r *reader) rules(o object, key string, read func(o object, u *rule), keys 
 
 // conditions reads the object match.
 func (r *reader) conditions(o object) []condition {
-	if !o.has("match") {
-		return nil
-	}
-	match := r.object(o.fields["match"], o.under("match"))
+	match, _ := o.object("match")
 	var out []condition
 	for _, key := range match.keys() {
 		p, ok := parsePointer(key)
 		if !ok {
 			r.fail(match.under(key), "format", "must be a JSON pointer (RFC 6901) that begins with /")
 		}
-		c := condition{at: p, in: match.texts(key)}
-		out = append(out, c)
+		out = append(out, condition{at: p, in: match.texts(key)})
 	}
 	return out
 }

@@ -21,10 +21,7 @@ func outcomes() []string {
 // states reads the meanings of the gateway's states.
 func (r *reader) states(root object) map[string]meaning {
 	out := map[string]meaning{}
-	if !root.has("states") {
-		return out
-	}
-	o := r.object(root.fields["states"], root.under("states"))
+	o, _ := root.object("states")
 	for _, state := range o.keys() {
 		at := object{r: r, at: o.under(state), fields: map[string]any{"outcome": o.fields[state]}}
 		if _, isObject := o.fields[state].(map[string]any); isObject {

@@ -40,21 +40,18 @@ func parse(s weir.Settings) (*template, content, []weir.FieldError) {
 	}
 	t := &template{states: r.states(root)}
 	root.need("send", "the request that dispatches a message")
-	if root.has("send") {
-		send := r.object(root.fields["send"], root.under("send"), requestKeys("per")...)
+	if send, ok := root.object("send", requestKeys("per")...); ok {
 		t.perContact = send.choice("per", "message", "contact") == "contact"
 		t.send = r.request(send, perMessage())
 	}
 	root.need("answer", "rules for the answers to send, such as [{\"status\": \"2xx\", \"fate\": \"accepted\"}]")
 	t.answer = r.rules(root, "answer", sendRule, "fate", "reason", "fault", "retry_after")
-	if root.has("ask") {
-		ask := r.object(root.fields["ask"], root.under("ask"), requestKeys("answer")...)
+	if ask, ok := root.object("ask", requestKeys("answer")...); ok {
 		q := r.request(ask, askable())
 		t.ask, t.askAnswer = &q, r.rules(ask, "answer", askRule, "knowledge", "state")
 		ask.need("answer", "rules for the answers to ask")
 	}
-	if root.has("check") {
-		check := r.object(root.fields["check"], root.under("check"), requestKeys("up")...)
+	if check, ok := root.object("check", requestKeys("up")...); ok {
 		q := r.request(check, nil)
 		t.check, t.up = &q, r.rules(check, "up", func(object, *rule) {})
 	}

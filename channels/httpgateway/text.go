@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
 
 	"weir"
 	"weir/channels"
+	"weir/channels/provider"
 )
 
 // text is a parsed text with placeholders.
@@ -185,7 +185,7 @@ func (c *content) value(name string) string {
 	case phText:
 		return c.text()
 	case phUTF16:
-		return utf16Bytes(c.text())
+		return string(provider.UTF16BE(c.text()))
 	case phReport:
 		// Attempt and part become two segments: the path of a callback has unreserved characters
 		// and no meaning that a proxy could change.
@@ -236,12 +236,4 @@ func (c *content) left(unit time.Duration) int {
 		d = min(day, c.a.NotAfter.Sub(c.now))
 	}
 	return max(1, int(d/unit))
-}
-
-func utf16Bytes(s string) string {
-	var out []byte
-	for _, u := range utf16.Encode([]rune(s)) {
-		out = append(out, byte(u>>8), byte(u))
-	}
-	return string(out)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+
+	"weir/channels"
 )
 
 // value is a JSON value with placeholders.
@@ -52,7 +54,7 @@ func (r *reader) value(v any, at string, allowed []string) value {
 		}
 		out := objectValue{}
 		for key, e := range v {
-			out[key] = r.value(e, at+"/"+escape(key), allowed)
+			out[key] = r.value(e, at+"/"+channels.Escape(key), allowed)
 		}
 		return out
 	default:

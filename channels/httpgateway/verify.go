@@ -50,8 +50,11 @@ func hashes() map[string]func() hash.Hash {
 	return map[string]func() hash.Hash{"sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}
 }
 
-func (r *reader) verification(v any, at string) verification {
-	o := r.object(v, at, "scheme", "header", "prefix", "secret", "username", "hash", "encoding", "over")
+func (r *reader) verification(callback object) verification {
+	o, ok := callback.object("verify", "scheme", "header", "prefix", "secret", "username", "hash", "encoding", "over")
+	if !ok {
+		return verification{}
+	}
 	o.need("scheme", "one of none, token, basic, hmac, standard-webhooks, twilio")
 	out := verification{
 		scheme: o.choice("scheme", schemeNone, schemeToken, schemeBasic, schemeHMAC, schemeStandard, schemeTwilio),

@@ -1,25 +1,22 @@
 package kannel
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"weir"
 	"weir/channels"
+	"weir/channels/provider"
 )
 
 // Paths below the channel's callback URL.
 const (
 	reportPath   = "dlr"
 	incomingPath = "incoming"
-	maxPart      = 9999 // max index accepted in a path
 )
 
 // reportFields are the parameters of a report, in Kannel's escapes: the state and
@@ -42,7 +39,7 @@ func (d *driver) ParseCallback(c channels.Callback) (channels.CallbackResult, er
 	}
 	switch path := strings.Split(strings.Trim(c.Path, "/"), "/"); {
 	case len(path) == 3 && path[0] == reportPath:
-		return d.readReport(c, path[1], path[2])
+		return d.readReport(c, path[1:])
 	case len(path) == 1 && path[0] == incomingPath:
 		return readIncoming(c)
 	}
@@ -51,14 +48,10 @@ func (d *driver) ParseCallback(c channels.Callback) (channels.CallbackResult, er
 
 // readReport reads the state of a message. Reports come twice, late and out of
 // order; the broker handles that.
-func (d *driver) readReport(c channels.Callback, attempt, index string) (channels.CallbackResult, error) {
-	ref, err := weir.ParseAttemptRef(attempt)
+func (d *driver) readReport(c channels.Callback, id []string) (channels.CallbackResult, error) {
+	attempt, part, err := provider.ParseMessage(id)
 	if err != nil {
-		return channels.CallbackResult{}, errors.New("the path names no attempt")
-	}
-	part, err := strconv.Atoi(index)
-	if err != nil || part < 0 || part > maxPart || strconv.Itoa(part) != index {
-		return channels.CallbackResult{}, errors.New("the path names no message")
+		return channels.CallbackResult{}, err
 	}
 	state, err := strconv.Atoi(c.Query.Get("state"))
 	if err != nil || state < 0 {
@@ -70,67 +63,25 @@ func (d *driver) readReport(c channels.Callback, attempt, index string) (channel
 		return channels.CallbackResult{}, nil
 	}
 	return channels.CallbackResult{Reports: []weir.Report{{
-		Attempt: ref, Part: part, Outcome: outcome, Reason: reason, At: c.At,
+		Attempt: attempt, Part: part, Outcome: outcome, Reason: reason, At: c.At,
 	}}}, nil
 }
 
 // readIncoming reads a message that a person sent, with the parameters that
 // docs/providers.md puts into the get-url of the service.
 func readIncoming(c channels.Callback) (channels.CallbackResult, error) {
-	get := func(key string) string { return strings.ToValidUTF8(value(c, key), "\uFFFD") }
-	from := get("from")
-	if from == "" {
+	p := provider.Parameters{c.Form, c.Query}
+	m := weir.Incoming{
+		From: p.Get("from"), To: p.Get("to"), Body: decode(p.Raw("text"), p.Get("coding"), p.Get("charset")),
+		GUID: p.Get("id"), ReceivedAt: c.At, Fields: p.Others("from", "to", "text", "id"),
+	}
+	if m.From == "" {
 		return channels.CallbackResult{}, errors.New("from is missing")
 	}
-	m := weir.Incoming{
-		From: from, To: get("to"), Body: decode(value(c, "text"), get("coding"), get("charset")),
-		GUID: get("id"), ReceivedAt: c.At, Fields: map[string]string{},
-	}
-	for _, key := range keys(c) {
-		switch key {
-		case "from", "to", "text", "id":
-		default:
-			m.Fields[key] = get(key)
-		}
-	}
+	// A get-url without the id may still have the time of the message (ts), by which repeats are
+	// detected.
 	if m.GUID == "" {
-		m.GUID = inventedGUID(c, m)
+		m.GUID = provider.InventedGUID(m.From, m.To, m.Body, cmp.Or(m.Fields["ts"], c.At.UTC().String()))
 	}
 	return channels.CallbackResult{Incoming: []weir.Incoming{m}}, nil
-}
-
-// inventedGUID names a message for a get-url without its id. With the time of the
-// message (ts), repeats are detected; without it better twice than lost.
-func inventedGUID(c channels.Callback, m weir.Incoming) string {
-	at := m.Fields["ts"]
-	if at == "" {
-		at = c.At.UTC().String()
-	}
-	sum := sha256.Sum256([]byte(m.From + "\x00" + m.To + "\x00" + m.Body + "\x00" + at))
-	return "weir-" + hex.EncodeToString(sum[:16])
-}
-
-// value returns a parameter of the form or the URL, as bytes.
-func value(c channels.Callback, key string) string {
-	for _, v := range []url.Values{c.Form, c.Query} {
-		if v.Has(key) {
-			return v.Get(key)
-		}
-	}
-	return ""
-}
-
-// keys returns the names of the parameters in order, without names that are not
-// valid UTF-8.
-func keys(c channels.Callback) []string {
-	var out []string
-	for _, v := range []url.Values{c.Form, c.Query} {
-		for key := range v {
-			if key == strings.ToValidUTF8(key, "") {
-				out = append(out, key)
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }

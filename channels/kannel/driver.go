@@ -1,10 +1,8 @@
 package kannel
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"weir/channels"
@@ -26,54 +24,49 @@ func Type() channels.Type {
 			{Key: "admin_url", Kind: channels.URL, Place: true, Help: "admin port of bearerbox, such as http://kannel.example:13000, for the state of the links"},
 			{Key: "status_password", Kind: channels.String, Secret: true, Help: "status-password of the core group, if it has one"},
 		},
-		Check: check,
-		New:   newDriver,
+		Check: provider.Check(check),
+		New:   provider.New(check, newDriver),
 	}
 }
 
 // newDriver builds the headers that every message has, once. Kannel takes the parameters of a
 // POST from X-Kannel-* headers; in the URL of a GET the password would get into access logs.
-func newDriver(c channels.Config) (channels.Driver, error) {
-	if errs := check(c.Settings); len(errs) > 0 {
-		return nil, fmt.Errorf("%s: %s", errs[0].Pointer, errs[0].Detail)
+func newDriver(c channels.Config) (*driver, error) {
+	text := func(key string) string { return provider.Text(c.Settings, key) }
+	sendsms, err := provider.BaseURL(text("sendsms_url"))
+	if err != nil {
+		return nil, err
 	}
-	if c.HTTP == nil {
-		return nil, errors.New("no HTTP client")
+	header := http.Header{"Content-Type": {bodyType}}
+	for name, key := range map[string]string{"Username": "username", "Password": "password", "From": "from", "Smsc": "smsc"} {
+		if v := text(key); v != "" {
+			header.Set("X-Kannel-"+name, v)
+		}
 	}
 	d := &driver{
-		callbackURL: strings.ReplaceAll(c.CallbackURL, "%", "%%"), http: c.HTTP, header: http.Header{},
-		smsc: text(c.Settings, "smsc"), statusPassword: text(c.Settings, "status_password"),
-		final: finalState(text(c.Settings, "final_state")),
-	}
-	if d.final == "" {
+		callbackURL: strings.ReplaceAll(c.CallbackURL, "%", "%%"), smsc: text("smsc"), statusPassword: text("status_password"),
 		// Many operators send no receipt; with delivered, their messages would hold slots until
 		// they are lost.
-		d.final = finalSent
+		final:   finalState(cmp.Or(text("final_state"), string(finalSent))),
+		sendsms: provider.API{HTTP: c.HTTP, Base: sendsms, Header: header, MaxBody: maxBody},
 	}
-	d.sendsms, _ = provider.BaseURL(text(c.Settings, "sendsms_url")) // checked above
-	if admin := text(c.Settings, "admin_url"); admin != "" {
-		d.admin, _ = provider.BaseURL(admin) // checked above
-	}
-	d.header.Set("Content-Type", bodyType)
-	d.header.Set("X-Kannel-Username", text(c.Settings, "username"))
-	d.header.Set("X-Kannel-Password", text(c.Settings, "password"))
-	if from := text(c.Settings, "from"); from != "" {
-		d.header.Set("X-Kannel-From", from)
-	}
-	if d.smsc != "" {
-		d.header.Set("X-Kannel-Smsc", d.smsc)
+	if admin := text("admin_url"); admin != "" {
+		base, err := provider.BaseURL(admin)
+		if err != nil {
+			return nil, err
+		}
+		d.admin = &provider.API{HTTP: c.HTTP, Base: base, MaxBody: maxStatus}
 	}
 	return d, nil
 }
 
 // driver talks to one smsbox. It has no state.
 type driver struct {
-	sendsms        *url.URL
-	admin          *url.URL // nil: not configured
-	smsc           string
-	statusPassword string
-	final          finalState
-	callbackURL    string // as Kannel takes it, which reads percent signs as escapes
-	http           *http.Client
-	header         http.Header // of every request to sendsms; never changed
+	provider.NoCancel // to remove a message, Kannel wants an id that it does not tell
+	sendsms           provider.API
+	admin             *provider.API // nil: not configured
+	smsc              string
+	statusPassword    string
+	final             finalState
+	callbackURL       string // as Kannel takes it, which reads percent signs as escapes
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"weir"
@@ -26,19 +26,16 @@ const (
 // Send requests the messages of a contact one after the other, and stops at the
 // first one that Kannel did not certainly accept.
 func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
-	to, ok := number(a.To)
+	// It keeps a leading plus, by which Kannel recognizes an international number. A blank would
+	// divide it into two receivers.
+	to, ok := provider.Number(a.To)
 	if !ok {
-		return refused(channels.NumberNotUsable)
+		return provider.Refused(weir.Failed, channels.NumberNotUsable)
 	}
 	// Checked before the first request: a contact that cannot be sent as a whole is not sent at
 	// all.
-	for _, text := range a.Messages {
-		if text == "" { // Kannel would send it
-			return refused(channels.MessageNotAcceptable)
-		}
-	}
-	if len(a.Messages) == 0 {
-		return refused(channels.MessageNotAcceptable)
+	if len(a.Messages) == 0 || slices.Contains(a.Messages, "") { // Kannel would send an empty one
+		return provider.Refused(weir.Failed, channels.MessageNotAcceptable)
 	}
 	for i, text := range a.Messages {
 		if s := d.sendOne(ctx, a, i, to, text); s.Fate != channels.Accepted {
@@ -50,43 +47,14 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 
 func (d *driver) sendOne(ctx context.Context, a channels.Attempt, part int, to, text string) channels.SendResult {
 	body, coding := encode(text)
-	h := d.header.Clone()
-	h.Set("X-Kannel-To", to)
-	h.Set("X-Kannel-Coding", coding)
-	h.Set("X-Kannel-Dlr-Mask", allReports)
-	h.Set("X-Kannel-Dlr-Url", d.reportURL(a.ID, part))
+	h := http.Header{
+		"X-Kannel-To": {to}, "X-Kannel-Coding": {coding}, "X-Kannel-Dlr-Mask": {allReports}, "X-Kannel-Dlr-Url": {d.reportURL(a.ID, part)},
+	}
 	if !a.NotAfter.IsZero() {
-		h.Set("X-Kannel-Validity", strconv.Itoa(minutesUntil(a.NotAfter, time.Now())))
+		// Kannel counts whole minutes; 0 would be over at once.
+		h.Set("X-Kannel-Validity", strconv.Itoa(max(1, int(time.Until(a.NotAfter)/time.Minute))))
 	}
-	return meaning(d.post(ctx, h, body))
-}
-
-func (d *driver) post(ctx context.Context, h http.Header, body []byte) provider.Result {
-	r, err := provider.NewRequest(http.MethodPost, d.sendsms, bytes.NewReader(body), provider.Credentials{})
-	if err != nil {
-		return provider.Result{Delivery: provider.NeverSent, Err: err}
-	}
-	h.Set("User-Agent", r.Header.Get("User-Agent"))
-	r.Header = h
-	return provider.Do(ctx, d.http, r, maxBody)
-}
-
-// minutesUntil returns Kannel's validity for a message that must not be delivered
-// after an instant. Kannel counts whole minutes; 0 would be over at once.
-func minutesUntil(end, now time.Time) int { return max(1, int(end.Sub(now)/time.Minute)) }
-
-// number returns a phone number as Kannel takes it. It keeps a leading plus, by
-// which Kannel recognizes an international number. A blank would divide it into
-// two receivers.
-func number(to string) (string, bool) {
-	out := strings.Map(func(c rune) rune {
-		if strings.ContainsRune(" -.()", c) {
-			return -1
-		}
-		return c
-	}, to)
-	digits := strings.TrimPrefix(out, "+")
-	return out, digits != "" && strings.Trim(digits, "0123456789") == ""
+	return meaning(d.sendsms.Do(ctx, provider.Call{Method: http.MethodPost, Header: h, Body: body}))
 }
 
 // meaning interprets the answer to one message. Each status has several meanings;
@@ -104,24 +72,20 @@ func meaning(r provider.Result) channels.SendResult {
 	case r.Status == http.StatusAccepted && (says("0:") || says("3:") || says("Sent.")):
 		return channels.SendResult{Fate: channels.Accepted}
 	case r.Status == http.StatusForbidden && says("Not routable"):
-		return refused(channels.NumberNotUsable)
+		return provider.Refused(weir.Failed, channels.NumberNotUsable)
 	case r.Status == http.StatusForbidden && !says("Authorization failed"):
 		s.Reason = "request refused" // by something before Kannel
 	case r.Status != http.StatusBadRequest:
 	case says("Missing receiver"), says("Empty receiver"), says("Number(s)"):
-		return refused(channels.NumberNotUsable)
+		return provider.Refused(weir.Failed, channels.NumberNotUsable)
 	case says("Charset"), says("UDH"):
-		return refused(channels.MessageNotAcceptable)
+		return provider.Refused(weir.Failed, channels.MessageNotAcceptable)
 	case says("Sender missing"):
 		s.ChannelFault, s.Reason = true, "no sender: set from, or global-sender in Kannel"
 	case says("DLR-URL"):
 		s.ChannelFault, s.Reason = true, "Kannel does not accept the address of reports"
 	}
 	return s
-}
-
-func refused(reason string) channels.SendResult {
-	return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
 }
 
 // Ask reports the messages that were certainly not sent. Kannel itself cannot be
@@ -132,10 +96,4 @@ func (d *driver) Ask(_ context.Context, a channels.Attempt) channels.Answer {
 		return channels.Answer{Knowledge: channels.CannotTell, Reason: "Kannel cannot be asked about a message"}
 	}
 	return channels.Answer{Knowledge: channels.Underway, Silent: true, ProviderRef: a.ProviderRef, Reports: p.NotSent(a.ID, time.Now())}
-}
-
-// Cancel always reports failure to cancel: to remove a message, Kannel wants an id
-// that it does not tell.
-func (d *driver) Cancel(context.Context, channels.Attempt) channels.Cancellation {
-	return channels.Cancellation{Reason: "the provider cannot take messages back"}
 }

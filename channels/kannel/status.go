@@ -54,7 +54,7 @@ func (d *driver) Status(ctx context.Context) channels.Status {
 // probe makes a request that names no receiver. Kannel checks the user first, so
 // that the answer shows whether it knows the user, and sends nothing.
 func (d *driver) probe(ctx context.Context) provider.Result {
-	return d.post(ctx, d.header.Clone(), []byte("?"))
+	return d.sendsms.Do(ctx, provider.Call{Method: http.MethodPost, Body: []byte("?")})
 }
 
 // known reports whether smsbox accepted the user of a probe.
@@ -92,28 +92,16 @@ type link struct {
 // gateway reads the status; nil if bearerbox does not show it. It answers 200
 // even if it refuses the password.
 func (d *driver) gateway(ctx context.Context) (*gateway, provider.Result) {
-	target := d.admin.JoinPath("status.xml")
+	query := url.Values{}
 	if d.statusPassword != "" {
-		target.RawQuery = url.Values{"password": {d.statusPassword}}.Encode()
+		query.Set("password", d.statusPassword)
 	}
-	request, err := provider.NewRequest(http.MethodGet, target, nil, provider.Credentials{})
-	if err != nil {
-		return nil, provider.Result{Delivery: provider.NeverSent, Err: err}
-	}
-	r := provider.Do(ctx, d.http, request, maxStatus)
-	if !r.OK() {
+	r := d.admin.Do(ctx, provider.Call{Method: http.MethodGet, Path: []string{"status.xml"}, Query: query})
+	var g gateway
+	if !r.OK() || xml.Unmarshal(r.Body, &g) != nil || g.Status == "" {
 		return nil, r
 	}
-	return readGateway(r.Body), r
-}
-
-// readGateway parses a status; nil if it is none.
-func readGateway(body []byte) *gateway {
-	var g gateway
-	if xml.Unmarshal(body, &g) != nil || g.Status == "" {
-		return nil
-	}
-	return &g
+	return &g, r
 }
 
 // links returns the links of a name; all of them for an empty one.

@@ -1,18 +1,17 @@
 package kannel
 
 import (
-	"encoding/binary"
 	"strings"
 	"unicode/utf16"
 
+	"weir/channels/provider"
 	"weir/internal/segments"
 )
 
 // The values of Kannel's parameter coding.
 const (
-	codingGSM    = "0"
-	codingBinary = "1"
-	codingUCS2   = "2"
+	codingGSM  = "0"
+	codingUCS2 = "2"
 )
 
 // encode returns a text as Kannel takes it without naming a character set, which
@@ -23,16 +22,7 @@ func encode(s string) (body []byte, coding string) {
 	if segments.Count(s).Encoding == segments.GSM7 {
 		return []byte(s), codingGSM
 	}
-	return utf16BE(s), codingUCS2
-}
-
-func utf16BE(s string) []byte {
-	units := utf16.Encode([]rune(s))
-	out := make([]byte, 0, 2*len(units))
-	for _, u := range units {
-		out = binary.BigEndian.AppendUint16(out, u)
-	}
-	return out
+	return provider.UTF16BE(s), codingUCS2
 }
 
 // decode returns the text of a person's message from its bytes, with the parameters

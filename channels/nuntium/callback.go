@@ -1,16 +1,13 @@
 package nuntium
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 
 	"weir"
 	"weir/channels"
+	"weir/channels/provider"
 )
 
 // Paths below the channel's callback URL.
@@ -25,12 +22,13 @@ func (d *driver) ParseCallback(c channels.Callback) (channels.CallbackResult, er
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
 		return channels.CallbackResult{}, errors.New("want GET or POST")
 	}
-	f := fields{c.Form, c.Query}
+	// Nuntium merges its parameters into those of the URL, so that the form has precedence.
+	p := provider.Parameters{c.Form, c.Query}
 	switch strings.Trim(c.Path, "/") {
 	case ackPath:
-		return d.readAck(c, f)
+		return d.readAck(c, p)
 	case incomingPath:
-		return readIncoming(c, f)
+		return readIncoming(c, p)
 	default:
 		return channels.CallbackResult{}, nil
 	}
@@ -38,87 +36,43 @@ func (d *driver) ParseCallback(c channels.Callback) (channels.CallbackResult, er
 
 // readAck reads the state of a message. Acks come twice, late and out of order;
 // the broker handles that.
-func (d *driver) readAck(c channels.Callback, f fields) (channels.CallbackResult, error) {
-	guid := f.get("guid")
+func (d *driver) readAck(c channels.Callback, p provider.Parameters) (channels.CallbackResult, error) {
+	guid := p.Get("guid")
 	if guid == "" {
 		return channels.CallbackResult{}, errors.New("guid is missing")
 	}
-	m := d.final.meaning(f.get("state"))
+	m := d.final.meaning(p.Get("state"))
 	ref, part, ours := parseGUID(guid)
 	if !ours {
 		// One copy of a broadcast message. Its success is the message's success; its
 		// failure is not the message's failure, because another copy may still arrive.
-		if ref, part, ours = parseGUID(f.get(guidAttribute)); ours && m.outcome == weir.Failed {
+		if ref, part, ours = parseGUID(p.Get(guidAttribute)); ours && m.outcome == weir.Failed {
 			m = meaning{known: true}
 		}
 	}
 	if !ours || !m.known {
 		return channels.CallbackResult{}, nil
 	}
-	return channels.CallbackResult{Reports: []weir.Report{{
-		Attempt: weir.AttemptRef{Ref: ref}, Part: part, Outcome: m.outcome,
-		ProviderRef: tokenOf(ref), Reason: m.reason, At: c.At,
-	}}}, nil
+	return channels.CallbackResult{Reports: []weir.Report{report(ref, part, m, c.At)}}, nil
 }
 
 // readIncoming reads a message that a person sent. Addresses lose their protocol
 // and otherwise stay as Nuntium gives them: digits without a plus.
-func readIncoming(c channels.Callback, f fields) (channels.CallbackResult, error) {
-	from := strings.TrimPrefix(f.get("from"), protocol)
-	if from == "" {
+func readIncoming(c channels.Callback, p provider.Parameters) (channels.CallbackResult, error) {
+	m := weir.Incoming{
+		From: strings.TrimPrefix(p.Get("from"), protocol), To: strings.TrimPrefix(p.Get("to"), protocol), Body: p.Get("body"),
+		GUID: p.Get("guid"), ReceivedAt: c.At, Fields: p.Others("from", "to", "body", "guid"), Line: p.Get("channel"),
+	}
+	if m.From == "" {
 		return channels.CallbackResult{}, errors.New("from is missing")
 	}
-	m := weir.Incoming{
-		From: from, To: strings.TrimPrefix(f.get("to"), protocol), Body: f.get("body"),
-		GUID: f.get("guid"), ReceivedAt: c.At, Fields: map[string]string{}, Line: f.get("channel"),
-	}
-	for _, key := range f.keys() {
-		switch key {
-		case "from", "to", "body", "guid":
-		default:
-			m.Fields[key] = f.get(key)
-		}
-	}
+	// An application with a format of its own may leave the guid out.
 	if m.GUID == "" {
-		// An application with a format of its own may leave the guid out. Repeats
-		// then cannot be detected; better twice than lost.
-		m.GUID = inventedGUID(c, m)
+		m.GUID = provider.InventedGUID(m.From, m.Body, c.At.UTC().String())
 	}
 	return channels.CallbackResult{
 		Incoming: []weir.Incoming{m}, ContentType: "application/json", Body: []byte("[]"),
 	}, nil
-}
-
-func inventedGUID(c channels.Callback, m weir.Incoming) string {
-	sum := sha256.Sum256([]byte(m.From + "\x00" + m.Body + "\x00" + c.At.UTC().String()))
-	return "weir-" + hex.EncodeToString(sum[:16])
-}
-
-// fields holds the parameters of a callback: those of its form and, with lower
-// precedence, of its URL, because Nuntium merges its own into those of the URL.
-type fields [2]url.Values
-
-func (f fields) get(key string) string {
-	for _, v := range f {
-		if v.Has(key) {
-			return strings.ToValidUTF8(v.Get(key), "\uFFFD")
-		}
-	}
-	return ""
-}
-
-// keys returns the names in order, without names that are not valid UTF-8.
-func (f fields) keys() []string {
-	var out []string
-	for _, v := range f {
-		for key := range v {
-			if key == strings.ToValidUTF8(key, "") {
-				out = append(out, key)
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // Nuntium's message states. One of them has two spellings: "cancelled" by a user,

@@ -1,8 +1,6 @@
 package nuntium
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 
 	"weir"
@@ -25,70 +23,52 @@ func Type() channels.Type {
 			{Key: "from", Kind: channels.String, Help: "sender's number, where the channel lets us choose"},
 			{Key: "final_state", Kind: channels.String, Help: "state that ends a message and frees its slot: delivered (default) or confirmed"},
 		},
-		Check: check,
+		Check: provider.Check(check),
 		// Nuntium has one callback address for each application, so that a report about one
 		// channel arrives at whichever channel of the application was prepared last.
 		Account: application,
-		Line:    func(s weir.Settings) string { return text(s, "channel") },
-		New:     newDriver,
+		Line:    func(s weir.Settings) string { return provider.Text(s, "channel") },
+		New:     provider.New(check, newDriver),
 	}
 }
 
 // check finds mistakes that involve several settings, or need this package's rules.
-func check(s weir.Settings) []weir.FieldError {
-	var errs []weir.FieldError
-	add := func(pointer, code, detail string) {
-		errs = append(errs, weir.FieldError{Pointer: pointer, Code: code, Detail: detail})
-	}
-	password, token := text(s, "password"), text(s, "token")
+func check(s *provider.Settings) {
 	switch {
-	case password == "" && token == "":
-		add("/password", "required", "give the application's password, or a token")
-	case password != "" && token != "":
-		add("/token", "conflict", "give a password or a token, not both")
-	case password != "" && text(s, "application") == "":
-		add("/application", "required", "a password belongs to an application; name it")
+	case !s.Has("password") && !s.Has("token"):
+		s.Wrong("password", "required", "give the application's password, or a token")
+	case s.Has("password") && s.Has("token"):
+		s.Wrong("token", "conflict", "give a password or a token, not both")
+	case s.Has("password") && !s.Has("application"):
+		s.Wrong("application", "required", "a password belongs to an application; name it")
 	}
-	switch finalState(text(s, "final_state")) {
-	case "", finalDelivered, finalConfirmed:
-	default:
-		add("/final_state", "value", "must be delivered or confirmed")
-	}
-	if from := text(s, "from"); from != "" {
-		if _, err := address(from); err != nil {
-			add("/from", "format", "must be a phone number")
+	s.OneOf("final_state", string(finalDelivered), string(finalConfirmed))
+	if s.Has("from") {
+		if _, err := address(s.Text("from")); err != nil {
+			s.Wrong("from", "format", "must be a phone number")
 		}
 	}
-	if strings.ContainsAny(text(s, "token"), " \r\n\t") {
-		add("/token", "format", "must not contain white space")
+	if strings.ContainsAny(s.Text("token"), " \r\n\t") {
+		s.Wrong("token", "format", "must not contain white space")
 	}
-	if _, err := provider.BaseURL(text(s, "base_url")); err != nil {
-		add("/base_url", "format", "must be http or https with a host and no more than a path")
-	}
+	s.BaseURL("base_url")
 	for _, key := range []string{"account", "application"} {
 		// Nuntium builds user names from the two.
-		if strings.ContainsAny(text(s, key), "/@:") {
-			add("/"+key, "format", "must not contain a slash, an at sign or a colon")
+		if strings.ContainsAny(s.Text(key), "/@:") {
+			s.Wrong(key, "format", "must not contain a slash, an at sign or a colon")
 		}
 	}
-	return errs
 }
 
-func newDriver(c channels.Config) (channels.Driver, error) {
-	if errs := check(c.Settings); len(errs) > 0 {
-		return nil, fmt.Errorf("%s: %s", errs[0].Pointer, errs[0].Detail)
-	}
-	base, err := provider.BaseURL(text(c.Settings, "base_url"))
+func newDriver(c channels.Config) (*driver, error) {
+	base, err := provider.BaseURL(provider.Text(c.Settings, "base_url"))
 	if err != nil {
 		return nil, err
 	}
-	if c.HTTP == nil {
-		return nil, errors.New("no HTTP client")
-	}
-	d := &driver{settings: readSettings(c.Settings), base: base, callbackURL: c.CallbackURL, http: c.HTTP}
-	path, query := d.sendPath()
-	if d.send, err = provider.NewTarget(c.HTTP, target(base, path, query), jsonType, d.credentials()); err != nil {
-		return nil, err
-	}
-	return d, nil
+	s := readSettings(c.Settings)
+	d := &driver{settings: s, callbackURL: c.CallbackURL, api: provider.API{HTTP: c.HTTP, Base: base, MaxBody: maxList, Credentials: provider.Credentials{
+		Token: s.token, Username: s.account + "/" + s.application, Password: s.password,
+	}}}
+	d.send, err = provider.NewTarget(c.HTTP, d.api.URL(d.sendPath()), jsonType, d.api.Credentials)
+	return d, err
 }

@@ -24,7 +24,7 @@ import (
 // the application owns it; a token may change both. If the channel cannot be
 // changed, it is enough that it is enabled already.
 func (d *driver) Prepare(ctx context.Context) error {
-	r := d.doJSON(ctx, http.MethodPut, []string{"api", "applications", "me"}, d.accountQuery(), map[string]any{
+	r := d.put(ctx, []string{"api", "applications", "me"}, d.accountQuery(), map[string]any{
 		"interface":    map[string]string{"type": "http_post_callback", "url": d.callbackURL + "/" + incomingPath},
 		"delivery_ack": map[string]string{"method": "post", "url": d.callbackURL + "/" + ackPath},
 	})
@@ -44,12 +44,21 @@ func (d *driver) Prepare(ctx context.Context) error {
 	return d.enable(ctx, application.Name)
 }
 
+// put makes one request with a JSON document.
+func (d *driver) put(ctx context.Context, path []string, query url.Values, document map[string]any) provider.Result {
+	body, err := json.Marshal(document)
+	if err != nil {
+		return provider.Result{Delivery: provider.NeverSent, Err: fmt.Errorf("request cannot be written: %w", err)}
+	}
+	return d.api.Do(ctx, provider.Call{
+		Method: http.MethodPut, Path: path, Query: query, Header: http.Header{"Content-Type": {jsonType}}, Body: body,
+	})
+}
+
 func (d *driver) enable(ctx context.Context, application string) error {
 	query := d.accountQuery()
 	query.Set("application", "-")
-	r := d.doJSON(ctx, http.MethodPut, d.channelPath(), query, map[string]any{
-		"application": application, "enabled": true,
-	})
+	r := d.put(ctx, d.channelPath(), query, map[string]any{"application": application, "enabled": true})
 	if r.OK() {
 		return nil
 	}
@@ -79,7 +88,7 @@ func explain(r provider.Result, doing, remedy string) error {
 // connection and leaves that out too when it is false, so its absence means
 // nothing; only an explicit false does.
 func (d *driver) Status(ctx context.Context) channels.Status {
-	r := d.do(ctx, http.MethodGet, d.channelPath(), d.accountQuery(), nil)
+	r := d.api.Do(ctx, provider.Call{Method: http.MethodGet, Path: d.channelPath(), Query: d.accountQuery()})
 	if !r.OK() {
 		return r.Erring()
 	}

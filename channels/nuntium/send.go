@@ -3,9 +3,8 @@ package nuntium
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -32,7 +31,7 @@ const (
 func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
 	body, err := d.batch(a)
 	if err != nil {
-		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: err.Error()}
+		return provider.Refused(weir.Failed, err.Error())
 	}
 	r := d.send.Post(ctx, body, maxList)
 	if r.Delivery == provider.Answered && r.Status/100 == 2 && soundsLikeNuntium(r) {
@@ -71,7 +70,7 @@ func (d *driver) list(ctx context.Context, token string) ([]listed, *channels.An
 	var all []listed
 	for page := 1; page <= maxPages; page++ {
 		path, query := d.listPath(token, page)
-		r := d.do(ctx, http.MethodGet, path, query, nil)
+		r := d.api.Do(ctx, provider.Call{Method: http.MethodGet, Path: path, Query: query})
 		if !r.OK() {
 			failed := r.AskFailed()
 			return nil, &failed
@@ -87,11 +86,6 @@ func (d *driver) list(ctx context.Context, token string) ([]listed, *channels.An
 		}
 	}
 	return nil, &channels.Answer{Knowledge: channels.AskFailed, Reason: "the provider lists too many messages"}
-}
-
-// Cancel always reports failure to cancel: Nuntium's API cannot cancel a message.
-func (d *driver) Cancel(context.Context, channels.Attempt) channels.Cancellation {
-	return channels.Cancellation{Reason: "the provider cannot take messages back"}
 }
 
 // sendPath returns where batches are posted. A password belongs to an application
@@ -112,49 +106,6 @@ func (d *driver) listPath(token string, page int) (path []string, query url.Valu
 		query.Set("page", strconv.Itoa(page))
 	}
 	return []string{"api", "ao_messages.json"}, query
-}
-
-// do makes one request.
-func (d *driver) do(ctx context.Context, method string, path []string, query url.Values, body []byte) provider.Result {
-	var reader io.Reader
-	if body != nil {
-		reader = bytes.NewReader(body)
-	}
-	r, err := provider.NewRequest(method, target(d.base, path, query), reader, d.credentials())
-	if err != nil {
-		return provider.Result{Delivery: provider.NeverSent, Err: err}
-	}
-	if body != nil {
-		r.Header.Set("Content-Type", jsonType)
-	}
-	return provider.Do(ctx, d.http, r, maxList)
-}
-
-// target returns a URL below the base. Path segments are escaped.
-func target(base *url.URL, path []string, query url.Values) *url.URL {
-	segments := make([]string, len(path))
-	for i, s := range path {
-		segments[i] = url.PathEscape(s)
-	}
-	u := base.JoinPath(segments...)
-	u.RawQuery = query.Encode()
-	return u
-}
-
-func (s *settings) credentials() provider.Credentials {
-	if s.token != "" {
-		return provider.Credentials{Token: s.token}
-	}
-	return provider.Credentials{Username: s.account + "/" + s.application, Password: s.password}
-}
-
-// doJSON makes one request with a JSON document.
-func (d *driver) doJSON(ctx context.Context, method string, path []string, query url.Values, document any) provider.Result {
-	body, err := json.Marshal(document)
-	if err != nil {
-		return provider.Result{Delivery: provider.NeverSent, Err: fmt.Errorf("request cannot be written: %w", err)}
-	}
-	return d.do(ctx, method, path, query, body)
 }
 
 // hasNext reports whether a Link header (RFC 8288) announces a next page. Its
@@ -178,7 +129,6 @@ func hasNext(h http.Header) bool {
 const (
 	protocol      = "sms://"
 	guidAttribute = "weir_guid"
-	maxPart       = 9999 // max index accepted in a guid
 )
 
 // tokenOf returns the token that the messages of a contact share.
@@ -198,11 +148,8 @@ func parseGUID(s string) (_ weir.Ref, part int, ok bool) {
 	if err != nil {
 		return weir.Ref{}, 0, false
 	}
-	part, err = strconv.Atoi(index)
-	if err != nil || part < 0 || part > maxPart || guidOf(contact, part) != s {
-		return weir.Ref{}, 0, false
-	}
-	return ref, part, true
+	part, ok = provider.ParsePart(index)
+	return ref, part, ok
 }
 
 // batch returns the request body that dispatches a contact, with its messages in
@@ -213,7 +160,7 @@ func (s *settings) batch(a channels.Attempt) ([]byte, error) {
 		return nil, err
 	}
 	if len(a.Messages) == 0 {
-		return nil, fmt.Errorf("no message")
+		return nil, errors.New("no message")
 	}
 	from := ""
 	if s.from != "" {
@@ -255,15 +202,9 @@ func (s *settings) message(out []byte, from, to, body, token, guid string) []byt
 // address returns a phone number in the form that Nuntium requires. The error does
 // not repeat the number.
 func address(number string) (string, error) {
-	digits := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(number), protocol), "+")
-	digits = strings.Map(func(c rune) rune {
-		if strings.ContainsRune(" -.()", c) {
-			return -1
-		}
-		return c
-	}, digits)
-	if digits == "" || strings.Trim(digits, "0123456789") != "" {
-		return "", fmt.Errorf("the address is not a phone number")
+	digits, ok := provider.Number(strings.TrimPrefix(strings.TrimSpace(number), protocol))
+	if !ok {
+		return "", errors.New("the address is not a phone number")
 	}
-	return protocol + digits, nil
+	return protocol + strings.TrimPrefix(digits, "+"), nil
 }

@@ -1,8 +1,7 @@
 package nuntium
 
 import (
-	"net/http"
-	"net/url"
+	"cmp"
 	"strings"
 
 	"weir"
@@ -12,11 +11,11 @@ import (
 // application identifies the application of a channel: its callback addresses are
 // shared by all channels that use it.
 func application(s weir.Settings) string {
-	name := text(s, "application")
+	name := provider.Text(s, "application")
 	if name == "" {
-		name = "token " + text(s, "token") // which identifies an application
+		name = "token " + provider.Text(s, "token") // which identifies an application
 	}
-	return strings.Join([]string{strings.TrimRight(text(s, "base_url"), "/"), text(s, "account"), name}, "\x00")
+	return strings.Join([]string{strings.TrimRight(provider.Text(s, "base_url"), "/"), provider.Text(s, "account"), name}, "\x00")
 }
 
 // settings holds a channel's parsed settings.
@@ -31,28 +30,20 @@ type settings struct {
 }
 
 func readSettings(s weir.Settings) settings {
-	out := settings{
-		account:     text(s, "account"),
-		application: text(s, "application"), password: text(s, "password"), token: text(s, "token"),
-		channel: text(s, "channel"), from: text(s, "from"), final: finalState(text(s, "final_state")),
-	}
-	if out.final == "" {
+	text := func(key string) string { return provider.Text(s, key) }
+	return settings{
+		account: text("account"), application: text("application"), password: text("password"), token: text("token"),
+		channel: text("channel"), from: text("from"),
 		// confirmed needs receipts of handsets, which not every channel of Nuntium gets.
-		out.final = finalDelivered
+		final: finalState(cmp.Or(text("final_state"), string(finalDelivered))),
 	}
-	return out
-}
-
-func text(s weir.Settings, key string) string {
-	v, _ := s[key].(string)
-	return v
 }
 
 // driver talks to one application of a Nuntium account. It has no state.
 type driver struct {
+	provider.NoCancel // Nuntium's API cannot cancel a message
 	settings
-	base        *url.URL
-	callbackURL string
-	http        *http.Client
+	api         provider.API
 	send        *provider.Target // for every dispatch
+	callbackURL string
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ func (d *textDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answe
 	var found []finding
 	var listed []resource
 	for i, sid := range have {
+		// One list serves all messages in doubt: they have the same recipient.
 		if sid == inDoubt && listed == nil {
 			var failed *channels.Answer
 			if listed, failed = d.list(ctx, "Messages", d.address(a.To)); failed != nil {
@@ -107,7 +109,6 @@ func (d *voiceDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answ
 	if isSID(a.ProviderRef, "CA") {
 		f = d.query(ctx, "Calls", a.ProviderRef, a.ClaimedAt)
 	} else {
-		// One list serves all messages in doubt: they have the same recipient.
 		listed, failed := d.list(ctx, "Calls", e164(a.To))
 		if failed != nil {
 			return *failed
@@ -190,11 +191,11 @@ func evidence(listed []resource, a channels.Attempt, to string, part int, now ti
 		switch {
 		case part == weir.WholeContact || r.Body == a.Messages[part]:
 			same = append(same, r)
-		case !isAnother(a.Messages, r.Body):
+		case !slices.Contains(a.Messages, r.Body): // not that of another message of the contact
 			others++
 		}
 	}
-	repeated := part != weir.WholeContact && count(a.Messages, a.Messages[part]) > 1
+	repeated := part != weir.WholeContact && slices.Contains(slices.Concat(a.Messages[:part], a.Messages[part+1:]), a.Messages[part])
 	switch {
 	case len(same) == 1 && !repeated && isSID(same[0].SID, "SM", "MM", "CA"):
 		return finding{resource: &same[0]}
@@ -204,19 +205,6 @@ func evidence(listed []resource, a channels.Attempt, to string, part int, now ti
 		return finding{failed: channels.Answer{Knowledge: channels.AskFailed, Reason: "too early to be certain"}}
 	}
 	return finding{absent: true}
-}
-
-// isAnother reports whether a text is that of a message of the same contact.
-func isAnother(messages []string, body string) bool { return count(messages, body) > 0 }
-
-func count(messages []string, body string) int {
-	n := 0
-	for _, m := range messages {
-		if m == body {
-			n++
-		}
-	}
-	return n
 }
 
 // digits returns an address without the marks that Twilio may add or drop.

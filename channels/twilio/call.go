@@ -29,15 +29,12 @@ type voiceDriver struct {
 }
 
 func newVoiceDriver(c channels.Config) (*voiceDriver, error) {
-	base, err := newClient(c, checkVoice(c.Settings))
-	if err != nil {
-		return nil, err
-	}
-	d := &voiceDriver{client: base, ring: defaultRing, machineDetection: text(c.Settings, "machine_detection")}
+	base, err := newClient(c)
+	d := &voiceDriver{client: base, ring: defaultRing, machineDetection: provider.Text(c.Settings, "machine_detection")}
 	if v, ok := c.Settings["ring_seconds"].(float64); ok {
 		d.ring = int(v)
 	}
-	return d, nil
+	return d, err
 }
 
 // Send requests a call.
@@ -63,14 +60,14 @@ func (d *voiceDriver) call(a channels.Attempt, now time.Time) (url.Values, chann
 	}
 	switch {
 	case a.Call == nil:
-		return nil, refused(weir.Failed, "the contact has no call")
+		return nil, provider.Refused(weir.Failed, "the contact has no call")
 	case a.Call.CallFlowID != 0:
-		return nil, refused(weir.Failed, "Twilio has no call flows: give callback_url or twiml")
+		return nil, provider.Refused(weir.Failed, "Twilio has no call flows: give callback_url or twiml")
 	// Twilio prefers Url if both are given; so does Weir, instead of refusing the call.
 	case a.Call.CallbackURL != "":
 		form.Set("Url", a.Call.CallbackURL)
 	case a.Call.TwiML == "" || utf8.RuneCountInString(a.Call.TwiML) > maxTwiML:
-		return nil, refused(weir.Failed, channels.MessageNotAcceptable)
+		return nil, provider.Refused(weir.Failed, channels.MessageNotAcceptable)
 	default:
 		form.Set("Twiml", a.Call.TwiML)
 	}
@@ -78,7 +75,7 @@ func (d *voiceDriver) call(a channels.Attempt, now time.Time) (url.Values, chann
 		// Timeout counts whole seconds, at least one.
 		left := a.NotAfter.Sub(now)
 		if left < time.Second {
-			return nil, refused(weir.Expired, channels.WindowClosed)
+			return nil, provider.Refused(weir.Expired, channels.WindowClosed)
 		}
 		form.Set("Timeout", strconv.Itoa(int(min(left, time.Duration(d.ring)*time.Second)/time.Second)))
 	}

@@ -2,6 +2,7 @@ package twilio
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/channels/provider"
 )
 
 // Paths below the channel's callback URL. A message of a contact with several has
@@ -26,7 +28,7 @@ func (c *client) verified(cb *channels.Callback) (url.Values, error) {
 	if cb.Method != http.MethodGet && cb.Method != http.MethodPost {
 		return nil, errors.New("want GET or POST")
 	}
-	if c.authToken != "" && !signed(cb, c.authToken) {
+	if c.authToken != "" && !provider.TwilioSigned(cb, c.authToken) {
 		return nil, channels.ErrForged
 	}
 	if cb.Method == http.MethodGet {
@@ -52,9 +54,12 @@ func (d *textDriver) ParseCallback(c channels.Callback) (channels.CallbackResult
 }
 
 func (d *textDriver) messageStatus(c *channels.Callback, form url.Values, path []string) (channels.CallbackResult, error) {
-	attempt, err := weir.ParseAttemptRef(path[0])
-	if err != nil {
-		return channels.CallbackResult{}, errors.New("the path names no attempt")
+	attempt, part, err := provider.ParseMessage(path)
+	switch {
+	case err != nil:
+		return channels.CallbackResult{}, err
+	case part >= maxParts:
+		return channels.CallbackResult{}, errors.New("it names no message")
 	}
 	// It is checked because it is stored as the reference of the contact and later goes into
 	// paths.
@@ -64,10 +69,7 @@ func (d *textDriver) messageStatus(c *channels.Callback, form url.Values, path [
 	}
 	report := weir.Report{Attempt: attempt, ProviderRef: sid, At: c.At}
 	if len(path) == 2 {
-		report.ProviderRef = "" // of one message, where the contact has several
-		if report.Part, err = strconv.Atoi(path[1]); err != nil || report.Part < 0 || report.Part >= maxParts || strconv.Itoa(report.Part) != path[1] {
-			return channels.CallbackResult{}, errors.New("the path names no message")
-		}
+		report.Part, report.ProviderRef = part, "" // of one message, where the contact has several
 	}
 	// A missing or unreadable code counts as 0: the message failed at the provider, without a
 	// closer reason.
@@ -83,24 +85,17 @@ func (d *textDriver) messageStatus(c *channels.Callback, form url.Values, path [
 // incoming reads a message that a person sent. The answer has no body: Twilio
 // would read it as TwiML.
 func incoming(c *channels.Callback, form url.Values) (channels.CallbackResult, error) {
-	get := func(key string) string { return strings.ToValidUTF8(form.Get(key), "\uFFFD") }
+	p := provider.Parameters{form}
 	m := weir.Incoming{
-		From: strings.TrimPrefix(get("From"), whatsApp), To: strings.TrimPrefix(get("To"), whatsApp),
-		Body: get("Body"), GUID: get("MessageSid"), ReceivedAt: c.At, Fields: map[string]string{},
+		From: strings.TrimPrefix(p.Get("From"), whatsApp), To: strings.TrimPrefix(p.Get("To"), whatsApp),
+		Body: p.Get("Body"), GUID: p.Get("MessageSid"), ReceivedAt: c.At,
+		// Twilio adds parameters without notice. They are kept for clients; none of them is required.
+		Fields: p.Others("From", "To", "Body", "MessageSid", "SmsMessageSid", "SmsSid", "AccountSid"),
 	}
 	if m.From == "" || !isSID(m.GUID, "SM", "MM") {
 		return channels.CallbackResult{}, errors.New("it lacks From or MessageSid")
 	}
-	// Twilio adds parameters without notice. They are kept for clients; none of them is required.
-	for key := range form {
-		switch key {
-		case "From", "To", "Body", "MessageSid", "SmsMessageSid", "SmsSid", "AccountSid":
-		default:
-			if v := get(key); v != "" && key == strings.ToValidUTF8(key, "") {
-				m.Fields[key] = v
-			}
-		}
-	}
+	maps.DeleteFunc(m.Fields, func(_, v string) bool { return v == "" })
 	return channels.CallbackResult{Incoming: []weir.Incoming{m}}, nil
 }
 
@@ -115,9 +110,9 @@ func (d *voiceDriver) ParseCallback(c channels.Callback) (channels.CallbackResul
 	if !ok || strings.Contains(id, "/") {
 		return channels.CallbackResult{}, nil
 	}
-	attempt, err := weir.ParseAttemptRef(id)
+	attempt, _, err := provider.ParseMessage([]string{id})
 	if err != nil {
-		return channels.CallbackResult{}, errors.New("the path names no attempt")
+		return channels.CallbackResult{}, err
 	}
 	sid, status := form.Get("CallSid"), form.Get("CallStatus")
 	if !isSID(sid, "CA") {

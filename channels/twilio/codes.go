@@ -49,7 +49,7 @@ func refusal(r provider.Result) channels.SendResult {
 		return s
 	}
 	if reason := unusable(code); reason != "" {
-		return refused(weir.Failed, reason)
+		return provider.Refused(weir.Failed, reason)
 	}
 	if code == recipientLimit {
 		return channels.SendResult{Fate: channels.NotSent, Later: true, Reason: channels.RateLimited, RetryAfter: r.RetryAfter}
@@ -68,10 +68,6 @@ func refusal(r provider.Result) channels.SendResult {
 		s = channels.SendResult{Fate: channels.NotSent, Reason: "request refused", RetryAfter: r.RetryAfter}
 	}
 	return s
-}
-
-func refused(outcome weir.Outcome, reason string) channels.SendResult {
-	return channels.SendResult{Fate: channels.Refused, Outcome: outcome, Reason: reason}
 }
 
 // unusable returns the reason of a code that concerns the person or the content;

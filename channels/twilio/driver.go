@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"weir"
@@ -18,34 +15,30 @@ import (
 
 // client talks to one account. It has no state.
 type client struct {
-	base        *url.URL // …/2010-04-01/Accounts/{sid}
-	http        *http.Client
-	credentials provider.Credentials
-	callbacks   string
-	authToken   string // empty: callbacks are not verified
-	from        string
+	api       provider.API
+	account   string // SID
+	callbacks string
+	authToken string // empty: callbacks are not verified
+	from      string
 }
 
-func newClient(c channels.Config, errs []weir.FieldError) (client, error) {
-	if len(errs) > 0 {
-		return client{}, fmt.Errorf("%s: %s", errs[0].Pointer, errs[0].Detail)
-	}
-	if c.HTTP == nil {
-		return client{}, errors.New("no HTTP client")
-	}
-	base, err := provider.BaseURL(cmp.Or(text(c.Settings, "base_url"), defaultBaseURL))
+func newClient(c channels.Config) (client, error) {
+	text := func(key string) string { return provider.Text(c.Settings, key) }
+	base, err := provider.BaseURL(cmp.Or(text("base_url"), defaultBaseURL))
 	if err != nil {
 		return client{}, err
 	}
-	sid, token := text(c.Settings, "account_sid"), text(c.Settings, "auth_token")
-	credentials := provider.Credentials{Username: sid, Password: token}
-	if key := text(c.Settings, "api_key"); key != "" {
+	credentials := provider.Credentials{Username: text("account_sid"), Password: text("auth_token")}
+	if key := text("api_key"); key != "" {
 		// An API key can be revoked without a change of the auth token, which other programs use.
-		credentials = provider.Credentials{Username: key, Password: text(c.Settings, "api_secret")}
+		credentials = provider.Credentials{Username: key, Password: text("api_secret")}
 	}
 	return client{
-		base: base.JoinPath("2010-04-01", "Accounts", sid), http: c.HTTP, credentials: credentials,
-		callbacks: c.CallbackURL, authToken: token, from: text(c.Settings, "from"),
+		api: provider.API{
+			HTTP: c.HTTP, Base: base.JoinPath("2010-04-01", "Accounts"), Credentials: credentials,
+			Header: http.Header{"Accept": {"application/json"}}, MaxBody: maxBody,
+		},
+		account: text("account_sid"), callbacks: c.CallbackURL, authToken: text("auth_token"), from: text("from"),
 	}, nil
 }
 
@@ -54,33 +47,21 @@ func newClient(c channels.Config, errs []weir.FieldError) (client, error) {
 // sent nor signed.
 const retryPolicy = "#rc=5&rp=ct,rt,5xx&tt=15000"
 
-// post makes a request that creates or changes something.
-func (c *client) post(ctx context.Context, form url.Values, path ...string) provider.Result {
-	r, err := provider.NewRequest(http.MethodPost, c.base.JoinPath(path...), strings.NewReader(form.Encode()), c.credentials)
-	if err != nil {
-		return provider.Result{Delivery: provider.NeverSent, Err: err}
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return c.do(ctx, r)
-}
-
-func (c *client) get(ctx context.Context, query url.Values, path ...string) provider.Result {
-	target := c.base.JoinPath(path...)
-	target.RawQuery = query.Encode()
-	r, err := provider.NewRequest(http.MethodGet, target, nil, c.credentials)
-	if err != nil {
-		return provider.Result{Delivery: provider.NeverSent, Err: err}
-	}
-	return c.do(ctx, r)
-}
-
 // maxBody has room for a page of a list.
 // A list has up to 1,000 entries, each with a text of up to 1,600 characters.
 const maxBody = 8 << 20
 
-func (c *client) do(ctx context.Context, r *http.Request) provider.Result {
-	r.Header.Set("Accept", "application/json")
-	return provider.Do(ctx, c.http, r, maxBody)
+// post makes a request below the account that creates or changes something.
+func (c *client) post(ctx context.Context, form url.Values, path ...string) provider.Result {
+	return c.api.Do(ctx, provider.Call{
+		Method: http.MethodPost, Path: append([]string{c.account}, path...), Body: []byte(form.Encode()),
+		Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+	})
+}
+
+// get makes a request below the account that changes nothing.
+func (c *client) get(ctx context.Context, query url.Values, path ...string) provider.Result {
+	return c.api.Do(ctx, provider.Call{Method: http.MethodGet, Path: append([]string{c.account}, path...), Query: query})
 }
 
 // Prepare does nothing: each message and call carries its callback URL.
@@ -88,16 +69,12 @@ func (c *client) Prepare(context.Context) error { return nil }
 
 // Status queries the account.
 func (c *client) Status(ctx context.Context) channels.Status {
-	// The account itself is beside the folder that all other requests are below.
-	target := *c
-	target.base = c.base.JoinPath("..")
-	sid := c.base.Path[strings.LastIndexByte(c.base.Path, '/')+1:]
-	r := target.get(ctx, nil, sid+".json")
+	r := c.api.Do(ctx, provider.Call{Method: http.MethodGet, Path: []string{c.account + ".json"}})
 	var account struct{ SID, Status string }
 	switch {
 	case !r.OK():
 		return r.Erring()
-	case json.Unmarshal(r.Body, &account) != nil || account.SID != sid:
+	case json.Unmarshal(r.Body, &account) != nil || account.SID != c.account:
 		return channels.Status{Health: weir.Erring, Reason: "answer not understood"}
 	case account.Status != "active":
 		return channels.Status{Health: weir.Down, Reason: "account not active"}

@@ -10,6 +10,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/channels/provider"
 )
 
 const (
@@ -30,14 +31,11 @@ type textDriver struct {
 }
 
 func newTextDriver(c channels.Config) (*textDriver, error) {
-	base, err := newClient(c, checkText(c.Settings))
-	if err != nil {
-		return nil, err
-	}
+	base, err := newClient(c)
 	return &textDriver{
-		client: base, service: text(c.Settings, "messaging_service_sid"),
-		final: cmp.Or(text(c.Settings, "final_state"), finalSent),
-	}, nil
+		client: base, service: provider.Text(c.Settings, "messaging_service_sid"),
+		final: cmp.Or(provider.Text(c.Settings, "final_state"), finalSent),
+	}, err
 }
 
 // address returns a recipient as Twilio takes it: with a WhatsApp sender it is a
@@ -66,7 +64,7 @@ func canonical(to string) (string, error) {
 // first one that Twilio did not certainly accept.
 func (d *textDriver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
 	if len(a.Messages) == 0 || len(a.Messages) > maxParts {
-		return refused(weir.Failed, channels.MessageNotAcceptable)
+		return provider.Refused(weir.Failed, channels.MessageNotAcceptable)
 	}
 	have := make(parts, 0, len(a.Messages))
 	for i := range a.Messages {
@@ -93,7 +91,7 @@ func (d *textDriver) Send(ctx context.Context, a channels.Attempt) channels.Send
 func (d *textDriver) sendOne(ctx context.Context, a channels.Attempt, part int) channels.SendResult {
 	form, ok := d.message(a, part, time.Now())
 	if !ok {
-		return refused(weir.Expired, channels.WindowClosed)
+		return provider.Refused(weir.Expired, channels.WindowClosed)
 	}
 	r := d.post(ctx, form, "Messages.json")
 	if m, ok := parse(r.Body, "SM", "MM"); ok && r.OK() {

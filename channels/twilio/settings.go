@@ -2,9 +2,8 @@ package twilio
 
 import (
 	"regexp"
-	"strings"
+	"slices"
 
-	"weir"
 	"weir/channels"
 	"weir/channels/provider"
 )
@@ -18,8 +17,8 @@ func Type() channels.Type {
 			channels.Setting{Key: "messaging_service_sid", Kind: channels.String, Help: "messaging service (MG…) that chooses the sender"},
 			channels.Setting{Key: "final_state", Kind: channels.String, Help: "state that ends a message and frees its slot: sent (the carrier has it, default) or delivered (the handset has it)"},
 		),
-		Check: checkText,
-		New:   func(c channels.Config) (channels.Driver, error) { return newTextDriver(c) },
+		Check: provider.Check(checkText),
+		New:   provider.New(checkText, newTextDriver),
 	}
 }
 
@@ -32,8 +31,8 @@ func VoiceType() channels.Type {
 			channels.Setting{Key: "ring_seconds", Kind: channels.Integer, Help: "how long a phone rings (1 to 600, default 60)"},
 			channels.Setting{Key: "machine_detection", Kind: channels.String, Help: "answering machines: Enable (detect) or DetectMessageEnd (wait for the end of the greeting); without it there is no detection"},
 		),
-		Check: checkVoice,
-		New:   func(c channels.Config) (channels.Driver, error) { return newVoiceDriver(c) },
+		Check: provider.Check(checkVoice),
+		New:   provider.New(checkVoice, newVoiceDriver),
 	}
 }
 
@@ -59,100 +58,55 @@ var sidPattern = regexp.MustCompile(`^[A-Z]{2}[0-9a-f]{32}$`)
 // isSID reports whether a text is a SID with one of the prefixes, and so can be a
 // part of a path.
 func isSID(s string, prefixes ...string) bool {
-	if !sidPattern.MatchString(s) {
-		return false
-	}
-	for _, p := range prefixes {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
+	return sidPattern.MatchString(s) && slices.Contains(prefixes, s[:2])
 }
 
-// findings collects the mistakes in settings.
-// Every mistake is reported, not only the first: a form shows all of them at once.
-type findings struct {
-	settings weir.Settings
-	errs     []weir.FieldError
-}
-
-func (f *findings) add(key, code, detail string) {
-	f.errs = append(f.errs, weir.FieldError{Pointer: "/" + key, Code: code, Detail: detail})
-}
-
-func (f *findings) has(key string) bool { return text(f.settings, key) != "" }
-
-func (f *findings) sid(key, prefix string) {
-	if f.has(key) && !isSID(text(f.settings, key), prefix) {
-		f.add(key, "format", "must be "+prefix+" and 32 digits or letters a to f")
+// checkSID requires that a setting, if it is present, is a SID.
+func checkSID(s *provider.Settings, key, prefix string) {
+	if s.Has(key) && !isSID(s.Text(key), prefix) {
+		s.Wrong(key, "format", "must be "+prefix+" and 32 digits or letters a to f")
 	}
 }
 
-func (f *findings) oneOf(key string, values ...string) {
-	if !f.has(key) {
-		return
+// checkAccount finds mistakes in the settings that both types have.
+func checkAccount(s *provider.Settings) {
+	if !s.Has("account_sid") {
+		s.Wrong("account_sid", "required", "must be AC and 32 digits or letters a to f")
 	}
-	for _, v := range values {
-		if text(f.settings, key) == v {
-			return
-		}
-	}
-	f.add(key, "value", "must be "+strings.Join(values, " or "))
-}
-
-// account checks the settings that both types have.
-func (f *findings) account() {
-	if !f.has("account_sid") {
-		f.add("account_sid", "required", "must be AC and 32 digits or letters a to f")
-	}
-	f.sid("account_sid", "AC")
-	f.sid("api_key", "SK")
-	if f.has("base_url") {
-		if _, err := provider.BaseURL(text(f.settings, "base_url")); err != nil {
-			f.add("base_url", "format", err.Error())
-		}
-	}
-	unsigned, _ := f.settings["unsigned_callbacks"].(bool)
+	checkSID(s, "account_sid", "AC")
+	checkSID(s, "api_key", "SK")
+	s.BaseURL("base_url")
+	unsigned, _ := s.Settings["unsigned_callbacks"].(bool)
 	switch {
-	case f.has("api_key") && !f.has("api_secret"):
-		f.add("api_secret", "required", "goes with api_key")
-	case f.has("api_secret") && !f.has("api_key"):
-		f.add("api_key", "required", "goes with api_secret")
-	case !f.has("auth_token") && !f.has("api_key"):
-		f.add("auth_token", "required", "give auth_token, or api_key and api_secret")
-	case !f.has("auth_token") && !unsigned:
-		f.add("auth_token", "required", "verifies callbacks: give it, or set unsigned_callbacks to true")
+	case s.Has("api_key") && !s.Has("api_secret"):
+		s.Wrong("api_secret", "required", "goes with api_key")
+	case s.Has("api_secret") && !s.Has("api_key"):
+		s.Wrong("api_key", "required", "goes with api_secret")
+	case !s.Has("auth_token") && !s.Has("api_key"):
+		s.Wrong("auth_token", "required", "give auth_token, or api_key and api_secret")
+	case !s.Has("auth_token") && !unsigned:
+		s.Wrong("auth_token", "required", "verifies callbacks: give it, or set unsigned_callbacks to true")
 	// Both together would leave open whether a wrong signature is refused.
-	case f.has("auth_token") && unsigned:
-		f.add("unsigned_callbacks", "conflict", "callbacks are verified with auth_token: leave out one of them")
+	case s.Has("auth_token") && unsigned:
+		s.Wrong("unsigned_callbacks", "conflict", "callbacks are verified with auth_token: leave out one of them")
 	}
 }
 
 // checkText finds mistakes that involve several settings, or need this package's
 // rules.
-func checkText(s weir.Settings) []weir.FieldError {
-	f := &findings{settings: s}
-	f.account()
-	f.sid("messaging_service_sid", "MG")
-	f.oneOf("final_state", finalSent, finalDelivered)
-	if !f.has("from") && !f.has("messaging_service_sid") {
-		f.add("from", "required", "give from or messaging_service_sid")
+func checkText(s *provider.Settings) {
+	checkAccount(s)
+	checkSID(s, "messaging_service_sid", "MG")
+	s.OneOf("final_state", finalSent, finalDelivered)
+	if !s.Has("from") && !s.Has("messaging_service_sid") {
+		s.Wrong("from", "required", "give from or messaging_service_sid")
 	}
-	return f.errs
 }
 
-func checkVoice(s weir.Settings) []weir.FieldError {
-	f := &findings{settings: s}
-	f.account()
-	f.oneOf("machine_detection", "Enable", "DetectMessageEnd")
-	if v, ok := s["ring_seconds"].(float64); ok && (v < 1 || v > maxRing) {
-		f.add("ring_seconds", "range", "must be 1 to 600")
+func checkVoice(s *provider.Settings) {
+	checkAccount(s)
+	s.OneOf("machine_detection", "Enable", "DetectMessageEnd")
+	if v, ok := s.Settings["ring_seconds"].(float64); ok && (v < 1 || v > maxRing) {
+		s.Wrong("ring_seconds", "range", "must be 1 to 600")
 	}
-	return f.errs
-}
-
-func text(s weir.Settings, key string) string {
-	v, _ := s[key].(string)
-	return v
 }

@@ -7,11 +7,12 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/channels/provider"
 )
 
 // ParseCallback interprets a status callback. Verboice sends each once, in no particular
 // order, and ignores the answer.
-func (d *Driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
+func (d *driver) ParseCallback(c channels.Callback) (channels.CallbackResult, error) {
 	id, ok := strings.CutPrefix(c.Path, statusPath)
 	if !ok || id == "" || strings.Contains(id, "/") {
 		return channels.CallbackResult{}, errors.New("unknown callback path: want status/{attempt}")
@@ -19,12 +20,7 @@ func (d *Driver) ParseCallback(c channels.Callback) (channels.CallbackResult, er
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
 		return channels.CallbackResult{}, errors.New("want GET or POST")
 	}
-	parameter := func(key string) string {
-		if c.Query.Has(key) {
-			return c.Query.Get(key)
-		}
-		return c.Form.Get(key)
-	}
+	parameter := provider.Parameters{c.Query, c.Form}.Raw
 	status, call := parameter("CallStatus"), parameter("CallSid")
 	if status == "" {
 		return channels.CallbackResult{}, errors.New("CallStatus is missing")

@@ -3,7 +3,7 @@ package verboice
 import (
 	"context"
 	"encoding/json"
-	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -17,30 +17,23 @@ import (
 	"weir/channels/provider"
 )
 
-// Driver talks to one channel of one Verboice account. It keeps no state.
-type Driver struct {
-	base        *url.URL
-	callbacks   string
-	client      *http.Client
-	credentials provider.Credentials
-	line        url.Values // the parameter that names the channel
-	linePath    []string   // path of the channel's status
+// driver talks to one channel of one Verboice account. It keeps no state.
+type driver struct {
+	api       provider.API
+	callbacks string
+	line      url.Values // the parameter that names the channel
+	linePath  []string   // path of the channel's status
 }
-
-var _ channels.Driver = (*Driver)(nil)
 
 // Send makes Verboice queue a call. Everything is in the query of a GET: on a POST
 // Verboice takes the body, even an empty one, as the call's flow. That is used on
 // purpose for inline TwiML, and for nothing else.
-func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
+func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
 	query := url.Values{
 		"address":             {a.To},
 		"status_callback_url": {d.callbacks + "/" + statusPath + a.ID.String()},
 	}
-	for key, values := range d.line {
-		// The values are shared by all calls; nothing appends to them.
-		query[key] = values
-	}
+	maps.Copy(query, d.line) // the values are shared by all calls; nothing appends to them
 	// Verboice has a resolution of whole seconds; the window is never widened.
 	if !a.NotBefore.IsZero() {
 		query.Set("not_before", instant(a.NotBefore.Add(time.Second-time.Nanosecond)))
@@ -48,18 +41,20 @@ func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 	if !a.NotAfter.IsZero() {
 		query.Set("not_after", instant(a.NotAfter))
 	}
-	method, body := http.MethodGet, ""
+	request := provider.Call{Method: http.MethodGet, Path: []string{"api", "call"}, Query: query}
 	switch {
 	case a.Call == nil:
-		return refused("the contact has no call")
+		return provider.Refused(weir.Failed, "the contact has no call")
 	case a.Call.TwiML != "":
-		method, body = http.MethodPost, a.Call.TwiML
+		request.Method, request.Body = http.MethodPost, []byte(a.Call.TwiML)
+		// Not XML, which Rails would parse into parameters alongside our own.
+		request.Header = http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
 	case a.Call.CallFlowID != 0:
 		query.Set("call_flow_id", strconv.FormatInt(a.Call.CallFlowID, 10))
 	default:
 		query.Set("callback_url", a.Call.CallbackURL)
 	}
-	r := d.do(ctx, method, query, body, "api", "call")
+	r := d.api.Do(ctx, request)
 	switch {
 	case r.OK():
 		if id, _, ok := callOf(r.Body); ok {
@@ -75,26 +70,21 @@ func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 // zone.
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
-func refused(reason string) channels.SendResult {
-	return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
-}
-
 // refusal interprets the text of a 400. Verboice answers 400 to everything that
 // goes wrong; only the text distinguishes the causes.
 func refusal(text string) channels.SendResult {
-	expired := channels.SendResult{Fate: channels.Refused, Outcome: weir.Expired, Reason: channels.WindowClosed}
 	ours := channels.SendResult{Fate: channels.NotSent, ChannelFault: true}
 	switch {
 	case text == "Not After date can't be in the past",
 		text == "Not After date can't be before Not Before date", // a window under a second, after rounding
 		text == "Not After date can't be before schedule's next available date":
-		return expired
+		return provider.Refused(weir.Expired, channels.WindowClosed)
 	case text == "Call address cannot be empty":
-		return refused(channels.NumberNotUsable)
+		return provider.Refused(weir.Failed, channels.NumberNotUsable)
 	case strings.HasPrefix(text, "Invalid date:"):
-		return refused("window refused")
+		return provider.Refused(weir.Failed, "window refused")
 	case strings.HasPrefix(text, "Couldn't find CallFlow"):
-		return refused("call flow not found")
+		return provider.Refused(weir.Failed, "call flow not found")
 	case strings.HasPrefix(text, "Couldn't find"): // project or schedule, which come from the channel
 		ours.Reason = "project or schedule not found"
 	case strings.HasPrefix(text, "Channel not found"):
@@ -113,7 +103,7 @@ func refusal(text string) channels.SendResult {
 
 // Ask queries the state of a call. Verboice cannot be asked without the call's
 // number.
-func (d *Driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 	if !isID(a.ProviderRef) {
 		return channels.Answer{Knowledge: channels.CannotTell, Reason: "the number of the call is not known"}
 	}
@@ -131,11 +121,11 @@ func (d *Driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 	case "completed":
 		return over(weir.Completed, "")
 	case "failed": // also busy and no answer: the state does not distinguish them
-		return over(weir.Failed, "failed at the provider")
+		return over(weir.Failed, channels.FailedAtProvider)
 	case "expired":
 		return over(weir.Expired, "expired at the provider")
 	case "cancelled":
-		return over(weir.Canceled, "canceled at the provider")
+		return over(weir.Canceled, channels.CanceledAtProvider)
 	case purged:
 		// Verboice had the call, because it assigned this number, and has removed it
 		// since. That does not prove that no person was called, so it is not Absent,
@@ -150,8 +140,8 @@ const purged = "(purged)"
 
 // state returns the state of a call as Verboice spells it, or an empty one and
 // the result that explains why.
-func (d *Driver) state(ctx context.Context, id string) (string, provider.Result) {
-	r := d.do(ctx, http.MethodGet, nil, "", "api", "calls", id, "state.json")
+func (d *driver) state(ctx context.Context, id string) (string, provider.Result) {
+	r := d.api.Do(ctx, provider.Call{Method: http.MethodGet, Path: []string{"api", "calls", id, "state.json"}})
 	if r.Delivery == provider.Answered && r.Status == http.StatusNotFound {
 		return purged, r
 	}
@@ -166,7 +156,7 @@ func (d *Driver) state(ctx context.Context, id string) (string, provider.Result)
 
 // Cancel cancels a call that Verboice has not begun to dial. Canceling any other
 // only overwrites its state: the call continues and reports its end.
-func (d *Driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancellation {
+func (d *driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancellation {
 	if !isID(a.ProviderRef) {
 		return channels.Cancellation{Reason: "the number of the call is not known"}
 	}
@@ -182,7 +172,7 @@ func (d *Driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancel
 	default:
 		return channels.Cancellation{Reason: "the call is over"}
 	}
-	r = d.do(ctx, http.MethodPost, nil, "", "api", "calls", a.ProviderRef, "cancel.json")
+	r = d.api.Do(ctx, provider.Call{Method: http.MethodPost, Path: []string{"api", "calls", a.ProviderRef, "cancel.json"}})
 	if !r.OK() {
 		return channels.Cancellation{Failed: true, Reason: r.Reason()}
 	}
@@ -190,17 +180,14 @@ func (d *Driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancel
 }
 
 // Prepare does nothing: each call carries its callback URL.
-func (d *Driver) Prepare(context.Context) error { return nil }
+func (d *driver) Prepare(context.Context) error { return nil }
 
 // Status queries the channel at Verboice.
-func (d *Driver) Status(ctx context.Context) channels.Status {
-	r := d.do(ctx, http.MethodGet, nil, "", d.linePath...)
-	if !r.OK() {
-		return r.Erring()
-	}
+func (d *driver) Status(ctx context.Context) channels.Status {
+	r := d.api.Do(ctx, provider.Call{Method: http.MethodGet, Path: d.linePath})
 	line, ok := lineOf(r.Body)
 	switch {
-	case !ok:
+	case !r.OK() || !ok:
 		return r.Erring()
 	case line.Enabled != nil && !*line.Enabled:
 		return channels.Status{Health: weir.Down, Reason: "channel disabled"}
@@ -208,29 +195,6 @@ func (d *Driver) Status(ctx context.Context) channels.Status {
 		return channels.Status{Health: weir.Down, Reason: strings.Join(append([]string{"reported down"}, line.Status.Messages...), ": ")}
 	}
 	return channels.Status{Health: weir.Up}
-}
-
-func (d *Driver) do(ctx context.Context, method string, query url.Values, body string, path ...string) provider.Result {
-	segments := make([]string, len(path))
-	for i, p := range path {
-		segments[i] = url.PathEscape(p)
-	}
-	target := d.base.JoinPath(segments...)
-	target.RawQuery = query.Encode()
-	var content io.Reader
-	if body != "" {
-		content = strings.NewReader(body)
-	}
-	request, err := provider.NewRequest(method, target, content, d.credentials)
-	if err != nil {
-		return provider.Result{Delivery: provider.NeverSent, Err: err}
-	}
-	request.Header.Set("Accept", "application/json")
-	if body != "" {
-		// Not XML, which Rails would parse into parameters alongside our own.
-		request.Header.Set("Content-Type", "text/plain; charset=utf-8")
-	}
-	return provider.Do(ctx, d.client, request, provider.MaxBody)
 }
 
 // callOf parses {"call_id":…, "state":…}.

@@ -335,7 +335,7 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for _, s := range []weir.Settings{{}, settings("channel", nil)} {
-		if _, err := verboice.New(channels.Config{Settings: s, HTTP: http.DefaultClient}); err == nil {
+		if _, err := verboice.Type().New(channels.Config{Settings: s, HTTP: http.DefaultClient}); err == nil {
 			t.Errorf("a driver was made from %v", s)
 		}
 	}
