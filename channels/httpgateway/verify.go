@@ -9,15 +9,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"weir/channels"
+	"weir/channels/provider"
 )
 
 // verification is how callbacks prove that the gateway sent them.
@@ -119,7 +118,7 @@ func (v *verification) check(c *channels.Callback) error {
 	case schemeStandard:
 		ok = v.standard(c)
 	case schemeTwilio:
-		ok = equal(c.Header.Get("X-Twilio-Signature"), base64.StdEncoding.EncodeToString(sum(sha1.New, v.secret, twilioContent(c))))
+		ok = v.secret != "" && provider.TwilioSigned(c, v.secret)
 	}
 	if !ok {
 		return channels.ErrForged
@@ -177,21 +176,4 @@ func (v *verification) standard(c *channels.Callback) bool {
 	}
 	want := "v1," + base64.StdEncoding.EncodeToString(sum(sha256.New, v.secret, fmt.Sprintf("%s.%s.%s", id, stamp, c.Body)))
 	return slices.ContainsFunc(strings.Fields(c.Header.Get("Webhook-Signature")), func(got string) bool { return equal(got, want) })
-}
-
-// twilioContent returns what Twilio signs of a form: the address, and all fields in order.
-func twilioContent(c *channels.Callback) string {
-	var b strings.Builder
-	b.WriteString(c.URL())
-	// Of a repeated name, Twilio signs each distinct value once, in order.
-	for _, key := range slices.Sorted(maps.Keys(c.Form)) {
-		for _, v := range distinct(c.Form, key) {
-			b.WriteString(key + v)
-		}
-	}
-	return b.String()
-}
-
-func distinct(form url.Values, key string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(form[key])))
 }

@@ -2,11 +2,13 @@ package httpgateway
 
 import (
 	"crypto/hmac"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +71,31 @@ func TestVerification(t *testing.T) {
 			if _, err := d.ParseCallback(c); !errors.Is(err, channels.ErrForged) {
 				t.Errorf("%s without %s: %v", scheme, name, err)
 			}
+		}
+	}
+}
+
+// The signature of Twilio covers a form, and of any other body the hash that its URL names:
+// a body that nothing covers is forged.
+func TestTwilioSignsEveryBody(t *testing.T) {
+	t.Parallel()
+	const secret, public, body = "token", "https://weir.example", `{"status":"done"}`
+	tpl, _, errs := parse(weir.Settings{"secrets": map[string]any{"hook": secret}, "template": `{"send": {"url": "https://x.example/"}, "answer": [{"status": "2xx", "fate": "accepted"}],
+		"states": {"done": "completed"}, "callback": {"state": "/status", "verify": {"scheme": "twilio", "secret": "hook"}}}`})
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	covered := fmt.Sprintf("%x", sha256.Sum256([]byte(body)))
+	for hash, good := range map[string]bool{covered: true, "": false, strings.Repeat("0", 64): false} {
+		target := "/report/7-1z-2/0?bodySHA256=" + hash
+		mac := hmac.New(sha1.New, []byte(secret))
+		_, _ = mac.Write([]byte(public + target))
+		_, err := (&driver{t: tpl}).ParseCallback(channels.Callback{
+			Method: "POST", Path: "report/7-1z-2/0", PublicURL: public, Target: target, Query: url.Values{"bodySHA256": {hash}}, Body: []byte(body),
+			Header: http.Header{"X-Twilio-Signature": {base64.StdEncoding.EncodeToString(mac.Sum(nil))}},
+		})
+		if errors.Is(err, channels.ErrForged) == good {
+			t.Errorf("hash %q: %v", hash, err)
 		}
 	}
 }
