@@ -5,10 +5,10 @@ import (
 	"net/http"
 )
 
-// ControlPath is where a simulator mounts its Control.
+// ControlPath is where a simulator has its control interface.
 const ControlPath = "/_simulator/"
 
-// Control returns the HTTP control interface that every simulator has, under
+// control returns the HTTP control interface that every simulator has, under
 // [ControlPath]:
 //
 //	GET  records        {"lines":[LineReport…]}
@@ -17,9 +17,7 @@ const ControlPath = "/_simulator/"
 //	POST faults         the same document replaces the rules; 400 {"error":…} changes nothing
 //	POST reset          clears all counts and, through reset, everything that
 //	                    the simulator is doing
-//
-// reset may be nil.
-func Control(tally *Tally, faults *Faults, reset func()) http.Handler {
+func control(tally *Tally, faults *Faults, reset func()) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+ControlPath+"records", func(w http.ResponseWriter, _ *http.Request) {
 		WriteJSON(w, http.StatusOK, map[string]any{"lines": tally.Snapshot()})
@@ -43,10 +41,7 @@ func Control(tally *Tally, faults *Faults, reset func()) http.Handler {
 		WriteJSON(w, http.StatusOK, rulesDocument{faults.Rules()})
 	})
 	mux.HandleFunc("POST "+ControlPath+"reset", func(w http.ResponseWriter, _ *http.Request) {
-		if reset != nil {
-			reset()
-		}
-		tally.Reset()
+		reset()
 		w.WriteHeader(http.StatusNoContent)
 	})
 	return mux

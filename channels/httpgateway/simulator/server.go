@@ -6,13 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"weir/channels/simulation"
@@ -37,11 +35,6 @@ type Server struct {
 	*simulation.Engine
 	options  Options
 	vendor   vendor
-	outcomes *simulation.Script
-	mux      *http.ServeMux
-
-	mu       sync.Mutex
-	life     int
 	messages []*Message
 	calls    simulation.CallCount
 }
@@ -54,7 +47,6 @@ const (
 	opAsk    = "ask"
 	opReport = "report"
 
-	maxBody  = 1 << 20
 	maxTries = 5
 )
 
@@ -68,56 +60,35 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("vendor %q: want one of %s", o.Vendor, strings.Join(Vendors(), ", "))
 	}
 	o.Secret, o.RetryDelay = cmp.Or(o.Secret, "secret"), cmp.Or(o.RetryDelay, 5*time.Second)
-	rules, err := simulation.ParseRules(o.Outcomes...)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range rules {
-		if !slices.Contains([]string{Delivered, Failed, Silent, Refused}, r.What) || r.Value != "" || r.Operation != "" {
-			return nil, fmt.Errorf("outcome %q: want delivered, failed, silent or refused, with :when if need be", r)
-		}
-	}
-	engine, err := simulation.NewEngine(o.Seed, o.Faults, simulation.SenderOptions{Client: o.Client})
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{Engine: engine, options: o, vendor: v, outcomes: simulation.NewScript(o.Seed, rules...), mux: http.NewServeMux()}
-	s.mux.Handle(simulation.ControlPath, simulation.Control(s.Tally(), s.Faults(), s.Reset))
-	s.mux.HandleFunc("GET "+simulation.ControlPath+"messages", func(w http.ResponseWriter, _ *http.Request) {
-		s.mu.Lock()
-		calls := s.calls
-		s.mu.Unlock()
-		simulation.WriteJSON(w, http.StatusOK, object{"messages": s.Messages(), "callbacks": calls})
+	s := &Server{options: o, vendor: v}
+	var err error
+	s.Engine, err = simulation.NewEngine(simulation.Options{
+		Seed: o.Seed, Outcomes: o.Outcomes, Outcome: simulation.OneOf(Delivered, Failed, Silent, Refused), Faults: o.Faults, Client: o.Client,
+		Name: "messages", Records: s.records, Reset: func() { s.messages, s.calls = nil, simulation.CallCount{} },
 	})
-	s.mux.HandleFunc("/", s.serve)
+	if err != nil {
+		return nil, err
+	}
+	s.Mux.HandleFunc("/", s.serve)
 	return s, nil
 }
 
-// ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	s.mux.ServeHTTP(w, r)
+func (s *Server) records() any {
+	s.Lock()
+	calls := s.calls
+	s.Unlock()
+	return object{"messages": s.Messages(), "callbacks": calls}
 }
 
 // Messages returns the accepted messages in their order.
 func (s *Server) Messages() []Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	out := []Message{}
 	for _, m := range s.messages {
 		out = append(out, *m)
 	}
 	return out
-}
-
-// Reset drops all messages and counts.
-func (s *Server) Reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.life++
-	s.Agenda.Clear()
-	s.messages, s.calls = nil, simulation.CallCount{}
-	s.Tally().Reset()
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +130,7 @@ func (s *Server) take(m *Message, authorized bool) answer {
 	if !authorized {
 		return s.vendor.unauthorized
 	}
-	rule, _ := s.outcomes.Pick("", m.To)
+	rule, _ := s.Outcomes.Pick("", m.To)
 	if m.Text == "" || m.To == "" {
 		return s.vendor.refused("")
 	}
@@ -167,53 +138,35 @@ func (s *Server) take(m *Message, authorized bool) answer {
 		s.Tally().Refuse(Line)
 		return s.vendor.refused(Refused)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m.serial, m.state, m.life = len(s.messages)+1, waiting, s.life
+	s.Lock()
+	defer s.Unlock()
+	m.serial, m.state = len(s.messages)+1, waiting
 	m.ID = cmp.Or(m.ID, fmt.Sprintf("m-%d", m.serial))
 	s.messages = append(s.messages, m)
-	s.Tally().Begin(Line, m.tallyKey(), m.To, 1)
+	key := simulation.TextKey(m.To, m.Text) // not every gateway takes an id of the client
+	s.Tally().Begin(Line, key, m.To, 1)
 	outcome := cmp.Or(rule.What, Delivered)
-	s.later(s.options.SendTime, m, func() {
+	s.Later(s.options.SendTime, func() {
 		if outcome != Silent {
-			s.report(m, 0)
+			s.report(m)
 		}
-		s.later(s.options.DeliverTime, m, func() {
+		s.Later(s.options.DeliverTime, func() {
 			m.state = Delivered
 			if outcome == Failed {
 				m.state = Failed
 			}
-			s.Tally().End(Line, m.tallyKey())
+			s.Tally().End(Line, key)
 			if outcome != Silent {
-				s.report(m, 0)
+				s.report(m)
 			}
 		})
 	})
 	return s.vendor.accepted(m)
 }
 
-// tallyKey identifies a message by number and text: gateways without an id of the client have
-// nothing else by which a doubled message shows.
-func (m *Message) tallyKey() string {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, m.Text)
-	return fmt.Sprintf("%s %x", m.To, h.Sum64())
-}
-
-// later runs do with the lock, unless everything was reset by then.
-func (s *Server) later(wait time.Duration, m *Message, do func()) {
-	s.Agenda.After(wait, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if m.life == s.life {
-			do()
-		}
-	})
-}
-
 // report posts the state of a message, and again until it is answered 2xx. The caller
 // holds the lock.
-func (s *Server) report(m *Message, failures int) {
+func (s *Server) report(m *Message) {
 	if m.callback == "" || s.vendor.report == nil {
 		return
 	}
@@ -221,30 +174,17 @@ func (s *Server) report(m *Message, failures int) {
 	if err != nil {
 		return
 	}
-	s.post(m, body, failures)
-}
-
-func (s *Server) post(m *Message, body []byte, failures int) {
-	s.Sender.Send(simulation.Callback{
-		Subject: m.To, Kind: opReport,
-		Request: func(ctx context.Context) (*http.Request, error) {
+	s.Repeat(simulation.Repeated{
+		Callback: simulation.Callback{Subject: m.To, Kind: opReport, Request: func(ctx context.Context) (*http.Request, error) {
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, m.callback, bytes.NewReader(body))
 			if err == nil {
 				r.Header.Set("Content-Type", "application/json")
 			}
 			return r, err
-		},
-		Done: func(status int, err error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if m.life != s.life || !s.calls.Add(status >= 200 && status < 300, err) {
-				return
-			}
-			if failures+1 >= maxTries {
-				s.calls.Lost++
-				return
-			}
-			s.later(s.options.RetryDelay<<failures, m, func() { s.post(m, body, failures+1) })
+		}},
+		Count: &s.calls, Taken: func(status int) bool { return status >= 200 && status < 300 },
+		Again: func(failures, _ int, _ error) (time.Duration, bool) {
+			return s.options.RetryDelay << (failures - 1), failures < maxTries
 		},
 	})
 }
@@ -261,13 +201,13 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found := []object{}
-	s.mu.Lock()
+	s.Lock()
 	for _, m := range s.messages {
 		if m.ID == id {
 			found = append(found, s.vendor.found(m, s.vendor.states[m.state]))
 		}
 	}
-	s.mu.Unlock()
+	s.Unlock()
 	if !fault.After(w, r) {
 		simulation.WriteJSON(w, http.StatusOK, object{"results": found})
 	}

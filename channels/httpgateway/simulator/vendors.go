@@ -26,7 +26,7 @@ type Message struct {
 	Text string `json:"text"`
 
 	key, callback, state string
-	serial, life         int
+	serial               int
 }
 
 // vendor holds the differences of one vendor from the others.

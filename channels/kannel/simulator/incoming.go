@@ -28,8 +28,8 @@ func (s *Server) Receive(in Incoming) error {
 	case s.options.IncomingURL == "":
 		return errors.New("there is no service for messages from people")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	s.serial++
 	text := in.Text
 	if in.Coding == 2 {
@@ -47,11 +47,11 @@ func (s *Server) Receive(in Incoming) error {
 		'p': in.From, 'P': to, 'b': text, 'A': text, 'c': fmt.Sprint(in.Coding), 'C': charset,
 		'I': cmp.Or(in.ID, fmt.Sprintf("%08x-0000-4000-8000-000000000000", s.serial)), 'T': fmt.Sprint(time.Now().Unix()),
 	}, text)
-	s.call(call{kind: opIncoming, subject: in.From, url: target, count: &s.records.Incoming, life: s.life, body: func(body []byte) {
+	s.call(opIncoming, in.From, target, &s.records.Incoming, func(body []byte) {
 		if len(body) > 0 {
 			s.records.Texted++
 		}
-	}})
+	})
 	return nil
 }
 

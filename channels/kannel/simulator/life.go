@@ -5,8 +5,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -30,16 +28,10 @@ type message struct {
 	reportURL  string
 	mask       int
 	outcome    string
-	life       int
 	over       bool // its slot is free
 }
 
-// key identifies a message by number and text: the same text submitted twice counts as doubled.
-func (m *message) key() string {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, m.attributes.Text)
-	return fmt.Sprintf("%s %x", m.attributes.To, h.Sum64())
-}
+func (m *message) key() string { return simulation.TextKey(m.attributes.To, m.attributes.Text) }
 
 // step is one report in the life of a message.
 type step struct {
@@ -82,12 +74,7 @@ func (s *Server) begin(m *message) {
 
 // advance performs the steps one after the other. The caller holds the lock.
 func (s *Server) advance(m *message, rest []step, wait time.Duration) {
-	s.Agenda.After(wait, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if m.life != s.life {
-			return
-		}
+	s.Later(wait, func() {
 		if len(rest) == 0 { // the SMSC took it without a word
 			s.end(m)
 			return
@@ -124,7 +111,7 @@ func (s *Server) report(m *message, state int, receipt string) {
 	target := fill(m.reportURL, values{
 		'd': fmt.Sprint(state), 'A': receipt, 'p': m.attributes.From, 'P': m.attributes.To, 'i': m.attributes.Link,
 	}, receipt)
-	s.call(call{kind: opReport, subject: m.attributes.To, url: target, count: &s.records.Reports, life: s.life})
+	s.call(opReport, m.attributes.To, target, &s.records.Reports, nil)
 }
 
 // SetLink changes the state of a link. One that comes online takes what waits.
@@ -132,8 +119,8 @@ func (s *Server) SetLink(id, state string) error {
 	if err := checkState(state); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	for _, l := range s.links {
 		if l.ID != id {
 			continue
@@ -151,8 +138,8 @@ func (s *Server) SetLink(id, state string) error {
 }
 
 func (s *Server) statusDocument() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\"?>\n<gateway>\n<version>Kannel bearerbox version `1.4.5'.\n</version>\n" +
 		"<status>running, uptime 0d 0h 1m 0s</status>\n<boxes>\n\t<box>\n\t\t<type>smsbox</type>\n\t\t<id></id>\n" +
@@ -171,58 +158,21 @@ func (s *Server) statusDocument() string {
 	return b.String()
 }
 
-// call is one request of smsbox with all its repetitions.
-type call struct {
-	kind, subject string
-	url           string
-	failures      int
-	life          int
-	count         *simulation.CallCount
-	body          func([]byte) // receives the body of a successful answer
-}
-
 // call makes a request and repeats it as often as configured until the answer is
-// 200 or 202. The caller holds the lock.
-func (s *Server) call(c call) {
-	var body []byte
-	s.Sender.Send(simulation.Callback{
-		Subject: c.subject, Kind: c.kind,
-		Request: func(ctx context.Context) (*http.Request, error) {
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, nil)
+// 200 or 202. heard may be nil. The caller holds the lock.
+func (s *Server) call(kind, subject, url string, count *simulation.CallCount, heard func(body []byte)) {
+	s.Repeat(simulation.Repeated{
+		Callback: simulation.Callback{Subject: subject, Kind: kind, Request: func(ctx context.Context) (*http.Request, error) {
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 			if err == nil {
 				r.Header.Set("User-Agent", "Kannel/1.4.5")
 			}
 			return r, err
+		}},
+		// smsbox counts a 204 as a failure, so that a receiver has to answer 200.
+		Count: count, Taken: func(status int) bool { return status == http.StatusOK || status == http.StatusAccepted }, Heard: heard,
+		Again: func(failures, _ int, _ error) (time.Duration, bool) {
+			return s.options.RetryDelay, failures <= s.options.Retries
 		},
-		Answer: func(_ http.Header, b []byte) { body = b },
-		Done: func(status int, err error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.life == c.life {
-				s.called(c, body, status, err)
-			}
-		},
-	})
-}
-
-func (s *Server) called(c call, body []byte, status int, err error) {
-	// smsbox counts a 204 as a failure, so that a receiver has to answer 200.
-	taken := status == http.StatusOK || status == http.StatusAccepted
-	if !c.count.Add(taken, err) {
-		if err == nil && c.body != nil {
-			c.body(body)
-		}
-		return
-	}
-	if c.failures++; c.failures > s.options.Retries {
-		c.count.Lost++
-		return
-	}
-	s.Agenda.After(s.options.RetryDelay, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.life == c.life {
-			s.call(c)
-		}
 	})
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"weir/channels/simulation"
 )
 
 // Outcomes of a message, for [Options.Outcomes].
@@ -94,19 +92,4 @@ func checkState(state string) error {
 		return fmt.Errorf("state of a link %q: want one of %s", state, strings.Join(states, ", "))
 	}
 	return nil
-}
-
-// outcomes parses the rules that choose the outcomes of messages.
-func (o Options) outcomes() (*simulation.Script, error) {
-	rules, err := simulation.ParseRules(o.Outcomes...)
-	if err != nil {
-		return nil, err
-	}
-	names := []string{Delivered, Sent, Failed, Expired, Buffered, Refused, Reversed, Silent}
-	for _, r := range rules {
-		if !slices.Contains(names, r.What) || r.Value != "" || r.Operation != "" {
-			return nil, fmt.Errorf("outcome %q: want one of %s, with :when if need be", r, strings.Join(names, ", "))
-		}
-	}
-	return simulation.NewScript(o.Seed, rules...), nil
 }

@@ -157,9 +157,8 @@ func textOf(raw []byte, coding int) string {
 
 // store routes a message. Like bearerbox it reports also on one without a route.
 func (s *Server) store(m *message, smsc string) (status int, text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m.life = s.life
+	s.Lock()
+	defer s.Unlock()
 	l := s.route(m.attributes.To, smsc)
 	if l == nil {
 		s.Tally().Refuse(smsc)
@@ -169,7 +168,7 @@ func (s *Server) store(m *message, smsc string) (status int, text string) {
 	m.link, m.attributes.Link = l, l.ID
 	s.records.Messages = append(s.records.Messages, m.attributes)
 	s.Tally().Begin(l.ID, m.key(), m.attributes.To, 1)
-	rule, _ := s.outcomes.Pick("", m.attributes.To)
+	rule, _ := s.Outcomes.Pick("", m.attributes.To)
 	m.outcome = rule.What
 	if l.State == Online {
 		s.begin(m)

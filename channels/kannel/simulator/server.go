@@ -3,12 +3,9 @@ package simulator
 import (
 	"net/http"
 	"strings"
-	"sync"
 
 	"weir/channels/simulation"
 )
-
-const maxBody = 1 << 20
 
 // SendPath is where the simulated smsbox takes messages.
 const SendPath = "/cgi-bin/sendsms"
@@ -17,12 +14,7 @@ const SendPath = "/cgi-bin/sendsms"
 // callbacks are sent only while Run runs.
 type Server struct {
 	*simulation.Engine
-	options  Options
-	mux      *http.ServeMux
-	outcomes *simulation.Script
-
-	mu      sync.Mutex
-	life    int // counts the resets; steps and callbacks planned before a reset are void
+	options Options
 	links   []*link
 	serial  int
 	records Records
@@ -60,60 +52,42 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	outcomes, err := o.outcomes()
+	s := &Server{options: o}
+	s.Engine, err = simulation.NewEngine(simulation.Options{
+		Seed: o.Seed, Outcomes: o.Outcomes, Faults: o.Faults, Callbacks: o.Callbacks, Client: o.Client,
+		Outcome: simulation.OneOf(Delivered, Sent, Failed, Expired, Buffered, Refused, Reversed, Silent),
+		Name:    "kannel", Records: func() any { return s.Records() }, Reset: s.reset,
+	})
 	if err != nil {
 		return nil, err
-	}
-	engine, err := simulation.NewEngine(o.Seed, o.Faults, simulation.SenderOptions{Client: o.Client, Workers: o.Callbacks})
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{
-		Engine: engine, options: o, outcomes: outcomes,
-		mux: http.NewServeMux(),
 	}
 	for _, l := range o.Links {
 		s.links = append(s.links, &link{Link: l})
 	}
-	s.mux.Handle(simulation.ControlPath, simulation.Control(s.Tally(), s.Faults(), s.Reset))
-	s.mux.HandleFunc("GET "+simulation.ControlPath+"kannel", func(w http.ResponseWriter, _ *http.Request) {
-		simulation.WriteJSON(w, http.StatusOK, s.Records())
-	})
-	s.mux.HandleFunc("POST "+simulation.ControlPath+"incoming", simulation.Posted(s.Receive))
-	s.mux.HandleFunc("POST "+simulation.ControlPath+"links", s.postLink)
-	s.mux.HandleFunc(SendPath, s.sendsms)
-	s.mux.HandleFunc("GET /status.xml", s.status)
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusNotFound, "Unknown request.") })
+	s.Mux.HandleFunc("POST "+simulation.ControlPath+"incoming", simulation.Posted(s.Receive))
+	s.Mux.HandleFunc("POST "+simulation.ControlPath+"links", s.postLink)
+	s.Mux.HandleFunc(SendPath, s.sendsms)
+	s.Mux.HandleFunc("GET /status.xml", s.status)
+	s.Mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusNotFound, "Unknown request.") })
 	return s, nil
-}
-
-// ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	s.mux.ServeHTTP(w, r)
 }
 
 // Records returns the counts so far.
 func (s *Server) Records() Records {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	r := s.records
 	r.Messages = append([]Message{}, r.Messages...)
 	return r
 }
 
-// Reset drops all messages and counts. It keeps the links, their states and the
+// reset drops all messages and counts. It keeps the links, their states and the
 // rules.
-func (s *Server) Reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.life++
-	s.Agenda.Clear()
+func (s *Server) reset() {
 	for _, l := range s.links {
 		l.waiting = nil
 	}
 	s.records = Records{}
-	s.Tally().Reset()
 }
 
 // route returns the link for a message; nil if no link takes it. The name of a link

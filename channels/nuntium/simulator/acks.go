@@ -14,17 +14,13 @@ import (
 	"weir/channels/simulation"
 )
 
-// retryMinutes returns the pause before a callback is repeated; the last pause
+// retryAfter returns the pause before a callback is repeated; the last pause
 // repeats forever.
 // Nuntium never gives up except on a 400: a client that answers 404 for unknown messages is
 // called forever.
-func retryMinutes(failures int) time.Duration {
-	minutes := []int{1, 1, 5, 5, 5, 15, 30}
-	return time.Duration(minutes[min(failures, len(minutes))-1]) * time.Minute
-}
-
 func (s *Server) retryAfter(failures int) time.Duration {
-	return time.Duration(float64(retryMinutes(failures)) * s.options.TimeScale)
+	minutes := []float64{1, 1, 5, 5, 5, 15, 30}
+	return time.Duration(minutes[min(failures, len(minutes))-1] * float64(time.Minute) * s.options.TimeScale)
 }
 
 // ack reports the present state of a message. The caller holds the lock.
@@ -38,7 +34,7 @@ func (s *Server) ack(m *message) {
 	addCustom(values, m.custom)
 	s.call(call{
 		kind: opAck, subject: m.guid, method: strings.ToUpper(to.Method), url: to.URL, user: to.User, password: to.Password,
-		values: values, count: &s.records.Acks, life: s.life,
+		values: values, count: &s.records.Acks,
 	})
 }
 
@@ -64,7 +60,6 @@ type call struct {
 	user, password string
 	values         url.Values
 	failures       int
-	life           int
 	count          *CallCount
 	answered       func(answer) // called under the lock with the response to a successful callback
 }
@@ -72,26 +67,17 @@ type call struct {
 // call sends a callback and repeats it until the response is 2xx or 3xx. 400
 // drops it for good. The caller holds the lock.
 func (s *Server) call(c call) {
-	heard := &answer{}
-	s.Sender.Send(simulation.Callback{
-		Subject: c.subject, Kind: c.kind,
-		Request: func(ctx context.Context) (*http.Request, error) {
-			return c.request(ctx)
-		},
+	var heard answer
+	s.Call(simulation.Callback{
+		Subject: c.subject, Kind: c.kind, Request: c.request,
 		Answer: func(header http.Header, body []byte) {
-			*heard = answer{contentType: header.Get("Content-Type"), body: body}
+			heard = answer{contentType: header.Get("Content-Type"), body: body}
 		},
-		Done: func(status int, err error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.life == c.life {
-				s.done(c, heard, status, err)
-			}
-		},
+		Done: func(status int, err error) { s.done(c, heard, status, err) },
 	})
 }
 
-func (s *Server) done(c call, heard *answer, status int, err error) {
+func (s *Server) done(c call, heard answer, status int, err error) {
 	c.count.Sent++
 	switch {
 	case errors.Is(err, simulation.ErrDropped):
@@ -100,7 +86,7 @@ func (s *Server) done(c call, heard *answer, status int, err error) {
 	case err == nil && status >= 200 && status < 400:
 		c.count.Taken++
 		if c.answered != nil {
-			c.answered(*heard)
+			c.answered(heard)
 		}
 	// Only 400 drops it. After 401, 404 or a time-out Nuntium tries forever.
 	case err == nil && status == http.StatusBadRequest:
@@ -108,13 +94,7 @@ func (s *Server) done(c call, heard *answer, status int, err error) {
 	default:
 		c.failures++
 		c.count.Retried++
-		s.Agenda.After(s.retryAfter(c.failures), func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.life == c.life {
-				s.call(c)
-			}
-		})
+		s.Later(s.retryAfter(c.failures), func() { s.call(c) })
 	}
 }
 

@@ -22,14 +22,14 @@ func (s *Server) listChannels(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	s.mu.Lock()
+	s.Lock()
 	out := []Channel{}
 	for _, name := range slices.Sorted(maps.Keys(s.channels)) {
 		if c := s.channels[name]; visible(app, c) {
 			out = append(out, c.shown())
 		}
 	}
-	s.mu.Unlock()
+	s.Unlock()
 	simulation.WriteJSON(w, http.StatusOK, out)
 }
 
@@ -38,15 +38,15 @@ func (s *Server) showChannel(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	s.mu.Lock()
+	s.Lock()
 	c := s.channels[strings.TrimSuffix(r.PathValue("file"), ".json")]
 	if c == nil || !visible(app, c) {
-		s.mu.Unlock()
+		s.Unlock()
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
 	shown := c.shown()
-	s.mu.Unlock()
+	s.Unlock()
 	simulation.WriteJSON(w, http.StatusOK, shown)
 }
 
@@ -64,8 +64,8 @@ func (s *Server) putChannel(w http.ResponseWriter, r *http.Request) {
 	if !s.decode(w, r, &update) {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	c := s.channels[strings.TrimSuffix(r.PathValue("file"), ".json")]
 	switch {
 	case c == nil:
@@ -98,9 +98,9 @@ func given[T any](update *T, was T) T {
 
 func (s *Server) showApplication(w http.ResponseWriter, r *http.Request) {
 	if app, ok := s.me(w, r); ok {
-		s.mu.Lock()
+		s.Lock()
 		shown := app.Application
-		s.mu.Unlock()
+		s.Unlock()
 		simulation.WriteJSON(w, http.StatusOK, shown)
 	}
 }
@@ -117,7 +117,7 @@ func (s *Server) putApplication(w http.ResponseWriter, r *http.Request) {
 	if !s.decode(w, r, &update) {
 		return
 	}
-	s.mu.Lock()
+	s.Lock()
 	if update.Interface != nil {
 		app.Interface = *update.Interface
 	}
@@ -125,7 +125,7 @@ func (s *Server) putApplication(w http.ResponseWriter, r *http.Request) {
 		app.Ack = *update.Ack
 	}
 	shown := app.Application
-	s.mu.Unlock()
+	s.Unlock()
 	simulation.WriteJSON(w, http.StatusOK, shown)
 }
 

@@ -25,7 +25,7 @@ func (s *Server) sendOne(w http.ResponseWriter, r *http.Request) {
 		attributes[key] = r.Form.Get(key)
 	}
 	m := newMessage(attributes)
-	s.act(w, r, app, []*message{m}, func(token string) {
+	s.act(w, r, app, []*message{m}, func() {
 		w.Header().Set("X-Nuntium-Id", strconv.Itoa(m.id))
 		w.Header().Set("X-Nuntium-Guid", m.guid)
 	})
@@ -64,12 +64,12 @@ func (s *Server) sendJSON(w http.ResponseWriter, r *http.Request, app *applicati
 	for i, attributes := range many {
 		batch[i] = newMessage(attributes)
 	}
-	s.act(w, r, app, batch, func(string) {})
+	s.act(w, r, app, batch, func() {})
 }
 
 // act stores a batch, with the fault that the script has for the request. It
 // answers 200 even if no message was kept, unless the batch crashed.
-func (s *Server) act(w http.ResponseWriter, r *http.Request, app *application, batch []*message, name func(token string)) {
+func (s *Server) act(w http.ResponseWriter, r *http.Request, app *application, batch []*message, name func()) {
 	subject := ""
 	if len(batch) > 0 {
 		subject = batch[0].to
@@ -86,7 +86,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, app *application, b
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	name(token)
+	name()
 	w.Header().Set("X-Nuntium-Token", token)
 	w.WriteHeader(http.StatusOK)
 }
@@ -143,8 +143,8 @@ func (s *Server) query(w http.ResponseWriter, r *http.Request, token string, ans
 // find returns the messages of a token, of one application or, at account
 // level, of all. An unknown token has none.
 func (s *Server) find(app *application, token string) []map[string]any {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	out := []map[string]any{}
 	for _, a := range s.apps {
 		if app != nil && a.Name != app.Name {

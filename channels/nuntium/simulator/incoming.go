@@ -27,8 +27,8 @@ type Incoming struct {
 // Receive simulates a message from a person: its callback to the application is
 // repeated until it is accepted. dropped reports that its guid was known.
 func (s *Server) Receive(in Incoming) (guid string, dropped bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	channel := s.channels[cmp.Or(in.Channel, first(s.channels))]
 	if channel == nil {
 		return "", false, errors.New("no such channel")
@@ -64,7 +64,7 @@ func (s *Server) callIncoming(app *application, channel *Channel, in Incoming) {
 	}
 	s.call(call{
 		kind: opIncoming, subject: in.GUID, method: method, url: to.URL, user: to.User, password: to.Password,
-		values: values, count: &s.records.IncomingCalls, life: s.life,
+		values: values, count: &s.records.IncomingCalls,
 		answered: func(a answer) { s.answered(app, in, a) },
 	})
 }

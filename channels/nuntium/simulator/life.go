@@ -60,21 +60,16 @@ func (o Options) steps(outcome string) []step {
 
 // live schedules the steps of a message. The caller holds the lock.
 func (s *Server) live(m *message, outcome string) {
-	s.walk(m, s.options.steps(outcome), s.life)
+	s.walk(m, s.options.steps(outcome))
 }
 
-func (s *Server) walk(m *message, rest []step, life int) {
+func (s *Server) walk(m *message, rest []step) {
 	if len(rest) == 0 {
 		return
 	}
-	s.Agenda.After(rest[0].after, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.life != life {
-			return
-		}
+	s.Later(rest[0].after, func() {
 		s.enter(m, rest[0].state)
-		s.walk(m, rest[1:], life)
+		s.walk(m, rest[1:])
 	})
 }
 

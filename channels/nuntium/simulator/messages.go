@@ -60,8 +60,8 @@ func (m *message) copy() *message {
 // take routes a batch in order and returns the token in force at its end. On an
 // error the messages before the failing one stay stored.
 func (s *Server) take(app *application, batch []*message) (token string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	// Messages without a token share a new one; the answer has the one in force at the end.
 	token = newGUID()
 	for _, m := range batch {
@@ -88,7 +88,7 @@ func (s *Server) route(app *application, m *message) error {
 		return nil
 	}
 	outcome := Confirmed
-	if rule, ok := s.outcomes.Pick(opSend, m.to); ok {
+	if rule, ok := s.Outcomes.Pick(opSend, m.to); ok {
 		outcome = rule.What
 	}
 	if outcome == Crash {

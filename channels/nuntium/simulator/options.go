@@ -2,13 +2,8 @@ package simulator
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
-
-	"weir/channels/simulation"
 )
 
 // Outcomes of a message, for [Options.Outcomes].
@@ -105,20 +100,6 @@ func (o Options) withDefaults() Options {
 		o.TimeScale = 1
 	}
 	return o
-}
-
-// outcomes parses the rules that choose the outcomes of messages.
-func (o Options) outcomes() (*simulation.Script, error) {
-	rules, err := simulation.ParseRules(o.Outcomes...)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range rules {
-		if !slices.Contains(outcomeNames(), r.What) || r.Value != "" || r.Operation != "" {
-			return nil, fmt.Errorf("outcome %q: want one of %s, with :when if need be", r, strings.Join(outcomeNames(), ", "))
-		}
-	}
-	return simulation.NewScript(o.Seed, rules...), nil
 }
 
 func outcomeNames() []string {

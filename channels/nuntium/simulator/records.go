@@ -2,26 +2,19 @@ package simulator
 
 import (
 	"maps"
-	"net/http"
 	"slices"
-
-	"weir/channels/simulation"
 )
 
 // Records returns the counts so far.
 func (s *Server) Records() Records {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	r := s.records
 	r.Incoming = append([]IncomingRecord{}, r.Incoming...)
 	for _, a := range s.apps {
 		r.Stored += len(a.messages)
 	}
 	return r
-}
-
-func (s *Server) showRecords(w http.ResponseWriter, _ *http.Request) {
-	simulation.WriteJSON(w, http.StatusOK, s.Records())
 }
 
 // first returns the first name of a map; empty if it has none.

@@ -12,17 +12,14 @@ const maxBody = 8 << 20
 // New returns a simulator, or an error if a rule is invalid.
 func New(o Options) (*Server, error) {
 	o = o.withDefaults()
-	outcomes, err := o.outcomes()
+	s := &Server{options: o, apps: map[string]*application{}, channels: map[string]*Channel{}}
+	var err error
+	s.Engine, err = simulation.NewEngine(simulation.Options{
+		Seed: o.Seed, Outcomes: o.Outcomes, Outcome: simulation.OneOf(outcomeNames()...), Faults: o.Faults, Callbacks: o.Callbacks, Client: o.Client,
+		Name: "nuntium", Records: func() any { return s.Records() }, Reset: s.reset,
+	})
 	if err != nil {
 		return nil, err
-	}
-	engine, err := simulation.NewEngine(o.Seed, o.Faults, simulation.SenderOptions{Client: o.Client, Workers: o.Callbacks})
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{
-		Engine: engine, options: o, outcomes: outcomes,
-		apps: map[string]*application{}, channels: map[string]*Channel{},
 	}
 	for _, a := range o.Applications {
 		s.apps[a.Name] = newApplication(a)
@@ -39,7 +36,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	switch {
 	case strings.HasPrefix(r.URL.Path, simulation.ControlPath):
-		s.control.ServeHTTP(w, r)
+		s.Mux.ServeHTTP(w, r)
 	case strings.HasPrefix(r.URL.Path, "/api/"):
 		s.api.ServeHTTP(w, r)
 	default:
@@ -47,13 +44,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Reset drops all messages and counts. It keeps accounts, applications,
+// reset drops all messages and counts. It keeps accounts, applications,
 // channels and rules.
-func (s *Server) Reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.life++
-	s.Agenda.Clear()
+func (s *Server) reset() {
 	for _, a := range s.apps {
 		a.messages = nil
 		clear(a.byGUID)
@@ -62,17 +55,14 @@ func (s *Server) Reset() {
 		clear(a.incoming)
 	}
 	s.records = Records{}
-	s.Tally().Reset()
 }
 
 func (s *Server) routes() {
 	// Three muxes, because /api/channels/{file} and /{account}/{application}/send_ao overlap and
 	// neither is more specific, which one mux refuses.
-	s.control, s.api, s.paths = http.NewServeMux(), http.NewServeMux(), http.NewServeMux()
+	s.api, s.paths = http.NewServeMux(), http.NewServeMux()
 
-	s.control.Handle(simulation.ControlPath, simulation.Control(s.Tally(), s.Faults(), s.Reset))
-	s.control.HandleFunc("GET "+simulation.ControlPath+"nuntium", s.showRecords)
-	s.control.HandleFunc("POST "+simulation.ControlPath+"incoming", s.postIncoming)
+	s.Mux.HandleFunc("POST "+simulation.ControlPath+"incoming", s.postIncoming)
 
 	s.paths.HandleFunc("GET /{account}/{application}/send_ao", s.sendOne)
 	s.paths.HandleFunc("POST /{account}/{application}/send_ao", s.sendOne)

@@ -1,11 +1,12 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
-	"sync"
 
 	"weir/channels/simulation"
 )
@@ -15,13 +16,8 @@ import (
 type Server struct {
 	*simulation.Engine
 	options  Options
-	control  *http.ServeMux
 	api      *http.ServeMux
 	paths    *http.ServeMux // paths that begin with an account
-	outcomes *simulation.Script
-
-	mu       sync.Mutex
-	life     int // counts the resets; steps and callbacks planned before a reset are void
 	apps     map[string]*application
 	channels map[string]*Channel
 	serial   int
@@ -47,15 +43,7 @@ func newApplication(a Application) *application {
 
 func newChannel(c Channel, account string) *Channel {
 	c.Account = account
-	if c.Kind == "" {
-		c.Kind = "qst_server"
-	}
-	if c.Protocol == "" {
-		c.Protocol = "sms"
-	}
-	if c.Direction == "" {
-		c.Direction = "bidirectional"
-	}
+	c.Kind, c.Protocol, c.Direction = cmp.Or(c.Kind, "qst_server"), cmp.Or(c.Protocol, "sms"), cmp.Or(c.Direction, "bidirectional")
 	return &c
 }
 
@@ -99,13 +87,11 @@ func (s *Server) inAPI(w http.ResponseWriter, r *http.Request) (*application, bo
 // A token that no application has is no answer of its own: the request falls through to the Basic
 // credentials and gets their challenge.
 func (s *Server) bearer(token string) *application {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	for _, a := range s.apps {
-		for _, t := range a.Tokens {
-			if t == token {
-				return a
-			}
+		if slices.Contains(a.Tokens, token) {
+			return a
 		}
 	}
 	return nil
@@ -126,8 +112,8 @@ func (s *Server) basic(r *http.Request) (app *application, account, ok bool) {
 		ok = user == s.options.Account && s.options.Password != "" && password == s.options.Password
 		return nil, true, ok
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	app = s.apps[appName]
 	ok = accountName == s.options.Account && app != nil && app.Password != "" && app.Password == password
 	return app, false, ok

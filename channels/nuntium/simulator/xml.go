@@ -39,5 +39,5 @@ func (s *Server) sendXML(w http.ResponseWriter, r *http.Request) {
 		attributes["guid"], attributes["from"], attributes["to"], attributes["body"] = m.ID, m.From, m.To, m.Text
 		batch[i] = newMessage(attributes)
 	}
-	s.act(w, r, app, batch, func(string) {})
+	s.act(w, r, app, batch, func() {})
 }

@@ -43,7 +43,7 @@ func (s *Server) report(x *resource, status string) {
 	} else {
 		s.reportCall(x, status, form)
 	}
-	s.call(call{kind: opStatus, subject: x.sid, url: target, form: form, count: &s.records.Status, life: s.life})
+	s.call(opStatus, x.sid, target, form, &s.records.Status)
 }
 
 func (s *Server) reportCall(x *resource, status string, form url.Values) {
@@ -80,14 +80,14 @@ func (s *Server) Receive(in Incoming) error {
 	case s.options.IncomingURL == "":
 		return errors.New("the numbers have no webhook")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	s.serial++
 	sid := cmp.Or(in.SID, fmt.Sprintf("SM%032x", s.serial))
-	s.call(call{kind: opIncoming, subject: in.From, url: s.options.IncomingURL, life: s.life, count: &s.records.Incoming, form: url.Values{
+	s.call(opIncoming, in.From, s.options.IncomingURL, url.Values{
 		"MessageSid": {sid}, "SmsMessageSid": {sid}, "SmsSid": {sid}, "AccountSid": {s.options.AccountSID}, "From": {in.From}, "To": {in.To},
 		"Body": {in.Body}, "NumMedia": {"0"}, "NumSegments": {"1"}, "SmsStatus": {"received"}, "ApiVersion": {"2010-04-01"}, "FromCity": {""},
-	}})
+	}, &s.records.Incoming)
 	return nil
 }
 
@@ -105,68 +105,37 @@ func sign(token, target string, form url.Values) string {
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
-// call is one callback with all its repetitions.
-type call struct {
-	kind, subject string
-	url           string // with the fragment
-	form          url.Values
-	failures      int
-	life          int
-	count         *simulation.CallCount
-}
-
-// call makes a callback. The caller holds the lock.
-func (s *Server) call(c call) {
+// call makes a callback, and repeats it by the policy in the fragment of its URL. The
+// caller holds the lock.
+func (s *Server) call(kind, subject, address string, form url.Values, count *simulation.CallCount) {
 	// The fragment holds the retry policy; it is neither sent nor signed.
-	target, _, _ := strings.Cut(c.url, "#")
-	answered := 0
-	s.Sender.Send(simulation.Callback{
-		Subject: c.subject, Kind: c.kind,
-		Request: func(ctx context.Context) (*http.Request, error) {
-			r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, strings.NewReader(c.form.Encode()))
+	target, policy, _ := strings.Cut(address, "#")
+	s.Repeat(simulation.Repeated{
+		Callback: simulation.Callback{Subject: subject, Kind: kind, Request: func(ctx context.Context) (*http.Request, error) {
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, strings.NewReader(form.Encode()))
 			if err == nil {
 				r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=UTF-8")
 				r.Header.Set("User-Agent", "TwilioProxy/1.1")
-				r.Header.Set("X-Twilio-Signature", sign(s.options.AuthToken, target, c.form))
+				r.Header.Set("X-Twilio-Signature", sign(s.options.AuthToken, target, form))
 			}
 			return r, err
-		},
-		Answer: func(_ http.Header, b []byte) { answered = len(b) },
-		Done: func(status int, err error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.life == c.life {
-				s.called(c, answered, status, err)
+		}},
+		Count: count, Taken: func(status int) bool { return status >= 200 && status < 300 },
+		Heard: func(body []byte) {
+			// Twilio reads any body as TwiML, so that a client must not answer with one.
+			if kind == opIncoming && len(body) > 0 {
+				s.records.Answered++
 			}
 		},
-	})
-}
-
-func (s *Server) called(c call, answered, status int, err error) {
-	if !c.count.Add(status >= 200 && status < 300, err) {
-		// Twilio reads any body as TwiML, so that a client must not answer with one.
-		if err == nil && c.kind == opIncoming && answered > 0 {
-			s.records.Answered++
-		}
-		return
-	}
-	if c.failures++; !repeats(c.url, c.failures, status, err) {
-		c.count.Lost++
-		return
-	}
-	s.Agenda.After(s.options.RetryDelay, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.life == c.life {
-			s.call(c)
-		}
+		Again: func(failures, status int, err error) (time.Duration, bool) {
+			return s.options.RetryDelay, repeats(policy, failures, status, err)
+		},
 	})
 }
 
 // repeats reports whether Twilio repeats a callback, by the policy in the fragment
 // of its URL: by default only a connect that failed, once.
-func repeats(target string, failures, status int, err error) bool {
-	_, fragment, _ := strings.Cut(target, "#")
+func repeats(fragment string, failures, status int, err error) bool {
 	policy, parseErr := url.ParseQuery(fragment)
 	if parseErr != nil {
 		return false

@@ -53,12 +53,9 @@ func (s *Server) advance(x *resource, rest []step) {
 	if len(rest) == 0 {
 		return
 	}
-	s.Agenda.After(rest[0].after(&s.options), func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		// Reset may come between the timer and the lock, and what was canceled has no further
-		// step.
-		if x.life != s.life || x.status == "canceled" || x.status == "completed" {
+	s.Later(rest[0].after(&s.options), func() {
+		// What was canceled has no further step.
+		if x.status == "canceled" || x.status == "completed" {
 			return
 		}
 		s.take(x, rest[0])

@@ -68,20 +68,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// outcomes parses the rules that choose the outcomes of messages and calls.
-func (o Options) outcomes() (*simulation.Script, error) {
-	rules, err := simulation.ParseRules(o.Outcomes...)
-	if err != nil {
-		return nil, err
-	}
+// checkOutcome checks a rule that chooses the outcomes of messages and calls.
+func checkOutcome(r simulation.Rule) error {
 	names := []string{Delivered, Sent, Undelivered, FailedState, Read, Reversed, Silent, Error, Completed, Busy, NoAnswer, Machine}
 	coded := []string{Undelivered, FailedState, Error}
-	for _, r := range rules {
-		_, err := strconv.Atoi(r.Value)
-		if !slices.Contains(names, r.What) || r.Operation != "" || r.Value != "" && (err != nil || !slices.Contains(coded, r.What)) ||
-			r.What == Error && r.Value == "" {
-			return nil, fmt.Errorf("outcome %q: want one of %s, error, undelivered and failed with =code, with :when if need be", r, strings.Join(names, ", "))
-		}
+	_, err := strconv.Atoi(r.Value)
+	if !slices.Contains(names, r.What) || r.Operation != "" || r.Value != "" && (err != nil || !slices.Contains(coded, r.What)) ||
+		r.What == Error && r.Value == "" {
+		return fmt.Errorf("outcome %q: want one of %s, error, undelivered and failed with =code, with :when if need be", r, strings.Join(names, ", "))
 	}
-	return simulation.NewScript(o.Seed, rules...), nil
+	return nil
 }

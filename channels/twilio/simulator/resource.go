@@ -24,7 +24,6 @@ type resource struct {
 	sent      time.Time // date_sent or start_time
 	updated   time.Time
 	line, key string
-	life      int
 	sequence  int
 	over      bool // counted as ended
 }
@@ -121,7 +120,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	code := wrong(kind, r.PostForm)
-	rule, _ := s.outcomes.Pick("", r.PostForm.Get("To"))
+	rule, _ := s.Outcomes.Pick("", r.PostForm.Get("To"))
 	if rule.What == Error && code == 0 {
 		code, _ = strconv.Atoi(rule.Value)
 	}
@@ -153,13 +152,13 @@ func line(form url.Values) string {
 
 // store makes a message or call.
 func (s *Server) store(kind string, form url.Values, outcome simulation.Rule) map[string]any {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	s.serial++
 	prefix := map[string]string{messages: "SM", calls: "CA"}[kind]
 	x := &resource{
 		kind: kind, sid: fmt.Sprintf("%s%032x", prefix, s.serial), form: form, status: "queued", outcome: outcome,
-		created: time.Now(), updated: time.Now(), line: line(form), life: s.life,
+		created: time.Now(), updated: time.Now(), line: line(form),
 	}
 	if form.Get("MessagingServiceSid") != "" {
 		x.status = "accepted"
@@ -188,8 +187,8 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 	if fault.Before(w, r) || fault.After(w, r) {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	x := s.bySID[sid]
 	if x == nil || x.kind != r.PathValue("kind") || !s.visible(x) {
 		refuse(w, http.StatusNotFound, 20404)
@@ -217,8 +216,8 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 		size = 50
 	}
 	page, _ := strconv.Atoi(q.Get("Page"))
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	found := []map[string]any{}
 	for i := len(s.resources) - 1; i >= 0; i-- {
 		x := s.resources[i]
@@ -270,8 +269,8 @@ func (s *Server) update(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) cancel(sid, kind, to string) (status, code int, document map[string]any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	x := s.bySID[sid]
 	switch {
 	case x == nil || x.kind != kind:

@@ -4,23 +4,15 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"weir/channels/simulation"
 )
-
-const maxBody = 1 << 20
 
 // Server is a simulated Twilio. It is safe for concurrent use; messages and calls
 // advance and callbacks are sent only while Run runs.
 type Server struct {
 	*simulation.Engine
-	options  Options
-	mux      *http.ServeMux
-	outcomes *simulation.Script
-
-	mu        sync.Mutex
-	life      int // counts the resets; steps and callbacks planned before a reset are void
+	options   Options
 	serial    int
 	resources []*resource // in the order of their requests
 	bySID     map[string]*resource
@@ -46,56 +38,35 @@ type Request struct {
 // New returns a simulator, or an error if an option is invalid.
 func New(o Options) (*Server, error) {
 	o = o.withDefaults()
-	outcomes, err := o.outcomes()
-	if err != nil {
-		return nil, err
-	}
-	engine, err := simulation.NewEngine(o.Seed, o.Faults, simulation.SenderOptions{Client: o.Client, Workers: o.Callbacks})
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{
-		Engine: engine, options: o, outcomes: outcomes,
-		mux: http.NewServeMux(), bySID: map[string]*resource{},
-	}
-	s.mux.Handle(simulation.ControlPath, simulation.Control(s.Tally(), s.Faults(), s.Reset))
-	s.mux.HandleFunc("GET "+simulation.ControlPath+"twilio", func(w http.ResponseWriter, _ *http.Request) {
-		simulation.WriteJSON(w, http.StatusOK, s.Records())
+	s := &Server{options: o, bySID: map[string]*resource{}}
+	var err error
+	s.Engine, err = simulation.NewEngine(simulation.Options{
+		Seed: o.Seed, Outcomes: o.Outcomes, Outcome: checkOutcome, Faults: o.Faults, Callbacks: o.Callbacks, Client: o.Client,
+		Name: "twilio", Records: func() any { return s.Records() },
+		// It keeps the rules.
+		Reset: func() { s.resources, s.bySID, s.records = nil, map[string]*resource{}, Records{} },
 	})
-	s.mux.HandleFunc("POST "+simulation.ControlPath+"incoming", simulation.Posted(s.Receive))
+	if err != nil {
+		return nil, err
+	}
+	s.Mux.HandleFunc("POST "+simulation.ControlPath+"incoming", simulation.Posted(s.Receive))
 	const root = "/2010-04-01/Accounts/{account}"
-	s.mux.HandleFunc("GET /2010-04-01/Accounts/{file}", s.authorized(s.account))
-	s.mux.HandleFunc("POST "+root+"/{list}", s.authorized(s.create))
-	s.mux.HandleFunc("GET "+root+"/{list}", s.authorized(s.list))
-	s.mux.HandleFunc("GET "+root+"/{kind}/{file}", s.authorized(s.get))
-	s.mux.HandleFunc("POST "+root+"/{kind}/{file}", s.authorized(s.update))
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, 20404) })
+	s.Mux.HandleFunc("GET /2010-04-01/Accounts/{file}", s.authorized(s.account))
+	s.Mux.HandleFunc("POST "+root+"/{list}", s.authorized(s.create))
+	s.Mux.HandleFunc("GET "+root+"/{list}", s.authorized(s.list))
+	s.Mux.HandleFunc("GET "+root+"/{kind}/{file}", s.authorized(s.get))
+	s.Mux.HandleFunc("POST "+root+"/{kind}/{file}", s.authorized(s.update))
+	s.Mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, 20404) })
 	return s, nil
-}
-
-// ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	s.mux.ServeHTTP(w, r)
 }
 
 // Records returns the counts so far.
 func (s *Server) Records() Records {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	r := s.records
 	r.Requests = append([]Request{}, r.Requests...)
 	return r
-}
-
-// Reset drops all messages, calls and counts. It keeps the rules.
-func (s *Server) Reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.life++
-	s.Agenda.Clear()
-	s.resources, s.bySID, s.records = nil, map[string]*resource{}, Records{}
-	s.Tally().Reset()
 }
 
 // authorized checks the credentials and the account of a request.

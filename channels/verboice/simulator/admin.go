@@ -33,19 +33,19 @@ func (l *line) document() channelDocument {
 
 // channelsFault applies a fault to a request about channels.
 func (s *Server) channelsFault(w http.ResponseWriter, r *http.Request) (handled bool) {
-	return s.faults.Request(opChannels, r.URL.Path).Before(w, r)
+	return s.Faults().Request(opChannels, r.URL.Path).Before(w, r)
 }
 
 func (s *Server) listNames(w http.ResponseWriter, r *http.Request, _ string) {
 	if s.channelsFault(w, r) {
 		return
 	}
-	s.mu.Lock()
+	s.Lock()
 	names := make([]string, len(s.lines))
 	for i, l := range s.lines {
 		names[i] = l.Name
 	}
-	s.mu.Unlock()
+	s.Unlock()
 	simulation.WriteJSON(w, http.StatusOK, names)
 }
 
@@ -53,12 +53,12 @@ func (s *Server) listChannels(w http.ResponseWriter, r *http.Request, _ string) 
 	if s.channelsFault(w, r) {
 		return
 	}
-	s.mu.Lock()
+	s.Lock()
 	all := make([]channelDocument, len(s.lines))
 	for i, l := range s.lines {
 		all[i] = l.document()
 	}
-	s.mu.Unlock()
+	s.Unlock()
 	simulation.WriteJSON(w, http.StatusOK, all)
 }
 
@@ -66,15 +66,15 @@ func (s *Server) showChannel(w http.ResponseWriter, r *http.Request, _ string) {
 	if s.channelsFault(w, r) {
 		return
 	}
-	s.mu.Lock()
+	s.Lock()
 	l := s.addressed(r)
 	if l == nil {
-		s.mu.Unlock()
+		s.Unlock()
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
 	document := l.document()
-	s.mu.Unlock()
+	s.Unlock()
 	simulation.WriteJSON(w, http.StatusOK, document)
 }
 
@@ -94,8 +94,8 @@ func (s *Server) enableChannel(w http.ResponseWriter, r *http.Request, _ string)
 	if s.channelsFault(w, r) {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	l := s.addressed(r)
 	if l == nil {
 		w.WriteHeader(http.StatusNotFound)
@@ -144,8 +144,8 @@ func (s *Server) createChannel(w http.ResponseWriter, r *http.Request, _ string)
 	if !ok {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	problem := map[string]string{}
 	if in.Name == "" {
 		problem["name"] = "can't be blank"
@@ -177,8 +177,8 @@ func (s *Server) updateChannel(w http.ResponseWriter, r *http.Request, _ string)
 	if !ok {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	l := s.addressed(r)
 	if l == nil {
 		w.WriteHeader(http.StatusNotFound)
@@ -192,7 +192,7 @@ func (s *Server) updateChannel(w http.ResponseWriter, r *http.Request, _ string)
 		return
 	}
 	l.change(in)
-	s.later(0, func() { s.dispatch(l) }) // the limit may have grown
+	s.Later(0, func() { s.dispatch(l) }) // the limit may have grown
 	simulation.WriteJSON(w, http.StatusOK, l.document())
 }
 

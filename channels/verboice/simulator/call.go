@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -33,9 +34,7 @@ func (s *Server) lookUp(is func(*line) bool) *line {
 // enter puts a call into its queue after a delay.
 func (s *Server) enter(c *call, delay time.Duration) {
 	c.waiting = true
-	s.agenda.After(max(0, delay), func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+	s.Later(delay, func() {
 		c.line.queue = append(c.line.queue, c)
 		s.dispatch(c.line)
 	})
@@ -64,27 +63,16 @@ func (s *Server) dispatch(l *line) {
 // Verboice pauses for seconds_between_calls (2 s as shipped) after each call, and a call counts
 // against the channel's limit until the pause is over. The tally in contrast ends with the call.
 func (s *Server) leave(l *line) {
-	s.agenda.After(l.Pause, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		l.busy = max(0, l.busy-1) // a reset may have happened in between
+	s.Later(l.Pause, func() {
+		l.busy--
 		s.dispatch(l)
-	})
-}
-
-// later calls do under the lock after a delay.
-func (s *Server) later(delay time.Duration, do func()) {
-	s.agenda.After(delay, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		do()
 	})
 }
 
 func (s *Server) dial(c *call) {
 	c.state = stateActive
 	c.dialed++
-	rule, _ := s.script.Pick(opSend, c.address)
+	rule, _ := s.Outcomes.Pick(opSend, c.address)
 	switch {
 	// No callback at all, as at Verboice if the upstream provider refuses the call or the flow is
 	// invalid: a client learns it only from the call's state.
@@ -100,7 +88,7 @@ func (s *Server) dial(c *call) {
 		return
 	}
 	s.report(c, "ringing", "", "")
-	s.later(s.options.Ring, func() { s.rung(c, rule) })
+	s.Later(s.options.Ring, func() { s.rung(c, rule) })
 }
 
 // rung decides what follows the ringing.
@@ -150,13 +138,13 @@ func (s *Server) pickUp(c *call, rule simulation.Rule) {
 	}
 	switch rule.What {
 	case outFailed:
-		s.later(s.options.Talk, func() { hangUp("failed", "flow failed", rule.Value) })
+		s.Later(s.options.Talk, func() { hangUp("failed", "flow failed", rule.Value) })
 	// “Busy” is Verboice's own reason for a person who hangs up in the middle of the flow.
 	case outHangup:
-		s.later(s.options.Talk, func() { hangUp("failed", "Busy", "") })
+		s.Later(s.options.Talk, func() { hangUp("failed", "Busy", "") })
 	// Verboice ends a call after 120 minutes. The per-call URL hears nothing of it.
 	case outStuck: // reported only to the project's URL, so not to this client
-		s.later(s.options.MaxActive, func() { hangUp("", "", "") })
+		s.Later(s.options.MaxActive, func() { hangUp("", "", "") })
 	default:
 		s.hold(c, hangUp)
 	}
@@ -165,13 +153,15 @@ func (s *Server) pickUp(c *call, rule simulation.Rule) {
 // hold runs the flow of a call. The call lasts for Talk at least.
 func (s *Server) hold(c *call, hangUp func(status, reason, code string)) {
 	if s.options.SkipFlows || c.flow == (flow{}) {
-		s.later(s.options.Talk, func() { hangUp("completed", "", "") })
+		s.Later(s.options.Talk, func() { hangUp("completed", "", "") })
 		return
 	}
 	f, began := c.flow, time.Now()
 	s.flowJobs.Go(func() {
 		err := f.run(s.life, s.options.Client, c.id, s.options.Digits)
-		s.later(s.options.Talk-time.Since(began), func() {
+		s.Lock()
+		defer s.Unlock()
+		s.Later(s.options.Talk-time.Since(began), func() {
 			if s.calls[c.id] != c { // a reset happened in between
 				return
 			}
@@ -194,7 +184,7 @@ func (s *Server) finish(c *call, state, status, reason, code string) {
 		s.report(c, status, reason, code)
 	}
 	if s.options.PurgeAfter > 0 && state != stateQueued {
-		s.later(s.options.PurgeAfter, func() { delete(s.calls, c.id) })
+		s.Later(s.options.PurgeAfter, func() { delete(s.calls, c.id) })
 	}
 }
 
@@ -202,7 +192,7 @@ func (s *Server) finish(c *call, state, status, reason, code string) {
 func (s *Server) count(c *call) {
 	if !c.over {
 		c.over = true
-		s.tally.End(c.line.Name, c.key)
+		s.Tally().End(c.line.Name, c.key)
 	}
 }
 
@@ -245,13 +235,10 @@ func (s *Server) report(c *call, status, reason, code string) {
 	}
 	query := target.Query()
 	// The client's own callback parameters come last and so replace equal names.
-	for _, more := range []url.Values{parameters, c.echo} {
-		for key, values := range more {
-			query[key] = values
-		}
-	}
+	maps.Copy(query, parameters)
+	maps.Copy(query, c.echo)
 	target.RawQuery = query.Encode()
-	s.sender.Send(simulation.Callback{
+	s.Call(simulation.Callback{
 		Subject: c.address, Kind: status,
 		Request: func(ctx context.Context) (*http.Request, error) {
 			return http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)

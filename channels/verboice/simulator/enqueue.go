@@ -21,14 +21,14 @@ func (s *Server) enqueue(w http.ResponseWriter, r *http.Request, account string)
 		return
 	}
 	q := r.URL.Query()
-	fault := s.faults.Request(opSend, q.Get("address"))
+	fault := s.Faults().Request(opSend, q.Get("address"))
 	if fault.Before(w, r) {
 		return
 	}
 	c, line, problem := s.read(q, time.Now())
 	if problem != "" {
 		if line != nil {
-			s.tally.Refuse(line.Name)
+			s.Tally().Refuse(line.Name)
 		}
 		answer(w, r, fault, http.StatusBadRequest, map[string]string{"error": problem})
 		return
@@ -37,10 +37,10 @@ func (s *Server) enqueue(w http.ResponseWriter, r *http.Request, account string)
 	if r.Method == http.MethodPost { // any other verb is treated like GET
 		c.flow = flow{inline: string(body), isInline: true}
 	}
-	s.mu.Lock()
+	s.Lock()
 	s.accept(line, c)
 	id := c.id
-	s.mu.Unlock()
+	s.Unlock()
 	answer(w, r, fault, http.StatusOK, callDocument{id, stateQueued})
 }
 
@@ -54,9 +54,9 @@ func (s *Server) read(q url.Values, now time.Time) (_ *call, _ *line, problem st
 		}
 		return nil, nil, "Channel not found: " + named
 	}
-	s.mu.Lock()
+	s.Lock()
 	disabled := line.Disabled
-	s.mu.Unlock()
+	s.Unlock()
 	c := &call{address: q.Get("address"), statusURL: q.Get("status_callback_url"), echo: echoed(q)}
 	switch {
 	case disabled:
@@ -74,8 +74,8 @@ func (s *Server) read(q url.Values, now time.Time) (_ *call, _ *line, problem st
 
 // lineOf finds the channel; the name takes precedence over the number.
 func (s *Server) lineOf(q url.Values) *line {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.lookUp(func(l *line) bool {
 		if name := q.Get("channel"); name != "" {
 			return l.Name == name
@@ -162,6 +162,6 @@ func (s *Server) accept(l *line, c *call) {
 	s.lastID++
 	c.id, c.line, c.state = s.lastID, l, stateQueued
 	s.calls[c.id] = c
-	s.tally.Begin(l.Name, c.key, c.address, 1)
+	s.Tally().Begin(l.Name, c.key, c.address, 1)
 	s.enter(c, time.Until(c.notBefore))
 }

@@ -10,7 +10,6 @@ package simulator
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -104,13 +103,16 @@ double        ringing, busy and then expired
 retry         ringing, busy, back in the queue, then dialed again
 stuck         ringing, in-progress, then none until it is active for too long`
 
-func outcomes() []string {
-	return []string{outCompleted, outFailed, outHangup, outBusy, outNoAnswer, outDialFailed, outRefused,
+func checkOutcome(r simulation.Rule) error {
+	all := []string{outCompleted, outFailed, outHangup, outBusy, outNoAnswer, outDialFailed, outRefused,
 		outUnreachable, outSilent, outDouble, outRetry, outStuck}
+	if !slices.Contains(all, r.What) {
+		return fmt.Errorf("rule %q: no such outcome; there are:\n%s", r, OutcomeHelp)
+	}
+	return nil
 }
 
-// withDefaults sets defaults and validates the options.
-func (o Options) withDefaults() (Options, *simulation.Script, *simulation.Faults, error) {
+func (o Options) withDefaults() Options {
 	o.Ring = cmp.Or(o.Ring, 2*time.Second)
 	o.Talk = cmp.Or(o.Talk, 5*time.Second)
 	o.RetryDelay = cmp.Or(o.RetryDelay, time.Minute)
@@ -121,14 +123,7 @@ func (o Options) withDefaults() (Options, *simulation.Script, *simulation.Faults
 	if len(o.Channels) == 0 {
 		o.Channels = []Channel{{ID: 1, Name: "main"}}
 	}
-	rules, err := simulation.ParseRules(o.Outcomes...)
-	for _, r := range rules {
-		if !slices.Contains(outcomes(), r.What) {
-			err = errors.Join(err, fmt.Errorf("rule %q: no such outcome; there are:\n%s", r, OutcomeHelp))
-		}
-	}
-	faults, faultErr := simulation.NewFaults(o.Seed, o.Faults...)
-	return o, simulation.NewScript(o.Seed, rules...), faults, errors.Join(err, faultErr, checkChannels(o.Channels))
+	return o
 }
 
 func checkChannels(all []Channel) error {

@@ -2,9 +2,9 @@ package simulator
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"weir/channels/simulation"
@@ -17,59 +17,44 @@ for callbacks their CallStatus, such as completed.
 
 // New returns a server, or an error if the options are invalid.
 func New(o Options) (*Server, error) {
-	o, script, faults, err := o.withDefaults()
-	if err != nil {
+	o = o.withDefaults()
+	if o.Client == nil {
+		o.Client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute}}
+	}
+	s := &Server{options: o, calls: map[int64]*call{}, revoked: map[string]bool{}}
+	var err error
+	s.Engine, err = simulation.NewEngine(simulation.Options{
+		Seed: o.Seed, Outcomes: o.Outcomes, Outcome: checkOutcome, Faults: o.Faults, Callbacks: o.Workers, Client: o.Client, Reset: s.reset,
+	})
+	if err := errors.Join(err, checkChannels(o.Channels)); err != nil {
 		return nil, err
 	}
-	s := &Server{
-		options: o, script: script, faults: faults,
-		tally: simulation.NewTally(), agenda: simulation.NewAgenda(),
-		calls: map[int64]*call{}, revoked: map[string]bool{},
-	}
-	if s.options.Client == nil {
-		s.options.Client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute}}
-	}
-	s.sender = simulation.NewSender(simulation.SenderOptions{
-		Client: s.options.Client, Workers: o.Workers, Faults: faults,
-	})
 	s.life, s.end = context.WithCancel(context.Background())
 	for _, c := range o.Channels {
 		s.lines = append(s.lines, newLine(c))
 	}
-	s.handler = s.routes()
+	s.routes()
 	return s, nil
 }
 
-// Tally returns the server's own count, which is the truth.
-func (s *Server) Tally() *simulation.Tally { return s.tally }
-
-// Faults returns the script of faults, which may be changed at any time.
-func (s *Server) Faults() *simulation.Faults { return s.faults }
-
 // Revoke makes a token invalid.
 func (s *Server) Revoke(token string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	s.revoked[token] = true
 }
 
 // Run dials and reports until the context ends. It must be called only once.
 func (s *Server) Run(ctx context.Context) {
 	defer s.options.Client.CloseIdleConnections()
-	defer s.flowJobs.Wait() // only the agenda starts flow jobs, and it has ended by then
+	defer s.flowJobs.Wait() // only planned actions start flow jobs, and none is performed any more
 	defer s.end()
-	var all sync.WaitGroup
-	defer all.Wait()
-	all.Go(func() { s.sender.Run(ctx) })
-	s.agenda.Run(ctx)
-	s.end()
+	defer context.AfterFunc(ctx, s.end)()
+	s.Engine.Run(ctx)
 }
 
-// Reset drops all calls, silently.
-func (s *Server) Reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.agenda.Clear()
+// reset drops all calls, silently.
+func (s *Server) reset() {
 	clear(s.calls)
 	for _, l := range s.lines {
 		l.queue, l.busy = nil, 0
@@ -81,14 +66,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
-	s.handler.ServeHTTP(w, r.WithContext(ctx))
+	s.Mux.ServeHTTP(w, r.WithContext(ctx))
 }
 
-func (s *Server) routes() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle(simulation.ControlPath, simulation.Control(s.tally, s.faults, s.Reset))
+func (s *Server) routes() {
 	api := func(pattern string, h func(http.ResponseWriter, *http.Request, string)) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		s.Mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			account, ok := s.authenticate(r)
 			if !ok {
 				w.WriteHeader(http.StatusUnauthorized)
@@ -113,7 +96,6 @@ func (s *Server) routes() http.Handler {
 	api("PUT /api/channels/{name}", s.updateChannel)
 	api("POST /api/channels/{id}/enable", s.enableChannel)
 	api("POST /api/channels/{id}/disable", s.enableChannel)
-	return mux
 }
 
 // state answers with the state of a call.
@@ -126,9 +108,9 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request, account string) {
 		answer(w, r, fault, http.StatusNotFound, nil)
 		return
 	}
-	s.mu.Lock()
+	s.Lock()
 	document := callDocument{c.id, c.state}
-	s.mu.Unlock()
+	s.Unlock()
 	answer(w, r, fault, http.StatusOK, document)
 }
 
@@ -143,23 +125,23 @@ func (s *Server) cancel(w http.ResponseWriter, r *http.Request, account string) 
 		answer(w, r, fault, http.StatusNotFound, nil)
 		return
 	}
-	s.mu.Lock()
+	s.Lock()
 	s.takeBack(c)
-	s.mu.Unlock()
+	s.Unlock()
 	answer(w, r, fault, http.StatusOK, callDocument{c.id, stateCancelled})
 }
 
 // find returns a call of the account and applies a fault of the operation.
 func (s *Server) find(w http.ResponseWriter, r *http.Request, account, operation string) (_ *call, _ simulation.Fault, handled bool) {
 	id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	s.mu.Lock()
+	s.Lock()
 	c := s.calls[id]
-	s.mu.Unlock()
+	s.Unlock()
 	subject := r.PathValue("id")
 	if c != nil {
 		subject = c.address
 	}
-	fault := s.faults.Request(operation, subject)
+	fault := s.Faults().Request(operation, subject)
 	if fault.Before(w, r) {
 		return nil, fault, true
 	}

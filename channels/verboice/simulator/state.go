@@ -24,18 +24,12 @@ const (
 // Server is a simulated Verboice. It is an http.Handler; callbacks are sent
 // only while Run runs.
 type Server struct {
+	*simulation.Engine
 	options  Options
-	script   *simulation.Script
-	faults   *simulation.Faults
-	tally    *simulation.Tally
-	agenda   *simulation.Agenda
-	sender   *simulation.Sender
-	handler  http.Handler
 	life     context.Context // of the server: its end releases requests that hang
 	end      context.CancelFunc
 	flowJobs sync.WaitGroup
 
-	mu      sync.Mutex
 	lines   []*line // by number
 	calls   map[int64]*call
 	lastID  int64
@@ -48,9 +42,9 @@ func (s *Server) authenticate(r *http.Request) (account string, ok bool) {
 		return "", true
 	}
 	if token, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); isBearer {
-		s.mu.Lock()
+		s.Lock()
 		stale := s.revoked[token]
-		s.mu.Unlock()
+		s.Unlock()
 		i := slices.IndexFunc(s.options.Accounts, func(a Account) bool { return slices.Contains(a.Tokens, token) })
 		if stale || i < 0 {
 			return "", false
@@ -79,7 +73,7 @@ type callDocument struct {
 	State  string `json:"state"`
 }
 
-// line is a channel with its calls. The server's mutex guards it.
+// line is a channel with its calls. The server's lock guards it.
 type line struct {
 	Channel
 	queue []*call // may hold calls that are no longer queued
@@ -93,7 +87,7 @@ func newLine(c Channel) *line {
 	return &line{Channel: c}
 }
 
-// call is one call. The server's mutex guards the mutable fields.
+// call is one call. The server's lock guards the mutable fields.
 type call struct {
 	id        int64
 	account   string
