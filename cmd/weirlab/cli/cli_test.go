@@ -45,7 +45,7 @@ func TestCommandLine(t *testing.T) {
 		{"simulate nuntium --application ,password=x", command.Usage, "^$", "begins with no name"},
 		{"simulate kannel --link SMSC,state=up", command.Usage, "^$", "want one of online"},
 		{"simulate http", command.Usage, "^$", "want one of africastalking, infobip, telegram, vonage"},
-		{"simulate http --vendor vonage --outcome sent", command.Usage, "^$", "want delivered, failed, silent or refused"},
+		{"simulate http --vendor vonage --outcome sent", command.Usage, "^$", "want one of delivered, failed, silent, refused"},
 		{"simulate twilio --outcome delivered=5", command.Usage, "^$", "want one of delivered"},
 		{"simulate nuntium --listen 127.0.0.1:70000", command.Failure, "^$", "--listen"},
 	} {

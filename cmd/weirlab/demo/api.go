@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"weir"
 	"weir/client"
 )
 
@@ -15,15 +14,12 @@ import (
 // does not retry unanswered ones.
 type api struct {
 	*client.Client
-	base  string
 	token string
 }
 
-func newAPI(base string) (*api, error) {
-	a := &api{base: base, token: secret()}
-	var err error
-	a.Client, err = client.New(client.Options{URL: base, Token: a.token, MaxTries: 1, Timeout: 10 * time.Second})
-	return a, err
+func newAPI(base, token string) (*api, error) {
+	c, err := client.New(client.Options{URL: base, Token: token, MaxTries: 1, Timeout: 10 * time.Second})
+	return &api{c, token}, err
 }
 
 // create creates a channel.
@@ -34,35 +30,6 @@ func (a *api) create(ctx context.Context, c *channel, p *provider) error {
 	return err
 }
 
-// figures are the live numbers of a channel.
-type figures struct {
-	InFlight int // slots
-	Sending  int
-	Active   int
-	Unknown  int
-	Queued   int64
-}
-
-// open returns the number of contacts that are not done.
-func (f figures) open() int { return f.Sending + f.Active + f.Unknown + int(f.Queued) }
-
-func (a *api) figures(ctx context.Context, channel string) (figures, error) {
-	v, err := a.GetChannel(ctx, channel)
-	if err != nil {
-		return figures{}, err
-	}
-	return figures{v.InFlight, v.Sending, v.Active, v.Unknown, int64(v.Queued)}, nil
-}
-
-// contact holds the fields of a contact that the demo checks.
-type contact struct {
-	ID       string
-	To       string
-	Size     int
-	Priority string
-	Outcome  weir.Outcome
-}
-
 // holds reports whether the broker's store holds a contact in one of these states.
 func (a *api) holds(ctx context.Context, channel, states string) (bool, error) {
 	page, err := a.ListContacts(ctx, client.ListContactsParams{Channel: channel, State: states, Limit: 1})
@@ -70,30 +37,15 @@ func (a *api) holds(ctx context.Context, channel, states string) (bool, error) {
 }
 
 // contacts lists all contacts of a channel.
-func (a *api) contacts(ctx context.Context, channel string) ([]contact, error) {
-	var all []contact
+func (a *api) contacts(ctx context.Context, channel string) ([]client.ContactView, error) {
+	var all []client.ContactView
 	for c, err := range a.Contacts(ctx, client.ListContactsParams{Channel: channel}) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, contact{c.ID, c.To, c.Size, c.Priority, weir.Outcome(c.Outcome)})
+		all = append(all, c)
 	}
 	return all, nil
-}
-
-// state returns a survey's state and its cause.
-func (a *api) state(ctx context.Context, survey string) (state, cause string, err error) {
-	s, err := a.GetSurvey(ctx, survey)
-	if err != nil {
-		return "", "", err
-	}
-	return s.State, s.Cause, nil
-}
-
-// ready reports whether the broker is ready.
-func (a *api) ready(ctx context.Context) bool {
-	_, err := a.Raw(ctx, client.Request{Method: http.MethodGet, Path: "/readyz"})
-	return err == nil
 }
 
 // settled returns how many contacts the reconciler of this process has reconciled.

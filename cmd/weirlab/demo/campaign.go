@@ -45,10 +45,10 @@ func (s *demonstration) begin(ctx context.Context) error {
 			return err
 		}
 		file := sv.name + ".json"
-		if err := os.WriteFile(filepath.Join(s.broker.folder, file), definition, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(s.broker.Folder, file), definition, 0o600); err != nil {
 			return err
 		}
-		flaws, err := s.writePeople(sv)
+		refused, err := s.writePeople(sv)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (s *demonstration) begin(ctx context.Context) error {
 			return err
 		}
 		code := 0
-		if flaws.refused > 0 {
+		if refused > 0 {
 			code = refusedRows
 		}
 		if err := s.command(ctx, code, "import", sv.name+".csv", sv.name); err != nil {
@@ -71,13 +71,13 @@ func (s *demonstration) begin(ctx context.Context) error {
 	return nil
 }
 
-func (s *demonstration) writePeople(sv *survey) (flaws, error) {
-	f, err := os.OpenFile(filepath.Join(s.broker.folder, sv.name+".csv"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+func (s *demonstration) writePeople(sv *survey) (refused int, err error) {
+	f, err := os.OpenFile(filepath.Join(s.broker.Folder, sv.name+".csv"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return flaws{}, err
+		return 0, err
 	}
-	out, err := writePeople(f, sv.people, sv.flawed)
-	return out, errors.Join(err, f.Close())
+	refused, err = writePeople(f, sv.people, sv.flawed)
+	return refused, errors.Join(err, f.Close())
 }
 
 // command runs "weir survey …" like a user, and shows its output. It must exit with
@@ -87,8 +87,8 @@ func (s *demonstration) command(ctx context.Context, code int, args ...string) e
 	defer cancel()
 	args = append([]string{"survey"}, args...)
 	s.say("$ weir %s", strings.Join(args, " "))
-	cmd := exec.CommandContext(ctx, s.broker.program, args...) //nolint:gosec // our own program
-	cmd.Dir, cmd.Env = s.broker.folder, append(s.broker.system, "WEIR_URL="+s.broker.api.base, "WEIR_TOKEN="+s.broker.api.token)
+	cmd := exec.CommandContext(ctx, s.broker.Program, args...) //nolint:gosec // our own program
+	cmd.Dir, cmd.Env = s.broker.Folder, append(s.broker.system, "WEIR_URL="+s.broker.URL, "WEIR_TOKEN="+s.broker.api.token)
 	text, err := cmd.CombinedOutput()
 	for line := range strings.Lines(string(text)) {
 		s.view.plain("         " + strings.TrimRight(line, "\n"))

@@ -16,7 +16,7 @@ import (
 
 // conclude gathers the evidence, shows it and judges.
 func (s *demonstration) conclude(ctx context.Context) error {
-	contacts := map[string][]contact{}
+	contacts := map[string][]client.ContactView{}
 	for _, st := range s.stages {
 		all, err := s.broker.api.contacts(ctx, st.name)
 		if err != nil {
@@ -29,7 +29,7 @@ func (s *demonstration) conclude(ctx context.Context) error {
 		return err
 	}
 	s.settled += s.broker.api.settled(ctx)
-	s.broker.stop() // nothing can be sent any more, so the records are final
+	s.broker.Stop() // nothing can be sent any more, so the records are final
 	s.app.stop()
 	s.halt()
 	s.playing.Wait()
@@ -47,32 +47,26 @@ func (s *demonstration) conclude(ctx context.Context) error {
 }
 
 // judged compares the contacts of a channel with the provider's record.
-func (st *stage) judged(contacts []contact) finding {
-	e := evidence{
-		Channel: st.name, Provider: st.channel.provider, Capacity: st.capacity, Ends: map[string]weir.Outcome{},
+func (st *stage) judged(contacts []client.ContactView) finding {
+	return judge(evidence{
+		Channel: st.name, Provider: st.channel.provider, Capacity: st.capacity, Contacts: contacts,
 		Line: st.provider.tally.Line(st.provider.line), Keys: st.provider.tally.Keys(st.provider.line),
-	}
-	for _, c := range contacts {
-		e.Acknowledged = append(e.Acknowledged, outreach{ID: c.ID, To: c.To, Units: c.Size})
-		e.Ends[c.ID] = c.Outcome
-	}
-	return judge(e)
+	})
 }
 
 // dossiers reads the broker's data about the surveys.
 func (s *demonstration) dossiers(ctx context.Context) ([]dossier, error) {
 	var out []dossier
 	for _, sv := range s.surveys {
-		d := dossier{Survey: sv.name, People: sv.people, Quotas: sv.quotas}
-		var err error
-		if d.State, d.Cause, err = s.broker.api.state(ctx, sv.name); err != nil {
+		survey, err := s.broker.api.GetSurvey(ctx, sv.name)
+		if err != nil {
 			return nil, err
 		}
 		stats, err := s.broker.api.GetSurveyStats(ctx, sv.name)
 		if err != nil {
 			return nil, err
 		}
-		d.Stats = *stats
+		d := dossier{Survey: sv.name, State: survey.State, Cause: survey.Cause, Stats: *stats, People: sv.people, Quotas: sv.quotas}
 		for r, err := range s.broker.api.Respondents(ctx, sv.name, client.ListRespondentsParams{}) {
 			if err != nil {
 				return nil, fmt.Errorf("read the respondents of %s: %w", sv.name, err)
@@ -86,7 +80,7 @@ func (s *demonstration) dossiers(ctx context.Context) ([]dossier, error) {
 
 // complete adds the data of the providers, the participants and the application, and the
 // number of lost contacts.
-func (s *demonstration) complete(d *dossier, contacts map[string][]contact) {
+func (s *demonstration) complete(d *dossier, contacts map[string][]client.ContactView) {
 	reached := map[string]map[string]int{}
 	d.Unclear = map[string]int{}
 	for _, st := range s.stages {
@@ -95,7 +89,7 @@ func (s *demonstration) complete(d *dossier, contacts map[string][]contact) {
 			reached[st.name][digits(k.Address)] += k.Taken
 		}
 		for _, c := range contacts[st.name] {
-			if c.Outcome == weir.Lost {
+			if c.Outcome == string(weir.Lost) {
 				d.Unclear[digits(c.To)]++
 			}
 		}

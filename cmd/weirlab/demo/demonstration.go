@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"weir/client"
 )
 
 const (
@@ -17,8 +19,8 @@ const (
 type stage struct {
 	*channel
 	provider *provider
-	figures  figures  // as of the last poll
-	past     []moment // for the rate
+	figures  client.ChannelView // as of the last poll
+	past     []moment           // for the rate
 }
 
 type moment struct {
@@ -51,8 +53,8 @@ func (s *demonstration) poll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	for _, st := range s.stages {
-		if f, err := s.broker.api.figures(ctx, st.name); err == nil {
-			st.figures = f
+		if c, err := s.broker.api.GetChannel(ctx, st.name); err == nil {
+			st.figures = *c
 		}
 	}
 	for _, sv := range s.surveys {
@@ -90,7 +92,7 @@ func (s *demonstration) gauges() []gauge {
 			g.text = fmt.Sprintf("no broker; %s goes on with %d", st.channel.provider, line.Active)
 		} else {
 			g.n = st.figures.InFlight
-			g.text = fmt.Sprintf("%d/%d in flight, %s queued, %.0f %s/s", st.figures.InFlight, st.capacity, number(int(st.figures.Queued)), rate, st.unit)
+			g.text = fmt.Sprintf("%d/%d in flight, %s queued, %.0f %s/s", st.figures.InFlight, st.capacity, number(st.figures.Queued), rate, st.unit)
 		}
 		out = append(out, g)
 	}

@@ -128,10 +128,10 @@ func (f *staff) ask(ctx context.Context) error {
 		return err
 	}
 	for {
-		switch state, _, err := api.state(ctx, "interviews"); {
+		switch survey, err := api.GetSurvey(ctx, "interviews"); {
 		case err != nil:
 			return err
-		case state == "done":
+		case survey.State == "done":
 			return nil
 		}
 		if !machine.Sleep(ctx, interviewTime) {

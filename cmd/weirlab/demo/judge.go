@@ -7,24 +7,15 @@ import (
 
 	"weir"
 	"weir/channels/simulation"
+	"weir/client"
 )
-
-// outreach is a contact that the broker acknowledged.
-type outreach struct {
-	ID    string // assigned by the broker
-	To    string
-	Units int // calls or messages
-}
 
 // evidence holds all data about one channel at the end.
 type evidence struct {
-	Channel      string
-	Provider     string
-	Capacity     int
-	Acknowledged []outreach
-	// Ends holds the outcomes by contact, as the broker reports them; empty for a
-	// contact that is not done, missing for a contact that the broker does not have.
-	Ends map[string]weir.Outcome
+	Channel  string
+	Provider string
+	Capacity int
+	Contacts []client.ContactView // as the broker reports them
 	// The provider's record.
 	Line simulation.LineReport
 	Keys []simulation.KeyReport
@@ -53,15 +44,14 @@ type finding struct {
 func judge(e evidence) finding {
 	f := finding{
 		Channel: e.Channel, Provider: e.Provider, Capacity: e.Capacity, PeakActive: e.Line.PeakActive,
-		Acknowledged: len(e.Acknowledged), Outcomes: map[weir.Outcome]int{},
+		Acknowledged: len(e.Contacts), Outcomes: map[weir.Outcome]int{},
 	}
 	has, at := f.count(e.Keys)
 	known, asked := map[string]bool{}, map[string]int{}
-	for _, o := range e.Acknowledged {
-		known[o.ID] = true
-		asked[digits(o.To)] += o.Units
-		end, exists := e.Ends[o.ID]
-		f.weigh(o, end, exists, has[o.ID])
+	for _, c := range e.Contacts {
+		known[c.ID] = true
+		asked[digits(c.To)] += c.Size
+		f.weigh(weir.Outcome(c.Outcome), c.Size, has[c.ID])
 	}
 	for id := range has {
 		if !known[id] {
@@ -89,8 +79,9 @@ func (f *finding) count(keys []simulation.KeyReport) (has, at map[string]int) {
 	return has, at
 }
 
-// weigh judges one contact; has is how many of its calls or messages the provider has.
-func (f *finding) weigh(o outreach, end weir.Outcome, exists bool, has int) {
+// weigh judges one contact of a number of calls or messages; has is how many of them the
+// provider has.
+func (f *finding) weigh(end weir.Outcome, units, has int) {
 	if has > 0 {
 		f.Sent++
 	}
@@ -98,8 +89,6 @@ func (f *finding) weigh(o outreach, end weir.Outcome, exists bool, has int) {
 		f.Outcomes[end]++
 	}
 	switch {
-	case !exists:
-		f.Lost++
 	case end == "":
 		f.Open++
 		if has == 0 {
@@ -110,7 +99,7 @@ func (f *finding) weigh(o outreach, end weir.Outcome, exists bool, has int) {
 		if has > 0 {
 			f.UnclearSent++
 		}
-	case end == weir.Completed && has < o.Units, (end == weir.Busy || end == weir.NoAnswer) && has == 0:
+	case end == weir.Completed && has < units, (end == weir.Busy || end == weir.NoAnswer) && has == 0:
 		f.Lost++ // reported as reached, but the provider has no such call or message
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/channels/simulation"
+	"weir/client"
 )
 
 // fine returns evidence without faults: a call, an SMS of two messages,
@@ -14,10 +15,12 @@ import (
 func fine() evidence {
 	return evidence{
 		Channel: "c", Capacity: 3,
-		Acknowledged: []outreach{{"1-1", "+15551", 1}, {"1-2", "+15552", 2}, {"1-3", "+15553", 1}, {"1-4", "+15554", 1}},
-		Ends:         map[string]weir.Outcome{"1-1": weir.Busy, "1-2": weir.Completed, "1-3": weir.Failed, "1-4": weir.Lost},
-		Line:         simulation.LineReport{PeakActive: 3},
-		Keys:         []simulation.KeyReport{taken("1-1", "15551"), taken("1-2.0", "sms://15552"), taken("1-2.1", "sms://15552")},
+		Contacts: []client.ContactView{
+			{ID: "1-1", To: "+15551", Size: 1, Outcome: "busy"}, {ID: "1-2", To: "+15552", Size: 2, Outcome: "completed"},
+			{ID: "1-3", To: "+15553", Size: 1, Outcome: "failed"}, {ID: "1-4", To: "+15554", Size: 1, Outcome: "lost"},
+		},
+		Line: simulation.LineReport{PeakActive: 3},
+		Keys: []simulation.KeyReport{taken("1-1", "15551"), taken("1-2.0", "sms://15552"), taken("1-2.1", "sms://15552")},
 	}
 }
 
@@ -42,15 +45,14 @@ func TestJudge(t *testing.T) {
 			[]string{"c: 1 sent twice"},
 		},
 		{
-			"never sent, said to be completed", func(e *evidence) { e.Ends["1-3"] = weir.Completed },
+			"never sent, said to be completed", func(e *evidence) { e.Contacts[2].Outcome = "completed" },
 			[]string{"c: 1 lost"},
 		},
-		{"never sent, said to be busy", func(e *evidence) { e.Ends["1-3"] = weir.Busy }, []string{"c: 1 lost"}},
+		{"never sent, said to be busy", func(e *evidence) { e.Contacts[2].Outcome = "busy" }, []string{"c: 1 lost"}},
 		{"a message missing", func(e *evidence) { e.Keys = e.Keys[:2] }, []string{"c: 1 lost"}},
-		{"forgotten", func(e *evidence) { delete(e.Ends, "1-3") }, []string{"c: 1 lost"}},
-		{"sent and forgotten", func(e *evidence) { delete(e.Ends, "1-1") }, []string{"c: 1 lost"}},
-		{"not done", func(e *evidence) { e.Ends["1-1"] = "" }, []string{"c: 1 not done"}},
-		{"not done and never sent", func(e *evidence) { e.Ends["1-3"] = "" }, []string{"c: 1 lost", "c: 1 not done"}},
+		{"sent and forgotten", func(e *evidence) { e.Contacts = e.Contacts[1:] }, []string{"c: 1 sent twice", "c: 1 at the provider that Weir never acknowledged"}},
+		{"not done", func(e *evidence) { e.Contacts[0].Outcome = "" }, []string{"c: 1 not done"}},
+		{"not done and never sent", func(e *evidence) { e.Contacts[2].Outcome = "" }, []string{"c: 1 lost", "c: 1 not done"}},
 		{
 			"never acknowledged", func(e *evidence) {
 				e.Keys = append(e.Keys, taken("1-9", "+15553"))
@@ -59,8 +61,7 @@ func TestJudge(t *testing.T) {
 		},
 		{
 			"two contacts of one person", func(e *evidence) {
-				e.Acknowledged = append(e.Acknowledged, outreach{"1-5", "+15551", 1})
-				e.Ends["1-5"] = weir.Completed
+				e.Contacts = append(e.Contacts, client.ContactView{ID: "1-5", To: "+15551", Size: 1, Outcome: "completed"})
 				e.Keys = append(e.Keys, taken("1-5", "+15551"))
 			}, nil,
 		},
@@ -81,7 +82,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeCounts(t *testing.T) {
 	t.Parallel()
 	e := fine()
-	e.Ends["1-1"] = weir.Lost // the provider has this one
+	e.Contacts[0].Outcome = "lost" // the provider has this one
 	want := finding{
 		Channel: "c", Capacity: 3, Acknowledged: 4, Sent: 2, Units: 3, PeakActive: 3, Unclear: 2, UnclearSent: 1,
 		Outcomes: map[weir.Outcome]int{weir.Lost: 2, weir.Completed: 1, weir.Failed: 1},

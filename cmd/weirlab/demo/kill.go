@@ -20,11 +20,11 @@ func (s *demonstration) killAndRestart(ctx context.Context) error {
 	s.settled += s.broker.api.settled(ctx)
 	s.poll(ctx)
 	machine.Sleep(ctx, rand.N(commitTime)) // not always at the same point of its work
-	pid, inFlight, queued := s.broker.cmd.Process.Pid, 0, 0
+	pid, inFlight, queued := s.broker.Cmd.Process.Pid, 0, 0
 	s.broker.kill()
 	for _, st := range s.stages {
 		inFlight += st.figures.InFlight
-		queued += int(st.figures.Queued)
+		queued += st.figures.Queued
 	}
 	active := 0
 	for _, sv := range s.surveys {
@@ -43,7 +43,7 @@ func (s *demonstration) killAndRestart(ctx context.Context) error {
 
 func (s *demonstration) restart(ctx context.Context) error {
 	began := time.Now()
-	if _, err := s.broker.start(ctx); err != nil {
+	if err := s.broker.Start(ctx, readyLimit); err != nil {
 		return err
 	}
 	open, unknown, err := s.resumed(ctx)
@@ -52,7 +52,7 @@ func (s *demonstration) restart(ctx context.Context) error {
 	}
 	s.down = false
 	s.say("Started again (process %d): resumed after %.2f s, with the %s that its file says are open.%s",
-		s.broker.cmd.Process.Pid, time.Since(began).Seconds(), plural(open, "contact", "contacts"), caught(unknown))
+		s.broker.Cmd.Process.Pid, time.Since(began).Seconds(), plural(open, "contact", "contacts"), caught(unknown))
 	return nil
 }
 
@@ -67,13 +67,13 @@ func (s *demonstration) resumed(ctx context.Context) (open, unknown int, err err
 			if err != nil {
 				return 0, 0, err
 			}
-			f, err := s.broker.api.figures(ctx, st.name)
+			c, err := s.broker.api.GetChannel(ctx, st.name)
 			if err != nil {
 				return 0, 0, err
 			}
-			if !inFlight || f.InFlight > 0 {
-				open += f.open()
-				unknown += f.Unknown
+			if !inFlight || c.InFlight > 0 {
+				open += c.Sending + c.Active + c.Unknown + c.Queued
+				unknown += c.Unknown
 				break
 			}
 			if time.Now().After(limit) {

@@ -22,7 +22,6 @@ type participants struct {
 	pending  []answer
 	stopped  map[string]bool // people who wrote STOP
 	answered map[string]bool // people who answered the question
-	wrote    int             // messages except STOP
 	err      error
 }
 
@@ -84,11 +83,9 @@ func (c *participants) poll(now time.Time, keys []simulation.KeyReport) {
 		switch a.body {
 		case stopWord:
 			c.stopped[a.to] = true
-			continue
 		case "1", "2":
 			c.answered[a.to] = true
 		}
-		c.wrote++
 	}
 	c.pending = rest
 }

@@ -47,9 +47,9 @@ func TestTheFileHasItsFlaws(t *testing.T) {
 	t.Parallel()
 	people := population(1, 1, 20)
 	var out bytes.Buffer
-	f, err := writePeople(&out, people, true)
-	if err != nil || f != (flaws{duplicates: 1, refused: 2}) {
-		t.Errorf("%+v, %v", f, err)
+	refused, err := writePeople(&out, people, true)
+	if err != nil || refused != 2 {
+		t.Errorf("%d, %v", refused, err)
 	}
 	rows, err := csv.NewReader(&out).ReadAll()
 	if err != nil || len(rows) != 1+20+1+2 || digits(rows[21][0]) != digits(people[0].phone) || strings.HasPrefix(rows[21][0], people[0].phone) {

@@ -22,7 +22,6 @@ type provider struct {
 	line     string // the name of its channel
 	settings map[string]any
 	tally    *simulation.Tally
-	server   *http.Server
 	stop     func()
 	receive  func(from, body string) error // of messages: a person writes one
 }
@@ -41,16 +40,14 @@ func start(ctx context.Context, s simulated, line string) (*provider, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	p := &provider{
-		url: "http://" + l.Addr().String(), line: line, tally: s.Tally(),
-		server: &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second},
-	}
+	p := &provider{url: "http://" + l.Addr().String(), line: line, tally: s.Tally()}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	var running sync.WaitGroup
 	running.Go(func() { s.Run(ctx) })
-	running.Go(func() { _ = p.server.Serve(l) }) // ends when the server is closed
+	running.Go(func() { _ = server.Serve(l) }) // ends when the server is closed
 	p.stop = func() {
 		cancel()
-		_ = p.server.Close()
+		_ = server.Close()
 		running.Wait()
 	}
 	return p, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -43,15 +44,15 @@ func (s *demonstration) setUp(ctx context.Context) error {
 	if s.broker, err = newBroker(ctx, s.options); err != nil {
 		return err
 	}
-	if s.app, err = startApplication(ctx, s.broker.api.base, s.broker.api.token); err != nil {
+	if s.app, err = startApplication(ctx, s.broker.URL, s.broker.api.token); err != nil {
 		return err
 	}
 	s.say("The application that conducts the conversations, on %s.", s.app.url)
-	took, err := s.broker.start(ctx)
-	if err != nil {
+	began := time.Now()
+	if err := s.broker.Start(ctx, readyLimit); err != nil {
 		return err
 	}
-	s.say("Weir on %s, with a new SQLite file, started in %.2f s (process %d).", s.broker.api.base, took.Seconds(), s.broker.cmd.Process.Pid)
+	s.say("Weir on %s, with a new SQLite file, started in %.2f s (process %d).", s.broker.URL, time.Since(began).Seconds(), s.broker.Cmd.Process.Pid)
 	for _, st := range s.stages {
 		if err := s.broker.api.create(ctx, st.channel, st.provider); err != nil {
 			return fmt.Errorf("make the channel %s: %w", st.name, err)
@@ -121,8 +122,8 @@ func (s *demonstration) watch(ctx context.Context, until func() bool) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-s.broker.ended:
-			return s.broker.endedBy()
+		case <-s.broker.Ended:
+			return s.broker.EndedBy()
 		case <-time.After(drawEvery):
 		}
 	}
@@ -152,7 +153,6 @@ func (s *demonstration) close(ctx context.Context, err error) error {
 	}
 	if s.broker != nil {
 		s.broker.kill() // unless it was stopped before
-		s.broker.api.Close()
 	}
 	s.playing.Wait()
 	if s.app != nil {
@@ -168,8 +168,8 @@ func (s *demonstration) close(ctx context.Context, err error) error {
 	case s.broker == nil:
 		return err
 	case err == nil || interrupted || !s.broker.logged():
-		return errors.Join(err, s.broker.remove())
+		return errors.Join(err, os.RemoveAll(s.broker.Folder))
 	default:
-		return fmt.Errorf("%w\nthe broker's log: %s", err, s.broker.log())
+		return fmt.Errorf("%w\nthe broker's log: %s", err, s.broker.Log())
 	}
 }
