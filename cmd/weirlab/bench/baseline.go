@@ -51,10 +51,10 @@ func (s *baselineSubject) pause(_ context.Context, paused bool) error {
 	return nil
 }
 
-func (s *baselineSubject) Enqueue(_ context.Context, channel int, list []load.Contact, began time.Time) error {
-	out := make([]baselineContact, len(list))
-	for i, c := range list {
-		out[i] = baselineContact{address(c.ID), judge.Text(c.ID, channel, began)}
+func (s *baselineSubject) Enqueue(_ context.Context, channel int, ids []int, began time.Time) error {
+	out := make([]baselineContact, len(ids))
+	for i, id := range ids {
+		out[i] = baselineContact{address(id), judge.Text(id, channel, began)}
 	}
 	s.f.accept(channel, out)
 	return nil

@@ -23,7 +23,6 @@ import (
 // in the broker's process.
 type Task struct {
 	Workload load.Workload
-	Baseline bool // instead of Weir
 	Provider string
 	Database string
 	Meter    Meter  // of the database
@@ -118,7 +117,7 @@ func profile(file string) (stop func() error, err error) {
 }
 
 func (t Task) subject(ctx context.Context, p provider.Client) (subject, func() error, error) {
-	if t.Baseline {
+	if t.Workload.Baseline {
 		s, end, err := newBaselineSubject(ctx, p, t.Workload)
 		return s, func() error { end(); return nil }, err
 	}
@@ -168,14 +167,14 @@ func newInside(ctx context.Context, t Task, p provider.Client) (subject, func() 
 	return s, end, nil
 }
 
-func (s *inside) Enqueue(ctx context.Context, channel int, list []load.Contact, began time.Time) error {
-	specs := make([]weir.Spec, len(list))
-	for i, c := range list {
-		specs[i] = weir.Spec{Key: keyOf(c.ID, began), To: address(c.ID), Priority: weir.Normal}
+func (s *inside) Enqueue(ctx context.Context, channel int, ids []int, began time.Time) error {
+	specs := make([]weir.Spec, len(ids))
+	for i, id := range ids {
+		specs[i] = weir.Spec{Key: keyOf(id, began), To: address(id), Priority: weir.Normal}
 		if s.calls {
-			specs[i].Call = &weir.Call{CallbackURL: flowURL(c.ID, channel, began)}
+			specs[i].Call = &weir.Call{CallbackURL: flowURL(id, channel, began)}
 		} else {
-			specs[i].Messages = []string{judge.Text(c.ID, channel, began)}
+			specs[i].Messages = []string{judge.Text(id, channel, began)}
 		}
 	}
 	_, err := s.daemon.Accept(ctx, s.list[channel], specs)

@@ -2,10 +2,8 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"weir/cmd/weirlab/bench/load"
@@ -64,42 +62,26 @@ func (m measurement) awaitHooks(ctx context.Context, f *Figures) error {
 }
 
 // compareContactEvents measures all settings alternately, and fails if one costs too much.
-// A bad result is measured again, because a machine has slow moments.
 func (s *session) compareContactEvents(ctx context.Context) error {
-	var dear []string
-	for range maxComparisons {
-		if err := s.all(ctx, plan(s.o)); err != nil {
-			return err
-		}
-		if err := s.gates(); err != nil {
-			s.conclude()
-			return err
-		}
-		if dear = s.costOfContactEvents(); len(dear) == 0 {
-			break
-		}
+	dear, err := s.untilGood(ctx, plan(s.o), costOfContactEvents)
+	if err != nil {
+		return err
 	}
-	s.conclude()
-	for _, g := range groups(s.done) {
-		if off := g.withoutEvents(s.done); off != nil {
+	list := groups(s.done)
+	for _, g := range list {
+		if off := g.withoutEvents(list); off != nil {
 			_, _ = fmt.Fprintf(s.o.Out, "%s, %s: contact events %s ÷ off: end to end %.3f, CPU %.3f, with the store's %.3f\n", g.mode, g.peer, g.events,
 				g.median(rate)/off.median(rate), g.median(cpu)/off.median(cpu), g.median(allCPU)/off.median(allCPU))
 		}
 	}
-	for _, text := range dear {
-		_, _ = fmt.Fprintln(s.o.Out, "FAIL:", text)
-	}
-	if len(dear) > 0 {
-		return errors.New("events of contacts cost too much")
-	}
-	_, _ = fmt.Fprintln(s.o.Out, "PASS: events of contacts cost little, and nothing without an interest")
-	return nil
+	return s.verdict(dear, "events of contacts cost little, and nothing without an interest", "events of contacts cost too much")
 }
 
 // costOfContactEvents lists the settings that cost too much.
-func (s *session) costOfContactEvents() (dear []string) {
-	for _, g := range groups(s.done) {
-		off := g.withoutEvents(s.done)
+func costOfContactEvents(all []Figures) (dear []string) {
+	list := groups(all)
+	for _, g := range list {
+		off := g.withoutEvents(list)
 		if off == nil || g.mode != load.Live {
 			continue
 		}
@@ -111,18 +93,14 @@ func (s *session) costOfContactEvents() (dear []string) {
 }
 
 // withoutEvents returns the group that differs only in that no events are written.
-func (g *group) withoutEvents(all []Figures) *group {
+func (g *group) withoutEvents(list []*group) *group {
 	if g.events == "" || g.events == eventsOff || len(g.runs) == 0 {
 		return nil
 	}
-	list := groups(all)
-	i := slices.IndexFunc(list, func(o *group) bool {
-		return o.events == eventsOff && o.mode == g.mode && o.peer == g.peer && o.n == g.n && o.channels == g.channels && o.variant == g.variant && len(o.runs) > 0
-	})
-	if i < 0 {
-		return nil
-	}
-	return list[i]
+	like := g.series
+	like.events = eventsOff
+	return measured(list, like)
 }
 
+// allCPU is the CPU of the program and of its store.
 func allCPU(f Figures) float64 { return f.CPUClient + f.CPUServer }

@@ -24,7 +24,7 @@ func TestCostOfContactEvents(t *testing.T) {
 		"only live is judged":      {[]Figures{run(load.Drain, "a", "off", 100), run(load.Drain, "a", "on", 50)}, 0},
 		"nothing to compare":       {[]Figures{run(load.Live, "a", "on", 1)}, 0},
 	} {
-		if dear := (&session{done: test.runs}).costOfContactEvents(); len(dear) != test.want {
+		if dear := costOfContactEvents(test.runs); len(dear) != test.want {
 			t.Errorf("%s: %q", name, dear)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"weir/cmd/weirlab/bench/load"
 	"weir/cmd/weirlab/machine"
 )
 
@@ -57,7 +56,7 @@ func (m measurement) killAtThirds(ctx context.Context) error {
 			return err
 		}
 		if seen.Distinct >= m.w.N*k/(kills+1) {
-			m.broker.kill()
+			m.broker.Kill()
 			if err := m.broker.start(ctx); err != nil {
 				return err
 			}
@@ -77,9 +76,9 @@ type retryingSubject struct{ subject }
 // retryLimit is how long a caller retries.
 const retryLimit = 60 * time.Second
 
-func (s retryingSubject) Enqueue(ctx context.Context, channel int, list []load.Contact, began time.Time) error {
+func (s retryingSubject) Enqueue(ctx context.Context, channel int, ids []int, began time.Time) error {
 	for {
-		err := s.subject.Enqueue(ctx, channel, list, began)
+		err := s.subject.Enqueue(ctx, channel, ids, began)
 		if err == nil || time.Since(began) > retryLimit {
 			return err
 		}

@@ -78,17 +78,17 @@ func (s *session) createChannels(ctx context.Context, st step, d database) error
 	if err != nil {
 		return err
 	}
-	defer b.stop()
+	defer b.Stop()
 	if err := b.start(ctx); err != nil {
 		return err
 	}
 	p := provider.Client{URL: s.provider.url}
-	if err := newHTTPSubject(b.url, token, ownPrefix, st.Channels).setUp(ctx, p, st.Workload); err != nil {
+	if err := newHTTPSubject(b.URL, token, ownPrefix, st.Channels).setUp(ctx, p, st.Workload); err != nil {
 		return err
 	}
 	w := st.Workload
 	w.Mode = load.Bulk // the paused one
-	full := newHTTPSubject(b.url, token, ownPrefix, 1)
+	full := newHTTPSubject(b.URL, token, ownPrefix, 1)
 	full.full = true
 	return full.setUp(ctx, p, w)
 }
@@ -138,7 +138,7 @@ func (s *session) startOn(ctx context.Context, st step, d database) (time.Durati
 	if err != nil {
 		return 0, err
 	}
-	defer b.stop()
+	defer b.Stop()
 	began := time.Now()
 	err = b.start(ctx)
 	return time.Since(began), err

@@ -115,11 +115,11 @@ func compareFilled(t *testing.T, s *session, st step) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.stop()
+	defer b.Stop()
 	if err := b.start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	subject := newHTTPSubject(b.url, token, ownPrefix, st.Channels)
+	subject := newHTTPSubject(b.URL, token, ownPrefix, st.Channels)
 	p := provider.Client{URL: s.provider.url}
 	if err := subject.setUp(ctx, p, st.Workload); err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func compareFilled(t *testing.T, s *session, st step) {
 	if diff := cmp.Diff(alike(done[1]), alike(done[0])); diff != "" {
 		t.Errorf("what was filled is not like what was sent: %s", diff)
 	}
-	full := newHTTPSubject(b.url, token, ownPrefix, 1)
+	full := newHTTPSubject(b.URL, token, ownPrefix, 1)
 	full.full = true
 	queued := contactsOf(t, subject, ownPrefix+backlogChannel, "queued")
 	if len(queued) != 20 {

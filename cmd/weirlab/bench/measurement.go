@@ -71,11 +71,10 @@ func (m measurement) through(ctx context.Context) (Figures, error) {
 			return f, err
 		}
 	}
-	before, err := m.used(ctx)
+	charge, err := m.meter(ctx)
 	if err != nil {
 		return f, err
 	}
-	others := machine.WatchOthers()
 	began := time.Now()
 	made, err := w.Enqueue(ctx, m.s)
 	if err != nil {
@@ -94,17 +93,29 @@ func (m measurement) through(ctx context.Context) (Figures, error) {
 	if seen.Order, err = m.inOrder(ctx, made); err != nil {
 		return f, err
 	}
-	after, err := m.used(ctx)
-	if err != nil {
-		return f, err
-	}
-	spent := after.since(before)
-	f.Others = others(m.parts(spent))
 	f.take(w, seen, began, queued)
-	f.charge(spent, w.N)
-	f.RSSServer = megabytes(m.store.size())
 	f.Error = strings.Join(seen.Faults(w.Expectation(), 0), "; ")
-	return f, nil
+	return f, charge(&f)
+}
+
+// meter begins to measure what a run costs. charge ends that and writes it into the figures.
+func (m measurement) meter(ctx context.Context) (charge func(f *Figures) error, err error) {
+	before, err := m.used(ctx)
+	if err != nil {
+		return nil, err
+	}
+	others := machine.WatchOthers()
+	return func(f *Figures) error {
+		after, err := m.used(ctx)
+		if err != nil {
+			return err
+		}
+		spent := after.since(before)
+		f.Others = others(m.parts(spent))
+		f.charge(spent, m.w.N)
+		f.RSSServer = megabytes(m.store.size())
+		return nil
+	}, nil
 }
 
 // inOrder judges the order of a run, if the run has one.
@@ -128,27 +139,34 @@ const (
 // finish waits until the provider has reported every end and the broker reports that
 // no contact is open.
 func (m measurement) finish(ctx context.Context) (judge.Seen, error) {
+	seen, _, err := m.await(ctx, func() (bool, error) {
+		queued, inFlight, err := m.s.open(ctx)
+		return queued+inFlight == 0, err
+	})
+	return seen, err // after a stall, the gates report what is missing
+}
+
+// await waits until the provider has reported every end and the broker is done as well.
+// stalled reports whether nothing moved any more before that.
+func (m measurement) await(ctx context.Context, done func() (bool, error)) (seen judge.Seen, stalled bool, err error) {
 	best, since := -1, time.Now()
 	for {
-		seen, err := m.p.Seen(ctx)
-		if err != nil {
-			return seen, err
+		if seen, err = m.p.Seen(ctx); err != nil {
+			return seen, false, err
 		}
-		reported := seen.Reported()
-		if reported >= m.w.N {
-			queued, inFlight, err := m.s.open(ctx)
-			if err != nil || queued+inFlight == 0 {
-				return seen, err
+		if seen.Reported() >= m.w.N {
+			if over, err := done(); err != nil || over {
+				return seen, false, err
 			}
 		}
-		if reported > best {
-			best, since = reported, time.Now()
+		if seen.Reported() > best {
+			best, since = seen.Reported(), time.Now()
 		}
 		if time.Since(since) > stall {
-			return seen, nil // the gates report what is missing
+			return seen, true, nil
 		}
 		if !machine.Sleep(ctx, pollInterval) {
-			return seen, errors.Join(ctx.Err(), errors.New("stopped"))
+			return seen, false, errors.Join(ctx.Err(), errors.New("stopped"))
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (m medians) peerTargets(out io.Writer) {
 		{"live over HTTP, one contact per request: contacts/s ÷ memory over HTTP", []part{{"%.2f", false, 0.65, 0.65, toMemory(load.Live, PeerSingle, overHTTPSuffix)}}},
 		{"drain: contacts/s ÷ memory", []part{{"%.2f", false, 0.62, 0.62, toMemory(load.Drain, PeerInside, "")}}},
 		{"live: CPU of program and server ÷ the sketch's", []part{{"%.2f", true, 1.5, 1.3, toSketch}}},
-		{"live: contacts/s ÷ the fastest other queue's; CPU ÷ the cheapest's", []part{{"%.2f", false, 2, 2, toQueues(rate, true)}, {"%.2f", true, 1, 1, toQueues(wholeCPU, false)}}},
+		{"live: contacts/s ÷ the fastest other queue's; CPU ÷ the cheapest's", []part{{"%.2f", false, 2, 2, toQueues(rate, true)}, {"%.2f", true, 1, 1, toQueues(allCPU, false)}}},
 	}, m)
 }
 
@@ -57,7 +57,7 @@ func (m medians) peerTargets(out io.Writer) {
 func toSketch(m medians, store string) (float64, bool) {
 	for _, g := range m {
 		if g.mode == load.Live && strings.HasPrefix(g.peer, peerSketch+store) && !strings.HasSuffix(g.peer, overHTTPSuffix) && len(g.runs) > 0 {
-			return ratio(m.find(load.Live, PeerInside+" "+store), g, wholeCPU)
+			return ratio(m.find(load.Live, PeerInside+" "+store), g, allCPU)
 		}
 	}
 	return 0, false
@@ -111,10 +111,10 @@ func (m medians) comparePeers(out io.Writer, mode string) {
 		if g.mode != mode || len(g.runs) == 0 {
 			continue
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%.*f\t%.0f\t%.2f\t", g.peer, len(g.runs), map[bool]int{true: 2}[mode == load.Latency], g.median(figure), g.median(wholeCPU)*100, g.median(func(f Figures) float64 { return f.P99 }))
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%.*f\t%.0f\t%.2f\t", g.peer, len(g.runs), map[bool]int{true: 2}[mode == load.Latency], g.median(figure), g.median(allCPU)*100, g.median(func(f Figures) float64 { return f.P99 }))
 		for _, store := range []string{"sqlite", "mysql"} {
 			weir := m.find(mode, likePeer(g.peer)+" "+store)
-			for _, figure := range []func(Figures) float64{figure, wholeCPU} {
+			for _, figure := range []func(Figures) float64{figure, allCPU} {
 				if r, ok := ratio(weir, g, figure); ok {
 					_, _ = fmt.Fprintf(w, "%.2f\t", r)
 				} else {
@@ -135,6 +135,3 @@ func likePeer(peer string) string {
 	}
 	return PeerInside
 }
-
-// wholeCPU is the CPU of the program and of its store.
-func wholeCPU(f Figures) float64 { return f.CPUClient + f.CPUServer }

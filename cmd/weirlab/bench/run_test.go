@@ -176,7 +176,7 @@ func running(t *testing.T, weir string) *broker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.stop)
+	t.Cleanup(b.Stop)
 	if err := b.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func running(t *testing.T, weir string) *broker {
 // channelsOf lists the channels of a Weir.
 func channelsOf(t *testing.T, b *broker) string {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/v1/channels", nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL+"/v1/channels", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestARunningWeirIsLeftAsItWas(t *testing.T) {
 	b := running(t, weir)
 	var out bytes.Buffer
 	o := small(weir, &out)
-	o.URL, o.Token = b.url, token
+	o.URL, o.Token = b.URL, token
 	o.Modes, o.Peers = []string{load.Live, load.Drain}, []string{PeerBaseline, PeerInside, PeerSingle}
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
@@ -248,7 +248,7 @@ func TestAnInterruptedMeasurementLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	o := small(weir, io.Discard)
-	o.URL, o.Token, o.N, o.Peers = b.url, token, 900_000, []string{PeerSingle}
+	o.URL, o.Token, o.N, o.Peers = b.URL, token, 900_000, []string{PeerSingle}
 	o.Err = stopAt{"live, http", cancel}
 	if err := Run(ctx, o); err == nil {
 		t.Error("an interrupted measurement has succeeded")

@@ -114,11 +114,11 @@ func (s *session) overHTTP(ctx context.Context, st step, d database) (f Figures,
 	if err != nil {
 		return f, err
 	}
-	defer b.stop()
+	defer b.Stop()
 	if err := b.start(ctx); err != nil {
 		return f, err
 	}
-	subject := newHTTPSubject(b.url, token, ownPrefix, st.Channels)
+	subject := newHTTPSubject(b.URL, token, ownPrefix, st.Channels)
 	subject.broker, subject.full = b, st.Mode == load.Bulk && st.Channels == 1
 	r, err := d.meter.open()
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *session) newBroker(ctx context.Context, st step, d database) (*broker, 
 	}
 	b, err := newBroker(ctx, program, d.url, folder, st.Mode)
 	if err == nil {
-		b.env = append(b.env, environment(st.Workload)...)
+		b.Env = append(b.Env, environment(st.Workload)...)
 	}
 	return b, err
 }

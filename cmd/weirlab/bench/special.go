@@ -20,22 +20,16 @@ func (m measurement) bulk(ctx context.Context) (Figures, error) {
 	if err := m.reset(ctx); err != nil {
 		return f, err
 	}
-	before, err := m.used(ctx)
+	charge, err := m.meter(ctx)
 	if err != nil {
 		return f, err
 	}
-	others := machine.WatchOthers()
 	if _, err := m.fill(ctx, &f); err != nil {
 		return f, err
 	}
-	after, err := m.used(ctx)
-	if err != nil {
+	if err := charge(&f); err != nil {
 		return f, err
 	}
-	spent := after.since(before)
-	f.Others = others(m.parts(spent))
-	f.charge(spent, m.w.N)
-	f.RSSServer = megabytes(m.store.size())
 	queued, _, err := m.s.open(ctx)
 	if queued != m.w.N {
 		f.Error = fmt.Sprintf("%d of %d contacts are queued", queued, m.w.N)
@@ -84,10 +78,8 @@ func (m measurement) idle(ctx context.Context) (Figures, error) {
 	return f, nil
 }
 
-// Timing of a restart run.
-const (
-	watchRestart = 8 * time.Second // after the first send
-)
+// watchRestart is how long a restart run is observed after the first send.
+const watchRestart = 8 * time.Second
 
 // restart measures a start with all contacts queued: they are queued in closed
 // channels, the channels are opened, and the broker is stopped and started again
@@ -104,7 +96,7 @@ func (m measurement) restart(ctx context.Context) (Figures, error) {
 	if err := m.s.pause(ctx, false); err != nil {
 		return f, err
 	}
-	m.broker.stop()
+	m.broker.Stop()
 	if err := m.p.Mark(ctx); err != nil {
 		return f, err
 	}

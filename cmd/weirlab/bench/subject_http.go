@@ -136,14 +136,14 @@ func flowURL(id, channel int, began time.Time) string {
 	return "http://flow.invalid/" + strings.ReplaceAll(judge.Text(id, channel, began), " ", "-")
 }
 
-func (s *httpSubject) Enqueue(ctx context.Context, channel int, list []load.Contact, began time.Time) error {
-	out := make([]apiContact, len(list))
-	for i, c := range list {
-		out[i] = apiContact{Key: keyOf(c.ID, began), To: address(c.ID)}
+func (s *httpSubject) Enqueue(ctx context.Context, channel int, ids []int, began time.Time) error {
+	out := make([]apiContact, len(ids))
+	for i, id := range ids {
+		out[i] = apiContact{Key: keyOf(id, began), To: address(id)}
 		if s.calls {
-			out[i].Call = &apiCall{flowURL(c.ID, channel, began)}
+			out[i].Call = &apiCall{flowURL(id, channel, began)}
 		} else {
-			out[i].Messages = []string{judge.Text(c.ID, channel, began)}
+			out[i].Messages = []string{judge.Text(id, channel, began)}
 		}
 	}
 	return s.do(ctx, http.MethodPost, "/v1/channels/"+s.channel(channel)+"/contacts", map[string]any{"contacts": out}, nil)
@@ -206,13 +206,7 @@ func (s *httpSubject) store(ctx context.Context) (commits, statements float64, e
 	if err != nil {
 		return 0, 0, err
 	}
-	r.Header.Set("Authorization", "Bearer "+s.token)
-	answer, err := s.client.Do(r)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	raw, err := io.ReadAll(answer.Body)
+	raw, err := s.send(r)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -245,27 +239,29 @@ func (s *httpSubject) do(ctx context.Context, method, path string, in, out any) 
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	return s.send(r, out)
+	raw, err := s.send(r)
+	if err != nil || out == nil {
+		return err
+	}
+	return json.Unmarshal(raw, out)
 }
 
-// send makes a request and reads its answer.
-func (s *httpSubject) send(r *http.Request, out any) error {
+// send makes a request and returns the body of the answer, if that is 2xx.
+func (s *httpSubject) send(r *http.Request) ([]byte, error) {
 	r.Header.Set("Authorization", "Bearer "+s.token)
 	answer, err := s.client.Do(r) //nolint:gosec // the address of the broker under measurement
 	if err != nil {
-		return fmt.Errorf("the broker: %w", err)
+		return nil, fmt.Errorf("the broker: %w", err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, 8<<20))
+	raw, err := io.ReadAll(answer.Body)
 	switch {
 	case err != nil:
-		return fmt.Errorf("the broker: %w", err)
+		return nil, fmt.Errorf("the broker: %w", err)
 	case answer.StatusCode/100 != 2:
-		return &refusedError{answer.StatusCode, fmt.Sprintf("the broker answers %s to %s %s: %.300s", answer.Status, r.Method, r.URL.Path, raw)}
-	case out == nil:
-		return nil
+		return nil, &refusedError{answer.StatusCode, fmt.Sprintf("the broker answers %s to %s %s: %.300s", answer.Status, r.Method, r.URL.Path, raw)}
 	}
-	return json.Unmarshal(raw, out)
+	return raw, nil
 }
 
 // refusedError is an answer that is not 2xx.

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -52,11 +53,11 @@ func (m measurement) survey(ctx context.Context) (Figures, error) {
 		return f, err
 	}
 	f.EnqueuePS = float64(w.N) / time.Since(began).Seconds()
-	before, err := m.used(ctx)
+	charge, err := m.meter(ctx)
 	if err != nil {
 		return f, err
 	}
-	others, launched := machine.WatchOthers(), time.Now()
+	launched := time.Now()
 	if err := s.launch(ctx, path); err != nil {
 		return f, err
 	}
@@ -65,16 +66,9 @@ func (m measurement) survey(ctx context.Context) (Figures, error) {
 		return f, err
 	}
 	f.PerS = float64(w.N) / time.Since(launched).Seconds()
-	after, err := m.used(ctx)
-	if err != nil {
-		return f, err
-	}
-	spent := after.since(before)
-	f.Others = others(m.parts(spent))
-	f.charge(spent, w.N)
 	f.MaxActive, f.Duplicate, f.Lost = seen.MaxActive, seen.Twice, max(0, w.N-seen.Distinct)
 	f.Error = strings.Join(seen.Faults(w.Expectation(), 0), "; ")
-	return f, nil
+	return f, charge(&f)
 }
 
 // importRespondents adds n respondents, as a file.
@@ -89,8 +83,12 @@ func (s *httpSubject) importRespondents(ctx context.Context, path string, n int)
 		return err
 	}
 	r.Header.Set("Content-Type", "text/csv")
+	raw, err := s.send(r)
+	if err != nil {
+		return err
+	}
 	var added struct{ Added int }
-	if err := s.send(r, &added); err != nil {
+	if err := json.Unmarshal(raw, &added); err != nil {
 		return err
 	}
 	if added.Added != n {
@@ -115,26 +113,13 @@ func (s *httpSubject) launch(ctx context.Context, path string) error {
 
 // finishSurvey waits until a survey is done.
 func (m measurement) finishSurvey(ctx context.Context, s *httpSubject, path string) (judge.Seen, error) {
-	best, since := -1, time.Now()
-	for {
-		seen, err := m.p.Seen(ctx)
-		if err != nil {
-			return seen, err
-		}
-		if seen.Reported() >= m.w.N {
-			var survey struct{ State string }
-			if err := s.do(ctx, http.MethodGet, path, nil, &survey); err != nil || survey.State == "done" {
-				return seen, err
-			}
-		}
-		if seen.Reported() > best {
-			best, since = seen.Reported(), time.Now()
-		}
-		if time.Since(since) > stall {
-			return seen, errors.New("the survey does not end")
-		}
-		if !machine.Sleep(ctx, pollInterval) {
-			return seen, ctx.Err()
-		}
+	seen, stalled, err := m.await(ctx, func() (bool, error) {
+		var survey struct{ State string }
+		err := s.do(ctx, http.MethodGet, path, nil, &survey)
+		return survey.State == "done", err
+	})
+	if stalled {
+		err = errors.New("the survey does not end")
 	}
+	return seen, err
 }

@@ -13,18 +13,31 @@ import (
 // maxOthers is the max number of cores that other programs may use during a run that counts.
 const maxOthers = 0.35
 
-// group holds the runs that differ only in the repetition.
+// series is what the repetitions of a run have in common.
+type series struct {
+	mode, peer       string
+	n, channels      int
+	variant          string
+	events           string // setting of the events of contacts
+	queued, finished int    // beside
+}
+
+// group holds the runs of a series.
 type group struct {
-	mode, peer string
-	n          int
-	channels   int
-	variant    string
-	events     string    // setting of the events of contacts
-	queued     int       // beside
-	finished   int       // beside
-	runs       []Figures // the runs that count
-	dropped    int       // while other programs were busy
-	failed     int       // at a gate
+	series
+	runs    []Figures // the runs that count
+	dropped int       // while other programs were busy
+	failed  int       // at a gate
+}
+
+// measured returns the group of a series, if it has runs that count.
+func measured(list []*group, like series) *group {
+	for _, g := range list {
+		if g.series == like && len(g.runs) > 0 {
+			return g
+		}
+	}
+	return nil
 }
 
 // groups sorts runs into groups, in the order of the first run of each. A run that
@@ -33,12 +46,17 @@ type group struct {
 func groups(all []Figures) []*group {
 	var list []*group
 	for _, f := range all {
+		of := series{f.Mode, f.Peer, f.N, f.Channels, f.Variant, f.Events, f.Queued, f.Finished}
 		i := slices.IndexFunc(list, func(g *group) bool {
-			return g.mode == f.Mode && g.peer == f.Peer && (g.n == f.N || f.Mode == load.Loaded) && g.channels == f.Channels && g.variant == f.Variant && g.events == f.Events && g.queued == f.Queued && g.finished == f.Finished
+			like := of
+			if f.Mode == load.Loaded { // its number of contacts follows from the rate of another run
+				like.n = g.n
+			}
+			return g.series == like
 		})
 		if i < 0 {
 			i = len(list)
-			list = append(list, &group{mode: f.Mode, peer: f.Peer, n: f.N, channels: f.Channels, variant: f.Variant, events: f.Events, queued: f.Queued, finished: f.Finished})
+			list = append(list, &group{series: of})
 		}
 		if f.Error != "" {
 			list[i].failed++
@@ -204,24 +222,15 @@ func printGrowth(out io.Writer, list []*group) {
 		if g.mode != load.Growth || len(g.runs) == 0 {
 			continue
 		}
-		none := emptyLike(list, g)
+		like := g.series
+		like.queued, like.finished = 0, 0
+		none := measured(list, like)
 		m := func(of func(Figures) float64) float64 { return g.median(of) }
 		_, _ = fmt.Fprintf(out, "| %s | %d | %d | %d | %.0f | %s | %.0f | %s | %.0f | %.0f | %.0f | %.2f | %.0f |\n", g.peer, g.queued, g.finished, len(g.runs),
 			m(rate), toNone(g, none, rate), m(cpu)*100, toNone(g, none, cpu), m(func(f Figures) float64 { return f.CPUServer })*100,
 			m(func(f Figures) float64 { return f.Statement }), m(func(f Figures) float64 { return f.RSSClient }),
 			m(func(f Figures) float64 { return f.StartS }), m(func(f Figures) float64 { return f.StoreMB }))
 	}
-}
-
-// emptyLike returns the group without existing rows that a group is compared with.
-func emptyLike(list []*group, g *group) *group {
-	i := slices.IndexFunc(list, func(e *group) bool {
-		return e.mode == g.mode && e.peer == g.peer && e.n == g.n && e.channels == g.channels && e.queued+e.finished == 0
-	})
-	if i < 0 {
-		return nil
-	}
-	return list[i]
 }
 
 // toNone formats a figure as a ratio to the figure without existing rows.

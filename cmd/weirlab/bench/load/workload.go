@@ -37,17 +37,11 @@ type Workload struct {
 	ContactEvents string
 }
 
-// Contact is a contact of a workload.
-type Contact struct {
-	ID      int
-	Channel int
-}
-
 // Enqueuer is the broker under test, as its callers see it.
 type Enqueuer interface {
-	// Enqueue returns when the contacts are durable. began is when the call
-	// began; the contacts carry it.
-	Enqueue(ctx context.Context, channel int, list []Contact, began time.Time) error
+	// Enqueue returns when the contacts of these numbers are durable. began is when the
+	// call began; the contacts carry it.
+	Enqueue(ctx context.Context, channel int, ids []int, began time.Time) error
 }
 
 // The modes.
@@ -161,17 +155,13 @@ func (w Workload) Enqueue(ctx context.Context, s Enqueuer) (*judge.Calls, error)
 
 // call makes the k-th call: one contact, or a batch of one channel.
 func (w Workload) call(ctx context.Context, s Enqueuer, k int, made *judge.Calls) error {
-	channel := k % w.Channels
-	var list []Contact
-	for _, id := range made.Contacts(k) {
-		list = append(list, Contact{id, channel})
-	}
-	if len(list) == 0 {
+	ids := made.Contacts(k)
+	if len(ids) == 0 {
 		return nil
 	}
-	made.Begin(k, len(list))
+	made.Begin(k, len(ids))
 	defer made.End(k)
-	return s.Enqueue(ctx, channel, list, time.Now())
+	return s.Enqueue(ctx, k%w.Channels, ids, time.Now())
 }
 
 // turns keeps the batches of a channel in order where order is judged: two batches in
@@ -227,7 +217,7 @@ func (w Workload) enqueueAtRate(ctx context.Context, s Enqueuer) error {
 		}
 		began := time.Now()
 		all.Go(func() {
-			if err := s.Enqueue(ctx, i%w.Channels, []Contact{{i + 1, i % w.Channels}}, began); err != nil {
+			if err := s.Enqueue(ctx, i%w.Channels, []int{i + 1}, began); err != nil {
 				cancel(err)
 			}
 		})
