@@ -10,7 +10,7 @@ import (
 	"net/url"
 )
 
-// API is what a driver calls: an address, and what all requests to it have in common.
+// API is the address that a driver calls, with the common parts of all requests to it.
 type API struct {
 	HTTP        *http.Client
 	Base        *url.URL

@@ -31,15 +31,7 @@ func (l *line) document() channelDocument {
 	}
 }
 
-// channelsFault applies a fault to a request about channels.
-func (s *Server) channelsFault(w http.ResponseWriter, r *http.Request) (handled bool) {
-	return s.Faults().Request(opChannels, r.URL.Path).Before(w, r)
-}
-
-func (s *Server) listNames(w http.ResponseWriter, r *http.Request, _ string) {
-	if s.channelsFault(w, r) {
-		return
-	}
+func (s *Server) listNames(w http.ResponseWriter, _ *http.Request) {
 	s.Lock()
 	names := make([]string, len(s.lines))
 	for i, l := range s.lines {
@@ -49,10 +41,7 @@ func (s *Server) listNames(w http.ResponseWriter, r *http.Request, _ string) {
 	simulation.WriteJSON(w, http.StatusOK, names)
 }
 
-func (s *Server) listChannels(w http.ResponseWriter, r *http.Request, _ string) {
-	if s.channelsFault(w, r) {
-		return
-	}
+func (s *Server) listChannels(w http.ResponseWriter, _ *http.Request) {
 	s.Lock()
 	all := make([]channelDocument, len(s.lines))
 	for i, l := range s.lines {
@@ -62,10 +51,7 @@ func (s *Server) listChannels(w http.ResponseWriter, r *http.Request, _ string) 
 	simulation.WriteJSON(w, http.StatusOK, all)
 }
 
-func (s *Server) showChannel(w http.ResponseWriter, r *http.Request, _ string) {
-	if s.channelsFault(w, r) {
-		return
-	}
+func (s *Server) showChannel(w http.ResponseWriter, r *http.Request) {
 	s.Lock()
 	l := s.addressed(r)
 	if l == nil {
@@ -90,10 +76,7 @@ func (s *Server) addressed(r *http.Request) *line {
 
 // enableChannel enables or disables a channel. Disabling cancels all waiting
 // calls, silently.
-func (s *Server) enableChannel(w http.ResponseWriter, r *http.Request, _ string) {
-	if s.channelsFault(w, r) {
-		return
-	}
+func (s *Server) enableChannel(w http.ResponseWriter, r *http.Request) {
 	s.Lock()
 	defer s.Unlock()
 	l := s.addressed(r)
@@ -136,10 +119,7 @@ func readChannel(w http.ResponseWriter, r *http.Request) (channelInput, bool) {
 
 // createChannel adds a channel. Like the real server, it reports errors with
 // status 200.
-func (s *Server) createChannel(w http.ResponseWriter, r *http.Request, _ string) {
-	if s.channelsFault(w, r) {
-		return
-	}
+func (s *Server) createChannel(w http.ResponseWriter, r *http.Request) {
 	in, ok := readChannel(w, r)
 	if !ok {
 		return
@@ -169,10 +149,7 @@ func (s *Server) createChannel(w http.ResponseWriter, r *http.Request, _ string)
 }
 
 // updateChannel changes a channel, with the same quirk.
-func (s *Server) updateChannel(w http.ResponseWriter, r *http.Request, _ string) {
-	if s.channelsFault(w, r) {
-		return
-	}
+func (s *Server) updateChannel(w http.ResponseWriter, r *http.Request) {
 	in, ok := readChannel(w, r)
 	if !ok {
 		return

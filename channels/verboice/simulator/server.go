@@ -81,73 +81,56 @@ func (s *Server) routes() {
 		})
 	}
 	api("/api/call", s.enqueue)
-	api("/api/calls/{id}/state", s.state)
-	api("/api/calls/{id}/state.json", s.state)
-	api("/api/calls/{id}/cancel", s.cancel)
-	api("/api/calls/{id}/cancel.json", s.cancel)
+	for _, suffix := range []string{"", ".json"} {
+		api("/api/calls/{id}/state"+suffix, s.onCall(opState, func(*call) {}))
+		api("/api/calls/{id}/cancel"+suffix, s.onCall(opCancel, s.takeBack))
+	}
 	api("/api/calls/{id}/redirect", func(w http.ResponseWriter, _ *http.Request, _ string) {
 		w.WriteHeader(http.StatusInternalServerError) // routed, but not implemented
 	})
-	api("GET /api/channels", s.listNames)
-	api("POST /api/channels", s.createChannel)
-	api("GET /api/channels/all", s.listChannels)
-	api("GET /api/channels/all/{id}", s.showChannel)
-	api("GET /api/channels/{name}", s.showChannel)
-	api("PUT /api/channels/{name}", s.updateChannel)
-	api("POST /api/channels/{id}/enable", s.enableChannel)
-	api("POST /api/channels/{id}/disable", s.enableChannel)
+	for pattern, h := range map[string]http.HandlerFunc{
+		"GET /api/channels":               s.listNames,
+		"POST /api/channels":              s.createChannel,
+		"GET /api/channels/all":           s.listChannels,
+		"GET /api/channels/all/{id}":      s.showChannel,
+		"GET /api/channels/{name}":        s.showChannel,
+		"PUT /api/channels/{name}":        s.updateChannel,
+		"POST /api/channels/{id}/enable":  s.enableChannel,
+		"POST /api/channels/{id}/disable": s.enableChannel,
+	} {
+		api(pattern, func(w http.ResponseWriter, r *http.Request, _ string) {
+			if !s.Faults().Request(opChannels, r.URL.Path).Before(w, r) {
+				h(w, r)
+			}
+		})
+	}
 }
 
-// state answers with the state of a call.
-func (s *Server) state(w http.ResponseWriter, r *http.Request, account string) {
-	c, fault, handled := s.find(w, r, account, opState)
-	if handled {
-		return
+// onCall returns the handler of an operation on a call, which answers with the state that the
+// call has after it.
+func (s *Server) onCall(operation string, do func(*call)) func(http.ResponseWriter, *http.Request, string) {
+	return func(w http.ResponseWriter, r *http.Request, account string) {
+		id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
+		s.Lock()
+		c := s.calls[id]
+		s.Unlock()
+		subject := r.PathValue("id")
+		if c != nil {
+			subject = c.address
+		}
+		fault := s.Faults().Request(operation, subject)
+		if fault.Before(w, r) {
+			return
+		}
+		// Verboice answers 404 for the call of another account, as for one that it does not have.
+		if c == nil || c.account != account {
+			answer(w, r, fault, http.StatusNotFound, nil)
+			return
+		}
+		s.Lock()
+		do(c)
+		document := callDocument{c.id, c.state}
+		s.Unlock()
+		answer(w, r, fault, http.StatusOK, document)
 	}
-	if c == nil {
-		answer(w, r, fault, http.StatusNotFound, nil)
-		return
-	}
-	s.Lock()
-	document := callDocument{c.id, c.state}
-	s.Unlock()
-	answer(w, r, fault, http.StatusOK, document)
-}
-
-// cancel takes a waiting call out of the queue. For any other call it only
-// overwrites the state: an active call continues.
-func (s *Server) cancel(w http.ResponseWriter, r *http.Request, account string) {
-	c, fault, handled := s.find(w, r, account, opCancel)
-	if handled {
-		return
-	}
-	if c == nil {
-		answer(w, r, fault, http.StatusNotFound, nil)
-		return
-	}
-	s.Lock()
-	s.takeBack(c)
-	s.Unlock()
-	answer(w, r, fault, http.StatusOK, callDocument{c.id, stateCancelled})
-}
-
-// find returns a call of the account and applies a fault of the operation.
-func (s *Server) find(w http.ResponseWriter, r *http.Request, account, operation string) (_ *call, _ simulation.Fault, handled bool) {
-	id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	s.Lock()
-	c := s.calls[id]
-	s.Unlock()
-	subject := r.PathValue("id")
-	if c != nil {
-		subject = c.address
-	}
-	fault := s.Faults().Request(operation, subject)
-	if fault.Before(w, r) {
-		return nil, fault, true
-	}
-	// Verboice answers 404 for the call of another account, as for one that it does not have.
-	if c != nil && c.account != account {
-		c = nil
-	}
-	return c, fault, false
 }

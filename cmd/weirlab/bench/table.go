@@ -13,7 +13,7 @@ import (
 // maxOthers is the max number of cores that other programs may use during a run that counts.
 const maxOthers = 0.35
 
-// series is what the repetitions of a run have in common.
+// series identifies the repetitions of a run.
 type series struct {
 	mode, peer       string
 	n, channels      int
