@@ -115,17 +115,10 @@ func (r *reader) outcomes(s *settings) {
 	for _, o := range outcomes() {
 		s.outcomes[string(o)] = o
 	}
-	if text := r.text("outcomes"); text != "" {
-		for part := range strings.SplitSeq(text, ",") {
-			code, word, _ := strings.Cut(part, "=")
-			o := weir.Outcome(strings.TrimSpace(word))
-			if code = normal(code); code == "" || !slices.Contains(outcomes(), o) {
-				r.add("outcomes", "format", "must be like wrong_number=failed,callback=no_answer; outcomes are %s", outcomeWords())
-				break
-			}
-			s.outcomes[code] = o
-		}
-	}
+	r.codes("outcomes", func(code, word string) bool {
+		s.outcomes[code] = weir.Outcome(word)
+		return slices.Contains(outcomes(), s.outcomes[code])
+	}, "must be like wrong_number=failed,callback=no_answer; outcomes are %s", outcomeWords())
 	if s.other = weir.Outcome(r.text("other_outcome")); s.other == "" {
 		s.other = weir.Completed
 	}
@@ -169,19 +162,25 @@ func (r *reader) dispositions(s *settings) {
 	for _, d := range conclusions() {
 		s.dispositions[d] = d
 	}
-	text := r.text("dispositions")
-	if text == "" {
+	r.codes("dispositions", func(code, word string) bool {
+		s.dispositions[code] = normal(word)
+		// A worker may write an instant after the code and @, so that the code itself has none.
+		return !strings.Contains(code, "@") && slices.Contains(conclusions(), s.dispositions[code])
+	}, "must be like too_young=ineligible,later=call_back; dispositions are %s", strings.Join(conclusions(), ", "))
+}
+
+// codes parses a setting that maps codes to words: code=word,code=word. take takes a pair, and
+// reports whether it is right; format and args describe the mistake if it is not.
+func (r *reader) codes(key string, take func(code, word string) bool, format string, args ...any) {
+	if r.text(key) == "" {
 		return
 	}
-	for part := range strings.SplitSeq(text, ",") {
+	for part := range strings.SplitSeq(r.text(key), ",") {
 		code, word, _ := strings.Cut(part, "=")
-		code, word = normal(code), normal(word)
-		// A worker may write an instant after the code and @, so that the code itself has none.
-		if code == "" || strings.Contains(code, "@") || !slices.Contains(conclusions(), word) {
-			r.add("dispositions", "format", "must be like too_young=ineligible,later=call_back; dispositions are %s", strings.Join(conclusions(), ", "))
+		if code = normal(code); code == "" || !take(code, strings.TrimSpace(word)) {
+			r.add(key, "format", format, args...)
 			return
 		}
-		s.dispositions[code] = word
 	}
 }
 
