@@ -42,12 +42,12 @@ func parse(s weir.Settings) (*template, content, []weir.FieldError) {
 	root.need("send", "the request that dispatches a message")
 	if send, ok := root.object("send", requestKeys("per")...); ok {
 		t.perContact = send.choice("per", "message", "contact") == "contact"
-		t.send = r.request(send, perMessage())
+		t.send = r.request(send, placeholderNames(func(p placeholder) bool { return p.send }))
 	}
 	root.need("answer", "rules for the answers to send, such as [{\"status\": \"2xx\", \"fate\": \"accepted\"}]")
 	t.answer = r.rules(root, "answer", sendRule, "fate", "reason", "fault", "retry_after")
 	if ask, ok := root.object("ask", requestKeys("answer")...); ok {
-		q := r.request(ask, askable())
+		q := r.request(ask, placeholderNames(func(p placeholder) bool { return p.ask }))
 		t.ask, t.askAnswer = &q, r.rules(ask, "answer", askRule, "knowledge", "state")
 		ask.need("answer", "rules for the answers to ask")
 	}

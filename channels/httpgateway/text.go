@@ -18,44 +18,66 @@ type text []segment
 // segment is a literal, or the name of a placeholder.
 type segment struct{ literal, name string }
 
-// Placeholders that stand for something of the contact.
-const (
-	phAttempt  = "attempt"      // unique for each try of a contact; letters, digits and hyphens
-	phPart     = "part"         // index of the message
-	phParts    = "parts"        // number of messages
-	phID       = "id"           // attempt and part in one: ATTEMPT.PART
-	phTo       = "to"           // address as stored
-	phPlus     = "to.plus"      // with a leading +
-	phDigits   = "to.digits"    // digits only
-	phText     = "text"         // of the message; of all messages, joined by line breaks, in a request for a whole contact
-	phUTF16    = "text.utf16"   // the same in UTF-16, big endian, as bytes
-	phReport   = "report_url"   // where the gateway reports on the message
-	phReports  = "reports_url"  // the same without the message, for reports that name it by {id}
-	phIncoming = "incoming_url" // where it passes on what people send
-	phSurvey   = "survey"
-	phPriority = "priority"
-	phSeconds  = "seconds_left" // until the contact's window closes; a day without one
-	phMinutes  = "minutes_left"
-	phRef      = "ref" // of the gateway, from its answer
-)
+// placeholder stands for something of the contact.
+type placeholder struct {
+	name      string
+	send, ask bool // may stand in requests that dispatch, and in those of ask
+	value     func(c *content) string
+}
+
+// placeholders are in the order in which messages list them. Those of ask have neither text nor
+// report URLs, because a question identifies a message and carries nothing that could dispatch it
+// again.
+var placeholders = []placeholder{
+	// Unique for each try of a contact; letters, digits and hyphens.
+	{"attempt", true, true, func(c *content) string { return c.a.ID.String() }},
+	// Index of the message. A request for a whole contact has part 0: the -1 of whole is internal.
+	{"part", true, true, func(c *content) string { return strconv.Itoa(max(0, c.part)) }},
+	{"parts", true, true, func(c *content) string { return strconv.Itoa(len(c.a.Messages)) }},
+	// Attempt and part in one: ATTEMPT.PART.
+	{"id", true, true, (*content).id},
+	// The address as stored, with a leading +, and the digits only.
+	{"to", true, true, func(c *content) string { return c.a.To }},
+	{"to.plus", true, true, func(c *content) string { return "+" + strings.TrimPrefix(c.a.To, "+") }},
+	{"to.digits", true, true, func(c *content) string { return strings.TrimPrefix(c.a.To, "+") }},
+	// Of the message; of all messages, joined by line breaks, in a request for a whole contact.
+	{"text", true, false, (*content).text},
+	// The same in UTF-16, big endian, as bytes.
+	{"text.utf16", true, false, func(c *content) string { return string(provider.UTF16BE(c.text())) }},
+	// Where the gateway reports on the message. Attempt and part become two segments: the path of a
+	// callback has unreserved characters and no meaning that a proxy could change.
+	{"report_url", true, false, func(c *content) string { return c.url(reportPath) + "/" + strings.ReplaceAll(c.id(), ".", "/") }},
+	// The same without the message, for reports that name it by {id}.
+	{"reports_url", true, false, func(c *content) string { return c.url(reportPath) }},
+	// Where it passes on what people send.
+	{"incoming_url", true, false, func(c *content) string { return c.url(incomingPath) }},
+	// Of the gateway, from its answer.
+	{"ref", false, true, func(c *content) string { return c.a.ProviderRef }},
+	{"survey", true, true, func(c *content) string { return c.a.Survey }},
+	{"priority", true, false, func(c *content) string {
+		return []string{"reply", "high", "normal"}[min(max(0, c.a.Priority), weir.Normal)]
+	}},
+	// Until the contact's window closes; a day without one.
+	{"seconds_left", true, false, func(c *content) string { return strconv.Itoa(c.left(time.Second)) }},
+	{"minutes_left", true, false, func(c *content) string { return strconv.Itoa(c.left(time.Minute)) }},
+}
+
+// placeholderNames returns the names of some placeholders.
+func placeholderNames(of func(placeholder) bool) []string {
+	var out []string
+	for _, p := range placeholders {
+		if of(p) {
+			out = append(out, p.name)
+		}
+	}
+	return out
+}
 
 // Paths below the channel's callback URL.
 const (
 	reportPath   = "report"
 	incomingPath = "incoming"
 )
-
-// perMessage are the placeholders of requests that dispatch, anywhere those of requests
-// without a contact.
-func perMessage() []string {
-	return []string{phAttempt, phPart, phParts, phID, phTo, phPlus, phDigits, phText, phUTF16, phReport, phReports, phIncoming, phSurvey, phPriority, phSeconds, phMinutes}
-}
-
-// askable are the placeholders of ask: without text and report URLs, because a question
-// identifies a message and carries nothing that could dispatch it again.
-func askable() []string {
-	return []string{phAttempt, phPart, phParts, phID, phTo, phPlus, phDigits, phRef, phSurvey}
-}
 
 // parse reads a text with placeholders: {name}; {{ and }} stand for braces.
 func (r *reader) parse(s, at string, allowed []string) text {
@@ -166,47 +188,14 @@ func (c *content) value(name string) string {
 	case "label":
 		return c.a.Labels[key]
 	}
-	switch name {
-	case phAttempt:
-		return c.a.ID.String()
-	case phPart:
-		// A request for a whole contact has part 0: the -1 of whole is internal.
-		return strconv.Itoa(max(0, c.part))
-	case phParts:
-		return strconv.Itoa(len(c.a.Messages))
-	case phID:
-		return c.id()
-	case phTo:
-		return c.a.To
-	case phPlus:
-		return "+" + strings.TrimPrefix(c.a.To, "+")
-	case phDigits:
-		return strings.TrimPrefix(c.a.To, "+")
-	case phText:
-		return c.text()
-	case phUTF16:
-		return string(provider.UTF16BE(c.text()))
-	case phReport:
-		// Attempt and part become two segments: the path of a callback has unreserved characters
-		// and no meaning that a proxy could change.
-		return c.callback + "/" + reportPath + "/" + strings.ReplaceAll(c.id(), ".", "/")
-	case phReports:
-		return c.callback + "/" + reportPath
-	case phIncoming:
-		return c.callback + "/" + incomingPath
-	case phSurvey:
-		return c.a.Survey
-	case phPriority:
-		return []string{"reply", "high", "normal"}[min(max(0, c.a.Priority), weir.Normal)]
-	case phSeconds:
-		return strconv.Itoa(c.left(time.Second))
-	case phMinutes:
-		return strconv.Itoa(c.left(time.Minute))
-	case phRef:
-		return c.a.ProviderRef
+	if i := slices.IndexFunc(placeholders, func(p placeholder) bool { return p.name == name }); i >= 0 {
+		return placeholders[i].value(c)
 	}
 	return ""
 }
+
+// url returns an address below the channel's callback URL.
+func (c *content) url(path string) string { return c.callback + "/" + path }
 
 // id names the message: the attempt, and the index of the message unless it is about
 // the whole contact.
