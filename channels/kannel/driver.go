@@ -29,6 +29,15 @@ func Type() channels.Type {
 	}
 }
 
+const (
+	// bodyType makes Kannel take the body as it is: for a type of text without a
+	// charset it assumes ISO-8859-1.
+	bodyType = "application/octet-stream"
+	// Max sizes of an answer of smsbox and of bearerbox's status, in bytes.
+	maxBody   = 64 << 10
+	maxStatus = 4 << 20
+)
+
 // newDriver builds the headers that every message has, once. Kannel takes the parameters of a
 // POST from X-Kannel-* headers; in the URL of a GET the password would get into access logs.
 func newDriver(c channels.Config) (*driver, error) {

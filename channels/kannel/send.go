@@ -13,15 +13,9 @@ import (
 	"weir/channels/provider"
 )
 
-const (
-	// bodyType makes Kannel take the body as it is: for a type of text without a
-	// charset it assumes ISO-8859-1.
-	bodyType = "application/octet-stream"
-	maxBody  = 64 << 10
-	// allReports asks for every kind of report: delivered, failed, buffered, taken
-	// and refused by the SMSC.
-	allReports = "31"
-)
+// allReports asks for every kind of report: delivered, failed, buffered, taken
+// and refused by the SMSC.
+const allReports = "31"
 
 // Send requests the messages of a contact one after the other, and stops at the
 // first one that Kannel did not certainly accept.

@@ -14,9 +14,6 @@ import (
 	"weir/channels/provider"
 )
 
-// maxStatus is the max size of bearerbox's status, in bytes.
-const maxStatus = 4 << 20
-
 // Prepare checks that smsbox knows the user and, with admin_url, that bearerbox has
 // the link. There is nothing to set up: each message names its report URL.
 func (d *driver) Prepare(ctx context.Context) error {

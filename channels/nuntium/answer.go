@@ -105,13 +105,6 @@ func absent(partial bool) channels.Answer {
 	return channels.Answer{Knowledge: channels.Absent, Partial: partial, Reason: reason}
 }
 
-func report(ref weir.Ref, index int, m meaning, now time.Time) weir.Report {
-	return weir.Report{
-		Attempt: weir.AttemptRef{Ref: ref}, Part: index, Outcome: m.outcome,
-		ProviderRef: tokenOf(ref), Reason: m.reason, At: now,
-	}
-}
-
 // part collects what a list reports on one message and its broadcast copies.
 type part struct {
 	present bool

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"weir"
 	"weir/channels"
@@ -54,6 +55,13 @@ func (d *driver) readAck(c channels.Callback, p provider.Parameters) (channels.C
 		return channels.CallbackResult{}, nil
 	}
 	return channels.CallbackResult{Reports: []weir.Report{report(ref, part, m, c.At)}}, nil
+}
+
+func report(ref weir.Ref, index int, m meaning, now time.Time) weir.Report {
+	return weir.Report{
+		Attempt: weir.AttemptRef{Ref: ref}, Part: index, Outcome: m.outcome,
+		ProviderRef: tokenOf(ref), Reason: m.reason, At: now,
+	}
 }
 
 // readIncoming reads a message that a person sent. Addresses lose their protocol
