@@ -54,7 +54,7 @@ func NewEngine(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		Outcomes: NewScript(o.Seed, outcomes...), Mux: http.NewServeMux(), agenda: NewAgenda(), faults: faults, tally: NewTally(),
-		sender: NewSender(SenderOptions{Client: o.Client, Workers: o.Callbacks, Faults: faults}),
+		sender: NewSender(o.Client, o.Callbacks, faults),
 	}
 	e.Mux.Handle(ControlPath, control(e.tally, faults, func() {
 		e.Lock()

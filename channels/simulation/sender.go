@@ -13,14 +13,11 @@ import (
 // ErrDropped is the result of a callback that a fault suppressed.
 var ErrDropped = errors.New("dropped by a fault")
 
-// SenderOptions configures a Sender. The zero value works.
-type SenderOptions struct {
-	Client   *http.Client  // default: one of its own, which follows no redirects
-	Workers  int           // max concurrent callbacks; default 64
-	Timeout  time.Duration // of one request; default 10 s
-	SwapWait time.Duration // how long a swapped callback waits for the next; default 1 s
-	Faults   *Faults       // default: none
-}
+const (
+	defaultWorkers  = 64
+	callbackTimeout = 10 * time.Second
+	swapWait        = time.Second // how long a swapped callback waits for the next one
+)
 
 // Callback is one outgoing request of a provider.
 type Callback struct {
@@ -42,7 +39,8 @@ type Callback struct {
 // Sender sends callbacks with bounded concurrency. It is safe for concurrent use.
 // The number of waiting callbacks is not bounded: the simulation determines it.
 type Sender struct {
-	options SenderOptions
+	client  *http.Client
+	faults  *Faults
 	agenda  *Agenda
 	workers []*worker
 }
@@ -60,24 +58,19 @@ type sending struct {
 	held    bool // release the held callback of this subject
 }
 
-// NewSender returns a sender. Nothing is sent before Run.
-func NewSender(o SenderOptions) *Sender {
-	if o.Client == nil {
-		o.Client = &http.Client{
+// NewSender returns a sender of at most so many callbacks at one time; 0: 64. Without a
+// client it has its own, which follows no redirects. Nothing is sent before Run.
+func NewSender(client *http.Client, workers int, faults *Faults) *Sender {
+	if client == nil {
+		client = &http.Client{
 			Transport:     &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
-	if o.Workers <= 0 {
-		o.Workers = 64
+	if workers <= 0 {
+		workers = defaultWorkers
 	}
-	if o.Timeout <= 0 {
-		o.Timeout = 10 * time.Second
-	}
-	if o.SwapWait <= 0 {
-		o.SwapWait = time.Second
-	}
-	s := &Sender{options: o, agenda: NewAgenda(), workers: make([]*worker, o.Workers)}
+	s := &Sender{client: client, faults: faults, agenda: NewAgenda(), workers: make([]*worker, workers)}
 	for i := range s.workers {
 		s.workers[i] = &worker{held: map[string]Callback{}, wake: make(chan struct{}, 1)}
 	}
@@ -96,7 +89,7 @@ func (s *Sender) Run(ctx context.Context) {
 		all.Go(func() { s.work(ctx, w) })
 	}
 	all.Wait()
-	s.options.Client.CloseIdleConnections()
+	s.client.CloseIdleConnections()
 }
 
 func (s *Sender) put(c sending) {
@@ -138,8 +131,8 @@ func (s *Sender) handle(ctx context.Context, w *worker, c sending) {
 		return
 	}
 	var fault Fault
-	if !c.decided && s.options.Faults != nil {
-		fault = s.options.Faults.Callback(c.Kind, c.Subject)
+	if !c.decided {
+		fault = s.faults.Callback(c.Kind, c.Subject)
 	}
 	switch fault.What {
 	case FaultDrop:
@@ -152,7 +145,7 @@ func (s *Sender) handle(ctx context.Context, w *worker, c sending) {
 	case FaultSwap:
 		if _, waiting := w.held[c.Subject]; !waiting {
 			w.held[c.Subject] = c.Callback
-			s.agenda.After(s.options.SwapWait, func() { s.put(sending{Callback: Callback{Subject: c.Subject}, held: true}) })
+			s.agenda.After(swapWait, func() { s.put(sending{Callback: Callback{Subject: c.Subject}, held: true}) })
 			return
 		}
 	case FaultDuplicate:
@@ -174,14 +167,14 @@ func (s *Sender) send(ctx context.Context, c Callback) {
 	if ctx.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, callbackTimeout)
 	defer cancel()
 	request, err := c.Request(ctx)
 	if err != nil {
 		c.done(0, err)
 		return
 	}
-	response, err := s.options.Client.Do(request)
+	response, err := s.client.Do(request)
 	if err != nil {
 		c.done(0, err)
 		return

@@ -50,7 +50,7 @@ func bench(t *testing.T, rules []string, workers int, test func(send func(subjec
 				return nil, r.Context().Err()
 			}
 		})}
-		s := simulation.NewSender(simulation.SenderOptions{Client: client, Workers: workers, Timeout: 5 * time.Second, SwapWait: 3 * time.Second, Faults: faults})
+		s := simulation.NewSender(client, workers, faults)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); s.Run(ctx) }()

@@ -58,11 +58,7 @@ func (o Options) steps(outcome string) []step {
 	}
 }
 
-// live schedules the steps of a message. The caller holds the lock.
-func (s *Server) live(m *message, outcome string) {
-	s.walk(m, s.options.steps(outcome))
-}
-
+// walk schedules the steps of a message. The caller holds the lock.
 func (s *Server) walk(m *message, rest []step) {
 	if len(rest) == 0 {
 		return

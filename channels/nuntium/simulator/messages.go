@@ -137,7 +137,7 @@ func (s *Server) put(m *message, c *Channel, outcome string) {
 	m.channel = c
 	m.counted = true
 	s.Tally().Begin(c.Name, m.guid, m.to, 1)
-	s.live(m, outcome)
+	s.walk(m, s.options.steps(outcome))
 }
 
 func (s *Server) store(m *message) {

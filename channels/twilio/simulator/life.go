@@ -11,41 +11,32 @@ import (
 type step struct {
 	status string
 	event  string // of a call; empty: none
-	after  func(*Options) time.Duration
+	after  time.Duration
 }
 
-func at(status, event string, after func(*Options) time.Duration) step {
-	return step{status, event, after}
-}
-
-func steps(x *resource) []step {
-	queue := func(o *Options) time.Duration { return o.QueueTime }
-	deliver := func(o *Options) time.Duration { return o.DeliverTime }
-	ring := func(o *Options) time.Duration { return o.RingTime }
-	talk := func(o *Options) time.Duration { return o.TalkTime }
-	soon := func(*Options) time.Duration { return 0 }
+func (o *Options) steps(x *resource) []step {
 	if x.kind == messages {
-		sent := at("sent", "", queue)
+		sent := step{"sent", "", o.QueueTime}
 		switch x.outcome.What {
 		case Sent:
 			return []step{sent}
 		case Undelivered:
-			return []step{sent, at("undelivered", "", deliver)}
+			return []step{sent, {"undelivered", "", o.DeliverTime}}
 		case FailedState:
-			return []step{at("failed", "", queue)}
+			return []step{{"failed", "", o.QueueTime}}
 		case Read:
-			return []step{sent, at("delivered", "", deliver), at("read", "", deliver)}
+			return []step{sent, {"delivered", "", o.DeliverTime}, {"read", "", o.DeliverTime}}
 		case Reversed:
-			return []step{at("delivered", "", queue), at("sent", "", soon)}
+			return []step{{"delivered", "", o.QueueTime}, {"sent", "", 0}}
 		}
-		return []step{sent, at("delivered", "", deliver)}
+		return []step{sent, {"delivered", "", o.DeliverTime}}
 	}
-	begin := []step{at("initiated", "initiated", queue), at("ringing", "ringing", soon)}
+	begin := []step{{"initiated", "initiated", o.QueueTime}, {"ringing", "ringing", 0}}
 	switch x.outcome.What {
 	case Busy, NoAnswer, FailedState:
-		return append(begin, at(x.outcome.What, "completed", ring))
+		return append(begin, step{x.outcome.What, "completed", o.RingTime})
 	}
-	return append(begin, at("in-progress", "answered", ring), at("completed", "completed", talk))
+	return append(begin, step{"in-progress", "answered", o.RingTime}, step{"completed", "completed", o.TalkTime})
 }
 
 // advance performs the steps one after the other. The caller holds the lock.
@@ -53,7 +44,7 @@ func (s *Server) advance(x *resource, rest []step) {
 	if len(rest) == 0 {
 		return
 	}
-	s.Later(rest[0].after(&s.options), func() {
+	s.Later(rest[0].after, func() {
 		// What was canceled has no further step.
 		if x.status == "canceled" || x.status == "completed" {
 			return

@@ -173,7 +173,7 @@ func (s *Server) store(kind string, form url.Values, outcome simulation.Rule) ma
 	s.records.Requests = append(s.records.Requests, Request{x.sid, form})
 	s.Tally().Begin(x.line, x.key, form.Get("To"), 1)
 	document := s.document(x)
-	s.advance(x, steps(x))
+	s.advance(x, s.options.steps(x))
 	return document
 }
 
