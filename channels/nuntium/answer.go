@@ -20,12 +20,8 @@ type listed struct {
 // message's own keys and may have any type.
 func readList(body []byte) ([]listed, error) {
 	var raw []map[string]json.RawMessage
-	if err := json.Unmarshal(body, &raw); err != nil {
-		// The decoder's error may quote the body.
+	if json.Unmarshal(body, &raw) != nil || raw == nil { // the decoder's error may quote the body
 		return nil, errors.New("the answer is not a list of messages of Nuntium")
-	}
-	if raw == nil {
-		return nil, errors.New("the answer is not a list of messages")
 	}
 	out := make([]listed, len(raw))
 	for i, m := range raw {

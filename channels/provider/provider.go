@@ -205,15 +205,6 @@ func (t *trace) neverSent(err error, bodyless bool) bool {
 	return ok && op.Op == "write" && bodyless
 }
 
-// withoutURL strips what net/http wraps around an error: the URL, which holds
-// addresses and callback secrets.
-func withoutURL(err error) error {
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		return wrapped.Err
-	}
-	return err
-}
-
 // BaseURL parses the base_url of a channel. Drivers join paths to it.
 func BaseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
@@ -227,8 +218,11 @@ func BaseURL(s string) (*url.URL, error) {
 // NewRequest returns a request with credentials. body may be nil.
 func NewRequest(method string, target *url.URL, body io.Reader, credentials Credentials) (*http.Request, error) {
 	request, err := http.NewRequest(method, target.String(), body) //nolint:noctx // Do gives it one
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // without the URL, which holds addresses and callback secrets
+	}
 	if err != nil {
-		return nil, fmt.Errorf("request cannot be made: %w", withoutURL(err))
+		return nil, fmt.Errorf("request cannot be made: %w", err)
 	}
 	credentials.apply(request)
 	request.Header.Set("User-Agent", "weir")
