@@ -1,6 +1,6 @@
 // Package provider holds what HTTP drivers share: one way to make a request, to
 // determine exactly whether it can have reached the provider, and to interpret
-// the result for a contact.
+// the result for a contact; to check settings, and to read callbacks.
 //
 // # Invariants
 //
