@@ -6,47 +6,39 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/channels/nuntium/simulator"
-	"weir/cmd/internal/command"
 )
 
 func (a *app) simulateNuntium() *cobra.Command {
 	var o simulator.Options
-	var listen string
 	var applications, ways []string
 	c := &cobra.Command{
-		Use: "nuntium", Short: "Run a simulated Nuntium (SMS)", Args: command.NoArgs,
+		Use: "nuntium", Short: "Run a simulated Nuntium (SMS)",
 		Long: "Runs a simulated Nuntium: it takes messages, \"delivers\" them and sends acks.\n" + ruleHelp + "\n" + simulator.OperationHelp + `
 Outcomes: confirmed (the default), delivered, confirmed_only, reversed, twice,
 failed, failover, delayed, canceled, cancelled, null, stuck, crash.`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			var err, errWays error
-			o.Applications, err = parseEntries(applications, nuntiumApplication)
-			o.Channels, errWays = parseEntries(ways, nuntiumChannel)
-			if err := errors.Join(err, errWays); err != nil {
-				return command.UsageError(c, err.Error())
-			}
-			s, err := simulator.New(o)
-			if err != nil {
-				return command.UsageError(c, err.Error())
-			}
-			return a.runSimulator(c.Context(), "Nuntium", listen, s)
-		},
 	}
 	f := c.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:8092", "where to listen")
 	f.StringVar(&o.Account, "account", "", "name of the account (default demo)")
 	f.StringVar(&o.Password, "password", "", "password of the account (default: none: the account cannot log in)")
 	f.StringArrayVar(&applications, "application", nil, "NAME[,password=…][,token=…]…[,ack-url=…][,ack-method=get|post|none][,ack-user=…][,ack-password=…]\n[,interface-url=…][,interface-type=…][,interface-user=…][,interface-password=…]; default: weir,password=secret,token=token")
 	f.StringArrayVar(&ways, "channel", nil, "NAME[,disabled][,connected][,priority=N][,kind=…][,protocol=…][,address=…][,direction=…][,application=…]; default: sms")
-	f.StringArrayVar(&o.Outcomes, "outcome", nil, "rule for what becomes of messages")
-	f.StringArrayVar(&o.Faults, "fault", nil, "rule for faults of requests and of callbacks")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of what happens by chance")
 	f.DurationVar(&o.QueueTime, "queue-time", 0, "from pending to queued")
 	f.DurationVar(&o.DeliverTime, "deliver-time", 0, "from queued to the next state")
 	f.DurationVar(&o.ConfirmTime, "confirm-time", 0, "from delivered to confirmed")
 	f.Float64Var(&o.TimeScale, "time-scale", 0, "shortens the minutes between repeated acks: 0.001 makes a minute 60 ms (default 1)")
 	f.IntVar(&o.Callbacks, "callbacks", 0, "acks under way at once (0: as many as the simulators usually have)")
-	return c
+	return a.simulator(c, common{
+		listen: "127.0.0.1:8092", outcome: "rule for what becomes of messages", outcomes: &o.Outcomes, faults: &o.Faults, seed: &o.Seed,
+	}, func() (string, simulated, error) {
+		var err, errWays error
+		o.Applications, err = parseEntries(applications, nuntiumApplication)
+		o.Channels, errWays = parseEntries(ways, nuntiumChannel)
+		if err := errors.Join(err, errWays); err != nil {
+			return "", nil, err
+		}
+		s, err := simulator.New(o)
+		return "Nuntium", s, err
+	})
 }
 
 func nuntiumApplication(e *entry) simulator.Application {

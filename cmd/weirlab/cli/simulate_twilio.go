@@ -4,14 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/channels/twilio/simulator"
-	"weir/cmd/internal/command"
 )
 
 func (a *app) simulateTwilio() *cobra.Command {
 	var o simulator.Options
-	var listen string
 	c := &cobra.Command{
-		Use: "twilio", Short: "Run a simulated Twilio (SMS, WhatsApp, calls)", Args: command.NoArgs,
+		Use: "twilio", Short: "Run a simulated Twilio (SMS, WhatsApp, calls)",
 		Long: "Runs a simulated Twilio: messages, calls and the account of its REST API, and\n" +
 			"signed callbacks.\n" + ruleHelp + "\n" + simulator.OperationHelp + `
 Outcomes of messages: delivered (the default), sent, undelivered=CODE,
@@ -19,23 +17,12 @@ failed=CODE, read, reversed, silent; of calls: completed (the default), busy,
 no-answer, failed, machine, silent; of both: error=CODE, which refuses the
 request. POST /_simulator/incoming (JSON: from, to, body, sid) is a message from
 a person.`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := simulator.New(o)
-			if err != nil {
-				return command.UsageError(c, err.Error())
-			}
-			return a.runSimulator(c.Context(), "Twilio", listen, s)
-		},
 	}
 	f := c.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:4010", "where to listen")
 	f.StringVar(&o.AccountSID, "account-sid", "", "SID of the account (default "+simulator.AccountSID+")")
 	f.StringVar(&o.AuthToken, "auth-token", "", "auth token of the account (default "+simulator.AuthToken+")")
 	f.StringVar(&o.APIKey, "api-key", "", "SID of an API key that is accepted as well")
 	f.StringVar(&o.APISecret, "api-secret", "", "secret of the API key")
-	f.StringArrayVar(&o.Outcomes, "outcome", nil, "rule for what becomes of messages and calls")
-	f.StringArrayVar(&o.Faults, "fault", nil, "rule for faults of requests and of callbacks")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of what happens by chance")
 	f.DurationVar(&o.QueueTime, "queue-time", 0, "in Twilio's queue")
 	f.DurationVar(&o.DeliverTime, "deliver-time", 0, "of a message, from the carrier to the handset")
 	f.DurationVar(&o.RingTime, "ring-time", 0, "of a call, until it is answered or not")
@@ -44,5 +31,10 @@ a person.`,
 	f.DurationVar(&o.RetryDelay, "retry-delay", 0, "before a callback is repeated (default 1s)")
 	f.StringVar(&o.IncomingURL, "incoming-url", "", "webhook of the numbers, for messages from people")
 	f.IntVar(&o.Callbacks, "callbacks", 0, "callbacks under way at once (0: as many as the simulators usually have)")
-	return c
+	return a.simulator(c, common{
+		listen: "127.0.0.1:4010", outcome: "rule for what becomes of messages and calls", outcomes: &o.Outcomes, faults: &o.Faults, seed: &o.Seed,
+	}, func() (string, simulated, error) {
+		s, err := simulator.New(o)
+		return "Twilio", s, err
+	})
 }

@@ -6,33 +6,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/channels/verboice/simulator"
-	"weir/cmd/internal/command"
 )
 
 func (a *app) simulateVerboice() *cobra.Command {
 	var o simulator.Options
-	var listen string
 	var accounts, lines []string
 	c := &cobra.Command{
-		Use: "verboice", Short: "Run a simulated Verboice (phone calls)", Args: command.NoArgs,
+		Use: "verboice", Short: "Run a simulated Verboice (phone calls)",
 		Long: "Runs a simulated Verboice: it takes calls, \"dials\" them and reports how they end.\n" + ruleHelp + "\n" + simulator.OperationHelp + "\nOutcomes:\n" + simulator.OutcomeHelp,
-		RunE: func(c *cobra.Command, _ []string) error {
-			var err, errLines error
-			o.Accounts, err = parseEntries(accounts, verboiceAccount)
-			o.Channels, errLines = parseEntries(lines, verboiceChannel)
-			number(o.Channels)
-			if err := errors.Join(err, errLines); err != nil {
-				return command.UsageError(c, err.Error())
-			}
-			s, err := simulator.New(o)
-			if err != nil {
-				return command.UsageError(c, err.Error())
-			}
-			return a.runSimulator(c.Context(), "Verboice", listen, s)
-		},
 	}
 	f := c.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:8091", "where to listen")
 	f.StringArrayVar(&accounts, "account", nil, "USERNAME[,password=…][,token=…]…; without any, everybody may call")
 	f.StringArrayVar(&lines, "channel", nil, "NAME[,id=N][,limit=N][,pause=D][,disabled][,problem=TEXT]…; default: main,id=1,limit=1")
 	f.Int64SliceVar(&o.CallFlows, "call-flow", nil, "numbers of the call flows that exist (default: all of them)")
@@ -40,13 +23,22 @@ func (a *app) simulateVerboice() *cobra.Command {
 	f.DurationVar(&o.Talk, "talk", 0, "how long an answered call is held at least (default 5s)")
 	f.BoolVar(&o.SkipFlows, "skip-flows", false, "hold answered calls without reading what they should say")
 	f.StringVar(&o.Digits, "digits", "", "what the person keys in when asked")
-	f.StringArrayVar(&o.Outcomes, "outcome", nil, "rule for how calls end")
-	f.StringArrayVar(&o.Faults, "fault", nil, "rule for faults of requests and of callbacks")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of what happens by chance")
 	f.DurationVar(&o.RetryDelay, "retry-delay", 0, "before a call is dialed again (default 1m)")
 	f.DurationVar(&o.MaxActive, "max-active", 0, "after that a stuck call fails (default 2h)")
 	f.DurationVar(&o.PurgeAfter, "purge-after", 0, "after that a finished call is forgotten (default: never)")
-	return c
+	return a.simulator(c, common{
+		listen: "127.0.0.1:8091", outcome: "rule for how calls end", outcomes: &o.Outcomes, faults: &o.Faults, seed: &o.Seed,
+	}, func() (string, simulated, error) {
+		var err, errLines error
+		o.Accounts, err = parseEntries(accounts, verboiceAccount)
+		o.Channels, errLines = parseEntries(lines, verboiceChannel)
+		number(o.Channels)
+		if err := errors.Join(err, errLines); err != nil {
+			return "", nil, err
+		}
+		s, err := simulator.New(o)
+		return "Verboice", s, err
+	})
 }
 
 func verboiceAccount(e *entry) simulator.Account {
