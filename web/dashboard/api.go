@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,9 +19,7 @@ import (
 // problem is an error response of the API.
 type problem struct {
 	Status int               `json:"status"`
-	Title  string            `json:"title"`
 	Detail string            `json:"detail"`
-	Code   weir.Code         `json:"code"`
 	Errors []weir.FieldError `json:"errors"`
 	wait   string            // Retry-After
 }
@@ -30,19 +29,10 @@ func (p *problem) Error() string { return p.Detail }
 
 // routerError is an error in the format of the router's API.
 type routerError struct {
-	Code    string `json:"code"`
 	Message string `json:"message"`
 	Details []struct {
 		Message string `json:"message"`
 	} `json:"details"`
-}
-
-// fill copies the error in the format of Weir's own API.
-func (f *routerError) fill(p *problem) {
-	p.Code, p.Detail = weir.Code(f.Code), f.Message
-	for _, d := range f.Details {
-		p.Errors = append(p.Errors, weir.FieldError{Detail: d.Message})
-	}
 }
 
 // get reads a resource of the API.
@@ -60,25 +50,23 @@ func (v *visit) call(method, path string, body, into any) error {
 	if err != nil {
 		return err
 	}
-	res, err := v.transport().RoundTrip(req)
-	if err != nil {
+	res := &responseBuffer{header: http.Header{}}
+	v.d.API.ServeHTTP(res, req)
+	if err := req.Context().Err(); err != nil {
 		return err
 	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode >= http.StatusBadRequest {
+	res.WriteHeader(http.StatusOK) // for a handler that has not
+	if res.status >= http.StatusBadRequest {
 		return problemOf(res)
 	}
-	if into == nil || res.StatusCode == http.StatusNoContent {
+	if into == nil || res.status == http.StatusNoContent {
 		return nil
 	}
-	if err := json.NewDecoder(res.Body).Decode(into); err != nil {
+	if err := json.Unmarshal(res.body.Bytes(), into); err != nil {
 		return fmt.Errorf("decode a response of the API: %w", err)
 	}
 	return nil
 }
-
-// transport sends requests to the API.
-func (v *visit) transport() http.RoundTripper { return handlerTransport{v.d.API} }
 
 // forward lets the API answer the browser directly, for files too large to buffer
 // in memory.
@@ -128,44 +116,25 @@ func (v *visit) request(method, path string, body any) (*http.Request, error) {
 	return req, nil
 }
 
-func problemOf(res *http.Response) error {
+func problemOf(res *responseBuffer) error {
 	var said struct {
 		problem
 		Router *routerError `json:"error"`
 	}
-	_ = json.NewDecoder(res.Body).Decode(&said) // an unreadable body leaves only the status
+	_ = json.Unmarshal(res.body.Bytes(), &said) // an unreadable body leaves only the status
 	p := &said.problem
-	if said.Router != nil {
-		said.Router.fill(p)
+	if e := said.Router; e != nil {
+		p.Detail = e.Message
+		for _, d := range e.Details {
+			p.Errors = append(p.Errors, weir.FieldError{Detail: d.Message})
+		}
 	}
-	if p.Detail == "" {
-		p.Detail = http.StatusText(res.StatusCode)
-	}
-	p.Status, p.wait = res.StatusCode, res.Header.Get("Retry-After")
+	p.Detail = cmp.Or(p.Detail, http.StatusText(res.status))
+	p.Status, p.wait = res.status, res.header.Get("Retry-After")
 	return p
 }
 
-// handlerTransport sends requests to a handler in the same process.
-type handlerTransport struct{ handler http.Handler }
-
-// RoundTrip returns when the response is complete.
-func (m handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := &responseBuffer{header: http.Header{}}
-	m.handler.ServeHTTP(w, r)
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return &http.Response{
-		StatusCode: w.status, Status: http.StatusText(w.status), Header: w.header, Request: r,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()),
-	}, nil
-}
-
-// responseBuffer buffers a response in memory.
+// responseBuffer buffers a response of the API in memory.
 type responseBuffer struct {
 	header http.Header
 	status int
@@ -195,12 +164,12 @@ func statusOf(err error) (int, *problem) {
 	}
 	if code := weir.CodeOf(err); code == weir.CodeUnauthorised || code == weir.CodeUnavailable { // a session could not begin or end
 		status := map[weir.Code]int{weir.CodeUnauthorised: http.StatusUnauthorized, weir.CodeUnavailable: http.StatusServiceUnavailable}[code]
-		return status, &problem{Status: status, Code: code, Detail: "the session could not be stored; try again", wait: "2"}
+		return status, &problem{Status: status, Detail: "the session could not be stored; try again", wait: "2"}
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the browser disconnected, or it took too long
-		return http.StatusServiceUnavailable, &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeUnavailable, Detail: "the request timed out; try again", wait: "2"}
+		return http.StatusServiceUnavailable, &problem{Status: http.StatusServiceUnavailable, Detail: "the request timed out; try again", wait: "2"}
 	}
-	return http.StatusInternalServerError, &problem{Status: http.StatusInternalServerError, Code: weir.CodeInternal, Detail: "internal error; details are in the log"}
+	return http.StatusInternalServerError, &problem{Status: http.StatusInternalServerError, Detail: "internal error; details are in the log"}
 }
 
 func titleOf(status int) string {

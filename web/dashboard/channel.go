@@ -156,7 +156,7 @@ func setCapacity(v *visit) (*done, error) {
 	// A form has texts, the API wants a number. Bounds are checked there.
 	n, err := strconv.Atoi(v.r.PostForm.Get("capacity"))
 	if err != nil {
-		return nil, &problem{Status: http.StatusUnprocessableEntity, Code: weir.CodeInvalid, Detail: "the capacity must be a whole number"}
+		return nil, &problem{Status: http.StatusUnprocessableEntity, Detail: "the capacity must be a whole number"}
 	}
 	err = v.call(http.MethodPatch, apiPath("v1", "channels", name), map[string]any{"capacity": n}, nil)
 	return &done{text: "The capacity of channel " + name + " is " + display.Number(n) + ".", to: "/channels/" + url.PathEscape(name)}, err

@@ -44,7 +44,7 @@ func readMoment(name, text string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, &problem{
-		Status: http.StatusUnprocessableEntity, Code: weir.CodeInvalid, Detail: "the period has an invalid time",
+		Status: http.StatusUnprocessableEntity, Detail: "the period has an invalid time",
 		Errors: []weir.FieldError{{Pointer: "/" + name, Code: "format", Detail: "must be a date and a time in UTC, such as 2026-05-04T09:00"}},
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"weir"
 )
 
 const (
@@ -43,11 +41,11 @@ func fragmentOf(id string, html []byte, seed maphash.Seed) fragment {
 func (d *Dashboard) stream(p *page) handler {
 	return func(v *visit, w http.ResponseWriter) error {
 		if d.Draining() {
-			return &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeDraining, Detail: "this process is shutting down", wait: "2"}
+			return &problem{Status: http.StatusServiceUnavailable, Detail: "this process is shutting down", wait: "2"}
 		}
 		leave, ok := d.streams.Acquire(v.r.Context(), v.who.Token, 0)
 		if !ok {
-			return &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeLimited, Detail: "too many open pages; close some and try again", wait: "10"}
+			return &problem{Status: http.StatusServiceUnavailable, Detail: "too many open pages; close some and try again", wait: "10"}
 		}
 		defer leave()
 		page := *v.r.URL // load runs as if the page itself were requested

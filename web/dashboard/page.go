@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"weir"
 	"weir/ops"
 	"weir/web/dashboard/display"
 )
@@ -117,7 +116,7 @@ func (d *Dashboard) serveForm(p *page) handler {
 func (v *visit) readForm(w http.ResponseWriter) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
 	if err := v.r.ParseForm(); err != nil {
-		return &problem{Status: http.StatusBadRequest, Code: weir.CodeInvalid, Detail: "the form is malformed or larger than 64 KiB"}
+		return &problem{Status: http.StatusBadRequest, Detail: "the form is malformed or larger than 64 KiB"}
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"weir"
 	"weir/routing"
 	"weir/routing/label"
 	"weir/routing/resource"
@@ -57,10 +56,10 @@ func (v *visit) callRouter(method, path string, query url.Values, body, into any
 	case err == nil:
 		return nil
 	case status == http.StatusServiceUnavailable:
-		return &problem{Status: status, Code: weir.CodeUnavailable, wait: p.wait, Detail: "The router is unavailable in this process: " + p.Detail +
+		return &problem{Status: status, wait: p.wait, Detail: "The router is unavailable in this process: " + p.Detail +
 			". One process at a time runs it. Open this page on that process, or try again after it has stopped."}
 	case status == http.StatusUnauthorized && v.who.Open:
-		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "The router requires a token. " +
+		return &problem{Status: http.StatusForbidden, Detail: "The router requires a token. " +
 			"Create one and log in with it: weir token create --name ann --scope router --scope pii:read"}
 	}
 	return err

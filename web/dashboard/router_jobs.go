@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 
-	"weir"
 	"weir/routing"
 	"weir/routing/resource"
 	"weir/web/dashboard/display"
@@ -207,5 +206,5 @@ func actionBody(v *visit, more map[string]string) map[string]any {
 }
 
 func notFound(what string) error {
-	return &problem{Status: http.StatusNotFound, Code: weir.CodeNotFound, Detail: what}
+	return &problem{Status: http.StatusNotFound, Detail: what}
 }

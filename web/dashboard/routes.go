@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"weir"
 	"weir/ops"
 	"weir/web/auth"
 )
@@ -142,7 +141,7 @@ func (d *Dashboard) withSession(oneOf []ops.Scope, h handler) http.Handler {
 			return err
 		}
 		if !v.may(oneOf) {
-			return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "this page requires a token with the scope " + scopeWords(oneOf)}
+			return &problem{Status: http.StatusForbidden, Detail: "this page requires a token with the scope " + scopeWords(oneOf)}
 		}
 		return h(v, w)
 	})
@@ -151,7 +150,7 @@ func (d *Dashboard) withSession(oneOf []ops.Scope, h handler) http.Handler {
 // checkOrigin rejects requests that a page of another site made a browser send.
 func (v *visit) checkOrigin() error {
 	if v.d.origins.Check(v.r) != nil {
-		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "requests from pages of other sites are rejected"}
+		return &problem{Status: http.StatusForbidden, Detail: "requests from pages of other sites are rejected"}
 	}
 	return nil
 }
