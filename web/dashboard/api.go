@@ -197,6 +197,6 @@ func (v *visit) readIdentity() error {
 	if err := v.get("/v1/whoami", nil, &who); err != nil {
 		return err
 	}
-	v.who = who
+	v.Who = who
 	return nil
 }

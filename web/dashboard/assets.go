@@ -1,12 +1,12 @@
 package dashboard
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"fmt"
 	"hash/maphash"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -45,10 +45,7 @@ func readFiles() (*files, error) {
 // hashed returns the name under which a file is served. A missing file becomes a
 // broken link, which every test of a page that uses it reports.
 func (f *files) hashed(name string) string {
-	if hashed, ok := f.names[name]; ok {
-		return hashed
-	}
-	return "missing-" + name
+	return cmp.Or(f.names[name], "missing-"+name)
 }
 
 // serve serves a file.
@@ -60,16 +57,9 @@ func (f *files) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "file not found", http.StatusNotFound)
 		return
 	}
-	kind := mime.TypeByExtension(path.Ext(name))
-	switch path.Ext(name) {
-	case ".js":
-		kind = "text/javascript; charset=utf-8"
-	case ".css":
-		kind = "text/css; charset=utf-8"
-	case ".svg":
-		kind = "image/svg+xml"
-	}
-	w.Header().Set("Content-Type", kind)
+	// The types of package mime depend on the machine.
+	types := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+	w.Header().Set("Content-Type", types[path.Ext(name)])
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	_, _ = w.Write(text) // the browser may have disconnected
 }

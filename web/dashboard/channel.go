@@ -57,7 +57,7 @@ func loadChannel(v *visit) (*content, error) {
 			return nil, err
 		}
 	}
-	d.NoContacts = !v.may([]ops.Scope{ops.ScopeContactsRead})
+	d.NoContacts = !v.May(ops.ScopeContactsRead)
 	if !d.NoContacts {
 		if err := d.readLists(v); err != nil {
 			return nil, err

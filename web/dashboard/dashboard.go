@@ -44,7 +44,7 @@ type Dashboard struct {
 	Options
 	public          *url.URL
 	files           *files
-	sets            *templates
+	templates       map[string]*template.Template // by the name of their page
 	streams         *auth.ConcurrencyLimit
 	fragmentCache   *cache[[]fragment]
 	sparkCache      *cache[sparks]
@@ -70,9 +70,4 @@ type navItem struct {
 	Current    bool
 	path       string
 	scopes     []ops.Scope
-}
-
-// templates holds the parsed pages.
-type templates struct {
-	pages map[string]*template.Template
 }

@@ -43,7 +43,7 @@ func (d *Dashboard) stream(p *page) handler {
 		if d.Draining() {
 			return &problem{Status: http.StatusServiceUnavailable, Detail: "this process is shutting down", wait: "2"}
 		}
-		leave, ok := d.streams.Acquire(v.r.Context(), v.who.Token, 0)
+		leave, ok := d.streams.Acquire(v.r.Context(), v.Who.Token, 0)
 		if !ok {
 			return &problem{Status: http.StatusServiceUnavailable, Detail: "too many open pages; close some and try again", wait: "10"}
 		}
@@ -110,7 +110,7 @@ func (s *stream) follow() {
 // must be as they were at since, or later.
 func (s *stream) update(since time.Time) bool {
 	err := s.visit.readIdentity()
-	if err == nil && !s.visit.may(s.page.scopes) {
+	if err == nil && !s.visit.May(s.page.scopes...) {
 		err = &problem{Status: http.StatusForbidden, Detail: "the token no longer has the required scope"}
 	}
 	var list []fragment
@@ -171,7 +171,7 @@ func (d *Dashboard) fragments(p *page, v *visit, since time.Time) ([]fragment, e
 		var list []fragment
 		for _, name := range p.live {
 			var b bytes.Buffer
-			if err := d.sets.pages[p.name].ExecuteTemplate(&b, name, x); err != nil {
+			if err := d.templates[p.name].ExecuteTemplate(&b, name, x); err != nil {
 				return nil, err
 			}
 			list = append(list, fragmentOf(name, b.Bytes(), d.files.seed))

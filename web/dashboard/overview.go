@@ -58,7 +58,7 @@ func loadOverview(v *visit) (*content, error) {
 	if o.Surveys, err = v.surveyCards(); err != nil {
 		return nil, err
 	}
-	if !v.may(readers()) {
+	if !v.May(readers()...) {
 		o.NoChannels = true
 		return c, nil
 	}

@@ -59,7 +59,8 @@ var templateFiles embed.FS
 
 // parseTemplates gives each page its own template set, so that the blocks of one
 // page cannot replace those of another.
-func parseTemplates(more template.FuncMap) (*templates, error) {
+func parseTemplates() (map[string]*template.Template, error) {
+	more := template.FuncMap{"labels": labelFacts, "labelLine": labelLine, "selector": selectorText, "event": timelineText}
 	base, err := template.New("base").Funcs(display.Functions()).Funcs(more).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("dashboard: %w", err)
@@ -68,7 +69,7 @@ func parseTemplates(more template.FuncMap) (*templates, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &templates{pages: map[string]*template.Template{}}
+	out := map[string]*template.Template{}
 	for _, f := range names {
 		name := strings.TrimSuffix(f.Name(), ".html")
 		if name == "base" || name == "parts" {
@@ -81,7 +82,7 @@ func parseTemplates(more template.FuncMap) (*templates, error) {
 		if err != nil {
 			return nil, fmt.Errorf("dashboard: %w", err)
 		}
-		out.pages[name] = set
+		out[name] = set
 	}
 	return out, nil
 }
@@ -143,11 +144,11 @@ func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
 	if !x.Fragment() {
 		x.Flash = d.takeFlash(v, w)
 	}
-	if v.who.Scopes == nil {
+	if v.Who.Scopes == nil {
 		return x // not logged in
 	}
 	for _, item := range d.nav {
-		if !v.may(item.scopes) {
+		if !v.May(item.scopes...) {
 			continue
 		}
 		item.Link = d.Prefix + item.path
@@ -164,7 +165,7 @@ func (d *Dashboard) write(w http.ResponseWriter, status int, name string, x *vie
 		block = "main"
 	}
 	var b bytes.Buffer
-	if err := d.sets.pages[name].ExecuteTemplate(&b, block, x); err != nil {
+	if err := d.templates[name].ExecuteTemplate(&b, block, x); err != nil {
 		return fmt.Errorf("template %s: %w", name, err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

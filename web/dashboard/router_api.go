@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
@@ -58,7 +57,7 @@ func (v *visit) callRouter(method, path string, query url.Values, body, into any
 	case status == http.StatusServiceUnavailable:
 		return &problem{Status: status, wait: p.wait, Detail: "The router is unavailable in this process: " + p.Detail +
 			". One process at a time runs it. Open this page on that process, or try again after it has stopped."}
-	case status == http.StatusUnauthorized && v.who.Open:
+	case status == http.StatusUnauthorized && v.Who.Open:
 		return &problem{Status: http.StatusForbidden, Detail: "The router requires a token. " +
 			"Create one and log in with it: weir token create --name ann --scope router --scope pii:read"}
 	}
@@ -98,18 +97,15 @@ func jobStatuses() []option {
 	}
 }
 
-// statusText returns a job status in words.
-func statusText(status resource.JobStatus) string {
-	for _, o := range jobStatuses()[1:] {
-		if o.Value == string(status) {
+// StatusText returns the job's status in words.
+func (j routerJob) StatusText() string {
+	for _, o := range jobStatuses() {
+		if o.Value == string(j.Status) {
 			return o.Text
 		}
 	}
-	return string(status)
+	return string(j.Status)
 }
-
-// StatusText returns the job's status in words.
-func (j routerJob) StatusText() string { return statusText(j.Status) }
 
 // Done reports whether the status is final.
 func (j routerJob) Done() bool {
@@ -124,12 +120,6 @@ func (j routerJob) CurrentAssignment() *routing.Assignment {
 		}
 	}
 	return nil
-}
-
-// routerFunctions returns the functions that the templates of the router's pages
-// call.
-func routerFunctions() template.FuncMap {
-	return template.FuncMap{"labels": labelFacts, "labelLine": labelLine, "selector": selectorText}
 }
 
 // labelFacts lists labels or tags by name.

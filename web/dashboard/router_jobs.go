@@ -133,7 +133,7 @@ func askCancelJob(v *visit) (*question, error) {
 		title: "Cancel job " + j.ID, Button: "Cancel job", Danger: true, back: jobLink(j.ID), crumbs: jobCrumbs(j.ID, crumb{Text: "Cancel"}),
 		Text:   "This cannot be undone. Open offers are revoked, and the capacity of an assigned worker is released at once.",
 		Facts:  []fact{{"State", j.StatusText()}, {"Queue", cmp.Or(j.QueueID, "none")}},
-		Fields: []field{noteField(), {Name: "disposition", Label: "Disposition code", Type: "text", Help: "Optional."}},
+		Fields: endFields(),
 	}
 	if a := j.CurrentAssignment(); a != nil {
 		q.Facts = append(q.Facts, fact{"Worker", a.WorkerID})
@@ -143,7 +143,7 @@ func askCancelJob(v *visit) (*question, error) {
 
 func cancelJob(v *visit) (*done, error) {
 	id := v.r.PathValue("id")
-	err := v.callRouter(http.MethodPost, routerPath("jobs", id)+":cancel", nil, actionBody(v, map[string]string{"dispositionCode": "disposition"}), nil)
+	err := v.callRouter(http.MethodPost, routerPath("jobs", id)+":cancel", nil, endBody(v), nil)
 	return &done{text: "Job " + id + " is cancelled.", to: jobLink(id)}, err
 }
 
@@ -157,7 +157,7 @@ func askAssignment(button, text string) func(*visit) (*question, error) {
 		if !ok {
 			// It may have ended since the page was made: reported now, and not after the
 			// confirmation.
-			return nil, notFound("assignment not found on this job")
+			return nil, &problem{Status: http.StatusNotFound, Detail: "assignment not found on this job"}
 		}
 		q := &question{
 			title: button + " job " + j.ID, Button: button, Text: text, back: jobLink(j.ID), crumbs: jobCrumbs(j.ID, crumb{Text: button}),
@@ -165,9 +165,9 @@ func askAssignment(button, text string) func(*visit) (*question, error) {
 		}
 		switch button {
 		case "Close":
-			q.Fields = []field{noteField(), {Name: "disposition", Label: "Disposition code", Type: "text", Help: "Optional."}}
+			q.Fields = endFields()
 		case "Complete":
-			q.Fields = []field{noteField()}
+			q.Fields = endFields()[:1]
 		}
 		return q, nil
 	}
@@ -176,35 +176,26 @@ func askAssignment(button, text string) func(*visit) (*question, error) {
 func endAssignment(step, became string) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		id := v.r.PathValue("id")
-		body := map[string]any{}
-		// That action takes neither a note nor a disposition.
-		if step != "unassign" {
-			body = actionBody(v, map[string]string{"dispositionCode": "disposition"})
-		}
-		err := v.callRouter(http.MethodPost, routerPath("jobs", id, "assignments", v.r.PathValue("assignment"))+":"+step, nil, body, nil)
+		err := v.callRouter(http.MethodPost, routerPath("jobs", id, "assignments", v.r.PathValue("assignment"))+":"+step, nil, endBody(v), nil)
 		return &done{text: "Job " + id + " " + became + ".", to: jobLink(id)}, err
 	}
 }
 
-// noteField returns the field for the note of an action.
-func noteField() field {
-	return field{Name: "note", Label: "Note", Type: "text", Help: "Optional. Stored with the job."}
+// endFields returns the fields of the actions that end a job: a note and a disposition.
+func endFields() []field {
+	return []field{
+		{Name: "note", Label: "Note", Type: "text", Help: "Optional. Stored with the job."},
+		{Name: "disposition", Label: "Disposition code", Type: "text", Help: "Optional."},
+	}
 }
 
-// actionBody returns the body of an action with an optional note.
-func actionBody(v *visit, more map[string]string) map[string]any {
+// endBody returns the body of such an action: the fields that were filled in.
+func endBody(v *visit) map[string]any {
 	body := map[string]any{}
-	if note := v.r.PostForm.Get("note"); note != "" {
-		body["note"] = note
-	}
-	for name, form := range more {
+	for name, form := range map[string]string{"note": "note", "dispositionCode": "disposition"} {
 		if value := v.r.PostForm.Get(form); value != "" {
 			body[name] = value
 		}
 	}
 	return body
-}
-
-func notFound(what string) error {
-	return &problem{Status: http.StatusNotFound, Detail: what}
 }

@@ -50,9 +50,7 @@ func New(o Options) (*Dashboard, error) {
 	if d.files, err = readFiles(); err != nil {
 		return nil, err
 	}
-	functions := routerFunctions()
-	functions["event"] = timelineText
-	if d.sets, err = parseTemplates(functions); err != nil {
+	if d.templates, err = parseTemplates(); err != nil {
 		return nil, err
 	}
 	return d, d.route()
@@ -75,7 +73,7 @@ func pages() []*page {
 // route fills the table of patterns.
 func (d *Dashboard) route() error {
 	for _, p := range pages() {
-		if d.sets.pages[p.name] == nil {
+		if d.templates[p.name] == nil {
 			return fmt.Errorf("dashboard: page %s has no template", p.name)
 		}
 		if p.nav != "" {
@@ -140,7 +138,7 @@ func (d *Dashboard) withSession(oneOf []ops.Scope, h handler) http.Handler {
 		if err := v.readIdentity(); err != nil {
 			return err
 		}
-		if !v.may(oneOf) {
+		if !v.May(oneOf...) {
 			return &problem{Status: http.StatusForbidden, Detail: "this page requires a token with the scope " + scopeWords(oneOf)}
 		}
 		return h(v, w)

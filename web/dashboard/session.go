@@ -13,7 +13,7 @@ import (
 func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
 	v.readSession()
 	if err := v.readIdentity(); err == nil {
-		if v.who.Open {
+		if v.Who.Open {
 			return d.render(v, w, http.StatusOK, "login", &content{title: "No token required", data: loginForm{}})
 		}
 		d.redirect(w, localPath(v.r.URL.Query().Get("next")))

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"weir/ops"
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	"weir/web/surveyapi"
@@ -72,7 +71,7 @@ func (c surveyCard) Of(status surveys.Status) int { return c.Stats.Statuses[stat
 // surveyCards lists the running, paused and stopping surveys. Their statistics are
 // cached for a few seconds, not computed for each browser.
 func (v *visit) surveyCards() ([]surveyCard, error) {
-	if !v.may([]ops.Scope{ops.ScopeContactsRead, ops.ScopeSurveysAdmin}) {
+	if !v.May(surveyReaders()...) {
 		return nil, nil
 	}
 	return v.d.surveyCache.get(v.rights(), func() ([]surveyCard, error) {

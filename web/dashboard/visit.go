@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"weir/ops"
 	"weir/web/api"
+	"weir/web/wire"
 )
 
 // visit is one request to the dashboard, with a session that the API accepts.
@@ -19,22 +21,19 @@ type visit struct {
 	id      string // X-Request-Id
 	token   string // empty while no token is needed
 	session bool   // token is the text of a session
-	who     api.WhoView
+	Who     api.WhoView
 }
 
 // handler serves a visit.
 type handler func(*visit, http.ResponseWriter) error
 
-// may reports whether the token has one of the scopes.
-func (v *visit) may(oneOf []ops.Scope) bool {
-	return oneOf == nil || slices.ContainsFunc(oneOf, func(s ops.Scope) bool { return slices.Contains(v.who.Scopes, s) })
+// May reports whether the token has one of the scopes; none: any token will do.
+func (v *visit) May(oneOf ...ops.Scope) bool {
+	return oneOf == nil || slices.ContainsFunc(oneOf, func(s ops.Scope) bool { return slices.Contains(v.Who.Scopes, s) })
 }
 
-// May reports whether the token has one of the scopes, for templates.
-func (v *visit) May(oneOf ...ops.Scope) bool { return v.may(oneOf) }
-
 // rights returns a key that is equal for all who see the same.
-func (v *visit) rights() string { return scopeWords(v.who.Scopes) }
+func (v *visit) rights() string { return scopeWords(v.Who.Scopes) }
 
 // Link returns the path of a page; all segments except the first are escaped.
 func (v *visit) Link(first string, segments ...string) string {
@@ -47,22 +46,13 @@ func (v *visit) Asset(name string) string { return v.d.Prefix + "/assets/" + v.d
 // Now returns the reference time for all relative times on the page.
 func (v *visit) Now() time.Time { return v.d.Now() }
 
-// Who returns the identity behind the session.
-func (v *visit) Who() api.WhoView { return v.who }
-
 // Wall reports whether the page is shown on a wall screen.
 func (v *visit) Wall() bool { return v.r.URL.Query().Get("wall") == "1" }
 
 // Version returns the running version.
 func (v *visit) Version() string { return v.d.Version }
 
-func scopeWords(list []ops.Scope) string {
-	words := make([]string, len(list))
-	for i, s := range list {
-		words[i] = string(s)
-	}
-	return strings.Join(words, " or ")
-}
+func scopeWords(list []ops.Scope) string { return strings.Join(wire.Words(list), " or ") }
 
 // apiPath joins the segments of a path, each escaped.
 func apiPath(segments ...string) string {
@@ -115,12 +105,8 @@ const (
 // cookie returns a cookie that no request from another site carries and no script
 // can read.
 func (d *Dashboard) cookie(r *http.Request, name, value string, life time.Duration) *http.Cookie {
-	path := d.Prefix
-	if path == "" {
-		path = "/"
-	}
 	return &http.Cookie{ //nolint:gosec // Secure where people use https
-		Name: name, Value: value, Path: path, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: name, Value: value, Path: cmp.Or(d.Prefix, "/"), HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || d.public.Scheme == "https", MaxAge: max(-1, int(life.Seconds())),
 	}
 }
