@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,21 +13,6 @@ import (
 	"weir/web/api"
 	"weir/web/dashboard/display"
 )
-
-func channelPage() *page {
-	admin := []ops.Scope{ops.ScopeChannelsAdmin}
-	const one = "/channels/{name}"
-	return &page{
-		name: "channel", path: one, scopes: readers(),
-		load: loadChannel, live: []string{"state", "figures", "charts", "contacts"},
-		actions: []action{
-			{path: one + "/pause", scopes: admin, ask: askPause, run: pauseChannel(true)},
-			{path: one + "/resume", scopes: admin, ask: askResume, run: pauseChannel(false)},
-			{path: one + "/capacity", scopes: admin, ask: askCapacity, run: setCapacity},
-			{path: one + "/delete", scopes: admin, ask: askDelete, run: deleteChannel},
-		},
-	}
-}
 
 // channelData is the data of a channel's page.
 type channelData struct {
@@ -94,38 +80,26 @@ func settingsOf(ch api.ChannelView) []fact {
 	return list
 }
 
-// channelQuestion builds the common part of the questions about a channel.
-// The channel may change until the question is answered; only the API decides then.
-func channelQuestion(v *visit, title, button string) (api.ChannelView, *question, error) {
-	ch, err := v.channel()
-	if err != nil {
-		return ch, nil, err
-	}
-	back := "/channels/" + url.PathEscape(ch.Channel)
-	return ch, &question{
-		title: title + " " + ch.Channel, Button: button, back: back,
-		crumbs: []crumb{{Text: ch.Channel, Link: back}, {Text: button}},
-		Facts: []fact{
+// askChannel returns the question about an action on a channel. more, if not nil, adds
+// to it. The channel may change until the question is answered; only the API decides then.
+func askChannel(about question, more func(*question, *api.ChannelView)) func(*visit) (*question, error) {
+	return func(v *visit) (*question, error) {
+		ch, err := v.channel()
+		if err != nil {
+			return nil, err
+		}
+		q := about
+		q.title, q.back = cmp.Or(q.title, q.Button+" channel")+" "+ch.Channel, "/channels/"+url.PathEscape(ch.Channel)
+		q.crumbs = []crumb{{Text: ch.Channel, Link: q.back}, {Text: q.Button}}
+		q.Facts = []fact{
 			{"In flight", display.Number(ch.InFlight) + " of " + display.Number(ch.Capacity) + " slots"},
 			{"Queued", display.Plural(ch.Queued, "contact", "contacts")},
-		},
-	}, nil
-}
-
-func askPause(v *visit) (*question, error) {
-	_, q, err := channelQuestion(v, "Pause channel", "Pause")
-	if err == nil {
-		q.Text = "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued."
+		}
+		if more != nil {
+			more(&q, &ch)
+		}
+		return &q, nil
 	}
-	return q, err
-}
-
-func askResume(v *visit) (*question, error) {
-	_, q, err := channelQuestion(v, "Resume channel", "Resume")
-	if err == nil {
-		q.Text = "Queued contacts are dispatched at once, as many as there are free slots."
-	}
-	return q, err
 }
 
 func pauseChannel(paused bool) func(*visit) (*done, error) {
@@ -139,16 +113,11 @@ func pauseChannel(paused bool) func(*visit) (*done, error) {
 	}
 }
 
-func askCapacity(v *visit) (*question, error) {
-	ch, q, err := channelQuestion(v, "Change capacity of channel", "Change")
-	if err == nil {
-		q.Text = "The maximum number of slots in flight. If it is lowered, no new contacts are dispatched until the slots in flight are below it."
-		q.Fields = []field{{
-			Name: "capacity", Label: "Capacity", Type: "number", Value: strconv.Itoa(ch.Capacity), Required: true,
-			Min: strconv.Itoa(weir.MinCapacity), Max: strconv.Itoa(weir.MaxCapacity),
-		}}
-	}
-	return q, err
+func addCapacity(q *question, ch *api.ChannelView) {
+	q.Fields = []field{{
+		Name: "capacity", Label: "Capacity", Type: "number", Value: strconv.Itoa(ch.Capacity), Required: true,
+		Min: strconv.Itoa(weir.MinCapacity), Max: strconv.Itoa(weir.MaxCapacity),
+	}}
 }
 
 func setCapacity(v *visit) (*done, error) {
@@ -162,18 +131,11 @@ func setCapacity(v *visit) (*done, error) {
 	return &done{text: "The capacity of channel " + name + " is " + display.Number(n) + ".", to: "/channels/" + url.PathEscape(name)}, err
 }
 
-func askDelete(v *visit) (*question, error) {
-	ch, q, err := channelQuestion(v, "Delete channel", "Delete")
-	if err == nil {
-		open := ch.Queued + int64(ch.Sending+ch.Active+ch.Unknown)
-		q.Danger = true
-		q.Text = "This cannot be undone. Finished contacts stay readable until their retention ends."
-		if open > 0 {
-			q.Text += " The channel has open contacts: queued ones end as canceled, and the provider is asked to cancel the others."
-			q.Fields = []field{{Name: "cancel", Label: "Cancel " + display.Plural(open, "open contact", "open contacts"), Type: "checkbox"}}
-		}
+func addOpenContacts(q *question, ch *api.ChannelView) {
+	if open := ch.Queued + int64(ch.Sending+ch.Active+ch.Unknown); open > 0 {
+		q.Text += " The channel has open contacts: queued ones end as canceled, and the provider is asked to cancel the others."
+		q.Fields = []field{{Name: "cancel", Label: "Cancel " + display.Plural(open, "open contact", "open contacts"), Type: "checkbox"}}
 	}
-	return q, err
 }
 
 func deleteChannel(v *visit) (*done, error) {

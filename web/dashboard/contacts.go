@@ -15,10 +15,6 @@ import (
 	"weir/web/dashboard/display"
 )
 
-func contactsPage() *page {
-	return &page{name: "contacts", path: "/contacts", nav: "Contacts", scopes: contactReaders(), load: loadContacts, live: []string{"list"}, posted: searchNumber}
-}
-
 // contactList is the data of the contact search.
 type contactList struct {
 	Text, Channel, State, Outcome, Survey string // search terms; empty: any
@@ -160,13 +156,6 @@ func searchNumber(v *visit) (*content, error) {
 		}
 	}
 	return &content{title: "Contacts by phone number", crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Number"}}, data: l}, nil
-}
-
-func contactPage() *page {
-	return &page{
-		name: "contact", path: "/contacts/{id}", scopes: contactReaders(), load: loadContact, live: []string{"contact"},
-		actions: []action{{path: "/contacts/{id}/cancel", scopes: contactWriters(), ask: askCancel, run: cancelContact}},
-	}
 }
 
 // contactData is the data of a contact's page.

@@ -13,20 +13,6 @@ import (
 
 const deadLettersPath = "/dead-letters"
 
-func deadPage() *page {
-	return &page{
-		name: "dead", path: deadLettersPath, nav: "Dead letters", scopes: contactReaders(), load: loadDeadGroups, live: []string{"groups"},
-		actions: []action{
-			{path: deadLettersPath + "/requeue", scopes: contactWriters(), ask: askRequeue, run: bulkDeadLetters("requeue", "requeued")},
-			{path: deadLettersPath + "/discard", scopes: contactWriters(), ask: askDiscard, run: bulkDeadLetters("discard", "discarded")},
-		},
-	}
-}
-
-func deadListPage() *page {
-	return &page{name: "dead_list", path: deadLettersPath + "/list", scopes: contactReaders(), load: loadDeadList}
-}
-
 // deadFilter is a filter of dead letters, with the same names in page addresses and
 // in the API.
 type deadFilter struct{ query url.Values }

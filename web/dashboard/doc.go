@@ -21,15 +21,13 @@
 // # How to add a page
 //
 // A page is a file <name>.go, its template templates/<name>.html, its test, and a
-// line in pages() in dashboard.go:
+// row in the table of its subject in routes.go:
 //
-//	func thingPage() *page {
-//		return &page{
-//			name: "thing", path: "/things/{id}", scopes: readers(),
-//			load: loadThing, live: []string{"figures"},
-//			actions: []action{{path: "/things/{id}/stop", scopes: …, ask: askStop, run: stopThing}},
-//		}
-//	}
+//	{
+//		name: "thing", path: "/things/{id}", scopes: readers(),
+//		load: loadThing, live: []string{"figures"},
+//		actions: []action{{path: "/things/{id}/stop", scopes: …, ask: askStop, run: stopThing}},
+//	},
 //
 // load queries the API with v.get(apiPath("v1", "things", v.r.PathValue("id")),
 // query, &into), and returns a title, crumbs and data. An error of the API can be

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
 	"weir/web/api"
 )
 
@@ -123,10 +122,6 @@ func choose[T ~string](v *visit, query url.Values, name string, offered []T) str
 	}
 	query.Set(name, value)
 	return value
-}
-
-func auditPage() *page {
-	return &page{name: "audit", path: "/audit", nav: "Audit", scopes: []ops.Scope{ops.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}
 }
 
 // auditData is the data of the audit log page.

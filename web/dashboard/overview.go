@@ -15,13 +15,6 @@ import (
 // free slots needs attention.
 const longWait = 15 * time.Minute
 
-func overviewPage() *page {
-	return &page{
-		name: "overview", path: "/", nav: "Overview",
-		load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard"},
-	}
-}
-
 // overview is the data of the overview page.
 type overview struct {
 	NoChannels bool // the token may not read channels

@@ -22,15 +22,6 @@ const (
 	maxBoardQueues = 100 // on the wallboard
 )
 
-// routerListPage returns the page of all workers, queues or jobs.
-func routerListPage(what string, load func(*visit) (*content, error)) *page {
-	return &page{name: "router_" + what, path: "/router/" + what, scopes: routerUsers(), load: load, live: []string{what}}
-}
-
-func routerPage() *page {
-	return &page{name: "router", path: "/router", nav: "Router", scopes: routerUsers(), load: loadRouter, live: []string{"board", "queues"}}
-}
-
 // routerCrumbs returns the crumbs of a page of the router.
 func routerCrumbs(more ...crumb) []crumb {
 	if len(more) == 0 {
@@ -158,10 +149,6 @@ func loadQueues(v *visit) (*content, error) {
 	return &content{title: "Queues of the router", crumbs: routerCrumbs(crumb{Text: "Queues"}), data: l}, nil
 }
 
-func routerQueuePage() *page {
-	return &page{name: "router_queue", path: "/router/queues/{id}", scopes: routerUsers(), load: loadQueue, live: []string{"queue"}}
-}
-
 // queueResource is a queue as the router's API returns it.
 type queueResource struct {
 	ID string `json:"id"`
@@ -207,10 +194,6 @@ func loadQueue(v *visit) (*content, error) {
 // maxSearchedQueue is the longest queue that is searched for unmatchable jobs, because
 // the search blocks all users of the router.
 const maxSearchedQueue = 5000
-
-func policiesPage() *page {
-	return &page{name: "router_policies", path: "/router/policies", scopes: routerUsers(), load: loadPolicies}
-}
 
 // policyKind holds the policies of a kind.
 type policyKind struct {

@@ -40,20 +40,6 @@ func loadJobs(v *visit) (*content, error) {
 	return &content{title: "Jobs of the router", crumbs: routerCrumbs(crumb{Text: "Jobs"}), data: l}, err
 }
 
-func routerJobPage() *page {
-	const one = "/router/jobs/{id}"
-	const held = one + "/assignments/{assignment}"
-	return &page{
-		name: "router_job", path: one, scopes: routerUsers(), load: loadJob, live: []string{"job"},
-		actions: []action{
-			{path: one + "/cancel", scopes: routerUsers(), ask: askCancelJob, run: cancelJob},
-			{path: held + "/complete", scopes: routerUsers(), ask: askAssignment("Complete", "The worker has done the job. Close the job to release the worker's capacity."), run: endAssignment("complete", "is completed")},
-			{path: held + "/close", scopes: routerUsers(), ask: askAssignment("Close", "The job ends, and the worker's capacity is released."), run: endAssignment("close", "is closed")},
-			{path: held + "/unassign", scopes: routerUsers(), ask: askAssignment("Unassign", "The job returns to its queue and is offered again. The worker's capacity is released at once."), run: endAssignment("unassign", "is back in its queue")},
-		},
-	}
-}
-
 // jobData is the data of a job's page.
 type jobData struct {
 	routerJob

@@ -38,17 +38,6 @@ func loadWorkers(v *visit) (*content, error) {
 	return &content{title: "Workers of the router", crumbs: routerCrumbs(crumb{Text: "Workers"}), data: l}, err
 }
 
-func routerWorkerPage() *page {
-	const one = "/router/workers/{id}"
-	return &page{
-		name: "router_worker", path: one, scopes: routerUsers(), load: loadWorker, live: []string{"worker"},
-		actions: []action{
-			{path: one + "/on", scopes: routerUsers(), ask: askAvailable(true), run: setAvailable(true)},
-			{path: one + "/off", scopes: routerUsers(), ask: askAvailable(false), run: setAvailable(false)},
-		},
-	}
-}
-
 // workerData is the data of a worker's page.
 type workerData struct {
 	routing.Worker

@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"weir/ops"
+	"weir/surveys"
 	"weir/web/auth"
 )
 
@@ -58,15 +60,130 @@ func New(o Options) (*Dashboard, error) {
 
 // pages returns all pages, in the order of the navigation.
 func pages() []*page {
+	return slices.Concat(
+		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard"}}, channelPage()},
+		contactPages(), surveyPages(), routerPages(), webhookPages(),
+		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []ops.Scope{ops.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}},
+	)
+}
+
+func channelPage() *page {
+	const one = "/channels/{name}"
+	admins := []ops.Scope{ops.ScopeChannelsAdmin}
+	return &page{
+		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "charts", "contacts"},
+		actions: []action{
+			{path: one + "/pause", scopes: admins, run: pauseChannel(true), ask: askChannel(question{
+				Button: "Pause", Text: "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued.",
+			}, nil)},
+			{path: one + "/resume", scopes: admins, run: pauseChannel(false), ask: askChannel(question{
+				Button: "Resume", Text: "Queued contacts are dispatched at once, as many as there are free slots.",
+			}, nil)},
+			{path: one + "/capacity", scopes: admins, run: setCapacity, ask: askChannel(question{
+				title: "Change capacity of channel", Button: "Change",
+				Text: "The maximum number of slots in flight. If it is lowered, no new contacts are dispatched until the slots in flight are below it.",
+			}, addCapacity)},
+			{path: one + "/delete", scopes: admins, run: deleteChannel, ask: askChannel(question{
+				Button: "Delete", Danger: true, Text: "This cannot be undone. Finished contacts stay readable until their retention ends.",
+			}, addOpenContacts)},
+		},
+	}
+}
+
+func contactPages() []*page {
+	const one = "/contacts/{id}"
+	reader, writer := []ops.Scope{ops.ScopeContactsRead}, []ops.Scope{ops.ScopeContactsWrite}
 	return []*page{
-		overviewPage(),
-		channelPage(),
-		contactsPage(), contactPage(), deadPage(), deadListPage(),
-		surveysPage(), surveyPage(), respondentsPage(), respondentPage(), surveyLogPage(),
-		routerPage(), routerListPage("workers", loadWorkers), routerListPage("queues", loadQueues), routerListPage("jobs", loadJobs), policiesPage(),
-		routerWorkerPage(), routerQueuePage(), routerJobPage(),
-		webhooksPage(), webhookPage(),
-		auditPage(),
+		{name: "contacts", path: "/contacts", nav: "Contacts", scopes: reader, load: loadContacts, live: []string{"list"}, posted: searchNumber},
+		{
+			name: "contact", path: one, scopes: reader, load: loadContact, live: []string{"contact"},
+			actions: []action{{path: one + "/cancel", scopes: writer, ask: askCancel, run: cancelContact}},
+		},
+		{
+			name: "dead", path: deadLettersPath, nav: "Dead letters", scopes: reader, load: loadDeadGroups, live: []string{"groups"},
+			actions: []action{
+				{path: deadLettersPath + "/requeue", scopes: writer, ask: askRequeue, run: bulkDeadLetters("requeue", "requeued")},
+				{path: deadLettersPath + "/discard", scopes: writer, ask: askDiscard, run: bulkDeadLetters("discard", "discarded")},
+			},
+		},
+		{name: "dead_list", path: deadLettersPath + "/list", scopes: reader, load: loadDeadList},
+	}
+}
+
+func surveyPages() []*page {
+	const one = "/surveys/{name}"
+	reader, admin := surveyReaders(), []ops.Scope{ops.ScopeSurveysAdmin}
+	return []*page{
+		{name: "surveys", path: "/surveys", nav: "Surveys", scopes: reader, load: loadSurveys, live: []string{"list"}},
+		{
+			name: "survey", path: one, scopes: reader, load: loadSurvey, live: []string{"state", "figures", "people", "calendar", "recent"},
+			actions: []action{
+				{path: one + "/launch", scopes: admin, ask: askLaunch, run: surveyStep(surveys.Launch, "is launched")},
+				{path: one + "/pause", scopes: admin, run: surveyStep(surveys.Pause, "is paused"), ask: askSurvey(question{
+					Button: "Pause", Text: "No respondents are started or retried until the survey is resumed. Queued contacts are canceled; contacts in flight continue, and answers are recorded.",
+				}, statusCount{"Active now", []surveys.Status{surveys.Active}})},
+				{path: one + "/resume", scopes: admin, run: surveyStep(surveys.Resume, "is resumed"), ask: askSurvey(question{
+					Button: "Resume", Text: "The survey continues where it stopped, as soon as a window is open.",
+				}, statusCount{"Not started yet", []surveys.Status{surveys.Pending}}, statusCount{"Active", []surveys.Status{surveys.Active}})},
+				{path: one + "/stop", scopes: admin, run: surveyStep(surveys.Stop, "is stopping"), ask: askSurvey(question{
+					Button: "Stop", Danger: true,
+					Text: "This cannot be undone. Queued contacts are canceled, providers are asked to cancel contacts in flight, and respondents who are not done end as canceled. Results are kept.",
+				}, statusCount{"Will be canceled", []surveys.Status{surveys.Active, surveys.Pending}}, statusCount{"Being contacted now", []surveys.Status{surveys.Active}})},
+			},
+			files: map[string]handler{one + "/results.csv": surveyFile("results.csv"), one + "/log.csv": surveyFile("log.csv")},
+		},
+		{name: "survey_respondents", path: one + "/respondents", scopes: reader, load: loadRespondents},
+		{name: "survey_respondent", path: one + "/respondents/{id}", scopes: reader, load: loadRespondent, live: []string{"respondent"}},
+		{name: "survey_log", path: one + "/log", scopes: reader, load: loadSurveyLog},
+	}
+}
+
+// routerPages returns the pages of the router, whose API also requires pii:read.
+func routerPages() []*page {
+	const worker, job = "/router/workers/{id}", "/router/jobs/{id}"
+	const held = job + "/assignments/{assignment}"
+	users := []ops.Scope{ops.ScopeRouter}
+	return []*page{
+		{name: "router", path: "/router", nav: "Router", scopes: users, load: loadRouter, live: []string{"board", "queues"}},
+		{name: "router_workers", path: "/router/workers", scopes: users, load: loadWorkers, live: []string{"workers"}},
+		{name: "router_queues", path: "/router/queues", scopes: users, load: loadQueues, live: []string{"queues"}},
+		{name: "router_jobs", path: "/router/jobs", scopes: users, load: loadJobs, live: []string{"jobs"}},
+		{name: "router_policies", path: "/router/policies", scopes: users, load: loadPolicies},
+		{
+			name: "router_worker", path: worker, scopes: users, load: loadWorker, live: []string{"worker"},
+			actions: []action{
+				{path: worker + "/on", scopes: users, ask: askAvailable(true), run: setAvailable(true)},
+				{path: worker + "/off", scopes: users, ask: askAvailable(false), run: setAvailable(false)},
+			},
+		},
+		{name: "router_queue", path: "/router/queues/{id}", scopes: users, load: loadQueue, live: []string{"queue"}},
+		{
+			name: "router_job", path: job, scopes: users, load: loadJob, live: []string{"job"},
+			actions: []action{
+				{path: job + "/cancel", scopes: users, ask: askCancelJob, run: cancelJob},
+				{path: held + "/complete", scopes: users, ask: askAssignment("Complete", "The worker has done the job. Close the job to release the worker's capacity."), run: endAssignment("complete", "is completed")},
+				{path: held + "/close", scopes: users, ask: askAssignment("Close", "The job ends, and the worker's capacity is released."), run: endAssignment("close", "is closed")},
+				{path: held + "/unassign", scopes: users, ask: askAssignment("Unassign", "The job returns to its queue and is offered again. The worker's capacity is released at once."), run: endAssignment("unassign", "is back in its queue")},
+			},
+		},
+	}
+}
+
+func webhookPages() []*page {
+	const one = webhooksPath + "/{id}"
+	admins := []ops.Scope{ops.ScopeWebhooksAdmin}
+	return []*page{
+		{name: "webhooks", path: webhooksPath, nav: "Webhooks", scopes: admins, load: loadWebhooks, live: []string{"list"}},
+		{
+			name: "webhook", path: one, scopes: admins, load: loadWebhook, live: []string{"state", "deliveries"},
+			actions: []action{
+				{path: one + "/pause", scopes: admins, ask: askWebhook(question{Button: "Pause", Text: "No events are sent until it is resumed. They wait in the log, as long as that keeps them."}), run: enableWebhook(false)},
+				{path: one + "/resume", scopes: admins, ask: askWebhook(question{Button: "Resume", Text: "It goes on where it stopped."}), run: enableWebhook(true)},
+				{path: one + "/test", scopes: admins, ask: askWebhook(question{Button: "Test", Text: "A test event is sent at once, and once."}), run: testWebhook},
+				{path: one + "/replay", scopes: admins, ask: askReplay, run: replayWebhook},
+				{path: one + "/delete", scopes: admins, ask: askWebhook(question{Button: "Delete", Text: "This cannot be undone. Events that it has not got yet are not sent.", Danger: true}), run: deleteWebhook},
+			},
+		},
 	}
 }
 

@@ -9,32 +9,13 @@ import (
 	"strings"
 
 	"weir"
-	"weir/ops"
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	"weir/web/surveyapi"
 )
 
-const (
-	surveyPath = "/surveys/{name}"
-	// maxRecent is how many log entries a survey's own page shows.
-	maxRecent = 15
-)
-
-func surveyPage() *page {
-	admin := []ops.Scope{ops.ScopeSurveysAdmin}
-	return &page{
-		name: "survey", path: surveyPath, scopes: surveyReaders(),
-		load: loadSurvey, live: []string{"state", "figures", "people", "calendar", "recent"},
-		actions: []action{
-			{path: surveyPath + "/launch", scopes: admin, ask: askLaunch, run: surveyStep(surveys.Launch, "is launched")},
-			{path: surveyPath + "/pause", scopes: admin, ask: askPauseSurvey, run: surveyStep(surveys.Pause, "is paused")},
-			{path: surveyPath + "/resume", scopes: admin, ask: askResumeSurvey, run: surveyStep(surveys.Resume, "is resumed")},
-			{path: surveyPath + "/stop", scopes: admin, ask: askStop, run: surveyStep(surveys.Stop, "is stopping")},
-		},
-		files: map[string]handler{surveyPath + "/results.csv": surveyFile("results.csv"), surveyPath + "/log.csv": surveyFile("log.csv")},
-	}
-}
+// maxRecent is how many log entries a survey's own page shows.
+const maxRecent = 15
 
 // surveyData is the data of a survey's page.
 type surveyData struct {
@@ -256,29 +237,55 @@ func armsOf(arms []surveys.Arm) []armRow {
 	return out
 }
 
-// surveyQuestion builds the common part of the questions about a survey. Without
-// statistics, all counts in stats are 0.
-func surveyQuestion(v *visit, title, button string) (s surveyapi.SurveyView, stats *surveyapi.StatsView, q *question, err error) {
+// statusCount is a fact about a survey: how many of its respondents have one of some
+// statuses.
+type statusCount struct {
+	name string
+	of   []surveys.Status
+}
+
+// askSurvey returns the question about a step of a survey. Without statistics, all
+// counts are 0.
+func askSurvey(about question, counts ...statusCount) func(*visit) (*question, error) {
+	return func(v *visit) (*question, error) {
+		q := about
+		_, stats, err := v.aboutSurvey(&q)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range counts {
+			n := 0
+			for _, status := range c.of {
+				n += stats.Statuses[status]
+			}
+			q.Facts = append(q.Facts, fact{c.name, display.Number(n)})
+		}
+		return &q, nil
+	}
+}
+
+// aboutSurvey reads a survey and its statistics, and fills the question about it.
+func (v *visit) aboutSurvey(q *question) (s surveyapi.SurveyView, stats *surveyapi.StatsView, err error) {
 	if s, err = v.survey(); err != nil {
-		return s, nil, nil, err
+		return s, nil, err
 	}
 	if stats, err = v.surveyStats(s.Survey); err != nil {
-		return s, nil, nil, err
+		return s, nil, err
 	}
-	q = &question{title: title + " " + s.Survey, Button: button, back: surveyLink(s.Survey), crumbs: surveyCrumbs(s.Survey, crumb{Text: button})}
+	q.title, q.back, q.crumbs = q.Button+" survey "+s.Survey, surveyLink(s.Survey), surveyCrumbs(s.Survey, crumb{Text: q.Button})
 	if stats == nil {
-		return s, &surveyapi.StatsView{}, q, nil
+		return s, &surveyapi.StatsView{}, nil
 	}
 	q.Facts = []fact{{"Respondents", display.Number(stats.Respondents)}}
-	return s, stats, q, nil
+	return s, stats, nil
 }
 
 func askLaunch(v *visit) (*question, error) {
-	s, stats, q, err := surveyQuestion(v, "Launch survey", "Launch")
+	q := &question{Button: "Launch", Text: "Respondents are contacted whenever a window is open. Channels, arms and texts can no longer be changed."}
+	s, stats, err := v.aboutSurvey(q)
 	if err != nil {
 		return nil, err
 	}
-	q.Text = "Respondents are contacted whenever a window is open. Channels, arms and texts can no longer be changed."
 	if stats.Respondents == 0 {
 		q.Text = "The survey has no respondents. Import them first: weir survey import people.csv " + s.Survey
 	}
@@ -291,35 +298,6 @@ func askLaunch(v *visit) (*question, error) {
 		q.Facts = append(q.Facts, fact{"Window", calendarOf(s.Schedule, schedule, v.Now()).Next})
 	}
 	return q, nil
-}
-
-func askPauseSurvey(v *visit) (*question, error) {
-	_, stats, q, err := surveyQuestion(v, "Pause survey", "Pause")
-	if err == nil {
-		q.Text = "No respondents are started or retried until the survey is resumed. Queued contacts are canceled; contacts in flight continue, and answers are recorded."
-		q.Facts = append(q.Facts, fact{"Active now", display.Number(stats.Statuses[surveys.Active])})
-	}
-	return q, err
-}
-
-func askResumeSurvey(v *visit) (*question, error) {
-	_, stats, q, err := surveyQuestion(v, "Resume survey", "Resume")
-	if err == nil {
-		q.Text = "The survey continues where it stopped, as soon as a window is open."
-		q.Facts = append(q.Facts, fact{"Not started yet", display.Number(stats.Statuses[surveys.Pending])}, fact{"Active", display.Number(stats.Statuses[surveys.Active])})
-	}
-	return q, err
-}
-
-func askStop(v *visit) (*question, error) {
-	_, stats, q, err := surveyQuestion(v, "Stop survey", "Stop")
-	if err == nil {
-		active, pending := stats.Statuses[surveys.Active], stats.Statuses[surveys.Pending]
-		q.Danger = true
-		q.Text = "This cannot be undone. Queued contacts are canceled, providers are asked to cancel contacts in flight, and respondents who are not done end as canceled. Results are kept."
-		q.Facts = append(q.Facts, fact{"Will be canceled", display.Number(active + pending)}, fact{"Being contacted now", display.Number(active)})
-	}
-	return q, err
 }
 
 // surveyStep applies a step to a survey. Errors of a launch, such as respondents without

@@ -12,14 +12,6 @@ import (
 	"weir/web/surveyapi"
 )
 
-func respondentsPage() *page {
-	return &page{name: "survey_respondents", path: surveyPath + "/respondents", scopes: surveyReaders(), load: loadRespondents}
-}
-
-func respondentPage() *page {
-	return &page{name: "survey_respondent", path: surveyPath + "/respondents/{id}", scopes: surveyReaders(), load: loadRespondent, live: []string{"respondent"}}
-}
-
 // respondentList is the data of the page of respondents.
 type respondentList struct {
 	Survey              string

@@ -15,13 +15,6 @@ import (
 // counted.
 const surveysPerPage = 20
 
-func surveysPage() *page {
-	return &page{
-		name: "surveys", path: "/surveys", nav: "Surveys", scopes: surveyReaders(),
-		load: loadSurveys, live: []string{"list"},
-	}
-}
-
 // surveyList is the data of the page of all surveys.
 type surveyList struct {
 	State  string // filter; empty: none
@@ -140,10 +133,6 @@ func (v *visit) surveyStats(name string) (*surveyapi.StatsView, error) {
 		return nil, nil
 	}
 	return &stats, err
-}
-
-func surveyLogPage() *page {
-	return &page{name: "survey_log", path: surveyPath + "/log", scopes: surveyReaders(), load: loadSurveyLog}
 }
 
 // surveyLog is the data of the page of a survey's log.

@@ -69,20 +69,10 @@ const requestID = "X-Request-Id"
 // readers returns the scopes for lists of channels and contacts; one is needed.
 func readers() []ops.Scope { return []ops.Scope{ops.ScopeContactsRead, ops.ScopeChannelsAdmin} }
 
-// contactReaders and contactWriters return the scopes for pages and actions of
-// contacts; one is needed.
-func contactReaders() []ops.Scope { return []ops.Scope{ops.ScopeContactsRead} }
-
-func contactWriters() []ops.Scope { return []ops.Scope{ops.ScopeContactsWrite} }
-
 // surveyReaders returns the scopes for reading surveys; one is needed.
 func surveyReaders() []ops.Scope {
 	return []ops.Scope{ops.ScopeContactsRead, ops.ScopeSurveysAdmin}
 }
-
-// routerUsers returns the scope for pages of the router; its API also requires
-// pii:read.
-func routerUsers() []ops.Scope { return []ops.Scope{ops.ScopeRouter} }
 
 // fragmentHeader marks a request of the script for the content of a page alone.
 const fragmentHeader = "Weir-Fragment"

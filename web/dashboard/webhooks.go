@@ -7,33 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"weir/ops"
 	"weir/web/api"
 	"weir/web/dashboard/display"
 )
 
 const webhooksPath = "/webhooks"
-
-func webhookAdmins() []ops.Scope { return []ops.Scope{ops.ScopeWebhooksAdmin} }
-
-func webhooksPage() *page {
-	return &page{name: "webhooks", path: webhooksPath, nav: "Webhooks", scopes: webhookAdmins(), load: loadWebhooks, live: []string{"list"}}
-}
-
-func webhookPage() *page {
-	const one = webhooksPath + "/{id}"
-	admins := webhookAdmins()
-	return &page{
-		name: "webhook", path: one, scopes: admins, load: loadWebhook, live: []string{"state", "deliveries"},
-		actions: []action{
-			{path: one + "/pause", scopes: admins, ask: askWebhook("Pause", "No events are sent until it is resumed. They wait in the log, as long as that keeps them.", false), run: enableWebhook(false)},
-			{path: one + "/resume", scopes: admins, ask: askWebhook("Resume", "It goes on where it stopped.", false), run: enableWebhook(true)},
-			{path: one + "/test", scopes: admins, ask: askWebhook("Test", "A test event is sent at once, and once.", false), run: testWebhook},
-			{path: one + "/replay", scopes: admins, ask: askReplay, run: replayWebhook},
-			{path: one + "/delete", scopes: admins, ask: askWebhook("Delete", "This cannot be undone. Events that it has not got yet are not sent.", true), run: deleteWebhook},
-		},
-	}
-}
 
 // webhookCard is a webhook as the pages show it.
 type webhookCard struct{ api.WebhookView }
@@ -108,23 +86,23 @@ func loadWebhook(v *visit) (*content, error) {
 }
 
 // askWebhook returns the question about an action on a webhook.
-func askWebhook(button, text string, danger bool) func(*visit) (*question, error) {
+func askWebhook(about question) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
 		w, err := v.webhook()
 		if err != nil {
 			return nil, err
 		}
-		return &question{
-			title: button + " webhook " + w.ID, Text: text, Button: button, Danger: danger, back: webhookLink(w.ID),
-			Facts:  []fact{{"Address", w.Place()}, {"Events", w.Events()}, {"State", w.State}},
-			crumbs: []crumb{{Text: "Webhooks", Link: webhooksPath}, {Text: w.ID, Link: webhookLink(w.ID)}, {Text: button}},
-		}, nil
+		q := about
+		q.title, q.back = q.Button+" webhook "+w.ID, webhookLink(w.ID)
+		q.Facts = []fact{{"Address", w.Place()}, {"Events", w.Events()}, {"State", w.State}}
+		q.crumbs = []crumb{{Text: "Webhooks", Link: webhooksPath}, {Text: w.ID, Link: q.back}, {Text: q.Button}}
+		return &q, nil
 	}
 }
 
 // askReplay asks about one event, or about all that were given up.
 func askReplay(v *visit) (*question, error) {
-	q, err := askWebhook("Replay", "The events are sent again, with the ids that they had. An event that is older than a day is tried once.", false)(v)
+	q, err := askWebhook(question{Button: "Replay", Text: "The events are sent again, with the ids that they had. An event that is older than a day is tried once."})(v)
 	if err != nil {
 		return nil, err
 	}
