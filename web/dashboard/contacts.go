@@ -56,7 +56,7 @@ func (v *visit) contactList(asked url.Values) (*contactList, error) {
 		Text: strings.TrimSpace(asked.Get("q")), Channel: asked.Get("channel"), Survey: strings.TrimSpace(asked.Get("survey")),
 		ByFinished: asked.Get("time") == "finished",
 		States:     []string{"queued", "sending", "active", "unknown", "done"},
-		Outcomes:   []weir.Outcome{weir.Completed, weir.Busy, weir.NoAnswer, weir.Failed, weir.Expired, weir.Canceled, weir.Lost, weir.DeadLetter},
+		Outcomes:   weir.Outcomes(),
 	}
 	if outcome := asked.Get("outcome"); slices.Contains(l.Outcomes, weir.Outcome(outcome)) {
 		l.Outcome = outcome

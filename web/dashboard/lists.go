@@ -81,11 +81,8 @@ func (v *visit) pageLink(cursor string) string {
 	if cursor != "" {
 		q.Set("cursor", cursor)
 	}
-	link := v.d.Prefix + v.r.URL.EscapedPath()
-	if len(q) > 0 {
-		link += "?" + q.Encode()
-	}
-	return link
+	page := url.URL{Path: v.r.URL.Path, RawPath: v.r.URL.RawPath, RawQuery: q.Encode()}
+	return v.d.Prefix + page.RequestURI()
 }
 
 func contactLink(id string) string { return "/contacts/" + url.PathEscape(id) }

@@ -167,7 +167,7 @@ func (d *Dashboard) fragments(p *page, v *visit, since time.Time) ([]fragment, e
 		if err != nil {
 			return nil, err
 		}
-		x := &view{visit: &own, Title: c.title, Crumbs: c.crumbs, Data: c.data}
+		x := &view{visit: &own, Title: c.title, Data: c.data}
 		var list []fragment
 		for _, name := range p.live {
 			var b bytes.Buffer

@@ -94,7 +94,11 @@ func (d *Dashboard) page(p *page) handler {
 		if err != nil {
 			return err
 		}
-		return d.renderLive(v, w, p, c)
+		x := d.view(v, w, c)
+		if len(p.live) > 0 {
+			x.Stream = d.Prefix + "/live" + v.r.URL.RequestURI()
+		}
+		return d.write(w, http.StatusOK, p.name, x)
 	}
 }
 
@@ -122,24 +126,15 @@ func (v *visit) readForm(w http.ResponseWriter) error {
 	return nil
 }
 
-// renderLive writes a page that may have live regions.
-func (d *Dashboard) renderLive(v *visit, w http.ResponseWriter, p *page, c *content) error {
-	x := d.view(v, w, c)
-	if len(p.live) > 0 {
-		x.Stream = d.Prefix + "/live" + v.r.URL.EscapedPath()
-		if v.r.URL.RawQuery != "" {
-			x.Stream += "?" + v.r.URL.RawQuery
-		}
-	}
-	return d.write(w, http.StatusOK, p.name, x)
-}
-
 // render writes a page without live regions.
 func (d *Dashboard) render(v *visit, w http.ResponseWriter, status int, name string, c *content) error {
 	return d.write(w, status, name, d.view(v, w, c))
 }
 
 func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
+	if last := len(c.crumbs) - 1; last >= 0 {
+		c.crumbs[last].Link = "" // it is this page
+	}
 	x := &view{visit: v, Title: c.title, Crumbs: c.crumbs, Data: c.data}
 	if !x.Fragment() {
 		x.Flash = d.takeFlash(v, w)
@@ -239,10 +234,7 @@ func (d *Dashboard) ask(a *action) handler {
 }
 
 func (d *Dashboard) question(v *visit, w http.ResponseWriter, status int, q *question, wrong *problem) error {
-	data := questionData{question: q, Action: d.Prefix + v.r.URL.EscapedPath(), Back: d.Prefix + q.back, Wrong: wrong}
-	if v.r.URL.RawQuery != "" {
-		data.Action += "?" + v.r.URL.RawQuery
-	}
+	data := questionData{question: q, Action: d.Prefix + v.r.URL.RequestURI(), Back: d.Prefix + q.back, Wrong: wrong}
 	return d.render(v, w, status, "question", &content{title: q.title, crumbs: q.crumbs, data: data})
 }
 

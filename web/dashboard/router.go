@@ -17,16 +17,10 @@ import (
 	"weir/web/dashboard/display"
 )
 
-const (
-	routerRows     = 50
-	maxBoardQueues = 100 // on the wallboard
-)
+const maxBoardQueues = 100 // on the wallboard
 
 // routerCrumbs returns the crumbs of a page of the router.
 func routerCrumbs(more ...crumb) []crumb {
-	if len(more) == 0 {
-		return []crumb{{Text: "Router"}}
-	}
 	return append([]crumb{{Text: "Router", Link: "/router"}}, more...)
 }
 
@@ -137,12 +131,8 @@ type queueList struct {
 }
 
 func loadQueues(v *visit) (*content, error) {
-	query := url.Values{"maxpagesize": {strconv.Itoa(routerRows)}}
-	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("skipToken", cursor)
-	}
 	var b routerBoard
-	if err := v.getRouter("/routing/figures", query, &b); err != nil {
+	if err := v.getRouter("/routing/figures", v.routerQuery(), &b); err != nil {
 		return nil, err
 	}
 	l := &queueList{b.Queues, v.more(cursorOf(b.Next))}

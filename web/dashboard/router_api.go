@@ -64,17 +64,20 @@ func (v *visit) callRouter(method, path string, query url.Values, body, into any
 	return err
 }
 
-// listPage reads a page of a list of the router.
-func listPage[T any](v *visit, path string, query url.Values, size int) (list []T, p pager, err error) {
-	query.Set("maxpagesize", strconv.Itoa(size))
+// routerQuery returns the query for the page of a list that the browser asks for.
+func (v *visit) routerQuery() url.Values {
+	query := url.Values{"maxpagesize": {strconv.Itoa(rowsPerPage)}}
 	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
 		query.Set("skipToken", cursor)
 	}
+	return query
+}
+
+// listPage reads a page of a list of the router.
+func listPage[T any](v *visit, path string, query url.Values) ([]T, pager, error) {
 	var page routerList[T]
-	if err := v.getRouter(path, query, &page); err != nil {
-		return nil, p, err
-	}
-	return page.Value, v.more(cursorOf(page.NextLink)), nil
+	err := v.getRouter(path, query, &page)
+	return page.Value, v.more(cursorOf(page.NextLink)), err
 }
 
 // firstEntries reads the beginning of a list.

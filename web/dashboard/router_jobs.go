@@ -26,7 +26,7 @@ func (l *jobList) Filtered() bool { return l.Status != "" || l.Queue != "" || l.
 func loadJobs(v *visit) (*content, error) {
 	asked := v.r.URL.Query()
 	l := &jobList{Statuses: jobStatuses(), Queue: asked.Get("queue")}
-	query := url.Values{}
+	query := v.routerQuery()
 	// An unknown filter, as of an old bookmark, is ignored: the page shows which filters apply.
 	if status := asked.Get("status"); slices.ContainsFunc(l.Statuses, func(o option) bool { return o.Value == status }) {
 		l.Status = status
@@ -36,7 +36,7 @@ func loadJobs(v *visit) (*content, error) {
 		query.Set("queueId", l.Queue)
 	}
 	var err error
-	l.List, l.Pager, err = listPage[routerJob](v, "/routing/jobs", query, routerRows)
+	l.List, l.Pager, err = listPage[routerJob](v, "/routing/jobs", query)
 	return &content{title: "Jobs of the router", crumbs: routerCrumbs(crumb{Text: "Jobs"}), data: l}, err
 }
 
@@ -57,11 +57,7 @@ func (v *visit) job() (j routerJob, err error) {
 func jobLink(id string) string { return "/router/jobs/" + url.PathEscape(id) }
 
 func jobCrumbs(id string, more ...crumb) []crumb {
-	own := crumb{Text: id}
-	if len(more) > 0 {
-		own.Link = jobLink(id)
-	}
-	return routerCrumbs(append([]crumb{{Text: "Jobs", Link: "/router/jobs"}, own}, more...)...)
+	return routerCrumbs(append([]crumb{{Text: "Jobs", Link: "/router/jobs"}, {Text: id, Link: jobLink(id)}}, more...)...)
 }
 
 func loadJob(v *visit) (*content, error) {

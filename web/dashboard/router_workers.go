@@ -28,13 +28,13 @@ func (l *workerList) Filtered() bool { return l.State != "" || l.Queue != "" || 
 func loadWorkers(v *visit) (*content, error) {
 	asked := v.r.URL.Query()
 	l := &workerList{States: []string{"active", "draining", "inactive"}, Queue: asked.Get("queue")}
-	query := url.Values{}
+	query := v.routerQuery()
 	l.State = choose(v, query, "state", l.States)
 	if l.Queue != "" {
 		query.Set("queueId", l.Queue)
 	}
 	var err error
-	l.List, l.Pager, err = listPage[routing.Worker](v, "/routing/workers", query, routerRows)
+	l.List, l.Pager, err = listPage[routing.Worker](v, "/routing/workers", query)
 	return &content{title: "Workers of the router", crumbs: routerCrumbs(crumb{Text: "Workers"}), data: l}, err
 }
 
@@ -50,11 +50,7 @@ func (v *visit) worker() (w routing.Worker, err error) {
 }
 
 func workerCrumbs(id string, more ...crumb) []crumb {
-	own := crumb{Text: id}
-	if len(more) > 0 {
-		own.Link = workerLink(id)
-	}
-	return routerCrumbs(append([]crumb{{Text: "Workers", Link: "/router/workers"}, own}, more...)...)
+	return routerCrumbs(append([]crumb{{Text: "Workers", Link: "/router/workers"}, {Text: id, Link: workerLink(id)}}, more...)...)
 }
 
 func workerLink(id string) string { return "/router/workers/" + url.PathEscape(id) }

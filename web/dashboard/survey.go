@@ -12,6 +12,7 @@ import (
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	"weir/web/surveyapi"
+	"weir/web/wire"
 )
 
 // maxRecent is how many log entries a survey's own page shows.
@@ -59,9 +60,6 @@ func (v *visit) survey() (s surveyapi.SurveyView, err error) {
 
 // surveyCrumbs returns the crumbs of a page of a survey.
 func surveyCrumbs(name string, more ...crumb) []crumb {
-	if len(more) == 0 {
-		return []crumb{{Text: "Surveys", Link: "/surveys"}, {Text: name}}
-	}
 	return append([]crumb{{Text: "Surveys", Link: "/surveys"}, {Text: name, Link: surveyLink(name)}}, more...)
 }
 
@@ -228,11 +226,7 @@ func armsOf(arms []surveys.Arm) []armRow {
 	}
 	var out []armRow
 	for _, a := range arms {
-		modes := make([]string, len(a.Modes))
-		for i, m := range a.Modes {
-			modes[i] = string(m)
-		}
-		out = append(out, armRow{a.Questionnaire, strings.Join(modes, ", then "), a.Ratio})
+		out = append(out, armRow{a.Questionnaire, strings.Join(wire.Words(a.Modes), ", then "), a.Ratio})
 	}
 	return out
 }
