@@ -51,7 +51,7 @@ func (v *visit) readSparks() (sparks, error) {
 				Title: "Dispatched in the last 6 hours", Unit: "contacts per 15 min", Begin: some.Since, Step: 15 * time.Minute,
 				Series: []display.Series{{Name: "dispatched", Class: "c1", Values: floats(c.Sent)}},
 			}
-			all[c.Channel] = &spark{drawn.Through(v.Now()).Spark(), drawn.Sum()}
+			all[c.Channel] = &spark{drawn.Through(v.Now()).Spark(), drawn.Series[0].Sum()}
 		}
 		if some.NextCursor == "" || len(all) > maxChannels {
 			return all, nil
@@ -144,11 +144,7 @@ func chartsOf(m *api.MinutesView, s period, now time.Time) *charts {
 	c.Traffic.Series[0].Kind, c.Traffic.Series[2].Kind = display.Line, display.Line
 	c.Collector.Series[0].Kind, c.Collector.Series[1].Kind = display.Line, display.Line
 	for _, o := range outcomes {
-		sum := 0.0
-		for _, n := range o.Values {
-			sum += n
-		}
-		c.Outcomes = append(c.Outcomes, display.Row{Name: o.Name, Class: o.Class, Value: sum})
+		c.Outcomes = append(c.Outcomes, display.Row{Name: o.Name, Class: o.Class, Value: o.Sum()})
 	}
 	c.Outcomes = display.Rows(0, c.Outcomes)
 	return c

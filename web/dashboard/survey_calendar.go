@@ -137,8 +137,6 @@ func dayOf(spec calendar.ScheduleSpec, date time.Time, today bool, now time.Time
 // minuteOf converts a time of day, already validated by the API, to minutes.
 func minuteOf(clock string) float64 {
 	var hour, minute int
-	if _, err := fmt.Sscanf(clock, "%d:%d", &hour, &minute); err != nil {
-		return 0
-	}
+	_, _ = fmt.Sscanf(clock, "%d:%d", &hour, &minute)
 	return float64(hour*60 + minute)
 }

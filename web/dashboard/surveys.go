@@ -113,7 +113,7 @@ func (c *surveyCard) fill(s *surveyapi.StatsView) {
 	} else {
 		c.Bar = display.Bar{Title: "Respondents", Whole: float64(max(1, s.Respondents)), Segments: []display.Segment{
 			{Name: "completed", Class: "c3", Value: float64(s.Statuses[surveys.Completed])},
-			{Name: "not completed", Class: "c8", Value: float64(s.Statuses[surveys.Failed] + s.Statuses[surveys.Rejected] + s.Statuses[surveys.Canceled])},
+			{Name: "not completed", Class: "c8", Value: float64(c.OtherwiseDone())},
 			{Name: "active", Class: "c1", Value: float64(s.Statuses[surveys.Active])},
 		}}
 	}

@@ -24,7 +24,6 @@ type Segment struct {
 type Bar struct {
 	Title    string
 	Whole    float64 // 0: the sum of the segments
-	Mark     float64 // a line at this value; 0: none
 	Segments []Segment
 }
 
@@ -36,7 +35,7 @@ func (b Bar) SVG() template.HTML {
 	for _, s := range b.Segments {
 		sum += max(0, s.Value)
 	}
-	whole := max(b.Whole, sum, b.Mark)
+	whole := max(b.Whole, sum)
 	var out svg
 	out.open("bar", barWidth, barHeight, b.describe(), true)
 	out.rect("track", 0, barWidth)
@@ -48,9 +47,6 @@ func (b Bar) SVG() template.HTML {
 		width := barWidth * s.Value / whole
 		out.rect(s.Class, x, width)
 		x += width
-	}
-	if b.Mark > 0 && b.Mark < whole {
-		out.rect("mark", barWidth*b.Mark/whole-2, 4)
 	}
 	return out.close()
 }
@@ -102,24 +98,16 @@ type Row struct {
 // Rows draws a bar for each value. whole is the value of a full bar; 0: the
 // greatest value.
 func Rows(whole float64, rows []Row) []Row {
-	greatest := whole
-	sum := 0.0
-	for _, r := range rows {
-		sum += r.Value
-		if whole == 0 {
-			greatest = max(greatest, r.Value)
+	full, all := whole, whole
+	if whole == 0 {
+		for _, r := range rows {
+			full, all = max(full, r.Value), all+r.Value
 		}
 	}
 	for i := range rows {
 		r := &rows[i]
-		if r.Class == "" {
-			r.Class = "c1"
-		}
-		r.Bar = Bar{Title: r.Name, Whole: max(1, greatest), Segments: []Segment{{Name: r.Name, Class: r.Class, Value: r.Value}}}.SVG()
-		r.Share = Percent(r.Value, sum)
-		if whole > 0 {
-			r.Share = Percent(r.Value, whole)
-		}
+		r.Bar = Bar{Title: r.Name, Whole: max(1, full), Segments: []Segment{{Name: r.Name, Class: r.Class, Value: r.Value}}}.SVG()
+		r.Share = Percent(r.Value, all)
 	}
 	return rows
 }

@@ -68,13 +68,11 @@ func (c Chart) Empty() bool {
 	return true
 }
 
-// Sum adds the values of the first series.
-func (c Chart) Sum() float64 {
+// Sum adds the values of a series.
+func (s Series) Sum() float64 {
 	sum := 0.0
-	if len(c.Series) > 0 {
-		for _, v := range c.Series[0].Values {
-			sum += v
-		}
+	for _, v := range s.Values {
+		sum += v
 	}
 	return sum
 }

@@ -88,7 +88,7 @@ func TestPicturesOfAnything(t *testing.T) {
 		if n := len(c.Table()); n > maxTableRows {
 			t.Errorf("%d rows", n)
 		}
-		b := Bar{Title: c.Title, Whole: rapid.Float64Range(0, 100).Draw(t, "whole"), Mark: rapid.Float64Range(0, 200).Draw(t, "mark")}
+		b := Bar{Title: c.Title, Whole: rapid.Float64Range(0, 100).Draw(t, "whole")}
 		for _, v := range values(t, "segments") {
 			b.Segments = append(b.Segments, Segment{"x", "c2", v})
 		}

@@ -123,8 +123,6 @@ func Number(v any) string {
 	switch {
 	case x.CanInt():
 		return Grouped(x.Int())
-	case x.CanUint():
-		return Grouped(int64(min(x.Uint(), math.MaxInt64)))
 	case x.CanFloat():
 		f := x.Float()
 		if math.Abs(f) < 100 && f != math.Trunc(f) {
@@ -153,26 +151,11 @@ func Grouped(n int64) string {
 }
 
 // Percent formats a share of a whole.
-func Percent(part, whole any) string {
-	p, w := floatOf(part), floatOf(whole)
-	if w == 0 {
+func Percent(part, whole float64) string {
+	if whole == 0 {
 		return "–"
 	}
-	return strconv.FormatFloat(100*p/w, 'f', 0, 64) + " %"
-}
-
-// floatOf converts a number of any type.
-func floatOf(v any) float64 {
-	x := reflect.ValueOf(v)
-	switch {
-	case x.CanInt():
-		return float64(x.Int())
-	case x.CanUint():
-		return float64(x.Uint())
-	case x.CanFloat():
-		return x.Float()
-	}
-	return 0
+	return strconv.FormatFloat(100*part/whole, 'f', 0, 64) + " %"
 }
 
 // Words turns a name of the API into words.
