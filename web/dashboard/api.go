@@ -14,6 +14,7 @@ import (
 	"weir"
 	"weir/web/api"
 	"weir/web/auth"
+	"weir/web/wire"
 )
 
 // problem is an error response of the API.
@@ -107,9 +108,9 @@ func (v *visit) request(method, path string, body any) (*http.Request, error) {
 		req.Header.Set(requestID, v.id)
 	}
 	if body != nil {
-		kind := "application/json"
+		kind := wire.JSONType
 		if method == http.MethodPatch {
-			kind = "application/merge-patch+json"
+			kind = wire.MergePatchType
 		}
 		req.Header.Set("Content-Type", kind)
 	}
@@ -162,14 +163,14 @@ func statusOf(err error) (int, *problem) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p.Status, p
 	}
-	if code := weir.CodeOf(err); code == weir.CodeUnauthorised || code == weir.CodeUnavailable { // a session could not begin or end
-		status := map[weir.Code]int{weir.CodeUnauthorised: http.StatusUnauthorized, weir.CodeUnavailable: http.StatusServiceUnavailable}[code]
-		return status, &problem{Status: status, Detail: "the session could not be stored; try again", wait: "2"}
+	p := &problem{Status: http.StatusInternalServerError, Detail: "internal error; details are in the log"}
+	switch code := weir.CodeOf(err); {
+	case code == weir.CodeUnauthorised || code == weir.CodeUnavailable: // a session could not begin or end
+		p = &problem{Status: wire.StatusOf(code), Detail: "the session could not be stored; try again", wait: "2"}
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded): // the browser disconnected, or it took too long
+		p = &problem{Status: http.StatusServiceUnavailable, Detail: "the request timed out; try again", wait: "2"}
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the browser disconnected, or it took too long
-		return http.StatusServiceUnavailable, &problem{Status: http.StatusServiceUnavailable, Detail: "the request timed out; try again", wait: "2"}
-	}
-	return http.StatusInternalServerError, &problem{Status: http.StatusInternalServerError, Detail: "internal error; details are in the log"}
+	return p.Status, p
 }
 
 func titleOf(status int) string {
@@ -193,10 +194,6 @@ func titleOf(status int) string {
 
 // readIdentity reads the identity and scopes of the session.
 func (v *visit) readIdentity() error {
-	var who api.WhoView
-	if err := v.get("/v1/whoami", nil, &who); err != nil {
-		return err
-	}
-	v.Who = who
-	return nil
+	v.Who = api.WhoView{}
+	return v.get("/v1/whoami", nil, &v.Who)
 }

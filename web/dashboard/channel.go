@@ -18,7 +18,7 @@ import (
 type channelData struct {
 	channelCard
 	Settings     []fact
-	Charts       *charts // nil: not available
+	Charts       *charts
 	Period       period
 	Periods      []period
 	Queue        []api.ContactView
@@ -39,9 +39,7 @@ func loadChannel(v *visit) (*content, error) {
 	}
 	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: settingsOf(ch), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
 	if d.Charts, err = v.charts(ch.Channel, d.Period); err != nil {
-		if status, _ := statusOf(err); status != http.StatusNotFound {
-			return nil, err
-		}
+		return nil, err
 	}
 	d.NoContacts = !v.May(ops.ScopeContactsRead)
 	if !d.NoContacts {

@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"time"
 
 	"weir/ops"
@@ -42,7 +41,6 @@ type Sessions interface {
 // Dashboard serves the pages. The server of the API mounts its patterns.
 type Dashboard struct {
 	Options
-	public          *url.URL
 	files           *files
 	templates       map[string]*template.Template // by the name of their page
 	streams         *auth.ConcurrencyLimit

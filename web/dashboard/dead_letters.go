@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -64,6 +65,14 @@ func (w deadFilter) Link(v *view, step string) string {
 	return v.Link(deadLettersPath, step) + "?" + w.query.Encode()
 }
 
+// page returns the page that has the actions on the filtered dead letters.
+func (w deadFilter) page() string {
+	if id := w.query.Get("contact"); id != "" {
+		return contactLink(id)
+	}
+	return deadLettersPath
+}
+
 // body returns the request body for the API. until is the time at which they were
 // counted, which excludes later ones; empty: no such limit.
 func (w deadFilter) body(until string) map[string]any {
@@ -106,20 +115,13 @@ func (w deadFilter) facts() []fact {
 	list := []fact{}
 	for _, name := range []string{"channel", "outcome", "reason", "from", "until"} {
 		if w.query.Has(name) {
-			list = append(list, fact{name, deadReason(display.Words(w.query.Get(name)))})
+			list = append(list, fact{name, cmp.Or(display.Words(w.query.Get(name)), "no reason")})
 		}
 	}
 	if len(list) == 0 {
 		return []fact{{"Filter", "all dead letters"}}
 	}
 	return list
-}
-
-func deadReason(text string) string {
-	if text == "" {
-		return "no reason"
-	}
-	return text
 }
 
 // deadGroup is a group with its filter.
@@ -198,12 +200,8 @@ func deadLetterQuestion(v *visit, step, title, button string) (*question, api.De
 	if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, body, &count); err != nil {
 		return nil, count, err
 	}
-	back := deadLettersPath
-	if id := which.query.Get("contact"); id != "" {
-		back = contactLink(id)
-	}
 	return &question{
-		title: title, Button: button, back: back, Facts: append([]fact{{"Count", display.Number(count.Matching)}}, which.facts()...),
+		title: title, Button: button, back: which.page(), Facts: append([]fact{{"Count", display.Number(count.Matching)}}, which.facts()...),
 		crumbs: []crumb{{Text: "Dead letters", Link: deadLettersPath}, {Text: button}}, Fields: []field{until},
 	}, count, nil
 }
@@ -248,10 +246,6 @@ func bulkDeadLetters(step, did string) func(*visit) (*done, error) {
 		if rest := out.Remaining - out.WindowClosed - out.ChannelGone; rest > 0 {
 			text += " " + display.Number(rest) + " remain: repeat the action."
 		}
-		to := deadLettersPath
-		if id := which.query.Get("contact"); id != "" {
-			to = contactLink(id)
-		}
-		return &done{text: text, to: to}, nil
+		return &done{text: text, to: which.page()}, nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -232,16 +233,8 @@ func policyRowOf[T any](about func(*T) []string) func(json.RawMessage) (policyRo
 		var named struct{ ID, Name string }
 		var spec T
 		var text bytes.Buffer
-		for _, step := range []func() error{
-			func() error { return json.Unmarshal(raw, &named) },
-			func() error { return json.Unmarshal(raw, &spec) },
-			func() error { return json.Indent(&text, raw, "", "  ") },
-		} {
-			if err := step(); err != nil {
-				return policyRow{}, err
-			}
-		}
-		return policyRow{named.ID, named.Name, strings.Join(about(&spec), "; "), text.String()}, nil
+		err := errors.Join(json.Unmarshal(raw, &named), json.Unmarshal(raw, &spec), json.Indent(&text, raw, "", "  "))
+		return policyRow{named.ID, named.Name, strings.Join(about(&spec), "; "), text.String()}, err
 	}
 }
 

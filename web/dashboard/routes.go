@@ -1,12 +1,9 @@
 package dashboard
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,18 +13,9 @@ import (
 	"weir/web/auth"
 )
 
-// validPrefix matches a path of plain segments.
-var validPrefix = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
-
 // New returns a dashboard. It parses every template, so that a broken one fails
 // here and not on the first request.
 func New(o Options) (*Dashboard, error) {
-	if o.API == nil || o.Logger == nil {
-		return nil, errors.New("dashboard: API and Logger are required")
-	}
-	if !validPrefix.MatchString(o.Prefix) {
-		return nil, fmt.Errorf("dashboard: %q is not a valid path prefix", o.Prefix)
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -35,18 +23,11 @@ func New(o Options) (*Dashboard, error) {
 		o.Draining = func() bool { return false }
 	}
 	d := &Dashboard{
-		Options: o, public: &url.URL{}, streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken),
+		Options: o, streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken),
 		fragmentCache: newCache[[]fragment](fragmentLife, o.Now), sparkCache: newCache[sparks](chartsLife, o.Now),
 		respondentCache: newCache[respondentHistory](chartsLife, o.Now),
 		chartCache:      newCache[*charts](chartsLife, o.Now), surveyCache: newCache[[]surveyCard](chartsLife, o.Now),
 		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},
-	}
-	if o.PublicURL != "" {
-		u, err := url.Parse(o.PublicURL)
-		if err != nil {
-			return nil, errors.New("dashboard: invalid public URL")
-		}
-		d.public = u
 	}
 	var err error
 	if d.files, err = readFiles(); err != nil {
@@ -237,9 +218,11 @@ func (d *Dashboard) withoutSession(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSecurityHeaders(w.Header())
 		v := &visit{d: d, r: r, id: w.Header().Get(requestID)}
-		err := v.checkOrigin()
+		err := d.origins.Check(r)
 		if err == nil {
 			err = h(v, w)
+		} else { // a page of another site made the browser send it
+			err = &problem{Status: http.StatusForbidden, Detail: "requests from pages of other sites are rejected"}
 		}
 		if err != nil {
 			d.writeError(v, w, err)
@@ -260,14 +243,6 @@ func (d *Dashboard) withSession(oneOf []ops.Scope, h handler) http.Handler {
 		}
 		return h(v, w)
 	})
-}
-
-// checkOrigin rejects requests that a page of another site made a browser send.
-func (v *visit) checkOrigin() error {
-	if v.d.origins.Check(v.r) != nil {
-		return &problem{Status: http.StatusForbidden, Detail: "requests from pages of other sites are rejected"}
-	}
-	return nil
 }
 
 // writeError writes an error response.

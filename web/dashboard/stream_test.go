@@ -17,6 +17,7 @@ import (
 	"weir/ops"
 	"weir/web/api"
 	"weir/web/dashboard"
+	"weir/web/surveyapi"
 )
 
 // script is an API with scripted responses that counts requests.
@@ -44,6 +45,8 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.take()
 		}
 		answer(s.channels.Load())
+	case "/v1/surveys":
+		answer(surveyapi.SurveyList{})
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}

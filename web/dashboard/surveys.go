@@ -71,9 +71,6 @@ func (v *visit) surveyCards() ([]surveyCard, error) {
 		var list surveyapi.SurveyList
 		query := url.Values{"state": {"running,paused,stopping"}, "limit": {strconv.Itoa(maxSurveys)}}
 		if err := v.get("/v1/surveys", query, &list); err != nil {
-			if status, _ := statusOf(err); status == http.StatusNotFound {
-				return nil, nil // this instance has no surveys
-			}
 			return nil, err
 		}
 		return v.cardsOf(list.Surveys)

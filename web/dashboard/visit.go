@@ -97,7 +97,7 @@ const (
 func (d *Dashboard) cookie(r *http.Request, name, value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // Secure where people use https
 		Name: name, Value: value, Path: cmp.Or(d.Prefix, "/"), HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || d.public.Scheme == "https", MaxAge: max(-1, int(life.Seconds())),
+		Secure: r.TLS != nil || strings.HasPrefix(strings.ToLower(d.PublicURL), "https:"), MaxAge: max(-1, int(life.Seconds())),
 	}
 }
 
