@@ -265,12 +265,7 @@ func (b *batchReader) labels(o map[string]any, s *weir.Spec, at string) {
 }
 
 func printable(s string) bool {
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 func (b *batchReader) messages(o map[string]any, s *weir.Spec, at string) {

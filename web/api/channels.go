@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"reflect"
 
@@ -178,10 +179,7 @@ func (s *Service) checkChannel(ch weir.Channel, wrong *validation.Errors) {
 		wrong.Add("/type", "enum", "must be one of %s", typeNames(s.Directory.Types()))
 		return
 	}
-	for _, f := range t.CheckSettings(ch.Settings, ch.Capacity) {
-		f.Pointer = "/settings" + f.Pointer
-		wrong.Append(f)
-	}
+	wrong.AddPart("/settings", t.CheckSettings(ch.Settings, ch.Capacity))
 }
 
 // checkMove finds stored secrets that a patch would send to another place.
@@ -191,10 +189,7 @@ func (s *Service) checkMove(ch *weir.Channel, was weir.Settings, c *route.Call) 
 		return // reported by checkChannel
 	}
 	given, _ := c.Body["settings"].(map[string]any)
-	for _, f := range t.CheckMove(was, ch.Settings, given) {
-		f.Pointer = "/settings" + f.Pointer
-		c.Errors.Append(f)
-	}
+	c.Errors.AddPart("/settings", t.CheckMove(was, ch.Settings, given))
 }
 
 // put creates a channel or replaces the one with that name. If two requests
@@ -323,9 +318,7 @@ func (s *Service) patch(ch *weir.Channel, patch map[string]any) {
 		ch.Paused = v
 	}
 	merged := weir.Settings{}
-	for k, v := range ch.Settings {
-		merged[k] = v
-	}
+	maps.Copy(merged, ch.Settings)
 	settings, _ := patch["settings"].(map[string]any)
 	for k, v := range settings {
 		if v == nil {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"time"
 
 	"weir"
@@ -111,7 +112,7 @@ func maskContact(v *ContactView) {
 		labels[name] = own(labels[name])
 	}
 	v.Labels = labels
-	v.Messages = append([]string(nil), v.Messages...)
+	v.Messages = slices.Clone(v.Messages)
 	for i := range v.Messages {
 		v.Messages[i] = auth.MaskText(v.Messages[i])
 	}

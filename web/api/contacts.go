@@ -100,16 +100,12 @@ func (s *Service) getContact(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	v := contactView(&contact, ch.Name, attemptViews(&contact, ended))
-	why, err := s.reasonFor(c, ch, &contact)
-	if err != nil {
-		return route.Reply{}, err
-	}
-	v.Why, v.WhyCode = why.Text, why.Code
+	v := []ContactView{contactView(&contact, ch.Name, attemptViews(&contact, ended))}
 	if !c.PII() {
-		maskContact(&v)
+		maskContact(&v[0])
 	}
-	return route.Reply{Status: http.StatusOK, Body: v}, nil
+	err = s.addReasons(c, []weir.Contact{contact}, map[weir.ChannelID]weir.Channel{ch.ID: ch}, v)
+	return route.Reply{Status: http.StatusOK, Body: v[0]}, err
 }
 
 func (s *Service) listContacts(c *route.Call) (route.Reply, error) {
@@ -225,21 +221,8 @@ func statesOf(words []string) []weir.State {
 	return states
 }
 
-// reasonFor explains why a contact waits; the result is zero for a contact that is
-// done.
-func (s *Service) reasonFor(ctx context.Context, ch weir.Channel, contact *weir.Contact) (ops.Why, error) {
-	if contact.State == weir.Done {
-		return ops.Why{}, nil
-	}
-	list, err := s.Broker.Whys(ctx, ch, []weir.Contact{*contact})
-	if err != nil {
-		return ops.Why{}, err
-	}
-	return list[0], nil
-}
-
-// addReasons sets why the contacts of a list wait, with one call for each of their
-// channels. All of the channels are in known.
+// addReasons sets why contacts wait, with one call for each of their channels. All of
+// the channels are in known.
 func (s *Service) addReasons(ctx context.Context, rows []weir.Contact, known map[weir.ChannelID]weir.Channel, views []ContactView) error {
 	open := map[weir.ChannelID][]int{}
 	for i := range rows {

@@ -18,11 +18,6 @@ const (
 	maxChannels = 500
 )
 
-// stepWidths maps the names of the steps to their widths.
-func stepWidths() map[string]time.Duration {
-	return map[string]time.Duration{"1m": time.Minute, "5m": 5 * time.Minute, "15m": 15 * time.Minute, "1h": time.Hour}
-}
-
 // MinutesView shows the activity of one channel, step by step.
 type MinutesView struct {
 	Channel string       `json:"channel"`
@@ -128,8 +123,8 @@ type span struct {
 func (s *Service) readSpan(c *route.Call, most time.Duration) (span, error) {
 	now := s.Now()
 	p := span{word: c.Query.Text("step"), until: now}
-	var ok bool
-	if p.step, ok = stepWidths()[p.word]; !ok {
+	var err error
+	if p.step, err = time.ParseDuration(p.word); err != nil { // it is empty
 		c.Errors.Add("/step", "enum", "must be one of the steps")
 		p.step = time.Minute
 	}

@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"weir"
@@ -68,7 +69,8 @@ type Service struct {
 	// Interest has the events of contacts written while clients read them; nil: they are
 	// not, for their sake.
 	Interest events.Interest
-	readers  readers
+	// interestUntil is when the interest of this process's clients ends, in microseconds.
+	interestUntil atomic.Int64
 	// Minutes stores the per-minute counters of channels. Without it there are
 	// no routes for minutes.
 	Minutes ops.MinuteStore

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"weir/events"
 	"weir/web/wire"
@@ -152,20 +153,11 @@ func etag(w *events.Webhook) string { return `"` + strconv.FormatInt(w.Revision,
 // ifMatch reports whether a request demands a version, and whether that is the current
 // one.
 func ifMatch(r *http.Request, tag string) (demanded, met bool) {
-	var list []string
-	for _, header := range r.Header.Values("If-Match") {
-		list = append(list, splitTags(header)...)
-	}
-	if len(list) == 0 || slices.Contains(list, "*") {
+	given := r.Header.Values("If-Match")
+	// A comma in a tag splits it, but no tag of Weir has one.
+	list := strings.FieldsFunc(strings.Join(given, ","), func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
+	if len(given) == 0 || slices.Contains(list, "*") {
 		return false, true
 	}
 	return true, slices.Contains(list, tag)
-}
-
-// splitTags splits a list of entity tags.
-func splitTags(header string) (list []string) {
-	for tag := range strings.SplitSeq(header, ",") {
-		list = append(list, strings.TrimSpace(tag))
-	}
-	return list
 }
