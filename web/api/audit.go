@@ -60,12 +60,7 @@ func (s *Service) listAudit(c *route.Call) (route.Reply, error) {
 	f := ops.AuditFilter{Limit: most + 1}
 	f.Since, _ = c.Instant("since")
 	f.Until, _ = c.Instant("until")
-	if cursor := c.Query.Text("cursor"); cursor != "" {
-		var err error
-		if f.Before, err = strconv.ParseInt(cursor, 10, 64); err != nil || f.Before < 1 {
-			c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
-		}
-	}
+	f.Before = cursorID(c)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -73,18 +68,13 @@ func (s *Service) listAudit(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page := AuditList{Entries: []AuditView{}}
-	if len(rows) > most {
-		rows = rows[:most]
-		page.NextCursor = strconv.FormatInt(rows[most-1].ID, 10)
-	}
-	for _, e := range rows {
-		page.Entries = append(page.Entries, AuditView{
+	entries, next := pageOf(rows, most, func(e *ops.AuditEntry) AuditView {
+		return AuditView{
 			ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Token: e.Token, Action: e.Action, Subject: e.Subject, Status: e.Status, Request: e.Request,
 			Changes: changeViews(e.Changes, c.PII()),
-		})
-	}
-	return route.Reply{Status: http.StatusOK, Body: page}, nil
+		}
+	}, func(e *AuditView) string { return e.ID })
+	return route.Reply{Status: http.StatusOK, Body: AuditList{entries, next}}, nil
 }
 
 // changeViews returns the view of changes, with phone numbers masked unless

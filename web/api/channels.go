@@ -36,7 +36,7 @@ func (s *Service) channelRoutes() []*route.Route {
 		},
 		{
 			Method: "GET", Path: one, ID: "get-channel", Tag: "channels",
-			Summary: "Get a channel, with live figures", Handle: s.getChannel,
+			Summary: "Get a channel, with live figures", Handle: s.onChannel(s.getChannel),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the channel", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -45,7 +45,7 @@ func (s *Service) channelRoutes() []*route.Route {
 			Summary: "Get the address of a channel's callbacks",
 			Description: "For providers that are configured by hand: Weir gives the others this address by itself. It holds the channel's secret: " +
 				"anyone who knows it can report what became of contacts and send messages in the name of people.",
-			Handle: s.getCallback, Answers: []route.Answer{{Status: http.StatusOK, Description: "the address", Body: route.TypeOf[CallbackView]()}},
+			Handle: s.onChannel(s.getCallback), Answers: []route.Answer{{Status: http.StatusOK, Description: "the address", Body: route.TypeOf[CallbackView]()}},
 			Codes: []weir.Code{weir.CodeNotFound},
 		},
 		{
@@ -53,7 +53,7 @@ func (s *Service) channelRoutes() []*route.Route {
 			Summary:     "Change fields of a channel",
 			Description: "A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them).",
 			Query:       []wire.Parameter{forced},
-			Body:        route.TypeOf[ChannelPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Handle: s.patchChannel,
+			Body:        route.TypeOf[ChannelPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Handle: s.onChannel(s.patchChannel),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
@@ -62,7 +62,7 @@ func (s *Service) channelRoutes() []*route.Route {
 			Summary:     "Delete a channel",
 			Description: "Refused with 409 while contacts are open, unless cancel=true: then waiting contacts end as canceled, the provider is asked to cancel the others, and the channel is removed after the last has ended.",
 			Query:       []wire.Parameter{{Name: "cancel", Kind: "boolean", Description: "end the open contacts first"}},
-			Handle:      s.deleteChannel,
+			Handle:      s.onChannel(s.deleteChannel),
 			Answers:     []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}, {Status: http.StatusAccepted, Description: "its open contacts are being ended", Body: route.TypeOf[DeletingView]()}},
 			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
@@ -104,11 +104,18 @@ func (s *Service) listChannels(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }
 
-func (s *Service) getChannel(c *route.Call) (route.Reply, error) {
-	ch, err := s.channel(c, c.Request.PathValue("channel"))
-	if err != nil {
-		return route.Reply{}, err
+// onChannel returns a handler that finds the channel of the path first.
+func (s *Service) onChannel(serve func(*route.Call, weir.Channel) (route.Reply, error)) func(*route.Call) (route.Reply, error) {
+	return func(c *route.Call) (route.Reply, error) {
+		ch, err := s.channel(c, c.Request.PathValue("channel"))
+		if err != nil {
+			return route.Reply{}, err
+		}
+		return serve(c, ch)
 	}
+}
+
+func (s *Service) getChannel(c *route.Call, ch weir.Channel) (route.Reply, error) {
 	v, err := s.channelView(c, ch)
 	return route.Reply{Status: http.StatusOK, Body: v}, err
 }
@@ -118,11 +125,7 @@ type CallbackView struct {
 	URL string `json:"url" doc:"without a trailing slash; paths below it have their meaning by the channel's type"`
 }
 
-func (s *Service) getCallback(c *route.Call) (route.Reply, error) {
-	ch, err := s.channel(c, c.Request.PathValue("channel"))
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) getCallback(_ *route.Call, ch weir.Channel) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: CallbackView{s.Directory.CallbackURL(ch)}}, nil
 }
 
@@ -275,11 +278,7 @@ func errTypeChange(ch weir.Channel) error {
 	}
 }
 
-func (s *Service) patchChannel(c *route.Call) (route.Reply, error) {
-	have, err := s.channel(c, c.Request.PathValue("channel"))
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) patchChannel(c *route.Call, have weir.Channel) (route.Reply, error) {
 	schemaWrong, before := c.Errors, have
 	ch, err := s.update(c, have, c.Query.Bool("force"), func(ch *weir.Channel) error {
 		before = *ch
@@ -337,11 +336,8 @@ func (s *Service) changed(ctx context.Context, ch weir.Channel) {
 	s.Changed(ch)
 }
 
-func (s *Service) deleteChannel(c *route.Call) (route.Reply, error) {
-	ch, err := s.channel(c, c.Request.PathValue("channel"))
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) deleteChannel(c *route.Call, ch weir.Channel) (route.Reply, error) {
+	var err error
 	done := true
 	if c.Query.Bool("cancel") {
 		done, err = s.Broker.Delete(c, ch.ID)

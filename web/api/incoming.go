@@ -20,7 +20,7 @@ func (s *Service) incomingRoute() *route.Route {
 			{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only messages with a greater id"},
 			route.LimitParameter(100, 1000),
 		},
-		Handle:  s.listIncoming,
+		Handle:  s.onChannel(s.listIncoming),
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[IncomingList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}
@@ -43,39 +43,20 @@ type IncomingView struct {
 	Fields     map[string]string `json:"fields,omitempty" doc:"other fields that the provider sent"`
 }
 
-// incomingList returns one page of rows; one row more than most indicates
-// another page.
-func incomingList(rows []weir.Incoming, most int) IncomingList {
-	page := IncomingList{Incoming: []IncomingView{}}
-	if len(rows) > most {
-		rows = rows[:most]
-		page.NextCursor = strconv.FormatInt(rows[most-1].ID, 10)
-	}
-	for _, m := range rows {
-		page.Incoming = append(page.Incoming, IncomingView{
-			ID: strconv.FormatInt(m.ID, 10), From: m.From, To: m.To, Body: m.Body, GUID: m.GUID, ReceivedAt: m.ReceivedAt.UTC(), Fields: m.Fields,
-		})
-	}
-	return page
-}
-
-func (s *Service) listIncoming(c *route.Call) (route.Reply, error) {
-	ch, err := s.channel(c, c.Request.PathValue("channel"))
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) listIncoming(c *route.Call, ch weir.Channel) (route.Reply, error) {
 	most := c.Query.Int("limit")
 	rows, err := s.Store.IncomingSince(c, ch.ID, int64(c.Query.Int("after")), most+1)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page := incomingList(rows, most)
-	for i := range page.Incoming {
+	list, next := pageOf(rows, most, func(m *weir.Incoming) IncomingView {
+		v := IncomingView{ID: strconv.FormatInt(m.ID, 10), From: m.From, To: m.To, Body: m.Body, GUID: m.GUID, ReceivedAt: m.ReceivedAt.UTC(), Fields: m.Fields}
 		if !c.PII() {
-			maskIncoming(&page.Incoming[i])
+			maskIncoming(&v)
 		}
-	}
-	return route.Reply{Status: http.StatusOK, Body: page}, nil
+		return v
+	}, func(v *IncomingView) string { return v.ID })
+	return route.Reply{Status: http.StatusOK, Body: IncomingList{list, next}}, nil
 }
 
 // maskIncoming masks a message and all other fields that the provider sent with

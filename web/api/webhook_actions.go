@@ -88,28 +88,16 @@ func (s *Service) testWebhook(c *route.Call) (route.Reply, error) {
 }
 
 func (s *Service) listDeliveries(c *route.Call) (route.Reply, error) {
-	before := int64(0)
-	if text := c.Query.Text("cursor"); text != "" {
-		var err error
-		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before <= 0 {
-			c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
-			return route.Reply{}, c.Invalid()
-		}
+	most, before := c.Query.Int("limit"), cursorID(c)
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
 	}
-	most := c.Query.Int("limit")
 	list, err := s.Webhooks.Tries(c, c.Request.PathValue("id"), before, most+1)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page := DeliveryList{Deliveries: []DeliveryView{}}
-	if len(list) > most {
-		list = list[:most]
-		page.NextCursor = strconv.FormatInt(list[most-1].ID, 10)
-	}
-	for i := range list {
-		page.Deliveries = append(page.Deliveries, deliveryView(&list[i]))
-	}
-	return route.Reply{Status: http.StatusOK, Body: page}, nil
+	deliveries, next := pageOf(list, most, deliveryView, func(v *DeliveryView) string { return v.ID })
+	return route.Reply{Status: http.StatusOK, Body: DeliveryList{deliveries, next}}, nil
 }
 
 func (s *Service) replayWebhook(c *route.Call) (route.Reply, error) {

@@ -72,15 +72,9 @@ func (s *Service) listWebhooks(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	page := WebhookList{Webhooks: []WebhookView{}}
-	if len(rows) > most {
-		rows = rows[:most]
-		page.NextCursor = wire.NameCursor("webhooks", rows[most-1].ID)
-	}
-	for i := range rows {
-		page.Webhooks = append(page.Webhooks, webhookView(&rows[i], s.Now()))
-	}
-	return route.Reply{Status: http.StatusOK, Body: page}, nil
+	list, next := pageOf(rows, most, func(w *events.Webhook) WebhookView { return webhookView(w, s.Now()) },
+		func(v *WebhookView) string { return wire.NameCursor("webhooks", v.ID) })
+	return route.Reply{Status: http.StatusOK, Body: WebhookList{list, next}}, nil
 }
 
 func (s *Service) getWebhook(c *route.Call) (route.Reply, error) {
