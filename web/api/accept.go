@@ -186,8 +186,11 @@ func (b *batchReader) contact(o map[string]any, i int) weir.Spec {
 	s.Key, _ = o["key"].(string)
 	b.to(o, &s, at)
 	s.Survey, _ = o["survey"].(string)
+	s.Priority = weir.Normal
 	word, _ := o["priority"].(string)
-	s.Priority = priorityOf(word)
+	if i := slices.Index(priorityWords(), word); i >= 0 {
+		s.Priority = weir.Priority(i)
+	}
 	b.key(s.Key, i, at)
 	b.window(o, &s, at)
 	b.labels(o, &s, at)
@@ -373,15 +376,4 @@ func (b *batchReader) size(s *weir.Spec, at string) {
 		return
 	}
 	b.errors.Add(at+"/messages", "size", "takes %d slots; the channel's capacity is %d, and %d of it are kept for replies", s.Size(), b.capacity, b.reserve)
-}
-
-func priorityOf(word string) weir.Priority {
-	switch word {
-	case "reply":
-		return weir.Reply
-	case "high":
-		return weir.High
-	default:
-		return weir.Normal
-	}
 }

@@ -86,12 +86,13 @@ type DeletingView struct {
 }
 
 func (s *Service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
+	breakers := map[ops.Breaker]string{ops.BreakerClosed: "closed", ops.BreakerProbing: "half_open", ops.BreakerOpen: "open"}
 	v := ChannelView{
 		Channel: ch.Name, Type: ch.Type, Name: ch.Title, Capacity: ch.Capacity, Paused: ch.Paused,
 		Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
 		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
 		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: wire.Instant(f.OldestQueuedAt),
-		Why: f.Why.Text, WhyCode: f.Why.Code, Breaker: BreakerView{State: breakerWord(f.Breaker)}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
+		Why: f.Why.Text, WhyCode: f.Why.Code, Breaker: BreakerView{State: breakers[f.Breaker]}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
 		RatePerSecond: f.RatePerSecond, CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
 	}
 	// For an unknown channel type, Weir cannot tell which settings are secret,
@@ -111,17 +112,6 @@ func (s *Service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
 		v.LastCollection = &CollectView{at.UTC(), f.Reconciliation.Checked, f.Reconciliation.Resolved}
 	}
 	return v
-}
-
-func breakerWord(b ops.Breaker) string {
-	switch b {
-	case ops.BreakerOpen:
-		return "open"
-	case ops.BreakerProbing:
-		return "half_open"
-	default:
-		return "closed"
-	}
 }
 
 func typeNames(types []channels.Type) string {

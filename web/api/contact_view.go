@@ -59,7 +59,7 @@ type ContactList struct {
 
 func contactView(c *weir.Contact, channel string, attempts []AttemptView) ContactView {
 	return ContactView{
-		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWord(c.Priority),
+		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWords()[c.Priority],
 		Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
 		NotBefore: wire.Instant(c.NotBefore), NotAfter: wire.Instant(c.NotAfter), Size: c.Size(), Segments: segments.Total(c.Messages),
 		State: c.State.String(), Canceling: c.CancelRequested && c.State.InFlight(),
@@ -91,16 +91,8 @@ func attemptView(ref weir.Ref, a weir.Attempt) AttemptView {
 	}
 }
 
-func priorityWord(p weir.Priority) string {
-	switch p {
-	case weir.Reply:
-		return "reply"
-	case weir.High:
-		return "high"
-	default:
-		return "normal"
-	}
-}
+// priorityWords returns the priorities as clients write them, in their order.
+func priorityWords() []string { return []string{"reply", "high", "normal"} }
 
 // maskContact masks the phone numbers in a contact.
 func maskContact(v *ContactView) {

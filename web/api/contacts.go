@@ -211,11 +211,8 @@ func stateWords() []string { return []string{"queued", "sending", "active", "unk
 func statesOf(words []string) []weir.State {
 	var states []weir.State
 	for s := weir.Queued; s <= weir.Done; s++ {
-		for _, w := range words {
-			if s.String() == w {
-				states = append(states, s)
-				break
-			}
+		if slices.Contains(words, s.String()) {
+			states = append(states, s)
 		}
 	}
 	return states

@@ -62,20 +62,13 @@ func (s *Service) rotateWebhook(c *route.Call) (route.Reply, error) {
 	if hours, ok := c.Body["overlap_hours"].(float64); ok {
 		overlap = time.Duration(hours) * time.Hour
 	}
-	var fresh string
-	out, err := s.changeWebhook(c, func(w *events.Webhook) error {
-		fresh = webhooksign.NewSecret()
-		w.OldSecret, w.OldUntil, w.Secret = w.Secret, s.Now().Add(overlap), fresh
+	return s.changeWebhook(c, func(w *events.Webhook) error {
+		w.OldSecret, w.OldUntil, w.Secret = w.Secret, s.Now().Add(overlap), webhooksign.NewSecret()
 		if overlap == 0 {
 			w.OldSecret, w.OldUntil = "", time.Time{}
 		}
 		return nil
 	})
-	if v, ok := out.Body.(WebhookView); ok {
-		v.Secret = fresh
-		out.Body = v
-	}
-	return out, err
 }
 
 func (s *Service) testWebhook(c *route.Call) (route.Reply, error) {
@@ -102,7 +95,7 @@ func (s *Service) listDeliveries(c *route.Call) (route.Reply, error) {
 
 func (s *Service) replayWebhook(c *route.Call) (route.Reply, error) {
 	event, one := c.Body["event"].(string)
-	since, all := c.Body["failed_since"].(string)
+	_, all := c.Body["failed_since"].(string)
 	if one == all && len(c.Errors) == 0 {
 		c.Errors.Add("", "required", "must have one of event and failed_since")
 	}
@@ -116,12 +109,7 @@ func (s *Service) replayWebhook(c *route.Call) (route.Reply, error) {
 	if one {
 		return s.replayEvent(c, &w, event)
 	}
-	at, code, detail := weir.ParseInstant(since)
-	if code != "" {
-		c.Errors.Add("/failed_since", code, "%s", detail)
-		return route.Reply{}, c.Invalid()
-	}
-	n, more, err := s.Webhooks.ReplayFailed(c, w.ID, at)
+	n, more, err := s.Webhooks.ReplayFailed(c, w.ID, instantOf(c.Body["failed_since"]))
 	return route.Reply{Status: http.StatusAccepted, Body: ReplayView{n, more}}, err
 }
 

@@ -82,7 +82,7 @@ func (s *Service) getWebhook(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	return s.webhookReply(http.StatusOK, nil, &w), nil
+	return s.webhookReply(http.StatusOK, nil, &w, ""), nil
 }
 
 // webhook finds the webhook in the path.
@@ -91,9 +91,11 @@ func (s *Service) webhook(c *route.Call) (events.Webhook, error) {
 }
 
 // webhookReply returns the response to a request about a webhook. before is the webhook
-// before a change; nil: there is none.
-func (s *Service) webhookReply(status int, before, w *events.Webhook) route.Reply {
-	out := route.Reply{Status: status, Body: webhookView(w, s.Now()), ETag: etag(w)}
+// before a change; nil: there is none. secret is shown if the request made it.
+func (s *Service) webhookReply(status int, before, w *events.Webhook, secret string) route.Reply {
+	v := webhookView(w, s.Now())
+	v.Secret = secret
+	out := route.Reply{Status: status, Body: v, ETag: etag(w)}
 	if before != nil {
 		was := map[string]any{}
 		if before.ID != "" {
@@ -116,10 +118,8 @@ func (s *Service) createWebhook(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	c.Request.SetPathValue("id", w.ID) // for the audit log
-	out := s.webhookReply(http.StatusCreated, &events.Webhook{}, &w)
-	v := webhookView(&w, now)
-	v.Secret = w.Secret
-	out.Body, out.Location = v, "/v1/webhooks/"+w.ID
+	out := s.webhookReply(http.StatusCreated, &events.Webhook{}, &w, w.Secret)
+	out.Location = "/v1/webhooks/" + w.ID
 	return out, nil
 }
 
@@ -229,6 +229,10 @@ func (s *Service) changeWebhook(c *route.Call, change func(*events.Webhook) erro
 		if err := change(&w); err != nil {
 			return route.Reply{}, err
 		}
+		fresh := ""
+		if w.Secret != before.Secret {
+			fresh = w.Secret
+		}
 		w, err = s.Webhooks.UpdateWebhook(c, w, s.Now())
 		if weir.CodeOf(err) == weir.CodePrecondition && !demanded && try < maxTries {
 			continue
@@ -236,7 +240,7 @@ func (s *Service) changeWebhook(c *route.Call, change func(*events.Webhook) erro
 		if err != nil {
 			return route.Reply{}, err
 		}
-		return s.webhookReply(http.StatusOK, &before, &w), nil
+		return s.webhookReply(http.StatusOK, &before, &w, fresh), nil
 	}
 }
 
