@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,9 +60,11 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := surveyapi.StepRoutes(routes)
+	steps := map[string]*route.Route{}
 	for _, rt := range routes {
-		if !slices.Contains(slices.Collect(maps.Values(steps)), rt) {
+		if word, ok := strings.CutPrefix(rt.Path, surveyapi.Path+":"); ok {
+			steps[word] = rt
+		} else {
 			s.handle(rt.Method+" "+rt.Path, rt.Handler(o.Gate))
 		}
 	}

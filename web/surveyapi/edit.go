@@ -111,11 +111,7 @@ func bodyOf(v surveys.Survey) SurveyBody {
 
 // patchSurvey merges a patch into the body that would write the survey, and
 // processes the result like a PUT, except for fields that can no longer change.
-func (s *Service) patchSurvey(c *route.Call, schema *wire.Checker) (route.Reply, error) {
-	have, err := s.survey(c, c.Request.PathValue("survey"))
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) patchSurvey(c *route.Call, have surveys.Survey, schema *wire.Checker) (route.Reply, error) {
 	if v := c.Query.Int("version"); v != 0 && int64(v) != have.Version {
 		return route.Reply{}, errOtherVersion()
 	}
@@ -201,9 +197,7 @@ func merged(doc, patch any) any {
 	}
 	was, _ := doc.(map[string]any)
 	out := make(map[string]any, len(was))
-	for name, v := range was {
-		out[name] = v
-	}
+	maps.Copy(out, was)
 	for name, v := range p {
 		if v == nil {
 			delete(out, name)

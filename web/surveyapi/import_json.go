@@ -63,10 +63,7 @@ func (l *importer) readJSON(c *route.Call, body map[string]any) {
 		}
 		attributes, _ := o["attributes"].(map[string]any)
 		row, wrong := respondents.RowOf(phone, attributes, l.survey.Definition.Region)
-		for _, f := range wrong {
-			f.Pointer = "/respondents/" + strconv.Itoa(i) + f.Pointer
-			c.Errors.Append(f)
-		}
+		c.Errors.AddPart("/respondents/"+strconv.Itoa(i), wrong)
 		if !slices.ContainsFunc(wrong, func(f weir.FieldError) bool { return strings.Contains(f.Pointer, "/attributes") }) {
 			for _, name := range lacks(row.Attributes) {
 				c.Errors.Add("/respondents/"+strconv.Itoa(i)+"/attributes/"+name, "required", "%s", errMissingAttribute(name))

@@ -41,17 +41,14 @@ func (s *Service) logRoute() *route.Route {
 			{Name: "respondent", Kind: "string", Description: "id of a respondent: only what is about this one"},
 			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries from then on"},
 			{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries before"},
-		}, route.Paging(100, 1000)...), Handle: s.listSurveyLog,
+		}, route.Paging(100, 1000)...), Handle: s.onSurvey(s.listSurveyLog),
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[SurveyLogList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}
 }
 
-func (s *Service) listSurveyLog(c *route.Call) (route.Reply, error) {
-	v, err := s.survey(c, c.Request.PathValue("survey"))
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) listSurveyLog(c *route.Call, v surveys.Survey) (route.Reply, error) {
+	var err error
 	f := surveys.LogFilter{Survey: v.ID, Limit: c.Query.Int("limit")}
 	f.Since, _ = c.Instant("since")
 	f.Until, _ = c.Instant("until")

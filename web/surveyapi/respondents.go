@@ -16,11 +16,7 @@ import (
 	"weir/web/wire"
 )
 
-func (s *Service) listRespondents(c *route.Call) (route.Reply, error) {
-	v, err := s.survey(c, c.Request.PathValue("survey"))
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) listRespondents(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	f, err := respondentFilter(c, v)
 	if err != nil {
 		return route.Reply{}, err
@@ -159,10 +155,7 @@ func (s *Service) readReport(c *route.Call, r *surveys.Respondent) (surveys.Repo
 	if answers, ok := c.Body["answers"].(map[string]any); ok {
 		values, wrong := respondents.Attributes(answers)
 		h.Answers = values
-		for _, f := range wrong {
-			f.Pointer = "/answers" + f.Pointer
-			c.Errors.Append(f)
-		}
+		c.Errors.AddPart("/answers", wrong)
 	}
 	id, ok := c.Body["contact"].(string)
 	if !ok {

@@ -81,25 +81,10 @@ var surveyName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 const Path = "/v1/surveys/{survey}"
 
-// StepRoutes returns the routes of steps, like Path:launch, by the word
-// after the colon. The mux does not support such patterns.
-func StepRoutes(routes []*route.Route) map[string]*route.Route {
-	steps := map[string]*route.Route{}
-	for _, rt := range routes {
-		if word, ok := strings.CutPrefix(rt.Path, Path+":"); ok {
-			steps[word] = rt
-		}
-	}
-	return steps
-}
-
-// StepHandler dispatches to the route of a step. It sets the request's pattern
-// and the survey's name, as the mux would.
+// StepHandler dispatches to the route of a step by the word after the colon, as in
+// Path:launch: the mux does not support such patterns. It sets the request's pattern and
+// the survey's name, as the mux would.
 func StepHandler(steps map[string]*route.Route, gate *auth.Gate) http.Handler {
-	handlers := map[string]http.Handler{}
-	for word, rt := range steps {
-		handlers[word] = rt.Handler(gate)
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := r.PathValue("survey")
 		colon := strings.LastIndexByte(given, ':')
@@ -109,15 +94,15 @@ func StepHandler(steps map[string]*route.Route, gate *auth.Gate) http.Handler {
 			wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "this path takes DELETE, GET, HEAD, PATCH, PUT; steps are asked for as POST …:launch, :pause, :resume, :stop"))
 			return
 		}
-		h, ok := handlers[given[colon+1:]]
+		step, ok := steps[given[colon+1:]]
 		if !ok {
 			route.MarkMatched(w)
 			wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "a survey is asked to :launch, :pause, :resume or :stop"))
 			return
 		}
 		r.SetPathValue("survey", given[:colon])
-		r.Pattern = "POST " + steps[given[colon+1:]].Path
-		h.ServeHTTP(w, r)
+		r.Pattern = "POST " + step.Path
+		step.Handler(gate).ServeHTTP(w, r)
 	})
 }
 
@@ -158,11 +143,18 @@ func (s *Service) listSurveys(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }
 
-func (s *Service) getSurvey(c *route.Call) (route.Reply, error) {
-	v, err := s.survey(c, c.Request.PathValue("survey"))
-	if err != nil {
-		return route.Reply{}, err
+// onSurvey returns a handler that finds the survey of the path first.
+func (s *Service) onSurvey(serve func(*route.Call, surveys.Survey) (route.Reply, error)) func(*route.Call) (route.Reply, error) {
+	return func(c *route.Call) (route.Reply, error) {
+		v, err := s.survey(c, c.Request.PathValue("survey"))
+		if err != nil {
+			return route.Reply{}, err
+		}
+		return serve(c, v)
 	}
+}
+
+func (s *Service) getSurvey(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	view := surveyView(v)
 	why, err := s.Surveys.Why(c, v)
 	view.Why, view.WhyCode = why.Text, why.Code
@@ -170,25 +162,17 @@ func (s *Service) getSurvey(c *route.Call) (route.Reply, error) {
 }
 
 func (s *Service) applyStep(step surveys.Step) func(*route.Call) (route.Reply, error) {
-	return func(c *route.Call) (route.Reply, error) {
-		have, err := s.survey(c, c.Request.PathValue("survey"))
-		if err != nil {
-			return route.Reply{}, err
-		}
+	return s.onSurvey(func(c *route.Call, have surveys.Survey) (route.Reply, error) {
 		v, err := s.Surveys.Step(c, have.Name, step)
 		if err != nil {
 			return route.Reply{}, err
 		}
 		return route.Reply{Status: http.StatusOK, Body: surveyView(v), Changes: route.ChangesOf(
 			map[string]any{"state": have.State}, map[string]any{"state": v.State}, surveySecret)}, nil
-	}
+	})
 }
 
-func (s *Service) deleteSurvey(c *route.Call) (route.Reply, error) {
-	v, err := s.survey(c, c.Request.PathValue("survey"))
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) deleteSurvey(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	switch v.State {
 	case surveys.Draft, surveys.Done:
 	case surveys.Stopping:
@@ -203,11 +187,7 @@ func (s *Service) deleteSurvey(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusNoContent}, nil
 }
 
-func (s *Service) surveyStats(c *route.Call) (route.Reply, error) {
-	v, err := s.survey(c, c.Request.PathValue("survey"))
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) surveyStats(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	stats, err := s.Surveys.Stats(c, v)
 	if err != nil {
 		return route.Reply{}, err
