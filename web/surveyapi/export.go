@@ -1,7 +1,6 @@
 package surveyapi
 
 import (
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"log/slog"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"weir/surveys"
 	"weir/surveys/respondents"
@@ -39,25 +39,35 @@ const otherColumn = "other_attributes"
 // csvDownload is one CSV file in progress.
 type csvDownload struct {
 	*Service
-	c      *route.Call
-	pace   *route.Deadlines
-	header http.Header
-	out    *csv.Writer
+	c   *route.Call
+	out *csv.Writer
 }
 
-// download begins a file. The header is written with the first row, so that
-// until then an error can be a normal problem response.
-func (s *Service) download(c *route.Call, w http.ResponseWriter, name string) *csvDownload {
-	p := route.NewDeadlines(w)
-	p.ClearRead()
-	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
-	return &csvDownload{Service: s, c: c, pace: p, header: w.Header(), out: csv.NewWriter(p)}
-}
-
-// fail returns an error to be sent as the response instead of the file.
-func (d *csvDownload) fail(err error) error {
-	d.header.Del("Content-Disposition")
-	return err
+// download returns the handler of a file about a survey. The HTTP header is written with
+// the first row: until then write may return an error, which is a normal problem response.
+func (s *Service) download(name string, write func(d *csvDownload, v surveys.Survey) error) func(*route.Call, http.ResponseWriter) error {
+	return func(c *route.Call, w http.ResponseWriter) error {
+		ctx, cancel := route.StepTimeout(c)
+		defer cancel()
+		v, err := s.survey(ctx, c.Request.PathValue("survey"))
+		if err != nil {
+			return err
+		}
+		release, err := s.acquireTransfer(c)
+		if err != nil {
+			return err
+		}
+		defer release()
+		p := route.NewDeadlines(w)
+		p.ClearRead()
+		w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
+		w.Header().Set("Content-Disposition", `attachment; filename="`+v.Name+"-"+name+`.csv"`)
+		if err := write(&csvDownload{s, c, csv.NewWriter(p)}, v); err != nil {
+			w.Header().Del("Content-Disposition")
+			return err
+		}
+		return nil
+	}
 }
 
 func (d *csvDownload) row(cells []string) {
@@ -87,20 +97,12 @@ const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−"
 // whitespace or zero-width characters, begins a formula too. Numbers, including
 // phone numbers, stay unchanged.
 func escapeFormula(cell string) string {
-	if plainNumber.MatchString(cell) {
-		return cell
+	invisible := func(r rune) bool {
+		return r != '\t' && r != '\r' && (unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector))
 	}
-	for _, r := range cell {
-		switch {
-		case r == '\t' || r == '\r':
-			return "'" + cell
-		case unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector):
-			continue
-		}
-		if strings.ContainsRune(formulaSigns, r) {
-			return "'" + cell
-		}
-		return cell
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(cell, invisible))
+	if !plainNumber.MatchString(cell) && strings.ContainsRune("\t\r"+formulaSigns, first) {
+		return "'" + cell
 	}
 	return cell
 }
@@ -108,31 +110,18 @@ func escapeFormula(cell string) string {
 // results writes one row per respondent. A first pass collects the attribute
 // names; attributes beyond MaxAttributes, and new ones that appear meanwhile,
 // go into one column as JSON.
-func (s *Service) results(c *route.Call, w http.ResponseWriter) error {
-	ctx, cancel := route.StepTimeout(c)
-	defer cancel()
-	v, err := s.survey(ctx, c.Request.PathValue("survey"))
+func (d *csvDownload) results(v surveys.Survey) error {
+	f, err := respondentFilter(d.c, v)
 	if err != nil {
 		return err
 	}
-	f, err := respondentFilter(c, v)
-	if err != nil {
-		return err
-	}
-	release, err := s.acquireTransfer(c)
-	if err != nil {
-		return err
-	}
-	defer release()
-	d := s.download(c, w, v.Name+"-results")
 	names, err := d.attributes(f)
 	if err != nil {
-		return d.fail(err)
+		return err
 	}
-	w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
 	d.row(resultHeader(names))
 	how := progressOf(v)
-	err = d.pages(f, func(r *surveys.Respondent) { d.row(resultRow(d.shownRespondent(c, how, r), r, names)) })
+	err = d.pages(f, func(r *surveys.Respondent) { d.row(resultRow(d.shownRespondent(d.c, how, r), r, names)) })
 	if err != nil {
 		d.abort(err)
 	}
@@ -246,26 +235,12 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// surveyLog writes the events of a survey, oldest first.
-func (s *Service) surveyLog(c *route.Call, w http.ResponseWriter) error {
-	ctx, cancel := route.StepTimeout(c)
-	defer cancel()
-	v, err := s.survey(ctx, c.Request.PathValue("survey"))
+// log writes the events of a survey, oldest first.
+func (d *csvDownload) log(v surveys.Survey) error {
+	rows, err := d.entries(v.ID, int64(d.c.Query.Int("after")))
 	if err != nil {
 		return err
 	}
-	release, err := s.acquireTransfer(c)
-	if err != nil {
-		return err
-	}
-	defer release()
-	d := s.download(c, w, v.Name+"-log")
-	after := int64(c.Query.Int("after"))
-	rows, err := d.entries(c, v.ID, after)
-	if err != nil {
-		return d.fail(err)
-	}
-	w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
 	d.row(logColumns())
 	for len(rows) > 0 {
 		for i := range rows {
@@ -274,7 +249,7 @@ func (s *Service) surveyLog(c *route.Call, w http.ResponseWriter) error {
 		if d.out.Flush(); d.out.Error() != nil {
 			d.abort(d.out.Error())
 		}
-		if rows, err = d.entries(c, v.ID, rows[len(rows)-1].ID); err != nil {
+		if rows, err = d.entries(v.ID, rows[len(rows)-1].ID); err != nil {
 			d.abort(err)
 		}
 	}
@@ -282,11 +257,11 @@ func (s *Service) surveyLog(c *route.Call, w http.ResponseWriter) error {
 	return nil
 }
 
-func (d *csvDownload) entries(ctx context.Context, survey, after int64) ([]surveys.LogEntry, error) {
+func (d *csvDownload) entries(survey, after int64) ([]surveys.LogEntry, error) {
 	if err := d.checkContinue(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := route.StepTimeout(ctx)
+	ctx, cancel := route.StepTimeout(d.c)
 	defer cancel()
 	return d.SurveyStore.Log(ctx, survey, after, route.PageRows)
 }

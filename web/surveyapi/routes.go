@@ -159,7 +159,7 @@ func (s *Service) exportRoutes() []*route.Route {
 			Description: "Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
 				"then other_attributes with the rest as JSON. " + help,
 			Query:    []wire.Parameter{{Name: "status", Kind: "string", Enum: wire.Words(surveys.Statuses()), Description: "one or more, joined by commas"}},
-			Download: CSVType, Serve: s.results,
+			Download: CSVType, Serve: s.download("results", (*csvDownload).results),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -167,7 +167,7 @@ func (s *Service) exportRoutes() []*route.Route {
 			Method: "GET", Path: Path + "/log.csv", ID: "get-survey-log", Tag: "surveys",
 			Summary: "What happened in a survey, oldest first", Description: help,
 			Query:    []wire.Parameter{{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only entries with a greater id"}},
-			Download: CSVType, Serve: s.surveyLog,
+			Download: CSVType, Serve: s.download("log", (*csvDownload).log),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
