@@ -8,6 +8,7 @@ import (
 	"weir/events"
 	"weir/ops"
 	"weir/surveys"
+	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/openapi"
 	"weir/web/surveyapi"
@@ -24,10 +25,11 @@ func Description(directory *channels.Directory) ([]byte, error) {
 	// Optional parts are set so that their routes are included; they are never
 	// called.
 	o := Options{
-		Version: APIVersion, Directory: directory,
-		Surveys: struct{ Surveys }{}, SurveyStore: struct{ surveyapi.Store }{}, Importer: struct{ surveys.Importer }{}, Events: struct{ events.Log }{},
-		Trail: auth.NewTrail(struct{ ops.AuditStore }{}), Minutes: struct{ ops.MinuteStore }{}, Dead: struct{ ops.DeadLetterStore }{},
-		Webhooks: struct{ events.WebhookStore }{},
+		Options: api.Options{
+			Directory: directory, Events: struct{ events.Log }{}, Trail: auth.NewTrail(struct{ ops.AuditStore }{}), Minutes: struct{ ops.MinuteStore }{},
+			Dead: struct{ ops.DeadLetterStore }{}, Webhooks: struct{ events.WebhookStore }{},
+		},
+		Version: APIVersion, Surveys: struct{ Surveys }{}, SurveyStore: struct{ surveyapi.Store }{}, Importer: struct{ surveys.Importer }{},
 	}
 	routes, _, err := o.routes(nil)
 	if err != nil {

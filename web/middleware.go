@@ -96,7 +96,7 @@ func (s *service) refused(rec *route.Recorder, r *http.Request, route string) {
 	if rec.Status < http.StatusBadRequest {
 		return
 	}
-	kind := reasons()[rec.Status]
+	kind := refusal(rec.Status)
 	if rec.Status == http.StatusServiceUnavailable && rec.Err != nil {
 		if kind = weir.CodeOf(rec.Err); kind == weir.CodeInternal {
 			kind = weir.CodeUnavailable
@@ -110,8 +110,7 @@ func (s *service) refused(rec *route.Recorder, r *http.Request, route string) {
 // log writes one line for a request: no path, no query, no body. For 503s one
 // line per second is enough; see [service.refused].
 func (s *service) log(rec *route.Recorder, r *http.Request, route, id string, took time.Duration) {
-	switch route {
-	case "/livez", "/readyz", "/readyz/router", "/metrics":
+	if probe(route) {
 		return
 	}
 	level := slog.LevelDebug
@@ -210,8 +209,8 @@ const (
 // The others are created on first use.
 func (m *Metrics) prepare(types []channels.Type, routes []*route.Route) {
 	m.Callbacks.Prepare(types)
-	for status := range reasons() {
-		m.refused(status)
+	for _, code := range refusals() {
+		m.refusals.WithLabelValues(string(code))
 	}
 	for _, rt := range routes {
 		m.requests.WithLabelValues(rt.Path, rt.Method, "5xx")
@@ -227,8 +226,8 @@ func (m *Metrics) request(route, method string, status int, took time.Duration) 
 	s := m.of(requestKey{route, method, status / 100})
 	s.count.Inc()
 	s.seconds.Observe(took.Seconds())
-	if c := m.refused(status); c != nil {
-		c.Inc()
+	if code := refusal(status); code != "" {
+		m.refusals.WithLabelValues(string(code)).Inc()
 	}
 }
 
@@ -242,21 +241,17 @@ func (m *Metrics) of(key requestKey) *requestSeries {
 	return s.(*requestSeries)
 }
 
-// reasons maps statuses that refuse a request to label values.
-func reasons() map[int]weir.Code {
-	return map[int]weir.Code{
-		http.StatusUnauthorized: weir.CodeUnauthorised, http.StatusForbidden: weir.CodeForbidden, http.StatusTooManyRequests: weir.CodeLimited,
-	}
+// refusals lists the codes of requests that are refused because of who sends them.
+func refusals() []weir.Code {
+	return []weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited}
 }
 
-// refused returns the counter of a status that refuses a request; nil for
-// others.
-func (m *Metrics) refused(status int) prometheus.Counter {
-	if status < http.StatusBadRequest {
-		return nil
+// refusal returns the code of a status that refuses a request; empty for others.
+func refusal(status int) weir.Code {
+	for _, code := range refusals() {
+		if wire.StatusOf(code) == status {
+			return code
+		}
 	}
-	if reason, ok := reasons()[status]; ok {
-		return m.refusals.WithLabelValues(string(reason))
-	}
-	return nil
+	return ""
 }

@@ -281,13 +281,13 @@ func TestTwoHandlersInOneProcess(t *testing.T) {
 	t.Parallel()
 	for range 2 {
 		if _, err := web.New(web.Options{
-			DefaultCapacity: 1, Directory: channels.NewDirectory(table(), "http://x", nil), Metrics: web.NewMetrics(prometheus.NewRegistry()), Gatherer: prometheus.NewRegistry(),
+			Options: api.Options{DefaultCapacity: 1, Directory: channels.NewDirectory(table(), "http://x", nil)}, Metrics: web.NewMetrics(prometheus.NewRegistry()), Gatherer: prometheus.NewRegistry(),
 			Gate: auth.NewGate(auth.GateOptions{}),
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := web.New(web.Options{Directory: channels.NewDirectory(table(), "http://x", nil), Metrics: web.NewMetrics(prometheus.NewRegistry())}); err == nil {
+	if _, err := web.New(web.Options{Options: api.Options{Directory: channels.NewDirectory(table(), "http://x", nil)}, Metrics: web.NewMetrics(prometheus.NewRegistry())}); err == nil {
 		t.Error("channels would have no capacity")
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"weir/channels"
 	"weir/surveys"
 	"weir/web"
+	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/wire"
 )
@@ -87,10 +88,10 @@ func newRig(t testing.TB, change ...func(*web.Options)) *rig {
 	o := web.Options{
 		Gate:    auth.NewGate(auth.GateOptions{Configured: []string{"another", apiCanary}, Now: r.clock.Now}),
 		Surveys: r.people, SurveyStore: r.people, Importer: r.people,
-		Store: r.memory, Broker: r.memory, DefaultCapacity: 100,
-		Directory: channels.NewDirectory(table(), "http://weir.test", nil),
-		Logger:    slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Metrics:   web.NewMetrics(r.registry), Gatherer: r.registry, Version: "test", Now: r.clock.Now,
+		Options: api.Options{DefaultCapacity: 100, Directory: channels.NewDirectory(table(), "http://weir.test", nil), Now: r.clock.Now},
+		Store:   r.memory, Broker: r.memory,
+		Logger:  slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Metrics: web.NewMetrics(r.registry), Gatherer: r.registry, Version: "test",
 	}
 	for _, f := range change {
 		f(&o)

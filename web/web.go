@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -36,12 +35,6 @@ func New(o Options) (http.Handler, error) {
 	}
 	if o.Draining == nil {
 		o.Draining = func() bool { return false }
-	}
-	if (o.Surveys == nil) != (o.SurveyStore == nil) || (o.Surveys == nil) != (o.Importer == nil) {
-		return nil, errors.New("web: Surveys, SurveyStore and Importer go together")
-	}
-	if o.Gate == nil {
-		return nil, errors.New("web: a gate is needed")
 	}
 	if o.MaxImport == 0 {
 		o.MaxImport = route.MaxImport
@@ -93,9 +86,7 @@ func New(o Options) (http.Handler, error) {
 // routes returns the route table of the JSON API, with the scopes of each route.
 func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.Service, error) {
 	contacts := &api.Service{
-		Store: o.Store, Broker: o.Broker, Directory: o.Directory, Index: index, DefaultCapacity: o.DefaultCapacity,
-		Now: o.Now, Draining: o.Draining, Router: o.Router, Events: o.Events, Interest: o.Interest, Minutes: o.Minutes, Dead: o.Dead, Trail: o.Trail, Hold: o.Hold, Tracing: o.Tracing,
-		Webhooks: o.Webhooks, TestWebhook: o.TestWebhook, MayCall: o.MayCall, Survey: o.survey,
+		Options: o.Options, Store: o.Store, Broker: o.Broker, Index: index, Survey: o.survey,
 		Changed: func(weir.Channel) {
 			if o.Surveys != nil {
 				o.Surveys.Changed(0) // 0: all surveys, since any may use it

@@ -33,6 +33,7 @@ import (
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
 	"weir/web"
+	"weir/web/api"
 	"weir/web/auth"
 )
 
@@ -131,10 +132,8 @@ func (w *world) start() {
 	system := w.system
 	w.Cleanup(system.Close)
 	o := web.Options{
-		Tracing: w.traces.running(),
-		Store:   w.store, Dead: w.store, Broker: w.system, Directory: directory, DefaultCapacity: 100, Logger: w.logger(),
-		Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}),
-		Events: w.store, Interest: w.store,
+		Options: api.Options{Directory: directory, DefaultCapacity: 100, Dead: w.store, Events: w.store, Interest: w.store, Tracing: w.traces.running()},
+		Store:   w.store, Broker: w.system, Logger: w.logger(), Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}),
 	}
 	w.hooks.start(w, &o)
 	if w.timing != nil {

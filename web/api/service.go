@@ -51,16 +51,12 @@ type Broker interface {
 	FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error)
 }
 
-// Service serves the routes of channels, contacts, events and access.
-type Service struct {
-	Store     Store
-	Broker    Broker
-	Directory *channels.Directory
-	// Index caches channels by name.
-	Index           *callbacks.Index
-	DefaultCapacity int // of channels that set none
-	Now             func() time.Time
-	Draining        func() bool
+// Options are the parts of Weir that the API uses.
+type Options struct {
+	Directory       *channels.Directory
+	DefaultCapacity int              // of channels that set none
+	Now             func() time.Time // nil: time.Now
+	Draining        func() bool      // nil: never
 	// Router returns the phase of the job router in this process; nil: it has
 	// none.
 	Router func() string
@@ -69,8 +65,6 @@ type Service struct {
 	// Interest has the events of contacts written while clients read them; nil: they are
 	// not, for their sake.
 	Interest events.Interest
-	// interestUntil is when the interest of this process's clients ends, in microseconds.
-	interestUntil atomic.Int64
 	// Minutes stores the per-minute counters of channels. Without it there are
 	// no routes for minutes.
 	Minutes ops.MinuteStore
@@ -82,20 +76,31 @@ type Service struct {
 	Hold Hold
 	// Tracing exports traces; nil: traces are off.
 	Tracing *tracing.Tracer
+	// Webhooks stores the webhooks of clients, and TestWebhook sends the test event to
+	// one. Without them there are no routes for webhooks.
+	Webhooks    events.WebhookStore
+	TestWebhook func(context.Context, events.Webhook) (events.Try, error)
+	// MayCall returns why a URL must not be called; nil: every URL may be.
+	MayCall func(url string) error
+}
+
+// Service serves the routes of channels, contacts, events and access.
+type Service struct {
+	Options
+	Store  Store
+	Broker Broker
+	// Index caches channels by name.
+	Index *callbacks.Index
 	// Changed is called after a change of a channel.
 	Changed func(weir.Channel)
 	// Deleted is called after a channel was deleted.
 	Deleted func(weir.Channel)
-	// Webhooks stores the webhooks of clients. Without it there are no routes for them.
-	Webhooks events.WebhookStore
-	// TestWebhook sends the test event to a webhook.
-	TestWebhook func(context.Context, events.Webhook) (events.Try, error)
-	// MayCall returns why a URL must not be called; nil: every URL may be.
-	MayCall func(url string) error
 	// Survey returns an error if there is no survey of a name; nil: any name will do.
 	Survey func(ctx context.Context, name string) error
 	// Streams limits the open event streams.
 	Streams *auth.ConcurrencyLimit
+	// interestUntil is when the interest of this process's clients ends, in microseconds.
+	interestUntil atomic.Int64
 }
 
 // Hold keeps Weir from dispatching anything until it is released.

@@ -10,6 +10,7 @@ import (
 	"weir/ops"
 	"weir/routing"
 	"weir/web"
+	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/dashboard"
 	"weir/web/jobrouter"
@@ -20,23 +21,23 @@ const routingPath = "/routing/"
 
 // withDashboard returns the handler of all routes, including the dashboard's.
 // The dashboard is a client of that same handler.
-func withDashboard(o Options, api web.Options) (http.Handler, error) {
+func withDashboard(o Options, routes web.Options) (http.Handler, error) {
 	var whole http.Handler
 	pages, err := dashboard.New(dashboard.Options{
-		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { whole.ServeHTTP(w, r) }), Sessions: api.Gate,
-		Prefix: o.Config.PathPrefix, PublicURL: o.Config.PublicURL, Version: o.Version, Logger: o.Logger, Draining: api.Draining,
+		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { whole.ServeHTTP(w, r) }), Sessions: routes.Gate,
+		Prefix: o.Config.PathPrefix, PublicURL: o.Config.PublicURL, Version: o.Version, Logger: o.Logger, Draining: routes.Draining,
 	})
 	if err != nil {
 		return nil, err
 	}
-	api.Mounted = maps.Clone(api.Mounted)
-	maps.Copy(api.Mounted, pages.Routes())
-	whole, err = web.New(api)
+	routes.Mounted = maps.Clone(routes.Mounted)
+	maps.Copy(routes.Mounted, pages.Routes())
+	whole, err = web.New(routes)
 	signed := ""
 	if len(o.Config.RouterKeys) > 0 {
 		signed = routingPath
 	}
-	outer := web.Under(o.Config.PathPrefix, auth.LocalOnly(api.Gate, o.Config.PublicURL, signed, whole))
+	outer := web.Under(o.Config.PathPrefix, auth.LocalOnly(routes.Gate, o.Config.PublicURL, signed, whole))
 	return web.Proxies(o.Config.TrustedProxies).Clients(outer), err
 }
 
@@ -58,11 +59,14 @@ func (p *components) handler(o Options, draining func() bool, refusals *web.Refu
 		return nil, err
 	}
 	return withDashboard(o, web.Options{
-		Store: p.store, Broker: p.channels, Directory: p.directory, Gate: p.gate, Trail: p.trail, Hold: p.hold, MayCall: outboundPolicy(c).Check,
-		DefaultCapacity: c.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
-		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals, Tracing: p.tracing,
-		Router:  func() string { return string(p.router.Phase()) },
-		Surveys: p.surveys, SurveyStore: p.store, Importer: p.store, Tokens: p.tokens, Events: p.store, Interest: p.store, Webhooks: p.store, TestWebhook: p.webhooks.Test, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
+		Options: api.Options{
+			Directory: p.directory, DefaultCapacity: c.DefaultChannelCapacity, Draining: draining, Router: func() string { return string(p.router.Phase()) },
+			Events: p.store, Interest: p.store, Minutes: p.store, Dead: p.store, Trail: p.trail, Hold: p.hold, Tracing: p.tracing,
+			Webhooks: p.store, TestWebhook: p.webhooks.Test, MayCall: outboundPolicy(c).Check,
+		},
+		Store: p.store, Broker: p.channels, Gate: p.gate, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
+		Gatherer: o.Registry, Version: o.Version, Refusals: refusals,
+		Surveys: p.surveys, SurveyStore: p.store, Importer: p.store, Tokens: p.tokens, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
 		Mounted: map[string]http.Handler{routingPath: jobs, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
 	})
 }
