@@ -14,7 +14,6 @@ import (
 	"weir"
 	"weir/web/api"
 	"weir/web/auth"
-	"weir/web/wire"
 )
 
 // problem is an error response of the API.
@@ -108,9 +107,9 @@ func (v *visit) request(method, path string, body any) (*http.Request, error) {
 		req.Header.Set(requestID, v.id)
 	}
 	if body != nil {
-		kind := wire.JSONType
+		kind := "application/json"
 		if method == http.MethodPatch {
-			kind = wire.MergePatchType
+			kind = "application/merge-patch+json"
 		}
 		req.Header.Set("Content-Type", kind)
 	}
@@ -165,8 +164,10 @@ func statusOf(err error) (int, *problem) {
 	}
 	p := &problem{Status: http.StatusInternalServerError, Detail: "internal error; details are in the log"}
 	switch code := weir.CodeOf(err); {
-	case code == weir.CodeUnauthorised || code == weir.CodeUnavailable: // a session could not begin or end
-		p = &problem{Status: wire.StatusOf(code), Detail: "the session could not be stored; try again", wait: "2"}
+	case code == weir.CodeUnauthorised: // a session could not begin or end, here and in the next case
+		p = &problem{Status: http.StatusUnauthorized}
+	case code == weir.CodeUnavailable:
+		p = &problem{Status: http.StatusServiceUnavailable, Detail: "the session could not be stored; try again", wait: "2"}
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded): // the browser disconnected, or it took too long
 		p = &problem{Status: http.StatusServiceUnavailable, Detail: "the request timed out; try again", wait: "2"}
 	}

@@ -12,7 +12,6 @@ import (
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	"weir/web/surveyapi"
-	"weir/web/wire"
 )
 
 // maxRecent is how many log entries a survey's own page shows.
@@ -226,7 +225,7 @@ func armsOf(arms []surveys.Arm) []armRow {
 	}
 	var out []armRow
 	for _, a := range arms {
-		out = append(out, armRow{a.Questionnaire, strings.Join(wire.Words(a.Modes), ", then "), a.Ratio})
+		out = append(out, armRow{a.Questionnaire, display.Join(a.Modes, ", then "), a.Ratio})
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 
 	"weir/ops"
 	"weir/web/api"
-	"weir/web/wire"
+	"weir/web/dashboard/display"
 )
 
 // visit is one request to the dashboard, with a session that the API accepts.
@@ -52,7 +52,7 @@ func (v *visit) Wall() bool { return v.r.URL.Query().Get("wall") == "1" }
 // Version returns the running version.
 func (v *visit) Version() string { return v.d.Version }
 
-func scopeWords(list []ops.Scope) string { return strings.Join(wire.Words(list), " or ") }
+func scopeWords(list []ops.Scope) string { return display.Join(list, " or ") }
 
 // apiPath joins the segments of a path, each escaped.
 func apiPath(segments ...string) string {

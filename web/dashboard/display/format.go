@@ -161,6 +161,15 @@ func Percent(part, whole float64) string {
 // Words turns a name of the API into words.
 func Words(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") }
 
+// Join joins names of the API.
+func Join[T ~string](names []T, separator string) string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = string(name)
+	}
+	return strings.Join(texts, separator)
+}
+
 // Truncate shortens a text from an outside source.
 func Truncate(most int, text string) string {
 	runes := []rune(text)
