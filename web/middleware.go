@@ -150,7 +150,7 @@ func subject(r *http.Request) string {
 
 // remember adds a request to the audit log if it belongs there.
 func (s *service) remember(rec *route.Recorder, r *http.Request, id string, at time.Time) {
-	if s.Trail != nil && rec.Audited() {
+	if rec.Audited() {
 		s.Trail.Add(ops.AuditEntry{At: at, Token: rec.Token, Action: rec.Route.ID, Subject: subject(r), Status: rec.Status, Request: id, Changes: rec.Changes})
 	}
 }

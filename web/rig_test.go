@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/ops"
 	"weir/surveys"
 	"weir/web"
 	"weir/web/api"
@@ -88,8 +90,11 @@ func newRig(t testing.TB, change ...func(*web.Options)) *rig {
 	o := web.Options{
 		Gate:    auth.NewGate(auth.GateOptions{Configured: []string{"another", apiCanary}, Now: r.clock.Now}),
 		Surveys: r.people, SurveyStore: r.people, Importer: r.people,
-		Options: api.Options{DefaultCapacity: 100, Directory: channels.NewDirectory(table(), "http://weir.test", nil), Now: r.clock.Now},
-		Store:   r.memory, Broker: r.memory,
+		Options: api.Options{
+			DefaultCapacity: 100, Directory: channels.NewDirectory(table(), "http://weir.test", nil), Now: r.clock.Now,
+			Dead: noDeadLetters{}, Trail: auth.NewTrail(noAudit{}),
+		},
+		Store: r.memory, Broker: r.memory,
 		Logger:  slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Metrics: web.NewMetrics(r.registry), Gatherer: r.registry, Version: "test",
 	}
@@ -109,6 +114,18 @@ func newRig(t testing.TB, change ...func(*web.Options)) *rig {
 	})
 	return r
 }
+
+// noDeadLetters and noAudit know nothing of any contact.
+type (
+	noDeadLetters struct{ ops.DeadLetterStore }
+	noAudit       struct{ ops.AuditStore }
+)
+
+func (noDeadLetters) Afterlife(context.Context, weir.Ref) (ops.DeadLetterHistory, error) {
+	return ops.DeadLetterHistory{}, nil
+}
+
+func (noAudit) AuditOf(context.Context, string, int) ([]ops.AuditEntry, error) { return nil, nil }
 
 // got is a response.
 type got struct {

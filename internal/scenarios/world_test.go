@@ -132,7 +132,7 @@ func (w *world) start() {
 	system := w.system
 	w.Cleanup(system.Close)
 	o := web.Options{
-		Options: api.Options{Directory: directory, DefaultCapacity: 100, Dead: w.store, Events: w.store, Interest: w.store, Tracing: w.traces.running()},
+		Options: api.Options{Directory: directory, DefaultCapacity: 100, Dead: w.store, Trail: auth.NewTrail(w.store), Events: w.store, Interest: w.store, Tracing: w.traces.running()},
 		Store:   w.store, Broker: w.system, Logger: w.logger(), Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}),
 	}
 	w.hooks.start(w, &o)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strconv"
 
 	"weir/web/route"
@@ -8,26 +9,10 @@ import (
 
 // Routes returns the route table.
 func (s *Service) Routes() []*route.Route {
-	all := append(s.channelRoutes(), s.contactRoutes()...)
-	all = append(all, s.incomingRoute(), s.timelineRoute())
-	all = append(all, s.whoRoutes()...)
-	all = append(all, s.holdRoutes()...)
-	if s.Minutes != nil {
-		all = append(all, s.minuteRoutes()...)
-	}
-	if s.Dead != nil {
-		all = append(all, s.deadRoutes()...)
-	}
-	if s.Events != nil {
-		all = append(all, s.eventRoutes()...)
-	}
-	if s.Webhooks != nil {
-		all = append(all, s.webhookRoutes()...)
-	}
-	if s.Trail != nil {
-		all = append(all, s.auditRoutes()...)
-	}
-	return all
+	return slices.Concat(
+		s.channelRoutes(), s.contactRoutes(), []*route.Route{s.incomingRoute(), s.timelineRoute()}, s.whoRoutes(), s.holdRoutes(),
+		s.minuteRoutes(), s.deadRoutes(), s.eventRoutes(), s.webhookRoutes(), s.auditRoutes(),
+	)
 }
 
 // pageOf returns the views of at most most rows, and the cursor of the last one if there

@@ -60,24 +60,19 @@ type Options struct {
 	// Router returns the phase of the job router in this process; nil: it has
 	// none.
 	Router func() string
-	// Events is the event log. Without it there are no event routes.
 	Events events.Log
 	// Interest has the events of contacts written while clients read them; nil: they are
 	// not, for their sake.
 	Interest events.Interest
-	// Minutes stores the per-minute counters of channels. Without it there are
-	// no routes for minutes.
-	Minutes ops.MinuteStore
-	// Dead stores the dead letters. Without it there are no routes for them.
-	Dead ops.DeadLetterStore
-	// Trail records the audit log. Without it there is none.
-	Trail *auth.Trail
+	Minutes  ops.MinuteStore // the per-minute counters of channels
+	Dead     ops.DeadLetterStore
+	Trail    *auth.Trail // records the audit log
 	// Hold keeps Weir from dispatching anything; nil: there is no hold.
 	Hold Hold
 	// Tracing exports traces; nil: traces are off.
 	Tracing *tracing.Tracer
 	// Webhooks stores the webhooks of clients, and TestWebhook sends the test event to
-	// one. Without them there are no routes for webhooks.
+	// one.
 	Webhooks    events.WebhookStore
 	TestWebhook func(context.Context, events.Webhook) (events.Try, error)
 	// MayCall returns why a URL must not be called; nil: every URL may be.
@@ -95,7 +90,7 @@ type Service struct {
 	Changed func(weir.Channel)
 	// Deleted is called after a channel was deleted.
 	Deleted func(weir.Channel)
-	// Survey returns an error if there is no survey of a name; nil: any name will do.
+	// Survey returns an error if there is no survey of a name.
 	Survey func(ctx context.Context, name string) error
 	// Streams limits the open event streams.
 	Streams *auth.ConcurrencyLimit

@@ -140,33 +140,28 @@ func attemptEvents(a *AttemptView, c *weir.Contact) []TimelineEvent {
 // addLaterEvents adds the events of the contact's dead letter and requeues, and the
 // API requests about the contact.
 func (s *Service) addLaterEvents(ctx context.Context, c *weir.Contact, list []TimelineEvent) ([]TimelineEvent, error) {
-	if s.Dead != nil {
-		after, err := s.Dead.Afterlife(ctx, c.Ref)
+	after, err := s.Dead.Afterlife(ctx, c.Ref)
+	if err != nil {
+		return nil, err
+	}
+	if d := after.Dead; d != nil {
+		at := d.At
+		if at.Before(c.FinishedAt) { // dead letters have millisecond precision
+			at = c.FinishedAt
+		}
+		list = append(list, TimelineEvent{At: at, What: "dead_letter", Outcome: d.Outcome, Reason: d.Reason})
+	}
+	if !after.RequeuedAt.IsZero() {
+		list = append(list, TimelineEvent{At: after.RequeuedAt, What: "requeued", Contact: after.RequeuedAs.String(), By: after.RequeuedBy})
+	}
+	if old, ok := ops.ParseRequeueKey(c.Key); ok {
+		from, err := s.Dead.Afterlife(ctx, old)
 		if err != nil {
 			return nil, err
 		}
-		if d := after.Dead; d != nil {
-			at := d.At
-			if at.Before(c.FinishedAt) { // dead letters have millisecond precision
-				at = c.FinishedAt
-			}
-			list = append(list, TimelineEvent{At: at, What: "dead_letter", Outcome: d.Outcome, Reason: d.Reason})
+		if from.RequeuedAs == c.Ref {
+			list = slices.Insert(list, 0, TimelineEvent{At: c.QueuedAt, What: "made_of", Contact: old.String(), By: from.RequeuedBy})
 		}
-		if !after.RequeuedAt.IsZero() {
-			list = append(list, TimelineEvent{At: after.RequeuedAt, What: "requeued", Contact: after.RequeuedAs.String(), By: after.RequeuedBy})
-		}
-		if old, ok := ops.ParseRequeueKey(c.Key); ok {
-			from, err := s.Dead.Afterlife(ctx, old)
-			if err != nil {
-				return nil, err
-			}
-			if from.RequeuedAs == c.Ref {
-				list = slices.Insert(list, 0, TimelineEvent{At: c.QueuedAt, What: "made_of", Contact: old.String(), By: from.RequeuedBy})
-			}
-		}
-	}
-	if s.Trail == nil {
-		return list, nil
 	}
 	entries, err := s.Trail.EntriesOf(ctx, c.Ref.String(), maxEntries)
 	for _, e := range entries {

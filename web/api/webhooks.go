@@ -185,7 +185,7 @@ func (s *Service) checkWebhook(c *route.Call, w *events.Webhook) error {
 			return err
 		}
 	}
-	if w.Survey != "" && c.Body["survey"] != nil && s.Survey != nil {
+	if w.Survey != "" && c.Body["survey"] != nil {
 		if err := s.Survey(c, w.Survey); weir.CodeOf(err) == weir.CodeNotFound {
 			c.Errors.Add("/survey", "not_found", "there is no such survey")
 		} else if err != nil {
