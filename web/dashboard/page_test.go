@@ -1,12 +1,15 @@
 package dashboard_test
 
 import (
+	"log/slog"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 
+	"weir/config"
 	"weir/web/api"
+	"weir/web/dashboard"
 )
 
 func TestSecurityHeaders(t *testing.T) {
@@ -82,6 +85,25 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	b.get("/nothing").want(404)
 	b.get("/v1/nothing").want(404).has(`"code":"not_found"`)
 	b.send("DELETE", "/channels/a", nil).want(405)
+}
+
+// A prefix that begins with the path of a page could not be told apart from it.
+func TestNoPrefixIsAPath(t *testing.T) {
+	t.Parallel()
+	d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pattern := range d.Routes() {
+		_, path, _ := strings.Cut(pattern, " ")
+		first := strings.Split(path, "/")[1]
+		if first == "{$}" {
+			continue
+		}
+		if _, _, err := config.Load([]string{"WEIR_PATH_PREFIX=/" + first}); err == nil {
+			t.Errorf("/%s is allowed as a prefix, and the path of %s", first, pattern)
+		}
+	}
 }
 
 func TestErrorPages(t *testing.T) {
