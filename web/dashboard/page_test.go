@@ -106,6 +106,20 @@ func TestNoPrefixIsAPath(t *testing.T) {
 	}
 }
 
+// The last crumb is the page itself, and no link.
+func TestLastCrumbIsThePage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "router")
+	r.channel("a")
+	b := r.login("admin")
+	var list api.ContactList
+	r.api("GET", "/v1/contacts", "", &list)
+	contact := "/contacts/" + list.Contacts[0].ID
+	for path, last := range map[string]string{"/channels/a": "a", contact: list.Contacts[0].ID, contact + "/cancel": "Cancel", "/channels/a/pause": "Pause", "/router": "Router"} {
+		b.get(path).want(200).has(`<li><span aria-current="page">` + last + `</span></li>` + "\n</ol></nav>")
+	}
+}
+
 func TestErrorPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
