@@ -1,7 +1,6 @@
 package api
 
 import (
-	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -100,9 +99,7 @@ func changeViews(list []ops.FieldChange, pii bool) []AuditChangeView {
 // secret.
 func (s *Service) channelChanges(before, after weir.Channel) []ops.FieldChange {
 	doc := func(ch weir.Channel) map[string]any {
-		settings := map[string]any{}
-		maps.Copy(settings, ch.Settings)
-		out := map[string]any{"settings": settings}
+		out := map[string]any{"settings": map[string]any(ch.Settings)}
 		if ch.ID != 0 || ch.Capacity != 0 {
 			out["type"], out["capacity"], out["paused"] = ch.Type, ch.Capacity, ch.Paused
 		}
@@ -111,17 +108,13 @@ func (s *Service) channelChanges(before, after weir.Channel) []ops.FieldChange {
 		}
 		return out
 	}
-	shown := map[string]any{}
+	shown := map[string]string{}
 	if t, ok := s.Directory.Type(after.Type); ok {
-		for _, ch := range []weir.Channel{before, after} {
-			flattened := map[string]string{}
-			route.Flatten("settings", map[string]any(t.Redact(ch.Settings)), flattened)
-			for path := range flattened {
-				shown[path] = true
-			}
-		}
+		route.Flatten("settings", map[string]any(t.Redact(before.Settings)), shown)
+		route.Flatten("settings", map[string]any(t.Redact(after.Settings)), shown)
 	}
 	return route.ChangesOf(doc(before), doc(after), func(path string) bool {
-		return strings.HasPrefix(path, "settings.") && shown[path] == nil
+		_, known := shown[path]
+		return strings.HasPrefix(path, "settings.") && !known
 	})
 }

@@ -68,9 +68,7 @@ func (s *Service) readiness(ctx context.Context) (out Readiness) {
 	if err := s.Store.Ready(ctx); err != nil {
 		out.Reasons = append(out.Reasons, "store: "+storeError(err))
 	}
-	if since := s.heldSince(); !since.IsZero() {
-		out.HeldSince = &since
-	}
+	out.HeldSince = wire.Instant(s.heldSince())
 	return out
 }
 

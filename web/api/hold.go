@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir/web/route"
+	"weir/web/wire"
 )
 
 // HoldView reports whether Weir is held.
@@ -38,11 +39,8 @@ func (s *Service) heldSince() time.Time {
 }
 
 func (s *Service) getHold(*route.Call) (route.Reply, error) {
-	v := HoldView{}
-	if since := s.heldSince(); !since.IsZero() {
-		v = HoldView{Held: true, Since: &since}
-	}
-	return route.Reply{Status: http.StatusOK, Body: v}, nil
+	since := s.heldSince()
+	return route.Reply{Status: http.StatusOK, Body: HoldView{Held: !since.IsZero(), Since: wire.Instant(since)}}, nil
 }
 
 func (s *Service) releaseHold(c *route.Call) (route.Reply, error) {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"weir/ops"
 	"weir/web/route"
@@ -25,16 +26,12 @@ func (s *Service) whoRoutes() []*route.Route {
 }
 
 func (s *Service) whoami(c *route.Call) (route.Reply, error) {
-	v := WhoView{Token: c.Principal.ID(), Scopes: []ops.Scope{}, Held: !s.heldSince().IsZero()}
+	v := WhoView{Token: c.Principal.ID(), Held: !s.heldSince().IsZero()}
 	if name, ok := c.Principal.Name(); ok {
 		v.Name = name
 	} else {
 		v.Open = true
 	}
-	for _, scope := range ops.Scopes() {
-		if c.Principal.Has(scope) {
-			v.Scopes = append(v.Scopes, scope)
-		}
-	}
+	v.Scopes = slices.DeleteFunc(ops.Scopes(), func(scope ops.Scope) bool { return !c.Principal.Has(scope) })
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 
 	"weir"
 	"weir/ops"
@@ -17,7 +15,7 @@ import (
 // channelData is the data of a channel's page.
 type channelData struct {
 	channelCard
-	Settings     []fact
+	Settings     []fact // not the secrets
 	Charts       *charts
 	Period       period
 	Periods      []period
@@ -37,7 +35,7 @@ func loadChannel(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: settingsOf(ch), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
+	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
 	if d.Charts, err = v.charts(ch.Channel, d.Period); err != nil {
 		return nil, err
 	}
@@ -66,16 +64,6 @@ func (d *channelData) readLists(v *visit) error {
 	}
 	d.Incoming = incoming.Incoming
 	return nil
-}
-
-// settingsOf lists the settings that are not secret, by name.
-func settingsOf(ch api.ChannelView) []fact {
-	var list []fact
-	for name, value := range ch.Settings {
-		list = append(list, fact{Name: name, Value: display.SettingText(value)})
-	}
-	slices.SortFunc(list, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
-	return list
 }
 
 // askChannel returns the question about an action on a channel. more, if not nil, adds

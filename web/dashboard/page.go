@@ -5,9 +5,11 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,8 +61,7 @@ var templateFiles embed.FS
 
 // parseTemplates gives each page its own template set, so that the blocks of one
 // page cannot replace those of another.
-func parseTemplates() (map[string]*template.Template, error) {
-	more := template.FuncMap{"labels": labelFacts, "labelLine": labelLine, "selector": selectorText, "event": timelineText}
+func parseTemplates(more template.FuncMap) (map[string]*template.Template, error) {
 	base, err := template.New("base").Funcs(display.Functions()).Funcs(more).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("dashboard: %w", err)
@@ -194,6 +195,15 @@ type question struct {
 
 // fact is a line of a question.
 type fact struct{ Name, Value string }
+
+// factsOf lists values by name.
+func factsOf[V any](values map[string]V, text func(V) string) []fact {
+	list := make([]fact, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, fact{name, text(values[name])})
+	}
+	return list
+}
 
 // field is an input of a question.
 type field struct {

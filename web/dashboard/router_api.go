@@ -125,15 +125,6 @@ func (j routerJob) CurrentAssignment() *routing.Assignment {
 	return nil
 }
 
-// labelFacts lists labels or tags by name.
-func labelFacts(l label.Set) []fact {
-	list := make([]fact, 0, len(l))
-	for _, name := range slices.Sorted(maps.Keys(l)) {
-		list = append(list, fact{name, labelText(l[name])})
-	}
-	return list
-}
-
 // labelLine lists labels on one line: labels that are true by name only, and
 // without Id, which the router itself adds.
 func labelLine(l label.Set) string {

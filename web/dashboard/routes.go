@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"weir/ops"
+	"weir/routing/label"
 	"weir/surveys"
 	"weir/web/auth"
 )
@@ -33,7 +35,10 @@ func New(o Options) (*Dashboard, error) {
 	if d.files, err = readFiles(); err != nil {
 		return nil, err
 	}
-	if d.templates, err = parseTemplates(); err != nil {
+	functions := template.FuncMap{
+		"labels": func(l label.Set) []fact { return factsOf(l, labelText) }, "labelLine": labelLine, "selector": selectorText, "event": timelineText,
+	}
+	if d.templates, err = parseTemplates(functions); err != nil {
 		return nil, err
 	}
 	return d, d.route()

@@ -87,10 +87,7 @@ func loadRespondent(v *visit) (*content, error) {
 	if err := v.get(apiPath("v1", "surveys", name, "respondents", id), nil, &d.RespondentView); err != nil {
 		return nil, err
 	}
-	for attribute, value := range d.RespondentView.Attributes {
-		d.Attributes = append(d.Attributes, fact{attribute, value})
-	}
-	slices.SortFunc(d.Attributes, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
+	d.Attributes = factsOf(d.RespondentView.Attributes, func(value string) string { return value })
 	var err error
 	if d.respondentHistory, err = v.history(&d.RespondentView); err != nil {
 		return nil, err
