@@ -16,7 +16,6 @@ const maxCached = auth.MaxStreams
 // rights: ten browsers cost about as much as one. The keys include the rights.
 type cache[T any] struct {
 	life    time.Duration
-	now     func() time.Time
 	mu      sync.Mutex
 	swept   time.Time
 	entries map[string]*cacheEntry[T]
@@ -29,8 +28,8 @@ type cacheEntry[T any] struct {
 	value T
 }
 
-func newCache[T any](life time.Duration, now func() time.Time) *cache[T] {
-	return &cache[T]{life: life, now: now, entries: map[string]*cacheEntry[T]{}}
+func newCache[T any](life time.Duration) *cache[T] {
+	return &cache[T]{life: life, entries: map[string]*cacheEntry[T]{}}
 }
 
 // get returns the value of a key. Concurrent callers wait for one computation. A
@@ -45,7 +44,7 @@ func (c *cache[T]) getSince(key string, at time.Time, read func() (T, error)) (T
 	e := c.entryOf(key)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := c.now()
+	now := time.Now()
 	if !e.made.IsZero() && !e.made.Before(at) && now.Sub(e.made) < c.life {
 		return e.value, nil
 	}
@@ -59,7 +58,7 @@ func (c *cache[T]) getSince(key string, at time.Time, read func() (T, error)) (T
 func (c *cache[T]) entryOf(key string) *cacheEntry[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.now()
+	now := time.Now()
 	if now.Sub(c.swept) > 10*c.life {
 		c.swept = now
 		for k, e := range c.entries {

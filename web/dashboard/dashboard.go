@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"weir/ops"
 	"weir/web/auth"
@@ -27,8 +26,7 @@ type Options struct {
 	PublicURL string
 	Version   string
 	Logger    *slog.Logger
-	Draining  func() bool      // nil: never
-	Now       func() time.Time // nil: time.Now
+	Draining  func() bool
 }
 
 // Sessions begins and ends log-ins.

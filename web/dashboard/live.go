@@ -83,7 +83,7 @@ func (s *stream) follow() {
 	defer look.Stop()
 	// The page was rendered a moment ago, possibly after a change. A shared
 	// fragment from before would revert it.
-	if !s.update(s.Now()) {
+	if !s.update(time.Now()) {
 		return
 	}
 	updated := time.Now()

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"weir/ops"
 	"weir/routing/label"
@@ -18,17 +17,11 @@ import (
 // New returns a dashboard. It parses every template, so that a broken one fails
 // here and not on the first request.
 func New(o Options) (*Dashboard, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Draining == nil {
-		o.Draining = func() bool { return false }
-	}
 	d := &Dashboard{
 		Options: o, streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken),
-		fragmentCache: newCache[[]fragment](fragmentLife, o.Now), sparkCache: newCache[sparks](chartsLife, o.Now),
-		respondentCache: newCache[respondentHistory](chartsLife, o.Now),
-		chartCache:      newCache[*charts](chartsLife, o.Now), surveyCache: newCache[[]surveyCard](chartsLife, o.Now),
+		fragmentCache: newCache[[]fragment](fragmentLife), sparkCache: newCache[sparks](chartsLife),
+		respondentCache: newCache[respondentHistory](chartsLife),
+		chartCache:      newCache[*charts](chartsLife), surveyCache: newCache[[]surveyCard](chartsLife),
 		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},
 	}
 	var err error

@@ -44,7 +44,7 @@ func (v *visit) Link(first string, segments ...string) string {
 func (v *visit) Asset(name string) string { return v.d.Prefix + "/assets/" + v.d.files.hashed(name) }
 
 // Now returns the reference time for all relative times on the page.
-func (v *visit) Now() time.Time { return v.d.Now() }
+func (v *visit) Now() time.Time { return time.Now() }
 
 // Wall reports whether the page is shown on a wall screen.
 func (v *visit) Wall() bool { return v.r.URL.Query().Get("wall") == "1" }
