@@ -377,3 +377,6 @@ func (b *batchReader) size(s *weir.Spec, at string) {
 	}
 	b.errors.Add(at+"/messages", "size", "takes %d slots; the channel's capacity is %d, and %d of it are kept for replies", s.Size(), b.capacity, b.reserve)
 }
+
+// priorityWords returns the priorities as clients write them, in their order.
+func priorityWords() []string { return []string{"reply", "high", "normal"} }

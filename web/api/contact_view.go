@@ -91,9 +91,6 @@ func attemptView(ref weir.Ref, a weir.Attempt) AttemptView {
 	}
 }
 
-// priorityWords returns the priorities as clients write them, in their order.
-func priorityWords() []string { return []string{"reply", "high", "normal"} }
-
 // maskContact masks the phone numbers in a contact.
 func maskContact(v *ContactView) {
 	number := v.To
