@@ -380,3 +380,11 @@ func (b *batchReader) size(s *weir.Spec, at string) {
 
 // priorityWords returns the priorities as clients write them, in their order.
 func priorityWords() []string { return []string{"reply", "high", "normal"} }
+
+// priorityWord returns a priority as clients write it; one of a later version is normal.
+func priorityWord(p weir.Priority) string {
+	if p < weir.Reply || p > weir.Normal {
+		p = weir.Normal
+	}
+	return priorityWords()[p]
+}

@@ -59,7 +59,7 @@ type ContactList struct {
 
 func contactView(c *weir.Contact, channel string, attempts []AttemptView) ContactView {
 	return ContactView{
-		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWords()[c.Priority],
+		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWord(c.Priority),
 		Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
 		NotBefore: wire.Instant(c.NotBefore), NotAfter: wire.Instant(c.NotAfter), Size: c.Size(), Segments: segments.Total(c.Messages),
 		State: c.State.String(), Canceling: c.CancelRequested && c.State.InFlight(),
