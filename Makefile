@@ -38,7 +38,7 @@ demo: build ## Run two surveys of 2,000 respondents through simulated providers,
 	bin/weirlab demo
 
 .PHONY: test
-test: ## Run every test, with the race detector, on SQLite and on a private MariaDB (or the server that WEIR_TEST_MYSQL names)
+test: ## Run every test on SQLite and on a private MariaDB (or the server that WEIR_TEST_MYSQL names), most with the race detector
 	@scripts/need-gcc
 	@$(GO) run ./persistence/testmysql/server run $(MAKE) --no-print-directory test-on-server
 

@@ -2,7 +2,6 @@ package twilio
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -92,33 +91,4 @@ func (d *voiceDriver) Cancel(ctx context.Context, a channels.Attempt) channels.C
 		return channels.Cancellation{Reason: "the call is not known at the provider"}
 	}
 	return d.cancel(ctx, "Calls", a.ProviderRef)
-}
-
-// cancel asks Twilio to cancel a message or call.
-func (c *client) cancel(ctx context.Context, kind, sid string) channels.Cancellation {
-	r := c.post(ctx, url.Values{"Status": {"canceled"}}, kind, sid+".json")
-	if r.OK() {
-		switch found, ok := parse(r.Body, "SM", "MM", "CA"); {
-		// The answer may come from a proxy: only Twilio's own document about this SID frees the
-		// slots.
-		case !ok || found.SID != sid:
-			return channels.Cancellation{Failed: true, Reason: "answer not understood"}
-		case found.Status == "canceled":
-			return channels.Cancellation{Canceled: true}
-		}
-		return channels.Cancellation{Reason: "it is too late to cancel it"}
-	}
-	if r.Delivery == provider.Answered && r.Err == nil {
-		switch code := errorCode(r.Body); {
-		case code == 21220 || code == 30409:
-			return channels.Cancellation{Reason: "it is too late to cancel it"}
-		// Reads of Twilio are only eventually consistent: a call that was just accepted may not
-		// be found yet. It keeps its slots, and canceling is retried.
-		case code == 20404 && r.Status == http.StatusNotFound:
-			return channels.Cancellation{Failed: true, Reason: "not found at the provider"}
-		case r.Status == http.StatusBadRequest:
-			return channels.Cancellation{Reason: "the provider refuses to cancel it"}
-		}
-	}
-	return channels.Cancellation{Failed: true, Reason: r.Reason()}
 }

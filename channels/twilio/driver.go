@@ -101,6 +101,35 @@ func parse(body []byte, prefixes ...string) (resource, bool) {
 	return r, ok
 }
 
+// cancel asks Twilio to cancel a message or call.
+func (c *client) cancel(ctx context.Context, kind, sid string) channels.Cancellation {
+	r := c.post(ctx, url.Values{"Status": {"canceled"}}, kind, sid+".json")
+	if r.OK() {
+		switch found, ok := parse(r.Body, "SM", "MM", "CA"); {
+		// The answer may come from a proxy: only Twilio's own document about this SID frees the
+		// slots.
+		case !ok || found.SID != sid:
+			return channels.Cancellation{Failed: true, Reason: "answer not understood"}
+		case found.Status == "canceled":
+			return channels.Cancellation{Canceled: true}
+		}
+		return channels.Cancellation{Reason: "it is too late to cancel it"}
+	}
+	if r.Delivery == provider.Answered && r.Err == nil {
+		switch code := errorCode(r.Body); {
+		case code == 21220 || code == 30409:
+			return channels.Cancellation{Reason: "it is too late to cancel it"}
+		// Reads of Twilio are only eventually consistent: a call that was just accepted may not
+		// be found yet. It keeps its slots, and canceling is retried.
+		case code == 20404 && r.Status == http.StatusNotFound:
+			return channels.Cancellation{Failed: true, Reason: "not found at the provider"}
+		case r.Status == http.StatusBadRequest:
+			return channels.Cancellation{Reason: "the provider refuses to cancel it"}
+		}
+	}
+	return channels.Cancellation{Failed: true, Reason: r.Reason()}
+}
+
 func (r *resource) code() int {
 	if r.ErrorCode == nil {
 		return 0

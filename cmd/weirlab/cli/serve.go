@@ -9,7 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"weir/channels/simulation"
+	"weir/cmd/internal/command"
 )
 
 // ruleHelp explains the rules of --outcome and --fault.
@@ -19,6 +22,33 @@ const ruleHelp = "\n" + simulation.RuleHelp + "\n\n" + simulation.FaultHelp + "\
 type simulated interface {
 	http.Handler
 	Run(ctx context.Context)
+}
+
+// common holds the flags that the commands of all simulated providers have.
+type common struct {
+	listen  string // the default
+	outcome string // help for --outcome
+	// Options of the simulator.
+	outcomes, faults *[]string
+	seed             *uint64
+}
+
+// simulator completes the command of a simulated provider, which start makes from all its flags.
+func (a *app) simulator(c *cobra.Command, flags common, start func() (name string, s simulated, err error)) *cobra.Command {
+	c.Args = command.NoArgs
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		name, s, err := start()
+		if err != nil {
+			return command.UsageError(c, err.Error())
+		}
+		return a.runSimulator(c.Context(), name, flags.listen, s)
+	}
+	f := c.Flags()
+	f.StringVar(&flags.listen, "listen", flags.listen, "where to listen")
+	f.StringArrayVar(flags.outcomes, "outcome", nil, flags.outcome)
+	f.StringArrayVar(flags.faults, "fault", nil, "rule for faults of requests and of callbacks")
+	f.Uint64Var(flags.seed, "seed", 0, "seed of what happens by chance")
+	return c
 }
 
 // runSimulator serves a simulator until ctx ends.
