@@ -50,7 +50,8 @@ test-mysql: ## Run the tests that use a database server, on MySQL: the server pr
 		$(MAKE) --no-print-directory test-on-server PACKAGES="$$packages"
 
 # The scenarios are played on SQLite with the race detector, and on the server without it: there it would watch the same code,
-# but the driver of the server, which it watches in the suite of the store. That saves a third of their time.
+# but the driver of the server, which it watches in the suite of the store. That saves a third of their CPU. Most of the time
+# they wait for the server: more of them at once.
 SCENARIOS := weir/internal/scenarios
 
 # The tests of make test, with a server running.
@@ -60,7 +61,7 @@ test-on-server:
 	@failed=; unraced=$$($(GO) list $(PACKAGES) | grep -xF $(UNRACED)); \
 	CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(RACEFLAGS) -shuffle=on -timeout=20m $$($(GO) list $(PACKAGES) | grep -vxF $(UNRACED) -e $(SCENARIOS)) || failed=yes; \
 	CGO_ENABLED=1 GO='$(GO)' scripts/race-tests $(RACEFLAGS) -shuffle=on -timeout=20m -skip '/mariadb|//mariadb' $(SCENARIOS) || failed=yes; \
-	$(GO) test -shuffle=on -timeout 20m -skip '/sqlite|//sqlite' $(SCENARIOS) || failed=yes; \
+	$(GO) test -shuffle=on -timeout 20m -parallel 8 -skip '/sqlite|//sqlite' $(SCENARIOS) || failed=yes; \
 	if [ -n "$$unraced" ]; then $(GO) test -shuffle=on -timeout 20m $$unraced || failed=yes; fi; \
 	GO='$(GO)' scripts/benchmarks-once || failed=yes; \
 	if [ -n "$$failed" ]; then echo "FAIL: at least one test failed; see above"; exit 1; fi; \

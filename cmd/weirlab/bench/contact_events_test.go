@@ -21,8 +21,16 @@ func TestCostOfContactEvents(t *testing.T) {
 		"on costs too much":        {[]Figures{run(load.Live, "a", "off", 100), run(load.Live, "a", "on", 89.9)}, 1},
 		"a webhook costs too much": {[]Figures{run(load.Live, "a", "off", 100), run(load.Live, "a", "webhook", 89.9)}, 1},
 		"another store is no base": {[]Figures{run(load.Live, "b", "off", 200), run(load.Live, "a", "off", 100), run(load.Live, "a", "on", 95), run(load.Live, "b", "on", 100)}, 1},
-		"only live is judged":      {[]Figures{run(load.Drain, "a", "off", 100), run(load.Drain, "a", "on", 50)}, 0},
-		"nothing to compare":       {[]Figures{run(load.Live, "a", "on", 1)}, 0},
+		"a machine that gets slower": {[]Figures{
+			run(load.Live, "a", "off", 200), run(load.Live, "a", "auto", 199), run(load.Live, "a", "off", 100), run(load.Live, "a", "auto", 85),
+			run(load.Live, "a", "off", 50), run(load.Live, "a", "auto", 51),
+		}, 0},
+		"a cost on a machine that gets faster": {[]Figures{
+			run(load.Live, "a", "off", 50), run(load.Live, "a", "webhook", 44), run(load.Live, "a", "off", 100), run(load.Live, "a", "webhook", 85),
+			run(load.Live, "a", "off", 200), run(load.Live, "a", "webhook", 170),
+		}, 1},
+		"only live is judged": {[]Figures{run(load.Drain, "a", "off", 100), run(load.Drain, "a", "on", 50)}, 0},
+		"nothing to compare":  {[]Figures{run(load.Live, "a", "on", 1)}, 0},
 	} {
 		if dear := costOfContactEvents(test.runs); len(dear) != test.want {
 			t.Errorf("%s: %q", name, dear)

@@ -22,6 +22,10 @@ type series struct {
 	queued, finished int    // beside
 }
 
+func seriesOf(f Figures) series {
+	return series{f.Mode, f.Peer, f.N, f.Channels, f.Variant, f.Events, f.Queued, f.Finished}
+}
+
 // group holds the runs of a series.
 type group struct {
 	series
@@ -46,7 +50,7 @@ func measured(list []*group, like series) *group {
 func groups(all []Figures) []*group {
 	var list []*group
 	for _, f := range all {
-		of := series{f.Mode, f.Peer, f.N, f.Channels, f.Variant, f.Events, f.Queued, f.Finished}
+		of := seriesOf(f)
 		i := slices.IndexFunc(list, func(g *group) bool {
 			like := of
 			if f.Mode == load.Loaded { // its number of contacts follows from the rate of another run
