@@ -111,8 +111,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	scheme, _, _ := strings.Cut(url, "://")
-	return newStore(db, scheme, o), nil
+	return On(db, o), nil
 }
 
 // OpenDatabase opens the database alone, at a URL as Open takes it.
@@ -133,7 +132,11 @@ func OpenDatabase(ctx context.Context, url string, log *slog.Logger) (dialect.Da
 	return db, nil
 }
 
-func newStore(database dialect.Database, scheme string, o Options) *Store {
+// On is a store on a database that [OpenDatabase] opened. Closing the store
+// closes the database.
+func On(database dialect.Database, o Options) *Store {
+	o = withDefaults(o)
+	scheme, _ := database.Migrations()
 	db := commit.New(database, scheme, member.Config{Log: o.Logger, Metrics: o.Metrics.commit, Owner: o.Owner, LeaseTTL: o.LeaseTTL})
 	db.ContactEvents = o.ContactEvents
 	s := &Store{
@@ -202,10 +205,3 @@ func (s *Store) Ready(ctx context.Context) error {
 // Close ends the writer after it has written what it was handed, as long as
 // ctx allows, and closes the database. Leases are not given back.
 func (s *Store) Close(ctx context.Context) error { return s.db.Close(ctx) }
-
-// On is a store on a database that [OpenDatabase] opened. Closing the store
-// closes the database.
-func On(db dialect.Database, o Options) *Store {
-	scheme, _ := db.Migrations()
-	return newStore(db, scheme, withDefaults(o))
-}

@@ -157,7 +157,7 @@ func TestMaskedEventsKeepTheirIDs(t *testing.T) {
 	t.Parallel()
 	data := json.RawMessage(`{"contact":"1-100` + phoneCanary[1:] + `","message_id":"250608400856100864","from":"` + phoneCanary + `","to":"100","guid":"a100f-100"}`)
 	e := api.MaskedEvent(events.Event{ID: 8, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/sms/incoming/250608400856100864", At: start, Data: data})
-	want := `{"contact":"1-100` + phoneCanary[1:] + `","from":"***77","guid":"a100f-***00","message_id":"250608400856100864","to":"***00"}`
+	want := `{"contact":"1-100` + phoneCanary[1:] + `","message_id":"250608400856100864","from":"***77","to":"***00","guid":"a100f-***00"}`
 	if string(e.Data) != want || e.Subject != "channel/sms/incoming/250608400856100864" {
 		t.Errorf("%s: %s, want %s", e.Subject, e.Data, want)
 	}

@@ -68,7 +68,7 @@ func rules() []rule {
 		{"web/auth", []string{".", "web/wire"}, "who may do what does not depend on the routes"},
 		{"web/route", []string{".", "web/auth", "web/wire", "internal/validation"}, "what a route is must not know which there are"},
 		{"web/callbacks", []string{".", "channels", "internal/deadline", "internal/tracing", "web/route", "web/wire"}, "callbacks see the broker through an interface of their own"},
-		{"web/api", []string{".", "channels", "events", "surveys", "web/auth", "web/callbacks", "web/route", "web/wire", "internal/segments", "internal/tracing", "internal/validation", "internal/webhooksign"}, "the API sees the broker through an interface of its own"},
+		{"web/api", []string{".", "channels", "events", "surveys", "web/auth", "web/callbacks", "web/route", "web/wire", "internal/plainjson", "internal/segments", "internal/tracing", "internal/validation", "internal/webhooksign"}, "the API sees the broker through an interface of its own"},
 		{"web/surveyapi", []string{".", "events", "surveys", "surveys/*", "web/auth", "web/route", "web/wire", "internal/validation"}, "the API sees the survey broker through an interface of its own"},
 		{"web/openapi", []string{".", "internal/plainjson", "surveys", "surveys/*", "web/api", "web/auth", "web/route", "web/surveyapi", "web/wire"}, "the description is made from the routes"},
 		{"web", []string{".", "channels", "events", "surveys", "internal/tracing", "web/api", "web/auth", "web/callbacks", "web/docs", "web/openapi", "web/route", "web/surveyapi", "web/wire"}, "HTTP sees the broker through an interface of its own"},

@@ -1,15 +1,14 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"weir/events"
+	"weir/internal/plainjson"
 	"weir/web/auth"
 	"weir/web/route"
 )
@@ -75,79 +74,47 @@ func eventView(e *events.Event) EventView {
 // shownEvent returns the view of an event, with phone numbers masked without
 // pii:read.
 func shownEvent(c *route.Call, e *events.Event) EventView {
-	v := eventView(e)
 	if !c.PII() {
-		maskEvent(&v)
+		masked := MaskedEvent(*e)
+		e = &masked
 	}
-	return v
-}
-
-// maskEvent masks the phone numbers in an event.
-func maskEvent(v *EventView) {
-	v.Subject = auth.MaskValue(v.Subject)
-	raw, ok := v.Data.(json.RawMessage)
-	if !ok {
-		return
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // keep numbers as written
-	var data any
-	if d.Decode(&data) != nil {
-		v.Data = nil
-		return
-	}
-	var addresses []string
-	ids := map[string]any{} // made by Weir; a number occurs in them by chance only
-	fields, ok := data.(map[string]any)
-	if ok && v.Source == events.SourceContacts {
-		for _, name := range []string{"contact", "message_id"} {
-			if id, ok := fields[name]; ok {
-				ids[name] = id
-			}
-		}
-		for _, name := range []string{"to", "from"} {
-			if address, ok := fields[name].(string); ok {
-				addresses = append(addresses, address)
-				fields[name] = auth.MaskNumber(address)
-			}
-		}
-	}
-	v.Data = maskData(data, "", addresses)
-	maps.Copy(fields, ids)
+	return eventView(e)
 }
 
 // MaskedEvent returns an event with the phone numbers masked, for receivers without
 // pii:read.
 func MaskedEvent(e events.Event) events.Event {
-	v := eventView(&e)
-	maskEvent(&v)
-	e.Subject = v.Subject
-	e.Data, _ = json.Marshal(v.Data) //nolint:errchkjson // it was read from JSON
+	e.Subject = auth.MaskValue(e.Subject)
+	if !json.Valid(e.Data) {
+		e.Data = nil
+		return e
+	}
+	e.Data = maskData(e.Data, e.Source == events.SourceContacts)
 	return e
 }
 
-// maskData masks texts at any depth, and some addresses however they are written. JSON
-// numbers stay: a phone number is always a text.
-func maskData(data any, name string, addresses []string) any {
-	switch x := data.(type) {
-	case map[string]any:
-		for key, value := range x {
-			x[key] = maskData(value, key, addresses)
-		}
-	case []any:
-		for i := range x {
-			x[i] = maskData(x[i], name, addresses)
-		}
-	case string:
-		if name == "text" || name == "message" {
-			return auth.MaskText(x)
-		}
-		for _, address := range addresses {
-			x = auth.MaskOwn(x, address)
-		}
-		return auth.MaskValue(x)
+// maskData masks texts at any depth, and the addresses of a contact's event however they
+// are written. JSON numbers stay: a phone number is always a text.
+func maskData(raw json.RawMessage, contact bool) json.RawMessage {
+	var own struct{ To, From string }
+	if contact {
+		_ = json.Unmarshal(raw, &own)
 	}
-	return data
+	return plainjson.ReplaceTexts(raw, func(name, text string, depth int) string {
+		member := ""
+		if contact && depth == 1 {
+			member = name
+		}
+		switch {
+		case member == "to" || member == "from":
+			return auth.MaskNumber(text)
+		case member == "contact" || member == "message_id":
+			return text // made by Weir; a number occurs in it by chance only
+		case name == "text" || name == "message":
+			return auth.MaskText(text)
+		}
+		return auth.MaskValue(auth.MaskOwn(auth.MaskOwn(text, own.To), own.From))
+	})
 }
 
 // parseEventID reads the id after which a client wants events.

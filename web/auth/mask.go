@@ -7,17 +7,20 @@ import (
 	"weir/ops"
 )
 
-// visibleDigits is how many of a number's last digits stay readable.
-const visibleDigits = 2
+const (
+	// visibleDigits is how many of a number's last digits stay readable.
+	visibleDigits = 2
+	// identifying is how many of a number's last digits identify it: this many remain
+	// without the country code. A shorter number is a short code, of no person.
+	identifying = 7
+	// maxDigits is the max length of a number (ITU-T E.164).
+	maxDigits = 15
+)
 
 var (
-	// numberOnly matches a value that is only a number, as programs write it.
-	numberOnly = regexp.MustCompile(`^\+?[0-9]{7,15}$`)
 	// numberPlus matches a number with a plus inside another text.
 	numberPlus = regexp.MustCompile(`\+[0-9]{7,15}`)
-	// shortCode matches a number that is too short to identify a person.
-	shortCode = regexp.MustCompile(`^[0-9]{1,6}$`)
-	words     = regexp.MustCompile(`[\pL\pN]+`)
+	words      = regexp.MustCompile(`[\pL\pN]+`)
 )
 
 // MaskNumber keeps the last digits of a number and hides its length.
@@ -34,10 +37,15 @@ func MaskText(text string) string { return ops.ReplacePhoneNumbers(text, MaskNum
 // MaskValue masks the numbers in a value set by programs, but not the digits of
 // an id or an instant.
 func MaskValue(value string) string {
-	if numberOnly.MatchString(value) {
+	if isNumber(strings.TrimPrefix(value, "+"), identifying, maxDigits) {
 		return MaskNumber(value)
 	}
 	return numberPlus.ReplaceAllStringFunc(value, MaskNumber)
+}
+
+// isNumber reports whether a text is a number with so many digits.
+func isNumber(text string, least, most int) bool {
+	return len(text) >= least && len(text) <= most && strings.Trim(text, "0123456789") == ""
 }
 
 func MaskValues(values map[string]string) map[string]string {
@@ -51,35 +59,41 @@ func MaskValues(values map[string]string) map[string]string {
 	return out
 }
 
-// identifying is how many of a number's last digits identify it: this many remain
-// without the country code.
-const identifying = 7
-
 // MaskOwn masks one number wherever it occurs, in any notation, with or without
 // its country code, and every other number with a plus. An id may happen to contain the
 // digits of a short code, so a short code is masked only where it is a whole word.
 func MaskOwn(text, number string) string {
-	if digits := strings.TrimPrefix(number, "+"); shortCode.MatchString(digits) {
+	digits := strings.TrimPrefix(number, "+")
+	switch {
+	case isNumber(digits, 1, identifying-1):
 		text = words.ReplaceAllStringFunc(text, func(word string) string {
 			if word == digits {
 				return MaskNumber(word)
 			}
 			return word
 		})
-	} else if len(digits) > visibleDigits {
+	case len(digits) > visibleDigits:
 		text = strings.ReplaceAll(text, "+"+digits, MaskNumber(digits))
 		text = strings.ReplaceAll(text, digits, MaskNumber(digits))
-		text = ops.ReplacePhoneNumbers(text, func(found string) string {
-			if plain := Digits(found); strings.Contains(plain, digits[max(0, len(digits)-identifying):]) {
-				return MaskNumber(plain)
-			}
-			return found
-		})
+		text = maskWith(text, digits[max(0, len(digits)-identifying):])
 	}
-	if inside := Digits(number); len(inside) >= identifying && inside != strings.TrimPrefix(number, "+") {
+	if inside := Digits(number); len(inside) >= identifying && inside != digits {
 		return MaskOwn(text, inside) // the number within another kind of address
 	}
 	return numberPlus.ReplaceAllStringFunc(text, MaskNumber)
+}
+
+// maskWith masks each number in a text that has some digits in a row.
+func maskWith(text, digits string) string {
+	if !strings.Contains(Digits(text), digits) { // then none of its numbers has them
+		return text
+	}
+	return ops.ReplacePhoneNumbers(text, func(found string) string {
+		if plain := Digits(found); strings.Contains(plain, digits) {
+			return MaskNumber(plain)
+		}
+		return found
+	})
 }
 
 func Digits(text string) string {

@@ -1,7 +1,11 @@
 package auth_test
 
 import (
+	"regexp"
+	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"weir/web/auth"
 )
@@ -21,4 +25,29 @@ func TestMaskOwnOfAnyAddress(t *testing.T) {
 			t.Errorf("%s in %q: %q, want %q", c.address, c.text, got, c.want)
 		}
 	}
+}
+
+// Values and texts are masked as the patterns say that define what a number is.
+func TestMaskAgreesWithPatterns(t *testing.T) {
+	t.Parallel()
+	number, plus := regexp.MustCompile(`^\+?[0-9]{7,15}$`), regexp.MustCompile(`\+[0-9]{7,15}`)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`\+?([0-9]{6,8}|[0-9]{14,16})|[+x]{0,2}([0-9]{5,17}|[ +.T-]|[0-9]{1,4}){0,5}\n?`).Draw(t, "text")
+		want := plus.ReplaceAllStringFunc(text, auth.MaskNumber)
+		if number.MatchString(text) {
+			want = auth.MaskNumber(text)
+		}
+		if got := auth.MaskValue(text); got != want {
+			t.Fatalf("value %q: %q, want %q", text, got, want)
+		}
+		// The last seven digits of a number must not stay in a number of the text.
+		own := rapid.StringMatching(`[+]?[0-9]{7,15}`).Draw(t, "own")
+		last := own[len(own)-7:]
+		written := text + " " + last[:3] + rapid.SampledFrom([]string{"", "-", " ", "."}).Draw(t, "separator") + last[3:]
+		for _, found := range regexp.MustCompile(`[0-9](?:[ ().\-/]{0,2}[0-9]){6,}`).FindAllString(auth.MaskOwn(written, own), -1) {
+			if strings.Contains(auth.Digits(found), last) {
+				t.Fatalf("number %q in %q: %q stays", own, written, found)
+			}
+		}
+	})
 }

@@ -3,8 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
-	"slices"
 	"time"
 
 	"weir/cmd/weirlab/bench/load"
@@ -71,24 +71,37 @@ func (s *session) compareContactEvents(ctx context.Context) error {
 	rates, cpus, all := byTurn(s.done, rate), byTurn(s.done, cpu), byTurn(s.done, allCPU)
 	for _, g := range groups(s.done) {
 		if list := rates[g.series]; len(list) > 0 {
-			_, _ = fmt.Fprintf(s.o.Out, "%s, %s: contact events %s ÷ off, median of %d turns: end to end %.3f, CPU %.3f, with the store's %.3f\n", g.mode, g.peer, g.events,
-				len(list), middle(list), middle(cpus[g.series]), middle(all[g.series]))
+			_, _ = fmt.Fprintf(s.o.Out, "%s, %s: contact events %s ÷ off, median of %d turns: end to end %.3f ± %.3f, CPU %.3f, with the store's %.3f\n", g.mode, g.peer, g.events,
+				len(list), middle(list), deviation(list), middle(cpus[g.series]), middle(all[g.series]))
 		}
 	}
 	return s.verdict(dear, "events of contacts cost little, and nothing without an interest", "events of contacts cost too much")
 }
 
-// costOfContactEvents lists the settings that cost too much in three quarters of the turns:
-// beside other work, single ones of the same program differ by a fifth.
+// costOfContactEvents lists the settings that cost too much, by more than turns of one
+// program differ by chance: beside other work that is a fifth.
 func costOfContactEvents(all []Figures) (dear []string) {
 	ratios := byTurn(all, rate)
 	for _, g := range groups(all) {
-		list := slices.Sorted(slices.Values(ratios[g.series]))
-		if least := minEventRate()[g.events]; g.mode == load.Live && len(list) > 0 && list[len(list)*3/4] < least {
-			dear = append(dear, fmt.Sprintf("%s: end to end with contact events %s ÷ off is %.3f; at least %.2f", g.peer, g.events, middle(list), least))
+		list := ratios[g.series]
+		if least := minEventRate()[g.events]; g.mode == load.Live && len(list) > 0 && middle(list)+deviation(list) < least {
+			dear = append(dear, fmt.Sprintf("%s: end to end with contact events %s ÷ off is %.3f ± %.3f; at least %.2f", g.peer, g.events, middle(list), deviation(list), least))
 		}
 	}
 	return dear
+}
+
+// deviation is the standard deviation of the mean of values: the more there are, the
+// smaller it is.
+func deviation(values []float64) float64 {
+	n, sum, squares := float64(len(values)), 0.0, 0.0
+	for _, v := range values {
+		sum += v
+	}
+	for _, v := range values {
+		squares += (v - sum/n) * (v - sum/n)
+	}
+	return math.Sqrt(squares / n / max(1, n-1))
 }
 
 // byTurn returns a figure of each run with events ÷ that of the run without them before it.

@@ -12,6 +12,12 @@ func TestCostOfContactEvents(t *testing.T) {
 	run := func(mode, peer, events string, per float64) Figures {
 		return Figures{Mode: mode, Peer: peer, Events: events, N: 10, PerS: per, DrainPS: per}
 	}
+	turns := func(ratios ...float64) (list []Figures) {
+		for _, ratio := range ratios {
+			list = append(list, run(load.Live, "a", "off", 100), run(load.Live, "a", "webhook", 100*ratio))
+		}
+		return list
+	}
 	for name, test := range map[string]struct {
 		runs []Figures
 		want int
@@ -29,6 +35,8 @@ func TestCostOfContactEvents(t *testing.T) {
 			run(load.Live, "a", "off", 50), run(load.Live, "a", "webhook", 44), run(load.Live, "a", "off", 100), run(load.Live, "a", "webhook", 85),
 			run(load.Live, "a", "off", 200), run(load.Live, "a", "webhook", 170),
 		}, 1},
+		"more than chance":    {turns(0.845, 0.793, 0.856, 0.952, 0.761, 0.851, 0.693, 0.819), 1},
+		"as much as chance":   {turns(0.845, 0.793, 1.052), 0},
 		"only live is judged": {[]Figures{run(load.Drain, "a", "off", 100), run(load.Drain, "a", "on", 50)}, 0},
 		"nothing to compare":  {[]Figures{run(load.Live, "a", "on", 1)}, 0},
 	} {

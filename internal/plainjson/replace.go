@@ -1,0 +1,34 @@
+package plainjson
+
+// ReplaceTexts returns a valid JSON text with each text in it replaced, except names. by
+// gets the name of the member that the text belongs to, alone or within arrays, and the
+// number of objects and arrays around it.
+func ReplaceTexts(raw []byte, by func(name, text string, depth int) string) []byte {
+	out := make([]byte, 0, len(raw)+32)
+	r := reader{raw: raw}
+	var around []string // the name that holds outside of each object and array around
+	name := ""
+	for r.at < len(raw) {
+		c := raw[r.at]
+		if c == '"' {
+			quoted, plain, valid := r.text()
+			value, _ := decoded(quoted, plain && valid)
+			text, _ := value.(string)
+			if r.space() == ':' {
+				name, out = text, append(out, quoted...)
+			} else {
+				out = AppendText(out, by(name, text, len(around)))
+			}
+			continue
+		}
+		switch c {
+		case '{', '[':
+			around = append(around, name)
+		case '}', ']':
+			name, around = around[len(around)-1], around[:len(around)-1]
+		}
+		out = append(out, c)
+		r.at++
+	}
+	return out
+}
