@@ -84,31 +84,26 @@ func shownEvent(c *route.Call, e *events.Event) EventView {
 // MaskedEvent returns an event with the phone numbers masked, for receivers without
 // pii:read.
 func MaskedEvent(e events.Event) events.Event {
-	e.Subject = auth.MaskValue(e.Subject)
-	if !json.Valid(e.Data) {
-		e.Data = nil
-		return e
-	}
-	e.Data = maskData(e.Data, e.Source == events.SourceContacts)
+	e.Subject, e.Data = auth.MaskValue(e.Subject), maskData(e.Data, e.Source == events.SourceContacts)
 	return e
 }
 
 // maskData masks texts at any depth, and the addresses of a contact's event however they
 // are written. JSON numbers stay: a phone number is always a text.
 func maskData(raw json.RawMessage, contact bool) json.RawMessage {
+	if !json.Valid(raw) {
+		return nil
+	}
 	var own struct{ To, From string }
 	if contact {
 		_ = json.Unmarshal(raw, &own)
 	}
 	return plainjson.ReplaceTexts(raw, func(name, text string, depth int) string {
-		member := ""
-		if contact && depth == 1 {
-			member = name
-		}
+		ours := contact && depth == 1
 		switch {
-		case member == "to" || member == "from":
+		case ours && (name == "to" || name == "from"):
 			return auth.MaskNumber(text)
-		case member == "contact" || member == "message_id":
+		case ours && (name == "contact" || name == "message_id"):
 			return text // made by Weir; a number occurs in it by chance only
 		case name == "text" || name == "message":
 			return auth.MaskText(text)
