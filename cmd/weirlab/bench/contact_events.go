@@ -78,13 +78,13 @@ func (s *session) compareContactEvents(ctx context.Context) error {
 	return s.verdict(dear, "events of contacts cost little, and nothing without an interest", "events of contacts cost too much")
 }
 
-// costOfContactEvents lists the settings that cost too much, by more than turns of one
-// program differ by chance: beside other work that is a fifth.
+// costOfContactEvents lists the settings that cost too much, and not by chance: beside other
+// work, turns of one program differ by a fifth, and two deviations leave it one time in forty.
 func costOfContactEvents(all []Figures) (dear []string) {
 	ratios := byTurn(all, rate)
 	for _, g := range groups(all) {
 		list := ratios[g.series]
-		if least := minEventRate()[g.events]; g.mode == load.Live && len(list) > 0 && middle(list)+deviation(list) < least {
+		if least := minEventRate()[g.events]; g.mode == load.Live && len(list) > 0 && middle(list)+2*deviation(list) < least {
 			dear = append(dear, fmt.Sprintf("%s: end to end with contact events %s ÷ off is %.3f ± %.3f; at least %.2f", g.peer, g.events, middle(list), deviation(list), least))
 		}
 	}
