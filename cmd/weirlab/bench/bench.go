@@ -133,13 +133,17 @@ func (s *session) verdict(bad []string, pass, fail string) error {
 	return nil
 }
 
-// comparison returns the runs of both programs and the baseline.
+// comparison returns the runs of both programs and the baseline. The programs take turns in
+// being first, so that neither always follows a run of the other.
 func comparison(o Options) []step {
 	var steps []step
+	pair := []string{peerBefore, PeerSingle}
 	for range o.Repeat {
 		steps = append(steps, o.steps(load.Live, PeerBaseline)...)
-		steps = append(steps, o.steps(load.Live, peerBefore)...)
-		steps = append(steps, o.steps(load.Live, PeerSingle)...)
+		for _, peer := range pair {
+			steps = append(steps, o.steps(load.Live, peer)...)
+		}
+		slices.Reverse(pair)
 	}
 	return steps
 }
