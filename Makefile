@@ -50,8 +50,8 @@ test-mysql: ## Run the tests that use a database server, on MySQL: the server pr
 		$(MAKE) --no-print-directory test-on-server PACKAGES="$$packages"
 
 # The scenarios are played on SQLite with the race detector, and on the server without it: there it would watch the same code,
-# but the driver of the server, which it watches in the suite of the store. That saves a third of their CPU. Most of the time
-# they wait for the server: more of them at once.
+# but the driver of the server, which it watches in the suite of the store. That saves a third of their CPU. They
+# mostly wait for the server, so that eight run at once.
 SCENARIOS := weir/internal/scenarios
 
 # The tests of make test, with a server running.

@@ -1,12 +1,17 @@
 package plainjson
 
-// ReplaceTexts returns a valid JSON text with each text in it replaced, except names. by
-// gets the name of the member that the text belongs to, alone or within arrays, and the
-// number of objects and arrays around it.
+import "encoding/json"
+
+// ReplaceTexts returns a JSON text with each text in it replaced, except names; nil if it is
+// not valid. by gets the name of the member that the text belongs to, alone or within
+// arrays, and the number of objects and arrays around it.
 func ReplaceTexts(raw []byte, by func(name, text string, depth int) string) []byte {
+	if !json.Valid(raw) { // below, a text without end would never end
+		return nil
+	}
 	out := make([]byte, 0, len(raw)+32)
 	r := reader{raw: raw}
-	var around []string // the name that holds outside of each object and array around
+	var around []string // for each object and array around: the name before it
 	name := ""
 	for r.at < len(raw) {
 		c := raw[r.at]

@@ -34,6 +34,9 @@ func replaces(t *testing.T, raw []byte) {
 	t.Helper()
 	var want, got any
 	if json.Unmarshal(raw, &want) != nil {
+		if !json.Valid(raw) && plainjson.ReplaceTexts(raw, marked) != nil {
+			t.Fatalf("%q is not JSON, and was replaced", raw)
+		}
 		return
 	}
 	text := plainjson.ReplaceTexts(raw, marked)
@@ -49,7 +52,7 @@ func TestReplaceTexts(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`"a"`, `{}`, `[]`, ` { "a" : "b" , "c" : [ "d" , {"e":"f"} , "g" , [ "h" ] ] , "i":"j" } `, `{"a":{"b":{"c":"d"}},"e":"f"}`,
-		`{"":"","a\"b":"\\","\u0061":"\ud83d\ude00<&","a":"{[\"}"}`, `[12345678901234567890, 1.50, true, null, "x", -0]`, "[\"\xff\"]",
+		`{"":"","a\"b":"\\","\u0061":"\ud83d\ude00<&","a":"{[\"}"}`, `[12345678901234567890, 1.50, true, null, "x", -0]`, `"a`, `{"a":`, `]`, ``, "[\"\xff\"]",
 	} {
 		replaces(t, []byte(text))
 	}

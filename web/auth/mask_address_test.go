@@ -27,7 +27,7 @@ func TestMaskOwnOfAnyAddress(t *testing.T) {
 	}
 }
 
-// Values and texts are masked as the patterns say that define what a number is.
+// Values are masked as the patterns of a number say.
 func TestMaskAgreesWithPatterns(t *testing.T) {
 	t.Parallel()
 	number, plus := regexp.MustCompile(`^\+?[0-9]{7,15}$`), regexp.MustCompile(`\+[0-9]{7,15}`)

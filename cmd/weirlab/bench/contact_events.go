@@ -72,28 +72,27 @@ func (s *session) compareContactEvents(ctx context.Context) error {
 	for _, g := range groups(s.done) {
 		if list := rates[g.series]; len(list) > 0 {
 			_, _ = fmt.Fprintf(s.o.Out, "%s, %s: contact events %s ÷ off, median of %d turns: end to end %.3f ± %.3f, CPU %.3f, with the store's %.3f\n", g.mode, g.peer, g.events,
-				len(list), middle(list), deviation(list), middle(cpus[g.series]), middle(all[g.series]))
+				len(list), middle(list), standardError(list), middle(cpus[g.series]), middle(all[g.series]))
 		}
 	}
 	return s.verdict(dear, "events of contacts cost little, and nothing without an interest", "events of contacts cost too much")
 }
 
-// costOfContactEvents lists the settings that cost too much, and not by chance: beside other
-// work, turns of one program differ by a fifth, and two deviations leave it one time in forty.
+// costOfContactEvents lists the settings that cost too much, by more than two standard errors:
+// beside other work, turns of one program differ by a fifth.
 func costOfContactEvents(all []Figures) (dear []string) {
 	ratios := byTurn(all, rate)
 	for _, g := range groups(all) {
 		list := ratios[g.series]
-		if least := minEventRate()[g.events]; g.mode == load.Live && len(list) > 0 && middle(list)+2*deviation(list) < least {
-			dear = append(dear, fmt.Sprintf("%s: end to end with contact events %s ÷ off is %.3f ± %.3f; at least %.2f", g.peer, g.events, middle(list), deviation(list), least))
+		if least := minEventRate()[g.events]; g.mode == load.Live && len(list) > 0 && middle(list)+2*standardError(list) < least {
+			dear = append(dear, fmt.Sprintf("%s: end to end with contact events %s ÷ off is %.3f ± %.3f; at least %.2f", g.peer, g.events, middle(list), standardError(list), least))
 		}
 	}
 	return dear
 }
 
-// deviation is the standard deviation of the mean of values: the more there are, the
-// smaller it is.
-func deviation(values []float64) float64 {
+// standardError is that of the mean of values: the more there are, the smaller it is.
+func standardError(values []float64) float64 {
 	n, sum, squares := float64(len(values)), 0.0, 0.0
 	for _, v := range values {
 		sum += v
