@@ -14,7 +14,7 @@ import (
 
 // AcceptedList The contacts of a request that was accepted, in its order.
 type AcceptedList struct {
-	// Contacts in order
+	// Contacts contacts in the order of the request
 	Contacts []AcceptedView `json:"contacts"`
 }
 
@@ -23,13 +23,13 @@ type AcceptedView struct {
 	// Duplicate the key was known; this is the contact that has it
 	Duplicate bool `json:"duplicate"`
 
-	// ID its id
+	// ID id of the contact
 	ID string `json:"id"`
 
-	// Key idempotency key, chosen by the client
+	// Key idempotency key, chosen by the client; absent: none
 	Key string `json:"key,omitempty,omitzero"`
 
-	// State its state
+	// State state of the contact
 	State string `json:"state"`
 }
 
@@ -38,7 +38,7 @@ type AddedView struct {
 	// Duplicate the survey had the number; this is who has it
 	Duplicate bool `json:"duplicate"`
 
-	// ID its id
+	// ID id of the respondent
 	//
 	// Examples: r2s
 	ID string `json:"id"`
@@ -99,10 +99,10 @@ type AttemptView struct {
 	// ClaimedAt when it was claimed, before the provider was called
 	ClaimedAt time.Time `json:"claimed_at,omitempty,omitzero"`
 
-	// FinishedAt when it ended
+	// FinishedAt when the attempt ended
 	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
 
-	// ID its id
+	// ID id of the attempt: the id of the contact, a hyphen and the number of the attempt
 	ID string `json:"id"`
 
 	// LastHeardAt when the provider last reported on it
@@ -117,7 +117,7 @@ type AttemptView struct {
 	// ProviderRef the provider's id of the message
 	ProviderRef string `json:"provider_ref,omitempty,omitzero"`
 
-	// Reason why, in words
+	// Reason why the attempt ended so, in words
 	Reason string `json:"reason,omitempty,omitzero"`
 
 	// SentAt when the provider took it
@@ -126,13 +126,13 @@ type AttemptView struct {
 
 // AttemptsView Number of attempts with the same mode and outcome.
 type AttemptsView struct {
-	// Count how many
+	// Count number of attempts
 	Count int `json:"count"`
 
-	// Mode how people are asked
+	// Mode mode of the attempts
 	Mode string `json:"mode"`
 
-	// Outcome why it is done; absent: it is not
+	// Outcome outcome of the attempts
 	Outcome string `json:"outcome"`
 }
 
@@ -159,7 +159,7 @@ type AuditChangeView struct {
 
 // AuditList A page of the audit log.
 type AuditList struct {
-	// Entries newest first
+	// Entries entries, newest first
 	Entries []AuditView `json:"entries"`
 
 	// NextCursor absent on the last page
@@ -173,13 +173,13 @@ type AuditView struct {
 	// Examples: put-channel
 	Action string `json:"action"`
 
-	// At when it happened
+	// At when the request was made
 	At time.Time `json:"at"`
 
 	// Changes what the request changed, field by field; absent: nothing that is recorded
 	Changes []AuditChangeView `json:"changes,omitempty,omitzero"`
 
-	// ID its id
+	// ID id of the entry
 	ID string `json:"id"`
 
 	// Request X-Request-Id of the answer
@@ -265,7 +265,7 @@ type CallbacksView struct {
 
 // CanceledView A contact that is canceled, or whose cancellation was requested.
 type CanceledView struct {
-	// ID its id
+	// ID id of the contact
 	ID string `json:"id"`
 
 	// Outcome why it is done; absent: it is not
@@ -297,7 +297,7 @@ type ChannelBody struct {
 
 // ChannelList A page of channels.
 type ChannelList struct {
-	// Channels by name
+	// Channels channels by name
 	Channels []ChannelView `json:"channels"`
 
 	// NextCursor absent on the last page
@@ -354,10 +354,10 @@ type ChannelUseView struct {
 	// Channel name of the channel
 	Channel string `json:"channel"`
 
-	// Mode how people are asked
+	// Mode mode for which the survey uses the channel
 	Mode string `json:"mode"`
 
-	// Since since when
+	// Since since when the channel is in that state
 	Since time.Time `json:"since,omitempty,omitzero"`
 
 	// State absent: not known yet
@@ -396,7 +396,7 @@ type ChannelView struct {
 	// LastCollection A search for contacts that have been silent for too long.
 	LastCollection CollectView `json:"last_collection,omitempty,omitzero"`
 
-	// Name for people
+	// Name name for people
 	Name string `json:"name,omitempty,omitzero"`
 
 	// NextDueAt when the next delayed contact is due: its window opens, or its next attempt; as far as the responding process knows
@@ -423,13 +423,13 @@ type ChannelView struct {
 	// Settings without the secrets
 	Settings map[string]interface{} `json:"settings"`
 
-	// State its state
+	// State health of the channel
 	State string `json:"state"`
 
 	// StateReason why it is in that state
 	StateReason string `json:"state_reason,omitempty,omitzero"`
 
-	// Type what kind it is
+	// Type channel type
 	Type string `json:"type"`
 
 	// Unknown contacts whose dispatch is in doubt
@@ -451,7 +451,7 @@ type ChannelView struct {
 
 // CollectView A search for contacts that have been silent for too long.
 type CollectView struct {
-	// At when it happened
+	// At when the search ran
 	At time.Time `json:"at"`
 
 	// Checked contacts about which the provider was to be queried
@@ -495,7 +495,7 @@ type ContactBody struct {
 
 // ContactList A page of contacts.
 type ContactList struct {
-	// Contacts in order
+	// Contacts contacts in the order of the list
 	Contacts []ContactView `json:"contacts"`
 
 	// NextCursor absent on the last page; a page before may have few contacts or none
@@ -516,16 +516,16 @@ type ContactView struct {
 	// Channel name of the channel
 	Channel string `json:"channel"`
 
-	// FinishedAt when it ended
+	// FinishedAt when the contact was done
 	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
 
-	// ID its id
+	// ID id of the contact
 	ID string `json:"id"`
 
-	// Key idempotency key, chosen by the client
+	// Key idempotency key, chosen by the client; absent: none
 	Key string `json:"key,omitempty,omitzero"`
 
-	// Labels by name, set by the client
+	// Labels labels by name, set by the client
 	Labels map[string]string `json:"labels,omitempty,omitzero"`
 
 	// Messages on a text channel: the texts; each takes a slot
@@ -546,7 +546,7 @@ type ContactView struct {
 	// QueuedAt when it was accepted
 	QueuedAt time.Time `json:"queued_at"`
 
-	// Reason why, in words
+	// Reason why the contact ended so, in words
 	Reason string `json:"reason,omitempty,omitzero"`
 
 	// Segments segments of its texts, as networks send and bill them; rate_per_second of a channel counts them
@@ -555,13 +555,13 @@ type ContactView struct {
 	// Size slots that it takes while it is in flight
 	Size int `json:"size"`
 
-	// State its state
+	// State state of the contact
 	State string `json:"state"`
 
-	// Survey name of the survey
+	// Survey name of the survey; absent: none
 	Survey string `json:"survey,omitempty,omitzero"`
 
-	// To the phone number in E.164; of bounds: the maximum
+	// To address of the person, in the canonical form of the channel type; masked without pii:read
 	To string `json:"to"`
 
 	// Why why it waits now, in one sentence for people; absent when it is done
@@ -577,7 +577,7 @@ type ContactView struct {
 
 // ContactsBody Contacts to queue, all or none.
 type ContactsBody struct {
-	// Contacts in order
+	// Contacts contacts to queue
 	Contacts []ContactBody `json:"contacts"`
 }
 
@@ -624,7 +624,7 @@ type DeadBody struct {
 	// Limit max dead letters to process; absent: 10000
 	Limit int `json:"limit,omitempty,omitzero"`
 
-	// Outcome why it is done; absent: it is not
+	// Outcome only dead letters with this outcome
 	Outcome string `json:"outcome,omitempty,omitzero"`
 
 	// Reason as in the groups; empty: dead letters without a reason
@@ -663,7 +663,7 @@ type DeadGroupView struct {
 	// Channel name of the channel
 	Channel string `json:"channel"`
 
-	// Count how many
+	// Count number of dead letters
 	Count int `json:"count"`
 
 	// Newest when the latest of them became one
@@ -672,10 +672,10 @@ type DeadGroupView struct {
 	// Oldest when the first of them became one
 	Oldest time.Time `json:"oldest"`
 
-	// Outcome why it is done; absent: it is not
+	// Outcome outcome of the dead letters
 	Outcome string `json:"outcome"`
 
-	// Reason why, in words
+	// Reason why they ended so, in words
 	Reason string `json:"reason"`
 }
 
@@ -702,7 +702,7 @@ type DeadView struct {
 	// Contact A contact with its attempts.
 	Contact ContactView `json:"contact"`
 
-	// Outcome why it is done; absent: it is not
+	// Outcome why the contact is done
 	Outcome string `json:"outcome"`
 
 	// Reason by which dead letters are grouped: words with five digits and more are left out; the contact has the whole text
@@ -720,7 +720,7 @@ type DeletingView struct {
 
 // DeliveryList A page of tries, newest first.
 type DeliveryList struct {
-	// Deliveries newest first
+	// Deliveries tries, newest first
 	Deliveries []DeliveryView `json:"deliveries"`
 
 	// NextCursor absent on the last page
@@ -756,7 +756,7 @@ type DeliveryView struct {
 
 // EventList A page of events.
 type EventList struct {
-	// Events oldest first
+	// Events events, oldest first
 	Events []EventView `json:"events"`
 
 	// NextCursor absent on the last page
@@ -780,7 +780,7 @@ type EventView struct {
 	// Time when it happened
 	Time time.Time `json:"time"`
 
-	// Type what kind it is
+	// Type type of the event
 	Type string `json:"type"`
 }
 
@@ -852,10 +852,10 @@ type HeardView struct {
 	// DueAt when the next step is looked at
 	DueAt time.Time `json:"due_at,omitempty,omitzero"`
 
-	// FinishedAt when it ended
+	// FinishedAt when the respondent was done
 	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
 
-	// ID its id
+	// ID id of the respondent
 	//
 	// Examples: r2s
 	ID string `json:"id"`
@@ -987,7 +987,7 @@ type ImportView struct {
 
 // IncomingList A page of messages that people sent.
 type IncomingList struct {
-	// Incoming oldest first
+	// Incoming messages, oldest first
 	Incoming []IncomingView `json:"incoming"`
 
 	// NextCursor pass it as after; absent when there are no newer messages
@@ -1002,7 +1002,7 @@ type IncomingView struct {
 	// Fields other fields that the provider sent
 	Fields map[string]string `json:"fields,omitempty,omitzero"`
 
-	// From minimum, or start
+	// From address of the person who sent the message, in the canonical form of the channel type, as in to of a contact
 	From string `json:"from"`
 
 	// GUID the provider's id of the message
@@ -1014,19 +1014,19 @@ type IncomingView struct {
 	// ReceivedAt when it came
 	ReceivedAt time.Time `json:"received_at"`
 
-	// To the phone number in E.164; of bounds: the maximum
+	// To address that the person wrote to
 	To string `json:"to,omitempty,omitzero"`
 }
 
 // Match A condition on an attribute: one of some values, or a number within bounds.
 type Match struct {
-	// From minimum, or start
+	// From minimum of a number
 	From *float64 `json:"from,omitempty"`
 
 	// In the values that match
 	In []string `json:"in,omitempty,omitzero"`
 
-	// To the phone number in E.164; of bounds: the maximum
+	// To maximum of a number
 	To *float64 `json:"to,omitempty"`
 }
 
@@ -1178,7 +1178,7 @@ type RespondentList struct {
 	// NextCursor absent on the last page; a page before may have few respondents or none
 	NextCursor string `json:"next_cursor,omitempty,omitzero"`
 
-	// Respondents in order
+	// Respondents respondents in the order in which they were added
 	Respondents []RespondentView `json:"respondents"`
 }
 
@@ -1211,10 +1211,10 @@ type RespondentView struct {
 	// DueAt when the next step is looked at
 	DueAt time.Time `json:"due_at,omitempty,omitzero"`
 
-	// FinishedAt when it ended
+	// FinishedAt when the respondent was done
 	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
 
-	// ID its id
+	// ID id of the respondent
 	//
 	// Examples: r2s
 	ID string `json:"id"`
@@ -1263,7 +1263,7 @@ type RespondentView struct {
 
 // RespondentsBody Respondents to add, all or none.
 type RespondentsBody struct {
-	// Respondents in order
+	// Respondents respondents to add
 	Respondents []RespondentBody `json:"respondents"`
 }
 
@@ -1281,7 +1281,7 @@ type RowError struct {
 	// Line of the file, from 1; the first line names the columns of CSV
 	Line int `json:"line"`
 
-	// Reason why, in words
+	// Reason why the row was rejected, in words
 	Reason string `json:"reason"`
 }
 
@@ -1353,7 +1353,7 @@ type StatsView struct {
 	// ByStatus how many have each status
 	ByStatus map[string]int `json:"by_status"`
 
-	// Channels by name
+	// Channels channels that the survey uses
 	Channels []ChannelUseView `json:"channels"`
 
 	// Counted respondents that count towards the cutoff
@@ -1374,7 +1374,7 @@ type StatsView struct {
 	// Respondents the sum by status, and by disposition
 	Respondents int `json:"respondents"`
 
-	// State its state
+	// State state of the survey
 	State string `json:"state"`
 
 	// SuccessRate share of successes, completed and other counted respondents, among those whose result is known, from 0 to 1
@@ -1470,13 +1470,13 @@ type SurveyList struct {
 	// NextCursor absent on the last page
 	NextCursor string `json:"next_cursor,omitempty,omitzero"`
 
-	// Surveys by name
+	// Surveys surveys by name
 	Surveys []SurveySummary `json:"surveys"`
 }
 
 // SurveyLogList A page of a survey's log.
 type SurveyLogList struct {
-	// Entries newest first
+	// Entries entries, newest first
 	Entries []SurveyLogView `json:"entries"`
 
 	// NextCursor absent on the last page
@@ -1503,10 +1503,10 @@ type SurveyLogView struct {
 	// ID in the order in which things were written
 	ID string `json:"id"`
 
-	// Mode how people are asked
+	// Mode mode of the attempt; absent: the event is of another kind
 	Mode string `json:"mode,omitempty,omitzero"`
 
-	// Outcome why it is done; absent: it is not
+	// Outcome outcome of the attempt; absent: the event is of another kind
 	Outcome string `json:"outcome,omitempty,omitzero"`
 
 	// Reason why it ended so, in the provider's words
@@ -1544,7 +1544,7 @@ type SurveyPatch struct {
 	// InitialSuccessRate share expected to complete, from 0 to 1
 	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty"`
 
-	// Labels by name, set by the client
+	// Labels attributes of respondents that their contacts have as labels
 	Labels *[]string `json:"labels,omitempty"`
 
 	// LimitPerMinute max first attempts and retries per minute
@@ -1592,7 +1592,7 @@ type SurveySummary struct {
 	// LaunchedAt when it was launched
 	LaunchedAt time.Time `json:"launched_at,omitempty,omitzero"`
 
-	// State its state
+	// State state of the survey
 	State string `json:"state"`
 
 	// Survey its name in URLs
@@ -1675,7 +1675,7 @@ type SurveyView struct {
 	// Schedule When a survey may contact people.
 	Schedule ScheduleSpec `json:"schedule"`
 
-	// State its state
+	// State state of the survey
 	State string `json:"state"`
 
 	// StopWords absent: stop
@@ -1727,10 +1727,10 @@ type TimelineEvent struct {
 	// Contact id of the other contact
 	Contact string `json:"contact,omitempty,omitzero"`
 
-	// Outcome why it is done; absent: it is not
+	// Outcome outcome of the attempt or of the contact
 	Outcome string `json:"outcome,omitempty,omitzero"`
 
-	// Reason why, in words
+	// Reason why it happened, in words
 	Reason string `json:"reason,omitempty,omitzero"`
 
 	// Status of the answer to the request
@@ -1763,7 +1763,7 @@ type TimelineView struct {
 	// For The respondent of a contact that a survey created.
 	For TimelineFor `json:"for,omitempty,omitzero"`
 
-	// ID its id
+	// ID id of the contact
 	ID string `json:"id"`
 
 	// NotRecorded for people: what is not recorded, and so is not among the events
@@ -1799,7 +1799,7 @@ type WebhookList struct {
 	// NextCursor absent on the last page
 	NextCursor string `json:"next_cursor,omitempty,omitzero"`
 
-	// Webhooks by id
+	// Webhooks webhooks by id
 	Webhooks []WebhookView `json:"webhooks"`
 }
 
@@ -1847,7 +1847,7 @@ type WebhookView struct {
 	// FailingSince since when it fails; absent: it does not
 	FailingSince time.Time `json:"failing_since,omitempty,omitzero"`
 
-	// ID its id
+	// ID id of the webhook
 	ID string `json:"id"`
 
 	// OldSecretUntil until then requests are also signed with the secret before the rotation
@@ -1895,7 +1895,7 @@ type WhoView struct {
 
 // WindowSpec Hours of a day.
 type WindowSpec struct {
-	// From minimum, or start
+	// From start of the window, as hh:mm
 	//
 	// Examples: 09:00
 	From string `json:"from"`
@@ -2471,7 +2471,7 @@ func (c *Client) GetTimeline(ctx context.Context, id string) (*TimelineView, err
 
 // SearchContacts Find the contacts of a phone number.
 //
-// The number is in the body so that no address, log or history keeps it. Needs the scope pii:read besides, and is in the audit log, without the number. By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. A channel and an interval make a search short.
+// The number is in the body so that no address, log or history keeps it. The search is in the audit log, without the number. By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. A channel and an interval make a search short.
 //
 // POST /v1/contacts:search
 func (c *Client) SearchContacts(ctx context.Context, body SearchBody) (*ContactList, error) {

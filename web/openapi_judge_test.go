@@ -31,7 +31,7 @@ type openAPI struct {
 	}
 
 	judge    *judgement
-	patterns map[string]*regexp.Regexp // of the paths
+	patterns map[string]*regexp.Regexp // of the paths; a group for each parameter
 }
 
 // description is the API description that all responses in these tests are
@@ -66,6 +66,7 @@ type operation struct {
 
 type Parameter struct {
 	Name, In, Description string
+	Example               any
 	Schema                map[string]any
 }
 
@@ -92,9 +93,9 @@ func readOpenAPI(raw []byte) (*openAPI, error) {
 		return nil, err
 	}
 	for pattern := range o.Paths {
-		re := placeholder.ReplaceAllString(regexp.QuoteMeta(pattern), "[^/]+")
+		re := placeholder.ReplaceAllString(regexp.QuoteMeta(pattern), "([^/]+)")
 		if strings.HasPrefix(pattern, "/callbacks/") {
-			re = "/callbacks/[^/]+/[^/]+(/.*)?"
+			re = "/callbacks/([^/]+)/([^/]+)(?:/(.*))?"
 		}
 		o.patterns[pattern] = regexp.MustCompile("^" + re + "$")
 	}
@@ -105,6 +106,7 @@ func readOpenAPI(raw []byte) (*openAPI, error) {
 	o.judge = &judgement{compiler: jsonschema.NewCompiler(), known: map[string]*jsonschema.Schema{}}
 	o.judge.compiler.DefaultDraft(jsonschema.Draft2020)
 	o.judge.compiler.AssertFormat()
+	o.judge.compiler.UseRegexpEngine(ecmaScript)
 	return &o, o.judge.compiler.AddResource("weir:openapi", whole)
 }
 
@@ -114,6 +116,11 @@ type judgement struct {
 	mu       sync.Mutex
 	compiler *jsonschema.Compiler
 	known    map[string]*jsonschema.Schema
+}
+
+// ecmaScript compiles a pattern of ECMAScript, whose \u1680 is \x{1680} here.
+func ecmaScript(pattern string) (jsonschema.Regexp, error) {
+	return regexp.Compile(regexp.MustCompile(`\\u([0-9A-Fa-f]{4})`).ReplaceAllString(pattern, `\x{$1}`))
 }
 
 // of checks JSON against the schema at a pointer into the document.
@@ -157,6 +164,37 @@ func pointerTo(names ...string) string {
 	return b.String()
 }
 
+// parametersDocumented checks that a client which validates its own requests would
+// have sent this one: it succeeded, so that its parameters are valid.
+func (r *rig) parametersDocumented(pattern string, op *operation, req *http.Request) {
+	spec, err := description()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	values := map[string]string{}
+	for name, given := range req.URL.Query() {
+		values[name] = given[0]
+	}
+	names, path := placeholder.FindAllString(regexp.QuoteMeta(pattern), -1), spec.patterns[pattern].FindStringSubmatch(req.URL.Path)
+	for i, name := range names {
+		values[strings.Trim(name, `\{}`)] = path[i+1]
+	}
+	for i, p := range op.Parameters {
+		value, given := values[p.Name]
+		if !given || p.In == "header" {
+			continue
+		}
+		text := []byte(value)
+		if p.Schema["type"] == "string" {
+			text, _ = json.Marshal(value)
+		}
+		at := pointerTo("paths", pattern, strings.ToLower(req.Method), "parameters", strconv.Itoa(i), "schema")
+		if err := spec.judge.of(at, string(text)); err != nil {
+			r.t.Errorf("%s %s: %s=%s succeeded, and is not as it is documented: %v", req.Method, pattern, p.Name, value, err)
+		}
+	}
+}
+
 // documented checks a response against the description: its status, code and
 // body.
 func (r *rig) documented(req *http.Request, g got) {
@@ -169,6 +207,9 @@ func (r *rig) documented(req *http.Request, g got) {
 	pattern, op := spec.operation(req.Method, req.URL.Path)
 	if op == nil {
 		return
+	}
+	if g.status < 400 {
+		r.parametersDocumented(pattern, op, req)
 	}
 	status := strconv.Itoa(g.status)
 	res, ok := op.Responses[status]
@@ -189,7 +230,7 @@ func (r *rig) documented(req *http.Request, g got) {
 		r.t.Errorf("%s: %d with %s is not documented", name, g.status, kind)
 		return
 	}
-	if !strings.HasSuffix(kind, "json") || req.Method == http.MethodHead || kind == "application/openapi+json" {
+	if !strings.HasSuffix(kind, "json") || req.Method == http.MethodHead {
 		return
 	}
 	if err := spec.judge.of(pointerTo("paths", pattern, strings.ToLower(req.Method), "responses", status, "content", kind, "schema"), g.body); err != nil {

@@ -3,8 +3,10 @@ package web_test
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -41,17 +43,83 @@ func TestTheDescriptionIsOpenAPI(t *testing.T) {
 	}
 }
 
-// TestPatternsArePortable: classes such as \p{L} have a meaning only in some
-// dialects; in ECMAScript without the flag u, as JavaScript validators use it,
-// no example would match.
-func TestPatternsArePortable(t *testing.T) {
+// TestPatterns_ArePortable: a pattern consists of printable ASCII characters, because
+// readers that treat JSON as YAML refuse U+FFFE. Classes such as \p{L} have a meaning
+// only in some dialects; in ECMAScript without the flag u, as JavaScript validators
+// use it, no example would match, and \x{2000} is no code point.
+func TestPatterns_ArePortable(t *testing.T) {
 	t.Parallel()
 	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(raw), `"pattern"`) || strings.Contains(string(raw), `\\p{`) {
-		t.Error("a pattern has a class of Unicode properties")
+	for _, r := range string(raw) {
+		if r != '\n' && !unicode.IsPrint(r) {
+			t.Errorf("the description has the invisible character %U", r)
+		}
+	}
+	seen := 0
+	for _, doc := range []any{described(t).Components.Schemas, parametersOf(described(t))} {
+		walkPatterns(doc, func(pattern string) {
+			seen++
+			if strings.ContainsFunc(pattern, func(r rune) bool { return r < ' ' || r > '~' }) || strings.Contains(pattern, `\p{`) || strings.Contains(pattern, `\x{`) {
+				t.Errorf("pattern %+q is not portable", pattern)
+			}
+		})
+	}
+	if seen < 10 {
+		t.Errorf("%d patterns were examined", seen)
+	}
+}
+
+func parametersOf(spec *openAPI) any {
+	var list []any
+	for _, ops := range spec.Paths {
+		for _, op := range ops {
+			for _, p := range op.Parameters {
+				list = append(list, p.Schema)
+			}
+		}
+	}
+	return list
+}
+
+// walkPatterns calls f with every pattern within a decoded JSON value.
+func walkPatterns(at any, f func(string)) {
+	switch v := at.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if text, ok := inner.(string); ok && name == "pattern" {
+				f(text)
+			}
+			walkPatterns(inner, f)
+		}
+	case []any:
+		for _, inner := range v {
+			walkPatterns(inner, f)
+		}
+	}
+}
+
+// TestParameters_ExamplesMatch: the example of each parameter is one of its schema,
+// and an id of one kind of thing is not described as that of another.
+func TestParameters_ExamplesMatch(t *testing.T) {
+	t.Parallel()
+	spec := described(t)
+	for path, ops := range spec.Paths {
+		for method, op := range ops {
+			for i, p := range op.Parameters {
+				if p.Example != nil {
+					text, _ := json.Marshal(p.Example)
+					if err := spec.judge.of(pointerTo("paths", path, method, "parameters", strconv.Itoa(i), "schema"), string(text)); err != nil {
+						t.Errorf("%s %s: %s: %v", method, path, p.Name, err)
+					}
+				}
+				if kind := strings.Split(path+"///", "/")[2]; p.Name == "id" && p.In == "path" && kind != "surveys" && p.Description != "id of the "+strings.TrimSuffix(kind, "s") {
+					t.Errorf("%s %s: id is described as %q", method, path, p.Description)
+				}
+			}
+		}
 	}
 }
 

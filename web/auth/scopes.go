@@ -28,7 +28,7 @@ func RouteScopes() map[string][]ops.Scope {
 		"cancel-contact": writeContacts,
 		"list-contacts":  readContacts,
 		"get-contact":    readContacts,
-		// It also requires pii:read; its handler checks that.
+		// Its route also requires pii:read.
 		"search-contacts": readContacts,
 
 		"list-dead-letters":    readContacts,
@@ -82,6 +82,6 @@ func RouteScopes() map[string][]ops.Scope {
 // TokenHelp explains tokens in the API description.
 func TokenHelp() string {
 	return "A token that weir token create made, with scopes, or one of WEIR_API_TOKENS, which have all. " +
-		"The scopes are " + scopeWords(ops.Scopes(), ", ") + "; each operation lists its scopes and requires one of them. " +
+		"The scopes are " + scopeWords(ops.Scopes(), ", ") + "; each operation lists its scopes and requires one of the alternatives. " +
 		"Without " + string(ops.ScopePIIRead) + " all but the last two digits of phone numbers are masked in answers, in texts too, and filters by number are refused."
 }

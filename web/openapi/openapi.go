@@ -5,6 +5,7 @@ package openapi
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -46,7 +47,7 @@ func Describe(routes []*route.Route, version, prefix string) (*huma.OpenAPI, err
 	}
 	for name, s := range registry.Map() {
 		refuseNull(s)
-		explain(s, texts.Schemas[name], texts.Fields)
+		setDescriptions(s, texts.Schemas[name], texts.Fields[name])
 	}
 	for _, rt := range routes {
 		if rt.Body == nil {
@@ -58,20 +59,25 @@ func Describe(routes []*route.Route, version, prefix string) (*huma.OpenAPI, err
 		}
 	}
 	for _, s := range registry.Map() {
-		sayPatterns(s)
+		for _, p := range s.Properties {
+			publishPattern(p)
+		}
 	}
 	return doc, nil
 }
 
-// sayPatterns moves huma's patternDescription, which is not a JSON Schema
-// keyword, into the description. It must run after the checkers are compiled:
-// they use it.
-func sayPatterns(s *huma.Schema) {
-	for _, p := range s.Properties {
-		if p.PatternDescription != "" {
-			p.Description, p.PatternDescription = p.Description+"; "+p.PatternDescription, ""
-		}
+// codePoint matches a code point in a pattern of Go.
+var codePoint = regexp.MustCompile(`\\x\{([0-9A-F]{4})\}`)
+
+// publishPattern moves huma's patternDescription, which is not a JSON Schema
+// keyword, into the description, and writes the pattern as ECMAScript does, which
+// is what JSON Schema asks for: \u1680 for Go's \x{1680}. It must run after the
+// checkers are compiled: they use both.
+func publishPattern(p *huma.Schema) {
+	if p.PatternDescription != "" {
+		p.Description, p.PatternDescription = p.Description+"; "+p.PatternDescription, ""
 	}
+	p.Pattern = codePoint.ReplaceAllString(p.Pattern, `\u$1`)
 }
 
 // refuseNull marks a schema as not nullable: an absent field is left out. Only
@@ -89,9 +95,9 @@ func refuseNull(s *huma.Schema) {
 	}
 }
 
-// explain sets the descriptions of a schema and its fields where their types
-// have none.
-func explain(s *huma.Schema, what string, fields map[string]string) {
+// setDescriptions sets the descriptions of a schema and its fields where their
+// types have none.
+func setDescriptions(s *huma.Schema, what string, fields map[string]string) {
 	if s.Description == "" {
 		s.Description = what
 	}

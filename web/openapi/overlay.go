@@ -16,10 +16,10 @@ var overlayFile []byte
 type overlay struct {
 	About string      `json:"about"`
 	Tags  []*huma.Tag `json:"tags"` // groups of operations, in display order
-	// Schemas and Fields describe what has no description of its own. Fields are
-	// those of all types, and parameters: one name has one meaning.
-	Schemas map[string]string `json:"schemas"`
-	Fields  map[string]string `json:"fields"`
+	// Schemas and Fields describe what has no description of its own. Fields are by
+	// schema and name, because one name means different things in different schemas.
+	Schemas map[string]string            `json:"schemas"`
+	Fields  map[string]map[string]string `json:"fields"`
 	// Problems are examples by code; "malformed" is the one for a body that is not
 	// JSON.
 	Problems map[string]*huma.Example `json:"problems"`

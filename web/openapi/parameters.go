@@ -14,7 +14,7 @@ import (
 // namePattern is the pattern of names in paths; see ChannelName and surveyName.
 const namePattern = "^[a-z0-9][a-z0-9._-]{0,62}$"
 
-func parametersOf(rt *route.Route, fields map[string]string) []*huma.Param {
+func parametersOf(rt *route.Route) []*huma.Param {
 	var params []*huma.Param
 	for part := range strings.SplitSeq(rt.Path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
@@ -24,7 +24,7 @@ func parametersOf(rt *route.Route, fields map[string]string) []*huma.Param {
 	}
 	for i := range rt.Query {
 		p := &rt.Query[i]
-		params = append(params, &huma.Param{Name: p.Name, In: "query", Description: describeParameter(p, fields), Schema: parameterSchema(p)})
+		params = append(params, &huma.Param{Name: p.Name, In: "query", Description: describeParameter(p), Schema: parameterSchema(p)})
 	}
 	return params
 }
@@ -57,15 +57,11 @@ func parameterSchema(p *wire.Parameter) *huma.Schema {
 	return s
 }
 
-func describeParameter(p *wire.Parameter, fields map[string]string) string {
-	text := p.Description
-	if text == "" {
-		text = fields[p.Name]
-	}
+func describeParameter(p *wire.Parameter) string {
 	if p.Enum == nil {
-		return text
+		return p.Description
 	}
-	return text + ": " + strings.Join(p.Enum, ", ")
+	return p.Description + ": " + strings.Join(p.Enum, ", ")
 }
 
 // pathParameter describes a wildcard of a path.
@@ -80,6 +76,8 @@ func pathParameter(tag, name string) *huma.Param {
 		switch tag {
 		case "respondents":
 			p.Description, p.Schema.Pattern, p.Example = "id of the respondent", "^r[0-9a-z]+$", "r2s"
+		case "webhooks":
+			p.Description, p.Schema.Pattern, p.Example = "id of the webhook", "^wh[a-z2-7]{14}$", "wh7k3nq2vdm5xa4t"
 		default:
 			p.Description, p.Schema.Pattern, p.Example = "id of the contact", "^[0-9a-z]+-[0-9a-z]+$", "1-2s"
 		}
@@ -99,11 +97,12 @@ func lastEventID() *huma.Param {
 	}
 }
 
-// security states in the API description that a token needs one of the scopes.
-func security(oneOf []ops.Scope) []map[string][]string {
+// security states in the API description that a token needs one of the scopes,
+// and all of the others.
+func security(oneOf []ops.Scope, also ...ops.Scope) []map[string][]string {
 	out := make([]map[string][]string, len(oneOf))
 	for i, scope := range oneOf {
-		out[i] = map[string][]string{"token": {string(scope)}}
+		out[i] = map[string][]string{"token": wire.Words(append([]ops.Scope{scope}, also...))}
 	}
 	return out
 }

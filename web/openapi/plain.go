@@ -41,6 +41,12 @@ func (d *describer) plainOperations() []*huma.Operation {
 		kind := strings.TrimPrefix(path, "/openapi.")
 		op := plainOperation(path, id, "This description, as "+strings.ToUpper(kind), "OpenAPI 3.1. GET /docs is a page for people with the same content.")
 		op.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the description"}, "application/openapi+"+kind)
+		if kind == "json" {
+			op.Responses["200"].Content["application/openapi+json"] = &huma.MediaType{
+				Schema:  &huma.Schema{Type: "object", AdditionalProperties: true},
+				Example: map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Weir", "version": "1"}},
+			}
+		}
 		d.problems(op, nil, false, []weir.Code{weir.CodeInternal})
 		list = append(list, op)
 	}

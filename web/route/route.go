@@ -29,6 +29,7 @@ type Route struct {
 	Codes        []weir.Code // in addition to the codes of every route
 	Handle       func(*Call) (Reply, error)
 	Scopes       []ops.Scope // the token needs one of them; set by [Grant]
+	Also         []ops.Scope // the token needs all of them besides
 
 	// Lenient: the route itself checks the body against its schema.
 	Lenient bool

@@ -61,9 +61,20 @@ func Admit(gate *auth.Gate, w http.ResponseWriter, r *http.Request, oneOf []ops.
 	return who, who.Require(oneOf)
 }
 
+// admit is [Admit] for the route, with the scopes that it needs besides.
+func (rt *Route) admit(gate *auth.Gate, w http.ResponseWriter, r *http.Request) (*auth.Principal, error) {
+	who, err := Admit(gate, w, r, rt.Scopes)
+	for _, scope := range rt.Also {
+		if err == nil {
+			err = who.Require([]ops.Scope{scope})
+		}
+	}
+	return who, err
+}
+
 // transfer serves a route that writes its response itself.
 func (rt *Route) transfer(gate *auth.Gate, w http.ResponseWriter, r *http.Request) error {
-	who, err := Admit(gate, w, r, rt.Scopes)
+	who, err := rt.admit(gate, w, r)
 	if err != nil {
 		return err
 	}
@@ -79,7 +90,7 @@ func (rt *Route) transfer(gate *auth.Gate, w http.ResponseWriter, r *http.Reques
 
 // answer runs a route that returns its response.
 func (rt *Route) answer(gate *auth.Gate, w http.ResponseWriter, r *http.Request) (Reply, error) {
-	who, err := Admit(gate, w, r, rt.Scopes)
+	who, err := rt.admit(gate, w, r)
 	if err != nil {
 		return Reply{}, err
 	}

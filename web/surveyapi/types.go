@@ -167,7 +167,7 @@ type HearingBody struct {
 	Serial      int                 `json:"serial,omitempty" minimum:"1" maximum:"1000000" doc:"the number of that contact, instead of its id"`
 	Answers     map[string]any      `json:"answers,omitempty" maxProperties:"100" doc:"become attributes of the respondent, which may put it into a bucket"`
 	Messages    []string            `json:"messages,omitempty" minItems:"1" maxItems:"10" doc:"1 to 10 texts of 1 to 1600 characters, sent with priority reply"`
-	Key         string              `json:"key,omitempty" maxLength:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ue000-\uf8ff\ufeff\ufff0-\ufffb\ufffe\uffff]*$" patternDescription:"printable" doc:"makes it safe to repeat a request with messages"`
+	Key         string              `json:"key,omitempty" maxLength:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\\x{1680}\\x{180E}\\x{2000}-\\x{200F}\\x{2028}-\\x{202F}\\x{205F}-\\x{206F}\\x{3000}\\x{E000}-\\x{F8FF}\\x{FEFF}\\x{FFF0}-\\x{FFFB}\\x{FFFE}\\x{FFFF}]*$" patternDescription:"printable" doc:"makes it safe to repeat a request with messages"`
 	Stop        bool                `json:"stop,omitempty" doc:"the respondent asked not to be contacted any more"`
 }
 
