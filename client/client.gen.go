@@ -2546,7 +2546,7 @@ func (c *Client) RequeueDeadLetters(ctx context.Context, body DeadBody) (*DeadDo
 // - weir.contact.corrected: a message that had failed was delivered after all, and the contact is completed
 // - weir.message.received: a person sent a message; data as in MessageData
 //
-// With WEIR_CONTACT_EVENTS=auto they are written only while they are wanted: from a request that asks for them, by type, by the source contacts or by a subject that begins with contact/, until ten to fifteen minutes after the last one or the end of its stream. Without pii:read numbers in them are masked.
+// With WEIR_CONTACT_EVENTS=auto they are written from the first request that asks for them, by type, by the source contacts or by a subject that begins with contact/, or from the first webhook that takes them. Without pii:read numbers in them are masked.
 //
 // GET /v1/events
 func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*EventList, error) {

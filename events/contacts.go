@@ -9,7 +9,7 @@ import (
 )
 
 // Types of the events about contacts, and about messages from people. They are written
-// only while there is an [Interest].
+// as [When] has it.
 //
 // The events of a contact are in order: each attempt begins with dispatched and may be
 // accepted; it ends with requeued, and another attempt may follow, or with done. A contact
@@ -87,18 +87,15 @@ type When string
 
 // The choices.
 const (
-	WhenSubscribed When = "auto" // while there is an [Interest]
+	WhenSubscribed When = "auto" // from the first webhook or reader that wants them, see [Interest]
 	Always         When = "on"
 	Never          When = "off"
 )
 
-// Interest records who wants the events of [ContactTypes]. Without an interest they are
-// not written, and cost nothing.
+// Interest enables the events of [ContactTypes]. Before anyone wants them they are not
+// written, and cost nothing.
 type Interest interface {
-	// WantContactEvents has them written, by every process: of all that is committed
-	// after it returned, and until Unwant or an instant that is not zero. Another call
-	// replaces the instant. who names what wants them, in at most 191 bytes.
-	WantContactEvents(ctx context.Context, who string, until time.Time) error
-	// UnwantContactEvents ends that. It is no error if who did not want them.
-	UnwantContactEvents(ctx context.Context, who string) error
+	// WantContactEvents has every process write them: of all that is committed after it
+	// returned. It is durable.
+	WantContactEvents(ctx context.Context) error
 }

@@ -83,8 +83,7 @@ func (w *Webhook) WantsType(name string) bool {
 	return slices.ContainsFunc(w.Types, func(p string) bool { return TypeMatches(p, name) })
 }
 
-// WantsContacts reports whether it gets events that are written only while there is an
-// [Interest].
+// WantsContacts reports whether it gets events of [ContactTypes].
 func (w *Webhook) WantsContacts() bool { return slices.ContainsFunc(ContactTypes(), w.WantsType) }
 
 // Try is an attempt to deliver an event to a webhook. It holds no body and no address.

@@ -101,7 +101,7 @@ func checkDone(t *testing.T, s *persistence.Store, id weir.ChannelID, want int) 
 
 func wantEvents(t *testing.T, s *persistence.Store) {
 	t.Helper()
-	if err := s.WantContactEvents(t.Context(), "test", time.Time{}); err != nil {
+	if err := s.WantContactEvents(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

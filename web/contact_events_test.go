@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,72 +49,61 @@ func (c *claims) one() bool {
 	return after > before
 }
 
-// Events of contacts are written from the request of a client that asks for them until
-// some minutes after the last one, and as long as a stream lasts.
-func TestReadersHaveContactEventsWritten(t *testing.T) {
+// The first request that asks for events of contacts enables them, a page or a stream.
+func TestEvents_ReadersEnableContactEvents(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]bool{
+		"": false, "?type=weir.survey.*": false, "?source=surveys&type=weir.contact.done": false, "?subject=channel/": false,
+		"?type=weir.contact.done": true, "?type=a,weir.m*": true, "?type=*": true, "?source=contacts": true, "?subject=contact/1-": true,
+	} {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			var store *persistence.Store
+			r, s := eventRig(t, func(o *web.Options) {
+				store, _ = o.Events.(*persistence.Store)
+				o.Interest = store
+			})
+			_, lease := storetest.OpenChannel(t, s, "a")
+			c := &claims{t, s, lease}
+			if c.one() {
+				t.Fatal("events of contacts are written before a request")
+			}
+			for range 2 {
+				w := httptest.NewRecorder()
+				r.handler.ServeHTTP(w, eventsRequest(t, t.Context(), query))
+				if got := c.one(); w.Code != http.StatusOK || got != want {
+					t.Errorf("%d, events of contacts are written: %v", w.Code, got)
+				}
+			}
+		})
+	}
+}
+
+// A client that opens a stream misses nothing that is committed after it began.
+func TestEvents_StreamEnablesContactEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var store *persistence.Store
 		r, s := eventRig(t, func(o *web.Options) {
-			o.Now = time.Now
-			store, _ = o.Events.(*persistence.Store)
-			o.Interest = store
+			o.Interest, _ = o.Events.(*persistence.Store)
 		})
 		_, lease := storetest.OpenChannel(t, s, "a")
 		c := &claims{t, s, lease}
-		get := func(query string) int {
-			w := httptest.NewRecorder()
-			r.handler.ServeHTTP(w, eventsRequest(t, t.Context(), query))
-			return w.Code
-		}
-		expire := func() {
-			t.Helper()
-			if err := s.ExpireInterests(t.Context(), time.Now()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, query := range []string{"", "?type=weir.survey.*", "?source=surveys&type=weir.contact.done", "?subject=channel/"} {
-			if get(query) != http.StatusOK || c.one() {
-				t.Errorf("%q has events of contacts written", query)
-			}
-		}
-		for _, query := range []string{"?type=weir.contact.done", "?type=a,weir.m*", "?type=*", "?source=contacts", "?subject=contact/1-"} {
-			if get(query) != http.StatusOK || !c.one() {
-				t.Errorf("%q has no events of contacts written", query)
-			}
-			time.Sleep(interestForTests + time.Second)
-			if expire(); c.one() {
-				t.Errorf("%q: after %s they are still written", query, interestForTests)
-			}
-		}
-
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		f := newFollowed(t, r.handler)
-		_, lines := f.open(ctx, "?type=weir.contact.*") //nolint:bodyclose // it ends with ctx
-		<-lines                                         // the stream has begun
-		for range 12 {
-			time.Sleep(5*time.Minute + time.Second)
-			if expire(); !c.one() {
-				t.Fatal("while a stream lasts they are not written any more")
-			}
+		_, lines := newFollowed(t, r.handler).open(ctx, "?type=weir.contact.*") //nolint:bodyclose // it ends with ctx
+		<-lines                                                                 // the stream has begun
+		if !c.one() {
+			t.Fatal("the stream has begun, and they are not written")
 		}
-		for n := 0; n < 12; {
-			if line := <-lines; strings.HasPrefix(line, "data: ") {
-				if n++; !strings.Contains(line, events.ContactDispatched) {
+		for line := range lines {
+			if strings.HasPrefix(line, "data: ") {
+				if !strings.Contains(line, events.ContactDispatched) {
 					t.Errorf("in the stream: %s", line)
 				}
+				return
 			}
-		}
-		cancel()
-		time.Sleep(interestForTests + time.Minute)
-		if expire(); c.one() {
-			t.Error("long after the last stream they are still written")
 		}
 	})
 }
-
-// interestForTests is how long events are written after the last request.
-const interestForTests = 10 * time.Minute
 
 func TestTypesOfEventsByPrefix(t *testing.T) {
 	t.Parallel()

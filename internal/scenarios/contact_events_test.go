@@ -197,7 +197,7 @@ func (w *world) expectSequence(id string, want ...string) {
 
 // Scenario 241: a client asks one process for events of contacts. What another process
 // commits from then on is in the log, at once.
-func TestScenario241_InterestReachesEveryProcess(t *testing.T) {
+func TestScenario241_ContactEventsReachEveryProcess(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
 	a.channel("ch", 2)

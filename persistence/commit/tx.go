@@ -37,14 +37,18 @@ type Tx struct {
 }
 
 // WritesContactEvents reports whether this batch writes events of contacts. It is known of
-// batches with channels, and exact: each change of it changes the fence of all writers.
-func (t *Tx) WritesContactEvents() bool { return t.w.s.WritesContactEvents(t.w.interest) }
+// batches with channels, and exact: enabling them changes the fence of all writers.
+func (t *Tx) WritesContactEvents() bool { return t.w.s.WritesContactEvents(t.w.contactEvents) }
 
-// WritesContactEvents reports whether events of contacts are written, if there is an
-// interest in them or none.
-func (s *DB) WritesContactEvents(interest bool) bool {
-	return s.ContactEvents == events.Always || interest && s.ContactEvents != events.Never
+// WritesContactEvents reports whether events of contacts are written, given whether
+// [events.Interest] has enabled them.
+func (s *DB) WritesContactEvents(enabled bool) bool {
+	return s.ContactEvents == events.Always || enabled && s.ContactEvents != events.Never
 }
+
+// ContactEventsEnabledSQL is an expression: 1 if [events.Interest] has enabled the events
+// of contacts.
+const ContactEventsEnabledSQL = "(SELECT value FROM meta WHERE name = 'contact_events')"
 
 // Part is the share of one package in all batches: what can be written for all requests
 // at once. Everything is called on the writer's goroutine, which writes one batch after
@@ -70,8 +74,8 @@ type ChannelState struct {
 	Mark     int64  `db:"mark"` // the number of the batch that read it
 	Fence    int64  `db:"fence"`
 	Name     string `db:"name"`
-	// Interests is the number of interests in events of contacts.
-	Interests int64 `db:"interests"`
+	// ContactEvents reports whether events of contacts are enabled.
+	ContactEvents bool `db:"contact_events"`
 }
 
 // transactAll repeats a transaction that has found why it has to be done in another
@@ -195,7 +199,7 @@ func (t *Tx) readChannels(list []weir.ChannelID) error {
 	err := t.SQL.SelectContext(t.Ctx, &found,
 		"SELECT c.id, c.deleting, c.deleted, COALESCE(l.owner, '') AS owner, COALESCE(l.epoch, 0) AS epoch, "+
 			"COALESCE(l.expires_at > "+t.w.s.Database.Now()+", 0) AS live, COALESCE(w.batch, 0) AS mark, COALESCE(w.fence, 0) AS fence, "+
-			"COALESCE(c.name, c.former_name, '') AS name, (SELECT COUNT(*) FROM event_interests) AS interests "+
+			"COALESCE(c.name, c.former_name, '') AS name, "+ContactEventsEnabledSQL+" AS contact_events "+
 			"FROM channels c LEFT JOIN leases l ON l.channel_id = c.id LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+values.Marks(len(list))+t.w.s.Dialect.ForShare,
 		append([]any{t.w.s.Start()}, values.Arguments(list)...)...)
 	if err != nil {
@@ -207,7 +211,7 @@ func (t *Tx) readChannels(list []weir.ChannelID) error {
 			return errors.New("the row of this process in writers is gone")
 		}
 		t.w.learn(s.Fence)
-		t.w.learnInterest(s.Interests > 0)
+		t.w.learnContactEvents(s.ContactEvents)
 		id := weir.ChannelID(s.ID)
 		if t.states[id] = s; s.Owner == t.w.s.Owner && !s.Deleting && !s.Deleted {
 			t.w.owned[id] = s

@@ -41,9 +41,9 @@ type writer struct {
 	// [Tx.readChannels].
 	owned map[weir.ChannelID]ChannelState
 	fence int64
-	// interest says that there is an interest in events of contacts. It was read with the
+	// contactEvents reports whether events of contacts are enabled. It was read with the
 	// channels, and is good as long as they are.
-	interest bool
+	contactEvents bool
 }
 
 // Bounds of a batch. A request that is larger goes alone.
@@ -311,12 +311,12 @@ func (w *writer) learn(fence int64) {
 	}
 }
 
-// learnInterest takes over whether there is an interest in events of contacts.
-func (w *writer) learnInterest(interest bool) {
-	if interest != w.interest {
-		w.interest = interest
-		w.s.Logger.Info("interest in contact events changed", "interest", interest)
+// learnContactEvents takes over whether events of contacts are enabled.
+func (w *writer) learnContactEvents(enabled bool) {
+	if enabled && !w.contactEvents {
+		w.s.Logger.Info("contact events enabled")
 	}
+	w.contactEvents = enabled
 }
 
 // transact writes a batch in one transaction.

@@ -14,38 +14,41 @@ import (
 	"weir/persistence"
 )
 
-// interest is the interest in events of contacts in a history, and the events that are
-// expected.
-type interest struct {
-	b     *bench // changes the interest; where possible another member than the writer
+// contactLog is the log of the events of contacts in a history: whether they are enabled,
+// and the events that are expected.
+type contactLog struct {
+	b     *bench // enables them; where possible another member than the writer
 	on    bool
 	after *int64 // the last event that was read
 	want  map[weir.ContactID][]string
 }
 
-func (x *interest) set(r *rapid.T, on bool) {
-	if on == x.on {
-		return
-	}
-	x.on = on
-	err := x.b.UnwantContactEvents(x.b.ctx, "history")
-	if on {
-		err = x.b.WantContactEvents(x.b.ctx, "history", time.Time{})
-	}
-	if err != nil {
+func (x *contactLog) enable(r *rapid.T) {
+	x.on = true
+	if err := x.b.WantContactEvents(x.b.ctx); err != nil {
 		r.Fatal(err)
 	}
 }
 
-func (x *interest) note(id weir.ContactID, event string) {
+// reset makes the database as one in which nobody has asked for events of contacts yet, for
+// the next history.
+func (x *contactLog) reset(r *rapid.T) {
+	for _, text := range []string{"UPDATE meta SET value = 0 WHERE name = 'contact_events'", "UPDATE writers SET fence = fence + 1"} {
+		if _, err := x.b.db.Pools().Write.ExecContext(x.b.ctx, text); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+func (x *contactLog) note(id weir.ContactID, event string) {
 	if x.on && event != "" {
 		x.want[id] = append(x.want[id], event)
 	}
 }
 
 // check reads the events since the last check. Each contact has those of its transitions
-// that were committed while there was an interest, in order, and nothing besides is in the log.
-func (x *interest) check(r *rapid.T) {
+// that were committed once they were enabled, in order, and nothing besides is in the log.
+func (x *contactLog) check(r *rapid.T) {
 	got := map[weir.ContactID][]string{}
 	for {
 		list, err := x.b.EventsSince(x.b.ctx, *x.after, 1000)
@@ -86,7 +89,7 @@ func brief(t interface{ Fatalf(string, ...any) }, e events.Event) (weir.ContactI
 // events, member by member, with what the encoder of the language makes of it.
 func testContactEvents(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	b.ok(b.WantContactEvents(b.ctx, "test", time.Time{}))
+	b.ok(b.WantContactEvents(b.ctx))
 	id, lease := b.owned("söuth")
 	spec := sms("a <key> & \"more\"")
 	spec.Survey, spec.Labels = "s é", map[string]string{"b": "2", "a": "<1>"}
@@ -156,11 +159,11 @@ func testMessageEvents(t *testing.T, backend Backend) {
 	}
 	receive()
 	if list := b.everything(10); len(list) != 0 {
-		t.Fatalf("events without an interest: %+v", list)
+		t.Fatalf("events before they are enabled: %+v", list)
 	}
 	called := 0
 	defer b.OnEvents(func() { called++ })()
-	b.ok(b.WantContactEvents(b.ctx, "test", time.Time{}))
+	b.ok(b.WantContactEvents(b.ctx))
 	receive() // a repeat
 	m.GUID = "g2"
 	receive()
@@ -179,9 +182,9 @@ func testMessageEvents(t *testing.T, backend Backend) {
 	}
 }
 
-// testInterest has several who want events, some for a time, and members that always or
-// never write them.
-func testInterest(t *testing.T, backend Backend) {
+// testContactEventsEnabled has them enabled twice, and members that always or never write
+// them.
+func testContactEventsEnabled(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	id, lease := b.owned("a")
 	n := 0
@@ -195,26 +198,17 @@ func testInterest(t *testing.T, backend Backend) {
 			t.Errorf("%s: events are written: %v", what, got)
 		}
 	}
-	expect("no interest", false)
-	b.ok(b.WantContactEvents(b.ctx, "one", time.Time{}))
-	expect("one", true)
-	b.ok(b.WantContactEvents(b.ctx, "two", now().Add(time.Minute)))
-	b.ok(b.WantContactEvents(b.ctx, "two", now().Add(time.Hour)))
-	b.ok(b.UnwantContactEvents(b.ctx, "one"))
-	b.ok(b.UnwantContactEvents(b.ctx, "one"))
-	b.ok(b.ExpireInterests(b.ctx, now().Add(2*time.Minute)))
-	expect("two, who renewed it", true)
-	b.ok(b.WantContactEvents(b.ctx, "one", time.Time{}))
-	b.ok(b.ExpireInterests(b.ctx, now().Add(2*time.Hour)))
-	expect("one alone", true)
-	b.ok(b.UnwantContactEvents(b.ctx, "one"))
-	expect("no interest any more", false)
+	expect("before anyone wants them", false)
+	for range 2 {
+		b.ok(b.WantContactEvents(b.ctx))
+		expect("enabled", true)
+	}
 
 	b = benchOn(t, backend.URL(t), persistence.Options{ContactEvents: events.Always})
 	id, lease = b.owned("a")
 	expect("always", true)
 	b = benchOn(t, backend.URL(t), persistence.Options{ContactEvents: events.Never})
 	id, lease = b.owned("a")
-	b.ok(b.WantContactEvents(b.ctx, "one", time.Time{}))
+	b.ok(b.WantContactEvents(b.ctx))
 	expect("never", false)
 }

@@ -24,11 +24,11 @@ type history struct {
 	specs    map[string]weir.Spec // by key, as first accepted
 	later    time.Time            // when delayed contacts are due
 
-	interest interest
+	events contactLog
 }
 
 // testHistories draws random histories, with concurrent changes, stale
-// revisions, lost leases and an interest in events at times, and compares the store with a
+// revisions, lost leases and events that are enabled at some point, and compares the store with a
 // naive map.
 func testHistories(t *testing.T, backend Backend) {
 	url := backend.URL(t)
@@ -43,14 +43,16 @@ func testHistories(t *testing.T, backend Backend) {
 		n++
 		id, lease := b.owned(fmt.Sprintf("h%d", n))
 		h := &history{b: b, channel: id, lease: lease, keys: map[string]weir.ContactID{}, specs: map[string]weir.Spec{}, later: now().Add(time.Hour)}
-		h.interest = interest{b: wants, after: &after, want: map[weir.ContactID][]string{}}
-		defer h.interest.set(r, false)
+		h.events = contactLog{b: wants, after: &after, want: map[weir.ContactID][]string{}}
+		h.events.reset(r)
 		for range rapid.IntRange(1, 6).Draw(r, "rounds") {
-			h.interest.set(r, rapid.Bool().Draw(r, "interest"))
+			if rapid.Bool().Draw(r, "a client wants events of contacts") {
+				h.events.enable(r)
+			}
 			h.accept(r)
 			h.round(r)
 			h.check(r)
-			h.interest.check(r)
+			h.events.check(r)
 		}
 	})
 }
@@ -96,7 +98,7 @@ func (h *history) accept(r *rapid.T) {
 			h.keys[list[i].Key], h.specs[list[i].Key] = a.Contact.ID, list[i]
 			h.contacts = append(h.contacts, a.Contact)
 			if a.Contact.State == weir.Sending {
-				h.interest.note(a.Contact.ID, "dispatched 1")
+				h.events.note(a.Contact.ID, "dispatched 1")
 			}
 		}
 	}
@@ -160,7 +162,7 @@ func (h *history) round(r *rapid.T) {
 				s.stale = append(s.stale, tr.Contact.ID)
 			case !s.lost:
 				h.contacts[i] = tr.Contact
-				h.interest.note(tr.Contact.ID, event)
+				h.events.note(tr.Contact.ID, event)
 			}
 			c.Transitions = append(c.Transitions, tr)
 		}

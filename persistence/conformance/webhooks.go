@@ -78,30 +78,40 @@ func testWebhooks(t *testing.T, backend Backend) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A webhook that wants events of contacts is an interest in them, as long as it does.
-func testWebhookInterest(t *testing.T, backend Backend) {
-	b := newBench(t, backend)
-	id, lease := b.owned("c")
-	wants := func(what string, want bool) {
-		t.Helper()
-		before := must[int64](t)(b.LatestEvent(b.ctx))
-		b.end(lease, weir.Completed, "", b.accept(id, sms(what))...)
-		if got := must[int64](t)(b.LatestEvent(b.ctx)) > before; got != want {
-			t.Errorf("%s: events of contacts are written: %v", what, got)
-		}
+// The first webhook that takes events of contacts enables them, whether it was created or
+// changed so. They stay enabled.
+func testWebhooksEnableContactEvents(t *testing.T, backend Backend) {
+	for name, enable := range map[string]func(*bench, events.Webhook){
+		"created": func(b *bench, w events.Webhook) { b.ok(b.AddWebhook(b.ctx, w)) },
+		"changed": func(b *bench, w events.Webhook) {
+			wanted := w.Types
+			w.Types = []string{"weir.survey.state"}
+			b.ok(b.AddWebhook(b.ctx, w))
+			b.writesContactEvents("with a webhook for others", false)
+			w.Types = wanted
+			must[events.Webhook](b.t)(b.UpdateWebhook(b.ctx, w, now()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, backend)
+			b.writesContactEvents("without a webhook", false)
+			enable(b, webhookOf("wh1", "weir.contact.*"))
+			b.writesContactEvents("with one that takes them", true)
+			b.ok(b.DeleteWebhook(b.ctx, "wh1", 0))
+			b.writesContactEvents("without it", true)
+		})
 	}
-	wants("without a webhook", false)
-	w := webhookOf("wh1", "weir.contact.done")
-	b.ok(b.AddWebhook(b.ctx, w))
-	b.ok(b.AddWebhook(b.ctx, webhookOf("wh2", "weir.*")))
-	wants("with two that want them", true)
-	b.ok(b.DeleteWebhook(b.ctx, "wh2", 0))
-	w.Enabled = false
-	w = must[events.Webhook](t)(b.UpdateWebhook(b.ctx, w, now()))
-	wants("with one that is paused", true)
-	w.Types = []string{"weir.survey.*"}
-	must[events.Webhook](t)(b.UpdateWebhook(b.ctx, w, now()))
-	wants("with one that wants others", false)
+}
+
+// writesContactEvents ends a contact, and checks whether its events are in the log.
+func (b *bench) writesContactEvents(what string, want bool) {
+	b.t.Helper()
+	before := must[int64](b.t)(b.LatestEvent(b.ctx))
+	id, lease := b.owned(what)
+	b.end(lease, weir.Completed, "", b.accept(id, sms(what))...)
+	if got := must[int64](b.t)(b.LatestEvent(b.ctx)) > before; got != want {
+		b.t.Errorf("%s: events of contacts are written: %v", what, got)
+	}
 }
 
 func testMostWebhooks(t *testing.T, backend Backend) {

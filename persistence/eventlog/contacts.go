@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -9,10 +10,34 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"weir"
 	"weir/events"
 	"weir/persistence/values"
 )
+
+var _ events.Interest = (*Store)(nil)
+
+// WantContactEvents implements [events.Interest].
+func (s *Store) WantContactEvents(ctx context.Context) error {
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error { return s.enableContactEvents(ctx, tx) })
+	return s.Failure("enable events of contacts", err)
+}
+
+// enableContactEvents fences off every writer if they were not enabled: this waits for the
+// batches that are being committed, and each later one reads the setting again.
+func (s *Store) enableContactEvents(ctx context.Context, tx *sqlx.Tx) error {
+	result, err := tx.ExecContext(ctx, "UPDATE meta SET value = 1 WHERE name = 'contact_events' AND value = 0")
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1")
+	return err
+}
 
 // A row of events of contacts is not JSON: there are three of them for each contact, and
 // binary records are a third as long and cost a fifth. It begins with contactBlock, the

@@ -94,20 +94,14 @@ func (s *Store) AddWebhook(ctx context.Context, w events.Webhook) error {
 		if err != nil {
 			return err
 		}
-		if err := s.wantFor(ctx, tx, &w); err != nil {
-			return err
+		if w.WantsContacts() {
+			if err := s.enableContactEvents(ctx, tx); err != nil {
+				return err
+			}
 		}
 		// Last, because it holds the row that gives ids.
 		return s.registerIn(ctx, tx, w.Receiver())
 	})
-}
-
-// wantFor has the events of contacts written if a webhook wants them.
-func (s *Store) wantFor(ctx context.Context, tx *sqlx.Tx, w *events.Webhook) error {
-	if w.WantsContacts() {
-		return s.WantIn(ctx, tx, w.Receiver(), time.Time{})
-	}
-	return s.UnwantIn(ctx, tx, w.Receiver())
 }
 
 // Webhook implements [events.WebhookStore].
@@ -160,10 +154,10 @@ func (s *Store) UpdateWebhook(ctx context.Context, w events.Webhook, now time.Ti
 			next.URL, strings.Join(next.Types, ","), next.Channel, next.Survey, next.Description, next.Enabled, next.PII, next.Secret, next.OldSecret, values.Micros(next.OldUntil),
 			next.Disabled, values.Micros(next.FailingSince), next.Revision, next.Generation, values.Micros(now), next.ID,
 		)
-		if err != nil {
+		if err != nil || !next.WantsContacts() {
 			return err
 		}
-		return s.wantFor(ctx, tx, &next)
+		return s.enableContactEvents(ctx, tx)
 	})
 	if err != nil {
 		return events.Webhook{}, err
@@ -186,7 +180,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, id string, revision int64) er
 				return err
 			}
 		}
-		return s.UnwantIn(ctx, tx, receiver)
+		return nil
 	})
 }
 

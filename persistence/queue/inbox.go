@@ -99,10 +99,10 @@ func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 		}
 	}
 	var before struct {
-		Last      int64 `db:"last_id"`
-		Interests int   `db:"interests"`
+		Last          int64 `db:"last_id"`
+		ContactEvents bool  `db:"contact_events"`
 	}
-	err = tx.GetContext(ctx, &before, "SELECT COALESCE(MAX(id), 0) AS last_id, (SELECT COUNT(*) FROM event_interests) AS interests FROM incoming WHERE channel_id = ?", int64(channel))
+	err = tx.GetContext(ctx, &before, "SELECT COALESCE(MAX(id), 0) AS last_id, "+commit.ContactEventsEnabledSQL+" AS contact_events FROM incoming WHERE channel_id = ?", int64(channel))
 	if err != nil {
 		return false, err
 	}
@@ -112,7 +112,7 @@ func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 	if err != nil {
 		return false, err
 	}
-	return s.WritesContactEvents(before.Interests > 0), s.outboxIncoming(ctx, tx, channel, *m)
+	return s.WritesContactEvents(before.ContactEvents), s.outboxIncoming(ctx, tx, channel, *m)
 }
 
 // IncomingSince implements [weir.IncomingStore].

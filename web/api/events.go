@@ -42,7 +42,7 @@ const aboutContactEvents = "Events of contacts have the source contacts, and dat
 	"- " + events.ContactDone + ": it ended, once, with its outcome\n" +
 	"- " + events.ContactCorrected + ": a message that had failed was delivered after all, and the contact is completed\n" +
 	"- " + events.MessageReceived + ": a person sent a message; data as in MessageData\n\n" +
-	"With WEIR_CONTACT_EVENTS=auto they are written only while they are wanted: from a request that asks for them, by type, by the source contacts or by a subject that begins with contact/, until ten to fifteen minutes after the last one or the end of its stream. " +
+	"With WEIR_CONTACT_EVENTS=auto they are written from the first request that asks for them, by type, by the source contacts or by a subject that begins with contact/, or from the first webhook that takes them. " +
 	"Without pii:read numbers in them are masked."
 
 func (s *Service) events(c *route.Call, w http.ResponseWriter) error {
@@ -79,6 +79,19 @@ func (s *Service) events(c *route.Call, w http.ResponseWriter) error {
 	route.NewDeadlines(w).ExtendWrite()
 	wire.WriteJSON(w, http.StatusOK, out)
 	return nil
+}
+
+// wantContacts enables the events of contacts. All that is committed once it has returned
+// is in the log.
+func (s *Service) wantContacts(c *route.Call) error {
+	if s.Interest == nil || s.contactEventsOn.Load() {
+		return nil
+	}
+	ctx, cancel := route.StepTimeout(c)
+	defer cancel()
+	err := s.Interest.WantContactEvents(ctx)
+	s.contactEventsOn.Store(err == nil)
+	return err
 }
 
 func acceptsStream(r *http.Request) bool {

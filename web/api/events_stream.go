@@ -93,9 +93,6 @@ func (st *stream) follow(news <-chan struct{}) {
 			return
 		case <-news:
 		case now := <-tick.C:
-			if st.filter.asksForContacts() && st.wantContacts(st.c) != nil {
-				return
-			}
 			if now.Sub(st.lastWrite) >= heartbeatInterval && st.heartbeat() != nil {
 				return
 			}

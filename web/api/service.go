@@ -61,8 +61,8 @@ type Options struct {
 	// none.
 	Router func() string
 	Events events.Log
-	// Interest has the events of contacts written while clients read them; nil: they are
-	// not, for their sake.
+	// Interest enables the events of contacts for clients that read them; nil: reading
+	// does not enable them.
 	Interest events.Interest
 	Minutes  ops.MinuteStore // the per-minute counters of channels
 	Dead     ops.DeadLetterStore
@@ -93,9 +93,8 @@ type Service struct {
 	// Survey returns an error if there is no survey of a name.
 	Survey func(ctx context.Context, name string) error
 	// Streams limits the open event streams.
-	Streams *auth.ConcurrencyLimit
-	// interestUntil is when the interest of this process's clients ends, in microseconds.
-	interestUntil atomic.Int64
+	Streams         *auth.ConcurrencyLimit
+	contactEventsOn atomic.Bool // a client of this process has enabled them
 }
 
 // Hold keeps Weir from dispatching anything until it is released.

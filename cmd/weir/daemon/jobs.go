@@ -43,9 +43,6 @@ func storeJobs(c config.Config, store *persistence.Store) []job {
 			n, err := store.PurgeEvents(ctx, time.Now().Add(-c.EventRetention.Duration()), purgeBatch)
 			return n > 0, err
 		}},
-		{name: "expire interests in contact events", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
-			return false, store.ExpireInterests(ctx, time.Now())
-		}},
 		{name: "purge deliveries to webhooks", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			now := time.Now()
 			return false, store.PurgeWebhooks(ctx, now.Add(-c.EventRetention.Duration()), now)
