@@ -1,7 +1,10 @@
 package persistence_test
 
 import (
+	"bytes"
+	"context"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -9,6 +12,7 @@ import (
 	"weir"
 	"weir/internal/polling"
 	"weir/persistence"
+	"weir/persistence/storetest"
 )
 
 // A full disk is not ready, while the process lives on: the writer keeps what it was
@@ -61,5 +65,72 @@ func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	if !polling.Until(20*time.Second, 10*time.Millisecond, is) {
 		t.Fatal("never: " + what)
+	}
+}
+
+// A damaged table is not ready, though batches that do not touch it are committed, and
+// nothing arrives any more.
+func TestReady_DamagedTable(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weir.db")
+	s := storetest.Open(t, "sqlite://"+path, persistence.Options{})
+	id, _ := storetest.OpenChannel(t, s, "a")
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, path, "contacts_queued")
+	s = storetest.OpenOnly(t, "sqlite://"+path, persistence.Options{})
+	if err := s.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := s.Accept(ctx, id, []weir.Spec{{To: "+15550001"}}); err == nil {
+		t.Fatal("a contact was accepted into a damaged table")
+	}
+	for range 20 { // the writer's own batches succeed meanwhile
+		if s.Ready(t.Context()) == nil {
+			t.Fatal("it is ready")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if _, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "b", Capacity: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if s.Ready(t.Context()) == nil {
+		t.Error("it is ready after a write to another table")
+	}
+}
+
+// damage overwrites the root page of a table.
+func damage(t *testing.T, path, table string) {
+	t.Helper()
+	db, err := persistence.OpenDatabase(t.Context(), "sqlite://"+path, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page, size int64
+	if err := db.Pools().Write.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = ?", table).Scan(&page); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Pools().Write.QueryRowContext(t.Context(), "PRAGMA page_size").Scan(&size); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Pools().Write.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := f.WriteAt(bytes.Repeat([]byte{0xff}, int(size)), (page-1)*size); err != nil {
+		t.Fatal(err)
 	}
 }

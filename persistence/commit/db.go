@@ -60,11 +60,14 @@ func (s *DB) Join(ctx context.Context) error {
 	return nil
 }
 
-// Ready returns an error unless the database takes writes, and the writer's last commit
-// did not fail.
+// Ready returns an error unless the database takes writes and has not reported damage, and
+// the writer's last commit did not fail.
 func (s *DB) Ready(ctx context.Context) error {
 	if err := s.Database.Writable(ctx); err != nil {
 		return s.Failure("try to write", err)
+	}
+	if s.IsDamaged() {
+		return member.Unavailable("the database is damaged; restore it, then restart Weir; the log has the reason", nil)
 	}
 	if s.writer.down.Load() {
 		return member.Unavailable("changes cannot be committed (is the disk full?); the log has the reason", nil)

@@ -25,6 +25,10 @@ const (
 	Down              // the database is unavailable; the outcome of statements in flight is unknown
 )
 
+// Damaged is the code of a [Down] that lasts: the file or a table of the database is
+// damaged.
+const Damaged = "damaged"
+
 // TooLong is the code of a [Fault] whose statement exceeds the server's
 // max_allowed_packet.
 const TooLong = "packet"

@@ -48,8 +48,16 @@ func (m *Member) Classify(err error) (dialect.Kind, string) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return dialect.Down, "timeout"
 	}
-	return m.Database.Classify(err)
+	kind, code := m.Database.Classify(err)
+	if code == dialect.Damaged && !m.damaged.Swap(true) {
+		m.Logger.Error("database damaged; restore it, then restart", "error", err)
+	}
+	return kind, code
 }
+
+// IsDamaged reports whether the database has reported damage to this process. Other
+// statements may work all the while, so it lasts until the process is restarted.
+func (m *Member) IsDamaged() bool { return m.damaged.Load() }
 
 // Transaction runs fn in a transaction of the pool for writes that are not the
 // writer's, again when it had to give way to another one.

@@ -31,6 +31,7 @@ type Member struct {
 	Alone    bool // no other process can be a member
 	ids      *ids
 	start    atomic.Int64
+	damaged  atomic.Bool // see [Member.IsDamaged]
 	leave    func()
 	stopSkew context.CancelFunc
 }

@@ -91,6 +91,8 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 		return dialect.Down, "connections"
 	case 1021, 1114, 3, 28, 1026, 1030:
 		return dialect.Down, "full"
+	case 126, 127, 134, 145, 1035, 1194, 1195, 1712, 1812, 1877: // index, table or tablespace corrupt or missing
+		return dialect.Down, dialect.Damaged
 	case 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1317, 1927, 3169:
 		return dialect.Down, "killed"
 	case 1044, 1045, 1049, 1142, 1143, 1054, 1146:

@@ -154,8 +154,10 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 		return dialect.Down, "full"
 	case sqlite3.SQLITE_READONLY:
 		return dialect.Down, "read_only"
-	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL:
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL:
 		return dialect.Down, "disk"
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return dialect.Down, dialect.Damaged
 	default: // a missing table, for example
 		return dialect.Down, "other"
 	}
