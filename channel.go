@@ -15,15 +15,18 @@ type Channel struct {
 	Type     string // key in the table of channel types
 	Title    string // display name ("name" in the API)
 	Capacity int    // max slots in flight
-	Paused   bool   // starts nothing; callbacks and the reconciler continue
-	Held     bool   // Paused because all of Weir is, see weir serve --paused; not stored
-	Settings Settings
-	Secret   string // part of every callback URL; never shown
-	Version  int64  // incremented by every change
-	Deleting bool   // its open contacts are being canceled; it accepts no new ones
-	Deleted  bool   // hidden from clients; its finished contacts stay readable
-	Created  time.Time
-	Updated  time.Time
+	// DefaultCapacity reports that the channel sets no capacity: Capacity is that of
+	// DEFAULT_CHANNEL_CAPACITY at the start of the process.
+	DefaultCapacity bool
+	Paused          bool // starts nothing; callbacks and the reconciler continue
+	Held            bool // Paused because all of Weir is, see weir serve --paused; not stored
+	Settings        Settings
+	Secret          string // part of every callback URL; never shown
+	Version         int64  // incremented by every change
+	Deleting        bool   // its open contacts are being canceled; it accepts no new ones
+	Deleted         bool   // hidden from clients; its finished contacts stay readable
+	Created         time.Time
+	Updated         time.Time
 }
 
 // Settings holds the type-specific keys of a channel and the keys that every

@@ -35,7 +35,7 @@ type Config struct {
 	ContactEvents      ContactEvents `envconfig:"WEIR_CONTACT_EVENTS" default:"auto" allowed:"auto, on or off" desc:"when events of contacts and of received messages are written to the log: auto from the first webhook or client of GET /v1/events that wants them, on always, off never. Use the same value in all processes of a database"`
 	OutboundAllow      Allowances    `envconfig:"WEIR_OUTBOUND_ALLOW" allowed:"plain, private, and names or addresses of hosts without port, separated by commas" desc:"additional targets of subscriptions, function rules and webhooks, besides https to public addresses and explicit loopback addresses: plain allows http, private allows private addresses, a host name allows both for this host"`
 
-	DefaultChannelCapacity int `envconfig:"DEFAULT_CHANNEL_CAPACITY" default:"100" allowed:"1 to 1000000" desc:"capacity (concurrency limit) of a channel that sets none"`
+	DefaultChannelCapacity int `envconfig:"DEFAULT_CHANNEL_CAPACITY" default:"100" allowed:"1 to 1000000" desc:"capacity (concurrency limit) of channels that set none; a change takes effect at the next start"`
 
 	GCIdle     Minutes `envconfig:"CHNL_BKR_GC_IDLE_MINUTES" default:"2" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"time without a report after which the provider is asked about a contact"`
 	GCInterval Minutes `envconfig:"CHNL_BKR_GC_INTERVAL_MINUTES" default:"2" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"interval of the reconciler"`

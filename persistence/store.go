@@ -47,7 +47,9 @@ type Options struct {
 	LeaseTTL time.Duration // default 15 s
 	// ContactEvents says when the events of contacts are written; default: events.WhenSubscribed.
 	ContactEvents events.When
-	Existing      bool // refuse a SQLite file that does not exist, instead of making it
+	// DefaultCapacity is that of channels that set none; default: 100.
+	DefaultCapacity int
+	Existing        bool // refuse a SQLite file that does not exist, instead of making it
 }
 
 // Metrics are the figures of a store.
@@ -144,6 +146,7 @@ func On(database dialect.Database, o Options) *Store {
 	}
 	s.queueStore = queue.New(db, s.channelStore, s.eventStore, o.Metrics.dead)
 	s.surveyStore = survey.New(db, s.queueStore)
+	s.channelStore.DefaultCapacity = o.DefaultCapacity
 	s.channelStore.Acquired = s.queueStore.Recover
 	s.NewEvents, s.NewWebhooks, s.NewTokens = s.eventStore.EventsAppended, s.eventStore.WebhooksChanged, s.adminStore.TokensChanged
 	db.SetParts(s.queueStore.Part(), s.eventStore.Part())
@@ -159,6 +162,9 @@ func withDefaults(o Options) Options {
 	}
 	if o.LeaseTTL <= 0 {
 		o.LeaseTTL = 15 * time.Second
+	}
+	if o.DefaultCapacity == 0 {
+		o.DefaultCapacity = 100
 	}
 	if o.Owner == "" {
 		host, err := os.Hostname()
@@ -189,7 +195,7 @@ func (s *Store) Join(ctx context.Context) error {
 }
 
 // Ready returns an error unless the store can work: the schema is current, the
-// database takes writes, and the writer's last commit did not fail. The writer
+// database takes writes and is not damaged, and the writer's last commit did not fail. The writer
 // tries again and again, so the last is of a moment ago.
 func (s *Store) Ready(ctx context.Context) error {
 	pending, err := s.Pending(ctx)

@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS channels (
   former_name TEXT NOT NULL,
   type TEXT NOT NULL,
   title TEXT NOT NULL,
-  capacity INTEGER NOT NULL,
+  capacity INTEGER, -- NULL: DEFAULT_CHANNEL_CAPACITY
   paused INTEGER NOT NULL,
   settings TEXT NOT NULL,
   secret TEXT NOT NULL,

@@ -26,7 +26,7 @@ type channelRow struct {
 	FormerName string  `db:"former_name"`
 	Type       string  `db:"type"`
 	Title      string  `db:"title"`
-	Capacity   int     `db:"capacity"`
+	Capacity   *int    `db:"capacity"` // nil: the default
 	Paused     bool    `db:"paused"`
 	Settings   string  `db:"settings"`
 	Secret     string  `db:"secret"`
@@ -37,16 +37,27 @@ type channelRow struct {
 	UpdatedAt  int64   `db:"updated_at"`
 }
 
-func (r *channelRow) channel() (weir.Channel, error) {
+func (r *channelRow) channel(defaultCapacity int) (weir.Channel, error) {
 	c := weir.Channel{
-		ID: weir.ChannelID(r.ID), Name: r.FormerName, Type: r.Type, Title: r.Title, Capacity: r.Capacity, Paused: r.Paused,
+		ID: weir.ChannelID(r.ID), Name: r.FormerName, Type: r.Type, Title: r.Title, Capacity: defaultCapacity, DefaultCapacity: r.Capacity == nil, Paused: r.Paused,
 		Secret: r.Secret, Version: r.Version, Deleting: r.Deleting, Deleted: r.Deleted,
 		Created: values.Instant(r.CreatedAt), Updated: values.Instant(r.UpdatedAt),
 	}
 	if r.Name != nil {
 		c.Name = *r.Name
 	}
+	if r.Capacity != nil {
+		c.Capacity = *r.Capacity
+	}
 	return c, json.Unmarshal([]byte(r.Settings), &c.Settings)
+}
+
+// capacityColumn returns the capacity that a channel sets; nil: none.
+func capacityColumn(c weir.Channel) *int {
+	if c.DefaultCapacity {
+		return nil
+	}
+	return &c.Capacity
 }
 
 func noChannel() error { return weir.Errorf(weir.CodeNotFound, "no such channel") }
@@ -93,7 +104,7 @@ func (s *Store) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 	if err != nil {
 		return weir.Channel{}, false, s.Failure("store a channel", err)
 	}
-	stored, err := row.channel()
+	stored, err := row.channel(s.DefaultCapacity)
 	return stored, created, s.Failure("store a channel", err)
 }
 
@@ -117,7 +128,7 @@ func (s *Store) createChannel(ctx context.Context, tx *sqlx.Tx, c weir.Channel, 
 	}
 	now := values.Micros(time.Now())
 	row := channelRow{
-		ID: id, Name: &c.Name, Type: c.Type, Title: c.Title, Capacity: c.Capacity, Paused: c.Paused, Settings: settings,
+		ID: id, Name: &c.Name, Type: c.Type, Title: c.Title, Capacity: capacityColumn(c), Paused: c.Paused, Settings: settings,
 		Secret: rand.Text() + rand.Text(), Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
 	_, err := tx.ExecContext(ctx, "INSERT INTO channels ("+channelColumns+") VALUES "+values.Marks(14),
@@ -134,7 +145,7 @@ func (s *Store) createChannel(ctx context.Context, tx *sqlx.Tx, c weir.Channel, 
 
 // writeChannel replaces what a client may change.
 func (s *Store) writeChannel(ctx context.Context, tx *sqlx.Tx, row *channelRow, c weir.Channel, settings string) error {
-	row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Deleting = c.Type, c.Title, c.Capacity, c.Paused, settings, c.Deleting
+	row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Deleting = c.Type, c.Title, capacityColumn(c), c.Paused, settings, c.Deleting
 	row.Version++
 	row.UpdatedAt = values.Micros(time.Now())
 	_, err := tx.ExecContext(ctx, "UPDATE channels SET type = ?, title = ?, capacity = ?, paused = ?, settings = ?, deleting = ?, version = ?, updated_at = ? WHERE id = ?",
@@ -181,7 +192,7 @@ func (s *Store) UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel
 	if err != nil {
 		return weir.Channel{}, s.Failure("change a channel", err)
 	}
-	stored, err := row.channel()
+	stored, err := row.channel(s.DefaultCapacity)
 	return stored, s.Failure("change a channel", err)
 }
 
@@ -213,7 +224,7 @@ func (s *Store) channels(ctx context.Context, rest string, args ...any) ([]weir.
 	}
 	list := make([]weir.Channel, 0, len(rows))
 	for i := range rows {
-		c, err := rows[i].channel()
+		c, err := rows[i].channel(s.DefaultCapacity)
 		if err != nil {
 			return nil, s.Failure("read channels", err)
 		}
@@ -265,6 +276,7 @@ type Store struct {
 	seen   seen
 
 	Acquired                          func(context.Context, weir.ChannelID) error // a lease, before the channel is loaded
+	DefaultCapacity                   int                                         // of channels that set none; set before the first call
 	NewEvents, NewWebhooks, NewTokens func()                                      // that other processes wrote
 }
 

@@ -142,7 +142,7 @@ func (s *Service) channel(ctx context.Context, name string) (weir.Channel, error
 }
 
 func (s *Service) putChannel(c *route.Call) (route.Reply, error) {
-	want := weir.Channel{Name: c.Request.PathValue("channel"), Capacity: s.DefaultCapacity, Settings: weir.Settings{}}
+	want := weir.Channel{Name: c.Request.PathValue("channel"), Capacity: s.DefaultCapacity, DefaultCapacity: true, Settings: weir.Settings{}}
 	if !callbacks.ChannelName.MatchString(want.Name) {
 		c.Errors.Add("/channel", "format", "the name in the path must be 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or digit")
 	}
@@ -150,7 +150,7 @@ func (s *Service) putChannel(c *route.Call) (route.Reply, error) {
 	want.Title, _ = c.Body["name"].(string)
 	want.Paused, _ = c.Body["paused"].(bool)
 	if n, ok := c.Body["capacity"].(float64); ok && n >= weir.MinCapacity && n <= weir.MaxCapacity {
-		want.Capacity = int(n)
+		want.Capacity, want.DefaultCapacity = int(n), false
 	}
 	if given, ok := c.Body["settings"].(map[string]any); ok {
 		want.Settings = given
@@ -214,7 +214,7 @@ func (s *Service) put(ctx context.Context, want weir.Channel, force bool) (_, be
 		if ch.Type != want.Type {
 			return errTypeChange(*ch)
 		}
-		ch.Title, ch.Capacity, ch.Paused, ch.Settings = want.Title, want.Capacity, want.Paused, want.Settings
+		ch.Title, ch.Capacity, ch.DefaultCapacity, ch.Paused, ch.Settings = want.Title, want.Capacity, want.DefaultCapacity, want.Paused, want.Settings
 		return nil
 	})
 	return have, before, false, err
@@ -309,9 +309,9 @@ func (s *Service) patch(ch *weir.Channel, patch map[string]any) {
 		ch.Title = v
 	}
 	if v, ok := patch["capacity"].(float64); ok && v >= weir.MinCapacity && v <= weir.MaxCapacity {
-		ch.Capacity = int(v)
+		ch.Capacity, ch.DefaultCapacity = int(v), false
 	} else if taken("capacity") {
-		ch.Capacity = s.DefaultCapacity // a removed field takes its default
+		ch.Capacity, ch.DefaultCapacity = s.DefaultCapacity, true // a removed field takes its default
 	}
 	if v, ok := patch["paused"].(bool); ok || taken("paused") {
 		ch.Paused = v

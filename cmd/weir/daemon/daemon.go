@@ -107,7 +107,8 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 
 func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, error) {
 	store, err := persistence.Open(ctx, o.Config.DatabaseURL, persistence.Options{
-		Logger: o.Logger, Metrics: persistence.NewMetrics(o.Registry), LeaseTTL: o.Config.LeaseTTL.Duration(),
+		DefaultCapacity: o.Config.DefaultChannelCapacity,
+		Logger:          o.Logger, Metrics: persistence.NewMetrics(o.Registry), LeaseTTL: o.Config.LeaseTTL.Duration(),
 		ContactEvents: events.When(o.Config.ContactEvents),
 	})
 	if err != nil {
