@@ -8,7 +8,7 @@ FUZZTIME  ?= 10s
 FUZZSECONDS ?=
 # Packages tested without the race detector: they fill tables with many rows, measure or read
 # source, where it only costs time; or they are pure, so that nothing runs concurrently.
-UNRACED   := -e weir/cmd/weirlab/bench -e weir/persistence/plantest -e weir/internal/scaletest -e weir/internal/arch -e weir/internal/house -e weir/internal/house/words \
+UNRACED   := -e weir/cmd/weirlab/bench -e weir/persistence/plantest -e weir/internal/scaletest -e weir/internal/arch \
 	-e weir/actors/core -e weir/surveys -e weir/surveys/calendar -e weir/surveys/pacing -e weir/surveys/respondents \
 	-e weir/routing -e weir/routing/eventlog -e weir/routing/label -e weir/routing/resource -e weir/routing/internal/codec
 # The race detector brings a check of each conversion of an unsafe pointer (checkptr), which takes a fifth of the time of all
@@ -153,22 +153,13 @@ lint: ## Check formatting, go vet and golangci-lint
 	@if command -v golangci-lint >/dev/null; then golangci-lint run; \
 	else $(GO) run $(LINTER) run || { echo "To have it at hand: go install $(LINTER)"; exit 1; }; fi
 
-.PHONY: house
-house: ## Measure the tree's own figures beside their targets: path of a contact, sizes, words, arrows between files (a minute; HOUSE=-v lists what is behind them)
-	@$(GO) run ./internal/house $(HOUSE)
-
-.PHONY: path
-path: ## Write the files that a contact executes beside those of the table into ARCHITECTURE.md (half a minute)
-	$(GO) run ./internal/house -beside | scripts/between path ARCHITECTURE.md
-
 .PHONY: fmt
 fmt: ## Format all Go files
 	gofmt -w .
 
 .PHONY: docs
-docs: ## Write the table of variables into docs/configuration.md, and that of packages into docs/packages.md
+docs: ## Write the table of variables into docs/configuration.md
 	$(GO) run ./cmd/weir config markdown | scripts/between config docs/configuration.md
-	$(GO) run ./internal/house -packages | scripts/between packages docs/packages.md
 
 # The generator is not a dependency of Weir: it runs as a separate program.
 CODEGEN := github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2
@@ -180,10 +171,6 @@ generate: ## Write the description of the API into docs/openapi.json, and make c
 	mv .build/openapi.json docs/openapi.json
 	$(GO) run $(CODEGEN) -config client/generate/config.yaml -o client/client.gen.go docs/openapi.json
 	sha256sum docs/openapi.json client/generate/*.yaml client/generate/templates/* client/client.gen.go > client/generate/sums.txt
-
-.PHONY: baseline
-baseline: ## At a release, record the description of the API, with which later changes are compared
-	cp docs/openapi.json docs/openapi-baseline.json
 
 .PHONY: man
 man: ## Write the man pages in docs/man, docs/cli.md and docs/weirlab.md from the commands

@@ -95,7 +95,6 @@ func rules() []rule {
 		{"cmd/weirlab/demo", []string{".", "client", "cmd/weirlab/machine", "config", "channels/simulation", "channels/*/simulator"}, "the demo judges the broker from outside: over HTTP and by the providers' records"},
 		{"internal/tracing", []string{".", "internal/backoff"}, "a contact and a channel are all that a trace is about"},
 		{"internal/outbound", nil, "whom to call is no matter of the domain"},
-		{"internal/compat", nil, "it compares two texts"},
 		{"internal/validation", []string{"."}, "a list of failures, for all that check input"},
 		{"internal/failpoint", nil, "it is called from everywhere"},
 		{"internal/backoff", nil, "how long to wait is arithmetic"},
@@ -107,10 +106,6 @@ func rules() []rule {
 		{"internal/webhooksign", nil, "how a request is signed is arithmetic"},
 		{"internal/mariadb", nil, "it runs other programs and knows nothing of ours"},
 		{"test/ui/history", []string{".", "persistence"}, "it writes what no API lets anybody write"},
-		{"internal/house/words", nil, "it reads text"},
-		{"internal/house/packages", nil, "it reads package comments"},
-		{"internal/house/traced", []string{"cmd/weir/daemon", "config"}, "the broker itself, with counters"},
-		{"internal/house", []string{"internal/house/words", "internal/house/packages", "channels/nuntium/simulator"}, "it reads the tree, and traces a contact to a simulated provider"},
 		{"internal/arch", nil, "it looks at files, not at packages"},
 	}
 }

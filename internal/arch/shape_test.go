@@ -10,20 +10,10 @@ import (
 )
 
 const (
-	maxLines      = 400 // of a file
-	shortFunction = 40  // lines; most functions are no longer
-	longFunction  = 80  // no function is longer, outside tests
+	shortFunction = 40 // lines; most functions are no longer
+	longFunction  = 80 // no function is longer, outside tests
 	fewLong       = 0.05
 )
-
-func TestFilesCanBeReadInOneSitting(t *testing.T) {
-	t.Parallel()
-	for _, f := range load(t).files {
-		if !f.made && f.lines > maxLines+1 { // a final newline begins one more line
-			t.Errorf("%s has %d lines; at most %d", f.path, f.lines-1, maxLines)
-		}
-	}
-}
 
 func TestFunctionsAreShort(t *testing.T) {
 	t.Parallel()
