@@ -46,10 +46,6 @@ func VerdictCounter(v weir.Verdict) (Counter, bool) {
 	return CountApplied + Counter(i), i >= 0
 }
 
-// Quarter is the width of the aggregates that are kept beside single minutes,
-// for charts of many channels.
-const Quarter = 15 * time.Minute
-
 // Minute is the activity on a channel in one minute, as seen by one process or
 // summed over all of them.
 type Minute struct {
@@ -92,7 +88,7 @@ type MinuteStore interface {
 	// Quarters lists quarters of an hour of many channels in [from, until), by
 	// channel, then oldest first. A quarter is the sum of its minutes.
 	Quarters(ctx context.Context, channels []weir.ChannelID, from, until time.Time) ([]Minute, error)
-	// PurgeMinutes deletes minutes and quarters from before an instant, at most
-	// limit of each, and returns how many it deleted.
+	// PurgeMinutes deletes minutes from before an instant, at most limit, and returns
+	// how many it deleted.
 	PurgeMinutes(ctx context.Context, before time.Time, limit int) (int, error)
 }

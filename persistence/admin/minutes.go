@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -57,24 +58,18 @@ func (s *Store) addMinutes() string {
 	return s.Dialect.Merge("channel_id", "minute") + strings.Join(set, ", ")
 }
 
-// AddMinutes implements [ops.MinuteStore]. Each two statements are a
-// transaction of their own, so that the queue waits for a short one only; what
-// was committed is no part of the rest. When a connection breaks in the middle
-// of a commit, repeating may count that one transaction's minutes twice: they
-// are for charts.
+// AddMinutes implements [ops.MinuteStore]. Each statement is a transaction of its own, so
+// that the queue waits for a short one only; what was committed is no part of the rest.
+// When a connection breaks in the middle of a commit, repeating may count that one
+// transaction's minutes twice: they are for charts.
 func (s *Store) AddMinutes(ctx context.Context, list []ops.Minute) (rest []ops.Minute, err error) {
 	// One order for all, so that two processes do not wait for each other.
 	list = slices.SortedFunc(slices.Values(list), compareMinutes)
 	suffix := s.addMinutes()
 	for len(list) > 0 {
 		part := list[:min(len(list), minuteChunk)]
-		minutes, quarters := minuteRows(part, time.Minute), minuteRows(part, ops.Quarter)
 		err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-			rows := " (" + minuteColumns() + ") VALUES " + values.RowsOf(len(part), minuteWidth) + suffix
-			if _, err := tx.ExecContext(ctx, "INSERT INTO channel_minutes"+rows, minutes...); err != nil {
-				return err
-			}
-			_, err := tx.ExecContext(ctx, "INSERT INTO channel_quarters"+rows, quarters...)
+			_, err := tx.ExecContext(ctx, "INSERT INTO channel_minutes ("+minuteColumns()+") VALUES "+values.RowsOf(len(part), minuteWidth)+suffix, minuteRows(part)...)
 			return err
 		})
 		if err != nil {
@@ -85,11 +80,11 @@ func (s *Store) AddMinutes(ctx context.Context, list []ops.Minute) (rest []ops.M
 	return nil, nil
 }
 
-func minuteRows(list []ops.Minute, width time.Duration) []any {
+func minuteRows(list []ops.Minute) []any {
 	args := make([]any, 0, len(list)*minuteWidth)
 	for i := range list {
 		m := &list[i]
-		args = append(args, int64(m.Channel), minuteOf(m.At.UTC().Truncate(width)))
+		args = append(args, int64(m.Channel), minuteOf(m.At))
 		for _, n := range m.Counts {
 			args = append(args, n)
 		}
@@ -112,26 +107,24 @@ const (
 	minuteBefore = "channel_id = ? AND minute < ? AND capacity IS NOT NULL ORDER BY minute DESC LIMIT 1"
 )
 
-func minutesSQL(table, where string) string {
-	return "SELECT " + minuteColumns() + " FROM " + table + " WHERE " + where
+const oldMinutesSQL = "SELECT channel_id, minute FROM channel_minutes WHERE minute < ? ORDER BY minute LIMIT ?"
+
+func minutesSQL(where string) string {
+	return "SELECT " + minuteColumns() + " FROM channel_minutes WHERE " + where
 }
 
-func oldMinutesSQL(table string) string {
-	return "SELECT channel_id, minute FROM " + table + " WHERE minute < ? ORDER BY minute LIMIT ?"
-}
-
-func dropMinutesSQL(table string, channels int) string {
-	return "DELETE FROM " + table + " WHERE minute = ? AND channel_id IN " + values.Marks(channels)
+func dropMinutesSQL(channels int) string {
+	return "DELETE FROM channel_minutes WHERE minute = ? AND channel_id IN " + values.Marks(channels)
 }
 
 // Minutes implements [ops.MinuteStore].
 func (s *Store) Minutes(ctx context.Context, channel weir.ChannelID, from, until time.Time) ([]ops.Minute, *ops.Minute, error) {
 	first := firstMinute(from)
-	list, err := s.selectMinutes(ctx, minutesSQL("channel_minutes", minutesWhere), int64(channel), first, firstMinute(until))
+	list, err := s.selectMinutes(ctx, minutesSQL(minutesWhere), int64(channel), first, firstMinute(until))
 	if err != nil {
 		return nil, nil, err
 	}
-	before, err := s.selectMinutes(ctx, minutesSQL("channel_minutes", minuteBefore), int64(channel), first)
+	before, err := s.selectMinutes(ctx, minutesSQL(minuteBefore), int64(channel), first)
 	if err != nil || len(before) == 0 {
 		return list, nil, err
 	}
@@ -166,17 +159,35 @@ func (s *Store) selectMinutes(ctx context.Context, text string, args ...any) ([]
 // quartersChunk is how many channels one statement is about.
 const quartersChunk = 200
 
-func quartersWhere(channels int) string {
-	return "channel_id IN " + values.Marks(channels) + " AND minute >= ? AND minute < ?"
+// latestShift makes room for a gauge below its minute, so that MAX finds the latest.
+const latestShift = 1 << 48
+
+// quartersSQL sums minutes: counters add up, of gauges the greatest or the latest stays.
+func quartersSQL(channels int) string {
+	columns := []string{"channel_id", "minute - minute % 15"}
+	for _, c := range countColumns() {
+		columns = append(columns, "SUM("+c+")")
+	}
+	latest := func(c string) string {
+		return fmt.Sprintf("MAX(CASE WHEN capacity IS NOT NULL THEN (minute %% 15) * %d + %s END)", int64(latestShift), c)
+	}
+	columns = append(columns, latest("in_flight"), "MAX(in_flight_most)", latest("queued"), latest("capacity"))
+	return "SELECT " + strings.Join(columns, ", ") + " FROM channel_minutes WHERE channel_id IN " + values.Marks(channels) +
+		" AND minute >= ? AND minute < ? GROUP BY channel_id, minute - minute % 15"
 }
 
 // Quarters implements [ops.MinuteStore].
 func (s *Store) Quarters(ctx context.Context, channels []weir.ChannelID, from, until time.Time) ([]ops.Minute, error) {
+	first := func(t time.Time) int64 { return (firstMinute(t) + 14) / 15 * 15 }
 	var list []ops.Minute
 	for part := range slices.Chunk(channels, quartersChunk) {
-		found, err := s.selectMinutes(ctx, minutesSQL("channel_quarters", quartersWhere(len(part))), append(values.Arguments(part), firstMinute(from), firstMinute(until))...)
+		found, err := s.selectMinutes(ctx, quartersSQL(len(part)), append(values.Arguments(part), first(from), first(until))...)
 		if err != nil {
 			return nil, err
+		}
+		for i := range found {
+			m := &found[i]
+			m.InFlight, m.Queued, m.Capacity = m.InFlight%latestShift, m.Queued%latestShift, m.Capacity%latestShift
 		}
 		list = append(list, found...)
 	}
@@ -186,23 +197,16 @@ func (s *Store) Quarters(ctx context.Context, channels []weir.ChannelID, from, u
 
 // PurgeMinutes implements [ops.MinuteStore].
 func (s *Store) PurgeMinutes(ctx context.Context, before time.Time, limit int) (int, error) {
-	total := 0
-	for _, table := range []string{"channel_minutes", "channel_quarters"} {
-		n, err := s.purgeMinutes(ctx, table, minuteOf(before), min(limit, values.PurgeChunk))
-		if err != nil {
-			return total, s.Failure("purge the minutes", err)
-		}
-		total += n
-	}
-	return total, nil
+	n, err := s.purgeMinutes(ctx, minuteOf(before), min(limit, values.PurgeChunk))
+	return n, s.Failure("purge the minutes", err)
 }
 
-func (s *Store) purgeMinutes(ctx context.Context, table string, before int64, limit int) (int, error) {
+func (s *Store) purgeMinutes(ctx context.Context, before int64, limit int) (int, error) {
 	var old []struct {
 		Channel int64 `db:"channel_id"`
 		Minute  int64 `db:"minute"`
 	}
-	err := s.Read.SelectContext(ctx, &old, oldMinutesSQL(table), before, limit)
+	err := s.Read.SelectContext(ctx, &old, oldMinutesSQL, before, limit)
 	if err != nil || len(old) == 0 {
 		return 0, err
 	}
@@ -212,7 +216,7 @@ func (s *Store) purgeMinutes(ctx context.Context, table string, before int64, li
 	}
 	return len(old), s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		for minute, channels := range byMinute {
-			text := dropMinutesSQL(table, len(channels))
+			text := dropMinutesSQL(len(channels))
 			if _, err := tx.ExecContext(ctx, text, append([]any{minute}, channels...)...); err != nil {
 				return err
 			}
@@ -225,17 +229,11 @@ func (s *Store) purgeMinutes(ctx context.Context, table string, before int64, li
 // [Store.WatchStatements].
 func (s *Store) Statements(channel weir.ChannelID, subject string, now time.Time) []values.Statement {
 	ch, minute := int64(channel), minuteOf(now)
-	list := []values.Statement{
+	return []values.Statement{
 		values.Named("requests about a contact", auditOfSQL, subject, 100),
-		values.Named("minutes before", minutesSQL("channel_minutes", minuteBefore), ch, minute-100),
+		values.Named("minutes before", minutesSQL(minuteBefore), ch, minute-100),
+		values.Named("a channel's minutes", minutesSQL(minutesWhere), ch, minute-200, minute),
+		values.Named("old minutes", oldMinutesSQL, minute-2000, 500),
+		values.Named("purge of minutes", dropMinutesSQL(3), minute/15*15-30, ch, ch+1, ch+2),
 	}
-	for _, table := range []string{"channel_minutes", "channel_quarters"} {
-		list = append(
-			list,
-			values.Named("a channel's "+table, minutesSQL(table, minutesWhere), ch, minute-200, minute),
-			values.Named("old "+table, oldMinutesSQL(table), minute-2000, 500),
-			values.Named("purge of "+table, dropMinutesSQL(table, 3), minute/15*15-30, ch, ch+1, ch+2),
-		)
-	}
-	return append(list, values.Named("quarters of some channels", minutesSQL("channel_quarters", quartersWhere(3)), ch, ch+1, ch+2, minute-300, minute))
 }

@@ -57,7 +57,7 @@ func prepareGrave(t *testing.T, url string, open func(context.Context, string, *
 	exec(t, pool, "INSERT INTO audit (id, at, token, action, subject, status, request) SELECT n + 1, n, 'me', 'cancel-contact', "+
 		"CASE WHEN n % 1000 = 0 THEN '"+someSubject+"' ELSE n END, 200, 'r' FROM "+fill.Numbers(0, chunkRows))
 	if strings.HasPrefix(url, "mysql") { // otherwise the server would update its statistics by itself some time later
-		exec(t, pool, "ANALYZE TABLE dead_letters, requeues, channel_minutes, channel_quarters, audit")
+		exec(t, pool, "ANALYZE TABLE dead_letters, requeues, channel_minutes, audit")
 	}
 	t.Logf("filled in %v", time.Since(begin).Round(time.Millisecond))
 	return &grave{s, pool}
@@ -75,19 +75,17 @@ func fillDeadLetters(t *testing.T, db *sql.DB, channel string, from, count int) 
 		channel, id, fill.Numbers(0, count/10)))
 }
 
-// fillMinutes gives thirty channels the minutes and the quarters of two days.
+// fillMinutes gives thirty channels the minutes of two days.
 func fillMinutes(t *testing.T, db *sql.DB) {
 	t.Helper()
-	for table, step := range map[string]int{"channel_minutes": 1, "channel_quarters": 15} {
-		columns, values := "channel_id, minute", fmt.Sprintf("1 + n / 2880, %d - n %% 2880 * %d", nowMinute/15*15, step)
-		for _, c := range []string{
-			"accepted", "sent", "send_failed", "completed", "busy", "no_answer", "failed", "expired", "canceled", "lost", "dead_letter",
-			"applied", "duplicate", "late", "not_ours", "forwarded", "collections", "reconciled", "in_flight", "in_flight_most", "queued", "capacity",
-		} {
-			columns, values = columns+", "+c, values+", 1"
-		}
-		exec(t, db, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", table, columns, values, fill.Numbers(0, 86_400)))
+	columns, values := "channel_id, minute", fmt.Sprintf("1 + n / 2880, %d - n %% 2880", nowMinute/15*15)
+	for _, c := range []string{
+		"accepted", "sent", "send_failed", "completed", "busy", "no_answer", "failed", "expired", "canceled", "lost", "dead_letter",
+		"applied", "duplicate", "late", "not_ours", "forwarded", "collections", "reconciled", "in_flight", "in_flight_most", "queued", "capacity",
+	} {
+		columns, values = columns+", "+c, values+", 1"
 	}
+	exec(t, db, fmt.Sprintf("INSERT INTO channel_minutes (%s) SELECT %s FROM %s", columns, values, fill.Numbers(0, 86_400)))
 }
 
 // bounded returns the statements that read a bounded number of rows.
