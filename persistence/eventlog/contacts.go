@@ -14,6 +14,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/internal/plainjson"
 	"weir/persistence/values"
 )
 
@@ -197,10 +198,10 @@ func countContacts(payload []byte) int64 {
 // appendData adds the JSON of the data, as the encoder would write it: a receiver may get
 // three for each contact.
 func appendData(b []byte, d *events.ContactData) []byte {
-	b = values.AppendText(append(b, `{"contact":`...), d.Contact)
+	b = plainjson.AppendText(append(b, `{"contact":`...), d.Contact)
 	b = appendMember(b, `,"key":`, d.Key)
-	b = values.AppendText(append(b, `,"channel":`...), d.Channel)
-	b = values.AppendText(append(b, `,"to":`...), d.To)
+	b = plainjson.AppendText(append(b, `,"channel":`...), d.Channel)
+	b = plainjson.AppendText(append(b, `,"to":`...), d.To)
 	b = appendMember(b, `,"survey":`, d.Survey)
 	if len(d.Labels) > 0 {
 		labels, _ := json.Marshal(d.Labels) //nolint:errchkjson // texts
@@ -227,7 +228,7 @@ func appendMember(b []byte, name, text string) []byte {
 	if text == "" {
 		return b
 	}
-	return values.AppendText(append(b, name...), text)
+	return plainjson.AppendText(append(b, name...), text)
 }
 
 func appendInstant(b []byte, name string, at time.Time) []byte {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/internal/plainjson"
 	"weir/persistence/bulk"
 	"weir/persistence/commit"
 	"weir/persistence/values"
@@ -308,7 +309,7 @@ func encodeContent(s *weir.Spec) (string, error) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = values.AppendText(b, m)
+			b = plainjson.AppendText(b, m)
 		}
 		return string(append(b, "]}"...)), nil
 	}

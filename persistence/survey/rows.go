@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"weir"
+	"weir/internal/plainjson"
 	"weir/persistence/values"
 	"weir/surveys"
 )
@@ -165,15 +166,15 @@ func encodeMoves(moves []*move) string {
 		if maps.Equal(m.Was.Attributes, r.Attributes) {
 			b = append(b, "null"...)
 		} else {
-			b = values.AppendText(b, encodeAttributes(r.Attributes))
+			b = plainjson.AppendText(b, encodeAttributes(r.Attributes))
 		}
 		b = append(b, ',')
 		b = appendNumbers(b, int64(r.Bucket), statusNumber(r.Status))
-		b = append(values.AppendText(b, string(r.Disposition)), ',')
+		b = append(plainjson.AppendText(b, string(r.Disposition)), ',')
 		lane, lookAt := stand(r)
 		b = appendNumbers(b, values.Number(r.Counted), lane, lookAt, int64(r.Contact.Channel), int64(r.Contact.ID),
 			values.Micros(r.Reached), values.Micros(r.Started), values.Micros(r.Finished))
-		b = append(values.AppendText(b, encodeProgress(&r.Progress)), ']')
+		b = append(plainjson.AppendText(b, encodeProgress(&r.Progress)), ']')
 	}
 	return string(append(b, ']'))
 }

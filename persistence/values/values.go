@@ -27,15 +27,6 @@ func Number(b bool) int64 {
 	return 0
 }
 
-// AppendText appends a JSON string. Most texts are plain and need no encoder.
-func AppendText(b []byte, text string) []byte {
-	if !IsPlain(text) {
-		encoded, _ := json.Marshal(text) // a string always encodes
-		return append(b, encoded...)
-	}
-	return append(append(append(b, '"'), text...), '"')
-}
-
 // AppendString adds a text behind its length.
 func AppendString[T ~string](b []byte, text T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)

@@ -18,14 +18,3 @@ func TestClip(t *testing.T) {
 		}
 	}
 }
-
-func FuzzAppendText(f *testing.F) {
-	f.Add("plain")
-	f.Add("quote\" back\\ ü \x00 \xff")
-	f.Fuzz(func(t *testing.T, text string) {
-		got := string(AppendText(nil, text))
-		if len(got) < 2 || got[0] != '"' || got[len(got)-1] != '"' || strings.ContainsAny(got, "\n\x00") {
-			t.Errorf("%q becomes %s", text, got)
-		}
-	})
-}
