@@ -137,9 +137,6 @@ type QueueReader interface {
 	Overdue(ctx context.Context, channel ChannelID, now time.Time, limit int) (_ []Contact, next time.Time, err error)
 	// QueuedCount returns the number of waiting contacts, from a counter.
 	QueuedCount(ctx context.Context, channel ChannelID) (int64, error)
-	// OldestQueued returns the acceptance instant of the oldest waiting contact
-	// that is not delayed; zero if there is none.
-	OldestQueued(ctx context.Context, channel ChannelID) (time.Time, error)
 }
 
 // ChannelStore stores the channels.
@@ -182,13 +179,10 @@ type Leaser interface {
 }
 
 // Inbox carries items from processes that do not run a channel to the process
-// that does.
+// that does, which polls for them.
 type Inbox interface {
 	// Deliver stores an item durably.
 	Deliver(ctx context.Context, item InboxItem) error
-	// Inbox lists the oldest items of channels whose lease this process holds,
-	// in order for each channel.
-	Inbox(ctx context.Context, limit int) ([]InboxItem, error)
 }
 
 // Kinds of inbox items.

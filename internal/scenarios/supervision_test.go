@@ -79,8 +79,8 @@ func TestScenario67_ManyFirstUses(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 100)
 		w.until("the wake for other processes is dealt with", func() bool { // otherwise it would start the broker again
-			items, err := w.store.Inbox(w.Context(), 1)
-			return err == nil && len(items) == 0
+			found, err := w.store.Poll(w.Context(), 1, false)
+			return err == nil && len(found.Items) == 0
 		})
 		w.restart() // so that no broker runs
 		if n := w.metric("weir_brokers_running"); n != 0 {

@@ -46,13 +46,6 @@ type lookRow struct {
 	Payload []byte `db:"payload"`
 }
 
-// Inbox implements [weir.Inbox].
-func (s *Store) Inbox(ctx context.Context, limit int) ([]weir.InboxItem, error) {
-	var rows []lookRow
-	err := s.Read.SelectContext(ctx, &rows, inboxSQL, s.Owner, limit)
-	return itemsOf(rows), s.Failure("read the inbox", err)
-}
-
 // Poll implements [ops.Poller].
 func (s *Store) Poll(ctx context.Context, limit int, orphans bool) (ops.Polled, error) {
 	text, args := "SELECT * FROM ("+inboxSQL+") AS items"+newsSQL, []any{s.Owner, limit}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"weir"
+	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/dialect"
 	"weir/persistence/fill"
@@ -226,4 +227,16 @@ func (b *bench) end(lease weir.Lease, o weir.Outcome, reason string, list ...wei
 	b.commitAll(lease, claims...)
 	b.commitAll(lease, ends...)
 	return list
+}
+
+// inbox polls for the items of this process.
+func (b *bench) inbox(limit int) []weir.InboxItem {
+	b.t.Helper()
+	return must[ops.Polled](b.t)(b.Poll(b.ctx, limit, false)).Items
+}
+
+// oldestQueued returns when the oldest queued contact of a channel was accepted.
+func (b *bench) oldestQueued(channel weir.ChannelID) time.Time {
+	b.t.Helper()
+	return must[map[weir.ChannelID]ops.Backlog](b.t)(b.Backlogs(b.ctx, []weir.ChannelID{channel}))[channel].OldestQueuedAt
 }

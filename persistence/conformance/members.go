@@ -114,11 +114,11 @@ func testTakeOver(t *testing.T, backend Backend) {
 	id, old := a.owned("a")
 	c := b.accept(id, sms("k"))[0]
 	// b is not the owner: it leaves an inbox item.
-	items := must[[]weir.InboxItem](t)(a.Inbox(a.ctx, 10))
+	items := a.inbox(10)
 	if len(items) != 1 || items[0].Kind != weir.InboxWake || items[0].Channel != id {
 		t.Errorf("inbox of the owner: %+v", items)
 	}
-	if items := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 10)); len(items) != 0 {
+	if items := b.inbox(10); len(items) != 0 {
 		t.Errorf("inbox of the other: %+v", items)
 	}
 	// b does the same when it changes the channel, in the same transaction: it may die
@@ -130,14 +130,14 @@ func testTakeOver(t *testing.T, backend Backend) {
 		row := must[weir.Channel](t)(b.ChannelByID(b.ctx, id))
 		row.Capacity++
 		b.ok(change(row))
-		after := must[[]weir.InboxItem](t)(a.Inbox(a.ctx, 10))
+		after := a.inbox(10)
 		if len(after) != 1 || after[0].Kind != weir.InboxWake || after[0].ID == items[0].ID {
 			t.Errorf("%s: inbox of the owner: %+v", name, after)
 		}
 		items = after
 	}
 	_ = must[weir.Channel](t)(a.UpdateChannel(a.ctx, must[weir.Channel](t)(a.ChannelByID(a.ctx, id))))
-	same(t, "inbox after a change by the owner", must[[]weir.InboxItem](t)(a.Inbox(a.ctx, 10)), items)
+	same(t, "inbox after a change by the owner", a.inbox(10), items)
 	if _, ok, err := b.Acquire(b.ctx, id); ok || err != nil {
 		t.Fatalf("a lease was taken from a living owner (%v)", err)
 	}
@@ -182,14 +182,14 @@ func testInbox(t *testing.T, backend Backend) {
 	} {
 		b.ok(b.Deliver(b.ctx, item))
 	}
-	items := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 10))
+	items := b.inbox(10)
 	same(t, "a look", must[ops.Polled](t)(b.Poll(b.ctx, 10, true)).Items, items)
 	var got []string
 	for _, it := range items {
 		got = append(got, it.Kind+" "+string(it.Payload))
 	}
 	same(t, "inbox", got, []string{`report [{"part":1}]`, "wake ", "cancel 1-2"})
-	if one := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 1)); len(one) != 1 || one[0].ID != items[0].ID {
+	if one := b.inbox(1); len(one) != 1 || one[0].ID != items[0].ID {
 		t.Errorf("the oldest: %+v", one)
 	}
 	// A wake that arrives while the last one is being processed is not lost.
@@ -197,7 +197,7 @@ func testInbox(t *testing.T, backend Backend) {
 	if r := b.commit(weir.Change{Lease: lease, InboxDone: []int64{items[0].ID, items[1].ID, items[2].ID}}); r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	left := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 10))
+	left := b.inbox(10)
 	if len(left) != 1 || left[0].Kind != weir.InboxWake || left[0].ID == items[1].ID {
 		t.Errorf("left: %+v", left)
 	}
@@ -214,7 +214,7 @@ func testInbox(t *testing.T, backend Backend) {
 		b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: id, Kind: weir.InboxCancel, Payload: []byte("1-3")}))
 	}
 	b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: next, Kind: weir.InboxCancel, Payload: []byte("2-1")}))
-	found := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 5))
+	found := b.inbox(5)
 	if len(found) != 5 || !slices.ContainsFunc(found, func(i weir.InboxItem) bool { return i.Channel == next }) {
 		t.Errorf("the first five: %+v", found)
 	}

@@ -122,9 +122,10 @@ func TestFilledContactsAreCountedAndListed(t *testing.T) {
 			if n := len(f.list(t, f.channels[0].ID, weir.Done)); n != many-many/2 {
 				t.Errorf("channel 0 has %d finished, want %d", n, many-many/2)
 			}
-			oldest, err := f.OldestQueued(t.Context(), f.channels[1].ID)
-			if want := at.Add(many * time.Millisecond); err != nil || !oldest.Equal(want) {
-				t.Errorf("the oldest is of %v (%v), want %v", oldest, err, want)
+			id := f.channels[1].ID
+			backlogs, err := f.Backlogs(t.Context(), []weir.ChannelID{id})
+			if want := at.Add(many * time.Millisecond); err != nil || !backlogs[id].OldestQueuedAt.Equal(want) {
+				t.Errorf("the oldest is of %v (%v), want %v", backlogs[id].OldestQueuedAt, err, want)
 			}
 		})
 	}

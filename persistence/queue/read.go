@@ -20,7 +20,6 @@ const (
 		"WHERE q.channel_id = ? AND q.lane = ? AND q.id > ? ORDER BY q.id LIMIT ?"
 	delayedSQL  = "SELECT id, 0 AS lane, due_at AS pos FROM contacts_delayed WHERE channel_id = ? ORDER BY due_at, id LIMIT ?"
 	expiringSQL = "SELECT id, 0 AS lane, expire_at AS pos FROM contacts_expiring WHERE channel_id = ? ORDER BY expire_at, id LIMIT ?"
-	queuedAtSQL = "SELECT queued_at FROM contacts WHERE channel_id = ? AND id = ?"
 )
 
 // waitingSince reads the contacts at the places that a statement lists, whose instant
@@ -150,19 +149,4 @@ func (s *Store) QueuedCount(ctx context.Context, channel weir.ChannelID) (int64,
 		return 0, nil
 	}
 	return n, s.Failure("read the number of queued contacts", err)
-}
-
-// OldestQueued implements [weir.QueueReader].
-func (s *Store) OldestQueued(ctx context.Context, channel weir.ChannelID) (time.Time, error) {
-	heads, err := s.laneHeads(ctx, channel)
-	if err != nil || len(heads) == 0 {
-		return time.Time{}, err
-	}
-	oldest := slices.MinFunc(heads, func(a, b laneStart) int { return cmp.Compare(a.Pos, b.Pos) })
-	var us int64
-	err = s.Read.GetContext(ctx, &us, queuedAtSQL, int64(channel), oldest.Pos)
-	if errors.Is(err, sql.ErrNoRows) {
-		return time.Time{}, nil
-	}
-	return values.Instant(us), s.Failure("read the oldest contact", err)
 }
