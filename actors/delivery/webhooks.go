@@ -118,8 +118,7 @@ func (d *dispatcher) run(ctx, last context.Context) {
 
 // finish waits for the runners, and stores what they left.
 func (d *dispatcher) finish(last context.Context, reading <-chan struct{}) {
-	for _, r := range d.running {
-		r.stop()
+	for _, r := range d.running { // their context has ended
 		d.ended = append(d.ended, r)
 	}
 	clear(d.running)
