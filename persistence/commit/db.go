@@ -7,7 +7,7 @@
 //   - Every transaction of the writer records its number in the table writers, first
 //     of all. If the connection breaks at COMMIT, that number shows whether the
 //     transaction was committed. Nothing is written twice or given up while that
-//     is unknown (persistence.TestBrokenCommit, queue.TestLateBatchesAreFencedOff).
+//     is unknown (TestBrokenCommit, queue.TestLateBatchesAreFencedOff).
 //   - Whoever changes a channel or a lease changes the fence of the lease's owner in the
 //     same transaction. An optimistic batch is rejected under another fence (queue.TestFence).
 //   - A batch that fails is repeated as it was, or without the requests that can't be

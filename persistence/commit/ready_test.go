@@ -1,4 +1,4 @@
-package persistence_test
+package commit_test
 
 import (
 	"bytes"
@@ -133,4 +133,30 @@ func damage(t *testing.T, path, table string) {
 	if _, err := f.WriteAt(bytes.Repeat([]byte{0xff}, int(size)), (page-1)*size); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A process whose row in writers is gone cannot mark its batches: it writes nothing.
+func TestWriter_RowInWritersIsGone(t *testing.T) {
+	t.Parallel()
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url, persistence.Options{})
+		c, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "a", Capacity: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := persistence.OpenDatabase(t.Context(), url, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		if _, err := db.Pools().Write.ExecContext(t.Context(), "DELETE FROM writers"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Accept(t.Context(), c.ID, []weir.Spec{{To: "+15550001"}}); err == nil {
+			t.Error("a contact was accepted")
+		}
+		if n, err := s.QueuedCount(t.Context(), c.ID); err != nil || n != 0 {
+			t.Errorf("%d contacts are queued (%v)", n, err)
+		}
+	})
 }

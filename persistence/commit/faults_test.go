@@ -1,4 +1,4 @@
-package persistence_test
+package commit_test
 
 import (
 	"context"
