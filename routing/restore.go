@@ -18,7 +18,7 @@ import (
 // Restore decodes the result of [State.Snapshot]. Decoding dominates the time, so
 // all cores take part.
 func Restore(data []byte) (*State, error) {
-	line, rest, _ := bytes.Cut(data, newline)
+	line, rest, _ := bytes.Cut(data, []byte{'\n'})
 	var head snapshotHead
 	if err := json.Unmarshal(line, &head); err != nil {
 		return nil, errTruncated
@@ -64,15 +64,12 @@ func (s *State) WithSettings(settings Settings) (*State, error) {
 	return Restore(data)
 }
 
-var (
-	newline      = []byte{'\n'}
-	errTruncated = errors.New("the snapshot is truncated")
-)
+var errTruncated = errors.New("the snapshot is truncated")
 
 // decodeRecords decodes lines in parallel, in at most that many parts of about the
 // same size.
 func decodeRecords(data []byte, maxParts int) ([][]record, error) {
-	if !bytes.HasSuffix(data, newline) {
+	if !bytes.HasSuffix(data, []byte{'\n'}) {
 		return nil, errTruncated
 	}
 	parts, errs := make([][]record, maxParts), make([]error, maxParts)

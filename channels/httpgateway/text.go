@@ -28,7 +28,7 @@ type placeholder struct {
 // placeholders are in the order in which messages list them. Those of ask have neither text nor
 // report URLs, because a question identifies a message and carries nothing that could dispatch it
 // again.
-var placeholders = []placeholder{
+var placeholders = []placeholder{ //nolint:gochecknoglobals // a table that nothing changes
 	// Unique for each try of a contact; letters, digits and hyphens.
 	{"attempt", true, true, func(c *content) string { return c.a.ID.String() }},
 	// Index of the message. A request for a whole contact has part 0: the -1 of whole is internal.

@@ -9,36 +9,6 @@ import (
 	"testing"
 )
 
-const (
-	shortFunction = 40 // lines; most functions are no longer
-	longFunction  = 80 // no function is longer, outside tests
-	fewLong       = 0.05
-)
-
-func TestFunctionsAreShort(t *testing.T) {
-	t.Parallel()
-	tr := load(t)
-	all, long := 0, []string{}
-	for _, f := range tr.files {
-		for _, fn := range functions(f) {
-			if f.test || f.made || fn.Body == nil {
-				continue
-			}
-			all++
-			lines := tr.fset.Position(fn.End()).Line - tr.fset.Position(fn.Pos()).Line + 1
-			if lines > longFunction {
-				t.Errorf("%s: %s has %d lines; at most %d", tr.position(fn), fn.Name.Name, lines, longFunction)
-			}
-			if lines > shortFunction {
-				long = append(long, tr.position(fn)+" "+fn.Name.Name)
-			}
-		}
-	}
-	if float64(len(long)) > fewLong*float64(all) {
-		t.Errorf("%d of %d functions have more than %d lines; at most %.0f %%:\n%s", len(long), all, shortFunction, 100*fewLong, strings.Join(long, "\n"))
-	}
-}
-
 func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 	t.Parallel()
 	tr := load(t)
