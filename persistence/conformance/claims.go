@@ -140,3 +140,17 @@ func testClaimedOutlivesItsProcess(t *testing.T, backend Backend) {
 	same(t, "in flight", must[[]weir.Contact](t)(next.InFlight(next.ctx, lease.Channel)), []weir.Contact{want})
 	next.wantQueued(lease.Channel, 0)
 }
+
+// testOpenByClaim requires that a channel whose only contact was claimed when it was
+// accepted is open: after a crash its broker is started, and it is not deleted.
+func testOpenByClaim(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	id, lease := b.owned("a")
+	same(t, "open channels of a new store", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID(nil))
+	c := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, sms("only")))[0].Contact
+	same(t, "open channels", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID{id})
+	wantCode(t, b.DeleteChannel(b.ctx, id), weir.CodeConflict)
+	b.commitAll(lease, finish(c, now(), weir.Completed))
+	same(t, "open channels at the end", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID(nil))
+	b.ok(b.DeleteChannel(b.ctx, id))
+}

@@ -339,3 +339,23 @@ func testDelete(t *testing.T, backend Backend) {
 		t.Errorf("channels for callbacks: %+v", list)
 	}
 }
+
+// testUnownedChange accepts contacts into a channel that no process runs, and requires that
+// a change of it counts at once: nothing is assumed of channels that are not this process's.
+func testUnownedChange(t *testing.T, backend Backend) {
+	url := backend.URL(t)
+	a := benchOn(t, url, persistence.Options{Owner: "a"})
+	b := a
+	if backend.Members {
+		b = benchOn(t, url, persistence.Options{Owner: "b"})
+	}
+	_, lease := a.owned("own") // so that a batch may assume that its own channels are as they were
+	a.end(lease, weir.Completed, "", a.accept(lease.Channel, sms("own"))...)
+	c := a.channel("unowned")
+	a.accept(c.ID, sms("1"), sms("2"))
+	c.Deleting = true
+	_, _, err := b.PutChannel(b.ctx, c)
+	b.ok(err)
+	_, err = a.Accept(a.ctx, c.ID, specs(1))
+	wantCode(t, err, weir.CodeConflict)
+}

@@ -32,6 +32,8 @@ func Run(t *testing.T, b Backend) {
 		{"figures of many channels", testFigures},
 		{"one guilty request", testGuilty},
 		{"closing", testClosing},
+		{"a channel with nothing but a claim", testOpenByClaim},
+		{"a change of a channel that nobody runs", testUnownedChange},
 		{"respondents' contacts", testFor},
 		{"notices", testNotices},
 		{"inbox", testInbox},
