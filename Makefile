@@ -189,6 +189,15 @@ man: ## Write the man pages in docs/man, docs/cli.md and docs/weirlab.md from th
 	$(GO) run ./cmd/weirlab docs man >docs/man/weirlab.1.new && mv docs/man/weirlab.1.new docs/man/weirlab.1
 	$(GO) run ./cmd/weirlab docs markdown >docs/weirlab.md.new && mv docs/weirlab.md.new docs/weirlab.md
 
+.PHONY: release-files
+release-files: ## Write what a release holds beside the programs into .build/release: notices of third parties, shell completions
+	@GO='$(GO)' scripts/release-files .build/release
+
+.PHONY: snapshot
+snapshot: ## Build the archives of a release into dist without publishing them; needs goreleaser v2
+	goreleaser check
+	goreleaser release --snapshot --clean --skip=sbom
+
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf bin .build
+	rm -rf bin .build dist
