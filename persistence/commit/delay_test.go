@@ -18,7 +18,7 @@ func TestChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
 		id, lease := storetest.OpenChannel(t, s, "a")
 		begun := time.Now()
 		var list []weir.Contact
-		for range 2 {
+		for range 4 {
 			got, err := s.Accept(t.Context(), id, []weir.Spec{{To: "sms://1"}})
 			if err != nil {
 				t.Fatal(err)
@@ -55,6 +55,15 @@ func TestChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
 		}
 		if r := <-taken(list[1]); r.Err != nil || time.Since(begun) != 5*time.Millisecond {
 			t.Errorf("it waited for %v (%v) alone", time.Since(begun), r.Err)
+		}
+		begun = time.Now()
+		first = taken(list[2])
+		time.Sleep(3 * time.Millisecond)
+		second := taken(list[3])
+		for _, ch := range []<-chan weir.CommitResult{first, second} {
+			if r := <-ch; r.Err != nil || time.Since(begun) != 5*time.Millisecond {
+				t.Errorf("one of two waited until %v (%v) after the first", time.Since(begun), r.Err)
+			}
 		}
 	})
 }
