@@ -24,37 +24,37 @@ type Config struct {
 	TrustedProxies Networks `envconfig:"WEIR_TRUSTED_PROXIES" allowed:"addresses and networks such as 127.0.0.1 or 10.0.0.0/8, separated by commas, each at most once" desc:"reverse proxies whose X-Forwarded-For or Forwarded header is trusted: rate limits then apply to each client instead of the proxy"`
 
 	APITokens Tokens `envconfig:"WEIR_API_TOKENS" secret:"true" allowed:"one or more tokens, separated by commas, of printable ASCII without blanks" desc:"API tokens with every scope; weir token create creates others. As soon as any token exists, every API request needs one"`
-	RateLimit int    `envconfig:"WEIR_RATE_LIMIT" default:"5000" allowed:"0 to 1000000 requests a second; 0: no limit" desc:"rate limit of each token, or of each address while no token is needed; bursts may be twice as large"`
+	RateLimit int    `envconfig:"WEIR_RATE_LIMIT" default:"5000" min:"0" max:"1000000" allowed:"0 to 1000000 requests a second; 0: no limit" desc:"rate limit of each token, or of each address while no token is needed; bursts may be twice as large"`
 
 	RouterKeys AccessKeys `envconfig:"JOB_ROUTER_ACCESS_KEYS" secret:"true" allowed:"one or more keys, separated by commas, each the base64 form of 8 to 1024 bytes" desc:"access keys that sign requests to the job router; several during key rotation"`
 
-	RouterKeep         Period        `envconfig:"JOB_ROUTER_KEEP_FINISHED" default:"1d" allowed:"1m to 90d; 7d means seven days" desc:"retention of finished jobs of the job router; each uses about 2 kB of memory"`
+	RouterKeep         Period        `envconfig:"JOB_ROUTER_KEEP_FINISHED" default:"1d" min:"1m" max:"90d" allowed:"1m to 90d; 7d means seven days" desc:"retention of finished jobs of the job router; each uses about 2 kB of memory"`
 	EventSubscriptions Subscriptions `envconfig:"JOB_ROUTER_EVENT_SUBSCRIPTIONS" secret:"true" allowed:"one or more http or https URLs, separated by commas (a comma within one is %2C), each at most once and without user or password, and with the suffix #eventgrid or #cloudevents to override JOB_ROUTER_EVENT_FORMAT" desc:"webhooks for events of the job router; http only to loopback addresses, unless WEIR_OUTBOUND_ALLOW allows more"`
 	EventFormat        EventFormat   `envconfig:"JOB_ROUTER_EVENT_FORMAT" default:"eventgrid" allowed:"eventgrid or cloudevents" desc:"default event format of the subscriptions: Event Grid schema or CloudEvents 1.0"`
-	EventRetention     Period        `envconfig:"WEIR_EVENT_RETENTION" default:"7d" allowed:"25h to 3650d; 7d means seven days" desc:"retention of events, for receivers and GET /v1/events"`
+	EventRetention     Period        `envconfig:"WEIR_EVENT_RETENTION" default:"7d" min:"25h" max:"3650d" allowed:"25h to 3650d; 7d means seven days" desc:"retention of events, for receivers and GET /v1/events"`
 	ContactEvents      ContactEvents `envconfig:"WEIR_CONTACT_EVENTS" default:"auto" allowed:"auto, on or off" desc:"when events of contacts and of received messages are written to the log: auto from the first webhook or client of GET /v1/events that wants them, on always, off never. Use the same value in all processes of a database"`
 	OutboundAllow      Allowances    `envconfig:"WEIR_OUTBOUND_ALLOW" allowed:"plain, private, and names or addresses of hosts without port, separated by commas" desc:"additional targets of subscriptions, function rules and webhooks, besides https to public addresses and explicit loopback addresses: plain allows http, private allows private addresses, a host name allows both for this host"`
 
-	DefaultChannelCapacity int `envconfig:"DEFAULT_CHANNEL_CAPACITY" default:"100" allowed:"1 to 1000000" desc:"capacity (concurrency limit) of channels that set none; a change takes effect at the next start"`
+	DefaultChannelCapacity int `envconfig:"DEFAULT_CHANNEL_CAPACITY" default:"100" min:"1" max:"1000000" allowed:"1 to 1000000" desc:"capacity (concurrency limit) of channels that set none; a change takes effect at the next start"`
 
-	GCIdle     Minutes `envconfig:"CHNL_BKR_GC_IDLE_MINUTES" default:"2" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"time without a report after which the provider is asked about a contact"`
-	GCInterval Minutes `envconfig:"CHNL_BKR_GC_INTERVAL_MINUTES" default:"2" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"interval of the reconciler"`
-	LostAfter  Minutes `envconfig:"LOST_AFTER_MINUTES" default:"60" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"how long a contact of unknown outcome holds its slots before it is marked lost"`
-	ShutDown   Minutes `envconfig:"SHUT_DOWN_MINUTES" default:"30" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"idle time after which the actor of a channel stops; it restarts on demand"`
+	GCIdle     Minutes `envconfig:"CHNL_BKR_GC_IDLE_MINUTES" default:"2" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"time without a report after which the provider is asked about a contact"`
+	GCInterval Minutes `envconfig:"CHNL_BKR_GC_INTERVAL_MINUTES" default:"2" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"interval of the reconciler"`
+	LostAfter  Minutes `envconfig:"LOST_AFTER_MINUTES" default:"60" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"how long a contact of unknown outcome holds its slots before it is marked lost"`
+	ShutDown   Minutes `envconfig:"SHUT_DOWN_MINUTES" default:"30" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"idle time after which the actor of a channel stops; it restarts on demand"`
 
-	SettleAfter        Period `envconfig:"WEIR_SETTLE_AFTER" default:"60s" allowed:"10ms to 1h" desc:"delay after a dispatch with unknown result before the provider is asked"`
-	SendTimeout        Period `envconfig:"WEIR_SEND_TIMEOUT" default:"15s" allowed:"10ms to 5m" desc:"timeout of requests to providers and webhooks"`
-	SendConcurrency    int    `envconfig:"WEIR_SEND_CONCURRENCY" default:"0" allowed:"0 to 10000; 0: as many as the channel's capacity, up to 4096" desc:"maximum number of concurrent dispatches of a channel; after a crash the outcome of as many contacts may be in doubt"`
-	CollectConcurrency int    `envconfig:"WEIR_COLLECT_CONCURRENCY" default:"4" allowed:"1 to 1000" desc:"maximum number of concurrent status requests of a channel to its provider"`
-	LeaseTTL           Period `envconfig:"WEIR_LEASE_TTL" default:"15s" allowed:"5s to 5m" desc:"time after which the channels of a process that died are taken over by another"`
-	Retention          Period `envconfig:"WEIR_RETENTION" default:"720h" allowed:"1m to 3650d; 30d means thirty days" desc:"retention of finished contacts"`
+	SettleAfter        Period `envconfig:"WEIR_SETTLE_AFTER" default:"60s" min:"10ms" max:"1h" allowed:"10ms to 1h" desc:"delay after a dispatch with unknown result before the provider is asked"`
+	SendTimeout        Period `envconfig:"WEIR_SEND_TIMEOUT" default:"15s" min:"10ms" max:"5m" allowed:"10ms to 5m" desc:"timeout of requests to providers and webhooks"`
+	SendConcurrency    int    `envconfig:"WEIR_SEND_CONCURRENCY" default:"0" min:"0" max:"10000" allowed:"0 to 10000; 0: as many as the channel's capacity, up to 4096" desc:"maximum number of concurrent dispatches of a channel; after a crash the outcome of as many contacts may be in doubt"`
+	CollectConcurrency int    `envconfig:"WEIR_COLLECT_CONCURRENCY" default:"4" min:"1" max:"1000" allowed:"1 to 1000" desc:"maximum number of concurrent status requests of a channel to its provider"`
+	LeaseTTL           Period `envconfig:"WEIR_LEASE_TTL" default:"15s" min:"5s" max:"5m" allowed:"5s to 5m" desc:"time after which the channels of a process that died are taken over by another"`
+	Retention          Period `envconfig:"WEIR_RETENTION" default:"720h" min:"1m" max:"3650d" allowed:"1m to 3650d; 30d means thirty days" desc:"retention of finished contacts"`
 
-	BatchSize          int    `envconfig:"BROKER_BATCH_SIZE" default:"10000" allowed:"1 to 1000000000" desc:"maximum number of active respondents of a survey without cutoff and quotas"`
-	BatchLimit         int    `envconfig:"BROKER_BATCH_LIMIT_PER_MINUTE" default:"100" allowed:"1 to 1000000000" desc:"maximum number of attempts of a survey per minute, retries included"`
-	InitialValid       int    `envconfig:"INITIAL_VALID_RESPONDENT_RATE" default:"100" allowed:"0 to 100 percent" desc:"expected share of valid phone numbers of a survey, until it is measured"`
-	InitialEligibility int    `envconfig:"INITIAL_ELIGIBILITY_RATE" default:"100" allowed:"0 to 100 percent" desc:"expected share of eligible respondents"`
-	InitialResponse    int    `envconfig:"INITIAL_RESPONSE_RATE" default:"100" allowed:"0 to 100 percent" desc:"expected share of respondents who answer"`
-	ChannelCheck       Period `envconfig:"WEIR_CHANNEL_CHECK_EVERY" default:"5m" allowed:"100ms to 1h" desc:"interval of health checks of providers whose channels are used by surveys"`
+	BatchSize          int    `envconfig:"BROKER_BATCH_SIZE" default:"10000" min:"1" max:"1000000000" allowed:"1 to 1000000000" desc:"maximum number of active respondents of a survey without cutoff and quotas"`
+	BatchLimit         int    `envconfig:"BROKER_BATCH_LIMIT_PER_MINUTE" default:"100" min:"1" max:"1000000000" allowed:"1 to 1000000000" desc:"maximum number of attempts of a survey per minute, retries included"`
+	InitialValid       int    `envconfig:"INITIAL_VALID_RESPONDENT_RATE" default:"100" min:"0" max:"100" allowed:"0 to 100 percent" desc:"expected share of valid phone numbers of a survey, until it is measured"`
+	InitialEligibility int    `envconfig:"INITIAL_ELIGIBILITY_RATE" default:"100" min:"0" max:"100" allowed:"0 to 100 percent" desc:"expected share of eligible respondents"`
+	InitialResponse    int    `envconfig:"INITIAL_RESPONSE_RATE" default:"100" min:"0" max:"100" allowed:"0 to 100 percent" desc:"expected share of respondents who answer"`
+	ChannelCheck       Period `envconfig:"WEIR_CHANNEL_CHECK_EVERY" default:"5m" min:"100ms" max:"1h" allowed:"100ms to 1h" desc:"interval of health checks of providers whose channels are used by surveys"`
 
 	Paused      bool `envconfig:"WEIR_PAUSED" default:"false" allowed:"true or false" desc:"start paused, such as on a restored copy of the database: send nothing until weir resume; serve --paused does this for one start"`
 	AutoMigrate bool `envconfig:"WEIR_AUTO_MIGRATE" default:"true" allowed:"true or false" desc:"apply schema migrations of MySQL at startup; SQLite is always migrated"`
@@ -66,7 +66,7 @@ type Config struct {
 	OTLPTracesEndpoint string       `envconfig:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" allowed:"the same" desc:"URL for traces; overrides OTEL_EXPORTER_OTLP_ENDPOINT and is used as it is"`
 	OTLPHeaders        Headers      `envconfig:"OTEL_EXPORTER_OTLP_HEADERS" secret:"true" allowed:"NAME=VALUE pairs, separated by commas, with percent-encoded values" desc:"additional headers of requests to the collector, such as its token"`
 	OTLPProtocol       string       `envconfig:"OTEL_EXPORTER_OTLP_PROTOCOL" default:"http/protobuf" allowed:"http/protobuf" desc:"protocol of the collector; its port for http/protobuf is usually 4318"`
-	OTLPTimeout        Milliseconds `envconfig:"OTEL_EXPORTER_OTLP_TIMEOUT" default:"10000" allowed:"1 to 60000 milliseconds" desc:"timeout of a request to the collector"`
+	OTLPTimeout        Milliseconds `envconfig:"OTEL_EXPORTER_OTLP_TIMEOUT" default:"10000" min:"1" max:"60000" allowed:"1 to 60000 milliseconds" desc:"timeout of a request to the collector"`
 	OTelService        string       `envconfig:"OTEL_SERVICE_NAME" default:"weir" allowed:"any text" desc:"name of this service in traces"`
 	OTelSampler        string       `envconfig:"OTEL_TRACES_SAMPLER" default:"parentbased_always_on" allowed:"always_on, always_off, traceidratio, or one of these with the prefix parentbased_" desc:"which contacts are traced; with parentbased_, a caller whose request has a traceparent decides for the contact that it sends"`
 	OTelSamplerArg     float64      `envconfig:"OTEL_TRACES_SAMPLER_ARG" default:"1" allowed:"0 to 1" desc:"share of the contacts that traceidratio traces"`

@@ -15,6 +15,8 @@ type variable struct {
 	name    string
 	preset  string // default
 	allowed string
+	min     string // of a number; empty: it is no number
+	max     string
 	secret  bool
 	field   reflect.Value
 }
@@ -29,7 +31,7 @@ func variables(c *Config) []variable {
 	for i := range s.NumField() {
 		tag := s.Type().Field(i).Tag
 		if name := tag.Get("envconfig"); name != "" {
-			out = append(out, variable{name, tag.Get("default"), tag.Get("allowed"), tag.Get("secret") == "true", s.Field(i)})
+			out = append(out, variable{name, tag.Get("default"), tag.Get("allowed"), tag.Get("min"), tag.Get("max"), tag.Get("secret") == "true", s.Field(i)})
 		}
 	}
 	return out
@@ -64,16 +66,14 @@ func (v variable) read(env, origins map[string]string) *InvalidVariable {
 	return nil
 }
 
-// inBounds reports whether a number is within the bounds with which its allowed values
-// begin, such as "10ms to 1h".
+// inBounds reports whether a number is within the bounds of its tags min and max.
 func (v variable) inBounds() bool {
-	low, rest, found := strings.Cut(v.allowed, " to ")
-	if !found || !v.field.CanInt() {
+	if v.min == "" {
 		return true
 	}
-	least, _ := v.decode(low)
-	most, _ := v.decode(strings.TrimSuffix(strings.Fields(rest)[0], ";"))
-	return least.Int() <= v.field.Int() && v.field.Int() <= most.Int()
+	least, errLeast := v.decode(v.min)
+	most, errMost := v.decode(v.max)
+	return errLeast == nil && errMost == nil && least.Int() <= v.field.Int() && v.field.Int() <= most.Int()
 }
 
 // decode passes one value to envconfig. That package reads only the process's own
