@@ -18,8 +18,8 @@ import (
 type Metrics struct {
 	accepted       *prometheus.CounterVec
 	finished       *prometheus.CounterVec
-	wait           *prometheus.SummaryVec // sums and counts: a histogram per channel would dominate the series
-	active         *prometheus.SummaryVec
+	wait           *prometheus.HistogramVec // native only: fixed buckets for each channel would dominate the series
+	active         *prometheus.HistogramVec
 	requests       *prometheus.CounterVec
 	requestSeconds *prometheus.HistogramVec
 	gcRuns         prometheus.Counter
@@ -41,8 +41,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		accepted:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_accepted_total", Help: "Contacts accepted."}, channel),
 		finished:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_finished_total", Help: "Finished contacts, by outcome."}, []string{"channel", "outcome"}),
-		wait:           f.NewSummaryVec(prometheus.SummaryOpts{Name: "weir_contact_wait_seconds", Help: "Time from the acceptance of a contact to its claim."}, channel),
-		active:         f.NewSummaryVec(prometheus.SummaryOpts{Name: "weir_contact_active_seconds", Help: "Time from the claim of a contact to its end."}, channel),
+		wait:           f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_contact_wait_seconds", Help: "Time from the acceptance of a contact to its claim.", NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets}, channel),
+		active:         f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_contact_active_seconds", Help: "Time from the claim of a contact to its end.", NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets}, channel),
 		requests:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_provider_requests_total", Help: "Calls of providers, by operation and result."}, []string{"channel", "operation", "result"}),
 		requestSeconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_provider_request_duration_seconds", Help: "Duration of calls of providers, over all channels.", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: nativeFactor}, []string{"operation"}),
 		gcRuns:         f.NewCounter(prometheus.CounterOpts{Name: "weir_gc_runs_total", Help: "Reconciliation passes over contacts without news, over all channels."}),
@@ -64,6 +64,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 
 // nativeFactor is the growth of the native histograms' buckets.
 const nativeFactor = 1.1
+
+// nativeBuckets bounds the memory of a channel's histogram, which then gets a coarser resolution.
+const nativeBuckets = 100
 
 // forget drops the series of a deleted channel.
 func (m *Metrics) forget(name string) {
