@@ -26,10 +26,12 @@ type claimStore struct {
 	*persistence.Store
 	onClaim func(weir.Change, func(weir.CommitResult)) // handles the next claim; nil passes it on
 	onLanes func() error
-	refused atomic.Int64 // claims refused because they can never be written
-	refuse  int64        // number of claims to refuse
-	away    atomic.Bool  // another process holds every lease
-	claims  atomic.Int64 // of contacts that were queued
+	refused atomic.Int64                               // claims refused because they can never be written
+	refuse  int64                                      // number of claims to refuse
+	away    atomic.Bool                                // another process holds every lease
+	claims  atomic.Int64                               // of contacts that were queued
+	silent  atomic.Bool                                // no lease is renewed
+	onSent  func(weir.Change, func(weir.CommitResult)) // handles the next change of a contact that was dispatched; nil passes it on
 	// onSubmit comes before a broker's Submit.
 	onSubmit func()
 }
@@ -67,7 +69,20 @@ func (s *claimStore) Commit(c weir.Change, done func(weir.CommitResult)) {
 		go done(weir.CommitResult{Err: weir.Errorf(weir.CodeInternal, "the database refused this")})
 		return
 	}
+	if s.onSent != nil && len(c.Transitions) > 0 && c.Transitions[0].Was == weir.Sending {
+		act := s.onSent
+		s.onSent = nil
+		act(c, done)
+		return
+	}
 	s.Store.Commit(c, done)
+}
+
+func (s *claimStore) Renew(ctx context.Context) ([]weir.ChannelID, error) {
+	if s.silent.Load() {
+		return nil, errors.New("the store is away")
+	}
+	return s.Store.Renew(ctx)
 }
 
 func (s *claimStore) Acquire(ctx context.Context, id weir.ChannelID) (weir.Lease, bool, error) {
@@ -110,6 +125,10 @@ func (mute) Status(context.Context) channels.Status { return channels.Status{Hea
 // afterClaim accepts one contact and waits ten seconds. It returns the contact and
 // how often it was sent.
 func afterClaim(t *testing.T, set func(*claimStore), wrap ...actor.ReceiverMiddleware) (weir.Contact, int32) {
+	return after(t, 10*time.Second, set, wrap...)
+}
+
+func after(t *testing.T, wait time.Duration, set func(*claimStore), wrap ...actor.ReceiverMiddleware) (weir.Contact, int32) {
 	s := &claimStore{Store: storetest.Open(t, "sqlite://:memory:", persistence.Options{})}
 	set(s)
 	system, ch, sends := startMute(t, s, wrap...)
@@ -118,7 +137,7 @@ func afterClaim(t *testing.T, set func(*claimStore), wrap ...actor.ReceiverMiddl
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(10 * time.Second)
+	time.Sleep(wait)
 	synctest.Wait()
 	contact, _, err := s.Contact(t.Context(), got[0].Contact.Ref)
 	if err != nil {
@@ -131,7 +150,13 @@ func afterClaim(t *testing.T, set func(*claimStore), wrap ...actor.ReceiverMiddl
 // reports nothing. It counts what the provider was sent.
 func startMute(t *testing.T, s *claimStore, wrap ...actor.ReceiverMiddleware) (*actors.System, weir.Channel, *atomic.Int32) {
 	sends := new(atomic.Int32)
-	types := []channels.Type{{Name: "mute", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return mute{sends}, nil }}}
+	system, ch := startWith(t, s, mute{sends}, wrap...)
+	return system, ch, sends
+}
+
+// startWith starts a system with one channel of the driver.
+func startWith(t *testing.T, s *claimStore, d channels.Driver, wrap ...actor.ReceiverMiddleware) (*actors.System, weir.Channel) {
+	types := []channels.Type{{Name: "mute", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return d, nil }}}
 	system, err := actors.Start(actors.Options{
 		Store: s, Queue: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
 		Metrics: actors.NewMetrics(prometheus.NewRegistry()), SendTimeout: time.Second, AskTimeout: time.Second,
@@ -147,7 +172,7 @@ func startMute(t *testing.T, s *claimStore, wrap ...actor.ReceiverMiddleware) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	return system, ch, sends
+	return system, ch
 }
 
 // inBubble runs a test on virtual time.
@@ -234,6 +259,109 @@ func TestRefusedChangeIsNotAHotLoop(t *testing.T) {
 		afterClaim(t, func(s *claimStore) { store, s.refuse = s, 200 })
 		if n := store.refused.Load(); n < 3 || n > 15 {
 			t.Errorf("it tried %d times within ten seconds", n)
+		}
+	})
+}
+
+// A claim is committed after the lease of its channel has run out: another process may
+// run the channel by now, so the provider is not called.
+func TestBroker_DispatchesOnlyUnderItsLease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		written := false
+		_, sends := after(t, 20*time.Second, func(s *claimStore) {
+			s.onClaim = func(c weir.Change, done func(weir.CommitResult)) {
+				s.silent.Store(true)
+				time.AfterFunc(16*time.Second, func() {
+					s.Store.Commit(c, func(r weir.CommitResult) {
+						written = r.Err == nil && len(r.Stale) == 0
+						done(r)
+					})
+				})
+			}
+		})
+		if !written {
+			t.Fatal("the claim was not written")
+		}
+		if sends != 0 {
+			t.Errorf("the provider was called %d times", sends)
+		}
+	})
+}
+
+// The change that a result causes cannot be written. The result is kept until it is: the
+// next incarnation derives the change again, and the contact is not taken for one of
+// unknown outcome.
+func TestBroker_KeepsAResultUntilItIsDurable(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var refused atomic.Bool
+		contact, sends := afterClaim(t, func(s *claimStore) {
+			s.onSent = func(_ weir.Change, done func(weir.CommitResult)) {
+				refused.Store(true)
+				go done(weir.CommitResult{Err: weir.Errorf(weir.CodeInternal, "the database refused this")})
+			}
+		})
+		if !refused.Load() {
+			t.Fatal("no change of a dispatched contact was refused")
+		}
+		if sends != 1 || contact.State != weir.Active {
+			t.Errorf("it was sent %d times and is %s, want once and active", sends, contact.State)
+		}
+	})
+}
+
+// slowSetUp is a provider whose set-ups end when the test says so.
+type slowSetUp struct {
+	mute
+	begun chan chan error // each set-up sends the channel that ends it
+}
+
+func (p slowSetUp) Prepare(ctx context.Context) error {
+	end := make(chan error, 1)
+	p.begun <- end
+	return <-end
+}
+
+// The broker crashes while its provider is being set up. Its successor sets it up again,
+// and the end of the first set-up, which belongs to the crashed one, does not count.
+func TestBroker_IgnoresResultsOfAnEarlierIncarnation(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &claimStore{Store: storetest.Open(t, "sqlite://:memory:", persistence.Options{})}
+		var crash atomic.Bool
+		wrap := func(next actor.ReceiverFunc) actor.ReceiverFunc {
+			return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
+				next(c, env)
+				if supervise.MessageType(env.Message) == "actors.sweepHint" && crash.CompareAndSwap(true, false) {
+					panic("a fault in the test")
+				}
+			}
+		}
+		d := slowSetUp{mute{new(atomic.Int32)}, make(chan chan error, 5)}
+		system, ch := startWith(t, s, d, wrap)
+		defer system.Close()
+		accept := func() {
+			if _, err := system.Accept(t.Context(), ch, []weir.Spec{{To: "+15550001", Priority: weir.Normal, Messages: []string{"hello"}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		accept()
+		first := <-d.begun
+		crash.Store(true)
+		accept()
+		second := <-d.begun
+		if crash.Load() {
+			t.Fatal("the broker did not crash")
+		}
+		first <- nil
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := d.sends.Load(); n != 0 {
+			t.Errorf("%d contacts were dispatched before the provider was set up", n)
+		}
+		second <- nil
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := d.sends.Load(); n != 2 {
+			t.Errorf("%d contacts were dispatched, want 2", n)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/actors/core"
 	"weir/channels"
 )
 
@@ -244,5 +245,71 @@ func TestFailureOfAPartIsTheReason(t *testing.T) {
 	wantDone(t, r, 1, weir.Failed)
 	if r.store[1].Reason == "" {
 		t.Error("it failed for no reason")
+	}
+}
+
+// The store refuses a claim because another process changed the contact meanwhile. It is
+// not dispatched, and its slot is used by the next contact.
+func TestClaimsCommitted_StaleClaimIsNotDispatched(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(r *rig) { r.others = true })
+	r.settle()
+	r.hold["commit"] = true
+	r.accept(calls(2)...)
+	other := r.store[1]
+	p, err := other.Finish(r.now, weir.Canceled, "canceled by another process")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Progress = p
+	r.store[1] = other
+	delete(r.hold, "commit")
+	r.settle()
+	wantSent(t, r, 2)
+	wantDone(t, r, 1, weir.Canceled)
+	wantCounts(t, r, 1, 1)
+}
+
+// Whatever still arrives about an earlier attempt changes nothing of a later one.
+func TestResults_OfAnEarlierAttempt(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]func(*core.Core, weir.AttemptRef, time.Time){
+		"refused": func(c *core.Core, ref weir.AttemptRef, now time.Time) {
+			c.SendDone(ref, channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "refused"}, now)
+		},
+		"not sent": func(c *core.Core, ref weir.AttemptRef, now time.Time) {
+			c.SendDone(ref, channels.SendResult{Fate: channels.NotSent, Reason: "busy"}, now)
+		},
+		"unclear": func(c *core.Core, ref weir.AttemptRef, now time.Time) {
+			c.SendDone(ref, channels.SendResult{Fate: channels.Unclear, Reason: "timeout"}, now)
+		},
+		"asked: finished": func(c *core.Core, ref weir.AttemptRef, now time.Time) {
+			c.AskDone(ref, channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{whole(ref, weir.Busy)}}, now)
+		},
+		"asked: absent": func(c *core.Core, ref weir.AttemptRef, now time.Time) {
+			c.AskDone(ref, channels.Answer{Knowledge: channels.Absent}, now)
+		},
+		"canceled": func(c *core.Core, ref weir.AttemptRef, now time.Time) {
+			c.CancelDone(ref, channels.Cancellation{Canceled: true}, now)
+		},
+	} {
+		for _, second := range []manner{accepts, loses} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t, 1, takes(drops))
+				r.accept(calls(1)...)
+				first := r.sent[0]
+				r.manner = func(channels.Attempt) manner { return second }
+				r.pass(r.cfg.SettleAfter)
+				wantSent(t, r, 1, 1)
+				before := r.store[1]
+				r.tell(func(c *core.Core, now time.Time) { late(c, first, now) })
+				r.settle()
+				if after := r.store[1]; after.State != before.State || after.Attempt != before.Attempt || after.Rev != before.Rev {
+					t.Errorf("attempt %d was %s, and is attempt %d, %s", before.Attempt, before.State, after.Attempt, after.State)
+				}
+				wantSent(t, r, 1, 1)
+			})
+		}
 	}
 }
