@@ -9,7 +9,6 @@ import (
 	"weir"
 	"weir/actors/supervise"
 	"weir/channels"
-	"weir/internal/deadline"
 	"weir/internal/failpoint"
 	"weir/internal/tracing"
 	"weir/ops"
@@ -17,8 +16,8 @@ import (
 
 // call bounds one provider call and counts it.
 func (b *broker) call(f *channelSeries, operation string, timeout time.Duration, do func(context.Context) string) {
-	ctx := deadline.In(b.ctx, timeout)
-	defer ctx.End()
+	ctx, cancel := context.WithTimeout(b.ctx, timeout)
+	defer cancel()
 	begun := time.Now()
 	result := do(ctx)
 	r := f.request(operation, result)

@@ -7,7 +7,6 @@ import (
 
 	"weir"
 	"weir/actors/core"
-	"weir/internal/deadline"
 	"weir/internal/failpoint"
 	"weir/ops"
 )
@@ -174,21 +173,9 @@ func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply,
 		}
 	case <-late.C:
 		return core.Reply{}, errNoReply(context.DeadlineExceeded)
-	case <-doneOf(ctx):
+	case <-ctx.Done():
 		return core.Reply{}, errNoReply(ctx.Err())
 	}
-}
-
-// doneOf returns the Done channel of a context. If a deadline.Context lasts longer
-// than any caller waits for a broker, it returns the Done channel of the parent,
-// which exists already.
-func doneOf(ctx context.Context) <-chan struct{} {
-	if c, ok := ctx.(*deadline.Context); ok {
-		if at, _ := c.Deadline(); time.Until(at) > replyTimeout {
-			return c.Parent().Done()
-		}
-	}
-	return ctx.Done()
 }
 
 func errNoReply(cause error) error {

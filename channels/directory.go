@@ -10,7 +10,6 @@ import (
 
 	"weir"
 	"weir/internal/outbound"
-	"weir/internal/plainhttp"
 )
 
 // Directory holds the channel types and keeps one driver for each channel. It
@@ -129,7 +128,7 @@ func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLa
 // ownTransport gives a channel its own connections, so that trouble with one
 // provider does not affect other channels.
 func ownTransport() http.RoundTripper {
-	return plainhttp.New(&http.Transport{
+	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:      true,
@@ -140,5 +139,5 @@ func ownTransport() http.RoundTripper {
 		TLSHandshakeTimeout:    5 * time.Second,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
-	})
+	}
 }

@@ -26,7 +26,6 @@ import (
 	"time"
 
 	"weir/internal/backoff"
-	"weir/internal/plainhttp"
 )
 
 // Delivery is how far a request got.
@@ -145,12 +144,6 @@ func once(
 	if response.Body != http.NoBody && response.StatusCode != http.StatusSwitchingProtocols { // which has a body without end
 		body, err = io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	}
-	return answered(response, body, err, maxBody), false
-}
-
-// answered returns the result of a request with an answer. If the body is longer
-// than maxBody, one byte more than that was read.
-func answered(response *http.Response, body []byte, err error, maxBody int64) Result {
 	result := Result{Delivery: Answered, Status: response.StatusCode, Header: response.Header, Body: body, Err: err}
 	if after := response.Header.Get("Retry-After"); after != "" {
 		result.RetryAfter = backoff.RetryAfter(after, time.Now())
@@ -158,7 +151,7 @@ func answered(response *http.Response, body []byte, err error, maxBody int64) Re
 	if int64(len(body)) > maxBody {
 		result.Body, result.Err = body[:maxBody], ErrBodyTooLarge
 	}
-	return result
+	return result, false
 }
 
 // trace observes how far one request gets. On HTTP/1 the transport waits for its
@@ -235,8 +228,7 @@ func NewRequest(method string, target *url.URL, body io.Reader, credentials Cred
 type Target struct {
 	client *http.Client
 	url    *url.URL
-	header http.Header      // shared by all requests: transports do not change it
-	short  *plainhttp.Route // nil: no short way
+	header http.Header // shared by all requests: transports do not change it
 }
 
 // NewTarget returns a target for POSTs with a body of the given content type. Like
@@ -247,26 +239,12 @@ func NewTarget(client *http.Client, target *url.URL, contentType string, credent
 		return nil, err
 	}
 	r.Header.Set("Content-Type", contentType)
-	t := &Target{client: client, url: r.URL, header: r.Header}
-	if transport, ok := client.Transport.(*plainhttp.Transport); ok {
-		t.short, _ = transport.Route(r)
-	}
-	return t, nil
+	return &Target{client: client, url: r.URL, header: r.Header}, nil
 }
 
 // Post makes a request with a body and reads up to maxBody bytes of the answer.
 func (t *Target) Post(ctx context.Context, body []byte, maxBody int64) Result {
-	if t.short == nil || len(body) > plainhttp.MaxBody {
-		return Do(ctx, t.client, t.request(body), maxBody)
-	}
-	answer := t.short.Post(ctx, body, maxBody)
-	switch {
-	case answer.Response != nil:
-		return answered(answer.Response, answer.Body, answer.Err, maxBody)
-	case answer.Unwritten:
-		return Result{Delivery: NeverSent, Err: answer.Err}
-	}
-	return Result{Delivery: MaybeSent, Err: answer.Err}
+	return Do(ctx, t.client, t.request(body), maxBody)
 }
 
 // request returns a request with a body, for Do.

@@ -17,7 +17,6 @@ import (
 
 	"weir"
 	"weir/channels"
-	"weir/internal/deadline"
 	"weir/internal/tracing"
 	"weir/web/wire"
 )
@@ -84,8 +83,8 @@ func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// A provider may disconnect at once; its callback counts anyway.
-	ctx := deadline.In(s.Tracing.Callback(context.WithoutCancel(r.Context())), timeLimit)
-	defer ctx.End()
+	ctx, cancel := context.WithTimeout(s.Tracing.Callback(context.WithoutCancel(r.Context())), timeLimit)
+	defer cancel()
 	ch, ok, err := s.Index.find(ctx, r.PathValue("channel"), r.PathValue("secret"))
 	switch {
 	case err != nil:
