@@ -16,6 +16,7 @@ type reader struct {
 	errs    []weir.FieldError
 	secrets map[string]string
 	values  map[string]string
+	inEach  bool // what is read stands within an each
 }
 
 // fail adds a mistake. Reading goes on with a usable value, so that one attempt to store a

@@ -2,8 +2,12 @@ package httpgateway
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"mime"
 	"net/url"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +117,8 @@ func TestMistakes(t *testing.T) {
 		`{"send": {"url": "https://x.example/"}, "answer": [{"status": "9", "fate": "perhaps", "match": {"a": 1, "/b": {}}}, {"status": "200", "fate": "refused"}, {"status": "2xx", "fate": "completed", "fault": "channel", "ref": "id"}]}`:                "/template/answer/0/status format, /template/answer/0/match/~1b type, /template/answer/0/match/a format, /template/answer/0/fate value, /template/answer/1/reason required, /template/answer/2/ref format, /template/answer/2/fault conflict",
 		`{"send": {"url": "https://x.example/"}, "answer": [{"status": "2xx", "fate": "accepted", "reason": "because 5"}], "callback": {"verify": {"scheme": "hmac", "secret": "no"}}, "states": {"a": "done", "b": {"outcome": "failed", "reason": "x1"}}}`: "/template/states/a value, /template/states/b/reason value, /template/answer/0/reason value, /template/callback/state required, /template/callback/verify/secret placeholder, /template/callback/verify/header required",
 		`{"send": {"url": "https://x.example/"}, "answer": [{"status": "2xx", "fate": "accepted"}], "callback": {"verify": {"scheme": "none"}, "state": "/s"}, "states": {"a": "accepted"}}`:                                                                 "/template/states required",
+		`{"send": {"url": "https://x.example/", "json": [{"each": {"a": [{"each": "{text}"}, {"each": {"each": 1}}]}}, {"each": "{text}"}]}, "answer": [{"status": "2xx", "fate": "completed"}]}`:                                                            "/template/send/json/0/each/a/0 conflict, /template/send/json/0/each/a/1 conflict",
+		`{"send": {"url": "https://x.example/", "query": {"q": {"each": [{"each": "{text}"}]}}}, "answer": [{"status": "2xx", "fate": "completed"}]}`:                                                                                                        "/template/send/query/q/each/0 conflict",
 		`{"send": {"url": "https://x.example/"}, "answer": [{"status": "2xx", "fate": "completed", "match": {"/a": []}}]}`:                                                                                                                                   "/template/answer/0/match/~1a type",
 	} {
 		_, _, errs := parse(weir.Settings{"template": raw})
@@ -223,6 +229,44 @@ func FuzzCallback(f *testing.F) {
 			if r.Outcome != weir.Completed || r.Attempt.Number < 1 {
 				t.Errorf("%+v", r)
 			}
+		}
+	})
+}
+
+// However often a template repeats what a client gives, a request has at most 1 MiB, and
+// not much more is filled in before it is refused.
+func TestRender_IsBounded(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+	places := map[string]string{
+		"json":  `"json": {"a": "{TEXTS}", "each": {"each": {"b": "{TEXTS}"}}}`,
+		"form":  `"form": {"a": "{TEXTS}", "each": {"each": "{TEXTS}"}}`,
+		"query": `"query": {"a": "{TEXTS}", "each": {"each": "{TEXTS}"}}`,
+		"body":  `"body": "text"`,
+		"basic": `"basic": {"username": "{TEXTS}", "password": "{TEXTS}"}`,
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		place := rapid.SampledFrom(slices.Sorted(maps.Keys(places))).Draw(r, "place")
+		times := rapid.IntRange(1, 10_500).Draw(r, "times")
+		length := rapid.IntRange(0, 1600).Draw(r, "length")
+		messages := slices.Repeat([]string{strings.Repeat(rapid.SampledFrom([]string{"x", "\x01", "é"}).Draw(r, "letter"), length)}, rapid.IntRange(1, 50).Draw(r, "messages"))
+		tpl := parsed(t, `{"send": {"url": "https://gw.example/", `+strings.ReplaceAll(places[place], "{TEXTS}", strings.Repeat("{text}", times))+`}, "answer": [{"status": "2xx", "fate": "completed"}]}`)
+		c := content{a: channels.Attempt{Messages: messages}, part: whole}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := tpl.send.render(&c)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
+			r.Fatalf("%d bytes were allocated", n)
+		}
+		total := times * len(strings.Join(messages, "\n"))
+		switch {
+		case err != nil && !errors.Is(err, errSize):
+			r.Fatal(err)
+		case err == nil && (len(got.Body) > maxRequest || len(got.URL.RawQuery) > maxRequest):
+			r.Fatalf("%d bytes of body, %d of query", len(got.Body), len(got.URL.RawQuery))
+		case err == nil && total > maxRequest && place != "body":
+			r.Fatalf("%d bytes were filled into %d of body", total, len(got.Body))
+		case err != nil && total*8 < maxRequest/60:
+			r.Fatalf("%d bytes are too many: %v", total, err)
 		}
 	})
 }

@@ -135,11 +135,25 @@ type Rendered struct {
 var (
 	errPath   = errors.New("a value does not fit into the path of the URL")
 	errHeader = errors.New("a value does not fit into a header")
+	errSize   = errors.New("the request is larger than 1 MiB")
 )
 
+// maxRequest is the max size of a request in bytes, and of what is filled into it.
+const maxRequest = 1 << 20
+
 // render returns the request. An error means that what a placeholder stands for cannot
-// stand there.
-func (q *request) render(c *content) (Rendered, error) {
+// stand there, or that the request would be larger than maxRequest.
+func (q *request) render(of *content) (Rendered, error) {
+	bounded, room := *of, maxRequest
+	bounded.room = &room
+	out, err := q.fill(&bounded)
+	if room < 0 || len(out.Body) > maxRequest || out.URL != nil && len(out.URL.RawQuery) > maxRequest {
+		return Rendered{}, errSize
+	}
+	return out, err
+}
+
+func (q *request) fill(c *content) (Rendered, error) {
 	out := Rendered{Method: q.method, Header: http.Header{"User-Agent": {"weir"}}}
 	empty := false
 	path := q.path.join(func(name string) string {

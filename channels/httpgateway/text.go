@@ -172,13 +172,34 @@ type content struct {
 	a               channels.Attempt
 	part            int // index of the message; whole: all of them
 	now             time.Time
+	room            *int // bytes that the request may still have, shared by copies; nil: any number
+}
+
+// take counts bytes of a request, and reports whether it may have them. What is rendered
+// is bounded while it grows: a template may repeat a text of the client very often.
+func (c *content) take(n int) bool {
+	if c.room != nil {
+		*c.room -= min(n, *c.room+1)
+		return *c.room >= 0
+	}
+	return true
 }
 
 // whole is the part of a request for all messages of a contact.
 const whole = -1
 
-// value returns what a placeholder stands for.
+// value returns what a placeholder stands for; nothing once the request is too large.
 func (c *content) value(name string) string {
+	if !c.take(0) {
+		return ""
+	}
+	if v := c.lookUp(name); c.take(len(v)) {
+		return v
+	}
+	return ""
+}
+
+func (c *content) lookUp(name string) string {
 	kind, key, _ := strings.Cut(name, ".")
 	switch kind {
 	case "secret":

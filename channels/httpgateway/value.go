@@ -50,7 +50,7 @@ func (r *reader) value(v any, at string, allowed []string) value {
 			return r.typed(v, at, allowed)
 		}
 		if of, each := v["each"]; each && len(v) == 1 {
-			return eachValue{r.value(of, at+"/each", allowed)}
+			return r.each(of, at, allowed)
 		}
 		out := objectValue{}
 		for key, e := range v {
@@ -60,6 +60,18 @@ func (r *reader) value(v any, at string, allowed []string) value {
 	default:
 		return literalValue{v}
 	}
+}
+
+// each reads the value for each message. One within another would multiply the messages by
+// themselves, at every level.
+func (r *reader) each(of any, at string, allowed []string) value {
+	if r.inEach {
+		r.fail(at, "conflict", "each cannot stand within another each: it already stands for one message")
+		return literalValue{}
+	}
+	r.inEach = true
+	defer func() { r.inEach = false }()
+	return eachValue{r.value(of, at+"/each", allowed)}
 }
 
 func (r *reader) typed(v map[string]any, at string, allowed []string) value {
@@ -81,13 +93,25 @@ func (r *reader) typed(v map[string]any, at string, allowed []string) value {
 	return out
 }
 
-func (v literalValue) render(*content) (any, bool) { return v.v, true }
+func (v literalValue) render(c *content) (any, bool) { return v.v, c.take(1) }
 
-func (v textValue) render(c *content) (any, bool) { return v.t.join(c.value), true }
+func (v textValue) render(c *content) (any, bool) {
+	n := 1
+	for _, s := range v.t {
+		n += len(s.literal)
+	}
+	if !c.take(n) {
+		return nil, false
+	}
+	return v.t.join(c.value), true
+}
 
 func (v objectValue) render(c *content) (any, bool) {
 	out := map[string]any{}
 	for key, e := range v {
+		if !c.take(len(key)) {
+			return nil, false
+		}
 		if rendered, ok := e.render(c); ok {
 			out[key] = rendered
 		}
