@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"weir/channels"
 	"weir/channels/provider"
@@ -77,10 +78,14 @@ func (r *reader) verification(callback object) verification {
 		o.need("username", "the user that the gateway calls as")
 	case schemeStandard:
 		raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(out.secret, "whsec_"))
-		if err != nil {
-			r.fail(o.under("secret"), "format", "must be a secret of Standard Webhooks: whsec_ and base64")
+		if o.has("secret") && (err != nil || len(raw) < 24) { // a short key can be guessed from one signature
+			r.fail(o.under("secret"), "format", "must be a secret of Standard Webhooks: whsec_ and base64 of at least 24 bytes")
 		}
 		out.secret = string(raw)
+	case schemeTwilio:
+		if o.has("secret") && (out.secret == "" || strings.ContainsFunc(out.secret, unicode.IsSpace)) {
+			r.fail(o.under("secret"), "format", "must be the auth token of the account, without blanks")
+		}
 	}
 	if out.scheme == schemeHMAC {
 		out.over = r.signed(o)

@@ -20,7 +20,7 @@ import (
 // Each scheme accepts what the gateway signs, and nothing in which a byte differs.
 func TestVerification(t *testing.T) {
 	t.Parallel()
-	const body, secret = `{"status":"done"}`, "whsec_c2VjcmV0LXNlY3JldA=="
+	const body, secret = `{"status":"done"}`, "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"
 	at := time.Unix(1_700_000_000, 0)
 	for scheme, header := range map[string]http.Header{
 		`{"scheme": "token", "header": "X-Token", "prefix": "key ", "secret": "hook"}`: {"X-Token": {"key " + secret}},
@@ -28,7 +28,7 @@ func TestVerification(t *testing.T) {
 		`{"scheme": "hmac", "header": "X-Sig", "prefix": "sha256=", "secret": "hook"}`: {"X-Sig": {"sha256=" + fmt.Sprintf("%x", sumOf(secret, body))}},
 		`{"scheme": "standard-webhooks", "secret": "hook"}`: {
 			"Webhook-Id": {"m1"}, "Webhook-Timestamp": {"1700000000"},
-			"Webhook-Signature": {"v1,AAAA v1," + base64.StdEncoding.EncodeToString(sumOf("secret-secret", "m1.1700000000."+body))},
+			"Webhook-Signature": {"v1,AAAA v1," + base64.StdEncoding.EncodeToString(sumOf("secret-secret-secret-secret", "m1.1700000000."+body))},
 		},
 	} {
 		tpl, _, errs := parse(weir.Settings{"secrets": map[string]any{"hook": secret}, "template": `{"send": {"url": "https://x.example/"}, "answer": [{"status": "2xx", "fate": "accepted"}],
@@ -71,6 +71,31 @@ func TestVerification(t *testing.T) {
 			if _, err := d.ParseCallback(c); !errors.Is(err, channels.ErrForged) {
 				t.Errorf("%s without %s: %v", scheme, name, err)
 			}
+		}
+	}
+}
+
+func TestParse_RefusesWeakSecretsOfCallbacks(t *testing.T) {
+	t.Parallel()
+	key := func(n int) string { return base64.StdEncoding.EncodeToString(make([]byte, n)) }
+	for _, c := range []struct {
+		scheme, secret string
+		good           bool
+	}{
+		{"standard-webhooks", "whsec_", false},
+		{"standard-webhooks", "whsec_" + key(23), false},
+		{"standard-webhooks", "whsec_!", false},
+		{"standard-webhooks", "whsec_" + key(24), true},
+		{"standard-webhooks", key(32), true},
+		{"twilio", " ", false},
+		{"twilio", "to ken", false},
+		{"twilio", "token\n", false},
+		{"twilio", "token", true},
+	} {
+		_, _, errs := parse(weir.Settings{"secrets": map[string]any{"hook": c.secret}, "template": `{"send": {"url": "https://x.example/"}, "answer": [{"status": "2xx", "fate": "accepted"}],
+			"states": {"done": "completed"}, "callback": {"state": "/status", "verify": {"scheme": "` + c.scheme + `", "secret": "hook"}}}`})
+		if c.good != (len(errs) == 0) || !c.good && (len(errs) != 1 || errs[0].Pointer != "/template/callback/verify/secret" || errs[0].Code != "format") {
+			t.Errorf("%s, %q: %+v", c.scheme, c.secret, errs)
 		}
 	}
 }
