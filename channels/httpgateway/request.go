@@ -189,7 +189,7 @@ func (q *request) fill(c *content) (Rendered, error) {
 		out.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 	}
 	for name, v := range q.headers {
-		list, ok := renderText(v, c)
+		list, ok := renderText(name, v, c)
 		for _, s := range list {
 			// A line break could begin another header. Refused here, the value fails this
 			// contact; refused by the transport, it would count as a fault of the channel.
@@ -223,7 +223,7 @@ func sameSegments(path string, t text) bool {
 func pairs(fields map[string]value, c *content) url.Values {
 	out := url.Values{}
 	for name, v := range fields {
-		if list, ok := renderText(v, c); ok {
+		if list, ok := renderText(name, v, c); ok {
 			out[name] = list
 		}
 	}

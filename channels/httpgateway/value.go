@@ -107,6 +107,9 @@ func (v textValue) render(c *content) (any, bool) {
 }
 
 func (v objectValue) render(c *content) (any, bool) {
+	if !c.take(1) {
+		return nil, false
+	}
 	out := map[string]any{}
 	for key, e := range v {
 		if !c.take(len(key)) {
@@ -120,6 +123,9 @@ func (v objectValue) render(c *content) (any, bool) {
 }
 
 func (v listValue) render(c *content) (any, bool) {
+	if !c.take(2) {
+		return nil, false
+	}
 	out := []any{}
 	for _, e := range v {
 		if rendered, ok := e.render(c); ok {
@@ -166,8 +172,8 @@ func (v eachValue) render(c *content) (any, bool) {
 	return out, true
 }
 
-// renderText renders a value of a form, a query or a header.
-func renderText(v value, c *content) ([]string, bool) {
+// renderText renders a value of a form, a query or a header with this name.
+func renderText(name string, v value, c *content) ([]string, bool) {
 	rendered, ok := v.render(c)
 	if !ok {
 		return nil, false
@@ -175,6 +181,9 @@ func renderText(v value, c *content) ([]string, bool) {
 	list, isList := rendered.([]any)
 	if !isList {
 		list = []any{rendered}
+	}
+	if !c.take(len(list) * (len(name) + 1)) { // forms and queries repeat the name for each element
+		return nil, false
 	}
 	var out []string
 	for _, e := range list {
