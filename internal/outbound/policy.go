@@ -128,7 +128,7 @@ func (p Policy) mayDial(host string, ip netip.Addr) bool {
 	case isPrivate(ip):
 		return p.AllowPrivate
 	}
-	return !within(ip, reserved())
+	return (ip.Is4() || within(ip, []string{"2000::/3"})) && !isISATAP(ip) && !within(ip, reserved())
 }
 
 // embedded returns the IPv4 address that an IPv6 address leads to, if any (NAT64,
@@ -148,6 +148,12 @@ func embedded(ip netip.Addr) netip.Addr {
 	return ip
 }
 
+// isISATAP reports whether an IPv6 address is the tunnel to an IPv4 address that it holds (RFC 5214).
+func isISATAP(ip netip.Addr) bool {
+	b := ip.As16()
+	return ip.Is6() && b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
+}
+
 func isPrivate(ip netip.Addr) bool {
 	return ip.IsLoopback() || ip.IsPrivate() || within(ip, []string{"100.64.0.0/10", "fec0::/10"})
 }
@@ -162,7 +168,7 @@ func holdsCredentials(ip netip.Addr) bool {
 func reserved() []string {
 	return []string{
 		"0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16",
+		"2001::/23", "2001:db8::/32", "3fff::/20", // IPv6 outside of 2000::/3 is refused as a whole
 	}
 }
 
