@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -81,6 +82,23 @@ func (w *Webhook) Secrets(now time.Time) []string {
 // WantsType reports whether it gets events of a type.
 func (w *Webhook) WantsType(name string) bool {
 	return slices.ContainsFunc(w.Types, func(p string) bool { return TypeMatches(p, name) })
+}
+
+// Scope names the channel and the survey that an event is about.
+type Scope struct{ Channel, Survey string }
+
+// ScopeOf reads what an event is about from its data.
+func ScopeOf(e *Event) Scope {
+	var s Scope
+	if json.Unmarshal(e.Data, &s) != nil {
+		return Scope{}
+	}
+	return s
+}
+
+// WantsScope reports whether it gets events of a channel and a survey.
+func (w *Webhook) WantsScope(s Scope) bool {
+	return (w.Channel == "" || w.Channel == s.Channel) && (w.Survey == "" || w.Survey == s.Survey)
 }
 
 // WantsContacts reports whether it gets events of [ContactTypes].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -164,7 +165,7 @@ func TestWebhookReplay(t *testing.T) {
 	r, store, _ := hookRig(t)
 	v := into[api.WebhookView](t, r.do("POST", "/v1/webhooks", goodHook), 201)
 	for _, kind := range []string{"weir.survey.state", "weir.channel.state"} {
-		if err := store.Emit(t.Context(), events.Event{Type: kind, Source: "surveys", Subject: "s", Data: []byte("{}")}); err != nil {
+		if err := store.Emit(t.Context(), events.Event{Type: kind, Source: "surveys", Subject: "s", Data: []byte(`{"channel":"texts"}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,6 +202,40 @@ func TestWebhookReplay(t *testing.T) {
 	}
 }
 
+// A replay sends only what the webhook gets by its filters.
+func TestReplayWebhook_ChecksEveryFilter(t *testing.T) {
+	t.Parallel()
+	r, store, _ := hookRig(t)
+	for i, c := range []struct {
+		channel, survey, data string
+		status                int
+	}{
+		{"texts", "", `{"channel":"texts"}`, 202},
+		{"texts", "", `{"channel":"two"}`, 422},
+		{"texts", "", `{}`, 422},
+		{"", "poll", `{"survey":"poll"}`, 202},
+		{"", "poll", `{"survey":"other"}`, 422},
+		{"texts", "poll", `{"channel":"texts","survey":"other"}`, 422},
+		{"texts", "poll", `{"channel":"two","survey":"poll"}`, 422},
+		{"texts", "poll", `{"channel":"texts","survey":"poll"}`, 202},
+	} {
+		w := events.Webhook{
+			ID: "whaaaaaaaaaaaaa" + string(rune('a'+i)), URL: secretURL, Types: []string{"weir.*"}, Channel: c.channel, Survey: c.survey,
+			Enabled: true, Secret: "whsec_x", Revision: 1, Generation: 1, Created: start, Updated: start,
+		}
+		if err := store.AddWebhook(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Emit(t.Context(), events.Event{Type: "weir.survey.state", Source: "surveys", Subject: "s", Data: []byte(c.data)}); err != nil {
+			t.Fatal(err)
+		}
+		g := r.do("POST", "/v1/webhooks/"+w.ID+"/replay", `{"event":"`+strconv.Itoa(i+1)+`"}`)
+		if g.status != c.status {
+			t.Errorf("filters %q and %q, event with %s: %d, want %d", c.channel, c.survey, c.data, g.status, c.status)
+		}
+	}
+}
+
 // Personal data goes only where a token with pii:read sends it.
 func TestWebhooksWithPersonalData(t *testing.T) {
 	t.Parallel()
@@ -215,6 +250,11 @@ func TestWebhooksWithPersonalData(t *testing.T) {
 		t.Errorf("%d %s", g.status, g.body)
 	}
 	v := into[api.WebhookView](t, as("configured", "POST", "/v1/webhooks", pii), 201)
+	for action, body := range map[string]string{"rotate": `{}`, "replay": `{"failed_since":"2026-01-01T00:00:00Z"}`} {
+		if g := as(string(ops.ScopeWebhooksAdmin), "POST", "/v1/webhooks/"+v.ID+"/"+action, body); g.status != http.StatusForbidden || !strings.Contains(g.body, "pii:read") {
+			t.Errorf("%s without pii:read: %d %s", action, g.status, g.body)
+		}
+	}
 	if g := as(string(ops.ScopeWebhooksAdmin), "PATCH", "/v1/webhooks/"+v.ID, `{"url":"https://elsewhere.example"}`); g.status != http.StatusForbidden {
 		t.Errorf("it was sent elsewhere: %d", g.status)
 	}

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"sync"
@@ -42,19 +41,7 @@ type feed struct {
 // fed is an event in memory.
 type fed struct {
 	events.Event
-	scope *scope // nil: it was not needed yet
-}
-
-// scope names the channel and the survey of an event.
-type scope struct{ Channel, Survey string }
-
-// scopeOf reads what an event is about from its data.
-func scopeOf(e *events.Event) *scope {
-	var s scope
-	if json.Unmarshal(e.Data, &s) != nil {
-		return &scope{}
-	}
-	return &s
+	scope *events.Scope // nil: it was not needed yet
 }
 
 // wantsEvent reports whether a webhook gets an event.
@@ -66,9 +53,10 @@ func wantsEvent(w *events.Webhook, e *fed) bool {
 		return true
 	}
 	if e.scope == nil {
-		e.scope = scopeOf(&e.Event)
+		scope := events.ScopeOf(&e.Event)
+		e.scope = &scope
 	}
-	return (w.Channel == "" || w.Channel == e.scope.Channel) && (w.Survey == "" || w.Survey == e.scope.Survey)
+	return w.WantsScope(*e.scope)
 }
 
 // subscription is the part of the feed that one webhook gets.

@@ -63,6 +63,9 @@ func (s *Service) rotateWebhook(c *route.Call) (route.Reply, error) {
 		overlap = time.Duration(hours) * time.Hour
 	}
 	return s.changeWebhook(c, func(w *events.Webhook) error {
+		if err := mayReveal(c, w); err != nil {
+			return err
+		}
 		w.OldSecret, w.OldUntil, w.Secret = w.Secret, s.Now().Add(overlap), webhooksign.NewSecret()
 		if overlap == 0 {
 			w.OldSecret, w.OldUntil = "", time.Time{}
@@ -106,6 +109,9 @@ func (s *Service) replayWebhook(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
+	if err := mayReveal(c, &w); err != nil {
+		return route.Reply{}, err
+	}
 	if one {
 		return s.replayEvent(c, &w, event)
 	}
@@ -127,6 +133,8 @@ func (s *Service) replayEvent(c *route.Call, w *events.Webhook, text string) (ro
 		c.Errors.Add("/event", "not_found", "is not in the log, or no longer")
 	case !w.WantsType(list[0].Type):
 		c.Errors.Add("/event", "conflict", "is of type %s, which the webhook does not get", list[0].Type)
+	case !w.WantsScope(events.ScopeOf(&list[0])):
+		c.Errors.Add("/event", "conflict", "is of a channel or survey whose events the webhook does not get")
 	}
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err

@@ -154,6 +154,12 @@ func (s *Service) readWebhook(c *route.Call, w *events.Webhook) error {
 	if err := c.Invalid(); err != nil {
 		return err
 	}
+	return mayReveal(c, w)
+}
+
+// mayReveal returns an error if a webhook gets full phone numbers and the caller may not
+// read them: who causes deliveries or holds the secret decides who sees the numbers.
+func mayReveal(c *route.Call, w *events.Webhook) error {
 	if w.PII && !c.PII() {
 		return auth.ErrForbidden(ops.ScopePIIRead)
 	}
