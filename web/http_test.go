@@ -96,6 +96,9 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		if g.status != 405 || g.header.Get("Allow") != x[2] || x[0] != "HEAD" && g.problem(t).Code != weir.CodeMethod {
 			t.Errorf("%s %s: %d Allow %q %s", x[0], x[1], g.status, g.header.Get("Allow"), g.body)
 		}
+		if x[1] == "/livez" && !strings.Contains(g.body, "method not allowed; use GET or HEAD") || x[0] == "BREW" && !strings.Contains(g.body, "; use DELETE, GET or HEAD") {
+			t.Errorf("%s %s: %s", x[0], x[1], g.body)
+		}
 	}
 	if n := r.counter("weir_http_requests_total", "route", "other", "method", "other", "status", "4xx"); n != 1 {
 		t.Errorf("BREW counted %v", n)

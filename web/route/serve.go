@@ -201,6 +201,14 @@ type Recorder struct {
 // Unwrap gives http.ResponseController access to the underlying writer.
 func (w *Recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// orList turns "A, B, C" into "A, B or C".
+func orList(list string) string {
+	if i := strings.LastIndex(list, ", "); i >= 0 {
+		return list[:i] + " or " + list[i+2:]
+	}
+	return list
+}
+
 // WriteHeader replaces the mux's own responses (404, 405, a redirect to a
 // cleaned path) with a problem.
 func (w *Recorder) WriteHeader(status int) {
@@ -215,7 +223,7 @@ func (w *Recorder) WriteHeader(status int) {
 	w.Matched = true
 	w.Header().Del("Location")
 	if status == http.StatusMethodNotAllowed {
-		wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "this path takes %s", w.Header().Get("Allow")))
+		wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "method not allowed; use %s", orList(w.Header().Get("Allow"))))
 	} else {
 		wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "not found"))
 	}

@@ -91,7 +91,7 @@ func StepHandler(steps map[string]*route.Route, gate *auth.Gate) http.Handler {
 		if colon < 0 {
 			w.Header().Set("Allow", "DELETE, GET, HEAD, PATCH, PUT")
 			route.MarkMatched(w)
-			wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "this path takes DELETE, GET, HEAD, PATCH, PUT; steps are asked for as POST …:launch, :pause, :resume, :stop"))
+			wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "method not allowed; use DELETE, GET, HEAD, PATCH or PUT, and POST …:launch, :pause, :resume or :stop for steps"))
 			return
 		}
 		step, ok := steps[given[colon+1:]]
