@@ -56,10 +56,7 @@ func (h *Webhooks) post(ctx context.Context, w *events.Webhook, e events.Event) 
 		return 0, err
 	}
 	answer, err := h.Calls.Do(ctx, http.MethodPost, w.URL, header, body)
-	if outbound.KindOf(err) == outbound.TooLarge {
-		err = nil // the body of an answer is not used
-	}
-	return answer.Status, answerError(answer, err)
+	return answer.Status, statusOf(answer, err)
 }
 
 // demandedPause is how long a receiver wants to be left alone.

@@ -99,6 +99,15 @@ func (s *subscriber) deliver(ctx context.Context, e events.Event) error {
 		return err
 	}
 	answer, err := s.calls.Do(ctx, http.MethodPost, s.URL, header, body)
+	return statusOf(answer, err)
+}
+
+// statusOf returns the error of an answer whose body is not used: its status decides,
+// whatever became of the body.
+func statusOf(answer outbound.Answer, err error) error {
+	if answer.Status != 0 {
+		err = nil
+	}
 	return answerError(answer, err)
 }
 

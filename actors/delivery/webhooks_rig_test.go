@@ -89,7 +89,7 @@ func (g *hookRig) Do(ctx context.Context, _, url string, header http.Header, bod
 	if judge != nil {
 		var err error
 		if status, after, err = judge(url, e); err != nil {
-			return outbound.Answer{}, err
+			return outbound.Answer{Status: status}, err
 		}
 	}
 	g.mu.Lock()

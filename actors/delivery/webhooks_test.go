@@ -273,3 +273,30 @@ func TestWebhooksThatFallBehindCatchUp(t *testing.T) {
 		g.wantAll("wh1", "a", n+1)
 	})
 }
+
+// A receiver accepts an event, and the body of its answer is lost: it has the event.
+func TestWebhooks_StatusDecidesWithoutTheBody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newHookRig(t)
+		g.judged(func(url string, _ hookEvent) (int, string, error) {
+			if strings.Contains(url, "none") {
+				return 0, "", &outbound.Error{Kind: outbound.Unreachable, Message: "the host cannot be reached"}
+			}
+			return 200, "", &outbound.Error{Kind: outbound.Unreachable, Message: "the answer was cut off"}
+		})
+		g.start()
+		defer g.stop()
+		g.add("cut")
+		g.add("none")
+		after(time.Second)
+		g.emit(0, 1, "a")
+		after(time.Hour)
+		if n := len(g.tried("cut")); n != 1 {
+			t.Errorf("an event that was answered 200 was sent %d times", n)
+		}
+		if n := len(g.tried("none")); n < 3 {
+			t.Errorf("an event without an answer was sent %d times", n)
+		}
+	})
+}

@@ -88,7 +88,9 @@ type Answer struct {
 }
 
 // Do makes a call and returns the answer, whatever its status, including a redirect. Errors
-// are of type [*Error]; with one of kind TooLarge comes the answer without its body.
+// are of type [*Error]. If the answer's body is too large, cut off or does not end in time,
+// the answer comes with the error and without its body: a caller that needs the status only
+// has it.
 func (c *Client) Do(ctx context.Context, method, target string, header http.Header, body []byte) (Answer, error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -114,6 +116,10 @@ func (c *Client) Do(ctx context.Context, method, target string, header http.Head
 		return Answer{}, named(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode < 200 { // a switch of protocols: its body is the connection, which no deadline ends
+		return Answer{}, &Error{Kind: Unreachable, Message: "the host switched to another protocol"}
+	}
+	head := Answer{Status: response.StatusCode, Header: response.Header}
 	read, err := io.ReadAll(io.LimitReader(response.Body, c.policy.MaxBody+1))
 	if err == nil {
 		// A server that notices our disconnect may end its answer normally, as if
@@ -121,12 +127,13 @@ func (c *Client) Do(ctx context.Context, method, target string, header http.Head
 		err = bounded.Err()
 	}
 	if err != nil {
-		return Answer{}, named(ctx, err)
+		return head, named(ctx, err)
 	}
 	if int64(len(read)) > c.policy.MaxBody {
-		return Answer{Status: response.StatusCode, Header: response.Header}, &Error{Kind: TooLarge, Message: "the answer is too large"}
+		return head, &Error{Kind: TooLarge, Message: "the answer is too large"}
 	}
-	return Answer{Status: response.StatusCode, Header: response.Header, Body: read}, nil
+	head.Body = read
+	return head, nil
 }
 
 // dial resolves, checks and connects, to exactly the addresses that it checked.

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -278,6 +279,58 @@ func TestAnswersAreBounded(t *testing.T) {
 	for path, want := range map[string]outbound.Kind{"/endless": outbound.TooLarge, "/slow": outbound.Timeout, "/silent": outbound.Timeout} {
 		if _, _, err := w.post(t, "https://a.example"+path); outbound.KindOf(err) != want {
 			t.Errorf("%s: %v (%v), want %v", path, err, outbound.KindOf(err), want)
+		}
+	}
+}
+
+// A receiver switches to another protocol and keeps the connection, which no deadline of
+// the request ends.
+func TestDo_SwitchOfProtocols(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{"a.example": {"93.184.216.34"}}, func(w http.ResponseWriter, _ *http.Request) {
+		conn, in, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")
+		_, _ = io.Copy(io.Discard, in) // until the caller closes it
+	})
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := w.post(t, "https://a.example/")
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if outbound.KindOf(err) != outbound.Unreachable {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it still waits")
+		w.server.CloseClientConnections()
+	}
+}
+
+// The status of an answer is known even if its body is lost.
+func TestDo_StatusOfAnAnswerWithoutItsBody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]string{"a.example": {"93.184.216.34"}}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		_, _ = w.Write([]byte("the beginning"))
+		_ = http.NewResponseController(w).Flush()
+		if r.URL.Path == "/slow" {
+			<-r.Context().Done()
+		}
+		panic(http.ErrAbortHandler)
+	})
+	w.policy.Timeout = time.Second
+	w.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	for path, want := range map[string]outbound.Kind{"/cut": outbound.Unreachable, "/slow": outbound.Timeout} {
+		status, body, err := w.post(t, "https://a.example"+path)
+		if status != http.StatusOK || body != "" || outbound.KindOf(err) != want {
+			t.Errorf("%s: %d %q, %v", path, status, body, err)
 		}
 	}
 }
