@@ -54,10 +54,10 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figu
 			f.Health, f.HealthReason = weir.Paused, ""
 		}
 		f.Queued, f.OldestQueuedAt = backlogs[ch.ID].Queued, backlogs[ch.ID].OldestQueuedAt
+		f.SentPerMinute, f.IdleSince = s.minutes.perMinute(ch.ID, now), s.minutes.idleSince(ch.ID, now)
 		if absent[ch.ID] {
-			f.Why = core.WhyNextStored(&ch, f)
+			f.Why, f.IdleSince = core.WhyNextStored(&ch, f), time.Time{}
 		}
-		f.SentPerMinute = s.minutes.perMinute(ch.ID, now)
 		out[i] = f
 	}
 	return out, nil

@@ -48,7 +48,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		gcRuns:         f.NewCounter(prometheus.CounterOpts{Name: "weir_gc_runs_total", Help: "Reconciliation passes over contacts without news, over all channels."}),
 		gcReconciled:   f.NewCounterVec(prometheus.CounterOpts{Name: "weir_gc_contacts_reconciled_total", Help: "Contacts reconciled by asking the provider, by its answer; failed: the request failed."}, []string{"channel", "verdict"}),
 		gcLast:         f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_gc_last_success_timestamp_seconds", Help: "Start of the latest reconciliation pass whose predecessor had no failed request."}, channel),
-		deadLetters:    f.NewCounterVec(prometheus.CounterOpts{Name: "weir_dead_letters_total", Help: "Contacts that failed repeatedly for a reason of their own."}, channel),
+		deadLetters:    f.NewCounterVec(prometheus.CounterOpts{Name: "weir_dead_letters_total", Help: "Contacts that were rejected repeatedly."}, channel),
 		restarts:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_actor_restarts_total", Help: "Restarts of crashed actors."}, []string{"kind"}),
 		panics:         f.NewCounter(prometheus.CounterOpts{Name: "weir_actor_panics_total", Help: "Panics in actors."}),
 		leasesLost:     f.NewCounterVec(prometheus.CounterOpts{Name: "weir_lease_lost_total", Help: "Leases that another process took over."}, channel),
@@ -294,6 +294,27 @@ func (m *minutes) perMinute(channel weir.ChannelID, now time.Time) float64 {
 		from = m.started
 	}
 	return float64(n) / max(now.Sub(from).Minutes(), 1)
+}
+
+// idleSince returns since when nothing was dispatched, to the minute and at most as
+// long ago as the minutes that perMinute counts.
+func (m *minutes) idleSince(channel weir.ChannelID, now time.Time) time.Time {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	meter, at := m.meters[channel], m.begun
+	if meter != nil && meter.counts[ops.CountSent].Load() > 0 {
+		return now
+	}
+	for i := range rateOver {
+		if meter != nil && meter.sent[i] > 0 {
+			break
+		}
+		at = at.Add(-time.Minute)
+	}
+	if at.Before(m.started) {
+		return m.started
+	}
+	return at
 }
 
 // write submits the waiting minutes to the store. Only minutes that could not be

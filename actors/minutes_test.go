@@ -216,6 +216,36 @@ func TestRateOfTheLastMinutes(t *testing.T) {
 	})
 }
 
+// A channel is idle since its last dispatch, to the minute, and at most as long as the
+// minutes that are kept.
+func TestMinutes_IdleSince(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := keeper(t)
+		idle := func() time.Duration { return time.Since(s.minutes.idleSince(7, time.Now())).Round(time.Second) }
+		later(30 * time.Second)
+		if got := idle(); got != 30*time.Second {
+			t.Errorf("half a minute after the start: %v", got)
+		}
+		s.minutes.of(7).count(ops.CountSent, 1)
+		if got := idle(); got != 0 {
+			t.Errorf("in the minute of a dispatch: %v", got)
+		}
+		later(time.Minute)
+		if got := idle(); got > time.Minute {
+			t.Errorf("a minute after it: %v", got)
+		}
+		later(time.Minute)
+		if got := idle(); got < time.Minute || got > 2*time.Minute {
+			t.Errorf("two minutes after it: %v", got)
+		}
+		later(time.Hour)
+		if got := idle(); got < 5*time.Minute || got > 6*time.Minute {
+			t.Errorf("an hour after it: %v", got)
+		}
+	})
+}
+
 // TestCountingWhileMinutesEnd loses nothing and counts nothing twice.
 func TestCountingWhileMinutesEnd(t *testing.T) {
 	t.Parallel()

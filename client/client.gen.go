@@ -375,7 +375,7 @@ type ChannelView struct {
 	// Blocked waiting contacts that are larger than the capacity, among those next in line
 	Blocked int `json:"blocked"`
 
-	// Breaker A channel's circuit breaker.
+	// Breaker the circuit breaker
 	Breaker BreakerView `json:"breaker"`
 
 	// Capacity max slots in flight
@@ -390,10 +390,13 @@ type ChannelView struct {
 	// Deleting its open contacts are being ended; then it is gone
 	Deleting bool `json:"deleting,omitempty,omitzero"`
 
+	// IdleSince since when nothing was dispatched, to the minute and at most five minutes ago; absent: another process runs the channel
+	IdleSince time.Time `json:"idle_since,omitempty,omitzero"`
+
 	// InFlight slots of sending, active and unknown contacts; never more than the capacity
 	InFlight int `json:"in_flight"`
 
-	// LastCollection A search for contacts that have been silent for too long.
+	// LastCollection the last run of the reconciler; absent: none since the channel's broker started, or another process runs it
 	LastCollection CollectView `json:"last_collection,omitempty,omitzero"`
 
 	// Name name for people
@@ -463,7 +466,7 @@ type CollectView struct {
 
 // ContactBody A contact to queue.
 type ContactBody struct {
-	// Call What a call does: exactly one of the fields.
+	// Call on a voice channel: what the call does
 	Call CallBody `json:"call,omitempty,omitzero"`
 
 	// Key your own name for it, unique on the channel; a key that is known with the same content yields the contact that has it and queues nothing, so that a request can be repeated safely, and with other content is refused (409, key_reused); it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do; printable
@@ -507,7 +510,7 @@ type ContactView struct {
 	// Attempts oldest first; a list of contacts has only the latest
 	Attempts []AttemptView `json:"attempts"`
 
-	// Call What a call does: exactly one of the fields.
+	// Call on a voice channel: what the call does
 	Call Call `json:"call,omitempty,omitzero"`
 
 	// Canceling cancellation was requested while it was in flight
@@ -566,7 +569,7 @@ type ContactView struct {
 
 	// Why why it waits now, in one sentence for people; absent when it is done
 	//
-	// Examples: channel texts: 4 of 4 slots are in flight; behind 12 of higher priority
+	// Examples: channel texts: 4 of 4 slots in use; 12 of higher priority ahead
 	Why string `json:"why,omitempty,omitzero"`
 
 	// WhyCode the same as a stable code for programs; there may be more codes in later versions
@@ -583,7 +586,7 @@ type ContactsBody struct {
 
 // Content The content of one attempt: messages, or a call.
 type Content struct {
-	// Call What a call does: exactly one of the fields.
+	// Call on a voice channel: what the call does
 	Call Call `json:"call,omitempty,omitzero"`
 
 	// Messages one SMS each
@@ -699,7 +702,7 @@ type DeadView struct {
 	// At when it became one
 	At time.Time `json:"at"`
 
-	// Contact A contact with its attempts.
+	// Contact with its latest attempt
 	Contact ContactView `json:"contact"`
 
 	// Outcome why the contact is done
@@ -831,7 +834,7 @@ type HeardView struct {
 	// Arm index of the arm; absent until the respondent is started
 	Arm int `json:"arm,omitempty,omitzero"`
 
-	// Attempts A number for each mode; one that is absent is 0.
+	// Attempts attempts that were made, by mode
 	Attempts Counts `json:"attempts"`
 
 	// Attributes attributes of the person, by name
@@ -949,7 +952,7 @@ type ImportProblem struct {
 	// Errors every mistake in the request, up to 100
 	Errors []FieldError `json:"errors,omitempty,omitzero"`
 
-	// Import The result of an import of respondents.
+	// Import absent if no row was read
 	Import ImportView `json:"import,omitempty,omitzero"`
 
 	// Status the HTTP status
@@ -1038,7 +1041,7 @@ type MinuteView struct {
 	// At its beginning
 	At time.Time `json:"at"`
 
-	// Callbacks Reports of the provider, by what they did.
+	// Callbacks reports of the provider, by what they did; absent: none
 	Callbacks CallbacksView `json:"callbacks"`
 
 	// Capacity at the end
@@ -1047,7 +1050,7 @@ type MinuteView struct {
 	// CollectorRuns runs of the reconciler
 	CollectorRuns int `json:"collector_runs"`
 
-	// Finished Contacts that ended, by outcome.
+	// Finished contacts that ended, by outcome; absent: none
 	Finished FinishedView `json:"finished"`
 
 	// InFlight slots, at the end; this and the next three are absent when not known, and stand as they were where nothing changed
@@ -1190,7 +1193,7 @@ type RespondentView struct {
 	// Arm index of the arm; absent until the respondent is started
 	Arm *int `json:"arm,omitempty"`
 
-	// Attempts A number for each mode; one that is absent is 0.
+	// Attempts attempts that were made, by mode
 	Attempts Counts `json:"attempts"`
 
 	// Attributes attributes of the person, by name
@@ -1396,13 +1399,13 @@ type StatsView struct {
 	// Examples: channel_paused
 	WhyCode string `json:"why_code,omitempty,omitzero"`
 
-	// Window A window of a schedule.
+	// Window the window that is open or opens next; absent: none
 	Window SpanView `json:"window,omitempty,omitzero"`
 }
 
 // SurveyBody A survey, as in a request: everything except its respondents.
 type SurveyBody struct {
-	// Application The application that handles text conversations.
+	// Application the application that handles text conversations; absent: none
 	Application ApplicationBody `json:"application,omitempty,omitzero"`
 
 	// Arms what is compared; one arm if nothing is
@@ -1452,7 +1455,7 @@ type SurveyBody struct {
 	// Examples: MX
 	Region string `json:"region,omitempty,omitzero"`
 
-	// Schedule When a survey may contact people.
+	// Schedule when people may be contacted
 	Schedule ScheduleSpec `json:"schedule"`
 
 	// StopWords absent: stop
@@ -1523,7 +1526,7 @@ type SurveyLogView struct {
 
 // SurveyPatch Changes to a survey: a JSON merge patch.
 type SurveyPatch struct {
-	// Application The application that handles text conversations.
+	// Application merged field by field; null: none
 	Application *ApplicationBody `json:"application,omitempty"`
 
 	// Arms drafts only
@@ -1610,7 +1613,7 @@ type SurveySummary struct {
 
 // SurveyView A survey with its definition.
 type SurveyView struct {
-	// Application The application that handles text conversations.
+	// Application the application that handles text conversations; absent: none
 	Application ApplicationView `json:"application,omitempty,omitzero"`
 
 	// Arms what is compared; one arm if nothing is
@@ -1672,7 +1675,7 @@ type SurveyView struct {
 	// Examples: MX
 	Region string `json:"region,omitempty,omitzero"`
 
-	// Schedule When a survey may contact people.
+	// Schedule when people may be contacted
 	Schedule ScheduleSpec `json:"schedule"`
 
 	// State state of the survey
@@ -1760,7 +1763,7 @@ type TimelineView struct {
 	// Events oldest first
 	Events []TimelineEvent `json:"events"`
 
-	// For The respondent of a contact that a survey created.
+	// For absent: it is of no survey
 	For TimelineFor `json:"for,omitempty,omitzero"`
 
 	// ID id of the contact

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"weir"
@@ -62,6 +63,40 @@ const (
 	WhyAnswer            WhyCode = "answer"        // waiting for an answer; nothing is left to try
 )
 
+// stalledAfter is how long nothing moves before a limit that paces contacts is an
+// alarm.
+const stalledAfter = time.Minute
+
+// Headline returns the words under which a page shows why something waits, and
+// whether that is an alarm. idle is since when nothing has moved; zero: that is not
+// known. A limit that only paces contacts is an alarm once nothing moves.
+func (c WhyCode) Headline(idle, now time.Time) (text string, alarm bool) {
+	switch c {
+	case WhyError, WhyFaulted, WhyFailing, WhyDown, WhyTooLarge, WhyBroken, WhyChannelGone, WhyChannelUnsuitable:
+		return "Stopped by a problem", true
+	case WhyPaused, WhySurveyPaused:
+		return "Paused", false
+	case WhyDraft:
+		return "Not launched", false
+	case WhyDeleting, WhyStopping, WhySurveyStopping, WhyCanceling:
+		return "Stopping", false
+	case WhyNotBefore, WhyRetry, WhyWindow, WhyDelayed, WhyProviderPause:
+		return "Scheduled", false
+	case WhyReport, WhyUnknown, WhyAnswer, WhyActive, WhyDispatching:
+		return "In progress", false
+	case WhyTarget, WhyQuota:
+		return "Target reached", false
+	case WhyBatch: // its respondents may take hours to answer
+		return "Pacing", false
+	case WhyCapacity, WhyReplyReserve: // calls may hold every slot for longer than any limit; lost ones are settled
+		return "At capacity", false
+	}
+	if !idle.IsZero() && now.Sub(idle) >= stalledAfter {
+		return "Nothing has moved for a minute", true
+	}
+	return "Pacing", false
+}
+
 // IsZero reports whether nothing waits.
 func (w Why) IsZero() bool { return w.Code == "" }
 
@@ -100,5 +135,43 @@ func WhyBlocked(c *weir.Channel) Why {
 	return w
 }
 
+// whyAt is the form of instants in sentences.
+const whyAt = "2006-01-02 15:04:05 UTC"
+
 // WhyAt formats an instant for the sentence of a [Why].
-func WhyAt(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+func WhyAt(t time.Time) string { return t.UTC().Format(whyAt) }
+
+// Clause is a part of a sentence: text, or an instant if At is not zero.
+type Clause struct {
+	Text string
+	At   time.Time
+}
+
+// Clauses splits the sentence of a [Why] at the instants that [WhyAt] wrote, so that a
+// page can show them in the reader's zone.
+func Clauses(sentence string) (list []Clause) {
+	for from := 0; ; {
+		end := strings.Index(sentence[from:], " UTC")
+		if end < 0 {
+			break
+		}
+		end += from + len(" UTC")
+		from = end
+		if end < len(whyAt) {
+			continue
+		}
+		at, err := time.Parse(whyAt, sentence[end-len(whyAt):end])
+		if err != nil {
+			continue
+		}
+		if before := sentence[:end-len(whyAt)]; before != "" {
+			list = append(list, Clause{Text: before})
+		}
+		list = append(list, Clause{Text: sentence[end-len(whyAt) : end], At: at})
+		sentence, from = sentence[end:], 0
+	}
+	if sentence != "" {
+		list = append(list, Clause{Text: sentence})
+	}
+	return list
+}

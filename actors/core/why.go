@@ -75,16 +75,16 @@ func whyOwn(contact *weir.Contact, led *weir.Ledger, ch *weir.Channel) ops.Why {
 	case led.Fits(p, size):
 		return ops.Why{}
 	case led.InUse()+size <= led.Capacity:
-		return ops.Why{Code: ops.WhyReplyReserve, Text: fmt.Sprintf("channel %s: %d of %d slots are in flight and the free ones are kept for replies", ch.Name, led.InUse(), led.Capacity)}
+		return ops.Why{Code: ops.WhyReplyReserve, Text: fmt.Sprintf("channel %s: %d of %d slots in use; the free ones are kept for replies", ch.Name, led.InUse(), led.Capacity)}
 	default:
 		return whyFull(led, ch.Name, size)
 	}
 }
 
 func whyFull(led *weir.Ledger, channel string, size int) ops.Why {
-	text := fmt.Sprintf("channel %s: %d of %d slots are in flight", channel, led.InUse(), led.Capacity)
+	text := fmt.Sprintf("channel %s: %d of %d slots in use", channel, led.InUse(), led.Capacity)
 	if size > 1 {
-		text += fmt.Sprintf(" and it takes %d", size)
+		text += fmt.Sprintf("; it takes %d", size)
 	}
 	return ops.Why{Code: ops.WhyCapacity, Text: text}
 }
@@ -100,7 +100,7 @@ func reserved(led *weir.Ledger, p weir.Priority) string {
 func (c *Core) whyFlight(f *flight) ops.Why {
 	switch {
 	case f.c.CancelRequested && f.cancelTooLate:
-		return ops.Why{Code: ops.WhyReport, Text: "the cancellation came too late; its report is awaited"}
+		return ops.Why{Code: ops.WhyReport, Text: "cancellation came too late; awaiting delivery report"}
 	case f.c.CancelRequested:
 		return ops.Why{Code: ops.WhyCanceling, Text: "cancellation requested; its slots are held until the provider is certainly done with it"}
 	case f.c.State == weir.Sending:
@@ -118,13 +118,13 @@ func whyUnknown(contact *weir.Contact, asked time.Time, lostAfter time.Duration)
 		text += " (" + contact.Reason + ")"
 	}
 	if !asked.IsZero() {
-		text += "; the provider is asked at " + ops.WhyAt(asked)
+		text += "; next check at " + ops.WhyAt(asked)
 	}
-	return ops.Why{Code: ops.WhyUnknown, Text: text + "; lost at " + ops.WhyAt(lastHeard(contact).Add(lostAfter)) + " if it cannot tell"}
+	return ops.Why{Code: ops.WhyUnknown, Text: text + "; marked lost at " + ops.WhyAt(lastHeard(contact).Add(lostAfter)) + " if still unknown"}
 }
 
 func whyReport(asked, lost time.Time) ops.Why {
-	return ops.Why{Code: ops.WhyReport, Text: fmt.Sprintf("waiting for the provider's report; asked about at %s, lost at %s if it cannot tell", ops.WhyAt(asked), ops.WhyAt(lost))}
+	return ops.Why{Code: ops.WhyReport, Text: fmt.Sprintf("awaiting delivery report; next check at %s; marked lost at %s if still unknown", ops.WhyAt(asked), ops.WhyAt(lost))}
 }
 
 // askedAt returns the instant of the reconciliation that asks about an active contact

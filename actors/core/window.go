@@ -350,12 +350,16 @@ func (w *window) position(contact *weir.Contact) string {
 		if beyond {
 			more = "more than "
 		}
-		parts = append(parts, fmt.Sprintf("%s%d older", more, older))
+		noun := "contacts"
+		if older == 1 && !beyond {
+			noun = "contact"
+		}
+		parts = append(parts, fmt.Sprintf("%s%d %s", more, older, noun))
 	}
 	if parts == nil {
 		return ""
 	}
-	return "behind " + strings.Join(parts, " and ")
+	return strings.Join(parts, " and ") + " ahead"
 }
 
 // empty reports whether nothing waits in the window and nothing is known to wait

@@ -112,7 +112,7 @@ func (t *channelLoad) whyNoRoom(size int, rate float64, now, closes time.Time) o
 	case pacing.ClosesSoon, pacing.WindowClosed:
 		return ops.Why{Code: ops.WhyWindow, Text: fmt.Sprintf("the window closes at %s, before channel %s could dispatch another contact", ops.WhyAt(closes), t.channel.Name)}
 	case pacing.NoRoom:
-		return ops.Why{Code: ops.WhyCapacity, Text: fmt.Sprintf("channel %s: %d of %d slots are in flight; %d of surveys and %d of others wait",
+		return ops.Why{Code: ops.WhyCapacity, Text: fmt.Sprintf("channel %s: %d of %d slots in use; %d of surveys and %d of others wait",
 			t.channel.Name, f.InFlight, f.Capacity, f.Queued, f.Others)}
 	default:
 		return ops.Why{}

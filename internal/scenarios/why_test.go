@@ -58,10 +58,10 @@ func TestScenario112_QueuedContactsNameTheirReason(t *testing.T) {
 		opens := time.Now().Add(time.Hour).Truncate(time.Second)
 		ids := w.accept("ch", sms("later", fields{"not_before": opens}), sms("first"), sms("second"), sms("large", texts("large", 3), fields{"priority": "high"}))
 		w.because(ids["later"], "not_before", "opens at "+stamp(opens))
-		w.because(ids["large"], "capacity", "channel ch: 4 of 4 slots are in flight and it takes 3")
-		w.because(ids["second"], "capacity", "channel ch: 4 of 4 slots are in flight; behind 1 of higher priority and 1 older")
+		w.because(ids["large"], "capacity", "channel ch: 4 of 4 slots in use; it takes 3")
+		w.because(ids["second"], "capacity", "channel ch: 4 of 4 slots in use; 1 of higher priority and 1 contact ahead")
 		w.finish("out-0001")
-		w.because(ids["first"], "turn", "behind 1 of higher priority") // it would fit, but the large one does not
+		w.because(ids["first"], "turn", "1 of higher priority ahead") // it would fit, but the large one does not
 		w.pause("ch", true)
 		w.because(ids["first"], "channel_paused", "channel ch is paused")
 		w.channelBecause("ch", "channel_paused")
@@ -76,7 +76,7 @@ func TestScenario112_QueuedContactsNameTheirReason(t *testing.T) {
 		w.channel("kept", 3, fields{"settings": fields{"reply_reserve": 2}})
 		kept := w.accept("kept", many("kept", 2)...)
 		w.until("one is sent", func() bool { return w.sends("kept-0001")+w.sends("kept-0002") == 1 })
-		w.because(kept["kept-0002"], "reply_reserve", "1 of 3 slots are in flight and the free ones are kept for replies")
+		w.because(kept["kept-0002"], "reply_reserve", "1 of 3 slots in use; the free ones are kept for replies")
 	})
 }
 
@@ -193,8 +193,8 @@ func TestScenario114_FlightsNameTheirReason(t *testing.T) {
 		begin := time.Now()
 		ids := w.accept("ch", sms("slow"), sms("out"), sms("unclear"), sms("back"))
 		w.because(ids["slow"], "dispatching", "being dispatched to the provider since "+stamp(begin))
-		w.because(ids["out"], "report", "waiting for the provider's report; asked about at "+stamp(begin.Add(2*time.Minute))+", lost at "+stamp(begin.Add(time.Hour)))
-		w.because(ids["unclear"], "unknown", "was lost (no answer in time); the provider is asked at "+stamp(begin.Add(time.Minute))+"; lost at "+stamp(begin.Add(time.Hour)))
+		w.because(ids["out"], "report", "awaiting delivery report; next check at "+stamp(begin.Add(2*time.Minute))+"; marked lost at "+stamp(begin.Add(time.Hour)))
+		w.because(ids["unclear"], "unknown", "was lost (no answer in time); next check at "+stamp(begin.Add(time.Minute))+"; marked lost at "+stamp(begin.Add(time.Hour)))
 		w.want(202, "DELETE", "/v1/contacts/"+ids["back"], nil)
 		w.because(ids["back"], "canceling", "cancellation requested")
 		close(release)
@@ -217,9 +217,9 @@ func TestScenario115_ReasonsAtAnotherProcess(t *testing.T) {
 	opens := time.Now().Add(time.Hour)
 	more := b.accept("ch", sms("next"), sms("later", fields{"not_before": opens}))
 	for _, w := range []*world{a, b} {
-		w.because(more["next"], "capacity", "channel ch: 2 of 2 slots are in flight")
+		w.because(more["next"], "capacity", "channel ch: 2 of 2 slots in use")
 		w.because(more["later"], "not_before", "opens at "+stamp(opens))
-		w.because(ids["out-0001"], "report", "waiting for the provider's report")
+		w.because(ids["out-0001"], "report", "awaiting delivery report")
 	}
 	b.channelBecause("ch", "capacity")
 	a.pause("ch", true)

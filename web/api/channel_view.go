@@ -52,6 +52,7 @@ type ChannelView struct {
 	OldestQueuedAt *time.Time     `json:"oldest_queued_at,omitempty" doc:"when the oldest queued contact was accepted"`
 	NextDueAt      *time.Time     `json:"next_due_at,omitempty" doc:"when the next delayed contact is due: its window opens, or its next attempt; as far as the responding process knows"`
 	SentPerMinute  float64        `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one, counted by the responding process"`
+	IdleSince      *time.Time     `json:"idle_since,omitempty" doc:"since when nothing was dispatched, to the minute and at most five minutes ago; absent: another process runs the channel"`
 	RatePerSecond  float64        `json:"rate_per_second,omitempty" doc:"the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none, or another process runs the channel"`
 	Breaker        BreakerView    `json:"breaker"`
 	LastCollection *CollectView   `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started, or another process runs it"`
@@ -93,7 +94,7 @@ func (s *Service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
 		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
 		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: wire.Instant(f.OldestQueuedAt),
 		Why: f.Why.Text, WhyCode: f.Why.Code, Breaker: BreakerView{State: breakers[f.Breaker]}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
-		RatePerSecond: f.RatePerSecond, CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
+		IdleSince: wire.Instant(f.IdleSince), RatePerSecond: f.RatePerSecond, CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
 	}
 	// For an unknown channel type, Weir cannot tell which settings are secret,
 	// so it shows none.

@@ -30,7 +30,7 @@ type ContactView struct {
 	Canceling  bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
 	Outcome    weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
 	Reason     string            `json:"reason,omitempty"`
-	Why        string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots are in flight; behind 12 of higher priority"`
+	Why        string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots in use; 12 of higher priority ahead"`
 	WhyCode    ops.WhyCode       `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
 	QueuedAt   time.Time         `json:"queued_at" doc:"when it was accepted"`
 	FinishedAt *time.Time        `json:"finished_at,omitempty"`

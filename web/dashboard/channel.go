@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"time"
 
 	"weir"
 	"weir/ops"
@@ -15,7 +17,8 @@ import (
 // channelData is the data of a channel's page.
 type channelData struct {
 	channelCard
-	Settings     []fact // not the secrets
+	WhyView      *whyView // why no contacts are dispatched; nil: they are
+	Settings     []fact   // not the secrets
 	Charts       *charts
 	Period       period
 	Periods      []period
@@ -36,6 +39,7 @@ func loadChannel(v *visit) (*content, error) {
 		return nil, err
 	}
 	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
+	d.WhyView = channelWhy(&ch, v.Now())
 	if d.Charts, err = v.charts(ch.Channel, d.Period); err != nil {
 		return nil, err
 	}
@@ -46,6 +50,19 @@ func loadChannel(v *visit) (*content, error) {
 		}
 	}
 	return &content{title: "Channel " + ch.Channel, crumbs: []crumb{{Text: ch.Channel}}, data: d}, nil
+}
+
+// channelWhy explains why a channel dispatches nothing. It is idle from when both
+// something waited and nothing was dispatched.
+func channelWhy(ch *api.ChannelView, now time.Time) *whyView {
+	var idle time.Time
+	if ch.IdleSince != nil && ch.OldestQueuedAt != nil {
+		idle = *ch.IdleSince
+		if ch.OldestQueuedAt.After(idle) {
+			idle = *ch.OldestQueuedAt
+		}
+	}
+	return whyOf(ch.WhyCode, strings.TrimPrefix(ch.Why, "channel "+ch.Channel+": "), idle, now)
 }
 
 // readLists reads the contacts and messages that the page lists.

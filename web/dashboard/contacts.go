@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"weir"
 	"weir/web/api"
@@ -166,6 +167,7 @@ type contactData struct {
 	Dead       bool // it is currently a dead letter
 	DeadFilter deadFilter
 	Timeline   api.TimelineView
+	WhyView    *whyView // nil: it does not wait
 }
 
 // timelineText describes an event of a contact's timeline, as the command line does.
@@ -220,7 +222,7 @@ func loadContact(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &contactData{ContactView: c, Fields: contactFields(&c), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
+	d := &contactData{ContactView: c, WhyView: whyOf(c.WhyCode, c.Why, time.Time{}, v.Now()), Fields: contactFields(&c), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
 	if err := v.get(apiPath("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
 		return nil, err
 	}

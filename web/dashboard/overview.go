@@ -126,6 +126,7 @@ const (
 	rankBlocked
 	rankSlow
 	rankInDoubt
+	rankPausedQueue
 	rankPaused
 	rankOK
 )
@@ -141,19 +142,26 @@ func channelCardOf(ch api.ChannelView, now time.Time) channelCard {
 		c.Rank, c.Advice = rankBroken, "circuit breaker open: dispatch is suspended"
 	case ch.Blocked > 0:
 		c.Rank, c.Advice = rankBlocked, "queued contacts need more slots than the capacity"
-	case ch.Paused && ch.Queued > 0:
-		c.Rank, c.Advice = rankBlocked, "paused with queued contacts"
+	case ch.Paused:
+		c.Rank, c.Advice = rankPaused, "Paused"
+		if ch.Queued > 0 {
+			c.Rank = rankPausedQueue
+			c.Advice += " · " + display.Number(ch.Queued) + " queued"
+		}
 	case waits > longWait && ch.InFlight < ch.Capacity:
 		c.Rank, c.Advice = rankSlow, "contacts wait although slots are free"
 	case ch.Unknown*20 > ch.Capacity:
 		c.Rank, c.Advice = rankInDoubt, "many contacts have an unknown outcome"
-	case ch.Paused:
-		c.Rank, c.Advice = rankPaused, "paused"
 	}
 	if ch.Deleting {
 		c.Advice = strings.TrimPrefix(c.Advice+"; being deleted", "; ")
 	}
 	return c
+}
+
+// OnlyPaused reports whether the channel stands still because a user wants it to.
+func (c channelCard) OnlyPaused() bool {
+	return (c.Rank == rankPaused || c.Rank == rankPausedQueue) && !c.Deleting
 }
 
 // breakerOpen is the API's value.

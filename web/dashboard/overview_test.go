@@ -22,7 +22,7 @@ func TestChannelsThatNeedAttentionComeFirst(t *testing.T) {
 	if got := strings.Join(order, " "); got != "b-paused a-empty c-empty" {
 		t.Errorf("order %s", got)
 	}
-	p.has("paused with queued contacts", "<dt>Need attention</dt><dd>3</dd>", "<dt>Queued</dt><dd>1</dd>", "0 / 7")
+	p.has("<p class=\"why\">Paused · 1 queued</p>", "<dt>Need attention</dt><dd>3</dd>", "<dt>Queued</dt><dd>1</dd>", "0 / 7")
 }
 
 func TestOverviewOfSurveysAndTheRouter(t *testing.T) {

@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"weir"
 	"weir/surveys"
@@ -14,13 +16,28 @@ import (
 	"weir/web/surveyapi"
 )
 
+// causeText describes why a survey stops or is done.
+func causeText(c surveys.Cause) string {
+	texts := map[surveys.Cause]string{
+		surveys.Exhausted: "finished: everyone was contacted", surveys.Reached: "finished: the target is reached",
+		surveys.WindowOver: "finished: the last window has closed", surveys.ByUser: "stopped by a user",
+	}
+	return cmp.Or(texts[c], display.Words(c))
+}
+
+// logEventText describes an event of a survey's log.
+func logEventText(event string) string {
+	texts := map[string]string{"enqueued": "queued", string(surveys.ContactAccepted): "sent to provider", string(surveys.ContactEnded): "finished"}
+	return cmp.Or(texts[event], display.Words(event))
+}
+
 // maxRecent is how many log entries a survey's own page shows.
 const maxRecent = 15
 
 // surveyData is the data of a survey's page.
 type surveyData struct {
 	surveyCard
-	Why          string // why no respondents are contacted; empty: they are, or the survey is done
+	WhyView      *whyView // why no respondents are contacted; nil: they are, or the survey is done
 	Funnel       []display.Row
 	Others       int // respondents outside the funnel
 	Dispositions []display.Row
@@ -69,7 +86,7 @@ func loadSurvey(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Why: s.Why, Arms: armsOf(s.Arms)}
+	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Arms: armsOf(s.Arms)}
 	stats, err := v.surveyStats(s.Survey)
 	if err != nil {
 		return nil, err
@@ -87,6 +104,11 @@ func loadSurvey(v *visit) (*content, error) {
 		return nil, err
 	}
 	d.Log = log.Entries
+	var moved time.Time
+	if len(d.Log) > 0 {
+		moved = d.Log[0].At // newest first
+	}
+	d.WhyView = whyOf(s.WhyCode, s.Why, moved, v.Now())
 	return &content{title: "Survey " + s.Survey, crumbs: surveyCrumbs(s.Survey), data: d}, nil
 }
 
@@ -274,7 +296,7 @@ func (v *visit) aboutSurvey(q *question) (s surveyapi.SurveyView, stats *surveya
 }
 
 func askLaunch(v *visit) (*question, error) {
-	q := &question{Button: "Launch", Text: "Respondents are contacted whenever a window is open. Channels, arms and texts can no longer be changed."}
+	q := &question{Button: "Launch", Text: "Respondents are contacted whenever a window is open. After launch, channels, arms and texts are locked."}
 	s, stats, err := v.aboutSurvey(q)
 	if err != nil {
 		return nil, err

@@ -44,6 +44,7 @@ func loadRespondents(v *visit) (*content, error) {
 // respondentData is the data of a respondent's page.
 type respondentData struct {
 	surveyapi.RespondentView
+	WhyView        *whyView // nil: it does not wait
 	AttemptsByMode []fact
 	Attributes     []fact
 	respondentHistory
@@ -87,6 +88,7 @@ func loadRespondent(v *visit) (*content, error) {
 	if err := v.get(apiPath("v1", "surveys", name, "respondents", id), nil, &d.RespondentView); err != nil {
 		return nil, err
 	}
+	d.WhyView = whyOf(d.WhyCode, d.Why, time.Time{}, v.Now())
 	d.Attributes = factsOf(d.RespondentView.Attributes, func(value string) string { return value })
 	var err error
 	if d.respondentHistory, err = v.history(&d.RespondentView); err != nil {

@@ -160,11 +160,11 @@ func testWebhook(v *visit) (*done, error) {
 	if d.Result == "delivered" {
 		return &done{text: "The test event was delivered.", to: webhookLink(id)}, nil
 	}
-	text := "The test event was not delivered: " + d.Error
-	if d.Status > 0 {
-		text += fmt.Sprintf(" %d", d.Status)
+	text := display.Words(d.Error)
+	if d.Error == "status" {
+		text = fmt.Sprintf("HTTP %d", d.Status)
 	}
-	return &done{text: text + ".", bad: true, to: webhookLink(id)}, nil
+	return &done{text: "The test event was not delivered: " + text + ".", bad: true, to: webhookLink(id)}, nil
 }
 
 func deleteWebhook(v *visit) (*done, error) {

@@ -51,7 +51,7 @@ func TestWebhooksAreOperated(t *testing.T) {
 	b.get(page).want(200).has(`<p class="flash">The test event was delivered.`, "weir.webhook.test", "state-delivered")
 	status.Store(http.StatusInternalServerError)
 	b.post(page+"/test", nil).want(303)
-	b.get(page).want(200).has(`<p class="flash bad">The test event was not delivered: status 500.`, "state-failed")
+	b.get(page).want(200).has(`<p class="flash bad">The test event was not delivered: HTTP 500.`, "state-failed")
 
 	other := r.login("channels:admin contacts:read")
 	other.get("/").want(200).hasNot(`href="/webhooks"`)

@@ -1,11 +1,19 @@
 package dashboard_test
 
 import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"weir"
+	"weir/ops"
 	"weir/surveys"
 	"weir/web/api"
+	"weir/web/dashboard"
 	"weir/web/surveyapi"
 )
 
@@ -56,4 +64,52 @@ func TestScenario121_PageOfASurveyThatCannotBeRun(t *testing.T) {
 		}
 	}, nil, "router")
 	r.login("admin").get("/surveys/flu").want(200).has(`id="why"`, "the definition cannot be run: ", "No statistics")
+}
+
+// A limit that only paces contacts is gray on a channel's page, and an alarm once nothing
+// moves. Instants are marked up for the reader's zone, and text is escaped.
+func TestChannelPage_PacingIsNoAlarm(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	full := ops.Why{Code: ops.WhyCapacity, Text: "channel a: 24 of 24 slots in use"}
+	for name, x := range map[string]struct {
+		why          ops.Why
+		idle, oldest time.Duration
+		want         string
+	}{
+		"busy":    {full, time.Second, time.Hour, `<p class="why" id="why"><strong>At capacity:</strong> 24 of 24 slots in use.</p>`},
+		"new":     {full, time.Hour, time.Second, `<p class="why" id="why"><strong>At capacity:</strong>`},
+		"stalled": {full, time.Hour, time.Hour, `<p class="why reason" id="why"><strong>Nothing has moved for a minute:</strong> 24 of 24 slots in use.</p>`},
+		"rate":    {ops.Why{Code: ops.WhyRate, Text: "<b>; next at 2026-01-02 03:04:05 UTC"}, 0, time.Hour, `<strong>Pacing:</strong> &lt;b&gt;; next at <time datetime="2026-01-02T03:04:05Z">2026-01-02 03:04:05 UTC</time>.</p>`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			idle, oldest := now.Add(-x.idle), now.Add(-x.oldest)
+			d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Draining: func() bool { return false }, API: answers{
+				"/v1/whoami":     api.WhoView{Token: "t", Scopes: []ops.Scope{ops.ScopeChannelsAdmin}},
+				"/v1/channels/a": api.ChannelView{Channel: "a", Capacity: 24, State: weir.Up, Why: x.why.Text, WhyCode: x.why.Code, IdleSince: &idle, OldestQueuedAt: &oldest},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/channels/a", nil)
+			r.SetPathValue("name", "a")
+			d.Routes()["GET /channels/{name}"].ServeHTTP(w, r)
+			if !strings.Contains(w.Body.String(), x.want) {
+				t.Errorf("status %d, want %s in:\n%s", w.Code, x.want, w.Body)
+			}
+		})
+	}
+}
+
+// answers serves values as JSON, by their path; nothing else has anything.
+type answers map[string]any
+
+func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	if v, ok := a[r.URL.Path]; ok {
+		_ = json.NewEncoder(w).Encode(v)
+		return
+	}
+	_, _ = w.Write([]byte("{}"))
 }

@@ -78,7 +78,7 @@ Respondents: 0
 
 Dispositions: 0
 `, "")
-	same(t, f.run("", "status", "old"), app.OK, `old: done (its last window has closed)
+	same(t, f.run("", "status", "old"), app.OK, `old: done (finished: the last window has closed)
   ended          Fri 2026-05-01 18:00 UTC
   window         closed permanently
   success        0.0 % of finished respondents

@@ -158,7 +158,7 @@ func TestSurveySteps(t *testing.T) {
 	same(t, f.run("", "launch", "flu"), app.OK, "flu: running\n", "")
 	same(t, f.run("", "pause", "flu"), app.OK, "flu: paused\n", "")
 	same(t, f.run("", "resume", "flu", "-o", "json"), app.OK, summary+"\n", "")
-	same(t, f.run("", "stop", "flu", "--yes"), app.OK, "flu: done (it was stopped)\n", "")
+	same(t, f.run("", "stop", "flu", "--yes"), app.OK, "flu: done (stopped by a user)\n", "")
 	same(t, f.run("", "pause", "old"), app.Rejected, "", "weir: Weir answered 409 (conflict): a survey that is done cannot pause\n")
 	same(t, f.run("", "launch", "none"), app.NotFound, "", "weir: Weir answered 404 (not_found): there is no survey flu\n")
 	clitest.Check(t, f.run("", "delete", "flu"), app.Usage, "^$", "add --yes")

@@ -89,7 +89,7 @@ func TestWebhooksFromTheCommandLine(t *testing.T) {
 	body, header := h.got(t, 1)
 	verify(t, secret, body, header)
 	h.answers(http.StatusInternalServerError)
-	clitest.Check(t, b.run("webhook", "test", id), app.Failure, "^$", "the test event was not delivered: status 500")
+	clitest.Check(t, b.run("webhook", "test", id), app.Failure, "^$", "the test event was not delivered: HTTP 500")
 	h.answers(http.StatusNoContent)
 	clitest.Check(t, b.run("webhook", "resume", id), app.OK, "^"+id+": resumed, enabled\n$", "^$")
 	clitest.Check(t, b.run("webhook", "set", id), app.Usage, "^$", "no change given")

@@ -38,7 +38,7 @@ export async function survey({ report, browser, weir, operator }) {
   await report.check("survey: launched after the consequences were shown", page, async () => {
     await go("/surveys/water");
     const asked = await open(page, "#launch");
-    assert.match(asked, /Launch survey water.*can no longer be changed/);
+    assert.match(asked, /Launch survey water.*texts are locked/);
     assert.equal(await fact(page, "Respondents"), "40");
     assert.equal(await fact(page, "Channel for sms"), "texts");
     assert.match(await answer(page), /water is launched/);

@@ -37,7 +37,7 @@ export async function webhooks({ report, browser, weir, at, secrets, operator, k
     await go(`/webhooks/${id}`);
     await shows(page, "#deliveries", "Nothing was sent yet");
     assert.match(await open(page, "#test"), /A test event is sent at once, and once/);
-    assert.equal(await answer(page), "The test event was not delivered: status 404.");
+    assert.equal(await answer(page), "The test event was not delivered: HTTP 404.");
     bad = await color();
     assert.equal(await page.locator("#flash .flash.bad").count(), 1);
     await shows(page, "#deliveries tbody tr", /weir\.webhook\.test failed 404/);

@@ -11,7 +11,7 @@
   }
 
   // Times arrive in UTC and are shown in the browser's zone, unless the reader chose UTC; labels of charts too.
-  // Filter inputs stay in UTC, as their labels say.
+  // So are the inputs of filters; the server gets UTC.
   var local = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
   var zone = local;
   try { if (localStorage.getItem("weir-zone") === "UTC") zone = "UTC"; } catch (e) { /* no storage: local */ }
@@ -35,6 +35,23 @@
     root.querySelectorAll("text[data-at]").forEach(function (t) { t.textContent = hour.format(new Date(t.dataset.at)); });
   }
   localize(document);
+
+  // Without this script, the inputs of filters are in UTC.
+  function localInputs() {
+    if (zone === "UTC") return;
+    document.querySelectorAll("label .zone").forEach(function (s) { s.textContent = zone; });
+    document.querySelectorAll("input[type=datetime-local]").forEach(function (input) {
+      var at = new Date(input.value + "Z");
+      if (input.value && !isNaN(at)) input.value = day.format(at).slice(0, 16).replace(" ", "T");
+    });
+    document.addEventListener("formdata", function (e) {
+      e.target.querySelectorAll("input[type=datetime-local]").forEach(function (input) {
+        var at = new Date(input.value);
+        if (input.value && !isNaN(at)) e.formData.set(input.name, at.toISOString().slice(0, 16));
+      });
+    });
+  }
+  localInputs();
 
   var other = document.getElementById("zone");
   if (other && local !== "UTC") {

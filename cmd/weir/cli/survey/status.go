@@ -250,8 +250,8 @@ func (v *statusView) channels(all []client.ChannelUseView) {
 // stateText formats the state of a survey with its cause.
 func stateText(state, cause string) string {
 	why := map[string]string{
-		"exhausted": "all respondents are finished", "reached": "the target is reached",
-		"window_over": "its last window has closed", "stopped": "it was stopped",
+		"exhausted": "finished: everyone was contacted", "reached": "finished: the target is reached",
+		"window_over": "finished: the last window has closed", "stopped": "stopped by a user",
 	}[cause]
 	if why == "" {
 		return state

@@ -165,11 +165,7 @@ with 1 if the receiver does not answer with 2xx.`, "  weir webhook test whk3v2x7
 				if r.JSON() {
 					err = app.WriteRaw(a.Stdout, r.Body)
 				}
-				text := fmt.Sprintf("the test event was not delivered: %s", d.Error)
-				if d.Status > 0 {
-					text += fmt.Sprintf(" %d", d.Status)
-				}
-				return errors.Join(command.Exit(app.Failure, text), err)
+				return errors.Join(command.Exit(app.Failure, "the test event was not delivered: "+errorText(d)), err)
 			}
 			return a.PrintResult(r, "%s: delivered, status %d after %.0f ms", args[0], d.Status, d.DurationMs)
 		})

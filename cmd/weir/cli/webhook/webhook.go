@@ -79,10 +79,18 @@ func webhookText(a *app.App, h *client.WebhookView, colors bool) string {
 	return b.String()
 }
 
+// errorText describes why a delivery failed; empty: it did not.
+func errorText(d *client.DeliveryView) string {
+	if d.Error == "status" {
+		return fmt.Sprintf("HTTP %d", d.Status)
+	}
+	return strings.ReplaceAll(d.Error, "_", " ")
+}
+
 func deliveriesCommand(a *app.App, r *app.Connection) *cobra.Command {
 	limit := 50
-	c := a.WatchCommand(r, "deliveries ID", "List the latest deliveries", `List the latest tries to deliver events to a webhook, newest first. The latest 200 are
-kept.
+	c := a.WatchCommand(r, "deliveries ID", "List the latest deliveries", `List the last 200 deliveries to a webhook, newest first. They are kept as long as
+events.
 
 A failed one is retried for a day; an abandoned one is not, unless it is replayed.`, "  weir webhook deliveries whk3v2x7c5q1z8ab --watch",
 		func(ctx context.Context, to *client.Client, args []string, out io.Writer) error {
@@ -96,7 +104,7 @@ A failed one is retried for a day; an abandoned one is not, unless it is replaye
 				if d.Status > 0 {
 					status = fmt.Sprint(d.Status)
 				}
-				return app.Cells(a.FormatSecond(d.At), d.Event, d.Type, result, status, fmt.Sprintf("%.0f", d.DurationMs), d.Error)
+				return app.Cells(a.FormatSecond(d.At), d.Event, d.Type, result, status, fmt.Sprintf("%.0f", d.DurationMs), errorText(&d))
 			})
 		})
 	app.LimitFlag(c, &limit, "maximum number of deliveries; 0: all that are kept")

@@ -1,0 +1,42 @@
+package dashboard
+
+import (
+	"html/template"
+	"strings"
+	"time"
+
+	"weir/ops"
+	"weir/web/dashboard/display"
+)
+
+// whyView is why something waits, as a page shows it.
+type whyView struct {
+	Head  string
+	Alarm bool // red
+	Text  string
+}
+
+// whyOf returns nil if nothing waits. idle is since when nothing has moved; zero: that
+// is not known.
+func whyOf(code ops.WhyCode, text string, idle, now time.Time) *whyView {
+	if text == "" {
+		return nil
+	}
+	w := &whyView{Text: text}
+	w.Head, w.Alarm = code.Headline(idle, now)
+	return w
+}
+
+// sentence escapes a sentence and marks its instants up, so that they are shown in
+// the reader's zone.
+func sentence(limit int, text string) template.HTML {
+	var b strings.Builder
+	for _, c := range ops.Clauses(display.Truncate(limit, text)) {
+		if c.At.IsZero() {
+			template.HTMLEscape(&b, []byte(c.Text))
+		} else {
+			b.WriteString(string(display.Instant(c.At)))
+		}
+	}
+	return template.HTML(b.String()) //nolint:gosec // escaped above
+}
