@@ -79,7 +79,8 @@ func TestChannelPage_PacingIsNoAlarm(t *testing.T) {
 	}{
 		"busy":    {full, time.Second, time.Hour, `<p class="why" id="why"><strong>At capacity:</strong> 24 of 24 slots in use.</p>`},
 		"new":     {full, time.Hour, time.Second, `<p class="why" id="why"><strong>At capacity:</strong>`},
-		"stalled": {full, time.Hour, time.Hour, `<p class="why reason" id="why"><strong>Nothing has moved for a minute:</strong> 24 of 24 slots in use.</p>`},
+		"long":    {full, time.Hour, time.Hour, `<p class="why" id="why"><strong>At capacity:</strong> 24 of 24 slots in use.</p>`},
+		"stalled": {ops.Why{Code: ops.WhyRate, Text: "the rate limit"}, time.Hour, time.Hour, `<p class="why reason" id="why"><strong>Nothing has moved for a minute:</strong> the rate limit.</p>`},
 		"rate":    {ops.Why{Code: ops.WhyRate, Text: "<b>; next at 2026-01-02 03:04:05 UTC"}, 0, time.Hour, `<strong>Pacing:</strong> &lt;b&gt;; next at <time datetime="2026-01-02T03:04:05Z">2026-01-02 03:04:05 UTC</time>.</p>`},
 	} {
 		t.Run(name, func(t *testing.T) {
