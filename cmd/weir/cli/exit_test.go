@@ -87,7 +87,7 @@ func TestIrreversibleCommandsNeedConfirmation(t *testing.T) {
 	for _, c := range []struct{ args, typed, asked, done string }{
 		{"channel delete sms", "y\n", "this deletes channel sms: 12,345 contacts queued, 2 slots in flight. Continue? [y/N] ", "sms: deleted\n"},
 		{"survey delete flu", "YES\n", "this deletes survey flu, its respondents and their results. Continue? [y/N] ", "flu: deleted\n"},
-		{"survey stop flu", "y\n", "this stops survey flu permanently and cancels 1,234 unfinished respondents. Continue? [y/N] ", "flu: stopping (it was stopped)\n"},
+		{"survey stop flu", "y\n", "this stops survey flu permanently and cancels 1,234 unfinished respondents. Continue? [y/N] ", "flu: stopping (stopped by a user)\n"},
 		{"contact cancel c1", "y", "this cancels contact c1. Continue? [y/N] ", "c1: canceled\n"},
 	} {
 		s := &screenful{columns: 80, rows: 24}
