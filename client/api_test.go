@@ -51,7 +51,7 @@ func TestRequestEncoding(t *testing.T) {
 	add(c.PostContacts(ctx, "texts", client.ContactsBody{Contacts: []client.ContactBody{{To: "+15550001", NotAfter: time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)}}}))
 	add(c.GetChannelCallback(ctx, "texts"))
 	add(c.GetMinutes(ctx, "texts", client.GetMinutesParams{Since: time.Date(2027, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)), Step: "5m"}))
-	add(c.LaunchSurvey(ctx, "flu"))
+	add(c.LaunchSurvey(ctx, "flu", client.LaunchSurveyParams{}))
 	errs = append(errs, c.DeleteSurvey(ctx, "flu"))
 	want := []string{
 		"GET /v1/dead-letters?reason=",

@@ -42,6 +42,12 @@ type AddedView struct {
 	//
 	// Examples: r2s
 	ID string `json:"id"`
+
+	// Reason with duplicates=update: why the respondent cannot be changed
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// Updated with duplicates=update: the respondent was changed
+	Updated bool `json:"updated,omitempty,omitzero"`
 }
 
 // AllMinutesView Activity of many channels, for small charts.
@@ -986,6 +992,9 @@ type ImportView struct {
 
 	// Respondents in the order of a request that was JSON
 	Respondents []AddedView `json:"respondents,omitempty,omitzero"`
+
+	// Updated duplicates that changed the respondent, with duplicates=update
+	Updated int `json:"updated,omitempty,omitzero"`
 }
 
 // IncomingList A page of messages that people sent.
@@ -1183,6 +1192,17 @@ type RespondentList struct {
 
 	// Respondents respondents in the order in which they were added
 	Respondents []RespondentView `json:"respondents"`
+}
+
+// RespondentPatch A correction of a respondent: a JSON merge patch.
+type RespondentPatch struct {
+	// Attributes merged; null or an empty text removes an attribute
+	Attributes map[string]interface{} `json:"attributes,omitempty,omitzero"`
+
+	// Phone the new number, as in an import
+	//
+	// Examples: +525512345678
+	Phone string `json:"phone,omitempty,omitzero"`
 }
 
 // RespondentView A respondent: one person in a survey.
@@ -2166,7 +2186,7 @@ type PostRespondentsParams struct {
 	// OnError of a file: load nothing if a row is bad, or skip bad rows: none, skip
 	OnError string `form:"on_error,omitempty" json:"on_error,omitempty,omitzero"`
 
-	// Duplicates pass over rows whose number the survey has, or take them for bad ones: skip, error
+	// Duplicates skip rows whose number the survey has, reject them, or update the attributes of the respondent if it was not contacted yet; of a file, update requires on_error=skip: skip, error, update
 	Duplicates string `form:"duplicates,omitempty" json:"duplicates,omitempty,omitzero"`
 
 	// Encoding of a file; absent: the charset of the content type, else UTF-16 if the file begins with its mark, else UTF-8: utf-8, utf-16le, utf-16be, windows-1252
@@ -2177,6 +2197,12 @@ type PostRespondentsParams struct {
 type GetResultsParams struct {
 	// Status one or more, joined by commas: pending, active, completed, failed, rejected, canceled
 	Status string `form:"status,omitempty" json:"status,omitempty,omitzero"`
+}
+
+// LaunchSurveyParams defines parameters for LaunchSurvey.
+type LaunchSurveyParams struct {
+	// Missing if respondents are missing a value used in the texts: refuse the launch, or skip them; the warnings of the answer name them, and they fail when it is their turn unless they are corrected before: refuse, skip
+	Missing string `form:"missing,omitempty" json:"missing,omitempty,omitzero"`
 }
 
 // ListWebhooksParams defines parameters for ListWebhooks.
@@ -2649,7 +2675,7 @@ func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatc
 
 // PutSurvey Create a survey, or replace one that is a draft.
 //
-// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole survey, the application's secret included; its respondents stay.
+// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole survey, the application's secret included; its respondents stay. The read-only fields of a survey in a response (survey, state, cause, version, created_at, updated_at, launched_at, ended_at, why, why_code, warnings) are ignored, so that a survey can be written as it was read.
 //
 // PUT /v1/surveys/{survey}
 func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody) (*SurveyView, error) {
@@ -2715,6 +2741,16 @@ func (c *Client) PostRespondents(ctx context.Context, survey string, body Respon
 	return call[ImportView](ctx, c, r)
 }
 
+// DeleteRespondent Remove a respondent.
+//
+// With its number and its attributes. Its attempts stay in the survey's figures and its entries, under its id, in the log. 409 while a contact of the respondent is queued or in flight: stop the respondent first.
+//
+// DELETE /v1/surveys/{survey}/respondents/{id}
+func (c *Client) DeleteRespondent(ctx context.Context, survey string, id string) error {
+	r := Request{Method: "DELETE", Path: fmt.Sprintf("/v1/surveys/%s/respondents/%s", url.PathEscape(survey), url.PathEscape(id))}
+	return c.Do(ctx, r, nil)
+}
+
 // GetRespondent A respondent.
 //
 // A respondent.
@@ -2722,6 +2758,16 @@ func (c *Client) PostRespondents(ctx context.Context, survey string, body Respon
 // GET /v1/surveys/{survey}/respondents/{id}
 func (c *Client) GetRespondent(ctx context.Context, survey string, id string) (*RespondentView, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/respondents/%s", url.PathEscape(survey), url.PathEscape(id))}
+	return call[RespondentView](ctx, c, r)
+}
+
+// PatchRespondent Correct a respondent who has not been contacted yet.
+//
+// A JSON merge patch (RFC 7396) of the phone number and the attributes; the quota follows from the attributes. A respondent who was given up because the texts use a value that was missing becomes pending again. 409 if the respondent was contacted or is finished, or if another respondent of the survey has the number. Repeating it changes nothing.
+//
+// PATCH /v1/surveys/{survey}/respondents/{id}
+func (c *Client) PatchRespondent(ctx context.Context, survey string, id string, body RespondentPatch) (*RespondentView, error) {
+	r := Request{Method: "PATCH", Path: fmt.Sprintf("/v1/surveys/%s/respondents/%s", url.PathEscape(survey), url.PathEscape(id)), Body: body, Idempotent: idempotent(body)}
 	return call[RespondentView](ctx, c, r)
 }
 
@@ -2733,6 +2779,16 @@ func (c *Client) GetRespondent(ctx context.Context, survey string, id string) (*
 func (c *Client) PostDisposition(ctx context.Context, survey string, id string, body HearingBody) (*HeardView, error) {
 	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s/respondents/%s/disposition", url.PathEscape(survey), url.PathEscape(id)), Body: body, Idempotent: idempotent(body)}
 	return call[HeardView](ctx, c, r)
+}
+
+// StopRespondent Stop contacting a respondent.
+//
+// A queued contact is canceled, and the provider is asked to cancel one in flight. The status becomes `canceled`; the disposition stays as far as the conversation came. A respondent who is finished stays as it is, so it is safe to repeat.
+//
+// POST /v1/surveys/{survey}/respondents/{id}/stop
+func (c *Client) StopRespondent(ctx context.Context, survey string, id string) (*RespondentView, error) {
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s/respondents/%s/stop", url.PathEscape(survey), url.PathEscape(id)), Idempotent: true}
+	return call[RespondentView](ctx, c, r)
 }
 
 // GetResults Results, one row per respondent.
@@ -2759,11 +2815,13 @@ func (c *Client) GetSurveyStats(ctx context.Context, survey string) (*StatsView,
 
 // LaunchSurvey Launch a draft.
 //
-// Refused, with what is wrong, if its windows have all passed, if the content speaks of an attribute that a respondent lacks, and (409) if one of its channels cannot be prepared. Quotas on an attribute that no respondent has yet are counted once an answer sets it; without an application the answer warns of them. Asking twice changes nothing.
+// Refused, with the reasons, if its windows have all passed, if a respondent is missing a value used in the texts (see `missing`), and (409) if one of its channels cannot be prepared. Quotas on an attribute that no respondent has yet are counted once an answer sets it; without an application the answer warns of them. Asking twice changes nothing.
 //
 // POST /v1/surveys/{survey}:launch
-func (c *Client) LaunchSurvey(ctx context.Context, survey string) (*SurveyView, error) {
+func (c *Client) LaunchSurvey(ctx context.Context, survey string, params LaunchSurveyParams) (*SurveyView, error) {
 	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:launch", url.PathEscape(survey)), Idempotent: true}
+	r.Query = url.Values{}
+	setQuery(r.Query, "missing", params.Missing)
 	return call[SurveyView](ctx, c, r)
 }
 

@@ -29,6 +29,7 @@ type Import struct {
 type ImportResult struct {
 	Added      int64 `json:"added"`
 	Duplicates int64 `json:"duplicates"`
+	Updated    int64 `json:"updated"` // duplicates that changed the respondent
 	Rejected   int64 `json:"rejected"`
 	// LastLine is the last processed line of an import that ended early.
 	LastLine int64 `json:"last_line,omitempty"`
@@ -80,6 +81,8 @@ func (i *ImportResult) read(d *json.Decoder, onRejected func(RowError) error) er
 			return d.Decode(&i.Added)
 		case "duplicates":
 			return d.Decode(&i.Duplicates)
+		case "updated":
+			return d.Decode(&i.Updated)
 		case "rejected":
 			return d.Decode(&i.Rejected)
 		case "last_line":

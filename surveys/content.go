@@ -38,7 +38,7 @@ func (pl *Plan) Contact(survey string, person Person, p Progress, o Outreach) (w
 	t := all[min(max(o.Attempt, 1), len(all))-1]
 	for _, part := range t.texts() {
 		if missing := missingFrom(part.fields(), person.Attributes); len(missing) > 0 {
-			return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "respondent %s lacks %s", person.ID, strings.Join(missing, ", "))
+			return weir.Spec{}, fmt.Errorf("%w: respondent %s lacks %s", ErrMissingValue, person.ID, strings.Join(missing, ", "))
 		}
 	}
 	values := person.values(survey, o.Mode, o.Attempt)
@@ -165,7 +165,7 @@ func (g *MissingAttributes) Check(id string, attributes map[string]string) {
 	g.Respondents++
 	for _, name := range missing {
 		if len(g.first) < maxGaps {
-			g.first.Add("/respondents/"+validation.Token(id)+"/attributes/"+name, "required", "the content says {{%s}}, and the respondent has no %s", name, name)
+			g.first.Add("/respondents/"+validation.Token(id)+"/attributes/"+name, "required", "no value for {{%s}}", name)
 		}
 	}
 }
@@ -177,8 +177,15 @@ func (g *MissingAttributes) Err() error {
 	}
 	return &weir.Error{
 		Code: weir.CodeInvalid, Fields: g.first,
-		Message: fmt.Sprintf("%d respondents lack an attribute that the content speaks of; up to %d are named", g.Respondents, maxGaps),
+		Message: fmt.Sprintf("%s missing a value used in the texts (first %d listed); correct or remove them, or launch with missing=skip", areMissing(g.Respondents), maxGaps),
 	}
+}
+
+func areMissing(n int) string {
+	if n == 1 {
+		return "1 respondent is"
+	}
+	return fmt.Sprintf("%d respondents are", n)
 }
 
 // compileContent checks the contents of all questionnaires, and that each arm

@@ -21,6 +21,9 @@ var (
 	// ErrDisposition is returned for a disposition that an application may not
 	// report, or that cannot follow the present one.
 	ErrDisposition = errors.New("the disposition cannot follow the present one")
+	// ErrMissingValue is returned for a contact whose text uses an attribute that the
+	// respondent does not have. A repetition fails as well.
+	ErrMissingValue = errors.New("no value for a field of the text")
 )
 
 // earlyExpiryDelay is the delay of a contact that expired before its window closed for the second
@@ -213,6 +216,14 @@ func (pl *Plan) enqueue(p Progress, t time.Time) (Progress, Effects) {
 		Serial: p.Serial, Mode: pl.Mode(p), Attempt: p.Tries, Priority: p.Priority(),
 		NotBefore: calendar.LaterOf(t, w.Open), NotAfter: w.Close,
 	}}
+}
+
+// GiveUp ends a respondent for whom no contact can be built.
+func (pl *Plan) GiveUp(p Progress) (Progress, Effects) {
+	if p.Status.Final() {
+		return p, Effects{}
+	}
+	return pl.giveUp(p)
 }
 
 // giveUp ends a respondent that has no attempt left.

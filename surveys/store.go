@@ -91,7 +91,7 @@ type Store interface {
 	Sweep(ctx context.Context, limit int) (more bool, err error)
 }
 
-// Importer loads respondents. A survey that is stopping or done accepts none, and
+// Importer loads, corrects and removes respondents. A survey that is stopping or done accepts none, and
 // no import of it is committed: [weir.CodeConflict].
 type Importer interface {
 	// Add stores up to 1,000 respondents in order, except those whose number the
@@ -107,6 +107,12 @@ type Importer interface {
 	// import to which nothing was added for some minutes. Either may be repeated.
 	CommitImport(ctx context.Context, survey, imp int64) error
 	AbortImport(ctx context.Context, survey, imp int64) error
+	// Correct changes respondents that were not contacted yet, and returns a result
+	// for each. All changes are made in one transaction. A correction may be repeated.
+	Correct(ctx context.Context, survey int64, list []Correction) ([]Corrected, error)
+	// RemoveRespondent removes a respondent that has no open contact; otherwise it
+	// returns weir.CodeConflict. Its attempts and its log remain.
+	RemoveRespondent(ctx context.Context, survey int64, id RespondentID) error
 }
 
 // Added is the result for one respondent of [Importer.Add].

@@ -79,6 +79,9 @@ func rights() map[string]string {
 		"POST /v1/surveys/{survey}:resume":                       "surveys:admin",
 		"POST /v1/surveys/{survey}:stop":                         "surveys:admin",
 		"POST /v1/surveys/{survey}/respondents":                  "surveys:admin",
+		"PATCH /v1/surveys/{survey}/respondents/{id}":            "surveys:admin",
+		"DELETE /v1/surveys/{survey}/respondents/{id}":           "surveys:admin",
+		"POST /v1/surveys/{survey}/respondents/{id}/stop":        "surveys:admin",
 		"POST /v1/surveys/{survey}/respondents/{id}/disposition": "contacts:write surveys:admin",
 
 		"GET /v1/events": "contacts:read router",

@@ -319,6 +319,70 @@ func (p *people) Step(_ context.Context, name string, step surveys.Step) (survey
 	return *s, nil
 }
 
+func (p *people) Launch(ctx context.Context, name string, _ bool) (surveys.Survey, error) {
+	return p.Step(ctx, name, surveys.Launch)
+}
+
+func (p *people) StopRespondent(_ context.Context, s surveys.Survey, id surveys.RespondentID) (surveys.Respondent, error) {
+	end, err := p.begin(true)
+	if err != nil {
+		return surveys.Respondent{}, err
+	}
+	defer end()
+	r, err := p.respondent(s.ID, id)
+	if err != nil {
+		return surveys.Respondent{}, err
+	}
+	r.Status = surveys.Canceled
+	return *r, nil
+}
+
+// respondent finds a respondent of a survey.
+func (p *people) respondent(survey int64, id surveys.RespondentID) (*surveys.Respondent, error) {
+	for i := range p.respondents {
+		if r := &p.respondents[i]; r.Survey == survey && r.ID == id {
+			return r, nil
+		}
+	}
+	return nil, notFound()
+}
+
+func (p *people) Correct(_ context.Context, survey int64, list []surveys.Correction) ([]surveys.Corrected, error) {
+	end, err := p.begin(true)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	out := make([]surveys.Corrected, len(list))
+	for i, c := range list {
+		r, err := p.respondent(survey, c.ID)
+		if err == nil {
+			out[i].Respondent, out[i].Changed, err = c.Apply(*r, nil)
+		}
+		if out[i].Err = err; err == nil {
+			*r = out[i].Respondent
+		}
+	}
+	return out, nil
+}
+
+func (p *people) RemoveRespondent(_ context.Context, survey int64, id surveys.RespondentID) error {
+	end, err := p.begin(true)
+	if err != nil {
+		return err
+	}
+	defer end()
+	r, err := p.respondent(survey, id)
+	if err != nil {
+		return err
+	}
+	if err := r.CheckRemovable(); err != nil {
+		return err
+	}
+	p.respondents = slices.DeleteFunc(p.respondents, func(r surveys.Respondent) bool { return r.Survey == survey && r.ID == id })
+	return nil
+}
+
 func (p *people) Report(_ context.Context, s surveys.Survey, id surveys.RespondentID, h surveys.Report) (surveys.Respondent, error) {
 	end, err := p.begin(true)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestRunningSurveyRejectsRespondentsWithoutAttributes(t *testing.T) {
 	}
 	r.people.surveys[0].State = surveys.Running
 	file = "phone,first_name\n+525500000002,Ana\n+525500000003,\n"
-	want := []respondents.RowError{{Line: 3, Column: "first_name", Reason: "the content of the survey, which was launched, says {{first_name}}, and the respondent has no first_name"}}
+	want := []respondents.RowError{{Line: 3, Column: "first_name", Reason: "no value for {{first_name}}, which the texts of the survey use"}}
 	for _, query := range []string{"", "?on_error=skip"} {
 		v := importOf(t, r.load(query, "text/csv", file))
 		if d := cmp.Diff(want, v.Errors); d != "" || v.Rejected != 1 || (v.Added == 1) != (query != "") {

@@ -83,7 +83,7 @@ func TestBadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 	t.Parallel()
 	csv := "Phone,First Name,age\n+525500000000,Ana,34\nCANARY,Bo,1\n+525500000001,Cy\n+525500000000,Di,9\n\n+525500000002,Ed,40\n"
 	ndjson := `{"phone":"+525500000000","first_name":"Ana","age":34}` + "\n" + `{"phone":"CANARY"}` + "\n{\n" + `{"phone":"+525500000000"}` + "\n\n" + `{"phone":"+525500000002","age":40}` + "\n"
-	dup := respondents.RowError{Line: 5, Column: "phone", Reason: "duplicate number: the survey, or an earlier row, has it"}
+	dup := respondents.RowError{Line: 5, Column: "phone", Reason: "duplicate phone number (already in the survey or in an earlier row)"}
 	for _, tc := range []struct {
 		format, query, body string
 		status              int

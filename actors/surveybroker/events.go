@@ -106,4 +106,6 @@ const (
 	logReply       = "reply"
 	logFinished    = "finished"
 	logDeferred    = "stumbled"
+	logSkipped     = "skipped"
+	logStopped     = "stopped"
 )

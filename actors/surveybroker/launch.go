@@ -54,6 +54,17 @@ func (s *System) checkChannels(ctx context.Context, d surveys.Definition) []weir
 // Step applies a command of a user to a survey. A command that has been applied
 // already changes nothing.
 func (s *System) Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error) {
+	return s.apply(ctx, name, step, false)
+}
+
+// Launch launches a survey. With skip, respondents that are missing a value used in the
+// texts do not prevent the launch: the warnings name them, and they are given up when
+// it is their turn, unless they are corrected before.
+func (s *System) Launch(ctx context.Context, name string, skip bool) (surveys.Survey, error) {
+	return s.apply(ctx, name, surveys.Launch, skip)
+}
+
+func (s *System) apply(ctx context.Context, name string, step surveys.Step, skip bool) (surveys.Survey, error) {
 	if step == surveys.Finish {
 		return surveys.Survey{}, weir.Errorf(weir.CodeInvalid, "a survey finishes by itself; allowed are launch, pause, resume and stop")
 	}
@@ -62,11 +73,12 @@ func (s *System) Step(ctx context.Context, name string, step surveys.Step) (surv
 		if err != nil {
 			return survey, err
 		}
-		take := s.step
+		var out surveys.Survey
 		if step == surveys.Launch && survey.State == surveys.Draft {
-			take = s.launch
+			out, err = s.launch(ctx, survey, skip)
+		} else {
+			out, err = s.step(ctx, survey, step, skip)
 		}
-		out, err := take(ctx, survey, step)
 		if weir.CodeOf(err) != weir.CodeConflict || tries >= 3 {
 			return out, err
 		}
@@ -78,7 +90,7 @@ func (s *System) Step(ctx context.Context, name string, step surveys.Step) (surv
 	}
 }
 
-func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.Step) (surveys.Survey, error) {
+func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.Step, skip bool) (surveys.Survey, error) {
 	to, err := survey.State.Apply(step)
 	if err != nil || to == survey.State {
 		return survey, err
@@ -86,7 +98,7 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 	now := time.Now()
 	var warnings []weir.FieldError
 	if step == surveys.Launch {
-		if warnings, err = s.checkLaunch(ctx, &survey, now); err != nil {
+		if warnings, err = s.checkLaunch(ctx, &survey, now, skip); err != nil {
 			return survey, err
 		}
 		survey.Launched = now
@@ -109,8 +121,9 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 
 // checkLaunch returns an error with everything that prevents a survey from being
 // launched. If nothing does, it prepares the channels. The warnings name
-// attributes of quotas that no respondent has and no application can supply.
-func (s *System) checkLaunch(ctx context.Context, survey *surveys.Survey, now time.Time) (warnings []weir.FieldError, _ error) {
+// attributes of quotas that no respondent has and no application can supply, and
+// respondents that the launch skips.
+func (s *System) checkLaunch(ctx context.Context, survey *surveys.Survey, now time.Time, skip bool) (warnings []weir.FieldError, _ error) {
 	plan, wrong := s.Check(ctx, survey.Definition)
 	if plan == nil {
 		return nil, surveys.Invalid(wrong)
@@ -123,10 +136,15 @@ func (s *System) checkLaunch(ctx context.Context, survey *surveys.Survey, now ti
 	if err != nil {
 		return nil, err
 	}
-	if people.count == 0 {
+	switch {
+	case people.count == 0:
 		wrong = append(wrong, weir.FieldError{Pointer: "/respondents", Code: "required", Detail: "the survey has no respondents; add some before the launch"})
+	case people.count == people.gaps.Respondents:
+		skip = false // none would be contacted
 	}
-	if e, ok := errors.AsType[*weir.Error](people.gaps.Err()); ok {
+	if e, ok := errors.AsType[*weir.Error](people.gaps.Err()); ok && skip {
+		warnings = e.Fields
+	} else if ok {
 		e.Fields = append(wrong, e.Fields...)
 		return nil, e
 	}
@@ -134,7 +152,7 @@ func (s *System) checkLaunch(ctx context.Context, survey *surveys.Survey, now ti
 		return nil, err
 	}
 	if survey.Application.URL == "" {
-		warnings = plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(people.attributes)))
+		warnings = append(warnings, plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(people.attributes)))...)
 	}
 	return warnings, s.prepareChannels(ctx, plan)
 }
@@ -173,10 +191,10 @@ func (s *System) inspectRespondents(ctx context.Context, survey int64, plan *sur
 }
 
 // launch launches a survey and waits for the result as long as the client does.
-func (s *System) launch(ctx context.Context, survey surveys.Survey, _ surveys.Step) (surveys.Survey, error) {
-	x, ok := s.launches.join(survey, func(x *launchRun) {
+func (s *System) launch(ctx context.Context, survey surveys.Survey, skip bool) (surveys.Survey, error) {
+	x, ok := s.launches.join(survey, skip, func(x *launchRun) {
 		s.tasks.Go(func() {
-			out, err := s.runLaunch(survey)
+			out, err := s.runLaunch(survey, skip)
 			s.launches.finish(x, out, err)
 		})
 	})
@@ -196,7 +214,7 @@ func (s *System) launch(ctx context.Context, survey surveys.Survey, _ surveys.St
 }
 
 // runLaunch launches a survey, independent of any waiting client.
-func (s *System) runLaunch(survey surveys.Survey) (out surveys.Survey, err error) {
+func (s *System) runLaunch(survey surveys.Survey, skip bool) (out surveys.Survey, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			supervise.LogPanic(s.o.Logger, s.o.Metrics.panics, "survey launch panicked", p, "survey", survey.Name)
@@ -205,7 +223,7 @@ func (s *System) runLaunch(survey surveys.Survey) (out surveys.Survey, err error
 	}()
 	ctx, cancel := context.WithTimeout(s.ctx, launchTimeout)
 	defer cancel()
-	return s.step(ctx, survey, surveys.Launch)
+	return s.step(ctx, survey, surveys.Launch, skip)
 }
 
 // prepareChannels sets up all channels of a survey at their providers, concurrently,

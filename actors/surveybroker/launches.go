@@ -18,6 +18,7 @@ const (
 // longer than a client waits, so it continues without the client.
 type launchRun struct {
 	survey   surveys.Survey // as it was before
+	skip     bool           // see System.Launch
 	waiters  int
 	done     chan struct{}
 	result   surveys.Survey
@@ -35,8 +36,9 @@ type launches struct {
 func newLaunches() *launches { return &launches{runs: map[int64]*launchRun{}} }
 
 // join returns the running launch of a survey, or a finished one of its present
-// version. Otherwise begin starts one. It returns false after close.
-func (l *launches) join(survey surveys.Survey, begin func(*launchRun)) (*launchRun, bool) {
+// version and with the same skip. Otherwise begin starts one. It returns false after
+// close.
+func (l *launches) join(survey surveys.Survey, skip bool, begin func(*launchRun)) (*launchRun, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, x := range l.runs {
@@ -45,11 +47,11 @@ func (l *launches) join(survey surveys.Survey, begin func(*launchRun)) (*launchR
 		}
 	}
 	x := l.runs[survey.ID]
-	if x == nil || !x.finished.IsZero() && x.survey.Version != survey.Version {
+	if x == nil || x.skip != skip || !x.finished.IsZero() && x.survey.Version != survey.Version {
 		if l.closed {
 			return nil, false
 		}
-		x = &launchRun{survey: survey, done: make(chan struct{})}
+		x = &launchRun{survey: survey, skip: skip, done: make(chan struct{})}
 		l.runs[survey.ID] = x
 		begin(x)
 	}
@@ -73,7 +75,7 @@ func (l *launches) finish(x *launchRun, out surveys.Survey, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x.result, x.err, x.finished = out, err, time.Now()
-	if x.waiters > 0 {
+	if x.waiters > 0 && l.runs[x.survey.ID] == x {
 		delete(l.runs, x.survey.ID)
 	}
 	close(x.done)

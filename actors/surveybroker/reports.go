@@ -46,6 +46,35 @@ func (s *System) Report(ctx context.Context, survey surveys.Survey, id surveys.R
 	return is, s.sendReply(ctx, sv, &is, report)
 }
 
+// StopRespondent ends a respondent at a user's request: a queued contact is canceled, and
+// the provider is asked to cancel one in flight. A respondent that is final stays as it
+// is, so that the request may be repeated.
+func (s *System) StopRespondent(ctx context.Context, survey surveys.Survey, id surveys.RespondentID) (is surveys.Respondent, _ error) {
+	if survey.State == surveys.Draft {
+		return is, weir.Errorf(weir.CodeConflict, "survey %s is a draft and contacts no respondent; remove the respondent", survey.Name)
+	}
+	plan, wrong := s.plans.compile(&survey, s.o.Defaults)
+	if plan == nil {
+		return is, surveys.Invalid(wrong)
+	}
+	sv := &surveyState{survey: survey, plan: plan}
+	err := retryStale(ctx, func() (again bool, err error) {
+		is, err = s.o.Store.Respondent(ctx, survey.ID, id)
+		if err != nil || is.Status.Final() {
+			return false, err
+		}
+		st := s.newStepper(sv, time.Now(), nil, nil)
+		c, ok := st.cancel(is)
+		if !ok {
+			return false, nil
+		}
+		st.log(&c, surveys.LogEntry{Event: logStopped})
+		is, again, err = s.commitReport(ctx, sv, c)
+		return again, err
+	})
+	return is, err
+}
+
 // retryStale repeats a change that lost against another writer.
 func retryStale(ctx context.Context, change func() (again bool, _ error)) error {
 	for try := range maxTries {

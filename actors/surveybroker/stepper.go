@@ -71,7 +71,9 @@ func (st *stepper) buildChange(was surveys.Respondent, p surveys.Progress, e sur
 		ch, ok := st.channelFor(o.Mode)
 		if !ok || st.survey.State != surveys.Running {
 			p = st.plan.NotEnqueued(p, *o)
-		} else if spec, err := st.buildContact(&was, p, *o); err != nil {
+		} else if spec, err := st.buildContact(&was, p, *o); errors.Is(err, surveys.ErrMissingValue) {
+			return st.giveUpUnbuildable(was, err)
+		} else if err != nil {
 			return st.deferFailed(was)
 		} else {
 			c.move.Enqueue, c.move.Channel = &spec, ch.ID
@@ -81,6 +83,18 @@ func (st *stepper) buildChange(was surveys.Respondent, p surveys.Progress, e sur
 	if e.Cancel != 0 && was.Contact != (weir.Ref{}) {
 		c.cancel, c.inFlightToo = was.Contact, e.CancelInFlight
 		st.log(&c, surveys.LogEntry{Event: logCanceled, Mode: st.mode(was.Progress), Channel: st.channelName(was.Contact.Channel), Attempt: was.Tries})
+	}
+	st.setNewState(&c, p, e)
+	return c
+}
+
+// giveUpUnbuildable ends a respondent who is missing a value used in the text.
+func (st *stepper) giveUpUnbuildable(was surveys.Respondent, why error) change {
+	p, e := st.plan.GiveUp(was.Progress)
+	c := change{move: surveys.Move{Was: was}}
+	st.log(&c, surveys.LogEntry{Event: logSkipped, Reason: why.Error()})
+	if e.Cancel != 0 {
+		c.cancel = was.Contact
 	}
 	st.setNewState(&c, p, e)
 	return c

@@ -16,6 +16,8 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 		{"surveys", testSurveys},
 		{"respondents", testRespondents},
 		{"imports", testImports},
+		{"corrections", testCorrections},
+		{"removal of respondents", testRespondentRemoval},
 		{"moves", testMoves},
 		{"moves that enqueue", testEnqueue},
 		{"moves that are refused", testRefusedMoves},

@@ -54,6 +54,7 @@ func RouteScopes() map[string][]ops.Scope {
 		"resume-survey":    changeSurveys,
 		"stop-survey":      changeSurveys,
 		"post-respondents": changeSurveys,
+		"patch-respondent": changeSurveys, "delete-respondent": changeSurveys, "stop-respondent": changeSurveys,
 		// Called by the application that holds the conversation. It queues
 		// contacts and needs no other access to the survey.
 		"post-disposition": {ops.ScopeContactsWrite, ops.ScopeSurveysAdmin},

@@ -23,7 +23,7 @@ func (s *Service) importJSON(c *route.Call, w http.ResponseWriter, v surveys.Sur
 		return err
 	}
 	rt.Check.Check(body, "", &c.Errors)
-	l := &importer{Service: s, survey: v, distinct: c.Query.Text("duplicates") == "error"}
+	l := &importer{Service: s, survey: v, distinct: c.Query.Text("duplicates") == "error", update: c.Query.Text("duplicates") == "update"}
 	object, _ := body.(map[string]any)
 	l.readJSON(c, object)
 	if err := c.Invalid(); err != nil {
@@ -33,16 +33,29 @@ func (s *Service) importJSON(c *route.Call, w http.ResponseWriter, v surveys.Sur
 	if err != nil {
 		return err
 	}
+	corrected := make([]surveys.Corrected, len(added))
+	if l.update {
+		if corrected, err = l.correctDuplicates(c, l.rows, added); err != nil {
+			return err
+		}
+	}
 	told := ImportView{Errors: []respondents.RowError{}, Respondents: make([]AddedView, 0, len(added))}
-	for _, a := range added {
-		told.Respondents = append(told.Respondents, AddedView{a.ID.String(), a.Duplicate})
+	for i, a := range added {
+		view := AddedView{ID: a.ID.String(), Duplicate: a.Duplicate, Updated: corrected[i].Changed}
+		if err := corrected[i].Err; err != nil {
+			view.Reason = err.Error()
+		}
+		if view.Updated {
+			told.Updated++
+		}
+		told.Respondents = append(told.Respondents, view)
 		if a.Duplicate {
 			told.Duplicates++
 		} else {
 			told.Added++
 		}
 	}
-	if told.Added > 0 {
+	if told.Added+told.Updated > 0 {
 		s.Surveys.Changed(v.ID)
 	}
 	wire.WriteJSON(w, http.StatusOK, told)

@@ -33,6 +33,7 @@ type importer struct {
 	id       int64 // 0: rows are visible at once
 	strict   bool  // nothing is loaded if any row is bad
 	distinct bool  // a number twice is a bad row
+	update   bool  // a number that the survey has corrects its respondent
 	rows     []respondents.Row
 	size     int
 	line     int // of the last row read
@@ -46,15 +47,20 @@ func (s *Service) importRows(c *route.Call, w http.ResponseWriter, v surveys.Sur
 		wire.Discard(c.Request.Body)
 		return route.ReadError(&http.MaxBytesError{Limit: s.MaxImport})
 	}
+	l := &importer{
+		Service: s, survey: v, rejected: spool{folder: s.TempDir},
+		strict: c.Query.Text("on_error") != "skip", distinct: c.Query.Text("duplicates") == "error", update: c.Query.Text("duplicates") == "update",
+	}
+	if l.update && l.strict {
+		wire.Discard(c.Request.Body)
+		c.Errors.Add("/duplicates", "content", "update requires on_error=skip: respondents are corrected before the whole file is read")
+		return c.Invalid()
+	}
 	release, err := s.acquireTransfer(c)
 	if err != nil {
 		return err
 	}
 	defer release()
-	l := &importer{
-		Service: s, survey: v, rejected: spool{folder: s.TempDir},
-		strict: c.Query.Text("on_error") != "skip", distinct: c.Query.Text("duplicates") == "error",
-	}
 	defer l.rejected.close()
 	p := route.NewDeadlines(w)
 	p.ExtendRead()
@@ -64,7 +70,7 @@ func (s *Service) importRows(c *route.Call, w http.ResponseWriter, v surveys.Sur
 	} else {
 		err = l.load(c, rows, p)
 	}
-	if l.result.Added > 0 {
+	if l.result.Added+l.result.Updated > 0 {
 		s.Surveys.Changed(v.ID)
 	}
 	if err != nil {
@@ -175,8 +181,12 @@ func (l *importer) flush(ctx context.Context) error {
 		return err
 	}
 	added, err := l.Importer.Add(ctx, v.ID, l.id, l.respondents(v, rows))
+	corrected := make([]surveys.Corrected, len(added))
+	if err == nil && l.update {
+		corrected, err = l.correctDuplicates(ctx, rows, added)
+	}
 	if err == nil {
-		err = l.count(rows, added)
+		err = l.count(rows, added, corrected)
 	}
 	if err == nil {
 		l.result.LastLine = l.line
@@ -215,11 +225,11 @@ func missingAttributes(v surveys.Survey) func(attributes map[string]string) []st
 }
 
 func errMissingAttribute(name string) string {
-	return fmt.Sprintf("the content of the survey, which was launched, says {{%s}}, and the respondent has no %s", name, name)
+	return fmt.Sprintf("no value for {{%s}}, which the texts of the survey use", name)
 }
 
 // count counts the results of rows.
-func (l *importer) count(rows []respondents.Row, added []surveys.Added) error {
+func (l *importer) count(rows []respondents.Row, added []surveys.Added, corrected []surveys.Corrected) error {
 	unsure := false
 	for i, a := range added {
 		unsure = unsure || a.Unsure
@@ -228,6 +238,14 @@ func (l *importer) count(rows []respondents.Row, added []surveys.Added) error {
 			continue
 		}
 		l.result.Duplicates++
+		if corrected[i].Changed {
+			l.result.Updated++
+		}
+		if err := corrected[i].Err; err != nil {
+			if err := l.reject(respondents.RowError{Line: rows[i].Line, Column: "phone", Reason: err.Error()}); err != nil {
+				return err
+			}
+		}
 		if l.distinct {
 			if err := l.reject(respondents.RowError{Line: rows[i].Line, Column: "phone", Reason: duplicateNumber}); err != nil {
 				return err
@@ -264,7 +282,7 @@ func (l *importer) commit(ctx context.Context) error {
 		return nil
 	}
 	if l.result.Rejected > 0 {
-		return weir.Errorf(weir.CodeInvalid, "%d rows are invalid; nothing was loaded", l.result.Rejected)
+		return weir.Errorf(weir.CodeInvalid, "%s invalid; nothing was loaded", rowsAre(l.result.Rejected))
 	}
 	ctx, cancel := context.WithTimeout(ctx, route.TransferTime)
 	defer cancel()
@@ -278,6 +296,13 @@ func (l *importer) commit(ctx context.Context) error {
 	imp := l.id
 	l.id = 0 // from here on it must not be aborted, whatever the result
 	return l.Importer.CommitImport(ctx, l.survey.ID, imp)
+}
+
+func rowsAre(n int) string {
+	if n == 1 {
+		return "1 row is"
+	}
+	return fmt.Sprintf("%d rows are", n)
 }
 
 // abort rolls a strict import back. What it leaves undone is swept later.
@@ -329,13 +354,13 @@ func (l *importer) answer(w http.ResponseWriter, p *route.Deadlines, err error) 
 	return nil
 }
 
-const duplicateNumber = "duplicate number: the survey, or an earlier row, has it"
+const duplicateNumber = "duplicate phone number (already in the survey or in an earlier row)"
 
 // checkAcceptsRespondents rejects respondents of a survey that is ending or being
 // deleted.
 func checkAcceptsRespondents(v surveys.Survey) error {
 	if v.Deleting || v.State == surveys.Stopping || v.State == surveys.Done {
-		return weir.Errorf(weir.CodeConflict, "survey %s is %s and takes no respondents", v.Name, v.State)
+		return weir.Errorf(weir.CodeConflict, "survey %s is %s and accepts no respondents", v.Name, v.State)
 	}
 	return nil
 }

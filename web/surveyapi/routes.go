@@ -3,6 +3,7 @@ package surveyapi
 import (
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 
 	"weir"
@@ -19,10 +20,16 @@ func (s *Service) Routes() []*route.Route {
 		Method: "PUT", Path: Path, ID: "put-survey", Tag: "surveys",
 		Summary: "Create a survey, or replace one that is a draft",
 		Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
-			"A replacement carries the whole survey, the application's secret included; its respondents stay.",
-		Body: route.TypeOf[SurveyBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: s.putSurvey,
+			"A replacement carries the whole survey, the application's secret included; its respondents stay. " +
+			"The read-only fields of a survey in a response (" + strings.Join(readOnlyFields(), ", ") + ") are ignored, so that a survey can be written as it was read.",
+		Body: route.TypeOf[SurveyBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Lenient: true,
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
 		Codes:   []weir.Code{weir.CodeConflict},
+	}
+	put.Handle = func(c *route.Call) (route.Reply, error) {
+		dropReadOnly(c.Body)
+		put.Check.Check(c.Body, "", &c.Errors)
+		return s.putSurvey(c)
 	}
 	routes := []*route.Route{
 		{
@@ -70,7 +77,22 @@ func (s *Service) Routes() []*route.Route {
 		s.logRoute(),
 	}
 	routes = append(routes, s.stepRoutes()...)
-	return append(append(routes, s.respondentRoutes()...), s.exportRoutes()...)
+	return slices.Concat(routes, s.respondentRoutes(), s.correctionRoutes(), s.exportRoutes())
+}
+
+// readOnlyFields are the fields that only responses have.
+func readOnlyFields() []string {
+	return []string{"survey", "state", "cause", "version", "created_at", "updated_at", "launched_at", "ended_at", "why", "why_code", "warnings"}
+}
+
+// dropReadOnly removes the read-only fields of a survey that is written as it was read.
+func dropReadOnly(body map[string]any) {
+	for _, name := range readOnlyFields() {
+		delete(body, name)
+	}
+	if application, ok := body["application"].(map[string]any); ok {
+		delete(application, "has_secret")
+	}
 }
 
 func (s *Service) stepRoutes() []*route.Route {
@@ -79,7 +101,7 @@ func (s *Service) stepRoutes() []*route.Route {
 		step          surveys.Step
 		summary, more string
 	}{
-		{surveys.Launch, "Launch a draft", "Refused, with what is wrong, if its windows have all passed, if the content speaks of an attribute that a respondent lacks, and (409) if one of its channels cannot be prepared. Quotas on an attribute that no respondent has yet are counted once an answer sets it; without an application the answer warns of them."},
+		{surveys.Launch, "Launch a draft", "Refused, with the reasons, if its windows have all passed, if a respondent is missing a value used in the texts (see `missing`), and (409) if one of its channels cannot be prepared. Quotas on an attribute that no respondent has yet are counted once an answer sets it; without an application the answer warns of them."},
 		{surveys.Pause, "Pause a survey", "What is out goes on, and answers are taken."},
 		{surveys.Resume, "Resume a paused survey", ""},
 		{surveys.Stop, "Stop a survey", "Its respondents are canceled and what is queued is withdrawn; then it is done."},
@@ -91,6 +113,10 @@ func (s *Service) stepRoutes() []*route.Route {
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		})
 	}
+	routes[0].Query = []wire.Parameter{{
+		Name: "missing", Kind: "string", Enum: []string{"refuse", "skip"}, Single: true, Default: "refuse",
+		Description: "if respondents are missing a value used in the texts: refuse the launch, or skip them; the warnings of the answer name them, and they fail when it is their turn unless they are corrected before",
+	}}
 	return routes
 }
 
@@ -105,7 +131,7 @@ func (s *Service) respondentRoutes() []*route.Route {
 			"The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a line, 100 attributes of 500 characters a row, a million bad rows.",
 		Query: []wire.Parameter{
 			{Name: "on_error", Kind: "string", Enum: []string{"none", "skip"}, Single: true, Default: "none", Description: "of a file: load nothing if a row is bad, or skip bad rows"},
-			{Name: "duplicates", Kind: "string", Enum: []string{"skip", "error"}, Single: true, Default: "skip", Description: "pass over rows whose number the survey has, or take them for bad ones"},
+			{Name: "duplicates", Kind: "string", Enum: []string{"skip", "error", "update"}, Single: true, Default: "skip", Description: "skip rows whose number the survey has, reject them, or update the attributes of the respondent if it was not contacted yet; of a file, update requires on_error=skip"},
 			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of a file; absent: the charset of the content type, else UTF-16 if the file begins with its mark, else UTF-8"},
 		},
 		Body: route.TypeOf[RespondentsBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBatchBody, Uploads: []string{CSVType, NDJSONType},

@@ -44,6 +44,11 @@ type Broker interface {
 	// Step launches, pauses, resumes or stops a survey. The change is durable
 	// when it returns. A step without effect is not an error.
 	Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error)
+	// Launch is Step for a launch; with skip, respondents that are missing a value
+	// do not prevent it.
+	Launch(ctx context.Context, name string, skip bool) (surveys.Survey, error)
+	// StopRespondent ends a respondent. It is not an error if it is final.
+	StopRespondent(ctx context.Context, s surveys.Survey, id surveys.RespondentID) (surveys.Respondent, error)
 	// Report applies an application's report on a respondent. The report is
 	// durable when it returns.
 	Report(ctx context.Context, s surveys.Survey, id surveys.RespondentID, h surveys.Report) (surveys.Respondent, error)
@@ -163,7 +168,13 @@ func (s *Service) getSurvey(c *route.Call, v surveys.Survey) (route.Reply, error
 
 func (s *Service) applyStep(step surveys.Step) func(*route.Call) (route.Reply, error) {
 	return s.onSurvey(func(c *route.Call, have surveys.Survey) (route.Reply, error) {
-		v, err := s.Surveys.Step(c, have.Name, step)
+		var v surveys.Survey
+		var err error
+		if step == surveys.Launch {
+			v, err = s.Surveys.Launch(c, have.Name, c.Query.Text("missing") == "skip")
+		} else {
+			v, err = s.Surveys.Step(c, have.Name, step)
+		}
 		if err != nil {
 			return route.Reply{}, err
 		}

@@ -103,6 +103,7 @@ type RespondentBody struct {
 type ImportView struct {
 	Added      int `json:"added"`
 	Duplicates int `json:"duplicates" doc:"rows whose number the survey has, or had in a row before"`
+	Updated    int `json:"updated,omitempty" doc:"duplicates that changed the respondent, with duplicates=update"`
 	Rejected   int `json:"rejected" doc:"rows that cannot be loaded"`
 	// LastLine is the last processed line of a failed import.
 	LastLine    int                    `json:"last_line,omitempty" doc:"of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded"`
@@ -114,6 +115,8 @@ type ImportView struct {
 type AddedView struct {
 	ID        string `json:"id" example:"r2s"`
 	Duplicate bool   `json:"duplicate" doc:"the survey had the number; this is who has it"`
+	Updated   bool   `json:"updated,omitempty" doc:"with duplicates=update: the respondent was changed"`
+	Reason    string `json:"reason,omitempty" doc:"with duplicates=update: why the respondent cannot be changed"`
 }
 
 // ImportProblem is a problem that includes the progress of an import.

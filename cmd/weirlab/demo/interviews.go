@@ -124,7 +124,7 @@ func (f *staff) ask(ctx context.Context) error {
 	if _, err := api.PostRespondents(ctx, "interviews", client.RespondentsBody{Respondents: list}, client.PostRespondentsParams{}); err != nil {
 		return err
 	}
-	if _, err := api.LaunchSurvey(ctx, "interviews"); err != nil {
+	if _, err := api.LaunchSurvey(ctx, "interviews", client.LaunchSurveyParams{}); err != nil {
 		return err
 	}
 	for {

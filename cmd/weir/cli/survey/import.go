@@ -27,16 +27,18 @@ are streamed.
 
 CSV: the first line names the columns, including phone. NDJSON: one flat object per
 line, with a key phone. All other columns are attributes. A phone number that the
-survey already has is a duplicate and changes nothing, so an import can be repeated.
+survey already has is a duplicate and is skipped, so an import can be repeated. With
+--duplicates update it sets the attributes of the respondent, if it was not contacted yet.
 
 Invalid rows are listed with their line, and the exit code is 4: with --on-error skip
-the others are imported, with --on-error none no row is.`
+the others are imported; none: import nothing if any row is invalid. The file of --errors
+holds each rejected row, so that it can be corrected and imported.`
 
 // importCommand makes "weir survey import".
 func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	o := importFlags{
 		format:  command.NewChoice("", "csv", "ndjson"),
-		onError: command.NewChoice("skip", "skip", "none"), duplicates: command.NewChoice("skip", "skip", "error"),
+		onError: command.NewChoice("skip", "skip", "none"), duplicates: command.NewChoice("skip", "skip", "error", "update"),
 	}
 	c := a.APICommand(r, "import FILE NAME", "Import respondents from a CSV or NDJSON file", importAbout, `  weir survey import people.csv flu
   weir survey import people.csv flu --encoding windows-1252 --on-error none --errors rejected.csv
@@ -47,8 +49,8 @@ func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	f := c.Flags()
 	f.Var(&o.format, "format", "format of the file (default: by its extension)")
 	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: by byte order mark, or utf-8)")
-	f.Var(&o.onError, "on-error", "on an invalid row, skip it or import no row")
-	f.Var(&o.duplicates, "duplicates", "treat a duplicate phone number as skipped or as an invalid row")
+	f.Var(&o.onError, "on-error", "skip invalid rows; none: import nothing if any row is invalid")
+	f.Var(&o.duplicates, "duplicates", "skip a duplicate phone number, treat it as an invalid row, or update the respondent")
 	f.StringVar(&o.errors, "errors", "", "write all rejected rows to this CSV file: line, column, reason")
 	f.IntVar(&o.show, "show", 10, "number of rejected rows to print")
 	return c

@@ -1,7 +1,9 @@
 package survey
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -15,13 +17,31 @@ import (
 
 // showCommand makes "weir survey show".
 func showCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.ShowCommand(a, r, "show NAME", "Show the definition of a survey", `Show the definition of a survey: schedule, modes and channels, arms, cutoff and quotas.
-With --output json it is complete, including the texts. "weir survey status" shows the
-progress.`, "  weir survey show flu\n  weir survey show flu --output json | jq .questionnaires", (*client.Client).GetSurvey, surveyText)
+	var definition bool
+	c := a.WatchCommand(r, "show NAME", "Show the definition of a survey", `Show the definition of a survey: schedule, modes and channels, arms, cutoff and quotas.
+With --output json it is complete, including the texts; --definition prints only what
+"weir survey put" reads. "weir survey status" shows the progress.`, `  weir survey show flu
+  weir survey show flu --output json | jq .questionnaires
+  weir survey show flu --definition > flu.json`,
+		func(ctx context.Context, to *client.Client, args []string, out io.Writer) error {
+			s, err := to.GetSurvey(ctx, args[0])
+			switch {
+			case err != nil:
+				return err
+			case definition:
+				return writeDefinition(out, r.Body)
+			case r.JSON():
+				return app.WriteRaw(out, r.Body)
+			}
+			_, err = io.WriteString(out, surveyText(a, s))
+			return err
+		})
+	c.Flags().BoolVar(&definition, "definition", false, "print only the definition, as JSON")
+	return c
 }
 
 // surveyText formats the definition of a survey for people.
-func surveyText(a *app.App, s *client.SurveyView, _ bool) string {
+func surveyText(a *app.App, s *client.SurveyView) string {
 	var b strings.Builder
 	line := func(name, text string) { terminal.Field(&b, 14, name, text) }
 	number := func(name string, n int) {

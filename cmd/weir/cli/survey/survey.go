@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
+	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
 )
@@ -32,7 +33,8 @@ func Command(a *app.App) *cobra.Command {
 		putCommand(a, r), importCommand(a, r), launchCommand(a, r),
 		stateCommand(a, r, "pause", "Pause a survey", "Pause a survey: no respondent is contacted until it is resumed. Contacts in flight\nfinish normally, and answers are recorded.", (*client.Client).PauseSurvey),
 		stateCommand(a, r, "resume", "Resume a paused survey", "", (*client.Client).ResumeSurvey),
-		stopCommand(a, r), statusCommand(a, r), showCommand(a, r), listCommand(a, r), exportCommand(a, r), deleteCommand(a, r))
+		stopCommand(a, r), statusCommand(a, r), respondentsCommand(a, r), setCommand(a, r), removeCommand(a, r),
+		showCommand(a, r), cloneCommand(a, r), listCommand(a, r), exportCommand(a, r), deleteCommand(a, r))
 }
 
 // stateCommand makes a command that requests a state change of a survey.
@@ -48,10 +50,20 @@ func stateCommand(a *app.App, r *app.Connection, step, short, long string, take 
 
 // stopCommand makes "weir survey stop".
 func stopCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.Confirmable(a.APICommand(r, "stop NAME", "Stop a survey permanently", `Stop a survey permanently: unfinished respondents and their contacts are canceled, as far
+	var respondent string
+	c := app.Confirmable(a.APICommand(r, "stop NAME", "Stop a survey permanently, or one of its respondents", `Stop a survey permanently: unfinished respondents and their contacts are canceled, as far
 as the provider can. A stopped survey cannot be resumed; to pause it, use
-"weir survey pause".`, "  weir survey stop flu\n  weir survey stop flu --yes",
+"weir survey pause".
+
+With --respondent only this respondent is stopped, and the survey continues.`, "  weir survey stop flu\n  weir survey stop flu --yes\n  weir survey stop flu --respondent r2s",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if respondent != "" {
+				x, err := to.StopRespondent(ctx, args[0], respondent)
+				if err != nil {
+					return err
+				}
+				return a.PrintResult(r, "%s: %s", x.ID, respondentState(x))
+			}
 			if !app.Confirmed(c) { // the prompt shows what ends
 				st, err := to.GetSurveyStats(ctx, args[0])
 				if err != nil {
@@ -68,6 +80,8 @@ as the provider can. A stopped survey cannot be resumed; to pause it, use
 			}
 			return a.PrintResult(r, "%s: %s", args[0], stateText(s.State, s.Cause))
 		}))
+	c.Flags().StringVar(&respondent, "respondent", "", "id of a respondent: stop only this one")
+	return c
 }
 
 // deleteCommand makes "weir survey delete".
@@ -94,14 +108,17 @@ const (
 // million respondents takes longer than a request may: the server then answers 503,
 // and the command repeats the request.
 func launchCommand(a *app.App, r *app.Connection) *cobra.Command {
-	wait := launchWait
+	wait, missing := launchWait, command.NewChoice("refuse", "refuse", "skip")
 	c := a.APICommand(r, "launch NAME", "Launch a survey", `Check the survey (channels, schedule, the texts for each respondent) and start it. If
 the check fails, the error lists the reasons.
 
+A respondent who is missing a value used in the texts prevents the launch. With --missing
+skip such respondents are listed and not contacted, unless "weir survey set" corrects them.
+
 For a very large survey the check takes longer than one request; the request is then
-repeated until the survey is launched, for at most --wait.`, "  weir survey launch flu",
+repeated until the survey is launched, for at most --wait.`, "  weir survey launch flu\n  weir survey launch flu --missing skip",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-			s, err := launch(ctx, a, to, args[0], wait)
+			s, err := launch(ctx, a, to, args[0], missing.Value, wait)
 			if err != nil {
 				return err
 			}
@@ -110,16 +127,17 @@ repeated until the survey is launched, for at most --wait.`, "  weir survey laun
 			}
 			return a.PrintResult(r, "%s: %s", args[0], stateText(s.State, s.Cause))
 		})
+	c.Flags().Var(&missing, "missing", "if respondents are missing a value used in the texts, refuse the launch or skip them")
 	c.Flags().DurationVar(&wait, "wait", wait, "maximum time to repeat the request")
 	return c
 }
 
 // launch requests the launch until the survey is launched, for at most wait. The server
 // answers 503 while its check takes longer than a request may.
-func launch(ctx context.Context, a *app.App, to *client.Client, survey string, wait time.Duration) (s *client.SurveyView, err error) {
+func launch(ctx context.Context, a *app.App, to *client.Client, survey, missing string, wait time.Duration) (s *client.SurveyView, err error) {
 	start, noted := a.Now(), false
 	err = a.Poll(ctx, launchRetryInterval, func() (done bool, err error) {
-		s, err = to.LaunchSurvey(ctx, survey)
+		s, err = to.LaunchSurvey(ctx, survey, client.LaunchSurveyParams{Missing: missing})
 		if client.StatusOf(err) != http.StatusServiceUnavailable || a.Now().Sub(start) >= wait {
 			return true, err
 		}
