@@ -29,7 +29,7 @@ type Import struct {
 type ImportResult struct {
 	Added      int64 `json:"added"`
 	Duplicates int64 `json:"duplicates"`
-	Updated    int64 `json:"updated"` // duplicates that changed the respondent
+	Updated    int64 `json:"updated,omitempty"` // duplicates that changed the respondent
 	Rejected   int64 `json:"rejected"`
 	// LastLine is the last processed line of an import that ended early.
 	LastLine int64 `json:"last_line,omitempty"`

@@ -38,7 +38,10 @@ func (pl *Plan) Contact(survey string, person Person, p Progress, o Outreach) (w
 	t := all[min(max(o.Attempt, 1), len(all))-1]
 	for _, part := range t.texts() {
 		if missing := missingFrom(part.fields(), person.Attributes); len(missing) > 0 {
-			return weir.Spec{}, fmt.Errorf("%w: respondent %s lacks %s", ErrMissingValue, person.ID, strings.Join(missing, ", "))
+			return weir.Spec{}, &weir.Error{
+				Code: weir.CodeInvalid, Cause: ErrMissingValue,
+				Message: fmt.Sprintf("no value for %s of respondent %s", strings.Join(missing, ", "), person.ID),
+			}
 		}
 	}
 	values := person.values(survey, o.Mode, o.Attempt)

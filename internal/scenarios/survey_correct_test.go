@@ -2,6 +2,7 @@ package scenarios_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,9 @@ func TestRespondents_AreCorrectedStoppedAndRemoved(t *testing.T) {
 		}
 		w.restart()
 		w.want(http.StatusOK, "POST", one(0)+"/stop", nil) // a repetition
-		if called := w.lab.calledBack(); len(called) != 1 || called[0] != callKey("s", ids[0], 1) {
+		// Once more if the restart came before the provider's answer was written.
+		called := w.lab.calledBack()
+		if len(called) == 0 || slices.ContainsFunc(called, func(key string) bool { return key != callKey("s", ids[0], 1) }) {
 			t.Errorf("canceled at the provider: %v", called)
 		}
 		for _, key := range w.lab.sentKeys() {

@@ -46,7 +46,7 @@ func TestNamedCommandsExist(t *testing.T) {
 // Commands whose names imply a change that cannot be undone ask for confirmation, all in the same way.
 func TestIrreversibleCommandsAsk(t *testing.T) {
 	t.Parallel()
-	verbs := []string{"cancel", "delete", "discard", "down", "requeue", "revoke", "stop"}
+	verbs := []string{"cancel", "delete", "discard", "down", "remove", "requeue", "revoke", "stop"}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		yes := c.Flags().Lookup("yes")

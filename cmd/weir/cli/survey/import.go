@@ -31,8 +31,7 @@ survey already has is a duplicate and is skipped, so an import can be repeated. 
 --duplicates update it sets the attributes of the respondent, if it was not contacted yet.
 
 Invalid rows are listed with their line, and the exit code is 4: with --on-error skip
-the others are imported; none: import nothing if any row is invalid. The file of --errors
-holds each rejected row, so that it can be corrected and imported.`
+the others are imported; none: import nothing if any row is invalid.`
 
 // importCommand makes "weir survey import".
 func importCommand(a *app.App, r *app.Connection) *cobra.Command {
