@@ -90,6 +90,7 @@ func (c WhyCode) Headline(idle, now time.Time) (text string, alarm bool) {
 		return "Pacing", false
 	case WhyCapacity, WhyReplyReserve: // calls may hold every slot for longer than any limit; lost ones are settled
 		return "At capacity", false
+	case WhyPreparing, WhyProbing, WhySendConcurrency, WhyTurn, WhyRate: // these pass quickly while contacts move
 	}
 	if !idle.IsZero() && now.Sub(idle) >= stalledAfter {
 		return "Nothing has moved for a minute", true
