@@ -65,10 +65,10 @@ func TestBreaker_WeighsRecentFailuresOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, oneByOne)
 	r.inTurn(slices.Repeat([]manner{accepts, isDown}, 9)...)
-	r.accept(calls(9)...)
+	r.accept(calls(10)...)
 	r.pass(31 * time.Second)
-	r.inTurn(accepts, isDown, accepts, isDown)
-	r.accept(calls(4)...)
+	r.inTurn(isDown, isDown)
+	r.accept(calls(1)...)
 	if f := r.core.Figures(); f.Breaker != ops.BreakerClosed {
 		t.Errorf("it is %v", f.Breaker)
 	}
@@ -189,6 +189,21 @@ func TestRetryBudget_PacesRetries(t *testing.T) {
 		for id := first; id < r.nextID; id++ { // the next round begins without them
 			r.cancelContact(id)
 		}
+	}
+}
+
+// Results that arrive after a pause find what the budget has gained meanwhile.
+func TestRetryBudget_FillsWhileCallsAreUnderWay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, takes(cannotNow))
+	r.accept(calls(30)...)
+	r.hold["answer"] = true
+	r.accept(calls(r.cfg.SendConcurrency)...)
+	r.pass(time.Minute)
+	clear(r.hold)
+	r.settle()
+	if wait := r.store[31].DueAt.Sub(r.now); wait > time.Second {
+		t.Errorf("a minute after the other retries it waits %v", wait)
 	}
 }
 

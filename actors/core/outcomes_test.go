@@ -297,6 +297,7 @@ func TestReport_Verdicts(t *testing.T) {
 		"delivered part again":             {2, 1, 1, weir.Completed, weir.Duplicate},
 		"delivered part failed":            {2, 1, 1, weir.Failed, weir.Late},
 		"progress of a part":               {2, 1, 1, "", weir.Late},
+		"progress of a failed part":        {2, 1, 0, "", weir.Late},
 		"a part too many":                  {2, 1, 2, weir.Failed, weir.Late},
 		"of a waiting contact":             {3, 1, whole, weir.Busy, weir.Late},
 		"of its next attempt":              {3, 2, whole, weir.Busy, weir.UnknownAttempt},
