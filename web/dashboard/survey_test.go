@@ -107,7 +107,7 @@ func TestALaunchCheckIsShownRowByRow(t *testing.T) {
 	r := newRig(t, surveyScope)
 	r.survey("flu", 1)
 	r.api("POST", "/v1/surveys/flu/respondents", `{"respondents":[{"phone":"+12125550100","attributes":{"sex":"m"}}]}`, nil)
-	r.login(surveyScope).post("/surveys/flu/launch", nil).want(422).has(`role="alert"`, "1 respondents lack", "/attributes/first_name", "has no first_name").hasNot("2125550100")
+	r.login(surveyScope).post("/surveys/flu/launch", nil).want(422).has(`role="alert"`, "1 respondent is missing a value", "/attributes/first_name", "no value for {{first_name}}").hasNot("2125550100")
 }
 
 func TestRespondentsAreFilteredAndPaged(t *testing.T) {
