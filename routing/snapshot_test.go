@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"weir/routing/eventlog"
 	"weir/routing/internal/codec"
 	"weir/routing/label"
 	"weir/routing/resource"
@@ -61,6 +62,31 @@ func TestSnapshot_KeepsEveryFieldOfUsualJobs(t *testing.T) {
 		if !usual[f.Name] && !slices.Contains(elsewhere, f.Name) {
 			t.Errorf("no job with %s was read by hand", f.Name)
 		}
+	}
+}
+
+// Every field of every event survives the log, whichever others are absent.
+func TestEventLog_KeepsEveryField(t *testing.T) {
+	t.Parallel()
+	for _, example := range eventlog.Examples() {
+		t.Run(example.Kind(), func(t *testing.T) {
+			t.Parallel()
+			log := eventlog.NewDecoder()
+			rapid.Check(t, func(t *rapid.T) {
+				for _, all := range []bool{true, false} {
+					event := reflect.New(reflect.TypeOf(example).Elem())
+					fillFields(t, event.Elem(), all)
+					want, _ := event.Interface().(eventlog.Event)
+					text, err := eventlog.Append(nil, want)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got, err := log.Decode(text); err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+						t.Fatalf("another event is read, error %v, from: %s", err, text)
+					}
+				}
+			})
+		})
 	}
 }
 
