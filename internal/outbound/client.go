@@ -2,7 +2,6 @@ package outbound
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,15 +23,16 @@ type Client struct {
 func New(p Policy) *Client {
 	c := &Client{policy: p.withDefaults()}
 	c.client = &http.Client{
-		Transport:     c.transport(c.policy.MaxConns),
+		Transport:     c.transport(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c
 }
 
-// transport returns a transport that connects to checked addresses only; most is the max
-// number of connections to one host, 0: any.
-func (c *Client) transport(most int) *http.Transport {
+// transport returns a transport that connects to checked addresses only. It does not limit
+// the connections to one host: many receivers may share one, and those that hang would
+// starve the others. Callers bound how many calls they make at once.
+func (c *Client) transport() *http.Transport {
 	const idle = 256
 	return &http.Transport{
 		Proxy:                  nil, // a proxy would resolve names, unchecked
@@ -40,8 +40,7 @@ func (c *Client) transport(most int) *http.Transport {
 		TLSClientConfig:        c.policy.TLS,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    c.policy.Timeout,
-		MaxConnsPerHost:        most,
-		MaxIdleConnsPerHost:    cmp.Or(most, idle),
+		MaxIdleConnsPerHost:    idle,
 		MaxIdleConns:           idle,
 		IdleConnTimeout:        time.Minute,
 		MaxResponseHeaderBytes: 64 << 10,
@@ -53,7 +52,7 @@ func (c *Client) transport(most int) *http.Transport {
 // answers themselves. It bounds neither time nor the size of answers.
 func (p Policy) Transport() http.RoundTripper {
 	c := &Client{policy: p.withDefaults()}
-	return &guard{c.policy, c.transport(0)}
+	return &guard{c.policy, c.transport()}
 }
 
 // guard checks the URL of each request; its transport checks the addresses.

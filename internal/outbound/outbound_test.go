@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -310,6 +311,51 @@ func TestDo_SwitchOfProtocols(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("it still waits")
 		w.server.CloseClientConnections()
+	}
+}
+
+// Many calls to one host hang. Another one to the same host and port is served meanwhile.
+func TestDo_HangingCallsLeaveRoomAtTheSameHost(t *testing.T) {
+	t.Parallel()
+	const hanging = 40
+	arrived := make(chan struct{}, hanging)
+	w := newWorld(t, map[string][]string{"a.example": {"93.184.216.34"}}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hang" {
+			_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client left
+			arrived <- struct{}{}
+			<-r.Context().Done()
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	w.policy.Timeout = 10 * time.Second
+	c := outbound.New(w.policy)
+	defer c.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer stop()
+	for range hanging {
+		all.Go(func() { _, _ = c.Do(ctx, http.MethodPost, "https://a.example/hang", nil, []byte("x")) })
+	}
+	served := make(chan error, 1)
+	all.Go(func() {
+		for range hanging {
+			select {
+			case <-arrived:
+			case <-ctx.Done():
+				return
+			}
+		}
+		_, err := c.Do(ctx, http.MethodPost, "https://a.example/", nil, []byte("x"))
+		served <- err
+	})
+	select {
+	case err := <-served:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the call waits for the hanging ones")
 	}
 }
 

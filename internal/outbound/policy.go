@@ -22,9 +22,8 @@ type Policy struct {
 	// http and at any address except multicast and unspecified ones.
 	AllowHosts []string
 
-	Timeout  time.Duration // of a whole call; default 10 s
-	MaxBody  int64         // max bytes of an answer's body; default 1 MiB
-	MaxConns int           // max connections to one host; default 32
+	Timeout time.Duration // of a whole call; default 10 s
+	MaxBody int64         // max bytes of an answer's body; default 1 MiB
 
 	// For tests. Default: the system's resolver, a plain dialer, the system's
 	// certificates.
@@ -39,9 +38,6 @@ func (p Policy) withDefaults() Policy {
 	}
 	if p.MaxBody <= 0 {
 		p.MaxBody = 1 << 20
-	}
-	if p.MaxConns <= 0 {
-		p.MaxConns = 32
 	}
 	if p.Resolve == nil {
 		p.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
