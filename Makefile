@@ -181,16 +181,8 @@ generate: ## Write the description of the API into docs/openapi.json, and make c
 	$(TOOL) oapi-codegen -config client/generate/config.yaml -o client/client.gen.go docs/openapi.json
 	sha256sum docs/openapi.json client/generate/*.yaml client/generate/templates/* client/client.gen.go > client/generate/sums.txt
 
-.PHONY: man
-man: ## Write the man pages in docs/man, docs/cli.md and docs/weirlab.md from the commands
-	@mkdir -p docs/man
-	$(GO) run ./cmd/weir docs man >docs/man/weir.1.new && mv docs/man/weir.1.new docs/man/weir.1
-	$(GO) run ./cmd/weir docs markdown >docs/cli.md.new && mv docs/cli.md.new docs/cli.md
-	$(GO) run ./cmd/weirlab docs man >docs/man/weirlab.1.new && mv docs/man/weirlab.1.new docs/man/weirlab.1
-	$(GO) run ./cmd/weirlab docs markdown >docs/weirlab.md.new && mv docs/weirlab.md.new docs/weirlab.md
-
 .PHONY: release-files
-release-files: ## Write what a release holds beside the programs into .build/release: notices of third parties, shell completions
+release-files: ## Write what a release holds beside the programs into .build/release: notices of third parties, man pages, shell completions
 	@GO='$(GO)' scripts/release-files .build/release
 
 .PHONY: snapshot

@@ -20,6 +20,7 @@ import (
 	"weir/cmd/weir/cli/survey"
 	"weir/cmd/weir/cli/top"
 	"weir/cmd/weir/cli/webhook"
+	"weir/cmd/weir/daemon"
 )
 
 // Options are the inputs and outputs of the commands.
@@ -29,7 +30,7 @@ type Options = app.Options
 func Run(ctx context.Context, args []string, o Options) int {
 	o.Version = command.Version(o.Version)
 	a := &app.App{Options: o}
-	root := root(a)
+	root := tree(a)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
 	a.PrintZone(c)
@@ -49,10 +50,13 @@ WEIR_TOKEN or WEIR_TOKEN_FILE.
 
 ` + app.AboutExitCodes
 
-func root(a *app.App) *cobra.Command {
+// Root returns the command that stands for the whole program.
+func Root(o Options) *cobra.Command { return tree(&app.App{Options: o}) }
+
+func tree(a *app.App) *cobra.Command {
 	return command.Root(command.Group("weir", "A durable contact broker", about,
 		server.ServeCommand(a), server.ResumeCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channel.Command(a), contact.Command(a), contact.DeadLettersCommand(a), events.Command(a), webhook.Command(a), webhook.ListenCommand(a), events.AuditCommand(a), top.Command(a), survey.Command(a), router.Command(a), server.TokenCommand(a),
-		openapi(a), docs(a), version(a)), a.Stdout, a.Stderr)
+		openapi(a), version(a)), a.Stdout, a.Stderr)
 }
 
 func version(a *app.App) *cobra.Command {
@@ -60,4 +64,18 @@ func version(a *app.App) *cobra.Command {
 		_, err := fmt.Fprintf(a.Stdout, "weir %s %s %s/%s\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return err
 	})
+}
+
+// openapi writes the description from which the client package is generated.
+func openapi(a *app.App) *cobra.Command {
+	c := command.Plain("openapi", "Write the OpenAPI 3.1 description of the API", "", func(context.Context) error {
+		text, err := daemon.Description()
+		if err != nil {
+			return err
+		}
+		_, err = a.Stdout.Write(text)
+		return err
+	})
+	c.Hidden = true
+	return c
 }

@@ -23,7 +23,7 @@ const repository = "../../.."
 // Every command and flag that is named in output, help, documentation or deployment files exists.
 func TestNamedCommandsExist(t *testing.T) {
 	t.Parallel()
-	roots := map[string]*cobra.Command{"weir": cli.Root(), "weirlab": lab.Root(lab.Options{})}
+	roots := map[string]*cobra.Command{"weir": cli.Root(cli.Options{}), "weirlab": lab.Root(lab.Options{})}
 	seen := map[string]int{}
 	for program, root := range roots {
 		root.InitDefaultCompletionCmd("bash")
@@ -43,6 +43,26 @@ func TestNamedCommandsExist(t *testing.T) {
 	}
 }
 
+// The page about the command line, which a person wrote, leaves out no command.
+func TestPageNamesEveryCommand(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(repository + "/docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		named := regexp.MustCompile(regexp.QuoteMeta(c.CommandPath()) + "[ \n`]")
+		if !c.HasSubCommands() && !c.Hidden && c.Name() != "version" && !named.Match(page) {
+			t.Errorf("docs/cli.md does not name %q", c.CommandPath())
+		}
+		for _, child := range c.Commands() {
+			walk(child)
+		}
+	}
+	walk(cli.Root(cli.Options{}))
+}
+
 // Commands whose names imply a change that cannot be undone ask for confirmation, all in the same way.
 func TestIrreversibleCommandsAsk(t *testing.T) {
 	t.Parallel()
@@ -57,7 +77,7 @@ func TestIrreversibleCommandsAsk(t *testing.T) {
 			walk(child)
 		}
 	}
-	walk(cli.Root())
+	walk(cli.Root(cli.Options{}))
 }
 
 // texts returns the files of the repository that name commands.

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/cmd/internal/command"
-	"weir/cmd/internal/manual"
 	"weir/cmd/internal/terminal"
 	"weir/config"
 )
@@ -52,7 +51,7 @@ func Root(o Options) *cobra.Command {
 	o.Version = command.Version(o.Version)
 	a := &app{o}
 	return command.Root(command.Group("weirlab", "Simulated providers, the demonstration and measurements of Weir", about,
-		a.simulate(), a.demo(), a.bench(), a.docs(), a.version()), a.Stdout, a.Stderr)
+		a.simulate(), a.demo(), a.bench(), a.version()), a.Stdout, a.Stderr)
 }
 
 func (a *app) version() *cobra.Command {
@@ -60,17 +59,4 @@ func (a *app) version() *cobra.Command {
 		_, err := fmt.Fprintf(a.Stdout, "weirlab %s %s %s/%s\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return err
 	})
-}
-
-// docs makes the hidden commands that write the documentation of all other commands.
-func (a *app) docs() *cobra.Command {
-	var c *cobra.Command
-	paper := func() *manual.Paper {
-		return &manual.Paper{Root: c.Root(), Common: []string{aboutExits}, Sections: []manual.Section{{Title: "Exit status", Text: aboutExits}}}
-	}
-	c = command.Group("docs", "Write the documentation of the commands", "Writes the documentation of the commands.",
-		command.Plain("man", "Write the man page", "", func(context.Context) error { return paper().Man(a.Stdout) }),
-		command.Plain("markdown", "Write docs/weirlab.md", "", func(context.Context) error { return paper().Markdown(a.Stdout) }))
-	c.Hidden = true
-	return c
 }

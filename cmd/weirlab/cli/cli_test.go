@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -114,19 +113,5 @@ func TestSimulators(t *testing.T) {
 				t.Errorf("exit code %d", code)
 			}
 		})
-	}
-}
-
-// The documentation of the commands matches the commands.
-func TestDocumentationIsNotStale(t *testing.T) {
-	t.Parallel()
-	for what, file := range map[string]string{"man": "../../../docs/man/weirlab.1", "markdown": "../../../docs/weirlab.md"} {
-		r := run(t, "docs", what)
-		if r.Code != command.OK || r.Err != "" {
-			t.Fatalf("weirlab docs %s: %d %s", what, r.Code, r.Err)
-		}
-		if text, err := os.ReadFile(file); err != nil || string(text) != r.Out {
-			t.Errorf("%s is stale or missing; run: make man", file)
-		}
 	}
 }
