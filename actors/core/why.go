@@ -198,7 +198,7 @@ func WhyNextStored(ch *weir.Channel, f ops.Figures) ops.Why {
 		return why
 	}
 	led := storedLedger(ch, f.InFlight)
-	return whyOwn(&weir.Contact{}, &led, ch) // for the smallest contact
+	return whyOwn(&weir.Contact{Spec: weir.Spec{Priority: weir.Normal}}, &led, ch) // for the smallest contact
 }
 
 func storedLedger(ch *weir.Channel, inFlight int) weir.Ledger {
