@@ -271,7 +271,7 @@ func (w *window) take(c *weir.Contact) {
 	w.skipped[p] = 0
 	l := w.lanes[c.Lane()]
 	w.clock[p] = max(w.clock[p], l.turn)
-	l.turn = max(l.turn, w.clock[p]) + int64(c.Size())
+	l.turn = w.clock[p] + int64(c.Size())
 	w.drop(c)
 }
 
