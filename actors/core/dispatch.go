@@ -32,7 +32,7 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 			delete(c.flights, ref.ID)
 			c.out.Forget = append(c.out.Forget, ref)
 			c.breaker.probeAborted()
-			c.sweepAt = now
+			c.reread(now)
 		case f.c.CancelRequested:
 			c.out.Forget = append(c.out.Forget, ref)
 			c.breaker.probeAborted()

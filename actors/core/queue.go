@@ -10,11 +10,16 @@ import (
 // event, for example through another process.
 func (c *Core) Woken(from Origin, now time.Time) {
 	c.touch(now)
+	c.reread(now)
+	c.reply(from, Reply{})
+	c.Tick(now)
+}
+
+// reread causes everything that waits to be read again, regardless of what is known.
+func (c *Core) reread(now time.Time) {
 	c.window.rescan()
 	c.woken = true
 	c.sweepAt, c.dueAt, c.overdueAt = now, now, now
-	c.reply(from, Reply{})
-	c.Tick(now)
 }
 
 // PageRead adds a page of a lane.
