@@ -892,7 +892,7 @@ type HeardView struct {
 	// StartedAt when the first attempt was made
 	StartedAt time.Time `json:"started_at,omitempty,omitzero"`
 
-	// Status status of the respondent
+	// Status completed: the conversation came to an end, whatever its disposition
 	Status string `json:"status"`
 
 	// Survey name of the survey
@@ -1262,7 +1262,7 @@ type RespondentView struct {
 	// StartedAt when the first attempt was made
 	StartedAt time.Time `json:"started_at,omitempty,omitzero"`
 
-	// Status status of the respondent
+	// Status completed: the conversation came to an end, whatever its disposition
 	Status string `json:"status"`
 
 	// Survey name of the survey
@@ -1373,7 +1373,7 @@ type StatsView struct {
 	// ByDisposition how many have each disposition
 	ByDisposition map[string]int `json:"by_disposition"`
 
-	// ByStatus how many have each status
+	// ByStatus completed: whose conversation came to an end, whatever its disposition; by_disposition counts those who completed it
 	ByStatus map[string]int `json:"by_status"`
 
 	// Channels channels that the survey uses

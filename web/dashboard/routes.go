@@ -29,7 +29,7 @@ func New(o Options) (*Dashboard, error) {
 		return nil, err
 	}
 	functions := template.FuncMap{
-		"labels": func(l label.Set) []fact { return factsOf(l, labelText) }, "labelLine": labelLine, "selector": selectorText, "event": timelineText, "sentence": sentence, "cause": causeText, "logevent": logEventText,
+		"labels": func(l label.Set) []fact { return factsOf(l, labelText) }, "labelLine": labelLine, "selector": selectorText, "event": timelineText, "sentence": sentence, "cause": causeText, "logevent": logEventText, "shownstatus": shownStatus,
 	}
 	if d.templates, err = parseTemplates(functions); err != nil {
 		return nil, err

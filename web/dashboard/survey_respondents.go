@@ -16,10 +16,22 @@ import (
 type respondentList struct {
 	Survey              string
 	Status, Disposition string // filters; empty: none
-	Statuses            []surveys.Status
+	Statuses            []string
 	Dispositions        []surveys.Disposition
 	Respondents         []surveyapi.RespondentView
 	Pager               pager
+}
+
+// endedStatus is shown for respondents that are done. Their statuses only tell how Weir
+// was done with them; their dispositions tell the result.
+const endedStatus = "ended"
+
+// shownStatus returns the status of a respondent as pages show it.
+func shownStatus(s surveys.Status) string {
+	if s.Final() && s != surveys.Canceled {
+		return endedStatus
+	}
+	return string(s)
 }
 
 // Filtered reports whether the list may omit respondents.
@@ -29,9 +41,20 @@ func (l *respondentList) Filtered() bool {
 
 func loadRespondents(v *visit) (*content, error) {
 	name := v.r.PathValue("name")
-	l := &respondentList{Survey: name, Statuses: surveys.Statuses(), Dispositions: surveys.Dispositions()}
+	l := &respondentList{Survey: name, Dispositions: surveys.Dispositions()}
 	query := v.listQuery(rowsPerPage)
-	l.Status = choose(v, query, "status", l.Statuses)
+	var ended []string
+	for _, s := range surveys.Statuses() {
+		if shown := shownStatus(s); shown == endedStatus {
+			ended = append(ended, string(s))
+		} else {
+			l.Statuses = append(l.Statuses, shown)
+		}
+	}
+	l.Statuses = append(l.Statuses, endedStatus)
+	if l.Status = choose(v, query, "status", l.Statuses); l.Status == endedStatus {
+		query.Set("status", strings.Join(ended, ","))
+	}
 	l.Disposition = choose(v, query, "disposition", l.Dispositions)
 	var page surveyapi.RespondentList
 	if err := v.get(apiPath("v1", "surveys", name, "respondents"), query, &page); err != nil {

@@ -126,7 +126,7 @@ func TestRespondentsAreFilteredAndPaged(t *testing.T) {
 		t.Errorf("%d on the second page", n)
 	}
 	b.get(all+"?status=pending&disposition=registered").want(200).has("Next page", "status=pending")
-	b.get(all+"?status=completed").want(200).has("No matching respondents.", "all respondents")
+	b.get(all+"?status=ended").want(200).has("No matching respondents.", "all respondents")
 	b.get(all + "?cursor=nonsense").want(422).has("next_cursor")
 
 	one := regexp.MustCompile(`href="(/surveys/flu/respondents/r[^"]*)"`).FindStringSubmatch(first.body)[1]
@@ -136,6 +136,26 @@ func TestRespondentsAreFilteredAndPaged(t *testing.T) {
 		t.Errorf("title %q", p.title())
 	}
 	b.get(all + "/unknown").want(404)
+}
+
+// The status completed means only that the conversation came to an end. Pages call
+// that ended, and completed only what the disposition calls so.
+func TestPagesCountAsCompletedOnlyTheDispositionCompleted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.survey("flu", 3)
+	r.api("POST", "/v1/surveys/flu:launch", "", nil)
+	var list surveyapi.RespondentList
+	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
+	for i, disposition := range []string{"completed", "refused", "ineligible"} {
+		r.api("POST", "/v1/surveys/flu/respondents/"+list.Respondents[i].ID+"/disposition", `{"disposition":"`+disposition+`"}`, nil)
+	}
+	b := r.login(surveyScope)
+	b.get("/surveys/flu").want(200).has("<dt>Completed</dt><dd>1</dd>", "<dt>Not completed</dt><dd>2</dd>")
+	b.get("/surveys").want(200).has("<dt>completed</dt><dd>1</dd>", "<dt>not completed</dt><dd>2</dd>")
+	b.get("/surveys/flu/respondents").want(200).has(`state-ended">ended</span>`, "<td>refused</td>").hasNot("state-completed")
+	b.get("/surveys/flu/respondents?status=ended&disposition=refused").want(200).has(list.Respondents[1].ID, "option selected>ended").hasNot(list.Respondents[0].ID)
+	b.get("/surveys/flu/respondents/"+list.Respondents[1].ID).want(200).has(`state-ended">ended</span>`, "refused")
 }
 
 func TestASurveysFilesComeThroughTheSession(t *testing.T) {

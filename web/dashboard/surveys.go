@@ -53,9 +53,13 @@ type surveyCard struct {
 // maxSurveys is the maximum number of surveys on the overview.
 const maxSurveys = 50
 
-// OtherwiseDone returns the number of respondents who are done without having completed.
-func (c surveyCard) OtherwiseDone() int {
-	return c.Stats.Statuses[surveys.Failed] + c.Stats.Statuses[surveys.Rejected] + c.Stats.Statuses[surveys.Canceled]
+// Completed returns the number of respondents with the disposition completed. The status
+// of that name includes respondents who refused or were ineligible.
+func (c surveyCard) Completed() int { return c.Stats.Dispositions[surveys.Complete] }
+
+// NotCompleted returns the number of respondents who are done without having completed.
+func (c surveyCard) NotCompleted() int {
+	return c.Stats.Respondents - c.Of(surveys.Pending) - c.Of(surveys.Active) - c.Completed()
 }
 
 // Of returns the number of respondents with a status.
@@ -109,8 +113,8 @@ func (c *surveyCard) fill(s *surveyapi.StatsView) {
 		c.Bar = display.Bar{Title: "Target", Whole: float64(s.Target), Segments: []display.Segment{{Name: "counted", Class: "c3", Value: float64(s.Counted)}}}
 	} else {
 		c.Bar = display.Bar{Title: "Respondents", Whole: float64(max(1, s.Respondents)), Segments: []display.Segment{
-			{Name: "completed", Class: "c3", Value: float64(s.Statuses[surveys.Completed])},
-			{Name: "not completed", Class: "c8", Value: float64(c.OtherwiseDone())},
+			{Name: "completed", Class: "c3", Value: float64(c.Completed())},
+			{Name: "not completed", Class: "c8", Value: float64(c.NotCompleted())},
 			{Name: "active", Class: "c1", Value: float64(s.Statuses[surveys.Active])},
 		}}
 	}

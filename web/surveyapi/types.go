@@ -132,7 +132,7 @@ type RespondentView struct {
 	Survey        string              `json:"survey"`
 	Phone         string              `json:"phone" doc:"as E.164" example:"+525512345678"`
 	Attributes    map[string]string   `json:"attributes"`
-	Status        surveys.Status      `json:"status" enum:"pending,active,completed,failed,rejected,canceled"`
+	Status        surveys.Status      `json:"status" enum:"pending,active,completed,failed,rejected,canceled" doc:"completed: the conversation came to an end, whatever its disposition"`
 	Disposition   surveys.Disposition `json:"disposition" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed"`
 	Arm           *int                `json:"arm,omitempty" doc:"index of the arm; absent until the respondent is started"`
 	Questionnaire string              `json:"questionnaire,omitempty"`
@@ -179,7 +179,7 @@ type StatsView struct {
 	Survey        string                      `json:"survey"`
 	State         surveys.State               `json:"state" enum:"draft,running,paused,stopping,done"`
 	Respondents   int                         `json:"respondents" doc:"the sum by status, and by disposition"`
-	Statuses      map[surveys.Status]int      `json:"by_status"`
+	Statuses      map[surveys.Status]int      `json:"by_status" doc:"completed: whose conversation came to an end, whatever its disposition; by_disposition counts those who completed it"`
 	Dispositions  map[surveys.Disposition]int `json:"by_disposition"`
 	Counted       int                         `json:"counted" doc:"respondents that count towards the cutoff"`
 	Target        int                         `json:"target,omitempty" doc:"how many are wanted; absent: everybody"`

@@ -67,5 +67,5 @@ func (s *survey) finishedRespondents() int {
 
 func (s *survey) gauge() gauge {
 	return gauge{name: s.name, n: s.finishedRespondents(), all: len(s.people), text: fmt.Sprintf("%s of %s final, %s completed, %s active",
-		number(s.finishedRespondents()), number(len(s.people)), number(s.stats.ByStatus["completed"]), number(s.stats.ByStatus["active"]))}
+		number(s.finishedRespondents()), number(len(s.people)), number(s.stats.ByDisposition["completed"]), number(s.stats.ByStatus["active"]))}
 }

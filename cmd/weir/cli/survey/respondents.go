@@ -27,7 +27,7 @@ pii:read. With --output json, attributes and attempts are included.`, `  weir su
 			l := a.NewList(&r.Output, out, app.Column("RESPONDENT"), app.Column("PHONE"), app.Column("STATUS"), app.Column("DISPOSITION"), app.Column("MODE"), app.NumberColumn("ATTEMPTS"), app.Column("NEXT STEP"), app.Column("FINISHED"))
 			err := app.PrintList(l, to.Respondents(ctx, args[0], q), limit, func(x client.RespondentView) []terminal.Cell {
 				n := x.Attempts.IVR + x.Attempts.SMS + x.Attempts.Mobileweb + x.Attempts.Cati
-				return app.Cells(x.ID, x.Phone, app.StateCell(x.Status), x.Disposition, x.Mode, n, a.FormatMinute(x.DueAt), a.FormatMinute(x.FinishedAt))
+				return app.Cells(x.ID, x.Phone, app.StateCell(shownStatus(x.Status)), x.Disposition, x.Mode, n, a.FormatMinute(x.DueAt), a.FormatMinute(x.FinishedAt))
 			})
 			if l.More && err == nil && !r.JSON() {
 				a.Note("there are more respondents; --limit sets the maximum, 0 lists all")
@@ -35,7 +35,7 @@ pii:read. With --output json, attributes and attempts are included.`, `  weir su
 			return err
 		})
 	f := c.Flags()
-	f.StringVar(&q.Status, "status", "", "only these statuses: "+strings.Join(statuses(), ", ")+" (comma-separated)")
+	f.StringVar(&q.Status, "status", "", "only these statuses: pending, active, completed (ended with the conversation), failed, rejected, canceled (comma-separated)")
 	f.StringVar(&q.Disposition, "disposition", "", "only these dispositions (comma-separated)")
 	f.StringVar(&q.Phone, "phone", "", "only the respondent with this phone number")
 	f.IntVar(&limit, "limit", limit, "maximum number of respondents; 0 lists all")
@@ -96,5 +96,5 @@ first: "weir survey stop NAME --respondent ID".`, "  weir survey remove flu r2s\
 
 // respondentState formats status and disposition of a respondent.
 func respondentState(x *client.RespondentView) string {
-	return strings.Join(slices.Compact([]string{x.Status, x.Disposition}), ", ")
+	return strings.Join(slices.Compact([]string{shownStatus(x.Status), x.Disposition}), ", ")
 }

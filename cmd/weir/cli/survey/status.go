@@ -73,7 +73,11 @@ type statusView struct {
 // text returns the complete status.
 func (v *statusView) text(s *client.SurveyView, st *client.StatsView) string {
 	v.head(s, st)
-	v.counts("Respondents", statuses(), st.ByStatus, st.Respondents)
+	shown := map[string]int{}
+	for status, n := range st.ByStatus {
+		shown[shownStatus(status)] += n
+	}
+	v.counts("Respondents", []string{"pending", "active"}, shown, st.Respondents)
 	v.counts("Dispositions", dispositions(), st.ByDisposition, st.Respondents)
 	v.quotas(st)
 	v.attempts(st.Attempts)
@@ -81,12 +85,19 @@ func (v *statusView) text(s *client.SurveyView, st *client.StatsView) string {
 	return v.b.String()
 }
 
-// statuses and dispositions return the display order; the API may return values
-// that are not listed here.
-func statuses() []string {
-	return []string{"pending", "active", "completed", "failed", "rejected", "canceled"}
+// shownStatus returns the status of a respondent as people see it. The status completed
+// includes respondents who refused: of one that is done, the disposition is the result.
+func shownStatus(status string) string {
+	switch status {
+	case "completed", "failed", "rejected":
+		return "ended"
+	default:
+		return status
+	}
 }
 
+// dispositions returns the display order; the API may return values that are not
+// listed here.
 func dispositions() []string {
 	return []string{
 		"registered", "queued", "contacted", "started", "interim partial", "completed", "partial",
