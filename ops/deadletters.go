@@ -13,9 +13,9 @@ import (
 // maxReason is the max length, in runes, of a reason that groups dead letters.
 const maxReason = 200
 
-// phoneNumber matches a phone number as people write it: seven or more digits,
-// optionally with plus, spaces, dots, dashes, slashes and brackets.
-var phoneNumber = regexp.MustCompile(`\+?\(?[0-9](?:[ ().\-/]{0,2}[0-9]){6,}`)
+// phoneNumber matches a phone number as people write it: seven or more digits of any
+// script, optionally with plus, spaces, dots, dashes, slashes and brackets.
+var phoneNumber = regexp.MustCompile(`[+＋]?\(?\p{Nd}(?:[ ().\-/]{0,2}\p{Nd}){6,}`)
 
 // numberedWord matches a word with five or more digits.
 var numberedWord = regexp.MustCompile(`(?:[\pL_+-]*\p{Nd}){5,}[\pL_+-]*`)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"weir"
@@ -26,6 +27,8 @@ func TestNumbersInTexts(t *testing.T) {
 		"15559998877":                   "***77",
 		"0155.5999.88":                  "***88",
 		"a 5559998 b 5559997":           "a ***98 b ***97",
+		"call ＋１５５５ ９９９ ８８７７":    "call ***７７",
+		"اتصل ٠١٥٥٥٩٩٩٨٨٧٧ الآن": "اتصل ***٧٧ الآن",
 	} {
 		if got := auth.MaskText(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -34,12 +37,37 @@ func TestNumbersInTexts(t *testing.T) {
 	for value, want := range map[string]string{
 		"+15559998877": "***77", "15559998877": "***77", "north": "north", "34": "34", "123456": "123456",
 		"2026-03-01T12:00:00Z": "2026-03-01T12:00:00Z", "1-hq3k9": "1-hq3k9", "tel:+15559998877;x": "tel:***77;x",
+		"１５５５９９９８８７７": "***７７", "+٠١٥٥٥٩٩٩٨٨٧٧": "***٧٧", "٣٤": "٣٤",
 		"3f2504e0-4f89-11d3-9a0c-0305e82c3301": "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
 	} {
 		if got := auth.MaskValue(value); got != want {
 			t.Errorf("%q: %q, want %q", value, got, want)
 		}
 	}
+}
+
+func TestMaskValues_Names(t *testing.T) {
+	t.Parallel()
+	got := auth.MaskValues(map[string]string{"+12125550177": "a", "12125550277": "b", "＋２１２５５５０３７７": "c", "555 999-8877": "d", "***77": "e", "age": "٣٤"}, phoneCanary)
+	want := map[string]string{"***77": "e", "***77′": "a", "***77′′": "b", "***77′′′": "d", "***７７": "c", "age": "٣٤"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// One person's own number is masked in the digits of other scripts, too.
+func TestMaskOwn_OtherScripts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.StringMatching(`[1-9][0-9]{7,14}`).Draw(t, "number")
+		zero := rapid.SampledFrom([]rune{'０', '٠', '۰', '०', '𝟎', '𝟘'}).Draw(t, "zero")
+		written := strings.Map(func(r rune) rune { return zero + r - '0' }, number)
+		for _, masked := range []string{auth.MaskOwn("k-"+written, "+"+number), auth.MaskValue(written), auth.MaskText("at " + written)} {
+			if strings.Contains(masked, written) || auth.Digits(masked) != number[len(number)-2:] {
+				t.Fatalf("%q became %q", written, masked)
+			}
+		}
+	})
 }
 
 // No number with a plus remains in any text.
@@ -67,7 +95,7 @@ func everybody(t *testing.T) (r *rig, tokens bearers, contact string) {
 	ch := r.channel("a", "texts")
 	c := r.contact(ch, weir.Progress{State: weir.Done, Outcome: weir.Failed, Reason: "no route to " + phoneCanary, ProviderRef: phoneCanary, Attempt: 1}, func(c *weir.Contact) {
 		c.Key, c.Survey = "k-"+phoneCanary[1:], "s"
-		c.Labels = map[string]string{"phone": phoneCanary[1:], "note": "at " + phoneCanary}
+		c.Labels = map[string]string{"phone": phoneCanary[1:], "note": "at " + phoneCanary, phoneCanary: "x", "at 555 999 8877": "y"}
 		c.Messages = []string{"is " + phoneCanary + " your number?"}
 		c.Call = &weir.Call{CallbackURL: "https://x.example/?n=%2B" + phoneCanary[1:], TwiML: "<Dial>" + phoneCanary + "</Dial>"}
 	})
@@ -83,7 +111,7 @@ func everybody(t *testing.T) (r *rig, tokens bearers, contact string) {
 		{ID: 1, Type: "a", Source: "router", Subject: "job/1", At: start, Data: json.RawMessage(data)},
 		{ID: 2, Type: "b", Source: "surveys", Subject: "s", At: start, Data: json.RawMessage(data)},
 		{ID: 3, Type: events.ContactDone, Source: events.SourceContacts, Subject: "contact/" + c.Ref.String(), At: start, Data: json.RawMessage(`{"contact":"` + c.Ref.String() + `","key":"k-` + phoneCanary[1:] +
-			`","to":"` + phoneCanary + `","labels":{"note":"at 555 999 8877"},"provider_ref":"` + phoneCanary[1:] + `","reason":"no route to ` + phoneCanary[1:] + `"}`)},
+			`","to":"` + phoneCanary + `","labels":{"note":"at 555 999 8877","` + phoneCanary + `":"x","at 555 999 8877":"y"},"provider_ref":"` + phoneCanary[1:] + `","reason":"no route to ` + phoneCanary[1:] + `"}`)},
 		{ID: 4, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/a/incoming/1", At: start, Data: json.RawMessage(`{"from":"` + phoneCanary[1:] +
 			`","to":"` + phoneCanary + `","text":"I am 555 999 8877","guid":"g` + phoneCanary[1:] + `"}`)},
 	}

@@ -340,6 +340,8 @@ func TestSettings(t *testing.T) {
 		"no sender":         {twilio.Type(), weir.Settings{"from": nil}, "/from required"},
 		"service":           {twilio.Type(), weir.Settings{"messaging_service_sid": "x"}, "/messaging_service_sid format"},
 		"final state":       {twilio.Type(), weir.Settings{"final_state": "read"}, "/final_state value"},
+		"blank token":       {twilio.Type(), weir.Settings{"auth_token": " "}, "/auth_token format"},
+		"token of a line":   {twilio.VoiceType(), weir.Settings{"auth_token": "abc\n"}, "/auth_token format"},
 		"no credentials":    {twilio.Type(), weir.Settings{"auth_token": nil}, "/auth_token required"},
 		"key alone":         {twilio.Type(), weir.Settings{"api_key": "SK" + strings.Repeat("1", 32)}, "/api_secret required"},
 		"secret alone":      {twilio.Type(), weir.Settings{"api_secret": "x"}, "/api_key required"},

@@ -3,6 +3,8 @@ package twilio
 import (
 	"regexp"
 	"slices"
+	"strings"
+	"unicode"
 
 	"weir/channels"
 	"weir/channels/provider"
@@ -76,6 +78,9 @@ func checkAccount(s *provider.Settings) {
 	checkSID(s, "account_sid", "AC")
 	checkSID(s, "api_key", "SK")
 	s.BaseURL("base_url")
+	if token, _ := s.Settings["auth_token"].(string); strings.ContainsFunc(token, unicode.IsSpace) {
+		s.Wrong("auth_token", "format", "must be the auth token of the account, without blanks")
+	}
 	unsigned, _ := s.Settings["unsigned_callbacks"].(bool)
 	switch {
 	case s.Has("api_key") && !s.Has("api_secret"):

@@ -2,10 +2,10 @@ package plainjson
 
 import "encoding/json"
 
-// ReplaceTexts returns a JSON text with each text in it replaced, except names; nil if it is
-// not valid. by gets the name of the member that the text belongs to, alone or within
-// arrays, and the number of objects and arrays around it.
-func ReplaceTexts(raw []byte, by func(name, text string, depth int) string) []byte {
+// ReplaceTexts returns a JSON text with each text in it replaced by what by returns, and each
+// name by what rename returns; nil if it is not valid. by gets the name of the member that the
+// text belongs to, alone or within arrays, and the number of objects and arrays around it.
+func ReplaceTexts(raw []byte, rename func(name string) string, by func(name, text string, depth int) string) []byte {
 	if !json.Valid(raw) { // below, a text without end would never end
 		return nil
 	}
@@ -20,7 +20,12 @@ func ReplaceTexts(raw []byte, by func(name, text string, depth int) string) []by
 			value, _ := decoded(quoted, plain && valid)
 			text, _ := value.(string)
 			if r.space() == ':' {
-				name, out = text, append(out, quoted...)
+				name = text
+				if shown := rename(name); shown != name {
+					out = AppendText(out, shown)
+				} else {
+					out = append(out, quoted...)
+				}
 			} else {
 				out = AppendText(out, by(name, text, len(around)))
 			}

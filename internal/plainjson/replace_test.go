@@ -3,6 +3,7 @@ package plainjson_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,13 +14,23 @@ import (
 // marked replaces a text.
 func marked(name, text string, depth int) string { return fmt.Sprintf("%s·%q·%d", text, name, depth) }
 
+// renamed replaces the names of one letter.
+func renamed(name string) string {
+	if len(name) == 1 {
+		return "name " + name
+	}
+	return name
+}
+
 // markedTexts marks the texts of a decoded value.
 func markedTexts(v any, name string, depth int) any {
 	switch x := v.(type) {
 	case map[string]any:
+		out := make(map[string]any, len(x))
 		for key := range x {
-			x[key] = markedTexts(x[key], key, depth+1)
+			out[renamed(key)] = markedTexts(x[key], key, depth+1)
 		}
+		return out
 	case []any:
 		for i := range x {
 			x[i] = markedTexts(x[i], name, depth+1)
@@ -34,12 +45,12 @@ func replaces(t *testing.T, raw []byte) {
 	t.Helper()
 	var want, got any
 	if json.Unmarshal(raw, &want) != nil {
-		if !json.Valid(raw) && plainjson.ReplaceTexts(raw, marked) != nil {
+		if !json.Valid(raw) && plainjson.ReplaceTexts(raw, renamed, marked) != nil {
 			t.Fatalf("%q is not JSON, and was replaced", raw)
 		}
 		return
 	}
-	text := plainjson.ReplaceTexts(raw, marked)
+	text := plainjson.ReplaceTexts(raw, renamed, marked)
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatalf("%q became %q: %v", raw, text, err)
 	}
@@ -57,7 +68,7 @@ func TestReplaceTexts(t *testing.T) {
 		replaces(t, []byte(text))
 	}
 	const numbers = `{"n": 12345678901234567890, "x": 1.50}`
-	if got := string(plainjson.ReplaceTexts([]byte(numbers), marked)); got != numbers {
+	if got := string(plainjson.ReplaceTexts([]byte(numbers), strings.ToLower, marked)); got != numbers {
 		t.Errorf("%s became %s", numbers, got)
 	}
 }

@@ -96,11 +96,7 @@ func maskContact(v *ContactView) {
 	number := v.To
 	own := func(text string) string { return auth.MaskOwn(text, number) }
 	v.To, v.Key, v.Survey, v.Reason = auth.MaskNumber(number), own(v.Key), own(v.Survey), own(v.Reason)
-	labels := auth.MaskValues(v.Labels)
-	for name := range labels {
-		labels[name] = own(labels[name])
-	}
-	v.Labels = labels
+	v.Labels = auth.MaskValues(v.Labels, number)
 	v.Messages = slices.Clone(v.Messages)
 	for i := range v.Messages {
 		v.Messages[i] = auth.MaskText(v.Messages[i])

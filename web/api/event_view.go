@@ -95,7 +95,8 @@ func maskData(raw json.RawMessage, contact bool) json.RawMessage {
 	if contact {
 		_ = json.Unmarshal(raw, &own)
 	}
-	return plainjson.ReplaceTexts(raw, func(name, text string, depth int) string {
+	value := func(text string) string { return auth.MaskValue(auth.MaskOwn(auth.MaskOwn(text, own.To), own.From)) }
+	return plainjson.ReplaceTexts(raw, value, func(name, text string, depth int) string {
 		ours := contact && depth == 1
 		switch {
 		case ours && (name == "to" || name == "from"):
@@ -105,7 +106,7 @@ func maskData(raw json.RawMessage, contact bool) json.RawMessage {
 		case name == "text" || name == "message":
 			return auth.MaskText(text)
 		}
-		return auth.MaskValue(auth.MaskOwn(auth.MaskOwn(text, own.To), own.From))
+		return value(text)
 	})
 }
 

@@ -132,8 +132,5 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 func maskRespondent(v *RespondentView) {
 	number := v.Phone
 	v.Token = "" // a bearer of the token can act for the respondent
-	v.Phone, v.Attributes = auth.MaskNumber(number), auth.MaskValues(v.Attributes)
-	for name, value := range v.Attributes {
-		v.Attributes[name] = auth.MaskOwn(value, number)
-	}
+	v.Phone, v.Attributes = auth.MaskNumber(number), auth.MaskValues(v.Attributes, number)
 }
