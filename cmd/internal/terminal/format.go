@@ -3,18 +3,13 @@ package terminal
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 // Number formats a number with its thousands separated.
-func Number[N int | int64](n N) string {
-	s := strconv.FormatInt(int64(n), 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func Number[N int | int64](n N) string { return humanize.Comma(int64(n)) }
 
 // Plural formats a number with the noun that belongs to it.
 func Plural[N int | int64](n N, one, many string) string {
@@ -24,20 +19,8 @@ func Plural[N int | int64](n N, one, many string) string {
 	return Number(n) + " " + many
 }
 
-// Bytes formats a number of bytes.
-func Bytes(n int64) string {
-	const kilo = 1000
-	switch {
-	case n < kilo:
-		return strconv.FormatInt(n, 10) + " B"
-	case n < kilo*kilo:
-		return fmt.Sprintf("%.1f kB", float64(n)/kilo)
-	case n < kilo*kilo*kilo:
-		return fmt.Sprintf("%.1f MB", float64(n)/(kilo*kilo))
-	default:
-		return fmt.Sprintf("%.2f GB", float64(n)/(kilo*kilo*kilo))
-	}
-}
+// Bytes formats a number of bytes, rounded.
+func Bytes(n int64) string { return humanize.Bytes(uint64(max(0, n))) }
 
 // Duration formats a duration in at most two units.
 func Duration(d time.Duration) string {

@@ -39,17 +39,47 @@ func TestVisible(t *testing.T) {
 func TestTextsKeepTheirWidth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text, width := terminal.Visible(rapid.String().Draw(t, "text")), rapid.IntRange(1, 40).Draw(t, "width")
+		text, width := terminal.Visible(rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("e\u0301❤\ufe0f⌚✅👩🇨🇭日\u0d4e한가")))).Draw(t, "text")), rapid.IntRange(1, 40).Draw(t, "width")
 		if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Fatalf("%q is not all visible", text)
 		}
-		for _, got := range []string{terminal.Left(text, width), terminal.Right(text, width)} {
-			// Where a wide character does not fit, a blank fills the remaining cell.
-			if terminal.Width(got) != width {
-				t.Fatalf("%q is %d wide, want %d", got, terminal.Width(got), width)
-			}
+		cut := terminal.Cut(text, width)
+		// Where a wide character does not fit, a blank fills the remaining cell. A blank is
+		// a cell of its own, even if it forms a cluster with what is beside it.
+		if blanks := strings.Repeat(" ", max(0, width-terminal.Width(cut))); terminal.Width(cut) > width ||
+			terminal.Left(text, width) != cut+blanks || terminal.Right(text, width) != blanks+cut {
+			t.Fatalf("%q is %d wide in %d cells; %q, %q", cut, terminal.Width(cut), width, terminal.Left(text, width), terminal.Right(text, width))
 		}
 	})
+}
+
+// Widths are those of what terminals draw: a cluster of characters counts once.
+func TestWidth(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"": 0, "abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "ｱ": 1, "Ａ": 2, "⌚": 2, "✅": 2, "❤️": 2, "👩‍👩‍👧": 2, "🇨🇭": 2, "→": 1,
+	} {
+		if got := terminal.Width(text); got != want {
+			t.Errorf("%q is %d wide, want %d", text, got, want)
+		}
+	}
+}
+
+// A line is cut between clusters, and its styles end with it.
+func TestClip(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		line  string
+		width int
+		want  string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"日本", 3, "日"}, {"a❤️b", 2, "a"}, {"a❤️b", 3, "a❤️"}, {"abc", 0, ""},
+		{"\x1b[31mabcd\x1b[0m", 2, "\x1b[31mab\x1b[0m"}, {"\x1b[31mab\x1b[0m", 2, "\x1b[31mab\x1b[0m"},
+	} {
+		if got := terminal.Clip(c.line, c.width); got != c.want {
+			t.Errorf("%q in %d cells: %q, want %q", c.line, c.width, got, c.want)
+		}
+	}
 }
 
 func TestBar(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
 )
 
 // Visible returns text with every unprintable character escaped as in Go: control
@@ -52,52 +54,14 @@ func VisibleLines(text string) string {
 }
 
 // Width returns the number of cells that visible text takes.
-func Width(text string) int {
-	n := 0
-	for _, r := range text {
-		n += cells(r)
-	}
-	return n
-}
-
-// cells returns the number of cells that a character takes.
-func cells(r rune) int {
-	switch {
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case wide(r):
-		return 2
-	default:
-		return 1
-	}
-}
-
-// wide reports whether terminals draw a character over two cells: East Asian
-// characters and emoji.
-func wide(r rune) bool {
-	return r >= 0x1100 && (r <= 0x115f || r >= 0x2e80 && r <= 0x303e || r >= 0x3041 && r <= 0xa4cf ||
-		r >= 0xac00 && r <= 0xd7a3 || r >= 0xf900 && r <= 0xfaff || r >= 0xfe30 && r <= 0xfe6f ||
-		r >= 0xff00 && r <= 0xff60 || r >= 0xffe0 && r <= 0xffe6 || r >= 0x1f300 && r <= 0x1f64f ||
-		r >= 0x1f680 && r <= 0x1f6ff || r >= 0x1f900 && r <= 0x1f9ff || r >= 0x20000 && r <= 0x3fffd)
-}
+func Width(text string) int { return displaywidth.String(text) }
 
 // Cut shortens visible text to a width in cells, and ends it with "…" if it did.
 func Cut(text string, width int) string {
-	if Width(text) <= width {
-		return text
-	}
 	if width <= 0 {
 		return ""
 	}
-	n := 0
-	for i, r := range text {
-		if n += cells(r); n > width-1 {
-			return text[:i] + "…"
-		}
-	}
-	return text
+	return displaywidth.TruncateString(text, width, "…")
 }
 
 // Left cuts or pads visible text to a width, left-aligned.
@@ -148,24 +112,7 @@ func (s Style) Paint(text string, colors bool) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Clip cuts a line, which may have styles, to a width in cells.
+// Clip cuts a line, which may have styles, to a width in cells. Styles after that are kept, so that they end.
 func Clip(line string, width int) string {
-	n, styled := 0, false
-	for i := 0; i < len(line); {
-		if rest := line[i:]; strings.HasPrefix(rest, "\x1b[") {
-			if end := strings.IndexByte(rest, 'm'); end >= 0 {
-				styled, i = true, i+end+1
-				continue
-			}
-		}
-		r, size := utf8.DecodeRuneInString(line[i:])
-		if n += cells(r); n > width {
-			if styled {
-				return line[:i] + "\x1b[0m"
-			}
-			return line[:i]
-		}
-		i += size
-	}
-	return line
+	return displaywidth.Options{ControlSequences: true}.TruncateString(line, width, "")
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 // Functions returns the functions that templates can call.
@@ -122,32 +124,15 @@ func Number(v any) string {
 	x := reflect.ValueOf(v)
 	switch {
 	case x.CanInt():
-		return Grouped(x.Int())
+		return humanize.Comma(x.Int())
 	case x.CanFloat():
 		f := x.Float()
 		if math.Abs(f) < 100 && f != math.Trunc(f) {
 			return strconv.FormatFloat(f, 'f', 1, 64)
 		}
-		return Grouped(int64(math.Round(f)))
+		return humanize.Comma(int64(math.Round(f)))
 	}
 	return fmt.Sprint(v)
-}
-
-// Grouped formats an integer with commas between thousands.
-func Grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	var b strings.Builder
-	for i, c := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(c)
-	}
-	return sign + b.String()
 }
 
 // Percent formats a share of a whole.
@@ -212,7 +197,7 @@ func Plural(n int64, one, many string) string {
 	if n == 1 {
 		return strconv.FormatInt(n, 10) + " " + one
 	}
-	return Grouped(n) + " " + many
+	return humanize.Comma(n) + " " + many
 }
 
 // CamelWords splits a name such as longestIdle into words.

@@ -32,12 +32,12 @@ func TestProgress(t *testing.T) {
 	}
 	p.Clear()
 	want := []string{
-		"people.csv [#...................]   0 %  11 B of 30.0 kB, 0 rows",
-		"people.csv [#...................]   0 %  41 B of 30.0 kB, 1 rows, 1/s, 12 min 11 s left",
-		"people.csv [#####...............]  25 %  7.5 kB of 30.0 kB, 251 rows, 125/s, 6 s left",
-		"people.csv [##########..........]  50 %  15.0 kB of 30.0 kB, 501 rows, 167/s, 3 s left",
-		"people.csv [###############.....]  75 %  22.5 kB of 30.0 kB, 751 rows, 187/s, 1 s left",
-		"people.csv [####################] 100 %  30.0 kB of 30.0 kB, 1,000 rows, 250/s, waiting for the answer",
+		"people.csv [#...................]   0 %  11 B of 30 kB, 0 rows",
+		"people.csv [#...................]   0 %  41 B of 30 kB, 1 rows, 1/s, 12 min 11 s left",
+		"people.csv [#####...............]  25 %  7.5 kB of 30 kB, 251 rows, 125/s, 6 s left",
+		"people.csv [##########..........]  50 %  15 kB of 30 kB, 501 rows, 167/s, 3 s left",
+		"people.csv [###############.....]  75 %  23 kB of 30 kB, 751 rows, 187/s, 1 s left",
+		"people.csv [####################] 100 %  30 kB of 30 kB, 1,000 rows, 250/s, waiting for the answer",
 		"",
 	}
 	got := strings.Split(out.String(), "\r\x1b[K")[1:]
