@@ -245,6 +245,12 @@ func (p *pace) assigned(now time.Time) {
 	p.LastAt = now
 }
 
+// recent reports whether assignments at this pace can be expected to go on: if none
+// was made for four times the mean, and for ten minutes, it has ended.
+func (p *pace) recent(now time.Time) bool {
+	return p.Count > 0 && now.Sub(p.LastAt) <= max(10*time.Minute, 4*resource.Seconds(p.Mean))
+}
+
 type pool struct {
 	ID string `json:"id"`
 	stamp

@@ -160,10 +160,39 @@ func TestStatistics(t *testing.T) {
 	if !ok || st.Length != 3 || st.EstimatedWaitTimeMinutes[5] != 2 || st.EstimatedWaitTimeMinutes[1] != 6 || *st.LongestJobWaitTimeMinutes != 0.5 {
 		t.Errorf("%+v", st)
 	}
-	if p, _ := r.s.Position("b"); p.Position != 3 || p.EstimatedWaitTimeMinutes != 6 {
+	if p, _ := r.s.Position("b", r.now); p.Position != 3 || p.EstimatedWaitTimeMinutes != 6 {
 		t.Errorf("%+v", p)
 	}
 	if _, ok := r.s.Statistics("nowhere", r.now); ok {
 		t.Error("statistics of no queue")
 	}
+}
+
+// An estimate has a basis only while jobs are being assigned: not before the second
+// assignment, and no longer once they have paused for longer than their pace explains.
+func TestStatistics_EstimatesRestOnRecentAssignments(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil)
+	paced := func(want bool) {
+		t.Helper()
+		st, _ := r.s.Statistics("q", r.now)
+		p, _ := r.s.Position("last", r.now)
+		if st.Paced != want || p.Paced != want {
+			t.Errorf("the queue %v, the job %v; want %v", st.Paced, p.Paced, want)
+		}
+	}
+	r.chat("a").chat("b").chat("c").chat("last")
+	paced(false)
+	id := r.accept("a", "w")
+	paced(false) // the first: there is no interval yet
+	r.wait(5 * time.Minute).finish("a", id)
+	id = r.accept("b", "w")
+	paced(true)
+	r.wait(20 * time.Minute)
+	paced(true)
+	r.wait(time.Second)
+	paced(false)
+	r.finish("b", id)
+	r.accept("c", "w")
+	paced(true)
 }

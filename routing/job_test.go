@@ -52,12 +52,12 @@ func TestJobLifeCycle(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil).chat("j")
 	r.status("j", resource.JobQueued)
-	if p, ok := r.s.Position("j"); !ok || p.QueueLength != 1 {
+	if p, ok := r.s.Position("j", r.now); !ok || p.QueueLength != 1 {
 		t.Errorf("an offered job counts in the queue: %+v", p)
 	}
 	a := r.accept("j", "w")
 	r.saw("RouterWorkerOfferAccepted").status("j", resource.JobAssigned)
-	if _, ok := r.s.Position("j"); ok {
+	if _, ok := r.s.Position("j", r.now); ok {
 		t.Error("an assigned job has a position")
 	}
 	r.refused(weir.CodeConflict, routing.CloseJob{JobID: "j", AssignmentID: a})

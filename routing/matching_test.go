@@ -224,7 +224,7 @@ func TestOrderOfJobs(t *testing.T) {
 	put("expedited", -100, push)
 	put("low", -1)
 	for i, id := range []string{"expedited", "blocked", "high", "old", "new", "low"} {
-		if p, _ := r.s.Position(id); p.Position != i+1 || p.QueueLength != 6 {
+		if p, _ := r.s.Position(id, r.now); p.Position != i+1 || p.QueueLength != 6 {
 			t.Errorf("position of %s: %+v", id, p)
 		}
 	}
@@ -239,7 +239,7 @@ func TestOrderOfJobs(t *testing.T) {
 	r.do(routing.CancelJob{ID: "again"})
 	put("third", -100, push)
 	r.wait(101 * time.Second)
-	if p, _ := r.s.Position("third"); p.Position != 3 {
+	if p, _ := r.s.Position("third", r.now); p.Position != 3 {
 		t.Errorf("position after the expiry: %+v", p)
 	}
 }

@@ -232,20 +232,22 @@ type Position struct {
 	QueueID                  string `json:"queueId"`
 	QueueLength              int    `json:"queueLength"`
 	EstimatedWaitTimeMinutes int    `json:"estimatedWaitTimeMinutes"`
+	Paced                    bool   `json:"-"` // the estimate rests on recent assignments
 }
 
-// Position returns the position of a job; false if it is not queued.
-func (s *State) Position(id string) (Position, bool) {
+// Position returns the position of a job at an instant; false if it is not queued.
+func (s *State) Position(id string, now time.Time) (Position, bool) {
 	j := s.jobs[id]
 	if j == nil || j.queue == nil {
 		return Position{}, false
 	}
 	n := j.queue.jobs.ahead(j.sortKey) + 1
-	return Position{id, n, j.QueueID, j.queue.jobs.n, j.queue.minutes(n)}, true
+	return Position{id, n, j.QueueID, j.queue.jobs.n, j.queue.minutes(n), j.queue.Pace.recent(now)}, true
 }
 
 // minutes estimates the wait of the nth job of a queue: n times its mean time
-// between assignments, in whole minutes, at least one and at most 90 days.
+// between assignments, in whole minutes, at least one and at most 90 days. The API
+// requires an estimate above 0 even if there is nothing to base it on.
 func (q *queue) minutes(n int) int {
 	const limit = 90 * 24 * 60
 	return int(min(limit, max(1, math.Ceil(float64(n)*q.Pace.Mean/60))))
@@ -257,6 +259,7 @@ type Statistics struct {
 	Length                    int         `json:"length"`
 	EstimatedWaitTimeMinutes  map[int]int `json:"estimatedWaitTimeMinutes,omitempty"` // by priority
 	LongestJobWaitTimeMinutes *float64    `json:"longestJobWaitTimeMinutes,omitempty"`
+	Paced                     bool        `json:"-"` // the estimates rest on recent assignments
 }
 
 // Statistics returns the figures of a queue at an instant. The estimate of a
@@ -266,7 +269,7 @@ func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
 	if q == nil {
 		return Statistics{}, false
 	}
-	out := Statistics{QueueID: id, Length: q.jobs.n}
+	out := Statistics{QueueID: id, Length: q.jobs.n, Paced: q.Pace.recent(now)}
 	if q.jobs.n == 0 {
 		return out, true
 	}

@@ -102,15 +102,19 @@ func (q queueFigures) Longest() string {
 	return display.Span(time.Duration(*q.LongestJobWaitTimeMinutes * float64(time.Minute)))
 }
 
-// Estimate returns the estimated wait of the last job in the queue.
+// Estimate returns the estimated wait of the last job in the queue. It is unknown
+// while no jobs are being assigned.
 func (q queueFigures) Estimate() string {
 	most := 0
 	// One for each priority: the last job in the queue has the longest.
 	for _, n := range q.EstimatedWaitTimeMinutes {
 		most = max(most, n)
 	}
-	if most == 0 {
+	switch {
+	case q.Length == 0:
 		return "–"
+	case most == 0:
+		return "not known yet"
 	}
 	return display.Span(time.Duration(most) * time.Minute)
 }
@@ -162,8 +166,11 @@ func loadQueue(v *visit) (*content, error) {
 	if err := v.getRouter(routerPath("queues", id), nil, &d.queueResource); err != nil {
 		return nil, err
 	}
-	if err := v.getRouter(routerPath("queues", id)+"/statistics", nil, &d.Figures); err != nil {
+	var figures routerBoard
+	if err := v.getRouter("/routing/figures", url.Values{"queueId": {id}}, &figures); err != nil {
 		return nil, err
+	}
+	for _, d.Figures = range figures.Queues {
 	}
 	if d.TooLong = d.Figures.Length > maxSearchedQueue; !d.TooLong {
 		var unmatchable routerList[string]

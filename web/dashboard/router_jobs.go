@@ -45,8 +45,14 @@ type jobData struct {
 	routerJob
 	Assigned []routing.Assignment // oldest first
 	Place    *routing.Position    // nil: it does not wait in a queue
-	Why      string               // why it waits; empty: it does not
+	waiting
 	Timeline []timelineEntry
+}
+
+// waiting explains why a job waits.
+type waiting struct {
+	Why       string // empty: it does not wait
+	Estimated int    `json:"estimatedWaitTimeMinutes"` // 0: not known
 }
 
 func (v *visit) job() (j routerJob, err error) {
@@ -80,11 +86,9 @@ func loadJob(v *visit) (*content, error) {
 			}
 		}
 	}
-	var why struct{ Why string }
-	if err := v.getRouter(routerPath("jobs", j.ID)+"/why", nil, &why); err != nil {
+	if err := v.getRouter(routerPath("jobs", j.ID)+"/why", nil, &d.waiting); err != nil {
 		return nil, err
 	}
-	d.Why = why.Why
 	d.Timeline = d.timeline(v)
 	return &content{title: "Job " + j.ID, crumbs: jobCrumbs(j.ID), data: d}, nil
 }

@@ -86,7 +86,8 @@ func TestRouterDetailPages(t *testing.T) {
 	b.get("/router/workers/bob").want(200).has(`id="on"`).hasNot(`id="off"`)
 	b.get("/router/jobs/one").want(200).has("level &gt; 2", "1 of 2", "&lt;script&gt;x", "called &lt;i&gt;twice", "2026-01-02 03:04:05 UTC", "queued", `id="cancel"`).
 		hasNot("<script>x", "<i>twice", `id="complete"`)
-	b.get("/router/queues/calls").want(200).has("<dt>site</dt><dd>north</dd>", "first", "late", `href="/router/jobs/two"`, "No worker has the skills for these jobs", `href="/router/workers/bob"`)
+	b.get("/router/queues/calls").want(200).has("<dt>site</dt><dd>north</dd>", "first", "late", `href="/router/jobs/two"`, "No worker has the skills for these jobs", `href="/router/workers/bob"`, "<dt>Jobs waiting</dt><dd>2</dd>", "<dt>Estimated wait</dt><dd>not known yet</dd>")
+	b.get("/router/jobs/one").want(200).has("<dd>1 of 2</dd>")
 	b.get("/router/policies").want(200).has("longest idle; offers expire after 10 min", "after 1 d: cancel", "fallback queue calls; priority by static", "&#34;thresholdSeconds&#34;: 86400")
 	for _, path := range []string{"/router", "/router/workers/ann", "/router/jobs/one", "/router/queues/calls", "/router/policies"} {
 		if title := b.get(path).title(); strings.ContainsAny(title, "<>") || title == "" {

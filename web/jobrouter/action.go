@@ -109,7 +109,7 @@ func (s *service) accept(c *call) (response, error) {
 // position reports where a waiting job is in its queue. A job that does not wait has
 // no position: 404.
 func (s *service) position(c *call) (response, error) {
-	return s.lookup(c, "queued job", c.ids[0], func(st *routing.State, _ time.Time) (any, bool) { return st.Position(c.ids[0]) })
+	return s.lookup(c, "queued job", c.ids[0], func(st *routing.State, now time.Time) (any, bool) { return st.Position(c.ids[0], now) })
 }
 
 func (s *service) statistics(c *call) (response, error) {

@@ -11,7 +11,7 @@ import (
 
 // figuresView is an overview of the router for wallboards, an extension that
 // Azure's API does not have. Its queues are paged; the other figures cover the
-// whole router.
+// whole router. A queue without recent assignments has no estimates here.
 type figuresView struct {
 	Jobs           map[resource.JobStatus]int   `json:"jobs"`    // by status; absent: none
 	Workers        map[resource.WorkerState]int `json:"workers"` // by state; absent: none
@@ -41,7 +41,7 @@ type queueFiguresView struct {
 // figures takes the counts and the queues from one snapshot of the router's state.
 func (s *service) figures(c *call) (response, error) {
 	p := &parameters{query: c.query}
-	size, after := p.size(), p.token()
+	size, after, only := p.size(), p.token(), p.get("queueId")
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
@@ -49,14 +49,23 @@ func (s *service) figures(c *call) (response, error) {
 	err := s.Engine.View(c.r.Context(), func(st *routing.State, now time.Time) {
 		f := st.Figures()
 		out.Jobs, out.Workers, out.OffersOut, out.OldestQueuedAt = f.Jobs, f.Workers, f.Offers, instant(f.OldestQueuedAt)
-		ids := st.IDs(resource.Queue, after, size+1)
+		ids := []string{only}
+		if only == "" {
+			ids = st.IDs(resource.Queue, after, size+1)
+		}
 		if len(ids) > size {
 			ids = ids[:size]
 			out.NextLink = s.next(c, ids[size-1])
 		}
 		for _, id := range ids {
-			q, _ := st.Queue(id)
+			q, ok := st.Queue(id)
+			if !ok {
+				continue
+			}
 			n, _ := st.Statistics(id, now)
+			if !n.Paced {
+				n.EstimatedWaitTimeMinutes = nil
+			}
 			out.Queues = append(out.Queues, queueFiguresView{n, q.Spec.Name, string(q.Spec.Closed)})
 		}
 	})
@@ -72,14 +81,21 @@ type whyView struct {
 	JobID   string `json:"jobId"`
 	Why     string `json:"why,omitempty"`
 	WhyCode string `json:"whyCode,omitempty"`
+
+	// EstimatedWaitTimeMinutes is absent without recent assignments to base it on.
+	EstimatedWaitTimeMinutes int `json:"estimatedWaitTimeMinutes,omitzero"`
 }
 
 // why reports why a job waits. It is a separate route, an extension of Weir, so
 // that the job resource stays as clients expect it.
 func (s *service) why(c *call) (response, error) {
-	return s.lookup(c, resource.Job, c.ids[0], func(st *routing.State, _ time.Time) (any, bool) {
+	return s.lookup(c, resource.Job, c.ids[0], func(st *routing.State, now time.Time) (any, bool) {
 		why, ok := st.Why(c.ids[0])
-		return whyView{c.ids[0], why.Text, string(why.Code)}, ok
+		out := whyView{JobID: c.ids[0], Why: why.Text, WhyCode: string(why.Code)}
+		if p, queued := st.Position(c.ids[0], now); queued && p.Paced {
+			out.EstimatedWaitTimeMinutes = p.EstimatedWaitTimeMinutes
+		}
+		return out, ok
 	})
 }
 

@@ -2,6 +2,7 @@ package jobrouter_test
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,7 +105,7 @@ func TestFigures(t *testing.T) {
 	r.put("/routing/jobs/2", `{"channelId":"call","queueId":"a"}`)
 	r.engine.wait(3 * time.Minute)
 	r.ok(200, "GET", "/routing/figures?maxpagesize=1", "").is(`{"jobs":{"queued":2},"workers":{"active":1,"inactive":1},"offersOut":1,"oldestQueuedAt":"2026-03-02T09:00:00.0000000+00:00",
-		"queues":[{"queueId":"a","length":2,"estimatedWaitTimeMinutes":{"1":1},"longestJobWaitTimeMinutes":3,"name":"Calls"}],"nextLink":"*"}`)
+		"queues":[{"queueId":"a","length":2,"longestJobWaitTimeMinutes":3,"name":"Calls"}],"nextLink":"*"}`)
 	link, err := url.Parse(r.get("/routing/figures?maxpagesize=1")["nextLink"].(string))
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,41 @@ func TestFigures(t *testing.T) {
 	q.Del("api-version")
 	r.ok(200, "GET", link.Path+"?"+q.Encode(), "").is(`{"jobs":{"queued":2},"workers":{"active":1,"inactive":1},"offersOut":1,"oldestQueuedAt":"2026-03-02T09:00:00.0000000+00:00",
 		"queues":[{"queueId":"b","length":0,"closed":"hold"}]}`)
+	r.ok(200, "GET", "/routing/figures?queueId=b", "").is(`{"jobs":{"queued":2},"workers":{"active":1,"inactive":1},"offersOut":1,"oldestQueuedAt":"2026-03-02T09:00:00.0000000+00:00",
+		"queues":[{"queueId":"b","length":0,"closed":"hold"}]}`)
+	same(t, `[]`, r.get("/routing/figures?queueId=c")["queues"])
 	r.ok(400, "GET", "/routing/figures?maxpagesize=0", "")
+}
+
+// The routes of Weir itself estimate a wait only from recent assignments; those of the
+// API always do, because its clients expect that.
+func TestEstimatedWaits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("/routing/distributionPolicies/d", `{"autoAccept":true,"offerExpiresAfterSeconds":600,"mode":{"kind":"longestIdle"}}`)
+	r.put("/routing/queues/q", `{"distributionPolicyId":"d"}`)
+	estimates := func(known bool, want int) {
+		t.Helper()
+		queue, _ := r.get("/routing/figures?queueId=q")["queues"].([]any)[0].(map[string]any)
+		why := r.get("/routing/jobs/last/why")
+		_, inQueue := queue["estimatedWaitTimeMinutes"]
+		n, ofJob := why["estimatedWaitTimeMinutes"]
+		if inQueue != known || ofJob != known || known && n != float64(want) {
+			t.Errorf("the queue %v, the job %v", queue, why)
+		}
+		same(t, strconv.Itoa(want), r.get("/routing/jobs/last/position")["estimatedWaitTimeMinutes"])
+	}
+	for _, id := range []string{"a", "b", "last"} {
+		r.put("/routing/jobs/"+id, `{"channelId":"call","queueId":"q"}`)
+	}
+	estimates(false, 1)
+	for _, id := range []string{"v", "w"} {
+		r.put("/routing/workers/"+id, `{"availableForOffers":true,"capacity":1,"queues":["q"],"channels":[{"channelId":"call","capacityCostPerJob":1}]}`)
+		r.engine.wait(3 * time.Minute)
+	}
+	estimates(true, 3)
+	r.engine.wait(48 * time.Minute)
+	estimates(false, 3)
 }
 
 // Extensions that Azure's router does not have: pools, the list of ready workers,

@@ -60,7 +60,7 @@ func (s *service) table() []*route {
 		{get, "queues/*/statistics", s.statistics, "Length and wait times of a queue", routing.Statistics{}, nil, false},
 		{get, "queues/*/unmatchable", s.unmatchable, "Waiting jobs that no worker can take (extension of Weir)", unmatchableView{}, []string{"maxpagesize"}, false},
 		{get, "ready", s.ready, "Available workers, the next one first (extension of Weir)", readyListView{}, []string{"queueId", "channelId", "filter", "maxpagesize"}, false},
-		{get, "figures", s.figures, "Counts of jobs, workers and queues (extension of Weir)", figuresView{}, paged, false},
+		{get, "figures", s.figures, "Counts of jobs, workers and queues (extension of Weir)", figuresView{}, append(paged, "queueId"), false},
 		{post, "jobs/*:cancel", s.action(cancelJob), "Cancel a job", nothing, nil, false},
 		{post, "jobs/*:reclassify", s.action(reclassify), "Reclassify a job", nothing, nil, false},
 		{post, "jobs/*/assignments/*:complete", s.action(complete), "Complete an assignment", nothing, nil, false},
