@@ -199,6 +199,22 @@ func TestFunctionRules(t *testing.T) {
 	r.do(routing.ReclassifyJob{ID: "j"}).do(routing.CancelJob{ID: "j"}).status("j", resource.JobCancelled)
 }
 
+// A job that is changed while the functions of its policy are called is classified
+// again: their answers would be about the job as it was.
+func TestFunctionRules_OfAJobThatChanges(t *testing.T) {
+	t.Parallel()
+	r := classified(t, resource.ClassificationSpec{PrioritizationRule: rule(resource.RuleFunction, "https://f")})
+	r.submit(nil)
+	before := last[*eventlog.JobRulesRequestedEvent](r)
+	spec := r.job("j").JobSpec
+	spec.RequestedWorkerSelectors = []resource.WorkerSelector{is("A")}
+	r.do(routing.PutJob{ID: "j", Spec: spec}).saw("jobUpdated", "jobRulesAsked")
+	again := last[*eventlog.JobRulesRequestedEvent](r)
+	answer := map[string]routing.Result{before.Rules[0].Path: {Value: label.Number(9)}}
+	r.refused(weir.CodeConflict, routing.SupplyRules{JobID: "j", Round: before.Seq, Results: answer})
+	r.do(routing.SupplyRules{JobID: "j", Round: again.Seq, Results: answer}).saw("RouterJobClassified", "RouterJobQueued")
+}
+
 // "A label change of a job that has a policy classifies it again"; "no queue
 // at all fails".
 func TestReclassification(t *testing.T) {
@@ -263,6 +279,20 @@ func TestBestWorker(t *testing.T) {
 	agents(mode).chat("j").offeredTo("j", "d")
 	mode.ScoringRule = rule(resource.RuleStatic, 3)
 	agents(mode).chat("j").offeredTo("j", "a")
+
+	// Equal scores: the worker with the lower load ratio, whichever has waited longer.
+	capacity := map[string]int{"large": 5, "small": 3}
+	for _, order := range [][]string{{"large", "small"}, {"small", "large"}} {
+		r = newRouter(t).queue("q", resource.Mode{Kind: resource.BestWorker, ScoringRule: rule(resource.RuleStatic, 3)})
+		for _, id := range order {
+			r.do(routing.PutWorker{ID: id, Spec: agentSpec(capacity[id], label.Set{"Id": label.Text(id)})})
+			for i := range capacity[id] - 1 {
+				job := fmt.Sprint(id, i)
+				r.chat(job, where("Id", label.Equal, label.Text(id))).accept(job, id)
+			}
+		}
+		r.chat("tie").offeredTo("tie", "small")
+	}
 
 	r = agents(resource.Mode{Kind: resource.BestWorker, MaxConcurrentOffers: 2, ScoringRule: rule(resource.RuleFunction, "https://f")})
 	r.chat("j").saw("RouterJobReceived", "RouterJobQueued", "jobScoresAsked").offeredTo("j")

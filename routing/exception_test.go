@@ -134,6 +134,12 @@ func TestSelectorExpiry(t *testing.T) {
 	if e := r.job("j").RequestedWorkerSelectors[0]; e.Status != resource.SelectorExpired {
 		t.Errorf("%+v", e)
 	}
+	// The router alone states status and expiry: what a client sends of them is ignored.
+	sel.Status, sel.ExpiresAt = resource.SelectorExpired, r.now.Add(-time.Hour)
+	r.chat("k", sel).offeredTo("k")
+	if e := r.job("k").RequestedWorkerSelectors[0]; !e.Active() || !e.ExpiresAt.Equal(r.now.Add(5*time.Minute)) {
+		t.Errorf("%+v", e)
+	}
 	// Sending the resource back does not restart the clock.
 	c, err := r.s.Patch(resource.Job, "j", []byte(`{"tags":{"a":1}}`), routing.If{})
 	if err != nil {
@@ -162,6 +168,10 @@ func TestStatistics(t *testing.T) {
 	}
 	if p, _ := r.s.Position("b", r.now); p.Position != 3 || p.EstimatedWaitTimeMinutes != 6 {
 		t.Errorf("%+v", p)
+	}
+	r.queue("idle", resource.Mode{})
+	if st, ok := r.s.Statistics("idle", r.now); !ok || st.QueueID != "idle" || st.Length != 0 || st.LongestJobWaitTimeMinutes != nil {
+		t.Errorf("%+v of an empty queue, %v", st, ok)
 	}
 	if _, ok := r.s.Statistics("nowhere", r.now); ok {
 		t.Error("statistics of no queue")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,7 @@ func (h *history) do(c routing.Command) {
 		h.model.scores = answer.Scores
 	}
 	h.step()
+	jobs, workers := h.views()
 	events, err := h.live.Execute(c, h.now)
 	if err != nil && len(events) == 0 && before != nil {
 		h.sameButClock(before)
@@ -118,6 +120,7 @@ func (h *history) do(c routing.Command) {
 		}
 	}
 	h.invariants(nil)
+	h.versions(jobs, workers)
 	h.log = append(h.log, events...)
 	if faults := routing.CheckIndex(h.live); faults != nil {
 		h.t.Fatalf("%T: the index is wrong: %v", c, faults)
@@ -127,6 +130,39 @@ func (h *history) do(c routing.Command) {
 	}
 	if job, worker, ok := h.model.next(); ok {
 		h.t.Fatalf("%T: worker %s is idle while job %s, which it can take, waits", c, worker, job)
+	}
+}
+
+// views returns what clients see of jobs and workers.
+func (h *history) views() (jobs map[string]routing.Job, workers map[string]routing.Worker) {
+	jobs, workers = map[string]routing.Job{}, map[string]routing.Worker{}
+	for id := range h.model.jobs {
+		jobs[id], _ = h.live.Job(id)
+	}
+	for id := range h.model.workers {
+		workers[id], _ = h.live.Worker(id)
+	}
+	return jobs, workers
+}
+
+// versions checks that the version of a resource has changed whenever what
+// clients see of it has: they send it back in If-Match.
+func (h *history) versions(jobs map[string]routing.Job, workers map[string]routing.Worker) {
+	for id, before := range jobs {
+		after, ok := h.live.Job(id)
+		version := after.Version
+		after.Version, after.ChangedAt = before.Version, before.ChangedAt
+		if ok && version == before.Version && !reflect.DeepEqual(before, after) {
+			h.t.Fatalf("job %s has changed and keeps its version:\n%s", id, cmp.Diff(before, after))
+		}
+	}
+	for id, before := range workers {
+		after, ok := h.live.Worker(id)
+		version := after.Version
+		after.Version, after.ChangedAt = before.Version, before.ChangedAt
+		if ok && version == before.Version && !reflect.DeepEqual(before, after) {
+			h.t.Fatalf("worker %s has changed and keeps its version:\n%s", id, cmp.Diff(before, after))
+		}
 	}
 }
 

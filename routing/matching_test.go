@@ -266,4 +266,18 @@ func TestConcurrentOffers(t *testing.T) {
 	if got := r.s.AssignmentOf("b", won); got != a {
 		t.Errorf("assignment of the offer: %q, not %q", got, a)
 	}
+	// Lost offers are remembered until the job is finished, and no longer.
+	restart := func() {
+		t.Helper()
+		restored, err := routing.Restore(snapshot(t, r.s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.s = restored
+	}
+	restart()
+	r.refused(weir.CodeConflict, routing.AcceptOffer{WorkerID: "a", OfferID: lost})
+	r.finish("j", a).refused(weir.CodeNotFound, routing.AcceptOffer{WorkerID: "a", OfferID: lost})
+	restart()
+	r.refused(weir.CodeNotFound, routing.AcceptOffer{WorkerID: "a", OfferID: lost})
 }
