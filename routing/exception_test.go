@@ -195,7 +195,7 @@ func TestStatistics_EstimatesRestOnRecentAssignments(t *testing.T) {
 	paced(false)
 	id := r.accept("a", "w")
 	paced(false) // the first: there is no interval yet
-	r.wait(5 * time.Minute).finish("a", id)
+	r.wait(5*time.Minute).finish("a", id)
 	id = r.accept("b", "w")
 	paced(true)
 	r.wait(20 * time.Minute)
