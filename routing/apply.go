@@ -32,6 +32,7 @@ func (s *State) apply(e eventlog.Event) {
 		s.now = h.At
 	}
 	s.dispatch(e)
+	s.measure(e)
 }
 
 // dispatch dispatches an event to the entity that it changes.
@@ -81,6 +82,7 @@ func (s *State) dispatch(e eventlog.Event) {
 		j := s.jobs[e.Subject()]
 		j.touch(e.Head())
 		s.applyJobEvent(j, e)
+		s.measureJob(j)
 		s.reindexJob(j)
 	}
 }

@@ -18,6 +18,7 @@ func (s *State) applyJobReceived(e *eventlog.JobReceivedEvent) {
 	j.touch(&e.Header)
 	s.jobs[j.ID] = j
 	s.jobsByAge.add(j.Created, j)
+	s.measureJob(j)
 	s.reindexJob(j)
 }
 
@@ -157,6 +158,7 @@ func (s *State) removeJob(id string) {
 	s.timers[j.lifeTimer.kind].remove(&j.lifeTimer)
 	s.jobsByAge.remove(j.Created)
 	s.count(j, "")
+	s.stored -= j.size
 	delete(s.jobs, id)
 }
 

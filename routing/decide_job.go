@@ -30,8 +30,14 @@ func (c PutJob) decide(s *State) error {
 		return err
 	}
 	if j == nil {
+		if err := s.admit(fixedSize + spec.Size()); err != nil {
+			return err
+		}
 		s.createJob(c, spec)
 		return nil
+	}
+	if err := s.admit(spec.Size() - j.JobSpec.Size()); err != nil {
+		return err
 	}
 	return s.updateJob(j, spec)
 }

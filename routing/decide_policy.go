@@ -16,11 +16,14 @@ import (
 // put emits an event that stores spec, the specification inside it, if the
 // condition holds and spec is valid and differs from the old one. check also fills
 // in defaults.
-func put[T any](s *State, old Named[T], cond If, e eventlog.Event, spec *T, check func() error) error {
+func put[T any](s *State, kind resource.Kind, id string, old Named[T], cond If, e eventlog.Event, spec *T, check func() error) error {
 	if err := cond.check(old.Version, old.ChangedAt); err != nil {
 		return err
 	}
 	if err := check(); err != nil {
+		return err
+	}
+	if err := s.admit(sizeOf(spec) - s.SizeOf(kind, id)); err != nil {
 		return err
 	}
 	// An unchanged resource keeps its entity tag. An exception policy changes each time that a
@@ -43,7 +46,7 @@ func sameJSON[T any](a, b T) bool {
 func (c PutQueue) decide(s *State) error {
 	old, _ := s.Queue(c.ID)
 	e := &eventlog.QueuePutEvent{ID: c.ID, Spec: c.Spec}
-	return put(s, old, c.If, e, &e.Spec, func() error {
+	return put(s, resource.Queue, c.ID, old, c.If, e, &e.Spec, func() error {
 		err := e.Spec.Validate(c.ID, s.known)
 		e.Spec.Labels = e.Spec.Labels.With("Id", label.Text(c.ID))
 		return err
@@ -53,19 +56,19 @@ func (c PutQueue) decide(s *State) error {
 func (c PutDistribution) decide(s *State) error {
 	old, _ := s.Distribution(c.ID)
 	e := &eventlog.DistributionPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(s, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
+	return put(s, resource.Distribution, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
 }
 
 func (c PutClassification) decide(s *State) error {
 	old, _ := s.Classification(c.ID)
 	e := &eventlog.ClassificationPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(s, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID, s.known) })
+	return put(s, resource.Classification, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID, s.known) })
 }
 
 func (c PutException) decide(s *State) error {
 	old, _ := s.Exception(c.ID)
 	e := &eventlog.ExceptionPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(s, old, c.If, e, &e.Spec, func() error {
+	return put(s, resource.Exception, c.ID, old, c.If, e, &e.Spec, func() error {
 		err := e.Spec.Validate(c.ID, s.known)
 		e.Spec.ExceptionRules = s.withActionIDs(e.Spec.ExceptionRules)
 		return err
@@ -91,7 +94,7 @@ func (s *State) withActionIDs(rules []resource.ExceptionRule) []resource.Excepti
 func (c PutPool) decide(s *State) error {
 	old, _ := s.Pool(c.ID)
 	e := &eventlog.PoolPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(s, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
+	return put(s, resource.Pool, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
 }
 
 // known reports whether a resource exists.

@@ -23,6 +23,9 @@ func (c PutWorker) decide(s *State) error {
 	}
 	// The API gives each worker and queue this label, so that selectors can name one.
 	spec.Labels = spec.Labels.With("Id", label.Text(c.ID))
+	if err := s.admit(sizeOfWorker(spec) - s.SizeOf(resource.Worker, c.ID)); err != nil {
+		return err
+	}
 	s.putWorker(c.ID, spec)
 	return nil
 }

@@ -97,6 +97,15 @@ func CheckIndex(s *State) (faults []string) {
 			}
 		}
 	}
+	counted := &State{
+		workers: s.workers, jobs: s.jobs, queues: s.queues, distributions: s.distributions, classifications: s.classifications,
+		exceptions: s.exceptions, pools: s.pools, sizes: map[entity]int{},
+	}
+	for _, j := range s.jobs {
+		counted.stored += j.size
+	}
+	counted.measureAll()
+	add(counted.stored != s.stored || !maps.Equal(counted.sizes, s.sizes), "the sizes are miscounted")
 	return append(faults, auditSets(s)...)
 }
 

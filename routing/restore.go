@@ -162,6 +162,7 @@ func (s *State) rebuild() error {
 	for _, q := range s.queues {
 		s.queueChanged(q)
 	}
+	s.measureAll()
 	for _, j := range jobs {
 		if err := s.checkJob(j); err != nil {
 			return err

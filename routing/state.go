@@ -28,6 +28,8 @@ type State struct {
 
 	jobsByAge jobList                    // jobs by creation, for paging
 	counts    map[resource.JobStatus]int // jobs by status
+	stored    int                        // the sum of all sizes
+	sizes     map[entity]int             // of resources that are not jobs
 
 	index     index
 	timers    [timerKinds]heap
@@ -43,12 +45,14 @@ type Settings struct {
 	KeepFinished time.Duration `json:"keepFinished"` // how long finished jobs can be read
 	JobLife      time.Duration `json:"jobLife"`      // after this time an open job expires
 	IdleLife     time.Duration `json:"idleLife"`     // after this time an idle worker is deregistered
+	MaxStored    int           `json:"maxStored"`    // max bytes that clients store, as size.go estimates them
 }
 
-// DefaultSettings returns the limits of the API, and one day for finished jobs.
+// DefaultSettings returns the limits of the API, one day for finished jobs, and room for
+// about a million jobs.
 func DefaultSettings() Settings {
 	const day = 24 * time.Hour
-	return Settings{KeepFinished: day, JobLife: 90 * day, IdleLife: 7 * day}
+	return Settings{KeepFinished: day, JobLife: 90 * day, IdleLife: 7 * day, MaxStored: 1 << 30}
 }
 
 // New returns an empty router. The settings are part of the state: a snapshot
@@ -60,7 +64,7 @@ func New(settings Settings) *State {
 		distributions: table[distribution]{}, classifications: table[classification]{},
 		exceptions: table[exception]{}, pools: table[pool]{},
 		offers: map[string]*offer{}, takenOffers: map[string]*job{},
-		counts: map[resource.JobStatus]int{}, index: newIndex(),
+		counts: map[resource.JobStatus]int{}, sizes: map[entity]int{}, index: newIndex(),
 	}
 }
 

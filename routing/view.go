@@ -64,6 +64,7 @@ type Job struct {
 	Unassigned              int                       `json:"-"`
 	Awaits                  Awaited                   `json:"-"`
 	Round                   uint64                    `json:"-"`
+	Size                    int                       `json:"-"` // estimated bytes in memory
 }
 
 // Named is a queue, a policy or a pool as clients see it. Snapshots keep policies
@@ -131,7 +132,7 @@ func (s *State) Job(id string) (Job, bool) {
 	v := Job{
 		ID: id, JobSpec: j.JobSpec, Version: j.Version, ChangedAt: j.ChangedAt, Status: j.Status,
 		EnqueuedAt: j.EnqueuedAt, ScheduledAt: j.ScheduledAt, AttachedWorkerSelectors: slices.Clone(j.Attached),
-		Assignments: map[string]Assignment{}, Unassigned: j.Unassigned, Awaits: j.Awaits, Round: j.Round,
+		Assignments: map[string]Assignment{}, Unassigned: j.Unassigned, Awaits: j.Awaits, Round: j.Round, Size: j.size,
 	}
 	v.Priority = new(j.EffectivePriority())
 	for _, a := range j.Assignments {
@@ -180,21 +181,26 @@ func (s *State) IDs(kind resource.Kind, after string, limit int) []string {
 	return ids[:min(limit, len(ids))]
 }
 
+// PageSize is the size of resources at which a page ends, so that a response with the
+// largest of them does not use up the memory. A thousand usual ones are smaller.
+const PageSize = 4 << 20
+
 // Jobs returns a page of jobs in order of creation, after a cursor (0 at
-// first): the jobs that keep accepts, at most limit. It examines a bounded
-// number of jobs per call, so a page may be short. next is the cursor of the
-// next page, 0 on the last.
+// first): the jobs that keep accepts, at most limit, and no more once they have a size of
+// [PageSize]. It examines a bounded number of jobs per call, so a page may be short.
+// next is the cursor of the next page, 0 on the last.
 func (s *State) Jobs(after uint64, limit int, keep func(*Job) bool) (page []Job, next uint64) {
 	const maxExamined = 10_000
-	examined := 0
+	examined, size := 0, 0
 	for j := range s.jobsByAge.from(after + 1) {
-		if len(page) == limit || examined == maxExamined {
+		if len(page) == limit || examined == maxExamined || size >= PageSize {
 			return page, after
 		}
 		examined++
 		after = j.Created
 		if v, _ := s.Job(j.ID); keep == nil || keep(&v) {
 			page = append(page, v)
+			size += v.Size
 		}
 	}
 	return page, 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"weir"
@@ -103,6 +104,8 @@ func failed(ctx context.Context, err error, begun bool) channels.SendResult {
 	}
 	switch code := weir.CodeOf(err); {
 	case !begun, code == weir.CodeDraining:
+	case code == weir.CodeConflict && e != nil && slices.ContainsFunc(e.Fields, func(f weir.FieldError) bool { return f.Code == routing.QuotaExceeded }):
+		s.Reason, s.RetryAfter = "the router is full", closedRetry
 	case code == weir.CodeConflict:
 		s.Reason, s.RetryAfter = "the queue is closed", closedRetry
 	case code == weir.CodeInvalid && namesNothing(e):

@@ -135,8 +135,8 @@ func (s *service) list(res resourceKind) endpoint {
 }
 
 // listBy returns a page of the resources that keep selects. It examines a limited
-// number of resources, because it blocks the engine: a page may
-// be short and still have a next one.
+// number of resources, because it blocks the engine, and ends a page of large ones early:
+// a page may be short and still have a next one.
 func (s *service) listBy(c *call, res resourceKind, p *parameters, keep func(*routing.State, string) bool) (response, error) {
 	size, after := p.size(), p.token()
 	if err := p.err(); err != nil {
@@ -144,9 +144,10 @@ func (s *service) listBy(c *call, res resourceKind, p *parameters, keep func(*ro
 	}
 	page := pageView{Value: []any{}}
 	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
+		bytes := 0
 		ids := st.IDs(res.kind, after, maxExamined+1)
 		for i, id := range ids {
-			if len(page.Value) == size || i == maxExamined {
+			if len(page.Value) == size || i == maxExamined || bytes >= routing.PageSize {
 				// The token is the last id that was examined: a resource that is created or
 				// deleted meanwhile moves no other page.
 				page.NextLink = s.next(c, ids[i-1])
@@ -155,6 +156,7 @@ func (s *service) listBy(c *call, res resourceKind, p *parameters, keep func(*ro
 			if keep(st, id) {
 				x, _ := res.render(st, id, c.version)
 				page.Value = append(page.Value, x.body)
+				bytes += st.SizeOf(res.kind, id)
 			}
 		}
 	})

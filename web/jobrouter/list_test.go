@@ -2,6 +2,7 @@ package jobrouter_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,28 @@ func TestPages(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, r.walk(target)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", target, diff)
+		}
+	}
+}
+
+// Pages of large resources end early, so that no list uses up the memory; their links
+// lead through all of them.
+func TestPages_EndBySize(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	tag := strings.Repeat("x", 16<<10)
+	large := fmt.Sprintf(`"tags":{"1":%q,"2":%[1]q,"3":%[1]q,"4":%[1]q,"5":%[1]q,"6":%[1]q,"7":%[1]q}}`, tag)
+	r.put("/routing/queues/q", `{}`)
+	var want []string
+	for i := range 40 {
+		want = append(want, fmt.Sprintf("x%02d", i))
+		r.put("/routing/jobs/"+want[i], `{"channelId":"chat","queueId":"q",`+large)
+		r.put("/routing/workers/"+want[i], `{"queues":["q"],`+large)
+	}
+	for _, list := range []string{"jobs", "workers"} {
+		pages := r.walk("/routing/" + list + "?maxpagesize=1000")
+		if diff := cmp.Diff(want, slices.Concat(pages...)); diff != "" || len(pages) < 2 {
+			t.Errorf("%d pages of %s (-want +got):\n%s", len(pages), list, diff)
 		}
 	}
 }

@@ -226,7 +226,7 @@ func (p *components) drain(ctx context.Context) error {
 
 func routerSettings(c config.Config) routing.Settings {
 	s := routing.DefaultSettings()
-	s.KeepFinished = c.RouterKeep.Duration()
+	s.KeepFinished, s.MaxStored = c.RouterKeep.Duration(), c.RouterMaxMiB<<20
 	return s
 }
 
