@@ -981,13 +981,13 @@ type ImportView struct {
 	// Duplicates rows whose number the survey has, or had in a row before
 	Duplicates int `json:"duplicates"`
 
-	// Errors every row that was rejected, in order
+	// Errors the first 1000 rows that were rejected; rejected counts all
 	Errors []RowError `json:"errors"`
 
 	// LastLine of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded
 	LastLine int `json:"last_line,omitempty,omitzero"`
 
-	// Rejected rows that cannot be loaded
+	// Rejected rows that cannot be loaded, whether listed in errors or not
 	Rejected int `json:"rejected"`
 
 	// Respondents in the order of a request that was JSON
@@ -2729,7 +2729,7 @@ func (c *Client) ListRespondents(ctx context.Context, survey string, params List
 
 // PostRespondents Add respondents.
 //
-// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone) or application/x-ndjson (one flat object a line): a file of any length, read row by row. Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have what its content speaks of. Numbers of another import that is in progress or being rolled back are a conflict. Of a file every bad row is reported with its line. A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a line, 100 attributes of 500 characters a row, a million bad rows.
+// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone) or application/x-ndjson (one flat object a line): a file of any length, read row by row. Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have what its content speaks of. Numbers of another import that is in progress or being rolled back are a conflict. Of a file the first 1000 bad rows are reported with their lines. A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a line, 100 attributes of 500 characters a row, a million bad rows.
 //
 // POST /v1/surveys/{survey}/respondents
 func (c *Client) PostRespondents(ctx context.Context, survey string, body RespondentsBody, params PostRespondentsParams) (*ImportView, error) {

@@ -21,8 +21,6 @@ type Import struct {
 	// Progress is called with each part of the body that was read for sending; may be
 	// nil.
 	Progress func(part []byte)
-	// OnRejected is called for each rejected row while the response is read; may be nil.
-	OnRejected func(RowError) error
 }
 
 // ImportResult is the result of an import.
@@ -32,12 +30,12 @@ type ImportResult struct {
 	Updated    int64 `json:"updated,omitempty"` // duplicates that changed the respondent
 	Rejected   int64 `json:"rejected"`
 	// LastLine is the last processed line of an import that ended early.
-	LastLine int64 `json:"last_line,omitempty"`
+	LastLine int64      `json:"last_line,omitempty"`
+	Errors   []RowError `json:"errors"` // the first rejected rows
 }
 
 // Import loads respondents. It makes a single try, because the body cannot be read
-// again. The response may list any number of rejected rows; they are not kept in
-// memory. If the error is an *[Error], the result shows how far the import got.
+// again. If the error is an *[Error], the result shows how far the import got.
 func (c *Client) Import(ctx context.Context, i Import) (result ImportResult, err error) {
 	query := url.Values{}
 	setQuery(query, "on_error", i.Params.OnError)
@@ -55,7 +53,7 @@ func (c *Client) Import(ctx context.Context, i Import) (result ImportResult, err
 	r.Header.Set("Expect", "100-continue") // the server can reject the request before the body is sent
 	response, err := c.send(r, func(name string, d *json.Decoder) error {
 		if name == "import" {
-			return result.read(d, i.OnRejected)
+			return d.Decode(&result)
 		}
 		return d.Decode(&json.RawMessage{})
 	})
@@ -67,54 +65,10 @@ func (c *Client) Import(ctx context.Context, i Import) (result ImportResult, err
 		return result, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if err := result.read(json.NewDecoder(response.Body), i.OnRejected); err != nil {
+	if err := json.NewDecoder(response.Body).Decode(&result); err != nil {
 		return result, &noResponseError{c.base, fmt.Errorf("incomplete or unexpected response: %w", err)}
 	}
 	return result, nil
-}
-
-// read decodes the counts as they arrive, and passes rejected rows to onRejected.
-func (i *ImportResult) read(d *json.Decoder, onRejected func(RowError) error) error {
-	return readObject(d, func(name string) error {
-		switch name {
-		case "added":
-			return d.Decode(&i.Added)
-		case "duplicates":
-			return d.Decode(&i.Duplicates)
-		case "updated":
-			return d.Decode(&i.Updated)
-		case "rejected":
-			return d.Decode(&i.Rejected)
-		case "last_line":
-			return d.Decode(&i.LastLine)
-		case "errors":
-			return readRejected(d, onRejected)
-		default:
-			return d.Decode(&json.RawMessage{})
-		}
-	})
-}
-
-func readRejected(d *json.Decoder, onRejected func(RowError) error) error {
-	if t, err := d.Token(); err != nil || t == nil { // null
-		return err
-	} else if t != json.Delim('[') {
-		return fmt.Errorf("unexpected %v; want a list", t)
-	}
-	for d.More() {
-		var row RowError
-		if err := d.Decode(&row); err != nil {
-			return err
-		}
-		if onRejected == nil {
-			continue
-		}
-		if err := onRejected(row); err != nil {
-			return err
-		}
-	}
-	_, err := d.Token()
-	return err
 }
 
 // progressReader reports everything that is read, until stop is called. The

@@ -50,7 +50,6 @@ type Options struct {
 	Importer    surveys.Importer
 	Tokens      surveys.Tokens // of respondents
 	MaxImport   int64          // bytes of one import of respondents; 0: 1 GiB
-	TempDir     string         // for lists of bad rows that are too long for memory; empty: the system's
 	// HSTS makes browsers require https. Set it if PUBLIC_URL is https.
 	HSTS bool
 	// Refusals logs refused requests; nil: the handler creates one.

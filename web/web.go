@@ -98,7 +98,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.Service, 
 	routes := contacts.Routes()
 	if o.Surveys != nil {
 		respondents := &surveyapi.Service{
-			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport, TempDir: o.TempDir,
+			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,
 			MayCall: o.MayCall, Logger: o.Logger, Draining: o.Draining, Now: o.Now, Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken),
 		}
 		routes = append(routes, respondents.Routes()...)

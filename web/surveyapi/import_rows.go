@@ -21,6 +21,8 @@ const (
 	// maxRejected is the number of bad rows after which an import fails: the
 	// file is not one of respondents.
 	maxRejected = 1_000_000
+	// maxListed is how many bad rows a response lists; it counts all.
+	maxListed = 1000
 	// maxBatchDelay is how long rows of a slow client wait for more before they are
 	// stored.
 	maxBatchDelay = 10 * time.Second
@@ -39,7 +41,6 @@ type importer struct {
 	line     int // of the last row read
 	stored   time.Time
 	result   ImportView
-	rejected spool
 }
 
 func (s *Service) importRows(c *route.Call, w http.ResponseWriter, v surveys.Survey, format respondents.Format, encoding string) error {
@@ -48,7 +49,7 @@ func (s *Service) importRows(c *route.Call, w http.ResponseWriter, v surveys.Sur
 		return route.ReadError(&http.MaxBytesError{Limit: s.MaxImport})
 	}
 	l := &importer{
-		Service: s, survey: v, rejected: spool{folder: s.TempDir},
+		Service: s, survey: v, result: ImportView{Errors: []respondents.RowError{}},
 		strict: c.Query.Text("on_error") != "skip", distinct: c.Query.Text("duplicates") == "error", update: c.Query.Text("duplicates") == "update",
 	}
 	if l.update && l.strict {
@@ -61,7 +62,6 @@ func (s *Service) importRows(c *route.Call, w http.ResponseWriter, v surveys.Sur
 		return err
 	}
 	defer release()
-	defer l.rejected.close()
 	p := route.NewDeadlines(w)
 	p.ExtendRead()
 	rows, err := respondents.NewReader(route.BodyReader{Reader: http.MaxBytesReader(w, c.Request.Body, s.MaxImport), Deadlines: p}, format, encoding, v.Definition.Region)
@@ -152,7 +152,10 @@ func (l *importer) reject(bad respondents.RowError) error {
 	if l.result.Rejected++; l.result.Rejected > maxRejected {
 		return weir.Errorf(weir.CodeInvalid, "more than %d rows are invalid; check that the file contains respondents", maxRejected)
 	}
-	return l.rejected.add(bad)
+	if len(l.result.Errors) < maxListed {
+		l.result.Errors = append(l.result.Errors, bad)
+	}
+	return nil
 }
 
 // flush stores the rows read so far. It reads the survey again: meanwhile it
@@ -315,42 +318,18 @@ func (l *importer) abort(ctx context.Context) {
 	}
 }
 
-// answer writes the result of the import, with every bad row.
+// answer writes the result of the import.
 func (l *importer) answer(w http.ResponseWriter, p *route.Deadlines, err error) error {
 	if err != nil && l.line == 0 {
 		return err
 	}
-	l.result.Errors = []respondents.RowError{}
-	if err == nil {
-		l.result.LastLine = 0
-	}
-	raw, failed := json.Marshal(l.result)
-	if failed != nil {
-		return failed
-	}
-	head, tail := string(raw[:len(raw)-len("]}")]), "]}\n"
 	p.ExtendWrite()
 	if err == nil {
-		w.Header().Set("Content-Type", wire.JSONType)
-		w.WriteHeader(http.StatusOK)
-	} else {
-		problem, failed := json.Marshal(wire.WriteProblemHead(w, err))
-		if failed != nil {
-			return failed
-		}
-		head, tail = string(problem[:len(problem)-1])+`,"import":`+head, "]}}\n"
+		l.result.LastLine = 0
+		wire.WriteJSON(w, http.StatusOK, l.result)
+		return nil
 	}
-	_, failed = io.WriteString(p, head)
-	if failed == nil {
-		failed = l.rejected.copyTo(p)
-	}
-	if failed == nil {
-		_, failed = io.WriteString(p, tail)
-	}
-	if failed != nil {
-		l.Logger.InfoContext(context.Background(), "import response aborted", slog.Any("error", failed))
-		panic(http.ErrAbortHandler) // a truncated response must not look complete
-	}
+	_ = json.NewEncoder(w).Encode(ImportProblem{wire.WriteProblemHead(w, err), &l.result}) // a disconnected client is not an error
 	return nil
 }
 

@@ -71,7 +71,6 @@ type Service struct {
 	Importer    surveys.Importer
 	Tokens      surveys.Tokens // of respondents
 	MaxImport   int64          // bytes of one import of respondents
-	TempDir     string         // for lists of bad rows that are too long for memory; empty: the system's
 	// MayCall returns why a URL must not be called; nil: every URL may be.
 	MayCall   func(url string) error
 	Logger    *slog.Logger

@@ -104,11 +104,11 @@ type ImportView struct {
 	Added      int `json:"added"`
 	Duplicates int `json:"duplicates" doc:"rows whose number the survey has, or had in a row before"`
 	Updated    int `json:"updated,omitempty" doc:"duplicates that changed the respondent, with duplicates=update"`
-	Rejected   int `json:"rejected" doc:"rows that cannot be loaded"`
+	Rejected   int `json:"rejected" doc:"rows that cannot be loaded, whether listed in errors or not"`
 	// LastLine is the last processed line of a failed import.
 	LastLine    int                    `json:"last_line,omitempty" doc:"of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded"`
 	Respondents []AddedView            `json:"respondents,omitempty" doc:"in the order of a request that was JSON"`
-	Errors      []respondents.RowError `json:"errors" doc:"every row that was rejected, in order"`
+	Errors      []respondents.RowError `json:"errors" doc:"the first 1000 rows that were rejected; rejected counts all"`
 }
 
 // AddedView is one respondent of a JSON request.

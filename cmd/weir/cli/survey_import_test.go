@@ -59,7 +59,7 @@ func TestSurveyImportRejectedRows(t *testing.T) {
 `, "weir: 3 rows were rejected\n")
 	same(t, f.run("", "import", name, "flu", "--show", "1"), app.Rejected, `flu: 5 respondents imported, 1 duplicate, 3 rows rejected
   line 2, phone: is no phone number
-  and 2 more; --errors FILE writes all of them to a file
+  and 2 more; --errors FILE writes them to a file
 `, "weir: 3 rows were rejected\n")
 	same(t, f.run("", "import", name, "flu", "--show", "0", "--errors", all), app.Rejected, `flu: 5 respondents imported, 1 duplicate, 3 rows rejected
   3 rejected rows are in `+all+"\n", "weir: 3 rows were rejected\n")

@@ -61,10 +61,12 @@ func (r *RejectedRows) text() string {
 	}
 	more := r.Count - int64(len(r.First))
 	switch {
+	case r.file != nil && r.added < r.Count:
+		fmt.Fprintf(&b, "  the first %s are in %s\n", terminal.Number(r.added), r.file.Name())
 	case r.file != nil && r.Count > 0:
 		fmt.Fprintf(&b, "  %s in %s\n", terminal.Plural(r.Count, "rejected row is", "rejected rows are"), r.file.Name())
 	case more > 0:
-		fmt.Fprintf(&b, "  and %s more; --errors FILE writes all of them to a file\n", terminal.Number(more))
+		fmt.Fprintf(&b, "  and %s more; --errors FILE writes them to a file\n", terminal.Number(more))
 	}
 	return b.String()
 }
@@ -77,12 +79,13 @@ func column(name string) string {
 	return ", " + name
 }
 
-// RejectedRows collects the rejected rows: the first ones for printing, and all of them
-// in a file if one is given.
+// RejectedRows collects the rejected rows: the first ones for printing, and all that are
+// added in a file if one is given.
 type RejectedRows struct {
 	First []client.RowError
 	max   int
-	Count int64
+	added int64
+	Count int64 // may exceed the number of added rows: an import lists only the first ones
 	file  *os.File
 	rows  *csv.Writer
 }
@@ -104,6 +107,7 @@ func NewRejectedRows(file string, limit int) (*RejectedRows, error) {
 
 // Add adds a row.
 func (r *RejectedRows) Add(row client.RowError) error {
+	r.added++
 	r.Count++
 	if len(r.First) < r.max {
 		r.First = append(r.First, row)

@@ -50,7 +50,7 @@ func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: by byte order mark, or utf-8)")
 	f.Var(&o.onError, "on-error", "skip invalid rows; none: import nothing if any row is invalid")
 	f.Var(&o.duplicates, "duplicates", "skip a duplicate phone number, treat it as an invalid row, or update the respondent")
-	f.StringVar(&o.errors, "errors", "", "write all rejected rows to this CSV file: line, column, reason")
+	f.StringVar(&o.errors, "errors", "", "write the first 1000 rejected rows to this CSV file: line, column, reason")
 	f.IntVar(&o.show, "show", 10, "number of rejected rows to print")
 	return c
 }
@@ -76,9 +76,13 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 	}
 	p := a.NewProgress(filepath.Base(file), bytes, kind == "text/csv")
 	sum, err := to.Import(ctx, client.Import{
-		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: p.Add, OnRejected: rejected.Add,
+		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: p.Add,
 	})
 	p.Clear()
+	for _, row := range sum.Errors {
+		err = errors.Join(err, rejected.Add(row))
+	}
+	rejected.Count = sum.Rejected
 	if closing := rejected.Close(); closing != nil {
 		return errors.Join(err, closing)
 	}
