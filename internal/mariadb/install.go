@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/gofrs/flock"
 )
 
 // debianPackage contains mariadbd and the SQL that initializes a data directory,
@@ -34,11 +36,11 @@ func program(ctx context.Context) (string, error) {
 	if err != nil || os.Geteuid() != 0 {
 		return "", errNoServer
 	}
-	unlock, err := Lock(filepath.Join(os.TempDir(), "weir-apt.lock"))
-	if err != nil {
+	lock := flock.New(filepath.Join(os.TempDir(), "weir-apt.lock"))
+	if err := lock.Lock(); err != nil {
 		return "", err
 	}
-	defer unlock()
+	defer func() { _ = lock.Close() }()
 	if path, ok := lookUp(); ok { // another process installed it first
 		return path, nil
 	}

@@ -13,9 +13,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -131,7 +131,7 @@ func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
 	if d.path == memory {
 		return func() {}, nil
 	}
-	return flock(ctx, place(d.path)+".migrate.lock", func(lock string) {
+	return lockFile(ctx, place(d.path)+".migrate.lock", func(lock string) {
 		d.log.Info("another process migrates the database; waiting", "lock", lock)
 	})
 }
@@ -187,24 +187,25 @@ func (d *Database) Join(ctx context.Context, _ string) (func(), bool, error) {
 	if d.path == memory {
 		return func() {}, true, nil
 	}
-	leave, err := flock(ctx, place(d.path)+".lock", func(lock string) {
+	leave, err := lockFile(ctx, place(d.path)+".lock", func(lock string) {
 		d.log.Info("another process holds the database; standing by", "lock", lock)
 	})
 	return leave, true, err
 }
 
 // Exclude implements [dialect.Database].
-func (d *Database) Exclude(ctx context.Context) (func(), error) {
+func (d *Database) Exclude(context.Context) (func(), error) {
 	if d.path == memory {
 		return func() {}, nil
 	}
-	once, cancel := context.WithCancel(ctx)
-	release, err := flock(once, place(d.path)+".lock", func(string) { cancel() })
-	cancel()
-	if err != nil && ctx.Err() == nil && errors.Is(err, context.Canceled) {
+	lock := flock.New(place(d.path) + ".lock")
+	switch held, err := lock.TryLock(); {
+	case err != nil:
+		return nil, fmt.Errorf("sqlite: lock %s: %w", lock, err)
+	case !held:
 		return nil, dialect.ErrMember
 	}
-	return release, err
+	return func() { _ = lock.Close() }, nil
 }
 
 // place resolves symbolic links, as SQLite does: processes that use different paths
@@ -216,30 +217,19 @@ func place(path string) string {
 	return path
 }
 
-// flock waits for an exclusive lock, and calls waiting if it has to wait. It polls,
+// lockFile waits for an exclusive lock, and calls waiting if it has to wait. It polls,
 // because a blocking call could not be canceled.
-func flock(ctx context.Context, name string, waiting func(lock string)) (func(), error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // beside the database, whose place the operator names
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: lock file: %w", err)
-	}
-	for try := 0; ; try++ {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = f.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			_ = f.Close()
-			return nil, fmt.Errorf("sqlite: lock %s: %w", name, err)
-		}
-		if try == 0 {
-			waiting(name)
-		}
-		select {
-		case <-ctx.Done():
-			_ = f.Close()
+func lockFile(ctx context.Context, name string, waiting func(lock string)) (func(), error) {
+	lock := flock.New(name)
+	held, err := lock.TryLock()
+	if err == nil && !held {
+		waiting(name)
+		if held, err = lock.TryLockContext(ctx, 50*time.Millisecond); !held && ctx.Err() != nil {
 			return nil, fmt.Errorf("sqlite: lock %s is held by another process: %w", name, ctx.Err())
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: lock %s: %w", name, err)
+	}
+	return func() { _ = lock.Close() }, nil
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"weir/internal/mariadb"
 )
 
@@ -50,14 +52,15 @@ func Join(ctx context.Context) (address string, release func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	unlock, err := mariadb.Lock(p.file("start"))
-	if err != nil {
+	start, users := flock.New(p.file("start")), flock.New(p.file("users"))
+	if err := start.Lock(); err != nil {
 		return "", nil, err
 	}
-	defer unlock()
-	if release, err = mariadb.Share(p.file("users")); err != nil {
+	defer func() { _ = start.Close() }()
+	if err := users.RLock(); err != nil {
 		return "", nil, err
 	}
+	release = func() { _ = users.Close() }
 	address, err = p.running(ctx)
 	if err != nil {
 		address, err = p.supervised(ctx)
@@ -166,7 +169,7 @@ func (p place) watch(ctx context.Context, s *mariadb.Server) error {
 		case <-s.Exited():
 			return errors.New("the server ended")
 		case now := <-tick.C:
-			if !mariadb.Unused(p.file("users")) {
+			if !p.unused() {
 				lastUsed = now
 			} else if now.Sub(lastUsed) > idleLimit && p.retire() {
 				return nil
@@ -177,10 +180,18 @@ func (p place) watch(ctx context.Context, s *mariadb.Server) error {
 
 // retire removes the address, unless the server is in use again.
 func (p place) retire() bool {
-	unlock, err := mariadb.Lock(p.file("start"))
-	if err != nil {
+	start := flock.New(p.file("start"))
+	if err := start.Lock(); err != nil {
 		return false
 	}
-	defer unlock()
-	return mariadb.Unused(p.file("users")) && os.Remove(p.file("address")) == nil
+	defer func() { _ = start.Close() }()
+	return p.unused() && os.Remove(p.file("address")) == nil
+}
+
+// unused reports whether no process uses the server; false if that is unknown.
+func (p place) unused() bool {
+	users := flock.New(p.file("users"))
+	free, err := users.TryLock()
+	_ = users.Close()
+	return err == nil && free
 }
