@@ -3,14 +3,14 @@ package respondents
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
 
 	"weir"
 	"weir/internal/validation"
@@ -98,115 +98,36 @@ var (
 // encoding a file is UTF-8, unless it begins with a UTF-16 byte order mark.
 func Encodings() []string { return []string{"utf-8", "utf-16le", "utf-16be", "windows-1252"} }
 
-// decode returns a reader of the file as UTF-8, without its byte order mark.
-// Invalid input becomes a byte that is invalid in UTF-8, so that the error is
-// reported for the row that holds it.
-func decode(r io.Reader, encoding string) (*bufio.Reader, error) {
+// decode returns a reader of the file as UTF-8, without its byte order mark. In a file that
+// was decoded, U+FFFD stands for bytes that encode no character.
+func decode(r io.Reader, name string) (text io.Reader, decoded bool, err error) {
 	in := bufio.NewReaderSize(r, 16<<10)
 	mark, err := in.Peek(3)
 	if len(mark) == 0 && err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, errEmpty()
+			return nil, false, errEmpty()
 		}
-		return nil, err
+		return nil, false, err
 	}
-	encoding = strings.ToLower(encoding)
-	for _, m := range []struct{ encoding, mark string }{{"utf-8", "\xEF\xBB\xBF"}, {"utf-16le", "\xFF\xFE"}, {"utf-16be", "\xFE\xFF"}} {
-		if strings.HasPrefix(string(mark), m.mark) && (encoding == "" || encoding == m.encoding) {
-			encoding = m.encoding
+	name = strings.ToLower(name)
+	for _, m := range []struct{ name, mark string }{{"utf-8", "\xEF\xBB\xBF"}, {"utf-16le", "\xFF\xFE"}, {"utf-16be", "\xFE\xFF"}} {
+		if strings.HasPrefix(string(mark), m.mark) && (name == "" || name == m.name) {
+			name = m.name
 			_, _ = in.Discard(len(m.mark)) // it is in the buffer
 			break
 		}
 	}
-	switch encoding {
+	switch name {
 	case "", "utf-8":
-		return in, nil
+		return in, false, nil
 	case "utf-16le":
-		return bufio.NewReader(&transcoder{next: utf16Runes(in, binary.LittleEndian)}), nil
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder().Reader(in), true, nil
 	case "utf-16be":
-		return bufio.NewReader(&transcoder{next: utf16Runes(in, binary.BigEndian)}), nil
-	case "windows-1252", "iso-8859-1":
-		return bufio.NewReader(&transcoder{next: windows1252Runes(in)}), nil
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder().Reader(in), true, nil
+	case "windows-1252", "iso-8859-1": // as used in practice, ISO 8859-1 is a subset
+		return charmap.Windows1252.NewDecoder().Reader(in), true, nil
 	}
-	return nil, weir.Errorf(weir.CodeInvalid, "encoding %q is not one of %s", validation.Clip(encoding), strings.Join(Encodings(), ", "))
-}
-
-// noRune stands for bytes that encode no character.
-const noRune rune = -1
-
-// transcoder reads characters as UTF-8.
-type transcoder struct {
-	next func() (rune, error)
-	rest []byte // of a character that did not fit into p
-}
-
-// Read implements io.Reader.
-func (t *transcoder) Read(p []byte) (int, error) {
-	n := copy(p, t.rest)
-	t.rest = t.rest[n:]
-	for n < len(p) {
-		r, err := t.next()
-		if err != nil {
-			if n > 0 && errors.Is(err, io.EOF) {
-				return n, nil
-			}
-			return n, err
-		}
-		var b [utf8.UTFMax]byte
-		enc := utf8.AppendRune(b[:0], r)
-		if r == noRune {
-			enc = append(b[:0], 0xFF)
-		}
-		k := copy(p[n:], enc)
-		n += k
-		t.rest = append(t.rest[:0], enc[k:]...)
-	}
-	return n, nil
-}
-
-// utf16Runes returns a reader of UTF-16 characters.
-func utf16Runes(in *bufio.Reader, order binary.ByteOrder) func() (rune, error) {
-	unit := func() (rune, error) {
-		var b [2]byte
-		if n, err := io.ReadFull(in, b[:]); n == 1 {
-			return noRune, nil
-		} else if err != nil {
-			return 0, err
-		}
-		return rune(order.Uint16(b[:])), nil
-	}
-	return func() (rune, error) {
-		r, err := unit()
-		if err != nil || !utf16.IsSurrogate(r) {
-			return r, err
-		}
-		b, _ := in.Peek(2)
-		if len(b) < 2 {
-			return noRune, nil // half a surrogate pair; the next read meets the end, or the error, itself
-		}
-		both := utf16.DecodeRune(r, rune(order.Uint16(b)))
-		if both == utf8.RuneError {
-			return noRune, nil
-		}
-		_, err = in.Discard(2)
-		return both, err
-	}
-}
-
-// windows1252Runes returns a reader of Windows-1252 characters. ISO 8859-1, as used in
-// practice, is a subset.
-func windows1252Runes(in *bufio.Reader) func() (rune, error) {
-	upper := [32]rune{
-		'€', noRune, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', noRune, 'Ž', noRune,
-		noRune, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', noRune, 'ž', 'Ÿ',
-	}
-	return func() (rune, error) {
-		b, err := in.ReadByte()
-		if err != nil || b < 0x80 || b > 0x9F {
-			return rune(b), err
-		}
-		return upper[b-0x80], nil
-	}
+	return nil, false, weir.Errorf(weir.CodeInvalid, "encoding %q is not one of %s", validation.Clip(name), strings.Join(Encodings(), ", "))
 }
 
 // lineEnds converts lines that end in CR, LF or both to lines that end in LF.

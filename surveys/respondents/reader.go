@@ -46,6 +46,7 @@ func (b *RowError) Error() string {
 // concurrent use.
 type Reader struct {
 	lines   lineReader
+	decoded bool // from another encoding than UTF-8
 	format  Format
 	region  string
 	comma   string
@@ -58,11 +59,11 @@ func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, er
 	if format != CSV && format != NDJSON {
 		return nil, weir.Errorf(weir.CodeInvalid, "format %q is not one of csv and ndjson", validation.Clip(string(format)))
 	}
-	in, err := decode(r, encoding)
+	in, decoded, err := decode(r, encoding)
 	if err != nil {
 		return nil, err
 	}
-	out := &Reader{lines: lineReader{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, format: format, region: region}
+	out := &Reader{lines: lineReader{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, decoded: decoded, format: format, region: region}
 	if format == NDJSON {
 		return out, nil
 	}
@@ -126,7 +127,7 @@ func (r *Reader) nextCells() ([]cell, int, error) {
 	if err != nil {
 		return nil, number, err
 	}
-	if err := checkEncoding(fields...); err != nil {
+	if err := r.check(fields...); err != nil {
 		return nil, number, err
 	}
 	// Only empty ones: a value beyond the header is a mistake that must not be dropped.
@@ -146,9 +147,9 @@ func (r *Reader) nextCells() ([]cell, int, error) {
 	return out, number, nil
 }
 
-func checkEncoding(fields ...string) error {
+func (r *Reader) check(fields ...string) error {
 	for _, f := range fields {
-		if !utf8.ValidString(f) {
+		if !r.valid(f) {
 			return errEncoding
 		}
 		if strings.IndexByte(f, 0) >= 0 {
@@ -156,6 +157,11 @@ func checkEncoding(fields ...string) error {
 		}
 	}
 	return nil
+}
+
+// valid reports whether every byte of a text was valid in the file's encoding.
+func (r *Reader) valid(text string) bool {
+	return utf8.ValidString(text) && !(r.decoded && strings.ContainsRune(text, utf8.RuneError))
 }
 
 // header reads the names of the columns.
@@ -171,7 +177,7 @@ func (r *Reader) header() error {
 	r.comma = separator(first.text)
 	fields, _, err := r.lines.record(r.comma)
 	if err == nil {
-		err = checkEncoding(fields...)
+		err = r.check(fields...)
 	}
 	switch {
 	case err != nil:
@@ -220,7 +226,7 @@ func (r *Reader) nextObject() ([]cell, int, error) {
 		return nil, l.number, errTooLong
 	case strings.TrimSpace(l.text) == "":
 		return nil, l.number, errSkip
-	case !utf8.ValidString(l.text):
+	case !r.valid(l.text):
 		return nil, l.number, errEncoding
 	}
 	cells, err := parseFlatObject(l)
