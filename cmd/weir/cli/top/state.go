@@ -99,9 +99,9 @@ func (s State) Press(key rune, page int) (next State, quit bool) {
 		return s, true
 	case 'r':
 		s.Reverse = !s.Reverse
-	case 'j', 'B':
+	case 'j':
 		s.Offset++
-	case 'k', 'A':
+	case 'k':
 		s.Offset--
 	case ' ':
 		s.Offset += page

@@ -1,6 +1,7 @@
 package top
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -49,7 +50,7 @@ it is printed once.
 
 Keys: q quits; n, f, w, o, d and s sort by name, share of slots in flight, waiting
 contacts, oldest wait, contacts done in the last minute and state; the same key again,
-or r, reverses the order; j, k, space and b scroll.
+or r, reverses the order; j, k, the arrow keys, space and b scroll.
 
 The token needs the scope contacts:read, and metrics:read for the router. The figures
 of the router are from the process that handles the request.`, `  weir top
@@ -211,20 +212,41 @@ func (l *liveView) keys(ctx context.Context) <-chan rune {
 	}
 	go func() {
 		defer close(out)
-		var buffer [64]byte
-		for {
-			n, err := l.Stdin.Read(buffer[:])
-			for _, b := range buffer[:n] {
-				select {
-				case out <- rune(b):
-				case <-ctx.Done():
-					return
-				}
-			}
+		for in := bufio.NewReader(l.Stdin); ; {
+			key, err := ReadKey(in)
 			if err != nil {
+				return
+			}
+			select {
+			case out <- key:
+			case <-ctx.Done():
 				return
 			}
 		}
 	}()
 	return out
+}
+
+// ReadKey reads one key. The arrows up and down are k and j; 0 is a key without a meaning,
+// of which a terminal sends more than one character.
+func ReadKey(in *bufio.Reader) (rune, error) {
+	r, _, err := in.ReadRune()
+	if err != nil || r != '\x1b' || in.Buffered() == 0 { // the key Escape is alone
+		return r, err
+	}
+	if r, _, err = in.ReadRune(); err != nil || r != '[' && r != 'O' { // with Alt
+		return 0, err
+	}
+	for {
+		switch r, _, err = in.ReadRune(); {
+		case err != nil || r < ' ': // Ctrl-C is never part of a sequence
+			return r, err
+		case r == 'A':
+			return 'k', nil
+		case r == 'B':
+			return 'j', nil
+		case r >= '@' && r <= '~': // the end of a sequence
+			return 0, nil
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package top_test
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -79,7 +80,7 @@ func TestPicturesFit(t *testing.T) {
 		}
 		s.Surveys = append(s.Surveys, top.Survey{Name: rapid.String().Draw(t, "survey"), State: "running"})
 		s.Sort, s.Minutes = rapid.IntRange(0, 5).Draw(t, "sort"), rapid.Bool().Draw(t, "minutes")
-		for _, key := range rapid.SliceOfN(rapid.SampledFrom([]rune("nfwodsrjk bgAB")), 0, 20).Draw(t, "keys") {
+		for _, key := range rapid.SliceOfN(rapid.SampledFrom([]rune("nfwodsrjk bg")), 0, 20).Draw(t, "keys") {
 			s, _ = s.Press(key, 10)
 		}
 		width, height := rapid.IntRange(20, 300).Draw(t, "width"), rapid.IntRange(10, 80).Draw(t, "height")
@@ -112,9 +113,16 @@ func TestKeys(t *testing.T) {
 		{"", "agents calls sms"}, {"r", "sms calls agents"}, {"n", "sms calls agents"}, {"nn", "agents calls sms"},
 		{"f", "sms calls agents"}, {"w", "calls sms agents"}, {"o", "calls sms agents"}, {"d", "calls agents sms"}, {"s", "sms agents calls"}, {"wr", "agents sms calls"},
 		{"j", "calls sms"}, {"jjjjj", "sms"}, {"jjk", "calls sms"}, {"jg", "agents calls sms"}, {" ", "calls sms"}, {"kb", "agents calls sms"}, {"x\x1b", "agents calls sms"},
+		{"\x1b[B", "calls sms"}, {"\x1bOB", "calls sms"}, {"\x1b[B\x1b[B\x1b[A", "calls sms"}, // arrows
+		{"B", "agents calls sms"}, {"jjA", "sms"}, // letters alone
+		{"\x1b[1;2d", "agents calls sms"}, {"\x1b[5~", "agents calls sms"}, {"\x1bw", "agents calls sms"}, {"éöf", "sms calls agents"}, // other keys
 	} {
 		s := sample()
-		for _, key := range c.keys {
+		for in := bufio.NewReader(strings.NewReader(c.keys)); ; {
+			key, err := top.ReadKey(in)
+			if err != nil {
+				break
+			}
 			var quit bool
 			if s, quit = s.Press(key, 1); quit {
 				t.Errorf("%q ends it", key)
@@ -124,9 +132,10 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%q: %s, want %s", c.keys, got, c.want)
 		}
 	}
-	for _, key := range "qQ\x03" {
-		if _, quit := sample().Press(key, 1); !quit {
-			t.Errorf("%q does not end it", key)
+	for _, keys := range []string{"q", "Q", "\x03", "\x1b[\x03"} {
+		key, err := top.ReadKey(bufio.NewReader(strings.NewReader(keys)))
+		if _, quit := sample().Press(key, 1); !quit || err != nil {
+			t.Errorf("%q does not end it: %v", keys, err)
 		}
 	}
 }
