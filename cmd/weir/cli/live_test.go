@@ -104,6 +104,19 @@ func TestWatchOnATerminalIsWrittenInPlace(t *testing.T) {
 	}
 }
 
+const routerMetrics = `# HELP weir_router_jobs Jobs.
+# TYPE weir_router_jobs gauge
+weir_router_jobs{state="queued"} 3
+# TYPE weir_router_workers gauge
+weir_router_workers{state="active"} 2
+# TYPE weir_router_offers_out gauge
+weir_router_offers_out 1
+# TYPE weir_router_oldest_waiting_seconds gauge
+weir_router_oldest_waiting_seconds 61.5
+# TYPE weir_other_total counter
+weir_other_total 9
+`
+
 // topRemote answers once; then its channels fail until it is back.
 func topRemote(t *testing.T) (f *fakeWeir, back *atomic.Bool) {
 	t.Helper()
@@ -121,7 +134,7 @@ func topRemote(t *testing.T) (f *fakeWeir, back *atomic.Bool) {
 		"GET /v1/minutes":           answers(http.StatusOK, `{"since":"2026-05-04T11:58:00Z","until":"2026-05-04T12:01:00Z","step":"1m","channels":[{"channel":"sms","accepted":[1,41,2],"finished":[3,42,4]}]}`),
 		"GET /v1/surveys":           answers(http.StatusOK, `{"surveys":[{"survey":"flu","state":"running"}]}`),
 		"GET /v1/surveys/flu/stats": answers(http.StatusOK, stats),
-		"GET /metrics":              answers(http.StatusOK, "# HELP x\nweir_router_jobs{state=\"queued\"} 3\nweir_router_workers{state=\"active\"} 2\nweir_router_offers_out 1\nweir_router_oldest_waiting_seconds 61.5\nweir_other 9\n"),
+		"GET /metrics":              answers(http.StatusOK, routerMetrics),
 	})
 	return f, back
 }

@@ -1,13 +1,13 @@
 package top
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"weir/client"
 	"weir/cmd/weir/cli/app"
@@ -110,47 +110,34 @@ func pollRouter(ctx context.Context, to *client.Client, s *State) error {
 // parseRouterMetrics parses the router's numbers from metrics; nil: there is no router,
 // or all its numbers are zero.
 func parseRouterMetrics(text io.Reader) (*Router, error) {
-	r := &Router{Jobs: map[string]int64{}, Workers: map[string]int64{}}
-	some := false
-	lines := bufio.NewScanner(text)
-	for lines.Scan() {
-		name, state, value, ok := parseSample(lines.Text())
-		if !ok {
-			continue
-		}
-		switch name {
-		case "weir_router_jobs":
-			r.Jobs[state] = int64(value)
-		case "weir_router_workers":
-			r.Workers[state] = int64(value)
-		case "weir_router_offers_out":
-			r.Offers = int64(value)
-		case "weir_router_oldest_waiting_seconds":
-			r.Oldest = time.Duration(value * float64(time.Second))
-		default:
-			continue
-		}
-		some = some || value > 0
-	}
-	if err := lines.Err(); err != nil || !some {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(text)
+	if err != nil {
 		return nil, err
 	}
+	r := &Router{Jobs: map[string]int64{}, Workers: map[string]int64{}}
+	some := false
+	for _, name := range []string{"weir_router_jobs", "weir_router_workers", "weir_router_offers_out", "weir_router_oldest_waiting_seconds"} {
+		for _, m := range families[name].GetMetric() {
+			state, value := "", m.GetGauge().GetValue()
+			for _, label := range m.GetLabel() {
+				state = label.GetValue() // the only label
+			}
+			switch name {
+			case "weir_router_jobs":
+				r.Jobs[state] = int64(value)
+			case "weir_router_workers":
+				r.Workers[state] = int64(value)
+			case "weir_router_offers_out":
+				r.Offers = int64(value)
+			default:
+				r.Oldest = time.Duration(value * float64(time.Second))
+			}
+			some = some || value > 0
+		}
+	}
+	if !some {
+		r = nil
+	}
 	return r, nil
-}
-
-// parseSample parses a line of the router's metrics, such as name{state="x"} 3; false: any other line.
-func parseSample(line string) (name, state string, value float64, ok bool) {
-	if !strings.HasPrefix(line, "weir_router_") {
-		return "", "", 0, false
-	}
-	fields := strings.Fields(line)
-	if len(fields) < 2 {
-		return "", "", 0, false
-	}
-	name, labels, _ := strings.Cut(fields[0], "{")
-	if parts := strings.Split(labels, `"`); len(parts) == 3 && parts[0] == "state=" {
-		state = parts[1]
-	}
-	value, err := strconv.ParseFloat(fields[1], 64)
-	return name, state, value, err == nil
 }
