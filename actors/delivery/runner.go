@@ -216,8 +216,12 @@ func (x *runner) deliver(ctx context.Context, e events.Event) (status int, err e
 			err = errors.New("panic")
 		}
 	}()
-	ctx, span := x.o.Tracing.Delivery(ctx, x.r.Name, e.Type, e.Subject)
-	defer func() { span.End(err) }()
+	address := ""
+	if x.r.hook != nil {
+		address = x.r.hook.w.URL
+	}
+	ctx, span := x.o.Tracing.Delivery(ctx, x.r.Name, e.Type, e.Subject, address)
+	defer func() { span.End(status, err) }()
 	if h := x.r.hook; h != nil {
 		return h.o.post(ctx, &h.w, e)
 	}

@@ -26,11 +26,11 @@ func hooks(t *tracing.Tracer) map[string]func() {
 		"callback": func() {
 			at := t.Callback(ctx)
 			t.Reported(at, report, weir.Applied, "", true)
-			t.CallbackDone(at, channel, results, nil)
+			t.CallbackDone(at, http.MethodPost, channel, results, nil)
 		},
 		"delivery": func() {
-			_, d := t.Delivery(ctx, "hook", "weir.contact.done", "contact/1-1")
-			d.End(nil)
+			_, d := t.Delivery(ctx, "hook", "weir.contact.done", "contact/1-1", "https://x.example/")
+			d.End(200, nil)
 		},
 	}
 }

@@ -3,12 +3,15 @@ package tracing
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"weir"
@@ -56,14 +59,14 @@ func (r *Request) End(status int, err error) {
 		return
 	}
 	s := span{name: "POST /v1/channels/{channel}/contacts", kind: trace.SpanKindServer, begun: r.begun, end: time.Now(), attributes: []attribute.KeyValue{
-		attribute.String("http.request.method", http.MethodPost), attribute.String("http.route", "/v1/channels/{channel}/contacts"),
+		semconv.HTTPRequestMethodPost, semconv.HTTPRoute("/v1/channels/{channel}/contacts"),
 		attribute.String(keyChannel, r.channel), attribute.String(keyType, r.typ), attribute.Int("weir.contacts", len(r.accepted)),
 	}}
 	if err != nil {
 		s.failed = string(weir.CodeOf(err))
-		s.attributes = append(s.attributes, attribute.String("error.type", s.failed))
+		s.attributes = append(s.attributes, semconv.ErrorTypeKey.String(s.failed))
 	} else {
-		s.attributes = append(s.attributes, attribute.Int("http.response.status_code", status))
+		s.attributes = append(s.attributes, semconv.HTTPResponseStatusCode(status))
 	}
 	var id trace.TraceID
 	id, _ = generator{}.NewIDs(context.Background())
@@ -141,7 +144,7 @@ func (t *Tracer) stored(ctx context.Context, ref weir.Ref) string {
 }
 
 // CallbackDone records the callback in ctx. Its URL holds a secret and is left out.
-func (t *Tracer) CallbackDone(ctx context.Context, ch *weir.Channel, results []string, err error) {
+func (t *Tracer) CallbackDone(ctx context.Context, method string, ch *weir.Channel, results []string, err error) {
 	if t == nil {
 		return
 	}
@@ -150,11 +153,12 @@ func (t *Tracer) CallbackDone(ctx context.Context, ch *weir.Channel, results []s
 		return
 	}
 	s := span{name: spanCallback + " " + ch.Type, kind: trace.SpanKindServer, begun: c.begun, end: time.Now(), links: c.links, attributes: []attribute.KeyValue{
-		attribute.String("http.route", "/callbacks/{channel}/{secret}/{path...}"), attribute.String(keyChannel, ch.Name), attribute.String(keyType, ch.Type),
+		semconv.HTTPRequestMethodKey.String(method), semconv.HTTPRoute("/callbacks/{channel}/{secret}/{path...}"), attribute.String(keyChannel, ch.Name), attribute.String(keyType, ch.Type),
 		attribute.String(keyContact, strings.Join(c.about, ",")), attribute.String(keyResult, strings.Join(results, ",")),
 	}}
 	if err != nil {
 		s.failed = string(weir.CodeOf(err))
+		s.attributes = append(s.attributes, semconv.ErrorTypeKey.String(s.failed))
 	}
 	to := context.Background()
 	if len(c.links) > 0 {
@@ -167,12 +171,19 @@ func (t *Tracer) CallbackDone(ctx context.Context, ch *weir.Channel, results []s
 type Delivery struct{ span trace.Span }
 
 // Delivery begins a delivery, with a link to the contact if the event has a contact as its
-// subject. Requests that are made with the context it returns belong to it.
-func (t *Tracer) Delivery(ctx context.Context, receiver, kind, subject string) (context.Context, *Delivery) {
+// subject. Requests that are made with the context it returns belong to it. address is the
+// receiver's; empty: it is not known. Of it the host alone is recorded: the rest may be secret.
+func (t *Tracer) Delivery(ctx context.Context, receiver, kind, subject, address string) (context.Context, *Delivery) {
 	if t == nil {
 		return ctx, nil
 	}
-	about := []attribute.KeyValue{attribute.String("weir.receiver", receiver), attribute.String("weir.event.type", kind)}
+	about := []attribute.KeyValue{semconv.HTTPRequestMethodPost, attribute.String("weir.receiver", receiver), attribute.String("weir.event.type", kind)}
+	if target, err := url.Parse(address); err == nil && target.Host != "" {
+		about = append(about, semconv.ServerAddress(target.Hostname()))
+		if port, err := strconv.Atoi(target.Port()); err == nil {
+			about = append(about, semconv.ServerPort(port))
+		}
+	}
 	to := trace.ContextWithSpanContext(ctx, trace.SpanContext{})
 	var links []trace.Link
 	if id, ok := strings.CutPrefix(subject, "contact/"); ok {
@@ -187,13 +198,22 @@ func (t *Tracer) Delivery(ctx context.Context, receiver, kind, subject string) (
 	return to, &Delivery{s}
 }
 
-// End ends a delivery. The error is not recorded: it may quote the address.
-func (d *Delivery) End(err error) {
+// End ends a delivery; status is the answer's, 0: there was none. The error is not
+// recorded: it may quote the address.
+func (d *Delivery) End(status int, err error) {
 	if d == nil {
 		return
 	}
+	if status != 0 {
+		d.span.SetAttributes(semconv.HTTPResponseStatusCode(status))
+	}
 	if err != nil {
 		d.span.SetStatus(codes.Error, "failed")
+		kind := semconv.ErrorTypeOther
+		if status != 0 {
+			kind = semconv.ErrorTypeKey.String(strconv.Itoa(status))
+		}
+		d.span.SetAttributes(kind)
 	}
 	d.span.End()
 }

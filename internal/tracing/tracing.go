@@ -27,6 +27,7 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"weir"
@@ -73,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Tracer, error) {
 		return nil, err
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", o.Service), attribute.String("service.version", o.Version)),
+		resource.WithAttributes(semconv.ServiceName(o.Service), semconv.ServiceVersion(o.Version)),
 		resource.WithFromEnv()) // the last one prevails
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, err

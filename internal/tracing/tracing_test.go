@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"weir"
 	"weir/internal/tracing"
 	"weir/internal/tracing/tracingtest"
@@ -87,7 +89,7 @@ func TestAContactIsSampledWhole(t *testing.T) {
 			tr.Done(contact, "a", "nuntium")
 			ctx := tr.Callback(t.Context())
 			tr.Reported(ctx, &weir.Report{Attempt: weir.AttemptRef{Ref: contact.Ref}}, weir.Applied, "", true)
-			tr.CallbackDone(ctx, &weir.Channel{Name: "a", Type: "nuntium"}, []string{"applied"}, nil)
+			tr.CallbackDone(ctx, "POST", &weir.Channel{Name: "a", Type: "nuntium"}, []string{"applied"}, nil)
 		}
 		end(t, tr)
 		whole := map[string]bool{}
@@ -222,6 +224,46 @@ func (l *lockedLog) String() string {
 }
 
 // Neither a reason nor anything else of a span holds a phone number.
+// Spans of deliveries and callbacks have the attributes of HTTP calls.
+func TestAttributesOfHTTPCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := tracingtest.New(t)
+		tr := start(t, tracing.Options{Transport: c})
+		deliver := func(address string, status int, err error) {
+			_, d := tr.Delivery(t.Context(), "hook", "weir.contact.done", "job/1", address)
+			d.End(status, err)
+		}
+		deliver("https://hook.example:8443/secret?token=secret", 204, nil)
+		deliver("https://hook.example/", 503, errors.New("status 503"))
+		deliver("", 0, errors.New("connection refused"))
+		ctx := tr.Callback(t.Context())
+		tr.CallbackDone(ctx, "GET", &weir.Channel{Name: "a", Type: "nuntium"}, nil, &weir.Error{Code: weir.CodeUnavailable, Message: "closed"})
+		end(t, tr)
+		var got []map[string]string
+		for _, s := range append(c.Spans("deliver event"), c.Spans("callback")...) {
+			about := map[string]string{}
+			for _, key := range []string{"http.request.method", "http.response.status_code", "server.address", "server.port", "error.type", "http.route"} {
+				if value := s.Attributes[key]; value != "" {
+					about[key] = value
+				}
+			}
+			got = append(got, about)
+			if strings.Contains(s.All, "secret?") {
+				t.Errorf("%s", s.All)
+			}
+		}
+		want := []map[string]string{
+			{"http.request.method": "POST", "http.response.status_code": "204", "server.address": "hook.example", "server.port": "8443"},
+			{"http.request.method": "POST", "http.response.status_code": "503", "server.address": "hook.example", "error.type": "503"},
+			{"http.request.method": "POST", "error.type": "_OTHER"},
+			{"http.request.method": "GET", "http.route": "/callbacks/{channel}/{secret}/{path...}", "error.type": "store_unavailable"},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestPhoneNumbersStayOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tracingtest.New(t)
@@ -231,8 +273,8 @@ func TestPhoneNumbersStayOut(t *testing.T) {
 		contact.Reason = "the number +1 555 999 8877 is not in service"
 		tr.Done(contact, "a", "nuntium")
 		tr.Called(&tracing.Call{Operation: "send", Attempt: contact.AttemptRef(), ClaimedAt: time.Now(), Begun: time.Now(), Result: "refused", Reason: contact.Reason})
-		_, d := tr.Delivery(t.Context(), "hook", "weir.contact.done", "contact/1-1")
-		d.End(errors.New("POST https://user:CANARY@example.test failed"))
+		_, d := tr.Delivery(t.Context(), "hook", "weir.contact.done", "contact/1-1", "https://user:CANARY@example.test:8443/CANARY")
+		d.End(0, errors.New("POST https://user:CANARY@example.test failed"))
 		end(t, tr)
 		list := c.Spans("")
 		if len(list) != 4 {

@@ -128,7 +128,7 @@ func (s *Handler) serveChannel(ctx context.Context, w http.ResponseWriter, r *ht
 		return
 	}
 	results, err := s.apply(ctx, ch, reading)
-	s.Tracing.CallbackDone(ctx, &ch, results, err)
+	s.Tracing.CallbackDone(ctx, r.Method, &ch, results, err)
 	if weir.CodeOf(err) == weir.CodeInvalid { // it can never be stored
 		s.invalid(ctx, w, ch)
 		return

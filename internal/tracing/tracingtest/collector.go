@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -36,7 +37,7 @@ type Span struct {
 	Name              string
 	Kind              otlp.Span_SpanKind
 	Begun, End        time.Time
-	Attributes        map[string]string // numbers are left out
+	Attributes        map[string]string // texts and integers
 	Links             []string          // trace and id, joined by a hyphen
 	Events            []string
 	Failed            bool
@@ -146,7 +147,12 @@ func read(s *otlp.Span, service string) Span {
 func texts(list []*common.KeyValue) map[string]string {
 	out := map[string]string{}
 	for _, a := range list {
-		out[a.GetKey()] = a.GetValue().GetStringValue()
+		switch v := a.GetValue().GetValue().(type) {
+		case *common.AnyValue_StringValue:
+			out[a.GetKey()] = v.StringValue
+		case *common.AnyValue_IntValue:
+			out[a.GetKey()] = strconv.FormatInt(v.IntValue, 10)
+		}
 	}
 	return out
 }
