@@ -297,8 +297,6 @@ func (b *broker) onWritten(m written) {
 		b.log.Error("contacts stale; broker reloads its state", "contacts", len(m.result.Stale))
 		b.metrics.reloads.Inc()
 		b.start()
-	default:
-		b.event(func(c *core.Core, now time.Time) { c.Written(m.then, now) })
 	}
 }
 

@@ -119,8 +119,8 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 			b.state.drop(forget)
 			b.traceDone(series, k.Transitions, r.Stale)
 		}
-		if len(k.Claimed) > 0 || k.Then != 0 || r.Err != nil || len(r.Stale) > 0 {
-			b.post(gen, written{k.Claimed, k.Then, r})
+		if len(k.Claimed) > 0 || r.Err != nil || len(r.Stale) > 0 {
+			b.post(gen, written{k.Claimed, r})
 		}
 		for _, reply := range k.Replies {
 			if r.Err != nil || len(r.Stale) > 0 {

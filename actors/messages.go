@@ -115,7 +115,6 @@ type (
 	}
 	written struct {
 		claimed []weir.AttemptRef
-		then    core.ReadKind
 		result  weir.CommitResult
 	}
 	// acceptedReserved ends a reservation with the contacts that were accepted.

@@ -9,7 +9,6 @@ import (
 
 // Cancel applies a client's request to cancel a contact.
 func (c *Core) Cancel(ref weir.Ref, from Origin, now time.Time) {
-	c.touch(now)
 	if f := c.flights[ref.ID]; f != nil {
 		c.cancelFlight(f, from)
 	} else if contact, ok := c.window.find(ref.ID); ok {

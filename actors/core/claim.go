@@ -12,7 +12,6 @@ import (
 // Accepted adds contacts that were accepted, after their commit and in their
 // order.
 func (c *Core) Accepted(contacts []weir.Contact, now time.Time) {
-	c.touch(now)
 	for i := range contacts {
 		c.enqueue(&contacts[i])
 	}
@@ -47,7 +46,6 @@ func (c *Core) ClaimsAtOnce(now time.Time) int {
 // many, from the first on. They are claimed in the transaction that accepts them, so
 // that they never wait in the queue; then comes AcceptedReserved.
 func (c *Core) Reserve(specs []weir.Spec, now time.Time) int {
-	c.touch(now)
 	n, room := 0, c.ClaimsAtOnce(now)
 	for n < min(room, len(specs)) {
 		s := &specs[n]
@@ -68,7 +66,6 @@ func (c *Core) Reserve(specs []weir.Spec, now time.Time) int {
 // AcceptedReserved ends a reservation, whatever became of it. Of the contacts
 // that were accepted, those in state sending are claimed.
 func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, now time.Time) {
-	c.touch(now)
 	for i := range reserved {
 		s := &reserved[i]
 		c.ledger.Give(s.Priority, s.Size())

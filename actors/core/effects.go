@@ -40,7 +40,6 @@ type Commit struct {
 	InboxDone   []int64
 	Claimed     []weir.AttemptRef // claims among the transitions; then ClaimsCommitted
 	Replies     []Reply           // given once the change is durable
-	Then        ReadKind          // a read that waits for this commit; then Written
 }
 
 // Page requests the oldest contacts of a lane after a given one.

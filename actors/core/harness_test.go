@@ -216,8 +216,6 @@ func (r *rig) write(k core.Commit) {
 			}
 			r.tell(func(c *core.Core, now time.Time) { c.ClaimsCommitted(k.Claimed, stale, now) })
 		}})
-	} else if k.Then != 0 {
-		r.add(&job{what: "written", fifo: true, do: func() { r.tell(func(c *core.Core, now time.Time) { c.Written(k.Then, now) }) }})
 	}
 	for _, reply := range k.Replies {
 		r.reply(reply)

@@ -9,7 +9,6 @@ import (
 // Woken handles a hint that the channel's state in the store changed without an
 // event, for example through another process.
 func (c *Core) Woken(from Origin, now time.Time) {
-	c.touch(now)
 	c.reread(now)
 	c.reply(from, Reply{})
 	c.Tick(now)
@@ -51,7 +50,7 @@ func (c *Core) LanesRead(lanes []weir.Lane, queued int64, now time.Time) {
 // due.
 func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 	c.dueAt = earlier(c.dueAt, next)
-	k := Commit{Then: KindDue}
+	k := Commit{}
 	for i := range contacts {
 		contact := &contacts[i]
 		if c.inFlight(contact.ID) || c.window.changes.changedSince(c.dueRead, contact.ID) {
@@ -71,7 +70,7 @@ func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 	}
 	c.window.changes.endRead(c.dueRead)
 	c.commit(k)
-	c.dueBusy = len(k.Transitions) > 0
+	c.dueBusy = false
 	c.run(now)
 }
 
@@ -79,7 +78,7 @@ func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 // next window closes.
 func (c *Core) OverdueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 	c.overdueAt = earlier(c.overdueAt, next)
-	k := Commit{Then: KindOverdue}
+	k := Commit{}
 	for i := range contacts {
 		contact := &contacts[i]
 		if newer, ok := c.window.find(contact.ID); ok {
@@ -93,21 +92,8 @@ func (c *Core) OverdueRead(contacts []weir.Contact, next time.Time, now time.Tim
 	}
 	c.window.changes.endRead(c.overdueRead)
 	c.commit(k)
-	c.overdueBusy = len(k.Transitions) > 0
+	c.overdueBusy = false
 	c.run(now)
-}
-
-// Written records that a commit is durable for which a read waited: before it, the
-// store would have returned the same contacts again.
-func (c *Core) Written(what ReadKind, now time.Time) {
-	switch what {
-	case KindDue:
-		c.dueBusy = false
-	case KindOverdue:
-		c.overdueBusy = false
-	default: // no other read waits for a commit
-	}
-	c.Tick(now)
 }
 
 // ReadFailed handles a failed read of the store. It is repeated soon.

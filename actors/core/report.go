@@ -10,7 +10,6 @@ import (
 // Report applies a provider's callback about an attempt. If the contact is not in
 // flight, its row is loaded first.
 func (c *Core) Report(r weir.Report, from Origin, now time.Time) {
-	c.touch(now)
 	f := c.flights[r.Attempt.ID]
 	if f == nil || f.claiming {
 		c.load(Load{Ref: r.Attempt.Ref, Report: &r, Origin: from})
@@ -114,7 +113,7 @@ func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 	c.loads--
 	changed := found && c.window.changes.changedSince(l.read, contact.ID)
 	c.window.changes.endRead(l.read)
-	switch newer, waiting := c.window.find(l.Ref.ID); {
+	switch {
 	case !found && l.Report == nil:
 		c.reply(l.Origin, Reply{Err: weir.Errorf(weir.CodeNotFound, "no such contact")})
 	case !found:
@@ -124,8 +123,6 @@ func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 	case c.flights[contact.ID] != nil && !c.flights[contact.ID].claiming:
 		t, v := c.applyReport(c.flights[contact.ID], *l.Report, now)
 		c.answer(t, v, l.Origin)
-	case waiting && l.Report == nil:
-		c.cancelWaiting(*newer, l.Origin, now)
 	case changed && !c.inFlight(contact.ID):
 		c.load(l) // the row is older than the change
 	case contact.State.InFlight() && c.reserved > 0:

@@ -101,7 +101,7 @@ type Core struct {
 	prepared, preparing, checking   bool
 	prepareFails                    int
 	status                          channels.Status
-	dueBusy, overdueBusy, lanesBusy bool // reads under way, or waiting for a commit
+	dueBusy, overdueBusy, lanesBusy bool // reads under way
 	dueRead, overdueRead            readToken
 	woken                           bool // list the lanes regardless of what is known
 	reconnect                       bool // the set-up under way uses the old settings
@@ -125,9 +125,6 @@ func (c *Core) Take() Effects {
 	c.out = Effects{}
 	return out
 }
-
-// touch records outside activity, which restarts the idle time.
-func (c *Core) touch(now time.Time) { c.idleSince, c.passivated = now, false }
 
 // addFlight adds a contact to the flights and takes its slots.
 func (c *Core) addFlight(contact weir.Contact) *flight {

@@ -208,7 +208,7 @@ func (w *window) next(led *weir.Ledger) *weir.Contact {
 	if led.Fits(p, head.Size()) {
 		return head
 	}
-	if r := heads[weir.Reply]; p != weir.Reply && r != nil && led.FitsReserve(r.entries[0].Size()) {
+	if r := heads[weir.Reply]; r != nil && led.FitsReserve(r.entries[0].Size()) {
 		return r.entries[0]
 	}
 	return nil
