@@ -335,9 +335,7 @@ func (w *writer) transact(b *batch) error {
 		return errors.Join(err, member.Ended(tx.Rollback()))
 	}
 	b.inDoubt = true
-	err = tx.Commit()
-	if err == nil {
-		b.inDoubt = false
+	if err = tx.Commit(); err == nil {
 		return nil
 	}
 	// A deadlock is looked into as well: it may have been reported for a statement

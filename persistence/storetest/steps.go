@@ -31,7 +31,7 @@ func OnBoth(t *testing.T, run func(t *testing.T, url string)) {
 }
 
 // OpenFaulty opens a store whose writer's connection the test controls.
-func OpenFaulty(t *testing.T, url string) (*persistence.Store, *Faulty) {
+func OpenFaulty(t *testing.T, url string, o ...persistence.Options) (*persistence.Store, *Faulty) {
 	t.Helper()
 	var f *Faulty
 	db, err := persistence.OpenDatabase(t.Context(), url, slog.New(slog.DiscardHandler))
@@ -39,7 +39,7 @@ func OpenFaulty(t *testing.T, url string) (*persistence.Store, *Faulty) {
 		t.Fatal(err)
 	}
 	f = newFaulty(db)
-	s := persistence.On(f, persistence.Options{})
+	s := persistence.On(f, append(o, persistence.Options{})[0])
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
