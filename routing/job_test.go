@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -90,6 +91,56 @@ func TestCloseLater(t *testing.T) {
 	r.wait(time.Minute).saw("RouterJobClosed", "RouterWorkerOfferIssued").status("j", resource.JobClosed)
 	if r.job("j").DispositionCode != "d" {
 		t.Error("the disposition got lost")
+	}
+}
+
+// Every event about a job or an offer describes them as receivers need it: with the
+// reference by which they know the job, its labels and its tags.
+func TestEvents_DescribeTheirSubject(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", resource.Mode{})
+	spec := chatSpec()
+	spec.ChannelReference, spec.Labels, spec.Tags = "ticket 7", skills("A"), label.Set{"site": label.Text("north")}
+	tags := label.Set{"name": label.Text("Ann")}
+	worker := agentSpec(1, skills("B"))
+	worker.Tags = tags
+	r.do(routing.PutWorker{ID: "w", Spec: worker})
+	events := 0
+	check := func() {
+		t.Helper()
+		for _, e := range r.events {
+			v := reflect.ValueOf(e).Elem()
+			if e.Subject() == "" {
+				continue
+			}
+			events++
+			for name, want := range map[string]any{
+				"JobID": "j", "ChannelID": "chat", "QueueID": "q", "ChannelReference": "ticket 7", "Labels": spec.Labels, "Tags": spec.Tags,
+				"WorkerID": "w", "JobLabels": spec.Labels, "JobTags": spec.Tags, "WorkerLabels": worker.Labels.With("Id", label.Text("w")), "WorkerTags": tags,
+			} {
+				if f := v.FieldByName(name); f.IsValid() && !reflect.DeepEqual(f.Interface(), want) {
+					t.Errorf("%s has %s %v; want %v", e.Kind(), name, f.Interface(), want)
+				}
+			}
+		}
+	}
+	r.do(routing.PutJob{ID: "j", Spec: spec})
+	check()
+	r.do(routing.DeclineOffer{WorkerID: "w", OfferID: r.offer("j", "w"), RetryOfferAt: r.now.Add(time.Second)})
+	check()
+	r.wait(time.Second)
+	check()
+	id := r.accept("j", "w")
+	check()
+	r.do(routing.UnassignJob{JobID: "j", AssignmentID: id})
+	check()
+	id = r.accept("j", "w")
+	r.do(routing.CompleteJob{JobID: "j", AssignmentID: id})
+	check()
+	r.do(routing.CloseJob{JobID: "j", AssignmentID: id})
+	check()
+	if events != 12 {
+		t.Errorf("%d events were compared", events)
 	}
 }
 
