@@ -53,7 +53,18 @@ func (s *State) whyUnmatched(j *job) ops.Why {
 		if !s.anyWorkerServes(j) {
 			return ops.Why{Code: "no_worker", Text: fmt.Sprintf("no worker of queue %s serves channel %s", j.QueueID, j.ChannelID)}
 		}
-		return ops.Why{Code: "no_match", Text: fmt.Sprintf("no worker of queue %s matches the selectors of the job", j.QueueID)}
+		text := fmt.Sprintf("no worker of queue %s matches the selectors of the job", j.QueueID)
+		for _, sel := range j.activeSelectors() {
+			if !sel.Operator.Satisfiable(sel.Value) {
+				needs := "a number"
+				if sel.Operator == label.Equal {
+					needs = "a value"
+				}
+				text += fmt.Sprintf("; no worker ever can: %s %s needs %s", sel.Key, sel.Operator, needs)
+				break
+			}
+		}
+		return ops.Why{Code: "no_match", Text: text}
 	}
 	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID, Selectors: j.activeSelectors()}}
 	unavailable, busy, excluded := 0, 0, 0

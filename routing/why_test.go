@@ -53,6 +53,24 @@ func TestWhy(t *testing.T) {
 	r.why("later", "scheduled", "scheduled for 2026-03-01").wait(time.Minute).why("later", "activation", "waiting for activation")
 }
 
+// A selector that no worker can ever satisfy is named: it is a mistake, not a lack of workers.
+func TestWhy_NamesASelectorThatNeverHolds(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", resource.Mode{}).agent("a", label.Set{"Skill": label.Bool(true)})
+	const never = "; no worker ever can: Skill greaterThan needs a number"
+	for id, value := range map[string]label.Value{"truth": label.Bool(true), "text": label.Text("5"), "none": {}} {
+		r.chat(id, is("Skill"), where("Skill", label.GreaterThan, value)).why(id, "no_match", never)
+	}
+	r.chat("empty", where("Skill", label.Equal, label.Value{})).why("empty", "no_match", "; no worker ever can: Skill equal needs a value")
+	r.chat("number", where("Skill", label.GreaterThan, label.Number(5)))
+	r.chat("other", where("Skill", label.Equal, label.Text("5")), where("Skill", label.NotEqual, label.Bool(true)))
+	for _, id := range []string{"number", "other"} {
+		if got, _ := r.s.Why(id); got.Code != "no_match" || strings.Contains(got.Text, "ever") {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+}
+
 func TestWhy_WaitsForFunctions(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{Kind: resource.BestWorker, ScoringRule: rule(resource.RuleFunction, "https://f")})

@@ -22,6 +22,18 @@ func (o Operator) Valid() bool {
 	return false
 }
 
+// Satisfiable reports whether any label can hold against a value.
+func (o Operator) Satisfiable(want Value) bool {
+	switch o {
+	case NotEqual:
+		return true
+	case Equal:
+		return !want.IsZero()
+	case LessThan, LessOrEqual, GreaterThan, GreaterOrEqual:
+	}
+	return want.kind == kindNumber
+}
+
 // Holds compares a label with a value. equal and notEqual compare kind and
 // value; the other operators compare numbers only. A missing label (the zero
 // Value) fails every operator except notEqual.

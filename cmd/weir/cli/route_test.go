@@ -67,6 +67,22 @@ func (s *switchboard) runIn(environ []string, args ...string) clitest.Result {
 	return r
 }
 
+// The worker that gets a job need not be the one that has waited longest; since when it
+// was available is shown all the same.
+func TestRouteAsk_ShowsSinceWhenAnyWorkerWasAvailable(t *testing.T) {
+	t.Parallel()
+	s := newSwitchboard(t)
+	s.engine.Must(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{AutoAccept: true, Mode: resource.Mode{Kind: resource.RoundRobin}}})
+	s.engine.Must(routing.PutQueue{ID: "turns", Spec: resource.QueueSpec{DistributionPolicyID: "d"}})
+	for _, id := range []string{"zoe", "ann"} {
+		s.now = s.now.Add(time.Second)
+		spec := acd.Agent(id, "F", "Spanish")
+		spec.Queues = []string{"turns"}
+		s.engine.Must(routing.PutWorker{ID: id, Spec: spec})
+	}
+	clitest.Check(t, s.run("ask", "Spanish", "--queue", "turns"), app.OK, `^Spanish: ann \(ann\), available since 2026-03-01 09:00:02\.000000 UTC has job`, "^$")
+}
+
 // The article's demonstration on the command line.
 func TestRouteAsk(t *testing.T) {
 	t.Parallel()

@@ -86,7 +86,8 @@ or skill requires a label of that name.`, `  weir route ask 'Q#Spanish#M'
 // separate requests: another job may be assigned in between.
 func ask(ctx context.Context, to *routerclient.Client, q request) (askResult, error) {
 	out := askResult{Filter: q.filter}
-	ready, err := to.Ready(ctx, q.queue, q.channel, q.filter, 1)
+	// The job may go to any of them, as the queue's policy says.
+	ready, err := to.Ready(ctx, q.queue, q.channel, q.filter, 1000)
 	if err != nil {
 		return out, err
 	}
@@ -96,7 +97,7 @@ func ask(ctx context.Context, to *routerclient.Client, q request) (askResult, er
 			return out, err
 		}
 	} else if len(ready.Value) > 0 {
-		out.Worker, out.Since = ready.Value[0].WorkerID, &ready.Value[0].Since
+		out.Worker = ready.Value[0].WorkerID
 	}
 	for _, w := range ready.Value { // read before the request; another job may have been faster
 		if w.WorkerID == out.Worker {
