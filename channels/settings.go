@@ -190,7 +190,7 @@ func Escape(key string) string {
 // characters.
 const MaxAddress = 255
 
-var errPhoneNumber = errors.New("must be a number as in E.164 (an optional + and 3 to 15 digits, nothing else)")
+var errPhoneNumber = errors.New("must be a phone number as in E.164: an optional + and 3 to 15 digits, such as +254722123456")
 
 // PhoneNumber is the form of addresses unless a type has its own: an optional plus
 // and 3 to 15 digits, kept as given.

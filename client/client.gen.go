@@ -496,7 +496,7 @@ type ContactBody struct {
 	// Survey surveys of one channel take turns; printable
 	Survey string `json:"survey,omitempty,omitzero"`
 
-	// To the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, nothing else) unless the type has its own; visible ASCII characters without spaces
+	// To the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, nothing else) unless the type has its own; visible ASCII characters; for phone numbers + and digits, such as +254722123456
 	//
 	// Examples: +15550001
 	To string `json:"to"`
@@ -2729,7 +2729,7 @@ func (c *Client) ListRespondents(ctx context.Context, survey string, params List
 
 // PostRespondents Add respondents.
 //
-// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone) or application/x-ndjson (one flat object a line): a file of any length, read row by row. Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have what its content speaks of. Numbers of another import that is in progress or being rolled back are a conflict. Of a file the first 1000 bad rows are reported with their lines. A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a line, 100 attributes of 500 characters a row, a million bad rows.
+// As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone) or application/x-ndjson (one flat object a line): a file of any length, read row by row. Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have every value that its texts use. Numbers of another import that is in progress or being rolled back are a conflict. Of a file the first 1000 bad rows are reported with their lines. A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a line, 100 attributes of 500 characters a row, a million bad rows.
 //
 // POST /v1/surveys/{survey}/respondents
 func (c *Client) PostRespondents(ctx context.Context, survey string, body RespondentsBody, params PostRespondentsParams) (*ImportView, error) {

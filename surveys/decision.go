@@ -108,15 +108,15 @@ func (pl *Plan) Decide(now time.Time, t Tally) Decision {
 	case pl.Schedule.Over(now):
 		return Decision{Stop: true}
 	case enough:
-		return Decision{Why: ops.Why{Code: ops.WhyTarget, Text: fmt.Sprintf("the target is reached (%d completed); waiting for %d active respondents", t.Counted, t.Active)}}
+		return Decision{Why: ops.Why{Code: ops.WhyTarget, Text: fmt.Sprintf("target reached (%d completed); %d in progress", t.Counted, t.Active)}}
 	case !pl.Schedule.Contains(now):
 		return Decision{Why: pl.Schedule.WhyClosed(now)}
 	case t.Pending == 0:
-		return Decision{Why: ops.Why{Code: ops.WhyActive, Text: fmt.Sprintf("all respondents have been started; waiting for %d active respondents", t.Active)}}
+		return Decision{Why: ops.Why{Code: ops.WhyActive, Text: fmt.Sprintf("all respondents started; %d in progress", t.Active)}}
 	}
 	batch, active := pl.BatchSize(t), t.Active-t.Secured
 	if active >= batch {
-		return Decision{Why: ops.Why{Code: ops.WhyBatch, Text: fmt.Sprintf("%d respondents are active; the limit is %d at present", active, batch)}}
+		return Decision{Why: ops.Why{Code: ops.WhyBatch, Text: fmt.Sprintf("pacing limit reached: %d of %d respondents in progress", active, batch)}}
 	}
 	return Decision{Start: min(batch-active, t.Pending)}
 }

@@ -164,7 +164,7 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 			return ops.Why{}, err
 		}
 		if len(page) == 0 {
-			decision.Start, decision.Why = 0, ops.Why{Code: ops.WhyDelayed, Text: "every pending respondent is delayed for a while, or its quota is full"}
+			decision.Start, decision.Why = 0, ops.Why{Code: ops.WhyDelayed, Text: "every pending respondent is delayed, or its quota is full"}
 		}
 	}
 	modes, next, err := s.dueModes(ctx, survey, plan, decision, now)
@@ -173,7 +173,7 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 	}
 	if len(modes) == 0 {
 		if !next.IsZero() {
-			return decision.Why.And("the next step of one of them is due at " + ops.WhyAt(next)), nil
+			return decision.Why.And("next step at " + ops.WhyAt(next)), nil
 		}
 		return decision.Why, nil
 	}

@@ -29,14 +29,14 @@ func (d *driver) Prepare(ctx context.Context) error {
 		"delivery_ack": map[string]string{"method": "post", "url": d.callbackURL + "/" + ackPath},
 	})
 	if !r.OK() {
-		return explain(r, "setting the application's interface and delivery_ack",
-			"set both to http_post_callback and post by hand, with this channel's callback address")
+		return d.explain(r, "cannot set the application's callbacks",
+			"correct the credentials, or set them in Nuntium yourself: interface = http_post_callback, delivery_ack = post, URL = the address that weir channel callback prints")
 	}
 	var application struct {
 		Name string `json:"name"`
 	}
 	if json.Unmarshal(r.Body, &application) != nil || application.Name == "" {
-		return errors.New("nuntium: setting the application's interface: the answer is not an application")
+		return errors.New("nuntium: cannot set the application's callbacks: the answer is not an application")
 	}
 	if d.application != "" && d.application != application.Name {
 		return errors.New("nuntium: the token belongs to another application than the setting application names")
@@ -67,20 +67,22 @@ func (d *driver) enable(ctx context.Context, application string) error {
 			return nil // it may not be changed, but is set up already
 		}
 	}
-	return explain(r, "enabling the channel",
-		"enable it by hand and give it to the application, or use a token that may")
+	return d.explain(r, "cannot enable the channel",
+		"enable it in Nuntium and assign it to the application, or use a token that may")
 }
 
 // explain returns an error that states a remedy. It holds nothing that came from
 // the provider.
-func explain(r provider.Result, doing, remedy string) error {
-	if r.Delivery != provider.Answered {
-		return fmt.Errorf("nuntium: %s: %s", doing, r.Reason())
+func (d *driver) explain(r provider.Result, failed, remedy string) error {
+	switch {
+	case r.Delivery == provider.NeverSent:
+		return fmt.Errorf("cannot connect to Nuntium at %s (%s)", d.api.Base, r.Reason())
+	case r.Delivery != provider.Answered:
+		return fmt.Errorf("no answer from Nuntium at %s (%s)", d.api.Base, r.Reason())
+	case r.Status/100 == 4:
+		return fmt.Errorf("nuntium: %s: %s (HTTP %d); %s", failed, r.Reason(), r.Status, remedy)
 	}
-	if r.Status/100 == 4 {
-		return fmt.Errorf("nuntium: %s: %s (HTTP %d); %s", doing, r.Reason(), r.Status, remedy)
-	}
-	return fmt.Errorf("nuntium: %s: %s (HTTP %d)", doing, r.Reason(), r.Status)
+	return fmt.Errorf("nuntium: %s: %s (HTTP %d)", failed, r.Reason(), r.Status)
 }
 
 // Status queries the channel. Nuntium leaves out what is false: a disabled

@@ -1,5 +1,5 @@
 // Command outreach sends a text to each person of a list and collects how that ended, and
-// what people answer. It lives from Weir's events alone, and shows what a program needs so
+// what people answer. It uses only Weir's events, and shows what a program needs so
 // that kill -9, of itself or of Weir, makes it neither miss nor count anything twice; the
 // README has the reasons.
 package main

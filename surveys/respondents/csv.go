@@ -11,7 +11,7 @@ const maxRecordLines = 20
 
 // Errors of records.
 var (
-	errOpenQuote  = errors.New("an opening quote has no closing quote within 20 lines")
+	errOpenQuote  = errors.New("unclosed quote (searched 20 lines)")
 	errAfterQuote = errors.New("a closing quote does not end the field; write a quote inside a field twice")
 	errBareQuote  = errors.New("a field contains a quote but does not begin with one")
 )

@@ -63,16 +63,16 @@ func TestCSV(t *testing.T) {
 			"5 +525512345678 map[a:4]",
 		}},
 		{"a quote that is never closed", "a,phone\n\"x,5512345678\ny,5512345679\n\"z\",5512345670\n", []string{
-			"line 2: an opening quote has no closing quote within 20 lines", "3 +525512345679 map[a:y]", "4 +525512345670 map[a:z]",
+			"line 2: unclosed quote (searched 20 lines)", "3 +525512345679 map[a:y]", "4 +525512345670 map[a:z]",
 		}},
 		{"text after a quote", "a,phone\n\"x\"y,5512345678\n\"x\ny,\"z,5512345679\ny,5512345670\n", []string{
 			"line 2: a closing quote does not end the field; write a quote inside a field twice",
 			"line 3: a closing quote does not end the field; write a quote inside a field twice",
-			"line 4: an opening quote has no closing quote within 20 lines",
+			"line 4: unclosed quote (searched 20 lines)",
 			"5 +525512345670 map[a:y]",
 		}},
 		{"a quote that is never closed, and no other", "a,phone\n\"x,5512345678\ny,5512345679\nz,5512345670", []string{
-			"line 2: an opening quote has no closing quote within 20 lines", "3 +525512345679 map[a:y]", "4 +525512345670 map[a:z]",
+			"line 2: unclosed quote (searched 20 lines)", "3 +525512345679 map[a:y]", "4 +525512345670 map[a:z]",
 		}},
 		{"a quote in a field", "a,phone\n5\"6,5512345678\n5\"6\",5512345678\ny,5512345679\n", []string{
 			"line 2: a field contains a quote but does not begin with one",
@@ -107,7 +107,7 @@ func TestInvalidFiles(t *testing.T) {
 		{"phone twice", "phone,Phone\n", "", "column 2: phone is listed twice"},
 		{"a name that is taken", "phone,respondent\n", "", "column 2: respondent is the name of a template field"},
 		{"no name", "phone,,a\n", "", "column 2: the name of an attribute"},
-		{"an open quote", "phone,\"a\n1,2\n", "", "the first line, which names the columns, cannot be read: an opening quote"},
+		{"an open quote", "phone,\"a\n1,2\n", "", "the first line, which names the columns, cannot be read: unclosed quote"},
 		{"a long header", "phone," + strings.Repeat("a", 70_000), "", "cannot be read: the line is longer than 65536 bytes"},
 		{"many columns", "phone" + strings.Repeat(",a", 101), "", "the file has 102 columns; at most 101 are allowed"},
 		{"UTF-16 without saying so", "p\x00h\x00o\x00n\x00e\x00\n\x00", "", "NUL character; the file may be UTF-16"},

@@ -266,7 +266,7 @@ func (s *Service) refuseMove(ctx context.Context, from, to weir.Channel) error {
 	}
 	out := &weir.Error{Code: weir.CodeConflict, Message: "contacts are in flight where the present settings point; pause the channel and wait for them, or use ?force=true"}
 	for _, k := range keys {
-		out.Fields = append(out.Fields, weir.FieldError{Pointer: "/settings/" + k, Code: "conflict", Detail: "says where the provider has the contacts in flight"})
+		out.Fields = append(out.Fields, weir.FieldError{Pointer: "/settings/" + k, Code: "conflict", Detail: "cannot change while contacts are in flight"})
 	}
 	return out
 }

@@ -41,8 +41,8 @@ type GateOptions struct {
 // While no token is configured and the store has never held one, the gate is
 // open: every request is allowed everything, except state-changing cross-origin
 // requests from browsers. Once it has seen a token it stays closed for good,
-// even after the last one is revoked or expires: losing a token must not grant
-// rights to everyone.
+// even after the last one is revoked or expires: revoking the last token never
+// reopens the API.
 type Gate struct {
 	store      ops.TokenStore
 	rate       float64

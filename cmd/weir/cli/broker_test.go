@@ -63,8 +63,8 @@ func TestSecretsAreNotOnTheCommandLine(t *testing.T) {
 	clitest.Check(t, at(t, f.url, "", "channel", "put", "sms", "--set", "reply_reserve:=x"), app.Usage, "^$", "is not JSON")
 	clitest.Check(t, at(t, f.url, "", "channel", "set", "sms"), app.Usage, "^$", "no change given")
 	body := file(t, "sms.json", `{"type":"nuntium","capacity":9,"settings":{"account":"a","password":"old"}}`)
-	same(t, at(t, f.url, "", "channel", "put", "sms", "--file", body, "--capacity", "5", "--secret-file", "password="+secret), app.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
-	same(t, at(t, f.url, "hunter2", "channel", "put", "sms", "--force", "--secret-file", "token=-"), app.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
+	same(t, at(t, f.url, "", "channel", "put", "sms", "--file", body, "--capacity", "5", "--secret-file", "password="+secret), app.OK, "sms: saved (capacity 5); checking provider…\n", "")
+	same(t, at(t, f.url, "hunter2", "channel", "put", "sms", "--force", "--secret-file", "token=-"), app.OK, "sms: saved (capacity 5); checking provider…\n", "")
 	want := []string{
 		`PUT /v1/channels/sms application/json {"capacity":5,"settings":{"account":"a","password":"hunter2"},"type":"nuntium"}`,
 		`PUT /v1/channels/sms?force=true application/json {"settings":{"token":"hunter2"}}`,

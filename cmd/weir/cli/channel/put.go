@@ -254,7 +254,7 @@ func sendRequest(ctx context.Context, a *app.App, r *app.Connection, to *client.
 	state := app.ChannelState(&ch)
 	if _, settings := body["settings"]; state == "up" && settings {
 		// A channel is reported as up before its provider has answered, even with a wrong password.
-		state = "provider not checked yet"
+		return a.PrintResult(r, "%s: %s (capacity %d); checking provider…", name, done, ch.Capacity)
 	}
 	return a.PrintResult(r, "%s: %s, %s, capacity %d", name, done, state, ch.Capacity)
 }

@@ -115,11 +115,11 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 		})
 	filters(c, query, map[string]string{"status": "status", "queue": "queueId", "channel": "channelId"})
 	c.Flags().BoolVar(&why, "why", false, "show why each job is waiting")
-	c.Flags().BoolVar(&unmatchable, "unmatchable", false, "only ids of jobs of one queue that no worker could take, even if all were free")
+	c.Flags().BoolVar(&unmatchable, "unmatchable", false, "only ids of jobs of one queue for which no worker has the skills")
 	return c
 }
 
-// printUnmatchable prints the ids of the jobs of a queue that no worker could take.
+// printUnmatchable prints the ids of the jobs of a queue for which no worker has the skills.
 func printUnmatchable(a *app.App, c *cobra.Command, d *connection, to *routerclient.Client, queue string, out io.Writer) error {
 	if queue == "" {
 		return command.UsageError(c, "--unmatchable requires --queue")
