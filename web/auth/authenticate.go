@@ -55,7 +55,7 @@ func (g *Gate) Authenticate(r *http.Request) (*Principal, error) {
 		return nil, g.refuse(from, &hash, now)
 	}
 	k.lastUsed.Store(now.UnixMicro())
-	if wait := k.take(now, g.rate); wait > 0 {
+	if wait := take(k.bucket, now); wait > 0 {
 		return nil, errLimited(wait)
 	}
 	v := &Principal{gate: g, key: k}

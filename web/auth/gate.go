@@ -11,9 +11,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"weir"
 	"weir/ops"
@@ -66,7 +67,8 @@ func NewGate(o GateOptions) *Gate {
 	}
 	for i, text := range o.Configured {
 		g.configured = append(g.configured, &key{
-			Token: ops.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: ops.HashToken(text)}, scopes: allScopes(), weak: ops.WeakToken(text),
+			bucket: newBucket(o.Rate),
+			Token:  ops.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: ops.HashToken(text)}, scopes: allScopes(), weak: ops.WeakToken(text),
 		})
 	}
 	g.stored.Store(&map[string]*key{})
@@ -97,7 +99,7 @@ func (g *Gate) Refresh(ctx context.Context) error {
 			is[k.ID] = k
 			continue
 		}
-		is[live[i].ID] = newKey(live[i])
+		is[live[i].ID] = newKey(live[i], g.rate)
 	}
 	for id, k := range was {
 		if is[id] != k {
@@ -161,12 +163,11 @@ type key struct {
 	lastUsed atomic.Int64 // in microseconds; 0: unused since the last StoreLastUsed
 	revoked  atomic.Bool  // revoked, or expired
 
-	mu     sync.Mutex
-	bucket bucket
+	bucket *rate.Limiter
 }
 
-func newKey(t ops.Token) *key {
-	k := &key{Token: t}
+func newKey(t ops.Token, perSecond float64) *key {
+	k := &key{Token: t, bucket: newBucket(perSecond)}
 	for _, scope := range t.Scopes {
 		k.scopes |= scopeBit(scope)
 	}
@@ -176,16 +177,6 @@ func newKey(t ops.Token) *key {
 // matches compares in constant time.
 func (k *key) matches(hash ops.TokenHash) bool {
 	return subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
-}
-
-// take counts a request and returns how long to wait; zero: admitted.
-func (k *key) take(now time.Time, rate float64) time.Duration {
-	if rate == 0 {
-		return 0
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.bucket.take(now, rate, burstOf(rate))
 }
 
 // scopeSet is a set of scopes, a bit for each.

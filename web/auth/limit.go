@@ -1,12 +1,13 @@
 package auth
 
 import (
-	"math"
 	"net/http"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"weir"
 	"weir/ops"
@@ -14,49 +15,43 @@ import (
 
 // Limits for unauthenticated clients. They apply regardless of the rate limit.
 const (
-	refusalRate, refusalBurst = 10.0, 100.0   // 401s of an address: per second, and burst
-	guessRate, guessBurst     = 1.0 / 5, 20.0 // different wrong tokens of an address
-	maxAddresses              = 10_000        // max addresses remembered
-	maxWrong                  = 8             // max wrong tokens remembered per address
+	refusalRate, refusalBurst = 10.0, 100   // 401s of an address: per second, and burst
+	guessRate, guessBurst     = 1.0 / 5, 20 // different wrong tokens of an address
+	maxAddresses              = 10_000      // max addresses remembered
+	maxWrong                  = 8           // max wrong tokens remembered per address
 )
 
-// bucket is a token bucket: it holds up to burst and refills at rate per
-// second. A new one is full. It stores the instant at which it will be full
-// again, so that no rounding error accumulates.
-type bucket struct{ full time.Time }
-
-// wait returns the time until one can be taken; zero: now.
-func (b *bucket) wait(now time.Time, rate, burst float64) time.Duration {
-	interval := intervalOf(rate)
-	return max(0, b.next(now, interval).Sub(now)-time.Duration(burst*float64(interval)))
-}
-
-// take takes one, or returns how long to wait.
-func (b *bucket) take(now time.Time, rate, burst float64) time.Duration {
-	wait := b.wait(now, rate, burst)
-	if wait == 0 {
-		b.full = b.next(now, intervalOf(rate))
+// newBucket returns a token bucket that refills at a rate per second, 0: without a limit.
+// It is full, and holds two seconds' worth, so that a client that works in bursts is not slowed down.
+func newBucket(perSecond float64) *rate.Limiter {
+	if perSecond == 0 {
+		return rate.NewLimiter(rate.Inf, 1)
 	}
-	return wait
+	return rate.NewLimiter(rate.Limit(perSecond), int(max(1, 2*perSecond)))
 }
 
-// next returns when the bucket would be full if one were taken now.
-func (b *bucket) next(now time.Time, interval time.Duration) time.Time {
-	if b.full.After(now) {
-		return b.full.Add(interval)
+// take takes one from a bucket, or returns how long to wait for it.
+func take(bucket *rate.Limiter, now time.Time) time.Duration {
+	if bucket.AllowN(now, 1) {
+		return 0
 	}
-	return now.Add(interval)
+	return max(1, wait(bucket, now))
 }
 
-func intervalOf(rate float64) time.Duration {
-	return time.Duration(math.Ceil(float64(time.Second) / rate))
+// wait returns the time until one can be taken from a bucket; zero: now.
+func wait(bucket *rate.Limiter, now time.Time) time.Duration {
+	missing := 1 - bucket.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	return 1 + time.Duration(missing/float64(bucket.Limit())*float64(time.Second))
 }
 
 // address is the rate limit state of a client address.
 type address struct {
-	requests bucket // without a token, while the gate is open
-	refusals bucket
-	guesses  bucket
+	requests *rate.Limiter // without a token, while the gate is open
+	refusals *rate.Limiter
+	guesses  *rate.Limiter
 	wrong    []ops.TokenHash // the latest distinct wrong tokens
 	seen     time.Time
 }
@@ -80,7 +75,7 @@ func (a *addresses) of(from netip.Addr, now time.Time) *address {
 		if len(a.known) >= maxAddresses {
 			a.forget()
 		}
-		found = &address{}
+		found = &address{requests: newBucket(a.rate), refusals: rate.NewLimiter(refusalRate, refusalBurst), guesses: rate.NewLimiter(guessRate, guessBurst)}
 		a.known[from] = found
 	}
 	found.seen = now
@@ -111,7 +106,7 @@ func (a *addresses) request(from netip.Addr, now time.Time) time.Duration {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.of(from, now).requests.take(now, a.rate, burstOf(a.rate))
+	return take(a.of(from, now).requests, now)
 }
 
 // refusal counts an unauthenticated request. wrong is the token that it
@@ -121,13 +116,13 @@ func (a *addresses) refusal(from netip.Addr, wrong *ops.TokenHash, now time.Time
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	x := a.of(from, now)
-	var wait time.Duration
+	var pause time.Duration
 	if wrong != nil && !slices.Contains(x.wrong, *wrong) {
-		if wait = x.guesses.take(now, guessRate, guessBurst); wait == 0 {
+		if pause = take(x.guesses, now); pause == 0 {
 			x.wrong = append(x.wrong[max(0, len(x.wrong)-maxWrong+1):], *wrong)
 		}
 	}
-	return max(wait, x.refusals.take(now, refusalRate, refusalBurst))
+	return max(pause, take(x.refusals, now))
 }
 
 // guessing returns how long an address that guessed too often must wait.
@@ -135,7 +130,7 @@ func (a *addresses) guessing(from netip.Addr, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if x := a.known[from]; x != nil {
-		return x.guesses.wait(now, guessRate, guessBurst)
+		return wait(x.guesses, now)
 	}
 	return 0
 }
@@ -159,10 +154,6 @@ func Network(ip netip.Addr) netip.Addr {
 	}
 	return ip
 }
-
-// burstOf returns the burst at a rate: two seconds' worth, so that a client
-// that works in bursts is not slowed down.
-func burstOf(rate float64) float64 { return max(1, 2*rate) }
 
 func errLimited(wait time.Duration) error {
 	return &weir.Error{Code: weir.CodeLimited, Message: "too many requests; try again after the time in Retry-After", RetryAfter: wait}
