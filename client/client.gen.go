@@ -1873,7 +1873,7 @@ type WebhookView struct {
 	// ID id of the webhook
 	ID string `json:"id"`
 
-	// OldSecretUntil until then requests are also signed with the secret before the rotation
+	// OldSecretUntil until then requests are also signed with secrets from before a rotation
 	OldSecretUntil time.Time `json:"old_secret_until,omitempty,omitzero"`
 
 	// Pii phone numbers are not masked
@@ -2933,7 +2933,7 @@ func (c *Client) ReplayWebhook(ctx context.Context, id string, body ReplayBody) 
 
 // RotateWebhook Rotate the secret of a webhook.
 //
-// The response has the new secret. For the overlap each request has two signatures, so that receivers may have either secret.
+// The response has the new secret. For the overlap each request is also signed with the former secret, so that receivers may have either. Secrets before that one sign as long as promised, at most 4 in all; an overlap of 0 ends all of them.
 //
 // POST /v1/webhooks/{id}/rotate
 func (c *Client) RotateWebhook(ctx context.Context, id string, body RotateBody) (*WebhookView, error) {

@@ -52,8 +52,7 @@ type Webhook struct {
 	Enabled         bool
 	PII             bool   // phone numbers are not masked
 	Secret          string // signs requests
-	OldSecret       string // signs them too, until OldUntil
-	OldUntil        time.Time
+	OldSecrets      []OldSecret
 	Disabled        string    // why Weir disabled it; empty: it did not
 	FailingSince    time.Time // zero: it is not failing
 	Revision        int64     // grows with each change that clients see
@@ -71,12 +70,55 @@ func WebhookReceiver(id string) string { return "webhook/" + id }
 // WebhookID returns the id of the webhook that a receiver's name names.
 func WebhookID(receiver string) (id string, ok bool) { return strings.CutPrefix(receiver, "webhook/") }
 
-// Secrets returns the secrets that sign requests at an instant.
+// OldSecret is a secret from before a rotation. It signs requests until an instant.
+type OldSecret struct {
+	Secret string    `json:"secret"`
+	Until  time.Time `json:"until"`
+}
+
+// MaxOldSecrets is how many secrets may sign requests beside the latest one.
+const MaxOldSecrets = 4
+
+// Secrets returns the secrets that sign requests at an instant, the latest one first.
 func (w *Webhook) Secrets(now time.Time) []string {
-	if w.OldSecret != "" && now.Before(w.OldUntil) {
-		return []string{w.Secret, w.OldSecret}
+	list := []string{w.Secret}
+	for _, s := range w.OldSecrets {
+		if now.Before(s.Until) {
+			list = append(list, s.Secret)
+		}
 	}
-	return []string{w.Secret}
+	return list
+}
+
+// OldUntil returns the instant until which a secret from before a rotation signs; zero: there
+// is none.
+func (w *Webhook) OldUntil() (until time.Time) {
+	for _, s := range w.OldSecrets {
+		if s.Until.After(until) {
+			until = s.Until
+		}
+	}
+	return until
+}
+
+// Rotate replaces the secret. The former one signs for an overlap, and those before it for
+// as long as promised; an overlap of 0 ends all of them. It returns a conflict if that would be
+// more than [MaxOldSecrets].
+func (w *Webhook) Rotate(secret string, now time.Time, overlap time.Duration) error {
+	var old []OldSecret
+	if overlap > 0 {
+		old = append(old, OldSecret{w.Secret, now.Add(overlap)})
+		for _, s := range w.OldSecrets {
+			if now.Before(s.Until) {
+				old = append(old, s)
+			}
+		}
+	}
+	if len(old) > MaxOldSecrets {
+		return weir.Errorf(weir.CodeConflict, "%d earlier secrets still sign requests, which is the most; an overlap of 0 hours ends them", MaxOldSecrets)
+	}
+	w.Secret, w.OldSecrets = secret, old
+	return nil
 }
 
 // WantsType reports whether it gets events of a type.

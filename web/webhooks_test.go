@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,11 +76,27 @@ func TestWebhookIsCreatedChangedAndDeleted(t *testing.T) {
 	if first.Secret == v.Secret || first.OldSecretUntil == nil || !first.OldSecretUntil.Equal(start.Add(2*time.Hour)) {
 		t.Errorf("rotated: %+v", first)
 	}
-	if stored, _ := store.Webhook(t.Context(), v.ID); stored.Secret != first.Secret || stored.OldSecret != v.Secret {
-		t.Errorf("stored after a rotation: %+v", stored)
+	second := into[api.WebhookView](t, r.do("POST", path+"/rotate", `{"overlap_hours":1}`), 200)
+	if second.OldSecretUntil == nil || !second.OldSecretUntil.Equal(start.Add(2*time.Hour)) {
+		t.Errorf("rotated within the overlap: %+v", second)
+	}
+	stored, _ = store.Webhook(t.Context(), v.ID)
+	for after, want := range map[time.Duration][]string{0: {second.Secret, first.Secret, v.Secret}, time.Hour: {second.Secret, v.Secret}, 2 * time.Hour: {second.Secret}} {
+		if got := stored.Secrets(start.Add(after)); !slices.Equal(got, want) {
+			t.Errorf("%v after two rotations, %v sign, want %v", after, got, want)
+		}
+	}
+	for range 2 {
+		into[api.WebhookView](t, r.do("POST", path+"/rotate", `{}`), 200)
+	}
+	if g := r.do("POST", path+"/rotate", `{}`); g.status != 409 || !strings.Contains(g.body, "overlap of 0 hours ends them") {
+		t.Errorf("a fifth rotation: %d %s", g.status, g.body)
 	}
 	if now := into[api.WebhookView](t, r.do("POST", path+"/rotate", `{"overlap_hours":0}`), 200); now.OldSecretUntil != nil {
 		t.Errorf("rotated at once: %+v", now)
+	}
+	if stored, _ = store.Webhook(t.Context(), v.ID); len(stored.Secrets(start)) != 1 {
+		t.Errorf("stored after a rotation without overlap: %+v", stored)
 	}
 	if d := into[api.DeliveryView](t, r.do("POST", path+"/test", ""), 200); d.Result != "failed" || d.Status != 503 || d.DurationMS != 1.5 || d.Type != "weir.webhook.test" {
 		t.Errorf("tested: %+v", d)

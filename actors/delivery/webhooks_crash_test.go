@@ -31,7 +31,9 @@ func TestScenario254_Rotation(t *testing.T) {
 		g.emit(0, 1, "a")
 		after(time.Second)
 		g.change("wh1", func(w *events.Webhook) {
-			w.OldSecret, w.OldUntil, w.Secret = w.Secret, time.Now().Add(time.Hour), fresh
+			if err := w.Rotate(fresh, time.Now(), time.Hour); err != nil {
+				t.Error(err)
+			}
 		})
 		after(time.Second)
 		g.emit(1, 2, "a")

@@ -11,8 +11,8 @@ CREATE TABLE IF NOT EXISTS webhooks (
   enabled TINYINT NOT NULL,
   pii TINYINT NOT NULL, -- phone numbers are not masked
   secret VARCHAR(128) NOT NULL, -- plain, because it signs
-  old_secret VARCHAR(128) NOT NULL,
-  old_until BIGINT NOT NULL, -- until then the old one signs too
+  old_secrets TEXT NOT NULL, -- JSON; they sign too, each until an instant
+  old_until BIGINT NOT NULL, -- until then the last of them signs
   disabled VARCHAR(32) NOT NULL, -- why Weir disabled it; empty: it did not
   failing_since BIGINT NOT NULL, -- 0: it is not failing
   revision BIGINT NOT NULL, -- grows with each change that clients see

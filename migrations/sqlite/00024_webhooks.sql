@@ -11,8 +11,8 @@ CREATE TABLE IF NOT EXISTS webhooks (
   enabled INTEGER NOT NULL,
   pii INTEGER NOT NULL, -- phone numbers are not masked
   secret TEXT NOT NULL, -- plain, because it signs
-  old_secret TEXT NOT NULL,
-  old_until INTEGER NOT NULL, -- until then the old one signs too
+  old_secrets TEXT NOT NULL, -- JSON; they sign too, each until an instant
+  old_until INTEGER NOT NULL, -- until then the last of them signs
   disabled TEXT NOT NULL, -- why Weir disabled it; empty: it did not
   failing_since INTEGER NOT NULL, -- 0: it is not failing
   revision INTEGER NOT NULL, -- grows with each change that clients see

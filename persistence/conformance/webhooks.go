@@ -19,7 +19,7 @@ func webhookOf(id string, types ...string) events.Webhook {
 	at := now()
 	return events.Webhook{
 		ID: id, URL: "https://r.example/é?key=1", Types: types, Channel: "c", Survey: "s", Description: "für Ä", Enabled: true, PII: true,
-		Secret: "whsec_1", OldSecret: "whsec_0", OldUntil: at, Disabled: "gone", FailingSince: at, Revision: 1, Generation: 1, Created: at, Updated: at,
+		Secret: "whsec_1", OldSecrets: []events.OldSecret{{Secret: "whsec_0", Until: at}, {Secret: "whsec_00", Until: at.Add(-time.Hour)}}, Disabled: "gone", FailingSince: at, Revision: 1, Generation: 1, Created: at, Updated: at,
 	}
 }
 
@@ -42,7 +42,7 @@ func testWebhooks(t *testing.T, backend Backend) {
 
 	changed := one
 	changed.URL, changed.Types, changed.Enabled, changed.PII, changed.Disabled, changed.FailingSince = "https://q.example", []string{"weir.survey.state"}, false, false, "", time.Time{}
-	changed.Secret, changed.OldSecret, changed.OldUntil, changed.Channel, changed.Survey, changed.Description = "whsec_2", "", time.Time{}, "", "", ""
+	changed.Secret, changed.OldSecrets, changed.Channel, changed.Survey, changed.Description = "whsec_2", nil, "", "", ""
 	at := now().Add(time.Minute)
 	got := must[events.Webhook](t)(b.UpdateWebhook(b.ctx, changed, at))
 	changed.Revision, changed.Generation, changed.Updated = 2, 2, at
@@ -118,7 +118,7 @@ func testMostWebhooks(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	b.fill("webhooks", events.MaxWebhooks-1, map[string]string{
 		"url": "'https://r.example'", "types": "'weir.survey.state'", "channel": "''", "survey": "''", "description": "''", "enabled": "1", "pii": "0", "secret": "''",
-		"old_secret": "''", "old_until": "0", "disabled": "''", "failing_since": "0", "revision": "1", "generation": "1", "created_at": "1", "updated_at": "1",
+		"old_secrets": "'null'", "old_until": "0", "disabled": "''", "failing_since": "0", "revision": "1", "generation": "1", "created_at": "1", "updated_at": "1",
 	})
 	last, more := webhookOf("wh1", "weir.survey.state"), webhookOf("wh2", "weir.survey.state")
 	b.ok(b.AddWebhook(b.ctx, last))

@@ -176,7 +176,7 @@ func (s *Store) PurgeWebhooks(ctx context.Context, before, now time.Time) error 
 	if _, err := s.Exec(ctx, "DELETE FROM webhook_tries WHERE at < ?", values.Micros(before)); err != nil {
 		return err
 	}
-	if _, err := s.Exec(ctx, "UPDATE webhooks SET old_secret = '', old_until = 0 WHERE old_until > 0 AND old_until < ?", values.Micros(now)); err != nil {
+	if _, err := s.Exec(ctx, "UPDATE webhooks SET old_secrets = 'null', old_until = 0 WHERE old_until > 0 AND old_until < ?", values.Micros(now)); err != nil {
 		return err
 	}
 	if _, err := s.Exec(ctx, "DELETE FROM webhook_failures WHERE failed_at < ?", values.Micros(before)); err != nil {

@@ -20,7 +20,7 @@ var (
 	_ events.WebhookDelivery = (*Store)(nil)
 )
 
-const webhookColumns = "id, url, types, channel, survey, description, enabled, pii, secret, old_secret, old_until, disabled, failing_since, revision, generation, created_at, updated_at"
+const webhookColumns = "id, url, types, channel, survey, description, enabled, pii, secret, old_secrets, old_until, disabled, failing_since, revision, generation, created_at, updated_at"
 
 // webhookRow is a row of webhooks.
 type webhookRow struct {
@@ -33,8 +33,8 @@ type webhookRow struct {
 	Enabled      bool   `db:"enabled"`
 	PII          bool   `db:"pii"`
 	Secret       string `db:"secret"`
-	OldSecret    string `db:"old_secret"`
-	OldUntil     int64  `db:"old_until"`
+	OldSecrets   []byte `db:"old_secrets"` // JSON
+	OldUntil     int64  `db:"old_until"`   // of the last of them
 	Disabled     string `db:"disabled"`
 	FailingSince int64  `db:"failing_since"`
 	Revision     int64  `db:"revision"`
@@ -43,13 +43,14 @@ type webhookRow struct {
 	UpdatedAt    int64  `db:"updated_at"`
 }
 
-func (r *webhookRow) webhook() events.Webhook {
-	return events.Webhook{
+func (r *webhookRow) webhook() (events.Webhook, error) {
+	w := events.Webhook{
 		ID: r.ID, URL: r.URL, Types: strings.Split(r.Types, ","), Channel: r.Channel, Survey: r.Survey, Description: r.Description,
-		Enabled: r.Enabled, PII: r.PII, Secret: r.Secret, OldSecret: r.OldSecret, OldUntil: values.Instant(r.OldUntil),
+		Enabled: r.Enabled, PII: r.PII, Secret: r.Secret,
 		Disabled: r.Disabled, FailingSince: values.Instant(r.FailingSince), Revision: r.Revision, Generation: r.Generation,
 		Created: values.Instant(r.CreatedAt), Updated: values.Instant(r.UpdatedAt),
 	}
+	return w, json.Unmarshal(r.OldSecrets, &w.OldSecrets)
 }
 
 func noWebhook() error { return weir.Errorf(weir.CodeNotFound, "there is no such webhook") }
@@ -86,9 +87,13 @@ func (s *Store) AddWebhook(ctx context.Context, w events.Webhook) error {
 		if there >= events.MaxWebhooks {
 			return weir.Errorf(weir.CodeConflict, "there are %d webhooks, which is the most; delete some", there)
 		}
-		_, err := tx.ExecContext(
+		old, err := json.Marshal(w.OldSecrets)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(
 			ctx, "INSERT INTO webhooks ("+webhookColumns+") VALUES "+values.RowsOf(1, 17),
-			w.ID, w.URL, strings.Join(w.Types, ","), w.Channel, w.Survey, w.Description, w.Enabled, w.PII, w.Secret, w.OldSecret, values.Micros(w.OldUntil),
+			w.ID, w.URL, strings.Join(w.Types, ","), w.Channel, w.Survey, w.Description, w.Enabled, w.PII, w.Secret, string(old), values.Micros(w.OldUntil()),
 			w.Disabled, values.Micros(w.FailingSince), w.Revision, w.Generation, values.Micros(w.Created), values.Micros(w.Updated),
 		)
 		if err != nil {
@@ -111,7 +116,11 @@ func (s *Store) Webhook(ctx context.Context, id string) (events.Webhook, error) 
 	if errors.Is(err, sql.ErrNoRows) {
 		return events.Webhook{}, noWebhook()
 	}
-	return row.webhook(), s.Failure("read a webhook", err)
+	if err != nil {
+		return events.Webhook{}, s.Failure("read a webhook", err)
+	}
+	w, err := row.webhook()
+	return w, s.Failure("read a webhook", err)
 }
 
 // Webhooks implements [events.WebhookStore].
@@ -119,8 +128,8 @@ func (s *Store) Webhooks(ctx context.Context, after string, limit int) ([]events
 	var rows []webhookRow
 	err := s.Read.SelectContext(ctx, &rows, "SELECT "+webhookColumns+" FROM webhooks WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 	list := make([]events.Webhook, len(rows))
-	for i := range rows {
-		list[i] = rows[i].webhook()
+	for i := 0; i < len(rows) && err == nil; i++ {
+		list[i], err = rows[i].webhook()
 	}
 	return list, s.Failure("read the webhooks", err)
 }
@@ -133,10 +142,13 @@ func (s *Store) lockWebhook(ctx context.Context, tx *sqlx.Tx, id string, revisio
 	if errors.Is(err, sql.ErrNoRows) {
 		return events.Webhook{}, noWebhook()
 	}
-	if err == nil && revision != 0 && row.Revision != revision {
+	if err != nil {
+		return events.Webhook{}, err
+	}
+	if revision != 0 && row.Revision != revision {
 		return events.Webhook{}, weir.Errorf(weir.CodePrecondition, "the webhook was changed meanwhile; read it again")
 	}
-	return row.webhook(), err
+	return row.webhook()
 }
 
 // UpdateWebhook implements [events.WebhookStore].
@@ -148,10 +160,14 @@ func (s *Store) UpdateWebhook(ctx context.Context, w events.Webhook, now time.Ti
 		}
 		next := w
 		next.Generation, next.Revision, next.Updated = was.Generation+1, was.Revision+1, now
+		old, err := json.Marshal(next.OldSecrets)
+		if err != nil {
+			return err
+		}
 		_, err = tx.ExecContext(
-			ctx, "UPDATE webhooks SET url = ?, types = ?, channel = ?, survey = ?, description = ?, enabled = ?, pii = ?, secret = ?, old_secret = ?, old_until = ?, "+
+			ctx, "UPDATE webhooks SET url = ?, types = ?, channel = ?, survey = ?, description = ?, enabled = ?, pii = ?, secret = ?, old_secrets = ?, old_until = ?, "+
 				"disabled = ?, failing_since = ?, revision = ?, generation = ?, updated_at = ? WHERE id = ?",
-			next.URL, strings.Join(next.Types, ","), next.Channel, next.Survey, next.Description, next.Enabled, next.PII, next.Secret, next.OldSecret, values.Micros(next.OldUntil),
+			next.URL, strings.Join(next.Types, ","), next.Channel, next.Survey, next.Description, next.Enabled, next.PII, next.Secret, string(old), values.Micros(next.OldUntil()),
 			next.Disabled, values.Micros(next.FailingSince), next.Revision, next.Generation, values.Micros(now), next.ID,
 		)
 		if err != nil || !next.WantsContacts() {

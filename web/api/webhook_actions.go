@@ -21,10 +21,10 @@ func (s *Service) webhookActions() []*route.Route {
 		{
 			Method: "POST", Path: webhookPath + "/rotate", ID: "rotate-webhook", Tag: "webhooks",
 			Summary:     "Rotate the secret of a webhook",
-			Description: "The response has the new secret. For the overlap each request has two signatures, so that receivers may have either secret.",
+			Description: "The response has the new secret. For the overlap each request is also signed with the former secret, so that receivers may have either. Secrets before that one sign as long as promised, at most " + strconv.Itoa(events.MaxOldSecrets) + " in all; an overlap of 0 ends all of them.",
 			Body:        route.TypeOf[RotateBody](), BodyTypes: json, BodyLimit: wire.MaxBody, Handle: s.rotateWebhook, Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "rotated", Body: route.TypeOf[WebhookView]()}},
-			Codes:   []weir.Code{weir.CodeNotFound, weir.CodePrecondition},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodePrecondition, weir.CodeConflict},
 		},
 		{
 			Method: "POST", Path: webhookPath + "/test", ID: "test-webhook", Tag: "webhooks",
@@ -66,11 +66,7 @@ func (s *Service) rotateWebhook(c *route.Call) (route.Reply, error) {
 		if err := mayReveal(c, w); err != nil {
 			return err
 		}
-		w.OldSecret, w.OldUntil, w.Secret = w.Secret, s.Now().Add(overlap), webhooksign.NewSecret()
-		if overlap == 0 {
-			w.OldSecret, w.OldUntil = "", time.Time{}
-		}
-		return nil
+		return w.Rotate(webhooksign.NewSecret(), s.Now(), overlap)
 	})
 }
 

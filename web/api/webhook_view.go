@@ -47,7 +47,7 @@ type WebhookView struct {
 	PII            bool       `json:"pii" doc:"phone numbers are not masked"`
 	DisabledReason string     `json:"disabled_reason,omitempty" enum:"gone,failing" doc:"why Weir disabled it: gone: the receiver answered 410; failing: it failed for five days"`
 	FailingSince   *time.Time `json:"failing_since,omitempty" doc:"since when it fails; absent: it does not"`
-	OldSecretUntil *time.Time `json:"old_secret_until,omitempty" doc:"until then requests are also signed with the secret before the rotation"`
+	OldSecretUntil *time.Time `json:"old_secret_until,omitempty" doc:"until then requests are also signed with secrets from before a rotation"`
 	CreatedAt      time.Time  `json:"created_at"`
 	UpdatedAt      time.Time  `json:"updated_at"`
 	Secret         string     `json:"secret,omitempty" doc:"signs the requests; only in the responses that create and rotate it"`
@@ -108,7 +108,7 @@ func webhookView(w *events.Webhook, now time.Time) WebhookView {
 		v.State = "failing"
 	}
 	if len(w.Secrets(now)) > 1 {
-		v.OldSecretUntil = wire.Instant(w.OldUntil)
+		v.OldSecretUntil = wire.Instant(w.OldUntil())
 	}
 	return v
 }

@@ -127,13 +127,14 @@ func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
 
 func rotateCommand(a *app.App, r *app.Connection) *cobra.Command {
 	overlap := 24 * time.Hour
-	c := a.APICommand(r, "rotate ID", "Rotate the secret of a webhook", `Make a new secret. For the overlap each request has two signatures, so that the receiver
-may know either secret.
+	c := a.APICommand(r, "rotate ID", "Rotate the secret of a webhook", `Make a new secret. For the overlap each request is also signed with the former secret, so
+that the receiver may know either. Secrets before that one sign as long as promised; with
+--overlap 0 all of them end at once.
 
 `+aboutSecret, "  weir webhook rotate whk3v2x7c5q1z8ab --overlap 48h\n  weir webhook rotate whk3v2x7c5q1z8ab --overlap 0   # the old secret is known to others",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			hours := overlap.Hours()
-			// The API counts whole hours; with 0 the old secret ends at once.
+			// The API counts whole hours; with 0 all old secrets end at once.
 			if hours < 0 || hours != math.Trunc(hours) {
 				return command.UsageError(c, "--overlap must be in whole hours, such as 24h")
 			}
@@ -144,7 +145,7 @@ may know either secret.
 			}
 			until := ""
 			if !h.OldSecretUntil.IsZero() {
-				until = "; the old one signs too, until " + a.FormatMinute(h.OldSecretUntil)
+				until = "; the old secret signs too, until " + a.FormatMinute(h.OldSecretUntil)
 			}
 			return a.PrintResult(r, "%s: rotated%s; the new secret is %s", h.ID, until, h.Secret)
 		})
