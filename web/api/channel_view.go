@@ -15,7 +15,7 @@ import (
 // ChannelBody is the body of PUT.
 type ChannelBody struct {
 	Type     string         `json:"type" minLength:"1" maxLength:"64" doc:"the channel type; it never changes" example:"nuntium"`
-	Name     string         `json:"name,omitempty" maxLength:"200" doc:"for people"`
+	Name     string         `json:"name,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people"`
 	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"max slots in flight; absent or null: DEFAULT_CHANNEL_CAPACITY"`
 	Paused   bool           `json:"paused,omitempty" doc:"start no contact; contacts in flight continue"`
 	Settings map[string]any `json:"settings,omitempty" doc:"depends on the type; secrets are written, never read back, so that a replacing PUT has to carry them again"`
@@ -24,7 +24,7 @@ type ChannelBody struct {
 // ChannelPatch is the body of PATCH: a JSON merge patch (RFC 7396).
 type ChannelPatch struct {
 	Type     string         `json:"type,omitempty" minLength:"1" maxLength:"64" doc:"must be the current type"`
-	Name     string         `json:"name,omitempty" maxLength:"200" nullable:"true" doc:"for people; null: none"`
+	Name     string         `json:"name,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" nullable:"true" doc:"for people; null: none"`
 	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"max slots in flight; null: DEFAULT_CHANNEL_CAPACITY"`
 	Paused   bool           `json:"paused,omitempty" nullable:"true" doc:"start no contact; contacts in flight continue; null: false"`
 	Settings map[string]any `json:"settings,omitempty" doc:"merged key by key; null removes an optional setting"`

@@ -18,7 +18,7 @@ type WebhookBody struct {
 	Types       []string `json:"types" minItems:"1" maxItems:"50" nullable:"false" doc:"types of events; one that ends with .* stands for all types that begin so, such as weir.contact.*"`
 	Channel     string   `json:"channel,omitempty" maxLength:"63" doc:"only events that name this channel"`
 	Survey      string   `json:"survey,omitempty" maxLength:"63" doc:"only events that name this survey"`
-	Description string   `json:"description,omitempty" maxLength:"200" doc:"for people"`
+	Description string   `json:"description,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people"`
 	Enabled     *bool    `json:"enabled,omitempty" doc:"absent: true. While it is false, events wait in the log, as long as that keeps them"`
 	PII         bool     `json:"pii,omitempty" doc:"send full phone numbers; the token must have pii:read. Otherwise all but the last two digits are masked"`
 }
@@ -29,7 +29,7 @@ type WebhookPatch struct {
 	Types       []string `json:"types,omitempty" minItems:"1" maxItems:"50" nullable:"false" doc:"all of them: the list is replaced"`
 	Channel     *string  `json:"channel,omitempty" maxLength:"63" doc:"only events that name this channel; empty: of all"`
 	Survey      *string  `json:"survey,omitempty" maxLength:"63" doc:"only events that name this survey; empty: of all"`
-	Description *string  `json:"description,omitempty" maxLength:"200" doc:"for people"`
+	Description *string  `json:"description,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people"`
 	Enabled     *bool    `json:"enabled,omitempty" doc:"true also enables a webhook that Weir has disabled: it goes on where it stopped"`
 	PII         *bool    `json:"pii,omitempty" doc:"send full phone numbers; true needs pii:read in this and every later change"`
 }

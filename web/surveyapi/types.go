@@ -12,7 +12,7 @@ import (
 
 // SurveyBody is the body of PUT: a survey without its respondents.
 type SurveyBody struct {
-	Title       string           `json:"title,omitempty" maxLength:"200" doc:"for people"`
+	Title       string           `json:"title,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people"`
 	Application *ApplicationBody `json:"application,omitempty" doc:"the application that handles text conversations; absent: none"`
 	surveys.Definition
 }
@@ -26,7 +26,7 @@ type ApplicationBody struct {
 // SurveyPatch is the body of PATCH: a JSON merge patch (RFC 7396). The merged
 // survey is checked against SurveyBody.
 type SurveyPatch struct {
-	Title              string                                        `json:"title,omitempty" maxLength:"200" nullable:"true"`
+	Title              string                                        `json:"title,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" nullable:"true"`
 	Application        *ApplicationBody                              `json:"application,omitempty" doc:"merged field by field; null: none"`
 	Schedule           map[string]any                                `json:"schedule,omitempty" doc:"merged field by field"`
 	Modes              map[surveys.Mode]ModePatch                    `json:"modes,omitempty" doc:"merged; of a survey that was launched only the retries may change"`
