@@ -22,16 +22,13 @@ func outboundPolicy(c config.Config) outbound.Policy {
 	}
 }
 
-// Limits of a call to a webhook.
-const (
-	webhookTimeout = 15 * time.Second
-	webhookAnswer  = 64 << 10 // bytes of the answer that are read
-)
+// webhookAnswer is how many bytes of a webhook's answer are read.
+const webhookAnswer = 64 << 10
 
 // webhookPolicy returns the rules for calls to webhooks.
 func webhookPolicy(c config.Config) outbound.Policy {
 	p := outboundPolicy(c)
-	p.Timeout, p.MaxBody = webhookTimeout, webhookAnswer
+	p.MaxBody = webhookAnswer
 	return p
 }
 
