@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,4 +41,38 @@ func (g *rig) gauge(name string) float64 {
 	}
 	g.t.Errorf("there is no %s", name)
 	return 0
+}
+
+// A receiver that never answers is not waited for at the end, and gets the event again.
+func TestCloseDoesNotWaitForAReceiver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		deliver := g.o.Receivers[0].Deliver
+		g.o.Receivers[0].Deliver = func(ctx context.Context, e events.Event) error {
+			if e.Subject == "hangs" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return deliver(ctx, e)
+		}
+		g.start()
+		g.emit(0, 1, "hangs")
+		g.emit(0, 3, "works")
+		after(time.Second)
+		begun := time.Now()
+		g.stop()
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("the end took %v", took)
+		}
+		g.o.Receivers[0].Deliver = deliver
+		g.start()
+		defer g.stop()
+		after(time.Minute)
+		g.wantAll("hangs", 1)
+		g.wantAll("works", 3)
+		if n := g.count("failed"); n != 0 {
+			t.Errorf("%d deliveries that were cut off count as failed", n)
+		}
+	})
 }

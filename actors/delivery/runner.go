@@ -25,6 +25,9 @@ const (
 	readChunk = 256
 	// maxReads is how many chunks are read before results are handled.
 	maxReads = 4
+	// drainGrace is how long deliveries in flight are waited for at the end. Those that are
+	// cut off then are made again by the next runner.
+	drainGrace = 3 * time.Second
 )
 
 var errPurged = errors.New("the event was purged")
@@ -61,7 +64,7 @@ type result struct {
 	at     time.Time // when it began
 }
 
-// run delivers until ctx ends, then waits for the deliveries in flight and writes
+// run delivers until ctx ends, then waits a little for the deliveries in flight and writes
 // the progress, as long as last allows. If the role is lost it stops at once.
 func (x *runner) run(ctx, last context.Context) {
 	x.results, x.written = make(chan result, x.concurrency()), make(chan error, 1)
@@ -72,11 +75,13 @@ func (x *runner) run(ctx, last context.Context) {
 	if !x.restore(ctx) {
 		return
 	}
+	calls, hangUp := context.WithCancel(last)
+	defer hangUp()
 	x.more = true
 	for ctx.Err() == nil {
 		now := time.Now()
 		x.fill(ctx, now)
-		x.start(last, now)
+		x.start(calls, now)
 		x.flush(last, now)
 		if !x.wait(ctx, now) {
 			x.lost = true
@@ -84,11 +89,13 @@ func (x *runner) run(ctx, last context.Context) {
 			break
 		}
 	}
-	x.drain(last)
+	grace := time.AfterFunc(drainGrace, hangUp)
+	defer grace.Stop()
+	x.drain(last, calls)
 }
 
 // start starts the deliveries that may start.
-func (x *runner) start(last context.Context, now time.Time) {
+func (x *runner) start(calls context.Context, now time.Time) {
 	x.full = true
 	for x.schedule.inFlight < x.concurrency() && x.takeSlot() {
 		e := x.schedule.start(now)
@@ -97,7 +104,7 @@ func (x *runner) start(last context.Context, now time.Time) {
 			break
 		}
 		event := e.event
-		go func() { x.results <- x.attempt(last, e, event) }()
+		go func() { x.results <- x.attempt(calls, e, event) }()
 	}
 	x.returnSlots(x.schedule.inFlight - 1)
 }
@@ -369,11 +376,12 @@ func (x *runner) show(now time.Time) {
 	x.meter().gauge(age, len(x.schedule.deferred))
 }
 
-// drain waits for the deliveries in flight and writes the remaining progress.
-func (x *runner) drain(ctx context.Context) {
+// drain waits for the deliveries in flight, as long as calls allows, and writes the
+// remaining progress.
+func (x *runner) drain(ctx, calls context.Context) {
 	for x.schedule.inFlight > 0 {
 		r := <-x.results
-		if r.err != nil && ctx.Err() != nil {
+		if r.err != nil && calls.Err() != nil {
 			x.schedule.landed(r.e) // interrupted, which is no failure
 			continue
 		}

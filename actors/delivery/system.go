@@ -66,7 +66,7 @@ func (s *System) wakeAll() {
 	}
 }
 
-// Close waits for the deliveries in flight, as long as ctx allows, writes the
+// Close waits a little for the deliveries in flight, as long as ctx allows, writes the
 // receivers' progress and releases the role.
 func (s *System) Close(ctx context.Context) error {
 	s.once.Do(func() {
