@@ -286,7 +286,7 @@ type ChannelBody struct {
 	// Capacity max slots in flight; absent or null: DEFAULT_CHANNEL_CAPACITY
 	Capacity int `json:"capacity,omitempty,omitzero"`
 
-	// Name for people
+	// Name for people; one line without control characters
 	Name string `json:"name,omitempty,omitzero"`
 
 	// Paused start no contact; contacts in flight continue
@@ -342,7 +342,7 @@ type ChannelPatch struct {
 	// Capacity max slots in flight; null: DEFAULT_CHANNEL_CAPACITY
 	Capacity *int `json:"capacity,omitempty"`
 
-	// Name for people; null: none
+	// Name for people; null: none; one line without control characters
 	Name *string `json:"name,omitempty"`
 
 	// Paused start no contact; contacts in flight continue; null: false
@@ -1481,7 +1481,7 @@ type SurveyBody struct {
 	// StopWords absent: stop
 	StopWords *[]string `json:"stop_words,omitempty"`
 
-	// Title for people
+	// Title for people; one line without control characters
 	Title string `json:"title,omitempty,omitzero"`
 
 	// Weight share of a channel compared with other surveys; absent: 1
@@ -1594,7 +1594,7 @@ type SurveyPatch struct {
 	// StopWords opt-out texts; absent: stop
 	StopWords *[]string `json:"stop_words,omitempty"`
 
-	// Title for people
+	// Title for people; one line without control characters
 	Title *string `json:"title,omitempty"`
 
 	// Weight share of a channel compared with other surveys; absent: 1
@@ -1798,7 +1798,7 @@ type WebhookBody struct {
 	// Channel only events that name this channel
 	Channel string `json:"channel,omitempty,omitzero"`
 
-	// Description for people
+	// Description for people; one line without control characters
 	Description string `json:"description,omitempty,omitzero"`
 
 	// Enabled absent: true. While it is false, events wait in the log, as long as that keeps them
@@ -1831,7 +1831,7 @@ type WebhookPatch struct {
 	// Channel only events that name this channel; empty: of all
 	Channel *string `json:"channel,omitempty"`
 
-	// Description for people
+	// Description for people; one line without control characters
 	Description *string `json:"description,omitempty"`
 
 	// Enabled true also enables a webhook that Weir has disabled: it goes on where it stopped
