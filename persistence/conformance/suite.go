@@ -12,6 +12,7 @@ func Run(t *testing.T, b Backend) {
 	}{
 		{"accept", testAccept},
 		{"accept is all or nothing", testAcceptRefusals},
+		{"an acceptance larger than a statement", testLargeAcceptance},
 		{"accept and claim", testAcceptClaimed},
 		{"an acceptance that is left to its caller", testUnsubmittedAcceptance},
 		{"a claimed contact outlives its process", testClaimedOutlivesItsProcess},
@@ -26,6 +27,7 @@ func Run(t *testing.T, b Backend) {
 		{"deleting channels", testDelete},
 		{"paging", testPaging},
 		{"newest first", testNewest},
+		{"contacts in flight by their claim", testInFlightOrder},
 		{"purge", testPurge},
 		{"dead letters", testDeadLetters},
 		{"dead letters that are none any more", testDeadEnds},
