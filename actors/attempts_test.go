@@ -157,8 +157,11 @@ func startMute(t *testing.T, s *claimStore, wrap ...actor.ReceiverMiddleware) (*
 // startWith starts a system with one channel of the driver.
 func startWith(t *testing.T, s *claimStore, d channels.Driver, wrap ...actor.ReceiverMiddleware) (*actors.System, weir.Channel) {
 	types := []channels.Type{{Name: "mute", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return d, nil }}}
+	tree := supervise.NewSystem(slog.New(slog.DiscardHandler))
+	t.Cleanup(tree.Shutdown)
 	system, err := actors.Start(actors.Options{
-		Store: s, Queue: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
+		System: tree,
+		Store:  s, Queue: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
 		Metrics: actors.NewMetrics(prometheus.NewRegistry()), SendTimeout: time.Second, AskTimeout: time.Second,
 		LeaseTTL: 15 * time.Second, Middleware: wrap, Core: core.Config{
 			IdleAfter: time.Minute, ReconcileEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,

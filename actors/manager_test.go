@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/actors/core"
+	"weir/actors/supervise"
 	"weir/channels"
 	"weir/persistence"
 	"weir/persistence/storetest"
@@ -52,8 +53,11 @@ func TestManagerCrash(t *testing.T) {
 		store := storetest.Open(t, "sqlite://:memory:", persistence.Options{})
 		var d slow
 		types := []channels.Type{{Name: "slow", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return &d, nil }}}
+		tree := supervise.NewSystem(slog.New(slog.DiscardHandler))
+		t.Cleanup(tree.Shutdown)
 		s, err := Start(Options{
-			Store: store, Queue: store, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
+			System: tree,
+			Store:  store, Queue: store, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
 			Metrics: NewMetrics(prometheus.NewRegistry()), SendTimeout: 15 * time.Second, AskTimeout: time.Second,
 			LeaseTTL: 15 * time.Second, Core: core.Config{
 				IdleAfter: time.Hour, ReconcileEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,

@@ -69,7 +69,7 @@ type Options struct {
 	Shared bool
 	// Tracing exports traces; nil: traces are off.
 	Tracing *tracing.Tracer
-	// System runs the actors; nil: one of their own.
+	// System runs the actors.
 	System *actor.ActorSystem
 	// Middleware wraps the brokers' Receive; tests inject faults with it.
 	Middleware []actor.ReceiverMiddleware

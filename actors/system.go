@@ -37,7 +37,6 @@ type System struct {
 	minutes     *minutes
 
 	root             *actor.RootContext
-	endSystem        func()
 	manager          *actor.PID
 	restarter        *supervise.Restarter
 	brokerMiddleware []actor.ReceiverMiddleware
@@ -66,8 +65,7 @@ func Start(o Options) (*System, error) {
 	}
 	s.pool = supervise.NewPool(maxIdleWorkers)
 	s.ctx, s.cancelAll = context.WithCancel(context.Background())
-	system, endSystem := supervise.SystemOr(o.System, o.Logger)
-	s.root, s.endSystem = system.Root, endSystem
+	s.root = o.System.Root
 	s.restarter = supervise.NewRestarter(func(id string) {
 		kind := kindBroker
 		if id == managerName {
@@ -211,7 +209,6 @@ func (s *System) Close() {
 			s.writeMinutes(context.Background(), lastMinutesTimeout)
 		}
 		s.root.Stop(s.manager)
-		s.endSystem()
 		s.pool.Close()
 	})
 }

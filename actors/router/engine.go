@@ -24,8 +24,7 @@ func Start(o Options) (*Router, error) {
 	r.ctx, r.kill = context.WithCancel(context.Background())
 	r.functions = newFunctions(r)
 	r.role = supervise.NewRole(o.Store, ops.RoleRouter, o.LeaseTTL, o.Logger)
-	system, endSystem := supervise.SystemOr(o.System, o.Logger)
-	r.root, r.endSystem = system.Root, endSystem
+	r.root = o.System.Root
 	middleware := append([]actor.ReceiverMiddleware{supervise.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
 	props := actor.PropsFromProducer(func() actor.Actor { return &routerActor{Router: r} },
 		actor.WithReceiverMiddleware(middleware...), actor.WithGuardian(supervise.NewRestarter(func(string) { o.Metrics.restarts.Inc() })),
@@ -118,7 +117,6 @@ func (r *Router) Close() {
 		// Not earlier: the actor stops on the dispatcher's goroutine.
 		r.dispatcher.close()
 		r.tasks.Wait()
-		r.endSystem()
 	})
 }
 

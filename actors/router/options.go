@@ -65,7 +65,7 @@ type Options struct {
 	// reply was lost or late are delivered after the journal was read again. The
 	// function must not block. It may keep the events and must not change them.
 	Watch func([]eventlog.Event)
-	// System runs the actor; nil: one of its own.
+	// System runs the actor.
 	System *actor.ActorSystem
 	// Middleware wraps the actor's Receive; tests inject faults with it.
 	Middleware []actor.ReceiverMiddleware

@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/actors/router"
+	"weir/actors/supervise"
 	"weir/routing"
 	"weir/routing/eventlog"
 	"weir/routing/label"
@@ -50,6 +51,8 @@ func start(t testing.TB, store router.Store, change func(*router.Options)) *rig 
 	if change != nil {
 		change(&o)
 	}
+	o.System = supervise.NewSystem(o.Logger)
+	t.Cleanup(o.System.Shutdown)
 	var err error
 	if r.Router, err = router.Start(o); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,6 @@ type Router struct {
 	log         *slog.Logger
 	metrics     *Metrics
 	root        *actor.RootContext
-	endSystem   func()
 	role        *supervise.Role
 	pid         *actor.PID
 	dispatcher  *dispatcher

@@ -27,16 +27,6 @@ func NewSystem(logger *slog.Logger) *actor.ActorSystem {
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
 }
 
-// SystemOr returns the shared actor system or, if there is none, a new one. end
-// shuts down the new one; the caller stops its actors before.
-func SystemOr(shared *actor.ActorSystem, logger *slog.Logger) (system *actor.ActorSystem, end func()) {
-	if shared != nil {
-		return shared, func() {}
-	}
-	system = NewSystem(logger)
-	return system, system.Shutdown
-}
-
 type levelFilter struct {
 	slog.Handler
 	minLevel slog.Level

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"weir"
+	"weir/actors/supervise"
 	"weir/actors/surveybroker"
 	"weir/surveys"
 	"weir/surveys/calendar"
@@ -67,7 +68,10 @@ func newLab(t testing.TB, f func(weir.Contact) contactResult) *lab {
 func (l *lab) start(owner string) *surveybroker.System {
 	l.t.Helper()
 	l.reg = prometheus.NewRegistry()
+	tree := supervise.NewSystem(slog.New(l.log))
+	l.t.Cleanup(tree.Shutdown)
 	sys, err := surveybroker.Start(surveybroker.Options{
+		System: tree,
 		Store: surveybroker.Store{
 			SurveyStore: l.store, ChannelReader: l.store, RespondentReader: l.store, PacingReader: l.store, Worker: l.store, Outbox: l.store,
 			ChannelStateStore: l.store, ContactReader: l.store,

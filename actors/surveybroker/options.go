@@ -104,7 +104,7 @@ type Options struct {
 	Defaults surveys.Defaults
 	Logger   *slog.Logger
 	Metrics  *Metrics
-	// System runs the actor; nil: one of its own.
+	// System runs the actor.
 	System *actor.ActorSystem
 	// LeaseTTL is the time for which the role stays leased after its holder
 	// died.

@@ -27,7 +27,6 @@ type System struct {
 	skipped          sync.Map // until when surveys whose rules failed are skipped, time.Time by survey id
 
 	system      *actor.ActorSystem
-	endSystem   func()
 	broker      *actor.PID
 	generations atomic.Int64
 	hinted      atomic.Bool // a hint is in the broker's mailbox

@@ -24,7 +24,7 @@ func Start(o Options) (*System, error) {
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.roleCtx, s.stopRole = context.WithCancel(s.ctx)
-	s.system, s.endSystem = supervise.SystemOr(o.System, o.Logger)
+	s.system = o.System
 	restarter := supervise.NewRestarter(func(string) { o.Metrics.restarts.Inc() })
 	props := actor.PropsFromProducer(func() actor.Actor { return &broker{System: s} },
 		actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)), actor.WithGuardian(restarter))
@@ -113,6 +113,5 @@ func (s *System) Close() {
 		// work.
 		_ = s.system.Root.StopFuture(s.broker).Wait()
 		s.tasks.Wait()
-		s.endSystem()
 	})
 }

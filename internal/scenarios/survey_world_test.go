@@ -97,6 +97,7 @@ func (w *world) startSurveys(directory *channels.Directory, o *web.Options) {
 	}
 	o.Tokens = surveys.NewTokens(key)
 	w.surveys, err = surveybroker.Start(surveybroker.Options{
+		System: w.actors,
 		Store: surveybroker.Store{
 			SurveyStore: w.store, ChannelReader: w.store, RespondentReader: w.store, PacingReader: w.store, Worker: w.store, Outbox: w.store,
 			ChannelStateStore: w.store, ContactReader: w.store,

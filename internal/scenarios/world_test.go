@@ -23,6 +23,7 @@ import (
 	"weir"
 	"weir/actors"
 	"weir/actors/core"
+	"weir/actors/supervise"
 	"weir/actors/surveybroker"
 	"weir/channels"
 	"weir/channels/nuntium"
@@ -57,6 +58,7 @@ type world struct {
 	timing    *surveyTiming             // how surveys run in this world; nil: they do not run
 
 	store   *persistence.Store
+	actors  *actor.ActorSystem
 	system  *actors.System
 	surveys *surveybroker.System
 	handler http.Handler
@@ -113,6 +115,8 @@ func (w *world) start() {
 	if w.store == nil {
 		w.store = storetest.Open(w.T, w.url, persistence.Options{Logger: w.logger(), LeaseTTL: w.leaseTTL()})
 	}
+	w.actors = supervise.NewSystem(w.logger())
+	w.Cleanup(w.actors.Shutdown)
 	types := []channels.Type{w.lab.Type("lab", channels.Text), w.lab.Type("labcall", channels.Voice), nuntium.Type(), verboice.Type()}
 	if w.more != nil {
 		types = append(types, w.more()...)
@@ -121,7 +125,8 @@ func (w *world) start() {
 	w.metrics = prometheus.NewRegistry()
 	var err error
 	w.system, err = actors.Start(actors.Options{
-		Store: w.store, Queue: w.store, Directory: directory, Core: w.core, Logger: w.logger(), Metrics: actors.NewMetrics(w.metrics),
+		System: w.actors,
+		Store:  w.store, Queue: w.store, Directory: directory, Core: w.core, Logger: w.logger(), Metrics: actors.NewMetrics(w.metrics),
 		SendTimeout: 15 * time.Second, AskTimeout: 15 * time.Second, LeaseTTL: w.leaseTTL(),
 		Shared: !strings.HasPrefix(w.url, "sqlite:"), Middleware: w.wrap, Tracing: w.traces.start(w),
 	})
