@@ -9,7 +9,7 @@ FUZZTIME  ?= 10s
 FUZZSECONDS ?=
 # Packages tested without the race detector: they fill tables with many rows, measure or read
 # source, where it only costs time; or they are pure, so that nothing runs concurrently.
-UNRACED   := -e weir/cmd/weirlab/bench -e weir/persistence/plantest -e weir/internal/scaletest -e weir/internal/arch \
+UNRACED   := -e weir/cmd/weirlab/bench -e weir/internal/scaletest -e weir/internal/arch \
 	-e weir/actors/core -e weir/surveys -e weir/surveys/calendar -e weir/surveys/pacing -e weir/surveys/respondents \
 	-e weir/routing -e weir/routing/eventlog -e weir/routing/label -e weir/routing/resource -e weir/routing/internal/codec
 # The race detector brings a check of each conversion of an unsafe pointer (checkptr), which takes a fifth of the time of all

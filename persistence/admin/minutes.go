@@ -224,16 +224,3 @@ func (s *Store) purgeMinutes(ctx context.Context, before int64, limit int) (int,
 		return nil
 	})
 }
-
-// Statements lists the statements about minutes and the audit; see
-// [Store.WatchStatements].
-func (s *Store) Statements(channel weir.ChannelID, subject string, now time.Time) []values.Statement {
-	ch, minute := int64(channel), minuteOf(now)
-	return []values.Statement{
-		values.Named("requests about a contact", auditOfSQL, subject, 100),
-		values.Named("minutes before", minutesSQL(minuteBefore), ch, minute-100),
-		values.Named("a channel's minutes", minutesSQL(minutesWhere), ch, minute-200, minute),
-		values.Named("old minutes", oldMinutesSQL, minute-2000, 500),
-		values.Named("purge of minutes", dropMinutesSQL(3), minute/15*15-30, ch, ch+1, ch+2),
-	}
-}

@@ -135,15 +135,5 @@ const (
 	MaxSearched = 100_000
 )
 
-// Statement is an SQL text with its arguments.
-type Statement struct {
-	Name string
-	Text string
-	Args []any
-}
-
-// Named returns a statement.
-func Named(name, text string, args ...any) Statement { return Statement{name, text, args} }
-
 // EventsPerRow is how many events one row holds at most.
 const EventsPerRow = 512

@@ -29,14 +29,36 @@ const (
 	million       = 1_000_000
 )
 
+// DeadLetters lists the statements about dead letters.
+type DeadLetters struct {
+	// Bounded lists those that read a bounded number of rows, Counting those that read all that they count.
+	Bounded  func(s *persistence.Store, channel weir.ChannelID, contact weir.ContactID, reason string) []Statement
+	Counting func(s *persistence.Store, channel weir.ChannelID, reason string, since, until time.Time) []Statement
+}
+
+func (l *DeadLetters) bounded(g *grave) []Statement {
+	return l.Bounded(g.Store, 1, 7*4194304-1, lostBySilence)
+}
+
+func (l *DeadLetters) counting(g *grave) []Statement {
+	return l.Counting(g.Store, 1, lostBySilence, idBegin().Add(400*time.Second), idBegin().Add(401*time.Second))
+}
+
+// Minutes lists the statements about minutes and the audit. Each reads a bounded number of rows.
+type Minutes func(s *persistence.Store, channel weir.ChannelID, subject string, now time.Time) []Statement
+
+func (list Minutes) of(g *grave) []Statement {
+	return list(g.Store, 1, someSubject, time.Unix(nowMinute*60, 0))
+}
+
 // grave is a store with a million dead letters of one channel, in eleven groups,
-// and some of four others; two days of minutes; a long audit log.
+// and some of four others; or with two days of minutes and a long audit log.
 type grave struct {
 	*persistence.Store
 	db *sql.DB
 }
 
-func prepareGrave(t *testing.T, url string, open func(context.Context, string, *slog.Logger) (dialect.Database, error)) *grave {
+func prepareGrave(t *testing.T, url string, open func(context.Context, string, *slog.Logger) (dialect.Database, error), fillIt func(*testing.T, *sql.DB)) *grave {
 	t.Helper()
 	s := storetest.Open(t, url, persistence.Options{})
 	_, address, _ := strings.Cut(url, "://")
@@ -49,18 +71,20 @@ func prepareGrave(t *testing.T, url string, open func(context.Context, string, *
 	exec(t, pool, "INSERT INTO channels (id, name, former_name, type, title, capacity, paused, settings, secret, version, deleting, deleted, created_at, updated_at) "+
 		"SELECT n, n, '', '', '', 1, 0, '', '', 1, 0, 0, 0, 0 FROM "+fill.Numbers(1, 5))
 	begin := time.Now()
-	for from := 0; from < million; from += chunkRows {
-		fillDeadLetters(t, pool, "1", from, chunkRows)
-	}
-	fillDeadLetters(t, pool, "2 + n % 40", million, 4000)
-	fillMinutes(t, pool)
-	exec(t, pool, "INSERT INTO audit (id, at, token, action, subject, status, request) SELECT n + 1, n, 'me', 'cancel-contact', "+
-		"CASE WHEN n % 1000 = 0 THEN '"+someSubject+"' ELSE n END, 200, 'r' FROM "+fill.Numbers(0, chunkRows))
+	fillIt(t, pool)
 	if strings.HasPrefix(url, "mysql") { // otherwise the server would update its statistics by itself some time later
 		exec(t, pool, "ANALYZE TABLE dead_letters, requeues, channel_minutes, audit")
 	}
 	t.Logf("filled in %v", time.Since(begin).Round(time.Millisecond))
 	return &grave{s, pool}
+}
+
+func fillGrave(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for from := 0; from < million; from += chunkRows {
+		fillDeadLetters(t, db, "1", from, chunkRows)
+	}
+	fillDeadLetters(t, db, "2 + n % 40", million, 4000)
 }
 
 // fillDeadLetters inserts dead letters, of them one in ten thousand ended as lost, and a
@@ -75,7 +99,7 @@ func fillDeadLetters(t *testing.T, db *sql.DB, channel string, from, count int) 
 		channel, id, fill.Numbers(0, count/10)))
 }
 
-// fillMinutes gives thirty channels the minutes of two days.
+// fillMinutes gives thirty channels the minutes of two days, and the audit log many rows.
 func fillMinutes(t *testing.T, db *sql.DB) {
 	t.Helper()
 	columns, values := "channel_id, minute", fmt.Sprintf("1 + n / 2880, %d - n %% 2880", nowMinute/15*15)
@@ -86,16 +110,8 @@ func fillMinutes(t *testing.T, db *sql.DB) {
 		columns, values = columns+", "+c, values+", 1"
 	}
 	exec(t, db, fmt.Sprintf("INSERT INTO channel_minutes (%s) SELECT %s FROM %s", columns, values, fill.Numbers(0, 86_400)))
-}
-
-// bounded returns the statements that read a bounded number of rows.
-func (g *grave) bounded() []persistence.Statement {
-	return g.WatchStatements(1, 7*4194304-1, lostBySilence, someSubject, time.Unix(nowMinute*60, 0))
-}
-
-// counting returns the statements that read all rows that they count.
-func (g *grave) counting() []persistence.Statement {
-	return g.CountStatements(1, lostBySilence, idBegin().Add(400*time.Second), idBegin().Add(401*time.Second))
+	exec(t, db, "INSERT INTO audit (id, at, token, action, subject, status, request) SELECT n + 1, n, 'me', 'cancel-contact', "+
+		"CASE WHEN n % 1000 = 0 THEN '"+someSubject+"' ELSE n END, 200, 'r' FROM "+fill.Numbers(0, chunkRows))
 }
 
 // idBegin returns the instant of the first id; the dead letters arrived in the
@@ -112,23 +128,16 @@ func whole(name string) bool {
 	return false
 }
 
-// TestWatchSQLite requires that every statement searches an index, in the index's order,
+// SQLite requires that every statement searches an index, in the index's order,
 // and that counting statements read only an index, or the part of the table that they
 // count.
-func TestWatchSQLite(t *testing.T) {
+func (l *DeadLetters) SQLite(t *testing.T) {
+	t.Helper()
 	t.Parallel()
-	g := prepareGrave(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), sqlite.Open)
+	g := prepareGrave(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), sqlite.Open, fillGrave)
 	g.checkCounts(t)
-	for _, q := range g.bounded() {
-		plan := strings.Join(sqlitePlan(t, g.db, q), "\n\t")
-		if !strings.Contains(plan, "SEARCH ") || strings.Contains(plan, "SCAN ") || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "(channel_id=?)") {
-			t.Errorf("%s: %s", q.Name, plan)
-		}
-		if q.Name == "dead letters that ended alike" && !strings.Contains(plan, "reason=?") {
-			t.Errorf("%s passes others: %s", q.Name, plan)
-		}
-	}
-	for _, q := range g.counting() {
+	g.boundedSQLite(t, l.bounded(g))
+	for _, q := range l.counting(g) {
 		plan := strings.Join(sqlitePlan(t, g.db, q), "\n\t")
 		t.Logf("%s:\n\t%s", q.Name, plan)
 		narrow := strings.Contains(plan, "SEARCH dead_letters USING COVERING INDEX") || strings.Contains(plan, "SEARCH dead_letters USING PRIMARY KEY (channel_id=? AND id>? AND id<?)")
@@ -138,24 +147,14 @@ func TestWatchSQLite(t *testing.T) {
 	}
 }
 
-// TestWatchMySQL runs every statement and counts the rows that the server touched.
-func TestWatchMySQL(t *testing.T) {
+// MySQL runs every statement and counts the rows that the server touched.
+func (l *DeadLetters) MySQL(t *testing.T) {
+	t.Helper()
 	t.Parallel()
-	g := prepareGrave(t, testmysql.URL(t), mysql.Open)
+	g := prepareGrave(t, testmysql.URL(t), mysql.Open, fillGrave)
 	g.checkCounts(t)
-	conn, err := g.db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	for _, q := range g.bounded() {
-		returned, touched := run(t, conn, q)
-		t.Logf("%s: %d rows returned, %d touched", q.Name, returned, touched)
-		if most := 2*returned + 20; touched > most {
-			t.Errorf("%s touched %d rows, want %d at most; plan:\n%s", q.Name, touched, most, mysqlPlan(t, conn, q))
-		}
-	}
-	for _, q := range g.counting() {
+	conn := g.boundedMySQL(t, l.bounded(g))
+	for _, q := range l.counting(g) {
 		_, touched := run(t, conn, q)
 		t.Logf("%s: %d rows touched", q.Name, touched)
 		if whole(q.Name) {
@@ -165,6 +164,52 @@ func TestWatchMySQL(t *testing.T) {
 			t.Errorf("%s touched %d rows, want %d at most; plan:\n%s", q.Name, touched, most, mysqlPlan(t, conn, q))
 		}
 	}
+}
+
+// SQLite requires that every statement searches an index, in the index's order.
+func (list Minutes) SQLite(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	g := prepareGrave(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), sqlite.Open, fillMinutes)
+	g.boundedSQLite(t, list.of(g))
+}
+
+// MySQL runs every statement and counts the rows that the server touched.
+func (list Minutes) MySQL(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	g := prepareGrave(t, testmysql.URL(t), mysql.Open, fillMinutes)
+	g.boundedMySQL(t, list.of(g))
+}
+
+func (g *grave) boundedSQLite(t *testing.T, list []Statement) {
+	t.Helper()
+	for _, q := range list {
+		plan := strings.Join(sqlitePlan(t, g.db, q), "\n\t")
+		if !strings.Contains(plan, "SEARCH ") || strings.Contains(plan, "SCAN ") || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "(channel_id=?)") {
+			t.Errorf("%s: %s", q.Name, plan)
+		}
+		if q.Name == "dead letters that ended alike" && !strings.Contains(plan, "reason=?") {
+			t.Errorf("%s passes others: %s", q.Name, plan)
+		}
+	}
+}
+
+func (g *grave) boundedMySQL(t *testing.T, list []Statement) *sql.Conn {
+	t.Helper()
+	conn, err := g.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	for _, q := range list {
+		returned, touched := run(t, conn, q)
+		t.Logf("%s: %d rows returned, %d touched", q.Name, returned, touched)
+		if most := 2*returned + 20; touched > most {
+			t.Errorf("%s touched %d rows, want %d at most; plan:\n%s", q.Name, touched, most, mysqlPlan(t, conn, q))
+		}
+	}
+	return conn
 }
 
 // counted returns how many dead letters a counting statement covers.

@@ -27,10 +27,13 @@ const (
 	inBucket   = 100_000 // respondents of each kind
 )
 
-// prepareSurvey opens a store with a survey of 300,000 respondents and more:
+// Survey lists the statements that a survey broker, a list and a sweep run.
+type Survey func(s *persistence.Store, now time.Time, r surveys.Respondent, channel weir.ChannelID, imp int64) []Statement
+
+// prepare opens a store with a survey of 300,000 respondents and more:
 // pending ones of a full bucket before those of others, final ones, active ones
 // and those of an import; a long log, many outbox entries.
-func prepareSurvey(t *testing.T, url string, open func(context.Context, string, *slog.Logger) (dialect.Database, error)) (*persistence.Store, *sql.DB, []persistence.Statement) {
+func (list Survey) prepare(t *testing.T, url string, open func(context.Context, string, *slog.Logger) (dialect.Database, error)) (*persistence.Store, *sql.DB, []Statement) {
 	t.Helper()
 	s := storetest.Open(t, url, persistence.Options{})
 	c, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "a", Capacity: 100})
@@ -60,7 +63,7 @@ func prepareSurvey(t *testing.T, url string, open func(context.Context, string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, pool, s.SurveyStatements(time.UnixMicro(1_000_000), r, c.ID, thisImport)
+	return s, pool, list(s, time.UnixMicro(1_000_000), r, c.ID, thisImport)
 }
 
 // fillRespondents inserts count respondents with ids after from. kind holds the SQL
@@ -74,12 +77,13 @@ func fillRespondents(t *testing.T, db *sql.DB, from int, kind string, count int)
 		kind, id, thisSurvey, phone, fill.Numbers(0, count)))
 }
 
-// TestSurveySQLite requires that every statement of a survey broker searches an index,
+// SQLite requires that every statement of a survey broker searches an index,
 // in the index's order.
-func TestSurveySQLite(t *testing.T) {
+func (list Survey) SQLite(t *testing.T) {
+	t.Helper()
 	t.Parallel()
-	s, db, list := prepareSurvey(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), sqlite.Open)
-	for _, q := range list {
+	s, db, found := list.prepare(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), sqlite.Open)
+	for _, q := range found {
 		plan := sqlitePlan(t, db, q)
 		searched := false
 		for _, line := range plan {
@@ -99,17 +103,18 @@ func TestSurveySQLite(t *testing.T) {
 	checkPoll(t, s)
 }
 
-// TestSurveyMySQL runs every statement and counts the rows that the server
+// MySQL runs every statement and counts the rows that the server
 // touched.
-func TestSurveyMySQL(t *testing.T) {
+func (list Survey) MySQL(t *testing.T) {
+	t.Helper()
 	t.Parallel()
-	s, db, list := prepareSurvey(t, testmysql.URL(t), mysql.Open)
+	s, db, found := list.prepare(t, testmysql.URL(t), mysql.Open)
 	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	for _, q := range list {
+	for _, q := range found {
 		returned, touched := run(t, conn, q)
 		t.Logf("%s: %d rows returned, %d touched", q.Name, returned, touched)
 		// A few more than are returned: the end of the range, the rows of the table in which

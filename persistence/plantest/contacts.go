@@ -104,14 +104,18 @@ func exec(t *testing.T, db *sql.DB, text string) {
 	}
 }
 
-func statements(s *persistence.Store, channel weir.ChannelID) []persistence.Statement {
-	return s.Statements(channel, weir.Lane(2<<56+1), many/2+2) // one that waits in this lane
+// Contacts lists the statements of contacts, with a contact that waits in a lane of a channel as example.
+type Contacts func(s *persistence.Store, channel weir.ChannelID, lane weir.Lane, waiting weir.ContactID) []Statement
+
+func (list Contacts) of(s *persistence.Store, channel weir.ChannelID) []Statement {
+	return list(s, channel, weir.Lane(2<<56+1), many/2+2)
 }
 
-// TestSQLite requires that every statement searches an index, in the index's order.
-func TestSQLite(t *testing.T) {
+// SQLite requires that every statement searches an index, in the index's order.
+func (list Contacts) SQLite(t *testing.T) {
+	t.Helper()
 	s, db, channel := prepare(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), sqlite.Open)
-	for _, q := range statements(s, channel) {
+	for _, q := range list.of(s, channel) {
 		plan := sqlitePlan(t, db, q)
 		t.Logf("%s:\n\t%s", q.Name, strings.Join(plan, "\n\t"))
 		for _, line := range plan {
@@ -125,7 +129,7 @@ func TestSQLite(t *testing.T) {
 	}
 }
 
-func sqlitePlan(t *testing.T, db *sql.DB, q persistence.Statement) []string {
+func sqlitePlan(t *testing.T, db *sql.DB, q Statement) []string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+q.Text, q.Args...)
 	if err != nil {
@@ -147,15 +151,16 @@ func sqlitePlan(t *testing.T, db *sql.DB, q persistence.Statement) []string {
 	return plan
 }
 
-// TestMySQL runs every statement and counts the rows that the server touched.
-func TestMySQL(t *testing.T) {
+// MySQL runs every statement and counts the rows that the server touched.
+func (list Contacts) MySQL(t *testing.T) {
+	t.Helper()
 	s, db, channel := prepare(t, testmysql.URL(t), mysql.Open)
 	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	for _, q := range statements(s, channel) {
+	for _, q := range list.of(s, channel) {
 		returned, touched := run(t, conn, q)
 		t.Logf("%s: %d rows returned, %d touched", q.Name, returned, touched)
 		// A few more than are returned: the end of the range, one channel for each element
@@ -171,7 +176,7 @@ func TestMySQL(t *testing.T) {
 }
 
 // run runs a statement and counts the rows returned and the rows that the server touched.
-func run(t *testing.T, conn *sql.Conn, q persistence.Statement) (returned, touched int64) {
+func run(t *testing.T, conn *sql.Conn, q Statement) (returned, touched int64) {
 	t.Helper()
 	_ = mysqlPlan(t, conn, q) // MySQL reads its dictionary the first time that a table is used
 	before := touchedSoFar(t, conn)
@@ -222,7 +227,7 @@ func touchedSoFar(t *testing.T, conn *sql.Conn) int64 {
 	return sum
 }
 
-func mysqlPlan(t *testing.T, conn *sql.Conn, q persistence.Statement) string {
+func mysqlPlan(t *testing.T, conn *sql.Conn, q Statement) string {
 	t.Helper()
 	var plan string
 	if err := conn.QueryRowContext(t.Context(), "EXPLAIN FORMAT=JSON "+q.Text, q.Args...).Scan(&plan); err != nil {
