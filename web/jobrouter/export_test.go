@@ -1,5 +1,10 @@
 package jobrouter
 
+import (
+	"maps"
+	"slices"
+)
+
 // ReserializeForm is reserializeForm, for fuzzing.
 func ReserializeForm(query string) string { return reserializeForm(query) }
 
@@ -20,15 +25,29 @@ func Kinds() (names []string) {
 	return names
 }
 
-// Undescribed returns the routes that have no summary, or two rows in the table.
-func Undescribed() (list []string) {
-	known := map[string]bool{}
-	for _, r := range (&service{}).table() {
-		name := r.method + " " + r.path
-		if r.summary == "" || known[name] {
-			list = append(list, name)
+// Routes lists the method and the path of every route, with * for an id.
+func Routes() (list []string) {
+	for path, methods := range (&service{}).table() {
+		for method := range methods {
+			list = append(list, method+" "+prefix+path)
 		}
-		known[name] = true
 	}
 	return list
+}
+
+// Members lists the members that a client may state, of each resource and of the bodies of
+// actions.
+func Members() map[string][]string {
+	out := map[string][]string{}
+	for _, res := range resources() {
+		for name, form := range resourceShapes(version2024)[res.kind] {
+			if form != nil {
+				out[res.path] = append(out[res.path], name)
+			}
+		}
+	}
+	for action, shape := range actionShapes() {
+		out[action] = slices.Collect(maps.Keys(shape))
+	}
+	return out
 }

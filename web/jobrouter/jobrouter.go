@@ -100,9 +100,8 @@ const (
 
 // resourceKind describes a kind of resource.
 type resourceKind struct {
-	kind        resource.Kind
-	path, title string // in paths; in summaries
-	view        any    // for the description
+	kind resource.Kind
+	path string
 	// render returns a resource as clients see it; ok is false if it does not exist.
 	render func(s *routing.State, id string, v version) (r rendered, ok bool)
 	remove func(id string) routing.Command
