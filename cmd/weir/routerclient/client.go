@@ -128,20 +128,16 @@ func (c *Client) Worker(ctx context.Context, id string) (routing.Worker, error) 
 
 // Queue is a queue in the form of the API.
 type Queue struct {
-	ID                   string          `json:"id"`
-	DistributionPolicyID string          `json:"distributionPolicyId"`
-	ExceptionPolicyID    string          `json:"exceptionPolicyId"`
-	Closed               resource.Closed `json:"closed"`
+	ID string `json:"id"`
+	resource.QueueSpec
 }
 
 // Pool is a pool in the form of the API.
 type Pool struct {
-	ID        string                    `json:"id"`
-	QueueID   string                    `json:"queueId"`
-	ChannelID string                    `json:"channelId"`
-	Selectors []resource.WorkerSelector `json:"selectors"`
-	Depth     int                       `json:"depth"`
-	Version   uint64                    `json:"version"`
+	ID string `json:"id"`
+	resource.PoolSpec
+	Depth   int    `json:"depth"`
+	Version uint64 `json:"version"`
 }
 
 // Ready lists the available workers, the next one first, and their total number.
