@@ -72,6 +72,11 @@ func TestAuditLog(t *testing.T) {
 	if !strings.Contains(r.logs.String(), "level=INFO msg=\"http request\" route=/v1/channels/{channel} method=PUT status=201") {
 		t.Error("the log does not tell of a change")
 	}
+	for _, part := range []string{"route=/v1/channels/{channel} method=PATCH status=422 channel=a ", "status=201 channel=***77 ", " survey=s "} {
+		if !strings.Contains(r.logs.String(), part) {
+			t.Errorf("the log lacks %q", part)
+		}
+	}
 }
 
 // brokenAudit is a store that does not respond.

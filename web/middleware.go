@@ -103,7 +103,13 @@ func (s *service) refused(rec *route.Recorder, r *http.Request, route string) {
 		}
 	}
 	if kind != "" {
-		s.Refusals.note(string(kind), "route", route, "status", rec.Status, "address", auth.ClientAddress(r).String(), "error", rec.Err)
+		args := []any{"route", route, "status", rec.Status, "address", auth.ClientAddress(r).String(), "error", rec.Err}
+		for _, part := range namesOfPath() {
+			if name := nameOf(r, part); name != "" {
+				args = append(args, part, name)
+			}
+		}
+		s.Refusals.note(string(kind), args...)
 	}
 }
 
@@ -120,10 +126,13 @@ func (s *service) log(rec *route.Recorder, r *http.Request, route, id string, to
 	if !s.Logger.Enabled(r.Context(), level) {
 		return
 	}
-	attrs := []slog.Attr{
-		slog.String("route", route), slog.String("method", r.Method), slog.Int("status", rec.Status),
-		slog.String("request", id), slog.Duration("took", took),
+	attrs := []slog.Attr{slog.String("route", route), slog.String("method", r.Method), slog.Int("status", rec.Status)}
+	for _, part := range namesOfPath() {
+		if name := nameOf(r, part); name != "" {
+			attrs = append(attrs, slog.String(part, name))
+		}
 	}
+	attrs = append(attrs, slog.String("request", id), slog.Duration("took", took))
 	if rec.Token != "" {
 		attrs = append(attrs, slog.String("token", rec.Token))
 	}
@@ -137,12 +146,23 @@ func (s *service) log(rec *route.Recorder, r *http.Request, route, id string, to
 // channels, surveys, contacts and respondents.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
+// namesOfPath lists the parts of a path that name what a request is about.
+func namesOfPath() []string { return []string{"channel", "survey"} }
+
+// nameOf returns a part of a request's path, masked; empty if it may be a secret.
+func nameOf(r *http.Request, part string) string {
+	if name := r.PathValue(part); plainName.MatchString(name) {
+		return auth.MaskValue(name)
+	}
+	return ""
+}
+
 // subject returns what a request is about, from the names in its path.
 func subject(r *http.Request) string {
 	var names []string
-	for _, part := range []string{"channel", "survey", "id"} {
-		if name := r.PathValue(part); plainName.MatchString(name) {
-			names = append(names, auth.MaskValue(name))
+	for _, part := range append(namesOfPath(), "id") {
+		if name := nameOf(r, part); name != "" {
+			names = append(names, name)
 		}
 	}
 	return strings.Join(names, "/")

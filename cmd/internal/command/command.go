@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,13 @@ func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 				return nil
 			}
 			text := fmt.Sprintf("unknown command %q", args[0])
-			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+			near := c.SuggestionsFor(args[0])
+			for _, sub := range c.Commands() {
+				if slices.Contains(sub.SuggestFor, args[0]) { // a synonym counts more than a similar spelling
+					near = []string{sub.Name()}
+				}
+			}
+			if len(near) > 0 {
 				text += fmt.Sprintf("; did you mean %q?", near[0])
 			}
 			return UsageError(c, text)

@@ -54,14 +54,21 @@ WEIR_TOKEN or WEIR_TOKEN_FILE.
 func Root(o Options) *cobra.Command { return tree(&app.App{Options: o}) }
 
 func tree(a *app.App) *cobra.Command {
-	return command.Root(command.Group("weir", "A durable contact broker", about,
+	root := command.Root(command.Group("weir", "A durable contact broker", about,
 		server.ServeCommand(a), server.ResumeCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channel.Command(a), contact.Command(a), contact.DeadLettersCommand(a), events.Command(a), webhook.Command(a), webhook.ListenCommand(a), events.AuditCommand(a), top.Command(a), survey.Command(a), router.Command(a), server.TokenCommand(a),
 		openapi(a), version(a)), a.Stdout, a.Stderr)
+	root.Version = versionText(a)
+	root.SetVersionTemplate("{{.Version}}\n")
+	return root
+}
+
+func versionText(a *app.App) string {
+	return fmt.Sprintf("weir %s %s %s/%s", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func version(a *app.App) *cobra.Command {
 	return command.Plain("version", "Print the version", "", func(context.Context) error {
-		_, err := fmt.Fprintf(a.Stdout, "weir %s %s %s/%s\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		_, err := fmt.Fprintln(a.Stdout, versionText(a))
 		return err
 	})
 }

@@ -39,6 +39,8 @@ func TestCommandLine(t *testing.T) {
 		{"serve --fast", app.Usage, "^$", "unknown flag: --fast"},
 		{"serve now", app.Usage, "^$", `unexpected argument "now"`},
 		{"version", app.OK, `^weir v9\.9\.9 go1\.`, "^$"},
+		{"--version", app.OK, `^weir v9\.9\.9 go1\.`, "^$"},
+		{"contact find", app.Usage, "^$", `unknown command "find"; did you mean "list"`},
 		{"migrate", app.Usage, "status", "a command is missing"},
 		{"migrate sideways", app.Usage, "^$", `unknown command "sideways"`},
 		{"migrate down", app.Usage, "^$", "reverts the newest 1 migration and deletes their data; to confirm, add --yes"},

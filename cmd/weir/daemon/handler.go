@@ -64,7 +64,7 @@ func (p *components) handler(o Options, draining func() bool, refusals *web.Refu
 			Events: p.store, Interest: p.store, Minutes: p.store, Dead: p.store, Trail: p.trail, Hold: p.hold, Tracing: p.tracing,
 			Webhooks: p.store, TestWebhook: p.webhooks.Test, MayCall: outboundPolicy(c).Check,
 		},
-		Store: p.store, Broker: p.channels, Gate: p.gate, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
+		Store: p.store, Broker: heldFigures{p.channels, p.hold}, Gate: p.gate, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
 		Gatherer: o.Registry, Version: o.Version, Refusals: refusals,
 		Surveys: p.surveys, SurveyStore: p.store, Importer: p.store, Tokens: p.tokens, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
 		Mounted: map[string]http.Handler{routingPath: jobs, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},

@@ -4,14 +4,17 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"weir"
+	"weir/actors"
 	"weir/config"
 	"weir/internal/outbound"
 	"weir/internal/tracing"
+	"weir/ops"
 	"weir/persistence"
 )
 
@@ -125,20 +128,41 @@ type heldStore struct {
 // Channel implements weir.ChannelStore.
 func (s heldStore) Channel(ctx context.Context, name string) (weir.Channel, error) {
 	ch, err := s.Store.Channel(ctx, name)
-	return s.asPaused(ch), err
+	return s.hold.asPaused(ch), err
 }
 
 // ChannelByID implements weir.ChannelStore.
 func (s heldStore) ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error) {
 	ch, err := s.Store.ChannelByID(ctx, id)
-	return s.asPaused(ch), err
+	return s.hold.asPaused(ch), err
 }
 
-func (s heldStore) asPaused(ch weir.Channel) weir.Channel {
-	if !s.hold.Since().IsZero() {
+func (h *hold) asPaused(ch weir.Channel) weir.Channel {
+	if !h.Since().IsZero() {
 		ch.Paused, ch.Held = true, true
 	}
 	return ch
+}
+
+// heldFigures reports every channel's state as paused during a hold. The channels
+// that the API reads and writes back keep their own flag.
+type heldFigures struct {
+	*actors.System
+	hold *hold
+}
+
+// Figures is [actors.System.Figures].
+func (f heldFigures) Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error) {
+	return f.System.Figures(ctx, f.hold.asPaused(ch))
+}
+
+// FiguresOf is [actors.System.FiguresOf].
+func (f heldFigures) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error) {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = f.hold.asPaused(list[i])
+	}
+	return f.System.FiguresOf(ctx, list)
 }
 
 // heldCalls delays every call until there is no hold.

@@ -70,6 +70,7 @@ func startPaused(t *testing.T, database string) {
 	p.provider = server.URL
 	stop := p.start("WEIR_PAUSED=true")
 	p.do("PUT", "/v1/channels/sms", fmt.Sprintf(`{"type":"nuntium","settings":{"base_url":%q,"account":"a","application":"b","password":"c","channel":"d"}}`, server.URL))
+	p.do("PUT", "/v1/channels/idle", `{"type":"http","settings":{"template":{"send":{"url":"https://gateway.example/"},"answer":[{"status":"2xx","fate":"completed"}]}}}`)
 	p.do("POST", "/v1/channels/sms/contacts", `{"contacts":[{"to":"+15550001","messages":["hello"]}]}`)
 	stop()
 	stop = p.start()
@@ -83,8 +84,19 @@ func startPaused(t *testing.T, database string) {
 	if ready["ready"] != true || ready["held_since"] == nil {
 		t.Errorf("/readyz: %v", ready)
 	}
-	if state := p.do("GET", "/v1/channels/sms", "")["state"]; state != "paused" {
-		t.Errorf("the channel is %v", state)
+	for _, name := range []string{"idle", "sms"} {
+		if state := p.do("GET", "/v1/channels/"+name, "")["state"]; state != "paused" {
+			t.Errorf("channel %s is %v", name, state)
+		}
+	}
+	list := p.do("GET", "/v1/channels", "")["channels"].([]any)
+	for _, ch := range list {
+		if got := ch.(map[string]any); got["state"] != "paused" || got["paused"] == true {
+			t.Errorf("in the list, channel %v is %v, paused by a user: %v", got["channel"], got["state"], got["paused"])
+		}
+	}
+	if len(list) != 2 {
+		t.Errorf("%d channels are listed, want 2", len(list))
 	}
 	p.do("PUT", "/v1/surveys/s", `{"schedule":{"time_zone":"UTC","weekdays":["mon","tue","wed","thu","fri","sat","sun"],"windows":[{"from":"00:00","to":"24:00"}]},`+
 		`"modes":{"sms":{"channel":"sms"}},"arms":[{"modes":["sms"]}],"questionnaires":{"q":{"sms":[{"messages":["hello"]}]}}}`)

@@ -64,6 +64,7 @@ histories.`, `  weir contact list --channel sms --state queued,sending
 		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
 			return printContacts(ctx, a, r, to, q, out)
 		})
+	c.SuggestFor = []string{"find", "search"}
 	c.PreRunE = func(c *cobra.Command, _ []string) error { return readQuery(a, c, &q) }
 	f := c.Flags()
 	f.StringVar(&p.Channel, "channel", "", "only contacts of this channel")
