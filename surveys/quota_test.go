@@ -1,6 +1,7 @@
 package surveys_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -139,8 +140,12 @@ func TestAcceptedBucketsAreDisjoint(t *testing.T) {
 		}
 		attributes := rapid.MapOf(rapid.SampledFrom([]string{"a", "b"}), rapid.SampledFrom([]string{"0", "1", "2", "3", "4", "x", "Y"})).Draw(t, "attributes")
 		first := q.Of(attributes)
-		if first >= 0 && q[first+1:].Of(attributes) >= 0 {
-			t.Fatalf("%v falls into two buckets of %+v", attributes, q)
+		if first < 0 {
+			return
+		}
+		if second := q[first+1:].Of(attributes); second >= 0 {
+			buckets, _ := json.Marshal([]surveys.Bucket{q[first], q[first+1+second]})
+			t.Fatalf("%v falls into two buckets: %s", attributes, buckets)
 		}
 	})
 }

@@ -1,7 +1,9 @@
 package core_test
 
 import (
+	"flag"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -12,6 +14,14 @@ import (
 	"weir/channels"
 	"weir/ops"
 )
+
+// A history that fails is shortened for seconds, not for half a minute.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.shrinktime", "5s"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // history drives a rig at random.
 type history struct {

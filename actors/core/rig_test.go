@@ -69,8 +69,8 @@ func (r *rig) check() {
 	f := r.core.Figures()
 	slots, counts := r.slots, r.counts
 	if f.InFlight != slots || f.Sending != counts[weir.Sending] || f.Active != counts[weir.Active] || f.Unknown != counts[weir.Unknown] {
-		r.t.Fatalf("the ledger says %d slots, %d sending, %d active, %d unknown; the contacts say %d, %v",
-			f.InFlight, f.Sending, f.Active, f.Unknown, slots, counts)
+		r.t.Fatalf("the ledger holds %+d slots more than the contacts in flight do: %d instead of %d; it counts %d sending, %d active and %d unknown contacts, and there are %d, %d and %d",
+			f.InFlight-slots, f.InFlight, slots, f.Sending, f.Active, f.Unknown, counts[weir.Sending], counts[weir.Active], counts[weir.Unknown])
 	}
 	if use := r.prov.inUse(); use > f.InFlight && !r.lossy && !r.ch.Deleting {
 		r.t.Fatalf("the provider uses %d slots, the ledger knows of %d", use, f.InFlight)

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -16,9 +17,38 @@ func wantSent(t *testing.T, r *rig, want ...weir.ContactID) {
 	for _, ref := range r.sent {
 		got = append(got, ref.ID)
 	}
-	if !slices.Equal(got, want) {
-		t.Fatalf("sent %v, want %v", got, want)
+	if slices.Equal(got, want) {
+		return
 	}
+	for _, id := range got {
+		if n, wanted := count(got, id), count(want, id); n > max(1, wanted) {
+			t.Fatalf("contact %d is dispatched %d times, want %d; the dispatches were %s", id, n, wanted, few(got))
+		}
+	}
+	for _, id := range want {
+		if !slices.Contains(got, id) {
+			t.Fatalf("contact %d is not dispatched; the dispatches were %s, want %s", id, few(got), few(want))
+		}
+	}
+	t.Fatalf("dispatched %s, want %s", few(got), few(want))
+}
+
+func count(list []weir.ContactID, id weir.ContactID) int {
+	n := 0
+	for _, other := range list {
+		if other == id {
+			n++
+		}
+	}
+	return n
+}
+
+// few shows the beginning of a long list.
+func few(list []weir.ContactID) string {
+	if len(list) > 20 {
+		return fmt.Sprintf("%v and %d more", list[:20], len(list)-20)
+	}
+	return fmt.Sprint(list)
 }
 
 func wantCounts(t *testing.T, r *rig, sent, inUse int) {

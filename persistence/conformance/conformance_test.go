@@ -1,6 +1,8 @@
 package conformance_test
 
 import (
+	"flag"
+	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -10,6 +12,14 @@ import (
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
 )
+
+// A history that fails is shortened for seconds, not for half a minute.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.shrinktime", "5s"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
