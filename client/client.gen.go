@@ -1382,7 +1382,7 @@ type StatsView struct {
 	// Counted respondents that count towards the cutoff
 	Counted int `json:"counted"`
 
-	// EndsAt an estimate; absent: nothing can be said
+	// EndsAt an estimate, from the pace so far and the attempts that are left if the last respondents do not answer; absent: not known yet
 	EndsAt time.Time `json:"ends_at,omitempty,omitzero"`
 
 	// Open the schedule is open now

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/ops"
+	"weir/surveys/calendar"
 )
 
 // Tally holds the sums of a survey. The store maintains them; no poll counts
@@ -121,31 +122,68 @@ func (pl *Plan) Decide(now time.Time, t Tally) Decision {
 	return Decision{Start: min(batch-active, t.Pending)}
 }
 
-// Remaining returns how many more respondents have to be finished: all, or as many
-// as are needed to reach the target.
-func (pl *Plan) Remaining(t Tally) int {
-	left := t.Pending + t.Active
-	switch {
-	case pl.Enough(t):
-		return t.Active
-	case pl.Target() == 0:
-		return left
+// Pace is the pace of a survey so far, in respondents per minute of open schedule. Zero:
+// not known.
+type Pace struct{ Started, Ended float64 }
+
+// EndsAt estimates when a survey is done if respondents are started and end at the pace
+// so far, and the last ones do not answer. latest are the active respondents whose next
+// steps are the latest. ok is false if there is no estimate yet.
+func (pl *Plan) EndsAt(now time.Time, t Tally, pace Pace, latest []Progress) (_ time.Time, ok bool) {
+	last, bounded := pl.Schedule.LastClose()
+	end, ok := pl.lastStartEnds(now, t, pace)
+	for _, p := range latest {
+		end = calendar.LaterOf(end, pl.unansweredUntil(p, now))
 	}
-	return min(left, max(pl.BatchSize(t), t.Active))
+	if !ok || bounded && end.After(last) {
+		return last, bounded
+	}
+	return end, true
 }
 
-// EndsAt estimates when a survey is done that finishes perMinute respondents per
-// minute while its schedule is open; ok is false if there is no estimate.
-func (pl *Plan) EndsAt(now time.Time, t Tally, perMinute float64) (_ time.Time, ok bool) {
-	last, bounded := pl.Schedule.LastClose()
-	if n := pl.Remaining(t); n == 0 {
+// lastStartEnds estimates when the last respondent ends who is yet to be started; now if
+// none is.
+func (pl *Plan) lastStartEnds(now time.Time, t Tally, pace Pace) (_ time.Time, ok bool) {
+	free := max(0, pl.BatchSize(t)-(t.Active-t.Secured))
+	toStart := t.Pending
+	if pl.Target() > 0 { // the batch is as large as is needed
+		toStart = min(t.Pending, free)
+	}
+	if toStart == 0 || pl.Enough(t) {
 		return now, true
-	} else if open := float64(n) / perMinute * float64(time.Minute); perMinute > 0 && open < math.MaxInt64/2 {
-		if end, ok := pl.Schedule.Later(now, time.Duration(open)); ok {
-			return end, true
+	}
+	minutes := float64(toStart) / min(pace.Started, float64(pl.LimitPerMinute))
+	if toStart > free { // they are started as others end
+		minutes = max(minutes, float64(toStart-free)/pace.Ended)
+	}
+	if minutes > math.MaxInt32 {
+		return now, false
+	}
+	at, ok := pl.Schedule.Later(now, time.Duration(minutes*float64(time.Minute)))
+	if !ok {
+		return now, false
+	}
+	for arm := range pl.Arms {
+		if p, _, err := pl.Start(NewProgress(), at, arm); err == nil {
+			now = calendar.LaterOf(now, pl.unansweredUntil(p, at))
 		}
 	}
-	return last, bounded
+	return now, true
+}
+
+// unansweredUntil returns when a respondent ends that does not answer. Its open contact,
+// and those that follow, are taken to end at once.
+func (pl *Plan) unansweredUntil(p Progress, now time.Time) (end time.Time) {
+	if !pl.Covers(p) {
+		return now
+	}
+	for end = now; p.Status == Active; p, _ = pl.Timeout(p, p.DueAt) {
+		if p.Contact != Idle {
+			p.Contact, p.DueAt = Idle, pl.nextStepAt(p, end)
+		}
+		end = calendar.LaterOf(end, p.DueAt)
+	}
+	return end
 }
 
 // Tally returns the totals that the rules need.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir"
 	"weir/ops"
 	"weir/surveys"
 )
@@ -122,38 +123,89 @@ func TestDecisionAtEnd(t *testing.T) {
 	}
 }
 
+// The estimate is when the last respondent has gone through all retries, if nobody answers.
 func TestEstimatedEnd(t *testing.T) {
 	t.Parallel()
-	d := definition()
+	d := definition() // calls after 10 m and 2 h, then texts after 2 h and 2 h more
 	d.Schedule = office("UTC")
 	pl := plan(t, d)
+	first, _, err := pl.Start(surveys.NewProgress(), start(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := endOf(t, pl, first)
+	last := first
+	last.Step, last.Tries, last.Contact, last.DueAt = len(pl.Arms[0].Modes)-1, 9, surveys.Idle, start().Add(time.Hour)
 	for _, tt := range []struct {
-		name      string
-		tally     surveys.Tally
-		perMinute float64
-		want      time.Time
-		ok        bool
+		name   string
+		tally  surveys.Tally
+		pace   surveys.Pace
+		latest []surveys.Progress
+		want   time.Time
+		ok     bool
 	}{
-		{"today", surveys.Tally{Pending: 100, Active: 20}, 1, start().Add(2 * time.Hour), true},
-		{"over the night", surveys.Tally{Pending: 360}, 1, start().Add(22 * time.Hour), true},
-		{"nothing left", surveys.Tally{Final: 3}, 0, start(), true},
-		{"no rate", surveys.Tally{Pending: 1}, 0, time.Time{}, false},
-		{"next to no rate", surveys.Tally{Pending: 1}, 1e-300, time.Time{}, false},
+		{"nothing left", surveys.Tally{Final: 3}, surveys.Pace{}, nil, start(), true},
+		{"all started", surveys.Tally{Active: 1}, surveys.Pace{}, []surveys.Progress{first}, ends, true},
+		{"no attempt left", surveys.Tally{Active: 1}, surveys.Pace{}, []surveys.Progress{last}, start().Add(time.Hour), true},
+		{"to be started at once", surveys.Tally{Pending: 1, Active: 1}, surveys.Pace{Started: 1e9}, []surveys.Progress{last}, ends, true},
+		{"none was started", surveys.Tally{Pending: 1}, surveys.Pace{}, nil, time.Time{}, false},
+		{"hardly any was started", surveys.Tally{Pending: 1}, surveys.Pace{Started: 1e-300}, nil, time.Time{}, false},
+		{"beyond the batch, none has ended", surveys.Tally{Pending: 1e9, Active: pl.Batch}, surveys.Pace{Started: 100}, []surveys.Progress{first}, time.Time{}, false},
 	} {
-		got, ok := pl.EndsAt(start(), tt.tally, tt.perMinute)
-		if !got.Equal(tt.want) || ok != tt.ok {
+		got, ok := pl.EndsAt(start(), tt.tally, tt.pace, tt.latest)
+		if ok != tt.ok || ok && got.Sub(tt.want).Abs() > time.Second {
 			t.Errorf("%s: %v %v, want %v", tt.name, got, ok, tt.want)
 		}
 	}
+	later := func(tally surveys.Tally, pace surveys.Pace) time.Duration {
+		got, _ := pl.EndsAt(start(), tally, pace, nil)
+		return got.Sub(ends)
+	}
+	if got := later(surveys.Tally{Pending: 120}, surveys.Pace{Started: 2}); got < time.Hour {
+		t.Errorf("120 respondents are started at 2 a minute: %v later", got)
+	}
+	if got := later(surveys.Tally{Pending: pl.Batch + 60, Active: pl.Batch}, surveys.Pace{Started: 1e9, Ended: 10 * float64(pl.Batch)}); got < time.Hour {
+		t.Errorf("the limit a minute: %v later", got)
+	}
+	if got := later(surveys.Tally{Pending: 60, Active: pl.Batch}, surveys.Pace{Started: 1e9, Ended: 1}); got < time.Hour {
+		t.Errorf("60 wait for a place in the batch, at 1 a minute: %v later", got)
+	}
 	d.Schedule.EndDate, d.Cutoff = "2026-01-07", 10
 	pl = plan(t, d)
-	if got, ok := pl.EndsAt(start(), surveys.Tally{Pending: 1_000_000}, 0.001); !ok || got.Day() != 7 {
+	if got, ok := pl.EndsAt(start(), surveys.Tally{Pending: 1_000_000}, surveys.Pace{Started: 0.001}, nil); !ok || got.Day() != 7 {
 		t.Errorf("with an end: %v %v", got, ok)
 	}
-	if got := pl.Remaining(surveys.Tally{Pending: 1_000_000}); got != 10 {
-		t.Errorf("%d remain until the cut-off", got)
+	if got, ok := pl.EndsAt(start(), surveys.Tally{Pending: 9, Active: 1, Counted: 10}, surveys.Pace{}, []surveys.Progress{last}); !ok || !got.Equal(start().Add(time.Hour)) {
+		t.Errorf("after the cutoff: %v %v", got, ok)
 	}
-	if got := pl.Remaining(surveys.Tally{Pending: 9, Active: 4, Counted: 10}); got != 4 {
-		t.Errorf("%d remain after the cut-off", got)
+}
+
+// endOf lets a respondent go through all attempts, of which each fails at once, and
+// checks that the estimated end does not move meanwhile.
+func endOf(t *testing.T, pl *surveys.Plan, p surveys.Progress) time.Time {
+	t.Helper()
+	now := start()
+	var estimates []time.Time
+	for p.Status == surveys.Active {
+		p, _ = pl.ApplyOutcome(p, now, p.Serial, weir.NoAnswer)
+		if p.Status != surveys.Active {
+			break
+		}
+		end, ok := pl.EndsAt(now, surveys.Tally{Active: 1}, surveys.Pace{}, []surveys.Progress{p})
+		if !ok {
+			t.Fatal("no estimate")
+		}
+		estimates = append(estimates, end)
+		now = p.DueAt
+		p, _ = pl.Timeout(p, now)
 	}
+	if len(estimates) < 3 {
+		t.Fatalf("%d attempts", len(estimates))
+	}
+	for _, e := range estimates {
+		if !e.Equal(estimates[0]) {
+			t.Errorf("the estimate moves: %v", estimates)
+		}
+	}
+	return estimates[0]
 }

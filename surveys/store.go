@@ -153,6 +153,8 @@ type RespondentReader interface {
 	// DueRespondents returns active respondents that are due, earliest first, and the
 	// instant at which the next one is due (zero: none).
 	DueRespondents(ctx context.Context, survey int64, now time.Time, limit int) (_ []Respondent, next time.Time, err error)
+	// LatestDue returns active respondents, those whose next steps are the latest first.
+	LatestDue(ctx context.Context, survey int64, limit int) ([]Respondent, error)
 	// Open returns respondents that are pending or active, to be canceled.
 	Open(ctx context.Context, survey int64, limit int) ([]Respondent, error)
 	Counts(ctx context.Context, survey int64) (Sums, error)

@@ -380,6 +380,12 @@ func (m *fakeStore) Open(ctx context.Context, survey int64, limit int) ([]survey
 	return m.selectRespondents(ctx, "Open", survey, limit, func(r *surveys.Respondent) bool { return !r.Status.Final() })
 }
 
+func (m *fakeStore) LatestDue(ctx context.Context, survey int64, limit int) ([]surveys.Respondent, error) {
+	out, err := m.selectRespondents(ctx, "LatestDue", survey, 1<<30, func(r *surveys.Respondent) bool { return r.Status == surveys.Active })
+	slices.SortStableFunc(out, func(a, b surveys.Respondent) int { return b.DueAt.Compare(a.DueAt) })
+	return out[:min(len(out), limit)], err
+}
+
 func (m *fakeStore) DueRespondents(ctx context.Context, survey int64, now time.Time, limit int) ([]surveys.Respondent, time.Time, error) {
 	next := time.Time{}
 	out, err := m.selectRespondents(ctx, "DueRespondents", survey, 1<<30, func(r *surveys.Respondent) bool {

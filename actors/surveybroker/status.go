@@ -35,9 +35,18 @@ func (s *System) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 	if w, ok := plan.Schedule.Window(now); ok {
 		out.Next, out.Open = w, !w.Open.After(now)
 	}
-	out.Rate = finishRate(plan, &survey, sums, now)
+	pace := paceOf(plan, &survey, sums, now)
+	out.Rate = pace.Ended
 	if survey.State == surveys.Running || survey.State == surveys.Paused {
-		out.EndsAt, _ = plan.EndsAt(now, out.Tally, out.Rate)
+		list, err := s.o.Store.LatestDue(ctx, survey.ID, latestForEnd)
+		if err != nil {
+			return out, err
+		}
+		latest := make([]surveys.Progress, len(list))
+		for i := range list {
+			latest[i] = list[i].Progress
+		}
+		out.EndsAt, _ = plan.EndsAt(now, out.Tally, pace, latest)
 	}
 	if out.Using, err = s.channelUses(ctx, plan); err != nil {
 		return out, err
@@ -50,26 +59,30 @@ func (s *System) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 	return out, err
 }
 
-// finishRate returns how many respondents became final per minute in which the survey
-// was open.
-func finishRate(plan *surveys.Plan, survey *surveys.Survey, sums surveys.Sums, now time.Time) float64 {
-	if survey.Launched.IsZero() {
-		return 0
-	}
-	until, ended := now, 0
+// latestForEnd is how many active respondents the estimate of a survey's end examines:
+// those whose next steps are the latest.
+const latestForEnd = 100
+
+// paceOf returns how many respondents were started and became final per minute in which
+// the survey was open.
+func paceOf(plan *surveys.Plan, survey *surveys.Survey, sums surveys.Sums, now time.Time) (pace surveys.Pace) {
+	until := now
 	if !survey.Ended.IsZero() {
 		until = survey.Ended
 	}
+	open := plan.Schedule.OpenBetween(survey.Launched, until).Minutes()
+	if survey.Launched.IsZero() || open <= 0 {
+		return pace
+	}
 	for g, n := range sums.Respondents {
+		if g.Status != surveys.Pending {
+			pace.Started += float64(n) / open
+		}
 		if g.Status.Final() {
-			ended += n
+			pace.Ended += float64(n) / open
 		}
 	}
-	open := plan.Schedule.OpenBetween(survey.Launched, until).Minutes()
-	if open <= 0 {
-		return 0
-	}
-	return float64(ended) / open
+	return pace
 }
 
 // channelUses returns the state of the survey's channels, as far as it is known.

@@ -258,6 +258,9 @@ func testDue(t *testing.T, d *surveyBench) {
 			t.Errorf("after %d, %d at most: next %v, want %v", q.after, q.limit, next, want)
 		}
 	}
+	latest, err := d.LatestDue(d.ctx, v.ID, 3)
+	d.ok(err)
+	same(t, "latest due", respondentIDs(latest), pick(list, []int{0, 1, 2}))
 	open, err := d.Open(d.ctx, v.ID, 100)
 	d.ok(err)
 	ids := respondentIDs(open)

@@ -139,6 +139,9 @@ func checkPoll(t *testing.T, s *persistence.Store) {
 		if err != nil || len(due) != 100 || next.IsZero() {
 			t.Fatalf("%d are due, next %v (%v)", len(due), next, err)
 		}
+		if latest, err := s.LatestDue(t.Context(), thisSurvey, 100); err != nil || len(latest) != 100 {
+			t.Fatalf("%d are due the latest (%v)", len(latest), err)
+		}
 	}
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("ten polls took %v", took)

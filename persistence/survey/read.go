@@ -20,6 +20,7 @@ const (
 	phoneSQL   = "SELECT " + respondentColumns + " FROM respondents WHERE phone = ? AND survey_id = ? AND status > 0"
 	everySQL   = "SELECT " + respondentColumns + " FROM respondents WHERE phone = ? AND status > 0 ORDER BY id DESC LIMIT ?"
 	dueSQL     = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND status = ? AND lane = 0 AND look_at > 0 ORDER BY look_at, id LIMIT ?"
+	latestSQL  = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND status = ? AND lane = 0 AND look_at > 0 ORDER BY look_at DESC, id DESC LIMIT ?"
 	openSQL    = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND status = ? LIMIT ?"
 	bucketSQL  = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND status = ? AND lane = ? ORDER BY look_at, id LIMIT ?"
 	logColumns = "survey_id, id, at, respondent_id, event, mode, channel, attempt, outcome, reason, was, became"
@@ -132,6 +133,11 @@ func (s *Store) DueRespondents(ctx context.Context, survey int64, now time.Time,
 		}
 	}
 	return list, time.Time{}, nil
+}
+
+// LatestDue implements [surveys.RespondentReader].
+func (s *Store) LatestDue(ctx context.Context, survey int64, limit int) ([]surveys.Respondent, error) {
+	return s.selectRespondents(ctx, latestSQL, survey, statusNumber(surveys.Active), limit)
 }
 
 // Open implements [surveys.RespondentReader].

@@ -36,6 +36,7 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 		named("startable of two", unionOf(s.fresh(), 2), survey, pending, 1, int64(0), 100, survey, pending, 2, int64(0), 100),
 		named("rejectable", bucketSQL, survey, pending, 0, 100),
 		named("due", dueSQL, survey, active, 101),
+		named("latest due", latestSQL, survey, active, 100),
 		named("open", openSQL, survey, pending, 100),
 		named("sums", sumsSQL, survey),
 		named("attempts", attemptsSQL, survey),

@@ -89,7 +89,7 @@ func TestASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
 	b.get("/surveys/flu/launch").want(200).has("<dd>3</dd>", "<dd>texts</dd>", "<dt>Window</dt>")
 	b.post("/surveys/flu/launch", nil).want(303)
 	state("running")
-	b.get("/surveys/flu").want(200).has("Survey flu is launched.", `id="pause"`, `id="stop"`).hasNot(`id="launch"`)
+	b.get("/surveys/flu").want(200).has("Survey flu is launched.", "<dt>Estimated end</dt><dd>not yet known</dd>", `id="pause"`, `id="stop"`).hasNot(`id="launch"`)
 	b.get("/surveys/flu/pause").want(200).has("Active now")
 	b.post("/surveys/flu/pause", nil).want(303)
 	state("paused")

@@ -120,8 +120,11 @@ func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 		if st.RatePerMinute > 0 {
 			v.line("rate", fmt.Sprintf("%.1f respondents a minute", st.RatePerMinute))
 		}
-		if !st.EndsAt.IsZero() {
+		switch {
+		case !st.EndsAt.IsZero():
 			v.line("estimated end", v.at(st.EndsAt)+v.relative(st.EndsAt))
+		case st.State == "running":
+			v.line("estimated end", "not yet known")
 		}
 	}
 	if st.Target > 0 {
