@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"weir/events"
+	"weir/internal/webhooksign"
 )
 
-// Headers of a webhook request.
+// Headers that sign a request to an application beside those of Standard Webhooks.
+// Deprecated: the next release does not send them.
 const (
-	TimestampHeader = "Weir-Timestamp" // seconds since 1970
-	SignatureHeader = "Weir-Signature" // see [Sign]
+	timestampHeader = "Weir-Timestamp" // seconds since 1970
+	signatureHeader = "Weir-Signature" // see sign
 )
 
 // Hook is the destination of a survey's events.
@@ -44,9 +46,10 @@ func Application(
 			return err
 		}
 		header := http.Header{"Content-Type": {"application/json; charset=utf-8"}}
-		if at := time.Now().Unix(); to.Secret != "" {
-			header.Set(TimestampHeader, strconv.FormatInt(at, 10))
-			header.Set(SignatureHeader, Sign(to.Secret, at, body))
+		if now := time.Now(); to.Secret != "" {
+			header = webhooksign.HeaderOfText(eventID(&e), now, body, to.Secret)
+			header.Set(timestampHeader, strconv.FormatInt(now.Unix(), 10))
+			header.Set(signatureHeader, sign(to.Secret, now.Unix(), body))
 		}
 		answer, err := calls.Do(ctx, http.MethodPost, to.URL, header, body)
 		if err := answerError(answer, err); err != nil {
@@ -56,9 +59,9 @@ func Application(
 	}
 }
 
-// Sign returns "v1=" and the HMAC-SHA256, in hexadecimal, of the timestamp, a dot
+// sign returns "v1=" and the HMAC-SHA256, in hexadecimal, of the timestamp, a dot
 // and the body.
-func Sign(secret string, timestamp int64, body []byte) string {
+func sign(secret string, timestamp int64, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(strconv.AppendInt(nil, timestamp, 10))
 	mac.Write([]byte("."))

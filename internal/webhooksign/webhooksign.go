@@ -48,14 +48,36 @@ func NewSecret() string {
 // Header returns the headers of a request, with a signature by each secret. The id must
 // have no dot, or another id and time could have the same signature.
 func Header(id string, at time.Time, body []byte, secrets ...string) (http.Header, error) {
-	stamp := strconv.FormatInt(at.Unix(), 10)
-	list := make([]string, len(secrets))
+	keys := make([][]byte, len(secrets))
 	for i, secret := range secrets {
-		text, ok := strings.CutPrefix(secret, prefix)
-		key, err := base64.StdEncoding.DecodeString(text)
-		if !ok || err != nil || len(key) < 24 || len(key) > 64 {
+		var ok bool
+		if keys[i], ok = keyOf(secret); !ok {
 			return nil, errSecret
 		}
+	}
+	return header(id, at, body, keys...), nil
+}
+
+// HeaderOfText is Header with a secret of any form: the key of a secret that is not
+// whsec_ and base64 is its text.
+func HeaderOfText(id string, at time.Time, body []byte, secret string) http.Header {
+	key, ok := keyOf(secret)
+	if !ok {
+		key = []byte(secret)
+	}
+	return header(id, at, body, key)
+}
+
+func keyOf(secret string) (key []byte, ok bool) {
+	text, ok := strings.CutPrefix(secret, prefix)
+	key, err := base64.StdEncoding.DecodeString(text)
+	return key, ok && err == nil && len(key) >= 24 && len(key) <= 64
+}
+
+func header(id string, at time.Time, body []byte, keys ...[]byte) http.Header {
+	stamp := strconv.FormatInt(at.Unix(), 10)
+	list := make([]string, len(keys))
+	for i, key := range keys {
 		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(id + "." + stamp + "."))
 		mac.Write(body)
@@ -63,5 +85,5 @@ func Header(id string, at time.Time, body []byte, secrets ...string) (http.Heade
 	}
 	return http.Header{
 		"Content-Type": {"application/json"}, IDHeader: {id}, TimestampHeader: {stamp}, SignatureHeader: {strings.Join(list, " ")},
-	}, nil
+	}
 }

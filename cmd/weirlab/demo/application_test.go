@@ -111,7 +111,7 @@ func TestTheApplicationAnswersMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := strconv.FormatInt(time.Now().Unix(), 10)
-		status, _ := post(t, a.url+messagePath, "application/json", http.Header{timestampHeader: {at}, signatureHeader: {signature(a.secret, at, body)}}, string(body))
+		status, _ := post(t, a.url+messagePath, "application/json", http.Header{idHeader: {"m1"}, timestampHeader: {at}, signatureHeader: {signature(a.secret, "m1", at, body)}}, string(body))
 		return status
 	}
 	for _, m := range [][2]string{{"r1", "Who is this?"}, {"r1", " 2 "}, {"over", "1"}, {"r3", stopWord}} {
@@ -137,8 +137,8 @@ func TestTheApplicationTakesNothingFromOthers(t *testing.T) {
 	body := `{"type":"weir.survey.message"}`
 	for name, header := range map[string]http.Header{
 		"none":  {},
-		"wrong": {timestampHeader: {now}, signatureHeader: {signature("another", now, []byte(body))}},
-		"old":   {timestampHeader: {old}, signatureHeader: {signature(a.secret, old, []byte(body))}},
+		"wrong": {timestampHeader: {now}, signatureHeader: {signature("another", "", now, []byte(body))}},
+		"old":   {timestampHeader: {old}, signatureHeader: {signature(a.secret, "", old, []byte(body))}},
 	} {
 		if status, _ := post(t, a.url+messagePath, "application/json", header, body); status != http.StatusUnauthorized {
 			t.Errorf("signature %s: %d", name, status)
