@@ -264,3 +264,20 @@ func TestBadQueries(t *testing.T) {
 	r.refuses(t, "DELETE", "/v1/channels/texts?cancel=maybe", refused{mistakes: []mistake{{"/cancel", "type"}}})
 	r.refuses(t, "DELETE", "/v1/channels/texts?cancel=true&force=1", refused{mistakes: []mistake{{"/force", "unknown"}}})
 }
+
+// A client that trusts the header Idempotency-Key would send twice if it were ignored.
+func TestIdempotencyKeyHeaderIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("sms", "nuntium")
+	body := `{"contacts":[{"to":"+15550001","messages":["x"]}]}`
+	for path, body := range map[string]string{"/v1/channels/sms/contacts": body, "/v1/webhooks": `{"url":"https://example.org"}`} {
+		g := r.do("POST", path, body, "Idempotency-Key", "k1")
+		if g.status != 422 || !strings.Contains(g.body, "the field key of each contact") {
+			t.Errorf("%s: %d %s", path, g.status, g.body)
+		}
+	}
+	if g := r.do("GET", "/v1/channels/sms", "", "Idempotency-Key", "k1"); g.status != 200 {
+		t.Errorf("GET: %d %s", g.status, g.body)
+	}
+}

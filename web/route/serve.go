@@ -98,6 +98,10 @@ func (rt *Route) answer(gate *auth.Gate, w http.ResponseWriter, r *http.Request)
 	defer cancel()
 	c := &Call{Context: ctx, Request: r, Principal: who}
 	c.Query = wire.ReadQuery(rt.Query, r.URL.RawQuery, &c.Errors)
+	if rt.Method == http.MethodPost && r.Header.Get("Idempotency-Key") != "" {
+		wire.Discard(r.Body)
+		return Reply{}, errIdempotencyKey() // ignored, a repetition would do everything twice
+	}
 	if rt.Body == nil {
 		if err := c.Invalid(); err != nil {
 			return Reply{}, err
@@ -120,6 +124,10 @@ func (rt *Route) answer(gate *auth.Gate, w http.ResponseWriter, r *http.Request)
 		return Reply{}, c.Invalid()
 	}
 	return rt.Handle(c)
+}
+
+func errIdempotencyKey() error {
+	return weir.Errorf(weir.CodeInvalid, "the header Idempotency-Key is not supported; put the key into the body: the field key of each contact, or of a report on a respondent")
 }
 
 // Call is one request to a route, validated so far as its fields say.
