@@ -284,14 +284,14 @@ func (c *Core) checkIdle(now time.Time) {
 		c.drained, c.out.Drained = true, true
 	}
 	if !c.idle() {
-		c.idleSince, c.passivated = time.Time{}, false
+		c.idleSince = time.Time{}
 		return
 	}
 	if c.idleSince.IsZero() {
 		c.idleSince = now
 	}
-	if !c.passivated && !c.unhealthy() && now.Sub(c.idleSince) >= c.cfg.StopAfter {
-		c.passivated, c.out.Passivate = true, true
+	if !c.unhealthy() && now.Sub(c.idleSince) >= c.cfg.StopAfter {
+		c.idleSince, c.out.Passivate = now, true // again after as long, if a message kept the broker running
 	}
 }
 

@@ -96,7 +96,7 @@ func (c *Core) applyChannel(ch weir.Channel, now time.Time) {
 // Configure applies a changed channel row. reconnect means that the provider has
 // to be set up again.
 func (c *Core) Configure(ch weir.Channel, reconnect bool, now time.Time) {
-	c.idleSince, c.passivated = now, false // the effect of the change is shown for a while
+	c.idleSince = now // the effect of the change is shown for a while
 	c.applyChannel(ch, now)
 	if reconnect {
 		c.prepared, c.prepareAt, c.statusAt, c.reconnect = false, now, now, c.preparing

@@ -89,6 +89,18 @@ func TestRest_AfterTheLastWork(t *testing.T) {
 	}
 }
 
+// A broker that a message kept running although it was to rest is told so again.
+func TestRest_Again(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	for range 3 {
+		r.rested = false
+		if r.pass(r.cfg.StopAfter); !r.rested {
+			t.Fatal("it does not rest")
+		}
+	}
+}
+
 // A provider that is not up is watched until it is, also if nothing is to be done.
 func TestRest_NotUntilTheProviderIsUp(t *testing.T) {
 	t.Parallel()

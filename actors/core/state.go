@@ -107,7 +107,6 @@ type Core struct {
 	reconnect                       bool // the set-up under way uses the old settings
 	statusAsked                     bool // the status was requested at least once
 	draining, drained               bool
-	passivated                      bool      // Passivate was issued to the shell
 	deleteAt                        time.Time // end of the flights' grace period while the channel is being deleted
 	storeEmpty                      bool      // the store reported an empty queue
 	removing                        bool      // Remove was issued to the shell

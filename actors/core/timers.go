@@ -112,7 +112,7 @@ func (c *Core) NextWake(now time.Time) time.Time {
 	}
 	add(true, c.retryAt)
 	add(c.deleteAt.After(now) && len(c.flights) > 0, c.deleteAt)
-	if !c.idleSince.IsZero() && !c.passivated && !c.unhealthy() {
+	if !c.idleSince.IsZero() && !c.unhealthy() {
 		add(true, c.idleSince.Add(c.cfg.StopAfter))
 	}
 	add(true, c.confirmCancelAt)
