@@ -64,7 +64,15 @@ func TestNothingIsReservedIfAContactWouldWait(t *testing.T) {
 		"too many reserved":       {func(r *rig) { r.hold["commit"] = true; r.atOnce(1, yes) }, []weir.Spec{text(1)}, 0},
 		"stopping":                {func(r *rig) { r.tell((*core.Core).Drain) }, []weir.Spec{text(1)}, 0},
 		"being deleted":           {func(r *rig) { r.configure(func(ch *weir.Channel) { ch.Deleting = true }) }, []weir.Spec{text(1)}, 0},
-		"the provider is down":    {func(r *rig) { takes(isDown)(r); r.accept(text(1)); r.settle() }, []weir.Spec{text(1)}, 0},
+		"a probe is due": {func(r *rig) {
+			r.prov.retry = time.Second
+			takes(isDown)(r)
+			r.accept(text(1))
+			r.cancelContact(1)
+			r.hold["status"] = true
+			r.pass(time.Second)
+		}, []weir.Spec{text(1)}, 0},
+		"the provider is down": {func(r *rig) { takes(isDown)(r); r.accept(text(1)); r.settle() }, []weir.Spec{text(1)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -50,6 +50,8 @@ type provider struct {
 	had      map[weir.ContactID]int  // attempts of a contact that it ever accepted
 	wire     map[weir.AttemptRef]int // slots of dispatches on their way
 	mute     bool                    // it cannot answer questions about attempts
+	silent   bool                    // it never reports progress
+	bounded  bool                    // it ends each attempt itself
 	retry    time.Duration           // the pause it asks for when it is down
 	lasts    time.Duration
 }
@@ -117,7 +119,7 @@ func (p *provider) ask(a channels.Attempt) channels.Answer {
 	case t.over:
 		return channels.Answer{Knowledge: channels.Finished, Reports: t.reports()}
 	default:
-		return channels.Answer{Knowledge: channels.Underway, ProviderRef: "p" + a.ID.String(), Reports: t.reports()}
+		return channels.Answer{Knowledge: channels.Underway, ProviderRef: "p" + a.ID.String(), Reports: t.reports(), Silent: p.silent, Bounded: p.bounded}
 	}
 }
 

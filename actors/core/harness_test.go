@@ -225,6 +225,9 @@ func (r *rig) write(k core.Commit) {
 // reply answers a waiter. A report must be written before it is confirmed to the
 // provider.
 func (r *rig) reply(reply core.Reply) {
+	if _, twice := r.replies[reply.Waiter]; twice && reply.Waiter != nil {
+		r.t.Fatalf("waiter %v is answered twice", reply.Waiter)
+	}
 	r.replies[reply.Waiter] = reply
 	report, ok := r.reports[reply.Waiter]
 	row := r.store[report.Attempt.ID]

@@ -111,7 +111,7 @@ func partState(o weir.Outcome) byte {
 // found is false if there is no such row.
 func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 	c.loads--
-	changed := found && c.window.changes.changedSince(l.read, contact.ID)
+	changed := c.window.changes.changedSince(l.read, contact.ID)
 	c.window.changes.endRead(l.read)
 	switch {
 	case !found && l.Report == nil:

@@ -65,7 +65,6 @@ func (c *Core) PrepareDone(err error, now time.Time) {
 	c.prepareFails++
 	c.status = channels.Status{Health: weir.Erring, Reason: err.Error()}
 	c.prepareAt = now.Add(c.backoff(c.prepareFails))
-	c.run(now)
 }
 
 // StatusDone applies the provider's status.
