@@ -1170,7 +1170,7 @@ type ReplayView struct {
 	// More there are others; repeat the request
 	More bool `json:"more"`
 
-	// Replayed how many events will be delivered again
+	// Replayed how many events will be delivered again, unless the filters have changed
 	Replayed int `json:"replayed"`
 }
 
@@ -2923,7 +2923,7 @@ func (c *Client) ListDeliveries(ctx context.Context, id string, params ListDeliv
 
 // ReplayWebhook Deliver events to a webhook again.
 //
-// One event, or all whose delivery was given up at an instant or later, at most 1000 at once. They have the webhook-id that they had, and come before later events of the same subject that were not delivered yet. An event that is older than a day is tried once.
+// One event, or all whose delivery was given up at an instant or later, at most 1000 at once. They have the webhook-id that they had, and come before later events of the same subject that were not delivered yet. An event that is older than a day is tried once. One that the filters of the webhook no longer let through is not sent. For a webhook with pii the token must have pii:read.
 //
 // POST /v1/webhooks/{id}/replay
 func (c *Client) ReplayWebhook(ctx context.Context, id string, body ReplayBody) (*ReplayView, error) {
@@ -2933,7 +2933,7 @@ func (c *Client) ReplayWebhook(ctx context.Context, id string, body ReplayBody) 
 
 // RotateWebhook Rotate the secret of a webhook.
 //
-// The response has the new secret. For the overlap each request is also signed with the former secret, so that receivers may have either. Secrets before that one sign as long as promised, at most 4 in all; an overlap of 0 ends all of them.
+// The response has the new secret. For the overlap each request is also signed with the former secret, so that receivers may have either. Secrets before that one sign as long as promised, at most 4 in all; an overlap of 0 ends all of them. For a webhook with pii the token must have pii:read.
 //
 // POST /v1/webhooks/{id}/rotate
 func (c *Client) RotateWebhook(ctx context.Context, id string, body RotateBody) (*WebhookView, error) {

@@ -180,8 +180,8 @@ type WebhookStore interface {
 	// DeleteWebhook deletes a webhook, its progress and its tries. revision is that which
 	// it must have; 0: any.
 	DeleteWebhook(ctx context.Context, id string, revision int64) error
-	// ReplayEvent has an event delivered again. It will be delivered once more if it is
-	// still to be delivered.
+	// ReplayEvent has an event delivered again. It returns a conflict if the receiver's
+	// progress is not beyond the event, so that it is delivered anyway.
 	ReplayEvent(ctx context.Context, id string, e Event, now time.Time) error
 	// ReplayFailed has events delivered again whose delivery was abandoned at an instant
 	// or later, oldest events first, at most [MaxReplay]; more: there are others. It has

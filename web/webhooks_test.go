@@ -187,6 +187,10 @@ func TestWebhookReplay(t *testing.T) {
 		}
 	}
 	path := "/v1/webhooks/" + v.ID
+	if g := r.do("POST", path+"/replay", `{"event":"1"}`); g.status != 409 || !strings.Contains(g.body, "will be sent without a replay") {
+		t.Errorf("an event that is still to be sent: %d %s", g.status, g.body)
+	}
+	hasPassed(t, store, 2, v.ID)
 	if g := into[api.ReplayView](t, r.do("POST", path+"/replay", `{"event":"1"}`), 202); g.Replayed != 1 || g.More {
 		t.Errorf("%+v", g)
 	}
@@ -219,6 +223,23 @@ func TestWebhookReplay(t *testing.T) {
 	}
 }
 
+// hasPassed has webhooks be done with the log up to an event.
+func hasPassed(t *testing.T, store *persistence.Store, event int64, ids ...string) {
+	t.Helper()
+	lease, ok, err := store.AcquireRole(t.Context(), ops.RoleEventDelivery)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	for _, id := range ids {
+		if err := store.Advance(t.Context(), lease, events.Step{Receiver: events.WebhookReceiver(id), Cursor: event}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.ReleaseRole(t.Context(), ops.RoleEventDelivery, lease); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A replay sends only what the webhook gets by its filters.
 func TestReplayWebhook_ChecksEveryFilter(t *testing.T) {
 	t.Parallel()
@@ -246,6 +267,7 @@ func TestReplayWebhook_ChecksEveryFilter(t *testing.T) {
 		if err := store.Emit(t.Context(), events.Event{Type: "weir.survey.state", Source: "surveys", Subject: "s", Data: []byte(c.data)}); err != nil {
 			t.Fatal(err)
 		}
+		hasPassed(t, store, int64(i+1), w.ID)
 		g := r.do("POST", "/v1/webhooks/"+w.ID+"/replay", `{"event":"`+strconv.Itoa(i+1)+`"}`)
 		if g.status != c.status {
 			t.Errorf("filters %q and %q, event with %s: %d, want %d", c.channel, c.survey, c.data, g.status, c.status)

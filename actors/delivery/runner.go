@@ -30,7 +30,10 @@ const (
 	drainGrace = 3 * time.Second
 )
 
-var errPurged = errors.New("the event was purged")
+var (
+	errPurged   = errors.New("the event was purged")
+	errUnwanted = errors.New("the webhook wants the event no more")
+)
 
 // runner delivers to one receiver while this process has the role. One goroutine
 // owns the schedule.
@@ -204,6 +207,8 @@ func (x *runner) attempt(ctx context.Context, e *entry, event *events.Event) res
 			out.err = err
 		case len(list) == 0 || list[0].ID != e.id:
 			out.err = errPurged
+		case x.r.hook != nil && !x.r.hook.sub.wants(&fed{Event: list[0]}): // its filters were others
+			out.err = errUnwanted
 		default:
 			out.event = &list[0]
 		}
@@ -243,6 +248,9 @@ func (x *runner) apply(r result, now time.Time) {
 	}
 	label := resultDelivered
 	switch {
+	case errors.Is(r.err, errUnwanted):
+		x.schedule.finish(r.e, now)
+		return
 	case r.err == nil:
 		x.schedule.worked()
 		x.schedule.finish(r.e, now)

@@ -300,3 +300,48 @@ func TestWebhooks_StatusDecidesWithoutTheBody(t *testing.T) {
 		}
 	})
 }
+
+// The filters that a webhook has now decide about events that wait for a retry or are
+// replayed, too: whoever narrowed them wants the others no more.
+func TestWebhooks_PresentFiltersDecideAboutRetriesAndReplays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newHookRig(t)
+		g.o.GiveUp = 10 * time.Minute
+		g.add("wh1")
+		g.start()
+		defer g.stop()
+		after(time.Second)
+		begun := time.Now()
+		g.judged(func(_ string, e hookEvent) (int, string, error) {
+			if e.subject == "x" {
+				return 200, "", nil
+			}
+			return 400, "", nil
+		})
+		g.emit(0, 2, "a", "b")
+		for range 16 { // others go on, and keep it enabled
+			after(time.Minute)
+			g.emit(1000, 1001, "x")
+		}
+		g.emit(2, 3, "a", "b") // these wait for a retry
+		after(10 * time.Second)
+		g.judged(nil)
+		g.change("wh1", func(w *events.Webhook) { w.Survey = "a" })
+		if _, _, err := g.store.ReplayFailed(t.Context(), "wh1", begun); err != nil {
+			t.Fatal(err)
+		}
+		after(time.Minute)
+		g.wantAll("wh1", "b", 0)
+		got := map[int]bool{}
+		for _, e := range g.got["wh1"] {
+			got[e.n] = got[e.n] || e.subject == "a"
+		}
+		if !got[0] || !got[1] || !got[2] {
+			t.Errorf("events of the survey that it wants: %v", got)
+		}
+		if p, err := g.store.Progress(t.Context(), events.WebhookReceiver("wh1")); err != nil || len(p.Deferred) > 0 {
+			t.Errorf("left: %+v (%v)", p, err)
+		}
+	})
+}

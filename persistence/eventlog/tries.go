@@ -97,7 +97,15 @@ func (s *Store) ReplayEvent(ctx context.Context, id string, e events.Event, now 
 		if err := s.restartIn(ctx, tx, id); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO webhook_failures (webhook, event_id, subject, failed_at, replay) VALUES (?, ?, ?, ?, 1)"+
+		var cursor int64
+		err := tx.GetContext(ctx, &cursor, "SELECT event_id FROM receivers WHERE name = ?", events.WebhookReceiver(id))
+		if err != nil {
+			return err
+		}
+		if e.ID > cursor {
+			return weir.Errorf(weir.CodeConflict, "the webhook has not got as far as event %d yet, which will be sent without a replay", e.ID)
+		}
+		_, err = tx.ExecContext(ctx, "INSERT INTO webhook_failures (webhook, event_id, subject, failed_at, replay) VALUES (?, ?, ?, ?, 1)"+
 			s.Dialect.Merge("webhook", "event_id")+"replay = 1", id, e.ID, e.Subject, values.Micros(now))
 		return err
 	})

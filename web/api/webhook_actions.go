@@ -21,7 +21,7 @@ func (s *Service) webhookActions() []*route.Route {
 		{
 			Method: "POST", Path: webhookPath + "/rotate", ID: "rotate-webhook", Tag: "webhooks",
 			Summary:     "Rotate the secret of a webhook",
-			Description: "The response has the new secret. For the overlap each request is also signed with the former secret, so that receivers may have either. Secrets before that one sign as long as promised, at most " + strconv.Itoa(events.MaxOldSecrets) + " in all; an overlap of 0 ends all of them.",
+			Description: "The response has the new secret. For the overlap each request is also signed with the former secret, so that receivers may have either. Secrets before that one sign as long as promised, at most " + strconv.Itoa(events.MaxOldSecrets) + " in all; an overlap of 0 ends all of them. For a webhook with pii the token must have pii:read.",
 			Body:        route.TypeOf[RotateBody](), BodyTypes: json, BodyLimit: wire.MaxBody, Handle: s.rotateWebhook, Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "rotated", Body: route.TypeOf[WebhookView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodePrecondition, weir.CodeConflict},
@@ -46,10 +46,10 @@ func (s *Service) webhookActions() []*route.Route {
 			Method: "POST", Path: webhookPath + "/replay", ID: "replay-webhook", Tag: "webhooks",
 			Summary: "Deliver events to a webhook again",
 			Description: "One event, or all whose delivery was given up at an instant or later, at most " + strconv.Itoa(events.MaxReplay) + " at once. They have the webhook-id that they had, " +
-				"and come before later events of the same subject that were not delivered yet. An event that is older than a day is tried once.",
+				"and come before later events of the same subject that were not delivered yet. An event that is older than a day is tried once. One that the filters of the webhook no longer let through is not sent. For a webhook with pii the token must have pii:read.",
 			Body: route.TypeOf[ReplayBody](), BodyTypes: json, BodyLimit: wire.MaxBody, Handle: s.replayWebhook,
 			Answers: []route.Answer{{Status: http.StatusAccepted, Description: "they will be delivered", Body: route.TypeOf[ReplayView]()}},
-			Codes:   []weir.Code{weir.CodeNotFound},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
 	}
 }

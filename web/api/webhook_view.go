@@ -72,7 +72,7 @@ type ReplayBody struct {
 
 // ReplayView is the result of a replay.
 type ReplayView struct {
-	Replayed int  `json:"replayed" doc:"how many events will be delivered again"`
+	Replayed int  `json:"replayed" doc:"how many events will be delivered again, unless the filters have changed"`
 	More     bool `json:"more" doc:"there are others; repeat the request"`
 }
 
