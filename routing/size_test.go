@@ -50,7 +50,7 @@ func TestStore_IsBoundedForEveryKind(t *testing.T) {
 		},
 		"exception": func(id string) routing.Command {
 			return routing.PutException{ID: id, Spec: resource.ExceptionSpec{ExceptionRules: []resource.ExceptionRule{{ID: "r", Trigger: resource.Trigger{Kind: resource.TriggerQueueLength, Threshold: 1},
-				Actions: []resource.Action{{Kind: resource.ActionCancel, Note: string(large["text"].String())}}}}}}
+				Actions: []resource.Action{{Kind: resource.ActionCancel, Note: value.String()}}}}}}
 		},
 		"pool": func(id string) routing.Command {
 			return routing.PutPool{ID: id, Spec: resource.PoolSpec{ChannelID: "c", Selectors: []resource.WorkerSelector{where("text", label.Equal, value)}}}

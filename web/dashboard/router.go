@@ -170,7 +170,8 @@ func loadQueue(v *visit) (*content, error) {
 	if err := v.getRouter("/routing/figures", url.Values{"queueId": {id}}, &figures); err != nil {
 		return nil, err
 	}
-	for _, d.Figures = range figures.Queues {
+	if len(figures.Queues) > 0 { // otherwise it has just been deleted
+		d.Figures = figures.Queues[0]
 	}
 	if d.TooLong = d.Figures.Length > maxSearchedQueue; !d.TooLong {
 		var unmatchable routerList[string]
