@@ -209,3 +209,17 @@ func endOf(t *testing.T, pl *surveys.Plan, p surveys.Progress) time.Time {
 	}
 	return estimates[0]
 }
+
+func TestCutoffIsReachedByItsLastRespondent(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		cutoff, counted int
+		want            bool
+	}{{10, 9, false}, {10, 10, true}, {10, 11, true}, {0, 0, false}, {0, 10, false}} {
+		d := definition()
+		d.Cutoff = tt.cutoff
+		if got := plan(t, d).Enough(surveys.Tally{Counted: tt.counted}); got != tt.want {
+			t.Errorf("%d of a cutoff of %d are enough: %v", tt.counted, tt.cutoff, got)
+		}
+	}
+}

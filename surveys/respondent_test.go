@@ -398,3 +398,39 @@ func TestPendingRespondentsStartOnce(t *testing.T) {
 		t.Errorf("started twice: %v", err)
 	}
 }
+
+// A delay ends with the start: the next step is not put off by it again.
+func TestStartEndsTheDelayOfAPendingRespondent(t *testing.T) {
+	t.Parallel()
+	pl := plan(t, definition())
+	p, _ := pl.DeferFailed(surveys.NewProgress(), start(), 0.5)
+	if !p.DelayedUntil.After(start()) {
+		t.Fatalf("not delayed: %+v", p)
+	}
+	if p, _, err := pl.Start(p, p.DelayedUntil, 0); err != nil || !p.DelayedUntil.IsZero() {
+		t.Errorf("started, and delayed until %v (%v)", p.DelayedUntil, err)
+	}
+}
+
+// Only the end of the latest contact, reported for the first time, agrees on a call-back.
+func TestCallBackOfAnotherInterviewIsIgnored(t *testing.T) {
+	t.Parallel()
+	d := definition()
+	d.Modes = map[surveys.Mode]surveys.ModeSpec{surveys.CATI: {Channel: "people", Retries: "10m 2h"}}
+	d.Arms = []surveys.Arm{{Modes: []surveys.Mode{surveys.CATI}}}
+	d.Questionnaires = map[string]map[surveys.Mode][]surveys.Content{"q": {surveys.CATI: {{Messages: []string{"Ask"}}}}}
+	l := startRespondent(t, d)
+	end := surveys.Ending{At: at(5), Serial: l.p.Serial, Outcome: weir.NoAnswer}
+	ended, _ := l.pl.ContactEnded(l.p, at(5), end)
+	end.Result.CallBack = at(600)
+	if repeated, _ := l.pl.ContactEnded(ended, at(6), end); repeated != ended {
+		t.Errorf("the end is reported again: %+v, was %+v", repeated, ended)
+	}
+	second, _ := l.pl.Timeout(ended, ended.DueAt)
+	if older, _ := l.pl.ContactEnded(second, at(20), end); older != second {
+		t.Errorf("the end of an older interview: %+v, was %+v", older, second)
+	}
+	if agreed, _ := l.pl.ContactEnded(l.p, at(5), end); !agreed.DueAt.Equal(at(600)) {
+		t.Errorf("agreed for %v, due at %v", at(600), agreed.DueAt)
+	}
+}
