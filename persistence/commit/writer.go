@@ -151,7 +151,7 @@ func (w *writer) sleep() {
 
 // waitForMore delays the next batch, when the one before shows that many requests are
 // on their way: a commit writes every page that it touches, however few rows it changes
-// there. A writer with little to do never delays. ADR 11 has the cost and the gain.
+// there. A writer with little to do never delays. ADR 10 has the cost and the gain.
 func (w *writer) waitForMore() {
 	w.mu.Lock()
 	enough := w.closed || w.isWaiting(enoughRows)
