@@ -144,18 +144,18 @@ func parsePointer(s string) (pointer, bool) {
 
 // find returns the value that a pointer leads to.
 func (p pointer) find(v any) (any, bool) {
-	for _, token := range p {
+	for _, step := range p {
 		switch at := v.(type) {
 		case map[string]any:
-			next, ok := at[token]
+			next, ok := at[step]
 			if !ok {
 				return nil, false
 			}
 			v = next
 		case []any:
 			// RFC 6901 allows no sign and no leading zero in an index.
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(at) || strconv.Itoa(i) != token {
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(at) || strconv.Itoa(i) != step {
 				return nil, false
 			}
 			v = at[i]

@@ -95,7 +95,7 @@ func (g *Gate) Refresh(ctx context.Context) error {
 	g.stale.Store(false)
 	was, is := *g.stored.Load(), make(map[string]*key, len(live))
 	for i := range live {
-		if k := was[live[i].ID]; k != nil && k.Hash == live[i].Hash {
+		if k := was[live[i].ID]; k != nil && k.matches(live[i].Hash) {
 			is[k.ID] = k
 			continue
 		}
