@@ -2,6 +2,9 @@ package commit_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -140,4 +143,52 @@ func TestWriter_Transactions(t *testing.T) {
 			t.Errorf("that events are enabled is logged %d times", n)
 		}
 	})
+}
+
+// A request whose caller has gone before it is written takes no transaction.
+func TestWriter_AbandonedRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _, registry, _ := observed(t)
+		id, _ := storetest.OpenChannel(t, s, "a")
+		before := figures(t, registry)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := s.Accept(gone, id, []weir.Spec{{To: "1"}})
+		wantUnavailable(t, err)
+		synctest.Wait()
+		after := figures(t, registry)
+		for _, name := range []string{"weir_db_transactions_total/committed", "weir_db_transactions_total/failed"} {
+			if n := after[name] - before[name]; n != 0 {
+				t.Errorf("%s grows by %v", name, n)
+			}
+		}
+		if n, err := s.QueuedCount(t.Context(), id); n != 0 || err != nil {
+			t.Errorf("%d contacts are stored (%v)", n, err)
+		}
+	})
+}
+
+// Nothing is written before the process is a member, and after its store was closed.
+func TestWriter_NotRunning(t *testing.T) {
+	t.Parallel()
+	s := storetest.OpenOnly(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), persistence.Options{})
+	if err := s.MigrateUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	accept := func(reason string) {
+		t.Helper()
+		_, err := s.Accept(t.Context(), 1, []weir.Spec{{To: "1"}})
+		if wantUnavailable(t, err); err == nil || !strings.Contains(fmt.Sprintf("%v %v", err, errors.Unwrap(err)), reason) {
+			t.Errorf("%v does not say that %s", err, reason)
+		}
+	}
+	accept("the store was not joined")
+	if err := s.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	accept("the store is closed")
 }
