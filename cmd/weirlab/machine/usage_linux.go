@@ -1,16 +1,12 @@
 package machine
 
 import (
-	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
-)
 
-// ticks per second of the figures in /proc; the same on every Linux.
-const ticks = 100
+	"github.com/prometheus/procfs"
+)
 
 // Own returns the resources that this process has used, without its peak memory.
 func Own() Usage {
@@ -27,64 +23,50 @@ func OwnPeak() int64 { return peakOf(os.Getpid()) }
 
 // Of returns the resources that another process has used.
 func Of(pid int) (Usage, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return Usage{}, err
 	}
-	_, rest, _ := strings.Cut(string(raw), ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return Usage{}, fmt.Errorf("/proc/%d/stat is short", pid)
+	stat, err := p.Stat()
+	if err != nil {
+		return Usage{}, err
 	}
-	user, err1 := strconv.ParseInt(fields[11], 10, 64)
-	system, err2 := strconv.ParseInt(fields[12], 10, 64)
-	if err1 != nil || err2 != nil {
-		return Usage{}, fmt.Errorf("/proc/%d/stat has no times", pid)
-	}
-	return Usage{CPU: time.Duration(user+system) * time.Second / ticks, Peak: peakOf(pid), Written: number(pid, "io", "write_bytes:", "")}, nil
+	io, _ := p.IO() // 0 without the right to read it
+	return Usage{CPU: seconds(stat.CPUTime()), Peak: peakOf(pid), Written: int64(io.WriteBytes)}, nil
 }
 
-func peakOf(pid int) int64 { return number(pid, "status", "VmHWM:", " kB") << 10 }
-
-// PSS returns the proportional set size of a process in bytes.
-func PSS(pid int) int64 { return number(pid, "smaps_rollup", "Pss:", " kB") << 10 }
-
-// number reads a line of one of the kernel's files about a process; 0 if there is none.
-func number(pid int, file, name, unit string) int64 {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
+// peakOf returns the peak memory of a process in bytes; 0 if it is unknown.
+func peakOf(pid int) int64 {
+	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0
 	}
-	for line := range strings.Lines(string(raw)) {
-		if rest, ok := strings.CutPrefix(line, name); ok {
-			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), unit), 10, 64)
-			return n
-		}
-	}
-	return 0
+	status, _ := p.NewStatus()
+	return int64(status.VmHWM)
 }
 
-// busy returns the CPU time that all processes of the machine have used.
+// PSS returns the proportional set size of a process in bytes; 0 if it is unknown.
+func PSS(pid int) int64 {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0
+	}
+	maps, _ := p.ProcSMapsRollup()
+	return int64(maps.Pss)
+}
+
+// busy returns the CPU time that all processes of the machine have used; 0 if it is unknown.
 func busy() time.Duration {
-	raw, err := os.ReadFile("/proc/stat")
+	fs, err := procfs.NewDefaultFS()
 	if err != nil {
 		return 0
 	}
-	line, _, _ := strings.Cut(string(raw), "\n")
-	fields := strings.Fields(line)
-	sum := int64(0)
-	for i, f := range fields {
-		if i == 0 || i == 4 || i == 5 { // its name, idle, waiting
-			continue
-		}
-		if i > 8 {
-			break // guest time is already counted as user time
-		}
-		n, _ := strconv.ParseInt(f, 10, 64)
-		sum += n
-	}
-	return time.Duration(sum) * time.Second / ticks
+	stat, _ := fs.Stat()
+	all := stat.CPUTotal // guest time is already counted as user time
+	return seconds(all.User + all.Nice + all.System + all.IRQ + all.SoftIRQ + all.Steal)
 }
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // FreeBytes returns how many more bytes a folder can store; false if unknown.
 func FreeBytes(folder string) (int64, bool) {
