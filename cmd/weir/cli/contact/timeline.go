@@ -20,7 +20,8 @@ reports of the provider, outcome, and API requests about it.`, "  weir contact t
 		(*client.Client).GetTimeline, timelineText)
 }
 
-// timelineText formats a history for people, with the time since the previous event.
+// timelineText formats a history for people, with the time since the previous event,
+// in milliseconds where that is less than a second.
 func timelineText(a *app.App, x *client.TimelineView, colors bool) string {
 	var b strings.Builder
 	head := x.ID + " on " + x.Channel
@@ -32,7 +33,11 @@ func timelineText(a *app.App, x *client.TimelineView, colors bool) string {
 	for i := range x.Events {
 		h := &x.Events[i]
 		gap := ""
-		if d := h.At.Sub(before); !before.IsZero() && d >= time.Second {
+		switch d := h.At.Sub(before); {
+		case before.IsZero() || d < time.Millisecond:
+		case d < time.Second:
+			gap = fmt.Sprintf("+%d ms", d.Milliseconds())
+		default:
 			gap = "+" + terminal.Duration(d)
 		}
 		before = h.At
