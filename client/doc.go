@@ -7,7 +7,8 @@
 // whole lists ([Client.Channels] and others), streamed imports ([Client.Import]) and
 // live events ([Client.Follow]).
 //
-// The package imports no other package of Weir.
+// The package imports no other package of Weir. The module is not published: another
+// module needs "require weir v0.0.0" and "replace weir => PATH" in its go.mod.
 //
 // # Invariants
 //
