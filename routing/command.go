@@ -53,9 +53,6 @@ type SetAvailable struct {
 	Workers   []string
 }
 
-// RemoveLabel removes a label from every worker.
-type RemoveLabel struct{ Key string }
-
 // PutJob creates a job or replaces the members that a client stated. With
 // NoWait a new job that finds no worker at once is canceled.
 type PutJob struct {

@@ -211,7 +211,7 @@ func (h *history) answer(id string) routing.Command {
 }
 
 func (h *history) rareCommand() routing.Command {
-	switch rapid.IntRange(0, 9).Draw(h.t, "rare") {
+	switch rapid.IntRange(0, 8).Draw(h.t, "rare") {
 	case 0:
 		return routing.DeleteJob{ID: h.jobID()}
 	case 1:
@@ -227,8 +227,6 @@ func (h *history) rareCommand() routing.Command {
 	case 6:
 		return routing.SetAvailable{Available: pick(h, "all", true, false)}
 	case 7:
-		return routing.RemoveLabel{Key: "Lang"}
-	case 8:
 		return routing.Delete{Resource: pick(h, "resource", resource.Queue, resource.Distribution, resource.Exception), ID: pick(h, "id", "q0", "d1", "e0")}
 	}
 	return routing.Tick{}

@@ -174,19 +174,3 @@ func (c SetAvailable) decide(s *State) error {
 	}
 	return nil
 }
-
-func (c RemoveLabel) decide(s *State) error {
-	// Selectors that name one worker would match none any more.
-	if c.Key == "Id" {
-		return conflict("the label Id is the router's own")
-	}
-	for _, id := range slices.Sorted(maps.Keys(s.workers)) {
-		spec := s.workers[id].WorkerSpec
-		if _, ok := spec.Labels[c.Key]; ok {
-			spec.Labels = maps.Clone(spec.Labels)
-			delete(spec.Labels, c.Key)
-			s.putWorker(id, spec)
-		}
-	}
-	return nil
-}

@@ -44,7 +44,7 @@ func TestUnmatchable(t *testing.T) {
 	if diff := cmp.Diff([]string{"3", "4"}, r.s.Unmatchable("q", 10)); diff != "" {
 		t.Error(diff)
 	}
-	r.do(routing.RemoveLabel{Key: "X"})
+	r.agent("busy", nil)
 	if diff := cmp.Diff([]string{"2", "3"}, r.s.Unmatchable("q", 2)); diff != "" {
 		t.Error(diff)
 	}

@@ -70,7 +70,7 @@ func agentsChange(t *testing.T) {
 	depth("Q#English#F", 0) // and leaves at once
 	d.call("waits", "Klingon").call("served", "Spanish").has("b", "served")
 	d.call("later", "Spanish")
-	d.e.Must(routing.RemoveLabel{Key: "Spanish"})
+	d.agent("b")
 	depth("Q#Spanish#F", 0)
 	d.see(func(s *routing.State) {
 		if diff := cmp.Diff([]string{"waits", "later"}, s.Unmatchable(acd.Callers, 10)); diff != "" {

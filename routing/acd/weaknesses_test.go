@@ -142,7 +142,7 @@ func refusalsHaveCodes(t *testing.T) {
 // R16: skills are a set.
 func skillsAreASet(t *testing.T) {
 	d := newCallCenter(t).agent("a", "X", "X").agent("a", "X", "X")
-	d.e.Must(routing.RemoveLabel{Key: "X"})
+	d.agent("a")
 	if _, there := d.worker("a").Labels["X"]; there {
 		t.Error("it is still there")
 	}
