@@ -70,7 +70,6 @@ func TestScenario121_PageOfASurveyThatCannotBeRun(t *testing.T) {
 // moves. Instants are marked up for the reader's zone, and text is escaped.
 func TestChannelPage_PacingIsNoAlarm(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
 	full := ops.Why{Code: ops.WhyCapacity, Text: "channel a: 24 of 24 slots in use"}
 	for name, x := range map[string]struct {
 		why          ops.Why
@@ -85,6 +84,7 @@ func TestChannelPage_PacingIsNoAlarm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			now := time.Now() // of this subtest, which may have waited for its turn
 			idle, oldest := now.Add(-x.idle), now.Add(-x.oldest)
 			d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Draining: func() bool { return false }, API: answers{
 				"/v1/whoami":     api.WhoView{Token: "t", Scopes: []ops.Scope{ops.ScopeChannelsAdmin}},
