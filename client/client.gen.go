@@ -1385,6 +1385,9 @@ type StatsView struct {
 	// EndsAt an estimate, from the pace so far and the attempts that are left if the last respondents do not answer; absent: not known yet
 	EndsAt time.Time `json:"ends_at,omitempty,omitzero"`
 
+	// NumbersNeeded an estimate: how many respondents to add so that the target is reached at the present success rate; absent: not known, or no target
+	NumbersNeeded int `json:"numbers_needed,omitempty,omitzero"`
+
 	// Open the schedule is open now
 	Open bool `json:"open"`
 

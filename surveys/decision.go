@@ -84,6 +84,24 @@ func (pl *Plan) BatchSize(t Tally) int {
 	return int(min(float64(missing)/rate+1e-9, math.MaxInt32))
 }
 
+// NumbersNeeded estimates how many more respondents the target takes than there are, at
+// the present success rate; ok is false without a target or a success. It does not know
+// to which quotas new respondents would belong.
+func (pl *Plan) NumbersNeeded(t Tally) (n int, ok bool) {
+	if pl.Target() == 0 || t.Completed == 0 {
+		return 0, false
+	}
+	if pl.Enough(t) {
+		return 0, true
+	}
+	done := t.Counted
+	if len(pl.Quotas) > 0 {
+		done = pl.Quotas.Done(t.Buckets)
+	}
+	needed := math.Ceil(float64(pl.Target()-done)/t.SuccessRate() - 1e-9)
+	return max(0, int(min(needed, math.MaxInt32))-t.Pending-(t.Active-t.Secured)), true
+}
+
 // Enough reports whether a survey has reached its cutoff, or all its quotas.
 func (pl *Plan) Enough(t Tally) bool {
 	return pl.Cutoff > 0 && t.Counted >= pl.Cutoff || pl.Quotas.Reached(t.Buckets)

@@ -223,3 +223,26 @@ func TestCutoffIsReachedByItsLastRespondent(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbersNeeded(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		cutoff int
+		tally  surveys.Tally
+		want   int
+		ok     bool
+	}{
+		"at a rate of a quarter":    {100, surveys.Tally{Final: 40, Completed: 10, Counted: 10, Pending: 60, Active: 20}, 280, true},
+		"there are enough":          {100, surveys.Tally{Final: 40, Completed: 10, Counted: 10, Pending: 1000}, 0, true},
+		"the target is reached":     {10, surveys.Tally{Final: 40, Completed: 10, Counted: 10}, 0, true},
+		"some are counted already":  {100, surveys.Tally{Final: 10, Completed: 10, Counted: 10, Active: 20, Secured: 5}, 75, true},
+		"no success yet":            {100, surveys.Tally{Final: 40, Pending: 60}, 0, false},
+		"everyone is to be reached": {0, surveys.Tally{Final: 40, Completed: 10, Counted: 10}, 0, false},
+	} {
+		d := definition()
+		d.Cutoff = tt.cutoff
+		if n, ok := plan(t, d).NumbersNeeded(tt.tally); n != tt.want || ok != tt.ok {
+			t.Errorf("%s: %d %v, want %d", name, n, ok, tt.want)
+		}
+	}
+}

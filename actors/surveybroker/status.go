@@ -35,6 +35,9 @@ func (s *System) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 	if w, ok := plan.Schedule.Window(now); ok {
 		out.Next, out.Open = w, !w.Open.After(now)
 	}
+	if n, ok := plan.NumbersNeeded(out.Tally); ok {
+		out.Needed = &n
+	}
 	pace := paceOf(plan, &survey, sums, now)
 	out.Rate = pace.Ended
 	if survey.State == surveys.Running || survey.State == surveys.Paused {

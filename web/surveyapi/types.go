@@ -187,6 +187,7 @@ type StatsView struct {
 	Attempts      []AttemptsView              `json:"attempts" doc:"attempts that ended"`
 	RatePerMinute float64                     `json:"rate_per_minute,omitempty" doc:"respondents who come to their end while the schedule is open; absent: not known"`
 	SuccessRate   float64                     `json:"success_rate" doc:"share of successes, completed and other counted respondents, among those whose result is known, from 0 to 1"`
+	NumbersNeeded *int                        `json:"numbers_needed,omitempty" doc:"an estimate: how many respondents to add so that the target is reached at the present success rate; absent: not known, or no target"`
 	EndsAt        *time.Time                  `json:"ends_at,omitempty" doc:"an estimate, from the pace so far and the attempts that are left if the last respondents do not answer; absent: not known yet"`
 	Open          bool                        `json:"open" doc:"the schedule is open now"`
 	Why           string                      `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"channel texts is paused"`

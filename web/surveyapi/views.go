@@ -94,7 +94,7 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 		Survey: s.Name, State: s.State, Counted: st.Tally.Counted, Target: st.Target,
 		Statuses: map[surveys.Status]int{}, Dispositions: map[surveys.Disposition]int{},
 		Quotas: []QuotaView{}, Attempts: []AttemptsView{}, Channels: []ChannelUseView{},
-		RatePerMinute: st.Rate, SuccessRate: st.Success, EndsAt: wire.Instant(st.EndsAt), Open: st.Open,
+		RatePerMinute: st.Rate, SuccessRate: st.Success, NumbersNeeded: st.Needed, EndsAt: wire.Instant(st.EndsAt), Open: st.Open,
 	}
 	for _, status := range surveys.Statuses() {
 		v.Statuses[status] = 0

@@ -16,7 +16,7 @@ const stats = `{"survey":"flu","state":"running","respondents":2000,
 "counted":590,"target":1000,
 "quotas":[{"where":{"region":{"in":["north","east"]},"age":{"from":18,"to":29}},"quota":500,"counted":590},{"where":{"region":{"in":["south"]}},"quota":500,"counted":0}],
 "attempts":[{"mode":"ivr","outcome":"completed","count":540},{"mode":"ivr","outcome":"no_answer","count":1210},{"mode":"sms","outcome":"completed","count":90}],
-"rate_per_minute":12.34,"success_rate":0.857,"ends_at":"2026-05-04T14:10:00Z","open":true,
+"numbers_needed":1200,"rate_per_minute":12.34,"success_rate":0.857,"ends_at":"2026-05-04T14:10:00Z","open":true,
 "window":{"opens_at":"2026-05-04T09:00:00Z","closes_at":"2026-05-04T18:00:00Z"},
 "channels":[{"mode":"ivr","channel":"calls","state":"up","since":"2026-05-04T08:30:00Z"},{"mode":"sms","channel":"texts","state":"down","state_reason":"the provider does not answer","since":"2026-05-04T11:00:00Z"},{"mode":"mobileweb","channel":"texts"}]}`
 
@@ -26,6 +26,7 @@ const status = `flu (Flu 2026): running
   rate           12.3 respondents a minute
   estimated end  Mon 2026-05-04 14:10 UTC, in 2 h 10 min
   target         590 of 1,000 [###########.........]
+  needed         1,200 more numbers at the present success rate
   success        85.7 % of finished respondents
 
 Respondents: 2,000

@@ -130,6 +130,9 @@ func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 	if st.Target > 0 {
 		v.line("target", fmt.Sprintf("%s of %s %s", terminal.Number(st.Counted), terminal.Number(st.Target), terminal.Meter(st.Counted, st.Target)))
 	}
+	if st.State != "done" && st.NumbersNeeded > 0 {
+		v.line("needed", terminal.Plural(int64(st.NumbersNeeded), "more number", "more numbers")+" at the present success rate")
+	}
 	if finished := st.Respondents - st.ByStatus["pending"] - st.ByStatus["active"]; finished > 0 {
 		v.line("success", fmt.Sprintf("%.1f %% of finished respondents", 100*st.SuccessRate))
 	}
