@@ -24,7 +24,7 @@ func write(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("want one folder, got %d arguments", len(args))
 	}
-	if err := os.MkdirAll(args[0], 0o750); err != nil {
+	if err := os.MkdirAll(args[0], 0o750); err != nil { //nolint:gosec // the caller names it
 		return err
 	}
 	for _, root := range []*cobra.Command{cli.Root(cli.Options{}), lab.Root(lab.Options{})} {
