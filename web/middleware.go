@@ -93,7 +93,7 @@ func (s *service) crashed(rec *route.Recorder, r *http.Request, id string, v any
 // refused logs a request that was rejected, or that could not be served for
 // now.
 func (s *service) refused(rec *route.Recorder, r *http.Request, route string) {
-	if rec.Status < http.StatusBadRequest {
+	if rec.Status < http.StatusBadRequest || rec.Status == http.StatusUnauthorized && auth.IsVisitor(r.Context()) {
 		return
 	}
 	kind := refusal(rec.Status)

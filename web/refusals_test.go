@@ -2,14 +2,17 @@ package web_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"weir/web"
+	"weir/web/auth"
 )
 
 // Scenario 188: for a flood of refused requests, the log shows one line per
@@ -33,4 +36,24 @@ func TestScenario188_OneLogLineASecondForEachKindOfRefusal(t *testing.T) {
 			t.Errorf("%d lines:\n%.2000s", n, &log)
 		}
 	})
+}
+
+// A browser without a session is sent to the log-in page; a client without a token is
+// warned of.
+func TestRefusals_VisitsWithoutSession(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	tokens := newBearers(t, time.Now)
+	r := newRig(t, func(o *web.Options) { o.Gate, o.Logger = tokens.gate, slog.New(slog.NewTextHandler(&log, nil)) })
+	for _, c := range []struct {
+		ctx  context.Context
+		want int
+	}{{auth.WithVisitor(t.Context()), 0}, {t.Context(), 1}} {
+		if g := r.serve(httptest.NewRequestWithContext(c.ctx, "GET", "/v1/channels", nil)); g.status != 401 {
+			t.Errorf("%d %s", g.status, g.body)
+		}
+		if n := strings.Count(log.String(), "refused"); n != c.want {
+			t.Errorf("%d lines, want %d:\n%s", n, c.want, &log)
+		}
+	}
 }

@@ -23,6 +23,18 @@ func WithSession(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sessionMark{}, true)
 }
 
+// visitorMark marks the context of a request for a browser that nobody has logged in with.
+type visitorMark struct{}
+
+// WithVisitor marks a request that the dashboard makes for a browser without a session:
+// that it is refused sends the browser to the log-in page, and is nothing to warn of.
+func WithVisitor(ctx context.Context) context.Context {
+	return context.WithValue(ctx, visitorMark{}, true)
+}
+
+// IsVisitor reports whether ctx is from [WithVisitor].
+func IsVisitor(ctx context.Context) bool { return ctx.Value(visitorMark{}) != nil }
+
 // Begin begins a session for a token and returns the text that proves the
 // session. While the gate is open it returns an empty text.
 func (g *Gate) Begin(ctx context.Context, token string) (text string, err error) {

@@ -90,8 +90,11 @@ func (v *visit) request(method, path string, body any) (*http.Request, error) {
 		r = bytes.NewReader(raw)
 	}
 	ctx := v.r.Context()
-	if v.session {
+	switch {
+	case v.session:
 		ctx = auth.WithSession(ctx)
+	case v.token == "":
+		ctx = auth.WithVisitor(ctx)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, r)
 	if err != nil {
