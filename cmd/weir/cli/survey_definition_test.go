@@ -1,0 +1,53 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/cmd/internal/clitest"
+	"weir/cmd/weir/cli/app"
+)
+
+const fluDefinition = `{
+  "title": "Flu & more",
+  "schedule": {"time_zone": "Africa/Nairobi", "weekdays": ["mon"], "windows": [{"from": "09:00", "to": "17:00"}]},
+  "modes": {"sms": {"channel": "sms", "retries": "1h"}},
+  "arms": [{"modes": ["sms"]}],
+  "questionnaires": {"main": {"sms": [{"messages": ["Hello {{first_name}}?"]}]}},
+  "application": {"url": "https://app.example.org/flu", "secret": "of the application"}
+}`
+
+// A survey can be written as it was read, by its definition and by the whole response, and
+// cloned. The secret of its application is never shown.
+func TestSurvey_DefinitionOfAnother(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	b.channel("sms")
+	clitest.Check(t, at(t, b.url, fluDefinition, "survey", "put", "-", "flu"), app.OK, "^flu: saved, draft\n$", "")
+	definition := func(name string) (text string, decoded map[string]any) {
+		t.Helper()
+		shown := b.run("survey", "show", name, "--definition")
+		if err := json.Unmarshal([]byte(shown.Out), &decoded); err != nil || shown.Code != app.OK {
+			t.Fatalf("%+v: %v", shown, err)
+		}
+		return shown.Out, decoded
+	}
+	text, want := definition("flu")
+	if want["title"] != "Flu & more" || want["state"] != nil || want["version"] != nil || cmp.Equal(want["application"], nil) {
+		t.Errorf("the definition is %s", text)
+	}
+	clitest.Check(t, at(t, b.url, text, "survey", "put", "-", "by-definition"), app.OK, "^by-definition: saved, draft\n$", "")
+	whole := b.run("survey", "show", "flu", "--output", "json")
+	clitest.Check(t, at(t, b.url, whole.Out, "survey", "put", "-", "by-response"), app.OK, "^by-response: saved, draft\n$", "")
+	clitest.Check(t, b.run("survey", "clone", "flu", "cloned"), app.OK, "^cloned: created from flu, draft\n$", "secret of the application is not copied")
+	for _, name := range []string{"by-definition", "by-response", "cloned"} {
+		if _, got := definition(name); !cmp.Equal(want, got) {
+			t.Errorf("%s: %s", name, cmp.Diff(want, got))
+		}
+	}
+	clitest.Check(t, b.run("survey", "clone", "flu", "cloned"), app.Usage, "^$", "survey cloned exists; choose another name")
+	clitest.Check(t, b.run("survey", "clone", "flu", "flu"), app.Usage, "^$", "another name")
+	clitest.Check(t, b.run("survey", "clone", "none", "new"), app.NotFound, "^$", "none")
+}
