@@ -32,8 +32,9 @@ texts    nuntium  paused          0         5        0        0       0  -      
 	same(t, b.run("channel", "capacity", "sms", "7"), app.OK, "sms: changed, paused, capacity 7\n", "")
 	same(t, b.run("channel", "capacity", "sms", "default"), app.OK, "sms: changed, paused, capacity 100\n", "")
 	clitest.Check(t, b.run("channel", "capacity", "sms", "many"), app.Usage, "^$", "SLOTS must be")
-	same(t, b.run("channel", "set", "sms", "--title", "Text \x1b[31mmessages", "--set", "at_least_once:=true"), app.OK, "sms: changed, paused, capacity 100\n", "")
-	clitest.Check(t, b.run("channel", "show", "sms"), app.OK, `(?s)^sms \(nuntium\): Text \\x1b\[31mmessages\n  state +paused\n  in flight +0 of 100 slots \[\.{20}\]: 0 sending.*account +demo\n.*at_least_once +true\n`, "^$")
+	clitest.Check(t, b.run("channel", "set", "sms", "--title", "Text \x1b[31mmessages"), app.Rejected, "^$", "/name: must be one line without control characters")
+	same(t, b.run("channel", "set", "sms", "--title", "Text messages", "--set", "at_least_once:=true"), app.OK, "sms: changed, paused, capacity 100\n", "")
+	clitest.Check(t, b.run("channel", "show", "sms"), app.OK, `(?s)^sms \(nuntium\): Text messages\n  state +paused\n  in flight +0 of 100 slots \[\.{20}\]: 0 sending.*account +demo\n.*at_least_once +true\n`, "^$")
 	clitest.Check(t, b.run("channel", "set", "sms", "--unset", "at_least_once"), app.OK, "changed", "^$")
 	if r := b.run("channel", "show", "sms", "-o", "json"); !json.Valid([]byte(r.Out)) || strings.Contains(r.Out, `"at_least_once":true`) {
 		t.Errorf("%+v", r)
