@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,4 +61,26 @@ func TestServeLogsTextOnDemand(t *testing.T) {
 		t.Errorf("first line: %q", lines.Text())
 	}
 	stop()
+}
+
+// The example of a channel, which the page of the API prints as a command, is accepted.
+func TestDescription_ExampleOfAChannel(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../../docs/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var description struct {
+		Paths map[string]map[string]struct {
+			RequestBody struct {
+				Content map[string]struct{ Example json.RawMessage }
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &description); err != nil {
+		t.Fatal(err)
+	}
+	example := description.Paths["/v1/channels/{channel}"]["put"].RequestBody.Content["application/json"].Example
+	b := newBroker(t)
+	clitest.Check(t, at(t, b.url, string(example), "channel", "put", "texts", "--file", "-"), app.OK, "^texts: saved", "^$")
 }
