@@ -195,7 +195,7 @@ func TestBrokenFiles(t *testing.T) {
 		"encoding that is none":  {query: "&encoding=klingon", body: "phone\n", status: 422, detail: "validation failed"},
 		"charset that is none":   {contentType: "text/csv; charset=klingon", body: "phone\n", status: 422, detail: "klingon"},
 		"compressed":             {body: "phone\n", header: []string{"Content-Encoding", "gzip"}, status: 415, detail: "not compressed"},
-		"quote that stays open":  {body: "phone,a\n" + good + ",\"x\n+525500000001,y\n", status: 422, line: 2, detail: "no closing quote", added: 1},
+		"quote that stays open":  {body: "phone,a\n" + good + ",\"x\n+525500000001,y\n", status: 422, line: 2, detail: "unclosed quote", added: 1},
 		"text after a quote":     {body: "phone,a\n" + good + ",\"x\"y\n+525500000001,y\n", status: 422, line: 2, detail: "closing quote", added: 1},
 		"quote in a field":       {body: "phone,a\n" + good + ",x\"y\"\n", status: 422, line: 2, detail: "contains a quote"},
 		"bytes that are no text": {body: "phone,a\n" + good + ",\xE9\n+525500000001,y\n", status: 422, line: 2, detail: "not valid in the file's encoding", added: 1},
