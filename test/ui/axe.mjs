@@ -22,7 +22,12 @@ export async function sound(page, where, colours = false) {
   if (faults.length > 0) throw new Error(`${where}: ${faults.map((f) => `${f.impact} ${f.id}: ${f.help}\n  ${f.nodes.join("\n  ")}`).join("\n")}`);
 }
 
-// fits throws if the page as a whole can be scrolled sideways.
+// mostLines is how many lines a row of a table may have: a column that is too narrow for
+// its sentences has more.
+const mostLines = 10;
+
+// fits throws if the page as a whole can be scrolled sideways, or a row of a table is too
+// high.
 export async function fits(page, where) {
   const over = await page.evaluate(() => {
     const width = document.documentElement.clientWidth;
@@ -32,4 +37,8 @@ export async function fits(page, where) {
     return { width: document.documentElement.scrollWidth, of: width, culprit: culprit ? `${culprit.tagName} ${culprit.id || culprit.className} ${(culprit.textContent ?? "").trim().slice(0, 60)}` : "unknown" };
   });
   if (over) throw new Error(`${where}: the page is ${over.width} wide in a window of ${over.of}: ${over.culprit}`);
+  const high = await page.evaluate((most) => [...document.querySelectorAll("main table > tbody > tr")].filter((row) => !row.querySelector("details[open], pre, ul"))
+    .map((row) => ({ lines: row.clientHeight / parseFloat(getComputedStyle(row).lineHeight), text: row.innerText.replace(/\s+/g, " ").slice(0, 120) }))
+    .find((row) => row.lines > most), mostLines);
+  if (high) throw new Error(`${where}: a row of ${Math.round(high.lines)} lines: ${high.text}`);
 }

@@ -18,6 +18,7 @@ function executable() {
 }
 
 export const wide = { width: 1280, height: 800 };
+export const tablet = { width: 1024, height: 768 };
 export const narrow = { width: 390, height: 844 };
 
 // expected holds statuses that Chromium logs as errors, although pages for

@@ -1,7 +1,7 @@
 // The look of every page: at two widths, light and dark, without serious
 // accessibility faults and horizontal scrolling.
 import { fits, sound } from "../axe.mjs";
-import { login, narrow, wide } from "../browser.mjs";
+import { login, narrow, tablet, wide } from "../browser.mjs";
 import { pages, questions } from "../pages.mjs";
 import { open } from "../steps.mjs";
 
@@ -45,7 +45,9 @@ export async function look4(page, name) {
       for (const found of await Promise.allSettled(tests)) if (found.reason) wrong.push(found.reason.message);
     }
   }
-  await page.setViewportSize(wide);
   await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize(tablet);
+  await fits(page, `${name}, tablet`).catch((e) => wrong.push(e.message));
+  await page.setViewportSize(wide);
   if (wrong.length > 0) throw new Error(wrong.join("\n"));
 }

@@ -25,7 +25,7 @@ export async function webhooks({ report, browser, weir, at, secrets, operator, k
     assert.equal(await fact(page, "Phone numbers", "#state"), "masked");
     const rows = page.locator("[aria-label=Deliveries] tbody tr");
     assert.equal(await rows.count(), 1);
-    assert.match(squeeze(await rows.first().innerText()), /test weir\.webhook\.test failed 404 \d+ status$/);
+    assert.match(squeeze(await rows.first().innerText()), /test weir\.webhook\.test failed 404 \d+ HTTP 404$/);
     assert.ok(!await secret());
   });
 
