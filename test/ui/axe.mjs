@@ -37,7 +37,7 @@ export async function fits(page, where) {
     return { width: document.documentElement.scrollWidth, of: width, culprit: culprit ? `${culprit.tagName} ${culprit.id || culprit.className} ${(culprit.textContent ?? "").trim().slice(0, 60)}` : "unknown" };
   });
   if (over) throw new Error(`${where}: the page is ${over.width} wide in a window of ${over.of}: ${over.culprit}`);
-  const high = await page.evaluate((most) => [...document.querySelectorAll("main table > tbody > tr")].filter((row) => !row.querySelector("details[open], pre, ul"))
+  const high = await page.evaluate((most) => [...document.querySelectorAll("main table > tbody > tr")].filter((row) => row.innerText !== "" && [...row.cells].every((cell) => cell.querySelectorAll("*").length < 8)) // a cell may hold a list
     .map((row) => ({ lines: row.clientHeight / parseFloat(getComputedStyle(row).lineHeight), text: row.innerText.replace(/\s+/g, " ").slice(0, 120) }))
     .find((row) => row.lines > most), mostLines);
   if (high) throw new Error(`${where}: a row of ${Math.round(high.lines)} lines: ${high.text}`);
