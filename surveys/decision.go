@@ -195,7 +195,7 @@ func (pl *Plan) unansweredUntil(p Progress, now time.Time) (end time.Time) {
 	if !pl.Covers(p) {
 		return now
 	}
-	for end = now; p.Status == Active; p, _ = pl.Timeout(p, p.DueAt) {
+	for end = now; p.Due(p.DueAt); p, _ = pl.Timeout(p, p.DueAt) {
 		if p.Contact != Idle {
 			p.Contact, p.DueAt = Idle, pl.nextStepAt(p, end)
 		}

@@ -136,6 +136,8 @@ func TestEstimatedEnd(t *testing.T) {
 	ends := endOf(t, pl, first)
 	last := first
 	last.Step, last.Tries, last.Contact, last.DueAt = len(pl.Arms[0].Modes)-1, 9, surveys.Idle, start().Add(time.Hour)
+	undue := last
+	undue.DueAt = time.Time{}
 	for _, tt := range []struct {
 		name   string
 		tally  surveys.Tally
@@ -147,6 +149,7 @@ func TestEstimatedEnd(t *testing.T) {
 		{"nothing left", surveys.Tally{Final: 3}, surveys.Pace{}, nil, start(), true},
 		{"all started", surveys.Tally{Active: 1}, surveys.Pace{}, []surveys.Progress{first}, ends, true},
 		{"no attempt left", surveys.Tally{Active: 1}, surveys.Pace{}, []surveys.Progress{last}, start().Add(time.Hour), true},
+		{"no step is due", surveys.Tally{Active: 1}, surveys.Pace{}, []surveys.Progress{undue}, start(), true},
 		{"to be started at once", surveys.Tally{Pending: 1, Active: 1}, surveys.Pace{Started: 1e9}, []surveys.Progress{last}, ends, true},
 		{"none was started", surveys.Tally{Pending: 1}, surveys.Pace{}, nil, time.Time{}, false},
 		{"hardly any was started", surveys.Tally{Pending: 1}, surveys.Pace{Started: 1e-300}, nil, time.Time{}, false},

@@ -211,8 +211,8 @@ func TestLoadFailed_IsAnswered(t *testing.T) {
 	}
 }
 
-// Another process accepted a contact whose id is lower than those that this one has read
-// already. It is dispatched once those in memory are, not after the whole queue.
+// Another process accepted a contact with a lower id than those already read. It is
+// dispatched after those in memory, not after the whole queue.
 func TestWoken_ReadsTheQueueFromItsStart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)

@@ -46,7 +46,7 @@ func TestRest_NotWithWork(t *testing.T) {
 	}
 }
 
-// The time until the broker rests begins when its work ends, and anew when it is told
+// The time until the broker rests begins when its work ends, and again when it is told
 // of something or the channel's row changes.
 func TestRest_AfterTheLastWork(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestRest_AfterTheLastWork(t *testing.T) {
 	}
 }
 
-// A broker that a message kept running although it was to rest is told so again.
+// A broker that was kept running by a message is told to rest again.
 func TestRest_Again(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)

@@ -25,8 +25,8 @@ const (
 	readChunk = 256
 	// maxReads is how many chunks are read before results are handled.
 	maxReads = 4
-	// drainGrace is how long deliveries in flight are waited for at the end. Those that are
-	// cut off then are made again by the next runner.
+	// drainGrace limits how long a runner that ends waits for deliveries in flight. The next
+	// runner repeats those that are cut off.
 	drainGrace = 3 * time.Second
 )
 

@@ -110,7 +110,7 @@ func saysLast(text string) func(int, net.Conn) bool {
 
 const fine = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Nuntium-Token: t\r\n\r\n"
 
-// answer is what a server does with each request, and what its client has to understand.
+// answer describes how a server handles each request, and what its client must make of it.
 type answer struct {
 	does   func(int, net.Conn) bool
 	status int // 0: there is no answer, and the server may have acted on the request

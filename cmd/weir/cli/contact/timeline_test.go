@@ -8,7 +8,7 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
-// Steps that are close together are told apart by milliseconds.
+// Steps within one second show milliseconds.
 func TestTimelineText_ShowsMilliseconds(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
