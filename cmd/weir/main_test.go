@@ -29,10 +29,10 @@ type process struct {
 	log *bufio.Scanner
 }
 
-func serve(t *testing.T, file string) process {
+func serve(t *testing.T, file string, env ...string) process {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "serve")
-	cmd.Env = []string{asProgram + "=1", "DATABASE_URL=sqlite://" + file, "LISTEN_ADDR=127.0.0.1:0", "LOG_FORMAT=json"}
+	cmd.Env = append([]string{asProgram + "=1", "DATABASE_URL=sqlite://" + file, "LISTEN_ADDR=127.0.0.1:0", "LOG_FORMAT=json"}, env...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
