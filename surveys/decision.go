@@ -14,7 +14,6 @@ import (
 type Tally struct {
 	Pending   int
 	Active    int
-	Ended     int // status completed, or counted
 	Final     int // final disposition, or counted
 	Completed int // successes: disposition completed, or counted
 	Counted   int // count toward the target: completed, and partial ones if the survey counts them
@@ -34,11 +33,15 @@ func (pl *Plan) CompletionRate(t Tally) float64 {
 	if target == 0 {
 		return 0
 	}
-	done := t.Counted
+	return min(1, float64(pl.counted(t))/float64(target))
+}
+
+// counted returns how many respondents count toward the target.
+func (pl *Plan) counted(t Tally) int {
 	if len(pl.Quotas) > 0 {
-		done = pl.Quotas.Done(t.Buckets)
+		return pl.Quotas.Done(t.Buckets)
 	}
-	return min(1, float64(done)/float64(target))
+	return t.Counted
 }
 
 // SuccessRate returns the share of successes among the respondents with a known
@@ -68,11 +71,7 @@ func (pl *Plan) BatchSize(t Tally) int {
 	if target == 0 {
 		return pl.Batch
 	}
-	done := t.Ended
-	if len(pl.Quotas) > 0 {
-		done = pl.Quotas.Done(t.Buckets)
-	}
-	missing := max(0, target-done)
+	missing := max(0, target-pl.counted(t))
 	rate := pl.ExpectedRate(t)
 	if rate <= 0 {
 		if missing == 0 {
@@ -94,11 +93,7 @@ func (pl *Plan) NumbersNeeded(t Tally) (n int, ok bool) {
 	if pl.Enough(t) {
 		return 0, true
 	}
-	done := t.Counted
-	if len(pl.Quotas) > 0 {
-		done = pl.Quotas.Done(t.Buckets)
-	}
-	needed := math.Ceil(float64(pl.Target()-done)/t.SuccessRate() - 1e-9)
+	needed := math.Ceil(float64(pl.Target()-pl.counted(t))/t.SuccessRate() - 1e-9)
 	return max(0, int(min(needed, math.MaxInt32))-t.Pending-(t.Active-t.Secured)), true
 }
 
@@ -214,9 +209,6 @@ func (s Sums) Tally(buckets int) Tally {
 		case Active:
 			t.Active += n
 		case Completed, Failed, Rejected, Canceled: // counted by their dispositions
-		}
-		if g.Status == Completed || g.Counted {
-			t.Ended += n
 		}
 		if g.Disposition.Final() || g.Counted {
 			t.Final += n

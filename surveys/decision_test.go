@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"weir"
 	"weir/ops"
@@ -30,18 +31,18 @@ func TestBatchSize(t *testing.T) {
 		tally  surveys.Tally
 		want   int
 	}{
-		{"no target", 0, 1, nil, surveys.Tally{Ended: 7}, 10_000},
+		{"no target", 0, 1, nil, surveys.Tally{Counted: 7}, 10_000},
 		{"nothing done, one in ten", 1000, 0.1, nil, surveys.Tally{}, 10_000},
-		{"half done", 1000, 0.1, nil, surveys.Tally{Ended: 500, Counted: 500, Completed: 500, Final: 2500}, 3333},
+		{"half done", 1000, 0.1, nil, surveys.Tally{Counted: 500, Completed: 500, Final: 2500}, 3333},
 		{"all succeed", 50, 1, nil, surveys.Tally{}, 50},
-		{"after 30 completed and 20 failed", 50, 1, nil, surveys.Tally{Ended: 30, Counted: 30, Completed: 30, Final: 50}, 26},
+		{"after 30 completed and 20 failed", 50, 1, nil, surveys.Tally{Counted: 30, Completed: 30, Final: 50}, 26},
 		{"cut-off 50, one in ten", 50, 0.1, nil, surveys.Tally{}, 500},
 		{"rate 0, nothing done", 50, 0, nil, surveys.Tally{}, 10_000},
 		{"rate 0 and a large target", 20_000, 0, nil, surveys.Tally{}, 20_000},
-		{"rate 0, the first completed", 50, 0, nil, surveys.Tally{Ended: 1, Counted: 1, Completed: 1, Final: 10}, 24_500},
-		{"rate 0, none missing", 50, 0, nil, surveys.Tally{Ended: 50}, 0},
-		{"more than wanted", 50, 1, nil, surveys.Tally{Ended: 60, Counted: 60, Completed: 60, Final: 60}, 0},
-		{"quotas", 0, 1, quotas(), surveys.Tally{Buckets: []int{9, 0, 0}, Ended: 9, Completed: 9, Final: 9}, 2},
+		{"rate 0, the first completed", 50, 0, nil, surveys.Tally{Counted: 1, Completed: 1, Final: 10}, 24_500},
+		{"rate 0, none missing", 50, 0, nil, surveys.Tally{Counted: 50}, 0},
+		{"more than wanted", 50, 1, nil, surveys.Tally{Counted: 60, Completed: 60, Final: 60}, 0},
+		{"quotas", 0, 1, quotas(), surveys.Tally{Buckets: []int{9, 0, 0}, Completed: 9, Final: 9}, 2},
 		{"quotas below the cut-off", 10, 1, quotas(), surveys.Tally{Buckets: []int{2, 1, 0}, Completed: 3, Final: 3}, 7},
 	} {
 		if got := planWithTarget(t, tt.cutoff, tt.rate, tt.quotas).BatchSize(tt.tally); got != tt.want {
@@ -50,14 +51,47 @@ func TestBatchSize(t *testing.T) {
 	}
 }
 
-// Scenario 78: with 30 of 50 ended and no disposition to learn a rate from, 20
+// Scenario 78: with 30 of 50 counted and no disposition to learn a rate from, 20
 // more are started.
 func TestStartsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	pl := planWithTarget(t, 50, 1, nil)
-	if v := pl.Decide(start(), surveys.Tally{Pending: 100, Ended: 30}); v.Start != 20 {
+	if v := pl.Decide(start(), surveys.Tally{Pending: 100, Counted: 30}); v.Start != 20 {
 		t.Errorf("%d are started", v.Start)
 	}
+}
+
+// Respondents who refused or are ineligible have the status completed but count for no
+// cutoff. However many there are, a survey that needs more and has nobody in progress
+// starts some: otherwise it would wait for ever.
+func TestSurveyThatNeedsMoreStartsSome(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		d := definition()
+		d.CountPartial = rapid.Bool().Draw(t, "count partial")
+		if rapid.Bool().Draw(t, "quotas") {
+			d.Quotas = quotas()
+		}
+		d.Cutoff = rapid.IntRange(0, 40).Draw(t, "cutoff")
+		rate := rapid.Float64Range(0, 1).Draw(t, "initial success rate")
+		d.InitialSuccessRate = &rate
+		sums := surveys.Sums{Respondents: map[surveys.Group]int{
+			{Status: surveys.Pending, Disposition: surveys.Registered, Bucket: surveys.NoBucket}: rapid.IntRange(1, 50).Draw(t, "pending"),
+		}}
+		for range rapid.IntRange(0, 8).Draw(t, "groups") {
+			g := surveys.Group{
+				Status:      rapid.SampledFrom([]surveys.Status{surveys.Completed, surveys.Failed, surveys.Rejected}).Draw(t, "status"),
+				Disposition: rapid.SampledFrom([]surveys.Disposition{surveys.Complete, surveys.Partial, surveys.Breakoff, surveys.Ineligible, surveys.Refused}).Draw(t, "disposition"),
+				Bucket:      rapid.IntRange(surveys.NoBucket, len(d.Quotas)-1).Draw(t, "bucket"),
+			}
+			g.Counted = g.Disposition.Counts(d.CountPartial)
+			sums.Respondents[g] += rapid.IntRange(1, 20).Draw(t, "respondents")
+		}
+		tally := sums.Tally(len(d.Quotas))
+		if got := plan(t, d).Decide(start(), tally); !got.Done && got.Start == 0 {
+			t.Fatalf("%+v with cutoff %d: %+v", tally, d.Cutoff, got)
+		}
+	})
 }
 
 // Scenario 77: no target, batch 10, 21 respondents.
@@ -102,7 +136,7 @@ func TestDecisionAtEnd(t *testing.T) {
 		{"runs", start(), surveys.Tally{Pending: 9, Active: 1}, surveys.Decision{Start: 4}},
 		{"cut-off, some active", start(), surveys.Tally{Pending: 9, Active: 1, Counted: 5}, surveys.Decision{Why: ops.Why{Code: ops.WhyTarget}}},
 		{"cut-off, none active", start(), surveys.Tally{Pending: 9, Counted: 5}, surveys.Decision{Done: true}},
-		{"one bucket is full", start(), surveys.Tally{Pending: 9, Counted: 2, Ended: 2, Completed: 2, Final: 2, Buckets: []int{2, 0, 0}}, surveys.Decision{Start: 3}},
+		{"one bucket is full", start(), surveys.Tally{Pending: 9, Counted: 2, Completed: 2, Final: 2, Buckets: []int{2, 0, 0}}, surveys.Decision{Start: 3}},
 		{"all buckets full, some active", start(), surveys.Tally{Pending: 9, Active: 2, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Decision{Why: ops.Why{Code: ops.WhyTarget}}},
 		{"all buckets full", start(), surveys.Tally{Pending: 9, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Decision{Done: true}},
 		{"none left", start(), surveys.Tally{Final: 9}, surveys.Decision{Done: true}},

@@ -111,7 +111,7 @@ func (r *simulatedSurvey) tally() (t surveys.Tally) {
 		case p.Status == surveys.Active:
 			t.Active++
 		case p.Disposition == surveys.Complete:
-			t.Ended, t.Completed, t.Counted = t.Ended+1, t.Completed+1, t.Counted+1
+			t.Completed, t.Counted = t.Completed+1, t.Counted+1
 		}
 		if p.Disposition.Final() {
 			t.Final++
