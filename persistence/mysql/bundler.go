@@ -34,12 +34,9 @@ func (b bundling) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, fmt.Errorf("mysql: a connection of type %T cannot do what the store needs", inner)
 	}
 	packet, err := packetLimit(ctx, c)
-	if err == nil {
-		_, err = c.ExecContext(ctx, "SET autocommit = 0", nil) // see [begin]
-	}
 	if err != nil {
 		_ = inner.Close()
-		return nil, fmt.Errorf("mysql: prepare the writer's session: %w", err)
+		return nil, fmt.Errorf("mysql: read the limit of the writer's messages: %w", err)
 	}
 	return &bundler{connection: c, most: min(packet/2, b.most), counter: b.counter}, nil
 }
@@ -114,21 +111,12 @@ func (c *bundler) ExecContext(ctx context.Context, text string, args []driver.Na
 	s := statement{text, args}
 	switch {
 	case c.tx == nil:
-		result, err := c.exec(ctx, s)
-		return result, c.committed(ctx, err)
+		return c.exec(ctx, s)
 	case dialect.IsLater(ctx):
 		return c.tx.later(ctx, s)
 	default:
 		return c.tx.exec(ctx, s)
 	}
-}
-
-// committed commits a statement outside of a transaction, because autocommit is off.
-func (c *bundler) committed(ctx context.Context, err error) error {
-	if err == nil {
-		_, err = c.exec(ctx, statement{text: "COMMIT"})
-	}
-	return err
 }
 
 // QueryContext implements driver.QueryerContext.
@@ -200,9 +188,6 @@ func (p *prepared) ExecContext(ctx context.Context, args []driver.NamedValue) (r
 		result, err = p.preparable.ExecContext(ctx, args)
 		return err
 	})
-	if p.c.tx == nil {
-		err = p.c.committed(ctx, err)
-	}
 	return result, err
 }
 

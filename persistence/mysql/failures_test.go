@@ -121,31 +121,6 @@ func (b *rig) once(text string) {
 	b.commit(tx)
 }
 
-// A rollback by the server between two statements, without an error, is detected:
-// neither the statements before it nor those after it are stored.
-func TestATransactionThatTheServerRolledBack(t *testing.T) {
-	t.Parallel()
-	for name, between := range map[string]func(b *rig, tx *sql.Tx, text string){
-		"all by itself": func(b *rig, tx *sql.Tx, text string) { b.exec(tx, text) },
-		"in a message":  func(b *rig, tx *sql.Tx, text string) { b.hold(tx, text+" -- ") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newRig(t)
-			tx := b.begin()
-			b.hold(tx, "UPDATE t SET n = 11 WHERE id = 1")
-			between(b, tx, "ROLLBACK")
-			b.hold(tx, "UPDATE t SET n = 21 WHERE id = 2")
-			err := tx.Commit()
-			if kind, code := (&Database{}).Classify(err); kind != dialect.Again || code != "rolled_back" {
-				t.Errorf("%v is a %v, %s", err, kind, code)
-			}
-			b.rows([2]int{1, 10}, [2]int{2, 20})
-			b.usable()
-		})
-	}
-}
-
 func TestDeadlockOfAHeldStatement(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
@@ -190,18 +165,18 @@ func TestNothingIsTriedAgainInATransaction(t *testing.T) {
 		message string
 		do      func(tx *sql.Tx) error
 	}{
-		"first": {start + separator + update, func(tx *sql.Tx) error {
+		"first": {"START TRANSACTION" + separator + update, func(tx *sql.Tx) error {
 			_, err := tx.Exec(update)
 			return errors.Join(err, tx.Rollback())
 		}},
-		"prepare": {start, func(tx *sql.Tx) error {
+		"prepare": {"START TRANSACTION", func(tx *sql.Tx) error {
 			stmt, err := tx.Prepare(update)
 			if err == nil {
 				defer func() { _ = stmt.Close() }()
 			}
 			return errors.Join(err, tx.Rollback())
 		}},
-		"commit": {finish, func(tx *sql.Tx) error {
+		"commit": {"COMMIT", func(tx *sql.Tx) error {
 			if _, err := tx.Exec(update); err != nil {
 				return err
 			}

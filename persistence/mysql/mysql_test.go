@@ -79,7 +79,7 @@ func TestClassify(t *testing.T) {
 		"hook of a group's member":   {number(3100), dialect.Down, "server"},
 		"connect timeout of a proxy": {number(9001), dialect.Down, "proxy"},
 		"no server behind a proxy":   {number(9005), dialect.Down, "proxy"},
-		"no routine":                 {number(1305), dialect.Down, "schema"},
+		"no function":                {number(1305), dialect.Down, "schema"},
 		"read only":                  {number(1290), dialect.Down, "read_only"},
 		"disk full":                  {number(1021), dialect.Down, "full"},
 		"no table":                   {number(1146), dialect.Down, "schema"},

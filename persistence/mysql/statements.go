@@ -76,11 +76,6 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 		return dialect.Fault, dialect.TooLong
 	}
 	switch e.Number {
-	case 1305:
-		if strings.Contains(e.Message, "SAVEPOINT") {
-			return dialect.Again, "rolled_back" // see [begin]
-		}
-		return dialect.Down, "schema"
 	case 1213, 3101: // 3101: of group replication, a conflict with a write of another member
 		return dialect.Again, "deadlock"
 	case 1205:
@@ -95,7 +90,7 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 		return dialect.Down, dialect.Damaged
 	case 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1317, 1927, 3169:
 		return dialect.Down, "killed"
-	case 1044, 1045, 1049, 1142, 1143, 1054, 1146:
+	case 1044, 1045, 1049, 1142, 1143, 1054, 1146, 1305:
 		return dialect.Down, "schema"
 	case 1047, 1180, 1181, 1182, 3100: // 3100: of group replication, this member cannot commit now
 		return dialect.Down, "server"

@@ -23,19 +23,9 @@ type transaction struct {
 	failed error
 }
 
-// A transaction begins with a savepoint and releases it before COMMIT. A server
-// may roll a transaction back between two statements of a message without an
-// error: Galera does so when a replicated write conflicts. The savepoint no longer
-// exists then, its release fails, and COMMIT is not executed. Statements executed
-// after the rollback are undone as well, because autocommit is off.
-const (
-	start  = "START TRANSACTION" + separator + "SAVEPOINT weir"
-	finish = "RELEASE SAVEPOINT weir" + separator + "COMMIT"
-)
-
 func begin(c *bundler) *transaction {
 	t := &transaction{c: c}
-	t.hold(statement{text: start})
+	t.hold(statement{text: "START TRANSACTION"})
 	return t
 }
 
@@ -157,7 +147,7 @@ func (t *transaction) Commit() error {
 	}
 	err := t.usable(context.Background())
 	if err == nil {
-		t.hold(statement{text: finish})
+		t.hold(statement{text: "COMMIT"})
 		err = t.flush(context.Background())
 	}
 	if err != nil {
