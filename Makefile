@@ -143,7 +143,7 @@ bench-growth: build ## Measure how the cost of a contact grows beside 0, 1,000,0
 	bin/weirlab bench --mode growth --peer inside --database sqlite,mysql
 
 .PHONY: test-bench
-test-bench: build ## Compare the broker with the previous release, alternating on this machine; fails if it is slower, or if events of contacts or a webhook cost too much (about three minutes)
+test-bench: build ## Compare the broker with the previous release, alternating on this machine; fails if it is slower, or if events of contacts or a webhook cost too much (about four minutes)
 	@GO='$(GO)' scripts/bench-against bin/weirlab
 
 .PHONY: bench-peers

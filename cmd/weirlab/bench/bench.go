@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"weir/cmd/weirlab/bench/load"
@@ -86,10 +87,10 @@ func (s *session) conclude() {
 // Bounds of how much worse a version may be than the one before it.
 const (
 	maxCPU  = 1.15 // CPU per contact
-	minRate = 0.80 // contacts per second ÷ baseline
-	// maxComparisons is the max number of comparisons; the second one follows if the
-	// first result is bad, because a machine has slow moments.
-	maxComparisons = 2
+	minRate = 0.80 // contacts per second
+	// maxComparisons is the max number of comparisons; another one follows if the
+	// result so far is bad, because a machine has slow moments.
+	maxComparisons = 3
 )
 
 // compare measures this program and an earlier one alternately, each as users run
@@ -133,13 +134,12 @@ func (s *session) verdict(bad []string, pass, fail string) error {
 	return nil
 }
 
-// comparison returns the runs of both programs and the baseline. The programs take turns in
-// being first, so that neither always follows a run of the other.
+// comparison returns the runs of both programs. They take turns in being first, so that
+// neither always follows a run of the other.
 func comparison(o Options) []step {
 	var steps []step
 	pair := []string{peerBefore, PeerSingle}
 	for range o.Repeat {
-		steps = append(steps, o.steps(load.Live, PeerBaseline)...)
 		for _, peer := range pair {
 			steps = append(steps, o.steps(load.Live, peer)...)
 		}
@@ -148,29 +148,23 @@ func comparison(o Options) []step {
 	return steps
 }
 
+// versionBefore returns the series of the earlier program with which one is compared.
+func versionBefore(s series) (series, bool) {
+	store, ok := strings.CutPrefix(s.peer, PeerSingle)
+	s.peer = peerBefore + store
+	return s, ok && s.mode == load.Live
+}
+
 // regressions lists the figures in which the program is worse than the earlier one.
 func regressions(all []Figures) []string {
-	m := medians(groups(all))
 	var worse []string
-	base := m.find(load.Live, PeerBaseline)
-	for _, g := range m {
-		if g.mode != load.Live || len(g.peer) < len(peerBefore) || g.peer[:len(peerBefore)] != peerBefore {
-			continue
-		}
-		now := m.find(load.Live, PeerSingle+g.peer[len(peerBefore):])
-		more, ok := ratio(now, g, cpu)
-		was, ok1 := ratio(g, base, rate)
-		is, ok2 := ratio(now, base, rate)
-		switch {
-		case !ok || !ok1 || !ok2:
-			worse = append(worse, "there is nothing to compare")
-			continue
-		case more > maxCPU:
-			worse = append(worse, fmt.Sprintf("%s: CPU per contact is %.2f times that of the version before; at most %.2f", now.peer, more, maxCPU))
-		}
-		if is/was < minRate {
-			worse = append(worse, fmt.Sprintf("%s: end to end ÷ baseline is %.2f, before it was %.2f; at least %.2f of that", now.peer, is, was, minRate))
-		}
+	cpus, rates := byTurn(all, versionBefore, cpu), byTurn(all, versionBefore, rate)
+	for _, g := range groups(all) {
+		worse = appendIfBeyond(worse, g.peer+": CPU per contact ÷ that of the version before", cpus[g.series], atMost(maxCPU))
+		worse = appendIfBeyond(worse, g.peer+": contacts per second ÷ those of the version before", rates[g.series], atLeast(minRate))
+	}
+	if len(rates) == 0 {
+		worse = append(worse, "there is nothing to compare")
 	}
 	return worse
 }

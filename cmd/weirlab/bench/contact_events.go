@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"time"
 
@@ -68,58 +67,34 @@ func (s *session) compareContactEvents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rates, cpus, all := byTurn(s.done, rate), byTurn(s.done, cpu), byTurn(s.done, allCPU)
+	rates, cpus, all := byTurn(s.done, eventsWithout, rate), byTurn(s.done, eventsWithout, cpu), byTurn(s.done, eventsWithout, allCPU)
 	for _, g := range groups(s.done) {
 		if list := rates[g.series]; len(list) > 0 {
-			_, _ = fmt.Fprintf(s.o.Out, "%s, %s: contact events %s ÷ off, median of %d turns: end to end %.3f ± %.3f, CPU %.3f, with the store's %.3f\n", g.mode, g.peer, g.events,
-				len(list), middle(list), standardError(list), middle(cpus[g.series]), middle(all[g.series]))
+			_, _ = fmt.Fprintf(s.o.Out, "%s, %s: contact events %s ÷ off, end to end %s, CPU %.3f, with the store's %.3f\n", g.mode, g.peer, g.events,
+				described(list), middle(cpus[g.series]), middle(all[g.series]))
 		}
 	}
 	return s.verdict(dear, "events of contacts cost little, and nothing without an interest", "events of contacts cost too much")
 }
 
-// costOfContactEvents lists the settings that cost too much, by more than two standard errors:
-// beside other work, turns of one program differ by a fifth.
+// eventsWithout returns the series with which one that has a setting of events is compared.
+func eventsWithout(s series) (series, bool) {
+	is := s.events
+	s.events = eventsOff
+	return s, is != "" && is != eventsOff
+}
+
+// costOfContactEvents lists the settings that cost too much.
 func costOfContactEvents(all []Figures) (dear []string) {
-	ratios := byTurn(all, rate)
+	ratios := byTurn(all, eventsWithout, rate)
 	for _, g := range groups(all) {
-		list := ratios[g.series]
-		if least := minEventRate()[g.events]; g.mode == load.Live && len(list) > 0 && middle(list)+2*standardError(list) < least {
-			dear = append(dear, fmt.Sprintf("%s: end to end with contact events %s ÷ off is %.3f ± %.3f; at least %.2f", g.peer, g.events, middle(list), standardError(list), least))
-		}
-	}
-	return dear
-}
-
-// standardError is that of the mean of values: the more there are, the smaller it is.
-func standardError(values []float64) float64 {
-	n, sum, squares := float64(len(values)), 0.0, 0.0
-	for _, v := range values {
-		sum += v
-	}
-	for _, v := range values {
-		squares += (v - sum/n) * (v - sum/n)
-	}
-	return math.Sqrt(squares / n / max(1, n-1))
-}
-
-// byTurn returns a figure of each run with events ÷ that of the run without them before it.
-// These two are of the same turn: a machine that gets slower meanwhile changes both.
-func byTurn(all []Figures, of func(Figures) float64) map[series][]float64 {
-	off, ratios := map[series]Figures{}, map[series][]float64{}
-	for _, f := range all {
-		like := seriesOf(f)
-		if like.events = eventsOff; f.Error != "" || f.Events == "" {
+		if g.mode != load.Live {
 			continue
 		}
-		if before, ok := off[like]; ok && f.Events != eventsOff {
-			ratios[seriesOf(f)] = append(ratios[seriesOf(f)], of(f)/of(before))
-		}
-		if f.Events == eventsOff {
-			off[like] = f
-		}
+		what := fmt.Sprintf("%s: end to end with contact events %s ÷ off", g.peer, g.events)
+		dear = appendIfBeyond(dear, what, ratios[g.series], atLeast(minEventRate()[g.events]))
 	}
-	return ratios
+	return dear
 }
 
 // allCPU is the CPU of the program and of its store.

@@ -92,7 +92,6 @@ func TestASlowerVersionIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			worse := regressions([]Figures{
-				{Mode: load.Live, Peer: PeerBaseline, PerS: 5000, CPUClient: 0.4},
 				{Mode: load.Live, Peer: "before sqlite", PerS: 1000, CPUClient: 1},
 				{Mode: load.Live, Peer: "http sqlite", PerS: test.per, CPUClient: test.cpu},
 			})

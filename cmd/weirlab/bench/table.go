@@ -91,12 +91,7 @@ func middle(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	values = slices.Sorted(slices.Values(values))
-	i := len(values) / 2
-	if len(values)%2 == 0 {
-		return (values[i-1] + values[i]) / 2
-	}
-	return values[i]
+	return summary(values).Center
 }
 
 // rate returns the throughput that a mode measures.
