@@ -15,7 +15,7 @@ func TestPhoneNumber(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		to := rapid.OneOf(rapid.StringMatching(`\+?[0-9]{2,16}`), rapid.StringMatching(`[+0-9 a\n]{0,5}`), rapid.String()).Draw(t, "to")
 		typ := channels.Type{}
-		got, err := typ.CanonicalAddress(to)
+		got, err := typ.CanonicalAddress(to, "")
 		if valid := form.MatchString(to) && to[len(to)-1] != '\n'; valid != (err == nil) || valid && got != to {
 			t.Fatalf("%q: %q %v", to, got, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/internal/phonenumber"
 )
 
 // CommonSettings returns the keys that every channel takes, whatever its type.
@@ -21,6 +22,7 @@ func CommonSettings() []Setting {
 		{Key: "rate_per_second", Kind: Integer, Help: "max dispatches per second; of text messages, segments (default 0: no limit). A provider that answers \"rate limited\" lowers it for a while"},
 		{Key: "burst", Kind: Integer, Help: "dispatches that may follow each other at once within rate_per_second (default a tenth of it, at least 1)"},
 		{Key: "reply_reserve", Kind: Integer, Help: "slots that only contacts of priority reply may take (default 0)"},
+		{Key: "region", Kind: String, Help: "country of phone numbers that are written without a country code, as ISO 3166, such as KE: addresses are converted to E.164, and impossible ones refused (default: addresses stay as they are given)"},
 	}
 }
 
@@ -34,6 +36,12 @@ func AtLeastOnce(s weir.Settings) bool {
 func ReplyReserve(s weir.Settings) int {
 	v, _ := s["reply_reserve"].(float64)
 	return int(v)
+}
+
+// Region returns the common setting region.
+func Region(s weir.Settings) string {
+	v, _ := s["region"].(string)
+	return v
 }
 
 // maxRate bounds the rate limit and its burst.
@@ -91,6 +99,9 @@ func (t *Type) CheckSettings(s weir.Settings, capacity int) []weir.FieldError {
 	}
 	if r := ReplyReserve(s); r < 0 || r >= capacity && r > 0 {
 		errs = append(errs, weir.FieldError{Pointer: "/reply_reserve", Code: "range", Detail: fmt.Sprintf("must be 0 or more and less than the capacity (%d)", capacity)})
+	}
+	if region := Region(s); region != "" && !phonenumber.KnownRegion(region) {
+		errs = append(errs, weir.FieldError{Pointer: "/region", Code: "unknown", Detail: "must be a country as in ISO 3166, such as KE"})
 	}
 	errs = append(errs, checkPace(s)...)
 	if len(errs) == 0 && t.Check != nil {
@@ -210,9 +221,20 @@ func PhoneNumber(to string) (string, error) {
 	return to, nil
 }
 
+// phoneSigns are the characters of phone numbers as people write them.
+const phoneSigns = "+0123456789 ().-/"
+
 // CanonicalAddress returns the canonical form of an address on channels of this type,
-// or an error that states what is allowed.
-func (t *Type) CanonicalAddress(to string) (string, error) {
+// or an error that states what is allowed. In a region, phone numbers are converted to
+// E.164.
+func (t *Type) CanonicalAddress(to, region string) (string, error) {
+	if region != "" && strings.Trim(to, phoneSigns) == "" {
+		number, err := phonenumber.Normalize(to, region)
+		if err != nil {
+			return "", fmt.Errorf("%w (region %s)", err, region)
+		}
+		to = number
+	}
 	if t.Address == nil {
 		return PhoneNumber(to)
 	}

@@ -496,7 +496,7 @@ type ContactBody struct {
 	// Survey surveys of one channel take turns; printable
 	Survey string `json:"survey,omitempty,omitzero"`
 
-	// To the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, nothing else) unless the type has its own; visible ASCII characters; for phone numbers + and digits, such as +254722123456
+	// To the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, nothing else) unless the type has its own; on a channel with a region also one without a country code, which is stored as in E.164; visible ASCII characters; for phone numbers + and digits, such as +254722123456
 	//
 	// Examples: +15550001
 	To string `json:"to"`
@@ -2391,6 +2391,7 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // - `rate_per_second` (integer): max dispatches per second; of text messages, segments (default 0: no limit). A provider that answers "rate limited" lowers it for a while
 // - `burst` (integer): dispatches that may follow each other at once within rate_per_second (default a tenth of it, at least 1)
 // - `reply_reserve` (integer): slots that only contacts of priority reply may take (default 0)
+// - `region` (string): country of phone numbers that are written without a country code, as ISO 3166, such as KE: addresses are converted to E.164, and impossible ones refused (default: addresses stay as they are given)
 //
 // PUT /v1/channels/{channel}
 func (c *Client) PutChannel(ctx context.Context, channel string, body ChannelBody, params PutChannelParams) (*ChannelView, error) {
@@ -2503,7 +2504,7 @@ func (c *Client) GetTimeline(ctx context.Context, id string) (*TimelineView, err
 
 // SearchContacts Find the contacts of a phone number.
 //
-// The number is in the body so that no address, log or history keeps it. The search is in the audit log, without the number. By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. A channel and an interval make a search short.
+// The number is in the body so that no address, log or history keeps it. The search is in the audit log, without the number. By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. A channel and an interval make a search short. A number without a country code is found on channels that have a region.
 //
 // POST /v1/contacts:search
 func (c *Client) SearchContacts(ctx context.Context, body SearchBody) (*ContactList, error) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/internal/validation"
 	"weir/surveys/respondents"
 )
@@ -38,7 +39,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 			m.Add("/initial_success_rate", "range", "must be from 0 to 1")
 		}
 	}
-	if d.Region != "" && !respondents.KnownRegion(d.Region) {
+	if d.Region != "" && !phonenumber.KnownRegion(d.Region) {
 		m.Add("/region", "unknown", "%q is not a region of phone numbers, like MX", validation.Clip(d.Region))
 	}
 	pl.Retries, pl.Channels = d.modes(&m)

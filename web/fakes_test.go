@@ -200,7 +200,7 @@ func (m *memory) Contacts(_ context.Context, f weir.ContactFilter) ([]weir.Conta
 	var list []weir.Contact
 	for _, c := range m.contacts {
 		if (f.Channel == 0 || c.Channel == f.Channel) && (f.Survey == "" || c.Survey == f.Survey) &&
-			(f.Key == "" || c.Key == f.Key) && (f.States == nil || slices.Contains(f.States, c.State)) && c.Ref.String() > f.Cursor {
+			(f.To == nil || slices.Contains(f.To, c.To)) && (f.Key == "" || c.Key == f.Key) && (f.States == nil || slices.Contains(f.States, c.State)) && c.Ref.String() > f.Cursor {
 			list = append(list, c)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/surveys"
-	"weir/surveys/respondents"
 )
 
 // processOutbox processes outbox entries, which report events of contacts and
@@ -169,9 +169,9 @@ func (r *round) entriesFor(ctx context.Context, groups map[int64]*surveyEntries,
 
 // findSender finds the respondent that sent a message.
 func (r *round) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surveys.Respondent, ok bool, _ error) {
-	number, err := respondents.NormalizePhone(n.Message.From, "")
+	number, err := phonenumber.Normalize(n.Message.From, "")
 	if err != nil {
-		if number, err = respondents.NormalizePhone("+"+strings.TrimLeft(n.Message.From, "+"), ""); err != nil {
+		if number, err = phonenumber.Normalize("+"+strings.TrimLeft(n.Message.From, "+"), ""); err != nil {
 			return surveys.Respondent{}, false, nil //nolint:nilerr // it is no number that a respondent has
 		}
 	}

@@ -296,7 +296,7 @@ func TestAddress(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []channels.Type{twilio.Type(), twilio.VoiceType()} {
 		for in, want := range map[string]string{number: number, number[1:]: number, "nobody": "", "": "", "+": ""} {
-			if got, err := typ.CanonicalAddress(in); got != want || (err == nil) != (want != "") {
+			if got, err := typ.CanonicalAddress(in, ""); got != want || (err == nil) != (want != "") {
 				t.Errorf("%q: got %q, %v", in, got, err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/internal/validation"
 )
 
@@ -45,7 +46,7 @@ func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.
 	var m validation.Errors
 	var row Row
 	var err error
-	if row.Phone, err = NormalizePhone(phone, region); err != nil {
+	if row.Phone, err = phonenumber.Normalize(phone, region); err != nil {
 		m.Add("/phone", "format", "%v", err)
 	}
 	values, wrong := Attributes(attributes)

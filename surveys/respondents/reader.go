@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/internal/validation"
 )
 
@@ -97,7 +98,7 @@ func (r *Reader) Next() (Row, error) {
 				row.Attributes[c.name] = value
 			}
 		}
-		if row.Phone, err = NormalizePhone(phone, r.region); err != nil {
+		if row.Phone, err = phonenumber.Normalize(phone, r.region); err != nil {
 			return Row{}, &RowError{Line: number, Column: FieldPhone, Reason: err.Error()}
 		}
 		return row, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/channels"
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/route"
@@ -262,7 +263,7 @@ func (s *Service) searchRoute() *route.Route {
 		Summary: "Find the contacts of a phone number",
 		Description: "The number is in the body so that no address, log or history keeps it. The search is in the audit log, without the number. " +
 			"By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. " +
-			"A channel and an interval make a search short.",
+			"A channel and an interval make a search short. A number without a country code is found on channels that have a region.",
 		Body: route.TypeOf[SearchBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: s.searchContacts, Repeatable: true,
 		Also:    []ops.Scope{ops.ScopePIIRead}, // otherwise numbers could be found by trial
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ContactList]()}},
@@ -272,7 +273,13 @@ func (s *Service) searchRoute() *route.Route {
 
 func (s *Service) searchContacts(c *route.Call) (route.Reply, error) {
 	given, _ := c.Body["to"].(string)
-	addresses := s.addressesOf(strings.TrimSpace(given))
+	channel, _ := c.Body["channel"].(string)
+	channel = strings.TrimSpace(channel)
+	regions, err := s.regions(c, channel)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	addresses := s.addressesOf(strings.TrimSpace(given), regions)
 	if len(addresses) == 0 {
 		c.Errors.Add("/to", "format", "must be a phone number of 3 to 15 digits, or an address in the form of a channel type")
 	}
@@ -284,8 +291,7 @@ func (s *Service) searchContacts(c *route.Call) (route.Reply, error) {
 		f.Limit = int(n)
 	}
 	f.Cursor, _ = c.Body["cursor"].(string)
-	channel, _ := c.Body["channel"].(string)
-	out, err := s.contactsOf(c, f, strings.TrimSpace(channel))
+	out, err := s.contactsOf(c, f, channel)
 	out.Changes = []ops.FieldChange{{Field: "to", After: auth.MaskNumber(addresses[0])}}
 	if channel != "" {
 		out.Changes = append(out.Changes, ops.FieldChange{Field: "channel", After: channel})
@@ -296,15 +302,41 @@ func (s *Service) searchContacts(c *route.Call) (route.Reply, error) {
 // phoneSigns matches a phone number as people write it.
 var phoneSigns = regexp.MustCompile(`^[+0-9 ().\-/]+$`)
 
-// addressesOf returns the canonical forms that an address may have, by channel type.
-func (s *Service) addressesOf(given string) []string {
+// regions returns the regions of a channel, or of all channels, and an empty one for
+// channels without.
+func (s *Service) regions(ctx context.Context, channel string) ([]string, error) {
+	if channel != "" {
+		ch, err := s.channel(ctx, channel)
+		return []string{channels.Region(ch.Settings)}, err
+	}
+	const page = 500
+	list, after := []string{""}, ""
+	for {
+		rows, err := s.Store.Channels(ctx, after, page)
+		for i := range rows {
+			if region := channels.Region(rows[i].Settings); !slices.Contains(list, region) {
+				list = append(list, region)
+			}
+		}
+		if err != nil || len(rows) < page {
+			return list, err
+		}
+		after = rows[page-1].Name
+	}
+}
+
+// addressesOf returns the canonical forms that an address may have, by channel type
+// and region.
+func (s *Service) addressesOf(given string, regions []string) []string {
 	var list []string
 	if digits := auth.Digits(given); phoneSigns.MatchString(given) && len(digits) >= 3 && len(digits) <= 15 {
 		list = append(list, digits, "+"+digits)
 	}
 	for _, t := range s.Directory.Types() {
-		if to, err := t.CanonicalAddress(given); err == nil && !slices.Contains(list, to) {
-			list = append(list, to)
+		for _, region := range regions {
+			if to, err := t.CanonicalAddress(given, region); err == nil && !slices.Contains(list, to) {
+				list = append(list, to)
+			}
 		}
 	}
 	return list

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/route"
@@ -64,7 +65,7 @@ func (s *Service) patchRespondent(c *route.Call) (route.Reply, error) {
 	}
 	change := surveys.Correction{ID: r.ID}
 	if phone, ok := c.Body["phone"].(string); ok {
-		if change.Phone, err = respondents.NormalizePhone(phone, v.Definition.Region); err != nil {
+		if change.Phone, err = phonenumber.Normalize(phone, v.Definition.Region); err != nil {
 			c.Errors.Add("/phone", "format", "%v", err)
 		}
 	}

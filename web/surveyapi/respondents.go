@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/internal/phonenumber"
 	"weir/ops"
 	"weir/surveys"
 	"weir/surveys/respondents"
@@ -69,7 +70,7 @@ func respondentFilter(c *route.Call, v surveys.Survey) (surveys.Filter, error) {
 		if strings.HasPrefix(phone, " ") { // an unescaped plus
 			phone = "+" + phone[1:]
 		}
-		if f.Phone, err = respondents.NormalizePhone(phone, v.Definition.Region); err != nil {
+		if f.Phone, err = phonenumber.Normalize(phone, v.Definition.Region); err != nil {
 			c.Errors.Add("/phone", "format", "%v", err)
 		}
 	}

@@ -1,4 +1,5 @@
-package respondents
+// Package phonenumber reads phone numbers as people write them.
+package phonenumber
 
 import (
 	"errors"
@@ -14,7 +15,7 @@ var (
 	errNoPhone      = errors.New("the phone number is missing")
 	errScientific   = errors.New("the phone number is in scientific notation (5.2E+11), as spreadsheets write it; format the column as text")
 	errPhoneChars   = errors.New("the phone number has characters other than digits, +, space, -, ., / and brackets")
-	errNoCountry    = errors.New("the phone number has no country code (+…) and the survey has no region")
+	errNoCountry    = errors.New("the phone number has no country code (+…) and no region is set")
 	errPhoneLength  = errors.New("the phone number is too short or too long for its country")
 	errPhoneUnknown = errors.New("the phone number has an unknown country code or is not valid in its country")
 )
@@ -24,10 +25,10 @@ var scientific = regexp.MustCompile(`^[0-9]([.,][0-9]*)?[eE]\+?[0-9]+$`)
 // KnownRegion reports whether a region has phone numbers.
 func KnownRegion(region string) bool { return phonenumbers.GetSupportedRegions()[region] }
 
-// NormalizePhone converts a phone number to E.164. A number without a country code
+// Normalize converts a phone number to E.164. A number without a country code
 // belongs to the region. A number has to be possible, not assigned: numbers are
 // often drawn at random, and countries open new ranges.
-func NormalizePhone(raw, region string) (string, error) {
+func Normalize(raw, region string) (string, error) {
 	raw = strings.TrimSpace(raw)
 	if raw == "" {
 		return "", errNoPhone

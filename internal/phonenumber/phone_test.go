@@ -1,13 +1,13 @@
-package respondents_test
+package phonenumber_test
 
 import (
 	"strings"
 	"testing"
 
-	"weir/surveys/respondents"
+	"weir/internal/phonenumber"
 )
 
-func TestNormalizePhone(t *testing.T) {
+func TestNormalize(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ raw, region, want string }{
 		{"+52 (55) 1234-5678", "", "+525512345678"},
@@ -19,7 +19,7 @@ func TestNormalizePhone(t *testing.T) {
 		{"\u20072025550123", "US", "+12025550123"},
 		{"٠٢٠٢٥٥٥٠١٢٣", "EG", "+20202" + "5550123"},
 	} {
-		if got, err := respondents.NormalizePhone(tt.raw, tt.region); got != tt.want || err != nil {
+		if got, err := phonenumber.Normalize(tt.raw, tt.region); got != tt.want || err != nil {
 			t.Errorf("%q in %q: %q %v, want %q", tt.raw, tt.region, got, err, tt.want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestInvalidPhoneErrorsHideTheNumber(t *testing.T) {
 		{"----", "MX", "has an unknown country code"},
 		{strings.Repeat("1", 1000), "MX", "too short or too long"},
 	} {
-		got, err := respondents.NormalizePhone(tt.raw, tt.region)
+		got, err := phonenumber.Normalize(tt.raw, tt.region)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q in %q: %q %v, want %q", tt.raw, tt.region, got, err, tt.want)
 		} else if len(tt.raw) > 3 && strings.Contains(err.Error(), tt.raw) {
@@ -56,25 +56,25 @@ func TestInvalidPhoneErrorsHideTheNumber(t *testing.T) {
 func TestRegions(t *testing.T) {
 	t.Parallel()
 	for region, want := range map[string]bool{"MX": true, "DE": true, "": false, "ZZ": false, "mx": false, "001": false} {
-		if respondents.KnownRegion(region) != want {
+		if phonenumber.KnownRegion(region) != want {
 			t.Errorf("%q is a region: %v", region, !want)
 		}
 	}
 }
 
-func FuzzNormalizePhone(f *testing.F) {
+func FuzzNormalize(f *testing.F) {
 	for _, s := range []string{"+525512345678", "0176 1234567", "5.2E+11", "++", "(+44)", "\u0660\u0661"} {
 		f.Add(s, "MX")
 	}
 	f.Fuzz(func(t *testing.T, raw, region string) {
-		got, err := respondents.NormalizePhone(raw, region)
+		got, err := phonenumber.Normalize(raw, region)
 		if err != nil {
 			return
 		}
 		if !strings.HasPrefix(got, "+") || strings.Trim(got[1:], "0123456789") != "" || len(got) > 20 {
 			t.Fatalf("%q in %q is %q", raw, region, got)
 		}
-		if again, err := respondents.NormalizePhone(got, ""); err != nil || again != got {
+		if again, err := phonenumber.Normalize(got, ""); err != nil || again != got {
 			t.Errorf("%q is normalized again as %q, %v", got, again, err)
 		}
 	})
