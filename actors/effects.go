@@ -38,8 +38,7 @@ func (b *broker) execute(e core.Effects) {
 	}
 	for _, a := range e.Sends {
 		b.state.recordSend(a.ID, nil)
-		driver, figures := b.driver, b.series
-		b.pool.Go(func() { b.send(driver, figures, a) })
+		go b.send(b.driver, b.series, a)
 	}
 	for _, a := range e.Asks {
 		go b.ask(b.driver, b.series, b.gen, a)

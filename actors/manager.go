@@ -129,7 +129,7 @@ func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 	s.stopping.Store(false)
 	props := actor.PropsFromProducer(func() actor.Actor {
 		return &broker{System: m.System, state: s, log: m.logger.With("channel_id", int64(id))}
-	}, actor.WithReceiverMiddleware(m.brokerMiddleware...), actor.WithDispatcher(m.pool))
+	}, actor.WithReceiverMiddleware(m.brokerMiddleware...))
 	pid := ctx.SpawnPrefix(props, "channel-"+strconv.FormatInt(int64(id), 10)+"-")
 	c := &child{mailboxRef: &mailboxRef{pid: pid, state: s}}
 	m.mailboxes.add(id, c.mailboxRef)

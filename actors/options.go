@@ -92,8 +92,7 @@ const (
 	minReloadDelay = 200 * time.Millisecond
 	maxReloadDelay = 5 * time.Second
 	changesAtOnce  = 1000
-	maxCancels     = 64  // max concurrent cancels of one channel
-	maxIdleWorkers = 256 // max idle goroutines of the pool for brokers and provider calls
+	maxCancels     = 64 // max concurrent cancels of one channel
 )
 
 // background bounds one I/O operation.

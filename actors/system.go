@@ -41,7 +41,6 @@ type System struct {
 	restarter        *supervise.Restarter
 	brokerMiddleware []actor.ReceiverMiddleware
 	tracing          *tracing.Tracer // nil: traces are off
-	pool             *supervise.Pool // runs the brokers and their calls of providers
 	generations      atomic.Int64
 	mailboxes        mailboxRefs
 	healths          sync.Map                         // of health by weir.ChannelID
@@ -63,7 +62,6 @@ func Start(o Options) (*System, error) {
 		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, leaseTTL: o.LeaseTTL, shared: o.Shared,
 		states: map[weir.ChannelID]*channelState{}, minuteStore: o.Minutes, minutes: newMinutes(time.Now()), tracing: o.Tracing,
 	}
-	s.pool = supervise.NewPool(maxIdleWorkers)
 	s.ctx, s.cancelAll = context.WithCancel(context.Background())
 	s.root = o.System.Root
 	s.restarter = supervise.NewRestarter(func(id string) {
@@ -75,7 +73,7 @@ func Start(o Options) (*System, error) {
 	})
 	s.brokerMiddleware = append([]actor.ReceiverMiddleware{supervise.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
 	props := actor.PropsFromProducer(func() actor.Actor { return &manager{System: s} },
-		actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)), actor.WithDispatcher(s.pool),
+		actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)),
 		actor.WithSupervisor(s.restarter), actor.WithGuardian(s.restarter))
 	var err error
 	if s.manager, err = s.root.SpawnNamed(props, managerName); err != nil {
@@ -209,7 +207,6 @@ func (s *System) Close() {
 			s.writeMinutes(context.Background(), lastMinutesTimeout)
 		}
 		s.root.Stop(s.manager)
-		s.pool.Close()
 	})
 }
 
