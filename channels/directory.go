@@ -41,7 +41,7 @@ func NewDirectory(types []Type, publicURL string, transport func(weir.Channel) h
 }
 
 // Guard sets which addresses channels of guarded types may call. Without it, these are
-// public addresses over https, and loopback addresses.
+// public addresses over https.
 func (d *Directory) Guard(p outbound.Policy) { d.guard = p }
 
 // transportOf returns the transport of a channel.

@@ -1816,7 +1816,7 @@ type WebhookBody struct {
 	// Types types of events; one that ends with .* stands for all types that begin so, such as weir.contact.*
 	Types []string `json:"types"`
 
-	// URL https, or http to a loopback address; WEIR_OUTBOUND_ALLOW has the exceptions. Never in logs and the audit log, because it may hold a secret
+	// URL https at a public address; WEIR_OUTBOUND_ALLOW has the exceptions. Never in logs and the audit log, because it may hold a secret
 	URL string `json:"url"`
 }
 

@@ -82,6 +82,19 @@ func (c *Config) Reachable() bool {
 	return err == nil && !loopback(host)
 }
 
+// CallsLoopback reports whether functions, webhooks and gateways at loopback addresses may be
+// called: others on this machine, such as the administration of a sidecar, must not be within
+// reach of whoever may set an address.
+func (c *Config) CallsLoopback() bool {
+	return slices.Contains(c.OutboundAllow, allowLoopback) || !c.Reachable() && c.localURL()
+}
+
+// localURL reports whether PUBLIC_URL leads to this machine only, or is not set.
+func (c *Config) localURL() bool {
+	u, err := url.Parse(c.PublicURL)
+	return err != nil || u.Hostname() == "" || loopback(u.Hostname())
+}
+
 // TokenRequiredError returns the error of a daemon that other machines could use without
 // a token.
 func (c *Config) TokenRequiredError() error {

@@ -30,11 +30,11 @@ type Config struct {
 
 	RouterKeep         Period        `envconfig:"JOB_ROUTER_KEEP_FINISHED" default:"1d" min:"1m" max:"90d" allowed:"1m to 90d; 7d means seven days" desc:"retention of finished jobs of the job router; each uses about 2 kB of memory"`
 	RouterMaxMiB       int           `envconfig:"JOB_ROUTER_MAX_MIB" default:"1024" min:"1" max:"1000000" allowed:"1 to 1000000" desc:"maximum size in MiB of what clients store in the job router (jobs, workers, policies), enough for about a million jobs; more is refused. Each MiB uses up to 4 MiB of memory"`
-	EventSubscriptions Subscriptions `envconfig:"JOB_ROUTER_EVENT_SUBSCRIPTIONS" secret:"true" allowed:"one or more http or https URLs, separated by commas (a comma within one is %2C), each at most once and without user or password, and with the suffix #eventgrid or #cloudevents to override JOB_ROUTER_EVENT_FORMAT" desc:"webhooks for events of the job router; http only to loopback addresses, unless WEIR_OUTBOUND_ALLOW allows more"`
+	EventSubscriptions Subscriptions `envconfig:"JOB_ROUTER_EVENT_SUBSCRIPTIONS" secret:"true" allowed:"one or more http or https URLs, separated by commas (a comma within one is %2C), each at most once and without user or password, and with the suffix #eventgrid or #cloudevents to override JOB_ROUTER_EVENT_FORMAT" desc:"webhooks for events of the job router, at addresses that WEIR_OUTBOUND_ALLOW allows"`
 	EventFormat        EventFormat   `envconfig:"JOB_ROUTER_EVENT_FORMAT" default:"eventgrid" allowed:"eventgrid or cloudevents" desc:"default event format of the subscriptions: Event Grid schema or CloudEvents 1.0"`
 	EventRetention     Period        `envconfig:"WEIR_EVENT_RETENTION" default:"7d" min:"25h" max:"3650d" allowed:"25h to 3650d; 7d means seven days" desc:"retention of events, for receivers and GET /v1/events"`
 	ContactEvents      ContactEvents `envconfig:"WEIR_CONTACT_EVENTS" default:"auto" allowed:"auto, on or off" desc:"when events of contacts and of received messages are written to the log: auto from the first webhook or client of GET /v1/events that wants them, on always, off never. Use the same value in all processes of a database"`
-	OutboundAllow      Allowances    `envconfig:"WEIR_OUTBOUND_ALLOW" allowed:"plain, private, and names or addresses of hosts without port, separated by commas" desc:"additional targets of subscriptions, function rules and webhooks, besides https to public addresses and explicit loopback addresses: plain allows http, private allows private addresses, a host name allows both for this host"`
+	OutboundAllow      Allowances    `envconfig:"WEIR_OUTBOUND_ALLOW" allowed:"plain, private, loopback, and names or addresses of hosts without port, separated by commas" desc:"additional targets of subscriptions, function rules, webhooks and http gateways, besides https to public addresses: plain allows http, private allows private addresses, loopback allows http and https to this machine, a host name allows all of this for that host; loopback is also allowed while LISTEN_ADDR and PUBLIC_URL are loopback addresses"`
 
 	DefaultChannelCapacity int `envconfig:"DEFAULT_CHANNEL_CAPACITY" default:"100" min:"1" max:"1000000" allowed:"1 to 1000000" desc:"capacity (concurrency limit) of channels that set none; a change takes effect at the next start"`
 
@@ -115,15 +115,22 @@ type ContactEvents string
 // Allowances are the destinations that calls to configured addresses may reach.
 type Allowances []string
 
+// The words of Allowances that name no host.
+const (
+	allowPlain    = "plain"
+	allowPrivate  = "private"
+	allowLoopback = "loopback" // see CallsLoopback
+)
+
 // Plain reports whether http is allowed.
-func (a Allowances) Plain() bool { return slices.Contains(a, "plain") }
+func (a Allowances) Plain() bool { return slices.Contains(a, allowPlain) }
 
 // Private reports whether private addresses are allowed.
-func (a Allowances) Private() bool { return slices.Contains(a, "private") }
+func (a Allowances) Private() bool { return slices.Contains(a, allowPrivate) }
 
 // Hosts returns the hosts that are allowed by name or address.
 func (a Allowances) Hosts() []string {
-	return slices.DeleteFunc(slices.Clone(a), func(word string) bool { return word == "plain" || word == "private" })
+	return slices.DeleteFunc(slices.Clone(a), func(word string) bool { return word == allowPlain || word == allowPrivate || word == allowLoopback })
 }
 
 // AccessKeys are secrets with which requests to the job router are signed.

@@ -387,3 +387,32 @@ func TestEvents(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Loopback addresses are targets while Weir itself is reached there alone, or if they are
+// named.
+func TestCallsLoopback(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		environ string
+		want    bool
+	}{
+		{"", true},
+		{"LISTEN_ADDR=localhost:80", true},
+		{"LISTEN_ADDR=[::1]:80 PUBLIC_URL=https://localhost/base", true},
+		{"PUBLIC_URL=http://127.0.0.1:8080", true},
+		{"PUBLIC_URL=https://weir.example", false}, // a proxy on the same machine
+		{"PUBLIC_URL=https://weir.example WEIR_OUTBOUND_ALLOW=plain,private,127.0.0.1", false},
+		{"PUBLIC_URL=https://weir.example WEIR_OUTBOUND_ALLOW=private,Loopback", true},
+		{"LISTEN_ADDR=:80", false},
+		{"LISTEN_ADDR=10.0.0.7:80 PUBLIC_URL=http://127.0.0.1:80", false},
+		{"LISTEN_ADDR=10.0.0.7:80 WEIR_OUTBOUND_ALLOW=loopback", true},
+	} {
+		c := load(t, strings.Fields(tt.environ)...)
+		if got := c.CallsLoopback(); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.environ, got, tt.want)
+		}
+		if hosts := c.OutboundAllow.Hosts(); slices.Contains(hosts, "loopback") {
+			t.Errorf("%s: hosts %v", tt.environ, hosts)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func (c *Config) warnings() []string {
 		out = append(out, "PUBLIC_URL is not set: providers call back at "+
 			cmp.Or(c.DerivePublicURL(c.ListenAddr), "a port chosen by the system")+", which other machines may not reach")
 	}
-	if u, _ := url.Parse(c.PublicURL); len(c.RouterKeys) > 0 && len(c.APITokens) == 0 && (u == nil || u.Hostname() == "" || loopback(u.Hostname())) {
+	if len(c.RouterKeys) > 0 && len(c.APITokens) == 0 && c.localURL() {
 		out = append(out, "JOB_ROUTER_ACCESS_KEYS is set, but neither WEIR_API_TOKENS nor a PUBLIC_URL with the host that clients use: "+
 			"behind a proxy, requests without a token to any host other than localhost get 403, except signed ones below /routing/")
 	}

@@ -50,7 +50,7 @@ func newReceiver(t *testing.T, answer func(call) (int, string)) (*receiver, *out
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte(text))
 	}))
-	client := outbound.New(outbound.Policy{Timeout: 5 * time.Second})
+	client := outbound.New(outbound.Policy{AllowLoopback: true, Timeout: 5 * time.Second})
 	t.Cleanup(func() {
 		client.Close()
 		r.Close()

@@ -135,19 +135,34 @@ func TestWhatSettingsAllow(t *testing.T) {
 	names := map[string][]string{
 		"in.example": {"10.0.0.1"}, "meta.example": {"169.254.169.254"}, "localhost": {"127.0.0.1"}, "odd.localhost": {"10.0.0.1"},
 		"many.example": {"224.0.0.1"}, "pub.example": {"93.184.216.34"}, "v6.example": {"2606:2800:220:1::1"}, "mine.example": {"fd00::1"},
+		"self.example": {"127.0.0.1"},
 	}
 	private, plain := outbound.Policy{AllowPrivate: true}, outbound.Policy{AllowPlain: true}
+	loopback, both := outbound.Policy{AllowLoopback: true}, outbound.Policy{AllowLoopback: true, AllowPrivate: true}
 	listed := outbound.Policy{AllowHosts: []string{"In.example.", "meta.example", "many.example", "10.0.0.7"}}
+	self := outbound.Policy{AllowHosts: []string{"127.0.0.1", "localhost", "self.example"}}
 	for _, c := range []struct {
 		url    string
 		policy outbound.Policy
 		ok     bool
 	}{
 		{"https://v6.example/", outbound.Policy{}, true},
-		{"https://127.0.0.1/", outbound.Policy{}, true},
-		{"https://[::ffff:127.0.0.1]/", outbound.Policy{}, true},
-		{"https://localhost/", outbound.Policy{}, true},
-		{"https://odd.localhost/", private, false}, // a name that denotes this machine must resolve to it
+		{"https://127.0.0.1/", outbound.Policy{}, false},
+		{"https://127.0.0.1/", private, false},
+		{"https://127.0.0.1/", loopback, true},
+		{"https://127.0.0.1/", self, true},
+		{"https://127.0.0.2/", self, false},
+		{"https://[::1]/", outbound.Policy{}, false},
+		{"https://[::ffff:127.0.0.1]/", outbound.Policy{}, false},
+		{"https://[::ffff:127.0.0.1]/", loopback, true},
+		{"https://localhost/", outbound.Policy{}, false},
+		{"https://localhost/", loopback, true},
+		{"https://localhost/", self, true},
+		{"https://odd.localhost/", both, false},    // a name that denotes this machine must resolve to it
+		{"https://self.example/", loopback, false}, // the owner of the name chose that
+		{"https://self.example/", private, false},
+		{"https://self.example/", both, true},
+		{"https://self.example/", self, true},
 		{"https://in.example/", outbound.Policy{}, false},
 		{"https://in.example/", private, true},
 		{"https://mine.example/", private, true},
@@ -171,16 +186,22 @@ func TestWhatSettingsAllow(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	listed := outbound.Policy{AllowHosts: []string{"in.example"}}
+	listed, loopback := outbound.Policy{AllowHosts: []string{"in.example"}}, outbound.Policy{AllowLoopback: true}
 	for _, c := range []struct {
 		url    string
 		policy outbound.Policy
 		want   outbound.Kind
 	}{
 		{"https://a.example/", outbound.Policy{}, ""},
-		{"http://127.0.0.1:80/", outbound.Policy{}, ""},
-		{"http://localhost:80/", outbound.Policy{}, ""},
-		{"http://[::1]/", outbound.Policy{}, ""},
+		{"http://127.0.0.1:80/", loopback, ""},
+		{"http://localhost:80/", loopback, ""},
+		{"http://[::1]/", loopback, ""},
+		{"http://127.0.0.1:80/", outbound.Policy{}, outbound.Refused},
+		{"http://localhost:80/", outbound.Policy{}, outbound.Refused},
+		{"https://localhost./", outbound.Policy{AllowPrivate: true, AllowPlain: true}, outbound.Refused},
+		{"http://[::1]/", outbound.Policy{}, outbound.Refused},
+		{"http://localhost:80/", outbound.Policy{AllowHosts: []string{"localhost"}}, ""},
+		{"http://a.example/", loopback, outbound.Refused},
 		{"http://a.example/", outbound.Policy{}, outbound.Refused},
 		{"http://localhost.evil.example/", outbound.Policy{}, outbound.Refused},
 		{"http://a.example/", outbound.Policy{AllowPlain: true}, ""},

@@ -13,11 +13,11 @@ import (
 )
 
 // Policy determines which addresses may be called. The zero value allows https to
-// public addresses, and http or https to loopback addresses that are named as
-// such.
+// public addresses.
 type Policy struct {
-	AllowPlain   bool // http to any host
-	AllowPrivate bool // private and loopback addresses; link-local ones, where clouds provide credentials, stay refused
+	AllowPlain    bool // http to any host
+	AllowPrivate  bool // private addresses; link-local ones, where clouds provide credentials, stay refused
+	AllowLoopback bool // http or https to loopback addresses that are named as such; with AllowPrivate to all loopback addresses
 	// AllowHosts are names or addresses, without port, that may be called over
 	// http and at any address except multicast and unspecified ones.
 	AllowHosts []string
@@ -70,8 +70,10 @@ func (p Policy) check(u *url.URL) error {
 		return &Error{Kind: Invalid, Message: "the URL has no host"}
 	case u.Port() != "" && !goodPort(u.Port()):
 		return &Error{Kind: Invalid, Message: "the URL's port is not from 1 to 65535"}
+	case namesLoopback(host) && !p.AllowLoopback && !p.names(host):
+		return errAddress()
 	case u.Scheme == "http" && !p.AllowPlain && !namesLoopback(host) && !p.names(host):
-		return &Error{Kind: Refused, Message: "http is allowed to loopback addresses only; use https"}
+		return &Error{Kind: Refused, Message: "http to this host is not allowed; use https"}
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && !p.mayDial(host, ip) {
 		return errAddress()
@@ -116,11 +118,13 @@ func (p Policy) mayDial(host string, ip netip.Addr) bool {
 	case !ip.IsValid(), ip.Zone() != "" && !p.names(host), ip.IsUnspecified(), ip.IsMulticast():
 		return false
 	case namesLoopback(host):
-		return ip.IsLoopback()
+		return ip.IsLoopback() && (p.AllowLoopback || p.names(host))
 	case p.names(host):
 		return true
 	case holdsCredentials(ip):
 		return false
+	case ip.IsLoopback():
+		return p.AllowLoopback && p.AllowPrivate
 	case isPrivate(ip):
 		return p.AllowPrivate
 	}
@@ -151,7 +155,7 @@ func isISATAP(ip netip.Addr) bool {
 }
 
 func isPrivate(ip netip.Addr) bool {
-	return ip.IsLoopback() || ip.IsPrivate() || within(ip, []string{"100.64.0.0/10", "fec0::/10"})
+	return ip.IsPrivate() || within(ip, []string{"100.64.0.0/10", "fec0::/10"})
 }
 
 // holdsCredentials covers link-local addresses and those at which clouds provide

@@ -14,7 +14,7 @@ import (
 
 // WebhookBody is a webhook, as in a request that creates it.
 type WebhookBody struct {
-	URL         string   `json:"url" minLength:"1" maxLength:"2000" doc:"https, or http to a loopback address; WEIR_OUTBOUND_ALLOW has the exceptions. Never in logs and the audit log, because it may hold a secret"`
+	URL         string   `json:"url" minLength:"1" maxLength:"2000" doc:"https at a public address; WEIR_OUTBOUND_ALLOW has the exceptions. Never in logs and the audit log, because it may hold a secret"`
 	Types       []string `json:"types" minItems:"1" maxItems:"50" nullable:"false" doc:"types of events; one that ends with .* stands for all types that begin so, such as weir.contact.*"`
 	Channel     string   `json:"channel,omitempty" maxLength:"63" doc:"only events that name this channel"`
 	Survey      string   `json:"survey,omitempty" maxLength:"63" doc:"only events that name this survey"`

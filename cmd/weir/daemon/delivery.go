@@ -17,7 +17,7 @@ const pollEventsEvery = 30 * time.Second
 // outboundPolicy returns the rules for the addresses that users configure for outbound calls.
 func outboundPolicy(c config.Config) outbound.Policy {
 	return outbound.Policy{
-		AllowPlain: c.OutboundAllow.Plain(), AllowPrivate: c.OutboundAllow.Private(), AllowHosts: c.OutboundAllow.Hosts(),
+		AllowPlain: c.OutboundAllow.Plain(), AllowPrivate: c.OutboundAllow.Private(), AllowLoopback: c.CallsLoopback(), AllowHosts: c.OutboundAllow.Hosts(),
 		Timeout: c.SendTimeout.Duration(),
 	}
 }

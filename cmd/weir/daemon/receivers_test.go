@@ -46,6 +46,22 @@ func (r *rig) webhook(url string) (id string) {
 	return made.ID
 }
 
+// Beyond a development setup, loopback addresses are targets only if the setting names them.
+func TestWebhooks_LoopbackTargets(t *testing.T) {
+	t.Parallel()
+	for allow, want := range map[string]int{"": 422, "private": 422, "loopback": 201} {
+		env := environment("sqlite://" + filepath.Join(t.TempDir(), "weir.db"))
+		env["PUBLIC_URL"], env["WEIR_OUTBOUND_ALLOW"] = "https://weir.example", allow
+		r := newRig(t, env)
+		for _, url := range []string{"http://127.0.0.1:9/in", "https://localhost/in", "https://[::ffff:127.0.0.1]/in"} {
+			if got := r.do("POST", "/v1/webhooks", map[string]any{"url": url, "types": []string{"weir.contact.*"}}, nil); got != want {
+				t.Errorf("%s with %q: %d, want %d", url, allow, got, want)
+			}
+		}
+		r.stop()
+	}
+}
+
 // WEIR_SEND_TIMEOUT bounds a request to a webhook, as the documents say.
 func TestTimeLimitOfWebhooksIsTheSetting(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ type fields struct {
 
 func (f *fields) add(c *cobra.Command, a *app.App, r *app.Connection) {
 	g := c.Flags()
-	g.StringVar(&f.url, "url", "", "where events are sent: https, or http to a loopback address; the server's WEIR_OUTBOUND_ALLOW has the exceptions")
+	g.StringVar(&f.url, "url", "", "where events are sent: https at a public address; the server's WEIR_OUTBOUND_ALLOW has the exceptions")
 	g.StringSliceVar(&f.types, "type", nil, "types of events, comma-separated; one that ends with .* stands for all types that begin so")
 	g.StringVar(&f.channel, "channel", "", "only events that name this channel")
 	g.StringVar(&f.survey, "survey", "", "only events that name this survey")
