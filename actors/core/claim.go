@@ -25,8 +25,7 @@ func (c *Core) enqueue(contact *weir.Contact) {
 		c.dueAt = earlier(c.dueAt, contact.DueAt)
 		return
 	}
-	// A page may have returned it before this event arrived.
-	if !c.inFlight(contact.ID) && !c.window.changes.recently(contact.ID) {
+	if !c.outdated(contact) { // a page may have returned it before this event arrived
 		c.window.offer(contact)
 	}
 }
@@ -114,9 +113,7 @@ func (c *Core) run(now time.Time) {
 	}
 	if !now.Before(c.retryAt) {
 		c.retryAt = time.Time{}
-		for _, p := range c.window.pagesToRead() {
-			c.out.Pages = append(c.out.Pages, Page{p.lane, p.after, p.limit})
-		}
+		c.out.Pages = append(c.out.Pages, c.window.pagesToRead()...)
 	}
 	c.startAsks()
 	c.checkIdle(now)

@@ -66,7 +66,6 @@ type Load struct {
 	Ref    weir.Ref
 	Report *weir.Report // nil: a cancel
 	Origin Origin
-	read   readToken
 }
 
 // Reply answers the origin of an event.

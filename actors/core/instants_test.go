@@ -269,29 +269,3 @@ func TestReport_Origins(t *testing.T) {
 		t.Errorf("answered %+v", reply)
 	}
 }
-
-// Contacts that changed are remembered only while a read is under way, however it ends.
-func TestReads_ForgetChanges(t *testing.T) {
-	t.Parallel()
-	for _, fails := range []bool{false, true} {
-		r := newRig(t, 2, paused)
-		r.accept(of("a", 100, 1)...)
-		r.accept(calls(1, func(s *weir.Spec) { s.NotBefore = start.Add(time.Second) })...)
-		r.accept(calls(1, func(s *weir.Spec) { s.NotAfter = start.Add(time.Second) })...)
-		r.hold["read"], r.hold["told"] = true, true
-		r.pass(time.Second)
-		r.cancelContact(999)
-		for id := range weir.ContactID(20) { // so that a page is read
-			r.cancelContact(id + 1)
-		}
-		if r.core.Remembered() == 0 {
-			t.Fatal("no read is under way")
-		}
-		r.readErr = func() bool { return fails }
-		clear(r.hold)
-		r.settle()
-		if n := r.core.Remembered(); n > 0 {
-			t.Errorf("reads fail %v: %d changes are remembered", fails, n)
-		}
-	}
-}

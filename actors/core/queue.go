@@ -23,7 +23,7 @@ func (c *Core) reread(now time.Time) {
 
 // PageRead adds a page of a lane.
 func (c *Core) PageRead(p Page, contacts []weir.Contact, now time.Time) {
-	c.window.merge(p.Lane, contacts, len(contacts) == p.Limit, c.inFlight)
+	c.window.merge(p, contacts, c.outdated)
 	c.run(now)
 }
 
@@ -53,7 +53,7 @@ func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 	k := Commit{}
 	for i := range contacts {
 		contact := &contacts[i]
-		if c.inFlight(contact.ID) || c.window.changes.changedSince(c.dueRead, contact.ID) {
+		if c.outdated(contact) {
 			continue
 		}
 		t := weir.Transition{From: contact.Rev, Was: contact.State}
@@ -64,11 +64,10 @@ func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 		contact.Progress = p
 		t.Contact = *contact
 		k.Transitions = append(k.Transitions, t)
-		c.window.changes.record(contact.ID)
+		c.revisions.record(contact)
 		c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
 		c.window.offer(contact)
 	}
-	c.window.changes.endRead(c.dueRead)
 	c.commit(k)
 	c.dueBusy = false
 	c.run(now)
@@ -83,14 +82,13 @@ func (c *Core) OverdueRead(contacts []weir.Contact, next time.Time, now time.Tim
 		contact := &contacts[i]
 		if newer, ok := c.window.find(contact.ID); ok {
 			contact = newer
-		} else if c.inFlight(contact.ID) || c.window.changes.changedSince(c.overdueRead, contact.ID) {
+		} else if c.outdated(contact) {
 			continue
 		}
 		if t, ok := c.finishWaiting(contact, now, weir.Expired, "its window closed while it waited"); ok {
 			k.Transitions = append(k.Transitions, t)
 		}
 	}
-	c.window.changes.endRead(c.overdueRead)
 	c.commit(k)
 	c.overdueBusy = false
 	c.run(now)
@@ -106,10 +104,8 @@ func (c *Core) ReadFailed(what ReadKind, p Page, now time.Time) {
 		c.lanesBusy, c.sweepAt = false, now.Add(readRetry)
 	case KindDue:
 		c.dueBusy, c.dueAt = false, now.Add(readRetry)
-		c.window.changes.endRead(c.dueRead)
 	case KindOverdue:
 		c.overdueBusy, c.overdueAt = false, now.Add(readRetry)
-		c.window.changes.endRead(c.overdueRead)
 	}
 	c.checkIdle(now)
 }
@@ -117,7 +113,6 @@ func (c *Core) ReadFailed(what ReadKind, p Page, now time.Time) {
 // LoadFailed handles a failed read of a contact's row.
 func (c *Core) LoadFailed(l Load, err error, now time.Time) {
 	c.loads--
-	c.window.changes.endRead(l.read)
 	if l.Origin.Waiter != nil {
 		c.out.Replies = append(c.out.Replies, Reply{Waiter: l.Origin.Waiter, Err: err})
 	}

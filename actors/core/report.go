@@ -111,8 +111,6 @@ func partState(o weir.Outcome) byte {
 // found is false if there is no such row.
 func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 	c.loads--
-	changed := c.window.changes.changedSince(l.read, contact.ID)
-	c.window.changes.endRead(l.read)
 	switch {
 	case !found && l.Report == nil:
 		c.reply(l.Origin, Reply{Err: weir.Errorf(weir.CodeNotFound, "no such contact")})
@@ -123,8 +121,8 @@ func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 	case c.flights[contact.ID] != nil && !c.flights[contact.ID].claiming:
 		t, v := c.applyReport(c.flights[contact.ID], *l.Report, now)
 		c.answer(t, v, l.Origin)
-	case changed && !c.inFlight(contact.ID):
-		c.load(l) // the row is older than the change
+	case c.revisions.outdated(&contact):
+		c.load(l)
 	case contact.State.InFlight() && c.reserved > 0:
 		c.load(l) // it was claimed as it was accepted, which has not been reported yet
 	case l.Report == nil:
@@ -147,7 +145,7 @@ func (c *Core) applyLateReport(contact weir.Contact, r weir.Report, from Origin)
 			t := weir.Transition{From: contact.Rev, Was: contact.State}
 			t.Contact = contact
 			t.Contact.Progress = p
-			c.window.changes.record(contact.ID)
+			c.revisions.record(&t.Contact)
 			c.answer(&t, weir.Applied, from)
 			return
 		}

@@ -15,7 +15,6 @@ import (
 // load requests the row of a contact.
 func (c *Core) load(l Load) {
 	c.loads++
-	l.read = c.window.changes.beginRead()
 	c.out.Loads = append(c.out.Loads, l)
 }
 
@@ -83,6 +82,7 @@ type Core struct {
 	ch          weir.Channel
 	ledger      weir.Ledger
 	window      *window
+	revisions   revisions
 	flights     map[weir.ContactID]*flight
 	counts      [weir.Done + 1]int           // flights by state
 	sends       map[weir.AttemptRef]struct{} // provider calls under way
@@ -102,7 +102,6 @@ type Core struct {
 	prepareFails                    int
 	status                          channels.Status
 	dueBusy, overdueBusy, lanesBusy bool // reads under way
-	dueRead, overdueRead            readToken
 	woken                           bool // list the lanes regardless of what is known
 	reconnect                       bool // the set-up under way uses the old settings
 	statusAsked                     bool // the status was requested at least once
@@ -134,9 +133,9 @@ func (c *Core) addFlight(contact weir.Contact) *flight {
 	return f
 }
 
-func (c *Core) inFlight(id weir.ContactID) bool {
-	_, ok := c.flights[id]
-	return ok
+// outdated reports whether a waiting contact has changed since its row was read.
+func (c *Core) outdated(contact *weir.Contact) bool {
+	return c.flights[contact.ID] != nil || c.revisions.outdated(contact)
 }
 
 // inOrder lists the flights, oldest contact first.
@@ -157,7 +156,7 @@ func (c *Core) apply(f *flight, p weir.Progress) weir.Transition {
 	c.counts[p.State]++
 	if !p.State.InFlight() {
 		delete(c.flights, f.c.ID)
-		c.window.changes.record(f.c.ID)
+		c.revisions.record(&f.c)
 	}
 	return t
 }
@@ -185,6 +184,7 @@ func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcom
 	c.queued--
 	t.Contact = *contact
 	t.Contact.Progress = p
+	c.revisions.record(&t.Contact)
 	c.out.Finished = append(c.out.Finished, Finished{Outcome: o})
 	return t, true
 }

@@ -36,11 +36,9 @@ func (c *Core) readDue(now time.Time) {
 			until = now.AddDate(100, 0, 0) // a channel that is being deleted waits for nothing
 		}
 		c.dueBusy, c.dueAt, c.out.Due = true, time.Time{}, &Read{until, pageLimit}
-		c.dueRead = c.window.changes.beginRead()
 	}
 	if reached(c.overdueAt, now) && !c.overdueBusy {
 		c.overdueBusy, c.overdueAt, c.out.Overdue = true, time.Time{}, &Read{now, pageLimit}
-		c.overdueRead = c.window.changes.beginRead()
 	}
 	if reached(c.sweepAt, now) && !c.lanesBusy && !c.idle() {
 		c.lanesBusy, c.woken, c.sweepAt, c.out.Lanes = true, false, now.Add(sweepEvery), true

@@ -24,7 +24,6 @@ type window struct {
 	lanes   map[weir.Lane]*lane
 	clock   [3]int64 // by priority: turn of the lane served last
 	skipped [3]int   // by priority: how often it was passed over
-	changes changes
 }
 
 // lane is one survey's share at one priority.
@@ -34,17 +33,15 @@ type lane struct {
 	horizon weir.ContactID  // every contact up to this one was read
 	more    bool            // the store may have contacts beyond the horizon
 	loading bool            // a page is being read
-	read    readToken       // the page that is being read
 	missed  weir.ContactID  // lowest contact that joined beyond the horizon while the page was being read
-	reread  bool            // read again from its start once that page has arrived
-	held    bool            // nothing is taken until its start is read: older blocked contacts may fit now
+	again   bool            // the lane was restarted while the page was being read
 	turn    int64           // slots served so far, in the lane's virtual time
 	blocked int             // contacts up to the horizon that are too large for the channel
 	oldest  *weir.Contact   // of the blocked ones
 }
 
 func newWindow(bound int) *window {
-	return &window{limit: bound, lanes: map[weir.Lane]*lane{}, changes: newChanges()}
+	return &window{limit: bound, lanes: map[weir.Lane]*lane{}}
 }
 
 // lane finds or creates a lane. A new lane starts at the current turn and does not
@@ -107,9 +104,18 @@ func (l *lane) trim(n int) {
 	l.entries = slices.Delete(l.entries, n, len(l.entries))
 	l.horizon = min(l.horizon, last)
 	if l.blocked > 0 {
-		l.horizon, l.blocked, l.oldest = 0, 0, nil // some of them may be read again
-		l.reread = l.loading
+		l.restart() // some of them may be read again
 	}
+}
+
+// restart causes the lane to be read again from its start. Contacts that were blocked
+// may fit now, and go before those in memory.
+func (l *lane) restart() {
+	if l.blocked > 0 {
+		l.entries = nil
+	}
+	l.horizon, l.blocked, l.oldest = 0, 0, nil
+	l.more, l.again = true, l.loading
 }
 
 // insert keeps the order of acceptance. A contact that is already there is not
@@ -121,42 +127,40 @@ func (l *lane) insert(c *weir.Contact) {
 	}
 }
 
-// merge adds a page that was read after the lane's horizon. full means that the
-// page has as many contacts as requested. inFlight reports whether a contact is in
-// flight.
-func (w *window) merge(id weir.Lane, page []weir.Contact, full bool, inFlight func(weir.ContactID) bool) {
-	l := w.lane(id)
-	missed := l.missed
-	l.loading, l.missed, l.more = false, 0, full || l.missed != 0
-	for i := range page {
-		c := &page[i]
+// merge adds a page. outdated reports whether a contact has changed since its row was
+// read. If the lane was restarted meanwhile, a page from its start is still good, or
+// hints that come faster than pages would stop the channel, but is read again.
+func (w *window) merge(p Page, rows []weir.Contact, outdated func(*weir.Contact) bool) {
+	l := w.lane(p.Lane)
+	missed, again := l.missed, l.again
+	l.loading, l.again, l.missed, l.more = false, false, 0, len(rows) == p.Limit || missed != 0 || again
+	if again && p.After > 0 {
+		return
+	}
+	for i := range rows {
+		c := &rows[i]
 		if missed != 0 && c.ID >= missed {
 			break // the next page has these, and the contact that joined
 		}
 		l.horizon = max(l.horizon, c.ID)
-		if !w.changes.changedSince(l.read, c.ID) && !inFlight(c.ID) {
+		if !outdated(c) {
 			l.insert(c)
 		}
 	}
-	if l.reread {
-		l.reread, l.horizon, l.more = false, 0, true
-	} else {
-		l.held = false
+	if again {
+		l.horizon = 0
 	}
-	w.changes.endRead(l.read)
 }
 
 // failed records that a page could not be read.
 func (w *window) failed(id weir.Lane) {
 	l := w.lane(id)
-	l.loading, l.reread, l.missed = false, false, 0
-	w.changes.endRead(l.read)
+	l.loading, l.again, l.missed = false, false, 0
 }
 
 // remove removes a contact wherever it is, and reports whether it was in the
 // window.
 func (w *window) remove(c weir.ContactID, in weir.Lane) bool {
-	w.changes.record(c)
 	l := w.lanes[in]
 	if l == nil {
 		return false
@@ -219,7 +223,7 @@ func (w *window) heads(led *weir.Ledger) [3]*lane {
 	var heads [3]*lane
 	for _, l := range w.lanes {
 		l.removeBlocked(led)
-		if len(l.entries) == 0 || l.held {
+		if len(l.entries) == 0 {
 			continue
 		}
 		if h := heads[l.id.Priority()]; h == nil || l.turn < h.turn || l.turn == h.turn && l.entries[0].ID < h.entries[0].ID {
@@ -288,24 +292,17 @@ func (w *window) waits(p weir.Priority) bool {
 	return false
 }
 
-// page is a request for a part of a lane.
-type page struct {
-	lane  weir.Lane
-	after weir.ContactID
-	limit int
-}
-
 // pagesToRead lists the pages to read now, and removes lanes that are exhausted.
-func (w *window) pagesToRead() []page {
-	var pages []page
+func (w *window) pagesToRead() []Page {
+	var pages []Page
 	if w.empty() {
 		clear(w.lanes)
 		return nil
 	}
 	for id, l := range w.lanes {
-		if l.more && !l.loading && (l.held || len(l.entries) <= w.share()/2) {
-			l.loading, l.read = true, w.changes.beginRead()
-			pages = append(pages, page{id, l.horizon, w.share()})
+		if l.more && !l.loading && len(l.entries) <= w.share()/2 {
+			l.loading = true
+			pages = append(pages, Page{id, l.horizon, w.share()})
 		} else if len(l.entries) == 0 && !l.more && !l.loading && l.blocked == 0 && l.turn <= w.clock[id.Priority()] {
 			delete(w.lanes, id)
 		}
@@ -318,9 +315,7 @@ func (w *window) pagesToRead() []page {
 // contacts, whose ids may be before the horizon.
 func (w *window) rescan() {
 	for _, l := range w.lanes {
-		l.horizon, l.more, l.reread = 0, true, l.loading
-		l.held = l.held || l.blocked > 0
-		l.blocked, l.oldest = 0, nil
+		l.restart()
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 type queue struct {
 	t      *rapid.T
 	w      *window
+	known  revisions
 	led    weir.Ledger
 	rows   map[weir.ContactID]weir.Contact // what waits in the store
 	out    []weir.Contact                  // taken and not put back
@@ -23,7 +24,7 @@ type queue struct {
 }
 
 type pageUnderWay struct {
-	page
+	Page
 	rows []weir.Contact // as the store returned them; nil: it was not read yet
 	read bool
 }
@@ -48,18 +49,24 @@ func (q *queue) word(t *rapid.T) {
 	i := rapid.IntRange(0, len(q.unread)-1).Draw(t, "whose")
 	c := q.unread[i]
 	q.unread = slices.Delete(q.unread, i, i+1)
-	if !q.inFlight(c.ID) && !q.w.changes.recently(c.ID) {
+	if !q.outdated(&c) {
 		q.w.offer(&c)
 	}
 }
 
-func (q *queue) inFlight(id weir.ContactID) bool {
-	return slices.ContainsFunc(q.out, func(c weir.Contact) bool { return c.ID == id })
+func (q *queue) outdated(c *weir.Contact) bool {
+	return q.known.outdated(c) || slices.ContainsFunc(q.out, func(o weir.Contact) bool { return o.ID == c.ID })
+}
+
+// change records a change of a contact.
+func (q *queue) change(c *weir.Contact) {
+	c.Rev++
+	q.known.record(c)
 }
 
 func (q *queue) ask(*rapid.T) {
 	for _, p := range q.w.pagesToRead() {
-		q.pages = append(q.pages, pageUnderWay{page: p})
+		q.pages = append(q.pages, pageUnderWay{Page: p})
 	}
 }
 
@@ -71,27 +78,27 @@ func (q *queue) read(t *rapid.T) {
 	i := rapid.IntRange(0, len(q.pages)-1).Draw(t, "which page")
 	p := &q.pages[i]
 	if !p.read {
-		p.read, p.rows = true, q.head(p.page)
+		p.read, p.rows = true, q.head(p.Page)
 		return
 	}
 	got := q.pages[i]
 	q.pages = slices.Delete(q.pages, i, i+1)
 	if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
-		q.w.failed(got.lane)
+		q.w.failed(got.Lane)
 		return
 	}
-	q.w.merge(got.lane, got.rows, len(got.rows) == got.limit, q.inFlight)
+	q.w.merge(got.Page, got.rows, q.outdated)
 }
 
-func (q *queue) head(p page) []weir.Contact {
+func (q *queue) head(p Page) []weir.Contact {
 	var list []weir.Contact
 	for _, c := range q.rows {
-		if c.Lane() == p.lane && c.ID > p.after {
+		if c.Lane() == p.Lane && c.ID > p.After {
 			list = append(list, c)
 		}
 	}
 	slices.SortFunc(list, func(a, b weir.Contact) int { return int(a.ID - b.ID) })
-	return list[:min(len(list), p.limit)]
+	return list[:min(len(list), p.Limit)]
 }
 
 // take takes the contact that is next. No contact is taken twice.
@@ -115,12 +122,11 @@ func (q *queue) back(t *rapid.T) {
 	i := rapid.IntRange(0, len(q.out)-1).Draw(t, "who")
 	c := q.out[i]
 	q.out = slices.Delete(q.out, i, i+1)
+	q.change(&c)
 	if rapid.Bool().Draw(t, "is over") {
-		q.w.changes.record(c.ID)
 		return
 	}
 	q.rows[c.ID] = c
-	q.w.changes.record(c.ID)
 	q.w.putBack(&c)
 }
 
@@ -129,6 +135,7 @@ func (q *queue) leaves(t *rapid.T) {
 	if c, ok := q.rows[id]; ok {
 		delete(q.rows, id)
 		q.w.remove(id, c.Lane())
+		q.change(&c)
 	}
 }
 
@@ -166,10 +173,10 @@ func (q *queue) drain(t *rapid.T) {
 		for q.ask(t); len(q.pages) > 0; q.ask(t) {
 			p := q.pages[0]
 			if !p.read {
-				p.rows = q.head(p.page)
+				p.rows = q.head(p.Page)
 			}
 			q.pages = q.pages[1:]
-			q.w.merge(p.lane, p.rows, len(p.rows) == p.limit, q.inFlight)
+			q.w.merge(p.Page, p.rows, q.outdated)
 		}
 	}
 	for settle(); len(q.rows) > 0; settle() {
@@ -184,7 +191,7 @@ func (q *queue) drain(t *rapid.T) {
 		}
 		last[c.Lane()] = c.ID
 	}
-	if !q.w.empty() || len(q.w.changes.changed[0])+len(q.w.changes.changed[1]) > 0 {
+	if !q.w.empty() {
 		t.Fatalf("nothing waits, and the window holds something")
 	}
 }
@@ -203,26 +210,24 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// Changes are remembered as long as a read may not have seen them, and their
-// number stays bounded even if reads never stop.
-func TestChangesAreBounded(t *testing.T) {
+// The last revisions are known, and their number stays bounded.
+func TestRevisionsAreBounded(t *testing.T) {
 	t.Parallel()
-	c := newChanges()
-	old := c.beginRead()
-	for id := range weir.ContactID(50_000) {
-		young := c.beginRead() // one is always under way
-		c.record(id)
-		if !c.changedSince(young, id) || !c.changedSince(old, id) || c.changedSince(young, id-1) {
-			t.Fatalf("at %d", id)
+	var r revisions
+	row := func(id, rev int64) *weir.Contact {
+		return &weir.Contact{Ref: weir.Ref{ID: weir.ContactID(id)}, Progress: weir.Progress{Rev: rev}}
+	}
+	for id := range int64(50_000) {
+		r.record(row(id, 2))
+		r.record(row(id, 3))
+		for _, last := range []int64{id, max(0, id-maxRevisions+1)} {
+			if !r.outdated(row(last, 2)) || r.outdated(row(last, 3)) {
+				t.Fatalf("at %d: outdated %v and %v, want true and false", id, r.outdated(row(last, 2)), r.outdated(row(last, 3)))
+			}
 		}
-		c.endRead(old)
-		old = young
 	}
-	if n := len(c.changed[0]) + len(c.changed[1]) + len(c.recent); n > 5*maxGeneration {
-		t.Fatalf("%d changes are remembered", n)
-	}
-	if !c.recently(49_999) || c.recently(40_000) {
-		t.Fatalf("the recent changes are not the last ones")
+	if n := len(r.latest) + len(r.before); n > 2*maxRevisions {
+		t.Fatalf("%d revisions are remembered", n)
 	}
 }
 
@@ -245,10 +250,10 @@ func TestBlockedContactGoesFirstWhenItFits(t *testing.T) {
 		t.Fatalf("contact %d goes before its lane was read again", next.ID)
 	}
 	pages := w.pagesToRead()
-	if len(pages) != 1 || pages[0].after != 0 {
+	if len(pages) != 1 || pages[0].After != 0 {
 		t.Fatalf("pages wanted: %v", pages)
 	}
-	w.merge(pages[0].lane, []weir.Contact{large, small}, false, func(weir.ContactID) bool { return false })
+	w.merge(pages[0], []weir.Contact{large, small}, func(*weir.Contact) bool { return false })
 	if next := w.next(&led); next == nil || next.ID != 1 {
 		t.Fatalf("next is %v, want the large one", next)
 	}
