@@ -211,3 +211,22 @@ func TestConfigure_DuringAPage(t *testing.T) {
 		t.Errorf("contact %d is dispatched, want 1", id)
 	}
 }
+
+// A contact that is too large for the channel is counted once, however often its lane is
+// read.
+func TestWoken_BlockedContactsAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 5, paused)
+	r.accept(text(1), text(5), text(1))
+	r.setCapacity(2)
+	arrive := r.late()
+	r.hint()
+	r.pause(false)
+	arrive()
+	r.settle()
+	r.ends(1, weir.Completed)
+	r.pass(time.Minute)
+	if n := r.core.Figures().Blocked; n != 1 {
+		t.Errorf("%d contacts are blocked, want 1", n)
+	}
+}

@@ -234,18 +234,14 @@ func (w *window) heads(led *weir.Ledger) [3]*lane {
 }
 
 // removeBlocked removes entries from the lane's head that could never fit, and counts
-// them as blocked.
+// them as blocked. Those beyond the horizon are read and counted later.
 func (l *lane) removeBlocked(led *weir.Ledger) {
-	n := 0
-	for n < len(l.entries) && led.Blocked(l.id.Priority(), l.entries[n].Size()) {
-		n++
-	}
-	if n > 0 {
-		if l.oldest == nil {
-			l.oldest = l.entries[0]
+	for len(l.entries) > 0 && led.Blocked(l.id.Priority(), l.entries[0].Size()) {
+		if c := l.entries[0]; c.ID <= l.horizon {
+			l.oldest = cmp.Or(l.oldest, c)
+			l.blocked++
 		}
-		l.blocked += n
-		l.entries = slices.Delete(l.entries, 0, n)
+		l.entries = l.entries[1:]
 	}
 }
 
