@@ -903,6 +903,9 @@ type HeardView struct {
 	// Examples: r2s-5b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e
 	Token string `json:"token,omitempty,omitzero"`
 
+	// UpdatedAt the last change
+	UpdatedAt time.Time `json:"updated_at"`
+
 	// Why why the respondent waits; not in lists, in one sentence for people; absent when nothing waits
 	//
 	// Examples: attempt 2 by sms is due Mon 2026-01-12 09:00 America/Mexico_City
@@ -1272,6 +1275,9 @@ type RespondentView struct {
 	//
 	// Examples: r2s-5b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e
 	Token string `json:"token,omitempty,omitzero"`
+
+	// UpdatedAt the last change
+	UpdatedAt time.Time `json:"updated_at"`
 
 	// Why why the respondent waits; not in lists, in one sentence for people; absent when nothing waits
 	//
@@ -2174,6 +2180,12 @@ type ListRespondentsParams struct {
 	// Disposition one or more, joined by commas: registered, queued, contacted, started, interim partial, completed, partial, breakoff, unresponsive, ineligible, rejected, refused, failed
 	Disposition string `form:"disposition,omitempty" json:"disposition,omitempty,omitzero"`
 
+	// Since an instant (RFC 3339): respondents last changed then or later
+	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
+
+	// Until an instant (RFC 3339): respondents last changed before
+	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
+
 	// Phone a number, as in an import
 	Phone string `form:"phone,omitempty" json:"phone,omitempty,omitzero"`
 
@@ -2200,6 +2212,15 @@ type PostRespondentsParams struct {
 type GetResultsParams struct {
 	// Status one or more, joined by commas: pending, active, completed, failed, rejected, canceled
 	Status string `form:"status,omitempty" json:"status,omitempty,omitzero"`
+
+	// Disposition one or more, joined by commas: registered, queued, contacted, started, interim partial, completed, partial, breakoff, unresponsive, ineligible, rejected, refused, failed
+	Disposition string `form:"disposition,omitempty" json:"disposition,omitempty,omitzero"`
+
+	// Since an instant (RFC 3339): respondents last changed then or later
+	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
+
+	// Until an instant (RFC 3339): respondents last changed before
+	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
 }
 
 // LaunchSurveyParams defines parameters for LaunchSurvey.
@@ -2725,6 +2746,8 @@ func (c *Client) ListRespondents(ctx context.Context, survey string, params List
 	r.Query = url.Values{}
 	setQuery(r.Query, "status", params.Status)
 	setQuery(r.Query, "disposition", params.Disposition)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
 	setQuery(r.Query, "phone", params.Phone)
 	setQuery(r.Query, "limit", params.Limit)
 	setQuery(r.Query, "cursor", params.Cursor)
@@ -2804,6 +2827,9 @@ func (c *Client) GetResults(ctx context.Context, survey string, params GetResult
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/results.csv", url.PathEscape(survey))}
 	r.Query = url.Values{}
 	setQuery(r.Query, "status", params.Status)
+	setQuery(r.Query, "disposition", params.Disposition)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
 	return c.Open(ctx, r)
 }
 

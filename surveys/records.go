@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/surveys/calendar"
 )
 
 // Survey is the stored record of a survey.
@@ -84,6 +85,17 @@ type Respondent struct {
 	Added    time.Time
 	Started  time.Time // when the status became active
 	Finished time.Time // when the status became final
+	Updated  time.Time // when anything changed; zero: not since it was added, or by an older version
+}
+
+// LastChange returns the instant of the last change of a respondent. Those changed by a
+// version that did not record it are taken to have changed at the last known instant.
+func (r *Respondent) LastChange() time.Time {
+	last := r.Updated
+	for _, at := range []time.Time{r.Added, r.Started, r.Reached, r.Finished} {
+		last = calendar.LaterOf(last, at)
+	}
+	return last
 }
 
 // OutboxKind is the kind of a [OutboxEntry].

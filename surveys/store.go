@@ -2,6 +2,7 @@ package surveys
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"weir"
@@ -129,9 +130,24 @@ type Filter struct {
 	Survey       int64
 	Statuses     []Status
 	Dispositions []Disposition
+	Since, Until time.Time // last changed at or after Since, before Until
 	Phone        string
 	After        RespondentID
 	Limit        int
+}
+
+// Sparse reports whether the filter may omit respondents of the survey.
+func (f *Filter) Sparse() bool {
+	return len(f.Statuses)+len(f.Dispositions) > 0 || f.Phone != "" || !f.Since.IsZero() || !f.Until.IsZero()
+}
+
+// Matches reports whether the filter selects a respondent of the survey, wherever its page begins.
+func (f *Filter) Matches(r *Respondent) bool {
+	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, r.Status)) &&
+		(len(f.Dispositions) == 0 || slices.Contains(f.Dispositions, r.Disposition)) &&
+		(f.Phone == "" || f.Phone == r.Phone) &&
+		(f.Since.IsZero() || !r.LastChange().Before(f.Since)) &&
+		(f.Until.IsZero() || r.LastChange().Before(f.Until))
 }
 
 // RespondentReader reads respondents. Each call reads a number of rows that does

@@ -250,10 +250,7 @@ func (p *people) Respondents(_ context.Context, f surveys.Filter) ([]surveys.Res
 	}
 	var out []surveys.Respondent
 	for _, r := range p.respondents {
-		if r.Survey != f.Survey || r.ID <= f.After ||
-			len(f.Statuses) > 0 && !slices.Contains(f.Statuses, r.Status) ||
-			len(f.Dispositions) > 0 && !slices.Contains(f.Dispositions, r.Disposition) ||
-			f.Phone != "" && f.Phone != r.Phone {
+		if r.Survey != f.Survey || r.ID <= f.After || !f.Matches(&r) {
 			continue
 		}
 		if len(out) == f.Limit {

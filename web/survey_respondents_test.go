@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func TestRespondentIsShown(t *testing.T) {
 	arm, bucket, began := 0, 1, start.Add(time.Second)
 	want := surveyapi.RespondentView{
 		ID: "r2", Token: "r2", Survey: "s1", Phone: p.Phone, Attributes: p.Attributes, Status: "active", Disposition: "contacted", Arm: &arm, Questionnaire: "main", Mode: "ivr",
-		Attempts: surveys.Counts{SMS: 2, IVR: 1}, Bucket: &bucket, Contact: p.Contact.String(), Serial: 3, AddedAt: start, StartedAt: &began,
+		Attempts: surveys.Counts{SMS: 2, IVR: 1}, Bucket: &bucket, Contact: p.Contact.String(), Serial: 3, AddedAt: start, StartedAt: &began, UpdatedAt: began,
 	}
 	if d := cmp.Diff(want, into[surveyapi.RespondentView](t, r.do("GET", "/v1/surveys/s1/respondents/r2", ""), 200)); d != "" {
 		t.Error(d)
@@ -174,11 +175,12 @@ func TestResults(t *testing.T) {
 	})
 	r.respondent(1, active, func(p *surveys.Respondent) {
 		p.Attributes = map[string]string{"other_attributes": "\tx", "note": "two\nlines"}
+		p.Updated = start.Add(time.Minute)
 	})
 	g := r.do("GET", "/v1/surveys/s1/results.csv", "")
-	want := `id,phone,status,disposition,arm,questionnaire,mode,attempts_ivr,attempts_sms,attempts_mobileweb,attempts_cati,bucket,counted,added_at,started_at,finished_at,balance,first_name,note,attributes.other_attributes,attributes.status,z,other_attributes
-r1,+525500000000,pending,registered,,,,0,0,0,0,,false,2026-03-01T12:00:00Z,,,-5.5,"Ana ""A"", B",'=1+1,,'@x,'+1 2,
-r2,+525500000001,active,contacted,0,main,ivr,1,2,0,0,1,false,2026-03-01T12:00:00Z,2026-03-01T12:00:01Z,,,,"two
+	want := `id,phone,status,disposition,arm,questionnaire,mode,attempts_ivr,attempts_sms,attempts_mobileweb,attempts_cati,bucket,counted,added_at,started_at,finished_at,updated_at,balance,first_name,note,attributes.other_attributes,attributes.status,z,other_attributes
+r1,+525500000000,pending,registered,,,,0,0,0,0,,false,2026-03-01T12:00:00Z,,,2026-03-01T12:00:00Z,-5.5,"Ana ""A"", B",'=1+1,,'@x,'+1 2,
+r2,+525500000001,active,contacted,0,main,ivr,1,2,0,0,1,false,2026-03-01T12:00:00Z,2026-03-01T12:00:01Z,,2026-03-01T12:01:00Z,,,"two
 lines",'	x,,,
 `
 	if d := cmp.Diff(want, g.body); d != "" {
@@ -187,11 +189,23 @@ lines",'	x,,,
 	if g.status != 200 || g.header.Get("Content-Type") != "text/csv; charset=utf-8" || g.header.Get("Content-Disposition") != `attachment; filename="s1-results.csv"` {
 		t.Errorf("%d %v", g.status, g.header)
 	}
-	if g := r.do("GET", "/v1/surveys/s1/results.csv?status=active", ""); strings.Count(g.body, "\nr") != 1 {
-		t.Error(g.body)
+	for query, want := range map[string]string{
+		"status=active": "r2", "status=completed": "", "disposition=contacted,refused": "r2", "disposition=registered": "r1", "status=active&disposition=registered": "",
+		"since=2026-03-01T12:01:00Z": "r2", "until=2026-03-01T12:01:00Z": "r1", "since=2026-03-01T13:00:00%2B01:00": "r1 r2", "since=2026-03-01T12:01:00Z&until=2026-03-01T12:01:00Z": "",
+	} {
+		g := r.do("GET", "/v1/surveys/s1/results.csv?"+query, "")
+		if got := strings.Join(regexp.MustCompile(`(?m)^r[12]\b`).FindAllString(g.body, -1), " "); g.status != 200 || got != want {
+			t.Errorf("%s: %d %q, want %q", query, g.status, got, want)
+		}
+		page := into[surveyapi.RespondentList](t, r.do("GET", "/v1/surveys/s1/respondents?"+query, ""), 200)
+		if got := len(page.Respondents); got != len(strings.Fields(want)) {
+			t.Errorf("%s: %d respondents are listed, want %q", query, got, want)
+		}
 	}
-	if g := r.do("GET", "/v1/surveys/s1/results.csv?status=completed", ""); strings.Count(g.body, "\n") != 1 {
-		t.Error(g.body)
+	for _, wrong := range []string{"disposition=happy", "since=yesterday", "until=2026-03-01"} {
+		if g := r.do("GET", "/v1/surveys/s1/results.csv?"+wrong, ""); g.status != 422 || g.header.Get("Content-Disposition") != "" {
+			t.Errorf("%s: %d %s", wrong, g.status, g.body)
+		}
 	}
 	for _, path := range []string{"nobody/results.csv", "nobody/log.csv"} {
 		if g := r.do("GET", "/v1/surveys/"+path, ""); g.status != 404 || g.header.Get("Content-Disposition") != "" {
@@ -210,7 +224,7 @@ func TestResultsOfManyPagesAndAttributes(t *testing.T) {
 		})
 	}
 	lines := strings.Split(strings.TrimSpace(r.do("GET", "/v1/surveys/s1/results.csv", "").body), "\n")
-	if len(lines) != 2501 || strings.Count(lines[0], ",") != 16+100 {
+	if len(lines) != 2501 || strings.Count(lines[0], ",") != 17+100 {
 		t.Fatalf("%d lines, %d commas", len(lines), strings.Count(lines[0], ","))
 	}
 	rest := 0

@@ -45,6 +45,9 @@ func TestAnswerCancelsWaitingRetry(t *testing.T) {
 				l.channels.dispatchAll()
 				l.advance(5 * time.Minute)
 				got := l.respondents(s.ID)[0]
+				if r.Updated.IsZero() || !got.Updated.After(r.Updated) || got.Updated.After(time.Now()) {
+					l.t.Errorf("last changed at %v, before at %v", got.Updated, r.Updated)
+				}
 				if !l.store.contacts[r.Contact].SentAt.IsZero() || got.Status != c.status || got.Attempts.SMS != 1 {
 					l.t.Errorf("%+v; the retry: %+v", got.Progress, l.store.contacts[r.Contact].Progress)
 				}

@@ -122,7 +122,7 @@ func (st *stepper) setNewState(c *change, p surveys.Progress, e surveys.Effects)
 	was := &c.move.Was
 	is := *was
 	is.Rev++
-	is.Progress = p
+	is.Progress, is.Updated = p, st.now
 	if was.Status == surveys.Pending && p.Status == surveys.Active {
 		is.Started = st.now
 	}

@@ -26,6 +26,9 @@ func testCorrections(t *testing.T, d *surveyBench) {
 	}
 	r := d.read(all[0].ID)[0]
 	same(t, "the corrected respondent", r, got[0].Respondent)
+	if !r.Updated.After(r.Added) {
+		t.Errorf("added at %v, corrected at %v", r.Added, r.Updated)
+	}
 	if r.Phone != other || r.Attributes["city"] != "B" || r.Rev != all[0].Rev+1 || r.Bucket == all[0].Bucket {
 		t.Errorf("corrected: %+v, before %+v", r, all[0])
 	}

@@ -20,7 +20,7 @@ func testMoves(t *testing.T, d *surveyBench) {
 			FailedSteps: 5, DelayedUntil: at.Add(time.Second),
 		}
 		r.Attributes = map[string]string{"sex": "m", "näme": "\"ü\"\n"}
-		r.Contact, r.Reached, r.Started, r.Finished = weir.Ref{Channel: 7, ID: 8}, at, at.Add(1e9), at.Add(2e9)
+		r.Contact, r.Reached, r.Started, r.Finished, r.Updated = weir.Ref{Channel: 7, ID: 8}, at, at.Add(1e9), at.Add(2e9), at.Add(3e9)
 	})
 	first.Attempt = &surveys.Made{Mode: surveys.SMS, Outcome: weir.NoAnswer}
 	first.Log = []surveys.LogEntry{

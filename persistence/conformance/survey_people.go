@@ -114,7 +114,10 @@ func checkLists(t *testing.T, d *surveyBench, survey int64) {
 	t.Helper()
 	d.people(survey, 100, 20)
 	all := d.everybody(survey)
-	d.work(survey, activate(all[4], now()), activate(all[9], now()))
+	later := now().Add(time.Hour)
+	latest := activate(all[9], now())
+	latest.Is.Updated = later
+	d.work(survey, activate(all[4], now()), latest)
 	for _, q := range []struct {
 		name  string
 		f     surveys.Filter
@@ -125,7 +128,12 @@ func checkLists(t *testing.T, d *surveyBench, survey int64) {
 		{"after", surveys.Filter{After: all[20].ID, Limit: 5}, []int{21, 22}, false},
 		{"status", surveys.Filter{Statuses: []surveys.Status{surveys.Active}}, []int{4, 9}, false},
 		{"disposition", surveys.Filter{Dispositions: []surveys.Disposition{surveys.Queued}, After: all[4].ID}, []int{9}, false},
+		{"since", surveys.Filter{Since: later}, []int{9}, false},
+		{"until", surveys.Filter{Until: later, Limit: 3, After: all[7].ID}, []int{8, 10, 11}, true},
+		{"since and until", surveys.Filter{Since: later, Until: later}, nil, false},
+		{"since and disposition", surveys.Filter{Since: later.Add(-time.Minute), Dispositions: []surveys.Disposition{surveys.Registered}}, nil, false},
 		{"phone", surveys.Filter{Phone: all[7].Phone}, []int{7}, false},
+		{"phone and until", surveys.Filter{Phone: all[9].Phone, Until: later}, nil, false},
 		{"phone and status", surveys.Filter{Phone: all[7].Phone, Statuses: []surveys.Status{surveys.Active}}, nil, false},
 	} {
 		q.f.Survey = survey

@@ -58,7 +58,7 @@ func (s *Store) Correct(ctx context.Context, survey int64, list []surveys.Correc
 			case err != nil:
 				is = was
 			case changed: // one revision, however often the list names the respondent
-				is.Rev = before[c.ID].Rev + 1
+				is.Rev, is.Updated = before[c.ID].Rev+1, values.Instant(values.Micros(time.Now()))
 				found[c.ID] = is
 			}
 			out[i] = surveys.Corrected{Respondent: is, Changed: changed && err == nil, Err: err}

@@ -77,13 +77,13 @@ func (s *Store) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Re
 	f.Limit = min(cmp.Or(max(f.Limit, 0), values.DefaultPage), values.MaxPage)
 	if f.Phone != "" {
 		list, err := s.selectRespondents(ctx, phoneSQL, f.Phone, f.Survey)
-		return slices.DeleteFunc(list, func(r surveys.Respondent) bool { return r.ID <= f.After || !matches(&f, &r) }), 0, err
+		return slices.DeleteFunc(list, func(r surveys.Respondent) bool { return r.ID <= f.After || !f.Matches(&r) }), 0, err
 	}
 	var found []surveys.Respondent
 	for budget := values.MaxExamined; budget > 0; {
 		// One more than is missing shows whether there is a next page.
 		n := min(budget, f.Limit-len(found)+1)
-		if len(f.Statuses)+len(f.Dispositions) > 0 {
+		if f.Sparse() {
 			n = min(budget, values.MaxPage)
 		}
 		var rows []respondentRow
@@ -100,7 +100,7 @@ func (s *Store) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Re
 			if err != nil {
 				return nil, 0, s.Failure("list respondents", err)
 			}
-			if r.Status != "" && matches(&f, &r) {
+			if r.Status != "" && f.Matches(&r) {
 				found = append(found, r)
 			}
 		}
@@ -109,11 +109,6 @@ func (s *Store) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Re
 		}
 	}
 	return found, f.After, nil
-}
-
-func matches(f *surveys.Filter, r *surveys.Respondent) bool {
-	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, r.Status)) &&
-		(len(f.Dispositions) == 0 || slices.Contains(f.Dispositions, r.Disposition))
 }
 
 // ByPhone implements [surveys.RespondentReader].

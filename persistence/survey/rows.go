@@ -84,12 +84,14 @@ type further struct {
 	Retries      int            `json:"retries,omitempty"`
 	DelayedUntil int64          `json:"delayed_until,omitempty"`
 	Early        int            `json:"early,omitempty"`
+	UpdatedAt    int64          `json:"updated_at,omitempty"`
 }
 
-func encodeProgress(p *surveys.Progress) string {
+func encodeProgress(r *surveys.Respondent) string {
+	p := &r.Progress
 	b, _ := json.Marshal(further{ // numbers always encode
 		p.Arm, p.Step, p.Tries, p.Attempts, p.Unconfirmed, p.Contact, p.Serial,
-		values.Micros(p.WindowEnd), values.Micros(p.DueAt), p.FailedSteps, values.Micros(p.DelayedUntil), p.EarlyExpiries,
+		values.Micros(p.WindowEnd), values.Micros(p.DueAt), p.FailedSteps, values.Micros(p.DelayedUntil), p.EarlyExpiries, values.Micros(r.Updated),
 	})
 	return string(b)
 }
@@ -112,6 +114,7 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 	if err := json.Unmarshal([]byte(r.Progress), &f); err != nil {
 		return out, fmt.Errorf("respondent %d: its progress cannot be read: %w", r.ID, err)
 	}
+	out.Updated = values.Instant(f.UpdatedAt)
 	var err error
 	if out.Attributes, err = values.DecodeTexts(r.Attributes); err != nil {
 		return out, fmt.Errorf("respondent %d: its attributes cannot be read: %w", r.ID, err)
@@ -147,7 +150,7 @@ func newRespondent(id int64, imp int64, r *surveys.Respondent) []any {
 	return []any{
 		id, r.Survey, r.Rev, r.Phone, encodeAttributes(r.Attributes), int64(r.Bucket), status, string(r.Disposition), values.Number(r.Counted),
 		int64(r.Contact.Channel), int64(r.Contact.ID), values.Micros(r.Reached), values.Micros(r.Added), values.Micros(r.Started), values.Micros(r.Finished),
-		encodeProgress(&r.Progress), lane, lookAt,
+		encodeProgress(r), lane, lookAt,
 	}
 }
 
@@ -174,7 +177,7 @@ func encodeMoves(moves []*move) string {
 		lane, lookAt := stand(r)
 		b = appendNumbers(b, values.Number(r.Counted), lane, lookAt, int64(r.Contact.Channel), int64(r.Contact.ID),
 			values.Micros(r.Reached), values.Micros(r.Started), values.Micros(r.Finished))
-		b = append(plainjson.AppendText(b, encodeProgress(&r.Progress)), ']')
+		b = append(plainjson.AppendText(b, encodeProgress(r)), ']')
 	}
 	return string(append(b, ']'))
 }

@@ -57,6 +57,8 @@ func respondentFilter(c *route.Call, v surveys.Survey) (surveys.Filter, error) {
 	for _, w := range c.Query.List("disposition") {
 		f.Dispositions = append(f.Dispositions, surveys.Disposition(w))
 	}
+	f.Since, _ = c.Instant("since")
+	f.Until, _ = c.Instant("until")
 	var err error
 	if cursor := c.Query.Text("cursor"); cursor != "" {
 		if f.After, err = surveys.ParseRespondentID(cursor); err != nil {

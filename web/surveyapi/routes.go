@@ -147,14 +147,10 @@ func (s *Service) respondentRoutes() []*route.Route {
 			Method: "GET", Path: all, ID: "list-respondents", Tag: "respondents",
 			Summary:     "List respondents by id",
 			Description: "A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
-			Query: append([]wire.Parameter{
-				{Name: "status", Kind: "string", Enum: wire.Words(surveys.Statuses()), Description: "one or more, joined by commas"},
-				{Name: "disposition", Kind: "string", Enum: wire.Words(surveys.Dispositions()), Description: "one or more, joined by commas"},
-				{Name: "phone", Kind: "string", Description: "a number, as in an import"},
-			}, route.Paging(100, 1000)...),
-			Handle:  s.onSurvey(s.listRespondents),
-			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[RespondentList]()}},
-			Codes:   []weir.Code{weir.CodeNotFound},
+			Query:       slices.Concat(respondentFilters(), []wire.Parameter{{Name: "phone", Kind: "string", Description: "a number, as in an import"}}, route.Paging(100, 1000)),
+			Handle:      s.onSurvey(s.listRespondents),
+			Answers:     []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[RespondentList]()}},
+			Codes:       []weir.Code{weir.CodeNotFound},
 		},
 		{
 			Method: "GET", Path: one, ID: "get-respondent", Tag: "respondents",
@@ -175,6 +171,16 @@ func (s *Service) respondentRoutes() []*route.Route {
 	}
 }
 
+// respondentFilters are the parameters that select respondents in lists and results.
+func respondentFilters() []wire.Parameter {
+	return []wire.Parameter{
+		{Name: "status", Kind: "string", Enum: wire.Words(surveys.Statuses()), Description: "one or more, joined by commas"},
+		{Name: "disposition", Kind: "string", Enum: wire.Words(surveys.Dispositions()), Description: "one or more, joined by commas"},
+		{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): respondents last changed then or later"},
+		{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): respondents last changed before"},
+	}
+}
+
 func (s *Service) exportRoutes() []*route.Route {
 	const help = "A connection that breaks off before the end means that the file is not whole. " +
 		"A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none."
@@ -184,7 +190,7 @@ func (s *Service) exportRoutes() []*route.Route {
 			Summary: "Results, one row per respondent",
 			Description: "Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
 				"then other_attributes with the rest as JSON. " + help,
-			Query:    []wire.Parameter{{Name: "status", Kind: "string", Enum: wire.Words(surveys.Statuses()), Description: "one or more, joined by commas"}},
+			Query:    respondentFilters(),
 			Download: CSVType, Serve: s.download("results", (*csvDownload).results),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
 			Codes:   []weir.Code{weir.CodeNotFound},

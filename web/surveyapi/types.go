@@ -149,6 +149,7 @@ type RespondentView struct {
 	AddedAt       time.Time           `json:"added_at"`
 	StartedAt     *time.Time          `json:"started_at,omitempty"`
 	FinishedAt    *time.Time          `json:"finished_at,omitempty"`
+	UpdatedAt     time.Time           `json:"updated_at" doc:"the last change"`
 }
 
 // HeardView is a respondent after a report.

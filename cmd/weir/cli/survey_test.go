@@ -216,6 +216,10 @@ func TestSurveyExport(t *testing.T) {
 	clitest.Check(t, f.run("", "export", "results", "flu", "--file", name), app.Usage, "^$", "exists; add --force")
 	clitest.Check(t, f.run("", "export", "results", "flu", "--file", name, "--force", "-o", "json"), app.OK, `^\{"bytes":30,"file":".*out.csv","rows":2\}\n$`, "^$")
 	same(t, f.run("", "export", "results", "flu", "--file", "-"), app.OK, csv, "")
+	clitest.Check(t, f.run("", "export", "results", "flu", "-f", "-", "--disposition", "refused,interim partial", "--disposition", "ineligible", "--since", "2026-01-31T09:00:00Z", "--until", "2026-02-01T09:00:00Z"), app.OK, "r1", "^$")
+	if got, want := f.requests()[len(f.requests())-1], "GET /v1/surveys/flu/results.csv?disposition=refused%2Cinterim+partial%2Cineligible&since=2026-01-31T09%3A00%3A00Z&until=2026-02-01T09%3A00%3A00Z"; got != want {
+		t.Errorf("asked %q, want %q", got, want)
+	}
 	// An interrupted export leaves no file, and does not change an existing one.
 	clitest.Check(t, f.run("", "export", "log", "flu", "--file", filepath.Join(folder, "log.csv")), app.Failure, "^$", "the export is incomplete")
 	clitest.Check(t, f.run("", "export", "log", "flu", "--file", name, "--force"), app.Failure, "^$", "the export is incomplete")

@@ -8,10 +8,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,25 +22,45 @@ import (
 
 // exportCommand makes "weir survey export".
 func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return command.Group("export", "Export the results or the log of a survey", "Write the results or the log of a survey to a CSV file.",
-		exportFileCommand(a, r, "results", "Export a row for each respondent", "Write a row for each respondent: status, disposition, attempts and attributes."),
-		exportFileCommand(a, r, "log", "Export a row for each log entry", "Write a row for each contact, outcome, message and disposition, in order."))
+	var p client.GetResultsParams
+	var dispositions []string
+	results := exportFileCommand(a, r, "results", "Export a row for each respondent", `Write a row for each respondent: status, disposition, attempts and attributes. --since and
+--until select by the last change.`, `
+  weir survey export results flu --disposition refused --disposition ineligible --since 24h`,
+		func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
+			p.Disposition = strings.Join(dispositions, ",")
+			return to.GetResults(ctx, survey, p)
+		})
+	results.Flags().StringSliceVar(&dispositions, "disposition", nil, "only respondents with these dispositions (comma-separated, or repeated)")
+	a.TimeFlag(results, &p.Since, "since", "only respondents last changed at or after")
+	a.TimeFlag(results, &p.Until, "until", "only respondents last changed before")
+	return command.Group("export", "Export the results or the log of a survey", "Write the results or the log of a survey to a CSV file.", results,
+		exportFileCommand(a, r, "log", "Export a row for each log entry", "Write a row for each contact, outcome, message and disposition, in order.", "",
+			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
+				return to.GetSurveyLog(ctx, survey, client.GetSurveyLogParams{})
+			}))
 }
 
 // exportFileCommand makes "weir survey export results" and "weir survey export log".
-func exportFileCommand(a *app.App, r *app.Connection, what, short, long string) *cobra.Command {
+func exportFileCommand(a *app.App, r *app.Connection, what, short, long, example string, open func(_ context.Context, _ *client.Client, survey string) (io.ReadCloser, error)) *cobra.Command {
 	var file string
 	var force bool
 	c := a.APICommand(r, what+" NAME", short, long+`
 
 An incomplete export leaves no file.`, `  weir survey export `+what+` flu
-  weir survey export `+what+` flu --file - | head`,
+  weir survey export `+what+` flu --file - | head`+example,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			export := client.Request{Method: http.MethodGet, Path: "/v1/surveys/" + url.PathEscape(args[0]) + "/" + what + ".csv"}
-			if file == "-" {
-				return download(ctx, to, export, a.Stdout)
+			export := func(out io.Writer) error {
+				body, err := open(ctx, to, args[0])
+				if err != nil {
+					return err
+				}
+				return download(body, out)
 			}
-			return exportTo(ctx, a, c, r, to, export, cmp.Or(file, filepath.Base(args[0])+"-"+what+".csv"), force)
+			if file == "-" {
+				return export(a.Stdout)
+			}
+			return exportTo(a, c, r, export, cmp.Or(file, filepath.Base(args[0])+"-"+what+".csv"), force)
 		})
 	c.Flags().StringVarP(&file, "file", "f", "", `file to write, "-" for standard output (default: NAME-`+what+`.csv)`)
 	c.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
@@ -49,11 +68,7 @@ An incomplete export leaves no file.`, `  weir survey export `+what+` flu
 }
 
 // download writes the body of a response of any size.
-func download(ctx context.Context, to *client.Client, r client.Request, out io.Writer) error {
-	body, err := to.Open(ctx, r)
-	if err != nil {
-		return err
-	}
+func download(body io.ReadCloser, out io.Writer) error {
 	defer func() { _ = body.Close() }()
 	buffered := bufio.NewWriterSize(out, 64<<10)
 	if _, err := io.Copy(buffered, body); err != nil {
@@ -65,7 +80,7 @@ func download(ctx context.Context, to *client.Client, r client.Request, out io.W
 }
 
 // exportTo writes to a temporary file, which gets its final name once it is complete.
-func exportTo(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connection, to *client.Client, export client.Request, file string, force bool) (err error) {
+func exportTo(a *app.App, c *cobra.Command, r *app.Connection, export func(io.Writer) error, file string, force bool) (err error) {
 	if _, err := os.Lstat(file); err == nil && !force {
 		return command.UsageError(c, file+" exists; add --force to overwrite it")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +97,7 @@ func exportTo(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 		}
 	}()
 	p := a.NewProgress(filepath.Base(file), 0, true)
-	err = download(ctx, to, export, io.MultiWriter(part, p))
+	err = export(io.MultiWriter(part, p))
 	p.Clear()
 	// Synced before the rename: after a crash, the final name must not stand for an empty file.
 	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {

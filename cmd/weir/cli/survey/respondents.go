@@ -37,6 +37,8 @@ pii:read. With --output json, attributes and attempts are included.`, `  weir su
 	f := c.Flags()
 	f.StringVar(&q.Status, "status", "", "only these statuses: pending, active, completed (ended with the conversation), failed, rejected, canceled (comma-separated)")
 	f.StringVar(&q.Disposition, "disposition", "", "only these dispositions (comma-separated)")
+	a.TimeFlag(c, &q.Since, "since", "only respondents last changed at or after")
+	a.TimeFlag(c, &q.Until, "until", "only respondents last changed before")
 	f.StringVar(&q.Phone, "phone", "", "only the respondent with this phone number")
 	f.IntVar(&limit, "limit", limit, "maximum number of respondents; 0 lists all")
 	return c
