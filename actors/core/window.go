@@ -121,10 +121,15 @@ func (l *lane) restart() {
 // insert keeps the order of acceptance. A contact that is already there is not
 // added again.
 func (l *lane) insert(c *weir.Contact) {
-	i, found := slices.BinarySearchFunc(l.entries, c.ID, func(e *weir.Contact, id weir.ContactID) int { return cmp.Compare(e.ID, id) })
+	i, found := l.place(c.ID)
 	if !found {
 		l.entries = slices.Insert(l.entries, i, c)
 	}
+}
+
+// place returns where a contact is among the entries, or would be.
+func (l *lane) place(id weir.ContactID) (i int, found bool) {
+	return slices.BinarySearchFunc(l.entries, id, func(e *weir.Contact, id weir.ContactID) int { return cmp.Compare(e.ID, id) })
 }
 
 // merge adds a page. outdated reports whether a contact has changed since its row was
@@ -165,13 +170,11 @@ func (w *window) remove(c weir.ContactID, in weir.Lane) bool {
 	if l == nil {
 		return false
 	}
-	for i, e := range l.entries {
-		if e.ID == c {
-			l.entries = slices.Delete(l.entries, i, i+1)
-			return true
-		}
+	i, found := l.place(c)
+	if found {
+		l.entries = slices.Delete(l.entries, i, i+1)
 	}
-	return false
+	return found
 }
 
 // unblock stops counting a contact as blocked.
@@ -189,8 +192,7 @@ func (w *window) unblock(c *weir.Contact) {
 // find looks up a contact by id alone.
 func (w *window) find(id weir.ContactID) (*weir.Contact, bool) {
 	for _, l := range w.lanes {
-		i, found := slices.BinarySearchFunc(l.entries, id, func(e *weir.Contact, id weir.ContactID) int { return cmp.Compare(e.ID, id) })
-		if found {
+		if i, found := l.place(id); found {
 			return l.entries[i], true
 		}
 	}
@@ -272,12 +274,8 @@ func (w *window) take(c *weir.Contact) {
 	l := w.lanes[c.Lane()]
 	w.clock[p] = max(w.clock[p], l.turn)
 	l.turn = w.clock[p] + int64(c.Size())
-	w.drop(c)
+	w.remove(c.ID, c.Lane())
 }
-
-// drop removes the contact that next returned without counting a turn, for
-// example because its window has closed.
-func (w *window) drop(c *weir.Contact) { w.remove(c.ID, c.Lane()) }
 
 func (w *window) waits(p weir.Priority) bool {
 	for id, l := range w.lanes {
@@ -328,8 +326,8 @@ func (w *window) position(contact *weir.Contact) string {
 		case id.Priority() < contact.Priority:
 			higher += len(l.entries)
 		case id == contact.Lane():
-			n, _ := slices.BinarySearchFunc(l.entries, contact.ID, func(e *weir.Contact, id weir.ContactID) int { return cmp.Compare(e.ID, id) })
-			older, beyond = n, l.more && contact.ID > l.horizon
+			older, _ = l.place(contact.ID)
+			beyond = l.more && contact.ID > l.horizon
 		}
 	}
 	var parts []string
