@@ -22,21 +22,15 @@ func (c *Core) Cancel(ref weir.Ref, from Origin, now time.Time) {
 // cancelFlight records the request durably and asks the provider to cancel. The
 // contact keeps its slots until the provider is certainly done with it.
 func (c *Core) cancelFlight(f *flight, from Origin) {
-	k := Commit{}
+	var ts []weir.Transition
 	if !f.c.CancelRequested {
 		p, _ := f.c.RequestCancel()
-		k.Transitions = append(k.Transitions, c.apply(f, p))
+		ts = append(ts, c.apply(f, p))
 	}
 	if f.c.State == weir.Active {
 		c.cancelAtProvider(f)
 	}
-	if from.Waiter != nil {
-		k.Replies = []Reply{{Waiter: from.Waiter, State: f.c.State}}
-	}
-	if from.Inbox != 0 {
-		k.InboxDone = []int64{from.Inbox}
-	}
-	c.commit(k)
+	c.reply(from, Reply{State: f.c.State}, ts...)
 }
 
 func (c *Core) cancelWaiting(contact weir.Contact, from Origin, now time.Time) {
@@ -53,14 +47,7 @@ func (c *Core) cancelWaiting(contact weir.Contact, from Origin, now time.Time) {
 		c.reply(from, Reply{Err: weir.Errorf(weir.CodeConflict, "the contact has changed; read it again")})
 		return
 	}
-	k := Commit{Transitions: []weir.Transition{t}}
-	if from.Waiter != nil {
-		k.Replies = []Reply{{Waiter: from.Waiter, State: weir.Done}}
-	}
-	if from.Inbox != 0 {
-		k.InboxDone = []int64{from.Inbox}
-	}
-	c.commit(k)
+	c.reply(from, Reply{State: weir.Done}, t)
 }
 
 // cancelAtProvider asks the provider to cancel an attempt.

@@ -18,10 +18,11 @@ func (c *Core) load(l Load) {
 	c.out.Loads = append(c.out.Loads, l)
 }
 
-func (c *Core) reply(to Origin, r Reply) {
-	r.Waiter = to.Waiter
-	k := Commit{}
+// reply commits the changes that an event made, if any, and then replies to its origin.
+func (c *Core) reply(to Origin, r Reply, changes ...weir.Transition) {
+	k := Commit{Transitions: changes}
 	if to.Waiter != nil {
+		r.Waiter = to.Waiter
 		k.Replies = []Reply{r}
 	}
 	if to.Inbox != 0 {
@@ -32,20 +33,11 @@ func (c *Core) reply(to Origin, r Reply) {
 
 // answer commits the change that a report made, if any, and then replies.
 func (c *Core) answer(t *weir.Transition, v weir.Verdict, from Origin) {
-	k := Commit{}
-	if from.Waiter != nil {
-		k.Replies = []Reply{{Waiter: from.Waiter, Verdict: v}}
+	if t == nil {
+		c.reply(from, Reply{Verdict: v})
+		return
 	}
-	if t != nil {
-		k.Transitions = []weir.Transition{*t}
-		if len(k.Replies) > 0 {
-			k.Replies[0].Trace = t.Contact.Trace
-		}
-	}
-	if from.Inbox != 0 {
-		k.InboxDone = []int64{from.Inbox}
-	}
-	c.commit(k)
+	c.reply(from, Reply{Verdict: v, Trace: t.Contact.Trace}, *t)
 }
 
 // flight is a contact that holds slots.
