@@ -131,7 +131,7 @@ func (x *runner) restore(ctx context.Context) bool {
 			}
 			x.schedule = newSchedule(p, time.Now(), x.r, x.o)
 			if len(p.Deferred) > 0 { // for the gauge of the oldest event
-				if list, err := x.o.Store.EventsSince(ctx, p.Deferred[0].Event-1, 1); err == nil && len(list) == 1 && list[0].ID == p.Deferred[0].Event {
+				if list, _ := x.o.Store.EventsSince(ctx, p.Deferred[0].Event-1, 1); len(list) == 1 && list[0].ID == p.Deferred[0].Event {
 					x.schedule.deferred[list[0].ID].at = list[0].At
 				}
 			}

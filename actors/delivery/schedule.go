@@ -16,8 +16,7 @@ const maxHoldUp = 2 * time.Second
 // maxLane is the max number of events of one lane in the window.
 const maxLane = 256
 
-// maxStreak is how many deliveries in a row may fail before one at a time is tried, and
-// with growing pauses.
+// maxStreak is how many deliveries in a row may fail before the pauses between them grow.
 const maxStreak = 5
 
 // entry is one event that a receiver has yet to get.
@@ -145,7 +144,7 @@ func (b *schedule) offer(g *group) {
 // start returns the next event that may be delivered and marks it in flight; nil
 // if there is none.
 func (b *schedule) start(now time.Time) *entry {
-	if now.Before(b.pausedUntil) || b.probing() {
+	if now.Before(b.pausedUntil) {
 		return nil
 	}
 	for len(b.later) > 0 && !b.later[0].nextAt.After(now) {
@@ -166,11 +165,8 @@ func (b *schedule) start(now time.Time) *entry {
 }
 
 // nextAt returns when the next event is due that is not ready, or may not be started yet;
-// zero if there is none, or none before a delivery in flight has ended.
+// zero if there is none.
 func (b *schedule) nextAt() (at time.Time) {
-	if b.probing() {
-		return at
-	}
 	if len(b.later) > 0 {
 		at = b.later[0].nextAt
 	}
@@ -179,9 +175,6 @@ func (b *schedule) nextAt() (at time.Time) {
 	}
 	return at
 }
-
-// probing reports whether a delivery in flight will show whether the receiver works again.
-func (b *schedule) probing() bool { return b.streak >= maxStreak && b.inFlight > 0 }
 
 // worked records that the receiver works.
 func (b *schedule) worked() { b.streak, b.pausedUntil = 0, time.Time{} }
