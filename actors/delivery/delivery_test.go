@@ -285,6 +285,16 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("options %d were taken", i)
 		}
 	}
+	for length, ok := range map[int]bool{100: true, 101: false} {
+		r := delivery.Receiver{Name: strings.Repeat("r", length), Types: []string{"t"}, Deliver: func(context.Context, events.Event) error { return nil }}
+		s, err := delivery.Start(t.Context(), delivery.Options{Store: storetest.SQLite(t), Receivers: []delivery.Receiver{r}})
+		if (err == nil) != ok {
+			t.Errorf("a name of %d characters: %v", length, err)
+		}
+		if err == nil {
+			_ = s.Close(t.Context())
+		}
+	}
 	s, err := delivery.Start(t.Context(), delivery.Options{Store: storetest.SQLite(t)})
 	if err != nil {
 		t.Fatal(err)
