@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"weir"
@@ -11,10 +12,6 @@ import (
 // came in between. The claims in stale were not written: another process changed
 // these contacts, and this one must not dispatch them.
 func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, now time.Time) {
-	lost := map[weir.ContactID]struct{}{}
-	for _, id := range stale {
-		lost[id] = struct{}{}
-	}
 	var ts []weir.Transition
 	for _, ref := range claimed {
 		c.claims--
@@ -24,9 +21,8 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 		}
 		f.claiming = false
 		c.pace.release(f.units)
-		_, gone := lost[ref.ID]
 		switch {
-		case gone:
+		case slices.Contains(stale, ref.ID):
 			c.ledger.Give(f.c.Priority, f.slots)
 			c.counts[f.c.State]--
 			delete(c.flights, ref.ID)
@@ -49,9 +45,6 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 			c.out.Sends = append(c.out.Sends, attemptOf(&f.c))
 			c.pace.dispatch(f.units, now)
 		}
-	}
-	if c.claims == 0 { // whatever became of a flight
-		c.pace.claimed = 0
 	}
 	c.commit(Commit{Transitions: ts})
 	c.run(now)
