@@ -875,6 +875,9 @@ type HeardView struct {
 	// Mode the present or last mode
 	Mode string `json:"mode,omitempty,omitzero"`
 
+	// OptedOut asked not to be contacted any more, by a stop word or through the application; a refusal of this interview alone does not set it
+	OptedOut bool `json:"opted_out,omitempty,omitzero"`
+
 	// Phone as E.164
 	//
 	// Examples: +525512345678
@@ -1248,6 +1251,9 @@ type RespondentView struct {
 	// Mode the present or last mode
 	Mode string `json:"mode,omitempty,omitzero"`
 
+	// OptedOut asked not to be contacted any more, by a stop word or through the application; a refusal of this interview alone does not set it
+	OptedOut bool `json:"opted_out,omitempty,omitzero"`
+
 	// Phone as E.164
 	//
 	// Examples: +525512345678
@@ -1541,7 +1547,7 @@ type SurveyLogView struct {
 	// Outcome outcome of the attempt; absent: the event is of another kind
 	Outcome string `json:"outcome,omitempty,omitzero"`
 
-	// Reason why it ended so, in the provider's words
+	// Reason of ended: why, in the provider's words; of finished: opted out, if the respondent asked not to be contacted any more
 	Reason string `json:"reason,omitempty,omitzero"`
 
 	// Respondent id; absent: it is about the survey

@@ -70,6 +70,7 @@ func (pl *Plan) OptOut(p Progress) (Progress, Effects) {
 	if p.Status.Final() {
 		return p, Effects{}
 	}
+	p.OptedOut = true
 	return pl.finish(p, Failed, p.Disposition.OptedOut())
 }
 

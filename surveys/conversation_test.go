@@ -138,6 +138,9 @@ func TestOptOut(t *testing.T) {
 		l.p.Disposition = d
 		l.record(l.pl.OptOut(l.p))
 		l.expect("withdraw 2", "failed, "+string(want))
+		if !l.p.OptedOut {
+			t.Errorf("%s is not told from a refusal", want)
+		}
 		again, e := l.pl.OptOut(l.p)
 		if diff := cmp.Diff(l.p, again); diff != "" || e != (surveys.Effects{}) {
 			t.Errorf("stopped twice: %+v\n%s", e, diff)

@@ -92,6 +92,7 @@ type Progress struct {
 	WindowEnd     time.Time // when the latest contact expires
 	DueAt         time.Time // when the next step is due; zero for pending and final respondents
 	Counted       bool      // counts toward the cutoff and a quota
+	OptedOut      bool      // ended by asking not to be contacted any more, by a stop word or through the application
 	EarlyExpiries int       // times in a row that a contact expired before its window closed
 	FailedSteps   int       // times in a row that a step failed
 	DelayedUntil  time.Time // not to be started before: a step failed, or its channel had no room

@@ -135,7 +135,7 @@ type LogEntry struct {
 	Channel    string
 	Attempt    int
 	Outcome    weir.Outcome
-	Reason     string      // of "ended": the provider's
+	Reason     string      // of "ended": the provider's; of "finished": whether the respondent opted out
 	From, To   Disposition // of "disposition" and "finished"
 }
 

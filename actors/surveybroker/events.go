@@ -108,4 +108,6 @@ const (
 	logDeferred    = "stumbled"
 	logSkipped     = "skipped"
 	logStopped     = "stopped"
+
+	reasonOptedOut = "opted out" // as contacts' reasons say it
 )

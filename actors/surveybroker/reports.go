@@ -166,8 +166,11 @@ func reportRule(plan *surveys.Plan, now time.Time, report surveys.Report, full b
 		}
 		q, e, err := plan.Replied(p, now, report.Serial, report.Disposition)
 		switch {
-		case err != nil || q.Status.Final():
+		case err != nil:
 			return q, e, err
+		case q.Status.Final():
+			q.OptedOut = q.OptedOut || report.Stop && !p.Status.Final()
+			return q, e, nil
 		case report.Stop:
 			q, f := plan.OptOut(q)
 			return q, mergeEffects(e, f), nil

@@ -45,6 +45,15 @@ func TestAnswerCancelsWaitingRetry(t *testing.T) {
 				l.channels.dispatchAll()
 				l.advance(5 * time.Minute)
 				got := l.respondents(s.ID)[0]
+				reason := ""
+				for _, e := range l.store.log[s.ID] {
+					if e.Event == "finished" {
+						reason = e.Reason
+					}
+				}
+				if stop := name == "stop"; got.OptedOut != stop || (reason == "opted out") != stop {
+					l.t.Errorf("opted out: %v; the log's reason: %q", got.OptedOut, reason)
+				}
 				if r.Updated.IsZero() || !got.Updated.After(r.Updated) || got.Updated.After(time.Now()) {
 					l.t.Errorf("last changed at %v, before at %v", got.Updated, r.Updated)
 				}

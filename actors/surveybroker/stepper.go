@@ -131,7 +131,11 @@ func (st *stepper) setNewState(c *change, p surveys.Progress, e surveys.Effects)
 	}
 	if e.Finished && !was.Status.Final() {
 		is.Finished = st.now
-		st.log(c, surveys.LogEntry{Event: logFinished, From: was.Disposition, To: p.Disposition})
+		finished := surveys.LogEntry{Event: logFinished, From: was.Disposition, To: p.Disposition}
+		if p.OptedOut {
+			finished.Reason = reasonOptedOut
+		}
+		st.log(c, finished)
 		c.move.Events = append(c.move.Events, newEvent(RespondentEvent, sourceSurveys, respondentSubject(st.survey.Name, was.ID), st.now,
 			respondentData{st.survey.Name, was.ID.String(), p.Status, p.Disposition, st.plan.AttemptsMade(p)}))
 	}

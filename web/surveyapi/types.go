@@ -140,6 +140,7 @@ type RespondentView struct {
 	Attempts      surveys.Counts      `json:"attempts" doc:"attempts that were made, by mode"`
 	Bucket        *int                `json:"bucket,omitempty" doc:"index of the quota; absent: none"`
 	Counted       bool                `json:"counted" doc:"counts towards the cutoff and its quota"`
+	OptedOut      bool                `json:"opted_out,omitempty" doc:"asked not to be contacted any more, by a stop word or through the application; a refusal of this interview alone does not set it"`
 	Contact       string              `json:"contact,omitempty" doc:"id of the latest contact"`
 	Serial        int                 `json:"serial,omitempty" doc:"how many contacts there were; the number of the latest"`
 	DueAt         *time.Time          `json:"due_at,omitempty" doc:"when the next step is looked at"`
