@@ -42,12 +42,7 @@ func (c *Core) cancelWaiting(contact weir.Contact, from Origin, now time.Time) {
 		c.reply(from, Reply{State: weir.Done, Err: weir.Errorf(weir.CodeConflict, "the contact is done: %s", contact.Outcome)})
 		return
 	}
-	t, ok := c.finishWaiting(&contact, now, weir.Canceled, "canceled before it was sent")
-	if !ok {
-		c.reply(from, Reply{Err: weir.Errorf(weir.CodeConflict, "the contact has changed; read it again")})
-		return
-	}
-	c.reply(from, Reply{State: weir.Done}, t)
+	c.reply(from, Reply{State: weir.Done}, c.finishWaiting(&contact, now, weir.Canceled, "canceled before it was sent"))
 }
 
 // cancelAtProvider asks the provider to cancel an attempt.

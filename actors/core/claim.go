@@ -129,9 +129,7 @@ func (c *Core) claimContacts(now time.Time) {
 			break
 		}
 		if windowOver(&next.Spec, now) {
-			if t, ok := c.finishWaiting(next, now, weir.Expired, "its window closed while it waited"); ok {
-				k.Transitions = append(k.Transitions, t)
-			}
+			k.Transitions = append(k.Transitions, c.finishWaiting(next, now, weir.Expired, "its window closed while it waited"))
 			continue
 		}
 		units := c.units(&next.Spec)
@@ -233,9 +231,7 @@ func (c *Core) cancelEverything(now time.Time) {
 	var ts []weir.Transition
 	for _, l := range c.window.lanes {
 		for len(l.entries) > 0 {
-			if t, ok := c.finishWaiting(l.entries[0], now, weir.Canceled, "its channel was deleted"); ok {
-				ts = append(ts, t)
-			}
+			ts = append(ts, c.finishWaiting(l.entries[0], now, weir.Canceled, "its channel was deleted"))
 		}
 	}
 	if !now.Before(c.deleteAt) {

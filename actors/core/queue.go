@@ -85,9 +85,7 @@ func (c *Core) OverdueRead(contacts []weir.Contact, next time.Time, now time.Tim
 		} else if c.outdated(contact) {
 			continue
 		}
-		if t, ok := c.finishWaiting(contact, now, weir.Expired, "its window closed while it waited"); ok {
-			k.Transitions = append(k.Transitions, t)
-		}
+		k.Transitions = append(k.Transitions, c.finishWaiting(contact, now, weir.Expired, "its window closed while it waited"))
 	}
 	c.commit(k)
 	c.overdueBusy = false

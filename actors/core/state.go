@@ -164,11 +164,11 @@ func (c *Core) finish(f *flight, now time.Time, o weir.Outcome, reason string) w
 }
 
 // finishWaiting ends a contact that is waiting.
-func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcome, reason string) (weir.Transition, bool) {
+func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcome, reason string) weir.Transition {
 	t := weir.Transition{From: contact.Rev, Was: contact.State}
 	p, err := contact.Finish(now, o, reason)
 	if err != nil {
-		return t, false
+		panic("core: a waiting contact was done already")
 	}
 	if !c.window.remove(contact.ID, contact.Lane()) && c.ledger.Blocked(contact.Priority, contact.Size()) {
 		c.window.unblock(contact)
@@ -178,7 +178,7 @@ func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcom
 	t.Contact.Progress = p
 	c.revisions.record(&t.Contact)
 	c.out.Finished = append(c.out.Finished, Finished{Outcome: o})
-	return t, true
+	return t
 }
 
 // commit issues transitions together with the replies that wait for them.
