@@ -77,6 +77,9 @@ func (s *Server) URL(t testing.TB) string {
 // Kill ends the server with SIGKILL.
 func (s *Server) Kill() { s.server.Kill() }
 
+// PID returns the process id of the server, for signals.
+func (s *Server) PID() int { return s.server.PID() }
+
 // Restart starts the server again, on the same data and port, and returns when
 // it answers. A running one is killed first.
 func (s *Server) Restart() {
