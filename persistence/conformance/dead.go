@@ -157,7 +157,7 @@ func testDeadEnds(t *testing.T, backend Backend) {
 	a, lease := b.owned("a")
 	late := sms("late")
 	late.NotAfter = now().Add(50 * time.Millisecond)
-	list := b.accept(a, late, sms("amended"), sms("purged"))
+	list := b.accept(a, late, sms("amended"), sms("purged"), sms("fails meanwhile"))
 	b.end(lease, weir.Lost, "", list[0])
 	tr := claim(list[1], now())
 	b.commitAll(lease, tr)
@@ -172,9 +172,12 @@ func testDeadEnds(t *testing.T, backend Backend) {
 	if p, changed := failed.Contact.CorrectPart(0); !changed {
 		t.Error("nothing to amend")
 	} else {
-		b.commitAll(lease, to(failed.Contact, p, nil))
+		other := claim(list[3], now())
+		b.commitAll(lease, other)
+		fails, err := other.Contact.Finish(now(), weir.Failed, "")
+		b.commitAll(lease, to(failed.Contact, p, nil), to(other.Contact, fails, err))
 	}
-	same(t, "after a failover", refsOf(b.deadLetters(ops.DeadLetterFilter{})), []weir.ContactID{list[0].ID})
+	same(t, "after a failover", refsOf(b.deadLetters(ops.DeadLetterFilter{})), []weir.ContactID{list[3].ID, list[0].ID})
 	for now().Before(late.NotAfter) {
 		b.channel("a") // takes some time
 	}

@@ -45,7 +45,7 @@ func (s *Store) Receive(ctx context.Context, channel weir.ChannelID, m weir.Inco
 	if err != nil {
 		return false, s.Failure("encode a message", err)
 	}
-	event := false
+	var event bool
 	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		row, err := s.channels.LockChannel(ctx, tx, channel)
 		if err != nil {
