@@ -312,8 +312,44 @@ func askLaunch(v *visit) (*question, error) {
 	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {
 		q.Facts = append(q.Facts, fact{"Window", calendarOf(s.Schedule, schedule, v.Now()).Next})
 	}
+	q.Facts = append(q.Facts, launchForecast(s.Definition)...)
 	return q, nil
 }
+
+// launchForecast returns how many respondents a survey needs, when it ends at the latest,
+// and the texts of each arm's first attempt, as far as the definition determines them.
+func launchForecast(d surveys.Definition) []fact {
+	plan, wrong := d.Compile(surveys.Defaults{})
+	if len(wrong) > 0 {
+		return nil // the launch reports it
+	}
+	var facts []fact
+	if target := plan.Target(); target > 0 {
+		text := display.Number(target)
+		if rate := d.InitialSuccessRate; rate != nil && *rate > 0 {
+			text += fmt.Sprintf("; about %s respondents are needed if %s succeed", display.Number(plan.BatchSize(surveys.Tally{})), display.Percent(*rate, 1))
+		}
+		facts = append(facts, fact{"Target", text})
+	}
+	if last, bounded := plan.Schedule.LastClose(); bounded {
+		facts = append(facts, fact{"Ends at the latest", plan.Schedule.FormatLocal(last)})
+	}
+	for i, arm := range plan.Arms {
+		contents := d.Questionnaires[arm.Questionnaire][arm.Modes[0]]
+		if len(contents) == 0 || len(contents[0].Messages) == 0 {
+			continue // a call, whose texts the application has
+		}
+		name := "First text"
+		if len(plan.Arms) > 1 {
+			name += ", arm " + strconv.Itoa(i)
+		}
+		facts = append(facts, fact{name, display.Truncate(maxFirstText, strings.Join(contents[0].Messages, " | "))})
+	}
+	return facts
+}
+
+// maxFirstText is the maximum number of characters shown of the texts of a first attempt.
+const maxFirstText = 400
 
 // surveyStep applies a step to a survey. Errors of a launch, such as respondents without
 // a required attribute, are listed above the question.

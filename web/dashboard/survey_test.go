@@ -73,6 +73,17 @@ func TestASurveysPage(t *testing.T) {
 	}
 }
 
+func TestQuestionOfALaunchShowsTextsAndForecast(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.survey("flu", 3)
+	b := r.login(surveyScope)
+	b.get("/surveys/flu/launch").want(200).has("<dt>Target</dt><dd>502</dd>",
+		"<dt>First text, arm 0</dt><dd>Hello {{first_name}}</dd>", "<dt>First text, arm 1</dt><dd>Good day, {{first_name}}</dd>").hasNot("Ends at the latest")
+	r.api("PATCH", "/v1/surveys/flu", `{"initial_success_rate":0.1,"schedule":{"end_date":"2099-12-30"}}`, nil)
+	b.get("/surveys/flu/launch").want(200).has("<dd>502; about 5,020 respondents are needed if 10 % succeed</dd>", "<dt>Ends at the latest</dt><dd>Wed 2099-12-30 20:00 America/Mexico_City</dd>")
+}
+
 func TestASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)

@@ -41,6 +41,8 @@ export async function survey({ report, browser, weir, operator }) {
     assert.match(asked, /Launch survey water.*texts are locked/);
     assert.equal(await fact(page, "Respondents"), "40");
     assert.equal(await fact(page, "Channel for sms"), "texts");
+    assert.equal(await fact(page, "Target"), "200");
+    assert.notEqual(await fact(page, "First text"), "");
     assert.match(await answer(page), /water is launched/);
     assert.equal(await state(weir, "water"), "running");
     await shows(page, "#state .badge", "running");
