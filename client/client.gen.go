@@ -456,6 +456,9 @@ type ChannelView struct {
 	//
 	// Examples: channel_paused
 	WhyCode string `json:"why_code,omitempty,omitzero"`
+
+	// WhyInstants the instants in why, in the order of the sentence
+	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
 }
 
 // CollectView A search for contacts that have been silent for too long.
@@ -582,6 +585,9 @@ type ContactView struct {
 	//
 	// Examples: capacity
 	WhyCode string `json:"why_code,omitempty,omitzero"`
+
+	// WhyInstants the instants in why, in the order of the sentence
+	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
 }
 
 // ContactsBody Contacts to queue, all or none.
@@ -911,13 +917,16 @@ type HeardView struct {
 
 	// Why why the respondent waits; not in lists, in one sentence for people; absent when nothing waits
 	//
-	// Examples: attempt 2 by sms is due Mon 2026-01-12 09:00 America/Mexico_City
+	// Examples: attempt 2 by sms is due at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)
 	Why string `json:"why,omitempty,omitzero"`
 
 	// WhyCode the same as a stable code for programs; there may be more codes in later versions
 	//
 	// Examples: retry
 	WhyCode string `json:"why_code,omitempty,omitzero"`
+
+	// WhyInstants the instants in why, in the order of the sentence
+	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
 }
 
 // HearingBody What an application reports of a respondent.
@@ -1287,13 +1296,16 @@ type RespondentView struct {
 
 	// Why why the respondent waits; not in lists, in one sentence for people; absent when nothing waits
 	//
-	// Examples: attempt 2 by sms is due Mon 2026-01-12 09:00 America/Mexico_City
+	// Examples: attempt 2 by sms is due at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)
 	Why string `json:"why,omitempty,omitzero"`
 
 	// WhyCode the same as a stable code for programs; there may be more codes in later versions
 	//
 	// Examples: retry
 	WhyCode string `json:"why_code,omitempty,omitzero"`
+
+	// WhyInstants the instants in why, in the order of the sentence
+	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
 }
 
 // RespondentsBody Respondents to add, all or none.
@@ -1433,6 +1445,9 @@ type StatsView struct {
 	//
 	// Examples: channel_paused
 	WhyCode string `json:"why_code,omitempty,omitzero"`
+
+	// WhyInstants the instants in why, in the order of the sentence
+	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
 
 	// Window the window that is open or opens next; absent: none
 	Window SpanView `json:"window,omitempty,omitzero"`
@@ -1739,13 +1754,16 @@ type SurveyView struct {
 
 	// Why why no respondent is being contacted, in one sentence for people; absent when nothing waits
 	//
-	// Examples: the schedule opens Mon 2026-01-12 09:00 America/Mexico_City
+	// Examples: the schedule opens at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)
 	Why string `json:"why,omitempty,omitzero"`
 
 	// WhyCode the same as a stable code for programs; there may be more codes in later versions
 	//
 	// Examples: window
 	WhyCode string `json:"why_code,omitempty,omitzero"`
+
+	// WhyInstants the instants in why, in the order of the sentence
+	WhyInstants []time.Time `json:"why_instants,omitempty,omitzero"`
 }
 
 // TimelineEvent An event in a contact's timeline.

@@ -142,6 +142,16 @@ const whyAt = "2006-01-02 15:04:05 UTC"
 // WhyAt formats an instant for the sentence of a [Why].
 func WhyAt(t time.Time) string { return t.UTC().Format(whyAt) }
 
+// Instants returns the instants of the sentence, in its order.
+func (w Why) Instants() (list []time.Time) {
+	for _, c := range Clauses(w.Text) {
+		if !c.At.IsZero() {
+			list = append(list, c.At)
+		}
+	}
+	return list
+}
+
 // Clause is a part of a sentence: text, or an instant if At is not zero.
 type Clause struct {
 	Text string

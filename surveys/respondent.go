@@ -381,16 +381,16 @@ func (pl *Plan) Why(p Progress, now time.Time) ops.Why {
 	case p.FailedSteps > 0:
 		return ops.Why{Code: ops.WhyDelayed, Text: fmt.Sprintf("delayed until %s: its contact could not be built", ops.WhyAt(p.DueAt))}
 	}
-	due := pl.Schedule.FormatLocal(p.DueAt)
+	due := pl.Schedule.WhyAt(p.DueAt)
 	next, _ := pl.Timeout(p, p.DueAt)
 	switch {
 	case next.Status.Final():
 		return ops.Why{Code: ops.WhyAnswer, Text: "waiting for an answer until " + due + "; no attempt is left after that"}
 	case next.Contact == Idle: // the schedule was changed since
-		return ops.Why{Code: ops.WhyWindow, Text: "its next step is due when the schedule opens " + pl.Schedule.FormatLocal(next.DueAt)}
+		return ops.Why{Code: ops.WhyWindow, Text: "its next step is due when the schedule opens at " + pl.Schedule.WhyAt(next.DueAt)}
 	case next.Step != p.Step:
-		return ops.Why{Code: ops.WhyRetry, Text: fmt.Sprintf("the first attempt by %s is due %s", pl.Mode(next), due)}
+		return ops.Why{Code: ops.WhyRetry, Text: fmt.Sprintf("the first attempt by %s is due at %s", pl.Mode(next), due)}
 	default:
-		return ops.Why{Code: ops.WhyRetry, Text: fmt.Sprintf("attempt %d by %s is due %s", next.Tries, pl.Mode(next), due)}
+		return ops.Why{Code: ops.WhyRetry, Text: fmt.Sprintf("attempt %d by %s is due at %s", next.Tries, pl.Mode(next), due)}
 	}
 }

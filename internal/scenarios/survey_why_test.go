@@ -24,7 +24,10 @@ func (w *world) surveyBecause(name, code, sentence string) {
 	if why := fmt.Sprint(v["why"]); !strings.Contains(why, sentence) {
 		w.Errorf("%s waits because of %q, want %q", name, why, sentence)
 	}
-	if got := w.want(200, "GET", "/v1/surveys/"+name+"/stats", nil).Body["why_code"]; got != code {
+	w.namesInstants(v)
+	stats := w.want(200, "GET", "/v1/surveys/"+name+"/stats", nil).Body
+	w.namesInstants(stats)
+	if got := stats["why_code"]; got != code {
 		w.Errorf("by its figures %s waits because of %v, want %s", name, got, code)
 	}
 }
@@ -33,7 +36,9 @@ func (w *world) surveyBecause(name, code, sentence string) {
 func (w *world) personBecause(survey, id, code, sentence string) {
 	w.Helper()
 	w.until(id+" waits because of "+code, func() bool { return w.respondent(survey, id)["why_code"] == code })
-	if why := fmt.Sprint(w.respondent(survey, id)["why"]); !strings.Contains(why, sentence) {
+	r := w.respondent(survey, id)
+	w.namesInstants(r)
+	if why := fmt.Sprint(r["why"]); !strings.Contains(why, sentence) {
 		w.Errorf("respondent %s waits because of %q, want %q", id, why, sentence)
 	}
 }
@@ -164,10 +169,10 @@ func TestScenario118_TheEndOfAWindow(t *testing.T) {
 		w.launchSurvey("many", bySMS("", day), 0, 60)
 		w.surveyBecause("many", "window", "the window closes at "+stamp(monday(18, 0))+", before channel texts could dispatch another contact")
 		w.pass(6 * time.Second)
-		w.surveyBecause("many", "window", "the schedule opens Tue 2026-01-13 09:00 UTC")
+		w.surveyBecause("many", "window", "the schedule opens at 2026-01-13 09:00:00 UTC")
 		w.reportDisposition("s", ids[0], fields{"disposition": "completed"})
 		w.personBecause("s", ids[4], "quota_full", "its quota is full")
-		w.personBecause("s", ids[5], "window", "the schedule opens Tue 2026-01-13 09:00 UTC")
+		w.personBecause("s", ids[5], "window", "the schedule opens at 2026-01-13 09:00:00 UTC")
 		w.expectNoFaults()
 	})
 }
@@ -178,8 +183,8 @@ func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 	onSurveysFrom(t, monday(7, 0), func(w *world) {
 		w.channel("texts", 2)
 		ids := w.launchSurvey("s", bySMS("30m", fields{"schedule": daily("America/Mexico_City", "09:00", "18:00"), "fallback_delay": "1h"}), 0, 4)
-		w.surveyBecause("s", "window", "the schedule opens Mon 2026-01-12 09:00 America/Mexico_City")
-		w.personBecause("s", ids[0], "window", "the schedule opens Mon 2026-01-12 09:00 America/Mexico_City")
+		w.surveyBecause("s", "window", "the schedule opens at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)")
+		w.personBecause("s", ids[0], "window", "the schedule opens at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)")
 		w.pass(time.Until(monday(15, 0).Add(time.Second)))
 		w.sent(2)
 		w.personBecause("s", ids[0], "report", "its contact: awaiting delivery report")
@@ -187,7 +192,7 @@ func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 		w.personBecause("s", ids[2], "capacity", "its contact: channel texts: 2 of 2 slots in use")
 		w.personBecause("s", ids[3], "capacity", "channel texts: 2 of 2 slots in use")
 		w.report(textKey("s", ids[0], 1), "all", "no_answer")
-		w.personBecause("s", ids[0], "retry", "attempt 2 by sms is due Mon 2026-01-12 09:30 America/Mexico_City")
+		w.personBecause("s", ids[0], "retry", "attempt 2 by sms is due at 2026-01-12 15:30:00 UTC (Mon 09:30 America/Mexico_City)")
 		w.finish(textKey("s", ids[1], 1))
 		w.sent(4)
 		w.finish(textKey("s", ids[2], 1), textKey("s", ids[3], 1))
@@ -195,7 +200,7 @@ func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 		w.sent(6)
 		w.finish(textKey("s", ids[1], 2))
 		w.finish(textKey("s", ids[0], 2))
-		w.personBecause("s", ids[0], "answer", "waiting for an answer until Mon 2026-01-12 ")
+		w.personBecause("s", ids[0], "answer", "waiting for an answer until 2026-01-12 ")
 		w.surveyBecause("s", "active", "all respondents started; 4 in progress; next step at ")
 		w.reportDisposition("s", ids[0], fields{"disposition": "completed"})
 		if why := w.respondent("s", ids[0])["why"]; why != nil {

@@ -22,10 +22,26 @@ func (w *world) because(id, code, sentence string) {
 	if why := fmt.Sprint(c["why"]); !strings.Contains(why, sentence) {
 		w.Errorf("it waits because of %q, want %q", why, sentence)
 	}
+	w.namesInstants(c)
 	for _, listed := range w.want(200, "GET", "/v1/contacts?channel="+fmt.Sprint(c["channel"])+"&limit=1000", nil).Body["contacts"].([]any) {
 		if l := listed.(map[string]any); l["id"] == id && l["why_code"] != code {
 			w.Errorf("in the list it waits because of %v", l["why_code"])
 		}
+	}
+}
+
+// namesInstants fails the test unless a view has the instants of its reason as a
+// field, in the order of the sentence.
+func (w *world) namesInstants(view map[string]any) {
+	w.Helper()
+	var want []string
+	for _, c := range ops.Clauses(fmt.Sprint(view["why"])) {
+		if !c.At.IsZero() {
+			want = append(want, c.At.Format(time.RFC3339))
+		}
+	}
+	if got, _ := view["why_instants"].([]any); fmt.Sprint(got) != fmt.Sprint(want) {
+		w.Errorf("%v has the instants %v, want %v", view["why"], got, want)
 	}
 }
 
@@ -35,6 +51,7 @@ func (w *world) channelBecause(name, code string) {
 	w.until(name+" starts none because of "+code, func() bool {
 		return w.want(200, "GET", "/v1/channels/"+name, nil).Body["why_code"] == code
 	})
+	w.namesInstants(w.want(200, "GET", "/v1/channels/"+name, nil).Body)
 }
 
 // unexplained fails the test if a contact names a reason to wait.

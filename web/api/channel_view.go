@@ -42,6 +42,7 @@ type ChannelView struct {
 	StateReason    string         `json:"state_reason,omitempty"`
 	Why            string         `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued; as far as the responding process knows" example:"channel texts is paused"`
 	WhyCode        ops.WhyCode    `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
+	WhyInstants    []time.Time    `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
 	Deleting       bool           `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
 	InFlight       int            `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
 	Sending        int            `json:"sending" doc:"contacts being dispatched: the provider may or may not have them"`
@@ -93,7 +94,7 @@ func (s *Service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
 		Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
 		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
 		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: wire.Instant(f.OldestQueuedAt),
-		Why: f.Why.Text, WhyCode: f.Why.Code, Breaker: BreakerView{State: breakers[f.Breaker]}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
+		Why: f.Why.Text, WhyCode: f.Why.Code, WhyInstants: f.Why.Instants(), Breaker: BreakerView{State: breakers[f.Breaker]}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
 		IdleSince: wire.Instant(f.IdleSince), RatePerSecond: f.RatePerSecond, CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
 	}
 	// For an unknown channel type, Weir cannot tell which settings are secret,

@@ -13,28 +13,29 @@ import (
 
 // ContactView is a contact in a response.
 type ContactView struct {
-	ID         string            `json:"id"`
-	Channel    string            `json:"channel"`
-	Key        string            `json:"key,omitempty"`
-	To         string            `json:"to"`
-	Priority   string            `json:"priority" enum:"normal,high,reply"`
-	Survey     string            `json:"survey,omitempty"`
-	Labels     map[string]string `json:"labels,omitempty"`
-	Messages   []string          `json:"messages,omitempty"`
-	Call       *weir.Call        `json:"call,omitempty"`
-	NotBefore  *time.Time        `json:"not_before,omitempty"`
-	NotAfter   *time.Time        `json:"not_after,omitempty"`
-	Size       int               `json:"size" doc:"slots that it takes while it is in flight"`
-	Segments   int               `json:"segments,omitempty" doc:"segments of its texts, as networks send and bill them; rate_per_second of a channel counts them"`
-	State      string            `json:"state" enum:"queued,sending,active,unknown,done"`
-	Canceling  bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
-	Outcome    weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
-	Reason     string            `json:"reason,omitempty"`
-	Why        string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots in use; 12 of higher priority ahead"`
-	WhyCode    ops.WhyCode       `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
-	QueuedAt   time.Time         `json:"queued_at" doc:"when it was accepted"`
-	FinishedAt *time.Time        `json:"finished_at,omitempty"`
-	Attempts   []AttemptView     `json:"attempts" doc:"oldest first; a list of contacts has only the latest"`
+	ID          string            `json:"id"`
+	Channel     string            `json:"channel"`
+	Key         string            `json:"key,omitempty"`
+	To          string            `json:"to"`
+	Priority    string            `json:"priority" enum:"normal,high,reply"`
+	Survey      string            `json:"survey,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Messages    []string          `json:"messages,omitempty"`
+	Call        *weir.Call        `json:"call,omitempty"`
+	NotBefore   *time.Time        `json:"not_before,omitempty"`
+	NotAfter    *time.Time        `json:"not_after,omitempty"`
+	Size        int               `json:"size" doc:"slots that it takes while it is in flight"`
+	Segments    int               `json:"segments,omitempty" doc:"segments of its texts, as networks send and bill them; rate_per_second of a channel counts them"`
+	State       string            `json:"state" enum:"queued,sending,active,unknown,done"`
+	Canceling   bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
+	Outcome     weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
+	Reason      string            `json:"reason,omitempty"`
+	Why         string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots in use; 12 of higher priority ahead"`
+	WhyCode     ops.WhyCode       `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
+	WhyInstants []time.Time       `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
+	QueuedAt    time.Time         `json:"queued_at" doc:"when it was accepted"`
+	FinishedAt  *time.Time        `json:"finished_at,omitempty"`
+	Attempts    []AttemptView     `json:"attempts" doc:"oldest first; a list of contacts has only the latest"`
 }
 
 // AttemptView is one attempt to dispatch a contact to the provider.

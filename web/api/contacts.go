@@ -238,7 +238,7 @@ func (s *Service) addReasons(ctx context.Context, rows []weir.Contact, known map
 			return err
 		}
 		for i, place := range places {
-			views[place].Why, views[place].WhyCode = list[i].Text, list[i].Code
+			views[place].Why, views[place].WhyCode, views[place].WhyInstants = list[i].Text, list[i].Code, list[i].Instants()
 		}
 	}
 	return nil

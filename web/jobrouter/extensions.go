@@ -81,6 +81,8 @@ type whyView struct {
 	JobID   string `json:"jobId"`
 	Why     string `json:"why,omitempty"`
 	WhyCode string `json:"whyCode,omitempty"`
+	// WhyInstants are the instants in Why, in the order of the sentence.
+	WhyInstants []time.Time `json:"whyInstants,omitempty"`
 
 	// EstimatedWaitTimeMinutes is absent without recent assignments to base it on.
 	EstimatedWaitTimeMinutes int `json:"estimatedWaitTimeMinutes,omitzero"`
@@ -91,7 +93,7 @@ type whyView struct {
 func (s *service) why(c *call) (response, error) {
 	return s.lookup(c, resource.Job, c.ids[0], func(st *routing.State, now time.Time) (any, bool) {
 		why, ok := st.Why(c.ids[0])
-		out := whyView{JobID: c.ids[0], Why: why.Text, WhyCode: string(why.Code)}
+		out := whyView{JobID: c.ids[0], Why: why.Text, WhyCode: string(why.Code), WhyInstants: why.Instants()}
 		if p, queued := st.Position(c.ids[0], now); queued && p.Paced {
 			out.EstimatedWaitTimeMinutes = p.EstimatedWaitTimeMinutes
 		}

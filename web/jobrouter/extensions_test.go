@@ -17,6 +17,9 @@ func (r *rig) why(job, code, sentence string) {
 	if is, _ := got["whyCode"].(string); is != code || !strings.Contains(text, sentence) {
 		r.t.Errorf("job %s waits because of %s: %q; want %s: %q", job, is, text, code, sentence)
 	}
+	if at, has := got["whyInstants"].([]any); has != strings.Contains(text, " UTC") || has && !strings.HasPrefix(at[0].(string), "2026-03-02T") {
+		r.t.Errorf("job %s: %q has the instants %v", job, text, at)
+	}
 }
 
 // Scenario 120: a waiting job reports its reason on a separate route of Weir, so

@@ -103,7 +103,7 @@ func (s *Service) getRespondent(c *route.Call) (route.Reply, error) {
 	}
 	view := s.shownRespondent(c, progressOf(v), &r)
 	why, err := s.Surveys.WhyRespondent(c, v, r)
-	view.Why, view.WhyCode = why.Text, why.Code
+	view.Why, view.WhyCode, view.WhyInstants = why.Text, why.Code, why.Instants()
 	return route.Reply{Status: http.StatusOK, Body: view}, err
 }
 

@@ -161,7 +161,7 @@ func (s *Service) onSurvey(serve func(*route.Call, surveys.Survey) (route.Reply,
 func (s *Service) getSurvey(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	view := surveyView(v)
 	why, err := s.Surveys.Why(c, v)
-	view.Why, view.WhyCode = why.Text, why.Code
+	view.Why, view.WhyCode, view.WhyInstants = why.Text, why.Code, why.Instants()
 	return route.Reply{Status: http.StatusOK, Body: view}, err
 }
 

@@ -68,8 +68,9 @@ type SurveySummary struct {
 // SurveyView is a survey in a response.
 type SurveyView struct {
 	SurveySummary
-	Why         string            `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"the schedule opens Mon 2026-01-12 09:00 America/Mexico_City"`
+	Why         string            `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"the schedule opens at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)"`
 	WhyCode     ops.WhyCode       `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"window"`
+	WhyInstants []time.Time       `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
 	Application *ApplicationView  `json:"application,omitempty"`
 	Warnings    []weir.FieldError `json:"warnings,omitempty" doc:"warnings of the launch; only in its response"`
 	surveys.Definition
@@ -144,8 +145,9 @@ type RespondentView struct {
 	Contact       string              `json:"contact,omitempty" doc:"id of the latest contact"`
 	Serial        int                 `json:"serial,omitempty" doc:"how many contacts there were; the number of the latest"`
 	DueAt         *time.Time          `json:"due_at,omitempty" doc:"when the next step is looked at"`
-	Why           string              `json:"why,omitempty" doc:"why the respondent waits; not in lists, in one sentence for people; absent when nothing waits" example:"attempt 2 by sms is due Mon 2026-01-12 09:00 America/Mexico_City"`
+	Why           string              `json:"why,omitempty" doc:"why the respondent waits; not in lists, in one sentence for people; absent when nothing waits" example:"attempt 2 by sms is due at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)"`
 	WhyCode       ops.WhyCode         `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"retry"`
+	WhyInstants   []time.Time         `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
 	ReachedAt     *time.Time          `json:"reached_at,omitempty" doc:"when the latest contact was accepted by the provider"`
 	AddedAt       time.Time           `json:"added_at"`
 	StartedAt     *time.Time          `json:"started_at,omitempty"`
@@ -194,6 +196,7 @@ type StatsView struct {
 	Open          bool                        `json:"open" doc:"the schedule is open now"`
 	Why           string                      `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"channel texts is paused"`
 	WhyCode       ops.WhyCode                 `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
+	WhyInstants   []time.Time                 `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
 	Window        *SpanView                   `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
 	Channels      []ChannelUseView            `json:"channels"`
 }

@@ -122,7 +122,7 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 	for _, u := range st.Using {
 		v.Channels = append(v.Channels, ChannelUseView{u.Mode, u.Channel, u.Health, u.Reason, wire.Instant(u.Since)})
 	}
-	v.Why, v.WhyCode = st.Why.Text, st.Why.Code
+	v.Why, v.WhyCode, v.WhyInstants = st.Why.Text, st.Why.Code, st.Why.Instants()
 	if st.Next != (calendar.Span{}) {
 		v.Window = &SpanView{st.Next.Open.UTC(), st.Next.Close.UTC()}
 	}

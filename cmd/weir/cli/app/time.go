@@ -2,12 +2,14 @@ package app
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"weir"
 	"weir/cmd/internal/terminal"
+	"weir/ops"
 )
 
 // FormatAge formats how long ago an instant was.
@@ -32,6 +34,19 @@ func (a *App) FormatSecond(t time.Time) string {
 		return ""
 	}
 	return a.inZone(t).Format("2006-01-02 15:04:05")
+}
+
+// FormatWhy formats the instants of a sentence that explains why something waits.
+func (a *App) FormatWhy(sentence string) string {
+	var b strings.Builder
+	for _, c := range ops.Clauses(sentence) {
+		if c.At.IsZero() {
+			b.WriteString(c.Text)
+		} else {
+			b.WriteString(a.FormatSecond(c.At))
+		}
+	}
+	return b.String()
 }
 
 // ParsePast parses an instant, or how long ago it was.

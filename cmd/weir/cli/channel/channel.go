@@ -79,7 +79,7 @@ func channelText(a *app.App, ch *client.ChannelView, colors bool) string {
 	}
 	fmt.Fprintf(&b, "%s\n  %-11s %s\n", terminal.Visible(title), "state", text)
 	line := func(name, text string) { terminal.Field(&b, 11, name, text) }
-	line("why", ch.Why)
+	line("why", a.FormatWhy(ch.Why))
 	line("in flight", fmt.Sprintf("%s of %s slots %s: %s sending, %s active, %s unknown", terminal.Number(ch.InFlight), terminal.Number(ch.Capacity), terminal.Meter(ch.InFlight, ch.Capacity),
 		terminal.Number(ch.Sending), terminal.Number(ch.Active), terminal.Number(ch.Unknown)))
 	if ch.RatePerSecond > 0 {

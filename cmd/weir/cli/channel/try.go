@@ -145,7 +145,7 @@ func tryContact(ctx context.Context, a *app.App, to *client.Client, channel stri
 			return false, err
 		}
 		state := cmp.Or(v.Outcome, v.State)
-		if reason := v.Reason + v.Why; reason != "" {
+		if reason := v.Reason + a.FormatWhy(v.Why); reason != "" {
 			state += ": " + reason
 		}
 		if state != last {

@@ -150,7 +150,7 @@ func printContacts(ctx context.Context, a *app.App, r *app.Connection, to *clien
 		for _, t := range x.Attempts {
 			attempts = max(attempts, t.Number)
 		}
-		return app.Cells(x.ID, x.Channel, x.Key, x.To, app.StateCell(x.State), app.StateCell(x.Outcome), attempts, a.FormatMinute(x.QueuedAt), a.FormatMinute(x.FinishedAt), cmp.Or(x.Why, x.Reason))
+		return app.Cells(x.ID, x.Channel, x.Key, x.To, app.StateCell(x.State), app.StateCell(x.Outcome), attempts, a.FormatMinute(x.QueuedAt), a.FormatMinute(x.FinishedAt), cmp.Or(a.FormatWhy(x.Why), x.Reason))
 	})
 	if l.More && err == nil && !r.JSON() {
 		a.Note("there are more contacts; --limit sets the maximum, 0 lists all")
@@ -178,7 +178,7 @@ func contactText(a *app.App, x *client.ContactView, colors bool) string {
 	}
 	b.WriteByte('\n')
 	line("reason", x.Reason)
-	line("why", x.Why)
+	line("why", a.FormatWhy(x.Why))
 	line("channel", x.Channel)
 	line("to", x.To)
 	line("key", x.Key)

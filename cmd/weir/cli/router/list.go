@@ -110,7 +110,7 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 				if j.Status.Active() && j.Status != resource.JobAssigned {
 					reason, err = to.Why(c.Context(), j.ID)
 				}
-				return append(row, app.Cells(reason)...), err
+				return append(row, app.Cells(a.FormatWhy(reason))...), err
 			})
 		})
 	filters(c, query, map[string]string{"status": "status", "queue": "queueId", "channel": "channelId"})

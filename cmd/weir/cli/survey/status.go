@@ -58,6 +58,7 @@ func printStatus(ctx context.Context, a *app.App, r *app.Connection, to *client.
 	if err != nil {
 		return false, err
 	}
+	st.Why = a.FormatWhy(st.Why)
 	v := statusView{now: a.Now(), zone: a.Zone()}
 	_, err = io.WriteString(out, terminal.VisibleLines(v.text(s, st)))
 	return done, err
