@@ -310,3 +310,29 @@ func TestBestWorker(t *testing.T) {
 	}
 	r.wait(time.Second)
 }
+
+// A job whose classification failed is queued when its policy is taken off and it has a
+// queue. One that is queued already stays where it is.
+func TestClassification_PolicyTakenOff(t *testing.T) {
+	t.Parallel()
+	failed := classified(t, resource.ClassificationSpec{})
+	failed.do(routing.PutClassification{ID: "c", Spec: resource.ClassificationSpec{}})
+	failed.do(routing.PutJob{ID: "j", Spec: resource.JobSpec{ChannelID: "chat", ClassificationPolicyID: "c"}}).status("j", resource.JobClassificationFailed)
+	spec := resource.JobSpec{ChannelID: "chat", QueueID: "north"}
+	failed.do(routing.PutJob{ID: "j", Spec: spec}).saw("jobUpdated", "RouterJobQueued").status("j", resource.JobQueued)
+
+	queued := classified(t, resource.ClassificationSpec{})
+	queued.submit(nil)
+	spec = queued.status("j", resource.JobQueued).job("j").JobSpec
+	spec.ClassificationPolicyID = ""
+	queued.do(routing.PutJob{ID: "j", Spec: spec}).saw("jobUpdated").status("j", resource.JobQueued)
+
+	// The failed one has had its queue from the beginning.
+	both := classified(t, resource.ClassificationSpec{PrioritizationRule: rule(resource.RuleFunction, "https://f")})
+	spec = resource.JobSpec{ChannelID: "chat", ClassificationPolicyID: "c", QueueID: "north"}
+	both.do(routing.PutJob{ID: "j", Spec: spec})
+	asked := last[*eventlog.JobRulesRequestedEvent](both)
+	both.do(routing.SupplyRules{JobID: "j", Round: asked.Seq, Failure: &eventlog.Failure{Code: "Status500", Message: "m"}}).status("j", resource.JobClassificationFailed)
+	spec.ClassificationPolicyID = ""
+	both.do(routing.PutJob{ID: "j", Spec: spec}).saw("jobUpdated", "RouterJobQueued").status("j", resource.JobQueued)
+}

@@ -354,3 +354,19 @@ func TestWorkerRoomByChannel(t *testing.T) {
 		t.Error("a worker that does not exist has room")
 	}
 }
+
+// A worker that is not available is stored without an event for subscribers; each later
+// change is one, until nothing differs.
+func TestPutWorker_EventsOfOneThatIsNotAvailable(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", resource.Mode{})
+	spec := agentSpec(1, nil)
+	spec.AvailableForOffers = false
+	r.do(routing.PutWorker{ID: "w", Spec: spec}).saw("workerPut")
+	spec.Capacity = 2
+	r.do(routing.PutWorker{ID: "w", Spec: spec}).saw("workerPut", "RouterWorkerUpdated")
+	if got := last[*eventlog.WorkerUpdatedEvent](r).Updated; len(got) != 1 {
+		t.Errorf("updated %v", got)
+	}
+	r.do(routing.PutWorker{ID: "w", Spec: spec}).saw()
+}

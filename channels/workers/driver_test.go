@@ -187,6 +187,32 @@ func (b broken) Do(context.Context, func(*routing.State, time.Time) (routing.Com
 }
 func (b broken) View(context.Context, func(*routing.State, time.Time)) error { return b.err }
 
+// crowded is a router without room for another job.
+type crowded struct{ *routingtest.Engine }
+
+func (crowded) Do(_ context.Context, build func(*routing.State, time.Time) (routing.Command, error), _ func(*routing.State, []eventlog.Event)) error {
+	settings, now := routing.DefaultSettings(), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	var state *routing.State
+	for range 2 { // the second time with room for a queue and its policy alone
+		state = routing.New(settings)
+		for _, c := range []routing.Command{
+			routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{OfferExpiresAfterSeconds: 600}},
+			routing.PutQueue{ID: "interviews", Spec: resource.QueueSpec{DistributionPolicyID: "d"}},
+		} {
+			if _, err := state.Execute(c, now); err != nil {
+				return err
+			}
+		}
+		settings.MaxStored = state.SizeOf(resource.Distribution, "d") + state.SizeOf(resource.Queue, "interviews")
+	}
+	c, err := build(state, now)
+	if err != nil {
+		return err
+	}
+	_, err = state.Execute(c, now)
+	return err
+}
+
 func TestResultsOfADispatch(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -208,6 +234,7 @@ func TestResultsOfADispatch(t *testing.T) {
 		"no such queue":  {settings: weir.Settings{"queue": "none"}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
 		"no such policy": {settings: weir.Settings{"classification_policy": "none"}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
 		"closed queue":   {settings: weir.Settings{"queue": "shut"}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the queue is closed", RetryAfter: 30 * time.Second}},
+		"full router":    {engine: crowded{s.e}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the router is full", RetryAfter: 30 * time.Second}},
 		"lacks a label":  {settings: weir.Settings{"selectors": "absent!"}, want: refused("the contact lacks a label that the channel needs")},
 		"no number":      {settings: weir.Settings{"selectors": "region>=region"}, want: refused("a label of the contact must be a number")},
 		"TwiML":          {change: func(a *channels.Attempt) { a.Call = &weir.Call{TwiML: "<Response/>"} }, want: refused("call instructions cannot be given to people")},
