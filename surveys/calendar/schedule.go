@@ -182,6 +182,11 @@ func (s *Schedule) WhyClosed(now time.Time) ops.Why {
 	return ops.Why{Code: ops.WhyWindow, Text: "the schedule does not open again"}
 }
 
+// FormatLocal formats an instant in the zone of the schedule.
+func (s *Schedule) FormatLocal(t time.Time) string {
+	return t.In(s.zone).Format("Mon 2006-01-02 15:04 ") + s.zone.String()
+}
+
 // WhyAt formats an instant as [ops.WhyAt], with day and time in the zone of the schedule.
 func (s *Schedule) WhyAt(t time.Time) string {
 	return ops.WhyAt(t) + t.In(s.zone).Format(" (Mon 15:04 ") + s.zone.String() + ")"
