@@ -317,3 +317,62 @@ func TestReport_Verdicts(t *testing.T) {
 		})
 	}
 }
+
+// The provider is told everything that a driver may need of a contact.
+func TestSend_WindowOfTheContact(t *testing.T) {
+	t.Parallel()
+	var got channels.Attempt
+	r := newRig(t, 1, func(r *rig) { r.manner = func(a channels.Attempt) manner { got = a; return accepts } })
+	until := start.Add(time.Hour)
+	r.accept(calls(1, func(s *weir.Spec) { s.NotAfter = until })...)
+	if !got.NotAfter.Equal(until) {
+		t.Errorf("the attempt ends at %v, want %v", got.NotAfter, until)
+	}
+}
+
+// A report of the end may be the first to name the provider's reference.
+func TestReport_EndBeforeTheAnswerKeepsTheReference(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.hold["answer"] = true
+	r.accept(calls(1)...)
+	report := r.prov.end(r.prov.busy()[0], weir.Completed)
+	report.ProviderRef = "early"
+	r.report(report)
+	if ref := r.store[1].ProviderRef; ref != "early" {
+		t.Errorf("the reference is %q", ref)
+	}
+}
+
+// A probe that the driver failed on says nothing about the provider: another contact is
+// the next probe.
+func TestProbe_DriverFailsOnTheContact(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(r *rig) { r.prov.retry = time.Minute }, takes(isDown))
+	r.accept(calls(1)...)
+	takes(chokes)(r)
+	r.pass(time.Minute)
+	takes(accepts)(r)
+	r.cancelContact(1)
+	r.pass(2 * time.Hour)
+	r.accept(calls(1)...)
+	wantState(t, r, 2, weir.Active)
+}
+
+// A broker that is asked about a contact answers before it stops.
+func TestDrain_WaitsForTheRowOfACancel(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.settle()
+	r.tell(func(c *core.Core, now time.Time) {
+		c.Cancel(weir.Ref{Channel: r.ch.ID, ID: 1}, core.Origin{Waiter: 1}, now)
+	})
+	r.tell((*core.Core).Drain)
+	if r.drained {
+		t.Fatal("it is drained, and a row is being read")
+	}
+	r.settle()
+	if !r.drained || weir.CodeOf(r.replies[1].Err) != weir.CodeNotFound {
+		t.Errorf("drained %v, answered %+v", r.drained, r.replies[1])
+	}
+}

@@ -57,11 +57,7 @@ func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 			continue
 		}
 		t := weir.Transition{From: contact.Rev, Was: contact.State}
-		p, err := contact.Ready()
-		if err != nil {
-			continue
-		}
-		contact.Progress = p
+		contact.Progress, _ = contact.Ready()
 		t.Contact = *contact
 		k.Transitions = append(k.Transitions, t)
 		c.revisions.record(contact)
