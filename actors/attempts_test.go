@@ -33,7 +33,10 @@ type claimStore struct {
 	silent  atomic.Bool                                // no lease is renewed
 	onSent  func(weir.Change, func(weir.CommitResult)) // handles the next change of a contact that was dispatched; nil passes it on
 	// onSubmit comes before a broker's Submit.
-	onSubmit func()
+	onSubmit  func()
+	acquired  atomic.Int64 // leases that were acquired
+	released  atomic.Int64 // leases that were given back
+	onRelease func()       // comes before a lease is given back
 }
 
 // NewAcceptance has onSubmit called before contacts are submitted.
@@ -89,7 +92,16 @@ func (s *claimStore) Acquire(ctx context.Context, id weir.ChannelID) (weir.Lease
 	if s.away.Load() {
 		return weir.Lease{}, false, nil
 	}
+	s.acquired.Add(1)
 	return s.Store.Acquire(ctx, id)
+}
+
+func (s *claimStore) Release(ctx context.Context, l weir.Lease) error {
+	if s.onRelease != nil {
+		s.onRelease()
+	}
+	s.released.Add(1)
+	return s.Store.Release(ctx, l)
 }
 
 func (s *claimStore) Lanes(ctx context.Context, id weir.ChannelID) ([]weir.Lane, error) {

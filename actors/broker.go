@@ -31,7 +31,7 @@ type broker struct {
 	wakeAt      time.Time
 	lastWrite   *write // the latest change of this incarnation; nil before the first
 
-	core              *core.Core // nil until it is loaded, and in standby
+	core              *core.Core // nil until it is loaded, in standby, and while it rests
 	ch                weir.Channel
 	driver            channels.Driver
 	series            *channelSeries
@@ -43,7 +43,9 @@ type broker struct {
 	stash             []any
 	acceptedMeanwhile bool // contacts were accepted while it was loading
 	draining          bool
-	stopping          bool
+	resting           bool          // idle: without a core until a message comes
+	released          chan struct{} // closed when the latest lease is given back; nil before the first time
+	ended             error         // why it ends and refuses all messages; nil while it does not
 }
 
 // Receive implements actor.Actor.
@@ -56,9 +58,6 @@ func (b *broker) Receive(ctx actor.Context) {
 	case *actor.Stopping, *actor.Restarting:
 		b.halt()
 	case *actor.Stopped:
-	case numbered:
-		b.state.lastSeen = m.seq
-		b.handle(m.msg)
 	case result:
 		if m.gen == b.gen {
 			b.onResult(m.msg)
@@ -73,7 +72,20 @@ func (b *broker) Receive(ctx actor.Context) {
 // start starts an incarnation: a new generation and a new epoch.
 func (b *broker) start() {
 	b.newIncarnation()
-	go b.load(b.lifetime, b.gen)
+	b.state.setAwake(true, b.metrics.brokers)
+	go b.load(b.lifetime, b.gen, b.released)
+}
+
+// rest drops the core and the lease of an idle channel. The next message that needs
+// them brings them back.
+func (b *broker) rest() {
+	if b.core.Busy() || b.draining || b.ended != nil { // something came in between
+		return
+	}
+	b.release()
+	b.newIncarnation()
+	b.resting = true
+	b.state.setAwake(false, b.metrics.brokers)
 }
 
 // newIncarnation ends the incarnation and begins the next one with a new number.
@@ -81,8 +93,8 @@ func (b *broker) newIncarnation() {
 	b.halt()
 	b.gen = b.generations.Add(1)
 	b.lifetime, b.endLifetime = context.WithCancel(b.ctx)
-	b.core, b.lastWrite = nil, nil
-	b.draining = b.state.stopping.Load()
+	b.core, b.lastWrite, b.resting = nil, nil, false
+	b.draining = b.stopping.Load()
 }
 
 // restartLater starts an incarnation after a growing delay: otherwise a change that
@@ -109,11 +121,16 @@ func (b *broker) halt() {
 }
 
 func (b *broker) handle(msg any) {
+	if b.ended != nil && b.refuse(msg, b.ended) {
+		return
+	}
 	switch m := msg.(type) {
 	case accepting:
 		b.onAccepting(m.acceptance)
 	case sweepHint:
-		if b.core != nil && !b.core.Busy() {
+		if b.resting {
+			b.start()
+		} else if b.core != nil && !b.core.Busy() {
 			b.event(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
 		}
 	case leaseGone:
@@ -188,6 +205,8 @@ func (b *broker) onResult(msg any) {
 		b.event(func(c *core.Core, now time.Time) { c.CancelDone(m.attempt, m.done, now) })
 	case tick:
 		b.onTick()
+	case passivate:
+		b.rest()
 	case loaded:
 		b.onLoaded(m)
 	case channelRead:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
 	"weir/actors/core"
@@ -16,14 +17,13 @@ import (
 // channelState is the state of a channel that outlives the incarnations of its
 // broker.
 type channelState struct {
-	channel  weir.ChannelID
-	actor    atomic.Pointer[actor.PID] // the current broker
-	until    atomic.Pointer[time.Time]
-	lastSent atomic.Int64 // number of the last message from outside that was sent to it
-	stopping atomic.Bool  // the broker has to stop, and so does its next incarnation
+	channel weir.ChannelID
+	actor   atomic.Pointer[actor.PID] // the current broker
+	mailbox actor.Mailbox             // its mailbox
+	until   atomic.Pointer[time.Time]
+	awake   atomic.Bool // the broker counts as running
 	// claimsAtOnce is set while a contact that is accepted would be claimed at once.
 	claimsAtOnce atomic.Bool
-	lastSeen     int64         // number of the last message from outside that was handled; only the actor uses it
 	cancels      chan struct{} // a token for each cancel under way at the provider
 	meter        *meter        // counts for the charts
 	writes       pendingOps    // changes submitted to the writer and not answered
@@ -188,60 +188,12 @@ func (s *channelState) leased(now time.Time) bool {
 	return until != nil && now.Before(*until)
 }
 
-// mailboxRef is the mailbox reference of a running broker. Senders use it directly; the
-// manager opens it, and closes it before it lets the broker stop. Later messages
-// go through the manager, which decides what follows.
-type mailboxRef struct {
-	pid   *actor.PID
-	state *channelState
-
-	mu     sync.Mutex
-	seq    int64 // number of the last message sent to it
-	closed bool
-}
-
-// send passes a message on, under the next number. It returns false if the
-// mailbox is closed.
-func (w *mailboxRef) send(root *actor.RootContext, msg any) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return false
-	}
-	w.seq++
-	w.state.lastSent.Store(w.seq)
-	root.Send(w.pid, numbered{w.seq, msg}) // under the lock, so that they arrive in the order of their numbers
-	return true
-}
-
-func (w *mailboxRef) close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.closed = true
-}
-
-// closeIfIdle closes the mailbox if no message was sent after the last one that
-// the broker has handled. It reports whether the mailbox is closed.
-func (w *mailboxRef) closeIfIdle(seen int64) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.closed = w.closed || w.seq == seen
-	return w.closed
-}
-
-// mailboxRefs holds the mailboxes of all running brokers.
-type mailboxRefs struct{ m sync.Map } // of *mailboxRef by weir.ChannelID
-
-func (w *mailboxRefs) add(id weir.ChannelID, to *mailboxRef) { w.m.Store(id, to) }
-
-// remove forgets a mailbox, but not that of a successor.
-func (w *mailboxRefs) remove(id weir.ChannelID, to *mailboxRef) {
-	to.close()
-	w.m.CompareAndDelete(id, to)
-}
-
-func (w *mailboxRefs) closeAll() {
-	for id, to := range w.m.Range {
-		w.remove(id.(weir.ChannelID), to.(*mailboxRef))
+// setAwake counts the broker among those that run, or no longer.
+func (s *channelState) setAwake(awake bool, running prometheus.Gauge) {
+	switch was := s.awake.Swap(awake); {
+	case awake && !was:
+		running.Inc()
+	case !awake && was:
+		running.Dec()
 	}
 }

@@ -59,9 +59,9 @@ func (b *broker) execute(e core.Effects) {
 	case e.Remove:
 		go b.remove(b.lifetime, b.gen)
 	case e.Drained:
-		b.stopSelf()
+		b.stopSelf(errDraining())
 	case e.Passivate:
-		b.root.Send(b.parent, passivate{b.state.channel, b.state.lastSeen})
+		b.post(b.gen, passivate{})
 	}
 }
 

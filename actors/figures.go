@@ -177,7 +177,7 @@ func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Cont
 }
 
 func (b *broker) onWhys(m whyRequest) {
-	if b.core == nil || b.stopping { // then another process may hold the lease
+	if b.core == nil || b.ended != nil { // then another process may hold the lease
 		m.absent()
 		return
 	}

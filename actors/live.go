@@ -28,7 +28,7 @@ type liveReport struct {
 	figures ops.Figures
 	epoch   int64 // of its lease
 	runs    bool  // it holds the lease and works
-	waiting int64 // messages in its mailbox
+	waiting int   // messages in its mailbox
 }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -77,7 +77,7 @@ func (l *liveFigures) Collect(ch chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), figuresTimeout)
 	defer cancel()
-	waiting, running := int64(0), l.source(ctx)
+	waiting, running := 0, l.source(ctx)
 	for name, is := range l.withoutBroker(running) {
 		ch <- prometheus.MustNewConstMetric(l.health, prometheus.GaugeValue, 1, name, string(is))
 	}

@@ -14,8 +14,12 @@ import (
 	"weir/ops"
 )
 
-// load acquires the lease and reads the state that the core starts from.
-func (b *broker) load(ctx context.Context, gen int64) {
+// load acquires the lease and reads the state that the core starts from, once an
+// earlier lease is given back.
+func (b *broker) load(ctx context.Context, gen int64, released <-chan struct{}) {
+	if released != nil {
+		<-released
+	}
 	var m loaded
 	m.err = func() error {
 		io, cancel := background(ctx, ioTimeout)
@@ -67,8 +71,8 @@ func (b *broker) onLoaded(m loaded) {
 	switch {
 	case m.snapshot.Channel.Deleted, weir.CodeOf(m.err) == weir.CodeNotFound:
 		b.forget(m.snapshot.Channel)
-		b.refuseStash(weir.Errorf(weir.CodeNotFound, "the channel was deleted"))
-		b.stopSelf()
+		b.refuseStash(errDeleted())
+		b.stopSelf(errDeleted())
 		return
 	case m.err != nil:
 		b.failures++
@@ -79,7 +83,7 @@ func (b *broker) onLoaded(m loaded) {
 		b.armAt(now, now.Add(backoff.Random(b.failures+1, minReloadDelay, maxReloadDelay)))
 		return
 	case m.standby && b.draining:
-		b.stopSelf() // the new owner handles what this process had under way
+		b.stopSelf(errDraining()) // the new owner handles what this process had under way
 		b.refuseStash(errRestarted())
 		return
 	case m.standby:
@@ -116,22 +120,24 @@ func (b *broker) onLoaded(m loaded) {
 }
 
 // onWithoutCore stashes messages while there is no core, or forwards them to the
-// process that runs the channel.
+// process that runs the channel. They wake a broker that rests.
 func (b *broker) onWithoutCore(msg any) {
 	switch msg.(type) {
 	case accepted, wake:
 		b.acceptedMeanwhile = true // the load finds them in the store
-		return
+	default:
+		switch {
+		case b.standby:
+			b.forward(msg)
+		case len(b.stash) < maxStash:
+			b.stash = append(b.stash, msg)
+		default:
+			b.refuse(msg, errRestarted())
+		}
 	}
-	if b.standby {
-		b.forward(msg)
-		return
+	if b.resting {
+		b.start()
 	}
-	if len(b.stash) < maxStash {
-		b.stash = append(b.stash, msg)
-		return
-	}
-	b.refuse(msg, errRestarted())
 }
 
 func (b *broker) unstash() {
@@ -154,8 +160,12 @@ func (b *broker) refuseStash(err error) {
 	}
 }
 
-func (b *broker) refuse(msg any, err error) {
+// refuse answers the waiter of a message that will not be handled. It returns false for
+// a request that is answered all the same.
+func (b *broker) refuse(msg any, err error) bool {
 	switch m := msg.(type) {
+	case figuresRequest, whyRequest, accepting:
+		return false
 	case reported:
 		b.reply(core.Reply{Waiter: m.from.Waiter, Err: err})
 	case cancelRequest:
@@ -163,6 +173,7 @@ func (b *broker) refuse(msg any, err error) {
 	case changed:
 		m.answer(err)
 	}
+	return true
 }
 
 // forward stores a message for the process that runs the channel.
@@ -214,7 +225,7 @@ func (b *broker) onChannelRead(m channelRead) {
 		b.start()
 	case m.ch.Deleted:
 		b.forget(m.ch)
-		b.stopSelf()
+		b.stopSelf(errDeleted())
 	default:
 		reconnect := m.ch.Type != b.ch.Type || !reflect.DeepEqual(m.ch.Settings, b.ch.Settings)
 		b.ch, b.driver = m.ch, m.driver
@@ -236,7 +247,7 @@ func (b *broker) onRemoved(m removeDone) {
 	}
 	b.log.Info("channel deleted")
 	b.forget(b.ch)
-	b.stopSelf()
+	b.stopSelf(errDeleted())
 }
 
 // forget drops what this process keeps about a deleted channel.
@@ -250,35 +261,52 @@ func (b *broker) forget(ch weir.Channel) {
 func (b *broker) onDrain() {
 	b.draining = true
 	if b.core == nil {
-		b.stopSelf()
+		b.stopSelf(errDraining())
 		return
 	}
 	b.event(func(c *core.Core, now time.Time) { c.Drain(now) })
 }
 
-// stopSelf releases the lease once everything is written, and asks the manager
-// to end this actor.
-func (b *broker) stopSelf() {
-	if b.stopping {
+// release gives the lease back once everything is written.
+func (b *broker) release() {
+	b.state.until.Store(nil)
+	lease, released := b.lease, make(chan struct{})
+	b.released = released
+	go func() {
+		defer close(released)
+		b.state.writes.wait()
+		ctx, cancel := background(b.ctx, ioTimeout)
+		defer cancel()
+		if err := b.queue.Release(ctx, lease); err != nil {
+			b.log.Warn("lease release failed; it expires", "error", err)
+		}
+	}()
+}
+
+// stopSelf releases the lease, and asks the manager to end this actor. Until then it
+// answers with the error.
+func (b *broker) stopSelf(why error) {
+	if b.ended != nil {
 		return
 	}
-	b.stopping = true
-	lease, held, self := b.lease, b.core != nil, b.self.Id
+	b.ended = why
+	if b.core != nil {
+		b.release()
+	}
+	released, self := b.released, b.self.Id
 	go func() {
-		b.state.writes.wait()
-		if held {
-			ctx, cancel := background(b.ctx, ioTimeout)
-			defer cancel()
-			if err := b.queue.Release(ctx, lease); err != nil {
-				b.log.Warn("lease release failed; it expires", "error", err)
-			}
+		if released != nil {
+			<-released
 		}
+		b.state.writes.wait()
 		b.root.Send(b.parent, brokerEnded{b.state.channel, self})
 	}()
 }
 
+func errDeleted() error { return weir.Errorf(weir.CodeNotFound, "the channel was deleted") }
+
 func (b *broker) onFigures(m figuresRequest) {
-	if (b.core == nil || b.stopping) && m.absent != nil && !b.restarter.Faulted(b.self.Id) {
+	if (b.core == nil || b.ended != nil) && m.absent != nil && !b.restarter.Faulted(b.self.Id) {
 		m.absent()
 		return
 	}
@@ -288,11 +316,11 @@ func (b *broker) onFigures(m figuresRequest) {
 	case b.core != nil:
 		f = b.core.Figures()
 		f.Why = b.core.WhyNext(time.Now())
-	case b.standby:
-		ch = weir.Channel{} // the owner reports its figures
+	case b.standby, b.resting:
+		ch = weir.Channel{} // the owner reports its figures, if there is one
 	}
 	if b.restarter.Faulted(b.self.Id) {
 		f.Health, f.HealthReason = weir.Faulted, "the channel's broker keeps crashing"
 	}
-	m.answer(liveReport{ch, f, b.lease.Epoch, b.core != nil, b.state.lastSent.Load() - b.state.lastSeen})
+	m.answer(liveReport{ch, f, b.lease.Epoch, b.core != nil, b.state.mailbox.UserMessageCount()})
 }

@@ -13,24 +13,19 @@ import (
 // managerName is the manager's actor name.
 const managerName = "channels"
 
-// manager spawns, addresses, passivates and drains the brokers. It does no I/O and
-// keeps nothing that is not in the store.
+// manager spawns, addresses and drains the brokers. It does no I/O and keeps nothing
+// that is not in the store.
 type manager struct {
 	*System
 	self     *actor.PID
 	children map[weir.ChannelID]*child
-	byID     map[string]weir.ChannelID
 	draining []chan struct{}
-	drained  bool
-	crashed  bool // its brokers end; it restarts once they have
 }
 
-// child is one broker as the manager sees it.
+// child is one broker. It runs until its channel is deleted or the program ends.
 type child struct {
-	*mailboxRef
-	stopping bool  // its mailbox is closed
-	poisoned bool  // it takes no more messages
-	waiting  []any // messages for its successor
+	pid   *actor.PID
+	state *channelState
 }
 
 // Receive implements actor.Actor.
@@ -39,71 +34,48 @@ func (m *manager) Receive(ctx actor.Context) {
 	case *actor.Started:
 		m.self = ctx.Self()
 		m.children = map[weir.ChannelID]*child{}
-		m.byID = map[string]weir.ChannelID{}
 		for id := range m.states { // their brokers ended in a crash, together with the messages in their mailboxes
 			m.root.Send(m.self, deliver{id, sweepHint{}})
 		}
-	case *actor.Restarting:
-		m.crashed = true
-		m.mailboxes.closeAll()
+	case *actor.Restarting: // its brokers end; it restarts once they have
+		m.brokers.Clear()
 	case deliver:
 		m.deliver(ctx, msg.channel, msg.msg)
 	case ifRunning:
-		m.deliverIfRunning(ctx, msg)
+		if c := m.children[msg.channel]; c != nil {
+			ctx.Send(c.pid, msg.msg)
+		} else {
+			msg.missing()
+		}
 	case broadcast:
 		for _, c := range m.children {
 			ctx.Send(c.pid, msg.msg)
 		}
 		msg.count <- len(m.children)
-	case passivate:
-		m.passivate(ctx, msg)
 	case brokerEnded:
-		// A broker that crashed while it ended may send this twice.
-		if c := m.children[msg.channel]; c != nil && c.pid.Id == msg.actor {
-			c.stop()
-			c.poisoned = true
-			ctx.Poison(c.pid)
-		}
-	case *actor.Terminated:
-		m.terminated(ctx, msg.Who)
+		m.ended(ctx, msg)
 	case drainAll:
-		m.drainAll(ctx, msg)
+		m.draining = append(m.draining, msg.done)
+		for _, c := range m.children {
+			ctx.Send(c.pid, drain{})
+		}
+		m.finishDrain()
 	case leasesRenewed:
 		m.renewed(ctx, msg)
 	}
 }
 
-// deliver passes a message on. While a broker is stopping, its messages wait for
-// its successor.
+// deliver passes a message on.
 func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
+	if m.stopping.Load() {
+		(&broker{System: m.System}).refuse(msg, errDraining())
+		return
+	}
 	c := m.children[id]
 	if c == nil {
-		if m.drained || len(m.draining) > 0 {
-			m.refuse(msg)
-			return
-		}
 		c = m.spawn(ctx, id)
 	}
-	if c.stopping {
-		if len(m.draining) > 0 {
-			m.refuse(msg)
-			return
-		}
-		c.waiting = append(c.waiting, msg)
-		return
-	}
-	if !c.send(m.root, msg) { // its mailbox is closed though this manager did not stop it
-		c.waiting = append(c.waiting, msg)
-	}
-}
-
-// deliverIfRunning passes a request to a broker, even to one that is stopping.
-func (m *manager) deliverIfRunning(ctx actor.Context, p ifRunning) {
-	if c := m.children[p.channel]; c != nil && !c.poisoned {
-		ctx.Send(c.pid, p.msg)
-		return
-	}
-	p.missing()
+	ctx.Send(c.pid, msg)
 }
 
 // cancels returns the max concurrent cancels of a broker: few if the configured
@@ -124,84 +96,31 @@ func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 		s.meter = m.minutes.of(id)
 		m.states[id] = s
 	}
-	s.lastSeen = 0
-	s.lastSent.Store(0)
-	s.stopping.Store(false)
 	props := actor.PropsFromProducer(func() actor.Actor {
 		return &broker{System: m.System, state: s, log: m.logger.With("channel_id", int64(id))}
-	}, actor.WithReceiverMiddleware(m.brokerMiddleware...))
-	pid := ctx.SpawnPrefix(props, "channel-"+strconv.FormatInt(int64(id), 10)+"-")
-	c := &child{mailboxRef: &mailboxRef{pid: pid, state: s}}
-	m.mailboxes.add(id, c.mailboxRef)
-	m.children[id], m.byID[pid.Id] = c, id
-	m.metrics.brokers.Set(float64(len(m.children)))
+	}, actor.WithReceiverMiddleware(m.brokerMiddleware...), actor.WithMailbox(func() actor.Mailbox {
+		s.mailbox = actor.Unbounded()()
+		return s.mailbox
+	}))
+	c := &child{ctx.SpawnPrefix(props, "channel-"+strconv.FormatInt(int64(id), 10)+"-"), s}
+	m.children[id] = c
+	m.brokers.Store(id, c)
 	return c
 }
 
-// passivate lets an idle broker stop, unless a message is on its way to it.
-func (m *manager) passivate(ctx actor.Context, p passivate) {
-	c := m.children[p.channel]
-	if c == nil || c.stopping || !c.closeIfIdle(p.lastSeen) {
+// ended removes a broker that has given back its lease. It refuses what is in its
+// mailbox already.
+func (m *manager) ended(ctx actor.Context, e brokerEnded) {
+	c := m.children[e.channel]
+	if c == nil || c.pid.Id != e.actor { // a broker that crashed while it ended may send this twice
 		return
 	}
-	c.drain(ctx)
-}
-
-// stop closes the mailbox of a broker that is to end.
-func (c *child) stop() {
-	c.stopping = true
-	c.close()
-}
-
-// drain stops a broker, even if it crashes before it receives the message.
-func (c *child) drain(ctx actor.Context) {
-	c.stop()
-	c.state.stopping.Store(true)
-	ctx.Send(c.pid, drain{})
-}
-
-func (m *manager) terminated(ctx actor.Context, who *actor.PID) {
-	id, known := m.byID[who.Id]
-	if !known {
-		return
-	}
-	c := m.children[id]
-	delete(m.byID, who.Id)
-	delete(m.children, id)
-	m.mailboxes.remove(id, c.mailboxRef)
-	m.restarter.Forget(who.Id)
-	m.metrics.brokers.Set(float64(len(m.children)))
-	if len(m.draining) > 0 {
-		m.finishDrain()
-		return
-	}
-	if m.crashed {
-		for _, msg := range c.waiting {
-			m.refuseWith(msg, errRestarted())
-		}
-		return
-	}
-	delete(m.states, id)
-	if len(c.waiting) == 0 {
-		return
-	}
-	m.spawn(ctx, id)
-	for _, msg := range c.waiting {
-		m.deliver(ctx, id, msg)
-	}
-}
-
-func (m *manager) drainAll(ctx actor.Context, d drainAll) {
-	m.draining = append(m.draining, d.done)
-	for _, c := range m.children {
-		if !c.stopping {
-			c.drain(ctx)
-		}
-		for _, msg := range c.waiting {
-			m.refuse(msg)
-		}
-		c.waiting = nil
-	}
+	m.brokers.Delete(e.channel)
+	delete(m.children, e.channel)
+	delete(m.states, e.channel)
+	m.restarter.Forget(c.pid.Id)
+	c.state.setAwake(false, m.metrics.brokers)
+	ctx.Poison(c.pid)
 	m.finishDrain()
 }
 
@@ -209,7 +128,6 @@ func (m *manager) finishDrain() {
 	if len(m.children) > 0 {
 		return
 	}
-	m.drained = true
 	for _, done := range m.draining {
 		close(done)
 	}
@@ -234,11 +152,6 @@ func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
 		}
 	}
 }
-
-// refuse answers the waiter of a message that will not be handled.
-func (m *manager) refuse(msg any) { m.refuseWith(msg, errDraining()) }
-
-func (m *manager) refuseWith(msg any, err error) { (&broker{System: m.System}).refuse(msg, err) }
 
 func errDraining() error {
 	return &weir.Error{Code: weir.CodeDraining, Message: "the program is shutting down", RetryAfter: 5 * time.Second}

@@ -28,10 +28,6 @@ type (
 		msg   any
 		count chan int
 	}
-	passivate struct {
-		channel  weir.ChannelID
-		lastSeen int64
-	}
 	brokerEnded struct {
 		channel weir.ChannelID
 		actor   string
@@ -39,13 +35,8 @@ type (
 	drainAll struct{ done chan struct{} }
 )
 
-// Messages to a broker, from outside. Each comes in a numbered envelope, so that
-// a broker that wants to stop can report the last one that it has read.
+// Messages to a broker, from outside.
 type (
-	numbered struct {
-		seq int64
-		msg any
-	}
 	accepted struct{ contacts []weir.Contact }
 	// accepting asks a broker to submit contacts, with claims for as many as find free
 	// slots.
@@ -88,9 +79,6 @@ type result struct {
 	gen int64
 	msg any
 }
-
-// Inner returns the message in the envelope.
-func (n numbered) Inner() any { return n.msg }
 
 // Inner returns the message in the envelope.
 func (r result) Inner() any { return r.msg }
@@ -160,6 +148,8 @@ type (
 	statusDone  struct{ status channels.Status }
 	removeDone  struct{ err error }
 	tick        struct{}
+	// passivate says that the core has been idle for long enough.
+	passivate struct{}
 )
 
 // acceptance is contacts on their way into the store.

@@ -53,7 +53,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		panics:         f.NewCounter(prometheus.CounterOpts{Name: "weir_actor_panics_total", Help: "Panics in actors."}),
 		leasesLost:     f.NewCounterVec(prometheus.CounterOpts{Name: "weir_lease_lost_total", Help: "Leases that another process took over."}, channel),
 		reloads:        f.NewCounter(prometheus.CounterOpts{Name: "weir_broker_reloads_total", Help: "Broker reloads because a commit failed or the store had newer state."}),
-		brokers:        f.NewGauge(prometheus.GaugeOpts{Name: "weir_brokers_running", Help: "Channel actors that are running."}),
+		brokers:        f.NewGauge(prometheus.GaugeOpts{Name: "weir_brokers_running", Help: "Brokers that run; one whose channel is idle rests, and is not counted."}),
 	}
 	for _, kind := range []string{kindManager, kindBroker} {
 		m.restarts.WithLabelValues(kind)

@@ -3,8 +3,8 @@
 // providers and the clock, and their results come back as messages.
 //
 // Invariants:
-//   - only the manager spawns and stops the brokers; messages reach their
-//     mailboxes, which it opens and closes, directly or through it
+//   - only the manager spawns and stops the brokers; a broker whose channel is idle
+//     drops its core and its lease, and stays as an empty actor
 //   - a broker acts only under its channel's lease; each incarnation takes a
 //     new epoch, so that whatever an earlier one left in the writer is refused
 //   - mailboxes carry hints; what must not be lost is in the store

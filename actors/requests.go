@@ -62,17 +62,17 @@ func freshOf(answers []weir.Accepted) []weir.Contact {
 // submitByBroker leaves an acceptance to the channel's broker, if it seems to have free
 // slots. If the message is lost, [weir.Acceptance.Wait] submits it.
 func (s *System) submitByBroker(channel weir.ChannelID, a *acceptance) bool {
-	w, running := s.mailboxes.m.Load(channel)
-	if !running {
+	c, running := s.brokers.Load(channel)
+	if !running || !c.(*child).state.claimsAtOnce.Load() {
 		return false
 	}
-	to := w.(*mailboxRef)
-	return to.state.claimsAtOnce.Load() && to.send(s.root, accepting{a})
+	s.root.Send(c.(*child).pid, accepting{a})
+	return true
 }
 
 // onAccepting submits contacts that are to be accepted.
 func (b *broker) onAccepting(a *acceptance) {
-	if b.core == nil {
+	if b.core == nil || b.ended != nil {
 		a.Submit(weir.Claims{})
 		return
 	}
@@ -185,7 +185,8 @@ func errNoReply(cause error) error {
 // deliver passes a message to a channel's broker: directly if it runs, otherwise
 // through the manager, which starts it.
 func (s *System) deliver(channel weir.ChannelID, msg any) {
-	if w, ok := s.mailboxes.m.Load(channel); ok && w.(*mailboxRef).send(s.root, msg) {
+	if c, running := s.brokers.Load(channel); running && !s.stopping.Load() {
+		s.root.Send(c.(*child).pid, msg)
 		return
 	}
 	s.root.Send(s.manager, deliver{channel, msg})

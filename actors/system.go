@@ -42,7 +42,8 @@ type System struct {
 	brokerMiddleware []actor.ReceiverMiddleware
 	tracing          *tracing.Tracer // nil: traces are off
 	generations      atomic.Int64
-	mailboxes        mailboxRefs
+	brokers          sync.Map                         // of *child by weir.ChannelID
+	stopping         atomic.Bool                      // the brokers have to end
 	healths          sync.Map                         // of health by weir.ChannelID
 	timers           sync.Pool                        // of *time.Timer, for callers that wait for a broker's reply
 	states           map[weir.ChannelID]*channelState // used by the manager, and by its next incarnation after a crash
@@ -185,6 +186,7 @@ func (s *System) Drain(ctx context.Context) error {
 	default:
 	}
 	done := make(chan struct{})
+	s.stopping.Store(true)
 	s.root.Send(s.manager, drainAll{done})
 	var err error
 	select {

@@ -41,7 +41,7 @@ type Config struct {
 	GCIdle     Minutes `envconfig:"CHNL_BKR_GC_IDLE_MINUTES" default:"2" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"time without a report after which the provider is asked about a contact"`
 	GCInterval Minutes `envconfig:"CHNL_BKR_GC_INTERVAL_MINUTES" default:"2" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"interval of the reconciler"`
 	LostAfter  Minutes `envconfig:"LOST_AFTER_MINUTES" default:"60" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"how long a contact of unknown outcome holds its slots before it is marked lost"`
-	ShutDown   Minutes `envconfig:"SHUT_DOWN_MINUTES" default:"30" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"idle time after which the actor of a channel stops; it restarts on demand"`
+	ShutDown   Minutes `envconfig:"SHUT_DOWN_MINUTES" default:"30" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"idle time after which the broker of a channel rests: it drops its memory and its lease until it is needed"`
 
 	SettleAfter        Period `envconfig:"WEIR_SETTLE_AFTER" default:"60s" min:"10ms" max:"1h" allowed:"10ms to 1h" desc:"delay after a dispatch with unknown result before the provider is asked"`
 	SendTimeout        Period `envconfig:"WEIR_SEND_TIMEOUT" default:"15s" min:"10ms" max:"5m" allowed:"10ms to 5m" desc:"timeout of requests to providers and webhooks"`

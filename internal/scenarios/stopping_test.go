@@ -10,11 +10,11 @@ import (
 	"weir/actors/supervise"
 )
 
-// A broker that crashes on its stop message stops nevertheless, and its successor
-// gets everything that arrived meanwhile.
+// A broker that crashes as it comes to rest, or as it wakes, rests the next time, and gets
+// everything that arrived meanwhile.
 func TestCrashWhileStoppingStrandsNothing(t *testing.T) {
 	t.Parallel()
-	for _, message := range []string{"actors.drain", "*actor.PoisonPill"} {
+	for _, message := range []string{"actors.passivate", "actors.accepted"} {
 		t.Run(message, func(t *testing.T) {
 			onVirtualTime(t, func(w *world) {
 				var crashes atomic.Int32
