@@ -40,7 +40,7 @@ func TestEmptySurveysNameTheFirstStep(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	b := r.login(surveyScope)
-	b.get("/surveys").want(200).has("No surveys yet", "weir survey import people.csv flu", `data-stream="/live/surveys"`)
+	b.get("/surveys").want(200).has("No surveys yet", "weir survey import people.csv flu", "weir survey put --help", `data-stream="/live/surveys"`)
 	r.survey("draft", 0)
 	b.get("/surveys/draft").want(200).has("No respondents yet", "weir survey import people.csv draft")
 	b.get("/surveys/draft/respondents").want(200).has("weir survey import people.csv draft")

@@ -27,7 +27,7 @@ func AuditCommand(a *app.App) *cobra.Command {
 	c := a.WatchCommand(r, "audit", "List the audit log", auditAbout, "  weir audit --since 24h\n  weir audit --limit 0 --output jsonl > audit.jsonl",
 		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
 			p.Limit = app.PageSize(limit)
-			l := a.NewList(&r.Output, out, app.Column("AT"), app.Column("TOKEN", 8), app.Column("ACTION"), app.Column("SUBJECT", 10), app.NumberColumn("STATUS"), app.Column("CHANGES", 12), app.Column("REQUEST", 8))
+			l := a.NewList(&r.Output, out, app.Column("AT"), app.Column("TOKEN", 6), app.Column("ACTION", 10), app.Column("SUBJECT", 8), app.NumberColumn("STATUS"), app.Column("CHANGES", 10), app.Column("REQUEST", 6))
 			return app.PrintList(l, to.Audit(ctx, p), limit, func(e client.AuditView) []terminal.Cell {
 				status := app.TextCell(fmt.Sprint(e.Status))
 				if e.Status >= 400 {
