@@ -1,7 +1,7 @@
 package actors
 
 import (
-	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +30,6 @@ type channelState struct {
 
 	mu       sync.Mutex
 	attempts map[weir.AttemptRef]localAttempt
-	epoch    int64 // of our last lease
 }
 
 // pendingOps counts operations under way. Unlike a sync.WaitGroup, which panics in
@@ -69,19 +68,14 @@ func (t *pendingOps) wait() {
 	}
 }
 
-// localAttempt is a local attempt: how far this process got with it. The result of a
-// provider call is kept here until the change that the core derived from it is
-// durable: a message can be lost in a crash of the actor, and a change that waits
-// in the writer is refused once the next incarnation has its epoch.
+// localAttempt is a local attempt: how far this process got with it, from its durable
+// claim until its outcome is durable. The result of a provider call is kept here for the
+// next incarnation: a message can be lost in a crash of the actor, and a change that
+// waits in the writer is refused once the next incarnation has its epoch.
 type localAttempt struct {
 	core.LocalProgress
 	result *channels.SendResult
-	claim  *claim
 }
-
-// claim distinguishes one claim of an attempt from the next: an undone claim is
-// not counted as an attempt, so its successor has the same number.
-type claim struct{ ref weir.AttemptRef }
 
 // newChannelState returns the state of a channel whose broker may have that many
 // cancels under way, at least one.
@@ -89,68 +83,39 @@ func newChannelState(channel weir.ChannelID, cancels int) *channelState {
 	return &channelState{channel: channel, meter: &meter{}, cancels: make(chan struct{}, max(1, cancels)), attempts: map[weir.AttemptRef]localAttempt{}}
 }
 
-// recordClaim records a new local attempt.
-func (s *channelState) recordClaim(ref weir.AttemptRef) {
+// recordClaims records claims that are durable.
+func (s *channelState) recordClaims(refs []weir.AttemptRef, stale []weir.ContactID) {
+	if len(refs) == 0 {
+		return
+	}
 	s.mu.Lock()
-	s.attempts[ref] = localAttempt{LocalProgress: core.LocalClaimed, claim: &claim{ref}}
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	for _, ref := range refs {
+		if !slices.Contains(stale, ref.ID) {
+			s.attempts[ref] = localAttempt{LocalProgress: core.LocalClaimed}
+		}
+	}
 }
 
 // recordSend records that the provider is being called, and then the result.
 func (s *channelState) recordSend(ref weir.AttemptRef, result *channels.SendResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.attempts[ref]
-	if h.claim == nil {
-		h.claim = &claim{ref}
-	}
-	s.attempts[ref] = localAttempt{core.LocalSending, result, h.claim}
+	s.attempts[ref] = localAttempt{core.LocalSending, result}
 }
 
-// claims returns the claims of these attempts, which drop needs to forget them
-// later.
-func (s *channelState) claims(refs []weir.AttemptRef) []*claim {
+// drop forgets attempts whose outcome is durable. An undone claim is not counted as an
+// attempt, so that its successor has the same number; the successor is recorded when it
+// is durable, which is later.
+func (s *channelState) drop(refs []weir.AttemptRef) {
 	if len(refs) == 0 {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	claims := make([]*claim, 0, len(refs))
-	for _, r := range refs {
-		if h, ok := s.attempts[r]; ok {
-			claims = append(claims, h.claim)
-		}
-	}
-	return claims
-}
-
-// drop forgets claims, but not later claims of the same attempts.
-func (s *channelState) drop(claims []*claim) {
-	if len(claims) == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range claims {
-		if s.attempts[c.ref].claim == c {
-			delete(s.attempts, c.ref)
-		}
+	for _, ref := range refs {
+		delete(s.attempts, ref)
 	}
-}
-
-// leaseAcquired records that a lease was acquired. If another process held it in between,
-// our claims that were not sent are void: a refused one may be that process's
-// claim by now, with the same number.
-func (s *channelState) leaseAcquired(epoch int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if epoch <= s.epoch {
-		return // of an earlier incarnation
-	}
-	if epoch != s.epoch+1 {
-		maps.DeleteFunc(s.attempts, func(_ weir.AttemptRef, h localAttempt) bool { return h.LocalProgress == core.LocalClaimed })
-	}
-	s.epoch = epoch
 }
 
 // localAttempts returns the local attempts for a new incarnation.
@@ -165,21 +130,6 @@ func (s *channelState) localAttempts() (progress map[weir.AttemptRef]core.LocalP
 		}
 	}
 	return progress, results
-}
-
-// dropRefused forgets the claims that were refused, when a new incarnation has
-// taken over what is in flight. It requeues contacts that were not sent; they are
-// forgotten once that is durable.
-func (s *channelState) dropRefused(inFlight []weir.Contact) {
-	sending := map[weir.AttemptRef]bool{}
-	for i := range inFlight {
-		sending[inFlight[i].AttemptRef()] = inFlight[i].State == weir.Sending
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.attempts, func(ref weir.AttemptRef, h localAttempt) bool {
-		return h.LocalProgress == core.LocalClaimed && !sending[ref]
-	})
 }
 
 // leased reports whether the lease is certainly still ours.

@@ -15,15 +15,14 @@ import (
 func (b *broker) execute(e core.Effects) {
 	// A local attempt is forgotten once its outcome is durable. The writer keeps
 	// the order, so the event's last change covers those before it.
-	forget := b.state.claims(e.Forget)
 	if len(e.Commits) == 0 {
-		b.state.drop(forget)
+		b.state.drop(e.Forget)
 	}
 	for i, k := range e.Commits {
 		if i < len(e.Commits)-1 {
 			b.commit(k, nil)
 		} else {
-			b.commit(k, forget)
+			b.commit(k, e.Forget)
 		}
 	}
 	b.count(e)
@@ -96,12 +95,9 @@ func (b *broker) count(e core.Effects) {
 }
 
 // commit submits a change to the writer. Waiters are answered by the writer's
-// goroutine, so that a crash of this actor loses no reply. The claims in forget
+// goroutine, so that a crash of this actor loses no reply. The attempts in forget
 // are dropped when the change is durable.
-func (b *broker) commit(k core.Commit, forget []*claim) {
-	for _, ref := range k.Claimed {
-		b.state.recordClaim(ref)
-	}
+func (b *broker) commit(k core.Commit, forget []weir.AttemptRef) {
 	for i := range k.Transitions {
 		if t := &k.Transitions[i]; t.Was == weir.Queued && t.Contact.State == weir.Sending {
 			b.series.wait().Observe(t.Contact.ClaimedAt.Sub(t.Contact.QueuedAt).Seconds())
@@ -116,6 +112,7 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 		hitFailpoint(k, "committed")
 		if r.Err == nil {
 			b.state.drop(forget)
+			b.state.recordClaims(k.Claimed, r.Stale)
 			b.traceDone(series, k.Transitions, r.Stale)
 		}
 		if len(k.Claimed) > 0 || r.Err != nil || len(r.Stale) > 0 {

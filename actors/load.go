@@ -38,7 +38,6 @@ func (b *broker) load(ctx context.Context, gen int64, released <-chan struct{}) 
 			m.standby = !ok
 			return err
 		}
-		b.state.leaseAcquired(lease.Epoch)
 		if b.shared { // another process may have changed the row before it could know who runs the channel
 			if m.snapshot.Channel, err = b.store.ChannelByID(io, ch.ID); err != nil {
 				return err
@@ -51,11 +50,12 @@ func (b *broker) load(ctx context.Context, gen int64, released <-chan struct{}) 
 		if m.driver, err = b.directory.Driver(ch); err != nil {
 			return err
 		}
+		// The epoch was raised, so that what an earlier incarnation has in the writer is
+		// refused. Once that is answered, each durable claim of ours is a local attempt.
+		b.state.writes.wait()
 		if m.snapshot.InFlight, err = b.queue.InFlight(io, ch.ID); err != nil {
 			return err
 		}
-		// The local attempts are read after the epoch was raised: a claim that
-		// commits now is refused, so none can slip between the two reads.
 		m.snapshot.LocalAttempts, m.results = b.state.localAttempts()
 		if m.snapshot.Lanes, err = b.queue.Lanes(io, ch.ID); err != nil {
 			return err
@@ -103,7 +103,6 @@ func (b *broker) onLoaded(m loaded) {
 	b.series = b.metrics.known(b.ch.Name, b.ch.Type)
 	b.state.until.Store(&m.until)
 	b.core = core.New(b.coreConfig, m.snapshot, now)
-	b.state.dropRefused(m.snapshot.InFlight)
 	if b.draining {
 		b.core.Drain(now)
 	}

@@ -91,7 +91,7 @@ func (b *broker) onAccepting(a *acceptance) {
 		fresh := freshOf(answers)
 		for i := range fresh {
 			if fresh[i].State == weir.Sending {
-				b.state.recordClaim(fresh[i].AttemptRef())
+				b.state.recordClaims([]weir.AttemptRef{fresh[i].AttemptRef()}, nil)
 				series.wait().Observe(0)
 			}
 		}
