@@ -266,6 +266,38 @@ func TestClaimThatWasNotSentSurvivesAFailedLoad(t *testing.T) {
 	})
 }
 
+// The broker crashes after its claim was written and before the writer says so. Its
+// successor waits for the answer: the contact certainly was not sent, so it is sent, once.
+func TestBroker_WaitsForTheAnswersToItsPredecessor(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var armed atomic.Bool
+		s := &claimStore{Store: storetest.Open(t, "sqlite://:memory:", persistence.Options{})}
+		s.onClaim = func(c weir.Change, done func(weir.CommitResult)) {
+			armed.Store(true)
+			s.Store.Commit(c, func(r weir.CommitResult) { time.AfterFunc(3*time.Second, func() { done(r) }) })
+		}
+		system, ch, sends := startMute(t, s, crashOn(".sweepHint", &armed))
+		defer system.Close()
+		got, err := system.Accept(t.Context(), ch, []weir.Spec{{To: "+15550001", Priority: weir.Normal, Messages: []string{"hello"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := system.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		contact, _, err := s.Contact(t.Context(), got[0].Contact.Ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if armed.Load() || sends.Load() != 1 || contact.State != weir.Active {
+			t.Errorf("crashed: %v; it was sent %d times and is %s, want once and active", !armed.Load(), sends.Load(), contact.State)
+		}
+	})
+}
+
 // The store refuses a change permanently. The broker decides the same again each
 // time it has reloaded its state; the reloads back off.
 func TestRefusedChangeIsNotAHotLoop(t *testing.T) {
