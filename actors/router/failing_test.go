@@ -117,8 +117,11 @@ func functionsAreTold(t *testing.T, kind, policy string) {
 		failing[0].Since.Sub(begun) > 10*time.Second || failing[0].LastAt.Sub(begun) < 4*time.Minute || failing[0].Reason != "the function could not be reached" {
 		t.Errorf("failing: %+v", failing)
 	}
-	for range 9 { // it works and fails alternately for three minutes
-		jobs(works, 1, 10*time.Second)
+	time.Sleep(30 * time.Second) // until the circuit breaker allows a call
+	// It works and fails alternately for three minutes. Each time, the breaker may allow only
+	// one of the first job's three calls.
+	for range 9 {
+		jobs(works, 2, 5*time.Second)
 		if list := r.FailingFunctions(); len(list) != 0 {
 			t.Errorf("it works, but: %+v", list)
 		}
