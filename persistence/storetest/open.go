@@ -31,25 +31,11 @@ func Open(t testing.TB, url string, o persistence.Options) *persistence.Store {
 func OpenWithDatabase(t testing.TB, url string, o persistence.Options) (*persistence.Store, dialect.Database) {
 	t.Helper()
 	s, db := openOn(t, url, o)
-	if err := s.MigrateUp(context.Background()); err != nil {
-		t.Fatalf("migrate: %v", err)
-	}
+	migrate(t, s, db)
 	if err := s.Join(context.Background()); err != nil {
 		t.Fatalf("join: %v", err)
 	}
 	return s, db
-}
-
-// Migrate migrates the database at a URL to the newest schema and closes it.
-func Migrate(t testing.TB, url string) {
-	t.Helper()
-	s, _ := openOn(t, url, persistence.Options{})
-	if err := s.MigrateUp(context.Background()); err != nil {
-		t.Fatalf("migrate: %v", err)
-	}
-	if err := s.Close(context.Background()); err != nil {
-		t.Fatalf("close: %v", err)
-	}
 }
 
 // OpenOnly opens the store at a URL, without migrating or joining it. It is closed
