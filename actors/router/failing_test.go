@@ -117,7 +117,7 @@ func functionsAreTold(t *testing.T, kind, policy string) {
 		failing[0].Since.Sub(begun) > 10*time.Second || failing[0].LastAt.Sub(begun) < 4*time.Minute || failing[0].Reason != "the function could not be reached" {
 		t.Errorf("failing: %+v", failing)
 	}
-	time.Sleep(30 * time.Second) // until the circuit breaker allows a call
+	jobs(works, 1, 30*time.Second) // until the circuit breaker allows a call
 	// It works and fails alternately for three minutes. Each time, the breaker may allow only
 	// one of the first job's three calls.
 	for range 9 {

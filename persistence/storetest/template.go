@@ -20,7 +20,7 @@ import (
 	"weir/persistence/dialect"
 )
 
-// Most tests need a database with the newest schema, but not the more than fifty
+// Most tests need a database with the newest schema, but not the two dozen
 // migrations, which take a third of a second under the race detector and two flushes
 // each on a server. The first test that runs the migrations stores the result as a
 // script, in a file named after the migrations; the others run the script. A test
