@@ -138,7 +138,7 @@ func (s *channelState) leased(now time.Time) bool {
 	return until != nil && now.Before(*until)
 }
 
-// setAwake counts the broker among those that run, or no longer.
+// setAwake records whether the broker is running, and keeps the gauge of running brokers.
 func (s *channelState) setAwake(awake bool, running prometheus.Gauge) {
 	switch was := s.awake.Swap(awake); {
 	case awake && !was:

@@ -318,7 +318,7 @@ func TestReport_Verdicts(t *testing.T) {
 	}
 }
 
-// The provider is told everything that a driver may need of a contact.
+// An attempt carries what a driver may need of its contact, such as the end of its window.
 func TestSend_WindowOfTheContact(t *testing.T) {
 	t.Parallel()
 	var got channels.Attempt

@@ -89,7 +89,7 @@ func TestRest_AfterTheLastWork(t *testing.T) {
 	}
 }
 
-// A broker that was kept running by a message is told to rest again.
+// A message keeps an idle broker running; the request to rest follows again later.
 func TestRest_Again(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)

@@ -238,7 +238,7 @@ func TestWriter_CommitInDoubtOutlivesItsCaller(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				f.Set(false, func() storetest.Fault { return storetest.None })
 				if err := <-told; err != nil {
-					t.Errorf("the broker is told: %v", err)
+					t.Errorf("the broker received %v", err)
 				}
 				if list, err := s.InFlight(t.Context(), id); err != nil || len(list) != 1 {
 					t.Errorf("%d contacts are in flight, want 1 (%v)", len(list), err)
