@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/cmd/weir/daemon"
 	"weir/internal/daemontest"
 	"weir/internal/mariadb"
+	"weir/internal/polling"
 	"weir/persistence/testmysql"
 )
 
@@ -86,13 +88,22 @@ func TestScenario201_SmallPackets(t *testing.T) {
 	}
 	limit(64 << 10) // for new connections
 	kill(t, db)
+	// Whatever meets a killed connection first, a request or the daemon's own work, has
+	// the store declared down until the next try: such answers say nothing about packets.
+	up := func(body string) (status int, text string) {
+		polling.Until(time.Minute, 50*time.Millisecond, func() bool {
+			status, text = post("POST", "/v1/channels/texts/contacts", body)
+			return !strings.Contains(text, "the store is down")
+		})
+		return status, text
+	}
 	for n, want := range map[int]int{1: 503, 2: 503} {
-		status, text := post("POST", "/v1/channels/texts/contacts", batch(n))
+		status, text := up(batch(n))
 		if status != want || !strings.Contains(text, "store_unavailable") || !strings.Contains(text, "max_allowed_packet") {
 			t.Errorf("%d contacts in 64 KiB: %d %.300s", n, status, text)
 		}
 	}
-	if status, text := post("POST", "/v1/channels/texts/contacts", `{"contacts":[{"to":"+15550001","messages":["hi"]}]}`); status != 202 {
+	if status, text := up(`{"contacts":[{"to":"+15550001","messages":["hi"]}]}`); status != 202 {
 		t.Errorf("a small contact in 64 KiB: %d %.300s", status, text)
 	}
 }
