@@ -169,18 +169,17 @@ type Insertion struct {
 
 // insert inserts the rows of contacts. An optimistic try fails if a key is taken.
 func (p *part) insert(t *commit.Tx, list []Insertion) error {
-	shape := shapeOf(list)
 	args, bytes, begin := p.scratch[:0], 0, 0
 	var inserted int64
 	for i := range list {
 		var err error
-		if args, bytes, err = list[i].bind(shape, args, bytes); err != nil {
+		if args, bytes, err = list[i].bind(args, bytes); err != nil {
 			return err
 		}
 		if n := i + 1 - begin; n < commit.MaxRows && bytes < commit.MaxBytes && i+1 < len(list) {
 			continue
 		}
-		did, err := p.insertKeyed(t, shape, args, i+1-begin)
+		did, err := p.insertKeyed(t, args, i+1-begin)
 		if err != nil {
 			return err
 		}
@@ -195,16 +194,16 @@ func (p *part) insert(t *commit.Tx, list []Insertion) error {
 
 // insertKeyed inserts n rows of contacts. A pessimistic try leaves out those whose
 // key is taken, and returns how many were inserted.
-func (p *part) insertKeyed(t *commit.Tx, shape shape, args []any, n int) (int64, error) {
+func (p *part) insertKeyed(t *commit.Tx, args []any, n int) (int64, error) {
 	const into = "contacts (" + specColumns + ")"
-	row, width := shape.row, shape.width
+	row := values.Marks(specWidth)
 	if t.Optimistic {
 		return int64(n), bulk.Insert(t, into, row, args, n)
 	}
 	var inserted int64
 	for n > 0 {
 		size := min(n, bulk.MaxBound)
-		result, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO "+into+" VALUES "+row+strings.Repeat(", "+row, size-1)+p.s.Dialect.KeepContact, args[:size*width]...)
+		result, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO "+into+" VALUES "+row+strings.Repeat(", "+row, size-1)+p.s.Dialect.KeepContact, args[:size*specWidth]...)
 		if err != nil {
 			return 0, err
 		}
@@ -212,7 +211,7 @@ func (p *part) insertKeyed(t *commit.Tx, shape shape, args []any, n int) (int64,
 		if err != nil {
 			return 0, err
 		}
-		inserted, args, n = inserted+did, args[size*width:], n-size
+		inserted, args, n = inserted+did, args[size*specWidth:], n-size
 	}
 	return inserted, nil
 }
@@ -223,35 +222,12 @@ func (p *part) keep(args []any) {
 	p.scratch = args[:0]
 }
 
-// shape is a row of contacts with its placeholders. That of contacts without survey,
-// labels and window has fewer, which is worth 5 % of the writer's CPU on MariaDB.
-type shape struct {
-	row   string
-	width int
-}
-
-func shapeOf(list []Insertion) shape {
-	for i := range list {
-		c := &list[i].Contact
-		if c.Survey != "" || len(c.Labels) > 0 || !c.NotBefore.IsZero() || !c.NotAfter.IsZero() || c.For != (weir.Respondent{}) {
-			return shape{values.Marks(specWidth), specWidth}
-		}
-	}
-	return shape{"(?, ?, ?, ?, ?, '', '', ?, 0, 0, ?, ?, ?, 0, 0, 0)", plainWidth}
-}
-
-const plainWidth = 9
-
 // bind appends the values of a row of contacts, and adds their bytes up.
-func (in *Insertion) bind(shape shape, args []any, bytes int) ([]any, int, error) {
+func (in *Insertion) bind(args []any, bytes int) ([]any, int, error) {
 	c := &in.Contact
 	content, err := encodeContent(&c.Spec)
 	if err != nil {
 		return nil, 0, err
-	}
-	bytes += 200 + len(content) + len(c.To) + len(c.Key)
-	if shape.width == plainWidth {
-		return append(args, int64(c.Channel), int64(c.ID), values.TextOrNull(c.Key), c.To, int64(c.Priority), content, int64(c.Size()), values.Micros(c.QueuedAt), int64(c.Lane())), bytes, nil
 	}
 	labels := ""
 	if len(c.Labels) > 0 {
@@ -264,7 +240,7 @@ func (in *Insertion) bind(shape shape, args []any, bytes int) ([]any, int, error
 	return append(args,
 		int64(c.Channel), int64(c.ID), values.TextOrNull(c.Key), c.To, int64(c.Priority), c.Survey, labels, content,
 		values.Micros(c.NotBefore), values.Micros(c.NotAfter), int64(c.Size()), values.Micros(c.QueuedAt), int64(c.Lane()), c.For.Survey, c.For.ID, int64(c.For.Serial),
-	), bytes + len(labels) + len(c.Survey), nil
+	), bytes + 200 + len(content) + len(c.To) + len(c.Key) + len(labels) + len(c.Survey), nil
 }
 
 // insertWaiting inserts the rows of contacts that are queued or delayed.
