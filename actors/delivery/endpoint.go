@@ -166,11 +166,8 @@ func (p *endpoint) reset() { p.gauge(0, 0) }
 // takeSlot reports whether a delivery may start. Each webhook may always have one, so that
 // no other one can hold it up; a webhook that answers quickly gets more, from a pool.
 func (x *runner) takeSlot() bool {
-	if x.r.hook == nil || x.schedule.inFlight == 0 {
-		return true
-	}
-	if x.extra >= x.schedule.inFlight {
-		return true // taken already
+	if x.r.hook == nil || x.extra >= x.schedule.inFlight {
+		return true // its first one, or taken already
 	}
 	if !x.r.hook.mayShare() {
 		return false

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	many  = 200_000
+	many  = 40_000
 	lanes = 5
 )
 
