@@ -15,6 +15,7 @@ const (
 	CodeInvalid      Code = "invalid"             // a field is invalid; see Fields
 	CodeNotFound     Code = "not_found"           // the resource does not exist
 	CodeConflict     Code = "conflict"            // the state of the resource does not allow it
+	CodeLocked       Code = "locked"              // a user has locked the resource against changes
 	CodeKeyReused    Code = "key_reused"          // a key was used before with other content; see Fields
 	CodeUnavailable  Code = "store_unavailable"   // the store is down or the outcome of a write is unknown
 	CodeDraining     Code = "draining"            // the process is shutting down

@@ -1645,6 +1645,9 @@ type SurveySummary struct {
 	// LaunchedAt when it was launched
 	LaunchedAt time.Time `json:"launched_at,omitempty,omitzero"`
 
+	// Locked it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same
+	Locked bool `json:"locked,omitempty,omitzero"`
+
 	// State state of the survey
 	State string `json:"state"`
 
@@ -1705,6 +1708,9 @@ type SurveyView struct {
 
 	// LimitPerMinute max first attempts and retries per minute
 	LimitPerMinute int `json:"limit_per_minute,omitempty,omitzero"`
+
+	// Locked it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same
+	Locked bool `json:"locked,omitempty,omitzero"`
 
 	// Modes how each mode is used: ivr, sms, mobileweb, cati
 	Modes map[string]ModeSpec `json:"modes"`
@@ -2712,7 +2718,7 @@ func (c *Client) GetSurvey(ctx context.Context, survey string) (*SurveyView, err
 
 // PatchSurvey Change fields of a survey.
 //
-// A JSON merge patch (RFC 7396). A draft may change wholly. While a survey is running or paused, the arms, the questionnaires, the region, the channels of modes and what the quotas speak of stay; 409 names what cannot change. Of a survey that is stopping or done, the title and the application may change.
+// A JSON merge patch (RFC 7396). A draft may change wholly. While a survey is running or paused, the arms, the questionnaires, the region, the channels of modes and what the quotas speak of stay; 409 names what cannot change. Of a survey that is stopping or done, the title and the application may change. A locked survey cannot change.
 //
 // PATCH /v1/surveys/{survey}
 func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatch, params PatchSurveyParams) (*SurveyView, error) {
@@ -2724,7 +2730,7 @@ func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatc
 
 // PutSurvey Create a survey, or replace one that is a draft.
 //
-// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole survey, the application's secret included; its respondents stay. The read-only fields of a survey in a response (survey, state, cause, version, created_at, updated_at, launched_at, ended_at, why, why_code, warnings) are ignored, so that a survey can be written as it was read.
+// The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. A replacement carries the whole survey, the application's secret included; its respondents stay. The read-only fields of a survey in a response (survey, state, cause, locked, version, created_at, updated_at, launched_at, ended_at, why, why_code, warnings) are ignored, so that a survey can be written as it was read.
 //
 // PUT /v1/surveys/{survey}
 func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody) (*SurveyView, error) {
@@ -2879,6 +2885,16 @@ func (c *Client) LaunchSurvey(ctx context.Context, survey string, params LaunchS
 	return call[SurveyView](ctx, c, r)
 }
 
+// LockSurvey Lock a running survey.
+//
+// Until it is unlocked, it cannot be paused, stopped, changed or deleted (409, `locked`). It ends by itself all the same, and its respondents can be added, corrected, stopped and removed. Asking twice changes nothing.
+//
+// POST /v1/surveys/{survey}:lock
+func (c *Client) LockSurvey(ctx context.Context, survey string) (*SurveyView, error) {
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:lock", url.PathEscape(survey)), Idempotent: true}
+	return call[SurveyView](ctx, c, r)
+}
+
 // PauseSurvey Pause a survey.
 //
 // What is out goes on, and answers are taken. Asking twice changes nothing.
@@ -2906,6 +2922,16 @@ func (c *Client) ResumeSurvey(ctx context.Context, survey string) (*SurveyView, 
 // POST /v1/surveys/{survey}:stop
 func (c *Client) StopSurvey(ctx context.Context, survey string) (*SurveyView, error) {
 	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:stop", url.PathEscape(survey)), Idempotent: true}
+	return call[SurveyView](ctx, c, r)
+}
+
+// UnlockSurvey Unlock a survey.
+//
+// Asking twice changes nothing.
+//
+// POST /v1/surveys/{survey}:unlock
+func (c *Client) UnlockSurvey(ctx context.Context, survey string) (*SurveyView, error) {
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:unlock", url.PathEscape(survey)), Idempotent: true}
 	return call[SurveyView](ctx, c, r)
 }
 

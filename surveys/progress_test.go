@@ -70,6 +70,46 @@ func TestSurveyStates(t *testing.T) {
 	}
 }
 
+// Only a running survey is locked. A locked one refuses the commands that would change
+// it, until it is unlocked; its own end is no command.
+func TestSurveyLock(t *testing.T) {
+	t.Parallel()
+	const ok = weir.Code("")
+	for _, from := range surveys.States() {
+		want := weir.CodeConflict
+		if from == surveys.Running {
+			want = ok
+		}
+		got, err := surveys.Survey{State: from}.Command(surveys.Lock)
+		if weir.CodeOf(err) != want || got.State != from || got.Locked != (want == ok) {
+			t.Errorf("lock of a survey that is %s: %+v, %v", from, got, err)
+		}
+		if got, err := (surveys.Survey{State: from, Locked: true}).Command(surveys.Lock); err != nil || !got.Locked {
+			t.Errorf("lock of a locked survey that is %s: %+v, %v", from, got, err)
+		}
+		for _, locked := range []bool{true, false} {
+			if got, err := (surveys.Survey{State: from, Locked: locked}).Command(surveys.Unlock); err != nil || got.Locked || got.State != from {
+				t.Errorf("unlock of a survey that is %s: %+v, %v", from, got, err)
+			}
+		}
+		for _, step := range []surveys.Step{surveys.Launch, surveys.Pause, surveys.Resume, surveys.Stop} {
+			to, want := from.Apply(step)
+			if free, err := (surveys.Survey{State: from}).Command(step); free.State != to || weir.CodeOf(err) != weir.CodeOf(want) {
+				t.Errorf("%s of a survey that is %s: %s, %v", step, from, free.State, err)
+			}
+			got, err := surveys.Survey{Name: "flu", State: from, Locked: true}.Command(step)
+			switch {
+			case got.State != from || !got.Locked:
+				t.Errorf("%s of a locked survey that is %s: %+v", step, from, got)
+			case want == nil && to != from && (weir.CodeOf(err) != weir.CodeLocked || !strings.Contains(err.Error(), "survey flu is locked")):
+				t.Errorf("%s of a locked survey that is %s: %v", step, from, err)
+			case (want != nil || to == from) && weir.CodeOf(err) != weir.CodeOf(want):
+				t.Errorf("%s of a locked survey that is %s: %v, want %v", step, from, err, want)
+			}
+		}
+	}
+}
+
 // Scenario 45: two running surveys have the same number. A message goes to the
 // respondent of the channel that received it, then to the newest contact.
 func TestFindSender(t *testing.T) {

@@ -22,6 +22,7 @@ type Survey struct {
 	Cause       Cause // why it is stopping or done
 	Definition  Definition
 	Application Application
+	Locked      bool  // users can change nothing but this until it is unlocked; it ends by itself all the same
 	Version     int64 // incremented by every change
 	Deleting    bool  // its respondents are being removed
 	Created     time.Time

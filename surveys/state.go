@@ -22,16 +22,18 @@ const (
 // States returns every state.
 func States() []State { return []State{Draft, Running, Paused, Stopping, Done} }
 
-// Step is a requested transition of a survey.
+// Step is a requested transition of a survey, or a lock of it.
 type Step string
 
-// The steps. Users launch, pause, resume and stop a survey; finish is taken when
+// The steps. Users launch, pause, resume, stop, lock and unlock a survey; finish is taken when
 // nothing is left to do.
 const (
 	Launch Step = "launch"
 	Pause  Step = "pause"
 	Resume Step = "resume"
 	Stop   Step = "stop"
+	Lock   Step = "lock"
+	Unlock Step = "unlock"
 	Finish Step = "finish"
 )
 
@@ -50,11 +52,43 @@ func (s State) Apply(step Step) (State, error) {
 	}[step]
 	switch {
 	case !ok:
-		return s, weir.Errorf(weir.CodeInvalid, "%q is not one of launch, pause, resume and stop", validation.Clip(string(step)))
+		return s, weir.Errorf(weir.CodeInvalid, "%q is not one of launch, pause, resume, stop, lock and unlock", validation.Clip(string(step)))
 	case slices.Contains(t.from, s):
 		return t.to, nil
 	case s == t.to, step == Stop && s == Done:
 		return s, nil
 	}
 	return s, weir.Errorf(weir.CodeConflict, "a survey that is %s cannot %s", s, step)
+}
+
+// Command returns the survey after a step that a user asks for. A step without effect
+// changes nothing, so that it can be repeated.
+func (s Survey) Command(step Step) (Survey, error) {
+	switch {
+	case step == Unlock:
+		s.Locked = false
+		return s, nil
+	case step == Lock && (s.State == Running || s.Locked):
+		s.Locked = true
+		return s, nil
+	case step == Lock:
+		return s, weir.Errorf(weir.CodeConflict, "a survey that is %s cannot be locked; it must be running", s.State)
+	}
+	to, err := s.State.Apply(step)
+	if err == nil && to != s.State {
+		err = s.CheckUnlocked()
+	}
+	if err == nil {
+		s.State = to
+	}
+	return s, err
+}
+
+// CheckUnlocked returns an error if the survey is locked: users must not change, stop or
+// delete it.
+func (s *Survey) CheckUnlocked() error {
+	if s.Locked {
+		return weir.Errorf(weir.CodeLocked, "survey %s is locked against changes; a token with the scope surveys:admin can unlock it (:unlock)", s.Name)
+	}
+	return nil
 }

@@ -84,7 +84,7 @@ type Store interface {
 	Surveys(ctx context.Context, states []State, after string, limit int) ([]Survey, error)
 	// RemoveSurvey marks a survey as deleting and frees its name; [Store.Sweep]
 	// removes its data. A survey that is neither a draft nor done stays:
-	// [weir.CodeConflict].
+	// [weir.CodeConflict], and so does a locked one: [weir.CodeLocked].
 	RemoveSurvey(ctx context.Context, id int64) error
 	// Sweep removes a bounded number of rows of surveys that are being deleted
 	// and of aborted imports, and resumes interrupted steps. more reports whether

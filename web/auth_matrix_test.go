@@ -78,6 +78,8 @@ func rights() map[string]string {
 		"POST /v1/surveys/{survey}:pause":                        "surveys:admin",
 		"POST /v1/surveys/{survey}:resume":                       "surveys:admin",
 		"POST /v1/surveys/{survey}:stop":                         "surveys:admin",
+		"POST /v1/surveys/{survey}:lock":                         "surveys:admin",
+		"POST /v1/surveys/{survey}:unlock":                       "surveys:admin",
 		"POST /v1/surveys/{survey}/respondents":                  "surveys:admin",
 		"PATCH /v1/surveys/{survey}/respondents/{id}":            "surveys:admin",
 		"DELETE /v1/surveys/{survey}/respondents/{id}":           "surveys:admin",
@@ -106,7 +108,7 @@ func served(t *testing.T) []string {
 				patterns = append(patterns, pattern)
 				return
 			}
-			for _, step := range []string{"launch", "pause", "resume", "stop"} {
+			for _, step := range []string{"launch", "pause", "resume", "stop", "lock", "unlock"} {
 				patterns = append(patterns, pattern+":"+step)
 			}
 		})

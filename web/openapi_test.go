@@ -154,7 +154,7 @@ func TestOpenAPINamesEveryCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, code := range []weir.Code{
-		weir.CodeInvalid, weir.CodeNotFound, weir.CodeConflict, weir.CodeKeyReused, weir.CodeUnavailable, weir.CodeDraining, weir.CodeInternal,
+		weir.CodeInvalid, weir.CodeNotFound, weir.CodeConflict, weir.CodeLocked, weir.CodeKeyReused, weir.CodeUnavailable, weir.CodeDraining, weir.CodeInternal,
 		weir.CodeUnauthorised, weir.CodeTooLarge, weir.CodeContentType, weir.CodeMethod, weir.CodeForbidden, weir.CodeLimited,
 	} {
 		if !strings.Contains(string(raw), `"`+string(code)+`"`) {

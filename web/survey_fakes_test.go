@@ -305,12 +305,12 @@ func (p *people) Step(_ context.Context, name string, step surveys.Step) (survey
 	if err != nil {
 		return surveys.Survey{}, err
 	}
-	to, err := s.State.Apply(step)
+	next, err := s.Command(step)
 	if err != nil {
 		return surveys.Survey{}, err
 	}
-	if to != s.State {
-		s.State, s.Version = to, s.Version+1
+	if next.State != s.State || next.Locked != s.Locked {
+		s.State, s.Locked, s.Version = next.State, next.Locked, s.Version+1
 		p.writes++
 	}
 	return *s, nil

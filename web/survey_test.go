@@ -251,6 +251,45 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// Users change nothing about a locked survey; its respondents they do.
+func TestLockedSurvey(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	for _, tc := range []struct {
+		method, path, body string
+		status             int
+		code               weir.Code
+		locked             bool
+	}{
+		{"POST", "s1:lock", "", 409, weir.CodeConflict, false},
+		{"POST", "s1:launch", "", 200, "", false},
+		{"POST", "s1:unlock", "", 200, "", false},
+		{"POST", "s1:lock", "", 200, "", true},
+		{"POST", "s1:lock", "", 200, "", true},
+		{"POST", "s1:launch", "", 200, "", true},
+		{"POST", "s1:pause", "", 409, weir.CodeLocked, true},
+		{"POST", "s1:stop", "", 409, weir.CodeLocked, true},
+		{"PATCH", "s1", `{"title":"x"}`, 409, weir.CodeLocked, true},
+		{"DELETE", "s1", "", 409, weir.CodeLocked, true},
+		{"POST", "s1/respondents", `{"respondents":[{"phone":"+15550001","attributes":{"first_name":"Ana"}}]}`, 200, "", true},
+		{"POST", "nobody:lock", "", 404, weir.CodeNotFound, true},
+		{"POST", "s1:unlock", "", 200, "", false},
+		{"POST", "s1:pause", "", 200, "", false},
+	} {
+		g := r.do(tc.method, "/v1/surveys/"+tc.path, tc.body)
+		if g.status != tc.status || r.people.surveys[0].Locked != tc.locked {
+			t.Errorf("%s %s: %d, locked: %v; %s", tc.method, tc.path, g.status, r.people.surveys[0].Locked, g.body)
+		}
+		if tc.status == 409 && (g.problem(t).Code != tc.code || tc.code == weir.CodeLocked && !strings.Contains(g.problem(t).Detail, "surveys:admin can unlock it")) {
+			t.Errorf("%s %s: %s", tc.method, tc.path, g.body)
+		}
+		if view := into[surveyapi.SurveyView](t, r.do("GET", "/v1/surveys/s1", ""), 200); view.Locked != tc.locked {
+			t.Errorf("%s %s: the survey as read is locked: %v", tc.method, tc.path, view.Locked)
+		}
+	}
+}
+
 func TestSurveyIsDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

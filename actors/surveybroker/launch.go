@@ -10,6 +10,7 @@ import (
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/events"
 	"weir/internal/validation"
 	"weir/surveys"
 )
@@ -66,7 +67,7 @@ func (s *System) Launch(ctx context.Context, name string, skip bool) (surveys.Su
 
 func (s *System) apply(ctx context.Context, name string, step surveys.Step, skip bool) (surveys.Survey, error) {
 	if step == surveys.Finish {
-		return surveys.Survey{}, weir.Errorf(weir.CodeInvalid, "a survey finishes by itself; allowed are launch, pause, resume and stop")
+		return surveys.Survey{}, weir.Errorf(weir.CodeInvalid, "a survey finishes by itself; allowed are launch, pause, resume, stop, lock and unlock")
 	}
 	for tries := 0; ; tries++ {
 		survey, err := s.o.Store.Survey(ctx, name)
@@ -91,8 +92,8 @@ func (s *System) apply(ctx context.Context, name string, step surveys.Step, skip
 }
 
 func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.Step, skip bool) (surveys.Survey, error) {
-	to, err := survey.State.Apply(step)
-	if err != nil || to == survey.State {
+	next, err := survey.Command(step)
+	if err != nil || next.State == survey.State && next.Locked == survey.Locked {
 		return survey, err
 	}
 	now := time.Now()
@@ -101,19 +102,23 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 		if warnings, err = s.checkLaunch(ctx, &survey, now, skip); err != nil {
 			return survey, err
 		}
-		survey.Launched = now
+		next.Launched = now
 	}
 	if step == surveys.Stop {
-		survey.Cause = surveys.ByUser
+		next.Cause = surveys.ByUser
 	}
-	survey.State = to
+	var tell []events.Event
+	if next.State != survey.State {
+		tell = append(tell, stateEvent(&next, now))
+	}
 	// After the checks and after the channels were prepared. A crash before this leaves a draft,
-	// and preparing a channel again is harmless.
-	out, err := s.o.Store.UpdateSurvey(ctx, survey, stateEvent(&survey, now))
+	// and preparing a channel again is harmless. The store refuses it if the survey was locked
+	// meanwhile: that is another version.
+	out, err := s.o.Store.UpdateSurvey(ctx, next, tell...)
 	if err != nil {
 		return survey, err
 	}
-	s.o.Logger.Info("survey command applied", "survey", survey.Name, "step", string(step), "state", string(to))
+	s.o.Logger.Info("survey command applied", "survey", survey.Name, "step", string(step), "state", string(next.State))
 	s.Changed(out.ID)
 	out.Warnings = warnings
 	return out, nil

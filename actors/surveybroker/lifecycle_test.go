@@ -242,6 +242,38 @@ func TestStopping(t *testing.T) {
 	})
 }
 
+// A locked survey refuses to stop, also if it is locked while the stop is being decided,
+// and ends by itself all the same.
+func TestLockedSurvey(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		l.store.addChannel("texts", "text", 5)
+		s := l.addSurvey("s", smsSurvey("10m"), 3)
+		l.command("s", surveys.Launch)
+		l.store.locked(func() {
+			l.store.failOperation = func(op string) error { // another process locks it
+				if v := l.store.surveys[s.ID]; op == "UpdateSurvey" && !v.Locked {
+					v.Locked, v.Version = true, v.Version+1
+				}
+				return nil
+			}
+		})
+		if got, err := l.system.Step(l.t.Context(), "s", surveys.Stop); weir.CodeOf(err) != weir.CodeLocked || got.State != surveys.Running {
+			l.t.Errorf("%s, %v", got.State, err)
+		}
+		l.store.locked(func() { l.store.failOperation = nil })
+		events := len(l.store.events)
+		l.command("s", surveys.Unlock)
+		l.command("s", surveys.Lock)
+		if n := len(l.store.events) - events; n != 0 {
+			l.t.Errorf("%d events tell of a state that is the same", n)
+		}
+		l.advance(24 * time.Hour)
+		if st := l.store.survey(s.ID); st.State != surveys.Done || st.Cause != surveys.Exhausted || !st.Locked {
+			l.t.Errorf("%s, %s, locked: %v", st.State, st.Cause, st.Locked)
+		}
+	})
+}
+
 // Scenario 72: of two surveys on a channel one is paused; only the other's are
 // dispatched. The paused one resumes where it was.
 func TestPauseOneOfTwoSurveys(t *testing.T) {

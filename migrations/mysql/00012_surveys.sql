@@ -10,6 +10,7 @@ CREATE TABLE IF NOT EXISTS surveys (
   definition LONGTEXT NOT NULL,
   quotas MEDIUMTEXT NOT NULL, -- a part of the definition, which may be long
   application TEXT NOT NULL,
+  locked TINYINT NOT NULL, -- users change nothing but this
   version BIGINT NOT NULL,
   deleting TINYINT NOT NULL,
   sorted_to BIGINT NULL, -- respondents up to this one have their buckets, or are removed; NULL: all, or none

@@ -10,6 +10,7 @@ CREATE TABLE IF NOT EXISTS surveys (
   definition TEXT NOT NULL,
   quotas TEXT NOT NULL, -- a part of the definition, which may be long
   application TEXT NOT NULL,
+  locked INTEGER NOT NULL, -- users change nothing but this
   version INTEGER NOT NULL,
   deleting INTEGER NOT NULL,
   sorted_to INTEGER, -- respondents up to this one have their buckets, or are removed; NULL: all, or none

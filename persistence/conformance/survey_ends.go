@@ -44,6 +44,33 @@ func testEnds(t *testing.T, d *surveyBench) {
 	d.ok(d.RemoveSurvey(d.ctx, v.ID))
 }
 
+// testLock checks that a lock that was stored is not overtaken by a change that was decided
+// before it, and that a locked survey stays when it is done.
+func testLock(t *testing.T, d *surveyBench) {
+	v := d.survey("a")
+	v.State = surveys.Running
+	running, err := d.UpdateSurvey(d.ctx, v)
+	d.ok(err)
+	v = running
+	v.Locked = true
+	locked, err := d.UpdateSurvey(d.ctx, v)
+	d.ok(err)
+	running.State = surveys.Stopping
+	_, err = d.UpdateSurvey(d.ctx, running)
+	wantCode(t, err, weir.CodeConflict)
+	if read, err := d.Survey(d.ctx, "a"); err != nil || !read.Locked || read.State != surveys.Running {
+		t.Errorf("the locked survey as read: %+v (%v)", read, err)
+	}
+	locked.State = surveys.Done
+	done, err := d.UpdateSurvey(d.ctx, locked)
+	d.ok(err)
+	wantCode(t, d.RemoveSurvey(d.ctx, v.ID), weir.CodeLocked)
+	done.Locked = false
+	_, err = d.UpdateSurvey(d.ctx, done)
+	d.ok(err)
+	d.ok(d.RemoveSurvey(d.ctx, v.ID))
+}
+
 // testSurveyRole checks that a former holder of the survey broker's role can write
 // nothing once another process holds it, however late its write arrives.
 func testSurveyRole(t *testing.T, backend Backend) {

@@ -27,6 +27,7 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 		{"buckets follow the quotas", testSorting},
 		{"removal", testRemoval},
 		{"ends", testEnds},
+		{"lock", testLock},
 		{"states of channels", testChannelStates},
 		{"sums under any history", testSurveyHistories},
 	} {

@@ -27,7 +27,7 @@ var (
 	_ surveys.ChannelStateStore = (*Store)(nil)
 )
 
-const surveyColumns = "id, name, former_name, title, state, cause, definition, quotas, application, version, deleting, sorted_to, " +
+const surveyColumns = "id, name, former_name, title, state, cause, definition, quotas, application, locked, version, deleting, sorted_to, " +
 	"created_at, updated_at, launched_at, ended_at"
 
 // surveyRow is a row of surveys. One that is being deleted has its name in
@@ -42,6 +42,7 @@ type surveyRow struct {
 	Definition  string  `db:"definition"`
 	Quotas      string  `db:"quotas"`
 	Application string  `db:"application"`
+	Locked      bool    `db:"locked"`
 	Version     int64   `db:"version"`
 	Deleting    bool    `db:"deleting"`
 	SortedTo    *int64  `db:"sorted_to"`
@@ -54,7 +55,7 @@ type surveyRow struct {
 func (r *surveyRow) survey() (surveys.Survey, error) {
 	out := surveys.Survey{
 		ID: r.ID, Name: r.FormerName, Title: r.Title, State: surveys.State(r.State), Cause: surveys.Cause(r.Cause),
-		Version: r.Version, Deleting: r.Deleting, Created: values.Instant(r.CreatedAt), Updated: values.Instant(r.UpdatedAt),
+		Locked: r.Locked, Version: r.Version, Deleting: r.Deleting, Created: values.Instant(r.CreatedAt), Updated: values.Instant(r.UpdatedAt),
 		Launched: values.Instant(r.LaunchedAt), Ended: values.Instant(r.EndedAt),
 	}
 	if r.Name != nil {
@@ -85,17 +86,18 @@ func (r *surveyRow) take(s *surveys.Survey, now time.Time) error {
 	}
 	r.Title, r.State, r.Cause = s.Title, string(s.State), string(s.Cause)
 	r.Definition, r.Quotas, r.Application = string(definition), string(quotas), string(application)
+	r.Locked = s.Locked
 	r.LaunchedAt, r.EndedAt, r.UpdatedAt = values.Micros(s.Launched), values.Micros(s.Ended), values.Micros(now)
 	r.Version++
 	return nil
 }
 
-const changeSurvey = "UPDATE surveys SET title = ?, state = ?, cause = ?, definition = ?, quotas = ?, application = ?, version = ?, " +
+const changeSurvey = "UPDATE surveys SET title = ?, state = ?, cause = ?, definition = ?, quotas = ?, application = ?, locked = ?, version = ?, " +
 	"sorted_to = ?, updated_at = ?, launched_at = ?, ended_at = ? WHERE id = ?"
 
 func (r *surveyRow) changes() []any {
 	return []any{
-		r.Title, r.State, r.Cause, r.Definition, r.Quotas, r.Application, r.Version, r.SortedTo, r.UpdatedAt, r.LaunchedAt, r.EndedAt, r.ID,
+		r.Title, r.State, r.Cause, r.Definition, r.Quotas, r.Application, r.Locked, r.Version, r.SortedTo, r.UpdatedAt, r.LaunchedAt, r.EndedAt, r.ID,
 	}
 }
 
@@ -143,8 +145,8 @@ func (s *Store) createSurvey(ctx context.Context, tx *sqlx.Tx, v surveys.Survey)
 	if err := row.take(&v, now); err != nil {
 		return row, err
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO surveys ("+surveyColumns+") VALUES "+values.Marks(16),
-		row.ID, v.Name, "", row.Title, row.State, row.Cause, row.Definition, row.Quotas, row.Application, row.Version, false, nil,
+	_, err := tx.ExecContext(ctx, "INSERT INTO surveys ("+surveyColumns+") VALUES "+values.Marks(17),
+		row.ID, v.Name, "", row.Title, row.State, row.Cause, row.Definition, row.Quotas, row.Application, row.Locked, row.Version, false, nil,
 		row.CreatedAt, row.UpdatedAt, row.LaunchedAt, row.EndedAt)
 	return row, err
 }
@@ -295,6 +297,9 @@ func (s *Store) RemoveSurvey(ctx context.Context, id int64) error {
 		}
 		if row.State != string(surveys.Draft) && row.State != string(surveys.Done) {
 			return weir.Errorf(weir.CodeConflict, "the survey is %s; stop it first, and remove it when it is done", row.State)
+		}
+		if err := (&surveys.Survey{Name: *row.Name, Locked: row.Locked}).CheckUnlocked(); err != nil {
+			return err
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE surveys SET name = NULL, former_name = ?, deleting = 1, sorted_to = NULL, version = version + 1, updated_at = ? WHERE id = ?",
 			*row.Name, values.Micros(time.Now()), id)

@@ -53,6 +53,8 @@ func RouteScopes() map[string][]ops.Scope {
 		"pause-survey":     changeSurveys,
 		"resume-survey":    changeSurveys,
 		"stop-survey":      changeSurveys,
+		"lock-survey":      changeSurveys,
+		"unlock-survey":    changeSurveys,
 		"post-respondents": changeSurveys,
 		"patch-respondent": changeSurveys, "delete-respondent": changeSurveys, "stop-respondent": changeSurveys,
 		// Called by the application that holds the conversation. It queues

@@ -104,6 +104,12 @@ func surveyPages() []*page {
 				{path: one + "/resume", scopes: admin, run: surveyStep(surveys.Resume, "is resumed"), ask: askSurvey(question{
 					Button: "Resume", Text: "The survey continues where it stopped, as soon as a window is open.",
 				}, statusCount{"Not started yet", []surveys.Status{surveys.Pending}}, statusCount{"Active", []surveys.Status{surveys.Active}})},
+				{path: one + "/lock", scopes: admin, run: surveyStep(surveys.Lock, "is locked"), ask: askSurvey(question{
+					Button: "Lock", Text: "The survey cannot be paused, stopped, changed or deleted until it is unlocked. It ends by itself all the same.",
+				})},
+				{path: one + "/unlock", scopes: admin, run: surveyStep(surveys.Unlock, "is unlocked"), ask: askSurvey(question{
+					Button: "Unlock", Text: "The survey can be paused, stopped, changed and deleted again.",
+				})},
 				{path: one + "/stop", scopes: admin, run: surveyStep(surveys.Stop, "is stopping"), ask: askSurvey(question{
 					Button: "Stop", Danger: true,
 					Text: "This cannot be undone. Queued contacts are canceled, providers are asked to cancel contacts in flight, and respondents who are not done end as canceled. Results are kept.",

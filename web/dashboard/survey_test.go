@@ -107,6 +107,15 @@ func TestASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
 	b.get("/surveys/flu").want(200).has(`id="resume"`, `id="stop"`).hasNot(`id="pause"`)
 	b.post("/surveys/flu/resume", nil).want(303)
 	state("running")
+	b.get("/surveys/flu/lock").want(200).has("cannot be paused, stopped, changed or deleted")
+	b.post("/surveys/flu/lock", nil).want(303)
+	b.get("/surveys/flu").want(200).has("Survey flu is locked.", "state-locked", "unlock it to pause, stop or delete it", `id="unlock"`).hasNot(`id="lock"`, `id="pause"`, `id="stop"`)
+	b.get("/surveys").want(200).has("state-locked")
+	b.get("/").want(200).has("state-locked")
+	b.post("/surveys/flu/stop", nil).want(409).has(`role="alert"`, "survey flu is locked")
+	state("running")
+	b.post("/surveys/flu/unlock", nil).want(303)
+	b.get("/surveys/flu").want(200).has(`id="lock"`).hasNot("state-locked", `id="unlock"`)
 	b.get("/surveys/flu/stop").want(200).has("Will be canceled</dt><dd>3</dd>", "cannot be undone", `class="danger"`)
 	b.post("/surveys/flu/stop", nil).want(303)
 	b.post("/surveys/flu/launch", nil).want(409).has(`role="alert"`)
@@ -190,7 +199,7 @@ func TestSurveysNeedTheirScopes(t *testing.T) {
 	r.survey("flu", 1)
 	reader := r.login("contacts:read")
 	reader.get("/surveys/flu").want(200).hasNot("/surveys/flu/launch")
-	for _, step := range []string{"launch", "pause", "resume", "stop"} {
+	for _, step := range []string{"launch", "pause", "resume", "stop", "lock", "unlock"} {
 		reader.get("/surveys/flu/" + step).want(403)
 		reader.post("/surveys/flu/"+step, url.Values{}).want(403).has("surveys:admin")
 	}

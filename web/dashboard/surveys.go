@@ -85,7 +85,7 @@ func (v *visit) surveyCards() ([]surveyCard, error) {
 func (v *visit) counted(list []surveyapi.SurveySummary) ([]surveyCard, error) {
 	key := []string{"list", v.rights()}
 	for _, s := range list {
-		key = append(key, s.Survey, string(s.State))
+		key = append(key, s.Survey, string(s.State), strconv.FormatBool(s.Locked))
 	}
 	return v.d.surveyCache.get(strings.Join(key, "\n"), func() ([]surveyCard, error) { return v.cardsOf(list) })
 }

@@ -115,6 +115,9 @@ func (s *Service) patchSurvey(c *route.Call, have surveys.Survey, schema *wire.C
 	if v := c.Query.Int("version"); v != 0 && int64(v) != have.Version {
 		return route.Reply{}, errOtherVersion()
 	}
+	if err := have.CheckUnlocked(); err != nil {
+		return route.Reply{}, err
+	}
 	before, err := document(bodyOf(have))
 	if err != nil {
 		return route.Reply{}, err

@@ -51,14 +51,14 @@ func (s *Service) Routes() []*route.Route {
 			Method: "PATCH", Path: Path, ID: "patch-survey", Tag: "surveys",
 			Summary: "Change fields of a survey",
 			Description: "A JSON merge patch (RFC 7396). A draft may change wholly. While a survey is running or paused, the arms, the questionnaires, the region, the channels of modes and what the quotas speak of stay; " +
-				"409 names what cannot change. Of a survey that is stopping or done, the title and the application may change.",
+				"409 names what cannot change. Of a survey that is stopping or done, the title and the application may change. A locked survey cannot change.",
 			Query: []wire.Parameter{{Name: "version", Kind: "integer", Minimum: 1, Maximum: math.MaxInt64, Description: "change it only if this is still its version"}},
 			Body:  route.TypeOf[SurveyPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Lenient: true,
 			Handle: s.onSurvey(func(c *route.Call, v surveys.Survey) (route.Reply, error) {
 				return s.patchSurvey(c, v, put.Check)
 			}),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
-			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeLocked},
 		},
 		{
 			Method: "DELETE", Path: Path, ID: "delete-survey", Tag: "surveys",
@@ -66,7 +66,7 @@ func (s *Service) Routes() []*route.Route {
 			Description: "Only of a survey that is a draft or done: stop it first. Its name is free at once.",
 			Handle:      s.onSurvey(s.deleteSurvey),
 			Answers:     []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}},
-			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeLocked},
 		},
 		{
 			Method: "GET", Path: Path + "/stats", ID: "get-survey-stats", Tag: "surveys",
@@ -82,7 +82,7 @@ func (s *Service) Routes() []*route.Route {
 
 // readOnlyFields are the fields that only responses have.
 func readOnlyFields() []string {
-	return []string{"survey", "state", "cause", "version", "created_at", "updated_at", "launched_at", "ended_at", "why", "why_code", "warnings"}
+	return []string{"survey", "state", "cause", "locked", "version", "created_at", "updated_at", "launched_at", "ended_at", "why", "why_code", "warnings"}
 }
 
 // dropReadOnly removes the read-only fields of a survey that is written as it was read.
@@ -105,12 +105,14 @@ func (s *Service) stepRoutes() []*route.Route {
 		{surveys.Pause, "Pause a survey", "What is out goes on, and answers are taken."},
 		{surveys.Resume, "Resume a paused survey", ""},
 		{surveys.Stop, "Stop a survey", "Its respondents are canceled and what is queued is withdrawn; then it is done."},
+		{surveys.Lock, "Lock a running survey", "Until it is unlocked, it cannot be paused, stopped, changed or deleted (409, `locked`). It ends by itself all the same, and its respondents can be added, corrected, stopped and removed."},
+		{surveys.Unlock, "Unlock a survey", ""},
 	} {
 		routes = append(routes, &route.Route{
 			Method: "POST", Path: Path + ":" + string(x.step), ID: string(x.step) + "-survey", Tag: "surveys",
 			Summary: x.summary, Description: strings.TrimSpace(x.more + " Asking twice changes nothing."), Handle: s.applyStep(x.step), Repeatable: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the survey", Body: route.TypeOf[SurveyView]()}},
-			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeLocked},
 		})
 	}
 	routes[0].Query = []wire.Parameter{{

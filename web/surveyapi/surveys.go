@@ -41,7 +41,7 @@ type Broker interface {
 	// Check finds every error in a definition, including errors that depend on
 	// the channels.
 	Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError)
-	// Step launches, pauses, resumes or stops a survey. The change is durable
+	// Step launches, pauses, resumes, stops, locks or unlocks a survey. The change is durable
 	// when it returns. A step without effect is not an error.
 	Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error)
 	// Launch is Step for a launch; with skip, respondents that are missing a value
@@ -95,13 +95,13 @@ func StepHandler(steps map[string]*route.Route, gate *auth.Gate) http.Handler {
 		if colon < 0 {
 			w.Header().Set("Allow", "DELETE, GET, HEAD, PATCH, PUT")
 			route.MarkMatched(w)
-			wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "method not allowed; use DELETE, GET, HEAD, PATCH or PUT, and POST …:launch, :pause, :resume or :stop for steps"))
+			wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "method not allowed; use DELETE, GET, HEAD, PATCH or PUT, and POST …:launch, :pause, :resume, :stop, :lock or :unlock for steps"))
 			return
 		}
 		step, ok := steps[given[colon+1:]]
 		if !ok {
 			route.MarkMatched(w)
-			wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "a survey is asked to :launch, :pause, :resume or :stop"))
+			wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "a survey is asked to :launch, :pause, :resume, :stop, :lock or :unlock"))
 			return
 		}
 		r.SetPathValue("survey", given[:colon])
@@ -178,11 +178,14 @@ func (s *Service) applyStep(step surveys.Step) func(*route.Call) (route.Reply, e
 			return route.Reply{}, err
 		}
 		return route.Reply{Status: http.StatusOK, Body: surveyView(v), Changes: route.ChangesOf(
-			map[string]any{"state": have.State}, map[string]any{"state": v.State}, surveySecret)}, nil
+			map[string]any{"state": have.State, "locked": have.Locked}, map[string]any{"state": v.State, "locked": v.Locked}, surveySecret)}, nil
 	})
 }
 
 func (s *Service) deleteSurvey(c *route.Call, v surveys.Survey) (route.Reply, error) {
+	if err := v.CheckUnlocked(); err != nil {
+		return route.Reply{}, err
+	}
 	switch v.State {
 	case surveys.Draft, surveys.Done:
 	case surveys.Stopping:

@@ -58,6 +58,7 @@ type SurveySummary struct {
 	Title      string        `json:"title,omitempty"`
 	State      surveys.State `json:"state" enum:"draft,running,paused,stopping,done"`
 	Cause      surveys.Cause `json:"cause,omitempty" enum:"exhausted,reached,window_over,stopped" doc:"why it is stopping or done"`
+	Locked     bool          `json:"locked,omitempty" doc:"it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same"`
 	Version    int64         `json:"version" doc:"counts the changes"`
 	CreatedAt  time.Time     `json:"created_at"`
 	UpdatedAt  time.Time     `json:"updated_at"`

@@ -13,7 +13,7 @@ import (
 
 func surveySummary(s surveys.Survey) SurveySummary {
 	return SurveySummary{
-		Survey: s.Name, Title: s.Title, State: s.State, Cause: s.Cause, Version: s.Version,
+		Survey: s.Name, Title: s.Title, State: s.State, Cause: s.Cause, Locked: s.Locked, Version: s.Version,
 		CreatedAt: s.Created.UTC(), UpdatedAt: s.Updated.UTC(), LaunchedAt: wire.Instant(s.Launched), EndedAt: wire.Instant(s.Ended),
 	}
 }

@@ -22,7 +22,7 @@ type Problem struct {
 	Title  string            `json:"title" doc:"the name of the HTTP status"`
 	Status int               `json:"status" doc:"the HTTP status"`
 	Detail string            `json:"detail" doc:"a sentence for people"`
-	Code   weir.Code         `json:"code" doc:"stable name of the kind of error" enum:"invalid,not_found,conflict,key_reused,precondition_failed,unauthorised,forbidden,too_many_requests,too_large,unsupported_content_type,method_not_allowed,store_unavailable,draining,internal"`
+	Code   weir.Code         `json:"code" doc:"stable name of the kind of error" enum:"invalid,not_found,conflict,locked,key_reused,precondition_failed,unauthorised,forbidden,too_many_requests,too_large,unsupported_content_type,method_not_allowed,store_unavailable,draining,internal"`
 	Errors []weir.FieldError `json:"errors,omitempty" doc:"every mistake in the request, up to 100" nullable:"false"`
 }
 
@@ -43,6 +43,7 @@ func StatusOf(c weir.Code) int {
 		weir.CodeInvalid:      http.StatusUnprocessableEntity,
 		weir.CodeNotFound:     http.StatusNotFound,
 		weir.CodeConflict:     http.StatusConflict,
+		weir.CodeLocked:       http.StatusConflict,
 		weir.CodeKeyReused:    http.StatusConflict,
 		weir.CodePrecondition: http.StatusPreconditionFailed,
 		weir.CodeUnauthorised: http.StatusUnauthorized,

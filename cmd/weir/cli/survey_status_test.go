@@ -65,7 +65,7 @@ func TestSurveyStatus(t *testing.T) {
 		"GET /v1/surveys/new/stats":   answers(http.StatusOK, `{"survey":"new","state":"draft","why":"a draft contacts no respondents; launch it","why_code":"draft","open":false,"window":{"opens_at":"2026-05-06T09:00:00Z","closes_at":"2026-05-06T18:00:00Z"}}`),
 		"GET /v1/surveys/new":         answers(http.StatusOK, `{"survey":"new","state":"draft"}`),
 		"GET /v1/surveys/young/stats": answers(http.StatusOK, `{"survey":"young","state":"running"}`),
-		"GET /v1/surveys/young":       answers(http.StatusOK, `{"survey":"young","state":"running"}`),
+		"GET /v1/surveys/young":       answers(http.StatusOK, `{"survey":"young","state":"running","locked":true}`),
 		"GET /v1/surveys/old/stats":   answers(http.StatusOK, `{"survey":"old","state":"done","respondents":1,"by_status":{"canceled":1},"by_disposition":{"queued":1},"rate_per_minute":3}`),
 		"GET /v1/surveys/old":         answers(http.StatusOK, `{"survey":"old","state":"done","cause":"window_over","ended_at":"2026-05-01T18:00:00Z"}`),
 	})
@@ -79,7 +79,7 @@ Respondents: 0
 
 Dispositions: 0
 `, "")
-	clitest.Check(t, f.run("", "status", "young"), app.OK, `estimated end  not yet known`, "^$")
+	clitest.Check(t, f.run("", "status", "young"), app.OK, `(?s)young: running, locked.*estimated end  not yet known`, "^$")
 	same(t, f.run("", "status", "old"), app.OK, `old: done (finished: the last window has closed)
   ended          Fri 2026-05-01 18:00 UTC
   window         closed permanently

@@ -153,8 +153,14 @@ func TestSurveySteps(t *testing.T) {
 		"POST /v1/surveys/flu:resume": answers(http.StatusOK, summary),
 		"POST /v1/surveys/flu:stop":   answers(http.StatusOK, `{"survey":"flu","state":"done","cause":"stopped"}`),
 		"POST /v1/surveys/old:pause":  answers(http.StatusConflict, `{"code":"conflict","detail":"a survey that is done cannot pause"}`),
+		"POST /v1/surveys/flu:lock":   answers(http.StatusOK, `{"survey":"flu","state":"running","locked":true}`),
+		"POST /v1/surveys/flu:unlock": answers(http.StatusOK, summary),
+		"POST /v1/surveys/old:stop":   answers(http.StatusConflict, `{"code":"locked","detail":"survey old is locked"}`),
 		"DELETE /v1/surveys/flu":      answers(http.StatusNoContent, ""),
 	})
+	same(t, f.run("", "lock", "flu"), app.OK, "flu: running, locked\n", "")
+	same(t, f.run("", "unlock", "flu"), app.OK, "flu: running\n", "")
+	same(t, f.run("", "stop", "old", "--yes"), app.Rejected, "", "weir: Weir answered 409 (locked): survey old is locked\n")
 	same(t, f.run("", "launch", "flu"), app.OK, "flu: running\n", "")
 	same(t, f.run("", "pause", "flu"), app.OK, "flu: paused\n", "")
 	same(t, f.run("", "resume", "flu", "-o", "json"), app.OK, summary+"\n", "")
@@ -265,7 +271,7 @@ func TestSurveyConnections(t *testing.T) {
 
 func TestSurveyHelp(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"put", "import", "launch", "pause", "resume", "stop", "status", "show", "list", "export results", "export log", "delete"} {
+	for _, command := range []string{"put", "import", "launch", "pause", "resume", "stop", "lock", "unlock", "status", "show", "list", "export results", "export log", "delete"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			clitest.Check(t, run(t, nil, append(append([]string{"survey"}, strings.Fields(command)...), "--help")...), app.OK,

@@ -21,7 +21,7 @@ func definitionOf(response []byte) (definition map[string]any, hasSecret bool, _
 	if err := json.Unmarshal(response, &definition); err != nil {
 		return nil, false, err
 	}
-	for _, name := range []string{"survey", "state", "cause", "version", "created_at", "updated_at", "launched_at", "ended_at", "why", "why_code", "warnings"} {
+	for _, name := range []string{"survey", "state", "cause", "locked", "version", "created_at", "updated_at", "launched_at", "ended_at", "why", "why_code", "warnings"} {
 		delete(definition, name)
 	}
 	if application, ok := definition["application"].(map[string]any); ok {
@@ -82,6 +82,6 @@ copied. The secret of the application cannot be read and is not copied either; s
 			if hasSecret {
 				a.Warn("the secret of the application is not copied; requests are not signed until it is set")
 			}
-			return a.PrintResult(r, "%s: created from %s, %s", args[1], args[0], stateText(s.State, s.Cause))
+			return a.PrintResult(r, "%s: created from %s, %s", args[1], args[0], stateText(s.State, s.Cause, s.Locked))
 		})
 }

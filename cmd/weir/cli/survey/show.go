@@ -53,7 +53,7 @@ func surveyText(a *app.App, s *client.SurveyView) string {
 	if s.Title != "" {
 		fmt.Fprintf(&b, " (%s)", s.Title)
 	}
-	fmt.Fprintf(&b, ": %s\n", stateText(s.State, s.Cause))
+	fmt.Fprintf(&b, ": %s\n", stateText(s.State, s.Cause, s.Locked))
 	line("created", a.FormatSecond(s.CreatedAt))
 	line("changed", a.FormatSecond(s.UpdatedAt))
 	line("launched", a.FormatSecond(s.LaunchedAt))

@@ -112,7 +112,7 @@ func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 	if s.Title != "" {
 		fmt.Fprintf(&v.b, " (%s)", s.Title)
 	}
-	fmt.Fprintf(&v.b, ": %s\n", stateText(st.State, s.Cause))
+	fmt.Fprintf(&v.b, ": %s\n", stateText(st.State, s.Cause, s.Locked))
 	v.line("why", st.Why)
 	v.line("launched", v.at(s.LaunchedAt))
 	v.line("ended", v.at(s.EndedAt))
@@ -265,8 +265,11 @@ func (v *statusView) channels(all []client.ChannelUseView) {
 	}
 }
 
-// stateText formats the state of a survey with its cause.
-func stateText(state, cause string) string {
+// stateText formats the state of a survey with its cause, and whether it is locked.
+func stateText(state, cause string, locked bool) string {
+	if locked {
+		state += ", locked"
+	}
 	why := map[string]string{
 		"exhausted": "finished: everyone was contacted", "reached": "finished: the target is reached",
 		"window_over": "finished: the last window has closed", "stopped": "stopped by a user",

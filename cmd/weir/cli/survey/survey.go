@@ -33,6 +33,8 @@ func Command(a *app.App) *cobra.Command {
 		putCommand(a, r), importCommand(a, r), launchCommand(a, r),
 		stateCommand(a, r, "pause", "Pause a survey", "Pause a survey: no respondent is contacted until it is resumed. Contacts in flight\nfinish normally, and answers are recorded.", (*client.Client).PauseSurvey),
 		stateCommand(a, r, "resume", "Resume a paused survey", "", (*client.Client).ResumeSurvey),
+		stateCommand(a, r, "lock", "Lock a running survey", "Lock a running survey: nobody can pause, stop, change or delete it until it is unlocked.\nIt ends by itself all the same, and its respondents can be added, corrected, stopped\nand removed.", (*client.Client).LockSurvey),
+		stateCommand(a, r, "unlock", "Unlock a survey", "", (*client.Client).UnlockSurvey),
 		stopCommand(a, r), statusCommand(a, r), respondentsCommand(a, r), setCommand(a, r), removeCommand(a, r),
 		showCommand(a, r), cloneCommand(a, r), listCommand(a, r), exportCommand(a, r), deleteCommand(a, r))
 }
@@ -44,7 +46,7 @@ func stateCommand(a *app.App, r *app.Connection, step, short, long string, take 
 		if err != nil {
 			return err
 		}
-		return a.PrintResult(r, "%s: %s", args[0], stateText(s.State, s.Cause))
+		return a.PrintResult(r, "%s: %s", args[0], stateText(s.State, s.Cause, s.Locked))
 	})
 }
 
@@ -78,7 +80,7 @@ With --respondent only this respondent is stopped, and the survey continues.`, "
 			if err != nil {
 				return err
 			}
-			return a.PrintResult(r, "%s: %s", args[0], stateText(s.State, s.Cause))
+			return a.PrintResult(r, "%s: %s", args[0], stateText(s.State, s.Cause, s.Locked))
 		}))
 	c.Flags().StringVar(&respondent, "respondent", "", "id of a respondent: stop only this one")
 	return c
@@ -125,7 +127,7 @@ repeated until the survey is launched, for at most --wait.`, "  weir survey laun
 			for _, w := range s.Warnings {
 				a.Warn(terminal.Visible(w.Pointer + ": " + w.Detail))
 			}
-			return a.PrintResult(r, "%s: %s", args[0], stateText(s.State, s.Cause))
+			return a.PrintResult(r, "%s: %s", args[0], stateText(s.State, s.Cause, s.Locked))
 		})
 	c.Flags().Var(&missing, "missing", "if respondents are missing a value used in the texts, refuse the launch or skip them")
 	c.Flags().DurationVar(&wait, "wait", wait, "maximum time to repeat the request")
@@ -199,6 +201,6 @@ func putCommand(a *app.App, r *app.Connection) *cobra.Command {
 			if err := to.Do(ctx, put, &s); err != nil {
 				return err
 			}
-			return a.PrintResult(r, "%s: saved, %s", args[1], stateText(s.State, s.Cause))
+			return a.PrintResult(r, "%s: saved, %s", args[1], stateText(s.State, s.Cause, s.Locked))
 		})
 }
