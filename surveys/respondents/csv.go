@@ -19,14 +19,14 @@ var (
 // record reads the fields of the next record, separated by comma as defined by RFC 4180, and the
 // number of its first line. A malformed record costs one line: reading continues
 // with the line after its first, so that an unclosed quote does not swallow the
-// rows after it.
+// rows after it. With the error of a malformed record, that line is its only field.
 func (l *lineReader) record(comma string) (fields []string, number int, err error) {
 	first, err := l.next()
 	if err != nil {
 		return nil, 0, err
 	}
 	if first.tooLong {
-		return nil, first.number, errTooLong
+		return []string{""}, first.number, errTooLong
 	}
 	quotes := strings.Count(first.text, `"`)
 	if quotes == 0 {
@@ -34,7 +34,7 @@ func (l *lineReader) record(comma string) (fields []string, number int, err erro
 	}
 	if quotes%2 != 0 { // a line that is malformed by itself must not look for its end in other lines
 		if _, err := splitQuoted(first.text, comma[0]); err != nil && !errors.Is(err, errOpenQuote) {
-			return nil, first.number, err
+			return []string{first.text}, first.number, err
 		}
 	}
 	more, size := []line(nil), len(first.text)
@@ -46,7 +46,7 @@ func (l *lineReader) record(comma string) (fields []string, number int, err erro
 		}
 		if err != nil || next.tooLong || len(more) == maxRecordLines || size > maxLine {
 			l.unread(more)
-			return nil, first.number, errOpenQuote
+			return []string{first.text}, first.number, errOpenQuote
 		}
 		quotes += strings.Count(next.text, `"`)
 	}
@@ -56,8 +56,9 @@ func (l *lineReader) record(comma string) (fields []string, number int, err erro
 	}
 	if fields, err = splitQuoted(text, comma[0]); err != nil {
 		l.unread(more)
+		return []string{first.text}, first.number, err
 	}
-	return fields, first.number, err
+	return fields, first.number, nil
 }
 
 // splitQuoted splits a record that contains quotes.

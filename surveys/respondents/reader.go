@@ -35,6 +35,13 @@ type RowError struct {
 	Reason string `json:"reason"`
 }
 
+// IsRemark reports whether a column, or key, says why a row was rejected. Files of
+// rejected rows have these columns beside their own; a reader ignores them, so that the
+// corrected file can be imported.
+func IsRemark(column string) bool {
+	return column == "weir_line" || column == "weir_column" || column == "weir_reason"
+}
+
 // Error implements error.
 func (b *RowError) Error() string {
 	if b.Column == "" {
@@ -51,7 +58,8 @@ type Reader struct {
 	format  Format
 	region  string
 	comma   string
-	columns []string // of CSV
+	names   []string // of the columns of CSV, as in the file
+	columns []string // the same, as attributes
 }
 
 // NewReader starts to read a file. region applies to numbers without a country
@@ -90,6 +98,7 @@ func (r *Reader) Next() (Row, error) {
 		for _, c := range cells {
 			value := strings.TrimSpace(c.value)
 			switch {
+			case IsRemark(c.name):
 			case c.name == FieldPhone:
 				phone = value
 			case utf8.RuneCountInString(value) > MaxAttribute:
@@ -103,6 +112,27 @@ func (r *Reader) Next() (Row, error) {
 		}
 		return row, nil
 	}
+}
+
+// Header returns the names of the columns of CSV as they are in the file, and the
+// separator.
+func (r *Reader) Header() (names []string, separator string) { return r.names, r.comma }
+
+// Decoded reports whether the file has another encoding than UTF-8.
+func (r *Reader) Decoded() bool { return r.decoded }
+
+// Record returns the fields of the next record as they are in the file, and the number
+// of its first line, as in [Row] and [RowError]. A malformed record, and one of NDJSON,
+// is a single field: its first line, which is empty if it is too long.
+func (r *Reader) Record() (fields []string, line int, err error) {
+	if r.format == NDJSON {
+		l, err := r.lines.next()
+		return []string{l.text}, l.number, err
+	}
+	if fields, line, err = r.lines.record(r.comma); line > 0 {
+		err = nil
+	}
+	return fields, line, err
 }
 
 // errSkip marks an empty line.
@@ -180,11 +210,18 @@ func (r *Reader) header() error {
 	if err == nil {
 		err = r.check(fields...)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return weir.Errorf(weir.CodeInvalid, "the first line, which names the columns, cannot be read: %v", err)
-	case len(fields) > MaxAttributes+1:
-		return weir.Errorf(weir.CodeInvalid, "the file has %d columns; at most %d are allowed", len(fields), MaxAttributes+1)
+	}
+	r.names = fields
+	limit := MaxAttributes + 1
+	for _, f := range fields {
+		if IsRemark(normalizeName(f)) {
+			limit++
+		}
+	}
+	if len(fields) > limit {
+		return weir.Errorf(weir.CodeInvalid, "the file has %d columns; at most %d are allowed", len(fields), limit)
 	}
 	for i, f := range fields {
 		name := normalizeName(f)
@@ -253,6 +290,9 @@ func parseFlatObject(l line) ([]cell, error) {
 		value, err := d.Token()
 		if err != nil {
 			return nil, errObject
+		}
+		if IsRemark(name) {
+			continue
 		}
 		c, err := scalar(name, value)
 		if err == nil && slices.ContainsFunc(out, func(o cell) bool { return o.name == c.name }) {

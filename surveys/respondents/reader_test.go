@@ -50,6 +50,7 @@ func TestCSV(t *testing.T) {
 	}{
 		{"plain", "phone,First Name\n5512345678,Ana\r\n\n+52 55 1234 5679,\n", []string{"2 +525512345678 map[first_name:Ana]", "4 +525512345679 map[]"}},
 		{"a mark at the beginning, no newline at the end", "\ufeffphone,a\n5512345678,1", []string{"2 +525512345678 map[a:1]"}},
+		{"remarks on rejected rows", "Weir_Line,phone,weir_column,a,weir_reason\n7,5512345678,phone,1,is missing\n,5512345679,,2,\n", []string{"2 +525512345678 map[a:1]", "3 +525512345679 map[a:2]"}},
 		{"semicolons", "a;b;Phone\nx,y; z ;5512345678\n", []string{"2 +525512345678 map[a:x,y b:z]"}},
 		{"tabs", "a\tphone\n1\t5512345678\n", []string{"2 +525512345678 map[a:1]"}},
 		{"quotes", "\"a\",phone\n\"x \"\"y\"\", z\",5512345678\n\"\",\"5512345678\"\n", []string{`2 +525512345678 map[a:x "y", z]`, "3 +525512345678 map[]"}},
@@ -109,6 +110,7 @@ func TestInvalidFiles(t *testing.T) {
 		{"no name", "phone,,a\n", "", "column 2: the name of an attribute"},
 		{"an open quote", "phone,\"a\n1,2\n", "", "the first line, which names the columns, cannot be read: unclosed quote"},
 		{"a long header", "phone," + strings.Repeat("a", 70_000), "", "cannot be read: the line is longer than 65536 bytes"},
+		{"many columns and remarks", "weir_line,weir_column,weir_reason,phone" + strings.Repeat(",a", 101), "", "the file has 105 columns; at most 104 are allowed"},
 		{"many columns", "phone" + strings.Repeat(",a", 101), "", "the file has 102 columns; at most 101 are allowed"},
 		{"UTF-16 without saying so", "p\x00h\x00o\x00n\x00e\x00\n\x00", "", "NUL character; the file may be UTF-16"},
 		{"unknown encoding", "phone\n", "ebcdic", `encoding "ebcdic" is not one of utf-8`},
@@ -184,7 +186,7 @@ func TestNDJSON(t *testing.T) {
 		`{"phone":"5512345678","survey":1}`,
 		`["phone"]`, `{"phone":"5512345678"`, `{"phone":"5512345678"} {}`, `phone`, `{"phone":"5512345678",}`,
 		"{\"phone\":\"5512345678\",\"a\":\"\xff\"}", `{"phone":"5512345678","a":"x\u0000"}`,
-		`{"phone":"5512345670"}`,
+		`{"weir_line":7,"weir_reason":"x","phone":"5512345670","weir_reason":"y"}`,
 	}, "\n")
 	got, err := readAll(strings.NewReader("\ufeff"+file), respondents.NDJSON, "")
 	want := []string{

@@ -128,7 +128,7 @@ func (s *Service) respondentRoutes() []*route.Route {
 		Method: "POST", Path: all, ID: "post-respondents", Tag: "respondents",
 		Summary: "Add respondents",
 		Description: "As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone) or application/x-ndjson (one flat object a line): a file of any length, read row by row. " +
-			"Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have every value that its texts use. Numbers of another import that is in progress or being rolled back are a conflict. Of a file the first 1000 bad rows are reported with their lines. " +
+			"Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have every value that its texts use. Numbers of another import that is in progress or being rolled back are a conflict. Of a file the first 1000 bad rows are reported with their lines; the columns weir_line, weir_column and weir_reason, with which weir survey import --errors notes why it writes a row, are ignored. " +
 			"A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. " +
 			"The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a line, 100 attributes of 500 characters a row, a million bad rows.",
 		Query: []wire.Parameter{

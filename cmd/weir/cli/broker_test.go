@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -172,8 +173,18 @@ func TestSendingAFile(t *testing.T) {
   line 5, to: must .*
   3 rejected rows are in .*/refused.csv
 $`, "^weir: 3 rows were rejected\n$")
-	if text := read(t, all); strings.Count(text, "\n") != 4 || !strings.HasPrefix(text, "line,column,reason\n6,,has 2 fields") && !strings.Contains(text, `6,,"has 2 fields`) {
-		t.Error(text)
+	rejected := read(t, all)
+	if want := regexp.MustCompile(`^weir_line,weir_column,weir_reason,phone,message,label\.name\n6,,has 2 fields; want 3,\+15550009,x\n8,to,is missing,,x,y\n5,to,.+,unknown,x,y\n$`); !want.MatchString(rejected) {
+		t.Error(rejected)
+	}
+	// Corrected rows are sent from the file of the rejected ones. It has the order in which they were rejected.
+	corrected := strings.NewReplacer("+15550009,x", "+15550009,x,z", ",,x,y", ",+15550010,x,y").Replace(rejected)
+	for _, want := range []string{"^sms: 2 contacts queued, 0 already known, 1 row rejected\n", "^sms: 0 contacts queued, 2 already known, 1 row rejected\n"} {
+		again := file(t, "again.csv", "")
+		clitest.Check(t, at(t, b.url, corrected, "contact", "send", "sms", "--file", "-", "--format", "csv", "--errors", again), app.Rejected, want, "")
+		if text := read(t, again); strings.Count(text, "weir_reason") != 1 || !strings.HasSuffix(text, ",unknown,x,y\n") {
+			t.Error(text)
+		}
 	}
 	// Sending the corrected file queues only its new contacts; under the name of a run all contacts are new.
 	mended := strings.ReplaceAll(bad, "unknown,x,y", "+15550008,x,y")
@@ -182,6 +193,13 @@ $`, "^weir: 3 rows were rejected\n$")
 	clitest.Check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "june", "--from-line", "4"), app.OK, "^sms: 1 contact queued, 0 already known", "^$")
 	lines := `{"to":"+15550100","key":"a","messages":["x"]}` + "\n\n" + `{"to":"+15550101","nonsense":1}` + "\n" + `{"to":"+15550102"} {}` + "\n" + `{"to":"+15550103","messages":["own"]}` + "\n"
 	clitest.Check(t, at(t, b.url, lines, "contact", "send", "sms", "--file", "-", "--format", "ndjson", "--message", "usual", "--label", "a=b"), app.Rejected, `(?s)^sms: 2 contacts queued, 0 already known, 2 rows rejected\n  line 3: is not a contact: .*nonsense.*\n  line 4: is not a contact: unexpected data`, "")
+	all = file(t, "rejected.ndjson", "")
+	remarked := `{"weir_line":7,"weir_column":"to","weir_reason":"an \"earlier\" one","to":"+15550101","nonsense":1}` + "\n" + `{"weir_line":8,"weir_reason":"x","to":"+15550104"}` + "\n"
+	clitest.Check(t, at(t, b.url, remarked, "contact", "send", "sms", "--file", "-", "--format", "ndjson", "--message", "usual", "--errors", all), app.Rejected, `^sms: 1 contact queued, 0 already known, 1 row rejected`, "")
+	if text := read(t, all); !strings.HasPrefix(text, `{"weir_line":1,"weir_reason":"is not a contact: `) || !strings.HasSuffix(text, `","to":"+15550101","nonsense":1}`+"\n") || strings.Count(text, "weir") != 2 {
+		t.Error(text)
+	}
+	clitest.Check(t, b.run("contact", "send", "sms", "--file", all, "--errors", "rejected.csv"), app.Usage, "^$", "--errors needs a file of the same format")
 	if got := b.run("contact", "list", "--key", "a", "--channel", "sms", "-o", "jsonl").Out; !strings.Contains(got, `"messages":["x"]`) || !strings.Contains(got, `"a":"b"`) {
 		t.Error(got)
 	}

@@ -1,13 +1,17 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/client"
 	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli/app"
 )
@@ -63,7 +67,7 @@ func TestSurveyImportRejectedRows(t *testing.T) {
 `, "weir: 3 rows were rejected\n")
 	same(t, f.run("", "import", name, "flu", "--show", "0", "--errors", all), app.Rejected, `flu: 5 respondents imported, 1 duplicate, 3 rows rejected
   3 rejected rows are in `+all+"\n", "weir: 3 rows were rejected\n")
-	if diff := cmp.Diff("line,column,reason\n2,phone,is no phone number\n3,phone,is no phone number\n4,phone,is no phone number\n", read(t, all)); diff != "" {
+	if diff := cmp.Diff("weir_line,weir_column,weir_reason,phone\n2,phone,is no phone number,1\n3,phone,is no phone number,2\n4,phone,is no phone number,3\n", read(t, all)); diff != "" {
 		t.Error(diff)
 	}
 	same(t, f.run("", "import", name, "flu", "--show", "1", "-o", "json"), app.Rejected,
@@ -91,4 +95,76 @@ imported rows stay imported, unless --on-error none was given; it is safe to run
 `)
 	f = newFakeWeir(t, map[string]http.HandlerFunc{respondents: answers(http.StatusOK, `{"added":70,"err`)})
 	clitest.Check(t, f.run("", "import", file(t, "people.csv", "phone\n1\n"), "flu"), app.Unreachable, "^$", "incomplete(.|\n)*safe to run the same import again")
+}
+
+// The rejected rows of an import are corrected in their file, and imported from it.
+func TestSurveyImportOfCorrectedRows(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	b.channel("sms")
+	for name, x := range map[string]struct {
+		file, rejected string
+		stdin          bool
+		args           []string
+	}{
+		"csv": {
+			file: "phone,First Name\n+15550001,Ann\n1,\"Bo, b\"\n+15550003,Cy,x\n+15550004,D\"\n+15550005,Eve\n",
+			rejected: "weir_line,weir_column,weir_reason,phone,First Name\n" +
+				"3,phone,the phone number has an unknown country code or is not valid in its country,1,\"Bo, b\"\n" +
+				"4,,has 3 fields; the header has 2,+15550003,Cy,x\n" +
+				"5,,a field contains a quote but does not begin with one,\"+15550004,D\"\"\"\n",
+		},
+		"semicolons-of-windows": {
+			file:     "first_name;phone\nJos\xe9;1\nAnn;+15550001\n",
+			rejected: "\ufeffweir_line;weir_column;weir_reason;first_name;phone\n2;phone;the phone number has an unknown country code or is not valid in its country;José;1\n", args: []string{"--encoding", "windows-1252"},
+		},
+		"stdin": {
+			file: `{"phone":"1","first_name":"Bob"}` + "\n" + `{"phone":"+15550001"}` + "\n[]\n" + `{"phone":"+15550003"`, stdin: true, args: []string{"--format", "ndjson"},
+			rejected: `{"weir_line":1,"weir_column":"phone","weir_reason":"the phone number has an unknown country code or is not valid in its country","phone":"1","first_name":"Bob"}` + "\n" +
+				`{"weir_line":3,"weir_reason":"is not one JSON object"} []` + "\n" +
+				`{"weir_line":4,"weir_reason":"is not one JSON object","phone":"+15550003"` + "\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clitest.Check(t, at(t, b.url, fluDefinition, "survey", "put", "-", name), app.OK, "", "")
+			dir := t.TempDir()
+			rejected, again := filepath.Join(dir, "rejected"), filepath.Join(dir, "again")
+			from, stdin := file(t, "people.csv", x.file), ""
+			if x.stdin {
+				from, stdin = "-", x.file
+			}
+			clitest.Check(t, at(t, b.url, stdin, append([]string{"survey", "import", from, name, "--errors", rejected}, x.args...)...), app.Rejected, "", "")
+			if diff := cmp.Diff(x.rejected, read(t, rejected)); diff != "" {
+				t.Fatal(diff)
+			}
+			kind := []string{"--format", "csv"}
+			if x.stdin {
+				kind[1] = "ndjson"
+			}
+			// What was not corrected is written as it was, with its new lines, and without the earlier reasons.
+			clitest.Check(t, b.run(append([]string{"survey", "import", rejected, name, "--errors", again}, kind...)...), app.Rejected, "0 respondents imported", "")
+			if was, is := strings.Count(x.rejected, "weir_reason"), strings.Count(read(t, again), "weir_reason"); was != is || strings.Count(read(t, again), "\n") != strings.Count(x.rejected, "\n") {
+				t.Errorf("the file of the second import is\n%s", read(t, again))
+			}
+			clitest.Check(t, b.run(append([]string{"survey", "import", rejected, name, "--errors", rejected}, kind...)...), app.Usage, "^$", "another file than the one that is read")
+			corrected := strings.NewReplacer("1,\"Bo", "+15550002,\"Bo", ",Cy,x", ",Cy", "\"+15550004,D\"\"\"", "+15550004,D", ";José;1", ";José;+15550002",
+				`"phone":"1"`, `"phone":"+15550002"`, "} []", "} ", `"phone":"+15550003"`, `"phone":"+15550003"}`).Replace(x.rejected)
+			want := int64(strings.Count(x.rejected, "phone number has")) + int64(strings.Count(x.rejected, "+1555"))
+			for _, imported := range []int64{want, 0} {
+				result := at(t, b.url, corrected, append([]string{"survey", "import", "-", name, "-o", "json"}, kind...)...)
+				var sum client.ImportResult
+				if err := json.Unmarshal([]byte(result.Out), &sum); err != nil || sum.Added != imported || sum.Duplicates != want-imported {
+					t.Errorf("%v: %+v, want %d imported", err, result, imported)
+				}
+			}
+			respondents := b.run("survey", "respondents", name, "--limit", "0", "-o", "jsonl").Out
+			if strings.Contains(respondents, "weir_") {
+				t.Error(respondents)
+			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+				t.Errorf("%v: %v", entries, err)
+			}
+		})
+	}
 }

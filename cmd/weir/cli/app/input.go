@@ -1,21 +1,17 @@
 package app
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"weir/client"
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 )
@@ -51,80 +47,6 @@ func (a *App) PrintFileResult(p *Output, rejected *RejectedRows, note, text stri
 		return err
 	}
 	return command.Exit(Rejected, terminal.Plural(rejected.Count, "row was rejected", "rows were rejected")+note)
-}
-
-// text lists the first rejected rows, and where the others are.
-func (r *RejectedRows) text() string {
-	var b strings.Builder
-	for _, row := range r.First {
-		fmt.Fprintf(&b, "  line %d%s: %s\n", row.Line, column(row.Column), row.Reason)
-	}
-	more := r.Count - int64(len(r.First))
-	switch {
-	case r.file != nil && r.added < r.Count:
-		fmt.Fprintf(&b, "  the first %s are in %s\n", terminal.Number(r.added), r.file.Name())
-	case r.file != nil && r.Count > 0:
-		fmt.Fprintf(&b, "  %s in %s\n", terminal.Plural(r.Count, "rejected row is", "rejected rows are"), r.file.Name())
-	case more > 0:
-		fmt.Fprintf(&b, "  and %s more; --errors FILE writes them to a file\n", terminal.Number(more))
-	}
-	return b.String()
-}
-
-// column returns a column for a message; a rejection may concern the whole row.
-func column(name string) string {
-	if name == "" {
-		return ""
-	}
-	return ", " + name
-}
-
-// RejectedRows collects the rejected rows: the first ones for printing, and all that are
-// added in a file if one is given.
-type RejectedRows struct {
-	First []client.RowError
-	max   int
-	added int64
-	Count int64 // may exceed the number of added rows: an import lists only the first ones
-	file  *os.File
-	rows  *csv.Writer
-}
-
-// NewRejectedRows collects rows; the first limit of them are printed, and all are
-// written to file, unless that is empty.
-func NewRejectedRows(file string, limit int) (*RejectedRows, error) {
-	r := &RejectedRows{max: limit, First: []client.RowError{}}
-	if file == "" {
-		return r, nil
-	}
-	var err error
-	if r.file, err = os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil { //nolint:gosec // the user names it
-		return nil, err
-	}
-	r.rows = csv.NewWriter(bufio.NewWriterSize(r.file, 64<<10))
-	return r, r.rows.Write([]string{"line", "column", "reason"})
-}
-
-// Add adds a row.
-func (r *RejectedRows) Add(row client.RowError) error {
-	r.added++
-	r.Count++
-	if len(r.First) < r.max {
-		r.First = append(r.First, row)
-	}
-	if r.rows == nil {
-		return nil
-	}
-	return r.rows.Write([]string{strconv.Itoa(row.Line), row.Column, row.Reason})
-}
-
-// Close closes the file.
-func (r *RejectedRows) Close() error {
-	if r.file == nil {
-		return nil
-	}
-	r.rows.Flush()
-	return errors.Join(r.rows.Error(), r.file.Close())
 }
 
 // maxDefinition is the maximum size of a definition in bytes, the same as in the API.

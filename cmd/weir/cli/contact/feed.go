@@ -38,10 +38,12 @@ type feed struct {
 func (f *feed) run(ctx context.Context, kind string, from io.Reader) error {
 	var source rows = newJSONRows(from, f.s.defaults)
 	if kind == "text/csv" {
-		var err error
-		if source, err = newCSVRows(from, f.s.defaults); err != nil {
+		r, err := newCSVRows(from, f.s.defaults)
+		if err != nil {
 			return err
 		}
+		f.rejected.SetHeader(r.names, ',', false)
+		source = r
 	}
 	for {
 		r, err := source.next()
@@ -66,7 +68,7 @@ func (f *feed) add(ctx context.Context, r row) error {
 		r = r.bad("to", "is missing")
 	}
 	if r.wrong != nil {
-		return f.rejected.Add(*r.wrong)
+		return f.reject(r, *r.wrong)
 	}
 	if r.contact.Key == "" {
 		var err error
@@ -90,6 +92,11 @@ func (f *feed) add(ctx context.Context, r row) error {
 	f.batch, f.bytes = append(f.batch, r), f.bytes+len(text)+1
 	f.keys[r.contact.Key] = true
 	return nil
+}
+
+func (f *feed) reject(r row, why client.RowError) error {
+	f.rejected.Add(why)
+	return f.rejected.Write(why, r.fields)
 }
 
 // flush sends the batch. Rows that Weir rejects are reported, and the others are
@@ -148,7 +155,7 @@ func (f *feed) drop(err error) error {
 			continue // one reason per row is enough
 		}
 		bad[i] = true
-		if err := f.rejected.Add(client.RowError{Line: f.batch[i].line, Column: column, Reason: field.Detail}); err != nil {
+		if err := f.reject(f.batch[i], client.RowError{Line: f.batch[i].line, Column: column, Reason: field.Detail}); err != nil {
 			return err
 		}
 	}

@@ -34,6 +34,7 @@ type sendFlags struct {
 type row struct {
 	line    int
 	contact client.ContactBody
+	fields  []string         // as in the file; of NDJSON the line
 	wrong   *client.RowError // why the row cannot be sent; nil: it can
 }
 

@@ -18,6 +18,7 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
+	"weir/surveys/respondents"
 )
 
 // maxRow is the maximum length of an NDJSON line, in bytes: the body of one contact.
@@ -30,6 +31,7 @@ type rows interface{ next() (row, error) }
 // several times.
 type csvRows struct {
 	from     *csv.Reader
+	names    []string // of the columns, as in the file
 	columns  []string
 	defaults client.ContactBody // defaults for what a row leaves out
 }
@@ -49,12 +51,14 @@ func newCSVRows(from io.Reader, defaults client.ContactBody) (*csvRows, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.names = slices.Clone(head)
 	for _, name := range head {
 		name = strings.ToLower(strings.TrimSpace(name))
 		label, isLabel := strings.CutPrefix(name, "label.")
 		switch {
 		case name == "phone":
 			name = "to"
+		case respondents.IsRemark(name):
 		case isLabel && label != "":
 			name = "label." + strings.TrimSpace(name)[len("label."):]
 		case !slices.Contains(contactColumns(), name):
@@ -84,12 +88,13 @@ func (r *csvRows) next() (row, error) {
 	}
 	line, _ := r.from.FieldPos(0)
 	out := newRow(line, &r.defaults)
+	out.fields = slices.Clone(fields)
 	if len(fields) != len(r.columns) {
 		return out.bad("", fmt.Sprintf("has %d fields; want %d", len(fields), len(r.columns))), nil
 	}
 	var messages []string
 	for i, value := range fields {
-		if value = strings.TrimSpace(value); value == "" {
+		if value = strings.TrimSpace(value); value == "" || respondents.IsRemark(r.columns[i]) {
 			continue
 		}
 		if !utf8.ValidString(value) {
@@ -128,7 +133,7 @@ func newJSONRows(from io.Reader, defaults client.ContactBody) *jsonRows {
 }
 
 // next reads a line that is not empty. Unknown fields are rejected, because a
-// misspelled one would be lost without notice.
+// misspelled one would be lost without notice, except remarks on a rejected row.
 func (r *jsonRows) next() (row, error) {
 	for r.lines.Scan() {
 		r.line++
@@ -137,9 +142,15 @@ func (r *jsonRows) next() (row, error) {
 			continue
 		}
 		out := newRow(r.line, &r.defaults)
+		out.fields = []string{string(text)}
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()
-		err := d.Decode(&out.contact)
+		err := d.Decode(&struct {
+			*client.ContactBody
+			Line   any `json:"weir_line"`
+			Column any `json:"weir_column"`
+			Reason any `json:"weir_reason"`
+		}{ContactBody: &out.contact})
 		if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
 			err = errors.New("unexpected data after the object")
 		}

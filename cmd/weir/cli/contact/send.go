@@ -36,7 +36,9 @@ a corrected file, is not queued twice. To send the same contacts again on purpos
 each run a name with --run.
 
 Rows that cannot be sent are listed with their line; the others are sent, and the exit
-code is 4.`
+code is 4. --errors writes them to a file of the same format, with the columns weir_line,
+weir_column and weir_reason, which are ignored when it is sent: correct the rows and send
+that file, under the same --run.`
 
 const sendExample = `  weir contact send sms --to +15550001 --message "Please call us." --key reminder-17
   weir contact send sms --file people.csv --message "The clinic is open." --run may --errors rejected.csv
@@ -75,7 +77,7 @@ func (s *sendFlags) flags(c *cobra.Command) {
 	f.IntVar(&s.batch, "batch", maxBatch, "contacts per request, 1 to 1000")
 	f.IntVar(&s.from, "from-line", 0, "skip the lines of the file before this one")
 	f.IntVar(&s.tries, "tries", defaultTries, "maximum number of tries of a request")
-	f.StringVar(&s.errors, "errors", "", "write all rejected rows to this CSV file: line, column, reason")
+	f.StringVar(&s.errors, "errors", "", "write all rejected rows to this file, with the reasons")
 	f.IntVar(&s.show, "show", 10, "number of rejected rows to print")
 }
 
@@ -128,7 +130,7 @@ func sendFile(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 		return err
 	}
 	defer done()
-	rejected, err := app.NewRejectedRows(s.errors, s.show)
+	rejected, err := app.NewRejectedRows(c, s.errors, s.file, kind, s.show)
 	if err != nil {
 		return err
 	}

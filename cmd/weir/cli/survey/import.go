@@ -31,7 +31,12 @@ survey already has is a duplicate and is skipped, so an import can be repeated. 
 --duplicates update it sets the attributes of the respondent, if it was not contacted yet.
 
 Invalid rows are listed with their line, and the exit code is 4: with --on-error skip
-the others are imported; none: import nothing if any row is invalid.`
+the others are imported; none: import nothing if any row is invalid.
+
+--errors writes the first 1000 invalid rows to a file of the same format, in UTF-8, with
+the columns weir_line, weir_column and weir_reason, which an import ignores: correct the
+rows and import that file. Standard input is kept meanwhile in a temporary file beside it,
+which needs as much space as the input.`
 
 // importCommand makes "weir survey import".
 func importCommand(a *app.App, r *app.Connection) *cobra.Command {
@@ -50,7 +55,7 @@ func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: by byte order mark, or utf-8)")
 	f.Var(&o.onError, "on-error", "skip invalid rows; none: import nothing if any row is invalid")
 	f.Var(&o.duplicates, "duplicates", "skip a duplicate phone number, treat it as an invalid row, or update the respondent")
-	f.StringVar(&o.errors, "errors", "", "write the first 1000 rejected rows to this CSV file: line, column, reason")
+	f.StringVar(&o.errors, "errors", "", "write the first 1000 rejected rows to this file, with the reasons")
 	f.IntVar(&o.show, "show", 10, "number of rejected rows to print")
 	return c
 }
@@ -70,21 +75,32 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 		return err
 	}
 	defer done()
-	rejected, err := app.NewRejectedRows(o.errors, o.show)
+	rejected, err := app.NewRejectedRows(c, o.errors, file, kind, o.show)
 	if err != nil {
 		return err
 	}
+	sent := &sentRows{}
+	if o.errors != "" {
+		if sent, err = newSentRows(file, bytes > 0, o.errors); err != nil {
+			return err
+		}
+		defer func() { _ = sent.Close() }()
+	}
 	p := a.NewProgress(filepath.Base(file), bytes, kind == "text/csv")
 	sum, err := to.Import(ctx, client.Import{
-		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: p.Add,
+		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: func(part []byte) { p.Add(part); sent.add(part) },
 	})
 	p.Clear()
 	for _, row := range sum.Errors {
-		err = errors.Join(err, rejected.Add(row))
+		rejected.Add(row)
 	}
 	rejected.Count = sum.Rejected
-	if closing := rejected.Close(); closing != nil {
-		return errors.Join(err, closing)
+	var failed error
+	if o.errors != "" && len(sum.Errors) > 0 {
+		failed = sent.writeRejected(rejected, kind, o.encoding, sum.Errors)
+	}
+	if failed = errors.Join(failed, rejected.Close()); failed != nil {
+		return errors.Join(err, failed)
 	}
 	if err != nil && !(client.StatusOf(err) == http.StatusUnprocessableEntity && sum.Rejected > 0 && sum.LastLine == 0) {
 		return importFailed(err, sum)
