@@ -252,7 +252,7 @@ func (x *runner) apply(r result, now time.Time) {
 		x.schedule.finish(r.e, now)
 		return
 	case r.err == nil:
-		x.schedule.worked()
+		x.schedule.worked(r.e)
 		x.schedule.finish(r.e, now)
 	case errors.Is(r.err, errPurged):
 		label = resultDead

@@ -176,8 +176,8 @@ func (b *schedule) nextAt() (at time.Time) {
 	return at
 }
 
-// worked records that the receiver works.
-func (b *schedule) worked() { b.streak, b.pausedUntil = 0, time.Time{} }
+// worked records that the receiver works, and the place to which an event went.
+func (b *schedule) worked(e *entry) { b.streak, b.pausedUntil, e.group.failing = 0, time.Time{}, false }
 
 // refused records a failure of the receiver. pause returns for how long nothing is sent
 // after the nth failure in a row that counts; demanded is the receiver's Retry-After.
@@ -195,7 +195,6 @@ func (b *schedule) refused(now time.Time, demanded time.Duration, pause func(n i
 
 // finish marks an event as done and schedules the next one of its lane.
 func (b *schedule) finish(e *entry, now time.Time) {
-	e.group.failing = false
 	b.landed(e)
 	b.leaveGroup(e)
 	e.done, e.event = true, nil
@@ -223,16 +222,14 @@ func (b *schedule) leaveGroup(e *entry) {
 // fail schedules an event's retry after pause. The event is dead if it is too old
 // for that.
 func (b *schedule) fail(e *entry, now time.Time, pause time.Duration) (dead bool) {
+	e.group.failing = true
 	if now.Sub(e.at) >= b.giveUp {
 		if b.webhook {
 			b.abandoned = append(b.abandoned, events.Deferred{Event: e.id, Order: e.order, Tries: e.tries + 1, NextAt: now})
 		}
 		b.finish(e, now)
-		// finish takes the place for one that works.
-		e.group.failing = true
 		return true
 	}
-	e.group.failing = true
 	b.landed(e)
 	e.tries++
 	e.nextAt = now.Add(pause)
@@ -246,12 +243,10 @@ func (b *schedule) fail(e *entry, now time.Time, pause time.Duration) (dead bool
 }
 
 func (b *schedule) landed(e *entry) {
-	if e.inFlight {
-		e.inFlight = false
-		b.inFlight--
-		e.group.inFlight--
-		b.offer(e.group)
-	}
+	e.inFlight = false
+	b.inFlight--
+	e.group.inFlight--
+	b.offer(e.group)
 }
 
 // heldUp reports whether a lane is held up, so that its events are deferred. A

@@ -138,7 +138,7 @@ func (d *dispatcher) finish(last context.Context, reading <-chan struct{}) {
 func (d *dispatcher) reconcile(ctx, last context.Context, changed bool) error {
 	known := map[string]bool{}
 	var types []string
-	d.states = map[string]int{"enabled": 0, "failing": 0, "disabled": 0, "paused": 0}
+	d.states = map[string]int{"disabled": 0, "paused": 0}
 	var start []events.Webhook
 	for after := ""; ; {
 		list, err := d.h.Store.Webhooks(ctx, after, webhookPage)
