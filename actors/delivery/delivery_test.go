@@ -98,6 +98,8 @@ func TestWhatFailsForADayIsDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.PollEvery, g.o.LeaseTTL = time.Minute, time.Hour
+		var log bytes.Buffer
+		g.o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		g.judge = func(e events.Event, _ int) error {
 			if string(e.Data) == "0" {
 				return errNo
@@ -124,6 +126,9 @@ func TestWhatFailsForADayIsDead(t *testing.T) {
 			t.Error("a dead event is tried")
 		}
 		g.stop()
+		if said := fmt.Sprintf("event=1 tries=%d\n", tries); !strings.Contains(log.String(), said) {
+			t.Errorf("the log does not say %q: %s", said, log.String())
+		}
 	})
 }
 

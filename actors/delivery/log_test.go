@@ -1,8 +1,10 @@
 package delivery_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -155,19 +157,24 @@ func TestDispatcher_ReadsWebhooksOnce(t *testing.T) {
 	})
 }
 
-// A try names the event and its type.
+// A try names the event and its type, and tells how long it took. Nothing is wrong then.
 func TestDispatcher_TriesNameTheEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
+		var log bytes.Buffer
+		g.o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		g.add("a")
 		g.start()
 		after(time.Second)
 		g.emit(0, 1, "s")
 		after(5 * time.Second)
 		tries, err := g.store.Tries(t.Context(), "a", 0, 10)
-		if err != nil || len(tries) != 1 || tries[0].Event != 1 || tries[0].Type != "weir.survey.state" || tries[0].Status != 204 {
+		if err != nil || len(tries) != 1 || tries[0].Event != 1 || tries[0].Type != "weir.survey.state" || tries[0].Status != 204 || tries[0].Duration != 3*time.Millisecond {
 			t.Errorf("%+v (%v)", tries, err)
 		}
 		g.stop()
+		if log.Len() > 0 {
+			t.Errorf("warnings: %s", log.String())
+		}
 	})
 }

@@ -261,3 +261,34 @@ func TestAPlaceThatHangsHoldsUpNoOther(t *testing.T) {
 		g.stop()
 	})
 }
+
+// A place that failed gets its full share of the concurrency once it works again.
+func TestAPlaceThatWorksAgainGetsItsShare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.o.Receivers[0].Group = func(order string) string { return order[:1] }
+		g.judge = func(e events.Event, try int) error {
+			switch {
+			case e.Subject == "a-long": // there is always something for the place
+				time.Sleep(10 * time.Second)
+			case e.Subject == "a-fails" && try == 1:
+				return errNo
+			default:
+				time.Sleep(time.Second)
+			}
+			return nil
+		}
+		g.start()
+		defer g.stop()
+		g.emit(0, 1, "a-long", "a-fails")
+		after(5 * time.Second)
+		for i := range 23 { // three quarters of 32, but for the long one
+			g.emit(0, 1, fmt.Sprintf("a%d", i))
+		}
+		after(1500 * time.Millisecond)
+		if n := g.total(); n != 24 {
+			t.Errorf("%d of 24 events came", n)
+		}
+	})
+}

@@ -16,8 +16,10 @@ func TestWhoDeliversNoMoreShowsNothingOld(t *testing.T) {
 		g := newRig(t)
 		g.judge = func(events.Event, int) error { return errNo }
 		g.start()
-		g.emit(0, 3, "a")
-		after(time.Minute)
+		g.emit(0, 1, "a")
+		after(50 * time.Second)
+		g.emit(0, 1, "b", "c", "d", "e", "f", "g", "h")
+		after(10 * time.Second)
 		if age, deferred := g.gauge("weir_event_oldest_undelivered_seconds"), g.gauge("weir_event_deliveries_aside"); age < 50 || deferred < 1 {
 			t.Errorf("age %v, deferred %v while nothing is taken", age, deferred)
 		}

@@ -26,7 +26,7 @@ func TestRunner_AgeOfDeferredEventAfterRestart(t *testing.T) {
 		g.o.PollEvery, g.o.LeaseTTL = time.Minute, time.Hour
 		g.judge = func(events.Event, int) error { return errNo }
 		g.start()
-		g.emit(0, 2, "a", "b")
+		g.emit(0, 1, "a")
 		after(30 * time.Minute)
 		g.stop()
 		tries := g.tried(1)

@@ -1,18 +1,21 @@
 package delivery_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"weir/events"
 	"weir/internal/outbound"
+	"weir/persistence"
 )
 
 func TestScenario250_WebhooksGetWhatTheyAskedFor(t *testing.T) {
@@ -256,11 +259,13 @@ func TestWebhooksThatFallBehindCatchUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
-		g.o.PollEvery, g.o.LeaseTTL = time.Minute, time.Hour
+		store := &catchUps{Store: g.store}
+		g.o.Store, g.o.PollEvery, g.o.LeaseTTL = store, time.Minute, time.Hour
 		g.add("wh1")
 		g.start()
 		defer g.stop()
 		after(time.Second)
+		begun := store.n.Load()
 		const n = 1500 // of each subject
 		for from := 0; from < n; from += 100 {
 			g.emit(from, from+100, "a", "b", "c", "d")
@@ -273,6 +278,55 @@ func TestWebhooksThatFallBehindCatchUp(t *testing.T) {
 		g.emit(n, n+1, "a")
 		after(time.Second)
 		g.wantAll("wh1", "a", n+1)
+		if n := len(g.tried("wh1")); n != 6001 {
+			t.Errorf("%d tries of 6001 events", n)
+		}
+		if n := store.n.Load() - begun; n > 2 { // the feed waits for it
+			t.Errorf("it read the log %d times by itself", n)
+		}
+	})
+}
+
+// catchUps is a store that counts how often a webhook reads the log by itself.
+type catchUps struct {
+	*persistence.Store
+	n atomic.Int32
+}
+
+func (s *catchUps) EventsOf(ctx context.Context, after int64, limit int, types ...string) (events.Chunk, error) {
+	if limit == 64 { // as many as a webhook reads ahead
+		s.n.Add(1)
+	}
+	return s.Store.EventsOf(ctx, after, limit, types...)
+}
+
+// After five failures in a row a webhook rests for a second at first: what it gets
+// otherwise does not wait for the retry of the event that failed.
+func TestWebhooksRestShortlyAtFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newHookRig(t)
+		g.add("wh1")
+		g.judged(func(_ string, e hookEvent) (int, string, error) {
+			if e.subject == "a" {
+				return 500, "", nil
+			}
+			return 200, "", nil
+		})
+		g.start()
+		defer g.stop()
+		after(time.Second)
+		g.emit(0, 1, "a")
+		for len(g.tried("wh1")) < 5 {
+			after(10 * time.Millisecond)
+		}
+		after(10 * time.Millisecond)
+		g.emit(0, 1, "b", "c")
+		after(100 * time.Millisecond)
+		g.wantAll("wh1", "b", 0)
+		after(2 * time.Second)
+		g.wantAll("wh1", "b", 1)
+		g.wantAll("wh1", "c", 1)
 	})
 }
 
