@@ -262,7 +262,11 @@ func TestLockedSurvey(t *testing.T) {
 		}
 		l.store.locked(func() { l.store.failOperation = nil })
 		events := len(l.store.events)
-		l.command("s", surveys.Unlock)
+		for step, locked := range map[surveys.Step]bool{surveys.Unlock: false, surveys.Lock: true} {
+			if l.command("s", step); l.store.survey(s.ID).Locked != locked {
+				l.t.Errorf("%s: it is locked: %v", step, !locked)
+			}
+		}
 		l.command("s", surveys.Lock)
 		if n := len(l.store.events) - events; n != 0 {
 			l.t.Errorf("%d events tell of a state that is the same", n)
