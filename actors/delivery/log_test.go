@@ -169,7 +169,8 @@ func TestDispatcher_TriesNameTheEvent(t *testing.T) {
 		g.emit(0, 1, "s")
 		after(5 * time.Second)
 		tries, err := g.store.Tries(t.Context(), "a", 0, 10)
-		if err != nil || len(tries) != 1 || tries[0].Event != 1 || tries[0].Type != "weir.survey.state" || tries[0].Status != 204 || tries[0].Duration != 3*time.Millisecond {
+		if err != nil || len(tries) != 1 || tries[0].Event != 1 || tries[0].Type != "weir.survey.state" || tries[0].Status != 204 ||
+			tries[0].Duration != 3*time.Millisecond || time.Since(tries[0].At) != 5*time.Second {
 			t.Errorf("%+v (%v)", tries, err)
 		}
 		g.stop()

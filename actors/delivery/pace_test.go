@@ -48,9 +48,11 @@ func TestNewsAreDeliveredAtOnce(t *testing.T) {
 		g.o.PollEvery = time.Hour
 		g.start()
 		after(10 * time.Minute)
-		g.emit(0, 5, "a")
-		after(100 * time.Millisecond)
-		g.wantAll("a", 5)
+		for n := range 5 { // one soon after the other
+			g.emit(n, n+1, "a")
+			after(20 * time.Millisecond)
+			g.wantAll("a", n+1)
+		}
 		g.stop()
 	})
 }

@@ -125,10 +125,10 @@ func TestScenario252_SlowWebhooksHoldUpNoOther(t *testing.T) {
 			g.latency[id] = 15 * time.Second
 			g.add(id)
 		}
-		g.latency["quick"] = 100 * time.Millisecond // one after the other, its events would be late
-		g.add("quick")
+		g.latency["swift"] = 100 * time.Millisecond // one after the other, its events would be late
+		g.add("swift")                              // on the second page of the list
 		g.judged(func(url string, _ hookEvent) (int, string, error) {
-			if url == "quick" {
+			if url == "swift" {
 				return 200, "", nil
 			}
 			return 0, "", &outbound.Error{Kind: outbound.Timeout, Message: "the host did not answer in time"}
@@ -137,10 +137,10 @@ func TestScenario252_SlowWebhooksHoldUpNoOther(t *testing.T) {
 		defer g.stop()
 		after(time.Minute)
 		for n := range 4 { // longer than a slow receiver takes
-			begun, before := time.Now(), len(g.tried("quick"))
+			begun, before := time.Now(), len(g.tried("swift"))
 			g.emit(n*4, n*4+4, "a", "b", "c")
 			after(5 * time.Second)
-			list := g.tried("quick")[before:]
+			list := g.tried("swift")[before:]
 			if len(list) != 12 {
 				t.Fatalf("round %d: %d of 12 events within five seconds", n, len(list))
 			}
@@ -149,7 +149,7 @@ func TestScenario252_SlowWebhooksHoldUpNoOther(t *testing.T) {
 			}
 		}
 		for _, s := range []string{"a", "b", "c"} {
-			g.wantAll("quick", s, 16)
+			g.wantAll("swift", s, 16)
 		}
 	})
 }
@@ -353,6 +353,9 @@ func TestWebhooks_StatusDecidesWithoutTheBody(t *testing.T) {
 		}
 		if n := len(g.tried("none")); n < 3 {
 			t.Errorf("an event without an answer was sent %d times", n)
+		}
+		if tries, err := g.store.Tries(t.Context(), "none", 0, 1); err != nil || len(tries) != 1 || tries[0].Error != string(outbound.Unreachable) || tries[0].Status != 0 {
+			t.Errorf("the latest try without an answer: %+v (%v)", tries, err)
 		}
 	})
 }
