@@ -16,8 +16,9 @@ func templatesCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "templates [NAME]", Short: "Print a template for channels of type http",
 		Long: `Print a template for channels of type http, or list the templates that come with Weir.
-A template is the setting "template"; docs/providers.md describes it and names the
-settings "values" and "secrets" that each needs.`,
+A template is the setting "template" of the channel. It names what else the channel
+needs: {value.NAME} is an entry of the setting "values", {secret.NAME} one of "secrets".
+"weir channel try --render" prints the requests that a template makes and sends nothing.`,
 		Example: "  weir channel templates\n  weir channel templates vonage > vonage.json",
 		Args:    cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
