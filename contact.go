@@ -206,8 +206,8 @@ func (s *Spec) Differences(o *Spec) []string {
 }
 
 // Respondent identifies the respondent for which the survey broker enqueued a
-// contact, and the contact's number in that respondent's sequence. It is zero
-// for contacts of other clients.
+// contact, and the contact's number in that respondent's sequence, from 1. A reply in a
+// conversation has the number 0. It is zero for contacts of other clients.
 type Respondent struct {
 	Survey int64
 	ID     int64
@@ -250,6 +250,14 @@ type Contact struct {
 	Progress
 }
 
+// AcceptedMessages returns how many messages of the contact a provider has accepted.
+func (c *Contact) AcceptedMessages() int {
+	if c.SentAt.IsZero() && c.Outcome != Completed {
+		return 0
+	}
+	return len(c.Messages)
+}
+
 // AttemptRef returns the reference of the attempt that is under way.
 func (c *Contact) AttemptRef() AttemptRef { return AttemptRef{c.Ref, c.Attempt} }
 
@@ -260,7 +268,7 @@ func DeadOutcomes() []Outcome { return []Outcome{Failed, Lost, DeadLetter} }
 
 // Dead reports whether a contact is a dead letter: it ended in one of
 // [DeadOutcomes] and has no survey that retries it. A survey handles the
-// failed contacts of its respondents itself.
+// failed contacts of its respondents itself, but not replies.
 func (c *Contact) Dead() bool {
-	return c.State == Done && c.For.ID == 0 && (c.Outcome == Failed || c.Outcome == Lost || c.Outcome == DeadLetter)
+	return c.State == Done && c.For.Serial == 0 && (c.Outcome == Failed || c.Outcome == Lost || c.Outcome == DeadLetter)
 }

@@ -875,6 +875,12 @@ type HeardView struct {
 	// Examples: r2s
 	ID string `json:"id"`
 
+	// MessagesReceived messages of the respondent
+	MessagesReceived int `json:"messages_received"`
+
+	// MessagesSent messages to the respondent that the provider accepted, replies in a conversation included
+	MessagesSent int `json:"messages_sent"`
+
 	// MessagesWithheld the messages of the report are not sent: the respondent is rejected, as the quota is full
 	MessagesWithheld bool `json:"messages_withheld,omitempty,omitzero"`
 
@@ -1256,6 +1262,12 @@ type RespondentView struct {
 	//
 	// Examples: r2s
 	ID string `json:"id"`
+
+	// MessagesReceived messages of the respondent
+	MessagesReceived int `json:"messages_received"`
+
+	// MessagesSent messages to the respondent that the provider accepted, replies in a conversation included
+	MessagesSent int `json:"messages_sent"`
 
 	// Mode the present or last mode
 	Mode string `json:"mode,omitempty,omitzero"`
@@ -1807,7 +1819,7 @@ type TimelineFor struct {
 	// Respondent id of the respondent
 	Respondent string `json:"respondent"`
 
-	// Serial which of the respondent's contacts it is, from 1
+	// Serial which of the respondent's contacts it is, from 1; 0: a reply in a conversation
 	Serial int `json:"serial"`
 
 	// Survey name of the survey

@@ -59,7 +59,7 @@ func (c Correction) Apply(was Respondent, quotas Quotas) (_ Respondent, changed 
 	switch {
 	case givenUp:
 		is.Progress, is.Started, is.Finished = NewProgress(), time.Time{}, time.Time{}
-		is.Serial = was.Serial // part of the keys of contacts
+		is.Serial, is.Totals = was.Serial, was.Totals // the serial is part of the keys of contacts
 	case is.FailedSteps > 0: // the delay was for what is corrected now
 		is.FailedSteps, is.DelayedUntil = 0, time.Time{}
 		if is.Status == Active {

@@ -96,6 +96,29 @@ type Progress struct {
 	EarlyExpiries int       // times in a row that a contact expired before its window closed
 	FailedSteps   int       // times in a row that a step failed
 	DelayedUntil  time.Time // not to be started before: a step failed, or its channel had no room
+	Totals        Totals
+}
+
+// Totals are sums over all contacts of a respondent.
+type Totals struct {
+	Sent     int `json:"sent,omitempty"`     // messages to the respondent that a provider accepted, replies included
+	Received int `json:"received,omitempty"` // messages of the respondent
+	Serial   int `json:"serial,omitempty"`   // of the latest contact whose messages are in Sent
+}
+
+// AddTotals returns the totals of a progress with what an outbox entry reports. A repeated
+// entry of a contact adds nothing. The notes of a contact to an interviewer are no messages.
+func (pl *Plan) AddTotals(p Progress, n *OutboxEntry) Totals {
+	t, serial := p.Totals, n.Respondent.Serial
+	switch {
+	case n.Kind == MessageReceived:
+		t.Received++
+	case serial == 0: // a reply; the store reports its acceptance once
+		t.Sent += n.Messages
+	case serial == p.Serial && serial > t.Serial && n.Messages > 0 && pl.Covers(p) && !pl.Mode(p).Voice():
+		t.Sent, t.Serial = t.Sent+n.Messages, serial
+	}
+	return t
 }
 
 // NewProgress returns the progress of a newly registered respondent.

@@ -135,3 +135,38 @@ func TestFindSender(t *testing.T) {
 		}
 	}
 }
+
+// A message counts once, when an outbox entry reports that a provider has accepted it,
+// and whatever is repeated.
+func TestTotals(t *testing.T) {
+	t.Parallel()
+	pl := plan(t, definition())
+	contact := func(kind surveys.OutboxKind, serial, messages int) surveys.OutboxEntry {
+		return surveys.OutboxEntry{Kind: kind, Respondent: weir.Respondent{Survey: 1, ID: 2, Serial: serial}, Messages: messages}
+	}
+	message := surveys.OutboxEntry{Kind: surveys.MessageReceived}
+	const sms, call = 1, 0
+	for name, tt := range map[string]struct {
+		step    int // of the arm: the mode
+		was     surveys.Totals
+		entries []surveys.OutboxEntry
+		want    surveys.Totals
+	}{
+		"accepted":          {sms, surveys.Totals{}, []surveys.OutboxEntry{contact(surveys.ContactAccepted, 3, 2)}, surveys.Totals{Sent: 2, Serial: 3}},
+		"the end is first":  {sms, surveys.Totals{Sent: 1, Serial: 2}, []surveys.OutboxEntry{contact(surveys.ContactEnded, 3, 2)}, surveys.Totals{Sent: 3, Serial: 3}},
+		"repeated, ended":   {sms, surveys.Totals{}, []surveys.OutboxEntry{contact(surveys.ContactAccepted, 3, 2), contact(surveys.ContactAccepted, 3, 2), contact(surveys.ContactEnded, 3, 2)}, surveys.Totals{Sent: 2, Serial: 3}},
+		"not accepted":      {sms, surveys.Totals{}, []surveys.OutboxEntry{contact(surveys.ContactEnded, 3, 0)}, surveys.Totals{}},
+		"an older contact":  {sms, surveys.Totals{Sent: 1, Serial: 1}, []surveys.OutboxEntry{contact(surveys.ContactEnded, 2, 2)}, surveys.Totals{Sent: 1, Serial: 1}},
+		"notes of a call":   {call, surveys.Totals{}, []surveys.OutboxEntry{contact(surveys.ContactAccepted, 3, 2)}, surveys.Totals{}},
+		"replies":           {call, surveys.Totals{Sent: 1, Serial: 3}, []surveys.OutboxEntry{contact(surveys.ContactAccepted, 0, 2), contact(surveys.ContactEnded, 0, 1)}, surveys.Totals{Sent: 4, Serial: 3}},
+		"messages received": {call, surveys.Totals{}, []surveys.OutboxEntry{message, message}, surveys.Totals{Received: 2}},
+	} {
+		p := surveys.Progress{Status: surveys.Active, Step: tt.step, Serial: 3, Totals: tt.was}
+		for _, n := range tt.entries {
+			p.Totals = pl.AddTotals(p, &n)
+		}
+		if p.Totals != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, p.Totals, tt.want)
+		}
+	}
+}

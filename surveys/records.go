@@ -124,6 +124,7 @@ type OutboxEntry struct {
 	Reason     string        // of ContactEnded: the provider's
 	Message    weir.Incoming // of MessageReceived
 	Result     weir.Result   // of ContactEnded: recorded by an interviewer
+	Messages   int           // of ContactAccepted and ContactEnded: how many the provider has accepted
 }
 
 // LogEntry is an entry of a survey's log.

@@ -289,12 +289,12 @@ func (r *round) checkOverdue(ctx context.Context, st *stepper, who surveys.Respo
 	case gone:
 		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: r.now, Outcome: weir.Lost}), true, nil
 	case c.State == weir.Done:
-		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: r.now, Outcome: c.Outcome, Reason: c.Reason}), true, nil
+		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: r.now, Outcome: c.Outcome, Reason: c.Reason, Messages: c.AcceptedMessages()}), true, nil
 	case c.State.Waiting() && who.Progress.Contact == surveys.Canceling:
 		r.toCancel = append(r.toCancel, who.Contact)
 		r.cancelCollected(ctx)
 	case !c.SentAt.IsZero() && who.Progress.Contact == surveys.Waiting:
-		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt}), true, nil
+		return st.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt, Messages: c.AcceptedMessages()}), true, nil
 	}
 	out, ok := st.step(who, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
 		p, e := st.plan.Timeout(p, r.now)

@@ -162,8 +162,12 @@ func TestApplicationResponse(t *testing.T) {
 		if got.Disposition != surveys.Started || got.Attributes["name"] != "Ana" || got.Attributes["age"] != "34" || got.Attributes["ok"] != "true" || len(l.channels.replies) != 1 {
 			l.t.Errorf("%+v, %v; replies %+v", got.Disposition, got.Attributes, l.channels.replies)
 		}
-		if reply := l.channels.replies[0]; reply.Priority != weir.Reply || reply.To != r.Phone || len(reply.Messages) != 2 || reply.For != (weir.Respondent{}) {
+		if reply := l.channels.replies[0]; reply.Priority != weir.Reply || reply.To != r.Phone || len(reply.Messages) != 2 || reply.For != (weir.Respondent{Survey: s.ID, ID: int64(r.ID)}) {
 			l.t.Errorf("%+v", reply)
+		}
+		l.advance(time.Minute)
+		if got, want := l.respondents(s.ID)[0].Totals, (surveys.Totals{Sent: 3, Received: 1, Serial: 1}); got != want {
+			l.t.Errorf("the totals are %+v, want %+v", got, want)
 		}
 		before := l.respondents(s.ID)[0].Rev
 		for _, body := range []string{"", " ", "{}", "OK", "<html>", `{"disposition":"queued"}`, `{"disposition":"unheard of"}`, `{"answers":{"Bad Name":"x"}}`, `{"answers":{"a":[]}}`, `{"messages":[""]}`} {

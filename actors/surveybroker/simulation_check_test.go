@@ -15,10 +15,11 @@ func (s *simulation) fail(format string, args ...any) {
 // onDispatch checks each contact that a provider accepts. The caller holds the
 // store's lock.
 func (s *simulation) onDispatch(c weir.Contact) {
-	if c.For == (weir.Respondent{}) {
+	id, now := surveys.RespondentID(c.For.ID), time.Now()
+	s.messages[id] += len(c.Messages)
+	if c.For.Serial == 0 {
 		return
 	}
-	id, now := surveys.RespondentID(c.For.ID), time.Now()
 	switch {
 	case !s.plans[c.For.Survey].Schedule.Contains(now):
 		s.fail("%v is contacted outside its window", id)
@@ -35,7 +36,7 @@ func (s *simulation) onDispatch(c weir.Contact) {
 
 // onEnd counts attempts when they are done.
 func (s *simulation) onEnd(c weir.Contact) {
-	if c.For == (weir.Respondent{}) || c.SentAt.IsZero() {
+	if c.For.Serial == 0 || c.SentAt.IsZero() {
 		return
 	}
 	id := surveys.RespondentID(c.For.ID)
@@ -127,6 +128,10 @@ func (s *simulation) checkRespondent(r *surveys.Respondent, ends int) {
 	pl := s.plans[r.Survey]
 	if r.Attempts.IVR > pl.Retries[surveys.IVR].Attempts() || r.Attempts.SMS > pl.Retries[surveys.SMS].Attempts() {
 		s.fail("%v has made %+v", r.ID, r.Attempts)
+	}
+	// What is counted of a contact whose acceptance was not reported depends on its end.
+	if sent := s.messages[r.ID]; r.Totals.Sent > sent || r.Totals.Sent < sent && !s.unreported[r.ID] || r.Totals.Received != s.received[r.Phone] {
+		s.fail("%v was sent %d messages and sent %d, the totals are %+v", r.ID, sent, s.received[r.Phone], r.Totals)
 	}
 	if made := pl.AttemptsMade(r.Progress); min(made.IVR, made.SMS) < 0 {
 		s.fail("%v has made %+v", r.ID, made)

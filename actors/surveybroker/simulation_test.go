@@ -30,6 +30,9 @@ type simulation struct {
 	ended         map[surveys.RespondentID]bool
 	attempts      map[surveys.RespondentID]surveys.Counts // attempts that were made
 	open          map[surveys.RespondentID]bool           // a contact is in flight
+	messages      map[surveys.RespondentID]int            // messages that the providers accepted
+	unreported    map[surveys.RespondentID]bool           // the acceptance of a contact was not reported
+	received      map[string]int                          // messages, by sender
 	enqueued      map[int64]int                           // contacts enqueued, by survey
 	enqueuedApart [2]int                                  // given of the twins, when the first has no respondent left to start
 	instant       time.Time
@@ -84,7 +87,8 @@ func simulate(t *testing.T, seed uint64) {
 	time.Sleep(time.Until(begin))
 	s := &simulation{
 		seed: seed, chance: rand.New(rand.NewPCG(seed, 1)), begin: begin, plans: map[int64]*surveys.Plan{}, ended: map[surveys.RespondentID]bool{},
-		attempts: map[surveys.RespondentID]surveys.Counts{}, open: map[surveys.RespondentID]bool{}, enqueued: map[int64]int{}, paused: map[int64]time.Time{}, bothStarting: true,
+		attempts: map[surveys.RespondentID]surveys.Counts{}, open: map[surveys.RespondentID]bool{},
+		messages: map[surveys.RespondentID]int{}, unreported: map[surveys.RespondentID]bool{}, received: map[string]int{}, enqueued: map[int64]int{}, paused: map[int64]time.Time{}, bothStarting: true,
 	}
 	s.lab = newLab(t, s.resultOf)
 	s.roundInterval, s.ttl, s.checkEvery = 30*time.Minute, 2*time.Hour, 20*time.Minute
@@ -210,6 +214,9 @@ func (s *simulation) resultOf(c weir.Contact) contactResult {
 	if f.endLost {
 		s.lostEnds++
 	}
+	if f.acceptedLost {
+		s.unreported[surveys.RespondentID(c.For.ID)] = true
+	}
 	if f.outcome != weir.Completed {
 		return f
 	}
@@ -230,6 +237,7 @@ func (s *simulation) onConversation(c weir.Contact, f contactResult) {
 			for _, ch := range []weir.ChannelID{1, 2} {
 				if c.Call == nil && ch == c.Channel || c.Call != nil && ch != c.Channel {
 					s.channels.receiveMessage(ch, c.To, f.message)
+					s.received[c.To]++
 				}
 			}
 		})
@@ -249,6 +257,9 @@ func (s *simulation) report(c weir.Contact, f contactResult, tries int) {
 		return
 	}
 	h := surveys.Report{Serial: c.For.Serial, Disposition: f.reports, Key: c.Key, Answers: map[string]string{"said": "something"}}
+	if f.reports == surveys.Started {
+		h.Messages = []string{"thank you", "how old are you?"}
+	}
 	if tries < 50 && weir.CodeOf(p.report(s.store.survey(c.For.Survey), surveys.RespondentID(c.For.ID), h)) == weir.CodeUnavailable {
 		again()
 	}

@@ -206,6 +206,7 @@ func (st *stepper) applyEntries(was surveys.Respondent, entries []surveys.Outbox
 			c.move.Taken = append(c.move.Taken, n.ID)
 			return c, entries[1:]
 		}
+		totals := st.plan.AddTotals(p, &n)
 		st.recordEntry(&c, p, &n)
 		c.move.Taken = append(c.move.Taken, n.ID)
 		entries = entries[1:]
@@ -213,6 +214,7 @@ func (st *stepper) applyEntries(was surveys.Respondent, entries []surveys.Outbox
 			f.Finished = f.Finished || e.Finished
 			p, e = q, f
 		}
+		p.Totals = totals
 	}
 	out := st.buildChange(was, p, e)
 	out.move.Log = append(c.move.Log, out.move.Log...)
@@ -256,6 +258,9 @@ func (st *stepper) ruleFor(n *surveys.OutboxEntry) rule {
 // recordEntry adds to c what an outbox entry reports in addition to its step: log,
 // events, attempt and the instant of acceptance.
 func (st *stepper) recordEntry(c *change, p surveys.Progress, n *surveys.OutboxEntry) {
+	if n.Kind != surveys.MessageReceived && n.Respondent.Serial == 0 {
+		return // the log has a reply once, when it is queued
+	}
 	entry := surveys.LogEntry{At: n.At, Respondent: c.move.Was.ID, Event: string(n.Kind), Channel: st.channelName(n.Channel), Outcome: n.Outcome, Reason: n.Reason}
 	if n.Kind == surveys.MessageReceived {
 		entry.Event = logMessage

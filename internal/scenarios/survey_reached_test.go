@@ -1,6 +1,7 @@
 package scenarios_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -53,9 +54,19 @@ func TestScenario97_TheFirstReplyStartsTheConversation(t *testing.T) {
 			}
 		}
 		w.expectRespondent("s", ids[0], "active, started")
-		w.reportDisposition("s", ids[1], fields{"answers": fields{"age": "34"}})
+		for range 2 { // the response to the first request may be lost
+			w.reportDisposition("s", ids[1], fields{"answers": fields{"age": "34"}, "messages": []string{"thank you"}, "key": "k"})
+		}
+		w.speaks("thank you")
+		w.finish("thank you")
 		w.expectRespondent("s", ids[1], "active, started")
 		w.pass(3 * time.Hour)
+		for i, want := range []string{"1 1", "2 0", "1 0"} {
+			r := w.respondent("s", ids[i])
+			if got := fmt.Sprint(r["messages_sent"], " ", r["messages_received"]); got != want {
+				t.Errorf("respondent %d was sent and sent %s messages, want %s", i, got, want)
+			}
+		}
 		for i, want := range []string{"failed, breakoff", "failed, breakoff", "failed, unresponsive"} {
 			if got := w.respondentState("s", ids[i]); got != want {
 				t.Errorf("respondent %d is %s, want %s", i, got, want)

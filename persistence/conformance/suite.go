@@ -38,6 +38,7 @@ func Run(t *testing.T, b Backend) {
 		{"a change of a channel that nobody runs", testUnownedChange},
 		{"respondents' contacts", testFor},
 		{"notices", testNotices},
+		{"notices of replies", testReplyNotices},
 		{"inbox", testInbox},
 		{"incoming", testIncoming},
 		{"channels", testChannels},

@@ -61,8 +61,9 @@ func testCorrections(t *testing.T, d *surveyBench) {
 	// One that was given up without a contact becomes pending again.
 	d.work(v.ID, turn(all[1], func(r *surveys.Respondent) {
 		r.Status, r.Disposition, r.Finished = surveys.Failed, surveys.Unreached, now()
+		r.Totals.Received = 1
 	}))
-	if back := correct(surveys.Correction{ID: all[1].ID, Attributes: map[string]string{"a": "1"}}); back[0].Respondent.Status != surveys.Pending {
+	if back := correct(surveys.Correction{ID: all[1].ID, Attributes: map[string]string{"a": "1"}}); back[0].Respondent.Status != surveys.Pending || back[0].Respondent.Totals.Received != 1 {
 		t.Errorf("given up, then corrected: %+v", back[0])
 	}
 	d.sums(v.ID)

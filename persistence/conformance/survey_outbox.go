@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -50,7 +51,7 @@ func testNotices(t *testing.T, backend Backend) {
 	b.commitAll(lease, other, first)
 	handed := surveys.OutboxEntry{
 		Kind: surveys.ContactAccepted, At: first.Contact.SentAt, Channel: id, Contact: list[0].Ref,
-		Respondent: list[0].For,
+		Respondent: list[0].For, Messages: 1,
 	}
 	b.wantEntries(handed)
 	// Two steps of one contact in one batch are two outbox entries; a stale one is none.
@@ -78,6 +79,38 @@ func testNotices(t *testing.T, backend Backend) {
 		t.Error("no call reported the entries")
 	}
 	b.deleteEntries(got)
+}
+
+// Of a reply there is one entry, when it turns out that the provider has it. It is a
+// dead letter if it fails.
+func testReplyNotices(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	id, lease := b.owned("a")
+	reply := func(key string) weir.Spec {
+		s := mine(key, 1)
+		s.For.Serial, s.Messages = 0, []string{"how old are you?", "really?"}
+		return s
+	}
+	at := now()
+	var claimed []weir.Contact
+	for _, c := range b.accept(id, reply("accepted"), reply("delivered"), reply("refused"), reply("found")) {
+		tr := claim(c, at)
+		b.commitAll(lease, tr)
+		claimed = append(claimed, tr.Contact)
+	}
+	p, err := claimed[0].Accept(at, "ref")
+	accepted := to(claimed[0], p, err)
+	p, err = claimed[3].MarkUnknown("timeout")
+	unknown := to(claimed[3], p, err)
+	b.commitAll(lease, accepted, unknown, finish(claimed[1], at, weir.Completed), finish(claimed[2], at, weir.Failed))
+	p, err = unknown.Contact.Accept(at, "")
+	b.commitAll(lease, finish(accepted.Contact, at, weir.Completed), to(unknown.Contact, p, err))
+	want := surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: at, Channel: id, Contact: claimed[0].Ref, Respondent: claimed[0].For, Messages: 2}
+	delivered, found := want, want
+	delivered.Kind, delivered.Contact, delivered.Outcome, delivered.Reason = surveys.ContactEnded, claimed[1].Ref, weir.Completed, "said so"
+	found.Contact = claimed[3].Ref
+	b.wantEntries(want, delivered, found)
+	same(t, "dead letters", refsOf(b.deadLetters(ops.DeadLetterFilter{})), []weir.ContactID{claimed[2].ID})
 }
 
 // deleteEntries deletes outbox entries through works: the entries of a stale move stay.

@@ -57,14 +57,16 @@ func (s *Store) OutboxEntries(ctx context.Context, after int64, limit int) ([]su
 		if r.Contact != 0 {
 			n.Contact = weir.Ref{Channel: n.Channel, ID: weir.ContactID(r.Contact)}
 		}
-		if r.Message != "" && n.Kind == surveys.ContactEnded {
-			if err := json.Unmarshal([]byte(r.Message), &n.Result); err != nil {
+		if r.Message != "" {
+			var d outboxDetails
+			var into any = &d
+			if n.Kind == surveys.MessageReceived {
+				into = &n.Message
+			}
+			if err := json.Unmarshal([]byte(r.Message), into); err != nil {
 				return nil, s.Failure("read notices", err)
 			}
-		} else if r.Message != "" {
-			if err := json.Unmarshal([]byte(r.Message), &n.Message); err != nil {
-				return nil, s.Failure("read notices", err)
-			}
+			n.Result, n.Messages = d.Result, d.Messages
 			n.Message.ReceivedAt = values.Instant(values.Micros(n.Message.ReceivedAt))
 		}
 		list = append(list, n)

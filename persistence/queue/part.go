@@ -130,12 +130,19 @@ func (p *part) insertOutbox(t *commit.Tx, steps []step) error {
 				if h.at.IsZero() {
 					h.at = t.Now
 				}
-				outcome, reason, result := "", "", ""
+				outcome, reason, details := "", "", outboxDetails{}
+				if h.kind != surveys.CallAnswered {
+					details.Messages = c.AcceptedMessages()
+				}
 				if h.kind == surveys.ContactEnded {
-					outcome, reason, result = string(c.Outcome), values.Clip(c.Reason), resultText(tr.Result)
+					outcome, reason, details.Result = string(c.Outcome), values.Clip(c.Reason), tr.Result
+				}
+				// Of a reply only that the provider accepted it, once.
+				if c.For.Serial == 0 && (details.Messages == 0 || !tr.Was.InFlight() || tr.Was == weir.Active) {
+					continue
 				}
 				args = append(args, t.NextID(), string(h.kind), values.Micros(h.at), int64(c.Channel), int64(c.ID),
-					c.For.Survey, c.For.ID, int64(c.For.Serial), outcome, reason, result)
+					c.For.Survey, c.For.ID, int64(c.For.Serial), outcome, reason, details.text())
 				rows++
 			}
 		}
@@ -175,13 +182,18 @@ func occurrences(tr *weir.Transition) (list []occurrence) {
 	return list
 }
 
-// resultText returns the result of a conversation as an outbox entry keeps it; empty without
-// one.
-func resultText(r weir.Result) string {
-	if r == (weir.Result{}) {
+// outboxDetails is what an outbox entry of a contact holds as JSON.
+type outboxDetails struct {
+	weir.Result
+	Messages int `json:"messages,omitempty"`
+}
+
+// text returns the JSON; empty without details.
+func (d outboxDetails) text() string {
+	if d == (outboxDetails{}) {
 		return ""
 	}
-	text, _ := json.Marshal(r) //nolint:errchkjson // a text and an instant
+	text, _ := json.Marshal(d) //nolint:errchkjson // texts, numbers and an instant
 	return string(text)
 }
 

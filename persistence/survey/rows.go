@@ -86,13 +86,14 @@ type further struct {
 	Early        int            `json:"early,omitempty"`
 	UpdatedAt    int64          `json:"updated_at,omitempty"`
 	OptedOut     bool           `json:"opted_out,omitempty"`
+	Totals       surveys.Totals `json:"totals,omitzero"`
 }
 
 func encodeProgress(r *surveys.Respondent) string {
 	p := &r.Progress
 	b, _ := json.Marshal(further{ // numbers always encode
 		p.Arm, p.Step, p.Tries, p.Attempts, p.Unconfirmed, p.Contact, p.Serial,
-		values.Micros(p.WindowEnd), values.Micros(p.DueAt), p.FailedSteps, values.Micros(p.DelayedUntil), p.EarlyExpiries, values.Micros(r.Updated), p.OptedOut,
+		values.Micros(p.WindowEnd), values.Micros(p.DueAt), p.FailedSteps, values.Micros(p.DelayedUntil), p.EarlyExpiries, values.Micros(r.Updated), p.OptedOut, p.Totals,
 	})
 	return string(b)
 }
@@ -123,7 +124,7 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 	out.Progress = surveys.Progress{
 		Status: statusOf(r.Status), Disposition: surveys.Disposition(r.Disposition), Counted: r.Counted,
 		Arm: f.Arm, Step: f.Step, Tries: f.Tries, Attempts: f.Attempts, Unconfirmed: f.Unproven, Contact: f.Contact, Serial: f.Serial,
-		WindowEnd: values.Instant(f.Closes), DueAt: values.Instant(f.DueAt), FailedSteps: f.Retries, DelayedUntil: values.Instant(f.DelayedUntil), EarlyExpiries: f.Early, OptedOut: f.OptedOut,
+		WindowEnd: values.Instant(f.Closes), DueAt: values.Instant(f.DueAt), FailedSteps: f.Retries, DelayedUntil: values.Instant(f.DelayedUntil), EarlyExpiries: f.Early, OptedOut: f.OptedOut, Totals: f.Totals,
 	}
 	return out, nil
 }

@@ -121,7 +121,7 @@ func (b *bulk) refuseRespondents(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if c.For.ID != 0 {
+		if c.For.Serial != 0 {
 			out.Fields = append(out.Fields, weir.FieldError{Pointer: fmt.Sprintf("/contacts/%d", i), Code: "conflict", Detail: "is a contact of a respondent"})
 		}
 	}

@@ -42,7 +42,7 @@ type TimelineEvent struct {
 type TimelineFor struct {
 	Survey     string `json:"survey"`
 	Respondent string `json:"respondent" doc:"id of the respondent"`
-	Serial     int    `json:"serial" doc:"which of the respondent's contacts it is, from 1"`
+	Serial     int    `json:"serial" doc:"which of the respondent's contacts it is, from 1; 0: a reply in a conversation"`
 }
 
 func (s *Service) timelineRoute() *route.Route {

@@ -129,31 +129,33 @@ type ImportProblem struct {
 
 // RespondentView is a respondent in a response.
 type RespondentView struct {
-	ID            string              `json:"id" example:"r2s"`
-	Token         string              `json:"token,omitempty" doc:"what {{token}} stands for: the id and a code that cannot be guessed; paths take it in place of the id; only with pii:read" example:"r2s-5b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e"`
-	Survey        string              `json:"survey"`
-	Phone         string              `json:"phone" doc:"as E.164" example:"+525512345678"`
-	Attributes    map[string]string   `json:"attributes"`
-	Status        surveys.Status      `json:"status" enum:"pending,active,completed,failed,rejected,canceled" doc:"completed: the conversation came to an end, whatever its disposition"`
-	Disposition   surveys.Disposition `json:"disposition" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed"`
-	Arm           *int                `json:"arm,omitempty" doc:"index of the arm; absent until the respondent is started"`
-	Questionnaire string              `json:"questionnaire,omitempty"`
-	Mode          surveys.Mode        `json:"mode,omitempty" enum:"ivr,sms,mobileweb,cati" doc:"the present or last mode"`
-	Attempts      surveys.Counts      `json:"attempts" doc:"attempts that were made, by mode"`
-	Bucket        *int                `json:"bucket,omitempty" doc:"index of the quota; absent: none"`
-	Counted       bool                `json:"counted" doc:"counts towards the cutoff and its quota"`
-	OptedOut      bool                `json:"opted_out,omitempty" doc:"asked not to be contacted any more, by a stop word or through the application; a refusal of this interview alone does not set it"`
-	Contact       string              `json:"contact,omitempty" doc:"id of the latest contact"`
-	Serial        int                 `json:"serial,omitempty" doc:"how many contacts there were; the number of the latest"`
-	DueAt         *time.Time          `json:"due_at,omitempty" doc:"when the next step is looked at"`
-	Why           string              `json:"why,omitempty" doc:"why the respondent waits; not in lists, in one sentence for people; absent when nothing waits" example:"attempt 2 by sms is due at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)"`
-	WhyCode       ops.WhyCode         `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"retry"`
-	WhyInstants   []time.Time         `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
-	ReachedAt     *time.Time          `json:"reached_at,omitempty" doc:"when the latest contact was accepted by the provider"`
-	AddedAt       time.Time           `json:"added_at"`
-	StartedAt     *time.Time          `json:"started_at,omitempty"`
-	FinishedAt    *time.Time          `json:"finished_at,omitempty"`
-	UpdatedAt     time.Time           `json:"updated_at" doc:"the last change"`
+	ID               string              `json:"id" example:"r2s"`
+	Token            string              `json:"token,omitempty" doc:"what {{token}} stands for: the id and a code that cannot be guessed; paths take it in place of the id; only with pii:read" example:"r2s-5b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e"`
+	Survey           string              `json:"survey"`
+	Phone            string              `json:"phone" doc:"as E.164" example:"+525512345678"`
+	Attributes       map[string]string   `json:"attributes"`
+	Status           surveys.Status      `json:"status" enum:"pending,active,completed,failed,rejected,canceled" doc:"completed: the conversation came to an end, whatever its disposition"`
+	Disposition      surveys.Disposition `json:"disposition" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed"`
+	Arm              *int                `json:"arm,omitempty" doc:"index of the arm; absent until the respondent is started"`
+	Questionnaire    string              `json:"questionnaire,omitempty"`
+	Mode             surveys.Mode        `json:"mode,omitempty" enum:"ivr,sms,mobileweb,cati" doc:"the present or last mode"`
+	Attempts         surveys.Counts      `json:"attempts" doc:"attempts that were made, by mode"`
+	MessagesSent     int                 `json:"messages_sent" doc:"messages to the respondent that the provider accepted, replies in a conversation included"`
+	MessagesReceived int                 `json:"messages_received" doc:"messages of the respondent"`
+	Bucket           *int                `json:"bucket,omitempty" doc:"index of the quota; absent: none"`
+	Counted          bool                `json:"counted" doc:"counts towards the cutoff and its quota"`
+	OptedOut         bool                `json:"opted_out,omitempty" doc:"asked not to be contacted any more, by a stop word or through the application; a refusal of this interview alone does not set it"`
+	Contact          string              `json:"contact,omitempty" doc:"id of the latest contact"`
+	Serial           int                 `json:"serial,omitempty" doc:"how many contacts there were; the number of the latest"`
+	DueAt            *time.Time          `json:"due_at,omitempty" doc:"when the next step is looked at"`
+	Why              string              `json:"why,omitempty" doc:"why the respondent waits; not in lists, in one sentence for people; absent when nothing waits" example:"attempt 2 by sms is due at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)"`
+	WhyCode          ops.WhyCode         `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"retry"`
+	WhyInstants      []time.Time         `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
+	ReachedAt        *time.Time          `json:"reached_at,omitempty" doc:"when the latest contact was accepted by the provider"`
+	AddedAt          time.Time           `json:"added_at"`
+	StartedAt        *time.Time          `json:"started_at,omitempty"`
+	FinishedAt       *time.Time          `json:"finished_at,omitempty"`
+	UpdatedAt        time.Time           `json:"updated_at" doc:"the last change"`
 }
 
 // HeardView is a respondent after a report.
