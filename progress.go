@@ -265,11 +265,12 @@ type Report struct {
 	Result      Result     `json:"result,omitzero"`
 }
 
-// Result is the record of a conversation by the person who held it. Only
-// channels to people report one, at the end of the contact.
+// Result is what is known of a conversation at the end of the contact. Only the person
+// who held it reports a disposition and a call-back, only providers of calls report seconds.
 type Result struct {
-	Disposition string    `json:"disposition,omitempty"` // of the respondent; empty: not known
-	CallBack    time.Time `json:"call_back,omitzero"`    // the next contact was agreed for this instant
+	Disposition string    `json:"disposition,omitempty"`  // of the respondent; empty: not known
+	CallBack    time.Time `json:"call_back,omitzero"`     // the next contact was agreed for this instant
+	CallSeconds int       `json:"call_seconds,omitempty"` // from the answer to the end
 }
 
 // WholeContact is the Part of a report that is not about one message.

@@ -855,6 +855,9 @@ type HeardView struct {
 	// Bucket index of the quota; absent: none
 	Bucket int `json:"bucket,omitempty,omitzero"`
 
+	// CallSeconds length of the respondent's calls, from the answer to the end, as the provider reports it; verboice and twilio_voice do
+	CallSeconds int `json:"call_seconds"`
+
 	// Contact id of the latest contact
 	Contact string `json:"contact,omitempty,omitzero"`
 
@@ -1242,6 +1245,9 @@ type RespondentView struct {
 
 	// Bucket index of the quota; absent: none
 	Bucket *int `json:"bucket,omitempty"`
+
+	// CallSeconds length of the respondent's calls, from the answer to the end, as the provider reports it; verboice and twilio_voice do
+	CallSeconds int `json:"call_seconds"`
 
 	// Contact id of the latest contact
 	Contact string `json:"contact,omitempty,omitzero"`

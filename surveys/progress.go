@@ -101,15 +101,17 @@ type Progress struct {
 
 // Totals are sums over all contacts of a respondent.
 type Totals struct {
-	Sent     int `json:"sent,omitempty"`     // messages to the respondent that a provider accepted, replies included
-	Received int `json:"received,omitempty"` // messages of the respondent
-	Serial   int `json:"serial,omitempty"`   // of the latest contact whose messages are in Sent
+	Sent        int `json:"sent,omitempty"`         // messages to the respondent that a provider accepted, replies included
+	Received    int `json:"received,omitempty"`     // messages of the respondent
+	CallSeconds int `json:"call_seconds,omitempty"` // of calls that were answered, as far as providers report it
+	Serial      int `json:"serial,omitempty"`       // of the latest contact whose messages are in Sent
 }
 
 // AddTotals returns the totals of a progress with what an outbox entry reports. A repeated
 // entry of a contact adds nothing. The notes of a contact to an interviewer are no messages.
 func (pl *Plan) AddTotals(p Progress, n *OutboxEntry) Totals {
 	t, serial := p.Totals, n.Respondent.Serial
+	t.CallSeconds += n.Result.CallSeconds // of ContactEnded, of which the store has one for each contact
 	switch {
 	case n.Kind == MessageReceived:
 		t.Received++

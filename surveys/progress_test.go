@@ -145,6 +145,11 @@ func TestTotals(t *testing.T) {
 		return surveys.OutboxEntry{Kind: kind, Respondent: weir.Respondent{Survey: 1, ID: 2, Serial: serial}, Messages: messages}
 	}
 	message := surveys.OutboxEntry{Kind: surveys.MessageReceived}
+	lasting := func(serial, seconds int) surveys.OutboxEntry {
+		n := contact(surveys.ContactEnded, serial, 1)
+		n.Result.CallSeconds = seconds
+		return n
+	}
 	const sms, call = 1, 0
 	for name, tt := range map[string]struct {
 		step    int // of the arm: the mode
@@ -159,6 +164,7 @@ func TestTotals(t *testing.T) {
 		"an older contact":  {sms, surveys.Totals{Sent: 1, Serial: 1}, []surveys.OutboxEntry{contact(surveys.ContactEnded, 2, 2)}, surveys.Totals{Sent: 1, Serial: 1}},
 		"notes of a call":   {call, surveys.Totals{}, []surveys.OutboxEntry{contact(surveys.ContactAccepted, 3, 2)}, surveys.Totals{}},
 		"replies":           {call, surveys.Totals{Sent: 1, Serial: 3}, []surveys.OutboxEntry{contact(surveys.ContactAccepted, 0, 2), contact(surveys.ContactEnded, 0, 1)}, surveys.Totals{Sent: 4, Serial: 3}},
+		"seconds of calls":  {call, surveys.Totals{CallSeconds: 5}, []surveys.OutboxEntry{lasting(2, 10), lasting(3, 20)}, surveys.Totals{CallSeconds: 35}},
 		"messages received": {call, surveys.Totals{}, []surveys.OutboxEntry{message, message}, surveys.Totals{Received: 2}},
 	} {
 		p := surveys.Progress{Status: surveys.Active, Step: tt.step, Serial: 3, Totals: tt.was}

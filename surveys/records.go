@@ -123,7 +123,7 @@ type OutboxEntry struct {
 	Outcome    weir.Outcome  // of ContactEnded
 	Reason     string        // of ContactEnded: the provider's
 	Message    weir.Incoming // of MessageReceived
-	Result     weir.Result   // of ContactEnded: recorded by an interviewer
+	Result     weir.Result   // of ContactEnded
 	Messages   int           // of ContactAccepted and ContactEnded: how many the provider has accepted
 }
 

@@ -176,12 +176,12 @@ func TestResults(t *testing.T) {
 	r.respondent(1, active, func(p *surveys.Respondent) {
 		p.Attributes = map[string]string{"other_attributes": "\tx", "note": "two\nlines"}
 		p.Updated, p.OptedOut = start.Add(time.Minute), true
-		p.Totals = surveys.Totals{Sent: 3, Received: 2, Serial: 2}
+		p.Totals = surveys.Totals{Sent: 3, Received: 2, CallSeconds: 61, Serial: 2}
 	})
 	g := r.do("GET", "/v1/surveys/s1/results.csv", "")
-	want := `id,phone,status,disposition,arm,questionnaire,mode,attempts_ivr,attempts_sms,attempts_mobileweb,attempts_cati,bucket,counted,opted_out,added_at,started_at,finished_at,updated_at,messages_sent,messages_received,balance,first_name,note,attributes.other_attributes,attributes.status,z,other_attributes
-r1,+525500000000,pending,registered,,,,0,0,0,0,,false,false,2026-03-01T12:00:00Z,,,2026-03-01T12:00:00Z,0,0,-5.5,"Ana ""A"", B",'=1+1,,'@x,'+1 2,
-r2,+525500000001,active,contacted,0,main,ivr,1,2,0,0,1,false,true,2026-03-01T12:00:00Z,2026-03-01T12:00:01Z,,2026-03-01T12:01:00Z,3,2,,,"two
+	want := `id,phone,status,disposition,arm,questionnaire,mode,attempts_ivr,attempts_sms,attempts_mobileweb,attempts_cati,bucket,counted,opted_out,added_at,started_at,finished_at,updated_at,messages_sent,messages_received,call_seconds,balance,first_name,note,attributes.other_attributes,attributes.status,z,other_attributes
+r1,+525500000000,pending,registered,,,,0,0,0,0,,false,false,2026-03-01T12:00:00Z,,,2026-03-01T12:00:00Z,0,0,0,-5.5,"Ana ""A"", B",'=1+1,,'@x,'+1 2,
+r2,+525500000001,active,contacted,0,main,ivr,1,2,0,0,1,false,true,2026-03-01T12:00:00Z,2026-03-01T12:00:01Z,,2026-03-01T12:01:00Z,3,2,61,,,"two
 lines",'	x,,,
 `
 	if d := cmp.Diff(want, g.body); d != "" {
@@ -230,7 +230,7 @@ func TestResultsOfManyPagesAndAttributes(t *testing.T) {
 		})
 	}
 	lines := strings.Split(strings.TrimSpace(r.do("GET", "/v1/surveys/s1/results.csv", "").body), "\n")
-	if len(lines) != 2501 || strings.Count(lines[0], ",") != 20+100 {
+	if len(lines) != 2501 || strings.Count(lines[0], ",") != 21+100 {
 		t.Fatalf("%d lines, %d commas", len(lines), strings.Count(lines[0], ","))
 	}
 	rest := 0

@@ -29,6 +29,18 @@ func (p Parameters) Raw(key string) string {
 // Get returns a parameter as valid UTF-8.
 func (p Parameters) Get(key string) string { return strings.ToValidUTF8(p.Raw(key), "\uFFFD") }
 
+// CallSeconds reads the length of a call; 0: it is not known. Longer than a day, which
+// is Twilio's limit, is no length of a call
+// (https://www.twilio.com/docs/voice/api/call-resource, TimeLimit).
+func CallSeconds(text string) int {
+	const longest = 24 * 60 * 60
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > longest {
+		return 0
+	}
+	return n
+}
+
 // Others returns the parameters that a driver does not know, as fields of a message that
 // a person sent, without names that are not valid UTF-8.
 func (p Parameters) Others(known ...string) map[string]string {

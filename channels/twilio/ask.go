@@ -129,6 +129,7 @@ func (d *voiceDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answ
 		if report.Outcome == "" {
 			return channels.Answer{Knowledge: channels.Underway, ProviderRef: f.resource.SID}
 		}
+		report.Result.CallSeconds = provider.CallSeconds(f.resource.Duration)
 	}
 	return channels.Answer{Knowledge: channels.Finished, ProviderRef: report.ProviderRef, Reports: []weir.Report{report}}
 }

@@ -37,6 +37,23 @@ func TestAskAboutAMessage(t *testing.T) {
 	}
 }
 
+func TestAskAboutACall(t *testing.T) {
+	t.Parallel()
+	inWorld(t, twilio.VoiceType(), simulator.Options{TalkTime: 90 * time.Second, Faults: []string{"drop@status"}}, textSettings(), func(w *world) {
+		a := callAttempt()
+		a.ProviderRef = w.send(a).ProviderRef
+		w.after(time.Minute)
+		if diff := cmp.Diff(channels.Answer{Knowledge: channels.Underway, ProviderRef: a.ProviderRef}, w.ask(a)); diff != "" {
+			t.Error(diff)
+		}
+		w.after(2 * time.Minute)
+		want := weir.Report{Attempt: ref, Part: weir.WholeContact, Outcome: weir.Completed, ProviderRef: a.ProviderRef, Result: weir.Result{CallSeconds: 90}}
+		if diff := cmp.Diff(channels.Answer{Knowledge: channels.Finished, ProviderRef: a.ProviderRef, Reports: []weir.Report{want}}, w.ask(a)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // The create was accepted and its answer lost, and no callback comes.
 func TestAskAfterALostAnswer(t *testing.T) {
 	t.Parallel()

@@ -122,8 +122,12 @@ func (d *voiceDriver) ParseCallback(c channels.Callback) (channels.CallbackResul
 	if !known {
 		return channels.CallbackResult{}, nil
 	}
-	return channels.CallbackResult{Reports: []weir.Report{{
+	report := weir.Report{
 		Attempt: attempt, Part: weir.WholeContact, Outcome: outcome, Reason: reason, ProviderRef: sid, At: c.At,
 		Answered: status == "in-progress",
-	}}}, nil
+	}
+	if outcome != "" {
+		report.Result.CallSeconds = provider.CallSeconds(form.Get("CallDuration"))
+	}
+	return channels.CallbackResult{Reports: []weir.Report{report}}, nil
 }

@@ -202,11 +202,14 @@ func TestCallStates(t *testing.T) {
 	} {
 		got, err := unsigned(t, twilio.VoiceType()).ParseCallback(channels.Callback{
 			Method: "GET", Path: "call/7-1z-2", At: at,
-			Query: url.Values{"CallSid": {sid}, "CallStatus": {tt.status}, "AnsweredBy": {tt.by}, "SipResponseCode": {tt.sip}},
+			Query: url.Values{"CallSid": {sid}, "CallStatus": {tt.status}, "AnsweredBy": {tt.by}, "SipResponseCode": {tt.sip}, "CallDuration": {"49"}, "Duration": {"1"}},
 		})
 		want := channels.CallbackResult{Reports: []weir.Report{{
 			Attempt: ref, Part: weir.WholeContact, Outcome: tt.outcome, Reason: tt.reason, ProviderRef: sid, At: at, Answered: tt.answered,
 		}}}
+		if tt.outcome != "" {
+			want.Reports[0].Result.CallSeconds = 49
+		}
 		if tt.none {
 			want = channels.CallbackResult{}
 		}

@@ -91,6 +91,7 @@ type resource struct {
 	Body        string `json:"body"`        // of a message
 	ErrorCode   *int   `json:"error_code"`  // of a message
 	AnsweredBy  string `json:"answered_by"` // of a call
+	Duration    string `json:"duration"`    // of a call, in seconds; null until it ends
 	DateCreated string `json:"date_created"`
 }
 

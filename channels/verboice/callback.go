@@ -35,6 +35,9 @@ func (d *driver) ParseCallback(c channels.Callback) (channels.CallbackResult, er
 	report := weir.Report{Attempt: attempt, Part: weir.WholeContact, ProviderRef: call, At: c.At}
 	report.Outcome = outcomeOf(status)
 	report.Answered = status == "in-progress"
+	if report.Outcome != "" {
+		report.Result.CallSeconds = provider.CallSeconds(parameter("CallDuration"))
+	}
 	if report.Outcome == weir.Failed {
 		report.Reason = failure(parameter("CallStatusReason"), parameter("CallStatusCode"))
 		report.Answered = report.Reason == hungUp

@@ -26,6 +26,11 @@ func TestRead(t *testing.T) {
 		list[0].Answered = true
 		return list
 	}
+	lasting := func(seconds int, outcome weir.Outcome, reason string) []weir.Report {
+		list := report(outcome, reason)
+		list[0].Result.CallSeconds = seconds
+		return list
+	}
 	cases := []struct {
 		name, path, query string
 		want              []weir.Report
@@ -33,7 +38,12 @@ func TestRead(t *testing.T) {
 	}{
 		{"ringing", "status/1-z-2", "CallStatus=ringing&CallSid=55&From=1&CallDuration=0", report("", ""), false},
 		{"in progress", "status/1-z-2", "CallStatus=in-progress&CallSid=55", answered("", ""), false},
-		{"completed", "status/1-z-2", "CallStatus=completed&CallSid=55&CallDuration=12", report(weir.Completed, ""), false},
+		{"completed", "status/1-z-2", "CallStatus=completed&CallSid=55&CallDuration=12", lasting(12, weir.Completed, ""), false},
+		{"in progress for a while", "status/1-z-2", "CallStatus=in-progress&CallSid=55&CallDuration=12", answered("", ""), false},
+		{"failed after the answer", "status/1-z-2", "CallStatus=failed&CallSid=55&CallDuration=86400", lasting(86400, weir.Failed, "failed at the provider"), false},
+		{"longer than a day", "status/1-z-2", "CallStatus=completed&CallSid=55&CallDuration=86401", report(weir.Completed, ""), false},
+		{"negative duration", "status/1-z-2", "CallStatus=completed&CallSid=55&CallDuration=-5", report(weir.Completed, ""), false},
+		{"strange duration", "status/1-z-2", "CallStatus=completed&CallSid=55&CallDuration=1e3", report(weir.Completed, ""), false},
 		{"busy", "status/1-z-2", "CallStatus=busy&CallSid=55", report(weir.Busy, ""), false},
 		{"no answer", "status/1-z-2", "CallStatus=no-answer&CallSid=55", report(weir.NoAnswer, ""), false},
 		{"failed", "status/1-z-2", "CallStatus=failed&CallSid=55", report(weir.Failed, "failed at the provider"), false},

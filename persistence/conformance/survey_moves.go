@@ -18,7 +18,7 @@ func testMoves(t *testing.T, d *surveyBench) {
 			Status: surveys.Active, Disposition: surveys.Contacted, Arm: 1, Step: 2, Tries: 3, Attempts: surveys.Counts{IVR: 1, SMS: 2},
 			Unconfirmed: true, Contact: surveys.Dispatched, Serial: 4, WindowEnd: at.Add(time.Hour), DueAt: at.Add(time.Minute), Counted: true,
 			OptedOut: true, FailedSteps: 5, DelayedUntil: at.Add(time.Second),
-			Totals: surveys.Totals{Sent: 6, Received: 7, Serial: 4},
+			Totals: surveys.Totals{Sent: 6, Received: 7, CallSeconds: 8, Serial: 4},
 		}
 		r.Attributes = map[string]string{"sex": "m", "näme": "\"ü\"\n"}
 		r.Contact, r.Reached, r.Started, r.Finished, r.Updated = weir.Ref{Channel: 7, ID: 8}, at, at.Add(1e9), at.Add(2e9), at.Add(3e9)

@@ -57,6 +57,7 @@ func testNotices(t *testing.T, backend Backend) {
 	// Two steps of one contact in one batch are two outbox entries; a stale one is none.
 	both := active(claimed[2])
 	end := finish(both.Contact, at, weir.Completed)
+	end.Result = weir.Result{Disposition: "partial", CallSeconds: 30}
 	one, two := b.later(weir.Change{Lease: lease, Transitions: []weir.Transition{both}}), b.later(weir.Change{Lease: lease, Transitions: []weir.Transition{end}})
 	if r := <-one; r.Err != nil {
 		t.Fatal(r.Err)
@@ -72,7 +73,7 @@ func testNotices(t *testing.T, backend Backend) {
 	handed2, ended2, ended := handed, handed, handed
 	handed2.Contact, handed2.Respondent, handed2.At = list[2].Ref, list[2].For, both.Contact.SentAt
 	ended2.Kind, ended2.Contact, ended2.Respondent, ended2.Outcome, ended2.At = surveys.ContactEnded, list[2].Ref, list[2].For, weir.Completed, end.Contact.FinishedAt
-	ended2.Reason, ended.Reason = "said so", "said so"
+	ended2.Reason, ended2.Result, ended.Reason = "said so", end.Result, "said so"
 	ended.Kind, ended.Outcome, ended.At = surveys.ContactEnded, weir.Busy, at
 	got := b.wantEntries(handed, handed2, ended2, ended)
 	if calls.Load() == 0 {

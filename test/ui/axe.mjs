@@ -26,8 +26,8 @@ export async function sound(page, where, colours = false) {
 // its sentences has more.
 const mostLines = 10;
 
-// fits throws if the page as a whole can be scrolled sideways, or a row of a table is too
-// high.
+// fits throws if the page as a whole can be scrolled sideways, a row of a table is too
+// high, or labels of filters in one row start at different heights.
 export async function fits(page, where) {
   const over = await page.evaluate(() => {
     const width = document.documentElement.clientWidth;
@@ -41,4 +41,12 @@ export async function fits(page, where) {
     .map((row) => ({ lines: row.clientHeight / parseFloat(getComputedStyle(row).lineHeight), text: row.innerText.replace(/\s+/g, " ").slice(0, 120) }))
     .find((row) => row.lines > most), mostLines);
   if (high) throw new Error(`${where}: a row of ${Math.round(high.lines)} lines: ${high.text}`);
+  const uneven = await page.evaluate(() => {
+    for (const form of document.querySelectorAll(".filters")) {
+      const labels = [...form.querySelectorAll("label")].map((e) => ({ text: e.innerText.split("\n")[0], ...e.getBoundingClientRect().toJSON() }));
+      for (const a of labels) for (const b of labels) if (Math.abs(a.bottom - b.bottom) <= 1 && Math.abs(a.top - b.top) > 1) return `${a.text} at ${a.top}, ${b.text} at ${b.top}`;
+    }
+    return "";
+  });
+  if (uneven) throw new Error(`${where}: labels of filters are not on one line: ${uneven}`);
 }

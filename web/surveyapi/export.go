@@ -27,7 +27,7 @@ func resultColumns() []string {
 	return []string{
 		"id", "phone", "status", "disposition", "arm", "questionnaire", "mode", "attempts_ivr", "attempts_sms", "attempts_mobileweb", "attempts_cati",
 		"bucket", "counted", "opted_out", "added_at", "started_at", "finished_at", "updated_at",
-		"messages_sent", "messages_received",
+		"messages_sent", "messages_received", "call_seconds",
 	}
 }
 
@@ -208,7 +208,7 @@ func resultRow(v RespondentView, r *surveys.Respondent, names []string) []string
 		v.ID, v.Phone, string(v.Status), string(v.Disposition), arm, v.Questionnaire, string(v.Mode),
 		strconv.Itoa(v.Attempts.IVR), strconv.Itoa(v.Attempts.SMS), strconv.Itoa(v.Attempts.MobileWeb), strconv.Itoa(v.Attempts.CATI),
 		bucket, strconv.FormatBool(v.Counted), strconv.FormatBool(v.OptedOut), moment(r.Added), moment(r.Started), moment(r.Finished), moment(v.UpdatedAt),
-		strconv.Itoa(v.MessagesSent), strconv.Itoa(v.MessagesReceived),
+		strconv.Itoa(v.MessagesSent), strconv.Itoa(v.MessagesReceived), strconv.Itoa(v.CallSeconds),
 	}
 	for _, name := range names {
 		out = append(out, v.Attributes[name])

@@ -142,6 +142,7 @@ type RespondentView struct {
 	Attempts         surveys.Counts      `json:"attempts" doc:"attempts that were made, by mode"`
 	MessagesSent     int                 `json:"messages_sent" doc:"messages to the respondent that the provider accepted, replies in a conversation included"`
 	MessagesReceived int                 `json:"messages_received" doc:"messages of the respondent"`
+	CallSeconds      int                 `json:"call_seconds" doc:"length of the respondent's calls, from the answer to the end, as the provider reports it; verboice and twilio_voice do"`
 	Bucket           *int                `json:"bucket,omitempty" doc:"index of the quota; absent: none"`
 	Counted          bool                `json:"counted" doc:"counts towards the cutoff and its quota"`
 	OptedOut         bool                `json:"opted_out,omitempty" doc:"asked not to be contacted any more, by a stop word or through the application; a refusal of this interview alone does not set it"`

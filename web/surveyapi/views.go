@@ -71,7 +71,7 @@ func (c surveyProgress) view(r *surveys.Respondent) RespondentView {
 	v := RespondentView{
 		ID: r.ID.String(), Survey: c.survey, Phone: r.Phone, Attributes: r.Attributes, Status: r.Status, Disposition: r.Disposition,
 		Mode: c.mode(r), Attempts: c.made(r), Counted: r.Counted, OptedOut: r.OptedOut, Serial: r.Serial,
-		MessagesSent: r.Totals.Sent, MessagesReceived: r.Totals.Received,
+		MessagesSent: r.Totals.Sent, MessagesReceived: r.Totals.Received, CallSeconds: r.Totals.CallSeconds,
 		DueAt: wire.Instant(r.DueAt), ReachedAt: wire.Instant(r.Reached), AddedAt: r.Added.UTC(), StartedAt: wire.Instant(r.Started), FinishedAt: wire.Instant(r.Finished), UpdatedAt: r.LastChange().UTC(),
 	}
 	if v.Attributes == nil {

@@ -59,8 +59,8 @@ func (s *Server) reportCall(x *resource, status string, form url.Values) {
 	if sip, final := map[string]string{"completed": "200", "busy": "486", "no-answer": "487", "failed": "404", "canceled": "487"}[status]; final {
 		form.Set("SipResponseCode", sip)
 		// CallDuration counts seconds, Duration billed minutes.
-		form.Set("CallDuration", "0")
-		form.Set("Duration", "0")
+		form.Set("CallDuration", strconv.Itoa(x.seconds()))
+		form.Set("Duration", strconv.Itoa((x.seconds()+59)/60))
 	}
 }
 

@@ -40,6 +40,14 @@ func stamp(t time.Time) any {
 	return t.UTC().Format(time.RFC1123Z)
 }
 
+// seconds returns how long a call lasted since the answer.
+func (r *resource) seconds() int {
+	if r.sent.IsZero() {
+		return 0
+	}
+	return int(r.updated.Sub(r.sent) / time.Second)
+}
+
 func optional(s string) any {
 	if s == "" {
 		return nil
@@ -72,7 +80,7 @@ func (s *Server) document(r *resource) map[string]any {
 	d["annotation"] = any(nil)
 	d["subresource_uris"] = map[string]string{"recordings": uri + "/Recordings.json"}
 	if r.over {
-		d["end_time"], d["duration"] = stamp(r.updated), "0"
+		d["end_time"], d["duration"] = stamp(r.updated), strconv.Itoa(r.seconds())
 	}
 	return d
 }
