@@ -169,6 +169,26 @@ func testPassedByCheaply(t *testing.T, types []string) {
 	})
 }
 
+// Events behind a delivery that does not take long stay in the window: nothing is written
+// about each of them.
+func TestRunner_NothingIsDeferredAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.judge = func(events.Event, int) error {
+			time.Sleep(time.Second)
+			return nil
+		}
+		g.start()
+		defer g.stop()
+		g.emit(0, 5, "a")
+		after(1500 * time.Millisecond)
+		if p, err := g.store.Progress(t.Context(), "r"); err != nil || len(p.Deferred) != 0 || p.Cursor != 1 {
+			t.Errorf("at %d with %d deferred (%v)", p.Cursor, len(p.Deferred), err)
+		}
+	})
+}
+
 // At max concurrency, due events wait for a delivery to finish.
 func TestAReceiverThatHangsIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -91,7 +91,7 @@ func TestEventGridForm(t *testing.T) {
 	shake, event := app.calls[0], app.calls[1]
 	first := decoded(t, shake.body).([]any)[0].(map[string]any)
 	about, _ := first["data"].(map[string]any)
-	if shake.header.Get("aeg-event-type") != "SubscriptionValidation" || first["eventType"] != "Microsoft.EventGrid.SubscriptionValidationEvent" || about["validationCode"] == "" {
+	if shake.header.Get("aeg-event-type") != "SubscriptionValidation" || first["eventType"] != "Microsoft.EventGrid.SubscriptionValidationEvent" || first["topic"] != "https://weir.example" || about["validationCode"] == "" {
 		t.Errorf("handshake: %s %v", shake.body, shake.header)
 	}
 	want := []any{map[string]any{
@@ -204,8 +204,9 @@ func TestApplication(t *testing.T) {
 	if err := deliver(t.Context(), queued()); err != nil || len(app.calls) != 3 {
 		t.Errorf("without an address: %v", err)
 	}
-	if found = errors.New("no"); deliver(t.Context(), queued()) == nil {
-		t.Error("a lookup that failed counts as delivered")
+	hook.URL, found = app.URL, errors.New("no")
+	if err := deliver(t.Context(), queued()); !errors.Is(err, found) || len(app.calls) != 3 {
+		t.Errorf("a lookup that failed: %v, %d calls", err, len(app.calls))
 	}
 }
 

@@ -214,3 +214,73 @@ weir_webhooks{state="paused"} 1
 		g.stop()
 	})
 }
+
+// A restart does not shorten the rest that a receiver has after many failures.
+func TestRunner_RestAfterRestart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.o.PollEvery, g.o.LeaseTTL = time.Minute, time.Hour
+		g.o.FirstPause, g.o.LastPause = time.Hour, time.Hour
+		g.judge = func(events.Event, int) error { return errNo }
+		g.start()
+		g.emit(0, 1, "a")
+		after(time.Minute)
+		g.stop()
+		g.start()
+		defer g.stop()
+		after(20 * time.Minute) // half of a pause is not random
+		if n := g.tried(1); n != 1 {
+			t.Errorf("%d tries before the end of the rest", n)
+		}
+		after(time.Hour)
+		if n := g.tried(1); n < 2 {
+			t.Error("no try after the rest")
+		}
+	})
+}
+
+// slowRole is a store whose renewals of a role take a second, even if they are canceled,
+// and whose releases hang.
+type slowRole struct {
+	*persistence.Store
+	renewing atomic.Bool
+	early    atomic.Bool // it was released during a renewal
+}
+
+func (s *slowRole) RenewRole(ctx context.Context, role ops.Role, l weir.Lease) (bool, error) {
+	s.renewing.Store(true)
+	defer s.renewing.Store(false)
+	time.Sleep(time.Second)
+	return s.Store.RenewRole(ctx, role, l)
+}
+
+func (s *slowRole) ReleaseRole(ctx context.Context, _ ops.Role, _ weir.Lease) error {
+	s.early.Store(s.renewing.Load())
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// The role is released when no renewal of it is under way, and a release that hangs does
+// not hold up the end.
+func TestSystem_CloseWithASlowStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		s := &slowRole{Store: g.store}
+		g.o.Store = s
+		g.start()
+		after(5500 * time.Millisecond)
+		if !s.renewing.Load() {
+			t.Fatal("there is no renewal after a third of the lease")
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 6*time.Second) // the renewal, and a third of the lease
+		defer cancel()
+		if err := g.system.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		if s.early.Load() || s.renewing.Load() {
+			t.Error("the end did not wait for the renewal")
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -196,4 +197,33 @@ func TestMetrics(t *testing.T) {
 	if problems, err := testutil.GatherAndLint(r); err != nil || len(problems) > 0 {
 		t.Errorf("problems %v (%v)", problems, err)
 	}
+}
+
+// Every series of a receiver stands at zero from the start, also in a process that does
+// not deliver.
+func TestMetrics_StandAtZero(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.o.Store = &taken{Store: g.store}
+		g.start()
+		defer g.stop()
+		want := `
+# HELP weir_event_deliveries_aside Events deferred because they, or an event ahead of them, failed.
+# TYPE weir_event_deliveries_aside gauge
+weir_event_deliveries_aside{receiver="r"} 0
+# HELP weir_event_deliveries_total Attempts to deliver an event, by receiver and result.
+# TYPE weir_event_deliveries_total counter
+weir_event_deliveries_total{receiver="r",result="dead"} 0
+weir_event_deliveries_total{receiver="r",result="delivered"} 0
+weir_event_deliveries_total{receiver="r",result="failed"} 0
+weir_event_deliveries_total{receiver="r",result="lost"} 0
+# HELP weir_event_oldest_undelivered_seconds Age of the oldest undelivered event of a receiver; 0 if there is none.
+# TYPE weir_event_oldest_undelivered_seconds gauge
+weir_event_oldest_undelivered_seconds{receiver="r"} 0
+`
+		if err := testutil.GatherAndCompare(g.reg, strings.NewReader(want)); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -101,3 +101,33 @@ func TestRunner_PausesOfAFailingWebhookGrow(t *testing.T) {
 		g.stop()
 	})
 }
+
+// Places that fail leave room for one that works, however many events they have.
+func TestRunner_FailingPlacesLeaveRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.o.Concurrency = 16
+		g.o.Receivers[0].Group = func(order string) string { return order[:1] }
+		g.judge = func(e events.Event, _ int) error {
+			if e.Subject[0] == 'c' {
+				return nil
+			}
+			time.Sleep(10 * time.Second)
+			return errNo
+		}
+		g.start()
+		g.emit(0, 1, "a", "b")
+		after(10100 * time.Millisecond) // it is known that they fail
+		var subjects []string
+		for n := range 50 {
+			subjects = append(subjects, fmt.Sprint("a", n), fmt.Sprint("b", n))
+		}
+		g.emit(0, 1, subjects...)
+		after(time.Second)
+		g.emit(0, 1, "c")
+		after(time.Second)
+		g.wantAll("c", 1)
+		g.stop()
+	})
+}
