@@ -317,7 +317,7 @@ func askLaunch(v *visit) (*question, error) {
 }
 
 // launchForecast returns how many respondents a survey needs, when it ends at the latest,
-// and the texts of each arm's first attempt, as far as the definition determines them.
+// and each arm's first texts, as far as the definition determines them.
 func launchForecast(d surveys.Definition) []fact {
 	plan, wrong := d.Compile(surveys.Defaults{})
 	if len(wrong) > 0 {
@@ -335,20 +335,25 @@ func launchForecast(d surveys.Definition) []fact {
 		facts = append(facts, fact{"Ends at the latest", plan.Schedule.FormatLocal(last)})
 	}
 	for i, arm := range plan.Arms {
-		contents := d.Questionnaires[arm.Questionnaire][arm.Modes[0]]
-		if len(contents) == 0 || len(contents[0].Messages) == 0 {
-			continue // a call, whose texts the application has
+		var messages []string
+		for _, mode := range arm.Modes { // the application has the texts of a call
+			if contents := d.Questionnaires[arm.Questionnaire][mode]; len(contents) > 0 && len(messages) == 0 {
+				messages = contents[0].Messages
+			}
+		}
+		if len(messages) == 0 {
+			continue
 		}
 		name := "First text"
 		if len(plan.Arms) > 1 {
 			name += ", arm " + strconv.Itoa(i)
 		}
-		facts = append(facts, fact{name, display.Truncate(maxFirstText, strings.Join(contents[0].Messages, " | "))})
+		facts = append(facts, fact{name, display.Truncate(maxFirstText, strings.Join(messages, " | "))})
 	}
 	return facts
 }
 
-// maxFirstText is the maximum number of characters shown of the texts of a first attempt.
+// maxFirstText is the maximum number of characters shown of the first texts of an arm.
 const maxFirstText = 400
 
 // surveyStep applies a step to a survey. Errors of a launch, such as respondents without
