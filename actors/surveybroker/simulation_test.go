@@ -237,7 +237,9 @@ func (s *simulation) onConversation(c weir.Contact, f contactResult) {
 			for _, ch := range []weir.ChannelID{1, 2} {
 				if c.Call == nil && ch == c.Channel || c.Call != nil && ch != c.Channel {
 					s.channels.receiveMessage(ch, c.To, f.message)
+					s.channels.mu.Lock() // conversations go on at the same time
 					s.received[c.To]++
+					s.channels.mu.Unlock()
 				}
 			}
 		})
