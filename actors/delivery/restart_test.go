@@ -240,10 +240,11 @@ func TestRunner_RestAfterRestart(t *testing.T) {
 	})
 }
 
-// slowRole is a store whose renewals of a role take a second, even if they are canceled,
+// slowRole is a store whose renewals of a role take a while, even if they are canceled,
 // and whose releases hang.
 type slowRole struct {
 	*persistence.Store
+	pause    func()
 	renewing atomic.Bool
 	early    atomic.Bool // it was released during a renewal
 }
@@ -251,7 +252,7 @@ type slowRole struct {
 func (s *slowRole) RenewRole(ctx context.Context, role ops.Role, l weir.Lease) (bool, error) {
 	s.renewing.Store(true)
 	defer s.renewing.Store(false)
-	time.Sleep(time.Second)
+	s.pause()
 	return s.Store.RenewRole(ctx, role, l)
 }
 
@@ -267,7 +268,7 @@ func TestSystem_CloseWithASlowStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
-		s := &slowRole{Store: g.store}
+		s := &slowRole{Store: g.store, pause: func() { time.Sleep(time.Second) }}
 		g.o.Store = s
 		g.start()
 		after(5500 * time.Millisecond)
