@@ -265,8 +265,8 @@ type Report struct {
 	Result      Result     `json:"result,omitzero"`
 }
 
-// Result is what is known of a conversation at the end of the contact. Only the person
-// who held it reports a disposition and a call-back, only providers of calls report seconds.
+// Result describes the conversation of a contact that has ended. Only the person who held
+// it reports a disposition and a call-back, only providers of calls report seconds.
 type Result struct {
 	Disposition string    `json:"disposition,omitempty"`  // of the respondent; empty: not known
 	CallBack    time.Time `json:"call_back,omitzero"`     // the next contact was agreed for this instant

@@ -182,7 +182,7 @@ func occurrences(tr *weir.Transition) (list []occurrence) {
 	return list
 }
 
-// outboxDetails is what an outbox entry of a contact holds as JSON.
+// outboxDetails are the details of an outbox entry of a contact, stored as JSON.
 type outboxDetails struct {
 	weir.Result
 	Messages int `json:"messages,omitempty"`

@@ -12,8 +12,8 @@ import (
 	"weir/surveys/respondents"
 )
 
-// sentRows is what an import sent, to be read again for its rejected rows: the response
-// names only their lines.
+// sentRows reads the input of an import again for its rejected rows: the response names
+// only their lines.
 type sentRows struct {
 	name string // of the file to read
 	copy *os.File

@@ -33,7 +33,7 @@ func Command(a *app.App) *cobra.Command {
 		putCommand(a, r), importCommand(a, r), launchCommand(a, r),
 		stateCommand(a, r, "pause", "Pause a survey", "Pause a survey: no respondent is contacted until it is resumed. Contacts in flight\nfinish normally, and answers are recorded.", (*client.Client).PauseSurvey),
 		stateCommand(a, r, "resume", "Resume a paused survey", "", (*client.Client).ResumeSurvey),
-		stateCommand(a, r, "lock", "Lock a running survey", "Lock a running survey: nobody can pause, stop, change or delete it until it is unlocked.\nIt ends by itself all the same, and its respondents can be added, corrected, stopped\nand removed.", (*client.Client).LockSurvey),
+		stateCommand(a, r, "lock", "Lock a running survey", "Lock a running survey: it cannot be paused, stopped, changed or deleted until it is unlocked.\nIt ends by itself all the same, and its respondents can be added, corrected, stopped\nand removed.", (*client.Client).LockSurvey),
 		stateCommand(a, r, "unlock", "Unlock a survey", "", (*client.Client).UnlockSurvey),
 		stopCommand(a, r), statusCommand(a, r), respondentsCommand(a, r), setCommand(a, r), removeCommand(a, r),
 		showCommand(a, r), cloneCommand(a, r), listCommand(a, r), exportCommand(a, r), deleteCommand(a, r))
