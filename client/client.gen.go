@@ -2436,7 +2436,7 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 //
 // Settings of type `http` (messages through any HTTP gateway, described by a template):
 //
-// - `template` (object, required): requests, answers, callbacks and states of the gateway; docs/providers.md describes it, "weir channel templates" has examples
+// - `template` (object, required): requests, answers, callbacks and states of the gateway; "weir channel templates" lists those that come with Weir and prints one to start from
 // - `secrets` (object, secret): an object of texts that the template calls {secret.NAME}
 // - `values` (object): an object of texts that the template calls {value.NAME}
 //

@@ -28,6 +28,7 @@ type feed struct {
 	mu    sync.Mutex
 	types []string // of all webhooks together
 	first int64    // the list has all wanted events after it, up to pos
+	begun bool     // pos was read from the store; 0 is the position of an empty log
 	pos   int64    // position up to which the log was read
 	list  []fed
 	bytes int
@@ -81,12 +82,12 @@ func (f *feed) want(ctx context.Context, types []string) error {
 	if slices.Equal(types, f.types) {
 		return nil
 	}
-	if f.pos == 0 || len(f.types) == 0 {
+	if !f.begun || len(f.types) == 0 {
 		last, err := f.store.LatestEvent(ctx)
 		if err != nil {
 			return err
 		}
-		f.pos = last
+		f.begun, f.pos = true, last
 	}
 	f.types, f.first, f.list, f.bytes = types, f.pos, nil, 0
 	return nil

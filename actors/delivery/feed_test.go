@@ -92,28 +92,33 @@ func (s *slowFeed) EventsOf(ctx context.Context, after int64, limit int, types .
 }
 
 // A webhook that is created while the log is read for the types of the others gets its own
-// events.
+// events, and the others theirs, also if the log was empty before.
 func TestFeed_TypesChangeDuringARead(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newHookRig(t)
-		store := &slowFeed{Store: g.store}
-		g.o.Store = store
-		g.add("a")
-		g.start()
-		defer g.stop()
-		g.emit(0, 1, "s")
-		after(time.Second)
-		store.slow.Store(true)
-		g.emit(1, 2, "s")
-		after(300 * time.Millisecond)
-		g.add("b", func(w *events.Webhook) { w.Types = []string{"weir.contact.*"} })
-		after(300 * time.Millisecond)
-		if err := g.store.Emit(t.Context(), events.Event{Type: events.ContactDone, Source: "contacts", Subject: "c", Data: json.RawMessage(`{"n":0}`)}); err != nil {
-			t.Fatal(err)
-		}
-		after(10 * time.Second)
-		g.wantAll("a", "s", 2)
-		g.wantAll("b", "c", 1)
-	})
+	for _, before := range []int{0, 1} {
+		t.Run(fmt.Sprint(before), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newHookRig(t)
+				store := &slowFeed{Store: g.store}
+				g.o.Store = store
+				g.add("a")
+				g.start()
+				defer g.stop()
+				g.emit(0, before, "s")
+				after(time.Second)
+				store.slow.Store(true)
+				g.emit(before, before+1, "s")
+				after(300 * time.Millisecond)
+				g.add("b", func(w *events.Webhook) { w.Types = []string{"weir.contact.*"} })
+				after(300 * time.Millisecond)
+				if err := g.store.Emit(t.Context(), events.Event{Type: events.ContactDone, Source: "contacts", Subject: "c", Data: json.RawMessage(`{"n":0}`)}); err != nil {
+					t.Fatal(err)
+				}
+				after(10 * time.Second)
+				g.wantAll("a", "s", before+1)
+				g.wantAll("b", "c", 1)
+			})
+		})
+	}
 }

@@ -19,7 +19,7 @@ func Type() channels.Type {
 		Name: "http", Content: channels.Text, Guarded: true,
 		Summary: "messages through any HTTP gateway, described by a template",
 		Settings: []channels.Setting{
-			{Key: settingTemplate, Kind: channels.Object, Place: true, Required: true, Help: "requests, answers, callbacks and states of the gateway; docs/providers.md describes it, \"weir channel templates\" has examples"},
+			{Key: settingTemplate, Kind: channels.Object, Place: true, Required: true, Help: "requests, answers, callbacks and states of the gateway; \"weir channel templates\" lists those that come with Weir and prints one to start from"},
 			{Key: settingSecrets, Kind: channels.Object, Secret: true, Help: "an object of texts that the template calls {secret.NAME}"},
 			{Key: settingValues, Kind: channels.Object, Help: "an object of texts that the template calls {value.NAME}"},
 		},

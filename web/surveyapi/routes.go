@@ -108,11 +108,15 @@ func (s *Service) stepRoutes() []*route.Route {
 		{surveys.Lock, "Lock a running survey", "Until it is unlocked, it cannot be paused, stopped, changed or deleted (409, `locked`). It ends by itself all the same, and its respondents can be added, corrected, stopped and removed."},
 		{surveys.Unlock, "Unlock a survey", ""},
 	} {
+		codes := []weir.Code{weir.CodeNotFound, weir.CodeConflict}
+		if x.step == surveys.Pause || x.step == surveys.Stop {
+			codes = append(codes, weir.CodeLocked)
+		}
 		routes = append(routes, &route.Route{
 			Method: "POST", Path: Path + ":" + string(x.step), ID: string(x.step) + "-survey", Tag: "surveys",
 			Summary: x.summary, Description: strings.TrimSpace(x.more + " Asking twice changes nothing."), Handle: s.applyStep(x.step), Repeatable: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the survey", Body: route.TypeOf[SurveyView]()}},
-			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeLocked},
+			Codes:   codes,
 		})
 	}
 	routes[0].Query = []wire.Parameter{{
