@@ -69,6 +69,9 @@ type Statements struct {
 	By func(index string) string
 	// Through follows the name of a table in a SELECT that has to use this index.
 	Through func(index string) string
+	// ThroughKey follows the name of a table, with its alias, in a SELECT that has to use its
+	// primary key: a server with few rows in its statistics may read a whole channel instead.
+	ThroughKey string
 	// RenewWake ends an INSERT into inbox: an existing wake item takes the new id.
 	RenewWake string
 	// ForShare and ForUpdate end a SELECT that locks the rows that it reads.

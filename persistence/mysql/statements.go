@@ -34,6 +34,7 @@ func (d *Database) Statements() dialect.Statements {
 		Fresh:             func(column string) string { return "VALUES(" + column + ")" },
 		By:                func(string) string { return "" },
 		AddCounts:         " ON DUPLICATE KEY UPDATE queued = queued + VALUES(queued), in_flight = in_flight + VALUES(in_flight)",
+		ThroughKey:        " FORCE INDEX (PRIMARY)",
 		Through:           func(index string) string { return " FORCE INDEX (" + index + ")" },
 		RenewWake:         " ON DUPLICATE KEY UPDATE id = VALUES(id)",
 		ForShare:          " LOCK IN SHARE MODE",

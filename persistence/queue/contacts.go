@@ -279,7 +279,12 @@ const (
 
 // Read reads contacts with their states, and returns how many rows there were.
 func (p *page) read(ctx context.Context, where string, args ...any) ([]contactRow, int, error) {
-	rows, err := p.s.readContacts(ctx, p.s.Read, where, args)
+	var rows []contactRow
+	from := withState
+	if where == idsSQL || where == newestSQL {
+		from = p.s.inOrder()
+	}
+	err := p.s.Read.SelectContext(ctx, &rows, "SELECT "+contactColumns+from+where, args...)
 	if err == nil {
 		err = p.s.resolve(ctx, p.s.Read, rows)
 	}

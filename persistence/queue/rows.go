@@ -37,6 +37,11 @@ const withState = " FROM contacts c" +
 	" LEFT JOIN contacts_delayed d ON d.channel_id = c.channel_id AND d.id = c.id" +
 	" LEFT JOIN contacts_done e ON e.channel_id = c.channel_id AND e.id = c.id"
 
+// inOrder is withState for a range of ids.
+func (s *Store) inOrder() string {
+	return strings.Replace(withState, " contacts c", " contacts c"+s.Dialect.ThroughKey, 1)
+}
+
 // contactRow is a contact as it is read.
 type contactRow struct {
 	Channel     int64   `db:"channel_id"`

@@ -20,7 +20,7 @@ func named(name, text string, args ...any) statement { return statement{name, te
 // Statements lists the statements that a broker, a list and the retention run.
 func (s *Store) Statements(channel weir.ChannelID, lane weir.Lane, c weir.ContactID) []statement {
 	id, l, contact := int64(channel), int64(lane), int64(c)
-	all := "SELECT " + contactColumns + withState
+	all, ordered := "SELECT "+contactColumns+withState, "SELECT "+contactColumns+s.inOrder()
 	sizes, ids := sizesSQL([]record{
 		{ref: weir.Ref{Channel: channel, ID: c}}, {ref: weir.Ref{Channel: channel, ID: c + 1}}, {ref: weir.Ref{Channel: channel + 1, ID: c}},
 	})
@@ -34,10 +34,10 @@ func (s *Store) Statements(channel weir.ChannelID, lane weir.Lane, c weir.Contac
 		named("refill", headSQL, id, l, contact, 100),
 		named("due", delayedSQL, id, 100),
 		named("overdue", expiringSQL, id, 100),
-		named("list by id", all+idsSQL, id, contact, int64(math.MaxInt64), 100),
-		named("list between two instants", all+idsSQL, id, int64(1000), int64(1050), 100),
-		named("newest by id", all+newestSQL, id, contact, int64(0), 100),
-		named("newest by id, near the end", all+newestSQL, id, contact*19/5, int64(0), 100),
+		named("list by id", ordered+idsSQL, id, contact, int64(math.MaxInt64), 100),
+		named("list between two instants", ordered+idsSQL, id, int64(1000), int64(1050), 100),
+		named("newest by id", ordered+newestSQL, id, contact, int64(0), 100),
+		named("newest by id, near the end", ordered+newestSQL, id, contact*19/5, int64(0), 100),
 		named("range of a search", searchRangeSQL, id, contact, int64(0), 5),
 		named("search", all+searchSQL+values.Marks(1)+searchEnd, id, contact, contact-10, "nowhere", 100),
 		named("purge", purgeSQL, id, int64(500_000), 100),
