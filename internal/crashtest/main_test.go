@@ -85,7 +85,7 @@ type sizes struct {
 
 func size() sizes {
 	if os.Getenv(sizeVariable) == "full" {
-		return sizes{cell: 20, random: 200, storeKills: 10, drains: 20, surveyKills: 60, respondents: 400, surveyPace: 1200, routerKills: 150, clientKills: 60, strikeLimit: 45 * time.Second, slack: 1500 * time.Millisecond}
+		return sizes{cell: 20, random: 200, storeKills: 10, drains: 20, surveyKills: 60, respondents: 400, surveyPace: 1200, routerKills: 150, clientKills: 60, strikeLimit: 45 * time.Second, slack: 2 * time.Second}
 	}
 	return sizes{random: 15, storeKills: 1, drains: 3, surveyKills: 4, respondents: 40, surveyPace: 100_000, routerKills: 5, clientKills: 6, strikeLimit: 30 * time.Second, slack: 2 * time.Second}
 }
