@@ -39,7 +39,7 @@ func newWorld(t *testing.T, names map[string][]string, h http.HandlerFunc) *worl
 	roots := x509.NewCertPool()
 	roots.AddCert(w.server.Certificate())
 	w.policy = outbound.Policy{
-		Timeout: 2 * time.Second,
+		Timeout: 30 * time.Second,
 		TLS:     &tls.Config{RootCAs: roots, ServerName: "example.com", MinVersion: tls.VersionTLS12},
 		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
 			var list []netip.Addr
