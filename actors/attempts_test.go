@@ -88,15 +88,15 @@ func (s *claimStore) Renew(ctx context.Context) ([]weir.ChannelID, error) {
 	return s.Store.Renew(ctx)
 }
 
-func (s *claimStore) Acquire(ctx context.Context, id weir.ChannelID) (weir.Lease, bool, error) {
+func (s *claimStore) Acquire(ctx context.Context, id weir.ChannelID) (weir.Incarnation, bool, error) {
 	if s.away.Load() {
-		return weir.Lease{}, false, nil
+		return weir.Incarnation{}, false, nil
 	}
 	s.acquired.Add(1)
 	return s.Store.Acquire(ctx, id)
 }
 
-func (s *claimStore) Release(ctx context.Context, l weir.Lease) error {
+func (s *claimStore) Release(ctx context.Context, l weir.Incarnation) error {
 	if s.onRelease != nil {
 		s.onRelease()
 	}
@@ -222,7 +222,7 @@ func TestClaimOfAnotherProcessIsNotTakenForOurs(t *testing.T) {
 								if r.Err != nil || len(r.Stale) > 0 {
 									t.Errorf("the other's claim: %+v", r)
 								}
-								done(weir.CommitResult{Err: weir.ErrLeaseLost})
+								done(weir.CommitResult{Err: weir.ErrSuperseded})
 							})
 						}()
 					}

@@ -7,7 +7,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors/supervise"
 )
 
 // managerName is the manager's actor name.
@@ -60,8 +59,6 @@ func (m *manager) Receive(ctx actor.Context) {
 			ctx.Send(c.pid, drain{})
 		}
 		m.finishDrain()
-	case leasesRenewed:
-		m.renewed(ctx, msg)
 	}
 }
 
@@ -108,7 +105,7 @@ func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 	return c
 }
 
-// ended removes a broker that has given back its lease. It refuses what is in its
+// ended removes a broker. It refuses what is in its
 // mailbox already.
 func (m *manager) ended(ctx actor.Context, e brokerEnded) {
 	c := m.children[e.channel]
@@ -132,25 +129,6 @@ func (m *manager) finishDrain() {
 		close(done)
 	}
 	m.draining = nil
-}
-
-// leasesRenewed lists the leases that were extended, and until when.
-type leasesRenewed struct {
-	asked    time.Time
-	until    time.Time
-	channels map[weir.ChannelID]struct{}
-}
-
-// renewed passes the renewal on to the brokers. A broker whose lease was acquired
-// before the renewal was requested and is not in the result has lost it.
-func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
-	for id, c := range m.children {
-		if _, ours := r.channels[id]; ours {
-			ctx.Send(c.pid, renewed{r.until})
-		} else if until := c.state.until.Load(); until != nil && until.Before(r.asked.Add(m.leaseTTL-supervise.LeaseMargin(m.leaseTTL))) {
-			ctx.Send(c.pid, leaseGone{})
-		}
-	}
 }
 
 func errDraining() error {

@@ -31,8 +31,7 @@ type System struct {
 	coreConfig  core.Config
 	sendTimeout time.Duration
 	askTimeout  time.Duration
-	leaseTTL    time.Duration
-	shared      bool
+	valid       func() bool
 	minuteStore ops.MinuteStore
 	minutes     *minutes
 
@@ -60,7 +59,7 @@ type System struct {
 func Start(o Options) (*System, error) {
 	s := &System{
 		store: o.Store, queue: o.Queue, directory: o.Directory, logger: o.Logger, metrics: o.Metrics, coreConfig: o.Core,
-		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, leaseTTL: o.LeaseTTL, shared: o.Shared,
+		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, valid: o.Valid,
 		states: map[weir.ChannelID]*channelState{}, minuteStore: o.Minutes, minutes: newMinutes(time.Now()), tracing: o.Tracing,
 	}
 	s.ctx, s.cancelAll = context.WithCancel(context.Background())
@@ -83,13 +82,9 @@ func Start(o Options) (*System, error) {
 	s.metrics.live.source, s.metrics.live.withoutBroker = s.allFigures, s.healthsWithoutBroker
 	loops, halt := context.WithCancel(s.ctx)
 	s.stopLoops = halt
-	s.loop(loops, s.leaseTTL/3, s.renew)
 	s.loop(loops, sweepEvery, s.sweep)
 	if s.minuteStore != nil {
 		s.loops.Go(func() { s.minutesLoop(loops) })
-	}
-	if s.shared {
-		s.loops.Go(func() { s.pollLoop(loops) })
 	}
 	return s, nil
 }
@@ -127,9 +122,6 @@ func (s *System) Announce(channel weir.ChannelID, fresh []weir.Contact) {
 func (s *System) Changed(ctx context.Context, channel weir.ChannelID) {
 	done := make(chan core.Reply, 1)
 	s.deliver(channel, changed{done})
-	if s.shared {
-		_ = s.store.Deliver(ctx, weir.InboxItem{Channel: channel, Kind: weir.InboxWake})
-	}
 	ctx, cancel := background(ctx, time.Second)
 	defer cancel()
 	select {
@@ -176,8 +168,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// Drain stops claiming contacts, waits for dispatches under way and releases
-// the leases. It stops waiting when ctx ends: the next start finds what is under
+// Drain stops claiming contacts, and waits for dispatches under way. It stops waiting when ctx ends: the next start finds what is under
 // way then. A System that has already ended has nothing to drain.
 func (s *System) Drain(ctx context.Context) error {
 	select {

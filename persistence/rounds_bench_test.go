@@ -27,7 +27,7 @@ const (
 type rounds struct {
 	b       *testing.B
 	s       *persistence.Store
-	leases  []weir.Lease
+	leases  []weir.Incarnation
 	begun   [][]weir.Contact // by round
 	wants   chan int         // for the callers: a channel that gets a contact
 	got     chan weir.Contact
@@ -152,7 +152,7 @@ func (r *rounds) advance(round int, step func(weir.Progress, time.Time) (weir.Pr
 }
 
 func (r *rounds) commit(i int, list []weir.Transition, answered func()) {
-	r.s.Commit(weir.Change{Lease: r.leases[i], Transitions: list}, func(result weir.CommitResult) {
+	r.s.Commit(weir.Change{By: r.leases[i], Transitions: list}, func(result weir.CommitResult) {
 		if result.Err != nil || len(result.Stale) > 0 {
 			r.b.Errorf("%+v", result)
 		}

@@ -76,7 +76,7 @@ func failAll(t *testing.T, store *persistence.Store, channel weir.ChannelID, spe
 		ts, list = append(ts, tr), append(list, tr.Contact)
 	}
 	done := make(chan weir.CommitResult, 1)
-	store.Commit(weir.Change{Lease: lease, Transitions: ts}, func(r weir.CommitResult) { done <- r })
+	store.Commit(weir.Change{By: lease, Transitions: ts}, func(r weir.CommitResult) { done <- r })
 	if r := <-done; r.Err != nil || len(r.Stale) > 0 {
 		t.Fatalf("%+v", r)
 	}

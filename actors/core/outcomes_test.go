@@ -220,7 +220,7 @@ func TestWoken_ReadsTheQueueFromItsStart(t *testing.T) {
 	r.accept(calls(200)...)
 	r.nextID = 1
 	r.insert(calls(1)...)
-	r.tell(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
+	r.tell(func(c *core.Core, now time.Time) { c.Woken(now) })
 	r.settle()
 	for range 64 { // twice what is in memory
 		r.ends(r.sent[len(r.sent)-1].ID, weir.Completed)

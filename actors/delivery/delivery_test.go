@@ -206,9 +206,9 @@ type taken struct {
 	free atomic.Bool
 }
 
-func (s *taken) AcquireRole(ctx context.Context, role ops.Role) (weir.Lease, bool, error) {
+func (s *taken) AcquireRole(ctx context.Context, role ops.Role) (weir.Incarnation, bool, error) {
 	if !s.free.Load() {
-		return weir.Lease{}, false, nil
+		return weir.Incarnation{}, false, nil
 	}
 	return s.Store.AcquireRole(ctx, role)
 }

@@ -78,7 +78,7 @@ type late struct {
 	writing, most atomic.Int32
 }
 
-func (s *late) Advance(ctx context.Context, l weir.Lease, step events.Step) error {
+func (s *late) Advance(ctx context.Context, l weir.Incarnation, step events.Step) error {
 	if n := s.writing.Add(1); n > s.most.Load() {
 		s.most.Store(n)
 	}
@@ -111,7 +111,7 @@ type reads struct {
 	n, steps atomic.Int32
 }
 
-func (s *reads) Advance(ctx context.Context, l weir.Lease, step events.Step) error {
+func (s *reads) Advance(ctx context.Context, l weir.Incarnation, step events.Step) error {
 	s.steps.Add(1)
 	return s.Store.Advance(ctx, l, step)
 }

@@ -76,7 +76,7 @@ type released struct {
 	n atomic.Int32
 }
 
-func (r *released) ReleaseRole(ctx context.Context, role ops.Role, l weir.Lease) error {
+func (r *released) ReleaseRole(ctx context.Context, role ops.Role, l weir.Incarnation) error {
 	r.n.Add(1)
 	return r.Store.ReleaseRole(ctx, role, l)
 }
@@ -249,14 +249,14 @@ type slowRole struct {
 	early    atomic.Bool // it was released during a renewal
 }
 
-func (s *slowRole) RenewRole(ctx context.Context, role ops.Role, l weir.Lease) (bool, error) {
+func (s *slowRole) RenewRole(ctx context.Context, role ops.Role, l weir.Incarnation) (bool, error) {
 	s.renewing.Store(true)
 	defer s.renewing.Store(false)
 	s.pause()
 	return s.Store.RenewRole(ctx, role, l)
 }
 
-func (s *slowRole) ReleaseRole(ctx context.Context, _ ops.Role, _ weir.Lease) error {
+func (s *slowRole) ReleaseRole(ctx context.Context, _ ops.Role, _ weir.Incarnation) error {
 	s.early.Store(s.renewing.Load())
 	<-ctx.Done()
 	return ctx.Err()

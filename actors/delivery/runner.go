@@ -38,10 +38,9 @@ var (
 // runner delivers to one receiver while this process has the role. One goroutine
 // owns the schedule.
 type runner struct {
-	o     *Options
-	r     *Receiver
-	lease weir.Lease
-	wake  <-chan struct{}
+	o    *Options
+	r    *Receiver
+	wake <-chan struct{}
 
 	schedule   *schedule
 	results    chan result
@@ -303,7 +302,7 @@ func (x *runner) flush(ctx context.Context, now time.Time) {
 	}
 	step.Receiver = x.r.Name
 	x.writing, x.lastStep, x.finished = true, now, false
-	go func() { x.written <- persist(ctx, func() error { return x.o.Store.Advance(ctx, x.lease, step) }) }()
+	go func() { x.written <- persist(ctx, func() error { return x.o.Store.Advance(ctx, step) }) }()
 }
 
 // persist repeats a write until it succeeds, because what follows builds on it, the role
@@ -311,7 +310,7 @@ func (x *runner) flush(ctx context.Context, now time.Time) {
 func persist(ctx context.Context, write func() error) error {
 	for {
 		err := write()
-		if err == nil || errors.Is(err, weir.ErrLeaseLost) || !backoff.Wait(ctx, time.Second) {
+		if err == nil || errors.Is(err, weir.ErrSuperseded) || !backoff.Wait(ctx, time.Second) {
 			return err
 		}
 	}
@@ -400,7 +399,7 @@ func (x *runner) drain(ctx, calls context.Context) {
 	}
 	if step, ok := x.schedule.step(time.Now()); ok && ctx.Err() == nil {
 		step.Receiver = x.r.Name
-		if err := x.o.Store.Advance(ctx, x.lease, step); err != nil {
+		if err := x.o.Store.Advance(ctx, step); err != nil {
 			x.o.Logger.Warn("receiver progress write failed; some events will be delivered twice", "receiver", x.r.Name, "error", err)
 		}
 	}

@@ -4,18 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
-
-	"weir"
-	"weir/actors/supervise"
-	"weir/ops"
 )
 
-// System delivers events while this process has the role.
+// System delivers events.
 type System struct {
 	o     Options
 	wakes []chan struct{} // one token for each receiver: read the log
-	role  *supervise.Role
 
 	stop      context.CancelFunc // starts no more deliveries
 	interrupt context.CancelFunc // interrupts the deliveries in flight
@@ -50,8 +44,7 @@ func Start(ctx context.Context, o Options) (*System, error) {
 	s.running, s.stop = context.WithCancel(s.last)
 	s.unhook = o.Store.OnEvents(s.wakeAll)
 	if len(s.wakes) > 0 {
-		s.role = supervise.NewRole(o.Store, ops.RoleEventDelivery, o.LeaseTTL, o.Logger)
-		s.done.Go(func() { s.role.Run(s.running, s.lead) })
+		s.done.Go(s.deliver)
 	}
 	return s, nil
 }
@@ -66,8 +59,8 @@ func (s *System) wakeAll() {
 	}
 }
 
-// Close waits a little for the deliveries in flight, as long as ctx allows, writes the
-// receivers' progress and releases the role.
+// Close waits a little for the deliveries in flight, as long as ctx allows, and writes the
+// receivers' progress.
 func (s *System) Close(ctx context.Context) error {
 	s.once.Do(func() {
 		s.unhook()
@@ -89,9 +82,9 @@ func (s *System) Close(ctx context.Context) error {
 	}
 }
 
-// lead delivers until the role is lost or the system is closed.
-func (s *System) lead(lease weir.Lease) {
-	s.o.Logger.Info("event delivery role acquired", "epoch", lease.Epoch)
+// deliver runs the receivers until the system is closed, or one of them finds that another
+// process owns the database.
+func (s *System) deliver() {
 	last, cut := context.WithCancel(s.last)
 	defer cut()
 	ctx, stop := context.WithCancel(s.running)
@@ -104,51 +97,17 @@ func (s *System) lead(lease weir.Lease) {
 		}()
 	}
 	for i := range s.o.Receivers {
-		start((&runner{o: &s.o, r: &s.o.Receivers[i], lease: lease, wake: s.wakes[i]}).run)
+		start((&runner{o: &s.o, r: &s.o.Receivers[i], wake: s.wakes[i]}).run)
 	}
 	if s.o.Webhooks != nil {
-		start(newDispatcher(&s.o, lease, s.wakes[len(s.o.Receivers)]).run)
+		start(newDispatcher(&s.o, s.wakes[len(s.o.Receivers)]).run)
 	}
-	kept := make(chan struct{})
-	go func() {
-		defer close(kept)
-		s.role.Keep(ctx, lease)
-	}()
-	over := s.untilLost(ctx, kept, ended)
-	if ctx.Err() == nil { // another process may deliver now
-		s.o.Logger.Warn("event delivery role lost", "epoch", lease.Epoch)
-		cut()
-	}
-	stop()
-	<-kept
-	// The role is released only when no runner is left, so that the next process does not deliver
-	// the same events beside them.
-	for range len(s.wakes) - over {
+	for i := range s.wakes {
 		<-ended
-	}
-	if s.last.Err() == nil {
-		ctx, cancel := context.WithTimeout(s.last, s.o.LeaseTTL/3)
-		defer cancel()
-		s.role.Release(ctx, lease)
-	}
-}
-
-// untilLost waits until the role is lost, may be lost because it could not be
-// renewed in time, a runner finds that it is lost, or ctx ends. It returns how many
-// runners have ended.
-func (s *System) untilLost(ctx context.Context, kept, ended <-chan struct{}) int {
-	for {
-		select {
-		case <-ctx.Done():
-			return 0
-		case <-kept:
-			return 0
-		case <-ended:
-			return 1
-		case <-time.After(s.role.Remaining()):
-			if s.role.Remaining() <= 0 {
-				return 0
-			}
+		if i == 0 && ctx.Err() == nil {
+			s.o.Logger.Warn("event delivery ends: another process owns the database")
+			stop()
+			cut()
 		}
 	}
 }

@@ -45,13 +45,12 @@ func (h *Webhooks) check() error {
 // dispatcher delivers to the webhooks while this process has the role: one runner for each
 // that is enabled, which begins anew when the webhook changes.
 type dispatcher struct {
-	o     *Options
-	h     *Webhooks
-	lease weir.Lease
-	wake  <-chan struct{}
-	feed  *feed
-	pool  chan struct{} // one token for each delivery beyond the first of a webhook
-	lost  chan struct{} // a runner has found that the role is lost
+	o    *Options
+	h    *Webhooks
+	wake <-chan struct{}
+	feed *feed
+	pool chan struct{} // one token for each delivery beyond the first of a webhook
+	lost chan struct{} // a runner has found that the role is lost
 
 	running map[string]*running
 	ended   []*running // they still end
@@ -65,9 +64,9 @@ type running struct {
 	done chan struct{}
 }
 
-func newDispatcher(o *Options, lease weir.Lease, wake <-chan struct{}) *dispatcher {
+func newDispatcher(o *Options, wake <-chan struct{}) *dispatcher {
 	return &dispatcher{
-		o: o, h: o.Webhooks, lease: lease, wake: wake, feed: newFeed(o), pool: make(chan struct{}, extraDeliveries),
+		o: o, h: o.Webhooks, wake: wake, feed: newFeed(o), pool: make(chan struct{}, extraDeliveries),
 		// Room for each runner and its predecessor: none blocks after run has returned.
 		lost: make(chan struct{}, events.MaxWebhooks*2), running: map[string]*running{},
 	}
@@ -227,17 +226,17 @@ func (d *dispatcher) deliver(ctx, last context.Context, p *endpoint) {
 	d.feed.join(p.sub)
 	defer d.feed.leave(p.sub)
 	// What clients want replayed becomes part of the progress.
-	err := persist(ctx, func() error { return p.o.Store.AdoptReplays(ctx, d.lease, p.w.ID, time.Now()) })
+	err := persist(ctx, func() error { return p.o.Store.AdoptReplays(ctx, p.w.ID, time.Now()) })
 	if err == nil {
 		receiver := p.receiver()
-		x := &runner{o: d.o, r: &receiver, lease: d.lease, wake: p.sub.wake}
+		x := &runner{o: d.o, r: &receiver, wake: p.sub.wake}
 		x.run(ctx, last)
 		if !x.lost {
 			return
 		}
-		err = weir.ErrLeaseLost
+		err = weir.ErrSuperseded
 	}
-	if errors.Is(err, weir.ErrLeaseLost) && ctx.Err() == nil {
+	if errors.Is(err, weir.ErrSuperseded) && ctx.Err() == nil {
 		d.lost <- struct{}{}
 	}
 }

@@ -143,11 +143,11 @@ func (c *crashing) do(f func() error) error {
 	return errCrash
 }
 
-func (c *crashing) Advance(ctx context.Context, l weir.Lease, s events.Step) error {
+func (c *crashing) Advance(ctx context.Context, l weir.Incarnation, s events.Step) error {
 	return c.do(func() error { return c.Store.Advance(ctx, l, s) })
 }
 
-func (c *crashing) AdoptReplays(ctx context.Context, l weir.Lease, id string, now time.Time) error {
+func (c *crashing) AdoptReplays(ctx context.Context, l weir.Incarnation, id string, now time.Time) error {
 	return c.do(func() error { return c.Store.AdoptReplays(ctx, l, id, now) })
 }
 

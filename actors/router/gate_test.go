@@ -53,7 +53,7 @@ func (g *gate) set(judge func(n int) verdict) {
 // always returns the same verdict for all groups.
 func always(v verdict) func(int) verdict { return func(int) verdict { return v } }
 
-func (g *gate) Append(l weir.Lease, group eventlog.Group, done func(error)) {
+func (g *gate) Append(l weir.Incarnation, group eventlog.Group, done func(error)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.n++
@@ -133,16 +133,16 @@ func (s *tenant) take(taken bool) {
 	s.taken = taken
 }
 
-func (s *tenant) AcquireRole(ctx context.Context, role ops.Role) (weir.Lease, bool, error) {
+func (s *tenant) AcquireRole(ctx context.Context, role ops.Role) (weir.Incarnation, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.taken {
-		return weir.Lease{}, false, nil
+		return weir.Incarnation{}, false, nil
 	}
 	return s.Store.AcquireRole(ctx, role)
 }
 
-func (s *tenant) RenewRole(ctx context.Context, role ops.Role, l weir.Lease) (bool, error) {
+func (s *tenant) RenewRole(ctx context.Context, role ops.Role, l weir.Incarnation) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.taken {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// load starts a task that acquires the role and builds the state.
+// load starts a task that builds the state.
 func (d *routerActor) load() {
 	if d.Router.draining.Load() {
 		d.finishDrain()
@@ -51,7 +51,7 @@ func (d *routerActor) discardState(err error) {
 		d.published.written = max(d.published.written, d.state.Seq())
 	}
 	d.state, d.journal, d.snapshot = nil, journalQueue{}, snapshots{}
-	if d.mode == serving || d.mode == standby {
+	if d.mode == serving {
 		d.mode = loading
 	}
 	d.metrics.serving.Set(0)
@@ -105,19 +105,14 @@ func (d *routerActor) lastSnapshot() {
 	s := &d.snapshot
 	s.last = true
 	if s.seq == d.journal.durable {
-		d.releaseAndEnd()
+		d.end()
 		return
 	}
 	d.beginCut(d.journal.durable)
 }
 
-// releaseAndEnd discards the state and releases the role, so that a waiting process
-// can acquire it.
-func (d *routerActor) releaseAndEnd() {
-	l := d.lease
+// end discards the state and ends the drain.
+func (d *routerActor) end() {
 	d.discardState(errDraining())
-	d.task(func(context.Context) {
-		d.releaseRole(l)
-		d.post(roleReleased{})
-	})
+	d.finishDrain()
 }

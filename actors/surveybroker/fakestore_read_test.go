@@ -81,7 +81,7 @@ type leaser struct {
 	ttl  time.Duration
 }
 
-func (l leaser) AcquireRole(ctx context.Context, _ ops.Role) (weir.Lease, bool, error) {
+func (l leaser) AcquireRole(ctx context.Context, _ ops.Role) (weir.Incarnation, bool, error) {
 	lease, ok, err := l.acquire(ctx)
 	if l.delayAcquired != nil && ok {
 		l.delayAcquired(ctx)
@@ -89,21 +89,21 @@ func (l leaser) AcquireRole(ctx context.Context, _ ops.Role) (weir.Lease, bool, 
 	return lease, ok, err
 }
 
-func (l leaser) acquire(ctx context.Context) (weir.Lease, bool, error) {
+func (l leaser) acquire(ctx context.Context) (weir.Incarnation, bool, error) {
 	done, err := l.beginOperation(ctx, "AcquireRole")
 	if err != nil {
-		return weir.Lease{}, false, err
+		return weir.Incarnation{}, false, err
 	}
 	defer done()
 	r, now := &l.fakeStore.role, time.Now()
 	if r.owner != "" && r.owner != l.name && now.Before(r.until) {
-		return weir.Lease{}, false, nil
+		return weir.Incarnation{}, false, nil
 	}
 	r.owner, r.epoch, r.until = l.name, r.epoch+1, now.Add(l.ttl)
-	return weir.Lease{Owner: l.name, Epoch: r.epoch}, true, nil
+	return weir.Incarnation{Owner: l.name, Epoch: r.epoch}, true, nil
 }
 
-func (l leaser) RenewRole(ctx context.Context, _ ops.Role, lease weir.Lease) (bool, error) {
+func (l leaser) RenewRole(ctx context.Context, _ ops.Role, lease weir.Incarnation) (bool, error) {
 	done, err := l.beginOperation(ctx, "RenewRole")
 	if err != nil {
 		return false, err
@@ -117,7 +117,7 @@ func (l leaser) RenewRole(ctx context.Context, _ ops.Role, lease weir.Lease) (bo
 	return true, nil
 }
 
-func (l leaser) ReleaseRole(ctx context.Context, _ ops.Role, lease weir.Lease) error {
+func (l leaser) ReleaseRole(ctx context.Context, _ ops.Role, lease weir.Incarnation) error {
 	done, err := l.beginOperation(ctx, "ReleaseRole")
 	if err != nil {
 		return err

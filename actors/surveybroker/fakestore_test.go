@@ -172,8 +172,8 @@ func (m *fakeStore) Work(ctx context.Context, w surveys.Work) (out surveys.Writt
 		}
 		done()
 	}()
-	if w.Lease != (weir.Lease{}) && (w.Lease.Owner != m.role.owner || w.Lease.Epoch != m.role.epoch) {
-		return out, weir.ErrLeaseLost
+	if w.Lease != (weir.Incarnation{}) && (w.Lease.Owner != m.role.owner || w.Lease.Epoch != m.role.epoch) {
+		return out, weir.ErrSuperseded
 	}
 	for _, v := range w.Moves {
 		if ch := m.channels[v.Channel]; v.Enqueue != nil && (ch == nil || ch.Deleting || ch.Deleted) {

@@ -130,18 +130,18 @@ func (d *deliverer) crash() {
 }
 
 // AcquireRole implements delivery.Store.
-func (d *deliverer) AcquireRole(ctx context.Context, role ops.Role) (weir.Lease, bool, error) {
+func (d *deliverer) AcquireRole(ctx context.Context, role ops.Role) (weir.Incarnation, bool, error) {
 	d.r.mu.Lock()
 	d.r.asked[d]++
 	d.r.mu.Unlock()
 	if d.isDying() {
-		return weir.Lease{}, false, errDying
+		return weir.Incarnation{}, false, errDying
 	}
 	return d.Store.AcquireRole(ctx, role)
 }
 
 // RenewRole implements delivery.Store.
-func (d *deliverer) RenewRole(ctx context.Context, role ops.Role, l weir.Lease) (bool, error) {
+func (d *deliverer) RenewRole(ctx context.Context, role ops.Role, l weir.Incarnation) (bool, error) {
 	if d.isDying() {
 		return false, errDying
 	}
@@ -155,7 +155,7 @@ func (d *deliverer) RenewRole(ctx context.Context, role ops.Role, l weir.Lease) 
 }
 
 // ReleaseRole implements delivery.Store.
-func (d *deliverer) ReleaseRole(ctx context.Context, role ops.Role, l weir.Lease) error {
+func (d *deliverer) ReleaseRole(ctx context.Context, role ops.Role, l weir.Incarnation) error {
 	if d.isDying() {
 		return errDying
 	}
@@ -163,7 +163,7 @@ func (d *deliverer) ReleaseRole(ctx context.Context, role ops.Role, l weir.Lease
 }
 
 // AdoptReplays implements events.WebhookDelivery.
-func (d *deliverer) AdoptReplays(ctx context.Context, l weir.Lease, id string, now time.Time) error {
+func (d *deliverer) AdoptReplays(ctx context.Context, l weir.Incarnation, id string, now time.Time) error {
 	if d.isDying() {
 		return errDying
 	}
@@ -171,7 +171,7 @@ func (d *deliverer) AdoptReplays(ctx context.Context, l weir.Lease, id string, n
 }
 
 // Advance implements delivery.Store.
-func (d *deliverer) Advance(ctx context.Context, l weir.Lease, s events.Step) error {
+func (d *deliverer) Advance(ctx context.Context, l weir.Incarnation, s events.Step) error {
 	if d.isDying() {
 		return errDying
 	}

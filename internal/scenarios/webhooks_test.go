@@ -146,7 +146,7 @@ func TestScenario258_StalledDeliveryChangesNothing(t *testing.T) {
 		return len(r.late) == r.writing && r.asked[slow.hooks.now] > asked
 	})
 	for _, late := range r.late {
-		if !errors.Is(late.err, weir.ErrLeaseLost) || late.wrote >= latest || late.left != latest {
+		if !errors.Is(late.err, weir.ErrSuperseded) || late.wrote >= latest || late.left != latest {
 			t.Errorf("it wrote the position %d, with the result: %v; the position was %d, and was %d then", late.wrote, late.err, latest, late.left)
 		}
 	}

@@ -230,7 +230,7 @@ func TestWriter_CommitInDoubtOutlivesItsCaller(t *testing.T) {
 					t.Fatal(err)
 				}
 				told := make(chan error, 1)
-				a.Submit(weir.Claims{Lease: lease, First: 1, Done: func(_ []weir.Accepted, err error) { told <- err }})
+				a.Submit(weir.Claims{By: lease, First: 1, Done: func(_ []weir.Accepted, err error) { told <- err }})
 				synctest.Wait()
 				leave()
 				_, err = a.Wait()

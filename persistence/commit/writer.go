@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,10 +38,12 @@ type writer struct {
 
 	delayed time.Time // until when what is queued waits for more
 
-	// Channels of this process as they were read last, under a fence; see
-	// [Tx.readChannels].
-	owned map[weir.ChannelID]ChannelState
+	// Channels as they were read last, under a fence; see [Tx.readChannels].
+	known map[weir.ChannelID]ChannelState
 	fence int64
+	// The latest incarnation of each channel's broker, by number; see [DB.Incarnate].
+	incarnations map[weir.ChannelID]int64
+	incarnation  int64 // the latest number
 	// contactEvents reports whether events of contacts are enabled. It was read with the
 	// channels, and is good as long as they are.
 	contactEvents bool
@@ -75,7 +78,7 @@ func newWriter(s *DB) *writer {
 	db := sqlx.NewDb(s.Database.Pools().Batch, s.Write.DriverName())
 	return &writer{
 		s: s, db: db, signal: make(chan struct{}, 1), stop: stop, giveUp: cancel, ctx: ctx,
-		ended: make(chan struct{}), cache: dialect.NewCache(db, s.Dialect.Prepare),
+		ended: make(chan struct{}), incarnations: map[weir.ChannelID]int64{}, cache: dialect.NewCache(db, s.Dialect.Prepare),
 	}
 }
 
@@ -211,6 +214,7 @@ func (w *writer) commitBatch(b *batch) {
 		err := w.attempt(b)
 		if err == nil {
 			w.setDown(nil)
+			maps.Copy(w.incarnations, b.incarnations)
 			for _, p := range w.s.parts {
 				p.Committed()
 			}
@@ -220,6 +224,9 @@ func (w *writer) commitBatch(b *batch) {
 		kind, code := w.s.Classify(err)
 		w.s.Metrics.Errors.WithLabelValues(code).Inc()
 		switch {
+		case errors.Is(err, member.ErrNotOwner):
+			b.fail(err)
+			return
 		case w.stop.Err() != nil:
 			b.fail(member.Unavailable("the store was closed; it is not known whether this was written", err))
 			return
@@ -277,6 +284,9 @@ func (w *writer) attempt(b *batch) error {
 			return nil
 		}
 	}
+	if w.beginInMemory(b) {
+		return nil
+	}
 	begin := time.Now()
 	err := w.transactAll(b)
 	result := member.ResultCommitted
@@ -294,7 +304,7 @@ func (w *writer) attempt(b *batch) error {
 // waits until the server has ended the broken transaction. If it has not begun it yet,
 // the new fence rejects it whenever it does.
 func (w *writer) committed(number int64) (bool, error) {
-	w.owned = nil
+	w.known = nil
 	if _, err := w.db.ExecContext(w.ctx, w.s.text.raiseFence, w.s.Start()); err != nil {
 		return false, err
 	}
@@ -306,8 +316,8 @@ func (w *writer) committed(number int64) (bool, error) {
 // learn takes over the fence of this process. What was read under another one is
 // forgotten.
 func (w *writer) learn(fence int64) {
-	if w.owned == nil || fence != w.fence {
-		w.owned, w.fence = map[weir.ChannelID]ChannelState{}, fence
+	if w.known == nil || fence != w.fence {
+		w.known, w.fence = map[weir.ChannelID]ChannelState{}, fence
 	}
 }
 

@@ -85,13 +85,13 @@ func (b *bench) channel(name string) weir.Channel {
 }
 
 // owned makes a channel and acquires its lease.
-func (b *bench) owned(name string) (weir.ChannelID, weir.Lease) {
+func (b *bench) owned(name string) (weir.ChannelID, weir.Incarnation) {
 	b.t.Helper()
 	c := b.channel(name)
 	return c.ID, b.acquire(c.ID)
 }
 
-func (b *bench) acquire(id weir.ChannelID) weir.Lease {
+func (b *bench) acquire(id weir.ChannelID) weir.Incarnation {
 	b.t.Helper()
 	l, ok, err := b.Acquire(b.ctx, id)
 	b.ok(err)
@@ -125,9 +125,9 @@ func (b *bench) later(c weir.Change) <-chan weir.CommitResult {
 }
 
 // commitAll commits and requires that there is no error and no stale transition.
-func (b *bench) commitAll(l weir.Lease, list ...weir.Transition) {
+func (b *bench) commitAll(l weir.Incarnation, list ...weir.Transition) {
 	b.t.Helper()
-	if r := b.commit(weir.Change{Lease: l, Transitions: list}); r.Err != nil || len(r.Stale) > 0 {
+	if r := b.commit(weir.Change{By: l, Transitions: list}); r.Err != nil || len(r.Stale) > 0 {
 		b.t.Fatalf("commit: %+v", r)
 	}
 }
@@ -214,7 +214,7 @@ func wantCode(t testing.TB, err error, want weir.Code) {
 }
 
 // end finishes contacts with an outcome and a reason.
-func (b *bench) end(lease weir.Lease, o weir.Outcome, reason string, list ...weir.Contact) []weir.Contact {
+func (b *bench) end(lease weir.Incarnation, o weir.Outcome, reason string, list ...weir.Contact) []weir.Contact {
 	b.t.Helper()
 	var claims, ends []weir.Transition
 	for i := range list {

@@ -192,8 +192,8 @@ func testCoalescing(t *testing.T, backend Backend) {
 	lost := otherLease
 	lost.Epoch--
 	var results []<-chan weir.CommitResult
-	send := func(l weir.Lease, tr ...weir.Transition) {
-		results = append(results, b.later(weir.Change{Lease: l, Transitions: tr}))
+	send := func(l weir.Incarnation, tr ...weir.Transition) {
+		results = append(results, b.later(weir.Change{By: l, Transitions: tr}))
 	}
 	for i := range list {
 		c := &list[i]
@@ -215,7 +215,7 @@ func testCoalescing(t *testing.T, backend Backend) {
 		got := <-r
 		switch i {
 		case len(results) - 3:
-			if !errors.Is(got.Err, weir.ErrLeaseLost) {
+			if !errors.Is(got.Err, weir.ErrSuperseded) {
 				t.Errorf("a lost lease: %+v", got)
 			}
 		case len(results) - 1:
@@ -249,9 +249,9 @@ func testGuilty(t *testing.T, backend Backend) {
 	again.Ended = twice.Ended
 	var results []<-chan weir.CommitResult
 	for i := range list[1:] {
-		results = append(results, b.later(weir.Change{Lease: lease, Transitions: []weir.Transition{claim(list[i+1], now())}}))
+		results = append(results, b.later(weir.Change{By: lease, Transitions: []weir.Transition{claim(list[i+1], now())}}))
 		if i == 10 {
-			results = append(results, b.later(weir.Change{Lease: lease, Transitions: []weir.Transition{again}}))
+			results = append(results, b.later(weir.Change{By: lease, Transitions: []weir.Transition{again}}))
 		}
 	}
 	failed := 0
@@ -276,7 +276,7 @@ func testClosing(t *testing.T, backend Backend) {
 	list := b.accept(id, specs(200)...)
 	var results []<-chan weir.CommitResult
 	for i := range list {
-		results = append(results, b.later(weir.Change{Lease: lease, Transitions: []weir.Transition{claim(list[i], now())}}))
+		results = append(results, b.later(weir.Change{By: lease, Transitions: []weir.Transition{claim(list[i], now())}}))
 	}
 	b.ok(b.Close(b.ctx))
 	for i, r := range results {
@@ -284,7 +284,7 @@ func testClosing(t *testing.T, backend Backend) {
 			t.Fatalf("change %d was not written: %v", i, got.Err)
 		}
 	}
-	if r := b.commit(weir.Change{Lease: lease}); r.Err == nil {
+	if r := b.commit(weir.Change{By: lease}); r.Err == nil {
 		t.Error("a closed store took a change")
 	}
 	_, err := b.Accept(b.ctx, id, specs(1))

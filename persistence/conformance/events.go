@@ -255,7 +255,7 @@ func testReceivers(t *testing.T, backend Backend) {
 		t.Errorf("%d are deferred", len(p.Deferred))
 	}
 	b.ok(b.ReleaseRole(b.ctx, ops.RoleEventDelivery, lease))
-	if err := b.Advance(b.ctx, lease, events.Step{Receiver: "late", Cursor: 10, Done: []int64{4}}); !errors.Is(err, weir.ErrLeaseLost) {
+	if err := b.Advance(b.ctx, lease, events.Step{Receiver: "late", Cursor: 10, Done: []int64{4}}); !errors.Is(err, weir.ErrSuperseded) {
 		t.Errorf("the former owner wrote: %v", err)
 	}
 	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 9, Deferred: deferred[1:]})

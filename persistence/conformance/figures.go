@@ -57,7 +57,7 @@ func testFigures(t *testing.T, backend Backend) {
 
 // flyAll brings four contacts of two messages in flight: two are sending, one has
 // one message delivered, one is unknown.
-func (b *bench) flyAll(lease weir.Lease, list []weir.Contact) {
+func (b *bench) flyAll(lease weir.Incarnation, list []weir.Contact) {
 	b.t.Helper()
 	var ts []weir.Transition
 	for i := range list {

@@ -18,7 +18,7 @@ import (
 type history struct {
 	b        *bench
 	channel  weir.ChannelID
-	lease    weir.Lease
+	lease    weir.Incarnation
 	contacts []weir.Contact
 	keys     map[string]weir.ContactID
 	specs    map[string]weir.Spec // by key, as first accepted
@@ -104,12 +104,12 @@ func (h *history) accept(r *rapid.T) {
 	}
 }
 
-func (h *history) acceptClaimed(lease weir.Lease, n int, list []weir.Spec) ([]weir.Accepted, error) {
+func (h *history) acceptClaimed(lease weir.Incarnation, n int, list []weir.Spec) ([]weir.Accepted, error) {
 	a, err := h.b.NewAcceptance(h.b.ctx, h.channel, list)
 	if err != nil {
 		return nil, err
 	}
-	a.Submit(weir.Claims{Lease: lease, First: n})
+	a.Submit(weir.Claims{By: lease, First: n})
 	return a.Wait()
 }
 
@@ -139,7 +139,7 @@ func (h *history) round(r *rapid.T) {
 	}
 	var list []sent
 	for range rapid.IntRange(0, 6).Draw(r, "changes") {
-		c := weir.Change{Lease: h.lease}
+		c := weir.Change{By: h.lease}
 		var s sent
 		if s.lost = rapid.IntRange(0, 9).Draw(r, "lost") == 0; s.lost {
 			c.Lease.Epoch--
@@ -172,7 +172,7 @@ func (h *history) round(r *rapid.T) {
 	for i, s := range list {
 		got := <-s.result
 		if s.lost {
-			if !errors.Is(got.Err, weir.ErrLeaseLost) {
+			if !errors.Is(got.Err, weir.ErrSuperseded) {
 				r.Fatalf("change %d under a lost lease: %+v", i, got)
 			}
 			continue

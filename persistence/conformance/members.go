@@ -26,13 +26,13 @@ func testLeases(t *testing.T, backend Backend) {
 	same(t, "held", must[[]weir.ChannelID](t)(b.Renew(b.ctx)), []weir.ChannelID{c.ID})
 
 	contact := b.accept(c.ID, sms("k"))[0]
-	for name, l := range map[string]weir.Lease{
+	for name, l := range map[string]weir.Incarnation{
 		"older epoch": first, "other owner": {Channel: c.ID, Owner: "x", Epoch: second.Epoch},
 		"no such channel": {Channel: 999, Owner: b.Owner(), Epoch: 1},
 	} {
 		tr := claim(contact, now())
 		tr.Contact.Channel = l.Channel
-		if r := b.commit(weir.Change{Lease: l, Transitions: []weir.Transition{tr}}); !errors.Is(r.Err, weir.ErrLeaseLost) {
+		if r := b.commit(weir.Change{By: l, Transitions: []weir.Transition{tr}}); !errors.Is(r.Err, weir.ErrSuperseded) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -41,7 +41,7 @@ func testLeases(t *testing.T, backend Backend) {
 	if held := must[[]weir.ChannelID](t)(b.Renew(b.ctx)); len(held) != 0 {
 		t.Errorf("still held: %v", held)
 	}
-	if r := b.commit(weir.Change{Lease: second}); !errors.Is(r.Err, weir.ErrLeaseLost) {
+	if r := b.commit(weir.Change{By: second}); !errors.Is(r.Err, weir.ErrSuperseded) {
 		t.Errorf("after the release: %+v", r)
 	}
 	// It was released with an open contact: another process has to take the channel.
@@ -77,7 +77,7 @@ func testFencing(t *testing.T, backend Backend) {
 		same(t, "orphans", must[[]weir.ChannelID](t)(b.Orphans(b.ctx)), []weir.ChannelID{id})
 	}
 	lease := b.acquire(id)
-	if r := b.commit(weir.Change{Lease: old, Transitions: []weir.Transition{claim(c, now())}}); !errors.Is(r.Err, weir.ErrLeaseLost) {
+	if r := b.commit(weir.Change{By: old, Transitions: []weir.Transition{claim(c, now())}}); !errors.Is(r.Err, weir.ErrSuperseded) {
 		t.Errorf("the former owner wrote: %+v", r)
 	}
 	b.commitAll(lease, claim(c, now()))
@@ -161,7 +161,7 @@ func testTakeOver(t *testing.T, backend Backend) {
 	a.ok(again.Close(a.ctx))
 	same(t, "orphans", must[[]weir.ChannelID](t)(b.Orphans(b.ctx)), []weir.ChannelID{id})
 	lease := b.acquire(id)
-	if r := b.commit(weir.Change{Lease: old, Transitions: []weir.Transition{claim(c, now())}}); !errors.Is(r.Err, weir.ErrLeaseLost) {
+	if r := b.commit(weir.Change{By: old, Transitions: []weir.Transition{claim(c, now())}}); !errors.Is(r.Err, weir.ErrSuperseded) {
 		t.Errorf("the former owner wrote: %+v", r)
 	}
 	b.commitAll(lease, claim(c, now()))
@@ -194,7 +194,7 @@ func testInbox(t *testing.T, backend Backend) {
 	}
 	// A wake that arrives while the last one is being processed is not lost.
 	b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: id, Kind: weir.InboxWake}))
-	if r := b.commit(weir.Change{Lease: lease, InboxDone: []int64{items[0].ID, items[1].ID, items[2].ID}}); r.Err != nil {
+	if r := b.commit(weir.Change{By: lease, InboxDone: []int64{items[0].ID, items[1].ID, items[2].ID}}); r.Err != nil {
 		t.Fatal(r.Err)
 	}
 	left := b.inbox(10)

@@ -12,7 +12,7 @@ import (
 // testRoles checks that the last process to acquire a role holds it until it is released.
 func testRoles(t *testing.T, backend Backend) {
 	b := benchOn(t, backend.URL(t), persistence.Options{Owner: "a", LeaseTTL: time.Hour})
-	take := func() weir.Lease {
+	take := func() weir.Incarnation {
 		t.Helper()
 		l, ok, err := b.AcquireRole(b.ctx, ops.RoleRouter)
 		if !ok || err != nil {
@@ -20,17 +20,17 @@ func testRoles(t *testing.T, backend Backend) {
 		}
 		return l
 	}
-	want := func(what string, l weir.Lease, kept bool) {
+	want := func(what string, l weir.Incarnation, kept bool) {
 		t.Helper()
 		if got := must[bool](t)(b.RenewRole(b.ctx, ops.RoleRouter, l)); got != kept {
 			t.Errorf("%s: %v", what, got)
 		}
 	}
-	want("never taken", weir.Lease{Owner: "a", Epoch: 0}, false)
-	want("never taken, an epoch later", weir.Lease{Owner: "a", Epoch: 1}, false)
+	want("never taken", weir.Incarnation{Owner: "a", Epoch: 0}, false)
+	want("never taken, an epoch later", weir.Incarnation{Owner: "a", Epoch: 1}, false)
 	first := take()
 	want("taken", first, true)
-	want("of another process", weir.Lease{Owner: "b", Epoch: first.Epoch}, false)
+	want("of another process", weir.Incarnation{Owner: "b", Epoch: first.Epoch}, false)
 	second := take()
 	want("taken once more", second, true)
 	want("the lease before", first, false)
@@ -51,20 +51,20 @@ func testRolesTogether(t *testing.T, backend Backend) {
 	url := backend.URL(t)
 	a := benchOn(t, url, persistence.Options{Owner: "a", LeaseTTL: 300 * time.Millisecond})
 	b := benchOn(t, url, persistence.Options{Owner: "b", LeaseTTL: time.Hour})
-	take := func(role ops.Role) weir.Lease {
+	take := func(role ops.Role) weir.Incarnation {
 		l, ok, err := a.AcquireRole(a.ctx, role)
 		if !ok || err != nil {
 			t.Fatalf("%s: %v, %v", role, ok, err)
 		}
 		return l
 	}
-	renew := func(role ops.Role, l weir.Lease) bool { return must[bool](t)(a.RenewRole(a.ctx, role, l)) }
+	renew := func(role ops.Role, l weir.Incarnation) bool { return must[bool](t)(a.RenewRole(a.ctx, role, l)) }
 	router, old := take(ops.RoleRouter), take(ops.RoleSurveyBroker)
 	is := take(ops.RoleSurveyBroker)
 	for _, step := range []struct {
 		name  string
 		role  ops.Role
-		lease weir.Lease
+		lease weir.Incarnation
 		want  bool
 	}{
 		{"an old lease", ops.RoleSurveyBroker, old, false},
@@ -72,7 +72,7 @@ func testRolesTogether(t *testing.T, backend Backend) {
 		{"the lease", ops.RoleSurveyBroker, is, true},
 		{"at once again", ops.RoleSurveyBroker, is, true},
 		{"the old lease in the same moment", ops.RoleSurveyBroker, old, false},
-		{"of another process", ops.RoleRouter, weir.Lease{Owner: "b", Epoch: router.Epoch}, false},
+		{"of another process", ops.RoleRouter, weir.Incarnation{Owner: "b", Epoch: router.Epoch}, false},
 	} {
 		if got := renew(step.role, step.lease); got != step.want {
 			t.Errorf("%s: %v", step.name, got)

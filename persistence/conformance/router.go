@@ -15,7 +15,7 @@ import (
 )
 
 // asRouter acquires the router's role.
-func (b *bench) asRouter() weir.Lease {
+func (b *bench) asRouter() weir.Incarnation {
 	b.t.Helper()
 	l, ok, err := b.AcquireRole(b.ctx, ops.RoleRouter)
 	if err != nil || !ok {
@@ -25,7 +25,7 @@ func (b *bench) asRouter() weir.Lease {
 }
 
 // routed appends a group and waits.
-func (b *bench) routed(l weir.Lease, g eventlog.Group) error {
+func (b *bench) routed(l weir.Incarnation, g eventlog.Group) error {
 	done := make(chan error, 1)
 	b.Append(l, g, func(err error) { done <- err })
 	return <-done
@@ -48,12 +48,12 @@ func testJournal(t *testing.T, backend Backend) {
 	want := []eventlog.Segment{segment(1, 3, "a\n"), segment(4, 4, long), segment(5, 9, "\x00\xff"), segment(10, 11, "d")}
 	b.ok(b.routed(l, groupOf(want[0])))
 	for name, c := range map[string]struct {
-		lease weir.Lease
+		lease weir.Incarnation
 		group eventlog.Group
 		want  error
 	}{
-		"a former owner":    {old, groupOf(want[1]), weir.ErrLeaseLost},
-		"another owner":     {weir.Lease{Owner: "x", Epoch: l.Epoch}, groupOf(want[1]), weir.ErrLeaseLost},
+		"a former owner":    {old, groupOf(want[1]), weir.ErrSuperseded},
+		"another owner":     {weir.Incarnation{Owner: "x", Epoch: l.Epoch}, groupOf(want[1]), weir.ErrSuperseded},
 		"a gap":             {l, groupOf(segment(5, 6, "?")), eventlog.ErrGap},
 		"a repetition":      {l, groupOf(want[0]), eventlog.ErrGap},
 		"what was let past": {l, groupOf(segment(3, 4, "?")), eventlog.ErrGap},
@@ -114,11 +114,11 @@ func testSnapshots(t *testing.T, backend Backend) {
 		t.Errorf("%d segments are left, from %+v", len(left), left[:1])
 	}
 	for name, c := range map[string]struct {
-		lease weir.Lease
+		lease weir.Incarnation
 		seq   uint64
 		want  error
 	}{
-		"a former owner":            {old, 500, weir.ErrLeaseLost},
+		"a former owner":            {old, 500, weir.ErrSuperseded},
 		"ahead of the journal":      {l, 501, eventlog.ErrGap},
 		"older than the stored one": {l, 438, eventlog.ErrGap},
 	} {
@@ -147,16 +147,16 @@ func testRouterMoves(t *testing.T, backend Backend) {
 	first := a.asRouter()
 	a.ok(a.routed(first, groupOf(segment(1, 2, "a"))))
 	b := benchOn(t, url, persistence.Options{LeaseTTL: time.Minute})
-	var second weir.Lease
+	var second weir.Incarnation
 	for ok := false; !ok; {
 		var err error
 		second, ok, err = b.AcquireRole(b.ctx, ops.RoleRouter)
 		b.ok(err)
 	}
-	if err := a.routed(first, groupOf(segment(3, 3, "late"))); !errors.Is(err, weir.ErrLeaseLost) {
+	if err := a.routed(first, groupOf(segment(3, 3, "late"))); !errors.Is(err, weir.ErrSuperseded) {
 		t.Errorf("the former owner wrote: %v", err)
 	}
-	if err := a.SaveSnapshot(a.ctx, first, 2, []byte("late")); !errors.Is(err, weir.ErrLeaseLost) {
+	if err := a.SaveSnapshot(a.ctx, first, 2, []byte("late")); !errors.Is(err, weir.ErrSuperseded) {
 		t.Errorf("the former owner saved: %v", err)
 	}
 	b.ok(b.routed(second, groupOf(segment(3, 4, "b"))))

@@ -76,7 +76,7 @@ func testLock(t *testing.T, d *surveyBench) {
 func testSurveyRole(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	d := newSurveyBench(t, storesOf(b))
-	lease := func() weir.Lease {
+	lease := func() weir.Incarnation {
 		l, ok, err := b.AcquireRole(b.ctx, ops.RoleSurveyBroker)
 		if err != nil || !ok {
 			t.Fatalf("the role was not given: %v", err)
@@ -89,7 +89,7 @@ func testSurveyRole(t *testing.T, backend Backend) {
 	b.ok(b.ReleaseRole(b.ctx, ops.RoleSurveyBroker, was))
 	is := lease()
 	w := surveys.Work{Lease: was, Survey: v.ID, Moves: []surveys.Move{outreach(b.channel("c").ID, p)}}
-	if _, err := d.Work(d.ctx, w); !errors.Is(err, weir.ErrLeaseLost) {
+	if _, err := d.Work(d.ctx, w); !errors.Is(err, weir.ErrSuperseded) {
 		t.Errorf("who lost the role wrote: %v", err)
 	}
 	if got := d.read(p.ID)[0]; got.Rev != p.Rev {

@@ -209,7 +209,7 @@ func testReplays(t *testing.T, backend Backend) {
 
 	b.ok(b.ReplayEvent(b.ctx, "wh1", events.Event{ID: 1, Subject: "é"}, at))
 	b.ok(b.ReleaseRole(b.ctx, ops.RoleEventDelivery, lease))
-	if err := b.AdoptReplays(b.ctx, lease, "wh1", at); !errors.Is(err, weir.ErrLeaseLost) {
+	if err := b.AdoptReplays(b.ctx, lease, "wh1", at); !errors.Is(err, weir.ErrSuperseded) {
 		t.Errorf("the former owner adopted: %v", err)
 	}
 	same(t, "after the refusal", progress().Deferred, want)

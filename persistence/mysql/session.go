@@ -152,6 +152,7 @@ func (d *Database) check(ctx context.Context) error {
 	if !strings.Contains(version, "MariaDB") {
 		d.pools.Batch.SetConnMaxIdleTime(idleLimit)
 		d.pools.Read.SetConnMaxIdleTime(idleLimit)
+		d.pools.Lease.SetConnMaxIdleTime(idleLimit)
 	}
 	if err := d.checkCluster(ctx); err != nil {
 		return err

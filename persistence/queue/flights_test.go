@@ -27,7 +27,7 @@ func openAs(t *testing.T, url, owner string) *persistence.Store {
 
 // inEveryState accepts contacts and commits transitions: the first stays queued, the
 // second is claimed, the third active, the fourth done, the fifth queued again.
-func inEveryState(t *testing.T, s *persistence.Store, id weir.ChannelID, l weir.Lease) (list []weir.Contact) {
+func inEveryState(t *testing.T, s *persistence.Store, id weir.ChannelID, l weir.Incarnation) (list []weir.Contact) {
 	t.Helper()
 	got, err := s.Accept(t.Context(), id, []weir.Spec{{To: "sms://1"}, {To: "sms://2"}, {To: "sms://3"}, {To: "sms://4"}, {To: "sms://5"}})
 	if err != nil {
@@ -187,7 +187,7 @@ func TestOwnersTakeOverWhatIsInFlight(t *testing.T) {
 	}
 	move(a, b)
 	sameInFlight(t, b, id, list[1:3])
-	if r := <-storetest.Commit(a, weir.Lease{Channel: id, Owner: "a", Epoch: lease.Epoch - 1}, storetest.Advance(list[0])); r.Err == nil {
+	if r := <-storetest.Commit(a, weir.Incarnation{Channel: id, Owner: "a", Epoch: lease.Epoch - 1}, storetest.Advance(list[0])); r.Err == nil {
 		t.Error("a former owner wrote a transition")
 	}
 	list[2] = advanceTo(t, b, lease, list[2], func(p weir.Progress) (weir.Progress, error) { return p.Finish(time.Now(), weir.Busy, "late") })
@@ -346,7 +346,7 @@ func FuzzDecodeRecords(f *testing.F) {
 }
 
 // advanceTo commits a transition.
-func advanceTo(t *testing.T, s *persistence.Store, l weir.Lease, c weir.Contact, next func(weir.Progress) (weir.Progress, error)) weir.Contact {
+func advanceTo(t *testing.T, s *persistence.Store, l weir.Incarnation, c weir.Contact, next func(weir.Progress) (weir.Progress, error)) weir.Contact {
 	t.Helper()
 	tr := weir.Transition{From: c.Rev, Was: c.State}
 	p, err := next(c.Progress)

@@ -56,7 +56,7 @@ func TestFence(t *testing.T) {
 	if err := <-taken; err != nil {
 		t.Fatal(err)
 	}
-	if r := <-storetest.Commit(s, lease, storetest.Advance(got[0].Contact)); !errors.Is(r.Err, weir.ErrLeaseLost) {
+	if r := <-storetest.Commit(s, lease, storetest.Advance(got[0].Contact)); !errors.Is(r.Err, weir.ErrSuperseded) {
 		t.Errorf("a change under a lease that is lost: %+v", r)
 	}
 	if c, _, err := s.Contact(t.Context(), got[0].Contact.Ref); err != nil || c.State != weir.Queued {

@@ -28,7 +28,7 @@ type tables struct {
 	broken []*storetest.Faulty
 
 	channel  weir.ChannelID
-	lease    weir.Lease
+	lease    weir.Incarnation
 	owner    int
 	contacts []weir.Contact
 }
@@ -104,7 +104,7 @@ func (m *tables) accept(r *rapid.T) {
 	}
 	by, claims := rapid.IntRange(0, len(m.stores)-1).Draw(r, "accepted by"), weir.Claims{}
 	if by == m.owner {
-		claims = weir.Claims{Lease: m.lease, First: rapid.IntRange(0, len(specs)).Draw(r, "claimed")}
+		claims = weir.Claims{By: m.lease, First: rapid.IntRange(0, len(specs)).Draw(r, "claimed")}
 	}
 	m.must(r, func() error {
 		a, err := m.stores[by].NewAcceptance(context.Background(), m.channel, specs)

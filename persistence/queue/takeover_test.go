@@ -175,7 +175,7 @@ func TestATakeOverDoesNotGoBack(t *testing.T) {
 		}
 		// Twice in one batch, and with a transition.
 		holding, release := make(chan struct{}), make(chan struct{})
-		s.Commit(weir.Change{Lease: lease}, func(weir.CommitResult) { // on the writer's goroutine
+		s.Commit(weir.Change{By: lease}, func(weir.CommitResult) { // on the writer's goroutine
 			close(holding)
 			<-release
 		})

@@ -73,6 +73,8 @@ func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
 		return nil
 	case err := <-broken:
 		return fmt.Errorf("HTTP server: %w", err)
+	case <-d.parts.store.Lost():
+		return errors.New("another process has become the owner of the database; the supervisor has to restart this one")
 	}
 }
 
