@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
 	"weir/routing/eventlog"
 )
 
@@ -46,7 +45,7 @@ func (d *diary) write(l weir.Incarnation, g eventlog.Group) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case l.Epoch != d.epoch:
+	case l.Number != d.epoch:
 		return weir.ErrSuperseded
 	case g.Segments[0].First != d.saved.Last+1:
 		return eventlog.ErrGap
@@ -71,7 +70,7 @@ func (d *diary) Segments(_ context.Context, after uint64, limit int) ([]eventlog
 func (d *diary) SaveSnapshot(_ context.Context, l weir.Incarnation, seq uint64, data []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if l.Epoch != d.epoch {
+	if l.Number != d.epoch {
 		return weir.ErrSuperseded
 	}
 	d.saved.Seq, d.saved.Data = seq, data
@@ -84,17 +83,9 @@ func (d *diary) LoadSnapshot(context.Context) (eventlog.Saved, error) {
 	return d.saved, nil
 }
 
-func (d *diary) AcquireRole(context.Context, ops.Role) (weir.Incarnation, bool, error) {
+func (d *diary) Incarnate(context.Context, weir.ChannelID) (weir.Incarnation, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.epoch++
-	return weir.Incarnation{Epoch: d.epoch}, true, nil
+	return weir.Incarnation{Number: d.epoch}, nil
 }
-
-func (d *diary) RenewRole(_ context.Context, _ ops.Role, l weir.Incarnation) (bool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return l.Epoch == d.epoch, nil
-}
-
-func (d *diary) ReleaseRole(context.Context, ops.Role, weir.Incarnation) error { return nil }

@@ -7,7 +7,6 @@ import (
 
 	"weir"
 	"weir/actors/router"
-	"weir/ops"
 	"weir/routing"
 	"weir/routing/eventlog"
 )
@@ -117,36 +116,4 @@ func (g *gate) known() (string, error) {
 	defer g.mu.Unlock()
 	data, err := g.truth.Snapshot()
 	return string(data), errors.Join(g.fault, err)
-}
-
-// tenant is a store in which another process may have the role.
-type tenant struct {
-	router.Store
-
-	mu    sync.Mutex
-	taken bool
-}
-
-func (s *tenant) take(taken bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.taken = taken
-}
-
-func (s *tenant) AcquireRole(ctx context.Context, role ops.Role) (weir.Incarnation, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.taken {
-		return weir.Incarnation{}, false, nil
-	}
-	return s.Store.AcquireRole(ctx, role)
-}
-
-func (s *tenant) RenewRole(ctx context.Context, role ops.Role, l weir.Incarnation) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.taken {
-		return false, nil
-	}
-	return s.Store.RenewRole(ctx, role, l)
 }

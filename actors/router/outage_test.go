@@ -13,7 +13,6 @@ import (
 
 	"weir"
 	"weir/actors/router"
-	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/routing"
 	"weir/routing/eventlog"
@@ -73,8 +72,8 @@ func TestAnOutageKeepsNoAbandonedCall(t *testing.T) {
 // unready is a store that cannot be reached.
 type unready struct{ router.Store }
 
-func (unready) AcquireRole(context.Context, ops.Role) (weir.Incarnation, bool, error) {
-	return weir.Incarnation{}, false, errBroken
+func (unready) Incarnate(context.Context, weir.ChannelID) (weir.Incarnation, error) {
+	return weir.Incarnation{}, errBroken
 }
 
 // Callers that arrived before there was a state and then left are dropped as

@@ -22,8 +22,8 @@ import (
 type Backend struct {
 	// URL returns the URL of a new, empty database.
 	URL func(t testing.TB) string
-	// Members is set if several processes may be members at once.
-	Members bool
+	// Leased is set if a lease says which process owns the database.
+	Leased bool
 }
 
 // bench is a store with the helper methods of the suite.
@@ -84,7 +84,7 @@ func (b *bench) channel(name string) weir.Channel {
 	return c
 }
 
-// owned makes a channel and acquires its lease.
+// owned makes a channel and begins an incarnation of its broker.
 func (b *bench) owned(name string) (weir.ChannelID, weir.Incarnation) {
 	b.t.Helper()
 	c := b.channel(name)
@@ -93,12 +93,7 @@ func (b *bench) owned(name string) (weir.ChannelID, weir.Incarnation) {
 
 func (b *bench) acquire(id weir.ChannelID) weir.Incarnation {
 	b.t.Helper()
-	l, ok, err := b.Acquire(b.ctx, id)
-	b.ok(err)
-	if !ok {
-		b.t.Fatalf("the lease of channel %d was not to be had", id)
-	}
-	return l
+	return must[weir.Incarnation](b.t)(b.Incarnate(b.ctx, id))
 }
 
 func (b *bench) accept(id weir.ChannelID, specs ...weir.Spec) []weir.Contact {
@@ -227,12 +222,6 @@ func (b *bench) end(lease weir.Incarnation, o weir.Outcome, reason string, list 
 	b.commitAll(lease, claims...)
 	b.commitAll(lease, ends...)
 	return list
-}
-
-// inbox polls for the items of this process.
-func (b *bench) inbox(limit int) []weir.InboxItem {
-	b.t.Helper()
-	return must[ops.Polled](b.t)(b.Poll(b.ctx, limit, false)).Items
 }
 
 // oldestQueued returns when the oldest queued contact of a channel was accepted.

@@ -131,11 +131,11 @@ func testClaimedOutlivesItsProcess(t *testing.T, backend Backend) {
 	if strings.Contains(url, ":memory:") {
 		return // nothing outlives its process there
 	}
-	b := benchOn(t, url, persistence.Options{Owner: "one"})
+	b := benchOn(t, url, persistence.Options{})
 	_, lease := b.owned("a")
 	want := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, sms("k")))[0].Contact
 	b.ok(b.Close(b.ctx))
-	next := benchOn(t, url, persistence.Options{Owner: "one"})
+	next := benchOn(t, url, persistence.Options{})
 	next.acquire(lease.Channel)
 	same(t, "in flight", must[[]weir.Contact](t)(next.InFlight(next.ctx, lease.Channel)), []weir.Contact{want})
 	next.wantQueued(lease.Channel, 0)
