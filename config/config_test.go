@@ -54,7 +54,7 @@ func TestAnEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 	want := map[string]any{
 		"database": "sqlite://weir.db", "listen": "127.0.0.1:8080", "public": "http://127.0.0.1:8080", "capacity": 100,
 		"idle": 2 * time.Minute, "interval": 2 * time.Minute, "lost": time.Hour, "shut down": 30 * time.Minute,
-		"settle": time.Minute, "send timeout": 15 * time.Second, "lease": 15 * time.Second,
+		"settle": time.Minute, "send timeout": 15 * time.Second, "lease": 5 * time.Second,
 		"retention": 30 * 24 * time.Hour, "sends": 0, "asks": 4,
 		"migrate": true, "level": "INFO", "format": "", "tokens": 0,
 	}

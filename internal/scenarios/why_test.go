@@ -222,28 +222,6 @@ func TestScenario114_FlightsNameTheirReason(t *testing.T) {
 	})
 }
 
-// Scenario 115: a process that does not run the channel explains a contact from its
-// row.
-func TestScenario115_ReasonsAtAnotherProcess(t *testing.T) {
-	t.Parallel()
-	a, b := pair(t)
-	a.channel("ch", 2)
-	ids := a.accept("ch", many("out", 2)...)
-	a.until("both are sent", func() bool { return a.figure("ch", "active") == 2 })
-	oneOwner(t, "ch", a, b)
-	opens := time.Now().Add(time.Hour)
-	more := b.accept("ch", sms("next"), sms("later", fields{"not_before": opens}))
-	for _, w := range []*world{a, b} {
-		w.because(more["next"], "capacity", "channel ch: 2 of 2 slots in use")
-		w.because(more["later"], "not_before", "opens at "+stamp(opens))
-		w.because(ids["out-0001"], "report", "awaiting delivery report")
-	}
-	b.channelBecause("ch", "capacity")
-	a.pause("ch", true)
-	b.because(more["next"], "channel_paused", "channel ch is paused")
-	b.channelBecause("ch", "channel_paused")
-}
-
 // Scenario 116: as many contacts are dispatched concurrently as the channel has slots,
 // however slow the provider; a configured limit that binds is visible.
 func TestScenario116_DispatchesFollowTheCapacity(t *testing.T) {
