@@ -78,6 +78,9 @@ func (w *watch) mayTake(r ownerRow, lease time.Duration) bool {
 	return r.free() || r.expired() && w.last.Sub(w.since) >= lease
 }
 
+// forever is the lease of a database that a lock keeps for its owner.
+const forever = 100 * 365 * 24 * time.Hour
+
 // validUntil is until when a process may act whose lease was asked for at an instant: a
 // fifth of the lease before its end.
 func validUntil(asked time.Time, lease time.Duration) time.Time { return asked.Add(lease - lease/5) }
@@ -109,7 +112,7 @@ func (m *Member) own(ctx context.Context, held, wait bool) error {
 		return err
 	}
 	if held {
-		return m.take(ctx, m.Write, true)
+		return m.take(ctx, m.Write, forever)
 	}
 	if err := m.await(ctx, wait); err != nil {
 		return err
@@ -195,10 +198,10 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 			w.saw(asked, m.LeaseTTL)
 			switch {
 			case row.Start == m.Start(): // the answer to taking it was lost
-				m.owns(row.Epoch, asked)
+				m.owns(row.Epoch, validUntil(asked, m.LeaseTTL))
 				return nil
 			case w.mayTake(row, m.LeaseTTL):
-				return m.take(ctx, conn, false)
+				return m.take(ctx, conn, m.LeaseTTL)
 			case !wait && !row.expired():
 				return dialect.ErrMember
 			}
@@ -241,8 +244,8 @@ type beginner interface {
 // of a change beside the writer: the row of the owner; the epoch, which refuses such
 // changes of the former owner; the fences of all writers, which wait for its open batch and
 // refuse its next one. A database without a schema has no writer yet. Nothing happens if
-// another process was faster; always says that there can be none.
-func (m *Member) take(ctx context.Context, on beginner, always bool) error {
+// another process was faster, unless the lease is for ever: then there can be none.
+func (m *Member) take(ctx context.Context, on beginner, lease time.Duration) error {
 	schema, err := m.hasTable(ctx, "writers")
 	if err != nil {
 		return err
@@ -252,7 +255,7 @@ func (m *Member) take(ctx context.Context, on beginner, always bool) error {
 	if err != nil {
 		return err
 	}
-	epoch, err := m.takeIn(ctx, tx, schema, always)
+	epoch, err := m.takeIn(ctx, tx, schema, lease)
 	if err != nil || epoch == 0 {
 		return errors.Join(err, Ended(tx.Rollback()))
 	}
@@ -260,14 +263,14 @@ func (m *Member) take(ctx context.Context, on beginner, always bool) error {
 		m.Reset(m.Write.DB)
 		return err
 	}
-	m.owns(epoch, asked)
+	m.owns(epoch, validUntil(asked, lease))
 	return nil
 }
 
-func (m *Member) takeIn(ctx context.Context, tx *sqlx.Tx, schema, always bool) (epoch int64, err error) {
+func (m *Member) takeIn(ctx context.Context, tx *sqlx.Tx, schema bool, lease time.Duration) (epoch int64, err error) {
 	now := m.Database.Now()
 	result, err := tx.ExecContext(ctx, "UPDATE owner SET start_number = ?, epoch = epoch + 1, expires_at = "+now+" + ? WHERE id = 1 AND (? OR start_number = 0 OR expires_at <= "+now+")",
-		m.Start(), m.LeaseTTL.Microseconds(), always)
+		m.Start(), lease.Microseconds(), lease == forever)
 	if err != nil {
 		return 0, err
 	}
@@ -284,9 +287,8 @@ func (m *Member) takeIn(ctx context.Context, tx *sqlx.Tx, schema, always bool) (
 	return epoch, err
 }
 
-// owns notes that this process is the owner.
-func (m *Member) owns(epoch int64, asked time.Time) {
-	until := validUntil(asked, m.LeaseTTL)
+// owns notes that this process is the owner, until an instant.
+func (m *Member) owns(epoch int64, until time.Time) {
 	m.until.Store(&until)
 	m.epoch.Store(epoch)
 }
@@ -301,7 +303,7 @@ func (m *Member) Owns() bool { return m.Epoch() != 0 }
 // Valid reports whether this process certainly owns the database.
 func (m *Member) Valid() bool {
 	until := m.until.Load()
-	return m.lostWhy.Load() == nil && until != nil && (m.Database.Statements().ForShare == "" || time.Now().Before(*until))
+	return until != nil && m.lostWhy.Load() == nil && time.Now().Before(*until)
 }
 
 // Lost is closed when another process has become the owner. What this one writes is
@@ -359,7 +361,7 @@ func (m *Member) renew(ctx context.Context) error {
 	case n == 0:
 		return m.Lose()
 	}
-	m.owns(m.Epoch(), asked)
+	m.owns(m.Epoch(), validUntil(asked, m.LeaseTTL))
 	return nil
 }
 

@@ -63,7 +63,7 @@ func quickly(ctx context.Context, s *persistence.Store, db dialect.Database) err
 		if err := json.Unmarshal(text, &script); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		return run(ctx, db, script)
+		return run(ctx, db, append(script, "UPDATE owner SET start_number = 0")) // it was written by the owner of another one
 	}
 	if err := s.MigrateUp(ctx); err != nil {
 		return err

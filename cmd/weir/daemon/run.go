@@ -55,6 +55,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		d.notify("READY=1")
 		err = d.wait(ctx, broken)
 	}
+	if errors.Is(err, errNotOwner) { // there is nothing to drain: whatever it writes is refused
+		return errors.Join(err, d.Close(context.WithoutCancel(ctx)))
+	}
 	return errors.Join(err, d.stop(context.WithoutCancel(ctx)))
 }
 
@@ -66,6 +69,9 @@ func (d *Daemon) serve() error {
 	return d.server.Serve(d.listener)
 }
 
+// errNotOwner ends a daemon whose database another process has taken.
+var errNotOwner = errors.New("another process owns the database now; the supervisor has to restart this one")
+
 // wait returns nil once ctx ends, or the error that keeps the daemon from serving.
 func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
 	select {
@@ -74,7 +80,7 @@ func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
 	case err := <-broken:
 		return fmt.Errorf("HTTP server: %w", err)
 	case <-d.parts.store.Lost():
-		return errors.New("another process has become the owner of the database; the supervisor has to restart this one")
+		return errNotOwner
 	}
 }
 
