@@ -19,7 +19,7 @@ type channelState struct {
 	channel weir.ChannelID
 	actor   atomic.Pointer[actor.PID] // the current broker
 	mailbox actor.Mailbox             // its mailbox
-	awake   atomic.Bool // the broker counts as running
+	awake   atomic.Bool               // the broker counts as running
 	// claimsAtOnce is set while a contact that is accepted would be claimed at once.
 	claimsAtOnce atomic.Bool
 	cancels      chan struct{} // a token for each cancel under way at the provider

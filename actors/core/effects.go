@@ -56,7 +56,7 @@ type Read struct {
 
 // Origin identifies where an event came from, for the reply.
 type Origin struct {
-	Waiter any   // receives the reply; nil: none
+	Waiter any // receives the reply; nil: none
 }
 
 // Load requests the row of a contact that is not in flight.

@@ -16,7 +16,6 @@ import (
 	"weir"
 	"weir/actors/delivery"
 	"weir/events"
-	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )

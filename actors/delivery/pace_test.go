@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"weir"
 	"weir/events"
 	"weir/persistence"
 )

@@ -1,9 +1,7 @@
 package delivery_test
 
 import (
-	"context"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,11 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"weir"
 	"weir/actors/delivery"
 	"weir/events"
-	"weir/ops"
-	"weir/persistence"
 )
 
 // After a restart, the age of the oldest undelivered event is known before the next try.

@@ -143,8 +143,8 @@ func (c *crashing) do(f func() error) error {
 	return errCrash
 }
 
-func (c *crashing) Advance(ctx context.Context, l weir.Incarnation, s events.Step) error {
-	return c.do(func() error { return c.Store.Advance(ctx, l, s) })
+func (c *crashing) Advance(ctx context.Context, s events.Step) error {
+	return c.do(func() error { return c.Store.Advance(ctx, s) })
 }
 
 func (c *crashing) AdoptReplays(ctx context.Context, id string, now time.Time) error {

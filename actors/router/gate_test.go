@@ -1,7 +1,6 @@
 package router_test
 
 import (
-	"context"
 	"errors"
 	"sync"
 

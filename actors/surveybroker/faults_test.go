@@ -2,7 +2,6 @@ package surveybroker_test
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"strings"
 	"testing"

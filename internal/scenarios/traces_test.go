@@ -13,7 +13,6 @@ import (
 
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"weir"
 	"weir/channels/drivertest"
 	"weir/channels/drivertest/peers"
 	"weir/internal/tracing"

@@ -161,7 +161,7 @@ func testStaleness(t *testing.T, backend Backend) {
 	bad := requeue(claim(list[1], now()).Contact, now(), time.Time{})
 	bad.From, bad.Was = 0, weir.Queued
 	r := b.commit(weir.Change{
-		By: lease,
+		By:          lease,
 		Transitions: []weir.Transition{claim(list[0], now()), bad, claim(list[2], now()), claim(missing, now())},
 	})
 	if r.Err != nil {
@@ -185,7 +185,7 @@ func testCoalescing(t *testing.T, backend Backend) {
 	list := b.accept(id, specs(20)...)
 	foreign := b.accept(other, specs(1)...)[0]
 	lost := otherLease
-	lost.Epoch--
+	lost.Number--
 	var results []<-chan weir.CommitResult
 	send := func(l weir.Incarnation, tr ...weir.Transition) {
 		results = append(results, b.later(weir.Change{By: l, Transitions: tr}))

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,10 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"weir"
 	"weir/events"
-	"weir/ops"
-	"weir/persistence"
 )
 
 func eventOf(subject string, n int) events.Event {

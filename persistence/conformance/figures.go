@@ -8,9 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
-	"weir/events"
 	"weir/ops"
-	"weir/persistence"
 )
 
 // testFigures compares a read of many channels at once with a read of each channel.

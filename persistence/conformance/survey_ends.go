@@ -1,15 +1,12 @@
 package conformance
 
 import (
-	"errors"
 	"sync"
 	"testing"
 	"time"
 
 	"weir"
 	"weir/events"
-	"weir/ops"
-	"weir/persistence"
 	"weir/surveys"
 )
 

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -11,8 +10,6 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/ops"
-	"weir/persistence"
 )
 
 func webhookOf(id string, types ...string) events.Webhook {

@@ -40,11 +40,11 @@ func TestCommit_WhatWaits(t *testing.T) {
 			change weir.Change
 			wait   time.Duration
 		}{
-			"accepted by the provider":         {weir.Change{Transitions: []weir.Transition{taken(claimed())}}, 5 * time.Millisecond},
-			"two of them":                      {weir.Change{Transitions: []weir.Transition{taken(claimed()), taken(claimed())}}, 5 * time.Millisecond},
-			"done":                             {weir.Change{Transitions: []weir.Transition{over(claimed())}}, 0},
-			"one accepted, one done":           {weir.Change{Transitions: []weir.Transition{taken(claimed()), over(claimed())}}, 0},
-			"nothing":                          {weir.Change{}, 0},
+			"accepted by the provider": {weir.Change{Transitions: []weir.Transition{taken(claimed())}}, 5 * time.Millisecond},
+			"two of them":              {weir.Change{Transitions: []weir.Transition{taken(claimed()), taken(claimed())}}, 5 * time.Millisecond},
+			"done":                     {weir.Change{Transitions: []weir.Transition{over(claimed())}}, 0},
+			"one accepted, one done":   {weir.Change{Transitions: []weir.Transition{taken(claimed()), over(claimed())}}, 0},
+			"nothing":                  {weir.Change{}, 0},
 		} {
 			c.change.By = lease
 			begun, result := time.Now(), make(chan weir.CommitResult, 1)
