@@ -40,7 +40,7 @@ type broker struct {
 	rejectedWrites    int // consecutive changes that the store refused
 	stash             []any
 	acceptedMeanwhile bool // contacts were accepted while it was loading
-	draining          bool
+	quiet             bool // nothing is claimed any more
 	resting           bool  // idle: without a core until a message comes
 	ended             error // why it ends and refuses all messages; nil while it does not
 }
@@ -75,7 +75,7 @@ func (b *broker) start() {
 
 // rest drops the core of an idle channel. The next message that needs it brings it back.
 func (b *broker) rest() {
-	if b.core.Busy() || b.draining || b.ended != nil { // something came in between
+	if b.core.Busy() || b.quiet || b.ended != nil { // something came in between
 		return
 	}
 	b.newIncarnation()
@@ -89,7 +89,7 @@ func (b *broker) newIncarnation() {
 	b.gen = b.generations.Add(1)
 	b.lifetime, b.endLifetime = context.WithCancel(b.ctx)
 	b.core, b.lastWrite, b.resting = nil, nil, false
-	b.draining = b.stopping.Load()
+	b.quiet = b.System.quiet.Load()
 }
 
 // restartLater starts an incarnation after a growing delay: otherwise a change that
@@ -128,8 +128,8 @@ func (b *broker) handle(msg any) {
 		} else if b.core != nil && !b.core.Busy() {
 			b.event(func(c *core.Core, now time.Time) { c.Woken(now) })
 		}
-	case drain:
-		b.onDrain()
+	case quieten:
+		b.onQuieten()
 	case changed:
 		if b.core == nil {
 			b.onWithoutCore(msg)
@@ -141,7 +141,7 @@ func (b *broker) handle(msg any) {
 	case whyRequest:
 		b.onWhys(m)
 	case observed:
-		if b.core != nil && !b.draining {
+		if b.core != nil && !b.quiet {
 			b.event(func(c *core.Core, now time.Time) { c.Observed(m.status, now) })
 		}
 	default:
@@ -291,11 +291,9 @@ func (b *broker) onWritten(m written) {
 	case errors.Is(m.result.Err, weir.ErrSuperseded): // another process owns the database, and this one ends
 		b.restartLater()
 	case m.result.Err != nil:
-		if !b.draining {
-			b.log.Error("commit failed; broker reloads its state", "error", m.result.Err)
-			b.metrics.reloads.Inc()
-			b.restartLater()
-		}
+		b.log.Error("commit failed; broker reloads its state", "error", m.result.Err)
+		b.metrics.reloads.Inc()
+		b.restartLater()
 	case len(m.claimed) > 0:
 		b.rejectedWrites = 0
 		b.event(func(c *core.Core, now time.Time) { c.ClaimsCommitted(m.claimed, m.result.Stale, now) })

@@ -58,7 +58,7 @@ func (b *broker) execute(e core.Effects) {
 	case e.Remove:
 		go b.remove(b.lifetime, b.gen)
 	case e.Drained:
-		b.stopSelf(errDraining())
+		b.reportQuiet()
 	case e.Passivate:
 		b.post(b.gen, passivate{})
 	}

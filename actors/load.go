@@ -63,6 +63,9 @@ func (b *broker) onLoaded(m loaded) {
 		}
 		b.refuseStash(&weir.Error{Code: weir.CodeUnavailable, Message: "the store cannot be read", RetryAfter: time.Second, Cause: m.err})
 		b.armAt(now, now.Add(backoff.Random(b.failures+1, minReloadDelay, maxReloadDelay)))
+		if b.quiet {
+			b.reportQuiet() // the end is not for a store that cannot be read to delay
+		}
 		return
 	}
 	b.failures = 0
@@ -70,7 +73,7 @@ func (b *broker) onLoaded(m loaded) {
 	b.log = b.logger.With("channel", b.ch.Name)
 	b.series = b.metrics.known(b.ch.Name, b.ch.Type)
 	b.core = core.New(b.coreConfig, m.snapshot, now)
-	if b.draining {
+	if b.quiet {
 		b.core.Drain(now)
 	}
 	b.execute(b.core.Take())
@@ -191,13 +194,24 @@ func (b *broker) forget(ch weir.Channel) {
 	b.healths.Delete(b.state.channel)
 }
 
-func (b *broker) onDrain() {
-	b.draining = true
+// onQuieten stops claiming. A broker that has no core yet, or rests, claims nothing.
+func (b *broker) onQuieten() {
+	b.quiet = true
 	if b.core == nil {
-		b.stopSelf(errDraining())
+		b.reportQuiet()
 		return
 	}
 	b.event(func(c *core.Core, now time.Time) { c.Drain(now) })
+}
+
+// reportQuiet tells the manager that no provider is being called any more, once what that
+// led to is written.
+func (b *broker) reportQuiet() {
+	self := b.self.Id
+	go func() {
+		b.state.writes.wait()
+		b.root.Send(b.parent, brokerQuiet{b.state.channel, self})
+	}()
 }
 
 // stopSelf asks the manager to end this actor once everything is written. Until then it

@@ -32,7 +32,11 @@ type (
 		channel weir.ChannelID
 		actor   string
 	}
-	drainAll struct{ done chan struct{} }
+	brokerQuiet struct {
+		channel weir.ChannelID
+		actor   string
+	}
+	quietAll struct{ done chan struct{} }
 )
 
 // Messages to a broker, from outside.
@@ -59,7 +63,7 @@ type (
 	}
 	// observed carries a provider health that another request has returned.
 	observed struct{ status channels.Status }
-	drain    struct{}
+	quieten  struct{}
 )
 
 // answer reports to the waiter that the change was seen, and never blocks.

@@ -181,7 +181,7 @@ func errNoReply(cause error) error {
 // deliver passes a message to a channel's broker: directly if it runs, otherwise
 // through the manager, which starts it.
 func (s *System) deliver(channel weir.ChannelID, msg any) {
-	if c, running := s.brokers.Load(channel); running && !s.stopping.Load() {
+	if c, running := s.brokers.Load(channel); running {
 		s.root.Send(c.(*child).pid, msg)
 		return
 	}

@@ -96,17 +96,17 @@ func TestBroker_RestsUntilAMessageComes(t *testing.T) {
 	}
 }
 
-// A broker that crashes on the message that tells it to end still ends.
-func TestSystem_DrainsABrokerThatCrashes(t *testing.T) {
+// A broker that crashes on the message that tells it to be quiet is waited for, and is quiet.
+func TestSystem_QuietsABrokerThatCrashes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var armed atomic.Bool
-		r := newResting(t, crashOn(".drain", &armed))
+		r := newResting(t, crashOn(".quieten", &armed))
 		r.system.Changed(t.Context(), r.channel.ID)
 		armed.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := r.system.Drain(ctx); err != nil || armed.Load() {
-			t.Errorf("drain says %v; crashed: %v", err, !armed.Load())
+		if err := r.system.Quiet(ctx); err != nil || armed.Load() {
+			t.Errorf("it says %v; crashed: %v", err, !armed.Load())
 		}
 	})
 }

@@ -42,7 +42,7 @@ type System struct {
 	tracing          *tracing.Tracer // nil: traces are off
 	generations      atomic.Int64
 	brokers          sync.Map                         // of *child by weir.ChannelID
-	stopping         atomic.Bool                      // the brokers have to end
+	quiet            atomic.Bool                      // nothing is claimed any more
 	healths          sync.Map                         // of health by weir.ChannelID
 	timers           sync.Pool                        // of *time.Timer, for callers that wait for a broker's reply
 	states           map[weir.ChannelID]*channelState // used by the manager, and by its next incarnation after a crash
@@ -168,25 +168,20 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// Drain stops claiming contacts, and waits for dispatches under way. It stops waiting when ctx ends: the next start finds what is under
-// way then. A System that has already ended has nothing to drain.
-func (s *System) Drain(ctx context.Context) error {
-	select {
-	case <-s.ctx.Done():
-		return nil
-	default:
-	}
+// Quiet stops claiming contacts for good, and waits until no contact is on its way to a
+// provider. Everything else goes on: contacts are accepted, reports applied, contacts
+// canceled. It stops waiting when ctx ends: the next start finds what is under way then.
+func (s *System) Quiet(ctx context.Context) error {
 	done := make(chan struct{})
-	s.stopping.Store(true)
-	s.root.Send(s.manager, drainAll{done})
-	var err error
+	s.quiet.Store(true)
+	s.root.Send(s.manager, quietAll{done})
 	select {
 	case <-done:
+	case <-s.ctx.Done(): // it has ended
 	case <-ctx.Done():
-		err = fmt.Errorf("brokers are still sending: %w", context.Cause(ctx))
+		return fmt.Errorf("brokers are still sending: %w", context.Cause(ctx))
 	}
-	s.Close()
-	return err
+	return nil
 }
 
 // Close ends everything at once. It may be called more than once.

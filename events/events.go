@@ -65,8 +65,7 @@ type Receivers interface {
 	Register(ctx context.Context, receiver string) error
 	// Progress returns the progress of a receiver. An unknown one is at 0.
 	Progress(ctx context.Context, receiver string) (Progress, error)
-	// Advance stores a step. It returns weir.ErrSuperseded if another process owns the
-	// database.
+	// Advance stores a step.
 	Advance(ctx context.Context, s Step) error
 }
 

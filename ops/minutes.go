@@ -62,7 +62,7 @@ type Minute struct {
 // Empty reports whether all counters are zero.
 func (m *Minute) Empty() bool { return m.Counts == [Counters]int64{} }
 
-// Add adds the minute of another process, or a later one.
+// Add adds the same minute as an earlier process counted it, or a later one.
 func (m *Minute) Add(o *Minute) {
 	for i := range m.Counts {
 		m.Counts[i] += o.Counts[i]

@@ -198,42 +198,6 @@ func TestCrashesLoseNothing(t *testing.T) {
 	}
 }
 
-// taken is a store that another process may own.
-type taken struct {
-	*persistence.Store
-	gone atomic.Bool
-}
-
-func (s *taken) Advance(ctx context.Context, step events.Step) error {
-	if s.gone.Load() {
-		return weir.ErrSuperseded
-	}
-	return s.Store.Advance(ctx, step)
-}
-
-// A process that notices by a write that another one owns the database stops to deliver.
-func TestSystem_EndsWhenAnotherProcessOwnsTheDatabase(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t)
-		s := &taken{Store: g.store}
-		g.o.Store = s
-		g.start()
-		g.emit(0, 10, "a")
-		after(time.Minute)
-		g.wantAll("a", 10)
-		s.gone.Store(true)
-		g.emit(10, 20, "a") // its progress cannot be written
-		after(time.Minute)
-		tried := g.total()
-		g.emit(20, 30, "a")
-		after(time.Hour)
-		if n := g.total(); n != tried {
-			t.Errorf("%d deliveries by a process that does not own the database", n-tried)
-		}
-		g.stop()
-	})
-}
-
 func TestPurgedEventsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)

@@ -67,7 +67,7 @@ type Options struct {
 	MaxDeferred int             // max deferred events of a receiver; default 10,000
 	FirstPause  time.Duration   // retry pause after the first failure; default 1 s; doubled by each further one
 	LastPause   time.Duration   // max retry pause; default 5 min
-	PollEvery   time.Duration   // poll interval for events that other processes wrote; default 1 s
+	PollEvery   time.Duration   // poll interval for events; commits of the writer are announced as well; default 1 s
 	GiveUp      time.Duration   // age at which a failing event is dead; default 24 h
 }
 

@@ -65,32 +65,6 @@ func TestRunner_DeferredEventIsPurged(t *testing.T) {
 	})
 }
 
-// A process that notices by a write that another one owns the database stops to deliver.
-func TestDispatcher_EndsWhenAnotherProcessOwnsTheDatabase(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newHookRig(t)
-		s := &taken{Store: g.store}
-		g.o.Store = s
-		g.add("a")
-		g.start()
-		after(time.Second)
-		g.emit(0, 1, "s")
-		after(time.Second)
-		g.wantAll("a", "s", 1)
-		s.gone.Store(true)
-		g.emit(1, 2, "s") // its progress cannot be written
-		after(2 * time.Second)
-		tried := len(g.tried("a"))
-		g.emit(2, 20, "s")
-		after(time.Hour)
-		if n := len(g.tried("a")); n != tried {
-			t.Errorf("%d deliveries by a process that does not own the database", n-tried)
-		}
-		g.stop()
-	})
-}
-
 // A webhook with a filter that is behind what is in memory reads the log, and gets what
 // it wants alone.
 func TestFeed_FilterWhileReadingTheLog(t *testing.T) {

@@ -43,8 +43,11 @@ func Start(ctx context.Context, o Options) (*System, error) {
 	s.last, s.interrupt = context.WithCancel(context.WithoutCancel(ctx))
 	s.running, s.stop = context.WithCancel(s.last)
 	s.unhook = o.Store.OnEvents(s.wakeAll)
-	if len(s.wakes) > 0 {
-		s.done.Go(s.deliver)
+	for i := range s.o.Receivers {
+		s.done.Go(func() { (&runner{o: &s.o, r: &s.o.Receivers[i], wake: s.wakes[i]}).run(s.running, s.last) })
+	}
+	if s.o.Webhooks != nil {
+		s.done.Go(func() { newDispatcher(&s.o, s.wakes[len(s.o.Receivers)]).run(s.running, s.last) })
 	}
 	return s, nil
 }
@@ -59,8 +62,8 @@ func (s *System) wakeAll() {
 	}
 }
 
-// Close waits a little for the deliveries in flight, as long as ctx allows, and writes the
-// receivers' progress.
+// Close waits a moment for the deliveries in flight, interrupts the others, which the next
+// owner of the database repeats, and writes the receivers' progress, as long as ctx allows.
 func (s *System) Close(ctx context.Context) error {
 	s.once.Do(func() {
 		s.unhook()
@@ -79,35 +82,5 @@ func (s *System) Close(ctx context.Context) error {
 		s.interrupt()
 		<-ended
 		return fmt.Errorf("delivery was cut short: %w", ctx.Err())
-	}
-}
-
-// deliver runs the receivers until the system is closed, or one of them finds that another
-// process owns the database.
-func (s *System) deliver() {
-	last, cut := context.WithCancel(s.last)
-	defer cut()
-	ctx, stop := context.WithCancel(s.running)
-	defer stop()
-	ended := make(chan struct{}, len(s.wakes))
-	start := func(run func(ctx, last context.Context)) {
-		go func() {
-			defer func() { ended <- struct{}{} }()
-			run(ctx, last)
-		}()
-	}
-	for i := range s.o.Receivers {
-		start((&runner{o: &s.o, r: &s.o.Receivers[i], wake: s.wakes[i]}).run)
-	}
-	if s.o.Webhooks != nil {
-		start(newDispatcher(&s.o, s.wakes[len(s.o.Receivers)]).run)
-	}
-	for i := range s.wakes {
-		<-ended
-		if i == 0 && ctx.Err() == nil {
-			s.o.Logger.Warn("event delivery ends: another process owns the database")
-			stop()
-			cut()
-		}
 	}
 }

@@ -63,6 +63,9 @@ func (d *routerActor) receiveRest(msg any) {
 		d.saved(msg)
 	case figuresQuery:
 		msg.answer <- d.figures()
+	case snapshotIsLate:
+		d.log.Info("last router snapshot skipped; the next start replays the journal")
+		d.end()
 	case drain:
 		d.drain(msg.done)
 	}

@@ -224,6 +224,37 @@ func TestCallersDoNotWaitForEver(t *testing.T) {
 	})
 }
 
+// stuckSnapshots is a store that is not done with a snapshot before its caller has gone.
+type stuckSnapshots struct{ router.Store }
+
+func (s stuckSnapshots) SaveSnapshot(ctx context.Context, by weir.Incarnation, seq uint64, data []byte) error {
+	if seq == 0 { // the first one, of a router that has no state yet
+		return s.Store.SaveSnapshot(ctx, by, seq, data)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A drain does not wait long for the last snapshot: the journal has everything.
+func TestDrain_SkipsASlowSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := storetest.SQLite(t)
+		r := start(t, stuckSnapshots{inner}, nil)
+		r.furnish(3)
+		begun := time.Now()
+		if err := r.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took > 400*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+		saved, err := inner.LoadSnapshot(t.Context())
+		if err != nil || saved.Last == saved.Seq {
+			t.Errorf("the snapshot is of event %d, the journal ends with %d (%v)", saved.Seq, saved.Last, err)
+		}
+	})
+}
+
 // A drain waits until everything applied is durable, and leaves a snapshot instead of a journal.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -87,7 +87,7 @@ func (r *Router) ask(ctx context.Context, c *call) error {
 }
 
 // Drain stops accepting calls, waits until everything applied is durable, and saves
-// a snapshot; then it closes the router. When ctx ends it
+// a snapshot if that is fast; then it closes the router. When ctx ends it
 // stops waiting: the next start recovers everything that was acknowledged.
 func (r *Router) Drain(ctx context.Context) error {
 	r.draining.Store(true)

@@ -84,10 +84,23 @@ func (d *routerActor) drain(done chan struct{}) {
 	d.continueDrain()
 }
 
+// snapshotPatience is how long a drain waits for the last snapshot, which saves the next
+// start the replay of some events. Callers wait meanwhile.
+const snapshotPatience = 300 * time.Millisecond
+
 // continueDrain continues a drain once everything is durable, with the last
-// snapshot.
+// snapshot, unless that takes too long.
 func (d *routerActor) continueDrain() {
-	if d.mode == draining && d.state != nil && d.journal.events == 0 && d.snapshot.cut == nil {
+	if d.mode != draining || d.state == nil || d.journal.events > 0 {
+		return
+	}
+	s := &d.snapshot
+	if !s.awaited {
+		s.awaited = true
+		gen := d.gen
+		time.AfterFunc(snapshotPatience, func() { d.post(snapshotIsLate{gen}) })
+	}
+	if s.cut == nil {
 		d.lastSnapshot()
 	}
 }

@@ -69,8 +69,9 @@ type (
 		generation
 		command routing.Command
 	}
-	drain   struct{ done chan struct{} }
-	cutNext struct{ generation }
+	drain          struct{ done chan struct{} }
+	cutNext        struct{ generation }
+	snapshotIsLate struct{ generation }
 )
 
 // journalQueue carries events to the journal: applied events collect in the open
@@ -102,6 +103,8 @@ type snapshots struct {
 	whole bool   // the cut is complete
 	busy  bool   // the cut is being written
 	last  bool   // it is the last one of a drain
+
+	awaited bool // a drain waits for it, but not for long
 }
 
 type saved struct {

@@ -219,7 +219,7 @@ func (b *broker) onRoundDone(r result) {
 }
 
 // retryRound schedules a retry of the round, with exponential back-off and jitter.
-// If another process owns the database, it waits for the regular interval.
+// An incarnation that was superseded waits for the regular interval.
 func (b *broker) retryRound(now time.Time, err error) {
 	if errors.Is(err, weir.ErrSuperseded) || b.generationCtx.Err() != nil {
 		b.scheduleRound(now.Add(b.o.RoundInterval))

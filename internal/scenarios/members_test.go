@@ -3,6 +3,7 @@ package scenarios_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"testing"
 
@@ -36,7 +37,9 @@ func TestScenario66_OwnerStalls(t *testing.T) {
 	ids := a.accept("ch", many("c", 20)...)
 	a.until("the first sends", func() bool { return a.figure("ch", "active") == 5 })
 	b := a.successor()
-	a.finish("c-0001") // a provider repeats it until it is answered 2xx
+	if status := a.report("c-0001", "all", "completed"); status != http.StatusServiceUnavailable { // a provider repeats it until it is answered 2xx
+		t.Errorf("the former owner answers a callback with %d", status)
+	}
 	b.finish("c-0001")
 	b.until("the second sends on", func() bool { return len(b.lab.sentKeys()) == 6 })
 	select {

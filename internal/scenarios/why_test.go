@@ -112,7 +112,7 @@ func TestScenario112_ContactsNameTheEndOfTheirChannel(t *testing.T) {
 		w.because(first, "dispatching", "")
 		id := w.accept("ch", sms("second"))["second"]
 		drained := make(chan error, 1)
-		go func() { drained <- w.system.Drain(w.Context()) }()
+		go func() { drained <- w.system.Quiet(w.Context()) }()
 		w.because(id, "stopping", "the process that runs the channel is shutting down")
 		w.channelBecause("ch", "stopping")
 		release()

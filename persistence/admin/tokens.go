@@ -169,7 +169,7 @@ func (s *Store) TokenKey(ctx context.Context) ([]byte, error) {
 			}
 			return nil
 		})
-		if err != nil && try > 0 { // the first time another process may have been quicker
+		if err != nil && try > 0 { // the first time another process may have been quicker: a command needs no ownership
 			return nil, s.Failure("make the key of tokens", err)
 		}
 	}

@@ -48,6 +48,7 @@ func New(database dialect.Database, scheme string, c member.Config) *DB {
 	db := &DB{Member: member.New(database, scheme, c)}
 	db.text = newStatements(db.Dialect)
 	db.writer = newWriter(db)
+	db.Stuck = db.writer.stuck
 	return db
 }
 

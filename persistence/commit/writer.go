@@ -28,6 +28,7 @@ type writer struct {
 	signal chan struct{} // one token: the queue or closed has changed
 
 	down   atomic.Bool     // the database was not reached
+	since  atomic.Int64    // in nanoseconds of Unix: when the batch that is being written began; 0: there is none
 	stop   context.Context // ends when close gives up
 	giveUp context.CancelFunc
 	ctx    context.Context // of statements
@@ -205,6 +206,8 @@ func (w *writer) delayedUntil() time.Time {
 
 // commitBatch tries until every request of a batch is answered.
 func (w *writer) commitBatch(b *batch) {
+	w.since.Store(time.Now().UnixNano())
+	defer w.since.Store(0)
 	pauseFor := firstPause
 	for {
 		b.dropAbandoned()
@@ -255,6 +258,15 @@ func (w *writer) blame(b *batch, err error) {
 	for _, r := range b.requests {
 		w.commitBatch(&batch{requests: []*Request{r}})
 	}
+}
+
+// stuck is for how long the writer has been trying to commit the same batch.
+func (w *writer) stuck(now time.Time) time.Duration {
+	since := w.since.Load()
+	if since == 0 {
+		return 0
+	}
+	return now.Sub(time.Unix(0, since))
 }
 
 func (w *writer) wait(d time.Duration) { member.Pause(w.stop, d) }

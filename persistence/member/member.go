@@ -29,6 +29,9 @@ type Member struct {
 	Metrics  *Metrics
 	LeaseTTL time.Duration
 	ids      *ids
+	// Stuck is for how long the writer has been trying to commit the same batch. It is set
+	// before Join.
+	Stuck func(now time.Time) time.Duration
 	start    atomic.Int64
 	damaged  atomic.Bool // see [Member.IsDamaged]
 	stopSkew context.CancelFunc
@@ -58,6 +61,7 @@ func New(database dialect.Database, scheme string, c Config) *Member {
 		Database: database, Dialect: database.Statements(),
 		Write: sqlx.NewDb(pools.Write, scheme), Read: sqlx.NewDb(pools.Read, scheme), Lease: sqlx.NewDb(pools.Lease, scheme),
 		lost: make(chan struct{}), Logger: c.Log, Metrics: c.Metrics, LeaseTTL: c.LeaseTTL, ids: newIDs(0),
+		Stuck: func(time.Time) time.Duration { return 0 },
 	}
 }
 

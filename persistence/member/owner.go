@@ -306,21 +306,29 @@ func (m *Member) Valid() bool {
 	return until != nil && m.lostWhy.Load() == nil && time.Now().Before(*until)
 }
 
-// Lost is closed when another process has become the owner. What this one writes is
-// refused from then on.
+// Lost is closed when another process has become the owner, so that what this one writes is
+// refused, or when this one lets its lease expire because it cannot write.
 func (m *Member) Lost() <-chan struct{} { return m.lost }
 
 // Lose notes that another process is the owner, and returns the error for whoever found out.
 func (m *Member) Lose() error {
+	return m.lose("the database was taken by another process; this one can do nothing more")
+}
+
+func (m *Member) lose(why string) error {
 	err := notOwner()
 	if m.lostWhy.CompareAndSwap(nil, &err) {
-		m.Logger.Error("the database was taken by another process; this one can do nothing more")
+		m.Logger.Error(why)
 		close(m.lost)
 	}
 	return err
 }
 
-// startRenewal renews the lease five times a lease, on a connection of its own.
+// stuckLeases is for how many leases an owner renews its lease while it cannot write.
+const stuckLeases = 3
+
+// startRenewal renews the lease five times a lease, on a connection of its own, as long as
+// this process can write.
 func (m *Member) startRenewal() {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -329,6 +337,10 @@ func (m *Member) startRenewal() {
 		defer close(done)
 		failing := false
 		for Pause(ctx, m.LeaseTTL/5) {
+			if stuck := m.Stuck(time.Now()); stuck >= stuckLeases*m.LeaseTTL {
+				_ = m.lose(fmt.Sprintf("nothing could be written for %v, though the lease of the database is renewed; another process has to try", stuck.Round(time.Second)))
+				return
+			}
 			err := m.renew(ctx)
 			switch {
 			case ctx.Err() != nil, errors.Is(err, ErrNotOwner):

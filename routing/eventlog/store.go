@@ -9,8 +9,7 @@ import (
 )
 
 // Store stores a router durably: a snapshot of its state and the events after
-// it. Only the holder of the role [ops.RoleRouter] may write; a write under a
-// lease that is not the latest is refused.
+// it. Only the latest incarnation of the router may write.
 type Store interface {
 	// Append passes a group to the group-commit writer and returns at once. done
 	// is called once, from another goroutine. Groups are committed in the order

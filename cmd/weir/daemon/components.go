@@ -111,7 +111,7 @@ func (p *components) startChannels(o Options, held heldStore, system *actor.Acto
 	if err != nil {
 		return err
 	}
-	undo.add("channels", p.channels.Drain)
+	undo.add("channels", func(context.Context) error { p.channels.Close(); return nil })
 	return nil
 }
 
@@ -215,12 +215,13 @@ func (p *components) resume(ctx context.Context) error {
 	return errors.Join(p.channels.Resume(ctx), p.surveys.Resume(ctx))
 }
 
-// drain starts nothing new, and finishes running dispatches as far as ctx allows. It may be called more than once, also without a
-// resume before it.
-func (p *components) drain(ctx context.Context) error {
+// handOver ends what a next owner of the database goes on with. It may be called more than
+// once, also without a resume before it.
+func (p *components) handOver(ctx context.Context) error {
 	// Surveys first, because they feed the channels; the router after the channels, which
-	// dispatch to it; delivery last, so that events of all others are still delivered.
-	return errors.Join(p.surveys.Drain(ctx), p.stopHints(ctx), p.channels.Drain(ctx), p.router.Drain(ctx), p.delivery.Close(ctx))
+	// dispatch to it. Deliveries that take long are interrupted: the next owner repeats them.
+	p.channels.Close()
+	return errors.Join(p.surveys.Drain(ctx), p.stopHints(ctx), p.router.Drain(ctx), p.delivery.Close(ctx))
 }
 
 func routerSettings(c config.Config) routing.Settings {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"runtime"
 	"time"
+
+	"weir/internal/failpoint"
 )
 
 // Limit is the maximum time that a daemon takes to stop; it covers the limits of
@@ -15,8 +17,9 @@ import (
 const Limit = 25 * time.Second
 
 const (
-	drainLimit = 18 * time.Second // for running dispatches to finish
-	serveLimit = 3 * time.Second  // for requests in progress
+	quietLimit    = 18 * time.Second // for contacts that are on their way to a provider
+	serveLimit    = 2 * time.Second  // for requests in progress
+	handOverLimit = 2 * time.Second  // for rounds of surveys and groups of the router
 )
 
 // Run builds a daemon and runs it until ctx ends.
@@ -84,15 +87,20 @@ func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
 	}
 }
 
-// stop stops the daemon in the order that loses least.
+// stop stops the daemon in two phases. First it gets quiet: nothing is claimed, and
+// everything else goes on, until no contact is on its way to a provider. Then it hands over:
+// it takes no more requests, finishes those that run, ends its components and releases the
+// database.
 func (d *Daemon) stop(ctx context.Context) error {
 	d.notify("STOPPING=1")
 	start := time.Now()
 	d.draining.Store(true)
 	d.log.Info("draining")
-	err := errors.Join(
-		runWithin(ctx, drainLimit, "drain", d.parts.drain),
+	err := runWithin(ctx, quietLimit, "drain", d.parts.channels.Quiet)
+	failpoint.Hit("hand.quiet")
+	err = errors.Join(err,
 		runWithin(ctx, serveLimit, "HTTP server", d.shutDown),
+		runWithin(ctx, handOverLimit, "hand-over", d.parts.handOver),
 		d.Close(ctx),
 	)
 	if err != nil {

@@ -22,7 +22,7 @@ const closeTimeout = 5 * time.Second
 func MigrateCommand(a *app.App) *cobra.Command {
 	return command.Group("migrate", "Migrate the database schema",
 		"Apply, revert or list the migrations of the database schema. DATABASE_URL names the\ndatabase.",
-		a.PlainCommand("up", "Apply all pending migrations", "Apply all pending migrations. Concurrent runs are safe.", migrateUp),
+		a.PlainCommand("up", "Apply all pending migrations", "Apply all pending migrations. It is refused while Weir runs on the database, or another such command.", migrateUp),
 		migrateDownCommand(a),
 		a.PlainCommand("status", "List all migrations", "List all migrations and when they were applied.", migrateStatus))
 }
