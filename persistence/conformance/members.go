@@ -118,6 +118,36 @@ func testFormerOwner(t *testing.T, backend Backend) {
 	b.commitAll(mine, claim(list[2], now()))
 }
 
+// testStuckOwner keeps an owner from writing while it can renew its lease: it gives up the
+// database, so that another process can try.
+func testStuckOwner(t *testing.T, backend Backend) {
+	if !backend.Leased {
+		return
+	}
+	const lease = 500 * time.Millisecond
+	url := backend.URL(t)
+	a := benchOn(t, url, persistence.Options{LeaseTTL: lease})
+	id, _ := a.owned("a")
+	tx, err := a.db.Pools().Write.BeginTx(a.ctx, nil)
+	a.ok(err)
+	defer func() { _ = tx.Rollback() }()
+	_, err = tx.ExecContext(a.ctx, "UPDATE writers SET batch = batch")
+	a.ok(err)
+	begun := time.Now()
+	go func() { _, _ = a.Accept(a.ctx, id, specs(1)) }()
+	select {
+	case <-a.Lost():
+	case <-a.ctx.Done():
+		t.Fatal("it goes on for ever")
+	}
+	if took := time.Since(begun); took < 2*lease {
+		t.Errorf("it gave up after %v", took)
+	}
+	if a.Valid() {
+		t.Error("it may still act")
+	}
+}
+
 func testIncoming(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	c, other := b.channel("a"), b.channel("b")

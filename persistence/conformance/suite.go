@@ -24,6 +24,7 @@ func Run(t *testing.T, b Backend) {
 		{"incarnations", testIncarnations},
 		{"one owner", testOneOwner},
 		{"a former owner", testFormerOwner},
+		{"an owner that cannot write", testStuckOwner},
 		{"deleting channels", testDelete},
 		{"paging", testPaging},
 		{"newest first", testNewest},
