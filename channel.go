@@ -45,12 +45,11 @@ const (
 	Faulted Health = "faulted" // it failed repeatedly; retried at most once a minute
 )
 
-// Lease is the right of one process to run a channel. The epoch grows with
-// each owner; the store rejects a write with an older one.
-type Lease struct {
+// Incarnation is one life of a channel's broker: it begins anew after a crash, and whenever
+// it loads its state. The store refuses what an earlier one submits.
+type Incarnation struct {
 	Channel ChannelID
-	Owner   string
-	Epoch   int64
+	Number  int64
 }
 
 // Incoming is a message that a person sent to a channel.

@@ -92,6 +92,6 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// ErrLeaseLost is the error of a write with the epoch of a lease that has since
-// passed to another owner. Nothing was written.
-var ErrLeaseLost = errors.New("the channel's lease is held by another owner")
+// ErrSuperseded is the error of a write of an earlier incarnation, or of a process that no
+// longer owns the database. Nothing was written.
+var ErrSuperseded = errors.New("another incarnation or process acts now")

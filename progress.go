@@ -285,8 +285,7 @@ const (
 	Duplicate      Verdict = "duplicate" // it reports what was already known
 	Late           Verdict = "late"      // its attempt has ended
 	UnknownAttempt Verdict = "unknown"   // no such attempt
-	Forwarded      Verdict = "forwarded" // stored for the process that runs the channel
 )
 
 // Verdicts returns every verdict, in the order of their counters.
-func Verdicts() []Verdict { return []Verdict{Applied, Duplicate, Late, UnknownAttempt, Forwarded} }
+func Verdicts() []Verdict { return []Verdict{Applied, Duplicate, Late, UnknownAttempt} }

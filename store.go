@@ -31,8 +31,8 @@ type Acceptance interface {
 // Claims has contacts claimed in the transaction that accepts them. The zero value
 // claims none.
 type Claims struct {
-	// Lease is that of the channel's broker. If it is lost, the contacts are queued.
-	Lease Lease
+	// By is the channel's broker. If it is not the latest, the contacts are queued.
+	By Incarnation
 	// First is how many contacts from the first on are claimed. A contact that exists already is not.
 	First int
 	// Done receives the result before Wait returns it. It is called once, on the
@@ -66,16 +66,15 @@ type Committer interface {
 	Commit(c Change, done func(CommitResult))
 }
 
-// Change is a set of writes by one owner, in one unit.
+// Change is a set of writes of one channel, in one unit.
 type Change struct {
-	Lease       Lease
+	By          Incarnation
 	Transitions []Transition
-	InboxDone   []int64 // inbox rows that these transitions handle
 }
 
 // CommitResult is the result of a change.
 type CommitResult struct {
-	// Err is ErrLeaseLost, or the reason why the writer gave up. Then nothing of
+	// Err is ErrSuperseded, or the reason why the writer gave up. Then nothing of
 	// the change was written or, after a lost connection, the outcome is unknown.
 	Err error
 	// Stale lists the contacts whose revision had changed; only these were not
@@ -159,45 +158,6 @@ type ChannelStore interface {
 	// its name; CodeConflict while contacts are open. Its finished contacts
 	// stay readable until their retention ends.
 	DeleteChannel(ctx context.Context, id ChannelID) error
-}
-
-// Leaser decides which process runs a channel. The store's clock measures expiry.
-type Leaser interface {
-	// Acquire takes the lease if it is free, expired or ours. Each success
-	// raises the epoch by one. ok is false while another process holds it.
-	Acquire(ctx context.Context, channel ChannelID) (_ Lease, ok bool, err error)
-	// Renew extends every lease that this process holds and lists the channels of
-	// those leases.
-	Renew(ctx context.Context) ([]ChannelID, error)
-	// Release gives up a lease. One that is no longer ours is left alone.
-	Release(ctx context.Context, l Lease) error
-	// Orphans lists channels whose owner's lease has expired.
-	Orphans(ctx context.Context) ([]ChannelID, error)
-	// OpenChannels lists the channels that have contacts that are not done, have
-	// inbox items, or are being deleted.
-	OpenChannels(ctx context.Context) ([]ChannelID, error)
-}
-
-// Inbox carries items from processes that do not run a channel to the process
-// that does, which polls for them.
-type Inbox interface {
-	// Deliver stores an item durably.
-	Deliver(ctx context.Context, item InboxItem) error
-}
-
-// Kinds of inbox items.
-const (
-	InboxWake   = "wake"   // contacts were accepted or the channel was changed
-	InboxReport = "report" // Payload is a JSON array of reports
-	InboxCancel = "cancel" // Payload is the text form of a contact's Ref
-)
-
-// InboxItem is one item of a channel's inbox.
-type InboxItem struct {
-	ID      int64
-	Channel ChannelID
-	Kind    string
-	Payload []byte
 }
 
 // IncomingStore stores messages that people sent.

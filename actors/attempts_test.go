@@ -28,15 +28,12 @@ type claimStore struct {
 	onLanes func() error
 	refused atomic.Int64                               // claims refused because they can never be written
 	refuse  int64                                      // number of claims to refuse
-	away    atomic.Bool                                // another process holds every lease
 	claims  atomic.Int64                               // of contacts that were queued
-	silent  atomic.Bool                                // no lease is renewed
+	lapsed  atomic.Bool                                // the lease of the database has run out
 	onSent  func(weir.Change, func(weir.CommitResult)) // handles the next change of a contact that was dispatched; nil passes it on
 	// onSubmit comes before a broker's Submit.
-	onSubmit  func()
-	acquired  atomic.Int64 // leases that were acquired
-	released  atomic.Int64 // leases that were given back
-	onRelease func()       // comes before a lease is given back
+	onSubmit     func()
+	incarnations atomic.Int64 // that began
 }
 
 // NewAcceptance has onSubmit called before contacts are submitted.
@@ -81,27 +78,9 @@ func (s *claimStore) Commit(c weir.Change, done func(weir.CommitResult)) {
 	s.Store.Commit(c, done)
 }
 
-func (s *claimStore) Renew(ctx context.Context) ([]weir.ChannelID, error) {
-	if s.silent.Load() {
-		return nil, errors.New("the store is away")
-	}
-	return s.Store.Renew(ctx)
-}
-
-func (s *claimStore) Acquire(ctx context.Context, id weir.ChannelID) (weir.Lease, bool, error) {
-	if s.away.Load() {
-		return weir.Lease{}, false, nil
-	}
-	s.acquired.Add(1)
-	return s.Store.Acquire(ctx, id)
-}
-
-func (s *claimStore) Release(ctx context.Context, l weir.Lease) error {
-	if s.onRelease != nil {
-		s.onRelease()
-	}
-	s.released.Add(1)
-	return s.Store.Release(ctx, l)
+func (s *claimStore) Incarnate(ctx context.Context, id weir.ChannelID) (weir.Incarnation, error) {
+	s.incarnations.Add(1)
+	return s.Store.Incarnate(ctx, id)
 }
 
 func (s *claimStore) Lanes(ctx context.Context, id weir.ChannelID) ([]weir.Lane, error) {
@@ -175,7 +154,7 @@ func startWith(t *testing.T, s *claimStore, d channels.Driver, wrap ...actor.Rec
 		System: tree,
 		Store:  s, Queue: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
 		Metrics: actors.NewMetrics(prometheus.NewRegistry()), SendTimeout: time.Second, AskTimeout: time.Second,
-		LeaseTTL: 15 * time.Second, Middleware: wrap, Core: core.Config{
+		Valid: func() bool { return !s.lapsed.Load() }, Middleware: wrap, Core: core.Config{
 			IdleAfter: time.Minute, ReconcileEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
 			StopAfter: time.Hour, SendConcurrency: 4, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
 		},
@@ -198,41 +177,6 @@ func inBubble(t *testing.T, run func(*testing.T)) {
 		t.Cleanup(func() { time.Sleep(2 * time.Second) })
 		run(t)
 	})
-}
-
-// Our claim was refused because another process had taken the channel over. That
-// process claimed the same contact, as the same attempt, began to send it and
-// died. Whether the provider has it is unknown, so it is not sent again.
-func TestClaimOfAnotherProcessIsNotTakenForOurs(t *testing.T) {
-	t.Parallel()
-	for name, outlives := range map[string]bool{"the other one runs it for a while": true, "the other one is gone at once": false} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				contact, sends := afterClaim(t, func(s *claimStore) {
-					s.onClaim = func(c weir.Change, done func(weir.CommitResult)) {
-						s.away.Store(outlives)
-						time.AfterFunc(3*time.Second, func() { s.away.Store(false) })
-						go func() {
-							lease, _, err := s.Store.Acquire(context.Background(), c.Lease.Channel)
-							if err != nil {
-								t.Error(err)
-							}
-							c.Lease = lease
-							s.Store.Commit(c, func(r weir.CommitResult) {
-								if r.Err != nil || len(r.Stale) > 0 {
-									t.Errorf("the other's claim: %+v", r)
-								}
-								done(weir.CommitResult{Err: weir.ErrLeaseLost})
-							})
-						}()
-					}
-				})
-				if sends != 0 || contact.State != weir.Unknown {
-					t.Errorf("it was sent %d times and is %s, want unknown", sends, contact.State)
-				}
-			})
-		})
-	}
 }
 
 // The broker crashes between a claim and its dispatch, and the store fails while
@@ -310,14 +254,14 @@ func TestRefusedChangeIsNotAHotLoop(t *testing.T) {
 	})
 }
 
-// A claim is committed after the lease of its channel has run out: another process may
-// run the channel by now, so the provider is not called.
-func TestBroker_DispatchesOnlyUnderItsLease(t *testing.T) {
+// A claim is committed after the lease of the database has run out: another process may
+// own it by now, so the provider is not called.
+func TestBroker_DispatchesOnlyUnderTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		written := false
 		_, sends := after(t, 20*time.Second, func(s *claimStore) {
 			s.onClaim = func(c weir.Change, done func(weir.CommitResult)) {
-				s.silent.Store(true)
+				s.lapsed.Store(true)
 				time.AfterFunc(16*time.Second, func() {
 					s.Store.Commit(c, func(r weir.CommitResult) {
 						written = r.Err == nil && len(r.Stale) == 0

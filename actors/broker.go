@@ -31,21 +31,18 @@ type broker struct {
 	wakeAt      time.Time
 	lastWrite   *write // the latest change of this incarnation; nil before the first
 
-	core              *core.Core // nil until it is loaded, in standby, and while it rests
+	core              *core.Core // nil until it is loaded, and while it rests
 	ch                weir.Channel
 	driver            channels.Driver
 	series            *channelSeries
-	lease             weir.Lease
-	standby           bool
+	by                weir.Incarnation
 	failures          int // consecutive failed loads
 	rejectedWrites    int // consecutive changes that the store refused
-	standbyPolls      int // consecutive attempts that found the lease taken
 	stash             []any
-	acceptedMeanwhile bool // contacts were accepted while it was loading
-	draining          bool
-	resting           bool          // idle: without a core until a message comes
-	released          chan struct{} // closed when the latest lease is given back; nil before the first time
-	ended             error         // why it ends and refuses all messages; nil while it does not
+	acceptedMeanwhile bool  // contacts were accepted while it was loading
+	quiet             bool  // nothing is claimed any more
+	resting           bool  // idle: without a core until a message comes
+	ended             error // why it ends and refuses all messages; nil while it does not
 }
 
 // Receive implements actor.Actor.
@@ -69,20 +66,18 @@ func (b *broker) Receive(ctx actor.Context) {
 	}
 }
 
-// start starts an incarnation: a new generation and a new epoch.
+// start starts an incarnation.
 func (b *broker) start() {
 	b.newIncarnation()
 	b.state.setAwake(true, b.metrics.brokers)
-	go b.load(b.lifetime, b.gen, b.released)
+	go b.load(b.lifetime, b.gen)
 }
 
-// rest drops the core and the lease of an idle channel. The next message that needs
-// them brings them back.
+// rest drops the core of an idle channel. The next message that needs it brings it back.
 func (b *broker) rest() {
-	if b.core.Busy() || b.draining || b.ended != nil { // something came in between
+	if b.core.Busy() || b.quiet || b.ended != nil { // something came in between
 		return
 	}
-	b.release()
 	b.newIncarnation()
 	b.resting = true
 	b.state.setAwake(false, b.metrics.brokers)
@@ -94,7 +89,7 @@ func (b *broker) newIncarnation() {
 	b.gen = b.generations.Add(1)
 	b.lifetime, b.endLifetime = context.WithCancel(b.ctx)
 	b.core, b.lastWrite, b.resting = nil, nil, false
-	b.draining = b.stopping.Load()
+	b.quiet = b.System.quiet.Load()
 }
 
 // restartLater starts an incarnation after a growing delay: otherwise a change that
@@ -131,16 +126,10 @@ func (b *broker) handle(msg any) {
 		if b.resting {
 			b.start()
 		} else if b.core != nil && !b.core.Busy() {
-			b.event(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
+			b.event(func(c *core.Core, now time.Time) { c.Woken(now) })
 		}
-	case leaseGone:
-		b.onLeaseGone()
-	case renewed:
-		if b.core != nil {
-			b.state.until.Store(&m.until)
-		}
-	case drain:
-		b.onDrain()
+	case quieten:
+		b.onQuieten()
 	case changed:
 		if b.core == nil {
 			b.onWithoutCore(msg)
@@ -152,7 +141,7 @@ func (b *broker) handle(msg any) {
 	case whyRequest:
 		b.onWhys(m)
 	case observed:
-		if b.core != nil && !b.draining {
+		if b.core != nil && !b.quiet {
 			b.event(func(c *core.Core, now time.Time) { c.Observed(m.status, now) })
 		}
 	default:
@@ -183,8 +172,6 @@ func (b *broker) onEvent(msg any) {
 		b.event(func(c *core.Core, now time.Time) { c.Report(m.report, m.from, now) })
 	case cancelRequest:
 		b.event(func(c *core.Core, now time.Time) { c.Cancel(m.ref, m.from, now) })
-	case wake:
-		b.event(func(c *core.Core, now time.Time) { c.Woken(m.from, now) })
 	case sendDone:
 		b.event(func(c *core.Core, now time.Time) { c.SendDone(m.attempt, m.sent, now) })
 	default:
@@ -271,7 +258,7 @@ func (b *broker) read(err error, kind core.ReadKind, page core.Page, apply func(
 func (b *broker) onTick() {
 	b.wakeAt = time.Time{}
 	if b.core == nil {
-		b.start() // standby, or a load that failed: try again
+		b.start() // a load that failed: try again
 		return
 	}
 	b.event(func(c *core.Core, now time.Time) { c.Tick(now) })
@@ -301,14 +288,12 @@ func (b *broker) armAt(now, at time.Time) {
 // onWritten handles a change that failed or that the core waits for.
 func (b *broker) onWritten(m written) {
 	switch {
-	case errors.Is(m.result.Err, weir.ErrLeaseLost):
-		b.onLeaseGone()
+	case errors.Is(m.result.Err, weir.ErrSuperseded): // another process owns the database, and this one ends
+		b.restartLater()
 	case m.result.Err != nil:
-		if !b.draining {
-			b.log.Error("commit failed; broker reloads its state", "error", m.result.Err)
-			b.metrics.reloads.Inc()
-			b.restartLater()
-		}
+		b.log.Error("commit failed; broker reloads its state", "error", m.result.Err)
+		b.metrics.reloads.Inc()
+		b.restartLater()
 	case len(m.claimed) > 0:
 		b.rejectedWrites = 0
 		b.event(func(c *core.Core, now time.Time) { c.ClaimsCommitted(m.claimed, m.result.Stale, now) })
@@ -317,17 +302,6 @@ func (b *broker) onWritten(m written) {
 		b.metrics.reloads.Inc()
 		b.start()
 	}
-}
-
-// onLeaseGone stops acting for the channel: another process runs it.
-func (b *broker) onLeaseGone() {
-	if b.core == nil {
-		return
-	}
-	b.log.Warn("channel lease lost; another process runs the channel")
-	b.metrics.leasesLost.WithLabelValues(b.ch.Name).Inc()
-	b.state.until.Store(nil)
-	b.start()
 }
 
 // post sends the broker a result of the incarnation gen.

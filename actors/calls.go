@@ -60,8 +60,8 @@ func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
 		}
 		b.root.Send(b.state.actor.Load(), sendDone{a.ID, result}) // may be a later incarnation
 	}()
-	if !b.leased() {
-		result = channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the lease ran out before it was sent"}
+	if !b.owned() {
+		result = channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the lease of the database ran out before it was sent"}
 		return
 	}
 	failpoint.Hit("send.before")
@@ -73,13 +73,13 @@ func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
 	failpoint.Hit("send.answered")
 }
 
-// leased reports whether this process may act for the channel. A lease that
-// expired while the store was down is renewed soon after the store returns and is
-// worth a wait: the stored claim shows that no other process had taken it by then.
-func (b *broker) leased() bool {
+// owned reports whether this process owns the database. A lease that expired while the
+// store was down is renewed soon after the store returns and is worth a wait: the stored
+// claim shows that no other process had taken it by then.
+func (b *broker) owned() bool {
 	limit := time.Now().Add(b.sendTimeout)
-	for !b.state.leased(time.Now()) {
-		if b.state.until.Load() == nil || time.Now().After(limit) {
+	for !b.valid() {
+		if time.Now().After(limit) {
 			return false
 		}
 		select {

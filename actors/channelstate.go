@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,8 +19,7 @@ type channelState struct {
 	channel weir.ChannelID
 	actor   atomic.Pointer[actor.PID] // the current broker
 	mailbox actor.Mailbox             // its mailbox
-	until   atomic.Pointer[time.Time]
-	awake   atomic.Bool // the broker counts as running
+	awake   atomic.Bool               // the broker counts as running
 	// claimsAtOnce is set while a contact that is accepted would be claimed at once.
 	claimsAtOnce atomic.Bool
 	cancels      chan struct{} // a token for each cancel under way at the provider
@@ -71,7 +69,7 @@ func (t *pendingOps) wait() {
 // localAttempt is a local attempt: how far this process got with it, from its durable
 // claim until its outcome is durable. The result of a provider call is kept here for the
 // next incarnation: a message can be lost in a crash of the actor, and a change that
-// waits in the writer is refused once the next incarnation has its epoch.
+// waits in the writer is refused once the next incarnation has begun.
 type localAttempt struct {
 	core.LocalProgress
 	result *channels.SendResult
@@ -130,12 +128,6 @@ func (s *channelState) localAttempts() (progress map[weir.AttemptRef]core.LocalP
 		}
 	}
 	return progress, results
-}
-
-// leased reports whether the lease is certainly still ours.
-func (s *channelState) leased(now time.Time) bool {
-	until := s.until.Load()
-	return until != nil && now.Before(*until)
 }
 
 // setAwake records whether the broker is running, and keeps the gauge of running brokers.

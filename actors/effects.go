@@ -58,7 +58,7 @@ func (b *broker) execute(e core.Effects) {
 	case e.Remove:
 		go b.remove(b.lifetime, b.gen)
 	case e.Drained:
-		b.stopSelf(errDraining())
+		b.reportQuiet()
 	case e.Passivate:
 		b.post(b.gen, passivate{})
 	}
@@ -108,7 +108,7 @@ func (b *broker) commit(k core.Commit, forget []weir.AttemptRef) {
 	w := &write{done: make(chan struct{})}
 	b.lastWrite = w
 	b.state.writes.begin()
-	b.queue.Commit(weir.Change{Lease: b.lease, Transitions: k.Transitions, InboxDone: k.InboxDone}, func(r weir.CommitResult) {
+	b.queue.Commit(weir.Change{By: b.by, Transitions: k.Transitions}, func(r weir.CommitResult) {
 		hitFailpoint(k, "committed")
 		if r.Err == nil {
 			b.state.drop(forget)

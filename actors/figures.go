@@ -10,7 +10,7 @@ import (
 )
 
 // Figures returns a channel's live numbers: from its broker, or from the store
-// if no broker of this process runs the channel.
+// while that rests.
 func (s *System) Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error) {
 	list, err := s.FiguresOf(ctx, []weir.Channel{ch})
 	if err != nil {
@@ -27,14 +27,14 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figu
 	for i := range list {
 		ids[i] = list[i].ID
 	}
-	heard, elsewhere := s.askBrokers(ctx, ids)
-	absent := make(map[weir.ChannelID]bool, len(elsewhere))
-	if len(elsewhere) > 0 {
-		flights, err := s.store.Flights(ctx, elsewhere)
+	heard, resting := s.askBrokers(ctx, ids)
+	absent := make(map[weir.ChannelID]bool, len(resting))
+	if len(resting) > 0 {
+		flights, err := s.store.Flights(ctx, resting)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range elsewhere {
+		for _, id := range resting {
 			f := flights[id]
 			f.Health, f.HealthReason = s.lastHealth(id)
 			heard[id], absent[id] = f, true
@@ -63,10 +63,9 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figu
 	return out, nil
 }
 
-// askBrokers requests the figures of channels from their brokers. elsewhere lists the
-// channels that no broker of this process runs; one whose broker does not answer
-// is in neither.
-func (s *System) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]ops.Figures, elsewhere []weir.ChannelID) {
+// askBrokers requests the figures of channels from their brokers. resting lists the
+// channels whose brokers do not run; one whose broker does not answer is in neither.
+func (s *System) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]ops.Figures, resting []weir.ChannelID) {
 	ctx, cancel := background(ctx, figuresTimeout)
 	defer cancel()
 	type answer struct {
@@ -87,15 +86,15 @@ func (s *System) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard ma
 		select {
 		case a := <-answers:
 			if a.absent {
-				elsewhere = append(elsewhere, a.channel)
+				resting = append(resting, a.channel)
 			} else {
 				heard[a.channel] = a.figures
 			}
 		case <-ctx.Done():
-			return heard, elsewhere
+			return heard, resting
 		}
 	}
-	return heard, elsewhere
+	return heard, resting
 }
 
 // allFigures requests the figures of every running broker.
@@ -127,8 +126,8 @@ func (s *System) allFigures(ctx context.Context) map[string]liveReport {
 	return all
 }
 
-// healthsWithoutBroker returns, by name, the last known provider health of channels that
-// no broker of this process runs.
+// healthsWithoutBroker returns, by name, the last known provider health of channels whose
+// brokers do not run.
 func (s *System) healthsWithoutBroker(running map[string]liveReport) map[string]weir.Health {
 	out := map[string]weir.Health{}
 	for _, h := range s.healths.Range {
@@ -150,8 +149,7 @@ type whyRequest struct {
 }
 
 // Whys explains why each of some contacts of one channel waits: from the memory
-// of its broker, or from the contacts' rows if no broker of this process runs the
-// channel.
+// of its broker, or from the contacts' rows while that rests.
 func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
 	asked, cancel := background(ctx, figuresTimeout)
 	defer cancel()
@@ -177,7 +175,7 @@ func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Cont
 }
 
 func (b *broker) onWhys(m whyRequest) {
-	if b.core == nil || b.ended != nil { // then another process may hold the lease
+	if b.core == nil || b.ended != nil {
 		m.absent()
 		return
 	}

@@ -16,7 +16,7 @@ const figuresTimeout = 2 * time.Second
 // liveFigures reads the brokers' state at each scrape.
 type liveFigures struct {
 	capacity, inFlight, sending, active, unknown, queued, blocked, oldest, health *prometheus.Desc
-	breaker, retries, rate, held, epoch, mailbox                                  *prometheus.Desc
+	breaker, retries, rate, mailbox                                               *prometheus.Desc
 
 	source        func(context.Context) map[string]liveReport
 	withoutBroker func(running map[string]liveReport) map[string]weir.Health // channels without a broker
@@ -26,9 +26,7 @@ type liveFigures struct {
 type liveReport struct {
 	channel weir.Channel
 	figures ops.Figures
-	epoch   int64 // of its lease
-	runs    bool  // it holds the lease and works
-	waiting int   // messages in its mailbox
+	waiting int // messages in its mailbox
 }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -52,8 +50,6 @@ func newLiveFigures(reg prometheus.Registerer) *liveFigures {
 		breaker:  desc("provider_breaker_state", "0: closed, 1: half-open, a single dispatch probes the provider, 2: open.", "channel"),
 		retries:  desc("provider_retry_budget_ratio", "Remaining share of the retry budget, 0 to 1.", "channel"),
 		rate:     d("rate_limit_per_second", "Rate limit in force; no series without one."),
-		held:     desc("lease_held", "1 while this process holds the channel's lease.", "channel"),
-		epoch:    desc("lease_epoch", "Epoch of the channel's lease.", "channel"),
 		mailbox:  desc("mailbox_messages", "Messages in the mailboxes of actors.", "kind"),
 	}
 	reg.MustRegister(l)
@@ -64,7 +60,7 @@ func newLiveFigures(reg prometheus.Registerer) *liveFigures {
 func (l *liveFigures) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		l.capacity, l.inFlight, l.sending, l.active, l.unknown, l.queued, l.blocked, l.oldest, l.health,
-		l.breaker, l.retries, l.rate, l.held, l.epoch, l.mailbox,
+		l.breaker, l.retries, l.rate, l.mailbox,
 	} {
 		ch <- d
 	}
@@ -100,18 +96,9 @@ func (l *liveFigures) Collect(ch chan<- prometheus.Metric) {
 		if f.RatePerSecond > 0 {
 			put(l.rate, f.RatePerSecond)
 		}
-		put(l.held, one(v.runs))
-		put(l.epoch, float64(v.epoch))
 		put(l.health, 1, string(f.Health))
 	}
 	ch <- prometheus.MustNewConstMetric(l.mailbox, prometheus.GaugeValue, float64(waiting), kindBroker)
-}
-
-func one(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func seconds(t time.Time) float64 {

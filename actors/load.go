@@ -2,24 +2,18 @@ package actors
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"reflect"
 	"time"
 
 	"weir"
 	"weir/actors/core"
-	"weir/actors/supervise"
 	"weir/internal/backoff"
 	"weir/ops"
 )
 
-// load acquires the lease and reads the state that the core starts from, once an
-// earlier lease is given back.
-func (b *broker) load(ctx context.Context, gen int64, released <-chan struct{}) {
-	if released != nil {
-		<-released
-	}
+// load begins an incarnation and reads the state that the core starts from.
+func (b *broker) load(ctx context.Context, gen int64) {
 	var m loaded
 	m.err = func() error {
 		io, cancel := background(ctx, ioTimeout)
@@ -32,26 +26,14 @@ func (b *broker) load(ctx context.Context, gen int64, released <-chan struct{}) 
 		if ch.Deleted {
 			return nil
 		}
-		asked := time.Now()
-		lease, ok, err := b.queue.Acquire(io, ch.ID)
-		if err != nil || !ok {
-			m.standby = !ok
-			return err
-		}
-		if b.shared { // another process may have changed the row before it could know who runs the channel
-			if m.snapshot.Channel, err = b.store.ChannelByID(io, ch.ID); err != nil {
-				return err
-			}
-			if ch = m.snapshot.Channel; ch.Deleted {
-				return b.queue.Release(io, lease)
-			}
-		}
-		m.lease, m.until = lease, asked.Add(b.leaseTTL-supervise.LeaseMargin(b.leaseTTL))
 		if m.driver, err = b.directory.Driver(ch); err != nil {
 			return err
 		}
-		// The epoch was raised, so that what an earlier incarnation has in the writer is
-		// refused. Once that is answered, each durable claim of ours is a local attempt.
+		// What an earlier incarnation had in the writer is written, and what it submits later is
+		// refused. Once all is answered, each durable claim of ours is a local attempt.
+		if m.by, err = b.queue.Incarnate(io, ch.ID); err != nil {
+			return err
+		}
 		b.state.writes.wait()
 		if m.snapshot.InFlight, err = b.queue.InFlight(io, ch.ID); err != nil {
 			return err
@@ -81,29 +63,17 @@ func (b *broker) onLoaded(m loaded) {
 		}
 		b.refuseStash(&weir.Error{Code: weir.CodeUnavailable, Message: "the store cannot be read", RetryAfter: time.Second, Cause: m.err})
 		b.armAt(now, now.Add(backoff.Random(b.failures+1, minReloadDelay, maxReloadDelay)))
-		return
-	case m.standby && b.draining:
-		b.stopSelf(errDraining()) // the new owner handles what this process had under way
-		b.refuseStash(errRestarted())
-		return
-	case m.standby:
-		if !b.standby {
-			b.log.Info("channel lease held by another process; standing by")
+		if b.quiet {
+			b.reportQuiet() // the end is not for a store that cannot be read to delay
 		}
-		b.standby, b.ch = true, m.snapshot.Channel
-		// The owner may have died a moment ago, with its connection not yet missed.
-		b.armAt(now, now.Add(backoff.Delay(b.standbyPolls+1, minStandbyPoll, maxStandbyPoll)))
-		b.standbyPolls++
-		b.unstash()
 		return
 	}
-	b.standby, b.failures, b.standbyPolls = false, 0, 0
-	b.ch, b.driver, b.lease = m.snapshot.Channel, m.driver, m.lease
+	b.failures = 0
+	b.ch, b.driver, b.by = m.snapshot.Channel, m.driver, m.by
 	b.log = b.logger.With("channel", b.ch.Name)
 	b.series = b.metrics.known(b.ch.Name, b.ch.Type)
-	b.state.until.Store(&m.until)
 	b.core = core.New(b.coreConfig, m.snapshot, now)
-	if b.draining {
+	if b.quiet {
 		b.core.Drain(now)
 	}
 	b.execute(b.core.Take())
@@ -113,26 +83,21 @@ func (b *broker) onLoaded(m loaded) {
 	}
 	if b.acceptedMeanwhile {
 		b.acceptedMeanwhile = false
-		b.event(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
+		b.event(func(c *core.Core, now time.Time) { c.Woken(now) })
 	}
 	b.unstash()
 }
 
-// onWithoutCore stashes messages while there is no core, or forwards them to the
-// process that runs the channel. They wake a broker that rests.
+// onWithoutCore stashes messages while there is no core. They wake a broker that rests.
 func (b *broker) onWithoutCore(msg any) {
-	switch msg.(type) {
-	case accepted, wake:
+	_, hint := msg.(accepted)
+	switch {
+	case hint:
 		b.acceptedMeanwhile = true // the load finds them in the store
+	case len(b.stash) < maxStash:
+		b.stash = append(b.stash, msg)
 	default:
-		switch {
-		case b.standby:
-			b.forward(msg)
-		case len(b.stash) < maxStash:
-			b.stash = append(b.stash, msg)
-		default:
-			b.refuse(msg, errRestarted())
-		}
+		b.refuse(msg, errRestarted())
 	}
 	if b.resting {
 		b.start()
@@ -173,34 +138,6 @@ func (b *broker) refuse(msg any, err error) bool {
 		m.answer(err)
 	}
 	return true
-}
-
-// forward stores a message for the process that runs the channel.
-func (b *broker) forward(msg any) {
-	item := weir.InboxItem{Channel: b.state.channel}
-	var from core.Origin
-	switch m := msg.(type) {
-	case reported:
-		item.Kind, from = weir.InboxReport, m.from
-		item.Payload, _ = json.Marshal([]weir.Report{m.report})
-	case cancelRequest:
-		item.Kind, from = weir.InboxCancel, m.from
-		item.Payload = []byte(m.ref.String())
-	case changed:
-		m.answer(nil)
-		return
-	default:
-		return
-	}
-	if from.Inbox != 0 {
-		return // it is in the inbox already, where the owner finds it
-	}
-	go func() {
-		ctx, cancel := background(b.ctx, ioTimeout)
-		defer cancel()
-		err := b.store.Deliver(ctx, item)
-		b.reply(core.Reply{Waiter: from.Waiter, Verdict: weir.Forwarded, Err: err})
-	}()
 }
 
 // readChannel reads the channel's row after it was changed.
@@ -257,46 +194,35 @@ func (b *broker) forget(ch weir.Channel) {
 	b.healths.Delete(b.state.channel)
 }
 
-func (b *broker) onDrain() {
-	b.draining = true
+// onQuieten stops claiming. A broker that has no core yet, or rests, claims nothing.
+func (b *broker) onQuieten() {
+	b.quiet = true
 	if b.core == nil {
-		b.stopSelf(errDraining())
+		b.reportQuiet()
 		return
 	}
 	b.event(func(c *core.Core, now time.Time) { c.Drain(now) })
 }
 
-// release gives the lease back once everything is written.
-func (b *broker) release() {
-	b.state.until.Store(nil)
-	lease, released := b.lease, make(chan struct{})
-	b.released = released
+// reportQuiet tells the manager that no provider is being called any more, once what that
+// led to is written.
+func (b *broker) reportQuiet() {
+	self := b.self.Id
 	go func() {
-		defer close(released)
 		b.state.writes.wait()
-		ctx, cancel := background(b.ctx, ioTimeout)
-		defer cancel()
-		if err := b.queue.Release(ctx, lease); err != nil {
-			b.log.Warn("lease release failed; it expires", "error", err)
-		}
+		b.root.Send(b.parent, brokerQuiet{b.state.channel, self})
 	}()
 }
 
-// stopSelf releases the lease, and asks the manager to end this actor. Until then it
+// stopSelf asks the manager to end this actor once everything is written. Until then it
 // answers with the error.
 func (b *broker) stopSelf(why error) {
 	if b.ended != nil {
 		return
 	}
 	b.ended = why
-	if b.core != nil {
-		b.release()
-	}
-	released, self := b.released, b.self.Id
+	self := b.self.Id
 	go func() {
-		if released != nil {
-			<-released
-		}
 		b.state.writes.wait()
 		b.root.Send(b.parent, brokerEnded{b.state.channel, self})
 	}()
@@ -315,11 +241,11 @@ func (b *broker) onFigures(m figuresRequest) {
 	case b.core != nil:
 		f = b.core.Figures()
 		f.Why = b.core.WhyNext(time.Now())
-	case b.standby, b.resting:
-		ch = weir.Channel{} // the owner reports its figures, if there is one
+	case b.resting:
+		ch = weir.Channel{} // it reports no figures
 	}
 	if b.restarter.Faulted(b.self.Id) {
 		f.Health, f.HealthReason = weir.Faulted, "the channel's broker keeps crashing"
 	}
-	m.answer(liveReport{ch, f, b.lease.Epoch, b.core != nil, b.state.mailbox.UserMessageCount()})
+	m.answer(liveReport{ch, f, b.state.mailbox.UserMessageCount()})
 }

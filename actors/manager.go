@@ -7,25 +7,25 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors/supervise"
 )
 
 // managerName is the manager's actor name.
 const managerName = "channels"
 
-// manager spawns, addresses and drains the brokers. It does no I/O and keeps nothing
+// manager spawns, addresses and quiets the brokers. It does no I/O and keeps nothing
 // that is not in the store.
 type manager struct {
 	*System
 	self     *actor.PID
 	children map[weir.ChannelID]*child
-	draining []chan struct{}
+	waiting  []chan struct{} // closed once all brokers are quiet
 }
 
 // child is one broker. It runs until its channel is deleted or the program ends.
 type child struct {
 	pid   *actor.PID
 	state *channelState
+	quiet bool // no provider is being called for a contact, nor will be
 }
 
 // Receive implements actor.Actor.
@@ -54,23 +54,22 @@ func (m *manager) Receive(ctx actor.Context) {
 		msg.count <- len(m.children)
 	case brokerEnded:
 		m.ended(ctx, msg)
-	case drainAll:
-		m.draining = append(m.draining, msg.done)
-		for _, c := range m.children {
-			ctx.Send(c.pid, drain{})
+	case brokerQuiet:
+		if c := m.children[msg.channel]; c != nil && c.pid.Id == msg.actor {
+			c.quiet = true
 		}
-		m.finishDrain()
-	case leasesRenewed:
-		m.renewed(ctx, msg)
+		m.checkQuiet()
+	case quietAll:
+		m.waiting = append(m.waiting, msg.done)
+		for _, c := range m.children {
+			ctx.Send(c.pid, quieten{})
+		}
+		m.checkQuiet()
 	}
 }
 
 // deliver passes a message on.
 func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
-	if m.stopping.Load() {
-		(&broker{System: m.System}).refuse(msg, errDraining())
-		return
-	}
 	c := m.children[id]
 	if c == nil {
 		c = m.spawn(ctx, id)
@@ -102,13 +101,13 @@ func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 		s.mailbox = actor.Unbounded()()
 		return s.mailbox
 	}))
-	c := &child{ctx.SpawnPrefix(props, "channel-"+strconv.FormatInt(int64(id), 10)+"-"), s}
+	c := &child{pid: ctx.SpawnPrefix(props, "channel-"+strconv.FormatInt(int64(id), 10)+"-"), state: s}
 	m.children[id] = c
 	m.brokers.Store(id, c)
 	return c
 }
 
-// ended removes a broker that has given back its lease. It refuses what is in its
+// ended removes a broker. It refuses what is in its
 // mailbox already.
 func (m *manager) ended(ctx actor.Context, e brokerEnded) {
 	c := m.children[e.channel]
@@ -121,36 +120,20 @@ func (m *manager) ended(ctx actor.Context, e brokerEnded) {
 	m.restarter.Forget(c.pid.Id)
 	c.state.setAwake(false, m.metrics.brokers)
 	ctx.Poison(c.pid)
-	m.finishDrain()
+	m.checkQuiet()
 }
 
-func (m *manager) finishDrain() {
-	if len(m.children) > 0 {
-		return
-	}
-	for _, done := range m.draining {
-		close(done)
-	}
-	m.draining = nil
-}
-
-// leasesRenewed lists the leases that were extended, and until when.
-type leasesRenewed struct {
-	asked    time.Time
-	until    time.Time
-	channels map[weir.ChannelID]struct{}
-}
-
-// renewed passes the renewal on to the brokers. A broker whose lease was acquired
-// before the renewal was requested and is not in the result has lost it.
-func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
-	for id, c := range m.children {
-		if _, ours := r.channels[id]; ours {
-			ctx.Send(c.pid, renewed{r.until})
-		} else if until := c.state.until.Load(); until != nil && until.Before(r.asked.Add(m.leaseTTL-supervise.LeaseMargin(m.leaseTTL))) {
-			ctx.Send(c.pid, leaseGone{})
+// checkQuiet releases whoever waits until all brokers are quiet, if they are.
+func (m *manager) checkQuiet() {
+	for _, c := range m.children {
+		if !c.quiet {
+			return
 		}
 	}
+	for _, done := range m.waiting {
+		close(done)
+	}
+	m.waiting = nil
 }
 
 func errDraining() error {

@@ -59,7 +59,7 @@ func TestManagerCrash(t *testing.T) {
 			System: tree,
 			Store:  store, Queue: store, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
 			Metrics: NewMetrics(prometheus.NewRegistry()), SendTimeout: 15 * time.Second, AskTimeout: time.Second,
-			LeaseTTL: 15 * time.Second, Core: core.Config{
+			Valid: store.Valid, Core: core.Config{
 				IdleAfter: time.Hour, ReconcileEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
 				StopAfter: time.Hour, SendConcurrency: 4, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
 			},

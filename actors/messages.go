@@ -32,7 +32,11 @@ type (
 		channel weir.ChannelID
 		actor   string
 	}
-	drainAll struct{ done chan struct{} }
+	brokerQuiet struct {
+		channel weir.ChannelID
+		actor   string
+	}
+	quietAll struct{ done chan struct{} }
 )
 
 // Messages to a broker, from outside.
@@ -50,7 +54,6 @@ type (
 		from core.Origin
 	}
 	changed   struct{ done chan<- core.Reply }
-	wake      struct{ from core.Origin }
 	sweepHint struct{}
 	// figuresRequest requests the live numbers. absent, if it is not nil, is called
 	// instead of answer by a broker that does not run its channel (yet).
@@ -59,10 +62,8 @@ type (
 		absent func()
 	}
 	// observed carries a provider health that another request has returned.
-	observed  struct{ status channels.Status }
-	drain     struct{}
-	renewed   struct{ until time.Time }
-	leaseGone struct{}
+	observed struct{ status channels.Status }
+	quieten  struct{}
 )
 
 // answer reports to the waiter that the change was seen, and never blocks.
@@ -88,11 +89,9 @@ func (r result) Inner() any { return r.msg }
 type (
 	loaded struct {
 		snapshot core.Snapshot
-		lease    weir.Lease
-		until    time.Time
+		by       weir.Incarnation
 		results  map[weir.AttemptRef]channels.SendResult
 		driver   channels.Driver
-		standby  bool
 		err      error
 	}
 	channelRead struct {

@@ -28,7 +28,6 @@ type Metrics struct {
 	deadLetters    *prometheus.CounterVec
 	restarts       *prometheus.CounterVec
 	panics         prometheus.Counter
-	leasesLost     *prometheus.CounterVec
 	reloads        prometheus.Counter
 	brokers        prometheus.Gauge
 	live           *liveFigures
@@ -51,7 +50,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		deadLetters:    f.NewCounterVec(prometheus.CounterOpts{Name: "weir_dead_letters_total", Help: "Contacts that were rejected repeatedly."}, channel),
 		restarts:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_actor_restarts_total", Help: "Restarts of crashed actors."}, []string{"kind"}),
 		panics:         f.NewCounter(prometheus.CounterOpts{Name: "weir_actor_panics_total", Help: "Panics in actors."}),
-		leasesLost:     f.NewCounterVec(prometheus.CounterOpts{Name: "weir_lease_lost_total", Help: "Leases that another process took over."}, channel),
 		reloads:        f.NewCounter(prometheus.CounterOpts{Name: "weir_broker_reloads_total", Help: "Broker reloads because a commit failed or the store had newer state."}),
 		brokers:        f.NewGauge(prometheus.GaugeOpts{Name: "weir_brokers_running", Help: "Brokers that run; one whose channel is idle rests, and is not counted."}),
 	}
@@ -71,7 +69,7 @@ const nativeBuckets = 100
 // forget drops the series of a deleted channel.
 func (m *Metrics) forget(name string) {
 	label := prometheus.Labels{"channel": name}
-	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.requests, m.gcReconciled, m.deadLetters, m.leasesLost} {
+	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.requests, m.gcReconciled, m.deadLetters} {
 		v.DeletePartialMatch(label)
 	}
 	m.wait.DeletePartialMatch(label)
@@ -129,7 +127,6 @@ func (m *Metrics) known(name, typ string) *channelSeries {
 	}
 	f.finish(weir.Lost)
 	m.deadLetters.WithLabelValues(name)
-	m.leasesLost.WithLabelValues(name)
 	return f
 }
 

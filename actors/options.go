@@ -4,9 +4,9 @@
 //
 // Invariants:
 //   - only the manager spawns and stops the brokers; a broker whose channel is idle
-//     drops its core and its lease, and stays as an empty actor
-//   - a broker acts only under its channel's lease; each incarnation takes a
-//     new epoch, so that whatever an earlier one left in the writer is refused
+//     drops its core, and stays as an empty actor
+//   - a broker calls its provider only while this process owns the database; whatever
+//     an earlier incarnation submits late is refused
 //   - mailboxes carry hints; what must not be lost is in the store
 package actors
 
@@ -24,20 +24,19 @@ import (
 	"weir/ops"
 )
 
-// Store is the part of the store that the system uses for clients, for other
-// processes, and for channels that none of its brokers runs.
+// Store is the part of the store that the system uses for clients, and for channels whose
+// brokers rest.
 type Store interface {
 	weir.Accepter
 	ops.FiguresReader
-	ops.Poller
-	// The methods below are documented in weir.ContactReader, weir.ChannelStore,
-	// weir.Leaser, weir.Inbox and ops.DeadLetterStore.
+	// The methods below are documented in weir.ContactReader, weir.ChannelStore and
+	// ops.DeadLetterStore.
 	Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error)
 	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
 	UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel, error)
+	// OpenChannels lists the channels that have contacts that are not done, or are being
+	// deleted.
 	OpenChannels(ctx context.Context) ([]weir.ChannelID, error)
-	Renew(ctx context.Context) ([]weir.ChannelID, error)
-	Deliver(ctx context.Context, item weir.InboxItem) error
 	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error)
 }
 
@@ -45,8 +44,9 @@ type Store interface {
 type Queue interface {
 	weir.Committer
 	weir.QueueReader
-	Acquire(ctx context.Context, channel weir.ChannelID) (_ weir.Lease, ok bool, err error)
-	Release(ctx context.Context, l weir.Lease) error
+	// Incarnate begins an incarnation of the channel's broker: what an earlier one submits from
+	// then on is refused.
+	Incarnate(ctx context.Context, channel weir.ChannelID) (weir.Incarnation, error)
 	DeleteChannel(ctx context.Context, id weir.ChannelID) error
 }
 
@@ -63,10 +63,8 @@ type Options struct {
 	// SendTimeout bounds a dispatch, AskTimeout every other provider call.
 	SendTimeout time.Duration
 	AskTimeout  time.Duration
-	LeaseTTL    time.Duration
-	// Shared means that other processes may use the same store, so that the
-	// system polls for work that they left.
-	Shared bool
+	// Valid reports whether this process certainly owns the database, and may act.
+	Valid func() bool
 	// Tracing exports traces; nil: traces are off.
 	Tracing *tracing.Tracer
 	// System runs the actors.
@@ -79,16 +77,9 @@ type Options struct {
 const (
 	replyTimeout   = 10 * time.Second // for callers that wait for a broker
 	ioTimeout      = 10 * time.Second // for one access to the store
-	pollEvery      = time.Second      // poll interval for work left by other processes
-	pollIdleEvery  = 2 * time.Second  // the same, if they have left nothing for pollIdleAfter
-	pollIdleAfter  = 10 * time.Second
 	sweepEvery     = 30 * time.Second
-	minStandbyPoll = 100 * time.Millisecond // first interval between polls of a lease that is taken
-	maxStandbyPoll = 5 * time.Second        // max interval between them
 	maxStash       = 10_000
-	renewRetry     = 250 * time.Millisecond // after a failed renewal
-	leasePoll      = 50 * time.Millisecond  // poll interval while a lease that ran out may be renewed
-	inboxBatch     = 500
+	leasePoll      = 50 * time.Millisecond // poll interval while a lease that ran out may be renewed
 	minReloadDelay = 200 * time.Millisecond
 	maxReloadDelay = 5 * time.Second
 	changesAtOnce  = 1000

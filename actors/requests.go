@@ -101,7 +101,7 @@ func (b *broker) onAccepting(a *acceptance) {
 		b.state.writes.end()
 	}
 	b.state.writes.begin()
-	if !a.Submit(weir.Claims{Lease: b.lease, First: n, Done: done}) { // it was submitted without them
+	if !a.Submit(weir.Claims{By: b.by, First: n, Done: done}) { // it was submitted without them
 		b.state.writes.end()
 		b.event(func(c *core.Core, now time.Time) { c.AcceptedReserved(a.specs[:n], nil, now) })
 		return
@@ -110,7 +110,7 @@ func (b *broker) onAccepting(a *acceptance) {
 }
 
 // onAcceptedBefore handles contacts that an earlier incarnation had submitted. The claimed
-// ones were loaded with what is in flight: the lease was taken anew after them.
+// ones were loaded with what is in flight: this incarnation began after them.
 func (b *broker) onAcceptedBefore(contacts []weir.Contact) {
 	waiting := slices.DeleteFunc(contacts, func(c weir.Contact) bool { return c.State == weir.Sending })
 	if len(waiting) > 0 {
@@ -144,10 +144,6 @@ func (s *System) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
 	wait := make(chan core.Reply, 1)
 	s.deliver(ref.Channel, cancelRequest{ref, core.Origin{Waiter: wait}})
 	r, err := s.await(ctx, wait)
-	if err == nil && r.Verdict == weir.Forwarded {
-		contact, _, err := s.store.Contact(ctx, ref)
-		return contact.State, err
-	}
 	return r.State, err
 }
 
@@ -185,7 +181,7 @@ func errNoReply(cause error) error {
 // deliver passes a message to a channel's broker: directly if it runs, otherwise
 // through the manager, which starts it.
 func (s *System) deliver(channel weir.ChannelID, msg any) {
-	if c, running := s.brokers.Load(channel); running && !s.stopping.Load() {
+	if c, running := s.brokers.Load(channel); running {
 		s.root.Send(c.(*child).pid, msg)
 		return
 	}

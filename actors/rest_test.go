@@ -36,18 +36,18 @@ func newResting(t *testing.T, wrap ...actor.ReceiverMiddleware) *resting {
 	return r
 }
 
-// rests waits until the broker is idle for long enough, and requires that it has taken
-// the lease that often and given it back as often.
-func (r *resting) rests(t *testing.T, leases int64) {
+// rests waits until the broker is idle for long enough, and requires that it has loaded its
+// state that often.
+func (r *resting) rests(t *testing.T, incarnations int64) {
 	t.Helper()
 	time.Sleep(idleAfter)
 	synctest.Wait()
-	if a, b := r.acquired.Load(), r.released.Load(); a != leases || b != leases {
-		t.Fatalf("the lease was taken %d times and given back %d times, want %d", a, b, leases)
+	if n := r.incarnations.Load(); n != incarnations {
+		t.Fatalf("%d incarnations began, want %d", n, incarnations)
 	}
 }
 
-// An idle broker gives its lease back. Whatever needs the broker wakes it, and is handled.
+// An idle broker drops its state. Whatever needs the broker wakes it, and is handled.
 func TestBroker_RestsUntilAMessageComes(t *testing.T) {
 	unknown := func(r *resting) weir.AttemptRef {
 		return weir.AttemptRef{Ref: weir.Ref{Channel: r.channel.ID, ID: 4711}, Number: 1}
@@ -66,7 +66,7 @@ func TestBroker_RestsUntilAMessageComes(t *testing.T) {
 			}
 		},
 		"the sweep": func(t *testing.T, r *resting) {
-			// As another process leaves it: nobody announces the contact.
+			// Nobody announces the contact.
 			a, err := r.NewAcceptance(t.Context(), r.channel.ID, []weir.Spec{{To: "+15550001", Priority: weir.Normal, Messages: []string{"hello"}}})
 			if err != nil {
 				t.Fatal(err)
@@ -96,47 +96,17 @@ func TestBroker_RestsUntilAMessageComes(t *testing.T) {
 	}
 }
 
-// A contact is accepted while the lease is being given back. The broker takes it anew only
-// afterwards, and no message is lost.
-func TestBroker_WakesWhileItGivesItsLeaseBack(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		r := newResting(t)
-		begun, end := make(chan struct{}, 1), make(chan struct{})
-		r.onRelease = func() { begun <- struct{}{}; <-end }
-		r.system.Changed(t.Context(), r.channel.ID)
-		<-begun
-		if _, err := r.system.Accept(t.Context(), r.channel, []weir.Spec{{To: "+15550001", Priority: weir.Normal, Messages: []string{"hello"}}}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if r.acquired.Load() != 2 || r.sends.Load() != 0 {
-			t.Errorf("the lease was taken %d times and %d contacts were sent before it was given back", r.acquired.Load(), r.sends.Load())
-		}
-		close(end)
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if r.acquired.Load() != 3 || r.sends.Load() != 1 {
-			t.Errorf("the lease was taken %d times and %d contacts were sent, want 3 and 1", r.acquired.Load(), r.sends.Load())
-		}
-	})
-}
-
-// A broker that crashes on the message that tells it to end still ends, and gives its
-// lease back.
-func TestSystem_DrainsABrokerThatCrashes(t *testing.T) {
+// A broker that crashes on the message that tells it to be quiet is waited for, and is quiet.
+func TestSystem_QuietsABrokerThatCrashes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var armed atomic.Bool
-		r := newResting(t, crashOn(".drain", &armed))
+		r := newResting(t, crashOn(".quieten", &armed))
 		r.system.Changed(t.Context(), r.channel.ID)
 		armed.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := r.system.Drain(ctx); err != nil || armed.Load() {
-			t.Errorf("drain says %v; crashed: %v", err, !armed.Load())
-		}
-		if r.acquired.Load() != r.released.Load()+1 { // the crashed incarnation's lease ended with that of the next one
-			t.Errorf("the lease was taken %d times and given back %d times", r.acquired.Load(), r.released.Load())
+		if err := r.system.Quiet(ctx); err != nil || armed.Load() {
+			t.Errorf("it says %v; crashed: %v", err, !armed.Load())
 		}
 	})
 }

@@ -31,8 +31,7 @@ type System struct {
 	coreConfig  core.Config
 	sendTimeout time.Duration
 	askTimeout  time.Duration
-	leaseTTL    time.Duration
-	shared      bool
+	valid       func() bool
 	minuteStore ops.MinuteStore
 	minutes     *minutes
 
@@ -43,7 +42,7 @@ type System struct {
 	tracing          *tracing.Tracer // nil: traces are off
 	generations      atomic.Int64
 	brokers          sync.Map                         // of *child by weir.ChannelID
-	stopping         atomic.Bool                      // the brokers have to end
+	quiet            atomic.Bool                      // nothing is claimed any more
 	healths          sync.Map                         // of health by weir.ChannelID
 	timers           sync.Pool                        // of *time.Timer, for callers that wait for a broker's reply
 	states           map[weir.ChannelID]*channelState // used by the manager, and by its next incarnation after a crash
@@ -60,7 +59,7 @@ type System struct {
 func Start(o Options) (*System, error) {
 	s := &System{
 		store: o.Store, queue: o.Queue, directory: o.Directory, logger: o.Logger, metrics: o.Metrics, coreConfig: o.Core,
-		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, leaseTTL: o.LeaseTTL, shared: o.Shared,
+		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, valid: o.Valid,
 		states: map[weir.ChannelID]*channelState{}, minuteStore: o.Minutes, minutes: newMinutes(time.Now()), tracing: o.Tracing,
 	}
 	s.ctx, s.cancelAll = context.WithCancel(context.Background())
@@ -83,13 +82,9 @@ func Start(o Options) (*System, error) {
 	s.metrics.live.source, s.metrics.live.withoutBroker = s.allFigures, s.healthsWithoutBroker
 	loops, halt := context.WithCancel(s.ctx)
 	s.stopLoops = halt
-	s.loop(loops, s.leaseTTL/3, s.renew)
 	s.loop(loops, sweepEvery, s.sweep)
 	if s.minuteStore != nil {
 		s.loops.Go(func() { s.minutesLoop(loops) })
-	}
-	if s.shared {
-		s.loops.Go(func() { s.pollLoop(loops) })
 	}
 	return s, nil
 }
@@ -127,9 +122,6 @@ func (s *System) Announce(channel weir.ChannelID, fresh []weir.Contact) {
 func (s *System) Changed(ctx context.Context, channel weir.ChannelID) {
 	done := make(chan core.Reply, 1)
 	s.deliver(channel, changed{done})
-	if s.shared {
-		_ = s.store.Deliver(ctx, weir.InboxItem{Channel: channel, Kind: weir.InboxWake})
-	}
 	ctx, cancel := background(ctx, time.Second)
 	defer cancel()
 	select {
@@ -176,26 +168,20 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// Drain stops claiming contacts, waits for dispatches under way and releases
-// the leases. It stops waiting when ctx ends: the next start finds what is under
-// way then. A System that has already ended has nothing to drain.
-func (s *System) Drain(ctx context.Context) error {
-	select {
-	case <-s.ctx.Done():
-		return nil
-	default:
-	}
+// Quiet stops claiming contacts for good, and waits until no contact is on its way to a
+// provider. Everything else goes on: contacts are accepted, reports applied, contacts
+// canceled. It stops waiting when ctx ends: the next start finds what is under way then.
+func (s *System) Quiet(ctx context.Context) error {
 	done := make(chan struct{})
-	s.stopping.Store(true)
-	s.root.Send(s.manager, drainAll{done})
-	var err error
+	s.quiet.Store(true)
+	s.root.Send(s.manager, quietAll{done})
 	select {
 	case <-done:
+	case <-s.ctx.Done(): // it has ended
 	case <-ctx.Done():
-		err = fmt.Errorf("brokers are still sending: %w", context.Cause(ctx))
+		return fmt.Errorf("brokers are still sending: %w", context.Cause(ctx))
 	}
-	s.Close()
-	return err
+	return nil
 }
 
 // Close ends everything at once. It may be called more than once.

@@ -259,9 +259,6 @@ type CallbacksView struct {
 	// Duplicate repeated reports
 	Duplicate int `json:"duplicate,omitempty,omitzero"`
 
-	// Forwarded passed on to the process that runs the channel, which does not count them again
-	Forwarded int `json:"forwarded,omitempty,omitzero"`
-
 	// Late reports on attempts that were done
 	Late int `json:"late,omitempty,omitzero"`
 
@@ -277,7 +274,7 @@ type CanceledView struct {
 	// Outcome why it is done; absent: it is not
 	Outcome string `json:"outcome,omitempty,omitzero"`
 
-	// State queued: another process runs the channel and will end it
+	// State its state after the request; sending, active or unknown: the provider is asked to cancel it
 	State string `json:"state"`
 }
 
@@ -396,19 +393,19 @@ type ChannelView struct {
 	// Deleting its open contacts are being ended; then it is gone
 	Deleting bool `json:"deleting,omitempty,omitzero"`
 
-	// IdleSince since when nothing was dispatched, to the minute and at most five minutes ago; absent: another process runs the channel
+	// IdleSince since when nothing was dispatched, to the minute and at most five minutes ago; absent: not known
 	IdleSince time.Time `json:"idle_since,omitempty,omitzero"`
 
 	// InFlight slots of sending, active and unknown contacts; never more than the capacity
 	InFlight int `json:"in_flight"`
 
-	// LastCollection the last run of the reconciler; absent: none since the channel's broker started, or another process runs it
+	// LastCollection the last run of the reconciler; absent: none since the channel's broker started
 	LastCollection CollectView `json:"last_collection,omitempty,omitzero"`
 
 	// Name name for people
 	Name string `json:"name,omitempty,omitzero"`
 
-	// NextDueAt when the next delayed contact is due: its window opens, or its next attempt; as far as the responding process knows
+	// NextDueAt when the next delayed contact is due: its window opens, or its next attempt
 	NextDueAt time.Time `json:"next_due_at,omitempty,omitzero"`
 
 	// OldestQueuedAt when the oldest queued contact was accepted
@@ -420,13 +417,13 @@ type ChannelView struct {
 	// Queued contacts that wait
 	Queued int `json:"queued"`
 
-	// RatePerSecond the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none, or another process runs the channel
+	// RatePerSecond the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none
 	RatePerSecond float64 `json:"rate_per_second,omitempty,omitzero"`
 
 	// Sending contacts being dispatched: the provider may or may not have them
 	Sending int `json:"sending"`
 
-	// SentPerMinute dispatches accepted by the provider per minute, over the last five minutes and the current one, counted by the responding process
+	// SentPerMinute dispatches accepted by the provider per minute, over the last five minutes and the current one
 	SentPerMinute float64 `json:"sent_per_minute"`
 
 	// Settings without the secrets
@@ -447,7 +444,7 @@ type ChannelView struct {
 	// UpdatedAt when it was last changed
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// Why why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued; as far as the responding process knows
+	// Why why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued
 	//
 	// Examples: channel texts is paused
 	Why string `json:"why,omitempty,omitzero"`

@@ -41,13 +41,13 @@ type Config struct {
 	GCIdle     Minutes `envconfig:"CHNL_BKR_GC_IDLE_MINUTES" default:"2" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"time without a report after which the provider is asked about a contact"`
 	GCInterval Minutes `envconfig:"CHNL_BKR_GC_INTERVAL_MINUTES" default:"2" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"interval of the reconciler"`
 	LostAfter  Minutes `envconfig:"LOST_AFTER_MINUTES" default:"60" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"how long a contact of unknown outcome holds its slots before it is marked lost"`
-	ShutDown   Minutes `envconfig:"SHUT_DOWN_MINUTES" default:"30" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"idle time after which the broker of a channel rests: it drops its memory and its lease until it is needed"`
+	ShutDown   Minutes `envconfig:"SHUT_DOWN_MINUTES" default:"30" min:"0.001" max:"10080" allowed:"0.001 to 10080 minutes; fractions are allowed" desc:"idle time after which the broker of a channel rests: it drops its memory until it is needed"`
 
 	SettleAfter        Period `envconfig:"WEIR_SETTLE_AFTER" default:"60s" min:"10ms" max:"1h" allowed:"10ms to 1h" desc:"delay after a dispatch with unknown result before the provider is asked"`
 	SendTimeout        Period `envconfig:"WEIR_SEND_TIMEOUT" default:"15s" min:"10ms" max:"5m" allowed:"10ms to 5m" desc:"timeout of requests to providers and webhooks"`
 	SendConcurrency    int    `envconfig:"WEIR_SEND_CONCURRENCY" default:"0" min:"0" max:"10000" allowed:"0 to 10000; 0: as many as the channel's capacity, up to 4096" desc:"maximum number of concurrent dispatches of a channel; after a crash the outcome of as many contacts may be in doubt"`
 	CollectConcurrency int    `envconfig:"WEIR_COLLECT_CONCURRENCY" default:"4" min:"1" max:"1000" allowed:"1 to 1000" desc:"maximum number of concurrent status requests of a channel to its provider"`
-	LeaseTTL           Period `envconfig:"WEIR_LEASE_TTL" default:"15s" min:"5s" max:"5m" allowed:"5s to 5m" desc:"time after which the channels of a process that died are taken over by another"`
+	LeaseTTL           Period `envconfig:"WEIR_LEASE_TTL" default:"5s" min:"3s" max:"5m" allowed:"3s to 5m" desc:"time after which another process takes the database of one that died (MySQL, MariaDB)"`
 	Retention          Period `envconfig:"WEIR_RETENTION" default:"720h" min:"1m" max:"3650d" allowed:"1m to 3650d; 30d means thirty days" desc:"retention of finished contacts"`
 
 	BatchSize          int    `envconfig:"BROKER_BATCH_SIZE" default:"10000" min:"1" max:"1000000000" allowed:"1 to 1000000000" desc:"maximum number of active respondents of a survey without cutoff and quotas"`

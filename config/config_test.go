@@ -54,7 +54,7 @@ func TestAnEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 	want := map[string]any{
 		"database": "sqlite://weir.db", "listen": "127.0.0.1:8080", "public": "http://127.0.0.1:8080", "capacity": 100,
 		"idle": 2 * time.Minute, "interval": 2 * time.Minute, "lost": time.Hour, "shut down": 30 * time.Minute,
-		"settle": time.Minute, "send timeout": 15 * time.Second, "lease": 15 * time.Second,
+		"settle": time.Minute, "send timeout": 15 * time.Second, "lease": 5 * time.Second,
 		"retention": 30 * 24 * time.Hour, "sends": 0, "asks": 4,
 		"migrate": true, "level": "INFO", "format": "", "tokens": 0,
 	}
@@ -137,7 +137,7 @@ func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 		`DATABASE_URL is "mongodb://ann:REDACTED@db.example/x"; allowed: sqlite://FILE or mysql://USER:PASSWORD@HOST:PORT/DATABASE`,
 		`WEIR_API_TOKENS is "REDACTED"; allowed: one or more tokens, separated by commas, of printable ASCII without blanks`,
 		`DEFAULT_CHANNEL_CAPACITY is "0"; allowed: 1 to 1000000`,
-		`WEIR_LEASE_TTL is "soon"; allowed: 5s to 5m`,
+		`WEIR_LEASE_TTL is "soon"; allowed: 3s to 5m`,
 		`LOG_LEVEL is "loud"; allowed: debug, info, warn or error`,
 	}, "\n")
 	if err == nil {

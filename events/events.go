@@ -13,8 +13,6 @@ import (
 	"context"
 	"encoding/json"
 	"time"
-
-	"weir"
 )
 
 // Event is one published event.
@@ -67,9 +65,8 @@ type Receivers interface {
 	Register(ctx context.Context, receiver string) error
 	// Progress returns the progress of a receiver. An unknown one is at 0.
 	Progress(ctx context.Context, receiver string) (Progress, error)
-	// Advance stores a step. It returns weir.ErrLeaseLost if the lease
-	// of ops.RoleEventDelivery is no longer valid.
-	Advance(ctx context.Context, l weir.Lease, s Step) error
+	// Advance stores a step.
+	Advance(ctx context.Context, s Step) error
 }
 
 // Progress is the progress of a receiver.

@@ -205,8 +205,8 @@ type WebhookDelivery interface {
 	AddTries(ctx context.Context, list []Try) error
 	OnWebhooks(changed func()) (stop func())
 	// AdoptReplays makes the events that clients want replayed part of the receiver's
-	// progress. It returns weir.ErrLeaseLost as Advance does.
-	AdoptReplays(ctx context.Context, l weir.Lease, id string, now time.Time) error
+	// progress. It returns weir.ErrSuperseded as Advance does.
+	AdoptReplays(ctx context.Context, id string, now time.Time) error
 	// SetFailing records since when a webhook fails; zero: it does not.
 	SetFailing(ctx context.Context, id string, since time.Time) error
 	// DisableWebhook disables a webhook of a generation and writes an event about that.

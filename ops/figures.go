@@ -25,7 +25,7 @@ type Figures struct {
 	Reconciliation Reconciliation // the last one since the broker started; zero: none
 	NextDue        time.Time      // when the next delayed contact is due; zero: none
 	SentPerMinute  float64        // dispatches by this process over the last minutes
-	IdleSince      time.Time      // since when nothing was dispatched, to the minute; zero: another process runs the channel
+	IdleSince      time.Time      // since when nothing was dispatched, to the minute; zero: not known
 	Why            Why            // why no waiting contact starts, as far as this process knows
 }
 

@@ -28,7 +28,6 @@ const (
 	CountDuplicate
 	CountLate
 	CountUnknownAttempt
-	CountForwarded
 	CountReconciliations // reconciliation passes begun
 	CountReconciled      // contacts reconciled by asking the provider
 	Counters             // number of counters
@@ -46,14 +45,13 @@ func VerdictCounter(v weir.Verdict) (Counter, bool) {
 	return CountApplied + Counter(i), i >= 0
 }
 
-// Minute is the activity on a channel in one minute, as seen by one process or
-// summed over all of them.
+// Minute is the activity on a channel in one minute.
 type Minute struct {
 	Channel weir.ChannelID
 	At      time.Time // start of the minute
 	Counts  [Counters]int64
-	// Gauged reports whether the gauges below are known. Only the process that
-	// runs the channel knows them.
+	// Gauged reports whether the gauges below are known: they are while the channel's broker
+	// runs.
 	Gauged      bool
 	InFlight    int64 // slots, at the end of the minute
 	MaxInFlight int64
@@ -64,7 +62,7 @@ type Minute struct {
 // Empty reports whether all counters are zero.
 func (m *Minute) Empty() bool { return m.Counts == [Counters]int64{} }
 
-// Add adds the minute of another process, or a later one.
+// Add adds the same minute as an earlier process counted it, or a later one.
 func (m *Minute) Add(o *Minute) {
 	for i := range m.Counts {
 		m.Counts[i] += o.Counts[i]

@@ -2,7 +2,7 @@
 // the only package, with its subfolders and the migrations, that knows SQL.
 //
 // A [Store] is put together from one store for each kind of data: queue has contacts,
-// channels channels and leases, survey surveys and respondents, eventlog events,
+// channels channels, survey surveys and respondents, eventlog events,
 // router the journal of the router, admin tokens and the audit log. What many
 // contacts pass through is written by the group-commit writer of package commit.
 //

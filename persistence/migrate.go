@@ -22,8 +22,8 @@ type Step struct {
 	AppliedAt time.Time
 }
 
-// MigrateUp brings the schema to its newest state. Several processes may try
-// at once: one does it, the others wait.
+// MigrateUp brings the schema to its newest state. It is for the owner of the database;
+// another process becomes it, or is refused while there is one.
 func (s *Store) MigrateUp(ctx context.Context) error {
 	return s.migrate(ctx, func(p *goose.Provider) error {
 		before, err := p.GetDBVersion(ctx)
@@ -36,24 +36,16 @@ func (s *Store) MigrateUp(ctx context.Context) error {
 		}
 		results, err := p.Up(ctx)
 		s.logSteps(what, results)
-		return err
+		if err != nil {
+			return err
+		}
+		return s.db.Migrated(ctx)
 	})
 }
 
-// MigrateDown reverts the newest steps. It refuses while another process is a
-// member.
+// MigrateDown reverts the newest steps, under the same condition.
 func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 	return s.migrate(ctx, func(p *goose.Provider) error {
-		if !s.db.IsMember() {
-			release, err := s.db.Database.Exclude(ctx)
-			if errors.Is(err, dialect.ErrMember) {
-				return fmt.Errorf("%w; stop every Weir first (on MySQL, one that was killed counts for WEIR_LEASE_TTL); nothing was changed", err)
-			}
-			if err != nil {
-				return err
-			}
-			defer release()
-		}
 		var results []*goose.MigrationResult
 		defer func() { s.logSteps("schema steps reverted", results) }()
 		for range steps {
@@ -71,11 +63,13 @@ func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 }
 
 func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
-	unlock, err := s.db.Database.LockMigrations(ctx)
+	err := s.db.Own(ctx, false)
+	if errors.Is(err, dialect.ErrMember) {
+		return fmt.Errorf("migrate: %w; stop every Weir first (on MySQL, one that was killed counts for WEIR_LEASE_TTL); nothing was changed", err)
+	}
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	defer unlock()
 	p, err := s.provider()
 	if err != nil {
 		return err

@@ -144,18 +144,25 @@ func wantPending(t *testing.T, s *persistence.Store, want int) {
 	}
 }
 
-// TestMigrateAtOnce lets six processes migrate one database.
-func TestMigrateAtOnce(t *testing.T) {
+// TestStartAtOnce lets six processes start on one database: one after the other owns it.
+func TestStartAtOnce(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		var wg sync.WaitGroup
 		for range 6 {
 			s := storetest.OpenOnly(t, url, persistence.Options{})
 			wg.Go(func() {
-				if err := s.MigrateUp(context.Background()); err != nil {
+				err := s.Own(context.Background())
+				if err == nil {
+					err = s.MigrateUp(context.Background())
+				}
+				if err != nil {
 					t.Error(err)
 				}
 				wantPending(t, s, 0)
+				if err := s.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
 			})
 		}
 		wg.Wait()

@@ -27,7 +27,7 @@ const (
 type rounds struct {
 	b       *testing.B
 	s       *persistence.Store
-	leases  []weir.Lease
+	brokers []weir.Incarnation
 	begun   [][]weir.Contact // by round
 	wants   chan int         // for the callers: a channel that gets a contact
 	got     chan weir.Contact
@@ -67,11 +67,11 @@ func newRounds(b *testing.B, s *persistence.Store) *rounds {
 		if err != nil {
 			b.Fatal(err)
 		}
-		lease, ok, err := s.Acquire(b.Context(), c.ID)
-		if err != nil || !ok {
-			b.Fatal(ok, err)
+		by, err := s.Incarnate(b.Context(), c.ID)
+		if err != nil {
+			b.Fatal(err)
 		}
-		r.leases = append(r.leases, lease)
+		r.brokers = append(r.brokers, by)
 	}
 	for range roundSize {
 		go r.call()
@@ -86,7 +86,7 @@ func newRounds(b *testing.B, s *persistence.Store) *rounds {
 // call is a client that hands contacts in one by one.
 func (r *rounds) call() {
 	for i := range r.wants {
-		got, err := r.s.Accept(r.b.Context(), r.leases[i].Channel, []weir.Spec{{
+		got, err := r.s.Accept(r.b.Context(), r.brokers[i].Channel, []weir.Spec{{
 			To: "sms://15550001", Priority: weir.Normal, Messages: []string{strings.Repeat("x", 200)},
 		}})
 		if err != nil {
@@ -144,15 +144,15 @@ func (r *rounds) advance(round int, step func(weir.Progress, time.Time) (weir.Pr
 		c.Progress = is
 		of[c.Channel] = append(of[c.Channel], weir.Transition{Contact: *c, From: was.Rev, Was: was.State})
 	}
-	for i, lease := range r.leases {
-		for list := of[lease.Channel]; len(list) > 0; list = list[min(together, len(list)):] {
+	for i, by := range r.brokers {
+		for list := of[by.Channel]; len(list) > 0; list = list[min(together, len(list)):] {
 			r.commit(i, list[:min(together, len(list))], func() {})
 		}
 	}
 }
 
 func (r *rounds) commit(i int, list []weir.Transition, answered func()) {
-	r.s.Commit(weir.Change{Lease: r.leases[i], Transitions: list}, func(result weir.CommitResult) {
+	r.s.Commit(weir.Change{By: r.brokers[i], Transitions: list}, func(result weir.CommitResult) {
 		if result.Err != nil || len(result.Stale) > 0 {
 			r.b.Errorf("%+v", result)
 		}

@@ -2,7 +2,6 @@ package persistence
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,7 +16,6 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/ops"
 	"weir/persistence/admin"
 	"weir/persistence/channels"
 	"weir/persistence/commit"
@@ -43,8 +41,7 @@ func openers() map[string]func(context.Context, string, *slog.Logger) (dialect.D
 type Options struct {
 	Logger   *slog.Logger
 	Metrics  *Metrics
-	Owner    string        // the name of this process among the members; default: host, chance, and which process of the host
-	LeaseTTL time.Duration // default 15 s
+	LeaseTTL time.Duration // of the database; default 5 s
 	// ContactEvents says when the events of contacts are written; default: events.WhenSubscribed.
 	ContactEvents events.When
 	// DefaultCapacity is that of channels that set none; default: 100.
@@ -91,10 +88,6 @@ var (
 	_ weir.ContactReader = (*Store)(nil)
 	_ weir.QueueReader   = (*Store)(nil)
 	_ weir.ChannelStore  = (*Store)(nil)
-	_ weir.Leaser        = (*Store)(nil)
-	_ ops.RoleLeaser     = (*Store)(nil)
-	_ weir.Inbox         = (*Store)(nil)
-	_ ops.Poller         = (*Store)(nil)
 	_ weir.IncomingStore = (*Store)(nil)
 	_ events.Interest    = (*Store)(nil)
 )
@@ -139,7 +132,7 @@ func OpenDatabase(ctx context.Context, url string, log *slog.Logger) (dialect.Da
 func On(database dialect.Database, o Options) *Store {
 	o = withDefaults(o)
 	scheme, _ := database.Migrations()
-	db := commit.New(database, scheme, member.Config{Log: o.Logger, Metrics: o.Metrics.commit, Owner: o.Owner, LeaseTTL: o.LeaseTTL})
+	db := commit.New(database, scheme, member.Config{Log: o.Logger, Metrics: o.Metrics.commit, LeaseTTL: o.LeaseTTL})
 	db.ContactEvents = o.ContactEvents
 	s := &Store{
 		db: db, channelStore: channels.New(db), eventStore: &eventlog.Store{DB: db}, routerStore: &router.Store{DB: db}, adminStore: &admin.Store{DB: db},
@@ -147,8 +140,6 @@ func On(database dialect.Database, o Options) *Store {
 	s.queueStore = queue.New(db, s.channelStore, s.eventStore, o.Metrics.dead)
 	s.surveyStore = survey.New(db, s.queueStore)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
-	s.channelStore.Acquired = s.queueStore.Recover
-	s.NewEvents, s.NewWebhooks, s.NewTokens = s.eventStore.EventsAppended, s.eventStore.WebhooksChanged, s.adminStore.TokensChanged
 	db.SetParts(s.queueStore.Part(), s.eventStore.Part())
 	return s
 }
@@ -161,38 +152,38 @@ func withDefaults(o Options) Options {
 		o.Metrics = NewMetrics(prometheus.NewRegistry())
 	}
 	if o.LeaseTTL <= 0 {
-		o.LeaseTTL = 15 * time.Second
+		o.LeaseTTL = 5 * time.Second
 	}
 	if o.DefaultCapacity == 0 {
 		o.DefaultCapacity = 100
 	}
-	if o.Owner == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "weir"
-		}
-		o.Owner = strings.TrimSuffix(fmt.Sprintf("%.100s-%s-%s", host, strings.ToLower(rand.Text()[:10]), member.ProcessID(os.Getpid())), "-")
-	}
 	return o
 }
-
-// Owner is the name of this process in leases.
-func (s *Store) Owner() string { return s.db.Owner }
 
 // Waiting returns how many requests wait for the group-commit writer.
 func (s *Store) Waiting() int { return s.db.Waiting() }
 
-// Join makes this process a member: it waits until no other process stands in
-// the way, gives back what a former life of it held, and starts the writer.
-func (s *Store) Join(ctx context.Context) error {
-	if err := s.db.Join(ctx); err != nil {
-		return err
-	}
-	if err := s.RecoverGone(ctx); err != nil {
-		return fmt.Errorf("join the store: recover contacts in flight: %w", err)
-	}
-	return nil
+// Own makes this process the owner of the database: it waits until no other process is.
+func (s *Store) Own(ctx context.Context) error { return s.db.Own(ctx, true) }
+
+// Join makes this process the owner of the database, if it is not, reads what earlier owners
+// have left, and starts the writer.
+func (s *Store) Join(ctx context.Context) error { return s.db.Join(ctx, s.Recover) }
+
+// Incarnate begins an incarnation of a channel's broker, or with channel 0 of the router; see
+// [commit.DB.Incarnate].
+func (s *Store) Incarnate(ctx context.Context, channel weir.ChannelID) (weir.Incarnation, error) {
+	return s.db.Incarnate(ctx, channel)
 }
+
+// Start is the number of this process's start; 0 before it has one.
+func (s *Store) Start() int64 { return s.db.Start() }
+
+// Valid reports whether this process certainly owns the database, and may act.
+func (s *Store) Valid() bool { return s.db.Valid() }
+
+// Lost is closed when another process has become the owner of the database.
+func (s *Store) Lost() <-chan struct{} { return s.db.Lost() }
 
 // Ready returns an error unless the store can work: the schema is current, the
 // database takes writes and is not damaged, and the writer's last commit did not fail. The writer
@@ -209,5 +200,5 @@ func (s *Store) Ready(ctx context.Context) error {
 }
 
 // Close ends the writer after it has written what it was handed, as long as
-// ctx allows, and closes the database. Leases are not given back.
+// ctx allows, releases the database and closes it.
 func (s *Store) Close(ctx context.Context) error { return s.db.Close(ctx) }

@@ -32,10 +32,6 @@ type Made struct {
 // Work is a set of writes of a survey broker, in one transaction. The store derives
 // the counts by status, disposition and bucket from the moves.
 type Work struct {
-	// Lease is the lease of the survey broker's role. Nothing is written if it was lost,
-	// because another process may decide by then. The zero Lease is not checked, because
-	// applications report to any process.
-	Lease  weir.Lease
 	Survey int64
 	Moves  []Move
 	Taken  []int64 // outbox entries that need no move
@@ -62,8 +58,7 @@ type Worker interface {
 	// [weir.CodeUnavailable] it is unknown whether they were applied; the
 	// respondents have to be read again. If the channel of a move is gone or
 	// is being deleted, nothing of w is written: [weir.CodeConflict], and Refused
-	// lists the respondents whose moves have to be left out. If w's lease was lost:
-	// [weir.ErrLeaseLost].
+	// lists the respondents whose moves have to be left out.
 	Work(ctx context.Context, w Work) (Written, error)
 }
 
@@ -200,7 +195,7 @@ type LogReader interface {
 // Outbox holds the outbox entries that no move has handled yet.
 type Outbox interface {
 	// OutboxEntries lists the oldest outbox entries with a greater id. Ids are only roughly
-	// in the order of time: another process or connection may yet commit one with a
+	// in the order of time: another connection may yet commit one with a
 	// smaller id, so a reader that has handled all starts at 0 again.
 	OutboxEntries(ctx context.Context, after int64, limit int) ([]OutboxEntry, error)
 	// OnOutboxEntries registers a function that is called after each commit of this process

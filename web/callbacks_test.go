@@ -32,7 +32,7 @@ func (r *rig) results(typ string) map[string]float64 {
 	out := map[string]float64{}
 	known := []string{"unauthorised", "unavailable"}
 	if typ != "none" {
-		known = append(known, "applied", "duplicate", "late", "unknown", "forwarded", "invalid", "forged", "deleted", "ignored")
+		known = append(known, "applied", "duplicate", "late", "unknown", "invalid", "forged", "deleted", "ignored")
 	}
 	for _, result := range known {
 		if n := r.counter("weir_callbacks_total", "type", typ, "result", result); n > 0 {

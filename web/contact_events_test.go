@@ -25,7 +25,7 @@ import (
 type claims struct {
 	t     *testing.T
 	s     *persistence.Store
-	lease weir.Lease
+	lease weir.Incarnation
 }
 
 // one claims a contact, and reports whether its event is in the log.

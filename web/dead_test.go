@@ -55,7 +55,7 @@ func deadRig(t *testing.T, n int, change ...func(*web.Options)) (*rig, *persiste
 // failAll accepts contacts and ends them as failed.
 func failAll(t *testing.T, store *persistence.Store, channel weir.ChannelID, specs []weir.Spec) []weir.Contact {
 	t.Helper()
-	lease, _, err := store.Acquire(t.Context(), channel)
+	by, err := store.Incarnate(t.Context(), channel)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func failAll(t *testing.T, store *persistence.Store, channel weir.ChannelID, spe
 		ts, list = append(ts, tr), append(list, tr.Contact)
 	}
 	done := make(chan weir.CommitResult, 1)
-	store.Commit(weir.Change{Lease: lease, Transitions: ts}, func(r weir.CommitResult) { done <- r })
+	store.Commit(weir.Change{By: by, Transitions: ts}, func(r weir.CommitResult) { done <- r })
 	if r := <-done; r.Err != nil || len(r.Stale) > 0 {
 		t.Fatalf("%+v", r)
 	}

@@ -14,7 +14,7 @@ func TestScenario149_ReadinessByPart(t *testing.T) {
 	t.Parallel()
 	phase := ""
 	r := newRig(t, func(o *web.Options) { o.Router = func() string { return phase } })
-	for now, want := range map[string]int{"serving": 200, "replaying": 503, "standby": 503, "stopping": 503} {
+	for now, want := range map[string]int{"serving": 200, "replaying": 503, "stopping": 503} {
 		phase = now
 		if v := into[api.Readiness](t, r.do("GET", "/readyz", ""), 200); !v.Ready || v.Router != now {
 			t.Errorf("%s: %+v", now, v)

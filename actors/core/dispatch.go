@@ -9,8 +9,8 @@ import (
 )
 
 // ClaimsCommitted starts the dispatch of claims that are durable, unless something
-// came in between. The claims in stale were not written: another process changed
-// these contacts, and this one must not dispatch them.
+// came in between. The claims in stale were not written: these contacts had been
+// changed, and must not be dispatched.
 func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, now time.Time) {
 	var ts []weir.Transition
 	for _, ref := range claimed {

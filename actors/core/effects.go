@@ -37,7 +37,6 @@ type Effects struct {
 // Commit is a change to be written, and its consequences.
 type Commit struct {
 	Transitions []weir.Transition
-	InboxDone   []int64
 	Claimed     []weir.AttemptRef // claims among the transitions; then ClaimsCommitted
 	Replies     []Reply           // given once the change is durable
 }
@@ -57,8 +56,7 @@ type Read struct {
 
 // Origin identifies where an event came from, for the reply.
 type Origin struct {
-	Waiter any   // receives the reply; nil: none
-	Inbox  int64 // the inbox row that this event completes; 0: none
+	Waiter any // receives the reply; nil: none
 }
 
 // Load requests the row of a contact that is not in flight.

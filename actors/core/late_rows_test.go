@@ -31,7 +31,7 @@ func (r *rig) late() (arrive func()) {
 }
 
 func (r *rig) hint() {
-	r.tell(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
+	r.tell(func(c *core.Core, now time.Time) { c.Woken(now) })
 }
 
 // Rows may arrive after their contacts have changed. Nothing is sent from them that is

@@ -52,7 +52,7 @@ func TestHistories(t *testing.T) {
 			"configure": h.aChange,
 			"crash":     h.aCrash,
 			"drain":     h.aDrain,
-			"woken":     func(*rapid.T) { h.tell(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) }) },
+			"woken":     func(*rapid.T) { h.tell(func(c *core.Core, now time.Time) { c.Woken(now) }) },
 			"noise":     h.noise,
 		})
 		h.finishAll()

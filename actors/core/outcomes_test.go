@@ -157,8 +157,7 @@ func TestDelete_CancelsAtTheProvider(t *testing.T) {
 	}
 }
 
-// A cancel is answered once it is durable, each time; one that came from another process
-// has nobody who waits.
+// A cancel is answered once it is durable, each time; one may have nobody who waits.
 func TestCancel_IsAnswered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
@@ -171,7 +170,7 @@ func TestCancel_IsAnswered(t *testing.T) {
 		}
 	}
 	r.tell(func(c *core.Core, now time.Time) {
-		c.Cancel(weir.Ref{Channel: r.ch.ID, ID: 1}, core.Origin{Inbox: 5}, now)
+		c.Cancel(weir.Ref{Channel: r.ch.ID, ID: 1}, core.Origin{}, now)
 	})
 	r.settle()
 	if got, ok := r.replies[nil]; ok {
@@ -203,7 +202,7 @@ func TestLoadFailed_IsAnswered(t *testing.T) {
 		t.Errorf("answered %+v", got)
 	}
 	r.tell(func(c *core.Core, now time.Time) {
-		c.Cancel(weir.Ref{Channel: r.ch.ID, ID: 9}, core.Origin{Inbox: 5}, now)
+		c.Cancel(weir.Ref{Channel: r.ch.ID, ID: 9}, core.Origin{}, now)
 	})
 	r.settle()
 	if got, ok := r.replies[nil]; ok {
@@ -211,7 +210,7 @@ func TestLoadFailed_IsAnswered(t *testing.T) {
 	}
 }
 
-// Another process accepted a contact with a lower id than those already read. It is
+// A contact is accepted with a lower id than those already read. It is
 // dispatched after those in memory, not after the whole queue.
 func TestWoken_ReadsTheQueueFromItsStart(t *testing.T) {
 	t.Parallel()
@@ -220,7 +219,7 @@ func TestWoken_ReadsTheQueueFromItsStart(t *testing.T) {
 	r.accept(calls(200)...)
 	r.nextID = 1
 	r.insert(calls(1)...)
-	r.tell(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
+	r.tell(func(c *core.Core, now time.Time) { c.Woken(now) })
 	r.settle()
 	for range 64 { // twice what is in memory
 		r.ends(r.sent[len(r.sent)-1].ID, weir.Completed)

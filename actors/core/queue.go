@@ -7,10 +7,9 @@ import (
 )
 
 // Woken handles a hint that the channel's state in the store changed without an
-// event, for example through another process.
-func (c *Core) Woken(from Origin, now time.Time) {
+// event.
+func (c *Core) Woken(now time.Time) {
 	c.reread(now)
-	c.reply(from, Reply{})
 	c.Tick(now)
 }
 

@@ -22,7 +22,7 @@ func TestRest_NotWithWork(t *testing.T) {
 		},
 		"lanes being read": func(r *rig) {
 			r.hold["read"] = true
-			r.tell(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
+			r.tell(func(c *core.Core, now time.Time) { c.Woken(now) })
 		},
 		"being claimed":  func(r *rig) { r.hold["commit"] = true; r.accept(calls(1)...) },
 		"being accepted": func(r *rig) { r.hold["commit"] = true; r.atOnce(1, yes) },
@@ -57,7 +57,7 @@ func TestRest_AfterTheLastWork(t *testing.T) {
 		"a report": func(r *rig) {
 			r.report(whole(weir.AttemptRef{Ref: weir.Ref{Channel: r.ch.ID, ID: 9}, Number: 1}, weir.Busy))
 		},
-		"a hint":                  func(r *rig) { r.tell(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) }) },
+		"a hint":                  func(r *rig) { r.tell(func(c *core.Core, now time.Time) { c.Woken(now) }) },
 		"a change of the channel": func(r *rig) { r.setCapacity(2) },
 		"a call without any event": func(r *rig) {
 			r.accept(calls(1)...)

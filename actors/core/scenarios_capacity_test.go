@@ -194,7 +194,7 @@ func TestLateReportOfAcceptance(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
 	list := r.insert(calls(2)...)
-	r.tell(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
+	r.tell(func(c *core.Core, now time.Time) { c.Woken(now) })
 	r.settle()
 	wantSent(t, r, 1, 2)
 	r.ends(1, weir.Completed)

@@ -338,7 +338,7 @@ func TestWokenDuringAListing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.settle()
-	wake := func() { r.tell(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) }) }
+	wake := func() { r.tell(func(c *core.Core, now time.Time) { c.Woken(now) }) }
 	wake()
 	r.hold["told"] = true
 	r.settle()

@@ -25,9 +25,6 @@ func (c *Core) reply(to Origin, r Reply, changes ...weir.Transition) {
 		r.Waiter = to.Waiter
 		k.Replies = []Reply{r}
 	}
-	if to.Inbox != 0 {
-		k.InboxDone = []int64{to.Inbox}
-	}
 	c.commit(k)
 }
 
@@ -183,7 +180,7 @@ func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcom
 
 // commit issues transitions together with the replies that wait for them.
 func (c *Core) commit(k Commit) {
-	if len(k.Transitions) > 0 || len(k.InboxDone) > 0 {
+	if len(k.Transitions) > 0 {
 		c.out.Commits = append(c.out.Commits, k)
 		return
 	}

@@ -160,7 +160,7 @@ func (c *Core) WhyNext(now time.Time) ops.Why {
 }
 
 // WhyStored explains, from its row and the slots in flight, why a contact waits
-// whose channel is run by another process or by none.
+// whose channel's broker has no core yet, or none because it rests.
 func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact) ops.Why {
 	led := storedLedger(ch, inFlight)
 	switch heard := lastHeard(contact); {
@@ -183,7 +183,7 @@ func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact
 		return why
 	}
 	if own.IsZero() {
-		return ops.Why{Code: ops.WhyTurn, Text: "queued; another process runs the channel"}
+		return ops.Why{Code: ops.WhyTurn, Text: "queued; the channel's broker is starting"}
 	}
 	return own
 }

@@ -250,7 +250,7 @@ func TestWhyNext(t *testing.T) {
 	}
 }
 
-// Why a contact waits whose channel is run by another process.
+// Why a contact waits whose channel's broker has no core.
 func TestWhyStored_Waiting(t *testing.T) {
 	t.Parallel()
 	open := weir.Channel{Name: "c", Capacity: 2}
@@ -264,7 +264,7 @@ func TestWhyStored_Waiting(t *testing.T) {
 		code     ops.WhyCode
 		text     string
 	}{
-		"its turn":             {open, 1, queued, 1, ops.WhyTurn, "queued; another process runs the channel"},
+		"its turn":             {open, 1, queued, 1, ops.WhyTurn, "queued; the channel's broker is starting"},
 		"full":                 {open, 2, queued, 1, ops.WhyCapacity, "channel c: 2 of 2 slots in use"},
 		"full and paused":      {paused, 2, queued, 1, ops.WhyPaused, "channel c is paused"},
 		"too large and paused": {paused, 0, queued, 3, ops.WhyTooLarge, "it takes 3 slots and channel c has 2; raise the capacity, or cancel it"},

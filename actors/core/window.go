@@ -305,8 +305,8 @@ func (w *window) pagesToRead() []Page {
 }
 
 // rescan causes every lane to be read again from its start: after the capacity
-// changed, because of the blocked contacts, and after another process accepted
-// contacts, whose ids may be before the horizon.
+// changed, because of the blocked contacts, and after contacts were
+// accepted whose ids may be before the horizon.
 func (w *window) rescan() {
 	for _, l := range w.lanes {
 		l.restart()

@@ -13,10 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"weir"
 	"weir/actors/delivery"
 	"weir/events"
-	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
@@ -97,7 +95,7 @@ func TestAPoisonedSubjectHoldsUpNoOther(t *testing.T) {
 func TestWhatFailsForADayIsDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
-		g.o.PollEvery, g.o.LeaseTTL = time.Minute, time.Hour
+		g.o.PollEvery = time.Minute
 		var log bytes.Buffer
 		g.o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		g.judge = func(e events.Event, _ int) error {
@@ -172,7 +170,6 @@ func TestCrashesLoseNothing(t *testing.T) {
 			failing, n, rounds := 2+chance.IntN(19), 0, 1+chance.IntN(6)
 			g := newRig(t)
 			g.o.MaxDeferred, g.o.Window, g.o.Concurrency, g.o.PollEvery = 1+chance.IntN(60), 40, 3, 10*time.Second
-			g.o.LeaseTTL = 5 * time.Minute
 			g.judge = func(events.Event, int) error {
 				g.mu.Lock()
 				defer g.mu.Unlock()
@@ -198,45 +195,6 @@ func TestCrashesLoseNothing(t *testing.T) {
 			}
 		})
 	}
-}
-
-// taken is a store whose delivery role another process holds.
-type taken struct {
-	*persistence.Store
-	free atomic.Bool
-}
-
-func (s *taken) AcquireRole(ctx context.Context, role ops.Role) (weir.Lease, bool, error) {
-	if !s.free.Load() {
-		return weir.Lease{}, false, nil
-	}
-	return s.Store.AcquireRole(ctx, role)
-}
-
-// TestOnlyOneProcessDelivers: without the role nothing is delivered, and the next
-// process takes over.
-func TestOnlyOneProcessDelivers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t)
-		s := &taken{Store: g.store}
-		g.o.Store = s
-		g.start()
-		g.emit(0, 10, "a")
-		after(time.Hour)
-		g.wantAll("a", 0)
-		s.free.Store(true)
-		after(10 * time.Second)
-		g.wantAll("a", 10)
-		s.free.Store(false)
-		if _, ok, err := g.store.AcquireRole(t.Context(), ops.RoleEventDelivery); err != nil || !ok { // as the other process would
-			t.Fatal(ok, err)
-		}
-		after(20 * time.Second)
-		g.emit(10, 20, "a")
-		after(time.Hour)
-		g.wantAll("a", 10)
-		g.stop()
-	})
 }
 
 func TestPurgedEventsAreCounted(t *testing.T) {

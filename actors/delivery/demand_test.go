@@ -16,7 +16,7 @@ func TestRunner_DemandedPauseIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
-		g.o.PollEvery, g.o.LeaseTTL = time.Minute, time.Hour
+		g.o.PollEvery = time.Minute
 		g.add("a")
 		g.start()
 		defer g.stop()

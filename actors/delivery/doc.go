@@ -10,6 +10,5 @@
 //     must stay behind it; the others continue
 //   - the number of events in memory, and of deferred ones, is bounded: beyond
 //     that the log itself is the queue
-//   - only the process that has the role delivers
 //   - errors, bodies and URLs of receivers are not logged
 package delivery

@@ -44,8 +44,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 type meter interface {
 	count(result string, n int)
 	gauge(oldest float64, deferred int)
-	// reset resets the gauges of a receiver to which this process no longer delivers:
-	// another process reports them.
+	// reset resets the gauges of a receiver to which this process no longer delivers.
 	reset()
 }
 

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"weir"
 	"weir/events"
 	"weir/persistence"
 )
@@ -21,7 +20,7 @@ func TestASlowSubjectHoldsUpNoOther(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newRig(t)
-				g.o.Window, g.o.PollEvery, g.o.LeaseTTL = 600, time.Minute, time.Hour
+				g.o.Window, g.o.PollEvery = 600, time.Minute
 				g.judge = func(e events.Event, _ int) error {
 					if e.Subject == "bad" {
 						time.Sleep(slow)
@@ -78,7 +77,7 @@ type late struct {
 	writing, most atomic.Int32
 }
 
-func (s *late) Advance(ctx context.Context, l weir.Lease, step events.Step) error {
+func (s *late) Advance(ctx context.Context, step events.Step) error {
 	if n := s.writing.Add(1); n > s.most.Load() {
 		s.most.Store(n)
 	}
@@ -86,7 +85,7 @@ func (s *late) Advance(ctx context.Context, l weir.Lease, step events.Step) erro
 	if err := takes(ctx, 300*time.Millisecond); err != nil {
 		return err
 	}
-	return s.Store.Advance(ctx, l, step)
+	return s.Store.Advance(ctx, step)
 }
 
 func TestStepsAreWrittenOneAfterTheOther(t *testing.T) {
@@ -111,9 +110,9 @@ type reads struct {
 	n, steps atomic.Int32
 }
 
-func (s *reads) Advance(ctx context.Context, l weir.Lease, step events.Step) error {
+func (s *reads) Advance(ctx context.Context, step events.Step) error {
 	s.steps.Add(1)
-	return s.Store.Advance(ctx, l, step)
+	return s.Store.Advance(ctx, step)
 }
 
 func (s *reads) EventsSince(ctx context.Context, after int64, limit int) ([]events.Event, error) {
@@ -142,7 +141,7 @@ func testPassedByCheaply(t *testing.T, types []string) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		s := &reads{Store: g.store}
-		g.o.Store, g.o.PollEvery, g.o.LeaseTTL = s, time.Hour, time.Hour
+		g.o.Store, g.o.PollEvery = s, time.Hour
 		if types != nil {
 			g.o.Receivers[0].Types, g.o.Receivers[0].Wants = types, nil
 		}

@@ -9,7 +9,6 @@ import (
 
 	"weir/events"
 	"weir/internal/tracing"
-	"weir/ops"
 )
 
 // Receiver receives events.
@@ -53,7 +52,6 @@ type Store interface {
 	events.Log
 	events.TypeReader
 	events.Receivers
-	ops.RoleLeaser
 }
 
 // Options configures a System. Everything except Store has a default.
@@ -64,13 +62,12 @@ type Options struct {
 	Logger      *slog.Logger
 	Metrics     *Metrics
 	Tracing     *tracing.Tracer // nil: traces are off
-	LeaseTTL    time.Duration   // the store's; default 15 s
 	Concurrency int             // max concurrent deliveries to one receiver; default 32
 	Window      int             // events of a receiver that are read ahead; default 1024
 	MaxDeferred int             // max deferred events of a receiver; default 10,000
 	FirstPause  time.Duration   // retry pause after the first failure; default 1 s; doubled by each further one
 	LastPause   time.Duration   // max retry pause; default 5 min
-	PollEvery   time.Duration   // poll interval for events that other processes wrote; default 1 s
+	PollEvery   time.Duration   // poll interval for events; commits of the writer are announced as well; default 1 s
 	GiveUp      time.Duration   // age at which a failing event is dead; default 24 h
 }
 
@@ -96,7 +93,6 @@ func (o Options) check() (Options, error) {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
 	}
-	o.LeaseTTL = cmp.Or(o.LeaseTTL, 15*time.Second)
 	o.Concurrency = cmp.Or(o.Concurrency, 32)
 	o.Window = cmp.Or(o.Window, 1024)
 	o.MaxDeferred = cmp.Or(o.MaxDeferred, 10_000)

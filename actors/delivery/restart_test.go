@@ -1,9 +1,7 @@
 package delivery_test
 
 import (
-	"context"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,11 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"weir"
 	"weir/actors/delivery"
 	"weir/events"
-	"weir/ops"
-	"weir/persistence"
 )
 
 // After a restart, the age of the oldest undelivered event is known before the next try.
@@ -23,7 +18,7 @@ func TestRunner_AgeOfDeferredEventAfterRestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
-		g.o.PollEvery, g.o.LeaseTTL = time.Minute, time.Hour
+		g.o.PollEvery = time.Minute
 		g.judge = func(events.Event, int) error { return errNo }
 		g.start()
 		g.emit(0, 1, "a")
@@ -44,7 +39,7 @@ func TestRunner_DeferredEventIsPurged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
-		g.o.PollEvery, g.o.LeaseTTL = time.Minute, time.Hour
+		g.o.PollEvery = time.Minute
 		g.judge = func(events.Event, int) error { return errNo }
 		g.start()
 		g.emit(0, 1, "a")
@@ -66,67 +61,6 @@ func TestRunner_DeferredEventIsPurged(t *testing.T) {
 		if p, err := g.store.Progress(t.Context(), "r"); err != nil || len(p.Deferred) != 0 {
 			t.Errorf("%+v (%v)", p, err)
 		}
-		g.stop()
-	})
-}
-
-// released counts how often the role was released.
-type released struct {
-	*persistence.Store
-	n atomic.Int32
-}
-
-func (r *released) ReleaseRole(ctx context.Context, role ops.Role, l weir.Lease) error {
-	r.n.Add(1)
-	return r.Store.ReleaseRole(ctx, role, l)
-}
-
-// An orderly end releases the role, so that another process need not wait for the lease
-// to expire.
-func TestSystem_CloseReleasesTheRole(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t)
-		s := &released{Store: g.store}
-		g.o.Store = s
-		g.start()
-		after(time.Second)
-		g.stop()
-		if n := s.n.Load(); n != 1 {
-			t.Errorf("the role was released %d times", n)
-		}
-	})
-}
-
-// A process that notices by a write that another one has the role stops to deliver.
-func TestDispatcher_LosesTheRole(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newHookRig(t)
-		s := &taken{Store: g.store}
-		s.free.Store(true)
-		g.o.Store, g.o.LeaseTTL = s, time.Minute // a beat of 20 s
-		g.add("a")
-		g.start()
-		after(time.Second)
-		g.emit(0, 1, "s")
-		after(time.Second)
-		g.wantAll("a", "s", 1)
-		s.free.Store(false)
-		if _, ok, err := g.store.AcquireRole(t.Context(), ops.RoleEventDelivery); err != nil || !ok { // as the other process would
-			t.Fatal(ok, err)
-		}
-		g.emit(1, 2, "s") // its progress cannot be written
-		after(2 * time.Second)
-		tried := len(g.tried("a"))
-		g.emit(2, 20, "s")
-		after(10 * time.Second)
-		if n := len(g.tried("a")); n != tried {
-			t.Errorf("%d deliveries by a process without the role", n-tried)
-		}
-		s.free.Store(true)
-		after(14 * time.Second) // it takes the role back with the next beat, not the one after
-		g.wantAll("a", "s", 20)
 		g.stop()
 	})
 }
@@ -220,7 +154,7 @@ func TestRunner_RestAfterRestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
-		g.o.PollEvery, g.o.LeaseTTL = time.Minute, time.Hour
+		g.o.PollEvery = time.Minute
 		g.o.FirstPause, g.o.LastPause = time.Hour, time.Hour
 		g.judge = func(events.Event, int) error { return errNo }
 		g.start()
@@ -236,52 +170,6 @@ func TestRunner_RestAfterRestart(t *testing.T) {
 		after(time.Hour)
 		if n := g.tried(1); n < 2 {
 			t.Error("no try after the rest")
-		}
-	})
-}
-
-// slowRole is a store whose renewals of a role take a while, even if they are canceled,
-// and whose releases hang.
-type slowRole struct {
-	*persistence.Store
-	pause    func()
-	renewing atomic.Bool
-	early    atomic.Bool // it was released during a renewal
-}
-
-func (s *slowRole) RenewRole(ctx context.Context, role ops.Role, l weir.Lease) (bool, error) {
-	s.renewing.Store(true)
-	defer s.renewing.Store(false)
-	s.pause()
-	return s.Store.RenewRole(ctx, role, l)
-}
-
-func (s *slowRole) ReleaseRole(ctx context.Context, _ ops.Role, _ weir.Lease) error {
-	s.early.Store(s.renewing.Load())
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-// The role is released when no renewal of it is under way, and a release that hangs does
-// not hold up the end.
-func TestSystem_CloseWithASlowStore(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t)
-		s := &slowRole{Store: g.store, pause: func() { time.Sleep(time.Second) }}
-		g.o.Store = s
-		g.start()
-		after(5500 * time.Millisecond)
-		if !s.renewing.Load() {
-			t.Fatal("there is no renewal after a third of the lease")
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 6*time.Second) // the renewal, and a third of the lease
-		defer cancel()
-		if err := g.system.Close(ctx); err != nil {
-			t.Error(err)
-		}
-		if s.early.Load() || s.renewing.Load() {
-			t.Error("the end did not wait for the renewal")
 		}
 	})
 }

@@ -199,13 +199,11 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Every series of a receiver stands at zero from the start, also in a process that does
-// not deliver.
+// Every series of a receiver stands at zero from the start.
 func TestMetrics_StandAtZero(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
-		g.o.Store = &taken{Store: g.store}
 		g.start()
 		defer g.stop()
 		want := `

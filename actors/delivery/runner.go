@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"weir"
 	"weir/actors/supervise"
 	"weir/events"
 	"weir/internal/backoff"
@@ -19,15 +18,14 @@ const (
 	// the receiver does not want: after a crash they are read again.
 	idleCursorEvery = time.Second
 	// quietFor is how long the log is not read after a poll that returned only events
-	// which the receiver does not want. Other processes may commit thousands of times
-	// a second.
+	// which the receiver does not want. There may be thousands of commits a second.
 	quietFor  = 50 * time.Millisecond
 	readChunk = 256
 	// maxReads is how many chunks are read before results are handled.
 	maxReads = 4
 	// drainGrace limits how long a runner that ends waits for deliveries in flight. The next
 	// runner repeats those that are cut off.
-	drainGrace = 3 * time.Second
+	drainGrace = 300 * time.Millisecond
 )
 
 var (
@@ -35,17 +33,15 @@ var (
 	errUnwanted = errors.New("the webhook wants the event no more")
 )
 
-// runner delivers to one receiver while this process has the role. One goroutine
-// owns the schedule.
+// runner delivers to one receiver. One goroutine owns the schedule.
 type runner struct {
-	o     *Options
-	r     *Receiver
-	lease weir.Lease
-	wake  <-chan struct{}
+	o    *Options
+	r    *Receiver
+	wake <-chan struct{}
 
 	schedule   *schedule
 	results    chan result
-	written    chan error // result of the step being written
+	written    chan bool // whether the step that was being written is written; false once ctx has ended
 	writing    bool
 	lastStep   time.Time // start of the last step
 	finished   bool      // a delivery finished since then
@@ -55,7 +51,6 @@ type runner struct {
 	shownAt    time.Time
 	full       bool // no further delivery may start before one has ended
 	extra      int  // slots of the pool in use, for a webhook
-	lost       bool // the role is lost
 }
 
 // result is the outcome of one delivery.
@@ -68,11 +63,9 @@ type result struct {
 }
 
 // run delivers until ctx ends, then waits a little for the deliveries in flight and writes
-// the progress, as long as last allows. If the role is lost it stops at once.
+// the progress, as long as last allows.
 func (x *runner) run(ctx, last context.Context) {
-	x.results, x.written = make(chan result, x.concurrency()), make(chan error, 1)
-	last, cut := context.WithCancel(last)
-	defer cut()
+	x.results, x.written = make(chan result, x.concurrency()), make(chan bool, 1)
 	defer x.meter().reset()
 	defer x.returnSlots(0)
 	if !x.restore(ctx) {
@@ -86,11 +79,7 @@ func (x *runner) run(ctx, last context.Context) {
 		x.fill(ctx, now)
 		x.start(calls, now)
 		x.flush(last, now)
-		if !x.wait(ctx, now) {
-			x.lost = true
-			cut()
-			break
-		}
+		x.wait(ctx, now)
 	}
 	grace := time.AfterFunc(drainGrace, hangUp)
 	defer grace.Stop()
@@ -149,8 +138,8 @@ func (x *runner) reading() bool {
 	return x.more && len(x.schedule.window) < cmp.Or(x.r.window, x.o.Window)
 }
 
-// fill reads the log while there is room, but not for long: other processes may
-// write unwanted events faster than they are read.
+// fill reads the log while there is room, but not for long: unwanted events may be
+// written faster than they are read.
 func (x *runner) fill(ctx context.Context, now time.Time) {
 	seen, matched := false, false
 	for n := 0; n < maxReads && x.reading() && ctx.Err() == nil; n++ {
@@ -303,23 +292,21 @@ func (x *runner) flush(ctx context.Context, now time.Time) {
 	}
 	step.Receiver = x.r.Name
 	x.writing, x.lastStep, x.finished = true, now, false
-	go func() { x.written <- persist(ctx, func() error { return x.o.Store.Advance(ctx, x.lease, step) }) }()
+	go func() { x.written <- persist(ctx, func() error { return x.o.Store.Advance(ctx, step) }) == nil }()
 }
 
-// persist repeats a write until it succeeds, because what follows builds on it, the role
-// is lost, or ctx ends.
+// persist repeats a write until it succeeds, because what follows builds on it, or ctx ends.
 func persist(ctx context.Context, write func() error) error {
 	for {
 		err := write()
-		if err == nil || errors.Is(err, weir.ErrLeaseLost) || !backoff.Wait(ctx, time.Second) {
+		if err == nil || !backoff.Wait(ctx, time.Second) {
 			return err
 		}
 	}
 }
 
-// wait sleeps until there is something to do. It returns false if the role is
-// lost.
-func (x *runner) wait(ctx context.Context, now time.Time) bool {
+// wait sleeps until there is something to do.
+func (x *runner) wait(ctx context.Context, now time.Time) {
 	x.show(now)
 	until := now.Add(x.o.PollEvery)
 	if x.failed {
@@ -346,29 +333,22 @@ func (x *runner) wait(ctx context.Context, now time.Time) bool {
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
-		// Wake-ups are promised for commits of this process only; polling finds what others
-		// commit.
 		x.more = true
 	case <-wake:
 		x.more = true
 	case r := <-x.results:
 		x.apply(r, time.Now())
-	case err := <-x.written:
-		return x.wrote(err)
+	case <-x.written:
+		x.writing = false
 	}
 	for {
 		select {
 		case r := <-x.results:
 			x.apply(r, time.Now())
 		default:
-			return true
+			return
 		}
 	}
-}
-
-func (x *runner) wrote(err error) bool {
-	x.writing = false
-	return err == nil
 }
 
 // show sets the gauges, at most once a second.
@@ -395,12 +375,12 @@ func (x *runner) drain(ctx, calls context.Context) {
 		}
 		x.apply(r, time.Now())
 	}
-	if x.writing && !x.wrote(<-x.written) {
+	if x.writing && !<-x.written {
 		return // the next step builds on it
 	}
 	if step, ok := x.schedule.step(time.Now()); ok && ctx.Err() == nil {
 		step.Receiver = x.r.Name
-		if err := x.o.Store.Advance(ctx, x.lease, step); err != nil {
+		if err := x.o.Store.Advance(ctx, step); err != nil {
 			x.o.Logger.Warn("receiver progress write failed; some events will be delivered twice", "receiver", x.r.Name, "error", err)
 		}
 	}

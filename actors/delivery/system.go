@@ -4,18 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
-
-	"weir"
-	"weir/actors/supervise"
-	"weir/ops"
 )
 
-// System delivers events while this process has the role.
+// System delivers events.
 type System struct {
 	o     Options
 	wakes []chan struct{} // one token for each receiver: read the log
-	role  *supervise.Role
 
 	stop      context.CancelFunc // starts no more deliveries
 	interrupt context.CancelFunc // interrupts the deliveries in flight
@@ -49,9 +43,11 @@ func Start(ctx context.Context, o Options) (*System, error) {
 	s.last, s.interrupt = context.WithCancel(context.WithoutCancel(ctx))
 	s.running, s.stop = context.WithCancel(s.last)
 	s.unhook = o.Store.OnEvents(s.wakeAll)
-	if len(s.wakes) > 0 {
-		s.role = supervise.NewRole(o.Store, ops.RoleEventDelivery, o.LeaseTTL, o.Logger)
-		s.done.Go(func() { s.role.Run(s.running, s.lead) })
+	for i := range s.o.Receivers {
+		s.done.Go(func() { (&runner{o: &s.o, r: &s.o.Receivers[i], wake: s.wakes[i]}).run(s.running, s.last) })
+	}
+	if s.o.Webhooks != nil {
+		s.done.Go(func() { newDispatcher(&s.o, s.wakes[len(s.o.Receivers)]).run(s.running, s.last) })
 	}
 	return s, nil
 }
@@ -66,8 +62,8 @@ func (s *System) wakeAll() {
 	}
 }
 
-// Close waits a little for the deliveries in flight, as long as ctx allows, writes the
-// receivers' progress and releases the role.
+// Close waits a moment for the deliveries in flight, interrupts the others, which the next
+// owner of the database repeats, and writes the receivers' progress, as long as ctx allows.
 func (s *System) Close(ctx context.Context) error {
 	s.once.Do(func() {
 		s.unhook()
@@ -86,69 +82,5 @@ func (s *System) Close(ctx context.Context) error {
 		s.interrupt()
 		<-ended
 		return fmt.Errorf("delivery was cut short: %w", ctx.Err())
-	}
-}
-
-// lead delivers until the role is lost or the system is closed.
-func (s *System) lead(lease weir.Lease) {
-	s.o.Logger.Info("event delivery role acquired", "epoch", lease.Epoch)
-	last, cut := context.WithCancel(s.last)
-	defer cut()
-	ctx, stop := context.WithCancel(s.running)
-	defer stop()
-	ended := make(chan struct{}, len(s.wakes))
-	start := func(run func(ctx, last context.Context)) {
-		go func() {
-			defer func() { ended <- struct{}{} }()
-			run(ctx, last)
-		}()
-	}
-	for i := range s.o.Receivers {
-		start((&runner{o: &s.o, r: &s.o.Receivers[i], lease: lease, wake: s.wakes[i]}).run)
-	}
-	if s.o.Webhooks != nil {
-		start(newDispatcher(&s.o, lease, s.wakes[len(s.o.Receivers)]).run)
-	}
-	kept := make(chan struct{})
-	go func() {
-		defer close(kept)
-		s.role.Keep(ctx, lease)
-	}()
-	over := s.untilLost(ctx, kept, ended)
-	if ctx.Err() == nil { // another process may deliver now
-		s.o.Logger.Warn("event delivery role lost", "epoch", lease.Epoch)
-		cut()
-	}
-	stop()
-	<-kept
-	// The role is released only when no runner is left, so that the next process does not deliver
-	// the same events beside them.
-	for range len(s.wakes) - over {
-		<-ended
-	}
-	if s.last.Err() == nil {
-		ctx, cancel := context.WithTimeout(s.last, s.o.LeaseTTL/3)
-		defer cancel()
-		s.role.Release(ctx, lease)
-	}
-}
-
-// untilLost waits until the role is lost, may be lost because it could not be
-// renewed in time, a runner finds that it is lost, or ctx ends. It returns how many
-// runners have ended.
-func (s *System) untilLost(ctx context.Context, kept, ended <-chan struct{}) int {
-	for {
-		select {
-		case <-ctx.Done():
-			return 0
-		case <-kept:
-			return 0
-		case <-ended:
-			return 1
-		case <-time.After(s.role.Remaining()):
-			if s.role.Remaining() <= 0 {
-				return 0
-			}
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"weir"
 	"weir/events"
 )
 
@@ -42,16 +41,14 @@ func (h *Webhooks) check() error {
 	return nil
 }
 
-// dispatcher delivers to the webhooks while this process has the role: one runner for each
-// that is enabled, which begins anew when the webhook changes.
+// dispatcher delivers to the webhooks: one runner for each that is enabled, which begins
+// anew when the webhook changes.
 type dispatcher struct {
-	o     *Options
-	h     *Webhooks
-	lease weir.Lease
-	wake  <-chan struct{}
-	feed  *feed
-	pool  chan struct{} // one token for each delivery beyond the first of a webhook
-	lost  chan struct{} // a runner has found that the role is lost
+	o    *Options
+	h    *Webhooks
+	wake <-chan struct{}
+	feed *feed
+	pool chan struct{} // one token for each delivery beyond the first of a webhook
 
 	running map[string]*running
 	ended   []*running // they still end
@@ -65,15 +62,14 @@ type running struct {
 	done chan struct{}
 }
 
-func newDispatcher(o *Options, lease weir.Lease, wake <-chan struct{}) *dispatcher {
+func newDispatcher(o *Options, wake <-chan struct{}) *dispatcher {
 	return &dispatcher{
-		o: o, h: o.Webhooks, lease: lease, wake: wake, feed: newFeed(o), pool: make(chan struct{}, extraDeliveries),
-		// Room for each runner and its predecessor: none blocks after run has returned.
-		lost: make(chan struct{}, events.MaxWebhooks*2), running: map[string]*running{},
+		o: o, h: o.Webhooks, wake: wake, feed: newFeed(o), pool: make(chan struct{}, extraDeliveries),
+		running: map[string]*running{},
 	}
 }
 
-// run delivers until ctx ends or the role is lost, then waits for the runners.
+// run delivers until ctx ends, then waits for the runners.
 func (d *dispatcher) run(ctx, last context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	changed := make(chan struct{}, 1)
@@ -104,8 +100,6 @@ func (d *dispatcher) run(ctx, last context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			return
-		case <-d.lost:
 			return
 		case <-changed:
 			// Due at once, and not zero, which means that they were never read.
@@ -227,19 +221,11 @@ func (d *dispatcher) deliver(ctx, last context.Context, p *endpoint) {
 	d.feed.join(p.sub)
 	defer d.feed.leave(p.sub)
 	// What clients want replayed becomes part of the progress.
-	err := persist(ctx, func() error { return p.o.Store.AdoptReplays(ctx, d.lease, p.w.ID, time.Now()) })
-	if err == nil {
-		receiver := p.receiver()
-		x := &runner{o: d.o, r: &receiver, lease: d.lease, wake: p.sub.wake}
-		x.run(ctx, last)
-		if !x.lost {
-			return
-		}
-		err = weir.ErrLeaseLost
+	if persist(ctx, func() error { return p.o.Store.AdoptReplays(ctx, p.w.ID, time.Now()) }) != nil {
+		return
 	}
-	if errors.Is(err, weir.ErrLeaseLost) && ctx.Err() == nil {
-		d.lost <- struct{}{}
-	}
+	receiver := p.receiver()
+	(&runner{o: d.o, r: &receiver, wake: p.sub.wake}).run(ctx, last)
 }
 
 // upkeep stores tries and the health of webhooks, disables webhooks that failed for too long, and sets

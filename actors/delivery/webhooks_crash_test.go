@@ -143,12 +143,12 @@ func (c *crashing) do(f func() error) error {
 	return errCrash
 }
 
-func (c *crashing) Advance(ctx context.Context, l weir.Lease, s events.Step) error {
-	return c.do(func() error { return c.Store.Advance(ctx, l, s) })
+func (c *crashing) Advance(ctx context.Context, s events.Step) error {
+	return c.do(func() error { return c.Store.Advance(ctx, s) })
 }
 
-func (c *crashing) AdoptReplays(ctx context.Context, l weir.Lease, id string, now time.Time) error {
-	return c.do(func() error { return c.Store.AdoptReplays(ctx, l, id, now) })
+func (c *crashing) AdoptReplays(ctx context.Context, id string, now time.Time) error {
+	return c.do(func() error { return c.Store.AdoptReplays(ctx, id, now) })
 }
 
 func (c *crashing) Do(ctx context.Context, method, url string, header http.Header, body []byte) (answer outbound.Answer, err error) {

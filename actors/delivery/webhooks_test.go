@@ -74,7 +74,7 @@ func TestScenario251_DownForThreeHours(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
-		g.o.PollEvery, g.o.LeaseTTL = time.Minute, time.Hour
+		g.o.PollEvery = time.Minute
 		g.add("wh1")
 		g.start()
 		defer g.stop()
@@ -203,7 +203,7 @@ func TestScenario253_AnswersThatDemandSomething(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
-		g.o.PollEvery, g.o.LeaseTTL = time.Minute, time.Hour
+		g.o.PollEvery = time.Minute
 		g.h.DisableAfter = 3 * time.Hour
 		for _, id := range []string{"later", "gone", "dead"} {
 			g.add(id)
@@ -260,7 +260,7 @@ func TestWebhooksThatFallBehindCatchUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
 		store := &catchUps{Store: g.store}
-		g.o.Store, g.o.PollEvery, g.o.LeaseTTL = store, time.Minute, time.Hour
+		g.o.Store, g.o.PollEvery = store, time.Minute
 		g.add("wh1")
 		g.start()
 		defer g.stop()

@@ -17,8 +17,7 @@ import (
 func (d *routerActor) Receive(ctx actor.Context) {
 	message := ctx.Message()
 	if m, ok := message.(interface{ of() generation }); ok && m.of() != d.gen {
-		d.receiveLate(message)
-		return
+		return // of an earlier state: what it committed is in the journal, from which the present one was read
 	}
 	switch msg := message.(type) {
 	case *call:
@@ -38,19 +37,9 @@ func (d *routerActor) Receive(ctx actor.Context) {
 		d.load()
 	case *actor.Restarting, *actor.Stopping:
 		// Whether the store has the events that callers wait for shows only at the next load.
-		d.discardState(unavailable("the outcome is unknown; try again", time.Second, nil))
+		d.discardState(unavailable("the outcome is unknown; try again", nil))
 	default:
 		d.receiveRest(msg)
-	}
-}
-
-// receiveLate handles a message for an earlier state. Results are ignored: what they
-// committed is in the journal, from which the present state was read.
-func (d *routerActor) receiveLate(msg any) {
-	// A load that was overtaken releases the role: otherwise no process would serve until
-	// the lease ends.
-	if l, ok := msg.(loaded); ok {
-		d.task(func(context.Context) { d.releaseRole(l.lease) })
 	}
 }
 
@@ -59,18 +48,11 @@ func (d *routerActor) receiveRest(msg any) {
 	switch msg := msg.(type) {
 	case loaded:
 		d.serve(msg)
-	case onStandby:
-		if d.mode == loading {
-			d.mode = standby
-			d.refuseStash(errElsewhere())
-		}
 	case loadIsSlow:
 		if d.mode == loading {
 			d.slow = true
 			d.refuseStash(errReplaying())
 		}
-	case leaseGone:
-		d.fail(weir.ErrLeaseLost)
 	case supplied:
 		if d.open() {
 			d.supply(msg.command)
@@ -81,10 +63,11 @@ func (d *routerActor) receiveRest(msg any) {
 		d.saved(msg)
 	case figuresQuery:
 		msg.answer <- d.figures()
+	case snapshotIsLate:
+		d.log.Info("last router snapshot skipped; the next start replays the journal")
+		d.end()
 	case drain:
 		d.drain(msg.done)
-	case roleReleased:
-		d.finishDrain()
 	}
 }
 
@@ -105,9 +88,6 @@ func (d *routerActor) serveCall(c *call) {
 		}
 		d.stash = append(d.stash, c)
 		return
-	case standby:
-		c.answer <- d.Phase().refusal()
-		return
 	case draining, ended:
 		c.answer <- errDraining()
 		return
@@ -116,18 +96,18 @@ func (d *routerActor) serveCall(c *call) {
 	now := time.Now()
 	switch {
 	// Another process may serve by now, so that reads would be outdated, too.
-	case d.o.Shared && !d.role.Valid():
-		c.answer <- unavailable("the router's lease could not be renewed", time.Second, nil)
+	case !d.o.Valid():
+		c.answer <- unavailable("the lease of the database could not be renewed", nil)
 		return
 	// Reads are still served: they add nothing to what the store has to catch up with.
 	case c.view == nil && d.journal.events >= maxPending:
 		d.metrics.refused.Inc()
-		c.answer <- unavailable("too many events wait for the store; try again", time.Second, nil)
+		c.answer <- unavailable("too many events wait for the store; try again", nil)
 		return
 	}
 	// A command must not overtake what was due before it; a read may see a state that lags.
 	if !d.advance(now) && c.view == nil {
-		c.answer <- unavailable("the router is catching up with overdue events; try again", time.Second, nil)
+		c.answer <- unavailable("the router is catching up with overdue events; try again", nil)
 		d.afterEvents()
 		return
 	}
@@ -150,19 +130,14 @@ func (d *routerActor) serve(l loaded) {
 	if d.stop != nil {
 		d.stop()
 	}
-	d.mode, d.state, d.lease = serving, l.state, l.lease
+	d.mode, d.state, d.by = serving, l.state, l.by
 	ctx, stop := context.WithCancel(d.ctx)
 	d.stop = stop
 	in := make(chan group, maxSubmitted)
 	d.journal = journalQueue{durable: l.state.Seq(), encoder: in}
 	d.snapshot = snapshots{seq: l.seq, at: time.Now(), size: l.size}
 	gen := d.gen
-	d.task(func(context.Context) { d.encodeGroups(ctx, gen, in, l.lease) })
-	d.task(func(context.Context) {
-		if d.role.Keep(ctx, l.lease) {
-			d.post(leaseGone{gen})
-		}
-	})
+	d.task(func(context.Context) { d.encodeGroups(ctx, gen, in, l.by) })
 	if len(l.missed) > 0 {
 		d.o.Watch(l.missed)
 	}
@@ -255,7 +230,7 @@ func (d *routerActor) saved(m saved) {
 	s := &d.snapshot
 	s.cut, s.busy, s.at = nil, false, time.Now()
 	switch {
-	case errors.Is(m.err, weir.ErrLeaseLost) && !s.last:
+	case errors.Is(m.err, weir.ErrSuperseded) && !s.last:
 		d.fail(m.err)
 		return
 	case m.err != nil:
@@ -266,7 +241,7 @@ func (d *routerActor) saved(m saved) {
 		d.metrics.snapshots.WithLabelValues(resultCommitted).Inc()
 	}
 	if s.last {
-		d.releaseAndEnd()
+		d.end()
 		return
 	}
 	d.continueDrain()

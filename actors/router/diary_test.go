@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
 	"weir/routing/eventlog"
 )
 
@@ -28,7 +27,7 @@ func newDiary() *diary {
 }
 
 // Append takes a moment, during which other groups can be appended.
-func (d *diary) Append(l weir.Lease, g eventlog.Group, done func(error)) {
+func (d *diary) Append(l weir.Incarnation, g eventlog.Group, done func(error)) {
 	d.mu.Lock()
 	prior, mine := d.prior, make(chan struct{})
 	d.prior = mine
@@ -42,12 +41,12 @@ func (d *diary) Append(l weir.Lease, g eventlog.Group, done func(error)) {
 	}()
 }
 
-func (d *diary) write(l weir.Lease, g eventlog.Group) error {
+func (d *diary) write(l weir.Incarnation, g eventlog.Group) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case l.Epoch != d.epoch:
-		return weir.ErrLeaseLost
+	case l.Number != d.epoch:
+		return weir.ErrSuperseded
 	case g.Segments[0].First != d.saved.Last+1:
 		return eventlog.ErrGap
 	}
@@ -68,11 +67,11 @@ func (d *diary) Segments(_ context.Context, after uint64, limit int) ([]eventlog
 	return out, nil
 }
 
-func (d *diary) SaveSnapshot(_ context.Context, l weir.Lease, seq uint64, data []byte) error {
+func (d *diary) SaveSnapshot(_ context.Context, l weir.Incarnation, seq uint64, data []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if l.Epoch != d.epoch {
-		return weir.ErrLeaseLost
+	if l.Number != d.epoch {
+		return weir.ErrSuperseded
 	}
 	d.saved.Seq, d.saved.Data = seq, data
 	return nil
@@ -84,17 +83,9 @@ func (d *diary) LoadSnapshot(context.Context) (eventlog.Saved, error) {
 	return d.saved, nil
 }
 
-func (d *diary) AcquireRole(context.Context, ops.Role) (weir.Lease, bool, error) {
+func (d *diary) Incarnate(context.Context, weir.ChannelID) (weir.Incarnation, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.epoch++
-	return weir.Lease{Epoch: d.epoch}, true, nil
+	return weir.Incarnation{Number: d.epoch}, nil
 }
-
-func (d *diary) RenewRole(_ context.Context, _ ops.Role, l weir.Lease) (bool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return l.Epoch == d.epoch, nil
-}
-
-func (d *diary) ReleaseRole(context.Context, ops.Role, weir.Lease) error { return nil }

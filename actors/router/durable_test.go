@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +14,6 @@ import (
 
 	"weir"
 	"weir/actors/router"
-	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/routing"
 	"weir/routing/eventlog"
@@ -153,31 +153,40 @@ func TestEventsOfAnUnknownWriteArePublished(t *testing.T) {
 	})
 }
 
-// A router whose role was taken over refuses pending calls, and loads the state
-// as it finds it once it has the role again.
-func TestTheRoleIsLostAndFoundAgain(t *testing.T) {
+// A router whose process may no longer own the database refuses calls, reads too.
+func TestCallsWithoutTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inner := storetest.SQLite(t)
-		store := &tenant{Store: inner}
-		r := start(t, store, func(o *router.Options) { o.Shared = true })
+		var lapsed atomic.Bool
+		r := start(t, storetest.SQLite(t), func(o *router.Options) { o.Valid = func() bool { return !lapsed.Load() } })
 		r.furnish(1)
-		store.take(true)
-		other, ok, err := inner.AcquireRole(t.Context(), ops.RoleRouter) // a new epoch
-		if err != nil || !ok {
-			t.Fatal(ok, err)
-		}
+		lapsed.Store(true)
 		if _, err := r.try(routing.PutJob{ID: "j", Spec: job()}); weir.CodeOf(err) != weir.CodeUnavailable {
-			t.Fatalf("a job was taken without the role: %v", err)
+			t.Errorf("a job was taken without the lease: %v", err)
 		}
-		synctest.Wait()
-		err = r.View(t.Context(), func(*routing.State, time.Time) {})
-		if e, _ := errors.AsType[*weir.Error](err); weir.CodeOf(err) != weir.CodeUnavailable || !strings.Contains(err.Error(), "another process") || e.RetryAfter <= 0 {
-			t.Fatalf("a stand-by was asked: %v", err)
+		err := r.View(t.Context(), func(*routing.State, time.Time) {})
+		if e, _ := errors.AsType[*weir.Error](err); weir.CodeOf(err) != weir.CodeUnavailable || e.RetryAfter <= 0 {
+			t.Errorf("a read without the lease: %v", err)
 		}
-		if err := inner.ReleaseRole(t.Context(), ops.RoleRouter, other); err != nil {
+		lapsed.Store(false) // it was renewed
+		if r.do(routing.PutJob{ID: "j", Spec: job()}) == nil {
+			t.Error("the job made no events")
+		}
+	})
+}
+
+// Another state of the router begins in the store: what this one writes is refused, and it is
+// built again.
+func TestAnEarlierStateIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storetest.SQLite(t)
+		r := start(t, store, nil)
+		r.furnish(1)
+		if _, err := store.Incarnate(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		store.take(false)
+		if _, err := r.try(routing.PutJob{ID: "j", Spec: job()}); weir.CodeOf(err) != weir.CodeUnavailable {
+			t.Errorf("an earlier state wrote: %v", err)
+		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if r.do(routing.PutJob{ID: "j", Spec: job()}) == nil {
@@ -215,8 +224,38 @@ func TestCallersDoNotWaitForEver(t *testing.T) {
 	})
 }
 
-// A drain waits until everything applied is durable, releases the role at once,
-// and leaves a snapshot instead of a journal.
+// stuckSnapshots is a store that is not done with a snapshot before its caller has gone.
+type stuckSnapshots struct{ router.Store }
+
+func (s stuckSnapshots) SaveSnapshot(ctx context.Context, by weir.Incarnation, seq uint64, data []byte) error {
+	if seq == 0 { // the first one, of a router that has no state yet
+		return s.Store.SaveSnapshot(ctx, by, seq, data)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A drain does not wait long for the last snapshot: the journal has everything.
+func TestDrain_SkipsASlowSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := storetest.SQLite(t)
+		r := start(t, stuckSnapshots{inner}, nil)
+		r.furnish(3)
+		begun := time.Now()
+		if err := r.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took > 400*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+		saved, err := inner.LoadSnapshot(t.Context())
+		if err != nil || saved.Last == saved.Seq {
+			t.Errorf("the snapshot is of event %d, the journal ends with %d (%v)", saved.Seq, saved.Last, err)
+		}
+	})
+}
+
+// A drain waits until everything applied is durable, and leaves a snapshot instead of a journal.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := storetest.SQLite(t)

@@ -10,20 +10,16 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir/actors/supervise"
-	"weir/ops"
 	"weir/routing"
 	"weir/routing/eventlog"
 )
 
-// Start starts the router. It acquires the role and loads the state in the
-// background; calls wait for that, or are refused while another process has the
-// role.
+// Start starts the router. It loads the state in the background; calls wait for that.
 func Start(o Options) (*Router, error) {
 	o = withDefaults(o)
 	r := &Router{o: o, log: o.Logger, metrics: o.Metrics, dispatcher: newDispatcher(), spawned: make(chan struct{})}
 	r.ctx, r.kill = context.WithCancel(context.Background())
 	r.functions = newFunctions(r)
-	r.role = supervise.NewRole(o.Store, ops.RoleRouter, o.LeaseTTL, o.Logger)
 	r.root = o.System.Root
 	middleware := append([]actor.ReceiverMiddleware{supervise.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
 	props := actor.PropsFromProducer(func() actor.Actor { return &routerActor{Router: r} },
@@ -62,7 +58,7 @@ func (r *Router) ask(ctx context.Context, c *call) error {
 	if r.callers.Add(1) > maxCallers {
 		r.callers.Add(-1)
 		r.metrics.refused.Inc()
-		return unavailable("too many requests wait for the router; try again", time.Second, nil)
+		return unavailable("too many requests wait for the router; try again", nil)
 	}
 	defer r.callers.Add(-1)
 	c.late.Reset(replyTimeout)
@@ -86,12 +82,12 @@ func (r *Router) ask(ctx context.Context, c *call) error {
 	case err := <-c.answer: // it arrived in time
 		return err
 	default:
-		return unavailable("the outcome is unknown", time.Second, cause)
+		return unavailable("the outcome is unknown", cause)
 	}
 }
 
-// Drain stops accepting calls, waits until everything applied is durable, saves
-// a snapshot and releases the role; then it closes the router. When ctx ends it
+// Drain stops accepting calls, waits until everything applied is durable, and saves
+// a snapshot if that is fast; then it closes the router. When ctx ends it
 // stops waiting: the next start recovers everything that was acknowledged.
 func (r *Router) Drain(ctx context.Context) error {
 	r.draining.Store(true)

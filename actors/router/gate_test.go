@@ -1,13 +1,11 @@
 package router_test
 
 import (
-	"context"
 	"errors"
 	"sync"
 
 	"weir"
 	"weir/actors/router"
-	"weir/ops"
 	"weir/routing"
 	"weir/routing/eventlog"
 )
@@ -53,7 +51,7 @@ func (g *gate) set(judge func(n int) verdict) {
 // always returns the same verdict for all groups.
 func always(v verdict) func(int) verdict { return func(int) verdict { return v } }
 
-func (g *gate) Append(l weir.Lease, group eventlog.Group, done func(error)) {
+func (g *gate) Append(l weir.Incarnation, group eventlog.Group, done func(error)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.n++
@@ -117,36 +115,4 @@ func (g *gate) known() (string, error) {
 	defer g.mu.Unlock()
 	data, err := g.truth.Snapshot()
 	return string(data), errors.Join(g.fault, err)
-}
-
-// tenant is a store in which another process may have the role.
-type tenant struct {
-	router.Store
-
-	mu    sync.Mutex
-	taken bool
-}
-
-func (s *tenant) take(taken bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.taken = taken
-}
-
-func (s *tenant) AcquireRole(ctx context.Context, role ops.Role) (weir.Lease, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.taken {
-		return weir.Lease{}, false, nil
-	}
-	return s.Store.AcquireRole(ctx, role)
-}
-
-func (s *tenant) RenewRole(ctx context.Context, role ops.Role, l weir.Lease) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.taken {
-		return false, nil
-	}
-	return s.Store.RenewRole(ctx, role, l)
 }

@@ -71,7 +71,7 @@ func (d *routerActor) submitNext(before *group) {
 }
 
 // encodeGroups encodes groups and passes them to the journal in order.
-func (r *Router) encodeGroups(ctx context.Context, gen generation, in <-chan group, l weir.Lease) {
+func (r *Router) encodeGroups(ctx context.Context, gen generation, in <-chan group, by weir.Incarnation) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -85,7 +85,7 @@ func (r *Router) encodeGroups(ctx context.Context, gen generation, in <-chan gro
 				return
 			}
 			failpoint.Hit("route.before")
-			r.o.Store.Append(l, encoded, func(err error) { r.post(committed{gen, last, err}) })
+			r.o.Store.Append(by, encoded, func(err error) { r.post(committed{gen, last, err}) })
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// load starts a task that acquires the role and builds the state.
+// load starts a task that builds the state.
 func (d *routerActor) load() {
 	if d.Router.draining.Load() {
 		d.finishDrain()
@@ -28,7 +28,7 @@ func (d *routerActor) fail(err error) {
 	d.log.Warn("router commit failed; state rebuilt", "error", err)
 	d.metrics.rebuilds.Inc()
 	d.failures++
-	d.discardState(unavailable("the outcome is unknown; try again", time.Second, err))
+	d.discardState(unavailable("the outcome is unknown; try again", err))
 	d.load()
 }
 
@@ -51,7 +51,7 @@ func (d *routerActor) discardState(err error) {
 		d.published.written = max(d.published.written, d.state.Seq())
 	}
 	d.state, d.journal, d.snapshot = nil, journalQueue{}, snapshots{}
-	if d.mode == serving || d.mode == standby {
+	if d.mode == serving {
 		d.mode = loading
 	}
 	d.metrics.serving.Set(0)
@@ -84,10 +84,23 @@ func (d *routerActor) drain(done chan struct{}) {
 	d.continueDrain()
 }
 
+// snapshotPatience is how long a drain waits for the last snapshot, which saves the next
+// start the replay of some events. Callers wait meanwhile.
+const snapshotPatience = 300 * time.Millisecond
+
 // continueDrain continues a drain once everything is durable, with the last
-// snapshot.
+// snapshot, unless that takes too long.
 func (d *routerActor) continueDrain() {
-	if d.mode == draining && d.state != nil && d.journal.events == 0 && d.snapshot.cut == nil {
+	if d.mode != draining || d.state == nil || d.journal.events > 0 {
+		return
+	}
+	s := &d.snapshot
+	if !s.awaited {
+		s.awaited = true
+		gen := d.gen
+		time.AfterFunc(snapshotPatience, func() { d.post(snapshotIsLate{gen}) })
+	}
+	if s.cut == nil {
 		d.lastSnapshot()
 	}
 }
@@ -105,19 +118,14 @@ func (d *routerActor) lastSnapshot() {
 	s := &d.snapshot
 	s.last = true
 	if s.seq == d.journal.durable {
-		d.releaseAndEnd()
+		d.end()
 		return
 	}
 	d.beginCut(d.journal.durable)
 }
 
-// releaseAndEnd discards the state and releases the role, so that a waiting process
-// can acquire it.
-func (d *routerActor) releaseAndEnd() {
-	l := d.lease
+// end discards the state and ends the drain.
+func (d *routerActor) end() {
 	d.discardState(errDraining())
-	d.task(func(context.Context) {
-		d.releaseRole(l)
-		d.post(roleReleased{})
-	})
+	d.finishDrain()
 }

@@ -63,7 +63,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		panics:    counter("panics_total", "Panics in the actor."),
 		snapshots: counters("snapshots_total", "Snapshots, by what became of them.", "result"),
 		pause:     histogram("snapshot_pause_seconds", "How long the router stood still for one step of a snapshot.", 0.000_1),
-		recovery:  histogram("recovery_duration_seconds", "From taking the role to having the state.", 0.01),
+		recovery:  histogram("recovery_duration_seconds", "From the start of the router, or of its next incarnation, to having the state.", 0.01),
 		replayed:  counter("replayed_events_total", "Events read from the journal at a start."),
 		functions: counters("function_calls_total", "Calls of functions, by what became of them.", "result"),
 		live:      newGauges(),

@@ -55,8 +55,8 @@ func TestExpiredOffersAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		kinds, tell := watch()
-		r := start(t, storetest.Open(t, "sqlite://:memory:", persistence.Options{LeaseTTL: 10 * time.Hour}), func(o *router.Options) {
-			o.Metrics, o.Watch, o.LeaseTTL = router.NewMetrics(registry), tell, 10*time.Hour
+		r := start(t, storetest.Open(t, "sqlite://:memory:", persistence.Options{}), func(o *router.Options) {
+			o.Metrics, o.Watch = router.NewMetrics(registry), tell
 		})
 		r.furnish(1)
 		r.do(routing.PutJob{ID: "a", Spec: job()})

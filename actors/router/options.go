@@ -2,8 +2,8 @@
 // and applies commands; everything that does I/O runs outside the actor.
 //
 // Invariants:
-//   - only the holder of the role [ops.RoleRouter] applies commands; its writes are
-//     refused once another process has taken the role
+//   - it runs in the process that owns the database, and the writes of an earlier state
+//     are refused
 //   - nothing leaves the router, neither a reply nor an event nor a request to a
 //     function, before the events that caused it are durable
 //   - a state that is ahead of the journal after a failed commit is discarded and
@@ -20,8 +20,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"weir"
 	"weir/events"
-	"weir/ops"
 	"weir/routing"
 	"weir/routing/eventlog"
 )
@@ -29,7 +29,8 @@ import (
 // Store is the part of the store that the router uses.
 type Store interface {
 	eventlog.Store
-	ops.RoleLeaser
+	// Incarnate begins a new state, as channel 0: groups of an earlier one are refused.
+	Incarnate(ctx context.Context, channel weir.ChannelID) (weir.Incarnation, error)
 }
 
 // Caller calls functions over HTTP. It bounds the size of responses and the
@@ -51,10 +52,9 @@ type Options struct {
 	Settings routing.Settings // zero value: the defaults
 	Logger   *slog.Logger
 	Metrics  *Metrics
-	LeaseTTL time.Duration // lease duration of the store; default 15 s
-	// Shared is set if other processes may use the same store. Reads are then
-	// refused while a lease was not renewed in time.
-	Shared bool
+	// Valid reports whether this process certainly owns the database: otherwise calls are
+	// refused. nil: always.
+	Valid func() bool
 	// SnapshotEvents is the number of events after which a snapshot is made; a
 	// large state raises it (see snapshotShare). SnapshotEvery is the time after
 	// which one is made if there were any events.
@@ -73,36 +73,38 @@ type Options struct {
 
 // Fixed limits.
 const (
-	replyTimeout   = 10 * time.Second       // for callers
-	ioTimeout      = 10 * time.Second       // for one read or write of the store
-	maxCallers     = 10_000                 // max callers that wait at once
-	maxPending     = 100_000                // max events applied and not durable
-	groupEvents    = 5_000                  // max events in one group, unless one command emits more
-	busyGroup      = 24                     // events in a group after which the next group waits for more
-	groupDelay     = 500 * time.Microsecond // for this long
-	minGroup       = 100                    // events that justify a group of their own behind another
-	maxGroupWait   = 50 * time.Millisecond
-	maxSubmitted   = 2 // max groups passed to the writer and not durable
-	segmentBytes   = 512 << 10
-	usualBytes     = 300 // typical size of an event in the journal
-	segmentsRead   = 64
-	cutJobs        = 1000                   // copied in one step of a snapshot
-	snapshotShare  = 4                      // the next snapshot is due after entities/4 events
-	maxReplay      = 5_000                  // a start that replays this many events makes a new snapshot
-	decoders       = 2                      // concurrent decoders of the journal
-	loadPatience   = 500 * time.Millisecond // how long callers wait while the state is loading
-	minStandbyPoll = 100 * time.Millisecond // between attempts to acquire a role that is taken, at first
-	maxStandbyPoll = 5 * time.Second        // and eventually
-	elsewhereRetry = 2 * time.Second        // retry hint for callers
+	replyTimeout  = 10 * time.Second       // for callers
+	ioTimeout     = 10 * time.Second       // for one read or write of the store
+	maxCallers    = 10_000                 // max callers that wait at once
+	maxPending    = 100_000                // max events applied and not durable
+	groupEvents   = 5_000                  // max events in one group, unless one command emits more
+	busyGroup     = 24                     // events in a group after which the next group waits for more
+	groupDelay    = 500 * time.Microsecond // for this long
+	minGroup      = 100                    // events that justify a group of their own behind another
+	maxGroupWait  = 50 * time.Millisecond
+	maxSubmitted  = 2 // max groups passed to the writer and not durable
+	segmentBytes  = 512 << 10
+	usualBytes    = 300 // typical size of an event in the journal
+	segmentsRead  = 64
+	cutJobs       = 1000                   // copied in one step of a snapshot
+	snapshotShare = 4                      // the next snapshot is due after entities/4 events
+	maxReplay     = 5_000                  // a start that replays this many events makes a new snapshot
+	decoders      = 2                      // concurrent decoders of the journal
+	loadPatience  = 500 * time.Millisecond // how long callers wait while the state is loading
+	// Between attempts to build the state.
+	minRecoveryDelay = 100 * time.Millisecond
+	maxRecoveryDelay = 5 * time.Second
 )
 
 func withDefaults(o Options) Options {
 	o.Settings = cmp.Or(o.Settings, routing.DefaultSettings())
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Metrics = cmp.Or(o.Metrics, NewMetrics(nil))
-	o.LeaseTTL = cmp.Or(o.LeaseTTL, 15*time.Second)
 	o.SnapshotEvents = cmp.Or(o.SnapshotEvents, 25_000)
 	o.SnapshotEvery = cmp.Or(o.SnapshotEvery, 10*time.Minute)
+	if o.Valid == nil {
+		o.Valid = func() bool { return true }
+	}
 	if o.Watch == nil {
 		o.Watch = func([]eventlog.Event) {}
 	}

@@ -13,7 +13,6 @@ import (
 
 	"weir"
 	"weir/actors/router"
-	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/routing"
 	"weir/routing/eventlog"
@@ -73,8 +72,8 @@ func TestAnOutageKeepsNoAbandonedCall(t *testing.T) {
 // unready is a store that cannot be reached.
 type unready struct{ router.Store }
 
-func (unready) AcquireRole(context.Context, ops.Role) (weir.Lease, bool, error) {
-	return weir.Lease{}, false, errBroken
+func (unready) Incarnate(context.Context, weir.ChannelID) (weir.Incarnation, error) {
+	return weir.Incarnation{}, errBroken
 }
 
 // Callers that arrived before there was a state and then left are dropped as
@@ -102,7 +101,7 @@ type large struct {
 	most atomic.Int64
 }
 
-func (s *large) Append(l weir.Lease, g eventlog.Group, done func(error)) {
+func (s *large) Append(l weir.Incarnation, g eventlog.Group, done func(error)) {
 	n := int64(g.Segments[len(g.Segments)-1].Last - g.Segments[0].First + 1)
 	s.most.Store(max(s.most.Load(), n))
 	s.Store.Append(l, g, done)

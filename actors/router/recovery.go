@@ -15,63 +15,44 @@ import (
 	"weir/routing/eventlog"
 )
 
-// recover retries until it has the role and a state. Acquiring the role raises its
-// epoch, so from then on anything that an earlier state left in the writer is
-// refused.
+// recover retries until it has a state. It begins a new incarnation, so that from then on
+// anything that an earlier state left in the writer is refused.
 func (r *Router) recover(ctx context.Context, gen generation, row int, h published) {
 	if row > 0 && !backoff.Wait(ctx, supervise.RestartDelay(row)) {
 		return
 	}
 	for try := 1; ; try++ {
-		asked := time.Now()
-		l, ok, err := r.role.Acquire(ctx)
-		if ok {
-			found := loaded{generation: gen, lease: l}
-			r.phase.Store(Replaying)
-			if found.restored, err = r.restore(ctx, l, h); err == nil {
-				r.metrics.recovery.Observe(time.Since(asked).Seconds())
-				r.post(found)
-				return
-			}
-		}
-		if ok && ctx.Err() != nil {
-			r.releaseRole(l)
-		}
-		switch {
-		case ctx.Err() != nil:
+		begun := time.Now()
+		found, err := r.begin(ctx, h)
+		if err == nil {
+			r.metrics.recovery.Observe(time.Since(begun).Seconds())
+			found.generation = gen
+			r.post(found)
 			return
-		case err != nil:
-			r.log.Warn("router recovery failed; retrying", "error", err)
-		default:
-			r.phase.Store(Standby)
-			r.post(onStandby{gen})
 		}
-		if !backoff.Wait(ctx, backoff.Delay(try, minStandbyPoll, maxStandbyPoll)) {
+		if ctx.Err() != nil {
+			return
+		}
+		r.log.Warn("router recovery failed; retrying", "error", err)
+		if !backoff.Wait(ctx, backoff.Delay(try, minRecoveryDelay, maxRecoveryDelay)) {
 			return
 		}
 	}
 }
 
-// releaseRole releases a lease even if the router is closing.
-func (r *Router) releaseRole(l weir.Lease) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), ioTimeout)
-	defer cancel()
-	r.role.Release(ctx, l)
+func (r *Router) begin(ctx context.Context, h published) (found loaded, err error) {
+	if found.by, err = r.o.Store.Incarnate(ctx, 0); err != nil {
+		return found, err
+	}
+	found.restored, err = r.restore(ctx, found.by, h)
+	return found, err
 }
 
 // restore builds the state from the snapshot and the events after it. A
 // snapshot always exists, so that the settings under which events were made are
 // known; changed settings start with a new snapshot. missed holds the events
 // that this process wrote and Watch has not received.
-func (r *Router) restore(ctx context.Context, l weir.Lease, h published) (out restored, err error) {
-	var renew sync.WaitGroup
-	ctx, cancel := context.WithCancel(ctx)
-	defer renew.Wait()
-	defer cancel()
-	renew.Go(func() {
-		r.role.Keep(ctx, l) // until the state is restored or the role is lost
-		cancel()
-	})
+func (r *Router) restore(ctx context.Context, by weir.Incarnation, h published) (out restored, err error) {
 	saved, err := r.o.Store.LoadSnapshot(ctx)
 	if err != nil {
 		return out, err
@@ -101,7 +82,7 @@ func (r *Router) restore(ctx context.Context, l weir.Lease, h published) (out re
 		return out, err
 	}
 	out.seq, out.size = out.state.Seq(), out.state.Size()
-	return out, r.o.Store.SaveSnapshot(ctx, l, out.seq, data)
+	return out, r.o.Store.SaveSnapshot(ctx, by, out.seq, data)
 }
 
 // unpack returns the state of a snapshot, or an empty state if there is none

@@ -11,7 +11,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors/supervise"
 	"weir/routing"
 )
 
@@ -22,7 +21,6 @@ type Router struct {
 	log         *slog.Logger
 	metrics     *Metrics
 	root        *actor.RootContext
-	role        *supervise.Role
 	pid         *actor.PID
 	dispatcher  *dispatcher
 	spawned     chan struct{} // closed once pid is set
@@ -103,16 +101,12 @@ func (r *Router) post(message any) {
 	}
 }
 
-func unavailable(message string, after time.Duration, cause error) error {
-	return &weir.Error{Code: weir.CodeUnavailable, Message: message, RetryAfter: after, Cause: cause}
+func unavailable(message string, cause error) error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: message, RetryAfter: time.Second, Cause: cause}
 }
 
 func errDraining() error {
 	return &weir.Error{Code: weir.CodeDraining, Message: "the program is shutting down", RetryAfter: 5 * time.Second}
-}
-
-func errElsewhere() error {
-	return unavailable("the router runs in another process", elsewhereRetry, nil)
 }
 
 // Phase names a phase of the router of this process.
@@ -120,8 +114,7 @@ type Phase string
 
 // The phases.
 const (
-	Replaying Phase = "replaying" // acquires the role and loads the state
-	Standby   Phase = "standby"   // another process has the role
+	Replaying Phase = "replaying" // loads the state
 	Serving   Phase = "serving"
 	Stopping  Phase = "stopping"
 )
@@ -132,16 +125,8 @@ func (r *Router) Phase() Phase {
 	return cmp.Or(now, Replaying) // not stored yet
 }
 
-// refusal returns the error for calls to a router without a state.
-func (p Phase) refusal() error {
-	if p == Replaying {
-		return errReplaying()
-	}
-	return errElsewhere()
-}
-
 func errReplaying() error {
-	return unavailable("the router is reading its state", time.Second, nil)
+	return unavailable("the router is reading its state", nil)
 }
 
 func (r *Router) newCall() *call {

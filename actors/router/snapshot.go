@@ -51,12 +51,12 @@ func (d *routerActor) save() {
 		return
 	}
 	s.busy = true
-	cut, seq, gen, l := s.cut, s.upTo, d.gen, d.lease
+	cut, seq, gen, by := s.cut, s.upTo, d.gen, d.by
 	d.task(func(ctx context.Context) {
 		data, err := cut.Encode()
 		if err == nil {
 			failpoint.Hit("snapshot.before")
-			err = d.o.Store.SaveSnapshot(ctx, l, seq, data)
+			err = d.o.Store.SaveSnapshot(ctx, by, seq, data)
 			failpoint.Hit("snapshot.committed")
 		}
 		d.post(saved{gen, seq, cut.Len(), err})

@@ -13,10 +13,9 @@ type mode int
 
 const (
 	loading  mode = iota // callers wait
-	standby              // another process has the role: callers are refused
 	serving              // the state is loaded
 	draining             // no new calls are accepted
-	ended                // the role is released
+	ended
 )
 
 // routerActor is the actor. Only the actor accesses the state.
@@ -26,7 +25,7 @@ type routerActor struct {
 	gen   generation // of the state; messages of another one are ignored
 	stop  func()
 	state *routing.State
-	lease weir.Lease
+	by    weir.Incarnation
 
 	stash    []*call // calls that arrived while loading
 	slow     bool    // loading takes long: calls are refused
@@ -57,7 +56,7 @@ type (
 	loaded struct {
 		generation
 		restored
-		lease weir.Lease
+		by weir.Incarnation
 	}
 	restored struct {
 		state  *routing.State
@@ -66,15 +65,13 @@ type (
 		size   int              // entities in the snapshot
 	}
 	loadIsSlow struct{ generation }
-	onStandby  struct{ generation }
-	leaseGone  struct{ generation }
 	supplied   struct {
 		generation
 		command routing.Command
 	}
-	drain        struct{ done chan struct{} }
-	roleReleased struct{}
-	cutNext      struct{ generation }
+	drain          struct{ done chan struct{} }
+	cutNext        struct{ generation }
+	snapshotIsLate struct{ generation }
 )
 
 // journalQueue carries events to the journal: applied events collect in the open
@@ -106,6 +103,8 @@ type snapshots struct {
 	whole bool   // the cut is complete
 	busy  bool   // the cut is being written
 	last  bool   // it is the last one of a drain
+
+	awaited bool // a drain waits for it, but not for long
 }
 
 type saved struct {

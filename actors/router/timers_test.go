@@ -96,11 +96,11 @@ func TestTimersSurvive(t *testing.T) {
 		for down, ran := range map[time.Duration]string{d.after / 2: "and is not due at the restart", d.after + time.Minute: "and was due while nothing ran"} {
 			t.Run(name+" "+ran, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					store := storetest.Open(t, "sqlite://:memory:", persistence.Options{LeaseTTL: time.Hour})
+					store := storetest.Open(t, "sqlite://:memory:", persistence.Options{})
 					kinds, tell := watch()
 					limits := func(o *router.Options) {
 						o.Watch = tell
-						o.LeaseTTL, o.Settings = time.Hour, routing.DefaultSettings()
+						o.Settings = routing.DefaultSettings()
 						o.Settings.IdleLife, o.Settings.JobLife = idleLife, jobLife
 					}
 					r := start(t, store, limits)

@@ -1,6 +1,5 @@
 // Package supervise holds what every actor here shares: the actor system, panic
-// logging without payloads, restart with back-off, and the keeping of a role that
-// only one process has.
+// logging without payloads, and restart with back-off.
 package supervise
 
 import (

@@ -18,15 +18,13 @@ import (
 func (b *broker) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
-		if b.leading() {
+		if b.resumed.Load() {
 			b.startGeneration()
 		}
 	case *actor.Stopping, *actor.Restarting:
 		b.stopGeneration()
-	case roleAcquired:
+	case resume:
 		b.startGeneration()
-	case roleLost:
-		b.stopGeneration()
 	case hint:
 		b.onHint()
 	case roundDue:
@@ -59,14 +57,14 @@ func (b *broker) startGeneration() {
 	b.generation = b.generations.Add(1)
 	b.generationCtx, b.endGeneration = context.WithCancel(b.ctx)
 	// The first round counts as hinted: an earlier process may have left work of any kind.
-	b.memory, b.hasRole, b.failures, b.hinted = newMemory(), true, 0, true
+	b.memory, b.resuming, b.failures, b.hinted = newMemory(), true, 0, true
 	b.observed, b.checkStates, b.channelsInUse = map[weir.ChannelID]observation{}, map[weir.ChannelID]checkState{}, nil
 	b.startRound()
 }
 
 // stopGeneration ends an incarnation and cancels the work that it started.
 func (b *broker) stopGeneration() {
-	b.generation, b.hasRole, b.running, b.hintedDuringRound, b.checking = -1, false, false, false, false
+	b.generation, b.resuming, b.running, b.hintedDuringRound, b.checking = -1, false, false, false, false
 	b.nextRound = time.Time{}
 	for _, t := range []*time.Timer{b.timer, b.checkTimer} {
 		if t != nil {
@@ -115,7 +113,7 @@ func (b *broker) onChecksDone(checked []weir.Channel, found map[weir.ChannelID]o
 
 // startRound begins a round.
 func (b *broker) startRound() {
-	if !b.hasRole || b.running || len(b.draining) > 0 || b.ctx.Err() != nil {
+	if !b.resuming || b.running || len(b.draining) > 0 || b.ctx.Err() != nil {
 		return
 	}
 	if b.timer != nil {
@@ -136,7 +134,6 @@ func (b *broker) startRound() {
 // the regular interval.
 func (s *System) runRound(ctx context.Context, mem *memory, hinted bool) (out result) {
 	r := s.newRound(mem)
-	r.lease = s.role.Lease()
 	defer func() {
 		if p := recover(); p != nil {
 			supervise.LogPanic(s.o.Logger, s.o.Metrics.panics, "survey round panicked", p)
@@ -222,9 +219,9 @@ func (b *broker) onRoundDone(r result) {
 }
 
 // retryRound schedules a retry of the round, with exponential back-off and jitter.
-// After the loss of the role it waits for the regular interval.
+// An incarnation that was superseded waits for the regular interval.
 func (b *broker) retryRound(now time.Time, err error) {
-	if errors.Is(err, errRoleLost) || b.generationCtx.Err() != nil {
+	if errors.Is(err, weir.ErrSuperseded) || b.generationCtx.Err() != nil {
 		b.scheduleRound(now.Add(b.o.RoundInterval))
 		return
 	}
@@ -249,7 +246,7 @@ func notBefore(t, from time.Time) time.Time {
 
 // scheduleRound schedules a round at an instant, unless one is scheduled before it.
 func (b *broker) scheduleRound(at time.Time) {
-	if !b.hasRole || !b.nextRound.IsZero() && !at.Before(b.nextRound) {
+	if !b.resuming || !b.nextRound.IsZero() && !at.Before(b.nextRound) {
 		return
 	}
 	if b.timer != nil {

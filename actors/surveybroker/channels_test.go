@@ -166,7 +166,7 @@ func TestChannelDown(t *testing.T) {
 		l.store.locked(func() { l.channels.onDispatch = func(c weir.Contact) { dispatched[c.Channel]++ } })
 		l.advance(10 * time.Minute)
 		l.system.Close()
-		l.start("one")
+		l.start()
 		l.advance(3 * time.Hour)
 		if dispatched[calls.ID] > 5 || l.store.eventCount("weir.channel.state") != 1 {
 			l.t.Errorf("while it is down: %v, published %d times", dispatched, l.store.eventCount("weir.channel.state"))

@@ -16,7 +16,7 @@ import (
 // that does not work is checked after a pause that grows; one that a change
 // concerns is checked soon.
 func (b *broker) scheduleChecks(now time.Time) {
-	if b.checking || !b.hasRole || b.ctx.Err() != nil {
+	if b.checking || !b.resuming || b.ctx.Err() != nil {
 		return
 	}
 	var list []weir.Channel
@@ -90,10 +90,6 @@ func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.Ch
 		return observation{was, ch.Version}, ctx.Err() == nil
 	}
 	is := surveys.ChannelState{Channel: id, Health: health, Reason: reason, Since: time.Now().UTC()}
-	// Another process may have the role by now, and checks for itself.
-	if !s.leading() {
-		return observation{}, false
-	}
 	_, err = call(ctx, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.o.Store.SetChannelState(ctx, is, []events.Event{channelEvent(ch.Name, was.Health, is)})
 	})

@@ -8,7 +8,6 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/ops"
 	"weir/surveys"
 )
 
@@ -72,61 +71,6 @@ func (m *fakeStore) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []
 
 func (m *fakeStore) Contacts(context.Context, weir.ContactFilter) ([]weir.Contact, string, error) {
 	return nil, "", nil
-}
-
-// leaser is one process that wants the role.
-type leaser struct {
-	*fakeStore
-	name string
-	ttl  time.Duration
-}
-
-func (l leaser) AcquireRole(ctx context.Context, _ ops.Role) (weir.Lease, bool, error) {
-	lease, ok, err := l.acquire(ctx)
-	if l.delayAcquired != nil && ok {
-		l.delayAcquired(ctx)
-	}
-	return lease, ok, err
-}
-
-func (l leaser) acquire(ctx context.Context) (weir.Lease, bool, error) {
-	done, err := l.beginOperation(ctx, "AcquireRole")
-	if err != nil {
-		return weir.Lease{}, false, err
-	}
-	defer done()
-	r, now := &l.fakeStore.role, time.Now()
-	if r.owner != "" && r.owner != l.name && now.Before(r.until) {
-		return weir.Lease{}, false, nil
-	}
-	r.owner, r.epoch, r.until = l.name, r.epoch+1, now.Add(l.ttl)
-	return weir.Lease{Owner: l.name, Epoch: r.epoch}, true, nil
-}
-
-func (l leaser) RenewRole(ctx context.Context, _ ops.Role, lease weir.Lease) (bool, error) {
-	done, err := l.beginOperation(ctx, "RenewRole")
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	r := &l.fakeStore.role
-	if r.owner != lease.Owner || r.epoch != lease.Epoch {
-		return false, nil
-	}
-	r.until = time.Now().Add(l.ttl)
-	return true, nil
-}
-
-func (l leaser) ReleaseRole(ctx context.Context, _ ops.Role, lease weir.Lease) error {
-	done, err := l.beginOperation(ctx, "ReleaseRole")
-	if err != nil {
-		return err
-	}
-	defer done()
-	if r := &l.fakeStore.role; r.owner == lease.Owner && r.epoch == lease.Epoch {
-		r.owner = ""
-	}
-	return nil
 }
 
 // respondent and survey return the present state of a respondent and a survey,

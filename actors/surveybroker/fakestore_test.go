@@ -33,17 +33,12 @@ type fakeStore struct {
 	onEntry       func()
 	calls         int                          // number of operations
 	failOperation func(operation string) error // replaces the operation if it returns an error
-	delayAcquired func(context.Context)        // delays the response to an acquired role
 	operationTime func(string) time.Duration   // duration of an operation
 	replaceResult func() error                 // replaces the result of Work if it returns an error; the moves are made
 	rejectMove    func(surveys.Move) error     // called for each move; an error rejects the whole Work
 	onReturn      func(operation string)       // called before an operation returns
 	onMove        func(surveys.Move)           // called for each move that was made
-	role          struct {
-		owner string
-		epoch int64
-		until time.Time
-	}
+	taken         bool                         // another process owns the database
 }
 
 func newStore() *fakeStore {
@@ -172,8 +167,8 @@ func (m *fakeStore) Work(ctx context.Context, w surveys.Work) (out surveys.Writt
 		}
 		done()
 	}()
-	if w.Lease != (weir.Lease{}) && (w.Lease.Owner != m.role.owner || w.Lease.Epoch != m.role.epoch) {
-		return out, weir.ErrLeaseLost
+	if m.taken {
+		return out, weir.ErrSuperseded
 	}
 	for _, v := range w.Moves {
 		if ch := m.channels[v.Channel]; v.Enqueue != nil && (ch == nil || ch.Deleting || ch.Deleted) {

@@ -2,7 +2,6 @@ package surveybroker_test
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -16,8 +15,7 @@ import (
 	"weir/surveys"
 )
 
-// With no survey to run, one statement every five seconds is enough, in
-// addition to renewals of the role.
+// With no survey to run, one statement every five seconds is enough.
 func TestIdleCostsLittle(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
@@ -27,10 +25,8 @@ func TestIdleCostsLittle(t *testing.T) {
 		l.advance(time.Minute)
 		calls := 0
 		l.store.locked(func() {
-			l.store.failOperation = func(op string) error {
-				if !strings.HasSuffix(op, "Role") {
-					calls++
-				}
+			l.store.failOperation = func(string) error {
+				calls++
 				return nil
 			}
 		})
@@ -50,7 +46,7 @@ func TestBrokenSurveyBlocksNoOther(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)))
 		l := newLab(t, noAnswer)
 		l.log, l.roundInterval = slog.NewTextHandler(&log, nil), 2*time.Minute
-		l.start("one")
+		l.start()
 		defer func() { l.system.Close() }()
 		l.store.addChannel("texts", "text", 5)
 		other := l.store.addChannel("more", "text", 5)
@@ -196,69 +192,20 @@ func TestStoreFailure(t *testing.T) {
 	})
 }
 
-// One process runs the surveys; a standby takes over when the first is gone.
-func TestStandby(t *testing.T) {
-	inLab(t, noAnswer, func(l *lab) {
-		l.store.addChannel("texts", "text", 1)
-		s := l.addSurvey("s", smsSurvey("10m"), 100)
-		first := l.system
-		l.advance(time.Second)
-		second := l.start("two")
-		defer second.Close()
-		l.command("s", surveys.Launch)
-		l.advance(20 * time.Second)
-		if l.store.role.owner != "one" || l.statusCounts(s.ID)[surveys.Active] == 0 {
-			l.t.Errorf("%q has the role; %v", l.store.role.owner, l.statusCounts(s.ID))
-		}
-		if err := first.Drain(l.t.Context()); err != nil {
-			l.t.Error(err)
-		}
-		before := 0
-		l.store.locked(func() { before = len(l.store.contacts) })
-		l.advance(10 * time.Minute)
-		if l.store.role.owner != "two" || len(l.store.contacts) == before {
-			l.t.Errorf("%q has the role; %d contacts, %d before", l.store.role.owner, len(l.store.contacts), before)
-		}
-		if err := first.Drain(l.t.Context()); err != nil {
-			l.t.Error(err)
-		}
-	})
-}
-
-// A process that must end while it acquires the role releases it, so that other
-// processes need not wait until it expires.
-func TestRoleAcquiredDuringDrainIsReleased(t *testing.T) {
-	inLab(t, noAnswer, func(l *lab) {
-		l.system.Close()
-		l.store.locked(func() { l.store.role.owner = "" })
-		l.store.delayAcquired = func(ctx context.Context) {
-			<-ctx.Done()
-			time.Sleep(time.Millisecond)
-		}
-		last := l.start("last")
-		l.advance(time.Second)
-		if err := last.Drain(l.t.Context()); err != nil {
-			l.t.Error(err)
-		}
-		if l.store.role.epoch == 0 || l.store.role.owner != "" {
-			l.t.Errorf("%q has the role, taken %d times", l.store.role.owner, l.store.role.epoch)
-		}
-	})
-}
-
-// A process that lost the role without noticing writes nothing.
-func TestRoleLost(t *testing.T) {
+// A process that no longer owns the database writes nothing, and does not try all the time.
+func TestAnotherProcessOwnsTheDatabase(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 10)
 		l.advance(time.Minute)
-		l.store.locked(func() { l.store.role.owner, l.store.role.until = "another process", time.Now().Add(time.Hour) })
+		l.store.locked(func() { l.store.taken = true })
 		l.advance(time.Minute)
 		l.command("s", surveys.Launch)
 		l.advance(30 * time.Minute)
 		if got := l.statusCounts(s.ID)[surveys.Pending]; got != 10 {
 			l.t.Errorf("%d are pending", got)
 		}
+		l.store.locked(func() { l.store.taken = false })
 		l.advance(time.Hour)
 		if got := l.statusCounts(s.ID)[surveys.Pending]; got != 0 {
 			l.t.Errorf("after the other is gone %d are pending", got)
@@ -276,7 +223,7 @@ func TestMetricsLint(t *testing.T) {
 		if err != nil || len(problems) > 0 {
 			l.t.Error(problems, err)
 		}
-		for _, name := range []string{"weir_survey_respondents_started_total", "weir_survey_credit_contacts", "weir_survey_round_duration_seconds", "weir_survey_broker_leading"} {
+		for _, name := range []string{"weir_survey_respondents_started_total", "weir_survey_credit_contacts", "weir_survey_round_duration_seconds"} {
 			if n, err := testutil.GatherAndCount(l.reg, name); err != nil || n != 1 {
 				l.t.Errorf("%s: %d, %v", name, n, err)
 			}

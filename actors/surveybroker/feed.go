@@ -15,9 +15,9 @@ import (
 // feed enqueues due steps and starts respondents, as far as channels have room.
 func (r *round) feed(ctx context.Context, list []*surveyState) error {
 	slices.SortFunc(list, func(a, b *surveyState) int { return int(a.survey.ID - b.survey.ID) })
-	// Credits are lost with the process. The next epoch starts at the other end
+	// Credits are lost with the process. The next one starts at the other end
 	// of the list, so that restarts favor no survey.
-	if r.role.Lease().Epoch%2 == 0 {
+	if r.o.Start%2 == 0 {
 		slices.Reverse(list)
 	}
 	loads, err := r.measureChannels(ctx, list)

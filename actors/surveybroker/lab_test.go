@@ -28,7 +28,7 @@ type lab struct {
 	reg           *prometheus.Registry
 	log           slog.Handler
 	roundInterval time.Duration
-	ttl           time.Duration
+	starts        int64 // of the program
 	checkEvery    time.Duration
 }
 
@@ -44,15 +44,15 @@ func inLab(t *testing.T, f func(weir.Contact) contactResult, test func(*lab)) {
 }
 
 // inLabFor is inLab for tests of days, with a longer interval between regular
-// rounds and a lease of matching length.
+// rounds.
 func inLabFor(t *testing.T, every time.Duration, f func(weir.Contact) contactResult, test func(*lab)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)))
 		l := newLab(t, f)
-		l.roundInterval, l.ttl = every, max(l.ttl, 3*every)
-		l.start("one")
+		l.roundInterval = every
+		l.start()
 		defer func() { l.system.Close() }()
 		test(l)
 	})
@@ -60,13 +60,13 @@ func inLabFor(t *testing.T, every time.Duration, f func(weir.Contact) contactRes
 
 func newLab(t testing.TB, f func(weir.Contact) contactResult) *lab {
 	m := newStore()
-	return &lab{t: t, store: m, channels: newFakeChannels(m, f), log: slog.DiscardHandler, roundInterval: 5 * time.Second, ttl: 15 * time.Second, checkEvery: 5 * time.Minute}
+	return &lab{t: t, store: m, channels: newFakeChannels(m, f), log: slog.DiscardHandler, roundInterval: 5 * time.Second, checkEvery: 5 * time.Minute}
 }
 
-// start starts a process. An earlier one must be closed, unless the new one is
-// to be its standby.
-func (l *lab) start(owner string) *surveybroker.System {
+// start starts a process. An earlier one must be closed.
+func (l *lab) start() *surveybroker.System {
 	l.t.Helper()
+	l.starts++
 	l.reg = prometheus.NewRegistry()
 	tree := supervise.NewSystem(slog.New(l.log))
 	l.t.Cleanup(tree.Shutdown)
@@ -76,9 +76,9 @@ func (l *lab) start(owner string) *surveybroker.System {
 			SurveyStore: l.store, ChannelReader: l.store, RespondentReader: l.store, PacingReader: l.store, Worker: l.store, Outbox: l.store,
 			ChannelStateStore: l.store, ContactReader: l.store,
 		},
-		Channels: l.channels, Types: l.channels, Roles: leaser{l.store, owner, l.ttl}, Logger: slog.New(l.log),
+		Channels: l.channels, Types: l.channels, Start: l.starts, Logger: slog.New(l.log),
 		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 1000, InitialSuccessRate: 1}, Metrics: surveybroker.NewMetrics(l.reg),
-		LeaseTTL: l.ttl, CheckEvery: l.checkEvery, CheckTimeout: 10 * time.Second, RoundInterval: l.roundInterval, Random: func() float64 { return 0.5 },
+		CheckEvery: l.checkEvery, CheckTimeout: 10 * time.Second, RoundInterval: l.roundInterval, Random: func() float64 { return 0.5 },
 	})
 	if err != nil {
 		l.t.Fatal(err)

@@ -103,9 +103,6 @@ func (r *round) changeState(ctx context.Context, sv *surveyState, step surveys.S
 	if err != nil || to == sv.survey.State {
 		return nil //nolint:nilerr // it has come so far already
 	}
-	if !r.leading() {
-		return errRoleLost
-	}
 	s := sv.survey
 	s.State = to
 	if s.Cause == "" || sv.survey.State != surveys.Stopping {

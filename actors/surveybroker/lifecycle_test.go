@@ -141,7 +141,7 @@ func TestLimitPerMinute(t *testing.T) {
 		l.command("s", surveys.Launch)
 		l.advance(9 * time.Minute)
 		l.system.Close() // a new process continues with the count of the old one
-		l.start("one")
+		l.start()
 		l.advance(time.Hour)
 		for i := range at {
 			if j := i + 6; j < len(at) && at[j].Sub(at[i]) < time.Minute {
@@ -231,7 +231,7 @@ func TestStopping(t *testing.T) {
 		}
 		l.advance(150 * time.Millisecond)
 		l.system.Close()
-		l.start("one")
+		l.start()
 		l.advance(20 * time.Second)
 		if st := l.store.survey(s.ID); st.State != surveys.Done || st.Cause != surveys.ByUser || l.statusCounts(s.ID)[surveys.Canceled] != 1200 {
 			l.t.Errorf("%s, %s, %v", st.State, st.Cause, l.statusCounts(s.ID))

@@ -20,7 +20,6 @@ type Metrics struct {
 	roundDuration prometheus.Histogram
 	roundsFailed  prometheus.Counter
 	outboxEntries prometheus.Gauge
-	leading       prometheus.Gauge
 	restarts      prometheus.Counter
 	panics        prometheus.Counter
 }
@@ -42,7 +41,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		roundDuration: f.NewHistogram(prometheus.HistogramOpts{Name: "weir_survey_round_duration_seconds", Help: "Duration of a round of the survey broker.", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: 1.1}),
 		roundsFailed:  f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_rounds_failed_total", Help: "Rounds that ended early because the store failed."}),
 		outboxEntries: f.NewGauge(prometheus.GaugeOpts{Name: "weir_survey_notices_waiting", Help: "Outbox entries that the latest round found, up to 1,000."}),
-		leading:       f.NewGauge(prometheus.GaugeOpts{Name: "weir_survey_broker_leading", Help: "1 while this process holds the role of the survey broker."}),
 		restarts:      f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_broker_restarts_total", Help: "Restarts of the survey broker after a panic."}),
 		panics:        f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_broker_panics_total", Help: "Panics in the survey broker and in the rules for one respondent."}),
 	}

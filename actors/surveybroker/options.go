@@ -1,7 +1,6 @@
 // Package surveybroker runs the surveys: it starts their respondents, retries
 // them, applies the outcomes of their contacts and the messages that they send,
-// and ends surveys that are done. One process at a time does this, under the
-// role [ops.RoleSurveyBroker]; the others are standbys.
+// and ends surveys that are done. It runs in the process that owns the database.
 //
 // # Where to look
 //
@@ -100,15 +99,13 @@ type Options struct {
 	Store    Store
 	Channels Channels
 	Types    Types
-	Roles    ops.RoleLeaser
 	Defaults surveys.Defaults
 	Logger   *slog.Logger
 	Metrics  *Metrics
 	// System runs the actor.
 	System *actor.ActorSystem
-	// LeaseTTL is the time for which the role stays leased after its holder
-	// died.
-	LeaseTTL time.Duration
+	// Start is the number of this start of the program.
+	Start int64
 	// CheckEvery is the interval between checks of the channels in use,
 	// CheckTimeout the max duration of one check.
 	CheckEvery   time.Duration

@@ -91,7 +91,7 @@ func simulate(t *testing.T, seed uint64) {
 		messages: map[surveys.RespondentID]int{}, unreported: map[surveys.RespondentID]bool{}, received: map[string]int{}, enqueued: map[int64]int{}, paused: map[int64]time.Time{}, bothStarting: true,
 	}
 	s.lab = newLab(t, s.resultOf)
-	s.roundInterval, s.ttl, s.checkEvery = 30*time.Minute, 2*time.Hour, 20*time.Minute
+	s.roundInterval, s.checkEvery = 30*time.Minute, 20*time.Minute
 	s.channels.onDispatch, s.channels.onConversation, s.channels.onEnd, s.store.onMove = s.onDispatch, s.onConversation, s.onEnd, s.onMove
 	s.store.addChannel("calls", "voice", 1+s.chance.IntN(4))
 	s.store.addChannel("texts", "text", 1+s.chance.IntN(4))
@@ -109,7 +109,7 @@ func simulate(t *testing.T, seed uint64) {
 }
 
 func (s *simulation) startProcess() {
-	sys := s.start("one")
+	sys := s.start()
 	s.process.Store(&reporter{func(sv surveys.Survey, id surveys.RespondentID, h surveys.Report) error {
 		_, err := sys.Report(context.Background(), sv, id, h)
 		return err

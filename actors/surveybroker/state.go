@@ -2,7 +2,6 @@ package surveybroker
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors/supervise"
 	"weir/internal/backoff"
 	"weir/surveys"
 )
@@ -19,7 +17,6 @@ import (
 // are safe for concurrent use.
 type System struct {
 	o                Options
-	role             *supervise.Role
 	plans            *planCache
 	launches         *launches
 	freedPerMinute   sync.Map // slots that become free per minute, by weir.ChannelID, as the latest round measured them
@@ -31,18 +28,12 @@ type System struct {
 	generations atomic.Int64
 	hinted      atomic.Bool // a hint is in the broker's mailbox
 
-	ctx      context.Context // canceled when all work must end
-	cancel   context.CancelFunc
-	tasks    sync.WaitGroup
-	stopRole context.CancelFunc // ends the loop that keeps the role
-	roleCtx  context.Context
-	resumed  sync.Once
-	roleDone chan struct{} // closed when that loop has ended, or will never begin
-	closed   sync.Once
+	ctx     context.Context // canceled when all work must end
+	cancel  context.CancelFunc
+	tasks   sync.WaitGroup
+	resumed atomic.Bool
+	closed  sync.Once
 }
-
-// leading reports whether this process may write the decisions of rounds.
-func (s *System) leading() bool { return s.role.Valid() }
 
 // post sends the broker a message. After Close it does nothing, because no
 // actor reads the mailbox.
@@ -64,12 +55,11 @@ func (s *System) hint() {
 // that an incarnation of the actor started; results of other incarnations are
 // dropped.
 type (
-	hint         struct{} // a change was committed or found; a round should follow
-	roleAcquired struct{} // this process has acquired the role
-	roleLost     struct{} // this process has lost the role
-	roundDue     struct{ generation int64 }
-	checkDue     struct{ generation int64 }
-	roundDone    struct {
+	hint      struct{} // a change was committed or found; a round should follow
+	resume    struct{} // the surveys may run
+	roundDue  struct{ generation int64 }
+	checkDue  struct{ generation int64 }
+	roundDone struct {
 		generation int64
 		result
 	}
@@ -89,7 +79,7 @@ type broker struct {
 	endGeneration context.CancelFunc
 
 	memory            *memory // owned by the running round, if there is one
-	hasRole           bool
+	resuming          bool    // rounds may run
 	running           bool
 	hintedDuringRound bool // a hint arrived during the round
 	hinted            bool // the next round has a cause other than the regular interval
@@ -142,7 +132,6 @@ type round struct {
 	*System
 	memory *memory
 	now    time.Time
-	lease  weir.Lease // under which it writes
 
 	channels       map[weir.ChannelID]weir.Channel
 	channelIDs     map[string]weir.ChannelID // 0: there is none
@@ -169,10 +158,7 @@ type result struct {
 	err           error
 }
 
-// errRoleLost reports that another process may run the surveys by now.
-var errRoleLost = fmt.Errorf("this process no longer has the role of the survey broker")
-
-// newRound returns a round that begins now, without a lease to write under.
+// newRound returns a round that begins now.
 func (s *System) newRound(m *memory) *round {
 	return &round{
 		System: s, memory: m, now: time.Now(), otherSurveys: map[int64]*surveyState{}, tallies: map[int64]tally{}, cancelTimeouts: map[weir.ChannelID]int{},

@@ -135,17 +135,9 @@ func workOf(sv *surveyState, changes []change) surveys.Work {
 	return w
 }
 
-// commitWork writes w if this process still has the role.
+// commitWork writes w.
 func (r *round) commitWork(ctx context.Context, w surveys.Work) (surveys.Written, error) {
-	// This only saves a write: the store checks the lease itself.
-	if !r.leading() {
-		return surveys.Written{}, errRoleLost
-	}
-	w.Lease = r.lease
 	written, err := call(ctx, func(ctx context.Context) (surveys.Written, error) { return r.storeWork(ctx, w) })
-	if errors.Is(err, weir.ErrLeaseLost) {
-		return written, errRoleLost
-	}
 	if err != nil {
 		return written, fmt.Errorf("write moves: %w", err)
 	}

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"weir/persistence/storetest"
 )
 
 // The settings of every broker in these tests.
@@ -31,20 +33,22 @@ const (
 
 // broker runs the program, one life after the other, always at the same address.
 type broker struct {
-	t    *testing.T
-	url  string
-	env  []string
-	log  string
-	line []string // the command line; nil: the broker's
-	cmd  *exec.Cmd
-	gone chan struct{}
-	ups  []time.Time // when each life, or the store, began to answer
+	t        *testing.T
+	url      string
+	database string // its URL; "": the program has none
+	waits    bool   // for the end of another process's lease
+	env      []string
+	log      string
+	line     []string // the command line; nil: the broker's
+	cmd      *exec.Cmd
+	gone     chan struct{}
+	ups      []time.Time // when each life, or the store, began to answer
 }
 
 func newBroker(t *testing.T, database string) *broker {
 	t.Helper()
 	address := freeAddress(t)
-	b := &broker{t: t, url: "http://" + address, log: filepath.Join(t.TempDir(), "weir.log")}
+	b := &broker{t: t, url: "http://" + address, database: database, log: filepath.Join(t.TempDir(), "weir.log")}
 	minutes := func(d time.Duration) string { return fmt.Sprintf("%.6f", d.Minutes()) }
 	b.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LOG_FORMAT=text",
@@ -85,10 +89,13 @@ func freeAddress(t *testing.T) string {
 	return ""
 }
 
-// start runs the program without waiting for it. With a failpoint the program ends
-// itself there.
+// start runs the program without waiting for it, as if the lease of one that was killed had
+// expired, unless it waits. With a failpoint the program ends itself there.
 func (b *broker) start(failpoint string) {
 	b.t.Helper()
+	if b.database != "" && !b.waits {
+		storetest.Free(b.t, b.database)
+	}
 	log, err := os.OpenFile(b.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		b.t.Fatal(err)

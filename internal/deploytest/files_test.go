@@ -268,8 +268,8 @@ func TestKubernetesWithMySQL(t *testing.T) {
 	if cfg := checkVariables(t, file, variables); len(cfg.RouterKeys) == 0 {
 		t.Error("the router's access keys are not mounted")
 	}
-	if dig(readYAML(t, file), "spec", "replicas") != "2" {
-		t.Error("there is no standby")
+	if dig(readYAML(t, file), "spec", "replicas") != "1" {
+		t.Error("a second process, which does not listen while it waits, would be taken for a failed one")
 	}
 	if secret := readYAML(t, "deploy/kubernetes/secret.example.yaml"); dig(secret, "stringData", "database_url") != "" || dig(secret, "stringData", "api_tokens") != "" {
 		t.Error("the example of the Secret holds values, or not the names that are mounted")

@@ -195,32 +195,6 @@ func (w *world) expectSequence(id string, want ...string) {
 	}
 }
 
-// Scenario 241: a client asks one process for events of contacts. What another process
-// commits from then on is in the log, at once.
-func TestScenario241_ContactEventsReachEveryProcess(t *testing.T) {
-	t.Parallel()
-	a, b := pair(t)
-	a.channel("ch", 2)
-	before := a.accept("ch", sms("before"))["before"]
-	a.becomes(before, "active")
-	oneOwner(t, "ch", a, b)
-	owner, other := a, b
-	if b.runs("ch") {
-		owner, other = b, a
-	}
-	if got := other.contactEvents(); len(got) > 0 { // this asks for them
-		t.Fatalf("events that no client had asked for: %v", got)
-	}
-	owner.finish("before")
-	owner.done(before)
-	after := owner.accept("ch", sms("after"))["after"]
-	owner.becomes(after, "active")
-	owner.finish("after")
-	owner.done(after)
-	other.expectSequence(before, "done 1 completed")
-	other.expectSequence(after, "dispatched 1", "accepted 1", "done 1 completed")
-}
-
 // Scenario 242: a client that polls learns of every end, over all channels, by the instant
 // of the last one that it has seen.
 func TestScenario242_PollingByFinishedAfter(t *testing.T) {

@@ -23,7 +23,6 @@ import (
 type surveyTiming struct {
 	every time.Duration // the longest pause between rounds
 	check time.Duration // between checks of channels
-	lease time.Duration
 }
 
 // onSurveys plays a scenario of surveys on both stores.
@@ -59,23 +58,11 @@ func inSurveyBubble(t *testing.T, from time.Time, play func(*world)) {
 		w.virtual = true
 		// Periodic polls are expensive in a virtual day, so they are rare here; everything
 		// that matters is signaled.
-		w.timing = &surveyTiming{every: 10 * time.Minute, check: 5 * time.Minute, lease: time.Hour}
+		w.timing = &surveyTiming{every: 10 * time.Minute, check: 5 * time.Minute}
 		w.core.ReconcileEvery = 10 * time.Minute
 		w.start()
 		play(w)
 	})
-}
-
-// leaseTTL is short where another process may wait for the lease, and long where
-// renewals in virtual time are expensive and no other process can want the lease.
-func (w *world) leaseTTL() time.Duration {
-	switch {
-	case w.timing != nil && w.virtual:
-		return w.timing.lease
-	case w.virtual:
-		return time.Minute
-	}
-	return 3 * time.Second
 }
 
 // skipTo lets time pass until an instant while no process runs, so that a virtual
@@ -102,9 +89,9 @@ func (w *world) startSurveys(directory *channels.Directory, o *web.Options) {
 			SurveyStore: w.store, ChannelReader: w.store, RespondentReader: w.store, PacingReader: w.store, Worker: w.store, Outbox: w.store,
 			ChannelStateStore: w.store, ContactReader: w.store,
 		},
-		Channels: w.system, Types: directory, Roles: w.store, Logger: w.logger(), Metrics: surveybroker.NewMetrics(w.metrics),
-		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 10000, InitialSuccessRate: 1},
-		LeaseTTL: w.leaseTTL(), RoundInterval: w.timing.every, CheckEvery: w.timing.check, CheckTimeout: 15 * time.Second,
+		Channels: w.system, Types: directory, Start: w.store.Start(), Logger: w.logger(), Metrics: surveybroker.NewMetrics(w.metrics),
+		Defaults:      surveys.Defaults{Batch: 10000, LimitPerMinute: 10000, InitialSuccessRate: 1},
+		RoundInterval: w.timing.every, CheckEvery: w.timing.check, CheckTimeout: 15 * time.Second,
 		Random: func() float64 { return 0.5 }, Tokens: o.Tokens,
 	})
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"weir"
 	"weir/channels/drivertest"
 	"weir/channels/drivertest/peers"
 	"weir/internal/tracing"
@@ -252,53 +251,4 @@ func TestScenario283_CollectorIsDown(t *testing.T) {
 			w.Error("the collector was never asked")
 		}
 	})
-}
-
-// Scenario 284: a callback at a process that does not run the channel is linked to its
-// contact all the same, also if that is in its caller's trace.
-func TestScenario284_CallbackAtAnotherProcess(t *testing.T) {
-	t.Parallel()
-	a, b := pair(t)
-	collector := tracingtest.New(t)
-	a.traces, b.traces = &traces{Collector: collector}, &traces{Collector: collector}
-	b.restart()
-	a.restart()
-	a.channel("ch", 5)
-	ids := a.accept("ch", sms("own"))
-	ids["joined"] = a.acceptTraced("ch", sms("joined"))["joined"]
-	for _, id := range ids {
-		a.becomes(id, "active")
-	}
-	stranger := b
-	if b.runs("ch") {
-		stranger = a
-	}
-	for key := range ids {
-		stranger.finish(key)
-	}
-	for _, id := range ids {
-		a.done(id)
-	}
-	a.waitIdle()
-	a.traces.flush()
-	b.traces.flush()
-	whole := map[string]string{}
-	for _, s := range collector.Spans("contact") {
-		whole[s.Attributes["weir.contact.id"]] = s.Ref()
-	}
-	forwarded := 0
-	for _, s := range collector.Spans("callback") {
-		if s.Attributes["weir.result"] == string(weir.Forwarded) {
-			forwarded++
-		}
-		if want := whole[s.Attributes["weir.contact.id"]]; want == "" || !slices.Equal(s.Links, []string{want}) {
-			t.Errorf("%+v is linked to %v, want %s", s.Attributes, s.Links, want)
-		}
-	}
-	if forwarded != 2 {
-		t.Errorf("%d callbacks were forwarded: %v", forwarded, collector.Spans("callback"))
-	}
-	if !strings.HasPrefix(whole[ids["joined"]], callerTrace) {
-		t.Errorf("the contact is in trace %s", whole[ids["joined"]])
-	}
 }

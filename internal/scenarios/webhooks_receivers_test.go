@@ -18,7 +18,6 @@ type receivers struct {
 	mu    sync.Mutex
 	calls []hookCall
 	lists []hookList
-	asked map[*deliverer]int   // how often a process tried to acquire the role
 	judge func(c hookCall) int // returns the status of the answer; nil: 204
 
 	// dieAt is the number of calls that a process survives; 0: any. From then on nothing
@@ -27,7 +26,7 @@ type receivers struct {
 	dying *deliverer
 	hung  int // calls that are not answered
 
-	// A stalled process believes that it has the role. Its calls are not answered, and what
+	// A stalled process believes that it owns the database. Its calls are not answered, and what
 	// it writes is on its way to the store, until it goes on.
 	stalled *deliverer
 	goesOn  chan struct{}
@@ -111,17 +110,6 @@ func (r *receivers) goOn() {
 		r.stalled = nil
 		close(r.goesOn)
 	}
-}
-
-// roles returns the process that delivers, and the other one.
-func (r *receivers) roles(a, b *world) (delivers, other *world) {
-	a.inTime("one delivers", func() bool { return r.reads() > 0 })
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.lists[len(r.lists)-1].by == a.hooks.now {
-		return a, b
-	}
-	return b, a
 }
 
 func (r *receivers) reads() int {

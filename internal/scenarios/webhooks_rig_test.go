@@ -8,13 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"weir"
 	"weir/actors/delivery"
 	"weir/events"
 	"weir/internal/outbound"
 	"weir/internal/polling"
-	"weir/ops"
 	"weir/persistence"
+	"weir/persistence/testmysql"
 	"weir/web"
 	"weir/web/api"
 )
@@ -35,7 +34,7 @@ func (x *hooks) start(w *world, o *web.Options) {
 	h := &delivery.Webhooks{Store: x.now, Calls: x.now, Mask: api.MaskedEvent}
 	var err error
 	x.now.system, err = delivery.Start(w.Context(), delivery.Options{
-		Store: x.now, Webhooks: h, Logger: w.logger(), Metrics: delivery.NewMetrics(w.metrics), LeaseTTL: w.leaseTTL(),
+		Store: x.now, Webhooks: h, Logger: w.logger(), Metrics: delivery.NewMetrics(w.metrics),
 		PollEvery: 200 * time.Millisecond, FirstPause: 50 * time.Millisecond, LastPause: 500 * time.Millisecond,
 	})
 	if err != nil {
@@ -51,16 +50,13 @@ func (x *hooks) crash() {
 	}
 }
 
-// hookPair returns two worlds on one database. Each can deliver to webhooks.
-func hookPair(t *testing.T) (a, b *world, r *receivers) {
+// hookWorld returns a world that delivers to webhooks.
+func hookWorld(t *testing.T) (*world, *receivers) {
 	t.Helper()
-	a, b = pair(t)
-	r = &receivers{asked: map[*deliverer]int{}}
-	for _, w := range []*world{a, b} {
-		w.hooks = &hooks{receivers: r}
-		w.restart()
-	}
-	return a, b, r
+	w, r := newWorld(t, testmysql.URL(t)), &receivers{}
+	w.hooks = &hooks{receivers: r}
+	w.start()
+	return w, r
 }
 
 // hook creates a webhook whose address names it.
@@ -129,49 +125,16 @@ func (d *deliverer) crash() {
 	_ = d.system.Close(ctx)
 }
 
-// AcquireRole implements delivery.Store.
-func (d *deliverer) AcquireRole(ctx context.Context, role ops.Role) (weir.Lease, bool, error) {
-	d.r.mu.Lock()
-	d.r.asked[d]++
-	d.r.mu.Unlock()
-	if d.isDying() {
-		return weir.Lease{}, false, errDying
-	}
-	return d.Store.AcquireRole(ctx, role)
-}
-
-// RenewRole implements delivery.Store.
-func (d *deliverer) RenewRole(ctx context.Context, role ops.Role, l weir.Lease) (bool, error) {
-	if d.isDying() {
-		return false, errDying
-	}
-	d.r.mu.Lock()
-	stalled := d.r.stalled == d
-	d.r.mu.Unlock()
-	if stalled {
-		return true, nil
-	}
-	return d.Store.RenewRole(ctx, role, l)
-}
-
-// ReleaseRole implements delivery.Store.
-func (d *deliverer) ReleaseRole(ctx context.Context, role ops.Role, l weir.Lease) error {
-	if d.isDying() {
-		return errDying
-	}
-	return d.Store.ReleaseRole(ctx, role, l)
-}
-
 // AdoptReplays implements events.WebhookDelivery.
-func (d *deliverer) AdoptReplays(ctx context.Context, l weir.Lease, id string, now time.Time) error {
+func (d *deliverer) AdoptReplays(ctx context.Context, id string, now time.Time) error {
 	if d.isDying() {
 		return errDying
 	}
-	return d.Store.AdoptReplays(ctx, l, id, now)
+	return d.Store.AdoptReplays(ctx, id, now)
 }
 
 // Advance implements delivery.Store.
-func (d *deliverer) Advance(ctx context.Context, l weir.Lease, s events.Step) error {
+func (d *deliverer) Advance(ctx context.Context, s events.Step) error {
 	if d.isDying() {
 		return errDying
 	}
@@ -184,11 +147,11 @@ func (d *deliverer) Advance(ctx context.Context, l weir.Lease, s events.Step) er
 	}
 	r.mu.Unlock()
 	if !held {
-		return d.Store.Advance(ctx, l, s)
+		return d.Store.Advance(ctx, s)
 	}
 	<-wait
 	ctx = context.WithoutCancel(ctx) // it cannot be called back
-	err := d.Store.Advance(ctx, l, s)
+	err := d.Store.Advance(ctx, s)
 	p, errRead := d.Store.Progress(ctx, s.Receiver)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -112,7 +112,7 @@ func TestScenario112_ContactsNameTheEndOfTheirChannel(t *testing.T) {
 		w.because(first, "dispatching", "")
 		id := w.accept("ch", sms("second"))["second"]
 		drained := make(chan error, 1)
-		go func() { drained <- w.system.Drain(w.Context()) }()
+		go func() { drained <- w.system.Quiet(w.Context()) }()
 		w.because(id, "stopping", "the process that runs the channel is shutting down")
 		w.channelBecause("ch", "stopping")
 		release()
@@ -220,28 +220,6 @@ func TestScenario114_FlightsNameTheirReason(t *testing.T) {
 			w.unexplained(id)
 		}
 	})
-}
-
-// Scenario 115: a process that does not run the channel explains a contact from its
-// row.
-func TestScenario115_ReasonsAtAnotherProcess(t *testing.T) {
-	t.Parallel()
-	a, b := pair(t)
-	a.channel("ch", 2)
-	ids := a.accept("ch", many("out", 2)...)
-	a.until("both are sent", func() bool { return a.figure("ch", "active") == 2 })
-	oneOwner(t, "ch", a, b)
-	opens := time.Now().Add(time.Hour)
-	more := b.accept("ch", sms("next"), sms("later", fields{"not_before": opens}))
-	for _, w := range []*world{a, b} {
-		w.because(more["next"], "capacity", "channel ch: 2 of 2 slots in use")
-		w.because(more["later"], "not_before", "opens at "+stamp(opens))
-		w.because(ids["out-0001"], "report", "awaiting delivery report")
-	}
-	b.channelBecause("ch", "capacity")
-	a.pause("ch", true)
-	b.because(more["next"], "channel_paused", "channel ch is paused")
-	b.channelBecause("ch", "channel_paused")
 }
 
 // Scenario 116: as many contacts are dispatched concurrently as the channel has slots,

@@ -37,7 +37,7 @@ func hire(w *world, capacity int, deaf bool, settings fields) *staff {
 	w.more = func() []channels.Type {
 		var err error
 		s.hints = workers.NewHints(w.logger())
-		o := router.Options{System: w.actors, Store: w.store, Logger: w.logger(), LeaseTTL: w.leaseTTL(), Shared: !strings.HasPrefix(w.url, "sqlite:")}
+		o := router.Options{System: w.actors, Store: w.store, Logger: w.logger(), Valid: w.store.Valid}
 		if !deaf {
 			o.Watch = s.hints.Hear
 		}

@@ -12,7 +12,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,7 +112,7 @@ func newWorld(t *testing.T, url string) *world {
 func (w *world) start() {
 	w.Helper()
 	if w.store == nil {
-		w.store = storetest.Open(w.T, w.url, persistence.Options{Logger: w.logger(), LeaseTTL: w.leaseTTL()})
+		w.store = storetest.Open(w.T, w.url, persistence.Options{Logger: w.logger(), LeaseTTL: time.Hour})
 	}
 	w.actors = supervise.NewSystem(w.logger())
 	w.Cleanup(w.actors.Shutdown)
@@ -127,8 +126,8 @@ func (w *world) start() {
 	w.system, err = actors.Start(actors.Options{
 		System: w.actors,
 		Store:  w.store, Queue: w.store, Directory: directory, Core: w.core, Logger: w.logger(), Metrics: actors.NewMetrics(w.metrics),
-		SendTimeout: 15 * time.Second, AskTimeout: 15 * time.Second, LeaseTTL: w.leaseTTL(),
-		Shared: !strings.HasPrefix(w.url, "sqlite:"), Middleware: w.wrap, Tracing: w.traces.start(w),
+		SendTimeout: 15 * time.Second, AskTimeout: 15 * time.Second, Valid: w.store.Valid,
+		Middleware: w.wrap, Tracing: w.traces.start(w),
 	})
 	if err != nil {
 		w.Fatal(err)

@@ -1,11 +1,9 @@
 -- +goose Up
 -- The processes that write. Each transaction of a process's group-commit writer records its number here.
 CREATE TABLE IF NOT EXISTS writers (
-  start_number BIGINT NOT NULL PRIMARY KEY, -- the number of the start, from meta
-  owner VARCHAR(191) NOT NULL,
+  start_number BIGINT NOT NULL PRIMARY KEY, -- the number of the start, from processes
   batch BIGINT NOT NULL, -- the last transaction that was committed
-  fence BIGINT NOT NULL DEFAULT 0, -- grows whenever a channel or lease of this owner is changed beside the writer
-  KEY writers_owner (owner)
+  fence BIGINT NOT NULL DEFAULT 0 -- grows whenever a channel is changed beside the writer, and with each owner of the database
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- +goose Down

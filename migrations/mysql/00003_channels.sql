@@ -1,5 +1,5 @@
 -- +goose Up
--- Channels, their leases and their counters.
+-- Channels and their counters.
 CREATE TABLE IF NOT EXISTS channels (
   id BIGINT NOT NULL PRIMARY KEY,
   name VARCHAR(64) NULL, -- NULL once deleted
@@ -19,13 +19,6 @@ CREATE TABLE IF NOT EXISTS channels (
   KEY channels_former_name (former_name)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
-CREATE TABLE IF NOT EXISTS leases (
-  channel_id BIGINT NOT NULL PRIMARY KEY,
-  owner VARCHAR(191) NOT NULL, -- empty: free
-  epoch BIGINT NOT NULL,
-  expires_at BIGINT NOT NULL
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-
 CREATE TABLE IF NOT EXISTS channel_counts (
   channel_id BIGINT NOT NULL PRIMARY KEY,
   queued BIGINT NOT NULL, -- contacts that are queued or delayed
@@ -42,5 +35,4 @@ CREATE TABLE IF NOT EXISTS channel_states (
 -- +goose Down
 DROP TABLE IF EXISTS channel_states;
 DROP TABLE IF EXISTS channel_counts;
-DROP TABLE IF EXISTS leases;
 DROP TABLE IF EXISTS channels;

@@ -1,5 +1,5 @@
 -- +goose Up
--- Channels, their leases and their counters.
+-- Channels and their counters.
 CREATE TABLE IF NOT EXISTS channels (
   id INTEGER NOT NULL PRIMARY KEY,
   name TEXT, -- NULL once deleted
@@ -19,13 +19,6 @@ CREATE TABLE IF NOT EXISTS channels (
 CREATE UNIQUE INDEX IF NOT EXISTS channels_name ON channels (name);
 CREATE INDEX IF NOT EXISTS channels_former_name ON channels (former_name);
 
-CREATE TABLE IF NOT EXISTS leases (
-  channel_id INTEGER NOT NULL PRIMARY KEY,
-  owner TEXT NOT NULL, -- empty: free
-  epoch INTEGER NOT NULL,
-  expires_at INTEGER NOT NULL
-) STRICT;
-
 CREATE TABLE IF NOT EXISTS channel_counts (
   channel_id INTEGER NOT NULL PRIMARY KEY,
   queued INTEGER NOT NULL, -- contacts that are queued or delayed
@@ -42,5 +35,4 @@ CREATE TABLE IF NOT EXISTS channel_states (
 -- +goose Down
 DROP TABLE IF EXISTS channel_states;
 DROP TABLE IF EXISTS channel_counts;
-DROP TABLE IF EXISTS leases;
 DROP TABLE IF EXISTS channels;

@@ -7,7 +7,6 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir/persistence/commit"
-	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
@@ -47,5 +46,4 @@ func (s *Store) HeldSince(ctx context.Context) (time.Time, error) {
 // minute.
 type Store struct {
 	*commit.DB
-	tokens member.Hooks // of tokens that other processes made or revoked
 }

@@ -22,7 +22,7 @@ var _ ops.MinuteStore = (*Store)(nil)
 func countColumns() []string {
 	return []string{
 		"accepted", "sent", "send_failed", "completed", "busy", "no_answer", "failed", "expired", "canceled", "lost", "dead_letter",
-		"applied", "duplicate", "late", "not_ours", "forwarded", "collections", "reconciled",
+		"applied", "duplicate", "late", "not_ours", "collections", "reconciled",
 	}
 }
 

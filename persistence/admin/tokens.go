@@ -142,14 +142,6 @@ func (s *Store) TokensUsed(ctx context.Context, seen map[string]time.Time) error
 	return s.Failure("note the use of tokens", err)
 }
 
-// TokensChanged calls the functions of [Store.OnTokens]: another process has changed
-// tokens.
-func (s *Store) TokensChanged() { s.tokens.Call() }
-
-// OnTokens has a function called after a look has found that tokens were made
-// or revoked.
-func (s *Store) OnTokens(changed func()) (stop func()) { return s.tokens.Add(changed) }
-
 // TokenKey returns the secret of this database from which the tokens of respondents
 // follow. The first call makes it.
 func (s *Store) TokenKey(ctx context.Context) ([]byte, error) {
@@ -177,7 +169,7 @@ func (s *Store) TokenKey(ctx context.Context) ([]byte, error) {
 			}
 			return nil
 		})
-		if err != nil && try > 0 { // the first time another process may have been quicker
+		if err != nil && try > 0 { // the first time another process may have been quicker: a command needs no ownership
 			return nil, s.Failure("make the key of tokens", err)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
-	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
@@ -136,9 +135,6 @@ func (s *Store) createChannel(ctx context.Context, tx *sqlx.Tx, c weir.Channel, 
 	if err != nil {
 		return row, err
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO leases (channel_id, owner, epoch, expires_at) VALUES (?, '', 0, 0)", id); err != nil {
-		return row, err
-	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES (?, 0, 0)", id)
 	return row, err
 }
@@ -153,23 +149,7 @@ func (s *Store) writeChannel(ctx context.Context, tx *sqlx.Tx, row *channelRow, 
 	if err != nil {
 		return err
 	}
-	return s.tellOwner(ctx, tx, row.ID)
-}
-
-// tellOwner leaves word of a change for the process that runs the channel. It
-// is part of the change: whoever makes it may die before he can say anything.
-func (s *Store) tellOwner(ctx context.Context, tx *sqlx.Tx, channel int64) error {
-	var owner string
-	err := tx.GetContext(ctx, &owner, "SELECT owner FROM leases WHERE channel_id = ?"+s.Dialect.ForShare, channel)
-	if err != nil {
-		return err
-	}
-	if err := member.FenceOff(ctx, tx, owner); err != nil || owner == "" || owner == s.Owner {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, InsertInbox+values.Marks(5)+s.Dialect.RenewWake,
-		s.NextID(time.Now()), channel, weir.InboxWake, []byte{}, 1)
-	return err
+	return s.FenceOff(ctx, tx)
 }
 
 // UpdateChannel implements [weir.Store].
@@ -250,8 +230,8 @@ func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
 		if err != nil {
 			return err
 		}
-		// First: it waits for a batch of the owner, who may be accepting contacts.
-		if err := s.tellOwner(ctx, tx, int64(id)); err != nil {
+		// First: it waits for a batch of the writer, which may be accepting contacts.
+		if err := s.FenceOff(ctx, tx); err != nil {
 			return err
 		}
 		var open bool
@@ -268,27 +248,32 @@ func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
 	return s.Failure("delete a channel", err)
 }
 
-// Store keeps channels, and the leases of them and of roles.
+// Store keeps channels.
 type Store struct {
 	*commit.DB
-	leases heldLeases // the leases that are ours
-	roles  keptRoles
-	seen   seen
-
-	Acquired                          func(context.Context, weir.ChannelID) error // a lease, before the channel is loaded
-	DefaultCapacity                   int                                         // of channels that set none; set before the first call
-	NewEvents, NewWebhooks, NewTokens func()                                      // that other processes wrote
+	DefaultCapacity int // of channels that set none; set before the first call
 }
 
-func New(db *commit.DB) *Store {
-	s := &Store{DB: db}
-	s.roles.turn = make(chan struct{}, 1)
-	return s
+func New(db *commit.DB) *Store { return &Store{DB: db} }
+
+// hasOpen is an SQL condition: a channel has a contact that is not done.
+func hasOpen(channel string) string {
+	return "(SELECT o.queued + o.in_flight FROM channel_counts o WHERE o.channel_id = " + channel + ") > 0"
+}
+
+// OpenChannels implements [weir.Store].
+func (s *Store) OpenChannels(ctx context.Context) ([]weir.ChannelID, error) {
+	var list []weir.ChannelID
+	err := s.Read.SelectContext(ctx, &list, s.OpenChannelsSQL())
+	return list, s.Failure("look for open channels", err)
+}
+
+func (s *Store) OpenChannelsSQL() string {
+	return "SELECT id FROM channels WHERE deleting = 1 OR " + hasOpen("channels.id") + " ORDER BY id"
 }
 
 // PurgeChannel removes a deleted channel that has nothing left.
 func (s *Store) PurgeChannel(ctx context.Context, id weir.ChannelID) error {
-	defer s.leases.change()()
 	return s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		var left int
 		err := tx.GetContext(ctx, &left, "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM contacts WHERE channel_id = ? LIMIT 1) c)"+
@@ -297,7 +282,6 @@ func (s *Store) PurgeChannel(ctx context.Context, id weir.ChannelID) error {
 			return err
 		}
 		for _, q := range []string{
-			"DELETE FROM inbox WHERE channel_id = ?", "DELETE FROM leases WHERE channel_id = ?",
 			"DELETE FROM channel_counts WHERE channel_id = ?", "DELETE FROM channel_states WHERE channel_id = ?",
 			"DELETE FROM channels WHERE id = ? AND deleted = 1",
 		} {

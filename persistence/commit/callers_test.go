@@ -203,7 +203,7 @@ func TestCallersSubmitThemselves(t *testing.T) {
 			t.Error("it was submitted twice")
 		}
 		begun = time.Now()
-		if err := s.Deliver(t.Context(), weir.InboxItem{Channel: id, Kind: weir.InboxWake}); err != nil || time.Since(begun) != 0 {
+		if _, err := s.Incarnate(t.Context(), id); err != nil || time.Since(begun) != 0 {
 			t.Errorf("a call was stored after %v (%v)", time.Since(begun), err)
 		}
 	})
@@ -230,7 +230,7 @@ func TestWriter_CommitInDoubtOutlivesItsCaller(t *testing.T) {
 					t.Fatal(err)
 				}
 				told := make(chan error, 1)
-				a.Submit(weir.Claims{Lease: lease, First: 1, Done: func(_ []weir.Accepted, err error) { told <- err }})
+				a.Submit(weir.Claims{By: lease, First: 1, Done: func(_ []weir.Accepted, err error) { told <- err }})
 				synctest.Wait()
 				leave()
 				_, err = a.Wait()

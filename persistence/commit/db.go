@@ -1,6 +1,6 @@
 // Package commit writes what all stores write, in batches: one goroutine, the
 // group-commit writer, takes all waiting requests and commits them on one connection, as a
-// few multi-row statements in one transaction. It knows leases and channels, but no contact.
+// few multi-row statements in one transaction. It knows channels, but no contact.
 //
 // # Invariants
 //
@@ -8,8 +8,10 @@
 //     of all. If the connection breaks at COMMIT, that number shows whether the
 //     transaction was committed. Nothing is written twice or given up while that
 //     is unknown (TestBrokenCommit, queue.TestLateBatchesAreFencedOff).
-//   - Whoever changes a channel or a lease changes the fence of the lease's owner in the
-//     same transaction. An optimistic batch is rejected under another fence (queue.TestFence).
+//   - Whoever changes a channel, or takes the database, changes the fence in the same
+//     transaction. An optimistic batch is rejected under another fence (queue.TestFence).
+//   - What an earlier incarnation of a broker submits after the next one began is refused
+//     (TestIncarnations).
 //   - A batch that fails is repeated as it was, or without the requests that can't be
 //     done; these are answered with their own error (conformance: one guilty request).
 //   - Requests are committed in the order in which they were submitted, in batches of bounded
@@ -21,13 +23,15 @@ package commit
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"weir/events"
+	"weir/internal/failpoint"
 	"weir/persistence/dialect"
 	"weir/persistence/member"
 )
 
-// DB is a database, this process as one of its members, and the writer that commits what
+// DB is a database, this process as its owner, and the writer that commits what
 // all packages write.
 type DB struct {
 	*member.Member
@@ -45,16 +49,21 @@ func New(database dialect.Database, scheme string, c member.Config) *DB {
 	db := &DB{Member: member.New(database, scheme, c)}
 	db.text = newStatements(db.Dialect)
 	db.writer = newWriter(db)
+	db.Stuck = db.writer.stuck
 	return db
 }
 
 // SetParts sets the parts of all batches, in their order.
 func (s *DB) SetParts(parts ...Part) { s.parts = parts }
 
-// Join makes this process a member, and starts the writer.
-func (s *DB) Join(ctx context.Context) error {
+// Join makes this process the owner, and starts the writer. recovery comes before: it
+// reads what earlier owners have left.
+func (s *DB) Join(ctx context.Context, recovery func(context.Context) error) error {
 	if err := s.Member.Join(ctx); err != nil {
 		return err
+	}
+	if err := recovery(ctx); err != nil {
+		return fmt.Errorf("join the store: recover contacts in flight: %w", err)
 	}
 	s.writer.begin()
 	return nil
@@ -78,5 +87,9 @@ func (s *DB) Ready(ctx context.Context) error {
 // Close ends the writer after it has written what it was handed, as long as
 // ctx allows, and closes the database.
 func (s *DB) Close(ctx context.Context) error {
-	return errors.Join(s.writer.close(ctx), s.Leave())
+	err := s.writer.close(ctx)
+	if s.Owns() {
+		failpoint.Hit("hand.flushed")
+	}
+	return errors.Join(err, s.Leave())
 }

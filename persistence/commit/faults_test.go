@@ -65,7 +65,7 @@ func acceptWhenUp(t *testing.T, s *persistence.Store, id weir.ChannelID, specs [
 }
 
 // runAll takes contacts through all their steps.
-func runAll(t *testing.T, s *persistence.Store, lease weir.Lease, list []weir.Accepted) {
+func runAll(t *testing.T, s *persistence.Store, lease weir.Incarnation, list []weir.Accepted) {
 	for range 4 {
 		var results []<-chan weir.CommitResult
 		for i := range list {

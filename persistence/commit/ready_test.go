@@ -99,9 +99,6 @@ func TestReady_DamagedTable(t *testing.T) {
 		if _, _, err := s.PutChannel(t.Context(), weir.Channel{Name: fmt.Sprintf("b-%d", i), Capacity: 1}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Renew(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

@@ -63,6 +63,8 @@ type batch struct {
 	verify   bool // an optimistic try failed
 
 	optimistic bool // the latest try was
+
+	incarnations map[weir.ChannelID]int64 // that begin in it
 }
 
 // newBatch takes the longest run from the front of the queue that fits into

@@ -10,7 +10,6 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/ops"
 	"weir/persistence/dialect"
 	"weir/persistence/values"
 )
@@ -50,6 +49,9 @@ func (s *DB) WritesContactEvents(enabled bool) bool {
 // of contacts.
 const ContactEventsEnabledSQL = "(SELECT value FROM meta WHERE name = 'contact_events')"
 
+// epochSQL is an expression: the number of the latest ownership of the database.
+const epochSQL = "(SELECT value FROM meta WHERE name = 'epoch')"
+
 // Part is the share of one package in all batches: what can be written for all requests
 // at once. Everything is called on the writer's goroutine, which writes one batch after
 // the other.
@@ -68,12 +70,10 @@ type ChannelState struct {
 	ID       int64  `db:"id"`
 	Deleting bool   `db:"deleting"`
 	Deleted  bool   `db:"deleted"`
-	Owner    string `db:"owner"`
-	Epoch    int64  `db:"epoch"`
-	Live     bool   `db:"live"`
-	Mark     int64  `db:"mark"` // the number of the batch that read it
-	Fence    int64  `db:"fence"`
 	Name     string `db:"name"`
+	Epoch    int64  `db:"epoch"` // of the owner of the database
+	Mark     int64  `db:"mark"`  // the number of the batch that read it
+	Fence    int64  `db:"fence"`
 	// ContactEvents reports whether events of contacts are enabled.
 	ContactEvents bool `db:"contact_events"`
 }
@@ -94,7 +94,7 @@ func (w *writer) transactAll(b *batch) error {
 		switch {
 		case errors.Is(err, errExcluded):
 		case !b.verify && (errors.Is(err, ErrOutdated) || b.optimistic && kind == dialect.Fault):
-			b.verify, w.owned = true, nil
+			b.verify, w.known = true, nil
 		default:
 			return err
 		}
@@ -105,6 +105,7 @@ func (t *Tx) run() error {
 	if err := t.mark(); err != nil {
 		return err
 	}
+	t.b.incarnations = nil
 	parts := t.w.s.parts
 	for _, p := range parts {
 		p.Begin()
@@ -152,9 +153,9 @@ func (t *Tx) Get(n *int64, text string, args ...any) error {
 // optimistic batch that the server executes late is rejected by it.
 func (t *Tx) mark() error {
 	list := t.channels()
-	t.Optimistic = !t.b.verify && t.w.owned != nil
+	t.Optimistic = !t.b.verify && t.w.known != nil
 	for _, id := range list {
-		state, ok := t.w.owned[id]
+		state, ok := t.w.known[id]
 		t.states[id] = state
 		t.Optimistic = t.Optimistic && ok
 	}
@@ -167,11 +168,14 @@ func (t *Tx) mark() error {
 	if len(list) > 0 {
 		return t.readChannels(list)
 	}
-	var fence int64
-	if err := t.Get(&fence, t.w.s.text.fence, t.w.s.Start()); err != nil {
+	var is ChannelState
+	if err := t.SQL.GetContext(t.Ctx, &is, t.w.s.text.fence, t.w.s.Start()); err != nil {
 		return err
 	}
-	t.w.learn(fence)
+	if is.Epoch != t.w.s.Epoch() {
+		return t.w.s.Lose()
+	}
+	t.w.learn(is.Fence)
 	return nil
 }
 
@@ -191,30 +195,33 @@ func (t *Tx) channels() []weir.ChannelID {
 	return list
 }
 
-// readChannels reads channels and their leases and locks them until the end. It
-// remembers those of this process: whoever changes one of them changes the fence of
-// its owner in the same transaction.
+// readChannels reads channels and locks them until the end. It remembers them: whoever
+// changes one of them changes the fence in the same transaction. Behind the row of this
+// writer, which is held, the epoch is that of the owner: another one raises it before it
+// raises the fence.
 func (t *Tx) readChannels(list []weir.ChannelID) error {
 	var found []ChannelState
 	err := t.SQL.SelectContext(t.Ctx, &found,
-		"SELECT c.id, c.deleting, c.deleted, COALESCE(l.owner, '') AS owner, COALESCE(l.epoch, 0) AS epoch, "+
-			"COALESCE(l.expires_at > "+t.w.s.Database.Now()+", 0) AS live, COALESCE(w.batch, 0) AS mark, COALESCE(w.fence, 0) AS fence, "+
-			"COALESCE(c.name, c.former_name, '') AS name, "+ContactEventsEnabledSQL+" AS contact_events "+
-			"FROM channels c LEFT JOIN leases l ON l.channel_id = c.id LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+values.Marks(len(list))+t.w.s.Dialect.ForShare,
+		"SELECT c.id, c.deleting, c.deleted, COALESCE(c.name, c.former_name, '') AS name, COALESCE(w.batch, 0) AS mark, COALESCE(w.fence, 0) AS fence, "+
+			epochSQL+" AS epoch, "+ContactEventsEnabledSQL+" AS contact_events "+
+			"FROM channels c LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+values.Marks(len(list))+t.w.s.Dialect.ForShare,
 		append([]any{t.w.s.Start()}, values.Arguments(list)...)...)
 	if err != nil {
 		return err
 	}
 	clear(t.states)
 	for _, s := range found {
-		if s.Mark != t.b.number {
+		switch {
+		case s.Mark != t.b.number:
 			return errors.New("the row of this process in writers is gone")
+		case s.Epoch != t.w.s.Epoch():
+			return t.w.s.Lose()
 		}
 		t.w.learn(s.Fence)
 		t.w.learnContactEvents(s.ContactEvents)
 		id := weir.ChannelID(s.ID)
-		if t.states[id] = s; s.Owner == t.w.s.Owner && !s.Deleting && !s.Deleted {
-			t.w.owned[id] = s
+		if t.states[id] = s; !s.Deleting && !s.Deleted {
+			t.w.known[id] = s
 		}
 	}
 	return nil
@@ -250,17 +257,12 @@ func (t *Tx) GiveIDs(r *Request, n int) {
 	}
 }
 
-// HoldsRole finds out, inside a batch and until its end, whether a lease of a
-// role is still good. If not, the request is refused.
-func (t *Tx) HoldsRole(r *Request, role ops.Role, l weir.Lease) (bool, error) {
-	var n int64
-	if err := t.Get(&n, "SELECT COUNT(*) FROM roles WHERE name = ? AND owner = ? AND epoch = ?"+t.w.s.Dialect.ForShare, string(role), l.Owner, l.Epoch); err != nil {
-		return false, err
+// IsCurrent reports whether an incarnation is the latest of its channel, inside a batch.
+func (t *Tx) IsCurrent(i weir.Incarnation) bool {
+	if n, ok := t.b.incarnations[i.Channel]; ok {
+		return n == i.Number
 	}
-	if n != 1 {
-		r.Refuse(weir.ErrLeaseLost)
-	}
-	return n == 1, nil
+	return i.Number != 0 && t.w.incarnations[i.Channel] == i.Number
 }
 
 // Channel returns what the batch knows of one of its channels; the zero value: there is
@@ -301,7 +303,7 @@ func newStatements(d dialect.Statements) statements {
 		mark:       "UPDATE writers SET batch = ? WHERE start_number = ?",
 		markFenced: "UPDATE writers SET batch = CASE WHEN fence = ? THEN ? END WHERE start_number = ?",
 		expect:     "UPDATE writers SET batch = CASE WHEN " + d.RowCount + " = ? THEN batch END WHERE start_number = ?",
-		fence:      "SELECT fence FROM writers WHERE start_number = ?",
+		fence:      "SELECT fence, " + epochSQL + " AS epoch FROM writers WHERE start_number = ?",
 		raiseFence: "UPDATE writers SET fence = fence + 1 WHERE start_number = ?",
 		marked:     "SELECT batch FROM writers WHERE start_number = ?",
 	}

@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,7 @@ type writer struct {
 	signal chan struct{} // one token: the queue or closed has changed
 
 	down   atomic.Bool     // the database was not reached
+	since  atomic.Int64    // in nanoseconds of Unix: when the batch that is being written began; 0: there is none
 	stop   context.Context // ends when close gives up
 	giveUp context.CancelFunc
 	ctx    context.Context // of statements
@@ -37,10 +39,12 @@ type writer struct {
 
 	delayed time.Time // until when what is queued waits for more
 
-	// Channels of this process as they were read last, under a fence; see
-	// [Tx.readChannels].
-	owned map[weir.ChannelID]ChannelState
+	// Channels as they were read last, under a fence; see [Tx.readChannels].
+	known map[weir.ChannelID]ChannelState
 	fence int64
+	// The latest incarnation of each channel's broker, by number; see [DB.Incarnate].
+	incarnations map[weir.ChannelID]int64
+	incarnation  int64 // the latest number
 	// contactEvents reports whether events of contacts are enabled. It was read with the
 	// channels, and is good as long as they are.
 	contactEvents bool
@@ -75,7 +79,7 @@ func newWriter(s *DB) *writer {
 	db := sqlx.NewDb(s.Database.Pools().Batch, s.Write.DriverName())
 	return &writer{
 		s: s, db: db, signal: make(chan struct{}, 1), stop: stop, giveUp: cancel, ctx: ctx,
-		ended: make(chan struct{}), cache: dialect.NewCache(db, s.Dialect.Prepare),
+		ended: make(chan struct{}), incarnations: map[weir.ChannelID]int64{}, cache: dialect.NewCache(db, s.Dialect.Prepare),
 	}
 }
 
@@ -202,6 +206,8 @@ func (w *writer) delayedUntil() time.Time {
 
 // commitBatch tries until every request of a batch is answered.
 func (w *writer) commitBatch(b *batch) {
+	w.since.Store(time.Now().UnixNano())
+	defer w.since.Store(0)
 	pauseFor := firstPause
 	for {
 		b.dropAbandoned()
@@ -211,6 +217,7 @@ func (w *writer) commitBatch(b *batch) {
 		err := w.attempt(b)
 		if err == nil {
 			w.setDown(nil)
+			maps.Copy(w.incarnations, b.incarnations)
 			for _, p := range w.s.parts {
 				p.Committed()
 			}
@@ -220,6 +227,9 @@ func (w *writer) commitBatch(b *batch) {
 		kind, code := w.s.Classify(err)
 		w.s.Metrics.Errors.WithLabelValues(code).Inc()
 		switch {
+		case errors.Is(err, member.ErrNotOwner):
+			b.fail(err)
+			return
 		case w.stop.Err() != nil:
 			b.fail(member.Unavailable("the store was closed; it is not known whether this was written", err))
 			return
@@ -250,6 +260,15 @@ func (w *writer) blame(b *batch, err error) {
 	}
 }
 
+// stuck is for how long the writer has been trying to commit the same batch.
+func (w *writer) stuck(now time.Time) time.Duration {
+	since := w.since.Load()
+	if since == 0 {
+		return 0
+	}
+	return now.Sub(time.Unix(0, since))
+}
+
 func (w *writer) wait(d time.Duration) { member.Pause(w.stop, d) }
 
 // setDown records whether the database can be reached, and logs a change once.
@@ -277,6 +296,9 @@ func (w *writer) attempt(b *batch) error {
 			return nil
 		}
 	}
+	if w.beginInMemory(b) {
+		return nil
+	}
 	begin := time.Now()
 	err := w.transactAll(b)
 	result := member.ResultCommitted
@@ -294,7 +316,7 @@ func (w *writer) attempt(b *batch) error {
 // waits until the server has ended the broken transaction. If it has not begun it yet,
 // the new fence rejects it whenever it does.
 func (w *writer) committed(number int64) (bool, error) {
-	w.owned = nil
+	w.known = nil
 	if _, err := w.db.ExecContext(w.ctx, w.s.text.raiseFence, w.s.Start()); err != nil {
 		return false, err
 	}
@@ -306,8 +328,8 @@ func (w *writer) committed(number int64) (bool, error) {
 // learn takes over the fence of this process. What was read under another one is
 // forgotten.
 func (w *writer) learn(fence int64) {
-	if w.owned == nil || fence != w.fence {
-		w.owned, w.fence = map[weir.ChannelID]ChannelState{}, fence
+	if w.known == nil || fence != w.fence {
+		w.known, w.fence = map[weir.ChannelID]ChannelState{}, fence
 	}
 }
 

@@ -56,7 +56,7 @@ func testTokens(t *testing.T, backend Backend) {
 
 // Tokens are made by a process that is not a member, while another one is.
 func testTokensBeside(t *testing.T, backend Backend) {
-	if !backend.Members {
+	if !backend.Leased {
 		return // a database in memory has one process
 	}
 	url := backend.URL(t)

@@ -22,8 +22,8 @@ import (
 type Backend struct {
 	// URL returns the URL of a new, empty database.
 	URL func(t testing.TB) string
-	// Members is set if several processes may be members at once.
-	Members bool
+	// Leased is set if a lease says which process owns the database.
+	Leased bool
 }
 
 // bench is a store with the helper methods of the suite.
@@ -84,21 +84,16 @@ func (b *bench) channel(name string) weir.Channel {
 	return c
 }
 
-// owned makes a channel and acquires its lease.
-func (b *bench) owned(name string) (weir.ChannelID, weir.Lease) {
+// owned makes a channel and begins an incarnation of its broker.
+func (b *bench) owned(name string) (weir.ChannelID, weir.Incarnation) {
 	b.t.Helper()
 	c := b.channel(name)
 	return c.ID, b.acquire(c.ID)
 }
 
-func (b *bench) acquire(id weir.ChannelID) weir.Lease {
+func (b *bench) acquire(id weir.ChannelID) weir.Incarnation {
 	b.t.Helper()
-	l, ok, err := b.Acquire(b.ctx, id)
-	b.ok(err)
-	if !ok {
-		b.t.Fatalf("the lease of channel %d was not to be had", id)
-	}
-	return l
+	return must[weir.Incarnation](b.t)(b.Incarnate(b.ctx, id))
 }
 
 func (b *bench) accept(id weir.ChannelID, specs ...weir.Spec) []weir.Contact {
@@ -125,9 +120,9 @@ func (b *bench) later(c weir.Change) <-chan weir.CommitResult {
 }
 
 // commitAll commits and requires that there is no error and no stale transition.
-func (b *bench) commitAll(l weir.Lease, list ...weir.Transition) {
+func (b *bench) commitAll(l weir.Incarnation, list ...weir.Transition) {
 	b.t.Helper()
-	if r := b.commit(weir.Change{Lease: l, Transitions: list}); r.Err != nil || len(r.Stale) > 0 {
+	if r := b.commit(weir.Change{By: l, Transitions: list}); r.Err != nil || len(r.Stale) > 0 {
 		b.t.Fatalf("commit: %+v", r)
 	}
 }
@@ -214,7 +209,7 @@ func wantCode(t testing.TB, err error, want weir.Code) {
 }
 
 // end finishes contacts with an outcome and a reason.
-func (b *bench) end(lease weir.Lease, o weir.Outcome, reason string, list ...weir.Contact) []weir.Contact {
+func (b *bench) end(lease weir.Incarnation, o weir.Outcome, reason string, list ...weir.Contact) []weir.Contact {
 	b.t.Helper()
 	var claims, ends []weir.Transition
 	for i := range list {
@@ -227,12 +222,6 @@ func (b *bench) end(lease weir.Lease, o weir.Outcome, reason string, list ...wei
 	b.commitAll(lease, claims...)
 	b.commitAll(lease, ends...)
 	return list
-}
-
-// inbox polls for the items of this process.
-func (b *bench) inbox(limit int) []weir.InboxItem {
-	b.t.Helper()
-	return must[ops.Polled](b.t)(b.Poll(b.ctx, limit, false)).Items
 }
 
 // oldestQueued returns when the oldest queued contact of a channel was accepted.

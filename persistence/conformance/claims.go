@@ -11,7 +11,7 @@ import (
 )
 
 // acceptClaimed accepts contacts, the first n of them claimed.
-func (b *bench) acceptClaimed(lease weir.Lease, n int, list ...weir.Spec) ([]weir.Accepted, error) {
+func (b *bench) acceptClaimed(lease weir.Incarnation, n int, list ...weir.Spec) ([]weir.Accepted, error) {
 	b.t.Helper()
 	a, err := b.NewAcceptance(b.ctx, lease.Channel, list)
 	b.ok(err)
@@ -23,7 +23,7 @@ func (b *bench) acceptClaimed(lease weir.Lease, n int, list ...weir.Spec) ([]wei
 		}
 		calls++
 	}
-	if !a.Submit(weir.Claims{Lease: lease, First: n, Done: done}) || a.Submit(weir.Claims{}) {
+	if !a.Submit(weir.Claims{By: lease, First: n, Done: done}) || a.Submit(weir.Claims{}) {
 		b.t.Error("the first Submit submits, and no other")
 	}
 	got, err := a.Wait()
@@ -110,7 +110,7 @@ func testUnsubmittedAcceptance(t *testing.T, backend Backend) {
 	if got[0].Contact.State != weir.Queued {
 		t.Errorf("it is %v, want queued", got[0].Contact.State)
 	}
-	if a.Submit(weir.Claims{Lease: lease, First: 1}) {
+	if a.Submit(weir.Claims{By: lease, First: 1}) {
 		t.Error("it was submitted twice")
 	}
 	ctx, cancel := context.WithCancel(b.ctx)
@@ -120,7 +120,7 @@ func testUnsubmittedAcceptance(t *testing.T, backend Backend) {
 	_, err = a.Wait()
 	wantCode(t, err, weir.CodeUnavailable)
 	done := make(chan error, 1)
-	a.Submit(weir.Claims{Lease: lease, First: 1, Done: func(_ []weir.Accepted, err error) { done <- err }})
+	a.Submit(weir.Claims{By: lease, First: 1, Done: func(_ []weir.Accepted, err error) { done <- err }})
 	wantCode(t, <-done, weir.CodeUnavailable)
 	b.wantQueued(id, 1)
 }
@@ -131,11 +131,11 @@ func testClaimedOutlivesItsProcess(t *testing.T, backend Backend) {
 	if strings.Contains(url, ":memory:") {
 		return // nothing outlives its process there
 	}
-	b := benchOn(t, url, persistence.Options{Owner: "one"})
+	b := benchOn(t, url, persistence.Options{})
 	_, lease := b.owned("a")
 	want := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, sms("k")))[0].Contact
 	b.ok(b.Close(b.ctx))
-	next := benchOn(t, url, persistence.Options{Owner: "one"})
+	next := benchOn(t, url, persistence.Options{})
 	next.acquire(lease.Channel)
 	same(t, "in flight", must[[]weir.Contact](t)(next.InFlight(next.ctx, lease.Channel)), []weir.Contact{want})
 	next.wantQueued(lease.Channel, 0)

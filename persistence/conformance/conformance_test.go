@@ -35,7 +35,7 @@ func TestSQLite(t *testing.T) {
 
 func TestMySQL(t *testing.T) {
 	t.Parallel()
-	conformance.Run(t, conformance.Backend{URL: testmysql.URL, Members: true})
+	conformance.Run(t, conformance.Backend{URL: testmysql.URL, Leased: true})
 }
 
 func TestBubble(t *testing.T) {

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,10 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"weir"
 	"weir/events"
-	"weir/ops"
-	"weir/persistence"
 )
 
 func eventOf(subject string, n int) events.Event {
@@ -106,14 +102,10 @@ func testEventsRefused(t *testing.T, backend Backend) {
 	}
 }
 
-// testEventOrder lets a reader follow writers, of several processes where that
-// is possible: it reads every event once, and each writer's events in order.
+// testEventOrder lets a reader follow writers: it reads every event once, and each writer's events in order.
 func testEventOrder(t *testing.T, backend Backend) {
-	url := backend.URL(t)
-	stores := []*bench{benchOn(t, url, persistence.Options{Owner: "a"})}
-	if backend.Members {
-		stores = append(stores, benchOn(t, url, persistence.Options{Owner: "b"}), benchOn(t, url, persistence.Options{Owner: "c"}))
-	}
+	b := newBench(t, backend)
+	stores := []*bench{b, b, b}
 	const each, writers = 40, 2
 	var all sync.WaitGroup
 	for i, s := range stores {
@@ -236,27 +228,18 @@ func testReceivers(t *testing.T, backend Backend) {
 			t.Errorf("%s is at %+v, want %d", name, p, want)
 		}
 	}
-	lease, ok, err := b.AcquireRole(b.ctx, ops.RoleEventDelivery)
-	if err != nil || !ok {
-		t.Fatal("the role was not to be had", err)
-	}
 	deferred := []events.Deferred{{Event: 3, Order: "job/é", Tries: 2, NextAt: now()}, {Event: 4, Order: "job/é", NextAt: now()}}
-	b.ok(b.Advance(b.ctx, lease, events.Step{Receiver: "late", Cursor: 4, Put: deferred}))
+	b.ok(b.Advance(b.ctx, events.Step{Receiver: "late", Cursor: 4, Put: deferred}))
 	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 4, Deferred: deferred})
 	deferred[1].Tries = 1
-	b.ok(b.Advance(b.ctx, lease, events.Step{Receiver: "late", Cursor: 9, Put: deferred[1:], Done: []int64{3, 77}}))
+	b.ok(b.Advance(b.ctx, events.Step{Receiver: "late", Cursor: 9, Put: deferred[1:], Done: []int64{3, 77}}))
 	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 9, Deferred: deferred[1:]})
 	many := events.Step{Receiver: "later", Cursor: 5000}
 	for n := range 2100 {
 		many.Put = append(many.Put, events.Deferred{Event: int64(n), Order: "x", NextAt: now()})
 	}
-	b.ok(b.Advance(b.ctx, lease, many))
+	b.ok(b.Advance(b.ctx, many))
 	if p := must[events.Progress](t)(b.Progress(b.ctx, "later")); len(p.Deferred) != 2100 || !slices.Equal(p.Deferred, many.Put) {
 		t.Errorf("%d are deferred", len(p.Deferred))
 	}
-	b.ok(b.ReleaseRole(b.ctx, ops.RoleEventDelivery, lease))
-	if err := b.Advance(b.ctx, lease, events.Step{Receiver: "late", Cursor: 10, Done: []int64{4}}); !errors.Is(err, weir.ErrLeaseLost) {
-		t.Errorf("the former owner wrote: %v", err)
-	}
-	same(t, "progress", must[events.Progress](t)(b.Progress(b.ctx, "late")), events.Progress{Cursor: 9, Deferred: deferred[1:]})
 }

@@ -11,14 +11,13 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
-	"weir/persistence"
 )
 
 // history is the expected content of the store, kept in naive maps.
 type history struct {
 	b        *bench
 	channel  weir.ChannelID
-	lease    weir.Lease
+	lease    weir.Incarnation
 	contacts []weir.Contact
 	keys     map[string]weir.ContactID
 	specs    map[string]weir.Spec // by key, as first accepted
@@ -28,22 +27,17 @@ type history struct {
 }
 
 // testHistories draws random histories, with concurrent changes, stale
-// revisions, lost leases and events that are enabled at some point, and compares the store with a
+// revisions, earlier incarnations and events that are enabled at some point, and compares the store with a
 // naive map.
 func testHistories(t *testing.T, backend Backend) {
-	url := backend.URL(t)
-	b := benchOn(t, url, persistence.Options{Owner: "a"})
-	wants := b
-	if backend.Members {
-		wants = benchOn(t, url, persistence.Options{Owner: "b"})
-	}
+	b := newBench(t, backend)
 	after := int64(0)
 	n := 0
 	rapid.Check(t, func(r *rapid.T) {
 		n++
 		id, lease := b.owned(fmt.Sprintf("h%d", n))
 		h := &history{b: b, channel: id, lease: lease, keys: map[string]weir.ContactID{}, specs: map[string]weir.Spec{}, later: now().Add(time.Hour)}
-		h.events = contactLog{b: wants, after: &after, want: map[weir.ContactID][]string{}}
+		h.events = contactLog{b: b, after: &after, want: map[weir.ContactID][]string{}}
 		h.events.reset(r)
 		for range rapid.IntRange(1, 6).Draw(r, "rounds") {
 			if rapid.Bool().Draw(r, "a client wants events of contacts") {
@@ -72,8 +66,8 @@ func (h *history) accept(r *rapid.T) {
 		claimed = rapid.IntRange(0, len(list)).Draw(r, "claimed")
 	}
 	lease := h.lease
-	if rapid.IntRange(0, 4).Draw(r, "lease of before") == 0 {
-		lease.Epoch--
+	if rapid.IntRange(0, 4).Draw(r, "incarnation of before") == 0 {
+		lease.Number--
 	}
 	got, err := h.acceptClaimed(lease, claimed, list)
 	if h.reused(list) {
@@ -104,12 +98,12 @@ func (h *history) accept(r *rapid.T) {
 	}
 }
 
-func (h *history) acceptClaimed(lease weir.Lease, n int, list []weir.Spec) ([]weir.Accepted, error) {
+func (h *history) acceptClaimed(lease weir.Incarnation, n int, list []weir.Spec) ([]weir.Accepted, error) {
 	a, err := h.b.NewAcceptance(h.b.ctx, h.channel, list)
 	if err != nil {
 		return nil, err
 	}
-	a.Submit(weir.Claims{Lease: lease, First: n})
+	a.Submit(weir.Claims{By: lease, First: n})
 	return a.Wait()
 }
 
@@ -139,10 +133,10 @@ func (h *history) round(r *rapid.T) {
 	}
 	var list []sent
 	for range rapid.IntRange(0, 6).Draw(r, "changes") {
-		c := weir.Change{Lease: h.lease}
+		c := weir.Change{By: h.lease}
 		var s sent
 		if s.lost = rapid.IntRange(0, 9).Draw(r, "lost") == 0; s.lost {
-			c.Lease.Epoch--
+			c.By.Number--
 		}
 		used := map[int]bool{}
 		for range rapid.IntRange(0, 4).Draw(r, "transitions") {
@@ -172,8 +166,8 @@ func (h *history) round(r *rapid.T) {
 	for i, s := range list {
 		got := <-s.result
 		if s.lost {
-			if !errors.Is(got.Err, weir.ErrLeaseLost) {
-				r.Fatalf("change %d under a lost lease: %+v", i, got)
+			if !errors.Is(got.Err, weir.ErrSuperseded) {
+				r.Fatalf("change %d of an earlier incarnation: %+v", i, got)
 			}
 			continue
 		}

@@ -324,7 +324,7 @@ func (b *bench) mixed() (all []weir.Contact) {
 	one, first := b.owned("a")
 	b.owned("empty")
 	two, second := b.owned("b")
-	leases := map[weir.ChannelID]weir.Lease{one: first, two: second}
+	leases := map[weir.ChannelID]weir.Incarnation{one: first, two: second}
 	for i := range 60 {
 		channel := []weir.ChannelID{one, two, two}[i%3]
 		spec := sms(fmt.Sprintf("k%d", i))

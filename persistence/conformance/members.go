@@ -3,220 +3,148 @@ package conformance
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
 	"weir"
-	"weir/ops"
 	"weir/persistence"
+	"weir/persistence/dialect"
 	"weir/persistence/storetest"
 )
 
-func testLeases(t *testing.T, backend Backend) {
+// testIncarnations checks that whatever an earlier incarnation of a broker submits is refused
+// from when the next one has begun.
+func testIncarnations(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	c := b.channel("a")
-	first := b.acquire(c.ID)
-	second := b.acquire(c.ID)
-	if first.Owner != b.Owner() || second.Epoch != first.Epoch+1 {
-		t.Errorf("leases %+v, %+v", first, second)
+	id, first := b.owned("a")
+	other, theirs := b.owned("b")
+	list := b.accept(id, specs(3)...)
+	before := b.later(weir.Change{By: first, Transitions: []weir.Transition{claim(list[0], now())}})
+	second := b.acquire(id)
+	if r := <-before; r.Err != nil || len(r.Stale) > 0 {
+		t.Errorf("what was submitted before: %+v", r)
 	}
-	same(t, "held", must[[]weir.ChannelID](t)(b.Renew(b.ctx)), []weir.ChannelID{c.ID})
-	b.ok(b.Release(b.ctx, first)) // no longer the current lease: no effect
-	same(t, "held", must[[]weir.ChannelID](t)(b.Renew(b.ctx)), []weir.ChannelID{c.ID})
-
-	contact := b.accept(c.ID, sms("k"))[0]
-	for name, l := range map[string]weir.Lease{
-		"older epoch": first, "other owner": {Channel: c.ID, Owner: "x", Epoch: second.Epoch},
-		"no such channel": {Channel: 999, Owner: b.Owner(), Epoch: 1},
+	for name, by := range map[string]weir.Incarnation{
+		"earlier": first, "none": {Channel: id}, "of another channel": {Channel: id, Number: theirs.Number}, "later": {Channel: id, Number: second.Number + 1},
 	} {
-		tr := claim(contact, now())
-		tr.Contact.Channel = l.Channel
-		if r := b.commit(weir.Change{Lease: l, Transitions: []weir.Transition{tr}}); !errors.Is(r.Err, weir.ErrLeaseLost) {
+		if r := b.commit(weir.Change{By: by, Transitions: []weir.Transition{claim(list[1], now())}}); !errors.Is(r.Err, weir.ErrSuperseded) {
 			t.Errorf("%s: %+v", name, r)
 		}
-	}
-	b.commitAll(second, claim(contact, now()))
-	b.ok(b.Release(b.ctx, second))
-	if held := must[[]weir.ChannelID](t)(b.Renew(b.ctx)); len(held) != 0 {
-		t.Errorf("still held: %v", held)
-	}
-	if r := b.commit(weir.Change{Lease: second}); !errors.Is(r.Err, weir.ErrLeaseLost) {
-		t.Errorf("after the release: %+v", r)
-	}
-	// It was released with an open contact: another process has to take the channel.
-	same(t, "orphans", must[[]weir.ChannelID](t)(b.Orphans(b.ctx)), []weir.ChannelID{c.ID})
-	if _, _, err := b.Acquire(b.ctx, 999); weir.CodeOf(err) != weir.CodeNotFound {
-		t.Errorf("lease of no channel: %v", err)
-	}
-}
-
-// testFencing lets a second process take over.
-func testFencing(t *testing.T, backend Backend) {
-	if backend.Members {
-		testTakeOver(t, backend)
-		testHeld(t, backend)
-		testLook(t, backend)
-		testRolesTogether(t, backend)
-		return
-	}
-	url := backend.URL(t)
-	b := benchOn(t, url, persistence.Options{Owner: "same name"})
-	id, old := b.owned("a")
-	c := b.accept(id, sms("k"))[0]
-	if url != memoryURL {
-		next := storetest.OpenOnly(t, url, persistence.Options{Owner: "same name"})
-		short, cancel := context.WithTimeout(b.ctx, 200*time.Millisecond)
-		defer cancel()
-		if err := next.Join(short); err == nil {
-			t.Fatal("two processes are members")
+		got := must[[]weir.Accepted](t)(b.acceptClaimed(by, 1, sms("claimed "+name)))
+		if got[0].Contact.State != weir.Queued {
+			t.Errorf("%s: an accepted contact is %v", name, got[0].Contact.State)
 		}
-		b.ok(b.Close(b.ctx)) // without releasing the lease
-		b = &bench{Store: next, t: t, ctx: b.ctx}
-		b.ok(b.Join(b.ctx))
-		same(t, "orphans", must[[]weir.ChannelID](t)(b.Orphans(b.ctx)), []weir.ChannelID{id})
 	}
-	lease := b.acquire(id)
-	if r := b.commit(weir.Change{Lease: old, Transitions: []weir.Transition{claim(c, now())}}); !errors.Is(r.Err, weir.ErrLeaseLost) {
-		t.Errorf("the former owner wrote: %+v", r)
-	}
-	b.commitAll(lease, claim(c, now()))
-}
-
-// testHeld checks that a cached list of leases is not returned after one lease was
-// lost and another was acquired.
-func testHeld(t *testing.T, backend Backend) {
-	url := backend.URL(t)
-	a := benchOn(t, url, persistence.Options{Owner: "a", LeaseTTL: time.Millisecond})
-	b := benchOn(t, url, persistence.Options{Owner: "b", LeaseTTL: time.Hour})
-	lost, kept, won := a.channel("lost"), a.channel("kept"), a.channel("won")
-	a.acquire(lost.ID)
-	a.acquire(kept.ID)
-	for range 2 {
-		same(t, "held", must[[]weir.ChannelID](t)(a.Renew(a.ctx)), []weir.ChannelID{lost.ID, kept.ID})
-	}
-	for taken := false; !taken; { // its lease expires within a moment
-		var err error
-		_, taken, err = b.Acquire(b.ctx, lost.ID)
-		b.ok(err)
-	}
-	a.acquire(won.ID)
-	same(t, "held", must[[]weir.ChannelID](t)(a.Renew(a.ctx)), []weir.ChannelID{kept.ID, won.ID})
-	same(t, "held by the other", must[[]weir.ChannelID](t)(b.Renew(b.ctx)), []weir.ChannelID{lost.ID})
+	b.commitAll(second, claim(list[1], now()))
+	b.commitAll(theirs, claim(b.accept(other, sms("k"))[0], now()))
 }
 
 const memoryURL = "sqlite://:memory:"
 
-func testTakeOver(t *testing.T, backend Backend) {
+// testOneOwner lets a second process wait until the first has ended, which leaves it what is
+// in flight.
+func testOneOwner(t *testing.T, backend Backend) {
 	url := backend.URL(t)
-	a := benchOn(t, url, persistence.Options{Owner: "a", LeaseTTL: time.Hour})
-	b := benchOn(t, url, persistence.Options{Owner: "b", LeaseTTL: time.Hour})
+	if url == memoryURL {
+		return // it is private to one process
+	}
+	a := benchOn(t, url, persistence.Options{LeaseTTL: time.Hour})
 	id, old := a.owned("a")
-	c := b.accept(id, sms("k"))[0]
-	// b is not the owner: it leaves an inbox item.
-	items := a.inbox(10)
-	if len(items) != 1 || items[0].Kind != weir.InboxWake || items[0].Channel != id {
-		t.Errorf("inbox of the owner: %+v", items)
-	}
-	if items := b.inbox(10); len(items) != 0 {
-		t.Errorf("inbox of the other: %+v", items)
-	}
-	// b does the same when it changes the channel, in the same transaction: it may die
-	// before it can write anything more.
-	for name, change := range map[string]func(weir.Channel) error{
-		"update": func(c weir.Channel) error { _, err := b.UpdateChannel(b.ctx, c); return err },
-		"put":    func(c weir.Channel) error { _, _, err := b.PutChannel(b.ctx, c); return err },
-	} {
-		row := must[weir.Channel](t)(b.ChannelByID(b.ctx, id))
-		row.Capacity++
-		b.ok(change(row))
-		after := a.inbox(10)
-		if len(after) != 1 || after[0].Kind != weir.InboxWake || after[0].ID == items[0].ID {
-			t.Errorf("%s: inbox of the owner: %+v", name, after)
-		}
-		items = after
-	}
-	_ = must[weir.Channel](t)(a.UpdateChannel(a.ctx, must[weir.Channel](t)(a.ChannelByID(a.ctx, id))))
-	same(t, "inbox after a change by the owner", a.inbox(10), items)
-	if _, ok, err := b.Acquire(b.ctx, id); ok || err != nil {
-		t.Fatalf("a lease was taken from a living owner (%v)", err)
-	}
-	if orphans := must[[]weir.ChannelID](t)(b.Orphans(b.ctx)); len(orphans) != 0 {
-		t.Errorf("orphans: %v", orphans)
-	}
-	twin := storetest.OpenOnly(t, url, persistence.Options{Owner: "a"})
-	short, cancel := context.WithTimeout(a.ctx, 100*time.Millisecond)
+	c := a.accept(id, sms("k"))[0]
+	tr := claim(c, now())
+	a.commitAll(old, tr)
+	next := storetest.OpenOnly(t, url, persistence.Options{LeaseTTL: time.Hour})
+	short, cancel := context.WithTimeout(a.ctx, 200*time.Millisecond)
 	defer cancel()
-	if err := twin.Join(short); err == nil {
-		t.Fatal("two processes run under one name")
+	if err := next.Join(short); err == nil {
+		t.Fatal("two processes own the database")
 	}
-	a.ok(a.Close(a.ctx)) // its lock is free now, but its lease is not: perhaps only its connection ended
-	if orphans := must[[]weir.ChannelID](t)(b.Orphans(b.ctx)); len(orphans) != 0 {
-		t.Errorf("orphans while the lease is good: %v", orphans)
+	if err := next.MigrateUp(a.ctx); !errors.Is(err, dialect.ErrMember) {
+		t.Errorf("the schema was migrated beside the owner: %v", err)
 	}
-	if _, ok, err := b.Acquire(b.ctx, id); ok || err != nil {
-		t.Fatalf("a lease was taken from an owner whose connection ended (%v)", err)
+	a.ok(a.Close(a.ctx))
+	b := &bench{Store: next, t: t, ctx: a.ctx}
+	b.ok(b.Join(b.ctx))
+	same(t, "in flight", must[[]weir.Contact](t)(b.InFlight(b.ctx, id)), []weir.Contact{tr.Contact})
+	if r := b.commit(weir.Change{By: old, Transitions: []weir.Transition{finish(tr.Contact, now(), weir.Completed)}}); !errors.Is(r.Err, weir.ErrSuperseded) {
+		t.Errorf("an incarnation of the former owner: %+v", r)
 	}
-	again := benchOn(t, url, persistence.Options{Owner: "a"}) // joining under the same name ends the former leases
-	a.ok(again.Close(a.ctx))
-	same(t, "orphans", must[[]weir.ChannelID](t)(b.Orphans(b.ctx)), []weir.ChannelID{id})
-	lease := b.acquire(id)
-	if r := b.commit(weir.Change{Lease: old, Transitions: []weir.Transition{claim(c, now())}}); !errors.Is(r.Err, weir.ErrLeaseLost) {
-		t.Errorf("the former owner wrote: %+v", r)
+	b.commitAll(b.acquire(id), finish(tr.Contact, now(), weir.Completed))
+	if !b.Valid() || a.Valid() {
+		t.Error("the owner does not own it, or the former one does")
 	}
-	b.commitAll(lease, claim(c, now()))
-	b.ok(b.Release(b.ctx, old))
-	same(t, "held", must[[]weir.ChannelID](t)(b.Renew(b.ctx)), []weir.ChannelID{id})
 }
 
-func testInbox(t *testing.T, backend Backend) {
-	b := newBench(t, backend)
-	id, lease := b.owned("a")
-	foreign := b.channel("not ours")
-	for _, item := range []weir.InboxItem{
-		{Channel: id, Kind: weir.InboxReport, Payload: []byte(`[{"part":1}]`)},
-		{Channel: id, Kind: weir.InboxWake},
-		{Channel: foreign.ID, Kind: weir.InboxCancel, Payload: []byte("1-1")},
-		{Channel: id, Kind: weir.InboxWake},
-		{Channel: id, Kind: weir.InboxCancel, Payload: []byte("1-2")},
-	} {
-		b.ok(b.Deliver(b.ctx, item))
+// testFormerOwner lets a process lose the database without knowing it: everything that it
+// writes then is refused.
+func testFormerOwner(t *testing.T, backend Backend) {
+	if !backend.Leased {
+		return // the lock of the file is lost with its process
 	}
-	items := b.inbox(10)
-	same(t, "a look", must[ops.Polled](t)(b.Poll(b.ctx, 10, true)).Items, items)
-	var got []string
-	for _, it := range items {
-		got = append(got, it.Kind+" "+string(it.Payload))
+	url := backend.URL(t)
+	a := benchOn(t, url, persistence.Options{LeaseTTL: time.Hour})
+	id, by := a.owned("a")
+	list := a.accept(id, specs(3)...)
+	a.commitAll(by, claim(list[0], now())) // from now on its batches are optimistic
+	storetest.Free(t, url)
+	b := benchOn(t, url, persistence.Options{LeaseTTL: time.Hour})
+	if !a.Valid() {
+		t.Error("it knows too early")
 	}
-	same(t, "inbox", got, []string{`report [{"part":1}]`, "wake ", "cancel 1-2"})
-	if one := b.inbox(1); len(one) != 1 || one[0].ID != items[0].ID {
-		t.Errorf("the oldest: %+v", one)
+	if _, _, err := a.PutChannel(a.ctx, weir.Channel{Name: "late", Type: "test", Capacity: 1}); !errors.Is(err, weir.ErrSuperseded) {
+		t.Errorf("a channel: %v", err)
 	}
-	// A wake that arrives while the last one is being processed is not lost.
-	b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: id, Kind: weir.InboxWake}))
-	if r := b.commit(weir.Change{Lease: lease, InboxDone: []int64{items[0].ID, items[1].ID, items[2].ID}}); r.Err != nil {
-		t.Fatal(r.Err)
+	if r := a.commit(weir.Change{By: by, Transitions: []weir.Transition{claim(list[1], now())}}); !errors.Is(r.Err, weir.ErrSuperseded) {
+		t.Errorf("a claim: %+v", r)
 	}
-	left := b.inbox(10)
-	if len(left) != 1 || left[0].Kind != weir.InboxWake || left[0].ID == items[1].ID {
-		t.Errorf("left: %+v", left)
+	if _, err := a.Accept(a.ctx, id, specs(1)); weir.CodeOf(err) != weir.CodeUnavailable {
+		t.Errorf("a contact: %v", err)
 	}
-	// Some process has to take a channel without an owner that has inbox items, but not a
-	// deleted channel.
-	gone := b.channel("gone")
-	b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: gone.ID, Kind: weir.InboxWake}))
-	same(t, "open", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID{id, foreign.ID, gone.ID})
-	b.ok(b.DeleteChannel(b.ctx, gone.ID))
-	same(t, "open", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID{id, foreign.ID})
-	// A channel that processes no items does not hide the items of another.
-	next, _ := b.owned("b")
-	for range 10 {
-		b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: id, Kind: weir.InboxCancel, Payload: []byte("1-3")}))
+	select {
+	case <-a.Lost():
+	default:
+		t.Error("it does not know that it has lost the database")
 	}
-	b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: next, Kind: weir.InboxCancel, Payload: []byte("2-1")}))
-	found := b.inbox(5)
-	if len(found) != 5 || !slices.ContainsFunc(found, func(i weir.InboxItem) bool { return i.Channel == next }) {
-		t.Errorf("the first five: %+v", found)
+	if a.Valid() {
+		t.Error("it may still act")
+	}
+	mine := b.acquire(id)
+	b.wantQueued(id, 2)
+	b.commitAll(mine, claim(list[1], now()))
+	a.ok(a.Close(a.ctx)) // releases nothing
+	if !b.Valid() {
+		t.Error("the owner was released by another")
+	}
+	b.commitAll(mine, claim(list[2], now()))
+}
+
+// testStuckOwner keeps an owner from writing while it can renew its lease: it gives up the
+// database, so that another process can try.
+func testStuckOwner(t *testing.T, backend Backend) {
+	if !backend.Leased {
+		return
+	}
+	const lease = 500 * time.Millisecond
+	url := backend.URL(t)
+	a := benchOn(t, url, persistence.Options{LeaseTTL: lease})
+	id, _ := a.owned("a")
+	tx, err := a.db.Pools().Write.BeginTx(a.ctx, nil)
+	a.ok(err)
+	defer func() { _ = tx.Rollback() }()
+	_, err = tx.ExecContext(a.ctx, "UPDATE writers SET batch = batch")
+	a.ok(err)
+	begun := time.Now()
+	go func() { _, _ = a.Accept(a.ctx, id, specs(1)) }()
+	select {
+	case <-a.Lost():
+	case <-a.ctx.Done():
+		t.Fatal("it goes on for ever")
+	}
+	if took := time.Since(begun); took < 2*lease {
+		t.Errorf("it gave up after %v", took)
+	}
+	if a.Valid() {
+		t.Error("it may still act")
 	}
 }
 
@@ -340,22 +268,15 @@ func testDelete(t *testing.T, backend Backend) {
 	}
 }
 
-// testUnownedChange accepts contacts into a channel that no process runs, and requires that
-// a change of it counts at once: nothing is assumed of channels that are not this process's.
-func testUnownedChange(t *testing.T, backend Backend) {
-	url := backend.URL(t)
-	a := benchOn(t, url, persistence.Options{Owner: "a"})
-	b := a
-	if backend.Members {
-		b = benchOn(t, url, persistence.Options{Owner: "b"})
-	}
-	_, lease := a.owned("own") // so that a batch may assume that its own channels are as they were
-	a.end(lease, weir.Completed, "", a.accept(lease.Channel, sms("own"))...)
-	c := a.channel("unowned")
-	a.accept(c.ID, sms("1"), sms("2"))
+// testChannelChange requires that a change of a channel counts at once, though the writer
+// remembers channels.
+func testChannelChange(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	c := b.channel("a")
+	b.accept(c.ID, sms("1"), sms("2"))
 	c.Deleting = true
 	_, _, err := b.PutChannel(b.ctx, c)
 	b.ok(err)
-	_, err = a.Accept(a.ctx, c.ID, specs(1))
+	_, err = b.Accept(b.ctx, c.ID, specs(1))
 	wantCode(t, err, weir.CodeConflict)
 }

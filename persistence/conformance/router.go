@@ -5,27 +5,20 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"weir"
 	"weir/events"
-	"weir/ops"
-	"weir/persistence"
 	"weir/routing/eventlog"
 )
 
 // asRouter acquires the router's role.
-func (b *bench) asRouter() weir.Lease {
+func (b *bench) asRouter() weir.Incarnation {
 	b.t.Helper()
-	l, ok, err := b.AcquireRole(b.ctx, ops.RoleRouter)
-	if err != nil || !ok {
-		b.t.Fatalf("the router's role: %v, %v", ok, err)
-	}
-	return l
+	return must[weir.Incarnation](b.t)(b.Incarnate(b.ctx, 0))
 }
 
 // routed appends a group and waits.
-func (b *bench) routed(l weir.Lease, g eventlog.Group) error {
+func (b *bench) routed(l weir.Incarnation, g eventlog.Group) error {
 	done := make(chan error, 1)
 	b.Append(l, g, func(err error) { done <- err })
 	return <-done
@@ -39,7 +32,7 @@ func segment(first, last uint64, data string) eventlog.Segment {
 func groupOf(list ...eventlog.Segment) eventlog.Group { return eventlog.Group{Segments: list} }
 
 // testJournal checks that groups are read back in order, that none is lost or accepted
-// twice, and that nothing is accepted without the role.
+// twice, and that nothing of an earlier state is accepted.
 func testJournal(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	old := b.asRouter()
@@ -48,12 +41,12 @@ func testJournal(t *testing.T, backend Backend) {
 	want := []eventlog.Segment{segment(1, 3, "a\n"), segment(4, 4, long), segment(5, 9, "\x00\xff"), segment(10, 11, "d")}
 	b.ok(b.routed(l, groupOf(want[0])))
 	for name, c := range map[string]struct {
-		lease weir.Lease
+		lease weir.Incarnation
 		group eventlog.Group
 		want  error
 	}{
-		"a former owner":    {old, groupOf(want[1]), weir.ErrLeaseLost},
-		"another owner":     {weir.Lease{Owner: "x", Epoch: l.Epoch}, groupOf(want[1]), weir.ErrLeaseLost},
+		"an earlier state":  {old, groupOf(want[1]), weir.ErrSuperseded},
+		"no state":          {weir.Incarnation{}, groupOf(want[1]), weir.ErrSuperseded},
 		"a gap":             {l, groupOf(segment(5, 6, "?")), eventlog.ErrGap},
 		"a repetition":      {l, groupOf(want[0]), eventlog.ErrGap},
 		"what was let past": {l, groupOf(segment(3, 4, "?")), eventlog.ErrGap},
@@ -114,11 +107,11 @@ func testSnapshots(t *testing.T, backend Backend) {
 		t.Errorf("%d segments are left, from %+v", len(left), left[:1])
 	}
 	for name, c := range map[string]struct {
-		lease weir.Lease
+		lease weir.Incarnation
 		seq   uint64
 		want  error
 	}{
-		"a former owner":            {old, 500, weir.ErrLeaseLost},
+		"an earlier state":          {old, 500, weir.ErrSuperseded},
 		"ahead of the journal":      {l, 501, eventlog.ErrGap},
 		"older than the stored one": {l, 438, eventlog.ErrGap},
 	} {
@@ -134,31 +127,4 @@ func testSnapshots(t *testing.T, backend Backend) {
 	same(t, "the last one", saved, eventlog.Saved{Seq: 500, Data: []byte("small"), Last: 500})
 	same(t, "the journal", b.segments(0), []eventlog.Segment(nil))
 	b.ok(b.routed(l, groupOf(segment(501, 501, "on"))))
-}
-
-// testRouterMoves moves the role, and with it the right to write, to another process,
-// which finds everything.
-func testRouterMoves(t *testing.T, backend Backend) {
-	if !backend.Members {
-		return // one process at a time
-	}
-	url := backend.URL(t)
-	a := benchOn(t, url, persistence.Options{LeaseTTL: 200 * time.Millisecond})
-	first := a.asRouter()
-	a.ok(a.routed(first, groupOf(segment(1, 2, "a"))))
-	b := benchOn(t, url, persistence.Options{LeaseTTL: time.Minute})
-	var second weir.Lease
-	for ok := false; !ok; {
-		var err error
-		second, ok, err = b.AcquireRole(b.ctx, ops.RoleRouter)
-		b.ok(err)
-	}
-	if err := a.routed(first, groupOf(segment(3, 3, "late"))); !errors.Is(err, weir.ErrLeaseLost) {
-		t.Errorf("the former owner wrote: %v", err)
-	}
-	if err := a.SaveSnapshot(a.ctx, first, 2, []byte("late")); !errors.Is(err, weir.ErrLeaseLost) {
-		t.Errorf("the former owner saved: %v", err)
-	}
-	b.ok(b.routed(second, groupOf(segment(3, 4, "b"))))
-	same(t, "segments", b.segments(0), []eventlog.Segment{segment(1, 2, "a"), segment(3, 4, "b")})
 }

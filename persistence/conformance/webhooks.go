@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -11,8 +10,6 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/ops"
-	"weir/persistence"
 )
 
 func webhookOf(id string, types ...string) events.Webhook {
@@ -170,20 +167,16 @@ func testReplays(t *testing.T, backend Backend) {
 	for n := range 9 {
 		b.ok(b.Emit(b.ctx, eventOf("é", n)))
 	}
-	lease, ok, err := b.AcquireRole(b.ctx, ops.RoleEventDelivery)
-	if err != nil || !ok {
-		t.Fatal("the role was not to be had", err)
-	}
 	at := now()
 	progress := func() events.Progress { return must[events.Progress](t)(b.Progress(b.ctx, w.Receiver())) }
 	gaveUp := func(id int64, at time.Time) events.Deferred {
 		return events.Deferred{Event: id, Order: "é", NextAt: at}
 	}
-	b.ok(b.Advance(b.ctx, lease, events.Step{
+	b.ok(b.Advance(b.ctx, events.Step{
 		Receiver: w.Receiver(), Cursor: 7, Put: []events.Deferred{{Event: 5, Order: "é", Tries: 3, NextAt: at.Add(time.Hour)}},
 		Abandoned: []events.Deferred{gaveUp(1, at), gaveUp(2, at.Add(time.Minute)), gaveUp(3, at.Add(2*time.Minute))},
 	}))
-	b.ok(b.Advance(b.ctx, lease, events.Step{Receiver: w.Receiver(), Cursor: 7, Abandoned: []events.Deferred{gaveUp(1, at)}})) // again
+	b.ok(b.Advance(b.ctx, events.Step{Receiver: w.Receiver(), Cursor: 7, Abandoned: []events.Deferred{gaveUp(1, at)}})) // again
 	generation := must[events.Webhook](t)(b.Webhook(b.ctx, "wh1")).Generation
 	n, more, err := b.ReplayFailed(b.ctx, "wh1", at.Add(time.Minute))
 	if err != nil || n != 2 || more {
@@ -201,22 +194,15 @@ func testReplays(t *testing.T, backend Backend) {
 		t.Errorf("%d deferred before the owner adopted the replays", d)
 	}
 	later := at.Add(time.Minute)
-	b.ok(b.AdoptReplays(b.ctx, lease, "wh1", later))
+	b.ok(b.AdoptReplays(b.ctx, "wh1", later))
 	want := []events.Deferred{gaveUp(2, later), gaveUp(3, later), gaveUp(5, later)}
 	same(t, "adopted", progress(), events.Progress{Cursor: 7, Deferred: want})
-	b.ok(b.AdoptReplays(b.ctx, lease, "wh1", later.Add(time.Hour)))
+	b.ok(b.AdoptReplays(b.ctx, "wh1", later.Add(time.Hour)))
 	same(t, "adopted again", progress(), events.Progress{Cursor: 7, Deferred: want})
 
 	b.ok(b.ReplayEvent(b.ctx, "wh1", events.Event{ID: 1, Subject: "é"}, at))
-	b.ok(b.ReleaseRole(b.ctx, ops.RoleEventDelivery, lease))
-	if err := b.AdoptReplays(b.ctx, lease, "wh1", at); !errors.Is(err, weir.ErrLeaseLost) {
-		t.Errorf("the former owner adopted: %v", err)
-	}
-	same(t, "after the refusal", progress().Deferred, want)
 	b.ok(b.DeleteWebhook(b.ctx, "wh1", 0))
-	lease, _, err = b.AcquireRole(b.ctx, ops.RoleEventDelivery)
-	b.ok(err)
-	b.ok(b.Advance(b.ctx, lease, events.Step{Receiver: w.Receiver(), Cursor: 8, Put: want, Abandoned: want}))
+	b.ok(b.Advance(b.ctx, events.Step{Receiver: w.Receiver(), Cursor: 8, Put: want, Abandoned: want}))
 	if d := progress().Deferred; len(d) != 0 {
 		t.Errorf("a deleted webhook has %d deferred", len(d))
 	}
@@ -226,19 +212,17 @@ func testManyReplays(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	w := webhookOf("wh1", "test.*")
 	b.ok(b.AddWebhook(b.ctx, w))
-	lease, _, err := b.AcquireRole(b.ctx, ops.RoleEventDelivery)
-	b.ok(err)
 	step := events.Step{Receiver: w.Receiver(), Cursor: 5000}
 	for n := range events.MaxReplay + 300 {
 		step.Abandoned = append(step.Abandoned, events.Deferred{Event: int64(n + 1), Order: "x", NextAt: now()})
 	}
-	b.ok(b.Advance(b.ctx, lease, step))
+	b.ok(b.Advance(b.ctx, step))
 	for _, want := range []int{events.MaxReplay, 300} {
 		if n, more, err := b.ReplayFailed(b.ctx, "wh1", time.Time{}); err != nil || n != want || more != (want == events.MaxReplay) {
 			t.Errorf("%d replayed, more %v (%v)", n, more, err)
 		}
 	}
-	b.ok(b.AdoptReplays(b.ctx, lease, "wh1", now()))
+	b.ok(b.AdoptReplays(b.ctx, "wh1", now()))
 	if n := len(must[events.Progress](t)(b.Progress(b.ctx, w.Receiver())).Deferred); n != len(step.Abandoned) {
 		t.Errorf("%d adopted", n)
 	}
@@ -266,32 +250,4 @@ func testWebhookDisabled(t *testing.T, backend Backend) {
 		t.Errorf("events: %+v", list)
 	}
 	wantCode(t, b.DisableWebhook(b.ctx, webhookOf("none", "x"), "gone", at), weir.CodeNotFound)
-}
-
-// Another process notices changes of webhooks with the poll that it makes anyway.
-func testWebhooksNoticed(t *testing.T, backend Backend) {
-	if !backend.Members {
-		return // a database in memory has one process
-	}
-	url := backend.URL(t)
-	a, other := benchOn(t, url, persistence.Options{Owner: "a"}), benchOn(t, url, persistence.Options{Owner: "b"})
-	called := 0
-	defer a.OnWebhooks(func() { called++ })()
-	poll := func() {
-		t.Helper()
-		if _, err := a.Poll(a.ctx, 10, false); err != nil {
-			t.Fatal(err)
-		}
-	}
-	poll()
-	called = 0
-	poll()
-	if called != 0 {
-		t.Error("called without a change")
-	}
-	other.ok(other.AddWebhook(other.ctx, webhookOf("wh1", "test.*")))
-	poll()
-	if called != 1 {
-		t.Errorf("called %d times for one change", called)
-	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// ErrMember reports that a process is a member of the database.
+// ErrMember reports that another process owns the database.
 var ErrMember = errors.New("a Weir process runs on this database")
 
 // Kind is the reaction that a database error calls for.
@@ -38,6 +38,7 @@ type Pools struct {
 	Batch *sql.DB // of the group-commit writer: one connection
 	Write *sql.DB // of all other writes
 	Read  *sql.DB
+	Lease *sql.DB // of the lease of the database: one connection
 	// Statements counts the statements of all three pools; nil: not counted.
 	Statements *Counter
 }
@@ -72,13 +73,10 @@ type Statements struct {
 	// ThroughKey follows the name of a table, with its alias, in a SELECT that has to use its
 	// primary key: a server with few rows in its statistics may read a whole channel instead.
 	ThroughKey string
-	// RenewWake ends an INSERT into inbox: an existing wake item takes the new id.
-	RenewWake string
 	// ForShare and ForUpdate end a SELECT that locks the rows that it reads.
 	ForShare, ForUpdate string
-	// OwnerGone is a condition on the column owner of writers that is true while no
-	// process of that name is connected. Such a process may come back.
-	OwnerGone string
+	// HasTable counts the tables with a name, its one argument.
+	HasTable string
 	// RowCount is an SQL expression: how many rows the statement before changed. It is
 	// empty where the result of a statement costs no round trip.
 	RowCount string
@@ -101,18 +99,13 @@ type Database interface {
 	Duplicate(err error) bool
 	// Writable returns an error if the database does not accept writes.
 	Writable(ctx context.Context) error
-	// Join registers a process under its name, waits until that is possible, and
-	// returns the function that ends the membership. alone is true if no other
-	// process can be a member at the same time.
-	Join(ctx context.Context, owner string) (leave func(), alone bool, err error)
-	// Exclude fails with [ErrMember] while a process is a member. Where the database
-	// supports it, no other process can become one until release.
-	Exclude(ctx context.Context) (release func(), err error)
+	// Hold keeps every other process away from the database, where it has the means; held
+	// tells. It waits for another process that does, or returns [ErrMember]. release lets
+	// others in, and has an effect once.
+	Hold(ctx context.Context, wait bool) (release func(), held bool, err error)
 	// Migrations returns the folder of the schema's migrations and the dialect's name
 	// in goose.
 	Migrations() (folder string, name goose.Dialect)
-	// LockMigrations keeps other processes from migrating until unlock.
-	LockMigrations(ctx context.Context) (unlock func(), err error)
 	Close() error
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/ops"
 	"weir/persistence/commit"
 	"weir/persistence/values"
 )
@@ -147,29 +146,24 @@ func (s *Store) ReplayFailed(ctx context.Context, id string, since time.Time) (n
 }
 
 // AdoptReplays implements [events.WebhookDelivery].
-func (s *Store) AdoptReplays(ctx context.Context, l weir.Lease, id string, now time.Time) error {
-	return s.Await(ctx, &commit.Request{Work: &adoption{l, id, now}, Rows: events.MaxReplay})
+func (s *Store) AdoptReplays(ctx context.Context, id string, now time.Time) error {
+	return s.Await(ctx, &commit.Request{Work: &adoption{id, now}, Rows: events.MaxReplay})
 }
 
 // adoption is a set of replays on their way into the progress of a receiver.
 type adoption struct {
-	lease weir.Lease
-	id    string
-	now   time.Time
+	id  string
+	now time.Time
 }
 
-func (a *adoption) Write(t *commit.Tx, r *commit.Request) error {
-	ours, err := t.HoldsRole(r, ops.RoleEventDelivery, a.lease)
-	if err != nil || !ours {
-		return err
-	}
+func (a *adoption) Write(t *commit.Tx, _ *commit.Request) error {
 	receiver := events.WebhookReceiver(a.id)
 	// What lies beyond the cursor is to be delivered anyway.
 	const replayed = "event_id IN (SELECT event_id FROM webhook_failures WHERE webhook = ? AND replay = 1)"
 	if _, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM deliveries WHERE receiver = ? AND "+replayed, receiver, a.id); err != nil {
 		return err
 	}
-	_, err = t.SQL.ExecContext(t.Ctx, "INSERT INTO deliveries (receiver, event_id, subject, tries, next_at) SELECT r.name, f.event_id, f.subject, 0, ? "+
+	_, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO deliveries (receiver, event_id, subject, tries, next_at) SELECT r.name, f.event_id, f.subject, 0, ? "+
 		"FROM webhook_failures f JOIN receivers r ON r.name = ? WHERE f.webhook = ? AND f.replay = 1 AND f.event_id <= r.event_id", values.Micros(a.now), receiver, a.id)
 	if err != nil {
 		return err

@@ -102,7 +102,10 @@ func (m *Member) once(ctx context.Context, fn func(*sqlx.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	if err := fn(tx); err != nil {
+	if err = m.check(ctx, tx); err == nil {
+		err = fn(tx)
+	}
+	if err != nil {
 		return errors.Join(err, Ended(tx.Rollback()))
 	}
 	if err := tx.Commit(); err != nil {

@@ -1,6 +1,6 @@
-// Package member makes a process one of the members that share a database: its name in
-// leases, its ids, its clock beside that of the database, and the errors of the database by
-// kind. It knows no table but writers, leases and roles.
+// Package member makes a process the owner of a database: its lease, its ids, its clock
+// beside that of the database, and the errors of the database by kind. It knows no tables but
+// owner, processes, meta and writers.
 package member
 
 import (
@@ -18,29 +18,38 @@ import (
 	"weir/persistence/dialect"
 )
 
-// Member is an open database, and this process as one of its members.
+// Member is an open database, and this process as its owner, if it is.
 type Member struct {
 	Database dialect.Database
 	Dialect  dialect.Statements
 	Write    *sqlx.DB
 	Read     *sqlx.DB
+	Lease    *sqlx.DB // of the lease alone
 	Logger   *slog.Logger
 	Metrics  *Metrics
-	Owner    string // the name of this process in leases
 	LeaseTTL time.Duration
-	Alone    bool // no other process can be a member
 	ids      *ids
+	// Stuck is for how long the writer has been trying to commit the same batch. It is set
+	// before Join.
+	Stuck    func(now time.Time) time.Duration
 	start    atomic.Int64
 	damaged  atomic.Bool // see [Member.IsDamaged]
-	leave    func()
 	stopSkew context.CancelFunc
+
+	// Of the ownership; see [Member.Own].
+	epoch       atomic.Int64
+	until       atomic.Pointer[time.Time] // when it ends if it is not renewed, less a margin
+	joined      atomic.Bool
+	lost        chan struct{}
+	lostWhy     atomic.Pointer[error]
+	stopRenewal func()
+	release     func() // of the file's lock
 }
 
 // Config configures a Member.
 type Config struct {
 	Log      *slog.Logger
 	Metrics  *Metrics
-	Owner    string
 	LeaseTTL time.Duration
 }
 
@@ -50,85 +59,47 @@ func New(database dialect.Database, scheme string, c Config) *Member {
 	c.Metrics.statements.Store(pools.Statements)
 	return &Member{
 		Database: database, Dialect: database.Statements(),
-		Write: sqlx.NewDb(pools.Write, scheme), Read: sqlx.NewDb(pools.Read, scheme),
-		Logger: c.Log, Metrics: c.Metrics, Owner: c.Owner, LeaseTTL: c.LeaseTTL, ids: newIDs(0),
+		Write: sqlx.NewDb(pools.Write, scheme), Read: sqlx.NewDb(pools.Read, scheme), Lease: sqlx.NewDb(pools.Lease, scheme),
+		lost: make(chan struct{}), Logger: c.Log, Metrics: c.Metrics, LeaseTTL: c.LeaseTTL, ids: newIDs(0),
+		Stuck: func(time.Time) time.Duration { return 0 },
 	}
 }
 
-// Join makes this process a member: it waits until no other process stands in the way.
+// Join makes this process the owner, if it is not, and its writer one of the database's.
+// The schema has to be there.
 func (m *Member) Join(ctx context.Context) error {
-	if m.IsMember() {
+	if m.joined.Load() {
 		return errors.New("the store was joined already")
 	}
-	leave, alone, err := m.Database.Join(ctx, m.Owner)
-	if err != nil {
+	if err := m.Own(ctx, true); err != nil {
+		return err
+	}
+	if err := m.enroll(ctx); err != nil {
 		return fmt.Errorf("join the store: %w", err)
 	}
-	start, err := m.register(ctx, alone)
-	if err != nil {
-		leave()
-		return fmt.Errorf("join the store: %w", err)
-	}
-	m.leave, m.Alone = leave, alone
-	m.ids.node = start % nodes
-	m.start.Store(start)
+	m.joined.Store(true)
 	m.watchClock()
-	m.Logger.Info("joined the store", "owner", m.Owner, "start", start)
+	m.Logger.Info("joined the store", "start", m.Start(), "epoch", m.Epoch())
 	return nil
 }
 
-// register counts this start and frees the leases of processes that are
-// certain to be gone.
-func (m *Member) register(ctx context.Context, alone bool) (start int64, err error) {
-	err = m.Transaction(ctx, func(tx *sqlx.Tx) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE meta SET value = value + 1 WHERE name = 'starts'"); err != nil {
+// enroll makes the row of the writer.
+func (m *Member) enroll(ctx context.Context) error {
+	return m.Transaction(ctx, func(tx *sqlx.Tx) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO writers (start_number, batch) VALUES (?, 0)", m.Start()); err != nil {
 			return err
 		}
-		if err := tx.GetContext(ctx, &start, "SELECT value FROM meta WHERE name = 'starts'"); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO writers (start_number, owner, batch) VALUES (?, ?, 0)", start, m.Owner); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM writers WHERE start_number < ?", start-100*nodes); err != nil {
-			return err
-		}
-		return m.freeDead(ctx, tx, alone)
+		_, err := tx.ExecContext(ctx, "DELETE FROM writers WHERE start_number < ?", m.Start()-nodes)
+		return err
 	})
-	return start, err
 }
 
-// freeDead frees the leases and roles of this process's former life and of
-// processes that are certainly dead: all others, if it is alone.
-func (m *Member) freeDead(ctx context.Context, tx *sqlx.Tx, alone bool) error {
-	for _, table := range []string{"leases", "roles"} {
-		var owners []string
-		if err := tx.SelectContext(ctx, &owners, "SELECT DISTINCT owner FROM "+table+" WHERE owner <> ''"); err != nil {
-			return err
-		}
-		for _, owner := range owners {
-			if !alone && owner != m.Owner && !certainlyDead(owner) {
-				continue
-			}
-			if _, err := tx.ExecContext(ctx, "UPDATE "+table+" SET owner = '', expires_at = 0 WHERE owner = ?", owner); err != nil {
-				return err
-			}
-			if err := FenceOff(ctx, tx, owner); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Leave ends the membership, and closes the database.
+// Leave releases the database, and closes it.
 func (m *Member) Leave() error {
 	if m.stopSkew != nil {
 		m.stopSkew()
 	}
-	if m.leave != nil {
-		m.leave()
-	}
+	m.giveUp(context.Background())
 	return m.Database.Close()
 }
 
@@ -136,7 +107,7 @@ func (m *Member) Leave() error {
 func (m *Member) Start() int64 { return m.start.Load() }
 
 // IsMember reports whether this process has joined.
-func (m *Member) IsMember() bool { return m.Start() != 0 }
+func (m *Member) IsMember() bool { return m.joined.Load() }
 
 // NextID gives an id at an instant; see [ids].
 func (m *Member) NextID(now time.Time) int64 { return m.ids.next(now) }
@@ -144,13 +115,10 @@ func (m *Member) NextID(now time.Time) int64 { return m.ids.next(now) }
 // CountError counts an error of a kind.
 func (m *Member) CountError(code string) { m.Metrics.Errors.WithLabelValues(code).Inc() }
 
-// FenceOff makes the writer of an owner read again what it knows of its channels. It
-// is part of each transaction that changes one of them or its lease.
-func FenceOff(ctx context.Context, tx *sqlx.Tx, owner string) error {
-	if owner == "" {
-		return nil
-	}
-	_, err := tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1 WHERE owner = ?", owner)
+// FenceOff makes the writer read again what it knows of channels. It is part
+// of each transaction that changes one of them.
+func (m *Member) FenceOff(ctx context.Context, tx *sqlx.Tx) error {
+	_, err := tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1 WHERE start_number = ?", m.Start())
 	return err
 }
 

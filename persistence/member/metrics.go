@@ -31,7 +31,7 @@ const (
 func errorCodes() []string {
 	return []string{
 		"deadlock", "lock_wait", "busy", "read_only", "connections", "full", "killed", "schema",
-		"server", "refused", "timeout", "connection", "driver", "disk", "other", "stale", "lease_lost",
+		"server", "refused", "timeout", "connection", "driver", "disk", "other", "stale", "superseded",
 	}
 }
 

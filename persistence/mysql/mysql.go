@@ -1,6 +1,5 @@
 // Package mysql is the store for production: MySQL 8.0 or newer, or MariaDB 10.6 or
-// newer. Many processes may be members; each holds a named lock, so that no two run
-// under one name.
+// newer.
 //
 // The connection of the group-commit writer sends several statements in one
 // message where the result of each is not needed, see [dialect.Later]: a
@@ -59,7 +58,7 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 	counter := new(dialect.Counter)
 	batch := pool(counter.Counted(bundling{joined, counter, maxMessage}), 1)
 	rest := pool(counter.Counted(one), 10)
-	d := &Database{log: log, pools: dialect.Pools{Batch: batch, Write: rest, Read: rest, Statements: counter}}
+	d := &Database{log: log, pools: dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: pool(counter.Counted(one), 1), Statements: counter}}
 	if err := d.check(ctx); err != nil {
 		_ = d.Close()
 		return nil, err
@@ -88,13 +87,16 @@ func (d *Database) Pools() dialect.Pools { return d.pools }
 
 // Close implements [dialect.Database].
 func (d *Database) Close() error {
-	return errors.Join(d.pools.Batch.Close(), d.pools.Read.Close())
+	return errors.Join(d.pools.Batch.Close(), d.pools.Read.Close(), d.pools.Lease.Close())
 }
 
 // Now implements [dialect.Database].
 func (d *Database) Now() string {
 	return "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)"
 }
+
+// Hold implements [dialect.Database]. The lease of the database decides.
+func (d *Database) Hold(context.Context, bool) (func(), bool, error) { return func() {}, false, nil }
 
 // Migrations implements [dialect.Database].
 func (d *Database) Migrations() (string, goose.Dialect) { return "mysql", goose.DialectMySQL }

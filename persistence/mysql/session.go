@@ -152,6 +152,7 @@ func (d *Database) check(ctx context.Context) error {
 	if !strings.Contains(version, "MariaDB") {
 		d.pools.Batch.SetConnMaxIdleTime(idleLimit)
 		d.pools.Read.SetConnMaxIdleTime(idleLimit)
+		d.pools.Lease.SetConnMaxIdleTime(idleLimit)
 	}
 	if err := d.checkCluster(ctx); err != nil {
 		return err
@@ -200,7 +201,7 @@ func (d *Database) checkCluster(ctx context.Context) error {
 	return singleWriter(variables)
 }
 
-// singleWriter rejects clusters with several writers. Leases and claims are
+// singleWriter rejects clusters with several writers. The lease and claims are
 // guarded by row locks, which such a cluster does not enforce against writes of
 // another node, and it may answer COMMIT after it rolled the transaction back.
 func singleWriter(variables map[string]string) error {

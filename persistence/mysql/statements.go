@@ -16,16 +16,10 @@ import (
 	"weir/persistence/dialect"
 )
 
-// lockName returns an SQL expression: the name of an owner's lock. Locks belong to
-// the server, so the name includes the database. It is hashed because the server
-// allows 64 characters only.
-func lockName(owner string) string {
-	return "CONCAT('weir.', LEFT(SHA2(CONCAT(DATABASE(), '/', " + owner + "), 256), 40))"
-}
-
 // Statements implements [dialect.Database].
 func (d *Database) Statements() dialect.Statements {
 	return dialect.Statements{
+		HasTable:          "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
 		UpdateRespondents: updateRespondents(),
 		KeepContact:       " ON DUPLICATE KEY UPDATE id = contacts.id",
 		KeepRespondent:    " ON DUPLICATE KEY UPDATE id = respondents.id",
@@ -36,11 +30,9 @@ func (d *Database) Statements() dialect.Statements {
 		AddCounts:         " ON DUPLICATE KEY UPDATE queued = queued + VALUES(queued), in_flight = in_flight + VALUES(in_flight)",
 		ThroughKey:        " FORCE INDEX (PRIMARY)",
 		Through:           func(index string) string { return " FORCE INDEX (" + index + ")" },
-		RenewWake:         " ON DUPLICATE KEY UPDATE id = VALUES(id)",
 		ForShare:          " LOCK IN SHARE MODE",
 		ForUpdate:         " FOR UPDATE",
 		RowCount:          "ROW_COUNT()",
-		OwnerGone:         "IS_FREE_LOCK(" + lockName("owner") + ") = 1",
 	}
 }
 

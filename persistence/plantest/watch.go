@@ -103,7 +103,7 @@ func fillMinutes(t *testing.T, db *sql.DB) {
 	columns, values := "channel_id, minute", fmt.Sprintf("1 + n / 2880, %d - n %% 2880", nowMinute/15*15)
 	for _, c := range []string{
 		"accepted", "sent", "send_failed", "completed", "busy", "no_answer", "failed", "expired", "canceled", "lost", "dead_letter",
-		"applied", "duplicate", "late", "not_ours", "forwarded", "collections", "reconciled", "in_flight", "in_flight_most", "queued", "capacity",
+		"applied", "duplicate", "late", "not_ours", "collections", "reconciled", "in_flight", "in_flight_most", "queued", "capacity",
 	} {
 		columns, values = columns+", "+c, values+", 1"
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"weir"
@@ -94,7 +93,7 @@ func (a *acceptance) Write(t *commit.Tx, r *commit.Request) error {
 	a.request, a.reused = r, nil
 	a.accepted = make([]weir.Accepted, len(a.specs))
 	claimed := 0
-	if a.claims.First > 0 && holds(t, a.claims.Lease) {
+	if a.claims.First > 0 && t.IsCurrent(a.claims.By) {
 		claimed = a.claims.First
 	}
 	p := &a.s.part
@@ -108,12 +107,6 @@ func (a *acceptance) Write(t *commit.Tx, r *commit.Request) error {
 		p.accepted = append(p.accepted, Insertion{Contact: c, Into: &a.accepted[i], from: a, index: i})
 	}
 	return nil
-}
-
-// holds reports whether a lease is good, inside a batch and until its end.
-func holds(t *commit.Tx, l weir.Lease) bool {
-	state := t.Channel(l.Channel)
-	return state.ID != 0 && state.Owner == l.Owner && state.Epoch == l.Epoch
 }
 
 // InsertContacts inserts contacts and reports the result of each. Where a key is
@@ -135,28 +128,24 @@ func (p *part) insertContacts(t *commit.Tx, list []Insertion) error {
 		case list[i].Into.Duplicate:
 		case c.State == weir.Sending:
 			p.landing.records = append(p.landing.records, record{c.Ref, kept(c.Progress)})
-			p.countAccepted(t, c)
+			p.countAccepted(c)
 			if t.WritesContactEvents() {
 				p.emitClaimed(t, c)
 			}
 		default:
 			waiting = append(waiting, c)
-			p.countAccepted(t, c)
+			p.countAccepted(c)
 		}
 	}
 	return insertWaiting(t, waiting)
 }
 
-// countAccepted counts a new contact, and wakes an owner elsewhere.
-func (p *part) countAccepted(t *commit.Tx, c *weir.Contact) {
+// countAccepted counts a new contact.
+func (p *part) countAccepted(c *weir.Contact) {
 	d := p.counts[c.Channel]
 	d.queued += values.Number(c.State.Waiting())
 	d.inFlight += values.Number(c.State.InFlight())
 	p.counts[c.Channel] = d
-	state := t.Channel(c.Channel)
-	if state.Live && state.Owner != "" && state.Owner != p.s.Owner && !slices.Contains(p.wakes, c.Channel) {
-		p.wakes = append(p.wakes, c.Channel)
-	}
 }
 
 // Insertion is a contact to be inserted.

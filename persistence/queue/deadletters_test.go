@@ -15,7 +15,7 @@ import (
 )
 
 // deadLetters makes n dead letters.
-func deadLetters(t *testing.T, s *persistence.Store, id weir.ChannelID, lease weir.Lease, n int) []weir.Ref {
+func deadLetters(t *testing.T, s *persistence.Store, id weir.ChannelID, lease weir.Incarnation, n int) []weir.Ref {
 	t.Helper()
 	got, err := s.Accept(t.Context(), id, storetest.ContactSpecs(0, n))
 	if err != nil {

@@ -1,10 +1,6 @@
 package queue
 
-import (
-	"context"
-
-	"weir"
-)
+import "weir"
 
 // EncodeContent is how the content of a contact is kept.
 func EncodeContent(spec *weir.Spec) (string, error) { return encodeContent(spec) }
@@ -49,17 +45,5 @@ func DecodeWaiting(data []byte) (weir.Progress, error) { return decodeWaiting(da
 // Kept returns a progress as the store returns it.
 func Kept(p weir.Progress) weir.Progress { return kept(p) }
 
-// ForgetElsewhere is a part of Purge.
-func (s *Store) ForgetElsewhere(ctx context.Context) error { return s.forgetElsewhere(ctx) }
-
 // Known returns how many contacts in flight of a channel memory has.
 func (s *Store) Known(channel weir.ChannelID) int { return len(s.flights.list(channel)) }
-
-// TakeOver takes over contacts as they were read from another log.
-func (s *Store) TakeOver(ctx context.Context, list ...weir.Contact) error {
-	w := &takeOver{}
-	for i := range list {
-		w.records = append(w.records, record{list[i].Ref, list[i].Progress})
-	}
-	return s.takeOver(ctx, w)
-}

@@ -62,11 +62,10 @@ func (s *Store) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[we
 // Flights implements [ops.FiguresReader].
 func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]ops.Figures, error) {
 	out := map[weir.ChannelID]ops.Figures{}
-	all, err := s.allInFlight(ctx, nil)
-	if err != nil {
-		return nil, s.Failure("count contacts in flight", err)
+	var all []record
+	for _, c := range channels {
+		all = append(all, s.flights.list(c)...)
 	}
-	all = slices.DeleteFunc(all, func(r record) bool { return !slices.Contains(channels, r.ref.Channel) })
 	slices.SortFunc(all, func(a, b record) int { return compareRefs(a.ref, b.ref) })
 	for part := range slices.Chunk(all, values.KeysPerList) {
 		sizes, err := s.sizesInFlight(ctx, part)
@@ -75,7 +74,7 @@ func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[wei
 		}
 		for _, r := range part {
 			size, ok := sizes[r.ref]
-			if !ok { // logs keep records for a while
+			if !ok { // it has just ended
 				continue
 			}
 			f := out[r.ref.Channel]

@@ -11,9 +11,9 @@ import (
 	"weir/persistence/values"
 )
 
-// flights holds the contacts in flight that this process knows: their latest committed
-// progress, and the row of contacts_in_flight that holds it. Under the lease of a
-// channel it is complete, so that a transition needs no look at the database.
+// flights holds the contacts in flight: their latest committed progress, and the row of
+// contacts_in_flight that holds it. It is complete once the log was read, so that a
+// transition needs no look at the database.
 //
 // Only the writer's goroutine changes it, and reads it without the lock; others
 // read it under the lock.
@@ -50,6 +50,37 @@ type landing struct {
 	records []record
 	left    []weir.Ref // contacts that are no longer in flight
 	deleted []int64    // rows
+}
+
+// loggedRow is a row of the log as it was read.
+type loggedRow struct {
+	id      int64
+	records []record
+}
+
+// recovered takes over the log that earlier owners have left, oldest row first: the latest
+// record of each contact that is still in flight counts.
+func (f *flights) recovered(log []loggedRow, still map[weir.Ref]bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, row := range log {
+		kept := &logRow{refs: make([]weir.Ref, len(row.records))}
+		f.rows[row.id] = kept
+		f.order = append(f.order, row.id)
+		f.records += len(row.records)
+		for i, r := range row.records {
+			kept.refs[i] = r.ref
+			if before, ok := f.get(r.ref); !still[r.ref] || ok && before.progress.Rev > r.progress.Rev {
+				continue
+			}
+			f.remove(r.ref)
+			f.add(r.ref, flight{row.id, r.progress})
+			kept.live++
+		}
+		if kept.live == 0 {
+			f.drop(row.id)
+		}
+	}
 }
 
 // committed applies what a batch has written.
@@ -100,9 +131,14 @@ func (f *flights) remove(ref weir.Ref) {
 	if row.live--; row.live > 0 {
 		return
 	}
-	f.records -= len(row.refs)
-	delete(f.rows, fl.row)
-	f.unused = append(f.unused, fl.row)
+	f.drop(fl.row)
+}
+
+// drop drops a row none of whose records counts.
+func (f *flights) drop(id int64) {
+	f.records -= len(f.rows[id].refs)
+	delete(f.rows, id)
+	f.unused = append(f.unused, id)
 	if len(f.order) > 2*len(f.rows)+maxUnused {
 		f.order = slices.DeleteFunc(f.order, func(id int64) bool { return f.rows[id] == nil })
 	}
@@ -174,7 +210,7 @@ func (f *flights) byChannel() map[weir.ChannelID]int {
 }
 
 // logFlights writes the progress of contacts in flight as one row of the log: of those
-// that steps change, that are taken over and that are carried forward. A contact has one
+// that steps change, that are claimed as they are accepted and that are carried forward. A contact has one
 // record in it.
 func (p *part) logFlights(t *commit.Tx, steps []step) error {
 	l := &p.landing
@@ -208,21 +244,20 @@ func (p *part) logFlights(t *commit.Tx, steps []step) error {
 	for i := range l.records {
 		data = appendRecord(data, &l.records[i])
 	}
-	return t.Later("INSERT INTO contacts_in_flight (id, start_number, data) VALUES (?, ?, ?)", l.row, p.s.Start(), data)
+	return t.Later("INSERT INTO contacts_in_flight (id, data) VALUES (?, ?)", l.row, data)
 }
 
 // dropFlights deletes rows of the log that batches before this one made superfluous,
-// several at once. Rows that a process leaves are deleted by the next.
+// several at once.
 func (p *part) dropFlights(t *commit.Tx) error {
 	unused := p.s.flights.unused
 	if len(unused) < minUnused {
 		return nil
 	}
 	unused = unused[:min(len(unused), maxUnused)]
-	args := append([]any{p.s.Start()}, values.Arguments(unused)...)
 	size := bulk.PlacesFor(len(unused))
 	p.landing.deleted = slices.Clone(unused)
-	return t.Later(dropFlightsSQL+values.Marks(size), bulk.Fill(args, size-len(unused))...)
+	return t.Later(dropFlightsSQL+values.Marks(size), bulk.Fill(values.Arguments(unused), size-len(unused))...)
 }
 
-const dropFlightsSQL = "DELETE FROM contacts_in_flight WHERE start_number = ? AND id IN "
+const dropFlightsSQL = "DELETE FROM contacts_in_flight WHERE id IN "

@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,19 +14,14 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/persistence"
+	"weir/persistence/dialect"
 	"weir/persistence/queue"
 	"weir/persistence/storetest"
-	"weir/persistence/testmysql"
 )
-
-func openAs(t *testing.T, url, owner string) *persistence.Store {
-	t.Helper()
-	return storetest.Open(t, url, persistence.Options{Owner: owner, LeaseTTL: time.Hour})
-}
 
 // inEveryState accepts contacts and commits transitions: the first stays queued, the
 // second is claimed, the third active, the fourth done, the fifth queued again.
-func inEveryState(t *testing.T, s *persistence.Store, id weir.ChannelID, l weir.Lease) (list []weir.Contact) {
+func inEveryState(t *testing.T, s *persistence.Store, id weir.ChannelID, l weir.Incarnation) (list []weir.Contact) {
 	t.Helper()
 	got, err := s.Accept(t.Context(), id, []weir.Spec{{To: "sms://1"}, {To: "sms://2"}, {To: "sms://3"}, {To: "sms://4"}, {To: "sms://5"}})
 	if err != nil {
@@ -91,7 +85,7 @@ func sameInFlight(t *testing.T, s *persistence.Store, id weir.ChannelID, want []
 func TestContactsAreReadInEveryState(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
-		s := openAs(t, url, "a")
+		s := storetest.Open(t, url, persistence.Options{LeaseTTL: time.Hour})
 		id, lease := storetest.OpenChannel(t, s, "a")
 		list := inEveryState(t, s, id, lease)
 		sameContacts(t, s, list)
@@ -133,150 +127,79 @@ func copyDatabase(t *testing.T, dir string) string {
 func TestContactsInFlightOutliveTheirProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := openAs(t, "sqlite://"+filepath.Join(dir, "weir.db"), "a")
+	s, was := storetest.OpenWithDatabase(t, "sqlite://"+filepath.Join(dir, "weir.db"), persistence.Options{})
 	id, lease := storetest.OpenChannel(t, s, "a")
 	list := inEveryState(t, s, id, lease)
-	url := copyDatabase(t, dir)
-	for _, owner := range []string{"a", "b"} { // the second reads what the first has taken over
-		next := openAs(t, url, owner)
+	url, rows := copyDatabase(t, dir), rowsOf(t, was)
+	for range 2 { // the second reads what the first has read
+		next, db := storetest.OpenWithDatabase(t, url, persistence.Options{})
+		if n := rowsOf(t, db); n != rows {
+			t.Errorf("%d rows in the log, want %d", n, rows)
+		}
 		sameContacts(t, next, list)
 		sameInFlight(t, next, id, list[1:3])
 		if err := next.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	db, err := sql.Open("sqlite", strings.TrimPrefix(url, "sqlite://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	if n := rowsOfLog(t, db); n != 1 {
-		t.Errorf("%d rows in the log, want 1", n)
-	}
 }
 
-func rowsOfLog(t *testing.T, db *sql.DB) (n int) {
+// The next owner reads the log that the one before has left, and continues it: nothing is
+// copied, and what counts no longer is deleted after a while.
+func TestAnOwnerContinuesTheLog(t *testing.T) {
+	t.Parallel()
+	storetest.OnBoth(t, func(t *testing.T, url string) {
+		s, db := storetest.OpenWithDatabase(t, url, persistence.Options{LeaseTTL: time.Hour})
+		id, by := storetest.OpenChannel(t, s, "a")
+		other, theirs := storetest.OpenChannel(t, s, "other")
+		list := inEveryState(t, s, id, by)
+		rest := inEveryState(t, s, other, theirs)
+		rest[1] = advanceTo(t, s, theirs, rest[1], func(p weir.Progress) (weir.Progress, error) { return p.Finish(time.Now(), weir.Busy, "") })
+		rows := rowsOf(t, db)
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		next, db := storetest.OpenWithDatabase(t, url, persistence.Options{LeaseTTL: time.Hour})
+		if n := rowsOf(t, db); n != rows {
+			t.Errorf("%d rows in the log, want the %d that were there", n, rows)
+		}
+		sameContacts(t, next, list)
+		sameContacts(t, next, rest)
+		sameInFlight(t, next, id, list[1:3])
+		sameInFlight(t, next, other, rest[2:3])
+		figures, err := next.Flights(t.Context(), []weir.ChannelID{id, other})
+		want := map[weir.ChannelID]ops.Figures{id: {InFlight: 2, Sending: 1, Active: 1}, other: {InFlight: 1, Active: 1}}
+		if d := cmp.Diff(want, figures); d != "" || err != nil {
+			t.Errorf("figures (%v):\n%s", err, d)
+		}
+		if by, err = next.Incarnate(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		list[2] = advanceTo(t, next, by, list[2], func(p weir.Progress) (weir.Progress, error) { return p.Finish(time.Now(), weir.Busy, "late") })
+		list[1] = advanceTo(t, next, by, list[1], func(p weir.Progress) (weir.Progress, error) { return p.Accept(time.Now(), "taken") })
+		for range 40 {
+			list[0] = advanceTo(t, next, by, list[0], func(p weir.Progress) (weir.Progress, error) { return p.Claim(time.Now()) })
+			list[0] = advanceTo(t, next, by, list[0], func(p weir.Progress) (weir.Progress, error) {
+				p, _, err := p.Requeue(time.Now(), time.Time{}, "again")
+				return p, err
+			})
+		}
+		if n := rowsOf(t, db); n > 20 {
+			t.Errorf("%d rows in the log for two contacts in flight", n)
+		}
+		sameContacts(t, next, list)
+		sameContacts(t, next, rest)
+		sameInFlight(t, next, id, list[1:2])
+		sameInFlight(t, next, other, rest[2:3])
+	})
+}
+
+func rowsOf(t *testing.T, db dialect.Database) (n int) {
 	t.Helper()
-	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM contacts_in_flight").Scan(&n); err != nil {
+	if err := db.Pools().Read.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM contacts_in_flight").Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// A process takes a channel over, ends a contact there, and gives the channel back to
-// the process that had it before: what that one remembers is out of date.
-func TestOwnersTakeOverWhatIsInFlight(t *testing.T) {
-	t.Parallel()
-	url := testmysql.URL(t)
-	a, b := openAs(t, url, "a"), openAs(t, url, "b")
-	id, lease := storetest.OpenChannel(t, a, "a")
-	other, otherLease := storetest.OpenChannel(t, a, "other")
-	list := inEveryState(t, a, id, lease)
-	rest := inEveryState(t, a, other, otherLease)
-	sameContacts(t, b, list)
-	move := func(from, to *persistence.Store) {
-		t.Helper()
-		var ok bool
-		err := from.Release(t.Context(), lease)
-		if err == nil {
-			lease, ok, err = to.Acquire(t.Context(), id)
-		}
-		if err != nil || !ok {
-			t.Fatal(ok, err)
-		}
-	}
-	move(a, b)
-	sameInFlight(t, b, id, list[1:3])
-	if r := <-storetest.Commit(a, weir.Lease{Channel: id, Owner: "a", Epoch: lease.Epoch - 1}, storetest.Advance(list[0])); r.Err == nil {
-		t.Error("a former owner wrote a transition")
-	}
-	list[2] = advanceTo(t, b, lease, list[2], func(p weir.Progress) (weir.Progress, error) { return p.Finish(time.Now(), weir.Busy, "late") })
-	list[1] = advanceTo(t, b, lease, list[1], func(p weir.Progress) (weir.Progress, error) { return p.Accept(time.Now(), "taken") })
-	for _, s := range []*persistence.Store{a, b} {
-		sameContacts(t, s, list)
-		sameContacts(t, s, rest)
-		figures, err := s.Flights(t.Context(), []weir.ChannelID{id})
-		if d := cmp.Diff(map[weir.ChannelID]ops.Figures{id: {InFlight: 1, Active: 1}}, figures); d != "" || err != nil {
-			t.Errorf("figures that %s reads (%v):\n%s", s.Owner(), err, d)
-		}
-	}
-	if _, err := a.Purge(t.Context(), time.Now().Add(-time.Hour), 1); err != nil {
-		t.Fatal(err)
-	}
-	if r := <-storetest.Commit(a, otherLease, storetest.Advance(rest[0])); r.Err != nil { // and drops what Purge has made superfluous
-		t.Fatal(r.Err)
-	}
-	sameContacts(t, a, list)
-	move(b, a)
-	sameInFlight(t, a, id, list[1:2])
-	list[1] = advanceTo(t, a, lease, list[1], func(p weir.Progress) (weir.Progress, error) { return p.Finish(time.Now(), weir.Completed, "") })
-	move(a, b)
-	sameInFlight(t, b, id, nil)
-	sameContacts(t, b, list)
-}
-
-// A process is gone, with contacts in flight; its log goes with the next that comes.
-func TestLogsOfProcessesThatAreGoneAreTakenOver(t *testing.T) {
-	t.Parallel()
-	server := testmysql.Start(t)
-	url := server.URL(t)
-	s := openAs(t, url, "a")
-	id, lease := storetest.OpenChannel(t, s, "a")
-	list := inEveryState(t, s, id, lease)
-	server.Kill() // with it go the connections of a
-	server.Restart()
-	storetest.Expire(t, url, "leases")
-	next := openAs(t, url, "b")
-	if _, ok, err := next.Acquire(t.Context(), id); err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	sameContacts(t, next, list)
-	sameInFlight(t, next, id, list[1:3])
-	if _, err := next.Purge(t.Context(), time.Now().Add(-time.Hour), 1); err != nil {
-		t.Fatal(err)
-	}
-	if n := rowsOfA(t, storetest.OpenMySQL(t, url)); n != 0 {
-		t.Errorf("%d rows of a in the log, want none", n)
-	}
-	sameInFlight(t, next, id, list[1:3])
-}
-
-func rowsOfA(t *testing.T, db *sql.DB) (n int) {
-	t.Helper()
-	const text = "SELECT COUNT(*) FROM contacts_in_flight f JOIN writers w ON w.start_number = f.start_number WHERE w.owner = 'a'"
-	if err := db.QueryRowContext(t.Context(), text).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// A process that has no lease loses its connections, and another takes it for gone. It
-// still remembers its contacts when it comes back, but not that its log was deleted.
-func TestAProcessThatWasTakenForGoneComesBack(t *testing.T) {
-	t.Parallel()
-	url := testmysql.URL(t)
-	a, b := openAs(t, url, "a"), openAs(t, url, "b")
-	id, lease := storetest.OpenChannel(t, a, "a")
-	list := inEveryState(t, a, id, lease)
-	err := a.Release(t.Context(), lease)
-	if err == nil {
-		err = b.TakeOver(t.Context(), list[1:3]...)
-	}
-	db := storetest.OpenMySQL(t, url)
-	if err == nil {
-		_, err = db.ExecContext(t.Context(), "DELETE f FROM contacts_in_flight f JOIN writers w ON w.start_number = f.start_number WHERE w.owner = 'a'")
-	}
-	if err == nil {
-		lease, _, err = a.Acquire(t.Context(), id)
-	}
-	if n := rowsOfA(t, db); err != nil || n != 1 {
-		t.Fatalf("%d rows of a in the log, want 1 (%v)", n, err)
-	}
-	sameInFlight(t, a, id, list[1:3])
-	list[1] = advanceTo(t, a, lease, list[1], func(p weir.Progress) (weir.Progress, error) { return p.Accept(time.Now(), "ref") })
-	for _, s := range []*persistence.Store{a, b} {
-		sameContacts(t, s, list)
-	}
 }
 
 func progresses() *rapid.Generator[weir.Progress] {
@@ -346,7 +269,7 @@ func FuzzDecodeRecords(f *testing.F) {
 }
 
 // advanceTo commits a transition.
-func advanceTo(t *testing.T, s *persistence.Store, l weir.Lease, c weir.Contact, next func(weir.Progress) (weir.Progress, error)) weir.Contact {
+func advanceTo(t *testing.T, s *persistence.Store, l weir.Incarnation, c weir.Contact, next func(weir.Progress) (weir.Progress, error)) weir.Contact {
 	t.Helper()
 	tr := weir.Transition{From: c.Rev, Was: c.State}
 	p, err := next(c.Progress)

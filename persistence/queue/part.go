@@ -9,7 +9,6 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/persistence/bulk"
-	"weir/persistence/channels"
 	"weir/persistence/commit"
 	"weir/persistence/values"
 	"weir/surveys"
@@ -20,9 +19,7 @@ type part struct {
 	s        *Store
 	accepted []Insertion
 	changes  []*change
-	items    []*weir.InboxItem
 	counts   map[weir.ChannelID]delta
-	wakes    []weir.ChannelID // channels with another owner
 	landing  landing
 	outbox   bool  // there are entries for the survey broker
 	scratch  []any // Arguments of the statement before
@@ -50,7 +47,7 @@ func (p *part) Flush(t *commit.Tx) error {
 	if err := p.insertContacts(t, p.accepted); err != nil {
 		return err
 	}
-	for _, step := range []func(*commit.Tx) error{p.change, p.dropFlights, p.count, p.deliver} {
+	for _, step := range []func(*commit.Tx) error{p.change, p.dropFlights, p.count} {
 		if err := step(t); err != nil {
 			return err
 		}
@@ -78,39 +75,6 @@ func (p *part) count(t *commit.Tx) error {
 		return nil
 	}
 	return t.Later("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES "+values.RowsOf(len(args)/3, 3)+p.s.Dialect.AddCounts, args...)
-}
-
-// deliver writes inbox items: those of requests, and a wake for each channel
-// that got contacts here and has its owner elsewhere. An existing wake item takes a
-// new id, so that deleting the old one does not lose it.
-func (p *part) deliver(t *commit.Tx) error {
-	wake := map[weir.ChannelID]bool{}
-	for _, c := range p.wakes {
-		wake[c] = true
-	}
-	var args []any
-	for _, item := range p.items {
-		if item.Kind == weir.InboxWake {
-			wake[item.Channel] = true
-			continue
-		}
-		args = append(args, t.NextID(), int64(item.Channel), item.Kind, payload(item.Payload), nil)
-	}
-	for channel := range wake {
-		args = append(args, t.NextID(), int64(channel), weir.InboxWake, []byte{}, int64(1))
-	}
-	if len(args) == 0 {
-		return nil
-	}
-	return t.Later(channels.InsertInbox+values.RowsOf(len(args)/5, 5)+p.s.Dialect.RenewWake, args...)
-}
-
-// payload is never NULL.
-func payload(p []byte) []byte {
-	if p == nil {
-		return []byte{}
-	}
-	return p
 }
 
 const outboxColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, reason, message"

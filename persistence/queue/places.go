@@ -95,12 +95,8 @@ func (p *page) places(ctx context.Context, channel int64, from place, limit int)
 	}
 	if p.inFlight == nil {
 		p.inFlight = map[int64][]record{}
-		all, err := p.s.allInFlight(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range all {
-			p.inFlight[int64(r.ref.Channel)] = append(p.inFlight[int64(r.ref.Channel)], r)
+		for c := range p.s.flights.byChannel() {
+			p.inFlight[int64(c)] = p.s.flights.list(c)
 		}
 	}
 	all := placesOf(p.inFlight[channel], func(s weir.State) bool { return s == state })

@@ -16,12 +16,6 @@ import (
 // messages it deleted; fewer than limit means that nothing of that age is
 // left.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := s.RecoverGone(ctx); err != nil {
-		return 0, s.Failure("recover contacts in flight", err)
-	}
-	if err := s.forgetElsewhere(ctx); err != nil {
-		return 0, s.Failure("forget contacts of other processes", err)
-	}
 	channels, err := s.channels.All(ctx)
 	if err != nil {
 		return 0, err

@@ -46,14 +46,9 @@ func (s *Store) waitingSince(ctx context.Context, doing, text string, channel we
 	return list, next, s.Failure(doing, err)
 }
 
-// InFlight implements [weir.QueueReader]. Under the lease of the channel memory
-// knows all of them; see [Store.Recover].
+// InFlight implements [weir.QueueReader].
 func (s *Store) InFlight(ctx context.Context, channel weir.ChannelID) ([]weir.Contact, error) {
-	places, err := s.placesInFlight(ctx, channel)
-	if err != nil {
-		return nil, s.Failure("read contacts in flight", err)
-	}
-	rows, err := s.readPlaces(ctx, int64(channel), places)
+	rows, err := s.readPlaces(ctx, int64(channel), placesOf(s.flights.list(channel), weir.State.InFlight))
 	if err != nil {
 		return nil, s.Failure("read contacts in flight", err)
 	}
@@ -61,13 +56,6 @@ func (s *Store) InFlight(ctx context.Context, channel weir.ChannelID) ([]weir.Co
 	list, err := contacts(rows)
 	slices.SortFunc(list, func(a, b weir.Contact) int { return cmp.Compare(a.ID, b.ID) })
 	return list, s.Failure("read contacts in flight", err)
-}
-
-// placesInFlight lists the contacts in flight of a channel, by the instant of their
-// claim.
-func (s *Store) placesInFlight(ctx context.Context, channel weir.ChannelID) ([]place, error) {
-	list, err := s.allInFlight(ctx, &channel)
-	return placesOf(list, weir.State.InFlight), err
 }
 
 // laneStart is a lane and its oldest contact.

@@ -5,9 +5,9 @@
 //   - A contact has one row in contacts, which never changes, and is in one state: in
 //     contacts_queued, contacts_delayed, contacts_done, or in flight, where the
 //     latest record of it in the log contacts_in_flight counts.
-//   - The process that has the lease of a channel knows in memory all contacts of the
-//     channel that are in flight, as they were committed last.
-//   - A transition is written only under the epoch of its channel's lease and
+//   - The owner of the database knows in memory all contacts that are in flight, as they
+//     were committed last.
+//   - A transition is written only by the latest incarnation of its channel's broker and
 //     over the revision that it names.
 //   - channel_counts changes in the transaction that changes the contacts; an outbox
 //     entry is written in the transaction of what it reports.

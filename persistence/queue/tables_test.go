@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,12 +23,11 @@ import (
 type tables struct {
 	t      *testing.T
 	db     *sql.DB
-	stores []*persistence.Store
-	broken []*storetest.Faulty
+	store  *persistence.Store
+	broken *storetest.Faulty
 
 	channel  weir.ChannelID
-	lease    weir.Lease
-	owner    int
+	by       weir.Incarnation
 	contacts []weir.Contact
 }
 
@@ -39,26 +37,19 @@ func TestAContactIsInOneTable(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		m := &tables{t: t}
-		for range 2 {
-			s, f := storetest.OpenFaulty(t, url)
-			m.stores, m.broken, m.db = append(m.stores, s), append(m.broken, f), f.Pools().Read
-			if strings.HasPrefix(url, "sqlite") {
-				break
-			}
-		}
+		m.store, m.broken = storetest.OpenFaulty(t, url)
+		m.db = m.broken.Pools().Read
 		n := 0
 		rapid.Check(t, func(r *rapid.T) {
 			n++
-			m.owner, m.contacts = 0, nil
-			for _, f := range m.broken {
-				f.Set(false, func() storetest.Fault { return storetest.None })
-			}
-			m.channel, m.lease = storetest.OpenChannel(t, m.stores[0], fmt.Sprintf("c%d", n))
+			m.contacts = nil
+			m.broken.Set(false, func() storetest.Fault { return storetest.None })
+			m.channel, m.by = storetest.OpenChannel(t, m.store, fmt.Sprintf("c%d", n))
 			for range rapid.IntRange(1, 8).Draw(r, "steps") {
 				m.breakCommit(r)
 				switch rapid.IntRange(0, 5).Draw(r, "step") {
 				case 0:
-					m.move(r)
+					m.begin(r)
 				case 1:
 					m.purge(r)
 				case 2, 3:
@@ -81,7 +72,7 @@ func (m *tables) must(r *rapid.T, do func() error) {
 // breakCommit breaks some COMMIT that follows.
 func (m *tables) breakCommit(r *rapid.T) {
 	at, kind := rapid.IntRange(1, 40).Draw(r, "which breaks"), rapid.SampledFrom([]storetest.Fault{storetest.Before, storetest.After}).Draw(r, "how")
-	m.broken[m.owner].Set(false, func() storetest.Fault {
+	m.broken.Set(false, func() storetest.Fault {
 		if at--; at == 0 {
 			return kind
 		}
@@ -102,12 +93,12 @@ func (m *tables) accept(r *rapid.T) {
 		s.Survey = rapid.SampledFrom([]string{"", "s"}).Draw(r, "survey")
 		specs = append(specs, s)
 	}
-	by, claims := rapid.IntRange(0, len(m.stores)-1).Draw(r, "accepted by"), weir.Claims{}
-	if by == m.owner {
-		claims = weir.Claims{Lease: m.lease, First: rapid.IntRange(0, len(specs)).Draw(r, "claimed")}
+	claims := weir.Claims{}
+	if rapid.Bool().Draw(r, "by the broker") {
+		claims = weir.Claims{By: m.by, First: rapid.IntRange(0, len(specs)).Draw(r, "claimed")}
 	}
 	m.must(r, func() error {
-		a, err := m.stores[by].NewAcceptance(context.Background(), m.channel, specs)
+		a, err := m.store.NewAcceptance(context.Background(), m.channel, specs)
 		if err != nil {
 			return err
 		}
@@ -146,7 +137,7 @@ func (m *tables) change(r *rapid.T) {
 			list = append(list, tr)
 		}
 		stale = append(stale, bad)
-		results = append(results, storetest.Commit(m.stores[m.owner], m.lease, list...))
+		results = append(results, storetest.Commit(m.store, m.by, list...))
 	}
 	for i, result := range results {
 		if got := <-result; got.Err != nil || len(got.Stale) != stale[i] {
@@ -184,38 +175,19 @@ func nextOf(r *rapid.T, c weir.Contact) (weir.Transition, bool) {
 	return tr, true
 }
 
-// move gives the channel to another process, or to the same again.
-func (m *tables) move(r *rapid.T) {
-	next := rapid.IntRange(0, len(m.stores)-1).Draw(r, "owner")
-	if next != m.owner || rapid.Bool().Draw(r, "released") {
-		m.must(r, func() error { return m.stores[m.owner].Release(context.Background(), m.lease) })
-	}
-	m.owner = next
-	m.must(r, func() error {
-		l, ok, err := m.stores[next].Acquire(context.Background(), m.channel)
-		if err == nil && !ok {
-			r.Fatal("the lease is not free")
-		}
-		m.lease = l
+// begin begins another incarnation.
+func (m *tables) begin(r *rapid.T) {
+	m.must(r, func() (err error) {
+		m.by, err = m.store.Incarnate(context.Background(), m.channel)
 		return err
 	})
 }
 
-// purge purges in all processes at once.
 func (m *tables) purge(r *rapid.T) {
-	done := make(chan bool, len(m.stores))
-	for _, s := range m.stores {
-		go func() {
-			defer func() { done <- true }()
-			m.must(r, func() error {
-				_, err := s.Purge(context.Background(), time.Now().Add(-time.Hour), 10)
-				return err
-			})
-		}()
-	}
-	for range m.stores {
-		<-done
-	}
+	m.must(r, func() error {
+		_, err := m.store.Purge(context.Background(), time.Now().Add(-time.Hour), 10)
+		return err
+	})
 }
 
 func (m *tables) check(r *rapid.T) {
@@ -250,13 +222,11 @@ func (m *tables) check(r *rapid.T) {
 		r.Fatalf("%d queued and %d in flight are counted, want %d and %d (%v)", queued, flying, want["queued"]+want["delayed"], len(inFlight), err)
 	}
 	slices.SortFunc(inFlight, func(a, b weir.Contact) int { return cmp.Compare(a.ID, b.ID) })
-	for i, s := range m.stores {
-		got, err := s.InFlight(context.Background(), m.channel)
-		if d := gocmp.Diff(inFlight, got, cmpopts.EquateEmpty()); d != "" || err != nil {
-			r.Fatalf("in flight, read by process %d, the owner is %d (%v):\n%s", i, m.owner, err, d)
-		}
+	got, err := m.store.InFlight(context.Background(), m.channel)
+	if d := gocmp.Diff(inFlight, got, cmpopts.EquateEmpty()); d != "" || err != nil {
+		r.Fatalf("in flight (%v):\n%s", err, d)
 	}
-	if known := m.stores[m.owner].Known(m.channel); known != len(inFlight) {
-		r.Fatalf("the owner knows %d contacts in flight, want %d", known, len(inFlight))
+	if known := m.store.Known(m.channel); known != len(inFlight) {
+		r.Fatalf("memory knows %d contacts in flight, want %d", known, len(inFlight))
 	}
 }

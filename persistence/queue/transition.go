@@ -12,12 +12,11 @@ import (
 )
 
 // Commit implements [weir.Committer]. done is called on the writer's
-// goroutine and must not wait for anything. A change with stale contacts
-// leaves its inbox rows: the items still have to be handled.
+// goroutine and must not wait for anything.
 func (s *Store) Commit(c weir.Change, done func(weir.CommitResult)) {
 	w := &change{s: s, Change: c}
 	r := &commit.Request{
-		Channels: []weir.ChannelID{c.Lease.Channel}, Transitions: c.Transitions, Work: w, Rows: len(c.Transitions),
+		Channels: []weir.ChannelID{c.By.Channel}, Transitions: c.Transitions, Work: w, Rows: len(c.Transitions),
 		Answer: func(err error) { done(weir.CommitResult{Err: err, Stale: w.stale}) },
 	}
 	for i := range c.Transitions {
@@ -46,7 +45,7 @@ func canWait(c *weir.Change) bool {
 			return false
 		}
 	}
-	return len(c.Transitions) > 0 && len(c.InboxDone) == 0
+	return len(c.Transitions) > 0
 }
 
 // change is the work of [Store.Commit].
@@ -59,13 +58,13 @@ type change struct {
 // Write implements [Work].
 func (c *change) Write(t *commit.Tx, r *commit.Request) error {
 	c.stale = nil
-	if !holds(t, c.Lease) {
-		r.Refuse(weir.ErrLeaseLost)
-		c.s.CountError("lease_lost")
+	if !t.IsCurrent(c.By) {
+		r.Refuse(weir.ErrSuperseded)
+		c.s.CountError("superseded")
 		return nil
 	}
 	for i := range c.Transitions {
-		if c.Transitions[i].Contact.Channel != c.Lease.Channel {
+		if c.Transitions[i].Contact.Channel != c.By.Channel {
 			r.Refuse(weir.Errorf(weir.CodeInternal, "a change of one channel names a contact of another"))
 			return nil
 		}
@@ -117,7 +116,7 @@ func (p *part) change(t *commit.Tx) error {
 		p.emitChanged(t, steps)
 	}
 	p.countChanged(steps)
-	return p.clearInbox(t)
+	return nil
 }
 
 // steps merges the transitions of the changes.
@@ -347,21 +346,4 @@ func archive(t *commit.Tx, steps []step) error {
 	}
 	return t.LaterOnce("INSERT INTO attempts (channel_id, contact_id, number, claimed_at, sent_at, heard_at, finished_at, "+
 		"provider_ref, outcome, reason) VALUES "+values.RowsOf(len(args)/width, width), args...)
-}
-
-// clearInbox deletes the inbox rows that the changes have handled.
-func (p *part) clearInbox(t *commit.Tx) error {
-	var args []any
-	for _, c := range p.changes {
-		if len(c.stale) > 0 {
-			continue
-		}
-		for _, id := range c.InboxDone {
-			args = append(args, id)
-		}
-	}
-	if len(args) == 0 {
-		return nil
-	}
-	return t.LaterOnce("DELETE FROM inbox WHERE id IN "+values.Marks(len(args)), args...)
 }

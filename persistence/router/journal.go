@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"weir"
-	"weir/ops"
 	"weir/persistence/commit"
 	"weir/persistence/values"
 	"weir/routing/eventlog"
@@ -16,7 +15,7 @@ var _ eventlog.Store = (*Store)(nil)
 const segmentsBytes = 8 << 20
 
 // Append implements [eventlog.Store].
-func (s *Store) Append(lease weir.Lease, g eventlog.Group, done func(error)) {
+func (s *Store) Append(by weir.Incarnation, g eventlog.Group, done func(error)) {
 	// The router collects by itself, so that only real rows count: a writer that
 	// waits for more to come would hold up a group that is complete.
 	rows := 2 + len(g.Segments) + len(g.Public)/values.EventsPerRow
@@ -27,7 +26,7 @@ func (s *Store) Append(lease weir.Lease, g eventlog.Group, done func(error)) {
 	for i := range g.Public {
 		bytes += 100 + len(g.Public[i].Subject) + len(g.Public[i].Data)
 	}
-	r := &commit.Request{Work: &routed{lease, g}, Rows: rows, Bytes: bytes, Answer: done} // without a context: it is kept, come what may
+	r := &commit.Request{Work: &routed{by, g}, Rows: rows, Bytes: bytes, Answer: done} // without a context: it is kept, come what may
 	if err := s.Submit(r); err != nil {
 		done(err)
 	}
@@ -35,15 +34,16 @@ func (s *Store) Append(lease weir.Lease, g eventlog.Group, done func(error)) {
 
 // routed is a group of the router's events on its way into the journal.
 type routed struct {
-	lease weir.Lease
+	by    weir.Incarnation
 	group eventlog.Group
 }
 
 // Write implements [Work]. The row of the head orders groups: one that was
 // refused keeps back all that follow it.
 func (w *routed) Write(t *commit.Tx, r *commit.Request) error {
-	if ours, err := t.HoldsRole(r, ops.RoleRouter, w.lease); err != nil || !ours {
-		return err
+	if !t.IsCurrent(w.by) {
+		r.Refuse(weir.ErrSuperseded)
+		return nil
 	}
 	list := w.group.Segments
 	n, err := t.Exec("UPDATE router_head SET last_seq = ? WHERE id = 1 AND last_seq = ?",

@@ -8,7 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
-	"weir/ops"
+	"weir/persistence/commit"
 	"weir/routing/eventlog"
 )
 
@@ -21,12 +21,12 @@ var errParts = errors.New("the router's snapshot lacks a part")
 
 // SaveSnapshot implements [eventlog.Store]. The parts are written under a
 // number that does not count yet; one statement makes it count.
-func (s *Store) SaveSnapshot(ctx context.Context, lease weir.Lease, seq uint64, data []byte) error {
+func (s *Store) SaveSnapshot(ctx context.Context, by weir.Incarnation, seq uint64, data []byte) error {
 	number, parts := s.NextID(time.Now()), 0
 	for rest := data; parts == 0 || len(rest) > 0; parts++ {
 		part := rest[:min(partBytes, len(rest))]
 		rest = rest[len(part):]
-		err := s.asRouter(ctx, lease, func(tx *sqlx.Tx) error {
+		err := s.save(ctx, func(tx *sqlx.Tx) error {
 			_, err := tx.ExecContext(ctx, "INSERT INTO router_snapshots (snapshot, part, data) VALUES (?, ?, ?)", number, parts, part)
 			return err
 		})
@@ -34,59 +34,55 @@ func (s *Store) SaveSnapshot(ctx context.Context, lease weir.Lease, seq uint64, 
 			return err
 		}
 	}
-	err := s.asRouter(ctx, lease, func(tx *sqlx.Tx) error { return s.switchSnapshot(ctx, tx, number, parts, int64(seq)) })
-	if err != nil {
+	switched := &snapshotSwitch{by, number, parts, int64(seq)}
+	if err := s.Await(ctx, &commit.Request{Work: switched, Rows: 1}); err != nil {
 		return err
 	}
-	return s.pruneRouter(ctx, lease, number, int64(seq))
+	return s.pruneRouter(ctx, number, int64(seq))
 }
 
-// asRouter runs a transaction in which the lease is good.
-func (s *Store) asRouter(ctx context.Context, lease weir.Lease, fn func(*sqlx.Tx) error) error {
-	lost := false
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		var n int
-		err := tx.GetContext(ctx, &n, "SELECT COUNT(*) FROM roles WHERE name = ? AND owner = ? AND epoch = ?"+s.Dialect.ForShare,
-			string(ops.RoleRouter), lease.Owner, lease.Epoch)
-		if lost = n != 1; err != nil || lost {
-			return err
-		}
-		return fn(tx)
-	})
-	if err == nil && lost {
-		return weir.ErrLeaseLost
-	}
-	if errors.Is(err, eventlog.ErrGap) || errors.Is(err, errParts) {
-		return err
-	}
-	return s.Failure("save the router's snapshot", err)
+// save runs a transaction of a snapshot.
+func (s *Store) save(ctx context.Context, fn func(*sqlx.Tx) error) error {
+	return s.Failure("save the router's snapshot", s.Transaction(ctx, fn))
 }
 
-func (s *Store) switchSnapshot(ctx context.Context, tx *sqlx.Tx, number int64, parts int, seq int64) error {
-	var n int
-	if err := tx.GetContext(ctx, &n, "SELECT COUNT(*) FROM router_snapshots WHERE snapshot = ?", number); err != nil {
+// snapshotSwitch makes a snapshot count. It goes through the writer, where one of an
+// earlier state of the router is refused.
+type snapshotSwitch struct {
+	by     weir.Incarnation
+	number int64
+	parts  int
+	seq    int64
+}
+
+// Write implements [commit.Work].
+func (w *snapshotSwitch) Write(t *commit.Tx, r *commit.Request) error {
+	if !t.IsCurrent(w.by) {
+		r.Refuse(weir.ErrSuperseded)
+		return nil
+	}
+	var n int64
+	if err := t.Get(&n, "SELECT COUNT(*) FROM router_snapshots WHERE snapshot = ?", w.number); err != nil {
 		return err
 	}
-	if n != parts {
-		return errParts
+	if n != int64(w.parts) {
+		r.Refuse(errParts)
+		return nil
 	}
-	result, err := tx.ExecContext(ctx, "UPDATE router_head SET snapshot = ?, snapshot_seq = ? WHERE id = 1 AND last_seq >= ? AND snapshot_seq <= ?",
-		number, seq, seq, seq)
-	if err != nil {
-		return err
+	n, err := t.Exec("UPDATE router_head SET snapshot = ?, snapshot_seq = ? WHERE id = 1 AND last_seq >= ? AND snapshot_seq <= ?",
+		w.number, w.seq, w.seq, w.seq)
+	if err == nil && n != 1 {
+		r.Refuse(eventlog.ErrGap)
 	}
-	if done, err := result.RowsAffected(); err != nil || done != 1 {
-		return errors.Join(err, eventlog.ErrGap)
-	}
-	return nil
+	return err
 }
 
 // pruneRouter deletes what the snapshot that counts has made superfluous, a
 // bounded number of rows at a time.
-func (s *Store) pruneRouter(ctx context.Context, lease weir.Lease, snapshot, seq int64) error {
+func (s *Store) pruneRouter(ctx context.Context, snapshot, seq int64) error {
 	for _, step := range []func(context.Context, *sqlx.Tx, int64, int64) (bool, error){pruneJournal, pruneSnapshots} {
 		for more := true; more; {
-			err := s.asRouter(ctx, lease, func(tx *sqlx.Tx) (err error) {
+			err := s.save(ctx, func(tx *sqlx.Tx) (err error) {
 				more, err = step(ctx, tx, snapshot, seq)
 				return err
 			})

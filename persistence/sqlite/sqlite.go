@@ -59,7 +59,7 @@ func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Databa
 func (d *Database) openMemory() error {
 	counter := new(dialect.Counter)
 	db, err := pool("file::memory:?_txlock=immediate", 1, counter)
-	d.pools = dialect.Pools{Batch: db, Write: db, Read: db, Statements: counter}
+	d.pools = dialect.Pools{Batch: db, Write: db, Read: db, Lease: db, Statements: counter}
 	return err
 }
 
@@ -73,7 +73,7 @@ func (d *Database) openFile() error {
 		return err
 	}
 	read, err := pool(file+common+"&_pragma=query_only(1)", 4, counter)
-	d.pools = dialect.Pools{Batch: write, Write: write, Read: read, Statements: counter}
+	d.pools = dialect.Pools{Batch: write, Write: write, Read: read, Lease: write, Statements: counter}
 	return err
 }
 
@@ -125,17 +125,6 @@ func (d *Database) Now() string { return strconv.FormatInt(time.Now().UnixMicro(
 // Migrations implements [dialect.Database].
 func (d *Database) Migrations() (string, goose.Dialect) { return "sqlite", goose.DialectSQLite3 }
 
-// LockMigrations implements [dialect.Database]. Its lock is not the member's lock:
-// a process migrates while it is on standby.
-func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
-	if d.path == memory {
-		return func() {}, nil
-	}
-	return lockFile(ctx, place(d.path)+".migrate.lock", func(lock string) {
-		d.log.Info("another process migrates the database; waiting", "lock", lock)
-	})
-}
-
 // Classify implements [dialect.Database].
 func (d *Database) Classify(err error) (dialect.Kind, string) {
 	var e *sqlite.Error
@@ -177,35 +166,32 @@ func (d *Database) Writable(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	_, err = tx.ExecContext(ctx, "UPDATE meta SET value = value WHERE name = 'starts'")
+	_, err = tx.ExecContext(ctx, "UPDATE meta SET value = value WHERE name = 'channels'")
 	return err
 }
 
-// Join acquires the exclusive lock of the file <path>.lock. The operating system
+// Hold acquires the exclusive lock of the file <path>.lock. The operating system
 // releases it when the process ends, however it ends.
-func (d *Database) Join(ctx context.Context, _ string) (func(), bool, error) {
+func (d *Database) Hold(ctx context.Context, wait bool) (func(), bool, error) {
 	if d.path == memory {
 		return func() {}, true, nil
 	}
-	leave, err := lockFile(ctx, place(d.path)+".lock", func(lock string) {
-		d.log.Info("another process holds the database; standing by", "lock", lock)
-	})
-	return leave, true, err
-}
-
-// Exclude implements [dialect.Database].
-func (d *Database) Exclude(context.Context) (func(), error) {
-	if d.path == memory {
-		return func() {}, nil
-	}
 	lock := flock.New(place(d.path) + ".lock")
-	switch held, err := lock.TryLock(); {
-	case err != nil:
-		return nil, fmt.Errorf("sqlite: lock %s: %w", lock, err)
-	case !held:
-		return nil, dialect.ErrMember
+	held, err := lock.TryLock()
+	if err == nil && !held {
+		if !wait {
+			return nil, false, dialect.ErrMember
+		}
+		d.log.Info("another process holds the database; standing by", "lock", lock.Path())
+		// It polls, because a blocking call could not be canceled.
+		if held, err = lock.TryLockContext(ctx, 50*time.Millisecond); !held && ctx.Err() != nil {
+			return nil, false, fmt.Errorf("sqlite: lock %s is held by another process: %w", lock.Path(), ctx.Err())
+		}
 	}
-	return func() { _ = lock.Close() }, nil
+	if err != nil {
+		return nil, false, fmt.Errorf("sqlite: lock %s: %w", lock.Path(), err)
+	}
+	return func() { _ = lock.Close() }, true, nil
 }
 
 // place resolves symbolic links, as SQLite does: processes that use different paths
@@ -215,21 +201,4 @@ func place(path string) string {
 		return behind
 	}
 	return path
-}
-
-// lockFile waits for an exclusive lock, and calls waiting if it has to wait. It polls,
-// because a blocking call could not be canceled.
-func lockFile(ctx context.Context, name string, waiting func(lock string)) (func(), error) {
-	lock := flock.New(name)
-	held, err := lock.TryLock()
-	if err == nil && !held {
-		waiting(name)
-		if held, err = lock.TryLockContext(ctx, 50*time.Millisecond); !held && ctx.Err() != nil {
-			return nil, fmt.Errorf("sqlite: lock %s is held by another process: %w", name, ctx.Err())
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: lock %s: %w", name, err)
-	}
-	return func() { _ = lock.Close() }, nil
 }

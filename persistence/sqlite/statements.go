@@ -12,6 +12,7 @@ import (
 // holds the whole database.
 func (d *Database) Statements() dialect.Statements {
 	return dialect.Statements{
+		HasTable:          "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = ?",
 		InsertRows:        insertRows,
 		UpdateRespondents: updateRespondents(),
 		KeepContact:       " ON CONFLICT DO NOTHING",
@@ -24,8 +25,6 @@ func (d *Database) Statements() dialect.Statements {
 		By:        func(index string) string { return " INDEXED BY " + index },
 		AddCounts: " ON CONFLICT (channel_id) DO UPDATE SET queued = queued + excluded.queued, in_flight = in_flight + excluded.in_flight",
 		Through:   func(index string) string { return " INDEXED BY " + index },
-		RenewWake: " ON CONFLICT (channel_id, wake) DO UPDATE SET id = excluded.id",
-		OwnerGone: "1 = 0",
 		Prepare:   true,
 		Brief:     true,
 	}

@@ -43,6 +43,9 @@ func newFaulty(db dialect.Database) *Faulty {
 		f.pools.Write = sql.OpenDB(connector{f, f.pools.Write, true})
 	}
 	f.pools.Batch = broken
+	if f.pools.Lease == inner { // which has one connection
+		f.pools.Lease = broken
+	}
 	return f
 }
 

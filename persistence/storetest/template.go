@@ -63,7 +63,7 @@ func quickly(ctx context.Context, s *persistence.Store, db dialect.Database) err
 		if err := json.Unmarshal(text, &script); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		return run(ctx, db, script)
+		return run(ctx, db, append(script, "UPDATE owner SET start_number = 0")) // it was written by the owner of another one
 	}
 	if err := s.MigrateUp(ctx); err != nil {
 		return err
@@ -87,7 +87,7 @@ func scriptFile(ctx context.Context, db dialect.Database) (string, error) {
 	if err := db.Pools().Read.QueryRowContext(ctx, ask).Scan(&version); err != nil {
 		return "", err
 	}
-	hash.Write([]byte("1\n" + version + "\n")) // the number is the version of the script's format
+	hash.Write([]byte("2\n" + version + "\n")) // the number is the version of the script's format
 	steps, err := migrations.For(folder)
 	if err != nil {
 		return "", err

@@ -88,8 +88,13 @@ func rowsOf(t *testing.T, db dialect.Database, table string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table == "goose_db_version" {
+	switch table { // the instants differ, and a database that a script made has no owner yet
+	case "goose_db_version":
 		columns = []string{"id", "version_id", "is_applied"}
+	case "owner":
+		columns = []string{"id", "epoch"}
+	case "processes":
+		columns = []string{"start_number", "version"}
 	}
 	return "SELECT CONCAT_WS(' ', `" + strings.Join(columns, "`, `") + "`) FROM " + table + " ORDER BY 1"
 }

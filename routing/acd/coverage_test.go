@@ -33,7 +33,7 @@ func features() []feature {
 		{"ACD-8", "finished contacts can be read for hours", finishedIsKept, ""},
 		{"ACD-9", "several dispatchers at once", manyDispatchers, ""},
 		{"ACD-10", "waiting instead of polling", wokenAtOnce, ""},
-		{"ACD-11", "any process may die", nil, "actors/router: TestAnyCrashIsRecoveredFrom, TestTheRoleIsLostAndFoundAgain"},
+		{"ACD-11", "any process may die", nil, "actors/router: TestAnyCrashIsRecoveredFrom, TestAnEarlierStateIsRefused"},
 		{"ACD-12", "a health check that tells the truth", nil, "web: TestReadiness"},
 		{"ACD-13", "the simulator's sums", simulatorSums, ""},
 		{"ACD-14", "configured by the environment", nil, "config: TestAnEmptyEnvironmentGivesTheDefaults"},

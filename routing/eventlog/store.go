@@ -9,23 +9,22 @@ import (
 )
 
 // Store stores a router durably: a snapshot of its state and the events after
-// it. Only the holder of the role [ops.RoleRouter] may write; a write under a
-// lease that is not the latest is refused.
+// it. Only the latest incarnation of the router may write.
 type Store interface {
 	// Append passes a group to the group-commit writer and returns at once. done
 	// is called once, from another goroutine. Groups are committed in the order
 	// of the calls. A group that does not follow the last committed one is
-	// refused with [ErrGap], and a group of a former owner with
-	// [weir.ErrLeaseLost]. While the store is down the writer keeps the group
+	// refused with [ErrGap], and a group of an earlier state with
+	// [weir.ErrSuperseded]. While the store is down the writer keeps the group
 	// and retries; it gives up only when it is closed.
-	Append(lease weir.Lease, g Group, done func(error))
+	Append(by weir.Incarnation, g Group, done func(error))
 	// Segments reads what follows an event, in order: at most limit segments,
 	// and of a bounded total size. An empty result means that there is no more.
 	Segments(ctx context.Context, after uint64, limit int) ([]Segment, error)
 	// SaveSnapshot atomically replaces the snapshot by one of the state after
 	// event seq and then drops the events that it covers. It refuses a snapshot
 	// that is ahead of the journal.
-	SaveSnapshot(ctx context.Context, lease weir.Lease, seq uint64, data []byte) error
+	SaveSnapshot(ctx context.Context, by weir.Incarnation, seq uint64, data []byte) error
 	// LoadSnapshot reads the snapshot.
 	LoadSnapshot(ctx context.Context) (Saved, error)
 }

@@ -40,7 +40,7 @@ type ChannelView struct {
 	Settings       map[string]any `json:"settings" doc:"without the secrets"`
 	State          weir.Health    `json:"state" enum:"up,down,error,paused,faulted"`
 	StateReason    string         `json:"state_reason,omitempty"`
-	Why            string         `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued; as far as the responding process knows" example:"channel texts is paused"`
+	Why            string         `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued" example:"channel texts is paused"`
 	WhyCode        ops.WhyCode    `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
 	WhyInstants    []time.Time    `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
 	Deleting       bool           `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
@@ -51,12 +51,12 @@ type ChannelView struct {
 	Queued         int64          `json:"queued" doc:"contacts that wait"`
 	Blocked        int            `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
 	OldestQueuedAt *time.Time     `json:"oldest_queued_at,omitempty" doc:"when the oldest queued contact was accepted"`
-	NextDueAt      *time.Time     `json:"next_due_at,omitempty" doc:"when the next delayed contact is due: its window opens, or its next attempt; as far as the responding process knows"`
-	SentPerMinute  float64        `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one, counted by the responding process"`
-	IdleSince      *time.Time     `json:"idle_since,omitempty" doc:"since when nothing was dispatched, to the minute and at most five minutes ago; absent: another process runs the channel"`
-	RatePerSecond  float64        `json:"rate_per_second,omitempty" doc:"the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none, or another process runs the channel"`
+	NextDueAt      *time.Time     `json:"next_due_at,omitempty" doc:"when the next delayed contact is due: its window opens, or its next attempt"`
+	SentPerMinute  float64        `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one"`
+	IdleSince      *time.Time     `json:"idle_since,omitempty" doc:"since when nothing was dispatched, to the minute and at most five minutes ago; absent: not known"`
+	RatePerSecond  float64        `json:"rate_per_second,omitempty" doc:"the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none"`
 	Breaker        BreakerView    `json:"breaker"`
-	LastCollection *CollectView   `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started, or another process runs it"`
+	LastCollection *CollectView   `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started"`
 	CreatedAt      time.Time      `json:"created_at"`
 	UpdatedAt      time.Time      `json:"updated_at"`
 }

@@ -19,7 +19,7 @@ import (
 // CanceledView is the response to a cancellation.
 type CanceledView struct {
 	ID      string       `json:"id"`
-	State   string       `json:"state" enum:"queued,sending,active,unknown,done" doc:"queued: another process runs the channel and will end it"`
+	State   string       `json:"state" enum:"sending,active,unknown,done" doc:"its state after the request; sending, active or unknown: the provider is asked to cancel it"`
 	Outcome weir.Outcome `json:"outcome,omitempty"`
 }
 

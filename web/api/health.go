@@ -21,7 +21,7 @@ const MetricsPath = "/metrics"
 type Readiness struct {
 	Ready   bool     `json:"ready"`
 	Reasons []string `json:"reasons,omitempty" doc:"what is wrong"`
-	Router  string   `json:"router,omitempty" enum:"serving,replaying,standby,stopping" doc:"phase of the job router in this process: serving: it serves requests; replaying: it loads its state; standby: another process runs it"`
+	Router  string   `json:"router,omitempty" enum:"serving,replaying,stopping" doc:"phase of the job router: serving: it serves requests; replaying: it loads its state"`
 	// HeldSince does not affect readiness: requests are served.
 	HeldSince *time.Time `json:"held_since,omitempty" doc:"when it was started with --paused: nothing is sent until weir resume"`
 }

@@ -61,7 +61,6 @@ type CallbacksView struct {
 	Duplicate int64 `json:"duplicate,omitempty"`
 	Late      int64 `json:"late,omitempty"`
 	Unknown   int64 `json:"unknown,omitempty" doc:"reports on unknown attempts"`
-	Forwarded int64 `json:"forwarded,omitempty" doc:"passed on to the process that runs the channel, which does not count them again"`
 }
 
 // AllMinutesView shows the activity of many channels, for small charts.
@@ -238,7 +237,7 @@ func minuteView(at time.Time, m *ops.Minute) MinuteView {
 		},
 		Callbacks: CallbacksView{
 			Applied: n[ops.CountApplied], Duplicate: n[ops.CountDuplicate], Late: n[ops.CountLate],
-			Unknown: n[ops.CountUnknownAttempt], Forwarded: n[ops.CountForwarded],
+			Unknown: n[ops.CountUnknownAttempt],
 		},
 		CollectorRuns: n[ops.CountReconciliations], Reconciled: n[ops.CountReconciled],
 	}

@@ -353,7 +353,7 @@ const (
 
 func results() []string {
 	return []string{
-		string(weir.Applied), string(weir.Duplicate), string(weir.Late), string(weir.UnknownAttempt), string(weir.Forwarded),
+		string(weir.Applied), string(weir.Duplicate), string(weir.Late), string(weir.UnknownAttempt),
 		resultUnauthorised, resultInvalid, resultForged, resultDeleted, resultUnavailable, resultIgnored,
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxAge is how long the channels of a name are served from memory.
-	// It bounds the delay until this process sees another process's change.
+	// It bounds the delay until a change that a command made beside the owner is seen.
 	maxAge = 5 * time.Second
 	// maxAcceptAge is the same for the channel of a POST of contacts. The store
 	// decides whether the channel accepts them.

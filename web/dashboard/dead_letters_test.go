@@ -27,9 +27,9 @@ func (r *rig) addDeadLetters(channel string, n int) []string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	lease, ok, err := store.Acquire(r.t.Context(), ch.ID)
-	if err != nil || !ok {
-		r.t.Fatal(ok, err)
+	by, err := store.Incarnate(r.t.Context(), ch.ID)
+	if err != nil {
+		r.t.Fatal(err)
 	}
 	var specs []weir.Spec
 	for i := range n {
@@ -51,14 +51,11 @@ func (r *rig) addDeadLetters(channel string, n int) []string {
 		change.Transitions = append(change.Transitions, weir.Transition{From: was.Rev, Was: was.State, Contact: a.Contact})
 		ids = append(ids, was.Ref.String())
 	}
-	change.Lease = lease
+	change.By = by
 	result := make(chan weir.CommitResult, 1)
 	store.Commit(change, func(c weir.CommitResult) { result <- c })
 	if c := <-result; c.Err != nil || len(c.Stale) > 0 {
 		r.t.Fatalf("%+v", c)
-	}
-	if err := store.Release(r.t.Context(), lease); err != nil {
-		r.t.Fatal(err)
 	}
 	return ids
 }

@@ -55,8 +55,7 @@ func (v *visit) callRouter(method, path string, query url.Values, body, into any
 	case err == nil:
 		return nil
 	case status == http.StatusServiceUnavailable:
-		return &problem{Status: status, wait: p.wait, Detail: "The router is unavailable in this process: " + p.Detail +
-			". One process at a time runs it. Open this page on that process, or try again after it has stopped."}
+		return &problem{Status: status, wait: p.wait, Detail: "The router is unavailable: " + p.Detail + "."}
 	case status == http.StatusUnauthorized && v.Who.Open:
 		return &problem{Status: http.StatusForbidden, Detail: "The router requires a token. " +
 			"Create one and log in with it: weir token create --name ann --scope router --scope pii:read"}

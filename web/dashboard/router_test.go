@@ -223,8 +223,8 @@ func TestRouterStreamSendsChanges(t *testing.T) {
 	<-w.done
 }
 
-// Only one process runs the router; the others report that.
-func TestRouterInAnotherProcess(t *testing.T) {
+// A router that reads its state says so on its pages.
+func TestRouter_Unavailable(t *testing.T) {
 	t.Parallel()
 	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/whoami" {
@@ -233,7 +233,7 @@ func TestRouterInAnotherProcess(t *testing.T) {
 		}
 		w.Header().Set("Retry-After", "7")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, `{"error":{"code":"ServiceUnavailable","message":"the router runs in another process"}}`)
+		_, _ = io.WriteString(w, `{"error":{"code":"ServiceUnavailable","message":"the router is reading its state"}}`)
 	})
 	d, err := dashboard.New(dashboard.Options{API: api, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -243,7 +243,7 @@ func TestRouterInAnotherProcess(t *testing.T) {
 		w := httptest.NewRecorder()
 		d.Routes()["GET "+path].ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil))
 		a := answer{t, w.Code, w.Header(), w.Body.String()}
-		a.want(503).has("Unavailable", "the router runs in another process", "One process at a time runs it")
+		a.want(503).has("Unavailable", "the router is reading its state")
 		if after := a.header.Get("Retry-After"); after != "7" {
 			t.Errorf("Retry-After %q", after)
 		}

@@ -32,7 +32,7 @@ func (d *describer) plainOperations() []*huma.Operation {
 	live.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the process responds", Body: route.TypeOf[api.Liveness]()}, "")
 	ready := d.readiness(plainOperation("/readyz", "ready", "Readiness probe", "503 while the process shuts down or its store does not respond."))
 	router := d.readiness(plainOperation("/readyz/router", "ready-router", "Readiness probe of the job router",
-		"503 while another process runs the router, or this one still loads its state. For the health checks of proxies in front of /routing/."))
+		"503 while the router loads its state."))
 	metrics := plainOperation(api.MetricsPath, "metrics", "Metrics for Prometheus", "In the text format, or in another that the request accepts. Requires a token if the API does.")
 	metrics.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the metrics"}, textType)
 	d.problems(metrics, nil, false, []weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeUnavailable, weir.CodeInternal})

@@ -87,7 +87,7 @@ func (p *components) start(ctx context.Context, o Options, undo *cleanups) error
 func (p *components) startRouter(o Options, calls heldCalls, hints *workers.Hints, system *actor.ActorSystem) (err error) {
 	c := o.Config
 	p.router, err = router.Start(router.Options{
-		Store: p.store, Caller: calls, Events: p.store, Logger: o.Logger, Metrics: router.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(), Shared: sharedStore(c),
+		Store: p.store, Caller: calls, Events: p.store, Logger: o.Logger, Metrics: router.NewMetrics(o.Registry), Valid: p.store.Valid,
 		Watch: hints.Hear, Settings: routerSettings(c), Hold: p.hold.wait, System: system,
 	})
 	return err
@@ -104,14 +104,14 @@ func (p *components) startChannels(o Options, held heldStore, system *actor.Acto
 	undo.add("connections to providers", func(context.Context) error { p.directory.Close(); return nil })
 	p.channels, err = actors.Start(actors.Options{
 		Store: held, Queue: held, Minutes: p.store, Directory: p.directory, Core: coreConfig(c), Logger: o.Logger,
-		Metrics: actors.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
+		Metrics: actors.NewMetrics(o.Registry), Valid: p.store.Valid,
 		SendTimeout: c.SendTimeout.Duration(), AskTimeout: c.SendTimeout.Duration(),
-		Shared: sharedStore(c), Middleware: o.Middleware, System: system, Tracing: p.tracing,
+		Middleware: o.Middleware, System: system, Tracing: p.tracing,
 	})
 	if err != nil {
 		return err
 	}
-	undo.add("channels", p.channels.Drain)
+	undo.add("channels", func(context.Context) error { p.channels.Close(); return nil })
 	return nil
 }
 
@@ -136,8 +136,8 @@ func (p *components) startSurveys(ctx context.Context, o Options, held heldStore
 		Store: surveybroker.Store{
 			SurveyStore: held, ChannelReader: held, RespondentReader: held, PacingReader: held, Worker: held, Outbox: held, ChannelStateStore: held, ContactReader: held,
 		},
-		Channels: p.channels, Types: p.directory, Roles: p.store, Defaults: surveyDefaults(c), Logger: o.Logger,
-		Metrics: surveybroker.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
+		Channels: p.channels, Types: p.directory, Start: p.store.Start(), Defaults: surveyDefaults(c), Logger: o.Logger,
+		Metrics:    surveybroker.NewMetrics(o.Registry),
 		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Random: rand.Float64, Tokens: p.tokens, System: system,
 	})
 	if err != nil {
@@ -163,7 +163,7 @@ func (p *components) startDelivery(ctx context.Context, o Options, calls, webhoo
 	}
 	p.webhooks = &delivery.Webhooks{Store: p.store, Calls: webhookCalls, Mask: api.MaskedEvent, Disabled: p.webhookDisabled}
 	p.delivery, err = delivery.Start(ctx, delivery.Options{
-		Store: p.store, Receivers: receivers, Webhooks: p.webhooks, Logger: o.Logger, Metrics: delivery.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
+		Store: p.store, Receivers: receivers, Webhooks: p.webhooks, Logger: o.Logger, Metrics: delivery.NewMetrics(o.Registry),
 		PollEvery: pollEventsEvery, Tracing: p.tracing,
 	})
 	return err
@@ -215,13 +215,14 @@ func (p *components) resume(ctx context.Context) error {
 	return errors.Join(p.channels.Resume(ctx), p.surveys.Resume(ctx))
 }
 
-// drain starts nothing new, finishes running dispatches as far as ctx allows, and
-// releases leases and roles. It may be called more than once, also without a
-// resume before it.
-func (p *components) drain(ctx context.Context) error {
-	// Surveys first, because they feed the channels; the router after the channels, which
-	// dispatch to it; delivery last, so that events of all others are still delivered.
-	return errors.Join(p.surveys.Drain(ctx), p.stopHints(ctx), p.channels.Drain(ctx), p.router.Drain(ctx), p.delivery.Close(ctx))
+// handOver ends what a next owner of the database goes on with. It may be called more than
+// once, also without a resume before it.
+func (p *components) handOver(ctx context.Context) error {
+	// Surveys first, because their rounds ask the channels; the router after the channels, which
+	// dispatch to it. Deliveries that take long are interrupted: the next owner repeats them.
+	err := p.surveys.Drain(ctx)
+	p.channels.Close()
+	return errors.Join(err, p.stopHints(ctx), p.router.Drain(ctx), p.delivery.Close(ctx))
 }
 
 func routerSettings(c config.Config) routing.Settings {

@@ -6,8 +6,8 @@
 //   - Each step of the set-up registers its cleanup before the next one begins;
 //     a set-up that fails half-way undoes its completed steps.
 //   - The daemon stops within [Limit] of the request, in this order: not ready,
-//     no new work, running dispatches finish, leases are released, HTTP stops,
-//     the store is closed.
+//     no new work, running dispatches finish, HTTP stops, the database is released
+//     and closed.
 //   - Nothing is global: two daemons can run in one process.
 package daemon
 
@@ -64,10 +64,7 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	if p.store, err = d.openStore(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, o, p.store); err != nil {
-		return nil, err
-	}
-	if err := p.store.Join(ctx); err != nil {
+	if err := own(ctx, o, p.store); err != nil {
 		return nil, err
 	}
 	if p.tracing, err = startTracing(ctx, o, p.store); err != nil {
@@ -93,7 +90,7 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	p.trail = auth.NewTrail(p.store)
 	d.cleanups.add("audit log", p.trail.Write)
 	d.cleanups.add("token uses", p.gate.StoreLastUsed)
-	d.cleanups.add("background jobs", startJobs(slices.Concat(storeJobs(o.Config, p.store), accessJobs(p, sharedStore(o.Config)), certificates.jobs(), []job{p.hold.job()}), o.Logger))
+	d.cleanups.add("background jobs", startJobs(slices.Concat(storeJobs(o.Config, p.store), accessJobs(p), certificates.jobs(), []job{p.hold.job()}), o.Logger))
 	if d.handler, err = p.handler(o, d.draining.Load, refusals); err != nil {
 		return nil, err
 	}
@@ -118,26 +115,36 @@ func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, 
 	return store, nil
 }
 
-// migrate applies pending schema migrations if that is configured, and always on
-// SQLite. Otherwise it returns an error if any are pending.
-func migrate(ctx context.Context, o Options, store *persistence.Store) error {
-	if o.Config.AutoMigrate || strings.HasPrefix(o.Config.DatabaseURL, "sqlite:") {
+// own waits until this process owns the database. As its owner it applies pending schema
+// migrations, if that is configured, and always on SQLite. Otherwise it returns an error if
+// any are pending.
+func own(ctx context.Context, o Options, store *persistence.Store) error {
+	steps := o.Config.AutoMigrate || strings.HasPrefix(o.Config.DatabaseURL, "sqlite:")
+	if !steps {
+		pending, err := store.Pending(ctx)
+		if err != nil {
+			return err
+		}
+		if pending > 0 {
+			return fmt.Errorf("the database schema has %d pending migrations and WEIR_AUTO_MIGRATE is false; run: weir migrate up", pending)
+		}
+	}
+	if err := store.Own(ctx); err != nil {
+		return err
+	}
+	if steps {
 		if err := store.MigrateUp(ctx); err != nil {
 			return err
 		}
-	}
-	pending, err := store.Pending(ctx)
-	if err != nil {
-		return err
-	}
-	if pending > 0 {
-		return fmt.Errorf("the database schema has %d pending migrations and WEIR_AUTO_MIGRATE is false; run: weir migrate up", pending)
 	}
 	ahead, err := store.Ahead(ctx)
 	if ahead > 0 {
 		o.Logger.Warn("database schema is newer than this binary (untested combination)", "migrations", ahead)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return store.Join(ctx)
 }
 
 // listen opens the address, and derives the public URL from it if none is

@@ -9,9 +9,8 @@ import (
 	"weir/internal/outbound"
 )
 
-// pollEventsEvery is how often receivers poll for events that were not announced to
-// them. The store announces events of this process at their commit, and events of
-// other processes after the polls of the channels' actors.
+// pollEventsEvery is how often receivers poll for events. The store announces them at their
+// commit.
 const pollEventsEvery = 30 * time.Second
 
 // outboundPolicy returns the rules for the addresses that users configure for outbound calls.

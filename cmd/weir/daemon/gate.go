@@ -9,14 +9,10 @@ import (
 )
 
 const (
-	// A new token works, and a revoked one fails, within about two seconds. Processes that
-	// share a store learn of a change from their regular polls of the store, so that
-	// they can read the tokens themselves less often.
-	readTokensEvery       = 2 * time.Second
-	readTokensSharedEvery = 10 * time.Second
-	noteUsesEvery         = time.Minute
-	writeAuditEvery       = time.Second
-	auditRetention        = 90 * 24 * time.Hour
+	readTokensEvery = 2 * time.Second // "weir token" works on the database
+	noteUsesEvery   = time.Minute
+	writeAuditEvery = time.Second
+	auditRetention  = 90 * 24 * time.Hour
 )
 
 // openGate reads the tokens, and returns an error if the API would be open to
@@ -35,9 +31,9 @@ func openGate(ctx context.Context, o Options, store *persistence.Store) (*auth.G
 
 // accessJobs returns the background jobs that keep the gate and the store in step,
 // write the audit log, and remove its old entries and expired sessions.
-func accessJobs(p *components, shared bool) []job {
+func accessJobs(p *components) []job {
 	return []job{
-		refreshTokensJob(p.gate, shared, func(changed func()) { p.store.OnTokens(changed) }),
+		{name: "refresh tokens", every: readTokensEvery, step: func(ctx context.Context) (bool, error) { return false, p.gate.Refresh(ctx) }},
 		{name: "store token uses", every: noteUsesEvery, step: func(ctx context.Context) (bool, error) { return false, p.gate.StoreLastUsed(ctx) }},
 		{name: "write audit log", every: writeAuditEvery, step: func(ctx context.Context) (bool, error) { return false, p.trail.Write(ctx) }},
 		{name: "purge audit log", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
@@ -49,30 +45,4 @@ func accessJobs(p *components, shared bool) []job {
 			return n > 0, err
 		}},
 	}
-}
-
-// refreshTokensJob keeps the gate's tokens equal to the store's. Where processes share
-// a store, onTokens registers a function that is called once for each change.
-func refreshTokensJob(gate *auth.Gate, shared bool, onTokens func(changed func())) job {
-	read := job{name: "refresh tokens", every: readTokensEvery, step: func(ctx context.Context) (bool, error) { return false, gate.Refresh(ctx) }}
-	if !shared {
-		return read
-	}
-	changed := make(chan struct{}, 1)
-	signal := func() {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	}
-	onTokens(signal)
-	read.every, read.wake = readTokensSharedEvery, changed
-	read.step = func(ctx context.Context) (bool, error) {
-		err := gate.Refresh(ctx)
-		if gate.Stale() { // the change is not signaled again
-			time.AfterFunc(readTokensEvery, signal)
-		}
-		return false, err
-	}
-	return read
 }

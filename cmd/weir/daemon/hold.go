@@ -18,8 +18,8 @@ import (
 	"weir/persistence"
 )
 
-// readHoldEvery is how often the hold is read from the store: another process may have
-// ended it.
+// readHoldEvery is how often the hold is read from the store: "weir resume" may have ended
+// it there.
 const readHoldEvery = 2 * time.Second
 
 // hold keeps Weir from sending anything: no contact is dispatched, no provider is

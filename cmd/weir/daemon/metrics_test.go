@@ -65,7 +65,7 @@ func promised() []string {
 		"channel_state", "contacts_accepted_total", "contacts_finished_total", "contact_wait_seconds", "contact_active_seconds",
 		"provider_requests_total", "provider_request_duration_seconds", "provider_breaker_state", "provider_retry_budget_ratio",
 		"gc_runs_total", "callbacks_total", "actor_restarts_total", "actor_panics_total",
-		"mailbox_messages", "lease_held", "lease_epoch", "lease_lost_total", "db_errors_total", "db_transaction_retries_total",
+		"mailbox_messages", "db_errors_total", "db_transaction_retries_total",
 		"db_clock_skew_seconds", "dead_letters_total", "http_requests_total", "http_request_duration_seconds", "build_info",
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
-	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/prometheus/client_golang/prometheus"
@@ -49,6 +48,3 @@ func withDefaults(o Options) Options {
 	}, func() float64 { return 1 }))
 	return o
 }
-
-// sharedStore reports whether other processes may use the same store.
-func sharedStore(c config.Config) bool { return !strings.HasPrefix(c.DatabaseURL, "sqlite:") }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"runtime"
 	"time"
+
+	"weir/internal/failpoint"
 )
 
 // Limit is the maximum time that a daemon takes to stop; it covers the limits of
@@ -15,8 +17,9 @@ import (
 const Limit = 25 * time.Second
 
 const (
-	drainLimit = 18 * time.Second // for running dispatches to finish
-	serveLimit = 3 * time.Second  // for requests in progress
+	quietLimit    = 18 * time.Second // for contacts that are on their way to a provider
+	serveLimit    = 2 * time.Second  // for requests in progress
+	handOverLimit = 2 * time.Second  // for rounds of surveys and groups of the router
 )
 
 // Run builds a daemon and runs it until ctx ends.
@@ -49,11 +52,15 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.log.Info("listening", append(d.startFields, "address", d.Addr())...)
 
 	err := d.parts.resume(ctx)
+	failpoint.Hit("own.loaded")
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("resume: %w", err)
 	} else {
 		d.notify("READY=1")
 		err = d.wait(ctx, broken)
+	}
+	if errors.Is(err, errNotOwner) { // there is nothing to drain: whatever it writes is refused
+		return errors.Join(err, d.Close(context.WithoutCancel(ctx)))
 	}
 	return errors.Join(err, d.stop(context.WithoutCancel(ctx)))
 }
@@ -66,6 +73,9 @@ func (d *Daemon) serve() error {
 	return d.server.Serve(d.listener)
 }
 
+// errNotOwner ends a daemon whose database another process has taken.
+var errNotOwner = errors.New("another process owns the database now; the supervisor has to restart this one")
+
 // wait returns nil once ctx ends, or the error that keeps the daemon from serving.
 func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
 	select {
@@ -73,18 +83,25 @@ func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
 		return nil
 	case err := <-broken:
 		return fmt.Errorf("HTTP server: %w", err)
+	case <-d.parts.store.Lost():
+		return errNotOwner
 	}
 }
 
-// stop stops the daemon in the order that loses least.
+// stop stops the daemon in two phases. First it gets quiet: nothing is claimed, and
+// everything else goes on, until no contact is on its way to a provider. Then it hands over:
+// it takes no more requests, finishes those that run, ends its components and releases the
+// database.
 func (d *Daemon) stop(ctx context.Context) error {
 	d.notify("STOPPING=1")
 	start := time.Now()
 	d.draining.Store(true)
 	d.log.Info("draining")
-	err := errors.Join(
-		runWithin(ctx, drainLimit, "drain", d.parts.drain),
+	err := runWithin(ctx, quietLimit, "drain", d.parts.channels.Quiet)
+	failpoint.Hit("hand.quiet")
+	err = errors.Join(err,
 		runWithin(ctx, serveLimit, "HTTP server", d.shutDown),
+		runWithin(ctx, handOverLimit, "hand-over", d.parts.handOver),
 		d.Close(ctx),
 	)
 	if err != nil {

@@ -115,17 +115,18 @@ func TestScenario197_LogOutEndsTheSession(t *testing.T) {
 	})
 }
 
-// Scenario 198: processes that share a store share its sessions; a logout at one applies
-// at the others within seconds.
-func TestScenario198_SessionsOfTwoProcesses(t *testing.T) {
+// Scenario 198: the next owner of a database goes on with the sessions of the former one.
+func TestScenario198_SessionsOutliveTheirProcess(t *testing.T) {
 	t.Parallel()
-	database := testmysql.URL(t)
-	a, b := visit(t, database, "WEIR_API_TOKENS="+sessionToken), visit(t, database, "WEIR_API_TOKENS="+sessionToken)
-	session := a.login(sessionToken)
-	b.page("at the other process", session, 200)
-	a.send("POST", "/logout", session, nil)
-	a.page("where the log-out was", session, 303)
-	b.ends(session, 6*time.Second)
+	onBothStores(t, func(t *testing.T, database string) {
+		a := visit(t, database, "WEIR_API_TOKENS="+sessionToken)
+		session, ended := a.login(sessionToken), a.login(sessionToken)
+		a.send("POST", "/logout", ended, nil)
+		a.stop()
+		b := visit(t, database, "WEIR_API_TOKENS="+sessionToken)
+		b.page("at the next process", session, 200)
+		b.page("a session that was ended at the first", ended, 303)
+	})
 }
 
 // Scenario 199: a session ends with its token: when a token of the store is revoked, and

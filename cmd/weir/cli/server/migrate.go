@@ -22,7 +22,7 @@ const closeTimeout = 5 * time.Second
 func MigrateCommand(a *app.App) *cobra.Command {
 	return command.Group("migrate", "Migrate the database schema",
 		"Apply, revert or list the migrations of the database schema. DATABASE_URL names the\ndatabase.",
-		a.PlainCommand("up", "Apply all pending migrations", "Apply all pending migrations. Concurrent runs are safe.", migrateUp),
+		a.PlainCommand("up", "Apply all pending migrations", "Apply all pending migrations. If there are any, it is refused while\nWeir runs on the database, or another such command.", migrateUp),
 		migrateDownCommand(a),
 		a.PlainCommand("status", "List all migrations", "List all migrations and when they were applied.", migrateStatus))
 }
@@ -34,8 +34,10 @@ func migrateUp(ctx context.Context, a *app.App) error {
 		if err != nil {
 			return err
 		}
-		if err := s.MigrateUp(ctx); err != nil {
-			return err
+		if pending > 0 { // otherwise it is allowed beside a running Weir
+			if err := s.MigrateUp(ctx); err != nil {
+				return err
+			}
 		}
 		_, err = fmt.Fprintf(a.Stdout, "schema up to date; migrations applied: %d\n", pending)
 		return err

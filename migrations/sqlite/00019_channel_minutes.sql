@@ -18,7 +18,6 @@ CREATE TABLE IF NOT EXISTS channel_minutes (
   duplicate INTEGER NOT NULL,
   late INTEGER NOT NULL,
   not_ours INTEGER NOT NULL,
-  forwarded INTEGER NOT NULL,
   collections INTEGER NOT NULL,
   reconciled INTEGER NOT NULL,
   in_flight INTEGER, -- slots at the end; NULL: no process that knows has reported

@@ -16,23 +16,6 @@ import (
 	"weir/persistence/values"
 )
 
-// Deliver implements [weir.Inbox]. Wake items of one channel are one.
-func (s *Store) Deliver(ctx context.Context, item weir.InboxItem) error {
-	return s.Await(ctx, &commit.Request{Work: &delivery{s, item}, Rows: 1, Bytes: 100 + len(item.Payload)})
-}
-
-// delivery is the work of [Store.Deliver].
-type delivery struct {
-	s    *Store
-	item weir.InboxItem
-}
-
-// Write implements [Work].
-func (d *delivery) Write(*commit.Tx, *commit.Request) error {
-	d.s.part.items = append(d.s.part.items, &d.item)
-	return nil
-}
-
 // errKnown says that a message was received before.
 var errKnown = errors.New("the message is known")
 

@@ -18,7 +18,6 @@ CREATE TABLE IF NOT EXISTS channel_minutes (
   duplicate INT NOT NULL,
   late INT NOT NULL,
   not_ours INT NOT NULL,
-  forwarded INT NOT NULL,
   collections INT NOT NULL,
   reconciled INT NOT NULL,
   in_flight INT NULL, -- slots at the end; NULL: no process that knows has reported

@@ -1,0 +1,428 @@
+package member
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/internal/failpoint"
+	"weir/persistence/dialect"
+)
+
+// One process at a time owns the database, and it alone writes. Where the database is
+// one file, its lock decides. Elsewhere one leased row does: the owner renews it five
+// times a lease, and another process takes it once it is free or has expired.
+
+// The two tables are older than the first step of the schema and never change their form:
+// every version of the program, whatever it knows of the schema, has to find its owner.
+func ownerTables() []string {
+	return []string{
+		`CREATE TABLE IF NOT EXISTS owner (
+  id INTEGER NOT NULL PRIMARY KEY, -- 1: there is one row
+  start_number BIGINT NOT NULL, -- the owner; 0: none
+  epoch BIGINT NOT NULL, -- grows with each owner
+  expires_at BIGINT NOT NULL
+)`,
+		`CREATE TABLE IF NOT EXISTS processes (
+  start_number BIGINT NOT NULL PRIMARY KEY,
+  address VARCHAR(255) NOT NULL,
+  fingerprint VARCHAR(64) NOT NULL,
+  version VARCHAR(64) NOT NULL,
+  schema_step BIGINT NOT NULL,
+  started_at BIGINT NOT NULL
+)`,
+	}
+}
+
+// ErrNotOwner reports that another process owns the database.
+var ErrNotOwner = errors.New("another process owns the database")
+
+// notOwner is what callers get whose write comes too late.
+func notOwner() error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: "another process owns the database", RetryAfter: retryAfter, Cause: errors.Join(ErrNotOwner, weir.ErrSuperseded)}
+}
+
+// ownerRow is the row of the table owner, with the database's clock.
+type ownerRow struct {
+	Start   int64 `db:"start_number"`
+	Epoch   int64 `db:"epoch"`
+	Expires int64 `db:"expires_at"`
+	Now     int64 `db:"now"`
+}
+
+func (r ownerRow) free() bool    { return r.Start == 0 }
+func (r ownerRow) expired() bool { return r.Expires <= r.Now }
+
+// watch is what a process knows that reads the row again and again.
+type watch struct {
+	since time.Time // when it began to read it without a gap, on one connection
+	last  time.Time
+}
+
+// saw notes that the row was read, by a statement that was sent at an instant.
+func (w *watch) saw(asked time.Time, lease time.Duration) {
+	if w.since.IsZero() || asked.Sub(w.last) > lease/2 {
+		w.since = asked
+	}
+	w.last = asked
+}
+
+// mayTake decides whether the database may be taken. An owner that could not renew its
+// lease because the server restarted, or failed over, does so within a lease, and a
+// watcher that has seen the row for that long has seen it.
+func (w *watch) mayTake(r ownerRow, lease time.Duration) bool {
+	return r.free() || r.expired() && w.last.Sub(w.since) >= lease
+}
+
+// forever is the lease of a database that a lock keeps for its owner.
+const forever = 100 * 365 * 24 * time.Hour
+
+// validUntil is until when a process may act whose lease was asked for at an instant: a
+// fifth of the lease before its end.
+func validUntil(asked time.Time, lease time.Duration) time.Time { return asked.Add(lease - lease/5) }
+
+// Own makes this process the owner of the database. Unless wait is set, it returns
+// [dialect.ErrMember] while another process is. It has no effect on the owner.
+func (m *Member) Own(ctx context.Context, wait bool) error {
+	if m.Owns() {
+		return nil
+	}
+	release, held, err := m.Database.Hold(ctx, wait)
+	if err != nil {
+		return fmt.Errorf("own the database: %w", err)
+	}
+	if err := m.own(ctx, held, wait); err != nil {
+		release()
+		if errors.Is(err, dialect.ErrMember) {
+			return err
+		}
+		return fmt.Errorf("own the database: %w", err)
+	}
+	m.release = release
+	return nil
+}
+
+// own takes the row. held says that nobody else can have it.
+func (m *Member) own(ctx context.Context, held, wait bool) error {
+	if err := m.register(ctx); err != nil {
+		return err
+	}
+	if held {
+		return m.take(ctx, m.Write, forever)
+	}
+	if err := m.await(ctx, wait); err != nil {
+		return err
+	}
+	m.startRenewal()
+	return nil
+}
+
+// register makes the two tables, if they are not there, and counts this start.
+func (m *Member) register(ctx context.Context) error {
+	if m.Start() != 0 {
+		return nil
+	}
+	made, err := m.hasTable(ctx, "processes")
+	if err != nil {
+		return err
+	}
+	if !made {
+		for _, text := range ownerTables() {
+			if _, err := m.Write.ExecContext(ctx, text); err != nil {
+				return err
+			}
+		}
+	}
+	if n, err := m.hasOwnerRow(ctx); err != nil || !n {
+		if _, errInsert := m.Write.ExecContext(ctx, "INSERT INTO owner (id, start_number, epoch, expires_at) VALUES (1, 0, 0, 0)"); errInsert != nil && !m.Database.Duplicate(errInsert) {
+			return errors.Join(err, errInsert)
+		}
+	}
+	for {
+		var start int64
+		if err := m.Write.GetContext(ctx, &start, "SELECT COALESCE(MAX(start_number), 0) + 1 FROM processes"); err != nil {
+			return err
+		}
+		_, err := m.Write.ExecContext(ctx, "INSERT INTO processes (start_number, address, fingerprint, version, schema_step, started_at) VALUES (?, '', '', '', 0, "+m.Database.Now()+")", start)
+		if m.Database.Duplicate(err) {
+			continue // another process started in the same moment
+		}
+		if err == nil {
+			m.ids.node = start % nodes
+			m.start.Store(start)
+			_, err = m.Write.ExecContext(ctx, "DELETE FROM processes WHERE start_number < ?", start-nodes)
+		}
+		return err
+	}
+}
+
+func (m *Member) hasOwnerRow(ctx context.Context) (bool, error) {
+	var n int
+	err := m.Write.GetContext(ctx, &n, "SELECT COUNT(*) FROM owner")
+	return n > 0, err
+}
+
+func (m *Member) hasTable(ctx context.Context, name string) (bool, error) {
+	var n int
+	err := m.Write.GetContext(ctx, &n, m.Dialect.HasTable, name)
+	return n > 0, err
+}
+
+// await reads the row until it may be taken, and takes it.
+func (m *Member) await(ctx context.Context, wait bool) error {
+	var w watch
+	var conn *sqlx.Conn
+	drop := func() {
+		if conn != nil {
+			_ = conn.Close()
+		}
+		conn, w = nil, watch{}
+	}
+	defer drop()
+	for told := false; ; {
+		err := func() (err error) {
+			if conn == nil {
+				if conn, err = m.Write.Connx(ctx); err != nil {
+					return err
+				}
+			}
+			asked := time.Now()
+			row, err := m.readOwner(ctx, conn)
+			if err != nil {
+				return err
+			}
+			w.saw(asked, m.LeaseTTL)
+			switch {
+			case row.Start == m.Start(): // the answer to taking it was lost
+				m.owns(row.Epoch, validUntil(asked, m.LeaseTTL))
+				return nil
+			case w.mayTake(row, m.LeaseTTL):
+				return m.take(ctx, conn, m.LeaseTTL)
+			case !wait && !row.expired():
+				return dialect.ErrMember
+			}
+			if !told {
+				told = true
+				m.Logger.Info("another process owns the database; standing by", "owner", row.Start)
+			}
+			return nil
+		}()
+		switch kind, _ := m.Classify(err); {
+		case err == nil && m.Owns():
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil || kind == dialect.Again && !errors.Is(err, dialect.ErrMember):
+		case kind == dialect.Down && wait:
+			m.Logger.Warn("the owner of the database cannot be read; trying again", "error", err)
+			drop()
+		default:
+			return err
+		}
+		if !Pause(ctx, min(m.LeaseTTL/5, time.Second)) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (m *Member) readOwner(ctx context.Context, q sqlx.QueryerContext) (ownerRow, error) {
+	var row ownerRow
+	err := sqlx.GetContext(ctx, q, &row, "SELECT start_number, epoch, expires_at, "+m.Database.Now()+" AS now FROM owner WHERE id = 1")
+	return row, err
+}
+
+// beginner begins transactions: a pool, or one connection.
+type beginner interface {
+	BeginTxx(ctx context.Context, opts *sql.TxOptions) (*sqlx.Tx, error)
+}
+
+// take makes this process the owner, in one transaction and in this order, which is that
+// of a change beside the writer: the row of the owner; the epoch, which refuses such
+// changes of the former owner; the fences of all writers, which wait for its open batch and
+// refuse its next one. A database without a schema has no writer yet. Nothing happens if
+// another process was faster, unless the lease is for ever: then there can be none.
+func (m *Member) take(ctx context.Context, on beginner, lease time.Duration) error {
+	schema, err := m.hasTable(ctx, "writers")
+	if err != nil {
+		return err
+	}
+	asked := time.Now()
+	tx, err := on.BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	epoch, err := m.takeIn(ctx, tx, schema, lease)
+	if err != nil || epoch == 0 {
+		return errors.Join(err, Ended(tx.Rollback()))
+	}
+	if err := tx.Commit(); err != nil {
+		m.Reset(m.Write.DB)
+		return err
+	}
+	m.owns(epoch, validUntil(asked, lease))
+	failpoint.Hit("own.taken")
+	return nil
+}
+
+func (m *Member) takeIn(ctx context.Context, tx *sqlx.Tx, schema bool, lease time.Duration) (epoch int64, err error) {
+	now := m.Database.Now()
+	result, err := tx.ExecContext(ctx, "UPDATE owner SET start_number = ?, epoch = epoch + 1, expires_at = "+now+" + ? WHERE id = 1 AND (? OR start_number = 0 OR expires_at <= "+now+")",
+		m.Start(), lease.Microseconds(), lease == forever)
+	if err != nil {
+		return 0, err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return 0, err
+	}
+	if err := tx.GetContext(ctx, &epoch, "SELECT epoch FROM owner WHERE id = 1"); err != nil || !schema {
+		return epoch, err
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE meta SET value = ? WHERE name = 'epoch'", epoch); err != nil {
+		return 0, err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1")
+	return epoch, err
+}
+
+// Migrated notes that the schema is there, which it may not have been when the database was
+// taken: then its epoch follows now.
+func (m *Member) Migrated(ctx context.Context) error {
+	_, err := m.Exec(ctx, "UPDATE meta SET value = ? WHERE name = 'epoch' AND value < ?", m.Epoch(), m.Epoch())
+	return err
+}
+
+// owns notes that this process is the owner, until an instant.
+func (m *Member) owns(epoch int64, until time.Time) {
+	m.until.Store(&until)
+	m.epoch.Store(epoch)
+}
+
+// Epoch is the number of this ownership; 0: this process does not own the database.
+func (m *Member) Epoch() int64 { return m.epoch.Load() }
+
+// Owns reports whether this process has become the owner. It may have lost the database
+// since; see [Member.Valid].
+func (m *Member) Owns() bool { return m.Epoch() != 0 }
+
+// Valid reports whether this process certainly owns the database.
+func (m *Member) Valid() bool {
+	until := m.until.Load()
+	return until != nil && m.lostWhy.Load() == nil && time.Now().Before(*until)
+}
+
+// Lost is closed when another process has become the owner, so that what this one writes is
+// refused, or when this one lets its lease expire because it cannot write.
+func (m *Member) Lost() <-chan struct{} { return m.lost }
+
+// Lose notes that another process is the owner, and returns the error for whoever found out.
+func (m *Member) Lose() error {
+	return m.lose("the database was taken by another process; this one can do nothing more")
+}
+
+func (m *Member) lose(why string, fields ...any) error {
+	err := notOwner()
+	if m.lostWhy.CompareAndSwap(nil, &err) {
+		m.Logger.Error(why, fields...) //nolint:sloglint // one of two texts
+		close(m.lost)
+	}
+	return err
+}
+
+// stuckLeases is for how many leases an owner renews its lease while it cannot write.
+const stuckLeases = 3
+
+// startRenewal renews the lease five times a lease, on a connection of its own, as long as
+// this process can write.
+func (m *Member) startRenewal() {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	m.stopRenewal = func() { stop(); <-done }
+	go func() {
+		defer close(done)
+		failing := false
+		renewing := time.Now() // since when every renewal has succeeded
+		for Pause(ctx, m.LeaseTTL/5) {
+			now := time.Now()
+			if stuck := min(m.Stuck(now), now.Sub(renewing)); !failing && stuck >= stuckLeases*m.LeaseTTL {
+				_ = m.lose("nothing can be written, though the lease of the database is renewed; another process has to try", "stuck", stuck.Round(time.Second))
+				return
+			}
+			err := m.renew(ctx)
+			switch {
+			case ctx.Err() != nil, errors.Is(err, ErrNotOwner):
+				return
+			case err != nil && !failing:
+				m.Logger.Warn("the lease of the database was not renewed; trying again", "error", err)
+			case err == nil && failing:
+				renewing = time.Now()
+				m.Logger.Info("the lease of the database is renewed again")
+			}
+			if failing = err != nil; !failing {
+				failpoint.Hit("own.renewed")
+			}
+		}
+	}()
+}
+
+// renew extends the lease. It counts from when it was asked for. A lease that has expired
+// and was not taken is still ours.
+func (m *Member) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, m.LeaseTTL/2)
+	defer cancel()
+	asked := time.Now()
+	result, err := m.Lease.ExecContext(ctx, "UPDATE owner SET expires_at = "+m.Database.Now()+" + ? WHERE id = 1 AND start_number = ? AND epoch = ?",
+		m.LeaseTTL.Microseconds(), m.Start(), m.Epoch())
+	if err != nil {
+		return err
+	}
+	n, err := result.RowsAffected()
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return m.Lose()
+	}
+	m.owns(m.Epoch(), validUntil(asked, m.LeaseTTL))
+	return nil
+}
+
+// giveUp releases the database, so that another process can take it at once.
+func (m *Member) giveUp(ctx context.Context) {
+	if m.stopRenewal != nil {
+		m.stopRenewal()
+	}
+	if m.Owns() && m.lostWhy.Load() == nil {
+		m.until.Store(nil)
+		ctx, cancel := context.WithTimeout(ctx, m.LeaseTTL/2)
+		defer cancel()
+		_, err := m.Lease.ExecContext(ctx, "UPDATE owner SET start_number = 0, expires_at = 0 WHERE id = 1 AND start_number = ? AND epoch = ?", m.Start(), m.Epoch())
+		if err != nil {
+			m.Logger.Warn("the lease of the database was not released; it expires", "error", err)
+		}
+		failpoint.Hit("hand.released")
+	}
+	if m.release != nil {
+		m.release()
+	}
+}
+
+// check refuses a transaction beside the writer of a process that has lost the database:
+// the epoch stays as it is until the transaction has ended.
+func (m *Member) check(ctx context.Context, tx *sqlx.Tx) error {
+	if !m.Owns() {
+		return nil // a command, beside the owner
+	}
+	var epoch int64
+	if err := tx.GetContext(ctx, &epoch, "SELECT value FROM meta WHERE name = 'epoch'"+m.Dialect.ForShare); err != nil {
+		return err
+	}
+	if epoch != m.Epoch() {
+		return m.Lose()
+	}
+	return nil
+}
