@@ -84,12 +84,18 @@ func (s *DB) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the writer after it has written what it was handed, as long as
-// ctx allows, and closes the database.
-func (s *DB) Close(ctx context.Context) error {
+// Release ends the writer after it has written what it was handed, as long as ctx allows,
+// and releases the database. Reads still work.
+func (s *DB) Release(ctx context.Context) error {
 	err := s.writer.close(ctx)
 	if s.Owns() {
 		failpoint.Hit("hand.flushed")
 	}
-	return errors.Join(err, s.Leave())
+	s.Member.Release(context.WithoutCancel(ctx))
+	return err
+}
+
+// Close releases the database, and closes it.
+func (s *DB) Close(ctx context.Context) error {
+	return errors.Join(s.Release(ctx), s.Leave())
 }

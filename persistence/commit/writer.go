@@ -214,6 +214,11 @@ func (w *writer) commitBatch(b *batch) {
 		if len(b.requests) == 0 && !w.down.Load() {
 			return
 		}
+		if len(b.requests) > 0 && w.beginInMemory(b) { // the parts have no batch that they could apply
+			maps.Copy(w.incarnations, b.incarnations)
+			b.answer()
+			return
+		}
 		err := w.attempt(b)
 		if err == nil {
 			w.setDown(nil)
@@ -295,9 +300,6 @@ func (w *writer) attempt(b *batch) error {
 		if committed {
 			return nil
 		}
-	}
-	if w.beginInMemory(b) {
-		return nil
 	}
 	begin := time.Now()
 	err := w.transactAll(b)

@@ -56,6 +56,18 @@ func TestFlightsKnowWhatTheLogHolds(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 30).Draw(r, "batches") {
 			batch(rapid.IntRange(0, 4).Draw(r, "records"), rapid.IntRange(0, 3).Draw(r, "left"))
+			if rapid.IntRange(0, 9).Draw(r, "restart") == 0 { // the next owner continues the log
+				var rows []loggedRow
+				for _, id := range slices.Sorted(maps.Keys(log)) {
+					rows = append(rows, loggedRow{id, log[id]})
+				}
+				still := map[weir.Ref]bool{}
+				for ref := range want {
+					still[ref] = true
+				}
+				f = newFlights()
+				f.recovered(rows, still)
+			}
 			latest := map[weir.Ref]weir.Progress{}
 			for _, row := range log {
 				for _, rec := range row {
