@@ -17,6 +17,8 @@ import (
 	"weir/actors/surveybroker"
 	"weir/persistence"
 	"weir/web"
+	"weir/web/forward"
+	"weir/web/peers"
 )
 
 // figures maps the names of metrics to the names of their labels.
@@ -67,9 +69,14 @@ func registered(t *testing.T) figures {
 	surveybroker.NewMetrics(r)
 	persistence.NewMetrics(r)
 	web.NewMetrics(r)
+	forward.NewMetrics(r)
+	peers.NewRefused(r)
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	r.known["weir_build_info"] = []string{"version", "go_version", "instance", "job", "namespace"} // registered by the daemon itself
 	r.known["weir_tls_certificate_expiry_timestamp_seconds"] = r.known["weir_build_info"][2:]
+	for _, name := range []string{"weir_owner", "weir_owner_epoch", "weir_held_requests"} {
+		r.known[name] = r.known["weir_build_info"][2:]
+	}
 	r.known["up"] = []string{"instance", "job", "namespace"}
 	r.known["ALERTS"] = []string{"alertname", "alertstate", "severity"}
 	if len(r.known) < 100 {

@@ -1,6 +1,7 @@
 package deploytest
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"weir/cmd/weir/daemon"
 	"weir/config"
@@ -85,7 +88,7 @@ func TestCompose(t *testing.T) {
 	services, _ := file["services"].(object)
 	secrets, _ := file["secrets"].(object)
 	port := regexp.MustCompile(`^127\.0\.0\.1:(\$\{[A-Z_]+:-[0-9]+\}|[0-9]+):[0-9]+$`)
-	profiles := map[string]string{"mysql": "mysql", "prometheus": "monitoring", "grafana": "monitoring", "verboice": "demo", "nuntium": "demo"}
+	profiles := map[string]string{"mysql": "mysql", "prometheus": "monitoring", "grafana": "monitoring", "verboice": "demo", "nuntium": "demo", "standby": "standbys", "balancer": "standbys"}
 	for name, s := range services {
 		if want := profiles[name]; want != "" && dig(s, "profiles", 0) != want || want == "" && dig(s, "profiles") != nil {
 			t.Errorf("%s is in the profiles %v", name, dig(s, "profiles"))
@@ -126,13 +129,43 @@ func TestCompose(t *testing.T) {
 	if grace := seconds(t, dig(weir, "stop_grace_period")); grace <= daemon.Limit {
 		t.Errorf("Weir is killed after %v; it may take %v", grace, daemon.Limit)
 	}
-	for _, name := range []string{"weir", "verboice", "nuntium"} {
+	for _, name := range []string{"weir", "standby", "verboice", "nuntium"} {
 		if s := services[name]; dig(s, "read_only") != "true" || dig(s, "cap_drop", 0) != "ALL" || dig(s, "security_opt", 0) != "no-new-privileges:true" {
 			t.Errorf("%s may do more than it needs", name)
 		}
 	}
 	if tmp, _ := dig(weir, "tmpfs", 0).(string); !strings.HasPrefix(tmp, "/tmp:") {
 		t.Error("imports have nowhere to spool to")
+	}
+}
+
+// The three processes of the profile standbys differ in their ports alone, and the balancer
+// knows all of them.
+func TestCompose_Standbys(t *testing.T) {
+	t.Parallel()
+	services := readYAML(t, "deploy/compose/compose.yml")["services"]
+	weir, _ := dig(services, "weir").(object)
+	standby, _ := dig(services, "standby").(object)
+	if dig(standby, "deploy", "replicas") != "2" {
+		t.Errorf("%v further processes", dig(standby, "deploy", "replicas"))
+	}
+	one, other := maps.Clone(weir), maps.Clone(standby)
+	delete(one, "ports")
+	delete(other, "profiles")
+	delete(other, "deploy")
+	if diff := cmp.Diff(one, other); diff != "" {
+		t.Errorf("weir (-) and standby (+): %s", diff)
+	}
+	file, _ := dig(services, "balancer", "volumes", 0).(string)
+	file, _, _ = strings.Cut(file, ":")
+	text, err := os.ReadFile(filepath.Join(root, "deploy/compose", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"weir", "standby"} {
+		if !strings.Contains(string(text), "\tserver "+name+":8080 resolve ") {
+			t.Errorf("the balancer does not know %s", name)
+		}
 	}
 }
 
@@ -268,11 +301,61 @@ func TestKubernetesWithMySQL(t *testing.T) {
 	if cfg := checkVariables(t, file, variables); len(cfg.RouterKeys) == 0 {
 		t.Error("the router's access keys are not mounted")
 	}
-	if dig(readYAML(t, file), "spec", "replicas") != "1" {
-		t.Error("a second process, which does not listen while it waits, would be taken for a failed one")
-	}
 	if secret := readYAML(t, "deploy/kubernetes/secret.example.yaml"); dig(secret, "stringData", "database_url") != "" || dig(secret, "stringData", "api_tokens") != "" {
 		t.Error("the example of the Secret holds values, or not the names that are mounted")
+	}
+}
+
+// On MySQL three pods share the database. An upgrade ends none before a new one is ready, and
+// the pods reach each other at a port that is closed to everything else.
+func TestKubernetesWithMySQL_ThreePods(t *testing.T) {
+	t.Parallel()
+	const file = "deploy/kubernetes/mysql/deployment.yaml"
+	spec := readYAML(t, file)["spec"]
+	rolling, _ := dig(spec, "strategy", "rollingUpdate").(object)
+	if dig(spec, "replicas") != "3" || dig(spec, "strategy", "type") != "RollingUpdate" || rolling["maxUnavailable"] != "0" || rolling["maxSurge"] != "1" {
+		t.Errorf("%v pods, replaced by %v", dig(spec, "replicas"), dig(spec, "strategy"))
+	}
+	base, plain := container(t, "deploy/kubernetes/base/deployment.yaml")
+	_, c := container(t, file)
+	// A standby is ready for 10 s without an owner; then the number of probes that may fail.
+	fails := 10*time.Second + 2*seconds(t, dig(plain, "readinessProbe", "periodSeconds"))
+	if dig(plain, "readinessProbe", "failureThreshold") != "2" || seconds(t, dig(spec, "minReadySeconds")) <= fails {
+		t.Errorf("a pod that does not reach the owner counts before it is not ready, which may take %v", fails)
+	}
+	waits := seconds(t, dig(c, "lifecycle", "preStop", "sleep", "seconds"))
+	if grace := seconds(t, base["terminationGracePeriodSeconds"]); grace-waits <= daemon.Limit {
+		t.Errorf("Weir is killed %v after SIGTERM; it may take %v", grace-waits, daemon.Limit)
+	}
+	if budget := readYAML(t, "deploy/kubernetes/mysql/poddisruptionbudget.yaml"); dig(budget, "spec", "maxUnavailable") != "1" {
+		t.Error("the cluster may end several pods at once")
+	}
+	port, _ := strings.CutPrefix(environmentOf(c)["WEIR_PEER_ADDR"], ":")
+	if port == "" || dig(c, "ports", 0, "containerPort") != port {
+		t.Errorf("the pods listen for each other at port %q, and %v is declared", port, dig(c, "ports"))
+	}
+	text, err := os.ReadFile(filepath.Join(root, "deploy/kubernetes/mysql/networkpolicy.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	patches, err := parseYAML(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := map[any]any{} // who may use the port, by the list that has the rule
+	for _, patch := range items(patches) {
+		rule := patch["value"]
+		if dig(rule, "ports", 0, "port") != port {
+			continue
+		}
+		for _, end := range []string{"from", "to"} {
+			if list := items(dig(rule, end)); len(list) == 1 && len(list[0]) == 1 {
+				open[patch["path"]] = dig(list[0], "podSelector", "matchLabels", "app.kubernetes.io/name")
+			}
+		}
+	}
+	if want := map[any]any{"/spec/ingress/-": "weir", "/spec/egress/-": "weir"}; !maps.Equal(open, want) {
+		t.Errorf("the port of the pods is open by %v, want %v", open, want)
 	}
 }
 
