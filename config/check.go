@@ -20,6 +20,7 @@ func (c *Config) allowed() map[string]bool {
 	return map[string]bool{
 		"DATABASE_URL":                       databaseURL(c.DatabaseURL),
 		"LISTEN_ADDR":                        c.listenAddr(),
+		"WEIR_PEER_ADDR":                     c.peerAddr(),
 		"PUBLIC_URL":                         c.PublicURL == "" || publicURL(c.PublicURL),
 		"WEIR_TLS_CERT":                      c.TLSCert != "" || c.TLSKey == "",
 		"WEIR_TLS_KEY":                       c.TLSKey != "" || c.TLSCert == "",
@@ -67,13 +68,21 @@ func portOrNone(host string) bool {
 
 // listenAddr checks the form. Whether the address may be reachable from other
 // machines depends on the tokens in the store, which only the daemon knows.
-func (c *Config) listenAddr() bool {
-	_, port, err := net.SplitHostPort(c.ListenAddr)
+func (c *Config) listenAddr() bool { return addressToListen(c.ListenAddr) }
+
+func addressToListen(address string) bool {
+	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return false
 	}
 	n, err := strconv.Atoi(port)
 	return err == nil && 0 <= n && n <= 65535
+}
+
+// peerAddr also rejects the address at which clients are served.
+func (c *Config) peerAddr() bool {
+	_, port, _ := net.SplitHostPort(c.PeerAddr)
+	return c.PeerAddr == "" || addressToListen(c.PeerAddr) && (port == "0" || c.PeerAddr != c.ListenAddr)
 }
 
 // Reachable reports whether other machines may reach LISTEN_ADDR.

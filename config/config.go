@@ -16,6 +16,7 @@ import (
 type Config struct {
 	DatabaseURL string `envconfig:"DATABASE_URL" default:"sqlite://weir.db" secret:"true" allowed:"sqlite://FILE or mysql://USER:PASSWORD@HOST:PORT/DATABASE" desc:"database that stores everything"`
 	ListenAddr  string `envconfig:"LISTEN_ADDR" default:"127.0.0.1:8080" allowed:"HOST:PORT with a port from 0 to 65535; without any token, serve accepts only a loopback host" desc:"address on which Weir serves HTTP"`
+	PeerAddr    string `envconfig:"WEIR_PEER_ADDR" allowed:"HOST:PORT or :PORT, other than LISTEN_ADDR" desc:"address on which this process serves the others of its database, which have to reach it (MySQL, MariaDB); default: the address from which it reaches the database, with a free port"`
 	PublicURL   string `envconfig:"PUBLIC_URL" allowed:"an http or https URL with a host and without query or fragment" desc:"URL under which providers reach LISTEN_ADDR; default: derived from it"`
 	TLSCert     string `envconfig:"WEIR_TLS_CERT" allowed:"the path of a PEM file with the certificate, followed by its chain; set together with WEIR_TLS_KEY" desc:"TLS certificate; if set, Weir serves https. Reloaded when the file changes"`
 	TLSKey      string `envconfig:"WEIR_TLS_KEY" allowed:"the path of a PEM file with the private key of WEIR_TLS_CERT; set together with it" desc:"private key of WEIR_TLS_CERT"`

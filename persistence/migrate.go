@@ -153,6 +153,15 @@ func (s *Store) Ahead(ctx context.Context) (int, error) {
 	return ahead, nil
 }
 
+// NewestStep is the number of the newest step that this program knows.
+func (s *Store) NewestStep() int64 {
+	numbers, err := s.numbers()
+	if err != nil || len(numbers) == 0 {
+		return 0 // it owns no database, then; every use of the steps says why
+	}
+	return slices.Max(numbers)
+}
+
 // numbers lists the numbers of the steps that this program knows.
 func (s *Store) numbers() ([]int64, error) {
 	fsys, err := s.steps()

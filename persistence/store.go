@@ -141,6 +141,7 @@ func On(database dialect.Database, o Options) *Store {
 	s.surveyStore = survey.New(db, s.queueStore)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
 	db.SetParts(s.queueStore.Part(), s.eventStore.Part())
+	db.Self.Schema = s.NewestStep()
 	return s
 }
 
@@ -165,6 +166,51 @@ func (s *Store) Waiting() int { return s.db.Waiting() }
 
 // Own makes this process the owner of the database: it waits until no other process is.
 func (s *Store) Own(ctx context.Context) error { return s.db.Own(ctx, true) }
+
+// TryOwn makes this process the owner of the database, unless another one is; then it returns
+// [dialect.ErrMember].
+func (s *Store) TryOwn(ctx context.Context) error { return s.db.Own(ctx, false) }
+
+// Introduce says what other processes are to know of this one. It comes before Own.
+func (s *Store) Introduce(p member.Process) {
+	p.Schema = s.db.Self.Schema
+	s.db.Self = p
+}
+
+// ServerAddress is HOST:PORT of the database server; empty: the database is a file, which
+// other processes cannot use at the same time.
+func (s *Store) ServerAddress() string { return s.db.Database.ServerAddress() }
+
+// Sight returns the owner as this process saw it last, and a channel that is closed once it
+// sees another; see [member.Member.Sight].
+func (s *Store) Sight() (member.Sight, <-chan struct{}) { return s.db.Sight() }
+
+// SetDeaf says for how long this process has not answered a request to itself. The owner of a
+// leased database gives it up for that, as well. It comes before Join.
+func (s *Store) SetDeaf(deaf func(now time.Time) time.Duration) { s.db.Deaf = deaf }
+
+// Look makes a process that waits to become the owner look at once.
+func (s *Store) Look() { s.db.Look() }
+
+// Succeed says which process the owner has named to be the next one.
+func (s *Store) Succeed(start int64) { s.db.Succeed(start) }
+
+// Follow looks who the owner is, until ctx ends. It is for a process that has released the
+// database.
+func (s *Store) Follow(ctx context.Context) { s.db.Follow(ctx) }
+
+// Processes lists the processes that have registered, the newest first. Some have ended.
+func (s *Store) Processes(ctx context.Context) ([]member.Process, error) { return s.db.Processes(ctx) }
+
+// Owns reports whether this process has become the owner of the database.
+func (s *Store) Owns() bool { return s.db.Owns() }
+
+// Epoch is the number of this process's ownership; 0: it has none.
+func (s *Store) Epoch() int64 { return s.db.Epoch() }
+
+// Release ends the writer after it has written what it was handed, as long as ctx allows,
+// and releases the database. Reads still work.
+func (s *Store) Release(ctx context.Context) error { return s.db.Release(ctx) }
 
 // Join makes this process the owner of the database, if it is not, reads what earlier owners
 // have left, and starts the writer.

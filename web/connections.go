@@ -22,11 +22,14 @@ type ConnectionLimits struct {
 	All     int // ordinary connections
 	Address int // of one address, unless it is a trusted proxy
 	Reserve int // in addition to both, for probes only
+	// First is how long new connections have for their first request when the server is to shut
+	// down.
+	First time.Duration
 }
 
 // DefaultConnectionLimits returns the limits of the daemon.
 func DefaultConnectionLimits() ConnectionLimits {
-	return ConnectionLimits{All: 4096, Address: 1024, Reserve: 64}
+	return ConnectionLimits{All: 4096, Address: 1024, Reserve: 64, First: 250 * time.Millisecond}
 }
 
 // Connections shares the connections of a server among its clients. At a limit
@@ -41,7 +44,9 @@ type Connections struct {
 
 	mu      sync.Mutex
 	closing bool
-	open    int // without the reserve
+	open    int           // without the reserve
+	unused  int           // those that have carried no request
+	allUsed chan struct{} // closed when there are none; nil: nobody waits
 	clients map[netip.Addr]*client
 	reserve client
 }
@@ -88,6 +93,7 @@ type conn struct {
 	reserved bool
 	spare    *list.Element // in owner.spare; nil: a request is in progress
 	since    time.Time     // when it last became spare
+	used     bool          // it has carried a request
 	removed  bool
 }
 
@@ -112,6 +118,7 @@ func (c *Connections) admit(raw net.Conn) *conn {
 	victim, ok := c.place(in, share)
 	if ok {
 		in.owner.open++
+		c.unused++
 		in.spare = in.owner.spare.PushBack(in)
 		if !in.reserved {
 			c.open++
@@ -193,6 +200,7 @@ func (c *Connections) remove(gone *conn) {
 	}
 	gone.removed = true
 	gone.busy()
+	c.use(gone)
 	gone.owner.open--
 	if gone.reserved {
 		return
@@ -211,6 +219,37 @@ func (c *conn) busy() {
 	}
 }
 
+// use notes that a connection has carried a request, or never will. The caller holds the lock.
+func (c *Connections) use(in *conn) {
+	if in.used {
+		return
+	}
+	in.used = true
+	if c.unused--; c.unused == 0 && c.allUsed != nil {
+		close(c.allUsed)
+		c.allUsed = nil
+	}
+}
+
+// AwaitFirst waits until each connection has carried a request, for [ConnectionLimits].First
+// at most. It comes before http.Server.Shutdown, which drops requests that arrive later
+// without an answer.
+func (c *Connections) AwaitFirst(ctx context.Context) {
+	c.mu.Lock()
+	all := make(chan struct{})
+	if c.allUsed = all; c.unused == 0 {
+		close(all)
+		c.allUsed = nil
+	}
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, c.limits.First)
+	defer cancel()
+	select {
+	case <-all:
+	case <-ctx.Done():
+	}
+}
+
 // track is the ConnState hook of an http.Server.
 func (c *Connections) track(nc net.Conn, state http.ConnState) {
 	in := connOf(nc)
@@ -222,6 +261,7 @@ func (c *Connections) track(nc net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateActive:
 		in.busy()
+		c.use(in)
 	case http.StateIdle:
 		if in.spare == nil && !in.removed { // a request may begin while the connection is being closed to make room
 			in.since = time.Now()
@@ -291,7 +331,7 @@ func probesOnly(h http.Handler) http.Handler {
 
 // probe reports whether a path, which may have a prefix, is a monitoring path.
 func probe(path string) bool {
-	return slices.ContainsFunc([]string{"/livez", "/readyz", "/readyz/router", api.MetricsPath}, func(end string) bool { return strings.HasSuffix(path, end) })
+	return slices.ContainsFunc([]string{"/livez", "/readyz", OwnerPath, api.MetricsPath}, func(end string) bool { return strings.HasSuffix(path, end) })
 }
 
 func errConnections() error {

@@ -57,6 +57,47 @@ func TestShutdownDoesNotWaitForSilentConnections(t *testing.T) {
 	}
 }
 
+// The first request of a new connection may be on the way when the server shuts down: it is
+// answered, if it arrives in a moment.
+func TestShutdownAnswersTheFirstRequestOfANewConnection(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		after    time.Duration
+		answered bool
+	}{"in a moment": {900 * time.Millisecond, true}, "late": {1100 * time.Millisecond, false}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limits := web.DefaultConnectionLimits()
+				limits.First = time.Second
+				conns := connections(limits)
+				s := web.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }), slog.New(slog.DiscardHandler), conns)
+				l := newPipes()
+				go func() { _ = s.Serve(conns.Listen(l)) }()
+				client := l.dial()
+				synctest.Wait()
+				ended := make(chan error, 1)
+				go func() {
+					_ = l.Close()
+					s.SetKeepAlivesEnabled(false)
+					conns.AwaitFirst(context.Background())
+					ended <- s.Shutdown(context.Background())
+				}()
+				time.Sleep(c.after)
+				_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+				answer := make([]byte, 1000)
+				n, _ := client.Read(answer)
+				if got := n > 0; got != c.answered {
+					t.Errorf("it got %q", answer[:n])
+				}
+				_ = client.Close()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 // clientAt is the server's end of a connection from an address.
 type clientAt struct {
 	net.Conn

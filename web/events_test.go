@@ -216,7 +216,7 @@ func TestStreamOfEvents(t *testing.T) {
 func TestAStreamBeatsAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var draining atomic.Bool
-		r, s := eventRig(t, func(o *web.Options) { o.Draining = draining.Load })
+		r, s := eventRig(t, func(o *web.Options) { o.Draining, o.Ending = draining.Load, draining.Load })
 		emit(t, s, 0, 1)
 		w := httptest.NewRecorder()
 		done := make(chan struct{})

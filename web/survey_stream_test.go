@@ -255,7 +255,7 @@ func TestFileThatIsAnnouncedAsTooLargeIsRefusedAtOnce(t *testing.T) {
 func TestTransfersEndWhenTheProcessDoes(t *testing.T) {
 	t.Parallel()
 	draining := false
-	r := newRig(t, func(o *web.Options) { o.Draining = func() bool { return draining } })
+	r := newRig(t, func(o *web.Options) { o.Ending = func() bool { return draining } })
 	r.put("s1", "")
 	draining = true
 	if g := r.load("", "text/csv", "phone\n"+phoneNumber(0)+"\n"); g.status != 503 || g.problem(t).Code != weir.CodeDraining || r.people.aborted != 1 {

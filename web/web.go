@@ -36,6 +36,9 @@ func New(o Options) (http.Handler, error) {
 	if o.Draining == nil {
 		o.Draining = func() bool { return false }
 	}
+	if o.Ending == nil {
+		o.Ending = func() bool { return false }
+	}
 	if o.MaxImport == 0 {
 		o.MaxImport = route.MaxImport
 	}
@@ -70,7 +73,7 @@ func New(o Options) (http.Handler, error) {
 	s.plain("GET /docs/style.css", docs.Style())
 	s.plain("GET /livez", http.HandlerFunc(api.Livez))
 	s.plain("GET /readyz", http.HandlerFunc(probes.Readyz))
-	s.plain("GET /readyz/router", http.HandlerFunc(probes.ReadyRouter))
+	s.plain("GET "+OwnerPath, http.HandlerFunc(probes.Readyz))
 	s.plain("GET "+api.MetricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), ops.ScopeMetricsRead))
 	for _, path := range []string{callbacks.Pattern, callbacks.PatternBare} {
 		s.plain("GET "+path, receiver)
@@ -99,7 +102,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.Service, 
 	if o.Surveys != nil {
 		respondents := &surveyapi.Service{
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,
-			MayCall: o.MayCall, Logger: o.Logger, Draining: o.Draining, Now: o.Now, Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken),
+			MayCall: o.MayCall, Logger: o.Logger, Ending: o.Ending, Now: o.Now, Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken),
 		}
 		routes = append(routes, respondents.Routes()...)
 	}

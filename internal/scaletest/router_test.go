@@ -123,7 +123,7 @@ func (p *program) answers(key hmacsign.Key, jobs int) string {
 
 // routes reports whether the router has loaded its state.
 func (p *program) routes() bool {
-	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.base+"/readyz/router", nil)
+	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.base+"/readyz", nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -131,6 +131,7 @@ func (p *program) routes() bool {
 	if err != nil {
 		return false
 	}
-	_ = answer.Body.Close()
-	return answer.StatusCode == http.StatusOK
+	defer func() { _ = answer.Body.Close() }()
+	var is struct{ Router string }
+	return json.NewDecoder(answer.Body).Decode(&is) == nil && is.Router == "serving"
 }

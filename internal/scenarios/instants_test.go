@@ -38,7 +38,7 @@ func programOn(t *testing.T, store string, environment ...string) *world {
 	t.Cleanup(func() { _ = d.Close(context.Background()) })
 	w := &world{T: t, lab: l, url: store, handler: d.Handler()}
 	// The router refuses requests until it has read its state.
-	w.until("the router is ready", func() bool { return w.call("GET", "/readyz/router", nil).Status == http.StatusOK })
+	w.until("the router is ready", func() bool { return w.call("GET", "/readyz", nil).Body["router"] == "serving" })
 	return w
 }
 

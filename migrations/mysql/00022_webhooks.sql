@@ -46,8 +46,13 @@ CREATE TABLE IF NOT EXISTS webhook_failures (
 -- Counts the changes of webhooks, so that a process notices those of others.
 INSERT IGNORE INTO meta (name, value) VALUES ('webhooks', 0);
 
+-- The oldest step from which a program can still run on this schema: one that does not know it
+-- never owns the database. A later step that earlier programs cannot run on raises it to its
+-- own number.
+INSERT IGNORE INTO meta (name, value) VALUES ('oldest_step', 22);
+
 -- +goose Down
-DELETE FROM meta WHERE name = 'webhooks';
+DELETE FROM meta WHERE name IN ('webhooks', 'oldest_step');
 DROP TABLE IF EXISTS webhook_failures;
 DROP TABLE IF EXISTS webhook_tries;
 DROP TABLE IF EXISTS webhooks;

@@ -9,6 +9,7 @@ import (
 	"weir"
 	"weir/persistence"
 	"weir/persistence/dialect"
+	"weir/persistence/member"
 	"weir/persistence/storetest"
 )
 
@@ -116,6 +117,53 @@ func testFormerOwner(t *testing.T, backend Backend) {
 		t.Error("the owner was released by another")
 	}
 	b.commitAll(mine, claim(list[2], now()))
+}
+
+// testDeafOwner lets an owner not answer its own requests: it gives up the database.
+func testDeafOwner(t *testing.T, backend Backend) {
+	if !backend.Leased {
+		return
+	}
+	const lease = 300 * time.Millisecond
+	url := backend.URL(t)
+	storetest.Migrate(t, url)
+	s := storetest.OpenOnly(t, url, persistence.Options{LeaseTTL: lease})
+	begun := time.Now()
+	s.SetDeaf(func(now time.Time) time.Duration { return now.Sub(begun) })
+	if err := s.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-s.Lost():
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on for ever")
+	}
+	if took := time.Since(begun); took < 3*lease {
+		t.Errorf("it gave up after %v", took)
+	}
+}
+
+// testProgramTooOld gives a program a schema that only newer ones can run on: it never owns
+// the database, and says what it needs.
+func testProgramTooOld(t *testing.T, backend Backend) {
+	url := backend.URL(t)
+	if url == memoryURL {
+		return // it is new each time
+	}
+	a := benchOn(t, url, persistence.Options{})
+	_, err := a.db.Pools().Write.ExecContext(a.ctx, "UPDATE meta SET value = 1000 WHERE name = 'oldest_step'")
+	a.ok(err)
+	a.ok(a.Close(a.ctx))
+	for range 2 {
+		s := storetest.OpenOnly(t, url, persistence.Options{})
+		err = s.TryOwn(t.Context())
+		if old, ok := errors.AsType[*member.TooOldError](err); !ok || old.Needs != 1000 || s.Owns() || s.Valid() {
+			t.Errorf("%v; it owns the database: %v", err, s.Owns())
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // testStuckOwner keeps an owner from writing while it can renew its lease: it gives up the

@@ -25,6 +25,8 @@ func Run(t *testing.T, b Backend) {
 		{"one owner", testOneOwner},
 		{"a former owner", testFormerOwner},
 		{"an owner that cannot write", testStuckOwner},
+		{"an owner that does not answer", testDeafOwner},
+		{"a program that is too old", testProgramTooOld},
 		{"deleting channels", testDelete},
 		{"paging", testPaging},
 		{"newest first", testNewest},

@@ -103,6 +103,9 @@ type Database interface {
 	// tells. It waits for another process that does, or returns [ErrMember]. release lets
 	// others in, and has an effect once.
 	Hold(ctx context.Context, wait bool) (release func(), held bool, err error)
+	// ServerAddress is HOST:PORT of the database server, as it is reached from here; empty: it
+	// is a file.
+	ServerAddress() string
 	// Migrations returns the folder of the schema's migrations and the dialect's name
 	// in goose.
 	Migrations() (folder string, name goose.Dialect)

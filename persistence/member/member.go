@@ -28,10 +28,14 @@ type Member struct {
 	Logger   *slog.Logger
 	Metrics  *Metrics
 	LeaseTTL time.Duration
+	Self     Process // what others are to know of this process; it is set before Own
 	ids      *ids
 	// Stuck is for how long the writer has been trying to commit the same batch. It is set
 	// before Join.
-	Stuck    func(now time.Time) time.Duration
+	Stuck func(now time.Time) time.Duration
+	// Deaf is for how long this process has not answered a request to itself. It is set before
+	// Join.
+	Deaf     func(now time.Time) time.Duration
 	start    atomic.Int64
 	damaged  atomic.Bool // see [Member.IsDamaged]
 	stopSkew context.CancelFunc
@@ -44,6 +48,11 @@ type Member struct {
 	lostWhy     atomic.Pointer[error]
 	stopRenewal func()
 	release     func() // of the file's lock
+
+	// Of a process that waits for it.
+	sights    sights
+	successor atomic.Int64 // the start number that the owner named
+	look      chan struct{}
 }
 
 // Config configures a Member.
@@ -60,8 +69,8 @@ func New(database dialect.Database, scheme string, c Config) *Member {
 	return &Member{
 		Database: database, Dialect: database.Statements(),
 		Write: sqlx.NewDb(pools.Write, scheme), Read: sqlx.NewDb(pools.Read, scheme), Lease: sqlx.NewDb(pools.Lease, scheme),
-		lost: make(chan struct{}), Logger: c.Log, Metrics: c.Metrics, LeaseTTL: c.LeaseTTL, ids: newIDs(0),
-		Stuck: func(time.Time) time.Duration { return 0 },
+		lost: make(chan struct{}), look: make(chan struct{}, 1), sights: sights{changed: make(chan struct{})}, Logger: c.Log, Metrics: c.Metrics, LeaseTTL: c.LeaseTTL, ids: newIDs(0),
+		Stuck: func(time.Time) time.Duration { return 0 }, Deaf: func(time.Time) time.Duration { return 0 },
 	}
 }
 
@@ -99,7 +108,7 @@ func (m *Member) Leave() error {
 	if m.stopSkew != nil {
 		m.stopSkew()
 	}
-	m.giveUp(context.Background())
+	m.Release(context.Background())
 	return m.Database.Close()
 }
 

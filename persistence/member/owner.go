@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -62,21 +63,152 @@ func (r ownerRow) expired() bool { return r.Expires <= r.Now }
 type watch struct {
 	since time.Time // when it began to read it without a gap, on one connection
 	last  time.Time
+	owned bool      // it has seen an owner
+	freed time.Time // since when it has seen none
 }
 
 // saw notes that the row was read, by a statement that was sent at an instant.
-func (w *watch) saw(asked time.Time, lease time.Duration) {
+func (w *watch) saw(asked time.Time, r ownerRow, lease time.Duration) {
 	if w.since.IsZero() || asked.Sub(w.last) > lease/2 {
 		w.since = asked
 	}
 	w.last = asked
+	switch {
+	case !r.free():
+		w.owned, w.freed = true, time.Time{}
+	case w.freed.IsZero():
+		w.freed = asked
+	}
 }
 
-// mayTake decides whether the database may be taken. An owner that could not renew its
-// lease because the server restarted, or failed over, does so within a lease, and a
-// watcher that has seen the row for that long has seen it.
-func (w *watch) mayTake(r ownerRow, lease time.Duration) bool {
-	return r.free() || r.expired() && w.last.Sub(w.since) >= lease
+// lostConnection notes that the next look is on another connection.
+func (w *watch) lostConnection() { w.since = time.Time{} }
+
+// yieldFor is for how long a released database is left to the process that its owner named.
+const yieldFor = time.Second
+
+// mayTake decides whether the database may be taken. One that was released is its
+// successor's first. An owner that could not renew its lease because the server
+// restarted, or failed over, does so within a lease, and a watcher that has seen the row for
+// that long has seen it.
+func (w *watch) mayTake(r ownerRow, lease time.Duration, successor bool) bool {
+	if r.free() {
+		return successor || !w.owned || w.last.Sub(w.freed) >= yieldFor
+	}
+	return r.expired() && w.last.Sub(w.since) >= lease
+}
+
+// Process is what others know of a start of the program.
+type Process struct {
+	Start       int64  `db:"start_number"`
+	Address     string `db:"address"`     // HOST:PORT of its listener for peers; empty: it has none
+	Fingerprint string `db:"fingerprint"` // SHA-256 of its certificate, in hexadecimal digits
+	Version     string `db:"version"`
+	Schema      int64  `db:"schema_step"` // the newest that it knows
+}
+
+// Sight is the owner of the database as a process sees it, which may be itself.
+type Sight struct {
+	Epoch int64 // 0: there is none at the moment
+	Process
+}
+
+// sights is the latest sight, for whoever waits for a change.
+type sights struct {
+	mu      sync.Mutex
+	now     Sight
+	changed chan struct{}
+}
+
+func (s *sights) set(next Sight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now != next {
+		s.now = next
+		close(s.changed)
+		s.changed = make(chan struct{})
+	}
+}
+
+// Sight returns the owner as this process saw it last, and a channel that is closed once
+// it sees another. It looks while it waits to become the owner, and in [Member.Follow].
+func (m *Member) Sight() (now Sight, changed <-chan struct{}) {
+	m.sights.mu.Lock()
+	defer m.sights.mu.Unlock()
+	return m.sights.now, m.sights.changed
+}
+
+// Look makes a process that waits look at once.
+func (m *Member) Look() {
+	select {
+	case m.look <- struct{}{}:
+	default:
+	}
+}
+
+// Succeed says which process the owner has named to be the next one.
+func (m *Member) Succeed(start int64) { m.successor.Store(start) }
+
+// minPause is the least time between two looks.
+const minPause = 100 * time.Millisecond
+
+// pause waits until the next look; false: ctx has ended.
+func (m *Member) pause(ctx context.Context) bool {
+	if !Pause(ctx, minPause) {
+		return false
+	}
+	timer := time.NewTimer(min(m.LeaseTTL/5, time.Second) - minPause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-m.look:
+	case <-timer.C:
+	}
+	return true
+}
+
+// Follow looks who the owner is, until ctx ends. It is for a process that has released the
+// database.
+func (m *Member) Follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		if _, err := m.see(ctx, m.Lease); err != nil && ctx.Err() == nil {
+			m.Logger.Warn("the owner of the database cannot be read; trying again", "error", err)
+		}
+		if !Pause(ctx, minPause) {
+			return
+		}
+	}
+}
+
+// see reads the row, and who that is. An owner whose lease has expired is none.
+func (m *Member) see(ctx context.Context, q sqlx.QueryerContext) (ownerRow, error) {
+	var row struct {
+		ownerRow
+		Address     string `db:"address"`
+		Fingerprint string `db:"fingerprint"`
+		Version     string `db:"version"`
+		Schema      int64  `db:"schema_step"`
+	}
+	err := sqlx.GetContext(ctx, q, &row, `SELECT o.start_number, o.epoch, o.expires_at, `+m.Database.Now()+` AS now,
+  COALESCE(p.address, '') AS address, COALESCE(p.fingerprint, '') AS fingerprint, COALESCE(p.version, '') AS version, COALESCE(p.schema_step, 0) AS schema_step
+FROM owner o LEFT JOIN processes p ON p.start_number = o.start_number WHERE o.id = 1`)
+	if err != nil {
+		return row.ownerRow, err
+	}
+	now := Sight{}
+	if !row.free() && !row.expired() && row.Start != m.Start() {
+		now = Sight{row.Epoch, Process{row.Start, row.Address, row.Fingerprint, row.Version, row.Schema}}
+	}
+	m.sights.set(now)
+	return row.ownerRow, nil
+}
+
+// Processes lists the processes that have registered, the newest first. Some have ended.
+func (m *Member) Processes(ctx context.Context) ([]Process, error) {
+	var list []Process
+	err := m.Read.SelectContext(ctx, &list, "SELECT start_number, address, fingerprint, version, schema_step FROM processes ORDER BY start_number DESC LIMIT ?", nodes)
+	return list, err
 }
 
 // forever is the lease of a database that a lock keeps for its owner.
@@ -148,7 +280,8 @@ func (m *Member) register(ctx context.Context) error {
 		if err := m.Write.GetContext(ctx, &start, "SELECT COALESCE(MAX(start_number), 0) + 1 FROM processes"); err != nil {
 			return err
 		}
-		_, err := m.Write.ExecContext(ctx, "INSERT INTO processes (start_number, address, fingerprint, version, schema_step, started_at) VALUES (?, '', '', '', 0, "+m.Database.Now()+")", start)
+		_, err := m.Write.ExecContext(ctx, "INSERT INTO processes (start_number, address, fingerprint, version, schema_step, started_at) VALUES (?, ?, ?, ?, ?, "+m.Database.Now()+")",
+			start, m.Self.Address, m.Self.Fingerprint, m.Self.Version, m.Self.Schema)
 		if m.Database.Duplicate(err) {
 			continue // another process started in the same moment
 		}
@@ -181,10 +314,11 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 		if conn != nil {
 			_ = conn.Close()
 		}
-		conn, w = nil, watch{}
+		conn = nil
+		w.lostConnection()
 	}
 	defer drop()
-	for told := false; ; {
+	for told, warned := false, false; ; {
 		err := func() (err error) {
 			if conn == nil {
 				if conn, err = m.Write.Connx(ctx); err != nil {
@@ -192,16 +326,17 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 				}
 			}
 			asked := time.Now()
-			row, err := m.readOwner(ctx, conn)
+			row, err := m.see(ctx, conn)
 			if err != nil {
 				return err
 			}
-			w.saw(asked, m.LeaseTTL)
+			w.saw(asked, row, m.LeaseTTL)
 			switch {
 			case row.Start == m.Start(): // the answer to taking it was lost
 				m.owns(row.Epoch, validUntil(asked, m.LeaseTTL))
+				m.sights.set(Sight{row.Epoch, m.self()})
 				return nil
-			case w.mayTake(row, m.LeaseTTL):
+			case w.mayTake(row, m.LeaseTTL, m.successor.Load() == m.Start()):
 				return m.take(ctx, conn, m.LeaseTTL)
 			case !wait && !row.expired():
 				return dialect.ErrMember
@@ -212,11 +347,17 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 			}
 			return nil
 		}()
+		old, tooOld := errors.AsType[*TooOldError](err)
 		switch kind, _ := m.Classify(err); {
 		case err == nil && m.Owns():
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case tooOld && wait:
+			if !warned {
+				warned = true
+				m.Logger.Error("this process cannot own the database; it only passes requests on", "error", old)
+			}
 		case err == nil || kind == dialect.Again && !errors.Is(err, dialect.ErrMember):
 		case kind == dialect.Down && wait:
 			m.Logger.Warn("the owner of the database cannot be read; trying again", "error", err)
@@ -224,16 +365,10 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 		default:
 			return err
 		}
-		if !Pause(ctx, min(m.LeaseTTL/5, time.Second)) {
+		if !m.pause(ctx) {
 			return ctx.Err()
 		}
 	}
-}
-
-func (m *Member) readOwner(ctx context.Context, q sqlx.QueryerContext) (ownerRow, error) {
-	var row ownerRow
-	err := sqlx.GetContext(ctx, q, &row, "SELECT start_number, epoch, expires_at, "+m.Database.Now()+" AS now FROM owner WHERE id = 1")
-	return row, err
 }
 
 // beginner begins transactions: a pool, or one connection.
@@ -265,8 +400,16 @@ func (m *Member) take(ctx context.Context, on beginner, lease time.Duration) err
 		return err
 	}
 	m.owns(epoch, validUntil(asked, lease))
+	m.sights.set(Sight{epoch, m.self()})
 	failpoint.Hit("own.taken")
 	return nil
+}
+
+// self is what others know of this process.
+func (m *Member) self() Process {
+	p := m.Self
+	p.Start = m.Start()
+	return p
 }
 
 func (m *Member) takeIn(ctx context.Context, tx *sqlx.Tx, schema bool, lease time.Duration) (epoch int64, err error) {
@@ -282,11 +425,31 @@ func (m *Member) takeIn(ctx context.Context, tx *sqlx.Tx, schema bool, lease tim
 	if err := tx.GetContext(ctx, &epoch, "SELECT epoch FROM owner WHERE id = 1"); err != nil || !schema {
 		return epoch, err
 	}
+	if err := m.understands(ctx, tx); err != nil {
+		return 0, err
+	}
 	if _, err := tx.ExecContext(ctx, "UPDATE meta SET value = ? WHERE name = 'epoch'", epoch); err != nil {
 		return 0, err
 	}
 	_, err = tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1")
 	return epoch, err
+}
+
+// TooOldError reports a schema that this program cannot run on.
+type TooOldError struct{ Needs, Knows int64 }
+
+func (e *TooOldError) Error() string {
+	return fmt.Sprintf("this program is too old for the schema of the database: it knows steps up to %d, and the schema needs one that knows step %d; install a newer Weir", e.Knows, e.Needs)
+}
+
+// understands returns a [TooOldError] unless this program can run on the schema.
+func (m *Member) understands(ctx context.Context, tx *sqlx.Tx) error {
+	var oldest int64
+	err := tx.GetContext(ctx, &oldest, "SELECT COALESCE(MAX(value), 0) FROM meta WHERE name = 'oldest_step'")
+	if err == nil && oldest > m.Self.Schema {
+		err = &TooOldError{Needs: oldest, Knows: m.Self.Schema}
+	}
+	return err
 }
 
 // Migrated notes that the schema is there, which it may not have been when the database was
@@ -333,11 +496,12 @@ func (m *Member) lose(why string, fields ...any) error {
 	return err
 }
 
-// stuckLeases is for how many leases an owner renews its lease while it cannot write.
+// stuckLeases is for how many leases an owner renews its lease while it cannot write, or
+// does not answer.
 const stuckLeases = 3
 
 // startRenewal renews the lease five times a lease, on a connection of its own, as long as
-// this process can write.
+// this process can write, and answers.
 func (m *Member) startRenewal() {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -350,6 +514,10 @@ func (m *Member) startRenewal() {
 			now := time.Now()
 			if stuck := min(m.Stuck(now), now.Sub(renewing)); !failing && stuck >= stuckLeases*m.LeaseTTL {
 				_ = m.lose("nothing can be written, though the lease of the database is renewed; another process has to try", "stuck", stuck.Round(time.Second))
+				return
+			}
+			if deaf := m.Deaf(now); deaf >= stuckLeases*m.LeaseTTL {
+				_ = m.lose("this process does not answer its own requests, though it renews the lease of the database; another one has to serve", "deaf", deaf.Round(time.Second))
 				return
 			}
 			err := m.renew(ctx)
@@ -391,13 +559,15 @@ func (m *Member) renew(ctx context.Context) error {
 	return nil
 }
 
-// giveUp releases the database, so that another process can take it at once.
-func (m *Member) giveUp(ctx context.Context) {
+// Release releases the database, so that another process can take it at once. This one can
+// write nothing any more.
+func (m *Member) Release(ctx context.Context) {
 	if m.stopRenewal != nil {
 		m.stopRenewal()
 	}
-	if m.Owns() && m.lostWhy.Load() == nil {
+	if m.Owns() && m.lostWhy.Load() == nil && m.until.Load() != nil {
 		m.until.Store(nil)
+		m.sights.set(Sight{})
 		ctx, cancel := context.WithTimeout(ctx, m.LeaseTTL/2)
 		defer cancel()
 		_, err := m.Lease.ExecContext(ctx, "UPDATE owner SET start_number = 0, expires_at = 0 WHERE id = 1 AND start_number = ? AND epoch = ?", m.Start(), m.Epoch())

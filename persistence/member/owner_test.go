@@ -35,9 +35,43 @@ func TestWatch_MayTake(t *testing.T) {
 	} {
 		var w watch
 		for _, at := range c.at {
-			w.saw(begin.Add(at), lease)
+			w.saw(begin.Add(at), c.row, lease)
 		}
-		if got := w.mayTake(c.row, lease); got != c.want {
+		if got := w.mayTake(c.row, lease, false); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A database that was released is left to the named successor for a second, and nobody who
+// has seen no owner waits for it.
+func TestWatch_MayTakeAReleasedDatabase(t *testing.T) {
+	t.Parallel()
+	const lease = 5 * time.Second
+	owned, free := ownerRow{Start: 1, Epoch: 1, Expires: 10, Now: 9}, ownerRow{Epoch: 1}
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	type look struct {
+		at  time.Duration
+		row ownerRow
+	}
+	for name, c := range map[string]struct {
+		looks     []look
+		successor bool
+		want      bool
+	}{
+		"just released":                {[]look{{0, owned}, {time.Second, free}}, false, false},
+		"just released, its successor": {[]look{{0, owned}, {time.Second, free}}, true, true},
+		"released for a while":         {[]look{{0, owned}, {time.Second, free}, {1900 * time.Millisecond, free}}, false, false},
+		"released for a second":        {[]look{{0, owned}, {time.Second, free}, {2 * time.Second, free}}, false, true},
+		"released twice":               {[]look{{0, owned}, {time.Second, free}, {1500 * time.Millisecond, owned}, {2 * time.Second, free}}, false, false},
+		"owned, its successor":         {[]look{{0, owned}}, true, false},
+	} {
+		var w watch
+		last := c.looks[len(c.looks)-1].row
+		for _, l := range c.looks {
+			w.saw(begin.Add(l.at), l.row, lease)
+		}
+		if got := w.mayTake(last, lease, c.successor); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -58,13 +58,24 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 	counter := new(dialect.Counter)
 	batch := pool(counter.Counted(bundling{joined, counter, maxMessage}), 1)
 	rest := pool(counter.Counted(one), 10)
-	d := &Database{log: log, pools: dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: pool(counter.Counted(one), 1), Statements: counter}}
+	d := &Database{log: log, address: serverAddress(cfg), pools: dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: pool(counter.Counted(one), 1), Statements: counter}}
 	if err := d.check(ctx); err != nil {
 		_ = d.Close()
 		return nil, err
 	}
 	return d, nil
 }
+
+// serverAddress is HOST:PORT of the server. One with a socket is on this machine.
+func serverAddress(cfg *driver.Config) string {
+	if cfg.Net == "unix" {
+		return "127.0.0.1:3306"
+	}
+	return cfg.Addr
+}
+
+// ServerAddress implements [dialect.Database].
+func (d *Database) ServerAddress() string { return d.address }
 
 func connections(cfg *driver.Config) (session, error) {
 	c, err := driver.NewConnector(cfg)

@@ -103,8 +103,9 @@ const (
 
 // Database is one MySQL or MariaDB database.
 type Database struct {
-	log   *slog.Logger
-	pools dialect.Pools
+	log     *slog.Logger
+	address string
+	pools   dialect.Pools
 }
 
 // session prepares each new connection. A statement sets the isolation level,

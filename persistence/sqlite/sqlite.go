@@ -122,6 +122,9 @@ func (d *Database) Close() error {
 // time need their own.
 func (d *Database) Now() string { return strconv.FormatInt(time.Now().UnixMicro(), 10) }
 
+// ServerAddress implements [dialect.Database].
+func (d *Database) ServerAddress() string { return "" }
+
 // Migrations implements [dialect.Database].
 func (d *Database) Migrations() (string, goose.Dialect) { return "sqlite", goose.DialectSQLite3 }
 

@@ -29,7 +29,7 @@ type stream struct {
 // streamEvents follows the log until the client disconnects or this process
 // shuts down.
 func (s *Service) streamEvents(c *route.Call, w http.ResponseWriter, f *eventFilter) error {
-	if s.Draining() {
+	if s.Ending() {
 		return route.ErrDraining()
 	}
 	release, ok := s.Streams.Acquire(c, c.Principal.ID(), 0)
@@ -80,7 +80,7 @@ func (s *Service) startPosition(c *route.Call) (int64, error) {
 func (st *stream) follow(news <-chan struct{}) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	for !st.Draining() && st.c.Principal.StillAdmitted() {
+	for !st.Ending() && st.c.Principal.StillAdmitted() {
 		more, err := st.next()
 		if err != nil {
 			return // the client reconnects with its last id

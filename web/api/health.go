@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -20,14 +19,12 @@ const MetricsPath = "/metrics"
 // Readiness is the body of /readyz.
 type Readiness struct {
 	Ready   bool     `json:"ready"`
+	Owner   bool     `json:"owner" doc:"this process owns the database; others pass requests on to it"`
 	Reasons []string `json:"reasons,omitempty" doc:"what is wrong"`
 	Router  string   `json:"router,omitempty" enum:"serving,replaying,stopping" doc:"phase of the job router: serving: it serves requests; replaying: it loads its state"`
 	// HeldSince does not affect readiness: requests are served.
 	HeldSince *time.Time `json:"held_since,omitempty" doc:"when it was started with --paused: nothing is sent until weir resume"`
 }
-
-// RouterServing is the phase in which the router serves requests.
-const RouterServing = "serving"
 
 // Liveness is the body of /livez.
 type Liveness struct {
@@ -44,21 +41,13 @@ func Livez(w http.ResponseWriter, _ *http.Request) {
 // of the response but does not affect it: the rest of the API works without the
 // router.
 func (s *Service) Readyz(w http.ResponseWriter, r *http.Request) {
-	writeReadiness(w, s.readiness(r.Context()))
-}
-
-// ReadyRouter reports whether requests below /routing/ should come here.
-func (s *Service) ReadyRouter(w http.ResponseWriter, r *http.Request) {
-	out := s.readiness(r.Context())
-	if out.Router != RouterServing {
-		out.Reasons = append(out.Reasons, "router: "+cmp.Or(out.Router, "not part of this process"))
-	}
-	writeReadiness(w, out)
+	WriteReadiness(w, s.readiness(r.Context()))
 }
 
 func (s *Service) readiness(ctx context.Context) (out Readiness) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
+	out.Owner = true
 	if s.Router != nil {
 		out.Router = s.Router()
 	}
@@ -72,7 +61,8 @@ func (s *Service) readiness(ctx context.Context) (out Readiness) {
 	return out
 }
 
-func writeReadiness(w http.ResponseWriter, out Readiness) {
+// WriteReadiness answers a readiness probe.
+func WriteReadiness(w http.ResponseWriter, out Readiness) {
 	out.Ready = out.Reasons == nil
 	status := http.StatusOK
 	if !out.Ready {

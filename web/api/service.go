@@ -56,7 +56,8 @@ type Options struct {
 	Directory       *channels.Directory
 	DefaultCapacity int              // of channels that set none
 	Now             func() time.Time // nil: time.Now
-	Draining        func() bool      // nil: never
+	Draining        func() bool      // the process shuts down, and still serves; nil: never
+	Ending          func() bool      // what takes long ends now; nil: never
 	// Router returns the phase of the job router in this process; nil: it has
 	// none.
 	Router func() string

@@ -58,9 +58,9 @@ type Surveys interface {
 }
 
 const (
-	callbacksPath = "/callbacks/"
-	Pattern       = callbacksPath + "{channel}/{secret}/{path...}"
-	PatternBare   = callbacksPath + "{channel}/{secret}"
+	Path        = "/callbacks/"
+	Pattern     = Path + "{channel}/{secret}/{path...}"
+	PatternBare = Path + "{channel}/{secret}"
 	// timeLimit is the time limit for processing one callback.
 	timeLimit = 20 * time.Second
 )
@@ -298,7 +298,7 @@ func readCallback(w http.ResponseWriter, r *http.Request, now time.Time) (channe
 // target returns the path and query of a callback as received, without scheme
 // and host, which an old proxy may add, and without a path prefix.
 func target(r *http.Request) string {
-	at := strings.Index(r.RequestURI, callbacksPath)
+	at := strings.Index(r.RequestURI, Path)
 	return r.RequestURI[max(at, 0):]
 }
 

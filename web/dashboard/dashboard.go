@@ -26,7 +26,7 @@ type Options struct {
 	PublicURL string
 	Version   string
 	Logger    *slog.Logger
-	Draining  func() bool
+	Ending    func() bool // live pages end now
 }
 
 // Sessions begins and ends log-ins.

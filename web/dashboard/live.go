@@ -40,7 +40,7 @@ func fragmentOf(id string, html []byte, seed maphash.Seed) fragment {
 // browser gets fewer updates; one that reads nothing is disconnected.
 func (d *Dashboard) stream(p *page) handler {
 	return func(v *visit, w http.ResponseWriter) error {
-		if d.Draining() {
+		if d.Ending() {
 			return &problem{Status: http.StatusServiceUnavailable, Detail: "this process is shutting down", wait: "2"}
 		}
 		leave, ok := d.streams.Acquire(v.r.Context(), v.Who.Token, 0)
@@ -92,7 +92,7 @@ func (s *stream) follow() {
 		case <-s.visit.r.Context().Done():
 			return
 		case now := <-look.C:
-			if s.Draining() {
+			if s.Ending() {
 				return
 			}
 			if now.Sub(updated) < updateEvery {

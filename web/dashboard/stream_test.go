@@ -87,7 +87,7 @@ func streaming(t *testing.T) (s *script, open func(context.Context) (*listener, 
 	t.Helper()
 	s = &script{}
 	s.set(1)
-	d, err := dashboard.New(dashboard.Options{API: s, Logger: slog.New(slog.DiscardHandler), Draining: s.draining.Load})
+	d, err := dashboard.New(dashboard.Options{API: s, Logger: slog.New(slog.DiscardHandler), Ending: s.draining.Load})
 	if err != nil {
 		t.Fatal(err)
 	}

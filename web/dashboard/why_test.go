@@ -86,7 +86,7 @@ func TestChannelPage_PacingIsNoAlarm(t *testing.T) {
 			t.Parallel()
 			now := time.Now() // of this subtest, which may have waited for its turn
 			idle, oldest := now.Add(-x.idle), now.Add(-x.oldest)
-			d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Draining: func() bool { return false }, API: answers{
+			d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Ending: func() bool { return false }, API: answers{
 				"/v1/whoami":     api.WhoView{Token: "t", Scopes: []ops.Scope{ops.ScopeChannelsAdmin}},
 				"/v1/channels/a": api.ChannelView{Channel: "a", Capacity: 24, State: weir.Up, Why: x.why.Text, WhyCode: x.why.Code, IdleSince: &idle, OldestQueuedAt: &oldest},
 			}})

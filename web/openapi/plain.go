@@ -21,7 +21,7 @@ func (d *describer) readiness(op *huma.Operation) *huma.Operation {
 	for status, what := range map[int]string{http.StatusOK: "ready for requests", http.StatusServiceUnavailable: "not ready for requests"} {
 		op.Responses[strconv.Itoa(status)] = d.good(route.Answer{Status: status, Description: what, Body: route.TypeOf[api.Readiness]()}, "")
 	}
-	op.Responses["503"].Content[wire.JSONType].Example = map[string]any{"ready": false, "reasons": []any{"draining: the process is shutting down"}}
+	op.Responses["503"].Content[wire.JSONType].Example = map[string]any{"ready": false, "owner": true, "reasons": []any{"draining: the process is shutting down"}}
 	return op
 }
 
@@ -30,13 +30,13 @@ func (d *describer) plainOperations() []*huma.Operation {
 	public := []map[string][]string{}
 	live := plainOperation("/livez", "live", "Liveness probe", "Does not check the store: a store that is down is no reason to kill the process.")
 	live.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the process responds", Body: route.TypeOf[api.Liveness]()}, "")
-	ready := d.readiness(plainOperation("/readyz", "ready", "Readiness probe", "503 while the process shuts down or its store does not respond."))
-	router := d.readiness(plainOperation("/readyz/router", "ready-router", "Readiness probe of the job router",
-		"503 while the router loads its state."))
+	ready := d.readiness(plainOperation("/readyz", "ready", "Readiness probe", "503 while the process shuts down or its store does not respond; at a process that passes requests on to the owner of the database, while it has not reached the owner for 10 s."))
+	owner := d.readiness(plainOperation("/readyz/owner", "ready-owner", "Readiness probe of the owner",
+		"As /readyz, at the process that owns the database; 503 at the others, which serve requests by passing them on. A load balancer that prefers the owner saves that hop."))
 	metrics := plainOperation(api.MetricsPath, "metrics", "Metrics for Prometheus", "In the text format, or in another that the request accepts. Requires a token if the API does.")
 	metrics.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "the metrics"}, textType)
 	d.problems(metrics, nil, false, []weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeUnavailable, weir.CodeInternal})
-	list := []*huma.Operation{live, ready, router}
+	list := []*huma.Operation{live, ready, owner}
 	for path, id := range map[string]string{"/openapi.json": "openapi-json", "/openapi.yaml": "openapi-yaml"} {
 		kind := strings.TrimPrefix(path, "/openapi.")
 		op := plainOperation(path, id, "This description, as "+strings.ToUpper(kind), "OpenAPI 3.1. GET /docs is a page for people with the same content.")

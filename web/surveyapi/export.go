@@ -176,7 +176,7 @@ func (d *csvDownload) pages(f surveys.Filter, each func(*surveys.Respondent)) er
 }
 
 func (d *csvDownload) checkContinue() error {
-	if d.Draining() {
+	if d.Ending() {
 		return route.ErrDraining()
 	}
 	if !d.c.Principal.StillAdmitted() {

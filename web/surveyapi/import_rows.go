@@ -168,7 +168,7 @@ func (l *importer) flush(ctx context.Context) error {
 		l.result.LastLine = l.line
 		return nil
 	}
-	if l.Draining() {
+	if l.Ending() {
 		return route.ErrDraining()
 	}
 	ctx, cancel := route.StepTimeout(ctx)

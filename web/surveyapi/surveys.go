@@ -74,7 +74,7 @@ type Service struct {
 	// MayCall returns why a URL must not be called; nil: every URL may be.
 	MayCall   func(url string) error
 	Logger    *slog.Logger
-	Draining  func() bool
+	Ending    func() bool // imports and exports end now
 	Now       func() time.Time
 	Transfers *auth.ConcurrencyLimit // limits imports and downloads
 }

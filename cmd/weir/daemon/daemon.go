@@ -23,37 +23,50 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"weir"
 	"weir/config"
 	"weir/events"
 	"weir/persistence"
+	"weir/persistence/dialect"
+	"weir/persistence/member"
 	"weir/web"
 	"weir/web/auth"
 )
 
 // Daemon is one broker process.
 type Daemon struct {
+	o           Options
 	log         *slog.Logger
-	handler     http.Handler
+	board       switchboard
 	server      *http.Server
 	listener    net.Listener
+	peers       *peering // nil: only one process can use the database
 	parts       components
-	draining    atomic.Bool
-	cleanups    cleanups
-	startFields []any // attributes of the start log line besides the address
+	refusals    *web.RefusalLog
+	draining    atomic.Bool // this process shuts down, and still serves
+	ending      atomic.Bool // ... and ends what takes long
+	owner       cleanups    // of what only the owner of the database has
+	cleanups    cleanups    // of the rest
+	startFields []any       // attributes of the start log line besides the address
 
 	connections *web.Connections
 
 	notifySocket string
 }
 
-// New sets up a daemon with all its components. It already listens when New returns,
-// and serves once Run is called.
+// New sets up a daemon. It already listens when New returns, and serves once Run is called.
+// If another process owns the database, Run waits for it, and passes requests on meanwhile.
 func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	o = withDefaults(o)
-	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket, startFields: []any{"version", o.Version, "store", config.Redact(o.Config.DatabaseURL)}}
-	refusals := web.NewRefusalLog(o.Logger)
-	d.connections = web.NewConnections(web.DefaultConnectionLimits(), web.Proxies(o.Config.TrustedProxies), refusals)
+	d := &Daemon{o: o, log: o.Logger, notifySocket: o.NotifySocket, startFields: []any{"version", o.Version, "store", config.Redact(o.Config.DatabaseURL)}}
+	d.refusals = web.NewRefusalLog(o.Logger)
+	limits := web.DefaultConnectionLimits()
+	if !strings.HasPrefix(o.Config.DatabaseURL, "sqlite:") { // others serve meanwhile, so there is no hurry
+		limits.First = time.Second
+	}
+	d.connections = web.NewConnections(limits, web.Proxies(o.Config.TrustedProxies), d.refusals)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close(context.WithoutCancel(ctx)))
@@ -64,42 +77,70 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	if p.store, err = d.openStore(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := own(ctx, o, p.store); err != nil {
+	if err := d.openPeers(ctx); err != nil {
 		return nil, err
 	}
-	if p.tracing, err = startTracing(ctx, o, p.store); err != nil {
+	owner, err := own(ctx, o, p.store)
+	if err == nil && owner {
+		err = settle(ctx, o, p.store)
+	}
+	if err != nil {
 		return nil, err
 	}
-	d.cleanups.add("traces", p.tracing.Close)
-	if p.hold, err = openHold(ctx, o.Config, p.store, o.Logger); err != nil {
-		return nil, err
-	}
-	if p.gate, err = openGate(ctx, o, p.store); err != nil {
+	if p.gate, err = openGate(ctx, o, p.store, !owner); err != nil {
 		return nil, err
 	}
 	certificates, err := openCertificates(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.listen(ctx, &o.Config); err != nil {
+	if err := d.listen(ctx, &d.o.Config); err != nil {
 		return nil, err
 	}
-	if err := p.start(ctx, o, &d.cleanups); err != nil {
-		return nil, err
+	d.cleanups.add("refreshed", startJobs(append(certificates.jobs(), refreshJob(p)), o.Logger))
+	if d.peers != nil {
+		d.board.pass = d.standby()
 	}
-	p.trail = auth.NewTrail(p.store)
-	d.cleanups.add("audit log", p.trail.Write)
-	d.cleanups.add("token uses", p.gate.StoreLastUsed)
-	d.cleanups.add("background jobs", startJobs(slices.Concat(storeJobs(o.Config, p.store), accessJobs(p), certificates.jobs(), []job{p.hold.job()}), o.Logger))
-	if d.handler, err = p.handler(o, d.draining.Load, refusals); err != nil {
-		return nil, err
+	if owner {
+		if err := d.begin(ctx); err != nil {
+			return nil, err
+		}
 	}
-	d.server = web.NewServer(d.handler, o.Logger, d.connections)
+	d.server = web.NewServer(&d.board, o.Logger, d.connections)
 	if certificates != nil {
 		d.server.TLSConfig = certificates.config()
 	}
 	d.cleanups.add("HTTP server", func(context.Context) error { return d.server.Close() })
 	return d, nil
+}
+
+// begin starts what the owner of the database runs, and serves requests itself from now on.
+func (d *Daemon) begin(ctx context.Context) (err error) {
+	p, o := &d.parts, d.o
+	if p.tracing, err = startTracing(ctx, o, p.store); err != nil {
+		return err
+	}
+	d.owner.add("traces", p.tracing.Close)
+	if p.hold, err = openHold(ctx, o.Config, p.store, o.Logger); err != nil {
+		return err
+	}
+	if err := p.start(ctx, o, &d.owner); err != nil {
+		return err
+	}
+	p.trail = auth.NewTrail(p.store)
+	d.owner.add("audit log", p.trail.Write)
+	d.owner.add("token uses", p.gate.StoreLastUsed)
+	d.owner.add("background jobs", startJobs(slices.Concat(storeJobs(o.Config, p.store), accessJobs(p), []job{p.hold.job()}), o.Logger))
+	h, err := p.handler(o, d.draining.Load, d.ending.Load, d.refusals)
+	if err != nil {
+		return err
+	}
+	d.board.serve(h)
+	if d.peers != nil {
+		d.peers.server.Begin(p.store.Epoch(), d.board.serveOwn)
+		d.owner.add("questions to itself", d.peers.askItself(o.Logger))
+	}
+	return nil
 }
 
 func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, error) {
@@ -112,34 +153,58 @@ func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, 
 		return nil, err
 	}
 	d.cleanups.add("store", store.Close)
+	o.Registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weir_owner", Help: "1 at the process that owns the database, 0 at the others."}, func() float64 {
+			if store.Valid() {
+				return 1
+			}
+			return 0
+		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weir_owner_epoch", Help: "Number of the ownership of this process, which grows with each owner of the database; 0: it has not owned it."}, func() float64 {
+			return float64(store.Epoch())
+		}),
+	)
 	return store, nil
 }
 
-// own waits until this process owns the database. As its owner it applies pending schema
-// migrations, if that is configured, and always on SQLite. Otherwise it returns an error if
-// any are pending.
-func own(ctx context.Context, o Options, store *persistence.Store) error {
-	steps := o.Config.AutoMigrate || strings.HasPrefix(o.Config.DatabaseURL, "sqlite:")
-	if !steps {
+// own makes this process the owner of the database, if it can be: on SQLite it waits until it
+// can. Before that it returns an error if steps of the schema are pending that this process
+// is not to take.
+func own(ctx context.Context, o Options, store *persistence.Store) (owner bool, err error) {
+	if !migrates(o.Config) {
 		pending, err := store.Pending(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if pending > 0 {
-			return fmt.Errorf("the database schema has %d pending migrations and WEIR_AUTO_MIGRATE is false; run: weir migrate up", pending)
+			return false, fmt.Errorf("the database schema has %d pending migrations and WEIR_AUTO_MIGRATE is false; run: weir migrate up", pending)
 		}
 	}
-	if err := store.Own(ctx); err != nil {
-		return err
+	if store.ServerAddress() == "" {
+		return true, store.Own(ctx)
 	}
-	if steps {
+	err = store.TryOwn(ctx)
+	if _, tooOld := errors.AsType[*member.TooOldError](err); tooOld || errors.Is(err, dialect.ErrMember) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// migrates reports whether the owner applies pending steps of the schema.
+func migrates(c config.Config) bool {
+	return c.AutoMigrate || strings.HasPrefix(c.DatabaseURL, "sqlite:")
+}
+
+// settle brings the schema up to date, if that is configured, and starts the writer.
+func settle(ctx context.Context, o Options, store *persistence.Store) error {
+	if migrates(o.Config) {
 		if err := store.MigrateUp(ctx); err != nil {
 			return err
 		}
 	}
 	ahead, err := store.Ahead(ctx)
 	if ahead > 0 {
-		o.Logger.Warn("database schema is newer than this binary (untested combination)", "migrations", ahead)
+		o.Logger.Info("the database schema is newer than this program, which can still run on it", "steps", ahead)
 	}
 	if err != nil {
 		return err
@@ -171,7 +236,7 @@ func (d *Daemon) listen(ctx context.Context, c *config.Config) error {
 }
 
 // Handler returns the handler of all routes.
-func (d *Daemon) Handler() http.Handler { return d.handler }
+func (d *Daemon) Handler() http.Handler { return &d.board }
 
 // Addr returns the address that the daemon listens on.
 func (d *Daemon) Addr() string { return d.listener.Addr().String() }
@@ -180,7 +245,7 @@ func (d *Daemon) Addr() string { return d.listener.Addr().String() }
 func (d *Daemon) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeLimit)
 	defer cancel()
-	return d.cleanups.run(ctx)
+	return errors.Join(d.owner.run(ctx), d.cleanups.run(ctx))
 }
 
 const closeLimit = 3 * time.Second

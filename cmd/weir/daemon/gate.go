@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir/persistence"
+	"weir/persistence/member"
 	"weir/web/auth"
 )
 
@@ -17,11 +18,24 @@ const (
 
 // openGate reads the tokens, and returns an error if the API would be open to
 // everyone at an address that other machines can reach. A gate that is closed never
-// opens again, so one check before the address is opened is enough.
-func openGate(ctx context.Context, o Options, store *persistence.Store) (*auth.Gate, error) {
+// opens again, so one check before the address is opened is enough. wait says that the owner
+// of the database may still be making the schema.
+func openGate(ctx context.Context, o Options, store *persistence.Store, wait bool) (*auth.Gate, error) {
 	g := auth.NewGate(auth.GateOptions{Configured: o.Config.APITokens, Store: store, Sessions: store, Rate: float64(o.Config.RateLimit)})
-	if err := g.Refresh(ctx); err != nil {
-		return nil, err
+	for first := true; ; first = false {
+		err := g.Refresh(ctx)
+		if err == nil {
+			break
+		}
+		if !wait || ctx.Err() != nil {
+			return nil, err
+		}
+		if first {
+			o.Logger.Warn("the tokens cannot be read yet; this process does not listen before", "error", err)
+		}
+		if !member.Pause(ctx, readTokensEvery/4) {
+			return nil, ctx.Err()
+		}
 	}
 	if g.Open() && o.Config.Reachable() {
 		return nil, o.Config.TokenRequiredError()
@@ -29,11 +43,15 @@ func openGate(ctx context.Context, o Options, store *persistence.Store) (*auth.G
 	return g, nil
 }
 
-// accessJobs returns the background jobs that keep the gate and the store in step,
-// write the audit log, and remove its old entries and expired sessions.
+// refreshJob returns the background job that reads the tokens.
+func refreshJob(p *components) job {
+	return job{name: "refresh tokens", every: readTokensEvery, step: func(ctx context.Context) (bool, error) { return false, p.gate.Refresh(ctx) }}
+}
+
+// accessJobs returns the background jobs that write the uses of tokens and the audit log,
+// and remove its old entries and expired sessions.
 func accessJobs(p *components) []job {
 	return []job{
-		{name: "refresh tokens", every: readTokensEvery, step: func(ctx context.Context) (bool, error) { return false, p.gate.Refresh(ctx) }},
 		{name: "store token uses", every: noteUsesEvery, step: func(ctx context.Context) (bool, error) { return false, p.gate.StoreLastUsed(ctx) }},
 		{name: "write audit log", every: writeAuditEvery, step: func(ctx context.Context) (bool, error) { return false, p.trail.Write(ctx) }},
 		{name: "purge audit log", every: purgeEvery, step: func(ctx context.Context) (bool, error) {

@@ -25,7 +25,7 @@ func withDashboard(o Options, routes web.Options) (http.Handler, error) {
 	var whole http.Handler
 	pages, err := dashboard.New(dashboard.Options{
 		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { whole.ServeHTTP(w, r) }), Sessions: routes.Gate,
-		Prefix: o.Config.PathPrefix, PublicURL: o.Config.PublicURL, Version: o.Version, Logger: o.Logger, Draining: routes.Draining,
+		Prefix: o.Config.PathPrefix, PublicURL: o.Config.PublicURL, Version: o.Version, Logger: o.Logger, Ending: routes.Ending,
 	})
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (p *components) admitToRouter(r *http.Request) error {
 }
 
 // handler assembles the routes.
-func (p *components) handler(o Options, draining func() bool, refusals *web.RefusalLog) (http.Handler, error) {
+func (p *components) handler(o Options, draining, ending func() bool, refusals *web.RefusalLog) (http.Handler, error) {
 	c := o.Config
 	jobs, err := jobrouter.New(jobrouter.Options{
 		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.admitToRouter, PublicURL: c.PublicURL, Prefix: c.PathPrefix, Address: outboundPolicy(c).Check, Logger: o.Logger,
@@ -60,7 +60,7 @@ func (p *components) handler(o Options, draining func() bool, refusals *web.Refu
 	}
 	return withDashboard(o, web.Options{
 		Options: api.Options{
-			Directory: p.directory, DefaultCapacity: c.DefaultChannelCapacity, Draining: draining, Router: func() string { return string(p.router.Phase()) },
+			Directory: p.directory, DefaultCapacity: c.DefaultChannelCapacity, Draining: draining, Ending: ending, Router: func() string { return string(p.router.Phase()) },
 			Events: p.store, Interest: p.store, Minutes: p.store, Dead: p.store, Trail: p.trail, Hold: p.hold, Tracing: p.tracing,
 			Webhooks: p.store, TestWebhook: p.webhooks.Test, MayCall: outboundPolicy(c).Check,
 		},

@@ -20,6 +20,7 @@ const (
 	quietLimit    = 18 * time.Second // for contacts that are on their way to a provider
 	serveLimit    = 2 * time.Second  // for requests in progress
 	handOverLimit = 2 * time.Second  // for rounds of surveys and groups of the router
+	passLimit     = 2 * time.Second  // for requests that are passed on
 )
 
 // Run builds a daemon and runs it until ctx ends.
@@ -51,6 +52,12 @@ func (d *Daemon) Run(ctx context.Context) error {
 	go func() { broken <- d.serve() }()
 	d.log.Info("listening", append(d.startFields, "address", d.Addr())...)
 
+	if !d.parts.store.Owns() {
+		d.notify("READY=1")
+		if err := d.standByUntil(ctx, broken); err != nil || ctx.Err() != nil {
+			return errors.Join(err, d.leave(context.WithoutCancel(ctx)))
+		}
+	}
 	err := d.parts.resume(ctx)
 	failpoint.Hit("own.loaded")
 	if err != nil && ctx.Err() == nil {
@@ -63,6 +70,37 @@ func (d *Daemon) Run(ctx context.Context) error {
 		return errors.Join(err, d.Close(context.WithoutCancel(ctx)))
 	}
 	return errors.Join(err, d.stop(context.WithoutCancel(ctx)))
+}
+
+// standByUntil stands by until this process owns the database, or ctx ends.
+func (d *Daemon) standByUntil(ctx context.Context, broken <-chan error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended := make(chan error, 1)
+	go func() {
+		err := d.standBy(ctx)
+		if ctx.Err() != nil && !d.parts.store.Owns() {
+			err = nil // it was told to end
+		}
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case err := <-broken:
+		cancel(err)
+		return errors.Join(fmt.Errorf("HTTP server: %w", err), <-ended)
+	}
+}
+
+// leave ends a standby: it takes no more connections, and finishes the requests that it is
+// passing on.
+func (d *Daemon) leave(ctx context.Context) error {
+	d.notify("STOPPING=1")
+	d.draining.Store(true)
+	d.ending.Store(true)
+	d.log.Info("leaving", "owner", d.parts.store.Owns())
+	return errors.Join(runWithin(ctx, passLimit, "HTTP server", d.shutDown), d.Close(ctx))
 }
 
 // serve answers requests until the server stops.
@@ -99,11 +137,17 @@ func (d *Daemon) stop(ctx context.Context) error {
 	d.log.Info("draining")
 	err := runWithin(ctx, quietLimit, "drain", d.parts.channels.Quiet)
 	failpoint.Hit("hand.quiet")
-	err = errors.Join(err,
-		runWithin(ctx, serveLimit, "HTTP server", d.shutDown),
-		runWithin(ctx, handOverLimit, "hand-over", d.parts.handOver),
-		d.Close(ctx),
-	)
+	d.ending.Store(true)
+	if d.peers.heirs() {
+		err = errors.Join(err, d.handToHeir(ctx))
+	} else {
+		err = errors.Join(err,
+			runWithin(ctx, serveLimit, "HTTP server", d.shutDown),
+			runWithin(ctx, serveLimit, "requests of peers", d.finishPeers),
+			runWithin(ctx, handOverLimit, "hand-over", d.parts.handOver),
+		)
+	}
+	err = errors.Join(err, d.Close(ctx))
 	if err != nil {
 		d.log.Error("shutdown incomplete", "took", time.Since(start), "error", err)
 		return err
@@ -112,11 +156,39 @@ func (d *Daemon) stop(ctx context.Context) error {
 	return nil
 }
 
-// shutDown lets requests in progress finish.
+// finishPeers lets the requests finish that other processes have passed on.
+func (d *Daemon) finishPeers(ctx context.Context) error {
+	if d.peers == nil {
+		return nil
+	}
+	d.peers.server.Refuse()
+	return d.board.stop(ctx)
+}
+
+// handToHeir hands the database to another process: new requests wait, running ones finish,
+// and when the other has the database it gets those that waited.
+func (d *Daemon) handToHeir(ctx context.Context) error {
+	err := errors.Join(
+		runWithin(ctx, serveLimit, "requests", d.finishPeers),
+		runWithin(ctx, handOverLimit, "hand-over", d.parts.handOver),
+		runWithin(ctx, closeLimit, "components", d.owner.run),
+		runWithin(ctx, closeLimit, "release", d.parts.store.Release),
+	)
+	d.peers.server.Released()
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	go d.parts.store.Follow(following)
+	return errors.Join(err, runWithin(ctx, passLimit, "requests held", d.shutDown))
+}
+
+// shutDown takes no more connections, and lets requests in progress finish.
 func (d *Daemon) shutDown(ctx context.Context) error {
+	_ = d.listener.Close() // Shutdown closes it again
+	d.server.SetKeepAlivesEnabled(false)
+	d.connections.AwaitFirst(ctx)
 	err := d.server.Shutdown(ctx)
 	switch {
-	case errors.Is(err, http.ErrServerClosed):
+	case errors.Is(err, http.ErrServerClosed), errors.Is(err, net.ErrClosed):
 		return nil
 	case errors.Is(err, context.DeadlineExceeded): // a client with a slow upload is not our failure
 		d.log.Warn("requests aborted at the end of the drain")

@@ -1,0 +1,193 @@
+package daemon_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/cmd/weir/daemon"
+	"weir/internal/daemontest"
+	"weir/internal/mariadb"
+	"weir/internal/polling"
+	"weir/persistence/testmysql"
+)
+
+// ask makes a request of a daemon, and returns the status and the body.
+func ask(t *testing.T, d *daemon.Daemon, method, path, body string, header ...string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+d.Addr()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	r.Close = true
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+func processOn(t *testing.T, database string, environ ...string) (d *daemon.Daemon, stop func()) {
+	t.Helper()
+	c := configuration(t, append([]string{"DATABASE_URL=" + database, "LISTEN_ADDR=127.0.0.1:0", "PUBLIC_URL=http://weir.example"}, environ...)...)
+	return daemontest.Run(t, daemon.Options{Config: c, Version: "1.0.0", Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))})
+}
+
+const aChannel = `{"type":"nuntium","paused":true,"settings":{"base_url":"http://127.0.0.1:9","account":"a","application":"b","password":"c","channel":"d"}}`
+
+// Any process of a database serves every request. When the owner ends, another one takes the
+// database, and no request is refused.
+func TestStandby(t *testing.T) {
+	t.Parallel()
+	url := testmysql.URL(t)
+	first, stopFirst := processOn(t, url)
+	second, _ := processOn(t, url)
+	third, stopThird := processOn(t, url)
+	ready := func(d *daemon.Daemon, path string) (status int, owner bool) {
+		t.Helper()
+		status, text := ask(t, d, "GET", path, "")
+		var is struct{ Owner bool }
+		if err := json.Unmarshal([]byte(text), &is); err != nil {
+			t.Errorf("%s: %v %s", path, err, text)
+		}
+		return status, is.Owner
+	}
+	for i, d := range []*daemon.Daemon{first, second, third} {
+		if status, owner := ready(d, "/readyz"); status != 200 || owner != (i == 0) {
+			t.Errorf("process %d: %d, owner %v", i, status, owner)
+		}
+		if status, _ := ready(d, "/readyz/owner"); (status == 200) != (i == 0) {
+			t.Errorf("process %d is ready as the owner: %d", i, status)
+		}
+		if status, text := ask(t, d, "GET", "/metrics", ""); status != 200 || strings.Contains(text, "weir_http_requests_total") != (i == 0) {
+			t.Errorf("process %d: %d; the figures are not its own", i, status)
+		}
+	}
+	if status, text := ask(t, second, "PUT", "/v1/channels/a", aChannel); status != http.StatusCreated {
+		t.Fatalf("%d %s", status, text)
+	}
+	if status, text := ask(t, third, "POST", "/v1/channels/a/contacts", `{"contacts":[{"key":"k","to":"+15550001","messages":["m"]}]}`); status != http.StatusAccepted {
+		t.Errorf("%d %s", status, text)
+	}
+	for _, d := range []*daemon.Daemon{first, second} {
+		if _, text := ask(t, d, "GET", "/v1/contacts?channel=a", ""); !strings.Contains(text, `"key":"k"`) {
+			t.Errorf("it does not have the contact: %s", text)
+		}
+	}
+	if status, _ := ask(t, second, "GET", "/v1/channels", "", "Host", "evil.example"); status != 200 { // net/http sets the host of the URL
+		t.Errorf("%d", status)
+	}
+	stopThird() // a standby
+	if status, text := ask(t, second, "GET", "/v1/channels/a", ""); status != 200 {
+		t.Errorf("%d %s", status, text)
+	}
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); stopFirst() }()
+	for i := 0; ; i++ {
+		// A request that runs for longer than a hand-over waits may be interrupted, which happens on
+		// a machine that is busy with other tests.
+		began := time.Now()
+		if status, text := ask(t, second, "PATCH", "/v1/channels/a", `{"capacity":`+[]string{"5", "6"}[i%2]+`}`); status != 200 && time.Since(began) < time.Second {
+			t.Errorf("while the owner ends: %d %s", status, text)
+		}
+		if _, owner := ready(second, "/readyz"); owner {
+			break
+		}
+	}
+	<-stopped
+	if status, _ := ready(second, "/readyz/owner"); status != 200 {
+		t.Errorf("%d", status)
+	}
+	if _, text := ask(t, second, "GET", "/v1/contacts?channel=a", ""); !strings.Contains(text, `"key":"k"`) {
+		t.Errorf("it does not have the contact: %s", text)
+	}
+}
+
+// A standby that has a token in the database alone may listen, and one without may not: it
+// reads them before.
+func TestStandbyNeedsATokenToBeReachable(t *testing.T) {
+	t.Parallel()
+	url := testmysql.URL(t)
+	processOn(t, url)
+	c := configuration(t, "DATABASE_URL="+url, "LISTEN_ADDR=192.0.2.1:0")
+	if _, err := daemon.New(t.Context(), daemon.Options{Config: c}); err == nil || !strings.Contains(err.Error(), "LISTEN_ADDR") {
+		t.Errorf("%v", err)
+	}
+}
+
+// An address for peers that is taken ends the process with a line that names it.
+func TestPeerAddressIsTaken(t *testing.T) {
+	t.Parallel()
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	c := configuration(t, "DATABASE_URL="+testmysql.URL(t), "LISTEN_ADDR=127.0.0.1:0", "WEIR_PEER_ADDR="+taken.Addr().String())
+	if _, err := daemon.New(t.Context(), daemon.Options{Config: c}); err == nil || !strings.Contains(err.Error(), "WEIR_PEER_ADDR") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Processes whose settings differ say so, at both ends.
+func TestSettingsThatDiffer(t *testing.T) {
+	t.Parallel()
+	url := testmysql.URL(t)
+	var logs [2]daemontest.Log
+	for i, prefix := range []string{"/a", "/b"} {
+		c := configuration(t, "DATABASE_URL="+url, "LISTEN_ADDR=127.0.0.1:0", "PUBLIC_URL=http://weir.example", "WEIR_PATH_PREFIX="+prefix)
+		daemontest.Run(t, daemon.Options{Config: c, Logger: slog.New(slog.NewTextHandler(&logs[i], nil))})
+	}
+	for i := range logs {
+		if !polling.Until(20*time.Second, 10*time.Millisecond, func() bool { return strings.Contains(logs[i].String(), "other settings") }) {
+			t.Errorf("process %d says nothing", i)
+		}
+	}
+}
+
+// A program that the schema is too new for never owns the database: it passes requests on, and
+// says what it needs.
+func TestProgramTooOldPassesRequestsOn(t *testing.T) {
+	t.Parallel()
+	url := testmysql.URL(t)
+	first, stopFirst := processOn(t, url)
+	db, err := mariadb.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(t.Context(), "UPDATE "+url[strings.LastIndexByte(url, '/')+1:]+".meta SET value = 1000 WHERE name = 'oldest_step'"); err != nil {
+		t.Fatal(err)
+	}
+	var log daemontest.Log
+	c := configuration(t, "DATABASE_URL="+url, "LISTEN_ADDR=127.0.0.1:0", "PUBLIC_URL=http://weir.example")
+	second, _ := daemontest.Run(t, daemon.Options{Config: c, Version: "1.0.0", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if status, text := ask(t, second, "PUT", "/v1/channels/a", aChannel); status != http.StatusCreated {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, _ := ask(t, first, "GET", "/v1/channels/a", ""); status != 200 {
+		t.Errorf("%d", status)
+	}
+	stopFirst()
+	if !polling.Until(20*time.Second, 10*time.Millisecond, func() bool { return strings.Contains(log.String(), "the schema needs one that knows step 1000") }) {
+		t.Errorf("it does not say what it needs: %s", log.String())
+	}
+	if status, _ := ask(t, second, "GET", "/readyz/owner", ""); status != 503 {
+		t.Errorf("it is the owner: %d", status)
+	}
+}

@@ -1,0 +1,383 @@
+package crashtest_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/internal/polling"
+)
+
+// cluster is several processes on one database, behind a balancer. Clients and providers know
+// the address of the balancer alone.
+type cluster struct {
+	*rig
+	members  []*broker
+	balancer *balancer
+	worst    map[string]time.Duration // until the next contact went out, by what was done
+}
+
+func newCluster(t *testing.T, size int, seed uint64, cancels bool, providers ...*outside) *cluster {
+	t.Helper()
+	url := database(t, "mariadb")
+	c := &cluster{balancer: newBalancer(t), worst: map[string]time.Duration{}}
+	for range size {
+		b := newBroker(t, url)
+		b.waits = true
+		b.env = append(b.env, "PUBLIC_URL="+c.balancer.url, "WEIR_LEASE_TTL=5s")
+		c.members = append(c.members, b)
+		c.balancer.upstreams = append(c.balancer.upstreams, b.url)
+	}
+	c.rig = &rig{t: t, broker: c.members[0], api: newClient(t, c.balancer.url), pulse: newPulse(t)}
+	for _, b := range c.members {
+		b.start("")
+		b.up()
+	}
+	c.owner()
+	for _, o := range providers {
+		c.api.insist(http.MethodPut, "/v1/channels/"+o.channel, map[string]any{
+			"type": o.kind, "capacity": o.capacity, "settings": o.settings,
+		}, http.StatusCreated, nil)
+		c.loads = append(c.loads, newLoad(t, c.api, o, seed, cancels))
+	}
+	return c
+}
+
+// owner waits until one of the processes owns the database.
+func (c *cluster) owner() *broker {
+	c.t.Helper()
+	var found *broker
+	if !polling.Until(upWithin, 5*time.Millisecond, func() bool {
+		found = nil
+		for _, b := range c.members {
+			if b.owns() {
+				found = b
+			}
+		}
+		return found != nil
+	}) {
+		c.t.Fatal("no process owns the database")
+	}
+	return found
+}
+
+// owns reports whether a process is ready as the owner of the database.
+func (b *broker) owns() bool {
+	select {
+	case <-b.gone:
+		return false
+	default:
+	}
+	return probe(b.url+"/readyz/owner") == http.StatusOK
+}
+
+// probe returns the status of an answer; 0: there was none.
+func probe(url string) int {
+	client := &http.Client{Timeout: 500 * time.Millisecond, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get(url)
+	if err != nil {
+		return 0
+	}
+	_ = response.Body.Close()
+	return response.StatusCode
+}
+
+// sent counts the contacts that all providers have got.
+func (c *cluster) sent() (n int) {
+	for _, l := range c.loads {
+		n += l.out.tally.Line(l.out.line).Sent
+	}
+	return n
+}
+
+// hand does something to the owner, and measures how long it takes until another process
+// sends.
+func (c *cluster) hand(what string, do func(owner *broker)) {
+	c.t.Helper()
+	owner := c.owner()
+	do(owner)
+	began := time.Now()
+	if !polling.Until(upWithin, 5*time.Millisecond, func() bool {
+		return slices.ContainsFunc(c.members, func(b *broker) bool { return b != owner && b.owns() })
+	}) {
+		c.t.Fatalf("%s: no other process owns the database", what)
+	}
+	before := c.sent() // what the former owner had on the wire is no longer on its way
+	if !polling.Until(upWithin, 2*time.Millisecond, func() bool { return c.sent() > before }) {
+		c.t.Fatalf("%s: nothing goes out any more", what)
+	}
+	c.worst[what] = max(c.worst[what], time.Since(began)-c.pulse.still(began, time.Now()))
+	c.broker.ups = append(c.broker.ups, time.Now())
+}
+
+// within fails the test if that took longer.
+func (c *cluster) within(what string, limit time.Duration) {
+	c.t.Helper()
+	if c.worst[what] > limit+size().slack {
+		c.t.Errorf("%s: nothing went out for %v, want %v at most", what, c.worst[what], limit)
+	}
+}
+
+// standby returns a process that does not own the database.
+func (c *cluster) standby() *broker {
+	c.t.Helper()
+	owner := c.owner()
+	return c.members[slices.IndexFunc(c.members, func(b *broker) bool { return b != owner })]
+}
+
+// back starts a process again.
+func (c *cluster) back(b *broker) {
+	c.t.Helper()
+	b.start("")
+	b.up()
+}
+
+// TestCrashCluster kills, stops and ends the processes of a cluster in any order, under load:
+// each guarantee holds as with one process.
+func TestCrashCluster(t *testing.T) {
+	t.Parallel()
+	from := seed(t)
+	chance := rand.New(rand.NewPCG(from, 8))
+	c := newCluster(t, 3, from, true, newCalls(t, capacity), newSMS(t, capacity))
+	c.feed()
+	steps := []func(){
+		func() {
+			var killed *broker
+			c.hand("kill -9", func(b *broker) { b.kill(); killed = b })
+			c.kills++
+			c.back(killed)
+		},
+		func() {
+			b := c.standby()
+			b.kill()
+			rest(nil, time.Duration(chance.IntN(300))*time.Millisecond)
+			c.back(b)
+		},
+		func() {
+			var ended *broker
+			c.hand("SIGTERM", func(b *broker) { b.terminate(); ended = b })
+			c.back(ended)
+		},
+		func() {
+			b := c.standby()
+			b.terminate()
+			c.back(b)
+		},
+		func() { // it stands still for longer than its lease, and ends when it wakes
+			var stopped *broker
+			c.hand("SIGSTOP", func(b *broker) { stopped = b; c.signal(b, syscall.SIGSTOP) })
+			c.kills++
+			c.signal(stopped, syscall.SIGCONT)
+			select {
+			case <-stopped.gone:
+			case <-time.After(drainWithin):
+				t.Fatal("a former owner goes on")
+			}
+			if code := stopped.cmd.ProcessState.ExitCode(); code != 1 {
+				t.Errorf("a former owner ended with %d, want 1", code)
+			}
+			c.back(stopped)
+		},
+	}
+	for range max(1, size().cell/4) {
+		chance.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
+		for _, step := range steps {
+			rest(nil, time.Duration(200+chance.IntN(500))*time.Millisecond)
+			step()
+		}
+	}
+	c.owner()
+	c.within("kill -9", 7*time.Second)
+	c.within("SIGTERM", time.Second)
+	c.settle("cluster", shortLease+time.Second) // in which nobody may act
+	t.Logf("CELL cluster: until the next contact went out, at most: %v; of %d requests failed %v", c.worst, c.balancer.served.Load(), c.balancer.failures())
+}
+
+// TestCrashRollingRestart ends and starts the processes of a cluster one after the other, under
+// load: nobody notices.
+func TestCrashRollingRestart(t *testing.T) {
+	t.Parallel()
+	from := seed(t)
+	c := newCluster(t, 3, from, true, newCalls(t, capacity), newSMS(t, capacity))
+	c.feed()
+	rounds := max(1, size().cell/4)
+	for range rounds {
+		order := slices.Clone(c.members)
+		owner := c.owner()
+		slices.SortFunc(order, func(a, b *broker) int { // the owner last, as its successor then runs the new program
+			return map[bool]int{true: 1}[a == owner] - map[bool]int{true: 1}[b == owner]
+		})
+		for _, b := range order {
+			rest(nil, 1500*time.Millisecond)
+			if b == owner {
+				c.hand("SIGTERM", func(b *broker) { b.terminate() })
+			} else {
+				b.terminate()
+			}
+			c.back(b)
+		}
+	}
+	c.within("SIGTERM", time.Second)
+	if n := c.balancer.failed.Load(); n > 0 {
+		t.Errorf("%d of %d requests were refused: %v", n, c.balancer.served.Load(), c.balancer.failures())
+	}
+	t.Logf("CELL rolling restart: %d rounds, the next contact at most %v after the end of an owner, the slowest of %d requests took %v", rounds, c.worst["SIGTERM"],
+		c.balancer.served.Load(), time.Duration(c.balancer.slowest.Load()).Round(time.Millisecond))
+	c.settle("rolling restart", 0)
+}
+
+func (c *cluster) signal(b *broker, s syscall.Signal) {
+	c.t.Helper()
+	if err := b.cmd.Process.Signal(s); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// TestCrashPassing kills a standby that has passed a request on, before and after the owner
+// has answered, under load.
+func TestCrashPassing(t *testing.T) {
+	t.Parallel()
+	from := seed(t)
+	chance := rand.New(rand.NewPCG(from, 9))
+	c := newCluster(t, 2, from, true, newCalls(t, capacity), newSMS(t, capacity))
+	c.feed()
+	for range max(1, size().cell) {
+		for _, name := range []string{"pass.sent", "pass.answered"} {
+			b := c.standby()
+			b.terminate()
+			b.start(fmt.Sprintf("%s:%d", name, 1+chance.IntN(20)))
+			if err := b.died(size().strikeLimit); err != nil {
+				t.Fatalf("failpoint %s: %v", name, err)
+			}
+			c.back(b)
+		}
+	}
+	c.settle("passing", 0)
+}
+
+// settle ends all processes, not only the first.
+func (c *cluster) settle(what string, extra time.Duration) {
+	c.t.Helper()
+	owner := c.owner()
+	for _, b := range c.members {
+		if b != owner && b != c.broker {
+			b.terminate()
+		}
+	}
+	c.rig.settle(what, extra)
+	if owner != c.broker {
+		owner.terminate()
+	}
+}
+
+// balancer gives each request to the next process that takes the connection.
+type balancer struct {
+	url       string
+	upstreams []string // base URLs
+	next      atomic.Int64
+
+	served, failed, slowest atomic.Int64
+	mu                      sync.Mutex
+	why                     map[string]int
+}
+
+func newBalancer(t *testing.T) *balancer {
+	t.Helper()
+	address := freeAddress(t)
+	b := &balancer{url: "http://" + address, why: map[string]int{}}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.Host = r.In.Host
+			r.Out.URL.Scheme = "http"
+			r.Out.URL.Host = "one of them"
+		},
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) { return b.send(transport, r) }),
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if r.Context().Err() == nil {
+				b.failure(fmt.Sprint(r.Method, " ", err))
+			}
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		},
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	server := &http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return b
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// send tries one process after the other until one takes the connection.
+func (b *balancer) send(transport http.RoundTripper, r *http.Request) (answer *http.Response, err error) {
+	began := time.Now()
+	var body []byte
+	if r.Body != nil {
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	first := b.next.Add(1)
+	for i := range int64(len(b.upstreams)) {
+		out := r.Clone(r.Context())
+		if body != nil {
+			out.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		out.URL.Host = b.upstreams[(first+i)%int64(len(b.upstreams))][len("http://"):]
+		answer, err = transport.RoundTrip(out)
+		if e, ok := errors.AsType[*net.OpError](err); !ok || e.Op != "dial" {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.served.Add(1)
+	if took := int64(time.Since(began)); took > b.slowest.Load() {
+		b.slowest.Store(took)
+		b.failureNote(fmt.Sprint("slow ", r.Method, " ", r.URL.Path, " ", time.Duration(took)))
+	}
+	if answer.StatusCode >= http.StatusInternalServerError {
+		b.failure(fmt.Sprint(r.Method, " ", answer.Status))
+	}
+	return answer, nil
+}
+
+func (b *balancer) failure(why string) {
+	b.failed.Add(1)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.why[why]++
+}
+
+func (b *balancer) failureNote(why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.why[why]++
+}
+
+func (b *balancer) failures() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.why
+}

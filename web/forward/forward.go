@@ -1,0 +1,381 @@
+// Package forward passes requests on to the process that owns the database. A standby
+// serves every request in this way, whole, and while there is no owner it holds requests
+// instead of refusing them.
+//
+// # Invariants
+//
+//   - A request is sent again only if it was certainly not handled, or if handling it twice
+//     has no effect: reads, and reports of providers (TestDecide, TestForwarder).
+//   - Method, path, query, host, headers and body reach the owner as they came, so that
+//     signatures remain valid. Two headers are missing: see [Forwarder].
+//   - Requests are held for at most [Limits].Hold each, and in bounded number and size.
+//   - Nothing is passed on twice: the listener for peers serves or refuses (package peers).
+package forward
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"weir"
+	"weir/web/route"
+	"weir/web/wire"
+)
+
+// Owner is the process that owns the database, as a standby knows it.
+type Owner struct {
+	Epoch       int64  // of its ownership; 0: there is no owner
+	Address     string // of its listener for peers
+	Fingerprint string // of its certificate
+}
+
+// Owners says who owns the database.
+type Owners interface {
+	// Owner returns the owner, as far as it is known, and a channel that is closed once that
+	// changes. Epoch 0: there is none at the moment.
+	Owner() (o Owner, changed <-chan struct{})
+	// Refused reports that what was taken for the owner said that it is not, or could not be
+	// reached, so that it is worth to look again.
+	Refused(o Owner)
+}
+
+// Transports gives the connections to an owner.
+type Transports interface {
+	To(o Owner) http.RoundTripper
+}
+
+// Limits bound what a forwarder holds. The zero value of each means its default.
+type Limits struct {
+	Hold     time.Duration // how long a request waits for an owner: 10 s
+	Requests int64         // how many wait at a time: 10,000
+	Bytes    int64         // of all bodies in memory: 64 MiB
+	Body     int64         // of one body in memory; a larger one is streamed: 1 MiB
+}
+
+// Outcomes of requests, for [Options.Result].
+const (
+	Passed      = "passed"      // answered by the owner
+	NoOwner     = "no_owner"    // held until its time was over
+	Full        = "full"        // too much was held
+	NotKnown    = "not_known"   // the connection broke; it may have been handled
+	ClientGone  = "client_gone" // the client gave up
+	pauseBefore = 100 * time.Millisecond
+)
+
+// Results lists the outcomes, for metrics.
+func Results() []string { return []string{Passed, NoOwner, Full, NotKnown, ClientGone} }
+
+// Headers between peers. Whatever a client sends under these names is overwritten.
+const (
+	PeerHeader   = "Weir-Peer"   // request: one of the words below; answer: this process does not own the database
+	ClientHeader = "Weir-Client" // the address of the client
+	SchemeHeader = "Weir-Scheme" // https, if the client used it
+)
+
+// Values of [PeerHeader].
+const (
+	PeerPass     = "pass"
+	PeerHello    = "hello"
+	PeerPing     = "ping"      // the first request of a connection, answered by 204
+	PeerNotOwner = "not-owner" // in an answer with status 421
+)
+
+// Options configure a Forwarder.
+type Options struct {
+	Owners     Owners
+	Transports Transports
+	Limits     Limits
+	// Repeatable reports whether a request may be handled twice, besides GET and HEAD.
+	Repeatable func(r *http.Request) bool
+	Logger     *slog.Logger
+	// Result is told the outcome of each request, how long it was held, and how long it took.
+	Result func(outcome string, held, took time.Duration)
+}
+
+// Forwarder passes requests on to the owner. It is an http.Handler. Idempotency-Key and
+// X-Idempotency-Key are not passed on: net/http would take them as permission to repeat a
+// request, and Weir does not use them.
+type Forwarder struct {
+	o     Options
+	proxy *httputil.ReverseProxy
+	held  atomic.Int64 // requests that wait for an owner
+	bytes *semaphore.Weighted
+}
+
+// New returns a forwarder.
+func New(o Options) *Forwarder {
+	if o.Limits.Hold == 0 {
+		o.Limits.Hold = 10 * time.Second
+	}
+	if o.Limits.Requests == 0 {
+		o.Limits.Requests = 10_000
+	}
+	if o.Limits.Bytes == 0 {
+		o.Limits.Bytes = 64 << 20
+	}
+	if o.Limits.Body == 0 {
+		o.Limits.Body = 1 << 20
+	}
+	if o.Repeatable == nil {
+		o.Repeatable = func(*http.Request) bool { return false }
+	}
+	if o.Result == nil {
+		o.Result = func(string, time.Duration, time.Duration) {}
+	}
+	f := &Forwarder{o: o, bytes: semaphore.NewWeighted(o.Limits.Bytes)}
+	f.proxy = &httputil.ReverseProxy{
+		Rewrite: rewrite, Transport: roundTripper(f.roundTrip),
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { wire.WriteProblem(w, err) },
+		ErrorLog:     slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+	}
+	return f
+}
+
+// Held returns how many requests wait for an owner.
+func (f *Forwarder) Held() int64 { return f.held.Load() }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// rewrite undoes what ReverseProxy changes in a request, but for the headers of the
+// connection, and says who the client is.
+func rewrite(r *httputil.ProxyRequest) {
+	r.Out.Host, r.Out.URL.RawQuery = r.In.Host, r.In.URL.RawQuery
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, ok := r.In.Header[name]; ok {
+			r.Out.Header[name] = values
+		}
+	}
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key", "Expect", SchemeHeader} {
+		r.Out.Header.Del(name)
+	}
+	r.Out.Header.Set(PeerHeader, PeerPass)
+	r.Out.Header.Set(ClientHeader, r.In.RemoteAddr)
+	if r.In.TLS != nil {
+		r.Out.Header.Set(SchemeHeader, "https")
+	}
+}
+
+// exchange is one request on its way.
+type exchange struct {
+	begin   time.Time
+	held    time.Duration
+	body    *body
+	outcome string
+}
+
+type exchangeKey struct{}
+
+// ServeHTTP implements http.Handler.
+func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{begin: time.Now(), outcome: Passed}
+	defer func() { f.o.Result(x.outcome, x.held, time.Since(x.begin)) }()
+	limits := route.NewDeadlines(w)
+	read, err := f.read(r, limits)
+	if err != nil {
+		x.outcome = Full
+		if errors.Unwrap(err) != nil { // of the connection
+			x.outcome = ClientGone
+		}
+		wire.WriteProblem(w, err)
+		return
+	}
+	defer read.free()
+	x.body = read
+	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
+	out := r.WithContext(ctx)
+	out.Body, out.ContentLength = http.NoBody, r.ContentLength // the body is that of x
+	f.proxy.ServeHTTP(&answer{ResponseWriter: w, limits: limits}, out)
+}
+
+// roundTrip sends a request until it is answered, or must not be sent again.
+func (f *Forwarder) roundTrip(r *http.Request) (*http.Response, error) {
+	x := r.Context().Value(exchangeKey{}).(*exchange) //nolint:forcetypeassert // set by ServeHTTP
+	repeatable := r.Method == http.MethodGet || r.Method == http.MethodHead || f.o.Repeatable(r)
+	var waiting time.Time // since when it has been waiting for an owner; zero: it is not
+	defer func() { f.wake(x, &waiting) }()
+	for {
+		o, changed := f.o.Owners.Owner()
+		s := state{owner: o.Epoch != 0, repeatable: repeatable, streamed: x.body.stream != nil}
+		if s.owner {
+			f.wake(x, &waiting)
+			answer, err := f.send(r, o, x.body)
+			s.sent = err
+			if err == nil {
+				return answer, nil
+			}
+			if r.Context().Err() != nil {
+				x.outcome = ClientGone
+				return nil, r.Context().Err()
+			}
+		}
+		if !waiting.IsZero() {
+			s.waited = time.Since(waiting)
+		}
+		switch what := decide(s, f.o.Limits.Hold-x.held); what {
+		case hold:
+		case giveUp:
+			x.outcome = NoOwner
+			return nil, unavailable("no process owns the database at the moment, and nothing was done; try again", s.sent)
+		case refuse:
+			x.outcome = Full
+			return nil, unavailable("no process owns the database at the moment, and the body is too large to wait with it; nothing was done, try again", s.sent)
+		case unknown:
+			x.outcome = NotKnown
+			return nil, unavailable("the connection to the process that owns the database broke; it is not known whether this was done", s.sent)
+		}
+		if s.owner {
+			f.o.Owners.Refused(o)
+			f.o.Logger.Debug("a request was not answered by the owner; it waits", "owner", o.Epoch, "error", s.sent)
+		}
+		if waiting.IsZero() {
+			if f.held.Add(1) > f.o.Limits.Requests {
+				f.held.Add(-1)
+				x.outcome = Full
+				return nil, unavailable("no process owns the database at the moment, and too many requests wait; nothing was done, try again", s.sent)
+			}
+			waiting = time.Now()
+		}
+		if !await(r.Context(), changed, s.owner, f.o.Limits.Hold-x.held-time.Since(waiting)) {
+			x.outcome = ClientGone
+			return nil, r.Context().Err()
+		}
+	}
+}
+
+// wake ends the waiting of a request.
+func (f *Forwarder) wake(x *exchange, waiting *time.Time) {
+	if !waiting.IsZero() {
+		f.held.Add(-1)
+		x.held += time.Since(*waiting)
+		*waiting = time.Time{}
+	}
+}
+
+// await waits until the owner changes; at most for limit, and only a moment if there is one
+// that may answer yet. It returns false once ctx has ended.
+func await(ctx context.Context, changed <-chan struct{}, soon bool, limit time.Duration) bool {
+	if soon {
+		limit = min(limit, pauseBefore)
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-changed:
+	case <-timer.C:
+	}
+	return true
+}
+
+func unavailable(message string, cause error) error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: message, RetryAfter: wire.RetryAfter, Cause: cause}
+}
+
+// body is that of a request: in memory, or as it arrives.
+type body struct {
+	held   []byte
+	stream io.Reader // nil: all of it is in memory; it is read once, so the request is sent once
+	length int64
+	free   func()
+}
+
+// read reads the body of a request into memory, unless it is larger than one may be.
+func (f *Forwarder) read(r *http.Request, limits *route.Deadlines) (*body, error) {
+	b := &body{length: r.ContentLength, free: func() {}}
+	if r.Body == nil || r.Body == http.NoBody {
+		limits.ClearRead()
+		return b, nil
+	}
+	most := f.o.Limits.Body
+	if r.ContentLength > most {
+		b.stream = &progress{r.Body, limits}
+		return b, nil
+	}
+	share := most + 1
+	if r.ContentLength >= 0 {
+		share = r.ContentLength
+	}
+	if !f.bytes.TryAcquire(share) {
+		return nil, unavailable("too many requests are being passed on; nothing was done, try again", nil)
+	}
+	b.free = func() { f.bytes.Release(share) }
+	held, err := io.ReadAll(io.LimitReader(r.Body, share))
+	switch {
+	case err != nil:
+		b.free()
+		return nil, unavailable("the body did not arrive whole; nothing was done, try again", err)
+	case int64(len(held)) > most: // its length was not told
+		b.stream = io.MultiReader(bytes.NewReader(held), &progress{r.Body, limits})
+	default:
+		b.held, b.length = held, int64(len(held))
+		limits.ClearRead()
+	}
+	return b, nil
+}
+
+// open returns the body for one try.
+func (b *body) open() io.ReadCloser {
+	switch {
+	case b.stream != nil:
+		return io.NopCloser(b.stream)
+	case len(b.held) == 0:
+		return http.NoBody
+	default:
+		return io.NopCloser(bytes.NewReader(b.held))
+	}
+}
+
+// progress gives the client time for each piece of a long body.
+type progress struct {
+	io.Reader
+	limits *route.Deadlines
+}
+
+func (p *progress) Read(b []byte) (int, error) {
+	p.limits.ExtendRead()
+	n, err := p.Reader.Read(b)
+	if errors.Is(err, io.EOF) {
+		p.limits.ClearRead()
+	}
+	return n, err
+}
+
+// answer gives the client time for each piece of an answer.
+type answer struct {
+	http.ResponseWriter
+	limits *route.Deadlines
+	last   time.Time
+}
+
+// Unwrap gives http.ResponseController access to the underlying writer.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) {
+	a.extend()
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements io.Writer.
+func (a *answer) Write(p []byte) (int, error) {
+	a.extend()
+	return a.ResponseWriter.Write(p)
+}
+
+func (a *answer) extend() {
+	if now := time.Now(); now.Sub(a.last) > time.Second {
+		a.last = now
+		a.limits.ExtendWrite()
+	}
+}

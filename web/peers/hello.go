@@ -1,0 +1,302 @@
+package peers
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/web/forward"
+)
+
+// Process is a start of the program on a database.
+type Process struct {
+	Start       int64  `json:"start"`
+	Address     string `json:"address"` // of its listener for peers
+	Fingerprint string `json:"-"`       // of its certificate
+	Version     string `json:"version"`
+	Schema      int64  `json:"schema"`   // the newest step that it knows
+	Settings    string `json:"settings"` // digest of those that must agree
+}
+
+// reply is what the owner answers to a standby that says hello.
+type reply struct {
+	Epoch     int64  `json:"epoch"`
+	Successor int64  `json:"successor"` // start number; 0: none
+	Released  bool   `json:"released"`  // the database is free
+	Settings  string `json:"settings"`
+}
+
+// Standby is a process that says hello to the owner.
+type Standby struct {
+	Process
+	Seen time.Time // when it did so last
+	// Unreachable says why the owner could not connect to it; empty: it could.
+	Unreachable string
+	checked     time.Time
+}
+
+// Intervals of peers.
+const (
+	helloEvery  = time.Second            // a hello waits for so long, unless there is news
+	retryEvery  = 250 * time.Millisecond // between two that are not answered
+	helloTime   = 3 * time.Second        // for one in all; an owner that takes longer is not reached
+	goneAfter   = 3 * time.Second        // after the last hello of a standby
+	checkEvery  = time.Minute            // the owner connects back to each standby
+	warnAfter   = 2 * time.Second        // of an owner that is not reached: a change of owners is none
+	warnEvery   = time.Minute
+	maxHello    = 4 << 10 // bytes
+	maxStandbys = 100
+)
+
+// Successor is the start number of the process that is to own the database next: of those
+// that the owner reaches, and said hello just now, the one with the newest version; of these
+// the oldest. One that it does not reach comes last. 0: there is none.
+func Successor(list []Standby, now time.Time) int64 {
+	list = slices.DeleteFunc(slices.Clone(list), func(s Standby) bool { return now.Sub(s.Seen) > goneAfter })
+	if len(list) == 0 {
+		return 0
+	}
+	return slices.MinFunc(list, func(a, b Standby) int {
+		return cmp.Or(
+			cmp.Compare(boolean(a.Unreachable != ""), boolean(b.Unreachable != "")),
+			-CompareVersions(a.Version, b.Version),
+			cmp.Compare(a.Start, b.Start),
+		)
+	}).Start
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// CompareVersions compares two versions of the program by their numbers. One without
+// numbers is that of a build from a working tree, and the newest.
+func CompareVersions(a, b string) int {
+	return slices.Compare(numbers(a), numbers(b))
+}
+
+func numbers(version string) []int {
+	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "-")
+	var list []int
+	for part := range strings.SplitSeq(version, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return []int{1 << 30}
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// hello answers a standby: at once if there is news, otherwise after a second.
+func (s *Server) hello(w http.ResponseWriter, r *http.Request) {
+	var from Process
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxHello)).Decode(&from); err != nil {
+		http.Error(w, "a hello is a JSON object", http.StatusBadRequest)
+		return
+	}
+	from.Fingerprint, _ = of(*r.TLS)
+	epoch, released := s.note(from)
+	if epoch == 0 {
+		refuse(w)
+		return
+	}
+	timer := time.NewTimer(helloEvery)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-released:
+	case <-r.Context().Done(): // it has ended, or the connection has
+		s.forget(from.Start)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(s.reply(epoch)) // a standby that has gone is not an error
+}
+
+// note remembers a standby, and returns the epoch of this ownership, 0 if there is none, and
+// a channel that is closed at its release.
+func (s *Server) note(from Process) (epoch int64, released <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.epoch == 0 {
+		return 0, nil
+	}
+	now := time.Now()
+	known := s.standbys[from.Start]
+	if known == nil {
+		if len(s.standbys) >= maxStandbys {
+			for start, one := range s.standbys {
+				if now.Sub(one.Seen) > goneAfter {
+					delete(s.standbys, start)
+				}
+			}
+		}
+		known = &Standby{}
+		s.standbys[from.Start] = known
+		s.o.Logger.Info("standby joined", "start", from.Start, "address", from.Address, "version", from.Version)
+		if from.Settings != s.o.Self.Settings {
+			s.o.Logger.Warn("a standby has other settings: "+differ, "start", from.Start, "address", from.Address)
+		}
+	}
+	known.Process, known.Seen = from, now
+	if now.Sub(known.checked) > checkEvery {
+		known.checked = now
+		go s.connectBack(from)
+	}
+	return s.epoch, s.released
+}
+
+// forget forgets a standby, until it says hello again.
+func (s *Server) forget(start int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.standbys, start)
+}
+
+const differ = "PUBLIC_URL, WEIR_PATH_PREFIX, WEIR_RETENTION, WEIR_EVENT_RETENTION, WEIR_CONTACT_EVENTS and the version have to be the same in all processes of a database"
+
+// connectBack tries whether a standby can be reached, in case that it becomes the owner.
+func (s *Server) connectBack(p Process) {
+	ctx, cancel := context.WithTimeout(context.Background(), helloTime)
+	defer cancel()
+	why := ""
+	c, err := dial(ctx, s.o.Identity.Client(p.Fingerprint), p.Address)
+	if err != nil {
+		why = err.Error()
+		s.o.Logger.Warn("a standby says hello, and cannot be reached at the address that it gives; is WEIR_PEER_ADDR right, and its port open?", "start", p.Start, "address", p.Address, "error", err)
+	} else {
+		_ = c.Close()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.standbys[p.Start]; known != nil {
+		known.Unreachable = why
+	}
+}
+
+func (s *Server) reply(epoch int64) reply {
+	list := s.Standbys()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return reply{Epoch: epoch, Successor: Successor(list, time.Now()), Released: s.epoch != epoch, Settings: s.o.Self.Settings}
+}
+
+// Standbys lists the processes that have said hello to this one as the owner, the oldest
+// first.
+func (s *Server) Standbys() []Standby {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Standby, 0, len(s.standbys))
+	for _, one := range s.standbys {
+		list = append(list, *one)
+	}
+	slices.SortFunc(list, func(a, b Standby) int { return cmp.Compare(a.Start, b.Start) })
+	return list
+}
+
+// Greeter says hello to the owner once a second.
+type Greeter struct {
+	Self       func() Process
+	Owners     forward.Owners
+	Transports forward.Transports
+	// Succeed is told the start number of the successor, and Look that the database is free.
+	Succeed func(start int64)
+	Look    func()
+	Logger  Logger
+
+	reach reach
+}
+
+// Run says hello until ctx ends.
+func (g *Greeter) Run(ctx context.Context) {
+	var failing, warned time.Time // since when it is not reached; the latest warning
+	for ctx.Err() == nil {
+		o, changed := g.Owners.Owner()
+		if o.Epoch == 0 {
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			}
+			continue
+		}
+		begin := time.Now()
+		answer, err := g.hello(ctx, o)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			g.Owners.Refused(o)
+			if failing.IsZero() {
+				failing = time.Now()
+			}
+			if time.Since(failing) > warnAfter && time.Since(warned) > warnEvery {
+				warned = time.Now()
+				g.Logger.Warn("the owner of the database cannot be reached", "address", o.Address, "error", err)
+			}
+			wait(ctx, changed, retryEvery-time.Since(begin))
+		default:
+			if g.reach.reached(time.Now(), answer.Settings) && answer.Settings != g.Self().Settings {
+				g.Logger.Warn("the owner of the database has other settings: "+differ, "address", o.Address)
+			}
+			failing, warned = time.Time{}, time.Time{}
+			g.Succeed(answer.Successor)
+			if answer.Released {
+				g.Look()
+				wait(ctx, changed, helloEvery)
+			}
+		}
+	}
+}
+
+func wait(ctx context.Context, changed <-chan struct{}, limit time.Duration) {
+	timer := time.NewTimer(max(limit, 10*time.Millisecond))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-changed:
+	case <-timer.C:
+	}
+}
+
+// hello says hello once.
+func (g *Greeter) hello(ctx context.Context, o forward.Owner) (answer reply, err error) {
+	ctx, cancel := context.WithTimeout(ctx, helloTime)
+	defer cancel()
+	self, err := json.Marshal(g.Self())
+	if err != nil {
+		return answer, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+o.Address+"/", bytes.NewReader(self))
+	if err != nil {
+		return answer, err
+	}
+	r.Header.Set(forward.PeerHeader, forward.PeerHello)
+	got, err := g.Transports.To(o).RoundTrip(r)
+	if err != nil {
+		return answer, err
+	}
+	defer func() { _ = got.Body.Close() }()
+	if got.StatusCode != http.StatusOK {
+		return answer, fmt.Errorf("it answers %s", got.Status)
+	}
+	err = json.NewDecoder(io.LimitReader(got.Body, maxHello)).Decode(&answer)
+	return answer, err
+}
+
+// Reached returns when the owner answered last.
+func (g *Greeter) Reached() time.Time { return g.reach.last() }
+
+// Checked reports whether the owner has tried to connect to it.
+func (s Standby) Checked() bool { return !s.checked.IsZero() }

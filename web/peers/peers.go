@@ -1,0 +1,228 @@
+// Package peers lets the processes of one database find and trust each other. Each listens
+// at an address of its own, with a certificate that it made at its start; address and
+// fingerprint are in the database, which is all that has to be configured.
+//
+// # Invariants
+//
+//   - Both ends of a connection hold a certificate whose fingerprint is in the database
+//     (TestStrangers).
+//   - The listener serves while this process owns the database, and refuses otherwise, before
+//     a request begins. It never passes anything on (TestServer).
+//   - The address and the scheme of a client are believed to a peer, and to nobody else.
+package peers
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"golang.org/x/time/rate"
+
+	"weir/web"
+	"weir/web/forward"
+)
+
+// Logger is where peers are logged.
+type Logger = *slog.Logger
+
+// Options configure a Server.
+type Options struct {
+	Identity *Identity
+	Self     Process
+	// Processes lists the processes of the database.
+	Processes func(ctx context.Context) ([]Process, error)
+	Logger    Logger
+	Refused   prometheus.Counter // connections of strangers
+}
+
+// NewRefused registers the counter of refused connections.
+func NewRefused(r prometheus.Registerer) prometheus.Counter {
+	return promauto.With(r).NewCounter(prometheus.CounterOpts{
+		Name: "weir_peer_refused_total", Help: "Connections to the listener for peers that were refused: of strangers, or without TLS.",
+	})
+}
+
+// Handler serves a request, or does nothing and returns false: then this process does not own
+// the database.
+type Handler func(w http.ResponseWriter, r *http.Request) bool
+
+// Server is the listener for peers of this process.
+type Server struct {
+	o           Options
+	http        *http.Server
+	connections *web.Connections
+
+	knownMu sync.Mutex
+	known   map[string]bool // fingerprints of processes
+	looks   *rate.Limiter   // at the database, for unknown ones
+
+	mu       sync.Mutex
+	handler  Handler // nil: requests are refused
+	epoch    int64   // 0: this process does not own the database
+	released chan struct{}
+	standbys map[int64]*Standby // by start number
+}
+
+// NewServer returns a server; [Server.Serve] starts it.
+func NewServer(o Options) *Server {
+	s := &Server{o: o, standbys: map[int64]*Standby{}, known: map[string]bool{}, looks: rate.NewLimiter(looksPerSecond, looksAtOnce)}
+	s.connections = web.NewConnections(web.ConnectionLimits{All: 16384, Address: 8192}, nil, web.NewRefusalLog(o.Logger))
+	s.http = web.NewServer(http.HandlerFunc(s.serve), o.Logger, s.connections)
+	s.http.IdleTimeout = 5 * time.Minute // longer than a standby keeps a connection
+	s.http.TLSConfig = o.Identity.server(s.check)
+	return s
+}
+
+// Serve serves a listener until Close.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.http.ServeTLS(s.connections.Listen(l), "", ""); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Close lets requests finish, for a moment, and ends all connections.
+func (s *Server) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	if s.http.Shutdown(ctx) == nil {
+		return nil
+	}
+	return s.http.Close()
+}
+
+const closeTime = 500 * time.Millisecond
+
+// Begin serves requests, because this process owns the database.
+func (s *Server) Begin(epoch int64, h Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handler, s.epoch, s.released = h, epoch, make(chan struct{})
+}
+
+// Refuse refuses new requests from now on: this process is about to release the database.
+func (s *Server) Refuse() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handler = nil
+}
+
+// Released tells all standbys that the database is free.
+func (s *Server) Released() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handler = nil
+	if s.epoch != 0 {
+		s.epoch = 0
+		close(s.released)
+	}
+}
+
+// serve serves one request of a peer.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	kind := r.Header.Get(forward.PeerHeader)
+	switch kind {
+	case forward.PeerHello:
+		s.hello(w, r)
+		return
+	case forward.PeerPing:
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	s.mu.Lock()
+	h := s.handler
+	s.mu.Unlock()
+	client, err := netip.ParseAddrPort(r.Header.Get(forward.ClientHeader))
+	switch {
+	case kind != forward.PeerPass || err != nil:
+		http.Error(w, "this port is for other processes of Weir", http.StatusBadRequest)
+	case h == nil || !h(w, received(r, client)):
+		refuse(w)
+	}
+}
+
+// received is a request as it came to the peer that passed it on.
+func received(r *http.Request, client netip.AddrPort) *http.Request {
+	own := *r
+	own.RemoteAddr = client.String()
+	if r.Header.Get(forward.SchemeHeader) != "https" {
+		own.TLS = nil
+	}
+	own.Header = r.Header.Clone()
+	for _, name := range []string{forward.PeerHeader, forward.ClientHeader, forward.SchemeHeader} {
+		own.Header.Del(name)
+	}
+	return &own
+}
+
+// refuse says that this process does not own the database, and has done nothing.
+func refuse(w http.ResponseWriter) {
+	w.Header().Set(forward.PeerHeader, forward.PeerNotOwner)
+	w.WriteHeader(http.StatusMisdirectedRequest)
+}
+
+// Looks for unknown fingerprints are bounded, so that strangers cannot make this process ask
+// the database all the time. Several processes may start at once.
+const (
+	looksPerSecond = 5
+	looksAtOnce    = 20
+)
+
+// check refuses a connection whose certificate is that of no process.
+func (s *Server) check(fingerprint string) error {
+	s.knownMu.Lock()
+	defer s.knownMu.Unlock()
+	if !s.known[fingerprint] && s.looks.Allow() {
+		ctx, cancel := context.WithTimeout(context.Background(), helloTime)
+		defer cancel()
+		list, err := s.o.Processes(ctx)
+		if err != nil {
+			return err
+		}
+		clear(s.known)
+		for _, p := range list {
+			s.known[p.Fingerprint] = p.Fingerprint != ""
+		}
+	}
+	if !s.known[fingerprint] {
+		s.o.Refused.Inc()
+		return errStranger
+	}
+	return nil
+}
+
+// dial opens a connection to a peer.
+func dial(ctx context.Context, c *tls.Config, address string) (net.Conn, error) {
+	d := tls.Dialer{Config: c}
+	return d.DialContext(ctx, "tcp", address)
+}
+
+// reach is when a standby reached the owner last.
+type reach struct {
+	mu       sync.Mutex
+	at       time.Time
+	settings string
+}
+
+// reached notes that it was reached, and reports whether its settings are news.
+func (r *reach) reached(now time.Time, settings string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changed := r.settings != settings
+	r.at, r.settings = now, settings
+	return changed
+}
+
+func (r *reach) last() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at
+}

@@ -1,0 +1,449 @@
+package peers_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+
+	"weir/internal/polling"
+	"weir/web/forward"
+	"weir/web/peers"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const waitLimit = 10 * time.Second
+
+// database is what processes know of each other.
+type database struct {
+	mu   sync.Mutex
+	list []peers.Process
+	read int
+}
+
+func (d *database) add(p peers.Process) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list = append(d.list, p)
+}
+
+func (d *database) processes(context.Context) ([]peers.Process, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.read++
+	return d.list, nil
+}
+
+// process is a process with its listener for peers.
+type process struct {
+	*peers.Server
+	*peers.Identity
+	self    peers.Process
+	refused prometheus.Counter
+}
+
+func newProcess(t *testing.T, d *database, start int64) *process {
+	t.Helper()
+	identity, err := peers.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, address, err := peers.Listen(t.Context(), "", "127.0.0.1:3306")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{Identity: identity, refused: peers.NewRefused(prometheus.NewRegistry())}
+	p.self = peers.Process{Start: start, Address: address, Fingerprint: identity.Fingerprint, Version: "1.0.0", Settings: "same"}
+	p.Server = peers.NewServer(peers.Options{Identity: identity, Self: p.self, Processes: d.processes, Logger: slog.New(slog.DiscardHandler), Refused: p.refused})
+	d.add(p.self)
+	ended := make(chan error, 1)
+	go func() { ended <- p.Serve(l) }()
+	t.Cleanup(func() {
+		_ = p.Close(context.WithoutCancel(t.Context()))
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func (p *process) owner(epoch int64) forward.Owner {
+	return forward.Owner{Epoch: epoch, Address: p.self.Address, Fingerprint: p.self.Fingerprint}
+}
+
+// pass sends a request of a client to another process.
+func pass(t *testing.T, pools *forward.Peers, o forward.Owner, header http.Header) (given, error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", "https://"+o.Address+"/v1/channels", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = header
+	answer, err := pools.To(o).RoundTrip(r)
+	if err != nil {
+		return given{}, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	return given{answer.StatusCode, answer.Header, string(text)}, err
+}
+
+// given is an answer.
+type given struct {
+	Status int
+	Header http.Header
+	Text   string
+}
+
+func passing(client, scheme string) http.Header {
+	h := http.Header{forward.PeerHeader: {forward.PeerPass}, forward.ClientHeader: {client}}
+	if scheme != "" {
+		h[forward.SchemeHeader] = []string{scheme}
+	}
+	return h
+}
+
+// A process serves its peers while it owns the database, believes them who the client is, and
+// refuses otherwise.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	d := &database{}
+	a, b := newProcess(t, d, 1), newProcess(t, d, 2)
+	pools := &forward.Peers{TLS: a.Client}
+	t.Cleanup(pools.Close)
+	refusedBy := func(what string) {
+		t.Helper()
+		answer, err := pass(t, pools, b.owner(1), passing("192.0.2.7:99", ""))
+		if err != nil || answer.Status != http.StatusMisdirectedRequest || answer.Header.Get(forward.PeerHeader) != forward.PeerNotOwner {
+			t.Errorf("%s: %v %v", what, answer, err)
+		}
+	}
+	refusedBy("before it owns it")
+	owns := true
+	b.Begin(1, func(w http.ResponseWriter, r *http.Request) bool {
+		if owns {
+			_, _ = io.WriteString(w, strings.Join([]string{r.RemoteAddr, map[bool]string{true: "https", false: "http"}[r.TLS != nil], r.Header.Get(forward.ClientHeader) + r.Header.Get(forward.PeerHeader)}, " "))
+		}
+		return owns
+	})
+	for scheme, want := range map[string]string{"": "192.0.2.7:99 http ", "https": "192.0.2.7:99 https "} {
+		if answer, err := pass(t, pools, b.owner(1), passing("192.0.2.7:99", scheme)); err != nil || answer.Text != want {
+			t.Errorf("%s: %q %v, want %q", scheme, answer.Text, err, want)
+		}
+	}
+	for name, h := range map[string]http.Header{"nothing": {}, "no client": passing("", ""), "no address": passing("localhost", ""), "another word": {forward.PeerHeader: {"x"}, forward.ClientHeader: {"192.0.2.7:99"}}} {
+		if answer, err := pass(t, pools, b.owner(1), h); err != nil || answer.Status != http.StatusBadRequest {
+			t.Errorf("%s: %v %v", name, answer, err)
+		}
+	}
+	owns = false
+	refusedBy("when it has just stopped")
+	owns = true
+	b.Refuse()
+	refusedBy("as it hands over")
+	b.Released()
+	refusedBy("when it has released it")
+}
+
+// Who is not in the database is refused in the handshake, whichever end it is; the owner of a
+// certificate that has expired, too.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	d := &database{}
+	a, b := newProcess(t, d, 1), newProcess(t, d, 2)
+	b.Begin(1, func(http.ResponseWriter, *http.Request) bool { t.Error("a stranger was served"); return true })
+	stranger, err := peers.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, oldPrint := expired(t)
+	d.add(peers.Process{Start: 3, Fingerprint: oldPrint})
+	for name, config := range map[string]func(string) *tls.Config{
+		"unknown": stranger.Client,
+		"expired": func(string) *tls.Config {
+			return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, Certificates: []tls.Certificate{old}}
+		},
+		"none": func(string) *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true} },
+		"old protocol": func(want string) *tls.Config {
+			c := a.Client(want)
+			c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
+			return c
+		},
+		"not the one that it asked for": func(string) *tls.Config { return a.Client(stranger.Fingerprint) },
+	} {
+		pools := &forward.Peers{TLS: config}
+		if answer, err := pass(t, pools, b.owner(1), passing("192.0.2.7:99", "")); err == nil {
+			t.Errorf("%s: %v", name, answer)
+		}
+		pools.Close()
+	}
+	if n := testutil.ToFloat64(b.refused); n == 0 {
+		t.Error("nobody counted")
+	}
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", b.self.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\nWeir-Peer: pass\r\nWeir-Client: 192.0.2.7:99\r\n\r\n")
+	if text, _ := io.ReadAll(c); strings.Contains(string(text), " 200 ") { // it closes the connection
+		t.Errorf("plain HTTP was served: %s", text)
+	}
+}
+
+// expired is a certificate of long ago.
+func expired(t *testing.T) (tls.Certificate, string) {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1e9, 0)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, peers.FingerprintOf(der)
+}
+
+// Strangers cannot make a process ask the database again and again.
+func TestStrangersAskTheDatabaseSeldom(t *testing.T) {
+	t.Parallel()
+	d := &database{}
+	b := newProcess(t, d, 2)
+	stranger, err := peers.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	for range 100 {
+		pools := &forward.Peers{TLS: stranger.Client}
+		if _, err := pass(t, pools, b.owner(1), passing("192.0.2.7:99", "")); err == nil {
+			t.Fatal("a stranger was served")
+		}
+		pools.Close()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if most := 21 + int(time.Since(begin)/(200*time.Millisecond)); d.read > most {
+		t.Errorf("%d looks, want %d at most", d.read, most)
+	}
+}
+
+// owners is an owner that the test names.
+type owners struct {
+	mu      sync.Mutex
+	now     forward.Owner
+	changed chan struct{}
+	refused int
+}
+
+func (o *owners) Owner() (forward.Owner, <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.now, o.changed
+}
+
+func (o *owners) Refused(forward.Owner) { o.mu.Lock(); defer o.mu.Unlock(); o.refused++ }
+
+// A standby says hello until the owner tells it that the database is free, and who is next.
+func TestGreeter(t *testing.T) {
+	t.Parallel()
+	d := &database{}
+	owner := newProcess(t, d, 1)
+	owner.Begin(7, func(http.ResponseWriter, *http.Request) bool { return false })
+	looked := make(chan int64, 10)
+	for start := int64(2); start <= 3; start++ {
+		p := newProcess(t, d, start)
+		pools := &forward.Peers{TLS: p.Client}
+		t.Cleanup(pools.Close)
+		var successor int64
+		g := &peers.Greeter{
+			Self: func() peers.Process { return p.self }, Owners: &owners{now: owner.owner(7), changed: make(chan struct{})}, Transports: pools,
+			Succeed: func(n int64) { successor = n }, Look: func() { looked <- successor }, Logger: slog.New(slog.DiscardHandler),
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); g.Run(ctx) }()
+		t.Cleanup(func() { cancel(); <-done })
+		if !polling.Until(waitLimit, time.Millisecond, func() bool { return len(owner.Standbys()) == int(start)-1 }) {
+			t.Fatalf("the owner knows %v", owner.Standbys())
+		}
+	}
+	if !polling.Until(waitLimit, time.Millisecond, func() bool { return owner.Standbys()[0].Checked() }) {
+		t.Error("the owner did not connect back")
+	}
+	for _, s := range owner.Standbys() {
+		if s.Unreachable != "" || s.Version != "1.0.0" || time.Since(s.Seen) > waitLimit {
+			t.Errorf("%+v", s)
+		}
+	}
+	began := time.Now()
+	owner.Released()
+	for range 2 {
+		if n := <-looked; n != 2 {
+			t.Errorf("the successor is %d, want 2", n)
+		}
+	}
+	if took := time.Since(began); took > 900*time.Millisecond {
+		t.Errorf("it was told after %v", took)
+	}
+}
+
+// A standby that has ended is forgotten at once: it is nobody's successor.
+func TestStandbyThatEnds(t *testing.T) {
+	t.Parallel()
+	d := &database{}
+	owner, p := newProcess(t, d, 1), newProcess(t, d, 2)
+	owner.Begin(7, func(http.ResponseWriter, *http.Request) bool { return false })
+	pools := &forward.Peers{TLS: p.Client}
+	t.Cleanup(pools.Close)
+	g := &peers.Greeter{
+		Self: func() peers.Process { return p.self }, Owners: &owners{now: owner.owner(7), changed: make(chan struct{})}, Transports: pools,
+		Succeed: func(int64) {}, Look: func() {}, Logger: slog.New(slog.DiscardHandler),
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); g.Run(ctx) }()
+	if !polling.Until(waitLimit, time.Millisecond, func() bool { return len(owner.Standbys()) == 1 }) {
+		t.Error("it is not known")
+	}
+	began := time.Now()
+	cancel()
+	<-done
+	if !polling.Until(waitLimit, time.Millisecond, func() bool { return len(owner.Standbys()) == 0 }) || time.Since(began) > time.Second {
+		t.Errorf("after %v: %v", time.Since(began), owner.Standbys())
+	}
+}
+
+// A standby that the owner cannot reach is known as such.
+func TestUnreachableStandby(t *testing.T) {
+	t.Parallel()
+	d := &database{}
+	owner, p := newProcess(t, d, 1), newProcess(t, d, 2)
+	owner.Begin(7, func(http.ResponseWriter, *http.Request) bool { return false })
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	p.self.Address = gone.Listener.Addr().String()
+	pools := &forward.Peers{TLS: p.Client}
+	t.Cleanup(pools.Close)
+	g := &peers.Greeter{
+		Self: func() peers.Process { return p.self }, Owners: &owners{now: owner.owner(7), changed: make(chan struct{})}, Transports: pools,
+		Succeed: func(int64) {}, Look: func() {}, Logger: slog.New(slog.DiscardHandler),
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); g.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	if !polling.Until(waitLimit, time.Millisecond, func() bool { l := owner.Standbys(); return len(l) == 1 && l[0].Unreachable != "" }) {
+		t.Errorf("%+v", owner.Standbys())
+	}
+	if !polling.Until(waitLimit, time.Millisecond, func() bool { return !g.Reached().IsZero() }) {
+		t.Error("it does not reach the owner")
+	}
+}
+
+// A standby whose owner does not answer does not count as reached, and looks again.
+func TestGreeterWithoutAnOwner(t *testing.T) {
+	t.Parallel()
+	d := &database{}
+	other, p := newProcess(t, d, 1), newProcess(t, d, 2)
+	pools := &forward.Peers{TLS: p.Client}
+	t.Cleanup(pools.Close)
+	o := &owners{now: other.owner(7), changed: make(chan struct{})} // it owns nothing
+	g := &peers.Greeter{
+		Self: func() peers.Process { return p.self }, Owners: o, Transports: pools, Succeed: func(int64) {}, Look: func() {}, Logger: slog.New(slog.DiscardHandler),
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); g.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	if !polling.Until(waitLimit, time.Millisecond, func() bool { o.mu.Lock(); defer o.mu.Unlock(); return o.refused > 0 }) {
+		t.Error("it does not look again")
+	}
+	if !g.Reached().IsZero() {
+		t.Error("it was reached")
+	}
+}
+
+// The successor is the newest version, of these the oldest start; who cannot be reached comes
+// last, and who has not said hello just now is none.
+func TestSuccessor(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	standby := func(start int64, version string, ago time.Duration, unreachable string) peers.Standby {
+		return peers.Standby{Process: peers.Process{Start: start, Version: version}, Seen: now.Add(-ago), Unreachable: unreachable}
+	}
+	for name, c := range map[string]struct {
+		list []peers.Standby
+		want int64
+	}{
+		"nobody":            {nil, 0},
+		"one":               {[]peers.Standby{standby(5, "1.2.3", 0, "")}, 5},
+		"the oldest":        {[]peers.Standby{standby(6, "1.2.3", 0, ""), standby(5, "1.2.3", 0, "")}, 5},
+		"the newest":        {[]peers.Standby{standby(5, "1.9.0", 0, ""), standby(6, "1.10.0", 0, "")}, 6},
+		"gone":              {[]peers.Standby{standby(5, "1.2.3", 4*time.Second, ""), standby(6, "1.0.0", time.Second, "")}, 6},
+		"unreachable":       {[]peers.Standby{standby(5, "2.0.0", 0, "refused"), standby(6, "1.0.0", 0, "")}, 6},
+		"nobody else":       {[]peers.Standby{standby(5, "2.0.0", 0, "refused")}, 5},
+		"of a working tree": {[]peers.Standby{standby(5, "2.0.0", 0, ""), standby(6, "(devel)", 0, "")}, 6},
+	} {
+		if got := peers.Successor(c.list, now); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestCompareVersions(t *testing.T) {
+	t.Parallel()
+	order := []string{"", "0.9", "1.0.0", "v1.0.1", "1.2.0-rc1", "1.10.0", "2.0.0", "(devel)"}
+	order[0] = "0.1"
+	for i := range order {
+		for j := range order {
+			got := peers.CompareVersions(order[i], order[j])
+			if want := map[bool]int{i < j: -1, i == j: 0, i > j: 1}[true]; got != want {
+				t.Errorf("%s and %s: %d, want %d", order[i], order[j], got, want)
+			}
+		}
+	}
+}
+
+// The address that others are told is one that they can reach.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{"": "127.0.0.1:", ":0": "127.0.0.1:", "127.0.0.1:0": "127.0.0.1:", "0.0.0.0:0": "127.0.0.1:", "localhost:0": "localhost:"} {
+		l, told, err := peers.Listen(t.Context(), address, "127.0.0.1:3306")
+		if err != nil {
+			t.Errorf("%q: %v", address, err)
+			continue
+		}
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		if told != want+port {
+			t.Errorf("%q: others are told %s, want %s%s", address, told, want, port)
+		}
+		_ = l.Close()
+	}
+	taken, _, err := peers.Listen(t.Context(), "127.0.0.1:0", "127.0.0.1:3306")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	if _, _, err := peers.Listen(t.Context(), taken.Addr().String(), "127.0.0.1:3306"); err == nil {
+		t.Error("an address that is taken was opened twice")
+	}
+}

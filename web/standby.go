@@ -1,0 +1,55 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"weir/ops"
+	"weir/web/api"
+	"weir/web/auth"
+	"weir/web/route"
+	"weir/web/wire"
+)
+
+// OwnerPath is the readiness probe that only the owner of the database passes.
+const OwnerPath = "/readyz/owner"
+
+// StandbyOptions configure the handler of a process that does not own the database.
+type StandbyOptions struct {
+	Pass     http.Handler    // passes a request on to the owner
+	Reasons  func() []string // why no requests should come here; nil: they should
+	Gate     *auth.Gate
+	Gatherer prometheus.Gatherer
+	Prefix   string
+	Proxies  Proxies
+}
+
+// Standby answers probes and metrics itself, and passes on everything else.
+func Standby(o StandbyOptions) http.Handler {
+	readiness := func(reasons func() []string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { api.WriteReadiness(w, api.Readiness{Reasons: reasons()}) })
+	}
+	metrics := promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{})
+	own := map[string]http.Handler{
+		"/livez":  http.HandlerFunc(api.Livez),
+		"/readyz": readiness(o.Reasons),
+		OwnerPath: readiness(func() []string { return append(o.Reasons(), "owner: another process owns the database") }),
+		api.MetricsPath: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := route.Admit(o.Gate, w, r, []ops.Scope{ops.ScopeMetricsRead}); err != nil {
+				wire.WriteProblem(w, err)
+				return
+			}
+			metrics.ServeHTTP(w, r)
+		}),
+	}
+	return o.Proxies.Clients(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := own[strings.TrimPrefix(r.URL.Path, o.Prefix)]
+		if h == nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
+			h = o.Pass
+		}
+		h.ServeHTTP(w, r)
+	}))
+}
