@@ -5,7 +5,7 @@
 // # Invariants
 //
 //   - A request is sent again only if it was certainly not handled, or if handling it twice
-//     has no effect: reads, and reports of providers (TestDecide, TestForwarder).
+//     has no effect: reads, and reports of providers (TestForwarder_RepeatsOnlyWhatMayBeDoneTwice, TestForwarder_HoldsWhatWasNotHandled).
 //   - Method, path, query, host, headers and body reach the owner as they came, so that
 //     signatures remain valid. Two headers are missing: see [Forwarder].
 //   - Requests are held for at most [Limits].Hold each, and in bounded number and size.

@@ -46,7 +46,7 @@ type Options struct {
 // NewRefused registers the counter of refused connections.
 func NewRefused(r prometheus.Registerer) prometheus.Counter {
 	return promauto.With(r).NewCounter(prometheus.CounterOpts{
-		Name: "weir_peer_refused_total", Help: "Connections to the listener for peers that were refused: of strangers, or without TLS.",
+		Name: "weir_peer_refused_total", Help: "Connections to the listener for peers whose certificate is that of no process of the database.",
 	})
 }
 
