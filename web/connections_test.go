@@ -78,7 +78,6 @@ func TestShutdownAnswersTheFirstRequestOfANewConnection(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() {
 					_ = l.Close()
-					s.SetKeepAlivesEnabled(false)
 					conns.AwaitFirst(context.Background())
 					ended <- s.Shutdown(context.Background())
 				}()

@@ -24,7 +24,9 @@ type StandbyOptions struct {
 	Gate     *auth.Gate
 	Gatherer prometheus.Gatherer
 	Prefix   string
-	Proxies  Proxies
+	// PublicURL is the address under which Weir is reached; see [auth.LocalOnly].
+	PublicURL string
+	Proxies   Proxies
 }
 
 // Standby answers probes and metrics itself, and passes on everything else.
@@ -37,13 +39,13 @@ func Standby(o StandbyOptions) http.Handler {
 		"/livez":  http.HandlerFunc(api.Livez),
 		"/readyz": readiness(o.Reasons),
 		OwnerPath: readiness(func() []string { return append(o.Reasons(), "owner: another process owns the database") }),
-		api.MetricsPath: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		api.MetricsPath: auth.LocalOnly(o.Gate, o.PublicURL, "", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, err := route.Admit(o.Gate, w, r, []ops.Scope{ops.ScopeMetricsRead}); err != nil {
 				wire.WriteProblem(w, err)
 				return
 			}
 			metrics.ServeHTTP(w, r)
-		}),
+		})),
 	}
 	return o.Proxies.Clients(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := own[strings.TrimPrefix(r.URL.Path, o.Prefix)]

@@ -318,7 +318,7 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 		w.lostConnection()
 	}
 	defer drop()
-	for told, warned := false, false; ; {
+	for told, warned, down := false, false, false; ; {
 		err := func() (err error) {
 			if conn == nil {
 				if conn, err = m.Write.Connx(ctx); err != nil {
@@ -359,8 +359,12 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 				m.Logger.Error("this process cannot own the database; it only passes requests on", "error", old)
 			}
 		case err == nil || kind == dialect.Again && !errors.Is(err, dialect.ErrMember):
+			down = false
 		case kind == dialect.Down && wait:
-			m.Logger.Warn("the owner of the database cannot be read; trying again", "error", err)
+			if !down {
+				down = true
+				m.Logger.Warn("the owner of the database cannot be read; trying again", "error", err)
+			}
 			drop()
 		default:
 			return err

@@ -7,7 +7,7 @@
 //   - A request is sent again only if it was certainly not handled, or if handling it twice
 //     has no effect: reads, and reports of providers (TestForwarder_RepeatsOnlyWhatMayBeDoneTwice, TestForwarder_HoldsWhatWasNotHandled).
 //   - Method, path, query, host, headers and body reach the owner as they came, so that
-//     signatures remain valid. Two headers are missing: see [Forwarder].
+//     signatures remain valid. For the exceptions see [Forwarder].
 //   - Requests are held for at most [Limits].Hold each, and in bounded number and size.
 //   - Nothing is passed on twice: the listener for peers serves or refuses (package peers).
 package forward
@@ -78,7 +78,11 @@ const (
 	PeerHeader   = "Weir-Peer"   // request: one of the words below; answer: this process does not own the database
 	ClientHeader = "Weir-Client" // the address of the client
 	SchemeHeader = "Weir-Scheme" // https, if the client used it
+	KeyHeader    = "Weir-Key"    // the client's Idempotency-Key, by which net/http would repeat requests
 )
+
+// keyHeader is a header that the owner refuses, since it does not support it.
+const keyHeader = "Idempotency-Key"
 
 // Values of [PeerHeader].
 const (
@@ -86,6 +90,7 @@ const (
 	PeerHello    = "hello"
 	PeerPing     = "ping"      // the first request of a connection, answered by 204
 	PeerNotOwner = "not-owner" // in an answer with status 421
+	PeerLost     = "lost"      // in an answer with status 503: the owner has just lost the database
 )
 
 // Options configure a Forwarder.
@@ -100,9 +105,9 @@ type Options struct {
 	Result func(outcome string, held, took time.Duration)
 }
 
-// Forwarder passes requests on to the owner. It is an http.Handler. Idempotency-Key and
-// X-Idempotency-Key are not passed on: net/http would take them as permission to repeat a
-// request, and Weir does not use them.
+// Forwarder passes requests on to the owner. It is an http.Handler. X-Idempotency-Key is not
+// passed on, and Idempotency-Key under the name [KeyHeader]: net/http would take them as
+// permission to repeat a request.
 type Forwarder struct {
 	o     Options
 	proxy *httputil.ReverseProxy
@@ -142,6 +147,16 @@ func New(o Options) *Forwarder {
 // Held returns how many requests wait for an owner.
 func (f *Forwarder) Held() int64 { return f.held.Load() }
 
+// Received undoes, at the owner, what a forwarder has done to the headers of a request.
+func Received(h http.Header) {
+	if values, ok := h[KeyHeader]; ok {
+		h[keyHeader] = values
+	}
+	for _, name := range []string{PeerHeader, ClientHeader, SchemeHeader, KeyHeader} {
+		h.Del(name)
+	}
+}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
@@ -155,8 +170,11 @@ func rewrite(r *httputil.ProxyRequest) {
 			r.Out.Header[name] = values
 		}
 	}
-	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key", "Expect", SchemeHeader} {
+	for _, name := range []string{keyHeader, "X-Idempotency-Key", "Expect", SchemeHeader, KeyHeader} {
 		r.Out.Header.Del(name)
+	}
+	if values, ok := r.In.Header[keyHeader]; ok {
+		r.Out.Header[KeyHeader] = values
 	}
 	r.Out.Header.Set(PeerHeader, PeerPass)
 	r.Out.Header.Set(ClientHeader, r.In.RemoteAddr)
@@ -209,10 +227,14 @@ func (f *Forwarder) roundTrip(r *http.Request) (*http.Response, error) {
 		if s.owner {
 			f.wake(x, &waiting)
 			answer, err := f.send(r, o, x.body)
-			s.sent = err
-			if err == nil {
+			if err == nil && (!lost(answer) || !repeatable || s.streamed) {
 				return answer, nil
 			}
+			if err == nil {
+				_ = answer.Body.Close()
+				err = errLost
+			}
+			s.sent = err
 			if r.Context().Err() != nil {
 				x.outcome = ClientGone
 				return nil, r.Context().Err()

@@ -227,7 +227,7 @@ func TestForwarder_PassesRequestsOnWhole(t *testing.T) {
 	_ = answer.Body.Close()
 	want := seen{"POST", "/v1/a%2Fb/%41//c;d?x=%zz;y&&q=a+b&q", "api.example:99", "body", http.Header{
 		"Authorization": {"HMAC x"}, "X-Forwarded-For": {"192.0.2.7"}, "X-Forwarded-Proto": {"https"}, "Forwarded": {"for=192.0.2.7"}, "X-Two": {"1", "2"},
-		"Content-Length": {"4"}, "Weir-Peer": {"pass"}, "Weir-Client": {c.LocalAddr().String()},
+		"Content-Length": {"4"}, "Weir-Key": {"k"}, "Weir-Peer": {"pass"}, "Weir-Client": {c.LocalAddr().String()},
 	}}
 	if diff := cmp.Diff(want, <-requests); diff != "" {
 		t.Error(diff)
@@ -343,6 +343,30 @@ func TestForwarder_RepeatsOnlyWhatMayBeDoneTwice(t *testing.T) {
 			r.held(1)
 			r.owned(2, answers(t, "next"))
 			if g := <-answer; g.Body != "next" {
+				t.Errorf("%+v", g)
+			}
+		})
+	}
+}
+
+// What an owner refuses because it has just lost the database goes to the next one, if it may
+// be done twice.
+func TestForwarder_OwnerThatLosesTheDatabase(t *testing.T) {
+	t.Parallel()
+	for path, again := range map[string]bool{"/callbacks/a/b": true, "/v1/contacts": false} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, forward.Limits{})
+			r.owned(1, newProcess(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set(forward.PeerHeader, forward.PeerLost)
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}))
+			answer := r.begin("POST", path, "body")
+			if again {
+				r.held(1)
+				r.owned(2, answers(t, "next"))
+			}
+			if g := <-answer; (g.Body == "next") != again || (g.Status == 503) == again {
 				t.Errorf("%+v", g)
 			}
 		})

@@ -41,6 +41,16 @@ func (f *Forwarder) send(r *http.Request, o Owner, b *body) (*http.Response, err
 	return answer, nil
 }
 
+// errLost is the error of a request whose owner has lost the database while it handled it.
+var errLost = errors.New("the process has lost the database")
+
+// lost reports whether an answer says that its sender has just lost the database.
+func lost(answer *http.Response) bool {
+	is := answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get(PeerHeader) == PeerLost
+	answer.Header.Del(PeerHeader)
+	return is
+}
+
 // hideURL removes the URL of a request from an error: it may hold a secret.
 func hideURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {

@@ -39,8 +39,10 @@ type Options struct {
 	Self     Process
 	// Processes lists the processes of the database.
 	Processes func(ctx context.Context) ([]Process, error)
-	Logger    Logger
-	Refused   prometheus.Counter // connections of strangers
+	// Valid reports whether this process certainly owns the database.
+	Valid   func() bool
+	Logger  Logger
+	Refused prometheus.Counter // connections of strangers
 }
 
 // NewRefused registers the counter of refused connections.
@@ -144,9 +146,27 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case kind != forward.PeerPass || err != nil:
 		http.Error(w, "this port is for other processes of Weir", http.StatusBadRequest)
-	case h == nil || !h(w, received(r, client)):
+	case h == nil || !h(&lastWord{w, s.o.Valid}, received(r, client)):
 		refuse(w)
 	}
+}
+
+// lastWord is the answer of a process that may lose the database meanwhile. What it refuses
+// then may be sent to the next owner.
+type lastWord struct {
+	http.ResponseWriter
+	valid func() bool
+}
+
+// Unwrap gives http.ResponseController access to the underlying writer.
+func (l *lastWord) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (l *lastWord) WriteHeader(status int) {
+	if status == http.StatusServiceUnavailable && !l.valid() {
+		l.Header().Set(forward.PeerHeader, forward.PeerLost)
+	}
+	l.ResponseWriter.WriteHeader(status)
 }
 
 // received is a request as it came to the peer that passed it on.
@@ -157,9 +177,7 @@ func received(r *http.Request, client netip.AddrPort) *http.Request {
 		own.TLS = nil
 	}
 	own.Header = r.Header.Clone()
-	for _, name := range []string{forward.PeerHeader, forward.ClientHeader, forward.SchemeHeader} {
-		own.Header.Del(name)
-	}
+	forward.Received(own.Header)
 	return &own
 }
 

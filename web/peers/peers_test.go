@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,6 +57,7 @@ type process struct {
 	*peers.Identity
 	self    peers.Process
 	refused prometheus.Counter
+	lost    atomic.Bool
 }
 
 func newProcess(t *testing.T, d *database, start int64) *process {
@@ -70,7 +72,7 @@ func newProcess(t *testing.T, d *database, start int64) *process {
 	}
 	p := &process{Identity: identity, refused: peers.NewRefused(prometheus.NewRegistry())}
 	p.self = peers.Process{Start: start, Address: address, Fingerprint: identity.Fingerprint, Version: "1.0.0", Settings: "same"}
-	p.Server = peers.NewServer(peers.Options{Identity: identity, Self: p.self, Processes: d.processes, Logger: slog.New(slog.DiscardHandler), Refused: p.refused})
+	p.Server = peers.NewServer(peers.Options{Identity: identity, Self: p.self, Processes: d.processes, Valid: func() bool { return !p.lost.Load() }, Logger: slog.New(slog.DiscardHandler), Refused: p.refused})
 	d.add(p.self)
 	ended := make(chan error, 1)
 	go func() { ended <- p.Serve(l) }()
@@ -152,6 +154,18 @@ func TestServer(t *testing.T) {
 			t.Errorf("%s: %v %v", name, answer, err)
 		}
 	}
+	b.Begin(1, func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	})
+	for _, lost := range []bool{false, true} {
+		b.lost.Store(lost)
+		answer, err := pass(t, pools, b.owner(1), passing("192.0.2.7:99", ""))
+		if got := answer.Header.Get(forward.PeerHeader) == forward.PeerLost; err != nil || got != lost {
+			t.Errorf("lost %v: %v %v", lost, answer, err)
+		}
+	}
+	b.Begin(1, func(http.ResponseWriter, *http.Request) bool { return owns })
 	owns = false
 	refusedBy("when it has just stopped")
 	owns = true
@@ -252,6 +266,9 @@ type owners struct {
 	now     forward.Owner
 	changed chan struct{}
 	refused int
+
+	successor atomic.Int64
+	looked    chan int64 // with the successor at that time
 }
 
 func (o *owners) Owner() (forward.Owner, <-chan struct{}) {
@@ -262,6 +279,23 @@ func (o *owners) Owner() (forward.Owner, <-chan struct{}) {
 
 func (o *owners) Refused(forward.Owner) { o.mu.Lock(); defer o.mu.Unlock(); o.refused++ }
 
+// greet lets a standby say hello, until stop or the end of the test.
+func (p *process) greet(t *testing.T, o *owners) (g *peers.Greeter, stop func()) {
+	t.Helper()
+	pools := &forward.Peers{TLS: p.Client}
+	t.Cleanup(pools.Close)
+	g = &peers.Greeter{
+		Self: func() peers.Process { return p.self }, Owners: o, Transports: pools, Logger: slog.New(slog.DiscardHandler),
+		Succeed: func(start int64) { o.successor.Store(start) }, Look: func() { o.looked <- o.successor.Load() },
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); g.Run(ctx) }()
+	stop = sync.OnceFunc(func() { cancel(); <-done })
+	t.Cleanup(stop)
+	return g, stop
+}
+
 // A standby says hello until the owner tells it that the database is free, and who is next.
 func TestGreeter(t *testing.T) {
 	t.Parallel()
@@ -271,17 +305,7 @@ func TestGreeter(t *testing.T) {
 	looked := make(chan int64, 10)
 	for start := int64(2); start <= 3; start++ {
 		p := newProcess(t, d, start)
-		pools := &forward.Peers{TLS: p.Client}
-		t.Cleanup(pools.Close)
-		var successor int64
-		g := &peers.Greeter{
-			Self: func() peers.Process { return p.self }, Owners: &owners{now: owner.owner(7), changed: make(chan struct{})}, Transports: pools,
-			Succeed: func(n int64) { successor = n }, Look: func() { looked <- successor }, Logger: slog.New(slog.DiscardHandler),
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); g.Run(ctx) }()
-		t.Cleanup(func() { cancel(); <-done })
+		p.greet(t, &owners{now: owner.owner(7), changed: make(chan struct{}), looked: looked})
 		if !polling.Until(waitLimit, time.Millisecond, func() bool { return len(owner.Standbys()) == int(start)-1 }) {
 			t.Fatalf("the owner knows %v", owner.Standbys())
 		}
@@ -312,21 +336,12 @@ func TestStandbyThatEnds(t *testing.T) {
 	d := &database{}
 	owner, p := newProcess(t, d, 1), newProcess(t, d, 2)
 	owner.Begin(7, func(http.ResponseWriter, *http.Request) bool { return false })
-	pools := &forward.Peers{TLS: p.Client}
-	t.Cleanup(pools.Close)
-	g := &peers.Greeter{
-		Self: func() peers.Process { return p.self }, Owners: &owners{now: owner.owner(7), changed: make(chan struct{})}, Transports: pools,
-		Succeed: func(int64) {}, Look: func() {}, Logger: slog.New(slog.DiscardHandler),
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); g.Run(ctx) }()
+	_, stop := p.greet(t, &owners{now: owner.owner(7), changed: make(chan struct{})})
 	if !polling.Until(waitLimit, time.Millisecond, func() bool { return len(owner.Standbys()) == 1 }) {
 		t.Error("it is not known")
 	}
 	began := time.Now()
-	cancel()
-	<-done
+	stop()
 	if !polling.Until(waitLimit, time.Millisecond, func() bool { return len(owner.Standbys()) == 0 }) || time.Since(began) > time.Second {
 		t.Errorf("after %v: %v", time.Since(began), owner.Standbys())
 	}
@@ -341,16 +356,7 @@ func TestUnreachableStandby(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	p.self.Address = gone.Listener.Addr().String()
-	pools := &forward.Peers{TLS: p.Client}
-	t.Cleanup(pools.Close)
-	g := &peers.Greeter{
-		Self: func() peers.Process { return p.self }, Owners: &owners{now: owner.owner(7), changed: make(chan struct{})}, Transports: pools,
-		Succeed: func(int64) {}, Look: func() {}, Logger: slog.New(slog.DiscardHandler),
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); g.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
+	g, _ := p.greet(t, &owners{now: owner.owner(7), changed: make(chan struct{})})
 	if !polling.Until(waitLimit, time.Millisecond, func() bool { l := owner.Standbys(); return len(l) == 1 && l[0].Unreachable != "" }) {
 		t.Errorf("%+v", owner.Standbys())
 	}
@@ -364,16 +370,8 @@ func TestGreeterWithoutAnOwner(t *testing.T) {
 	t.Parallel()
 	d := &database{}
 	other, p := newProcess(t, d, 1), newProcess(t, d, 2)
-	pools := &forward.Peers{TLS: p.Client}
-	t.Cleanup(pools.Close)
 	o := &owners{now: other.owner(7), changed: make(chan struct{})} // it owns nothing
-	g := &peers.Greeter{
-		Self: func() peers.Process { return p.self }, Owners: o, Transports: pools, Succeed: func(int64) {}, Look: func() {}, Logger: slog.New(slog.DiscardHandler),
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); g.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
+	g, _ := p.greet(t, o)
 	if !polling.Until(waitLimit, time.Millisecond, func() bool { o.mu.Lock(); defer o.mu.Unlock(); return o.refused > 0 }) {
 		t.Error("it does not look again")
 	}

@@ -60,7 +60,7 @@ func (d *Daemon) openPeers(ctx context.Context) error {
 	p.listener = listener
 	self := peers.Process{Address: address, Fingerprint: identity.Fingerprint, Version: d.o.Version, Schema: store.NewestStep(), Settings: digest(c, d.o.Version)}
 	store.Introduce(member.Process{Address: self.Address, Fingerprint: self.Fingerprint, Version: self.Version})
-	p.server = peers.NewServer(peers.Options{Identity: identity, Self: self, Processes: p.processes, Logger: d.log, Refused: peers.NewRefused(d.o.Registry)})
+	p.server = peers.NewServer(peers.Options{Identity: identity, Self: self, Processes: p.processes, Valid: store.Valid, Logger: d.log, Refused: peers.NewRefused(d.o.Registry)})
 	p.forwarder = forward.New(forward.Options{
 		Owners: p, Transports: p.pools, Logger: d.log,
 		Repeatable: func(r *http.Request) bool {
@@ -186,7 +186,7 @@ func (a *absence) reasons(now, reached time.Time) []string {
 func (d *Daemon) standby() http.Handler {
 	p := d.peers
 	return web.Standby(web.StandbyOptions{
-		Pass: p.forwarder, Gate: d.parts.gate, Gatherer: d.o.Registry, Prefix: d.o.Config.PathPrefix, Proxies: web.Proxies(d.o.Config.TrustedProxies),
+		Pass: p.forwarder, Gate: d.parts.gate, Gatherer: d.o.Registry, Prefix: d.o.Config.PathPrefix, PublicURL: d.o.Config.PublicURL, Proxies: web.Proxies(d.o.Config.TrustedProxies),
 		Reasons: func() []string {
 			reasons := p.without.reasons(time.Now(), p.greeter.Reached())
 			if d.draining.Load() {

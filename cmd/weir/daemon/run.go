@@ -184,7 +184,6 @@ func (d *Daemon) handToHeir(ctx context.Context) error {
 // shutDown takes no more connections, and lets requests in progress finish.
 func (d *Daemon) shutDown(ctx context.Context) error {
 	_ = d.listener.Close() // Shutdown closes it again
-	d.server.SetKeepAlivesEnabled(false)
 	d.connections.AwaitFirst(ctx)
 	err := d.server.Shutdown(ctx)
 	switch {

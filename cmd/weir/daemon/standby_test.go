@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -189,5 +190,29 @@ func TestProgramTooOldPassesRequestsOn(t *testing.T) {
 	}
 	if status, _ := ask(t, second, "GET", "/readyz/owner", ""); status != 503 {
 		t.Errorf("it is the owner: %d", status)
+	}
+}
+
+// What the owner refuses it refuses through a standby: names of other sites while there is no
+// token, and the header Idempotency-Key.
+func TestStandbyRefusesWhatTheOwnerRefuses(t *testing.T) {
+	t.Parallel()
+	url := testmysql.URL(t)
+	first, _ := processOn(t, url)
+	second, _ := processOn(t, url)
+	if status, text := ask(t, first, "PUT", "/v1/channels/a", aChannel); status != http.StatusCreated {
+		t.Fatalf("%d %s", status, text)
+	}
+	for _, d := range []*daemon.Daemon{first, second} {
+		for _, path := range []string{"/metrics", "/v1/channels"} {
+			w := httptest.NewRecorder()
+			d.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://other.example"+path, nil))
+			if w.Code != http.StatusForbidden {
+				t.Errorf("%s under another name: %d", path, w.Code)
+			}
+		}
+		if status, text := ask(t, d, "POST", "/v1/channels/a/contacts", `{"contacts":[]}`, "Idempotency-Key", "k"); status != http.StatusUnprocessableEntity || !strings.Contains(text, "Idempotency-Key") {
+			t.Errorf("with a key: %d %s", status, text)
+		}
 	}
 }
