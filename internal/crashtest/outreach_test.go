@@ -87,6 +87,10 @@ func newExampleClient(t *testing.T, database, program string) *exampleClient {
 // play kills one of the two at random, while contacts end and people answer.
 func (o *exampleClient) play(kills int) {
 	o.t.Helper()
+	// The provider passes messages on once Weir has told it where to, before the first dispatch.
+	if !polling.Until(upWithin, 10*time.Millisecond, func() bool { return o.out.tally.Line(o.out.line).Sent > 0 }) {
+		o.t.Fatal("nothing is sent")
+	}
 	for range kills {
 		for range o.chance.IntN(4) {
 			o.heard++
@@ -124,6 +128,9 @@ func (o *exampleClient) play(kills int) {
 	})
 	if !done {
 		o.t.Errorf("of %d contacts and %d replies it knows %+v", o.people, o.heard, known)
+		var stored struct{ Incoming []any }
+		o.api.insist(http.MethodGet, "/v1/channels/sms/incoming?limit=500", nil, http.StatusOK, &stored)
+		o.t.Errorf("the broker has stored %d messages", len(stored.Incoming))
 	}
 	o.app.kill()
 	o.check()
