@@ -2,6 +2,7 @@ package crashtest_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +39,9 @@ func newCluster(t *testing.T, size int, seed uint64, cancels bool, providers ...
 		b.waits = true
 		b.env = append(b.env, "PUBLIC_URL="+c.balancer.url, "WEIR_LEASE_TTL=5s")
 		c.members = append(c.members, b)
+		c.balancer.mu.Lock()
 		c.balancer.upstreams = append(c.balancer.upstreams, b.url)
+		c.balancer.mu.Unlock()
 	}
 	c.rig = &rig{t: t, broker: c.members[0], api: newClient(t, c.balancer.url), pulse: newPulse(t)}
 	for _, b := range c.members {
@@ -291,6 +294,7 @@ type balancer struct {
 	served, failed, slowest atomic.Int64
 	mu                      sync.Mutex
 	why                     map[string]int
+	down                    []string // that were not ready just now
 }
 
 func newBalancer(t *testing.T) *balancer {
@@ -318,6 +322,10 @@ func newBalancer(t *testing.T) *balancer {
 		},
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	checked := make(chan struct{})
+	go func() { defer close(checked); b.check(ctx) }()
+	t.Cleanup(func() { cancel(); <-checked })
 	server := &http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -328,6 +336,44 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
+// check asks each process again and again whether it is ready, as balancers do.
+func (b *balancer) check(ctx context.Context) {
+	for rest(ctx.Done(), 100*time.Millisecond) {
+		var down []string
+		for _, url := range b.all() {
+			if probe(url+"/readyz") != http.StatusOK {
+				down = append(down, url)
+			}
+		}
+		b.mu.Lock()
+		b.down = down
+		b.mu.Unlock()
+	}
+}
+
+func (b *balancer) all() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.upstreams)
+}
+
+// order lists the processes for a request: those that are ready first, another one each time.
+func (b *balancer) order() []string {
+	first := int(b.next.Add(1))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var ready, down []string
+	for i := range b.upstreams {
+		url := b.upstreams[(first+i)%len(b.upstreams)]
+		if slices.Contains(b.down, url) {
+			down = append(down, url)
+		} else {
+			ready = append(ready, url)
+		}
+	}
+	return append(ready, down...)
+}
+
 // send tries one process after the other until one takes the connection.
 func (b *balancer) send(transport http.RoundTripper, r *http.Request) (answer *http.Response, err error) {
 	began := time.Now()
@@ -337,13 +383,12 @@ func (b *balancer) send(transport http.RoundTripper, r *http.Request) (answer *h
 			return nil, err
 		}
 	}
-	first := b.next.Add(1)
-	for i := range int64(len(b.upstreams)) {
+	for _, url := range b.order() {
 		out := r.Clone(r.Context())
 		if body != nil {
 			out.Body = io.NopCloser(bytes.NewReader(body))
 		}
-		out.URL.Host = b.upstreams[(first+i)%int64(len(b.upstreams))][len("http://"):]
+		out.URL.Host = url[len("http://"):]
 		answer, err = transport.RoundTrip(out)
 		if e, ok := errors.AsType[*net.OpError](err); !ok || e.Op != "dial" {
 			break

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/internal/failpoint"
+	"weir/persistence/member"
 )
 
 // Limit is the maximum time that a daemon takes to stop; it covers the limits of
@@ -21,6 +22,7 @@ const (
 	serveLimit    = 2 * time.Second  // for requests in progress
 	handOverLimit = 2 * time.Second  // for rounds of surveys and groups of the router
 	passLimit     = 2 * time.Second  // for requests that are passed on
+	noticeTime    = time.Second      // that a process which others replace listens after it is not ready: what the system has accepted when it stops is reset
 )
 
 // Run builds a daemon and runs it until ctx ends.
@@ -100,6 +102,7 @@ func (d *Daemon) leave(ctx context.Context) error {
 	d.draining.Store(true)
 	d.ending.Store(true)
 	d.log.Info("leaving", "owner", d.parts.store.Owns())
+	member.Pause(ctx, noticeTime)
 	return errors.Join(runWithin(ctx, passLimit, "HTTP server", d.shutDown), d.Close(ctx))
 }
 
@@ -139,7 +142,7 @@ func (d *Daemon) stop(ctx context.Context) error {
 	failpoint.Hit("hand.quiet")
 	d.ending.Store(true)
 	if d.peers.heirs() {
-		err = errors.Join(err, d.handToHeir(ctx))
+		err = errors.Join(err, d.handToHeir(ctx, start))
 	} else {
 		err = errors.Join(err,
 			runWithin(ctx, serveLimit, "HTTP server", d.shutDown),
@@ -167,7 +170,8 @@ func (d *Daemon) finishPeers(ctx context.Context) error {
 
 // handToHeir hands the database to another process: new requests wait, running ones finish,
 // and when the other has the database it gets those that waited.
-func (d *Daemon) handToHeir(ctx context.Context) error {
+// It listens for long enough after drained that balancers notice.
+func (d *Daemon) handToHeir(ctx context.Context, drained time.Time) error {
 	err := errors.Join(
 		runWithin(ctx, serveLimit, "requests", d.finishPeers),
 		runWithin(ctx, handOverLimit, "hand-over", d.parts.handOver),
@@ -178,6 +182,7 @@ func (d *Daemon) handToHeir(ctx context.Context) error {
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	go d.parts.store.Follow(following)
+	member.Pause(ctx, time.Until(drained.Add(noticeTime)))
 	return errors.Join(err, runWithin(ctx, passLimit, "requests held", d.shutDown))
 }
 
