@@ -15,7 +15,8 @@ func (d *routerActor) load() {
 	d.phase.Store(Replaying)
 	d.gen = generation(d.generations.Add(1))
 	gen, row, h := d.gen, d.failures, d.published
-	// Callers wait while the state is loading, but not for long: they can retry.
+	// Callers wait while the state is loading, so that few notice another owner of the database.
+	// A state that takes longer than that is not worth to wait for: they can retry.
 	d.slow = false
 	time.AfterFunc(loadPatience, func() { d.post(loadIsSlow{gen}) })
 	ctx, stop := context.WithCancel(d.ctx)

@@ -86,11 +86,11 @@ const (
 	segmentBytes  = 512 << 10
 	usualBytes    = 300 // typical size of an event in the journal
 	segmentsRead  = 64
-	cutJobs       = 1000                   // copied in one step of a snapshot
-	snapshotShare = 4                      // the next snapshot is due after entities/4 events
-	maxReplay     = 5_000                  // a start that replays this many events makes a new snapshot
-	decoders      = 2                      // concurrent decoders of the journal
-	loadPatience  = 500 * time.Millisecond // how long callers wait while the state is loading
+	cutJobs       = 1000            // copied in one step of a snapshot
+	snapshotShare = 4               // the next snapshot is due after entities/4 events
+	maxReplay     = 5_000           // a start that replays this many events makes a new snapshot
+	decoders      = 2               // concurrent decoders of the journal
+	loadPatience  = 5 * time.Second // how long callers wait while the state is loading: that of 100,000 jobs takes 2 s
 	// Between attempts to build the state.
 	minRecoveryDelay = 100 * time.Millisecond
 	maxRecoveryDelay = 5 * time.Second

@@ -63,8 +63,8 @@ func build(t *testing.T) string {
 // measure fills a store, starts the program on it and waits for the first
 // message at the provider.
 func measure(t *testing.T, program, url string, n size) {
-	provider, sms := startProvider(t)
-	fill(t, url, sms, n)
+	provider, sms := startProvider(t, simulator.Options{DeliverTime: 5 * time.Millisecond, ConfirmTime: time.Millisecond, Outcomes: []string{"delivered"}})
+	fill(t, url, sms, n, 100)
 
 	c := exec.CommandContext(t.Context(), program, "serve")
 	log := filepath.Join(t.TempDir(), "weir.log")
@@ -102,10 +102,7 @@ func measure(t *testing.T, program, url string, n size) {
 	}
 }
 
-func startProvider(t *testing.T) (*simulator.Server, string) {
-	o := simulator.Options{
-		DeliverTime: 5 * time.Millisecond, ConfirmTime: time.Millisecond, Outcomes: []string{"delivered"},
-	}
+func startProvider(t *testing.T, o simulator.Options) (*simulator.Server, string) {
 	for i := range busy {
 		name := fmt.Sprint("sms", i)
 		o.Applications = append(o.Applications, simulator.Application{Name: name, Tokens: []string{name}})
@@ -139,7 +136,7 @@ func waitFor(t *testing.T, s *simulator.Server, messages int) {
 }
 
 // fill writes channels and contacts.
-func fill(t *testing.T, url, provider string, n size) {
+func fill(t *testing.T, url, provider string, n size, capacity int) {
 	s := storetest.OpenOnly(t, url, persistence.Options{})
 	ctx := t.Context()
 	if err := s.MigrateUp(ctx); err != nil {
@@ -157,7 +154,7 @@ func fill(t *testing.T, url, provider string, n size) {
 	}
 	var wait sync.WaitGroup
 	for i := range busy {
-		ch := put(t, s, weir.Channel{Name: fmt.Sprint("sms", i), Type: "nuntium", Capacity: 100, Settings: settings(i)})
+		ch := put(t, s, weir.Channel{Name: fmt.Sprint("sms", i), Type: "nuntium", Capacity: capacity, Settings: settings(i)})
 		wait.Go(func() {
 			for left := n.queued / busy; left > 0; left -= 1000 {
 				specs := make([]weir.Spec, min(1000, left))

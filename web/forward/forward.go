@@ -113,6 +113,8 @@ type Forwarder struct {
 	proxy *httputil.ReverseProxy
 	held  atomic.Int64 // requests that wait for an owner
 	bytes *semaphore.Weighted
+	ended context.Context // streams of events end with it
+	end   context.CancelFunc
 }
 
 // New returns a forwarder.
@@ -136,6 +138,7 @@ func New(o Options) *Forwarder {
 		o.Result = func(string, time.Duration, time.Duration) {}
 	}
 	f := &Forwarder{o: o, bytes: semaphore.NewWeighted(o.Limits.Bytes)}
+	f.ended, f.end = context.WithCancel(context.Background())
 	f.proxy = &httputil.ReverseProxy{
 		Rewrite: rewrite, Transport: roundTripper(f.roundTrip),
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { wire.WriteProblem(w, err) },
@@ -143,6 +146,10 @@ func New(o Options) *Forwarder {
 	}
 	return f
 }
+
+// EndStreams ends all streams of events, which have no end of their own: their clients come
+// back, and then to another process.
+func (f *Forwarder) EndStreams() { f.end() }
 
 // Held returns how many requests wait for an owner.
 func (f *Forwarder) Held() int64 { return f.held.Load() }
@@ -228,6 +235,7 @@ func (f *Forwarder) roundTrip(r *http.Request) (*http.Response, error) {
 			f.wake(x, &waiting)
 			answer, err := f.send(r, o, x.body)
 			if err == nil && (!lost(answer) || !repeatable || s.streamed) {
+				f.watchStream(answer)
 				return answer, nil
 			}
 			if err == nil {

@@ -289,6 +289,45 @@ func TestForwarder_PassesStreamsOn(t *testing.T) {
 	_ = answer.Body.Close()
 }
 
+// A standby that leaves ends streams of events, so that their clients come back to another
+// process, and nothing else.
+func TestForwarder_EndsStreams(t *testing.T) {
+	t.Parallel()
+	slow := make(chan struct{})
+	p := newProcess(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			<-slow
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		_, _ = io.WriteString(w, "data: 1\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	r := newRig(t, forward.Limits{})
+	r.owned(1, p)
+	q, _ := http.NewRequestWithContext(t.Context(), "GET", r.URL+"/v1/events", nil)
+	answer, err := r.Client().Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	lines := bufio.NewReader(answer.Body)
+	if line, err := lines.ReadString('\n'); err != nil || line != "data: 1\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	other := r.begin("POST", "/slow", "")
+	polling.Until(waitLimit, time.Millisecond, func() bool { return p.requests.Load() == 2 })
+	r.forwarder.EndStreams()
+	if _, err := lines.ReadString('\n'); err != io.EOF {
+		t.Errorf("the stream ends with %v", err)
+	}
+	close(slow)
+	if g := <-other; g.Status != http.StatusOK {
+		t.Errorf("%+v", g)
+	}
+}
+
 // A request that certainly was not handled waits for the next owner, whatever it is.
 func TestForwarder_HoldsWhatWasNotHandled(t *testing.T) {
 	t.Parallel()

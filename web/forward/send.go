@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -237,6 +238,36 @@ type watched struct {
 func (w *watched) Close() error {
 	defer w.done()
 	return w.ReadCloser.Close()
+}
+
+// watchStream makes a stream of events end with the others.
+func (f *Forwarder) watchStream(answer *http.Response) {
+	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind != "text/event-stream" {
+		return
+	}
+	s := &stream{ReadCloser: answer.Body, ended: f.ended}
+	s.stop = context.AfterFunc(f.ended, func() { _ = s.ReadCloser.Close() }) // interrupts Read
+	answer.Body = s
+}
+
+// stream is a stream of events. That it was ended is no error.
+type stream struct {
+	io.ReadCloser
+	ended context.Context
+	stop  func() bool
+}
+
+func (s *stream) Read(b []byte) (int, error) {
+	n, err := s.ReadCloser.Read(b)
+	if err != nil && s.ended.Err() != nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (s *stream) Close() error {
+	s.stop()
+	return s.ReadCloser.Close()
 }
 
 // refusing refuses every request before anything is sent.

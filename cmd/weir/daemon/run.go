@@ -13,15 +13,16 @@ import (
 	"weir/persistence/member"
 )
 
-// Limit is the maximum time that a daemon takes to stop; it covers the limits of
-// the steps below.
+// Limit is the maximum time that a daemon takes to stop. Steps that each take their own limit
+// are cut short.
 const Limit = 25 * time.Second
 
 const (
 	quietLimit    = 18 * time.Second // for contacts that are on their way to a provider
 	serveLimit    = 2 * time.Second  // for requests in progress
 	handOverLimit = 2 * time.Second  // for rounds of surveys and groups of the router
-	passLimit     = 2 * time.Second  // for requests that are passed on
+	passLimit     = 2 * time.Second  // for requests that wait for the next owner, and are passed on
+	leaveLimit    = 18 * time.Second // for requests that a standby is passing on
 	noticeTime    = time.Second      // that a process which others replace listens after it is not ready: what the system has accepted when it stops is reset
 )
 
@@ -103,7 +104,10 @@ func (d *Daemon) leave(ctx context.Context) error {
 	d.ending.Store(true)
 	d.log.Info("leaving", "owner", d.parts.store.Owns())
 	member.Pause(ctx, noticeTime)
-	return errors.Join(runWithin(ctx, passLimit, "HTTP server", d.shutDown), d.Close(ctx))
+	if d.peers != nil {
+		d.peers.forwarder.EndStreams()
+	}
+	return errors.Join(runWithin(ctx, leaveLimit, "HTTP server", d.shutDown), d.Close(ctx))
 }
 
 // serve answers requests until the server stops.
@@ -138,18 +142,9 @@ func (d *Daemon) stop(ctx context.Context) error {
 	start := time.Now()
 	d.draining.Store(true)
 	d.log.Info("draining")
-	err := runWithin(ctx, quietLimit, "drain", d.parts.channels.Quiet)
-	failpoint.Hit("hand.quiet")
-	d.ending.Store(true)
-	if d.peers.heirs() {
-		err = errors.Join(err, d.handToHeir(ctx, start))
-	} else {
-		err = errors.Join(err,
-			runWithin(ctx, serveLimit, "HTTP server", d.shutDown),
-			runWithin(ctx, serveLimit, "requests of peers", d.finishPeers),
-			runWithin(ctx, handOverLimit, "hand-over", d.parts.handOver),
-		)
-	}
+	all, cancel := context.WithDeadline(ctx, start.Add(Limit-closeLimit))
+	defer cancel()
+	err := d.drain(all, start)
 	err = errors.Join(err, d.Close(ctx))
 	if err != nil {
 		d.log.Error("shutdown incomplete", "took", time.Since(start), "error", err)
@@ -157,6 +152,21 @@ func (d *Daemon) stop(ctx context.Context) error {
 	}
 	d.log.Info("stopped", "took", time.Since(start))
 	return nil
+}
+
+// drain is what stop does before it closes the daemon.
+func (d *Daemon) drain(ctx context.Context, start time.Time) error {
+	err := runWithin(ctx, quietLimit, "drain", d.parts.channels.Quiet)
+	failpoint.Hit("hand.quiet")
+	d.ending.Store(true)
+	if d.peers.heirs() {
+		return errors.Join(err, d.handToHeir(ctx, start))
+	}
+	return errors.Join(err,
+		runWithin(ctx, serveLimit, "HTTP server", d.shutDown),
+		runWithin(ctx, serveLimit, "requests of peers", d.finishPeers),
+		runWithin(ctx, handOverLimit, "hand-over", d.parts.handOver),
+	)
 }
 
 // finishPeers lets the requests finish that other processes have passed on.
