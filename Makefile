@@ -83,6 +83,10 @@ test-crash: ## Run the long crash tests: the program killed 20 times at every du
 test-surveys: ## Run 1,000 seeded simulations of surveys over days of virtual time, with crashes (a few minutes)
 	WEIR_TEST_SIMULATIONS=1000 $(GO) test -count=1 -timeout 1h -v -run '^TestSimulations$$' ./actors/surveybroker
 
+.PHONY: test-upgrade
+test-upgrade: ## Replace an earlier version by this one under load, and go back: the latest release, or the commit that FROM names (about a minute)
+	older=$$(scripts/older-weir $(FROM)) && WEIR_TEST_OLDER=$$older $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -v -run '^TestCrashUpgrade$$' ./internal/crashtest
+
 .PHONY: test-scale
 test-scale: ## Test 1,000 idle channels and 1,000,000 queued contacts, a survey of 1,000,000 respondents, 100,000 waiting jobs, on SQLite and MariaDB (about 15 minutes)
 	$(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/scaletest -scale.full

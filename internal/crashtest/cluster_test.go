@@ -21,6 +21,9 @@ import (
 	"weir/internal/polling"
 )
 
+// handOver is time in which nobody settles attempts, while the database changes hands in order.
+const handOver = time.Second
+
 // cluster is several processes on one database, behind a balancer. Clients and providers know
 // the address of the balancer alone.
 type cluster struct {
@@ -32,11 +35,17 @@ type cluster struct {
 
 func newCluster(t *testing.T, size int, seed uint64, cancels bool, providers ...*outside) *cluster {
 	t.Helper()
+	return newClusterOf(t, make([][]string, size), seed, cancels, providers...)
+}
+
+// newClusterOf starts processes by their command lines; nil: the broker's.
+func newClusterOf(t *testing.T, lines [][]string, seed uint64, cancels bool, providers ...*outside) *cluster {
+	t.Helper()
 	url := database(t, "mariadb")
 	c := &cluster{balancer: newBalancer(t), worst: map[string]time.Duration{}}
-	for range size {
+	for _, line := range lines {
 		b := newBroker(t, url)
-		b.waits = true
+		b.waits, b.line = true, line
 		b.env = append(b.env, "PUBLIC_URL="+c.balancer.url, "WEIR_LEASE_TTL=5s")
 		c.members = append(c.members, b)
 		c.balancer.mu.Lock()
@@ -238,7 +247,7 @@ func TestCrashRollingRestart(t *testing.T) {
 	}
 	t.Logf("CELL rolling restart: %d rounds, the next contact at most %v after the end of an owner, the slowest of %d requests took %v", rounds, c.worst["SIGTERM"],
 		c.balancer.served.Load(), time.Duration(c.balancer.slowest.Load()).Round(time.Millisecond))
-	c.settle("rolling restart", 0)
+	c.settle("rolling restart", handOver)
 }
 
 func (c *cluster) signal(b *broker, s syscall.Signal) {

@@ -1,0 +1,88 @@
+package crashtest_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"weir/internal/polling"
+)
+
+// olderVariable names the program of an earlier version, for make test-upgrade. Without it,
+// the older program is this one under an older version.
+const olderVariable = "WEIR_TEST_OLDER"
+
+func older(t *testing.T) string {
+	t.Helper()
+	if path := os.Getenv(olderVariable); path != "" {
+		return path
+	}
+	path := filepath.Join(t.TempDir(), "weir")
+	build := exec.Command("go", "build", "-tags", "failpoints", "-ldflags", "-s -w -X main.version=v0.0.1", "-o", path, "weir/cmd/weir")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// TestCrashUpgrade replaces the processes of a cluster by those of a newer version under load,
+// and goes back: nobody notices, one version writes at a time, and the newer one is preferred.
+func TestCrashUpgrade(t *testing.T) {
+	t.Parallel()
+	from := seed(t)
+	old, latest := []string{older(t), "serve"}, []string{os.Getenv(binaryVariable), "serve"}
+	c := newClusterOf(t, [][]string{old, old, latest}, from, true, newCalls(t, capacity), newSMS(t, capacity))
+	c.feed()
+	owns := func(b *broker, line []string) {
+		t.Helper()
+		if b.line[0] != line[0] {
+			t.Errorf("the owner is %s, want %s", b.line[0], line[0])
+		}
+	}
+	owns(c.owner(), old) // the first that started
+	rest(nil, 1500*time.Millisecond)
+	c.hand("SIGTERM", func(b *broker) { b.terminate(); b.line = latest })
+	owns(c.owner(), latest)
+	replace := func(line []string) {
+		t.Helper()
+		owner := c.owner()
+		for _, b := range c.members {
+			if b == owner {
+				continue
+			}
+			select {
+			case <-b.gone:
+			default:
+				b.terminate()
+			}
+			b.line = line
+			c.back(b)
+			c.joined(b)
+		}
+	}
+	replace(latest)
+	replace(old) // the owner alone is new
+	owns(c.owner(), latest)
+	rest(nil, 1500*time.Millisecond)
+	c.hand("SIGTERM", func(b *broker) { b.terminate(); b.line = old })
+	owns(c.owner(), old)
+	replace(old)
+	c.within("SIGTERM", time.Second)
+	if n := c.balancer.failed.Load(); n > 0 {
+		t.Errorf("%d of %d requests were refused: %v", n, c.balancer.served.Load(), c.balancer.failures())
+	}
+	t.Logf("CELL upgrade: the next contact at most %v after the end of an owner, the slowest of %d requests took %v",
+		c.worst["SIGTERM"], c.balancer.served.Load(), time.Duration(c.balancer.slowest.Load()).Round(time.Millisecond))
+	c.settle("upgrade", handOver)
+}
+
+// joined waits until a standby is ready.
+func (c *cluster) joined(b *broker) {
+	c.t.Helper()
+	if !polling.Until(upWithin, 10*time.Millisecond, func() bool { return probe(b.url+"/readyz") == 200 }) {
+		c.t.Fatal("a standby is not ready")
+	}
+}
