@@ -21,7 +21,7 @@ const (
 	quietLimit    = 18 * time.Second // for contacts that are on their way to a provider
 	serveLimit    = 2 * time.Second  // for requests in progress
 	handOverLimit = 2 * time.Second  // for rounds of surveys and groups of the router
-	passLimit     = 2 * time.Second  // for requests that wait for the next owner, and are passed on
+	passLimit     = 10 * time.Second // for requests that wait for the next owner, and are passed on
 	leaveLimit    = 18 * time.Second // for requests that a standby is passing on
 	noticeTime    = time.Second      // that a process which others replace listens after it is not ready: what the system has accepted when it stops is reset
 )
