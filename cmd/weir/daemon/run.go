@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"sync"
 	"time"
 
 	"weir/internal/failpoint"
@@ -103,11 +104,25 @@ func (d *Daemon) leave(ctx context.Context) error {
 	d.draining.Store(true)
 	d.ending.Store(true)
 	d.log.Info("leaving", "owner", d.parts.store.Owns())
+	stop := func() {}
+	if d.peers != nil { // what it passes on is for the next owner, once there is another
+		stop = d.follow(ctx)
+	}
 	member.Pause(ctx, noticeTime)
 	if d.peers != nil {
 		d.peers.forwarder.EndStreams()
 	}
-	return errors.Join(runWithin(ctx, leaveLimit, "HTTP server", d.shutDown), d.Close(ctx))
+	err := runWithin(ctx, leaveLimit, "HTTP server", d.shutDown)
+	stop()
+	return errors.Join(err, d.Close(ctx))
+}
+
+// follow looks who owns the database, for the requests that wait, until it is stopped.
+func (d *Daemon) follow(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { d.parts.store.Follow(ctx) })
+	return func() { cancel(); following.Wait() }
 }
 
 // serve answers requests until the server stops.
@@ -189,9 +204,7 @@ func (d *Daemon) handToHeir(ctx context.Context, drained time.Time) error {
 		runWithin(ctx, closeLimit, "release", d.parts.store.Release),
 	)
 	d.peers.server.Released()
-	following, stop := context.WithCancel(ctx)
-	defer stop()
-	go d.parts.store.Follow(following)
+	defer d.follow(ctx)()
 	member.Pause(ctx, time.Until(drained.Add(noticeTime)))
 	return errors.Join(err, runWithin(ctx, passLimit, "requests held", d.shutDown))
 }

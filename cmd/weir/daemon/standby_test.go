@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -116,6 +117,48 @@ func TestStandby(t *testing.T) {
 	}
 	if _, text := ask(t, second, "GET", "/v1/contacts?channel=a", ""); !strings.Contains(text, `"key":"k"`) {
 		t.Errorf("it does not have the contact: %s", text)
+	}
+}
+
+// A standby that ends together with the owner passes what it has on to the next one, which it
+// has not met.
+func TestStandbyLeavesWithTheOwner(t *testing.T) {
+	t.Parallel()
+	url := testmysql.URL(t)
+	_, stopFirst := processOn(t, url)
+	second, stopSecond := processOn(t, url)
+	third, _ := processOn(t, url)
+	for _, d := range []*daemon.Daemon{second, third} {
+		if status, text := ask(t, d, "PUT", "/v1/channels/a", aChannel); status/100 != 2 {
+			t.Fatalf("%d %s", status, text)
+		}
+	}
+	var stopping sync.WaitGroup
+	defer stopping.Wait()
+	stopping.Go(stopSecond)
+	stopping.Go(stopFirst)
+	asked := 0
+	for ; ; asked++ {
+		r, err := http.NewRequestWithContext(t.Context(), "PATCH", "http://"+second.Addr()+"/v1/channels/a", strings.NewReader(`{"capacity":5}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Close = true
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil { // it does not listen any more
+			break
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != 200 {
+			t.Errorf("request %d: %s", asked, answer.Status)
+		}
+	}
+	if asked == 0 {
+		t.Error("it has answered nothing")
+	}
+	if status, _ := ask(t, third, "GET", "/readyz/owner", ""); status != 200 {
+		t.Errorf("the third is not the owner: %d", status)
 	}
 }
 
