@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -13,6 +12,7 @@ import (
 	"weir"
 	"weir/internal/failpoint"
 	"weir/persistence/dialect"
+	"weir/persistence/ownership"
 )
 
 // One process at a time owns the database, and it alone writes. Where the database is
@@ -48,175 +48,8 @@ func notOwner() error {
 	return &weir.Error{Code: weir.CodeUnavailable, Message: "another process owns the database", RetryAfter: retryAfter, Cause: errors.Join(ErrNotOwner, weir.ErrSuperseded)}
 }
 
-// ownerRow is the row of the table owner, with the database's clock.
-type ownerRow struct {
-	Start   int64 `db:"start_number"`
-	Epoch   int64 `db:"epoch"`
-	Expires int64 `db:"expires_at"`
-	Now     int64 `db:"now"`
-}
-
-func (r ownerRow) free() bool    { return r.Start == 0 }
-func (r ownerRow) expired() bool { return r.Expires <= r.Now }
-
-// watch is what a process knows that reads the row again and again.
-type watch struct {
-	since time.Time // when it began to read it without a gap, on one connection
-	last  time.Time
-	owned bool      // it has seen an owner
-	freed time.Time // since when it has seen none
-}
-
-// saw notes that the row was read, by a statement that was sent at an instant.
-func (w *watch) saw(asked time.Time, r ownerRow, lease time.Duration) {
-	if w.since.IsZero() || asked.Sub(w.last) > lease/2 {
-		w.since = asked
-	}
-	w.last = asked
-	switch {
-	case !r.free():
-		w.owned, w.freed = true, time.Time{}
-	case w.freed.IsZero():
-		w.freed = asked
-	}
-}
-
-// lostConnection notes that the next look is on another connection.
-func (w *watch) lostConnection() { w.since = time.Time{} }
-
-// yieldFor is for how long a released database is left to the process that its owner named.
-const yieldFor = time.Second
-
-// mayTake decides whether the database may be taken. One that was released is its
-// successor's first. An owner that could not renew its lease because the server
-// restarted, or failed over, does so within a lease, and a watcher that has seen the row for
-// that long has seen it.
-func (w *watch) mayTake(r ownerRow, lease time.Duration, successor bool) bool {
-	if r.free() {
-		return successor || !w.owned || w.last.Sub(w.freed) >= yieldFor
-	}
-	return r.expired() && w.last.Sub(w.since) >= lease
-}
-
-// Process is what others know of a start of the program.
-type Process struct {
-	Start       int64  `db:"start_number"`
-	Address     string `db:"address"`     // HOST:PORT of its listener for peers; empty: it has none
-	Fingerprint string `db:"fingerprint"` // SHA-256 of its certificate, in hexadecimal digits
-	Version     string `db:"version"`
-	Schema      int64  `db:"schema_step"` // the newest that it knows
-}
-
-// Sight is the owner of the database as a process sees it, which may be itself.
-type Sight struct {
-	Epoch int64 // 0: there is none at the moment
-	Process
-}
-
-// sights is the latest sight, for whoever waits for a change.
-type sights struct {
-	mu      sync.Mutex
-	now     Sight
-	changed chan struct{}
-}
-
-func (s *sights) set(next Sight) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.now != next {
-		s.now = next
-		close(s.changed)
-		s.changed = make(chan struct{})
-	}
-}
-
-// Sight returns the owner as this process saw it last, and a channel that is closed once
-// it sees another. It looks while it waits to become the owner, and in [Member.Follow].
-func (m *Member) Sight() (now Sight, changed <-chan struct{}) {
-	m.sights.mu.Lock()
-	defer m.sights.mu.Unlock()
-	return m.sights.now, m.sights.changed
-}
-
-// Look makes a process that waits look at once.
-func (m *Member) Look() {
-	select {
-	case m.look <- struct{}{}:
-	default:
-	}
-}
-
-// Succeed says which process the owner has named to be the next one.
-func (m *Member) Succeed(start int64) { m.successor.Store(start) }
-
-// minPause is the least time between two looks.
-const minPause = 100 * time.Millisecond
-
-// pause waits until the next look; false: ctx has ended.
-func (m *Member) pause(ctx context.Context) bool {
-	if !Pause(ctx, minPause) {
-		return false
-	}
-	timer := time.NewTimer(min(m.LeaseTTL/5, time.Second) - minPause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-m.look:
-	case <-timer.C:
-	}
-	return true
-}
-
-// Follow looks who the owner is, until ctx ends. It is for a process that has released the
-// database.
-func (m *Member) Follow(ctx context.Context) {
-	for ctx.Err() == nil {
-		if _, err := m.see(ctx, m.Lease); err != nil && ctx.Err() == nil {
-			m.Logger.Warn("the owner of the database cannot be read; trying again", "error", err)
-		}
-		if !Pause(ctx, minPause) {
-			return
-		}
-	}
-}
-
-// see reads the row, and who that is. An owner whose lease has expired is none.
-func (m *Member) see(ctx context.Context, q sqlx.QueryerContext) (ownerRow, error) {
-	var row struct {
-		ownerRow
-		Address     string `db:"address"`
-		Fingerprint string `db:"fingerprint"`
-		Version     string `db:"version"`
-		Schema      int64  `db:"schema_step"`
-	}
-	err := sqlx.GetContext(ctx, q, &row, `SELECT o.start_number, o.epoch, o.expires_at, `+m.Database.Now()+` AS now,
-  COALESCE(p.address, '') AS address, COALESCE(p.fingerprint, '') AS fingerprint, COALESCE(p.version, '') AS version, COALESCE(p.schema_step, 0) AS schema_step
-FROM owner o LEFT JOIN processes p ON p.start_number = o.start_number WHERE o.id = 1`)
-	if err != nil {
-		return row.ownerRow, err
-	}
-	now := Sight{}
-	if !row.free() && !row.expired() && row.Start != m.Start() {
-		now = Sight{row.Epoch, Process{row.Start, row.Address, row.Fingerprint, row.Version, row.Schema}}
-	}
-	m.sights.set(now)
-	return row.ownerRow, nil
-}
-
-// Processes lists the processes that have registered, the newest first. Some have ended.
-func (m *Member) Processes(ctx context.Context) ([]Process, error) {
-	var list []Process
-	err := m.Read.SelectContext(ctx, &list, "SELECT start_number, address, fingerprint, version, schema_step FROM processes ORDER BY start_number DESC LIMIT ?", nodes)
-	return list, err
-}
-
 // forever is the lease of a database that a lock keeps for its owner.
 const forever = 100 * 365 * 24 * time.Hour
-
-// validUntil is until when a process may act whose lease was asked for at an instant: a
-// fifth of the lease before its end.
-func validUntil(asked time.Time, lease time.Duration) time.Time { return asked.Add(lease - lease/5) }
 
 // Own makes this process the owner of the database. Unless wait is set, it returns
 // [dialect.ErrMember] while another process is. It has no effect on the owner.
@@ -308,14 +141,14 @@ func (m *Member) hasTable(ctx context.Context, name string) (bool, error) {
 
 // await reads the row until it may be taken, and takes it.
 func (m *Member) await(ctx context.Context, wait bool) error {
-	var w watch
+	var w ownership.Watch
 	var conn *sqlx.Conn
 	drop := func() {
 		if conn != nil {
 			_ = conn.Close()
 		}
 		conn = nil
-		w.lostConnection()
+		w.LostConnection()
 	}
 	defer drop()
 	for told, warned, down := false, false, false; ; {
@@ -330,15 +163,15 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 			if err != nil {
 				return err
 			}
-			w.saw(asked, row, m.LeaseTTL)
-			switch {
-			case row.Start == m.Start(): // the answer to taking it was lost
-				m.owns(row.Epoch, validUntil(asked, m.LeaseTTL))
+			w.Saw(asked, row, m.LeaseTTL)
+			switch step := w.Decide(row, m.LeaseTTL, m.Start(), m.successor.Load()); {
+			case step == ownership.Have:
+				m.owns(row.Epoch, ownership.ValidUntil(asked, m.LeaseTTL))
 				m.sights.set(Sight{row.Epoch, m.self()})
 				return nil
-			case w.mayTake(row, m.LeaseTTL, m.successor.Load() == m.Start()):
+			case step == ownership.Take:
 				return m.take(ctx, conn, m.LeaseTTL)
-			case !wait && !row.expired():
+			case !wait && !row.Expired():
 				return dialect.ErrMember
 			}
 			if !told {
@@ -403,7 +236,7 @@ func (m *Member) take(ctx context.Context, on beginner, lease time.Duration) err
 		m.Reset(m.Write.DB)
 		return err
 	}
-	m.owns(epoch, validUntil(asked, lease))
+	m.owns(epoch, ownership.ValidUntil(asked, lease))
 	m.sights.set(Sight{epoch, m.self()})
 	failpoint.Hit("own.taken")
 	return nil
@@ -500,10 +333,6 @@ func (m *Member) lose(why string, fields ...any) error {
 	return err
 }
 
-// stuckLeases is for how many leases an owner renews its lease while it cannot write, or
-// does not answer.
-const stuckLeases = 3
-
 // startRenewal renews the lease five times a lease, on a connection of its own, as long as
 // this process can write, and answers.
 func (m *Member) startRenewal() {
@@ -512,33 +341,47 @@ func (m *Member) startRenewal() {
 	m.stopRenewal = func() { stop(); <-done }
 	go func() {
 		defer close(done)
-		failing := false
-		renewing := time.Now() // since when every renewal has succeeded
-		for Pause(ctx, m.LeaseTTL/5) {
+		renewals := ownership.NewRenewals(m.LeaseTTL, time.Now())
+		for Pause(ctx, ownership.RenewEvery(m.LeaseTTL)) {
 			now := time.Now()
-			if stuck := min(m.Stuck(now), now.Sub(renewing)); !failing && stuck >= stuckLeases*m.LeaseTTL {
-				_ = m.lose("nothing can be written, though the lease of the database is renewed; another process has to try", "stuck", stuck.Round(time.Second))
+			switch why, since := renewals.Before(now, m.Stuck(now), m.Deaf(now)); why {
+			case ownership.CannotWrite:
+				_ = m.lose("nothing can be written, though the lease of the database is renewed; another process has to try", "stuck", since.Round(time.Second))
 				return
-			}
-			if deaf := m.Deaf(now); deaf >= stuckLeases*m.LeaseTTL {
-				_ = m.lose("this process does not answer its own requests, though it renews the lease of the database; another one has to serve", "deaf", deaf.Round(time.Second))
+			case ownership.Deaf:
+				_ = m.lose("this process does not answer its own requests, though it renews the lease of the database; another one has to serve", "deaf", since.Round(time.Second))
 				return
+			case ownership.None, ownership.Taken:
 			}
 			err := m.renew(ctx)
-			switch {
-			case ctx.Err() != nil, errors.Is(err, ErrNotOwner):
+			if ctx.Err() != nil {
 				return
-			case err != nil && !failing:
+			}
+			why, changed := renewals.After(time.Now(), resultOf(err))
+			switch {
+			case why != ownership.None:
+				return
+			case err != nil && changed:
 				m.Logger.Warn("the lease of the database was not renewed; trying again", "error", err)
-			case err == nil && failing:
-				renewing = time.Now()
+			case changed:
 				m.Logger.Info("the lease of the database is renewed again")
 			}
-			if failing = err != nil; !failing {
+			if err == nil {
 				failpoint.Hit("own.renewed")
 			}
 		}
 	}()
+}
+
+func resultOf(err error) ownership.Result {
+	switch {
+	case err == nil:
+		return ownership.Renewed
+	case errors.Is(err, ErrNotOwner):
+		return ownership.Refused
+	default:
+		return ownership.Failed
+	}
 }
 
 // renew extends the lease. It counts from when it was asked for. A lease that has expired
@@ -559,7 +402,7 @@ func (m *Member) renew(ctx context.Context) error {
 	case n == 0:
 		return m.Lose()
 	}
-	m.owns(m.Epoch(), validUntil(asked, m.LeaseTTL))
+	m.owns(m.Epoch(), ownership.ValidUntil(asked, m.LeaseTTL))
 	return nil
 }
 

@@ -230,11 +230,11 @@ func (f *Forwarder) roundTrip(r *http.Request) (*http.Response, error) {
 	defer func() { f.wake(x, &waiting) }()
 	for {
 		o, changed := f.o.Owners.Owner()
-		s := state{owner: o.Epoch != 0, repeatable: repeatable, streamed: x.body.stream != nil}
-		if s.owner {
+		s := State{Owner: o.Epoch != 0, Repeatable: repeatable, Streamed: x.body.stream != nil}
+		if s.Owner {
 			f.wake(x, &waiting)
 			answer, err := f.send(r, o, x.body)
-			if err == nil && (!lost(answer) || !repeatable || s.streamed) {
+			if err == nil && (!lost(answer) || !repeatable || s.Streamed) {
 				f.watchStream(answer)
 				return answer, nil
 			}
@@ -242,40 +242,40 @@ func (f *Forwarder) roundTrip(r *http.Request) (*http.Response, error) {
 				_ = answer.Body.Close()
 				err = errLost
 			}
-			s.sent = err
+			s.Sent = err
 			if r.Context().Err() != nil {
 				x.outcome = ClientGone
 				return nil, r.Context().Err()
 			}
 		}
 		if !waiting.IsZero() {
-			s.waited = time.Since(waiting)
+			s.Waited = time.Since(waiting)
 		}
-		switch what := decide(s, f.o.Limits.Hold-x.held); what {
-		case hold:
-		case giveUp:
+		switch what := Decide(s, f.o.Limits.Hold-x.held); what {
+		case Hold:
+		case GiveUp:
 			x.outcome = NoOwner
-			return nil, unavailable("no process owns the database at the moment, and nothing was done; try again", s.sent)
-		case refuse:
+			return nil, unavailable("no process owns the database at the moment, and nothing was done; try again", s.Sent)
+		case Refuse:
 			x.outcome = Full
-			return nil, unavailable("no process owns the database at the moment, and the body is too large to wait with it; nothing was done, try again", s.sent)
-		case unknown:
+			return nil, unavailable("no process owns the database at the moment, and the body is too large to wait with it; nothing was done, try again", s.Sent)
+		case Unknown:
 			x.outcome = NotKnown
-			return nil, unavailable("the connection to the process that owns the database broke; it is not known whether this was done", s.sent)
+			return nil, unavailable("the connection to the process that owns the database broke; it is not known whether this was done", s.Sent)
 		}
-		if s.owner {
+		if s.Owner {
 			f.o.Owners.Refused(o)
-			f.o.Logger.Debug("a request was not answered by the owner; it waits", "owner", o.Epoch, "error", s.sent)
+			f.o.Logger.Debug("a request was not answered by the owner; it waits", "owner", o.Epoch, "error", s.Sent)
 		}
 		if waiting.IsZero() {
 			if f.held.Add(1) > f.o.Limits.Requests {
 				f.held.Add(-1)
 				x.outcome = Full
-				return nil, unavailable("no process owns the database at the moment, and too many requests wait; nothing was done, try again", s.sent)
+				return nil, unavailable("no process owns the database at the moment, and too many requests wait; nothing was done, try again", s.Sent)
 			}
 			waiting = time.Now()
 		}
-		if !await(r.Context(), changed, s.owner, f.o.Limits.Hold-x.held-time.Since(waiting)) {
+		if !await(r.Context(), changed, s.Owner, f.o.Limits.Hold-x.held-time.Since(waiting)) {
 			x.outcome = ClientGone
 			return nil, r.Context().Err()
 		}

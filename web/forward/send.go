@@ -19,7 +19,7 @@ import (
 	"weir/internal/failpoint"
 )
 
-// send sends a request to an owner. Its error wraps errNotSent if the request was certainly
+// send sends a request to an owner. Its error wraps ErrNotSent if the request was certainly
 // not handled.
 func (f *Forwarder) send(r *http.Request, o Owner, b *body) (*http.Response, error) {
 	var sent sentBytes
@@ -30,13 +30,13 @@ func (f *Forwarder) send(r *http.Request, o Owner, b *body) (*http.Response, err
 	answer, err := f.o.Transports.To(o).RoundTrip(out)
 	switch {
 	case err != nil && !sent.any():
-		return nil, errors.Join(errNotSent, hideURL(err))
+		return nil, errors.Join(ErrNotSent, hideURL(err))
 	case err != nil:
 		return nil, hideURL(err)
 	case answer.StatusCode == http.StatusMisdirectedRequest && answer.Header.Get(PeerHeader) == PeerNotOwner:
 		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 4<<10)) // so that the connection can be used again
 		_ = answer.Body.Close()
-		return nil, fmt.Errorf("%w: the process at %s does not own the database", errNotSent, o.Address)
+		return nil, fmt.Errorf("%w: the process at %s does not own the database", ErrNotSent, o.Address)
 	}
 	failpoint.Hit("pass.answered")
 	return answer, nil

@@ -1,0 +1,170 @@
+// Package ownership decides who owns a database: when a process may take it, until when it
+// may act, and when an owner gives it up. It is pure: the row of the owner, and the instants
+// at which it was asked for, are passed in, and the result is a decision for a shell to carry
+// out (package member).
+//
+// # Invariants
+//
+//   - At most one process may act at a time, however its clock is set: the time of a lease
+//     counts from before it was asked for, and ends a fifth of a lease early (TestValidUntil).
+//   - A lease that has expired is taken only by a process that has read the row without a gap
+//     for a whole lease, so that a database that restarts costs no owner its ownership
+//     (TestWatch_Decide).
+package ownership
+
+import "time"
+
+// Row is the row of the owner, with the database's clock.
+type Row struct {
+	Start   int64 `db:"start_number"` // of the owner; 0: none
+	Epoch   int64 `db:"epoch"`        // grows with each owner
+	Expires int64 `db:"expires_at"`
+	Now     int64 `db:"now"`
+}
+
+// Free reports whether the database has no owner.
+func (r Row) Free() bool { return r.Start == 0 }
+
+// Expired reports whether the lease has ended.
+func (r Row) Expired() bool { return r.Expires <= r.Now }
+
+// ValidUntil returns until when a process may act whose lease was asked for at an instant: a
+// fifth of the lease before its end.
+func ValidUntil(asked time.Time, lease time.Duration) time.Time { return asked.Add(lease - lease/5) }
+
+// YieldFor is for how long a released database is left to the process that its owner named.
+const YieldFor = time.Second
+
+// Watch is what a process knows that reads the row again and again. The zero value is ready
+// to use.
+type Watch struct {
+	since time.Time // when it began to read it without a gap, on one connection
+	last  time.Time
+	owned bool      // it has seen an owner
+	freed time.Time // since when it has seen none
+}
+
+// Saw notes that the row was read, by a statement that was sent at an instant.
+func (w *Watch) Saw(asked time.Time, r Row, lease time.Duration) {
+	if w.since.IsZero() || asked.Sub(w.last) > lease/2 {
+		w.since = asked
+	}
+	w.last = asked
+	switch {
+	case !r.Free():
+		w.owned, w.freed = true, time.Time{}
+	case w.freed.IsZero():
+		w.freed = asked
+	}
+}
+
+// LostConnection notes that the next look is on another connection.
+func (w *Watch) LostConnection() { w.since = time.Time{} }
+
+// Step is what a process that waits does next.
+type Step int
+
+// What a look at the row leads to.
+const (
+	Wait Step = iota // and look again
+	Take             // try to take the database
+	Have             // it is the owner: the answer to taking it was lost
+)
+
+// Decide returns what a process does that has just seen a row; self and successor are the
+// start numbers of the process, and of the one that the owner has named.
+func (w *Watch) Decide(r Row, lease time.Duration, self, successor int64) Step {
+	switch {
+	case r.Start == self:
+		return Have
+	case w.mayTake(r, lease, successor == self):
+		return Take
+	default:
+		return Wait
+	}
+}
+
+// mayTake decides whether the database may be taken. One that was released is its
+// successor's first. An owner that could not renew its lease because the server
+// restarted, or failed over, does so within a lease, and a watcher that has seen the row for
+// that long has seen it.
+func (w *Watch) mayTake(r Row, lease time.Duration, successor bool) bool {
+	if r.Free() {
+		return successor || !w.owned || w.last.Sub(w.freed) >= YieldFor
+	}
+	return r.Expired() && w.last.Sub(w.since) >= lease
+}
+
+// Intervals of a lease.
+
+// RenewEvery is the pause between two renewals of a lease.
+func RenewEvery(lease time.Duration) time.Duration { return lease / 5 }
+
+// LookEvery is the pause between two looks at the row.
+func LookEvery(lease time.Duration) time.Duration { return min(lease/5, time.Second) }
+
+// StuckLeases is for how many leases an owner renews its lease while it cannot write, or
+// does not answer.
+const StuckLeases = 3
+
+// Reason is why an owner gives its database up.
+type Reason int
+
+// Reasons to give a database up.
+const (
+	None        Reason = iota // it does not
+	Taken                     // another process has become the owner
+	CannotWrite               // the same batch could not be committed for too long
+	Deaf                      // it has not answered its own requests for too long
+)
+
+// Renewals is what an owner knows of the renewals of its lease.
+type Renewals struct {
+	lease   time.Duration
+	failing bool
+	since   time.Time // since when every one has succeeded
+}
+
+// NewRenewals begins to renew a lease that was just taken.
+func NewRenewals(lease time.Duration, now time.Time) *Renewals {
+	return &Renewals{lease: lease, since: now}
+}
+
+// Before decides whether the lease is renewed once more, and returns for how long there has
+// been a reason not to. stuck is for how long the same batch could not be committed, which
+// counts only while the lease can be renewed; deaf for how long the process has not answered
+// itself.
+func (r *Renewals) Before(now time.Time, stuck, deaf time.Duration) (Reason, time.Duration) {
+	limit := StuckLeases * r.lease
+	if stuck = min(stuck, now.Sub(r.since)); !r.failing && stuck >= limit {
+		return CannotWrite, stuck
+	}
+	if deaf >= limit {
+		return Deaf, deaf
+	}
+	return None, 0
+}
+
+// Result is how a renewal ended.
+type Result int
+
+// Results of a renewal.
+const (
+	Renewed Result = iota
+	Failed         // it is not known whether the lease was renewed
+	Refused        // no row has this owner and this epoch
+)
+
+// After notes how a renewal ended, and decides whether the lease is renewed again. changed
+// reports whether renewals fail since now, or succeed since now.
+func (r *Renewals) After(now time.Time, result Result) (why Reason, changed bool) {
+	if result == Refused {
+		return Taken, false
+	}
+	was := r.failing
+	r.failing = result == Failed
+	if was && !r.failing {
+		r.since = now
+	}
+	return None, was != r.failing
+}

@@ -1,0 +1,164 @@
+package ownership_test
+
+import (
+	"testing"
+	"time"
+
+	"weir/persistence/ownership"
+)
+
+// A process takes the database if it is free, or if its lease has expired and it has read
+// the row without a gap for a whole lease.
+func TestWatch_Decide(t *testing.T) {
+	t.Parallel()
+	const lease = 5 * time.Second
+	owned := ownership.Row{Start: 1, Epoch: 1, Expires: 10, Now: 9}
+	expired := ownership.Row{Start: 1, Epoch: 1, Expires: 10, Now: 10}
+	free := ownership.Row{Epoch: 1}
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	every := func(step, long time.Duration) (list []time.Duration) {
+		for at := time.Duration(0); at <= long; at += step {
+			list = append(list, at)
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		row  ownership.Row
+		at   []time.Duration // when it was read
+		want bool
+	}{
+		"free":                                {free, every(time.Second, 0), true},
+		"expired, seen once":                  {expired, every(time.Second, 0), false},
+		"expired, almost a lease":             {expired, every(time.Second, 4*time.Second), false},
+		"expired, a lease":                    {expired, every(time.Second, 5*time.Second), true},
+		"good, a lease":                       {owned, every(time.Second, 5*time.Second), false},
+		"expired, with a gap":                 {expired, []time.Duration{0, 1 * time.Second, 4 * time.Second, 5 * time.Second, 6 * time.Second}, false},
+		"expired, a lease after the last gap": {expired, []time.Duration{0, 3 * time.Second, 5 * time.Second, 7 * time.Second, 8 * time.Second}, true},
+	} {
+		var w ownership.Watch
+		for _, at := range c.at {
+			w.Saw(begin.Add(at), c.row, lease)
+		}
+		if got := w.Decide(c.row, lease, 2, 3) == ownership.Take; got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A database that was released is left to the named successor for a second, and nobody who
+// has seen no owner waits for it.
+func TestWatch_Decide_Released(t *testing.T) {
+	t.Parallel()
+	const lease = 5 * time.Second
+	owned, free := ownership.Row{Start: 1, Epoch: 1, Expires: 10, Now: 9}, ownership.Row{Epoch: 1}
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	type look struct {
+		at  time.Duration
+		row ownership.Row
+	}
+	for name, c := range map[string]struct {
+		looks     []look
+		successor bool
+		want      bool
+	}{
+		"just released":                {[]look{{0, owned}, {time.Second, free}}, false, false},
+		"just released, its successor": {[]look{{0, owned}, {time.Second, free}}, true, true},
+		"released for a while":         {[]look{{0, owned}, {time.Second, free}, {1900 * time.Millisecond, free}}, false, false},
+		"released for a second":        {[]look{{0, owned}, {time.Second, free}, {2 * time.Second, free}}, false, true},
+		"released twice":               {[]look{{0, owned}, {time.Second, free}, {1500 * time.Millisecond, owned}, {2 * time.Second, free}}, false, false},
+		"owned, its successor":         {[]look{{0, owned}}, true, false},
+	} {
+		var w ownership.Watch
+		last, successor := c.looks[len(c.looks)-1].row, int64(3)
+		if c.successor {
+			successor = 2
+		}
+		for _, l := range c.looks {
+			w.Saw(begin.Add(l.at), l.row, lease)
+		}
+		if got := w.Decide(last, lease, 2, successor) == ownership.Take; got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// The time of a lease counts from when it was asked for, and ends a fifth early.
+func TestValidUntil(t *testing.T) {
+	t.Parallel()
+	asked := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if got := ownership.ValidUntil(asked, 5*time.Second).Sub(asked); got != 4*time.Second {
+		t.Errorf("it may act for %v", got)
+	}
+}
+
+// A process that reads its own start number is the owner: the answer to taking the database
+// was lost.
+func TestWatch_Decide_OwnRow(t *testing.T) {
+	t.Parallel()
+	var w ownership.Watch
+	row := ownership.Row{Start: 2, Epoch: 7, Expires: 10, Now: 9}
+	w.Saw(time.Now(), row, 5*time.Second)
+	if got := w.Decide(row, 5*time.Second, 2, 0); got != ownership.Have {
+		t.Errorf("step %v", got)
+	}
+}
+
+// An owner gives up when it has been unable to write, or has not answered itself, for three
+// leases. While renewals fail, writes that fail are no reason.
+func TestRenewals_Before(t *testing.T) {
+	t.Parallel()
+	const lease = 5 * time.Second
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		at          time.Duration
+		stuck, deaf time.Duration
+		failing     bool
+		recovered   time.Duration // when renewals succeeded again; 0: they never failed
+		want        ownership.Reason
+	}{
+		"nothing is wrong":                   {at: time.Hour},
+		"stuck, not for long":                {at: time.Hour, stuck: 15*time.Second - 1},
+		"stuck":                              {at: time.Hour, stuck: 15 * time.Second, want: ownership.CannotWrite},
+		"stuck, and renewals fail":           {at: time.Hour, stuck: time.Minute, failing: true},
+		"stuck, owner for a moment":          {at: 14 * time.Second, stuck: time.Minute},
+		"stuck, renewals succeed again":      {at: time.Hour, stuck: time.Minute, recovered: time.Hour - 14*time.Second},
+		"stuck since renewals succeed again": {at: time.Hour, stuck: time.Minute, recovered: time.Hour - 15*time.Second, want: ownership.CannotWrite},
+		"deaf, not for long":                 {at: time.Hour, deaf: 15*time.Second - 1},
+		"deaf":                               {at: time.Hour, deaf: 15 * time.Second, want: ownership.Deaf},
+		"deaf, and renewals fail":            {at: time.Hour, deaf: 15 * time.Second, failing: true, want: ownership.Deaf},
+	} {
+		r := ownership.NewRenewals(lease, begin)
+		if c.failing || c.recovered != 0 {
+			r.After(begin.Add(time.Second), ownership.Failed)
+		}
+		if c.recovered != 0 {
+			r.After(begin.Add(c.recovered), ownership.Renewed)
+		}
+		if got, _ := r.Before(begin.Add(c.at), c.stuck, c.deaf); got != c.want {
+			t.Errorf("%s: reason %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// A renewal that changes no row means that another process is the owner. One that fails is
+// tried again, and only the first of a series is a change.
+func TestRenewals_After(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := ownership.NewRenewals(5*time.Second, now)
+	for i, c := range []struct {
+		result  ownership.Result
+		why     ownership.Reason
+		changed bool
+	}{
+		{ownership.Renewed, ownership.None, false},
+		{ownership.Failed, ownership.None, true},
+		{ownership.Failed, ownership.None, false},
+		{ownership.Renewed, ownership.None, true},
+		{ownership.Refused, ownership.Taken, false},
+	} {
+		if why, changed := r.After(now, c.result); why != c.why || changed != c.changed {
+			t.Errorf("renewal %d: %v, %v", i, why, changed)
+		}
+	}
+}
