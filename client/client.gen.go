@@ -1165,7 +1165,7 @@ type Problem struct {
 	Type string `json:"type"`
 }
 
-// ProcessView defines model for ProcessView.
+// ProcessView A process of the database, as its owner sees it.
 type ProcessView struct {
 	// Address at which the other processes reach it; absent on SQLite
 	Address string `json:"address,omitempty,omitzero"`
@@ -1204,9 +1204,9 @@ type ProcessView struct {
 	Version string `json:"version"`
 }
 
-// ProcessesView defines model for ProcessesView.
+// ProcessesView The processes of the database.
 type ProcessesView struct {
-	// Processes the owner of the database, and the standbys that said hello to it in the last 3 s, by their start; on SQLite the one process
+	// Processes the owner of the database, then the standbys that said hello to it in the last 3 s, the oldest first; on SQLite the one process
 	Processes []ProcessView `json:"processes"`
 }
 
@@ -1892,7 +1892,7 @@ type TimelineView struct {
 	NotRecorded []string `json:"not_recorded"`
 }
 
-// UnreachableView defines model for UnreachableView.
+// UnreachableView A process that another one cannot reach.
 type UnreachableView struct {
 	// Address at which it was tried
 	Address string `json:"address"`

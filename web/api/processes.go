@@ -9,7 +9,7 @@ import (
 
 // ProcessesView lists the processes of the database.
 type ProcessesView struct {
-	Processes []ProcessView `json:"processes" nullable:"false" doc:"the owner of the database, and the standbys that said hello to it in the last 3 s, by their start; on SQLite the one process"`
+	Processes []ProcessView `json:"processes" nullable:"false" doc:"the owner of the database, then the standbys that said hello to it in the last 3 s, the oldest first; on SQLite the one process"`
 }
 
 // ProcessView shows one process, as the owner of the database sees it.
