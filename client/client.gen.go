@@ -1165,6 +1165,51 @@ type Problem struct {
 	Type string `json:"type"`
 }
 
+// ProcessView A process of the database, as its owner sees it.
+type ProcessView struct {
+	// Address at which the other processes reach it; absent on SQLite
+	Address string `json:"address,omitempty,omitzero"`
+
+	// CannotReach the processes that it cannot reach; absent: none. The owner tries each standby once a minute
+	CannotReach []UnreachableView `json:"cannot_reach,omitempty,omitzero"`
+
+	// DifferingSettings variables, and others, that differ from the owner's and have to be the same; absent: none
+	DifferingSettings []string `json:"differing_settings,omitempty,omitzero"`
+
+	// HelloAgeSeconds seconds since it said hello to the owner, which it does every second; absent for the owner
+	HelloAgeSeconds float64 `json:"hello_age_seconds,omitempty,omitzero"`
+
+	// MayTakeOver it may become the owner; false for the owner
+	MayTakeOver bool `json:"may_take_over"`
+
+	// Owner it owns the database; the others pass requests on to it
+	Owner bool `json:"owner"`
+
+	// OwnerSince since when; absent for a standby
+	OwnerSince time.Time `json:"owner_since,omitempty,omitzero"`
+
+	// Schema the newest step of the schema that it knows
+	Schema int `json:"schema"`
+
+	// Start number of its start, which grows with each process of the database
+	Start int `json:"start"`
+
+	// Successor it takes the database when the owner releases it
+	Successor bool `json:"successor"`
+
+	// TakeOverTrouble why it may not take over, or does so last; absent: there is no reason
+	TakeOverTrouble string `json:"take_over_trouble,omitempty,omitzero"`
+
+	// Version of the program
+	Version string `json:"version"`
+}
+
+// ProcessesView The processes of the database.
+type ProcessesView struct {
+	// Processes the owner of the database, then the standbys that said hello to it in the last 3 s, the oldest first; on SQLite the one process
+	Processes []ProcessView `json:"processes"`
+}
+
 // QuotaView A bucket, and how many it has.
 type QuotaView struct {
 	// Counted how many count towards it
@@ -1845,6 +1890,18 @@ type TimelineView struct {
 
 	// NotRecorded for people: what is not recorded, and so is not among the events
 	NotRecorded []string `json:"not_recorded"`
+}
+
+// UnreachableView A process that another one cannot reach.
+type UnreachableView struct {
+	// Address at which it was tried
+	Address string `json:"address"`
+
+	// Reason the error
+	Reason string `json:"reason"`
+
+	// Start number of its start
+	Start int `json:"start"`
 }
 
 // WebhookBody A webhook, as in a request.
@@ -2695,6 +2752,16 @@ func (c *Client) ListMinutes(ctx context.Context, params ListMinutesParams) (*Al
 	setQuery(r.Query, "limit", params.Limit)
 	setQuery(r.Query, "cursor", params.Cursor)
 	return call[AllMinutesView](ctx, c, r)
+}
+
+// ListProcesses List the processes of the database: its owner and the standbys.
+//
+// Every process answers the same: a standby passes the request on to the owner. A process that does not reach the owner is not in the list.
+//
+// GET /v1/processes
+func (c *Client) ListProcesses(ctx context.Context) (*ProcessesView, error) {
+	r := Request{Method: "GET", Path: "/v1/processes"}
+	return call[ProcessesView](ctx, c, r)
 }
 
 // ListSurveys List surveys by name.

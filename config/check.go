@@ -81,8 +81,53 @@ func addressToListen(address string) bool {
 
 // peerAddr also rejects the address at which clients are served.
 func (c *Config) peerAddr() bool {
-	_, port, _ := net.SplitHostPort(c.PeerAddr)
-	return c.PeerAddr == "" || addressToListen(c.PeerAddr) && (port == "0" || c.PeerAddr != c.ListenAddr)
+	return c.PeerAddr == "" || addressToListen(c.PeerAddr) && !collide(c.PeerAddr, c.ListenAddr)
+}
+
+// collide reports whether a process cannot listen at both addresses. Names other than
+// localhost are not resolved.
+func collide(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	if errA != nil || errB != nil {
+		return false
+	}
+	// 080 is 80.
+	nA, errA := strconv.Atoi(portA)
+	nB, errB := strconv.Atoi(portB)
+	if errA != nil || errB != nil || nA != nB || nA == 0 { // the system chooses port 0
+		return false
+	}
+	ipA, namedA := hostIP(hostA)
+	ipB, namedB := hostIP(hostB)
+	switch {
+	// Every address of the machine is meant, of both families: also by 0.0.0.0, as Go listens.
+	case !namedA && ipA.IsUnspecified(), !namedB && ipB.IsUnspecified():
+		return true
+	case namedA && namedB:
+		return strings.EqualFold(hostA, hostB)
+	case namedA:
+		return localhost(hostA) && standard(ipB)
+	case namedB:
+		return localhost(hostB) && standard(ipA)
+	}
+	return ipA == ipB
+}
+
+// hostIP returns the address of a host to listen at; named: it is a name.
+func hostIP(host string) (ip netip.Addr, named bool) {
+	if host == "" {
+		return netip.IPv6Unspecified(), false
+	}
+	ip, err := netip.ParseAddr(host)
+	return ip.Unmap(), err != nil
+}
+
+func localhost(name string) bool { return strings.EqualFold(name, "localhost") }
+
+// standard reports whether an address is one that localhost stands for.
+func standard(ip netip.Addr) bool {
+	return ip == netip.IPv6Loopback() || ip == netip.AddrFrom4([4]byte{127, 0, 0, 1})
 }
 
 // Reachable reports whether other machines may reach LISTEN_ADDR.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"weir/ops"
 )
@@ -40,6 +41,10 @@ func (c *Config) warnings() []string {
 		out = append(out, "JOB_ROUTER_ACCESS_KEYS is set, but neither WEIR_API_TOKENS nor a PUBLIC_URL with the host that clients use: "+
 			"behind a proxy, requests without a token to any host other than localhost get 403, except signed ones below /routing/")
 	}
+	if lease := c.LeaseTTL.Duration(); lease > maxHeldLease && strings.HasPrefix(c.DatabaseURL, "mysql:") {
+		out = append(out, fmt.Sprintf("WEIR_LEASE_TTL is %v: when the owner of the database dies, a standby takes over only after that, and a look at the database; "+
+			"requests that it holds for 10 s get 503 meanwhile, unless the lease is at most %v", lease, maxHeldLease))
+	}
 	settle := min(c.SettleAfter.Duration(), c.GCIdle.Duration())
 	if timeout := c.SendTimeout.Duration(); settle > 0 && settle < timeout {
 		out = append(out, fmt.Sprintf("WEIR_SETTLE_AFTER and CHNL_BKR_GC_IDLE_MINUTES query the provider after %v, but a dispatch may take %v "+
@@ -47,6 +52,10 @@ func (c *Config) warnings() []string {
 	}
 	return out
 }
+
+// maxHeldLease is the longest lease with which a standby takes over before the requests that it
+// holds for 10 s are given up: a look at the database comes on top.
+const maxHeldLease = 8 * time.Second
 
 // Unknown finds variables that look like Weir's but are not: they have one of its prefixes, or a
 // name that is a typo away from a variable that is not set. It returns a sentence for each.

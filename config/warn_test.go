@@ -25,6 +25,24 @@ func TestRouterBehindAProxyIsWarnedAbout(t *testing.T) {
 	}
 }
 
+// A lease that is longer than a standby holds requests is allowed, and warned about, where there
+// can be standbys.
+func TestLongLeaseIsWarnedAbout(t *testing.T) {
+	t.Parallel()
+	const database = "DATABASE_URL=mysql://weir:p@db.example:3306/weir"
+	for _, c := range []struct {
+		environ []string
+		want    bool
+	}{
+		{[]string{database}, false}, {[]string{database, "WEIR_LEASE_TTL=8s"}, false}, {[]string{database, "WEIR_LEASE_TTL=9s"}, true}, {[]string{"WEIR_LEASE_TTL=9s"}, false},
+	} {
+		_, warnings, err := config.Load(c.environ)
+		if got := strings.Contains(strings.Join(warnings, ""), "WEIR_LEASE_TTL is 9s"); err != nil || got != c.want {
+			t.Errorf("%v: %q, %v; want a warning: %v", c.environ, warnings, err, c.want)
+		}
+	}
+}
+
 func TestKeepFinishedJobs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{"": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "1m": time.Minute, "10s": 0, "91d": 0} {

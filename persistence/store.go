@@ -208,6 +208,21 @@ func (s *Store) Owns() bool { return s.db.Owns() }
 // Epoch is the number of this process's ownership; 0: it has none.
 func (s *Store) Epoch() int64 { return s.db.Epoch() }
 
+// OwnerChanges is how often this process saw the owner of the database change; see
+// [member.Member.OwnerChanges].
+func (s *Store) OwnerChanges() int64 { return s.db.OwnerChanges() }
+
+// Began returns when this process became the owner, and for how long it had seen the database
+// without one; zero: it has not.
+func (s *Store) Began() (since time.Time, vacancy time.Duration) { return s.db.Began() }
+
+// Hindered is why this process, which waits, could not take the database; empty: it could, as
+// far as is known.
+func (s *Store) Hindered() string { return s.db.Hindered() }
+
+// OldestStep is the step of the schema that a program has to know to run on it.
+func (s *Store) OldestStep(ctx context.Context) (int64, error) { return s.db.OldestStep(ctx) }
+
 // Release ends the writer after it has written what it was handed, as long as ctx allows,
 // and releases the database. Reads still work.
 func (s *Store) Release(ctx context.Context) error { return s.db.Release(ctx) }

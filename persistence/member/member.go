@@ -43,6 +43,7 @@ type Member struct {
 	// Of the ownership; see [Member.Own].
 	epoch       atomic.Int64
 	until       atomic.Pointer[time.Time] // when it ends if it is not renewed, less a margin
+	began       atomic.Pointer[beginning]
 	joined      atomic.Bool
 	lost        chan struct{}
 	lostWhy     atomic.Pointer[error]
@@ -53,6 +54,7 @@ type Member struct {
 	sights    sights
 	successor atomic.Int64 // the start number that the owner named
 	look      chan struct{}
+	hindered  atomic.Pointer[string] // see [Member.Hindered]
 }
 
 // Config configures a Member.

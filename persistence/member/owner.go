@@ -78,7 +78,7 @@ func (m *Member) own(ctx context.Context, held, wait bool) error {
 		return err
 	}
 	if held {
-		return m.take(ctx, m.Write, forever)
+		return m.take(ctx, m.Write, forever, time.Now())
 	}
 	if err := m.await(ctx, wait); err != nil {
 		return err
@@ -166,11 +166,10 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 			w.Saw(asked, row, m.LeaseTTL)
 			switch step := w.Decide(row, m.LeaseTTL, m.Start(), m.successor.Load()); {
 			case step == ownership.Have:
-				m.owns(row.Epoch, ownership.ValidUntil(asked, m.LeaseTTL))
-				m.sights.set(Sight{row.Epoch, m.self()})
+				m.begins(row.Epoch, ownership.ValidUntil(asked, m.LeaseTTL), w.Vacant())
 				return nil
 			case step == ownership.Take:
-				return m.take(ctx, conn, m.LeaseTTL)
+				return m.take(ctx, conn, m.LeaseTTL, w.Vacant())
 			case !wait && !row.Expired():
 				return dialect.ErrMember
 			}
@@ -181,7 +180,9 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 			return nil
 		}()
 		old, tooOld := errors.AsType[*TooOldError](err)
-		switch kind, _ := m.Classify(err); {
+		kind, _ := m.Classify(err)
+		m.hindered.Store(hindrance(err, kind))
+		switch {
 		case err == nil && m.Owns():
 			return nil
 		case ctx.Err() != nil:
@@ -208,6 +209,29 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 	}
 }
 
+// hindrance is why a process that waits could not take the database, after a look at it; nil:
+// it could.
+func hindrance(err error, kind dialect.Kind) *string {
+	text := ""
+	if old, tooOld := errors.AsType[*TooOldError](err); tooOld {
+		text = old.Error()
+	} else if err != nil && kind == dialect.Down {
+		text = "it cannot read the database"
+	} else {
+		return nil
+	}
+	return &text
+}
+
+// Hindered is why this process, which waits, could not take the database; empty: it could, as
+// far as is known.
+func (m *Member) Hindered() string {
+	if text := m.hindered.Load(); text != nil {
+		return *text
+	}
+	return ""
+}
+
 // beginner begins transactions: a pool, or one connection.
 type beginner interface {
 	BeginTxx(ctx context.Context, opts *sql.TxOptions) (*sqlx.Tx, error)
@@ -218,7 +242,8 @@ type beginner interface {
 // changes of the former owner; the fences of all writers, which wait for its open batch and
 // refuse its next one. A database without a schema has no writer yet. Nothing happens if
 // another process was faster, unless the lease is for ever: then there can be none.
-func (m *Member) take(ctx context.Context, on beginner, lease time.Duration) error {
+// vacant is since when nobody has owned the database.
+func (m *Member) take(ctx context.Context, on beginner, lease time.Duration, vacant time.Time) error {
 	schema, err := m.hasTable(ctx, "writers")
 	if err != nil {
 		return err
@@ -236,8 +261,7 @@ func (m *Member) take(ctx context.Context, on beginner, lease time.Duration) err
 		m.Reset(m.Write.DB)
 		return err
 	}
-	m.owns(epoch, ownership.ValidUntil(asked, lease))
-	m.sights.set(Sight{epoch, m.self()})
+	m.begins(epoch, ownership.ValidUntil(asked, lease), vacant)
 	failpoint.Hit("own.taken")
 	return nil
 }
@@ -279,10 +303,19 @@ func (e *TooOldError) Error() string {
 	return fmt.Sprintf("this program is too old for the schema of the database: it knows steps up to %d, and the schema needs one that knows step %d; install a newer Weir", e.Knows, e.Needs)
 }
 
+// OldestStep is the step of the schema that a program has to know to run on it.
+func (m *Member) OldestStep(ctx context.Context) (int64, error) {
+	return oldestStep(ctx, m.Read)
+}
+
+func oldestStep(ctx context.Context, q sqlx.QueryerContext) (oldest int64, err error) {
+	err = sqlx.GetContext(ctx, q, &oldest, "SELECT COALESCE(MAX(value), 0) FROM meta WHERE name = 'oldest_step'")
+	return oldest, err
+}
+
 // understands returns a [TooOldError] unless this program can run on the schema.
 func (m *Member) understands(ctx context.Context, tx *sqlx.Tx) error {
-	var oldest int64
-	err := tx.GetContext(ctx, &oldest, "SELECT COALESCE(MAX(value), 0) FROM meta WHERE name = 'oldest_step'")
+	oldest, err := oldestStep(ctx, tx)
 	if err == nil && oldest > m.Self.Schema {
 		err = &TooOldError{Needs: oldest, Knows: m.Self.Schema}
 	}
@@ -294,6 +327,30 @@ func (m *Member) understands(ctx context.Context, tx *sqlx.Tx) error {
 func (m *Member) Migrated(ctx context.Context) error {
 	_, err := m.Exec(ctx, "UPDATE meta SET value = ? WHERE name = 'epoch' AND value < ?", m.Epoch(), m.Epoch())
 	return err
+}
+
+// begins notes that this process has become the owner, after the database had none since an
+// instant.
+func (m *Member) begins(epoch int64, until, vacant time.Time) {
+	now := time.Now()
+	m.began.Store(&beginning{since: now, vacancy: now.Sub(vacant)})
+	m.owns(epoch, until)
+	m.sights.set(Sight{epoch, m.self()})
+}
+
+// beginning is the beginning of an ownership.
+type beginning struct {
+	since   time.Time
+	vacancy time.Duration // for how long the database had no owner before, as far as this process saw
+}
+
+// Began returns when this process became the owner, and for how long it had seen the database
+// without one; zero: it has not.
+func (m *Member) Began() (since time.Time, vacancy time.Duration) {
+	if b := m.began.Load(); b != nil {
+		return b.since, b.vacancy
+	}
+	return time.Time{}, 0
 }
 
 // owns notes that this process is the owner, until an instant.

@@ -30,11 +30,19 @@ type sights struct {
 	mu      sync.Mutex
 	now     Sight
 	changed chan struct{}
+	epoch   int64 // of the latest owner
+	changes int64 // how often another ownership began; the first one seen is none
 }
 
 func (s *sights) set(next Sight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if next.Epoch != 0 && next.Epoch != s.epoch {
+		if s.epoch != 0 {
+			s.changes++
+		}
+		s.epoch = next.Epoch
+	}
 	if s.now != next {
 		s.now = next
 		close(s.changed)
@@ -48,6 +56,14 @@ func (m *Member) Sight() (now Sight, changed <-chan struct{}) {
 	m.sights.mu.Lock()
 	defer m.sights.mu.Unlock()
 	return m.sights.now, m.sights.changed
+}
+
+// OwnerChanges is how often this process saw another ownership of the database begin. The
+// first one that it saw does not count.
+func (m *Member) OwnerChanges() int64 {
+	m.sights.mu.Lock()
+	defer m.sights.mu.Unlock()
+	return m.sights.changes
 }
 
 // Look makes a process that waits look at once.

@@ -42,6 +42,9 @@ type Watch struct {
 	last  time.Time
 	owned bool      // it has seen an owner
 	freed time.Time // since when it has seen none
+	// vacant is since when nobody has owned the database: it was released, or its lease has
+	// expired.
+	vacant time.Time
 }
 
 // Saw notes that the row was read, by a statement that was sent at an instant.
@@ -51,12 +54,21 @@ func (w *Watch) Saw(asked time.Time, r Row, lease time.Duration) {
 	}
 	w.last = asked
 	switch {
+	case !r.Free() && !r.Expired():
+		w.vacant = time.Time{}
+	case w.vacant.IsZero():
+		w.vacant = asked
+	}
+	switch {
 	case !r.Free():
 		w.owned, w.freed = true, time.Time{}
 	case w.freed.IsZero():
 		w.freed = asked
 	}
 }
+
+// Vacant is since when nobody has owned the database; zero: somebody does.
+func (w *Watch) Vacant() time.Time { return w.vacant }
 
 // LostConnection notes that the next look is on another connection.
 func (w *Watch) LostConnection() { w.since = time.Time{} }

@@ -70,6 +70,8 @@ type Options struct {
 	Trail    *auth.Trail // records the audit log
 	// Hold keeps Weir from dispatching anything; nil: there is no hold.
 	Hold Hold
+	// Processes lists the processes of the database, the owner first; nil: they are not known.
+	Processes func() []ProcessView
 	// Tracing exports traces; nil: traces are off.
 	Tracing *tracing.Tracer
 	// Webhooks stores the webhooks of clients, and TestWebhook sends the test event to

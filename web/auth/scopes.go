@@ -64,6 +64,8 @@ func RouteScopes() map[string][]ops.Scope {
 		"get-hold":     readChannels,
 		"release-hold": changeChannels,
 
+		"list-processes": readChannels,
+
 		"list-webhooks":   webhooks,
 		"create-webhook":  webhooks,
 		"get-webhook":     webhooks,

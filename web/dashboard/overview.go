@@ -24,6 +24,7 @@ type overview struct {
 	Surveys    []surveyCard
 	Omitted    omitted
 	Router     *wallboard // nil: nothing to show
+	Processes  []process  // empty: there is one, or they are not shown
 }
 
 // totals holds the totals of all channels.
@@ -71,8 +72,10 @@ func loadOverview(v *visit) (*content, error) {
 	o.Totals.finish()
 	if v.Wall() {
 		o.fitWall()
+		return c, nil
 	}
-	return c, nil
+	o.Processes, err = v.processes()
+	return c, err
 }
 
 // Limits of the wall view, which does not scroll. Channels in trouble come first.

@@ -40,7 +40,7 @@ func New(o Options) (*Dashboard, error) {
 // pages returns all pages, in the order of the navigation.
 func pages() []*page {
 	return slices.Concat(
-		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard"}}, channelPage()},
+		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
 		contactPages(), surveyPages(), routerPages(), webhookPages(),
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []ops.Scope{ops.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}},
 	)

@@ -24,20 +24,51 @@ type Process struct {
 	Version     string `json:"version"`
 	Schema      int64  `json:"schema"`   // the newest step that it knows
 	Settings    string `json:"settings"` // digest of those that must agree
+	// Digests are digests of each of these settings, by name. An earlier version sends none.
+	Digests map[string]string `json:"digests,omitempty"`
+	// Hindered is why a standby could not take the database; empty: it could.
+	Hindered string `json:"hindered,omitempty"`
+}
+
+// Differing lists the settings that have to agree and differ between this process and
+// another.
+func (p Process) Differing(settings string, digests map[string]string) []string {
+	if p.Settings == settings {
+		return nil
+	}
+	var list []string
+	for name, digest := range p.Digests {
+		if len(digests) == 0 || digests[name] != digest { // without digests any of them may be meant
+			list = append(list, name)
+		}
+	}
+	for name := range digests {
+		if p.Digests[name] == "" {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // reply is what the owner answers to a standby that says hello.
 type reply struct {
-	Epoch     int64  `json:"epoch"`
-	Successor int64  `json:"successor"` // start number; 0: none
-	Released  bool   `json:"released"`  // the database is free
-	Settings  string `json:"settings"`
+	Epoch     int64             `json:"epoch"`
+	Successor int64             `json:"successor"` // start number; 0: none
+	Released  bool              `json:"released"`  // the database is free
+	Settings  string            `json:"settings"`
+	Digests   map[string]string `json:"digests,omitempty"` // as in [Process]
 }
 
 // Standby is a process that says hello to the owner.
 type Standby struct {
 	Process
 	Seen time.Time // when it did so last
+	// Needs is the step of the schema that a program has to know to own the database; 0: this
+	// one knows it.
+	Needs int64
+	// Differing are the settings that have to agree with the owner's, and do not.
+	Differing []string
 	// Unreachable says why the owner could not connect to it; empty: it could.
 	Unreachable string
 	checked     time.Time
@@ -58,19 +89,28 @@ const (
 
 // Successor is the start number of the process that is to own the database next: of those
 // that the owner reaches, and said hello just now, the one with the newest version; of these
-// the oldest. One that it does not reach comes last. 0: there is none.
+// the oldest. One that it does not reach, or that has a hindrance, comes last; one that is too
+// old for the schema is none. 0: there is none.
 func Successor(list []Standby, now time.Time) int64 {
-	list = slices.DeleteFunc(slices.Clone(list), func(s Standby) bool { return now.Sub(s.Seen) > goneAfter })
+	list = slices.DeleteFunc(Living(list, now), func(s Standby) bool { return s.Needs != 0 })
 	if len(list) == 0 {
 		return 0
 	}
 	return slices.MinFunc(list, func(a, b Standby) int {
 		return cmp.Or(
-			cmp.Compare(boolean(a.Unreachable != ""), boolean(b.Unreachable != "")),
+			cmp.Compare(boolean(a.last()), boolean(b.last())),
 			-CompareVersions(a.Version, b.Version),
 			cmp.Compare(a.Start, b.Start),
 		)
 	}).Start
+}
+
+// last reports whether the standby is one of the last to own the database.
+func (s Standby) last() bool { return s.Unreachable != "" || s.Hindered != "" }
+
+// Living returns the standbys that have said hello just now.
+func Living(list []Standby, now time.Time) []Standby {
+	return slices.DeleteFunc(slices.Clone(list), func(s Standby) bool { return now.Sub(s.Seen) > goneAfter })
 }
 
 func boolean(b bool) int {
@@ -146,11 +186,15 @@ func (s *Server) note(from Process) (epoch int64, released <-chan struct{}) {
 		known = &Standby{}
 		s.standbys[from.Start] = known
 		s.o.Logger.Info("standby joined", "start", from.Start, "address", from.Address, "version", from.Version)
+		known.Differing = s.o.Self.Differing(from.Settings, from.Digests)
 		if from.Settings != s.o.Self.Settings {
-			s.o.Logger.Warn("a standby has other settings: "+differ, "start", from.Start, "address", from.Address)
+			s.o.Logger.Warn("a standby has other settings, which have to be the same in all processes of a database", "differing", known.Differing, "start", from.Start, "address", from.Address)
 		}
 	}
-	known.Process, known.Seen = from, now
+	known.Process, known.Seen, known.Needs = from, now, 0
+	if from.Schema < s.needs {
+		known.Needs = s.needs
+	}
 	if now.Sub(known.checked) > checkEvery {
 		known.checked = now
 		go s.connectBack(from)
@@ -164,8 +208,6 @@ func (s *Server) forget(start int64) {
 	defer s.mu.Unlock()
 	delete(s.standbys, start)
 }
-
-const differ = "PUBLIC_URL, WEIR_PATH_PREFIX, WEIR_RETENTION, WEIR_EVENT_RETENTION, WEIR_CONTACT_EVENTS and the version have to be the same in all processes of a database"
 
 // connectBack tries whether a standby can be reached, in case that it becomes the owner.
 func (s *Server) connectBack(p Process) {
@@ -190,7 +232,7 @@ func (s *Server) reply(epoch int64) reply {
 	list := s.Standbys()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return reply{Epoch: epoch, Successor: Successor(list, time.Now()), Released: s.epoch != epoch, Settings: s.o.Self.Settings}
+	return reply{Epoch: epoch, Successor: Successor(list, time.Now()), Released: s.epoch != epoch, Settings: s.o.Self.Settings, Digests: s.o.Self.Digests}
 }
 
 // Standbys lists the processes that have said hello to this one as the owner, the oldest
@@ -247,8 +289,8 @@ func (g *Greeter) Run(ctx context.Context) {
 			}
 			wait(ctx, changed, retryEvery-time.Since(begin))
 		default:
-			if g.reach.reached(time.Now(), answer.Settings) && answer.Settings != g.Self().Settings {
-				g.Logger.Warn("the owner of the database has other settings: "+differ, "address", o.Address)
+			if self := g.Self(); g.reach.reached(time.Now(), answer.Settings) && answer.Settings != self.Settings {
+				g.Logger.Warn("the owner of the database has other settings, which have to be the same in all processes of a database", "differing", self.Differing(answer.Settings, answer.Digests), "address", o.Address)
 			}
 			failing, warned = time.Time{}, time.Time{}
 			g.Succeed(answer.Successor)

@@ -15,6 +15,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -42,13 +43,13 @@ type Options struct {
 	// Valid reports whether this process certainly owns the database.
 	Valid   func() bool
 	Logger  Logger
-	Refused prometheus.Counter // connections of strangers
+	Refused prometheus.Counter // connections that were refused
 }
 
 // NewRefused registers the counter of refused connections.
 func NewRefused(r prometheus.Registerer) prometheus.Counter {
 	return promauto.With(r).NewCounter(prometheus.CounterOpts{
-		Name: "weir_peer_refused_total", Help: "Connections to the listener for peers whose certificate is that of no process of the database.",
+		Name: "weir_peer_refused_total", Help: "Connections to the listener for peers that were refused: without TLS 1.3, or without the valid certificate of a process of the database.",
 	})
 }
 
@@ -69,6 +70,7 @@ type Server struct {
 	mu       sync.Mutex
 	handler  Handler // nil: requests are refused
 	epoch    int64   // 0: this process does not own the database
+	needs    int64   // step of the schema that its owner has to know
 	released chan struct{}
 	standbys map[int64]*Standby // by start number
 }
@@ -80,6 +82,13 @@ func NewServer(o Options) *Server {
 	s.http = web.NewServer(http.HandlerFunc(s.serve), o.Logger, s.connections)
 	s.http.IdleTimeout = 5 * time.Minute // longer than a standby keeps a connection
 	s.http.TLSConfig = o.Identity.server(s.check)
+	track := s.http.ConnState
+	s.http.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			s.count(c)
+		}
+		track(c, state)
+	}
 	return s
 }
 
@@ -102,6 +111,14 @@ func (s *Server) Close(ctx context.Context) error {
 }
 
 const closeTime = 500 * time.Millisecond
+
+// Require says which step of the schema a standby has to know to own the database. It comes
+// before Begin.
+func (s *Server) Require(step int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.needs = step
+}
 
 // Begin serves requests, because this process owns the database.
 func (s *Server) Begin(epoch int64, h Handler) {
@@ -203,7 +220,7 @@ func (s *Server) check(fingerprint string) error {
 		defer cancel()
 		list, err := s.o.Processes(ctx)
 		if err != nil {
-			return err
+			return errors.Join(errNotAsked, err)
 		}
 		clear(s.known)
 		for _, p := range list {
@@ -211,10 +228,37 @@ func (s *Server) check(fingerprint string) error {
 		}
 	}
 	if !s.known[fingerprint] {
-		s.o.Refused.Inc()
 		return errStranger
 	}
 	return nil
+}
+
+// count counts a connection that has ended, if it was refused.
+func (s *Server) count(c net.Conn) {
+	secured, ok := c.(*tls.Conn)
+	if !ok || secured.ConnectionState().HandshakeComplete {
+		return
+	}
+	if refused(secured.HandshakeContext(context.Background())) { // the error of the handshake that failed: it is not tried again
+		s.o.Refused.Inc()
+	}
+}
+
+// errNotAsked reports that a certificate could not be looked up.
+var errNotAsked = errors.New("the processes of the database are not known")
+
+// refused reports whether a handshake failed because of what the other end sent. One that hung
+// up, or was too slow, was not refused.
+func refused(err error) bool {
+	if _, broken := errors.AsType[net.Error](err); broken || err == nil {
+		return false
+	}
+	for _, other := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, context.Canceled, errNotAsked} {
+		if errors.Is(err, other) {
+			return false
+		}
+	}
+	return true
 }
 
 // dial opens a connection to a peer.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/big"
@@ -188,6 +189,12 @@ func TestStrangers(t *testing.T) {
 	}
 	old, oldPrint := expired(t)
 	d.add(peers.Process{Start: 3, Fingerprint: oldPrint})
+	counted := func(name string, before, want float64) {
+		t.Helper()
+		if !polling.Until(waitLimit, time.Millisecond, func() bool { return testutil.ToFloat64(b.refused) == before+want }) {
+			t.Errorf("%s: %v were counted, want %v", name, testutil.ToFloat64(b.refused)-before, want)
+		}
+	}
 	for name, config := range map[string]func(string) *tls.Config{
 		"unknown": stranger.Client,
 		"expired": func(string) *tls.Config {
@@ -202,14 +209,16 @@ func TestStrangers(t *testing.T) {
 		"not the one that it asked for": func(string) *tls.Config { return a.Client(stranger.Fingerprint) },
 	} {
 		pools := &forward.Peers{TLS: config}
+		before := testutil.ToFloat64(b.refused)
 		if answer, err := pass(t, pools, b.owner(1), passing("192.0.2.7:99", "")); err == nil {
 			t.Errorf("%s: %v", name, answer)
 		}
 		pools.Close()
+		if name != "not the one that it asked for" { // it hangs up itself
+			counted(name, before, 1)
+		}
 	}
-	if n := testutil.ToFloat64(b.refused); n == 0 {
-		t.Error("nobody counted")
-	}
+	before := testutil.ToFloat64(b.refused)
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", b.self.Address)
 	if err != nil {
 		t.Fatal(err)
@@ -219,6 +228,18 @@ func TestStrangers(t *testing.T) {
 	if text, _ := io.ReadAll(c); strings.Contains(string(text), " 200 ") { // it closes the connection
 		t.Errorf("plain HTTP was served: %s", text)
 	}
+	counted("plain HTTP", before, 1)
+	for range 3 { // as a health check of a balancer does
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", b.self.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+	}
+	if answer, err := pass(t, &forward.Peers{TLS: a.Client}, b.owner(1), http.Header{forward.PeerHeader: {forward.PeerPing}}); err != nil || answer.Status != http.StatusNoContent {
+		t.Errorf("a peer is refused: %v %v", answer, err)
+	}
+	counted("a connection without a word, and a peer", before, 1)
 }
 
 // expired is a certificate of long ago.
@@ -388,6 +409,8 @@ func TestSuccessor(t *testing.T) {
 	standby := func(start int64, version string, ago time.Duration, unreachable string) peers.Standby {
 		return peers.Standby{Process: peers.Process{Start: start, Version: version}, Seen: now.Add(-ago), Unreachable: unreachable}
 	}
+	hindered := func(s peers.Standby) peers.Standby { s.Hindered = "it cannot read the database"; return s }
+	tooOld := func(s peers.Standby) peers.Standby { s.Needs = 9; return s }
 	for name, c := range map[string]struct {
 		list []peers.Standby
 		want int64
@@ -399,6 +422,9 @@ func TestSuccessor(t *testing.T) {
 		"gone":              {[]peers.Standby{standby(5, "1.2.3", 4*time.Second, ""), standby(6, "1.0.0", time.Second, "")}, 6},
 		"unreachable":       {[]peers.Standby{standby(5, "2.0.0", 0, "refused"), standby(6, "1.0.0", 0, "")}, 6},
 		"nobody else":       {[]peers.Standby{standby(5, "2.0.0", 0, "refused")}, 5},
+		"hindered":          {[]peers.Standby{hindered(standby(5, "2.0.0", 0, "")), standby(6, "1.0.0", 0, "")}, 6},
+		"too old":           {[]peers.Standby{tooOld(standby(5, "1.0.0", 0, "")), standby(6, "1.0.0", 0, "refused")}, 6},
+		"all too old":       {[]peers.Standby{tooOld(standby(5, "1.0.0", 0, ""))}, 0},
 		"of a working tree": {[]peers.Standby{standby(5, "2.0.0", 0, ""), standby(6, "(devel)", 0, "")}, 6},
 	} {
 		if got := peers.Successor(c.list, now); got != c.want {
@@ -443,5 +469,87 @@ func TestListen(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	if _, _, err := peers.Listen(t.Context(), taken.Addr().String(), "127.0.0.1:3306"); err == nil {
 		t.Error("an address that is taken was opened twice")
+	}
+}
+
+// The owner knows what a standby says of itself, and what follows from it: which settings
+// differ, and that the program is too old for the schema.
+func TestStandbyThatMayNotTakeOver(t *testing.T) {
+	t.Parallel()
+	d := &database{}
+	owner, p := newProcess(t, d, 1), newProcess(t, d, 2)
+	owner.Require(7)
+	owner.Begin(7, func(http.ResponseWriter, *http.Request) bool { return false })
+	p.self.Schema, p.self.Hindered, p.self.Settings = 6, "it cannot read the database", "other"
+	o := &owners{now: owner.owner(7), changed: make(chan struct{})}
+	o.successor.Store(9)
+	p.greet(t, o)
+	if !polling.Until(waitLimit, time.Millisecond, func() bool { return len(owner.Standbys()) == 1 }) {
+		t.Fatal("it is not known")
+	}
+	if s := owner.Standbys()[0]; s.Needs != 7 || s.Hindered != p.self.Hindered {
+		t.Errorf("%+v", s)
+	}
+	if !polling.Until(waitLimit, time.Millisecond, func() bool { return o.successor.Load() == 0 }) {
+		t.Error("it is the successor")
+	}
+}
+
+// The settings that differ are named; all of them, if the other process is an earlier version
+// that has sent no more than one digest.
+func TestDiffering(t *testing.T) {
+	t.Parallel()
+	p := peers.Process{Settings: "1", Digests: map[string]string{"a": "1", "b": "2", "c": "3"}}
+	for name, c := range map[string]struct {
+		settings string
+		digests  map[string]string
+		want     string
+	}{
+		"the same":           {"1", map[string]string{"a": "1", "b": "2", "c": "3"}, ""},
+		"one":                {"2", map[string]string{"a": "1", "b": "9", "c": "3"}, "b"},
+		"one more, one less": {"2", map[string]string{"a": "1", "c": "3", "d": "4"}, "b d"},
+		"not named":          {"2", nil, "a b c"},
+	} {
+		if got := strings.Join(p.Differing(c.settings, c.digests), " "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Each peer has a series as long as it is there, and one that was started again at its address
+// has one.
+func TestUp(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	standby := func(start int64, address string, ago time.Duration, unreachable string) peers.Standby {
+		return peers.Standby{Process: peers.Process{Start: start, Address: address}, Seen: now.Add(-ago), Unreachable: unreachable}
+	}
+	for name, c := range map[string]struct {
+		up   map[string]bool
+		want string
+	}{
+		"none":                         {peers.StandbysUp(nil, now), ""},
+		"standbys":                     {peers.StandbysUp([]peers.Standby{standby(2, "b:1", 0, ""), standby(3, "c:1", time.Second, "refused"), standby(4, "d:1", 4*time.Second, "")}, now), `peer="b:1" 1, peer="c:1" 0`},
+		"one that was started again":   {peers.StandbysUp([]peers.Standby{standby(2, "b:1", time.Second, "refused"), standby(3, "b:1", 0, "")}, now), `peer="b:1" 1`},
+		"no owner":                     {peers.OwnerUp("", now, now), ""},
+		"an owner that answers":        {peers.OwnerUp("a:1", now.Add(-time.Second), now), `peer="a:1" 1`},
+		"an owner that does not":       {peers.OwnerUp("a:1", now.Add(-4*time.Second), now), `peer="a:1" 0`},
+		"an owner that never answered": {peers.OwnerUp("a:1", time.Time{}, now), `peer="a:1" 0`},
+	} {
+		r := prometheus.NewPedanticRegistry()
+		r.MustRegister(peers.Up{Peers: func(time.Time) map[string]bool { return c.up }})
+		families, err := r.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				got = append(got, fmt.Sprintf("%s=%q %v", m.GetLabel()[0].GetName(), m.GetLabel()[0].GetValue(), m.GetGauge().GetValue()))
+			}
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s: %s, want %s", name, text, c.want)
+		}
 	}
 }

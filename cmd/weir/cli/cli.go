@@ -55,7 +55,7 @@ func Root(o Options) *cobra.Command { return tree(&app.App{Options: o}) }
 
 func tree(a *app.App) *cobra.Command {
 	root := command.Root(command.Group("weir", "A durable contact broker", about,
-		server.ServeCommand(a), server.ResumeCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channel.Command(a), contact.Command(a), contact.DeadLettersCommand(a), events.Command(a), webhook.Command(a), webhook.ListenCommand(a), events.AuditCommand(a), top.Command(a), survey.Command(a), router.Command(a), server.TokenCommand(a),
+		server.ServeCommand(a), server.ResumeCommand(a), server.ProcessesCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channel.Command(a), contact.Command(a), contact.DeadLettersCommand(a), events.Command(a), webhook.Command(a), webhook.ListenCommand(a), events.AuditCommand(a), top.Command(a), survey.Command(a), router.Command(a), server.TokenCommand(a),
 		openapi(a), version(a)), a.Stdout, a.Stderr)
 	root.Version = versionText(a)
 	root.SetVersionTemplate("{{.Version}}\n")

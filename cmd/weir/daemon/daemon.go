@@ -43,6 +43,7 @@ type Daemon struct {
 	server      *http.Server
 	listener    net.Listener
 	peers       *peering // nil: only one process can use the database
+	takeOver    *takeOver
 	parts       components
 	refusals    *web.RefusalLog
 	draining    atomic.Bool // this process shuts down, and still serves
@@ -82,7 +83,7 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	}
 	owner, err := own(ctx, o, p.store)
 	if err == nil && owner {
-		err = settle(ctx, o, p.store)
+		err = d.settle(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -131,12 +132,18 @@ func (d *Daemon) begin(ctx context.Context) (err error) {
 	d.owner.add("audit log", p.trail.Write)
 	d.owner.add("token uses", p.gate.StoreLastUsed)
 	d.owner.add("background jobs", startJobs(slices.Concat(storeJobs(o.Config, p.store), accessJobs(p), []job{p.hold.job()}), o.Logger))
-	h, err := p.handler(o, d.draining.Load, d.ending.Load, d.refusals)
+	h, err := p.handler(o, d.draining.Load, d.ending.Load, d.processes, d.refusals)
 	if err != nil {
 		return err
 	}
 	d.board.serve(h)
+	d.takeOver.reached(phaseStart)
 	if d.peers != nil {
+		oldest, err := p.store.OldestStep(ctx)
+		if err != nil {
+			return err
+		}
+		d.peers.server.Require(oldest)
 		d.peers.server.Begin(p.store.Epoch(), d.board.serveOwn)
 		d.owner.add("questions to itself", d.peers.askItself(o.Logger))
 	}
@@ -163,7 +170,11 @@ func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, 
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weir_owner_epoch", Help: "Number of the ownership of this process, which grows with each owner of the database; 0: it has not owned it."}, func() float64 {
 			return float64(store.Epoch())
 		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "weir_owner_changes_total", Help: "How often this process saw another ownership of the database begin, its own included; the first one that it saw does not count."}, func() float64 {
+			return float64(store.OwnerChanges())
+		}),
 	)
+	d.takeOver = newTakeOver(o.Registry)
 	return store, nil
 }
 
@@ -196,7 +207,10 @@ func migrates(c config.Config) bool {
 }
 
 // settle brings the schema up to date, if that is configured, and starts the writer.
-func settle(ctx context.Context, o Options, store *persistence.Store) error {
+func (d *Daemon) settle(ctx context.Context) error {
+	o, store := d.o, d.parts.store
+	since, vacancy := store.Began()
+	d.takeOver.begin(since, vacancy)
 	if migrates(o.Config) {
 		if err := store.MigrateUp(ctx); err != nil {
 			return err
@@ -209,7 +223,11 @@ func settle(ctx context.Context, o Options, store *persistence.Store) error {
 	if err != nil {
 		return err
 	}
-	return store.Join(ctx)
+	if err := store.Join(ctx); err != nil {
+		return err
+	}
+	d.takeOver.reached(phaseSchema)
+	return nil
 }
 
 // listen opens the address, and derives the public URL from it if none is

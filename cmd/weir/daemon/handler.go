@@ -49,7 +49,7 @@ func (p *components) admitToRouter(r *http.Request) error {
 }
 
 // handler assembles the routes.
-func (p *components) handler(o Options, draining, ending func() bool, refusals *web.RefusalLog) (http.Handler, error) {
+func (p *components) handler(o Options, draining, ending func() bool, processes func() []api.ProcessView, refusals *web.RefusalLog) (http.Handler, error) {
 	c := o.Config
 	jobs, err := jobrouter.New(jobrouter.Options{
 		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.admitToRouter, PublicURL: c.PublicURL, Prefix: c.PathPrefix, Address: outboundPolicy(c).Check, Logger: o.Logger,
@@ -61,7 +61,7 @@ func (p *components) handler(o Options, draining, ending func() bool, refusals *
 	return withDashboard(o, web.Options{
 		Options: api.Options{
 			Directory: p.directory, DefaultCapacity: c.DefaultChannelCapacity, Draining: draining, Ending: ending, Router: func() string { return string(p.router.Phase()) },
-			Events: p.store, Interest: p.store, Minutes: p.store, Dead: p.store, Trail: p.trail, Hold: p.hold, Tracing: p.tracing,
+			Events: p.store, Interest: p.store, Minutes: p.store, Dead: p.store, Trail: p.trail, Hold: p.hold, Processes: processes, Tracing: p.tracing,
 			Webhooks: p.store, TestWebhook: p.webhooks.Test, MayCall: outboundPolicy(c).Check,
 		},
 		Store: p.store, Broker: heldFigures{p.channels, p.hold}, Gate: p.gate, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),

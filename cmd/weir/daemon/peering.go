@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"weir/config"
 	"weir/persistence"
 	"weir/persistence/member"
 	"weir/web"
@@ -33,6 +30,7 @@ type peering struct {
 	forwarder *forward.Forwarder
 	greeter   *peers.Greeter
 	without   absence
+	self      peers.Process
 	deafSince atomic.Pointer[time.Time] // since when this process, as the owner, has not answered itself; nil: it does
 }
 
@@ -58,8 +56,10 @@ func (d *Daemon) openPeers(ctx context.Context) error {
 		return fmt.Errorf("WEIR_PEER_ADDR: %w", err)
 	}
 	p.listener = listener
-	self := peers.Process{Address: address, Fingerprint: identity.Fingerprint, Version: d.o.Version, Schema: store.NewestStep(), Settings: digest(c, d.o.Version)}
+	self := peers.Process{Address: address, Fingerprint: identity.Fingerprint, Version: d.o.Version, Schema: store.NewestStep(), Digests: digests(d.o)}
+	self.Settings = digest(self.Digests)
 	store.Introduce(member.Process{Address: self.Address, Fingerprint: self.Fingerprint, Version: self.Version})
+	p.self = self
 	p.server = peers.NewServer(peers.Options{Identity: identity, Self: self, Processes: p.processes, Valid: store.Valid, Logger: d.log, Refused: peers.NewRefused(d.o.Registry)})
 	p.forwarder = forward.New(forward.Options{
 		Owners: p, Transports: p.pools, Logger: d.log,
@@ -68,11 +68,15 @@ func (d *Daemon) openPeers(ctx context.Context) error {
 		},
 		Result: forward.NewMetrics(d.o.Registry).Result,
 	})
-	d.o.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	d.o.Registry.MustRegister(peers.Up{Peers: p.up}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "weir_held_requests", Help: "Requests that wait for an owner of the database.",
 	}, func() float64 { return float64(p.forwarder.Held()) }))
 	p.greeter = &peers.Greeter{
-		Self:   func() peers.Process { named := self; named.Start = store.Start(); return named },
+		Self: func() peers.Process {
+			named := self
+			named.Start, named.Hindered = store.Start(), store.Hindered()
+			return named
+		},
 		Owners: p, Transports: p.pools, Succeed: store.Succeed, Look: store.Look, Logger: d.log,
 	}
 	store.SetDeaf(p.deaf)
@@ -132,13 +136,6 @@ func (p *peering) deaf(now time.Time) time.Duration {
 		return now.Sub(*since)
 	}
 	return 0
-}
-
-// digest is a digest of the settings that have to be the same in all processes.
-func digest(c *config.Config, version string) string {
-	text := fmt.Sprintf("%q %q %v %v %q %q", c.PublicURL, c.PathPrefix, c.Retention, c.EventRetention, c.ContactEvents, version)
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
 }
 
 // processes implements the list of peers.Options.
@@ -209,10 +206,19 @@ func (d *Daemon) standBy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := settle(ctx, d.o, d.parts.store); err != nil {
+	if err := d.settle(ctx); err != nil {
 		return err
 	}
 	return d.begin(ctx)
+}
+
+// up says which peers this process reaches.
+func (p *peering) up(now time.Time) map[string]bool {
+	if p.store.Owns() {
+		return peers.StandbysUp(p.server.Standbys(), now)
+	}
+	sight, _ := p.store.Sight()
+	return peers.OwnerUp(sight.Address, p.greeter.Reached(), now)
 }
 
 // heirs reports whether another process is there to take the database.

@@ -1,8 +1,15 @@
 package daemon
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"weir/channels/all"
+	"weir/web/peers"
 )
 
 // A standby is ready while it reaches the owner, and for 10 s after.
@@ -34,30 +41,63 @@ func TestAbsence(t *testing.T) {
 }
 
 // The settings that have to agree are those that clients, providers and the store see.
-func TestDigest(t *testing.T) {
+func TestDigests(t *testing.T) {
 	t.Parallel()
-	o := withDefaults(Options{})
-	same := digest(&o.Config, "1.0.0")
-	if same != digest(&o.Config, "1.0.0") {
-		t.Error("it differs from time to time")
+	o := withDefaults(Options{Version: "1.0.0"})
+	same := peers.Process{Digests: digests(o), Settings: digest(digests(o))}
+	differing := func(o Options) string {
+		other := digests(o)
+		return strings.Join(same.Differing(digest(other), other), " ")
+	}
+	if got := differing(o); got != "" {
+		t.Errorf("%s differs from time to time", got)
 	}
 	for name, change := range map[string]func(o *Options){
 		"PUBLIC_URL": func(o *Options) { o.Config.PublicURL = "https://weir.example" }, "WEIR_PATH_PREFIX": func(o *Options) { o.Config.PathPrefix = "/weir" },
 		"WEIR_RETENTION": func(o *Options) { o.Config.Retention++ }, "WEIR_EVENT_RETENTION": func(o *Options) { o.Config.EventRetention++ },
-		"WEIR_CONTACT_EVENTS": func(o *Options) { o.Config.ContactEvents = "on" },
+		"WEIR_CONTACT_EVENTS": func(o *Options) { o.Config.ContactEvents = "on" }, "version": func(o *Options) { o.Version = "1.0.1" },
+		"channel types": func(o *Options) { o.Types = all.Types(nil) },
+		"":              func(o *Options) { o.Config.ListenAddr, o.Config.LogLevel = "127.0.0.1:9", "debug" },
 	} {
 		other := o
 		change(&other)
-		if digest(&other.Config, "1.0.0") == same {
-			t.Errorf("%s makes no difference", name)
+		if got := differing(other); got != name {
+			t.Errorf("%q differs, want %q", got, name)
 		}
 	}
-	local := o
-	local.Config.ListenAddr, local.Config.LogLevel = "127.0.0.1:9", "debug"
-	if digest(&local.Config, "1.0.0") != same {
-		t.Error("an address of its own makes a difference")
+	for _, name := range []string{"http", "workers", "vonage"} {
+		if !slices.Contains(channelTypes(nil), name) {
+			t.Errorf("%s is not among the channel types and templates: %v", name, channelTypes(nil))
+		}
 	}
-	if digest(&o.Config, "1.0.1") == same {
-		t.Error("the version makes no difference")
+}
+
+// The owner comes first, and each standby is shown with what keeps it from taking over.
+func TestProcessViews(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	standby := func(start int64, change func(s *peers.Standby)) peers.Standby {
+		s := peers.Standby{Process: peers.Process{Start: start, Address: fmt.Sprintf("10.0.0.%d:1", start), Version: "1.0.0", Schema: 30}, Seen: now.Add(-500 * time.Millisecond)}
+		change(&s)
+		return s
+	}
+	list := processViews(peers.Process{Start: 5, Address: "10.0.0.5:1", Version: "1.1.0", Schema: 31}, now.Add(-time.Hour), []peers.Standby{
+		standby(1, func(s *peers.Standby) { s.Needs = 31 }),
+		standby(2, func(s *peers.Standby) { s.Unreachable = "connection refused" }),
+		standby(3, func(s *peers.Standby) { s.Hindered = "it cannot read the database" }),
+		standby(4, func(s *peers.Standby) { s.Differing = []string{"PUBLIC_URL"} }),
+		standby(6, func(s *peers.Standby) { s.Seen = now.Add(-4 * time.Second) }),
+	}, now)
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"start":5,"address":"10.0.0.5:1","version":"1.1.0","schema":31,"owner":true,"owner_since":"2026-01-01T11:00:00Z","successor":false,"cannot_reach":[{"start":2,"address":"10.0.0.2:1","reason":"connection refused"}],"may_take_over":false},
+{"start":1,"address":"10.0.0.1:1","version":"1.0.0","schema":30,"owner":false,"hello_age_seconds":0.5,"successor":false,"may_take_over":false,"take_over_trouble":"the program is too old for the schema of the database: it knows steps up to 30, and the schema needs one that knows step 31"},
+{"start":2,"address":"10.0.0.2:1","version":"1.0.0","schema":30,"owner":false,"hello_age_seconds":0.5,"successor":false,"may_take_over":true,"take_over_trouble":"the owner cannot reach it, so it is the last to take over: connection refused"},
+{"start":3,"address":"10.0.0.3:1","version":"1.0.0","schema":30,"owner":false,"hello_age_seconds":0.5,"successor":false,"may_take_over":true,"take_over_trouble":"it cannot read the database"},
+{"start":4,"address":"10.0.0.4:1","version":"1.0.0","schema":30,"owner":false,"hello_age_seconds":0.5,"successor":true,"differing_settings":["PUBLIC_URL"],"may_take_over":true}]`
+	if got := strings.ReplaceAll(string(text), "},{\"start", "},\n{\"start"); got != want {
+		t.Errorf("%s", got)
 	}
 }

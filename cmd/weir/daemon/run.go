@@ -63,6 +63,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		}
 	}
 	err := d.parts.resume(ctx)
+	d.takeOver.reached(phaseResume)
 	failpoint.Hit("own.loaded")
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("resume: %w", err)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"weir/internal/mariadb"
 	"weir/internal/polling"
 	"weir/persistence/testmysql"
+	"weir/web/api"
 )
 
 // ask makes a request of a daemon, and returns the status and the body.
@@ -162,6 +164,82 @@ func TestStandbyLeavesWithTheOwner(t *testing.T) {
 	}
 }
 
+// Every process lists the same processes, and its figures say whom it reaches.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	url := testmysql.URL(t)
+	var all [3]*daemon.Daemon
+	var stops [3]func()
+	for i := range all {
+		all[i], stops[i] = processOn(t, url)
+	}
+	var list api.ProcessesView
+	read := func(d *daemon.Daemon) bool {
+		t.Helper()
+		status, text := ask(t, d, "GET", "/v1/processes", "")
+		list = api.ProcessesView{}
+		err := json.Unmarshal([]byte(text), &list)
+		if err != nil || status != 200 {
+			t.Errorf("%d %v %s", status, err, text)
+		}
+		return err == nil
+	}
+	for i, d := range all {
+		if !polling.Until(20*time.Second, 10*time.Millisecond, func() bool { return read(d) && len(list.Processes) == 3 }) {
+			t.Fatalf("process %d lists %+v", i, list.Processes)
+		}
+		owner := list.Processes[0]
+		if !owner.Owner || owner.OwnerSince == nil || time.Since(*owner.OwnerSince) > time.Minute || owner.HelloAge != nil || owner.Version != "1.0.0" || owner.Address == "" || owner.Successor {
+			t.Errorf("owner: %+v", owner)
+		}
+		for j, p := range list.Processes[1:] {
+			if p.Owner || p.OwnerSince != nil || p.HelloAge == nil || *p.HelloAge > 3 || p.Successor != (j == 0) || !p.MayTakeOver || p.TakeOverTrouble != "" || p.Schema != owner.Schema || p.Differing != nil {
+				t.Errorf("standby: %+v", p)
+			}
+		}
+	}
+	figure := func(d *daemon.Daemon, name string) (sum float64, series int) {
+		t.Helper()
+		_, text := ask(t, d, "GET", "/metrics", "")
+		for line := range strings.Lines(text) {
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), name); ok && strings.ContainsAny(rest[:1], " {") {
+				value, err := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)
+				if err != nil {
+					t.Error(err)
+				}
+				sum, series = sum+value, series+1
+			}
+		}
+		return sum, series
+	}
+	for i, want := range []int{2, 1, 1} {
+		if !polling.Until(20*time.Second, 50*time.Millisecond, func() bool { sum, n := figure(all[i], "weir_peer_up"); return int(sum) == want && n == want }) {
+			t.Errorf("process %d does not reach %d others", i, want)
+		}
+		if n, _ := figure(all[i], "weir_owner_changes_total"); n != 0 {
+			t.Errorf("process %d saw %v changes", i, n)
+		}
+		if _, n := figure(all[i], "weir_takeover_seconds"); (n == 4) != (i == 0) {
+			t.Errorf("process %d has %d phases", i, n)
+		}
+	}
+	stops[0]()
+	for i, d := range all[1:] {
+		if !polling.Until(20*time.Second, 10*time.Millisecond, func() bool { return read(d) && len(list.Processes) == 2 && list.Processes[1].Successor }) {
+			t.Errorf("process %d lists %+v", i+1, list.Processes)
+		}
+		if n, _ := figure(d, "weir_owner_changes_total"); n != 1 {
+			t.Errorf("process %d saw %v changes", i+1, n)
+		}
+		if !polling.Until(20*time.Second, 50*time.Millisecond, func() bool { sum, n := figure(d, "weir_peer_up"); return sum == 1 && n == 1 }) {
+			t.Errorf("process %d does not reach the other one", i+1)
+		}
+	}
+	if !polling.Until(20*time.Second, 50*time.Millisecond, func() bool { _, n := figure(all[1], "weir_takeover_seconds"); return n == 4 }) {
+		t.Error("the successor does not say how long its take-over took")
+	}
+}
+
 // A standby that has a token in the database alone may listen, and one without may not: it
 // reads them before.
 func TestStandbyNeedsATokenToBeReachable(t *testing.T) {
@@ -198,8 +276,10 @@ func TestSettingsThatDiffer(t *testing.T) {
 		daemontest.Run(t, daemon.Options{Config: c, Logger: slog.New(slog.NewTextHandler(&logs[i], nil))})
 	}
 	for i := range logs {
-		if !polling.Until(20*time.Second, 10*time.Millisecond, func() bool { return strings.Contains(logs[i].String(), "other settings") }) {
-			t.Errorf("process %d says nothing", i)
+		if !polling.Until(20*time.Second, 10*time.Millisecond, func() bool {
+			return strings.Contains(logs[i].String(), "other settings") && strings.Contains(logs[i].String(), "differing=[WEIR_PATH_PREFIX]")
+		}) {
+			t.Errorf("process %d does not name what differs: %s", i, logs[i].String())
 		}
 	}
 }

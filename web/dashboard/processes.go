@@ -1,0 +1,35 @@
+package dashboard
+
+import (
+	"math"
+	"strconv"
+
+	"weir/web/api"
+)
+
+// process is a process of the database on the overview.
+type process struct{ api.ProcessView }
+
+// processes lists the processes of the database, if there is more than one.
+func (v *visit) processes() ([]process, error) {
+	var list api.ProcessesView
+	if err := v.get("/v1/processes", nil, &list); err != nil {
+		return nil, err
+	}
+	if len(list.Processes) < 2 {
+		return nil, nil
+	}
+	out := make([]process, len(list.Processes))
+	for i, p := range list.Processes {
+		out[i] = process{p}
+	}
+	return out, nil
+}
+
+// Hello is the age of the last hello, rounded up, so that not every update changes the page.
+func (p process) Hello() string {
+	if p.HelloAge == nil {
+		return ""
+	}
+	return strconv.Itoa(int(math.Ceil(*p.HelloAge))) + " s"
+}
