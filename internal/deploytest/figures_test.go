@@ -71,12 +71,14 @@ func registered(t *testing.T) figures {
 	web.NewMetrics(r)
 	forward.NewMetrics(r)
 	peers.NewRefused(r)
+	r.MustRegister(peers.Up{})
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	r.known["weir_build_info"] = []string{"version", "go_version", "instance", "job", "namespace"} // registered by the daemon itself
 	r.known["weir_tls_certificate_expiry_timestamp_seconds"] = r.known["weir_build_info"][2:]
-	for _, name := range []string{"weir_owner", "weir_owner_epoch", "weir_held_requests"} {
+	for _, name := range []string{"weir_owner", "weir_owner_epoch", "weir_owner_changes_total", "weir_held_requests"} {
 		r.known[name] = r.known["weir_build_info"][2:]
 	}
+	r.known["weir_takeover_seconds"] = append(slices.Clone(r.known["weir_owner"]), "phase")
 	r.known["up"] = []string{"instance", "job", "namespace"}
 	r.known["ALERTS"] = []string{"alertname", "alertstate", "severity"}
 	if len(r.known) < 100 {

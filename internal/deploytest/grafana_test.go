@@ -96,7 +96,7 @@ func TestDashboardIsInOrder(t *testing.T) {
 	if want := []string{"datasource", "instance", "channel"}; !slices.Equal(variables, want) {
 		t.Errorf("variables %q, want %q", variables, want)
 	}
-	if want := []string{"Overview", "Channels", "Providers", "Surveys", "Router", "Store", "HTTP", "Events", "Process"}; !slices.Equal(rows, want) {
+	if want := []string{"Overview", "Channels", "Providers", "Surveys", "Router", "Store", "HTTP", "Several processes", "Events", "Process"}; !slices.Equal(rows, want) {
 		t.Errorf("rows %q, want %q", rows, want)
 	}
 }

@@ -17,7 +17,7 @@ func TestARunningWeirShowsWhatIsUsed(t *testing.T) {
 		"weir_router_function_calls_total", // appears with the first function rule
 		"weir_dead_letters_contacts",       // only for channels that have dead letters
 		// Only where several processes can use the database, which is SQLite here.
-		"weir_forward_total", "weir_forward_seconds_bucket", "weir_hold_seconds_bucket", "weir_held_requests", "weir_peer_refused_total",
+		"weir_forward_total", "weir_forward_seconds_bucket", "weir_hold_seconds_bucket", "weir_held_requests", "weir_peer_refused_total", "weir_peer_up",
 	}
 	want := usedMetrics(t)
 	round := 0
