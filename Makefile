@@ -38,6 +38,10 @@ build: ## Build bin/weir, one static program, and bin/weirlab: simulated provide
 demo: build ## Run two surveys of 2,000 respondents through simulated providers, with a kill -9 on the way (about a minute)
 	bin/weirlab demo
 
+.PHONY: demo-cluster
+demo-cluster: build ## Run the surveys with three processes and a balancer on a private MariaDB: the owner of the database is killed, ended and stopped, a standby killed, a process added (a minute)
+	bin/weirlab demo --processes 3
+
 .PHONY: test
 test: ## Run every test on SQLite and on a private MariaDB (or the server that WEIR_TEST_MYSQL names), most with the race detector
 	@scripts/need-gcc
