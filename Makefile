@@ -38,6 +38,10 @@ build: ## Build bin/weir, one static program, and bin/weirlab: simulated provide
 demo: build ## Run two surveys of 2,000 respondents through simulated providers, with a kill -9 on the way (about a minute)
 	bin/weirlab demo
 
+.PHONY: demo-cluster
+demo-cluster: build ## Run the surveys with three processes and a balancer on a private MariaDB: the owner of the database is killed, ended and stopped, a standby killed, a process added (about a minute)
+	bin/weirlab demo --processes 3
+
 .PHONY: test
 test: ## Run every test on SQLite and on a private MariaDB (or the server that WEIR_TEST_MYSQL names), most with the race detector
 	@scripts/need-gcc
@@ -135,7 +139,7 @@ test-kannel: ## Test SMS through a real Kannel, beside the simulated one, which 
 	$(GO) test -count=1 -tags kannel ./internal/kanneltest
 
 .PHONY: bench
-bench: build ## Measure the targets on SQLite and on a private MariaDB, beside a baseline without a store, in small runs (about 6 minutes)
+bench: build ## Measure the targets on SQLite and on a private MariaDB, beside a baseline without a store, and three processes beside one, in small runs (about 10 minutes)
 	bin/weirlab bench --set short --n 10000 --latency 5s --idle 15s
 
 .PHONY: bench-full

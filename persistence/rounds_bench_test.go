@@ -19,7 +19,6 @@ import (
 const (
 	roundChannels = 10
 	roundEach     = 2
-	roundSize     = roundChannels * roundEach
 	roundsInAir   = 25 // rounds between dispatch and end
 )
 
@@ -27,6 +26,8 @@ const (
 type rounds struct {
 	b       *testing.B
 	s       *persistence.Store
+	each    int           // contacts of a channel in a batch
+	working time.Duration // of the writer: from its release to its answers
 	brokers []weir.Incarnation
 	begun   [][]weir.Contact // by round
 	wants   chan int         // for the callers: a channel that gets a contact
@@ -37,13 +38,10 @@ type rounds struct {
 // BenchmarkRounds measures the whole way of a contact through the store, in
 // batches of one size: time and bytes are those of one contact.
 func BenchmarkRounds(b *testing.B) {
-	for name, url := range map[string]func() string{
-		"sqlite": func() string { return "sqlite://" + filepath.Join(b.TempDir(), "weir.db") },
-		"mysql":  func() string { return testmysql.URL(b) },
-	} {
+	for name, url := range roundStores(b) {
 		b.Run(name, func(b *testing.B) {
-			r := newRounds(b, storetest.Open(b, url(), persistence.Options{}))
-			n := b.N/roundSize + 1
+			r := newRounds(b, storetest.Open(b, url(), persistence.Options{}), roundEach)
+			n := b.N/r.size() + 1
 			given, cpu := r.s.Given(), cpuTime()
 			b.ReportAllocs()
 			b.ResetTimer()
@@ -52,18 +50,59 @@ func BenchmarkRounds(b *testing.B) {
 			}
 			b.StopTimer()
 			close(r.release)
-			contacts := float64(n * roundSize)
+			contacts := float64(n * r.size())
 			b.ReportMetric(float64(r.s.Given()-given)/contacts*1000, "statements/1000")
 			b.ReportMetric(float64((cpuTime()-cpu).Microseconds())/contacts, "cpu-µs/contact")
 		})
 	}
 }
 
-func newRounds(b *testing.B, s *persistence.Store) *rounds {
+// BenchmarkRoundsCeiling measures how many contacts a second the one writer carries: it
+// commits batch after batch, and nothing else runs meanwhile. The time that it waits while a
+// batch is put together does not count. The smaller batch is the least for which the writer
+// does not wait for more; with the larger one, near the bound of a batch, a commit's share of
+// the time is small.
+func BenchmarkRoundsCeiling(b *testing.B) {
+	for name, url := range roundStores(b) {
+		for _, each := range []int{7, 20} { // four rows a contact: 280 and 800
+			b.Run(fmt.Sprintf("%s/batch-%d", name, each*roundChannels), func(b *testing.B) {
+				r := newRounds(b, storetest.Open(b, url(), persistence.Options{}), each)
+				n := b.N/r.size() + 1
+				for range roundsInAir { // from here on a batch has contacts of each kind
+					r.next(n + roundsInAir)
+				}
+				r.working = 0
+				b.ResetTimer()
+				for range n {
+					r.next(n + roundsInAir)
+				}
+				b.StopTimer()
+				close(r.release)
+				b.ReportMetric(float64(n*r.size())/r.working.Seconds(), "contacts/s")
+				b.ReportMetric(float64(r.working.Microseconds())/float64(n), "µs/batch")
+			})
+		}
+	}
+}
+
+// roundStores returns the stores, each with a function that makes a new database.
+func roundStores(b *testing.B) map[string]func() string {
 	b.Helper()
-	r := &rounds{b: b, s: s, wants: make(chan int), got: make(chan weir.Contact, roundSize), release: make(chan struct{})}
+	return map[string]func() string{
+		"sqlite": func() string { return "sqlite://" + filepath.Join(b.TempDir(), "weir.db") },
+		"mysql":  func() string { return testmysql.URL(b) },
+	}
+}
+
+// size returns the number of contacts in a batch.
+func (r *rounds) size() int { return roundChannels * r.each }
+
+func newRounds(b *testing.B, s *persistence.Store, each int) *rounds {
+	b.Helper()
+	r := &rounds{b: b, s: s, each: each, wants: make(chan int), release: make(chan struct{})}
+	r.got = make(chan weir.Contact, r.size())
 	for i := range roundChannels {
-		c, _, err := s.PutChannel(b.Context(), weir.Channel{Name: fmt.Sprint("c", i), Capacity: 100})
+		c, _, err := s.PutChannel(b.Context(), weir.Channel{Name: fmt.Sprint("c", i), Capacity: 2 * each * roundsInAir})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -73,7 +112,7 @@ func newRounds(b *testing.B, s *persistence.Store) *rounds {
 		}
 		r.brokers = append(r.brokers, by)
 	}
-	for range roundSize {
+	for range r.size() {
 		go r.call()
 	}
 	held, release := make(chan struct{}), r.release
@@ -104,7 +143,7 @@ func (r *rounds) next(n int) {
 	var accepted []weir.Contact
 	fresh := 0
 	if round < n {
-		fresh = roundSize
+		fresh = r.size()
 	}
 	for i := range fresh {
 		r.wants <- i % roundChannels
@@ -112,13 +151,15 @@ func (r *rounds) next(n int) {
 	for r.s.Waiting() < fresh {
 		runtime.Gosched()
 	}
-	r.advance(round-1, weir.Progress.Claim, roundEach)
+	r.advance(round-1, weir.Progress.Claim, r.each)
 	r.advance(round-2, func(p weir.Progress, at time.Time) (weir.Progress, error) { return p.Accept(at, "1234567") }, 1)
 	r.advance(round-roundsInAir, func(p weir.Progress, at time.Time) (weir.Progress, error) { return p.Finish(at, weir.Completed, "") }, 1)
 	held, release := make(chan struct{}), make(chan struct{})
 	r.commit(0, nil, func() { close(held); <-release })
+	began := time.Now()
 	close(r.release)
 	<-held
+	r.working += time.Since(began)
 	r.release = release
 	for range fresh {
 		accepted = append(accepted, <-r.got)

@@ -79,8 +79,11 @@ func (s *session) conclude() {
 		return
 	}
 	report(s.o.Out, s.done)
-	if s.o.Set != "" {
+	if s.o.Set == Short || s.o.Set == Full {
 		printTargets(s.o.Out, s.done)
+	}
+	if s.o.Set != "" {
+		printSeveral(s.o.Out, s.done)
 	}
 }
 
@@ -170,10 +173,14 @@ func regressions(all []Figures) []string {
 }
 
 // halved sets the rate of a loaded run to half of what live has reached on the same
-// store; --rate, if it was not measured.
+// store, by one process if that was measured; --rate, if it was not measured.
 func (s *session) halved(st step) step {
 	st.Rate = s.o.Rate
-	g := medians(groups(s.done)).findVariant(load.Live, st.name(), st.Variant(), st.Channels)
+	m := medians(groups(s.done))
+	g := m.findVariant(load.Live, st.name(), st.ByOne().Variant(), st.Channels)
+	if g == nil {
+		g = m.findVariant(load.Live, st.name(), st.Variant(), st.Channels)
+	}
 	if g != nil {
 		st.Rate = max(1, int(g.median(rate)/2))
 	}
@@ -255,7 +262,15 @@ func (s *session) backlog(ctx context.Context, st step, d database) error {
 // which are always removed.
 func (s *session) running(ctx context.Context, st step) (f Figures, err error) {
 	prefix := "bench-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
-	subject := newHTTPSubject(s.o.URL, s.o.Token, prefix, st.Channels)
+	urls := s.o.urls()
+	subject := newHTTPSubject(urls[0], s.o.Token, prefix, st.Channels)
+	var spread []string
+	if len(urls) > 1 {
+		st.Processes, spread, subject.urls = len(urls), urls, urls
+		for _, url := range urls {
+			subject.processes = append(subject.processes, &process{url: url})
+		}
+	}
 	p := provider.Client{URL: s.provider.url}
 	defer func() {
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
@@ -270,7 +285,7 @@ func (s *session) running(ctx context.Context, st step) (f Figures, err error) {
 		return f, err
 	}
 	load := machine.Own().CPU
-	f, err = measurement{w: st.Workload, s: subject, p: p, store: r}.run(ctx)
+	f, err = measurement{w: st.Workload, s: subject, p: p, store: r, spread: spread}.run(ctx)
 	f.Others = 0 // the broker's share of it is unknown
 	f.CPULoad = perTenThousand(machine.Own().CPU-load, st.N)
 	return f, err

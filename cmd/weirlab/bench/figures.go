@@ -27,6 +27,7 @@ type Figures struct {
 	P99       float64 `json:"P99ms"`
 	Turn      float64 `json:"TurnMs,omitempty"` // 1 ÷ drain/s − the delay
 	CPUClient float64 // CPU seconds of the broker for 10,000 contacts
+	CPUOwner  float64 `json:",omitempty"` // of several processes: of the owner of the database
 	CPUServer float64 // of the store, if it is a separate process
 	CPUStub   float64 // of the provider
 	CPULoad   float64 // of the load generator, if it is a separate process
@@ -47,8 +48,12 @@ type Figures struct {
 	IdleCPU   float64 `json:"IdleCPUPerMin,omitempty"` // of idle: CPU seconds of the broker in a minute
 	IdleStore float64 `json:"IdleServerCPUPerMin,omitempty"`
 	IdleStmts float64 `json:"IdleStatementsPerS,omitempty"`
-	Others    float64
-	Error     string `json:",omitempty"`
+	// Of several processes, by their own counts: what the owner and a standby use in idle.
+	IdleOwnerCPU     float64 `json:"IdleOwnerCPUPerMin,omitempty"`
+	IdleOwnerStmts   float64 `json:"IdleOwnerStatementsPerS,omitempty"`
+	IdleStandbyStmts float64 `json:"IdleStandbyStatementsPerS,omitempty"`
+	Others           float64
+	Error            string `json:",omitempty"`
 }
 
 // figuresOf returns the figures that are known before a run.
@@ -81,6 +86,7 @@ func (f *Figures) take(w load.Workload, seen judge.Seen, began, queued time.Time
 // charge computes what a run has cost.
 func (f *Figures) charge(spent cost, n int) {
 	f.CPUClient = perTenThousand(spent.cpu, n)
+	f.CPUOwner = perTenThousand(spent.owner, n)
 	f.CPUServer = perTenThousand(spent.server, n)
 	f.CPUStub = perTenThousand(spent.provider, n)
 	f.Commits = spent.commits / float64(n) * 1000
@@ -98,12 +104,23 @@ type cost struct {
 	commits    float64
 	statements float64
 	written    float64 // bytes, to disk
+
+	// Of several processes; unknown if another one has become the owner meanwhile.
+	epoch             float64       // of the owner
+	owner             time.Duration // its CPU time
+	ownerStatements   float64
+	standbyStatements float64 // of a standby, on average
 }
 
 // since returns the resources used after an earlier reading.
 func (c cost) since(before cost) cost {
 	c.cpu, c.server, c.provider = c.cpu-before.cpu, c.server-before.server, c.provider-before.provider
 	c.commits, c.statements, c.written = c.commits-before.commits, c.statements-before.statements, c.written-before.written
+	if c.epoch == before.epoch {
+		c.owner, c.ownerStatements, c.standbyStatements = c.owner-before.owner, c.ownerStatements-before.ownerStatements, c.standbyStatements-before.standbyStatements
+	} else {
+		c.owner, c.ownerStatements, c.standbyStatements = 0, 0, 0
+	}
 	return c
 }
 

@@ -30,7 +30,8 @@ type measurement struct {
 	s      subject
 	p      provider.Client
 	store  *reader
-	broker *broker // if it can be killed
+	broker *broker  // if it can be killed
+	spread []string // processes that get the provider's reports in turn; none: where the broker wants them
 }
 
 // used returns the resources that broker, store and provider have used so far.
@@ -49,7 +50,7 @@ func (m measurement) used(ctx context.Context) (cost, error) {
 
 // reset prepares the provider for the run.
 func (m measurement) reset(ctx context.Context) error {
-	return m.p.Reset(ctx, provider.Run{Expectation: m.w.Expectation(), Delay: m.w.Delay, Answer: m.w.Answer})
+	return m.p.Reset(ctx, provider.Run{Expectation: m.w.Expectation(), Delay: m.w.Delay, Answer: m.w.Answer, Spread: m.spread})
 }
 
 // parts returns the CPU time of the run's processes without this one.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/cmd/weirlab/bench/load"
@@ -37,10 +38,10 @@ type Options struct {
 	Latency       time.Duration // how long latency takes
 	Idle          time.Duration // how long idle observes
 	Databases     []string      // "sqlite", "mysql" or URLs; every run has a new database
-	URL           string        // of a running Weir; empty: one is started
+	URL           string        // of a running Weir, or of several of its processes, with commas; empty: one is started
 	Token         string
 	Provider      string // where the provider listens; empty: a free loopback port
-	Set           string // Short or Full: the runs that the targets need; empty: Modes × Peers
+	Set           string // Short, Full or Several: the runs that the targets need; empty: Modes × Peers
 	Against       string // the program weir of an earlier version, to compare with
 	Out, Err      io.Writer
 	JSON          bool
@@ -64,6 +65,9 @@ func (o Options) completed() Options {
 	if o.Set != "" {
 		o.Databases = []string{"sqlite", "mysql"}
 	}
+	if o.Set == Several {
+		o.Databases = []string{"mysql"}
+	}
 	if o.URL != "" {
 		o.Databases = []string{"running"}
 	}
@@ -82,7 +86,11 @@ func (o Options) check() error {
 		if !slices.Contains(load.Modes(), m) {
 			return fmt.Errorf("there is no mode %q; there are %v", m, load.Modes())
 		}
-		if o.URL != "" && !slices.Contains([]string{load.Live, load.Drain, load.Latency, load.Loaded, load.Turnaround}, m) {
+		measurable := []string{load.Live, load.Drain, load.Latency, load.Loaded, load.Turnaround, load.Router}
+		if len(o.urls()) > 1 {
+			measurable = append(measurable, load.Idle) // by the metrics of its processes
+		}
+		if o.URL != "" && !slices.Contains(measurable, m) {
 			return fmt.Errorf("mode %s needs a broker that it may start and stop, not a running one", m)
 		}
 	}
@@ -91,8 +99,8 @@ func (o Options) check() error {
 			return fmt.Errorf("there is no peer %q; there are %v", p, peers())
 		}
 	}
-	if o.Set != "" && o.Set != Short && o.Set != Full {
-		return fmt.Errorf("there is no set %q; there are %s and %s", o.Set, Short, Full)
+	if o.Set != "" && o.Set != Short && o.Set != Full && o.Set != Several {
+		return fmt.Errorf("there is no set %q; there are %s, %s and %s", o.Set, Short, Full, Several)
 	}
 	if o.URL != "" && (o.Set != "" || o.Against != "") {
 		return errors.New("a running Weir cannot be measured by a set, or against another program")
@@ -132,7 +140,21 @@ func peers() []string {
 const (
 	Short = "short" // small runs, for a few minutes
 	Full  = "full"  // runs of the workload's full size
+	// Several are the runs of one and of several processes, which the other sets contain.
+	Several = "processes"
 )
+
+// urls returns the addresses of a running Weir.
+func (o Options) urls() []string {
+	if o.URL == "" {
+		return nil
+	}
+	list := strings.Split(o.URL, ",")
+	for i := range list {
+		list[i] = strings.TrimSuffix(strings.TrimSpace(list[i]), "/")
+	}
+	return list
+}
 
 // What is compared: the values of WEIR_CONTACT_EVENTS, and a webhook.
 const (

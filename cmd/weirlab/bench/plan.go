@@ -67,7 +67,7 @@ func plan(o Options) []step {
 // peersOf returns the peers of a mode. Modes that stop and start the program, or
 // measure only its process, run it as users do.
 func (o Options) peersOf(mode string) []string {
-	if slices.Contains([]string{load.Restart, load.Crash, load.Survey, load.Idle}, mode) {
+	if slices.Contains([]string{load.Restart, load.Crash, load.Survey, load.Idle, load.Router}, mode) {
 		return []string{PeerSingle}
 	}
 	switch mode {
@@ -156,6 +156,8 @@ func (o Options) workload(mode, peer string) load.Workload {
 		w.N, w.Channels = min(o.N, 20_000), 1
 		o.Channels, o.N = 1, w.N
 		w.Capacity = o.capacity()
+	case load.Router:
+		w.N, w.Channels = min(o.N, 300), 1
 	case load.Idle:
 		w.N, w.Lasting = o.Channels, o.Idle // each channel has had a contact
 	}
@@ -199,6 +201,9 @@ func (o Options) realSteps(full bool) []step {
 
 // setSteps returns the runs of one repetition of a set.
 func setSteps(o Options, repetition int) []step {
+	if o.Set == Several {
+		return severalSteps(o, repetition == 0)
+	}
 	var steps []step
 	add := func(mode string, list ...string) {
 		for _, peer := range list {
@@ -216,6 +221,7 @@ func setSteps(o Options, repetition int) []step {
 		steps = append(steps, small.steps(load.Live, PeerInside)...)
 	}
 	add(load.Backlog, PeerInside)
+	steps = append(steps, severalSteps(o, repetition == 0 || o.Set == Full)...)
 	if repetition > 0 && o.Set == Short { // these take long and vary little
 		return steps
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -110,16 +111,25 @@ func (s *session) measured(ctx context.Context, st step, d database) (Figures, e
 
 // overHTTP runs a workload on a Weir in a separate process.
 func (s *session) overHTTP(ctx context.Context, st step, d database) (f Figures, err error) {
-	b, err := s.newBroker(ctx, st, d)
+	brokers, err := s.start(ctx, st, d)
+	defer func() {
+		for _, b := range slices.Backward(brokers) { // the owner last, so that nobody takes over
+			b.Stop()
+		}
+	}()
 	if err != nil {
 		return f, err
 	}
-	defer b.Stop()
-	if err := b.start(ctx); err != nil {
-		return f, err
-	}
+	b := brokers[0]
 	subject := newHTTPSubject(b.URL, token, ownPrefix, st.Channels)
 	subject.broker, subject.full = b, st.Mode == load.Bulk && st.Channels == 1
+	var spread []string
+	if len(brokers) > 1 {
+		if err := subject.several(ctx, brokers, st.At); err != nil {
+			return f, err
+		}
+		spread = subject.urls
+	}
 	r, err := d.meter.open()
 	if err != nil {
 		return f, err
@@ -130,7 +140,7 @@ func (s *session) overHTTP(ctx context.Context, st step, d database) (f Figures,
 		return f, err
 	}
 	load := machine.Own().CPU
-	m := measurement{w: st.Workload, s: subject, p: p, store: r, broker: b}
+	m := measurement{w: st.Workload, s: subject, p: p, store: r, broker: b, spread: spread}
 	f, err = m.run(ctx)
 	f.CPULoad = perTenThousand(machine.Own().CPU-load, st.N)
 	return f, err

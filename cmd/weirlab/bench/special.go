@@ -75,6 +75,8 @@ func (m measurement) idle(ctx context.Context) (Figures, error) {
 	f.IdleCPU = spent.cpu.Seconds() / seconds * 60
 	f.IdleStore = spent.server.Seconds() / seconds * 60
 	f.IdleStmts = max(0, spent.statements-m.store.own()) / seconds
+	f.IdleOwnerCPU = spent.owner.Seconds() / seconds * 60
+	f.IdleOwnerStmts, f.IdleStandbyStmts = spent.ownerStatements/seconds, spent.standbyStatements/seconds
 	return f, nil
 }
 

@@ -22,14 +22,17 @@ import (
 
 // httpSubject is a Weir that is used through its API.
 type httpSubject struct {
-	url, token string
-	prefix     string // of the channels' names
-	channels   int
-	calls      bool // the contacts are phone calls
-	full       bool // its only channel stays full
-	client     *http.Client
-	broker     interface{ used() (cost, error) } // nil: its cost is unknown
-	asking     time.Duration                     // CPU time that the broker spent on requests for its metrics
+	urls      []string // that get requests in turn
+	turn      atomic.Int64
+	token     string
+	prefix    string // of the channels' names
+	channels  int
+	calls     bool // the contacts are phone calls
+	full      bool // its only channel stays full
+	client    *http.Client
+	broker    interface{ used() (cost, error) } // nil: its cost is unknown
+	asking    time.Duration                     // CPU time that the broker spent on requests for its metrics
+	processes []*process                        // of the broker, if there are several
 }
 
 // token authorizes API requests to the brokers under test.
@@ -39,9 +42,14 @@ const token = "bench"
 const ownPrefix = "bench"
 
 func newHTTPSubject(url, token, prefix string, channels int) *httpSubject {
-	return &httpSubject{url: strings.TrimSuffix(url, "/"), token: token, prefix: prefix, channels: channels, client: &http.Client{
+	return &httpSubject{urls: []string{strings.TrimSuffix(url, "/")}, token: token, prefix: prefix, channels: channels, client: &http.Client{
 		Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true},
 	}}
+}
+
+// url returns the address for the next request.
+func (s *httpSubject) url() string {
+	return s.urls[int(s.turn.Add(1))%len(s.urls)]
 }
 
 // setUp creates the channels.
@@ -182,6 +190,9 @@ func (s *httpSubject) open(ctx context.Context) (queued, inFlight int, err error
 const backlogChannel = "-backlog"
 
 func (s *httpSubject) used(ctx context.Context) (cost, error) {
+	if s.processes != nil {
+		return s.usedByAll(ctx)
+	}
 	if s.broker == nil {
 		return cost{}, nil
 	}
@@ -202,15 +213,26 @@ func (s *httpSubject) used(ctx context.Context) (cost, error) {
 
 // store reads the work of the store from the metrics.
 func (s *httpSubject) store(ctx context.Context) (commits, statements float64, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/metrics", nil)
+	raw, err := s.metrics(ctx, s.urls[0])
+	return sample(raw, committed), sample(raw, given), err
+}
+
+// Series of the metrics.
+const (
+	committed = `weir_db_transactions_total{result="committed"}`
+	given     = "weir_db_statements_total"
+	owns      = "weir_owner"
+	ownEpoch  = "weir_owner_epoch"
+	cpuTime   = "process_cpu_seconds_total"
+)
+
+// metrics reads the metrics of a process.
+func (s *httpSubject) metrics(ctx context.Context, base string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/metrics", nil)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	raw, err := s.send(r)
-	if err != nil {
-		return 0, 0, err
-	}
-	return sample(raw, `weir_db_transactions_total{result="committed"}`), sample(raw, "weir_db_statements_total"), nil
+	return s.send(r)
 }
 
 // sample returns the value of one series; 0 if there is none.
@@ -234,7 +256,7 @@ func (s *httpSubject) do(ctx context.Context, method, path string, in, out any) 
 		}
 		body = bytes.NewReader(raw)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, s.url+path, body)
+	r, err := http.NewRequestWithContext(ctx, method, s.url()+path, body)
 	if err != nil {
 		return err
 	}
@@ -275,7 +297,7 @@ func (e *refusedError) Error() string { return e.text }
 // stream reads the events of the broker until end is called.
 func (s *httpSubject) stream(ctx context.Context) (end func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/v1/events", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+"/v1/events", nil)
 	if err != nil {
 		cancel()
 		return nil, err

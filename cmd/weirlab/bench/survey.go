@@ -78,7 +78,7 @@ func (s *httpSubject) importRespondents(ctx context.Context, path string, n int)
 	for id := range n {
 		fmt.Fprintf(&file, "%s,%d\n", address(id+1), id+1)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path+"/respondents", &file)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url()+path+"/respondents", &file)
 	if err != nil {
 		return err
 	}

@@ -121,6 +121,10 @@ func commits(f Figures) float64 { return f.Commits }
 
 func statements(f Figures) float64 { return f.Statement }
 
+func idleOwner(f Figures) float64 { return f.IdleOwnerStmts }
+
+func idleStandby(f Figures) float64 { return f.IdleStandbyStmts }
+
 // report prints the medians, and their ratios to the baseline of the same mode.
 func report(out io.Writer, all []Figures) {
 	list := groups(all)
@@ -161,7 +165,7 @@ func line(w io.Writer, g, base *group) {
 	if mode == load.Growth {
 		mode = fmt.Sprintf("%s beside %d", mode, g.queued+g.finished)
 	}
-	if g.channels != 10 && g.mode == load.Live {
+	if g.channels != 10 && (g.mode == load.Live || g.mode == load.Loaded) {
 		mode = fmt.Sprintf("%s, %d channels", mode, g.channels)
 	}
 	if g.variant != "" {
@@ -200,6 +204,10 @@ func special(out io.Writer, list []*group) {
 		case load.Idle:
 			_, _ = fmt.Fprintf(out, "idle, %s, %d channels: %s CPU seconds a minute (store: %s), %s statements a second\n", g.peer, g.channels,
 				m(g, func(f Figures) float64 { return f.IdleCPU }), m(g, func(f Figures) float64 { return f.IdleStore }), m(g, func(f Figures) float64 { return f.IdleStmts }))
+			if g.median(idleOwner) > 0 {
+				_, _ = fmt.Fprintf(out, "… by the processes' own counts: the owner %s statements a second and %s CPU seconds a minute, a standby %s statements\n",
+					m(g, idleOwner), m(g, func(f Figures) float64 { return f.IdleOwnerCPU }), m(g, idleStandby))
+			}
 		case load.Matching:
 			_, _ = fmt.Fprintf(out, "matching, %s: %.4f ms at the median, %.4f ms at the 99th percentile\n", g.variant,
 				g.median(func(f Figures) float64 { return f.P50 }), g.median(func(f Figures) float64 { return f.P99 }))

@@ -30,6 +30,7 @@ Modes:
               provider, which ends its respondent
   matching    the router's engine finds workers for jobs: --workers with 3 of 10
               skills, beside --blocked jobs that no worker can take
+  router      jobs are created through the router's API, one after the other
   idle        channels without contacts
   bulk        --queued contacts are queued, in batches of a thousand
   growth      live, beside each number of --rows: contacts that are there before,
@@ -39,7 +40,14 @@ Modes:
 
 With --url a running Weir is measured, in channels of its own that are removed
 at the end: for sizing an installation. It has to reach this program's provider
-(--provider). What needs a look at its process or store is 0 then.`
+(--provider). What needs a look at its process or store is 0 then.
+With several addresses, of processes on one database, requests and the provider's
+reports go to each in turn, whatever PUBLIC_URL is, and the CPU time of the owner
+of the database and the statements of all come from their metrics, if the token
+may read those; idle can be measured then, too.
+
+--set processes starts three processes on a private MariaDB or MySQL server, and
+compares them in turn with one.`
 
 func (a *app) bench() *cobra.Command {
 	o, tokenFile, weir := bench.Defaults(), "", ""
@@ -49,7 +57,9 @@ func (a *app) bench() *cobra.Command {
   weirlab bench --mode live,drain --peer floor,inside,http,http-batch --database sqlite,mysql
   weirlab bench --mode live,latency --url https://weir.example --token-file token --provider 10.0.0.7:9000
   weirlab bench --contact-events off,auto,on --peer inside --database sqlite,mysql
-  weirlab bench --set short`,
+  weirlab bench --mode live,idle --url http://10.0.0.1:8080,http://10.0.0.2:8080 --token-file token
+  weirlab bench --set short
+  weirlab bench --set processes`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			program, err := os.Executable()
 			if err != nil {
@@ -78,10 +88,10 @@ func (a *app) bench() *cobra.Command {
 
 func benchFlags(c *cobra.Command, o *bench.Options) {
 	f := c.Flags()
-	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, drain, latency, loaded, turnaround, backlog, restart, crash, survey, matching, idle, bulk, growth")
+	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, drain, latency, loaded, turnaround, backlog, restart, crash, survey, matching, router, idle, bulk, growth")
 	f.StringSliceVar(&o.Peers, "peer", o.Peers, "floor, inside, inside-batch, http, http-batch, http-1000")
 	f.BoolVar(&o.Baseline, "floor", false, "the baseline is among the peers, too")
-	f.StringVar(&o.Set, "set", "", "short (some minutes) or full: every run that the table of targets needs, on SQLite and a private MariaDB")
+	f.StringVar(&o.Set, "set", "", "short (some minutes) or full: every run that the tables of targets need, on SQLite and a private MariaDB; processes: those of one and of three processes only")
 	f.IntVar(&o.N, "n", o.N, "contacts of a run")
 	f.IntVar(&o.Channels, "channels", o.Channels, "channels")
 	f.IntVar(&o.Capacity, "capacity", o.Capacity, "capacity of each channel (default: 50, or as many as --delay and --answer need)")
@@ -100,7 +110,7 @@ func benchFlags(c *cobra.Command, o *bench.Options) {
 	f.DurationVar(&o.Latency, "latency", o.Latency, "how long latency takes")
 	f.DurationVar(&o.Idle, "idle", o.Idle, "how long idle observes")
 	f.StringSliceVar(&o.Databases, "database", o.Databases, "stores: sqlite, mysql (a private server is started), sqlite://FILE (a new folder beside it), mysql://USER:PASSWORD@HOST:PORT; each run has a new database")
-	f.StringVar(&o.URL, "url", "", "a running Weir that is measured instead")
+	f.StringVar(&o.URL, "url", "", "a running Weir that is measured instead; several processes on one database: their addresses, with commas")
 	f.StringVar(&o.Token, "token", "", "a token of it that may manage channels and contacts; others on this machine can read it, --token-file is better")
 	f.StringVar(&o.Provider, "provider", "", "where the provider listens (default: somewhere on loopback)")
 	f.StringVar(&o.Against, "against", "", "an earlier version of weir: fail if this one is slower")

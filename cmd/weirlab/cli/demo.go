@@ -20,12 +20,19 @@ is killed with kill -9 half-way and started again. Then interviewers, who get th
 work from Weir's router, hold a third survey. The last tables show the records of
 the simulated providers, and the final status of every respondent.
 
+With --processes 3 a private MariaDB or MySQL server, three processes of Weir on it and a
+load balancer are started instead, and each survey has two channels of its own. One after the
+other the owner of the database is killed, the next one is stopped with SIGTERM, a standby
+is killed, a process is added, and the owner stands still for 10 s. A list of who owned
+the database when follows the tables.
+
 Exit code 0 only if every respondent of the files is accounted for, no respondent
 was contacted twice for one attempt or more often than allowed, and no capacity was
 exceeded.`,
 		Example: `  weirlab demo
   weirlab demo --kills 5 --capacity 20
-  weirlab demo --respondents 200 --speed 2`,
+  weirlab demo --respondents 200 --speed 2
+  weirlab demo --processes 3`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.Check(); err != nil {
 				return command.UsageError(c, err.Error())
@@ -42,9 +49,10 @@ exceeded.`,
 		},
 	}
 	f := c.Flags()
-	f.IntVar(&o.Respondents, "respondents", o.Respondents, "of both surveys together")
+	f.IntVar(&o.Respondents, "respondents", o.Respondents, "of all surveys together")
 	f.IntVar(&o.Capacity, "capacity", o.Capacity, "most slots in flight on each channel (default 80 calls, 40 messages)")
-	f.IntVar(&o.Kills, "kills", o.Kills, "how often the broker is killed, evenly spread")
+	f.IntVar(&o.Kills, "kills", o.Kills, "how often the broker is killed, evenly spread, with one process")
+	f.IntVar(&o.Processes, "processes", o.Processes, "processes of Weir; more than one: on a private MariaDB or MySQL server, which apt installs where it is missing and this is root")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of what happens by chance")
 	f.Float64Var(&o.Speed, "speed", o.Speed, "how many times faster than usual people and providers are")
 	f.StringVar(&program, "weir", "", "`file` of the program weir (default: the one beside weirlab, or in PATH)")

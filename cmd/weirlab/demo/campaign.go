@@ -19,11 +19,17 @@ const (
 )
 
 // campaign distributes the respondents over two surveys: one with a quota for each
-// region, and one without quotas.
+// region, and one without quotas. With several processes each has channels of its own.
 func (o Options) campaign() []*survey {
 	first := o.Respondents * 3 / 5
 	a := &survey{name: "vaccines", title: "Vaccines", people: population(o.Seed, 1, first), quotas: map[string]int{}, flawed: true}
 	b := &survey{name: "water", title: "Clean water", people: population(o.Seed, first+1, o.Respondents-first)}
+	for _, sv := range []*survey{a, b} {
+		sv.calls, sv.texts = calls, texts
+	}
+	if o.several() {
+		b.calls, b.texts = moreCalls, moreTexts
+	}
 	for _, p := range a.people {
 		a.quotas[p.region]++
 	}

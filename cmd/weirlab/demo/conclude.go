@@ -28,8 +28,14 @@ func (s *demonstration) conclude(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.settled += s.broker.api.settled(ctx)
-	s.broker.Stop() // nothing can be sent any more, so the records are final
+	if s.cluster != nil {
+		s.settled += s.cluster.settled(ctx)
+		s.cluster.stop()
+	} else {
+		s.settled += s.broker.api.settled(ctx)
+		s.broker.Stop()
+	}
+	// Nothing can be sent any more, so the records are final.
 	s.app.stop()
 	s.halt()
 	s.playing.Wait()
@@ -39,7 +45,7 @@ func (s *demonstration) conclude(ctx context.Context) error {
 	}
 	var verdicts []verdict
 	for i := range dossiers {
-		s.complete(&dossiers[i], contacts)
+		s.complete(s.surveys[i], &dossiers[i], contacts)
 		verdicts = append(verdicts, inspect(dossiers[i]))
 	}
 	s.tables(findings, verdicts)
@@ -80,7 +86,7 @@ func (s *demonstration) dossiers(ctx context.Context) ([]dossier, error) {
 
 // complete adds the data of the providers, the participants and the application, and the
 // number of lost contacts.
-func (s *demonstration) complete(d *dossier, contacts map[string][]client.ContactView) {
+func (s *demonstration) complete(sv *survey, d *dossier, contacts map[string][]client.ContactView) {
 	reached := map[string]map[string]int{}
 	d.Unclear = map[string]int{}
 	for _, st := range s.stages {
@@ -94,8 +100,19 @@ func (s *demonstration) complete(d *dossier, contacts map[string][]client.Contac
 			}
 		}
 	}
-	d.Calls, d.Texts, d.Stopped, d.Answered = reached[calls], reached[texts], s.participants.stopped, s.participants.answered
+	d.Calls, d.Texts = reached[sv.calls], reached[sv.texts]
+	d.Stopped, d.Answered = s.wrote()
 	d.Completed, d.Late, d.Sent = s.app.completed, s.app.late, s.app.sent
+}
+
+// wrote returns who wrote STOP, and who answered by message.
+func (s *demonstration) wrote() (stopped, answered map[string]bool) {
+	stopped, answered = map[string]bool{}, map[string]bool{}
+	for _, p := range s.participants {
+		maps.Copy(stopped, p.stopped)
+		maps.Copy(answered, p.answered)
+	}
+	return stopped, answered
 }
 
 // tables shows the findings.
@@ -109,6 +126,10 @@ func (s *demonstration) tables(findings []finding, verdicts []verdict) {
 	if lines := s.quotaTable(verdicts); lines != nil {
 		s.view.plain("", s.view.bold("Quotas of "+s.surveys[0].name), "")
 		s.view.plain(lines...)
+	}
+	if s.cluster != nil {
+		s.view.plain("", s.view.bold("Who owned the database"), "")
+		s.view.plain(s.cluster.owners(s.view.began)...)
 	}
 	s.view.plain("")
 	s.view.plain(s.remarks(findings)...)
@@ -135,7 +156,10 @@ func (s *demonstration) judgement(findings []finding, verdicts []verdict) error 
 		return errors.New("the demo failed: " + strings.Join(faults, "; "))
 	}
 	killed := "the broker was killed " + times(s.options.Kills)
-	if s.options.Kills == 0 {
+	switch {
+	case s.cluster != nil:
+		killed = fmt.Sprintf("the database had %d owners, one after the other", len(s.cluster.tenures))
+	case s.options.Kills == 0:
 		killed = "the broker was not killed"
 	}
 	s.view.plain("", s.view.verdict(true, fmt.Sprintf("PASS: no respondent lost, none contacted twice for one attempt, never over capacity; %s. %.0f s.", killed, took)))
@@ -157,16 +181,22 @@ func (s *demonstration) remarks(findings []finding) []string {
 		unclear += findings[i].Unclear
 		sent += findings[i].UnclearSent
 	}
+	stopped, answered := s.wrote()
 	text = append(text, fmt.Sprintf("Besides the calls, %s answered by message, and %s wrote STOP. The application received %s besides these.",
-		plural(len(s.participants.answered), "person", "people"), plural(len(s.participants.stopped), "person", "people"), plural(s.app.wrote, "message", "messages")))
-	text = append(text, s.interviewed)
+		plural(len(answered), "person", "people"), plural(len(stopped), "person", "people"), plural(s.app.wrote, "message", "messages")))
+	if s.cluster != nil {
+		text = append(text, fmt.Sprintf("The balancer passed on %s; %d of them were refused, or cut because their process died.",
+			plural(int(s.cluster.balancer.served.Load()), "request", "requests"), s.cluster.balancer.failed.Load()))
+	} else {
+		text = append(text, s.interviewed)
+	}
 	if unclear > 0 {
-		text = append(text, fmt.Sprintf("Unclear: the broker was killed during the call to the provider, or the provider never reported, so Weir cannot know the outcome. "+
+		text = append(text, fmt.Sprintf("Unclear: the process was killed during the call to the provider, or the provider never reported, so Weir cannot know the outcome. "+
 			"Weir calls at most once per attempt, so %s ended as lost, and the survey went on with the next attempt. The records show: %d not called, %d called once.",
 			these(unclear), unclear-sent, sent))
 	}
 	if s.settled > 0 {
-		text = append(text, fmt.Sprintf("The reconciler resolved %s by asking the provider, because a callback was lost or arrived while the broker was down.",
+		text = append(text, fmt.Sprintf("The reconciler resolved %s by asking the provider, because a callback was lost or arrived while no process could take it.",
 			plural(s.settled, "contact", "contacts")))
 	}
 	var lines []string

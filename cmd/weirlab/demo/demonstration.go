@@ -33,13 +33,14 @@ type demonstration struct {
 	options      Options
 	view         *view
 	broker       *broker
+	cluster      *cluster // the broker's, if there are several processes
 	app          *application
-	participants *participants
+	participants []*participants // of each channel for messages
 	stages       []*stage
 	surveys      []*survey
 	halt         context.CancelFunc // of the participants
 	playing      sync.WaitGroup
-	down         bool // there is no broker
+	down         bool // there is no broker, or another process is taking over
 	settled      int  // contacts reconciled by processes that have ended
 
 	interviewed string // the result of the interviews
@@ -89,7 +90,11 @@ func (s *demonstration) gauges() []gauge {
 		g := gauge{name: st.name, n: line.Active, all: st.capacity}
 		rate := st.speed(time.Now(), line.Finished)
 		if s.down {
-			g.text = fmt.Sprintf("no broker; %s goes on with %d", st.channel.provider, line.Active)
+			why := "no broker"
+			if s.cluster != nil {
+				why = "the owner changes"
+			}
+			g.text = fmt.Sprintf("%s; %s goes on with %d", why, st.channel.provider, line.Active)
 		} else {
 			g.n = st.figures.InFlight
 			g.text = fmt.Sprintf("%d/%d in flight, %s queued, %.0f %s/s", st.figures.InFlight, st.capacity, number(st.figures.Queued), rate, st.unit)

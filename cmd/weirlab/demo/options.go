@@ -11,9 +11,10 @@ import (
 // Options are the settings of the demo. Get them from [Defaults] and change some as
 // needed.
 type Options struct {
-	Respondents int     // of both surveys together
+	Respondents int     // of all surveys together
 	Capacity    int     // of each channel; 0: the default
-	Kills       int     // how often the broker is killed during the run
+	Kills       int     // how often the broker is killed during the run, with one process
+	Processes   int     // of Weir; more than 1: on a private MariaDB or MySQL server
 	Seed        uint64  // of all random choices
 	Speed       float64 // how many times faster than usual people and providers are
 
@@ -27,13 +28,14 @@ type Options struct {
 }
 
 // Defaults returns the options of a demo that takes less than a minute.
-func Defaults() Options { return Options{Respondents: 2000, Kills: 1, Seed: 1, Speed: 1} }
+func Defaults() Options { return Options{Respondents: 2000, Kills: 1, Processes: 1, Seed: 1, Speed: 1} }
 
 // Bounds of the options.
 const (
 	minRespondents = 10
 	maxRespondents = 1_000_000
 	maxKills       = 100
+	maxProcesses   = 9
 	maxCapacity    = 10_000
 	maxSpeed       = 100
 	minSpeed       = 0.01
@@ -50,14 +52,26 @@ func (o Options) Check() error {
 	wrong(o.Respondents < minRespondents || o.Respondents > maxRespondents, "--respondents is %d; want %d to %d", o.Respondents, minRespondents, maxRespondents)
 	wrong(o.Capacity < 0 || o.Capacity > maxCapacity, "--capacity is %d; want 1 to %d, or 0 for the usual", o.Capacity, maxCapacity)
 	wrong(o.Kills < 0 || o.Kills > maxKills, "--kills is %d; want 0 to %d", o.Kills, maxKills)
+	wrong(o.Processes < 1 || o.Processes > maxProcesses, "--processes is %d; want 1 to %d", o.Processes, maxProcesses)
 	wrong(!(o.Speed >= minSpeed && o.Speed <= maxSpeed), "--speed is %g; want %g to %d", o.Speed, minSpeed, maxSpeed)
 	return errors.Join(errs...)
 }
 
-// The channels of the demo.
+// The channels of the demo; the last two with several processes only.
 const (
-	calls = "calls"
-	texts = "texts"
+	calls     = "calls"
+	texts     = "texts"
+	moreCalls = "calls-2"
+	moreTexts = "texts-2"
+)
+
+// several reports whether several processes share a database.
+func (o Options) several() bool { return o.Processes > 1 }
+
+// providers of the channels.
+const (
+	verboiceName = "Verboice"
+	nuntiumName  = "Nuntium"
 )
 
 // channel holds the demo's settings of a channel.
@@ -70,8 +84,12 @@ type channel struct {
 
 func (o Options) channels() []*channel {
 	all := []*channel{
-		{name: calls, provider: "Verboice", unit: "calls", capacity: 80},
-		{name: texts, provider: "Nuntium", unit: "messages", capacity: 40},
+		{name: calls, provider: verboiceName, unit: "calls", capacity: 80},
+		{name: texts, provider: nuntiumName, unit: "messages", capacity: 40},
+	}
+	if o.several() {
+		all = append(all, &channel{name: moreCalls, provider: verboiceName, unit: "calls", capacity: 80},
+			&channel{name: moreTexts, provider: nuntiumName, unit: "messages", capacity: 40})
 	}
 	for _, c := range all {
 		if o.Capacity > 0 {

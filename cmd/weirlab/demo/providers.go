@@ -54,7 +54,7 @@ func start(ctx context.Context, s simulated, line string) (*provider, error) {
 }
 
 func startProvider(ctx context.Context, o Options, c *channel) (*provider, error) {
-	if c.name == calls {
+	if c.provider == verboiceName {
 		return startVerboice(ctx, o, c.capacity)
 	}
 	return startNuntium(ctx, o)

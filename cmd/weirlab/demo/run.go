@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -23,6 +24,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	s.say("Both surveys are done.")
+	if s.cluster != nil {
+		return s.conclude(ctx)
+	}
 	if err := s.interviews(ctx); err != nil {
 		return err
 	}
@@ -40,6 +44,9 @@ func (s *demonstration) setUp(ctx context.Context) error {
 		s.stages = append(s.stages, &stage{channel: c, provider: p})
 		s.say("Simulated %s on %s: %d %s at a time.", c.provider, p.url, c.capacity, c.unit)
 	}
+	if s.options.several() {
+		s.say("A private database server, a balancer and %d processes of Weir are started.", s.options.Processes)
+	}
 	var err error
 	if s.broker, err = newBroker(ctx, s.options); err != nil {
 		return err
@@ -48,11 +55,9 @@ func (s *demonstration) setUp(ctx context.Context) error {
 		return err
 	}
 	s.say("The application that conducts the conversations, on %s.", s.app.url)
-	began := time.Now()
-	if err := s.broker.Start(ctx, readyLimit); err != nil {
+	if err := s.start(ctx); err != nil {
 		return err
 	}
-	s.say("Weir on %s, with a new SQLite file, started in %.2f s (process %d).", s.broker.URL, time.Since(began).Seconds(), s.broker.Cmd.Process.Pid)
 	for _, st := range s.stages {
 		if err := s.broker.api.create(ctx, st.channel, st.provider); err != nil {
 			return fmt.Errorf("make the channel %s: %w", st.name, err)
@@ -61,25 +66,74 @@ func (s *demonstration) setUp(ctx context.Context) error {
 	return nil
 }
 
-// play runs the surveys to their end, and kills the broker in between.
+// start starts the broker.
+func (s *demonstration) start(ctx context.Context) error {
+	began := time.Now()
+	if s.broker.cluster == nil {
+		if err := s.broker.Start(ctx, readyLimit); err != nil {
+			return err
+		}
+		s.say("Weir on %s, with a new SQLite file, started in %.2f s (process %d).", s.broker.URL, time.Since(began).Seconds(), s.broker.Cmd.Process.Pid)
+		return nil
+	}
+	s.cluster = s.broker.cluster
+	for range s.options.Processes {
+		began = time.Now()
+		m, err := s.cluster.add(ctx)
+		if err != nil {
+			return err
+		}
+		owner, err := s.cluster.awaitOwner(ctx)
+		if err != nil {
+			return err
+		}
+		role := "a standby"
+		if owner == m {
+			role = "the owner of the database"
+		}
+		s.say("Process %d on %s, %s after %.2f s (process id %d).", m.number, m.URL, role, time.Since(began).Seconds(), m.Cmd.Process.Pid)
+	}
+	s.say("The balancer on %s gives each request and callback to the next process. It does not know which one is the owner.", s.broker.URL)
+	return nil
+}
+
+// play runs the surveys to their end, and what happens to the broker in between.
 func (s *demonstration) play(ctx context.Context) error {
-	line := s.stages[1].provider
-	s.participants = newParticipants(s.options.Seed, pace{s.options.Speed}, line.tally, line.line, line.receive)
 	playing, halt := context.WithCancel(ctx)
 	s.halt = halt
-	s.playing.Go(func() { s.participants.run(playing) })
+	for _, st := range s.stages {
+		if line := st.provider; line.receive != nil {
+			p := newParticipants(s.options.Seed, pace{s.options.Speed}, line.tally, line.line, line.receive)
+			s.participants = append(s.participants, p)
+			s.playing.Go(func() { p.run(playing) })
+		}
+	}
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	s.say("Two surveys share two channels. A respondent who does not answer %d calls gets up to %d messages; delays of hours and days are seconds here. "+
+	if s.cluster != nil {
+		s.explain("run over four channels")
+		return s.playSteps(ctx, s.ordeal())
+	}
+	s.explain("share two channels")
+	return s.playSteps(ctx, slices.Repeat([]func(context.Context) error{s.killAndRestart}, s.options.Kills))
+}
+
+// explain describes the surveys.
+func (s *demonstration) explain(how string) {
+	s.say("Two surveys %s. A respondent who does not answer %d calls gets up to %d messages; delays of hours and days are seconds here. "+
 		"%s has quotas of %s respondents in all, by region; %s has none.",
-		callAttempts, textAttempts, s.surveys[0].title, number(s.surveys[0].cutoff()), s.surveys[1].title)
-	for i := range s.options.Kills {
-		mark := s.expected() * (i + 1) / (s.options.Kills + 1)
+		how, callAttempts, textAttempts, s.surveys[0].title, number(s.surveys[0].cutoff()), s.surveys[1].title)
+}
+
+// playSteps takes the steps, evenly spread over the surveys, and waits for the end of these.
+func (s *demonstration) playSteps(ctx context.Context, steps []func(context.Context) error) error {
+	for i, step := range steps {
+		mark := s.expected() * (i + 1) / (len(steps) + 1)
 		if err := s.watch(ctx, func() bool { return s.finishedRespondents() >= mark }); err != nil {
 			return err
 		}
-		if err := s.killAndRestart(ctx); err != nil {
+		if err := step(ctx); err != nil {
 			return err
 		}
 	}
@@ -104,6 +158,11 @@ func (s *demonstration) watch(ctx context.Context, until func() bool) error {
 	best, moved := -1, time.Now()
 	limit := pace{s.options.Speed}.atLeast(stallLimit, stallLimit)
 	for {
+		if s.cluster != nil {
+			if err := s.tend(ctx); err != nil {
+				return err
+			}
+		}
 		s.poll(ctx)
 		s.view.draw(time.Now(), s.gauges())
 		if until() {
@@ -170,6 +229,6 @@ func (s *demonstration) close(ctx context.Context, err error) error {
 	case err == nil || interrupted || !s.broker.logged():
 		return errors.Join(err, os.RemoveAll(s.broker.Folder))
 	default:
-		return fmt.Errorf("%w\nthe broker's log: %s", err, s.broker.Log())
+		return fmt.Errorf("%w\nthe broker's log: %s", err, s.broker.logs())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weir/cmd/weirlab/demo"
+	_ "weir/persistence/testmysql" // make test-mysql runs the packages that import it
 )
 
 // program builds weirlab, and weir beside it, the way users run them.
@@ -71,6 +72,38 @@ func TestDemo(t *testing.T) {
 		}
 		if bytes.Contains(text, []byte("\x1b")) {
 			t.Error("there are control sequences in what is no terminal")
+		}
+		if names := left(t, temp); len(names) > 0 {
+			t.Errorf("left behind: %v", names)
+		}
+	})
+	t.Run("several processes", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // it takes half a minute
+		defer cancel()
+		cmd, _ := command(ctx, t, weirlab, "demo", "--processes", "3", "--respondents", "120", "--capacity", "10", "--speed", "4")
+		temp, err := os.MkdirTemp("", "weir-") // the path of a socket of the database server is in it, and has to be short
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = os.RemoveAll(temp) }()
+		cmd.Env = append(os.Environ(), "TMPDIR="+temp)
+		text, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		for _, want := range []string{
+			`Process 1 on http://\S+\s+the\s+owner\s+of\s+the\s+database`, `Process 3 on http://\S+\s+a\s+standby`,
+			`kill -9 \d+:\s+process\s+1,\s+the\s+owner,\s+is\s+dead`, `SIGTERM to process [23], the owner`, `kill -9 \d+:\s+process\s+\d,\s+a\s+standby,\s+is\s+dead`,
+			`Process 4 is added`, `SIGSTOP to process \d, the owner`, `SIGCONT: process \d`,
+			`calls +Verboice +\d+ +\d+ +\d+ of 10 +0 +0 +\d+\n`, `texts +Nuntium +\d+ +\d+ +\d+ of 10 +0 +0 +0\n`,
+			`calls-2 +Verboice +\d+ +\d+ +\d+ of 10 +0 +0 +\d+\n`, `texts-2 +Nuntium +\d+ +\d+ +\d+ of 10 +0 +0 +0\n`,
+			`Who owned the database\n\n.*\n +1 +killed +1 .*\n +[23] +SIGTERM +2 .*\n +\d +stood still +3 .*\n +\d +the end +4 .*\n`,
+			`PASS: no respondent lost, none contacted twice for one attempt, never over capacity; the database had 4 owners, one after the\s+other`,
+		} {
+			if !regexp.MustCompile(want).Match(text) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
 		}
 		if names := left(t, temp); len(names) > 0 {
 			t.Errorf("left behind: %v", names)

@@ -7,13 +7,15 @@ import (
 	"weir/client"
 )
 
-// survey is one of the two surveys.
+// survey is one of the surveys.
 type survey struct {
 	name   string
 	title  string
 	people []person
 	quotas map[string]int // by region; empty: no quotas
 	flawed bool           // its file has mistakes
+	calls  string         // its channel for calls
+	texts  string         // its channel for messages
 
 	stats client.StatsView // as of the last poll
 }
@@ -37,8 +39,8 @@ func (s *survey) definition(p pace, app *application) map[string]any {
 			"windows": []map[string]string{{"from": "00:00", "to": "24:00"}},
 		},
 		"modes": map[string]any{
-			"ivr": map[string]string{"channel": calls, "retries": p.delay(time.Second) + " " + p.delay(2*time.Second)},
-			"sms": map[string]string{"channel": texts, "retries": p.delay(3 * time.Second)},
+			"ivr": map[string]string{"channel": s.calls, "retries": p.delay(time.Second) + " " + p.delay(2*time.Second)},
+			"sms": map[string]string{"channel": s.texts, "retries": p.delay(3 * time.Second)},
 		},
 		"arms": []map[string]any{{"modes": []string{"ivr", "sms"}}},
 		"questionnaires": map[string]any{"main": map[string]any{

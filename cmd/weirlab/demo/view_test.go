@@ -120,7 +120,7 @@ func TestTheVerdict(t *testing.T) {
 
 func TestRemarksTellOfWhatIsUnclear(t *testing.T) {
 	t.Parallel()
-	s := &demonstration{view: newView(Options{}, epoch()), app: &application{wrote: 2}, participants: &participants{stopped: map[string]bool{"1": true}}}
+	s := &demonstration{view: newView(Options{}, epoch()), app: &application{wrote: 2}, participants: []*participants{{stopped: map[string]bool{"1": true}}}}
 	got := strings.Join(s.remarks([]finding{{Unclear: 3, UnclearSent: 1}}), " ")
 	for _, want := range []string{
 		"these 3 contacts ended as lost, and the survey went on with the next attempt. The records show: 2 not called, 1 called once.",
@@ -147,9 +147,9 @@ func TestOptionsAreChecked(t *testing.T) {
 	if err := Defaults().Check(); err != nil {
 		t.Error(err)
 	}
-	err := Options{Respondents: 9, Capacity: 10_001, Kills: 101}.Check()
+	err := Options{Respondents: 9, Capacity: 10_001, Kills: 101, Processes: 10}.Check()
 	want := "--respondents is 9; want 10 to 1000000\n--capacity is 10001; want 1 to 10000, or 0 for the usual\n" +
-		"--kills is 101; want 0 to 100\n--speed is 0; want 0.01 to 100"
+		"--kills is 101; want 0 to 100\n--processes is 10; want 1 to 9\n--speed is 0; want 0.01 to 100"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -32,6 +32,10 @@ type Workload struct {
 	Finished int           // of growth: existing finished contacts
 	Lasting  time.Duration // of idle: how long it observes
 	Baseline bool          // the baseline processes it
+	// Processes is the number of processes of Weir; 0: one. At is the one that gets
+	// requests and reports; empty: each in turn.
+	Processes int
+	At        string
 	// ContactEvents is the setting of WEIR_CONTACT_EVENTS, or webhook: a webhook gets the
 	// end of each contact; empty: the default.
 	ContactEvents string
@@ -59,11 +63,18 @@ const (
 	Idle       = "idle"       // nothing to do
 	Bulk       = "bulk"       // enqueuing alone, in batches of a thousand
 	Growth     = "growth"     // live, beside more and more queued and finished contacts
+	Router     = "router"     // jobs are created through the router's API, one after the other
+)
+
+// Which of several processes gets requests.
+const (
+	Owner   = "the owner" // of the database
+	Standby = "a standby"
 )
 
 // Modes lists the modes.
 func Modes() []string {
-	return []string{Live, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Matching, Idle, Bulk, Growth}
+	return []string{Live, Drain, Latency, Loaded, Turnaround, Backlog, Restart, Crash, Survey, Matching, Router, Idle, Bulk, Growth}
 }
 
 // Beside returns how many contacts exist before the run.
@@ -91,7 +102,19 @@ func (w Workload) Variant() string {
 	if w.Streams > 0 {
 		list = append(list, strconv.Itoa(w.Streams)+" streams")
 	}
+	if w.Processes > 1 {
+		list = append(list, strconv.Itoa(w.Processes)+" processes")
+	}
+	if w.At != "" {
+		list = append(list, "at "+w.At)
+	}
 	return strings.Join(list, ", ")
+}
+
+// ByOne returns the same workload for one process.
+func (w Workload) ByOne() Workload {
+	w.Processes, w.At = 0, ""
+	return w
 }
 
 // Prepared reports whether the channels are closed while contacts are queued.
@@ -211,13 +234,18 @@ func (w Workload) enqueueAtRate(ctx context.Context, s Enqueuer) error {
 	defer cancel(nil)
 	var all sync.WaitGroup
 	begin := time.Now()
-	for i := range w.N {
-		if !machine.Sleep(ctx, time.Until(begin.Add(time.Duration(i)*time.Second/time.Duration(w.Rate)))) {
+	calls := judge.NewCalls(w.Expectation(), w.Batch)
+	for k := range calls.Len() {
+		ids := calls.Contacts(k)
+		if len(ids) == 0 {
+			continue
+		}
+		if !machine.Sleep(ctx, time.Until(begin.Add(time.Duration(k*w.Batch)*time.Second/time.Duration(w.Rate)))) {
 			break
 		}
 		began := time.Now()
 		all.Go(func() {
-			if err := s.Enqueue(ctx, i%w.Channels, []int{i + 1}, began); err != nil {
+			if err := s.Enqueue(ctx, k%w.Channels, ids, began); err != nil {
 				cancel(err)
 			}
 		})

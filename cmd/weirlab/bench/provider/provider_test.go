@@ -100,6 +100,44 @@ func seen(t *testing.T, p Client, n int) (s judge.Seen) {
 	return s
 }
 
+func TestReports_GoToTheProcessesOfARunInTurn(t *testing.T) {
+	t.Parallel()
+	p, wanted, a, b := start(t), newBroker(t), newBroker(t), newBroker(t)
+	if err := p.Announce(t.Context(), "3", wanted.URL+"/callbacks/x"); err != nil {
+		t.Fatal(err)
+	}
+	const n = 40
+	run := Run{Expectation: judge.Expectation{N: n, Channels: 1, Capacity: n}, Spread: []string{a.URL, b.URL}}
+	if err := p.Reset(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		send(t, p, "3", i+1)
+	}
+	seen(t, p, n)
+	for _, to := range []*broker{a, b} {
+		if len(to.reports) != n/2 || !strings.HasPrefix(to.reports[0], "POST /callbacks/x ") {
+			t.Errorf("%d reports at one of two processes, want %d: %v", len(to.reports), n/2, to.reports)
+		}
+	}
+	if len(wanted.reports) > 0 {
+		t.Errorf("%d reports elsewhere", len(wanted.reports))
+	}
+	run.Spread = []string{"ftp://a"}
+	if err := p.Reset(t.Context(), run); err == nil {
+		t.Error("a process without an http address was taken")
+	}
+	run.Spread = nil
+	if err := p.Reset(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	send(t, p, "3", 1)
+	seen(t, p, 1)
+	if len(wanted.reports) != 1 {
+		t.Errorf("%d reports at the address that the broker has given, want 1", len(wanted.reports))
+	}
+}
+
 func TestMessagesAreRecordedAndReported(t *testing.T) {
 	t.Parallel()
 	p, b := start(t), newBroker(t)

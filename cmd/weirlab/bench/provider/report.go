@@ -116,7 +116,7 @@ func (r *reports) run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for range connections {
-		all.Go(func() { (&link{s: r.s}).run(ctx, r.ready) })
+		all.Go(func() { (&link{s: r.s, conns: map[target]*connection{}}).run(ctx, r.ready) })
 	}
 	for ctx.Err() == nil {
 		p, wait, ok := r.next(time.Now())
@@ -159,17 +159,25 @@ func (r *reports) next(now time.Time) (p report, wait time.Duration, ok bool) {
 	return p, 0, true
 }
 
-// link is a connection on which reports are sent.
+// link sends one report after the other, on one connection to each target.
 type link struct {
-	s    *server
-	to   target // its path does not matter
-	conn net.Conn
-	in   reader
-	out  []byte
+	s     *server
+	conns map[target]*connection // their paths do not matter
+	out   []byte
+}
+
+// connection is an open connection to a target.
+type connection struct {
+	net.Conn
+	in reader
 }
 
 func (l *link) run(ctx context.Context, due <-chan report) {
-	defer l.close()
+	defer func() {
+		for to := range l.conns {
+			l.close(to)
+		}
+	}()
 	for {
 		select {
 		case <-ctx.Done():
@@ -185,7 +193,7 @@ func (l *link) deliver(ctx context.Context, p report) {
 	l.s.record.Leaving(p.channel, time.Now())
 	l.s.remember(p.key, state{guid: p.guid, done: true})
 	for try := range maxTries {
-		kept := l.conn != nil
+		kept := l.conns[p.target.place()] != nil
 		ok, err := l.post(ctx, p)
 		if err != nil && kept { // it may have ended while nothing was sent
 			ok, err = l.post(ctx, p)
@@ -201,50 +209,54 @@ func (l *link) deliver(ctx context.Context, p report) {
 	l.s.record.Refused(p.channel)
 }
 
+// place returns the target without its path.
+func (t target) place() target {
+	t.path = ""
+	return t
+}
+
 // post sends a report once, and reports whether it was accepted.
 func (l *link) post(ctx context.Context, p report) (accepted bool, err error) {
-	if err := l.connect(ctx, p.target); err != nil {
+	to := p.target.place()
+	c, err := l.connect(ctx, to)
+	if err != nil {
 		return false, err
 	}
 	l.out = p.append(l.out[:0])
-	if err = l.conn.SetDeadline(time.Now().Add(postLimit)); err == nil {
-		_, err = l.conn.Write(l.out)
+	if err = c.SetDeadline(time.Now().Add(postLimit)); err == nil {
+		_, err = c.Write(l.out)
 	}
 	if err != nil {
-		l.close()
+		l.close(to)
 		return false, err
 	}
-	m, err := l.in.next(true)
+	m, err := c.in.next(true)
 	if err != nil || m.closing {
-		l.close()
+		l.close(to)
 	}
 	return err == nil && m.status()/100 == 2, err
 }
 
-// connect makes sure that the connection leads to a target.
-func (l *link) connect(ctx context.Context, to target) (err error) {
-	to.path = ""
-	if l.conn != nil && l.to == to {
-		return nil
+// connect returns the connection to a target.
+func (l *link) connect(ctx context.Context, to target) (*connection, error) {
+	if c := l.conns[to]; c != nil {
+		return c, nil
 	}
-	l.close()
 	ctx, cancel := context.WithTimeout(ctx, postLimit)
 	defer cancel()
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", to.host)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if to.secure {
 		host, _, _ := net.SplitHostPort(to.host)
 		c = tls.Client(c, &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12})
 	}
-	l.conn, l.to, l.in = c, to, reader{conn: c}
-	return nil
+	l.conns[to] = &connection{c, reader{conn: c}}
+	return l.conns[to], nil
 }
 
-func (l *link) close() {
-	if l.conn != nil {
-		_ = l.conn.Close()
-		l.conn = nil
-	}
+func (l *link) close(to target) {
+	_ = l.conns[to].Close()
+	delete(l.conns, to)
 }

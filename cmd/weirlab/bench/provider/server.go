@@ -25,6 +25,9 @@ type Run struct {
 	Delay  time.Duration `json:"delay"`  // from the answer to the report of the end
 	Answer time.Duration `json:"answer"` // from a request to its answer
 	Fails  bool          `json:"fails"`  // messages fail, instead of being delivered
+	// Spread are base URLs of processes of a broker that get the reports in turn, instead of
+	// the address that the broker has given.
+	Spread []string `json:"spread,omitempty"`
 }
 
 // server is the provider.
@@ -35,6 +38,7 @@ type server struct {
 	mu    sync.Mutex
 	run   Run
 	acks  map[string]target // by application: where its delivery reports go
+	turn  []target          // of the run's Spread; the first is next
 	known map[string]state  // by token or number of a call
 	calls int64             // number of the latest call
 	hooks int               // events that came by webhook
@@ -159,12 +163,32 @@ func (s *server) reset(body []byte) answer {
 	if json.Unmarshal(body, &run) != nil {
 		return answer{status: "400 Bad Request"}
 	}
+	turn := make([]target, len(run.Spread))
+	for i, base := range run.Spread {
+		var err error
+		if turn[i], err = newTarget(base); err != nil {
+			return answer{status: "400 Bad Request"}
+		}
+	}
 	s.mu.Lock()
-	s.run, s.known, s.hooks = run, map[string]state{}, 0
+	s.run, s.known, s.hooks, s.turn = run, map[string]state{}, 0, turn
 	s.mu.Unlock()
 	s.reports.drop()
 	s.record.Reset(run.Expectation)
 	return answer{}
+}
+
+// spread returns where the next report goes that the broker wants at an address.
+// The caller holds mu.
+func (s *server) spread(to target) target {
+	if len(s.turn) == 0 {
+		return to
+	}
+	next := s.turn[0]
+	copy(s.turn, s.turn[1:])
+	s.turn[len(s.turn)-1] = next
+	next.path = to.path
+	return next
 }
 
 // seen returns what the provider saw, with what it cost.
@@ -269,7 +293,7 @@ func (s *server) messages(ctx context.Context, m *message, path []byte) answer {
 	for i, t := range list {
 		guid, token := string(t.guid), string(t.token)
 		s.known[token] = state{guid: guid}
-		s.reports.add(report{due: due, channel: channel, id: ids[i], key: token, target: to, guid: guid, failed: run.Fails})
+		s.reports.add(report{due: due, channel: channel, id: ids[i], key: token, target: s.spread(to), guid: guid, failed: run.Fails})
 	}
 	s.mu.Unlock()
 	return answer{fields: "X-Nuntium-Token: 1\r\n"}
@@ -310,7 +334,7 @@ func (s *server) call(ctx context.Context, m *message, query []byte) answer {
 	s.calls++
 	number := strconv.FormatInt(s.calls, 10)
 	s.known[number] = state{}
-	s.reports.add(report{due: now.Add(run.Answer + run.Delay), channel: channel, id: id, key: number, target: to})
+	s.reports.add(report{due: now.Add(run.Answer + run.Delay), channel: channel, id: id, key: number, target: s.spread(to)})
 	s.mu.Unlock()
 	return answer{fields: "Content-Type: application/json\r\n", body: []byte(`{"call_id":` + number + `,"state":"queued"}`)}
 }
