@@ -72,6 +72,12 @@ func (p *process) excused() bool {
 	return p.state != running || p.lost || now.Before(p.troubled.Add(2*lease)) || now.Before(p.noDatabase.Add(2*lease)) || now.Before(p.jammed.Add(2*lease))
 }
 
+func (p *process) excuse(d time.Duration) {
+	if until := p.w.now.Add(d); until.After(p.troubled) {
+		p.troubled = until
+	}
+}
+
 func (p *process) after(d time.Duration, do func()) { p.w.after(d, p, do) }
 
 // die ends a process, and a supervisor starts another one.
@@ -90,7 +96,8 @@ func (p *process) die(why string) {
 
 func (p *process) stop(d time.Duration) {
 	p.w.logf("process %d stands still for %v", p.start, d)
-	p.state, p.troubled = stopped, p.w.now.Add(d)
+	p.state = stopped
+	p.excuse(d)
 	p.w.after(d, nil, func() {
 		if p.state != stopped {
 			return
@@ -106,7 +113,9 @@ func (p *process) stop(d time.Duration) {
 
 func (p *process) cut(link *time.Time, to string, d time.Duration) {
 	p.w.logf("process %d does not reach %s for %v", p.start, to, d)
-	*link = p.w.now.Add(d)
+	if until := p.w.now.Add(d); until.After(*link) {
+		*link = until
+	}
 }
 
 func (p *process) jam(d time.Duration) {
@@ -136,7 +145,7 @@ func (p *process) ask(limit time.Duration, statement func(), do func(error)) {
 	delay := w.between(time.Millisecond, 10*time.Millisecond)
 	if w.sometimes(100) { // it is on its way for long
 		delay = w.between(500*time.Millisecond, 6*time.Second)
-		p.troubled = w.now.Add(delay)
+		p.excuse(delay)
 	}
 	w.after(delay, nil, func() {
 		if !s.up || s.generation != generation {

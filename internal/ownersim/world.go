@@ -15,7 +15,7 @@ const (
 	lease     = 5 * time.Second
 	faultTime = 70 * time.Second // of a run, from its begin
 	maxFault  = 30 * time.Second // how long one lasts
-	ownedIn   = 45 * time.Second // after the last fault there is an owner
+	ownedIn   = 3 * lease        // after the last fault there is an owner: a lease, a watch, and as much again
 	endedIn   = 15 * time.Minute // … and everything has ended
 )
 
