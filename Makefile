@@ -11,6 +11,7 @@ FUZZSECONDS ?=
 # source, where it only costs time; or they are pure, so that nothing runs concurrently.
 UNRACED   := -e weir/cmd/weirlab/bench -e weir/internal/scaletest -e weir/internal/arch \
 	-e weir/actors/core -e weir/surveys -e weir/surveys/calendar -e weir/surveys/pacing -e weir/surveys/respondents \
+	-e weir/persistence/ownership -e weir/internal/ownersim \
 	-e weir/routing -e weir/routing/eventlog -e weir/routing/label -e weir/routing/resource -e weir/routing/internal/codec
 # The race detector brings a check of each conversion of an unsafe pointer (checkptr), which takes a fifth of the time of all
 # tests. Weir has no such conversions, as internal/arch checks: it is switched off. So is the detector in SQLite and its C
@@ -90,6 +91,10 @@ test-surveys: ## Run 1,000 seeded simulations of surveys over days of virtual ti
 .PHONY: test-upgrade
 test-upgrade: ## Replace an earlier version by this one under load, and go back: the latest release, or the commit that FROM names (about a minute)
 	older=$$(scripts/older-weir $(FROM)) && WEIR_TEST_OLDER=$$older $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -v -run '^TestCrashUpgrade$$' ./internal/crashtest
+
+.PHONY: test-sim
+test-sim: ## Run 1,000 seeded simulations of several processes on one database in virtual time, with crashes, lost replies and fail-overs (a minute)
+	$(GO) test -count=1 -timeout 1h -v -run '^TestRun$$' ./internal/ownersim -ownersim.seeds=1000
 
 .PHONY: test-scale
 test-scale: ## Test 1,000 idle channels and 1,000,000 queued contacts, a survey of 1,000,000 respondents, 100,000 waiting jobs, on SQLite and MariaDB (about 15 minutes)

@@ -279,6 +279,24 @@ func TestBroker_DispatchesOnlyUnderTheLease(t *testing.T) {
 	})
 }
 
+// A report that changes nothing is answered under the lease only: another process may own the
+// database by now, and know of an attempt that this one does not.
+func TestReport_AnswersOnlyUnderTheLease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := &claimStore{Store: storetest.Open(t, "sqlite://:memory:", persistence.Options{})}
+		system, ch, _ := startMute(t, s)
+		defer system.Close()
+		late := []weir.Report{{Attempt: weir.AttemptRef{Ref: weir.Ref{Channel: ch.ID, ID: 1}, Number: 1}, Part: weir.WholeContact, Outcome: weir.Completed}}
+		if verdicts, err := system.Report(t.Context(), ch.ID, late); err != nil || verdicts[0] != weir.UnknownAttempt {
+			t.Fatalf("%v, %v", verdicts, err)
+		}
+		s.lapsed.Store(true)
+		if verdicts, err := system.Report(t.Context(), ch.ID, late); weir.CodeOf(err) != weir.CodeUnavailable {
+			t.Errorf("after the lease: %v, %v", verdicts, err)
+		}
+	})
+}
+
 // The change that a result causes cannot be written. The result is kept until it is: the
 // next incarnation derives the change again, and the contact is not taken for one of
 // unknown outcome.

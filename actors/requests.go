@@ -135,6 +135,9 @@ func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []w
 		s.tracing.Reported(ctx, &reports[i], r.Verdict, r.Trace, r.Verdict == weir.Applied)
 		meter.verdict(r.Verdict)
 	}
+	if !s.valid() && slices.ContainsFunc(verdicts, func(v weir.Verdict) bool { return v != weir.Applied }) {
+		return nil, errNotOwner()
+	}
 	return verdicts, nil
 }
 
@@ -172,6 +175,12 @@ func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply,
 	case <-ctx.Done():
 		return core.Reply{}, errNoReply(ctx.Err())
 	}
+}
+
+// errNotOwner refuses a report about which nothing was written: what this process knows of
+// its contact may be out of date, and the provider must not take that for the last word.
+func errNotOwner() error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: "this process may have lost the database; try again", RetryAfter: 2 * time.Second}
 }
 
 func errNoReply(cause error) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/polling"
 	"weir/persistence"
 	"weir/persistence/dialect"
 	"weir/persistence/member"
@@ -140,6 +141,31 @@ func testDeafOwner(t *testing.T, backend Backend) {
 	}
 	if took := time.Since(begun); took < 3*lease {
 		t.Errorf("it gave up after %v", took)
+	}
+}
+
+// testLostAnswerToTaking lets a process own the database without knowing it, for a time that
+// is almost over: it takes it again, since it may act for a lease that it has asked for.
+func testLostAnswerToTaking(t *testing.T, backend Backend) {
+	if !backend.Leased {
+		return
+	}
+	const lease = time.Minute
+	url := backend.URL(t)
+	a := benchOn(t, url, persistence.Options{LeaseTTL: time.Hour})
+	b := storetest.OpenOnly(t, url, persistence.Options{LeaseTTL: lease})
+	owned := make(chan error, 1)
+	go func() { owned <- b.Own(a.ctx) }()
+	if !polling.Until(time.Minute, time.Millisecond, func() bool { return b.Start() != 0 }) {
+		t.Fatal("it does not register")
+	}
+	_, err := a.db.Pools().Write.ExecContext(a.ctx, "UPDATE owner SET start_number = ?, epoch = epoch + 1, expires_at = expires_at - ?", b.Start(), (time.Hour - time.Second).Microseconds())
+	a.ok(err)
+	a.ok(<-owned)
+	var left int64
+	a.ok(a.db.Pools().Write.QueryRowContext(a.ctx, "SELECT expires_at - CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED) FROM owner").Scan(&left))
+	if b.Epoch() != a.Epoch()+2 || !b.Valid() || time.Duration(left)*time.Microsecond < lease*4/5 {
+		t.Errorf("epoch %d after %d; it may act: %v, and its lease ends in %v", b.Epoch(), a.Epoch(), b.Valid(), time.Duration(left)*time.Microsecond)
 	}
 }
 

@@ -26,6 +26,7 @@ func Run(t *testing.T, b Backend) {
 		{"a former owner", testFormerOwner},
 		{"an owner that cannot write", testStuckOwner},
 		{"an owner that does not answer", testDeafOwner},
+		{"the answer to taking it is lost", testLostAnswerToTaking},
 		{"a program that is too old", testProgramTooOld},
 		{"deleting channels", testDelete},
 		{"paging", testPaging},

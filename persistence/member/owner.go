@@ -164,11 +164,8 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 				return err
 			}
 			w.Saw(asked, row, m.LeaseTTL)
-			switch step := w.Decide(row, m.LeaseTTL, m.Start(), m.successor.Load()); {
-			case step == ownership.Have:
-				m.begins(row.Epoch, ownership.ValidUntil(asked, m.LeaseTTL), w.Vacant())
-				return nil
-			case step == ownership.Take:
+			switch {
+			case w.Decide(row, m.LeaseTTL, m.Start(), m.successor.Load()) == ownership.Take:
 				return m.take(ctx, conn, m.LeaseTTL, w.Vacant())
 			case !wait && !row.Expired():
 				return dialect.ErrMember
@@ -275,8 +272,8 @@ func (m *Member) self() Process {
 
 func (m *Member) takeIn(ctx context.Context, tx *sqlx.Tx, schema bool, lease time.Duration) (epoch int64, err error) {
 	now := m.Database.Now()
-	result, err := tx.ExecContext(ctx, "UPDATE owner SET start_number = ?, epoch = epoch + 1, expires_at = "+now+" + ? WHERE id = 1 AND (? OR start_number = 0 OR expires_at <= "+now+")",
-		m.Start(), lease.Microseconds(), lease == forever)
+	result, err := tx.ExecContext(ctx, "UPDATE owner SET start_number = ?, epoch = epoch + 1, expires_at = "+now+" + ? WHERE id = 1 AND (? OR start_number IN (0, ?) OR expires_at <= "+now+")",
+		m.Start(), lease.Microseconds(), lease == forever, m.Start())
 	if err != nil {
 		return 0, err
 	}

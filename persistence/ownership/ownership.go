@@ -80,20 +80,17 @@ type Step int
 const (
 	Wait Step = iota // and look again
 	Take             // try to take the database
-	Have             // it is the owner: the answer to taking it was lost
 )
 
 // Decide returns what a process does that has just seen a row; self and successor are the
-// start numbers of the process, and of the one that the owner has named.
+// start numbers of the process, and of the one that the owner has named. A process that is
+// the owner already, because the answer to taking it was lost, takes it once more: how much
+// of the first lease is left, it does not know.
 func (w *Watch) Decide(r Row, lease time.Duration, self, successor int64) Step {
-	switch {
-	case r.Start == self:
-		return Have
-	case w.mayTake(r, lease, successor == self):
+	if r.Start == self || w.mayTake(r, lease, successor == self) {
 		return Take
-	default:
-		return Wait
 	}
+	return Wait
 }
 
 // mayTake decides whether the database may be taken. One that was released is its
