@@ -103,8 +103,11 @@ type Database interface {
 	// tells. It waits for another process that does, or returns [ErrMember]. release lets
 	// others in, and has an effect once.
 	Hold(ctx context.Context, wait bool) (release func(), held bool, err error)
-	// ServerAddress is HOST:PORT of the database server, as it is reached from here; empty: it
-	// is a file.
+	// Disconnect closes all connections of the pools, whatever waits on them. Later ones may
+	// lead to another server.
+	Disconnect()
+	// ServerAddress is HOST:PORT of the database server in use, as it is reached from here;
+	// empty: it is a file.
 	ServerAddress() string
 	// Migrations returns the folder of the schema's migrations and the dialect's name
 	// in goose.

@@ -26,7 +26,11 @@ import (
 // scheme:
 //
 //	user:password@host:3306/name
+//	user:password@host1:3306,host2:3306,host3:3306/name
 //	user:password@unix(/path/of/socket)/name
+//
+// Of several servers the one that was used last is tried first. A server is used only if
+// it can be written and, in a group, is the primary that sees a majority.
 //
 // Reserved characters in user and password are percent-encoded.
 // ?tls=true|skip-verify|preferred enables TLS. Other parameters are rejected: the
@@ -47,18 +51,24 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 	cfg.Logger = quiet{log}
 	several := cfg.Clone()
 	several.MultiStatements = true // in one message; only bundling joins them
-	one, err := connections(cfg)
+	all := newServers(cfg, log)
+	one, err := all.connector(cfg)
 	if err != nil {
 		return nil, err
 	}
-	joined, err := connections(several)
+	joined, err := all.connector(several)
 	if err != nil {
 		return nil, err
+	}
+	if len(all.addresses) > 1 {
+		if err := one.survey(ctx); err != nil {
+			return nil, err
+		}
 	}
 	counter := new(dialect.Counter)
 	batch := pool(counter.Counted(bundling{joined, counter, maxMessage}), 1)
 	rest := pool(counter.Counted(one), 10)
-	d := &Database{log: log, address: serverAddress(cfg), pools: dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: pool(counter.Counted(one), 1), Statements: counter}}
+	d := &Database{log: log, unix: cfg.Net == "unix", servers: all, pools: dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: pool(counter.Counted(one), 1), Statements: counter}}
 	if err := d.check(ctx); err != nil {
 		_ = d.Close()
 		return nil, err
@@ -66,24 +76,16 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 	return d, nil
 }
 
-// serverAddress is HOST:PORT of the server. One with a socket is on this machine.
-func serverAddress(cfg *driver.Config) string {
-	if cfg.Net == "unix" {
+// ServerAddress implements [dialect.Database]. A server with a socket is on this machine.
+func (d *Database) ServerAddress() string {
+	if d.unix {
 		return "127.0.0.1:3306"
 	}
-	return cfg.Addr
+	return d.servers.inUse()
 }
 
-// ServerAddress implements [dialect.Database].
-func (d *Database) ServerAddress() string { return d.address }
-
-func connections(cfg *driver.Config) (session, error) {
-	c, err := driver.NewConnector(cfg)
-	if err != nil {
-		return session{}, fmt.Errorf("mysql: %w", err)
-	}
-	return session{c}, nil
-}
+// Disconnect implements [dialect.Database].
+func (d *Database) Disconnect() { d.servers.disconnect() }
 
 func pool(connections sqldriver.Connector, most int) *sql.DB {
 	db := sql.OpenDB(connections)

@@ -125,6 +125,9 @@ func (d *Database) Now() string { return strconv.FormatInt(time.Now().UnixMicro(
 // ServerAddress implements [dialect.Database].
 func (d *Database) ServerAddress() string { return "" }
 
+// Disconnect implements [dialect.Database]. A file has no other server.
+func (d *Database) Disconnect() {}
+
 // Migrations implements [dialect.Database].
 func (d *Database) Migrations() (string, goose.Dialect) { return "sqlite", goose.DialectSQLite3 }
 
