@@ -231,6 +231,10 @@ func (s *Store) Valid() bool { return s.db.Valid() }
 // Lost is closed when another process has become the owner of the database.
 func (s *Store) Lost() <-chan struct{} { return s.db.Lost() }
 
+// Missing returns an error that says since when the database lacks commits that it has confirmed
+// to this process; nil: it lacks none.
+func (s *Store) Missing() error { return s.db.Missing() }
+
 // Ready returns an error unless the store can work: the schema is current, the
 // database takes writes and is not damaged, and the writer's last commit did not fail. The writer
 // tries again and again, so the last is of a moment ago.

@@ -32,7 +32,11 @@ type cluster struct {
 
 func newCluster(t *testing.T, size int, seed uint64, cancels bool, providers ...*outside) *cluster {
 	t.Helper()
-	url := database(t, "mariadb")
+	return newClusterOn(t, database(t, "mariadb"), size, seed, cancels, providers...)
+}
+
+func newClusterOn(t *testing.T, url string, size int, seed uint64, cancels bool, providers ...*outside) *cluster {
+	t.Helper()
 	c := &cluster{balancer: newBalancer(t), worst: map[string]time.Duration{}}
 	for range size {
 		b := newBroker(t, url)

@@ -87,6 +87,9 @@ type Statements struct {
 	Brief bool
 }
 
+// ReadNumber runs a query for one number on a connection; found is false if there is no row.
+type ReadNumber func(ctx context.Context, text string) (n int64, found bool, err error)
+
 // Database is one open database.
 type Database interface {
 	Pools() Pools
@@ -103,6 +106,10 @@ type Database interface {
 	// tells. It waits for another process that does, or returns [ErrMember]. release lets
 	// others in, and has an effect once.
 	Hold(ctx context.Context, wait bool) (release func(), held bool, err error)
+	// Inspect sets a check of each new connection of the writer and of the lease: its error
+	// keeps the connection from being used. A database that is a file has no other server and
+	// needs none.
+	Inspect(check func(ctx context.Context, read ReadNumber) error)
 	// Disconnect closes all connections of the pools, whatever waits on them. Later ones may
 	// lead to another server.
 	Disconnect()

@@ -46,6 +46,7 @@ type Member struct {
 	joined      atomic.Bool
 	lost        chan struct{}
 	lostWhy     atomic.Pointer[error]
+	missing     atomic.Pointer[error] // see [Member.LoseCommits]
 	stopRenewal func()
 	release     func() // of the file's lock
 

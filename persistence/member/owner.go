@@ -318,6 +318,7 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 		w.lostConnection()
 	}
 	defer drop()
+	failed := 0
 	for told, warned, down := false, false, false; ; {
 		err := func() (err error) {
 			if conn == nil {
@@ -326,7 +327,7 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 				}
 			}
 			asked := time.Now()
-			row, err := m.see(ctx, conn)
+			row, err := m.lookOn(ctx, conn)
 			if err != nil {
 				return err
 			}
@@ -365,9 +366,13 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 				down = true
 				m.Logger.Warn("the owner of the database cannot be read; trying again", "error", err)
 			}
+			failed = m.disconnectAfter(failed, err)
 			drop()
 		default:
 			return err
+		}
+		if err == nil {
+			failed = 0
 		}
 		if !m.pause(ctx) {
 			return ctx.Err()
@@ -512,7 +517,7 @@ func (m *Member) startRenewal() {
 	m.stopRenewal = func() { stop(); <-done }
 	go func() {
 		defer close(done)
-		failing := false
+		failing, failed := false, 0
 		renewing := time.Now() // since when every renewal has succeeded
 		for Pause(ctx, m.LeaseTTL/5) {
 			now := time.Now()
@@ -534,6 +539,7 @@ func (m *Member) startRenewal() {
 				renewing = time.Now()
 				m.Logger.Info("the lease of the database is renewed again")
 			}
+			failed = m.disconnectAfter(failed, err)
 			if failing = err != nil; !failing {
 				failpoint.Hit("own.renewed")
 			}

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
@@ -66,9 +67,11 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 		}
 	}
 	counter := new(dialect.Counter)
-	batch := pool(counter.Counted(bundling{joined, counter, maxMessage}), 1)
+	d := &Database{log: log, unix: cfg.Net == "unix", servers: all}
+	batch := pool(counter.Counted(bundling{inspected{joined, d}, counter, maxMessage}), 1)
 	rest := pool(counter.Counted(one), 10)
-	d := &Database{log: log, unix: cfg.Net == "unix", servers: all, pools: dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: pool(counter.Counted(one), 1), Statements: counter}}
+	lease := pool(counter.Counted(inspected{one, d}), 1)
+	d.pools = dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: lease, Statements: counter}
 	if err := d.check(ctx); err != nil {
 		_ = d.Close()
 		return nil, err
@@ -82,6 +85,39 @@ func (d *Database) ServerAddress() string {
 		return "127.0.0.1:3306"
 	}
 	return d.servers.inUse()
+}
+
+// Inspect implements [dialect.Database].
+func (d *Database) Inspect(check func(context.Context, dialect.ReadNumber) error) {
+	d.inspect.Store(&check)
+}
+
+// inspected makes connections that pass the check of [Database.Inspect].
+type inspected struct {
+	sqldriver.Connector
+	d *Database
+}
+
+// Connect implements driver.Connector.
+func (i inspected) Connect(ctx context.Context) (sqldriver.Conn, error) {
+	c, err := i.Connector.Connect(ctx)
+	check := i.d.inspect.Load()
+	if err != nil || check == nil {
+		return c, err
+	}
+	err = (*check)(ctx, func(ctx context.Context, text string) (int64, bool, error) {
+		rows, err := asks(ctx, c.(sqldriver.QueryerContext), text) //nolint:forcetypeassert // the driver's own
+		if err != nil || len(rows) == 0 {
+			return 0, false, err
+		}
+		n, err := strconv.ParseInt(rows[0][0], 10, 64)
+		return n, true, err
+	})
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // Disconnect implements [dialect.Database].

@@ -75,6 +75,7 @@ type link struct {
 	servers *servers
 	server  int
 	net     net.Conn
+	cut     bool // the servers have closed it
 }
 
 type linkKey struct{}
@@ -90,8 +91,12 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 
 // Close implements driver.Conn.
 func (l *link) Close() error {
-	l.servers.forget(l)
-	return l.connection.Close()
+	cut := l.servers.forget(l)
+	err := l.connection.Close()
+	if cut {
+		return nil
+	}
+	return err
 }
 
 // IsValid implements driver.Validator.
@@ -206,9 +211,7 @@ func (s *servers) use(l *link, turn int) bool {
 		}
 		s.used, s.turns = l.server, s.turns+1
 		s.order = movedTo(s.order, l.server, 0)
-		for other := range s.open {
-			_ = other.net.Close()
-		}
+		s.cut()
 	}
 	s.open[l] = struct{}{}
 	return true
@@ -251,17 +254,26 @@ func (s *servers) uses(i int) bool {
 	return s.used == i
 }
 
-func (s *servers) forget(l *link) {
+// forget forgets a connection, and reports whether it was cut.
+func (s *servers) forget(l *link) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, l)
+	return l.cut
 }
 
 // disconnect closes all connections, whatever waits on them.
 func (s *servers) disconnect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.cut()
+}
+
+// cut closes the connections below those of the driver, which closes none while it waits for
+// an answer. The caller holds the lock.
+func (s *servers) cut() {
 	for l := range s.open {
+		l.cut = true
 		_ = l.net.Close()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"weir/persistence/dialect"
@@ -126,6 +127,7 @@ type Database struct {
 	log     *slog.Logger
 	unix    bool
 	servers *servers
+	inspect atomic.Pointer[func(context.Context, dialect.ReadNumber) error]
 	pools   dialect.Pools
 }
 

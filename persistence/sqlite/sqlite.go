@@ -125,6 +125,9 @@ func (d *Database) Now() string { return strconv.FormatInt(time.Now().UnixMicro(
 // ServerAddress implements [dialect.Database].
 func (d *Database) ServerAddress() string { return "" }
 
+// Inspect implements [dialect.Database].
+func (d *Database) Inspect(func(context.Context, dialect.ReadNumber) error) {}
+
 // Disconnect implements [dialect.Database]. A file has no other server.
 func (d *Database) Disconnect() {}
 
