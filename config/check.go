@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -48,6 +49,22 @@ func databaseURL(s string) bool {
 		return at > 0 && name != "" && escaped(rest[:at]) && hosts(host)
 	}
 	return false
+}
+
+// CurrentDatabaseURL returns DATABASE_URL as it is now in the file that it was read from. nil: it
+// was read from none, and does not change.
+func (c *Config) CurrentDatabaseURL() func() (string, error) {
+	file := c.files["DATABASE_URL"]
+	if file == "" {
+		return nil
+	}
+	return func() (string, error) {
+		url, err := readSecret(file)
+		if err == nil && !databaseURL(url) {
+			err = fmt.Errorf("the file %s holds no DATABASE_URL", file)
+		}
+		return url, err
+	}
 }
 
 // severalHosts reports whether the path of a file is a list of servers that was meant for

@@ -75,6 +75,7 @@ type Config struct {
 	OTelDisabled       bool         `envconfig:"OTEL_SDK_DISABLED" default:"false" allowed:"true or false" desc:"export no traces, whatever the other variables are"`
 
 	origins map[string]string // variable → origin of its value
+	files   map[string]string // variable → the file that its value was read from
 }
 
 // Networks are addresses and networks of hosts.

@@ -161,6 +161,17 @@ func TestSecretsFromFiles(t *testing.T) {
 	if c := load(t, "DATABASE_URL_FILE="+file); c.DatabaseURL != "mysql://u:p@h:3306/weir" {
 		t.Errorf("read %q", c.DatabaseURL)
 	}
+	c := load(t, "DATABASE_URL_FILE="+file)
+	for text, valid := range map[string]bool{"mysql://u:new@h:3306/weir\n": true, "mysql://": false, "": false} {
+		write(text)
+		if url, err := c.CurrentDatabaseURL()(); (err == nil) != valid || valid && url != strings.TrimSpace(text) {
+			t.Errorf("the file has changed to %q: %q, %v", text, url, err)
+		}
+	}
+	if c := load(t, "DATABASE_URL=mysql://u:p@h:3306/weir"); c.CurrentDatabaseURL() != nil {
+		t.Error("a variable without a file changes")
+	}
+	write("mysql://u:p@h:3306/weir")
 	want := []string{"DATABASE_URL_FILE"}
 	if diff := cmp.Diff(want, mistakes(t, "DATABASE_URL_FILE="+file, "DATABASE_URL=sqlite://x")); diff != "" {
 		t.Errorf("both set: %s", diff)

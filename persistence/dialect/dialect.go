@@ -110,6 +110,9 @@ type Database interface {
 	// keeps the connection from being used. A database that is a file has no other server and
 	// needs none.
 	Inspect(check func(ctx context.Context, read ReadNumber) error)
+	// Renew sets where the address of the database, without its scheme, is read again before
+	// each new connection, for a user or a password that changes. The rest of it stays as it was.
+	Renew(address func() (string, error))
 	// Disconnect closes all connections of the pools, whatever waits on them. Later ones may
 	// lead to another server.
 	Disconnect()

@@ -67,6 +67,8 @@ type Config struct {
 func New(database dialect.Database, scheme string, c Config) *Member {
 	pools := database.Pools()
 	c.Metrics.statements.Store(pools.Statements)
+	server := database.ServerAddress
+	c.Metrics.server.Store(&server)
 	return &Member{
 		Database: database, Dialect: database.Statements(),
 		Write: sqlx.NewDb(pools.Write, scheme), Read: sqlx.NewDb(pools.Read, scheme), Lease: sqlx.NewDb(pools.Lease, scheme),

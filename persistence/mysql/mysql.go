@@ -69,7 +69,7 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 	counter := new(dialect.Counter)
 	d := &Database{log: log, unix: cfg.Net == "unix", servers: all}
 	batch := pool(counter.Counted(bundling{inspected{joined, d}, counter, maxMessage}), 1)
-	rest := pool(counter.Counted(one), 10)
+	rest := pool(counter.Counted(one), maxConnections-2)
 	lease := pool(counter.Counted(inspected{one, d}), 1)
 	d.pools = dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: lease, Statements: counter}
 	if err := d.check(ctx); err != nil {
@@ -91,6 +91,9 @@ func (d *Database) ServerAddress() string {
 func (d *Database) Inspect(check func(context.Context, dialect.ReadNumber) error) {
 	d.inspect.Store(&check)
 }
+
+// Renew implements [dialect.Database].
+func (d *Database) Renew(address func() (string, error)) { d.servers.renew.Store(&address) }
 
 // inspected makes connections that pass the check of [Database.Inspect].
 type inspected struct {
@@ -122,6 +125,10 @@ func (i inspected) Connect(ctx context.Context) (sqldriver.Conn, error) {
 
 // Disconnect implements [dialect.Database].
 func (d *Database) Disconnect() { d.servers.disconnect() }
+
+// maxConnections is how many connections a process opens at most: one of the writer, one of the
+// lease, and those for everything else.
+const maxConnections = 12
 
 func pool(connections sqldriver.Connector, most int) *sql.DB {
 	db := sql.OpenDB(connections)

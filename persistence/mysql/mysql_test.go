@@ -59,6 +59,36 @@ func TestParse_RefusesHosts(t *testing.T) {
 	}
 }
 
+func TestFewest(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]int{{151, 0, 151}, {151, 10, 10}, {5, 10, 5}} {
+		if got := fewest(c[0], c[1]); got != c[2] {
+			t.Errorf("a server that allows %d, %d of the account: %d", c[0], c[1], got)
+		}
+	}
+}
+
+// A server that allows too few connections is used all the same.
+func TestOpen_WarnsAboutFewConnections(t *testing.T) {
+	t.Parallel()
+	url := testmysql.Start(t).URL(t)
+	plain := open(t, mustConnect(t, settings(t, url)), 1)
+	var log strings.Builder
+	for _, text := range []string{"CREATE USER ann@'%' IDENTIFIED BY 'a' WITH MAX_USER_CONNECTIONS 5", "GRANT ALL ON *.* TO ann@'%'"} {
+		if _, err := plain.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := Open(t.Context(), "ann:a"+strings.TrimPrefix(url, "mysql://weir:weir"), slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = d.Close()
+	if !strings.Contains(log.String(), "allowed=5 needed=12") {
+		t.Errorf("the log: %s", log.String())
+	}
+}
+
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	for version, good := range map[string]bool{

@@ -26,6 +26,7 @@ type servers struct {
 	addresses []string
 	// checked is set if each connection is checked: there are several servers, or a group.
 	checked atomic.Bool
+	renew   atomic.Pointer[func() (string, error)] // reads the address again; nil: it does not change
 
 	mu    sync.Mutex
 	order []int // in which they are tried: the one in use first, those that did not answer last
@@ -60,6 +61,9 @@ func (s *servers) connector(cfg *mysql.Config) (session, error) {
 		one := cfg.Clone()
 		one.Addr = address
 		one.DialFunc = dial
+		if err := one.Apply(mysql.BeforeConnect(func(_ context.Context, now *mysql.Config) error { s.setAccount(now); return nil })); err != nil {
+			return session{}, fmt.Errorf("mysql: %w", err)
+		}
 		c, err := mysql.NewConnector(one)
 		if err != nil {
 			return session{}, fmt.Errorf("mysql: %w", err)
@@ -67,6 +71,25 @@ func (s *servers) connector(cfg *mysql.Config) (session, error) {
 		out.drivers = append(out.drivers, c)
 	}
 	return out, nil
+}
+
+// setAccount sets the user and the password for a new connection, as they are now. If they
+// cannot be read, those of the start may still be valid.
+func (s *servers) setAccount(cfg *mysql.Config) {
+	renew := s.renew.Load()
+	if renew == nil {
+		return
+	}
+	address, err := (*renew)()
+	var now *mysql.Config
+	if err == nil {
+		now, err = parse(address)
+	}
+	if err != nil {
+		s.log.Warn("the password of the database cannot be read again; using that of the start", "error", err)
+		return
+	}
+	cfg.User, cfg.Passwd = now.User, now.Passwd
 }
 
 // link is one connection of a pool.

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -176,6 +177,49 @@ func TestServers_ThatBothTakeWritesAreRefused(t *testing.T) {
 	w.account()
 	if _, err := Open(t.Context(), w.address, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "can both be written") {
 		t.Errorf("two servers that take writes: %v", err)
+	}
+}
+
+func TestServers_ChangedPasswordIsThatOfTheNextConnection(t *testing.T) {
+	t.Parallel()
+	url := testmysql.Start(t).URL(t)
+	plain := open(t, mustConnect(t, settings(t, url)), 1)
+	do := func(text string) {
+		t.Helper()
+		if _, err := plain.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do("CREATE USER ann@'%' IDENTIFIED BY 'first'")
+	do("GRANT ALL ON *.* TO ann@'%'")
+	address := func(password string) string {
+		return "ann:" + password + strings.TrimPrefix(url, "mysql://weir:weir")
+	}
+	opened, err := Open(t.Context(), address("first"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := opened.(*Database)
+	t.Cleanup(func() { _ = d.Close() })
+	now, failure := address("first"), error(nil)
+	d.Renew(func() (string, error) { return now, failure })
+	for _, step := range []struct {
+		password, file string
+		err            error
+	}{
+		{"first", "first", nil},
+		{"second", "second", nil},
+		{"first", "ignored", errors.New("no such file")}, // that of the start
+	} {
+		do("ALTER USER ann@'%' IDENTIFIED BY '" + step.password + "'")
+		now, failure = address(step.file), step.err
+		d.Disconnect()
+		for _, p := range pools(d) {
+			_ = p.Ping() // one that was cut
+			if err := p.Ping(); err != nil {
+				t.Errorf("the password is %s: %v", step.password, err)
+			}
+		}
 	}
 }
 

@@ -134,10 +134,11 @@ type Database struct {
 // check verifies that the server and the session meet the store's requirements.
 func (d *Database) check(ctx context.Context) error {
 	var version, mode, zone string
-	var wait, packet int
+	var wait, packet, allowed, ofAccount int
 	err := d.pools.Read.QueryRowContext(ctx,
-		"SELECT VERSION(), @@session.sql_mode, @@session.time_zone, @@session.innodb_lock_wait_timeout, @@session.max_allowed_packet").
-		Scan(&version, &mode, &zone, &wait, &packet)
+		"SELECT VERSION(), @@session.sql_mode, @@session.time_zone, @@session.innodb_lock_wait_timeout, @@session.max_allowed_packet, "+
+			"@@global.max_connections, @@session.max_user_connections").
+		Scan(&version, &mode, &zone, &wait, &packet, &allowed, &ofAccount)
 	if err != nil {
 		return fmt.Errorf("mysql: connect: %w", err)
 	}
@@ -150,6 +151,9 @@ func (d *Database) check(ctx context.Context) error {
 	if err := d.checkPacket(packet); err != nil {
 		return err
 	}
+	if most := fewest(allowed, ofAccount); most < maxConnections {
+		d.log.Warn("the database server allows fewer connections than this process may open", "allowed", most, "needed", maxConnections)
+	}
 	if !strings.Contains(version, "MariaDB") {
 		d.pools.Batch.SetConnMaxIdleTime(idleLimit)
 		d.pools.Read.SetConnMaxIdleTime(idleLimit)
@@ -159,6 +163,14 @@ func (d *Database) check(ctx context.Context) error {
 		return err
 	}
 	return d.checkIsolation(ctx)
+}
+
+// fewest returns how many connections an account may have; 0 stands for no limit of its own.
+func fewest(server, account int) int {
+	if account > 0 {
+		return min(server, account)
+	}
+	return server
 }
 
 // Bounds of max_allowed_packet in bytes. Batches and contacts have up to 1 MiB before

@@ -128,6 +128,9 @@ func (d *Database) ServerAddress() string { return "" }
 // Inspect implements [dialect.Database].
 func (d *Database) Inspect(func(context.Context, dialect.ReadNumber) error) {}
 
+// Renew implements [dialect.Database]. A file has no password.
+func (d *Database) Renew(func() (string, error)) {}
+
 // Disconnect implements [dialect.Database]. A file has no other server.
 func (d *Database) Disconnect() {}
 
