@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/polling"
 	"weir/persistence/dialect"
 	"weir/persistence/testmysql"
 )
@@ -155,8 +156,9 @@ func TestServers_StoppedOneCostsTwoSeconds(t *testing.T) {
 		_, err := d.Pools().Batch.ExecContext(context.WithoutCancel(t.Context()), "DO SLEEP(0)")
 		waits <- err
 	}()
-	rest := time.NewTimer(200 * time.Millisecond)
-	<-rest.C
+	if !polling.Until(10*time.Second, 10*time.Millisecond, func() bool { return d.Pools().Batch.Stats().InUse == 1 }) {
+		t.Fatal("the statement has no connection")
+	}
 	d.Disconnect()
 	<-waits // it does not wait for its time limit
 	began := time.Now()
