@@ -84,6 +84,11 @@ test-on-server:
 test-crash: ## Run the long crash tests: the program killed 20 times at every durable boundary and 820 times at random (queues, surveys, router), drains, MariaDB killed (about 8 minutes)
 	WEIR_TEST_CRASH=full $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/crashtest
 
+.PHONY: test-group
+test-group: ## Test three processes on a group of three MySQL servers whose primary is killed, stopped, cut off and switched, under load; needs root for scripts/mysql-server (a few minutes)
+	$(GO) vet -tags group ./internal/crashtest
+	@program=$$(scripts/mysql-server) && WEIR_TEST_MYSQLD=$$program $(GO) test -count=1 -timeout 30m -v -tags group -run '^TestGroup' ./internal/crashtest
+
 .PHONY: test-surveys
 test-surveys: ## Run 1,000 seeded simulations of surveys over days of virtual time, with crashes (a few minutes)
 	WEIR_TEST_SIMULATIONS=1000 $(GO) test -count=1 -timeout 1h -v -run '^TestSimulations$$' ./actors/surveybroker

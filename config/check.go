@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -39,15 +40,58 @@ func databaseURL(s string) bool {
 	switch scheme {
 	case "sqlite":
 		file, _, _ := strings.Cut(rest, "?")
-		return file != ""
+		return file != "" && !severalHosts(file)
 	case "mysql":
 		// The last one, because a password may contain others.
 		at := strings.LastIndex(rest, "@")
 		host, name, _ := strings.Cut(rest[at+1:], "/")
 		name, _, _ = strings.Cut(name, "?")
-		return at > 0 && host != "" && name != "" && escaped(rest[:at]) && portOrNone(host)
+		return at > 0 && name != "" && escaped(rest[:at]) && hosts(host)
 	}
 	return false
+}
+
+// CurrentDatabaseURL returns DATABASE_URL as it is now in the file that it was read from. nil: it
+// was read from none, and does not change.
+func (c *Config) CurrentDatabaseURL() func() (string, error) {
+	file := c.files["DATABASE_URL"]
+	if file == "" {
+		return nil
+	}
+	return func() (string, error) {
+		url, err := readSecret(file)
+		if err == nil && !databaseURL(url) {
+			err = fmt.Errorf("the file %s holds no DATABASE_URL", file)
+		}
+		return url, err
+	}
+}
+
+// severalHosts reports whether the path of a file is a list of servers that was meant for
+// another database: a file is on one machine.
+func severalHosts(file string) bool {
+	at := strings.LastIndex(file, "@")
+	list, _, _ := strings.Cut(file[at+1:], "/")
+	return at > 0 && strings.Contains(list, ",")
+}
+
+// hosts reports whether each host of a list is there once, and its port, if it has one, is a
+// number.
+func hosts(list string) bool {
+	seen := map[string]bool{}
+	for host := range strings.SplitSeq(list, ",") {
+		if host == "" || strings.HasPrefix(host, ":") || !portOrNone(host) {
+			return false
+		}
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), "3306")
+		}
+		if seen[host] {
+			return false
+		}
+		seen[host] = true
+	}
+	return true
 }
 
 // escaped reports whether every % begins an escape.

@@ -14,7 +14,7 @@ import (
 
 // Config is the configuration of one Weir process, made by [Load].
 type Config struct {
-	DatabaseURL string `envconfig:"DATABASE_URL" default:"sqlite://weir.db" secret:"true" allowed:"sqlite://FILE or mysql://USER:PASSWORD@HOST:PORT/DATABASE" desc:"database that stores everything"`
+	DatabaseURL string `envconfig:"DATABASE_URL" default:"sqlite://weir.db" secret:"true" allowed:"sqlite://FILE, or mysql://USER:PASSWORD@HOST:PORT/DATABASE; several HOST:PORT are separated by commas, each at most once" desc:"database that stores everything"`
 	ListenAddr  string `envconfig:"LISTEN_ADDR" default:"127.0.0.1:8080" allowed:"HOST:PORT with a port from 0 to 65535; without any token, serve accepts only a loopback host" desc:"address on which Weir serves HTTP"`
 	PeerAddr    string `envconfig:"WEIR_PEER_ADDR" allowed:"HOST:PORT or :PORT, other than LISTEN_ADDR" desc:"address on which this process serves the others of its database, which have to reach it (MySQL, MariaDB); default: the address from which it reaches the database, with a free port"`
 	PublicURL   string `envconfig:"PUBLIC_URL" allowed:"an http or https URL with a host and without query or fragment" desc:"URL under which providers reach LISTEN_ADDR; default: derived from it"`
@@ -75,6 +75,7 @@ type Config struct {
 	OTelDisabled       bool         `envconfig:"OTEL_SDK_DISABLED" default:"false" allowed:"true or false" desc:"export no traces, whatever the other variables are"`
 
 	origins map[string]string // variable → origin of its value
+	files   map[string]string // variable → the file that its value was read from
 }
 
 // Networks are addresses and networks of hosts.

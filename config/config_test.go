@@ -90,7 +90,7 @@ func TestValues(t *testing.T) {
 func TestWrongValues(t *testing.T) {
 	t.Parallel()
 	wrong := map[string][]string{
-		"DATABASE_URL":                 {"weir.db", "postgres://u:p@h/d", "sqlite://", "mysql://h:3306/weir", "mysql://u:p@h:3306", "mysql://u:p@/weir", "mysql://u:p%zz@h/d", "mysql://u:p@h:port/d", "mysql://u:p@h:0/d", "mysql://u:p@h:65536/d"},
+		"DATABASE_URL":                 {"weir.db", "postgres://u:p@h/d", "sqlite://", "mysql://h:3306/weir", "mysql://u:p@h:3306", "mysql://u:p@/weir", "mysql://u:p%zz@h/d", "mysql://u:p@h:port/d", "mysql://u:p@h:0/d", "mysql://u:p@h:65536/d", "mysql://u:p@h1,h1:3306/d", "mysql://u:p@h1,,h2/d", "mysql://u:p@h1,/d", "mysql://u:p@:3306,h2/d", "mysql://u:p@h1,h2:0/d", "sqlite://u:p@h1:3306,h2:3306/d"},
 		"LISTEN_ADDR":                  {"8080", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "0.0.0.0", "[::]:http"},
 		"WEIR_PATH_PREFIX":             {"weir", "/weir/", "/", "/a b", "/v1", "/channels/x", "/a/../b", "/ä"},
 		"PUBLIC_URL":                   {"weir.example", "ftp://weir.example", "http://", "https://weir.example/?a=b", "https://weir.example/#a", "https://u:p@weir.example"},
@@ -134,7 +134,7 @@ func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 		"DATABASE_URL=mongodb://ann:hunter2@db.example/x", "DEFAULT_CHANNEL_CAPACITY=0", "LOG_LEVEL=loud", "WEIR_API_TOKENS=hunter2,,", "WEIR_LEASE_TTL=soon",
 	})
 	want := strings.Join([]string{
-		`DATABASE_URL is "mongodb://ann:REDACTED@db.example/x"; allowed: sqlite://FILE or mysql://USER:PASSWORD@HOST:PORT/DATABASE`,
+		`DATABASE_URL is "mongodb://ann:REDACTED@db.example/x"; allowed: sqlite://FILE, or mysql://USER:PASSWORD@HOST:PORT/DATABASE; several HOST:PORT are separated by commas, each at most once`,
 		`WEIR_API_TOKENS is "REDACTED"; allowed: one or more tokens, separated by commas, of printable ASCII without blanks`,
 		`DEFAULT_CHANNEL_CAPACITY is "0"; allowed: 1 to 1000000`,
 		`WEIR_LEASE_TTL is "soon"; allowed: 3s to 5m`,
@@ -161,6 +161,17 @@ func TestSecretsFromFiles(t *testing.T) {
 	if c := load(t, "DATABASE_URL_FILE="+file); c.DatabaseURL != "mysql://u:p@h:3306/weir" {
 		t.Errorf("read %q", c.DatabaseURL)
 	}
+	c := load(t, "DATABASE_URL_FILE="+file)
+	for text, valid := range map[string]bool{"mysql://u:new@h:3306/weir\n": true, "mysql://": false, "": false} {
+		write(text)
+		if url, err := c.CurrentDatabaseURL()(); (err == nil) != valid || valid && url != strings.TrimSpace(text) {
+			t.Errorf("the file has changed to %q: %q, %v", text, url, err)
+		}
+	}
+	if c := load(t, "DATABASE_URL=mysql://u:p@h:3306/weir"); c.CurrentDatabaseURL() != nil {
+		t.Error("a variable without a file changes")
+	}
+	write("mysql://u:p@h:3306/weir")
 	want := []string{"DATABASE_URL_FILE"}
 	if diff := cmp.Diff(want, mistakes(t, "DATABASE_URL_FILE="+file, "DATABASE_URL=sqlite://x")); diff != "" {
 		t.Errorf("both set: %s", diff)

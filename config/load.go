@@ -8,10 +8,10 @@ package config
 // with all invalid variables.
 func Load(environ []string) (_ Config, warnings []string, _ error) {
 	env := index(environ)
-	c := Config{origins: map[string]string{}}
+	c := Config{origins: map[string]string{}, files: map[string]string{}}
 	all, wrong := variables(&c), map[string]*InvalidVariable{}
 	for _, v := range all {
-		wrong[v.name] = v.read(env, c.origins)
+		wrong[v.name] = v.read(env, &c)
 	}
 	allowed := c.allowed()
 	var invalid []InvalidVariable

@@ -38,32 +38,38 @@ func variables(c *Config) []variable {
 }
 
 // read reads and decodes the value of a variable; nil: it decodes.
-func (v variable) read(env, origins map[string]string) *InvalidVariable {
+func (v variable) read(env map[string]string, c *Config) *InvalidVariable {
 	value, origin := env[v.name], "environment"
 	if file := env[v.fileName()]; v.secret && file != "" {
 		if value != "" {
 			return &InvalidVariable{v.fileName(), file, "absent while " + v.name + " is set"}
 		}
-		text, err := os.ReadFile(file) //nolint:gosec // the operator names it
-		if err != nil {
+		var err error
+		if value, err = readSecret(file); err != nil {
 			return &InvalidVariable{v.fileName(), file, "the path of a file that Weir can read"}
 		}
-		// Editors end a file with a line break.
-		if value = strings.TrimSpace(string(text)); value == "" {
+		if value == "" {
 			return &InvalidVariable{v.fileName(), file, "the path of a file that is not empty"}
 		}
 		origin = v.fileName()
+		c.files[v.name] = file
 	}
 	if value == "" {
 		value, origin = v.preset, "default"
 	}
-	origins[v.name] = origin
+	c.origins[v.name] = origin
 	decoded, err := v.decode(value)
 	if err != nil {
 		return v.invalid(value)
 	}
 	v.field.Set(decoded)
 	return nil
+}
+
+// readSecret reads the secret in a file. Editors end a file with a line break.
+func readSecret(file string) (string, error) {
+	text, err := os.ReadFile(file) //nolint:gosec // the operator names it
+	return strings.TrimSpace(string(text)), err
 }
 
 // inBounds reports whether a number is within the bounds of its tags min and max.

@@ -46,7 +46,10 @@ type Options struct {
 	ContactEvents events.When
 	// DefaultCapacity is that of channels that set none; default: 100.
 	DefaultCapacity int
-	Existing        bool // refuse a SQLite file that does not exist, instead of making it
+	// URL returns the URL again, if it may have changed: its user and password are those of
+	// the next connection. nil: it does not change.
+	URL      func() (string, error)
+	Existing bool // refuse a SQLite file that does not exist, instead of making it
 }
 
 // Metrics are the figures of a store.
@@ -105,6 +108,13 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	db, err := OpenDatabase(ctx, url, o.Logger)
 	if err != nil {
 		return nil, err
+	}
+	if o.URL != nil {
+		db.Renew(func() (string, error) {
+			url, err := o.URL()
+			_, address, _ := strings.Cut(url, "://")
+			return address, err
+		})
 	}
 	return On(db, o), nil
 }
@@ -245,6 +255,10 @@ func (s *Store) Valid() bool { return s.db.Valid() }
 
 // Lost is closed when another process has become the owner of the database.
 func (s *Store) Lost() <-chan struct{} { return s.db.Lost() }
+
+// Missing returns an error that says since when the database lacks commits that it has confirmed
+// to this process; nil: it lacks none.
+func (s *Store) Missing() error { return s.db.Missing() }
 
 // Ready returns an error unless the store can work: the schema is current, the
 // database takes writes and is not damaged, and the writer's last commit did not fail. The writer

@@ -12,11 +12,14 @@ import (
 func TestScenario149_ReadinessByPart(t *testing.T) {
 	t.Parallel()
 	phase := ""
-	r := newRig(t, func(o *web.Options) { o.Router = func() string { return phase } })
+	r := newRig(t, func(o *web.Options) {
+		o.Router = func() string { return phase }
+		o.DatabaseServer = func() string { return "db.example:3306" }
+	})
 	for _, now := range []string{"serving", "replaying", "stopping"} {
 		phase = now
 		for _, path := range []string{"/readyz", web.OwnerPath} {
-			if v := into[api.Readiness](t, r.do("GET", path, ""), 200); !v.Ready || !v.Owner || v.Router != now {
+			if v := into[api.Readiness](t, r.do("GET", path, ""), 200); !v.Ready || !v.Owner || v.Router != now || v.Database != "db.example:3306" {
 				t.Errorf("%s, %s: %+v", path, now, v)
 			}
 		}

@@ -21,6 +21,7 @@ const OwnerPath = "/readyz/owner"
 type StandbyOptions struct {
 	Pass     http.Handler    // passes a request on to the owner
 	Reasons  func() []string // why no requests should come here; nil: they should
+	Database func() string   // the database server in use
 	Gate     *auth.Gate
 	Gatherer prometheus.Gatherer
 	Prefix   string
@@ -32,7 +33,9 @@ type StandbyOptions struct {
 // Standby answers probes and metrics itself, and passes on everything else.
 func Standby(o StandbyOptions) http.Handler {
 	readiness := func(reasons func() []string) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { api.WriteReadiness(w, api.Readiness{Reasons: reasons()}) })
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			api.WriteReadiness(w, api.Readiness{Reasons: reasons(), Database: o.Database()})
+		})
 	}
 	metrics := promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{})
 	own := map[string]http.Handler{

@@ -17,6 +17,7 @@ func notBuilt() map[string]string {
 		"*_other_test.go":               "the variant for systems other than Linux",
 		"internal/failpoint/on.go":      "built into the programs of the crash tests",
 		"internal/deploytest/*_test.go": "needs Prometheus and proxies: make test-deploy",
+		"internal/crashtest/group_*.go": "needs a group of MySQL servers: make test-group",
 		"internal/kanneltest/*_test.go": "needs Kannel: make test-kannel",
 	}
 }

@@ -41,7 +41,11 @@ func newCluster(t *testing.T, size int, seed uint64, cancels bool, providers ...
 // newClusterOf starts processes by their command lines; nil: the broker's.
 func newClusterOf(t *testing.T, lines [][]string, seed uint64, cancels bool, providers ...*outside) *cluster {
 	t.Helper()
-	url := database(t, "mariadb")
+	return newClusterOn(t, database(t, "mariadb"), lines, seed, cancels, providers...)
+}
+
+func newClusterOn(t *testing.T, url string, lines [][]string, seed uint64, cancels bool, providers ...*outside) *cluster {
+	t.Helper()
 	c := &cluster{balancer: newBalancer(t), worst: map[string]time.Duration{}}
 	for _, line := range lines {
 		b := newBroker(t, url)

@@ -51,6 +51,7 @@ type Server struct {
 	port    int
 	cmd     *exec.Cmd
 	exited  chan struct{}
+	member  *member // nil: of no group
 }
 
 // Start initializes a data directory below dir, which must be empty, and runs a
@@ -61,18 +62,27 @@ func Start(ctx context.Context, dir string, sizes Sizes) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{dir: dir, sizes: sizes, program: path}
-	if err := s.initialise(ctx); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return nil, err
+	}
+	return s, nil
+}
+
+// begin initializes the data directory and runs the server.
+func (s *Server) begin(ctx context.Context) error {
+	err := s.initialise(ctx)
+	if err != nil {
+		return err
 	}
 	for range startTries {
 		if s.port, err = freePort(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if err = s.run(ctx); err == nil {
-			return s, nil
+			return nil
 		}
 	}
-	return nil, err
+	return err
 }
 
 // Address returns the server's address with an account that has all privileges, in
@@ -138,7 +148,8 @@ func (s *Server) initialise(ctx context.Context) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("make a data folder with %s: %w\n%s", s.program, err, tail(out))
 	}
-	account := fmt.Sprintf("CREATE USER IF NOT EXISTS '%[1]s'@'%%' IDENTIFIED BY '%[2]s';\nGRANT ALL PRIVILEGES ON *.* TO '%[1]s'@'%%' WITH GRANT OPTION;\n", user, password)
+	// Not logged: each member of a group makes it.
+	account := fmt.Sprintf("SET SQL_LOG_BIN = 0;\nCREATE USER IF NOT EXISTS '%[1]s'@'%%' IDENTIFIED BY '%[2]s';\nGRANT ALL PRIVILEGES ON *.* TO '%[1]s'@'%%' WITH GRANT OPTION;\n", user, password)
 	return os.WriteFile(s.initFile(), []byte(account), 0o600)
 }
 
@@ -181,6 +192,7 @@ func (s *Server) run(ctx context.Context) error {
 		"--port="+strconv.Itoa(s.port), "--bind-address=127.0.0.1", "--skip-name-resolve",
 		"--init-file="+s.initFile(), "--max-connections=500",
 	)...)
+	cmd.Args = append(cmd.Args, s.member.options()...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = endWithParent()
 	if err := cmd.Start(); err != nil {
@@ -193,10 +205,15 @@ func (s *Server) run(ctx context.Context) error {
 	}(s.exited)
 	if err := s.await(ctx); err != nil {
 		s.Kill()
-		out, _ := os.ReadFile(s.log())
-		return fmt.Errorf("start %s: %w\n%s", s.program, err, tail(out))
+		return fmt.Errorf("start %s: %w\n%s", s.program, err, s.logTail())
 	}
 	return nil
+}
+
+// logTail returns the end of the server's log.
+func (s *Server) logTail() []byte {
+	out, _ := os.ReadFile(s.log())
+	return tail(out)
 }
 
 // await waits until the server accepts connections, at most startLimit.
@@ -234,7 +251,7 @@ func (s *Server) common() []string {
 		"--tmpdir=" + s.temporary(),
 		"--innodb-flush-log-at-trx-commit=1", "--innodb-doublewrite=ON",
 		fmt.Sprintf("--innodb-buffer-pool-size=%dM", s.sizes.BufferPool),
-		"--performance-schema=OFF", "--skip-log-bin", "--character-set-server=utf8mb4", "--secure-file-priv=",
+		"--character-set-server=utf8mb4", "--secure-file-priv=",
 		// Servers ignore unknown options with the prefix loose. MySQL 9 knows only the
 		// second option for the size of the redo log. It would open a second port
 		// without the last option.

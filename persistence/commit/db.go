@@ -50,6 +50,7 @@ func New(database dialect.Database, scheme string, c member.Config) *DB {
 	db.text = newStatements(db.Dialect)
 	db.writer = newWriter(db)
 	db.Stuck = db.writer.stuck
+	database.Inspect(db.writer.inspect)
 	return db
 }
 

@@ -34,8 +34,9 @@ type writer struct {
 	ctx    context.Context // of statements
 	ended  chan struct{}
 
-	number int64 // of the last batch
-	cache  *dialect.Cache
+	number    int64 // of the last batch
+	confirmed confirmations
+	cache     *dialect.Cache
 
 	delayed time.Time // until when what is queued waits for more
 
@@ -222,6 +223,7 @@ func (w *writer) commitBatch(b *batch) {
 		err := w.attempt(b)
 		if err == nil {
 			w.setDown(nil)
+			w.confirmed.add(b.number, time.Now())
 			maps.Copy(w.incarnations, b.incarnations)
 			for _, p := range w.s.parts {
 				p.Committed()

@@ -3,6 +3,8 @@ package conformance
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,6 +191,45 @@ func testProgramTooOld(t *testing.T, backend Backend) {
 		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// testMissingCommits takes a confirmed batch away from the database, as a replica lacks it that
+// was promoted before it had caught up: the owner ends, and says since when.
+func testMissingCommits(t *testing.T, backend Backend) {
+	if !backend.Leased {
+		return
+	}
+	a := benchOn(t, backend.URL(t), persistence.Options{})
+	id, _ := a.owned("a")
+	begun := time.Now()
+	a.accept(id, specs(1)...)
+	a.db.Disconnect() // a new connection to a database that has everything
+	a.accept(id, specs(1)...)
+	if a.Missing() != nil {
+		t.Fatal(a.Missing())
+	}
+	_, err := a.db.Pools().Write.ExecContext(a.ctx, "UPDATE writers SET batch = batch - 1")
+	a.ok(err)
+	a.db.Disconnect()
+	if _, err := a.Accept(a.ctx, id, specs(1)); weir.CodeOf(err) != weir.CodeUnavailable {
+		t.Errorf("a contact: %v", err)
+	}
+	select {
+	case <-a.Lost():
+	case <-a.ctx.Done():
+		t.Fatal("it goes on for ever")
+	}
+	var since time.Time
+	if _, after, ok := strings.Cut(fmt.Sprint(a.Missing()), "commits are missing since "); ok {
+		text, _, _ := strings.Cut(after, ": ")
+		since, _ = time.Parse(time.RFC3339Nano, text)
+	}
+	if since.Before(begun.Add(-time.Second)) || since.After(time.Now()) {
+		t.Errorf("it says %v, want an instant after %v", a.Missing(), begun)
+	}
+	if a.Valid() {
+		t.Error("it may still act")
 	}
 }
 

@@ -25,6 +25,7 @@ func Run(t *testing.T, b Backend) {
 		{"one owner", testOneOwner},
 		{"a former owner", testFormerOwner},
 		{"an owner that cannot write", testStuckOwner},
+		{"a database that lacks commits", testMissingCommits},
 		{"an owner that does not answer", testDeafOwner},
 		{"the answer to taking it is lost", testLostAnswerToTaking},
 		{"a program that is too old", testProgramTooOld},

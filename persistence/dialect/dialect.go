@@ -87,6 +87,9 @@ type Statements struct {
 	Brief bool
 }
 
+// ReadNumber runs a query for one number on a connection; found is false if there is no row.
+type ReadNumber func(ctx context.Context, text string) (n int64, found bool, err error)
+
 // Database is one open database.
 type Database interface {
 	Pools() Pools
@@ -103,8 +106,18 @@ type Database interface {
 	// tells. It waits for another process that does, or returns [ErrMember]. release lets
 	// others in, and has an effect once.
 	Hold(ctx context.Context, wait bool) (release func(), held bool, err error)
-	// ServerAddress is HOST:PORT of the database server, as it is reached from here; empty: it
-	// is a file.
+	// Inspect sets a check of each new connection of the writer and of the lease: its error
+	// keeps the connection from being used. A database that is a file has no other server and
+	// needs none.
+	Inspect(check func(ctx context.Context, read ReadNumber) error)
+	// Renew sets where the address of the database, without its scheme, is read again before
+	// each new connection, for a user or a password that changes. The rest of it stays as it was.
+	Renew(address func() (string, error))
+	// Disconnect closes all connections of the pools, whatever waits on them. Later ones may
+	// lead to another server.
+	Disconnect()
+	// ServerAddress is HOST:PORT of the database server in use, as it is reached from here;
+	// empty: it is a file.
 	ServerAddress() string
 	// Migrations returns the folder of the schema's migrations and the dialect's name
 	// in goose.

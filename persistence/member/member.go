@@ -47,6 +47,7 @@ type Member struct {
 	joined      atomic.Bool
 	lost        chan struct{}
 	lostWhy     atomic.Pointer[error]
+	missing     atomic.Pointer[error] // see [Member.LoseCommits]
 	stopRenewal func()
 	release     func() // of the file's lock
 
@@ -68,6 +69,8 @@ type Config struct {
 func New(database dialect.Database, scheme string, c Config) *Member {
 	pools := database.Pools()
 	c.Metrics.statements.Store(pools.Statements)
+	server := database.ServerAddress
+	c.Metrics.server.Store(&server)
 	return &Member{
 		Database: database, Dialect: database.Statements(),
 		Write: sqlx.NewDb(pools.Write, scheme), Read: sqlx.NewDb(pools.Read, scheme), Lease: sqlx.NewDb(pools.Lease, scheme),

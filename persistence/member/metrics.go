@@ -20,6 +20,28 @@ type Metrics struct {
 	Waiting      prometheus.Gauge
 	Down         prometheus.Gauge
 	statements   *atomic.Pointer[dialect.Counter] // of the store that the figures are of
+	server       *atomic.Pointer[func() string]   // of that store: the database server in use
+}
+
+// serverInUse is the figure that names the database server in use. A database that is a file
+// has none.
+type serverInUse struct {
+	address func() string
+	desc    *prometheus.Desc
+}
+
+func newServerInUse(address func() string) prometheus.Collector {
+	return &serverInUse{address, prometheus.NewDesc("weir_db_server", "1 for the database server in use, HOST:PORT.", []string{"address"}, nil)}
+}
+
+// Describe implements prometheus.Collector.
+func (s *serverInUse) Describe(out chan<- *prometheus.Desc) { out <- s.desc }
+
+// Collect implements prometheus.Collector.
+func (s *serverInUse) Collect(out chan<- prometheus.Metric) {
+	if address := s.address(); address != "" {
+		out <- prometheus.MustNewConstMetric(s.desc, prometheus.GaugeValue, 1, address)
+	}
 }
 
 // Results of a transaction of the writer.
@@ -47,8 +69,16 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}
 		return 0
 	})
+	server := new(atomic.Pointer[func() string])
+	r.MustRegister(newServerInUse(func() string {
+		if address := server.Load(); address != nil {
+			return (*address)()
+		}
+		return ""
+	}))
 	m := &Metrics{
 		statements: statements,
+		server:     server,
 		Transactions: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_db_transactions_total", Help: "Transactions of the group-commit writer.",
 		}, []string{"result"}),

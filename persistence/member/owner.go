@@ -151,6 +151,7 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 		w.LostConnection()
 	}
 	defer drop()
+	failed := 0
 	for told, warned, down := false, false, false; ; {
 		err := func() (err error) {
 			if conn == nil {
@@ -159,7 +160,7 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 				}
 			}
 			asked := time.Now()
-			row, err := m.see(ctx, conn)
+			row, err := m.lookOn(ctx, conn)
 			if err != nil {
 				return err
 			}
@@ -196,9 +197,13 @@ func (m *Member) await(ctx context.Context, wait bool) error {
 				down = true
 				m.Logger.Warn("the owner of the database cannot be read; trying again", "error", err)
 			}
+			failed = m.disconnectAfter(failed, err)
 			drop()
 		default:
 			return err
+		}
+		if err == nil {
+			failed = 0
 		}
 		if !m.pause(ctx) {
 			return ctx.Err()
@@ -396,6 +401,7 @@ func (m *Member) startRenewal() {
 	go func() {
 		defer close(done)
 		renewals := ownership.NewRenewals(m.LeaseTTL, time.Now())
+		failed := 0
 		for Pause(ctx, ownership.RenewEvery(m.LeaseTTL)) {
 			now := time.Now()
 			switch why, since := renewals.Before(now, m.Stuck(now), m.Deaf(now)); why {
@@ -420,6 +426,7 @@ func (m *Member) startRenewal() {
 			case changed:
 				m.Logger.Info("the lease of the database is renewed again")
 			}
+			failed = m.disconnectAfter(failed, err)
 			if err == nil {
 				failpoint.Hit("own.renewed")
 			}

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
@@ -26,7 +27,11 @@ import (
 // scheme:
 //
 //	user:password@host:3306/name
+//	user:password@host1:3306,host2:3306,host3:3306/name
 //	user:password@unix(/path/of/socket)/name
+//
+// Of several servers the one that was used last is tried first. A server is used only if
+// it can be written and, in a group, is the primary that sees a majority.
 //
 // Reserved characters in user and password are percent-encoded.
 // ?tls=true|skip-verify|preferred enables TLS. Other parameters are rejected: the
@@ -47,18 +52,26 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 	cfg.Logger = quiet{log}
 	several := cfg.Clone()
 	several.MultiStatements = true // in one message; only bundling joins them
-	one, err := connections(cfg)
+	all := newServers(cfg, log)
+	one, err := all.connector(cfg)
 	if err != nil {
 		return nil, err
 	}
-	joined, err := connections(several)
+	joined, err := all.connector(several)
 	if err != nil {
 		return nil, err
+	}
+	if len(all.addresses) > 1 {
+		if err := one.survey(ctx); err != nil {
+			return nil, err
+		}
 	}
 	counter := new(dialect.Counter)
-	batch := pool(counter.Counted(bundling{joined, counter, maxMessage}), 1)
-	rest := pool(counter.Counted(one), 10)
-	d := &Database{log: log, address: serverAddress(cfg), pools: dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: pool(counter.Counted(one), 1), Statements: counter}}
+	d := &Database{log: log, unix: cfg.Net == "unix", servers: all}
+	batch := pool(counter.Counted(bundling{inspected{joined, d}, counter, maxMessage}), 1)
+	rest := pool(counter.Counted(one), maxConnections-2)
+	lease := pool(counter.Counted(inspected{one, d}), 1)
+	d.pools = dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: lease, Statements: counter}
 	if err := d.check(ctx); err != nil {
 		_ = d.Close()
 		return nil, err
@@ -66,24 +79,56 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 	return d, nil
 }
 
-// serverAddress is HOST:PORT of the server. One with a socket is on this machine.
-func serverAddress(cfg *driver.Config) string {
-	if cfg.Net == "unix" {
+// ServerAddress implements [dialect.Database]. A server with a socket is on this machine.
+func (d *Database) ServerAddress() string {
+	if d.unix {
 		return "127.0.0.1:3306"
 	}
-	return cfg.Addr
+	return d.servers.inUse()
 }
 
-// ServerAddress implements [dialect.Database].
-func (d *Database) ServerAddress() string { return d.address }
+// Inspect implements [dialect.Database].
+func (d *Database) Inspect(check func(context.Context, dialect.ReadNumber) error) {
+	d.inspect.Store(&check)
+}
 
-func connections(cfg *driver.Config) (session, error) {
-	c, err := driver.NewConnector(cfg)
-	if err != nil {
-		return session{}, fmt.Errorf("mysql: %w", err)
+// Renew implements [dialect.Database].
+func (d *Database) Renew(address func() (string, error)) { d.servers.renew.Store(&address) }
+
+// inspected makes connections that pass the check of [Database.Inspect].
+type inspected struct {
+	sqldriver.Connector
+	d *Database
+}
+
+// Connect implements driver.Connector.
+func (i inspected) Connect(ctx context.Context) (sqldriver.Conn, error) {
+	c, err := i.Connector.Connect(ctx)
+	check := i.d.inspect.Load()
+	if err != nil || check == nil {
+		return c, err
 	}
-	return session{c}, nil
+	err = (*check)(ctx, func(ctx context.Context, text string) (int64, bool, error) {
+		rows, err := asks(ctx, c.(sqldriver.QueryerContext), text) //nolint:forcetypeassert // the driver's own
+		if err != nil || len(rows) == 0 {
+			return 0, false, err
+		}
+		n, err := strconv.ParseInt(rows[0][0], 10, 64)
+		return n, true, err
+	})
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
 }
+
+// Disconnect implements [dialect.Database].
+func (d *Database) Disconnect() { d.servers.disconnect() }
+
+// maxConnections is how many connections a process opens at most: one of the writer, one of the
+// lease, and those for everything else.
+const maxConnections = 12
 
 func pool(connections sqldriver.Connector, most int) *sql.DB {
 	db := sql.OpenDB(connections)

@@ -25,6 +25,7 @@ func TestParse(t *testing.T) {
 		"u:p@ss@[::1]/d":            "u|p@ss|tcp|[::1]:3306|d|",
 		"u:p@unix(/run/my.sock)/d":  "u|p|unix|/run/my.sock|d|",
 		"u:p@h/d?tls=skip-verify":   "u|p|tcp|h:3306|d|skip-verify",
+		"u:p@h1,h2:1,[::1]/d":       "u|p|tcp|h1:3306,h2:1,[::1]:3306|d|",
 	} {
 		cfg, err := parse(address)
 		if err != nil {
@@ -38,6 +39,53 @@ func TestParse(t *testing.T) {
 		if !cfg.RejectReadOnly || !cfg.InterpolateParams || cfg.MultiStatements || cfg.ClientFoundRows {
 			t.Errorf("%s: what the store relies on is not set", address)
 		}
+	}
+}
+
+func TestParse_RefusesHosts(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"u:p@h1,,h2/d":      "a host is empty",
+		"u:p@h1,/d":         "a host is empty",
+		"u:p@,h1/d":         "a host is empty",
+		"u:p@h1,:3306/d":    "a host is empty",
+		"u:p@h1,h1/d":       "h1:3306 is there twice",
+		"u:p@h1:3306,h1/d":  "h1:3306 is there twice",
+		"u:p@h1,unix(/s)/d": "malformed",
+	} {
+		if _, err := parse(address); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+}
+
+func TestFewest(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]int{{151, 0, 151}, {151, 10, 10}, {5, 10, 5}} {
+		if got := fewest(c[0], c[1]); got != c[2] {
+			t.Errorf("a server that allows %d, %d of the account: %d", c[0], c[1], got)
+		}
+	}
+}
+
+// A server that allows too few connections is used all the same.
+func TestOpen_WarnsAboutFewConnections(t *testing.T) {
+	t.Parallel()
+	url := testmysql.Start(t).URL(t)
+	plain := open(t, mustConnect(t, settings(t, url)), 1)
+	var log strings.Builder
+	for _, text := range []string{"CREATE USER ann@'%' IDENTIFIED BY 'a' WITH MAX_USER_CONNECTIONS 5", "GRANT ALL ON *.* TO ann@'%'"} {
+		if _, err := plain.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := Open(t.Context(), "ann:a"+strings.TrimPrefix(url, "mysql://weir:weir"), slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = d.Close()
+	if !strings.Contains(log.String(), "allowed=5 needed=12") {
+		t.Errorf("the log: %s", log.String())
 	}
 }
 
@@ -92,24 +140,6 @@ func TestClassify(t *testing.T) {
 	} {
 		if kind, code := (&Database{}).Classify(c.err); kind != c.kind || code != c.code {
 			t.Errorf("%s: %v %s, want %v %s", name, kind, code, c.kind, c.code)
-		}
-	}
-}
-
-func TestClustersOfSeveralWritersAreRefused(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		variable, value, want string
-	}{
-		{"", "", ""},
-		{"wsrep_on", "OFF", ""},
-		{"wsrep_on", "ON", "Galera"},
-		{"group_replication_single_primary_mode", "ON", ""},
-		{"group_replication_single_primary_mode", "OFF", "several primaries"},
-	} {
-		err := singleWriter(map[string]string{c.variable: c.value})
-		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s = %s: %v", c.variable, c.value, err)
 		}
 	}
 }

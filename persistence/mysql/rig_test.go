@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -127,7 +128,7 @@ func settings(t testing.TB, url string) *mysql.Config {
 
 func mustConnect(t testing.TB, cfg *mysql.Config) driver.Connector {
 	t.Helper()
-	c, err := connections(cfg)
+	c, err := newServers(cfg, slog.New(slog.DiscardHandler)).connector(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

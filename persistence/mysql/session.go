@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"weir/persistence/dialect"
@@ -44,13 +46,32 @@ func parse(address string) (*mysql.Config, error) {
 	case host == "" || strings.ContainsAny(host, "/()"):
 		return nil, fmt.Errorf("mysql: the host is missing or malformed; want mysql://user:password@host:3306/name")
 	default:
-		cfg.Net, cfg.Addr = "tcp", withPort(host)
+		hosts, err := splitHosts(host)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Net, cfg.Addr = "tcp", strings.Join(hosts, ",")
 	}
 	if err := parameters(cfg, query); err != nil {
 		return nil, err
 	}
 	settle(cfg)
 	return cfg, nil
+}
+
+// splitHosts splits a list of servers, each with its port.
+func splitHosts(list string) ([]string, error) {
+	var hosts []string
+	for host := range strings.SplitSeq(list, ",") {
+		if host == "" || strings.HasPrefix(host, ":") {
+			return nil, fmt.Errorf("mysql: a host is empty; want mysql://user:password@host1:3306,host2:3306/name")
+		}
+		if host = withPort(host); slices.Contains(hosts, host) {
+			return nil, fmt.Errorf("mysql: the host %s is there twice", host)
+		}
+		hosts = append(hosts, host)
+	}
+	return hosts, nil
 }
 
 func withPort(host string) string {
@@ -104,40 +125,20 @@ const (
 // Database is one MySQL or MariaDB database.
 type Database struct {
 	log     *slog.Logger
-	address string
+	unix    bool
+	servers *servers
+	inspect atomic.Pointer[func(context.Context, dialect.ReadNumber) error]
 	pools   dialect.Pools
-}
-
-// session prepares each new connection. A statement sets the isolation level,
-// because its variable has two names.
-type session struct{ driver.Connector }
-
-// Connect implements driver.Connector.
-func (s session) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := s.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, q := range []string{
-		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-		"SET SESSION innodb_lock_wait_timeout = 3, lock_wait_timeout = 10, time_zone = '+00:00', " +
-			"sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'" + idleSettings,
-	} {
-		if _, err := c.(driver.ExecerContext).ExecContext(ctx, q, nil); err != nil {
-			_ = c.Close()
-			return nil, fmt.Errorf("mysql: prepare the session: %w", err)
-		}
-	}
-	return c, nil
 }
 
 // check verifies that the server and the session meet the store's requirements.
 func (d *Database) check(ctx context.Context) error {
 	var version, mode, zone string
-	var wait, packet int
+	var wait, packet, allowed, ofAccount int
 	err := d.pools.Read.QueryRowContext(ctx,
-		"SELECT VERSION(), @@session.sql_mode, @@session.time_zone, @@session.innodb_lock_wait_timeout, @@session.max_allowed_packet").
-		Scan(&version, &mode, &zone, &wait, &packet)
+		"SELECT VERSION(), @@session.sql_mode, @@session.time_zone, @@session.innodb_lock_wait_timeout, @@session.max_allowed_packet, "+
+			"@@global.max_connections, @@session.max_user_connections").
+		Scan(&version, &mode, &zone, &wait, &packet, &allowed, &ofAccount)
 	if err != nil {
 		return fmt.Errorf("mysql: connect: %w", err)
 	}
@@ -150,15 +151,26 @@ func (d *Database) check(ctx context.Context) error {
 	if err := d.checkPacket(packet); err != nil {
 		return err
 	}
+	if most := fewest(allowed, ofAccount); most < maxConnections {
+		d.log.Warn("the database server allows fewer connections than this process may open", "allowed", most, "needed", maxConnections)
+	}
 	if !strings.Contains(version, "MariaDB") {
 		d.pools.Batch.SetConnMaxIdleTime(idleLimit)
 		d.pools.Read.SetConnMaxIdleTime(idleLimit)
 		d.pools.Lease.SetConnMaxIdleTime(idleLimit)
 	}
-	if err := d.checkCluster(ctx); err != nil {
+	if err := d.checkRole(ctx); err != nil {
 		return err
 	}
 	return d.checkIsolation(ctx)
+}
+
+// fewest returns how many connections an account may have; 0 stands for no limit of its own.
+func fewest(server, account int) int {
+	if account > 0 {
+		return min(server, account)
+	}
+	return server
 }
 
 // Bounds of max_allowed_packet in bytes. Batches and contacts have up to 1 MiB before
@@ -180,40 +192,36 @@ func (d *Database) checkPacket(packet int) error {
 	return nil
 }
 
-// checkCluster rejects a server of a cluster with several writers.
-func (d *Database) checkCluster(ctx context.Context) error {
-	rows, err := d.pools.Read.QueryContext(ctx,
-		"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'group_replication_single_primary_mode')")
+// checkRole rejects a server that cannot be used. From now on each connection is checked if
+// the server is a member of a group.
+func (d *Database) checkRole(ctx context.Context) error {
+	c, err := d.pools.Read.Conn(ctx)
 	if err != nil {
-		return fmt.Errorf("mysql: read the server's variables: %w", err)
+		return err
 	}
-	defer func() { _ = rows.Close() }()
-	variables := map[string]string{}
-	for rows.Next() {
-		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return fmt.Errorf("mysql: read the server's variables: %w", err)
+	defer func() { _ = c.Close() }()
+	return c.Raw(func(inner any) error {
+		queryer, ok := inner.(driver.QueryerContext)
+		if !ok {
+			return fmt.Errorf("mysql: a connection of type %T cannot be asked", inner)
 		}
-		variables[name] = value
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("mysql: read the server's variables: %w", err)
-	}
-	return singleWriter(variables)
-}
-
-// singleWriter rejects clusters with several writers. The lease and claims are
-// guarded by row locks, which such a cluster does not enforce against writes of
-// another node, and it may answer COMMIT after it rolled the transaction back.
-func singleWriter(variables map[string]string) error {
-	const want = "Weir needs a server whose data has one writer: a plain server, with replicas if you like, or a group in single-primary mode"
-	switch {
-	case strings.EqualFold(variables["wsrep_on"], "ON"):
-		return fmt.Errorf("mysql: the server is a Galera node (wsrep_on = ON), where committed contacts can be lost and one process can take another's channels; " + want)
-	case strings.EqualFold(variables["group_replication_single_primary_mode"], "OFF"):
-		return fmt.Errorf("mysql: the server's group replication has several primaries (group_replication_single_primary_mode = OFF), where one process can take another's channels; " + want)
-	}
-	return nil
+		f, err := readFacts(ctx, queryer)
+		if err != nil {
+			return err
+		}
+		if r := f.unfit(); r != nil {
+			return r
+		}
+		if f.group == "" {
+			return nil
+		}
+		d.servers.belong(f.group)
+		d.servers.checked.Store(true)
+		if r := f.unusable(); r != nil {
+			return r
+		}
+		return nil
+	})
 }
 
 func (d *Database) checkIsolation(ctx context.Context) error {

@@ -61,6 +61,11 @@ func updateRespondents() string {
 
 // Classify implements [dialect.Database].
 func (d *Database) Classify(err error) (dialect.Kind, string) {
+	var none *noServerError
+	var refused *refusal
+	if errors.As(err, &none) || errors.As(err, &refused) {
+		return dialect.Down, "server"
+	}
 	var e *mysql.MySQLError
 	if !errors.As(err, &e) {
 		return connectionKind(err)

@@ -125,6 +125,15 @@ func (d *Database) Now() string { return strconv.FormatInt(time.Now().UnixMicro(
 // ServerAddress implements [dialect.Database].
 func (d *Database) ServerAddress() string { return "" }
 
+// Inspect implements [dialect.Database].
+func (d *Database) Inspect(func(context.Context, dialect.ReadNumber) error) {}
+
+// Renew implements [dialect.Database]. A file has no password.
+func (d *Database) Renew(func() (string, error)) {}
+
+// Disconnect implements [dialect.Database]. A file has no other server.
+func (d *Database) Disconnect() {}
+
 // Migrations implements [dialect.Database].
 func (d *Database) Migrations() (string, goose.Dialect) { return "sqlite", goose.DialectSQLite3 }
 

@@ -18,10 +18,11 @@ const MetricsPath = "/metrics"
 
 // Readiness is the body of /readyz.
 type Readiness struct {
-	Ready   bool     `json:"ready"`
-	Owner   bool     `json:"owner" doc:"this process owns the database; others pass requests on to it"`
-	Reasons []string `json:"reasons,omitempty" doc:"what is wrong"`
-	Router  string   `json:"router,omitempty" enum:"serving,replaying,stopping" doc:"phase of the job router: serving: it serves requests; replaying: it loads its state"`
+	Ready    bool     `json:"ready"`
+	Owner    bool     `json:"owner" doc:"this process owns the database; others pass requests on to it"`
+	Reasons  []string `json:"reasons,omitempty" doc:"what is wrong"`
+	Router   string   `json:"router,omitempty" enum:"serving,replaying,stopping" doc:"phase of the job router: serving: it serves requests; replaying: it loads its state"`
+	Database string   `json:"database,omitempty" doc:"HOST:PORT of the database server in use; absent: the database is a file"`
 	// HeldSince does not affect readiness: requests are served.
 	HeldSince *time.Time `json:"held_since,omitempty" doc:"when it was started with --paused: nothing is sent until weir resume"`
 }
@@ -50,6 +51,9 @@ func (s *Service) readiness(ctx context.Context) (out Readiness) {
 	out.Owner = true
 	if s.Router != nil {
 		out.Router = s.Router()
+	}
+	if s.DatabaseServer != nil {
+		out.Database = s.DatabaseServer()
 	}
 	if s.Draining() {
 		out.Reasons = append(out.Reasons, "draining: the process is shutting down")

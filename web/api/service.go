@@ -61,7 +61,10 @@ type Options struct {
 	// Router returns the phase of the job router in this process; nil: it has
 	// none.
 	Router func() string
-	Events events.Log
+	// DatabaseServer returns HOST:PORT of the database server in use; empty or nil: the database
+	// is a file.
+	DatabaseServer func() string
+	Events         events.Log
 	// Interest enables the events of contacts for clients that read them; nil: reading
 	// does not enable them.
 	Interest events.Interest

@@ -155,6 +155,7 @@ func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, 
 		DefaultCapacity: o.Config.DefaultChannelCapacity,
 		Logger:          o.Logger, Metrics: persistence.NewMetrics(o.Registry), LeaseTTL: o.Config.LeaseTTL.Duration(),
 		ContactEvents: events.When(o.Config.ContactEvents),
+		URL:           o.Config.CurrentDatabaseURL(),
 	})
 	if err != nil {
 		return nil, err

@@ -183,7 +183,8 @@ func (a *absence) reasons(now, reached time.Time) []string {
 func (d *Daemon) standby() http.Handler {
 	p := d.peers
 	return web.Standby(web.StandbyOptions{
-		Pass: p.forwarder, Gate: d.parts.gate, Gatherer: d.o.Registry, Prefix: d.o.Config.PathPrefix, PublicURL: d.o.Config.PublicURL, Proxies: web.Proxies(d.o.Config.TrustedProxies),
+		Database: p.store.ServerAddress,
+		Pass:     p.forwarder, Gate: d.parts.gate, Gatherer: d.o.Registry, Prefix: d.o.Config.PathPrefix, PublicURL: d.o.Config.PublicURL, Proxies: web.Proxies(d.o.Config.TrustedProxies),
 		Reasons: func() []string {
 			reasons := p.without.reasons(time.Now(), p.greeter.Reached())
 			if d.draining.Load() {

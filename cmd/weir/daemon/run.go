@@ -145,6 +145,9 @@ func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
 	case err := <-broken:
 		return fmt.Errorf("HTTP server: %w", err)
 	case <-d.parts.store.Lost():
+		if err := d.parts.store.Missing(); err != nil {
+			return fmt.Errorf("database: %w", err)
+		}
 		return errNotOwner
 	}
 }

@@ -65,8 +65,11 @@ func TestStandby(t *testing.T) {
 	ready := func(d *daemon.Daemon, path string) (status int, owner bool) {
 		t.Helper()
 		status, text := ask(t, d, "GET", path, "")
-		var is struct{ Owner bool }
-		if err := json.Unmarshal([]byte(text), &is); err != nil {
+		var is struct {
+			Owner    bool
+			Database string
+		}
+		if err := json.Unmarshal([]byte(text), &is); err != nil || !strings.Contains(url, "@"+is.Database+"/") {
 			t.Errorf("%s: %v %s", path, err, text)
 		}
 		return status, is.Owner
@@ -80,6 +83,8 @@ func TestStandby(t *testing.T) {
 		}
 		if status, text := ask(t, d, "GET", "/metrics", ""); status != 200 || strings.Contains(text, "weir_http_requests_total") != (i == 0) {
 			t.Errorf("process %d: %d; the figures are not its own", i, status)
+		} else if server := `weir_db_server{address="` + url[strings.Index(url, "@")+1:strings.LastIndex(url, "/")] + `"} 1`; !strings.Contains(text, server) {
+			t.Errorf("process %d: no line %s", i, server)
 		}
 	}
 	if status, text := ask(t, second, "PUT", "/v1/channels/a", aChannel); status != http.StatusCreated {

@@ -3,6 +3,7 @@
 //	server run COMMAND …   runs COMMAND with WEIR_TEST_MYSQL naming a server
 //	                       that ends with it; if the variable is set already,
 //	                       just runs COMMAND
+//	server group           runs a group of three MySQL servers, until it is interrupted
 //	server supervise       runs the server that tests share; started by tests
 //	                       when WEIR_TEST_MYSQL is not set
 package main
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"weir/internal/mariadb"
@@ -24,10 +26,12 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := errors.New("use: server run COMMAND …, or server supervise")
+	err := errors.New("use: server run COMMAND …, server group, or server supervise")
 	switch args := os.Args[1:]; {
 	case len(args) >= 2 && args[0] == "run":
 		err = run(ctx, args[1:])
+	case len(args) == 1 && args[0] == "group":
+		err = group(ctx)
 	case len(args) == 1 && args[0] == "supervise":
 		err = private.Supervise(ctx)
 	}
@@ -67,4 +71,29 @@ func run(ctx context.Context, command []string) error {
 	cmd.Env = env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return cmd.Run()
+}
+
+// group runs a group of servers until ctx ends.
+func group(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "weir-my-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	const members = 3
+	g, err := mariadb.StartGroup(ctx, func() (string, error) { return os.MkdirTemp(dir, "") }, members, mariadb.Small())
+	if err != nil {
+		return err
+	}
+	defer g.Kill()
+	url, err := mariadb.CreateDatabase(ctx, g.Servers[0].Address(), "weir")
+	if err != nil {
+		return err
+	}
+	fmt.Println("DATABASE_URL=" + strings.Replace(url, g.Servers[0].Host(), g.Hosts(), 1))
+	for _, s := range g.Servers {
+		fmt.Printf("server %s, process %d\n", s.Host(), s.PID())
+	}
+	<-ctx.Done()
+	return nil
 }
