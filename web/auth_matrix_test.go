@@ -89,8 +89,9 @@ func rights() map[string]string {
 		"GET /v1/events": "contacts:read router",
 		"GET /v1/audit":  "channels:admin",
 
-		"GET /v1/hold":    "contacts:read channels:admin",
-		"DELETE /v1/hold": "channels:admin",
+		"GET /v1/hold":      "contacts:read channels:admin",
+		"GET /v1/processes": "contacts:read channels:admin",
+		"DELETE /v1/hold":   "channels:admin",
 
 		"GET /v1/whoami": "contacts:write contacts:read channels:admin surveys:admin router webhooks:admin metrics:read pii:read",
 	}

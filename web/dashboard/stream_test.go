@@ -110,7 +110,7 @@ func TestOnlyChangedRegionsAreSent(t *testing.T) {
 		s, open := streaming(t)
 		ctx, leave := context.WithCancel(t.Context())
 		l, done := open(ctx)
-		if text := l.heard(); parts(text) != 4 || !strings.Contains(text, "data: channels\n") {
+		if text := l.heard(); parts(text) != 5 || !strings.Contains(text, "data: channels\n") {
 			t.Errorf("at first: %s", text)
 		}
 		time.Sleep(10 * time.Second)
