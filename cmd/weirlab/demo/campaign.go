@@ -29,6 +29,7 @@ func (o Options) campaign() []*survey {
 	}
 	if o.several() {
 		b.calls, b.texts = moreCalls, moreTexts
+		a.patience, b.patience = standstill+5*time.Second, standstill+5*time.Second
 	}
 	for _, p := range a.people {
 		a.quotas[p.region]++

@@ -16,6 +16,9 @@ type survey struct {
 	flawed bool           // its file has mistakes
 	calls  string         // its channel for calls
 	texts  string         // its channel for messages
+	// patience is the least time that a message waits for an answer. An answer may be held up
+	// while the owner of the database changes, and must not come too late for that.
+	patience time.Duration
 
 	stats client.StatsView // as of the last poll
 }
@@ -40,7 +43,7 @@ func (s *survey) definition(p pace, app *application) map[string]any {
 		},
 		"modes": map[string]any{
 			"ivr": map[string]string{"channel": s.calls, "retries": p.delay(time.Second) + " " + p.delay(2*time.Second)},
-			"sms": map[string]string{"channel": s.texts, "retries": p.delay(3 * time.Second)},
+			"sms": map[string]string{"channel": s.texts, "retries": pace{1}.delay(p.atLeast(s.patience, 3*time.Second))},
 		},
 		"arms": []map[string]any{{"modes": []string{"ivr", "sms"}}},
 		"questionnaires": map[string]any{"main": map[string]any{
