@@ -20,6 +20,7 @@
 //   - A request is handled once, and by the owner. What was answered with success is durable, and
 //     what was answered with "nothing was done" is not there.
 //   - Every contact ends. Without crashes none becomes unknown, and no request is refused.
+//   - A database that was released as planned is taken by the successor, before others may.
 //   - There is an owner again soon after the last fault.
 //
 // [Rules] holds the decisions and duties as values: a test replaces one by a deliberate fault,

@@ -27,6 +27,7 @@ type store struct {
 	writers    map[int64]*writerRow
 	contacts   map[weir.ContactID]weir.Contact
 	handled    map[int]int // how often a request was
+	released   time.Time
 }
 
 type writerRow struct{ batch, fence int64 }
@@ -55,6 +56,9 @@ func (s *store) take(p *process) int64 {
 		if other.epoch != 0 && other.start == s.owner.Start && !other.releasing && !other.excused() {
 			w.fail("process %d takes the database from process %d, which has lost nothing but its connections", p.start, other.start)
 		}
+	}
+	if waited := w.now.Sub(s.released); w.planned && !s.released.IsZero() && waited >= ownership.YieldFor {
+		w.fail("process %d takes the database %v after its release, and the successor did not", p.start, waited)
 	}
 	s.owner.Start, s.owner.Expires = p.start, s.now()+lease.Microseconds()
 	if w.rules.RaiseEpoch {
@@ -88,6 +92,7 @@ func (s *store) release(p *process) {
 	if s.owner.Start == p.start && s.owner.Epoch == p.epoch {
 		s.w.logf("process %d releases the database", p.start)
 		s.owner.Start, s.owner.Expires = 0, 0
+		s.released = s.w.now
 	}
 }
 
