@@ -113,6 +113,9 @@ type Database interface {
 	// Renew sets where the address of the database, without its scheme, is read again before
 	// each new connection, for a user or a password that changes. The rest of it stays as it was.
 	Renew(address func() (string, error))
+	// Verify returns an error if the server that a connection leads to can no longer be used,
+	// and then closes it. It costs nothing where there can be no other server.
+	Verify(ctx context.Context, c *sql.Conn) error
 	// Disconnect closes all connections of the pools, whatever waits on them. Later ones may
 	// lead to another server.
 	Disconnect()

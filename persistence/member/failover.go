@@ -32,7 +32,13 @@ const minLookTime = 2 * time.Second
 func (m *Member) lookOn(ctx context.Context, conn *sqlx.Conn) (ownership.Row, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(m.LeaseTTL/2, minLookTime))
 	defer cancel()
-	return m.see(ctx, conn)
+	row, err := m.see(ctx, conn)
+	if err == nil && row.expired() {
+		// A primary that was cut off from its group answers, while the owner cannot renew the
+		// lease there: what is read on it counts for nothing.
+		err = m.Database.Verify(ctx, conn.Conn)
+	}
+	return row, err
 }
 
 // LoseCommits notes that the database lacks what it has confirmed to this process, and

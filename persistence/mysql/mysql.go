@@ -92,6 +92,21 @@ func (d *Database) Inspect(check func(context.Context, dialect.ReadNumber) error
 	d.inspect.Store(&check)
 }
 
+// Verify implements [dialect.Database].
+func (d *Database) Verify(ctx context.Context, c *sql.Conn) error {
+	if !d.servers.checked.Load() {
+		return nil
+	}
+	f, err := factsOn(ctx, c)
+	if err == nil {
+		err = d.servers.refuse(f)
+	}
+	if err != nil {
+		_ = c.Raw(func(any) error { return sqldriver.ErrBadConn })
+	}
+	return err
+}
+
 // Renew implements [dialect.Database].
 func (d *Database) Renew(address func() (string, error)) { d.servers.renew.Store(&address) }
 

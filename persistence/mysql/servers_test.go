@@ -124,6 +124,30 @@ func TestServers_WritableOneIsUsed(t *testing.T) {
 	}
 }
 
+// A connection on which the owner of the database is looked at is given up with its server.
+func TestServers_OneThatIsNoLongerUsableIsNoticed(t *testing.T) {
+	t.Parallel()
+	w := newTwin(t)
+	w.account()
+	w.do(1, "SET GLOBAL read_only = ON")
+	d := w.open()
+	c, err := d.Pools().Write.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if err := d.Verify(t.Context(), c); err != nil {
+		t.Errorf("the server in use: %v", err)
+	}
+	w.do(0, "SET GLOBAL read_only = ON")
+	if err := d.Verify(t.Context(), c); err == nil || !strings.Contains(err.Error(), "read_only = ON") {
+		t.Errorf("a server that became read-only: %v", err)
+	}
+	if err := c.PingContext(t.Context()); err == nil {
+		t.Error("the connection is still open")
+	}
+}
+
 func TestServers_OneThatEndedIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t)

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"log/slog"
@@ -200,28 +201,35 @@ func (d *Database) checkRole(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	return c.Raw(func(inner any) error {
+	f, err := factsOn(ctx, c)
+	if err != nil {
+		return err
+	}
+	if r := f.unfit(); r != nil {
+		return r
+	}
+	if f.group == "" {
+		return nil
+	}
+	d.servers.belong(f.group)
+	d.servers.checked.Store(true)
+	if r := f.unusable(); r != nil {
+		return r
+	}
+	return nil
+}
+
+// factsOn asks the server that a connection leads to.
+func factsOn(ctx context.Context, c *sql.Conn) (f facts, err error) {
+	err = c.Raw(func(inner any) (err error) {
 		queryer, ok := inner.(driver.QueryerContext)
 		if !ok {
 			return fmt.Errorf("mysql: a connection of type %T cannot be asked", inner)
 		}
-		f, err := readFacts(ctx, queryer)
-		if err != nil {
-			return err
-		}
-		if r := f.unfit(); r != nil {
-			return r
-		}
-		if f.group == "" {
-			return nil
-		}
-		d.servers.belong(f.group)
-		d.servers.checked.Store(true)
-		if r := f.unusable(); r != nil {
-			return r
-		}
-		return nil
+		f, err = readFacts(ctx, queryer)
+		return err
 	})
+	return f, err
 }
 
 func (d *Database) checkIsolation(ctx context.Context) error {

@@ -131,6 +131,9 @@ func (d *Database) Inspect(func(context.Context, dialect.ReadNumber) error) {}
 // Renew implements [dialect.Database]. A file has no password.
 func (d *Database) Renew(func() (string, error)) {}
 
+// Verify implements [dialect.Database].
+func (d *Database) Verify(context.Context, *sql.Conn) error { return nil }
+
 // Disconnect implements [dialect.Database]. A file has no other server.
 func (d *Database) Disconnect() {}
 
