@@ -33,7 +33,7 @@ func (m *Member) lookOn(ctx context.Context, conn *sqlx.Conn) (ownership.Row, er
 	ctx, cancel := context.WithTimeout(ctx, max(m.LeaseTTL/2, minLookTime))
 	defer cancel()
 	row, err := m.see(ctx, conn)
-	if err == nil && row.expired() {
+	if err == nil && row.Expired() {
 		// A primary that was cut off from its group answers, while the owner cannot renew the
 		// lease there: what is read on it counts for nothing.
 		err = m.Database.Verify(ctx, conn.Conn)
