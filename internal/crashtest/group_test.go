@@ -395,9 +395,9 @@ func TestGroup_Refused(t *testing.T) {
 	do(first, grant)
 	refused(anns(url), "")
 
-	do(second, "SET GLOBAL group_replication_consistency = EVENTUAL")
+	do(second, "SET GLOBAL group_replication_consistency = 'EVENTUAL'")
 	refused(all, second.Host()+": mysql: the server's group has group_replication_consistency = EVENTUAL")
-	do(second, "SET GLOBAL group_replication_consistency = BEFORE")
+	do(second, "SET GLOBAL group_replication_consistency = 'BEFORE'")
 	refused(all, "")
 	do(second, "STOP GROUP_REPLICATION")
 	refused(strings.Replace(url, first.Host(), second.Host(), 1), "not ONLINE in its group, but OFFLINE")

@@ -90,9 +90,9 @@ func group(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("DATABASE_URL=" + strings.Replace(url, g.Servers[0].Host(), g.Hosts(), 1))
+	_, _ = fmt.Fprintln(os.Stdout, "DATABASE_URL="+strings.Replace(url, g.Servers[0].Host(), g.Hosts(), 1))
 	for _, s := range g.Servers {
-		fmt.Printf("server %s, process %d\n", s.Host(), s.PID())
+		_, _ = fmt.Fprintf(os.Stdout, "server %s, process %d\n", s.Host(), s.PID())
 	}
 	<-ctx.Done()
 	return nil
