@@ -327,7 +327,7 @@ func (p *process) load() {
 			return
 		}
 		p.clock = p.drift
-		random := rand.New(rand.NewPCG(uint64(p.start), p.w.chance.Uint64())) //nolint:gosec // a seed has to give the same run again
+		random := rand.New(rand.NewPCG(uint64(p.start), p.w.chance.Uint64()))
 		p.core = core.New(core.Config{
 			IdleAfter: 20 * time.Second, ReconcileEvery: 20 * time.Second, SettleAfter: 5 * time.Second, LostAfter: lostAfter,
 			StopAfter: 24 * time.Hour, AskConcurrency: 4, Chance: random.Float64,
