@@ -3,7 +3,6 @@ package scaletest_test
 import (
 	"encoding/base64"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"weir/channels/nuntium/simulator"
+	"weir/cmd/weirlab/machine"
 	"weir/internal/hmacsign"
 	"weir/internal/polling"
 	"weir/persistence/testmysql"
@@ -82,7 +82,11 @@ func TestTakeOverWithMuchInFlight(t *testing.T) {
 	quick, base := startProvider(t, simulator.Options{DeliverTime: 5 * time.Millisecond, ConfirmTime: time.Millisecond, Outcomes: []string{"delivered"}})
 	url := testmysql.URL(t)
 	fill(t, url, sms, n, capacity)
-	path, address := build(t), free(t)
+	path := build(t)
+	address, err := machine.FreeAddr(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	owner := newProgram(t, path, url, "PUBLIC_URL=http://"+address)
 	owner.start()
 	standby := newProgram(t, path, url, "PUBLIC_URL=http://"+address)
@@ -122,15 +126,4 @@ func TestTakeOverWithMuchInFlight(t *testing.T) {
 		}
 	}
 	standby.terminate()
-}
-
-// free returns an address that nobody listens at.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

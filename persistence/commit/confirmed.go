@@ -16,8 +16,7 @@ import (
 type confirmations struct {
 	mu       sync.Mutex
 	last     int64
-	instants []confirmation // in their order
-	dropped  bool           // older ones are gone
+	instants []confirmation // in their order; old ones are dropped
 }
 
 // confirmation is the first batch of a step of time.
@@ -40,7 +39,7 @@ func (c *confirmations) add(number int64, now time.Time) {
 		return
 	}
 	if len(c.instants) == maxConfirmations {
-		c.instants, c.dropped = slices.Delete(c.instants, 0, maxConfirmations/2), true
+		c.instants = slices.Delete(c.instants, 0, maxConfirmations/2)
 	}
 	c.instants = append(c.instants, confirmation{number, now})
 }
@@ -60,7 +59,7 @@ func (c *confirmations) missing(number, want int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	since, word := c.instants[0].at, "since"
-	if c.dropped && number+1 < c.instants[0].number {
+	if number+1 < c.instants[0].number { // older ones are gone
 		word = "since before"
 	}
 	for _, i := range c.instants {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -22,9 +23,8 @@ type Process struct {
 	Address     string `json:"address"` // of its listener for peers
 	Fingerprint string `json:"-"`       // of its certificate
 	Version     string `json:"version"`
-	Schema      int64  `json:"schema"`   // the newest step that it knows
-	Settings    string `json:"settings"` // digest of those that must agree
-	// Digests are digests of each of these settings, by name. An earlier version sends none.
+	Schema      int64  `json:"schema"` // the newest step that it knows
+	// Digests are digests of the settings that have to agree, by name.
 	Digests map[string]string `json:"digests,omitempty"`
 	// Hindered is why a standby could not take the database; empty: it could.
 	Hindered string `json:"hindered,omitempty"`
@@ -32,31 +32,19 @@ type Process struct {
 
 // Differing lists the settings that have to agree and differ between this process and
 // another.
-func (p Process) Differing(settings string, digests map[string]string) []string {
-	if p.Settings == settings {
-		return nil
-	}
-	var list []string
-	for name, digest := range p.Digests {
-		if len(digests) == 0 || digests[name] != digest { // without digests any of them may be meant
-			list = append(list, name)
-		}
-	}
-	for name := range digests {
-		if p.Digests[name] == "" {
-			list = append(list, name)
-		}
-	}
-	slices.Sort(list)
-	return list
+func (p Process) Differing(digests map[string]string) []string {
+	all := map[string]string{}
+	maps.Copy(all, p.Digests)
+	maps.Copy(all, digests)
+	maps.DeleteFunc(all, func(name, _ string) bool { return p.Digests[name] == digests[name] })
+	return slices.Sorted(maps.Keys(all))
 }
 
 // reply is what the owner answers to a standby that says hello.
 type reply struct {
 	Epoch     int64             `json:"epoch"`
-	Successor int64             `json:"successor"` // start number; 0: none
-	Released  bool              `json:"released"`  // the database is free
-	Settings  string            `json:"settings"`
+	Successor int64             `json:"successor"`         // start number; 0: none
+	Released  bool              `json:"released"`          // the database is free
 	Digests   map[string]string `json:"digests,omitempty"` // as in [Process]
 }
 
@@ -186,8 +174,7 @@ func (s *Server) note(from Process) (epoch int64, released <-chan struct{}) {
 		known = &Standby{}
 		s.standbys[from.Start] = known
 		s.o.Logger.Info("standby joined", "start", from.Start, "address", from.Address, "version", from.Version)
-		known.Differing = s.o.Self.Differing(from.Settings, from.Digests)
-		if from.Settings != s.o.Self.Settings {
+		if known.Differing = s.o.Self.Differing(from.Digests); len(known.Differing) > 0 {
 			s.o.Logger.Warn("a standby has other settings, which have to be the same in all processes of a database", "differing", known.Differing, "start", from.Start, "address", from.Address)
 		}
 	}
@@ -232,7 +219,7 @@ func (s *Server) reply(epoch int64) reply {
 	list := s.Standbys()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return reply{Epoch: epoch, Successor: Successor(list, time.Now()), Released: s.epoch != epoch, Settings: s.o.Self.Settings, Digests: s.o.Self.Digests}
+	return reply{Epoch: epoch, Successor: Successor(list, time.Now()), Released: s.epoch != epoch, Digests: s.o.Self.Digests}
 }
 
 // Standbys lists the processes that have said hello to this one as the owner, the oldest
@@ -289,8 +276,8 @@ func (g *Greeter) Run(ctx context.Context) {
 			}
 			wait(ctx, changed, retryEvery-time.Since(begin))
 		default:
-			if self := g.Self(); g.reach.reached(time.Now(), answer.Settings) && answer.Settings != self.Settings {
-				g.Logger.Warn("the owner of the database has other settings, which have to be the same in all processes of a database", "differing", self.Differing(answer.Settings, answer.Digests), "address", o.Address)
+			if differing := g.Self().Differing(answer.Digests); g.reach.reached(time.Now(), answer.Epoch) && len(differing) > 0 {
+				g.Logger.Warn("the owner of the database has other settings, which have to be the same in all processes of a database", "differing", differing, "address", o.Address)
 			}
 			failing, warned = time.Time{}, time.Time{}
 			g.Succeed(answer.Successor)

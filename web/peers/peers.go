@@ -269,17 +269,17 @@ func dial(ctx context.Context, c *tls.Config, address string) (net.Conn, error) 
 
 // reach is when a standby reached the owner last.
 type reach struct {
-	mu       sync.Mutex
-	at       time.Time
-	settings string
+	mu    sync.Mutex
+	at    time.Time
+	epoch int64
 }
 
-// reached notes that it was reached, and reports whether its settings are news.
-func (r *reach) reached(now time.Time, settings string) bool {
+// reached notes that it was reached, and reports whether it is another one than before.
+func (r *reach) reached(now time.Time, epoch int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	changed := r.settings != settings
-	r.at, r.settings = now, settings
+	changed := r.epoch != epoch
+	r.at, r.epoch = now, epoch
 	return changed
 }
 

@@ -72,7 +72,7 @@ func newProcess(t *testing.T, d *database, start int64) *process {
 		t.Fatal(err)
 	}
 	p := &process{Identity: identity, refused: peers.NewRefused(prometheus.NewRegistry())}
-	p.self = peers.Process{Start: start, Address: address, Fingerprint: identity.Fingerprint, Version: "1.0.0", Settings: "same"}
+	p.self = peers.Process{Start: start, Address: address, Fingerprint: identity.Fingerprint, Version: "1.0.0", Digests: map[string]string{"PUBLIC_URL": "same"}}
 	p.Server = peers.NewServer(peers.Options{Identity: identity, Self: p.self, Processes: d.processes, Valid: func() bool { return !p.lost.Load() }, Logger: slog.New(slog.DiscardHandler), Refused: p.refused})
 	d.add(p.self)
 	ended := make(chan error, 1)
@@ -480,7 +480,7 @@ func TestStandbyThatMayNotTakeOver(t *testing.T) {
 	owner, p := newProcess(t, d, 1), newProcess(t, d, 2)
 	owner.Require(7)
 	owner.Begin(7, func(http.ResponseWriter, *http.Request) bool { return false })
-	p.self.Schema, p.self.Hindered, p.self.Settings = 6, "it cannot read the database", "other"
+	p.self.Schema, p.self.Hindered = 6, "it cannot read the database"
 	o := &owners{now: owner.owner(7), changed: make(chan struct{})}
 	o.successor.Store(9)
 	p.greet(t, o)
@@ -495,22 +495,20 @@ func TestStandbyThatMayNotTakeOver(t *testing.T) {
 	}
 }
 
-// The settings that differ are named; all of them, if the other process is an earlier version
-// that has sent no more than one digest.
+// The settings that differ are named, also those that only one of the processes has.
 func TestDiffering(t *testing.T) {
 	t.Parallel()
-	p := peers.Process{Settings: "1", Digests: map[string]string{"a": "1", "b": "2", "c": "3"}}
+	p := peers.Process{Digests: map[string]string{"a": "1", "b": "2", "c": "3"}}
 	for name, c := range map[string]struct {
-		settings string
-		digests  map[string]string
-		want     string
+		digests map[string]string
+		want    string
 	}{
-		"the same":           {"1", map[string]string{"a": "1", "b": "2", "c": "3"}, ""},
-		"one":                {"2", map[string]string{"a": "1", "b": "9", "c": "3"}, "b"},
-		"one more, one less": {"2", map[string]string{"a": "1", "c": "3", "d": "4"}, "b d"},
-		"not named":          {"2", nil, "a b c"},
+		"the same":           {map[string]string{"a": "1", "b": "2", "c": "3"}, ""},
+		"one":                {map[string]string{"a": "1", "b": "9", "c": "3"}, "b"},
+		"one more, one less": {map[string]string{"a": "1", "c": "3", "d": "4"}, "b d"},
+		"none":               {nil, "a b c"},
 	} {
-		if got := strings.Join(p.Differing(c.settings, c.digests), " "); got != c.want {
+		if got := strings.Join(p.Differing(c.digests), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

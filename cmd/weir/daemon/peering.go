@@ -57,7 +57,6 @@ func (d *Daemon) openPeers(ctx context.Context) error {
 	}
 	p.listener = listener
 	self := peers.Process{Address: address, Fingerprint: identity.Fingerprint, Version: d.o.Version, Schema: store.NewestStep(), Digests: digests(d.o)}
-	self.Settings = digest(self.Digests)
 	store.Introduce(member.Process{Address: self.Address, Fingerprint: self.Fingerprint, Version: self.Version})
 	p.self = self
 	p.server = peers.NewServer(peers.Options{Identity: identity, Self: self, Processes: p.processes, Valid: store.Valid, Logger: d.log, Refused: peers.NewRefused(d.o.Registry)})

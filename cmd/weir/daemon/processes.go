@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -91,15 +90,6 @@ func channelTypes(types []channels.Type) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// digest is a digest of all of them.
-func digest(digests map[string]string) string {
-	text := ""
-	for _, name := range slices.Sorted(maps.Keys(digests)) {
-		text += name + " " + digests[name] + "\n"
-	}
-	return short(text)
 }
 
 func short(text string) string {

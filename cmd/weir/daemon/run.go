@@ -105,14 +105,9 @@ func (d *Daemon) leave(ctx context.Context) error {
 	d.draining.Store(true)
 	d.ending.Store(true)
 	d.log.Info("leaving", "owner", d.parts.store.Owns())
-	stop := func() {}
-	if d.peers != nil { // what it passes on is for the next owner, once there is another
-		stop = d.follow(ctx)
-	}
+	stop := d.follow(ctx) // what it passes on is for the next owner, once there is another
 	member.Pause(ctx, noticeTime)
-	if d.peers != nil {
-		d.peers.forwarder.EndStreams()
-	}
+	d.peers.forwarder.EndStreams()
 	err := runWithin(ctx, leaveLimit, "HTTP server", d.shutDown)
 	stop()
 	return errors.Join(err, d.Close(ctx))
@@ -173,7 +168,7 @@ func (d *Daemon) stop(ctx context.Context) error {
 	return nil
 }
 
-// drain is what stop does before it closes the daemon.
+// drain ends the work of the owner, in two phases; see stop.
 func (d *Daemon) drain(ctx context.Context, start time.Time) error {
 	err := runWithin(ctx, quietLimit, "drain", d.parts.channels.Quiet)
 	failpoint.Hit("hand.quiet")

@@ -115,7 +115,7 @@ const processes = 3
 
 // severalSteps returns the runs of several processes, each in turn with the run that it is
 // compared with: of one process, or at the owner of the database instead of at a standby.
-// whole adds those that take long and vary little.
+// whole adds the steps that take long and vary little.
 func severalSteps(o Options, whole bool) []step {
 	o.Databases = []string{"mysql"}
 	var steps []step

@@ -85,7 +85,7 @@ type through func(*http.Request) (*http.Response, error)
 
 func (t through) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// add makes a process one of those that get requests.
+// add adds a process; it gets requests from now on.
 func (b *balancer) add(address string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

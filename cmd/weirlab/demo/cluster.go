@@ -52,7 +52,7 @@ type tenure struct {
 	end      string
 }
 
-// ending is what was done to an owner.
+// ending is how and when an ownership ended.
 type ending struct {
 	at  time.Time
 	how string

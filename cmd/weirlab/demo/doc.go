@@ -13,7 +13,7 @@
 //	application    the program that conducts the conversations
 //	participants   the people, as far as they write messages
 //	cluster        several processes on a database server, and who owned it when
-//	ordeal         what is done to them
+//	troubles       what is done to them
 //	judge, inspect the verdict over a channel, and over a survey
 //
 // # Invariants

@@ -113,7 +113,7 @@ func (s *demonstration) play(ctx context.Context) error {
 	}
 	if s.cluster != nil {
 		s.explain("run over four channels")
-		return s.playSteps(ctx, s.ordeal())
+		return s.playSteps(ctx, s.troubles())
 	}
 	s.explain("share two channels")
 	return s.playSteps(ctx, slices.Repeat([]func(context.Context) error{s.killAndRestart}, s.options.Kills))

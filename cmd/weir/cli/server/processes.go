@@ -53,7 +53,7 @@ func processRow(a *app.App, p *client.ProcessView) []terminal.Cell {
 	return app.Cells(terminal.Number(p.Start), p.Address, p.Version, terminal.Number(p.Schema), role, a.FormatSecond(p.OwnerSince), hello, remarks(p))
 }
 
-// remarks is what is wrong with a process.
+// remarks says what is wrong with a process.
 func remarks(p *client.ProcessView) string {
 	var list []string
 	if p.TakeOverTrouble != "" {

@@ -12,8 +12,8 @@ import (
 // standstill is how long the owner stands still: longer than its lease.
 const standstill = 10 * time.Second
 
-// ordeal is what happens to the processes, one after the other.
-func (s *demonstration) ordeal() []func(context.Context) error {
+// troubles are the steps in which processes end, stand still or join, one after the other.
+func (s *demonstration) troubles() []func(context.Context) error {
 	return []func(context.Context) error{s.killOwner, s.endOwner, s.killStandby, s.addProcess, s.stopOwner}
 }
 
