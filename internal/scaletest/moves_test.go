@@ -77,7 +77,8 @@ func TestTakeOverWithMuchInFlight(t *testing.T) {
 	if *full {
 		n, capacity = size{idle: 1000, queued: 1_000_000}, 1000
 	}
-	// What the slow provider has stays in flight; one channel has another, which always takes more.
+	// What the slow provider has stays in flight. One channel has another provider and free slots at
+	// all times, whatever becomes of its reports, and its rate keeps its queue from getting empty.
 	slow, sms := startProvider(t, simulator.Options{DeliverTime: time.Hour})
 	quick, base := startProvider(t, simulator.Options{DeliverTime: 5 * time.Millisecond, ConfirmTime: time.Millisecond, Outcomes: []string{"delivered"}})
 	url := testmysql.URL(t)
@@ -96,7 +97,7 @@ func TestTakeOverWithMuchInFlight(t *testing.T) {
 		t.Fatalf("only %d of %d contacts are in flight", taken(slow), busy*capacity)
 	}
 	owner.json(http.MethodPut, "/v1/channels/quick", fmt.Sprintf(
-		`{"type":"nuntium","capacity":5,"settings":{"base_url":%q,"account":"demo","application":"sms0","token":"sms0","channel":"sms0"}}`, base), http.StatusCreated)
+		`{"type":"nuntium","capacity":1000,"settings":{"rate_per_second":50,"base_url":%q,"account":"demo","application":"sms0","token":"sms0","channel":"sms0"}}`, base), http.StatusCreated)
 	for range 20 {
 		list := strings.TrimSuffix(strings.Repeat(`{"to":"+15550100","messages":["hello"]},`, 1000), ",")
 		owner.json(http.MethodPost, "/v1/channels/quick/contacts", `{"contacts":[`+list+`]}`, http.StatusAccepted)
