@@ -190,8 +190,11 @@ func (e *peer) ended(ids map[string]string) map[string]string {
 }
 
 // dispatches reports whether a request makes a call or message, rather than a question.
+// Kannel has no questions: whether it takes the account is tried with a message without
+// a recipient.
 func (e *peer) dispatches(r *http.Request) bool {
-	return r.Method == http.MethodPost && !strings.Contains(r.URL.Path, "/calls/") && !strings.HasPrefix(r.URL.Path, "/_simulator/")
+	return r.Method == http.MethodPost && !strings.Contains(r.URL.Path, "/calls/") && !strings.HasPrefix(r.URL.Path, "/_simulator/") &&
+		(r.Host != "kannel.test" || r.Header.Get("X-Kannel-To") != "")
 }
 
 func (e *peer) provider(rw http.ResponseWriter, r *http.Request) {
