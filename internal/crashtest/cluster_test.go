@@ -1,23 +1,17 @@
 package crashtest_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"log"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"net/http/httputil"
 	"slices"
-	"sync"
-	"sync/atomic"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"weir/cmd/weirlab/balancer"
 	"weir/internal/polling"
 )
 
@@ -29,7 +23,7 @@ const handOver = time.Second
 type cluster struct {
 	*rig
 	members  []*broker
-	balancer *balancer
+	balancer *balancer.Balancer
 	worst    map[string]time.Duration // until the next contact went out, by what was done
 }
 
@@ -46,17 +40,20 @@ func newClusterOf(t *testing.T, lines [][]string, seed uint64, cancels bool, pro
 
 func newClusterOn(t *testing.T, url string, lines [][]string, seed uint64, cancels bool, providers ...*outside) *cluster {
 	t.Helper()
-	c := &cluster{balancer: newBalancer(t), worst: map[string]time.Duration{}}
+	b, err := balancer.Start(context.Background()) // it outlives the processes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.End)
+	c := &cluster{balancer: b, worst: map[string]time.Duration{}}
 	for _, line := range lines {
 		b := newBroker(t, url)
 		b.waits, b.line = true, line
-		b.env = append(b.env, "PUBLIC_URL="+c.balancer.url, "WEIR_LEASE_TTL=5s")
+		b.env = append(b.env, "PUBLIC_URL="+c.balancer.URL, "WEIR_LEASE_TTL=5s")
 		c.members = append(c.members, b)
-		c.balancer.mu.Lock()
-		c.balancer.upstreams = append(c.balancer.upstreams, b.url)
-		c.balancer.mu.Unlock()
+		c.balancer.Add(strings.TrimPrefix(b.url, "http://"))
 	}
-	c.rig = &rig{t: t, broker: c.members[0], api: newClient(t, c.balancer.url), pulse: newPulse(t)}
+	c.rig = &rig{t: t, broker: c.members[0], api: newClient(t, c.balancer.URL), pulse: newPulse(t)}
 	for _, b := range c.members {
 		b.start("")
 		b.up()
@@ -218,7 +215,7 @@ func TestCrashCluster(t *testing.T) {
 	c.within("kill -9", 7*time.Second)
 	c.within("SIGTERM", time.Second)
 	c.settle("cluster", shortLease+time.Second) // in which nobody may act
-	t.Logf("CELL cluster: until the next contact went out, at most: %v; of %d requests failed %v", c.worst, c.balancer.served.Load(), c.balancer.failures())
+	t.Logf("CELL cluster: until the next contact went out, at most: %v; of %d requests failed %v", c.worst, c.balancer.Tally().Served, c.balancer.Tally().Why)
 }
 
 // TestCrashRollingRestart ends and starts the processes of a cluster one after the other, under
@@ -246,11 +243,12 @@ func TestCrashRollingRestart(t *testing.T) {
 		}
 	}
 	c.within("SIGTERM", time.Second)
-	if n := c.balancer.failed.Load(); n > 0 {
-		t.Errorf("%d of %d requests were refused: %v", n, c.balancer.served.Load(), c.balancer.failures())
+	requests := c.balancer.Tally()
+	if requests.Failed() > 0 {
+		t.Errorf("%d of %d requests were refused: %v", requests.Failed(), requests.Served, requests.Why)
 	}
-	t.Logf("CELL rolling restart: %d rounds, the next contact at most %v after the end of an owner, the slowest of %d requests took %v", rounds, c.worst["SIGTERM"],
-		c.balancer.served.Load(), time.Duration(c.balancer.slowest.Load()).Round(time.Millisecond))
+	t.Logf("CELL rolling restart: %d rounds, the next contact at most %v after the end of an owner, the slowest of %d requests, %s, took %v", rounds, c.worst["SIGTERM"],
+		requests.Served, requests.SlowestOf, requests.Slowest.Round(time.Millisecond))
 	c.settle("rolling restart", handOver)
 }
 
@@ -296,146 +294,4 @@ func (c *cluster) settle(what string, extra time.Duration) {
 	if owner != c.broker {
 		owner.terminate()
 	}
-}
-
-// balancer gives each request to the next process that takes the connection.
-type balancer struct {
-	url       string
-	upstreams []string // base URLs
-	next      atomic.Int64
-
-	served, failed, slowest atomic.Int64
-	mu                      sync.Mutex
-	why                     map[string]int
-	down                    []string // that were not ready just now
-}
-
-func newBalancer(t *testing.T) *balancer {
-	t.Helper()
-	address := freeAddress(t)
-	b := &balancer{url: "http://" + address, why: map[string]int{}}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{DisableKeepAlives: true}
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.Host = r.In.Host
-			r.Out.URL.Scheme = "http"
-			r.Out.URL.Host = "one of them"
-		},
-		Transport: roundTripper(func(r *http.Request) (*http.Response, error) { return b.send(transport, r) }),
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			if r.Context().Err() == nil {
-				b.failure(fmt.Sprint(r.Method, " ", err))
-			}
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusServiceUnavailable)
-		},
-		ErrorLog: log.New(io.Discard, "", 0),
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	checked := make(chan struct{})
-	go func() { defer close(checked); b.check(ctx) }()
-	t.Cleanup(func() { cancel(); <-checked })
-	server := &http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(l) }()
-	t.Cleanup(func() { _ = server.Close() })
-	return b
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
-
-// check asks each process again and again whether it is ready, as balancers do.
-func (b *balancer) check(ctx context.Context) {
-	for rest(ctx.Done(), 100*time.Millisecond) {
-		var down []string
-		for _, url := range b.all() {
-			if probe(url+"/readyz") != http.StatusOK {
-				down = append(down, url)
-			}
-		}
-		b.mu.Lock()
-		b.down = down
-		b.mu.Unlock()
-	}
-}
-
-func (b *balancer) all() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.upstreams)
-}
-
-// order lists the processes for a request: those that are ready first, another one each time.
-func (b *balancer) order() []string {
-	first := int(b.next.Add(1))
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var ready, down []string
-	for i := range b.upstreams {
-		url := b.upstreams[(first+i)%len(b.upstreams)]
-		if slices.Contains(b.down, url) {
-			down = append(down, url)
-		} else {
-			ready = append(ready, url)
-		}
-	}
-	return append(ready, down...)
-}
-
-// send tries one process after the other until one takes the connection.
-func (b *balancer) send(transport http.RoundTripper, r *http.Request) (answer *http.Response, err error) {
-	began := time.Now()
-	var body []byte
-	if r.Body != nil {
-		if body, err = io.ReadAll(r.Body); err != nil {
-			return nil, err
-		}
-	}
-	for _, url := range b.order() {
-		out := r.Clone(r.Context())
-		if body != nil {
-			out.Body = io.NopCloser(bytes.NewReader(body))
-		}
-		out.URL.Host = url[len("http://"):]
-		answer, err = transport.RoundTrip(out)
-		if e, ok := errors.AsType[*net.OpError](err); !ok || e.Op != "dial" {
-			break
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	b.served.Add(1)
-	if took := int64(time.Since(began)); took > b.slowest.Load() {
-		b.slowest.Store(took)
-		b.failureNote(fmt.Sprint("slow ", r.Method, " ", r.URL.Path, " ", time.Duration(took)))
-	}
-	if answer.StatusCode >= http.StatusInternalServerError {
-		b.failure(fmt.Sprint(r.Method, " ", answer.Status))
-	}
-	return answer, nil
-}
-
-func (b *balancer) failure(why string) {
-	b.failed.Add(1)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.why[why]++
-}
-
-func (b *balancer) failureNote(why string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.why[why]++
-}
-
-func (b *balancer) failures() map[string]int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.why
 }

@@ -71,11 +71,12 @@ func TestCrashUpgrade(t *testing.T) {
 	owns(c.owner(), old)
 	replace(old)
 	c.within("SIGTERM", time.Second)
-	if n := c.balancer.failed.Load(); n > 0 {
-		t.Errorf("%d of %d requests were refused: %v", n, c.balancer.served.Load(), c.balancer.failures())
+	requests := c.balancer.Tally()
+	if requests.Failed() > 0 {
+		t.Errorf("%d of %d requests were refused: %v", requests.Failed(), requests.Served, requests.Why)
 	}
-	t.Logf("CELL upgrade: the next contact at most %v after the end of an owner, the slowest of %d requests took %v",
-		c.worst["SIGTERM"], c.balancer.served.Load(), time.Duration(c.balancer.slowest.Load()).Round(time.Millisecond))
+	t.Logf("CELL upgrade: the next contact at most %v after the end of an owner, the slowest of %d requests, %s, took %v",
+		c.worst["SIGTERM"], requests.Served, requests.SlowestOf, requests.Slowest.Round(time.Millisecond))
 	c.settle("upgrade", handOver)
 }
 

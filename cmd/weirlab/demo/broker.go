@@ -46,7 +46,7 @@ func prepared(ctx context.Context, o Options, folder, token string) (*broker, er
 		if b.cluster, err = newCluster(ctx, o, folder, token, env); err != nil {
 			return nil, err
 		}
-		b.Server = &machine.Server{Program: o.Program, Folder: folder, URL: b.cluster.balancer.url}
+		b.Server = &machine.Server{Program: o.Program, Folder: folder, URL: b.cluster.balancer.URL}
 	} else if b.Server, err = machine.NewServer(ctx, o.Program, folder, append(env, "DATABASE_URL=sqlite://"+filepath.Join(folder, "weir.db"))...); err != nil {
 		return nil, err
 	}

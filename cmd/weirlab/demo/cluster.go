@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weir/client"
+	"weir/cmd/weirlab/balancer"
 	"weir/cmd/weirlab/machine"
 	"weir/internal/mariadb"
 )
@@ -25,7 +26,7 @@ type cluster struct {
 	env      []string // of every process
 	token    string
 	server   *mariadb.Server
-	balancer *balancer
+	balancer *balancer.Balancer
 	members  []*member
 
 	watching context.Context // of the watchers, which begin with their processes
@@ -85,10 +86,10 @@ func newCluster(ctx context.Context, o Options, folder, token string, env []stri
 	if err != nil {
 		return nil, err
 	}
-	if c.balancer, err = startBalancer(ctx); err != nil {
+	if c.balancer, err = balancer.Start(ctx); err != nil {
 		return nil, err
 	}
-	c.env = append([]string{"DATABASE_URL=" + url, "PUBLIC_URL=" + c.balancer.url}, env...)
+	c.env = append([]string{"DATABASE_URL=" + url, "PUBLIC_URL=" + c.balancer.URL}, env...)
 	return c, nil
 }
 
@@ -110,7 +111,7 @@ func (c *cluster) add(ctx context.Context) (*member, error) {
 	if err := m.Start(ctx, readyLimit); err != nil {
 		return nil, fmt.Errorf("process %d: %w", m.number, err)
 	}
-	c.balancer.add(strings.TrimPrefix(m.URL, "http://"))
+	c.balancer.Add(strings.TrimPrefix(m.URL, "http://"))
 	c.watchers.Go(func() { c.watch(c.watching, m) })
 	return m, nil
 }
@@ -240,7 +241,7 @@ func (c *cluster) close() {
 		m.api.Close()
 	}
 	if c.balancer != nil {
-		c.balancer.end()
+		c.balancer.End()
 	}
 	if c.server != nil {
 		c.server.Kill()

@@ -27,19 +27,3 @@ func TestTenures_ListWhoOwnedTheDatabaseWhen(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestBalancer_TakesTurnsAndPrefersReadyProcesses(t *testing.T) {
-	t.Parallel()
-	b := &balancer{processes: []upstream{{"a", true}, {"b", false}, {"c", true}}}
-	first := map[string]int{}
-	for range 30 {
-		order := b.order()
-		first[order[0]]++
-		if order[2] != "b" {
-			t.Fatalf("%v; want b last, which is not ready", order)
-		}
-	}
-	if first["a"] == 0 || first["c"] == 0 || first["b"] != 0 {
-		t.Errorf("first: %v", first)
-	}
-}

@@ -185,8 +185,9 @@ func (s *demonstration) remarks(findings []finding) []string {
 	text = append(text, fmt.Sprintf("Besides the calls, %s answered by message, and %s wrote STOP. The application received %s besides these.",
 		plural(len(answered), "person", "people"), plural(len(stopped), "person", "people"), plural(s.app.wrote, "message", "messages")))
 	if s.cluster != nil {
-		text = append(text, fmt.Sprintf("The balancer passed on %s; %d of them were refused, or cut because their process died.",
-			plural(int(s.cluster.balancer.served.Load()), "request", "requests"), s.cluster.balancer.failed.Load()))
+		t := s.cluster.balancer.Tally()
+		text = append(text, fmt.Sprintf("The balancer passed on %s; %d of them were refused, and %d were cut because their process died.",
+			plural(t.Served, "request", "requests"), t.Refused, t.Cut))
 	} else {
 		text = append(text, s.interviewed)
 	}
