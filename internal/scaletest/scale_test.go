@@ -50,14 +50,37 @@ func TestStartWithMuchInTheStore(t *testing.T) {
 	}
 }
 
-func build(t *testing.T) string {
-	program := filepath.Join(t.TempDir(), "weir")
-	c := exec.CommandContext(t.Context(), "go", "build", "-o", program, "weir/cmd/weir")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+var (
+	folder string
+	built  func() error // builds the program once for all tests
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	if folder, err = os.MkdirTemp("", "weir-scale-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	return program
+	built = sync.OnceValue(func() error {
+		c := exec.Command("go", "build", "-ldflags", "-s -w", "-o", folder, "weir/cmd/weir")
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := c.CombinedOutput(); err != nil {
+			return fmt.Errorf("go build: %w\n%s", err, out)
+		}
+		return nil
+	})
+	code := m.Run()
+	_ = os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// build returns the path of the program.
+func build(t *testing.T) string {
+	t.Helper()
+	if err := built(); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(folder, "weir")
 }
 
 // measure fills a store, starts the program on it and waits for the first

@@ -175,6 +175,13 @@ func TestServers_StoppedOneCostsTwoSeconds(t *testing.T) {
 	if err := syscall.Kill(w.servers[0].PID(), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	if !polling.Until(10*time.Second, 10*time.Millisecond, func() bool { // the signal takes its time on a busy machine
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		return w.plain[0].PingContext(ctx) != nil
+	}) {
+		t.Fatal("the server goes on")
+	}
 	waits := make(chan error, 1)
 	go func() {
 		_, err := d.Pools().Batch.ExecContext(context.WithoutCancel(t.Context()), "DO SLEEP(0)")

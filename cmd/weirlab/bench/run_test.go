@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,15 +20,36 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// program builds weir, and weirlab beside it, the way users run them.
+var (
+	programs string       // the folder of weir and weirlab
+	built    func() error // builds them once for all tests, the way users run them
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	if programs, err = os.MkdirTemp("", "weir-programs-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	built = sync.OnceValue(func() error {
+		out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", programs, "weir/cmd/weir", "weir/cmd/weirlab").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("go build: %w\n%s", err, out)
+		}
+		return nil
+	})
+	code := m.Run()
+	_ = os.RemoveAll(programs)
+	os.Exit(code)
+}
+
+// program returns the path of weir, which has weirlab beside it.
 func program(t *testing.T) string {
 	t.Helper()
-	folder := t.TempDir()
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", folder, "weir/cmd/weir", "weir/cmd/weirlab").CombinedOutput()
-	if err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if err := built(); err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(folder, "weir")
+	return filepath.Join(programs, "weir")
 }
 
 // small returns options for a trial that only shows that measuring works.
