@@ -7,17 +7,21 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"weir/internal/daemontest"
+	"weir/persistence/testmysql"
 	"weir/web/auth"
 )
 
@@ -27,7 +31,8 @@ type proxied struct {
 	addr string
 }
 
-func (r *rig) proxy() *proxied {
+// proxy puts nginx in front of the rig, and of further processes of Weir.
+func (r *rig) proxy(others ...string) *proxied {
 	r.Helper()
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {
@@ -37,8 +42,8 @@ func (r *rig) proxy() *proxied {
 	certificate(r.T, folder)
 	text := contents(r.T, filepath.Join(root, "deploy/proxy/nginx.conf"))
 	for old, now := range map[string]string{
-		"127.0.0.1:8080": r.addr, "listen 80;": "listen " + free(r.T) + ";", "listen 443 ": "listen " + addr + " ", "/etc/ssl/weir/": folder + "/",
-		"worker_processes auto;": "worker_processes 1;\ndaemon off;\npid " + folder + "/pid;\nerror_log stderr;",
+		"# server 10.0.0.2:8080 fail_timeout=1s;": servers(others), "127.0.0.1:8080": r.addr, "listen 80;": "listen " + free(r.T) + ";", "listen 443 ": "listen " + addr + " ", "/etc/ssl/weir/": folder + "/",
+		"worker_processes auto;": "worker_processes 1;\ndaemon off;\npid " + folder + "/pid;\nerror_log " + folder + "/error.log;",
 		"http {\n":               "http {\n\taccess_log off;\n\tclient_body_temp_path " + folder + ";\n\tproxy_temp_path " + folder + ";\n\tfastcgi_temp_path " + folder + ";\n\tuwsgi_temp_path " + folder + ";\n\tscgi_temp_path " + folder + ";\n",
 	} {
 		if !strings.Contains(text, old) {
@@ -51,7 +56,20 @@ func (r *rig) proxy() *proxied {
 	if out, err := exec.CommandContext(r.Context(), nginx, "-t", "-q", "-c", file).CombinedOutput(); err != nil {
 		r.Fatalf("nginx -t: %v\n%s", err, out)
 	}
+	r.Cleanup(func() {
+		if r.Failed() {
+			r.Logf("nginx: %s", contents(r.T, folder+"/error.log"))
+		}
+	})
 	return r.behind(exec.CommandContext(context.WithoutCancel(r.Context()), nginx, "-c", file), addr)
+}
+
+func servers(addresses []string) string {
+	var text strings.Builder
+	for _, a := range addresses {
+		text.WriteString("server " + a + " fail_timeout=1s;\n")
+	}
+	return text.String()
 }
 
 // caddy runs Caddy with a certificate of the test instead of one that it would request.
@@ -190,4 +208,87 @@ func (p *proxied) passes() {
 	if one, other := p.ask("127.0.0.2", "/v1/whoami", token).StatusCode, p.ask("127.0.0.3", "/v1/whoami", token).StatusCode; one != 429 || other != 200 {
 		p.Errorf("the guesser gets %d, its neighbor %d", one, other)
 	}
+}
+
+// Three processes behind nginx with the configuration of deploy/proxy: each serves what one
+// does, and when all of them are started again, one after the other, under load, no request
+// is refused.
+func TestThreeProcessesBehindNginx(t *testing.T) {
+	t.Parallel()
+	database := testmysql.URL(t)
+	variables := func(addr string) []string {
+		return []string{"DATABASE_URL", database, "WEIR_TRUSTED_PROXIES", "127.0.0.1", "LISTEN_ADDR", addr, "PUBLIC_URL", "https://weir.example"}
+	}
+	var rigs [3]*rig
+	for i := range rigs {
+		rigs[i] = start(t, variables(free(t))...)
+	}
+	p := rigs[0].proxy(rigs[1].addr, rigs[2].addr)
+	p.passes()
+
+	rigs[0].do("PUT", "/v1/channels/sms", object{"type": "nuntium", "capacity": 20, "settings": object{
+		"base_url": rigs[0].texts, "account": "demo", "application": "weir", "password": "secret", "channel": "sms"}})
+	ctx, stop := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	var asked atomic.Int64
+	for client := range 4 {
+		clients.Go(func() {
+			c := p.client("127.0.0.3")
+			defer c.CloseIdleConnections()
+			for n := 0; ctx.Err() == nil; n++ {
+				method, path, body := "GET", "/v1/channels/sms", ""
+				if n%2 == 0 {
+					method, path, body = "POST", "/v1/channels/sms/contacts", fmt.Sprintf(`{"contacts":[{"key":"%d-%d","to":"+15550001","messages":["hello"]}]}`, client, n)
+				}
+				asked.Add(1)
+				if status, text := p.once(c, method, path, body); status >= 300 {
+					t.Errorf("%s: %d %s", method, status, text)
+				}
+			}
+		})
+	}
+	for i := range rigs { // the owner first
+		begun := time.Now()
+		p.until("there is some load, and nginx passes over none", 30*time.Second, func() bool { return asked.Load() > 50 && time.Since(begun) > 1200*time.Millisecond })
+		asked.Store(0)
+		rigs[i].stop()
+		rigs[i] = start(t, variables(rigs[i].addr)...)
+		p.until("it is ready", 30*time.Second, func() bool {
+			_, status := rigs[i].get("GET", "http://"+rigs[i].addr+"/readyz", nil)
+			return status == 200
+		})
+	}
+	stop()
+	clients.Wait()
+}
+
+// client is a client of the proxy that keeps its connections.
+func (p *proxied) client(from string) *http.Client {
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, ServerName: "weir.example"}, //nolint:gosec // it is made above
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, network, p.addr)
+		},
+	}}
+}
+
+// once makes one request. 999: it was not answered.
+func (p *proxied) once(c *http.Client, method, path, body string) (status int, text string) {
+	req, err := http.NewRequestWithContext(p.Context(), method, "https://weir.example"+path, strings.NewReader(body))
+	if err != nil {
+		return 0, err.Error()
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := c.Do(req)
+	if err != nil {
+		return 999, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	all, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 999, err.Error()
+	}
+	return resp.StatusCode, string(all)
 }

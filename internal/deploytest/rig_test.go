@@ -32,6 +32,7 @@ const (
 type rig struct {
 	*testing.T
 	addr       string
+	stop       func() // ends Weir
 	sms        *nuntium.Server
 	texts, ivr string // addresses of the simulated providers
 }
@@ -69,8 +70,8 @@ func start(t *testing.T, more ...string) *rig {
 	cfg, complaints := load(t, variables)
 	_ = complaints // warnings about the short times
 	cfg.PublicURL = ""
-	d, _ := daemontest.Run(t, daemon.Options{Config: cfg, Logger: slog.New(slog.DiscardHandler), Version: "test"})
-	r.addr = d.Addr()
+	d, stop := daemontest.Run(t, daemon.Options{Config: cfg, Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	r.addr, r.stop = d.Addr(), stop
 	return r
 }
 

@@ -107,12 +107,24 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 			return nil, err
 		}
 	}
-	d.server = web.NewServer(&d.board, o.Logger, d.connections)
+	d.server = web.NewServer(d.closing(&d.board), o.Logger, d.connections)
 	if certificates != nil {
 		d.server.TLSConfig = certificates.config()
 	}
 	d.cleanups.add("HTTP server", func(context.Context) error { return d.server.Close() })
 	return d, nil
+}
+
+// closing closes each connection after its next answer once this process ends. A balancer
+// that keeps connections would otherwise send a request on one that is just being closed,
+// and may not send a POST again.
+func (d *Daemon) closing(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if d.ending.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // begin starts what the owner of the database runs, and serves requests itself from now on.

@@ -19,12 +19,13 @@ import (
 const Limit = 25 * time.Second
 
 const (
-	quietLimit    = 18 * time.Second // for contacts that are on their way to a provider
-	serveLimit    = 2 * time.Second  // for requests in progress
-	handOverLimit = 2 * time.Second  // for rounds of surveys and groups of the router
-	passLimit     = 10 * time.Second // for requests that wait for the next owner, and are passed on
-	leaveLimit    = 18 * time.Second // for requests that a standby is passing on
-	noticeTime    = time.Second      // that a process which others replace listens after it is not ready: what the system has accepted when it stops is reset
+	quietLimit    = 18 * time.Second       // for contacts that are on their way to a provider
+	serveLimit    = 2 * time.Second        // for requests in progress
+	handOverLimit = 2 * time.Second        // for rounds of surveys and groups of the router
+	passLimit     = 10 * time.Second       // for requests that wait for the next owner, and are passed on
+	leaveLimit    = 18 * time.Second       // for requests that a standby is passing on
+	noticeTime    = time.Second            // that a process which others replace listens after it is not ready: what the system has accepted when it stops is reset
+	closingTime   = 250 * time.Millisecond // ... and at least, in which the connections that balancers keep are used once more
 )
 
 // Run builds a daemon and runs it until ctx ends.
@@ -194,7 +195,8 @@ func (d *Daemon) finishPeers(ctx context.Context) error {
 
 // handToHeir hands the database to another process: new requests wait, running ones finish,
 // and when the other has the database it gets those that waited.
-// It listens for long enough after drained that balancers notice.
+// It listens for long enough after drained that balancers notice, and after that they use
+// none of the connections that they keep; see [Daemon.closing].
 func (d *Daemon) handToHeir(ctx context.Context, drained time.Time) error {
 	err := errors.Join(
 		runWithin(ctx, serveLimit, "requests", d.finishPeers),
@@ -204,7 +206,7 @@ func (d *Daemon) handToHeir(ctx context.Context, drained time.Time) error {
 	)
 	d.peers.server.Released()
 	defer d.follow(ctx)()
-	member.Pause(ctx, time.Until(drained.Add(noticeTime)))
+	member.Pause(ctx, max(closingTime, time.Until(drained.Add(noticeTime))))
 	return errors.Join(err, runWithin(ctx, passLimit, "requests held", d.shutDown))
 }
 

@@ -344,3 +344,50 @@ func TestStandbyRefusesWhatTheOwnerRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A process that ends closes a connection that its client keeps with an answer, not between
+// two requests: a balancer may not send a POST again.
+func TestStandby_ClosesKeptConnectionsWithAnAnswer(t *testing.T) {
+	t.Parallel()
+	url := testmysql.URL(t)
+	owner, stopOwner := processOn(t, url)
+	standby, stopStandby := processOn(t, url)
+	for _, c := range []struct {
+		d    *daemon.Daemon
+		stop func()
+	}{{standby, stopStandby}, {owner, stopOwner}} {
+		if c.d == owner {
+			_, _ = processOn(t, url) // that takes the database
+			if !polling.Until(10*time.Second, 10*time.Millisecond, func() bool {
+				_, text := ask(t, owner, "GET", "/v1/processes", "")
+				return strings.Count(text, `"start"`) == 2
+			}) {
+				t.Fatal("the owner knows no other process")
+			}
+		}
+		client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
+		post := func() (closed bool) {
+			t.Helper()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.d.Addr()+"/v1/channels/none/contacts", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := client.Do(r)
+			if err != nil {
+				t.Fatalf("owner %v: %v", c.d == owner, err)
+			}
+			_, _ = io.Copy(io.Discard, answer.Body)
+			_ = answer.Body.Close()
+			return answer.Close
+		}
+		if post() {
+			t.Error("the connection is not kept")
+		}
+		ended := make(chan struct{})
+		go func() { defer close(ended); c.stop() }()
+		for !post() { // as long as it is kept, a request on it is answered
+		}
+		<-ended
+		client.CloseIdleConnections()
+	}
+}
