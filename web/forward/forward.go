@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -143,9 +144,19 @@ func New(o Options) *Forwarder {
 		Rewrite: rewrite, Transport: roundTripper(f.roundTrip),
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { wire.WriteProblem(w, err) },
 		ErrorLog:     slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		BufferPool:   &buffers{sync.Pool{New: func() any { return new([32 << 10]byte) }}},
 	}
 	return f
 }
+
+// buffers are those through which answers go. Without them each answer would allocate its own.
+type buffers struct{ sync.Pool }
+
+// Get implements httputil.BufferPool.
+func (b *buffers) Get() []byte { return b.Pool.Get().(*[32 << 10]byte)[:] } //nolint:forcetypeassert // the only type in it
+
+// Put implements httputil.BufferPool.
+func (b *buffers) Put(p []byte) { b.Pool.Put((*[32 << 10]byte)(p)) }
 
 // EndStreams ends all streams of events, which have no end of their own: their clients come
 // back, and then to another process.

@@ -61,7 +61,7 @@ type process struct {
 	lost    atomic.Bool
 }
 
-func newProcess(t *testing.T, d *database, start int64) *process {
+func newProcess(t testing.TB, d *database, start int64) *process {
 	t.Helper()
 	identity, err := peers.NewIdentity()
 	if err != nil {
