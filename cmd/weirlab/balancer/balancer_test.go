@@ -83,7 +83,8 @@ func TestBalancer_ProbesItsProcesses(t *testing.T) {
 	down, _ := upstream(t, "down", http.StatusServiceUnavailable)
 	b.Add(down)
 	b.Add(up)
-	if !polling.Until(10*time.Second, 10*time.Millisecond, func() bool { return b.order()[0] == up && b.order()[0] == up }) {
+	upFirst := func() bool { return b.order()[0] == up }
+	if !polling.Until(10*time.Second, 10*time.Millisecond, func() bool { return upFirst() && upFirst() }) { // in turn
 		t.Errorf("order %v; want the one that is ready first", b.order())
 	}
 }
