@@ -30,7 +30,7 @@ func Delete(t *commit.Tx, table string, columns []string, keys []Key, guarded bo
 		if guarded {
 			err = t.Expect(int64(n), text, args...)
 		} else {
-			err = t.Later(text, args...)
+			t.Add(text, args...)
 		}
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func Fill(args []any, n int) []any {
 
 // Insert inserts n rows. Where statements are prepared their sizes are few:
 // rows of NULLs fill them up and are left out.
-func Insert(t *commit.Tx, into, row string, args []any, n int) error {
+func Insert(t *commit.Tx, into, row string, args []any, n int) {
 	for n > 0 {
 		width := len(args) / n
 		size := min(n, commit.MaxRows)
@@ -124,12 +124,9 @@ func Insert(t *commit.Tx, into, row string, args []any, n int) error {
 			part = Fill(part, (places-size)*width)
 			text = t.Text(dialect.TextName{Into: into, Row: row, Rows: places}, func() string { return t.Dialect().InsertRows(into, row, places) })
 		}
-		if err := t.Later(text, part...); err != nil {
-			return err
-		}
+		t.Add(text, part...)
 		args, n = args[size*width:], n-size
 	}
-	return nil
 }
 
 // InsertCounted inserts rows in statements of bounded size and returns how many

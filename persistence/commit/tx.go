@@ -1,12 +1,12 @@
 package commit
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 
 	"weir"
 	"weir/events"
@@ -26,8 +26,9 @@ var ErrOutdated = errors.New("cached state is out of date")
 // trips count, an optimistic try is one.
 type Tx struct {
 	w          *writer
-	SQL        *sqlx.Tx
-	Ctx        context.Context // of statements
+	sql        dialect.Transaction
+	list       []dialect.Statement // that are sent with the next one whose result is needed
+	Ctx        context.Context     // of statements
 	b          *batch
 	Now        time.Time
 	Optimistic bool
@@ -126,25 +127,62 @@ func (t *Tx) run() error {
 	return nil
 }
 
+// Add adds a statement, one of few texts, which returns no rows and whose result is not
+// needed. It is sent with the next one whose result is, or with COMMIT, and so is its error
+// returned there. The arguments are copied.
+func (t *Tx) Add(text string, args ...any) {
+	t.list = append(t.list, dialect.Statement{Text: text, Args: copied(args)})
+}
+
+// AddOnce is Add for a text that does not come again.
+func (t *Tx) AddOnce(text string, args ...any) {
+	t.list = append(t.list, dialect.Statement{Text: text, Args: copied(args), Once: true})
+}
+
+// copied returns arguments that a caller can no longer change.
+func copied(args []any) []any {
+	args = slices.Clone(args)
+	for i, a := range args {
+		switch a := a.(type) {
+		case []byte:
+			args[i] = bytes.Clone(a)
+		case json.RawMessage:
+			args[i] = json.RawMessage(bytes.Clone(a))
+		}
+	}
+	return args
+}
+
+// with returns what was added, and a statement behind it.
+func (t *Tx) with(s dialect.Statement) []dialect.Statement {
+	list := append(t.list, s)
+	t.list = nil
+	return list
+}
+
+// Exec runs a statement, one of few texts, and returns how many rows it changed.
 func (t *Tx) Exec(text string, args ...any) (int64, error) {
-	return t.w.cache.Exec(t.Ctx, t.SQL, text, args...)
+	return t.sql.Exec(t.Ctx, t.with(dialect.Statement{Text: text, Args: args}))
 }
 
-// Later runs a statement whose number of rows is not needed. Where that saves a
-// round trip it is sent with the next one.
-func (t *Tx) Later(text string, args ...any) error {
-	return t.w.cache.Later(t.Ctx, t.SQL, text, args...)
-}
-
-// LaterOnce is later for a text that does not come again.
-func (t *Tx) LaterOnce(text string, args ...any) error {
-	_, err := t.SQL.ExecContext(dialect.Later(t.Ctx), text, args...)
-	return err
+// ExecOnce is Exec for a text that does not come again.
+func (t *Tx) ExecOnce(text string, args ...any) (int64, error) {
+	return t.sql.Exec(t.Ctx, t.with(dialect.Statement{Text: text, Args: args, Once: true}))
 }
 
 // Get reads one number by a statement that is one of few texts.
 func (t *Tx) Get(n *int64, text string, args ...any) error {
-	return t.w.cache.Get(t.Ctx, t.SQL, n, text, args...)
+	return t.sql.Get(t.Ctx, n, t.with(dialect.Statement{Text: text, Args: args}))
+}
+
+// SelectContext implements [dialect.Reader].
+func (t *Tx) SelectContext(ctx context.Context, dest any, text string, args ...any) error {
+	return t.sql.Select(ctx, dest, t.with(dialect.Statement{Text: text, Args: args, Once: true}))
+}
+
+// GetContext implements [dialect.Reader].
+func (t *Tx) GetContext(ctx context.Context, dest any, text string, args ...any) error {
+	return t.sql.Get(ctx, dest, t.with(dialect.Statement{Text: text, Args: args, Once: true}))
 }
 
 // mark records the number of this batch, in case that COMMIT breaks, and makes sure
@@ -160,16 +198,15 @@ func (t *Tx) mark() error {
 		t.Optimistic = t.Optimistic && ok
 	}
 	if t.b.optimistic = t.Optimistic; t.Optimistic {
-		return t.Later(t.w.s.text.markFenced, t.w.fence, t.b.number, t.w.s.Start())
+		t.Add(t.w.s.text.markFenced, t.w.fence, t.b.number, t.w.s.Start())
+		return nil
 	}
-	if err := t.Later(t.w.s.text.mark, t.b.number, t.w.s.Start()); err != nil {
-		return err
-	}
+	t.Add(t.w.s.text.mark, t.b.number, t.w.s.Start())
 	if len(list) > 0 {
 		return t.readChannels(list)
 	}
 	var is ChannelState
-	if err := t.SQL.GetContext(t.Ctx, &is, t.w.s.text.fence, t.w.s.Start()); err != nil {
+	if err := t.GetContext(t.Ctx, &is, t.w.s.text.fence, t.w.s.Start()); err != nil {
 		return err
 	}
 	if is.Epoch != t.w.s.Epoch() {
@@ -201,7 +238,7 @@ func (t *Tx) channels() []weir.ChannelID {
 // raises the fence.
 func (t *Tx) readChannels(list []weir.ChannelID) error {
 	var found []ChannelState
-	err := t.SQL.SelectContext(t.Ctx, &found,
+	err := t.SelectContext(t.Ctx, &found,
 		"SELECT c.id, c.deleting, c.deleted, COALESCE(c.name, c.former_name, '') AS name, COALESCE(w.batch, 0) AS mark, COALESCE(w.fence, 0) AS fence, "+
 			epochSQL+" AS epoch, "+ContactEventsEnabledSQL+" AS contact_events "+
 			"FROM channels c LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+values.Marks(len(list))+t.w.s.Dialect.ForShare,
@@ -282,10 +319,9 @@ func (t *Tx) Expect(n int64, text string, args ...any) error {
 		}
 		return err
 	}
-	if err := t.Later(text, args...); err != nil {
-		return err
-	}
-	return t.Later(t.w.s.text.expect, n, t.w.s.Start())
+	t.Add(text, args...)
+	t.Add(t.w.s.text.expect, n, t.w.s.Start())
+	return nil
 }
 
 // Statements are the texts that are put together once.
@@ -311,7 +347,12 @@ func newStatements(d dialect.Statements) statements {
 
 // Text returns a text that is put together when it is asked for the first time.
 func (t *Tx) Text(name dialect.TextName, build func() string) string {
-	return t.w.cache.Text(name, build)
+	text, ok := t.w.texts[name]
+	if !ok {
+		text = build()
+		t.w.texts[name] = text
+	}
+	return text
 }
 
 // Dialect returns what the statements of the database look like.

@@ -36,7 +36,7 @@ type writer struct {
 
 	number    int64 // of the last batch
 	confirmed confirmations
-	cache     *dialect.Cache
+	texts     map[dialect.TextName]string // see [Tx.Text]
 
 	delayed time.Time // until when what is queued waits for more
 
@@ -80,7 +80,7 @@ func newWriter(s *DB) *writer {
 	db := sqlx.NewDb(s.Database.Pools().Batch, s.Write.DriverName())
 	return &writer{
 		s: s, db: db, signal: make(chan struct{}, 1), stop: stop, giveUp: cancel, ctx: ctx,
-		ended: make(chan struct{}), incarnations: map[weir.ChannelID]int64{}, cache: dialect.NewCache(db, s.Dialect.Prepare),
+		ended: make(chan struct{}), incarnations: map[weir.ChannelID]int64{}, texts: map[dialect.TextName]string{},
 	}
 }
 
@@ -107,7 +107,6 @@ func (w *writer) close(ctx context.Context) error {
 	w.poke()
 	w.mu.Unlock()
 	defer w.giveUp()
-	defer w.cache.Close()
 	if !begun {
 		return nil
 	}
@@ -349,25 +348,22 @@ func (w *writer) learnContactEvents(enabled bool) {
 func (w *writer) transact(b *batch) error {
 	w.number++
 	b.number = w.number
-	if err := w.cache.Fill(w.ctx); err != nil {
-		return err
-	}
-	tx, err := w.db.BeginTxx(w.ctx, nil)
+	tx, err := w.s.Database.Begin(w.ctx, w.db)
 	if err != nil {
 		return err
 	}
-	t := &Tx{w: w, SQL: tx, Ctx: w.ctx, b: b, Now: time.Now(), states: map[weir.ChannelID]ChannelState{}}
+	t := &Tx{w: w, sql: tx, Ctx: w.ctx, b: b, Now: time.Now(), states: map[weir.ChannelID]ChannelState{}}
 	if err := t.run(); err != nil {
 		return errors.Join(err, member.Ended(tx.Rollback()))
 	}
 	b.inDoubt = true
-	if err = tx.Commit(); err == nil {
+	if err = tx.Commit(w.ctx, t.list); err == nil {
 		return nil
 	}
 	// A deadlock is looked into as well: it may have been reported for a statement
 	// before COMMIT, and servers have executed COMMIT all the same.
 	kind, _ := w.s.Classify(err)
-	if kind == dialect.Fault {
+	if kind == dialect.Fault || errors.Is(err, dialect.ErrNotCommitted) {
 		b.inDoubt = false
 	}
 	if kind != dialect.Fault || !b.optimistic { // otherwise the connection is well

@@ -2,29 +2,22 @@ package dialect
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync/atomic"
-
-	"github.com/jmoiron/sqlx"
 )
 
 // Counter counts the statements sent to a database. The begin and the end of a
 // transaction are not counted.
-type Counter struct{ n, trips atomic.Int64 }
+type Counter struct{ n atomic.Int64 }
 
 // Count returns the number of statements so far.
 func (c *Counter) Count() int64 { return c.n.Load() }
 
-// Trip counts one round trip to the server, on connections that send several
-// statements in one message.
-func (c *Counter) Trip() { c.trips.Add(1) }
-
-// Trips returns the number of those round trips so far. Statements of other
-// connections do not count.
-func (c *Counter) Trips() int64 { return c.trips.Load() }
+// Add counts further statements, besides the one that a connection has counted for a message
+// of several.
+func (c *Counter) Add(n int) { c.n.Add(int64(n)) }
 
 // Counted returns a connector whose connections count their statements.
 func (c *Counter) Counted(connections driver.Connector) driver.Connector {
@@ -150,116 +143,4 @@ func (s *countedStatement) QueryContext(ctx context.Context, args []driver.Named
 // CheckNamedValue implements driver.NamedValueChecker.
 func (s *countedStatement) CheckNamedValue(v *driver.NamedValue) error {
 	return checked(s.statement, v)
-}
-
-// laterKey marks contexts made by [Later].
-type laterKey struct{}
-
-// Later marks statements of a transaction whose result the caller does not need.
-// Each may wait until the next statement without the mark, or COMMIT, and travels
-// in the same message to the server. Its error is returned by that one, and then
-// only the end of the transaction can follow. It must change rows and must not
-// return any. A database that gains nothing from this runs it at once.
-func Later(ctx context.Context) context.Context {
-	return context.WithValue(ctx, laterKey{}, true)
-}
-
-// IsLater reports whether a context was made by [Later].
-func IsLater(ctx context.Context) bool {
-	later, _ := ctx.Value(laterKey{}).(bool)
-	return later
-}
-
-// Cache runs statements, prepared where that pays. Its pool has one connection, which a
-// transaction holds, so a new text is prepared before the next transaction. One goroutine
-// uses it.
-type Cache struct {
-	db        *sqlx.DB
-	prepare   bool
-	known     map[string]*sql.Stmt
-	toPrepare []string
-	texts     map[TextName]string
-}
-
-// NewCache returns the cache of a pool. Unless prepare is set nothing is prepared.
-func NewCache(db *sqlx.DB, prepare bool) *Cache {
-	return &Cache{db: db, prepare: prepare, known: map[string]*sql.Stmt{}, texts: map[TextName]string{}}
-}
-
-// Fill prepares the texts that are new since the last call.
-func (c *Cache) Fill(ctx context.Context) error {
-	for len(c.toPrepare) > 0 {
-		text := c.toPrepare[0]
-		if c.known[text] == nil {
-			stmt, err := c.db.PrepareContext(ctx, text) //nolint:sqlclosecheck // kept until the cache is closed
-			if err != nil {
-				return err
-			}
-			c.known[text] = stmt
-		}
-		c.toPrepare = c.toPrepare[1:]
-	}
-	return nil
-}
-
-// Exec runs a statement that is one of few texts.
-func (c *Cache) Exec(ctx context.Context, tx *sqlx.Tx, text string, args ...any) (int64, error) {
-	result, err := c.exec(ctx, tx, text, args)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-// Later runs a statement whose result is not needed.
-func (c *Cache) Later(ctx context.Context, tx *sqlx.Tx, text string, args ...any) error {
-	_, err := c.exec(Later(ctx), tx, text, args)
-	return err
-}
-
-func (c *Cache) exec(ctx context.Context, tx *sqlx.Tx, text string, args []any) (sql.Result, error) {
-	if stmt := c.prepared(text); stmt != nil {
-		return tx.StmtContext(ctx, stmt).ExecContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction
-	}
-	return tx.ExecContext(ctx, text, args...)
-}
-
-// Get reads one number by a statement that is one of few texts.
-func (c *Cache) Get(ctx context.Context, tx *sqlx.Tx, n *int64, text string, args ...any) error {
-	if stmt := c.prepared(text); stmt != nil {
-		return tx.StmtContext(ctx, stmt).QueryRowContext(ctx, args...).Scan(n) //nolint:sqlclosecheck // ends with the transaction
-	}
-	return tx.QueryRowContext(ctx, text, args...).Scan(n)
-}
-
-// prepared returns the statement of a text; a new text is prepared for the next time.
-func (c *Cache) prepared(text string) *sql.Stmt {
-	stmt := c.known[text]
-	if stmt == nil && c.prepare {
-		c.toPrepare = append(c.toPrepare, text)
-	}
-	return stmt
-}
-
-// Close closes the statements.
-func (c *Cache) Close() {
-	for _, stmt := range c.known {
-		_ = stmt.Close()
-	}
-}
-
-// TextName names a text that exists once for each number of rows.
-type TextName struct {
-	Into, Row string
-	Rows      int
-}
-
-// Text returns a text that is put together when it is asked for the first time.
-func (c *Cache) Text(name TextName, build func() string) string {
-	text, ok := c.texts[name]
-	if !ok {
-		text = build()
-		c.texts[name] = text
-	}
-	return text
 }

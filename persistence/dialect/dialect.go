@@ -1,6 +1,6 @@
-// Package dialect defines what an SQL database must provide to store contacts, and how
-// its connections are used: statements are counted, prepared, and sent with the next one
-// where that saves a round trip. All other SQL is the same for every database and is in
+// Package dialect defines what an SQL database must provide to store contacts: its
+// connections, whose statements are counted, the transactions of the writer, and the
+// fragments of SQL that differ. All other SQL is the same for every database and is in
 // package persistence.
 package dialect
 
@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 )
 
@@ -93,6 +94,8 @@ type ReadNumber func(ctx context.Context, text string) (n int64, found bool, err
 // Database is one open database.
 type Database interface {
 	Pools() Pools
+	// Begin begins a transaction of the writer on its pool, [Pools].Batch.
+	Begin(ctx context.Context, batch *sqlx.DB) (Transaction, error)
 	Statements() Statements
 	// Now returns an SQL expression: the database's clock in microseconds.
 	Now() string

@@ -65,7 +65,10 @@ func (p *eventPart) Flush(t *commit.Tx) error {
 	if err != nil {
 		return err
 	}
-	return writeRows(append(list, p.contacts.rows()...), t.Now, t.Later)
+	return writeRows(append(list, p.contacts.rows()...), t.Now, func(text string, args ...any) error {
+		t.Add(text, args...)
+		return nil
+	})
 }
 
 // row is a row of the log.

@@ -67,12 +67,8 @@ func (s *Store) Advance(ctx context.Context, step events.Step) error {
 type advance struct{ step events.Step }
 
 func (a *advance) Write(t *commit.Tx, _ *commit.Request) error {
-	if _, err := t.Exec("UPDATE receivers SET event_id = ? WHERE name = ?", a.step.Cursor, a.step.Receiver); err != nil {
-		return err
-	}
-	if err := a.abandon(t); err != nil {
-		return err
-	}
+	t.Add("UPDATE receivers SET event_id = ? WHERE name = ?", a.step.Cursor, a.step.Receiver)
+	a.abandon(t)
 	gone := slices.Clone(a.step.Done)
 	var args []any
 	for _, p := range a.step.Put {
@@ -80,11 +76,7 @@ func (a *advance) Write(t *commit.Tx, _ *commit.Request) error {
 		args = append(args, a.step.Receiver, p.Event, p.Order, p.Tries, values.Micros(p.NextAt))
 	}
 	for part := range slices.Chunk(gone, values.PurgeChunk) {
-		_, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM deliveries WHERE receiver = ? AND event_id IN "+values.Marks(len(part)),
-			append([]any{a.step.Receiver}, values.Arguments(part)...)...)
-		if err != nil {
-			return err
-		}
+		t.AddOnce("DELETE FROM deliveries WHERE receiver = ? AND event_id IN "+values.Marks(len(part)), append([]any{a.step.Receiver}, values.Arguments(part)...)...)
 	}
 	if len(args) == 0 {
 		return nil
@@ -98,15 +90,11 @@ func (a *advance) Write(t *commit.Tx, _ *commit.Request) error {
 }
 
 // abandon stores events of a webhook that were given up.
-func (a *advance) abandon(t *commit.Tx) error {
+func (a *advance) abandon(t *commit.Tx) {
 	id, _ := events.WebhookID(a.step.Receiver)
 	merge := t.Dialect().Merge("webhook", "event_id") + "failed_at = " + t.Dialect().Fresh("failed_at")
 	for _, p := range a.step.Abandoned {
-		_, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO webhook_failures (webhook, event_id, subject, failed_at, replay) SELECT id, ?, ?, ?, 0 FROM webhooks WHERE id = ?"+merge,
+		t.AddOnce("INSERT INTO webhook_failures (webhook, event_id, subject, failed_at, replay) SELECT id, ?, ?, ?, 0 FROM webhooks WHERE id = ?"+merge,
 			p.Event, p.Order, values.Micros(p.NextAt), id)
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }

@@ -160,16 +160,11 @@ func (a *adoption) Write(t *commit.Tx, _ *commit.Request) error {
 	receiver := events.WebhookReceiver(a.id)
 	// What lies beyond the cursor is to be delivered anyway.
 	const replayed = "event_id IN (SELECT event_id FROM webhook_failures WHERE webhook = ? AND replay = 1)"
-	if _, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM deliveries WHERE receiver = ? AND "+replayed, receiver, a.id); err != nil {
-		return err
-	}
-	_, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO deliveries (receiver, event_id, subject, tries, next_at) SELECT r.name, f.event_id, f.subject, 0, ? "+
+	t.AddOnce("DELETE FROM deliveries WHERE receiver = ? AND "+replayed, receiver, a.id)
+	t.AddOnce("INSERT INTO deliveries (receiver, event_id, subject, tries, next_at) SELECT r.name, f.event_id, f.subject, 0, ? "+
 		"FROM webhook_failures f JOIN receivers r ON r.name = ? WHERE f.webhook = ? AND f.replay = 1 AND f.event_id <= r.event_id", values.Micros(a.now), receiver, a.id)
-	if err != nil {
-		return err
-	}
-	_, err = t.SQL.ExecContext(t.Ctx, "DELETE FROM webhook_failures WHERE webhook = ? AND replay = 1", a.id)
-	return err
+	t.AddOnce("DELETE FROM webhook_failures WHERE webhook = ? AND replay = 1", a.id)
+	return nil
 }
 
 // PurgeWebhooks deletes tries from before an instant, abandoned events that are no longer

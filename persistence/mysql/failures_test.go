@@ -1,7 +1,7 @@
 package mysql
 
 import (
-	"database/sql"
+	"context"
 	"database/sql/driver"
 	"errors"
 	"slices"
@@ -12,44 +12,35 @@ import (
 	"weir/persistence/dialect"
 )
 
-// An error of a held statement is returned by the statement it was sent with,
-// whatever its kind, and rolls the transaction back.
-func TestErrorOfAHeldStatement(t *testing.T) {
+// An error of a statement is returned by the list it was sent with, whatever its kind, and
+// rolls the transaction back.
+func TestTransaction_RollsBackAfterAnError(t *testing.T) {
 	t.Parallel()
-	for name, next := range map[string]func(tx *sql.Tx) error{
-		"exec": func(tx *sql.Tx) error {
-			_, err := tx.Exec("UPDATE t SET n = 0")
+	bad := []dialect.Statement{stmt("INSERT INTO t (id, n) VALUES (3, 3)"), stmt("INSERT INTO t (id, n) VALUES (1, 1)"), stmt("INSERT INTO t (id, n) VALUES (4, 4)")}
+	for name, next := range map[string]func(ctx context.Context, tx dialect.Transaction) error{
+		"exec": func(ctx context.Context, tx dialect.Transaction) error {
+			_, err := tx.Exec(ctx, append(slices.Clone(bad), stmt("UPDATE t SET n = 0")))
 			return err
 		},
-		"query": func(tx *sql.Tx) error {
+		"query": func(ctx context.Context, tx dialect.Transaction) error {
 			var n int
-			return tx.QueryRow("SELECT n FROM t WHERE id = 1").Scan(&n)
+			return tx.Get(ctx, &n, append(slices.Clone(bad), stmt("SELECT n FROM t WHERE id = 1")))
 		},
-		"prepare": func(tx *sql.Tx) error {
-			stmt, err := tx.Prepare("UPDATE t SET n = ?")
-			if err == nil {
-				defer func() { _ = stmt.Close() }()
-			}
-			return err
-		},
-		"commit": func(tx *sql.Tx) error { return tx.Commit() },
+		"commit": func(ctx context.Context, tx dialect.Transaction) error { return tx.Commit(ctx, bad) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newRig(t)
 			tx := b.begin()
-			b.exec(tx, "UPDATE t SET n = 1000")
-			b.hold(tx, "INSERT INTO t (id, n) VALUES (3, 3)")
-			b.hold(tx, "INSERT INTO t (id, n) VALUES (1, 1)")
-			b.hold(tx, "INSERT INTO t (id, n) VALUES (4, 4)")
-			if err := next(tx); number(err) != 1062 {
+			b.exec(tx, stmt("UPDATE t SET n = 1000"))
+			if err := next(t.Context(), tx); number(err) != 1062 {
 				t.Errorf("got %v", err)
 			}
 			if name != "commit" {
-				if _, err := tx.Exec("UPDATE t SET n = 0"); number(err) != 1062 {
+				if _, err := tx.Exec(t.Context(), []dialect.Statement{stmt("UPDATE t SET n = 0")}); number(err) != 1062 {
 					t.Errorf("a statement behind it: %v", err)
 				}
-				if err := tx.Commit(); number(err) != 1062 {
+				if err := tx.Commit(t.Context(), nil); number(err) != 1062 {
 					t.Errorf("COMMIT behind it: %v", err)
 				}
 			}
@@ -68,7 +59,7 @@ func (b *rig) usable() {
 	b.Helper()
 	b.seen.take()
 	tx := b.begin()
-	b.exec(tx, "INSERT INTO t (id, n) VALUES (9, 90)")
+	b.exec(tx, stmt("INSERT INTO t (id, n) VALUES (9, 90)"))
 	b.commit(tx)
 	b.sent("START TRANSACTION / INSERT INTO t (id, n) VALUES (9, 90)", "COMMIT")
 	if list := table(b.T, b.plain); !slices.Contains(list, [2]int{9, 90}) {
@@ -76,11 +67,11 @@ func (b *rig) usable() {
 	}
 }
 
-func TestErrorOfTheFirstStatement(t *testing.T) {
+func TestTransaction_RollsBackAfterAnErrorOfTheFirstStatement(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
 	tx := b.begin()
-	if _, err := tx.Exec("INSERT INTO t (id, n) VALUES (1, 1)"); number(err) != 1062 {
+	if _, err := tx.Exec(t.Context(), []dialect.Statement{stmt("INSERT INTO t (id, n) VALUES (1, 1)")}); number(err) != 1062 {
 		t.Errorf("got %v", err)
 	}
 	if err := tx.Rollback(); err != nil {
@@ -92,20 +83,19 @@ func TestErrorOfTheFirstStatement(t *testing.T) {
 
 // If ROLLBACK fails after a COMMIT that was not executed, the connection is closed,
 // because its transaction is open.
-func TestAConnectionThatCannotRollBackIsThrownAway(t *testing.T) {
+func TestTransaction_DiscardsAConnectionThatCannotRollBack(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
 	tx := b.begin()
-	was := b.number(tx, "SELECT CONNECTION_ID()")
-	b.exec(tx, "UPDATE t SET n = 1000")
-	b.hold(tx, "INSERT INTO t (id, n) VALUES (1, 1)")
+	was := b.number(tx, stmt("SELECT CONNECTION_ID()"))
+	b.exec(tx, stmt("UPDATE t SET n = 1000"))
 	b.seen.failing("ROLLBACK", &mysql.MySQLError{Number: 1105})
-	if err := tx.Commit(); number(err) != 1062 {
+	if err := tx.Commit(t.Context(), []dialect.Statement{stmt("INSERT INTO t (id, n) VALUES (1, 1)")}); number(err) != 1062 {
 		t.Errorf("got %v", err)
 	}
 	b.seen.failing("", nil)
 	tx = b.begin()
-	if is := b.number(tx, "SELECT CONNECTION_ID()"); is == was {
+	if is := b.number(tx, stmt("SELECT CONNECTION_ID()")); is == was {
 		t.Error("the connection lives on")
 	}
 	b.commit(tx)
@@ -117,11 +107,11 @@ func TestAConnectionThatCannotRollBackIsThrownAway(t *testing.T) {
 func (b *rig) once(text string) {
 	b.Helper()
 	tx := b.begin()
-	b.exec(tx, text)
+	b.exec(tx, stmt(text))
 	b.commit(tx)
 }
 
-func TestDeadlockOfAHeldStatement(t *testing.T) {
+func TestTransaction_ReportsADeadlock(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
 	for i := range 50 {
@@ -136,14 +126,13 @@ func TestDeadlockOfAHeldStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	tx := b.begin()
-	b.exec(tx, "UPDATE t SET n = n + 100 WHERE id = 1")
-	b.hold(tx, "UPDATE t SET n = n + 100 WHERE id = 2")
+	b.exec(tx, stmt("UPDATE t SET n = n + 100 WHERE id = 1"))
 	done := make(chan error)
 	go func() {
 		_, err := other.Exec("UPDATE t SET n = n + 1 WHERE id = 1")
 		done <- errors.Join(err, other.Commit())
 	}()
-	err = tx.Commit()
+	err = tx.Commit(t.Context(), []dialect.Statement{stmt("UPDATE t SET n = n + 100 WHERE id = 2")})
 	if kind, code := (&Database{}).Classify(err); kind != dialect.Again || code != "deadlock" {
 		t.Errorf("%v is a %v, %s", err, kind, code)
 	}
@@ -156,34 +145,33 @@ func TestDeadlockOfAHeldStatement(t *testing.T) {
 	b.usable()
 }
 
-// driver.ErrBadConn makes database/sql retry by itself. The driver also returns it
-// for a read-only server, after a message was sent.
-func TestNothingIsTriedAgainInATransaction(t *testing.T) {
+// driver.ErrBadConn makes database/sql retry by itself, but not on the connection of a
+// transaction. The driver also returns it for a read-only server, after a message was sent.
+func TestTransaction_RepeatsNothing(t *testing.T) {
 	t.Parallel()
-	update := "UPDATE t SET n = 0"
+	const update = "UPDATE t SET n = 0"
+	list := []dialect.Statement{stmt(update)}
 	for name, c := range map[string]struct {
 		message string
-		do      func(tx *sql.Tx) error
+		do      func(ctx context.Context, tx dialect.Transaction) error
 	}{
-		"first": {"START TRANSACTION" + separator + update, func(tx *sql.Tx) error {
-			_, err := tx.Exec(update)
+		"first": {"START TRANSACTION" + separator + update, func(ctx context.Context, tx dialect.Transaction) error {
+			_, err := tx.Exec(ctx, list)
 			return errors.Join(err, tx.Rollback())
 		}},
-		"prepare": {"START TRANSACTION", func(tx *sql.Tx) error {
-			stmt, err := tx.Prepare(update)
-			if err == nil {
-				defer func() { _ = stmt.Close() }()
-			}
+		"query": {"START TRANSACTION" + separator + "SELECT 1", func(ctx context.Context, tx dialect.Transaction) error {
+			var n int
+			err := tx.Get(ctx, &n, []dialect.Statement{stmt("SELECT 1")})
 			return errors.Join(err, tx.Rollback())
 		}},
-		"commit": {"COMMIT", func(tx *sql.Tx) error {
-			if _, err := tx.Exec(update); err != nil {
+		"commit": {"COMMIT", func(ctx context.Context, tx dialect.Transaction) error {
+			if _, err := tx.Exec(ctx, list); err != nil {
 				return err
 			}
-			return tx.Commit()
+			return tx.Commit(ctx, nil)
 		}},
-		"rollback": {"ROLLBACK", func(tx *sql.Tx) error {
-			if _, err := tx.Exec(update); err != nil {
+		"rollback": {"ROLLBACK", func(ctx context.Context, tx dialect.Transaction) error {
+			if _, err := tx.Exec(ctx, list); err != nil {
 				return err
 			}
 			return tx.Rollback()
@@ -193,8 +181,8 @@ func TestNothingIsTriedAgainInATransaction(t *testing.T) {
 			t.Parallel()
 			b := newRig(t)
 			b.seen.failing(c.message, driver.ErrBadConn)
-			err := c.do(b.begin())
-			if kind, code := (&Database{}).Classify(err); kind != dialect.Down || code != "connection" || errors.Is(err, driver.ErrBadConn) {
+			err := c.do(t.Context(), b.begin())
+			if kind, code := (&Database{}).Classify(err); kind != dialect.Down || code != "connection" {
 				t.Errorf("%v is a %v, %s", err, kind, code)
 			}
 			texts := b.seen.take()

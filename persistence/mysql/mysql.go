@@ -1,10 +1,9 @@
 // Package mysql is the store for production: MySQL 8.0 or newer, or MariaDB 10.6 or
 // newer.
 //
-// The connection of the group-commit writer sends several statements in one
-// message where the result of each is not needed, see [dialect.Later]: a
-// transaction takes one round trip for each statement whose result is needed, and
-// one for COMMIT.
+// The group-commit writer sends several statements in one message where the result of
+// each is not needed: a transaction takes one round trip for each statement whose result is
+// needed, and one for COMMIT.
 package mysql
 
 import (
@@ -51,7 +50,7 @@ func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Databa
 func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Database, error) {
 	cfg.Logger = quiet{log}
 	several := cfg.Clone()
-	several.MultiStatements = true // in one message; only bundling joins them
+	several.MultiStatements = true // in one message; only transactions of the writer join them
 	all := newServers(cfg, log)
 	one, err := all.connector(cfg)
 	if err != nil {
@@ -68,7 +67,7 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 	}
 	counter := new(dialect.Counter)
 	d := &Database{log: log, unix: cfg.Net == "unix", servers: all}
-	batch := pool(counter.Counted(bundling{inspected{joined, d}, counter, maxMessage}), 1)
+	batch := pool(counter.Counted(measured{inspected{joined, d}, d}), 1)
 	rest := pool(counter.Counted(one), maxConnections-2)
 	lease := pool(counter.Counted(inspected{one, d}), 1)
 	d.pools = dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: lease, Statements: counter}
@@ -135,6 +134,31 @@ func (i inspected) Connect(ctx context.Context) (sqldriver.Conn, error) {
 		_ = c.Close()
 		return nil, err
 	}
+	return c, nil
+}
+
+// measured makes connections whose server has told how long a message may be.
+type measured struct {
+	sqldriver.Connector
+	d *Database
+}
+
+// Connect implements driver.Connector.
+func (m measured) Connect(ctx context.Context) (sqldriver.Conn, error) {
+	c, err := m.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := asks(ctx, c.(sqldriver.QueryerContext), "SELECT @@max_allowed_packet") //nolint:forcetypeassert // the driver's own
+	packet := 0
+	if err == nil && len(rows) == 1 {
+		packet, err = strconv.Atoi(rows[0][0])
+	}
+	if err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("mysql: read the limit of the writer's messages: %w", err)
+	}
+	m.d.message.Store(int64(min(packet/2, maxMessage)))
 	return c, nil
 }
 

@@ -2,10 +2,7 @@ package mysql
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
-	"database/sql/driver"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -14,6 +11,7 @@ import (
 	"testing"
 
 	mysql "github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
 
 	"weir/persistence/dialect"
 	"weir/persistence/testmysql"
@@ -181,7 +179,7 @@ func through(t *testing.T) (*Database, *proxy) {
 
 // A connection that breaks at COMMIT leaves the outcome unknown. The error reports
 // that, and nothing is retried.
-func TestConnectionBreaksAtCommit(t *testing.T) {
+func TestTransaction_ConnectionBreaksAtCommit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		at   cut
@@ -197,31 +195,21 @@ func TestConnectionBreaksAtCommit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d, p := through(t)
-			batch := d.Pools().Batch
-			tx, err := batch.Begin()
-			if err != nil {
-				t.Fatal(err)
-			}
-			later := dialect.Later(t.Context())
-			first := later
+			tx := beginOn(t, d)
+			list := []dialect.Statement{stmt("INSERT INTO t VALUES (?, 0)", 0), stmt("INSERT INTO t VALUES (?, 0)", 1)}
 			if c.sent {
-				first = t.Context()
-			}
-			for i, ctx := range []context.Context{first, later} {
-				if _, err := tx.ExecContext(ctx, "INSERT INTO t VALUES (?, 0)", i); err != nil {
+				if _, err := tx.Exec(t.Context(), list[:1]); err != nil {
 					t.Fatal(err)
 				}
+				list = list[1:]
 			}
 			commits, clients := p.set(c.at)
-			err = tx.Commit()
+			err := tx.Commit(t.Context(), list)
 			if c.at == never && err != nil {
 				t.Error(err)
 			}
 			if kind, code := d.Classify(err); c.at != never && (kind != dialect.Down || code != "connection") {
 				t.Errorf("%v is a %v, %s", err, kind, code)
-			}
-			if errors.Is(err, driver.ErrBadConn) {
-				t.Error("that error is leave to try again")
 			}
 			if now, others := p.set(never); now != commits+1 || others != clients {
 				t.Errorf("%d COMMITs, %d new connections", now-commits, others-clients)
@@ -229,6 +217,15 @@ func TestConnectionBreaksAtCommit(t *testing.T) {
 			checkRows(t, d, c.want)
 		})
 	}
+}
+
+func beginOn(t *testing.T, d *Database) dialect.Transaction {
+	t.Helper()
+	tx, err := d.Begin(t.Context(), sqlx.NewDb(d.Pools().Batch, "mysql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx
 }
 
 // checkRows counts on the writer's connection, which has to be a valid one,
@@ -248,52 +245,39 @@ func checkRows(t *testing.T, d *Database, want int) {
 
 // A statement that others travel with is not retried either when its connection
 // breaks, and the next transaction gets another connection.
-func TestConnectionBreaksBeforeCommit(t *testing.T) {
+func TestTransaction_ConnectionBreaksBeforeCommit(t *testing.T) {
 	t.Parallel()
 	d, p := through(t)
-	tx, err := d.Pools().Batch.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.ExecContext(dialect.Later(t.Context()), "INSERT INTO t VALUES (1, 0)"); err != nil {
-		t.Fatal(err)
-	}
+	tx := beginOn(t, d)
 	p.set(before)
-	_, err = tx.Exec("INSERT INTO t VALUES (2, 0) -- not yet a COMMIT")
-	if kind, _ := d.Classify(err); kind != dialect.Down || errors.Is(err, driver.ErrBadConn) {
+	_, err := tx.Exec(t.Context(), []dialect.Statement{stmt("INSERT INTO t VALUES (1, 0)"), stmt("INSERT INTO t VALUES (2, 0) -- not yet a COMMIT")})
+	if kind, _ := d.Classify(err); kind != dialect.Down {
 		t.Errorf("%v is a %v", err, kind)
 	}
-	if err := tx.Commit(); err == nil {
+	if err := tx.Commit(t.Context(), nil); err == nil {
 		t.Error("it was committed")
 	}
 	p.set(never)
 	checkRows(t, d, 0)
 }
 
-// Only the writer's connection sends several statements in one message.
-func TestOnlyTheWriterBundles(t *testing.T) {
+// Only transactions of the writer send several statements in one message.
+func TestTransaction_AloneSendsSeveralStatements(t *testing.T) {
 	t.Parallel()
-	d, _ := through(t)
+	d, p := through(t)
 	before := d.Pools().Statements.Count()
-	tx, err := d.Pools().Batch.Begin()
+	commits, _ := p.set(never)
+	err := beginOn(t, d).Commit(t.Context(), []dialect.Statement{stmt("INSERT INTO t VALUES (?, 0)", 1), stmt("INSERT INTO t VALUES (?, 0)", 2), stmt("INSERT INTO t VALUES (?, 0)", 3)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 3 {
-		if _, err := tx.ExecContext(dialect.Later(t.Context()), "INSERT INTO t VALUES (?, 0)", i); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if n := d.Pools().Statements.Trips(); n != 1 {
-		t.Errorf("%d round trips", n)
+	if now, _ := p.set(never); now != commits+1 {
+		t.Errorf("%d messages end in COMMIT", now-commits)
 	}
 	if n := d.Pools().Statements.Count() - before; n != 3 {
 		t.Errorf("%d statements", n)
 	}
-	for name, pool := range map[string]*sql.DB{"batch": d.Pools().Batch, "write": d.Pools().Write, "read": d.Pools().Read} {
+	for name, pool := range map[string]*sql.DB{"write": d.Pools().Write, "read": d.Pools().Read, "lease": d.Pools().Lease} {
 		if _, err := pool.Exec("DELETE FROM t; DELETE FROM t"); err == nil {
 			t.Errorf("%s takes two statements in one", name)
 		}

@@ -12,6 +12,7 @@ import (
 
 	mysql "github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
+	"github.com/jmoiron/sqlx"
 
 	"weir/persistence/dialect"
 	"weir/persistence/testmysql"
@@ -86,13 +87,18 @@ func (c *recorded) PrepareContext(ctx context.Context, text string) (driver.Stmt
 	return c.connection.PrepareContext(ctx, text)
 }
 
-// rig is a pool like the writer's, a plain pool beside it, and a table.
+// rig is a database with a pool like the writer's, a plain pool beside it, and a table.
 type rig struct {
 	*testing.T
-	batch, plain *sql.DB
-	seen         *recorder
-	counter      *dialect.Counter
-	later        context.Context
+	d       *Database
+	batch   *sqlx.DB
+	plain   *sql.DB
+	seen    *recorder
+	counter *dialect.Counter
+}
+
+func stmt(text string, args ...any) dialect.Statement {
+	return dialect.Statement{Text: text, Args: args}
 }
 
 func newRig(t *testing.T) *rig {
@@ -103,11 +109,13 @@ func newRig(t *testing.T) *rig {
 // rigOf returns a rig with this max length of messages of several statements, in bytes.
 func rigOf(t *testing.T, most int) *rig {
 	t.Helper()
-	b := &rig{T: t, seen: new(recorder), counter: new(dialect.Counter), later: dialect.Later(t.Context())}
+	b := &rig{T: t, seen: new(recorder), counter: new(dialect.Counter)}
+	b.d = &Database{pools: dialect.Pools{Statements: b.counter}}
+	b.d.message.Store(int64(most))
 	cfg := settings(t, testmysql.URL(t))
 	b.plain = open(t, mustConnect(t, cfg), 2)
 	cfg.MultiStatements = true
-	b.batch = open(t, b.counter.Counted(bundling{recording{mustConnect(t, cfg), b.seen}, b.counter, most}), 1)
+	b.batch = sqlx.NewDb(open(t, b.counter.Counted(recording{mustConnect(t, cfg), b.seen}), 1), "mysql")
 	b.do("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, s LONGTEXT)")
 	b.do("INSERT INTO t VALUES (1, 10, 'one'), (2, 20, 'two')")
 	if err := b.batch.Ping(); err != nil {
@@ -150,56 +158,32 @@ func (b *rig) do(text string, args ...any) {
 	}
 }
 
-func (b *rig) begin() *sql.Tx {
+func (b *rig) begin() dialect.Transaction {
 	b.Helper()
-	tx, err := b.batch.BeginTx(b.Context(), nil)
+	tx, err := b.d.Begin(b.Context(), b.batch)
 	if err != nil {
 		b.Fatal(err)
 	}
 	return tx
 }
 
-// exec runs a statement and returns the number of rows that it changed.
-func (b *rig) exec(tx *sql.Tx, text string, args ...any) int64 {
+// exec executes statements and returns the number of rows that the last one changed.
+func (b *rig) exec(tx dialect.Transaction, list ...dialect.Statement) int64 {
 	b.Helper()
-	result, err := tx.ExecContext(b.Context(), text, args...)
-	if err != nil {
-		b.Fatal(err)
-	}
-	n, err := result.RowsAffected()
+	n, err := tx.Exec(b.Context(), list)
 	if err != nil {
 		b.Fatal(err)
 	}
 	return n
 }
 
-func (b *rig) hold(tx *sql.Tx, text string, args ...any) {
+// number executes statements, of which the last one reads a number.
+func (b *rig) number(tx dialect.Transaction, list ...dialect.Statement) (n int) {
 	b.Helper()
-	result, err := tx.ExecContext(b.later, text, args...)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if n, err := result.RowsAffected(); err == nil {
-		b.Errorf("a statement that waits says that it changed %d rows", n)
-	}
-}
-
-func (b *rig) number(tx *sql.Tx, text string, args ...any) int {
-	b.Helper()
-	var n int
-	if err := tx.QueryRowContext(b.Context(), text, args...).Scan(&n); err != nil {
+	if err := tx.Get(b.Context(), &n, list); err != nil {
 		b.Fatal(err)
 	}
 	return n
-}
-
-// givesRows returns a statement that returns rows. MySQL has no RETURNING.
-func (b *rig) givesRows() string {
-	b.Helper()
-	if isMariaDB(b, b.plain) {
-		return "INSERT INTO t (id, n) VALUES (8, 80) RETURNING id"
-	}
-	return "SELECT id FROM t"
 }
 
 func isMariaDB(t testing.TB, db *sql.DB) bool {
@@ -211,9 +195,9 @@ func isMariaDB(t testing.TB, db *sql.DB) bool {
 	return strings.Contains(version, "MariaDB")
 }
 
-func (b *rig) commit(tx *sql.Tx) {
+func (b *rig) commit(tx dialect.Transaction, list ...dialect.Statement) {
 	b.Helper()
-	if err := tx.Commit(); err != nil {
+	if err := tx.Commit(b.Context(), list); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	mysql "github.com/go-sql-driver/mysql"
+
+	"weir/persistence/dialect"
 )
 
 // serverTime is how long one of several servers may take until a connection to it is ready.
@@ -90,6 +92,12 @@ func (s *servers) setAccount(cfg *mysql.Config) {
 		return
 	}
 	cfg.User, cfg.Passwd = now.User, now.Passwd
+}
+
+// connection is the set of interfaces that connections of the driver implement.
+type connection interface {
+	dialect.Connection
+	driver.NamedValueChecker
 }
 
 // link is one connection of a pool.

@@ -129,6 +129,7 @@ type Database struct {
 	unix    bool
 	servers *servers
 	inspect atomic.Pointer[func(context.Context, dialect.ReadNumber) error]
+	message atomic.Int64 // max bytes of a message of several statements, by the server of the writer's connection
 	pools   dialect.Pools
 }
 

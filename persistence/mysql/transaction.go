@@ -2,188 +2,221 @@ package mysql
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 
 	mysql "github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
+
+	"weir/persistence/dialect"
 )
 
-// transaction is a transaction of a bundler. It begins with nothing sent and START
-// TRANSACTION held.
-//
-// After an error of the server only the end of the transaction can follow, and it
-// rolls back: in a message of several statements it is unknown which ones were
-// executed.
+// maxMessage is the max length of a message of several statements, in bytes. The other
+// bound is half of max_allowed_packet.
+const maxMessage = 4 << 20
+
+// separator stands between two statements of one message. The newline ends a comment, which
+// would otherwise hide the statements after it.
+const separator = "\n;"
+
+// transaction is a transaction of the writer. START TRANSACTION travels with its first list
+// of statements, and COMMIT with its last. After an error of the server only the end of the
+// transaction can follow, and it rolls back: of several statements in a message it is not
+// known which ones were executed.
 type transaction struct {
-	c      *bundler
-	held   []statement // statements that precede the next one in its message
-	size   int         // upper bound of the held statements' length in bytes
-	sent   bool        // the server may know of the transaction
-	failed error
+	conn    *sqlx.Conn
+	max     int // bytes of a message of several statements
+	counter *dialect.Counter
+	begun   bool // the server may know of it
+	failed  error
 }
 
-func begin(c *bundler) *transaction {
-	t := &transaction{c: c}
-	t.hold(statement{text: "START TRANSACTION"})
-	return t
-}
-
-func (t *transaction) hold(s statement) {
-	t.held = append(t.held, s)
-	t.size += s.size()
-}
-
-// later holds a statement for the next message, if possible.
-func (t *transaction) later(ctx context.Context, s statement) (driver.Result, error) {
-	if err := t.usable(ctx); err != nil {
-		return nil, err
-	}
-	size := s.size()
-	if !s.changes() || !s.joins() || size > t.c.most {
-		if _, err := t.exec(ctx, s); err != nil {
-			return nil, err
-		}
-		return unknown{}, nil
-	}
-	if t.size+size > t.c.most {
-		if err := t.flush(ctx); err != nil {
-			return nil, err
-		}
-	}
-	t.hold(s.kept())
-	return unknown{}, nil
-}
-
-// exec sends the held statements and s, and returns the result of s: the driver
-// returns that of the last statement.
-func (t *transaction) exec(ctx context.Context, s statement) (driver.Result, error) {
-	s, err := t.together(ctx, s)
+// Begin implements [dialect.Database]. Nothing is sent yet.
+func (d *Database) Begin(ctx context.Context, batch *sqlx.DB) (dialect.Transaction, error) {
+	conn, err := batch.Connx(ctx)
 	if err != nil {
 		return nil, err
 	}
-	result, err := t.c.exec(ctx, s)
-	return result, t.told(ctx, err)
+	return &transaction{conn: conn, max: int(d.message.Load()), counter: d.pools.Statements}, nil
 }
 
-// query does the same for a statement that returns rows: the driver skips results
-// without columns, and held statements have none.
-func (t *transaction) query(ctx context.Context, s statement) (driver.Rows, error) {
-	s, err := t.together(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := t.c.query(ctx, s)
-	return rows, t.told(ctx, err)
+// Exec implements [dialect.Transaction].
+func (t *transaction) Exec(ctx context.Context, list []dialect.Statement) (rows int64, err error) {
+	err = t.send(ctx, list, func(m message) error {
+		result, err := t.conn.ExecContext(ctx, m.text, m.args...)
+		if err != nil {
+			return err
+		}
+		rows, err = result.RowsAffected() // the driver returns those of the last statement
+		return err
+	})
+	return rows, err
 }
 
-// together puts the held statements in front of s. If s cannot be joined to them, or
-// the message would be too long, it sends them here.
-func (t *transaction) together(ctx context.Context, s statement) (statement, error) {
-	if err := t.usable(ctx); err != nil || len(t.held) == 0 {
-		return s, err
-	}
-	if !s.joins() || t.size+s.size() > t.c.most {
-		return s, t.flush(ctx)
-	}
-	return join(append(t.held, s)), nil // they stay held until they are sent
+// Select implements [dialect.Transaction]. The driver skips the results of statements that
+// return no rows.
+func (t *transaction) Select(ctx context.Context, dest any, list []dialect.Statement) error {
+	return t.send(ctx, list, func(m message) error { return t.conn.SelectContext(ctx, dest, m.text, m.args...) })
 }
 
-// usable returns an error if no statement can follow.
-func (t *transaction) usable(ctx context.Context) error {
+// Get implements [dialect.Transaction].
+func (t *transaction) Get(ctx context.Context, dest any, list []dialect.Statement) error {
+	return t.send(ctx, list, func(m message) error { return t.conn.GetContext(ctx, dest, m.text, m.args...) })
+}
+
+// Commit implements [dialect.Transaction].
+func (t *transaction) Commit(ctx context.Context, list []dialect.Statement) error {
+	if t.begun || len(list) > 0 {
+		if _, err := t.Exec(ctx, append(slices.Clip(list), dialect.Statement{Text: "COMMIT"})); err != nil {
+			_ = t.Rollback() // after a failed statement the server has not executed COMMIT
+			return err
+		}
+	}
+	return t.conn.Close()
+}
+
+// Rollback implements [dialect.Transaction]. If ROLLBACK fails, the connection is closed,
+// which has the same effect.
+func (t *transaction) Rollback() error {
+	var err error
+	if t.begun {
+		_, err = t.conn.ExecContext(context.Background(), "ROLLBACK")
+	}
+	switch {
+	case errors.Is(err, sql.ErrConnDone): // it was discarded
+		return nil
+	case err != nil:
+		t.discard()
+		return err
+	}
+	return t.conn.Close()
+}
+
+// discard closes the connection, whose state is not known, so that the pool drops it.
+func (t *transaction) discard() { _ = t.conn.Raw(func(any) error { return driver.ErrBadConn }) }
+
+// send sends statements in as few messages as possible; do sends the last one.
+func (t *transaction) send(ctx context.Context, list []dialect.Statement, do func(message) error) error {
 	if t.failed != nil {
 		return fmt.Errorf("mysql: the transaction has failed: %w", t.failed)
 	}
-	return ctx.Err()
-}
-
-// flush sends the held statements.
-func (t *transaction) flush(ctx context.Context) error {
-	if err := t.usable(ctx); err != nil || len(t.held) == 0 {
-		return err
+	if !t.begun {
+		list = slices.Insert(slices.Clip(list), 0, dialect.Statement{Text: "START TRANSACTION"})
 	}
-	_, err := t.c.exec(ctx, join(t.held))
-	if errors.Is(err, driver.ErrSkip) { // it would have to be prepared, which several statements cannot be
-		err = errors.New("mysql: the arguments of statements that were held do not fit")
-	}
-	return t.told(ctx, err)
-}
-
-// told records the outcome of a message, by the error that it returned.
-func (t *transaction) told(ctx context.Context, err error) error {
-	if err != nil && t.unsent(ctx, err) {
-		return err
-	}
-	t.held, t.size, t.sent = nil, 0, true
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, driver.ErrBadConn) {
-		// ErrBadConn would let database/sql retry, but the server may have received it.
-		err = mysql.ErrInvalidConn
-	}
-	if _, answered := errors.AsType[*mysql.MySQLError](err); !answered {
-		t.c.throwAway()
-	}
-	t.failed = err
-	return err
-}
-
-// unsent reports whether the driver returned an error before it sent anything.
-func (t *transaction) unsent(ctx context.Context, err error) bool {
-	if errors.Is(err, driver.ErrSkip) || errors.Is(err, mysql.ErrPktTooLarge) {
-		return true
-	}
-	// A context that ends later closes the connection.
-	return ctx.Err() != nil && errors.Is(err, ctx.Err()) && t.c.IsValid()
-}
-
-// Commit implements driver.Tx. database/sql considers the transaction finished then,
-// so it must be finished on the server, too.
-func (t *transaction) Commit() error {
-	defer t.end()
-	if t.failed == nil && !t.sent && len(t.held) == 1 {
-		return nil // it was never begun
-	}
-	err := t.usable(context.Background())
-	if err == nil {
-		t.hold(statement{text: "COMMIT"})
-		err = t.flush(context.Background())
-	}
+	messages, err := join(list, t.max)
 	if err != nil {
-		// After a failed statement the server has not executed COMMIT.
-		_ = t.undo()
+		t.failed = err
+		return err
 	}
-	return err
+	for i, m := range messages {
+		t.begun = true
+		if i == len(messages)-1 {
+			err = do(m)
+		} else {
+			_, err = t.conn.ExecContext(ctx, m.text, m.args...)
+		}
+		t.counter.Add(m.counted - 1)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return err
+		case err != nil:
+			t.failed = err
+			if _, answered := errors.AsType[*mysql.MySQLError](err); !answered {
+				t.discard()
+			}
+			return err
+		}
+	}
+	return nil
 }
 
-// Rollback implements driver.Tx.
-func (t *transaction) Rollback() error {
-	defer t.end()
-	if !t.sent {
-		return nil
-	}
-	return t.undo()
+// message is one or several statements that are sent together.
+type message struct {
+	text    string
+	args    []any
+	counted int // statements but the begin and the end of the transaction
 }
 
-// undo rolls the transaction back on the server. If ROLLBACK fails, the connection is
-// closed, which has the same effect.
-func (t *transaction) undo() error {
-	if !t.c.IsValid() {
-		return mysql.ErrInvalidConn
+// join joins statements to messages of a max length in bytes. A longer statement goes alone:
+// if it is too long with its arguments in its text, the driver prepares it.
+func join(list []dialect.Statement, most int) ([]message, error) {
+	var messages []message
+	var text strings.Builder
+	var m message
+	end := func() {
+		if text.Len() > 0 {
+			m.text = text.String()
+			messages = append(messages, m)
+		}
+		text.Reset()
+		m = message{}
 	}
-	_, err := t.c.exec(context.Background(), statement{text: "ROLLBACK"})
-	if err == nil {
-		return nil
+	length := 0
+	for _, s := range list {
+		switch {
+		case strings.Contains(s.Text, ";"):
+			return nil, errors.New("mysql: the text of a statement must not hold a semicolon; values belong into arguments")
+		case strings.Count(s.Text, "?") != len(s.Args):
+			return nil, fmt.Errorf("mysql: %d arguments for the placeholders of %q", len(s.Args), s.Text)
+		}
+		n := size(s)
+		if length+n > most {
+			end()
+			length = 0
+		}
+		if text.Len() > 0 {
+			text.WriteString(separator)
+		}
+		text.WriteString(s.Text)
+		m.args = append(m.args, s.Args...)
+		length += n
+		if s.Text != "START TRANSACTION" && s.Text != "COMMIT" {
+			m.counted++
+		}
 	}
-	t.c.throwAway()
-	if errors.Is(err, driver.ErrBadConn) {
-		err = mysql.ErrInvalidConn
-	}
-	return err
+	end()
+	return messages, nil
 }
 
-func (t *transaction) end() { t.c.tx = nil }
+// size returns an upper bound of the length of a statement in bytes, with its arguments
+// written into its text.
+func size(s dialect.Statement) int {
+	const other = 32 // a number, a time, quotes
+	n := len(s.Text) + len(separator)
+	for _, a := range s.Args {
+		n += other + 2*length(a)
+	}
+	return n
+}
 
-// throwAway closes a connection whose state is unknown, so that the pool drops it.
-func (c *bundler) throwAway() { _ = c.connection.Close() }
+func length(a any) int {
+	switch a := a.(type) {
+	case string:
+		return len(a)
+	case []byte:
+		return len(a)
+	case nil, int64, int:
+		return 0
+	case driver.Valuer:
+		v, err := a.Value()
+		if err != nil {
+			return 0 // sending it fails
+		}
+		return length(v)
+	}
+	v := reflect.ValueOf(a)
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.String, reflect.Slice:
+		return v.Len()
+	default:
+		return 0
+	}
+}

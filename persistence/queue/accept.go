@@ -137,7 +137,8 @@ func (p *part) insertContacts(t *commit.Tx, list []Insertion) error {
 			p.countAccepted(c)
 		}
 	}
-	return insertWaiting(t, waiting)
+	insertWaiting(t, waiting)
+	return nil
 }
 
 // countAccepted counts a new contact.
@@ -187,16 +188,13 @@ func (p *part) insertKeyed(t *commit.Tx, args []any, n int) (int64, error) {
 	const into = "contacts (" + specColumns + ")"
 	row := values.Marks(specWidth)
 	if t.Optimistic {
-		return int64(n), bulk.Insert(t, into, row, args, n)
+		bulk.Insert(t, into, row, args, n)
+		return int64(n), nil
 	}
 	var inserted int64
 	for n > 0 {
 		size := min(n, bulk.MaxBound)
-		result, err := t.SQL.ExecContext(t.Ctx, "INSERT INTO "+into+" VALUES "+row+strings.Repeat(", "+row, size-1)+p.s.Dialect.KeepContact, args[:size*specWidth]...)
-		if err != nil {
-			return 0, err
-		}
-		did, err := result.RowsAffected()
+		did, err := t.ExecOnce("INSERT INTO "+into+" VALUES "+row+strings.Repeat(", "+row, size-1)+p.s.Dialect.KeepContact, args[:size*specWidth]...)
 		if err != nil {
 			return 0, err
 		}
@@ -233,7 +231,7 @@ func (in *Insertion) bind(args []any, bytes int) ([]any, int, error) {
 }
 
 // insertWaiting inserts the rows of contacts that are queued or delayed.
-func insertWaiting(t *commit.Tx, list []*weir.Contact) error {
+func insertWaiting(t *commit.Tx, list []*weir.Contact) {
 	var queued, delayed, expiring []any
 	for _, c := range list {
 		var progress any
@@ -258,11 +256,8 @@ func insertWaiting(t *commit.Tx, list []*weir.Contact) error {
 		{"contacts_delayed (channel_id, id, due_at, rev, progress)", 5, delayed},
 		{"contacts_expiring (channel_id, expire_at, id)", 3, expiring},
 	} {
-		if err := bulk.Insert(t, in.into, values.Marks(in.width), in.args, len(in.args)/in.width); err != nil {
-			return err
-		}
+		bulk.Insert(t, in.into, values.Marks(in.width), in.args, len(in.args)/in.width)
 	}
-	return nil
 }
 
 // encodeContent returns the part of a contact that the store does not look into.

@@ -56,7 +56,7 @@ func (p *part) holders(t *commit.Tx, list []Insertion) (map[holderKey]weir.Conta
 	for channel, names := range keys {
 		for len(names) > 0 {
 			n := min(len(names), values.KeysPerList)
-			rows, err := p.s.readContacts(t.Ctx, t.SQL, " WHERE c.channel_id = ? AND c.ckey IN "+values.Marks(n), append([]any{int64(channel)}, names[:n]...))
+			rows, err := p.s.readContacts(t.Ctx, t, " WHERE c.channel_id = ? AND c.ckey IN "+values.Marks(n), append([]any{int64(channel)}, names[:n]...))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -68,7 +68,7 @@ func (p *part) holders(t *commit.Tx, list []Insertion) (map[holderKey]weir.Conta
 				}
 				return c != nil
 			})
-			if err := p.s.resolve(t.Ctx, t.SQL, rows); err != nil {
+			if err := p.s.resolve(t.Ctx, t, rows); err != nil {
 				return nil, nil, err
 			}
 			for i := range rows {

@@ -244,7 +244,8 @@ func (p *part) logFlights(t *commit.Tx, steps []step) error {
 	for i := range l.records {
 		data = appendRecord(data, &l.records[i])
 	}
-	return t.Later("INSERT INTO contacts_in_flight (id, data) VALUES (?, ?)", l.row, data)
+	t.Add("INSERT INTO contacts_in_flight (id, data) VALUES (?, ?)", l.row, data)
+	return nil
 }
 
 // dropFlights deletes rows of the log that batches before this one made superfluous,
@@ -257,7 +258,8 @@ func (p *part) dropFlights(t *commit.Tx) error {
 	unused = unused[:min(len(unused), maxUnused)]
 	size := bulk.PlacesFor(len(unused))
 	p.landing.deleted = slices.Clone(unused)
-	return t.Later(dropFlightsSQL+values.Marks(size), bulk.Fill(values.Arguments(unused), size-len(unused))...)
+	t.Add(dropFlightsSQL+values.Marks(size), bulk.Fill(values.Arguments(unused), size-len(unused))...)
+	return nil
 }
 
 const dropFlightsSQL = "DELETE FROM contacts_in_flight WHERE id IN "

@@ -71,10 +71,10 @@ func (p *part) count(t *commit.Tx) error {
 			args = append(args, int64(channel), d.queued, d.inFlight)
 		}
 	}
-	if len(args) == 0 {
-		return nil
+	if len(args) > 0 {
+		t.Add("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES "+values.RowsOf(len(args)/3, 3)+p.s.Dialect.AddCounts, args...)
 	}
-	return t.Later("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES "+values.RowsOf(len(args)/3, 3)+p.s.Dialect.AddCounts, args...)
+	return nil
 }
 
 const outboxColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, reason, message"
@@ -180,9 +180,7 @@ func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
 		}
 	}
 	for channel, ids := range raised {
-		if _, err := t.SQL.ExecContext(t.Ctx, p.s.dropDead(len(ids)), append([]any{int64(channel)}, ids...)...); err != nil {
-			return err
-		}
+		t.AddOnce(p.s.dropDead(len(ids)), append([]any{int64(channel)}, ids...)...)
 	}
 	if len(args) == 0 {
 		return nil

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
-
 	"weir"
+	"weir/persistence/dialect"
 	"weir/persistence/values"
 )
 
@@ -27,9 +26,9 @@ type place struct {
 }
 
 // readContacts reads contacts. Those in flight have no state yet; see [Store.resolve].
-func (s *Store) readContacts(ctx context.Context, q sqlx.QueryerContext, where string, args []any) ([]contactRow, error) {
+func (s *Store) readContacts(ctx context.Context, q dialect.Reader, where string, args []any) ([]contactRow, error) {
 	var rows []contactRow
-	err := sqlx.SelectContext(ctx, q, &rows, "SELECT "+contactColumns+withState+where, args...)
+	err := q.SelectContext(ctx, &rows, "SELECT "+contactColumns+withState+where, args...)
 	return rows, err
 }
 

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"weir"
+	"weir/persistence/dialect"
 	"weir/persistence/member"
 	"weir/persistence/values"
 )
@@ -75,7 +74,7 @@ func (s *Store) stillInFlight(ctx context.Context, list []weir.Ref) (map[weir.Re
 // resolve adds the progress of contacts in flight to rows that were read without
 // a state. A contact that is not in flight any more either is read again, after a
 // moment: the writer learns of its COMMIT later than readers do.
-func (s *Store) resolve(ctx context.Context, q sqlx.QueryerContext, rows []contactRow) error {
+func (s *Store) resolve(ctx context.Context, q dialect.Reader, rows []contactRow) error {
 	const tries = 4
 	for try := 0; ; try++ {
 		missing := s.addProgress(rows)
@@ -112,7 +111,7 @@ func (s *Store) addProgress(rows []contactRow) (missing []*contactRow) {
 }
 
 // readAgain replaces rows by what the database has now.
-func (s *Store) readAgain(ctx context.Context, q sqlx.QueryerContext, rows []*contactRow) error {
+func (s *Store) readAgain(ctx context.Context, q dialect.Reader, rows []*contactRow) error {
 	slices.SortFunc(rows, func(a, b *contactRow) int { return compareRefs(a.ref(), b.ref()) })
 	for len(rows) > 0 {
 		n := 1

@@ -69,8 +69,8 @@ func (w *requeueWork) Write(t *commit.Tx, r *commit.Request) error {
 	if _, err := bulk.InsertCounted(t, text, w.s.Dialect.Merge("channel_id", "contact_id")+"new_id = "+w.s.Dialect.Fresh("new_id"), links, len(list)); err != nil {
 		return err
 	}
-	_, err = t.SQL.ExecContext(t.Ctx, w.s.dropDead(len(gone)), append([]any{int64(w.channel)}, gone...)...)
-	return err
+	t.AddOnce(w.s.dropDead(len(gone)), append([]any{int64(w.channel)}, gone...)...)
+	return nil
 }
 
 const heldDeadSQL = "SELECT contact_id FROM dead_letters WHERE channel_id = ? AND contact_id IN "
@@ -83,11 +83,11 @@ func (w *requeueWork) dead(t *commit.Tx) (map[weir.ContactID]weir.Contact, error
 		args = append(args, int64(id))
 	}
 	var found []int64
-	err := t.SQL.SelectContext(t.Ctx, &found, heldDeadSQL+values.Marks(len(w.old))+w.s.Dialect.ForUpdate, args...)
+	err := t.SelectContext(t.Ctx, &found, heldDeadSQL+values.Marks(len(w.old))+w.s.Dialect.ForUpdate, args...)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	rows, err := w.s.readContacts(t.Ctx, t.SQL, byIDs(len(found)), append(args[:1:1], values.Arguments(found)...))
+	rows, err := w.s.readContacts(t.Ctx, t, byIDs(len(found)), append(args[:1:1], values.Arguments(found)...))
 	if err != nil {
 		return nil, err
 	}

@@ -200,7 +200,7 @@ func (p *part) revisions(t *commit.Tx, steps []step) (map[weir.Ref]int64, error)
 				ID  int64 `db:"id"`
 				Rev int64 `db:"rev"`
 			}
-			if err := t.SQL.SelectContext(t.Ctx, &rows, p.s.revisionsSQL(state, len(args)-1), args...); err != nil {
+			if err := t.SelectContext(t.Ctx, &rows, p.s.revisionsSQL(state, len(args)-1), args...); err != nil {
 				return nil, err
 			}
 			for _, r := range rows {
@@ -266,7 +266,8 @@ func enterQueue(t *commit.Tx, steps []step) error {
 			list = append(list, c)
 		}
 	}
-	return insertWaiting(t, list)
+	insertWaiting(t, list)
+	return nil
 }
 
 // finish inserts the rows of contacts that ended.
@@ -280,9 +281,9 @@ func (p *part) finish(t *commit.Tx, steps []step) error {
 			n++
 		}
 	}
-	err := bulk.Insert(t, "contacts_done ("+doneColumns+")", values.Marks(doneWidth), args, n)
+	bulk.Insert(t, "contacts_done ("+doneColumns+")", values.Marks(doneWidth), args, n)
 	p.keep(args)
-	return err
+	return nil
 }
 
 const (
@@ -344,6 +345,7 @@ func archive(t *commit.Tx, steps []step) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return t.LaterOnce("INSERT INTO attempts (channel_id, contact_id, number, claimed_at, sent_at, heard_at, finished_at, "+
+	t.AddOnce("INSERT INTO attempts (channel_id, contact_id, number, claimed_at, sent_at, heard_at, finished_at, "+
 		"provider_ref, outcome, reason) VALUES "+values.RowsOf(len(args)/width, width), args...)
+	return nil
 }

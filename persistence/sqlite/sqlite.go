@@ -30,6 +30,8 @@ type Database struct {
 	path  string
 	log   *slog.Logger
 	pools dialect.Pools
+
+	prepared prepared
 }
 
 // Open opens the database at an address, the part of the URL after the scheme:
@@ -109,6 +111,7 @@ func (d *Database) Pools() dialect.Pools { return d.pools }
 // Close implements [dialect.Database].
 func (d *Database) Close() error {
 	var errs []error
+	d.prepared.close()
 	if d.pools.Read != nil && d.pools.Read != d.pools.Batch {
 		errs = append(errs, d.pools.Read.Close())
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"strings"
 	"sync"
+
+	"github.com/jmoiron/sqlx"
 
 	"weir/persistence/dialect"
 )
@@ -51,6 +54,14 @@ func newFaulty(db dialect.Database) *Faulty {
 
 // Pools implements [dialect.Database].
 func (f *Faulty) Pools() dialect.Pools { return f.pools }
+
+// Begin implements [dialect.Database].
+func (f *Faulty) Begin(ctx context.Context, batch *sqlx.DB) (dialect.Transaction, error) {
+	if f.isDown() {
+		return nil, driver.ErrBadConn
+	}
+	return f.Database.Begin(ctx, batch)
+}
 
 // Close implements [dialect.Database].
 func (f *Faulty) Close() error {
@@ -151,7 +162,13 @@ func (c *conn) ExecContext(ctx context.Context, q string, args []driver.NamedVal
 	if c.isDown() {
 		return nil, driver.ErrBadConn
 	}
-	return c.Conn.(driver.ExecerContext).ExecContext(ctx, q, args)
+	exec := c.Conn.(driver.ExecerContext).ExecContext
+	if !strings.HasSuffix(q, "COMMIT") { // with the statements before it, where these travel together
+		return exec(ctx, q, args)
+	}
+	var out driver.Result
+	err := c.commit(func() (err error) { out, err = exec(ctx, q, args); return err })
+	return out, err
 }
 
 func (c *conn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
@@ -185,17 +202,20 @@ type tx struct {
 	c *conn
 }
 
-func (t *tx) Commit() error {
-	switch t.c.f.fate(t.c.other) {
+func (t *tx) Commit() error { return t.c.commit(t.Tx.Commit) }
+
+// commit commits as it is fated.
+func (c *conn) commit(do func() error) error {
+	switch c.f.fate(c.other) {
 	case Before:
 		return driver.ErrBadConn // the pool closes the connection
 	case After:
-		if err := t.Tx.Commit(); err != nil {
+		if err := do(); err != nil {
 			return err
 		}
-		t.c.f.lost()
+		c.f.lost()
 		return driver.ErrBadConn
 	default:
-		return t.Tx.Commit()
+		return do()
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"weir"
 	"weir/persistence/bulk"
 	"weir/persistence/commit"
+	"weir/persistence/dialect"
 	"weir/persistence/values"
 	"weir/surveys"
 )
@@ -65,7 +66,7 @@ func (s *Store) Add(ctx context.Context, survey, imp int64, list []surveys.Respo
 // Write implements [Work].
 func (w *addition) Write(t *commit.Tx, r *commit.Request) error {
 	w.added = make([]surveys.Added, len(w.list))
-	quotas, err := w.s.holdSurvey(t.Ctx, t.SQL, w.survey)
+	quotas, err := w.s.holdSurvey(t.Ctx, t, w.survey)
 	if err == nil && w.imp != 0 {
 		err = w.touch(t)
 	}
@@ -82,7 +83,7 @@ func (w *addition) Write(t *commit.Tx, r *commit.Request) error {
 
 // holdSurvey makes sure that a survey takes respondents, and returns its quotas. Both
 // stay as they are until the end of the transaction.
-func (s *Store) holdSurvey(ctx context.Context, tx *sqlx.Tx, survey int64) (surveys.Quotas, error) {
+func (s *Store) holdSurvey(ctx context.Context, tx dialect.Reader, survey int64) (surveys.Quotas, error) {
 	var row struct {
 		Quotas   string        `db:"quotas"`
 		State    surveys.State `db:"state"`
@@ -104,7 +105,7 @@ func (s *Store) holdSurvey(ctx context.Context, tx *sqlx.Tx, survey int64) (surv
 
 // touch makes sure that the import is open, and notes that it is alive.
 func (w *addition) touch(t *commit.Tx) error {
-	state, err := w.s.holdImport(t.Ctx, t.SQL, w.survey, w.imp)
+	state, err := w.s.holdImport(t.Ctx, t, w.survey, w.imp)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (w *addition) touch(t *commit.Tx) error {
 
 // holdImport returns the state of an import, which stays so until the end of the
 // transaction.
-func (s *Store) holdImport(ctx context.Context, tx *sqlx.Tx, survey, imp int64) (state string, _ error) {
+func (s *Store) holdImport(ctx context.Context, tx dialect.Reader, survey, imp int64) (state string, _ error) {
 	err := tx.GetContext(ctx, &state, "SELECT state FROM imports WHERE id = ? AND survey_id = ?"+s.Dialect.ForUpdate, imp, survey)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", weir.Errorf(weir.CodeNotFound, "no such import")
@@ -174,7 +175,7 @@ func (w *addition) findDuplicates(t *commit.Tx, inserted int64) error {
 			Status int64  `db:"status"`
 			Import int64  `db:"look_at"` // of one who is hidden
 		}
-		err := t.SQL.SelectContext(t.Ctx, &rows, "SELECT id, phone, status, look_at FROM respondents WHERE survey_id = ? AND phone IN "+values.Marks(len(some)), args...)
+		err := t.SelectContext(t.Ctx, &rows, "SELECT id, phone, status, look_at FROM respondents WHERE survey_id = ? AND phone IN "+values.Marks(len(some)), args...)
 		if err != nil {
 			return err
 		}

@@ -186,7 +186,7 @@ type surveyChange struct {
 // Write implements [Work].
 func (w *surveyChange) Write(t *commit.Tx, r *commit.Request) error {
 	w.row, w.unsorted = surveyRow{}, false
-	err := t.SQL.GetContext(t.Ctx, &w.row, "SELECT "+surveyColumns+" FROM surveys WHERE id = ?"+w.s.Dialect.ForUpdate, w.survey.ID)
+	err := t.GetContext(t.Ctx, &w.row, "SELECT "+surveyColumns+" FROM surveys WHERE id = ?"+w.s.Dialect.ForUpdate, w.survey.ID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows) || err == nil && w.row.Deleting:
 		r.Refuse(noSurvey())
@@ -207,7 +207,7 @@ func (w *surveyChange) Write(t *commit.Tx, r *commit.Request) error {
 	if w.survey.State == surveys.Done && was.State != w.row.State {
 		// Who becomes visible now would be pending in it for ever.
 		var coming int
-		err := t.SQL.GetContext(t.Ctx, &coming, "SELECT COUNT(*) FROM imports WHERE survey_id = ? AND state = ?", w.row.ID, importCommitting)
+		err := t.GetContext(t.Ctx, &coming, "SELECT COUNT(*) FROM imports WHERE survey_id = ? AND state = ?", w.row.ID, importCommitting)
 		if err != nil {
 			return err
 		}

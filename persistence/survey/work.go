@@ -143,7 +143,7 @@ func (w *surveyWork) withoutStale(t *commit.Tx, moves []*move) ([]*move, error) 
 			ID  int64 `db:"id"`
 			Rev int64 `db:"rev"`
 		}
-		err := t.SQL.SelectContext(t.Ctx, &rows, "SELECT id, rev FROM respondents WHERE survey_id = ? AND status <> ? AND id IN "+
+		err := t.SelectContext(t.Ctx, &rows, "SELECT id, rev FROM respondents WHERE survey_id = ? AND status <> ? AND id IN "+
 			values.Marks(len(some))+w.s.Dialect.ForUpdate, args...)
 		if err != nil {
 			return nil, err
@@ -266,9 +266,7 @@ func (w *surveyWork) take(t *commit.Tx, _ *commit.Request, moves []*move) error 
 		taken = append(taken, m.Taken...)
 	}
 	for some := range slices.Chunk(taken, values.KeysPerList) {
-		if _, err := t.SQL.ExecContext(t.Ctx, "DELETE FROM notices WHERE id IN "+values.Marks(len(some)), values.Arguments(some)...); err != nil {
-			return err
-		}
+		t.AddOnce("DELETE FROM notices WHERE id IN "+values.Marks(len(some)), values.Arguments(some)...)
 	}
 	return nil
 }
