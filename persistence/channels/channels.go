@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
+	"weir/persistence/dialect"
 	"weir/persistence/values"
 )
 
@@ -62,13 +63,31 @@ func capacityColumn(c weir.Channel) *int {
 func noChannel() error { return weir.Errorf(weir.CodeNotFound, "no such channel") }
 
 // LockChannel reads a channel that is not deleted and holds its row.
-func (s *Store) LockChannel(ctx context.Context, tx *sqlx.Tx, id weir.ChannelID) (channelRow, error) {
+func (s *Store) LockChannel(ctx context.Context, tx dialect.Reader, id weir.ChannelID) (channelRow, error) {
 	var row channelRow
 	err := tx.GetContext(ctx, &row, "SELECT "+channelColumns+" FROM channels WHERE id = ?"+s.Dialect.ForUpdate, int64(id))
 	if errors.Is(err, sql.ErrNoRows) || err == nil && row.Deleted {
 		return row, noChannel()
 	}
 	return row, err
+}
+
+// change is a change of a channel, which the writer commits alone. It reads before it writes;
+// a [weir.Error] refuses the request.
+type change func(t *commit.Tx) error
+
+// Write implements [commit.Work].
+func (do change) Write(t *commit.Tx, r *commit.Request) error {
+	err := do(t)
+	if refusal, ok := errors.AsType[*weir.Error](err); ok {
+		r.Refuse(refusal)
+		return nil
+	}
+	return err
+}
+
+func (s *Store) change(ctx context.Context, do change) error {
+	return s.Await(ctx, &commit.Request{Work: do, Rows: 1, Alone: true})
 }
 
 // PutChannel implements [weir.Store].
@@ -79,10 +98,10 @@ func (s *Store) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 	}
 	var row channelRow
 	var created bool
-	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		err := tx.GetContext(ctx, &row, "SELECT "+channelColumns+" FROM channels WHERE name = ?"+s.Dialect.ForUpdate, c.Name)
+	err = s.change(ctx, func(t *commit.Tx) error {
+		err := t.GetContext(t.Ctx, &row, "SELECT "+channelColumns+" FROM channels WHERE name = ?"+s.Dialect.ForUpdate, c.Name)
 		if created = errors.Is(err, sql.ErrNoRows); created {
-			row, err = s.createChannel(ctx, tx, c, settings)
+			row, err = createChannel(t, c, settings)
 			return err
 		}
 		if err != nil {
@@ -94,14 +113,11 @@ func (s *Store) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 		if row.Type != c.Type {
 			return weir.Errorf(weir.CodeConflict, "there is a channel of this name and of another type")
 		}
-		return s.writeChannel(ctx, tx, &row, c, settings)
+		writeChannel(t, &row, c, settings)
+		return nil
 	})
-	if s.Database.Duplicate(err) {
-		// Two created it at once; the other one's is there now.
-		return weir.Channel{}, false, weir.Errorf(weir.CodeConflict, "another request has just created the channel")
-	}
 	if err != nil {
-		return weir.Channel{}, false, s.Failure("store a channel", err)
+		return weir.Channel{}, false, err
 	}
 	stored, err := row.channel(s.DefaultCapacity)
 	return stored, created, s.Failure("store a channel", err)
@@ -115,14 +131,10 @@ func encodeSettings(settings weir.Settings) (string, error) {
 	return string(b), err
 }
 
-// createChannel inserts a channel with what belongs to it. Its id comes from
-// a counter, so that the id of a purged channel is never given again.
-func (s *Store) createChannel(ctx context.Context, tx *sqlx.Tx, c weir.Channel, settings string) (channelRow, error) {
+func createChannel(t *commit.Tx, c weir.Channel, settings string) (channelRow, error) {
+	t.Add("UPDATE meta SET value = value + 1 WHERE name = 'channels'")
 	var id int64
-	if _, err := tx.ExecContext(ctx, "UPDATE meta SET value = value + 1 WHERE name = 'channels'"); err != nil {
-		return channelRow{}, err
-	}
-	if err := tx.GetContext(ctx, &id, "SELECT value FROM meta WHERE name = 'channels'"); err != nil {
+	if err := t.Get(&id, "SELECT value FROM meta WHERE name = 'channels'"); err != nil {
 		return channelRow{}, err
 	}
 	now := values.Micros(time.Now())
@@ -130,26 +142,20 @@ func (s *Store) createChannel(ctx context.Context, tx *sqlx.Tx, c weir.Channel, 
 		ID: id, Name: &c.Name, Type: c.Type, Title: c.Title, Capacity: capacityColumn(c), Paused: c.Paused, Settings: settings,
 		Secret: rand.Text() + rand.Text(), Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO channels ("+channelColumns+") VALUES "+values.Marks(14),
+	t.Add("INSERT INTO channels ("+channelColumns+") VALUES "+values.Marks(14),
 		row.ID, c.Name, "", row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Secret, row.Version, false, false, now, now)
-	if err != nil {
-		return row, err
-	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES (?, 0, 0)", id)
-	return row, err
+	t.Add("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES (?, 0, 0)", id)
+	return row, nil
 }
 
 // writeChannel replaces what a client may change.
-func (s *Store) writeChannel(ctx context.Context, tx *sqlx.Tx, row *channelRow, c weir.Channel, settings string) error {
+func writeChannel(t *commit.Tx, row *channelRow, c weir.Channel, settings string) {
 	row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Deleting = c.Type, c.Title, capacityColumn(c), c.Paused, settings, c.Deleting
 	row.Version++
 	row.UpdatedAt = values.Micros(time.Now())
-	_, err := tx.ExecContext(ctx, "UPDATE channels SET type = ?, title = ?, capacity = ?, paused = ?, settings = ?, deleting = ?, version = ?, updated_at = ? WHERE id = ?",
+	t.Add("UPDATE channels SET type = ?, title = ?, capacity = ?, paused = ?, settings = ?, deleting = ?, version = ?, updated_at = ? WHERE id = ?",
 		row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Deleting, row.Version, row.UpdatedAt, row.ID)
-	if err != nil {
-		return err
-	}
-	return s.FenceOff(ctx, tx)
+	t.Changes(weir.ChannelID(row.ID))
 }
 
 // UpdateChannel implements [weir.Store].
@@ -159,18 +165,19 @@ func (s *Store) UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel
 		return weir.Channel{}, s.Failure("encode the settings", err)
 	}
 	var row channelRow
-	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
+	err = s.change(ctx, func(t *commit.Tx) error {
 		var err error
-		if row, err = s.LockChannel(ctx, tx, c.ID); err != nil {
+		if row, err = s.LockChannel(t.Ctx, t, c.ID); err != nil {
 			return err
 		}
 		if row.Version != c.Version {
 			return weir.Errorf(weir.CodeConflict, "the channel was changed meanwhile")
 		}
-		return s.writeChannel(ctx, tx, &row, c, settings)
+		writeChannel(t, &row, c, settings)
+		return nil
 	})
 	if err != nil {
-		return weir.Channel{}, s.Failure("change a channel", err)
+		return weir.Channel{}, err
 	}
 	stored, err := row.channel(s.DefaultCapacity)
 	return stored, s.Failure("change a channel", err)
@@ -225,27 +232,23 @@ func (s *Store) CallbackChannels(ctx context.Context, name string) ([]weir.Chann
 
 // DeleteChannel implements [weir.Store].
 func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		row, err := s.LockChannel(ctx, tx, id)
+	return s.change(ctx, func(t *commit.Tx) error {
+		row, err := s.LockChannel(t.Ctx, t, id)
 		if err != nil {
 			return err
 		}
-		// First: it waits for a batch of the writer, which may be accepting contacts.
-		if err := s.FenceOff(ctx, tx); err != nil {
-			return err
-		}
 		var open bool
-		if err := tx.GetContext(ctx, &open, "SELECT "+hasOpen("?"), int64(id)); err != nil {
+		if err := t.GetContext(t.Ctx, &open, "SELECT "+hasOpen("?"), int64(id)); err != nil {
 			return err
 		}
 		if open {
 			return weir.Errorf(weir.CodeConflict, "the channel has open contacts")
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE channels SET name = NULL, former_name = ?, deleted = 1, deleting = 0, version = version + 1, updated_at = ? WHERE id = ?",
+		t.Add("UPDATE channels SET name = NULL, former_name = ?, deleted = 1, deleting = 0, version = version + 1, updated_at = ? WHERE id = ?",
 			*row.Name, values.Micros(time.Now()), int64(id))
-		return err
+		t.Changes(id)
+		return nil
 	})
-	return s.Failure("delete a channel", err)
 }
 
 // Store keeps channels.

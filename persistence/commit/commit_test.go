@@ -15,7 +15,7 @@ func TestBatchesAreBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var queue []*Request
 		for range rapid.IntRange(1, 30).Draw(r, "requests") {
-			q := &Request{Rows: 100 * rapid.IntRange(0, 7).Draw(r, "rows"), Bytes: MaxBytes / 8 * rapid.IntRange(0, 8).Draw(r, "bytes")}
+			q := &Request{Rows: 100 * rapid.IntRange(0, 7).Draw(r, "rows"), Bytes: MaxBytes / 8 * rapid.IntRange(0, 8).Draw(r, "bytes"), Alone: rapid.IntRange(0, 9).Draw(r, "alone") == 0}
 			for range rapid.IntRange(0, 2).Draw(r, "transitions") {
 				tr := weir.Transition{From: rapid.Int64Range(1, 2).Draw(r, "from")}
 				tr.Contact.ID, tr.Contact.Rev = weir.ContactID(rapid.IntRange(1, 3).Draw(r, "contact")), tr.From+1
@@ -47,6 +47,9 @@ func fits(list []*Request) bool {
 	revisions := map[weir.Ref]int64{} // that the requests before leave
 	for _, r := range list {
 		rows, bytes = rows+r.Rows, bytes+r.Bytes
+		if r.Alone && len(list) > 1 {
+			return false
+		}
 		for i := range r.Transitions {
 			if rev := revisions[r.Transitions[i].Contact.Ref]; rev != 0 && rev != r.Transitions[i].From {
 				return false

@@ -8,8 +8,10 @@
 //     of all. If the connection breaks at COMMIT, that number shows whether the
 //     transaction was committed. Nothing is written twice or given up while that
 //     is unknown (TestBrokenCommit, queue.TestLateBatchesAreFencedOff).
-//   - Whoever changes a channel, or takes the database, changes the fence in the same
-//     transaction. An optimistic batch is rejected under another fence (queue.TestFence).
+//   - Whoever takes the database changes the fence in the same transaction. An optimistic
+//     batch is rejected under another fence (queue.TestFence).
+//   - A channel is changed by a request of the writer that is alone in its batch, so that the
+//     writer knows its channels without reading them (TestBatchesAreBounded, conformance).
 //   - What an earlier incarnation of a broker submits after the next one began is refused
 //     (TestIncarnations).
 //   - A batch that fails is repeated as it was, or without the requests that can't be

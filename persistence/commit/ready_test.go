@@ -96,9 +96,10 @@ func TestReady_DamagedTable(t *testing.T) {
 		if s.Ready(t.Context()) == nil {
 			t.Fatalf("it is ready after %d writes to other tables", i)
 		}
-		if _, _, err := s.PutChannel(t.Context(), weir.Channel{Name: fmt.Sprintf("b-%d", i), Capacity: 1}); err != nil {
-			t.Fatal(err)
-		}
+		await(t, "another table is written", func() bool {
+			_, _, err := s.PutChannel(t.Context(), weir.Channel{Name: fmt.Sprintf("b-%d", i), Capacity: 1})
+			return err == nil
+		})
 	}
 }
 

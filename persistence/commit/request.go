@@ -28,6 +28,9 @@ type Request struct {
 	Bytes       int // about what they take in statements
 	Answer      func(error)
 	Until       time.Time // until then it may wait for others; zero: not at all
+	// Alone is set if it changes what the works of others rely on, such as a channel: its
+	// batch has no other request.
+	Alone bool
 
 	// IDs and At are given at the first try and kept, so that ids are in the order of
 	// commits and a repeated try repeats the same; see [Tx.GiveIDs].
@@ -65,6 +68,7 @@ type batch struct {
 	optimistic bool // the latest try was
 
 	incarnations map[weir.ChannelID]int64 // that begin in it
+	changed      []weir.ChannelID         // channels that it changes
 }
 
 // newBatch takes the longest run from the front of the queue that fits into
@@ -74,7 +78,7 @@ func newBatch(queue []*Request) (*batch, int) {
 	revisions := map[weir.Ref]int64{}
 	for i, r := range queue {
 		rows, bytes = rows+r.Rows, bytes+r.Bytes
-		if i > 0 && (rows > MaxRows || bytes > MaxBytes || !r.chains(revisions)) {
+		if i > 0 && (rows > MaxRows || bytes > MaxBytes || r.Alone || queue[0].Alone || !r.chains(revisions)) {
 			return &batch{requests: append([]*Request(nil), queue[:i]...)}, i
 		}
 		r.note(revisions)

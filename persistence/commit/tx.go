@@ -106,7 +106,7 @@ func (t *Tx) run() error {
 	if err := t.mark(); err != nil {
 		return err
 	}
-	t.b.incarnations = nil
+	t.b.incarnations, t.b.changed = nil, nil
 	parts := t.w.s.parts
 	for _, p := range parts {
 		p.Begin()
@@ -232,10 +232,9 @@ func (t *Tx) channels() []weir.ChannelID {
 	return list
 }
 
-// readChannels reads channels and locks them until the end. It remembers them: whoever
-// changes one of them changes the fence in the same transaction. Behind the row of this
-// writer, which is held, the epoch is that of the owner: another one raises it before it
-// raises the fence.
+// readChannels reads channels and locks them until the end. It remembers them: they are
+// changed by requests of this writer alone. Behind the row of this writer, which is held, the
+// epoch is that of the owner: another one raises it before it raises the fence.
 func (t *Tx) readChannels(list []weir.ChannelID) error {
 	var found []ChannelState
 	err := t.SelectContext(t.Ctx, &found,
@@ -301,6 +300,9 @@ func (t *Tx) IsCurrent(i weir.Incarnation) bool {
 	}
 	return i.Number != 0 && t.w.incarnations[i.Channel] == i.Number
 }
+
+// Changes notes that the request, which is alone in its batch, changes a channel.
+func (t *Tx) Changes(id weir.ChannelID) { t.b.changed = append(t.b.changed, id) }
 
 // Channel returns what the batch knows of one of its channels; the zero value: there is
 // no such channel.

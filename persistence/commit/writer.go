@@ -224,6 +224,9 @@ func (w *writer) commitBatch(b *batch) {
 			w.setDown(nil)
 			w.confirmed.add(b.number, time.Now())
 			maps.Copy(w.incarnations, b.incarnations)
+			for _, id := range b.changed {
+				delete(w.known, id)
+			}
 			for _, p := range w.s.parts {
 				p.Committed()
 			}

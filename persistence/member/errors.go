@@ -66,8 +66,8 @@ func (m *Member) Transaction(ctx context.Context, fn func(*sqlx.Tx) error) error
 }
 
 // Exec runs one statement that is a transaction by itself, which saves two of
-// three round trips, and says how many rows it changed. It must not change a
-// channel or its lease; see [FenceOff].
+// three round trips, and says how many rows it changed. It must not change a channel,
+// which is a request of the writer.
 func (m *Member) Exec(ctx context.Context, text string, args ...any) (n int64, err error) {
 	err = m.again(ctx, func() error {
 		result, err := m.Write.ExecContext(ctx, text, args...)

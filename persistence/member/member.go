@@ -129,13 +129,6 @@ func (m *Member) NextID(now time.Time) int64 { return m.ids.next(now) }
 // CountError counts an error of a kind.
 func (m *Member) CountError(code string) { m.Metrics.Errors.WithLabelValues(code).Inc() }
 
-// FenceOff makes the writer read again what it knows of channels. It is part
-// of each transaction that changes one of them.
-func (m *Member) FenceOff(ctx context.Context, tx *sqlx.Tx) error {
-	_, err := tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1 WHERE start_number = ?", m.Start())
-	return err
-}
-
 // An id is 41 bits of milliseconds since 2025, 10 bits of the node and 12 bits
 // of a sequence. It grows within a process even when the clock steps back.
 const (
