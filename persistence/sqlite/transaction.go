@@ -46,7 +46,7 @@ func (t *transaction) Exec(ctx context.Context, list []dialect.Statement) (rows 
 
 func (t *transaction) exec(ctx context.Context, s *dialect.Statement) (sql.Result, error) {
 	if stmt := t.prepared.of(s); stmt != nil {
-		return t.tx.StmtxContext(ctx, stmt).ExecContext(ctx, s.Args...)
+		return t.tx.StmtContext(ctx, stmt).ExecContext(ctx, s.Args...) //nolint:sqlclosecheck // ends with the transaction
 	}
 	return t.tx.ExecContext(ctx, s.Text, s.Args...)
 }
