@@ -83,8 +83,10 @@ func TestBalancer_ProbesItsProcesses(t *testing.T) {
 	down, _ := upstream(t, "down", http.StatusServiceUnavailable)
 	b.Add(down)
 	b.Add(up)
-	upFirst := func() bool { return b.order()[0] == up }
-	if !polling.Until(10*time.Second, 10*time.Millisecond, func() bool { return upFirst() && upFirst() }) { // in turn
+	if !polling.Until(10*time.Second, 10*time.Millisecond, func() bool {
+		one, another := b.order(), b.order()
+		return one[0] == up && another[0] == up
+	}) {
 		t.Errorf("order %v; want the one that is ready first", b.order())
 	}
 }
