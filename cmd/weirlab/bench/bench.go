@@ -163,8 +163,12 @@ func regressions(all []Figures) []string {
 	var worse []string
 	cpus, rates := byTurn(all, versionBefore, cpu), byTurn(all, versionBefore, rate)
 	for _, g := range groups(all) {
-		worse = appendIfBeyond(worse, g.peer+": CPU per contact ÷ that of the version before", cpus[g.series], atMost(maxCPU))
-		worse = appendIfBeyond(worse, g.peer+": contacts per second ÷ those of the version before", rates[g.series], atLeast(minRate))
+		what := g.peer
+		if g.events != "" {
+			what += ", contact events " + g.events
+		}
+		worse = appendIfBeyond(worse, what+": CPU per contact ÷ that of the version before", cpus[g.series], atMost(maxCPU))
+		worse = appendIfBeyond(worse, what+": contacts per second ÷ those of the version before", rates[g.series], atLeast(minRate))
 	}
 	if len(rates) == 0 {
 		worse = append(worse, "there is nothing to compare")

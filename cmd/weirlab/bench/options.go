@@ -172,8 +172,8 @@ func (o Options) checkContactEvents() error {
 			return fmt.Errorf("contact events are %s, %s, %s or %s, not %q", eventsOff, eventsAuto, eventsOn, eventsWebhook, setting)
 		}
 	}
-	if len(o.ContactEvents) > 0 && (o.URL != "" || o.Set != "" || o.Against != "") {
-		return errors.New("contact events are compared neither in a running Weir nor in a set nor against another program")
+	if len(o.ContactEvents) > 0 && (o.URL != "" || o.Set != "") {
+		return errors.New("contact events are compared neither in a running Weir nor in a set")
 	}
 	return nil
 }

@@ -304,15 +304,37 @@ func TestVersionsAreComparedInTurns(t *testing.T) {
 	if err := os.Symlink(weir, o.Against); err != nil {
 		t.Fatal(err)
 	}
+	o.ContactEvents = []string{eventsOff, eventsWebhook}
 	_ = Run(t.Context(), o) // which of two equal programs is faster is random
 	seen := map[string]int{}
 	for _, f := range lines(t, &out) {
-		seen[f.Peer]++
+		seen[f.Peer+" "+f.Events]++
 	}
-	if n := seen["before sqlite"]; n == 0 || n != seen["http sqlite"] {
-		t.Errorf("runs: %v", seen)
+	for _, setting := range o.ContactEvents {
+		if n := seen["before sqlite "+setting]; n == 0 || n != seen["http sqlite "+setting] {
+			t.Errorf("runs: %v", seen)
+		}
 	}
 	if !strings.Contains(out.String(), "PASS:") && !strings.Contains(out.String(), "FAIL:") {
 		t.Errorf("no verdict:\n%s", out.String())
+	}
+}
+
+// Each setting of the events of contacts is compared with the same one of the version before.
+func TestRegressions(t *testing.T) {
+	t.Parallel()
+	run := func(peer, events string, per float64) Figures {
+		return Figures{Mode: load.Live, Peer: peer, Events: events, N: 10, PerS: per, CPUClient: 1}
+	}
+	all := []Figures{run("before sqlite", eventsOff, 100), run("before sqlite", eventsWebhook, 50), run("http sqlite", eventsOff, 100), run("http sqlite", eventsWebhook, 45)}
+	if worse := regressions(all); len(worse) != 0 {
+		t.Errorf("%q", worse)
+	}
+	all[3].PerS = 39
+	if worse := regressions(all); len(worse) != 1 || !strings.Contains(worse[0], "contact events webhook: contacts per second") {
+		t.Errorf("%q", worse)
+	}
+	if worse := regressions(all[2:]); len(worse) != 1 {
+		t.Errorf("nothing before: %q", worse)
 	}
 }
