@@ -67,9 +67,9 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 	}
 	counter := new(dialect.Counter)
 	d := &Database{log: log, unix: cfg.Net == "unix", servers: all}
-	batch := pool(counter.Counted(measured{inspected{joined, d}, d}), 1)
+	batch := pool(counter.Counted(checked{checked{joined, d.inspectConn}, d.measureConn}), 1)
 	rest := pool(counter.Counted(one), maxConnections-2)
-	lease := pool(counter.Counted(inspected{one, d}), 1)
+	lease := pool(counter.Counted(checked{one, d.inspectConn}), 1)
 	d.pools = dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: lease, Statements: counter}
 	if err := d.check(ctx); err != nil {
 		_ = d.Close()
@@ -109,57 +109,53 @@ func (d *Database) Verify(ctx context.Context, c *sql.Conn) error {
 // Renew implements [dialect.Database].
 func (d *Database) Renew(address func() (string, error)) { d.servers.renew.Store(&address) }
 
-// inspected makes connections that pass the check of [Database.Inspect].
-type inspected struct {
+// checked opens connections and closes those that fail a check.
+type checked struct {
 	sqldriver.Connector
-	d *Database
+	check func(context.Context, sqldriver.QueryerContext) error
 }
 
 // Connect implements driver.Connector.
-func (i inspected) Connect(ctx context.Context) (sqldriver.Conn, error) {
-	c, err := i.Connector.Connect(ctx)
-	check := i.d.inspect.Load()
-	if err != nil || check == nil {
-		return c, err
+func (c checked) Connect(ctx context.Context) (sqldriver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
 	}
-	err = (*check)(ctx, func(ctx context.Context, text string) (int64, bool, error) {
-		rows, err := asks(ctx, c.(sqldriver.QueryerContext), text) //nolint:forcetypeassert // the driver's own
+	if err := c.check(ctx, conn.(sqldriver.QueryerContext)); err != nil { //nolint:forcetypeassert // the driver's own
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// inspectConn runs the check of [Database.Inspect].
+func (d *Database) inspectConn(ctx context.Context, conn sqldriver.QueryerContext) error {
+	check := d.inspect.Load()
+	if check == nil {
+		return nil
+	}
+	return (*check)(ctx, func(ctx context.Context, text string) (int64, bool, error) {
+		rows, err := asks(ctx, conn, text)
 		if err != nil || len(rows) == 0 {
 			return 0, false, err
 		}
 		n, err := strconv.ParseInt(rows[0][0], 10, 64)
 		return n, true, err
 	})
-	if err != nil {
-		_ = c.Close()
-		return nil, err
-	}
-	return c, nil
 }
 
-// measured makes connections whose server has told how long a message may be.
-type measured struct {
-	sqldriver.Connector
-	d *Database
-}
-
-// Connect implements driver.Connector.
-func (m measured) Connect(ctx context.Context) (sqldriver.Conn, error) {
-	c, err := m.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := asks(ctx, c.(sqldriver.QueryerContext), "SELECT @@max_allowed_packet") //nolint:forcetypeassert // the driver's own
+// measureConn reads how long a message to the server may be.
+func (d *Database) measureConn(ctx context.Context, conn sqldriver.QueryerContext) error {
+	rows, err := asks(ctx, conn, "SELECT @@max_allowed_packet")
 	packet := 0
 	if err == nil && len(rows) == 1 {
 		packet, err = strconv.Atoi(rows[0][0])
 	}
 	if err != nil {
-		_ = c.Close()
-		return nil, fmt.Errorf("mysql: read the limit of the writer's messages: %w", err)
+		return fmt.Errorf("mysql: read the limit of the writer's messages: %w", err)
 	}
-	m.d.message.Store(int64(min(packet/2, maxMessage)))
-	return c, nil
+	d.message.Store(int64(min(packet/2, maxMessage)))
+	return nil
 }
 
 // Disconnect implements [dialect.Database].

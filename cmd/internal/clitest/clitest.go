@@ -58,6 +58,12 @@ func Get(t testing.TB, url string) (status int, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return Do(t, req)
+}
+
+// Do sends a request over a connection of its own.
+func Do(t testing.TB, req *http.Request) (status int, body string) {
+	t.Helper()
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	if err != nil {
 		t.Fatal(err)

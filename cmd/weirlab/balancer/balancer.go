@@ -153,8 +153,8 @@ func ready(ctx context.Context, client *http.Client, address string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// order lists the processes for a request: another one first each time, and those that are
-// not ready last.
+// order lists the processes in the order in which a request tries them: round robin, ready
+// processes first.
 func (b *Balancer) order() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

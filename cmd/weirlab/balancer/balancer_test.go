@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"weir/cmd/internal/clitest"
 	"weir/internal/polling"
 )
 
@@ -47,17 +48,7 @@ func ask(t *testing.T, b *Balancer, path string) (status int, text string) {
 		t.Fatal(err)
 	}
 	r.Host = "weir.example"
-	transport := &http.Transport{DisableKeepAlives: true}
-	answer, err := transport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	all, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, string(all)
+	return clitest.Do(t, r)
 }
 
 func TestBalancer_TakesTurnsAndPrefersReadyProcesses(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/cmd/internal/clitest"
 	"weir/internal/polling"
 )
 
@@ -72,16 +73,7 @@ func post(t *testing.T, target, kind string, header http.Header, body string) (i
 		r.Header[name] = values
 	}
 	r.Header.Set("Content-Type", kind)
-	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, string(text)
+	return clitest.Do(t, r)
 }
 
 func TestTheApplicationConductsACall(t *testing.T) {
