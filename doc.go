@@ -13,10 +13,10 @@
 //
 // # Invariants
 //
-//   - The row is the truth. Memory is a cache that any crash may destroy.
-//   - After acceptance, only the holder of the channel's lease changes a
-//     contact. Every such write carries the lease's epoch and the revision of
-//     the contact that it replaces.
+//   - The database is the truth. Memory, also of what is in flight, is rebuilt from it after a crash.
+//   - Only the process that owns the database changes a contact. Every such
+//     write carries the epoch of the ownership, the incarnation of the
+//     channel's broker and the revision of the contact that it replaces.
 //   - A contact is claimed durably before its provider is called.
 //   - Slots of sending, active and unknown contacts never exceed the channel's
 //     capacity.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // ARCHITECTURE.md stays a page that is read.
@@ -146,4 +148,34 @@ func proxyHost(t *testing.T) string {
 		return ""
 	}
 	return host
+}
+
+// The data model names every table, and no other.
+func TestDataModelNamesEveryTable(t *testing.T) {
+	t.Parallel()
+	create := regexp.MustCompile(`CREATE TABLE IF NOT EXISTS (\w+)`)
+	tables := map[string]bool{}
+	for _, name := range texts(t) {
+		if strings.HasPrefix(name, "migrations/sqlite/") || name == "persistence/member/owner.go" {
+			for _, m := range create.FindAllStringSubmatch(read(t, name), -1) {
+				tables[m[1]] = true
+			}
+		}
+	}
+	named := map[string]bool{}
+	for line := range strings.Lines(read(t, "docs/data-model.md")) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 || cells[0] != "" {
+			continue
+		}
+		for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(cells[1], -1) {
+			named[m[1]] = true
+		}
+	}
+	if len(tables) < 30 {
+		t.Errorf("%d tables found", len(tables))
+	}
+	if diff := cmp.Diff(tables, named); diff != "" {
+		t.Errorf("docs/data-model.md and the tables differ (-tables +named):\n%s", diff)
+	}
 }
