@@ -169,9 +169,9 @@ func (s *DB) Waiting() int {
 }
 
 const (
-	// patience is how long a caller waits for a store that went down after the
+	// downTimeout is how long a caller waits for a store that went down after the
 	// request was submitted.
-	patience = 2 * time.Second
+	downTimeout = 2 * time.Second
 	// submitWithin is how long a caller waits for another goroutine to submit the request.
 	submitWithin = 20 * time.Millisecond
 )
@@ -181,7 +181,7 @@ type Call struct {
 	db        *DB
 	request   *Request
 	ctx       context.Context // of the caller
-	takeBack  context.CancelFunc
+	cancel  context.CancelFunc
 	submitted atomic.Bool
 	answered  chan error
 }
@@ -193,7 +193,7 @@ func (s *DB) NewCall(ctx context.Context, r *Request) (*Call, error) {
 		return nil, member.Unavailable("the store is down", nil)
 	}
 	c := &Call{db: s, request: r, ctx: ctx, answered: make(chan error, 1)}
-	r.Ctx, c.takeBack = context.WithCancel(ctx)
+	r.Ctx, c.cancel = context.WithCancel(ctx)
 	first := r.Answer
 	r.Answer = func(err error) {
 		if first != nil {
@@ -223,8 +223,8 @@ func (c *Call) Submit(prepare func()) bool {
 // the store is down it does not wait for its return: the request is canceled, unless
 // its COMMIT was sent.
 func (c *Call) Wait() error {
-	defer c.takeBack()
-	pause := patience
+	defer c.cancel()
+	pause := downTimeout
 	if !c.submitted.Load() {
 		pause = submitWithin
 	}
@@ -240,7 +240,7 @@ func (c *Call) Wait() error {
 			if !c.Submit(nil) && c.db.writer.down.Load() {
 				return member.Unavailable("the store is down; it is not known whether this was stored", nil)
 			}
-			late.Reset(patience)
+			late.Reset(downTimeout)
 		}
 	}
 }

@@ -27,8 +27,8 @@ type Checker struct {
 	required   []string
 	open       bool     // an object with arbitrary names; values are checked by each if it is set
 	each       *Checker // for an array's items or an open object's values
-	least      int      // min number of items, properties or characters
-	most       int
+	min        int      // min number of items, properties or characters
+	max        int
 	minimum    float64
 	maximum    float64
 	pattern    *regexp.Regexp
@@ -48,15 +48,15 @@ func Compile(r huma.Registry, s *huma.Schema) (*Checker, error) {
 	if err := understood(s); err != nil {
 		return nil, err
 	}
-	c := &Checker{kind: s.Type, required: s.Required, most: math.MaxInt, minimum: math.Inf(-1), maximum: math.Inf(1)}
+	c := &Checker{kind: s.Type, required: s.Required, max: math.MaxInt, minimum: math.Inf(-1), maximum: math.Inf(1)}
 	for _, n := range []*int{s.MinItems, s.MinLength, s.MinProperties} {
 		if n != nil {
-			c.least = *n
+			c.min = *n
 		}
 	}
 	for _, n := range []*int{s.MaxItems, s.MaxLength, s.MaxProperties} {
 		if n != nil {
-			c.most = *n
+			c.max = *n
 		}
 	}
 	if s.Minimum != nil {
@@ -210,7 +210,7 @@ func (c *Checker) checkArray(v any, at string, m *validation.Errors) {
 		return
 	}
 	c.checkLength(len(a), "elements", at, m)
-	if len(a) > c.most {
+	if len(a) > c.max {
 		return // listing thousands of errors has no use
 	}
 	for i, value := range a {
@@ -266,12 +266,12 @@ func (c *Checker) checkInteger(v any, at string, m *validation.Errors) {
 
 func (c *Checker) checkLength(n int, unit, at string, m *validation.Errors) bool {
 	switch {
-	case n >= c.least && n <= c.most:
+	case n >= c.min && n <= c.max:
 		return true
-	case c.most == math.MaxInt:
-		m.Add(at, "length", "must have at least %d %s", c.least, unit)
+	case c.max == math.MaxInt:
+		m.Add(at, "length", "must have at least %d %s", c.min, unit)
 	default:
-		m.Add(at, "length", "must have %d to %d %s", c.least, c.most, unit)
+		m.Add(at, "length", "must have %d to %d %s", c.min, c.max, unit)
 	}
 	return false
 }

@@ -38,11 +38,11 @@ const (
 
 // ReadJSON reads a request body as JSON: objects as map[string]any, numbers as
 // float64.
-func ReadJSON(w http.ResponseWriter, r *http.Request, types []string, most int64) (any, error) {
+func ReadJSON(w http.ResponseWriter, r *http.Request, types []string, limit int64) (any, error) {
 	if err := checkContentType(r, types); err != nil {
 		return nil, err
 	}
-	raw, err := ReadAll(http.MaxBytesReader(w, r.Body, most), r.ContentLength, most)
+	raw, err := ReadAll(http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit)
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, weir.Errorf(weir.CodeTooLarge, "the body is larger than %d bytes; send less at a time", tooLarge.Limit)
 	}
@@ -52,13 +52,12 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, types []string, most int64
 	return parseJSON(raw)
 }
 
-// ReadAll is io.ReadAll with a buffer preallocated from told, the
-// Content-Length, if that is within the limit.
-func ReadAll(body io.Reader, told, most int64) ([]byte, error) {
-	if told <= 0 || told > most {
+// ReadAll is io.ReadAll with a buffer preallocated from contentLength if that is within the limit.
+func ReadAll(body io.Reader, contentLength, limit int64) ([]byte, error) {
+	if contentLength <= 0 || contentLength > limit {
 		return io.ReadAll(body)
 	}
-	raw := make([]byte, told)
+	raw := make([]byte, contentLength)
 	n, err := io.ReadFull(body, raw)
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -131,10 +130,10 @@ type Parameter struct {
 
 // ReadQuery parses a query string. Errors point at /name, as if the parameters
 // were the members of an object.
-func ReadQuery(known []Parameter, raw string, wrong *validation.Errors) Query {
+func ReadQuery(known []Parameter, raw string, errs *validation.Errors) Query {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		wrong.Add("", "format", "the query string is not well-formed")
+		errs.Add("", "format", "the query string is not well-formed")
 	}
 	out := Query{}
 	for _, p := range known {
@@ -144,56 +143,56 @@ func ReadQuery(known []Parameter, raw string, wrong *validation.Errors) Query {
 		case !ok && p.Default != nil:
 			out[p.Name] = p.Default
 		case ok && len(given) > 1:
-			wrong.Add("/"+p.Name, "duplicate", "may be given once")
+			errs.Add("/"+p.Name, "duplicate", "may be given once")
 		case ok:
-			out[p.Name] = p.read(given[0], wrong)
+			out[p.Name] = p.read(given[0], errs)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		wrong.Add("/"+PointerToken(name), "unknown", "there is no such query parameter")
+		errs.Add("/"+PointerToken(name), "unknown", "there is no such query parameter")
 	}
 	return out
 }
 
-func (p *Parameter) read(s string, wrong *validation.Errors) any {
+func (p *Parameter) read(s string, errs *validation.Errors) any {
 	at := "/" + p.Name
 	switch p.Kind {
 	case "integer":
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
-			wrong.Add(at, "type", "must be a whole number")
+			errs.Add(at, "type", "must be a whole number")
 		} else if n < p.Minimum || n > p.Maximum {
-			wrong.Add(at, "range", "must be from %d to %d", p.Minimum, p.Maximum)
+			errs.Add(at, "range", "must be from %d to %d", p.Minimum, p.Maximum)
 		}
 		return n
 	case "boolean":
 		if s != "true" && s != "false" {
-			wrong.Add(at, "type", "must be true or false")
+			errs.Add(at, "type", "must be true or false")
 		}
 		return s == "true"
 	default:
 		if len(s) > MaxParameter || !utf8.ValidString(s) {
-			wrong.Add(at, "length", "must have up to %d bytes of UTF-8", MaxParameter)
+			errs.Add(at, "length", "must have up to %d bytes of UTF-8", MaxParameter)
 		}
-		p.readWords(s, wrong)
+		p.readWords(s, errs)
 		return s
 	}
 }
 
 // readWords checks a comma-separated list against the allowed words.
-func (p *Parameter) readWords(s string, wrong *validation.Errors) {
+func (p *Parameter) readWords(s string, errs *validation.Errors) {
 	if p.Enum == nil || s == "" {
 		return
 	}
 	if p.Single {
 		if !slices.Contains(p.Enum, s) {
-			wrong.Add("/"+p.Name, "enum", "must be one of %s", strings.Join(p.Enum, ", "))
+			errs.Add("/"+p.Name, "enum", "must be one of %s", strings.Join(p.Enum, ", "))
 		}
 		return
 	}
 	for word := range strings.SplitSeq(s, ",") {
 		if !slices.Contains(p.Enum, word) {
-			wrong.Add("/"+p.Name, "enum", "must be one or more of %s, joined by commas", strings.Join(p.Enum, ", "))
+			errs.Add("/"+p.Name, "enum", "must be one or more of %s, joined by commas", strings.Join(p.Enum, ", "))
 			return
 		}
 	}
