@@ -233,8 +233,7 @@ func (s *Store) Hindered() string { return s.db.Hindered() }
 // OldestStep is the step of the schema that a program has to know to run on it.
 func (s *Store) OldestStep(ctx context.Context) (int64, error) { return s.db.OldestStep(ctx) }
 
-// Release ends the writer after it has written what it was handed, as long as ctx allows,
-// and releases the database. Reads still work.
+// Release flushes the writer's queue, as long as ctx allows, and releases the database. Reads still work.
 func (s *Store) Release(ctx context.Context) error { return s.db.Release(ctx) }
 
 // Join makes this process the owner of the database, if it is not, reads what earlier owners
@@ -274,6 +273,6 @@ func (s *Store) Ready(ctx context.Context) error {
 	return s.db.Ready(ctx)
 }
 
-// Close ends the writer after it has written what it was handed, as long as
-// ctx allows, releases the database and closes it.
+// Close flushes the writer's queue, as long as ctx allows, then releases and closes the
+// database.
 func (s *Store) Close(ctx context.Context) error { return s.db.Close(ctx) }

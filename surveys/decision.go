@@ -184,8 +184,8 @@ func (pl *Plan) lastStartEnds(now time.Time, t Tally, pace Pace) (_ time.Time, o
 	return now, true
 }
 
-// unansweredUntil returns when a respondent ends that does not answer. Its open contact,
-// and those that follow, are taken to end at once.
+// unansweredUntil returns when a respondent ends that does not answer. Its open contact
+// and all later ones are assumed to end at once.
 func (pl *Plan) unansweredUntil(p Progress, now time.Time) (end time.Time) {
 	if !pl.Covers(p) {
 		return now

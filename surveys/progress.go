@@ -111,7 +111,7 @@ type Totals struct {
 // entry of a contact adds nothing. The notes of a contact to an interviewer are no messages.
 func (pl *Plan) AddTotals(p Progress, n *OutboxEntry) Totals {
 	t, serial := p.Totals, n.Respondent.Serial
-	t.CallSeconds += n.Result.CallSeconds // of ContactEnded, of which the store has one for each contact
+	t.CallSeconds += n.Result.CallSeconds // only ContactEnded has them, and a contact ends once
 	switch {
 	case n.Kind == MessageReceived:
 		t.Received++

@@ -218,7 +218,7 @@ func (pl *Plan) enqueue(p Progress, t time.Time) (Progress, Effects) {
 	}}
 }
 
-// GiveUp ends a respondent for whom no contact can be built.
+// GiveUp ends a respondent whose contact cannot be built.
 func (pl *Plan) GiveUp(p Progress) (Progress, Effects) {
 	if p.Status.Final() {
 		return p, Effects{}

@@ -45,8 +45,8 @@ type Connections struct {
 	mu      sync.Mutex
 	closing bool
 	open    int           // without the reserve
-	unused  int           // those that have carried no request
-	allUsed chan struct{} // closed when there are none; nil: nobody waits
+	unused  int           // connections that have carried no request
+	allUsed chan struct{} // closed when there are none; nil: nothing waits
 	clients map[netip.Addr]*client
 	reserve client
 }

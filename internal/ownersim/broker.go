@@ -162,7 +162,7 @@ func (p *process) call(a channels.Attempt, limit time.Time) {
 	}
 }
 
-// write is one change for the writer, of which apply is executed in the database.
+// write is one change for the writer; apply is executed in the database.
 type write struct {
 	apply func()
 	done  func(error)

@@ -42,8 +42,8 @@ func minuteColumns() string {
 	return "channel_id, minute, " + strings.Join(countColumns(), ", ") + ", " + gaugeColumns
 }
 
-// addMinutes ends an INSERT: counters add up, of gauges
-// the most or the latest stays.
+// addMinutes ends an INSERT: counters are added, gauges
+// keep their maximum or latest value.
 func (s *Store) addMinutes() string {
 	fresh := s.Dialect.Fresh
 	var set []string

@@ -105,8 +105,8 @@ func Fill(args []any, n int) []any {
 	return args
 }
 
-// Insert inserts n rows. Where statements are prepared their sizes are few:
-// rows of NULLs fill them up and are left out.
+// Insert inserts n rows. Prepared statements have few sizes: they are
+// padded with NULL rows, which the statement filters out.
 func Insert(t *commit.Tx, into, row string, args []any, n int) {
 	for n > 0 {
 		width := len(args) / n

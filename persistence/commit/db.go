@@ -87,8 +87,7 @@ func (s *DB) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Release ends the writer after it has written what it was handed, as long as ctx allows,
-// and releases the database. Reads still work.
+// Release flushes the writer's queue, as long as ctx allows, and releases the database. Reads still work.
 func (s *DB) Release(ctx context.Context) error {
 	err := s.writer.close(ctx)
 	if s.Owns() {

@@ -181,7 +181,7 @@ type Call struct {
 	db        *DB
 	request   *Request
 	ctx       context.Context // of the caller
-	cancel  context.CancelFunc
+	cancel    context.CancelFunc
 	submitted atomic.Bool
 	answered  chan error
 }

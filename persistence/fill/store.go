@@ -40,9 +40,9 @@ func (s *Store) Channel(ctx context.Context, name string) (id weir.ChannelID, er
 	return id, nil
 }
 
-// Contacts inserts contacts; told is called after each transaction with the number
+// Contacts inserts contacts; progress is called after each transaction with the number
 // inserted so far.
-func (s *Store) Contacts(ctx context.Context, c Contacts, told func(int)) error {
+func (s *Store) Contacts(ctx context.Context, c Contacts, progress func(int)) error {
 	if len(c.Channels) == 0 {
 		return errors.New("contacts need a channel")
 	}
@@ -64,7 +64,7 @@ func (s *Store) Contacts(ctx context.Context, c Contacts, told func(int)) error 
 			return err
 		}
 		done += n
-		told(done)
+		progress(done)
 	}
 	return nil
 }

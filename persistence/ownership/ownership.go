@@ -42,8 +42,8 @@ type Watch struct {
 	last  time.Time
 	owned bool      // it has seen an owner
 	freed time.Time // since when it has seen none
-	// vacant is since when nobody has owned the database: it was released, or its lease has
-	// expired.
+	// vacant is the instant since when the database has had no owner: it was released, or its
+	// lease has expired.
 	vacant time.Time
 }
 
@@ -67,7 +67,7 @@ func (w *Watch) Saw(asked time.Time, r Row, lease time.Duration) {
 	}
 }
 
-// Vacant is since when nobody has owned the database; zero: somebody does.
+// Vacant returns since when the database has had no owner; zero: it has one.
 func (w *Watch) Vacant() time.Time { return w.vacant }
 
 // LostConnection notes that the next look is on another connection.
@@ -83,7 +83,7 @@ const (
 )
 
 // Decide returns what a process does that has just seen a row; self and successor are the
-// start numbers of the process, and of the one that the owner has named. A process that is
+// start numbers of the process and of the successor that the owner has named. A process that is
 // the owner already, because the answer to taking it was lost, takes it once more: how much
 // of the first lease is left, it does not know.
 func (w *Watch) Decide(r Row, lease time.Duration, self, successor int64) Step {

@@ -32,7 +32,7 @@ func (s *Store) Append(by weir.Incarnation, g eventlog.Group, done func(error)) 
 	}
 }
 
-// routed is a group of the router's events on its way into the journal.
+// routed is a pending write of a group of the router's events to the journal.
 type routed struct {
 	by    weir.Incarnation
 	group eventlog.Group

@@ -77,7 +77,7 @@ func (w *snapshotSwitch) Write(t *commit.Tx, r *commit.Request) error {
 	return err
 }
 
-// pruneRouter deletes what the snapshot that counts has made superfluous, a
+// pruneRouter deletes the journal rows and snapshots that the current snapshot covers, a
 // bounded number of rows at a time.
 func (s *Store) pruneRouter(ctx context.Context, snapshot, seq int64) error {
 	for _, step := range []func(context.Context, *sqlx.Tx, int64, int64) (bool, error){pruneJournal, pruneSnapshots} {

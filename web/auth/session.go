@@ -23,7 +23,7 @@ func WithSession(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sessionMark{}, true)
 }
 
-// visitorMark marks the context of a request for a browser that nobody has logged in with.
+// visitorMark marks the context of a request from a browser without a session.
 type visitorMark struct{}
 
 // WithVisitor marks a request that the dashboard makes for a browser without a session:

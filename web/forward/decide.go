@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ErrNotSent is the error of a request of which nothing was sent, or which the receiver
+// ErrNotSent is the error of a request that was not sent at all, or that the receiver
 // refused because it is not the owner: it was certainly not handled.
 var ErrNotSent = errors.New("the request was not handled")
 

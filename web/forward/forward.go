@@ -102,7 +102,7 @@ type Options struct {
 	// Repeatable reports whether a request may be handled twice, besides GET and HEAD.
 	Repeatable func(r *http.Request) bool
 	Logger     *slog.Logger
-	// Result is told the outcome of each request, how long it was held, and how long it took.
+	// Result is called with the outcome of each request, how long it was held, and how long it took.
 	Result func(outcome string, held, took time.Duration)
 }
 
@@ -179,8 +179,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// rewrite undoes what ReverseProxy changes in a request, but for the headers of the
-// connection, and says who the client is.
+// rewrite undoes what ReverseProxy changes in a request, except for the headers of the
+// connection, and sets who the client is.
 func rewrite(r *httputil.ProxyRequest) {
 	r.Out.Host, r.Out.URL.RawQuery = r.In.Host, r.In.URL.RawQuery
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {

@@ -240,7 +240,7 @@ type Greeter struct {
 	Self       func() Process
 	Owners     forward.Owners
 	Transports forward.Transports
-	// Succeed is told the start number of the successor, and Look that the database is free.
+	// Succeed is called with the start number of the successor, Look when the database is free.
 	Succeed func(start int64)
 	Look    func()
 	Logger  Logger

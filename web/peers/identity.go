@@ -22,8 +22,8 @@ type Identity struct {
 	certificate tls.Certificate
 }
 
-// The certificate is valid for longer than any process runs, and from long before: what a
-// process is told is in the table of processes, and a clock that is wrong must not matter.
+// The certificate is valid for longer than any process runs, and from long before: the
+// table of processes says which certificates count, and a wrong clock must not matter.
 func validity(now time.Time) (from, until time.Time) {
 	return now.AddDate(-10, 0, 0), now.AddDate(20, 0, 0)
 }

@@ -8,7 +8,7 @@
 //     (TestStrangers).
 //   - The listener serves while this process owns the database, and refuses otherwise, before
 //     a request begins. It never passes anything on (TestServer).
-//   - The address and the scheme of a client are believed to a peer, and to nobody else.
+//   - The address and the scheme of a client are taken from peers only.
 package peers
 
 import (

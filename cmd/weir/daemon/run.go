@@ -150,7 +150,7 @@ func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
 
 // stop stops the daemon in two phases. First it gets quiet: nothing is claimed, and
 // everything else goes on, until no contact is on its way to a provider. Then it hands over:
-// it takes no more requests, finishes those that run, ends its components and releases the
+// it accepts no more requests, finishes running ones, ends its components and releases the
 // database.
 func (d *Daemon) stop(ctx context.Context) error {
 	d.notify("STOPPING=1")
@@ -194,7 +194,7 @@ func (d *Daemon) finishPeers(ctx context.Context) error {
 }
 
 // handToHeir hands the database to another process: new requests wait, running ones finish,
-// and when the other has the database it gets those that waited.
+// and are passed on once the other owns the database.
 // It listens for long enough after drained that balancers notice, and after that they use
 // none of the connections that they keep; see [Daemon.closing].
 func (d *Daemon) handToHeir(ctx context.Context, drained time.Time) error {

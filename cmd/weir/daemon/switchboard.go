@@ -9,7 +9,7 @@ import (
 // switchboard serves requests itself while this process owns the database, and passes them
 // on otherwise.
 type switchboard struct {
-	pass http.Handler // nil: there is nobody to pass them on to
+	pass http.Handler // nil: there is no other process
 
 	mu      sync.Mutex
 	own     http.Handler // nil: requests are passed on
@@ -58,7 +58,7 @@ func (b *switchboard) serve(h http.Handler) {
 	b.own = h
 }
 
-// stop passes new requests on, and waits until those that run have ended.
+// stop passes new requests on, and waits until running ones have ended.
 func (b *switchboard) stop(ctx context.Context) error {
 	b.mu.Lock()
 	b.own = nil

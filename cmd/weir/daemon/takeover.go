@@ -9,7 +9,7 @@ import (
 
 // Phases of a take-over, in their order. Each ends where the next one begins.
 const (
-	phaseWait   = "wait"   // nobody owned the database
+	phaseWait   = "wait"   // the database had no owner
 	phaseSchema = "schema" // it was taken; the schema was brought up to date, and the log of what is in flight was read
 	phaseStart  = "start"  // the components started; at its end requests are served
 	phaseResume = "resume" // channels and surveys continued; requests are served meanwhile

@@ -227,8 +227,8 @@ func (l *liveView) keys(ctx context.Context) <-chan rune {
 	return out
 }
 
-// ReadKey reads one key. The arrows up and down are k and j; 0 is a key without a meaning,
-// of which a terminal sends more than one character.
+// ReadKey reads one key. The arrows up and down are k and j; 0 is any other key that
+// a terminal sends as several characters.
 func ReadKey(in *bufio.Reader) (rune, error) {
 	r, _, err := in.ReadRune()
 	if err != nil || r != '\x1b' || in.Buffered() == 0 { // the key Escape is alone
