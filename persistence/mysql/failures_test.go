@@ -61,7 +61,7 @@ func (b *rig) usable() {
 	tx := b.begin()
 	b.exec(tx, stmt("INSERT INTO t (id, n) VALUES (9, 90)"))
 	b.commit(tx)
-	b.sent("INSERT INTO t (id, n) VALUES (9, 90)", "COMMIT")
+	b.sent("START TRANSACTION / INSERT INTO t (id, n) VALUES (9, 90)", "COMMIT")
 	if list := table(b.T, b.plain); !slices.Contains(list, [2]int{9, 90}) {
 		b.Errorf("the next transaction was not committed: %v", list)
 	}
@@ -77,7 +77,7 @@ func TestTransaction_RollsBackAfterAnErrorOfTheFirstStatement(t *testing.T) {
 	if err := tx.Rollback(); err != nil {
 		t.Error(err)
 	}
-	b.sent("INSERT INTO t (id, n) VALUES (1, 1)", "ROLLBACK")
+	b.sent("START TRANSACTION / INSERT INTO t (id, n) VALUES (1, 1)", "ROLLBACK")
 	b.usable()
 }
 
@@ -155,11 +155,11 @@ func TestTransaction_RepeatsNothing(t *testing.T) {
 		message string
 		do      func(ctx context.Context, tx dialect.Transaction) error
 	}{
-		"first": {update, func(ctx context.Context, tx dialect.Transaction) error {
+		"first": {"START TRANSACTION" + separator + update, func(ctx context.Context, tx dialect.Transaction) error {
 			_, err := tx.Exec(ctx, list)
 			return errors.Join(err, tx.Rollback())
 		}},
-		"query": {"SELECT 1", func(ctx context.Context, tx dialect.Transaction) error {
+		"query": {"START TRANSACTION" + separator + "SELECT 1", func(ctx context.Context, tx dialect.Transaction) error {
 			var n int
 			err := tx.Get(ctx, &n, []dialect.Statement{stmt("SELECT 1")})
 			return errors.Join(err, tx.Rollback())

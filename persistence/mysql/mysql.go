@@ -67,7 +67,7 @@ func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Datab
 	}
 	counter := new(dialect.Counter)
 	d := &Database{log: log, unix: cfg.Net == "unix", servers: all}
-	batch := pool(counter.Counted(checked{checked{checked{joined, d.inspectConn}, d.measureConn}, endAutocommit}), 1)
+	batch := pool(counter.Counted(checked{checked{joined, d.inspectConn}, d.measureConn}), 1)
 	rest := pool(counter.Counted(one), maxConnections-2)
 	lease := pool(counter.Counted(checked{one, d.inspectConn}), 1)
 	d.pools = dialect.Pools{Batch: batch, Write: rest, Read: rest, Lease: lease, Statements: counter}
@@ -156,13 +156,6 @@ func (d *Database) measureConn(ctx context.Context, conn sqldriver.QueryerContex
 	}
 	d.message.Store(int64(min(packet/2, maxMessage)))
 	return nil
-}
-
-// endAutocommit makes the first statement after COMMIT or ROLLBACK begin a transaction. It
-// is the last check: a query before it leaves none open.
-func endAutocommit(ctx context.Context, conn sqldriver.QueryerContext) error {
-	_, err := asks(ctx, conn, "SET autocommit = 0")
-	return err
 }
 
 // Disconnect implements [dialect.Database].

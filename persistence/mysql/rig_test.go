@@ -115,7 +115,7 @@ func rigOf(t *testing.T, most int) *rig {
 	cfg := settings(t, testmysql.URL(t))
 	b.plain = open(t, mustConnect(t, cfg), 2)
 	cfg.MultiStatements = true
-	b.batch = sqlx.NewDb(open(t, b.counter.Counted(checked{recording{mustConnect(t, cfg), b.seen}, endAutocommit}), 1), "mysql")
+	b.batch = sqlx.NewDb(open(t, b.counter.Counted(recording{mustConnect(t, cfg), b.seen}), 1), "mysql")
 	b.do("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, s LONGTEXT)")
 	b.do("INSERT INTO t VALUES (1, 10, 'one'), (2, 20, 'two')")
 	if err := b.batch.Ping(); err != nil {

@@ -24,8 +24,8 @@ const maxMessage = 4 << 20
 // would otherwise hide the statements after it.
 const separator = "\n;"
 
-// transaction is a transaction of the writer. Its first statement begins it, because the
-// connection has no autocommit, and COMMIT travels with its last list of statements. After an error of the server only the end of the
+// transaction is a transaction of the writer. START TRANSACTION travels with its first list
+// of statements, and COMMIT with its last. After an error of the server only the end of the
 // transaction can follow, and it rolls back: of several statements in a message it is not
 // known which ones were executed.
 type transaction struct {
@@ -105,6 +105,9 @@ func (t *transaction) send(ctx context.Context, list []dialect.Statement, do fun
 	if t.failed != nil {
 		return fmt.Errorf("mysql: the transaction has failed: %w", t.failed)
 	}
+	if !t.begun {
+		list = slices.Insert(slices.Clip(list), 0, dialect.Statement{Text: "START TRANSACTION"})
+	}
 	messages, err := join(list, t.max)
 	if err != nil {
 		t.failed = err
@@ -136,7 +139,7 @@ func (t *transaction) send(ctx context.Context, list []dialect.Statement, do fun
 type message struct {
 	text    string
 	args    []any
-	counted int // statements but COMMIT
+	counted int // statements but the begin and the end of the transaction
 }
 
 // join joins statements to messages of a max length in bytes. A longer statement goes alone:
@@ -172,7 +175,7 @@ func join(list []dialect.Statement, most int) ([]message, error) {
 		text.WriteString(s.Text)
 		m.args = append(m.args, s.Args...)
 		length += n
-		if s.Text != "COMMIT" {
+		if s.Text != "START TRANSACTION" && s.Text != "COMMIT" {
 			m.counted++
 		}
 	}

