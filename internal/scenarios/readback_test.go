@@ -17,6 +17,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"weir"
+	"weir/persistence/queue"
 	"weir/persistence/testmysql"
 )
 
@@ -231,7 +233,7 @@ func TestScenario131_WhatANewerVersionStoredCanBeRead(t *testing.T) {
 		{"contacts", "priority", []any{int64(9), int64(-3)}},
 		{"contacts", "labels", []any{`{"a":1,"b":["x"]}`, `{"a":`}},
 		{"contacts", "content", []any{`{"fax":"x"}`, `{"messages":7}`}},
-		{"contacts_done", "parts", []any{"x?"}},
+		{"contacts_done", "progress", []any{[]byte{9}, []byte{}, unknown("vaporised", math.MaxInt64), unknown("\xff", math.MinInt64)}},
 		{"channels", "created_at", []any{int64(math.MaxInt64), int64(math.MinInt64)}},
 		{"surveys", "launched_at", []any{int64(math.MaxInt64)}},
 		{"surveys", "state", []any{int64(99)}},
@@ -250,6 +252,14 @@ func TestScenario131_WhatANewerVersionStoredCanBeRead(t *testing.T) {
 			w.restore(db, x.table, x.column, saved)
 		}
 	}
+}
+
+// unknown returns the progress of a contact that is done, with words and instants that this
+// version does not know.
+func unknown(word string, at int64) []byte {
+	return queue.EncodeProgress(weir.Progress{
+		State: weir.Done, Rev: 9, FinishedAt: time.UnixMicro(at), SentAt: time.UnixMicro(at), Outcome: weir.Outcome(word), Parts: "x?", Reason: "\x00\xff\u202e",
+	})
 }
 
 // overwrite sets a column in every row and returns its previous values, by row.

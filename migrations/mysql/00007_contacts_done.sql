@@ -6,16 +6,9 @@ CREATE TABLE IF NOT EXISTS contacts_done (
   id BIGINT NOT NULL,
   finished_at BIGINT NOT NULL,
   rev BIGINT NOT NULL,
-  attempt INT NOT NULL,
-  failures INT NOT NULL,
-  claimed_at BIGINT NOT NULL,
-  sent_at BIGINT NOT NULL,
-  heard_at BIGINT NOT NULL,
-  provider_ref VARCHAR(512) NOT NULL,
-  parts VARCHAR(1000) NOT NULL,
-  outcome VARCHAR(32) NOT NULL,
+  outcome VARCHAR(32) NOT NULL, -- also in progress, as is finished_at: for filters, and for people who read the table
   reason VARCHAR(512) NOT NULL,
-  cancel_asked TINYINT NOT NULL,
+  progress BLOB NOT NULL,
   PRIMARY KEY (channel_id, id),
   KEY contacts_done_time (channel_id, finished_at, id)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

@@ -7,16 +7,9 @@ CREATE TABLE IF NOT EXISTS contacts_done (
   id INTEGER NOT NULL PRIMARY KEY,
   finished_at INTEGER NOT NULL,
   rev INTEGER NOT NULL,
-  attempt INTEGER NOT NULL,
-  failures INTEGER NOT NULL,
-  claimed_at INTEGER NOT NULL,
-  sent_at INTEGER NOT NULL,
-  heard_at INTEGER NOT NULL,
-  provider_ref TEXT NOT NULL,
-  parts TEXT NOT NULL,
-  outcome TEXT NOT NULL,
+  outcome TEXT NOT NULL, -- also in progress, as is finished_at: for filters, and for people who read the table
   reason TEXT NOT NULL,
-  cancel_asked INTEGER NOT NULL
+  progress BLOB NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS contacts_done_time ON contacts_done (channel_id, finished_at, id);
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/persistence/queue"
 )
 
 // Contacts describes a number of similar contacts. Each has a number, which determines
@@ -26,12 +27,11 @@ const (
 	idStep  = 1 << 22
 )
 
-// Delays after a contact was queued until it was claimed, sent, and done; in
-// microseconds.
+// Delays after a contact was queued until it was claimed, sent, and done.
 const (
-	untilClaimed = 2_000
-	untilSent    = 4_000
-	untilEnded   = 14_000
+	untilClaimed = 2 * time.Millisecond
+	untilSent    = 4 * time.Millisecond
+	untilEnded   = 14 * time.Millisecond
 )
 
 // tables returns the tables that hold the contacts, with their columns. Constants are
@@ -39,7 +39,6 @@ const (
 func (c Contacts) tables() map[string][]Column {
 	queued := fmt.Sprintf("(%d + n) * 1000", c.Begin.UnixMilli())
 	id := fmt.Sprintf("(%d + n) * %d", c.Begin.UnixMilli()-idEpoch, idStep)
-	after := func(us int) string { return fmt.Sprintf("%s + %d", queued, us) }
 	lane := fmt.Sprint(int64(weir.LaneOf(weir.Normal, "")))
 	key := []Column{{"channel_id", inTurn(c.Channels)}, {"id", id}}
 	tables := map[string][]Column{"contacts": append(key[:2:2], []Column{
@@ -56,11 +55,20 @@ func (c Contacts) tables() map[string][]Column {
 		return tables
 	}
 	tables["contacts_done"] = append(key[:2:2], []Column{
-		{"finished_at", after(untilEnded)}, {"rev", "4"}, {"attempt", "1"}, {"failures", "0"},
-		{"claimed_at", after(untilClaimed)}, {"sent_at", after(untilSent)}, {"heard_at", after(untilEnded)},
-		{"provider_ref", "'1'"}, {"parts", "'d'"}, {"outcome", quoted(string(weir.Completed))}, {"reason", "''"}, {"cancel_asked", "0"},
+		{"finished_at", fmt.Sprintf("%s + %d", queued, untilEnded.Microseconds())}, {"rev", "4"},
+		{"outcome", quoted(string(weir.Completed))}, {"reason", "''"}, {"progress", c.ended()},
 	}...)
 	return tables
+}
+
+// ended returns the progress of a finished contact as SQL. A database cannot encode it, so
+// all have the instants of the first.
+func (c Contacts) ended() string {
+	at := c.Begin.Add(time.Duration(c.First) * time.Millisecond)
+	return fmt.Sprintf("x'%x'", queue.EncodeProgress(weir.Progress{
+		Rev: 4, State: weir.Done, Attempt: 1, ClaimedAt: at.Add(untilClaimed), SentAt: at.Add(untilSent), HeardAt: at.Add(untilEnded), FinishedAt: at.Add(untilEnded),
+		ProviderRef: "1", Parts: "d", Outcome: weir.Completed,
+	}))
 }
 
 // inTurn returns the SQL expression of a contact's channel by its number.

@@ -15,6 +15,7 @@ import (
 	"weir/persistence/dialect"
 	"weir/persistence/fill"
 	"weir/persistence/mysql"
+	"weir/persistence/queue"
 	"weir/persistence/sqlite"
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
@@ -77,14 +78,9 @@ func contacts(t *testing.T, db *sql.DB, channel weir.ChannelID, state weir.State
 	case weir.Delayed:
 		insert("contacts_delayed", fill.Column{Name: "due_at", Value: at}, rev)
 	case weir.Done:
-		columns := []fill.Column{{Name: "finished_at", Value: at}, rev}
-		for _, name := range []string{"attempt", "failures", "claimed_at", "sent_at", "heard_at", "cancel_asked"} {
-			columns = append(columns, fill.Column{Name: name, Value: "0"})
-		}
-		for _, name := range []string{"provider_ref", "parts", "outcome", "reason"} {
-			columns = append(columns, fill.Column{Name: name, Value: "''"})
-		}
-		insert("contacts_done", columns...)
+		progress := fmt.Sprintf("x'%x'", queue.EncodeProgress(weir.Progress{State: weir.Done, Rev: 4, Attempt: 1, Outcome: weir.Completed}))
+		insert("contacts_done", fill.Column{Name: "finished_at", Value: at}, rev, fill.Column{Name: "outcome", Value: "'completed'"},
+			fill.Column{Name: "reason", Value: "''"}, fill.Column{Name: "progress", Value: progress})
 	default: // in flight: only in the log, which no plan is about
 	}
 }

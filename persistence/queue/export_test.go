@@ -40,7 +40,7 @@ func DecodeRecords(data []byte) ([]Record, error) {
 func EncodeWaiting(p weir.Progress) []byte { return encodeWaiting(&p) }
 
 // DecodeWaiting reads one.
-func DecodeWaiting(data []byte) (weir.Progress, error) { return decodeWaiting(data) }
+func DecodeWaiting(data []byte) (weir.Progress, error) { return decodeProgress(data) }
 
 // Kept returns a progress as the store returns it.
 func Kept(p weir.Progress) weir.Progress { return kept(p) }

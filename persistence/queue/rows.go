@@ -26,11 +26,8 @@ const (
 const contactColumns = "c.channel_id, c.id, c.ckey, c.addr, c.priority, c.survey, c.labels, c.content, c.not_before, c.not_after, " +
 	"c.size, c.queued_at, c.lane, c.for_survey, c.for_id, c.for_serial, " +
 	"CASE WHEN e.id IS NOT NULL THEN 6 WHEN q.id IS NOT NULL THEN 1 WHEN d.id IS NOT NULL THEN 2 ELSE 0 END AS state, " +
-	"COALESCE(e.rev, q.rev, d.rev, 0) AS rev, COALESCE(d.due_at, 0) AS due_at, COALESCE(q.progress, d.progress) AS progress, " +
-	"COALESCE(e.finished_at, 0) AS finished_at, COALESCE(e.attempt, 0) AS attempt, COALESCE(e.failures, 0) AS failures, " +
-	"COALESCE(e.claimed_at, 0) AS claimed_at, COALESCE(e.sent_at, 0) AS sent_at, COALESCE(e.heard_at, 0) AS heard_at, " +
-	"COALESCE(e.provider_ref, '') AS provider_ref, COALESCE(e.parts, '') AS parts, COALESCE(e.outcome, '') AS outcome, " +
-	"COALESCE(e.reason, '') AS reason, COALESCE(e.cancel_asked, 0) AS cancel_asked"
+	"COALESCE(e.rev, q.rev, d.rev, 0) AS rev, COALESCE(d.due_at, 0) AS due_at, COALESCE(e.progress, q.progress, d.progress) AS progress, " +
+	"COALESCE(e.finished_at, 0) AS finished_at, COALESCE(e.outcome, '') AS outcome"
 
 const withState = " FROM contacts c" +
 	" LEFT JOIN contacts_queued q ON q.channel_id = c.channel_id AND q.lane = c.lane AND q.id = c.id" +
@@ -44,37 +41,28 @@ func (s *Store) inOrder() string {
 
 // contactRow is a contact as it is read.
 type contactRow struct {
-	Channel     int64   `db:"channel_id"`
-	ID          int64   `db:"id"`
-	Key         *string `db:"ckey"`
-	Addr        string  `db:"addr"`
-	Priority    int8    `db:"priority"`
-	Survey      string  `db:"survey"`
-	Labels      string  `db:"labels"`
-	Content     string  `db:"content"`
-	NotBefore   int64   `db:"not_before"`
-	NotAfter    int64   `db:"not_after"`
-	Size        int64   `db:"size"`
-	QueuedAt    int64   `db:"queued_at"`
-	Lane        int64   `db:"lane"`
-	ForSurvey   int64   `db:"for_survey"`
-	ForID       int64   `db:"for_id"`
-	ForSerial   int     `db:"for_serial"`
-	State       int8    `db:"state"`
-	Rev         int64   `db:"rev"`
-	DueAt       int64   `db:"due_at"`
-	Progress    []byte  `db:"progress"`
-	FinishedAt  int64   `db:"finished_at"`
-	Attempt     int     `db:"attempt"`
-	Failures    int     `db:"failures"`
-	ClaimedAt   int64   `db:"claimed_at"`
-	SentAt      int64   `db:"sent_at"`
-	HeardAt     int64   `db:"heard_at"`
-	ProviderRef string  `db:"provider_ref"`
-	Parts       string  `db:"parts"`
-	Outcome     string  `db:"outcome"`
-	Reason      string  `db:"reason"`
-	CancelAsked bool    `db:"cancel_asked"`
+	Channel    int64   `db:"channel_id"`
+	ID         int64   `db:"id"`
+	Key        *string `db:"ckey"`
+	Addr       string  `db:"addr"`
+	Priority   int8    `db:"priority"`
+	Survey     string  `db:"survey"`
+	Labels     string  `db:"labels"`
+	Content    string  `db:"content"`
+	NotBefore  int64   `db:"not_before"`
+	NotAfter   int64   `db:"not_after"`
+	Size       int64   `db:"size"`
+	QueuedAt   int64   `db:"queued_at"`
+	Lane       int64   `db:"lane"`
+	ForSurvey  int64   `db:"for_survey"`
+	ForID      int64   `db:"for_id"`
+	ForSerial  int     `db:"for_serial"`
+	State      int8    `db:"state"`
+	Rev        int64   `db:"rev"`
+	DueAt      int64   `db:"due_at"`
+	Progress   []byte  `db:"progress"`
+	FinishedAt int64   `db:"finished_at"` // for filters, as Outcome: both are in Progress
+	Outcome    string  `db:"outcome"`
 
 	flight weir.Progress // of a contact in flight
 	place  place         // in a list
@@ -156,16 +144,14 @@ func (r *contactRow) progress() (weir.Progress, error) {
 	switch state := weir.State(r.State); {
 	case state == 0:
 		return r.flight, nil
-	case state == weir.Done:
-		return weir.Progress{
-			Rev: r.Rev, State: weir.Done, Attempt: r.Attempt, Failures: r.Failures,
-			ClaimedAt: values.Instant(r.ClaimedAt), SentAt: values.Instant(r.SentAt), HeardAt: values.Instant(r.HeardAt), FinishedAt: values.Instant(r.FinishedAt),
-			ProviderRef: r.ProviderRef, Parts: r.Parts, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, CancelRequested: r.CancelAsked,
-		}, nil
 	case r.Progress == nil:
 		return weir.Progress{State: state, DueAt: values.Instant(r.DueAt)}, nil
 	default:
-		return decodeWaiting(r.Progress)
+		p, err := decodeProgress(r.Progress)
+		if err != nil {
+			p = weir.Progress{State: state, Rev: r.Rev, DueAt: values.Instant(r.DueAt), FinishedAt: values.Instant(r.FinishedAt), Outcome: weir.Outcome(r.Outcome)}
+		}
+		return p, err
 	}
 }
 
@@ -264,12 +250,17 @@ func encodeWaiting(p *weir.Progress) []byte {
 	if p.Rev == 0 {
 		return nil
 	}
-	k := kept(*p)
-	return appendProgress([]byte{recordVersion}, &k)
+	return EncodeProgress(*p)
 }
 
-// decodeWaiting reads the result of encodeWaiting, if it is not nil.
-func decodeWaiting(data []byte) (weir.Progress, error) {
+// EncodeProgress returns a progress as the tables hold it.
+func EncodeProgress(p weir.Progress) []byte {
+	p = kept(p)
+	return appendProgress([]byte{recordVersion}, &p)
+}
+
+// decodeProgress reads the result of EncodeProgress.
+func decodeProgress(data []byte) (weir.Progress, error) {
 	if len(data) == 0 || data[0] != recordVersion {
 		return weir.Progress{}, errRecord
 	}

@@ -287,15 +287,14 @@ func (p *part) finish(t *commit.Tx, steps []step) error {
 }
 
 const (
-	endColumns  = "finished_at, rev, attempt, failures, claimed_at, sent_at, heard_at, provider_ref, parts, outcome, reason, cancel_asked"
+	endColumns  = "finished_at, rev, outcome, reason, progress"
 	doneColumns = "channel_id, id, " + endColumns
-	doneWidth   = 14
+	doneWidth   = 7
 )
 
 // appendEnd appends the values of endColumns.
 func appendEnd(args []any, p *weir.Progress) []any {
-	return append(args, values.Micros(p.FinishedAt), p.Rev, int64(p.Attempt), int64(p.Failures), values.Micros(p.ClaimedAt), values.Micros(p.SentAt), values.Micros(p.HeardAt),
-		values.Clip(p.ProviderRef), p.Parts, string(p.Outcome), values.Clip(p.Reason), values.Number(p.CancelRequested))
+	return append(args, values.Micros(p.FinishedAt), p.Rev, string(p.Outcome), values.Clip(p.Reason), EncodeProgress(*p))
 }
 
 // amend corrects contacts that were done before. There are few.
@@ -314,8 +313,7 @@ func amend(t *commit.Tx, steps []step) error {
 	return nil
 }
 
-const amendSQL = "UPDATE contacts_done SET finished_at = ?, rev = ?, attempt = ?, failures = ?, claimed_at = ?, sent_at = ?, heard_at = ?, " +
-	"provider_ref = ?, parts = ?, outcome = ?, reason = ?, cancel_asked = ? WHERE channel_id = ? AND id = ? AND rev = ?"
+const amendSQL = "UPDATE contacts_done SET finished_at = ?, rev = ?, outcome = ?, reason = ?, progress = ? WHERE channel_id = ? AND id = ? AND rev = ?"
 
 func (p *part) countChanged(steps []step) {
 	for i := range steps {
