@@ -100,11 +100,10 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.Service, 
 	}
 	routes := contacts.Routes()
 	if o.Surveys != nil {
-		respondents := &surveyapi.Service{
+		routes = append(routes, surveyapi.Routes(surveyapi.Options{
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,
 			MayCall: o.MayCall, Logger: o.Logger, Ending: o.Ending, Now: o.Now, Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken),
-		}
-		routes = append(routes, respondents.Routes()...)
+		})...)
 	}
 	return routes, contacts, route.Grant(routes)
 }

@@ -21,7 +21,7 @@ import (
 // definition decodes the body of a survey after the schema check, as far as it
 // fits the schema. It adds the errors that the survey rules find, unless a
 // schema error explains them.
-func (s *Service) definition(c *route.Call, body map[string]any) SurveyBody {
+func (s surveyRoutes) definition(c *route.Call, body map[string]any) SurveyBody {
 	var b SurveyBody
 	raw, err := json.Marshal(body)
 	if err == nil {
@@ -35,13 +35,13 @@ func (s *Service) definition(c *route.Call, body map[string]any) SurveyBody {
 	if b.Application != nil && b.Application.URL != "" {
 		if !webAddress(b.Application.URL) {
 			c.Errors.Add("/application/url", "format", "must be an http or https URL with a host and without a password")
-		} else if s.MayCall != nil {
-			if err := s.MayCall(b.Application.URL); err != nil {
+		} else if s.mayCall != nil {
+			if err := s.mayCall(b.Application.URL); err != nil {
 				c.Errors.Add("/application/url", "not_allowed", "%v; WEIR_OUTBOUND_ALLOW has the exceptions", err)
 			}
 		}
 	}
-	_, wrong := s.Surveys.Check(c, b.Definition)
+	_, wrong := s.broker.Check(c, b.Definition)
 	for _, f := range wrong {
 		if !slices.ContainsFunc(bySchema, func(g weir.FieldError) bool { return implies(g, f) }) {
 			c.Errors.Append(f)
@@ -69,7 +69,7 @@ func (b SurveyBody) application() surveys.Application {
 	return surveys.Application{URL: b.Application.URL, Secret: b.Application.Secret}
 }
 
-func (s *Service) putSurvey(c *route.Call) (route.Reply, error) {
+func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
 	name := c.Request.PathValue("survey")
 	if !surveyName.MatchString(name) {
 		c.Errors.Add("/survey", "format", "the name in the path must be 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or digit")
@@ -78,20 +78,20 @@ func (s *Service) putSurvey(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	have, err := s.SurveyStore.Survey(c, name)
+	have, err := s.store.Survey(c, name)
 	switch {
 	case err != nil && weir.CodeOf(err) != weir.CodeNotFound:
 		return route.Reply{}, err
 	case err == nil && !have.Deleting && have.State != surveys.Draft:
 		return route.Reply{}, weir.Errorf(weir.CodeConflict, "survey %s is %s; only a draft can be replaced", name, have.State)
 	}
-	v, created, err := s.SurveyStore.PutSurvey(c, surveys.Survey{
+	v, created, err := s.store.PutSurvey(c, surveys.Survey{
 		Name: name, Title: b.Title, State: surveys.Draft, Definition: b.Definition, Application: b.application(),
 	})
 	if err != nil {
 		return route.Reply{}, err
 	}
-	s.Surveys.Changed(v.ID)
+	s.broker.Changed(v.ID)
 	out := route.Reply{Status: http.StatusOK, Body: surveyView(v)}
 	if created {
 		have, out.Status, out.Location = surveys.Survey{}, http.StatusCreated, "/v1/surveys/"+name
@@ -111,7 +111,7 @@ func bodyOf(v surveys.Survey) SurveyBody {
 
 // patchSurvey merges a patch into the body that would write the survey, and
 // processes the result like a PUT, except for fields that can no longer change.
-func (s *Service) patchSurvey(c *route.Call, have surveys.Survey, schema *wire.Checker) (route.Reply, error) {
+func (s surveyRoutes) patchSurvey(c *route.Call, have surveys.Survey, schema *wire.Checker) (route.Reply, error) {
 	if v := c.Query.Int("version"); v != 0 && int64(v) != have.Version {
 		return route.Reply{}, errOtherVersion()
 	}
@@ -151,25 +151,25 @@ func (s *Service) patchSurvey(c *route.Call, have surveys.Survey, schema *wire.C
 	}
 	next := have
 	next.Title, next.Definition, next.Application = is.Title, is.Definition, is.application()
-	stored, err := s.SurveyStore.UpdateSurvey(c, next)
+	stored, err := s.store.UpdateSurvey(c, next)
 	if weir.CodeOf(err) == weir.CodeConflict {
 		return route.Reply{}, errOtherVersion()
 	}
 	if err != nil {
 		return route.Reply{}, err
 	}
-	s.Surveys.Changed(stored.ID)
+	s.broker.Changed(stored.ID)
 	return route.Reply{Status: http.StatusOK, Body: surveyView(stored), Changes: route.ChangesOf(before, after, surveySecret)}, nil
 }
 
 // checkStaysOpen rejects a schedule that would end a launched survey because of a
 // wrong date: all of its respondents would be canceled at once.
-func (s *Service) checkStaysOpen(c *route.Call, state surveys.State, d surveys.Definition) {
+func (s surveyRoutes) checkStaysOpen(c *route.Call, state surveys.State, d surveys.Definition) {
 	schedule, _ := d.Schedule.Compile()
 	if schedule == nil || state != surveys.Running && state != surveys.Paused {
 		return
 	}
-	for _, f := range schedule.CheckAhead(s.Now()) {
+	for _, f := range schedule.CheckAhead(s.now()) {
 		c.Errors.Add("/schedule"+f.Pointer, f.Code, "%s; to end the survey, :stop it", f.Detail)
 	}
 }

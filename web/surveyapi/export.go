@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -14,10 +15,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"weir"
 	"weir/surveys"
 	"weir/surveys/respondents"
 	"weir/web/auth"
 	"weir/web/route"
+	"weir/web/wire"
 )
 
 // resultColumns are the columns that the results of every survey have. Columns
@@ -37,16 +40,57 @@ func logColumns() []string {
 
 const otherColumn = "other_attributes"
 
+// exportSource is where the rows of a download come from.
+type exportSource struct {
+	respondents respondentStore
+	log         logStore
+	tokens      surveys.Tokens
+	ending      func() bool // downloads end now
+	logger      *slog.Logger
+}
+
+// exportRoutes serves the downloads of a survey.
+type exportRoutes struct {
+	finder
+	transfers *auth.ConcurrencyLimit // limits imports and downloads
+	from      exportSource
+}
+
+func (s exportRoutes) routes() []*route.Route {
+	const help = "A connection that breaks off before the end means that the file is not whole. " +
+		"A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none."
+	return []*route.Route{
+		{
+			Method: "GET", Path: Path + "/results.csv", ID: "get-results", Tag: "surveys",
+			Summary: "Results, one row per respondent",
+			Description: "Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
+				"then other_attributes with the rest as JSON. " + help,
+			Query:    respondentFilters(),
+			Download: CSVType, Serve: s.download("results", (*csvDownload).results),
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "GET", Path: Path + "/log.csv", ID: "get-survey-log", Tag: "surveys",
+			Summary: "What happened in a survey, oldest first", Description: help,
+			Query:    []wire.Parameter{{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only entries with a greater id"}},
+			Download: CSVType, Serve: s.download("log", (*csvDownload).log),
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+	}
+}
+
 // csvDownload is one CSV file in progress.
 type csvDownload struct {
-	*Service
-	c   *route.Call
-	out *csv.Writer
+	from exportSource
+	c    *route.Call
+	out  *csv.Writer
 }
 
 // download returns the handler of a file about a survey. The HTTP header is written with
 // the first row: until then write may return an error, which is a normal problem response.
-func (s *Service) download(name string, write func(d *csvDownload, v surveys.Survey) error) func(*route.Call, http.ResponseWriter) error {
+func (s exportRoutes) download(name string, write func(d *csvDownload, v surveys.Survey) error) func(*route.Call, http.ResponseWriter) error {
 	return func(c *route.Call, w http.ResponseWriter) error {
 		ctx, cancel := route.StepTimeout(c)
 		defer cancel()
@@ -54,7 +98,7 @@ func (s *Service) download(name string, write func(d *csvDownload, v surveys.Sur
 		if err != nil {
 			return err
 		}
-		release, err := s.acquireTransfer(c)
+		release, err := acquireTransfer(c, s.transfers)
 		if err != nil {
 			return err
 		}
@@ -63,7 +107,7 @@ func (s *Service) download(name string, write func(d *csvDownload, v surveys.Sur
 		p.ClearRead()
 		w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
 		w.Header().Set("Content-Disposition", `attachment; filename="`+v.Name+"-"+name+`.csv"`)
-		if err := write(&csvDownload{s, c, csv.NewWriter(p)}, v); err != nil {
+		if err := write(&csvDownload{s.from, c, csv.NewWriter(p)}, v); err != nil {
 			w.Header().Del("Content-Disposition")
 			return err
 		}
@@ -80,7 +124,7 @@ func (d *csvDownload) row(cells []string) {
 
 // abort aborts the connection: a truncated file must not look complete.
 func (d *csvDownload) abort(err error) {
-	d.Logger.WarnContext(d.c, "download aborted", slog.Any("error", err))
+	d.from.logger.WarnContext(d.c, "download aborted", slog.Any("error", err))
 	panic(http.ErrAbortHandler)
 }
 
@@ -122,7 +166,7 @@ func (d *csvDownload) results(v surveys.Survey) error {
 	}
 	d.row(resultHeader(names))
 	how := progressOf(v)
-	err = d.pages(f, func(r *surveys.Respondent) { d.row(resultRow(d.shownRespondent(d.c, how, r), r, names)) })
+	err = d.pages(f, func(r *surveys.Respondent) { d.row(resultRow(shownRespondent(d.c, d.from.tokens, how, r), r, names)) })
 	if err != nil {
 		d.abort(err)
 	}
@@ -152,7 +196,7 @@ func (d *csvDownload) pages(f surveys.Filter, each func(*surveys.Respondent)) er
 			return err
 		}
 		ctx, cancel := route.StepTimeout(d.c)
-		rows, next, err := d.SurveyStore.Respondents(ctx, f)
+		rows, next, err := d.from.respondents.Respondents(ctx, f)
 		cancel()
 		if err != nil {
 			return err
@@ -176,7 +220,7 @@ func (d *csvDownload) pages(f surveys.Filter, each func(*surveys.Respondent)) er
 }
 
 func (d *csvDownload) checkContinue() error {
-	if d.Ending() {
+	if d.from.ending() {
 		return route.ErrDraining()
 	}
 	if !d.c.Principal.StillAdmitted() {
@@ -265,7 +309,7 @@ func (d *csvDownload) entries(survey, after int64) ([]surveys.LogEntry, error) {
 	}
 	ctx, cancel := route.StepTimeout(d.c)
 	defer cancel()
-	return d.SurveyStore.Log(ctx, survey, after, route.PageRows)
+	return d.from.log.Log(ctx, survey, after, route.PageRows)
 }
 
 func logRow(e *surveys.LogEntry) []string {

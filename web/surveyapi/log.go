@@ -1,6 +1,7 @@
 package surveyapi
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -32,8 +33,20 @@ type SurveyLogList struct {
 	NextCursor string          `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
-func (s *Service) logRoute() *route.Route {
-	return &route.Route{
+// logStore reads the log of a survey: Log from the oldest entry on, Recent from the newest.
+type logStore interface {
+	Log(ctx context.Context, survey, after int64, limit int) ([]surveys.LogEntry, error)
+	Recent(ctx context.Context, f surveys.LogFilter) (_ []surveys.LogEntry, next int64, err error)
+}
+
+// logRoute serves the log of a survey.
+type logRoute struct {
+	finder
+	store logStore
+}
+
+func (s logRoute) routes() []*route.Route {
+	return []*route.Route{{
 		Method: "GET", Path: Path + "/log", ID: "list-survey-log", Tag: "surveys",
 		Summary:     "What happened in a survey, newest first",
 		Description: "The same as log.csv has, page by page. A page about one respondent may be short, or empty, and yet not be the last: that one has no next_cursor.",
@@ -44,10 +57,10 @@ func (s *Service) logRoute() *route.Route {
 		}, route.Paging(100, 1000)...), Handle: s.onSurvey(s.listSurveyLog),
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[SurveyLogList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
-	}
+	}}
 }
 
-func (s *Service) listSurveyLog(c *route.Call, v surveys.Survey) (route.Reply, error) {
+func (s logRoute) listSurveyLog(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	var err error
 	f := surveys.LogFilter{Survey: v.ID, Limit: c.Query.Int("limit")}
 	f.Since, _ = c.Instant("since")
@@ -65,7 +78,7 @@ func (s *Service) listSurveyLog(c *route.Call, v surveys.Survey) (route.Reply, e
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	rows, next, err := s.SurveyStore.Recent(c, f)
+	rows, next, err := s.store.Recent(c, f)
 	if err != nil {
 		return route.Reply{}, err
 	}

@@ -1,14 +1,9 @@
-// Package surveyapi holds the routes of surveys and respondents, with the types of
-// their bodies. Imports and downloads take bounded memory regardless of their length,
-// and end after half a minute without progress.
 package surveyapi
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
+	"math"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -16,28 +11,21 @@ import (
 	"weir/events"
 	"weir/ops"
 	"weir/surveys"
-	"weir/web/auth"
 	"weir/web/route"
 	"weir/web/wire"
 )
 
-// Store is the part of the survey store that the API uses without the
-// broker.
-type Store interface {
+// surveyStore keeps the definitions of surveys.
+type surveyStore interface {
 	PutSurvey(ctx context.Context, s surveys.Survey) (_ surveys.Survey, created bool, err error)
 	UpdateSurvey(ctx context.Context, s surveys.Survey, told ...events.Event) (surveys.Survey, error)
 	Survey(ctx context.Context, name string) (surveys.Survey, error)
-	SurveyByID(ctx context.Context, id int64) (surveys.Survey, error)
 	Surveys(ctx context.Context, states []surveys.State, after string, limit int) ([]surveys.Survey, error)
 	RemoveSurvey(ctx context.Context, id int64) error
-	Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error)
-	Respondents(ctx context.Context, f surveys.Filter) (_ []surveys.Respondent, next surveys.RespondentID, err error)
-	Log(ctx context.Context, survey, after int64, limit int) ([]surveys.LogEntry, error)
-	Recent(ctx context.Context, f surveys.LogFilter) (_ []surveys.LogEntry, next int64, err error)
 }
 
-// Broker is the survey broker as the API uses it.
-type Broker interface {
+// surveyBroker checks and controls surveys.
+type surveyBroker interface {
 	// Check finds every error in a definition, including errors that depend on
 	// the channels.
 	Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError)
@@ -47,82 +35,134 @@ type Broker interface {
 	// Launch is Step for a launch; with skip, respondents that are missing a value
 	// do not prevent it.
 	Launch(ctx context.Context, name string, skip bool) (surveys.Survey, error)
-	// StopRespondent ends a respondent. It is not an error if it is final.
-	StopRespondent(ctx context.Context, s surveys.Survey, id surveys.RespondentID) (surveys.Respondent, error)
-	// Report applies an application's report on a respondent. The report is
-	// durable when it returns.
-	Report(ctx context.Context, s surveys.Survey, id surveys.RespondentID, h surveys.Report) (surveys.Respondent, error)
 	Stats(ctx context.Context, s surveys.Survey) (surveys.Stats, error)
-	// Why explains why a survey contacts no respondent now; WhyRespondent
-	// explains why a respondent waits. Both return the zero value if nothing
-	// waits.
+	// Why explains why a survey contacts no respondent now. It returns the zero
+	// value if nothing waits.
 	Why(ctx context.Context, s surveys.Survey) (ops.Why, error)
-	WhyRespondent(ctx context.Context, s surveys.Survey, r surveys.Respondent) (ops.Why, error)
 	// Changed reports that a survey or its respondents changed; survey 0: a
 	// channel changed, which any survey may use.
 	Changed(survey int64)
 }
 
-// Service serves the routes of surveys and respondents.
-type Service struct {
-	Contacts    weir.ContactReader
-	Surveys     Broker
-	SurveyStore Store
-	Importer    surveys.Importer
-	Tokens      surveys.Tokens // of respondents
-	MaxImport   int64          // bytes of one import of respondents
-	// MayCall returns why a URL must not be called; nil: every URL may be.
-	MayCall   func(url string) error
-	Logger    *slog.Logger
-	Ending    func() bool // imports and exports end now
-	Now       func() time.Time
-	Transfers *auth.ConcurrencyLimit // limits imports and downloads
+// surveyRoutes serves the surveys themselves: their definitions, steps and figures.
+type surveyRoutes struct {
+	finder
+	store   surveyStore
+	broker  surveyBroker
+	mayCall func(url string) error // nil: every URL may be called
+	now     func() time.Time
 }
 
-// surveyName matches a valid survey name. It has no colon: in a path, a step
-// follows the colon.
-var surveyName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
-
-const Path = "/v1/surveys/{survey}"
-
-// StepHandler dispatches to the route of a step by the word after the colon, as in
-// Path:launch: the mux does not support such patterns. It sets the request's pattern and
-// the survey's name, as the mux would.
-func StepHandler(steps map[string]*route.Route, gate *auth.Gate) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given := r.PathValue("survey")
-		colon := strings.LastIndexByte(given, ':')
-		if colon < 0 {
-			w.Header().Set("Allow", "DELETE, GET, HEAD, PATCH, PUT")
-			route.MarkMatched(w)
-			wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "method not allowed; use DELETE, GET, HEAD, PATCH or PUT, and POST …:launch, :pause, :resume, :stop, :lock or :unlock for steps"))
-			return
-		}
-		step, ok := steps[given[colon+1:]]
-		if !ok {
-			route.MarkMatched(w)
-			wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "a survey is asked to :launch, :pause, :resume, :stop, :lock or :unlock"))
-			return
-		}
-		r.SetPathValue("survey", given[:colon])
-		r.Pattern = "POST " + step.Path
-		step.Handler(gate).ServeHTTP(w, r)
-	})
-}
-
-// survey finds a survey by the name in a path.
-func (s *Service) survey(ctx context.Context, name string) (surveys.Survey, error) {
-	if !surveyName.MatchString(name) {
-		return surveys.Survey{}, weir.Errorf(weir.CodeNotFound, "there is no such survey")
+func (s surveyRoutes) routes() []*route.Route {
+	view := route.TypeOf[SurveyView]()
+	put := &route.Route{
+		Method: "PUT", Path: Path, ID: "put-survey", Tag: "surveys",
+		Summary: "Create a survey, or replace one that is a draft",
+		Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
+			"A replacement carries the whole survey, the application's secret included; its respondents stay. " +
+			"The read-only fields of a survey in a response (" + strings.Join(readOnlyFields(), ", ") + ") are ignored, so that a survey can be written as it was read.",
+		Body: route.TypeOf[SurveyBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Lenient: true,
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
+		Codes:   []weir.Code{weir.CodeConflict},
 	}
-	v, err := s.SurveyStore.Survey(ctx, name)
-	if err == nil && v.Deleting || weir.CodeOf(err) == weir.CodeNotFound {
-		return surveys.Survey{}, weir.Errorf(weir.CodeNotFound, "there is no survey %s", name)
+	put.Handle = func(c *route.Call) (route.Reply, error) {
+		dropReadOnly(c.Body)
+		put.Check.Check(c.Body, "", &c.Errors)
+		return s.putSurvey(c)
 	}
-	return v, err
+	return []*route.Route{
+		{
+			Method: "GET", Path: "/v1/surveys", ID: "list-surveys", Tag: "surveys",
+			Summary: "List surveys by name",
+			Query: append([]wire.Parameter{{Name: "state", Kind: "string", Enum: wire.Words(surveys.States()), Description: "one or more states, joined by commas"}},
+				route.Paging(50, 100)...),
+			Handle:  s.listSurveys,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[SurveyList]()}},
+		},
+		put,
+		{
+			Method: "GET", Path: Path, ID: "get-survey", Tag: "surveys",
+			Summary: "A survey with its definition", Handle: s.onSurvey(s.getSurvey),
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the survey", Body: view}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "PATCH", Path: Path, ID: "patch-survey", Tag: "surveys",
+			Summary: "Change fields of a survey",
+			Description: "A JSON merge patch (RFC 7396). A draft may change wholly. While a survey is running or paused, the arms, the questionnaires, the region, the channels of modes and what the quotas speak of stay; " +
+				"409 names what cannot change. Of a survey that is stopping or done, the title and the application may change. A locked survey cannot change.",
+			Query: []wire.Parameter{{Name: "version", Kind: "integer", Minimum: 1, Maximum: math.MaxInt64, Description: "change it only if this is still its version"}},
+			Body:  route.TypeOf[SurveyPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Lenient: true,
+			Handle: s.onSurvey(func(c *route.Call, v surveys.Survey) (route.Reply, error) {
+				return s.patchSurvey(c, v, put.Check)
+			}),
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeLocked},
+		},
+		{
+			Method: "DELETE", Path: Path, ID: "delete-survey", Tag: "surveys",
+			Summary:     "Delete a survey with its respondents and its log",
+			Description: "Only of a survey that is a draft or done: stop it first. Its name is free at once.",
+			Handle:      s.onSurvey(s.deleteSurvey),
+			Answers:     []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}},
+			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeLocked},
+		},
+		{
+			Method: "GET", Path: Path + "/stats", ID: "get-survey-stats", Tag: "surveys",
+			Summary: "Figures of a survey", Handle: s.onSurvey(s.surveyStats),
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "its figures", Body: route.TypeOf[StatsView]()}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+	}
 }
 
-func (s *Service) listSurveys(c *route.Call) (route.Reply, error) {
+// readOnlyFields are the fields that only responses have.
+func readOnlyFields() []string {
+	return []string{"survey", "state", "cause", "locked", "version", "created_at", "updated_at", "launched_at", "ended_at", "why", "why_code", "warnings"}
+}
+
+// dropReadOnly removes the read-only fields of a survey that is written as it was read.
+func dropReadOnly(body map[string]any) {
+	for _, name := range readOnlyFields() {
+		delete(body, name)
+	}
+	if application, ok := body["application"].(map[string]any); ok {
+		delete(application, "has_secret")
+	}
+}
+
+func (s surveyRoutes) stepRoutes() []*route.Route {
+	var routes []*route.Route
+	for _, x := range []struct {
+		step          surveys.Step
+		summary, more string
+	}{
+		{surveys.Launch, "Launch a draft", "Refused, with the reasons, if its windows have all passed, if a respondent is missing a value used in the texts (see `missing`), and (409) if one of its channels cannot be prepared. Quotas on an attribute that no respondent has yet are counted once an answer sets it; without an application the answer warns of them."},
+		{surveys.Pause, "Pause a survey", "What is out goes on, and answers are taken."},
+		{surveys.Resume, "Resume a paused survey", ""},
+		{surveys.Stop, "Stop a survey", "Its respondents are canceled and what is queued is withdrawn; then it is done."},
+		{surveys.Lock, "Lock a running survey", "Until it is unlocked, it cannot be paused, stopped, changed or deleted (409, `locked`). It ends by itself all the same, and its respondents can be added, corrected, stopped and removed."},
+		{surveys.Unlock, "Unlock a survey", ""},
+	} {
+		codes := []weir.Code{weir.CodeNotFound, weir.CodeConflict}
+		if x.step == surveys.Pause || x.step == surveys.Stop {
+			codes = append(codes, weir.CodeLocked)
+		}
+		routes = append(routes, &route.Route{
+			Method: "POST", Path: Path + ":" + string(x.step), ID: string(x.step) + "-survey", Tag: "surveys",
+			Summary: x.summary, Description: strings.TrimSpace(x.more + " Asking twice changes nothing."), Handle: s.applyStep(x.step), Repeatable: true,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the survey", Body: route.TypeOf[SurveyView]()}},
+			Codes:   codes,
+		})
+	}
+	routes[0].Query = []wire.Parameter{{
+		Name: "missing", Kind: "string", Enum: []string{"refuse", "skip"}, Single: true, Default: "refuse",
+		Description: "if respondents are missing a value used in the texts: refuse the launch, or skip them; the warnings of the answer name them, and they fail when it is their turn unless they are corrected before",
+	}}
+	return routes
+}
+
+func (s surveyRoutes) listSurveys(c *route.Call) (route.Reply, error) {
 	most := c.Query.Int("limit")
 	after, err := c.AfterName("surveys")
 	if err != nil {
@@ -132,7 +172,7 @@ func (s *Service) listSurveys(c *route.Call) (route.Reply, error) {
 	for _, word := range c.Query.List("state") {
 		states = append(states, surveys.State(word))
 	}
-	rows, err := s.SurveyStore.Surveys(c, states, after, most+1)
+	rows, err := s.store.Surveys(c, states, after, most+1)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -147,32 +187,21 @@ func (s *Service) listSurveys(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: page}, nil
 }
 
-// onSurvey returns a handler that finds the survey of the path first.
-func (s *Service) onSurvey(serve func(*route.Call, surveys.Survey) (route.Reply, error)) func(*route.Call) (route.Reply, error) {
-	return func(c *route.Call) (route.Reply, error) {
-		v, err := s.survey(c, c.Request.PathValue("survey"))
-		if err != nil {
-			return route.Reply{}, err
-		}
-		return serve(c, v)
-	}
-}
-
-func (s *Service) getSurvey(c *route.Call, v surveys.Survey) (route.Reply, error) {
+func (s surveyRoutes) getSurvey(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	view := surveyView(v)
-	why, err := s.Surveys.Why(c, v)
+	why, err := s.broker.Why(c, v)
 	view.Why, view.WhyCode, view.WhyInstants = why.Text, why.Code, why.Instants()
 	return route.Reply{Status: http.StatusOK, Body: view}, err
 }
 
-func (s *Service) applyStep(step surveys.Step) func(*route.Call) (route.Reply, error) {
+func (s surveyRoutes) applyStep(step surveys.Step) func(*route.Call) (route.Reply, error) {
 	return s.onSurvey(func(c *route.Call, have surveys.Survey) (route.Reply, error) {
 		var v surveys.Survey
 		var err error
 		if step == surveys.Launch {
-			v, err = s.Surveys.Launch(c, have.Name, c.Query.Text("missing") == "skip")
+			v, err = s.broker.Launch(c, have.Name, c.Query.Text("missing") == "skip")
 		} else {
-			v, err = s.Surveys.Step(c, have.Name, step)
+			v, err = s.broker.Step(c, have.Name, step)
 		}
 		if err != nil {
 			return route.Reply{}, err
@@ -182,7 +211,7 @@ func (s *Service) applyStep(step surveys.Step) func(*route.Call) (route.Reply, e
 	})
 }
 
-func (s *Service) deleteSurvey(c *route.Call, v surveys.Survey) (route.Reply, error) {
+func (s surveyRoutes) deleteSurvey(c *route.Call, v surveys.Survey) (route.Reply, error) {
 	if err := v.CheckUnlocked(); err != nil {
 		return route.Reply{}, err
 	}
@@ -193,35 +222,19 @@ func (s *Service) deleteSurvey(c *route.Call, v surveys.Survey) (route.Reply, er
 	default:
 		return route.Reply{}, weir.Errorf(weir.CodeConflict, "survey %s is %s; stop it first, and delete it when it is done", v.Name, v.State)
 	}
-	if err := s.SurveyStore.RemoveSurvey(c, v.ID); err != nil {
+	if err := s.store.RemoveSurvey(c, v.ID); err != nil {
 		return route.Reply{}, err
 	}
-	s.Surveys.Changed(v.ID)
+	s.broker.Changed(v.ID)
 	return route.Reply{Status: http.StatusNoContent}, nil
 }
 
-func (s *Service) surveyStats(c *route.Call, v surveys.Survey) (route.Reply, error) {
-	stats, err := s.Surveys.Stats(c, v)
+func (s surveyRoutes) surveyStats(c *route.Call, v surveys.Survey) (route.Reply, error) {
+	stats, err := s.broker.Stats(c, v)
 	if err != nil {
 		return route.Reply{}, err
 	}
 	return route.Reply{Status: http.StatusOK, Body: statsView(v, stats)}, nil
-}
-
-// acquireTransfer waits until an import or a download may begin, so that memory
-// stays bounded however many clients connect at once.
-func (s *Service) acquireTransfer(c *route.Call) (release func(), err error) {
-	release, ok := s.Transfers.Acquire(c, c.Principal.ID(), route.AcquireTime)
-	if ok {
-		return release, nil
-	}
-	if err := c.Err(); err != nil {
-		return nil, err
-	}
-	return nil, &weir.Error{
-		Code: weir.CodeUnavailable, RetryAfter: route.AcquireTime,
-		Message: fmt.Sprintf("too many imports and downloads at once (at most %d, %d with one token); try again later", route.MaxTransfers, route.MaxTransfersPerToken),
-	}
 }
 
 // surveySecret reports whether a path in a survey is that of a secret.
