@@ -7,7 +7,6 @@ import (
 
 	"weir/routing"
 	"weir/routing/eventlog"
-	"weir/routing/resource"
 )
 
 // options holds the members that the bodies of actions may have.
@@ -19,12 +18,18 @@ type options struct {
 	RetryOfferAt    time.Time `json:"retryOfferAt"`
 }
 
+// actions serves the actions on jobs and offers.
+type actions struct {
+	engine routing.Engine
+	shapes map[string]object // of the bodies, by action
+}
+
 // options reads the body of an action, which may be absent.
-func (s *service) options(c *call) (o options, err error) {
+func (s actions) options(c *call) (o options, err error) {
 	if len(c.body) == 0 {
 		return o, nil
 	}
-	members, err := s.actions[c.action].decode(c.body, &reading{whole: 1})
+	members, err := s.shapes[c.action].decode(c.body, &reading{whole: 1})
 	if err != nil {
 		return o, err
 	}
@@ -35,12 +40,12 @@ func (s *service) options(c *call) (o options, err error) {
 	return o, json.Unmarshal(clean, &o)
 }
 
-// action returns the handler of an action whose response is empty.
-func (s *service) action(command func(*call, options) routing.Command) endpoint {
+// simple returns the handler of an action whose response is empty.
+func (s actions) simple(command func(*call, options) routing.Command) endpoint {
 	return func(c *call) (response, error) {
 		o, err := s.options(c)
 		if err == nil {
-			err = s.do(c, command(c, o), nil)
+			err = do(c, s.engine, command(c, o), nil)
 		}
 		return response{status: http.StatusOK, body: struct{}{}}, err
 	}
@@ -66,14 +71,14 @@ func decline(c *call, o options) routing.Command {
 
 // unassign returns a job to its queue. The count in the response includes this call.
 // A repeated call finds no such assignment: unassigning removes it.
-func (s *service) unassign(c *call) (response, error) {
+func (s actions) unassign(c *call) (response, error) {
 	o, err := s.options(c)
 	if err != nil {
 		return response{}, err
 	}
 	out := unassignedView{JobID: c.ids[0]}
 	command := routing.UnassignJob{JobID: c.ids[0], AssignmentID: c.ids[1], SuspendMatching: o.SuspendMatching}
-	err = s.do(c, command, func(st *routing.State, _ []eventlog.Event) {
+	err = do(c, s.engine, command, func(st *routing.State, _ []eventlog.Event) {
 		j, _ := st.Job(c.ids[0])
 		out.UnassignmentCount = j.Unassigned
 	})
@@ -86,12 +91,12 @@ func (s *service) unassign(c *call) (response, error) {
 // accept turns an offer into an assignment. The ids in the response are read from the
 // state that the command produced.
 // Accepting again gives the same ids, because the first response may have been lost.
-func (s *service) accept(c *call) (response, error) {
+func (s actions) accept(c *call) (response, error) {
 	if _, err := s.options(c); err != nil {
 		return response{}, err
 	}
 	out := acceptedView{WorkerID: c.ids[0]}
-	err := s.do(c, routing.AcceptOffer{WorkerID: c.ids[0], OfferID: c.ids[1]}, func(st *routing.State, _ []eventlog.Event) {
+	err := do(c, s.engine, routing.AcceptOffer{WorkerID: c.ids[0], OfferID: c.ids[1]}, func(st *routing.State, _ []eventlog.Event) {
 		out.AssignmentID = st.AssignmentOf(c.ids[0], c.ids[1])
 		w, _ := st.Worker(c.ids[0])
 		for _, a := range w.AssignedJobs {
@@ -104,14 +109,4 @@ func (s *service) accept(c *call) (response, error) {
 		return response{}, err
 	}
 	return response{status: http.StatusOK, body: out}, nil
-}
-
-// position reports where a waiting job is in its queue. A job that does not wait has
-// no position: 404.
-func (s *service) position(c *call) (response, error) {
-	return s.lookup(c, "queued job", c.ids[0], func(st *routing.State, now time.Time) (any, bool) { return st.Position(c.ids[0], now) })
-}
-
-func (s *service) statistics(c *call) (response, error) {
-	return s.lookup(c, resource.Queue, c.ids[0], func(st *routing.State, now time.Time) (any, bool) { return st.Statistics(c.ids[0], now) })
 }

@@ -213,21 +213,21 @@ func requireCredential(known *resource.Credential, patch map[string]any, name, a
 }
 
 // addressesOf returns a mistake for each function or webhook address in a patch
-// that must not be called: once set, every call to it would fail. Only distribution
+// that check refuses: once set, every call to it would fail. Only distribution
 // and classification policies are searched, because elsewhere a label may have any
 // name.
-func (s *service) addressesOf(kind resource.Kind, patch map[string]any) []weir.FieldError {
-	if s.Address != nil && (kind == resource.Distribution || kind == resource.Classification) {
-		return s.addresses("", patch)
+func addressesOf(kind resource.Kind, patch map[string]any, check func(string) error) []weir.FieldError {
+	if check != nil && (kind == resource.Distribution || kind == resource.Classification) {
+		return addresses("", patch, check)
 	}
 	return nil
 }
 
-func (s *service) addresses(at string, v any) (wrong []weir.FieldError) {
+func addresses(at string, v any, check func(string) error) (wrong []weir.FieldError) {
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
-			wrong = append(wrong, s.addresses(at+"/"+strconv.Itoa(i), v[i])...)
+			wrong = append(wrong, addresses(at+"/"+strconv.Itoa(i), v[i], check)...)
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -238,11 +238,11 @@ func (s *service) addresses(at string, v any) (wrong []weir.FieldError) {
 				if !ok || uri == "" {
 					continue
 				}
-				if err := s.Address(uri); err != nil {
+				if err := check(uri); err != nil {
 					wrong = weir.AddMistakes(wrong, weir.FieldError{Pointer: here, Code: "address", Detail: err.Error() + "; WEIR_OUTBOUND_ALLOW lists exceptions"})
 				}
 			default:
-				wrong = append(wrong, s.addresses(here, v[name])...)
+				wrong = append(wrong, addresses(here, v[name], check)...)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func Kinds() (names []string) {
 
 // Routes lists the method and the path of every route, with * for an id.
 func Routes() (list []string) {
-	for path, methods := range (&service{}).table() {
+	for path, methods := range newRoutes(&Options{}) {
 		for method := range methods {
 			list = append(list, method+" "+prefix+path)
 		}

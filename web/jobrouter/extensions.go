@@ -38,15 +38,22 @@ type queueFiguresView struct {
 	Closed string `json:"closed,omitzero"`
 }
 
-// figures takes the counts and the queues from one snapshot of the router's state.
-func (s *service) figures(c *call) (response, error) {
+// figures serves the overview of the router.
+type figures struct {
+	engine  routing.Engine
+	failing func() []routing.FailingFunction // nil: none
+	links   links
+}
+
+// get takes the counts and the queues from one snapshot of the router's state.
+func (s figures) get(c *call) (response, error) {
 	p := &parameters{query: c.query}
 	size, after, only := p.size(), p.token(), p.get("queueId")
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
 	out := figuresView{Queues: []queueFiguresView{}}
-	err := s.Engine.View(c.r.Context(), func(st *routing.State, now time.Time) {
+	err := s.engine.View(c.r.Context(), func(st *routing.State, now time.Time) {
 		f := st.Figures()
 		out.Jobs, out.Workers, out.OffersOut, out.OldestQueuedAt = f.Jobs, f.Workers, f.Offers, instant(f.OldestQueuedAt)
 		ids := []string{only}
@@ -55,7 +62,7 @@ func (s *service) figures(c *call) (response, error) {
 		}
 		if len(ids) > size {
 			ids = ids[:size]
-			out.NextLink = s.next(c, ids[size-1])
+			out.NextLink = s.links.next(c, ids[size-1])
 		}
 		for _, id := range ids {
 			q, ok := st.Queue(id)
@@ -69,12 +76,25 @@ func (s *service) figures(c *call) (response, error) {
 			out.Queues = append(out.Queues, queueFiguresView{n, q.Spec.Name, string(q.Spec.Closed)})
 		}
 	})
-	if s.Failing != nil {
-		for _, f := range s.Failing() {
+	if s.failing != nil {
+		for _, f := range s.failing() {
 			out.Failing = append(out.Failing, failingView{string(f.PolicyKind), f.Policy, f.Host, instant(f.Since), instant(f.LastAt), f.Reason})
 		}
 	}
 	return response{status: http.StatusOK, body: out}, err
+}
+
+// lookups serves what follows from the state of a job or a queue.
+type lookups struct{ engine routing.Engine }
+
+// position reports where a waiting job is in its queue. A job that does not wait has
+// no position: 404.
+func (s lookups) position(c *call) (response, error) {
+	return lookup(c, s.engine, "queued job", c.ids[0], func(st *routing.State, now time.Time) (any, bool) { return st.Position(c.ids[0], now) })
+}
+
+func (s lookups) statistics(c *call) (response, error) {
+	return lookup(c, s.engine, resource.Queue, c.ids[0], func(st *routing.State, now time.Time) (any, bool) { return st.Statistics(c.ids[0], now) })
 }
 
 type whyView struct {
@@ -90,8 +110,8 @@ type whyView struct {
 
 // why reports why a job waits. It is a separate route, an extension of Weir, so
 // that the job resource stays as clients expect it.
-func (s *service) why(c *call) (response, error) {
-	return s.lookup(c, resource.Job, c.ids[0], func(st *routing.State, now time.Time) (any, bool) {
+func (s lookups) why(c *call) (response, error) {
+	return lookup(c, s.engine, resource.Job, c.ids[0], func(st *routing.State, now time.Time) (any, bool) {
 		why, ok := st.Why(c.ids[0])
 		out := whyView{JobID: c.ids[0], Why: why.Text, WhyCode: string(why.Code), WhyInstants: why.Instants()}
 		if p, queued := st.Position(c.ids[0], now); queued && p.Paced {
@@ -135,7 +155,7 @@ type readyView struct {
 
 // ready lists the workers that match a job's requirements, the next one first:
 // longest available first, or newest first if the queue's policy says so.
-func (s *service) ready(c *call) (response, error) {
+func (s lookups) ready(c *call) (response, error) {
 	p := &parameters{query: c.query}
 	spec := resource.PoolSpec{QueueID: p.get("queueId"), ChannelID: p.get("channelId")}
 	if spec.ChannelID == "" {
@@ -151,7 +171,7 @@ func (s *service) ready(c *call) (response, error) {
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
-	return s.lookup(c, resource.Queue, spec.QueueID, func(st *routing.State, _ time.Time) (any, bool) {
+	return lookup(c, s.engine, resource.Queue, spec.QueueID, func(st *routing.State, _ time.Time) (any, bool) {
 		q, known := st.Queue(spec.QueueID)
 		d, _ := st.Distribution(q.Spec.DistributionPolicyID)
 		all := st.AvailableWorkers(spec, d.Spec.Mode.Kind == resource.ShortestIdle)
@@ -170,13 +190,13 @@ type unmatchableView struct {
 
 // unmatchable lists the waiting jobs of a queue that no worker could take even if
 // all workers were registered and free.
-func (s *service) unmatchable(c *call) (response, error) {
+func (s lookups) unmatchable(c *call) (response, error) {
 	p := &parameters{query: c.query}
 	size := p.size()
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
-	return s.lookup(c, resource.Queue, c.ids[0], func(st *routing.State, _ time.Time) (any, bool) {
+	return lookup(c, s.engine, resource.Queue, c.ids[0], func(st *routing.State, _ time.Time) (any, bool) {
 		_, known := st.Queue(c.ids[0])
 		return unmatchableView{c.ids[0], append([]string{}, st.Unmatchable(c.ids[0], size)...)}, known
 	})

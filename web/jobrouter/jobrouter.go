@@ -47,16 +47,6 @@ const (
 	defaultPage = 100              // the same if the client does not specify
 )
 
-// service is the handler's state.
-type service struct {
-	Options
-	signatures signatures
-	routes     routes
-	queries    map[string]url.Values // parsed queries that contain only a version, by raw query; read-only
-	shapes     map[version]map[resource.Kind]object
-	actions    map[string]object
-}
-
 // version is a value of the parameter api-version.
 type version string
 
@@ -71,14 +61,14 @@ const supported = string(version2023) + ", " + string(version2024)
 func versions() []version { return []version{version2023, version2024} }
 
 // do applies a command that does not depend on the state.
-func (s *service) do(c *call, command routing.Command, see func(*routing.State, []eventlog.Event)) error {
-	return s.Engine.Do(c.r.Context(), func(*routing.State, time.Time) (routing.Command, error) { return command, nil }, see)
+func do(c *call, engine routing.Engine, command routing.Command, see func(*routing.State, []eventlog.Event)) error {
+	return engine.Do(c.r.Context(), func(*routing.State, time.Time) (routing.Command, error) { return command, nil }, see)
 }
 
 // lookup answers with what see returns. Without the resource that is a 404.
-func (s *service) lookup(c *call, kind resource.Kind, id string, see func(*routing.State, time.Time) (any, bool)) (response, error) {
+func lookup(c *call, engine routing.Engine, kind resource.Kind, id string, see func(*routing.State, time.Time) (any, bool)) (response, error) {
 	out, found := response{status: http.StatusOK}, false
-	err := s.Engine.View(c.r.Context(), func(st *routing.State, now time.Time) { out.body, found = see(st, now) })
+	err := engine.View(c.r.Context(), func(st *routing.State, now time.Time) { out.body, found = see(st, now) })
 	if err == nil && !found {
 		err = noSuchResource(kind, id)
 	}
@@ -139,9 +129,6 @@ type call struct {
 
 // endpoint answers an admitted request.
 type endpoint func(*call) (response, error)
-
-// routes maps a path pattern, with * for an id, and a method to a handler.
-type routes map[string]map[string]endpoint
 
 // etag returns the entity tag of a version.
 // Clients must treat it as opaque; it changes with every change of the resource, because a

@@ -98,9 +98,15 @@ func (p *parameters) token() string {
 
 func (p *parameters) err() error { return invalidFor(p.mistakes) }
 
+// links makes the links to the next page.
+type links struct {
+	publicURL string // of the server; may be empty
+	prefix    string // of the paths
+}
+
 // next returns the absolute link to the page that follows after, with the host that
 // the client used.
-func (s *service) next(c *call, after string) string {
+func (l links) next(c *call, after string) string {
 	q := url.Values{}
 	for name, v := range c.query {
 		if name != skipToken && name != "api-version" {
@@ -108,15 +114,15 @@ func (s *service) next(c *call, after string) string {
 		}
 	}
 	q.Set(skipToken, base64.RawURLEncoding.EncodeToString([]byte(after)))
-	return s.origin(c.r) + s.Prefix + c.r.URL.EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20") + "&api-version=" + string(c.version)
+	return l.origin(c.r) + l.prefix + c.r.URL.EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20") + "&api-version=" + string(c.version)
 }
 
 // origin returns scheme and host of this server as the client sees them. Behind a
 // proxy that terminates TLS, the scheme is that of X-Forwarded-Proto; otherwise
-// that of PublicURL if its host is the client's.
-func (s *service) origin(r *http.Request) string {
+// that of publicURL if its host is the client's.
+func (l links) origin(r *http.Request) string {
 	scheme := "http"
-	public, err := url.Parse(s.PublicURL)
+	public, err := url.Parse(l.publicURL)
 	switch forwarded := r.Header.Get("X-Forwarded-Proto"); {
 	case r.TLS != nil || forwarded == "https":
 		scheme = "https"
@@ -127,30 +133,36 @@ func (s *service) origin(r *http.Request) string {
 	return scheme + "://" + r.Host
 }
 
-// list returns the handler that lists a kind of resource by id.
-func (s *service) list(res resourceKind) endpoint {
+// lists serves the lists of resources.
+type lists struct {
+	engine routing.Engine
+	links  links
+}
+
+// byID returns the handler that lists a kind of resource by id.
+func (s lists) byID(res resourceKind) endpoint {
 	return func(c *call) (response, error) {
-		return s.listBy(c, res, &parameters{query: c.query}, func(*routing.State, string) bool { return true })
+		return s.page(c, res, &parameters{query: c.query}, func(*routing.State, string) bool { return true })
 	}
 }
 
-// listBy returns a page of the resources that keep selects. It examines a limited
+// page returns a page of the resources that keep selects. It examines a limited
 // number of resources, because it blocks the engine, and ends a page of large ones early:
 // a page may be short and still have a next one.
-func (s *service) listBy(c *call, res resourceKind, p *parameters, keep func(*routing.State, string) bool) (response, error) {
+func (s lists) page(c *call, res resourceKind, p *parameters, keep func(*routing.State, string) bool) (response, error) {
 	size, after := p.size(), p.token()
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
 	page := pageView{Value: []any{}}
-	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
+	err := s.engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
 		bytes := 0
 		ids := st.IDs(res.kind, after, maxExamined+1)
 		for i, id := range ids {
 			if len(page.Value) == size || i == maxExamined || bytes >= routing.PageSize {
 				// The token is the last id that was examined: a resource that is created or
 				// deleted meanwhile moves no other page.
-				page.NextLink = s.next(c, ids[i-1])
+				page.NextLink = s.links.next(c, ids[i-1])
 				return
 			}
 			if keep(st, id) {
@@ -163,7 +175,7 @@ func (s *service) listBy(c *call, res resourceKind, p *parameters, keep func(*ro
 	return response{status: http.StatusOK, body: page}, err
 }
 
-func (s *service) listWorkers(c *call) (response, error) {
+func (s lists) workers(c *call) (response, error) {
 	p := &parameters{query: c.query}
 	state := p.word("state", "all", string(resource.WorkerActive), string(resource.WorkerDraining), string(resource.WorkerInactive))
 	channel, queue := p.get("channelId"), p.get("queueId")
@@ -175,12 +187,12 @@ func (s *service) listWorkers(c *call) (response, error) {
 			(channel == "" || slices.ContainsFunc(w.Channels, func(c resource.Channel) bool { return c.ChannelID == channel })) &&
 			(!capacity || st.HasRoom(id, channel))
 	}
-	return s.listBy(c, resourceKind{kind: resource.Worker, render: renderWorker}, p, keep)
+	return s.page(c, resourceKind{kind: resource.Worker, render: renderWorker}, p, keep)
 }
 
-// listJobs returns jobs in the order of their creation. Its token is the cursor of
+// jobs returns jobs in the order of their creation. Its token is the cursor of
 // the engine, so that new jobs do not move the pages.
-func (s *service) listJobs(c *call) (response, error) {
+func (s lists) jobs(c *call) (response, error) {
 	p := &parameters{query: c.query}
 	keep := jobFilter(p)
 	size := p.size()
@@ -195,13 +207,13 @@ func (s *service) listJobs(c *call) (response, error) {
 		return response{}, err
 	}
 	page := pageView{Value: []any{}}
-	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
+	err := s.engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
 		jobs, more := st.Jobs(after, size, keep)
 		for i := range jobs {
 			page.Value = append(page.Value, viewJob(&jobs[i]))
 		}
 		if more != 0 {
-			page.NextLink = s.next(c, strconv.FormatUint(more, 36))
+			page.NextLink = s.links.next(c, strconv.FormatUint(more, 36))
 		}
 	})
 	return response{status: http.StatusOK, body: page}, err

@@ -78,12 +78,29 @@ func matchesAny(list []string, now routing.Version) bool {
 	return false
 }
 
+// resourceRoutes serves one resource: its reading, its changes and its removal.
+type resourceRoutes struct {
+	engine routing.Engine
+	shapes map[version]map[resource.Kind]object
+	// address returns an error for an address that must not be called; nil: every
+	// address is allowed.
+	address func(string) error
+}
+
+func newResourceRoutes(engine routing.Engine, address func(string) error) resourceRoutes {
+	s := resourceRoutes{engine: engine, shapes: map[version]map[resource.Kind]object{}, address: address}
+	for _, v := range versions() {
+		s.shapes[v] = resourceShapes(v)
+	}
+	return s
+}
+
 // get returns the handler that reads a resource.
-func (s *service) get(res resourceKind) endpoint {
+func (s resourceRoutes) get(res resourceKind) endpoint {
 	return func(c *call) (response, error) {
 		var x rendered
 		found := false
-		err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
+		err := s.engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
 			x, found = res.render(st, c.ids[0], c.version)
 		})
 		if err != nil {
@@ -97,14 +114,14 @@ func (s *service) get(res resourceKind) endpoint {
 }
 
 // patch returns the handler that creates or changes a resource.
-func (s *service) patch(res resourceKind) endpoint {
+func (s resourceRoutes) patch(res resourceKind) endpoint {
 	return func(c *call) (response, error) {
 		in := &reading{}
 		patch, err := s.shapes[c.version][res.kind].decode(c.body, in)
 		if err != nil {
 			return response{}, err
 		}
-		if err := invalidFor(s.addressesOf(res.kind, patch)); err != nil {
+		if err := invalidFor(addressesOf(res.kind, patch, s.address)); err != nil {
 			return response{}, err
 		}
 		cond, err := conditionOf(c.r.Header)
@@ -140,7 +157,7 @@ func (s *service) patch(res resourceKind) endpoint {
 			after, _ = res.render(st, id, c.version)
 			after.body = patchedView(after.body, id, events)
 		}
-		if err := s.Engine.Do(c.r.Context(), build, see); err != nil {
+		if err := s.engine.Do(c.r.Context(), build, see); err != nil {
 			return response{}, err
 		}
 		return after.answer(status), nil
@@ -172,9 +189,9 @@ func patchedView(body any, id string, events []eventlog.Event) any {
 
 // remove returns the handler that deletes a resource. Deleting a missing one
 // succeeds.
-func (s *service) remove(res resourceKind) endpoint {
+func (s resourceRoutes) remove(res resourceKind) endpoint {
 	return func(c *call) (response, error) {
-		err := s.do(c, res.remove(c.ids[0]), nil)
+		err := do(c, s.engine, res.remove(c.ids[0]), nil)
 		if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
 			return response{}, err
 		}

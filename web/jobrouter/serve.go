@@ -27,8 +27,16 @@ const clientRequestID = "X-Ms-Client-Request-Id"
 // goodRequestID matches the values that are echoed.
 var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
+// server admits requests, runs their handlers and writes the responses.
+type server struct {
+	log       *slog.Logger
+	admission admission
+	routes    routes
+	queries   map[string]url.Values // parsed queries that contain only a version, by raw query; read-only
+}
+
 // serve handles every request.
-func (s *service) serve(w http.ResponseWriter, r *http.Request) {
+func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
 	watch := &responseTracker{ResponseWriter: w}
 	h := w.Header()
@@ -41,14 +49,14 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	defer func() { s.recoverPanic(watch, r, id, recover()) }()
 	out, err := s.answer(watch, r)
 	if err == nil {
-		err = s.write(watch, out)
+		err = write(watch, out)
 	}
 	if err == nil {
 		return
 	}
 	_, _ = io.CopyN(io.Discard, r.Body, maxDrained) // drain, so that a client that is still sending can read the response
 	if status := writeFault(watch, r.URL.EscapedPath(), err); status >= http.StatusInternalServerError {
-		s.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request to the job router failed", slog.String("method", r.Method),
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "request to the job router failed", slog.String("method", r.Method),
 			slog.Int("status", status), slog.String("request", id), slog.Any("error", err))
 	}
 }
@@ -71,7 +79,7 @@ func (w *responseTracker) Unwrap() http.ResponseWriter { return w.ResponseWriter
 // recoverPanic turns a panic into a 500.
 // If the response has begun, nothing more is written: its status is already with the client, and
 // an error body would be appended to the half-written one.
-func (s *service) recoverPanic(w *responseTracker, r *http.Request, id string, v any) {
+func (s *server) recoverPanic(w *responseTracker, r *http.Request, id string, v any) {
 	if v == nil {
 		return
 	}
@@ -79,7 +87,7 @@ func (s *service) recoverPanic(w *responseTracker, r *http.Request, id string, v
 	if cause, _ := v.(error); errors.Is(cause, http.ErrAbortHandler) {
 		panic(v)
 	}
-	s.Logger.ErrorContext(r.Context(), "panic in the job router API", "method", r.Method, "request", id,
+	s.log.ErrorContext(r.Context(), "panic in the job router API", "method", r.Method, "request", id,
 		"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	if !w.begun {
 		writeFault(w, r.URL.EscapedPath(), weir.Errorf(weir.CodeInternal, "panic"))
@@ -87,8 +95,8 @@ func (s *service) recoverPanic(w *responseTracker, r *http.Request, id string, v
 }
 
 // answer admits a request and runs its handler.
-func (s *service) answer(w http.ResponseWriter, r *http.Request) (response, error) {
-	body, err := s.admit(w, r)
+func (s *server) answer(w http.ResponseWriter, r *http.Request) (response, error) {
+	body, err := s.admission.admit(w, r)
 	if err != nil {
 		return response{}, err
 	}
@@ -117,31 +125,39 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request) (response, erro
 	return handler(c)
 }
 
+// admission decides which requests are served.
+type admission struct {
+	signatures signatures
+	open       func() bool
+	bearer     func(*http.Request) error // nil: bearer tokens are not accepted
+	now        func() time.Time
+}
+
 // admit authenticates a request by its head, and reads the body only after that.
 // The signed hash of the body is checked last.
 // An unauthenticated client thus cannot make the server hold a body in memory or hash it.
-func (s *service) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if s.Bearer != nil && !s.Open() && carriesBearer(r) {
-		if err := s.Bearer(r); err != nil {
+func (a *admission) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if a.bearer != nil && !a.open() && carriesBearer(r) {
+		if err := a.bearer(r); err != nil {
 			return nil, err
 		}
-		return s.read(w, r)
+		return readBody(w, r)
 	}
-	if len(s.Keys) == 0 {
-		if !s.Open() {
+	if len(a.signatures.keys) == 0 {
+		if !a.open() {
 			return nil, signatureError("NoAccessKeys", "this server has no access keys; set JOB_ROUTER_ACCESS_KEYS")
 		}
 		// A page in a browser on this machine must not reach an open server.
 		if err := http.NewCrossOriginProtection().Check(r); err != nil {
 			return nil, signatureError("CrossOrigin", "requests from pages of other origins are rejected while the server is open")
 		}
-		return s.read(w, r)
+		return readBody(w, r)
 	}
-	hash, err := s.signatures.check(r, s.Now())
+	hash, err := a.signatures.check(r, a.now())
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.read(w, r)
+	body, err := readBody(w, r)
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +174,8 @@ func carriesBearer(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer")
 }
 
-// read reads a body of limited size.
-func (s *service) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readBody reads a body of limited size.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Body == http.NoBody {
 		return nil, nil
 	}
@@ -211,7 +227,7 @@ func checkContentType(r *http.Request, body []byte) error {
 }
 
 // write writes the response of a handler.
-func (s *service) write(w http.ResponseWriter, a response) error {
+func write(w http.ResponseWriter, a response) error {
 	h := w.Header()
 	if a.body == nil {
 		w.WriteHeader(http.StatusNoContent)
@@ -248,63 +264,3 @@ func writeFault(w http.ResponseWriter, target string, err error) int {
 	_ = json.NewEncoder(w).Encode(map[string]fault{"error": f}) // the client may have disconnected
 	return f.status
 }
-
-const prefix = "/routing/"
-
-// find splits the path before unescaping it, because an id may contain an escaped
-// slash or colon. The text after the last unescaped colon is an action if such an
-// action exists, and otherwise part of the id.
-// Buffers of fixed size hold the pattern and the ids, since this runs for every request: paths of
-// ordinary length cost no allocation.
-func (t routes) find(c *call) (methods map[string]endpoint, err error) {
-	rest, ok := strings.CutPrefix(c.r.URL.EscapedPath(), prefix)
-	if !ok {
-		return nil, noSuchRoute()
-	}
-	c.ids = c.idArray[:0]
-	var room [80]byte
-	route := room[:0]
-	for i, more := 0, true; more; i++ {
-		var s string
-		// No route has more than four segments.
-		if s, rest, more = strings.Cut(rest, "/"); i > 3 {
-			return nil, noSuchRoute()
-		}
-		if i > 0 {
-			route = append(route, '/')
-		}
-		if i%2 == 0 {
-			route = append(route, s...)
-			continue
-		}
-		route = append(route, '*')
-		if id, name, ok := cutLast(s, ":"); ok && !more {
-			with := append(append(route, ':'), name...)
-			if _, is := t[string(with)]; is {
-				s, route, c.action = id, with, name
-			}
-		}
-		id, err := url.PathUnescape(s)
-		if err != nil || id == "" {
-			return nil, noSuchRoute()
-		}
-		c.ids = append(c.ids, id)
-	}
-	methods, ok = t[string(route)]
-	if !ok {
-		return nil, noSuchRoute()
-	}
-	return methods, nil
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
-}
-
-// It answers before the method is looked at: an unknown path is a 404 for every method, a known
-// one with a wrong method a 405 with Allow.
-func noSuchRoute() error { return weir.Errorf(weir.CodeNotFound, "no such path") }
