@@ -27,9 +27,9 @@ type incoming struct {
 	match                     []condition
 }
 
-// callback reads how reports arrive. A template in which no answer, no question and no report can
+// readCallback reads how reports arrive. A template in which no answer, no question and no report can
 // end a message is refused: each contact would hold its slots until it is lost.
-func (r *reader) callback(root object, completes bool) callback {
+func readCallback(root object, completes bool, secrets map[string]string) callback {
 	o, ok := root.object("callback", "verify", "each", "id", "state", "ref", "answer")
 	if !ok {
 		if !root.has("ask") && !completes {
@@ -42,19 +42,19 @@ func (r *reader) callback(root object, completes bool) callback {
 	}
 	o.need("verify", "how callbacks are verified: {\"scheme\": \"none\"} relies on the secret in their address")
 	return callback{
-		verify: r.verification(o), each: o.pointer("each"), id: o.pointer("id"), state: o.pointer("state"), ref: o.pointer("ref"),
+		verify: readVerification(o, secrets), each: o.pointer("each"), id: o.pointer("id"), state: o.pointer("state"), ref: o.pointer("ref"),
 		plainBody: o.text("answer"),
 	}
 }
 
-func (r *reader) incoming(root object) *incoming {
+func readIncoming(root object) *incoming {
 	o, ok := root.object("incoming", "each", "from", "to", "text", "id", "match")
 	if !ok {
 		return nil
 	}
 	o.need("from", "pointer to the sender's address")
 	o.need("text", "pointer to the text")
-	return &incoming{each: o.pointer("each"), from: o.pointer("from"), to: o.pointer("to"), body: o.pointer("text"), reference: o.pointer("id"), match: r.conditions(o)}
+	return &incoming{each: o.pointer("each"), from: o.pointer("from"), to: o.pointer("to"), body: o.pointer("text"), reference: o.pointer("id"), match: readConditions(o)}
 }
 
 // fieldsOf returns what a callback says as a document: its body if that is JSON,

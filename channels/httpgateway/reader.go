@@ -11,39 +11,34 @@ import (
 	"weir/channels"
 )
 
-// reader collects the mistakes of a template while it is read.
-type reader struct {
-	errs    []weir.FieldError
-	secrets map[string]string
-	values  map[string]string
-	inEach  bool // what is read stands within an each
-}
+// mistakes are what is wrong in a template, collected while it is read.
+type mistakes []weir.FieldError
 
 // fail adds a mistake. Reading goes on with a usable value, so that one attempt to store a
 // channel shows every mistake of its template.
-func (r *reader) fail(at, code, format string, args ...any) {
-	r.errs = weir.AddMistakes(r.errs, weir.FieldError{Pointer: at, Code: code, Detail: fmt.Sprintf(format, args...)})
+func (m *mistakes) fail(at, code, format string, args ...any) {
+	*m = weir.AddMistakes(*m, weir.FieldError{Pointer: at, Code: code, Detail: fmt.Sprintf(format, args...)})
 }
 
 // object is a JSON object of the template and its pointer.
 type object struct {
-	r      *reader
+	wrong  *mistakes
 	at     string
 	fields map[string]any
 }
 
-// object returns a value as an object with some of the given keys; nil keys: any.
-func (r *reader) object(v any, at string, keys ...string) object {
-	o := object{r: r, at: at}
+// readObject returns a value as an object with some of the given keys; nil keys: any.
+func readObject(wrong *mistakes, v any, at string, keys ...string) object {
+	o := object{wrong: wrong, at: at}
 	fields, ok := v.(map[string]any)
 	if !ok {
-		r.fail(at, "type", "must be an object")
+		wrong.fail(at, "type", "must be an object")
 		return o
 	}
 	o.fields = fields
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if keys != nil && !slices.Contains(keys, key) {
-			r.fail(o.under(key), "unknown", "there is no such field; there are %s", strings.Join(keys, ", "))
+			wrong.fail(o.under(key), "unknown", "there is no such field; there are %s", strings.Join(keys, ", "))
 		}
 	}
 	return o
@@ -55,7 +50,7 @@ func (o object) object(key string, keys ...string) (_ object, ok bool) {
 	if !o.has(key) {
 		return object{}, false
 	}
-	return o.r.object(o.fields[key], o.under(key), keys...), true
+	return readObject(o.wrong, o.fields[key], o.under(key), keys...), true
 }
 
 // under returns the pointer of a field.
@@ -74,7 +69,7 @@ func (o object) text(key string) string {
 	}
 	s, isText := v.(string)
 	if !isText || s == "" {
-		o.r.fail(o.under(key), "type", "must be a text that is not empty")
+		o.wrong.fail(o.under(key), "type", "must be a text that is not empty")
 	}
 	return s
 }
@@ -86,7 +81,7 @@ func (o object) choice(key string, allowed ...string) string {
 	}
 	s := o.text(key)
 	if s != "" && !slices.Contains(allowed, s) {
-		o.r.fail(o.under(key), "value", "must be one of %s", strings.Join(allowed, ", "))
+		o.wrong.fail(o.under(key), "value", "must be one of %s", strings.Join(allowed, ", "))
 	}
 	return s
 }
@@ -95,7 +90,7 @@ func (o object) choice(key string, allowed ...string) string {
 // need says nothing about something that is no object: that was reported already.
 func (o object) need(key, why string) {
 	if o.fields != nil && !o.has(key) {
-		o.r.fail(o.under(key), "required", "%s", why)
+		o.wrong.fail(o.under(key), "required", "%s", why)
 	}
 }
 
@@ -107,7 +102,7 @@ func (o object) list(key string) []any {
 	}
 	list, isList := v.([]any)
 	if !isList {
-		o.r.fail(o.under(key), "type", "must be a list")
+		o.wrong.fail(o.under(key), "type", "must be a list")
 	}
 	return list
 }
@@ -120,7 +115,7 @@ func (o object) pointer(key string) pointer {
 	s, _ := o.fields[key].(string)
 	p, ok := parsePointer(s)
 	if !ok {
-		o.r.fail(o.under(key), "format", "must be a JSON pointer (RFC 6901) that begins with /, such as /messages/0/id")
+		o.wrong.fail(o.under(key), "format", "must be a JSON pointer (RFC 6901) that begins with /, such as /messages/0/id")
 	}
 	return p
 }

@@ -32,23 +32,23 @@ func requestKeys(more ...string) []string {
 	return append([]string{"method", "url", "query", "headers", "basic", "json", "form", "body"}, more...)
 }
 
-// request reads a request. allowed are the placeholders of a contact that it may hold.
-func (r *reader) request(o object, allowed []string) request {
+// readRequest reads a request.
+func readRequest(o object, sc scope) request {
 	q := request{method: o.choice("method", http.MethodPost, http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete)}
 	o.need("url", "the address of the request")
 	if o.has("url") {
-		q.base, q.path = r.address(o.text("url"), o.under("url"), allowed)
+		q.base, q.path = readAddress(o.wrong, o.text("url"), o.under("url"), sc)
 	}
-	q.query, q.headers = r.fields(o, "query", allowed), r.fields(o, "headers", allowed)
+	q.query, q.headers = readFields(o, "query", sc), readFields(o, "headers", sc)
 	for name := range q.headers {
 		if !headerName(name) {
-			r.fail(o.under("headers")+"/"+channels.Escape(name), "value", "is no header that a request may set")
+			o.wrong.fail(o.under("headers")+"/"+channels.Escape(name), "value", "is no header that a request may set")
 		}
 	}
 	if b, ok := o.object("basic", "username", "password"); ok {
 		b.need("username", "the user of HTTP basic authentication")
 		b.need("password", "the password, such as {secret.NAME}")
-		q.basic = &[2]text{r.parse(b.text("username"), b.under("username"), allowed), r.parse(b.text("password"), b.under("password"), allowed)}
+		q.basic = &[2]text{sc.text(o.wrong, b.text("username"), b.under("username")), sc.text(o.wrong, b.text("password"), b.under("password"))}
 	}
 	// Which of them would win cannot be seen in a template, so that two are a mistake.
 	bodies := 0
@@ -58,56 +58,56 @@ func (r *reader) request(o object, allowed []string) request {
 		}
 	}
 	if bodies > 1 || bodies == 1 && q.method == http.MethodGet {
-		r.fail(o.at, "conflict", "a request has at most one of json, form and body, and GET has none")
+		o.wrong.fail(o.at, "conflict", "a request has at most one of json, form and body, and GET has none")
 	}
 	if o.has("json") {
-		q.json = r.value(o.fields["json"], o.under("json"), allowed)
+		q.json = readValue(o.wrong, o.fields["json"], o.under("json"), sc, false)
 	}
-	q.form = r.fields(o, "form", allowed)
+	q.form = readFields(o, "form", sc)
 	if o.has("body") {
 		q.body = o.text("body")
-		r.placeholder(q.body, o.under("body"), allowed)
+		sc.check(o.wrong, q.body, o.under("body"))
 	}
 	return q
 }
 
-// fields reads an object of values.
-func (r *reader) fields(o object, key string, allowed []string) map[string]value {
+// readFields reads an object of values.
+func readFields(o object, key string, sc scope) map[string]value {
 	of, ok := o.object(key)
 	if !ok {
 		return nil
 	}
 	out := map[string]value{}
 	for _, name := range of.keys() {
-		out[name] = r.value(of.fields[name], of.under(name), allowed)
+		out[name] = readValue(o.wrong, of.fields[name], of.under(name), sc, false)
 	}
 	return out
 }
 
-// address reads a URL: placeholders may stand in its path only.
-func (r *reader) address(s, at string, allowed []string) (base string, path text) {
+// readAddress reads a URL: placeholders may stand in its path only.
+func readAddress(wrong *mistakes, s, at string, sc scope) (base string, path text) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	host, below, _ := strings.Cut(rest, "/")
 	u, err := url.Parse(scheme + "://" + host)
 	switch {
 	case !ok || scheme != "https" && scheme != "http" || host == "":
-		r.fail(at, "format", "must be an http or https URL with a host")
+		wrong.fail(at, "format", "must be an http or https URL with a host")
 		return "", nil
 	case strings.ContainsAny(host, "{}"):
-		r.fail(at, "placeholder", "scheme, host and port are fixed: a placeholder may stand in the path, and query parameters belong into query")
+		wrong.fail(at, "placeholder", "scheme, host and port are fixed: a placeholder may stand in the path, and query parameters belong into query")
 		return "", nil
 	case err != nil || u.Host != host || u.User != nil:
-		r.fail(at, "format", "must be an http or https URL with a host, and without user and password")
+		wrong.fail(at, "format", "must be an http or https URL with a host, and without user and password")
 		return "", nil
 	}
 	// Literals of the path are sent as they stand, so they have to be escaped already; what
 	// stands for a placeholder is escaped when it is filled in.
-	path = r.parse("/"+below, at, allowed)
+	path = sc.text(wrong, "/"+below, at)
 	literal := path.join(func(string) string { return "x" })
 	if strings.ContainsAny(literal, "?#") {
-		r.fail(at, "format", "must end with the path: query parameters belong into query, and there is no fragment")
+		wrong.fail(at, "format", "must end with the path: query parameters belong into query, and there is no fragment")
 	} else if v, err := url.Parse(u.String() + literal); err != nil || v.EscapedPath() != literal {
-		r.fail(at, "format", "the path must be escaped as in a URL")
+		wrong.fail(at, "format", "the path must be escaped as in a URL")
 	}
 	return u.String(), path
 }

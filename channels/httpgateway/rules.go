@@ -77,37 +77,37 @@ func (o object) reason(key string) string {
 	// A reason is stored and shown, so it holds nothing of a person: without digits, no number
 	// fits into it.
 	if s != "" && (!plain || len(s) > 60) {
-		o.r.fail(o.under(key), "value", "must be one of %s, or at most 60 letters, blanks and hyphens", strings.Join(reasons(), ", "))
+		o.wrong.fail(o.under(key), "value", "must be one of %s, or at most 60 letters, blanks and hyphens", strings.Join(reasons(), ", "))
 	}
 	return s
 }
 
-// rules reads the rules of an answer.
-func (r *reader) rules(o object, key string, read func(o object, u *rule), keys ...string) []rule {
+// readRules reads the rules of an answer.
+func readRules(o object, key string, read func(o object, u *rule), keys ...string) []rule {
 	var out []rule
 	keys = append([]string{"status", "match", "begins", "empty", "ref"}, keys...)
 	for i, v := range o.list(key) {
-		at := r.object(v, o.under(key)+"/"+strconv.Itoa(i), keys...)
+		at := readObject(o.wrong, v, o.under(key)+"/"+strconv.Itoa(i), keys...)
 		at.need("status", "a status such as 200, or 2xx for all of a hundred")
 		u := rule{status: at.text("status"), empty: at.pointer("empty"), ref: at.reference("ref")}
 		if len(u.status) != 3 || u.status[0] < '1' || u.status[0] > '5' || u.status[1:] != "xx" && strings.Trim(u.status, "0123456789") != "" {
-			r.fail(at.under("status"), "format", "must be a status such as 200, or 2xx for all of a hundred")
+			o.wrong.fail(at.under("status"), "format", "must be a status such as 200, or 2xx for all of a hundred")
 		}
-		u.match, u.begins = r.conditions(at), at.texts("begins")
+		u.match, u.begins = readConditions(at), at.texts("begins")
 		read(at, &u)
 		out = append(out, u)
 	}
 	return out
 }
 
-// conditions reads the object match.
-func (r *reader) conditions(o object) []condition {
+// readConditions reads the object match.
+func readConditions(o object) []condition {
 	match, _ := o.object("match")
 	var out []condition
 	for _, key := range match.keys() {
 		p, ok := parsePointer(key)
 		if !ok {
-			r.fail(match.under(key), "format", "must be a JSON pointer (RFC 6901) that begins with /")
+			o.wrong.fail(match.under(key), "format", "must be a JSON pointer (RFC 6901) that begins with /")
 		}
 		out = append(out, condition{at: p, in: match.texts(key)})
 	}
@@ -134,7 +134,7 @@ func (o object) texts(key string) []string {
 		out = append(out, s)
 	}
 	if !good {
-		o.r.fail(o.under(key), "type", "must be a text, a number, true or false, or a list of these")
+		o.wrong.fail(o.under(key), "type", "must be a text, a number, true or false, or a list of these")
 	}
 	return out
 }
@@ -159,7 +159,7 @@ func sendRule(o object, u *rule) {
 	fault := o.choice("fault", "contact", "channel", "recipient")
 	s.ChannelFault, s.Later = fault == "channel", fault == "recipient"
 	if o.has("fault") && (s.Fate == channels.Accepted || s.Fate == channels.Refused) || s.Later && s.Fate != channels.NotSent {
-		o.r.fail(o.under("fault"), "conflict", "contact, channel or recipient qualify not_sent, and the first two unclear")
+		o.wrong.fail(o.under("fault"), "conflict", "contact, channel or recipient qualify not_sent, and the first two unclear")
 	}
 	// A refusal ends the contact for good, so the client has to find a reason in it.
 	if s.Fate == channels.Refused && s.Reason == "" {
@@ -174,7 +174,7 @@ func sendRule(o object, u *rule) {
 		} else if d, err := time.ParseDuration(after); err == nil && d > 0 && d <= 24*time.Hour {
 			s.RetryAfter = d
 		} else {
-			o.r.fail(o.under("retry_after"), "format", "must be a duration up to 24h such as 30s, header:NAME, or pointer:/PLACE of a number of seconds")
+			o.wrong.fail(o.under("retry_after"), "format", "must be a duration up to 24h such as 30s, header:NAME, or pointer:/PLACE of a number of seconds")
 		}
 	}
 }
@@ -183,7 +183,7 @@ func sendRule(o object, u *rule) {
 func askRule(o object, u *rule) {
 	u.state = o.pointer("state")
 	if o.has("knowledge") == o.has("state") {
-		o.r.fail(o.at, "conflict", "a rule has either knowledge (absent, underway, cannot_tell) or state, a pointer to the gateway's state")
+		o.wrong.fail(o.at, "conflict", "a rule has either knowledge (absent, underway, cannot_tell) or state, a pointer to the gateway's state")
 		return
 	}
 	if o.has("knowledge") {

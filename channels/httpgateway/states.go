@@ -18,19 +18,19 @@ func outcomes() []string {
 	return []string{"accepted", string(weir.Completed), string(weir.Failed), string(weir.Expired), string(weir.Busy), string(weir.NoAnswer)}
 }
 
-// states reads the meanings of the gateway's states.
-func (r *reader) states(root object) map[string]meaning {
+// readStates reads the meanings of the gateway's states.
+func readStates(root object) map[string]meaning {
 	out := map[string]meaning{}
 	o, _ := root.object("states")
 	for _, state := range o.keys() {
-		at := object{r: r, at: o.under(state), fields: map[string]any{"outcome": o.fields[state]}}
+		at := object{wrong: root.wrong, at: o.under(state), fields: map[string]any{"outcome": o.fields[state]}}
 		if _, isObject := o.fields[state].(map[string]any); isObject {
-			at = r.object(o.fields[state], o.under(state), "outcome", "reason")
+			at = readObject(root.wrong, o.fields[state], o.under(state), "outcome", "reason")
 			at.need("outcome", "one of "+strings.Join(outcomes(), ", "))
 		}
 		s, _ := at.fields["outcome"].(string)
 		if !slices.Contains(outcomes(), s) {
-			r.fail(at.at, "value", "must be one of %s, or an object with outcome and reason", strings.Join(outcomes(), ", "))
+			root.wrong.fail(at.at, "value", "must be one of %s, or an object with outcome and reason", strings.Join(outcomes(), ", "))
 		}
 		m := meaning{outcome: weir.Outcome(s), reason: at.reason("reason")}
 		// As in a report, an empty outcome means that the message goes on.

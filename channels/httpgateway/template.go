@@ -32,39 +32,39 @@ type template struct {
 // parse reads the settings of a channel. The list has every mistake, with pointers
 // relative to the settings.
 func parse(s weir.Settings) (*template, content, []weir.FieldError) {
-	r := &reader{}
-	r.secrets, r.values = r.names(s, settingSecrets), r.names(s, settingValues)
-	root := r.object(document(s[settingTemplate]), "/"+settingTemplate, "send", "answer", "ask", "check", "callback", "states", "incoming")
+	var wrong mistakes
+	known := names{readNames(&wrong, s, settingSecrets), readNames(&wrong, s, settingValues)}
+	root := readObject(&wrong, document(s[settingTemplate]), "/"+settingTemplate, "send", "answer", "ask", "check", "callback", "states", "incoming")
 	if root.fields == nil {
-		return nil, content{}, r.errs
+		return nil, content{}, wrong
 	}
-	t := &template{states: r.states(root)}
+	t := &template{states: readStates(root)}
 	root.need("send", "the request that dispatches a message")
 	if send, ok := root.object("send", requestKeys("per")...); ok {
 		t.perContact = send.choice("per", "message", "contact") == "contact"
-		t.send = r.request(send, placeholderNames(func(p placeholder) bool { return p.send }))
+		t.send = readRequest(send, scope{known, placeholderNames(func(p placeholder) bool { return p.send })})
 	}
 	root.need("answer", "rules for the answers to send, such as [{\"status\": \"2xx\", \"fate\": \"accepted\"}]")
-	t.answer = r.rules(root, "answer", sendRule, "fate", "reason", "fault", "retry_after")
+	t.answer = readRules(root, "answer", sendRule, "fate", "reason", "fault", "retry_after")
 	if ask, ok := root.object("ask", requestKeys("answer")...); ok {
-		q := r.request(ask, placeholderNames(func(p placeholder) bool { return p.ask }))
-		t.ask, t.askAnswer = &q, r.rules(ask, "answer", askRule, "knowledge", "state")
+		q := readRequest(ask, scope{known, placeholderNames(func(p placeholder) bool { return p.ask })})
+		t.ask, t.askAnswer = &q, readRules(ask, "answer", askRule, "knowledge", "state")
 		ask.need("answer", "rules for the answers to ask")
 	}
 	if check, ok := root.object("check", requestKeys("up")...); ok {
-		q := r.request(check, nil)
-		t.check, t.up = &q, r.rules(check, "up", func(object, *rule) {})
+		q := readRequest(check, scope{names: known})
+		t.check, t.up = &q, readRules(check, "up", func(object, *rule) {})
 	}
 	// After the rules of answers: whether a callback needs a state depends on them.
-	t.callback = r.callback(root, t.completes())
-	t.incoming = r.incoming(root)
+	t.callback = readCallback(root, t.completes(), known.secrets)
+	t.incoming = readIncoming(root)
 	if !t.ends() {
-		r.fail(root.under("states"), "required", "at least one state has to end a message: one of %s. Where nothing is reported, an answer has the fate completed", strings.Join(outcomes()[1:], ", "))
+		wrong.fail(root.under("states"), "required", "at least one state has to end a message: one of %s. Where nothing is reported, an answer has the fate completed", strings.Join(outcomes()[1:], ", "))
 	}
-	if len(r.errs) > 0 {
-		return nil, content{}, r.errs
+	if len(wrong) > 0 {
+		return nil, content{}, wrong
 	}
-	return t, content{secrets: r.secrets, values: r.values}, nil
+	return t, content{secrets: known.secrets, values: known.values}, nil
 }
 
 // document returns an object that is given as such, or as a text that holds it.
@@ -79,17 +79,17 @@ func document(v any) any {
 	return v
 }
 
-// names reads a setting that is an object of texts.
-func (r *reader) names(s weir.Settings, key string) map[string]string {
+// readNames reads a setting that is an object of texts.
+func readNames(wrong *mistakes, s weir.Settings, key string) map[string]string {
 	out := map[string]string{}
 	v, ok := s[key]
 	if !ok {
 		return out
 	}
-	o := r.object(document(v), "/"+key)
+	o := readObject(wrong, document(v), "/"+key)
 	for _, name := range o.keys() {
 		if out[name] = o.text(name); strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || name == "" {
-			r.fail(o.under(name), "format", "a name has letters, digits, _ and - only")
+			wrong.fail(o.under(name), "format", "a name has letters, digits, _ and - only")
 		}
 	}
 	return out

@@ -79,8 +79,17 @@ const (
 	incomingPath = "incoming"
 )
 
-// parse reads a text with placeholders: {name}; {{ and }} stand for braces.
-func (r *reader) parse(s, at string, allowed []string) text {
+// names are the secrets and values of a channel's settings, which its template may use.
+type names struct{ secrets, values map[string]string }
+
+// scope is what a section of a template may refer to.
+type scope struct {
+	names
+	contact []string // placeholders of a contact
+}
+
+// text reads a text with placeholders: {name}; {{ and }} stand for braces.
+func (sc scope) text(wrong *mistakes, s, at string) text {
 	var out text
 	literal := ""
 	flush := func() {
@@ -95,14 +104,14 @@ func (r *reader) parse(s, at string, allowed []string) text {
 		case s[0] == '{':
 			name, rest, closed := strings.Cut(s[1:], "}")
 			if !closed {
-				r.fail(at, "format", "a { has no }; write {{ for a brace")
+				wrong.fail(at, "format", "a { has no }; write {{ for a brace")
 				return out
 			}
 			flush()
-			r.placeholder(name, at, allowed)
+			sc.check(wrong, name, at)
 			out, s = append(out, segment{name: name}), rest
 		case s[0] == '}':
-			r.fail(at, "format", "a } has no {; write }} for a brace")
+			wrong.fail(at, "format", "a } has no {; write }} for a brace")
 			return out
 		default:
 			i := strings.IndexAny(s, "{}")
@@ -116,31 +125,32 @@ func (r *reader) parse(s, at string, allowed []string) text {
 	return out
 }
 
-// placeholder checks a name.
-func (r *reader) placeholder(name, at string, allowed []string) {
+// check reports a name that is no placeholder here.
+func (sc scope) check(wrong *mistakes, name, at string) {
 	kind, key, dotted := strings.Cut(name, ".")
 	switch {
-	case dotted && kind == "label" && key != "" && len(allowed) > 0, slices.Contains(allowed, name):
+	case dotted && kind == "label" && key != "" && len(sc.contact) > 0, slices.Contains(sc.contact, name):
 	case dotted && kind == "secret":
-		r.defined("secret", key, at, r.secrets)
+		checkDefined(wrong, "secret", key, at, sc.secrets)
 	case dotted && kind == "value":
-		r.defined("value", key, at, r.values)
+		checkDefined(wrong, "value", key, at, sc.values)
 	default:
-		names := slices.Concat(allowed, []string{"secret.NAME", "value.NAME"})
-		if len(allowed) > 0 {
+		names := slices.Concat(sc.contact, []string{"secret.NAME", "value.NAME"})
+		if len(sc.contact) > 0 {
 			names = append(names, "label.NAME")
 		}
-		r.fail(at, "placeholder", "{%s} is no placeholder here; there are %s", clip(name), strings.Join(names, ", "))
+		wrong.fail(at, "placeholder", "{%s} is no placeholder here; there are %s", clip(name), strings.Join(names, ", "))
 	}
 }
 
-func (r *reader) defined(kind, key, at string, in map[string]string) {
+// checkDefined reports a name that a setting does not define.
+func checkDefined(wrong *mistakes, kind, key, at string, in map[string]string) {
 	if _, ok := in[key]; !ok {
 		names := strings.Join(slices.Sorted(maps.Keys(in)), ", ")
 		if names == "" {
 			names = "none"
 		}
-		r.fail(at, "placeholder", "the setting %ss has no %q; it has %s", kind, clip(key), names)
+		wrong.fail(at, "placeholder", "the setting %ss has no %q; it has %s", kind, clip(key), names)
 	}
 }
 

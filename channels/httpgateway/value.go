@@ -34,27 +34,32 @@ type (
 	eachValue struct{ of value }
 )
 
-// value reads a JSON value with placeholders.
-func (r *reader) value(v any, at string, allowed []string) value {
+// readValue reads a JSON value with placeholders; inEach: it stands within an each.
+func readValue(wrong *mistakes, v any, at string, sc scope, inEach bool) value {
 	switch v := v.(type) {
 	case string:
-		return textValue{r.parse(v, at, allowed)}
+		return textValue{sc.text(wrong, v, at)}
 	case []any:
 		list := listValue{}
 		for i, e := range v {
-			list = append(list, r.value(e, at+"/"+strconv.Itoa(i), allowed))
+			list = append(list, readValue(wrong, e, at+"/"+strconv.Itoa(i), sc, inEach))
 		}
 		return list
 	case map[string]any:
 		if _, typed := v["$"]; typed {
-			return r.typed(v, at, allowed)
+			return readTyped(wrong, v, at, sc)
 		}
 		if of, each := v["each"]; each && len(v) == 1 {
-			return r.each(of, at, allowed)
+			// One within another would multiply the messages by themselves, at every level.
+			if inEach {
+				wrong.fail(at, "conflict", "each cannot stand within another each: it already stands for one message")
+				return literalValue{}
+			}
+			return eachValue{readValue(wrong, of, at+"/each", sc, true)}
 		}
 		out := objectValue{}
 		for key, e := range v {
-			out[key] = r.value(e, at+"/"+channels.Escape(key), allowed)
+			out[key] = readValue(wrong, e, at+"/"+channels.Escape(key), sc, inEach)
 		}
 		return out
 	default:
@@ -62,32 +67,20 @@ func (r *reader) value(v any, at string, allowed []string) value {
 	}
 }
 
-// each reads the value for each message. One within another would multiply the messages by
-// themselves, at every level.
-func (r *reader) each(of any, at string, allowed []string) value {
-	if r.inEach {
-		r.fail(at, "conflict", "each cannot stand within another each: it already stands for one message")
-		return literalValue{}
-	}
-	r.inEach = true
-	defer func() { r.inEach = false }()
-	return eachValue{r.value(of, at+"/each", allowed)}
-}
-
-func (r *reader) typed(v map[string]any, at string, allowed []string) value {
-	o := r.object(v, at, "$", "as", "max", "optional")
+func readTyped(wrong *mistakes, v map[string]any, at string, sc scope) value {
+	o := readObject(wrong, v, at, "$", "as", "max", "optional")
 	out := typedValue{name: o.text("$"), as: o.choice("as", "text", "number", "boolean")}
-	r.placeholder(out.name, o.under("$"), allowed)
+	sc.check(wrong, out.name, o.under("$"))
 	if o.has("max") {
 		var ok bool
 		if out.most, ok = o.fields["max"].(float64); !ok || out.most <= 0 || out.as != "number" {
-			r.fail(o.under("max"), "type", "must be a number above 0, beside \"as\": \"number\"")
+			wrong.fail(o.under("max"), "type", "must be a number above 0, beside \"as\": \"number\"")
 		}
 	}
 	if o.has("optional") {
 		var ok bool
 		if out.optional, ok = o.fields["optional"].(bool); !ok {
-			r.fail(o.under("optional"), "type", "must be true or false")
+			wrong.fail(o.under("optional"), "type", "must be true or false")
 		}
 	}
 	return out

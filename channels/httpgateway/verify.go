@@ -50,7 +50,7 @@ func hashes() map[string]func() hash.Hash {
 	return map[string]func() hash.Hash{"sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}
 }
 
-func (r *reader) verification(callback object) verification {
+func readVerification(callback object, secrets map[string]string) verification {
 	o, ok := callback.object("verify", "scheme", "header", "prefix", "secret", "username", "hash", "encoding", "over")
 	if !ok {
 		return verification{}
@@ -68,8 +68,8 @@ func (r *reader) verification(callback object) verification {
 	o.need("secret", "the name of the secret in the setting secrets")
 	if o.has("secret") {
 		name := o.text("secret")
-		r.defined("secret", name, o.under("secret"), r.secrets)
-		out.secret = r.secrets[name]
+		checkDefined(o.wrong, "secret", name, o.under("secret"), secrets)
+		out.secret = secrets[name]
 	}
 	switch out.scheme {
 	case schemeToken, schemeHMAC:
@@ -79,29 +79,29 @@ func (r *reader) verification(callback object) verification {
 	case schemeStandard:
 		raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(out.secret, "whsec_"))
 		if o.has("secret") && (err != nil || len(raw) < 24) { // a short key can be guessed from one signature
-			r.fail(o.under("secret"), "format", "must be a secret of Standard Webhooks: whsec_ and base64 of at least 24 bytes")
+			o.wrong.fail(o.under("secret"), "format", "must be a secret of Standard Webhooks: whsec_ and base64 of at least 24 bytes")
 		}
 		out.secret = string(raw)
 	case schemeTwilio:
 		if o.has("secret") && (out.secret == "" || strings.ContainsFunc(out.secret, unicode.IsSpace)) {
-			r.fail(o.under("secret"), "format", "must be the auth token of the account, without blanks")
+			o.wrong.fail(o.under("secret"), "format", "must be the auth token of the account, without blanks")
 		}
 	}
 	if out.scheme == schemeHMAC {
-		out.over = r.signed(o)
+		out.over = readSigned(o)
 	}
 	return out
 }
 
-// signed reads what a signature covers.
-func (r *reader) signed(o object) []string {
+// readSigned reads what a signature covers.
+func readSigned(o object) []string {
 	if !o.has("over") {
 		return []string{"body"}
 	}
 	list := o.texts("over")
 	for i, s := range list {
 		if kind, rest, _ := strings.Cut(s, ":"); s != "body" && s != "url" && (kind != "header" && kind != "text" || rest == "") {
-			r.fail(o.under("over")+"/"+strconv.Itoa(i), "value", "must be body, url, header:NAME or text:LITERAL")
+			o.wrong.fail(o.under("over")+"/"+strconv.Itoa(i), "value", "must be body, url, header:NAME or text:LITERAL")
 		}
 	}
 	return list
