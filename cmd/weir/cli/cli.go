@@ -29,11 +29,11 @@ type Options = app.Options
 // Run runs the command named by args and returns the exit code of the process.
 func Run(ctx context.Context, args []string, o Options) int {
 	o.Version = command.Version(o.Version)
-	a := &app.App{Options: o}
+	a := app.New(o)
 	root := tree(a)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
-	a.PrintZone(c)
+	a.Clock.PrintZone(c, a.Console)
 	if err == nil {
 		return app.OK
 	}
@@ -51,12 +51,12 @@ WEIR_TOKEN or WEIR_TOKEN_FILE.
 ` + app.AboutExitCodes
 
 // Root returns the command that stands for the whole program.
-func Root(o Options) *cobra.Command { return tree(&app.App{Options: o}) }
+func Root(o Options) *cobra.Command { return tree(app.New(o)) }
 
 func tree(a *app.App) *cobra.Command {
 	root := command.Root(command.Group("weir", "A durable contact broker", about,
 		server.ServeCommand(a), server.ResumeCommand(a), server.ProcessesCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channel.Command(a), contact.Command(a), contact.DeadLettersCommand(a), events.Command(a), webhook.Command(a), webhook.ListenCommand(a), events.AuditCommand(a), top.Command(a), survey.Command(a), router.Command(a), server.TokenCommand(a),
-		openapi(a), version(a)), a.Stdout, a.Stderr)
+		openapi(a), version(a)), a.Console.Stdout, a.Console.Stderr)
 	root.Version = versionText(a)
 	root.SetVersionTemplate("{{.Version}}\n")
 	return root
@@ -68,7 +68,7 @@ func versionText(a *app.App) string {
 
 func version(a *app.App) *cobra.Command {
 	return command.Plain("version", "Print the version", "", func(context.Context) error {
-		_, err := fmt.Fprintln(a.Stdout, versionText(a))
+		_, err := fmt.Fprintln(a.Console.Stdout, versionText(a))
 		return err
 	})
 }
@@ -80,7 +80,7 @@ func openapi(a *app.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = a.Stdout.Write(text)
+		_, err = a.Console.Stdout.Write(text)
 		return err
 	})
 	c.Hidden = true

@@ -5,7 +5,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"time"
 
@@ -31,33 +30,39 @@ type Options struct {
 	NewTicker func(d time.Duration) (ticks <-chan time.Time, stop func())
 }
 
-// App holds what all commands share.
+// App is what the commands are given. Each takes the parts that it uses.
 type App struct {
-	Options
-	zoned bool // times were printed without their time zone
+	Version    string
+	Environ    Environ
+	Clock      *Clock
+	Console    *Console
+	Watcher    *Watcher
+	retryDelay time.Duration
 }
 
+// New returns the parts of the commands.
+func New(o Options) *App {
+	a := &App{Version: o.Version, Environ: o.Environ, retryDelay: o.RetryDelay}
+	a.Clock = &Clock{now: o.Now, environ: a.Environ}
+	a.Console = &Console{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, size: o.Size, environ: a.Environ}
+	a.Watcher = &Watcher{console: a.Console, newTicker: o.NewTicker}
+	return a
+}
+
+// Environ is the environment of the process.
+type Environ []string
+
 // LoadConfig reads the configuration and passes each of its warnings to warn.
-func (a *App) LoadConfig(warn func(string)) (config.Config, error) {
-	cfg, warnings, err := config.Load(a.Environ)
+func (e Environ) LoadConfig(warn func(string)) (config.Config, error) {
+	cfg, warnings, err := config.Load(e)
 	for _, w := range warnings {
 		warn(w)
 	}
 	return cfg, err
 }
 
-// Note writes a remark to standard error.
-func (a *App) Note(text string) {
-	_, _ = fmt.Fprintln(a.Stderr, text)
-}
-
-// Warn writes a warning to standard error.
-func (a *App) Warn(warning string) {
-	_, _ = fmt.Fprintf(a.Stderr, "warning: %s\n", warning)
-}
-
-// Environment returns an environment variable that is not part of Weir's configuration.
-func (a *App) Environment(name string) string { return command.Environment(a.Environ, name) }
+// Value returns an environment variable that is not part of Weir's configuration.
+func (e Environ) Value(name string) string { return command.Environment(e, name) }
 
 // PlainCommand makes a command without arguments and without a connection to Weir.
 func (a *App) PlainCommand(use, short, long string, run func(context.Context, *App) error) *cobra.Command {

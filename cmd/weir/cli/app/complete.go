@@ -20,20 +20,20 @@ const maxCompletions = 100
 type NameSource func(ctx context.Context, to *client.Client, found func(name, about string) bool) error
 
 // completeArgs completes the argument of [Connection.Completing].
-func (a *App) completeArgs(r *Connection) cobra.CompletionFunc {
+func (r *Connection) completeArgs() cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		names := strings.Fields(c.Use)[1:]
 		if len(args) >= len(names) || names[len(args)] != r.completed {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.completeNames(c, r, r.names, prefix), cobra.ShellCompDirectiveNoFileComp
+		return r.completeNames(c, r.names, prefix), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // completeNames returns the names that begin with prefix. If Weir does not answer within
 // completionTime, only the names received so far are offered.
-func (a *App) completeNames(c *cobra.Command, r *Connection, source NameSource, prefix string) []cobra.Completion {
-	to, err := a.Connect(c, r, client.Options{MaxTries: 1, Timeout: completionTime})
+func (r *Connection) completeNames(c *cobra.Command, source NameSource, prefix string) []cobra.Completion {
+	to, err := r.Connect(c, client.Options{MaxTries: 1, Timeout: completionTime})
 	if err != nil {
 		return nil
 	}
@@ -71,8 +71,8 @@ func ChannelNames(ctx context.Context, to *client.Client, found func(name, about
 }
 
 // CompleteFlag completes a flag with names from a running Weir.
-func (a *App) CompleteFlag(c *cobra.Command, r *Connection, flag string, source NameSource) {
+func (r *Connection) CompleteFlag(c *cobra.Command, flag string, source NameSource) {
 	_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return a.completeNames(c, r, source, prefix), cobra.ShellCompDirectiveNoFileComp
+		return r.completeNames(c, source, prefix), cobra.ShellCompDirectiveNoFileComp
 	})
 }

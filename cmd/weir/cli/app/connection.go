@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"weir/client"
 	"weir/cmd/internal/command"
-	"weir/cmd/internal/terminal"
 )
 
 // Connection holds the flags of commands that send requests to a running Weir.
@@ -22,10 +22,17 @@ type Connection struct {
 	url, tokenFile string
 	completed      string // the argument that names completes
 	names          NameSource
+
+	environ    Environ
+	retryDelay time.Duration
+	console    *Console
+	watcher    *Watcher
 }
 
 // NewConnection returns the flags of a connection.
-func NewConnection() *Connection { return &Connection{Output: NewOutput()} }
+func (a *App) NewConnection() *Connection {
+	return &Connection{Output: NewOutput(), environ: a.Environ, retryDelay: a.retryDelay, console: a.Console, watcher: a.Watcher}
+}
 
 // Completing makes the commands complete an argument with names from a running Weir.
 func (r *Connection) Completing(argument string, names NameSource) *Connection {
@@ -38,16 +45,16 @@ const AboutConnection = `Address of Weir: --url or WEIR_URL (default http://127.
 --token-file, WEIR_TOKEN or WEIR_TOKEN_FILE.`
 
 // APIGroup makes a command that only has subcommands, which send requests to a running Weir.
-func (a *App) APIGroup(r *Connection, use, short, long, example string, commands ...*cobra.Command) *cobra.Command {
+func (r *Connection) APIGroup(use, short, long, example string, commands ...*cobra.Command) *cobra.Command {
 	c := command.Group(use, short, long, commands...)
 	c.Example = example
-	a.AddConnectionFlags(c, r)
+	r.AddConnectionFlags(c)
 	return c
 }
 
 // AddConnectionFlags adds the flags for the address of Weir and the output format, and
 // texts about the connection and the exit codes to the help.
-func (a *App) AddConnectionFlags(c *cobra.Command, r *Connection) {
+func (r *Connection) AddConnectionFlags(c *cobra.Command) {
 	c.Long += "\n\n" + AboutConnection + "\n\n" + AboutExitCodes
 	f := c.PersistentFlags()
 	f.StringVar(&r.url, "url", "", "address of Weir (default: WEIR_URL, or "+client.DefaultURL+")")
@@ -56,12 +63,12 @@ func (a *App) AddConnectionFlags(c *cobra.Command, r *Connection) {
 }
 
 // Connect returns a client as configured by options, flags and environment.
-func (a *App) Connect(c *cobra.Command, r *Connection, o client.Options) (*client.Client, error) {
+func (r *Connection) Connect(c *cobra.Command, o client.Options) (*client.Client, error) {
 	var err error
-	if o.Token, err = command.Token(c, a.Environ, r.tokenFile); err != nil {
+	if o.Token, err = command.Token(c, r.environ, r.tokenFile); err != nil {
 		return nil, err
 	}
-	o.URL, o.UserAgent, o.RetryDelay = cmp.Or(r.url, a.Environment("WEIR_URL")), "weir", a.RetryDelay
+	o.URL, o.UserAgent, o.RetryDelay = cmp.Or(r.url, r.environ.Value("WEIR_URL")), "weir", r.retryDelay
 	out, err := client.New(o)
 	if err != nil {
 		return nil, command.UsageError(c, err.Error())
@@ -70,20 +77,20 @@ func (a *App) Connect(c *cobra.Command, r *Connection, o client.Options) (*clien
 }
 
 // APICommand makes a command that takes the arguments named in use and gets a client.
-func (a *App) APICommand(r *Connection, use, short, long, example string, do func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error) *cobra.Command {
-	c := ClientCommand(use, short, cmp.Or(long, short+"."), example, func(c *cobra.Command) (*client.Client, error) { return a.Connect(c, r, client.Options{}) },
+func (r *Connection) APICommand(use, short, long, example string, do func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error) *cobra.Command {
+	c := ClientCommand(use, short, cmp.Or(long, short+"."), example, func(c *cobra.Command) (*client.Client, error) { return r.Connect(c, client.Options{}) },
 		func(c *cobra.Command, to *client.Client, args []string) error {
 			return do(c.Context(), c, to.CaptureBody(&r.Body), args)
 		})
-	c.ValidArgsFunction = a.completeArgs(r)
+	c.ValidArgsFunction = r.completeArgs()
 	return c
 }
 
-// WatchCommand is [App.APICommand] for a command that shows something, with the flag --watch.
-func (a *App) WatchCommand(r *Connection, use, short, long, example string, show func(ctx context.Context, to *client.Client, args []string, out io.Writer) error) *cobra.Command {
+// WatchCommand is [Connection.APICommand] for a command that shows something, with the flag --watch.
+func (r *Connection) WatchCommand(use, short, long, example string, show func(ctx context.Context, to *client.Client, args []string, out io.Writer) error) *cobra.Command {
 	var w WatchFlag
-	c := a.APICommand(r, use, short, long, example, func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-		return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return show(ctx, to, args, out) })
+	c := r.APICommand(use, short, long, example, func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+		return r.watcher.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return show(ctx, to, args, out) })
 	})
 	w.AddTo(c)
 	return c
@@ -129,30 +136,17 @@ func NamedArgs(names []string) cobra.PositionalArgs {
 
 // PrintResult prints the result of the last request: a sentence, or the body of the
 // response as received.
-func (a *App) PrintResult(r *Connection, format string, args ...any) error {
+func (r *Connection) PrintResult(format string, args ...any) error {
 	if r.JSON() {
-		return WriteRaw(a.Stdout, r.Body)
+		return WriteRaw(r.console.Stdout, r.Body)
 	}
-	return a.printSentence(format, args...)
-}
-
-// PrintValue prints a result that is not in one response: a sentence, or value as JSON.
-func (a *App) PrintValue(p *Output, value any, format string, args ...any) error {
-	if p.JSON() {
-		return a.PrintJSON(value)
-	}
-	return a.printSentence(format, args...)
-}
-
-func (a *App) printSentence(format string, args ...any) error {
-	_, err := fmt.Fprintln(a.Stdout, terminal.Visible(fmt.Sprintf(format, args...)))
-	return err
+	return r.console.printSentence(format, args...)
 }
 
 // ShowCommand makes a command that shows one object, with the flag --watch: its only
 // argument is passed to get; text formats the object for a terminal.
-func ShowCommand[T any](a *App, r *Connection, use, short, long, example string, get func(c *client.Client, ctx context.Context, id string) (*T, error), text func(a *App, x *T, colors bool) string) *cobra.Command {
-	return a.WatchCommand(r, use, short, long, example, func(ctx context.Context, to *client.Client, args []string, out io.Writer) error {
+func ShowCommand[T any](clock *Clock, r *Connection, use, short, long, example string, get func(c *client.Client, ctx context.Context, id string) (*T, error), text func(clock *Clock, x *T, colors bool) string) *cobra.Command {
+	return r.WatchCommand(use, short, long, example, func(ctx context.Context, to *client.Client, args []string, out io.Writer) error {
 		x, err := get(to, ctx, args[0])
 		if err != nil {
 			return err
@@ -160,7 +154,7 @@ func ShowCommand[T any](a *App, r *Connection, use, short, long, example string,
 		if r.JSON() {
 			return WriteRaw(out, r.Body)
 		}
-		_, err = io.WriteString(out, text(a, x, a.Display(&r.Output).Colors))
+		_, err = io.WriteString(out, text(clock, x, r.console.Display(&r.Output).Colors))
 		return err
 	})
 }

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"weir/client"
 	"weir/cmd/internal/command"
@@ -38,43 +36,6 @@ func (p *Output) AddFlags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(p.Format.Allowed, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Display describes the standard output.
-type Display struct {
-	Columns int // of the terminal; 0: no terminal
-	Colors  bool
-}
-
-// Display returns the display of the standard output.
-func (a *App) Display(p *Output) Display {
-	columns, _, ok := a.TerminalSize(a.Stdout)
-	if !ok {
-		return Display{}
-	}
-	return Display{columns - 1, !p.plain && a.Environment("NO_COLOR") == "" && a.Environment("TERM") != "dumb"}
-}
-
-// Size of a terminal that does not report its own.
-const (
-	DefaultWidth  = 80
-	DefaultHeight = 24
-)
-
-// TerminalSize returns the size of a terminal.
-func (a *App) TerminalSize(of any) (columns, lines int, ok bool) {
-	if a.Size != nil {
-		return a.Size(of)
-	}
-	f, is := of.(*os.File)
-	if !is || !term.IsTerminal(int(f.Fd())) {
-		return 0, 0, false
-	}
-	columns, lines, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns <= 0 || lines <= 0 {
-		return DefaultWidth, DefaultHeight, true
-	}
-	return columns, lines, true
-}
-
 // List writes a list as a table, a JSON array, or one line of JSON for each
 // element. The list may be of any length.
 type List struct {
@@ -86,8 +47,8 @@ type List struct {
 }
 
 // NewList starts a list.
-func (a *App) NewList(p *Output, out io.Writer, columns ...terminal.Column) *List {
-	l := a.Display(p)
+func (o *Console) NewList(p *Output, out io.Writer, columns ...terminal.Column) *List {
+	l := o.Display(p)
 	return &List{form: p.Format.Value, out: out, table: terminal.Table{Out: out, Columns: columns, Width: l.Columns, Colors: l.Colors}}
 }
 
@@ -190,16 +151,6 @@ func Column(name string, minWidth ...int) terminal.Column {
 
 // NumberColumn returns a right-aligned column.
 func NumberColumn(name string) terminal.Column { return terminal.Column{Name: name, Right: true} }
-
-// PrintJSON writes a value as one line of JSON.
-func (a *App) PrintJSON(v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(a.Stdout, "%s\n", text)
-	return err
-}
 
 // WriteRaw writes a JSON value as it was received, on a line of its own.
 func WriteRaw(out io.Writer, raw []byte) error {

@@ -18,11 +18,11 @@ type StatusLine struct {
 }
 
 // NewStatusLine returns the line, without text.
-func (a *App) NewStatusLine() *StatusLine {
-	if _, _, ok := a.TerminalSize(a.Stderr); !ok || a.Environment("TERM") == "dumb" {
+func (o *Console) NewStatusLine() *StatusLine {
+	if _, _, ok := o.TerminalSize(o.Stderr); !ok || o.environ.Value("TERM") == "dumb" {
 		return &StatusLine{}
 	}
-	return &StatusLine{out: a.Stderr, width: func() int { columns, _, _ := a.TerminalSize(a.Stderr); return columns }}
+	return &StatusLine{out: o.Stderr, width: func() int { columns, _, _ := o.TerminalSize(o.Stderr); return columns }}
 }
 
 // Show replaces the text of the line.
@@ -60,8 +60,8 @@ const drawEvery = 100 * time.Millisecond
 
 // NewProgress returns the progress of a stream of size bytes; 0: unknown. If head is
 // set, the first line is a header and not counted.
-func (a *App) NewProgress(name string, size int64, head bool) *Progress {
-	return &Progress{StatusLine: a.NewStatusLine(), name: name, size: size, head: head, now: a.Now, began: a.Now()}
+func (o *Console) NewProgress(clock *Clock, name string, size int64, head bool) *Progress {
+	return &Progress{StatusLine: o.NewStatusLine(), name: name, size: size, head: head, now: clock.Now, began: clock.Now()}
 }
 
 // Write implements io.Writer; it counts what is written.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,6 +19,24 @@ import (
 	"weir/cmd/internal/terminal"
 	"weir/surveys/respondents"
 )
+
+// ContentType returns the content type of a file.
+func ContentType(file, format string) (string, error) {
+	if format == "" {
+		switch strings.ToLower(filepath.Ext(file)) {
+		case ".csv", ".tsv", ".txt":
+			format = "csv"
+		case ".ndjson", ".jsonl":
+			format = "ndjson"
+		default:
+			return "", fmt.Errorf("unknown format of %q; add --format csv or --format ndjson", file)
+		}
+	}
+	if format == "csv" {
+		return "text/csv", nil
+	}
+	return "application/x-ndjson", nil
+}
 
 // RejectedRows collects the rejected rows of a file: the first ones for printing, and
 // all that are written to another file, in the same format, with the columns that

@@ -48,18 +48,24 @@ func (w *WatchFlag) AddTo(c *cobra.Command) {
 	c.Flags().Lookup("watch").NoOptDefVal = "2s"
 }
 
+// Watcher repeats what is shown.
+type Watcher struct {
+	console   *Console
+	newTicker func(d time.Duration) (ticks <-chan time.Time, stop func()) // nil: a time.Ticker
+}
+
 // Ticker starts a ticker.
-func (a *App) Ticker(d time.Duration) (ticks <-chan time.Time, stop func()) {
-	if a.NewTicker != nil {
-		return a.NewTicker(d)
+func (w *Watcher) Ticker(d time.Duration) (ticks <-chan time.Time, stop func()) {
+	if w.newTicker != nil {
+		return w.newTicker(d)
 	}
 	t := time.NewTicker(d)
 	return t.C, t.Stop
 }
 
 // Poll calls step at an interval until it is done, or returns an error.
-func (a *App) Poll(ctx context.Context, every time.Duration, step func() (done bool, err error)) error {
-	ticks, stop := a.Ticker(every)
+func (w *Watcher) Poll(ctx context.Context, every time.Duration, step func() (done bool, err error)) error {
+	ticks, stop := w.Ticker(every)
 	defer stop()
 	for {
 		if done, err := step(); done || err != nil {
@@ -75,13 +81,13 @@ func (a *App) Poll(ctx context.Context, every time.Duration, step func() (done b
 
 // RepeatUntil calls show once, or at an interval until it reports that it is done.
 // After the first success it continues while Weir is unavailable.
-func (a *App) RepeatUntil(ctx context.Context, p *Output, every time.Duration, show func(out io.Writer) (done bool, err error)) error {
+func (w *Watcher) RepeatUntil(ctx context.Context, p *Output, every time.Duration, show func(out io.Writer) (done bool, err error)) error {
 	if every == 0 {
-		_, err := show(a.Stdout)
+		_, err := show(w.console.Stdout)
 		return err
 	}
-	on, seen := a.newScreen(p), false
-	return a.Poll(ctx, every, func() (done bool, err error) {
+	on, seen := newScreen(w.console, p), false
+	return w.Poll(ctx, every, func() (done bool, err error) {
 		var text bytes.Buffer
 		switch done, err = show(&text); {
 		case err == nil:
@@ -90,18 +96,18 @@ func (a *App) RepeatUntil(ctx context.Context, p *Output, every time.Duration, s
 		case !seen || ctx.Err() != nil || !Retryable(err):
 			return false, err
 		default:
-			a.Warn(terminal.Visible(err.Error()))
+			w.console.Warn(terminal.Visible(err.Error()))
 			on.lines = 0
 			return false, nil
 		}
 	})
 }
 
-// Repeat is [App.RepeatUntil] for a view without an end: interrupting it is no
+// Repeat is [Watcher.RepeatUntil] for a view without an end: interrupting it is no
 // error.
-func (a *App) Repeat(ctx context.Context, p *Output, w *WatchFlag, show func(out io.Writer) error) error {
-	err := a.RepeatUntil(ctx, p, w.Every, func(out io.Writer) (bool, error) { return false, show(out) })
-	if w.Every > 0 && ctx.Err() != nil {
+func (w *Watcher) Repeat(ctx context.Context, p *Output, f *WatchFlag, show func(out io.Writer) error) error {
+	err := w.RepeatUntil(ctx, p, f.Every, func(out io.Writer) (bool, error) { return false, show(out) })
+	if f.Every > 0 && ctx.Err() != nil {
 		err = nil
 	}
 	return err
@@ -109,10 +115,10 @@ func (a *App) Repeat(ctx context.Context, p *Output, w *WatchFlag, show func(out
 
 // Follow follows events until they are interrupted, which is no error. Lost connections
 // are reported as warnings.
-func (a *App) Follow(ctx context.Context, to *client.Client, f client.Follow) error {
+func (w *Watcher) Follow(ctx context.Context, to *client.Client, f client.Follow) error {
 	f.OnReconnect = func(err error) {
 		text, _, _ := strings.Cut(err.Error(), "\n")
-		a.Warn(terminal.Visible(text) + "; reconnecting")
+		w.console.Warn(terminal.Visible(text) + "; reconnecting")
 	}
 	if err := to.Follow(ctx, f); !errors.Is(err, context.Canceled) {
 		return err
@@ -133,12 +139,12 @@ type screen struct {
 
 // newScreen returns the standard output. JSON is never updated in place: a program
 // reads each value.
-func (a *App) newScreen(p *Output) *screen {
-	_, _, over := a.TerminalSize(a.Stdout)
+func newScreen(o *Console, p *Output) *screen {
+	_, _, over := o.TerminalSize(o.Stdout)
 	return &screen{
-		out: a.Stdout, over: over && !p.JSON() && a.Environment("TERM") != "dumb", blank: !p.JSON(),
-		width:  func() int { columns, _, _ := a.TerminalSize(a.Stdout); return columns },
-		height: func() int { _, lines, _ := a.TerminalSize(a.Stdout); return lines },
+		out: o.Stdout, over: over && !p.JSON() && o.environ.Value("TERM") != "dumb", blank: !p.JSON(),
+		width:  func() int { columns, _, _ := o.TerminalSize(o.Stdout); return columns },
+		height: func() int { _, lines, _ := o.TerminalSize(o.Stdout); return lines },
 	}
 }
 

@@ -27,46 +27,46 @@ const example = `  weir channel put sms --type nuntium --set base_url=https://nu
 
 // Command makes "weir channel".
 func Command(a *app.App) *cobra.Command {
-	r := app.NewConnection().Completing("NAME", app.ChannelNames)
-	return a.APIGroup(r, "channel", "Create, show, pause and change channels", about, example,
-		listCommand(a, r), showCommand(a, r), putCommand(a, r), setCommand(a, r),
-		pauseCommand(a, r, "pause", true, "Pause a channel", "Stop dispatching contacts of a channel until it is resumed. Contacts in flight finish\nnormally."),
-		pauseCommand(a, r, "resume", false, "Resume a paused channel", "Resume dispatching contacts of a paused channel."),
-		capacityCommand(a, r), drainCommand(a, r), deleteCommand(a, r), incomingCommand(a, r), callbackCommand(a, r), tryCommand(a, r), templatesCommand(a))
+	r := a.NewConnection().Completing("NAME", app.ChannelNames)
+	return r.APIGroup("channel", "Create, show, pause and change channels", about, example,
+		listCommand(a, r), showCommand(a.Clock, r), putCommand(a, r), setCommand(a, r),
+		pauseCommand(r, "pause", true, "Pause a channel", "Stop dispatching contacts of a channel until it is resumed. Contacts in flight finish\nnormally."),
+		pauseCommand(r, "resume", false, "Resume a paused channel", "Resume dispatching contacts of a paused channel."),
+		capacityCommand(r), drainCommand(a, r), deleteCommand(a.Console, r), incomingCommand(a, r), callbackCommand(a.Clock, r), tryCommand(a, r), templatesCommand(a.Console))
 }
 
 // listCommand makes "weir channel list".
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return a.WatchCommand(r, "list", "List channels", `List all channels by name, with slots in flight, capacity, queued contacts and the
+	return r.WatchCommand("list", "List channels", `List all channels by name, with slots in flight, capacity, queued contacts and the
 age of the oldest one.`, `  weir channel list
   weir channel list --watch=5s
   weir channel list --output jsonl | jq -r 'select(.state != "up").channel'`,
 		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
-			l := a.NewList(&r.Output, out, app.Column("CHANNEL", 8), app.Column("TYPE"), app.Column("STATE"), app.NumberColumn("IN FLIGHT"), app.NumberColumn("CAPACITY"),
+			l := a.Console.NewList(&r.Output, out, app.Column("CHANNEL", 8), app.Column("TYPE"), app.Column("STATE"), app.NumberColumn("IN FLIGHT"), app.NumberColumn("CAPACITY"),
 				app.NumberColumn("SENDING"), app.NumberColumn("UNKNOWN"), app.NumberColumn("QUEUED"), app.Column("OLDEST"), app.Column("REASON", 8))
 			return app.PrintList(l, to.Channels(ctx, client.ListChannelsParams{}), 0, func(ch client.ChannelView) []terminal.Cell {
 				return app.Cells(ch.Channel, ch.Type, app.StateCell(app.ChannelState(&ch)), terminal.Number(ch.InFlight), terminal.Number(ch.Capacity),
-					terminal.Number(ch.Sending), terminal.Number(ch.Unknown), terminal.Number(ch.Queued), a.FormatAge(ch.OldestQueuedAt), ch.StateReason)
+					terminal.Number(ch.Sending), terminal.Number(ch.Unknown), terminal.Number(ch.Queued), a.Clock.FormatAge(ch.OldestQueuedAt), ch.StateReason)
 			})
 		})
 }
 
 // showCommand makes "weir channel show".
-func showCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.ShowCommand(a, r, "show NAME", "Show a channel", "Show the state, figures and settings of a channel. Secrets are never shown.", `  weir channel show sms
+func showCommand(clock *app.Clock, r *app.Connection) *cobra.Command {
+	return app.ShowCommand(clock, r, "show NAME", "Show a channel", "Show the state, figures and settings of a channel. Secrets are never shown.", `  weir channel show sms
   weir channel show sms --watch
   weir channel show sms --output json | jq .queued`, (*client.Client).GetChannel, channelText)
 }
 
 // callbackCommand makes "weir channel callback".
-func callbackCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.ShowCommand(a, r, "callback NAME", "Show the address of a channel's callbacks", `Show the address at which a channel's provider calls Weir, for providers that are
+func callbackCommand(clock *app.Clock, r *app.Connection) *cobra.Command {
+	return app.ShowCommand(clock, r, "callback NAME", "Show the address of a channel's callbacks", `Show the address at which a channel's provider calls Weir, for providers that are
 configured by hand. It holds the channel's secret.`, "  weir channel callback sms", (*client.Client).GetChannelCallback,
-		func(_ *app.App, v *client.CallbackView, _ bool) string { return v.URL + "\n" })
+		func(_ *app.Clock, v *client.CallbackView, _ bool) string { return v.URL + "\n" })
 }
 
 // channelText formats a channel for people.
-func channelText(a *app.App, ch *client.ChannelView, colors bool) string {
+func channelText(clock *app.Clock, ch *client.ChannelView, colors bool) string {
 	var b strings.Builder
 	title := ch.Channel + " (" + ch.Type + ")"
 	if ch.Name != "" {
@@ -79,7 +79,7 @@ func channelText(a *app.App, ch *client.ChannelView, colors bool) string {
 	}
 	fmt.Fprintf(&b, "%s\n  %-11s %s\n", terminal.Visible(title), "state", text)
 	line := func(name, text string) { terminal.Field(&b, 11, name, text) }
-	line("why", a.FormatWhy(ch.Why))
+	line("why", clock.FormatWhy(ch.Why))
 	line("in flight", fmt.Sprintf("%s of %s slots %s: %s sending, %s active, %s unknown", terminal.Number(ch.InFlight), terminal.Number(ch.Capacity), terminal.Meter(ch.InFlight, ch.Capacity),
 		terminal.Number(ch.Sending), terminal.Number(ch.Active), terminal.Number(ch.Unknown)))
 	if ch.RatePerSecond > 0 {
@@ -87,14 +87,14 @@ func channelText(a *app.App, ch *client.ChannelView, colors bool) string {
 	}
 	queued := terminal.Plural(ch.Queued, "contact", "contacts")
 	if !ch.OldestQueuedAt.IsZero() {
-		queued += ", the oldest for " + a.FormatAge(ch.OldestQueuedAt)
+		queued += ", the oldest for " + clock.FormatAge(ch.OldestQueuedAt)
 	}
 	if ch.Blocked > 0 {
 		queued += fmt.Sprintf(", %s than the capacity", terminal.Plural(ch.Blocked, "one larger", "larger"))
 	}
 	line("queued", queued)
-	line("created", a.FormatMinute(ch.CreatedAt))
-	line("changed", a.FormatMinute(ch.UpdatedAt))
+	line("created", clock.FormatMinute(ch.CreatedAt))
+	line("changed", clock.FormatMinute(ch.UpdatedAt))
 	if len(ch.Settings) > 0 {
 		b.WriteString("settings\n")
 	}

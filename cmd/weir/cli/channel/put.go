@@ -85,7 +85,7 @@ const aboutSettings = `Settings depend on the type. Pass secrets (passwords, tok
 // putCommand makes "weir channel put".
 func putCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var f flags
-	c := a.APICommand(r, "put NAME", "Create or replace a channel", `Create a channel, or replace all of it, secrets included: settings that are not given
+	c := r.APICommand("put NAME", "Create or replace a channel", `Create a channel, or replace all of it, secrets included: settings that are not given
 are removed; "weir channel set" changes single settings. The provider is checked
 afterwards: "weir channel show" then shows the state, such as error for a wrong
 password.
@@ -99,7 +99,7 @@ password.
 			if err != nil {
 				return err
 			}
-			return sendRequest(ctx, a, r, to, http.MethodPut, args[0], body, f.force, "saved")
+			return sendRequest(ctx, r, to, http.MethodPut, args[0], body, f.force, "saved")
 		})
 	f.add(c, true)
 	return c
@@ -108,7 +108,7 @@ password.
 // setCommand makes "weir channel set".
 func setCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var f flags
-	c := a.APICommand(r, "set NAME", "Change settings of a channel", "Change the given settings of a channel. All others stay as they are, secrets too.\n\n"+aboutSettings, `  weir channel set sms --title "Text messages" --set channel=sms2
+	c := r.APICommand("set NAME", "Change settings of a channel", "Change the given settings of a channel. All others stay as they are, secrets too.\n\n"+aboutSettings, `  weir channel set sms --title "Text messages" --set channel=sms2
   weir channel set sms --secret-file password=new.password
   weir channel set sms --unset reply_reserve`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
@@ -119,7 +119,7 @@ func setCommand(a *app.App, r *app.Connection) *cobra.Command {
 			if len(body) == 0 {
 				return command.UsageError(c, "no change given")
 			}
-			return sendRequest(ctx, a, r, to, http.MethodPatch, args[0], body, f.force, "changed")
+			return sendRequest(ctx, r, to, http.MethodPatch, args[0], body, f.force, "changed")
 		})
 	f.add(c, false)
 	return c
@@ -129,7 +129,7 @@ func setCommand(a *app.App, r *app.Connection) *cobra.Command {
 func requestBody(a *app.App, c *cobra.Command, f *flags) (map[string]any, error) {
 	body := map[string]any{}
 	if f.file != "" {
-		text, err := a.ReadJSON(c, f.file)
+		text, err := a.Console.ReadJSON(c, f.file)
 		if err != nil {
 			return nil, err
 		}
@@ -193,18 +193,18 @@ func settings(a *app.App, c *cobra.Command, f *flags) (map[string]any, error) {
 		// null removes a setting in a PATCH.
 		out[key] = nil
 	}
-	return out, errors.Join(secretFiles(a, c, f, out), secretVariables(a, c, f, out))
+	return out, errors.Join(secretFiles(a.Console, c, f, out), secretVariables(a.Environ, c, f, out))
 }
 
 // secretFiles adds the settings that are given as files. Line breaks at the end are not
 // part of a secret.
-func secretFiles(a *app.App, c *cobra.Command, f *flags, into map[string]any) error {
+func secretFiles(console *app.Console, c *cobra.Command, f *flags, into map[string]any) error {
 	for _, text := range f.secretFile {
 		key, name, ok := strings.Cut(text, "=")
 		if !ok || key == "" || name == "" {
 			return command.UsageError(c, "--secret-file must be KEY=FILE")
 		}
-		from, _, done, err := a.OpenInput(c, name)
+		from, _, done, err := console.OpenInput(c, name)
 		if err != nil {
 			return err
 		}
@@ -225,13 +225,13 @@ func secretFiles(a *app.App, c *cobra.Command, f *flags, into map[string]any) er
 }
 
 // secretVariables adds the settings that are given as environment variables.
-func secretVariables(a *app.App, c *cobra.Command, f *flags, into map[string]any) error {
+func secretVariables(environ app.Environ, c *cobra.Command, f *flags, into map[string]any) error {
 	for _, text := range f.secretEnv {
 		key, name, ok := strings.Cut(text, "=")
 		if !ok || key == "" || name == "" {
 			return command.UsageError(c, "--secret-env must be KEY=NAME of a variable")
 		}
-		value := a.Environment(name)
+		value := environ.Value(name)
 		if value == "" {
 			return command.UsageError(c, fmt.Sprintf("the secret %s: the variable %s is not set", key, name))
 		}
@@ -241,7 +241,7 @@ func secretVariables(a *app.App, c *cobra.Command, f *flags, into map[string]any
 }
 
 // sendRequest creates or changes a channel.
-func sendRequest(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, method, name string, body map[string]any, force bool, done string) error {
+func sendRequest(ctx context.Context, r *app.Connection, to *client.Client, method, name string, body map[string]any, force bool, done string) error {
 	// PUT and PATCH set values, so that repeating one after a lost response is harmless.
 	request := client.Request{Method: method, Path: "/v1/channels/" + url.PathEscape(name), Body: body, Idempotent: true}
 	if force {
@@ -254,7 +254,7 @@ func sendRequest(ctx context.Context, a *app.App, r *app.Connection, to *client.
 	state := app.ChannelState(&ch)
 	if _, settings := body["settings"]; state == "up" && settings {
 		// A channel is reported as up before its provider has answered, even with a wrong password.
-		return a.PrintResult(r, "%s: %s (capacity %d); checking provider…", name, done, ch.Capacity)
+		return r.PrintResult("%s: %s (capacity %d); checking provider…", name, done, ch.Capacity)
 	}
-	return a.PrintResult(r, "%s: %s, %s, capacity %d", name, done, state, ch.Capacity)
+	return r.PrintResult("%s: %s, %s, capacity %d", name, done, state, ch.Capacity)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // templatesCommand makes "weir channel templates".
-func templatesCommand(a *app.App) *cobra.Command {
+func templatesCommand(console *app.Console) *cobra.Command {
 	return &cobra.Command{
 		Use: "templates [NAME]", Short: "Print a template for channels of type http",
 		Long: `Print a template for channels of type http, or list the templates that come with Weir.
@@ -26,14 +26,14 @@ needs: {value.NAME} is an entry of the setting "values", {secret.NAME} one of "s
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				_, err := fmt.Fprintln(a.Stdout, strings.Join(httpgateway.Templates(), "\n"))
+				_, err := fmt.Fprintln(console.Stdout, strings.Join(httpgateway.Templates(), "\n"))
 				return err
 			}
 			raw := httpgateway.Template(args[0])
 			if raw == nil {
 				return command.UsageError(c, fmt.Sprintf("there is no template %q; there are %s", args[0], strings.Join(httpgateway.Templates(), ", ")))
 			}
-			_, err := a.Stdout.Write(raw)
+			_, err := console.Stdout.Write(raw)
 			return err
 		},
 	}

@@ -42,7 +42,7 @@ type tryFlags struct {
 // tryCommand makes "weir channel try".
 func tryCommand(a *app.App, r *app.Connection) *cobra.Command {
 	f := tryFlags{limit: 5 * time.Minute}
-	c := a.APICommand(r, "try NAME", "Send one message, or show its request", aboutTry,
+	c := r.APICommand("try NAME", "Send one message, or show its request", aboutTry,
 		"  weir channel try sms --to +15550001 --message \"It works.\"\n  weir channel try --render --file channel.json --to +15550001 --message \"It works.\"",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			if f.file != "" {
@@ -62,7 +62,7 @@ func tryCommand(a *app.App, r *app.Connection) *cobra.Command {
 		case f.to == "" || len(f.messages) == 0:
 			return command.UsageError(c, "give --to and --message")
 		case f.render:
-			return render(a, c, &f)
+			return render(a.Console, c, &f)
 		}
 		return send(c, args)
 	}
@@ -76,11 +76,11 @@ func tryCommand(a *app.App, r *app.Connection) *cobra.Command {
 }
 
 // render prints the requests for a message.
-func render(a *app.App, c *cobra.Command, f *tryFlags) error {
+func render(console *app.Console, c *cobra.Command, f *tryFlags) error {
 	if f.file == "" {
 		return command.UsageError(c, "--render needs --file")
 	}
-	text, err := a.ReadJSON(c, f.file)
+	text, err := console.ReadJSON(c, f.file)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func render(a *app.App, c *cobra.Command, f *tryFlags) error {
 		return errors.New(strings.Join(lines, "\n"))
 	}
 	for i := range list {
-		if _, err := fmt.Fprintln(a.Stdout, requestText(&list[i])); err != nil {
+		if _, err := fmt.Fprintln(console.Stdout, requestText(&list[i])); err != nil {
 			return err
 		}
 	}
@@ -139,17 +139,17 @@ func tryContact(ctx context.Context, a *app.App, to *client.Client, channel stri
 	id, last := sent.Contacts[0].ID, ""
 	ctx, cancel := context.WithTimeout(ctx, f.limit)
 	defer cancel()
-	err = a.Poll(ctx, 500*time.Millisecond, func() (done bool, err error) {
+	err = a.Watcher.Poll(ctx, 500*time.Millisecond, func() (done bool, err error) {
 		v, err := to.GetContact(ctx, id)
 		if err != nil {
 			return false, err
 		}
 		state := cmp.Or(v.Outcome, v.State)
-		if reason := v.Reason + a.FormatWhy(v.Why); reason != "" {
+		if reason := v.Reason + a.Clock.FormatWhy(v.Why); reason != "" {
 			state += ": " + reason
 		}
 		if state != last {
-			_, _ = fmt.Fprintf(a.Stdout, "%s  %s  %s\n", a.FormatSecond(a.Now()), id, terminal.Visible(state))
+			_, _ = fmt.Fprintf(a.Console.Stdout, "%s  %s  %s\n", a.Clock.FormatSecond(a.Clock.Now()), id, terminal.Visible(state))
 			last = state
 		}
 		switch v.Outcome {

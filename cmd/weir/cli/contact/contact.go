@@ -34,9 +34,9 @@ const example = `  weir contact send sms --to +15550001 --message "Please call u
 
 // Command makes "weir contact".
 func Command(a *app.App) *cobra.Command {
-	r := app.NewConnection().Completing("CHANNEL", app.ChannelNames)
-	return a.APIGroup(r, "contact", "Queue, find, show and cancel contacts", about, example,
-		sendCommand(a, r), listCommand(a, r), showCommand(a, r), timelineCommand(a, r), cancelCommand(a, r))
+	r := a.NewConnection().Completing("CHANNEL", app.ChannelNames)
+	return r.APIGroup("contact", "Queue, find, show and cancel contacts", about, example,
+		sendCommand(a, r), listCommand(a, r), showCommand(a.Clock, r), timelineCommand(a.Clock, r), cancelCommand(a.Console, r))
 }
 
 // listCommand makes "weir contact list".
@@ -47,7 +47,7 @@ func listCommand(a *app.App, r *app.Connection) *cobra.Command {
 	for _, o := range weir.Outcomes() {
 		outcomes = append(outcomes, string(o))
 	}
-	c := a.WatchCommand(r, "list", "List contacts", `List contacts, newest first by acceptance; with --state or --outcome, by when they
+	c := r.WatchCommand("list", "List contacts", `List contacts, newest first by acceptance; with --state or --outcome, by when they
 entered that state. --order oldest lists by channel, in order of acceptance.
 --finished-after lists over all channels in the order of the ends.
 
@@ -65,7 +65,7 @@ histories.`, `  weir contact list --channel sms --state queued,sending
 			return printContacts(ctx, a, r, to, q, out)
 		})
 	c.SuggestFor = []string{"find", "search"}
-	c.PreRunE = func(c *cobra.Command, _ []string) error { return readQuery(a, c, &q) }
+	c.PreRunE = func(c *cobra.Command, _ []string) error { return readQuery(a.Console, c, &q) }
 	f := c.Flags()
 	f.StringVar(&p.Channel, "channel", "", "only contacts of this channel")
 	f.StringSliceVar(&q.states, "state", nil, "only contacts in these states: queued, sending, active, unknown, done (comma-separated)")
@@ -74,14 +74,14 @@ histories.`, `  weir contact list --channel sms --state queued,sending
 	f.StringVar(&p.Key, "key", "", "only contacts with this idempotency key")
 	f.StringVar(&q.number, "to", "", "only contacts to this phone number; \"-\" reads it from standard input")
 	f.StringVar(&p.Order, "order", "newest", "newest or oldest first")
-	a.TimeFlag(c, &p.Since, "since", "only contacts accepted at or after")
-	a.TimeFlag(c, &p.Until, "until", "only contacts accepted before")
-	a.TimeFlag(c, &p.FinishedSince, "finished-since", "only contacts done at or after")
-	a.TimeFlag(c, &p.FinishedAfter, "finished-after", "only contacts done after, the earliest end first")
-	a.TimeFlag(c, &p.FinishedUntil, "finished-until", "only contacts done before")
+	a.Clock.TimeFlag(c, &p.Since, "since", "only contacts accepted at or after")
+	a.Clock.TimeFlag(c, &p.Until, "until", "only contacts accepted before")
+	a.Clock.TimeFlag(c, &p.FinishedSince, "finished-since", "only contacts done at or after")
+	a.Clock.TimeFlag(c, &p.FinishedAfter, "finished-after", "only contacts done after, the earliest end first")
+	a.Clock.TimeFlag(c, &p.FinishedUntil, "finished-until", "only contacts done before")
 	f.IntVar(&q.limit, "limit", q.limit, "maximum number of contacts; 0: all")
-	a.CompleteFlag(c, r, "channel", app.ChannelNames)
-	a.CompleteFlag(c, r, "survey", app.SurveyNames)
+	r.CompleteFlag(c, "channel", app.ChannelNames)
+	r.CompleteFlag(c, "survey", app.SurveyNames)
 	for flag, words := range map[string][]string{
 		"state": {"queued", "sending", "active", "unknown", "done"}, "outcome": outcomes, "order": {"newest", "oldest"},
 	} {
@@ -99,7 +99,7 @@ type contactQuery struct {
 }
 
 // readQuery checks the flags of a list, and reads the phone number from standard input if asked to.
-func readQuery(a *app.App, c *cobra.Command, q *contactQuery) error {
+func readQuery(console *app.Console, c *cobra.Command, q *contactQuery) error {
 	if q.limit < 0 {
 		return command.UsageError(c, "--limit must be 0 or more")
 	}
@@ -116,7 +116,7 @@ func readQuery(a *app.App, c *cobra.Command, q *contactQuery) error {
 		}
 	}
 	if q.number == "-" {
-		from, _, _, err := a.OpenInput(c, q.number)
+		from, _, _, err := console.OpenInput(c, q.number)
 		if err != nil {
 			return err
 		}
@@ -144,28 +144,28 @@ func (q *contactQuery) contacts(ctx context.Context, to *client.Client) iter.Seq
 
 // printContacts prints the contacts that the query selects, and whether there are more.
 func printContacts(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, q contactQuery, out io.Writer) error {
-	l := a.NewList(&r.Output, out, app.Column("CONTACT"), app.Column("CHANNEL", 8), app.Column("KEY", 10), app.Column("TO"), app.Column("STATE"), app.Column("OUTCOME"), app.NumberColumn("ATTEMPTS"), app.Column("ACCEPTED"), app.Column("FINISHED"), app.Column("REASON", 10))
+	l := a.Console.NewList(&r.Output, out, app.Column("CONTACT"), app.Column("CHANNEL", 8), app.Column("KEY", 10), app.Column("TO"), app.Column("STATE"), app.Column("OUTCOME"), app.NumberColumn("ATTEMPTS"), app.Column("ACCEPTED"), app.Column("FINISHED"), app.Column("REASON", 10))
 	err := app.PrintList(l, q.contacts(ctx, to), q.limit, func(x client.ContactView) []terminal.Cell {
 		attempts := 0
 		for _, t := range x.Attempts {
 			attempts = max(attempts, t.Number)
 		}
-		return app.Cells(x.ID, x.Channel, x.Key, x.To, app.StateCell(x.State), app.StateCell(x.Outcome), attempts, a.FormatMinute(x.QueuedAt), a.FormatMinute(x.FinishedAt), cmp.Or(a.FormatWhy(x.Why), x.Reason))
+		return app.Cells(x.ID, x.Channel, x.Key, x.To, app.StateCell(x.State), app.StateCell(x.Outcome), attempts, a.Clock.FormatMinute(x.QueuedAt), a.Clock.FormatMinute(x.FinishedAt), cmp.Or(a.Clock.FormatWhy(x.Why), x.Reason))
 	})
 	if l.More && err == nil && !r.JSON() {
-		a.Note("there are more contacts; --limit sets the maximum, 0 lists all")
+		a.Console.Note("there are more contacts; --limit sets the maximum, 0 lists all")
 	}
 	return err
 }
 
 // showCommand makes "weir contact show".
-func showCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.ShowCommand(a, r, "show ID", "Show a contact", "Show the state, content and attempts of a contact.", "  weir contact show 1-1w9gn3k1c740\n  weir contact show 1-1w9gn3k1c740 --watch",
+func showCommand(clock *app.Clock, r *app.Connection) *cobra.Command {
+	return app.ShowCommand(clock, r, "show ID", "Show a contact", "Show the state, content and attempts of a contact.", "  weir contact show 1-1w9gn3k1c740\n  weir contact show 1-1w9gn3k1c740 --watch",
 		(*client.Client).GetContact, contactText)
 }
 
 // contactText formats a contact with its attempts for people.
-func contactText(a *app.App, x *client.ContactView, colors bool) string {
+func contactText(clock *app.Clock, x *client.ContactView, colors bool) string {
 	var b strings.Builder
 	line := func(name, text string) { terminal.Field(&b, 11, name, text) }
 	state := app.StateCell(cmp.Or(x.Outcome, x.State))
@@ -178,17 +178,17 @@ func contactText(a *app.App, x *client.ContactView, colors bool) string {
 	}
 	b.WriteByte('\n')
 	line("reason", x.Reason)
-	line("why", a.FormatWhy(x.Why))
+	line("why", clock.FormatWhy(x.Why))
 	line("channel", x.Channel)
 	line("to", x.To)
 	line("key", x.Key)
 	line("survey", x.Survey)
 	line("priority", x.Priority)
 	line("size", terminal.Plural(x.Size, "slot", "slots"))
-	line("not before", a.FormatSecond(x.NotBefore))
-	line("not after", a.FormatSecond(x.NotAfter))
-	line("accepted", a.FormatSecond(x.QueuedAt))
-	line("finished", a.FormatSecond(x.FinishedAt))
+	line("not before", clock.FormatSecond(x.NotBefore))
+	line("not after", clock.FormatSecond(x.NotAfter))
+	line("accepted", clock.FormatSecond(x.QueuedAt))
+	line("finished", clock.FormatSecond(x.FinishedAt))
 	for _, name := range slices.Sorted(maps.Keys(x.Labels)) {
 		line("label", name+"="+x.Labels[name])
 	}
@@ -202,7 +202,7 @@ func contactText(a *app.App, x *client.ContactView, colors bool) string {
 		if !t.FinishedAt.IsZero() {
 			end = cmp.Or(t.Outcome, "queued again")
 		}
-		line(fmt.Sprintf("attempt %d", t.Number), strings.TrimSuffix(strings.Join([]string{t.ID, a.FormatSecond(t.ClaimedAt), end, t.Reason}, "  "), "  "))
+		line(fmt.Sprintf("attempt %d", t.Number), strings.TrimSuffix(strings.Join([]string{t.ID, clock.FormatSecond(t.ClaimedAt), end, t.Reason}, "  "), "  "))
 	}
 	return b.String()
 }
@@ -217,11 +217,11 @@ func callText(call client.Call) string {
 }
 
 // cancelCommand makes "weir contact cancel".
-func cancelCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.Confirmable(a.APICommand(r, "cancel ID", "Cancel a contact", `Cancel a contact. A queued contact is done at once. For a contact in flight the provider
+func cancelCommand(console *app.Console, r *app.Connection) *cobra.Command {
+	return app.Confirmable(r.APICommand("cancel ID", "Cancel a contact", `Cancel a contact. A queued contact is done at once. For a contact in flight the provider
 is asked to cancel it; it is done when its outcome is known.`, "  weir contact cancel 1-1w9gn3k1c740 --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if err := a.Confirm(c, "this cancels contact "+args[0]); err != nil {
+			if err := console.Confirm(c, "this cancels contact "+args[0]); err != nil {
 				return err
 			}
 			x, err := to.CancelContact(ctx, args[0])
@@ -229,8 +229,8 @@ is asked to cancel it; it is done when its outcome is known.`, "  weir contact c
 				return err
 			}
 			if x.State == "done" {
-				return a.PrintResult(r, "%s: %s", args[0], cmp.Or(x.Outcome, x.State))
+				return r.PrintResult("%s: %s", args[0], cmp.Or(x.Outcome, x.State))
 			}
-			return a.PrintResult(r, "%s: %s, canceling", args[0], x.State)
+			return r.PrintResult("%s: %s, canceling", args[0], x.State)
 		}))
 }

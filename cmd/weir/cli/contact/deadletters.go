@@ -25,7 +25,7 @@ const deadLettersExample = `  weir dlq groups
 // deadLetterFilter holds the flags that select dead letters.
 type deadLetterFilter struct{ client.DeadBody }
 
-func (d *deadLetterFilter) add(a *app.App, c *cobra.Command, r *app.Connection) {
+func (d *deadLetterFilter) add(clock *app.Clock, c *cobra.Command, r *app.Connection) {
 	f := c.Flags()
 	f.StringVar(&d.Channel, "channel", "", "only dead letters of this channel")
 	f.StringVar(&d.Outcome, "outcome", "", "only dead letters with this outcome: failed, lost or dead_letter")
@@ -33,9 +33,9 @@ func (d *deadLetterFilter) add(a *app.App, c *cobra.Command, r *app.Connection) 
 		d.Reason = &text
 		return nil
 	})
-	a.TimeFlag(c, &d.Since, "since", "only contacts that became dead letters at or after")
-	a.TimeFlag(c, &d.Until, "until", "only contacts that became dead letters before")
-	a.CompleteFlag(c, r, "channel", app.ChannelNames)
+	clock.TimeFlag(c, &d.Since, "since", "only contacts that became dead letters at or after")
+	clock.TimeFlag(c, &d.Until, "until", "only contacts that became dead letters before")
+	r.CompleteFlag(c, "channel", app.ChannelNames)
 	_ = c.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions([]string{"failed", "lost", "dead_letter"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -46,8 +46,8 @@ func (d *deadLetterFilter) given() bool {
 
 // DeadLettersCommand makes "weir dlq".
 func DeadLettersCommand(a *app.App) *cobra.Command {
-	r := app.NewConnection()
-	return a.APIGroup(r, "dlq", "List, requeue and discard dead letters", deadLettersAbout, deadLettersExample,
+	r := a.NewConnection()
+	return r.APIGroup("dlq", "List, requeue and discard dead letters", deadLettersAbout, deadLettersExample,
 		deadLetterGroupsCommand(a, r), deadLetterListCommand(a, r),
 		deadLetterActionCommand(a, r, "requeue", "Queue dead letters again", `Queue dead letters again, each as a new contact with the same content. Running the
 command twice does not contact a person twice. Dead letters whose window is closed, or
@@ -58,21 +58,21 @@ whose channel was deleted, are skipped.`, "queues %s again", "queued again"),
 // deadLetterGroupsCommand makes "weir dlq groups".
 func deadLetterGroupsCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var d deadLetterFilter
-	c := a.WatchCommand(r, "groups", "Count dead letters by channel, outcome and reason", "Count dead letters by channel, outcome and reason, largest group first.", "  weir dlq groups\n  weir dlq groups --since 24h --watch=10s",
+	c := r.WatchCommand("groups", "Count dead letters by channel, outcome and reason", "Count dead letters by channel, outcome and reason, largest group first.", "  weir dlq groups\n  weir dlq groups --since 24h --watch=10s",
 		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
 			page, err := to.GroupDeadLetters(ctx, client.GroupDeadLettersParams{Channel: d.Channel, Outcome: d.Outcome, Reason: d.Reason, Since: d.Since, Until: d.Until})
 			if err != nil {
 				return err
 			}
-			l := a.NewList(&r.Output, out, app.NumberColumn("COUNT"), app.Column("CHANNEL", 8), app.Column("OUTCOME"), app.Column("OLDEST"), app.Column("NEWEST"), app.Column("REASON", 12))
+			l := a.Console.NewList(&r.Output, out, app.NumberColumn("COUNT"), app.Column("CHANNEL", 8), app.Column("OUTCOME"), app.Column("OLDEST"), app.Column("NEWEST"), app.Column("REASON", 12))
 			for _, g := range page.Groups {
-				if err := l.Add(g, app.Cells(terminal.Number(g.Count), g.Channel, app.StateCell(g.Outcome), a.FormatMinute(g.Oldest), a.FormatMinute(g.Newest), g.Reason)...); err != nil {
+				if err := l.Add(g, app.Cells(terminal.Number(g.Count), g.Channel, app.StateCell(g.Outcome), a.Clock.FormatMinute(g.Oldest), a.Clock.FormatMinute(g.Newest), g.Reason)...); err != nil {
 					return err
 				}
 			}
 			return l.Close()
 		})
-	d.add(a, c, r)
+	d.add(a.Clock, c, r)
 	return c
 }
 
@@ -80,15 +80,15 @@ func deadLetterGroupsCommand(a *app.App, r *app.Connection) *cobra.Command {
 func deadLetterListCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var d deadLetterFilter
 	limit := 100
-	c := a.WatchCommand(r, "list", "List dead letters", "List dead letters by channel, newest first.", "  weir dlq list --channel sms --outcome lost\n  weir dlq list --limit 0 --output jsonl > dead.jsonl",
+	c := r.WatchCommand("list", "List dead letters", "List dead letters by channel, newest first.", "  weir dlq list --channel sms --outcome lost\n  weir dlq list --limit 0 --output jsonl > dead.jsonl",
 		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
 			p := client.ListDeadLettersParams{Channel: d.Channel, Outcome: d.Outcome, Reason: d.Reason, Since: d.Since, Until: d.Until, Limit: app.PageSize(limit)}
-			l := a.NewList(&r.Output, out, app.Column("CONTACT"), app.Column("CHANNEL", 8), app.Column("TO"), app.Column("OUTCOME"), app.Column("AT"), app.Column("REASON", 12))
+			l := a.Console.NewList(&r.Output, out, app.Column("CONTACT"), app.Column("CHANNEL", 8), app.Column("TO"), app.Column("OUTCOME"), app.Column("AT"), app.Column("REASON", 12))
 			return app.PrintList(l, to.DeadLetters(ctx, p), limit, func(d client.DeadView) []terminal.Cell {
-				return app.Cells(d.Contact.ID, d.Contact.Channel, d.Contact.To, app.StateCell(d.Outcome), a.FormatMinute(d.At), d.Reason)
+				return app.Cells(d.Contact.ID, d.Contact.Channel, d.Contact.To, app.StateCell(d.Outcome), a.Clock.FormatMinute(d.At), d.Reason)
 			})
 		})
-	d.add(a, c, r)
+	d.add(a.Clock, c, r)
 	app.LimitFlag(c, &limit, "maximum number of dead letters; 0: all")
 	return c
 }
@@ -96,7 +96,7 @@ func deadLetterListCommand(a *app.App, r *app.Connection) *cobra.Command {
 // deadLetterActionCommand makes a command that changes dead letters.
 func deadLetterActionCommand(a *app.App, r *app.Connection, step, short, long, asks, done string) *cobra.Command {
 	var d deadLetterFilter
-	c := a.APICommand(r, step, short, long+"\n\nThe matching dead letters are counted first, and you are asked to confirm; --dry-run\nonly counts.", "  weir dlq "+step+" --channel sms --outcome lost --dry-run\n  weir dlq "+step+" --channel sms --outcome lost --yes",
+	c := r.APICommand(step, short, long+"\n\nThe matching dead letters are counted first, and you are asked to confirm; --dry-run\nonly counts.", "  weir dlq "+step+" --channel sms --outcome lost --dry-run\n  weir dlq "+step+" --channel sms --outcome lost --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			f := d.DeadBody
 			if !d.given() && len(f.Contacts) == 0 && !f.All {
@@ -114,14 +114,14 @@ func deadLetterActionCommand(a *app.App, r *app.Connection, step, short, long, a
 				matching = min(matching, f.Limit)
 			}
 			if f.DryRun || matching == 0 {
-				return a.PrintValue(&r.Output, count, "%s; nothing was changed", terminal.Plural(matching, "dead letter matches", "dead letters match"))
+				return a.Console.PrintValue(&r.Output, count, "%s; nothing was changed", terminal.Plural(matching, "dead letter matches", "dead letters match"))
 			}
-			if err := a.Confirm(c, "this "+fmt.Sprintf(asks, terminal.Plural(matching, "dead letter", "dead letters"))); err != nil {
+			if err := a.Console.Confirm(c, "this "+fmt.Sprintf(asks, terminal.Plural(matching, "dead letter", "dead letters"))); err != nil {
 				return err
 			}
-			return actOnAllDeadLetters(ctx, a, r, to, step, done, f, matching)
+			return actOnAllDeadLetters(ctx, a.Console, r, to, step, done, f, matching)
 		})
-	d.add(a, c, r)
+	d.add(a.Clock, c, r)
 	c.Flags().StringSliceVar(&d.Contacts, "contact", nil, "ids of contacts, comma-separated, up to 200")
 	c.Flags().BoolVar(&d.All, "all", false, "all dead letters")
 	app.LimitFlag(c, &d.Limit, "maximum number of dead letters; 0: all")
@@ -141,8 +141,8 @@ func actOnDeadLetters(ctx context.Context, to *client.Client, step string, f cli
 }
 
 // actOnAllDeadLetters processes all matching dead letters, with as many requests as needed.
-func actOnAllDeadLetters(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, step, done string, f client.DeadBody, matching int) error {
-	line := a.NewStatusLine()
+func actOnAllDeadLetters(ctx context.Context, console *app.Console, r *app.Connection, to *client.Client, step, done string, f client.DeadBody, matching int) error {
+	line := console.NewStatusLine()
 	defer line.Clear()
 	sum := &client.DeadDone{Matching: matching}
 	for sum.Done < matching {
@@ -171,5 +171,5 @@ func actOnAllDeadLetters(ctx context.Context, a *app.App, r *app.Connection, to 
 	if sum.Remaining > 0 {
 		text += fmt.Sprintf("; %s matching remain", terminal.Number(sum.Remaining))
 	}
-	return a.PrintValue(&r.Output, sum, "%s", text)
+	return console.PrintValue(&r.Output, sum, "%s", text)
 }

@@ -56,7 +56,7 @@ func (s *sendFlags) contactFlags(c *cobra.Command) {
 }
 
 // readContactFlags reads the flags whose values are not fields as they stand.
-func readContactFlags(a *app.App, c *cobra.Command, s *sendFlags) error {
+func readContactFlags(clock *app.Clock, c *cobra.Command, s *sendFlags) error {
 	for _, text := range s.labels {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
@@ -69,7 +69,7 @@ func readContactFlags(a *app.App, c *cobra.Command, s *sendFlags) error {
 		into *time.Time
 	}{"not-before": {s.notBefore, &s.defaults.NotBefore}, "not-after": {s.notAfter, &s.defaults.NotAfter}} {
 		var err error
-		if *x.into, err = parseFuture(a, x.text); err != nil {
+		if *x.into, err = parseFuture(clock, x.text); err != nil {
 			return command.UsageError(c, "--"+flag+" must be an instant such as 2026-05-04T09:00:00Z, or a duration from now such as 2h")
 		}
 	}
@@ -84,12 +84,12 @@ func readContactFlags(a *app.App, c *cobra.Command, s *sendFlags) error {
 }
 
 // parseFuture parses an instant, or a duration from now on.
-func parseFuture(a *app.App, text string) (time.Time, error) {
+func parseFuture(clock *app.Clock, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
 	if d, err := time.ParseDuration(text); err == nil {
-		return a.Now().Add(d).UTC(), nil
+		return clock.Now().Add(d).UTC(), nil
 	}
 	at, _, wrong := weir.ParseInstant(text)
 	if wrong != "" {

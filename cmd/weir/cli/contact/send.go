@@ -48,23 +48,23 @@ const sendExample = `  weir contact send sms --to +15550001 --message "Please ca
 // sendCommand makes "weir contact send".
 func sendCommand(a *app.App, r *app.Connection) *cobra.Command {
 	s := &sendFlags{format: command.NewChoice("", "csv", "ndjson")}
-	c := a.APICommand(r, "send CHANNEL", "Queue a contact, or the contacts of a file", sendAbout, sendExample,
+	c := r.APICommand("send CHANNEL", "Queue a contact, or the contacts of a file", sendAbout, sendExample,
 		func(ctx context.Context, c *cobra.Command, _ *client.Client, args []string) error {
-			if err := checkFlags(a, c, s); err != nil {
+			if err := checkFlags(a.Clock, c, s); err != nil {
 				return err
 			}
-			to, err := a.Connect(c, r, client.Options{MaxTries: s.tries})
+			to, err := r.Connect(c, client.Options{MaxTries: s.tries})
 			if err != nil {
 				return err
 			}
 			defer to.Close()
 			if s.file == "" {
-				return sendOne(ctx, a, r, to, s, args[0])
+				return sendOne(ctx, a.Console, r, to, s, args[0])
 			}
 			return sendFile(ctx, a, c, r, to, s, args[0])
 		})
 	s.flags(c)
-	a.CompleteFlag(c, r, "survey", app.SurveyNames)
+	r.CompleteFlag(c, "survey", app.SurveyNames)
 	return c
 }
 
@@ -82,7 +82,7 @@ func (s *sendFlags) flags(c *cobra.Command) {
 }
 
 // checkFlags checks the flags and reads the file that --twiml names.
-func checkFlags(a *app.App, c *cobra.Command, s *sendFlags) error {
+func checkFlags(clock *app.Clock, c *cobra.Command, s *sendFlags) error {
 	switch {
 	case s.file == "" && s.defaults.To == "":
 		return command.UsageError(c, "no contact given: use --to for one, --file for many")
@@ -95,12 +95,12 @@ func checkFlags(a *app.App, c *cobra.Command, s *sendFlags) error {
 	case s.show < 0 || s.from < 0 || s.tries < 1:
 		return command.UsageError(c, "--show and --from-line must be 0 or more, --tries 1 or more")
 	}
-	return readContactFlags(a, c, s)
+	return readContactFlags(clock, c, s)
 }
 
 // sendOne queues the contact that the flags describe. Without a key it gets a
 // generated one, so that a request whose response was lost is safe to retry.
-func sendOne(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, s *sendFlags, channel string) error {
+func sendOne(ctx context.Context, console *app.Console, r *app.Connection, to *client.Client, s *sendFlags, channel string) error {
 	one := s.defaults
 	if one.Key == "" {
 		one.Key = "cli-" + strings.ToLower(rand.Text())
@@ -114,9 +114,9 @@ func sendOne(ctx context.Context, a *app.App, r *app.Connection, to *client.Clie
 	}
 	x := list.Contacts[0]
 	if x.Duplicate {
-		return a.PrintValue(&r.Output, x, "%s: already known, %s", x.ID, x.State)
+		return console.PrintValue(&r.Output, x, "%s: already known, %s", x.ID, x.State)
 	}
-	return a.PrintValue(&r.Output, x, "%s: %s", x.ID, x.State)
+	return console.PrintValue(&r.Output, x, "%s: %s", x.ID, x.State)
 }
 
 // sendFile queues the contacts of a file.
@@ -125,7 +125,7 @@ func sendFile(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 	if err != nil {
 		return command.UsageError(c, err.Error())
 	}
-	from, bytes, done, err := a.OpenInput(c, s.file)
+	from, bytes, done, err := a.Console.OpenInput(c, s.file)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func sendFile(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 	if err != nil {
 		return err
 	}
-	p := a.NewProgress(filepath.Base(s.file), bytes, kind == "text/csv")
+	p := a.Console.NewProgress(a.Clock, filepath.Base(s.file), bytes, kind == "text/csv")
 	f := &feed{to: to, channel: channel, s: s, rejected: rejected, keys: map[string]bool{}}
 	err = f.run(ctx, kind, io.TeeReader(from, p))
 	p.Clear()
@@ -143,7 +143,7 @@ func sendFile(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connecti
 	}
 	text := fmt.Sprintf("%s: %s, %s already known, %s\n", channel, terminal.Plural(f.queued, "contact queued", "contacts queued"),
 		terminal.Number(f.known), terminal.Plural(rejected.Count, "row rejected", "rows rejected"))
-	return a.PrintFileResult(&r.Output, rejected, "", text, map[string]any{
+	return a.Console.PrintFileResult(&r.Output, rejected, "", text, map[string]any{
 		"channel": channel, "queued": f.queued, "duplicates": f.known, "rejected": rejected.Count, "last_line": f.last, "errors": rejected.First,
 	})
 }

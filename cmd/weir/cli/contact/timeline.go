@@ -14,15 +14,15 @@ import (
 )
 
 // timelineCommand makes "weir contact timeline".
-func timelineCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.ShowCommand(a, r, "timeline ID", "Show the history of a contact", `Show the history of a contact, in order: acceptance, each dispatch to the provider,
+func timelineCommand(clock *app.Clock, r *app.Connection) *cobra.Command {
+	return app.ShowCommand(clock, r, "timeline ID", "Show the history of a contact", `Show the history of a contact, in order: acceptance, each dispatch to the provider,
 reports of the provider, outcome, and API requests about it.`, "  weir contact timeline 1-1w9gn3k1c740\n  weir contact timeline 1-1w9gn3k1c740 --watch=5s",
 		(*client.Client).GetTimeline, timelineText)
 }
 
 // timelineText formats a history for people, with the time since the previous event,
 // in milliseconds where that is less than a second.
-func timelineText(a *app.App, x *client.TimelineView, colors bool) string {
+func timelineText(clock *app.Clock, x *client.TimelineView, colors bool) string {
 	var b strings.Builder
 	head := x.ID + " on " + x.Channel
 	if x.For.Survey != "" {
@@ -42,10 +42,10 @@ func timelineText(a *app.App, x *client.TimelineView, colors bool) string {
 		}
 		before = h.At
 		text := terminal.Visible(timelineEventText(h))
-		if h.At.After(a.Now()) {
+		if h.At.After(clock.Now()) {
 			text = terminal.Faint.Paint(text+" (planned)", colors)
 		}
-		fmt.Fprintf(&b, "%s  %-12s  %s\n", a.FormatSecond(h.At), gap, text)
+		fmt.Fprintf(&b, "%s  %-12s  %s\n", clock.FormatSecond(h.At), gap, text)
 	}
 	for _, text := range x.NotRecorded {
 		fmt.Fprintf(&b, "%s\n", terminal.Faint.Paint("not recorded: "+terminal.Visible(text), colors))

@@ -18,7 +18,7 @@ func TestTimelineText_ShowsMilliseconds(t *testing.T) {
 		{At: at.Add(344 * time.Millisecond), What: "handed_over", Attempt: 1},
 		{At: at.Add(90344 * time.Millisecond), What: "ended"},
 	}}
-	got := timelineText(&app.App{Options: app.Options{Environ: []string{"TZ=UTC"}, Now: func() time.Time { return at.Add(time.Hour) }}}, &x, false)
+	got := timelineText(app.New(app.Options{Environ: []string{"TZ=UTC"}, Now: func() time.Time { return at.Add(time.Hour) }}).Clock, &x, false)
 	want := `1-1 on sms
 2026-05-04 09:00:00                accepted
 2026-05-04 09:00:00  +4 ms         attempt 1: claimed

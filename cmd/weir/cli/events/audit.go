@@ -21,25 +21,25 @@ change is recorded. The token needs the scope channels:admin.`
 
 // AuditCommand makes "weir audit".
 func AuditCommand(a *app.App) *cobra.Command {
-	r := app.NewConnection()
+	r := a.NewConnection()
 	limit := 50
 	var p client.ListAuditParams
-	c := a.WatchCommand(r, "audit", "List the audit log", auditAbout, "  weir audit --since 24h\n  weir audit --limit 0 --output jsonl > audit.jsonl",
+	c := r.WatchCommand("audit", "List the audit log", auditAbout, "  weir audit --since 24h\n  weir audit --limit 0 --output jsonl > audit.jsonl",
 		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
 			p.Limit = app.PageSize(limit)
-			l := a.NewList(&r.Output, out, app.Column("AT"), app.Column("TOKEN", 6), app.Column("ACTION", 10), app.Column("SUBJECT", 8), app.NumberColumn("STATUS"), app.Column("CHANGES", 10), app.Column("REQUEST", 6))
+			l := a.Console.NewList(&r.Output, out, app.Column("AT"), app.Column("TOKEN", 6), app.Column("ACTION", 10), app.Column("SUBJECT", 8), app.NumberColumn("STATUS"), app.Column("CHANGES", 10), app.Column("REQUEST", 6))
 			return app.PrintList(l, to.Audit(ctx, p), limit, func(e client.AuditView) []terminal.Cell {
 				status := app.TextCell(fmt.Sprint(e.Status))
 				if e.Status >= 400 {
 					status.Style = terminal.Bad
 				}
-				return app.Cells(a.FormatSecond(e.At), e.Token, e.Action, e.Subject, status, changesText(e.Changes), e.Request)
+				return app.Cells(a.Clock.FormatSecond(e.At), e.Token, e.Action, e.Subject, status, changesText(e.Changes), e.Request)
 			})
 		})
-	a.TimeFlag(c, &p.Since, "since", "only entries at or after")
-	a.TimeFlag(c, &p.Until, "until", "only entries before")
+	a.Clock.TimeFlag(c, &p.Since, "since", "only entries at or after")
+	a.Clock.TimeFlag(c, &p.Until, "until", "only entries before")
 	app.LimitFlag(c, &limit, "maximum number of entries; 0: all")
-	a.AddConnectionFlags(c, r)
+	r.AddConnectionFlags(c)
 	return c
 }
 

@@ -45,10 +45,10 @@ type eventFlags struct {
 
 // Command makes "weir events".
 func Command(a *app.App) *cobra.Command {
-	r := app.NewConnection()
+	r := a.NewConnection()
 	r.Format = command.NewChoice("jsonl", "jsonl", "json", "table")
 	var o eventFlags
-	c := a.APICommand(r, "events", "Print events as they happen", about, example,
+	c := r.APICommand("events", "Print events as they happen", about, example,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			if o.since != "" && o.after != "" {
 				return command.UsageError(c, "--since cannot be combined with --after")
@@ -56,7 +56,7 @@ func Command(a *app.App) *cobra.Command {
 			var since time.Time
 			if o.since != "" {
 				var err error
-				if since, err = a.ParsePast(o.since); err != nil {
+				if since, err = a.Clock.ParsePast(o.since); err != nil {
 					return command.UsageError(c, "--since must be an instant such as 2026-05-04T09:00:00Z, or how long ago, such as 2h")
 				}
 			}
@@ -70,7 +70,7 @@ func Command(a *app.App) *cobra.Command {
 	f.StringVar(&o.after, "after", "", "start after the event with this id; 0: with the oldest stored event")
 	f.BoolVar(&o.once, "no-follow", false, "print stored events and exit; without --since or --after all of them")
 	_ = c.RegisterFlagCompletionFunc("source", cobra.FixedCompletions([]string{"router", "surveys", "channels", "contacts"}, cobra.ShellCompDirectiveNoFileComp))
-	a.AddConnectionFlags(c, r)
+	r.AddConnectionFlags(c)
 	return c
 }
 
@@ -87,7 +87,7 @@ func follow(ctx context.Context, a *app.App, r *app.Connection, to *client.Clien
 	}
 	// The stream begins after the last stored event that was read, so that none is missed or
 	// repeated between the two.
-	return a.Follow(ctx, to, client.Follow{Params: p, After: after, OnEvent: write})
+	return a.Watcher.Follow(ctx, to, client.Follow{Params: p, After: after, OnEvent: write})
 }
 
 // printStored writes the stored events from an instant on, and returns the id of the last
@@ -120,12 +120,12 @@ func printStored(ctx context.Context, to *client.Client, p client.ListEventsPara
 // printEvent writes an event on a line of its own.
 func printEvent(a *app.App, r *app.Connection, e client.EventView) error {
 	if r.JSON() {
-		return a.PrintJSON(e)
+		return a.Console.PrintJSON(e)
 	}
 	data, err := json.Marshal(e.Data)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", a.FormatSecond(e.Time), terminal.Left(terminal.Visible(e.Type), 48), terminal.Visible(e.Subject), terminal.Visible(string(data)))
+	_, err = fmt.Fprintf(a.Console.Stdout, "%s  %s  %s  %s\n", a.Clock.FormatSecond(e.Time), terminal.Left(terminal.Visible(e.Type), 48), terminal.Visible(e.Subject), terminal.Visible(string(data)))
 	return err
 }

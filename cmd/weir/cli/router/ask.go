@@ -65,9 +65,9 @@ or skill requires a label of that name.`, `  weir route ask 'Q#Spanish#M'
 			return err
 		}
 		if d.JSON() {
-			err = a.PrintJSON(out)
+			err = a.Console.PrintJSON(out)
 		} else {
-			_, err = fmt.Fprint(a.Stdout, out.text(q.peek))
+			_, err = fmt.Fprint(a.Console.Stdout, out.text(q.peek))
 		}
 		if err == nil && out.Worker == "" && out.Position == nil {
 			err = errors.New("no worker is available")

@@ -20,7 +20,7 @@ type connection struct {
 
 // connect returns a client as configured by flags and environment.
 func connect(a *app.App, c *cobra.Command, d *connection) (*routerclient.Client, error) {
-	key, err := accessKey(a, c, d)
+	key, err := accessKey(a.Environ, c, d)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func connect(a *app.App, c *cobra.Command, d *connection) (*routerclient.Client,
 			return nil, err
 		}
 	}
-	out, err := routerclient.New(cmp.Or(d.url, a.Environment("WEIR_URL")), key, token, a.Now)
+	out, err := routerclient.New(cmp.Or(d.url, a.Environ.Value("WEIR_URL")), key, token, a.Clock.Now)
 	if err != nil {
 		return nil, command.UsageError(c, err.Error())
 	}
@@ -38,8 +38,8 @@ func connect(a *app.App, c *cobra.Command, d *connection) (*routerclient.Client,
 }
 
 // accessKey returns the configured key; nil: there is none, and a token is used.
-func accessKey(a *app.App, c *cobra.Command, d *connection) (*hmacsign.Key, error) {
-	text, err := command.Secret(c, a.Environ, d.keyFile, "WEIR_ROUTER_KEY", "key")
+func accessKey(environ app.Environ, c *cobra.Command, d *connection) (*hmacsign.Key, error) {
+	text, err := command.Secret(c, environ, d.keyFile, "WEIR_ROUTER_KEY", "key")
 	if err != nil || text == "" {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func newCommand(a *app.App, d *connection, use, short, long, example string, do 
 func watchCommand(a *app.App, d *connection, use, short, long, example string, show func(c *cobra.Command, to *routerclient.Client, out io.Writer) error) *cobra.Command {
 	var w app.WatchFlag
 	c := newCommand(a, d, use, short, long, example, func(c *cobra.Command, to *routerclient.Client, _ []string) error {
-		return a.Repeat(c.Context(), &d.Output, &w, func(out io.Writer) error { return show(c, to, out) })
+		return a.Watcher.Repeat(c.Context(), &d.Output, &w, func(out io.Writer) error { return show(c, to, out) })
 	})
 	w.AddTo(c)
 	return c

@@ -55,7 +55,7 @@ func workersCommand(a *app.App, d *connection) *cobra.Command {
 	query := url.Values{}
 	c := watchCommand(a, d, "workers", "List workers", "List workers by id.",
 		"  weir route workers --state active --queue agents", func(c *cobra.Command, to *routerclient.Client, out io.Writer) error {
-			l := a.NewList(&d.Output, out, app.Column("WORKER", 12), app.Column("STATE"), app.NumberColumn("JOBS"), app.NumberColumn("OFFERS"), app.NumberColumn("LOAD"), app.Column("QUEUES", 10), app.Column("LABELS", 10))
+			l := a.Console.NewList(&d.Output, out, app.Column("WORKER", 12), app.Column("STATE"), app.NumberColumn("JOBS"), app.NumberColumn("OFFERS"), app.NumberColumn("LOAD"), app.Column("QUEUES", 10), app.Column("LABELS", 10))
 			return printList(c.Context(), l, d, to, "workers", query, func(w routing.Worker) ([]terminal.Cell, error) {
 				return app.Cells(w.ID, app.StateCell(string(w.State)), len(w.AssignedJobs), len(w.Offers), fmt.Sprintf("%.0f%%", 100*w.LoadRatio),
 					strings.Join(w.Queues, ","), labelsText(w.Labels)), nil
@@ -69,7 +69,7 @@ func workersCommand(a *app.App, d *connection) *cobra.Command {
 func queuesCommand(a *app.App, d *connection) *cobra.Command {
 	return watchCommand(a, d, "queues", "List queues", "List queues by id, with length and longest wait.",
 		"  weir route queues", func(c *cobra.Command, to *routerclient.Client, out io.Writer) error {
-			l := a.NewList(&d.Output, out, app.Column("QUEUE", 12), app.NumberColumn("LENGTH"), app.NumberColumn("LONGEST WAIT"), app.Column("CLOSED"), app.Column("DISTRIBUTION", 10), app.Column("EXCEPTIONS", 10))
+			l := a.Console.NewList(&d.Output, out, app.Column("QUEUE", 12), app.NumberColumn("LENGTH"), app.NumberColumn("LONGEST WAIT"), app.Column("CLOSED"), app.Column("DISTRIBUTION", 10), app.Column("EXCEPTIONS", 10))
 			return printList(c.Context(), l, d, to, "queues", nil, func(q routerclient.Queue) ([]terminal.Cell, error) {
 				f, err := to.Statistics(c.Context(), q.ID)
 				if err != nil {
@@ -91,18 +91,18 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 	c := watchCommand(a, d, "jobs", "List jobs", "List jobs in the order of their creation. --why adds the reason why a job is waiting,\nwith a request for each waiting job.",
 		"  weir route jobs --status queued --why\n  weir route jobs --queue callers --unmatchable", func(c *cobra.Command, to *routerclient.Client, out io.Writer) error {
 			if unmatchable {
-				return printUnmatchable(a, c, d, to, query.Get("queueId"), out)
+				return printUnmatchable(a.Console, c, d, to, query.Get("queueId"), out)
 			}
 			head := []terminal.Column{app.Column("JOB", 12), app.Column("STATUS"), app.Column("QUEUE", 8), app.Column("CHANNEL", 8), app.NumberColumn("PRIORITY"), app.Column("QUEUED"), app.Column("WORKER", 8), app.Column("DISPOSITION", 8)}
 			if why {
 				head = append(head, app.Column("WHY", 20))
 			}
-			return printList(c.Context(), a.NewList(&d.Output, out, head...), d, to, "jobs", query, func(j routing.Job) ([]terminal.Cell, error) {
+			return printList(c.Context(), a.Console.NewList(&d.Output, out, head...), d, to, "jobs", query, func(j routing.Job) ([]terminal.Cell, error) {
 				worker := ""
 				for _, as := range j.Assignments {
 					worker = as.WorkerID
 				}
-				row := app.Cells(j.ID, app.StateCell(string(j.Status)), j.QueueID, j.ChannelID, j.EffectivePriority(), a.FormatMinute(j.EnqueuedAt), worker, j.DispositionCode)
+				row := app.Cells(j.ID, app.StateCell(string(j.Status)), j.QueueID, j.ChannelID, j.EffectivePriority(), a.Clock.FormatMinute(j.EnqueuedAt), worker, j.DispositionCode)
 				if !why {
 					return row, nil
 				}
@@ -110,7 +110,7 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 				if j.Status.Active() && j.Status != resource.JobAssigned {
 					reason, err = to.Why(c.Context(), j.ID)
 				}
-				return append(row, app.Cells(a.FormatWhy(reason))...), err
+				return append(row, app.Cells(a.Clock.FormatWhy(reason))...), err
 			})
 		})
 	filters(c, query, map[string]string{"status": "status", "queue": "queueId", "channel": "channelId"})
@@ -120,7 +120,7 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 }
 
 // printUnmatchable prints the ids of the jobs of a queue for which no worker has the skills.
-func printUnmatchable(a *app.App, c *cobra.Command, d *connection, to *routerclient.Client, queue string, out io.Writer) error {
+func printUnmatchable(console *app.Console, c *cobra.Command, d *connection, to *routerclient.Client, queue string, out io.Writer) error {
 	if queue == "" {
 		return command.UsageError(c, "--unmatchable requires --queue")
 	}
@@ -128,7 +128,7 @@ func printUnmatchable(a *app.App, c *cobra.Command, d *connection, to *routercli
 	if err != nil {
 		return err
 	}
-	l := a.NewList(&d.Output, out, app.Column("JOB"))
+	l := console.NewList(&d.Output, out, app.Column("JOB"))
 	for _, id := range ids {
 		if err := l.Add(map[string]string{"id": id}, app.TextCell(id)); err != nil {
 			return err
@@ -141,7 +141,7 @@ func printUnmatchable(a *app.App, c *cobra.Command, d *connection, to *routercli
 func poolsCommand(a *app.App, d *connection) *cobra.Command {
 	return watchCommand(a, d, "pools", "List the pools with depth and version", "Lists the pools by id: how many available workers pass each filter, and how often\nthat has changed.",
 		"  weir route pools", func(c *cobra.Command, to *routerclient.Client, out io.Writer) error {
-			l := a.NewList(&d.Output, out, app.Column("POOL", 12), app.NumberColumn("DEPTH"), app.NumberColumn("VERSION"), app.Column("QUEUE", 8), app.Column("CHANNEL", 8), app.Column("FILTER", 12))
+			l := a.Console.NewList(&d.Output, out, app.Column("POOL", 12), app.NumberColumn("DEPTH"), app.NumberColumn("VERSION"), app.Column("QUEUE", 8), app.Column("CHANNEL", 8), app.Column("FILTER", 12))
 			return printList(c.Context(), l, d, to, "pools", nil, func(p routerclient.Pool) ([]terminal.Cell, error) {
 				return app.Cells(p.ID, p.Depth, p.Version, p.QueueID, p.ChannelID, filterText(p.Selectors)), nil
 			})

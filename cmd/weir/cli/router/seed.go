@@ -31,9 +31,9 @@ objects with the same ids are overwritten; nothing is deleted.`, `  weir route s
 			return err
 		}
 		if d.JSON() {
-			return printSeededJSON(a, x)
+			return printSeededJSON(a.Console, x)
 		}
-		return printSeeded(a, x)
+		return printSeeded(a.Console, x)
 	})
 	c.Flags().IntVar(&agents, "agents", 5, "number of agents")
 	c.Flags().Uint64Var(&seed, "seed", 0, "seed of the random agents")
@@ -79,18 +79,18 @@ func putAll[T any](ctx context.Context, to *routerclient.Client, kind string, sp
 }
 
 // printSeeded prints the workers and a summary.
-func printSeeded(a *app.App, x acd.Example) error {
+func printSeeded(console *app.Console, x acd.Example) error {
 	for _, w := range x.Agents {
 		name, _ := w.Spec.Tags["name"].Text()
-		if _, err := fmt.Fprintf(a.Stdout, "%-22s %-8s %s\n", w.ID, name, labelsText(w.Spec.Labels)); err != nil {
+		if _, err := fmt.Fprintf(console.Stdout, "%-22s %-8s %s\n", w.ID, name, labelsText(w.Spec.Labels)); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%d agents, %d pools, queues %s\n", len(x.Agents), len(x.Pools), acd.Agents+" and "+acd.Callers)
+	_, err := fmt.Fprintf(console.Stdout, "%d agents, %d pools, queues %s\n", len(x.Agents), len(x.Pools), acd.Agents+" and "+acd.Callers)
 	return err
 }
 
-func printSeededJSON(a *app.App, x acd.Example) error {
+func printSeededJSON(console *app.Console, x acd.Example) error {
 	out := struct {
 		Queues []string `json:"queues"`
 		Pools  []string `json:"pools"`
@@ -102,5 +102,5 @@ func printSeededJSON(a *app.App, x acd.Example) error {
 	for _, w := range x.Agents {
 		out.Agents = append(out.Agents, w.ID)
 	}
-	return a.PrintJSON(out)
+	return console.PrintJSON(out)
 }

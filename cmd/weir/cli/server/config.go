@@ -20,7 +20,7 @@ func ConfigCommand(a *app.App) *cobra.Command {
 Weir keeps the configuration with which it was started.`, printConfig)
 	check := a.PlainCommand("check", "Check the configuration", "Report every invalid variable, and variables without effect because their name is\nmisspelled; exit code 2 if there is any.", checkConfig)
 	markdown := command.Plain("markdown", "Write the table of variables for the documentation", "", func(context.Context) error {
-		return config.Markdown(a.Stdout)
+		return config.Markdown(a.Console.Stdout)
 	})
 	markdown.Hidden = true
 	c.AddCommand(check, markdown)
@@ -29,18 +29,18 @@ Weir keeps the configuration with which it was started.`, printConfig)
 
 // printConfig prints the variables with value and origin.
 func printConfig(_ context.Context, a *app.App) error {
-	cfg, err := a.LoadConfig(a.Warn)
+	cfg, err := a.Environ.LoadConfig(a.Console.Warn)
 	if err != nil {
 		return err
 	}
-	a.Note("configuration of this environment; a running Weir may have another")
-	return cfg.Print(a.Stdout)
+	a.Console.Note("configuration of this environment; a running Weir may have another")
+	return cfg.Print(a.Console.Stdout)
 }
 
 // checkConfig reports all invalid variables, and also what only serve would notice: the
 // files of TLS, forbidden subscriptions, misspelled names.
 func checkConfig(_ context.Context, a *app.App) error {
-	cfg, err := a.LoadConfig(a.Warn)
+	cfg, err := a.Environ.LoadConfig(a.Console.Warn)
 	if err != nil {
 		return err
 	}
@@ -58,6 +58,6 @@ func checkConfig(_ context.Context, a *app.App) error {
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.Stdout, "the configuration is valid")
+	_, err = fmt.Fprintln(a.Console.Stdout, "the configuration is valid")
 	return err
 }

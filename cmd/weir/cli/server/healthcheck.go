@@ -25,7 +25,7 @@ func HealthcheckCommand(a *app.App) *cobra.Command {
 
 // checkHealth requests /readyz at the address of LISTEN_ADDR.
 func checkHealth(ctx context.Context, a *app.App) error {
-	cfg, err := a.LoadConfig(func(string) {}) // serve has logged the warnings
+	cfg, err := a.Environ.LoadConfig(func(string) {}) // serve has logged the warnings
 	if err != nil {
 		return err
 	}
@@ -53,6 +53,6 @@ func checkHealth(ctx context.Context, a *app.App) error {
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
 		return fmt.Errorf("not ready: %s %s", resp.Status, body)
 	}
-	_, err = fmt.Fprintln(a.Stdout, "ready")
+	_, err = fmt.Fprintln(a.Console.Stdout, "ready")
 	return err
 }

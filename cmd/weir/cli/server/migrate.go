@@ -39,7 +39,7 @@ func migrateUp(ctx context.Context, a *app.App) error {
 				return err
 			}
 		}
-		_, err = fmt.Fprintf(a.Stdout, "schema up to date; migrations applied: %d\n", pending)
+		_, err = fmt.Fprintf(a.Console.Stdout, "schema up to date; migrations applied: %d\n", pending)
 		return err
 	})
 }
@@ -54,10 +54,10 @@ func migrateDownCommand(a *app.App) *cobra.Command {
 			if steps < 1 {
 				return command.UsageError(c, "--steps must be 1 or more")
 			}
-			if err := a.Confirm(c, fmt.Sprintf("this reverts the newest %s and deletes their data", terminal.Plural(steps, "migration", "migrations"))); err != nil {
+			if err := a.Console.Confirm(c, fmt.Sprintf("this reverts the newest %s and deletes their data", terminal.Plural(steps, "migration", "migrations"))); err != nil {
 				return err
 			}
-			return withStore(c.Context(), a, true, func(s *persistence.Store) error { return revert(c.Context(), a, s, steps) })
+			return withStore(c.Context(), a, true, func(s *persistence.Store) error { return revert(c.Context(), a.Console, s, steps) })
 		},
 	}
 	c.Flags().IntVar(&steps, "steps", 1, "number of migrations to revert")
@@ -65,7 +65,7 @@ func migrateDownCommand(a *app.App) *cobra.Command {
 }
 
 // revert reverts up to steps migrations, and prints how many it reverted.
-func revert(ctx context.Context, a *app.App, s *persistence.Store, steps int) error {
+func revert(ctx context.Context, console *app.Console, s *persistence.Store, steps int) error {
 	before, err := s.Pending(ctx)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func revert(ctx context.Context, a *app.App, s *persistence.Store, steps int) er
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "migrations reverted: %d; pending: %d\n", after-before, after)
+	_, err = fmt.Fprintf(console.Stdout, "migrations reverted: %d; pending: %d\n", after-before, after)
 	return err
 }
 
@@ -89,7 +89,7 @@ func migrateStatus(ctx context.Context, a *app.App) error {
 		if err != nil {
 			return err
 		}
-		tab := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+		tab := tabwriter.NewWriter(a.Console.Stdout, 0, 0, 2, ' ', 0)
 		_, _ = fmt.Fprintln(tab, "MIGRATION\tNAME\tAPPLIED")
 		for _, step := range steps {
 			applied := "pending"
@@ -104,11 +104,11 @@ func migrateStatus(ctx context.Context, a *app.App) error {
 
 // withStore runs do on the store. With existing set, it rejects a SQLite file that does not exist instead of creating it.
 func withStore(ctx context.Context, a *app.App, existing bool, do func(*persistence.Store) error) (err error) {
-	cfg, err := a.LoadConfig(a.Warn)
+	cfg, err := a.Environ.LoadConfig(a.Console.Warn)
 	if err != nil {
 		return err
 	}
-	s, err := persistence.Open(ctx, cfg.DatabaseURL, persistence.Options{Logger: newLogger(a.Stderr, "warn", "text"), Existing: existing})
+	s, err := persistence.Open(ctx, cfg.DatabaseURL, persistence.Options{Logger: newLogger(a.Console.Stderr, "warn", "text"), Existing: existing})
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 
 // ProcessesCommand makes "weir processes".
 func ProcessesCommand(a *app.App) *cobra.Command {
-	r := app.NewConnection()
-	c := a.WatchCommand(r, "processes", "List the processes of the database", `List the processes of the database: the owner, and the standbys that pass requests on
+	r := a.NewConnection()
+	c := r.WatchCommand("processes", "List the processes of the database", `List the processes of the database: the owner, and the standbys that pass requests on
 to it and take over when it ends. Any of them answers. The list has the address at which
 the others reach a process, since when the owner is the owner, the age of a standby's
 last hello, and what is wrong: why it may not take over, whom it cannot reach, which
@@ -29,20 +29,20 @@ settings differ. A process that does not reach the owner is not in the list.`, `
 			if err != nil {
 				return err
 			}
-			l := a.NewList(&r.Output, out, app.NumberColumn("START"), app.Column("ADDRESS", 8), app.Column("VERSION", 6), app.NumberColumn("SCHEMA"), app.Column("ROLE"), app.Column("SINCE"), app.Column("HELLO"), app.Column("REMARKS", 8))
+			l := a.Console.NewList(&r.Output, out, app.NumberColumn("START"), app.Column("ADDRESS", 8), app.Column("VERSION", 6), app.NumberColumn("SCHEMA"), app.Column("ROLE"), app.Column("SINCE"), app.Column("HELLO"), app.Column("REMARKS", 8))
 			for i := range answer.Processes {
 				p := &answer.Processes[i]
-				if err := l.Add(p, processRow(a, p)...); err != nil {
+				if err := l.Add(p, processRow(a.Clock, p)...); err != nil {
 					return err
 				}
 			}
 			return l.Close()
 		})
-	a.AddConnectionFlags(c, r)
+	r.AddConnectionFlags(c)
 	return c
 }
 
-func processRow(a *app.App, p *client.ProcessView) []terminal.Cell {
+func processRow(clock *app.Clock, p *client.ProcessView) []terminal.Cell {
 	role, hello := "standby", fmt.Sprintf("%.0f s", math.Ceil(p.HelloAgeSeconds))
 	switch {
 	case p.Owner:
@@ -50,7 +50,7 @@ func processRow(a *app.App, p *client.ProcessView) []terminal.Cell {
 	case p.Successor:
 		role = "standby, next"
 	}
-	return app.Cells(terminal.Number(p.Start), p.Address, p.Version, terminal.Number(p.Schema), role, a.FormatSecond(p.OwnerSince), hello, remarks(p))
+	return app.Cells(terminal.Number(p.Start), p.Address, p.Version, terminal.Number(p.Schema), role, clock.FormatSecond(p.OwnerSince), hello, remarks(p))
 }
 
 // remarks says what is wrong with a process.

@@ -53,30 +53,30 @@ start on a restored copy of the database.`, func(ctx context.Context) error { re
 
 // ResumeCommand makes "weir resume".
 func ResumeCommand(a *app.App) *cobra.Command {
-	r := app.NewConnection()
-	c := a.APICommand(r, "resume", "Resume a broker that was started with --paused",
+	r := a.NewConnection()
+	c := r.APICommand("resume", "Resume a broker that was started with --paused",
 		"Resume a broker that was started with --paused: it dispatches contacts, delivers events\nand calls functions. Channels that are paused themselves stay paused.", "  weir resume",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
 			if _, err := to.ReleaseHold(ctx); err != nil {
 				return err
 			}
-			return a.PrintResult(r, "resumed")
+			return r.PrintResult("resumed")
 		})
-	a.AddConnectionFlags(c, r)
+	r.AddConnectionFlags(c)
 	return c
 }
 
 // serve runs the daemon. Warnings of the configuration go to its log.
 func serve(ctx context.Context, a *app.App, paused bool) error {
 	var warnings []string
-	cfg, err := a.LoadConfig(func(w string) { warnings = append(warnings, w) })
+	cfg, err := a.Environ.LoadConfig(func(w string) { warnings = append(warnings, w) })
 	if err != nil {
 		return err
 	}
 	cfg.Paused = cfg.Paused || paused
-	logger := newLogger(a.Stderr, cfg.LogLevel, cfg.LogFormat)
+	logger := newLogger(a.Console.Stderr, cfg.LogLevel, cfg.LogFormat)
 	for _, w := range warnings {
 		logger.Warn("configuration warning", "warning", w)
 	}
-	return daemon.Run(ctx, daemon.Options{Config: cfg, Logger: logger, Version: a.Version, NotifySocket: a.Environment("NOTIFY_SOCKET")})
+	return daemon.Run(ctx, daemon.Options{Config: cfg, Logger: logger, Version: a.Version, NotifySocket: a.Environ.Value("NOTIFY_SOCKET")})
 }

@@ -66,7 +66,7 @@ func createTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 				if err := span.Decode(expires); err != nil || span <= 0 {
 					return command.UsageError(c, "--expires must be a duration such as 12h or 90d")
 				}
-				until = a.Now().Add(span.Duration())
+				until = a.Clock.Now().Add(span.Duration())
 			}
 			return createToken(c.Context(), a, p, name, scopes, until)
 		},
@@ -114,22 +114,22 @@ func scopeNames(list []ops.Scope) []string {
 func createToken(ctx context.Context, a *app.App, p *app.Output, name string, scopes []ops.Scope, until time.Time) error {
 	// The store gets the hash of the text only: if printing it fails, the token has to be revoked
 	// and another one created.
-	t, text := ops.NewToken(name, scopes, a.Now(), until)
+	t, text := ops.NewToken(name, scopes, a.Clock.Now(), until)
 	err := withTokenStore(ctx, a, func(s *persistence.Store) error {
-		live, ever, err := s.LiveTokens(ctx, a.Now())
+		live, ever, err := s.LiveTokens(ctx, a.Clock.Now())
 		if err != nil {
 			return err
 		}
 		if !ever && len(live) == 0 {
-			_, _ = fmt.Fprintln(a.Stderr, "this is the first token of this database: from now on every request needs a token")
+			_, _ = fmt.Fprintln(a.Console.Stderr, "this is the first token of this database: from now on every request needs a token")
 		}
-		return s.AddToken(ctx, t, a.Now())
+		return s.AddToken(ctx, t, a.Clock.Now())
 	})
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(a.Stderr, "token %s created; it is not stored and cannot be shown again:\n", t.ID)
-	return a.PrintValue(p, map[string]string{"id": t.ID, "token": text}, "%s", text)
+	_, _ = fmt.Fprintf(a.Console.Stderr, "token %s created; it is not stored and cannot be shown again:\n", t.ID)
+	return a.Console.PrintValue(p, map[string]string{"id": t.ID, "token": text}, "%s", text)
 }
 
 // tokenView is the JSON form of a token.
@@ -148,7 +148,7 @@ func listTokensCommand(a *app.App, p *app.Output) *cobra.Command {
 	var w app.WatchFlag
 	c := command.Plain("list", "List tokens", tokenAbout, func(ctx context.Context) error {
 		return withTokenStore(ctx, a, func(s *persistence.Store) error {
-			return a.Repeat(ctx, p, &w, func(out io.Writer) error { return printTokens(ctx, a, p, s, out) })
+			return a.Watcher.Repeat(ctx, p, &w, func(out io.Writer) error { return printTokens(ctx, a, p, s, out) })
 		})
 	})
 	w.AddTo(c)
@@ -161,10 +161,10 @@ func printTokens(ctx context.Context, a *app.App, p *app.Output, s *persistence.
 	if err != nil {
 		return err
 	}
-	l := a.NewList(p, out, app.Column("ID"), app.Column("NAME", 8), app.Column("STATE"), app.Column("SCOPES", 14), app.Column("CREATED"), app.Column("EXPIRES"), app.Column("LAST USED"))
+	l := a.Console.NewList(p, out, app.Column("ID"), app.Column("NAME", 8), app.Column("STATE"), app.Column("SCOPES", 14), app.Column("CREATED"), app.Column("EXPIRES"), app.Column("LAST USED"))
 	for i := range all {
 		t := &all[i]
-		state := tokenState(t, a.Now())
+		state := tokenState(t, a.Clock.Now())
 		err := l.Add(tokenView{t.ID, t.Name, state, t.Scopes, t.Created, t.Expires, t.Used},
 			app.Cells(t.ID, t.Name, app.StateCell(state), strings.Join(scopeNames(t.Scopes), ","), formatTime(t.Created), formatTime(t.Expires), formatTime(t.Used))...)
 		if err != nil {
@@ -209,17 +209,17 @@ func revokeTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 			if inText, ok := ops.TokenID(id); ok { // the argument is the whole token
 				id = inText
 			}
-			if err := a.Confirm(c, "this revokes token "+id+" permanently: requests with it are rejected"); err != nil {
+			if err := a.Console.Confirm(c, "this revokes token "+id+" permanently: requests with it are rejected"); err != nil {
 				return err
 			}
-			err := withTokenStore(c.Context(), a, func(s *persistence.Store) error { return s.RevokeToken(c.Context(), id, a.Now()) })
+			err := withTokenStore(c.Context(), a, func(s *persistence.Store) error { return s.RevokeToken(c.Context(), id, a.Clock.Now()) })
 			if weir.CodeOf(err) == weir.CodeNotFound {
 				return command.Exit(app.NotFound, fmt.Sprintf("there is no token with the id %q; \"weir token list\" shows all", id))
 			}
 			if err != nil {
 				return err
 			}
-			return a.PrintValue(p, map[string]any{"id": id, "revoked": true}, "token %s revoked", id)
+			return a.Console.PrintValue(p, map[string]any{"id": id, "revoked": true}, "token %s revoked", id)
 		},
 	})
 }

@@ -49,8 +49,8 @@ func writeDefinition(out io.Writer, response []byte) error {
 }
 
 // cloneCommand makes "weir survey clone".
-func cloneCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return a.APICommand(r, "clone NAME NEW", "Create a draft with the definition of a survey", `Create a draft with the definition of another survey, in any state. Respondents are not
+func cloneCommand(console *app.Console, r *app.Connection) *cobra.Command {
+	return r.APICommand("clone NAME NEW", "Create a draft with the definition of a survey", `Create a draft with the definition of another survey, in any state. Respondents are not
 copied. The secret of the application cannot be read and is not copied either; set it with
 "weir survey put" before the launch.`, "  weir survey clone flu flu-2027\n  weir survey import people.csv flu-2027",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
@@ -80,8 +80,8 @@ copied. The secret of the application cannot be read and is not copied either; s
 				return err
 			}
 			if hasSecret {
-				a.Warn("the secret of the application is not copied; requests are not signed until it is set")
+				console.Warn("the secret of the application is not copied; requests are not signed until it is set")
 			}
-			return a.PrintResult(r, "%s: created from %s, %s", args[1], args[0], stateText(s.State, s.Cause, s.Locked))
+			return r.PrintResult("%s: created from %s, %s", args[1], args[0], stateText(s.State, s.Cause, s.Locked))
 		})
 }

@@ -32,8 +32,8 @@ func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
 			return to.GetResults(ctx, survey, p)
 		})
 	results.Flags().StringSliceVar(&dispositions, "disposition", nil, "only respondents with these dispositions (comma-separated, or repeated)")
-	a.TimeFlag(results, &p.Since, "since", "only respondents last changed at or after")
-	a.TimeFlag(results, &p.Until, "until", "only respondents last changed before")
+	a.Clock.TimeFlag(results, &p.Since, "since", "only respondents last changed at or after")
+	a.Clock.TimeFlag(results, &p.Until, "until", "only respondents last changed before")
 	return command.Group("export", "Export the results or the log of a survey", "Write the results or the log of a survey to a CSV file.", results,
 		exportFileCommand(a, r, "log", "Export a row for each log entry", "Write a row for each contact, outcome, message and disposition, in order.", "",
 			func(ctx context.Context, to *client.Client, survey string) (io.ReadCloser, error) {
@@ -45,7 +45,7 @@ func exportCommand(a *app.App, r *app.Connection) *cobra.Command {
 func exportFileCommand(a *app.App, r *app.Connection, what, short, long, example string, open func(_ context.Context, _ *client.Client, survey string) (io.ReadCloser, error)) *cobra.Command {
 	var file string
 	var force bool
-	c := a.APICommand(r, what+" NAME", short, long+`
+	c := r.APICommand(what+" NAME", short, long+`
 
 An incomplete export leaves no file.`, `  weir survey export `+what+` flu
   weir survey export `+what+` flu --file - | head`+example,
@@ -58,7 +58,7 @@ An incomplete export leaves no file.`, `  weir survey export `+what+` flu
 				return download(body, out)
 			}
 			if file == "-" {
-				return export(a.Stdout)
+				return export(a.Console.Stdout)
 			}
 			return exportTo(a, c, r, export, cmp.Or(file, filepath.Base(args[0])+"-"+what+".csv"), force)
 		})
@@ -96,7 +96,7 @@ func exportTo(a *app.App, c *cobra.Command, r *app.Connection, export func(io.Wr
 			_ = os.Remove(part.Name())
 		}
 	}()
-	p := a.NewProgress(filepath.Base(file), 0, true)
+	p := a.Console.NewProgress(a.Clock, filepath.Base(file), 0, true)
 	err = export(io.MultiWriter(part, p))
 	p.Clear()
 	// Synced before the rename: after a crash, the final name must not stand for an empty file.
@@ -106,6 +106,6 @@ func exportTo(a *app.App, c *cobra.Command, r *app.Connection, export func(io.Wr
 	if err := os.Rename(part.Name(), file); err != nil {
 		return err
 	}
-	return a.PrintValue(&r.Output, map[string]any{"file": file, "bytes": p.Bytes, "rows": p.Rows()},
+	return a.Console.PrintValue(&r.Output, map[string]any{"file": file, "bytes": p.Bytes, "rows": p.Rows()},
 		"%s: %s, %s", file, terminal.Plural(p.Rows(), "row", "rows"), terminal.Bytes(p.Bytes))
 }

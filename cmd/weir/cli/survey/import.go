@@ -44,7 +44,7 @@ func importCommand(a *app.App, r *app.Connection) *cobra.Command {
 		format:  command.NewChoice("", "csv", "ndjson"),
 		onError: command.NewChoice("skip", "skip", "none"), duplicates: command.NewChoice("skip", "skip", "error", "update"),
 	}
-	c := a.APICommand(r, "import FILE NAME", "Import respondents from a CSV or NDJSON file", importAbout, `  weir survey import people.csv flu
+	c := r.APICommand("import FILE NAME", "Import respondents from a CSV or NDJSON file", importAbout, `  weir survey import people.csv flu
   weir survey import people.csv flu --encoding windows-1252 --on-error none --errors rejected.csv
   zcat people.ndjson.gz | weir survey import - flu --format ndjson`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
@@ -70,7 +70,7 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 	if o.show < 0 {
 		return command.UsageError(c, "--show must be 0 or more")
 	}
-	from, bytes, done, err := a.OpenInput(c, file)
+	from, bytes, done, err := a.Console.OpenInput(c, file)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 		}
 		defer func() { _ = sent.Close() }()
 	}
-	p := a.NewProgress(filepath.Base(file), bytes, kind == "text/csv")
+	p := a.Console.NewProgress(a.Clock, filepath.Base(file), bytes, kind == "text/csv")
 	sum, err := to.Import(ctx, client.Import{
 		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: func(part []byte) { p.Add(part); sent.add(part) },
 	})
@@ -111,7 +111,7 @@ func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connect
 	}
 	text := fmt.Sprintf("%s: %s, %s, %s\n", survey, terminal.Plural(sum.Added, "respondent imported", "respondents imported"),
 		terminal.Plural(sum.Duplicates, "duplicate", "duplicates"), terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
-	return a.PrintFileResult(&r.Output, rejected, note, text, struct {
+	return a.Console.PrintFileResult(&r.Output, rejected, note, text, struct {
 		Survey string `json:"survey"`
 		client.ImportResult
 		Errors []client.RowError `json:"errors"`

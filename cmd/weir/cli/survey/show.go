@@ -16,9 +16,9 @@ import (
 )
 
 // showCommand makes "weir survey show".
-func showCommand(a *app.App, r *app.Connection) *cobra.Command {
+func showCommand(clock *app.Clock, r *app.Connection) *cobra.Command {
 	var definition bool
-	c := a.WatchCommand(r, "show NAME", "Show the definition of a survey", `Show the definition of a survey: schedule, modes and channels, arms, cutoff and quotas.
+	c := r.WatchCommand("show NAME", "Show the definition of a survey", `Show the definition of a survey: schedule, modes and channels, arms, cutoff and quotas.
 With --output json it is complete, including the texts; --definition prints only what
 "weir survey put" reads. "weir survey status" shows the progress.`, `  weir survey show flu
   weir survey show flu --output json | jq .questionnaires
@@ -33,7 +33,7 @@ With --output json it is complete, including the texts; --definition prints only
 			case r.JSON():
 				return app.WriteRaw(out, r.Body)
 			}
-			_, err = io.WriteString(out, surveyText(a, s))
+			_, err = io.WriteString(out, surveyText(clock, s))
 			return err
 		})
 	c.Flags().BoolVar(&definition, "definition", false, "print only the definition, as JSON")
@@ -41,7 +41,7 @@ With --output json it is complete, including the texts; --definition prints only
 }
 
 // surveyText formats the definition of a survey for people.
-func surveyText(a *app.App, s *client.SurveyView) string {
+func surveyText(clock *app.Clock, s *client.SurveyView) string {
 	var b strings.Builder
 	line := func(name, text string) { terminal.Field(&b, 14, name, text) }
 	number := func(name string, n int) {
@@ -54,10 +54,10 @@ func surveyText(a *app.App, s *client.SurveyView) string {
 		fmt.Fprintf(&b, " (%s)", s.Title)
 	}
 	fmt.Fprintf(&b, ": %s\n", stateText(s.State, s.Cause, s.Locked))
-	line("created", a.FormatSecond(s.CreatedAt))
-	line("changed", a.FormatSecond(s.UpdatedAt))
-	line("launched", a.FormatSecond(s.LaunchedAt))
-	line("ended", a.FormatSecond(s.EndedAt))
+	line("created", clock.FormatSecond(s.CreatedAt))
+	line("changed", clock.FormatSecond(s.UpdatedAt))
+	line("launched", clock.FormatSecond(s.LaunchedAt))
+	line("ended", clock.FormatSecond(s.EndedAt))
 	line("schedule", scheduleText(s.Schedule))
 	for _, mode := range slices.Sorted(maps.Keys(s.Modes)) {
 		line("mode "+mode, joined(", ", "channel "+s.Modes[mode].Channel, prefixed("retries after ", s.Modes[mode].Retries)))

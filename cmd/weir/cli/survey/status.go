@@ -23,7 +23,7 @@ import (
 func statusCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var w app.WatchFlag
 	interval := 2 * time.Second
-	c := a.APICommand(r, "status NAME", "Show the progress of a survey", `Show the state of a survey, respondents by status and disposition, quotas, attempts,
+	c := r.APICommand("status NAME", "Show the progress of a survey", `Show the state of a survey, respondents by status and disposition, quotas, attempts,
 rate, estimated end, window and channels.
 
 With --watch it repeats until the survey is done, also while Weir restarts. With
@@ -37,7 +37,7 @@ With --watch it repeats until the survey is done, also while Weir restarts. With
 				}
 				w.Every = interval
 			}
-			return a.RepeatUntil(ctx, &r.Output, w.Every, func(out io.Writer) (bool, error) { return printStatus(ctx, a, r, to, args[0], out) })
+			return a.Watcher.RepeatUntil(ctx, &r.Output, w.Every, func(out io.Writer) (bool, error) { return printStatus(ctx, a.Clock, r, to, args[0], out) })
 		})
 	w.AddTo(c)
 	c.Flags().DurationVar(&interval, "interval", interval, "the interval of --watch")
@@ -45,7 +45,7 @@ With --watch it repeats until the survey is done, also while Weir restarts. With
 }
 
 // printStatus shows a survey once and reports whether it is done.
-func printStatus(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, survey string, out io.Writer) (done bool, err error) {
+func printStatus(ctx context.Context, clock *app.Clock, r *app.Connection, to *client.Client, survey string, out io.Writer) (done bool, err error) {
 	st, err := to.GetSurveyStats(ctx, survey)
 	if err != nil {
 		return false, err
@@ -58,8 +58,8 @@ func printStatus(ctx context.Context, a *app.App, r *app.Connection, to *client.
 	if err != nil {
 		return false, err
 	}
-	st.Why = a.FormatWhy(st.Why)
-	v := statusView{now: a.Now(), zone: a.Zone()}
+	st.Why = clock.FormatWhy(st.Why)
+	v := statusView{now: clock.Now(), zone: clock.Zone()}
 	_, err = io.WriteString(out, terminal.VisibleLines(v.text(s, st)))
 	return done, err
 }

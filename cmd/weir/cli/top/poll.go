@@ -18,8 +18,8 @@ const maxSurveys = 20
 
 // poll reads what top shows. Channels are required; anything else that the token
 // does not permit is left out.
-func poll(ctx context.Context, a *app.App, to *client.Client) (State, error) {
-	s := State{Now: a.Now().In(a.Zone()), URL: to.URL(), Channels: []Channel{}, Surveys: []Survey{}}
+func poll(ctx context.Context, clock *app.Clock, to *client.Client) (State, error) {
+	s := State{Now: clock.Now().In(clock.Zone()), URL: to.URL(), Channels: []Channel{}, Surveys: []Survey{}}
 	for c, err := range to.Channels(ctx, client.ListChannelsParams{}) {
 		if err != nil {
 			return s, err

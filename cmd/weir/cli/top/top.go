@@ -37,14 +37,14 @@ const (
 
 // Command makes "weir top".
 func Command(a *app.App) *cobra.Command {
-	r := app.NewConnection()
+	r := a.NewConnection()
 	every := app.WatchFlag{Every: 2 * time.Second}
 	var words []string
 	for _, o := range orders() {
 		words = append(words, o.word)
 	}
 	order := command.NewChoice(words[0], words...)
-	c := a.APICommand(r, "top", "Show a live overview of channels, surveys and the router", `Show a live overview of a running Weir: channels with contacts in flight and waiting,
+	c := r.APICommand("top", "Show a live overview of channels, surveys and the router", `Show a live overview of a running Weir: channels with contacts in flight and waiting,
 progress of surveys, the router. On a terminal it updates until q is pressed; otherwise
 it is printed once.
 
@@ -62,33 +62,33 @@ of the router are from the process that handles the request.`, `  weir top
 	c.Flags().Var(&every, "interval", "refresh interval")
 	c.Flags().Var(&order, "sort", "sort order of the channels")
 	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(order.Allowed, cobra.ShellCompDirectiveNoFileComp))
-	a.AddConnectionFlags(c, r)
+	r.AddConnectionFlags(c)
 	return c
 }
 
 // run shows the state: live on a terminal, otherwise once.
 func run(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, every time.Duration, order int) error {
-	state, err := poll(ctx, a, to)
+	state, err := poll(ctx, a.Clock, to)
 	if err != nil {
 		return err
 	}
 	state.Sort = order
-	_, _, isTerminal := a.TerminalSize(a.Stdout)
+	_, _, isTerminal := a.Console.TerminalSize(a.Console.Stdout)
 	switch {
 	case r.JSON():
-		return a.PrintJSON(state)
-	case !isTerminal || a.Environment("TERM") == "dumb":
-		_, err := io.WriteString(a.Stdout, state.Text(plainWidth))
+		return a.Console.PrintJSON(state)
+	case !isTerminal || a.Environ.Value("TERM") == "dumb":
+		_, err := io.WriteString(a.Console.Stdout, state.Text(plainWidth))
 		return err
 	}
-	back, err := rawMode(a.Stdin)
+	back, err := rawMode(a.Console.Stdin)
 	if err != nil {
 		return err
 	}
 	defer back()
-	l := &liveView{App: a, to: to, colors: a.Display(&r.Output).Colors, state: state}
-	_, _ = io.WriteString(a.Stdout, enterScreen)
-	defer func() { _, _ = io.WriteString(a.Stdout, leaveScreen) }()
+	l := &liveView{clock: a.Clock, console: a.Console, watcher: a.Watcher, to: to, colors: a.Console.Display(&r.Output).Colors, state: state}
+	_, _ = io.WriteString(a.Console.Stdout, enterScreen)
+	defer func() { _, _ = io.WriteString(a.Console.Stdout, leaveScreen) }()
 	return l.run(ctx, every)
 }
 
@@ -108,7 +108,9 @@ func rawMode(in io.Reader) (back func(), err error) {
 
 // liveView is the view on a terminal.
 type liveView struct {
-	*app.App
+	clock         *app.Clock
+	console       *app.Console
+	watcher       *app.Watcher
 	to            *client.Client
 	colors        bool
 	state         State
@@ -128,9 +130,9 @@ func (l *liveView) run(ctx context.Context, every time.Duration) error {
 	var polls sync.WaitGroup
 	defer polls.Wait()
 	defer cancel()
-	ticks, stop := l.Ticker(every)
+	ticks, stop := l.watcher.Ticker(every)
 	defer stop()
-	sizes, stopSizes := l.Ticker(resizeEvery)
+	sizes, stopSizes := l.watcher.Ticker(resizeEvery)
 	defer stopSizes()
 	keys, news := l.keys(ctx), make(chan pollResult, 1)
 	for changed, busy := true, false; ; {
@@ -154,7 +156,7 @@ func (l *liveView) run(ctx context.Context, every time.Duration) error {
 		case <-ticks:
 			if changed = false; !busy {
 				busy = true
-				polls.Go(func() { state, err := poll(ctx, l.App, l.to); news <- pollResult{state, err} })
+				polls.Go(func() { state, err := poll(ctx, l.clock, l.to); news <- pollResult{state, err} })
 			}
 		case s := <-news:
 			busy = false
@@ -173,7 +175,7 @@ func (l *liveView) take(s pollResult) {
 			l.state.Seen = l.state.Now
 		}
 		l.state.Problem, _, _ = strings.Cut(s.err.Error(), "\n")
-		l.state.Now = l.Now().In(l.Zone())
+		l.state.Now = l.clock.Now().In(l.clock.Zone())
 		return
 	}
 	s.state.Sort, s.state.Reverse, s.state.Offset = l.state.Sort, l.state.Reverse, min(l.state.Offset, max(0, len(s.state.Channels)-1))
@@ -182,7 +184,7 @@ func (l *liveView) take(s pollResult) {
 
 // resized reads the size of the terminal and reports whether it has changed.
 func (l *liveView) resized() bool {
-	width, height, ok := l.TerminalSize(l.Stdout)
+	width, height, ok := l.console.TerminalSize(l.console.Stdout)
 	if !ok {
 		width, height = app.DefaultWidth, app.DefaultHeight
 	}
@@ -190,7 +192,7 @@ func (l *liveView) resized() bool {
 		return false
 	}
 	l.width, l.height = width, height
-	_, _ = io.WriteString(l.Stdout, clearAll)
+	_, _ = io.WriteString(l.console.Stdout, clearAll)
 	return true
 }
 
@@ -199,7 +201,7 @@ func (l *liveView) draw() error {
 	// Clear each line before writing it: clearing after a line of full width would
 	// erase its last character.
 	picture := strings.ReplaceAll(l.state.Draw(l.width, l.height, l.colors), "\n", "\r\n"+clearLine)
-	_, err := io.WriteString(l.Stdout, cursorHome+clearLine+picture)
+	_, err := io.WriteString(l.console.Stdout, cursorHome+clearLine+picture)
 	return err
 }
 
@@ -207,12 +209,12 @@ func (l *liveView) draw() error {
 // goroutine remains until the next key, or the end of the process.
 func (l *liveView) keys(ctx context.Context) <-chan rune {
 	out := make(chan rune)
-	if l.Stdin == nil {
+	if l.console.Stdin == nil {
 		return out
 	}
 	go func() {
 		defer close(out)
-		for in := bufio.NewReader(l.Stdin); ; {
+		for in := bufio.NewReader(l.console.Stdin); ; {
 			key, err := ReadKey(in)
 			if err != nil {
 				return

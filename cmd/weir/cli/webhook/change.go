@@ -22,7 +22,7 @@ type fields struct {
 	pii, paused                       bool
 }
 
-func (f *fields) add(c *cobra.Command, a *app.App, r *app.Connection) {
+func (f *fields) add(c *cobra.Command, r *app.Connection) {
 	g := c.Flags()
 	g.StringVar(&f.url, "url", "", "where events are sent: https at a public address; the server's WEIR_OUTBOUND_ALLOW has the exceptions")
 	g.StringSliceVar(&f.types, "type", nil, "types of events, comma-separated; one that ends with .* stands for all types that begin so")
@@ -30,16 +30,16 @@ func (f *fields) add(c *cobra.Command, a *app.App, r *app.Connection) {
 	g.StringVar(&f.survey, "survey", "", "only events that name this survey")
 	g.StringVar(&f.description, "description", "", "for people")
 	g.BoolVar(&f.pii, "pii", false, "send full phone numbers; the token must have pii:read")
-	a.CompleteFlag(c, r, "channel", app.ChannelNames)
-	a.CompleteFlag(c, r, "survey", app.SurveyNames)
+	r.CompleteFlag(c, "channel", app.ChannelNames)
+	r.CompleteFlag(c, "survey", app.SurveyNames)
 }
 
 const aboutSecret = `The secret that signs the requests is printed, and never shown again: keep it where the
 receiver reads it.`
 
-func createCommand(a *app.App, r *app.Connection) *cobra.Command {
+func createCommand(r *app.Connection) *cobra.Command {
 	var f fields
-	c := a.APICommand(r, "create", "Create a webhook", `Create a webhook. It gets the events that happen from then on.
+	c := r.APICommand("create", "Create a webhook", `Create a webhook. It gets the events that happen from then on.
 
 `+aboutSecret, `  weir webhook create --url https://app.example/weir --type 'weir.contact.*,weir.message.received'
   weir webhook create --url https://app.example/weir --type weir.contact.done --survey anc-2026 --output json | jq -r .secret`,
@@ -56,16 +56,16 @@ func createCommand(a *app.App, r *app.Connection) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.PrintResult(r, "%s: created; its secret is %s", h.ID, h.Secret)
+			return r.PrintResult("%s: created; its secret is %s", h.ID, h.Secret)
 		})
-	f.add(c, a, r)
+	f.add(c, r)
 	c.Flags().BoolVar(&f.paused, "paused", false, "send nothing until it is resumed")
 	return c
 }
 
-func setCommand(a *app.App, r *app.Connection) *cobra.Command {
+func setCommand(r *app.Connection) *cobra.Command {
 	var f fields
-	c := a.APICommand(r, "set ID", "Change a webhook", `Change the given fields of a webhook. All others stay as they are; --type replaces the
+	c := r.APICommand("set ID", "Change a webhook", `Change the given fields of a webhook. All others stay as they are; --type replaces the
 whole list. Events that wait for a retry are tried at once.`, `  weir webhook set whk3v2x7c5q1z8ab --url https://new.example/weir
   weir webhook set whk3v2x7c5q1z8ab --channel ''`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
@@ -87,31 +87,31 @@ whole list. Events that wait for a retry are tried at once.`, `  weir webhook se
 			if patch.URL == "" && patch.Types == nil && patch.Channel == nil && patch.Survey == nil && patch.Description == nil && patch.Pii == nil {
 				return command.UsageError(c, "no change given")
 			}
-			return patchWebhook(ctx, a, r, to, args[0], patch, "changed")
+			return patchWebhook(ctx, r, to, args[0], patch, "changed")
 		})
-	f.add(c, a, r)
+	f.add(c, r)
 	return c
 }
 
-func enableCommand(a *app.App, r *app.Connection, use string, enabled bool, short, long string) *cobra.Command {
-	return a.APICommand(r, use+" ID", short, long, "  weir webhook "+use+" whk3v2x7c5q1z8ab",
+func enableCommand(r *app.Connection, use string, enabled bool, short, long string) *cobra.Command {
+	return r.APICommand(use+" ID", short, long, "  weir webhook "+use+" whk3v2x7c5q1z8ab",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
-			return patchWebhook(ctx, a, r, to, args[0], client.WebhookPatch{Enabled: &enabled}, use+"d")
+			return patchWebhook(ctx, r, to, args[0], client.WebhookPatch{Enabled: &enabled}, use+"d")
 		})
 }
 
-func patchWebhook(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, id string, patch client.WebhookPatch, done string) error {
+func patchWebhook(ctx context.Context, r *app.Connection, to *client.Client, id string, patch client.WebhookPatch, done string) error {
 	h, err := to.PatchWebhook(ctx, id, patch)
 	if err != nil {
 		return err
 	}
-	return a.PrintResult(r, "%s: %s, %s", h.ID, done, h.State)
+	return r.PrintResult("%s: %s, %s", h.ID, done, h.State)
 }
 
-func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.Confirmable(a.APICommand(r, "delete ID", "Delete a webhook", "Delete a webhook. Events that it has not got yet are not sent.", "  weir webhook delete whk3v2x7c5q1z8ab --yes",
+func deleteCommand(console *app.Console, r *app.Connection) *cobra.Command {
+	return app.Confirmable(r.APICommand("delete ID", "Delete a webhook", "Delete a webhook. Events that it has not got yet are not sent.", "  weir webhook delete whk3v2x7c5q1z8ab --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if err := a.Confirm(c, fmt.Sprintf("this deletes webhook %s and the events that it has not got yet", args[0])); err != nil {
+			if err := console.Confirm(c, fmt.Sprintf("this deletes webhook %s and the events that it has not got yet", args[0])); err != nil {
 				return err
 			}
 			if err := to.DeleteWebhook(ctx, args[0]); err != nil {
@@ -121,13 +121,13 @@ func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
 				ID      string `json:"id"`
 				Deleted bool   `json:"deleted"`
 			}{args[0], true}
-			return a.PrintValue(&r.Output, deleted, "%s: deleted", args[0])
+			return console.PrintValue(&r.Output, deleted, "%s: deleted", args[0])
 		}))
 }
 
-func rotateCommand(a *app.App, r *app.Connection) *cobra.Command {
+func rotateCommand(clock *app.Clock, r *app.Connection) *cobra.Command {
 	overlap := 24 * time.Hour
-	c := a.APICommand(r, "rotate ID", "Rotate the secret of a webhook", `Make a new secret. For the overlap each request is also signed with the former secret, so
+	c := r.APICommand("rotate ID", "Rotate the secret of a webhook", `Make a new secret. For the overlap each request is also signed with the former secret, so
 that the receiver may know either. Secrets before that one sign as long as promised; with
 --overlap 0 all of them end at once.
 
@@ -145,16 +145,16 @@ that the receiver may know either. Secrets before that one sign as long as promi
 			}
 			until := ""
 			if !h.OldSecretUntil.IsZero() {
-				until = "; the old secret signs too, until " + a.FormatMinute(h.OldSecretUntil)
+				until = "; the old secret signs too, until " + clock.FormatMinute(h.OldSecretUntil)
 			}
-			return a.PrintResult(r, "%s: rotated%s; the new secret is %s", h.ID, until, h.Secret)
+			return r.PrintResult("%s: rotated%s; the new secret is %s", h.ID, until, h.Secret)
 		})
 	c.Flags().DurationVar(&overlap, "overlap", overlap, "for how long the old secret signs too, 0 to 168h")
 	return c
 }
 
-func testCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return a.APICommand(r, "test ID", "Send a test event", `Send an event of type weir.webhook.test to a webhook, once, also if it is paused. Exits
+func testCommand(console *app.Console, r *app.Connection) *cobra.Command {
+	return r.APICommand("test ID", "Send a test event", `Send an event of type weir.webhook.test to a webhook, once, also if it is paused. Exits
 with 1 if the receiver does not answer with 2xx.`, "  weir webhook test whk3v2x7c5q1z8ab",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			d, err := to.TestWebhook(ctx, args[0])
@@ -164,17 +164,17 @@ with 1 if the receiver does not answer with 2xx.`, "  weir webhook test whk3v2x7
 			if d.Result != "delivered" {
 				// Scripts read from the result why it failed.
 				if r.JSON() {
-					err = app.WriteRaw(a.Stdout, r.Body)
+					err = app.WriteRaw(console.Stdout, r.Body)
 				}
 				return errors.Join(command.Exit(app.Failure, "the test event was not delivered: "+errorText(d)), err)
 			}
-			return a.PrintResult(r, "%s: delivered, status %d after %.0f ms", args[0], d.Status, d.DurationMs)
+			return r.PrintResult("%s: delivered, status %d after %.0f ms", args[0], d.Status, d.DurationMs)
 		})
 }
 
 func replayCommand(a *app.App, r *app.Connection) *cobra.Command {
 	var body client.ReplayBody
-	c := a.APICommand(r, "replay ID", "Deliver events again", `Deliver one event again, or all whose delivery was given up at an instant or later. They
+	c := r.APICommand("replay ID", "Deliver events again", `Deliver one event again, or all whose delivery was given up at an instant or later. They
 have the id that they had, so that the receiver can tell repeats. Events that wait for a
 retry are tried at once.
 
@@ -193,11 +193,11 @@ An event that is older than a day is tried once.`, "  weir webhook replay whk3v2
 				if total += v.Replayed; v.More && v.Replayed > 0 {
 					continue
 				}
-				return a.PrintValue(&r.Output, map[string]int{"replayed": total}, "%s: %s will be delivered again", args[0], terminal.Plural(total, "event", "events"))
+				return a.Console.PrintValue(&r.Output, map[string]int{"replayed": total}, "%s: %s will be delivered again", args[0], terminal.Plural(total, "event", "events"))
 			}
 		})
 	c.Flags().StringVar(&body.Event, "event", "", "id of an event in the log")
-	a.TimeFlag(c, &body.FailedSince, "failed-since", "all events whose delivery was given up at or after")
+	a.Clock.TimeFlag(c, &body.FailedSince, "failed-since", "all events whose delivery was given up at or after")
 	return c
 }
 

@@ -38,26 +38,27 @@ An interruption also exits with 0.`
 
 // listener sends events to a program.
 type listener struct {
-	a      *app.App
-	r      *app.Connection
-	to     string
-	secret string
-	tries  int
-	client *http.Client
+	clock   *app.Clock
+	console *app.Console
+	r       *app.Connection
+	to      string
+	secret  string
+	tries   int
+	client  *http.Client
 }
 
 // ListenCommand makes "weir listen".
 func ListenCommand(a *app.App) *cobra.Command {
-	r := app.NewConnection()
+	r := a.NewConnection()
 	r.Format = command.NewChoice("table", "table", "jsonl", "json")
-	l := &listener{a: a, r: r, tries: 5, client: &http.Client{
+	l := &listener{clock: a.Clock, console: a.Console, r: r, tries: 5, client: &http.Client{
 		// A redirect counts as a failure, as for webhooks: only 2xx is a success.
 		Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	var types []string
 	var p client.ListEventsParams
 	var after, secretFile string
-	c := a.APICommand(r, "listen", "Send events to a program that you develop", aboutListen,
+	c := r.APICommand("listen", "Send events to a program that you develop", aboutListen,
 		"  weir listen --forward-to http://localhost:3000/weir --type 'weir.contact.*'\n  weir listen --forward-to http://localhost:3000/weir --secret-file webhook.secret --after 7241",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			if u, err := url.Parse(l.to); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -70,7 +71,7 @@ func ListenCommand(a *app.App) *cobra.Command {
 				return err
 			}
 			p.Type = strings.Join(types, ",")
-			return a.Follow(ctx, to, client.Follow{Params: p, After: after, OnEvent: func(e client.EventView) error { return l.forward(ctx, &e) }})
+			return a.Watcher.Follow(ctx, to, client.Follow{Params: p, After: after, OnEvent: func(e client.EventView) error { return l.forward(ctx, &e) }})
 		})
 	f := c.Flags()
 	f.StringVar(&l.to, "forward-to", "", "URL of the program")
@@ -81,7 +82,7 @@ func ListenCommand(a *app.App) *cobra.Command {
 	f.StringVar(&secretFile, "secret-file", "", "file with the secret that signs (default: a new one, which is printed)")
 	f.IntVar(&l.tries, "tries", l.tries, "maximum number of tries of an event")
 	_ = c.MarkFlagRequired("forward-to")
-	a.AddConnectionFlags(c, r)
+	r.AddConnectionFlags(c)
 	return c
 }
 
@@ -89,7 +90,7 @@ func ListenCommand(a *app.App) *cobra.Command {
 func (l *listener) readSecret(file string) error {
 	l.secret = webhooksign.NewSecret()
 	if file == "" {
-		l.a.Note("signed with the secret " + l.secret)
+		l.console.Note("signed with the secret " + l.secret)
 		return nil
 	}
 	raw, err := os.ReadFile(file) //nolint:gosec // the user names it
@@ -97,7 +98,7 @@ func (l *listener) readSecret(file string) error {
 		return err
 	}
 	l.secret = strings.TrimSpace(string(raw))
-	if _, err := webhooksign.Header("test", l.a.Now(), nil, l.secret); err != nil {
+	if _, err := webhooksign.Header("test", l.clock.Now(), nil, l.secret); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return nil
@@ -123,12 +124,12 @@ func (l *listener) forward(ctx context.Context, e *client.EventView) error {
 		return err
 	}
 	for try := 1; ; try++ {
-		at := l.a.Now()
+		at := l.clock.Now()
 		status, err := l.post(ctx, id, body)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		s := sent{At: at, Event: e.ID, Type: e.Type, Subject: e.Subject, Try: try, Status: status, DurationMS: float64(l.a.Now().Sub(at).Microseconds()) / 1000}
+		s := sent{At: at, Event: e.ID, Type: e.Type, Subject: e.Subject, Try: try, Status: status, DurationMS: float64(l.clock.Now().Sub(at).Microseconds()) / 1000}
 		switch {
 		case err != nil:
 			s.Error = "unreachable"
@@ -142,7 +143,7 @@ func (l *listener) forward(ctx context.Context, e *client.EventView) error {
 			return err
 		}
 		if try == l.tries {
-			l.a.Warn(fmt.Sprintf("event %s: given up after %s", e.ID, terminal.Plural(try, "try", "tries")))
+			l.console.Warn(fmt.Sprintf("event %s: given up after %s", e.ID, terminal.Plural(try, "try", "tries")))
 			return nil
 		}
 		if !backoff.Wait(ctx, backoff.Delay(try, time.Second, 30*time.Second)) {
@@ -153,7 +154,7 @@ func (l *listener) forward(ctx context.Context, e *client.EventView) error {
 
 // post sends a request once.
 func (l *listener) post(ctx context.Context, id string, body []byte) (status int, err error) {
-	header, err := webhooksign.Header(id+"_listen", l.a.Now(), body, l.secret)
+	header, err := webhooksign.Header(id+"_listen", l.clock.Now(), body, l.secret)
 	if err != nil {
 		return 0, err
 	}
@@ -173,12 +174,12 @@ func (l *listener) post(ctx context.Context, id string, body []byte) (status int
 
 func (l *listener) print(s *sent) error {
 	if l.r.JSON() {
-		return l.a.PrintJSON(s)
+		return l.console.PrintJSON(s)
 	}
 	result := s.Error
 	if s.Status > 0 {
 		result = strconv.Itoa(s.Status)
 	}
-	_, err := fmt.Fprintf(l.a.Stdout, "%s  %s  %s  %-11s %4.0f ms\n", l.a.FormatSecond(s.At), terminal.Left(terminal.Visible(s.Type), 48), terminal.Visible(s.Subject), result, s.DurationMS)
+	_, err := fmt.Fprintf(l.console.Stdout, "%s  %s  %s  %-11s %4.0f ms\n", l.clock.FormatSecond(s.At), terminal.Left(terminal.Visible(s.Type), 48), terminal.Visible(s.Subject), result, s.DurationMS)
 	return err
 }

@@ -26,31 +26,31 @@ const example = `  weir webhook create --url https://app.example/weir --type 'we
 
 // Command makes "weir webhook".
 func Command(a *app.App) *cobra.Command {
-	r := app.NewConnection().Completing("ID", names)
-	return a.APIGroup(r, "webhook", "Create, show, test and replay webhooks", about, example,
-		listCommand(a, r), showCommand(a, r), createCommand(a, r), setCommand(a, r),
-		enableCommand(a, r, "pause", false, "Pause a webhook", "Send no events to a webhook until it is resumed. They wait in the log, as long as that\nkeeps them."),
-		enableCommand(a, r, "resume", true, "Resume a webhook", "Send events to a webhook that was paused, or that Weir disabled: it goes on where it\nstopped."),
-		deleteCommand(a, r), rotateCommand(a, r), testCommand(a, r), deliveriesCommand(a, r), replayCommand(a, r))
+	r := a.NewConnection().Completing("ID", names)
+	return r.APIGroup("webhook", "Create, show, test and replay webhooks", about, example,
+		listCommand(a, r), showCommand(a.Clock, r), createCommand(r), setCommand(r),
+		enableCommand(r, "pause", false, "Pause a webhook", "Send no events to a webhook until it is resumed. They wait in the log, as long as that\nkeeps them."),
+		enableCommand(r, "resume", true, "Resume a webhook", "Send events to a webhook that was paused, or that Weir disabled: it goes on where it\nstopped."),
+		deleteCommand(a.Console, r), rotateCommand(a.Clock, r), testCommand(a.Console, r), deliveriesCommand(a, r), replayCommand(a, r))
 }
 
 func listCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return a.WatchCommand(r, "list", "List webhooks", "List all webhooks by id.", "  weir webhook list\n  weir webhook list --output jsonl | jq -r 'select(.state == \"failing\").id'",
+	return r.WatchCommand("list", "List webhooks", "List all webhooks by id.", "  weir webhook list\n  weir webhook list --output jsonl | jq -r 'select(.state == \"failing\").id'",
 		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
-			l := a.NewList(&r.Output, out, app.Column("WEBHOOK"), app.Column("STATE"), app.Column("TYPES", 12), app.Column("CHANNEL"), app.Column("SURVEY"), app.Column("FAILING"), app.Column("URL", 12), app.Column("DESCRIPTION", 8))
+			l := a.Console.NewList(&r.Output, out, app.Column("WEBHOOK"), app.Column("STATE"), app.Column("TYPES", 12), app.Column("CHANNEL"), app.Column("SURVEY"), app.Column("FAILING"), app.Column("URL", 12), app.Column("DESCRIPTION", 8))
 			return app.PrintList(l, to.Webhooks(ctx, client.ListWebhooksParams{}), 0, func(h client.WebhookView) []terminal.Cell {
-				return app.Cells(h.ID, app.StateCell(h.State), strings.Join(h.Types, " "), h.Channel, h.Survey, a.FormatAge(h.FailingSince), h.URL, h.Description)
+				return app.Cells(h.ID, app.StateCell(h.State), strings.Join(h.Types, " "), h.Channel, h.Survey, a.Clock.FormatAge(h.FailingSince), h.URL, h.Description)
 			})
 		})
 }
 
-func showCommand(a *app.App, r *app.Connection) *cobra.Command {
-	return app.ShowCommand(a, r, "show ID", "Show a webhook", "Show the state and the settings of a webhook. Its secret is never shown.",
+func showCommand(clock *app.Clock, r *app.Connection) *cobra.Command {
+	return app.ShowCommand(clock, r, "show ID", "Show a webhook", "Show the state and the settings of a webhook. Its secret is never shown.",
 		"  weir webhook show whk3v2x7c5q1z8ab", (*client.Client).GetWebhook, webhookText)
 }
 
 // webhookText formats a webhook for people.
-func webhookText(a *app.App, h *client.WebhookView, colors bool) string {
+func webhookText(clock *app.Clock, h *client.WebhookView, colors bool) string {
 	var b strings.Builder
 	line := func(name, text string) { terminal.Field(&b, 11, name, text) }
 	b.WriteString(terminal.Visible(h.ID) + "\n")
@@ -60,7 +60,7 @@ func webhookText(a *app.App, h *client.WebhookView, colors bool) string {
 		fmt.Fprintf(&b, ": %s", map[string]string{"gone": "the receiver answered 410", "failing": "it failed for five days"}[h.DisabledReason])
 	}
 	if !h.FailingSince.IsZero() {
-		fmt.Fprintf(&b, " for %s", a.FormatAge(h.FailingSince))
+		fmt.Fprintf(&b, " for %s", clock.FormatAge(h.FailingSince))
 	}
 	b.WriteString("\n")
 	line("url", h.URL)
@@ -72,10 +72,10 @@ func webhookText(a *app.App, h *client.WebhookView, colors bool) string {
 		line("numbers", "not masked")
 	}
 	if !h.OldSecretUntil.IsZero() {
-		line("old secret", "signs too, until "+a.FormatMinute(h.OldSecretUntil))
+		line("old secret", "signs too, until "+clock.FormatMinute(h.OldSecretUntil))
 	}
-	line("created", a.FormatMinute(h.CreatedAt))
-	line("changed", a.FormatMinute(h.UpdatedAt))
+	line("created", clock.FormatMinute(h.CreatedAt))
+	line("changed", clock.FormatMinute(h.UpdatedAt))
 	return b.String()
 }
 
@@ -89,12 +89,12 @@ func errorText(d *client.DeliveryView) string {
 
 func deliveriesCommand(a *app.App, r *app.Connection) *cobra.Command {
 	limit := 50
-	c := a.WatchCommand(r, "deliveries ID", "List the latest deliveries", `List the last 200 deliveries to a webhook, newest first. They are kept as long as
+	c := r.WatchCommand("deliveries ID", "List the latest deliveries", `List the last 200 deliveries to a webhook, newest first. They are kept as long as
 events.
 
 A failed one is retried for a day; an abandoned one is not, unless it is replayed.`, "  weir webhook deliveries whk3v2x7c5q1z8ab --watch",
 		func(ctx context.Context, to *client.Client, args []string, out io.Writer) error {
-			l := a.NewList(&r.Output, out, app.Column("AT"), app.Column("EVENT"), app.Column("TYPE", 12), app.Column("RESULT"), app.NumberColumn("STATUS"), app.NumberColumn("MS"), app.Column("ERROR"))
+			l := a.Console.NewList(&r.Output, out, app.Column("AT"), app.Column("EVENT"), app.Column("TYPE", 12), app.Column("RESULT"), app.NumberColumn("STATUS"), app.NumberColumn("MS"), app.Column("ERROR"))
 			return app.PrintList(l, to.Deliveries(ctx, args[0], client.ListDeliveriesParams{Limit: app.PageSize(limit)}), limit, func(d client.DeliveryView) []terminal.Cell {
 				result := app.TextCell(d.Result)
 				if d.Result != "delivered" {
@@ -104,7 +104,7 @@ A failed one is retried for a day; an abandoned one is not, unless it is replaye
 				if d.Status > 0 {
 					status = fmt.Sprint(d.Status)
 				}
-				return app.Cells(a.FormatSecond(d.At), d.Event, d.Type, result, status, fmt.Sprintf("%.0f", d.DurationMs), errorText(&d))
+				return app.Cells(a.Clock.FormatSecond(d.At), d.Event, d.Type, result, status, fmt.Sprintf("%.0f", d.DurationMs), errorText(&d))
 			})
 		})
 	app.LimitFlag(c, &limit, "maximum number of deliveries; 0: all that are kept")
