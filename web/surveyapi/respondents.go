@@ -31,27 +31,42 @@ type corrector interface {
 	RemoveRespondent(ctx context.Context, survey int64, id surveys.RespondentID) error
 }
 
-// respondentBroker stops respondents and takes reports on them.
-type respondentBroker interface {
-	// StopRespondent ends a respondent. It is not an error if it is final.
-	StopRespondent(ctx context.Context, s surveys.Survey, id surveys.RespondentID) (surveys.Respondent, error)
+// reportBroker takes reports on respondents.
+type reportBroker interface {
 	// Report applies an application's report on a respondent. The report is
 	// durable when it returns.
 	Report(ctx context.Context, s surveys.Survey, id surveys.RespondentID, h surveys.Report) (surveys.Respondent, error)
 	// WhyRespondent explains why a respondent waits. It returns the zero value if
 	// it does not.
 	WhyRespondent(ctx context.Context, s surveys.Survey, r surveys.Respondent) (ops.Why, error)
+}
+
+// correctionBroker stops respondents, and learns what was changed.
+type correctionBroker interface {
+	// StopRespondent ends a respondent. It is not an error if it is final.
+	StopRespondent(ctx context.Context, s surveys.Survey, id surveys.RespondentID) (surveys.Respondent, error)
 	Changed(survey int64)
 }
 
-// respondentRoutes serves single respondents and lists of them.
-type respondentRoutes struct {
+// respondentFinder finds respondents by the survey and the id in a path.
+type respondentFinder struct {
 	finder
-	store       respondentStore
-	broker      respondentBroker
-	corrections corrector
-	contacts    weir.ContactReader
-	tokens      surveys.Tokens
+	store  respondentStore
+	tokens surveys.Tokens
+}
+
+// respondentRoutes shows respondents and takes reports on them.
+type respondentRoutes struct {
+	respondentFinder
+	broker   reportBroker
+	contacts weir.ContactReader
+}
+
+// correctionRoutes changes, stops and removes one respondent.
+type correctionRoutes struct {
+	respondentFinder
+	broker    correctionBroker
+	corrector corrector
 }
 
 // RespondentPatch is the body of PATCH: a JSON merge patch (RFC 7396).
@@ -102,8 +117,7 @@ func respondentFilters() []wire.Parameter {
 	}
 }
 
-// correctionRoutes are the routes that change, stop and remove one respondent.
-func (s respondentRoutes) correctionRoutes() []*route.Route {
+func (s correctionRoutes) routes() []*route.Route {
 	const one = Path + "/respondents/{id}"
 	view := route.TypeOf[RespondentView]()
 	codes := []weir.Code{weir.CodeNotFound, weir.CodeConflict}
@@ -190,8 +204,8 @@ func respondentFilter(c *route.Call, v surveys.Survey) (surveys.Filter, error) {
 	return f, c.Invalid()
 }
 
-// respondent finds a respondent by the survey and id in a path.
-func (s respondentRoutes) respondent(c *route.Call) (surveys.Survey, surveys.Respondent, error) {
+// respondent finds the respondent of a path.
+func (s respondentFinder) respondent(c *route.Call) (surveys.Survey, surveys.Respondent, error) {
 	v, err := s.survey(c, c.Request.PathValue("survey"))
 	if err != nil {
 		return v, surveys.Respondent{}, err
@@ -313,7 +327,7 @@ func shownRespondent(c *route.Call, tokens surveys.Tokens, how surveyProgress, r
 	return v
 }
 
-func (s respondentRoutes) patchRespondent(c *route.Call) (route.Reply, error) {
+func (s correctionRoutes) patchRespondent(c *route.Call) (route.Reply, error) {
 	v, r, err := s.respondent(c)
 	if err != nil {
 		return route.Reply{}, err
@@ -348,7 +362,7 @@ func (s respondentRoutes) patchRespondent(c *route.Call) (route.Reply, error) {
 		}
 		return route.Reply{}, c.Invalid()
 	}
-	list, err := s.corrections.Correct(c, v.ID, []surveys.Correction{change})
+	list, err := s.corrector.Correct(c, v.ID, []surveys.Correction{change})
 	if err == nil {
 		err = list[0].Err
 	}
@@ -374,10 +388,10 @@ func personalData(r *surveys.Respondent) map[string]any {
 	return out
 }
 
-func (s respondentRoutes) deleteRespondent(c *route.Call) (route.Reply, error) {
+func (s correctionRoutes) deleteRespondent(c *route.Call) (route.Reply, error) {
 	v, r, err := s.respondent(c)
 	if err == nil {
-		err = s.corrections.RemoveRespondent(c, v.ID, r.ID)
+		err = s.corrector.RemoveRespondent(c, v.ID, r.ID)
 	}
 	if err != nil {
 		return route.Reply{}, err
@@ -386,7 +400,7 @@ func (s respondentRoutes) deleteRespondent(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusNoContent}, nil
 }
 
-func (s respondentRoutes) stopRespondent(c *route.Call) (route.Reply, error) {
+func (s correctionRoutes) stopRespondent(c *route.Call) (route.Reply, error) {
 	v, r, err := s.respondent(c)
 	if err != nil {
 		return route.Reply{}, err

@@ -32,7 +32,8 @@ type Store interface {
 // Broker is the survey broker as the API uses it.
 type Broker interface {
 	surveyBroker
-	respondentBroker
+	reportBroker
+	correctionBroker
 }
 
 // Options are what the routes of surveys and respondents use.
@@ -59,14 +60,14 @@ func Routes(o Options) []*route.Route {
 		finder: find, maxImport: o.MaxImport, transfers: o.Transfers, changed: o.Surveys.Changed,
 		into: importTarget{store: o.SurveyStore, importer: o.Importer, now: o.Now, ending: o.Ending, logger: o.Logger},
 	}
-	people := respondentRoutes{finder: find, store: o.SurveyStore, broker: o.Surveys, corrections: o.Importer, contacts: o.Contacts, tokens: o.Tokens}
+	people := respondentFinder{finder: find, store: o.SurveyStore, tokens: o.Tokens}
 	exports := exportRoutes{
 		finder: find, transfers: o.Transfers,
 		from: exportSource{respondents: o.SurveyStore, log: o.SurveyStore, tokens: o.Tokens, ending: o.Ending, logger: o.Logger},
 	}
 	return slices.Concat(
 		definitions.routes(), logRoute{find, o.SurveyStore}.routes(), definitions.stepRoutes(),
-		imports.routes(), people.routes(), people.correctionRoutes(), exports.routes(),
+		imports.routes(), respondentRoutes{people, o.Surveys, o.Contacts}.routes(), correctionRoutes{people, o.Surveys, o.Importer}.routes(), exports.routes(),
 	)
 }
 
