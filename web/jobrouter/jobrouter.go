@@ -65,16 +65,6 @@ func do(c *call, engine routing.Engine, command routing.Command, see func(*routi
 	return engine.Do(c.r.Context(), func(*routing.State, time.Time) (routing.Command, error) { return command, nil }, see)
 }
 
-// lookup answers with what see returns. Without the resource that is a 404.
-func lookup(c *call, engine routing.Engine, kind resource.Kind, id string, see func(*routing.State, time.Time) (any, bool)) (response, error) {
-	out, found := response{status: http.StatusOK}, false
-	err := engine.View(c.r.Context(), func(st *routing.State, now time.Time) { out.body, found = see(st, now) })
-	if err == nil && !found {
-		err = noSuchResource(kind, id)
-	}
-	return out, err
-}
-
 func noSuchResource(kind resource.Kind, id string) error {
 	return weir.Errorf(weir.CodeNotFound, "there is no %s %q", kind, id)
 }

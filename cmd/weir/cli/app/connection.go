@@ -15,7 +15,7 @@ import (
 	"weir/cmd/internal/command"
 )
 
-// Connection holds the flags of commands that send requests to a running Weir.
+// Connection makes the commands that send requests to a running Weir, and holds their flags.
 type Connection struct {
 	Output
 	Body           []byte // of the last successful response
@@ -29,7 +29,7 @@ type Connection struct {
 	watcher    *Watcher
 }
 
-// NewConnection returns the flags of a connection.
+// NewConnection returns a connection for a group of commands.
 func (a *App) NewConnection() *Connection {
 	return &Connection{Output: NewOutput(), environ: a.Environ, retryDelay: a.retryDelay, console: a.Console, watcher: a.Watcher}
 }

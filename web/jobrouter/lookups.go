@@ -87,14 +87,24 @@ func (s figures) get(c *call) (response, error) {
 // lookups serves what follows from the state of a job or a queue.
 type lookups struct{ engine routing.Engine }
 
+// lookup answers with what see returns. Without the resource that is a 404.
+func (s lookups) lookup(c *call, kind resource.Kind, id string, see func(*routing.State, time.Time) (any, bool)) (response, error) {
+	out, found := response{status: http.StatusOK}, false
+	err := s.engine.View(c.r.Context(), func(st *routing.State, now time.Time) { out.body, found = see(st, now) })
+	if err == nil && !found {
+		err = noSuchResource(kind, id)
+	}
+	return out, err
+}
+
 // position reports where a waiting job is in its queue. A job that does not wait has
 // no position: 404.
 func (s lookups) position(c *call) (response, error) {
-	return lookup(c, s.engine, "queued job", c.ids[0], func(st *routing.State, now time.Time) (any, bool) { return st.Position(c.ids[0], now) })
+	return s.lookup(c, "queued job", c.ids[0], func(st *routing.State, now time.Time) (any, bool) { return st.Position(c.ids[0], now) })
 }
 
 func (s lookups) statistics(c *call) (response, error) {
-	return lookup(c, s.engine, resource.Queue, c.ids[0], func(st *routing.State, now time.Time) (any, bool) { return st.Statistics(c.ids[0], now) })
+	return s.lookup(c, resource.Queue, c.ids[0], func(st *routing.State, now time.Time) (any, bool) { return st.Statistics(c.ids[0], now) })
 }
 
 type whyView struct {
@@ -111,7 +121,7 @@ type whyView struct {
 // why reports why a job waits. It is a separate route, an extension of Weir, so
 // that the job resource stays as clients expect it.
 func (s lookups) why(c *call) (response, error) {
-	return lookup(c, s.engine, resource.Job, c.ids[0], func(st *routing.State, now time.Time) (any, bool) {
+	return s.lookup(c, resource.Job, c.ids[0], func(st *routing.State, now time.Time) (any, bool) {
 		why, ok := st.Why(c.ids[0])
 		out := whyView{JobID: c.ids[0], Why: why.Text, WhyCode: string(why.Code), WhyInstants: why.Instants()}
 		if p, queued := st.Position(c.ids[0], now); queued && p.Paced {
@@ -171,7 +181,7 @@ func (s lookups) ready(c *call) (response, error) {
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
-	return lookup(c, s.engine, resource.Queue, spec.QueueID, func(st *routing.State, _ time.Time) (any, bool) {
+	return s.lookup(c, resource.Queue, spec.QueueID, func(st *routing.State, _ time.Time) (any, bool) {
 		q, known := st.Queue(spec.QueueID)
 		d, _ := st.Distribution(q.Spec.DistributionPolicyID)
 		all := st.AvailableWorkers(spec, d.Spec.Mode.Kind == resource.ShortestIdle)
@@ -196,7 +206,7 @@ func (s lookups) unmatchable(c *call) (response, error) {
 	if err := p.err(); err != nil {
 		return response{}, err
 	}
-	return lookup(c, s.engine, resource.Queue, c.ids[0], func(st *routing.State, _ time.Time) (any, bool) {
+	return s.lookup(c, resource.Queue, c.ids[0], func(st *routing.State, _ time.Time) (any, bool) {
 		_, known := st.Queue(c.ids[0])
 		return unmatchableView{c.ids[0], append([]string{}, st.Unmatchable(c.ids[0], size)...)}, known
 	})
