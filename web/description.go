@@ -19,7 +19,7 @@ const APIVersion = "1"
 func Description(directory *channels.Directory) ([]byte, error) {
 	// The survey broker is never called: it is set so that its routes are included.
 	o := Options{Options: api.Options{Directory: directory}, Version: APIVersion, Surveys: struct{ Surveys }{}}
-	routes, _, err := o.routes(nil)
+	routes, err := o.routes(nil)
 	if err != nil {
 		return nil, err
 	}

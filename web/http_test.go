@@ -68,7 +68,7 @@ func TestPanicIsA500(t *testing.T) {
 	if g.status != 500 || g.problem(t).Code != weir.CodeInternal {
 		t.Errorf("%d %s", g.status, g.body)
 	}
-	if log := r.logs.String(); !strings.Contains(log, "panic in a handler") || !strings.Contains(log, ".channelView") {
+	if log := r.logs.String(); !strings.Contains(log, "panic in a handler") || !strings.Contains(log, "channelPresenter).view") {
 		t.Errorf("log without a stack: %s", log)
 	}
 	if n := r.counter("weir_http_requests_total", "route", "/v1/channels/{channel}", "method", "GET", "status", "5xx"); n != 1 {

@@ -34,8 +34,15 @@ type Surveys interface {
 // Options configure the handler.
 type Options struct {
 	api.Options
-	Store  Store
-	Broker Broker
+	Draining func() bool // the process shuts down, and still serves; nil: never
+	// Router returns the phase of the job router in this process; nil: it has
+	// none.
+	Router func() string
+	// DatabaseServer returns HOST:PORT of the database server in use; empty or nil: the database
+	// is a file.
+	DatabaseServer func() string
+	Store          Store
+	Broker         Broker
 	// Gate admits requests. While it is open the caller must listen on loopback
 	// only.
 	Gate     *auth.Gate

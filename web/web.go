@@ -48,10 +48,11 @@ func New(o Options) (http.Handler, error) {
 		Index: index, Store: o.Store, Broker: o.Broker, Directory: o.Directory, Surveys: o.Surveys,
 		Logger: o.Logger, Metrics: o.Metrics.Callbacks, Tracing: o.Tracing, Now: o.Now,
 	})
-	routes, probes, err := o.routes(index)
+	routes, err := o.routes(index)
 	if err != nil {
 		return nil, err
 	}
+	probe := http.HandlerFunc((&api.Probe{Store: o.Store, Draining: o.Draining, Hold: o.Hold, Router: o.Router, Database: o.DatabaseServer}).Readyz)
 	description, err := openapi.Describe(routes, o.Version, o.Prefix)
 	if err != nil {
 		return nil, err
@@ -72,8 +73,8 @@ func New(o Options) (http.Handler, error) {
 	s.plain("GET /docs", docs.Page(description.MarshalJSON, wire.WriteProblem))
 	s.plain("GET /docs/style.css", docs.Style())
 	s.plain("GET /livez", http.HandlerFunc(api.Livez))
-	s.plain("GET /readyz", http.HandlerFunc(probes.Readyz))
-	s.plain("GET "+OwnerPath, http.HandlerFunc(probes.Readyz))
+	s.plain("GET /readyz", probe)
+	s.plain("GET "+OwnerPath, probe)
 	s.plain("GET "+api.MetricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), ops.ScopeMetricsRead))
 	for _, path := range []string{callbacks.Pattern, callbacks.PatternBare} {
 		s.plain("GET "+path, receiver)
@@ -87,25 +88,23 @@ func New(o Options) (http.Handler, error) {
 }
 
 // routes returns the route table of the JSON API, with the scopes of each route.
-func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.Service, error) {
-	contacts := &api.Service{
-		Options: o.Options, Store: o.Store, Broker: o.Broker, Index: index, Survey: o.survey,
+func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
+	routes := api.Routes(o.Options, api.Links{
+		Store: o.Store, Broker: o.Broker, Index: index, Survey: o.survey,
 		Changed: func(weir.Channel) {
 			if o.Surveys != nil {
 				o.Surveys.Changed(0) // 0: all surveys, since any may use it
 			}
 		},
 		Deleted: func(ch weir.Channel) { o.Metrics.Callbacks.Forget(ch.Name) },
-		Streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken),
-	}
-	routes := contacts.Routes()
+	})
 	if o.Surveys != nil {
 		routes = append(routes, surveyapi.Routes(surveyapi.Options{
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,
 			MayCall: o.MayCall, Logger: o.Logger, Ending: o.Ending, Now: o.Now, Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken),
 		})...)
 	}
-	return routes, contacts, route.Grant(routes)
+	return routes, route.Grant(routes)
 }
 
 // survey returns an error if there is no survey of a name.

@@ -20,6 +20,7 @@ import (
 	"weir/internal/tracing"
 	"weir/internal/validation"
 	"weir/ops"
+	"weir/web/callbacks"
 	"weir/web/route"
 	"weir/web/wire"
 )
@@ -63,44 +64,65 @@ type AcceptedView struct {
 	Duplicate bool   `json:"duplicate" doc:"the key was known; this is the contact that has it"`
 }
 
-// acceptingChannel returns the channel that contacts are for, from memory if it
+// contactAccepter accepts contacts.
+type contactAccepter interface {
+	// Accept stores contacts. They are durable when it returns.
+	Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error)
+}
+
+// acceptRoutes serves the route on which clients queue contacts.
+type acceptRoutes struct {
+	lookup    channelLookup
+	index     *callbacks.Index // caches channels by name
+	directory *channels.Directory
+	broker    contactAccepter
+	tracer    *tracing.Tracer // nil: traces are off
+	now       func() time.Time
+}
+
+func (r *acceptRoutes) table() []*route.Route {
+	return []*route.Route{{
+		Method: "POST", Path: "/v1/channels/{channel}/contacts", ID: "post-contacts", Tag: "contacts",
+		Summary: "Queue contacts on a channel",
+		Description: "1 to 1000 contacts, all or none. They are durable before the response. " +
+			"A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. " +
+			"With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. " +
+			"After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.",
+		Body: route.TypeOf[ContactsBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBatchBody, Handle: r.post,
+		Answers: []route.Answer{{Status: http.StatusAccepted, Description: "queued durably, in the order of the request", Body: route.TypeOf[AcceptedList]()}},
+		Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeKeyReused},
+	}}
+}
+
+// channel returns the channel that contacts are for, from memory if it
 // was read within the last second: otherwise a client that sends one contact per
 // request would cause a read of the row each time.
-func (s *Service) acceptingChannel(ctx context.Context, name string) (weir.Channel, error) {
-	ch, ok, err := s.Index.Live(ctx, name)
+func (r *acceptRoutes) channel(ctx context.Context, name string) (weir.Channel, error) {
+	ch, ok, err := r.index.Live(ctx, name)
 	if err != nil || !ok {
-		return s.channel(ctx, name)
+		return r.lookup.named(ctx, name)
 	}
 	return ch, nil
 }
 
-// typeOfChannel returns the channel type of a stored channel.
-func (s *Service) typeOfChannel(ch weir.Channel) (*channels.Type, error) {
-	t, ok := s.Directory.Type(ch.Type)
-	if !ok {
-		return nil, weir.Errorf(weir.CodeConflict, "this program has no channel type %s", ch.Type)
-	}
-	return t, nil
-}
-
-func (s *Service) postContacts(c *route.Call) (out route.Reply, err error) {
-	traced := s.Tracing.Request(c.Request.Header)
+func (r *acceptRoutes) post(c *route.Call) (out route.Reply, err error) {
+	traced := r.tracer.Request(c.Request.Header)
 	defer func() { traced.End(out.Status, err) }()
 	name := c.Request.PathValue("channel")
-	ch, err := s.acceptingChannel(c, name)
+	ch, err := r.channel(c, name)
 	if err != nil {
 		return route.Reply{}, err
 	}
 	wrong := slices.Clone(c.Errors)
-	out, err = s.acceptContacts(c, ch, traced)
+	out, err = r.accept(c, ch, traced)
 	switch weir.CodeOf(err) {
 	case weir.CodeNotFound, weir.CodeConflict, weir.CodeInvalid:
 	default:
 		return out, err
 	}
 	// The rejection may be due to an outdated cached row.
-	s.Index.Forget(name)
-	now, lost := s.channel(c, name)
+	r.index.Forget(name)
+	now, lost := r.lookup.named(c, name)
 	switch {
 	case lost != nil:
 		return route.Reply{}, lost
@@ -108,16 +130,16 @@ func (s *Service) postContacts(c *route.Call) (out route.Reply, err error) {
 		return out, err
 	}
 	c.Errors = wrong
-	return s.acceptContacts(c, now, traced)
+	return r.accept(c, now, traced)
 }
 
-func (s *Service) acceptContacts(c *route.Call, ch weir.Channel, traced *tracing.Request) (route.Reply, error) {
-	t, err := s.typeOfChannel(ch)
+func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Request) (route.Reply, error) {
+	t, err := channelType(r.directory, ch)
 	if err != nil {
 		return route.Reply{}, err
 	}
 	batch := batchReader{
-		now: s.Now(), content: t.Content, typeName: t.Name, address: t.CanonicalAddress, region: channels.Region(ch.Settings),
+		now: r.now(), content: t.Content, typeName: t.Name, address: t.CanonicalAddress, region: channels.Region(ch.Settings),
 		capacity: ch.Capacity, reserve: channels.ReplyReserve(ch.Settings), errors: &c.Errors,
 	}
 	specs := batch.read(c.Body)
@@ -128,7 +150,7 @@ func (s *Service) acceptContacts(c *route.Call, ch weir.Channel, traced *tracing
 		return route.Reply{}, weir.Errorf(weir.CodeConflict, "channel %s is being deleted and takes no contacts", ch.Name)
 	}
 	traced.Join(specs)
-	accepted, err := s.Broker.Accept(c, ch, specs)
+	accepted, err := r.broker.Accept(c, ch, specs)
 	if err != nil {
 		return route.Reply{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"weir"
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/route"
@@ -39,7 +38,10 @@ type AuditList struct {
 	NextCursor string      `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
-func (s *Service) auditRoutes() []*route.Route {
+// auditRoutes serves the audit log.
+type auditRoutes struct{ trail *auth.Trail }
+
+func (r auditRoutes) table() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/audit", ID: "list-audit", Tag: "access",
 		Summary: "List the audit log, newest first",
@@ -49,12 +51,12 @@ func (s *Service) auditRoutes() []*route.Route {
 		Query: append([]wire.Parameter{
 			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries from then on"},
 			{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries before"},
-		}, route.Paging(100, 1000)...), Handle: s.listAudit,
+		}, route.Paging(100, 1000)...), Handle: r.list,
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[AuditList]()}},
 	}}
 }
 
-func (s *Service) listAudit(c *route.Call) (route.Reply, error) {
+func (r auditRoutes) list(c *route.Call) (route.Reply, error) {
 	most := c.Query.Int("limit")
 	f := ops.AuditFilter{Limit: most + 1}
 	f.Since, _ = c.Instant("since")
@@ -63,7 +65,7 @@ func (s *Service) listAudit(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	rows, err := s.Trail.Entries(c, f)
+	rows, err := r.trail.Entries(c, f)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -92,29 +94,4 @@ func changeViews(list []ops.FieldChange, pii bool) []AuditChangeView {
 		out = append(out, v)
 	}
 	return out
-}
-
-// channelChanges lists the differences between two versions of a channel.
-// Settings that the channel type does not show, or of an unknown type, count as
-// secret.
-func (s *Service) channelChanges(before, after weir.Channel) []ops.FieldChange {
-	doc := func(ch weir.Channel) map[string]any {
-		out := map[string]any{"settings": map[string]any(ch.Settings)}
-		if ch.ID != 0 || ch.Capacity != 0 {
-			out["type"], out["capacity"], out["paused"] = ch.Type, ch.Capacity, ch.Paused
-		}
-		if ch.Title != "" {
-			out["name"] = ch.Title
-		}
-		return out
-	}
-	shown := map[string]string{}
-	if t, ok := s.Directory.Type(after.Type); ok {
-		route.Flatten("settings", map[string]any(t.Redact(before.Settings)), shown)
-		route.Flatten("settings", map[string]any(t.Redact(after.Settings)), shown)
-	}
-	return route.ChangesOf(doc(before), doc(after), func(path string) bool {
-		_, known := shown[path]
-		return strings.HasPrefix(path, "settings.") && !known
-	})
 }

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"fmt"
+	"context"
 	"math"
 	"strings"
 	"time"
@@ -9,6 +9,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/ops"
+	"weir/web/route"
 	"weir/web/wire"
 )
 
@@ -87,7 +88,50 @@ type DeletingView struct {
 	Deleting bool   `json:"deleting"`
 }
 
-func (s *Service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
+// figureReader reads the live figures of channels.
+type figureReader interface {
+	// Figures returns the live figures of a channel.
+	Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error)
+	// FiguresOf returns the figures of many channels, in their order.
+	FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error)
+}
+
+// channelPresenter shows channels with their figures and without their secrets.
+type channelPresenter struct {
+	directory *channels.Directory
+	figures   figureReader
+	now       func() time.Time
+}
+
+// reply returns the response to a change of a channel.
+func (p *channelPresenter) reply(ctx context.Context, status int, before, ch weir.Channel) (route.Reply, error) {
+	v, err := p.view(ctx, ch)
+	return route.Reply{Status: status, Body: v, Changes: channelChanges(p.directory, before, ch)}, err
+}
+
+// list returns the views of channels.
+func (p *channelPresenter) list(ctx context.Context, rows []weir.Channel) ([]ChannelView, error) {
+	figures, err := p.figures.FiguresOf(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]ChannelView, len(rows))
+	for i := range rows {
+		views[i] = p.shown(rows[i], figures[i])
+	}
+	return views, nil
+}
+
+// view returns a channel with its figures and without its secrets.
+func (p *channelPresenter) view(ctx context.Context, ch weir.Channel) (ChannelView, error) {
+	f, err := p.figures.Figures(ctx, ch)
+	if err != nil {
+		return ChannelView{}, err
+	}
+	return p.shown(ch, f), nil
+}
+
+func (p *channelPresenter) shown(ch weir.Channel, f ops.Figures) ChannelView {
 	breakers := map[ops.Breaker]string{ops.BreakerClosed: "closed", ops.BreakerProbing: "half_open", ops.BreakerOpen: "open"}
 	v := ChannelView{
 		Channel: ch.Name, Type: ch.Type, Name: ch.Title, Capacity: ch.Capacity, Paused: ch.Paused,
@@ -99,7 +143,7 @@ func (s *Service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
 	}
 	// For an unknown channel type, Weir cannot tell which settings are secret,
 	// so it shows none.
-	if t, ok := s.Directory.Type(ch.Type); ok {
+	if t, ok := p.directory.Type(ch.Type); ok {
 		if shown := t.Redact(ch.Settings); shown != nil {
 			v.Settings = shown
 		}
@@ -107,7 +151,7 @@ func (s *Service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
 	if f.Breaker == ops.BreakerOpen {
 		v.Breaker.Until = wire.Instant(f.BreakerUntil)
 	}
-	if f.NextDue.After(s.Now()) {
+	if f.NextDue.After(p.now()) {
 		v.NextDueAt = wire.Instant(f.NextDue)
 	}
 	if at := f.Reconciliation.At; !at.IsZero() {
@@ -116,34 +160,27 @@ func (s *Service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
 	return v
 }
 
-func typeNames(types []channels.Type) string {
-	names := make([]string, 0, len(types))
-	for i := range types {
-		names = append(names, types[i].Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// settingsHelp describes the settings of every channel type, from the table.
-func settingsHelp(types []channels.Type) string {
-	var b strings.Builder
-	list := func(title string, settings []channels.Setting) {
-		fmt.Fprintf(&b, "%s:\n\n", title)
-		for _, k := range settings {
-			var marks strings.Builder
-			if k.Required {
-				marks.WriteString(", required")
-			}
-			if k.Secret {
-				marks.WriteString(", secret")
-			}
-			fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", k.Key, k.Kind, marks.String(), k.Help)
+// channelChanges lists the differences between two versions of a channel.
+// Settings that the channel type does not show, or of an unknown type, count as
+// secret.
+func channelChanges(directory *channels.Directory, before, after weir.Channel) []ops.FieldChange {
+	doc := func(ch weir.Channel) map[string]any {
+		out := map[string]any{"settings": map[string]any(ch.Settings)}
+		if ch.ID != 0 || ch.Capacity != 0 {
+			out["type"], out["capacity"], out["paused"] = ch.Type, ch.Capacity, ch.Paused
 		}
-		b.WriteString("\n")
+		if ch.Title != "" {
+			out["name"] = ch.Title
+		}
+		return out
 	}
-	for i := range types {
-		list(fmt.Sprintf("Settings of type `%s` (%s)", types[i].Name, types[i].Summary), types[i].Settings)
+	shown := map[string]string{}
+	if t, ok := directory.Type(after.Type); ok {
+		route.Flatten("settings", map[string]any(t.Redact(before.Settings)), shown)
+		route.Flatten("settings", map[string]any(t.Redact(after.Settings)), shown)
 	}
-	list("Settings of every type", channels.CommonSettings())
-	return b.String()
+	return route.ChangesOf(doc(before), doc(after), func(path string) bool {
+		_, known := shown[path]
+		return strings.HasPrefix(path, "settings.") && !known
+	})
 }

@@ -10,11 +10,112 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/segments"
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/route"
 	"weir/web/wire"
 )
+
+// ContactView is a contact in a response.
+type ContactView struct {
+	ID          string            `json:"id"`
+	Channel     string            `json:"channel"`
+	Key         string            `json:"key,omitempty"`
+	To          string            `json:"to"`
+	Priority    string            `json:"priority" enum:"normal,high,reply"`
+	Survey      string            `json:"survey,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Messages    []string          `json:"messages,omitempty"`
+	Call        *weir.Call        `json:"call,omitempty"`
+	NotBefore   *time.Time        `json:"not_before,omitempty"`
+	NotAfter    *time.Time        `json:"not_after,omitempty"`
+	Size        int               `json:"size" doc:"slots that it takes while it is in flight"`
+	Segments    int               `json:"segments,omitempty" doc:"segments of its texts, as networks send and bill them; rate_per_second of a channel counts them"`
+	State       string            `json:"state" enum:"queued,sending,active,unknown,done"`
+	Canceling   bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
+	Outcome     weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
+	Reason      string            `json:"reason,omitempty"`
+	Why         string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots in use; 12 of higher priority ahead"`
+	WhyCode     ops.WhyCode       `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
+	WhyInstants []time.Time       `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
+	QueuedAt    time.Time         `json:"queued_at" doc:"when it was accepted"`
+	FinishedAt  *time.Time        `json:"finished_at,omitempty"`
+	Attempts    []AttemptView     `json:"attempts" doc:"oldest first; a list of contacts has only the latest"`
+}
+
+// AttemptView is one attempt to dispatch a contact to the provider.
+type AttemptView struct {
+	ID          string       `json:"id"`
+	Number      int          `json:"number"`
+	ClaimedAt   *time.Time   `json:"claimed_at,omitempty"`
+	SentAt      *time.Time   `json:"sent_at,omitempty" doc:"when the provider took it"`
+	ProviderRef string       `json:"provider_ref,omitempty" doc:"the provider's id of the message"`
+	LastHeardAt *time.Time   `json:"last_heard_at,omitempty"`
+	FinishedAt  *time.Time   `json:"finished_at,omitempty"`
+	Outcome     weir.Outcome `json:"outcome,omitempty" doc:"empty when the contact went back to the queue"`
+	Reason      string       `json:"reason,omitempty"`
+}
+
+// ContactList is one page of contacts. A page may be short; only a missing
+// cursor marks the last one.
+type ContactList struct {
+	Contacts   []ContactView `json:"contacts"`
+	NextCursor string        `json:"next_cursor,omitempty" doc:"absent on the last page; a page before may have few contacts or none"`
+}
+
+func contactView(c *weir.Contact, channel string, attempts []AttemptView) ContactView {
+	return ContactView{
+		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWord(c.Priority),
+		Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
+		NotBefore: wire.Instant(c.NotBefore), NotAfter: wire.Instant(c.NotAfter), Size: c.Size(), Segments: segments.Total(c.Messages),
+		State: c.State.String(), Canceling: c.CancelRequested && c.State.InFlight(),
+		Outcome: c.Outcome, Reason: c.Reason, QueuedAt: c.QueuedAt.UTC(), FinishedAt: wire.Instant(c.FinishedAt),
+		Attempts: attempts,
+	}
+}
+
+// attemptViews returns the ended attempts and, unless it is among them or the
+// contact is back in the queue, the current one.
+func attemptViews(c *weir.Contact, ended []weir.Attempt) []AttemptView {
+	views := make([]AttemptView, 0, len(ended)+1)
+	last := 0
+	for _, a := range ended {
+		views = append(views, attemptView(c.Ref, a))
+		last = max(last, a.Number)
+	}
+	if now := c.Current(); now.Number > last && !c.State.Waiting() {
+		views = append(views, attemptView(c.Ref, now))
+	}
+	return views
+}
+
+func attemptView(ref weir.Ref, a weir.Attempt) AttemptView {
+	return AttemptView{
+		ID: weir.AttemptRef{Ref: ref, Number: a.Number}.String(), Number: a.Number,
+		ClaimedAt: wire.Instant(a.ClaimedAt), SentAt: wire.Instant(a.SentAt), ProviderRef: a.ProviderRef,
+		LastHeardAt: wire.Instant(a.HeardAt), FinishedAt: wire.Instant(a.FinishedAt), Outcome: a.Outcome, Reason: a.Reason,
+	}
+}
+
+// maskContact masks the phone numbers in a contact.
+func maskContact(v *ContactView) {
+	number := v.To
+	own := func(text string) string { return auth.MaskOwn(text, number) }
+	v.To, v.Key, v.Survey, v.Reason = auth.MaskNumber(number), own(v.Key), own(v.Survey), own(v.Reason)
+	v.Labels = auth.MaskValues(v.Labels, number)
+	v.Messages = slices.Clone(v.Messages)
+	for i := range v.Messages {
+		v.Messages[i] = auth.MaskText(v.Messages[i])
+	}
+	if v.Call != nil {
+		v.Call = &weir.Call{CallbackURL: own(v.Call.CallbackURL), CallFlowID: v.Call.CallFlowID, TwiML: auth.MaskText(v.Call.TwiML)}
+	}
+	for i := range v.Attempts {
+		a := &v.Attempts[i]
+		a.ProviderRef, a.Reason = own(a.ProviderRef), own(a.Reason)
+	}
+}
 
 // CanceledView is the response to a cancellation.
 type CanceledView struct {
@@ -23,20 +124,29 @@ type CanceledView struct {
 	Outcome weir.Outcome `json:"outcome,omitempty"`
 }
 
-func (s *Service) contactRoutes() []*route.Route {
+// contactReader reads a contact.
+type contactReader interface {
+	Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error)
+}
+
+// contactCanceler cancels contacts.
+type contactCanceler interface {
+	// Cancel cancels a contact. Done: it is canceled; any other state: the
+	// provider, or the process that runs the channel, is being asked.
+	Cancel(ctx context.Context, ref weir.Ref) (weir.State, error)
+}
+
+// contactRoutes serves stored contacts.
+type contactRoutes struct {
+	lookup channelLookup
+	store  contactReader
+	broker contactCanceler
+	pages  contactPages
+}
+
+func (r *contactRoutes) table() []*route.Route {
 	const one = "/v1/contacts/{id}"
 	return []*route.Route{
-		{
-			Method: "POST", Path: "/v1/channels/{channel}/contacts", ID: "post-contacts", Tag: "contacts",
-			Summary: "Queue contacts on a channel",
-			Description: "1 to 1000 contacts, all or none. They are durable before the response. " +
-				"A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. " +
-				"With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. " +
-				"After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.",
-			Body: route.TypeOf[ContactsBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBatchBody, Handle: s.postContacts,
-			Answers: []route.Answer{{Status: http.StatusAccepted, Description: "queued durably, in the order of the request", Body: route.TypeOf[AcceptedList]()}},
-			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeKeyReused},
-		},
 		{
 			Method: "GET", Path: "/v1/contacts", ID: "list-contacts", Tag: "contacts",
 			Summary: "List contacts",
@@ -57,14 +167,13 @@ func (s *Service) contactRoutes() []*route.Route {
 				{Name: "finished_after", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): only contacts that finished after it, over all channels the earliest end first"},
 				{Name: "order", Kind: "string", Enum: []string{"oldest", orderNewest}, Single: true, Description: "which contacts come first; oldest is the default"},
 			}, route.Paging(100, 1000)...),
-			Handle:  s.listContacts,
+			Handle:  r.list,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ContactList]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
-		s.searchRoute(),
 		{
 			Method: "GET", Path: one, ID: "get-contact", Tag: "contacts",
-			Summary: "Get a contact, with its attempts", Handle: s.getContact,
+			Summary: "Get a contact, with its attempts", Handle: r.get,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the contact", Body: route.TypeOf[ContactView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -72,32 +181,20 @@ func (s *Service) contactRoutes() []*route.Route {
 			Method: "DELETE", Path: one, ID: "cancel-contact", Tag: "contacts",
 			Summary:     "Cancel a contact",
 			Description: "A waiting contact is done at once. For a contact in flight the provider is asked to cancel it, and the contact ends with the outcome that the provider reports. Canceling a canceled contact again succeeds; canceling a contact that ended otherwise is a conflict.",
-			Handle:      s.cancelContact,
+			Handle:      r.cancel,
 			Answers:     []route.Answer{{Status: http.StatusOK, Description: "it is canceled", Body: route.TypeOf[CanceledView]()}, {Status: http.StatusAccepted, Description: "the provider, or the process that runs the channel, is being asked", Body: route.TypeOf[CanceledView]()}},
 			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
 	}
 }
 
-// contact finds a contact by the id in a path.
-func (s *Service) contact(c *route.Call) (weir.Contact, []weir.Attempt, error) {
-	ref, err := weir.ParseRef(c.Request.PathValue("id"))
-	if err != nil {
-		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "there is no such contact")
-	}
-	contact, ended, err := s.Store.Contact(c, ref)
-	if weir.CodeOf(err) == weir.CodeNotFound {
-		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "there is no contact %s", ref)
-	}
-	return contact, ended, err
-}
-
-func (s *Service) getContact(c *route.Call) (route.Reply, error) {
-	contact, ended, err := s.contact(c)
+func (r *contactRoutes) get(c *route.Call) (route.Reply, error) {
+	contact, ended, err := contactOf(c, r.store)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	ch, err := s.Store.ChannelByID(c, contact.Channel)
+	known := map[weir.ChannelID]weir.Channel{}
+	ch, err := r.lookup.byID(c, contact.Channel, known)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -105,11 +202,11 @@ func (s *Service) getContact(c *route.Call) (route.Reply, error) {
 	if !c.PII() {
 		maskContact(&v[0])
 	}
-	err = s.addReasons(c, []weir.Contact{contact}, map[weir.ChannelID]weir.Channel{ch.ID: ch}, v)
+	err = r.pages.addReasons(c, []weir.Contact{contact}, known, v)
 	return route.Reply{Status: http.StatusOK, Body: v[0]}, err
 }
 
-func (s *Service) listContacts(c *route.Call) (route.Reply, error) {
+func (r *contactRoutes) list(c *route.Call) (route.Reply, error) {
 	f := weir.ContactFilter{
 		States: statesOf(c.Query.List("state")), Survey: c.Query.Text("survey"), Key: c.Query.Text("key"),
 		Limit: c.Query.Int("limit"), Cursor: c.Query.Text("cursor"), Outcome: weir.Outcome(c.Query.Text("outcome")),
@@ -126,26 +223,42 @@ func (s *Service) listContacts(c *route.Call) (route.Reply, error) {
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
-	return s.contactsOf(c, f, c.Query.Text("channel"))
+	return r.pages.page(c, f, c.Query.Text("channel"))
 }
 
-// contactsOf returns a page of contacts, of one channel if it is named.
-func (s *Service) contactsOf(c *route.Call, f weir.ContactFilter, channel string) (route.Reply, error) {
+// contactPages lists contacts.
+type contactPages struct {
+	lookup channelLookup
+	store  interface {
+		Contacts(ctx context.Context, f weir.ContactFilter) (_ []weir.Contact, next string, err error)
+	}
+	broker waitExplainer
+}
+
+// waitExplainer explains why contacts wait.
+type waitExplainer interface {
+	// Whys explains why each of some contacts of a channel waits, in their
+	// order.
+	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error)
+}
+
+// page returns a page of contacts, of one channel if it is named.
+func (p *contactPages) page(c *route.Call, f weir.ContactFilter, channel string) (route.Reply, error) {
 	known := map[weir.ChannelID]weir.Channel{}
 	if channel != "" {
-		ch, err := s.channel(c, channel)
+		ch, err := p.lookup.named(c, channel)
 		if err != nil {
 			return route.Reply{}, err
 		}
 		f.Channel, known[ch.ID] = ch.ID, ch
 	}
-	rows, next, err := s.Store.Contacts(c, f)
+	rows, next, err := p.store.Contacts(c, f)
 	if err != nil {
 		return route.Reply{}, err
 	}
 	page := ContactList{Contacts: make([]ContactView, 0, len(rows)), NextCursor: next}
 	for i := range rows {
-		ch, err := s.channelOf(c, rows[i].Channel, known)
+		ch, err := p.lookup.byID(c, rows[i].Channel, known)
 		if err != nil {
 			return route.Reply{}, err
 		}
@@ -155,33 +268,21 @@ func (s *Service) contactsOf(c *route.Call, f weir.ContactFilter, channel string
 		}
 		page.Contacts = append(page.Contacts, v)
 	}
-	return route.Reply{Status: http.StatusOK, Body: page}, s.addReasons(c, rows, known, page.Contacts)
+	return route.Reply{Status: http.StatusOK, Body: page}, p.addReasons(c, rows, known, page.Contacts)
 }
 
-// channelOf reads each channel once per request.
-func (s *Service) channelOf(ctx context.Context, id weir.ChannelID, known map[weir.ChannelID]weir.Channel) (weir.Channel, error) {
-	if ch, ok := known[id]; ok {
-		return ch, nil
-	}
-	ch, err := s.Store.ChannelByID(ctx, id)
-	if err == nil {
-		known[id] = ch
-	}
-	return ch, err
-}
-
-func (s *Service) cancelContact(c *route.Call) (route.Reply, error) {
-	contact, _, err := s.contact(c)
+func (r *contactRoutes) cancel(c *route.Call) (route.Reply, error) {
+	contact, _, err := contactOf(c, r.store)
 	if err != nil {
 		return route.Reply{}, err
 	}
 	if contact.State == weir.Done {
 		return alreadyDone(&contact)
 	}
-	state, err := s.Broker.Cancel(c, contact.Ref)
+	state, err := r.broker.Cancel(c, contact.Ref)
 	if weir.CodeOf(err) == weir.CodeConflict {
 		// It was done meanwhile.
-		if contact, _, err = s.contact(c); err != nil {
+		if contact, _, err = contactOf(c, r.store); err != nil {
 			return route.Reply{}, err
 		}
 		return alreadyDone(&contact)
@@ -221,7 +322,7 @@ func statesOf(words []string) []weir.State {
 
 // addReasons sets why contacts wait, with one call for each of their channels. All of
 // the channels are in known.
-func (s *Service) addReasons(ctx context.Context, rows []weir.Contact, known map[weir.ChannelID]weir.Channel, views []ContactView) error {
+func (p *contactPages) addReasons(ctx context.Context, rows []weir.Contact, known map[weir.ChannelID]weir.Channel, views []ContactView) error {
 	open := map[weir.ChannelID][]int{}
 	for i := range rows {
 		if rows[i].State != weir.Done {
@@ -233,7 +334,7 @@ func (s *Service) addReasons(ctx context.Context, rows []weir.Contact, known map
 		for i, place := range places {
 			contacts[i] = rows[place]
 		}
-		list, err := s.Broker.Whys(ctx, known[id], contacts)
+		list, err := p.broker.Whys(ctx, known[id], contacts)
 		if err != nil {
 			return err
 		}
@@ -257,29 +358,36 @@ type SearchBody struct {
 	Cursor  string     `json:"cursor,omitempty" maxLength:"512" doc:"next_cursor of the page before"`
 }
 
-func (s *Service) searchRoute() *route.Route {
-	return &route.Route{
+// searchRoutes serves the search for the contacts of a phone number.
+type searchRoutes struct {
+	lookup    channelLookup
+	directory *channels.Directory
+	pages     contactPages
+}
+
+func (r *searchRoutes) table() []*route.Route {
+	return []*route.Route{{
 		Method: "POST", Path: "/v1/contacts:search", ID: "search-contacts", Tag: "contacts",
 		Summary: "Find the contacts of a phone number",
 		Description: "The number is in the body so that no address, log or history keeps it. The search is in the audit log, without the number. " +
 			"By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. " +
 			"A channel and an interval make a search short. A number without a country code is found on channels that have a region.",
-		Body: route.TypeOf[SearchBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: s.searchContacts, Repeatable: true,
+		Body: route.TypeOf[SearchBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: r.search, Repeatable: true,
 		Also:    []ops.Scope{ops.ScopePIIRead}, // otherwise numbers could be found by trial
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ContactList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
-	}
+	}}
 }
 
-func (s *Service) searchContacts(c *route.Call) (route.Reply, error) {
+func (r *searchRoutes) search(c *route.Call) (route.Reply, error) {
 	given, _ := c.Body["to"].(string)
 	channel, _ := c.Body["channel"].(string)
 	channel = strings.TrimSpace(channel)
-	regions, err := s.regions(c, channel)
+	regions, err := r.lookup.regions(c, channel)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	addresses := s.addressesOf(strings.TrimSpace(given), regions)
+	addresses := addressesOf(r.directory.Types(), strings.TrimSpace(given), regions)
 	if len(addresses) == 0 {
 		c.Errors.Add("/to", "format", "must be a phone number of 3 to 15 digits, or an address in the form of a channel type")
 	}
@@ -291,7 +399,7 @@ func (s *Service) searchContacts(c *route.Call) (route.Reply, error) {
 		f.Limit = int(n)
 	}
 	f.Cursor, _ = c.Body["cursor"].(string)
-	out, err := s.contactsOf(c, f, channel)
+	out, err := r.pages.page(c, f, channel)
 	out.Changes = []ops.FieldChange{{Field: "to", After: auth.MaskNumber(addresses[0])}}
 	if channel != "" {
 		out.Changes = append(out.Changes, ops.FieldChange{Field: "channel", After: channel})
@@ -302,37 +410,14 @@ func (s *Service) searchContacts(c *route.Call) (route.Reply, error) {
 // phoneSigns matches a phone number as people write it.
 var phoneSigns = regexp.MustCompile(`^[+0-9 ().\-/]+$`)
 
-// regions returns the regions of a channel, or of all channels, and an empty one for
-// channels without.
-func (s *Service) regions(ctx context.Context, channel string) ([]string, error) {
-	if channel != "" {
-		ch, err := s.channel(ctx, channel)
-		return []string{channels.Region(ch.Settings)}, err
-	}
-	const page = 500
-	list, after := []string{""}, ""
-	for {
-		rows, err := s.Store.Channels(ctx, after, page)
-		for i := range rows {
-			if region := channels.Region(rows[i].Settings); !slices.Contains(list, region) {
-				list = append(list, region)
-			}
-		}
-		if err != nil || len(rows) < page {
-			return list, err
-		}
-		after = rows[page-1].Name
-	}
-}
-
 // addressesOf returns the canonical forms that an address may have, by channel type
 // and region.
-func (s *Service) addressesOf(given string, regions []string) []string {
+func addressesOf(types []channels.Type, given string, regions []string) []string {
 	var list []string
 	if digits := auth.Digits(given); phoneSigns.MatchString(given) && len(digits) >= 3 && len(digits) <= 15 {
 		list = append(list, digits, "+"+digits)
 	}
-	for _, t := range s.Directory.Types() {
+	for _, t := range types {
 		for _, region := range regions {
 			if to, err := t.CanonicalAddress(given, region); err == nil && !slices.Contains(list, to) {
 				list = append(list, to)
@@ -340,4 +425,17 @@ func (s *Service) addressesOf(given string, regions []string) []string {
 		}
 	}
 	return list
+}
+
+// contactOf finds a contact by the id in a path.
+func contactOf(c *route.Call, store contactReader) (weir.Contact, []weir.Attempt, error) {
+	ref, err := weir.ParseRef(c.Request.PathValue("id"))
+	if err != nil {
+		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "there is no such contact")
+	}
+	contact, ended, err := store.Contact(c, ref)
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "there is no contact %s", ref)
+	}
+	return contact, ended, err
 }

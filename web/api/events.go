@@ -1,20 +1,142 @@
 package api
 
 import (
+	"encoding/json"
 	"math"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"weir/events"
+	"weir/internal/plainjson"
 	"weir/ops"
 	"weir/web/auth"
 	"weir/web/route"
 	"weir/web/wire"
 )
 
-func (s *Service) eventRoutes() []*route.Route {
+// Limits and intervals of the event stream.
+const (
+	StreamType        = "text/event-stream"
+	heartbeatInterval = 15 * time.Second
+	pollInterval      = time.Second // polls for events of other processes, and for shutdown
+	reconnectDelay    = 2000        // milliseconds; clients reconnect after it
+	eventsRead        = 256
+	maxExamined       = 5000 // max events that one page examines
+	// routerSource is the only source whose events the scope router can read.
+	routerSource = "router"
+)
+
+// EventView is an event in a response.
+type EventView struct {
+	ID      string    `json:"id" doc:"grows in the order of commits"`
+	Type    string    `json:"type"`
+	Source  string    `json:"source" doc:"which part of Weir: router, surveys, channels, contacts"`
+	Subject string    `json:"subject" doc:"the resource of the event"`
+	At      time.Time `json:"time"`
+	Data    any       `json:"data" doc:"depends on the type"`
+}
+
+// EventList is a page of events.
+type EventList struct {
+	Events     []EventView `json:"events" nullable:"false"`
+	NextCursor string      `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+// eventFilter selects the events that a client asked for.
+type eventFilter struct {
+	types           []string
+	subject, source string
+}
+
+func (f *eventFilter) passes(e *events.Event) bool {
+	return (len(f.types) == 0 || slices.ContainsFunc(f.types, func(p string) bool { return events.TypeMatches(p, e.Type) })) &&
+		(f.source == "" || f.source == e.Source) && strings.HasPrefix(e.Subject, f.subject)
+}
+
+// asksForContacts reports whether a client asks for events of contacts, and not merely
+// for whatever there is.
+func (f *eventFilter) asksForContacts() bool {
+	if f.source != "" {
+		return f.source == events.SourceContacts
+	}
+	return strings.HasPrefix(f.subject, "contact/") || slices.ContainsFunc(events.ContactTypes(), func(name string) bool {
+		return slices.ContainsFunc(f.types, func(p string) bool { return events.TypeMatches(p, name) })
+	})
+}
+
+func eventView(e *events.Event) EventView {
+	v := EventView{ID: strconv.FormatInt(e.ID, 10), Type: e.Type, Source: e.Source, Subject: e.Subject, At: e.At}
+	if len(e.Data) > 0 {
+		v.Data = e.Data
+	}
+	return v
+}
+
+// shownEvent returns the view of an event, with phone numbers masked without
+// pii:read.
+func shownEvent(c *route.Call, e *events.Event) EventView {
+	if !c.PII() {
+		masked := MaskedEvent(*e)
+		e = &masked
+	}
+	return eventView(e)
+}
+
+// MaskedEvent returns an event with the phone numbers masked, for receivers without
+// pii:read.
+func MaskedEvent(e events.Event) events.Event {
+	e.Subject, e.Data = auth.MaskValue(e.Subject), maskData(e.Data, e.Source == events.SourceContacts)
+	return e
+}
+
+// maskData masks texts at any depth, and the addresses of a contact's event however they
+// are written. JSON numbers stay: a phone number is always a text.
+func maskData(raw json.RawMessage, contact bool) json.RawMessage {
+	var own struct{ To, From string }
+	if contact {
+		_ = json.Unmarshal(raw, &own)
+	}
+	value := func(text string) string { return auth.MaskValue(auth.MaskOwn(auth.MaskOwn(text, own.To), own.From)) }
+	return plainjson.ReplaceTexts(raw, value, func(name, text string, depth int) string {
+		ours := contact && depth == 1
+		switch {
+		case ours && (name == "to" || name == "from"):
+			return auth.MaskNumber(text)
+		case ours && (name == "contact" || name == "message_id"):
+			return text // made by Weir; a number occurs in it by chance only
+		case name == "text" || name == "message":
+			return auth.MaskText(text)
+		}
+		return value(text)
+	})
+}
+
+// parseEventID reads the id after which a client wants events.
+func parseEventID(c *route.Call, text, pointer string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		c.Errors.Add(pointer, "format", "must be the id of an event, or the next_cursor of a page before")
+	}
+	return id, c.Invalid()
+}
+
+// eventRoutes serves the event log, as pages and as streams.
+type eventRoutes struct {
+	log events.Log
+	// interest enables the events of contacts for clients that read them; nil: reading
+	// does not enable them.
+	interest        events.Interest
+	contactEventsOn atomic.Bool            // a client of this process has enabled them
+	streams         *auth.ConcurrencyLimit // limits the open streams
+	ending          func() bool            // streams end now
+}
+
+func (r *eventRoutes) table() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/events", ID: "list-events", Tag: "events",
 		Summary: "List events, oldest first, or stream them",
@@ -29,7 +151,7 @@ func (s *Service) eventRoutes() []*route.Route {
 			{Name: "subject", Kind: "string", Description: "only events whose subject begins with this"},
 			{Name: "source", Kind: "string", Description: "only events from this part of Weir"},
 		}, route.Paging(100, 1000)...),
-		Download: StreamType, Serve: s.events, Data: []reflect.Type{route.TypeOf[events.ContactData](), route.TypeOf[events.MessageData]()},
+		Download: StreamType, Serve: r.get, Data: []reflect.Type{route.TypeOf[events.ContactData](), route.TypeOf[events.MessageData]()},
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page, or the stream", Body: route.TypeOf[EventList]()}},
 	}}
 }
@@ -45,7 +167,7 @@ const aboutContactEvents = "Events of contacts have the source contacts, and dat
 	"With WEIR_CONTACT_EVENTS=auto they are written from the first request that asks for them, by type, by the source contacts or by a subject that begins with contact/, or from the first webhook that takes them. " +
 	"Without pii:read numbers in them are masked."
 
-func (s *Service) events(c *route.Call, w http.ResponseWriter) error {
+func (r *eventRoutes) get(c *route.Call, w http.ResponseWriter) error {
 	f := &eventFilter{types: c.Query.List("type"), subject: c.Query.Text("subject"), source: c.Query.Text("source")}
 	if !c.Principal.Has(ops.ScopeContactsRead) {
 		if f.source == "" {
@@ -65,14 +187,14 @@ func (s *Service) events(c *route.Call, w http.ResponseWriter) error {
 		return err
 	}
 	if f.asksForContacts() {
-		if err := s.wantContacts(c); err != nil {
+		if err := r.wantContacts(c); err != nil {
 			return err
 		}
 	}
 	if acceptsStream(c.Request) {
-		return s.streamEvents(c, w, f)
+		return r.serveStream(c, w, f)
 	}
-	out, err := s.pageOfEvents(c, f)
+	out, err := r.page(c, f)
 	if err != nil {
 		return err
 	}
@@ -83,14 +205,14 @@ func (s *Service) events(c *route.Call, w http.ResponseWriter) error {
 
 // wantContacts enables the events of contacts. All that is committed once it has returned
 // is in the log.
-func (s *Service) wantContacts(c *route.Call) error {
-	if s.Interest == nil || s.contactEventsOn.Load() {
+func (r *eventRoutes) wantContacts(c *route.Call) error {
+	if r.interest == nil || r.contactEventsOn.Load() {
 		return nil
 	}
 	ctx, cancel := route.StepTimeout(c)
 	defer cancel()
-	err := s.Interest.WantContactEvents(ctx)
-	s.contactEventsOn.Store(err == nil)
+	err := r.interest.WantContactEvents(ctx)
+	r.contactEventsOn.Store(err == nil)
 	return err
 }
 
@@ -104,9 +226,9 @@ func acceptsStream(r *http.Request) bool {
 	return false
 }
 
-// pageOfEvents returns a page. Events that the filter drops are read too, so
+// page returns a page. Events that the filter drops are read too, so
 // the number of events that one page examines is bounded.
-func (s *Service) pageOfEvents(c *route.Call, f *eventFilter) (*EventList, error) {
+func (r *eventRoutes) page(c *route.Call, f *eventFilter) (*EventList, error) {
 	after, _ := c.Query["after"].(int64)
 	if text := c.Query.Text("cursor"); text != "" {
 		var err error
@@ -117,7 +239,7 @@ func (s *Service) pageOfEvents(c *route.Call, f *eventFilter) (*EventList, error
 	ctx, cancel := route.StepTimeout(c)
 	defer cancel()
 	if n := c.Query.Int("tail"); n > 0 && after == 0 {
-		last, err := s.Events.LatestEvent(ctx)
+		last, err := r.log.LatestEvent(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +247,7 @@ func (s *Service) pageOfEvents(c *route.Call, f *eventFilter) (*EventList, error
 	}
 	out, most := &EventList{Events: []EventView{}}, c.Query.Int("limit")
 	for passed := 0; ; {
-		list, err := s.Events.EventsSince(ctx, after, min(eventsRead, maxExamined-passed))
+		list, err := r.log.EventsSince(ctx, after, min(eventsRead, maxExamined-passed))
 		if err != nil || len(list) == 0 {
 			return out, err
 		}

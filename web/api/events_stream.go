@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/events"
 	"weir/web/auth"
 	"weir/web/route"
 )
@@ -17,7 +18,8 @@ import (
 // has not read stay in the log, so a slow client costs no more than a fast one.
 // The deadline of its connection disconnects a client that reads nothing.
 type stream struct {
-	*Service
+	log       events.Log
+	ending    func() bool
 	c         *route.Call
 	filter    *eventFilter
 	out       *route.Deadlines
@@ -26,29 +28,29 @@ type stream struct {
 	lastWrite time.Time
 }
 
-// streamEvents follows the log until the client disconnects or this process
+// serveStream follows the log until the client disconnects or this process
 // shuts down.
-func (s *Service) streamEvents(c *route.Call, w http.ResponseWriter, f *eventFilter) error {
-	if s.Ending() {
+func (r *eventRoutes) serveStream(c *route.Call, w http.ResponseWriter, f *eventFilter) error {
+	if r.ending() {
 		return route.ErrDraining()
 	}
-	release, ok := s.Streams.Acquire(c, c.Principal.ID(), 0)
+	release, ok := r.streams.Acquire(c, c.Principal.ID(), 0)
 	if !ok {
 		return errStreams()
 	}
 	defer release()
-	after, err := s.startPosition(c)
+	after, err := r.startPosition(c)
 	if err != nil {
 		return err
 	}
 	news := make(chan struct{}, 1)
-	defer s.Events.OnEvents(func() {
+	defer r.log.OnEvents(func() {
 		select {
 		case news <- struct{}{}:
 		default:
 		}
 	})()
-	st := &stream{Service: s, c: c, filter: f, out: route.NewDeadlines(w), position: after, lastSent: after, lastWrite: time.Now()}
+	st := &stream{log: r.log, ending: r.ending, c: c, filter: f, out: route.NewDeadlines(w), position: after, lastSent: after, lastWrite: time.Now()}
 	st.out.ClearRead()
 	w.Header().Set("Content-Type", StreamType)
 	w.Header().Set("Cache-Control", "no-store")
@@ -64,7 +66,7 @@ func (s *Service) streamEvents(c *route.Call, w http.ResponseWriter, f *eventFil
 }
 
 // startPosition returns the id after which a stream begins.
-func (s *Service) startPosition(c *route.Call) (int64, error) {
+func (r *eventRoutes) startPosition(c *route.Call) (int64, error) {
 	if text := c.Request.Header.Get("Last-Event-ID"); text != "" {
 		return parseEventID(c, text, "/Last-Event-ID")
 	}
@@ -73,14 +75,14 @@ func (s *Service) startPosition(c *route.Call) (int64, error) {
 	}
 	ctx, cancel := route.StepTimeout(c)
 	defer cancel()
-	return s.Events.LatestEvent(ctx)
+	return r.log.LatestEvent(ctx)
 }
 
 // follow sends events as they arrive.
 func (st *stream) follow(news <-chan struct{}) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	for !st.Ending() && st.c.Principal.StillAdmitted() {
+	for !st.ending() && st.c.Principal.StillAdmitted() {
 		more, err := st.next()
 		if err != nil {
 			return // the client reconnects with its last id
@@ -104,7 +106,7 @@ func (st *stream) follow(news <-chan struct{}) {
 func (st *stream) next() (more bool, err error) {
 	ctx, cancel := route.StepTimeout(st.c)
 	defer cancel()
-	list, err := st.Events.EventsSince(ctx, st.position, eventsRead)
+	list, err := st.log.EventsSince(ctx, st.position, eventsRead)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}

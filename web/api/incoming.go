@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"strconv"
@@ -12,18 +13,30 @@ import (
 	"weir/web/wire"
 )
 
-func (s *Service) incomingRoute() *route.Route {
-	return &route.Route{
+// incomingReader reads the messages that people sent.
+type incomingReader interface {
+	// IncomingSince lists messages with a greater ID, oldest first.
+	IncomingSince(ctx context.Context, channel weir.ChannelID, after int64, limit int) ([]weir.Incoming, error)
+}
+
+// incomingRoutes serves incoming messages.
+type incomingRoutes struct {
+	lookup channelLookup
+	store  incomingReader
+}
+
+func (r *incomingRoutes) table() []*route.Route {
+	return []*route.Route{{
 		Method: "GET", Path: "/v1/channels/{channel}/incoming", ID: "list-incoming", Tag: "channels",
 		Summary: "List incoming messages of a channel, oldest first",
 		Query: []wire.Parameter{
 			{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only messages with a greater id"},
 			route.LimitParameter(100, 1000),
 		},
-		Handle:  s.onChannel(s.listIncoming),
+		Handle:  r.lookup.onChannel(r.list),
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[IncomingList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
-	}
+	}}
 }
 
 // IncomingList is one page of incoming messages.
@@ -43,9 +56,9 @@ type IncomingView struct {
 	Fields     map[string]string `json:"fields,omitempty" doc:"other fields that the provider sent"`
 }
 
-func (s *Service) listIncoming(c *route.Call, ch weir.Channel) (route.Reply, error) {
+func (r *incomingRoutes) list(c *route.Call, ch weir.Channel) (route.Reply, error) {
 	most := c.Query.Int("limit")
-	rows, err := s.Store.IncomingSince(c, ch.ID, int64(c.Query.Int("after")), most+1)
+	rows, err := r.store.IncomingSince(c, ch.ID, int64(c.Query.Int("after")), most+1)
 	if err != nil {
 		return route.Reply{}, err
 	}

@@ -84,7 +84,21 @@ type ChannelMinutes struct {
 	Queued       []int64 `json:"queued" nullable:"false" doc:"contacts that waited at the end; 0 also where that is not known"`
 }
 
-func (s *Service) minuteRoutes() []*route.Route {
+// minuteCounter counts what was not stored yet.
+type minuteCounter interface {
+	// CurrentMinutes lists the counts that are not in the store yet.
+	CurrentMinutes() []ops.Minute
+}
+
+// minuteRoutes serves the activity of channels.
+type minuteRoutes struct {
+	lookup channelLookup
+	store  ops.MinuteStore
+	broker minuteCounter
+	now    func() time.Time
+}
+
+func (r *minuteRoutes) table() []*route.Route {
 	span := func(words ...string) []wire.Parameter {
 		return []wire.Parameter{
 			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339); absent: three hours before until"},
@@ -98,7 +112,7 @@ func (s *Service) minuteRoutes() []*route.Route {
 		{
 			Method: "GET", Path: "/v1/channels/{channel}/minutes", ID: "get-minutes", Tag: "channels",
 			Summary: "Get the activity of a channel, minute by minute", Description: help,
-			Query: span("1m", "5m", "15m", "1h"), Handle: s.channelMinutes,
+			Query: span("1m", "5m", "15m", "1h"), Handle: r.ofChannel,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "every step of the time", Body: route.TypeOf[MinutesView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -106,7 +120,7 @@ func (s *Service) minuteRoutes() []*route.Route {
 			Method: "GET", Path: "/v1/minutes", ID: "list-minutes", Tag: "channels",
 			Summary:     "Get the activity of all channels, for small charts",
 			Description: help + " At most 24 hours in one request. The limit counts channels by name, including channels without activity, which are left out.",
-			Query:       append(span("15m", "1h"), route.Paging(200, maxChannels)...), Handle: s.allMinutes,
+			Query:       append(span("15m", "1h"), route.Paging(200, maxChannels)...), Handle: r.ofAll,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page of channels", Body: route.TypeOf[AllMinutesView]()}},
 		},
 	}
@@ -119,8 +133,8 @@ type span struct {
 	since, until time.Time
 }
 
-func (s *Service) readSpan(c *route.Call, most time.Duration) (span, error) {
-	now := s.Now()
+func (r *minuteRoutes) readSpan(c *route.Call, most time.Duration) (span, error) {
+	now := r.now()
 	p := span{word: c.Query.Text("step"), until: now}
 	var err error
 	if p.step, err = time.ParseDuration(p.word); err != nil { // it is empty
@@ -152,13 +166,13 @@ func (s *Service) readSpan(c *route.Call, most time.Duration) (span, error) {
 // withUnstored returns the minutes that are counted but not stored yet, consistent
 // with a read of the store. If minutes were stored meanwhile, it reads again,
 // up to maxTries times, so that nothing is counted twice or missed.
-func (s *Service) withUnstored(read func() error) ([]ops.Minute, error) {
+func (r *minuteRoutes) withUnstored(read func() error) ([]ops.Minute, error) {
 	for try := 1; ; try++ {
-		before := oldest(s.Broker.CurrentMinutes())
+		before := oldest(r.broker.CurrentMinutes())
 		if err := read(); err != nil {
 			return nil, err
 		}
-		list := s.Broker.CurrentMinutes()
+		list := r.broker.CurrentMinutes()
 		if oldest(list).Equal(before) || try == maxTries {
 			return list, nil
 		}
@@ -175,19 +189,19 @@ func oldest(list []ops.Minute) time.Time {
 	return at
 }
 
-func (s *Service) channelMinutes(c *route.Call) (route.Reply, error) {
-	p, err := s.readSpan(c, minutesKept)
+func (r *minuteRoutes) ofChannel(c *route.Call) (route.Reply, error) {
+	p, err := r.readSpan(c, minutesKept)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	ch, err := s.channel(c, c.Request.PathValue("channel"))
+	ch, err := r.lookup.named(c, c.Request.PathValue("channel"))
 	if err != nil {
 		return route.Reply{}, err
 	}
 	var list []ops.Minute
 	var before *ops.Minute
-	current, err := s.withUnstored(func() (err error) {
-		list, before, err = s.Minutes.Minutes(c, ch.ID, p.since, p.until)
+	current, err := r.withUnstored(func() (err error) {
+		list, before, err = r.store.Minutes(c, ch.ID, p.since, p.until)
 		return err
 	})
 	if err != nil {
@@ -247,12 +261,12 @@ func minuteView(at time.Time, m *ops.Minute) MinuteView {
 	return v
 }
 
-func (s *Service) allMinutes(c *route.Call) (route.Reply, error) {
-	p, err := s.readSpan(c, maxSpan)
+func (r *minuteRoutes) ofAll(c *route.Call) (route.Reply, error) {
+	p, err := r.readSpan(c, maxSpan)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	rows, next, err := s.pageOfChannels(c)
+	rows, next, err := r.lookup.page(c)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -261,8 +275,8 @@ func (s *Service) allMinutes(c *route.Call) (route.Reply, error) {
 		ids[i] = rows[i].ID
 	}
 	var list []ops.Minute
-	current, err := s.withUnstored(func() (err error) {
-		list, err = s.Minutes.Quarters(c, ids, p.since, p.until)
+	current, err := r.withUnstored(func() (err error) {
+		list, err = r.store.Quarters(c, ids, p.since, p.until)
 		return err
 	})
 	if err != nil {

@@ -45,16 +45,31 @@ type TimelineFor struct {
 	Serial     int    `json:"serial" doc:"which of the respondent's contacts it is, from 1; 0: a reply in a conversation"`
 }
 
-func (s *Service) timelineRoute() *route.Route {
-	return &route.Route{
+// timelineStore reads the contact of a timeline and its channel.
+type timelineStore interface {
+	contactReader
+	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
+}
+
+// timelineRoutes serves the timelines of contacts.
+type timelineRoutes struct {
+	store timelineStore
+	dead  interface {
+		Afterlife(ctx context.Context, ref weir.Ref) (ops.DeadLetterHistory, error)
+	}
+	trail *auth.Trail
+}
+
+func (r *timelineRoutes) table() []*route.Route {
+	return []*route.Route{{
 		Method: "GET", Path: "/v1/contacts/{id}/timeline", ID: "get-timeline", Tag: "contacts",
 		Summary: "Get the timeline of a contact",
 		Description: "From its row, its attempts, the dead letters and the audit log, whose entries appear within seconds. " +
 			"Of callbacks only what changed the contact is kept: the first and the last word in each attempt.",
-		Handle:  s.timeline,
+		Handle:  r.get,
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "its events", Body: route.TypeOf[TimelineView]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
-	}
+	}}
 }
 
 // NotRecorded lists what no store records.
@@ -67,12 +82,12 @@ func NotRecorded() []string {
 	}
 }
 
-func (s *Service) timeline(c *route.Call) (route.Reply, error) {
-	contact, ended, err := s.contact(c)
+func (r *timelineRoutes) get(c *route.Call) (route.Reply, error) {
+	contact, ended, err := contactOf(c, r.store)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	ch, err := s.Store.ChannelByID(c, contact.Channel)
+	ch, err := r.store.ChannelByID(c, contact.Channel)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -91,7 +106,7 @@ func (s *Service) timeline(c *route.Call) (route.Reply, error) {
 		}
 		v.Events = append(v.Events, end)
 	}
-	if v.Events, err = s.addLaterEvents(c, &contact, v.Events); err != nil {
+	if v.Events, err = r.addLaterEvents(c, &contact, v.Events); err != nil {
 		return route.Reply{}, err
 	}
 	slices.SortStableFunc(v.Events, func(a, b TimelineEvent) int { return a.At.Compare(b.At) })
@@ -139,8 +154,8 @@ func attemptEvents(a *AttemptView, c *weir.Contact) []TimelineEvent {
 
 // addLaterEvents adds the events of the contact's dead letter and requeues, and the
 // API requests about the contact.
-func (s *Service) addLaterEvents(ctx context.Context, c *weir.Contact, list []TimelineEvent) ([]TimelineEvent, error) {
-	after, err := s.Dead.Afterlife(ctx, c.Ref)
+func (r *timelineRoutes) addLaterEvents(ctx context.Context, c *weir.Contact, list []TimelineEvent) ([]TimelineEvent, error) {
+	after, err := r.dead.Afterlife(ctx, c.Ref)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +170,7 @@ func (s *Service) addLaterEvents(ctx context.Context, c *weir.Contact, list []Ti
 		list = append(list, TimelineEvent{At: after.RequeuedAt, What: "requeued", Contact: after.RequeuedAs.String(), By: after.RequeuedBy})
 	}
 	if old, ok := ops.ParseRequeueKey(c.Key); ok {
-		from, err := s.Dead.Afterlife(ctx, old)
+		from, err := r.dead.Afterlife(ctx, old)
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +178,7 @@ func (s *Service) addLaterEvents(ctx context.Context, c *weir.Contact, list []Ti
 			list = slices.Insert(list, 0, TimelineEvent{At: c.QueuedAt, What: "made_of", Contact: old.String(), By: from.RequeuedBy})
 		}
 	}
-	entries, err := s.Trail.EntriesOf(ctx, c.Ref.String(), maxEntries)
+	entries, err := r.trail.EntriesOf(ctx, c.Ref.String(), maxEntries)
 	for _, e := range entries {
 		list = append(list, TimelineEvent{At: e.At, What: "request", By: e.Token, Action: e.Action, Status: e.Status})
 	}

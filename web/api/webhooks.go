@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"weir"
 	"weir/events"
@@ -20,14 +22,173 @@ import (
 	"weir/web/wire"
 )
 
+// WebhookBody is a webhook, as in a request that creates it.
+type WebhookBody struct {
+	URL         string   `json:"url" minLength:"1" maxLength:"2000" doc:"https at a public address; WEIR_OUTBOUND_ALLOW has the exceptions. Never in logs and the audit log, because it may hold a secret"`
+	Types       []string `json:"types" minItems:"1" maxItems:"50" nullable:"false" doc:"types of events; one that ends with .* stands for all types that begin so, such as weir.contact.*"`
+	Channel     string   `json:"channel,omitempty" maxLength:"63" doc:"only events that name this channel"`
+	Survey      string   `json:"survey,omitempty" maxLength:"63" doc:"only events that name this survey"`
+	Description string   `json:"description,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people"`
+	Enabled     *bool    `json:"enabled,omitempty" doc:"absent: true. While it is false, events wait in the log, as long as that keeps them"`
+	PII         bool     `json:"pii,omitempty" doc:"send full phone numbers; the token must have pii:read. Otherwise all but the last two digits are masked"`
+}
+
+// WebhookPatch changes fields of a webhook.
+type WebhookPatch struct {
+	URL         string   `json:"url,omitempty" minLength:"1" maxLength:"2000" doc:"as in the body of create-webhook"`
+	Types       []string `json:"types,omitempty" minItems:"1" maxItems:"50" nullable:"false" doc:"all of them: the list is replaced"`
+	Channel     *string  `json:"channel,omitempty" maxLength:"63" doc:"only events that name this channel; empty: of all"`
+	Survey      *string  `json:"survey,omitempty" maxLength:"63" doc:"only events that name this survey; empty: of all"`
+	Description *string  `json:"description,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people"`
+	Enabled     *bool    `json:"enabled,omitempty" doc:"true also enables a webhook that Weir has disabled: it goes on where it stopped"`
+	PII         *bool    `json:"pii,omitempty" doc:"send full phone numbers; true needs pii:read in this and every later change"`
+}
+
+// WebhookView is a webhook.
+type WebhookView struct {
+	ID             string     `json:"id"`
+	URL            string     `json:"url" doc:"where events are sent"`
+	Types          []string   `json:"types" nullable:"false" doc:"types of events, and patterns of types"`
+	Channel        string     `json:"channel,omitempty" doc:"only events that name this channel; absent: of all"`
+	Survey         string     `json:"survey,omitempty" doc:"only events that name this survey; absent: of all"`
+	Description    string     `json:"description,omitempty" doc:"for people"`
+	State          string     `json:"state" enum:"enabled,failing,paused,disabled" doc:"failing: enabled, and the latest deliveries failed; paused: a client set enabled to false; disabled: Weir did"`
+	Enabled        bool       `json:"enabled" doc:"events are sent"`
+	PII            bool       `json:"pii" doc:"phone numbers are not masked"`
+	DisabledReason string     `json:"disabled_reason,omitempty" enum:"gone,failing" doc:"why Weir disabled it: gone: the receiver answered 410; failing: it failed for five days"`
+	FailingSince   *time.Time `json:"failing_since,omitempty" doc:"since when it fails; absent: it does not"`
+	OldSecretUntil *time.Time `json:"old_secret_until,omitempty" doc:"until then requests are also signed with secrets from before a rotation"`
+	CreatedAt      time.Time  `json:"created_at"`
+	UpdatedAt      time.Time  `json:"updated_at"`
+	Secret         string     `json:"secret,omitempty" doc:"signs the requests; only in the responses that create and rotate it"`
+}
+
+// WebhookList is a page of webhooks.
+type WebhookList struct {
+	Webhooks   []WebhookView `json:"webhooks" nullable:"false"`
+	NextCursor string        `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+// RotateBody says how a secret is rotated.
+type RotateBody struct {
+	OverlapHours *int `json:"overlap_hours,omitempty" minimum:"0" maximum:"168" doc:"for how long the old secret signs too; absent: 24"`
+}
+
+// ReplayBody selects events to deliver again: one of the fields.
+type ReplayBody struct {
+	Event       string     `json:"event,omitempty" minLength:"1" maxLength:"20" doc:"id of an event in the log"`
+	FailedSince *time.Time `json:"failed_since,omitempty" doc:"all events whose delivery was given up at that instant or later; events that wait for a retry are tried at once"`
+}
+
+// ReplayView is the result of a replay.
+type ReplayView struct {
+	Replayed int  `json:"replayed" doc:"how many events will be delivered again, unless the filters have changed"`
+	More     bool `json:"more" doc:"there are others; repeat the request"`
+}
+
+// DeliveryView is a try to deliver an event to a webhook.
+type DeliveryView struct {
+	ID         string    `json:"id,omitempty" doc:"grows with time; absent for a test"`
+	At         time.Time `json:"at" doc:"when it began"`
+	Event      string    `json:"event,omitempty" doc:"id of the event in the log; absent: the test event"`
+	Type       string    `json:"type" doc:"type of the event"`
+	Result     string    `json:"result" enum:"delivered,failed,abandoned" doc:"failed: it will be retried; abandoned: it will not, unless it is replayed"`
+	Status     int       `json:"status,omitempty" doc:"HTTP status of the answer; absent: there was none"`
+	DurationMS float64   `json:"duration_ms" doc:"milliseconds until the answer"`
+	Error      string    `json:"error,omitempty" enum:"status,timeout,unreachable,unresolved,refused,invalid,canceled,internal" doc:"class of the failure: status: an answer other than 2xx; refused: Weir may not call that address"`
+}
+
+// DeliveryList is a page of tries, newest first.
+type DeliveryList struct {
+	Deliveries []DeliveryView `json:"deliveries" nullable:"false"`
+	NextCursor string         `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+func webhookView(w *events.Webhook, now time.Time) WebhookView {
+	v := WebhookView{
+		ID: w.ID, URL: w.URL, Types: w.Types, Channel: w.Channel, Survey: w.Survey, Description: w.Description, Enabled: w.Enabled, PII: w.PII,
+		State: "enabled", FailingSince: wire.Instant(w.FailingSince), CreatedAt: w.Created, UpdatedAt: w.Updated, DisabledReason: w.Disabled,
+	}
+	switch {
+	case !w.Enabled && w.Disabled != "":
+		v.State = "disabled"
+	case !w.Enabled:
+		v.State = "paused"
+	case !w.FailingSince.IsZero():
+		v.State = "failing"
+	}
+	if len(w.Secrets(now)) > 1 {
+		v.OldSecretUntil = wire.Instant(w.OldUntil())
+	}
+	return v
+}
+
+func deliveryView(t *events.Try) DeliveryView {
+	v := DeliveryView{
+		At: t.At, Type: t.Type, Status: t.Status, DurationMS: float64(t.Duration.Microseconds()) / 1000, Error: t.Error, Result: "delivered",
+	}
+	if t.ID != 0 {
+		v.ID = strconv.FormatInt(t.ID, 10)
+	}
+	if t.Event != 0 {
+		v.Event = strconv.FormatInt(t.Event, 10)
+	}
+	switch {
+	case t.Abandoned:
+		v.Result = "abandoned"
+	case t.Error != "":
+		v.Result = "failed"
+	}
+	return v
+}
+
+// webhookFields returns the fields of a webhook for the audit log.
+func webhookFields(w *events.Webhook) map[string]any {
+	types := make([]any, len(w.Types))
+	for i, name := range w.Types {
+		types[i] = name
+	}
+	fields := map[string]any{"url": w.URL, "types": types, "enabled": w.Enabled, "pii": w.PII}
+	for name, value := range map[string]string{"channel": w.Channel, "survey": w.Survey, "description": w.Description, "secret": w.Secret} {
+		if value != "" {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
+// etag returns the entity tag of a webhook.
+func etag(w *events.Webhook) string { return `"` + strconv.FormatInt(w.Revision, 10) + `"` }
+
+// ifMatch reports whether a request demands a version, and whether that is the current
+// one.
+func ifMatch(r *http.Request, tag string) (demanded, met bool) {
+	given := r.Header.Values("If-Match")
+	// A comma in a tag splits it, but no tag of Weir has one.
+	list := strings.FieldsFunc(strings.Join(given, ","), func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
+	if len(given) == 0 || slices.Contains(list, "*") {
+		return false, true
+	}
+	return true, slices.Contains(list, tag)
+}
+
 const webhookPath = "/v1/webhooks/{id}"
 
-func (s *Service) webhookRoutes() []*route.Route {
+// webhookRoutes serves webhooks.
+type webhookRoutes struct {
+	store   events.WebhookStore
+	log     events.Log
+	checker webhookChecker
+	send    func(context.Context, events.Webhook) (events.Try, error) // sends the test event
+	now     func() time.Time
+}
+
+func (r *webhookRoutes) table() []*route.Route {
 	view := route.TypeOf[WebhookView]()
 	return append([]*route.Route{
 		{
 			Method: "GET", Path: "/v1/webhooks", ID: "list-webhooks", Tag: "webhooks",
-			Summary: "List webhooks by id", Query: route.Paging(100, 1000), Handle: s.listWebhooks,
+			Summary: "List webhooks by id", Query: route.Paging(100, 1000), Handle: r.list,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[WebhookList]()}},
 		},
 		{
@@ -35,13 +196,13 @@ func (s *Service) webhookRoutes() []*route.Route {
 			Summary: "Create a webhook",
 			Description: "It gets the events that are committed from then on, as POST requests with the headers and the signature of Standard Webhooks 1.0.0. " +
 				"The response has the secret with which they are signed; no other request returns it. The types of events are " + strings.Join(events.Types(), ", ") + ".",
-			Body: route.TypeOf[WebhookBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: s.createWebhook, Tagged: true,
+			Body: route.TypeOf[WebhookBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: r.create, Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusCreated, Description: "created", Body: view}},
 			Codes:   []weir.Code{weir.CodeConflict},
 		},
 		{
 			Method: "GET", Path: webhookPath, ID: "get-webhook", Tag: "webhooks",
-			Summary: "Get a webhook", Handle: s.getWebhook, Tagged: true,
+			Summary: "Get a webhook", Handle: r.get, Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "the webhook", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound},
 		},
@@ -49,51 +210,51 @@ func (s *Service) webhookRoutes() []*route.Route {
 			Method: "PATCH", Path: webhookPath, ID: "patch-webhook", Tag: "webhooks",
 			Summary:     "Change fields of a webhook",
 			Description: "Absent fields stay as they are. Events that wait for a retry are tried at once. With If-Match the change is made to that version only.",
-			Body:        route.TypeOf[WebhookPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Handle: s.patchWebhook, Tagged: true,
+			Body:        route.TypeOf[WebhookPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Handle: r.patch, Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodePrecondition, weir.CodeConflict},
 		},
 		{
 			Method: "DELETE", Path: webhookPath, ID: "delete-webhook", Tag: "webhooks",
-			Summary: "Delete a webhook", Description: "Events that it has not got yet are not sent.", Handle: s.deleteWebhook, Tagged: true,
+			Summary: "Delete a webhook", Description: "Events that it has not got yet are not sent.", Handle: r.delete, Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodePrecondition},
 		},
-	}, s.webhookActions()...)
+	}, r.actions()...)
 }
 
-func (s *Service) listWebhooks(c *route.Call) (route.Reply, error) {
+func (r *webhookRoutes) list(c *route.Call) (route.Reply, error) {
 	most := c.Query.Int("limit")
 	after, err := c.AfterName("webhooks")
 	if err != nil {
 		return route.Reply{}, err
 	}
-	rows, err := s.Webhooks.Webhooks(c, after, most+1)
+	rows, err := r.store.Webhooks(c, after, most+1)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	list, next := pageOf(rows, most, func(w *events.Webhook) WebhookView { return webhookView(w, s.Now()) },
+	list, next := pageOf(rows, most, func(w *events.Webhook) WebhookView { return webhookView(w, r.now()) },
 		func(v *WebhookView) string { return wire.NameCursor("webhooks", v.ID) })
 	return route.Reply{Status: http.StatusOK, Body: WebhookList{list, next}}, nil
 }
 
-func (s *Service) getWebhook(c *route.Call) (route.Reply, error) {
-	w, err := s.webhook(c)
+func (r *webhookRoutes) get(c *route.Call) (route.Reply, error) {
+	w, err := r.named(c)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	return s.webhookReply(http.StatusOK, nil, &w, ""), nil
+	return r.reply(http.StatusOK, nil, &w, ""), nil
 }
 
-// webhook finds the webhook in the path.
-func (s *Service) webhook(c *route.Call) (events.Webhook, error) {
-	return s.Webhooks.Webhook(c, c.Request.PathValue("id"))
+// named finds the webhook in the path.
+func (r *webhookRoutes) named(c *route.Call) (events.Webhook, error) {
+	return r.store.Webhook(c, c.Request.PathValue("id"))
 }
 
-// webhookReply returns the response to a request about a webhook. before is the webhook
+// reply returns the response to a request about a webhook. before is the webhook
 // before a change; nil: there is none. secret is shown if the request made it.
-func (s *Service) webhookReply(status int, before, w *events.Webhook, secret string) route.Reply {
-	v := webhookView(w, s.Now())
+func (r *webhookRoutes) reply(status int, before, w *events.Webhook, secret string) route.Reply {
+	v := webhookView(w, r.now())
 	v.Secret = secret
 	out := route.Reply{Status: status, Body: v, ETag: etag(w)}
 	if before != nil {
@@ -106,25 +267,32 @@ func (s *Service) webhookReply(status int, before, w *events.Webhook, secret str
 	return out
 }
 
-func (s *Service) createWebhook(c *route.Call) (route.Reply, error) {
-	now := s.Now()
+func (r *webhookRoutes) create(c *route.Call) (route.Reply, error) {
+	now := r.now()
 	w := events.Webhook{
 		ID: "wh" + strings.ToLower(rand.Text()[:14]), Enabled: true, Secret: webhooksign.NewSecret(), Revision: 1, Generation: 1, Created: now, Updated: now,
 	}
-	if err := s.readWebhook(c, &w); err != nil {
+	if err := r.checker.read(c, &w); err != nil {
 		return route.Reply{}, err
 	}
-	if err := s.Webhooks.AddWebhook(c, w); err != nil {
+	if err := r.store.AddWebhook(c, w); err != nil {
 		return route.Reply{}, err
 	}
 	c.Request.SetPathValue("id", w.ID) // for the audit log
-	out := s.webhookReply(http.StatusCreated, &events.Webhook{}, &w, w.Secret)
+	out := r.reply(http.StatusCreated, &events.Webhook{}, &w, w.Secret)
 	out.Location = "/v1/webhooks/" + w.ID
 	return out, nil
 }
 
-// readWebhook merges a body into a webhook, and checks the result.
-func (s *Service) readWebhook(c *route.Call, w *events.Webhook) error {
+// webhookChecker reads bodies of webhooks and checks them.
+type webhookChecker struct {
+	lookup  channelLookup
+	survey  func(ctx context.Context, name string) error // an error if there is no survey of the name
+	mayCall func(url string) error                       // why a URL must not be called; nil: every URL may be
+}
+
+// read merges a body into a webhook, and checks the result.
+func (k *webhookChecker) read(c *route.Call, w *events.Webhook) error {
 	var b WebhookPatch
 	if raw, err := json.Marshal(c.Body); err != nil || json.Unmarshal(raw, &b) != nil {
 		return c.Invalid() // reported by the schema
@@ -148,7 +316,7 @@ func (s *Service) readWebhook(c *route.Call, w *events.Webhook) error {
 			w.Disabled, w.FailingSince = "", time.Time{}
 		}
 	}
-	if err := s.checkWebhook(c, w); err != nil {
+	if err := k.check(c, w); err != nil {
 		return err
 	}
 	if err := c.Invalid(); err != nil {
@@ -166,11 +334,11 @@ func mayReveal(c *route.Call, w *events.Webhook) error {
 	return nil
 }
 
-// checkWebhook finds errors that the schema does not. The error that it returns is the
+// check finds errors that the schema does not. The error that it returns is the
 // store's.
-func (s *Service) checkWebhook(c *route.Call, w *events.Webhook) error {
+func (k *webhookChecker) check(c *route.Call, w *events.Webhook) error {
 	if w.URL != "" {
-		s.checkAddress(w.URL, &c.Errors)
+		k.checkAddress(w.URL, &c.Errors)
 	}
 	known := events.Types()
 	for i, name := range w.Types {
@@ -185,14 +353,14 @@ func (s *Service) checkWebhook(c *route.Call, w *events.Webhook) error {
 		}
 	}
 	if w.Channel != "" && c.Body["channel"] != nil {
-		if _, err := s.channel(c, w.Channel); weir.CodeOf(err) == weir.CodeNotFound {
+		if _, err := k.lookup.named(c, w.Channel); weir.CodeOf(err) == weir.CodeNotFound {
 			c.Errors.Add("/channel", "not_found", "there is no such channel")
 		} else if err != nil {
 			return err
 		}
 	}
 	if w.Survey != "" && c.Body["survey"] != nil {
-		if err := s.Survey(c, w.Survey); weir.CodeOf(err) == weir.CodeNotFound {
+		if err := k.survey(c, w.Survey); weir.CodeOf(err) == weir.CodeNotFound {
 			c.Errors.Add("/survey", "not_found", "there is no such survey")
 		} else if err != nil {
 			return err
@@ -201,28 +369,28 @@ func (s *Service) checkWebhook(c *route.Call, w *events.Webhook) error {
 	return nil
 }
 
-func (s *Service) checkAddress(address string, wrong *validation.Errors) {
+func (k *webhookChecker) checkAddress(address string, wrong *validation.Errors) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https":
 		wrong.Add("/url", "format", "must be an http or https URL with a host and without user and password; requests are signed")
-	case s.MayCall != nil:
-		if err := s.MayCall(address); err != nil {
+	case k.mayCall != nil:
+		if err := k.mayCall(address); err != nil {
 			wrong.Add("/url", "not_allowed", "%v; WEIR_OUTBOUND_ALLOW has the exceptions", err)
 		}
 	}
 }
 
-func (s *Service) patchWebhook(c *route.Call) (route.Reply, error) {
-	return s.changeWebhook(c, func(w *events.Webhook) error { return s.readWebhook(c, w) })
+func (r *webhookRoutes) patch(c *route.Call) (route.Reply, error) {
+	return r.change(c, func(w *events.Webhook) error { return r.checker.read(c, w) })
 }
 
-// changeWebhook changes a webhook of the version that the request demands. Without one a
+// change changes a webhook of the version that the request demands. Without one a
 // change that conflicts with another one is made again.
-func (s *Service) changeWebhook(c *route.Call, change func(*events.Webhook) error) (route.Reply, error) {
+func (r *webhookRoutes) change(c *route.Call, change func(*events.Webhook) error) (route.Reply, error) {
 	bySchema := c.Errors
 	for try := 1; ; try++ {
-		w, err := s.webhook(c)
+		w, err := r.named(c)
 		if err != nil {
 			return route.Reply{}, err
 		}
@@ -239,14 +407,14 @@ func (s *Service) changeWebhook(c *route.Call, change func(*events.Webhook) erro
 		if w.Secret != before.Secret {
 			fresh = w.Secret
 		}
-		w, err = s.Webhooks.UpdateWebhook(c, w, s.Now())
+		w, err = r.store.UpdateWebhook(c, w, r.now())
 		if weir.CodeOf(err) == weir.CodePrecondition && !demanded && try < maxTries {
 			continue
 		}
 		if err != nil {
 			return route.Reply{}, err
 		}
-		return s.webhookReply(http.StatusOK, &before, &w, fresh), nil
+		return r.reply(http.StatusOK, &before, &w, fresh), nil
 	}
 }
 
@@ -254,8 +422,8 @@ func errVersion() error {
 	return weir.Errorf(weir.CodePrecondition, "the webhook is not of the version in If-Match; get it again")
 }
 
-func (s *Service) deleteWebhook(c *route.Call) (route.Reply, error) {
-	w, err := s.webhook(c)
+func (r *webhookRoutes) delete(c *route.Call) (route.Reply, error) {
+	w, err := r.named(c)
 	if err != nil {
 		return route.Reply{}, err
 	}
@@ -265,5 +433,134 @@ func (s *Service) deleteWebhook(c *route.Call) (route.Reply, error) {
 	} else if demanded {
 		revision = w.Revision
 	}
-	return route.Reply{Status: http.StatusNoContent}, s.Webhooks.DeleteWebhook(c, w.ID, revision)
+	return route.Reply{Status: http.StatusNoContent}, r.store.DeleteWebhook(c, w.ID, revision)
+}
+
+// usualOverlap is how long the old secret signs after a rotation.
+const usualOverlap = 24 * time.Hour
+
+func (r *webhookRoutes) actions() []*route.Route {
+	json := []string{wire.JSONType}
+	return []*route.Route{
+		{
+			Method: "POST", Path: webhookPath + "/rotate", ID: "rotate-webhook", Tag: "webhooks",
+			Summary:     "Rotate the secret of a webhook",
+			Description: "The response has the new secret. For the overlap each request is also signed with the former secret, so that receivers may have either. Secrets before that one sign as long as promised, at most " + strconv.Itoa(events.MaxOldSecrets) + " in all; an overlap of 0 ends all of them. For a webhook with pii the token must have pii:read.",
+			Body:        route.TypeOf[RotateBody](), BodyTypes: json, BodyLimit: wire.MaxBody, Handle: r.rotate, Tagged: true,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "rotated", Body: route.TypeOf[WebhookView]()}},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodePrecondition, weir.CodeConflict},
+		},
+		{
+			Method: "POST", Path: webhookPath + "/test", ID: "test-webhook", Tag: "webhooks",
+			Summary:     "Send a test event to a webhook",
+			Description: "An event of type weir.webhook.test is sent at once, and once, also to a webhook that is not enabled. The response reports how that went.",
+			Handle:      r.test,
+			Answers:     []route.Answer{{Status: http.StatusOK, Description: "it was tried; the result says how it went", Body: route.TypeOf[DeliveryView]()}},
+			Codes:       []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "GET", Path: webhookPath + "/deliveries", ID: "list-deliveries", Tag: "webhooks",
+			Summary:     "List the latest tries to deliver events to a webhook, newest first",
+			Description: "The latest " + strconv.Itoa(events.KeptTries) + " tries are kept, for as long as events are. After a crash those of the last second may be missing.",
+			Query:       route.Paging(50, events.KeptTries), Handle: r.deliveries,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[DeliveryList]()}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "POST", Path: webhookPath + "/replay", ID: "replay-webhook", Tag: "webhooks",
+			Summary: "Deliver events to a webhook again",
+			Description: "One event, or all whose delivery was given up at an instant or later, at most " + strconv.Itoa(events.MaxReplay) + " at once. They have the webhook-id that they had, " +
+				"and come before later events of the same subject that were not delivered yet. An event that is older than a day is tried once. One that the filters of the webhook no longer let through is not sent. For a webhook with pii the token must have pii:read.",
+			Body: route.TypeOf[ReplayBody](), BodyTypes: json, BodyLimit: wire.MaxBody, Handle: r.replay,
+			Answers: []route.Answer{{Status: http.StatusAccepted, Description: "they will be delivered", Body: route.TypeOf[ReplayView]()}},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+		},
+	}
+}
+
+func (r *webhookRoutes) rotate(c *route.Call) (route.Reply, error) {
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	overlap := usualOverlap
+	if hours, ok := c.Body["overlap_hours"].(float64); ok {
+		overlap = time.Duration(hours) * time.Hour
+	}
+	return r.change(c, func(w *events.Webhook) error {
+		if err := mayReveal(c, w); err != nil {
+			return err
+		}
+		return w.Rotate(webhooksign.NewSecret(), r.now(), overlap)
+	})
+}
+
+func (r *webhookRoutes) test(c *route.Call) (route.Reply, error) {
+	w, err := r.named(c)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	t, err := r.send(c, w)
+	return route.Reply{Status: http.StatusOK, Body: deliveryView(&t)}, err
+}
+
+func (r *webhookRoutes) deliveries(c *route.Call) (route.Reply, error) {
+	most, before := c.Query.Int("limit"), cursorID(c)
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	list, err := r.store.Tries(c, c.Request.PathValue("id"), before, most+1)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	deliveries, next := pageOf(list, most, deliveryView, func(v *DeliveryView) string { return v.ID })
+	return route.Reply{Status: http.StatusOK, Body: DeliveryList{deliveries, next}}, nil
+}
+
+func (r *webhookRoutes) replay(c *route.Call) (route.Reply, error) {
+	event, one := c.Body["event"].(string)
+	_, all := c.Body["failed_since"].(string)
+	if one == all && len(c.Errors) == 0 {
+		c.Errors.Add("", "required", "must have one of event and failed_since")
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	w, err := r.named(c)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	if err := mayReveal(c, &w); err != nil {
+		return route.Reply{}, err
+	}
+	if one {
+		return r.replayEvent(c, &w, event)
+	}
+	n, more, err := r.store.ReplayFailed(c, w.ID, instantOf(c.Body["failed_since"]))
+	return route.Reply{Status: http.StatusAccepted, Body: ReplayView{n, more}}, err
+}
+
+func (r *webhookRoutes) replayEvent(c *route.Call, w *events.Webhook, text string) (route.Reply, error) {
+	id, err := parseEventID(c, text, "/event")
+	if err != nil {
+		return route.Reply{}, err
+	}
+	list, err := r.log.EventsSince(c, max(0, id-1), 1)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	switch {
+	case len(list) == 0 || list[0].ID != id:
+		c.Errors.Add("/event", "not_found", "is not in the log, or no longer")
+	case !w.WantsType(list[0].Type):
+		c.Errors.Add("/event", "conflict", "is of type %s, which the webhook does not get", list[0].Type)
+	case !w.WantsScope(events.ScopeOf(&list[0])):
+		c.Errors.Add("/event", "conflict", "is of a channel or survey whose events the webhook does not get")
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	if err := r.store.ReplayEvent(c, w.ID, list[0], r.now()); err != nil {
+		return route.Reply{}, err
+	}
+	return route.Reply{Status: http.StatusAccepted, Body: ReplayView{Replayed: 1}}, nil
 }

@@ -60,11 +60,11 @@ func (p *components) handler(o Options, draining, ending func() bool, processes 
 	}
 	return withDashboard(o, web.Options{
 		Options: api.Options{
-			Directory: p.directory, DefaultCapacity: c.DefaultChannelCapacity, Draining: draining, Ending: ending, Router: func() string { return string(p.router.Phase()) },
-			DatabaseServer: p.store.ServerAddress,
-			Events:         p.store, Interest: p.store, Minutes: p.store, Dead: p.store, Trail: p.trail, Hold: p.hold, Processes: processes, Tracing: p.tracing,
+			Directory: p.directory, DefaultCapacity: c.DefaultChannelCapacity, Ending: ending,
+			Events: p.store, Interest: p.store, Minutes: p.store, Dead: p.store, Trail: p.trail, Hold: p.hold, Processes: processes, Tracing: p.tracing,
 			Webhooks: p.store, TestWebhook: p.webhooks.Test, MayCall: outboundPolicy(c).Check,
 		},
+		Draining: draining, Router: func() string { return string(p.router.Phase()) }, DatabaseServer: p.store.ServerAddress,
 		Store: p.store, Broker: heldFigures{p.channels, p.hold}, Gate: p.gate, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
 		Gatherer: o.Registry, Version: o.Version, Refusals: refusals,
 		Surveys: p.surveys, SurveyStore: p.store, Importer: p.store, Tokens: p.tokens, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),

@@ -1,0 +1,128 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"weir"
+	"weir/channels"
+	"weir/web/callbacks"
+	"weir/web/route"
+	"weir/web/wire"
+)
+
+// channelReader reads channels.
+type channelReader interface {
+	Channel(ctx context.Context, name string) (weir.Channel, error)
+	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
+	Channels(ctx context.Context, after string, limit int) ([]weir.Channel, error)
+}
+
+// channelLookup finds the channels that requests name.
+type channelLookup struct{ channels channelReader }
+
+// page reads the page of channels that limit and cursor select.
+func (l channelLookup) page(c *route.Call) (_ []weir.Channel, next string, err error) {
+	most := c.Query.Int("limit")
+	after, err := c.AfterName("channels")
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := l.channels.Channels(c, after, most+1)
+	if len(rows) > most {
+		rows = rows[:most]
+		next = wire.NameCursor("channels", rows[most-1].Name)
+	}
+	return rows, next, err
+}
+
+// onChannel returns a handler that finds the channel of the path first.
+func (l channelLookup) onChannel(serve func(*route.Call, weir.Channel) (route.Reply, error)) func(*route.Call) (route.Reply, error) {
+	return func(c *route.Call) (route.Reply, error) {
+		ch, err := l.named(c, c.Request.PathValue("channel"))
+		if err != nil {
+			return route.Reply{}, err
+		}
+		return serve(c, ch)
+	}
+}
+
+// named finds a channel by the name in a path.
+func (l channelLookup) named(ctx context.Context, name string) (weir.Channel, error) {
+	if !callbacks.ChannelName.MatchString(name) {
+		return weir.Channel{}, weir.Errorf(weir.CodeNotFound, "there is no such channel")
+	}
+	ch, err := l.channels.Channel(ctx, name)
+	if err == nil && ch.Deleted || weir.CodeOf(err) == weir.CodeNotFound {
+		return weir.Channel{}, weir.Errorf(weir.CodeNotFound, "there is no channel %s", name)
+	}
+	return ch, err
+}
+
+// byID reads each channel once per request.
+func (l channelLookup) byID(ctx context.Context, id weir.ChannelID, known map[weir.ChannelID]weir.Channel) (weir.Channel, error) {
+	if ch, ok := known[id]; ok {
+		return ch, nil
+	}
+	ch, err := l.channels.ChannelByID(ctx, id)
+	if err == nil {
+		known[id] = ch
+	}
+	return ch, err
+}
+
+// regions returns the regions of a channel, or of all channels, and an empty one for
+// channels without.
+func (l channelLookup) regions(ctx context.Context, channel string) ([]string, error) {
+	if channel != "" {
+		ch, err := l.named(ctx, channel)
+		return []string{channels.Region(ch.Settings)}, err
+	}
+	const page = 500
+	list, after := []string{""}, ""
+	for {
+		rows, err := l.channels.Channels(ctx, after, page)
+		for i := range rows {
+			if region := channels.Region(rows[i].Settings); !slices.Contains(list, region) {
+				list = append(list, region)
+			}
+		}
+		if err != nil || len(rows) < page {
+			return list, err
+		}
+		after = rows[page-1].Name
+	}
+}
+
+// pageOf returns the views of at most most rows, and the cursor of the last one if there
+// are more.
+func pageOf[R, V any](rows []R, most int, view func(*R) V, cursor func(*V) string) (views []V, next string) {
+	views = make([]V, min(most, len(rows)))
+	for i := range views {
+		views[i] = view(&rows[i])
+	}
+	if len(rows) > most {
+		next = cursor(&views[most-1])
+	}
+	return views, next
+}
+
+// cursorID returns the id in a cursor; 0: there is no cursor.
+func cursorID(c *route.Call) int64 {
+	text := c.Query.Text("cursor")
+	id, err := strconv.ParseInt(text, 10, 64)
+	if text != "" && (err != nil || id < 1) {
+		c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
+	}
+	return id
+}
+
+// channelType returns the channel type of a stored channel.
+func channelType(directory *channels.Directory, ch weir.Channel) (*channels.Type, error) {
+	t, ok := directory.Type(ch.Type)
+	if !ok {
+		return nil, weir.Errorf(weir.CodeConflict, "this program has no channel type %s", ch.Type)
+	}
+	return t, nil
+}
