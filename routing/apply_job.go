@@ -8,7 +8,7 @@ import (
 	"weir/routing/resource"
 )
 
-func (s *State) applyJobReceived(e *eventlog.JobReceivedEvent) {
+func (s *applier) applyJobReceived(e *eventlog.JobReceivedEvent) {
 	j := &job{}
 	j.ID, j.JobSpec, j.Status = e.JobID, e.Spec, e.Status
 	j.CreatedAt, j.Created = e.At, e.Seq
@@ -29,7 +29,7 @@ func (j *job) initTimers(order uint64) {
 
 // applyJobEvent applies an event to the job that it is about; the caller stamps the job
 // and brings everything derived from it up to date.
-func (s *State) applyJobEvent(j *job, e eventlog.Event) {
+func (s *applier) applyJobEvent(j *job, e eventlog.Event) {
 	switch e := e.(type) {
 	// The class depends on queue, channel and selectors. It has to be left while the job still
 	// has the old ones; reindexJob finds the new one.
@@ -86,7 +86,7 @@ func (s *State) applyJobEvent(j *job, e eventlog.Event) {
 	}
 }
 
-func (s *State) applyJobQueued(j *job, e *eventlog.JobQueuedEvent) {
+func (s *applier) applyJobQueued(j *job, e *eventlog.JobQueuedEvent) {
 	s.leaveClass(j)
 	j.Status, j.QueueID, j.Awaits = resource.JobQueued, e.QueueID, AwaitNothing
 	j.RequestedWorkerSelectors, j.Attached = e.Requested, e.Attached
@@ -100,7 +100,7 @@ func (s *State) applyJobQueued(j *job, e *eventlog.JobQueuedEvent) {
 	}
 }
 
-func (s *State) applyJobUnassigned(j *job, e *eventlog.JobUnassignedEvent) {
+func (s *applier) applyJobUnassigned(j *job, e *eventlog.JobUnassignedEvent) {
 	i := j.assignment(e.AssignmentID)
 	s.removeAssignment(j.Assignments[i], &e.Header)
 	j.Assignments = slices.Delete(slices.Clone(j.Assignments), i, i+1)
@@ -112,7 +112,7 @@ func (s *State) applyJobUnassigned(j *job, e *eventlog.JobUnassignedEvent) {
 	}
 }
 
-func (s *State) applyJobClosed(j *job, e *eventlog.JobClosedEvent) {
+func (s *applier) applyJobClosed(j *job, e *eventlog.JobClosedEvent) {
 	a := j.Assignments[j.assignment(e.AssignmentID)]
 	a.ClosedAt = e.At
 	s.removeAssignment(a, &e.Header)
@@ -124,7 +124,7 @@ func (s *State) applyJobClosed(j *job, e *eventlog.JobClosedEvent) {
 	s.finishJob(j)
 }
 
-func (s *State) applyJobCancelled(j *job, e *eventlog.JobCancelledEvent) {
+func (s *applier) applyJobCancelled(j *job, e *eventlog.JobCancelledEvent) {
 	for _, a := range j.Assignments {
 		if a.ClosedAt.IsZero() {
 			a.ClosedAt = e.At
@@ -138,20 +138,20 @@ func (s *State) applyJobCancelled(j *job, e *eventlog.JobCancelledEvent) {
 }
 
 // finishJob drops what only an open job needs.
-func (s *State) finishJob(j *job) {
+func (s *applier) finishJob(j *job) {
 	s.forgetTakenOffers(j)
 	// A finished job stays readable for KeepFinished, and should use little memory meanwhile.
 	j.Declines, j.Fired = nil, nil
 }
 
-func (s *State) forgetTakenOffers(j *job) {
+func (s *applier) forgetTakenOffers(j *job) {
 	for _, id := range j.Taken {
 		delete(s.takenOffers, id)
 	}
 	j.Taken = nil
 }
 
-func (s *State) removeJob(id string) {
+func (s *applier) removeJob(id string) {
 	j := s.jobs[id]
 	s.timers[timerJob].remove(&j.dueTimer)
 	// The job is in no queue and no class any more: it is finished (see DeleteJob).
@@ -162,7 +162,7 @@ func (s *State) removeJob(id string) {
 	delete(s.jobs, id)
 }
 
-func (s *State) applyDeclineLapsed(e *eventlog.DeclineLapsedEvent) {
+func (s *applier) applyDeclineLapsed(e *eventlog.DeclineLapsedEvent) {
 	j := s.jobs[e.JobID]
 	// A clone: a snapshot shares the list, and another goroutine may be encoding it.
 	j.Declines = slices.DeleteFunc(slices.Clone(j.Declines), func(d decline) bool { return d.WorkerID == e.WorkerID })
@@ -185,7 +185,7 @@ func (j *job) assignment(id string) int {
 	return slices.IndexFunc(j.Assignments, func(a *assignment) bool { return a.ID == id })
 }
 
-func (s *State) applyOfferIssued(e *eventlog.OfferIssuedEvent) {
+func (s *applier) applyOfferIssued(e *eventlog.OfferIssuedEvent) {
 	j, w := s.jobs[e.JobID], s.workers[e.WorkerID]
 	o := &offer{ID: e.OfferID, WorkerID: e.WorkerID, Cost: e.Cost, IssuedAt: e.At, ExpiresAt: e.ExpiresAt, job: j, worker: w}
 	j.touch(&e.Header)
@@ -199,7 +199,7 @@ func (s *State) applyOfferIssued(e *eventlog.OfferIssuedEvent) {
 }
 
 // reserve reserves a worker's capacity for an offer.
-func (s *State) reserve(o *offer) {
+func (s *applier) reserve(o *offer) {
 	w := o.worker
 	w.offers = append(w.offers, o)
 	w.offeredCost += o.Cost
@@ -208,7 +208,7 @@ func (s *State) reserve(o *offer) {
 }
 
 // endOffer ends an offer without an assignment.
-func (s *State) endOffer(o *offer, h *eventlog.Header) {
+func (s *applier) endOffer(o *offer, h *eventlog.Header) {
 	s.removeOffer(o, h)
 	s.loadChanged(o.worker)
 	s.reindexJob(o.job)
@@ -216,7 +216,7 @@ func (s *State) endOffer(o *offer, h *eventlog.Header) {
 
 // removeOffer undoes reserve and forgets the offer. It does not update the worker's load:
 // the caller must call loadChanged afterwards.
-func (s *State) removeOffer(o *offer, h *eventlog.Header) {
+func (s *applier) removeOffer(o *offer, h *eventlog.Header) {
 	w, j := o.worker, o.job
 	w.offers = slices.DeleteFunc(w.offers, func(x *offer) bool { return x == o })
 	w.offeredCost -= o.Cost
@@ -228,7 +228,7 @@ func (s *State) removeOffer(o *offer, h *eventlog.Header) {
 	j.Offers = slices.DeleteFunc(j.Offers, func(x *offer) bool { return x == o })
 }
 
-func (s *State) applyOfferAccepted(e *eventlog.OfferAcceptedEvent) {
+func (s *applier) applyOfferAccepted(e *eventlog.OfferAcceptedEvent) {
 	o := s.offers[e.OfferID]
 	j, w := o.job, o.worker
 	s.removeOffer(o, &e.Header)
@@ -245,13 +245,13 @@ func (s *State) applyOfferAccepted(e *eventlog.OfferAcceptedEvent) {
 	s.reindexJob(j)
 }
 
-func (s *State) applyOfferDeclined(e *eventlog.OfferDeclinedEvent) {
+func (s *applier) applyOfferDeclined(e *eventlog.OfferDeclinedEvent) {
 	o := s.offers[e.OfferID]
 	o.job.Declines = append(slices.Clip(o.job.Declines), decline{o.WorkerID, o.worker.Registered, e.RetryAt})
 	s.endOffer(o, &e.Header)
 }
 
-func (s *State) applyOfferRevoked(e *eventlog.OfferRevokedEvent) {
+func (s *applier) applyOfferRevoked(e *eventlog.OfferRevokedEvent) {
 	o := s.offers[e.OfferID]
 	// Kept until the job finishes: who accepts the revoked offer late gets a conflict (another
 	// worker has the job) instead of "not found".

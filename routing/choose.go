@@ -9,26 +9,32 @@ import (
 	"weir/routing/resource"
 )
 
-// choose picks the worker for a job's next offer. If waits is true, it has
-// requested scores instead and the job waits for them.
-func (s *State) choose(j *job) (w *worker, waits bool) {
+// suppliedScores are the scores that a caller has supplied for a job, by worker.
+type suppliedScores struct {
+	job    *job
+	scores map[string]float64
+}
+
+// choose picks the worker for a job's next offer. If ask is not nil, the job has to wait for
+// the scores that this event requests.
+func (s *entities) choose(j *job, supplied suppliedScores) (w *worker, ask *eventlog.JobScoresRequestedEvent) {
 	mode := &j.queue.dist.Mode
 	switch mode.Kind {
 	case resource.RoundRobin:
-		return s.roundRobin(j), false
+		return s.roundRobin(j), nil
 	case resource.BestWorker:
-		return s.best(j, mode)
+		return s.best(j, mode, supplied)
 	case resource.ShortestIdle:
-		return s.longestIdle(j, true), false
+		return s.longestIdle(j, true), nil
 	case resource.LongestIdle:
 	}
-	return s.longestIdle(j, false), false
+	return s.longestIdle(j, false), nil
 }
 
 // longestIdle returns the first worker by load ratio, then by how long it has
 // been available. With newest it considers availability only: last in, first
 // out.
-func (s *State) longestIdle(j *job, newest bool) *worker {
+func (s *entities) longestIdle(j *job, newest bool) *worker {
 	if newest {
 		q := j.class.query
 		for pos := q.prev(len(s.index.workers)); pos >= 0; pos = q.prev(pos) {
@@ -56,13 +62,13 @@ func (s *State) longestIdle(j *job, newest bool) *worker {
 }
 
 // eligible checks the conditions that the sets of a class do not cover.
-func (s *State) eligible(j *job, w *worker) bool {
+func (s *entities) eligible(j *job, w *worker) bool {
 	return !j.excludes(w, s.now) && j.class.passesUnindexed(w)
 }
 
 // roundRobin returns the eligible worker whose id follows that of the worker
 // with the queue's last offer; after the greatest id the smallest is next.
-func (s *State) roundRobin(j *job) *worker {
+func (s *entities) roundRobin(j *job) *worker {
 	// If few are eligible, examine all of them; otherwise walk the workers by id, where
 	// one of many is found soon.
 	const limit = 64
@@ -100,21 +106,20 @@ func (s *State) roundRobin(j *job) *worker {
 
 // best returns the worker with the highest score; ties go to the worker that
 // has been idle longest.
-func (s *State) best(j *job, mode *resource.Mode) (w *worker, waits bool) {
+func (s *entities) best(j *job, mode *resource.Mode, supplied suppliedScores) (w *worker, ask *eventlog.JobScoresRequestedEvent) {
 	all := s.allEligible(j)
 	switch len(all) {
 	case 0:
-		return nil, false
+		return nil, nil
 	// One candidate needs no score: a function that fails does not delay it.
 	case 1:
-		return all[0], false
+		return all[0], nil
 	}
 	// Scores are valid for this match only: a worker may have got another job before the next.
-	if mode.ScoringRule.Remote() && s.agenda.scored != j {
-		s.emit(s.scoresRequest(j, all))
-		return nil, true
+	if mode.ScoringRule.Remote() && supplied.job != j {
+		return nil, s.scoresRequest(j, all)
 	}
-	score := s.scorer(j, mode)
+	score := scorer(j, mode, supplied.scores)
 	// Only a higher score replaces the best, so that ties go to the first in this order.
 	slices.SortStableFunc(all, compareIdle)
 	best, top := all[0], score(all[0])
@@ -123,11 +128,11 @@ func (s *State) best(j *job, mode *resource.Mode) (w *worker, waits bool) {
 			best, top = w, x
 		}
 	}
-	return best, false
+	return best, nil
 }
 
 // allEligible returns the eligible workers in the order of availability.
-func (s *State) allEligible(j *job) (all []*worker) {
+func (s *entities) allEligible(j *job) (all []*worker) {
 	q := &j.class.query
 	for pos := q.next(0); pos >= 0; pos = q.next(pos + 1) {
 		if w := s.index.workers[pos]; s.eligible(j, w) {
@@ -146,7 +151,7 @@ func compareIdle(a, b *worker) int {
 }
 
 // scoresRequest returns the event that asks the caller to score workers for a job.
-func (s *State) scoresRequest(j *job, workers []*worker) *eventlog.JobScoresRequestedEvent {
+func (s *entities) scoresRequest(j *job, workers []*worker) *eventlog.JobScoresRequestedEvent {
 	mode := &j.queue.dist.Mode
 	e := &eventlog.JobScoresRequestedEvent{
 		JobHead: s.jobHead(j), Workers: make([]string, len(workers)), Options: mode.ScoringRuleOptions,
@@ -164,7 +169,7 @@ func (s *State) scoresRequest(j *job, workers []*worker) *eventlog.JobScoresRequ
 }
 
 // scorer returns the function that scores workers for a job; higher is better.
-func (s *State) scorer(j *job, mode *resource.Mode) func(*worker) float64 {
+func scorer(j *job, mode *resource.Mode, scores map[string]float64) func(*worker) float64 {
 	sign := 1.0
 	if o := mode.ScoringRuleOptions; o != nil && o.DescendingOrder != nil && !*o.DescendingOrder {
 		sign = -1
@@ -174,7 +179,7 @@ func (s *State) scorer(j *job, mode *resource.Mode) func(*worker) float64 {
 		return func(w *worker) float64 { return sign * resource.DefaultScore(j.Labels, j.activeSelectors(), w.Labels) }
 	}
 	if rule.Remote() {
-		return func(w *worker) float64 { return sign * s.agenda.scores[w.ID] }
+		return func(w *worker) float64 { return sign * scores[w.ID] }
 	}
 	expr, err := label.ParseExpression(rule.Expression)
 	if rule.Kind != resource.RuleExpression || err != nil {

@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +54,7 @@ func (c SupplyScores) decide(s *State) error {
 	if j.Awaits != AwaitScores || j.Round != c.Round {
 		return conflict("job %q does not wait for the scores of round %d", c.JobID, c.Round)
 	}
-	s.agenda.scores, s.agenda.scored = c.Scores, j
+	s.supplied = suppliedScores{j, c.Scores}
 	s.emit(&eventlog.JobScoredEvent{JobHead: s.jobHead(j)})
 	return nil
 }
@@ -85,7 +84,7 @@ func (s *State) classifyWith(j *job, results map[string]Result) {
 		var workers []resource.WorkerSelector
 		if workers, f = c.workerSelectors(&policy.Spec); f == nil {
 			var queue string
-			if queue, f = s.classifyQueue(&c, policy, j); f == nil {
+			if queue, f = c.queue(s.queues, policy, j); f == nil {
 				s.classified(j, queue, priority, workers)
 				return
 			}
@@ -111,20 +110,20 @@ func (s *State) classified(j *job, queue string, priority int, workers []resourc
 	s.enqueue(j)
 }
 
-// classifyQueue returns the queue whose labels satisfy all selectors, or the
+// queue returns the queue whose labels satisfy all selectors, or the
 // one with the smallest id if several do; otherwise the fallback queue. A
 // policy that yields no queue selectors leaves the job in its own queue.
-func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (string, *eventlog.Failure) {
+func (c *classifier) queue(queues table[queue], policy *classification, j *job) (string, *eventlog.Failure) {
 	selectors, f := c.queueSelectors(&policy.Spec)
 	if f != nil {
 		return "", f
 	}
-	if len(selectors) == 0 && s.queues[j.QueueID] != nil {
+	if len(selectors) == 0 && queues[j.QueueID] != nil {
 		return j.QueueID, nil
 	}
 	// The API leaves open which of several queues it takes; the smallest id makes it repeatable.
 	found := ""
-	for id, q := range s.queues {
+	for id, q := range queues {
 		if len(selectors) > 0 && (found == "" || id < found) && holdAll(selectors, q.Labels) {
 			found = id
 		}
@@ -132,7 +131,7 @@ func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (st
 	if found != "" {
 		return found, nil
 	}
-	if s.queues[policy.Spec.FallbackQueueID] != nil {
+	if queues[policy.Spec.FallbackQueueID] != nil {
 		return policy.Spec.FallbackQueueID, nil
 	}
 	return "", &eventlog.Failure{Code: "QueueNotFound", Message: "no queue matches and there is no fallback queue", Target: policy.ID}
@@ -314,26 +313,4 @@ func draw[S any](list []resource.Allocation[S], at float64) []S {
 	}
 	// Reached by rounding only: the weights are above 0 in sum.
 	return list[len(list)-1].Selectors
-}
-
-// PendingRequests returns the unanswered events that ask the caller for results, so that
-// it can issue the requests again after a restart. Their time is that of the
-// state; scores are requested for the workers that are eligible now.
-func (s *State) PendingRequests() []eventlog.Event {
-	var out []eventlog.Event
-	for _, j := range s.jobs {
-		var e eventlog.Event
-		switch {
-		case j.Awaits == AwaitRules:
-			e = &eventlog.JobRulesRequestedEvent{JobHead: s.jobHead(j), Rules: remoteRules(&s.classifications[j.ClassificationPolicyID].Spec)}
-		case j.Awaits == AwaitScores && j.queue != nil:
-			e = s.scoresRequest(j, s.allEligible(j))
-		default:
-			continue
-		}
-		*e.Head() = eventlog.Header{Seq: j.Round, At: s.now}
-		out = append(out, e)
-	}
-	slices.SortFunc(out, func(a, b eventlog.Event) int { return cmp.Compare(a.Subject(), b.Subject()) })
-	return out
 }

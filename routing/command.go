@@ -143,55 +143,6 @@ type SupplyScores struct {
 	Scores map[string]float64
 }
 
-// PatchMembers merges a JSON merge patch (RFC 7396) into what a client has stated
-// about a resource and returns the command that puts the result. Members that
-// clients cannot set are ignored, because clients send whole resources back.
-// The result is valid for this state only: nothing may be applied in between.
-// The patch is decoded already, so that the goroutine of the engine need not; it
-// is not modified.
-func (s *State) PatchMembers(kind resource.Kind, id string, patch map[string]any, cond If) (Command, error) {
-	switch kind {
-	case resource.Worker:
-		w, _ := s.Worker(id)
-		spec, err := resource.Merge(w.WorkerSpec, patch)
-		return PutWorker{id, spec, cond}, err
-	case resource.Job:
-		return s.patchJob(id, patch, cond)
-	case resource.Queue:
-		q, _ := s.Queue(id)
-		spec, err := resource.Merge(q.Spec, patch)
-		return PutQueue{id, spec, cond}, err
-	case resource.Distribution:
-		d, _ := s.Distribution(id)
-		spec, err := resource.Merge(d.Spec, patch)
-		return PutDistribution{id, spec, cond}, err
-	case resource.Classification:
-		c, _ := s.Classification(id)
-		spec, err := resource.Merge(c.Spec, patch)
-		return PutClassification{id, spec, cond}, err
-	case resource.Exception:
-		x, _ := s.Exception(id)
-		spec, err := resource.Merge(x.Spec, patch)
-		return PutException{id, spec, cond}, err
-	case resource.Pool:
-		p, _ := s.Pool(id)
-		spec, err := resource.Merge(p.Spec, patch)
-		return PutPool{id, spec, cond}, err
-	}
-	return nil, resource.Invalid("/resource", "unknown", "unknown kind of resource %q", kind)
-}
-
-func (s *State) patchJob(id string, patch map[string]any, cond If) (Command, error) {
-	var before resource.JobSpec
-	if j := s.jobs[id]; j != nil {
-		before = j.JobSpec
-	} else if spec, ok := resource.MergeNewJob(patch); ok {
-		return PutJob{ID: id, Spec: *spec, If: cond}, nil
-	}
-	spec, err := resource.Merge(before, patch)
-	return PutJob{ID: id, Spec: spec, If: cond}, err
-}
-
 // Details of refusals, in the Code of a [weir.FieldError]. The first three are
 // names that clients of the API know.
 const (

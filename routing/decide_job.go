@@ -311,3 +311,8 @@ func (s *State) reclassifyManually(spec *resource.JobSpec, a *resource.Action) {
 	added := resource.KeepExpiry(a.WorkerSelectors, nil)
 	spec.RequestedWorkerSelectors = slices.Concat(spec.RequestedWorkerSelectors, added)
 }
+
+func (s *State) closeNow(j *job, a *assignment, code, note string) {
+	s.emit(&eventlog.JobClosedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, DispositionCode: code, Note: note})
+	s.finishDraining(a.worker)
+}

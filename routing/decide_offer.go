@@ -1,13 +1,10 @@
 package routing
 
 import (
-	"strconv"
 	"time"
 
 	"weir/routing/eventlog"
 	"weir/routing/resource"
-
-	"weir"
 )
 
 // It is the limit of the API (unassign: at most three times).
@@ -25,44 +22,6 @@ func (c AcceptOffer) decide(s *State) error {
 	return nil
 }
 
-// AssignmentOf returns the id of the open assignment that an accepted offer
-// became, or "" if there is none.
-func (s *State) AssignmentOf(workerID, offerID string) string {
-	if w := s.workers[workerID]; w != nil {
-		for _, a := range w.assigned {
-			if a.OfferID == offerID {
-				return a.ID
-			}
-		}
-	}
-	return ""
-}
-
-func (s *State) openOffer(workerID, offerID string) (*offer, error) {
-	if s.workers[workerID] == nil {
-		return nil, notFound("worker", workerID)
-	}
-	o := s.offers[offerID]
-	if o != nil && o.WorkerID == workerID {
-		return o, nil
-	}
-	if s.takenOffers[offerID] != nil {
-		return nil, &weir.Error{
-			Code: weir.CodeConflict, Message: "another worker accepted the job",
-			Fields: []weir.FieldError{{Pointer: "/offerId", Code: OfferTaken, Detail: "the offer was revoked"}},
-		}
-	}
-	return nil, notFound("offer", offerID)
-}
-
-func (s *State) accept(o *offer) {
-	j, w := o.job, o.worker
-	s.emit(&eventlog.OfferAcceptedEvent{
-		OfferHead: s.offerHead(j, w, o.ID), OfferData: offerData(j, w), AssignmentID: s.newID("a-"),
-	})
-	s.revokeAll(j.Offers, true)
-}
-
 func (c DeclineOffer) decide(s *State) error {
 	o, err := s.openOffer(c.WorkerID, c.OfferID)
 	if err != nil {
@@ -78,19 +37,6 @@ func (c DeclineOffer) decide(s *State) error {
 	}
 	s.emit(&eventlog.OfferDeclinedEvent{OfferHead: s.offerHead(o.job, o.worker, o.ID), RetryAt: retry})
 	return nil
-}
-
-// assignmentOf returns a job and one of its assignments.
-func (s *State) assignmentOf(jobID, id string) (*job, *assignment, error) {
-	j := s.jobs[jobID]
-	if j == nil {
-		return nil, nil, notFound("job", jobID)
-	}
-	i := j.assignment(id)
-	if i < 0 {
-		return nil, nil, notFound("assignment", id)
-	}
-	return j, j.Assignments[i], nil
 }
 
 // requireOpen returns a conflict unless an assignment is open and its job has a status.
@@ -137,11 +83,6 @@ func (c CloseJob) decide(s *State) error {
 	return nil
 }
 
-func (s *State) closeNow(j *job, a *assignment, code, note string) {
-	s.emit(&eventlog.JobClosedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, DispositionCode: code, Note: note})
-	s.finishDraining(a.worker)
-}
-
 func (c UnassignJob) decide(s *State) error {
 	j, a, err := s.assignmentOf(c.JobID, c.AssignmentID)
 	if err != nil {
@@ -165,11 +106,4 @@ func offerData(j *job, w *worker) eventlog.OfferData {
 		JobPriority: j.EffectivePriority(), JobLabels: j.Labels, JobTags: j.Tags,
 		WorkerLabels: w.Labels, WorkerTags: w.Tags,
 	}
-}
-
-// newID returns the id of the offer or assignment that the next event creates. The
-// event's number gives the order; the instant keeps ids unique in a store that
-// begins anew or continues from a backup.
-func (s *State) newID(prefix string) string {
-	return prefix + strconv.FormatUint(s.seq+1, 36) + "-" + strconv.FormatInt(s.now.UnixMicro(), 36)
 }

@@ -3,14 +3,10 @@ package routing
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
-	"strconv"
 
 	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
-
-	"weir"
 )
 
 // put emits an event that stores spec, the specification inside it, if the
@@ -75,30 +71,11 @@ func (c PutException) decide(s *State) error {
 	})
 }
 
-// withActionIDs returns a copy of the rules in which every action has an id.
-func (s *State) withActionIDs(rules []resource.ExceptionRule) []resource.ExceptionRule {
-	out := slices.Clone(rules)
-	n := 0
-	for i := range out {
-		out[i].Actions = slices.Clone(out[i].Actions)
-		for k := range out[i].Actions {
-			if a := &out[i].Actions[k]; a.ID == "" {
-				n++
-				a.ID = "x-" + strconv.FormatUint(s.seq+1, 36) + "-" + strconv.Itoa(n)
-			}
-		}
-	}
-	return out
-}
-
 func (c PutPool) decide(s *State) error {
 	old, _ := s.Pool(c.ID)
 	e := &eventlog.PoolPutEvent{ID: c.ID, Spec: c.Spec}
 	return put(s, resource.Pool, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
 }
-
-// known reports whether a resource exists.
-func (s *State) known(kind resource.Kind, id string) bool { return s.of(kind).has(id) }
 
 func (c Delete) decide(s *State) error {
 	if c.Resource == resource.Worker || c.Resource == resource.Job {
@@ -112,38 +89,6 @@ func (c Delete) decide(s *State) error {
 	}
 	s.emit(&eventlog.DeletedEvent{Resource: c.Resource, ID: c.ID})
 	return nil
-}
-
-// deletable returns an error that lists every reason why a resource cannot be
-// deleted, or nil.
-// The API answers 409 for a queue in use and 400 for a policy in use; clients know both.
-func (s *State) deletable(kind resource.Kind, id string) error {
-	code := weir.CodeInvalid
-	var reasons []weir.FieldError
-	refuse := func(used bool, detail, text string) {
-		if used {
-			reasons = append(reasons, weir.FieldError{Code: detail, Detail: text})
-		}
-	}
-	switch kind {
-	case resource.Queue:
-		code = weir.CodeConflict
-		refuse(some(s.jobs, func(j *job) bool { return j.QueueID == id && !j.Status.Finished() }), JobInQueue, "an active job is in this queue")
-		refuse(some(s.classifications, func(c *classification) bool { return c.Spec.FallbackQueueID == id }),
-			ClassificationFallsBack, "a classification policy falls back to this queue")
-		refuse(some(s.workers, func(w *worker) bool { return slices.Contains(w.Queues, id) }), WorkerOnQueue, "a worker is assigned to this queue")
-	case resource.Distribution:
-		refuse(some(s.queues, func(q *queue) bool { return q.DistributionPolicyID == id }), QueueUsesDistribution, "a queue uses it")
-	case resource.Exception:
-		refuse(some(s.queues, func(q *queue) bool { return q.ExceptionPolicyID == id }), QueueUsesException, "a queue uses it")
-	case resource.Classification:
-		refuse(some(s.jobs, func(j *job) bool { return j.ClassificationPolicyID == id && !j.Status.Finished() }), JobUsesClassification, "an active job uses it")
-	case resource.Worker, resource.Job, resource.Pool:
-	}
-	if reasons == nil {
-		return nil
-	}
-	return &weir.Error{Code: code, Message: "the resource is in use", Fields: reasons}
 }
 
 // some reports whether any value of a map satisfies a condition.

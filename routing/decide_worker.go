@@ -125,21 +125,6 @@ func (s *State) revoke(o *offer, taken bool) {
 	s.emit(&eventlog.OfferRevokedEvent{OfferHead: s.offerHead(o.job, o.worker, o.ID), Taken: taken})
 }
 
-func (s *State) workerInfo(w *worker) eventlog.WorkerInfo {
-	queues := make([]eventlog.QueueInfo, len(w.Queues))
-	for i, id := range w.Queues {
-		queues[i] = s.queueInfo(id)
-	}
-	return eventlog.WorkerInfo{TotalCapacity: w.Capacity, Queues: queues, Channels: w.Channels, Labels: w.Labels, Tags: w.Tags}
-}
-
-func (s *State) queueInfo(id string) eventlog.QueueInfo {
-	if q := s.queues[id]; q != nil {
-		return eventlog.QueueInfo{ID: id, Name: q.Name, Labels: q.Labels}
-	}
-	return eventlog.QueueInfo{ID: id}
-}
-
 func (c DeleteWorker) decide(s *State) error {
 	w := s.workers[c.ID]
 	if w == nil {

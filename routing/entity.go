@@ -125,7 +125,7 @@ type job struct {
 	dueTimer   timer  // its nearest deadline
 	lifeTimer  timer  // until it expires, then until it is dropped
 	onAgenda   bool   // on the agenda
-	size       int    // in bytes, see [State.measureJob]
+	size       int    // in bytes, see [applier.measureJob]
 
 	countedStatus resource.JobStatus // the status under which it is counted
 }

@@ -88,7 +88,7 @@ func (s *State) Execute(c Command, now time.Time) ([]eventlog.Event, error) {
 	}
 	s.match()
 	s.cancelNoWait()
-	s.agenda.scores, s.agenda.scored = nil, nil
+	s.supplied = suppliedScores{}
 	s.fireUntil(s.now)
 	s.executing = false
 	out := s.emitted
@@ -257,4 +257,24 @@ func (s *State) nextTimer() *timer {
 		}
 	}
 	return first
+}
+
+// emit numbers an event, applies it and adds it to the output of Execute.
+func (s *State) emit(e eventlog.Event) {
+	h := e.Head()
+	h.Seq, h.At = s.seq+1, s.now
+	s.apply(e)
+	s.emitted = append(s.emitted, e)
+}
+
+// WithSettings returns a copy of the state under other limits. Events that the copy
+// makes must be replayed on a snapshot of the copy, not of the original.
+func (s *State) WithSettings(settings Settings) (*State, error) {
+	copied := s.CopySnapshot()
+	copied.head.Settings = settings
+	data, err := copied.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return Restore(data)
 }

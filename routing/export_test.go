@@ -97,10 +97,10 @@ func CheckIndex(s *State) (faults []string) {
 			}
 		}
 	}
-	counted := &State{
+	counted := &applier{entities: entities{
 		workers: s.workers, jobs: s.jobs, queues: s.queues, distributions: s.distributions, classifications: s.classifications,
 		exceptions: s.exceptions, pools: s.pools, sizes: map[entity]int{},
-	}
+	}}
 	for _, j := range s.jobs {
 		counted.stored += j.size
 	}

@@ -165,8 +165,9 @@ func (s *State) offerTo(j *job) bool {
 	if j.class.queue.closed {
 		return false
 	}
-	w, waits := s.choose(j)
-	if waits {
+	w, ask := s.choose(j, s.supplied)
+	if ask != nil {
+		s.emit(ask)
 		return true
 	}
 	if w == nil {
@@ -186,4 +187,12 @@ func (s *State) issue(j *job, w *worker) {
 	if q.dist.AutoAccept {
 		s.accept(s.offers[head.OfferID])
 	}
+}
+
+func (s *State) accept(o *offer) {
+	j, w := o.job, o.worker
+	s.emit(&eventlog.OfferAcceptedEvent{
+		OfferHead: s.offerHead(j, w, o.ID), OfferData: offerData(j, w), AssignmentID: s.newID("a-"),
+	})
+	s.revokeAll(j.Offers, true)
 }

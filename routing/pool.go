@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -19,7 +18,7 @@ type AvailableWorker struct {
 // channel, longest available first. With the longest-available order, a new job
 // with the same requirements goes to the first of them. With newest the order is
 // reversed.
-func (s *State) AvailableWorkers(p resource.PoolSpec, newest bool) []AvailableWorker {
+func (s *entities) AvailableWorkers(p resource.PoolSpec, newest bool) []AvailableWorker {
 	filter := &pool{PoolSpec: p}
 	var out []AvailableWorker
 	for _, w := range s.index.workers {
@@ -34,7 +33,7 @@ func (s *State) AvailableWorkers(p resource.PoolSpec, newest bool) []AvailableWo
 }
 
 // Pool returns a pool.
-func (s *State) Pool(id string) (Named[resource.PoolSpec], bool) {
+func (s *entities) Pool(id string) (Named[resource.PoolSpec], bool) {
 	p := s.pools[id]
 	if p == nil {
 		return Named[resource.PoolSpec]{}, false
@@ -43,30 +42,12 @@ func (s *State) Pool(id string) (Named[resource.PoolSpec], bool) {
 }
 
 // PoolDepth returns the depth of a pool; zero if there is no such pool.
-func (s *State) PoolDepth(id string) PoolDepth {
+func (s *entities) PoolDepth(id string) PoolDepth {
 	p := s.pools[id]
 	if p == nil {
 		return PoolDepth{}
 	}
 	return PoolDepth{id, p.depth, p.Count}
-}
-
-// joinPools recomputes a worker's pool memberships, counting it into pools that it
-// joins and out of pools that it leaves.
-func (s *State) joinPools(w *worker) {
-	before := w.memberships
-	w.memberships = nil
-	for _, p := range s.pools {
-		i := slices.IndexFunc(before, func(b membership) bool { return b.pool == p })
-		was := i >= 0 && before[i].counted
-		if w.passes(p) {
-			w.memberships = append(w.memberships, membership{p, was})
-		} else if was {
-			p.Count++
-			p.depth--
-		}
-	}
-	w.updatePools()
 }
 
 // passes reports whether a worker passes a pool's filter.
@@ -80,33 +61,6 @@ func (w *worker) passes(p *pool) bool {
 		}
 	}
 	return true
-}
-
-func (s *State) applyPoolPut(e *eventlog.PoolPutEvent) {
-	p := s.pools[e.ID]
-	if p == nil {
-		p = &pool{ID: e.ID, Count: e.Spec.CountFrom}
-		s.pools[e.ID] = p
-	}
-	p.touch(&e.Header)
-	p.PoolSpec = e.Spec
-	s.recountPool(p)
-}
-
-// recountPool recounts the workers of a pool; this does not change the pool's version.
-func (s *State) recountPool(p *pool) {
-	p.depth = 0
-	for _, w := range s.workers {
-		w.memberships = slices.DeleteFunc(w.memberships, func(m membership) bool { return m.pool == p })
-		if w.position < 0 || !w.passes(p) {
-			continue
-		}
-		in := w.hasRoom(p.ChannelID)
-		w.memberships = append(w.memberships, membership{p, in})
-		if in {
-			p.depth++
-		}
-	}
 }
 
 // updatePools updates whether a worker is counted in its pools.

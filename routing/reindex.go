@@ -3,12 +3,13 @@ package routing
 import (
 	"time"
 
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
 // reindexJob updates everything derived from a job: its position in the queue and in
 // its class, and its timers.
-func (s *State) reindexJob(j *job) {
+func (s *applier) reindexJob(j *job) {
 	s.count(j, j.Status)
 	var q *queue
 	var key uint64
@@ -29,7 +30,7 @@ func (s *State) reindexJob(j *job) {
 }
 
 // dequeue removes a job from its queue and class.
-func (s *State) dequeue(j *job) {
+func (s *applier) dequeue(j *job) {
 	if j.queue == nil {
 		return
 	}
@@ -47,7 +48,7 @@ func (s *State) dequeue(j *job) {
 
 // leaveClass drops a job's class because the conditions that define it have
 // changed.
-func (s *State) leaveClass(j *job) {
+func (s *applier) leaveClass(j *job) {
 	if j.class == nil {
 		return
 	}
@@ -59,7 +60,7 @@ func (s *State) leaveClass(j *job) {
 	j.class = nil
 }
 
-func (s *State) reindexClass(j *job) {
+func (s *applier) reindexClass(j *job) {
 	if j.queue == nil {
 		s.leaveClass(j)
 		return
@@ -87,7 +88,7 @@ func (s *State) reindexClass(j *job) {
 }
 
 // setTimers sets a job's timers to its nearest deadlines.
-func (s *State) setTimers(j *job) {
+func (s *applier) setTimers(j *job) {
 	kind, at := timerLife, j.CreatedAt.Add(s.settings.JobLife)
 	if j.Status.Finished() {
 		kind, at = timerForget, time.Time{}
@@ -106,7 +107,7 @@ func (s *State) setTimers(j *job) {
 
 // deadline returns the first instant at which something about a job is due,
 // apart from the end of its life.
-func (s *State) deadline(j *job) time.Time {
+func (s *applier) deadline(j *job) time.Time {
 	var at time.Time
 	for _, o := range j.Offers {
 		at = earlier(at, o.ExpiresAt)
@@ -140,7 +141,7 @@ func (s *State) deadline(j *job) time.Time {
 }
 
 // nextWaitRule returns when the next wait-time rule fires for a queued job.
-func (s *State) nextWaitRule(j *job) (at time.Time) {
+func (s *applier) nextWaitRule(j *job) (at time.Time) {
 	if j.queue == nil || j.queue.ExceptionPolicyID == "" {
 		return at
 	}
@@ -153,7 +154,7 @@ func (s *State) nextWaitRule(j *job) (at time.Time) {
 }
 
 // setIdleTimer sets the idle timer of a worker that has no offers and no assignments.
-func (s *State) setIdleTimer(w *worker) {
+func (s *applier) setIdleTimer(w *worker) {
 	var at time.Time
 	if w.State == resource.WorkerActive && len(w.offers) == 0 && len(w.assigned) == 0 && s.settings.IdleLife > 0 {
 		at = w.ActiveAt.Add(s.settings.IdleLife)
@@ -162,7 +163,7 @@ func (s *State) setIdleTimer(w *worker) {
 }
 
 // loadChanged updates the derived state after a worker's load changed.
-func (s *State) loadChanged(w *worker) {
+func (s *applier) loadChanged(w *worker) {
 	s.setIdleTimer(w)
 	if w.position < 0 {
 		return
@@ -174,7 +175,7 @@ func (s *State) loadChanged(w *worker) {
 }
 
 // count keeps the number of jobs in each state.
-func (s *State) count(j *job, now resource.JobStatus) {
+func (s *applier) count(j *job, now resource.JobStatus) {
 	if j.countedStatus == now {
 		return
 	}
@@ -186,4 +187,82 @@ func (s *State) count(j *job, now resource.JobStatus) {
 	if j.countedStatus = now; now != "" {
 		s.counts[now]++
 	}
+}
+
+func (s *applier) markJob(j *job) {
+	if s.executing && !j.onAgenda {
+		j.onAgenda = true
+		s.agenda.push(candidate{sortKey: j.sortKey, job: j})
+	}
+}
+
+// markWorker puts a worker on the agenda. The job that it could take is found
+// when its turn comes.
+func (s *applier) markWorker(w *worker) {
+	if s.executing && !w.onAgenda && w.position >= 0 {
+		w.onAgenda = true
+		s.agenda.workers++
+		s.agenda.push(candidate{worker: w})
+	}
+}
+
+// measure counts what an event has stored or deleted, except jobs.
+func (s *applier) measure(e eventlog.Event) {
+	switch e := e.(type) {
+	case *eventlog.WorkerPutEvent:
+		s.setSize(entity{resource.Worker, e.WorkerID}, sizeOfWorker(e.Spec))
+	case *eventlog.QueuePutEvent:
+		s.setSize(entity{resource.Queue, e.ID}, sizeOf(&e.Spec))
+	case *eventlog.DistributionPutEvent:
+		s.setSize(entity{resource.Distribution, e.ID}, sizeOf(&e.Spec))
+	case *eventlog.ClassificationPutEvent:
+		s.setSize(entity{resource.Classification, e.ID}, sizeOf(&e.Spec))
+	case *eventlog.ExceptionPutEvent:
+		s.setSize(entity{resource.Exception, e.ID}, sizeOf(&e.Spec))
+	case *eventlog.PoolPutEvent:
+		s.setSize(entity{resource.Pool, e.ID}, sizeOf(&e.Spec))
+	case *eventlog.WorkerDeletedEvent:
+		s.setSize(entity{resource.Worker, e.WorkerID}, 0)
+	case *eventlog.DeletedEvent:
+		s.setSize(entity{e.Resource, e.ID}, 0)
+	}
+}
+
+func (s *applier) setSize(e entity, n int) {
+	s.stored += n - s.sizes[e]
+	s.sizes[e] = n
+	if n == 0 {
+		delete(s.sizes, e)
+	}
+}
+
+// measureAll counts what a snapshot has.
+func (s *applier) measureAll() {
+	for id, w := range s.workers {
+		s.setSize(entity{resource.Worker, id}, sizeOfWorker(w.WorkerSpec))
+	}
+	for id, q := range s.queues {
+		s.setSize(entity{resource.Queue, id}, sizeOf(&q.QueueSpec))
+	}
+	for id, d := range s.distributions {
+		s.setSize(entity{resource.Distribution, id}, sizeOf(&d.Spec))
+	}
+	for id, p := range s.classifications {
+		s.setSize(entity{resource.Classification, id}, sizeOf(&p.Spec))
+	}
+	for id, x := range s.exceptions {
+		s.setSize(entity{resource.Exception, id}, sizeOf(&x.Spec))
+	}
+	for id, p := range s.pools {
+		s.setSize(entity{resource.Pool, id}, sizeOf(&p.PoolSpec))
+	}
+	for _, j := range s.jobs {
+		s.measureJob(j)
+	}
+}
+
+func (s *applier) measureJob(j *job) {
+	n := fixedSize + j.JobSpec.Size() + resource.SelectorsSize(j.Attached)
+	s.stored += n - j.size
+	j.size = n
 }

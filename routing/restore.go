@@ -52,18 +52,6 @@ func Restore(data []byte) (*State, error) {
 	return nil, errTruncated
 }
 
-// WithSettings returns a copy of the state under other limits. Events that the copy
-// makes must be replayed on a snapshot of the copy, not of the original.
-func (s *State) WithSettings(settings Settings) (*State, error) {
-	copied := s.CopySnapshot()
-	copied.head.Settings = settings
-	data, err := copied.Encode()
-	if err != nil {
-		return nil, err
-	}
-	return Restore(data)
-}
-
 var errTruncated = errors.New("the snapshot is truncated")
 
 // decodeRecords decodes lines in parallel, in at most that many parts of about the
@@ -103,7 +91,7 @@ func decodeRecords(data []byte, maxParts int) ([][]record, error) {
 var errRecord = errors.New("the snapshot has a record of unknown kind or with a duplicate id")
 
 // addRecord adds an entity that is not yet connected to others.
-func (s *State) addRecord(r *record) (ok bool) {
+func (s *applier) addRecord(r *record) (ok bool) {
 	switch {
 	case r.Distribution != nil:
 		return add(s.distributions, r.Distribution.ID, r.Distribution)
@@ -132,7 +120,7 @@ func add[V any](t table[V], id string, v *V) bool {
 }
 
 // rebuild connects the entities and builds the index and the timers.
-func (s *State) rebuild() error {
+func (s *applier) rebuild() error {
 	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return cmp.Compare(a.Created, b.Created) })
 	for i, j := range jobs {
 		// Created is the key of the list by age; two jobs with the same one would replace each
@@ -174,7 +162,7 @@ func (s *State) rebuild() error {
 }
 
 // checkJob checks the invariants of a job that the engine relies on.
-func (s *State) checkJob(j *job) error {
+func (s *applier) checkJob(j *job) error {
 	p := j.EffectivePriority()
 	switch {
 	case j.Status == resource.JobQueued && s.queues[j.QueueID] == nil,
@@ -187,7 +175,7 @@ func (s *State) checkJob(j *job) error {
 }
 
 // connect links a job's offers and assignments to their workers.
-func (s *State) connect(j *job) error {
+func (s *applier) connect(j *job) error {
 	j.initTimers(j.Created)
 	for _, o := range j.Offers {
 		w := s.workers[o.WorkerID]

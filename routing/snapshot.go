@@ -13,7 +13,7 @@ import (
 
 // Snapshot returns the encoded state. Equal states give equal bytes. It contains
 // secrets: the credentials of rules.
-func (s *State) Snapshot() ([]byte, error) { return s.CopySnapshot().Encode() }
+func (s *applier) Snapshot() ([]byte, error) { return s.CopySnapshot().Encode() }
 
 // Snapshot is a copy of a state at one instant. It does not change with the state.
 // Once it is complete, another goroutine may encode it.
@@ -21,13 +21,13 @@ type Snapshot struct {
 	head    snapshotHead
 	records []record
 
-	state       *State              // nil once the snapshot is complete
+	state       *applier            // nil once the snapshot is complete
 	next        uint64              // all jobs created before this event are copied
 	copiedEarly map[uint64]struct{} // later jobs that were copied early, just before they changed
 }
 
 // CopySnapshot copies everything that a snapshot holds, at once.
-func (s *State) CopySnapshot() *Snapshot {
+func (s *applier) CopySnapshot() *Snapshot {
 	c := s.newSnapshot()
 	c.Step(len(s.jobs) + 1)
 	return c
@@ -36,7 +36,7 @@ func (s *State) CopySnapshot() *Snapshot {
 // BeginSnapshot starts a snapshot of this instant. It copies everything except the
 // jobs, because there are many; [Snapshot.Step] copies those. Later changes do not
 // show in it. An unfinished earlier snapshot is abandoned and must not be used.
-func (s *State) BeginSnapshot() *Snapshot {
+func (s *applier) BeginSnapshot() *Snapshot {
 	s.snapshot = s.newSnapshot()
 	return s.snapshot
 }
@@ -44,7 +44,7 @@ func (s *State) BeginSnapshot() *Snapshot {
 // newSnapshot copies every entity except the jobs. Policies and the parts of a
 // specification are immutable and replaced as a whole, so they are shared; the
 // rest is copied.
-func (s *State) newSnapshot() *Snapshot {
+func (s *applier) newSnapshot() *Snapshot {
 	c := &Snapshot{
 		head:  snapshotHead{snapshotFormat, snapshotVersion, s.seq, s.now, s.settings},
 		state: s, copiedEarly: map[uint64]struct{}{}, records: make([]record, 0, s.Size()),
@@ -96,7 +96,7 @@ func (c *Snapshot) Step(n int) (complete bool) {
 }
 
 // Size returns the number of entities in a snapshot of the state.
-func (s *State) Size() int {
+func (s *applier) Size() int {
 	return len(s.distributions) + len(s.classifications) + len(s.exceptions) + len(s.queues) + len(s.workers) + len(s.pools) + len(s.jobs)
 }
 

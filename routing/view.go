@@ -1,11 +1,13 @@
 package routing
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
 	"time"
 
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -85,7 +87,7 @@ func orZero[T any](p *Named[T]) (_ Named[T], ok bool) {
 }
 
 // Worker returns a worker.
-func (s *State) Worker(id string) (Worker, bool) {
+func (s *entities) Worker(id string) (Worker, bool) {
 	w := s.workers[id]
 	if w == nil {
 		return Worker{}, false
@@ -108,7 +110,7 @@ func (s *State) Worker(id string) (Worker, bool) {
 
 // HasRoom reports whether a registered worker has room for a job on a channel,
 // or on any channel if none is named.
-func (s *State) HasRoom(workerID, channelID string) bool {
+func (s *entities) HasRoom(workerID, channelID string) bool {
 	w := s.workers[workerID]
 	switch {
 	case w == nil:
@@ -124,7 +126,7 @@ func (o *offer) view() Offer {
 }
 
 // Job returns a job.
-func (s *State) Job(id string) (Job, bool) {
+func (s *entities) Job(id string) (Job, bool) {
 	j := s.jobs[id]
 	if j == nil {
 		return Job{}, false
@@ -145,7 +147,7 @@ func (s *State) Job(id string) (Job, bool) {
 }
 
 // Queue returns a queue.
-func (s *State) Queue(id string) (Named[resource.QueueSpec], bool) {
+func (s *entities) Queue(id string) (Named[resource.QueueSpec], bool) {
 	q := s.queues[id]
 	if q == nil {
 		return Named[resource.QueueSpec]{}, false
@@ -154,23 +156,23 @@ func (s *State) Queue(id string) (Named[resource.QueueSpec], bool) {
 }
 
 // Distribution returns a distribution policy.
-func (s *State) Distribution(id string) (Named[resource.DistributionSpec], bool) {
+func (s *entities) Distribution(id string) (Named[resource.DistributionSpec], bool) {
 	return orZero(s.distributions[id])
 }
 
 // Classification returns a classification policy. Its rules hold secrets.
-func (s *State) Classification(id string) (Named[resource.ClassificationSpec], bool) {
+func (s *entities) Classification(id string) (Named[resource.ClassificationSpec], bool) {
 	return orZero(s.classifications[id])
 }
 
 // Exception returns an exception policy.
-func (s *State) Exception(id string) (Named[resource.ExceptionSpec], bool) {
+func (s *entities) Exception(id string) (Named[resource.ExceptionSpec], bool) {
 	return orZero(s.exceptions[id])
 }
 
 // IDs returns the ids of one kind of resource that sort after the given id, in
 // order, at most limit.
-func (s *State) IDs(kind resource.Kind, after string, limit int) []string {
+func (s *entities) IDs(kind resource.Kind, after string, limit int) []string {
 	var ids []string
 	for id := range s.of(kind).ids() {
 		if id > after {
@@ -189,7 +191,7 @@ const PageSize = 4 << 20
 // first): the jobs that keep accepts, at most limit, and no more once they have a size of
 // [PageSize]. It examines a bounded number of jobs per call, so a page may be short.
 // next is the cursor of the next page, 0 on the last.
-func (s *State) Jobs(after uint64, limit int, keep func(*Job) bool) (page []Job, next uint64) {
+func (s *entities) Jobs(after uint64, limit int, keep func(*Job) bool) (page []Job, next uint64) {
 	const maxExamined = 10_000
 	examined, size := 0, 0
 	for j := range s.jobsByAge.from(after + 1) {
@@ -207,7 +209,7 @@ func (s *State) Jobs(after uint64, limit int, keep func(*Job) bool) (page []Job,
 }
 
 // Seq returns the number of the last event.
-func (s *State) Seq() uint64 { return s.seq }
+func (s *entities) Seq() uint64 { return s.seq }
 
 // Figures are counts of jobs, workers and offers.
 type Figures struct {
@@ -218,7 +220,7 @@ type Figures struct {
 }
 
 // Figures returns the current counts. It does not walk the jobs.
-func (s *State) Figures() Figures {
+func (s *entities) Figures() Figures {
 	f := Figures{Jobs: maps.Clone(s.counts), Workers: map[resource.WorkerState]int{}, Offers: len(s.offers)}
 	for _, q := range s.queues {
 		for p := range q.ranks {
@@ -242,7 +244,7 @@ type Position struct {
 }
 
 // Position returns the position of a job at an instant; false if it is not queued.
-func (s *State) Position(id string, now time.Time) (Position, bool) {
+func (s *entities) Position(id string, now time.Time) (Position, bool) {
 	j := s.jobs[id]
 	if j == nil || j.queue == nil {
 		return Position{}, false
@@ -270,7 +272,7 @@ type Statistics struct {
 
 // Statistics returns the figures of a queue at an instant. The estimate of a
 // priority is that of the last job with that priority.
-func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
+func (s *entities) Statistics(id string, now time.Time) (Statistics, bool) {
 	q := s.queues[id]
 	if q == nil {
 		return Statistics{}, false
@@ -304,4 +306,75 @@ func (q *queue) oldest(expedite bool, priority int) (at time.Time) {
 		break
 	}
 	return at
+}
+
+// PatchMembers merges a JSON merge patch (RFC 7396) into what a client has stated
+// about a resource and returns the command that puts the result. Members that
+// clients cannot set are ignored, because clients send whole resources back.
+// The result is valid for this state only: nothing may be applied in between.
+// The patch is decoded already, so that the goroutine of the engine need not; it
+// is not modified.
+func (s *entities) PatchMembers(kind resource.Kind, id string, patch map[string]any, cond If) (Command, error) {
+	switch kind {
+	case resource.Worker:
+		w, _ := s.Worker(id)
+		spec, err := resource.Merge(w.WorkerSpec, patch)
+		return PutWorker{id, spec, cond}, err
+	case resource.Job:
+		return s.patchJob(id, patch, cond)
+	case resource.Queue:
+		q, _ := s.Queue(id)
+		spec, err := resource.Merge(q.Spec, patch)
+		return PutQueue{id, spec, cond}, err
+	case resource.Distribution:
+		d, _ := s.Distribution(id)
+		spec, err := resource.Merge(d.Spec, patch)
+		return PutDistribution{id, spec, cond}, err
+	case resource.Classification:
+		c, _ := s.Classification(id)
+		spec, err := resource.Merge(c.Spec, patch)
+		return PutClassification{id, spec, cond}, err
+	case resource.Exception:
+		x, _ := s.Exception(id)
+		spec, err := resource.Merge(x.Spec, patch)
+		return PutException{id, spec, cond}, err
+	case resource.Pool:
+		p, _ := s.Pool(id)
+		spec, err := resource.Merge(p.Spec, patch)
+		return PutPool{id, spec, cond}, err
+	}
+	return nil, resource.Invalid("/resource", "unknown", "unknown kind of resource %q", kind)
+}
+
+func (s *entities) patchJob(id string, patch map[string]any, cond If) (Command, error) {
+	var before resource.JobSpec
+	if j := s.jobs[id]; j != nil {
+		before = j.JobSpec
+	} else if spec, ok := resource.MergeNewJob(patch); ok {
+		return PutJob{ID: id, Spec: *spec, If: cond}, nil
+	}
+	spec, err := resource.Merge(before, patch)
+	return PutJob{ID: id, Spec: spec, If: cond}, err
+}
+
+// PendingRequests returns the unanswered events that ask the caller for results, so that
+// it can issue the requests again after a restart. Their time is that of the
+// state; scores are requested for the workers that are eligible now.
+func (s *entities) PendingRequests() []eventlog.Event {
+	var out []eventlog.Event
+	for _, j := range s.jobs {
+		var e eventlog.Event
+		switch {
+		case j.Awaits == AwaitRules:
+			e = &eventlog.JobRulesRequestedEvent{JobHead: s.jobHead(j), Rules: remoteRules(&s.classifications[j.ClassificationPolicyID].Spec)}
+		case j.Awaits == AwaitScores && j.queue != nil:
+			e = s.scoresRequest(j, s.allEligible(j))
+		default:
+			continue
+		}
+		*e.Head() = eventlog.Header{Seq: j.Round, At: s.now}
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b eventlog.Event) int { return cmp.Compare(a.Subject(), b.Subject()) })
+	return out
 }

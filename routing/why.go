@@ -15,7 +15,7 @@ const maxWhyWorkers = 100_000
 // Why explains why a job waits; ok is false if there is no such job. The reason is
 // zero for a job that a worker has and for a finished one. It uses the predicates
 // of the matcher.
-func (s *State) Why(id string) (_ ops.Why, ok bool) {
+func (s *entities) Why(id string) (_ ops.Why, ok bool) {
 	j := s.jobs[id]
 	if j == nil {
 		return ops.Why{}, false
@@ -47,7 +47,7 @@ func (s *State) Why(id string) (_ ops.Why, ok bool) {
 }
 
 // whyUnmatched explains why no worker is offered a job that waits in its queue.
-func (s *State) whyUnmatched(j *job) ops.Why {
+func (s *entities) whyUnmatched(j *job) ops.Why {
 	examined := 0
 	if !s.anyWorkerFor(j, &examined) {
 		if !s.anyWorkerServes(j) {
@@ -94,7 +94,7 @@ func (s *State) whyUnmatched(j *job) ops.Why {
 
 // anyWorkerServes reports whether any worker serves the queue and the channel of a
 // job.
-func (s *State) anyWorkerServes(j *job) bool {
+func (s *entities) anyWorkerServes(j *job) bool {
 	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID}}
 	return some(s.workers, func(w *worker) bool { return w.passes(p) && w.cost(j.ChannelID) > 0 })
 }
@@ -103,7 +103,7 @@ func (s *State) anyWorkerServes(j *job) bool {
 // if every worker were registered and free, at most limit, in queue order. It
 // examines a bounded number of jobs and workers, because it blocks the engine
 // meanwhile.
-func (s *State) Unmatchable(queueID string, limit int) []string {
+func (s *entities) Unmatchable(queueID string, limit int) []string {
 	q := s.queues[queueID]
 	if q == nil || q.dist.Mode.BypassSelectors {
 		return nil
@@ -134,7 +134,7 @@ func (s *State) Unmatchable(queueID string, limit int) []string {
 
 // anyWorkerFor reports whether any worker, registered or not, has the queue, the
 // channel and the labels that a job requires.
-func (s *State) anyWorkerFor(j *job, examined *int) bool {
+func (s *entities) anyWorkerFor(j *job, examined *int) bool {
 	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID, Selectors: j.activeSelectors()}}
 	can := func(w *worker) bool {
 		*examined++
