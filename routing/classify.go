@@ -19,17 +19,17 @@ import (
 
 // classify sets a job's queue, priority and attached selectors, or asks the
 // caller for the results of the remote rules that the policy needs.
-func (s *State) classify(j *job) {
-	policy := s.classifications[j.ClassificationPolicyID]
+func (ds *decisions) classify(j *job) {
+	policy := ds.view.classifications[j.ClassificationPolicyID]
 	if rules := remoteRules(&policy.Spec); len(rules) > 0 {
-		s.emit(&eventlog.JobRulesRequestedEvent{JobHead: s.jobHead(j), Rules: rules})
+		ds.emit(&eventlog.JobRulesRequestedEvent{JobHead: ds.view.jobHead(j), Rules: rules})
 		return
 	}
-	s.classifyWith(j, nil)
+	ds.classifyWith(j, nil)
 }
 
-func (c SupplyRules) decide(s *State) error {
-	j := s.jobs[c.JobID]
+func (c SupplyRules) decide(ds *decisions) error {
+	j := ds.view.jobs[c.JobID]
 	if j == nil {
 		return notFound("job", c.JobID)
 	}
@@ -39,28 +39,28 @@ func (c SupplyRules) decide(s *State) error {
 		return conflict("job %q does not wait for the rules of round %d", c.JobID, c.Round)
 	}
 	if c.Failure != nil {
-		s.classificationFailed(j, *c.Failure)
+		ds.classificationFailed(j, *c.Failure)
 		return nil
 	}
-	s.classifyWith(j, c.Results)
+	ds.classifyWith(j, c.Results)
 	return nil
 }
 
-func (c SupplyScores) decide(s *State) error {
-	j := s.jobs[c.JobID]
+func (c SupplyScores) decide(ds *decisions) error {
+	j := ds.view.jobs[c.JobID]
 	if j == nil {
 		return notFound("job", c.JobID)
 	}
 	if j.Awaits != AwaitScores || j.Round != c.Round {
 		return conflict("job %q does not wait for the scores of round %d", c.JobID, c.Round)
 	}
-	s.supplied = suppliedScores{j, c.Scores}
-	s.emit(&eventlog.JobScoredEvent{JobHead: s.jobHead(j)})
+	ds.supplied = suppliedScores{j, c.Scores}
+	ds.emit(&eventlog.JobScoredEvent{JobHead: ds.view.jobHead(j)})
 	return nil
 }
 
-func (s *State) classificationFailed(j *job, f eventlog.Failure) {
-	s.emit(&eventlog.JobClassificationFailedEvent{JobHead: s.jobHead(j), ClassificationPolicyID: j.ClassificationPolicyID, Errors: []eventlog.Failure{f}})
+func (ds *decisions) classificationFailed(j *job, f eventlog.Failure) {
+	ds.emit(&eventlog.JobClassificationFailedEvent{JobHead: ds.view.jobHead(j), ClassificationPolicyID: j.ClassificationPolicyID, Errors: []eventlog.Failure{f}})
 }
 
 // classifier evaluates a policy for one job.
@@ -70,8 +70,8 @@ type classifier struct {
 	random  func(path string) float64 // in [0, 1)
 }
 
-func (s *State) classifyWith(j *job, results map[string]Result) {
-	policy := s.classifications[j.ClassificationPolicyID]
+func (ds *decisions) classifyWith(j *job, results map[string]Result) {
+	policy := ds.view.classifications[j.ClassificationPolicyID]
 	c := classifier{labels: j.Labels, results: results, random: func(path string) float64 {
 		// Chance is a hash of job, try and place: the engine has no source of randomness, and a
 		// replay has to draw the same allocation.
@@ -84,13 +84,13 @@ func (s *State) classifyWith(j *job, results map[string]Result) {
 		var workers []resource.WorkerSelector
 		if workers, f = c.workerSelectors(&policy.Spec); f == nil {
 			var queue string
-			if queue, f = c.queue(s.queues, policy, j); f == nil {
-				s.classified(j, queue, priority, workers)
+			if queue, f = c.queue(ds.view.queues, policy, j); f == nil {
+				ds.classified(j, queue, priority, workers)
 				return
 			}
 		}
 	}
-	s.classificationFailed(j, *f)
+	ds.classificationFailed(j, *f)
 }
 
 // mix spreads the bits of a hash whose inputs differ little.
@@ -100,14 +100,14 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-func (s *State) classified(j *job, queue string, priority int, workers []resource.WorkerSelector) {
-	head := s.jobHead(j)
+func (ds *decisions) classified(j *job, queue string, priority int, workers []resource.WorkerSelector) {
+	head := ds.view.jobHead(j)
 	head.QueueID = queue
-	s.emit(&eventlog.JobClassifiedEvent{
+	ds.emit(&eventlog.JobClassifiedEvent{
 		JobHead: head, ClassificationPolicyID: j.ClassificationPolicyID, Priority: priority,
-		Attached: resource.KeepExpiry(workers, nil), Queue: s.queueInfo(queue),
+		Attached: resource.KeepExpiry(workers, nil), Queue: ds.view.queueInfo(queue),
 	})
-	s.enqueue(j)
+	ds.enqueue(j)
 }
 
 // queue returns the queue whose labels satisfy all selectors, or the

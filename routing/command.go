@@ -163,9 +163,19 @@ func conflict(format string, args ...any) error {
 	return weir.Errorf(weir.CodeConflict, format, args...)
 }
 
+// decisions turn requests and due times into events. They only look at the entities, and every
+// change is an event that they emit; it is applied when emit returns, so that the next step sees it.
+type decisions struct {
+	view *entities
+	emit func(eventlog.Event)
+
+	noWaitJob *job           // a new job with NoWait
+	supplied  suppliedScores // by the running command
+}
+
 // Command is a request by a client or the shell to change the state.
 type Command interface {
 	// decide checks everything before it emits any event, so that a refused
 	// command changes nothing.
-	decide(s *State) error
+	decide(ds *decisions) error
 }

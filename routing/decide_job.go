@@ -12,8 +12,8 @@ import (
 	"weir"
 )
 
-func (c PutJob) decide(s *State) error {
-	j := s.jobs[c.ID]
+func (c PutJob) decide(ds *decisions) error {
+	j := ds.view.jobs[c.ID]
 	var last stamp
 	if j != nil {
 		last = j.stamp
@@ -23,35 +23,35 @@ func (c PutJob) decide(s *State) error {
 	}
 	spec := c.Spec
 	// Only new jobs: what waits in a queue when it closes may still be changed.
-	if q := s.queues[spec.QueueID]; j == nil && q != nil && q.Closed == resource.ClosedRefuse {
+	if q := ds.view.queues[spec.QueueID]; j == nil && q != nil && q.Closed == resource.ClosedRefuse {
 		return conflict("queue %q is closed", spec.QueueID)
 	}
-	if err := spec.Validate(c.ID, s.known, j != nil && j.Status.Finished(), s.now); err != nil {
+	if err := spec.Validate(c.ID, ds.view.known, j != nil && j.Status.Finished(), ds.view.now); err != nil {
 		return err
 	}
 	if j == nil {
-		if err := s.admit(fixedSize + spec.Size()); err != nil {
+		if err := ds.view.admit(fixedSize + spec.Size()); err != nil {
 			return err
 		}
-		s.createJob(c, spec)
+		ds.createJob(c, spec)
 		return nil
 	}
-	if err := s.admit(spec.Size() - j.JobSpec.Size()); err != nil {
+	if err := ds.view.admit(spec.Size() - j.JobSpec.Size()); err != nil {
 		return err
 	}
-	return s.updateJob(j, spec)
+	return ds.updateJob(j, spec)
 }
 
-func (s *State) createJob(c PutJob, spec resource.JobSpec) {
+func (ds *decisions) createJob(c PutJob, spec resource.JobSpec) {
 	// A client cannot set status and expiry of a selector; the router states them at queueing.
 	spec.RequestedWorkerSelectors = resource.KeepExpiry(spec.RequestedWorkerSelectors, nil)
-	s.emit(&eventlog.JobReceivedEvent{JobHead: jobHeadOf(c.ID, &spec), Spec: spec, Status: firstStatus(&spec)})
-	j := s.jobs[c.ID]
+	ds.emit(&eventlog.JobReceivedEvent{JobHead: jobHeadOf(c.ID, &spec), Spec: spec, Status: firstStatus(&spec)})
+	j := ds.view.jobs[c.ID]
 	// Execute cancels it after matching, in the same call, so that it is never seen waiting.
 	if c.NoWait {
-		s.noWaitJob = j
+		ds.noWaitJob = j
 	}
-	s.start(j)
+	ds.start(j)
 }
 
 // firstStatus returns the status of a job until it is scheduled, classified or
@@ -67,21 +67,21 @@ func firstStatus(spec *resource.JobSpec) resource.JobStatus {
 }
 
 // start schedules, classifies or queues a job that has its first status.
-func (s *State) start(j *job) {
+func (ds *decisions) start(j *job) {
 	switch {
 	case j.MatchingMode.Kind == resource.ScheduleAndSuspend:
-		s.emit(&eventlog.JobScheduledEvent{JobHead: s.jobHead(j), ScheduledAt: j.MatchingMode.ScheduleAt})
+		ds.emit(&eventlog.JobScheduledEvent{JobHead: ds.view.jobHead(j), ScheduledAt: j.MatchingMode.ScheduleAt})
 	case j.ClassificationPolicyID != "":
-		s.classify(j)
+		ds.classify(j)
 	default:
-		s.enqueue(j)
+		ds.enqueue(j)
 	}
 }
 
 // updateJob replaces the members of a job that a client stated.
-func (s *State) updateJob(j *job, spec resource.JobSpec) error {
+func (ds *decisions) updateJob(j *job, spec resource.JobSpec) error {
 	spec.RequestedWorkerSelectors = resource.KeepExpiry(spec.RequestedWorkerSelectors, j.RequestedWorkerSelectors)
-	d := s.compareJobs(&j.JobSpec, &spec)
+	d := ds.compareJobs(&j.JobSpec, &spec)
 	finished := j.Status.Finished()
 	switch {
 	// The same specification again is no event and no new entity tag: clients send whole
@@ -91,42 +91,42 @@ func (s *State) updateJob(j *job, spec resource.JobSpec) error {
 		return conflict("job %q is finished", j.ID)
 	// A worker has it: the change is recorded and matters if the job is unassigned.
 	case finished, j.Status == resource.JobAssigned, j.Status == resource.JobCompleted:
-		s.updated(j, spec, j.Status)
+		ds.updated(j, spec, j.Status)
 	default:
-		s.updateOpen(j, spec, d)
+		ds.updateOpen(j, spec, d)
 	}
 	return nil
 }
 
 // updateOpen changes a job that is not assigned yet.
-func (s *State) updateOpen(j *job, spec resource.JobSpec, d jobChanges) {
+func (ds *decisions) updateOpen(j *job, spec resource.JobSpec, d jobChanges) {
 	kind := spec.MatchingMode.Kind
 	// Revoked before the job changes, so that their events still show what was offered.
 	if (d.mode && kind != resource.QueueAndMatch) || d.routing || d.labels || d.policy {
-		s.revokeAll(j.Offers, false)
+		ds.revokeAll(j.Offers, false)
 	}
 	schedules := kind == resource.ScheduleAndSuspend
 	switch {
 	// It gets a schedule, or its schedule no longer applies.
 	case schedules && d.mode, !schedules && j.Status.HasSchedule():
-		s.updated(j, spec, firstStatus(&spec))
-		s.start(j)
+		ds.updated(j, spec, firstStatus(&spec))
+		ds.start(j)
 	case j.Status.HasSchedule():
-		s.updated(j, spec, j.Status)
+		ds.updated(j, spec, j.Status)
 	case spec.ClassificationPolicyID != "" && (d.labels || d.policy || d.routing && j.Status == resource.JobPendingClassification):
-		s.updated(j, spec, resource.JobPendingClassification)
-		s.classify(j)
+		ds.updated(j, spec, resource.JobPendingClassification)
+		ds.classify(j)
 	default:
-		s.updated(j, spec, j.Status)
+		ds.updated(j, spec, j.Status)
 		// A new queue rescues a job whose classification failed, if its policy was taken off.
 		if spec.QueueID != "" && (d.routing || d.labels || d.policy && j.Status == resource.JobClassificationFailed) {
-			s.enqueue(j)
+			ds.enqueue(j)
 		}
 	}
 }
 
-func (s *State) updated(j *job, spec resource.JobSpec, status resource.JobStatus) {
-	s.emit(&eventlog.JobUpdatedEvent{JobHead: jobHeadOf(j.ID, &spec), Spec: spec, Status: status})
+func (ds *decisions) updated(j *job, spec resource.JobSpec, status resource.JobStatus) {
+	ds.emit(&eventlog.JobUpdatedEvent{JobHead: jobHeadOf(j.ID, &spec), Spec: spec, Status: status})
 }
 
 // jobChanges lists which parts of a job differ.
@@ -139,7 +139,7 @@ type jobChanges struct {
 	priority bool
 }
 
-func (s *State) compareJobs(a, b *resource.JobSpec) (d jobChanges) {
+func (ds *decisions) compareJobs(a, b *resource.JobSpec) (d jobChanges) {
 	d.mode = a.MatchingMode.Kind != b.MatchingMode.Kind || !a.MatchingMode.ScheduleAt.Equal(b.MatchingMode.ScheduleAt)
 	d.routing = a.QueueID != b.QueueID || a.ChannelID != b.ChannelID || !resource.EqualSelectors(a.RequestedWorkerSelectors, b.RequestedWorkerSelectors)
 	d.labels = !a.Labels.Equal(b.Labels)
@@ -152,39 +152,39 @@ func (s *State) compareJobs(a, b *resource.JobSpec) (d jobChanges) {
 
 // enqueue puts a job into its queue, unless a queue-length rule fires and
 // cancels or reroutes it.
-func (s *State) enqueue(j *job) {
-	s.revokeAll(j.Offers, false)
-	if r := s.queueLengthRule(j); r != nil {
-		s.fireRule(j, *r)
+func (ds *decisions) enqueue(j *job) {
+	ds.revokeAll(j.Offers, false)
+	if r := ds.queueLengthRule(j); r != nil {
+		ds.fireRule(j, *r)
 		return
 	}
-	s.emit(&eventlog.JobQueuedEvent{
-		JobHead: s.jobHead(j), Priority: j.EffectivePriority(),
-		Requested: resource.StartExpiry(j.RequestedWorkerSelectors, s.now), Attached: resource.StartExpiry(j.Attached, s.now),
+	ds.emit(&eventlog.JobQueuedEvent{
+		JobHead: ds.view.jobHead(j), Priority: j.EffectivePriority(),
+		Requested: resource.StartExpiry(j.RequestedWorkerSelectors, ds.view.now), Attached: resource.StartExpiry(j.Attached, ds.view.now),
 	})
 }
 
-func (c CancelJob) decide(s *State) error {
-	j := s.jobs[c.ID]
+func (c CancelJob) decide(ds *decisions) error {
+	j := ds.view.jobs[c.ID]
 	if j == nil {
 		return notFound("job", c.ID)
 	}
 	if j.Status.Finished() {
 		return conflict("job %q is finished", c.ID)
 	}
-	s.cancel(j, c.Note, c.DispositionCode)
+	ds.cancel(j, c.Note, c.DispositionCode)
 	return nil
 }
 
 // cancel cancels a job in any open state and frees its worker at once. The default
 // of code is that of the API.
-func (s *State) cancel(j *job, note, code string) {
-	s.revokeAll(j.Offers, false)
+func (ds *decisions) cancel(j *job, note, code string) {
+	ds.revokeAll(j.Offers, false)
 	// Before the event, which closes the assignments.
 	drains := openWorkers(j)
-	s.emit(&eventlog.JobCancelledEvent{JobHead: s.jobHead(j), Note: note, DispositionCode: cmp.Or(code, "Cancelled")})
+	ds.emit(&eventlog.JobCancelledEvent{JobHead: ds.view.jobHead(j), Note: note, DispositionCode: cmp.Or(code, "Cancelled")})
 	for _, w := range drains {
-		s.finishDraining(w)
+		ds.finishDraining(w)
 	}
 }
 
@@ -198,14 +198,14 @@ func openWorkers(j *job) (out []*worker) {
 }
 
 // finishDraining makes a draining worker inactive once its last job is gone.
-func (s *State) finishDraining(w *worker) {
+func (ds *decisions) finishDraining(w *worker) {
 	if w.State == resource.WorkerDraining && len(w.assigned) == 0 {
-		s.emit(&eventlog.WorkerDrainedEvent{WorkerID: w.ID})
+		ds.emit(&eventlog.WorkerDrainedEvent{WorkerID: w.ID})
 	}
 }
 
-func (c ReclassifyJob) decide(s *State) error {
-	j := s.jobs[c.ID]
+func (c ReclassifyJob) decide(ds *decisions) error {
+	j := ds.view.jobs[c.ID]
 	switch {
 	case j == nil:
 		return notFound("job", c.ID)
@@ -214,43 +214,43 @@ func (c ReclassifyJob) decide(s *State) error {
 	case j.Status.Finished(), j.Status == resource.JobAssigned, j.Status == resource.JobCompleted, j.Status.HasSchedule():
 		return conflict("job %q is %s", c.ID, j.Status)
 	}
-	s.reclassify(j, j.JobSpec)
+	ds.reclassify(j, j.JobSpec)
 	return nil
 }
 
-func (s *State) reclassify(j *job, spec resource.JobSpec) {
-	s.revokeAll(j.Offers, false)
-	s.updated(j, spec, resource.JobPendingClassification)
-	s.classify(j)
+func (ds *decisions) reclassify(j *job, spec resource.JobSpec) {
+	ds.revokeAll(j.Offers, false)
+	ds.updated(j, spec, resource.JobPendingClassification)
+	ds.classify(j)
 }
 
-func (c DeleteJob) decide(s *State) error {
-	j := s.jobs[c.ID]
+func (c DeleteJob) decide(ds *decisions) error {
+	j := ds.view.jobs[c.ID]
 	if j == nil {
 		return notFound("job", c.ID)
 	}
 	if !j.Status.Finished() {
 		return weir.Errorf(weir.CodeConflict, "job %q is %s; it needs to be in a termination state", c.ID, j.Status)
 	}
-	s.emit(&eventlog.JobDeletedEvent{JobHead: s.jobHead(j)})
+	ds.emit(&eventlog.JobDeletedEvent{JobHead: ds.view.jobHead(j)})
 	return nil
 }
 
 // queueLengthRule returns the queue-length rule that fires when a job joins its queue,
 // nil if there is none. Each rule fires once per queue, so that jobs that are
 // rerouted in circles stop.
-func (s *State) queueLengthRule(j *job) *resource.ExceptionRule {
-	q := s.queues[j.QueueID]
+func (ds *decisions) queueLengthRule(j *job) *resource.ExceptionRule {
+	q := ds.view.queues[j.QueueID]
 	// Queued again where it waits already: it does not join, so the rule is not asked again.
 	if q == nil || j.WaitsIn == j.QueueID {
 		return nil
 	}
-	for _, r := range s.rulesOf(q) {
+	for _, r := range ds.view.rulesOf(q) {
 		if r.Trigger.Kind != resource.TriggerQueueLength || j.hasFired(q.ID, r.ID) {
 			continue
 		}
 		// A job keeps its place in line, so only the jobs before that place are ahead of it.
-		seq := cmp.Or(j.Enqueued, s.seq+1)
+		seq := cmp.Or(j.Enqueued, ds.view.seq+1)
 		if q.jobs.ahead(sortKeyOf(j.expedited(), j.EffectivePriority(), seq)) >= r.Trigger.Threshold {
 			return &r
 		}
@@ -260,20 +260,20 @@ func (s *State) queueLengthRule(j *job) *resource.ExceptionRule {
 
 // fireRule fires a rule. Its actions change the job in order; then the job is
 // classified, queued or left where it was.
-func (s *State) fireRule(j *job, r resource.ExceptionRule) {
+func (ds *decisions) fireRule(j *job, r resource.ExceptionRule) {
 	waiting := j.Status == resource.JobQueued
 	// First of all, because it marks the rule as fired: the actions below may queue the job
 	// again, in the same queue.
-	s.emit(&eventlog.JobExceptionTriggeredEvent{JobHead: s.jobHead(j), RuleID: r.ID})
+	ds.emit(&eventlog.JobExceptionTriggeredEvent{JobHead: ds.view.jobHead(j), RuleID: r.ID})
 	spec, changed, classifies := j.JobSpec, false, false
 	for _, a := range r.Actions {
 		switch a.Kind {
 		case resource.ActionCancel:
-			s.cancel(j, a.Note, a.DispositionCode)
+			ds.cancel(j, a.Note, a.DispositionCode)
 			return
 		case resource.ActionManualReclassify:
 			changed = true
-			s.reclassifyManually(&spec, &a)
+			ds.reclassifyManually(&spec, &a)
 		case resource.ActionReclassify:
 			changed = true
 			classifies = classifies || a.ClassificationPolicyID != "" || spec.ClassificationPolicyID != ""
@@ -288,21 +288,21 @@ func (s *State) fireRule(j *job, r resource.ExceptionRule) {
 	}
 	switch {
 	// The policy of a rule may have been deleted since; then the job is queued as it is.
-	case classifies && s.classifications[spec.ClassificationPolicyID] != nil:
-		s.reclassify(j, spec)
+	case classifies && ds.view.classifications[spec.ClassificationPolicyID] != nil:
+		ds.reclassify(j, spec)
 	case changed:
-		s.revokeAll(j.Offers, false)
-		s.updated(j, spec, resource.JobCreated)
-		s.enqueue(j)
+		ds.revokeAll(j.Offers, false)
+		ds.updated(j, spec, resource.JobCreated)
+		ds.enqueue(j)
 	case !waiting:
-		s.enqueue(j)
+		ds.enqueue(j)
 	}
 }
 
 // reclassifyManually sets the members that the action names and appends its
 // selectors. A queue that was deleted meanwhile is ignored.
-func (s *State) reclassifyManually(spec *resource.JobSpec, a *resource.Action) {
-	if s.queues[a.QueueID] != nil {
+func (ds *decisions) reclassifyManually(spec *resource.JobSpec, a *resource.Action) {
+	if ds.view.queues[a.QueueID] != nil {
 		spec.QueueID = a.QueueID
 	}
 	if a.Priority != nil {
@@ -310,9 +310,4 @@ func (s *State) reclassifyManually(spec *resource.JobSpec, a *resource.Action) {
 	}
 	added := resource.KeepExpiry(a.WorkerSelectors, nil)
 	spec.RequestedWorkerSelectors = slices.Concat(spec.RequestedWorkerSelectors, added)
-}
-
-func (s *State) closeNow(j *job, a *assignment, code, note string) {
-	s.emit(&eventlog.JobClosedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, DispositionCode: code, Note: note})
-	s.finishDraining(a.worker)
 }

@@ -10,20 +10,20 @@ import (
 // It is the limit of the API (unassign: at most three times).
 const maxUnassignments = 3
 
-func (c AcceptOffer) decide(s *State) error {
-	o, err := s.openOffer(c.WorkerID, c.OfferID)
+func (c AcceptOffer) decide(ds *decisions) error {
+	o, err := ds.view.openOffer(c.WorkerID, c.OfferID)
 	if err != nil {
-		if s.AssignmentOf(c.WorkerID, c.OfferID) != "" {
+		if ds.view.AssignmentOf(c.WorkerID, c.OfferID) != "" {
 			return nil // accepted before; the response may have been lost
 		}
 		return err
 	}
-	s.accept(o)
+	ds.accept(o)
 	return nil
 }
 
-func (c DeclineOffer) decide(s *State) error {
-	o, err := s.openOffer(c.WorkerID, c.OfferID)
+func (c DeclineOffer) decide(ds *decisions) error {
+	o, err := ds.view.openOffer(c.WorkerID, c.OfferID)
 	if err != nil {
 		return err
 	}
@@ -31,11 +31,11 @@ func (c DeclineOffer) decide(s *State) error {
 	if !retry.IsZero() {
 		// The precision of Execute and of stored events: the state has to equal its replay.
 		retry = retry.UTC().Truncate(time.Microsecond)
-		if !retry.After(s.now) {
-			retry = s.now // eligible again at once
+		if !retry.After(ds.view.now) {
+			retry = ds.view.now // eligible again at once
 		}
 	}
-	s.emit(&eventlog.OfferDeclinedEvent{OfferHead: s.offerHead(o.job, o.worker, o.ID), RetryAt: retry})
+	ds.emit(&eventlog.OfferDeclinedEvent{OfferHead: ds.view.offerHead(o.job, o.worker, o.ID), RetryAt: retry})
 	return nil
 }
 
@@ -47,8 +47,8 @@ func requireOpen(j *job, a *assignment, status resource.JobStatus) error {
 	return nil
 }
 
-func (c CompleteJob) decide(s *State) error {
-	j, a, err := s.assignmentOf(c.JobID, c.AssignmentID)
+func (c CompleteJob) decide(ds *decisions) error {
+	j, a, err := ds.view.assignmentOf(c.JobID, c.AssignmentID)
 	// A client that lost the response repeats the request and gets the same answer.
 	if err != nil || !a.CompletedAt.IsZero() {
 		return err
@@ -56,12 +56,12 @@ func (c CompleteJob) decide(s *State) error {
 	if err := requireOpen(j, a, resource.JobAssigned); err != nil {
 		return err
 	}
-	s.emit(&eventlog.JobCompletedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Note: c.Note})
+	ds.emit(&eventlog.JobCompletedEvent{JobHead: ds.view.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Note: c.Note})
 	return nil
 }
 
-func (c CloseJob) decide(s *State) error {
-	j, a, err := s.assignmentOf(c.JobID, c.AssignmentID)
+func (c CloseJob) decide(ds *decisions) error {
+	j, a, err := ds.view.assignmentOf(c.JobID, c.AssignmentID)
 	if err != nil {
 		return err
 	}
@@ -72,19 +72,19 @@ func (c CloseJob) decide(s *State) error {
 	if err := requireOpen(j, a, resource.JobCompleted); err != nil {
 		return err
 	}
-	if at := c.CloseAt.UTC().Truncate(time.Microsecond); at.After(s.now) {
-		s.emit(&eventlog.JobCloseArrangedEvent{
-			JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID,
+	if at := c.CloseAt.UTC().Truncate(time.Microsecond); at.After(ds.view.now) {
+		ds.emit(&eventlog.JobCloseArrangedEvent{
+			JobHead: ds.view.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID,
 			DispositionCode: c.DispositionCode, CloseAt: at, Note: c.Note,
 		})
 		return nil
 	}
-	s.closeNow(j, a, c.DispositionCode, c.Note)
+	ds.closeNow(j, a, c.DispositionCode, c.Note)
 	return nil
 }
 
-func (c UnassignJob) decide(s *State) error {
-	j, a, err := s.assignmentOf(c.JobID, c.AssignmentID)
+func (c UnassignJob) decide(ds *decisions) error {
+	j, a, err := ds.view.assignmentOf(c.JobID, c.AssignmentID)
 	if err != nil {
 		return err
 	}
@@ -95,9 +95,9 @@ func (c UnassignJob) decide(s *State) error {
 		return conflict("job %q was unassigned %d times", c.JobID, j.Unassigned)
 	}
 	w := a.worker
-	s.emit(&eventlog.JobUnassignedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Suspended: c.SuspendMatching})
-	s.finishDraining(w)
-	s.enqueue(j)
+	ds.emit(&eventlog.JobUnassignedEvent{JobHead: ds.view.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Suspended: c.SuspendMatching})
+	ds.finishDraining(w)
+	ds.enqueue(j)
 	return nil
 }
 
@@ -106,4 +106,29 @@ func offerData(j *job, w *worker) eventlog.OfferData {
 		JobPriority: j.EffectivePriority(), JobLabels: j.Labels, JobTags: j.Tags,
 		WorkerLabels: w.Labels, WorkerTags: w.Tags,
 	}
+}
+
+func (ds *decisions) issue(j *job, w *worker) {
+	q := j.queue
+	head := ds.view.offerHead(j, w, ds.view.newID("o-"))
+	ds.emit(&eventlog.OfferIssuedEvent{
+		OfferHead: head, OfferData: offerData(j, w),
+		Cost: w.cost(j.ChannelID), ExpiresAt: ds.view.now.Add(resource.Seconds(q.dist.OfferExpiresAfterSeconds)),
+	})
+	if q.dist.AutoAccept {
+		ds.accept(ds.view.offers[head.OfferID])
+	}
+}
+
+func (ds *decisions) accept(o *offer) {
+	j, w := o.job, o.worker
+	ds.emit(&eventlog.OfferAcceptedEvent{
+		OfferHead: ds.view.offerHead(j, w, o.ID), OfferData: offerData(j, w), AssignmentID: ds.view.newID("a-"),
+	})
+	ds.revokeAll(j.Offers, true)
+}
+
+func (ds *decisions) closeNow(j *job, a *assignment, code, note string) {
+	ds.emit(&eventlog.JobClosedEvent{JobHead: ds.view.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, DispositionCode: code, Note: note})
+	ds.finishDraining(a.worker)
 }

@@ -12,20 +12,20 @@ import (
 // put emits an event that stores spec, the specification inside it, if the
 // condition holds and spec is valid and differs from the old one. check also fills
 // in defaults.
-func put[T any](s *State, kind resource.Kind, id string, old Named[T], cond If, e eventlog.Event, spec *T, check func() error) error {
+func put[T any](ds *decisions, kind resource.Kind, id string, old Named[T], cond If, e eventlog.Event, spec *T, check func() error) error {
 	if err := cond.check(old.Version, old.ChangedAt); err != nil {
 		return err
 	}
 	if err := check(); err != nil {
 		return err
 	}
-	if err := s.admit(sizeOf(spec) - s.SizeOf(kind, id)); err != nil {
+	if err := ds.view.admit(sizeOf(spec) - ds.view.SizeOf(kind, id)); err != nil {
 		return err
 	}
 	// An unchanged resource keeps its entity tag. An exception policy changes each time that a
 	// patch omits the ids of its actions, as at the API.
 	if old.Version == 0 || !sameJSON(&old.Spec, spec) {
-		s.emit(e)
+		ds.emit(e)
 	}
 	return nil
 }
@@ -39,55 +39,55 @@ func sameJSON[T any](a, b T) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-func (c PutQueue) decide(s *State) error {
-	old, _ := s.Queue(c.ID)
+func (c PutQueue) decide(ds *decisions) error {
+	old, _ := ds.view.Queue(c.ID)
 	e := &eventlog.QueuePutEvent{ID: c.ID, Spec: c.Spec}
-	return put(s, resource.Queue, c.ID, old, c.If, e, &e.Spec, func() error {
-		err := e.Spec.Validate(c.ID, s.known)
+	return put(ds, resource.Queue, c.ID, old, c.If, e, &e.Spec, func() error {
+		err := e.Spec.Validate(c.ID, ds.view.known)
 		e.Spec.Labels = e.Spec.Labels.With("Id", label.Text(c.ID))
 		return err
 	})
 }
 
-func (c PutDistribution) decide(s *State) error {
-	old, _ := s.Distribution(c.ID)
+func (c PutDistribution) decide(ds *decisions) error {
+	old, _ := ds.view.Distribution(c.ID)
 	e := &eventlog.DistributionPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(s, resource.Distribution, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
+	return put(ds, resource.Distribution, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
 }
 
-func (c PutClassification) decide(s *State) error {
-	old, _ := s.Classification(c.ID)
+func (c PutClassification) decide(ds *decisions) error {
+	old, _ := ds.view.Classification(c.ID)
 	e := &eventlog.ClassificationPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(s, resource.Classification, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID, s.known) })
+	return put(ds, resource.Classification, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID, ds.view.known) })
 }
 
-func (c PutException) decide(s *State) error {
-	old, _ := s.Exception(c.ID)
+func (c PutException) decide(ds *decisions) error {
+	old, _ := ds.view.Exception(c.ID)
 	e := &eventlog.ExceptionPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(s, resource.Exception, c.ID, old, c.If, e, &e.Spec, func() error {
-		err := e.Spec.Validate(c.ID, s.known)
-		e.Spec.ExceptionRules = s.withActionIDs(e.Spec.ExceptionRules)
+	return put(ds, resource.Exception, c.ID, old, c.If, e, &e.Spec, func() error {
+		err := e.Spec.Validate(c.ID, ds.view.known)
+		e.Spec.ExceptionRules = ds.view.withActionIDs(e.Spec.ExceptionRules)
 		return err
 	})
 }
 
-func (c PutPool) decide(s *State) error {
-	old, _ := s.Pool(c.ID)
+func (c PutPool) decide(ds *decisions) error {
+	old, _ := ds.view.Pool(c.ID)
 	e := &eventlog.PoolPutEvent{ID: c.ID, Spec: c.Spec}
-	return put(s, resource.Pool, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
+	return put(ds, resource.Pool, c.ID, old, c.If, e, &e.Spec, func() error { return e.Spec.Validate(c.ID) })
 }
 
-func (c Delete) decide(s *State) error {
+func (c Delete) decide(ds *decisions) error {
 	if c.Resource == resource.Worker || c.Resource == resource.Job {
 		return resource.Invalid("/resource", "unknown", "workers and jobs have commands of their own")
 	}
-	if !s.known(c.Resource, c.ID) {
+	if !ds.view.known(c.Resource, c.ID) {
 		return notFound(string(c.Resource), c.ID)
 	}
-	if err := s.deletable(c.Resource, c.ID); err != nil {
+	if err := ds.view.deletable(c.Resource, c.ID); err != nil {
 		return err
 	}
-	s.emit(&eventlog.DeletedEvent{Resource: c.Resource, ID: c.ID})
+	ds.emit(&eventlog.DeletedEvent{Resource: c.Resource, ID: c.ID})
 	return nil
 }
 

@@ -9,49 +9,49 @@ import (
 	"weir/routing/resource"
 )
 
-func (c PutWorker) decide(s *State) error {
+func (c PutWorker) decide(ds *decisions) error {
 	var last stamp
-	if w := s.workers[c.ID]; w != nil {
+	if w := ds.view.workers[c.ID]; w != nil {
 		last = w.stamp
 	}
 	if err := c.If.check(last.Version, last.ChangedAt); err != nil {
 		return err
 	}
 	spec := c.Spec
-	if err := spec.Validate(c.ID, s.known); err != nil {
+	if err := spec.Validate(c.ID, ds.view.known); err != nil {
 		return err
 	}
 	// The API gives each worker and queue this label, so that selectors can name one.
 	spec.Labels = spec.Labels.With("Id", label.Text(c.ID))
-	if err := s.admit(sizeOfWorker(spec) - s.SizeOf(resource.Worker, c.ID)); err != nil {
+	if err := ds.view.admit(sizeOfWorker(spec) - ds.view.SizeOf(resource.Worker, c.ID)); err != nil {
 		return err
 	}
-	s.putWorker(c.ID, spec)
+	ds.putWorker(c.ID, spec)
 	return nil
 }
 
-func (s *State) putWorker(id string, spec resource.WorkerSpec) {
-	w := s.workers[id]
+func (ds *decisions) putWorker(id string, spec resource.WorkerSpec) {
+	w := ds.view.workers[id]
 	var changed []string
 	if w == nil {
-		s.emit(&eventlog.WorkerPutEvent{WorkerID: id, Spec: spec})
-		w = s.workers[id]
+		ds.emit(&eventlog.WorkerPutEvent{WorkerID: id, Spec: spec})
+		w = ds.view.workers[id]
 	} else {
 		if changed = differences(&w.WorkerSpec, &spec); len(changed) == 0 {
 			return
 		}
 		// Before the change, so that offers never exceed the capacity that the worker has.
-		s.revokeUnqualified(w, &spec)
-		s.emit(&eventlog.WorkerPutEvent{WorkerID: id, Spec: spec})
+		ds.revokeUnqualified(w, &spec)
+		ds.emit(&eventlog.WorkerPutEvent{WorkerID: id, Spec: spec})
 	}
 	switch {
 	// Also a draining worker becomes active again, with the jobs that it still has.
 	case spec.AvailableForOffers && w.State != resource.WorkerActive:
-		s.emit(&eventlog.WorkerRegisteredEvent{WorkerID: id, WorkerInfo: s.workerInfo(w)})
+		ds.emit(&eventlog.WorkerRegisteredEvent{WorkerID: id, WorkerInfo: ds.view.workerInfo(w)})
 	case !spec.AvailableForOffers && w.State == resource.WorkerActive:
-		s.deregister(w)
+		ds.deregister(w)
 	case len(changed) > 0:
-		s.emit(&eventlog.WorkerUpdatedEvent{WorkerID: id, WorkerInfo: s.workerInfo(w), Updated: changed})
+		ds.emit(&eventlog.WorkerUpdatedEvent{WorkerID: id, WorkerInfo: ds.view.workerInfo(w), Updated: changed})
 	}
 }
 
@@ -75,7 +75,7 @@ func differences(a, b *resource.WorkerSpec) (out []string) {
 
 // revokeUnqualified revokes, newest first, the offers that the worker would not
 // qualify for after the update.
-func (s *State) revokeUnqualified(w *worker, spec *resource.WorkerSpec) {
+func (ds *decisions) revokeUnqualified(w *worker, spec *resource.WorkerSpec) {
 	if !spec.AvailableForOffers {
 		return // deregistering revokes them all
 	}
@@ -92,7 +92,7 @@ func (s *State) revokeUnqualified(w *worker, spec *resource.WorkerSpec) {
 			after.addJobs(o.job.ChannelID, 1)
 			continue
 		}
-		s.revoke(o, false)
+		ds.revoke(o, false)
 	}
 }
 
@@ -104,58 +104,58 @@ func (w *worker) admits(o *offer) bool {
 }
 
 // deregister revokes a worker's offers and makes it draining or inactive.
-func (s *State) deregister(w *worker) {
+func (ds *decisions) deregister(w *worker) {
 	// Deregistering twice is no error and no event: an offer that expires deregisters, too.
 	if w.State != resource.WorkerActive {
 		return
 	}
-	s.revokeAll(w.offers, false)
-	s.emit(&eventlog.WorkerDeregisteredEvent{WorkerID: w.ID})
+	ds.revokeAll(w.offers, false)
+	ds.emit(&eventlog.WorkerDeregisteredEvent{WorkerID: w.ID})
 }
 
 // revokeAll revokes offers. The list may be that of a job or worker, which shrinks
 // meanwhile.
-func (s *State) revokeAll(list []*offer, taken bool) {
+func (ds *decisions) revokeAll(list []*offer, taken bool) {
 	for _, o := range slices.Clone(list) {
-		s.revoke(o, taken)
+		ds.revoke(o, taken)
 	}
 }
 
-func (s *State) revoke(o *offer, taken bool) {
-	s.emit(&eventlog.OfferRevokedEvent{OfferHead: s.offerHead(o.job, o.worker, o.ID), Taken: taken})
+func (ds *decisions) revoke(o *offer, taken bool) {
+	ds.emit(&eventlog.OfferRevokedEvent{OfferHead: ds.view.offerHead(o.job, o.worker, o.ID), Taken: taken})
 }
 
-func (c DeleteWorker) decide(s *State) error {
-	w := s.workers[c.ID]
+func (c DeleteWorker) decide(ds *decisions) error {
+	w := ds.view.workers[c.ID]
 	if w == nil {
 		return notFound("worker", c.ID)
 	}
 	if len(w.assigned) > 0 {
 		return conflict("worker %q has jobs", c.ID)
 	}
-	s.revokeAll(w.offers, false)
-	s.emit(&eventlog.WorkerDeletedEvent{WorkerID: c.ID, WorkerInfo: s.workerInfo(w)})
+	ds.revokeAll(w.offers, false)
+	ds.emit(&eventlog.WorkerDeletedEvent{WorkerID: c.ID, WorkerInfo: ds.view.workerInfo(w)})
 	return nil
 }
 
-func (c SetAvailable) decide(s *State) error {
+func (c SetAvailable) decide(ds *decisions) error {
 	ids := c.Workers
 	for _, id := range ids {
-		if s.workers[id] == nil {
+		if ds.view.workers[id] == nil {
 			return notFound("worker", id)
 		}
 	}
 	if len(ids) == 0 {
-		ids = slices.Sorted(maps.Keys(s.workers))
+		ids = slices.Sorted(maps.Keys(ds.view.workers))
 	}
 	for _, id := range ids {
-		w := s.workers[id]
+		w := ds.view.workers[id]
 		if c.Available && len(c.Workers) == 0 && len(w.assigned) > 0 {
 			continue
 		}
 		spec := w.WorkerSpec
 		spec.AvailableForOffers = c.Available
-		s.putWorker(id, spec)
+		ds.putWorker(id, spec)
 	}
 	return nil
 }

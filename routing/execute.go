@@ -84,11 +84,11 @@ func (s *State) Execute(c Command, now time.Time) ([]eventlog.Event, error) {
 	}
 	var err error
 	if c != nil {
-		err = c.decide(s)
+		err = c.decide(&s.decisions)
 	}
-	s.match()
-	s.cancelNoWait()
-	s.supplied = suppliedScores{}
+	s.matcher.match()
+	s.decisions.cancelNoWait()
+	s.decisions.supplied = suppliedScores{}
 	s.fireUntil(s.now)
 	s.executing = false
 	out := s.emitted
@@ -99,7 +99,7 @@ func (s *State) Execute(c Command, now time.Time) ([]eventlog.Event, error) {
 // Tick is a command that only lets time pass.
 type Tick struct{}
 
-func (Tick) decide(*State) error { return nil }
+func (Tick) decide(*decisions) error { return nil }
 
 // fireUntil fires the due timers, each at its own time and followed by the
 // offers that it makes possible, as if Execute had been called at that very
@@ -114,129 +114,12 @@ func (s *State) fireUntil(now time.Time) {
 		if at := time.UnixMicro(t.at).UTC(); at.After(s.now) {
 			s.now = at
 		}
-		s.fire(t)
-		s.match()
-	}
-}
-
-func (s *State) fire(t *timer) {
-	switch t.kind {
-	case timerJob:
-		s.fireJob(t.job)
-	case timerLife:
-		s.expireJob(t.job)
-	case timerForget:
-		s.emit(&eventlog.JobForgottenEvent{JobID: t.job.ID})
-	case timerIdle:
-		s.deregister(t.work)
-	case timerKinds:
-	}
-}
-
-// fireJob handles everything that is due for one job.
-func (s *State) fireJob(j *job) {
-	switch {
-	case due(j.NotAfter, s.now) && j.awaitsAssignment():
-		s.cancel(j, "", ExpiredJob)
-	case s.fireOffers(j), s.fireClose(j):
-	case j.Status == resource.JobScheduled && due(j.MatchingMode.ScheduleAt, s.now):
-		s.emit(&eventlog.JobWaitingForActivationEvent{
-			JobHead: s.jobHead(j), Priority: j.EffectivePriority(), Requested: j.RequestedWorkerSelectors,
-			Attached: j.Attached, ScheduledAt: j.ScheduledAt,
-		})
-	case j.Status == resource.JobQueued && (s.fireDeclines(j) || s.fireSelectors(j) || s.fireWaits(j)):
-	default:
-		s.setTimers(j)
-	}
-}
-
-func due(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
-
-func (s *State) fireOffers(j *job) bool {
-	for _, o := range j.Offers {
-		if due(o.ExpiresAt, s.now) {
-			w := o.worker
-			s.emit(&eventlog.OfferExpiredEvent{OfferHead: s.offerHead(j, w, o.ID)})
-			// As the API documents it: a worker that lets an offer expire is taken for absent.
-			// Declining has no such effect.
-			s.deregister(w)
-			return true
+		if !s.decisions.fire(t) {
+			s.setTimers(t.job)
 		}
-	}
-	return false
-}
-
-func (s *State) fireClose(j *job) bool {
-	for _, a := range j.Assignments {
-		if a.ClosedAt.IsZero() && due(a.CloseAt, s.now) {
-			s.closeNow(j, a, a.DispositionCode, "")
-			return true
-		}
-	}
-	return false
-}
-
-func (s *State) fireDeclines(j *job) bool {
-	for _, d := range j.Declines {
-		if due(d.Until, s.now) {
-			s.emit(&eventlog.DeclineLapsedEvent{JobID: j.ID, WorkerID: d.WorkerID})
-			return true
-		}
-	}
-	return false
-}
-
-func (s *State) fireSelectors(j *job) bool {
-	_, requested := resource.Expire(j.RequestedWorkerSelectors, s.now)
-	_, attached := resource.Expire(j.Attached, s.now)
-	if requested == nil && attached == nil {
-		return false
-	}
-	s.emit(&eventlog.JobWorkerSelectorsExpiredEvent{JobHead: s.jobHead(j), Requested: requested, Attached: attached})
-	return true
-}
-
-func (s *State) fireWaits(j *job) bool {
-	for _, r := range s.rulesOf(j.queue) {
-		if r.Trigger.Kind == resource.TriggerWaitTime && !j.hasFired(j.QueueID, r.ID) &&
-			due(j.WaitsSince.Add(resource.Seconds(r.Trigger.ThresholdSeconds)), s.now) {
-			s.fireRule(j, r)
-			return true
-		}
-	}
-	return false
-}
-
-// expireJob ends a job that has reached its maximum life.
-func (s *State) expireJob(j *job) {
-	if j.Status == resource.JobPendingSchedule || j.Status == resource.JobScheduled {
-		s.emit(&eventlog.JobSchedulingFailedEvent{
-			JobHead: s.jobHead(j), Priority: j.EffectivePriority(), Requested: j.RequestedWorkerSelectors,
-			Attached: j.Attached, ScheduledAt: j.ScheduledAt, FailureReason: "Expired Job",
-		})
-		return
-	}
-	s.cancel(j, "", ExpiredJob)
-}
-
-// cancelNoWait cancels a new NoWait job that found no worker.
-func (s *State) cancelNoWait() {
-	if s.noWaitJob == nil {
-		return
-	}
-	j := s.noWaitJob
-	s.noWaitJob = nil
-	// A job that awaits a function stays: whether a worker is there is not known yet.
-	if s.jobs[j.ID] == j && !j.Status.Finished() && j.Awaits == AwaitNothing && len(j.Offers) == 0 && len(j.Assignments) == 0 {
-		s.cancel(j, "", NoWorkerAvailable)
+		s.matcher.match()
 	}
 }
-
-// Dispositions of jobs that the router itself cancels.
-const (
-	NoWorkerAvailable = "NobodyAvailable" // a NoWait job found no worker
-	ExpiredJob        = "Expired"         // not assigned by NotAfter, or the maximum life was reached
-)
 
 // NextWake returns the next instant at which [State.Execute] has something to do
 // without a command; ok is false if there is none. The instant may be in the

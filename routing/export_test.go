@@ -16,8 +16,8 @@ import (
 func Rematch(s *State, id string) {
 	j := s.jobs[id]
 	s.emitted, s.executing = s.emitted[:0], true
-	s.revokeAll(j.Offers, false)
-	s.match()
+	s.decisions.revokeAll(j.Offers, false)
+	s.matcher.match()
 	s.executing = false
 }
 

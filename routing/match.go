@@ -1,21 +1,25 @@
 package routing
 
-import (
-	"weir/routing/eventlog"
-	"weir/routing/resource"
-)
+// matcher makes the offers that have become possible: it takes jobs, workers and classes from the
+// agenda in order. Of the index it changes only where classes are found, which affects the cost of
+// a search and never its result.
+type matcher struct {
+	view      *entities
+	agenda    *agenda
+	decisions *decisions
+}
 
 // match makes every possible offer. The next offer is always for the first job
 // that any worker can take.
-func (s *State) match() {
-	for len(s.agenda.heap) > 0 {
-		c := s.agenda.pop()
+func (m *matcher) match() {
+	for len(m.agenda.heap) > 0 {
+		c := m.agenda.pop()
 		if c.worker != nil {
-			s.matchWorker(c)
+			m.matchWorker(c)
 			continue
 		}
 		if c.class != nil {
-			s.matchClass(c)
+			m.matchClass(c)
 			continue
 		}
 		j := c.job
@@ -24,11 +28,11 @@ func (s *State) match() {
 			continue
 		}
 		if j.sortKey != c.sortKey {
-			s.markJob(j)
+			m.agenda.markJob(j)
 			continue
 		}
-		if s.offerTo(j) && j.wantsOffer {
-			s.markJob(j)
+		if m.offerTo(j) && j.wantsOffer {
+			m.agenda.markJob(j)
 		}
 	}
 }
@@ -37,43 +41,43 @@ func (s *State) match() {
 // with which the worker was on the agenda, the worker's turn has come;
 // otherwise the worker goes back with the new sort key. Within a match a worker
 // only loses jobs, so sort keys on the agenda are never too late.
-func (s *State) matchWorker(c candidate) {
+func (m *matcher) matchWorker(c candidate) {
 	w := c.worker
-	many := s.agenda.workers > s.index.limits.individual
+	many := m.agenda.workers > m.view.index.limits.individual
 	w.onAgenda = false
-	s.agenda.workers--
+	m.agenda.workers--
 	if w.position < 0 || !w.hasAnyRoom() {
 		return
 	}
 	if many {
-		s.markClasses(w)
+		m.markClasses(w)
 		return
 	}
-	j := s.firstJob(w)
+	j := m.firstJob(w)
 	if j == nil {
 		return
 	}
-	if j.sortKey == c.sortKey && !s.offerTo(j) {
+	if j.sortKey == c.sortKey && !m.offerTo(j) {
 		return
 	}
 	w.onAgenda = true
-	s.agenda.workers++
-	s.agenda.push(candidate{sortKey: j.sortKey, worker: w})
+	m.agenda.workers++
+	m.agenda.push(candidate{sortKey: j.sortKey, worker: w})
 }
 
 // markClasses puts the classes that a worker can take on the agenda instead of
 // the worker. When many workers get room at once all of them match the same first
 // jobs, and each offer would make all the others search again.
-func (s *State) markClasses(w *worker) {
+func (m *matcher) markClasses(w *worker) {
 	for _, q := range w.queueIndexes {
-		s.markIn(w, q.classes)
+		m.markIn(w, q.classes)
 	}
 	for _, p := range w.predicates {
-		s.markIn(w, p.classes)
+		m.markIn(w, p.classes)
 	}
 }
 
-func (s *State) markIn(w *worker, classes []*class) {
+func (m *matcher) markIn(w *worker, classes []*class) {
 	for i := len(classes) - 1; i >= 0; i-- {
 		c := classes[i]
 		head := c.jobs.first()
@@ -84,13 +88,13 @@ func (s *State) markIn(w *worker, classes []*class) {
 			c.moveAnchor(w)
 			continue
 		}
-		s.listClass(c, head.sortKey)
+		m.listClass(c, head.sortKey)
 	}
 }
 
-func (s *State) listClass(c *class, key uint64) {
+func (m *matcher) listClass(c *class, key uint64) {
 	c.onAgenda, c.cursor = true, key
-	s.agenda.push(candidate{sortKey: key, class: c})
+	m.agenda.push(candidate{sortKey: key, class: c})
 }
 
 // matchClass offers the first job of a class from a sort key on. If no worker can
@@ -98,7 +102,7 @@ func (s *State) listClass(c *class, key uint64) {
 // of the class either: declines and offers only narrow the choice. The class is
 // then finished. With offers or declines of its own it proves nothing about
 // later jobs, so the next sort key is listed.
-func (s *State) matchClass(at candidate) {
+func (m *matcher) matchClass(at candidate) {
 	c := at.class
 	if c.cursor == at.sortKey {
 		c.onAgenda = false
@@ -109,11 +113,11 @@ func (s *State) matchClass(at candidate) {
 	for j := range c.jobs.from(at.sortKey) {
 		switch {
 		case j.sortKey > at.sortKey:
-			s.listClass(c, j.sortKey)
-		case s.offerTo(j):
-			s.listClass(c, at.sortKey)
+			m.listClass(c, j.sortKey)
+		case m.offerTo(j):
+			m.listClass(c, at.sortKey)
 		case len(j.Offers)+len(j.Declines) > 0:
-			s.listClass(c, at.sortKey+1)
+			m.listClass(c, at.sortKey+1)
 		}
 		return
 	}
@@ -121,12 +125,12 @@ func (s *State) matchClass(at candidate) {
 
 // firstJob returns the first job that a worker can take now, nil if there is
 // none.
-func (s *State) firstJob(w *worker) (best *job) {
+func (m *matcher) firstJob(w *worker) (best *job) {
 	for _, q := range w.queueIndexes {
-		best = s.firstOf(w, best, q.classes)
+		best = m.firstOf(w, best, q.classes)
 	}
 	for _, p := range w.predicates {
-		best = s.firstOf(w, best, p.classes)
+		best = m.firstOf(w, best, p.classes)
 	}
 	return best
 }
@@ -134,7 +138,7 @@ func (s *State) firstJob(w *worker) (best *job) {
 // firstOf returns the earlier of best and the first job that the worker can
 // take in classes. It iterates from the end, because a class that moves away
 // leaves its slot to the last one.
-func (s *State) firstOf(w *worker, best *job, classes []*class) *job {
+func (m *matcher) firstOf(w *worker, best *job, classes []*class) *job {
 	for i := len(classes) - 1; i >= 0; i-- {
 		c := classes[i]
 		head := c.jobs.first()
@@ -149,7 +153,7 @@ func (s *State) firstOf(w *worker, best *job, classes []*class) *job {
 			if best != nil && j.sortKey >= best.sortKey {
 				break
 			}
-			if !j.excludes(w, s.now) {
+			if !j.excludes(w, m.view.now) {
 				best = j
 				break
 			}
@@ -161,38 +165,93 @@ func (s *State) firstOf(w *worker, best *job, classes []*class) *job {
 // offerTo offers a job to the worker that its queue's policy prefers and
 // reports whether there was one. It may ask for scores instead of making an
 // offer; that also counts as true.
-func (s *State) offerTo(j *job) bool {
+func (m *matcher) offerTo(j *job) bool {
 	if j.class.queue.closed {
 		return false
 	}
-	w, ask := s.choose(j, s.supplied)
+	w, ask := m.view.choose(j, m.decisions.supplied)
 	if ask != nil {
-		s.emit(ask)
+		m.decisions.emit(ask)
 		return true
 	}
 	if w == nil {
 		return false
 	}
-	s.issue(j, w)
+	m.decisions.issue(j, w)
 	return true
 }
 
-func (s *State) issue(j *job, w *worker) {
-	q := j.queue
-	head := s.offerHead(j, w, s.newID("o-"))
-	s.emit(&eventlog.OfferIssuedEvent{
-		OfferHead: head, OfferData: offerData(j, w),
-		Cost: w.cost(j.ChannelID), ExpiresAt: s.now.Add(resource.Seconds(q.dist.OfferExpiresAfterSeconds)),
-	})
-	if q.dist.AutoAccept {
-		s.accept(s.offers[head.OfferID])
-	}
+// agenda holds what may have become possible since the last match: jobs that
+// newly may get an offer and workers that newly have room. Between two commands
+// nothing is possible, so other pairs need not be examined.
+type agenda struct {
+	heap    []candidate // by sort key
+	workers int         // workers on the heap
 }
 
-func (s *State) accept(o *offer) {
-	j, w := o.job, o.worker
-	s.emit(&eventlog.OfferAcceptedEvent{
-		OfferHead: s.offerHead(j, w, o.ID), OfferData: offerData(j, w), AssignmentID: s.newID("a-"),
-	})
-	s.revokeAll(j.Offers, true)
+// candidate is a job on the agenda; or a worker with the first job that it
+// could take when last examined; or a class with the sort key from which on some
+// worker might take one of its jobs.
+type candidate struct {
+	sortKey uint64
+	job     *job
+	worker  *worker
+	class   *class
+}
+
+func (c candidate) before(o candidate) bool {
+	if c.sortKey != o.sortKey {
+		return c.sortKey < o.sortKey
+	}
+	return c.job != nil && o.job == nil
+}
+
+func (a *agenda) push(c candidate) {
+	a.heap = append(a.heap, c)
+	i := len(a.heap) - 1
+	for i > 0 {
+		p := (i - 1) / 2
+		if !c.before(a.heap[p]) {
+			break
+		}
+		a.heap[i] = a.heap[p]
+		i = p
+	}
+	a.heap[i] = c
+}
+
+func (a *agenda) pop() candidate {
+	h := a.heap
+	top, last := h[0], h[len(h)-1]
+	h[len(h)-1] = candidate{}
+	h = h[:len(h)-1]
+	a.heap = h
+	if len(h) == 0 {
+		return top
+	}
+	i := 0
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			break
+		}
+		if c+1 < len(h) && h[c+1].before(h[c]) {
+			c++
+		}
+		if !h[c].before(last) {
+			break
+		}
+		h[i] = h[c]
+		i = c
+	}
+	h[i] = last
+	return top
+}
+
+// markJob puts a job that may newly get an offer on the agenda.
+func (a *agenda) markJob(j *job) {
+	if !j.onAgenda {
+		j.onAgenda = true
+		a.push(candidate{sortKey: j.sortKey, job: j})
+	}
 }

@@ -81,7 +81,9 @@ func (s *applier) reindexClass(j *job) {
 	j.wantsOffer = matchable
 	if matchable {
 		j.class.add(j.sortKey, j)
-		s.markJob(j)
+		if s.executing {
+			s.agenda.markJob(j)
+		}
 	} else {
 		j.class.remove(j.sortKey)
 	}
@@ -189,13 +191,6 @@ func (s *applier) count(j *job, now resource.JobStatus) {
 	}
 }
 
-func (s *applier) markJob(j *job) {
-	if s.executing && !j.onAgenda {
-		j.onAgenda = true
-		s.agenda.push(candidate{sortKey: j.sortKey, job: j})
-	}
-}
-
 // markWorker puts a worker on the agenda. The job that it could take is found
 // when its turn comes.
 func (s *applier) markWorker(w *worker) {
@@ -265,4 +260,11 @@ func (s *applier) measureJob(j *job) {
 	n := fixedSize + j.JobSpec.Size() + resource.SelectorsSize(j.Attached)
 	s.stored += n - j.size
 	j.size = n
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
