@@ -212,10 +212,11 @@ func FuzzRestore(f *testing.F) {
 	f.Add([]byte(`{"format":"weir-routing","version":1,"seq":1}` + "\n" + `{"end":0}` + "\n"))
 	for _, change := range [][2]string{
 		{`"worker":"b"`, `"worker":"z"`}, {`"queue":{"id":"q"`, `"queue":{"id":"p"`}, {`"priority":1`, `"priority":1000`},
-		{`"id":"j"`, `"id":"k"`}, {`"status":"queued"`, `"status":"closed"`}, {`"capacity":1`, `"capacity":-5`}, {`"end":`, `"end":1`},
+		{`"id":"j"`, `"id":"k"`}, {`"status":"queued"`, `"status":"closed"`}, {`"status":"queued",`, ``}, {`"capacity":1`, `"capacity":-5`}, {`"end":`, `"end":1`},
 	} {
 		f.Add([]byte(strings.ReplaceAll(string(whole), change[0], change[1])))
 	}
+	f.Add([]byte(`{"format":"weir-routing","version":1}` + "\n" + `{"job":{"id":"0"}}` + "\n" + `{"job":{"id":"1","created":2}}` + "\n" + `{"end":2}` + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := routing.Restore(data)
 		if err != nil {

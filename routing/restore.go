@@ -165,7 +165,8 @@ func (s *applier) rebuild() error {
 func (s *applier) checkJob(j *job) error {
 	p := j.EffectivePriority()
 	switch {
-	case j.Status == resource.JobQueued && s.queues[j.QueueID] == nil,
+	case j.Status == "",
+		j.Status == resource.JobQueued && s.queues[j.QueueID] == nil,
 		!j.Status.Finished() && j.ClassificationPolicyID != "" && s.classifications[j.ClassificationPolicyID] == nil,
 		len(j.Offers) > 0 && j.Status != resource.JobQueued,
 		p < resource.MinPriority, p > resource.MaxPriority, j.Enqueued > s.seq:
