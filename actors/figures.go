@@ -148,9 +148,9 @@ type whyRequest struct {
 	absent   func()
 }
 
-// Whys explains why each of some contacts of one channel waits: from the memory
+// WaitReasons explains why each of some contacts of one channel waits: from the memory
 // of its broker, or from the contacts' rows while that rests.
-func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
+func (s *System) WaitReasons(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
 	asked, cancel := background(ctx, figuresTimeout)
 	defer cancel()
 	answers := make(chan []ops.Why, 2) // room for all, so that no broker blocks

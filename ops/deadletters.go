@@ -111,6 +111,6 @@ type DeadLetterStore interface {
 	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (Requeued, error)
 	// Discard deletes dead letters, keeps their contacts, and returns how many it deleted.
 	Discard(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID) (int, error)
-	// Afterlife returns what happened to a contact after it was done.
-	Afterlife(ctx context.Context, ref weir.Ref) (DeadLetterHistory, error)
+	// History returns what happened to a contact after it was done.
+	History(ctx context.Context, ref weir.Ref) (DeadLetterHistory, error)
 }

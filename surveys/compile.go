@@ -12,7 +12,7 @@ import (
 )
 
 // Compile checks a definition and returns every validation failure. [Quotas.CheckKnown]
-// and [MissingAttributes] check what depends on the respondents, [Schedule.CheckAhead] what depends
+// and [MissingAttributes] check what depends on the respondents, [calendar.Schedule.CheckAhead] what depends
 // on the instant.
 func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	var m validation.Errors

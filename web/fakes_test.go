@@ -320,7 +320,7 @@ func (m *memory) Cancel(_ context.Context, ref weir.Ref) (weir.State, error) {
 	return 0, notFound()
 }
 
-func (m *memory) Whys(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
+func (m *memory) WaitReasons(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
 	return make([]ops.Why, len(contacts)), nil
 }
 

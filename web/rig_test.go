@@ -121,7 +121,7 @@ type (
 	noAudit       struct{ ops.AuditStore }
 )
 
-func (noDeadLetters) Afterlife(context.Context, weir.Ref) (ops.DeadLetterHistory, error) {
+func (noDeadLetters) History(context.Context, weir.Ref) (ops.DeadLetterHistory, error) {
 	return ops.DeadLetterHistory{}, nil
 }
 

@@ -65,7 +65,7 @@ func (l *fakeChannels) Type(name string) (*channels.Type, bool) {
 	return nil, false
 }
 
-func (l *fakeChannels) Whys(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
+func (l *fakeChannels) WaitReasons(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
 	return make([]ops.Why, len(contacts)), nil
 }
 

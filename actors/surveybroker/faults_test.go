@@ -64,7 +64,7 @@ func TestBrokenSurveyBlocksNoOther(t *testing.T) {
 		})
 		l.advance(3 * time.Hour)
 		if st := l.store.survey(good.ID); st.State != surveys.Done || len(l.store.outbox) > 0 {
-			l.t.Errorf("the good one is %s; %d notices are left", st.State, len(l.store.outbox))
+			l.t.Errorf("the good one is %s; %d outbox entries are left", st.State, len(l.store.outbox))
 		}
 		if n := strings.Count(log.String(), "definition cannot be run"); n != 1 {
 			l.t.Errorf("logged %d times", n)
@@ -244,7 +244,7 @@ func TestBacklogMetric(t *testing.T) {
 				l.t.Fatal(err)
 			}
 			for _, f := range families {
-				if f.GetName() != "weir_survey_wanted_contacts" {
+				if f.GetName() != "weir_survey_backlog_contacts" {
 					continue
 				}
 				if got := f.GetMetric()[0].GetGauge().GetValue(); (got > 0) != some {

@@ -27,7 +27,7 @@ func TestSurveyRunsToCompletion(t *testing.T) {
 			}
 		}
 		if l.channels.maxInFlight[ch.ID] != 5 || len(l.store.outbox) > 0 || l.channels.announced == 0 {
-			l.t.Errorf("in flight %d, notices left %d", l.channels.maxInFlight[ch.ID], len(l.store.outbox))
+			l.t.Errorf("in flight %d, outbox entries left %d", l.channels.maxInFlight[ch.ID], len(l.store.outbox))
 		}
 		if l.store.eventCount("weir.survey.respondent") != 21 || l.store.eventCount("weir.survey.state") != 2 {
 			l.t.Errorf("events: %+v", l.store.events)

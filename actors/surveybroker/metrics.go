@@ -36,11 +36,11 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		retried:       counter("weir_survey_respondents_retried_total", "Retries and changes of mode that were enqueued.", survey...),
 		finished:      counter("weir_survey_respondents_finished_total", "Respondents with a final status, by status.", "survey", "status"),
 		failedSteps:   counter("weir_survey_respondents_stumbled_total", "Steps of respondents that failed because of their own data; the respondent is delayed.", survey...),
-		backlog:       f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_survey_wanted_contacts", Help: "Backlog of a survey: contacts that wait only for room in a channel that works, while its window is open. Stuck if above zero without new contacts."}, survey),
+		backlog:       f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_survey_backlog_contacts", Help: "Backlog of a survey: contacts that wait only for room in a channel that works, while its window is open. Stuck if above zero without new contacts."}, survey),
 		credit:        f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_survey_credit_contacts", Help: "Contacts of surveys that a channel had room for at the latest poll."}, []string{"channel"}),
 		roundDuration: f.NewHistogram(prometheus.HistogramOpts{Name: "weir_survey_round_duration_seconds", Help: "Duration of a round of the survey broker.", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: 1.1}),
 		roundsFailed:  f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_rounds_failed_total", Help: "Rounds that ended early because the store failed."}),
-		outboxEntries: f.NewGauge(prometheus.GaugeOpts{Name: "weir_survey_notices_waiting", Help: "Outbox entries that the latest round found, up to 1,000."}),
+		outboxEntries: f.NewGauge(prometheus.GaugeOpts{Name: "weir_survey_outbox_entries", Help: "Outbox entries that the latest round found, up to 1,000."}),
 		restarts:      f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_broker_restarts_total", Help: "Restarts of the survey broker after a panic."}),
 		panics:        f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_broker_panics_total", Help: "Panics in the survey broker and in the rules for one respondent."}),
 	}

@@ -47,8 +47,8 @@ import (
 // Channels is the survey broker's interface to the channels' brokers.
 type Channels interface {
 	Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error)
-	// Whys explains why contacts of a channel wait.
-	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error)
+	// WaitReasons explains why contacts of a channel wait.
+	WaitReasons(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error)
 	// Cancel cancels a contact, durably: what cannot be done at once is done
 	// later.
 	Cancel(ctx context.Context, ref weir.Ref) (weir.State, error)

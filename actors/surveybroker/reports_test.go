@@ -325,7 +325,7 @@ func TestStopMessageAppliedBeforeAcknowledgment(t *testing.T) {
 		}
 		for _, n := range l.store.outbox {
 			if n.Kind == surveys.MessageReceived {
-				l.t.Errorf("the notice is left for another: %+v", n)
+				l.t.Errorf("the outbox entry is left for another: %+v", n)
 			}
 		}
 	})
@@ -355,7 +355,7 @@ func TestOnlyStopMessagesAreAppliedAtOnce(t *testing.T) {
 			l.t.Error(err)
 		}
 		if got := l.respondents(s.ID)[0]; got.Status != surveys.Active || len(l.store.outbox) != 3 {
-			l.t.Errorf("%+v, %d notices", got.Progress, len(l.store.outbox))
+			l.t.Errorf("%+v, %d outbox entries", got.Progress, len(l.store.outbox))
 		}
 	})
 }

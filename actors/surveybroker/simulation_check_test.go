@@ -109,7 +109,7 @@ func (s *simulation) checkAll() {
 		}
 	}
 	if len(s.store.outbox) > 0 {
-		s.fail("%d notices are left", len(s.store.outbox))
+		s.fail("%d outbox entries are left", len(s.store.outbox))
 	}
 	if a, b := s.enqueuedApart[0], s.enqueuedApart[1]; float64(max(a-b, b-a)) > 0.1*float64(max(a, b))+2 {
 		s.fail("two equal surveys were given %d and %d", a, b)

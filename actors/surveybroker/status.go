@@ -344,7 +344,7 @@ func (s *System) whyContact(ctx context.Context, ref weir.Ref) (ops.Why, error) 
 	if err != nil {
 		return ops.Why{}, notFoundIsNone(err)
 	}
-	list, err := s.o.Channels.Whys(ctx, ch, []weir.Contact{contact})
+	list, err := s.o.Channels.WaitReasons(ctx, ch, []weir.Contact{contact})
 	if err != nil || len(list) != 1 {
 		return ops.Why{}, err
 	}

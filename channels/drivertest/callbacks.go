@@ -70,7 +70,7 @@ func sorted(reports []weir.Report) []weir.Report {
 	return reports
 }
 
-// Callbacks report the end of their attempt, each by itself, in whatever order and
+// callbacks report the end of their attempt, each by itself, in whatever order and
 // however often they come.
 func callbacks(t *testing.T, p Provider) {
 	attempt := func() channels.Attempt { return p.attempt(71) }
@@ -126,7 +126,7 @@ func callbacksRepeated(t *testing.T, p Provider) {
 	})
 }
 
-// Callbacks of one address at the provider may be about any channel of the account: a
+// callbacks of one address at the provider may be about any channel of the account: a
 // report names the attempt that was dispatched, and whoever receives it decides.
 func callbacksOfAnother(t *testing.T, p Provider) {
 	for _, id := range []weir.AttemptRef{

@@ -34,16 +34,16 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 		return provider.Refused(weir.Failed, err.Error())
 	}
 	r := d.send.Post(ctx, body, maxList)
-	if r.Delivery == provider.Answered && r.Status/100 == 2 && soundsLikeNuntium(r) {
+	if r.Delivery == provider.Answered && r.Status/100 == 2 && isNuntiumResponse(r) {
 		return channels.SendResult{Fate: channels.Accepted, ProviderRef: tokenInForce(r.Header, a.ID.Ref)}
 	}
 	return r.Sent()
 }
 
-// soundsLikeNuntium distinguishes the answer to an accepted batch from the page of
+// isNuntiumResponse distinguishes the answer to an accepted batch from the page of
 // some other server: Nuntium returns a token and no text. A proxy may strip the
 // token.
-func soundsLikeNuntium(r provider.Result) bool {
+func isNuntiumResponse(r provider.Result) bool {
 	return r.Header.Get(tokenHeader) != "" || len(bytes.TrimSpace(r.Body)) == 0
 }
 

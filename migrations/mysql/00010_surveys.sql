@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS surveys (
   locked TINYINT NOT NULL, -- users change nothing but this
   version BIGINT NOT NULL,
   deleting TINYINT NOT NULL,
-  sorted_to BIGINT NULL, -- respondents up to this one have their buckets, or are removed; NULL: all, or none
+  bucketed_to BIGINT NULL, -- respondents up to this one have their buckets, or are removed; NULL: all, or none
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   launched_at BIGINT NOT NULL,

@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS respondents (
   disposition VARCHAR(32) NOT NULL,
   counted TINYINT NOT NULL,
   lane INT NOT NULL, -- the bucket while it is pending, otherwise 0
-  look_at BIGINT NOT NULL, -- the import, or while pending: delayed until, or while active: due at
+  next_at BIGINT NOT NULL, -- the import, or while pending: delayed until, or while active: due at
   contact_channel BIGINT NOT NULL DEFAULT 0,
   contact_id BIGINT NOT NULL DEFAULT 0,
   reached_at BIGINT NOT NULL DEFAULT 0,
@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS respondents (
   finished_at BIGINT NOT NULL DEFAULT 0,
   progress VARCHAR(1000) NOT NULL,
   UNIQUE KEY respondents_phone (phone, survey_id),
-  KEY respondents_queue (survey_id, status, lane, look_at, id),
+  KEY respondents_queue (survey_id, status, lane, next_at, id),
   KEY respondents_survey (survey_id, id)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 

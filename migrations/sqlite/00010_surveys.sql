@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS surveys (
   locked INTEGER NOT NULL, -- users change nothing but this
   version INTEGER NOT NULL,
   deleting INTEGER NOT NULL,
-  sorted_to INTEGER, -- respondents up to this one have their buckets, or are removed; NULL: all, or none
+  bucketed_to INTEGER, -- respondents up to this one have their buckets, or are removed; NULL: all, or none
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   launched_at INTEGER NOT NULL,

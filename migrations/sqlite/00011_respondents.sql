@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS respondents (
   disposition TEXT NOT NULL,
   counted INTEGER NOT NULL,
   lane INTEGER NOT NULL, -- the bucket while it is pending, otherwise 0
-  look_at INTEGER NOT NULL, -- the import, or while pending: delayed until, or while active: due at
+  next_at INTEGER NOT NULL, -- the import, or while pending: delayed until, or while active: due at
   contact_channel INTEGER NOT NULL DEFAULT 0,
   contact_id INTEGER NOT NULL DEFAULT 0,
   reached_at INTEGER NOT NULL DEFAULT 0,
@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS respondents (
   progress TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX IF NOT EXISTS respondents_phone ON respondents (phone, survey_id);
-CREATE INDEX IF NOT EXISTS respondents_queue ON respondents (survey_id, status, lane, look_at, id);
+CREATE INDEX IF NOT EXISTS respondents_queue ON respondents (survey_id, status, lane, next_at, id);
 CREATE INDEX IF NOT EXISTS respondents_survey ON respondents (survey_id, id);
 
 CREATE TABLE IF NOT EXISTS imports (

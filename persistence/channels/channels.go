@@ -90,7 +90,7 @@ func (s *Store) change(ctx context.Context, do change) error {
 	return s.Await(ctx, &commit.Request{Work: do, Rows: 1, Alone: true})
 }
 
-// PutChannel implements [weir.Store].
+// PutChannel implements [weir.ChannelStore].
 func (s *Store) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, bool, error) {
 	settings, err := encodeSettings(c.Settings)
 	if err != nil {
@@ -158,7 +158,7 @@ func writeChannel(t *commit.Tx, row *channelRow, c weir.Channel, settings string
 	t.Changes(weir.ChannelID(row.ID))
 }
 
-// UpdateChannel implements [weir.Store].
+// UpdateChannel implements [weir.ChannelStore].
 func (s *Store) UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel, error) {
 	settings, err := encodeSettings(c.Settings)
 	if err != nil {
@@ -183,12 +183,12 @@ func (s *Store) UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel
 	return stored, s.Failure("change a channel", err)
 }
 
-// Channel implements [weir.Store].
+// Channel implements [weir.ChannelStore].
 func (s *Store) Channel(ctx context.Context, name string) (weir.Channel, error) {
 	return s.oneChannel(ctx, "name = ?", name)
 }
 
-// ChannelByID implements [weir.Store]. Deleted channels are found.
+// ChannelByID implements [weir.ChannelStore]. Deleted channels are found.
 func (s *Store) ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error) {
 	return s.oneChannel(ctx, "id = ?", int64(id))
 }
@@ -220,17 +220,17 @@ func (s *Store) channels(ctx context.Context, rest string, args ...any) ([]weir.
 	return list, nil
 }
 
-// Channels implements [weir.Store].
+// Channels implements [weir.ChannelStore].
 func (s *Store) Channels(ctx context.Context, after string, limit int) ([]weir.Channel, error) {
 	return s.channels(ctx, "WHERE name > ? ORDER BY name LIMIT ?", after, limit)
 }
 
-// CallbackChannels implements [weir.Store]. The newest comes first.
+// CallbackChannels implements [weir.ChannelStore]. The newest comes first.
 func (s *Store) CallbackChannels(ctx context.Context, name string) ([]weir.Channel, error) {
 	return s.channels(ctx, "WHERE name = ? OR former_name = ? ORDER BY id DESC LIMIT 100", name, name)
 }
 
-// DeleteChannel implements [weir.Store].
+// DeleteChannel implements [weir.ChannelStore].
 func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
 	return s.change(ctx, func(t *commit.Tx) error {
 		row, err := s.LockChannel(t.Ctx, t, id)
@@ -264,7 +264,7 @@ func hasOpen(channel string) string {
 	return "(SELECT o.queued + o.in_flight FROM channel_counts o WHERE o.channel_id = " + channel + ") > 0"
 }
 
-// OpenChannels implements [weir.Store].
+// OpenChannels implements [weir.ChannelStore].
 func (s *Store) OpenChannels(ctx context.Context) ([]weir.ChannelID, error) {
 	var list []weir.ChannelID
 	err := s.Read.SelectContext(ctx, &list, s.OpenChannelsSQL())

@@ -326,7 +326,7 @@ func (t *Tx) Expect(n int64, text string, args ...any) error {
 	return nil
 }
 
-// Statements are the texts that are put together once.
+// statements are the texts that are put together once.
 type statements struct {
 	mark       string
 	marked     string

@@ -107,7 +107,7 @@ func testRequeue(t *testing.T, b *bench, a weir.ChannelID, list []weir.Contact) 
 		t.Errorf("%+v", fresh)
 	}
 	b.wantQueued(a, waiting+2)
-	after := must[ops.DeadLetterHistory](t)(b.Afterlife(b.ctx, list[0].Ref))
+	after := must[ops.DeadLetterHistory](t)(b.History(b.ctx, list[0].Ref))
 	if after.Dead != nil || after.RequeuedAs != fresh.Ref || after.RequeuedBy != "me" || after.RequeuedAt != fresh.QueuedAt {
 		t.Errorf("%+v", after)
 	}
@@ -187,7 +187,7 @@ func testDeadEnds(t *testing.T, backend Backend) {
 	b.end(lease, weir.Failed, "", list[2])
 	must[ops.Requeued](t)(b.Requeue(b.ctx, a, []weir.ContactID{list[2].ID}, ""))
 	must[int](t)(b.Purge(b.ctx, now().Add(time.Hour), 100))
-	if after := must[ops.DeadLetterHistory](t)(b.Afterlife(b.ctx, list[2].Ref)); !after.RequeuedAt.IsZero() || len(b.deadLetters(ops.DeadLetterFilter{})) != 0 {
+	if after := must[ops.DeadLetterHistory](t)(b.History(b.ctx, list[2].Ref)); !after.RequeuedAt.IsZero() || len(b.deadLetters(ops.DeadLetterFilter{})) != 0 {
 		t.Errorf("after the retention: %+v", after)
 	}
 	_, err = b.Requeue(b.ctx, 99, []weir.ContactID{1}, "")

@@ -26,7 +26,7 @@ func testFor(t *testing.T, backend Backend) {
 	}
 }
 
-func testNotices(t *testing.T, backend Backend) {
+func testOutbox(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	var calls atomic.Int64
 	b.OnOutboxEntries(func() { calls.Add(1) })
@@ -84,7 +84,7 @@ func testNotices(t *testing.T, backend Backend) {
 
 // Of a reply there is one entry, when it turns out that the provider has it. It is a
 // dead letter if it fails.
-func testReplyNotices(t *testing.T, backend Backend) {
+func testReplyOutbox(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	id, lease := b.owned("a")
 	reply := func(key string) weir.Spec {
@@ -146,7 +146,7 @@ func (b *bench) wantEntries(want ...surveys.OutboxEntry) []surveys.OutboxEntry {
 		bare[i] = n
 		bare[i].ID = 0
 	}
-	same(b.t, "notices", bare, want)
+	same(b.t, "outbox", bare, want)
 	for i := range got {
 		rest, err := b.OutboxEntries(b.ctx, got[i].ID, 1)
 		b.ok(err)
@@ -155,7 +155,7 @@ func (b *bench) wantEntries(want ...surveys.OutboxEntry) []surveys.OutboxEntry {
 	return got
 }
 
-func testIncomingNotices(t *testing.T, backend Backend) {
+func testIncomingOutbox(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	calls := 0
 	b.OnOutboxEntries(func() { calls++ })

@@ -136,7 +136,7 @@ type Database interface {
 func RespondentColumns() []string {
 	return []string{
 		"id", "survey_id", "was_rev", // the row, and its expected revision
-		"rev", "attributes", "bucket", "status", "disposition", "counted", "lane", "look_at",
+		"rev", "attributes", "bucket", "status", "disposition", "counted", "lane", "next_at",
 		"contact_channel", "contact_id", "reached_at", "started_at", "finished_at", "progress",
 	}
 }

@@ -38,14 +38,14 @@ func (s *Store) Part() commit.Part {
 	return &s.part
 }
 
-// Begin implements [Part].
+// Begin implements [commit.Part].
 func (p *eventPart) Begin() {
 	if p.written = false; len(p.contacts.ends) > 0 {
 		p.contacts.reset()
 	}
 }
 
-// Committed implements [Part].
+// Committed implements [commit.Part].
 func (p *eventPart) Committed() {
 	if p.written {
 		p.s.hooks.Call()

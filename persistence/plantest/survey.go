@@ -56,7 +56,7 @@ func (list Survey) prepare(t *testing.T, url string, open func(context.Context, 
 	exec(t, pool, "INSERT INTO survey_sums (survey_id, status, disposition, bucket, counted, n) SELECT 7, 1 + n % 6, 'registered', n / 6, 0, 1 FROM "+fill.Numbers(0, 60))
 	exec(t, pool, "INSERT INTO survey_log (survey_id, id, at, respondent_id, event, mode, channel, attempt, outcome, was, became) "+
 		"SELECT 7, n, 0, 1, 'ended', 'sms', 'a', 1, '', '', '' FROM "+fill.Numbers(0, 20_000))
-	exec(t, pool, "INSERT INTO notices (id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, message) "+
+	exec(t, pool, "INSERT INTO outbox (id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, message) "+
 		"SELECT n, 'ended', 0, 1, n, 7, n, 1, 'completed', '' FROM "+fill.Numbers(0, 20_000))
 	t.Logf("filled in %v", time.Since(begin).Round(time.Millisecond))
 	r, err := s.Respondent(t.Context(), thisSurvey, inBucket/2+1)
@@ -67,12 +67,12 @@ func (list Survey) prepare(t *testing.T, url string, open func(context.Context, 
 }
 
 // fillRespondents inserts count respondents with ids after from. kind holds the SQL
-// expressions of status, lane and look_at.
+// expressions of status, lane and next_at.
 func fillRespondents(t *testing.T, db *sql.DB, from int, kind string, count int) {
 	t.Helper()
 	id := fmt.Sprintf("(n + %d)", from+1)
 	phone := fmt.Sprintf("((n + %d) * 7919 %% 1000003)", from) // not in the order of ids
-	exec(t, db, fmt.Sprintf("INSERT INTO respondents (status, lane, look_at, id, survey_id, rev, phone, attributes, bucket, disposition, counted, "+
+	exec(t, db, fmt.Sprintf("INSERT INTO respondents (status, lane, next_at, id, survey_id, rev, phone, attributes, bucket, disposition, counted, "+
 		"added_at, progress) SELECT %s, %s, %d, 0, %s, '{\"name\":\"Jane Doe\",\"region\":\"north\"}', 0, 'registered', 0, 1, '{\"due_at\":1000000}' FROM %s",
 		kind, id, thisSurvey, phone, fill.Numbers(0, count)))
 }
@@ -89,7 +89,7 @@ func (list Survey) SQLite(t *testing.T) {
 		for _, line := range plan {
 			searched = searched || strings.Contains(line, "SEARCH ") && strings.Contains(line, " USING ")
 			bad := strings.Contains(line, "TEMP B-TREE") && q.Name != "all by number" && q.Name != "pending buckets"
-			for _, table := range []string{"respondents", "survey_sums", "survey_log", "notices", "contacts_queued"} {
+			for _, table := range []string{"respondents", "survey_sums", "survey_log", "outbox", "contacts_queued"} {
 				bad = bad || strings.HasPrefix(line, "SCAN "+table)
 			}
 			if bad {

@@ -83,7 +83,7 @@ func (a *acceptance) done(err error) {
 	a.claims.Done(a.accepted, nil)
 }
 
-// Write implements [Work].
+// Write implements [commit.Work].
 func (a *acceptance) Write(t *commit.Tx, r *commit.Request) error {
 	if err := t.Admits(a.channel); err != nil {
 		r.Refuse(err)
@@ -109,7 +109,7 @@ func (a *acceptance) Write(t *commit.Tx, r *commit.Request) error {
 	return nil
 }
 
-// InsertContacts inserts contacts and reports the result of each. Where a key is
+// insertContacts inserts contacts and reports the result of each. Where a key is
 // taken the contact that has it stays.
 func (p *part) insertContacts(t *commit.Tx, list []Insertion) error {
 	if len(list) == 0 {

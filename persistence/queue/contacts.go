@@ -28,7 +28,7 @@ func (s *Store) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir
 	return c, attempts, err
 }
 
-// Contact reads a contact with its state.
+// contact reads a contact with its state.
 func (s *Store) contact(ctx context.Context, ref weir.Ref) (weir.Contact, error) {
 	rows, err := s.readContacts(ctx, s.Read, byIDs(1), []any{int64(ref.Channel), int64(ref.ID)})
 	if err == nil && len(rows) == 0 {
@@ -220,7 +220,7 @@ func startLane(channel int64, state int8, lane int64) cursor {
 	return cursor{Channel: channel, State: state, Lane: lane, Pos: math.MinInt64}
 }
 
-// Channel lists what matches of one channel from p.at on.
+// channel lists the matching contacts of one channel from p.at.
 func (p *page) channel(ctx context.Context) (more bool, err error) {
 	switch {
 	case p.f.Key != "":
@@ -277,7 +277,7 @@ const (
 	keySQL    = " WHERE c.channel_id = ? AND c.ckey = ?"
 )
 
-// Read reads contacts with their states, and returns how many rows there were.
+// read reads contacts with their states, and returns how many rows there were.
 func (p *page) read(ctx context.Context, where string, args ...any) ([]contactRow, int, error) {
 	var rows []contactRow
 	from := withState

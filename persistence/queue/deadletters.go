@@ -116,7 +116,7 @@ func (p *deadPage) walk(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// Read lists what matches of one channel.
+// read lists the matching dead letters of one channel.
 func (p *deadPage) read(ctx context.Context) (more bool, err error) {
 	for p.budget > 0 && len(p.found) < p.f.Limit {
 		n := min(p.budget, values.MaxPage)
@@ -243,8 +243,8 @@ func (s *Store) CountDead(ctx context.Context, f ops.DeadLetterFilter) (int64, e
 	return n, s.Failure("count dead letters", err)
 }
 
-// Afterlife implements [ops.DeadLetterStore].
-func (s *Store) Afterlife(ctx context.Context, ref weir.Ref) (ops.DeadLetterHistory, error) {
+// History implements [ops.DeadLetterStore].
+func (s *Store) History(ctx context.Context, ref weir.Ref) (ops.DeadLetterHistory, error) {
 	var out ops.DeadLetterHistory
 	var row deadRow
 	err := s.Read.GetContext(ctx, &row, deadContactSQL, int64(ref.Channel), int64(ref.ID))

@@ -106,7 +106,7 @@ func TestBrokenRequeue(t *testing.T) {
 		f.BreakAll(func() storetest.Fault { return storetest.None })
 		made := copies(t, s, id)
 		for _, ref := range refs {
-			after, err := s.Afterlife(t.Context(), ref)
+			after, err := s.History(t.Context(), ref)
 			if err != nil || after.Dead != nil || made[ref] != 1 || told[after.RequeuedAs.ID] != 1 {
 				t.Errorf("%s became %d contacts; %+v (%v)", ref, made[ref], after, err)
 			}
@@ -160,7 +160,7 @@ func TestBrokenDiscard(t *testing.T) {
 		f.BreakAll(func() storetest.Fault { return storetest.None })
 		made := copies(t, s, id)
 		for _, ref := range refs {
-			after, err := s.Afterlife(t.Context(), ref)
+			after, err := s.History(t.Context(), ref)
 			want := 1
 			if after.RequeuedAt.IsZero() {
 				want = 0

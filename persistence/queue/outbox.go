@@ -14,7 +14,7 @@ import (
 
 var _ surveys.Outbox = (*Store)(nil)
 
-const OutboxSQL = "SELECT " + outboxColumns + " FROM notices WHERE id > ? ORDER BY id LIMIT ?"
+const OutboxSQL = "SELECT " + outboxColumns + " FROM outbox WHERE id > ? ORDER BY id LIMIT ?"
 
 // OnOutboxEntries implements [surveys.Outbox].
 func (s *Store) OnOutboxEntries(committed func()) { s.onOutbox.Store(&committed) }
@@ -25,7 +25,7 @@ func (s *Store) outboxIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO notices ("+outboxColumns+") VALUES "+values.Marks(11),
+	_, err = tx.ExecContext(ctx, "INSERT INTO outbox ("+outboxColumns+") VALUES "+values.Marks(11),
 		s.NextID(time.Now()), string(surveys.MessageReceived), values.Micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
 	return err
 }
@@ -46,7 +46,7 @@ func (s *Store) OutboxEntries(ctx context.Context, after int64, limit int) ([]su
 		Message    string `db:"message"`
 	}
 	if err := s.Read.SelectContext(ctx, &rows, OutboxSQL, after, limit); err != nil {
-		return nil, s.Failure("read notices", err)
+		return nil, s.Failure("read the outbox", err)
 	}
 	list := make([]surveys.OutboxEntry, 0, len(rows))
 	for _, r := range rows {
@@ -64,7 +64,7 @@ func (s *Store) OutboxEntries(ctx context.Context, after int64, limit int) ([]su
 				into = &n.Message
 			}
 			if err := json.Unmarshal([]byte(r.Message), into); err != nil {
-				return nil, s.Failure("read notices", err)
+				return nil, s.Failure("read the outbox", err)
 			}
 			n.Result, n.Messages = d.Result, d.Messages
 			n.Message.ReceivedAt = values.Instant(values.Micros(n.Message.ReceivedAt))

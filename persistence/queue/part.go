@@ -37,12 +37,12 @@ func (s *Store) InsertContacts(t *commit.Tx, list []Insertion) error {
 	return s.part.insertContacts(t, list)
 }
 
-// Begin implements [Part].
+// Begin implements [commit.Part].
 func (p *part) Begin() {
 	*p = part{s: p.s, counts: map[weir.ChannelID]delta{}, scratch: p.scratch}
 }
 
-// Flush implements [Part].
+// Flush implements [commit.Part].
 func (p *part) Flush(t *commit.Tx) error {
 	if err := p.insertContacts(t, p.accepted); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (p *part) Flush(t *commit.Tx) error {
 	return nil
 }
 
-// Committed implements [Part].
+// Committed implements [commit.Part].
 func (p *part) Committed() {
 	p.s.flights.committed(&p.landing)
 	if p.outbox {
@@ -79,7 +79,7 @@ func (p *part) count(t *commit.Tx) error {
 
 const outboxColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, reason, message"
 
-// insertOutbox inserts notices of the steps for the survey broker. Contacts without a
+// insertOutbox inserts outbox entries of the steps for the survey broker. Contacts without a
 // respondent need none.
 func (p *part) insertOutbox(t *commit.Tx, steps []step) error {
 	var args []any
@@ -115,7 +115,7 @@ func (p *part) insertOutbox(t *commit.Tx, steps []step) error {
 		return nil
 	}
 	p.outbox = true
-	_, err := bulk.InsertCounted(t, "INSERT INTO notices ("+outboxColumns+") VALUES ", "", args, rows)
+	_, err := bulk.InsertCounted(t, "INSERT INTO outbox ("+outboxColumns+") VALUES ", "", args, rows)
 	return err
 }
 

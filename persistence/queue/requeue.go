@@ -25,7 +25,7 @@ type requeueWork struct {
 	closed   int
 }
 
-// Write implements [Work].
+// Write implements [commit.Work].
 func (w *requeueWork) Write(t *commit.Tx, r *commit.Request) error {
 	if err := t.Admits(w.channel); err != nil {
 		r.Refuse(err)

@@ -99,7 +99,7 @@ func NewContact(ref weir.Ref, spec weir.Spec, now time.Time) weir.Contact {
 	return weir.Contact{Ref: ref, Spec: spec, QueuedAt: now, Progress: weir.NewProgress(now, spec.NotBefore)}
 }
 
-// Contact returns the contact of a row, for callers that act on it.
+// contact returns the contact of a row, for callers that act on it.
 func (r *contactRow) contact() (weir.Contact, error) {
 	c, err := r.readable()
 	if err != nil {

@@ -55,7 +55,7 @@ type change struct {
 	stale []weir.ContactID
 }
 
-// Write implements [Work].
+// Write implements [commit.Work].
 func (c *change) Write(t *commit.Tx, r *commit.Request) error {
 	c.stale = nil
 	if !t.IsCurrent(c.By) {
@@ -134,7 +134,7 @@ func (p *part) steps() []step {
 			case list[k].last.Contact.Rev == tr.From:
 				list[k].last = tr
 				list[k].parts = append(list[k].parts, transition{tr, c})
-			default: // within one change only; see [Request.Transitions]
+			default: // within one change only; see [commit.Request.Transitions]
 				c.markStale(tr.Contact.ID)
 			}
 		}

@@ -38,7 +38,7 @@ type routed struct {
 	group eventlog.Group
 }
 
-// Write implements [Work]. The row of the head orders groups: one that was
+// Write implements [commit.Work]. The row of the head orders groups: one that was
 // refused keeps back all that follow it.
 func (w *routed) Write(t *commit.Tx, r *commit.Request) error {
 	if !t.IsCurrent(w.by) {

@@ -41,7 +41,7 @@ func (s *Store) SetChannelState(ctx context.Context, state surveys.ChannelState,
 	return s.Await(ctx, &commit.Request{Work: &stateChange{state, tell}, Rows: 1 + len(tell), Bytes: 1000})
 }
 
-// Write implements [Work].
+// Write implements [commit.Work].
 func (w *stateChange) Write(t *commit.Tx, _ *commit.Request) error {
 	if _, err := t.Exec("DELETE FROM channel_states WHERE channel_id = ?", int64(w.state.Channel)); err != nil {
 		return err

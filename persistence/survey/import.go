@@ -63,7 +63,7 @@ func (s *Store) Add(ctx context.Context, survey, imp int64, list []surveys.Respo
 	return w.added, nil
 }
 
-// Write implements [Work].
+// Write implements [commit.Work].
 func (w *addition) Write(t *commit.Tx, r *commit.Request) error {
 	w.added = make([]surveys.Added, len(w.list))
 	quotas, err := w.s.holdSurvey(t.Ctx, t, w.survey)
@@ -173,9 +173,9 @@ func (w *addition) findDuplicates(t *commit.Tx, inserted int64) error {
 			ID     int64  `db:"id"`
 			Phone  string `db:"phone"`
 			Status int64  `db:"status"`
-			Import int64  `db:"look_at"` // of one who is hidden
+			Import int64  `db:"next_at"` // of one who is hidden
 		}
-		err := t.SelectContext(t.Ctx, &rows, "SELECT id, phone, status, look_at FROM respondents WHERE survey_id = ? AND phone IN "+values.Marks(len(some)), args...)
+		err := t.SelectContext(t.Ctx, &rows, "SELECT id, phone, status, next_at FROM respondents WHERE survey_id = ? AND phone IN "+values.Marks(len(some)), args...)
 		if err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ type respondentRow struct {
 const (
 	respondentColumns = "id, survey_id, rev, phone, attributes, bucket, status, disposition, counted, " +
 		"contact_channel, contact_id, reached_at, added_at, started_at, finished_at, progress"
-	respondentInsert = respondentColumns + ", lane, look_at"
+	respondentInsert = respondentColumns + ", lane, next_at"
 )
 
 // further is the part of a progress that the store does not look into.
@@ -130,7 +130,7 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 }
 
 // stand is where a respondent stands in the queue index.
-func stand(r *surveys.Respondent) (lane, lookAt int64) {
+func stand(r *surveys.Respondent) (lane, nextAt int64) {
 	switch r.Status {
 	case surveys.Pending:
 		return int64(r.Bucket), values.Micros(r.DelayedUntil)
@@ -145,14 +145,14 @@ func stand(r *surveys.Respondent) (lane, lookAt int64) {
 // an import stands in the index under the import.
 func newRespondent(id int64, imp int64, r *surveys.Respondent) []any {
 	status := statusNumber(r.Status)
-	lane, lookAt := stand(r)
+	lane, nextAt := stand(r)
 	if imp != 0 {
-		status, lane, lookAt = hidden, 0, imp
+		status, lane, nextAt = hidden, 0, imp
 	}
 	return []any{
 		id, r.Survey, r.Rev, r.Phone, encodeAttributes(r.Attributes), int64(r.Bucket), status, string(r.Disposition), values.Number(r.Counted),
 		int64(r.Contact.Channel), int64(r.Contact.ID), values.Micros(r.Reached), values.Micros(r.Added), values.Micros(r.Started), values.Micros(r.Finished),
-		encodeProgress(r), lane, lookAt,
+		encodeProgress(r), lane, nextAt,
 	}
 }
 
@@ -176,8 +176,8 @@ func encodeMoves(moves []*move) string {
 		b = append(b, ',')
 		b = appendNumbers(b, int64(r.Bucket), statusNumber(r.Status))
 		b = append(plainjson.AppendText(b, string(r.Disposition)), ',')
-		lane, lookAt := stand(r)
-		b = appendNumbers(b, values.Number(r.Counted), lane, lookAt, int64(r.Contact.Channel), int64(r.Contact.ID),
+		lane, nextAt := stand(r)
+		b = appendNumbers(b, values.Number(r.Counted), lane, nextAt, int64(r.Contact.Channel), int64(r.Contact.ID),
 			values.Micros(r.Reached), values.Micros(r.Started), values.Micros(r.Finished))
 		b = append(plainjson.AppendText(b, encodeProgress(r)), ']')
 	}

@@ -18,14 +18,14 @@ const (
 )
 
 // fresh reads the respondents of a bucket that were never delayed: they stand by id behind
-// look_at 0. Servers whose statistics are old would take another index.
+// next_at 0. Servers whose statistics are old would take another index.
 func (s *Store) fresh() string {
-	return s.standingIn("look_at = 0 AND id > ? ORDER BY id LIMIT ?")
+	return s.standingIn("next_at = 0 AND id > ? ORDER BY id LIMIT ?")
 }
 
 // delayed reads the others, by the instant at which they may be started.
 func (s *Store) delayed() string {
-	return s.standingIn("look_at > 0 AND look_at <= ? ORDER BY look_at, id LIMIT ?")
+	return s.standingIn("next_at > 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?")
 }
 
 func (s *Store) standingIn(where string) string {

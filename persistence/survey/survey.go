@@ -27,7 +27,7 @@ var (
 	_ surveys.ChannelStateStore = (*Store)(nil)
 )
 
-const surveyColumns = "id, name, former_name, title, state, cause, definition, quotas, application, locked, version, deleting, sorted_to, " +
+const surveyColumns = "id, name, former_name, title, state, cause, definition, quotas, application, locked, version, deleting, bucketed_to, " +
 	"created_at, updated_at, launched_at, ended_at"
 
 // surveyRow is a row of surveys. One that is being deleted has its name in
@@ -45,7 +45,7 @@ type surveyRow struct {
 	Locked      bool    `db:"locked"`
 	Version     int64   `db:"version"`
 	Deleting    bool    `db:"deleting"`
-	SortedTo    *int64  `db:"sorted_to"`
+	BucketedTo  *int64  `db:"bucketed_to"`
 	CreatedAt   int64   `db:"created_at"`
 	UpdatedAt   int64   `db:"updated_at"`
 	LaunchedAt  int64   `db:"launched_at"`
@@ -82,7 +82,7 @@ func (r *surveyRow) take(s *surveys.Survey, now time.Time) error {
 		return err
 	}
 	if r.Quotas != string(quotas) && r.Version > 0 && r.State == string(surveys.Draft) {
-		r.SortedTo = new(int64)
+		r.BucketedTo = new(int64)
 	}
 	r.Title, r.State, r.Cause = s.Title, string(s.State), string(s.Cause)
 	r.Definition, r.Quotas, r.Application = string(definition), string(quotas), string(application)
@@ -93,11 +93,11 @@ func (r *surveyRow) take(s *surveys.Survey, now time.Time) error {
 }
 
 const changeSurvey = "UPDATE surveys SET title = ?, state = ?, cause = ?, definition = ?, quotas = ?, application = ?, locked = ?, version = ?, " +
-	"sorted_to = ?, updated_at = ?, launched_at = ?, ended_at = ? WHERE id = ?"
+	"bucketed_to = ?, updated_at = ?, launched_at = ?, ended_at = ? WHERE id = ?"
 
 func (r *surveyRow) changes() []any {
 	return []any{
-		r.Title, r.State, r.Cause, r.Definition, r.Quotas, r.Application, r.Locked, r.Version, r.SortedTo, r.UpdatedAt, r.LaunchedAt, r.EndedAt, r.ID,
+		r.Title, r.State, r.Cause, r.Definition, r.Quotas, r.Application, r.Locked, r.Version, r.BucketedTo, r.UpdatedAt, r.LaunchedAt, r.EndedAt, r.ID,
 	}
 }
 
@@ -183,7 +183,7 @@ type surveyChange struct {
 	unsorted bool      // its respondents have to be sorted first
 }
 
-// Write implements [Work].
+// Write implements [commit.Work].
 func (w *surveyChange) Write(t *commit.Tx, r *commit.Request) error {
 	w.row, w.unsorted = surveyRow{}, false
 	err := t.GetContext(t.Ctx, &w.row, "SELECT "+surveyColumns+" FROM surveys WHERE id = ?"+w.s.Dialect.ForUpdate, w.survey.ID)
@@ -201,7 +201,7 @@ func (w *surveyChange) Write(t *commit.Tx, r *commit.Request) error {
 	if err := w.row.take(&w.survey, t.Now); err != nil {
 		return err
 	}
-	if w.row.SortedTo != nil && w.row.State != was.State {
+	if w.row.BucketedTo != nil && w.row.State != was.State {
 		return w.sortFirst(t, was)
 	}
 	if w.survey.State == surveys.Done && was.State != w.row.State {
@@ -231,7 +231,7 @@ func (w *surveyChange) sortFirst(t *commit.Tx, was surveyRow) error {
 	if was.Quotas == w.row.Quotas {
 		return nil
 	}
-	_, err := t.Exec("UPDATE surveys SET definition = ?, quotas = ?, sorted_to = 0 WHERE id = ?", w.row.Definition, w.row.Quotas, w.row.ID)
+	_, err := t.Exec("UPDATE surveys SET definition = ?, quotas = ?, bucketed_to = 0 WHERE id = ?", w.row.Definition, w.row.Quotas, w.row.ID)
 	return err
 }
 
@@ -301,7 +301,7 @@ func (s *Store) RemoveSurvey(ctx context.Context, id int64) error {
 		if err := (&surveys.Survey{Name: *row.Name, Locked: row.Locked}).CheckUnlocked(); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE surveys SET name = NULL, former_name = ?, deleting = 1, sorted_to = NULL, version = version + 1, updated_at = ? WHERE id = ?",
+		_, err = tx.ExecContext(ctx, "UPDATE surveys SET name = NULL, former_name = ?, deleting = 1, bucketed_to = NULL, version = version + 1, updated_at = ? WHERE id = ?",
 			*row.Name, values.Micros(time.Now()), id)
 		return err
 	})

@@ -26,7 +26,7 @@ const (
 // toSweepSQL reports whether there is anything to sweep, which is rare.
 const toSweepSQL = "SELECT EXISTS (SELECT 1 FROM imports WHERE state = ? AND touched_at < ?) OR " +
 	"EXISTS (SELECT 1 FROM imports WHERE state IN ('" + importCommitting + "', '" + importAborting + "')) OR " +
-	"EXISTS (SELECT 1 FROM surveys WHERE sorted_to IS NOT NULL OR deleting = 1)"
+	"EXISTS (SELECT 1 FROM surveys WHERE bucketed_to IS NOT NULL OR deleting = 1)"
 
 // Sweep implements [surveys.Store]. It also goes on with imports that were
 // being committed and with respondents that have to be sorted into buckets.
@@ -43,7 +43,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (bool, error) {
 		step func(context.Context, int64, int) (int, error)
 	}{
 		{"SELECT id FROM imports WHERE state IN ('" + importCommitting + "', '" + importAborting + "') ORDER BY id LIMIT 100", s.stepImport},
-		{"SELECT id FROM surveys WHERE sorted_to IS NOT NULL AND deleting = 0 ORDER BY id LIMIT 100", s.stepSorting},
+		{"SELECT id FROM surveys WHERE bucketed_to IS NOT NULL AND deleting = 0 ORDER BY id LIMIT 100", s.stepSorting},
 		{"SELECT id FROM surveys WHERE deleting = 1 ORDER BY id LIMIT 100", s.stepRemoval},
 	} {
 		if err == nil {
@@ -102,7 +102,7 @@ type memberRow struct {
 }
 
 const importedSQL = "SELECT id, status, disposition, bucket, counted, '' AS attributes FROM respondents " +
-	"WHERE survey_id = ? AND status = 0 AND lane = 0 AND look_at = ? AND id > ? ORDER BY id LIMIT ?"
+	"WHERE survey_id = ? AND status = 0 AND lane = 0 AND next_at = ? AND id > ? ORDER BY id LIMIT ?"
 
 // stepImport makes some respondents of an import visible, or deletes them, as
 // was decided. It says how many; fewer than limit means that it is done. It goes
@@ -158,7 +158,7 @@ func (s *Store) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []mem
 		changes[found[i].group()]++
 		args = append(args, found[i].ID)
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE respondents SET status = ?, lane = bucket, look_at = 0 WHERE id IN "+values.Marks(len(found)), args...)
+	_, err := tx.ExecContext(ctx, "UPDATE respondents SET status = ?, lane = bucket, next_at = 0 WHERE id IN "+values.Marks(len(found)), args...)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func deleteRespondents(ctx context.Context, tx *sqlx.Tx, found []memberRow) erro
 // beginSorting does the first steps of sorting, all of them in a small survey,
 // and leaves the rest to Sweep, or to the launch.
 func (s *Store) beginSorting(ctx context.Context, row *surveyRow) {
-	if row.SortedTo == nil {
+	if row.BucketedTo == nil {
 		return
 	}
 	for range sortAtOnce {
@@ -213,11 +213,11 @@ func (s *Store) stepSorting(ctx context.Context, survey int64, limit int) (int, 
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		n = 0
 		var row struct {
-			Quotas   string `db:"quotas"`
-			SortedTo *int64 `db:"sorted_to"`
+			Quotas     string `db:"quotas"`
+			BucketedTo *int64 `db:"bucketed_to"`
 		}
-		err := tx.GetContext(ctx, &row, "SELECT quotas, sorted_to FROM surveys WHERE id = ? AND deleting = 0"+s.Dialect.ForUpdate, survey)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && row.SortedTo == nil {
+		err := tx.GetContext(ctx, &row, "SELECT quotas, bucketed_to FROM surveys WHERE id = ? AND deleting = 0"+s.Dialect.ForUpdate, survey)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && row.BucketedTo == nil {
 			return nil
 		}
 		var quotas surveys.Quotas
@@ -226,7 +226,7 @@ func (s *Store) stepSorting(ctx context.Context, survey int64, limit int) (int, 
 		}
 		var found []memberRow
 		if err == nil {
-			err = tx.SelectContext(ctx, &found, unsortedSQL+s.Dialect.ForUpdate, survey, *row.SortedTo, limit)
+			err = tx.SelectContext(ctx, &found, unsortedSQL+s.Dialect.ForUpdate, survey, *row.BucketedTo, limit)
 		}
 		if err == nil {
 			err = s.sort(ctx, tx, survey, quotas, found)
@@ -238,7 +238,7 @@ func (s *Store) stepSorting(ctx context.Context, survey int64, limit int) (int, 
 		if n = len(found); n == limit {
 			to = found[n-1].ID
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE surveys SET sorted_to = ? WHERE id = ?", to, survey)
+		_, err = tx.ExecContext(ctx, "UPDATE surveys SET bucketed_to = ? WHERE id = ?", to, survey)
 		return err
 	})
 	return n, err
@@ -283,12 +283,12 @@ func (s *Store) stepRemoval(ctx context.Context, survey int64, limit int) (int, 
 		n = 0
 		var found []memberRow
 		err := tx.SelectContext(ctx, &found, "SELECT id FROM respondents WHERE survey_id = ? AND id > "+
-			"(SELECT COALESCE(MAX(sorted_to), 0) FROM surveys WHERE id = ?) ORDER BY id LIMIT ?", survey, survey, limit)
+			"(SELECT COALESCE(MAX(bucketed_to), 0) FROM surveys WHERE id = ?) ORDER BY id LIMIT ?", survey, survey, limit)
 		if err == nil {
 			err = deleteRespondents(ctx, tx, found)
 		}
 		if n = len(found); err == nil && n > 0 { // go on behind them; see stepImport
-			_, err = tx.ExecContext(ctx, "UPDATE surveys SET sorted_to = ? WHERE id = ?", found[n-1].ID, survey)
+			_, err = tx.ExecContext(ctx, "UPDATE surveys SET bucketed_to = ? WHERE id = ?", found[n-1].ID, survey)
 		}
 		if err != nil || n == limit {
 			return err

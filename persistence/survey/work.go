@@ -59,7 +59,7 @@ func (s *Store) Work(ctx context.Context, w surveys.Work) (surveys.Written, erro
 	return job.written, err
 }
 
-// Write implements [Work].
+// Write implements [commit.Work].
 func (w *surveyWork) Write(t *commit.Tx, r *commit.Request) error {
 	w.written = surveys.Written{}
 	if w.refuse(t, r) {
@@ -259,14 +259,14 @@ func (w *surveyWork) log(t *commit.Tx, _ *commit.Request, moves []*move) error {
 	return err
 }
 
-// take deletes the notices that are dealt with.
+// take deletes the outbox entries that were handled.
 func (w *surveyWork) take(t *commit.Tx, _ *commit.Request, moves []*move) error {
 	taken := slices.Clone(w.work.Taken)
 	for _, m := range moves {
 		taken = append(taken, m.Taken...)
 	}
 	for some := range slices.Chunk(taken, values.KeysPerList) {
-		t.AddOnce("DELETE FROM notices WHERE id IN "+values.Marks(len(some)), values.Arguments(some)...)
+		t.AddOnce("DELETE FROM outbox WHERE id IN "+values.Marks(len(some)), values.Arguments(some)...)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type channelRoutes struct {
 	defaultCapacity int // of channels that set none
 	presenter       channelPresenter
 	editor          channelEditor
-	notices         channelNotices
+	hooks           channelHooks
 }
 
 func (r *channelRoutes) table() []*route.Route {
@@ -130,7 +130,7 @@ func (r *channelRoutes) put(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	r.notices.changed(c, ch)
+	r.hooks.changed(c, ch)
 	if !created {
 		return r.presenter.reply(c, http.StatusOK, before, ch)
 	}
@@ -188,7 +188,7 @@ func (r *channelRoutes) patch(c *route.Call, have weir.Channel) (route.Reply, er
 	if err != nil {
 		return route.Reply{}, err
 	}
-	r.notices.changed(c, ch)
+	r.hooks.changed(c, ch)
 	return r.presenter.reply(c, http.StatusOK, before, ch)
 }
 
@@ -228,12 +228,12 @@ func (r *channelRoutes) delete(c *route.Call, ch weir.Channel) (route.Reply, err
 	if err != nil {
 		return route.Reply{}, err
 	}
-	r.notices.changed(c, ch)
+	r.hooks.changed(c, ch)
 	if !done {
 		return route.Reply{Status: http.StatusAccepted, Body: DeletingView{ch.Name, true}}, nil
 	}
 	r.directory.Forget(ch.ID)
-	r.notices.onDelete(ch)
+	r.hooks.onDelete(ch)
 	return route.Reply{Status: http.StatusNoContent}, nil
 }
 
@@ -243,15 +243,15 @@ type channelListener interface {
 	Changed(ctx context.Context, channel weir.ChannelID)
 }
 
-// channelNotices tells the rest of this process that a channel was changed.
-type channelNotices struct {
+// channelHooks tells the rest of this process that a channel was changed.
+type channelHooks struct {
 	index              *callbacks.Index
 	broker             channelListener
 	onChange, onDelete func(weir.Channel)
 }
 
 // changed invalidates what this process caches of a channel.
-func (n *channelNotices) changed(ctx context.Context, ch weir.Channel) {
+func (n *channelHooks) changed(ctx context.Context, ch weir.Channel) {
 	n.index.Forget(ch.Name)
 	n.broker.Changed(ctx, ch.ID)
 	n.onChange(ch)

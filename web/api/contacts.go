@@ -237,9 +237,9 @@ type contactPages struct {
 
 // waitExplainer explains why contacts wait.
 type waitExplainer interface {
-	// Whys explains why each of some contacts of a channel waits, in their
+	// WaitReasons explains why each of some contacts of a channel waits, in their
 	// order.
-	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error)
+	WaitReasons(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error)
 }
 
 // page returns a page of contacts, of one channel if it is named.
@@ -334,7 +334,7 @@ func (p *contactPages) addReasons(ctx context.Context, rows []weir.Contact, know
 		for i, place := range places {
 			contacts[i] = rows[place]
 		}
-		list, err := p.broker.Whys(ctx, known[id], contacts)
+		list, err := p.broker.WaitReasons(ctx, known[id], contacts)
 		if err != nil {
 			return err
 		}

@@ -315,7 +315,7 @@ func (b *bulk) count(ctx context.Context) (int64, error) {
 	n := int64(0)
 	seen := map[weir.Ref]bool{}
 	for _, ref := range b.refs {
-		after, err := b.store.Afterlife(ctx, ref)
+		after, err := b.store.History(ctx, ref)
 		if err != nil {
 			return 0, err
 		}

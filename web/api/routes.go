@@ -86,7 +86,7 @@ func Routes(o Options, l Links) []*route.Route {
 		lookup: lookup, directory: o.Directory, defaultCapacity: o.DefaultCapacity,
 		presenter: channelPresenter{o.Directory, l.Broker, o.Now},
 		editor:    channelEditor{l.Store, lookup, l.Broker, o.Directory},
-		notices:   channelNotices{l.Index, l.Broker, l.Changed, l.Deleted},
+		hooks:     channelHooks{l.Index, l.Broker, l.Changed, l.Deleted},
 	}
 	accept := &acceptRoutes{lookup: lookup, index: l.Index, directory: o.Directory, broker: l.Broker, tracer: o.Tracing, now: o.Now}
 	contact := &contactRoutes{lookup, l.Store, l.Broker, pages}

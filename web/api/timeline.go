@@ -55,7 +55,7 @@ type timelineStore interface {
 type timelineRoutes struct {
 	store timelineStore
 	dead  interface {
-		Afterlife(ctx context.Context, ref weir.Ref) (ops.DeadLetterHistory, error)
+		History(ctx context.Context, ref weir.Ref) (ops.DeadLetterHistory, error)
 	}
 	trail *auth.Trail
 }
@@ -155,7 +155,7 @@ func attemptEvents(a *AttemptView, c *weir.Contact) []TimelineEvent {
 // addLaterEvents adds the events of the contact's dead letter and requeues, and the
 // API requests about the contact.
 func (r *timelineRoutes) addLaterEvents(ctx context.Context, c *weir.Contact, list []TimelineEvent) ([]TimelineEvent, error) {
-	after, err := r.dead.Afterlife(ctx, c.Ref)
+	after, err := r.dead.History(ctx, c.Ref)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (r *timelineRoutes) addLaterEvents(ctx context.Context, c *weir.Contact, li
 		list = append(list, TimelineEvent{At: after.RequeuedAt, What: "requeued", Contact: after.RequeuedAs.String(), By: after.RequeuedBy})
 	}
 	if old, ok := ops.ParseRequeueKey(c.Key); ok {
-		from, err := r.dead.Afterlife(ctx, old)
+		from, err := r.dead.History(ctx, old)
 		if err != nil {
 			return nil, err
 		}

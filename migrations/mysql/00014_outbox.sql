@@ -1,6 +1,6 @@
 -- +goose Up
 -- The outbox of the brokers: what happened to contacts of surveys, for the survey broker.
-CREATE TABLE IF NOT EXISTS notices (
+CREATE TABLE IF NOT EXISTS outbox (
   id BIGINT NOT NULL PRIMARY KEY,
   kind VARCHAR(16) NOT NULL,
   at BIGINT NOT NULL,
@@ -15,4 +15,4 @@ CREATE TABLE IF NOT EXISTS notices (
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- +goose Down
-DROP TABLE IF EXISTS notices;
+DROP TABLE IF EXISTS outbox;

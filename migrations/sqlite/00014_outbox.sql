@@ -1,6 +1,6 @@
 -- +goose Up
 -- The outbox of the brokers: what happened to contacts of surveys, for the survey broker.
-CREATE TABLE IF NOT EXISTS notices (
+CREATE TABLE IF NOT EXISTS outbox (
   id INTEGER NOT NULL PRIMARY KEY,
   kind TEXT NOT NULL,
   at INTEGER NOT NULL,
@@ -15,4 +15,4 @@ CREATE TABLE IF NOT EXISTS notices (
 ) STRICT;
 
 -- +goose Down
-DROP TABLE IF EXISTS notices;
+DROP TABLE IF EXISTS outbox;
