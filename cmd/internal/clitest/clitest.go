@@ -64,7 +64,7 @@ func Get(t testing.TB, url string) (status int, body string) {
 // Do sends a request over a connection of its own.
 func Do(t testing.TB, req *http.Request) (status int, body string) {
 	t.Helper()
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req) //nolint:gosec // of a server of the test
 	if err != nil {
 		t.Fatal(err)
 	}
