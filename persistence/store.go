@@ -65,12 +65,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 // The stores that a Store is put together from.
 type (
-	queueStore   = queue.Store
-	channelStore = channels.Store
-	eventStore   = eventlog.Store
-	surveyStore  = survey.Store
-	routerStore  = router.Store
-	adminStore   = admin.Store
+	queueStore    = queue.Store
+	channelStore  = channels.Store
+	eventLog      = eventlog.Log
+	receiverStore = eventlog.Receivers
+	webhookStore  = eventlog.Webhooks
+	surveyStore   = survey.Store
+	routerStore   = router.Store
+	adminStore    = admin.Store
 )
 
 // Store is the durable half of the broker. It serves every role that package
@@ -78,7 +80,9 @@ type (
 type Store struct {
 	*queueStore
 	*channelStore
-	*eventStore
+	*eventLog
+	*receiverStore
+	*webhookStore
 	*surveyStore
 	*routerStore
 	*adminStore
@@ -145,12 +149,14 @@ func On(database dialect.Database, o Options) *Store {
 	db := commit.New(database, scheme, member.Config{Log: o.Logger, Metrics: o.Metrics.commit, LeaseTTL: o.LeaseTTL})
 	db.ContactEvents = o.ContactEvents
 	s := &Store{
-		db: db, channelStore: channels.New(db), eventStore: &eventlog.Store{DB: db}, routerStore: &router.Store{DB: db}, adminStore: &admin.Store{DB: db},
+		db: db, channelStore: channels.New(db), eventLog: eventlog.NewLog(db), receiverStore: &eventlog.Receivers{DB: db},
+		routerStore: &router.Store{DB: db}, adminStore: &admin.Store{DB: db},
 	}
-	s.queueStore = queue.New(db, s.channelStore, s.eventStore, o.Metrics.dead)
+	s.webhookStore = eventlog.NewWebhooks(db, s.eventLog)
+	s.queueStore = queue.New(db, s.channelStore, s.eventLog, o.Metrics.dead)
 	s.surveyStore = survey.New(db, s.queueStore)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
-	db.SetParts(s.queueStore.Part(), s.eventStore.Part())
+	db.SetParts(s.queueStore.Part(), s.eventLog.Part())
 	db.Self.Schema = s.NewestStep()
 	return s
 }

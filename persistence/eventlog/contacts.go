@@ -1,7 +1,6 @@
 package eventlog
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -10,42 +9,18 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"weir"
 	"weir/events"
 	"weir/internal/plainjson"
 	"weir/persistence/values"
 )
 
-var _ events.Interest = (*Store)(nil)
-
-// WantContactEvents implements [events.Interest].
-func (s *Store) WantContactEvents(ctx context.Context) error {
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error { return s.enableContactEvents(ctx, tx) })
-	return s.Failure("enable events of contacts", err)
-}
-
-// enableContactEvents fences off every writer if they were not enabled: this waits for the
-// batches that are being committed, and each later one reads the setting again.
-func (s *Store) enableContactEvents(ctx context.Context, tx *sqlx.Tx) error {
-	result, err := tx.ExecContext(ctx, "UPDATE meta SET value = 1 WHERE name = 'contact_events' AND value = 0")
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1")
-	return err
-}
-
 // A row of events of contacts is not JSON: there are three of them for each contact, and
 // binary records are a third as long and cost a fifth. It begins with contactBlock, the
 // number of its events and the instant that all others are relative to.
 const contactBlock = 1
 
-// ContactEvent is an event of a contact on its way into the log. Data has no id of the
+// ContactEvent is an event of a contact to be written. Data has no id of the
 // contact yet.
 type ContactEvent struct {
 	Type string
@@ -60,9 +35,6 @@ type contactEvents struct {
 	records []byte
 	ends    []int // of each record
 }
-
-// EmitContact adds an event to the batch that is being written.
-func (s *Store) EmitContact(e *ContactEvent) { s.part.contacts.add(e) }
 
 func (c *contactEvents) reset() { *c = contactEvents{records: c.records[:0], ends: c.ends[:0]} }
 

@@ -1,9 +1,11 @@
 package eventlog
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -15,9 +17,25 @@ import (
 )
 
 var (
-	_ events.Log     = (*Store)(nil)
-	_ events.Emitter = (*Store)(nil)
+	_ events.Log        = (*Log)(nil)
+	_ events.Emitter    = (*Log)(nil)
+	_ events.TypeReader = (*Log)(nil)
+	_ events.Interest   = (*Log)(nil)
 )
+
+// Log is the log of events.
+type Log struct {
+	*commit.DB
+	part  eventPart
+	hooks member.Hooks
+}
+
+// NewLog returns the log in a database.
+func NewLog(db *commit.DB) *Log {
+	l := &Log{DB: db}
+	l.part.log = l
+	return l
+}
 
 // Bounds of one row of events, and of what one read decodes.
 const (
@@ -27,16 +45,13 @@ const (
 
 // eventPart is the part of events.
 type eventPart struct {
-	s        *Store
+	log      *Log
 	contacts contactEvents
 	written  bool
 }
 
 // Part writes the events of batches, behind everything else.
-func (s *Store) Part() commit.Part {
-	s.part.s = s
-	return &s.part
-}
+func (l *Log) Part() commit.Part { return &l.part }
 
 // Begin implements [commit.Part].
 func (p *eventPart) Begin() {
@@ -48,7 +63,7 @@ func (p *eventPart) Begin() {
 // Committed implements [commit.Part].
 func (p *eventPart) Committed() {
 	if p.written {
-		p.s.hooks.Call()
+		p.log.hooks.Call()
 	}
 }
 
@@ -105,8 +120,8 @@ func writeRows(list []row, now time.Time, exec func(text string, args ...any) er
 }
 
 // AppendEvents writes events in a transaction beside the writer's, as its last step: until the
-// commit no other one gets ids. [Store.EventsAppended] follows the commit.
-func (s *Store) AppendEvents(ctx context.Context, tx *sqlx.Tx, now time.Time, list ...events.Event) error {
+// commit no other one gets ids. [Log.EventsAppended] follows the commit.
+func (l *Log) AppendEvents(ctx context.Context, tx *sqlx.Tx, now time.Time, list ...events.Event) error {
 	rows, err := rowsOf(list, now)
 	if err != nil {
 		return err
@@ -117,30 +132,30 @@ func (s *Store) AppendEvents(ctx context.Context, tx *sqlx.Tx, now time.Time, li
 	})
 }
 
-// EventsAppended calls the functions of [Store.OnEvents]: this process or another has
+// EventsAppended calls the functions of [Log.OnEvents]: this process or another has
 // written events.
-func (s *Store) EventsAppended() { s.hooks.Call() }
+func (l *Log) EventsAppended() { l.hooks.Call() }
 
 const latestEvent = "SELECT value FROM meta WHERE name = 'events'"
 
 // blockSize is how many events go into one row: at least one.
 func blockSize(list []events.Event) int {
-	bytes := 0
+	size := 0
 	for i := range list {
-		bytes += len(list[i].Data) + len(list[i].Subject) + 64
-		if i == values.EventsPerRow || i > 0 && bytes > blockBytes {
+		size += len(list[i].Data) + len(list[i].Subject) + 64
+		if i == values.EventsPerRow || i > 0 && size > blockBytes {
 			return i
 		}
 	}
 	return len(list)
 }
 
-// eachRow calls a function for the rows that follow an event, in order, until it wants no
-// more or a bounded amount was read. The function must copy what it keeps of a payload.
-func (s *Store) eachRow(ctx context.Context, after int64, limit int, each func(last int64, payload []byte) (more bool, err error)) error {
-	rows, err := s.Read.QueryContext(ctx, "SELECT id, payload FROM events WHERE id > ? ORDER BY id LIMIT ?", after, min(limit, values.EventsPerRow))
+// eachRow calls a function for the rows that follow an event, in order, until it returns
+// false or a bounded amount was read. The function must copy what it keeps of a payload.
+func (l *Log) eachRow(ctx context.Context, after int64, limit int, each func(last int64, payload []byte) (more bool, err error)) error {
+	rows, err := l.Read.QueryContext(ctx, "SELECT id, payload FROM events WHERE id > ? ORDER BY id LIMIT ?", after, min(limit, values.EventsPerRow))
 	if err != nil {
-		return s.Failure("read events", err)
+		return l.Failure("read events", err)
 	}
 	defer func() { _ = rows.Close() }()
 	for size, more := 0, true; more && size < readBytes && rows.Next(); {
@@ -151,16 +166,16 @@ func (s *Store) eachRow(ctx context.Context, after int64, limit int, each func(l
 			more, err = each(last, payload)
 		}
 		if err != nil {
-			return s.Failure("read events", err)
+			return l.Failure("read events", err)
 		}
 	}
-	return s.Failure("read events", rows.Err())
+	return l.Failure("read events", rows.Err())
 }
 
 // EventsSince implements [events.Log].
-func (s *Store) EventsSince(ctx context.Context, after int64, limit int) ([]events.Event, error) {
+func (l *Log) EventsSince(ctx context.Context, after int64, limit int) ([]events.Event, error) {
 	var list []events.Event
-	err := s.eachRow(ctx, after, limit, func(last int64, payload []byte) (bool, error) {
+	err := l.eachRow(ctx, after, limit, func(last int64, payload []byte) (bool, error) {
 		left := limit - len(list)
 		block, err := decodeRow(last, payload, func(id int64, _ string) bool {
 			if id > after {
@@ -174,26 +189,58 @@ func (s *Store) EventsSince(ctx context.Context, after int64, limit int) ([]even
 	return list, err
 }
 
+// EventsOf implements [events.TypeReader]. Rows follow each other without a gap, so
+// that only the first one has to be decoded to know from where on it was read;
+// of the others, events that do not name a type are skipped unread.
+func (l *Log) EventsOf(ctx context.Context, after int64, limit int, types ...string) (events.Chunk, error) {
+	marks := make([][]byte, len(types))
+	for i, name := range types {
+		marks[i] = fmt.Appendf(nil, `"t":%q`, name) // names of types are plain
+	}
+	ofContacts := slices.ContainsFunc(types, func(name string) bool { return slices.Contains(contactTypes(), name) })
+	var out events.Chunk
+	err := l.eachRow(ctx, after, limit, func(last int64, payload []byte) (bool, error) {
+		if out.Last == 0 {
+			first, err := firstOf(last, payload)
+			if err != nil {
+				return false, err
+			}
+			out.First = max(after+1, first)
+		}
+		out.Last = last
+		if isContacts(payload) && !ofContacts || !isContacts(payload) && !slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Contains(payload, m) }) {
+			return true, nil
+		}
+		block, err := decodeRow(last, payload, func(id int64, kind string) bool { return id > after && slices.Contains(types, kind) })
+		out.Events = append(out.Events, block...)
+		return len(out.Events) < limit, err
+	})
+	return out, err
+}
+
 // LatestEvent implements [events.Log].
-func (s *Store) LatestEvent(ctx context.Context) (int64, error) {
+func (l *Log) LatestEvent(ctx context.Context) (int64, error) {
 	var last int64
-	err := s.Read.GetContext(ctx, &last, latestEvent)
-	return last, s.Failure("read the number of events", err)
+	err := l.Read.GetContext(ctx, &last, latestEvent)
+	return last, l.Failure("read the number of events", err)
 }
 
 // OnEvents implements [events.Log].
-func (s *Store) OnEvents(committed func()) (stop func()) { return s.hooks.Add(committed) }
+func (l *Log) OnEvents(committed func()) (stop func()) { return l.hooks.Add(committed) }
+
+// EmitContact adds an event to the batch that is being written.
+func (l *Log) EmitContact(e *ContactEvent) { l.part.contacts.add(e) }
 
 // Emit implements [events.Emitter].
-func (s *Store) Emit(ctx context.Context, list ...events.Event) error {
-	bytes := 0
+func (l *Log) Emit(ctx context.Context, list ...events.Event) error {
+	size := 0
 	for i := range list {
-		bytes += 100 + len(list[i].Subject) + len(list[i].Data)
+		size += 100 + len(list[i].Subject) + len(list[i].Data)
 	}
-	return s.Await(ctx, &commit.Request{Work: emission(list), Rows: len(list), Bytes: bytes})
+	return l.Await(ctx, &commit.Request{Work: emission(list), Rows: len(list), Bytes: size})
 }
 
-// emission is work that only tells.
+// emission is work that only emits events.
 type emission []events.Event
 
 func (e emission) Write(t *commit.Tx, _ *commit.Request) error {
@@ -201,11 +248,31 @@ func (e emission) Write(t *commit.Tx, _ *commit.Request) error {
 	return nil
 }
 
+// WantContactEvents implements [events.Interest].
+func (l *Log) WantContactEvents(ctx context.Context) error {
+	err := l.Transaction(ctx, func(tx *sqlx.Tx) error { return enableContactEvents(ctx, tx) })
+	return l.Failure("enable events of contacts", err)
+}
+
+// enableContactEvents fences off every writer if they were not enabled: this waits for the
+// batches that are being committed, and each later one reads the setting again.
+func enableContactEvents(ctx context.Context, tx *sqlx.Tx) error {
+	result, err := tx.ExecContext(ctx, "UPDATE meta SET value = 1 WHERE name = 'contact_events' AND value = 0")
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE writers SET fence = fence + 1")
+	return err
+}
+
 // PurgeEvents deletes events that were written before an instant, oldest
 // first, at most limit rows of them. It returns how many rows it deleted; 0 means that
 // nothing of that age is left.
-func (s *Store) PurgeEvents(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
+func (l *Log) PurgeEvents(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = l.Transaction(ctx, func(tx *sqlx.Tx) error {
 		n = 0
 		var rows []struct {
 			ID int64 `db:"id"`
@@ -223,13 +290,5 @@ func (s *Store) PurgeEvents(ctx context.Context, before time.Time, limit int) (n
 		_, err := tx.ExecContext(ctx, "DELETE FROM events WHERE id <= ?", rows[n-1].ID)
 		return err
 	})
-	return n, s.Failure("purge events", err)
-}
-
-// Store keeps events and the receivers of them.
-type Store struct {
-	*commit.DB
-	part     eventPart
-	hooks    member.Hooks
-	webhooks member.Hooks // of changes of webhooks
+	return n, l.Failure("purge events", err)
 }

@@ -12,19 +12,22 @@ import (
 	"weir/persistence/values"
 )
 
-var _ events.Receivers = (*Store)(nil)
+var _ events.Receivers = (*Receivers)(nil)
+
+// Receivers keeps how far each receiver of events has got.
+type Receivers struct{ *commit.DB }
 
 // Register implements [events.Receivers]. The row that gives ids is held
 // first, so that no event commits between the look at it and the receiver.
-func (s *Store) Register(ctx context.Context, receiver string) error {
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error { return s.registerIn(ctx, tx, receiver) })
-	return s.Failure("register a receiver of events", err)
+func (r *Receivers) Register(ctx context.Context, receiver string) error {
+	err := r.Transaction(ctx, func(tx *sqlx.Tx) error { return register(ctx, tx, r.Dialect.ForUpdate, receiver) })
+	return r.Failure("register a receiver of events", err)
 }
 
-// registerIn is [Store.Register] within a transaction, as its last step.
-func (s *Store) registerIn(ctx context.Context, tx *sqlx.Tx, receiver string) error {
+// register is [Receivers.Register] within a transaction, as its last step.
+func register(ctx context.Context, tx *sqlx.Tx, forUpdate, receiver string) error {
 	var last, known int64
-	if err := tx.GetContext(ctx, &last, latestEvent+s.Dialect.ForUpdate); err != nil {
+	if err := tx.GetContext(ctx, &last, latestEvent+forUpdate); err != nil {
 		return err
 	}
 	if err := tx.GetContext(ctx, &known, "SELECT COUNT(*) FROM receivers WHERE name = ?", receiver); err != nil || known > 0 {
@@ -35,11 +38,11 @@ func (s *Store) registerIn(ctx context.Context, tx *sqlx.Tx, receiver string) er
 }
 
 // Progress implements [events.Receivers].
-func (s *Store) Progress(ctx context.Context, receiver string) (events.Progress, error) {
+func (r *Receivers) Progress(ctx context.Context, receiver string) (events.Progress, error) {
 	var p events.Progress
-	err := s.Read.GetContext(ctx, &p.Cursor, "SELECT COALESCE(MAX(event_id), 0) FROM receivers WHERE name = ?", receiver)
+	err := r.Read.GetContext(ctx, &p.Cursor, "SELECT COALESCE(MAX(event_id), 0) FROM receivers WHERE name = ?", receiver)
 	if err != nil {
-		return p, s.Failure("read a receiver of events", err)
+		return p, r.Failure("read a receiver of events", err)
 	}
 	var rows []struct {
 		Event  int64  `db:"event_id"`
@@ -47,23 +50,23 @@ func (s *Store) Progress(ctx context.Context, receiver string) (events.Progress,
 		Tries  int    `db:"tries"`
 		NextAt int64  `db:"next_at"`
 	}
-	err = s.Read.SelectContext(ctx, &rows, "SELECT event_id, subject, tries, next_at FROM deliveries WHERE receiver = ? ORDER BY event_id", receiver)
+	err = r.Read.SelectContext(ctx, &rows, "SELECT event_id, subject, tries, next_at FROM deliveries WHERE receiver = ? ORDER BY event_id", receiver)
 	for _, r := range rows {
 		p.Deferred = append(p.Deferred, events.Deferred{Event: r.Event, Order: r.Order, Tries: r.Tries, NextAt: values.Instant(r.NextAt)})
 	}
-	return p, s.Failure("read a receiver of events", err)
+	return p, r.Failure("read a receiver of events", err)
 }
 
 // Advance implements [events.Receivers].
-func (s *Store) Advance(ctx context.Context, step events.Step) error {
+func (r *Receivers) Advance(ctx context.Context, step events.Step) error {
 	bytes := 0
 	for i := range step.Put {
 		bytes += 100 + len(step.Put[i].Order)
 	}
-	return s.Await(ctx, &commit.Request{Work: &advance{step}, Rows: 1 + len(step.Put) + len(step.Done) + len(step.Abandoned), Bytes: bytes})
+	return r.Await(ctx, &commit.Request{Work: &advance{step}, Rows: 1 + len(step.Put) + len(step.Done) + len(step.Abandoned), Bytes: bytes})
 }
 
-// advance is a step of a receiver on its way into the store.
+// advance is a pending step of a receiver.
 type advance struct{ step events.Step }
 
 func (a *advance) Write(t *commit.Tx, _ *commit.Request) error {

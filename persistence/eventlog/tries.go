@@ -21,26 +21,26 @@ const (
 )
 
 // AddTries implements [events.WebhookStore].
-func (s *Store) AddTries(ctx context.Context, list []events.Try) error {
+func (h *Webhooks) AddTries(ctx context.Context, list []events.Try) error {
 	if len(list) == 0 {
 		return nil
 	}
 	byWebhook := map[string][]any{}
 	for i := range list {
 		t := &list[i]
-		byWebhook[t.Webhook] = append(byWebhook[t.Webhook], t.Webhook, s.NextID(t.At), values.Micros(t.At), t.Event, t.Type, t.Status, t.Duration.Microseconds(), t.Error, t.Abandoned)
+		byWebhook[t.Webhook] = append(byWebhook[t.Webhook], t.Webhook, h.NextID(t.At), values.Micros(t.At), t.Event, t.Type, t.Status, t.Duration.Microseconds(), t.Error, t.Abandoned)
 	}
 	for webhook, args := range byWebhook {
-		err := s.Transaction(ctx, func(tx *sqlx.Tx) error { return s.addTries(ctx, tx, webhook, args) })
+		err := h.Transaction(ctx, func(tx *sqlx.Tx) error { return h.addTries(ctx, tx, webhook, args) })
 		if err != nil {
-			return s.Failure("store tries to deliver events", err)
+			return h.Failure("store tries to deliver events", err)
 		}
 	}
 	return nil
 }
 
 // addTries adds tries of a webhook, and deletes all but the latest.
-func (s *Store) addTries(ctx context.Context, tx *sqlx.Tx, webhook string, args []any) error {
+func (h *Webhooks) addTries(ctx context.Context, tx *sqlx.Tx, webhook string, args []any) error {
 	const width = 9
 	var there int
 	if err := tx.GetContext(ctx, &there, "SELECT COUNT(*) FROM webhooks WHERE id = ?", webhook); err != nil || there == 0 {
@@ -61,8 +61,8 @@ func (s *Store) addTries(ctx context.Context, tx *sqlx.Tx, webhook string, args 
 }
 
 // Tries implements [events.WebhookStore].
-func (s *Store) Tries(ctx context.Context, id string, before int64, limit int) ([]events.Try, error) {
-	if _, err := s.Webhook(ctx, id); err != nil {
+func (h *Webhooks) Tries(ctx context.Context, id string, before int64, limit int) ([]events.Try, error) {
+	if _, err := h.Webhook(ctx, id); err != nil {
 		return nil, err
 	}
 	if before == 0 {
@@ -79,7 +79,7 @@ func (s *Store) Tries(ctx context.Context, id string, before int64, limit int) (
 		Error     string `db:"error"`
 		Abandoned bool   `db:"abandoned"`
 	}
-	err := s.Read.SelectContext(ctx, &rows, "SELECT "+tryColumns+" FROM webhook_tries WHERE webhook = ? AND id < ? ORDER BY id DESC LIMIT ?", id, before, limit)
+	err := h.Read.SelectContext(ctx, &rows, "SELECT "+tryColumns+" FROM webhook_tries WHERE webhook = ? AND id < ? ORDER BY id DESC LIMIT ?", id, before, limit)
 	list := make([]events.Try, len(rows))
 	for i, r := range rows {
 		list[i] = events.Try{
@@ -87,13 +87,13 @@ func (s *Store) Tries(ctx context.Context, id string, before int64, limit int) (
 			Duration: time.Duration(r.Duration) * time.Microsecond, Error: r.Error, Abandoned: r.Abandoned,
 		}
 	}
-	return list, s.Failure("read tries to deliver events", err)
+	return list, h.Failure("read tries to deliver events", err)
 }
 
 // ReplayEvent implements [events.WebhookStore].
-func (s *Store) ReplayEvent(ctx context.Context, id string, e events.Event, now time.Time) error {
-	return s.changeWebhooks(ctx, "replay an event", func(tx *sqlx.Tx) error {
-		if err := s.restartIn(ctx, tx, id); err != nil {
+func (h *Webhooks) ReplayEvent(ctx context.Context, id string, e events.Event, now time.Time) error {
+	return h.changeWebhooks(ctx, "replay an event", func(tx *sqlx.Tx) error {
+		if err := h.restartIn(ctx, tx, id); err != nil {
 			return err
 		}
 		var cursor int64
@@ -105,14 +105,14 @@ func (s *Store) ReplayEvent(ctx context.Context, id string, e events.Event, now 
 			return weir.Errorf(weir.CodeConflict, "the webhook has not got as far as event %d yet, which will be sent without a replay", e.ID)
 		}
 		_, err = tx.ExecContext(ctx, "INSERT INTO webhook_failures (webhook, event_id, subject, failed_at, replay) VALUES (?, ?, ?, ?, 1)"+
-			s.Dialect.Merge("webhook", "event_id")+"replay = 1", id, e.ID, e.Subject, values.Micros(now))
+			h.Dialect.Merge("webhook", "event_id")+"replay = 1", id, e.ID, e.Subject, values.Micros(now))
 		return err
 	})
 }
 
 // restartIn has the delivery to a webhook begin anew.
-func (s *Store) restartIn(ctx context.Context, tx *sqlx.Tx, id string) error {
-	if _, err := s.lockWebhook(ctx, tx, id, 0); err != nil {
+func (h *Webhooks) restartIn(ctx context.Context, tx *sqlx.Tx, id string) error {
+	if _, err := h.lockWebhook(ctx, tx, id, 0); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, "UPDATE webhooks SET generation = generation + 1 WHERE id = ?", id)
@@ -120,9 +120,9 @@ func (s *Store) restartIn(ctx context.Context, tx *sqlx.Tx, id string) error {
 }
 
 // ReplayFailed implements [events.WebhookStore].
-func (s *Store) ReplayFailed(ctx context.Context, id string, since time.Time) (n int, more bool, err error) {
-	err = s.changeWebhooks(ctx, "replay events", func(tx *sqlx.Tx) error {
-		if err := s.restartIn(ctx, tx, id); err != nil {
+func (h *Webhooks) ReplayFailed(ctx context.Context, id string, since time.Time) (n int, more bool, err error) {
+	err = h.changeWebhooks(ctx, "replay events", func(tx *sqlx.Tx) error {
+		if err := h.restartIn(ctx, tx, id); err != nil {
 			return err
 		}
 		var found []int64
@@ -146,11 +146,11 @@ func (s *Store) ReplayFailed(ctx context.Context, id string, since time.Time) (n
 }
 
 // AdoptReplays implements [events.WebhookDelivery].
-func (s *Store) AdoptReplays(ctx context.Context, id string, now time.Time) error {
-	return s.Await(ctx, &commit.Request{Work: &adoption{id, now}, Rows: events.MaxReplay})
+func (h *Webhooks) AdoptReplays(ctx context.Context, id string, now time.Time) error {
+	return h.Await(ctx, &commit.Request{Work: &adoption{id, now}, Rows: events.MaxReplay})
 }
 
-// adoption is a set of replays on their way into the progress of a receiver.
+// adoption is a pending set of replays of a receiver.
 type adoption struct {
 	id  string
 	now time.Time
@@ -168,27 +168,27 @@ func (a *adoption) Write(t *commit.Tx, _ *commit.Request) error {
 }
 
 // PurgeWebhooks deletes tries from before an instant, abandoned events that are no longer
-// in the log or too many, and secrets that sign no more.
-func (s *Store) PurgeWebhooks(ctx context.Context, before, now time.Time) error {
-	if _, err := s.Exec(ctx, "DELETE FROM webhook_tries WHERE at < ?", values.Micros(before)); err != nil {
+// in the log or too many, and expired signing secrets.
+func (h *Webhooks) PurgeWebhooks(ctx context.Context, before, now time.Time) error {
+	if _, err := h.Exec(ctx, "DELETE FROM webhook_tries WHERE at < ?", values.Micros(before)); err != nil {
 		return err
 	}
-	if _, err := s.Exec(ctx, "UPDATE webhooks SET old_secrets = 'null', old_until = 0 WHERE old_until > 0 AND old_until < ?", values.Micros(now)); err != nil {
+	if _, err := h.Exec(ctx, "UPDATE webhooks SET old_secrets = 'null', old_until = 0 WHERE old_until > 0 AND old_until < ?", values.Micros(now)); err != nil {
 		return err
 	}
-	if _, err := s.Exec(ctx, "DELETE FROM webhook_failures WHERE failed_at < ?", values.Micros(before)); err != nil {
+	if _, err := h.Exec(ctx, "DELETE FROM webhook_failures WHERE failed_at < ?", values.Micros(before)); err != nil {
 		return err
 	}
 	var crowded []string
-	if err := s.Read.SelectContext(ctx, &crowded, "SELECT webhook FROM webhook_failures GROUP BY webhook HAVING COUNT(*) > ?", maxFailures); err != nil {
-		return s.Failure("count abandoned events", err)
+	if err := h.Read.SelectContext(ctx, &crowded, "SELECT webhook FROM webhook_failures GROUP BY webhook HAVING COUNT(*) > ?", maxFailures); err != nil {
+		return h.Failure("count abandoned events", err)
 	}
 	for _, id := range crowded {
 		var last int64
-		if err := s.Read.GetContext(ctx, &last, "SELECT event_id FROM webhook_failures WHERE webhook = ? ORDER BY event_id DESC LIMIT 1 OFFSET ?", id, maxFailures); err != nil {
-			return s.Failure("count abandoned events", err)
+		if err := h.Read.GetContext(ctx, &last, "SELECT event_id FROM webhook_failures WHERE webhook = ? ORDER BY event_id DESC LIMIT 1 OFFSET ?", id, maxFailures); err != nil {
+			return h.Failure("count abandoned events", err)
 		}
-		if _, err := s.Exec(ctx, "DELETE FROM webhook_failures WHERE webhook = ? AND event_id <= ?", id, last); err != nil {
+		if _, err := h.Exec(ctx, "DELETE FROM webhook_failures WHERE webhook = ? AND event_id <= ?", id, last); err != nil {
 			return err
 		}
 	}

@@ -12,13 +12,25 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/persistence/commit"
+	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
 var (
-	_ events.WebhookStore    = (*Store)(nil)
-	_ events.WebhookDelivery = (*Store)(nil)
+	_ events.WebhookStore    = (*Webhooks)(nil)
+	_ events.WebhookDelivery = (*Webhooks)(nil)
 )
+
+// Webhooks keeps the webhooks that clients created, with their tries and failures.
+type Webhooks struct {
+	*commit.DB
+	log   *Log
+	hooks member.Hooks // of changes
+}
+
+// NewWebhooks returns the webhooks in a database with this log.
+func NewWebhooks(db *commit.DB, log *Log) *Webhooks { return &Webhooks{DB: db, log: log} }
 
 const webhookColumns = "id, url, types, channel, survey, description, enabled, pii, secret, old_secrets, old_until, disabled, failing_since, revision, generation, created_at, updated_at"
 
@@ -56,30 +68,30 @@ func (r *webhookRow) webhook() (events.Webhook, error) {
 func noWebhook() error { return weir.Errorf(weir.CodeNotFound, "there is no such webhook") }
 
 // OnWebhooks implements [events.WebhookStore].
-func (s *Store) OnWebhooks(changed func()) (stop func()) { return s.webhooks.Add(changed) }
+func (h *Webhooks) OnWebhooks(changed func()) (stop func()) { return h.hooks.Add(changed) }
 
-// WebhooksChanged calls the functions of [Store.OnWebhooks].
-func (s *Store) WebhooksChanged() { s.webhooks.Call() }
+// WebhooksChanged calls the functions of [Webhooks.OnWebhooks].
+func (h *Webhooks) WebhooksChanged() { h.hooks.Call() }
 
 // changeWebhooks changes webhooks in a transaction, and lets every process notice. Its
 // first statement holds the counter of changes, so that changes follow each other.
-func (s *Store) changeWebhooks(ctx context.Context, doing string, change func(*sqlx.Tx) error) error {
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+func (h *Webhooks) changeWebhooks(ctx context.Context, doing string, change func(*sqlx.Tx) error) error {
+	err := h.Transaction(ctx, func(tx *sqlx.Tx) error {
 		if _, err := tx.ExecContext(ctx, "UPDATE meta SET value = value + 1 WHERE name = 'webhooks'"); err != nil {
 			return err
 		}
 		return change(tx)
 	})
 	if err != nil {
-		return s.Failure(doing, err)
+		return h.Failure(doing, err)
 	}
-	s.webhooks.Call()
+	h.hooks.Call()
 	return nil
 }
 
 // AddWebhook implements [events.WebhookStore].
-func (s *Store) AddWebhook(ctx context.Context, w events.Webhook) error {
-	return s.changeWebhooks(ctx, "store a webhook", func(tx *sqlx.Tx) error {
+func (h *Webhooks) AddWebhook(ctx context.Context, w events.Webhook) error {
+	return h.changeWebhooks(ctx, "store a webhook", func(tx *sqlx.Tx) error {
 		var there int
 		if err := tx.GetContext(ctx, &there, "SELECT COUNT(*) FROM webhooks"); err != nil {
 			return err
@@ -100,45 +112,45 @@ func (s *Store) AddWebhook(ctx context.Context, w events.Webhook) error {
 			return err
 		}
 		if w.WantsContacts() {
-			if err := s.enableContactEvents(ctx, tx); err != nil {
+			if err := enableContactEvents(ctx, tx); err != nil {
 				return err
 			}
 		}
 		// Last, because it holds the row that gives ids.
-		return s.registerIn(ctx, tx, w.Receiver())
+		return register(ctx, tx, h.Dialect.ForUpdate, w.Receiver())
 	})
 }
 
 // Webhook implements [events.WebhookStore].
-func (s *Store) Webhook(ctx context.Context, id string) (events.Webhook, error) {
+func (h *Webhooks) Webhook(ctx context.Context, id string) (events.Webhook, error) {
 	var row webhookRow
-	err := s.Read.GetContext(ctx, &row, "SELECT "+webhookColumns+" FROM webhooks WHERE id = ?", id)
+	err := h.Read.GetContext(ctx, &row, "SELECT "+webhookColumns+" FROM webhooks WHERE id = ?", id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return events.Webhook{}, noWebhook()
 	}
 	if err != nil {
-		return events.Webhook{}, s.Failure("read a webhook", err)
+		return events.Webhook{}, h.Failure("read a webhook", err)
 	}
 	w, err := row.webhook()
-	return w, s.Failure("read a webhook", err)
+	return w, h.Failure("read a webhook", err)
 }
 
 // Webhooks implements [events.WebhookStore].
-func (s *Store) Webhooks(ctx context.Context, after string, limit int) ([]events.Webhook, error) {
+func (h *Webhooks) Webhooks(ctx context.Context, after string, limit int) ([]events.Webhook, error) {
 	var rows []webhookRow
-	err := s.Read.SelectContext(ctx, &rows, "SELECT "+webhookColumns+" FROM webhooks WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	err := h.Read.SelectContext(ctx, &rows, "SELECT "+webhookColumns+" FROM webhooks WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 	list := make([]events.Webhook, len(rows))
 	for i := 0; i < len(rows) && err == nil; i++ {
 		list[i], err = rows[i].webhook()
 	}
-	return list, s.Failure("read the webhooks", err)
+	return list, h.Failure("read the webhooks", err)
 }
 
 // lockWebhook reads a webhook and holds its row. revision is that which it must have; 0:
 // any.
-func (s *Store) lockWebhook(ctx context.Context, tx *sqlx.Tx, id string, revision int64) (events.Webhook, error) {
+func (h *Webhooks) lockWebhook(ctx context.Context, tx *sqlx.Tx, id string, revision int64) (events.Webhook, error) {
 	var row webhookRow
-	err := tx.GetContext(ctx, &row, "SELECT "+webhookColumns+" FROM webhooks WHERE id = ?"+s.Dialect.ForUpdate, id)
+	err := tx.GetContext(ctx, &row, "SELECT "+webhookColumns+" FROM webhooks WHERE id = ?"+h.Dialect.ForUpdate, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return events.Webhook{}, noWebhook()
 	}
@@ -152,9 +164,9 @@ func (s *Store) lockWebhook(ctx context.Context, tx *sqlx.Tx, id string, revisio
 }
 
 // UpdateWebhook implements [events.WebhookStore].
-func (s *Store) UpdateWebhook(ctx context.Context, w events.Webhook, now time.Time) (events.Webhook, error) {
-	err := s.changeWebhooks(ctx, "change a webhook", func(tx *sqlx.Tx) error {
-		was, err := s.lockWebhook(ctx, tx, w.ID, w.Revision)
+func (h *Webhooks) UpdateWebhook(ctx context.Context, w events.Webhook, now time.Time) (events.Webhook, error) {
+	err := h.changeWebhooks(ctx, "change a webhook", func(tx *sqlx.Tx) error {
+		was, err := h.lockWebhook(ctx, tx, w.ID, w.Revision)
 		if err != nil {
 			return err
 		}
@@ -173,18 +185,18 @@ func (s *Store) UpdateWebhook(ctx context.Context, w events.Webhook, now time.Ti
 		if err != nil || !next.WantsContacts() {
 			return err
 		}
-		return s.enableContactEvents(ctx, tx)
+		return enableContactEvents(ctx, tx)
 	})
 	if err != nil {
 		return events.Webhook{}, err
 	}
-	return s.Webhook(ctx, w.ID)
+	return h.Webhook(ctx, w.ID)
 }
 
 // DeleteWebhook implements [events.WebhookStore].
-func (s *Store) DeleteWebhook(ctx context.Context, id string, revision int64) error {
-	return s.changeWebhooks(ctx, "delete a webhook", func(tx *sqlx.Tx) error {
-		if _, err := s.lockWebhook(ctx, tx, id, revision); err != nil {
+func (h *Webhooks) DeleteWebhook(ctx context.Context, id string, revision int64) error {
+	return h.changeWebhooks(ctx, "delete a webhook", func(tx *sqlx.Tx) error {
+		if _, err := h.lockWebhook(ctx, tx, id, revision); err != nil {
 			return err
 		}
 		receiver := events.WebhookReceiver(id)
@@ -201,20 +213,20 @@ func (s *Store) DeleteWebhook(ctx context.Context, id string, revision int64) er
 }
 
 // SetFailing implements [events.WebhookDelivery].
-func (s *Store) SetFailing(ctx context.Context, id string, since time.Time) error {
-	_, err := s.Exec(ctx, "UPDATE webhooks SET failing_since = ? WHERE id = ?", values.Micros(since), id)
+func (h *Webhooks) SetFailing(ctx context.Context, id string, since time.Time) error {
+	_, err := h.Exec(ctx, "UPDATE webhooks SET failing_since = ? WHERE id = ?", values.Micros(since), id)
 	return err
 }
 
 // DisableWebhook implements [events.WebhookDelivery].
-func (s *Store) DisableWebhook(ctx context.Context, w events.Webhook, reason string, now time.Time) error {
+func (h *Webhooks) DisableWebhook(ctx context.Context, w events.Webhook, reason string, now time.Time) error {
 	data, err := json.Marshal(map[string]string{"webhook": w.ID, "reason": reason})
 	if err != nil {
 		return err
 	}
 	var done bool
-	err = s.changeWebhooks(ctx, "disable a webhook", func(tx *sqlx.Tx) error {
-		is, err := s.lockWebhook(ctx, tx, w.ID, 0)
+	err = h.changeWebhooks(ctx, "disable a webhook", func(tx *sqlx.Tx) error {
+		is, err := h.lockWebhook(ctx, tx, w.ID, 0)
 		if done = err == nil && is.Generation == w.Generation && is.Enabled; !done {
 			return err
 		}
@@ -223,12 +235,12 @@ func (s *Store) DisableWebhook(ctx context.Context, w events.Webhook, reason str
 		if err != nil {
 			return err
 		}
-		return s.AppendEvents(ctx, tx, now, events.Event{
+		return h.log.AppendEvents(ctx, tx, now, events.Event{
 			Type: events.WebhookDisabled, Source: events.SourceWebhooks, Subject: w.Receiver(), At: now, Data: data,
 		})
 	})
 	if done && err == nil {
-		s.EventsAppended()
+		h.log.EventsAppended()
 	}
 	return err
 }

@@ -11,37 +11,37 @@ const (
 	skewWarn  = time.Second
 )
 
-// watchClock compares the database's clock with ours, now and every minute:
-// leases live by that of the database.
-func (m *Member) watchClock() {
-	ctx, stop := context.WithCancel(context.Background())
+// watchClock compares the database's clock with ours, now and every minute, until it is
+// stopped: leases live by that of the database.
+func watchClock(c *Client) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
 		for {
-			m.measureSkew(ctx)
+			measureSkew(ctx, c)
 			if !Pause(ctx, skewEvery) {
 				return
 			}
 		}
 	})
-	m.stopSkew = func() {
-		stop()
+	return func() {
+		cancel()
 		done.Wait()
 	}
 }
 
-func (m *Member) measureSkew(ctx context.Context) {
+func measureSkew(ctx context.Context, c *Client) {
 	before := time.Now()
 	var clock int64
-	if err := m.Read.GetContext(ctx, &clock, "SELECT "+m.Database.Now()); err != nil {
+	if err := c.Read.GetContext(ctx, &clock, "SELECT "+c.Database.Now()); err != nil {
 		return // the writer reports a store that is down
 	}
 	after := time.Now()
 	middle := before.Add(after.Sub(before) / 2)
 	skew := time.UnixMicro(clock).Sub(middle)
-	m.Metrics.Skew.Set(skew.Seconds())
+	c.Metrics.Skew.Set(skew.Seconds())
 	if skew.Abs() > skewWarn+after.Sub(before) {
-		m.Logger.Warn("the clocks of the database and of this process differ", "seconds", skew.Seconds())
+		c.Logger.Warn("clock skew detected", "seconds", skew.Seconds())
 	}
 }
 

@@ -20,13 +20,7 @@ import (
 
 // Member is an open database, and this process as its owner, if it is.
 type Member struct {
-	Database dialect.Database
-	Dialect  dialect.Statements
-	Write    *sqlx.DB
-	Read     *sqlx.DB
-	Lease    *sqlx.DB // of the lease alone
-	Logger   *slog.Logger
-	Metrics  *Metrics
+	*Client
 	LeaseTTL time.Duration
 	Self     Process // what others are to know of this process; it is set before Own
 	ids      *ids
@@ -37,8 +31,7 @@ type Member struct {
 	// Join.
 	Deaf     func(now time.Time) time.Duration
 	start    atomic.Int64
-	damaged  atomic.Bool // see [Member.IsDamaged]
-	stopSkew context.CancelFunc
+	stopSkew func()
 
 	// Of the ownership; see [Member.Own].
 	epoch       atomic.Int64
@@ -67,16 +60,13 @@ type Config struct {
 
 // New is a Member on an open database, whose scheme is that of its URL.
 func New(database dialect.Database, scheme string, c Config) *Member {
-	pools := database.Pools()
-	c.Metrics.statements.Store(pools.Statements)
-	server := database.ServerAddress
-	c.Metrics.server.Store(&server)
-	return &Member{
-		Database: database, Dialect: database.Statements(),
-		Write: sqlx.NewDb(pools.Write, scheme), Read: sqlx.NewDb(pools.Read, scheme), Lease: sqlx.NewDb(pools.Lease, scheme),
-		lost: make(chan struct{}), look: make(chan struct{}, 1), sights: sights{changed: make(chan struct{})}, Logger: c.Log, Metrics: c.Metrics, LeaseTTL: c.LeaseTTL, ids: newIDs(0),
+	m := &Member{
+		Client: newClient(database, scheme, c), LeaseTTL: c.LeaseTTL, ids: newIDs(0),
+		lost: make(chan struct{}), look: make(chan struct{}, 1), sights: sights{changed: make(chan struct{})},
 		Stuck: func(time.Time) time.Duration { return 0 }, Deaf: func(time.Time) time.Duration { return 0 },
 	}
+	m.guard = m.check
+	return m
 }
 
 // Join makes this process the owner, if it is not, and its writer one of the database's.
@@ -92,7 +82,7 @@ func (m *Member) Join(ctx context.Context) error {
 		return fmt.Errorf("join the store: %w", err)
 	}
 	m.joined.Store(true)
-	m.watchClock()
+	m.stopSkew = watchClock(m.Client)
 	m.Logger.Info("joined the store", "start", m.Start(), "epoch", m.Epoch())
 	return nil
 }
@@ -125,9 +115,6 @@ func (m *Member) IsMember() bool { return m.joined.Load() }
 
 // NextID gives an id at an instant; see [ids].
 func (m *Member) NextID(now time.Time) int64 { return m.ids.next(now) }
-
-// CountError counts an error of a kind.
-func (m *Member) CountError(code string) { m.Metrics.Errors.WithLabelValues(code).Inc() }
 
 // An id is 41 bits of milliseconds since 2025, 10 bits of the node and 12 bits
 // of a sequence. It grows within a process even when the clock steps back.

@@ -25,14 +25,14 @@ import (
 type Store struct {
 	*commit.DB
 	channels *channels.Store
-	events   *eventlog.Store
+	events   *eventlog.Log
 	part     part
 	flights  *flights
 	onOutbox atomic.Pointer[func()]
 	metrics  *Metrics
 }
 
-func New(db *commit.DB, channels *channels.Store, log *eventlog.Store, metrics *Metrics) *Store {
+func New(db *commit.DB, channels *channels.Store, log *eventlog.Log, metrics *Metrics) *Store {
 	s := &Store{DB: db, channels: channels, events: log, flights: newFlights(), metrics: metrics}
 	s.part.s = s
 	return s
