@@ -154,7 +154,7 @@ func On(database dialect.Database, o Options) *Store {
 	}
 	s.webhookStore = eventlog.NewWebhooks(db, s.eventLog)
 	s.queueStore = queue.New(db, s.channelStore, s.eventLog, o.Metrics.dead)
-	s.surveyStore = survey.New(db, s.queueStore)
+	s.surveyStore = survey.New(db, s.queueStore.Queue)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
 	db.SetParts(s.queueStore.Part(), s.eventLog.Part())
 	db.Self.Schema = s.NewestStep()

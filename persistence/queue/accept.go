@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"weir"
@@ -14,7 +15,7 @@ import (
 )
 
 // Accept implements [weir.Accepter].
-func (s *Store) Accept(ctx context.Context, channel weir.ChannelID, specs []weir.Spec) ([]weir.Accepted, error) {
+func (s *Queue) Accept(ctx context.Context, channel weir.ChannelID, specs []weir.Spec) ([]weir.Accepted, error) {
 	if len(specs) == 0 {
 		return nil, nil
 	}
@@ -27,7 +28,7 @@ func (s *Store) Accept(ctx context.Context, channel weir.ChannelID, specs []weir
 }
 
 // NewAcceptance implements [weir.Accepter].
-func (s *Store) NewAcceptance(ctx context.Context, channel weir.ChannelID, specs []weir.Spec) (weir.Acceptance, error) {
+func (s *Queue) NewAcceptance(ctx context.Context, channel weir.ChannelID, specs []weir.Spec) (weir.Acceptance, error) {
 	var mistakes []weir.FieldError
 	for i := range specs {
 		mistakes = append(mistakes, CheckSpec(i, &specs[i])...)
@@ -47,9 +48,9 @@ func (s *Store) NewAcceptance(ctx context.Context, channel weir.ChannelID, specs
 	return a, nil
 }
 
-// acceptance is the work of [Store.Accept].
+// acceptance is the work of [Queue.Accept].
 type acceptance struct {
-	s        *Store
+	s        *Queue
 	channel  weir.ChannelID
 	specs    []weir.Spec
 	claims   weir.Claims
@@ -96,7 +97,7 @@ func (a *acceptance) Write(t *commit.Tx, r *commit.Request) error {
 	if a.claims.First > 0 && t.IsCurrent(a.claims.By) {
 		claimed = a.claims.First
 	}
-	p := &a.s.part
+	p := a.s.part
 	for i := range a.specs {
 		c := NewContact(weir.Ref{Channel: a.channel, ID: weir.ContactID(r.IDs[i])}, a.specs[i], r.At)
 		if i < claimed {
@@ -194,7 +195,7 @@ func (p *part) insertKeyed(t *commit.Tx, args []any, n int) (int64, error) {
 	var inserted int64
 	for n > 0 {
 		size := min(n, bulk.MaxBound)
-		did, err := t.ExecOnce("INSERT INTO "+into+" VALUES "+row+strings.Repeat(", "+row, size-1)+p.s.Dialect.KeepContact, args[:size*specWidth]...)
+		did, err := t.ExecOnce("INSERT INTO "+into+" VALUES "+row+strings.Repeat(", "+row, size-1)+p.contacts.Dialect.KeepContact, args[:size*specWidth]...)
 		if err != nil {
 			return 0, err
 		}
@@ -278,4 +279,118 @@ func encodeContent(s *weir.Spec) (string, error) {
 		return "", fmt.Errorf("encode the content: %w", err)
 	}
 	return string(body), nil
+}
+
+// findDuplicates reads the holders of keys and marks the specs that came too
+// late. Ids are ours alone, so that a spec without a key is always new.
+func (p *part) findDuplicates(t *commit.Tx, list []Insertion, inserted int64) error {
+	holders, unreadable, err := p.holders(t, list)
+	if err != nil {
+		return err
+	}
+	fresh := int64(0)
+	for _, in := range list {
+		holder, ok := holders[holderKey{in.Contact.Channel, in.Contact.Key}]
+		if in.Contact.Key == "" || ok && holder.ID == in.Contact.ID {
+			fresh++
+			continue
+		}
+		if !ok {
+			return fmt.Errorf("a contact of channel %d was rejected and its key is free", in.Contact.Channel)
+		}
+		*in.Into = weir.Accepted{Contact: holder, Duplicate: true}
+	}
+	if fresh != inserted {
+		return fmt.Errorf("%d contacts were inserted, %d were found", inserted, fresh)
+	}
+	return refuseReused(list, unreadable)
+}
+
+type holderKey struct {
+	channel weir.ChannelID
+	key     string
+}
+
+// holders reads the contacts that have the keys of a list.
+func (p *part) holders(t *commit.Tx, list []Insertion) (map[holderKey]weir.Contact, map[weir.Ref]bool, error) {
+	keys := map[weir.ChannelID][]any{}
+	for _, in := range list {
+		if in.Contact.Key != "" {
+			keys[in.Contact.Channel] = append(keys[in.Contact.Channel], in.Contact.Key)
+		}
+	}
+	own := map[weir.Ref]*weir.Contact{} // inserted by this batch, whose queue has no row yet
+	for i := range list {
+		own[list[i].Contact.Ref] = &list[i].Contact
+	}
+	holders, unreadable := map[holderKey]weir.Contact{}, map[weir.Ref]bool{}
+	for channel, names := range keys {
+		for len(names) > 0 {
+			n := min(len(names), values.KeysPerList)
+			rows, err := p.contacts.readContacts(t.Ctx, t, " WHERE c.channel_id = ? AND c.ckey IN "+values.Marks(n), append([]any{int64(channel)}, names[:n]...))
+			if err != nil {
+				return nil, nil, err
+			}
+			names = names[n:]
+			rows = slices.DeleteFunc(rows, func(r contactRow) bool {
+				c := own[r.ref()]
+				if c != nil {
+					holders[holderKey{channel, c.Key}] = *c
+				}
+				return c != nil
+			})
+			if err := p.contacts.resolve(t.Ctx, t, rows); err != nil {
+				return nil, nil, err
+			}
+			for i := range rows {
+				c, wrong := rows[i].readable()
+				if wrong != nil {
+					unreadable[c.Ref] = true
+				}
+				holders[holderKey{channel, c.Key}] = c
+			}
+		}
+	}
+	return holders, unreadable, nil
+}
+
+// refuseReused rejects the requests of duplicates whose content is not that of
+// the contact that has the key. First those whose key was in the store before:
+// what a rejected request inserted is no reason to reject another.
+func refuseReused(list []Insertion, unreadable map[weir.Ref]bool) error {
+	owners := make(map[weir.Ref]*acceptance, len(list))
+	for i := range list {
+		owners[list[i].Contact.Ref] = list[i].from
+	}
+	for _, ofThisBatch := range []bool{false, true} {
+		for i := range list {
+			in := &list[i]
+			holder := &in.Into.Contact
+			owner, inBatch := owners[holder.Ref]
+			if !in.Into.Duplicate || in.from == nil || inBatch != ofThisBatch || unreadable[holder.Ref] || owner != nil && owner.reused != nil {
+				continue
+			}
+			if names := holder.Differences(&in.Contact.Spec); len(names) > 0 {
+				in.from.refuse(in.index, holder.Ref, names)
+			}
+		}
+	}
+	var err error
+	for i := range list {
+		if from := list[i].from; from != nil && from.reused != nil {
+			err = from.request.Exclude(from.reused)
+		}
+	}
+	return err
+}
+
+// refuse records that a key belongs to a contact with other content.
+func (a *acceptance) refuse(index int, holder weir.Ref, names []string) {
+	if a.reused == nil {
+		a.reused = &weir.Error{Code: weir.CodeKeyReused, Message: "a key is in use for a contact with other content; nothing was queued"}
+	}
+	a.reused.Fields = append(a.reused.Fields, weir.FieldError{
+		Pointer: fmt.Sprintf("/contacts/%d/key", index), Code: string(weir.CodeKeyReused),
+		Detail: fmt.Sprintf("contact %s has this key and differs in %s", holder, strings.Join(names, ", ")),
+	})
 }

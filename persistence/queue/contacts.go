@@ -16,7 +16,7 @@ import (
 )
 
 // Contact implements [weir.ContactReader].
-func (s *Store) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error) {
+func (s *Reader) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error) {
 	c, err := s.contact(ctx, ref)
 	if errors.Is(err, sql.ErrNoRows) {
 		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "no such contact")
@@ -29,7 +29,7 @@ func (s *Store) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir
 }
 
 // contact reads a contact with its state.
-func (s *Store) contact(ctx context.Context, ref weir.Ref) (weir.Contact, error) {
+func (s *Reader) contact(ctx context.Context, ref weir.Ref) (weir.Contact, error) {
 	rows, err := s.readContacts(ctx, s.Read, byIDs(1), []any{int64(ref.Channel), int64(ref.ID)})
 	if err == nil && len(rows) == 0 {
 		err = sql.ErrNoRows
@@ -44,7 +44,7 @@ func (s *Store) contact(ctx context.Context, ref weir.Ref) (weir.Contact, error)
 	return c, nil
 }
 
-func (s *Store) attempts(ctx context.Context, ref weir.Ref) ([]weir.Attempt, error) {
+func (s *Reader) attempts(ctx context.Context, ref weir.Ref) ([]weir.Attempt, error) {
 	var rows []struct {
 		Number      int    `db:"number"`
 		ClaimedAt   int64  `db:"claimed_at"`
@@ -128,7 +128,7 @@ func notOfThisList() error {
 
 // page collects one page of contacts.
 type page struct {
-	s        *Store
+	s        *Reader
 	f        weir.ContactFilter
 	found    []weir.Contact
 	budget   int // rows that may still be read
@@ -141,7 +141,7 @@ type page struct {
 }
 
 // Contacts implements [weir.ContactReader].
-func (s *Store) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Contact, string, error) {
+func (s *Reader) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Contact, string, error) {
 	f.Limit = min(cmp.Or(max(f.Limit, 0), values.DefaultPage), values.MaxPage)
 	if (f.Outcome != "" || finished(&f)) && len(f.States) == 0 {
 		f.States = []weir.State{weir.Done} // by the index, in the order of their ends

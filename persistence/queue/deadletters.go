@@ -12,11 +12,19 @@ import (
 
 	"weir"
 	"weir/ops"
+	"weir/persistence/commit"
 	"weir/persistence/member"
 	"weir/persistence/values"
 )
 
-var _ ops.DeadLetterStore = (*Store)(nil)
+var _ ops.DeadLetterStore = (*DeadLetterStore)(nil)
+
+// DeadLetterStore lists dead letters, and makes new contacts of them.
+type DeadLetterStore struct {
+	*commit.DB
+	contacts *Reader
+	part     *part // of the batches, for the new contacts
+}
 
 // deadRow is a row of dead_letters.
 type deadRow struct {
@@ -41,14 +49,14 @@ const (
 )
 
 // deadAlike reads the dead letters with one outcome and reason, through their index.
-func (s *Store) deadAlike() string {
+func (s *DeadLetterStore) deadAlike() string {
 	return "SELECT " + deadColumns + " FROM dead_letters" + s.Dialect.By("dead_letters_group") +
 		" WHERE channel_id = ? AND outcome = ? AND reason = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
 }
 
 // deadPage collects one page of dead letters.
 type deadPage struct {
-	s          *Store
+	s          *DeadLetterStore
 	f          ops.DeadLetterFilter
 	low, high  int64
 	found      []deadRow
@@ -58,7 +66,7 @@ type deadPage struct {
 }
 
 // DeadLetters implements [ops.DeadLetterStore].
-func (s *Store) DeadLetters(ctx context.Context, f ops.DeadLetterFilter) ([]ops.DeadLetter, string, error) {
+func (s *DeadLetterStore) DeadLetters(ctx context.Context, f ops.DeadLetterFilter) ([]ops.DeadLetter, string, error) {
 	f.Limit = min(cmp.Or(max(f.Limit, 0), values.DefaultPage), values.MaxPage)
 	p := &deadPage{s: s, f: f, budget: values.MaxExamined}
 	p.low, p.high = member.Bounds(f.Since, f.Until)
@@ -147,7 +155,7 @@ func (p *deadPage) read(ctx context.Context) (more bool, err error) {
 }
 
 // withContacts reads the contacts of dead letters.
-func (s *Store) withContacts(ctx context.Context, rows []deadRow) ([]ops.DeadLetter, error) {
+func (s *DeadLetterStore) withContacts(ctx context.Context, rows []deadRow) ([]ops.DeadLetter, error) {
 	list := make([]ops.DeadLetter, 0, len(rows))
 	for len(rows) > 0 {
 		channel, n := rows[0].Channel, 0
@@ -156,7 +164,7 @@ func (s *Store) withContacts(ctx context.Context, rows []deadRow) ([]ops.DeadLet
 			args = append(args, rows[n].Contact)
 			n++
 		}
-		found, err := s.readContacts(ctx, s.Read, byIDs(n), args)
+		found, err := s.contacts.readContacts(ctx, s.Read, byIDs(n), args)
 		if err != nil {
 			return nil, s.Failure("read the contacts of dead letters", err)
 		}
@@ -211,7 +219,7 @@ func deadGroups(where string) string {
 
 // DeadGroups implements [ops.DeadLetterStore]. It reads an index from end to end, or
 // a channel's part of it.
-func (s *Store) DeadGroups(ctx context.Context, f ops.DeadLetterFilter, limit int) ([]ops.DeadLetterGroup, error) {
+func (s *DeadLetterStore) DeadGroups(ctx context.Context, f ops.DeadLetterFilter, limit int) ([]ops.DeadLetterGroup, error) {
 	var rows []struct {
 		Channel int64  `db:"channel_id"`
 		Outcome string `db:"outcome"`
@@ -236,7 +244,7 @@ func (s *Store) DeadGroups(ctx context.Context, f ops.DeadLetterFilter, limit in
 }
 
 // CountDead implements [ops.DeadLetterStore].
-func (s *Store) CountDead(ctx context.Context, f ops.DeadLetterFilter) (int64, error) {
+func (s *DeadLetterStore) CountDead(ctx context.Context, f ops.DeadLetterFilter) (int64, error) {
 	var n int64
 	where, args := deadWhere(f)
 	err := s.Read.GetContext(ctx, &n, deadCount+where, args...)
@@ -244,7 +252,7 @@ func (s *Store) CountDead(ctx context.Context, f ops.DeadLetterFilter) (int64, e
 }
 
 // History implements [ops.DeadLetterStore].
-func (s *Store) History(ctx context.Context, ref weir.Ref) (ops.DeadLetterHistory, error) {
+func (s *DeadLetterStore) History(ctx context.Context, ref weir.Ref) (ops.DeadLetterHistory, error) {
 	var out ops.DeadLetterHistory
 	var row deadRow
 	err := s.Read.GetContext(ctx, &row, deadContactSQL, int64(ref.Channel), int64(ref.ID))

@@ -62,7 +62,7 @@ func (p *part) emitRequeued(t *commit.Tx, tr *weir.Transition) {
 
 func (p *part) emit(t *commit.Tx, c *weir.Contact, kind string, at time.Time, d events.ContactData) {
 	d.Channel = t.Channel(c.Channel).Name
-	p.s.events.EmitContact(&eventlog.ContactEvent{Type: kind, At: at, Ref: c.Ref, Data: d})
+	p.log.EmitContact(&eventlog.ContactEvent{Type: kind, At: at, Ref: c.Ref, Data: d})
 }
 
 // contactData returns the data of a contact as it is stored.

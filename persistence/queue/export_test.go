@@ -46,4 +46,4 @@ func DecodeWaiting(data []byte) (weir.Progress, error) { return decodeProgress(d
 func Kept(p weir.Progress) weir.Progress { return kept(p) }
 
 // Known returns how many contacts in flight of a channel memory has.
-func (s *Store) Known(channel weir.ChannelID) int { return len(s.flights.list(channel)) }
+func (s *Store) Known(channel weir.ChannelID) int { return len(s.Reader.flights.list(channel)) }

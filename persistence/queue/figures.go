@@ -11,10 +11,18 @@ import (
 
 	"weir"
 	"weir/ops"
+	"weir/persistence/commit"
 	"weir/persistence/values"
 )
 
-var _ ops.FiguresReader = (*Store)(nil)
+var _ ops.FiguresReader = (*Figures)(nil)
+
+// Figures counts contacts that wait and are in flight, and dead letters.
+type Figures struct {
+	*commit.DB
+	flights *flights
+	metrics *Metrics
+}
 
 // figuresChunk is how many channels one statement is about.
 const figuresChunk = 500
@@ -41,7 +49,7 @@ func backlogArguments(channels []weir.ChannelID) []any {
 }
 
 // Backlogs implements [ops.FiguresReader].
-func (s *Store) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]ops.Backlog, error) {
+func (s *Figures) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]ops.Backlog, error) {
 	out := map[weir.ChannelID]ops.Backlog{}
 	for part := range slices.Chunk(channels, figuresChunk) {
 		var rows []struct {
@@ -60,7 +68,7 @@ func (s *Store) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[we
 }
 
 // Flights implements [ops.FiguresReader].
-func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]ops.Figures, error) {
+func (s *Figures) Flights(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]ops.Figures, error) {
 	out := map[weir.ChannelID]ops.Figures{}
 	var all []record
 	for _, c := range channels {
@@ -94,7 +102,7 @@ func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[wei
 }
 
 // sizesInFlight reads the sizes of contacts, in order, if they are in flight.
-func (s *Store) sizesInFlight(ctx context.Context, list []record) (map[weir.Ref]int, error) {
+func (s *Figures) sizesInFlight(ctx context.Context, list []record) (map[weir.Ref]int, error) {
 	var rows []struct {
 		Channel weir.ChannelID `db:"channel_id"`
 		ID      weir.ContactID `db:"id"`
@@ -131,7 +139,7 @@ const deadByChannel = "SELECT channel_id, COUNT(*) AS n FROM dead_letters GROUP 
 
 // GaugeDead counts the dead letters of each channel into the metrics. It reads an
 // index from end to end, a million in a part of a second: for once a minute.
-func (s *Store) GaugeDead(ctx context.Context) error {
+func (s *Figures) GaugeDead(ctx context.Context) error {
 	const doing = "count the dead letters of each channel"
 	var rows []struct {
 		Channel int64 `db:"channel_id"`

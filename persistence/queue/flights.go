@@ -237,7 +237,7 @@ func (p *part) logFlights(t *commit.Tx, steps []step) error {
 	if l.records = list; len(list) == 0 {
 		return nil
 	}
-	add(p.s.flights.carried())
+	add(p.contacts.flights.carried())
 	l.records = list
 	l.row = t.NextID()
 	data := append(make([]byte, 0, 1+80*len(l.records)), recordVersion)
@@ -251,7 +251,7 @@ func (p *part) logFlights(t *commit.Tx, steps []step) error {
 // dropFlights deletes rows of the log that batches before this one made superfluous,
 // several at once.
 func (p *part) dropFlights(t *commit.Tx) error {
-	unused := p.s.flights.unused
+	unused := p.contacts.flights.unused
 	if len(unused) < minUnused {
 		return nil
 	}

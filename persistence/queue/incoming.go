@@ -12,9 +12,21 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/persistence/channels"
 	"weir/persistence/commit"
+	"weir/persistence/eventlog"
 	"weir/persistence/values"
 )
+
+// Incoming keeps the messages of people.
+type Incoming struct {
+	*commit.DB
+	channels *channels.Store
+	events   *eventlog.Log
+	outbox   *Outbox
+}
+
+var _ weir.IncomingStore = (*Incoming)(nil)
 
 // errKnown says that a message was received before.
 var errKnown = errors.New("the message is known")
@@ -22,7 +34,7 @@ var errKnown = errors.New("the message is known")
 // Receive implements [weir.IncomingStore]. The row of the channel is held
 // while the id is chosen, so that ids are in the order of commits and a reader
 // that goes by them misses nothing.
-func (s *Store) Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (bool, error) {
+func (s *Incoming) Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (bool, error) {
 	fitIncoming(&m)
 	fields, err := json.Marshal(m.Fields)
 	if err != nil {
@@ -47,7 +59,7 @@ func (s *Store) Receive(ctx context.Context, channel weir.ChannelID, m weir.Inco
 		return true, nil
 	}
 	if err == nil {
-		s.outboxWritten()
+		s.outbox.written()
 	}
 	if err == nil && event {
 		s.events.EventsAppended()
@@ -68,7 +80,7 @@ func fitIncoming(m *weir.Incoming) {
 
 // insertIncoming stores a message, and gives it its id. event says that its event is to
 // be written, too.
-func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming, fields string) (event bool, err error) {
+func (s *Incoming) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming, fields string) (event bool, err error) {
 	var guid any
 	if m.GUID != "" {
 		guid = m.GUID
@@ -95,11 +107,11 @@ func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 	if err != nil {
 		return false, err
 	}
-	return s.WritesContactEvents(before.ContactEvents), s.outboxIncoming(ctx, tx, channel, *m)
+	return s.WritesContactEvents(before.ContactEvents), s.outbox.addIncoming(ctx, tx, channel, *m)
 }
 
 // IncomingSince implements [weir.IncomingStore].
-func (s *Store) IncomingSince(ctx context.Context, channel weir.ChannelID, after int64, limit int) ([]weir.Incoming, error) {
+func (s *Incoming) IncomingSince(ctx context.Context, channel weir.ChannelID, after int64, limit int) ([]weir.Incoming, error) {
 	var rows []struct {
 		ID         int64   `db:"id"`
 		GUID       *string `db:"guid"`

@@ -3,24 +3,39 @@ package queue
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/persistence/commit"
 	"weir/persistence/values"
 	"weir/surveys"
 )
 
-var _ surveys.Outbox = (*Store)(nil)
+var _ surveys.Outbox = (*Outbox)(nil)
+
+// Outbox holds what happened to contacts of surveys, until the survey broker has handled it.
+type Outbox struct {
+	*commit.DB
+	onWritten atomic.Pointer[func()]
+}
 
 const OutboxSQL = "SELECT " + outboxColumns + " FROM outbox WHERE id > ? ORDER BY id LIMIT ?"
 
 // OnOutboxEntries implements [surveys.Outbox].
-func (s *Store) OnOutboxEntries(committed func()) { s.onOutbox.Store(&committed) }
+func (s *Outbox) OnOutboxEntries(committed func()) { s.onWritten.Store(&committed) }
 
-// outboxIncoming adds an outbox entry for a message, in the transaction that stores it.
-func (s *Store) outboxIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m weir.Incoming) error {
+// written calls the function of [Outbox.OnOutboxEntries].
+func (s *Outbox) written() {
+	if call := s.onWritten.Load(); call != nil {
+		(*call)()
+	}
+}
+
+// addIncoming adds an outbox entry for a message, in the transaction that stores it.
+func (s *Outbox) addIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m weir.Incoming) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -31,7 +46,7 @@ func (s *Store) outboxIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 }
 
 // OutboxEntries implements [surveys.Outbox].
-func (s *Store) OutboxEntries(ctx context.Context, after int64, limit int) ([]surveys.OutboxEntry, error) {
+func (s *Outbox) OutboxEntries(ctx context.Context, after int64, limit int) ([]surveys.OutboxEntry, error) {
 	var rows []struct {
 		ID         int64  `db:"id"`
 		Kind       string `db:"kind"`

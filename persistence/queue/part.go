@@ -10,18 +10,23 @@ import (
 	"weir/ops"
 	"weir/persistence/bulk"
 	"weir/persistence/commit"
+	"weir/persistence/dialect"
+	"weir/persistence/eventlog"
 	"weir/persistence/values"
 	"weir/surveys"
 )
 
-// part collects what the contacts of a batch add up to.
+// part accumulates the rows and counters of one batch.
 type part struct {
-	s        *Store
+	contacts *Reader // and the contacts in flight, as they were committed last
+	log      *eventlog.Log
+	outbox   *Outbox
+
 	accepted []Insertion
 	changes  []*change
 	counts   map[weir.ChannelID]delta
 	landing  landing
-	outbox   bool  // there are entries for the survey broker
+	outboxed bool  // there are entries for the survey broker
 	scratch  []any // Arguments of the statement before
 }
 
@@ -29,17 +34,17 @@ type part struct {
 type delta struct{ queued, inFlight int64 }
 
 // Part writes what the contacts of batches add up to.
-func (s *Store) Part() commit.Part { return &s.part }
+func (s *Queue) Part() commit.Part { return s.part }
 
 // InsertContacts inserts contacts in the batch of a work of another package, and
 // reports the result of each.
-func (s *Store) InsertContacts(t *commit.Tx, list []Insertion) error {
+func (s *Queue) InsertContacts(t *commit.Tx, list []Insertion) error {
 	return s.part.insertContacts(t, list)
 }
 
 // Begin implements [commit.Part].
 func (p *part) Begin() {
-	*p = part{s: p.s, counts: map[weir.ChannelID]delta{}, scratch: p.scratch}
+	*p = part{contacts: p.contacts, log: p.log, outbox: p.outbox, counts: map[weir.ChannelID]delta{}, scratch: p.scratch}
 }
 
 // Flush implements [commit.Part].
@@ -57,9 +62,9 @@ func (p *part) Flush(t *commit.Tx) error {
 
 // Committed implements [commit.Part].
 func (p *part) Committed() {
-	p.s.flights.committed(&p.landing)
-	if p.outbox {
-		p.s.outboxWritten()
+	p.contacts.flights.committed(&p.landing)
+	if p.outboxed {
+		p.outbox.written()
 	}
 }
 
@@ -72,7 +77,7 @@ func (p *part) count(t *commit.Tx) error {
 		}
 	}
 	if len(args) > 0 {
-		t.Add("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES "+values.RowsOf(len(args)/3, 3)+p.s.Dialect.AddCounts, args...)
+		t.Add("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES "+values.RowsOf(len(args)/3, 3)+p.contacts.Dialect.AddCounts, args...)
 	}
 	return nil
 }
@@ -114,15 +119,9 @@ func (p *part) insertOutbox(t *commit.Tx, steps []step) error {
 	if rows == 0 {
 		return nil
 	}
-	p.outbox = true
+	p.outboxed = true
 	_, err := bulk.InsertCounted(t, "INSERT INTO outbox ("+outboxColumns+") VALUES ", "", args, rows)
 	return err
-}
-
-func (s *Store) outboxWritten() {
-	if call := s.onOutbox.Load(); call != nil {
-		(*call)()
-	}
 }
 
 // occurrence is something that happened to a contact.
@@ -180,7 +179,7 @@ func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
 		}
 	}
 	for channel, ids := range raised {
-		t.AddOnce(p.s.dropDead(len(ids)), append([]any{int64(channel)}, ids...)...)
+		t.AddOnce(dropDead(&p.contacts.Dialect, len(ids)), append([]any{int64(channel)}, ids...)...)
 	}
 	if len(args) == 0 {
 		return nil
@@ -189,6 +188,6 @@ func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
 	return err
 }
 
-func (s *Store) dropDead(n int) string {
-	return "DELETE FROM dead_letters" + s.Dialect.By("dead_letters_contact") + " WHERE channel_id = ? AND contact_id IN " + values.Marks(n)
+func dropDead(d *dialect.Statements, n int) string {
+	return "DELETE FROM dead_letters" + d.By("dead_letters_contact") + " WHERE channel_id = ? AND contact_id IN " + values.Marks(n)
 }

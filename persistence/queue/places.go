@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"weir"
-	"weir/persistence/dialect"
 	"weir/persistence/values"
 )
 
@@ -23,43 +22,6 @@ type place struct {
 	ID   int64 `db:"id"`
 	Lane int64 `db:"lane"`
 	Pos  int64 `db:"pos"`
-}
-
-// readContacts reads contacts. Those in flight have no state yet; see [Store.resolve].
-func (s *Store) readContacts(ctx context.Context, q dialect.Reader, where string, args []any) ([]contactRow, error) {
-	var rows []contactRow
-	err := q.SelectContext(ctx, &rows, "SELECT "+contactColumns+withState+where, args...)
-	return rows, err
-}
-
-// readPlaces reads the contacts at some places of a channel, in that order. One that
-// was purged meanwhile is left out.
-func (s *Store) readPlaces(ctx context.Context, channel int64, places []place) ([]contactRow, error) {
-	list := make([]contactRow, 0, len(places))
-	for part := range slices.Chunk(places, values.KeysPerList) {
-		args := []any{channel}
-		for _, p := range part {
-			args = append(args, p.ID)
-		}
-		rows, err := s.readContacts(ctx, s.Read, byIDs(len(part)), args)
-		if err == nil {
-			err = s.resolve(ctx, s.Read, rows)
-		}
-		if err != nil {
-			return nil, err
-		}
-		byID := make(map[int64]*contactRow, len(rows))
-		for i := range rows {
-			byID[rows[i].ID] = &rows[i]
-		}
-		for _, p := range part {
-			if r := byID[p.ID]; r != nil {
-				r.place = p
-				list = append(list, *r)
-			}
-		}
-	}
-	return list, nil
 }
 
 // placesOf returns the places of contacts in flight, by the instant of their claim.

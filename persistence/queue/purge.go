@@ -7,15 +7,24 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/persistence/channels"
+	"weir/persistence/commit"
+	"weir/persistence/dialect"
 	"weir/persistence/values"
 )
+
+// Purger deletes what is older than the retention.
+type Purger struct {
+	*commit.DB
+	channels *channels.Store
+}
 
 // Purge deletes contacts that were done before an instant, with their
 // attempts, and messages received before it, at most limit of both; then
 // deleted channels that have nothing left. It returns how many contacts and
 // messages it deleted; fewer than limit means that nothing of that age is
 // left.
-func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s *Purger) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	channels, err := s.channels.All(ctx)
 	if err != nil {
 		return 0, err
@@ -47,7 +56,7 @@ func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, er
 const purgeSQL = "SELECT id FROM contacts_done WHERE channel_id = ? AND finished_at < ? ORDER BY finished_at LIMIT ?"
 
 // purgeContacts deletes the contacts that finished first.
-func (s *Store) purgeContacts(ctx context.Context, channel weir.ChannelID, before time.Time, limit int) (int, error) {
+func (s *Purger) purgeContacts(ctx context.Context, channel weir.ChannelID, before time.Time, limit int) (int, error) {
 	var list []any
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		list = nil
@@ -59,7 +68,7 @@ func (s *Store) purgeContacts(ctx context.Context, channel weir.ChannelID, befor
 		}
 		list = values.Arguments(found)
 		args := append([]any{int64(channel)}, list...)
-		for _, text := range s.dropWith(len(list)) {
+		for _, text := range dropWith(&s.Dialect, len(list)) {
 			if _, err := tx.ExecContext(ctx, text, args...); err != nil {
 				return err
 			}
@@ -75,13 +84,13 @@ func (s *Store) purgeContacts(ctx context.Context, channel weir.ChannelID, befor
 }
 
 // dropWith deletes what goes with contacts.
-func (s *Store) dropWith(contacts int) []string {
+func dropWith(d *dialect.Statements, contacts int) []string {
 	which := " WHERE channel_id = ? AND contact_id IN " + values.Marks(contacts)
-	return []string{"DELETE FROM attempts" + which, "DELETE FROM requeues" + which, s.dropDead(contacts)}
+	return []string{"DELETE FROM attempts" + which, "DELETE FROM requeues" + which, dropDead(d, contacts)}
 }
 
 // purgeIncoming takes the oldest by id, which is in the order of arrival.
-func (s *Store) purgeIncoming(ctx context.Context, channel weir.ChannelID, before time.Time, limit int) (int, error) {
+func (s *Purger) purgeIncoming(ctx context.Context, channel weir.ChannelID, before time.Time, limit int) (int, error) {
 	var list []any
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		list = nil

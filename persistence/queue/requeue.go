@@ -16,7 +16,7 @@ import (
 // it is written is passed over: asked for twice, or by two at once, each is made
 // once.
 type requeueWork struct {
-	s       *Store
+	s       *DeadLetterStore
 	channel weir.ChannelID
 	old     []weir.ContactID
 	token   string
@@ -69,7 +69,7 @@ func (w *requeueWork) Write(t *commit.Tx, r *commit.Request) error {
 	if _, err := bulk.InsertCounted(t, text, w.s.Dialect.Merge("channel_id", "contact_id")+"new_id = "+w.s.Dialect.Fresh("new_id"), links, len(list)); err != nil {
 		return err
 	}
-	t.AddOnce(w.s.dropDead(len(gone)), append([]any{int64(w.channel)}, gone...)...)
+	t.AddOnce(dropDead(&w.s.Dialect, len(gone)), append([]any{int64(w.channel)}, gone...)...)
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (w *requeueWork) dead(t *commit.Tx) (map[weir.ContactID]weir.Contact, error
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	rows, err := w.s.readContacts(t.Ctx, t, byIDs(len(found)), append(args[:1:1], values.Arguments(found)...))
+	rows, err := w.s.contacts.readContacts(t.Ctx, t, byIDs(len(found)), append(args[:1:1], values.Arguments(found)...))
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +99,9 @@ func (w *requeueWork) dead(t *commit.Tx) (map[weir.ContactID]weir.Contact, error
 	return out, err
 }
 
-// Requeue implements [ops.DeadLetterStore]. A contact that has the key of a new one
-// already stands in its place, as in every acceptance.
-func (s *Store) Requeue(ctx context.Context, channel weir.ChannelID, list []weir.ContactID, token string) (ops.Requeued, error) {
+// Requeue implements [ops.DeadLetterStore]. If a contact has the key of a new
+// one, it is returned instead, as in every acceptance.
+func (s *DeadLetterStore) Requeue(ctx context.Context, channel weir.ChannelID, list []weir.ContactID, token string) (ops.Requeued, error) {
 	if len(list) == 0 {
 		return ops.Requeued{}, nil
 	}
@@ -120,7 +120,7 @@ func (s *Store) Requeue(ctx context.Context, channel weir.ChannelID, list []weir
 }
 
 // Discard implements [ops.DeadLetterStore].
-func (s *Store) Discard(ctx context.Context, channel weir.ChannelID, list []weir.ContactID) (int, error) {
+func (s *DeadLetterStore) Discard(ctx context.Context, channel weir.ChannelID, list []weir.ContactID) (int, error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
@@ -130,7 +130,7 @@ func (s *Store) Discard(ctx context.Context, channel weir.ChannelID, list []weir
 	}
 	var n int64
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		result, err := tx.ExecContext(ctx, s.dropDead(len(list)), args...)
+		result, err := tx.ExecContext(ctx, dropDead(&s.Dialect, len(list)), args...)
 		if err == nil {
 			n, err = result.RowsAffected()
 		}

@@ -22,7 +22,7 @@ const (
 // contactColumns are the columns of a contact with its state: 1 is [weir.Queued], 2
 // [weir.Delayed], 6 [weir.Done]. Its states are disjoint: a contact has one row in
 // contacts_queued, contacts_delayed or contacts_done, or it is in flight, which is
-// state 0 here; see [Store.resolve].
+// state 0 here; see [Reader.resolve].
 const contactColumns = "c.channel_id, c.id, c.ckey, c.addr, c.priority, c.survey, c.labels, c.content, c.not_before, c.not_after, " +
 	"c.size, c.queued_at, c.lane, c.for_survey, c.for_id, c.for_serial, " +
 	"CASE WHEN e.id IS NOT NULL THEN 6 WHEN q.id IS NOT NULL THEN 1 WHEN d.id IS NOT NULL THEN 2 ELSE 0 END AS state, " +
@@ -33,11 +33,6 @@ const withState = " FROM contacts c" +
 	" LEFT JOIN contacts_queued q ON q.channel_id = c.channel_id AND q.lane = c.lane AND q.id = c.id" +
 	" LEFT JOIN contacts_delayed d ON d.channel_id = c.channel_id AND d.id = c.id" +
 	" LEFT JOIN contacts_done e ON e.channel_id = c.channel_id AND e.id = c.id"
-
-// inOrder is withState for a range of ids.
-func (s *Store) inOrder() string {
-	return strings.Replace(withState, " contacts c", " contacts c"+s.Dialect.ThroughKey, 1)
-}
 
 // contactRow is a contact as it is read.
 type contactRow struct {

@@ -42,9 +42,9 @@ func (s *Store) Statements(channel weir.ChannelID, lane weir.Lane, c weir.Contac
 		named("search", all+searchSQL+values.Marks(1)+searchEnd, id, contact, contact-10, "nowhere", 100),
 		named("purge", purgeSQL, id, int64(500_000), 100),
 		named("claims", "DELETE FROM contacts_queued WHERE (channel_id = ? AND lane = ? AND rev = ? AND id IN (?, ?))", id, l, int64(0), contact, contact+1),
-		named("claims under lock", s.revisionsSQL(weir.Queued, 2), id, contact, contact+1),
+		named("claims under lock", revisionsSQL(&s.Reader.Dialect, weir.Queued, 2), id, contact, contact+1),
 	}
-	ends := &page{s: s, lowPos: 499_000, highPos: math.MaxInt64, at: cursor{State: int8(weir.Done), Ends: true}}
+	ends := &page{s: s.Reader, lowPos: 499_000, highPos: math.MaxInt64, at: cursor{State: int8(weir.Done), Ends: true}}
 	first, firstArgs := ends.headSQL(&source{Channel: id}, spot{Pos: 499_000, ID: math.MinInt64})
 	list = append(list, named("the first end of a channel", first, firstArgs...))
 	for _, r := range []struct {
@@ -79,8 +79,8 @@ func (s *Store) DeadStatements(channel weir.ChannelID, contact weir.ContactID, r
 		named("the next channel with dead letters", deadChannelSQL, ch),
 		named("a dead letter", deadContactSQL, ch, c),
 		named("what it became", requeueOfSQL, ch, c),
-		named("dead letters to be queued again", heldDeadSQL+values.Marks(3)+s.Dialect.ForUpdate, some...),
-		named("discard", s.dropDead(3), some...),
+		named("dead letters to be queued again", heldDeadSQL+values.Marks(3)+s.Reader.Dialect.ForUpdate, some...),
+		named("discard", dropDead(&s.Reader.Dialect, 3), some...),
 	}
 }
 

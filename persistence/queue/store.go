@@ -14,26 +14,42 @@
 package queue
 
 import (
-	"sync/atomic"
-
+	"weir"
 	"weir/persistence/channels"
 	"weir/persistence/commit"
 	"weir/persistence/eventlog"
 )
 
-// Store keeps contacts.
+// Store is everything that keeps contacts.
 type Store struct {
-	*commit.DB
-	channels *channels.Store
-	events   *eventlog.Log
-	part     part
-	flights  *flights
-	onOutbox atomic.Pointer[func()]
-	metrics  *Metrics
+	*Queue
+	*Reader
+	*DeadLetterStore
+	*Outbox
+	*Incoming
+	*Figures
+	*Purger
 }
 
+// Queue accepts contacts and moves them from state to state, in batches of the writer.
+type Queue struct {
+	*commit.DB
+	part    *part
+	flights *flights
+}
+
+var (
+	_ weir.Accepter  = (*Queue)(nil)
+	_ weir.Committer = (*Queue)(nil)
+)
+
+// New returns the store of contacts in a database.
 func New(db *commit.DB, channels *channels.Store, log *eventlog.Log, metrics *Metrics) *Store {
-	s := &Store{DB: db, channels: channels, events: log, flights: newFlights(), metrics: metrics}
-	s.part.s = s
-	return s
+	flights := newFlights()
+	reader, outbox := &Reader{db, flights}, &Outbox{DB: db}
+	batch := &part{contacts: reader, log: log, outbox: outbox}
+	return &Store{
+		Queue: &Queue{db, batch, flights}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch}, Outbox: outbox,
+		Incoming: &Incoming{db, channels, log, outbox}, Figures: &Figures{db, flights, metrics}, Purger: &Purger{db, channels},
+	}
 }

@@ -8,12 +8,13 @@ import (
 	"weir"
 	"weir/persistence/bulk"
 	"weir/persistence/commit"
+	"weir/persistence/dialect"
 	"weir/persistence/values"
 )
 
 // Commit implements [weir.Committer]. done is called on the writer's
 // goroutine and must not wait for anything.
-func (s *Store) Commit(c weir.Change, done func(weir.CommitResult)) {
+func (s *Queue) Commit(c weir.Change, done func(weir.CommitResult)) {
 	w := &change{s: s, Change: c}
 	r := &commit.Request{
 		Channels: []weir.ChannelID{c.By.Channel}, Transitions: c.Transitions, Work: w, Rows: len(c.Transitions),
@@ -48,10 +49,10 @@ func canWait(c *weir.Change) bool {
 	return len(c.Transitions) > 0
 }
 
-// change is the work of [Store.Commit].
+// change is the work of [Queue.Commit].
 type change struct {
 	weir.Change
-	s     *Store
+	s     *Queue
 	stale []weir.ContactID
 }
 
@@ -161,7 +162,7 @@ func (p *part) current(t *commit.Tx, steps []step) ([]step, error) {
 	}
 	good := steps[:0]
 	for _, s := range steps {
-		fl, known := p.s.flights.get(s.ref())
+		fl, known := p.contacts.flights.get(s.ref())
 		rev, ok := fl.progress.Rev, known
 		if !s.first.Was.InFlight() {
 			rev, ok = s.first.From, !known
@@ -200,7 +201,7 @@ func (p *part) revisions(t *commit.Tx, steps []step) (map[weir.Ref]int64, error)
 				ID  int64 `db:"id"`
 				Rev int64 `db:"rev"`
 			}
-			if err := t.SelectContext(t.Ctx, &rows, p.s.revisionsSQL(state, len(args)-1), args...); err != nil {
+			if err := t.SelectContext(t.Ctx, &rows, revisionsSQL(&p.contacts.Dialect, state, len(args)-1), args...); err != nil {
 				return nil, err
 			}
 			for _, r := range rows {
@@ -211,15 +212,15 @@ func (p *part) revisions(t *commit.Tx, steps []step) (map[weir.Ref]int64, error)
 	return found, nil
 }
 
-func (s *Store) revisionsSQL(state weir.State, n int) string {
+func revisionsSQL(d *dialect.Statements, state weir.State, n int) string {
 	switch state {
 	case weir.Queued: // through contacts, which know their lane
 		return "SELECT q.id, q.rev FROM contacts c JOIN contacts_queued q ON q.channel_id = c.channel_id AND q.lane = c.lane AND q.id = c.id " +
-			"WHERE c.channel_id = ? AND c.id IN " + values.Marks(n) + s.Dialect.ForUpdate
+			"WHERE c.channel_id = ? AND c.id IN " + values.Marks(n) + d.ForUpdate
 	case weir.Delayed:
-		return "SELECT id, rev FROM contacts_delayed WHERE channel_id = ? AND id IN " + values.Marks(n) + s.Dialect.ForUpdate
+		return "SELECT id, rev FROM contacts_delayed WHERE channel_id = ? AND id IN " + values.Marks(n) + d.ForUpdate
 	default:
-		return "SELECT id, rev FROM contacts_done WHERE channel_id = ? AND id IN " + values.Marks(n) + s.Dialect.ForUpdate
+		return "SELECT id, rev FROM contacts_done WHERE channel_id = ? AND id IN " + values.Marks(n) + d.ForUpdate
 	}
 }
 

@@ -311,10 +311,10 @@ func (s *Store) RemoveSurvey(ctx context.Context, id int64) error {
 // Store keeps surveys and their respondents.
 type Store struct {
 	*commit.DB
-	queue *queue.Store
+	queue *queue.Queue
 	adds  additions
 }
 
-func New(db *commit.DB, queue *queue.Store) *Store {
+func New(db *commit.DB, queue *queue.Queue) *Store {
 	return &Store{db, queue, newAdditions(db.Dialect)}
 }
