@@ -11,7 +11,7 @@ import (
 )
 
 // ChannelStates implements [surveys.ChannelStateStore].
-func (s *Store) ChannelStates(ctx context.Context) ([]surveys.ChannelState, error) {
+func (s *Reader) ChannelStates(ctx context.Context) ([]surveys.ChannelState, error) {
 	var rows []struct {
 		Channel int64  `db:"channel_id"`
 		Health  string `db:"health"`
@@ -30,14 +30,14 @@ func (s *Store) ChannelStates(ctx context.Context) ([]surveys.ChannelState, erro
 	return list, nil
 }
 
-// stateChange is a state of a channel on its way into the table.
+// stateChange is a pending write of a channel's state.
 type stateChange struct {
 	state surveys.ChannelState
 	tell  []events.Event
 }
 
 // SetChannelState implements [surveys.ChannelStateStore].
-func (s *Store) SetChannelState(ctx context.Context, state surveys.ChannelState, tell []events.Event) error {
+func (s *Rounds) SetChannelState(ctx context.Context, state surveys.ChannelState, tell []events.Event) error {
 	return s.Await(ctx, &commit.Request{Work: &stateChange{state, tell}, Rows: 1 + len(tell), Bytes: 1000})
 }
 

@@ -22,14 +22,14 @@ const (
 )
 
 // Correct implements [surveys.Importer].
-func (s *Store) Correct(ctx context.Context, survey int64, list []surveys.Correction) ([]surveys.Corrected, error) {
+func (s *Importer) Correct(ctx context.Context, survey int64, list []surveys.Correction) ([]surveys.Corrected, error) {
 	if len(list) > maxAdded {
 		return nil, weir.Errorf(weir.CodeInvalid, "at most %d respondents at once", maxAdded)
 	}
 	out := make([]surveys.Corrected, len(list))
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		// Locked before the respondents, in the order of stepSorting.
-		quotas, err := s.holdSurvey(ctx, tx, survey)
+		quotas, err := holdSurvey(ctx, tx, s.Dialect.ForShare, survey)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (s *Store) Correct(ctx context.Context, survey int64, list []surveys.Correc
 }
 
 // lockRespondents reads respondents under lock, in the order of their ids.
-func (s *Store) lockRespondents(ctx context.Context, tx *sqlx.Tx, survey int64, ids []surveys.RespondentID) (map[surveys.RespondentID]surveys.Respondent, error) {
+func (s *Importer) lockRespondents(ctx context.Context, tx *sqlx.Tx, survey int64, ids []surveys.RespondentID) (map[surveys.RespondentID]surveys.Respondent, error) {
 	found := map[surveys.RespondentID]surveys.Respondent{}
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	for some := range slices.Chunk(ids, values.KeysPerList) {
@@ -104,7 +104,7 @@ func (s *Store) lockRespondents(ctx context.Context, tx *sqlx.Tx, survey int64, 
 }
 
 // changePhone changes a number, which is unique in the survey.
-func (s *Store) changePhone(ctx context.Context, tx *sqlx.Tx, r *surveys.Respondent) error {
+func (s *Importer) changePhone(ctx context.Context, tx *sqlx.Tx, r *surveys.Respondent) error {
 	var others int
 	err := tx.GetContext(ctx, &others, "SELECT COUNT(*) FROM respondents WHERE survey_id = ? AND phone = ? AND id <> ?", r.Survey, r.Phone, int64(r.ID))
 	if err == nil && others == 0 {
@@ -116,7 +116,7 @@ func (s *Store) changePhone(ctx context.Context, tx *sqlx.Tx, r *surveys.Respond
 	return err
 }
 
-func (s *Store) writeCorrected(ctx context.Context, tx *sqlx.Tx, survey int64, moves []*move, changes sumChanges) error {
+func (s *Importer) writeCorrected(ctx context.Context, tx *sqlx.Tx, survey int64, moves []*move, changes sumChanges) error {
 	if len(moves) == 0 {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (s *Store) writeCorrected(ctx context.Context, tx *sqlx.Tx, survey int64, m
 	if n, err := done.RowsAffected(); err != nil || n != int64(len(moves)) {
 		return errors.Join(err, fmt.Errorf("%d respondents were corrected, want %d", n, len(moves)))
 	}
-	if err := s.addSums(ctx, tx, survey, changes); err != nil {
+	if err := s.adds.addSums(ctx, tx, survey, changes); err != nil {
 		return err
 	}
 	for _, m := range moves {
@@ -139,7 +139,7 @@ func (s *Store) writeCorrected(ctx context.Context, tx *sqlx.Tx, survey int64, m
 }
 
 // logChange adds an entry about a user's change to the log.
-func (s *Store) logChange(ctx context.Context, tx *sqlx.Tx, r *surveys.Respondent, event string) error {
+func (s *Importer) logChange(ctx context.Context, tx *sqlx.Tx, r *surveys.Respondent, event string) error {
 	now := time.Now()
 	_, err := tx.ExecContext(ctx, "INSERT INTO survey_log ("+logColumns+") VALUES "+values.Marks(12),
 		r.Survey, s.NextID(now), values.Micros(now), int64(r.ID), event, "", "", 0, "", "", string(r.Disposition), string(r.Disposition))
@@ -148,7 +148,7 @@ func (s *Store) logChange(ctx context.Context, tx *sqlx.Tx, r *surveys.Responden
 
 // RemoveRespondent implements [surveys.Importer]. Outbox entries about a respondent that
 // no longer exists are dropped by the broker.
-func (s *Store) RemoveRespondent(ctx context.Context, survey int64, id surveys.RespondentID) error {
+func (s *Importer) RemoveRespondent(ctx context.Context, survey int64, id surveys.RespondentID) error {
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		found, err := s.lockRespondents(ctx, tx, survey, []surveys.RespondentID{id})
 		if err != nil {
@@ -164,7 +164,7 @@ func (s *Store) RemoveRespondent(ctx context.Context, survey int64, id surveys.R
 		if _, err := tx.ExecContext(ctx, "DELETE FROM respondents WHERE id = ?", int64(id)); err != nil {
 			return err
 		}
-		if err := s.addSums(ctx, tx, survey, sumChanges{groupOf(&r): -1}); err != nil {
+		if err := s.adds.addSums(ctx, tx, survey, sumChanges{groupOf(&r): -1}); err != nil {
 			return err
 		}
 		return s.logChange(ctx, tx, &r, logRemoved)

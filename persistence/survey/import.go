@@ -26,9 +26,16 @@ const (
 	maxPhone = 64
 )
 
-// addition is a list of respondents on its way into the table.
+// Importer adds respondents, and corrects and removes them.
+type Importer struct {
+	*commit.DB
+	adds    *additions
+	sweeper *Sweeper // shows what a committed import has added
+}
+
+// addition is a pending write of respondents.
 type addition struct {
-	s           *Store
+	s           *Importer
 	survey, imp int64
 	list        []surveys.Respondent
 	added       []surveys.Added
@@ -36,7 +43,7 @@ type addition struct {
 
 // Add implements [surveys.Importer]. Buckets follow from the attributes and the
 // survey's quotas as they are when the respondents are stored.
-func (s *Store) Add(ctx context.Context, survey, imp int64, list []surveys.Respondent) ([]surveys.Added, error) {
+func (s *Importer) Add(ctx context.Context, survey, imp int64, list []surveys.Respondent) ([]surveys.Added, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -66,7 +73,7 @@ func (s *Store) Add(ctx context.Context, survey, imp int64, list []surveys.Respo
 // Write implements [commit.Work].
 func (w *addition) Write(t *commit.Tx, r *commit.Request) error {
 	w.added = make([]surveys.Added, len(w.list))
-	quotas, err := w.s.holdSurvey(t.Ctx, t, w.survey)
+	quotas, err := holdSurvey(t.Ctx, t, w.s.Dialect.ForShare, w.survey)
 	if err == nil && w.imp != 0 {
 		err = w.touch(t)
 	}
@@ -83,13 +90,13 @@ func (w *addition) Write(t *commit.Tx, r *commit.Request) error {
 
 // holdSurvey makes sure that a survey takes respondents, and returns its quotas. Both
 // stay as they are until the end of the transaction.
-func (s *Store) holdSurvey(ctx context.Context, tx dialect.Reader, survey int64) (surveys.Quotas, error) {
+func holdSurvey(ctx context.Context, tx dialect.Reader, forShare string, survey int64) (surveys.Quotas, error) {
 	var row struct {
 		Quotas   string        `db:"quotas"`
 		State    surveys.State `db:"state"`
 		Deleting bool          `db:"deleting"`
 	}
-	err := tx.GetContext(ctx, &row, "SELECT quotas, state, deleting FROM surveys WHERE id = ?"+s.Dialect.ForShare, survey)
+	err := tx.GetContext(ctx, &row, "SELECT quotas, state, deleting FROM surveys WHERE id = ?"+forShare, survey)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && row.Deleting:
 		return nil, noSurvey()
@@ -118,7 +125,7 @@ func (w *addition) touch(t *commit.Tx) error {
 
 // holdImport returns the state of an import, which stays so until the end of the
 // transaction.
-func (s *Store) holdImport(ctx context.Context, tx dialect.Reader, survey, imp int64) (state string, _ error) {
+func (s *Importer) holdImport(ctx context.Context, tx dialect.Reader, survey, imp int64) (state string, _ error) {
 	err := tx.GetContext(ctx, &state, "SELECT state FROM imports WHERE id = ? AND survey_id = ?"+s.Dialect.ForUpdate, imp, survey)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", weir.Errorf(weir.CodeNotFound, "no such import")
@@ -154,7 +161,7 @@ func (w *addition) insert(t *commit.Tx, r *commit.Request, quotas surveys.Quotas
 			changes[groupOf(&full[i])]++
 		}
 	}
-	return w.s.addSumsIn(t, w.survey, changes)
+	return w.s.adds.addSumsIn(t, w.survey, changes)
 }
 
 // findDuplicates looks up who has the numbers.
@@ -200,10 +207,10 @@ func (w *addition) findDuplicates(t *commit.Tx, inserted int64) error {
 }
 
 // BeginImport implements [surveys.Importer].
-func (s *Store) BeginImport(ctx context.Context, survey int64) (int64, error) {
+func (s *Importer) BeginImport(ctx context.Context, survey int64) (int64, error) {
 	id := s.NextID(time.Now())
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		if _, err := s.holdSurvey(ctx, tx, survey); err != nil {
+		if _, err := holdSurvey(ctx, tx, s.Dialect.ForShare, survey); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO imports (id, survey_id, state, touched_at) VALUES "+values.Marks(4),
@@ -215,20 +222,20 @@ func (s *Store) BeginImport(ctx context.Context, survey int64) (int64, error) {
 
 // CommitImport implements [surveys.Importer]. From the first step on it is
 // certain that the import will be visible; what a crash interrupts, Sweep ends.
-func (s *Store) CommitImport(ctx context.Context, survey, imp int64) error {
+func (s *Importer) CommitImport(ctx context.Context, survey, imp int64) error {
 	return s.endImport(ctx, survey, imp, importCommitting, importCommitted)
 }
 
 // AbortImport implements [surveys.Importer].
-func (s *Store) AbortImport(ctx context.Context, survey, imp int64) error {
+func (s *Importer) AbortImport(ctx context.Context, survey, imp int64) error {
 	return s.endImport(ctx, survey, imp, importAborting, importAborted)
 }
 
-func (s *Store) endImport(ctx context.Context, survey, imp int64, ending, ended string) error {
+func (s *Importer) endImport(ctx context.Context, survey, imp int64, ending, ended string) error {
 	over, err := s.decideImport(ctx, survey, imp, ending, ended)
 	for err == nil && !over {
 		var n int
-		n, err = s.stepImport(ctx, imp, sweepChunk)
+		n, err = s.sweeper.stepImport(ctx, imp, sweepChunk)
 		over = n < sweepChunk
 	}
 	return s.Failure("end an import", err)
@@ -236,11 +243,11 @@ func (s *Store) endImport(ctx context.Context, survey, imp int64, ending, ended 
 
 // decideImport says what an import comes to. over says that it has come to it. A
 // survey that ends lets none become visible any more; see surveyChange.
-func (s *Store) decideImport(ctx context.Context, survey, imp int64, ending, ended string) (over bool, err error) {
+func (s *Importer) decideImport(ctx context.Context, survey, imp int64, ending, ended string) (over bool, err error) {
 	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		var no error // before the import, in the order of Add, so that the two do not wait for each other
 		if ending == importCommitting {
-			if _, no = s.holdSurvey(ctx, tx, survey); weir.CodeOf(no) == weir.CodeInternal {
+			if _, no = holdSurvey(ctx, tx, s.Dialect.ForShare, survey); weir.CodeOf(no) == weir.CodeInternal {
 				return no
 			}
 		}

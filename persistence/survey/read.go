@@ -8,10 +8,14 @@ import (
 	"time"
 
 	"weir"
+	"weir/persistence/commit"
 	"weir/persistence/member"
 	"weir/persistence/values"
 	"weir/surveys"
 )
+
+// Reader reads respondents, their sums and the log of a survey.
+type Reader struct{ *commit.DB }
 
 // The statements that read respondents. Each reads one range of one index.
 const (
@@ -31,7 +35,7 @@ const (
 	readyEnd   = " LIMIT ?) AS ready"
 )
 
-func (s *Store) selectRespondents(ctx context.Context, text string, args ...any) ([]surveys.Respondent, error) {
+func (s *Reader) selectRespondents(ctx context.Context, text string, args ...any) ([]surveys.Respondent, error) {
 	var rows []respondentRow
 	if err := s.Read.SelectContext(ctx, &rows, text, args...); err != nil {
 		return nil, s.Failure("read respondents", err)
@@ -48,7 +52,7 @@ func (s *Store) selectRespondents(ctx context.Context, text string, args ...any)
 }
 
 // Respondent implements [surveys.RespondentReader].
-func (s *Store) Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error) {
+func (s *Reader) Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error) {
 	list, err := s.selectRespondents(ctx, someSQL+values.Marks(1)+" AND survey_id = ?", int64(id), survey)
 	if err != nil {
 		return surveys.Respondent{}, err
@@ -60,7 +64,7 @@ func (s *Store) Respondent(ctx context.Context, survey int64, id surveys.Respond
 }
 
 // RespondentsByID implements [surveys.RespondentReader].
-func (s *Store) RespondentsByID(ctx context.Context, ids []surveys.RespondentID) ([]surveys.Respondent, error) {
+func (s *Reader) RespondentsByID(ctx context.Context, ids []surveys.RespondentID) ([]surveys.Respondent, error) {
 	var out []surveys.Respondent
 	for some := range slices.Chunk(ids, values.KeysPerList) {
 		list, err := s.selectRespondents(ctx, someSQL+values.Marks(len(some)), values.Arguments(some)...)
@@ -73,7 +77,7 @@ func (s *Store) RespondentsByID(ctx context.Context, ids []surveys.RespondentID)
 }
 
 // Respondents implements [surveys.RespondentReader].
-func (s *Store) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
+func (s *Reader) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
 	f.Limit = min(cmp.Or(max(f.Limit, 0), values.DefaultPage), values.MaxPage)
 	if f.Phone != "" {
 		list, err := s.selectRespondents(ctx, phoneSQL, f.Phone, f.Survey)
@@ -112,12 +116,12 @@ func (s *Store) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Re
 }
 
 // ByPhone implements [surveys.RespondentReader].
-func (s *Store) ByPhone(ctx context.Context, phone string, limit int) ([]surveys.Respondent, error) {
+func (s *Reader) ByPhone(ctx context.Context, phone string, limit int) ([]surveys.Respondent, error) {
 	return s.selectRespondents(ctx, everySQL, phone, limit)
 }
 
 // DueRespondents implements [surveys.RespondentReader].
-func (s *Store) DueRespondents(ctx context.Context, survey int64, now time.Time, limit int) ([]surveys.Respondent, time.Time, error) {
+func (s *Reader) DueRespondents(ctx context.Context, survey int64, now time.Time, limit int) ([]surveys.Respondent, time.Time, error) {
 	list, err := s.selectRespondents(ctx, dueSQL, survey, statusNumber(surveys.Active), limit+1)
 	if err != nil {
 		return nil, time.Time{}, err
@@ -131,12 +135,12 @@ func (s *Store) DueRespondents(ctx context.Context, survey int64, now time.Time,
 }
 
 // LatestDue implements [surveys.RespondentReader].
-func (s *Store) LatestDue(ctx context.Context, survey int64, limit int) ([]surveys.Respondent, error) {
+func (s *Reader) LatestDue(ctx context.Context, survey int64, limit int) ([]surveys.Respondent, error) {
 	return s.selectRespondents(ctx, latestSQL, survey, statusNumber(surveys.Active), limit)
 }
 
 // Open implements [surveys.RespondentReader].
-func (s *Store) Open(ctx context.Context, survey int64, limit int) ([]surveys.Respondent, error) {
+func (s *Reader) Open(ctx context.Context, survey int64, limit int) ([]surveys.Respondent, error) {
 	var out []surveys.Respondent
 	for _, status := range []surveys.Status{surveys.Active, surveys.Pending} {
 		list, err := s.selectRespondents(ctx, openSQL, survey, statusNumber(status), limit-len(out))
@@ -151,11 +155,11 @@ func (s *Store) Open(ctx context.Context, survey int64, limit int) ([]surveys.Re
 }
 
 // Log implements [surveys.LogReader].
-func (s *Store) Log(ctx context.Context, survey, after int64, limit int) ([]surveys.LogEntry, error) {
+func (s *Reader) Log(ctx context.Context, survey, after int64, limit int) ([]surveys.LogEntry, error) {
 	return s.logged(ctx, surveyLog, survey, after, limit)
 }
 
-func (s *Store) logged(ctx context.Context, query string, args ...any) ([]surveys.LogEntry, error) {
+func (s *Reader) logged(ctx context.Context, query string, args ...any) ([]surveys.LogEntry, error) {
 	var rows []struct {
 		Survey     int64  `db:"survey_id"`
 		ID         int64  `db:"id"`
@@ -185,7 +189,7 @@ func (s *Store) logged(ctx context.Context, query string, args ...any) ([]survey
 }
 
 // EnqueuedSince implements [surveys.PacingReader].
-func (s *Store) EnqueuedSince(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {
+func (s *Reader) EnqueuedSince(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {
 	var rows []struct {
 		Second int64 `db:"second"`
 		N      int   `db:"n"`
@@ -201,7 +205,7 @@ func (s *Store) EnqueuedSince(ctx context.Context, survey int64, since time.Time
 }
 
 // ReadySlots implements [surveys.PacingReader].
-func (s *Store) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (surveys.Ready, error) {
+func (s *Reader) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (surveys.Ready, error) {
 	type sum struct {
 		N     int `db:"n"`
 		Slots int `db:"slots"`
@@ -235,7 +239,7 @@ const (
 // Recent implements [surveys.LogReader]. Ids are in the order of time and contain it. No
 // index has the respondents, because each new entry would write one more page: a
 // bounded range of the log is examined instead.
-func (s *Store) Recent(ctx context.Context, f surveys.LogFilter) (list []surveys.LogEntry, next int64, err error) {
+func (s *Reader) Recent(ctx context.Context, f surveys.LogFilter) (list []surveys.LogEntry, next int64, err error) {
 	low, high := member.Bounds(f.Since, f.Until)
 	high = min(high, cmp.Or(f.Before, math.MaxInt64))
 	if f.Respondent == 0 {

@@ -19,16 +19,16 @@ const (
 
 // fresh reads the respondents of a bucket that were never delayed: they stand by id behind
 // next_at 0. Servers whose statistics are old would take another index.
-func (s *Store) fresh() string {
+func (s *Reader) fresh() string {
 	return s.standingIn("next_at = 0 AND id > ? ORDER BY id LIMIT ?")
 }
 
 // delayed reads the others, by the instant at which they may be started.
-func (s *Store) delayed() string {
+func (s *Reader) delayed() string {
 	return s.standingIn("next_at > 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?")
 }
 
-func (s *Store) standingIn(where string) string {
+func (s *Reader) standingIn(where string) string {
 	return "SELECT id, lane FROM respondents" + s.Dialect.Through("respondents_queue") + " WHERE survey_id = ? AND status = ? AND lane = ? AND " + where
 }
 
@@ -39,7 +39,7 @@ type standing struct {
 }
 
 // pendingBuckets lists the buckets that have pending respondents, from the sums.
-func (s *Store) pendingBuckets(ctx context.Context, survey int64) ([]int, error) {
+func (s *Reader) pendingBuckets(ctx context.Context, survey int64) ([]int, error) {
 	var list []int
 	err := s.Read.SelectContext(ctx, &list, pendingSQL, survey, statusNumber(surveys.Pending))
 	slices.Sort(list)
@@ -48,7 +48,7 @@ func (s *Store) pendingBuckets(ctx context.Context, survey int64) ([]int, error)
 
 // Startable implements [surveys.RespondentReader]. Respondents that were delayed and may be
 // started again are taken in the order of that instant.
-func (s *Store) Startable(ctx context.Context, survey int64, now time.Time, full []int, limit int) ([]surveys.Respondent, error) {
+func (s *Reader) Startable(ctx context.Context, survey int64, now time.Time, full []int, limit int) ([]surveys.Respondent, error) {
 	buckets, err := s.pendingBuckets(ctx, survey)
 	if err != nil || limit <= 0 {
 		return nil, err
@@ -71,7 +71,7 @@ func (s *Store) Startable(ctx context.Context, survey int64, now time.Time, full
 // merge reads the heads of many buckets in the order of ids. It reads few of
 // each bucket and continues with the buckets that run out.
 type merge struct {
-	s      *Store
+	s      *Reader
 	survey int64
 	most   int
 	chunk  int
@@ -163,7 +163,7 @@ func unionOf(text string, n int) string {
 }
 
 // Rejectable implements [surveys.RespondentReader].
-func (s *Store) Rejectable(ctx context.Context, survey int64, full []int, limit int) ([]surveys.Respondent, error) {
+func (s *Reader) Rejectable(ctx context.Context, survey int64, full []int, limit int) ([]surveys.Respondent, error) {
 	buckets, err := s.pendingBuckets(ctx, survey)
 	if err != nil {
 		return nil, err

@@ -49,6 +49,6 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 		named("ready slots of two lanes", readyOfLanes(2), 1, int64(channel), int64(weir.LaneOf(weir.High, "a")), int64(weir.LaneOf(weir.Normal, "a")), 1, 10),
 		named("an import", importedSQL, survey, imp, int64(0), 100),
 		named("to be sorted", unsortedSQL, survey, id, 100),
-		named("moves", s.Dialect.UpdateRespondents, encodeMoves([]*move{{Move: &m, is: m.Is}})),
+		named("moves", s.Reader.Dialect.UpdateRespondents, encodeMoves([]*move{{Move: &m, is: m.Is}})),
 	}
 }

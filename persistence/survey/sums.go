@@ -50,15 +50,15 @@ const (
 	insertBegun    = "INSERT INTO survey_begun (survey_id, second, n) VALUES "
 )
 
-func (s *Store) addSumsIn(t *commit.Tx, survey int64, c sumChanges) error {
+func (a *additions) addSumsIn(t *commit.Tx, survey int64, c sumChanges) error {
 	args := c.rows(survey)
-	_, err := bulk.InsertCounted(t, insertSums, s.adds.sums, args, len(args)/sumColumns)
+	_, err := bulk.InsertCounted(t, insertSums, a.sums, args, len(args)/sumColumns)
 	return err
 }
 
-func (s *Store) addSums(ctx context.Context, tx *sqlx.Tx, survey int64, c sumChanges) error {
+func (a *additions) addSums(ctx context.Context, tx *sqlx.Tx, survey int64, c sumChanges) error {
 	for part := range slices.Chunk(c.rows(survey), sumColumns*values.KeysPerList) {
-		if _, err := tx.ExecContext(ctx, insertSums+values.RowsOf(len(part)/sumColumns, sumColumns)+s.adds.sums, part...); err != nil {
+		if _, err := tx.ExecContext(ctx, insertSums+values.RowsOf(len(part)/sumColumns, sumColumns)+a.sums, part...); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func (g *groupRow) group() surveys.Group {
 }
 
 // Counts implements [surveys.RespondentReader].
-func (s *Store) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
+func (s *Reader) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
 	var groups []struct {
 		groupRow
 		N int `db:"n"`

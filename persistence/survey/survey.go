@@ -102,7 +102,7 @@ func (r *surveyRow) changes() []any {
 }
 
 // PutSurvey implements [surveys.Store].
-func (s *Store) PutSurvey(ctx context.Context, v surveys.Survey) (surveys.Survey, bool, error) {
+func (s *Definitions) PutSurvey(ctx context.Context, v surveys.Survey) (surveys.Survey, bool, error) {
 	var row surveyRow
 	var created bool
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
@@ -131,12 +131,12 @@ func (s *Store) PutSurvey(ctx context.Context, v surveys.Survey) (surveys.Survey
 	if err != nil {
 		return surveys.Survey{}, false, s.Failure("store a survey", err)
 	}
-	s.beginSorting(ctx, &row)
+	s.sweeper.beginSorting(ctx, &row)
 	stored, err := row.survey()
 	return stored, created, s.Failure("store a survey", err)
 }
 
-func (s *Store) createSurvey(ctx context.Context, tx *sqlx.Tx, v surveys.Survey) (surveyRow, error) {
+func (s *Definitions) createSurvey(ctx context.Context, tx *sqlx.Tx, v surveys.Survey) (surveyRow, error) {
 	now := time.Now()
 	row := surveyRow{ID: s.NextID(now), Name: &v.Name, CreatedAt: values.Micros(now)}
 	if v.State == "" {
@@ -153,10 +153,10 @@ func (s *Store) createSurvey(ctx context.Context, tx *sqlx.Tx, v surveys.Survey)
 
 // UpdateSurvey implements [surveys.Store]. A survey that is a draft no more has
 // its respondents in their buckets: that is seen to first.
-func (s *Store) UpdateSurvey(ctx context.Context, v surveys.Survey, tell ...events.Event) (surveys.Survey, error) {
+func (s *Definitions) UpdateSurvey(ctx context.Context, v surveys.Survey, tell ...events.Event) (surveys.Survey, error) {
 	for {
 		if v.State != surveys.Draft {
-			if err := s.sortAll(ctx, v.ID); err != nil {
+			if err := s.sweeper.sortAll(ctx, v.ID); err != nil {
 				return surveys.Survey{}, err
 			}
 		}
@@ -168,15 +168,15 @@ func (s *Store) UpdateSurvey(ctx context.Context, v surveys.Survey, tell ...even
 		if w.unsorted { // the quotas were changed meanwhile
 			continue
 		}
-		s.beginSorting(ctx, &w.row)
+		s.sweeper.beginSorting(ctx, &w.row)
 		stored, err := w.row.survey()
 		return stored, s.Failure("change a survey", err)
 	}
 }
 
-// surveyChange is a change of a survey on its way into the table.
+// surveyChange is a pending change of a survey.
 type surveyChange struct {
-	s        *Store
+	s        *Definitions
 	survey   surveys.Survey
 	tell     []events.Event
 	row      surveyRow // as it became
@@ -236,16 +236,16 @@ func (w *surveyChange) sortFirst(t *commit.Tx, was surveyRow) error {
 }
 
 // Survey implements [surveys.Store].
-func (s *Store) Survey(ctx context.Context, name string) (surveys.Survey, error) {
+func (s *Definitions) Survey(ctx context.Context, name string) (surveys.Survey, error) {
 	return s.oneSurvey(ctx, "name = ?", name)
 }
 
 // SurveyByID implements [surveys.Store]. One that is being deleted is found.
-func (s *Store) SurveyByID(ctx context.Context, id int64) (surveys.Survey, error) {
+func (s *Definitions) SurveyByID(ctx context.Context, id int64) (surveys.Survey, error) {
 	return s.oneSurvey(ctx, "id = ?", id)
 }
 
-func (s *Store) oneSurvey(ctx context.Context, where string, arg any) (surveys.Survey, error) {
+func (s *Definitions) oneSurvey(ctx context.Context, where string, arg any) (surveys.Survey, error) {
 	list, err := s.surveys(ctx, "WHERE "+where, arg)
 	if err != nil {
 		return surveys.Survey{}, err
@@ -256,7 +256,7 @@ func (s *Store) oneSurvey(ctx context.Context, where string, arg any) (surveys.S
 	return list[0], nil
 }
 
-func (s *Store) surveys(ctx context.Context, rest string, args ...any) ([]surveys.Survey, error) {
+func (s *Definitions) surveys(ctx context.Context, rest string, args ...any) ([]surveys.Survey, error) {
 	var rows []surveyRow
 	if err := s.Read.SelectContext(ctx, &rows, "SELECT "+surveyColumns+" FROM surveys "+rest, args...); err != nil {
 		return nil, s.Failure("read surveys", err)
@@ -273,7 +273,7 @@ func (s *Store) surveys(ctx context.Context, rest string, args ...any) ([]survey
 }
 
 // Surveys implements [surveys.Store].
-func (s *Store) Surveys(ctx context.Context, states []surveys.State, after string, limit int) ([]surveys.Survey, error) {
+func (s *Definitions) Surveys(ctx context.Context, states []surveys.State, after string, limit int) ([]surveys.Survey, error) {
 	where, args := "WHERE name > ?", []any{after}
 	if len(states) > 0 {
 		where += " AND state IN " + values.Marks(len(states))
@@ -285,7 +285,7 @@ func (s *Store) Surveys(ctx context.Context, states []surveys.State, after strin
 }
 
 // RemoveSurvey implements [surveys.Store].
-func (s *Store) RemoveSurvey(ctx context.Context, id int64) error {
+func (s *Definitions) RemoveSurvey(ctx context.Context, id int64) error {
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		var row surveyRow
 		err := tx.GetContext(ctx, &row, "SELECT "+surveyColumns+" FROM surveys WHERE id = ?"+s.Dialect.ForUpdate, id)
@@ -308,13 +308,24 @@ func (s *Store) RemoveSurvey(ctx context.Context, id int64) error {
 	return s.Failure("remove a survey", err)
 }
 
-// Store keeps surveys and their respondents.
-type Store struct {
+// Definitions keeps the surveys themselves.
+type Definitions struct {
 	*commit.DB
-	queue *queue.Queue
-	adds  additions
+	sweeper *Sweeper // counts respondents anew when quotas change
 }
 
+// Store is everything that keeps surveys and their respondents.
+type Store struct {
+	*Definitions
+	*Reader
+	*Importer
+	*Sweeper
+	*Rounds
+}
+
+// New returns the store of surveys in a database; contacts go into the queue.
 func New(db *commit.DB, queue *queue.Queue) *Store {
-	return &Store{db, queue, newAdditions(db.Dialect)}
+	adds := newAdditions(db.Dialect)
+	sweeper := &Sweeper{db, &adds}
+	return &Store{&Definitions{db, sweeper}, &Reader{db}, &Importer{db, &adds, sweeper}, sweeper, &Rounds{db, &adds, queue}}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"weir/persistence/commit"
 	"weir/persistence/values"
 	"weir/surveys"
 )
@@ -23,6 +24,13 @@ const (
 	sortAtOnce = 5 // steps of sorting that a change of quotas does itself
 )
 
+// Sweeper carries on with what takes longer than a request: imports, the removal of surveys, and
+// counting respondents anew after a change of the quotas.
+type Sweeper struct {
+	*commit.DB
+	adds *additions
+}
+
 // toSweepSQL reports whether there is anything to sweep, which is rare.
 const toSweepSQL = "SELECT EXISTS (SELECT 1 FROM imports WHERE state = ? AND touched_at < ?) OR " +
 	"EXISTS (SELECT 1 FROM imports WHERE state IN ('" + importCommitting + "', '" + importAborting + "')) OR " +
@@ -30,7 +38,7 @@ const toSweepSQL = "SELECT EXISTS (SELECT 1 FROM imports WHERE state = ? AND tou
 
 // Sweep implements [surveys.Store]. It also goes on with imports that were
 // being committed and with respondents that have to be sorted into buckets.
-func (s *Store) Sweep(ctx context.Context, limit int) (bool, error) {
+func (s *Sweeper) Sweep(ctx context.Context, limit int) (bool, error) {
 	var something bool
 	err := s.Read.GetContext(ctx, &something, toSweepSQL, importOpen, values.Micros(time.Now().Add(-importIdle)))
 	if err != nil || !something {
@@ -54,7 +62,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (bool, error) {
 }
 
 // giveUpImports aborts imports that no client continues.
-func (s *Store) giveUpImports(ctx context.Context) error {
+func (s *Sweeper) giveUpImports(ctx context.Context) error {
 	var ids []int64
 	before := values.Micros(time.Now().Add(-importIdle))
 	err := s.Read.SelectContext(ctx, &ids, "SELECT id FROM imports WHERE state = ? AND touched_at < ?", importOpen, before)
@@ -74,7 +82,7 @@ func (s *Store) giveUpImports(ctx context.Context) error {
 }
 
 // sweep takes steps for each thing of a list while rows are left to it.
-func (s *Store) sweep(ctx context.Context, list string, step func(context.Context, int64, int) (int, error), left int) (int, error) {
+func (s *Sweeper) sweep(ctx context.Context, list string, step func(context.Context, int64, int) (int, error), left int) (int, error) {
 	var ids []int64
 	if err := s.Read.SelectContext(ctx, &ids, list); err != nil {
 		return left, err
@@ -107,7 +115,7 @@ const importedSQL = "SELECT id, status, disposition, bucket, counted, '' AS attr
 // stepImport makes some respondents of an import visible, or deletes them, as
 // was decided. It says how many; fewer than limit means that it is done. It goes
 // on behind the last one: a database may keep for a while what is gone.
-func (s *Store) stepImport(ctx context.Context, imp int64, limit int) (int, error) {
+func (s *Sweeper) stepImport(ctx context.Context, imp int64, limit int) (int, error) {
 	n := 0
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		n = 0
@@ -146,7 +154,7 @@ func (s *Store) stepImport(ctx context.Context, imp int64, limit int) (int, erro
 }
 
 // show makes imported respondents visible.
-func (s *Store) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []memberRow) error {
+func (s *Sweeper) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []memberRow) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -162,7 +170,7 @@ func (s *Store) show(ctx context.Context, tx *sqlx.Tx, survey int64, found []mem
 	if err != nil {
 		return err
 	}
-	return s.addSums(ctx, tx, survey, changes)
+	return s.adds.addSums(ctx, tx, survey, changes)
 }
 
 func deleteRespondents(ctx context.Context, tx *sqlx.Tx, found []memberRow) error {
@@ -179,7 +187,7 @@ func deleteRespondents(ctx context.Context, tx *sqlx.Tx, found []memberRow) erro
 
 // beginSorting does the first steps of sorting, all of them in a small survey,
 // and leaves the rest to Sweep, or to the launch.
-func (s *Store) beginSorting(ctx context.Context, row *surveyRow) {
+func (s *Sweeper) beginSorting(ctx context.Context, row *surveyRow) {
 	if row.BucketedTo == nil {
 		return
 	}
@@ -195,7 +203,7 @@ func (s *Store) beginSorting(ctx context.Context, row *surveyRow) {
 }
 
 // sortAll sorts to the end.
-func (s *Store) sortAll(ctx context.Context, survey int64) error {
+func (s *Sweeper) sortAll(ctx context.Context, survey int64) error {
 	for {
 		if n, err := s.stepSorting(ctx, survey, sweepChunk); err != nil || n < sweepChunk {
 			return s.Failure("sort respondents into buckets", err)
@@ -208,7 +216,7 @@ const unsortedSQL = "SELECT id, status, disposition, bucket, counted, attributes
 // stepSorting gives some respondents the buckets that the quotas put them in.
 // It locks the survey, so that no request changes the quotas or adds respondents.
 // It says how many it looked at; fewer than limit means that it is done.
-func (s *Store) stepSorting(ctx context.Context, survey int64, limit int) (int, error) {
+func (s *Sweeper) stepSorting(ctx context.Context, survey int64, limit int) (int, error) {
 	n := 0
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		n = 0
@@ -244,7 +252,7 @@ func (s *Store) stepSorting(ctx context.Context, survey int64, limit int) (int, 
 	return n, err
 }
 
-func (s *Store) sort(ctx context.Context, tx *sqlx.Tx, survey int64, quotas surveys.Quotas, found []memberRow) error {
+func (s *Sweeper) sort(ctx context.Context, tx *sqlx.Tx, survey int64, quotas surveys.Quotas, found []memberRow) error {
 	changes, moved := sumChanges{}, map[int][]any{}
 	for i := range found {
 		g := &found[i]
@@ -272,12 +280,12 @@ func (s *Store) sort(ctx context.Context, tx *sqlx.Tx, survey int64, quotas surv
 			return err
 		}
 	}
-	return s.addSums(ctx, tx, survey, changes)
+	return s.adds.addSums(ctx, tx, survey, changes)
 }
 
 // stepRemoval deletes some rows of a survey that is being deleted, last the
 // survey itself.
-func (s *Store) stepRemoval(ctx context.Context, survey int64, limit int) (int, error) {
+func (s *Sweeper) stepRemoval(ctx context.Context, survey int64, limit int) (int, error) {
 	n := 0
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
 		n = 0

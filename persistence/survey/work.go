@@ -18,15 +18,22 @@ import (
 // begunKept is how long it is known how many contacts were enqueued in a second.
 const begunKept = time.Hour
 
-// surveyWork is the work of a survey broker on its way into the tables.
+// Rounds writes what a round of the survey broker has decided.
+type Rounds struct {
+	*commit.DB
+	adds  *additions
+	queue *queue.Queue
+}
+
+// surveyWork is one pending write of the survey broker.
 type surveyWork struct {
-	s       *Store
+	s       *Rounds
 	work    surveys.Work
 	written surveys.Written // of the latest try
 }
 
 // Work implements [surveys.Worker].
-func (s *Store) Work(ctx context.Context, w surveys.Work) (surveys.Written, error) {
+func (s *Rounds) Work(ctx context.Context, w surveys.Work) (surveys.Written, error) {
 	rows, bytes := len(w.Taken)/10, 0
 	var mistakes []weir.FieldError
 	var channels []weir.ChannelID // that get contacts
@@ -213,7 +220,7 @@ func (w *surveyWork) sum(t *commit.Tx, _ *commit.Request, moves []*move) error {
 		changes[groupOf(&m.Was)]--
 		changes[groupOf(&m.is)]++
 	}
-	return w.s.addSumsIn(t, w.work.Survey, changes)
+	return w.s.adds.addSumsIn(t, w.work.Survey, changes)
 }
 
 func (w *surveyWork) attempts(t *commit.Tx, _ *commit.Request, moves []*move) error {
