@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/persistence"
+	"weir/persistence/storetest"
 )
 
 func testAccept(t *testing.T, backend Backend) {
@@ -32,6 +33,12 @@ func testAccept(t *testing.T, backend Backend) {
 	}
 	b.wantQueued(c.ID, 2)
 
+	t.Run("every field is kept", func(t *testing.T) {
+		spec := storetest.Filled[weir.Spec]()
+		r := must[[]weir.Accepted](t)(b.Accept(b.ctx, b.channel("filled").ID, []weir.Spec{spec}))
+		stored, _ := b.read(r[0].Contact.Ref)
+		same(t, "stored spec", stored.Spec, spec)
+	})
 	t.Run("a known key is a duplicate", func(t *testing.T) {
 		again := must[[]weir.Accepted](t)(b.Accept(b.ctx, c.ID, []weir.Spec{sms("k2"), full, sms("k2"), sms("")}))
 		if again[0].Duplicate || !again[1].Duplicate || !again[2].Duplicate || again[3].Duplicate {

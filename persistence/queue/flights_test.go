@@ -231,6 +231,16 @@ func progresses() *rapid.Generator[weir.Progress] {
 	})
 }
 
+// A field that is added to the progress of a contact has to be added to its encoding.
+func TestProgress_EveryFieldIsKept(t *testing.T) {
+	t.Parallel()
+	p := storetest.Filled[weir.Progress]()
+	got, err := queue.DecodeWaiting(queue.EncodeProgress(p))
+	if d := cmp.Diff(p, got); d != "" || err != nil {
+		t.Errorf("a field is lost (%v):\n%s", err, d)
+	}
+}
+
 func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	number := rapid.Int64Range(1, 1<<62)
