@@ -10,8 +10,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"weir"
+	"weir/ops"
 	"weir/web/api"
 	"weir/web/auth"
 )
@@ -35,23 +37,41 @@ type routerError struct {
 	} `json:"details"`
 }
 
+// caller calls the API with the rights of a browser's session.
+type caller struct {
+	api     http.Handler
+	browser *http.Request // whose address and context the calls have
+	id      string        // X-Request-Id
+	token   string        // empty while no token is needed
+	session bool          // token is the text of a session
+	Who     api.WhoView
+}
+
+// May reports whether the token has one of the scopes; none: any token will do.
+func (c *caller) May(oneOf ...ops.Scope) bool {
+	return oneOf == nil || slices.ContainsFunc(oneOf, func(s ops.Scope) bool { return slices.Contains(c.Who.Scopes, s) })
+}
+
+// rights returns a key that is equal for all who see the same.
+func (c *caller) rights() string { return scopeWords(c.Who.Scopes) }
+
 // get reads a resource of the API.
-func (v *visit) get(path string, query url.Values, into any) error {
+func (c *caller) get(path string, query url.Values, into any) error {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return v.call(http.MethodGet, path, nil, into)
+	return c.call(http.MethodGet, path, nil, into)
 }
 
 // call sends a request to the API with the rights of the session. body is sent as
 // JSON; into, if not nil, receives the response.
-func (v *visit) call(method, path string, body, into any) error {
-	req, err := v.request(method, path, body)
+func (c *caller) call(method, path string, body, into any) error {
+	req, err := c.request(method, path, body)
 	if err != nil {
 		return err
 	}
 	res := &responseBuffer{header: http.Header{}}
-	v.d.API.ServeHTTP(res, req)
+	c.api.ServeHTTP(res, req)
 	if err := req.Context().Err(); err != nil {
 		return err
 	}
@@ -70,17 +90,17 @@ func (v *visit) call(method, path string, body, into any) error {
 
 // forward lets the API answer the browser directly, for files too large to buffer
 // in memory.
-func (v *visit) forward(w http.ResponseWriter, path string) error {
-	req, err := v.request(http.MethodGet, path, nil)
+func (c *caller) forward(w http.ResponseWriter, path string) error {
+	req, err := c.request(http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
-	v.d.API.ServeHTTP(w, req)
+	c.api.ServeHTTP(w, req)
 	return nil
 }
 
 // request builds a request that the API treats as the browser's own.
-func (v *visit) request(method, path string, body any) (*http.Request, error) {
+func (c *caller) request(method, path string, body any) (*http.Request, error) {
 	var r io.Reader = http.NoBody
 	if body != nil {
 		raw, err := json.Marshal(body)
@@ -89,11 +109,11 @@ func (v *visit) request(method, path string, body any) (*http.Request, error) {
 		}
 		r = bytes.NewReader(raw)
 	}
-	ctx := v.r.Context()
+	ctx := c.browser.Context()
 	switch {
-	case v.session:
+	case c.session:
 		ctx = auth.WithSession(ctx)
-	case v.token == "":
+	case c.token == "":
 		ctx = auth.WithVisitor(ctx)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, r)
@@ -102,12 +122,12 @@ func (v *visit) request(method, path string, body any) (*http.Request, error) {
 	}
 	// Host is set separately from the URL, because not every Host header is valid
 	// in a URL.
-	req.Host, req.RemoteAddr, req.RequestURI = v.r.Host, v.r.RemoteAddr, path
-	if v.token != "" {
-		req.Header.Set("Authorization", "Bearer "+v.token)
+	req.Host, req.RemoteAddr, req.RequestURI = c.browser.Host, c.browser.RemoteAddr, path
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	if v.id != "" {
-		req.Header.Set(requestID, v.id)
+	if c.id != "" {
+		req.Header.Set(requestID, c.id)
 	}
 	if body != nil {
 		kind := "application/json"
@@ -197,7 +217,7 @@ func titleOf(status int) string {
 }
 
 // readIdentity reads the identity and scopes of the session.
-func (v *visit) readIdentity() error {
-	v.Who = api.WhoView{}
-	return v.get("/v1/whoami", nil, &v.Who)
+func (c *caller) readIdentity() error {
+	c.Who = api.WhoView{}
+	return c.get("/v1/whoami", nil, &c.Who)
 }

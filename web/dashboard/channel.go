@@ -28,19 +28,19 @@ type channelData struct {
 	NoContacts   bool // the token may not read contacts
 }
 
-func (v *visit) channel() (ch api.ChannelView, err error) {
-	err = v.get(apiPath("v1", "channels", v.r.PathValue("name")), nil, &ch)
+func readChannel(c *caller, name string) (ch api.ChannelView, err error) {
+	err = c.get(apiPath("v1", "channels", name), nil, &ch)
 	return ch, err
 }
 
 func loadChannel(v *visit) (*content, error) {
-	ch, err := v.channel()
+	ch, err := readChannel(v.caller, v.r.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
 	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: factsOf(ch.Settings, display.SettingText), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
 	d.WhyView = channelWhy(&ch, v.Now())
-	if d.Charts, err = v.charts(ch.Channel, d.Period); err != nil {
+	if d.Charts, err = readCharts(v.caller, v.d.chartCache, ch.Channel, d.Period); err != nil {
 		return nil, err
 	}
 	d.NoContacts = !v.May(ops.ScopeContactsRead)
@@ -87,7 +87,7 @@ func (d *channelData) readLists(v *visit) error {
 // to it. The channel may change until the question is answered; only the API decides then.
 func askChannel(about question, more func(*question, *api.ChannelView)) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
-		ch, err := v.channel()
+		ch, err := readChannel(v.caller, v.r.PathValue("name"))
 		if err != nil {
 			return nil, err
 		}

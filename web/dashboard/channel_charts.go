@@ -27,31 +27,31 @@ type spark struct {
 	Sum float64
 }
 
-// sparks returns charts of the last hours of every channel, or nil if they cannot
+// cachedSparks returns charts of the last hours of every channel, or nil if they cannot
 // be read: charts are no reason to fail a page.
-func (v *visit) sparks() sparks {
-	all, err := v.d.sparkCache.get(v.rights(), v.readSparks)
+func cachedSparks(c *caller, known *cache[sparks]) sparks {
+	all, err := known.get(c.rights(), func() (sparks, error) { return readSparks(c, time.Now()) })
 	if err != nil {
 		return nil
 	}
 	return all
 }
 
-func (v *visit) readSparks() (sparks, error) {
+func readSparks(c *caller, now time.Time) (sparks, error) {
 	all := sparks{}
-	query := url.Values{"step": {"15m"}, "limit": {"500"}, "since": {v.Now().Add(-historySpan).UTC().Format(time.RFC3339)}}
+	query := url.Values{"step": {"15m"}, "limit": {"500"}, "since": {now.Add(-historySpan).UTC().Format(time.RFC3339)}}
 	for {
 		var some api.AllMinutesView
-		if err := v.get("/v1/minutes", query, &some); err != nil {
+		if err := c.get("/v1/minutes", query, &some); err != nil {
 			return nil, err
 		}
 		for i := range some.Channels {
-			c := &some.Channels[i]
+			ch := &some.Channels[i]
 			drawn := display.Chart{
 				Title: "Dispatched in the last 6 hours", Unit: "contacts per 15 min", Begin: some.Since, Step: 15 * time.Minute,
-				Series: []display.Series{{Name: "dispatched", Class: "c1", Values: floats(c.Sent)}},
+				Series: []display.Series{{Name: "dispatched", Class: "c1", Values: floats(ch.Sent)}},
 			}
-			all[c.Channel] = &spark{drawn.Through(v.Now()).Spark(), drawn.Series[0].Sum()}
+			all[ch.Channel] = &spark{drawn.Through(now).Spark(), drawn.Series[0].Sum()}
 		}
 		if some.NextCursor == "" || len(all) > maxChannels {
 			return all, nil
@@ -86,14 +86,15 @@ type charts struct {
 	Outcomes                                       []display.Row
 }
 
-func (v *visit) charts(channel string, s period) (*charts, error) {
-	return v.d.chartCache.get(channel+"\n"+s.stepText+"\n"+v.rights(), func() (*charts, error) {
+func readCharts(c *caller, known *cache[*charts], channel string, s period) (*charts, error) {
+	return known.get(channel+"\n"+s.stepText+"\n"+c.rights(), func() (*charts, error) {
+		now := time.Now()
 		var m api.MinutesView
-		query := url.Values{"step": {s.stepText}, "since": {v.Now().Add(-s.length).UTC().Format(time.RFC3339)}}
-		if err := v.get(apiPath("v1", "channels", channel, "minutes"), query, &m); err != nil {
+		query := url.Values{"step": {s.stepText}, "since": {now.Add(-s.length).UTC().Format(time.RFC3339)}}
+		if err := c.get(apiPath("v1", "channels", channel, "minutes"), query, &m); err != nil {
 			return nil, err
 		}
-		return chartsOf(&m, s, v.Now()), nil
+		return chartsOf(&m, s, now), nil
 	})
 }
 

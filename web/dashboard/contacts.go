@@ -44,15 +44,15 @@ const (
 )
 
 func loadContacts(v *visit) (*content, error) {
-	l, err := v.contactList(v.r.URL.Query())
+	l, err := newContactList(v.caller, v.r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
 	return &content{title: "Contacts", crumbs: []crumb{{Text: "Contacts"}}, data: l}, l.search(v, v.r.URL.Query().Get("cursor"))
 }
 
-// contactList reads the search terms from a query or a form.
-func (v *visit) contactList(asked url.Values) (*contactList, error) {
+// newContactList reads the search terms from a query or a form.
+func newContactList(c *caller, asked url.Values) (*contactList, error) {
 	l := &contactList{
 		Text: strings.TrimSpace(asked.Get("q")), Channel: asked.Get("channel"), Survey: strings.TrimSpace(asked.Get("survey")),
 		ByFinished: asked.Get("time") == "finished",
@@ -70,7 +70,7 @@ func (v *visit) contactList(asked url.Values) (*contactList, error) {
 		return nil, err
 	}
 	var channels api.ChannelList
-	if err := v.get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &channels); err != nil {
+	if err := c.get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &channels); err != nil {
 		return nil, err
 	}
 	for _, ch := range channels.Channels {
@@ -129,7 +129,7 @@ func (l *contactList) search(v *visit, cursor string) error {
 // that it never appears in a URL.
 func searchNumber(v *visit) (*content, error) {
 	asked := v.r.PostForm
-	l, err := v.contactList(asked)
+	l, err := newContactList(v.caller, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -212,13 +212,13 @@ func contactFields(c *api.ContactView) (list []contactField) {
 	return list
 }
 
-func (v *visit) contact() (c api.ContactView, err error) {
-	err = v.get(apiPath("v1", "contacts", v.r.PathValue("id")), nil, &c)
-	return c, err
+func readContact(c *caller, id string) (contact api.ContactView, err error) {
+	err = c.get(apiPath("v1", "contacts", id), nil, &contact)
+	return contact, err
 }
 
 func loadContact(v *visit) (*content, error) {
-	c, err := v.contact()
+	c, err := readContact(v.caller, v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func loadContact(v *visit) (*content, error) {
 }
 
 func askCancel(v *visit) (*question, error) {
-	c, err := v.contact()
+	c, err := readContact(v.caller, v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ const deadLettersPath = "/dead-letters"
 // in the API.
 type deadFilter struct{ query url.Values }
 
-func (v *visit) deadFilter() (deadFilter, error) {
+func deadFilterOf(asked url.Values) (deadFilter, error) {
 	out := url.Values{}
-	for name, values := range v.r.URL.Query() {
+	for name, values := range asked {
 		switch name {
 		case "channel", "outcome", "reason", "contact": // an empty reason selects dead letters without one
 			out[name] = values[:1]
@@ -138,7 +138,7 @@ type deadData struct {
 }
 
 func loadDeadGroups(v *visit) (*content, error) {
-	which, err := v.deadFilter()
+	which, err := deadFilterOf(v.r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ type deadEntry struct {
 }
 
 func loadDeadList(v *visit) (*content, error) {
-	which, err := v.deadFilter()
+	which, err := deadFilterOf(v.r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func loadDeadList(v *visit) (*content, error) {
 
 // deadLetterQuestion counts the dead letters before it asks for confirmation.
 func deadLetterQuestion(v *visit, step, title, button string) (*question, api.DeadDone, error) {
-	which, err := v.deadFilter()
+	which, err := deadFilterOf(v.r.URL.Query())
 	if err != nil {
 		return nil, api.DeadDone{}, err
 	}
@@ -228,7 +228,7 @@ func askDiscard(v *visit) (*question, error) {
 
 func bulkDeadLetters(step, did string) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
-		which, err := v.deadFilter()
+		which, err := deadFilterOf(v.r.URL.Query())
 		if err != nil {
 			return nil, err
 		}

@@ -102,6 +102,15 @@ func (v *visit) listQuery(size int) url.Values {
 	return query
 }
 
+// routerQuery returns the query for the page of a list that the browser asks for.
+func (v *visit) routerQuery() url.Values {
+	query := url.Values{"maxpagesize": {strconv.Itoa(rowsPerPage)}}
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("skipToken", cursor)
+	}
+	return query
+}
+
 // intervalQuery returns the query for a page of a list that can be bounded in time.
 func (v *visit) intervalQuery() (url.Values, interval, error) {
 	span, err := readInterval(v.r.URL.Query())

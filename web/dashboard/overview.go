@@ -46,21 +46,21 @@ type channelCard struct {
 }
 
 func loadOverview(v *visit) (*content, error) {
-	o := &overview{Router: v.wallboard()}
+	o := &overview{Router: readWallboard(v.caller)}
 	c := &content{title: "Overview", data: o}
 	var err error
-	if o.Surveys, err = v.surveyCards(); err != nil {
+	if o.Surveys, err = runningSurveys(v.caller, v.d.surveyCache); err != nil {
 		return nil, err
 	}
 	if !v.May(readers()...) {
 		o.NoChannels = true
 		return c, nil
 	}
-	list, more, err := v.channels()
+	list, more, err := readChannels(v.caller)
 	if err != nil {
 		return nil, err
 	}
-	small := v.sparks()
+	small := cachedSparks(v.caller, v.d.sparkCache)
 	o.More = more
 	for i := range list {
 		card := channelCardOf(list[i], v.Now())
@@ -74,7 +74,7 @@ func loadOverview(v *visit) (*content, error) {
 		o.fitWall()
 		return c, nil
 	}
-	o.Processes, err = v.processes()
+	o.Processes, err = readProcesses(v.caller)
 	return c, err
 }
 
@@ -104,15 +104,15 @@ func (o *overview) fitWall() {
 	}
 }
 
-// channels lists the channels by name.
-func (v *visit) channels() (list []api.ChannelView, more bool, err error) {
+// readChannels lists the channels by name.
+func readChannels(c *caller) (list []api.ChannelView, more bool, err error) {
 	for cursor := ""; ; {
 		var page api.ChannelList
 		query := url.Values{"limit": {"500"}}
 		if cursor != "" {
 			query.Set("cursor", cursor)
 		}
-		if err := v.get("/v1/channels", query, &page); err != nil {
+		if err := c.get("/v1/channels", query, &page); err != nil {
 			return nil, false, err
 		}
 		list = append(list, page.Channels...)

@@ -11,10 +11,10 @@ import (
 // process is a process of the database on the overview.
 type process struct{ api.ProcessView }
 
-// processes lists the processes of the database, if there is more than one.
-func (v *visit) processes() ([]process, error) {
+// readProcesses lists the processes of the database, if there is more than one.
+func readProcesses(c *caller) ([]process, error) {
 	var list api.ProcessesView
-	err := v.get("/v1/processes", nil, &list)
+	err := c.get("/v1/processes", nil, &list)
 	if status, _ := statusOf(err); err != nil {
 		if status < http.StatusInternalServerError {
 			err = nil // the token may not read them

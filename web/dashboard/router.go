@@ -34,15 +34,15 @@ type wallboard struct {
 	OldestQueuedAt *time.Time     `json:"oldestQueuedAt"`
 }
 
-// wallboard reads the summary; nil: the token may not see it, or the router has no
+// readWallboard reads the summary; nil: the token may not see it, or the router has no
 // workers and no jobs.
-func (v *visit) wallboard() *wallboard {
-	if !v.May(ops.ScopeRouter) || !v.May(ops.ScopePIIRead) {
+func readWallboard(c *caller) *wallboard {
+	if !c.May(ops.ScopeRouter) || !c.May(ops.ScopePIIRead) {
 		return nil
 	}
 	var w wallboard
 	// The summary shows no queues; one is the smallest page.
-	err := v.get("/routing/figures", url.Values{"api-version": {routerVersion}, "maxpagesize": {"1"}}, &w)
+	err := c.get("/routing/figures", url.Values{"api-version": {routerVersion}, "maxpagesize": {"1"}}, &w)
 	if status, _ := statusOf(err); err != nil {
 		if status >= http.StatusInternalServerError {
 			return &wallboard{Down: true}

@@ -39,37 +39,28 @@ func routerPath(segments ...string) string {
 }
 
 // getRouter reads a resource of the router.
-func (v *visit) getRouter(path string, query url.Values, into any) error {
-	return v.callRouter(http.MethodGet, path, query, nil, into)
+func (c *caller) getRouter(path string, query url.Values, into any) error {
+	return c.callRouter(http.MethodGet, path, query, nil, into)
 }
 
 // callRouter sends a request to the router. Errors that explain why the router
 // cannot answer are worded for readers of a page.
-func (v *visit) callRouter(method, path string, query url.Values, body, into any) error {
+func (c *caller) callRouter(method, path string, query url.Values, body, into any) error {
 	if query == nil {
 		query = url.Values{}
 	}
 	query.Set("api-version", routerVersion)
-	err := v.call(method, path+"?"+query.Encode(), body, into)
+	err := c.call(method, path+"?"+query.Encode(), body, into)
 	switch status, p := statusOf(err); {
 	case err == nil:
 		return nil
 	case status == http.StatusServiceUnavailable:
 		return &problem{Status: status, wait: p.wait, Detail: "The router is unavailable: " + p.Detail + "."}
-	case status == http.StatusUnauthorized && v.Who.Open:
+	case status == http.StatusUnauthorized && c.Who.Open:
 		return &problem{Status: http.StatusForbidden, Detail: "The router requires a token. " +
 			"Create one and log in with it: weir token create --name ann --scope router --scope pii:read"}
 	}
 	return err
-}
-
-// routerQuery returns the query for the page of a list that the browser asks for.
-func (v *visit) routerQuery() url.Values {
-	query := url.Values{"maxpagesize": {strconv.Itoa(rowsPerPage)}}
-	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("skipToken", cursor)
-	}
-	return query
 }
 
 // listPage reads a page of a list of the router.

@@ -55,8 +55,8 @@ type waiting struct {
 	Estimated int    `json:"estimatedWaitTimeMinutes"` // 0: not known
 }
 
-func (v *visit) job() (j routerJob, err error) {
-	err = v.getRouter(routerPath("jobs", v.r.PathValue("id")), nil, &j)
+func readJob(c *caller, id string) (j routerJob, err error) {
+	err = c.getRouter(routerPath("jobs", id), nil, &j)
 	return j, err
 }
 
@@ -67,7 +67,7 @@ func jobCrumbs(id string, more ...crumb) []crumb {
 }
 
 func loadJob(v *visit) (*content, error) {
-	j, err := v.job()
+	j, err := readJob(v.caller, v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (d *jobData) timeline(v *visit) []timelineEntry {
 }
 
 func askCancelJob(v *visit) (*question, error) {
-	j, err := v.job()
+	j, err := readJob(v.caller, v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func cancelJob(v *visit) (*done, error) {
 
 func askAssignment(button, text string) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
-		j, err := v.job()
+		j, err := readJob(v.caller, v.r.PathValue("id"))
 		if err != nil {
 			return nil, err
 		}

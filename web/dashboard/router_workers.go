@@ -44,8 +44,8 @@ type workerData struct {
 	Timeline []timelineEntry
 }
 
-func (v *visit) worker() (w routing.Worker, err error) {
-	err = v.getRouter(routerPath("workers", v.r.PathValue("id")), nil, &w)
+func readWorker(c *caller, id string) (w routing.Worker, err error) {
+	err = c.getRouter(routerPath("workers", id), nil, &w)
 	return w, err
 }
 
@@ -56,12 +56,12 @@ func workerCrumbs(id string, more ...crumb) []crumb {
 func workerLink(id string) string { return "/router/workers/" + url.PathEscape(id) }
 
 func loadWorker(v *visit) (*content, error) {
-	w, err := v.worker()
+	w, err := readWorker(v.caller, v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
 	d := &workerData{Worker: w}
-	if d.Timeline, err = v.workerTimeline(w.ID); err != nil {
+	if d.Timeline, err = workerTimeline(v.caller, &v.d.workerHistories, func(id string) string { return v.Link("/router/jobs", id) }, w.ID); err != nil {
 		return nil, err
 	}
 	var now []timelineEntry
@@ -78,7 +78,7 @@ func loadWorker(v *visit) (*content, error) {
 
 func askAvailable(on bool) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
-		w, err := v.worker()
+		w, err := readWorker(v.caller, v.r.PathValue("id"))
 		if err != nil {
 			return nil, err
 		}
@@ -155,22 +155,22 @@ func (p *workerHistories) forRights(rights string) *workerHistory {
 }
 
 // workerTimeline lists what a worker did, oldest first.
-func (v *visit) workerTimeline(worker string) ([]timelineEntry, error) {
+func workerTimeline(c *caller, known *workerHistories, jobLink func(id string) string, worker string) ([]timelineEntry, error) {
 	// Locked while the events are read: other visits wait for them instead of reading them, too.
-	p := v.d.workerHistories.forRights(v.rights())
+	p := known.forRights(c.rights())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.count > eventTail {
 		p.after, p.workers, p.count = "", nil, 0
 	}
-	if err := v.readWorkerEvents(p); err != nil {
+	if err := readWorkerEvents(c, p, jobLink); err != nil {
 		return nil, err
 	}
 	return slices.Clone(p.workers[worker]), nil
 }
 
 // readWorkerEvents adds the events since the last read.
-func (v *visit) readWorkerEvents(p *workerHistory) error {
+func readWorkerEvents(c *caller, p *workerHistory, jobLink func(id string) string) error {
 	words := workerWords()
 	var types []string
 	for name := range words {
@@ -185,7 +185,7 @@ func (v *visit) readWorkerEvents(p *workerHistory) error {
 	}
 	for {
 		var page api.EventList
-		if err := v.get("/v1/events", query, &page); err != nil {
+		if err := c.get("/v1/events", query, &page); err != nil {
 			return err
 		}
 		for i := range page.Events {
@@ -193,7 +193,7 @@ func (v *visit) readWorkerEvents(p *workerHistory) error {
 			data, _ := e.Data.(map[string]any)
 			worker, _ := data["workerId"].(string)
 			job, _ := data["jobId"].(string)
-			p.add(worker, timelineEntry{e.At, words[strings.TrimPrefix(e.Type, routerPrefix)], v.Link("/router/jobs", job), job})
+			p.add(worker, timelineEntry{e.At, words[strings.TrimPrefix(e.Type, routerPrefix)], jobLink(job), job})
 			p.after = e.ID
 		}
 		if page.NextCursor == "" {

@@ -221,7 +221,7 @@ func (d *Dashboard) Routes() map[string]http.Handler { return d.routes }
 func (d *Dashboard) withoutSession(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSecurityHeaders(w.Header())
-		v := &visit{d: d, r: r, id: w.Header().Get(requestID)}
+		v := &visit{&caller{api: d.API, browser: r, id: w.Header().Get(requestID)}, d, r}
 		err := d.origins.Check(r)
 		if err == nil {
 			err = h(v, w)

@@ -69,8 +69,8 @@ type armRow struct {
 	Ratio                int
 }
 
-func (v *visit) survey() (s surveyapi.SurveyView, err error) {
-	err = v.get(apiPath("v1", "surveys", v.r.PathValue("name")), nil, &s)
+func readSurvey(c *caller, name string) (s surveyapi.SurveyView, err error) {
+	err = c.get(apiPath("v1", "surveys", name), nil, &s)
 	return s, err
 }
 
@@ -82,12 +82,12 @@ func surveyCrumbs(name string, more ...crumb) []crumb {
 func surveyLink(name string) string { return "/surveys/" + url.PathEscape(name) }
 
 func loadSurvey(v *visit) (*content, error) {
-	s, err := v.survey()
+	s, err := readSurvey(v.caller, v.r.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
 	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Arms: armsOf(s.Arms)}
-	stats, err := v.surveyStats(s.Survey)
+	stats, err := surveyStats(v.caller, s.Survey)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +264,7 @@ type statusCount struct {
 func askSurvey(about question, counts ...statusCount) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
 		q := about
-		_, stats, err := v.aboutSurvey(&q)
+		_, stats, err := aboutSurvey(v.caller, v.r.PathValue("name"), &q)
 		if err != nil {
 			return nil, err
 		}
@@ -280,11 +280,11 @@ func askSurvey(about question, counts ...statusCount) func(*visit) (*question, e
 }
 
 // aboutSurvey reads a survey and its statistics, and fills the question about it.
-func (v *visit) aboutSurvey(q *question) (s surveyapi.SurveyView, stats *surveyapi.StatsView, err error) {
-	if s, err = v.survey(); err != nil {
+func aboutSurvey(c *caller, name string, q *question) (s surveyapi.SurveyView, stats *surveyapi.StatsView, err error) {
+	if s, err = readSurvey(c, name); err != nil {
 		return s, nil, err
 	}
-	if stats, err = v.surveyStats(s.Survey); err != nil {
+	if stats, err = surveyStats(c, s.Survey); err != nil {
 		return s, nil, err
 	}
 	q.title, q.back, q.crumbs = q.Button+" survey "+s.Survey, surveyLink(s.Survey), surveyCrumbs(s.Survey, crumb{Text: q.Button})
@@ -297,7 +297,7 @@ func (v *visit) aboutSurvey(q *question) (s surveyapi.SurveyView, stats *surveya
 
 func askLaunch(v *visit) (*question, error) {
 	q := &question{Button: "Launch", Text: "Respondents are contacted whenever a window is open. After launch, channels, arms and texts are locked."}
-	s, stats, err := v.aboutSurvey(q)
+	s, stats, err := aboutSurvey(v.caller, v.r.PathValue("name"), q)
 	if err != nil {
 		return nil, err
 	}
@@ -374,7 +374,7 @@ func surveyStep(step surveys.Step, became string) func(*visit) (*done, error) {
 // surveyFile forwards a file from the API to the browser.
 func surveyFile(file string) handler {
 	return func(v *visit, w http.ResponseWriter) error {
-		if _, err := v.survey(); err != nil {
+		if _, err := readSurvey(v.caller, v.r.PathValue("name")); err != nil {
 			return err // rendered as a page
 		}
 		return v.forward(w, apiPath("v1", "surveys", v.r.PathValue("name"), file))

@@ -82,16 +82,16 @@ type respondentHistory struct {
 // maxHistory is the maximum number of entries of a respondent's history shown.
 const maxHistory = 200
 
-// history reads a respondent's events from the survey's log. It is cached for a few
+// readHistory reads a respondent's events from the survey's log. It is cached for a few
 // seconds, because the log has no index by respondent.
-func (v *visit) history(r *surveyapi.RespondentView) (respondentHistory, error) {
-	return v.d.respondentCache.get(strings.Join([]string{r.Survey, r.ID, v.rights()}, "\n"), func() (past respondentHistory, err error) {
+func readHistory(c *caller, known *cache[respondentHistory], r *surveyapi.RespondentView) (respondentHistory, error) {
+	return known.get(strings.Join([]string{r.Survey, r.ID, c.rights()}, "\n"), func() (past respondentHistory, err error) {
 		// Nothing about a respondent is older than its import, so that the log is read from
 		// there.
 		query := url.Values{"respondent": {r.ID}, "limit": {strconv.Itoa(maxHistory)}, "since": {r.AddedAt.Format(time.RFC3339)}}
 		for range maxEmptyPages {
 			var page surveyapi.SurveyLogList
-			if err := v.get(apiPath("v1", "surveys", r.Survey, "log"), query, &page); err != nil {
+			if err := c.get(apiPath("v1", "surveys", r.Survey, "log"), query, &page); err != nil {
 				return past, err
 			}
 			past.History, past.More = append(past.History, page.Entries...), page.NextCursor != ""
@@ -114,7 +114,7 @@ func loadRespondent(v *visit) (*content, error) {
 	d.WhyView = whyOf(d.WhyCode, d.Why, time.Time{}, v.Now())
 	d.Attributes = factsOf(d.RespondentView.Attributes, func(value string) string { return value })
 	var err error
-	if d.respondentHistory, err = v.history(&d.RespondentView); err != nil {
+	if d.respondentHistory, err = readHistory(v.caller, v.d.respondentCache, &d.RespondentView); err != nil {
 		return nil, err
 	}
 	a := d.RespondentView.Attempts

@@ -38,7 +38,7 @@ func loadSurveys(v *visit) (*content, error) {
 	var err error
 	// Statistics are cached for a few seconds, not computed for each browser; the
 	// state is always current.
-	l.Cards, err = v.counted(page.Surveys)
+	l.Cards, err = cachedCards(v.caller, v.d.surveyCache, page.Surveys)
 	return &content{title: "Surveys", crumbs: []crumb{{Text: "Surveys"}}, data: l}, err
 }
 
@@ -65,36 +65,36 @@ func (c surveyCard) NotCompleted() int {
 // Of returns the number of respondents with a status.
 func (c surveyCard) Of(status surveys.Status) int { return c.Stats.Statuses[status] }
 
-// surveyCards lists the running, paused and stopping surveys. Their statistics are
+// runningSurveys lists the running, paused and stopping surveys. Their statistics are
 // cached for a few seconds, not computed for each browser.
-func (v *visit) surveyCards() ([]surveyCard, error) {
-	if !v.May(surveyReaders()...) {
+func runningSurveys(c *caller, known *cache[[]surveyCard]) ([]surveyCard, error) {
+	if !c.May(surveyReaders()...) {
 		return nil, nil
 	}
-	return v.d.surveyCache.get(v.rights(), func() ([]surveyCard, error) {
+	return known.get(c.rights(), func() ([]surveyCard, error) {
 		var list surveyapi.SurveyList
 		query := url.Values{"state": {"running,paused,stopping"}, "limit": {strconv.Itoa(maxSurveys)}}
-		if err := v.get("/v1/surveys", query, &list); err != nil {
+		if err := c.get("/v1/surveys", query, &list); err != nil {
 			return nil, err
 		}
-		return v.cardsOf(list.Surveys)
+		return cardsOf(c, list.Surveys)
 	})
 }
 
-// counted reads the statistics of surveys.
-func (v *visit) counted(list []surveyapi.SurveySummary) ([]surveyCard, error) {
-	key := []string{"list", v.rights()}
+// cachedCards reads the statistics of surveys.
+func cachedCards(c *caller, known *cache[[]surveyCard], list []surveyapi.SurveySummary) ([]surveyCard, error) {
+	key := []string{"list", c.rights()}
 	for _, s := range list {
 		key = append(key, s.Survey, string(s.State), strconv.FormatBool(s.Locked))
 	}
-	return v.d.surveyCache.get(strings.Join(key, "\n"), func() ([]surveyCard, error) { return v.cardsOf(list) })
+	return known.get(strings.Join(key, "\n"), func() ([]surveyCard, error) { return cardsOf(c, list) })
 }
 
-func (v *visit) cardsOf(list []surveyapi.SurveySummary) ([]surveyCard, error) {
+func cardsOf(c *caller, list []surveyapi.SurveySummary) ([]surveyCard, error) {
 	cards := make([]surveyCard, len(list))
 	for i, s := range list {
 		cards[i].SurveySummary = s
-		stats, err := v.surveyStats(s.Survey)
+		stats, err := surveyStats(c, s.Survey)
 		if err != nil {
 			return nil, err
 		}
@@ -127,9 +127,9 @@ func (c *surveyCard) fill(s *surveyapi.StatsView) {
 
 // surveyStats reads the statistics of a survey; nil: not available, because its
 // definition is no longer valid or it was deleted.
-func (v *visit) surveyStats(name string) (*surveyapi.StatsView, error) {
+func surveyStats(c *caller, name string) (*surveyapi.StatsView, error) {
 	var stats surveyapi.StatsView
-	err := v.get(apiPath("v1", "surveys", name, "stats"), nil, &stats)
+	err := c.get(apiPath("v1", "surveys", name, "stats"), nil, &stats)
 	if status, _ := statusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
 		return nil, nil
 	}

@@ -4,36 +4,23 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"weir/ops"
-	"weir/web/api"
 	"weir/web/dashboard/display"
 )
 
 // visit is one request to the dashboard, with a session that the API accepts.
 // Templates use its exported methods.
 type visit struct {
-	d       *Dashboard
-	r       *http.Request
-	id      string // X-Request-Id
-	token   string // empty while no token is needed
-	session bool   // token is the text of a session
-	Who     api.WhoView
+	*caller
+	d *Dashboard
+	r *http.Request
 }
 
 // handler serves a visit.
 type handler func(*visit, http.ResponseWriter) error
-
-// May reports whether the token has one of the scopes; none: any token will do.
-func (v *visit) May(oneOf ...ops.Scope) bool {
-	return oneOf == nil || slices.ContainsFunc(oneOf, func(s ops.Scope) bool { return slices.Contains(v.Who.Scopes, s) })
-}
-
-// rights returns a key that is equal for all who see the same.
-func (v *visit) rights() string { return scopeWords(v.Who.Scopes) }
 
 // Link returns the path of a page; all segments except the first are escaped.
 func (v *visit) Link(first string, segments ...string) string {

@@ -65,13 +65,13 @@ type webhookData struct {
 	Pager      pager
 }
 
-func (v *visit) webhook() (w webhookCard, err error) {
-	err = v.get(apiPath("v1", "webhooks", v.r.PathValue("id")), nil, &w.WebhookView)
+func readWebhook(c *caller, id string) (w webhookCard, err error) {
+	err = c.get(apiPath("v1", "webhooks", id), nil, &w.WebhookView)
 	return w, err
 }
 
 func loadWebhook(v *visit) (*content, error) {
-	w, err := v.webhook()
+	w, err := readWebhook(v.caller, v.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func loadWebhook(v *visit) (*content, error) {
 // askWebhook returns the question about an action on a webhook.
 func askWebhook(about question) func(*visit) (*question, error) {
 	return func(v *visit) (*question, error) {
-		w, err := v.webhook()
+		w, err := readWebhook(v.caller, v.r.PathValue("id"))
 		if err != nil {
 			return nil, err
 		}
