@@ -13,6 +13,7 @@ import (
 	"weir/actors/core"
 	"weir/channels"
 	"weir/internal/backoff"
+	"weir/ops"
 )
 
 // broker is the actor of one channel: it turns messages into events of the core
@@ -139,7 +140,7 @@ func (b *broker) handle(msg any) {
 	case figuresRequest:
 		b.onFigures(m)
 	case whyRequest:
-		b.onWhys(m)
+		b.onWaitReasons(m)
 	case observed:
 		if b.core != nil && !b.quiet {
 			b.event(func(c *core.Core, now time.Time) { c.Observed(m.status, now) })
@@ -319,4 +320,17 @@ func (b *broker) reply(r core.Reply) {
 
 func errRestarted() error {
 	return &weir.Error{Code: weir.CodeUnavailable, Message: "the channel's broker was restarted; try again", RetryAfter: time.Second}
+}
+
+// onWaitReasons explains why contacts wait.
+func (b *broker) onWaitReasons(m whyRequest) {
+	if b.core == nil || b.ended != nil {
+		m.absent()
+		return
+	}
+	now, list := time.Now(), make([]ops.Why, len(m.contacts))
+	for i := range m.contacts {
+		list[i] = b.core.Why(&m.contacts[i], now)
+	}
+	m.answer(list)
 }

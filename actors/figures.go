@@ -174,18 +174,6 @@ func (s *System) WaitReasons(ctx context.Context, ch weir.Channel, contacts []we
 	return list, nil
 }
 
-func (b *broker) onWhys(m whyRequest) {
-	if b.core == nil || b.ended != nil {
-		m.absent()
-		return
-	}
-	now, list := time.Now(), make([]ops.Why, len(m.contacts))
-	for i := range m.contacts {
-		list[i] = b.core.Why(&m.contacts[i], now)
-	}
-	m.answer(list)
-}
-
 // CurrentMinutes lists what this process has counted and not written yet, mainly
 // the current minute.
 func (s *System) CurrentMinutes() []ops.Minute { return s.minutes.current() }
