@@ -5,23 +5,49 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
 	"weir/actors/core"
+	"weir/actors/supervise"
 	"weir/channels"
 	"weir/internal/backoff"
+	"weir/internal/failpoint"
+	"weir/internal/tracing"
 	"weir/ops"
 )
+
+// shared is what the brokers of all channels use in common.
+type shared struct {
+	core        core.Config
+	store       Store
+	queue       Queue
+	directory   *channels.Directory
+	providers   *providers
+	logger      *slog.Logger
+	metrics     *Metrics
+	minutes     *minutes
+	healths     *healths
+	tracing     *tracing.Tracer // nil: traces are off
+	root        *actor.RootContext
+	restarter   *supervise.Restarter
+	generations atomic.Int64
+	quiet       atomic.Bool     // nothing is claimed any more
+	ctx         context.Context // ends when no work may continue
+}
 
 // broker is the actor of one channel: it turns messages into events of the core
 // and carries out the core's effects.
 type broker struct {
-	*System
-	state *channelState
-	log   *slog.Logger
+	shared *shared
+	reader *reader
+	state  *channelState
+	log    *slog.Logger
 
 	self        *actor.PID
 	parent      *actor.PID
@@ -70,8 +96,8 @@ func (b *broker) Receive(ctx actor.Context) {
 // start starts an incarnation.
 func (b *broker) start() {
 	b.newIncarnation()
-	b.state.setAwake(true, b.metrics.brokers)
-	go b.load(b.lifetime, b.gen)
+	b.state.setAwake(true, b.shared.metrics.brokers)
+	b.work(func(ctx context.Context) any { return b.reader.begin(ctx, b.state) })
 }
 
 // rest drops the core of an idle channel. The next message that needs it brings it back.
@@ -81,16 +107,16 @@ func (b *broker) rest() {
 	}
 	b.newIncarnation()
 	b.resting = true
-	b.state.setAwake(false, b.metrics.brokers)
+	b.state.setAwake(false, b.shared.metrics.brokers)
 }
 
 // newIncarnation ends the incarnation and begins the next one with a new number.
 func (b *broker) newIncarnation() {
 	b.halt()
-	b.gen = b.generations.Add(1)
-	b.lifetime, b.endLifetime = context.WithCancel(b.ctx)
+	b.gen = b.shared.generations.Add(1)
+	b.lifetime, b.endLifetime = context.WithCancel(b.shared.ctx)
 	b.core, b.lastWrite, b.resting = nil, nil, false
-	b.quiet = b.System.quiet.Load()
+	b.quiet = b.shared.quiet.Load()
 }
 
 // restartLater starts an incarnation after a growing delay: otherwise a change that
@@ -136,7 +162,7 @@ func (b *broker) handle(msg any) {
 			b.onWithoutCore(msg)
 			return
 		}
-		go b.readChannel(b.lifetime, b.gen, m.done)
+		b.work(func(ctx context.Context) any { return b.reader.row(ctx, m.done) })
 	case figuresRequest:
 		b.onFigures(m)
 	case whyRequest:
@@ -202,7 +228,7 @@ func (b *broker) onResult(msg any) {
 	case prepareDone:
 		b.onPrepared(m)
 	case statusDone:
-		b.healths.Store(b.state.channel, health{b.ch.Name, m.status})
+		b.shared.healths.set(&b.ch, m.status)
 		b.event(func(c *core.Core, now time.Time) { c.StatusDone(m.status, now) })
 	case removeDone:
 		b.onRemoved(m)
@@ -293,20 +319,20 @@ func (b *broker) onWritten(m written) {
 		b.restartLater()
 	case m.result.Err != nil:
 		b.log.Error("commit failed; broker reloads its state", "error", m.result.Err)
-		b.metrics.reloads.Inc()
+		b.shared.metrics.reloads.Inc()
 		b.restartLater()
 	case len(m.claimed) > 0:
 		b.rejectedWrites = 0
 		b.event(func(c *core.Core, now time.Time) { c.ClaimsCommitted(m.claimed, m.result.Stale, now) })
 	case len(m.result.Stale) > 0:
 		b.log.Error("contacts stale; broker reloads its state", "contacts", len(m.result.Stale))
-		b.metrics.reloads.Inc()
+		b.shared.metrics.reloads.Inc()
 		b.start()
 	}
 }
 
 // post sends the broker a result of the incarnation gen.
-func (b *broker) post(gen int64, msg any) { b.root.Send(b.self, result{gen, msg}) }
+func (b *broker) post(gen int64, msg any) { b.shared.root.Send(b.self, result{gen, msg}) }
 
 // reply answers the waiter, if any, and never blocks.
 func (b *broker) reply(r core.Reply) {
@@ -318,8 +344,192 @@ func (b *broker) reply(r core.Reply) {
 	}
 }
 
-func errRestarted() error {
-	return &weir.Error{Code: weir.CodeUnavailable, Message: "the channel's broker was restarted; try again", RetryAfter: time.Second}
+func (b *broker) onLoaded(m loaded) {
+	now := time.Now()
+	switch {
+	case m.snapshot.Channel.Deleted, weir.CodeOf(m.err) == weir.CodeNotFound:
+		b.forget(m.snapshot.Channel)
+		b.refuseStash(errDeleted())
+		b.stopSelf(errDeleted())
+		return
+	case m.err != nil:
+		b.failures++
+		if !errors.Is(m.err, context.Canceled) {
+			b.log.Warn("channel load failed; retrying", "error", m.err)
+		}
+		b.refuseStash(&weir.Error{Code: weir.CodeUnavailable, Message: "the store cannot be read", RetryAfter: time.Second, Cause: m.err})
+		b.armAt(now, now.Add(backoff.Random(b.failures+1, minReloadDelay, maxReloadDelay)))
+		if b.quiet {
+			b.reportQuiet() // the end is not for a store that cannot be read to delay
+		}
+		return
+	}
+	b.failures = 0
+	b.ch, b.driver, b.by = m.snapshot.Channel, m.driver, m.by
+	b.log = b.shared.logger.With("channel", b.ch.Name)
+	b.series = b.shared.metrics.known(b.ch.Name, b.ch.Type)
+	b.core = core.New(b.shared.core, m.snapshot, now)
+	if b.quiet {
+		b.core.Drain(now)
+	}
+	b.execute(b.core.Take())
+	b.arm(now)
+	for ref, sent := range m.results {
+		b.event(func(c *core.Core, now time.Time) { c.SendDone(ref, sent, now) })
+	}
+	if b.acceptedMeanwhile {
+		b.acceptedMeanwhile = false
+		b.event(func(c *core.Core, now time.Time) { c.Woken(now) })
+	}
+	b.unstash()
+}
+
+// onWithoutCore stashes messages while there is no core. They wake a broker that rests.
+func (b *broker) onWithoutCore(msg any) {
+	_, hint := msg.(accepted)
+	switch {
+	case hint:
+		b.acceptedMeanwhile = true // the load finds them in the store
+	case len(b.stash) < maxStash:
+		b.stash = append(b.stash, msg)
+	default:
+		b.refuse(msg, errRestarted())
+	}
+	if b.resting {
+		b.start()
+	}
+}
+
+func (b *broker) unstash() {
+	stash := b.stash
+	b.stash = nil
+	for _, msg := range stash {
+		b.handle(msg)
+	}
+}
+
+func (b *broker) refuseStash(err error) {
+	stash := b.stash
+	b.stash = nil
+	for _, msg := range stash {
+		if _, ok := msg.(sendDone); ok {
+			b.stash = append(b.stash, msg) // its attempt is still open
+			continue
+		}
+		b.refuse(msg, err)
+	}
+}
+
+// refuse answers the waiter of a message that will not be handled. It returns false for
+// a request that is answered all the same.
+func (b *broker) refuse(msg any, err error) bool {
+	switch m := msg.(type) {
+	case figuresRequest, whyRequest, accepting:
+		return false
+	case reported:
+		b.reply(core.Reply{Waiter: m.from.Waiter, Err: err})
+	case cancelRequest:
+		b.reply(core.Reply{Waiter: m.from.Waiter, Err: err})
+	case changed:
+		m.answer(err)
+	}
+	return true
+}
+
+func (b *broker) onChannelRead(m channelRead) {
+	defer func() { changed{m.done}.answer(m.err) }()
+	switch {
+	case m.ch.Version < b.ch.Version:
+	case m.err != nil:
+		b.log.Warn("channel read failed; broker reloads its state", "error", m.err)
+		b.start()
+	case m.ch.Deleted:
+		b.forget(m.ch)
+		b.stopSelf(errDeleted())
+	default:
+		reconnect := m.ch.Type != b.ch.Type || !reflect.DeepEqual(m.ch.Settings, b.ch.Settings)
+		b.ch, b.driver = m.ch, m.driver
+		b.event(func(c *core.Core, now time.Time) { c.Configure(m.ch, reconnect, now) })
+	}
+}
+
+func (b *broker) onPrepared(m prepareDone) {
+	if m.err != nil {
+		b.log.Warn("provider setup failed; nothing is dispatched until it succeeds", "error", m.err)
+	}
+	b.event(func(c *core.Core, now time.Time) { c.PrepareDone(m.err, now) })
+}
+
+func (b *broker) onRemoved(m removeDone) {
+	if m.err != nil {
+		b.event(func(c *core.Core, now time.Time) { c.RemoveFailed(now) })
+		return
+	}
+	b.log.Info("channel deleted")
+	b.forget(b.ch)
+	b.stopSelf(errDeleted())
+}
+
+// forget drops what this process keeps about a deleted channel.
+func (b *broker) forget(ch weir.Channel) {
+	b.shared.metrics.forget(ch.Name)
+	b.shared.directory.Forget(b.state.channel)
+	b.shared.minutes.forget(b.state.channel)
+	b.shared.healths.forget(b.state.channel)
+}
+
+// onQuieten stops claiming. A broker that has no core yet, or rests, claims nothing.
+func (b *broker) onQuieten() {
+	b.quiet = true
+	if b.core == nil {
+		b.reportQuiet()
+		return
+	}
+	b.event(func(c *core.Core, now time.Time) { c.Drain(now) })
+}
+
+// reportQuiet tells the manager that no provider is being called any more, once what that
+// led to is written.
+func (b *broker) reportQuiet() {
+	self := b.self.Id
+	go func() {
+		b.state.writes.wait()
+		b.shared.root.Send(b.parent, brokerQuiet{b.state.channel, self})
+	}()
+}
+
+// stopSelf asks the manager to end this actor once everything is written. Until then it
+// answers with the error.
+func (b *broker) stopSelf(why error) {
+	if b.ended != nil {
+		return
+	}
+	b.ended = why
+	self := b.self.Id
+	go func() {
+		b.state.writes.wait()
+		b.shared.root.Send(b.parent, brokerEnded{b.state.channel, self})
+	}()
+}
+
+func (b *broker) onFigures(m figuresRequest) {
+	if (b.core == nil || b.ended != nil) && m.absent != nil && !b.shared.restarter.Faulted(b.self.Id) {
+		m.absent()
+		return
+	}
+	f := ops.Figures{Health: weir.Up}
+	ch := b.ch
+	switch {
+	case b.core != nil:
+		f = b.core.Figures()
+		f.Why = b.core.WhyNext(time.Now())
+	case b.resting:
+		ch = weir.Channel{} // it reports no figures
+	}
+	if b.shared.restarter.Faulted(b.self.Id) {
+		f.Health, f.HealthReason = weir.Faulted, "the channel's broker keeps crashing"
+	}
+	m.answer(liveReport{ch, f, b.state.mailbox.UserMessageCount()})
 }
 
 // onWaitReasons explains why contacts wait.
@@ -333,4 +543,229 @@ func (b *broker) onWaitReasons(m whyRequest) {
 		list[i] = b.core.Why(&m.contacts[i], now)
 	}
 	m.answer(list)
+}
+
+func errDeleted() error { return weir.Errorf(weir.CodeNotFound, "the channel was deleted") }
+
+// onAccepting submits contacts that are to be accepted.
+func (b *broker) onAccepting(a *acceptance) {
+	if b.core == nil || b.ended != nil {
+		a.Submit(weir.Claims{})
+		return
+	}
+	n := 0
+	b.event(func(c *core.Core, now time.Time) { n = c.Reserve(a.specs, now) })
+	if n == 0 {
+		a.Submit(weir.Claims{})
+		return
+	}
+	failpoint.Hit("accept.claiming")
+	gen, series := b.gen, b.series
+	before, w := b.lastWrite, &write{done: make(chan struct{})}
+	done := func(answers []weir.Accepted, _ error) {
+		failpoint.Hit("accept.claimed")
+		a.announced = true
+		fresh := freshOf(answers)
+		for i := range fresh {
+			if fresh[i].State == weir.Sending {
+				b.state.recordClaims([]weir.AttemptRef{fresh[i].AttemptRef()}, nil)
+				series.wait().Observe(0)
+			}
+		}
+		b.post(gen, acceptedReserved{a.specs[:n], fresh})
+		w.failed = before != nil && before.hasFailed() // contacts that are refused fail nothing else
+		close(w.done)
+		b.state.writes.end()
+	}
+	b.state.writes.begin()
+	if !a.Submit(weir.Claims{By: b.by, First: n, Done: done}) { // it was submitted without them
+		b.state.writes.end()
+		b.event(func(c *core.Core, now time.Time) { c.AcceptedReserved(a.specs[:n], nil, now) })
+		return
+	}
+	b.lastWrite = w
+}
+
+// onAcceptedBefore handles contacts that an earlier incarnation had submitted. The claimed
+// ones were loaded with what is in flight: this incarnation began after them.
+func (b *broker) onAcceptedBefore(contacts []weir.Contact) {
+	waiting := slices.DeleteFunc(contacts, func(c weir.Contact) bool { return c.State == weir.Sending })
+	if len(waiting) > 0 {
+		b.handle(accepted{waiting})
+	}
+}
+
+// execute carries out what the core decided.
+func (b *broker) execute(e core.Effects) {
+	// A local attempt is forgotten once its outcome is durable. The writer keeps
+	// the order, so the event's last change covers those before it.
+	if len(e.Commits) == 0 {
+		b.state.drop(e.Forget)
+	}
+	for i, k := range e.Commits {
+		if i < len(e.Commits)-1 {
+			b.commit(k, nil)
+		} else {
+			b.commit(k, e.Forget)
+		}
+	}
+	b.count(e)
+	b.state.meter.gauge(b.core.Load())
+	for _, r := range e.Replies {
+		b.lastWrite.after(b.lifetime, func(err error) {
+			if err != nil {
+				r.Err = err
+			}
+			b.reply(r)
+		})
+	}
+	driver, series, calls := b.driver, b.series, b.shared.providers
+	for _, a := range e.Sends {
+		b.state.recordSend(a.ID, nil)
+		go b.send(driver, series, a)
+	}
+	for _, a := range e.Asks {
+		b.work(func(context.Context) any { return askDone{a.ID, calls.ask(driver, series, a)} })
+	}
+	for _, a := range e.Cancels {
+		b.work(func(life context.Context) any {
+			return cancelDone{a.ID, calls.cancel(life, b.state.cancels, driver, series, a)}
+		})
+	}
+	// A read runs even if the change before it failed: its incarnation is over, so the
+	// result is dropped.
+	for _, read := range b.reader.reads(&e) {
+		b.workAfterWrites(read)
+	}
+	if e.Prepare {
+		b.work(func(context.Context) any { return prepareDone{calls.prepare(driver, series)} })
+	}
+	if e.Status {
+		b.work(func(context.Context) any { return statusDone{calls.status(driver, series)} })
+	}
+	switch {
+	case e.Remove:
+		b.work(b.remove)
+	case e.Drained:
+		b.reportQuiet()
+	case e.Passivate:
+		b.post(b.gen, passivate{})
+	}
+}
+
+// count updates the metrics.
+func (b *broker) count(e core.Effects) {
+	name := b.ch.Name
+	for _, f := range e.Finished {
+		b.series.finish(f.Outcome).Inc()
+		if c, ok := ops.OutcomeCounter(f.Outcome); ok {
+			b.state.meter.count(c, 1)
+		}
+		if f.Active > 0 {
+			b.series.active().Observe(f.Active.Seconds())
+		}
+		if f.Outcome == weir.DeadLetter {
+			b.shared.metrics.deadLetters.WithLabelValues(name).Inc()
+		}
+	}
+	if e.ReconcileBegun {
+		b.shared.metrics.gcRuns.Inc()
+		b.state.meter.count(ops.CountReconciliations, 1)
+		if e.ReconcileClean {
+			b.shared.metrics.gcLast.WithLabelValues(name).SetToCurrentTime()
+		}
+	}
+	for _, k := range e.Reconciled {
+		if k != channels.AskFailed {
+			b.state.meter.count(ops.CountReconciled, 1)
+		}
+		b.shared.metrics.gcReconciled.WithLabelValues(name, knowledgeLabel(k)).Inc()
+	}
+}
+
+// commit submits a change to the writer. Waiters are answered by the writer's
+// goroutine, so that a crash of this actor loses no reply. The attempts in forget
+// are dropped when the change is durable.
+func (b *broker) commit(k core.Commit, forget []weir.AttemptRef) {
+	for i := range k.Transitions {
+		if t := &k.Transitions[i]; t.Was == weir.Queued && t.Contact.State == weir.Sending {
+			b.series.wait().Observe(t.Contact.ClaimedAt.Sub(t.Contact.QueuedAt).Seconds())
+		}
+	}
+	hitFailpoint(k, "before")
+	gen, series := b.gen, b.series
+	w := &write{done: make(chan struct{})}
+	b.lastWrite = w
+	b.state.writes.begin()
+	b.shared.queue.Commit(weir.Change{By: b.by, Transitions: k.Transitions}, func(r weir.CommitResult) {
+		hitFailpoint(k, "committed")
+		if r.Err == nil {
+			b.state.drop(forget)
+			b.state.recordClaims(k.Claimed, r.Stale)
+			b.traceDone(series, k.Transitions, r.Stale)
+		}
+		if len(k.Claimed) > 0 || r.Err != nil || len(r.Stale) > 0 {
+			b.post(gen, written{k.Claimed, r})
+		}
+		for _, reply := range k.Replies {
+			if r.Err != nil || len(r.Stale) > 0 {
+				reply.Err = errRestarted()
+			}
+			b.reply(reply)
+		}
+		w.failed = r.Err != nil || len(r.Stale) > 0
+		close(w.done)
+		b.state.writes.end()
+	})
+}
+
+// traceDone exports the contacts that transitions ended, without the stale ones.
+func (b *broker) traceDone(f *channelSeries, list []weir.Transition, stale []weir.ContactID) {
+	if b.shared.tracing == nil {
+		return
+	}
+	for i := range list {
+		if t := &list[i]; t.Contact.State == weir.Done && t.Was != weir.Done && !slices.Contains(stale, t.Contact.ID) {
+			b.shared.tracing.Done(&t.Contact, f.name, f.typ)
+		}
+	}
+}
+
+// remove deletes the channel's row once everything is written.
+func (b *broker) remove(life context.Context) any {
+	io, cancel := background(life, ioTimeout)
+	defer cancel()
+	b.state.writes.wait()
+	return removeDone{b.shared.queue.DeleteChannel(io, b.state.channel)}
+}
+
+// send dispatches an attempt. The result is kept for a later incarnation, and sent to the
+// one that runs.
+func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
+	result := b.shared.providers.send(d, f, a)
+	b.state.recordSend(a.ID, &result)
+	if result.Fate == channels.Accepted {
+		b.state.meter.count(ops.CountSent, 1)
+	} else {
+		b.state.meter.count(ops.CountSendFailed, 1)
+	}
+	b.shared.root.Send(b.state.actor.Load(), sendDone{a.ID, result}) // may be a later incarnation
+}
+
+// work does work of this incarnation outside the mailbox and posts its result.
+func (b *broker) work(do func(context.Context) any) {
+	gen, life := b.gen, b.lifetime
+	go func() { b.post(gen, do(life)) }()
+}
+
+// workAfterWrites is work for a read, which follows the changes issued before it.
+func (b *broker) workAfterWrites(read func(context.Context) any) {
+	gen, life := b.gen, b.lifetime
+	b.lastWrite.after(life, func(error) {
+		go func() {
+			io, cancel := background(life, ioTimeout)
+			defer cancel()
+			b.post(gen, read(io))
+		}()
+	})
 }

@@ -9,9 +9,16 @@ import (
 	"weir/ops"
 )
 
+// figures answers with the live numbers of channels and with what their contacts wait for.
+// Its methods are safe for concurrent use.
+type figures struct {
+	shared *shared
+	mail   *mail
+}
+
 // Figures returns a channel's live numbers: from its broker, or from the store
 // while that rests.
-func (s *System) Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error) {
+func (s *figures) Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error) {
 	list, err := s.FiguresOf(ctx, []weir.Channel{ch})
 	if err != nil {
 		return ops.Figures{}, err
@@ -22,7 +29,7 @@ func (s *System) Figures(ctx context.Context, ch weir.Channel) (ops.Figures, err
 // FiguresOf returns the live numbers of channels, in their order. It takes two or
 // three statements of the store regardless of their number, and queries the
 // brokers concurrently.
-func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error) {
+func (s *figures) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error) {
 	ids := make([]weir.ChannelID, len(list))
 	for i := range list {
 		ids[i] = list[i].ID
@@ -30,17 +37,17 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figu
 	heard, resting := s.askBrokers(ctx, ids)
 	absent := make(map[weir.ChannelID]bool, len(resting))
 	if len(resting) > 0 {
-		flights, err := s.store.Flights(ctx, resting)
+		flights, err := s.shared.store.Flights(ctx, resting)
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range resting {
 			f := flights[id]
-			f.Health, f.HealthReason = s.lastHealth(id)
+			f.Health, f.HealthReason = s.shared.healths.last(id)
 			heard[id], absent[id] = f, true
 		}
 	}
-	backlogs, err := s.store.Backlogs(ctx, ids)
+	backlogs, err := s.shared.store.Backlogs(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +61,7 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figu
 			f.Health, f.HealthReason = weir.Paused, ""
 		}
 		f.Queued, f.OldestQueuedAt = backlogs[ch.ID].Queued, backlogs[ch.ID].OldestQueuedAt
-		f.SentPerMinute, f.IdleSince = s.minutes.perMinute(ch.ID, now), s.minutes.idleSince(ch.ID, now)
+		f.SentPerMinute, f.IdleSince = s.shared.minutes.perMinute(ch.ID, now), s.shared.minutes.idleSince(ch.ID, now)
 		if absent[ch.ID] {
 			f.Why, f.IdleSince = core.WhyNextStored(&ch, f), time.Time{}
 		}
@@ -65,7 +72,7 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figu
 
 // askBrokers requests the figures of channels from their brokers. resting lists the
 // channels whose brokers do not run; one whose broker does not answer is in neither.
-func (s *System) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]ops.Figures, resting []weir.ChannelID) {
+func (s *figures) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]ops.Figures, resting []weir.ChannelID) {
 	ctx, cancel := background(ctx, figuresTimeout)
 	defer cancel()
 	type answer struct {
@@ -76,10 +83,10 @@ func (s *System) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard ma
 	answers := make(chan answer, len(ids)) // room for all, so that no broker blocks
 	for _, id := range ids {
 		missing := func() { answers <- answer{channel: id, absent: true} }
-		s.root.Send(s.manager, ifRunning{id, figuresRequest{
+		s.mail.ifRunning(id, figuresRequest{
 			answer: func(l liveReport) { answers <- answer{channel: id, figures: l.figures} },
 			absent: missing,
-		}, missing})
+		}, missing)
 	}
 	heard = make(map[weir.ChannelID]ops.Figures, len(ids))
 	for range ids {
@@ -98,7 +105,7 @@ func (s *System) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard ma
 }
 
 // allFigures requests the figures of every running broker.
-func (s *System) allFigures(ctx context.Context) map[string]liveReport {
+func (s *figures) allFigures(ctx context.Context) map[string]liveReport {
 	count := make(chan int, 1)
 	answers := make(chan liveReport, changesAtOnce)
 	answer := func(l liveReport) {
@@ -107,7 +114,7 @@ func (s *System) allFigures(ctx context.Context) map[string]liveReport {
 		case <-ctx.Done():
 		}
 	}
-	s.root.Send(s.manager, broadcast{figuresRequest{answer: answer}, count})
+	s.shared.root.Send(s.mail.manager, broadcast{figuresRequest{answer: answer}, count})
 	all := map[string]liveReport{}
 	select {
 	case n := <-count:
@@ -126,36 +133,14 @@ func (s *System) allFigures(ctx context.Context) map[string]liveReport {
 	return all
 }
 
-// healthsWithoutBroker returns, by name, the last known provider health of channels whose
-// brokers do not run.
-func (s *System) healthsWithoutBroker(running map[string]liveReport) map[string]weir.Health {
-	out := map[string]weir.Health{}
-	for _, h := range s.healths.Range {
-		if h := h.(health); h.status.Health != "" {
-			if _, runs := running[h.channel]; !runs {
-				out[h.channel] = h.status.Health
-			}
-		}
-	}
-	return out
-}
-
-// whyRequest requests the reasons why contacts of its channel wait. absent is called
-// instead of answer by a broker that does not run its channel.
-type whyRequest struct {
-	contacts []weir.Contact
-	answer   func([]ops.Why)
-	absent   func()
-}
-
 // WaitReasons explains why each of some contacts of one channel waits: from the memory
 // of its broker, or from the contacts' rows while that rests.
-func (s *System) WaitReasons(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
+func (s *figures) WaitReasons(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
 	asked, cancel := background(ctx, figuresTimeout)
 	defer cancel()
 	answers := make(chan []ops.Why, 2) // room for all, so that no broker blocks
 	absent := func() { answers <- nil }
-	s.root.Send(s.manager, ifRunning{ch.ID, whyRequest{contacts, func(list []ops.Why) { answers <- list }, absent}, absent})
+	s.mail.ifRunning(ch.ID, whyRequest{contacts, func(list []ops.Why) { answers <- list }, absent}, absent)
 	select {
 	case list := <-answers:
 		if list != nil {
@@ -163,17 +148,17 @@ func (s *System) WaitReasons(ctx context.Context, ch weir.Channel, contacts []we
 		}
 	case <-asked.Done():
 	}
-	flights, err := s.store.Flights(ctx, []weir.ChannelID{ch.ID})
+	flights, err := s.shared.store.Flights(ctx, []weir.ChannelID{ch.ID})
 	if err != nil {
 		return nil, err
 	}
 	list := make([]ops.Why, len(contacts))
 	for i := range contacts {
-		list[i] = core.WhyStored(s.coreConfig, &ch, flights[ch.ID].InFlight, &contacts[i])
+		list[i] = core.WhyStored(s.shared.core, &ch, flights[ch.ID].InFlight, &contacts[i])
 	}
 	return list, nil
 }
 
 // CurrentMinutes lists what this process has counted and not written yet, mainly
 // the current minute.
-func (s *System) CurrentMinutes() []ops.Minute { return s.minutes.current() }
+func (s *figures) CurrentMinutes() []ops.Minute { return s.shared.minutes.current() }

@@ -2,11 +2,13 @@ package actors
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
+	"weir/channels"
 	"weir/ops"
 )
 
@@ -18,8 +20,8 @@ type liveFigures struct {
 	capacity, inFlight, sending, active, unknown, queued, blocked, oldest, health *prometheus.Desc
 	breaker, retries, rate, mailbox                                               *prometheus.Desc
 
-	source        func(context.Context) map[string]liveReport
-	withoutBroker func(running map[string]liveReport) map[string]weir.Health // channels without a broker
+	source  func(context.Context) map[string]liveReport
+	healths *healths
 }
 
 // liveReport is a broker's report on itself.
@@ -74,7 +76,7 @@ func (l *liveFigures) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), figuresTimeout)
 	defer cancel()
 	waiting, running := 0, l.source(ctx)
-	for name, is := range l.withoutBroker(running) {
+	for name, is := range l.healths.without(running) {
 		ch <- prometheus.MustNewConstMetric(l.health, prometheus.GaugeValue, 1, name, string(is))
 	}
 	for name, v := range running {
@@ -113,3 +115,37 @@ const (
 	kindManager = "manager"
 	kindBroker  = "broker"
 )
+
+// healths holds the last known provider health of channels: all that is known of a
+// channel without a broker.
+type healths struct{ byID sync.Map } // of health by weir.ChannelID
+
+type health struct {
+	channel string
+	status  channels.Status
+}
+
+func (h *healths) set(ch *weir.Channel, s channels.Status) { h.byID.Store(ch.ID, health{ch.Name, s}) }
+
+func (h *healths) forget(id weir.ChannelID) { h.byID.Delete(id) }
+
+// last returns the last known provider health of a channel; up if it was never requested.
+func (h *healths) last(id weir.ChannelID) (weir.Health, string) {
+	if is, ok := h.byID.Load(id); ok {
+		return is.(health).status.Health, is.(health).status.Reason
+	}
+	return weir.Up, ""
+}
+
+// without returns, by name, the healths of channels whose brokers do not run.
+func (h *healths) without(running map[string]liveReport) map[string]weir.Health {
+	out := map[string]weir.Health{}
+	for _, is := range h.byID.Range {
+		if is := is.(health); is.status.Health != "" {
+			if _, runs := running[is.channel]; !runs {
+				out[is.channel] = is.status.Health
+			}
+		}
+	}
+	return out
+}

@@ -2,7 +2,7 @@ package actors
 
 import (
 	"strconv"
-	"time"
+	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -12,10 +12,47 @@ import (
 // managerName is the manager's actor name.
 const managerName = "channels"
 
+// mail passes messages to the brokers.
+type mail struct {
+	root    *actor.RootContext
+	manager *actor.PID
+	running sync.Map // of *child by weir.ChannelID
+}
+
+// deliver passes a message to a channel's broker: directly if it runs, otherwise
+// through the manager, which starts it.
+func (m *mail) deliver(channel weir.ChannelID, msg any) {
+	if c, running := m.running.Load(channel); running {
+		m.root.Send(c.(*child).pid, msg)
+		return
+	}
+	m.root.Send(m.manager, deliver{channel, msg})
+}
+
+// ifRunning passes a message to a channel's broker if it runs. Otherwise missing is called.
+func (m *mail) ifRunning(channel weir.ChannelID, msg any, missing func()) {
+	m.root.Send(m.manager, ifRunning{channel, msg, missing})
+}
+
+// submit leaves an acceptance to the channel's broker, if it seems to have free slots. If the
+// message is lost, [weir.Acceptance.Wait] submits it.
+func (m *mail) submit(channel weir.ChannelID, a *acceptance) bool {
+	c, running := m.running.Load(channel)
+	if !running || !c.(*child).state.claimsAtOnce.Load() {
+		return false
+	}
+	m.root.Send(c.(*child).pid, accepting{a})
+	return true
+}
+
 // manager spawns, addresses and quiets the brokers. It does no I/O and keeps nothing
 // that is not in the store.
 type manager struct {
-	*System
+	shared     *shared
+	mail       *mail
+	middleware []actor.ReceiverMiddleware       // of the brokers
+	states     map[weir.ChannelID]*channelState // outlive a crash of the manager
+
 	self     *actor.PID
 	children map[weir.ChannelID]*child
 	waiting  []chan struct{} // closed once all brokers are quiet
@@ -35,10 +72,10 @@ func (m *manager) Receive(ctx actor.Context) {
 		m.self = ctx.Self()
 		m.children = map[weir.ChannelID]*child{}
 		for id := range m.states { // their brokers ended in a crash, together with the messages in their mailboxes
-			m.root.Send(m.self, deliver{id, sweepHint{}})
+			m.shared.root.Send(m.self, deliver{id, sweepHint{}})
 		}
 	case *actor.Restarting: // its brokers end; it restarts once they have
-		m.brokers.Clear()
+		m.mail.running.Clear()
 	case deliver:
 		m.deliver(ctx, msg.channel, msg.msg)
 	case ifRunning:
@@ -80,7 +117,7 @@ func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
 // cancels returns the max concurrent cancels of a broker: few if the configured
 // send concurrency is low, and never as many as a channel may have in flight.
 func (m *manager) cancels() int {
-	if n := m.coreConfig.SendConcurrency; n > 0 {
+	if n := m.shared.core.SendConcurrency; n > 0 {
 		return min(n, maxCancels)
 	}
 	return maxCancels
@@ -92,18 +129,21 @@ func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 	s := m.states[id]
 	if s == nil {
 		s = newChannelState(id, m.cancels())
-		s.meter = m.minutes.of(id)
+		s.meter = m.shared.minutes.of(id)
 		m.states[id] = s
 	}
 	props := actor.PropsFromProducer(func() actor.Actor {
-		return &broker{System: m.System, state: s, log: m.logger.With("channel_id", int64(id))}
-	}, actor.WithReceiverMiddleware(m.brokerMiddleware...), actor.WithMailbox(func() actor.Mailbox {
+		return &broker{
+			shared: m.shared, state: s, log: m.shared.logger.With("channel_id", int64(id)),
+			reader: &reader{id, m.shared.store, m.shared.queue, m.shared.directory},
+		}
+	}, actor.WithReceiverMiddleware(m.middleware...), actor.WithMailbox(func() actor.Mailbox {
 		s.mailbox = actor.Unbounded()()
 		return s.mailbox
 	}))
 	c := &child{pid: ctx.SpawnPrefix(props, "channel-"+strconv.FormatInt(int64(id), 10)+"-"), state: s}
 	m.children[id] = c
-	m.brokers.Store(id, c)
+	m.mail.running.Store(id, c)
 	return c
 }
 
@@ -114,11 +154,11 @@ func (m *manager) ended(ctx actor.Context, e brokerEnded) {
 	if c == nil || c.pid.Id != e.actor { // a broker that crashed while it ended may send this twice
 		return
 	}
-	m.brokers.Delete(e.channel)
+	m.mail.running.Delete(e.channel)
 	delete(m.children, e.channel)
 	delete(m.states, e.channel)
-	m.restarter.Forget(c.pid.Id)
-	c.state.setAwake(false, m.metrics.brokers)
+	m.shared.restarter.Forget(c.pid.Id)
+	c.state.setAwake(false, m.shared.metrics.brokers)
 	ctx.Poison(c.pid)
 	m.checkQuiet()
 }
@@ -134,8 +174,4 @@ func (m *manager) checkQuiet() {
 		close(done)
 	}
 	m.waiting = nil
-}
-
-func errDraining() error {
-	return &weir.Error{Code: weir.CodeDraining, Message: "the program is shutting down", RetryAfter: 5 * time.Second}
 }

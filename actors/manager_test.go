@@ -81,7 +81,7 @@ func TestManagerCrash(t *testing.T) {
 		}
 		first := accept()
 		time.Sleep(time.Second) // it is being sent
-		s.root.Send(s.manager, ifRunning{channel: 99, missing: func() { panic("a fault in the test") }})
+		s.mail.ifRunning(99, nil, func() { panic("a fault in the test") })
 		second := accept()
 		time.Sleep(20 * time.Second)
 		for name, ref := range map[string]weir.Ref{"the contact being sent": first, "the contact accepted then": second} {

@@ -6,6 +6,7 @@ import (
 	"weir"
 	"weir/actors/core"
 	"weir/channels"
+	"weir/ops"
 )
 
 // Messages to the manager.
@@ -60,6 +61,13 @@ type (
 	figuresRequest struct {
 		answer func(liveReport)
 		absent func()
+	}
+	// whyRequest requests the reasons why contacts of its channel wait. absent is called
+	// instead of answer by a broker that does not run its channel.
+	whyRequest struct {
+		contacts []weir.Contact
+		answer   func([]ops.Why)
+		absent   func()
 	}
 	// observed carries a provider health that another request has returned.
 	observed struct{ status channels.Status }
@@ -156,4 +164,15 @@ type acceptance struct {
 	weir.Acceptance
 	specs     []weir.Spec
 	announced bool // the broker gets the result; read it only after Wait
+}
+
+// freshOf returns the contacts that did not exist before.
+func freshOf(answers []weir.Accepted) []weir.Contact {
+	fresh := make([]weir.Contact, 0, len(answers))
+	for i := range answers {
+		if !answers[i].Duplicate {
+			fresh = append(fresh, answers[i].Contact)
+		}
+	}
+	return fresh
 }

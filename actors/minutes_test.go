@@ -61,16 +61,16 @@ func (l *ledger) total(c ops.Counter) (n int64) {
 }
 
 // keeper runs the loop that writes minutes, in a bubble.
-func keeper(t *testing.T) (*System, *ledger, *bytes.Buffer) {
+func keeper(t *testing.T) (*minutes, *ledger, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
 	store := new(ledger)
-	s := &System{minutes: newMinutes(time.Now()), minuteStore: store, logger: slog.New(slog.NewTextHandler(log, nil))}
+	m := newMinutes(time.Now(), store, slog.New(slog.NewTextHandler(log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	var loop sync.WaitGroup
-	loop.Go(func() { s.minutesLoop(ctx) })
+	loop.Go(func() { m.run(ctx) })
 	t.Cleanup(func() { cancel(); loop.Wait() })
-	return s, store, log
+	return m, store, log
 }
 
 // later lets time pass and waits for all that follows from it.
@@ -82,22 +82,22 @@ func later(d time.Duration) {
 func TestMinutesAreWrittenWhenTheyAreOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, store, log := keeper(t)
+		m, store, log := keeper(t)
 		begun := time.Now().UTC()
-		s.minutes.of(7).count(ops.CountSent, 3)
+		m.of(7).count(ops.CountSent, 3)
 		later(30 * time.Second)
-		s.minutes.of(7).verdict(weir.Late)
-		s.minutes.of(8) // exists, without any events
+		m.of(7).verdict(weir.Late)
+		m.of(8) // exists, without any events
 		want := ops.Minute{Channel: 7, At: begun}
 		want.Counts[ops.CountSent], want.Counts[ops.CountLate] = 3, 1
-		if d := cmp.Diff([]ops.Minute{want}, s.CurrentMinutes()); d != "" {
+		if d := cmp.Diff([]ops.Minute{want}, m.current()); d != "" {
 			t.Errorf("the minute under way (-want +got):\n%s", d)
 		}
 		later(30*time.Second + minutesDelay)
 		if d := cmp.Diff([]ops.Minute{want}, store.kept); d != "" {
 			t.Errorf("written (-want +got):\n%s", d)
 		}
-		if list := s.CurrentMinutes(); len(list) != 0 {
+		if list := m.current(); len(list) != 0 {
 			t.Errorf("%+v", list)
 		}
 		later(time.Hour)
@@ -113,8 +113,8 @@ func TestMinutesAreWrittenWhenTheyAreOver(t *testing.T) {
 func TestGaugesAreWrittenWhenTheyChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, store, _ := keeper(t)
-		m := s.minutes.of(7)
+		minutes, store, _ := keeper(t)
+		m := minutes.of(7)
 		m.gauge(2, 5, 10)
 		m.gauge(9, 4, 10)
 		m.gauge(3, 1, 10)
@@ -143,21 +143,21 @@ func TestGaugesAreWrittenWhenTheyChange(t *testing.T) {
 func TestMinutesThatCouldNotBeWritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, store, log := keeper(t)
+		m, store, log := keeper(t)
 		store.weather(1)
 		for i := range 4 {
 			for id := range weir.ChannelID(3) {
-				s.minutes.of(id+1).count(ops.CountSent, 1)
+				m.of(id+1).count(ops.CountSent, 1)
 			}
 			later(time.Minute + minutesDelay)
-			if want := 3*(i+1) - len(store.kept); len(s.CurrentMinutes()) != want || len(store.kept) != i+1 {
-				t.Errorf("%d minutes are written, %d wait, want %d", len(store.kept), len(s.CurrentMinutes()), want)
+			if want := 3*(i+1) - len(store.kept); len(m.current()) != want || len(store.kept) != i+1 {
+				t.Errorf("%d minutes are written, %d wait, want %d", len(store.kept), len(m.current()), want)
 			}
 		}
 		store.weather(-1)
 		later(time.Minute)
-		if n := store.total(ops.CountSent); n != 12 || len(store.kept) != 12 || len(s.CurrentMinutes()) != 0 {
-			t.Errorf("12 were counted and %d written, in %d minutes; %d wait", n, len(store.kept), len(s.CurrentMinutes()))
+		if n := store.total(ops.CountSent); n != 12 || len(store.kept) != 12 || len(m.current()) != 0 {
+			t.Errorf("12 were counted and %d written, in %d minutes; %d wait", n, len(store.kept), len(m.current()))
 		}
 		if n := strings.Count(log.String(), "channel minutes write failed"); n != 4 {
 			t.Errorf("it was said %d times:\n%s", n, log)
@@ -168,16 +168,16 @@ func TestMinutesThatCouldNotBeWritten(t *testing.T) {
 func TestMinutesAreDroppedWhenThereAreTooMany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, store, log := keeper(t)
+		m, store, log := keeper(t)
 		store.weather(0)
 		const channels = maxWaitingMinutes/2 + 1
 		for range 2 {
 			for id := range weir.ChannelID(channels) {
-				s.minutes.of(id+1).count(ops.CountSent, 1)
+				m.of(id+1).count(ops.CountSent, 1)
 			}
 			later(time.Minute + minutesDelay)
 		}
-		if n := len(s.CurrentMinutes()); n != maxWaitingMinutes || !strings.Contains(log.String(), "minutes=2") {
+		if n := len(m.current()); n != maxWaitingMinutes || !strings.Contains(log.String(), "minutes=2") {
 			t.Errorf("%d wait\n%s", n, log)
 		}
 		store.weather(-1)
@@ -191,12 +191,12 @@ func TestMinutesAreDroppedWhenThereAreTooMany(t *testing.T) {
 func TestRateOfTheLastMinutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, _, _ := keeper(t)
-		rate := func() float64 { return s.minutes.perMinute(7, time.Now()) }
+		m, _, _ := keeper(t)
+		rate := func() float64 { return m.perMinute(7, time.Now()) }
 		if got := rate(); got != 0 {
 			t.Errorf("of an unknown channel: %v", got)
 		}
-		s.minutes.of(7).count(ops.CountSent, 30)
+		m.of(7).count(ops.CountSent, 30)
 		later(10 * time.Second)
 		if got := rate(); got != 30 { // less than a minute counts as one
 			t.Errorf("after ten seconds: %v", got)
@@ -221,13 +221,13 @@ func TestRateOfTheLastMinutes(t *testing.T) {
 func TestMinutes_IdleSince(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, _, _ := keeper(t)
-		idle := func() time.Duration { return time.Since(s.minutes.idleSince(7, time.Now())).Round(time.Second) }
+		m, _, _ := keeper(t)
+		idle := func() time.Duration { return time.Since(m.idleSince(7, time.Now())).Round(time.Second) }
 		later(30 * time.Second)
 		if got := idle(); got != 30*time.Second {
 			t.Errorf("half a minute after the start: %v", got)
 		}
-		s.minutes.of(7).count(ops.CountSent, 1)
+		m.of(7).count(ops.CountSent, 1)
 		if got := idle(); got != 0 {
 			t.Errorf("in the minute of a dispatch: %v", got)
 		}
@@ -249,7 +249,8 @@ func TestMinutes_IdleSince(t *testing.T) {
 // TestCountingWhileMinutesEnd loses nothing and counts nothing twice.
 func TestCountingWhileMinutesEnd(t *testing.T) {
 	t.Parallel()
-	m, store := newMinutes(time.Now()), new(ledger)
+	store := new(ledger)
+	m := newMinutes(time.Now(), store, slog.New(slog.DiscardHandler))
 	stop := make(chan struct{})
 	var counting, ending sync.WaitGroup
 	ending.Go(func() {
@@ -260,7 +261,7 @@ func TestCountingWhileMinutesEnd(t *testing.T) {
 			default:
 			}
 			m.endMinute(time.Now())
-			if _, err := m.write(t.Context(), store); err != nil {
+			if _, err := m.write(t.Context()); err != nil {
 				t.Error(err)
 			}
 			m.current()

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"weir"
@@ -11,20 +12,28 @@ import (
 	"weir/ops"
 )
 
+// requests passes the requests of clients and providers to the brokers. Its methods are
+// safe for concurrent use.
+type requests struct {
+	shared *shared
+	mail   *mail
+	timers sync.Pool // of *time.Timer, for callers that wait for a broker's reply
+}
+
 // Accept stores contacts. If the channel's broker has free slots it submits them, so
 // that they are claimed in the transaction that accepts them; otherwise it receives them
 // afterwards.
-func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error) {
+func (s *requests) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error) {
 	if len(specs) == 0 {
 		return nil, nil
 	}
 	failpoint.Hit("accept.before")
-	stored, err := s.store.NewAcceptance(ctx, ch.ID, specs)
+	stored, err := s.shared.store.NewAcceptance(ctx, ch.ID, specs)
 	if err != nil {
 		return nil, err
 	}
 	a := &acceptance{Acceptance: stored, specs: specs}
-	if !s.submitByBroker(ch.ID, a) {
+	if !s.mail.submit(ch.ID, a) {
 		a.Submit(weir.Claims{})
 	}
 	answers, err := a.Wait()
@@ -39,103 +48,33 @@ func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec)
 		}
 	}
 	if n > 0 {
-		s.metrics.accepted.WithLabelValues(ch.Name).Add(float64(n))
-		s.minutes.of(ch.ID).count(ops.CountAccepted, n)
+		s.shared.metrics.accepted.WithLabelValues(ch.Name).Add(float64(n))
+		s.shared.minutes.of(ch.ID).count(ops.CountAccepted, n)
 	}
 	if n > 0 && !a.announced {
-		s.deliver(ch.ID, accepted{freshOf(answers)})
+		s.mail.deliver(ch.ID, accepted{freshOf(answers)})
 	}
 	return answers, nil
 }
 
-// freshOf returns the contacts that did not exist before.
-func freshOf(answers []weir.Accepted) []weir.Contact {
-	fresh := make([]weir.Contact, 0, len(answers))
-	for i := range answers {
-		if !answers[i].Duplicate {
-			fresh = append(fresh, answers[i].Contact)
-		}
-	}
-	return fresh
-}
-
-// submitByBroker leaves an acceptance to the channel's broker, if it seems to have free
-// slots. If the message is lost, [weir.Acceptance.Wait] submits it.
-func (s *System) submitByBroker(channel weir.ChannelID, a *acceptance) bool {
-	c, running := s.brokers.Load(channel)
-	if !running || !c.(*child).state.claimsAtOnce.Load() {
-		return false
-	}
-	s.root.Send(c.(*child).pid, accepting{a})
-	return true
-}
-
-// onAccepting submits contacts that are to be accepted.
-func (b *broker) onAccepting(a *acceptance) {
-	if b.core == nil || b.ended != nil {
-		a.Submit(weir.Claims{})
-		return
-	}
-	n := 0
-	b.event(func(c *core.Core, now time.Time) { n = c.Reserve(a.specs, now) })
-	if n == 0 {
-		a.Submit(weir.Claims{})
-		return
-	}
-	failpoint.Hit("accept.claiming")
-	gen, series := b.gen, b.series
-	before, w := b.lastWrite, &write{done: make(chan struct{})}
-	done := func(answers []weir.Accepted, _ error) {
-		failpoint.Hit("accept.claimed")
-		a.announced = true
-		fresh := freshOf(answers)
-		for i := range fresh {
-			if fresh[i].State == weir.Sending {
-				b.state.recordClaims([]weir.AttemptRef{fresh[i].AttemptRef()}, nil)
-				series.wait().Observe(0)
-			}
-		}
-		b.post(gen, acceptedReserved{a.specs[:n], fresh})
-		w.failed = before != nil && before.hasFailed() // contacts that are refused fail nothing else
-		close(w.done)
-		b.state.writes.end()
-	}
-	b.state.writes.begin()
-	if !a.Submit(weir.Claims{By: b.by, First: n, Done: done}) { // it was submitted without them
-		b.state.writes.end()
-		b.event(func(c *core.Core, now time.Time) { c.AcceptedReserved(a.specs[:n], nil, now) })
-		return
-	}
-	b.lastWrite = w
-}
-
-// onAcceptedBefore handles contacts that an earlier incarnation had submitted. The claimed
-// ones were loaded with what is in flight: this incarnation began after them.
-func (b *broker) onAcceptedBefore(contacts []weir.Contact) {
-	waiting := slices.DeleteFunc(contacts, func(c weir.Contact) bool { return c.State == weir.Sending })
-	if len(waiting) > 0 {
-		b.handle(accepted{waiting})
-	}
-}
-
 // Report applies a provider's reports durably.
-func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error) {
+func (s *requests) Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error) {
 	waits := make([]chan core.Reply, len(reports))
 	for i, r := range reports {
 		waits[i] = make(chan core.Reply, 1)
-		s.deliver(channel, reported{r, core.Origin{Waiter: waits[i]}})
+		s.mail.deliver(channel, reported{r, core.Origin{Waiter: waits[i]}})
 	}
-	verdicts, meter := make([]weir.Verdict, len(reports)), s.minutes.of(channel)
+	verdicts, meter := make([]weir.Verdict, len(reports)), s.shared.minutes.of(channel)
 	for i, wait := range waits {
 		r, err := s.await(ctx, wait)
 		if err != nil {
 			return nil, err
 		}
 		verdicts[i] = r.Verdict
-		s.tracing.Reported(ctx, &reports[i], r.Verdict, r.Trace, r.Verdict == weir.Applied)
+		s.shared.tracing.Reported(ctx, &reports[i], r.Verdict, r.Trace, r.Verdict == weir.Applied)
 		meter.verdict(r.Verdict)
 	}
-	if !s.valid() && slices.ContainsFunc(verdicts, func(v weir.Verdict) bool { return v != weir.Applied }) {
+	if !s.shared.providers.valid() && slices.ContainsFunc(verdicts, func(v weir.Verdict) bool { return v != weir.Applied }) {
 		return nil, errNotOwner()
 	}
 	return verdicts, nil
@@ -143,16 +82,16 @@ func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []w
 
 // Cancel cancels a contact. It returns Done if the contact has ended; any other
 // state means that the provider is being asked to cancel it.
-func (s *System) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
+func (s *requests) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
 	wait := make(chan core.Reply, 1)
-	s.deliver(ref.Channel, cancelRequest{ref, core.Origin{Waiter: wait}})
+	s.mail.deliver(ref.Channel, cancelRequest{ref, core.Origin{Waiter: wait}})
 	r, err := s.await(ctx, wait)
 	return r.State, err
 }
 
 // await waits for a broker's reply. After the actors have ended there is none, and
 // a request that kept waiting would delay the end of the program.
-func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply, error) {
+func (s *requests) await(ctx context.Context, wait <-chan core.Reply) (core.Reply, error) {
 	late, _ := s.timers.Get().(*time.Timer)
 	if late == nil {
 		late = time.NewTimer(replyTimeout)
@@ -163,7 +102,7 @@ func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply,
 	select {
 	case r := <-wait:
 		return r, r.Err
-	case <-s.ctx.Done():
+	case <-s.shared.ctx.Done():
 		select {
 		case r := <-wait: // it arrived in time
 			return r, r.Err
@@ -187,12 +126,38 @@ func errNoReply(cause error) error {
 	return &weir.Error{Code: weir.CodeUnavailable, Message: "the channel's broker did not answer in time; try again", RetryAfter: 2 * time.Second, Cause: cause}
 }
 
-// deliver passes a message to a channel's broker: directly if it runs, otherwise
-// through the manager, which starts it.
-func (s *System) deliver(channel weir.ChannelID, msg any) {
-	if c, running := s.brokers.Load(channel); running {
-		s.root.Send(c.(*child).pid, msg)
-		return
+// Announce passes contacts that were stored elsewhere to the channel's broker.
+// The sweep finds contacts that it misses.
+func (s *requests) Announce(channel weir.ChannelID, fresh []weir.Contact) {
+	s.shared.minutes.of(channel).count(ops.CountAccepted, len(fresh))
+	s.mail.deliver(channel, accepted{fresh})
+}
+
+// Changed notifies the channel's broker that the channel's row was created or
+// changed. It returns when the broker has applied the change, or after one second.
+func (s *requests) Changed(ctx context.Context, channel weir.ChannelID) {
+	done := make(chan core.Reply, 1)
+	s.mail.deliver(channel, changed{done})
+	ctx, cancel := background(ctx, time.Second)
+	defer cancel()
+	select {
+	case <-done:
+	case <-ctx.Done():
 	}
-	s.root.Send(s.manager, deliver{channel, msg})
+}
+
+// Requeue creates new contacts from dead letters of a channel and passes them to
+// its broker. If the process ends between the two, the sweep finds the contacts.
+func (s *requests) Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error) {
+	failpoint.Hit("requeue.before")
+	made, err := s.shared.store.Requeue(ctx, channel, contacts, token)
+	failpoint.Hit("requeue.committed")
+	if err == nil && len(made.Contacts) > 0 {
+		s.Announce(channel, made.Contacts)
+	}
+	return made, err
+}
+
+func errDraining() error {
+	return &weir.Error{Code: weir.CodeDraining, Message: "the program is shutting down", RetryAfter: 5 * time.Second}
 }

@@ -3,143 +3,110 @@ package actors
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors/core"
 	"weir/actors/supervise"
 	"weir/channels"
 	"weir/internal/backoff"
-	"weir/internal/failpoint"
-	"weir/internal/tracing"
-	"weir/ops"
 )
 
 // System is the tree of actors as the rest of the program sees it. Its methods
 // are safe for concurrent use.
 type System struct {
-	store       Store
-	queue       Queue
-	directory   *channels.Directory
-	logger      *slog.Logger
-	metrics     *Metrics
-	coreConfig  core.Config
-	sendTimeout time.Duration
-	askTimeout  time.Duration
-	valid       func() bool
-	minuteStore ops.MinuteStore
-	minutes     *minutes
+	*requests
+	*figures
+	*providers
+	shared *shared
+	mail   *mail
 
-	root             *actor.RootContext
-	manager          *actor.PID
-	restarter        *supervise.Restarter
-	brokerMiddleware []actor.ReceiverMiddleware
-	tracing          *tracing.Tracer // nil: traces are off
-	generations      atomic.Int64
-	brokers          sync.Map                         // of *child by weir.ChannelID
-	quiet            atomic.Bool                      // nothing is claimed any more
-	healths          sync.Map                         // of health by weir.ChannelID
-	timers           sync.Pool                        // of *time.Timer, for callers that wait for a broker's reply
-	states           map[weir.ChannelID]*channelState // used by the manager, and by its next incarnation after a crash
-
-	ctx       context.Context // ends when no work may continue
-	cancelAll context.CancelFunc
+	cancelAll context.CancelFunc // ends all work
 	loops     sync.WaitGroup
-	stopLoops context.CancelFunc // ends the loops
+	stopLoops context.CancelFunc
 	closed    sync.Once
 }
 
 // Start builds the tree. Brokers start on demand; Resume starts brokers that have
 // work.
 func Start(o Options) (*System, error) {
-	s := &System{
-		store: o.Store, queue: o.Queue, directory: o.Directory, logger: o.Logger, metrics: o.Metrics, coreConfig: o.Core,
-		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, valid: o.Valid,
-		states: map[weir.ChannelID]*channelState{}, minuteStore: o.Minutes, minutes: newMinutes(time.Now()), tracing: o.Tracing,
+	ctx, cancelAll := context.WithCancel(context.Background())
+	p := &providers{
+		directory: o.Directory, logger: o.Logger, metrics: o.Metrics, tracing: o.Tracing,
+		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, valid: o.Valid, ctx: ctx,
 	}
-	s.ctx, s.cancelAll = context.WithCancel(context.Background())
-	s.root = o.System.Root
-	s.restarter = supervise.NewRestarter(func(id string) {
+	restarter := supervise.NewRestarter(func(id string) {
 		kind := kindBroker
 		if id == managerName {
 			kind = kindManager
 		}
 		o.Metrics.restarts.WithLabelValues(kind).Inc()
 	})
-	s.brokerMiddleware = append([]actor.ReceiverMiddleware{supervise.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
-	props := actor.PropsFromProducer(func() actor.Actor { return &manager{System: s} },
-		actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)),
-		actor.WithSupervisor(s.restarter), actor.WithGuardian(s.restarter))
+	all := &shared{
+		core: o.Core, store: o.Store, queue: o.Queue, directory: o.Directory, providers: p, logger: o.Logger, metrics: o.Metrics,
+		minutes: newMinutes(time.Now(), o.Minutes, o.Logger), healths: &healths{}, tracing: o.Tracing,
+		root: o.System.Root, restarter: restarter, ctx: ctx,
+	}
+	post := &mail{root: o.System.Root}
+	guard := supervise.Guard(o.Logger, o.Metrics.panics)
+	states := map[weir.ChannelID]*channelState{}
+	props := actor.PropsFromProducer(func() actor.Actor {
+		return &manager{shared: all, mail: post, states: states, middleware: append([]actor.ReceiverMiddleware{guard}, o.Middleware...)}
+	}, actor.WithReceiverMiddleware(guard), actor.WithSupervisor(restarter), actor.WithGuardian(restarter))
 	var err error
-	if s.manager, err = s.root.SpawnNamed(props, managerName); err != nil {
+	if post.manager, err = post.root.SpawnNamed(props, managerName); err != nil {
+		cancelAll()
 		return nil, fmt.Errorf("start the channels' manager: %w", err)
 	}
-	s.metrics.live.source, s.metrics.live.withoutBroker = s.allFigures, s.healthsWithoutBroker
-	loops, halt := context.WithCancel(s.ctx)
+	s := &System{
+		requests: &requests{shared: all, mail: post}, figures: &figures{all, post}, providers: p,
+		shared: all, mail: post, cancelAll: cancelAll,
+	}
+	o.Metrics.live.source, o.Metrics.live.healths = s.allFigures, all.healths
+	loops, halt := context.WithCancel(ctx)
 	s.stopLoops = halt
-	s.loop(loops, sweepEvery, s.sweep)
-	if s.minuteStore != nil {
-		s.loops.Go(func() { s.minutesLoop(loops) })
+	s.loops.Go(func() { s.sweepLoop(loops) })
+	if o.Minutes != nil {
+		s.loops.Go(func() { all.minutes.run(loops) })
 	}
 	return s, nil
 }
 
-// loop runs a task repeatedly, with a pause between runs.
-func (s *System) loop(ctx context.Context, every time.Duration, task func(context.Context)) {
-	s.loops.Go(func() {
-		for backoff.Wait(ctx, every) {
-			task(ctx)
+// sweepLoop regularly finds channels with work whose broker missed a hint.
+func (s *System) sweepLoop(ctx context.Context) {
+	for backoff.Wait(ctx, sweepEvery) {
+		io, cancel := background(ctx, ioTimeout)
+		if err := s.Resume(io); err != nil {
+			s.shared.logger.Warn("sweep failed", "error", err)
 		}
-	})
+		cancel()
+	}
 }
 
 // Resume starts the brokers of all channels that have open contacts.
 func (s *System) Resume(ctx context.Context) error {
-	ids, err := s.store.OpenChannels(ctx)
+	ids, err := s.shared.store.OpenChannels(ctx)
 	if err != nil {
 		return fmt.Errorf("find the channels with open contacts: %w", err)
 	}
 	for _, id := range ids {
-		s.deliver(id, sweepHint{})
+		s.mail.deliver(id, sweepHint{})
 	}
 	return nil
-}
-
-// Announce passes contacts that were stored elsewhere to the channel's broker.
-// The sweep finds contacts that it misses.
-func (s *System) Announce(channel weir.ChannelID, fresh []weir.Contact) {
-	s.minutes.of(channel).count(ops.CountAccepted, len(fresh))
-	s.deliver(channel, accepted{fresh})
-}
-
-// Changed notifies the channel's broker that the channel's row was created or
-// changed. It returns when the broker has applied the change, or after one second.
-func (s *System) Changed(ctx context.Context, channel weir.ChannelID) {
-	done := make(chan core.Reply, 1)
-	s.deliver(channel, changed{done})
-	ctx, cancel := background(ctx, time.Second)
-	defer cancel()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
 }
 
 // Delete ends a channel's open contacts and removes it. done is false while the
 // deletion is under way; it then continues by itself, also after a restart.
 func (s *System) Delete(ctx context.Context, id weir.ChannelID) (done bool, err error) {
 	for {
-		ch, err := s.store.ChannelByID(ctx, id)
+		ch, err := s.shared.store.ChannelByID(ctx, id)
 		if err != nil {
 			return false, err
 		}
 		ch.Deleting = true
-		if _, err = s.store.UpdateChannel(ctx, ch); err == nil {
+		if _, err = s.shared.store.UpdateChannel(ctx, ch); err == nil {
 			break
 		}
 		if weir.CodeOf(err) != weir.CodeConflict {
@@ -148,7 +115,7 @@ func (s *System) Delete(ctx context.Context, id weir.ChannelID) (done bool, err 
 	}
 	s.Changed(ctx, id)
 	for range 20 {
-		ch, err := s.store.ChannelByID(ctx, id)
+		ch, err := s.shared.store.ChannelByID(ctx, id)
 		if err != nil || ch.Deleted {
 			return err == nil || weir.CodeOf(err) == weir.CodeNotFound, ignoreNotFound(err)
 		}
@@ -173,11 +140,11 @@ func ignoreNotFound(err error) error {
 // canceled. It stops waiting when ctx ends: the next start finds what is under way then.
 func (s *System) Quiet(ctx context.Context) error {
 	done := make(chan struct{})
-	s.quiet.Store(true)
-	s.root.Send(s.manager, quietAll{done})
+	s.shared.quiet.Store(true)
+	s.mail.root.Send(s.mail.manager, quietAll{done})
 	select {
 	case <-done:
-	case <-s.ctx.Done(): // it has ended
+	case <-s.shared.ctx.Done(): // it has ended
 	case <-ctx.Done():
 		return fmt.Errorf("brokers are still sending: %w", context.Cause(ctx))
 	}
@@ -190,22 +157,19 @@ func (s *System) Close() {
 		s.stopLoops()
 		s.cancelAll()
 		s.loops.Wait()
-		if s.minuteStore != nil {
-			s.minutes.endMinute(time.Now())
-			s.writeMinutes(context.Background(), lastMinutesTimeout)
+		if s.shared.minutes.store != nil {
+			s.shared.minutes.flush(context.Background(), lastMinutesTimeout)
 		}
-		s.root.Stop(s.manager)
+		s.mail.root.Stop(s.mail.manager)
 	})
 }
 
-// Requeue creates new contacts from dead letters of a channel and passes them to
-// its broker. If the process ends between the two, the sweep finds the contacts.
-func (s *System) Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error) {
-	failpoint.Hit("requeue.before")
-	made, err := s.store.Requeue(ctx, channel, contacts, token)
-	failpoint.Hit("requeue.committed")
-	if err == nil && len(made.Contacts) > 0 {
-		s.Announce(channel, made.Contacts)
+// Status requests the health of a channel's provider.
+func (s *System) Status(ctx context.Context, ch weir.Channel) channels.Status {
+	status, answered := s.statusOf(ctx, ch)
+	if answered {
+		s.shared.healths.set(&ch, status)
+		s.mail.ifRunning(ch.ID, observed{status}, func() {})
 	}
-	return made, err
+	return status
 }
