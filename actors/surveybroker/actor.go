@@ -3,22 +3,96 @@ package surveybroker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors/supervise"
 	"weir/internal/backoff"
 )
+
+// mailbox is the way to the broker, which may be restarted.
+type mailbox struct {
+	system      *actor.ActorSystem
+	broker      *actor.PID
+	generations atomic.Int64
+	hinted      atomic.Bool // a hint is in the mailbox
+	resumed     atomic.Bool
+	ctx         context.Context // ends when all work must end
+}
+
+// post sends the broker a message. After Close it does nothing, because no
+// actor reads the mailbox.
+func (m *mailbox) post(message any) {
+	if m.ctx.Err() == nil {
+		m.system.Root.Send(m.broker, message)
+	}
+}
+
+// hint requests a round. Hints that arrive before the round begins are merged
+// into one.
+func (m *mailbox) hint() {
+	if m.hinted.CompareAndSwap(false, true) {
+		m.post(hint{})
+	}
+}
+
+// Messages to the broker. A message with a generation is the result of work
+// that an incarnation of the actor started; results of other incarnations are
+// dropped.
+type (
+	hint      struct{} // a change was committed or found; a round should follow
+	resume    struct{} // the surveys may run
+	roundDue  struct{ generation int64 }
+	checkDue  struct{ generation int64 }
+	roundDone struct {
+		generation int64
+		result
+	}
+	checksDone struct {
+		generation int64
+		checked    []weir.Channel
+		observed   map[weir.ChannelID]observation
+	}
+	drain struct{ done chan<- struct{} }
+)
+
+// broker is the actor. It only decides when rounds and checks begin.
+type broker struct {
+	io      *access
+	box     *mailbox
+	tasks   *sync.WaitGroup // holds the work outside the mailbox
+	checker *checker
+
+	generation    int64
+	generationCtx context.Context
+	endGeneration context.CancelFunc
+
+	memory            *memory // owned by the running round, if there is one
+	resuming          bool    // rounds may run
+	running           bool
+	hintedDuringRound bool // a hint arrived during the round
+	hinted            bool // the next round has a cause other than the regular interval
+	failures          int
+	timer             *time.Timer
+	nextRound         time.Time
+	draining          []chan<- struct{}
+
+	channelsInUse []weir.Channel
+	checking      bool
+	checkTimer    *time.Timer
+	checkStates   map[weir.ChannelID]checkState
+	observed      map[weir.ChannelID]observation // found since the latest round began
+}
 
 // Receive implements actor.Actor.
 func (b *broker) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
-		if b.resumed.Load() {
+		if b.box.resumed.Load() {
 			b.startGeneration()
 		}
 	case *actor.Stopping, *actor.Restarting:
@@ -54,8 +128,8 @@ func (b *broker) Receive(ctx actor.Context) {
 // startGeneration starts an incarnation, with empty memory.
 func (b *broker) startGeneration() {
 	b.stopGeneration()
-	b.generation = b.generations.Add(1)
-	b.generationCtx, b.endGeneration = context.WithCancel(b.ctx)
+	b.generation = b.box.generations.Add(1)
+	b.generationCtx, b.endGeneration = context.WithCancel(b.box.ctx)
 	// The first round counts as hinted: an earlier process may have left work of any kind.
 	b.memory, b.resuming, b.failures, b.hinted = newMemory(), true, 0, true
 	b.observed, b.checkStates, b.channelsInUse = map[weir.ChannelID]observation{}, map[weir.ChannelID]checkState{}, nil
@@ -78,7 +152,7 @@ func (b *broker) stopGeneration() {
 
 func (b *broker) onHint() {
 	// Before the round reads: a hint from now on causes another one.
-	b.System.hinted.Store(false)
+	b.box.hinted.Store(false)
 	b.hinted = true
 	if b.running {
 		b.hintedDuringRound = true
@@ -113,7 +187,7 @@ func (b *broker) onChecksDone(checked []weir.Channel, found map[weir.ChannelID]o
 
 // startRound begins a round.
 func (b *broker) startRound() {
-	if !b.resuming || b.running || len(b.draining) > 0 || b.ctx.Err() != nil {
+	if !b.resuming || b.running || len(b.draining) > 0 || b.box.ctx.Err() != nil {
 		return
 	}
 	if b.timer != nil {
@@ -126,67 +200,8 @@ func (b *broker) startRound() {
 	gen, life, mem, hinted := b.generation, b.generationCtx, b.memory, b.hinted
 	b.hinted, b.hintedDuringRound = false, false
 	b.tasks.Go(func() {
-		b.post(roundDone{gen, b.runRound(life, mem, hinted)})
+		b.box.post(roundDone{gen, runRound(life, b.io, mem, hinted)})
 	})
-}
-
-// runRound runs one round. hinted reports that the round has a cause other than
-// the regular interval.
-func (s *System) runRound(ctx context.Context, mem *memory, hinted bool) (out result) {
-	r := s.newRound(mem)
-	defer func() {
-		if p := recover(); p != nil {
-			supervise.LogPanic(s.o.Logger, s.o.Metrics.panics, "survey round panicked", p)
-			out.err = fmt.Errorf("the round panicked: %s", supervise.PanicText(p))
-		}
-		s.o.Metrics.roundDuration.Observe(time.Since(r.now).Seconds())
-	}()
-	err := r.run(ctx, hinted)
-	return result{moreWork: r.moreWork, nextWork: r.nextWork, recheck: r.recheck, channelsInUse: r.channelsInUse(), err: err}
-}
-
-func (r *round) run(ctx context.Context, hinted bool) error {
-	if err := r.loadChannelStates(ctx); err != nil {
-		return err
-	}
-	// With no survey to run, one statement per interval is enough.
-	outbox, poll := true, true
-	r.hinted = hinted
-	if !hinted && !r.memory.hasActive {
-		poll = !r.memory.polledSurveys
-		outbox = !poll
-		r.memory.polledSurveys = poll
-	}
-	if poll {
-		if err := r.pollSurveys(ctx); err != nil {
-			return err
-		}
-	}
-	if outbox {
-		if err := r.processOutbox(ctx); err != nil {
-			return err
-		}
-	}
-	if !poll {
-		r.moreWork = r.moreWork || r.hadEntries
-		return nil
-	}
-	var bidders []*surveyState
-	for _, sv := range r.memory.surveys {
-		sv.backlog = 0
-		open, err := r.advanceSurvey(ctx, sv)
-		if err != nil {
-			return err
-		}
-		if open {
-			bidders = append(bidders, sv)
-		}
-	}
-	err := r.feed(ctx, bidders)
-	for _, sv := range r.memory.surveys {
-		r.o.Metrics.backlog.WithLabelValues(sv.survey.Name).Set(float64(sv.backlog))
-	}
-	return err
 }
 
 // onRoundDone schedules the round after r.
@@ -207,8 +222,8 @@ func (b *broker) onRoundDone(r result) {
 	case b.hintedDuringRound:
 		b.scheduleRound(now.Add(batchDelay))
 	default:
-		b.hinted = b.hinted || !r.nextWork.IsZero() && r.nextWork.Before(now.Add(b.o.RoundInterval))
-		b.scheduleRound(earliest(now.Add(b.o.RoundInterval), notBefore(r.nextWork, now.Add(batchDelay))))
+		b.hinted = b.hinted || !r.nextWork.IsZero() && r.nextWork.Before(now.Add(b.io.RoundInterval))
+		b.scheduleRound(earliest(now.Add(b.io.RoundInterval), notBefore(r.nextWork, now.Add(batchDelay))))
 	}
 	for _, id := range r.recheck {
 		c := b.checkStates[id]
@@ -222,18 +237,18 @@ func (b *broker) onRoundDone(r result) {
 // An incarnation that was superseded waits for the regular interval.
 func (b *broker) retryRound(now time.Time, err error) {
 	if errors.Is(err, weir.ErrSuperseded) || b.generationCtx.Err() != nil {
-		b.scheduleRound(now.Add(b.o.RoundInterval))
+		b.scheduleRound(now.Add(b.io.RoundInterval))
 		return
 	}
-	b.o.Metrics.roundsFailed.Inc()
+	b.io.Metrics.roundsFailed.Inc()
 	if b.failures == 0 {
-		b.o.Logger.Warn("survey round failed; retrying", "error", err)
+		b.io.Logger.Warn("survey round failed; retrying", "error", err)
 	}
 	b.failures++
 	wait := backoff.Delay(b.failures, retryFirst, retryMax)
 	b.hinted = true
 	// hinted is set because the memory may be ahead of what was written.
-	b.scheduleRound(now.Add(backoff.Jitter(wait, b.o.Random())))
+	b.scheduleRound(now.Add(backoff.Jitter(wait, b.io.Random())))
 }
 
 // notBefore returns t, or from if t is earlier. A zero t stays zero.
@@ -254,7 +269,7 @@ func (b *broker) scheduleRound(at time.Time) {
 	}
 	b.nextRound = at
 	gen := b.generation
-	b.timer = time.AfterFunc(max(0, time.Until(at)), func() { b.post(roundDue{gen}) })
+	b.timer = time.AfterFunc(max(0, time.Until(at)), func() { b.box.post(roundDue{gen}) })
 }
 
 // finishDrain releases the callers of Drain when no round is running.
@@ -269,4 +284,45 @@ func (b *broker) finishDrain() {
 		b.draining = b.draining[:0]
 		b.stopGeneration()
 	}
+}
+
+// scheduleChecks checks the channels in use that are due, or schedules the next
+// check. A new channel is checked at once, then at the regular interval. One
+// that does not work is checked after a pause that grows; one that a change
+// concerns is checked soon.
+func (b *broker) scheduleChecks(now time.Time) {
+	if b.checking || !b.resuming || b.box.ctx.Err() != nil {
+		return
+	}
+	var list []weir.Channel
+	var next time.Time
+	for _, ch := range b.channelsInUse {
+		if at := b.checkStates[ch.ID].next(b.io.CheckEvery); at.After(now) {
+			next = earliest(next, at)
+		} else {
+			list = append(list, ch)
+		}
+	}
+	if b.checkTimer != nil {
+		b.checkTimer.Stop()
+	}
+	gen := b.generation
+	switch {
+	case len(list) > 0:
+		b.startChecks(now, list)
+	case !next.IsZero():
+		b.checkTimer = time.AfterFunc(next.Sub(now), func() { b.box.post(checkDue{gen}) })
+	}
+}
+
+// startChecks checks channels, outside the mailbox.
+func (b *broker) startChecks(now time.Time, list []weir.Channel) {
+	b.checking = true
+	for _, ch := range list {
+		b.checkStates[ch.ID] = checkState{at: now, failures: b.checkStates[ch.ID].failures}
+	}
+	gen, life := b.generation, b.generationCtx
+	b.tasks.Go(func() {
+		b.box.post(checksDone{gen, list, b.checker.checkAll(life, list)})
+	})
 }

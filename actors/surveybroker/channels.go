@@ -27,11 +27,11 @@ type channelLoad struct {
 }
 
 // measureChannels reads the load of the channels that the surveys use.
-func (r *round) measureChannels(ctx context.Context, list []*surveyState) (map[weir.ChannelID]*channelLoad, error) {
+func (f *feeder) measureChannels(ctx context.Context, list []*surveyState) (map[weir.ChannelID]*channelLoad, error) {
 	out := map[weir.ChannelID]*channelLoad{}
 	for _, sv := range list {
 		for _, name := range sv.plan.Channels {
-			ch, ok, err := r.lookupChannel(ctx, name)
+			ch, ok, err := f.view.lookupChannel(ctx, name)
 			if err != nil {
 				return nil, err
 			}
@@ -39,36 +39,36 @@ func (r *round) measureChannels(ctx context.Context, list []*surveyState) (map[w
 				continue
 			}
 			if out[ch.ID] == nil {
-				out[ch.ID] = r.newChannelLoad(ch)
+				out[ch.ID] = f.newChannelLoad(ch)
 			}
 			out[ch.ID].addSurvey(sv.survey.Name)
 		}
 	}
 	concurrently(slices.Collect(maps.Values(out)), func(_ int, t *channelLoad) {
 		if t.why.IsZero() {
-			r.readLoad(ctx, t)
+			f.io.readLoad(ctx, t)
 		}
 	})
 	for id, t := range out {
-		pace := r.memory.pace(id)
+		pace := f.memory.pace(id)
 		if t.figures.InFlight+t.ready.Ours+t.ready.Others > 0 || pace.freedSlots > 0 {
-			pace.rate = pace.rate.Observe(r.now, pace.freedSlots)
+			pace.rate = pace.rate.Observe(f.now, pace.freedSlots)
 		} else {
 			// A channel without contacts shows nothing about its rate.
-			pace.rate = pace.rate.Skip(r.now)
+			pace.rate = pace.rate.Skip(f.now)
 		}
 		pace.freedSlots = 0
-		r.freedPerMinute.Store(id, pace.rate.PerMinute())
+		f.io.findings.freedPerMinute.Store(id, pace.rate.PerMinute())
 	}
 	return out, nil
 }
 
 // newChannelLoad starts the view of a channel.
-func (r *round) newChannelLoad(ch weir.Channel) *channelLoad {
-	if r.memory.checkOutdated(ch) {
-		r.recheck = append(r.recheck, ch.ID)
+func (f *feeder) newChannelLoad(ch weir.Channel) *channelLoad {
+	if f.memory.checkOutdated(ch) {
+		f.agenda.recheck = append(f.agenda.recheck, ch.ID)
 	}
-	return &channelLoad{channel: ch, why: whyUnavailable(ch, r.memory.states[ch.ID].ChannelState), queueLimit: queueLimitFor(ch, r.memory.pace(ch.ID).rate.PerMinute())}
+	return &channelLoad{channel: ch, why: whyUnavailable(ch, f.memory.states[ch.ID].ChannelState), queueLimit: queueLimitFor(ch, f.memory.pace(ch.ID).rate.PerMinute())}
 }
 
 // queueLimitFor returns the number of queued contacts that suffices to leave a channel
@@ -105,45 +105,16 @@ func (t *channelLoad) whyNoRoom(size int, rate float64, now, closes time.Time) o
 	if !t.why.IsZero() {
 		return t.why
 	}
-	f := t.pacingLoad(rate)
-	switch _, short := f.Room(size, feedAhead, closes.Sub(now)); short {
+	load := t.pacingLoad(rate)
+	switch _, short := load.Room(size, feedAhead, closes.Sub(now)); short {
 	case pacing.TooLarge:
-		return ops.Why{Code: ops.WhyTooLarge, Text: fmt.Sprintf("a contact takes %d slots and channel %s has %d for it", size, t.channel.Name, f.Capacity-f.Reserve)}
+		return ops.Why{Code: ops.WhyTooLarge, Text: fmt.Sprintf("a contact takes %d slots and channel %s has %d for it", size, t.channel.Name, load.Capacity-load.Reserve)}
 	case pacing.ClosesSoon, pacing.WindowClosed:
 		return ops.Why{Code: ops.WhyWindow, Text: fmt.Sprintf("the window closes at %s, before channel %s could dispatch another contact", ops.WhyAt(closes), t.channel.Name)}
 	case pacing.NoRoom:
 		return ops.Why{Code: ops.WhyCapacity, Text: fmt.Sprintf("channel %s: %d of %d slots in use; %d of surveys and %d of others wait",
-			t.channel.Name, f.InFlight, f.Capacity, f.Queued, f.Others)}
+			t.channel.Name, load.InFlight, load.Capacity, load.Queued, load.Others)}
 	default:
 		return ops.Why{}
 	}
-}
-
-// readLoad reads the load of one channel. It reads the queue first: a contact
-// that is claimed in between counts twice instead of not at all. A channel
-// whose load cannot be read gets nothing now.
-func (s *System) readLoad(ctx context.Context, t *channelLoad) {
-	largest := t.channel.Capacity - channels.ReplyReserve(t.channel.Settings)
-	ready, err := call(ctx, func(ctx context.Context) (surveys.Ready, error) {
-		return s.o.Store.ReadySlots(ctx, t.channel.ID, t.lanes, largest, t.queueLimit)
-	})
-	if err == nil {
-		t.ready = ready
-		t.figures, err = call(ctx, func(ctx context.Context) (ops.Figures, error) { return s.o.Channels.Figures(ctx, t.channel) })
-	}
-	if err != nil {
-		t.why = ops.Why{Code: ops.WhyError, Text: fmt.Sprintf("the figures of channel %s could not be read", t.channel.Name)}
-		s.o.Logger.Warn("channel figures not read; no contacts enqueued this round", "channel", t.channel.Name, "error", err)
-	}
-}
-
-// hasMismatch reports a mismatch: a channel that cannot carry what the survey uses
-// it for.
-func (r *round) hasMismatch(sv *surveyState, ch weir.Channel) bool {
-	for mode, name := range sv.plan.Channels {
-		if r.channelIDs[name] == ch.ID && r.mismatch(mode, ch) != "" {
-			return true
-		}
-	}
-	return false
 }

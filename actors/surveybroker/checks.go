@@ -8,56 +8,44 @@ import (
 	"weir"
 	"weir/actors/supervise"
 	"weir/events"
+	"weir/internal/backoff"
 	"weir/surveys"
 )
 
-// scheduleChecks checks the channels in use that are due, or schedules the next
-// check. A new channel is checked at once, then at the regular interval. One
-// that does not work is checked after a pause that grows; one that a change
-// concerns is checked soon.
-func (b *broker) scheduleChecks(now time.Time) {
-	if b.checking || !b.resuming || b.ctx.Err() != nil {
-		return
-	}
-	var list []weir.Channel
-	var next time.Time
-	for _, ch := range b.channelsInUse {
-		if at := b.checkStates[ch.ID].next(b.o.CheckEvery); at.After(now) {
-			next = earliest(next, at)
-		} else {
-			list = append(list, ch)
-		}
-	}
-	if b.checkTimer != nil {
-		b.checkTimer.Stop()
-	}
-	gen := b.generation
-	switch {
-	case len(list) > 0:
-		b.startChecks(now, list)
-	case !next.IsZero():
-		b.checkTimer = time.AfterFunc(next.Sub(now), func() { b.post(checkDue{gen}) })
-	}
+// Pauses between checks of a channel, in addition to [Options.CheckEvery].
+const (
+	recheckAfter = 2 * time.Second  // after a change that concerns it
+	recheckFirst = 15 * time.Second // after a check that failed; grows up to CheckEvery
+)
+
+// checkState is the state of a channel's checks.
+type checkState struct {
+	at       time.Time // of the latest check
+	failures int       // consecutive checks that failed
+	hurry    bool      // a change has concerned it since
 }
 
-// startChecks checks channels, outside the mailbox.
-func (b *broker) startChecks(now time.Time, list []weir.Channel) {
-	b.checking = true
-	for _, ch := range list {
-		b.checkStates[ch.ID] = checkState{at: now, failures: b.checkStates[ch.ID].failures}
+// next returns the instant of the next check.
+func (c checkState) next(every time.Duration) time.Time {
+	wait := every
+	if c.failures > 0 {
+		wait = backoff.Delay(c.failures, recheckFirst, every)
 	}
-	gen, life := b.generation, b.generationCtx
-	b.tasks.Go(func() {
-		b.post(checksDone{gen, list, b.checkAll(life, list)})
-	})
+	if c.hurry {
+		wait = min(wait, recheckAfter)
+	}
+	return c.at.Add(wait)
 }
+
+// checker checks the channels that surveys use.
+type checker struct{ io *access }
 
 // checkAll checks channels, at most maxConcurrent at a time, and stores changes. The
 // result omits channels whose check found nothing out.
-func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.ChannelID]observation {
-	known, err := s.channelStates(ctx)
+func (c *checker) checkAll(ctx context.Context, list []weir.Channel) map[weir.ChannelID]observation {
+	known, err := c.io.channelStates(ctx)
 	if err != nil {
-		s.o.Logger.Warn("channel states not read; checks skipped", "error", err)
+		c.io.Logger.Warn("channel states not read; checks skipped", "error", err)
 		return nil
 	}
 	out := map[weir.ChannelID]observation{}
@@ -68,7 +56,7 @@ func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.Cha
 			// A channel that was never checked counts as up: if it is, that is no event.
 			was = surveys.ChannelState{Channel: ch.ID, Health: weir.Up}
 		}
-		is, ok := s.checkOne(ctx, ch.ID, was)
+		is, ok := c.checkOne(ctx, ch.ID, was)
 		if ok {
 			mu.Lock()
 			defer mu.Unlock()
@@ -80,47 +68,47 @@ func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.Cha
 
 // checkOne checks one channel, and stores and publishes a change. ok is false
 // if that failed.
-func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.ChannelState) (_ observation, ok bool) {
-	ch, err := lookup(ctx, s.o.Store.ChannelByID, id)
+func (c *checker) checkOne(ctx context.Context, id weir.ChannelID, was surveys.ChannelState) (_ observation, ok bool) {
+	ch, err := lookup(ctx, c.io.Store.ChannelByID, id)
 	if err != nil || ch.Deleted {
 		return observation{was, ch.Version}, err == nil || weir.CodeOf(err) == weir.CodeNotFound
 	}
-	health, reason := s.healthOf(ctx, ch)
+	health, reason := c.healthOf(ctx, ch)
 	if ctx.Err() != nil || health == was.Health {
 		return observation{was, ch.Version}, ctx.Err() == nil
 	}
 	is := surveys.ChannelState{Channel: id, Health: health, Reason: reason, Since: time.Now().UTC()}
 	_, err = call(ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.o.Store.SetChannelState(ctx, is, []events.Event{channelEvent(ch.Name, was.Health, is)})
+		return struct{}{}, c.io.Store.SetChannelState(ctx, is, []events.Event{channelEvent(ch.Name, was.Health, is)})
 	})
 	if err != nil {
-		s.o.Logger.Warn("channel state not stored", "channel", ch.Name, "error", err)
+		c.io.Logger.Warn("channel state not stored", "channel", ch.Name, "error", err)
 		return observation{}, false
 	}
-	s.o.Logger.Info("channel state changed", "channel", ch.Name, "state", string(health), "was", string(was.Health), "reason", reason)
+	c.io.Logger.Info("channel state changed", "channel", ch.Name, "state", string(health), "was", string(was.Health), "reason", reason)
 	return observation{is, ch.Version}, true
 }
 
 // healthOf returns the health of a channel. A channel that kept failing is
 // tried again when no contact waits in it and its provider reports no fault,
 // because only a contact can show whether it works.
-func (s *System) healthOf(ctx context.Context, ch weir.Channel) (health weir.Health, reason string) {
+func (c *checker) healthOf(ctx context.Context, ch weir.Channel) (health weir.Health, reason string) {
 	defer func() {
 		if r := recover(); r != nil {
-			supervise.LogPanic(s.o.Logger, s.o.Metrics.panics, "channel check panicked", r, "channel", ch.Name)
+			supervise.LogPanic(c.io.Logger, c.io.Metrics.panics, "channel check panicked", r, "channel", ch.Name)
 			health, reason = weir.Erring, "the check failed"
 		}
 	}()
 	if ch.Paused {
 		return weir.Paused, ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.o.CheckTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.io.CheckTimeout)
 	defer cancel()
-	f, err := s.o.Channels.Figures(ctx, ch)
+	f, err := c.io.Channels.Figures(ctx, ch)
 	if err == nil && f.Health == weir.Faulted && f.Queued > 0 {
 		return weir.Faulted, f.HealthReason
 	}
-	status := s.o.Channels.Status(ctx, ch)
+	status := c.io.Channels.Status(ctx, ch)
 	switch status.Health {
 	case weir.Down, weir.Erring:
 		return status.Health, status.Reason

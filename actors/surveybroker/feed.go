@@ -9,24 +9,35 @@ import (
 
 	"weir"
 	"weir/surveys"
-	"weir/surveys/pacing"
 )
 
+// feeder contacts respondents: it enqueues due steps and starts, as far as channels have
+// room.
+type feeder struct {
+	io     *access
+	view   *view
+	agenda *agenda
+	writer *writer
+	life   *lifecycle
+	memory *memory
+	now    time.Time
+}
+
 // feed enqueues due steps and starts respondents, as far as channels have room.
-func (r *round) feed(ctx context.Context, list []*surveyState) error {
+func (f *feeder) feed(ctx context.Context, list []*surveyState) error {
 	slices.SortFunc(list, func(a, b *surveyState) int { return int(a.survey.ID - b.survey.ID) })
 	// Credits are lost with the process. The next one starts at the other end
 	// of the list, so that restarts favor no survey.
-	if r.o.Start%2 == 0 {
+	if f.io.Start%2 == 0 {
 		slices.Reverse(list)
 	}
-	loads, err := r.measureChannels(ctx, list)
+	loads, err := f.measureChannels(ctx, list)
 	if err != nil {
 		return err
 	}
 	byChannel := map[weir.ChannelID][]*bid{}
 	for _, sv := range list {
-		bids, err := r.collectBids(ctx, sv, loads)
+		bids, err := f.collectBids(ctx, sv, loads)
 		if err != nil {
 			return err
 		}
@@ -35,22 +46,22 @@ func (r *round) feed(ctx context.Context, list []*surveyState) error {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(byChannel)) {
-		pace := r.memory.pace(id)
+		pace := f.memory.pace(id)
 		room := 0
 		for _, b := range byChannel[id] {
 			room = max(room, b.room)
 		}
-		r.o.Metrics.credit.WithLabelValues(r.channels[id].Name).Set(float64(room))
+		f.io.Metrics.credit.WithLabelValues(f.view.channels[id].Name).Set(float64(room))
 		pace.share = divideRoom(pace.share, byChannel[id])
 		for _, b := range byChannel[id] {
-			if err := r.enqueue(ctx, b); err != nil {
+			if err := f.enqueue(ctx, b); err != nil {
 				return err
 			}
 		}
 	}
 	for _, sv := range list {
-		if at := sv.limit.Next(r.now, sv.plan.LimitPerMinute); sv.rateLimited && at.After(r.now) {
-			r.wakeAt(at)
+		if at := sv.limit.Next(f.now, sv.plan.LimitPerMinute); sv.rateLimited && at.After(f.now) {
+			f.agenda.wakeAt(at)
 		}
 	}
 	return nil
@@ -60,7 +71,7 @@ func (r *round) feed(ctx context.Context, list []*surveyState) error {
 // shows others. It does so only if they are at least half of the candidates and
 // another channel of the survey has room. The next page follows after
 // blockedPause, because hundreds of thousands more may be blocked.
-func (r *round) deferBlocked(st *stepper, candidates []candidate, room func(weir.ChannelID) int) []change {
+func (f *feeder) deferBlocked(st *stepper, candidates []candidate, room func(weir.ChannelID) int) []change {
 	var out []change
 	for _, i := range candidates {
 		if room(i.channel) > 0 {
@@ -75,17 +86,17 @@ func (r *round) deferBlocked(st *stepper, candidates []candidate, room func(weir
 		}
 		out = append(out, st.buildChange(i.respondent, p, surveys.Effects{}))
 	}
-	if 2*len(out) < len(candidates) || !r.anyRoom(st.plan, room) {
+	if 2*len(out) < len(candidates) || !f.anyRoom(st.plan, room) {
 		return nil
 	}
-	r.wakeAt(st.now.Add(blockedPause))
+	f.agenda.wakeAt(st.now.Add(blockedPause))
 	return out
 }
 
 // anyRoom reports whether any channel of the survey has room.
-func (r *round) anyRoom(plan *surveys.Plan, room func(weir.ChannelID) int) bool {
+func (f *feeder) anyRoom(plan *surveys.Plan, room func(weir.ChannelID) int) bool {
 	for _, name := range plan.Channels {
-		if room(r.channelIDs[name]) > 0 {
+		if room(f.view.channelIDs[name]) > 0 {
 			return true
 		}
 	}
@@ -97,7 +108,7 @@ func (r *round) anyRoom(plan *surveys.Plan, room func(weir.ChannelID) int) bool 
 // that pacing wants if the first channel of an arm works. A survey whose
 // backlog stays above zero while it contacts no respondent is stuck; the metric
 // exists to show that.
-func (r *round) backlogOf(sv *surveyState, retries []candidate, loads map[weir.ChannelID]*channelLoad) int {
+func (f *feeder) backlogOf(sv *surveyState, retries []candidate, loads map[weir.ChannelID]*channelLoad) int {
 	works := func(id weir.ChannelID) bool {
 		t := loads[id]
 		return t != nil && t.why.IsZero()
@@ -108,9 +119,9 @@ func (r *round) backlogOf(sv *surveyState, retries []candidate, loads map[weir.C
 			n++
 		}
 	}
-	t := r.tallies[sv.survey.ID]
+	t := f.life.tallies[sv.survey.ID]
 	for _, arm := range sv.plan.Arms {
-		if works(r.channelIDs[sv.plan.Channels[arm.Modes[0]]]) {
+		if works(f.view.channelIDs[sv.plan.Channels[arm.Modes[0]]]) {
 			return n + max(0, min(t.decision.Start, t.Pending))
 		}
 	}
@@ -119,46 +130,46 @@ func (r *round) backlogOf(sv *surveyState, retries []candidate, loads map[weir.C
 
 // collectBids determines what a survey would enqueue. It does at once what needs no
 // channel.
-func (r *round) collectBids(ctx context.Context, sv *surveyState, loads map[weir.ChannelID]*channelLoad) (out []*bid, err error) {
+func (f *feeder) collectBids(ctx context.Context, sv *surveyState, loads map[weir.ChannelID]*channelLoad) (out []*bid, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = nil, nil
 			// A panic in the rules of one survey must not end the round of the others.
-			r.skipBroken(sv, p)
+			f.life.skipBroken(sv, p)
 		}
 	}()
-	if err := r.loadLimit(ctx, sv); err != nil {
+	if err := f.loadLimit(ctx, sv); err != nil {
 		return nil, err
 	}
-	window, ok := sv.plan.Schedule.Window(r.now)
-	open := ok && !window.Open.After(r.now)
+	window, ok := sv.plan.Schedule.Window(f.now)
+	open := ok && !window.Open.After(f.now)
 	room := func(id weir.ChannelID) int {
 		t := loads[id]
-		if t == nil || !t.why.IsZero() || !open || r.hasMismatch(sv, t.channel) {
+		if t == nil || !t.why.IsZero() || !open || f.view.hasMismatch(sv, t.channel) {
 			return 0
 		}
-		n, _ := t.pacingLoad(r.memory.pace(id).rate.PerMinute()).Room(sv.contactSize(r.channelIDs, id), feedAhead, window.Close.Sub(r.now))
+		n, _ := t.pacingLoad(f.memory.pace(id).rate.PerMinute()).Room(sv.contactSize(f.view.channelIDs, id), feedAhead, window.Close.Sub(f.now))
 		return n
 	}
-	retries, err := r.dueCandidates(ctx, sv, room)
+	retries, err := f.dueCandidates(ctx, sv, room)
 	if err != nil || !open {
 		return nil, err
 	}
-	sv.backlog = r.backlogOf(sv, retries, loads)
-	starts, err := r.startCandidates(ctx, sv, room)
+	sv.backlog = f.backlogOf(sv, retries, loads)
+	starts, err := f.startCandidates(ctx, sv, room)
 	if err != nil {
 		return nil, err
 	}
-	budget := sv.limit.Left(r.now, sv.plan.LimitPerMinute)
+	budget := sv.limit.Left(f.now, sv.plan.LimitPerMinute)
 	var channels []weir.ChannelID
 	for _, mode := range surveys.Modes() {
-		if id := r.channelIDs[sv.plan.Channels[mode]]; id != 0 {
+		if id := f.view.channelIDs[sv.plan.Channels[mode]]; id != 0 {
 			channels = append(channels, id)
 		}
 	}
-	out, sv.rateLimited = groupBids(sv, channels, retries, starts, r.tallies[sv.survey.ID].decision.Start, budget, room)
+	out, sv.rateLimited = groupBids(sv, channels, retries, starts, f.life.tallies[sv.survey.ID].decision.Start, budget, room)
 	for _, b := range out {
-		b.contactSize = sv.contactSize(r.channelIDs, b.channel)
+		b.contactSize = sv.contactSize(f.view.channelIDs, b.channel)
 	}
 	return out, nil
 }
@@ -176,82 +187,68 @@ func (sv *surveyState) contactSize(named map[string]weir.ChannelID, id weir.Chan
 
 // loadLimit loads into sv.limit what an earlier process began for the survey in
 // the last minute. It does so once.
-func (r *round) loadLimit(ctx context.Context, sv *surveyState) error {
+func (f *feeder) loadLimit(ctx context.Context, sv *surveyState) error {
 	if sv.limitLoaded {
 		return nil
 	}
-	err := r.loadMinute(ctx, sv.survey.ID, &sv.limit, r.now)
+	err := f.io.loadMinute(ctx, sv.survey.ID, &sv.limit, f.now)
 	sv.limitLoaded = err == nil
 	return err
 }
 
-// loadMinute loads into minute what a survey began in the last minute.
-func (s *System) loadMinute(ctx context.Context, survey int64, minute *pacing.MinuteLimit, now time.Time) error {
-	counts, err := call(ctx, func(ctx context.Context) (map[time.Time]int, error) {
-		return s.o.Store.EnqueuedSince(ctx, survey, now.Add(-time.Minute))
-	})
-	if err != nil {
-		return fmt.Errorf("read recent starts: %w", err)
-	}
-	for _, at := range slices.SortedFunc(maps.Keys(counts), time.Time.Compare) {
-		minute.Add(at, counts[at])
-	}
-	return nil
-}
-
 // dueCandidates reads the respondents that are due. It checks open contacts and ends
 // respondents without a next step; it returns respondents that need a channel.
-func (r *round) dueCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
+func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, time.Time, error) {
-		return r.o.Store.DueRespondents(ctx, sv.survey.ID, r.now, duePage)
+		return f.io.Store.DueRespondents(ctx, sv.survey.ID, f.now, duePage)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read due respondents: %w", err)
 	}
-	r.wakeAt(next)
+	f.agenda.wakeAt(next)
 	if len(page) == 0 {
 		return nil, nil
 	}
-	st, err := r.stepper(ctx, sv)
+	st, err := f.view.stepper(ctx, sv)
 	if err != nil {
 		return nil, err
 	}
 	var changes []change
 	for _, who := range page {
-		c, i, err := r.stepDue(ctx, st, who)
+		c, i, err := f.stepDue(ctx, st, who)
 		if err != nil {
 			return nil, err
 		}
 		out, changes = append(out, i...), append(changes, c...)
 	}
 	if slices.ContainsFunc(changes, func(c change) bool { return c.move.Is.Status.Final() }) {
-		r.wakeAt(r.now) // the survey may be done
+		f.agenda.wakeAt(f.now) // the survey may be done
 	}
 	if len(page) == duePage {
 		// Without a change, the next round would read the same page again.
-		r.moreWork = r.moreWork || len(changes) > 0
-		changes = append(changes, r.deferBlocked(st, out, room)...)
+		f.agenda.moreWork = f.agenda.moreWork || len(changes) > 0
+		changes = append(changes, f.deferBlocked(st, out, room)...)
 	}
-	return out, r.write(ctx, sv, changes)
+	return out, f.writer.write(ctx, sv, changes)
 }
 
 // stepDue takes the next step of a respondent that is due: a change, or a
 // candidate if the step needs a channel.
-func (r *round) stepDue(ctx context.Context, st *stepper, who surveys.Respondent) ([]change, []candidate, error) {
+func (f *feeder) stepDue(ctx context.Context, st *stepper, who surveys.Respondent) ([]change, []candidate, error) {
 	if who.Progress.Contact != surveys.Idle {
-		c, ok, err := r.checkOverdue(ctx, st, who)
+		c, ok, err := f.life.checkOverdue(ctx, st, who)
 		if err != nil || !ok {
 			return nil, nil, err
 		}
 		return []change{c}, nil, nil
 	}
 	// Its bucket has filled since it was started: no further contact is spent on it.
-	if !who.Counted && slices.Contains(r.tallies[who.Survey].full, who.Bucket) {
+	if !who.Counted && slices.Contains(f.life.tallies[who.Survey].full, who.Bucket) {
 		if c, ok := st.step(who, st.plan.Reject); ok {
 			return []change{c}, nil, nil
 		}
 	}
-	p, e, err := st.try(who.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return st.plan.Timeout(p, r.now) }))
+	p, e, err := st.try(who.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return st.plan.Timeout(p, f.now) }))
 	switch {
 	case err != nil:
 		return []change{st.deferFailed(who)}, nil, nil //nolint:nilerr // the failure is recorded with the respondent
@@ -266,14 +263,14 @@ func (r *round) stepDue(ctx context.Context, st *stepper, who surveys.Respondent
 
 // startCandidates reads respondents that can be started and assigns them to arms. It
 // rejects pending respondents of full buckets.
-func (r *round) startCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
-	t := r.tallies[sv.survey.ID]
-	if err := r.rejectFull(ctx, sv, t); err != nil {
+func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
+	t := f.life.tallies[sv.survey.ID]
+	if err := f.rejectFull(ctx, sv, t); err != nil {
 		return nil, err
 	}
 	freeRoom := 0
 	for _, arm := range sv.plan.Arms {
-		freeRoom = max(freeRoom, room(r.channelIDs[sv.plan.Channels[arm.Modes[0]]]))
+		freeRoom = max(freeRoom, room(f.view.channelIDs[sv.plan.Channels[arm.Modes[0]]]))
 	}
 	limit := startPage
 	if len(sv.plan.Arms) == 1 {
@@ -283,20 +280,20 @@ func (r *round) startCandidates(ctx context.Context, sv *surveyState, room func(
 		return nil, nil
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
-		return r.o.Store.Startable(ctx, sv.survey.ID, r.now, t.full, limit)
+		return f.io.Store.Startable(ctx, sv.survey.ID, f.now, t.full, limit)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read startable respondents: %w", err)
 	}
 	// Fewer than were asked for: what is left is delayed, the first until firstDelayed.
 	if len(page) < limit && !sv.firstDelayed.IsZero() {
-		if sv.firstDelayed.After(r.now) {
-			r.wakeAt(sv.firstDelayed)
+		if sv.firstDelayed.After(f.now) {
+			f.agenda.wakeAt(sv.firstDelayed)
 		} else {
 			sv.firstDelayed = time.Time{}
 		}
 	}
-	st, err := r.stepper(ctx, sv)
+	st, err := f.view.stepper(ctx, sv)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +301,7 @@ func (r *round) startCandidates(ctx context.Context, sv *surveyState, room func(
 	for _, who := range page {
 		arm := surveys.ChooseArm(sv.plan.Arms, armHash(sv.survey.ID, who.ID))
 		p, e, err := st.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-			return sv.plan.Start(p, r.now, arm)
+			return sv.plan.Start(p, f.now, arm)
 		})
 		if err != nil {
 			changes = append(changes, st.deferFailed(who))
@@ -317,34 +314,34 @@ func (r *round) startCandidates(ctx context.Context, sv *surveyState, room func(
 		out = append(out, candidate{respondent: who, progress: p, effects: e, channel: ch.ID})
 	}
 	if len(page) == startPage {
-		r.moreWork = r.moreWork || len(changes) > 0
-		changes = append(changes, r.deferBlocked(st, out, room)...)
+		f.agenda.moreWork = f.agenda.moreWork || len(changes) > 0
+		changes = append(changes, f.deferBlocked(st, out, room)...)
 	}
-	return out, r.write(ctx, sv, changes)
+	return out, f.writer.write(ctx, sv, changes)
 }
 
 // rejectFull ends respondents that are not needed because their bucket is full.
-func (r *round) rejectFull(ctx context.Context, sv *surveyState, t tally) error {
+func (f *feeder) rejectFull(ctx context.Context, sv *surveyState, t tally) error {
 	if len(t.full) == 0 || t.Pending == 0 {
 		return nil
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
-		return r.o.Store.Rejectable(ctx, sv.survey.ID, t.full, openPage)
+		return f.io.Store.Rejectable(ctx, sv.survey.ID, t.full, openPage)
 	})
 	if err != nil {
 		return fmt.Errorf("read respondents to reject: %w", err)
 	}
-	n, err := r.stepEach(ctx, sv, page, func(st *stepper, p surveys.Respondent) (change, bool) { return st.step(p, sv.plan.Reject) })
-	r.moreWork = r.moreWork || n > 0
+	n, err := f.writer.stepEach(ctx, sv, page, func(st *stepper, p surveys.Respondent) (change, bool) { return st.step(p, sv.plan.Reject) })
+	f.agenda.moreWork = f.agenda.moreWork || n > 0
 	return err
 }
 
 // enqueue writes the contacts that a bid was granted.
-func (r *round) enqueue(ctx context.Context, b *bid) error {
+func (f *feeder) enqueue(ctx context.Context, b *bid) error {
 	if b.size() == 0 {
 		return nil
 	}
-	st, err := r.stepper(ctx, b.survey)
+	st, err := f.view.stepper(ctx, b.survey)
 	if err != nil {
 		return err
 	}
@@ -354,11 +351,11 @@ func (r *round) enqueue(ctx context.Context, b *bid) error {
 		c.newAttempt = c.move.Enqueue != nil
 		changes = append(changes, c)
 		// A respondent that is delayed now leaves room for the next.
-		r.moreWork = r.moreWork || c.move.Is.FailedSteps > c.move.Was.FailedSteps
+		f.agenda.moreWork = f.agenda.moreWork || c.move.Is.FailedSteps > c.move.Was.FailedSteps
 	}
 	// A full page: there may be more behind it.
 	if len(b.retries) == duePage || len(b.starts) == startPage {
-		r.moreWork = true
+		f.agenda.moreWork = true
 	}
-	return r.write(ctx, b.survey, changes)
+	return f.writer.write(ctx, b.survey, changes)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"weir"
@@ -15,11 +16,21 @@ import (
 	"weir/surveys"
 )
 
+// commands carries out what users command surveys to do. Its methods are safe for
+// concurrent use.
+type commands struct {
+	io       *access
+	launches *launches
+	tasks    *sync.WaitGroup // holds the launches
+	ctx      context.Context // ends when all work must end
+	changed  func(survey int64)
+}
+
 // Check validates a definition, by itself and against the channels that it
 // names.
-func (s *System) Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError) {
-	plan, wrong := d.Compile(s.o.Defaults)
-	wrong = append(wrong, s.checkChannels(ctx, d)...)
+func (c *commands) Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError) {
+	plan, wrong := d.Compile(c.io.Defaults)
+	wrong = append(wrong, c.checkChannels(ctx, d)...)
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
@@ -28,7 +39,7 @@ func (s *System) Check(ctx context.Context, d surveys.Definition) (*surveys.Plan
 
 // checkChannels reports channels that do not exist, or that cannot carry what
 // their mode needs.
-func (s *System) checkChannels(ctx context.Context, d surveys.Definition) []weir.FieldError {
+func (c *commands) checkChannels(ctx context.Context, d surveys.Definition) []weir.FieldError {
 	var wrong validation.Errors
 	for _, mode := range slices.Sorted(maps.Keys(d.Modes)) {
 		name := d.Modes[mode].Channel
@@ -36,15 +47,15 @@ func (s *System) checkChannels(ctx context.Context, d surveys.Definition) []weir
 			continue // an error of the definition itself
 		}
 		at := "/modes/" + string(mode) + "/channel"
-		ch, err := lookup(ctx, s.o.Store.Channel, name)
+		ch, err := lookup(ctx, c.io.Store.Channel, name)
 		switch {
 		case weir.CodeOf(err) == weir.CodeNotFound || err == nil && (ch.Deleting || ch.Deleted):
 			wrong.Add(at, "unknown", "channel %q does not exist", validation.Clip(name))
 		case err != nil:
-			s.o.Logger.Warn("channel of a survey not read", "error", err)
+			c.io.Logger.Warn("channel of a survey not read", "error", err)
 			wrong.Add(at, "unavailable", "the channel could not be read; try again")
 		default:
-			if why := s.mismatch(mode, ch); why != "" {
+			if why := c.io.mismatch(mode, ch); why != "" {
 				wrong.Add(at, "content", "%s", why)
 			}
 		}
@@ -54,44 +65,44 @@ func (s *System) checkChannels(ctx context.Context, d surveys.Definition) []weir
 
 // Step applies a command of a user to a survey. A command that has been applied
 // already changes nothing.
-func (s *System) Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error) {
-	return s.apply(ctx, name, step, false)
+func (c *commands) Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error) {
+	return c.apply(ctx, name, step, false)
 }
 
 // Launch launches a survey. With skip, respondents that are missing a value used in the
 // texts do not prevent the launch: the warnings name them, and they are given up when
 // it is their turn, unless they are corrected before.
-func (s *System) Launch(ctx context.Context, name string, skip bool) (surveys.Survey, error) {
-	return s.apply(ctx, name, surveys.Launch, skip)
+func (c *commands) Launch(ctx context.Context, name string, skip bool) (surveys.Survey, error) {
+	return c.apply(ctx, name, surveys.Launch, skip)
 }
 
-func (s *System) apply(ctx context.Context, name string, step surveys.Step, skip bool) (surveys.Survey, error) {
+func (c *commands) apply(ctx context.Context, name string, step surveys.Step, skip bool) (surveys.Survey, error) {
 	if step == surveys.Finish {
 		return surveys.Survey{}, weir.Errorf(weir.CodeInvalid, "a survey finishes by itself; allowed are launch, pause, resume, stop, lock and unlock")
 	}
 	for tries := 0; ; tries++ {
-		survey, err := s.o.Store.Survey(ctx, name)
+		survey, err := c.io.Store.Survey(ctx, name)
 		if err != nil {
 			return survey, err
 		}
 		var out surveys.Survey
 		if step == surveys.Launch && survey.State == surveys.Draft {
-			out, err = s.launch(ctx, survey, skip)
+			out, err = c.launch(ctx, survey, skip)
 		} else {
-			out, err = s.step(ctx, survey, step, skip)
+			out, err = c.step(ctx, survey, step, skip)
 		}
 		if weir.CodeOf(err) != weir.CodeConflict || tries >= 3 {
 			return out, err
 		}
 		// If the survey was changed in between, its new state may allow the
 		// step.
-		if fresh, e := s.o.Store.Survey(ctx, name); e != nil || fresh.Version == survey.Version {
+		if fresh, e := c.io.Store.Survey(ctx, name); e != nil || fresh.Version == survey.Version {
 			return out, err
 		}
 	}
 }
 
-func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.Step, skip bool) (surveys.Survey, error) {
+func (c *commands) step(ctx context.Context, survey surveys.Survey, step surveys.Step, skip bool) (surveys.Survey, error) {
 	next, err := survey.Command(step)
 	if err != nil || next.State == survey.State && next.Locked == survey.Locked {
 		return survey, err
@@ -99,7 +110,7 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 	now := time.Now()
 	var warnings []weir.FieldError
 	if step == surveys.Launch {
-		if warnings, err = s.checkLaunch(ctx, &survey, now, skip); err != nil {
+		if warnings, err = c.checkLaunch(ctx, &survey, now, skip); err != nil {
 			return survey, err
 		}
 		next.Launched = now
@@ -114,12 +125,12 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 	// After the checks and after the channels were prepared. A crash before this leaves a draft,
 	// and preparing a channel again is harmless. The store refuses it if the survey was locked
 	// meanwhile: that is another version.
-	out, err := s.o.Store.UpdateSurvey(ctx, next, tell...)
+	out, err := c.io.Store.UpdateSurvey(ctx, next, tell...)
 	if err != nil {
 		return survey, err
 	}
-	s.o.Logger.Info("survey command applied", "survey", survey.Name, "step", string(step), "state", string(next.State))
-	s.Changed(out.ID)
+	c.io.Logger.Info("survey command applied", "survey", survey.Name, "step", string(step), "state", string(next.State))
+	c.changed(out.ID)
 	out.Warnings = warnings
 	return out, nil
 }
@@ -128,8 +139,8 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 // launched. If nothing does, it prepares the channels. The warnings name
 // attributes of quotas that no respondent has and no application can supply, and
 // respondents that the launch skips.
-func (s *System) checkLaunch(ctx context.Context, survey *surveys.Survey, now time.Time, skip bool) (warnings []weir.FieldError, _ error) {
-	plan, wrong := s.Check(ctx, survey.Definition)
+func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now time.Time, skip bool) (warnings []weir.FieldError, _ error) {
+	plan, wrong := c.Check(ctx, survey.Definition)
 	if plan == nil {
 		return nil, surveys.Invalid(wrong)
 	}
@@ -137,7 +148,7 @@ func (s *System) checkLaunch(ctx context.Context, survey *surveys.Survey, now ti
 		f.Pointer = "/schedule" + f.Pointer
 		wrong = append(wrong, f)
 	}
-	people, err := s.inspectRespondents(ctx, survey.ID, plan)
+	people, err := c.inspectRespondents(ctx, survey.ID, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +170,7 @@ func (s *System) checkLaunch(ctx context.Context, survey *surveys.Survey, now ti
 	if survey.Application.URL == "" {
 		warnings = append(warnings, plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(people.attributes)))...)
 	}
-	return warnings, s.prepareChannels(ctx, plan)
+	return warnings, c.prepareChannels(ctx, plan)
 }
 
 // launchSummary summarizes the respondents for the launch checks.
@@ -172,11 +183,11 @@ type launchSummary struct {
 const respondentPage = 1000
 
 // inspectRespondents reads every respondent, page by page.
-func (s *System) inspectRespondents(ctx context.Context, survey int64, plan *surveys.Plan) (launchSummary, error) {
+func (c *commands) inspectRespondents(ctx context.Context, survey int64, plan *surveys.Plan) (launchSummary, error) {
 	out := launchSummary{attributes: map[string]bool{}, gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
 	for after := surveys.RespondentID(0); ; {
 		page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
-			return s.o.Store.Respondents(ctx, surveys.Filter{Survey: survey, After: after, Limit: respondentPage})
+			return c.io.Store.Respondents(ctx, surveys.Filter{Survey: survey, After: after, Limit: respondentPage})
 		})
 		if err != nil {
 			return out, err
@@ -196,17 +207,17 @@ func (s *System) inspectRespondents(ctx context.Context, survey int64, plan *sur
 }
 
 // launch launches a survey and waits for the result as long as the client does.
-func (s *System) launch(ctx context.Context, survey surveys.Survey, skip bool) (surveys.Survey, error) {
-	x, ok := s.launches.join(survey, skip, func(x *launchRun) {
-		s.tasks.Go(func() {
-			out, err := s.runLaunch(survey, skip)
-			s.launches.finish(x, out, err)
+func (c *commands) launch(ctx context.Context, survey surveys.Survey, skip bool) (surveys.Survey, error) {
+	x, ok := c.launches.join(survey, skip, func(x *launchRun) {
+		c.tasks.Go(func() {
+			out, err := c.runLaunch(survey, skip)
+			c.launches.finish(x, out, err)
 		})
 	})
 	if !ok {
 		return survey, weir.Errorf(weir.CodeDraining, "this process is shutting down")
 	}
-	defer s.launches.leave(x)
+	defer c.launches.leave(x)
 	select {
 	case <-x.done:
 		return x.result, x.err
@@ -219,16 +230,16 @@ func (s *System) launch(ctx context.Context, survey surveys.Survey, skip bool) (
 }
 
 // runLaunch launches a survey, independent of any waiting client.
-func (s *System) runLaunch(survey surveys.Survey, skip bool) (out surveys.Survey, err error) {
+func (c *commands) runLaunch(survey surveys.Survey, skip bool) (out surveys.Survey, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			supervise.LogPanic(s.o.Logger, s.o.Metrics.panics, "survey launch panicked", p, "survey", survey.Name)
+			supervise.LogPanic(c.io.Logger, c.io.Metrics.panics, "survey launch panicked", p, "survey", survey.Name)
 			out, err = survey, weir.Errorf(weir.CodeInternal, "the launch failed")
 		}
 	}()
-	ctx, cancel := context.WithTimeout(s.ctx, launchTimeout)
+	ctx, cancel := context.WithTimeout(c.ctx, launchTimeout)
 	defer cancel()
-	return s.step(ctx, survey, surveys.Launch, skip)
+	return c.step(ctx, survey, surveys.Launch, skip)
 }
 
 // prepareChannels sets up all channels of a survey at their providers, concurrently,
@@ -236,10 +247,10 @@ func (s *System) runLaunch(survey surveys.Survey, skip bool) (out surveys.Survey
 // still. A channel that its user has paused is prepared when it resumes. A
 // channel that its provider reports as down for now does not prevent the
 // launch: the survey waits for it.
-func (s *System) prepareChannels(ctx context.Context, plan *surveys.Plan) error {
+func (c *commands) prepareChannels(ctx context.Context, plan *surveys.Plan) error {
 	modes := slices.Sorted(maps.Keys(plan.Channels))
 	wrong := make([]string, len(modes))
-	concurrently(modes, func(i int, mode surveys.Mode) { wrong[i] = s.prepareChannel(ctx, plan.Channels[mode]) })
+	concurrently(modes, func(i int, mode surveys.Mode) { wrong[i] = c.prepareChannel(ctx, plan.Channels[mode]) })
 	out := &weir.Error{Code: weir.CodeConflict, Message: "the survey was not launched: a channel cannot be used"}
 	for i, mode := range modes {
 		if wrong[i] != "" {
@@ -255,21 +266,21 @@ func (s *System) prepareChannels(ctx context.Context, plan *surveys.Plan) error 
 }
 
 // prepareChannel returns what prevents a channel from being used, or "".
-func (s *System) prepareChannel(ctx context.Context, name string) (wrong string) {
-	ch, err := lookup(ctx, s.o.Store.Channel, name)
+func (c *commands) prepareChannel(ctx context.Context, name string) (wrong string) {
+	ch, err := lookup(ctx, c.io.Store.Channel, name)
 	if err != nil {
-		s.o.Logger.Warn("channel of a survey not read", "error", err)
+		c.io.Logger.Warn("channel of a survey not read", "error", err)
 		return "could not be read; try again"
 	}
 	if ch.Paused {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.o.CheckTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.io.CheckTimeout)
 	defer cancel()
-	if err := s.o.Channels.Prepare(ctx, ch); err != nil {
+	if err := c.io.Channels.Prepare(ctx, ch); err != nil {
 		return "could not be prepared: " + err.Error()
 	}
-	if status := s.o.Channels.Status(ctx, ch); status.Health == weir.Erring {
+	if status := c.io.Channels.Status(ctx, ch); status.Health == weir.Erring {
 		return "does not work: " + status.Reason
 	}
 	return ""

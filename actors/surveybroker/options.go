@@ -5,14 +5,16 @@
 // # Where to look
 //
 //	system.go      the facade: start, drain, close
-//	actor.go       the actor; it only decides when a round begins
+//	actor.go       the actor; it only decides when rounds and checks begin
 //	round.go       one pass over everything; memory.go holds the state between rounds
 //	outbox.go      outbox entries: events of contacts, messages of respondents
 //	lifecycle.go   finish, stop and pause surveys; contacts that are overdue
-//	feed.go        respondents to contact now; fairshare.go divides the room of channels
+//	feed.go        respondents to contact now; channels.go measures the load of channels,
+//	               fairshare.go divides their room
 //	stepper.go     turns steps of package surveys into changes; pure
 //	write.go       cancels contacts and commits changes
-//	channels.go    load and health of channels
+//	view.go        what a round has read; access.go reaches the store and the channels
+//	checks.go      health of the channels in use
 //	launch.go, reports.go, status.go   requests of the API
 //
 // # Invariants

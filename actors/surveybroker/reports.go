@@ -23,14 +23,21 @@ import (
 // against other writers.
 const maxTries = 10
 
+// reports applies what applications, users and respondents report about a respondent, at
+// once. Its methods are safe for concurrent use.
+type reports struct {
+	io   *access
+	hint func() // requests a round
+}
+
 // Report applies an application's report about a respondent. It may be repeated:
 // the second time it changes nothing, and messages with a key are not sent
 // again.
-func (s *System) Report(ctx context.Context, survey surveys.Survey, id surveys.RespondentID, report surveys.Report) (surveys.Respondent, error) {
+func (s *reports) Report(ctx context.Context, survey surveys.Survey, id surveys.RespondentID, report surveys.Report) (surveys.Respondent, error) {
 	if survey.State == surveys.Draft {
 		return surveys.Respondent{}, weir.Errorf(weir.CodeConflict, "the survey is a draft; launch it first")
 	}
-	plan, wrong := s.plans.compile(&survey, s.o.Defaults)
+	plan, wrong := s.io.compile(&survey)
 	if plan == nil {
 		return surveys.Respondent{}, surveys.Invalid(wrong)
 	}
@@ -49,21 +56,21 @@ func (s *System) Report(ctx context.Context, survey surveys.Survey, id surveys.R
 // StopRespondent ends a respondent at a user's request: a queued contact is canceled, and
 // the provider is asked to cancel one in flight. A respondent that is final stays as it
 // is, so that the request may be repeated.
-func (s *System) StopRespondent(ctx context.Context, survey surveys.Survey, id surveys.RespondentID) (is surveys.Respondent, _ error) {
+func (s *reports) StopRespondent(ctx context.Context, survey surveys.Survey, id surveys.RespondentID) (is surveys.Respondent, _ error) {
 	if survey.State == surveys.Draft {
 		return is, weir.Errorf(weir.CodeConflict, "survey %s is a draft and contacts no respondent; remove the respondent", survey.Name)
 	}
-	plan, wrong := s.plans.compile(&survey, s.o.Defaults)
+	plan, wrong := s.io.compile(&survey)
 	if plan == nil {
 		return is, surveys.Invalid(wrong)
 	}
 	sv := &surveyState{survey: survey, plan: plan}
 	err := retryStale(ctx, func() (again bool, err error) {
-		is, err = s.o.Store.Respondent(ctx, survey.ID, id)
+		is, err = s.io.Store.Respondent(ctx, survey.ID, id)
 		if err != nil || is.Status.Final() {
 			return false, err
 		}
-		st := s.newStepper(sv, time.Now(), nil, nil)
+		st := s.io.newStepper(sv, time.Now(), nil, nil)
 		c, ok := st.cancel(is)
 		if !ok {
 			return false, nil
@@ -90,15 +97,15 @@ func retryStale(ctx context.Context, change func() (again bool, _ error)) error 
 }
 
 // applyReport tries once. again reports that another writer changed the respondent.
-func (s *System) applyReport(ctx context.Context, sv *surveyState, id surveys.RespondentID, report surveys.Report) (_ surveys.Respondent, again bool, _ error) {
-	was, err := s.o.Store.Respondent(ctx, sv.survey.ID, id)
+func (s *reports) applyReport(ctx context.Context, sv *surveyState, id surveys.RespondentID, report surveys.Report) (_ surveys.Respondent, again bool, _ error) {
+	was, err := s.io.Store.Respondent(ctx, sv.survey.ID, id)
 	if err != nil {
 		return was, false, err
 	}
 	if err := s.checkMessages(ctx, sv, &was, report.Messages); err != nil {
 		return was, false, err
 	}
-	st := s.newStepper(sv, time.Now(), nil, nil)
+	st := s.io.newStepper(sv, time.Now(), nil, nil)
 	attributes, wrong := surveys.MergeAnswers(was.Attributes, report.Answers)
 	if len(wrong) > 0 {
 		return was, false, &weir.Error{Code: weir.CodeInvalid, Message: "the answers are not valid", Fields: wrong}
@@ -128,28 +135,28 @@ func (s *System) applyReport(ctx context.Context, sv *surveyState, id surveys.Re
 
 // fullWithout reports whether a respondent that stays in the survey is no longer
 // needed, because its bucket is full without it.
-func (s *System) fullWithout(ctx context.Context, sv *surveyState, was *surveys.Respondent, report surveys.Report, bucket int) (bool, error) {
+func (s *reports) fullWithout(ctx context.Context, sv *surveyState, was *surveys.Respondent, report surveys.Report, bucket int) (bool, error) {
 	ends := report.Disposition != "" && report.Disposition.Final() || report.Stop || was.Status.Final()
 	if bucket == surveys.NoBucket || ends || was.Counted && bucket == was.Bucket {
 		return false, nil
 	}
-	sums, err := s.o.Store.Counts(ctx, sv.survey.ID)
+	sums, err := s.io.Store.Counts(ctx, sv.survey.ID)
 	return err == nil && sv.plan.Quotas.Full(sums.Tally(len(sv.plan.Quotas)).Buckets, bucket), err
 }
 
 // commitReport writes a change, after canceling its contact.
-func (s *System) commitReport(ctx context.Context, sv *surveyState, c change) (_ surveys.Respondent, again bool, _ error) {
-	if c.cancel != (weir.Ref{}) && !s.cancelContact(ctx, c.cancel, c.inFlightToo) {
+func (s *reports) commitReport(ctx context.Context, sv *surveyState, c change) (_ surveys.Respondent, again bool, _ error) {
+	if c.cancel != (weir.Ref{}) && !s.io.cancelContact(ctx, c.cancel, c.inFlightToo) {
 		return c.move.Was, false, &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent's next contact could not be canceled now; try again", RetryAfter: 2 * time.Second}
 	}
-	written, err := s.storeWork(ctx, workOf(sv, []change{c}))
+	written, err := s.io.storeWork(ctx, workOf(sv, []change{c}))
 	if err != nil {
 		return c.move.Was, false, err
 	}
 	if slices.Contains(written.Stale, c.move.Was.ID) {
 		return c.move.Was, true, nil
 	}
-	s.recordMetrics(&sv.survey, &c)
+	s.io.recordMetrics(&sv.survey, &c)
 	s.hint()
 	return c.move.Is, false, nil
 }
@@ -216,7 +223,7 @@ func replyKey(id surveys.RespondentID, key string, part int) string {
 
 // checkMessages checks, before anything of a report is applied, whether its messages
 // can be sent.
-func (s *System) checkMessages(ctx context.Context, sv *surveyState, r *surveys.Respondent, messages []string) error {
+func (s *reports) checkMessages(ctx context.Context, sv *surveyState, r *surveys.Respondent, messages []string) error {
 	if len(messages) == 0 {
 		return nil
 	}
@@ -235,7 +242,7 @@ func (s *System) checkMessages(ctx context.Context, sv *surveyState, r *surveys.
 // regardless of the schedule, because the respondent is waiting for them. A
 // respondent that turned out not to be needed gets the survey's quota message
 // instead, once.
-func (s *System) sendReply(ctx context.Context, sv *surveyState, r *surveys.Respondent, report surveys.Report) error {
+func (s *reports) sendReply(ctx context.Context, sv *surveyState, r *surveys.Respondent, report surveys.Report) error {
 	messages, key := s.replyMessages(sv, r, report), func(part int) string { return replyKey(r.ID, report.Key, part) }
 	if len(messages) == 0 {
 		return nil
@@ -254,7 +261,7 @@ func (s *System) sendReply(ctx context.Context, sv *surveyState, r *surveys.Resp
 			Labels: map[string]string{"respondent": r.ID.String(), "mode": string(surveys.SMS)}, Messages: part,
 		})
 	}
-	_, err = s.o.Channels.Accept(ctx, ch, specs)
+	_, err = s.io.Channels.Accept(ctx, ch, specs)
 	if weir.CodeOf(err) == weir.CodeKeyReused {
 		return nil // the first report with this key was answered; its messages stand
 	}
@@ -263,11 +270,11 @@ func (s *System) sendReply(ctx context.Context, sv *surveyState, r *surveys.Resp
 
 // replyMessages returns the messages that a report sends to a respondent in its
 // present state.
-func (s *System) replyMessages(sv *surveyState, r *surveys.Respondent, report surveys.Report) []string {
+func (s *reports) replyMessages(sv *surveyState, r *surveys.Respondent, report surveys.Report) []string {
 	if !report.WithholdsMessages(r.Progress) {
 		return report.Messages
 	}
-	text := sv.plan.QuotaMessage(sv.survey.Name, person(r, s.o.Tokens), r.Progress)
+	text := sv.plan.QuotaMessage(sv.survey.Name, person(r, s.io.Tokens), r.Progress)
 	if text == "" || len(report.Messages) == 0 && sv.plan.Mode(r.Progress).Voice() {
 		return nil
 	}
@@ -276,16 +283,16 @@ func (s *System) replyMessages(sv *surveyState, r *surveys.Respondent, report su
 
 // textChannel returns the channel for answers to a respondent: the channel of
 // its latest contact if that was by text, otherwise the survey's.
-func (s *System) textChannel(ctx context.Context, sv *surveyState, r *surveys.Respondent) (weir.Channel, error) {
+func (s *reports) textChannel(ctx context.Context, sv *surveyState, r *surveys.Respondent) (weir.Channel, error) {
 	if r.Contact != (weir.Ref{}) && sv.plan.Covers(r.Progress) && !sv.plan.Mode(r.Progress).Voice() {
-		ch, err := s.o.Store.ChannelByID(ctx, r.Contact.Channel)
+		ch, err := s.io.Store.ChannelByID(ctx, r.Contact.Channel)
 		if weir.CodeOf(err) != weir.CodeNotFound && (err != nil || !ch.Deleting && !ch.Deleted) {
 			return ch, err
 		}
 	}
 	for _, m := range []surveys.Mode{surveys.SMS, surveys.MobileWeb} {
 		if name := sv.plan.Channels[m]; name != "" {
-			return s.o.Store.Channel(ctx, name)
+			return s.io.Store.Channel(ctx, name)
 		}
 	}
 	return weir.Channel{}, weir.Errorf(weir.CodeConflict, "the survey has no text channel to send messages on")
@@ -306,21 +313,21 @@ type appResponse struct {
 // An error means that the event must be delivered again, to get the same
 // answer. That helps only if the answer could not be applied now; a rejected
 // answer would be rejected again and hold up the respondent's next messages.
-func (s *System) ApplyResponse(ctx context.Context, e events.Event, body []byte) error {
+func (s *reports) ApplyResponse(ctx context.Context, e events.Event, body []byte) error {
 	if e.Type != MessageEvent || len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
 	err := s.applyResponse(ctx, e, body)
 	switch weir.CodeOf(err) {
 	case weir.CodeInvalid, weir.CodeNotFound, weir.CodeConflict:
-		s.o.Logger.WarnContext(ctx, "application response rejected", "subject", e.Subject, "error", err)
+		s.io.Logger.WarnContext(ctx, "application response rejected", "subject", e.Subject, "error", err)
 		return nil
 	default:
 		return err
 	}
 }
 
-func (s *System) applyResponse(ctx context.Context, e events.Event, body []byte) error {
+func (s *reports) applyResponse(ctx context.Context, e events.Event, body []byte) error {
 	var about MessageData
 	err := json.Unmarshal(e.Data, &about)
 	id, idErr := surveys.ParseRespondentID(about.Respondent)
@@ -334,7 +341,7 @@ func (s *System) applyResponse(ctx context.Context, e events.Event, body []byte)
 	if a.Disposition == "" && len(a.Messages) == 0 && len(a.Answers) == 0 && !a.Stop {
 		return nil
 	}
-	survey, err := s.o.Store.Survey(ctx, about.Survey)
+	survey, err := s.io.Store.Survey(ctx, about.Survey)
 	if err != nil {
 		return err
 	}
@@ -347,4 +354,40 @@ func (s *System) applyResponse(ctx context.Context, e events.Event, body []byte)
 		Key: "e" + strconv.FormatInt(e.ID, 36),
 	})
 	return err
+}
+
+// Incoming applies a stop message at once, before it is acknowledged to the
+// provider: after the acknowledgment the sender must not be contacted again.
+// Other messages are left to the next round; a message whose outbox entry a
+// round has processed needs nothing. Incoming may be called again.
+func (s *reports) Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error {
+	return retryStale(ctx, func() (bool, error) { return s.optOutNow(ctx, channel, m) })
+}
+
+// optOutNow tries once, like a round that begins now and processes only this
+// message. again reports that another writer changed the respondent.
+func (s *reports) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (again bool, _ error) {
+	v := newView(s.io, newMemory(), time.Now())
+	if err := v.loadChannels(ctx, map[weir.ChannelID]bool{channel: true}); err != nil {
+		return false, err
+	}
+	who, ok, err := v.findSender(ctx, &surveys.OutboxEntry{Kind: surveys.MessageReceived, Channel: channel, Message: m})
+	if err != nil || !ok || who.Status.Final() {
+		return false, err
+	}
+	sv, err := v.lookupSurvey(ctx, who.Survey)
+	if err != nil || sv == nil || sv.plan == nil || !sv.plan.IsOptOut(m.Body) {
+		return false, err
+	}
+	n, ok, err := s.io.findEntry(ctx, channel, m)
+	if err != nil || !ok {
+		return false, err
+	}
+	st, err := v.stepper(ctx, sv)
+	if err != nil {
+		return false, err
+	}
+	c, _ := st.applyEntries(who, []surveys.OutboxEntry{n})
+	_, again, err = s.commitReport(ctx, sv, c)
+	return again, err
 }

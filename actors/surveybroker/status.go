@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"weir"
@@ -14,13 +15,27 @@ import (
 	"weir/surveys/pacing"
 )
 
+// status explains surveys to the API: their progress, and why they wait. It decides as a
+// round does, from the present state of the store. Its methods are safe for concurrent use.
+type status struct {
+	io        *access
+	byChannel atomic.Pointer[runningByChannel]
+}
+
+// runningByChannel are the running surveys by the names of their channels, as read
+// at an instant.
+type runningByChannel struct {
+	at      time.Time
+	surveys map[string][]string
+}
+
 // Stats returns the progress of a survey.
-func (s *System) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stats, error) {
-	plan, wrong := s.plans.compile(&survey, s.o.Defaults)
+func (s *status) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stats, error) {
+	plan, wrong := s.io.compile(&survey)
 	if plan == nil {
 		return surveys.Stats{}, surveys.Invalid(wrong)
 	}
-	sums, err := s.o.Store.Counts(ctx, survey.ID)
+	sums, err := s.io.Store.Counts(ctx, survey.ID)
 	if err != nil {
 		return surveys.Stats{}, err
 	}
@@ -41,7 +56,7 @@ func (s *System) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 	pace := paceOf(plan, &survey, sums, now)
 	out.Rate = pace.Ended
 	if survey.State == surveys.Running || survey.State == surveys.Paused {
-		list, err := s.o.Store.LatestDue(ctx, survey.ID, latestForEnd)
+		list, err := s.io.Store.LatestDue(ctx, survey.ID, latestForEnd)
 		if err != nil {
 			return out, err
 		}
@@ -89,22 +104,22 @@ func paceOf(plan *surveys.Plan, survey *surveys.Survey, sums surveys.Sums, now t
 }
 
 // channelUses returns the state of the survey's channels, as far as it is known.
-func (s *System) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys.ChannelUse, error) {
-	known, err := s.channelStates(ctx)
+func (s *status) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys.ChannelUse, error) {
+	known, err := s.io.channelStates(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []surveys.ChannelUse
 	for _, mode := range slices.Sorted(maps.Keys(plan.Channels)) {
 		use := surveys.ChannelUse{Mode: mode, Channel: plan.Channels[mode], Health: weir.Up}
-		ch, err := s.o.Store.Channel(ctx, use.Channel)
+		ch, err := s.io.Store.Channel(ctx, use.Channel)
 		switch {
 		case weir.CodeOf(err) == weir.CodeNotFound:
 			use.Health, use.Reason = weir.Down, "the channel does not exist any more"
 		case err != nil:
 			return nil, err
-		case s.mismatch(mode, ch) != "":
-			use.Health, use.Reason = weir.Erring, s.mismatch(mode, ch)
+		case s.io.mismatch(mode, ch) != "":
+			use.Health, use.Reason = weir.Erring, s.io.mismatch(mode, ch)
 		case ch.Paused:
 			use.Health = weir.Paused
 		// A stored pause may be outdated; the channel's own flag, above, is not.
@@ -112,7 +127,7 @@ func (s *System) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys
 			use.Health, use.Reason, use.Since = known[ch.ID].Health, known[ch.ID].Reason, known[ch.ID].Since
 		}
 		if err == nil && use.Health == weir.Up {
-			f, err := s.o.Channels.Figures(ctx, ch)
+			f, err := s.io.Channels.Figures(ctx, ch)
 			if err != nil {
 				return nil, err
 			}
@@ -128,12 +143,12 @@ const maxDueForWhy = 20
 
 // Why explains why a survey contacts no respondent now; it is zero if it does,
 // or is done. It decides as a round does, from the present state of the store.
-func (s *System) Why(ctx context.Context, survey surveys.Survey) (ops.Why, error) {
-	plan, wrong := s.plans.compile(&survey, s.o.Defaults)
+func (s *status) Why(ctx context.Context, survey surveys.Survey) (ops.Why, error) {
+	plan, wrong := s.io.compile(&survey)
 	if plan == nil || survey.State != surveys.Running {
 		return whyNotRun(survey.State, wrong), nil
 	}
-	sums, err := lookup(ctx, s.o.Store.Counts, survey.ID)
+	sums, err := lookup(ctx, s.io.Store.Counts, survey.ID)
 	if err != nil {
 		return ops.Why{}, err
 	}
@@ -160,10 +175,10 @@ func whyNotRun(state surveys.State, wrong []weir.FieldError) ops.Why {
 }
 
 // whyRunning is Why for a running survey.
-func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (ops.Why, error) {
+func (s *status) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (ops.Why, error) {
 	// Only the process that runs the rounds knows this. Others explain what a round would do.
-	if until, ok := s.skipped.Load(survey.ID); ok && until.(time.Time).After(now) {
-		return ops.Why{Code: ops.WhyBroken, Text: "its rules failed; the survey is tried again at " + ops.WhyAt(until.(time.Time))}, nil
+	if until := s.io.findings.skippedUntil(survey.ID); until.After(now) {
+		return ops.Why{Code: ops.WhyBroken, Text: "its rules failed; the survey is tried again at " + ops.WhyAt(until)}, nil
 	}
 	decision := plan.Decide(now, t)
 	window, open := plan.Schedule.Window(now)
@@ -174,7 +189,7 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 		full := plan.Quotas.FullBuckets(t.Buckets)
 		page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
 			// One row shows that there are some.
-			return s.o.Store.Startable(ctx, survey.ID, now, full, 1)
+			return s.io.Store.Startable(ctx, survey.ID, now, full, 1)
 		})
 		if err != nil {
 			return ops.Why{}, err
@@ -201,7 +216,7 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 
 // dueModes lists the modes by which the survey would contact respondents
 // now, and returns when the next one is due.
-func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, v surveys.Decision, now time.Time) ([]surveys.Mode, time.Time, error) {
+func (s *status) dueModes(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, v surveys.Decision, now time.Time) ([]surveys.Mode, time.Time, error) {
 	modes := map[surveys.Mode]bool{}
 	if v.Start > 0 {
 		for _, arm := range plan.Arms {
@@ -209,7 +224,7 @@ func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *sur
 		}
 	}
 	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, time.Time, error) {
-		return s.o.Store.DueRespondents(ctx, survey.ID, now, maxDueForWhy)
+		return s.io.Store.DueRespondents(ctx, survey.ID, now, maxDueForWhy)
 	})
 	for i := range page {
 		if p := page[i].Progress; p.Contact == surveys.Idle && plan.Covers(p) {
@@ -223,8 +238,8 @@ func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *sur
 
 // whyNoRoom explains why no channel of the given modes has room; it is zero if
 // one has.
-func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window calendar.Span, now time.Time) (first ops.Why, _ error) {
-	states, err := s.channelStates(ctx)
+func (s *status) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window calendar.Span, now time.Time) (first ops.Why, _ error) {
+	states, err := s.io.channelStates(ctx)
 	if err != nil {
 		return ops.Why{}, err
 	}
@@ -244,58 +259,57 @@ func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surv
 	return first, nil
 }
 
-func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode surveys.Mode, states map[weir.ChannelID]surveys.ChannelState,
+func (s *status) whyChannel(ctx context.Context, plan *surveys.Plan, mode surveys.Mode, states map[weir.ChannelID]surveys.ChannelState,
 	running map[string][]string, window calendar.Span, now time.Time,
 ) (ops.Why, error) {
 	name := plan.Channels[mode]
-	ch, err := lookup(ctx, s.o.Store.Channel, name)
+	ch, err := lookup(ctx, s.io.Store.Channel, name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
 		return ops.Why{Code: ops.WhyChannelGone, Text: fmt.Sprintf("channel %s does not exist any more", name)}, nil
 	}
 	if err != nil {
 		return ops.Why{}, err
 	}
-	if wrong := s.mismatch(mode, ch); wrong != "" {
+	if wrong := s.io.mismatch(mode, ch); wrong != "" {
 		return ops.Why{Code: ops.WhyChannelUnsuitable, Text: wrong}, nil
 	}
 	if why := whyUnavailable(ch, states[ch.ID]); !why.IsZero() {
 		return why, nil
 	}
-	rate, _ := s.freedPerMinute.Load(ch.ID)
-	perMinute, _ := rate.(float64)
+	perMinute := s.io.findings.rate(ch.ID)
 	t := &channelLoad{channel: ch, queueLimit: queueLimitFor(ch, perMinute)}
 	for _, survey := range running[name] {
 		t.addSurvey(survey)
 	}
-	s.readLoad(ctx, t)
+	s.io.readLoad(ctx, t)
 	return t.whyNoRoom(plan.Size(mode), perMinute, now, window.Close), nil
 }
 
 // runningByChannel lists the running surveys by the channels that they use. The list is
 // cached for Options.RoundInterval, because a page of surveys asks for each of them.
-func (s *System) runningByChannel(ctx context.Context) (map[string][]string, error) {
+func (s *status) runningByChannel(ctx context.Context) (map[string][]string, error) {
 	now := time.Now()
-	if kept := s.surveysByChannel.Load(); kept != nil && now.Sub(kept.at) < s.o.RoundInterval {
+	if kept := s.byChannel.Load(); kept != nil && now.Sub(kept.at) < s.io.RoundInterval {
 		return kept.surveys, nil
 	}
 	out := map[string][]string{}
-	err := s.eachSurvey(ctx, []surveys.State{surveys.Running}, func(survey surveys.Survey) {
-		if plan, _ := s.plans.compile(&survey, s.o.Defaults); plan != nil {
+	err := s.io.eachSurvey(ctx, []surveys.State{surveys.Running}, func(survey surveys.Survey) {
+		if plan, _ := s.io.compile(&survey); plan != nil {
 			for _, name := range plan.Channels {
 				out[name] = append(out[name], survey.Name)
 			}
 		}
 	})
 	if err == nil {
-		s.surveysByChannel.Store(&runningByChannel{now, out})
+		s.byChannel.Store(&runningByChannel{now, out})
 	}
 	return out, err
 }
 
 // whyRateLimited explains that the limit per minute is reached; zero if it is not.
-func (s *System) whyRateLimited(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (ops.Why, error) {
+func (s *status) whyRateLimited(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (ops.Why, error) {
 	var minute pacing.MinuteLimit
-	if err := s.loadMinute(ctx, survey.ID, &minute, now); err != nil {
+	if err := s.io.loadMinute(ctx, survey.ID, &minute, now); err != nil {
 		return ops.Why{}, err
 	}
 	if minute.Left(now, plan.LimitPerMinute) > 0 {
@@ -307,7 +321,7 @@ func (s *System) whyRateLimited(ctx context.Context, survey *surveys.Survey, pla
 
 // WhyRespondent explains why a respondent waits: for its next step, for its
 // contact, or for its survey. It is zero for a final respondent.
-func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r surveys.Respondent) (ops.Why, error) {
+func (s *status) WhyRespondent(ctx context.Context, survey surveys.Survey, r surveys.Respondent) (ops.Why, error) {
 	if r.Status.Final() {
 		return ops.Why{}, nil
 	}
@@ -318,7 +332,7 @@ func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 		}
 		return why, err
 	}
-	plan, _ := s.plans.compile(&survey, s.o.Defaults)
+	plan, _ := s.io.compile(&survey)
 	if plan != nil && survey.State == surveys.Running && plan.Covers(r.Progress) {
 		if why := plan.Why(r.Progress, time.Now()); !why.IsZero() {
 			return why, nil
@@ -335,16 +349,16 @@ func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 }
 
 // whyContact explains why a respondent's contact waits; zero if it is done.
-func (s *System) whyContact(ctx context.Context, ref weir.Ref) (ops.Why, error) {
-	contact, err := s.readContact(ctx, ref)
+func (s *status) whyContact(ctx context.Context, ref weir.Ref) (ops.Why, error) {
+	contact, err := s.io.readContact(ctx, ref)
 	if err != nil || contact.State == weir.Done {
 		return ops.Why{}, notFoundIsNone(err)
 	}
-	ch, err := lookup(ctx, s.o.Store.ChannelByID, ref.Channel)
+	ch, err := lookup(ctx, s.io.Store.ChannelByID, ref.Channel)
 	if err != nil {
 		return ops.Why{}, notFoundIsNone(err)
 	}
-	list, err := s.o.Channels.WaitReasons(ctx, ch, []weir.Contact{contact})
+	list, err := s.io.Channels.WaitReasons(ctx, ch, []weir.Contact{contact})
 	if err != nil || len(list) != 1 {
 		return ops.Why{}, err
 	}
@@ -360,10 +374,10 @@ func notFoundIsNone(err error) error {
 }
 
 // bucketFull reports whether a pending respondent is in a full bucket.
-func (s *System) bucketFull(ctx context.Context, plan *surveys.Plan, r *surveys.Respondent) (bool, error) {
+func (s *status) bucketFull(ctx context.Context, plan *surveys.Plan, r *surveys.Respondent) (bool, error) {
 	if r.Status != surveys.Pending || len(plan.Quotas) == 0 {
 		return false, nil
 	}
-	sums, err := lookup(ctx, s.o.Store.Counts, r.Survey)
+	sums, err := lookup(ctx, s.io.Store.Counts, r.Survey)
 	return err == nil && slices.Contains(plan.Quotas.FullBuckets(sums.Tally(len(plan.Quotas)).Buckets), r.Bucket), err
 }

@@ -3,6 +3,7 @@ package surveybroker
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -11,31 +12,47 @@ import (
 
 const actorName = "survey-broker"
 
+// System is the survey broker, as seen by the rest of the program. Its methods
+// are safe for concurrent use.
+type System struct {
+	*commands
+	*reports
+	*status
+	box    *mailbox
+	cancel context.CancelFunc
+	closed sync.Once
+	tasks  *sync.WaitGroup
+}
+
 // Start builds the survey broker. It runs nothing by itself before Resume, but
 // answers requests of the API at once.
 func Start(o Options) (*System, error) {
 	o = o.withDefaults()
+	io := &access{Options: o, plans: newPlanCache(), findings: &findings{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	box, tasks := &mailbox{system: o.System, ctx: ctx}, &sync.WaitGroup{}
 	s := &System{
-		o: o, plans: newPlanCache(), launches: newLaunches(),
+		reports: &reports{io: io, hint: box.hint}, status: &status{io: io},
+		box: box, cancel: cancel, tasks: tasks,
 	}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.system = o.System
+	s.commands = &commands{io: io, launches: newLaunches(), tasks: tasks, ctx: ctx, changed: s.Changed}
 	restarter := supervise.NewRestarter(func(string) { o.Metrics.restarts.Inc() })
-	props := actor.PropsFromProducer(func() actor.Actor { return &broker{System: s} },
-		actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)), actor.WithGuardian(restarter))
+	props := actor.PropsFromProducer(func() actor.Actor {
+		return &broker{io: io, box: box, tasks: tasks, checker: &checker{io}}
+	}, actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)), actor.WithGuardian(restarter))
 	var err error
-	if s.broker, err = s.system.Root.SpawnNamed(props, actorName); err != nil {
-		s.cancel()
+	if box.broker, err = o.System.Root.SpawnNamed(props, actorName); err != nil {
+		cancel()
 		return nil, fmt.Errorf("start the survey broker: %w", err)
 	}
-	s.o.Store.OnOutboxEntries(s.hint)
+	o.Store.OnOutboxEntries(box.hint)
 	return s, nil
 }
 
 // Resume begins to run the surveys.
 func (s *System) Resume(context.Context) error {
-	if !s.resumed.Swap(true) {
-		s.post(resume{})
+	if !s.box.resumed.Swap(true) {
+		s.box.post(resume{})
 	}
 	return nil
 }
@@ -43,14 +60,14 @@ func (s *System) Resume(context.Context) error {
 // Changed reports that a survey's definition, state or respondents, or a
 // channel, have changed. It requests a round.
 func (s *System) Changed(int64) {
-	s.surveysByChannel.Store(nil)
-	s.hint()
+	s.byChannel.Store(nil)
+	s.box.hint()
 }
 
 // Drain starts no further round, and waits for the running one until ctx ends.
 func (s *System) Drain(ctx context.Context) error {
 	var err error
-	if s.ctx.Err() == nil {
+	if s.box.ctx.Err() == nil {
 		err = s.waitForRound(ctx)
 	}
 	s.Close()
@@ -60,7 +77,7 @@ func (s *System) Drain(ctx context.Context) error {
 // waitForRound waits until no round is running.
 func (s *System) waitForRound(ctx context.Context) error {
 	done := make(chan struct{})
-	s.system.Root.Send(s.broker, drain{done})
+	s.box.system.Root.Send(s.box.broker, drain{done})
 	select {
 	case <-done:
 		return nil
@@ -72,12 +89,12 @@ func (s *System) waitForRound(ctx context.Context) error {
 // Close ends all work at once. It is idempotent.
 func (s *System) Close() {
 	s.closed.Do(func() {
-		s.o.Store.OnOutboxEntries(func() {})
+		s.status.io.Store.OnOutboxEntries(func() {})
 		s.launches.close()
 		s.cancel()
 		// Stop the actor first, because it starts work; then wait for that
 		// work.
-		_ = s.system.Root.StopFuture(s.broker).Wait()
+		_ = s.box.system.Root.StopFuture(s.box.broker).Wait()
 		s.tasks.Wait()
 	})
 }
