@@ -175,14 +175,14 @@ type Spec struct {
 	Call      *Call    // for voice channels
 	NotBefore time.Time
 	NotAfter  time.Time
-	For       Respondent
+	Owner     Owner
 	// Trace is the trace context of the request that brought it, if its spans belong
 	// there: see internal/tracing. It is no part of what the client asks for.
 	Trace string
 }
 
 // Differences returns the names, as clients write them, of the fields in which
-// two specs ask for different contacts. Keys, respondents and traces are not compared.
+// two specs ask for different contacts. Keys, owners and traces are not compared.
 func (s *Spec) Differences(o *Spec) []string {
 	var names []string
 	for _, field := range []struct {
@@ -205,11 +205,14 @@ func (s *Spec) Differences(o *Spec) []string {
 	return names
 }
 
-// Respondent identifies the respondent for which the survey broker enqueued a
-// contact, and the contact's number in that respondent's sequence, from 1. A reply in a
-// conversation has the number 0. It is zero for contacts of other clients.
-type Respondent struct {
-	Survey int64
+// Owner identifies what inside Weir sent a contact and is told what becomes of it. The
+// queue stores it and does not look into it. It is zero for contacts of clients.
+//
+// The survey broker's contacts have the survey as Group, the respondent as ID, and the
+// contact's number in that respondent's sequence, from 1, as Serial; a reply in a
+// conversation has the number 0.
+type Owner struct {
+	Group  int64
 	ID     int64
 	Serial int
 }
@@ -270,5 +273,5 @@ func DeadOutcomes() []Outcome { return []Outcome{Failed, Lost, DeadLetter} }
 // [DeadOutcomes] and has no survey that retries it. A survey handles the
 // failed contacts of its respondents itself, but not replies.
 func (c *Contact) Dead() bool {
-	return c.State == Done && c.For.Serial == 0 && (c.Outcome == Failed || c.Outcome == Lost || c.Outcome == DeadLetter)
+	return c.State == Done && c.Owner.Serial == 0 && (c.Outcome == Failed || c.Outcome == Lost || c.Outcome == DeadLetter)
 }

@@ -265,10 +265,10 @@ type Report struct {
 	Result      Result     `json:"result,omitzero"`
 }
 
-// Result describes the conversation of a contact that has ended. Only the person who held
-// it reports a disposition and a call-back, only providers of calls report seconds.
+// Result describes the conversation of a contact that has ended, for its owner. Only the
+// person who held it reports a code and a call-back, only providers of calls report seconds.
 type Result struct {
-	Disposition string    `json:"disposition,omitempty"`  // of the respondent; empty: not known
+	Code        string    `json:"code,omitempty"`         // how it ended, in the owner's words; empty: not known
 	CallBack    time.Time `json:"call_back,omitzero"`     // the next contact was agreed for this instant
 	CallSeconds int       `json:"call_seconds,omitempty"` // from the answer to the end
 }

@@ -78,7 +78,7 @@ func TestContactsOutliveMigrations(t *testing.T) {
 			channel, _ := storetest.OpenChannel(t, s, name)
 			got, err := s.Accept(ctx, channel, []weir.Spec{
 				keyed,
-				{To: "sms://2", NotAfter: time.Now().Add(time.Hour), For: weir.Respondent{Survey: 1, ID: 2, Serial: 3}},
+				{To: "sms://2", NotAfter: time.Now().Add(time.Hour), Owner: weir.Owner{Group: 1, ID: 2, Serial: 3}},
 			})
 			if err != nil {
 				t.Fatal(err)

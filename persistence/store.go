@@ -153,10 +153,11 @@ func On(database dialect.Database, o Options) *Store {
 		routerStore: &router.Store{DB: db}, adminStore: &admin.Store{DB: db},
 	}
 	s.webhookStore = eventlog.NewWebhooks(db, s.eventLog)
-	s.queueStore = queue.New(db, s.channelStore, s.eventLog, o.Metrics.dead)
-	s.surveyStore = survey.New(db, s.queueStore.Queue)
+	outbox := survey.NewOutbox(db)
+	s.queueStore = queue.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox)
+	s.surveyStore = survey.New(db, s.queueStore.Queue, outbox)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
-	db.SetParts(s.queueStore.Part(), s.eventLog.Part())
+	db.SetParts(s.queueStore.Part(), outbox, s.eventLog.Part())
 	db.Self.Schema = s.NewestStep()
 	return s
 }

@@ -110,7 +110,7 @@ type Totals struct {
 // AddTotals returns the totals of a progress with what an outbox entry reports. A repeated
 // entry of a contact adds nothing. The notes of a contact to an interviewer are no messages.
 func (pl *Plan) AddTotals(p Progress, n *OutboxEntry) Totals {
-	t, serial := p.Totals, n.Respondent.Serial
+	t, serial := p.Totals, n.Owner.Serial
 	t.CallSeconds += n.Result.CallSeconds // only ContactEnded has them, and a contact ends once
 	switch {
 	case n.Kind == MessageReceived:

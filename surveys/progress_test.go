@@ -142,7 +142,7 @@ func TestTotals(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
 	contact := func(kind surveys.OutboxKind, serial, messages int) surveys.OutboxEntry {
-		return surveys.OutboxEntry{Kind: kind, Respondent: weir.Respondent{Survey: 1, ID: 2, Serial: serial}, Messages: messages}
+		return surveys.OutboxEntry{Kind: kind, Owner: weir.Owner{Group: 1, ID: 2, Serial: serial}, Messages: messages}
 	}
 	message := surveys.OutboxEntry{Kind: surveys.MessageReceived}
 	lasting := func(serial, seconds int) surveys.OutboxEntry {

@@ -114,17 +114,17 @@ const (
 // message. The store writes it in the transaction of the event and keeps it until
 // a [Work] lists it in Taken.
 type OutboxEntry struct {
-	ID         int64
-	Kind       OutboxKind
-	At         time.Time
-	Channel    weir.ChannelID
-	Respondent weir.Respondent // of a contact's event
-	Contact    weir.Ref
-	Outcome    weir.Outcome  // of ContactEnded
-	Reason     string        // of ContactEnded: the provider's
-	Message    weir.Incoming // of MessageReceived
-	Result     weir.Result   // of ContactEnded
-	Messages   int           // of ContactAccepted and ContactEnded: how many the provider has accepted
+	ID       int64
+	Kind     OutboxKind
+	At       time.Time
+	Channel  weir.ChannelID
+	Owner    weir.Owner // of a contact's event: its respondent
+	Contact  weir.Ref
+	Outcome  weir.Outcome  // of ContactEnded
+	Reason   string        // of ContactEnded: the provider's
+	Message  weir.Incoming // of MessageReceived
+	Result   weir.Result   // of ContactEnded
+	Messages int           // of ContactAccepted and ContactEnded: how many the provider has accepted
 }
 
 // LogEntry is an entry of a survey's log.

@@ -316,7 +316,7 @@ type Ending struct {
 // the job may have waited for an interviewer.
 func (pl *Plan) ContactEnded(p Progress, now time.Time, end Ending) (Progress, Effects) {
 	latest := end.Serial == p.Serial && p.Contact != Idle && p.Status == Active
-	d := Disposition(end.Result.Disposition)
+	d := Disposition(end.Result.Code)
 	if d != "" && d.Final() && p.Status == Active {
 		if latest {
 			p = pl.provenBy(p, end.Serial)

@@ -48,7 +48,7 @@ func deadRig(t *testing.T, n int, change ...func(*web.Options)) (*rig, *persiste
 	for i := range n + 1 {
 		specs = append(specs, weir.Spec{Key: fmt.Sprint("k", i), To: phoneCanary, Messages: []string{textCanary}})
 	}
-	specs[n].For = weir.Respondent{Survey: 1, ID: 2, Serial: 1}
+	specs[n].Owner = weir.Owner{Group: 1, ID: 2, Serial: 1}
 	return r, store, failAll(t, store, ch.ID, specs)
 }
 

@@ -99,8 +99,8 @@ func TestHearing(t *testing.T) {
 	r.stands("s1", surveys.Running)
 	p := r.respondent(1, active)
 	ch := r.channel("texts", "texts")
-	old := r.contact(ch, weir.Progress{State: weir.Done}, func(c *weir.Contact) { c.For = weir.Respondent{Survey: 1, ID: 1, Serial: 2} })
-	another := r.contact(ch, weir.Progress{State: weir.Done}, func(c *weir.Contact) { c.For = weir.Respondent{Survey: 1, ID: 2, Serial: 2} })
+	old := r.contact(ch, weir.Progress{State: weir.Done}, func(c *weir.Contact) { c.Owner = weir.Owner{Group: 1, ID: 1, Serial: 2} })
+	another := r.contact(ch, weir.Progress{State: weir.Done}, func(c *weir.Contact) { c.Owner = weir.Owner{Group: 1, ID: 2, Serial: 2} })
 	const path = "/v1/surveys/s1/respondents/r1/disposition"
 	for _, tc := range []struct {
 		body string

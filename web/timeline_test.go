@@ -51,7 +51,7 @@ func TestTimeline(t *testing.T) {
 		State: weir.Done, Attempt: 2, ClaimedAt: at(20), SentAt: at(21), HeardAt: at(25), FinishedAt: at(26), Outcome: weir.Completed,
 	}, func(c *weir.Contact) {
 		c.NotBefore = at(5)
-		c.For, c.Survey = weir.Respondent{Survey: 3, ID: 100, Serial: 2}, "flu"
+		c.Owner, c.Survey = weir.Owner{Group: 3, ID: 100, Serial: 2}, "flu"
 	})
 	r.ended[c.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(6), FinishedAt: at(8), Reason: "no line"}}
 	want := []string{

@@ -23,7 +23,7 @@ func TestScenario18_ShortWindowsFavorNoSurvey(t *testing.T) {
 			inLabFor(t, 10*time.Minute, long, func(l *lab) {
 				l.store.addChannel("texts", "text", 1)
 				given := map[int64]int{}
-				l.channels.onDispatch = func(c weir.Contact) { given[c.For.Survey]++ }
+				l.channels.onDispatch = func(c weir.Contact) { given[c.Owner.Group]++ }
 				equal, other := smsSurvey(""), smsSurvey("")
 				equal.Schedule.Windows = halfHours(0)
 				if !allTheTime {
@@ -95,7 +95,7 @@ func TestFairShareOfLargeContacts(t *testing.T) {
 		large.Weight = 2
 		a, b := l.addSurvey("a", small, 900), l.addSurvey("b", large, 900)
 		slots := map[int64]int{}
-		l.channels.onDispatch = func(c weir.Contact) { slots[c.For.Survey] += c.Size() }
+		l.channels.onDispatch = func(c weir.Contact) { slots[c.Owner.Group] += c.Size() }
 		l.command("a", surveys.Launch)
 		l.command("b", surveys.Launch)
 		l.advance(30 * time.Minute)

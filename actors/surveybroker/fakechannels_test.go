@@ -198,11 +198,11 @@ func (l *fakeChannels) dispatch(c *weir.Contact) {
 
 // addContactEntry stores an outbox entry of a contact.
 func (l *fakeChannels) addContactEntry(c *weir.Contact, kind surveys.OutboxKind, lost bool, f contactResult) {
-	reply := c.For.Serial == 0
-	if c.For == (weir.Respondent{}) || lost || reply && kind == surveys.ContactEnded {
+	reply := c.Owner.Serial == 0
+	if c.Owner == (weir.Owner{}) || lost || reply && kind == surveys.ContactEnded {
 		return
 	}
-	n := surveys.OutboxEntry{Kind: kind, At: time.Now(), Channel: c.Channel, Respondent: c.For, Contact: c.Ref, Outcome: c.Outcome, Messages: c.AcceptedMessages()}
+	n := surveys.OutboxEntry{Kind: kind, At: time.Now(), Channel: c.Channel, Owner: c.Owner, Contact: c.Ref, Outcome: c.Outcome, Messages: c.AcceptedMessages()}
 	l.addEntry(n)
 	if f.twice && !reply {
 		l.addEntry(n)

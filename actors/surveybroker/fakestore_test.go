@@ -193,7 +193,7 @@ func (m *fakeStore) Work(ctx context.Context, w surveys.Work) (out surveys.Writt
 			continue
 		}
 		if v.Enqueue != nil {
-			if ref, ok := m.keys[v.Channel][v.Enqueue.Key]; ok && m.contacts[ref].For != v.Enqueue.For {
+			if ref, ok := m.keys[v.Channel][v.Enqueue.Key]; ok && m.contacts[ref].Owner != v.Enqueue.Owner {
 				out.Stale, out.Refused = append(out.Stale, v.Was.ID), append(out.Refused, v.Was.ID)
 				continue
 			}

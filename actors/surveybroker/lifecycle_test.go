@@ -290,7 +290,7 @@ func TestPauseOneOfTwoSurveys(t *testing.T) {
 		l.command("a", surveys.Pause)
 		l.advance(time.Second)
 		dispatched := map[int64]int{}
-		l.store.locked(func() { l.channels.onDispatch = func(c weir.Contact) { dispatched[c.For.Survey]++ } })
+		l.store.locked(func() { l.channels.onDispatch = func(c weir.Contact) { dispatched[c.Owner.Group]++ } })
 		l.advance(2 * time.Hour)
 		if dispatched[a.ID] > 0 || dispatched[b.ID] == 0 {
 			l.t.Errorf("while a is paused: %v", dispatched)

@@ -107,7 +107,7 @@ func (i *inbox) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (
 			i.agenda.recheck = append(i.agenda.recheck, n.Channel) // it seems to work again
 		}
 		if n.Kind != surveys.MessageReceived {
-			ids = append(ids, surveys.RespondentID(n.Respondent.ID))
+			ids = append(ids, surveys.RespondentID(n.Owner.ID))
 		}
 	}
 	if err := i.view.loadChannels(ctx, channels); err != nil {
@@ -125,8 +125,8 @@ func (i *inbox) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (
 	}
 	groups = map[int64]*surveyEntries{}
 	for _, n := range page {
-		p, ok := who[surveys.RespondentID(n.Respondent.ID)]
-		ok = ok && p.Survey == n.Respondent.Survey
+		p, ok := who[surveys.RespondentID(n.Owner.ID)]
+		ok = ok && p.Survey == n.Owner.Group
 		if n.Kind == surveys.MessageReceived {
 			var err error
 			if p, ok, err = i.view.findSender(ctx, &n); err != nil {

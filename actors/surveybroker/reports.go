@@ -257,7 +257,7 @@ func (s *reports) sendReply(ctx context.Context, sv *surveyState, r *surveys.Res
 	var specs []weir.Spec
 	for part := range slices.Chunk(messages, max(1, min(len(messages), ch.Capacity))) {
 		specs = append(specs, weir.Spec{
-			Key: key(len(specs)), To: r.Phone, Priority: weir.Reply, Survey: sv.survey.Name, For: weir.Respondent{Survey: r.Survey, ID: int64(r.ID)},
+			Key: key(len(specs)), To: r.Phone, Priority: weir.Reply, Survey: sv.survey.Name, Owner: weir.Owner{Group: r.Survey, ID: int64(r.ID)},
 			Labels: map[string]string{"respondent": r.ID.String(), "mode": string(surveys.SMS)}, Messages: part,
 		})
 	}

@@ -162,7 +162,7 @@ func TestApplicationResponse(t *testing.T) {
 		if got.Disposition != surveys.Started || got.Attributes["name"] != "Ana" || got.Attributes["age"] != "34" || got.Attributes["ok"] != "true" || len(l.channels.replies) != 1 {
 			l.t.Errorf("%+v, %v; replies %+v", got.Disposition, got.Attributes, l.channels.replies)
 		}
-		if reply := l.channels.replies[0]; reply.Priority != weir.Reply || reply.To != r.Phone || len(reply.Messages) != 2 || reply.For != (weir.Respondent{Survey: s.ID, ID: int64(r.ID)}) {
+		if reply := l.channels.replies[0]; reply.Priority != weir.Reply || reply.To != r.Phone || len(reply.Messages) != 2 || reply.Owner != (weir.Owner{Group: s.ID, ID: int64(r.ID)}) {
 			l.t.Errorf("%+v", reply)
 		}
 		l.advance(time.Minute)

@@ -15,20 +15,20 @@ func (s *simulation) fail(format string, args ...any) {
 // onDispatch checks each contact that a provider accepts. The caller holds the
 // store's lock.
 func (s *simulation) onDispatch(c weir.Contact) {
-	id, now := surveys.RespondentID(c.For.ID), time.Now()
+	id, now := surveys.RespondentID(c.Owner.ID), time.Now()
 	s.messages[id] += len(c.Messages)
-	if c.For.Serial == 0 {
+	if c.Owner.Serial == 0 {
 		return
 	}
 	switch {
-	case !s.plans[c.For.Survey].Schedule.Contains(now):
+	case !s.plans[c.Owner.Group].Schedule.Contains(now):
 		s.fail("%v is contacted outside its window", id)
 	case s.ended[id]:
 		s.fail("%v is contacted after its end", id)
 	case s.open[id]:
 		s.fail("%v is contacted twice at a time", id)
 	}
-	if at := s.paused[c.For.Survey]; !at.IsZero() && now.Sub(at) > 5*time.Second {
+	if at := s.paused[c.Owner.Group]; !at.IsZero() && now.Sub(at) > 5*time.Second {
 		s.fail("%v of a paused survey is contacted", id)
 	}
 	s.open[id] = true
@@ -36,10 +36,10 @@ func (s *simulation) onDispatch(c weir.Contact) {
 
 // onEnd counts attempts when they are done.
 func (s *simulation) onEnd(c weir.Contact) {
-	if c.For.Serial == 0 || c.SentAt.IsZero() {
+	if c.Owner.Serial == 0 || c.SentAt.IsZero() {
 		return
 	}
-	id := surveys.RespondentID(c.For.ID)
+	id := surveys.RespondentID(c.Owner.ID)
 	s.open[id] = false
 	if c.Outcome == weir.Expired {
 		return
@@ -47,7 +47,7 @@ func (s *simulation) onEnd(c weir.Contact) {
 	mode := surveys.Mode(c.Labels["mode"])
 	s.attempts[id] = s.attempts[id].Add(mode, 1)
 	n := map[surveys.Mode]int{surveys.IVR: s.attempts[id].IVR, surveys.SMS: s.attempts[id].SMS}[mode]
-	if most := s.plans[c.For.Survey].Retries[mode].Attempts(); n > most {
+	if most := s.plans[c.Owner.Group].Retries[mode].Attempts(); n > most {
 		s.fail("%v was tried %d times by %s, at most %d", id, n, mode, most)
 	}
 }

@@ -215,7 +215,7 @@ func (s *simulation) resultOf(c weir.Contact) contactResult {
 		s.lostEnds++
 	}
 	if f.acceptedLost {
-		s.unreported[surveys.RespondentID(c.For.ID)] = true
+		s.unreported[surveys.RespondentID(c.Owner.ID)] = true
 	}
 	if f.outcome != weir.Completed {
 		return f
@@ -258,11 +258,11 @@ func (s *simulation) report(c weir.Contact, f contactResult, tries int) {
 		again()
 		return
 	}
-	h := surveys.Report{Serial: c.For.Serial, Disposition: f.reports, Key: c.Key, Answers: map[string]string{"said": "something"}}
+	h := surveys.Report{Serial: c.Owner.Serial, Disposition: f.reports, Key: c.Key, Answers: map[string]string{"said": "something"}}
 	if f.reports == surveys.Started {
 		h.Messages = []string{"thank you", "how old are you?"}
 	}
-	if tries < 50 && weir.CodeOf(p.report(s.store.survey(c.For.Survey), surveys.RespondentID(c.For.ID), h)) == weir.CodeUnavailable {
+	if tries < 50 && weir.CodeOf(p.report(s.store.survey(c.Owner.Group), surveys.RespondentID(c.Owner.ID), h)) == weir.CodeUnavailable {
 		again()
 	}
 }

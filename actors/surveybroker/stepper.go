@@ -108,7 +108,7 @@ func (st *stepper) buildContact(r *surveys.Respondent, p surveys.Progress, o sur
 		spec, err = st.plan.Contact(st.survey.Name, person(r, st.tokens), p, o)
 		return p, surveys.Effects{}, err
 	})
-	spec.For = weir.Respondent{Survey: r.Survey, ID: int64(r.ID), Serial: o.Serial}
+	spec.Owner = weir.Owner{Group: r.Survey, ID: int64(r.ID), Serial: o.Serial}
 	return spec, err
 }
 
@@ -230,7 +230,7 @@ func (st *stepper) applyEntries(was surveys.Respondent, entries []surveys.Outbox
 // entry had reported it.
 func (st *stepper) applyAsEntry(who surveys.Respondent, n surveys.OutboxEntry) change {
 	n.Channel, n.Contact = who.Contact.Channel, who.Contact
-	n.Respondent = weir.Respondent{Survey: who.Survey, ID: int64(who.ID), Serial: who.Serial}
+	n.Owner = weir.Owner{Group: who.Survey, ID: int64(who.ID), Serial: who.Serial}
 	out, _ := st.applyEntries(who, []surveys.OutboxEntry{n})
 	out.move.Taken = nil
 	return out
@@ -241,11 +241,11 @@ func (st *stepper) ruleFor(n *surveys.OutboxEntry) rule {
 	return func(p surveys.Progress) (q surveys.Progress, e surveys.Effects, err error) {
 		switch q = p; {
 		case n.Kind == surveys.ContactAccepted:
-			q, e = st.plan.ContactAccepted(p, n.At, n.Respondent.Serial)
+			q, e = st.plan.ContactAccepted(p, n.At, n.Owner.Serial)
 		case n.Kind == surveys.CallAnswered:
-			q, e = st.plan.CallAnswered(p, n.At, n.Respondent.Serial)
+			q, e = st.plan.CallAnswered(p, n.At, n.Owner.Serial)
 		case n.Kind == surveys.ContactEnded:
-			q, e = st.plan.ContactEnded(p, st.now, surveys.Ending{At: n.At, Serial: n.Respondent.Serial, Outcome: n.Outcome, Result: n.Result})
+			q, e = st.plan.ContactEnded(p, st.now, surveys.Ending{At: n.At, Serial: n.Owner.Serial, Outcome: n.Outcome, Result: n.Result})
 		case n.Kind == surveys.MessageReceived && st.plan.IsOptOut(n.Message.Body):
 			q, e = st.plan.OptOut(p)
 		case n.Kind == surveys.MessageReceived:
@@ -258,14 +258,14 @@ func (st *stepper) ruleFor(n *surveys.OutboxEntry) rule {
 // recordEntry adds to c what an outbox entry reports in addition to its step: log,
 // events, attempt and the instant of acceptance.
 func (st *stepper) recordEntry(c *change, p surveys.Progress, n *surveys.OutboxEntry) {
-	if n.Kind != surveys.MessageReceived && n.Respondent.Serial == 0 {
+	if n.Kind != surveys.MessageReceived && n.Owner.Serial == 0 {
 		return // the log has a reply once, when it is queued
 	}
 	entry := surveys.LogEntry{At: n.At, Respondent: c.move.Was.ID, Event: string(n.Kind), Channel: st.channelName(n.Channel), Outcome: n.Outcome, Reason: n.Reason}
 	if n.Kind == surveys.MessageReceived {
 		entry.Event = logMessage
 		c.move.Events = append(c.move.Events, st.messageEvent(&c.move.Was, p, n)...)
-	} else if n.Respondent.Serial == p.Serial {
+	} else if n.Owner.Serial == p.Serial {
 		entry.Mode, entry.Attempt = st.mode(p), max(p.Tries, 1)
 		if n.Kind == surveys.ContactEnded && p.Contact != surveys.Idle {
 			c.move.Attempt = &surveys.Made{Mode: st.mode(p), Outcome: n.Outcome}

@@ -112,6 +112,6 @@ func (s *settings) result(text string) weir.Result {
 	case callBack:
 		return weir.Result{CallBack: at}
 	default:
-		return weir.Result{Disposition: d}
+		return weir.Result{Code: d}
 	}
 }

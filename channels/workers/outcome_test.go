@@ -35,7 +35,7 @@ func TestOutcomes(t *testing.T) {
 		got := s.asked(1)
 		report := weir.Report{Attempt: attempt(1).ID, Part: weir.WholeContact, Outcome: want.outcome, Reason: want.reason, ProviderRef: got.ProviderRef, At: s.now}
 		if code == "Completed" {
-			report.Result.Disposition = "completed"
+			report.Result.Code = "completed"
 		}
 		if diff := cmp.Diff(channels.Answer{Knowledge: channels.Finished, ProviderRef: got.ProviderRef, Reports: []weir.Report{report}}, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", code, diff)
@@ -192,14 +192,14 @@ func TestResults(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
 	for code, want := range map[string]weir.Report{
-		"Refused":                            {Outcome: weir.Completed, Reason: "closed as refused", Result: weir.Result{Disposition: "refused"}},
-		"too young":                          {Outcome: weir.Completed, Reason: "closed as too_young", Result: weir.Result{Disposition: "ineligible"}},
+		"Refused":                            {Outcome: weir.Completed, Reason: "closed as refused", Result: weir.Result{Code: "refused"}},
+		"too young":                          {Outcome: weir.Completed, Reason: "closed as too_young", Result: weir.Result{Code: "ineligible"}},
 		"partial":                            {Outcome: weir.Completed, Reason: "closed as partial"},
 		"busy":                               {Outcome: weir.Busy},
 		"callback":                           {Outcome: weir.Completed, Reason: "closed as callback"},
 		"later@2026-03-02T16:00:00+01:00":    {Outcome: weir.NoAnswer, Reason: "closed as later", Result: weir.Result{CallBack: at}},
 		"callback@tomorrow":                  {Outcome: weir.Completed, Reason: "closed as callback"},
-		"refused@2026-03-02T16:00:00+01:00":  {Outcome: weir.Completed, Reason: "closed as refused", Result: weir.Result{Disposition: "refused"}},
+		"refused@2026-03-02T16:00:00+01:00":  {Outcome: weir.Completed, Reason: "closed as refused", Result: weir.Result{Code: "refused"}},
 		"anything else @2026-03-02T16:00:00": {Outcome: weir.Failed, Reason: "closed with another code"},
 	} {
 		s := newShop(t, weir.Settings{"dispositions": "Too Young=ineligible, later=call_back, partial=none", "outcomes": "later=no_answer", "other_outcome": "failed"})

@@ -41,7 +41,7 @@ func testDeadLetters(t *testing.T, backend Backend) {
 	begun := now()
 	list := b.accept(a, specs(20)...)
 	theirs := sms("of a respondent")
-	theirs.For = weir.Respondent{Survey: 7, ID: 8, Serial: 1}
+	theirs.Owner = weir.Owner{Group: 7, ID: 8, Serial: 1}
 	b.end(lease, weir.Failed, "error 500 of call 123456", list[0:3]...)
 	b.end(lease, weir.Failed, "error 500 of call 777777", list[3])
 	b.end(lease, weir.Lost, "", list[4])

@@ -166,7 +166,7 @@ func (c *campaign) move(r *rapid.T) {
 	}
 	refs := map[int64]weir.Ref{}
 	for _, contact := range got.Contacts {
-		refs[contact.For.ID] = contact.Ref
+		refs[contact.Owner.ID] = contact.Ref
 	}
 	for _, m := range w.Moves {
 		if stale[m.Is.ID] {

@@ -89,7 +89,7 @@ func outreach(channel weir.ChannelID, r surveys.Respondent) surveys.Move {
 	m.Channel = channel
 	m.Enqueue = &weir.Spec{
 		Key: surveys.ContactKey(r.ID.String(), m.Is.Serial), To: r.Phone, Priority: weir.Normal, Survey: "a", Messages: []string{"hello"},
-		For: weir.Respondent{Survey: r.Survey, ID: int64(r.ID), Serial: m.Is.Serial},
+		Owner: weir.Owner{Group: r.Survey, ID: int64(r.ID), Serial: m.Is.Serial},
 	}
 	return m
 }
@@ -104,7 +104,7 @@ func testEnqueue(t *testing.T, d *surveyBench) {
 	}
 	after := d.read(list[0].ID, list[1].ID, list[2].ID)
 	for i, c := range got.Contacts {
-		if after[i].Contact != c.Ref || c.For.ID != int64(after[i].ID) || c.Ref.Channel != channel {
+		if after[i].Contact != c.Ref || c.Owner.ID != int64(after[i].ID) || c.Ref.Channel != channel {
 			t.Errorf("contact %d: %+v of %+v", i, c, after[i])
 		}
 	}
@@ -133,9 +133,9 @@ func testEnqueue(t *testing.T, d *surveyBench) {
 	// Enqueuing the same contact again finds that contact and creates nothing.
 	same1 := outreach(channel, after[0])
 	same1.Is.Serial = after[0].Serial
-	same1.Enqueue.Key, same1.Enqueue.For = got.Contacts[0].Key, got.Contacts[0].For
+	same1.Enqueue.Key, same1.Enqueue.Owner = got.Contacts[0].Key, got.Contacts[0].Owner
 	again := d.work(v.ID, same1, outreach(channel, list[3]))
-	if len(again.Contacts) != 1 || again.Contacts[0].For.ID != int64(list[3].ID) {
+	if len(again.Contacts) != 1 || again.Contacts[0].Owner.ID != int64(list[3].ID) {
 		t.Errorf("enqueued again: %+v", again.Contacts)
 	}
 	if r := d.read(list[0].ID)[0]; r.Contact != got.Contacts[0].Ref || r.Rev != 2 {

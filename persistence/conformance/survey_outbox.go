@@ -12,7 +12,7 @@ import (
 // mine returns a spec for a respondent.
 func mine(key string, respondent int64) weir.Spec {
 	s := sms(key)
-	s.For = weir.Respondent{Survey: 5, ID: respondent, Serial: 3}
+	s.Owner = weir.Owner{Group: 5, ID: respondent, Serial: 3}
 	return s
 }
 
@@ -20,9 +20,9 @@ func testFor(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	id, _ := b.owned("a")
 	list := b.accept(id, mine("a", 1<<60), sms("b"))
-	for i, want := range []weir.Respondent{{Survey: 5, ID: 1 << 60, Serial: 3}, {}} {
+	for i, want := range []weir.Owner{{Group: 5, ID: 1 << 60, Serial: 3}, {}} {
 		c, _ := b.read(list[i].Ref)
-		same(t, "for the respondent", []weir.Respondent{list[i].For, c.For}, []weir.Respondent{want, want})
+		same(t, "for the respondent", []weir.Owner{list[i].Owner, c.Owner}, []weir.Owner{want, want})
 	}
 }
 
@@ -51,13 +51,13 @@ func testOutbox(t *testing.T, backend Backend) {
 	b.commitAll(lease, other, first)
 	handed := surveys.OutboxEntry{
 		Kind: surveys.ContactAccepted, At: first.Contact.SentAt, Channel: id, Contact: list[0].Ref,
-		Respondent: list[0].For, Messages: 1,
+		Owner: list[0].Owner, Messages: 1,
 	}
 	b.wantEntries(handed)
 	// Two steps of one contact in one batch are two outbox entries; a stale one is none.
 	both := active(claimed[2])
 	end := finish(both.Contact, at, weir.Completed)
-	end.Result = weir.Result{Disposition: "partial", CallSeconds: 30}
+	end.Result = weir.Result{Code: "partial", CallSeconds: 30}
 	one, two := b.later(weir.Change{By: lease, Transitions: []weir.Transition{both}}), b.later(weir.Change{By: lease, Transitions: []weir.Transition{end}})
 	if r := <-one; r.Err != nil {
 		t.Fatal(r.Err)
@@ -71,8 +71,8 @@ func testOutbox(t *testing.T, backend Backend) {
 		t.Fatalf("%+v", r)
 	}
 	handed2, ended2, ended := handed, handed, handed
-	handed2.Contact, handed2.Respondent, handed2.At = list[2].Ref, list[2].For, both.Contact.SentAt
-	ended2.Kind, ended2.Contact, ended2.Respondent, ended2.Outcome, ended2.At = surveys.ContactEnded, list[2].Ref, list[2].For, weir.Completed, end.Contact.FinishedAt
+	handed2.Contact, handed2.Owner, handed2.At = list[2].Ref, list[2].Owner, both.Contact.SentAt
+	ended2.Kind, ended2.Contact, ended2.Owner, ended2.Outcome, ended2.At = surveys.ContactEnded, list[2].Ref, list[2].Owner, weir.Completed, end.Contact.FinishedAt
 	ended2.Reason, ended2.Result, ended.Reason = "said so", end.Result, "said so"
 	ended.Kind, ended.Outcome, ended.At = surveys.ContactEnded, weir.Busy, at
 	got := b.wantEntries(handed, handed2, ended2, ended)
@@ -89,7 +89,7 @@ func testReplyOutbox(t *testing.T, backend Backend) {
 	id, lease := b.owned("a")
 	reply := func(key string) weir.Spec {
 		s := mine(key, 1)
-		s.For.Serial, s.Messages = 0, []string{"how old are you?", "really?"}
+		s.Owner.Serial, s.Messages = 0, []string{"how old are you?", "really?"}
 		return s
 	}
 	at := now()
@@ -106,7 +106,7 @@ func testReplyOutbox(t *testing.T, backend Backend) {
 	b.commitAll(lease, accepted, unknown, finish(claimed[1], at, weir.Completed), finish(claimed[2], at, weir.Failed))
 	p, err = unknown.Contact.Accept(at, "")
 	b.commitAll(lease, finish(accepted.Contact, at, weir.Completed), to(unknown.Contact, p, err))
-	want := surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: at, Channel: id, Contact: claimed[0].Ref, Respondent: claimed[0].For, Messages: 2}
+	want := surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: at, Channel: id, Contact: claimed[0].Ref, Owner: claimed[0].Owner, Messages: 2}
 	delivered, found := want, want
 	delivered.Kind, delivered.Contact, delivered.Outcome, delivered.Reason = surveys.ContactEnded, claimed[1].Ref, weir.Completed, "said so"
 	found.Contact = claimed[3].Ref

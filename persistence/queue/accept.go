@@ -227,7 +227,7 @@ func (in *Insertion) bind(args []any, bytes int) ([]any, int, error) {
 	}
 	return append(args,
 		int64(c.Channel), int64(c.ID), values.TextOrNull(c.Key), c.To, int64(c.Priority), c.Survey, labels, content,
-		values.Micros(c.NotBefore), values.Micros(c.NotAfter), int64(c.Size()), values.Micros(c.QueuedAt), int64(c.Lane()), c.For.Survey, c.For.ID, int64(c.For.Serial),
+		values.Micros(c.NotBefore), values.Micros(c.NotAfter), int64(c.Size()), values.Micros(c.QueuedAt), int64(c.Lane()), c.Owner.Group, c.Owner.ID, int64(c.Owner.Serial),
 	), bytes + 200 + len(content) + len(c.To) + len(c.Key) + len(labels) + len(c.Survey), nil
 }
 

@@ -12,7 +12,9 @@ import (
 
 	"weir"
 	"weir/ops"
+	"weir/persistence/bulk"
 	"weir/persistence/commit"
+	"weir/persistence/dialect"
 	"weir/persistence/member"
 	"weir/persistence/values"
 )
@@ -275,4 +277,36 @@ func (s *DeadLetterStore) History(ctx context.Context, ref weir.Ref) (ops.DeadLe
 		return out, s.Failure("read what a dead letter became", err)
 	}
 	return out, nil
+}
+
+// insertDeadLetters makes dead letters of the contacts whose end leaves one, in the
+// transaction of that end. Contacts that end well cost nothing.
+func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
+	var args []any
+	var raised map[weir.ChannelID][]any // reported as delivered after all
+	for _, s := range steps {
+		c := &s.last.Contact
+		switch was := s.first.Was == weir.Done; {
+		case c.State != weir.Done:
+		case !was && c.Dead():
+			args = append(args, int64(c.Channel), t.NextID(), int64(c.ID), string(c.Outcome), ops.GroupReason(c.Reason))
+		case was && !c.Dead():
+			if raised == nil {
+				raised = map[weir.ChannelID][]any{}
+			}
+			raised[c.Channel] = append(raised[c.Channel], int64(c.ID))
+		}
+	}
+	for channel, ids := range raised {
+		t.AddOnce(dropDead(&p.contacts.Dialect, len(ids)), append([]any{int64(channel)}, ids...)...)
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	_, err := bulk.InsertCounted(t, "INSERT INTO dead_letters (channel_id, id, contact_id, outcome, reason) VALUES ", "", args, len(args)/5)
+	return err
+}
+
+func dropDead(d *dialect.Statements, n int) string {
+	return "DELETE FROM dead_letters" + d.By("dead_letters_contact") + " WHERE channel_id = ? AND contact_id IN " + values.Marks(n)
 }

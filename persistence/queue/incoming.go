@@ -23,7 +23,7 @@ type Incoming struct {
 	*commit.DB
 	channels *channels.Store
 	events   *eventlog.Log
-	outbox   *Outbox
+	observer Observer
 }
 
 var _ weir.IncomingStore = (*Incoming)(nil)
@@ -59,7 +59,7 @@ func (s *Incoming) Receive(ctx context.Context, channel weir.ChannelID, m weir.I
 		return true, nil
 	}
 	if err == nil {
-		s.outbox.written()
+		s.observer.ReceivedCommitted()
 	}
 	if err == nil && event {
 		s.events.EventsAppended()
@@ -107,7 +107,7 @@ func (s *Incoming) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir
 	if err != nil {
 		return false, err
 	}
-	return s.WritesContactEvents(before.ContactEvents), s.outbox.addIncoming(ctx, tx, channel, *m)
+	return s.WritesContactEvents(before.ContactEvents), s.observer.Received(ctx, tx, channel, m)
 }
 
 // IncomingSince implements [weir.IncomingStore].

@@ -112,7 +112,7 @@ func (r *contactRow) readable() (weir.Contact, error) {
 	spec := weir.Spec{
 		To: r.Addr, Priority: weir.Priority(r.Priority), Survey: r.Survey, Labels: labels,
 		Messages: body.Messages, Call: body.Call, Trace: body.Trace, NotBefore: values.Instant(r.NotBefore), NotAfter: values.Instant(r.NotAfter),
-		For: weir.Respondent{Survey: r.ForSurvey, ID: r.ForID, Serial: r.ForSerial},
+		Owner: weir.Owner{Group: r.ForSurvey, ID: r.ForID, Serial: r.ForSerial},
 	}
 	if r.Key != nil {
 		spec.Key = *r.Key

@@ -9,11 +9,16 @@
 //     were committed last.
 //   - A transition is written only by the latest incarnation of its channel's broker and
 //     over the revision that it names.
-//   - channel_counts changes in the transaction that changes the contacts; an outbox
-//     entry is written in the transaction of what it reports.
+//   - channel_counts changes in the transaction that changes the contacts, and so does
+//     what an [Observer] records.
 package queue
 
 import (
+	"context"
+	"iter"
+
+	"github.com/jmoiron/sqlx"
+
 	"weir"
 	"weir/persistence/channels"
 	"weir/persistence/commit"
@@ -25,7 +30,6 @@ type Store struct {
 	*Queue
 	*Reader
 	*DeadLetterStore
-	*Outbox
 	*Incoming
 	*Figures
 	*Purger
@@ -43,13 +47,23 @@ var (
 	_ weir.Committer = (*Queue)(nil)
 )
 
+// Observer records for another package what happens to contacts, in the transaction in
+// which it happens.
+type Observer interface {
+	// Changed is told the transitions of a batch, those of one contact in order.
+	Changed(t *commit.Tx, transitions iter.Seq[*weir.Transition]) error
+	// Received is told a message of a person; ReceivedCommitted, that it was committed.
+	Received(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming) error
+	ReceivedCommitted()
+}
+
 // New returns the store of contacts in a database.
-func New(db *commit.DB, channels *channels.Store, log *eventlog.Log, metrics *Metrics) *Store {
+func New(db *commit.DB, channels *channels.Store, log *eventlog.Log, metrics *Metrics, observer Observer) *Store {
 	flights := newFlights()
-	reader, outbox := &Reader{db, flights}, &Outbox{DB: db}
-	batch := &part{contacts: reader, log: log, outbox: outbox}
+	reader := &Reader{db, flights}
+	batch := &part{contacts: reader, log: log, observer: observer}
 	return &Store{
-		Queue: &Queue{db, batch, flights}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch}, Outbox: outbox,
-		Incoming: &Incoming{db, channels, log, outbox}, Figures: &Figures{db, flights, metrics}, Purger: &Purger{db, channels},
+		Queue: &Queue{db, batch, flights}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch},
+		Incoming: &Incoming{db, channels, log, observer}, Figures: &Figures{db, flights, metrics}, Purger: &Purger{db, channels},
 	}
 }

@@ -107,7 +107,7 @@ func (p *part) change(t *commit.Tx) error {
 		return err
 	}
 	for _, write := range []func(*commit.Tx, []step) error{
-		leaveQueue, amend, enterQueue, p.logFlights, p.finish, archive, p.insertOutbox, p.insertDeadLetters,
+		leaveQueue, amend, enterQueue, p.logFlights, p.finish, archive, p.insertDeadLetters, p.observe,
 	} {
 		if err := write(t, steps); err != nil {
 			return err
@@ -118,6 +118,19 @@ func (p *part) change(t *commit.Tx) error {
 	}
 	p.countChanged(steps)
 	return nil
+}
+
+// observe passes the transitions on, those of one contact in order.
+func (p *part) observe(t *commit.Tx, steps []step) error {
+	return p.observer.Changed(t, func(yield func(*weir.Transition) bool) {
+		for i := range steps {
+			for _, tr := range steps[i].parts {
+				if !yield(tr.Transition) {
+					return
+				}
+			}
+		}
+	})
 }
 
 // steps merges the transitions of the changes.

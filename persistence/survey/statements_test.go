@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"weir"
-	"weir/persistence/queue"
 	"weir/persistence/values"
 	"weir/surveys"
 )
@@ -44,7 +43,7 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 		named("recent log", recentLog, survey, int64(math.MaxInt64), int64(0), 100),
 		named("range of a respondent's log", logRangeSQL, survey, int64(math.MaxInt64), int64(0), 5),
 		named("begun", begunSQL, survey, now.Add(-time.Minute).Unix()),
-		named("outbox", queue.OutboxSQL, int64(0), 100),
+		named("outbox", outboxSQL, int64(0), 100),
 		named("ready slots", readySQL+readyEnd, 1, int64(channel), 10),
 		named("ready slots of two lanes", readyOfLanes(2), 1, int64(channel), int64(weir.LaneOf(weir.High, "a")), int64(weir.LaneOf(weir.Normal, "a")), 1, 10),
 		named("an import", importedSQL, survey, imp, int64(0), 100),

@@ -321,11 +321,13 @@ type Store struct {
 	*Importer
 	*Sweeper
 	*Rounds
+	*Outbox
 }
 
-// New returns the store of surveys in a database; contacts go into the queue.
-func New(db *commit.DB, queue *queue.Queue) *Store {
+// New returns the store of surveys in a database; contacts go into the queue, and come back
+// through the outbox that observes it.
+func New(db *commit.DB, queue *queue.Queue, outbox *Outbox) *Store {
 	adds := newAdditions(db.Dialect)
 	sweeper := &Sweeper{db, &adds}
-	return &Store{&Definitions{db, sweeper}, &Reader{db}, &Importer{db, &adds, sweeper}, sweeper, &Rounds{db, &adds, queue}}
+	return &Store{&Definitions{db, sweeper}, &Reader{db}, &Importer{db, &adds, sweeper}, sweeper, &Rounds{db, &adds, queue}, outbox}
 }

@@ -230,7 +230,7 @@ func start(r surveys.Respondent, channel weir.ChannelID) surveys.Move {
 	m := surveys.Move{Was: r, Is: r, Channel: channel}
 	m.Is.Rev++
 	m.Is.Status, m.Is.Disposition, m.Is.Serial, m.Is.DueAt = surveys.Active, surveys.Queued, 1, time.Now()
-	m.Enqueue = &weir.Spec{Key: surveys.ContactKey(r.ID.String(), 1), To: r.Phone, For: weir.Respondent{Survey: r.Survey, ID: int64(r.ID), Serial: 1}}
+	m.Enqueue = &weir.Spec{Key: surveys.ContactKey(r.ID.String(), 1), To: r.Phone, Owner: weir.Owner{Group: r.Survey, ID: int64(r.ID), Serial: 1}}
 	m.Log = []surveys.LogEntry{{Event: "enqueued"}}
 	return m
 }

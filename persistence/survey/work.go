@@ -188,7 +188,7 @@ func (w *surveyWork) enqueue(t *commit.Tx, r *commit.Request, moves []*move) ([]
 		if m.Enqueue == nil {
 			return false
 		}
-		if m.accepted.Duplicate && m.accepted.Contact.For != m.Enqueue.For {
+		if m.accepted.Duplicate && m.accepted.Contact.Owner != m.Enqueue.Owner {
 			w.written.Refused, w.written.Stale = append(w.written.Refused, m.is.ID), append(w.written.Stale, m.is.ID)
 			return true
 		}

@@ -92,7 +92,7 @@ func (r *timelineRoutes) get(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	v := TimelineView{ID: contact.Ref.String(), Channel: ch.Name, NotRecorded: NotRecorded()}
-	if f := contact.For; f.ID != 0 {
+	if f := contact.Owner; f.ID != 0 {
 		v.For = &TimelineFor{Survey: contact.Survey, Respondent: surveys.RespondentID(f.ID).String(), Serial: f.Serial}
 	}
 	v.Events = append(v.Events, creationEvents(&contact)...)

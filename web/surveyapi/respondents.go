@@ -306,8 +306,8 @@ func (s respondentRoutes) serialOf(c *route.Call, r *surveys.Respondent, id stri
 	if err == nil {
 		contact, _, err := s.contacts.Contact(c, ref)
 		switch {
-		case err == nil && contact.For.ID == int64(r.ID) && contact.For.Survey == r.Survey:
-			return contact.For.Serial, nil
+		case err == nil && contact.Owner.ID == int64(r.ID) && contact.Owner.Group == r.Survey:
+			return contact.Owner.Serial, nil
 		case err != nil && weir.CodeOf(err) != weir.CodeNotFound:
 			return 0, err
 		}
