@@ -10,9 +10,9 @@ FUZZSECONDS ?=
 # Packages tested without the race detector: they fill tables with many rows, measure or read
 # source, where it only costs time; or they are pure, so that nothing runs concurrently.
 UNRACED   := -e weir/cmd/weirlab/bench -e weir/internal/scaletest -e weir/internal/arch \
-	-e weir/actors/core -e weir/surveys -e weir/surveys/calendar -e weir/surveys/pacing -e weir/surveys/respondents \
+	-e weir/actors/contacts -e weir/surveys -e weir/surveys/calendar -e weir/surveys/pacing -e weir/surveys/respondents \
 	-e weir/persistence/ownership -e weir/internal/ownersim \
-	-e weir/routing -e weir/routing/eventlog -e weir/routing/label -e weir/routing/resource -e weir/routing/internal/codec
+	-e weir/router -e weir/router/journal -e weir/router/label -e weir/router/resource -e weir/router/internal/codec
 # The race detector brings a check of each conversion of an unsafe pointer (checkptr), which takes a fifth of the time of all
 # tests. Weir has no such conversions, as internal/arch checks: it is switched off. So is the detector in SQLite and its C
 # library, both translated from C to Go, where it more than doubled the time of tests on SQLite: in Go's memory, which it
@@ -49,7 +49,7 @@ test: ## Run every test on SQLite and on a private MariaDB (or the server that W
 	@$(GO) run ./persistence/testmysql/server run $(MAKE) --no-print-directory test-on-server
 
 # What finds most for the time: the rules, the actors, the API and the drivers, and the suite of the store on SQLite.
-FAST := . ./actors/... ./routing/... ./surveys/... ./channels/... ./web/...
+FAST := . ./actors/... ./router/... ./surveys/... ./channels/... ./web/...
 .PHONY: test-fast
 test-fast: ## Run the tests that find most, without the race detector and without a database server (about a minute on two cores)
 	$(GO) test $(FAST)
@@ -91,7 +91,7 @@ test-group: ## Test three processes on a group of three MySQL servers whose prim
 
 .PHONY: test-surveys
 test-surveys: ## Run 1,000 seeded simulations of surveys over days of virtual time, with crashes (a few minutes)
-	WEIR_TEST_SIMULATIONS=1000 $(GO) test -count=1 -timeout 1h -v -run '^TestSimulations$$' ./actors/surveybroker
+	WEIR_TEST_SIMULATIONS=1000 $(GO) test -count=1 -timeout 1h -v -run '^TestSimulations$$' ./actors/surveys
 
 .PHONY: test-upgrade
 test-upgrade: ## Replace an earlier version by this one under load, and go back: the latest release, or the commit that FROM names (about a minute)

@@ -14,7 +14,7 @@ import (
 
 	"weir"
 	"weir/actors"
-	"weir/actors/core"
+	core "weir/actors/contacts"
 	"weir/actors/supervise"
 	"weir/channels"
 	"weir/persistence"

@@ -13,13 +13,13 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors/core"
+	core "weir/actors/contacts"
 	"weir/actors/supervise"
 	"weir/channels"
 	"weir/internal/backoff"
 	"weir/internal/failpoint"
 	"weir/internal/tracing"
-	"weir/ops"
+	"weir/operators"
 )
 
 // shared is what the brokers of all channels use in common.
@@ -517,7 +517,7 @@ func (b *broker) onFigures(m figuresRequest) {
 		m.absent()
 		return
 	}
-	f := ops.Figures{Health: weir.Up}
+	f := operators.Figures{Health: weir.Up}
 	ch := b.ch
 	switch {
 	case b.core != nil:
@@ -538,7 +538,7 @@ func (b *broker) onWaitReasons(m whyRequest) {
 		m.absent()
 		return
 	}
-	now, list := time.Now(), make([]ops.Why, len(m.contacts))
+	now, list := time.Now(), make([]operators.Why, len(m.contacts))
 	for i := range m.contacts {
 		list[i] = b.core.Why(&m.contacts[i], now)
 	}
@@ -658,7 +658,7 @@ func (b *broker) count(e core.Effects) {
 	name := b.ch.Name
 	for _, f := range e.Finished {
 		b.series.finish(f.Outcome).Inc()
-		if c, ok := ops.OutcomeCounter(f.Outcome); ok {
+		if c, ok := operators.OutcomeCounter(f.Outcome); ok {
 			b.state.meter.count(c, 1)
 		}
 		if f.Active > 0 {
@@ -670,14 +670,14 @@ func (b *broker) count(e core.Effects) {
 	}
 	if e.ReconcileBegun {
 		b.shared.metrics.gcRuns.Inc()
-		b.state.meter.count(ops.CountReconciliations, 1)
+		b.state.meter.count(operators.CountReconciliations, 1)
 		if e.ReconcileClean {
 			b.shared.metrics.gcLast.WithLabelValues(name).SetToCurrentTime()
 		}
 	}
 	for _, k := range e.Reconciled {
 		if k != channels.AskFailed {
-			b.state.meter.count(ops.CountReconciled, 1)
+			b.state.meter.count(operators.CountReconciled, 1)
 		}
 		b.shared.metrics.gcReconciled.WithLabelValues(name, knowledgeLabel(k)).Inc()
 	}
@@ -745,9 +745,9 @@ func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
 	result := b.shared.providers.send(d, f, a)
 	b.state.recordSend(a.ID, &result)
 	if result.Fate == channels.Accepted {
-		b.state.meter.count(ops.CountSent, 1)
+		b.state.meter.count(operators.CountSent, 1)
 	} else {
-		b.state.meter.count(ops.CountSendFailed, 1)
+		b.state.meter.count(operators.CountSendFailed, 1)
 	}
 	b.shared.root.Send(b.state.actor.Load(), sendDone{a.ID, result}) // may be a later incarnation
 }

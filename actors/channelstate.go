@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
-	"weir/actors/core"
+	core "weir/actors/contacts"
 	"weir/channels"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/core"
-	"weir/ops"
+	core "weir/actors/contacts"
+	"weir/operators"
 )
 
 // figures answers with the live numbers of channels and with what their contacts wait for.
@@ -18,10 +18,10 @@ type figures struct {
 
 // Figures returns a channel's live numbers: from its broker, or from the store
 // while that rests.
-func (s *figures) Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error) {
+func (s *figures) Figures(ctx context.Context, ch weir.Channel) (operators.Figures, error) {
 	list, err := s.FiguresOf(ctx, []weir.Channel{ch})
 	if err != nil {
-		return ops.Figures{}, err
+		return operators.Figures{}, err
 	}
 	return list[0], nil
 }
@@ -29,7 +29,7 @@ func (s *figures) Figures(ctx context.Context, ch weir.Channel) (ops.Figures, er
 // FiguresOf returns the live numbers of channels, in their order. It takes two or
 // three statements of the store regardless of their number, and queries the
 // brokers concurrently.
-func (s *figures) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error) {
+func (s *figures) FiguresOf(ctx context.Context, list []weir.Channel) ([]operators.Figures, error) {
 	ids := make([]weir.ChannelID, len(list))
 	for i := range list {
 		ids[i] = list[i].ID
@@ -51,11 +51,11 @@ func (s *figures) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Fig
 	if err != nil {
 		return nil, err
 	}
-	now, out := time.Now(), make([]ops.Figures, len(list))
+	now, out := time.Now(), make([]operators.Figures, len(list))
 	for i, ch := range list {
 		f, ok := heard[ch.ID]
 		if !ok {
-			f = ops.Figures{Health: weir.Faulted, HealthReason: "the channel's broker does not answer"}
+			f = operators.Figures{Health: weir.Faulted, HealthReason: "the channel's broker does not answer"}
 		}
 		if ch.Paused {
 			f.Health, f.HealthReason = weir.Paused, ""
@@ -72,12 +72,12 @@ func (s *figures) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Fig
 
 // askBrokers requests the figures of channels from their brokers. resting lists the
 // channels whose brokers do not run; one whose broker does not answer is in neither.
-func (s *figures) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]ops.Figures, resting []weir.ChannelID) {
+func (s *figures) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]operators.Figures, resting []weir.ChannelID) {
 	ctx, cancel := background(ctx, figuresTimeout)
 	defer cancel()
 	type answer struct {
 		channel weir.ChannelID
-		figures ops.Figures
+		figures operators.Figures
 		absent  bool
 	}
 	answers := make(chan answer, len(ids)) // room for all, so that no broker blocks
@@ -88,7 +88,7 @@ func (s *figures) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard m
 			absent: missing,
 		}, missing)
 	}
-	heard = make(map[weir.ChannelID]ops.Figures, len(ids))
+	heard = make(map[weir.ChannelID]operators.Figures, len(ids))
 	for range ids {
 		select {
 		case a := <-answers:
@@ -135,12 +135,12 @@ func (s *figures) allFigures(ctx context.Context) map[string]liveReport {
 
 // WaitReasons explains why each of some contacts of one channel waits: from the memory
 // of its broker, or from the contacts' rows while that rests.
-func (s *figures) WaitReasons(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
+func (s *figures) WaitReasons(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]operators.Why, error) {
 	asked, cancel := background(ctx, figuresTimeout)
 	defer cancel()
-	answers := make(chan []ops.Why, 2) // room for all, so that no broker blocks
+	answers := make(chan []operators.Why, 2) // room for all, so that no broker blocks
 	absent := func() { answers <- nil }
-	s.mail.ifRunning(ch.ID, whyRequest{contacts, func(list []ops.Why) { answers <- list }, absent}, absent)
+	s.mail.ifRunning(ch.ID, whyRequest{contacts, func(list []operators.Why) { answers <- list }, absent}, absent)
 	select {
 	case list := <-answers:
 		if list != nil {
@@ -152,7 +152,7 @@ func (s *figures) WaitReasons(ctx context.Context, ch weir.Channel, contacts []w
 	if err != nil {
 		return nil, err
 	}
-	list := make([]ops.Why, len(contacts))
+	list := make([]operators.Why, len(contacts))
 	for i := range contacts {
 		list[i] = core.WhyStored(s.shared.core, &ch, flights[ch.ID].InFlight, &contacts[i])
 	}
@@ -161,4 +161,4 @@ func (s *figures) WaitReasons(ctx context.Context, ch weir.Channel, contacts []w
 
 // CurrentMinutes lists what this process has counted and not written yet, mainly
 // the current minute.
-func (s *figures) CurrentMinutes() []ops.Minute { return s.shared.minutes.current() }
+func (s *figures) CurrentMinutes() []operators.Minute { return s.shared.minutes.current() }

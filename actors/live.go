@@ -9,7 +9,7 @@ import (
 
 	"weir"
 	"weir/channels"
-	"weir/ops"
+	"weir/operators"
 )
 
 // figuresTimeout is how long a request for live numbers waits for the brokers.
@@ -27,7 +27,7 @@ type liveFigures struct {
 // liveReport is a broker's report on itself.
 type liveReport struct {
 	channel weir.Channel
-	figures ops.Figures
+	figures operators.Figures
 	waiting int // messages in its mailbox
 }
 

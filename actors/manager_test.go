@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
-	"weir/actors/core"
+	core "weir/actors/contacts"
 	"weir/actors/supervise"
 	"weir/channels"
 	"weir/persistence"

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/core"
+	core "weir/actors/contacts"
 	"weir/channels"
-	"weir/ops"
+	"weir/operators"
 )
 
 // Messages to the manager.
@@ -66,7 +66,7 @@ type (
 	// instead of answer by a broker that does not run its channel.
 	whyRequest struct {
 		contacts []weir.Contact
-		answer   func([]ops.Why)
+		answer   func([]operators.Why)
 		absent   func()
 	}
 	// observed carries a provider health that another request has returned.

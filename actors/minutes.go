@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 )
 
 // Parameters of the per-minute counters.
@@ -23,7 +23,7 @@ const (
 // meter counts the events of one channel that this process sees in the current
 // minute. Counting is one addition in memory; a crash loses the last minute.
 type meter struct {
-	counts   [ops.Counters]atomic.Int64
+	counts   [operators.Counters]atomic.Int64
 	gauged   atomic.Bool // a broker of this process runs the channel
 	inFlight atomic.Int64
 	peak     atomic.Int64
@@ -31,18 +31,18 @@ type meter struct {
 	capacity atomic.Int64
 
 	// The fields below are guarded by the lock of minutes.
-	written ops.Minute      // the gauges written last
-	sent    [rateOver]int64 // dispatches of the previous minutes, latest first
+	written operators.Minute // the gauges written last
+	sent    [rateOver]int64  // dispatches of the previous minutes, latest first
 }
 
-func (m *meter) count(c ops.Counter, n int) {
+func (m *meter) count(c operators.Counter, n int) {
 	if n > 0 {
 		m.counts[c].Add(int64(n))
 	}
 }
 
 func (m *meter) verdict(v weir.Verdict) {
-	if c, ok := ops.VerdictCounter(v); ok {
+	if c, ok := operators.VerdictCounter(v); ok {
 		m.counts[c].Add(1)
 	}
 }
@@ -58,8 +58,8 @@ func (m *meter) gauge(inFlight int, queued int64, capacity int) {
 }
 
 // read returns the current minute so far; take reads a counter and may reset it.
-func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int64) int64) ops.Minute {
-	out := ops.Minute{Channel: channel, At: at, Gauged: m.gauged.Load()}
+func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int64) int64) operators.Minute {
+	out := operators.Minute{Channel: channel, At: at, Gauged: m.gauged.Load()}
 	for i := range m.counts {
 		out.Counts[i] = take(&m.counts[i])
 	}
@@ -72,7 +72,7 @@ func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int
 
 // changed reports whether a minute has counts, or gauges that differ from those
 // written last.
-func (m *meter) changed(is *ops.Minute) bool {
+func (m *meter) changed(is *operators.Minute) bool {
 	w := &m.written
 	return !is.Empty() || is.Gauged && (!w.Gauged || is.InFlight != w.InFlight || is.MaxInFlight != w.MaxInFlight ||
 		is.Queued != w.Queued || is.Capacity != w.Capacity)
@@ -80,17 +80,17 @@ func (m *meter) changed(is *ops.Minute) bool {
 
 // minutes holds the meters of all channels.
 type minutes struct {
-	store   ops.MinuteStore // nil: they are not stored
+	store   operators.MinuteStore // nil: they are not stored
 	logger  *slog.Logger
 	mu      sync.RWMutex
 	meters  map[weir.ChannelID]*meter
 	begun   time.Time // start of the current minute
 	started time.Time
-	waiting []ops.Minute // finished minutes that are not written
-	lost    int          // minutes of channels dropped for lack of room
+	waiting []operators.Minute // finished minutes that are not written
+	lost    int                // minutes of channels dropped for lack of room
 }
 
-func newMinutes(now time.Time, store ops.MinuteStore, logger *slog.Logger) *minutes {
+func newMinutes(now time.Time, store operators.MinuteStore, logger *slog.Logger) *minutes {
 	return &minutes{store: store, logger: logger, meters: map[weir.ChannelID]*meter{}, begun: now.Truncate(time.Minute), started: now}
 }
 
@@ -126,7 +126,7 @@ func (m *minutes) endMinute(now time.Time) {
 		is := meter.read(id, m.begun, take)
 		meter.peak.Store(is.InFlight)
 		copy(meter.sent[1:], meter.sent[:])
-		meter.sent[0] = is.Counts[ops.CountSent]
+		meter.sent[0] = is.Counts[operators.CountSent]
 		if !meter.changed(&is) {
 			continue
 		}
@@ -136,7 +136,7 @@ func (m *minutes) endMinute(now time.Time) {
 		m.waiting = append(m.waiting, is)
 	}
 	if over := len(m.waiting) - maxWaitingMinutes; over > 0 {
-		m.waiting = append([]ops.Minute(nil), m.waiting[over:]...)
+		m.waiting = append([]operators.Minute(nil), m.waiting[over:]...)
 		m.lost += over
 	}
 	m.begun = now.Truncate(time.Minute)
@@ -144,10 +144,10 @@ func (m *minutes) endMinute(now time.Time) {
 
 // current lists what is not in the store: the current minute, and minutes that
 // wait to be written.
-func (m *minutes) current() []ops.Minute {
+func (m *minutes) current() []operators.Minute {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	list := append([]ops.Minute(nil), m.waiting...)
+	list := append([]operators.Minute(nil), m.waiting...)
 	for id, meter := range m.meters {
 		is := meter.read(id, m.begun, (*atomic.Int64).Load)
 		if is.Gauged || !is.Empty() {
@@ -165,7 +165,7 @@ func (m *minutes) perMinute(channel weir.ChannelID, now time.Time) float64 {
 	if meter == nil {
 		return 0
 	}
-	n := meter.counts[ops.CountSent].Load()
+	n := meter.counts[operators.CountSent].Load()
 	for _, sent := range meter.sent {
 		n += sent
 	}
@@ -182,7 +182,7 @@ func (m *minutes) idleSince(channel weir.ChannelID, now time.Time) time.Time {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	meter, at := m.meters[channel], m.begun
-	if meter != nil && meter.counts[ops.CountSent].Load() > 0 {
+	if meter != nil && meter.counts[operators.CountSent].Load() > 0 {
 		return now
 	}
 	for i := range rateOver {

@@ -14,20 +14,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 )
 
 // ledger is a store of minutes whose writes can fail halfway.
 type ledger struct {
-	ops.MinuteStore
+	operators.MinuteStore
 	mu    sync.Mutex
 	at    []time.Time // of each write
-	kept  []ops.Minute
+	kept  []operators.Minute
 	take  int // how many of each write it accepts; the rest fails
 	fails bool
 }
 
-func (l *ledger) AddMinutes(_ context.Context, list []ops.Minute) ([]ops.Minute, error) {
+func (l *ledger) AddMinutes(_ context.Context, list []operators.Minute) ([]operators.Minute, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.at = append(l.at, time.Now())
@@ -51,7 +51,7 @@ func (l *ledger) weather(n int) {
 }
 
 // total sums a counter over the stored minutes.
-func (l *ledger) total(c ops.Counter) (n int64) {
+func (l *ledger) total(c operators.Counter) (n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range l.kept {
@@ -84,17 +84,17 @@ func TestMinutesAreWrittenWhenTheyAreOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, store, log := keeper(t)
 		begun := time.Now().UTC()
-		m.of(7).count(ops.CountSent, 3)
+		m.of(7).count(operators.CountSent, 3)
 		later(30 * time.Second)
 		m.of(7).verdict(weir.Late)
 		m.of(8) // exists, without any events
-		want := ops.Minute{Channel: 7, At: begun}
-		want.Counts[ops.CountSent], want.Counts[ops.CountLate] = 3, 1
-		if d := cmp.Diff([]ops.Minute{want}, m.current()); d != "" {
+		want := operators.Minute{Channel: 7, At: begun}
+		want.Counts[operators.CountSent], want.Counts[operators.CountLate] = 3, 1
+		if d := cmp.Diff([]operators.Minute{want}, m.current()); d != "" {
 			t.Errorf("the minute under way (-want +got):\n%s", d)
 		}
 		later(30*time.Second + minutesDelay)
-		if d := cmp.Diff([]ops.Minute{want}, store.kept); d != "" {
+		if d := cmp.Diff([]operators.Minute{want}, store.kept); d != "" {
 			t.Errorf("written (-want +got):\n%s", d)
 		}
 		if list := m.current(); len(list) != 0 {
@@ -147,7 +147,7 @@ func TestMinutesThatCouldNotBeWritten(t *testing.T) {
 		store.weather(1)
 		for i := range 4 {
 			for id := range weir.ChannelID(3) {
-				m.of(id+1).count(ops.CountSent, 1)
+				m.of(id+1).count(operators.CountSent, 1)
 			}
 			later(time.Minute + minutesDelay)
 			if want := 3*(i+1) - len(store.kept); len(m.current()) != want || len(store.kept) != i+1 {
@@ -156,7 +156,7 @@ func TestMinutesThatCouldNotBeWritten(t *testing.T) {
 		}
 		store.weather(-1)
 		later(time.Minute)
-		if n := store.total(ops.CountSent); n != 12 || len(store.kept) != 12 || len(m.current()) != 0 {
+		if n := store.total(operators.CountSent); n != 12 || len(store.kept) != 12 || len(m.current()) != 0 {
 			t.Errorf("12 were counted and %d written, in %d minutes; %d wait", n, len(store.kept), len(m.current()))
 		}
 		if n := strings.Count(log.String(), "channel minutes write failed"); n != 4 {
@@ -173,7 +173,7 @@ func TestMinutesAreDroppedWhenThereAreTooMany(t *testing.T) {
 		const channels = maxWaitingMinutes/2 + 1
 		for range 2 {
 			for id := range weir.ChannelID(channels) {
-				m.of(id+1).count(ops.CountSent, 1)
+				m.of(id+1).count(operators.CountSent, 1)
 			}
 			later(time.Minute + minutesDelay)
 		}
@@ -182,7 +182,7 @@ func TestMinutesAreDroppedWhenThereAreTooMany(t *testing.T) {
 		}
 		store.weather(-1)
 		later(time.Minute)
-		if n := store.total(ops.CountSent); n != maxWaitingMinutes || strings.Count(log.String(), "dropped") != 1 {
+		if n := store.total(operators.CountSent); n != maxWaitingMinutes || strings.Count(log.String(), "dropped") != 1 {
 			t.Errorf("%d were written\n%s", n, log)
 		}
 	})
@@ -196,7 +196,7 @@ func TestRateOfTheLastMinutes(t *testing.T) {
 		if got := rate(); got != 0 {
 			t.Errorf("of an unknown channel: %v", got)
 		}
-		m.of(7).count(ops.CountSent, 30)
+		m.of(7).count(operators.CountSent, 30)
 		later(10 * time.Second)
 		if got := rate(); got != 30 { // less than a minute counts as one
 			t.Errorf("after ten seconds: %v", got)
@@ -227,7 +227,7 @@ func TestMinutes_IdleSince(t *testing.T) {
 		if got := idle(); got != 30*time.Second {
 			t.Errorf("half a minute after the start: %v", got)
 		}
-		m.of(7).count(ops.CountSent, 1)
+		m.of(7).count(operators.CountSent, 1)
 		if got := idle(); got != 0 {
 			t.Errorf("in the minute of a dispatch: %v", got)
 		}
@@ -272,7 +272,7 @@ func TestCountingWhileMinutesEnd(t *testing.T) {
 	for range 4 {
 		counting.Go(func() {
 			for range each {
-				m.of(1).count(ops.CountSent, 1)
+				m.of(1).count(operators.CountSent, 1)
 				m.of(2).gauge(1, 1, 1)
 			}
 		})
@@ -280,7 +280,7 @@ func TestCountingWhileMinutesEnd(t *testing.T) {
 	counting.Wait()
 	close(stop)
 	ending.Wait()
-	if n := store.total(ops.CountSent); n != 4*each {
+	if n := store.total(operators.CountSent); n != 4*each {
 		t.Errorf("%d were counted and %d written", 4*each, n)
 	}
 }

@@ -1,5 +1,5 @@
 // Package actors runs one supervised actor for each channel. The actors are
-// thin shells: package core decides what to do; goroutines reach the store, the
+// thin shells: package contacts decides what to do; goroutines reach the store, the
 // providers and the clock, and their results come back as messages.
 //
 // Invariants:
@@ -18,26 +18,26 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors/core"
+	core "weir/actors/contacts"
 	"weir/channels"
 	"weir/internal/tracing"
-	"weir/ops"
+	"weir/operators"
 )
 
 // Store is the part of the store that the system uses for clients, and for channels whose
 // brokers rest.
 type Store interface {
 	weir.Accepter
-	ops.FiguresReader
+	operators.FiguresReader
 	// The methods below are documented in weir.ContactReader, weir.ChannelStore and
-	// ops.DeadLetterStore.
+	// operators.DeadLetterStore.
 	Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error)
 	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
 	UpdateChannel(ctx context.Context, c weir.Channel) (weir.Channel, error)
 	// OpenChannels lists the channels that have contacts that are not done, or are being
 	// deleted.
 	OpenChannels(ctx context.Context) ([]weir.ChannelID, error)
-	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error)
+	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (operators.Requeued, error)
 }
 
 // Queue is the part of the store that a broker uses for the channel that it runs.
@@ -56,7 +56,7 @@ type Options struct {
 	Queue     Queue
 	Directory *channels.Directory
 	// Minutes stores the counters of each minute; nil: they are not stored.
-	Minutes ops.MinuteStore
+	Minutes operators.MinuteStore
 	Core    core.Config
 	Logger  *slog.Logger
 	Metrics *Metrics

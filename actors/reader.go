@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"weir"
-	"weir/actors/core"
+	core "weir/actors/contacts"
 	"weir/channels"
 )
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/core"
+	core "weir/actors/contacts"
 	"weir/internal/failpoint"
-	"weir/ops"
+	"weir/operators"
 )
 
 // requests passes the requests of clients and providers to the brokers. Its methods are
@@ -49,7 +49,7 @@ func (s *requests) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spe
 	}
 	if n > 0 {
 		s.shared.metrics.accepted.WithLabelValues(ch.Name).Add(float64(n))
-		s.shared.minutes.of(ch.ID).count(ops.CountAccepted, n)
+		s.shared.minutes.of(ch.ID).count(operators.CountAccepted, n)
 	}
 	if n > 0 && !a.announced {
 		s.mail.deliver(ch.ID, accepted{freshOf(answers)})
@@ -129,7 +129,7 @@ func errNoReply(cause error) error {
 // Announce passes contacts that were stored elsewhere to the channel's broker.
 // The sweep finds contacts that it misses.
 func (s *requests) Announce(channel weir.ChannelID, fresh []weir.Contact) {
-	s.shared.minutes.of(channel).count(ops.CountAccepted, len(fresh))
+	s.shared.minutes.of(channel).count(operators.CountAccepted, len(fresh))
 	s.mail.deliver(channel, accepted{fresh})
 }
 
@@ -148,7 +148,7 @@ func (s *requests) Changed(ctx context.Context, channel weir.ChannelID) {
 
 // Requeue creates new contacts from dead letters of a channel and passes them to
 // its broker. If the process ends between the two, the sweep finds the contacts.
-func (s *requests) Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error) {
+func (s *requests) Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (operators.Requeued, error) {
 	failpoint.Hit("requeue.before")
 	made, err := s.shared.store.Requeue(ctx, channel, contacts, token)
 	failpoint.Hit("requeue.committed")

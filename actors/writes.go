@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/core"
+	core "weir/actors/contacts"
 	"weir/internal/failpoint"
 )
 

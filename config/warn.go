@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/ops"
+	"weir/operators"
 )
 
 // minKeyBytes is the length in bytes below which a key can be guessed.
@@ -18,9 +18,9 @@ const minKeyBytes = 16
 func (c *Config) warnings() []string {
 	var out []string
 	for _, t := range c.APITokens {
-		if ops.WeakToken(t) {
+		if operators.WeakToken(t) {
 			out = append(out, fmt.Sprintf("WEIR_API_TOKENS has a token of less than %d bits by its length and characters, which can be guessed; "+
-				"create one with openssl rand -hex 16", ops.StrongBits))
+				"create one with openssl rand -hex 16", operators.StrongBits))
 			break
 		}
 	}

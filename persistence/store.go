@@ -16,17 +16,17 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/persistence/admin"
 	"weir/persistence/channels"
 	"weir/persistence/commit"
+	"weir/persistence/contacts"
+	dbase "weir/persistence/database"
 	"weir/persistence/dialect"
-	"weir/persistence/eventlog"
-	"weir/persistence/member"
+	eventstore "weir/persistence/events"
 	"weir/persistence/mysql"
-	"weir/persistence/queue"
+	"weir/persistence/operators"
 	"weir/persistence/router"
 	"weir/persistence/sqlite"
-	"weir/persistence/survey"
+	"weir/persistence/surveys"
 )
 
 // openers is the table of SQL dialects by the scheme of the URL.
@@ -54,25 +54,25 @@ type Options struct {
 
 // Metrics are the figures of a store.
 type Metrics struct {
-	commit *member.Metrics
-	dead   *queue.Metrics
+	commit *dbase.Metrics
+	dead   *contacts.Metrics
 }
 
 // NewMetrics registers the figures, at zero.
 func NewMetrics(r prometheus.Registerer) *Metrics {
-	return &Metrics{member.NewMetrics(r), queue.NewMetrics(r)}
+	return &Metrics{dbase.NewMetrics(r), contacts.NewMetrics(r)}
 }
 
 // The stores that a Store is put together from.
 type (
-	queueStore    = queue.Store
+	queueStore    = contacts.Store
 	channelStore  = channels.Store
-	eventLog      = eventlog.Log
-	receiverStore = eventlog.Receivers
-	webhookStore  = eventlog.Webhooks
-	surveyStore   = survey.Store
+	eventLog      = eventstore.Log
+	receiverStore = eventstore.Receivers
+	webhookStore  = eventstore.Webhooks
+	surveyStore   = surveys.Store
 	routerStore   = router.Store
-	adminStore    = admin.Store
+	adminStore    = operators.Store
 )
 
 // Store is the durable half of the broker. It serves every role that package
@@ -146,16 +146,16 @@ func OpenDatabase(ctx context.Context, url string, log *slog.Logger) (dialect.Da
 func On(database dialect.Database, o Options) *Store {
 	o = withDefaults(o)
 	scheme, _ := database.Migrations()
-	db := commit.New(database, scheme, member.Config{Log: o.Logger, Metrics: o.Metrics.commit, LeaseTTL: o.LeaseTTL})
+	db := commit.New(database, scheme, dbase.Config{Log: o.Logger, Metrics: o.Metrics.commit, LeaseTTL: o.LeaseTTL})
 	db.ContactEvents = o.ContactEvents
 	s := &Store{
-		db: db, channelStore: channels.New(db), eventLog: eventlog.NewLog(db), receiverStore: &eventlog.Receivers{DB: db},
-		routerStore: &router.Store{DB: db}, adminStore: &admin.Store{DB: db},
+		db: db, channelStore: channels.New(db), eventLog: eventstore.NewLog(db), receiverStore: &eventstore.Receivers{DB: db},
+		routerStore: &router.Store{DB: db}, adminStore: &operators.Store{DB: db},
 	}
-	s.webhookStore = eventlog.NewWebhooks(db, s.eventLog)
-	outbox := survey.NewOutbox(db)
-	s.queueStore = queue.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox)
-	s.surveyStore = survey.New(db, s.queueStore.Queue, outbox)
+	s.webhookStore = eventstore.NewWebhooks(db, s.eventLog)
+	outbox := surveys.NewOutbox(db)
+	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox)
+	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
 	db.SetParts(s.queueStore.Part(), outbox, s.eventLog.Part())
 	db.Self.Schema = s.NewestStep()
@@ -189,7 +189,7 @@ func (s *Store) Own(ctx context.Context) error { return s.db.Own(ctx, true) }
 func (s *Store) TryOwn(ctx context.Context) error { return s.db.Own(ctx, false) }
 
 // Introduce says what other processes are to know of this one. It comes before Own.
-func (s *Store) Introduce(p member.Process) {
+func (s *Store) Introduce(p dbase.Process) {
 	p.Schema = s.db.Self.Schema
 	s.db.Self = p
 }
@@ -199,8 +199,8 @@ func (s *Store) Introduce(p member.Process) {
 func (s *Store) ServerAddress() string { return s.db.Database.ServerAddress() }
 
 // Sight returns the owner as this process saw it last, and a channel that is closed once it
-// sees another; see [member.Member.Sight].
-func (s *Store) Sight() (member.Sight, <-chan struct{}) { return s.db.Sight() }
+// sees another; see [dbase.Member.Sight].
+func (s *Store) Sight() (dbase.Sight, <-chan struct{}) { return s.db.Sight() }
 
 // SetDeaf says for how long this process has not answered a request to itself. The owner of a
 // leased database gives it up for that, as well. It comes before Join.
@@ -217,7 +217,7 @@ func (s *Store) Succeed(start int64) { s.db.Succeed(start) }
 func (s *Store) Follow(ctx context.Context) { s.db.Follow(ctx) }
 
 // Processes lists the processes that have registered, the newest first. Some have ended.
-func (s *Store) Processes(ctx context.Context) ([]member.Process, error) { return s.db.Processes(ctx) }
+func (s *Store) Processes(ctx context.Context) ([]dbase.Process, error) { return s.db.Processes(ctx) }
 
 // Owns reports whether this process has become the owner of the database.
 func (s *Store) Owns() bool { return s.db.Owns() }
@@ -226,7 +226,7 @@ func (s *Store) Owns() bool { return s.db.Owns() }
 func (s *Store) Epoch() int64 { return s.db.Epoch() }
 
 // OwnerChanges is how often this process saw the owner of the database change; see
-// [member.Member.OwnerChanges].
+// [dbase.Member.OwnerChanges].
 func (s *Store) OwnerChanges() int64 { return s.db.OwnerChanges() }
 
 // Began returns when this process became the owner, and for how long it had seen the database

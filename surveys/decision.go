@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/surveys/calendar"
 )
 
@@ -108,7 +108,7 @@ type Decision struct {
 	Stop  bool // its last window is over: stop it, as a user would
 	Start int  // how many pending respondents to start now, before any limit
 	// Why is the reason why Start is 0 while the survey continues.
-	Why ops.Why
+	Why operators.Why
 }
 
 // Decide decides the next action of a running survey. It ignores the state of the
@@ -122,15 +122,15 @@ func (pl *Plan) Decide(now time.Time, t Tally) Decision {
 	case pl.Schedule.Over(now):
 		return Decision{Stop: true}
 	case enough:
-		return Decision{Why: ops.Why{Code: ops.WhyTarget, Text: fmt.Sprintf("target reached (%d completed); %d in progress", t.Counted, t.Active)}}
+		return Decision{Why: operators.Why{Code: operators.WhyTarget, Text: fmt.Sprintf("target reached (%d completed); %d in progress", t.Counted, t.Active)}}
 	case !pl.Schedule.Contains(now):
 		return Decision{Why: pl.Schedule.WhyClosed(now)}
 	case t.Pending == 0:
-		return Decision{Why: ops.Why{Code: ops.WhyActive, Text: fmt.Sprintf("all respondents started; %d in progress", t.Active)}}
+		return Decision{Why: operators.Why{Code: operators.WhyActive, Text: fmt.Sprintf("all respondents started; %d in progress", t.Active)}}
 	}
 	batch, active := pl.BatchSize(t), t.Active-t.Secured
 	if active >= batch {
-		return Decision{Why: ops.Why{Code: ops.WhyBatch, Text: fmt.Sprintf("pacing limit reached: %d of %d respondents in progress", active, batch)}}
+		return Decision{Why: operators.Why{Code: operators.WhyBatch, Text: fmt.Sprintf("pacing limit reached: %d of %d respondents in progress", active, batch)}}
 	}
 	return Decision{Start: min(batch-active, t.Pending)}
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/surveys"
 )
 
@@ -134,15 +134,15 @@ func TestDecisionAtEnd(t *testing.T) {
 		want  surveys.Decision
 	}{
 		{"runs", start(), surveys.Tally{Pending: 9, Active: 1}, surveys.Decision{Start: 4}},
-		{"cut-off, some active", start(), surveys.Tally{Pending: 9, Active: 1, Counted: 5}, surveys.Decision{Why: ops.Why{Code: ops.WhyTarget}}},
+		{"cut-off, some active", start(), surveys.Tally{Pending: 9, Active: 1, Counted: 5}, surveys.Decision{Why: operators.Why{Code: operators.WhyTarget}}},
 		{"cut-off, none active", start(), surveys.Tally{Pending: 9, Counted: 5}, surveys.Decision{Done: true}},
 		{"one bucket is full", start(), surveys.Tally{Pending: 9, Counted: 2, Completed: 2, Final: 2, Buckets: []int{2, 0, 0}}, surveys.Decision{Start: 3}},
-		{"all buckets full, some active", start(), surveys.Tally{Pending: 9, Active: 2, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Decision{Why: ops.Why{Code: ops.WhyTarget}}},
+		{"all buckets full, some active", start(), surveys.Tally{Pending: 9, Active: 2, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Decision{Why: operators.Why{Code: operators.WhyTarget}}},
 		{"all buckets full", start(), surveys.Tally{Pending: 9, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Decision{Done: true}},
 		{"none left", start(), surveys.Tally{Final: 9}, surveys.Decision{Done: true}},
 		{"none left at night", night, surveys.Tally{Final: 9}, surveys.Decision{Done: true}},
-		{"night", night, surveys.Tally{Pending: 9}, surveys.Decision{Why: ops.Why{Code: ops.WhyWindow}}},
-		{"in its grace", over.Add(-1), surveys.Tally{Pending: 9, Active: 1}, surveys.Decision{Why: ops.Why{Code: ops.WhyWindow}}},
+		{"night", night, surveys.Tally{Pending: 9}, surveys.Decision{Why: operators.Why{Code: operators.WhyWindow}}},
+		{"in its grace", over.Add(-1), surveys.Tally{Pending: 9, Active: 1}, surveys.Decision{Why: operators.Why{Code: operators.WhyWindow}}},
 		{"over", over, surveys.Tally{Pending: 9, Active: 1}, surveys.Decision{Stop: true}},
 		{"over, none active", over, surveys.Tally{Pending: 9}, surveys.Decision{Stop: true}},
 	} {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/surveys"
 )
 
@@ -25,15 +25,15 @@ func TestWhyARespondentWaits(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		p        surveys.Progress
-		code     ops.WhyCode
+		code     operators.WhyCode
 		sentence string
 	}{
-		"another call":      {active(func(*surveys.Progress) {}), ops.WhyRetry, "attempt 2 by ivr is due at 2026-01-05 19:00:00 UTC (Mon 13:00 America/Mexico_City)"},
-		"another mode":      {active(func(p *surveys.Progress) { p.Tries = 3 }), ops.WhyRetry, "the first attempt by sms is due at 2026-01-05 19:00:00 UTC"},
-		"nothing left":      {active(func(p *surveys.Progress) { p.Step, p.Tries = 1, 2 }), ops.WhyAnswer, "waiting for an answer until 2026-01-05 19:00:00 UTC (Mon 13:00 America/Mexico_City)"},
-		"an other schedule": {active(func(p *surveys.Progress) { p.DueAt = now.Add(10 * time.Hour) }), ops.WhyWindow, "when the schedule opens at 2026-01-06 15:00:00 UTC (Tue 09:00"},
-		"delayed":           {active(func(p *surveys.Progress) { p.FailedSteps = 2 }), ops.WhyDelayed, "delayed until 2026-01-05 19:00:00 UTC"},
-		"pending, delayed":  {surveys.Progress{Status: surveys.Pending, DelayedUntil: due}, ops.WhyDelayed, "delayed until 2026-01-05 19:00:00 UTC"},
+		"another call":      {active(func(*surveys.Progress) {}), operators.WhyRetry, "attempt 2 by ivr is due at 2026-01-05 19:00:00 UTC (Mon 13:00 America/Mexico_City)"},
+		"another mode":      {active(func(p *surveys.Progress) { p.Tries = 3 }), operators.WhyRetry, "the first attempt by sms is due at 2026-01-05 19:00:00 UTC"},
+		"nothing left":      {active(func(p *surveys.Progress) { p.Step, p.Tries = 1, 2 }), operators.WhyAnswer, "waiting for an answer until 2026-01-05 19:00:00 UTC (Mon 13:00 America/Mexico_City)"},
+		"an other schedule": {active(func(p *surveys.Progress) { p.DueAt = now.Add(10 * time.Hour) }), operators.WhyWindow, "when the schedule opens at 2026-01-06 15:00:00 UTC (Tue 09:00"},
+		"delayed":           {active(func(p *surveys.Progress) { p.FailedSteps = 2 }), operators.WhyDelayed, "delayed until 2026-01-05 19:00:00 UTC"},
+		"pending, delayed":  {surveys.Progress{Status: surveys.Pending, DelayedUntil: due}, operators.WhyDelayed, "delayed until 2026-01-05 19:00:00 UTC"},
 		"due":               {active(func(p *surveys.Progress) { p.DueAt = now }), "", ""},
 		"pending":           {surveys.NewProgress(), "", ""},
 		"final":             {surveys.Progress{Status: surveys.Completed}, "", ""},

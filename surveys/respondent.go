@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/surveys/calendar"
 )
 
@@ -372,25 +372,25 @@ func (pl *Plan) NotEnqueued(p Progress, o Outreach) Progress {
 // Why returns why a respondent without an open contact waits, as far as its own
 // progress determines it. It is zero for a final respondent, and for one that is to
 // be contacted now: then the survey or a channel delays it.
-func (pl *Plan) Why(p Progress, now time.Time) ops.Why {
+func (pl *Plan) Why(p Progress, now time.Time) operators.Why {
 	switch {
 	case p.Status == Pending && p.DelayedUntil.After(now):
-		return ops.Why{Code: ops.WhyDelayed, Text: fmt.Sprintf("delayed until %s: its contact could not be built, or its channel had no room", ops.WhyAt(p.DelayedUntil))}
+		return operators.Why{Code: operators.WhyDelayed, Text: fmt.Sprintf("delayed until %s: its contact could not be built, or its channel had no room", operators.WhyAt(p.DelayedUntil))}
 	case p.Status != Active || p.Due(now) || p.DueAt.IsZero():
-		return ops.Why{}
+		return operators.Why{}
 	case p.FailedSteps > 0:
-		return ops.Why{Code: ops.WhyDelayed, Text: fmt.Sprintf("delayed until %s: its contact could not be built", ops.WhyAt(p.DueAt))}
+		return operators.Why{Code: operators.WhyDelayed, Text: fmt.Sprintf("delayed until %s: its contact could not be built", operators.WhyAt(p.DueAt))}
 	}
 	due := pl.Schedule.WhyAt(p.DueAt)
 	next, _ := pl.Timeout(p, p.DueAt)
 	switch {
 	case next.Status.Final():
-		return ops.Why{Code: ops.WhyAnswer, Text: "waiting for an answer until " + due + "; no attempt is left after that"}
+		return operators.Why{Code: operators.WhyAnswer, Text: "waiting for an answer until " + due + "; no attempt is left after that"}
 	case next.Contact == Idle: // the schedule was changed since
-		return ops.Why{Code: ops.WhyWindow, Text: "its next step is due when the schedule opens at " + pl.Schedule.WhyAt(next.DueAt)}
+		return operators.Why{Code: operators.WhyWindow, Text: "its next step is due when the schedule opens at " + pl.Schedule.WhyAt(next.DueAt)}
 	case next.Step != p.Step:
-		return ops.Why{Code: ops.WhyRetry, Text: fmt.Sprintf("the first attempt by %s is due at %s", pl.Mode(next), due)}
+		return operators.Why{Code: operators.WhyRetry, Text: fmt.Sprintf("the first attempt by %s is due at %s", pl.Mode(next), due)}
 	default:
-		return ops.Why{Code: ops.WhyRetry, Text: fmt.Sprintf("attempt %d by %s is due at %s", next.Tries, pl.Mode(next), due)}
+		return operators.Why{Code: operators.WhyRetry, Text: fmt.Sprintf("attempt %d by %s is due at %s", next.Tries, pl.Mode(next), due)}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/surveys/calendar"
 )
 
@@ -21,7 +21,7 @@ type Stats struct {
 	Open    bool          // the schedule is open now
 	Next    calendar.Span // the window that is open or opens next; zero: none
 	Using   []ChannelUse
-	Why     ops.Why // why no respondent is being contacted; zero if some are
+	Why     operators.Why // why no respondent is being contacted; zero if some are
 }
 
 // BucketStats is the progress of one bucket.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence/storetest"
 	"weir/web"
 	"weir/web/api"
@@ -46,7 +46,7 @@ func TestAuditLog(t *testing.T) {
 		for _, e := range page.Entries {
 			who := "nobody"
 			for name, text := range tokens.text {
-				if id, ok := ops.TokenID(text); ok && id == e.Token || e.Token == "configured-1" && name == "configured" {
+				if id, ok := operators.TokenID(text); ok && id == e.Token || e.Token == "configured-1" && name == "configured" {
 					who = name
 				}
 			}
@@ -81,11 +81,11 @@ func TestAuditLog(t *testing.T) {
 
 // brokenAudit is a store that does not respond.
 type brokenAudit struct {
-	ops.AuditStore
+	operators.AuditStore
 	down bool
 }
 
-func (b *brokenAudit) AddAudit(ctx context.Context, list []ops.AuditEntry) error {
+func (b *brokenAudit) AddAudit(ctx context.Context, list []operators.AuditEntry) error {
 	if b.down {
 		return errors.New("down")
 	}
@@ -114,7 +114,7 @@ func TestAuditLogWaitsForItsStore(t *testing.T) {
 	if err := trail.Write(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if list, err := store.Audit(t.Context(), ops.AuditFilter{Limit: 20_000}); err != nil || len(list) != 10_000 {
+	if list, err := store.Audit(t.Context(), operators.AuditFilter{Limit: 20_000}); err != nil || len(list) != 10_000 {
 		t.Errorf("%d entries, %v", len(list), err)
 	}
 }
@@ -137,8 +137,8 @@ func TestWhatWasOnlyTriedIsNotInTheAuditLog(t *testing.T) {
 	if err := trail.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := store.Audit(t.Context(), ops.AuditFilter{Limit: 10})
-	entries = slices.DeleteFunc(entries, func(e ops.AuditEntry) bool { return e.Action == "put-channel" })
+	entries, err := store.Audit(t.Context(), operators.AuditFilter{Limit: 10})
+	entries = slices.DeleteFunc(entries, func(e operators.AuditEntry) bool { return e.Action == "put-channel" })
 	if err != nil || len(entries) != 1 || entries[0].Action != "discard-dead-letters" {
 		t.Errorf("%+v %v", entries, err)
 	}

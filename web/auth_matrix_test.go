@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence/storetest"
 	"weir/web"
 	"weir/web/auth"
@@ -141,19 +141,19 @@ func newBearers(t *testing.T, now func() time.Time) bearers {
 	t.Helper()
 	store := storetest.SQLite(t)
 	b := bearers{auth.NewGate(auth.GateOptions{Configured: []string{apiCanary}, Store: store, Now: now}), map[string]string{"configured": apiCanary}}
-	add := func(name string, expires time.Time, scopes ...ops.Scope) ops.Token {
-		token, text := ops.NewToken(name, scopes, now().Add(-time.Hour), expires)
+	add := func(name string, expires time.Time, scopes ...operators.Scope) operators.Token {
+		token, text := operators.NewToken(name, scopes, now().Add(-time.Hour), expires)
 		if err := store.AddToken(t.Context(), token, now()); err != nil {
 			t.Fatal(err)
 		}
 		b.text[name] = text
 		return token
 	}
-	for _, scope := range ops.Scopes() {
+	for _, scope := range operators.Scopes() {
 		add(string(scope), time.Time{}, scope)
 	}
-	add("expired", now().Add(-time.Minute), ops.Scopes()...)
-	revoked := add("revoked", time.Time{}, ops.Scopes()...)
+	add("expired", now().Add(-time.Minute), operators.Scopes()...)
+	revoked := add("revoked", time.Time{}, operators.Scopes()...)
 	if err := store.RevokeToken(t.Context(), revoked.ID, now()); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestRightsOfEveryRoute(t *testing.T) {
 			want := 0
 			switch {
 			case oneOf == "" || name == "configured" || slices.Contains(strings.Fields(oneOf), name):
-			case ops.Scope(name).Known():
+			case operators.Scope(name).Known():
 				want = http.StatusForbidden
 			default:
 				want = http.StatusUnauthorized

@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
 )
 
 // countedSessions counts reads, and fails on demand.
 type countedSessions struct {
-	ops.SessionStore
+	operators.SessionStore
 	reads, extended int
 	down            bool
 	during          func() // called during a read
 }
 
-func (c *countedSessions) Session(ctx context.Context, id ops.TokenHash, now time.Time) (ops.Session, bool, error) {
+func (c *countedSessions) Session(ctx context.Context, id operators.TokenHash, now time.Time) (operators.Session, bool, error) {
 	if c.reads++; c.down {
-		return ops.Session{}, false, errors.New("down")
+		return operators.Session{}, false, errors.New("down")
 	}
 	if c.during != nil {
 		c.during()
@@ -32,7 +32,7 @@ func (c *countedSessions) Session(ctx context.Context, id ops.TokenHash, now tim
 	return c.SessionStore.Session(ctx, id, now)
 }
 
-func (c *countedSessions) ExtendSession(ctx context.Context, id ops.TokenHash, expires time.Time) error {
+func (c *countedSessions) ExtendSession(ctx context.Context, id operators.TokenHash, expires time.Time) error {
 	c.extended++
 	return c.SessionStore.ExtendSession(ctx, id, expires)
 }
@@ -72,7 +72,7 @@ func (k *sessionKeeper) opens(what string, g *auth.Gate, text string, want weir.
 		k.t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+text)
-	if id, err := g.Admit(r, ops.ScopeRouter); weir.CodeOf(err) != want || err == nil && id != "configured-1" {
+	if id, err := g.Admit(r, operators.ScopeRouter); weir.CodeOf(err) != want || err == nil && id != "configured-1" {
 		k.t.Errorf("%s: %q %v, want %q", what, id, err, want)
 	}
 }
@@ -82,7 +82,7 @@ func TestSessionsAreNoTokens(t *testing.T) {
 	k := newSessionKeeper(t)
 	text := k.begin()
 	k.opens("a session", k.gate, text, "")
-	k.wants("a session sent to the API", text, ops.ScopeRouter, weir.CodeUnauthorised)
+	k.wants("a session sent to the API", text, operators.ScopeRouter, weir.CodeUnauthorised)
 	k.opens("a token in place of a session", k.gate, apiCanary, weir.CodeUnauthorised)
 	if _, err := k.gate.Begin(t.Context(), "wrong"); weir.CodeOf(err) != weir.CodeUnauthorised {
 		t.Errorf("a session of a wrong token: %v", err)

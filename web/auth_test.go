@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/web/auth"
@@ -37,9 +37,9 @@ func (k *keeper) refresh() {
 	}
 }
 
-func (k *keeper) add(expires time.Time, scopes ...ops.Scope) (ops.Token, string) {
+func (k *keeper) add(expires time.Time, scopes ...operators.Scope) (operators.Token, string) {
 	k.t.Helper()
-	token, text := ops.NewToken("n", scopes, k.clock.Now(), expires)
+	token, text := operators.NewToken("n", scopes, k.clock.Now(), expires)
 	if err := k.store.AddToken(k.t.Context(), token, k.clock.Now()); err != nil {
 		k.t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func (k *keeper) add(expires time.Time, scopes ...ops.Scope) (ops.Token, string)
 }
 
 // wants tries a token for a scope.
-func (k *keeper) wants(what, text string, scope ops.Scope, want weir.Code) {
+func (k *keeper) wants(what, text string, scope operators.Scope, want weir.Code) {
 	k.t.Helper()
 	r, err := http.NewRequestWithContext(k.t.Context(), "GET", "http://x/", nil)
 	if err != nil {
@@ -69,17 +69,17 @@ func TestTheGateStaysClosed(t *testing.T) {
 	if !k.gate.Open() {
 		t.Fatal("closed without a token")
 	}
-	k.wants("without any token", "", ops.ScopeChannelsAdmin, "")
-	token, text := k.add(start.Add(time.Hour), ops.ScopeRouter)
-	k.wants("before the gate has heard of it", "", ops.ScopeChannelsAdmin, "")
+	k.wants("without any token", "", operators.ScopeChannelsAdmin, "")
+	token, text := k.add(start.Add(time.Hour), operators.ScopeRouter)
+	k.wants("before the gate has heard of it", "", operators.ScopeChannelsAdmin, "")
 	k.refresh()
-	k.wants("closed by the first token", "", ops.ScopeRouter, weir.CodeUnauthorised)
-	k.wants("the token", text, ops.ScopeRouter, "")
-	k.wants("another scope", text, ops.ScopeChannelsAdmin, weir.CodeForbidden)
+	k.wants("closed by the first token", "", operators.ScopeRouter, weir.CodeUnauthorised)
+	k.wants("the token", text, operators.ScopeRouter, "")
+	k.wants("another scope", text, operators.ScopeChannelsAdmin, weir.CodeForbidden)
 	k.clock.advance(time.Hour)
-	k.wants("the instant it expires, before a refresh", text, ops.ScopeRouter, weir.CodeUnauthorised)
+	k.wants("the instant it expires, before a refresh", text, operators.ScopeRouter, weir.CodeUnauthorised)
 	k.refresh()
-	k.wants("expired", "", ops.ScopeRouter, weir.CodeUnauthorised)
+	k.wants("expired", "", operators.ScopeRouter, weir.CodeUnauthorised)
 	if err := k.store.RevokeToken(t.Context(), token.ID, k.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -102,19 +102,19 @@ func TestTheGateStaysClosed(t *testing.T) {
 func TestConfiguredTokensHaveEveryScope(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t, "configured")
-	_, text := k.add(time.Time{}, ops.ScopeMetricsRead)
+	_, text := k.add(time.Time{}, operators.ScopeMetricsRead)
 	k.refresh()
-	for _, scope := range ops.Scopes() {
+	for _, scope := range operators.Scopes() {
 		k.wants(string(scope), "configured", scope, "")
 	}
-	k.wants("of the store", text, ops.ScopeMetricsRead, "")
-	k.wants("nobody's", "nobody", ops.ScopeMetricsRead, weir.CodeUnauthorised)
+	k.wants("of the store", text, operators.ScopeMetricsRead, "")
+	k.wants("nobody's", "nobody", operators.ScopeMetricsRead, weir.CodeUnauthorised)
 }
 
 func TestUsesAreNotedLazily(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
-	token, text := k.add(time.Time{}, ops.ScopeRouter)
+	token, text := k.add(time.Time{}, operators.ScopeRouter)
 	k.refresh()
 	used := func() time.Time {
 		t.Helper()
@@ -126,7 +126,7 @@ func TestUsesAreNotedLazily(t *testing.T) {
 	}
 	for range 5 {
 		k.clock.advance(time.Second)
-		k.wants("it", text, ops.ScopeRouter, "")
+		k.wants("it", text, operators.ScopeRouter, "")
 	}
 	if !used().IsZero() {
 		t.Error("a request wrote to the store")
@@ -142,11 +142,11 @@ func TestUsesAreNotedLazily(t *testing.T) {
 
 // brokenTokens is a store that does not respond.
 type brokenTokens struct {
-	ops.TokenStore
+	operators.TokenStore
 	down bool
 }
 
-func (b *brokenTokens) LiveTokens(ctx context.Context, now time.Time) ([]ops.Token, bool, error) {
+func (b *brokenTokens) LiveTokens(ctx context.Context, now time.Time) ([]operators.Token, bool, error) {
 	if b.down {
 		return nil, false, errors.New("down")
 	}
@@ -157,7 +157,7 @@ func (b *brokenTokens) LiveTokens(ctx context.Context, now time.Time) ([]ops.Tok
 func TestTheGateWorksWithoutItsStore(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
-	_, text := k.add(time.Time{}, ops.ScopeRouter)
+	_, text := k.add(time.Time{}, operators.ScopeRouter)
 	store := &brokenTokens{TokenStore: k.store}
 	k.gate = auth.NewGate(auth.GateOptions{Store: store, Now: k.clock.Now})
 	k.refresh()
@@ -166,8 +166,8 @@ func TestTheGateWorksWithoutItsStore(t *testing.T) {
 		t.Error("the first failure is not told")
 	}
 	k.refresh()
-	k.wants("a known token", text, ops.ScopeRouter, "")
-	k.wants("no token", "", ops.ScopeRouter, weir.CodeUnauthorised)
+	k.wants("a known token", text, operators.ScopeRouter, "")
+	k.wants("no token", "", operators.ScopeRouter, weir.CodeUnauthorised)
 	store.down = false
 	k.refresh()
 	if store.down = true; k.gate.Refresh(t.Context()) == nil {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/web"
 	"weir/web/api"
 	"weir/web/auth"
@@ -17,18 +17,18 @@ func TestWhoami(t *testing.T) {
 	b := newBearers(t, clock.Now)
 	r := newRig(t, func(o *web.Options) { o.Gate, o.Now = b.gate, clock.Now })
 	who := into[api.WhoView](t, r.as("GET", "/v1/whoami", "", b.text["router"]), 200)
-	id, _ := ops.TokenID(b.text["router"])
-	if d := cmp.Diff(api.WhoView{Token: id, Name: "router", Scopes: []ops.Scope{ops.ScopeRouter}}, who); d != "" {
+	id, _ := operators.TokenID(b.text["router"])
+	if d := cmp.Diff(api.WhoView{Token: id, Name: "router", Scopes: []operators.Scope{operators.ScopeRouter}}, who); d != "" {
 		t.Error(d)
 	}
 	who = into[api.WhoView](t, r.as("GET", "/v1/whoami", "", b.text["configured"]), 200)
-	if d := cmp.Diff(api.WhoView{Token: "configured-1", Scopes: ops.Scopes()}, who); d != "" {
+	if d := cmp.Diff(api.WhoView{Token: "configured-1", Scopes: operators.Scopes()}, who); d != "" {
 		t.Error(d)
 	}
 
 	open := newRig(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{}) })
 	who = into[api.WhoView](t, open.as("GET", "/v1/whoami", "", ""), 200)
-	if d := cmp.Diff(api.WhoView{Open: true, Scopes: ops.Scopes()}, who); d != "" {
+	if d := cmp.Diff(api.WhoView{Open: true, Scopes: operators.Scopes()}, who); d != "" {
 		t.Errorf("without any token: %s", d)
 	}
 }

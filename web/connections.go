@@ -14,7 +14,7 @@ import (
 	"weir"
 	"weir/web/api"
 	"weir/web/auth"
-	"weir/web/wire"
+	"weir/web/httpjson"
 )
 
 // ConnectionLimits bound the number of concurrent connections.
@@ -321,7 +321,7 @@ func probesOnly(h http.Handler) http.Handler {
 			if r.Body != http.NoBody || !probe(r.URL.Path) {
 				// Otherwise the server would wait for the rest of the body.
 				_ = http.NewResponseController(w).SetReadDeadline(time.Now())
-				wire.WriteProblem(w, errConnections())
+				httpjson.WriteProblem(w, errConnections())
 				return
 			}
 		}
@@ -335,5 +335,5 @@ func probe(path string) bool {
 }
 
 func errConnections() error {
-	return &weir.Error{Code: weir.CodeUnavailable, Message: "too many connections; only probes are answered on this one", RetryAfter: wire.RetryAfter}
+	return &weir.Error{Code: weir.CodeUnavailable, Message: "too many connections; only probes are answered on this one", RetryAfter: httpjson.RetryAfter}
 }

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
 )
 
@@ -24,7 +24,7 @@ func TestReasonsOfGroupsHaveNothingToHide(t *testing.T) {
 		"dial tcp 10.10.20.30:443: refused":          "dial tcp …:443: refused",
 		"refused 3 of 250 at 10.0.0.1, answered 503": "refused 3 of 250 at 10.0.0.1, answered 503",
 	} {
-		if got := ops.GroupReason(reason); got != want {
+		if got := operators.GroupReason(reason); got != want {
 			t.Errorf("%q: %q, want %q", reason, got, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestReasonsOfGroupsHaveNothingToHide(t *testing.T) {
 func TestReasonsOfGroupsAreTheSameForAll(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		reason := ops.GroupReason(strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{
+		reason := operators.GroupReason(strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{
 			"0", "12", "345", "6789", "12345", " ", "  ", "\t", "(", ")", ".", "-", "/", "+", "a", "…", "é", "٣",
 		})).Draw(t, "reason"), ""))
 		if masked := auth.MaskText(reason); masked != reason {

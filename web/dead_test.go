@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/web"
@@ -16,17 +16,17 @@ import (
 	"weir/web/auth"
 )
 
-func (m *memory) Requeue(context.Context, weir.ChannelID, []weir.ContactID, string) (ops.Requeued, error) {
-	return ops.Requeued{}, nil
+func (m *memory) Requeue(context.Context, weir.ChannelID, []weir.ContactID, string) (operators.Requeued, error) {
+	return operators.Requeued{}, nil
 }
 
 // undertaker is a broker that stores contacts and requeues dead letters.
 type undertaker struct {
 	direct
-	dead ops.DeadLetterStore
+	dead operators.DeadLetterStore
 }
 
-func (u undertaker) Requeue(ctx context.Context, channel weir.ChannelID, list []weir.ContactID, token string) (ops.Requeued, error) {
+func (u undertaker) Requeue(ctx context.Context, channel weir.ChannelID, list []weir.ContactID, token string) (operators.Requeued, error) {
 	return u.dead.Requeue(ctx, channel, list, token)
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/web"
 )
 
@@ -29,7 +29,7 @@ type memory struct {
 	deleting  bool
 	down      error
 	now       func() time.Time
-	current   []ops.Minute
+	current   []operators.Minute
 }
 
 var errDown = &weir.Error{Code: weir.CodeUnavailable, Message: "the store is not reachable", Cause: errors.New("dial tcp CANARY-cause")}
@@ -320,12 +320,12 @@ func (m *memory) Cancel(_ context.Context, ref weir.Ref) (weir.State, error) {
 	return 0, notFound()
 }
 
-func (m *memory) WaitReasons(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
-	return make([]ops.Why, len(contacts)), nil
+func (m *memory) WaitReasons(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]operators.Why, error) {
+	return make([]operators.Why, len(contacts)), nil
 }
 
-func (m *memory) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error) {
-	out := make([]ops.Figures, len(list))
+func (m *memory) FiguresOf(ctx context.Context, list []weir.Channel) ([]operators.Figures, error) {
+	out := make([]operators.Figures, len(list))
 	for i, ch := range list {
 		var err error
 		if out[i], err = m.Figures(ctx, ch); err != nil {
@@ -335,7 +335,7 @@ func (m *memory) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figu
 	return out, nil
 }
 
-func (m *memory) CurrentMinutes() []ops.Minute {
+func (m *memory) CurrentMinutes() []operators.Minute {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.current)
@@ -361,13 +361,13 @@ func (m *memory) Delete(ctx context.Context, id weir.ChannelID) (bool, error) {
 	return true, m.DeleteChannel(ctx, id)
 }
 
-func (m *memory) Figures(_ context.Context, ch weir.Channel) (ops.Figures, error) {
+func (m *memory) Figures(_ context.Context, ch weir.Channel) (operators.Figures, error) {
 	end, err := m.begin(false)
 	if err != nil {
-		return ops.Figures{}, err
+		return operators.Figures{}, err
 	}
 	defer end()
-	f := ops.Figures{Health: weir.Up}
+	f := operators.Figures{Health: weir.Up}
 	if ch.Paused {
 		f.Health = weir.Paused
 	}

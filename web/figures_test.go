@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/web"
 	"weir/web/api"
 )
@@ -16,13 +16,15 @@ import (
 // figured is a broker whose channels all have the same figures.
 type figured struct {
 	*memory
-	figures ops.Figures
+	figures operators.Figures
 }
 
-func (f figured) Figures(context.Context, weir.Channel) (ops.Figures, error) { return f.figures, nil }
+func (f figured) Figures(context.Context, weir.Channel) (operators.Figures, error) {
+	return f.figures, nil
+}
 
-func (f figured) FiguresOf(_ context.Context, list []weir.Channel) ([]ops.Figures, error) {
-	out := make([]ops.Figures, len(list))
+func (f figured) FiguresOf(_ context.Context, list []weir.Channel) ([]operators.Figures, error) {
+	out := make([]operators.Figures, len(list))
 	for i := range out {
 		out[i] = f.figures
 	}
@@ -33,19 +35,19 @@ func TestFiguresOfAChannel(t *testing.T) {
 	t.Parallel()
 	later := start.Add(time.Minute)
 	for name, x := range map[string]struct {
-		figures ops.Figures
+		figures operators.Figures
 		breaker api.BreakerView
 		collect *api.CollectView
 		due     *time.Time
 	}{
-		"idle":    {ops.Figures{}, api.BreakerView{State: "closed"}, nil, nil},
-		"open":    {ops.Figures{Breaker: ops.BreakerOpen, BreakerUntil: later}, api.BreakerView{State: "open", Until: &later}, nil, nil},
-		"probing": {ops.Figures{Breaker: ops.BreakerProbing, BreakerUntil: start}, api.BreakerView{State: "half_open"}, nil, nil},
+		"idle":    {operators.Figures{}, api.BreakerView{State: "closed"}, nil, nil},
+		"open":    {operators.Figures{Breaker: operators.BreakerOpen, BreakerUntil: later}, api.BreakerView{State: "open", Until: &later}, nil, nil},
+		"probing": {operators.Figures{Breaker: operators.BreakerProbing, BreakerUntil: start}, api.BreakerView{State: "half_open"}, nil, nil},
 		"busy": {
-			ops.Figures{Reconciliation: ops.Reconciliation{At: start, Checked: 7, Resolved: 3}, NextDue: later},
+			operators.Figures{Reconciliation: operators.Reconciliation{At: start, Checked: 7, Resolved: 3}, NextDue: later},
 			api.BreakerView{State: "closed"}, &api.CollectView{At: start, Checked: 7, Settled: 3}, &later,
 		},
-		"due": {ops.Figures{NextDue: start}, api.BreakerView{State: "closed"}, nil, nil},
+		"due": {operators.Figures{NextDue: start}, api.BreakerView{State: "closed"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence/storetest"
 	"weir/web"
 	"weir/web/auth"
@@ -21,7 +21,7 @@ func limited(t *testing.T) (*rig, bearers) {
 	store := storetest.SQLite(t)
 	b := bearers{auth.NewGate(auth.GateOptions{Configured: []string{apiCanary}, Store: store, Rate: 10, Now: clock.Now}), map[string]string{}}
 	for _, name := range []string{"one", "two"} {
-		token, text := ops.NewToken(name, ops.Scopes(), start, time.Time{})
+		token, text := operators.NewToken(name, operators.Scopes(), start, time.Time{})
 		if err := store.AddToken(t.Context(), token, start); err != nil {
 			t.Fatal(err)
 		}

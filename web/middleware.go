@@ -18,11 +18,11 @@ import (
 
 	"weir"
 	"weir/channels"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
 	"weir/web/callbacks"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // goodRequestID matches a request id that is accepted from a client or a proxy.
@@ -87,7 +87,7 @@ func (s *service) crashed(rec *route.Recorder, r *http.Request, id string, v any
 		return // the client sees a truncated response
 	}
 	rec.Matched = true
-	wire.WriteProblem(rec, weir.Errorf(weir.CodeInternal, "panic"))
+	httpjson.WriteProblem(rec, weir.Errorf(weir.CodeInternal, "panic"))
 }
 
 // refused logs a request that was rejected, or that could not be served for
@@ -171,7 +171,7 @@ func subject(r *http.Request) string {
 // remember adds a request to the audit log if it belongs there.
 func (s *service) remember(rec *route.Recorder, r *http.Request, id string, at time.Time) {
 	if rec.Audited() {
-		s.Trail.Add(ops.AuditEntry{At: at, Token: rec.Token, Action: rec.Route.ID, Subject: subject(r), Status: rec.Status, Request: id, Changes: rec.Changes})
+		s.Trail.Add(operators.AuditEntry{At: at, Token: rec.Token, Action: rec.Route.ID, Subject: subject(r), Status: rec.Status, Request: id, Changes: rec.Changes})
 	}
 }
 
@@ -269,7 +269,7 @@ func refusals() []weir.Code {
 // refusal returns the code of a status that refuses a request; empty for others.
 func refusal(status int) weir.Code {
 	for _, code := range refusals() {
-		if wire.StatusOf(code) == status {
+		if httpjson.StatusOf(code) == status {
 			return code
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence/storetest"
 	"weir/web"
 	"weir/web/api"
@@ -22,16 +22,16 @@ func minutesRig(t *testing.T) *rig {
 	r := newRig(t, func(o *web.Options) { o.Minutes = store })
 	a := r.channel("a", "texts")
 	r.channel("b", "texts")
-	minute := func(back time.Duration, sent, inFlight, most, queued int64) ops.Minute {
-		m := ops.Minute{Channel: a.ID, At: start.Add(-back), Gauged: true, InFlight: inFlight, MaxInFlight: most, Queued: queued, Capacity: 10}
-		m.Counts[ops.CountAccepted], m.Counts[ops.CountSent] = sent+1, sent
-		m.Counts[ops.CountCompleted], m.Counts[ops.CountLost], m.Counts[ops.CountUnknownAttempt] = 2, 1, 7
+	minute := func(back time.Duration, sent, inFlight, most, queued int64) operators.Minute {
+		m := operators.Minute{Channel: a.ID, At: start.Add(-back), Gauged: true, InFlight: inFlight, MaxInFlight: most, Queued: queued, Capacity: 10}
+		m.Counts[operators.CountAccepted], m.Counts[operators.CountSent] = sent+1, sent
+		m.Counts[operators.CountCompleted], m.Counts[operators.CountLost], m.Counts[operators.CountUnknownAttempt] = 2, 1, 7
 		return m
 	}
-	if _, err := store.AddMinutes(t.Context(), []ops.Minute{minute(4*time.Hour, 1, 4, 5, 6), minute(3*time.Minute, 2, 1, 9, 3)}); err != nil {
+	if _, err := store.AddMinutes(t.Context(), []operators.Minute{minute(4*time.Hour, 1, 4, 5, 6), minute(3*time.Minute, 2, 1, 9, 3)}); err != nil {
 		t.Fatal(err)
 	}
-	r.current = []ops.Minute{minute(0, 3, 2, 2, 1)}
+	r.current = []operators.Minute{minute(0, 3, 2, 2, 1)}
 	r.clock.advance(30 * time.Second)
 	return r
 }

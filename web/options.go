@@ -10,7 +10,7 @@ import (
 	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/callbacks"
-	"weir/web/surveyapi"
+	surveyapi "weir/web/surveys"
 )
 
 // Store is the store as the API and callbacks use it.

@@ -17,12 +17,12 @@ import (
 
 	"weir"
 	"weir/channels"
-	"weir/ops"
+	"weir/operators"
 	"weir/surveys"
 	"weir/web"
 	"weir/web/api"
 	"weir/web/auth"
-	"weir/web/wire"
+	"weir/web/httpjson"
 )
 
 // The canaries must not appear in any log line. All except the last two must
@@ -117,15 +117,15 @@ func newRig(t testing.TB, change ...func(*web.Options)) *rig {
 
 // noDeadLetters and noAudit know nothing of any contact.
 type (
-	noDeadLetters struct{ ops.DeadLetterStore }
-	noAudit       struct{ ops.AuditStore }
+	noDeadLetters struct{ operators.DeadLetterStore }
+	noAudit       struct{ operators.AuditStore }
 )
 
-func (noDeadLetters) History(context.Context, weir.Ref) (ops.DeadLetterHistory, error) {
-	return ops.DeadLetterHistory{}, nil
+func (noDeadLetters) History(context.Context, weir.Ref) (operators.DeadLetterHistory, error) {
+	return operators.DeadLetterHistory{}, nil
 }
 
-func (noAudit) AuditOf(context.Context, string, int) ([]ops.AuditEntry, error) { return nil, nil }
+func (noAudit) AuditOf(context.Context, string, int) ([]operators.AuditEntry, error) { return nil, nil }
 
 // got is a response.
 type got struct {
@@ -134,9 +134,9 @@ type got struct {
 	body   string
 }
 
-func (g got) problem(t testing.TB) wire.Problem {
+func (g got) problem(t testing.TB) httpjson.Problem {
 	t.Helper()
-	var p wire.Problem
+	var p httpjson.Problem
 	if err := json.Unmarshal([]byte(g.body), &p); err != nil {
 		t.Fatalf("%d: no problem body: %v\n%s", g.status, err, g.body)
 	}

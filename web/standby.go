@@ -7,11 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/web/api"
 	"weir/web/auth"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // OwnerPath is the readiness probe that only the owner of the database passes.
@@ -43,8 +43,8 @@ func Standby(o StandbyOptions) http.Handler {
 		"/readyz": readiness(o.Reasons),
 		OwnerPath: readiness(func() []string { return append(o.Reasons(), "owner: another process owns the database") }),
 		api.MetricsPath: auth.LocalOnly(o.Gate, o.PublicURL, "", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if _, err := route.Admit(o.Gate, w, r, []ops.Scope{ops.ScopeMetricsRead}); err != nil {
-				wire.WriteProblem(w, err)
+			if _, err := route.Admit(o.Gate, w, r, []operators.Scope{operators.ScopeMetricsRead}); err != nil {
+				httpjson.WriteProblem(w, err)
 				return
 			}
 			metrics.ServeHTTP(w, r)

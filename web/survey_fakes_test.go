@@ -9,7 +9,7 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/ops"
+	"weir/operators"
 	"weir/surveys"
 )
 
@@ -396,10 +396,12 @@ func (p *people) Report(_ context.Context, s surveys.Survey, id surveys.Responde
 	return surveys.Respondent{}, p.hearError
 }
 
-func (p *people) Why(context.Context, surveys.Survey) (ops.Why, error) { return ops.Why{}, nil }
+func (p *people) Why(context.Context, surveys.Survey) (operators.Why, error) {
+	return operators.Why{}, nil
+}
 
-func (p *people) WhyRespondent(context.Context, surveys.Survey, surveys.Respondent) (ops.Why, error) {
-	return ops.Why{}, nil
+func (p *people) WhyRespondent(context.Context, surveys.Survey, surveys.Respondent) (operators.Why, error) {
+	return operators.Why{}, nil
 }
 
 func (p *people) Stats(context.Context, surveys.Survey) (surveys.Stats, error) {

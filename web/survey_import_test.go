@@ -11,7 +11,7 @@ import (
 	"weir"
 	"weir/surveys"
 	"weir/surveys/respondents"
-	"weir/web/surveyapi"
+	surveyapi "weir/web/surveys"
 )
 
 const importPath = "/v1/surveys/s1/respondents"

@@ -11,7 +11,7 @@ import (
 
 	"weir"
 	"weir/surveys"
-	"weir/web/surveyapi"
+	surveyapi "weir/web/surveys"
 )
 
 // phoneNumber returns a number that is possible in Mexico.

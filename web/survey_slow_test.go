@@ -15,7 +15,7 @@ import (
 
 	"weir/surveys"
 	"weir/web"
-	"weir/web/surveyapi"
+	surveyapi "weir/web/surveys"
 )
 
 // behind runs a test against the server with its timeouts, in virtual time.

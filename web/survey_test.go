@@ -11,7 +11,7 @@ import (
 	"weir"
 	"weir/surveys"
 	"weir/surveys/calendar"
-	"weir/web/surveyapi"
+	surveyapi "weir/web/surveys"
 )
 
 const applicationCanary = "CANARY-callback-secret-of-application" // begins with a canary that no response may hold

@@ -11,15 +11,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/callbacks"
 	"weir/web/docs"
+	"weir/web/httpjson"
 	"weir/web/openapi"
 	"weir/web/route"
-	"weir/web/surveyapi"
-	"weir/web/wire"
+	"weir/web/surveys"
 )
 
 // New returns the handler of all routes.
@@ -59,23 +59,23 @@ func New(o Options) (http.Handler, error) {
 	}
 	steps := map[string]*route.Route{}
 	for _, rt := range routes {
-		if word, ok := strings.CutPrefix(rt.Path, surveyapi.Path+":"); ok {
+		if word, ok := strings.CutPrefix(rt.Path, surveys.Path+":"); ok {
 			steps[word] = rt
 		} else {
 			s.handle(rt.Method+" "+rt.Path, rt.Handler(o.Gate))
 		}
 	}
 	if len(steps) > 0 {
-		s.handle("POST "+surveyapi.Path, surveyapi.StepHandler(steps, o.Gate))
+		s.handle("POST "+surveys.Path, surveys.StepHandler(steps, o.Gate))
 	}
 	s.plain("GET /openapi.json", written("application/openapi+json", description.MarshalJSON))
 	s.plain("GET /openapi.yaml", written("application/openapi+yaml", description.YAML))
-	s.plain("GET /docs", docs.Page(description.MarshalJSON, wire.WriteProblem))
+	s.plain("GET /docs", docs.Page(description.MarshalJSON, httpjson.WriteProblem))
 	s.plain("GET /docs/style.css", docs.Style())
 	s.plain("GET /livez", http.HandlerFunc(api.Livez))
 	s.plain("GET /readyz", probe)
 	s.plain("GET "+OwnerPath, probe)
-	s.plain("GET "+api.MetricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), ops.ScopeMetricsRead))
+	s.plain("GET "+api.MetricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), operators.ScopeMetricsRead))
 	for _, path := range []string{callbacks.Pattern, callbacks.PatternBare} {
 		s.plain("GET "+path, receiver)
 		s.plain("POST "+path, receiver)
@@ -99,7 +99,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 		Deleted: func(ch weir.Channel) { o.Metrics.Callbacks.Forget(ch.Name) },
 	})
 	if o.Surveys != nil {
-		routes = append(routes, surveyapi.Routes(surveyapi.Options{
+		routes = append(routes, surveys.Routes(surveys.Options{
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,
 			MayCall: o.MayCall, Logger: o.Logger, Ending: o.Ending, Now: o.Now, Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken),
 		})...)
@@ -130,10 +130,10 @@ func (s *service) plain(pattern string, h http.Handler) {
 }
 
 // guarded requires a token with one of the scopes.
-func (s *service) guarded(h http.Handler, oneOf ...ops.Scope) http.Handler {
+func (s *service) guarded(h http.Handler, oneOf ...operators.Scope) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := route.Admit(s.Gate, w, r, oneOf); err != nil {
-			wire.WriteProblem(w, err)
+			httpjson.WriteProblem(w, err)
 			return
 		}
 		h.ServeHTTP(w, r)
@@ -147,7 +147,7 @@ func written(contentType string, write func() ([]byte, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		body, err := once()
 		if err != nil {
-			wire.WriteProblem(w, err)
+			httpjson.WriteProblem(w, err)
 			return
 		}
 		w.Header().Set("Content-Type", contentType)

@@ -12,7 +12,7 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/web"
@@ -278,19 +278,19 @@ func TestWebhooksWithPersonalData(t *testing.T) {
 		return r.do(method, path, body, "Authorization", "Bearer "+b.text[name])
 	}
 	const pii = `{"url":"https://a.example","types":["weir.*"],"pii":true}`
-	if g := as(string(ops.ScopeWebhooksAdmin), "POST", "/v1/webhooks", pii); g.status != http.StatusForbidden || !strings.Contains(g.body, "pii:read") {
+	if g := as(string(operators.ScopeWebhooksAdmin), "POST", "/v1/webhooks", pii); g.status != http.StatusForbidden || !strings.Contains(g.body, "pii:read") {
 		t.Errorf("%d %s", g.status, g.body)
 	}
 	v := into[api.WebhookView](t, as("configured", "POST", "/v1/webhooks", pii), 201)
 	for action, body := range map[string]string{"rotate": `{}`, "replay": `{"failed_since":"2026-01-01T00:00:00Z"}`} {
-		if g := as(string(ops.ScopeWebhooksAdmin), "POST", "/v1/webhooks/"+v.ID+"/"+action, body); g.status != http.StatusForbidden || !strings.Contains(g.body, "pii:read") {
+		if g := as(string(operators.ScopeWebhooksAdmin), "POST", "/v1/webhooks/"+v.ID+"/"+action, body); g.status != http.StatusForbidden || !strings.Contains(g.body, "pii:read") {
 			t.Errorf("%s without pii:read: %d %s", action, g.status, g.body)
 		}
 	}
-	if g := as(string(ops.ScopeWebhooksAdmin), "PATCH", "/v1/webhooks/"+v.ID, `{"url":"https://elsewhere.example"}`); g.status != http.StatusForbidden {
+	if g := as(string(operators.ScopeWebhooksAdmin), "PATCH", "/v1/webhooks/"+v.ID, `{"url":"https://elsewhere.example"}`); g.status != http.StatusForbidden {
 		t.Errorf("it was sent elsewhere: %d", g.status)
 	}
-	if g := as(string(ops.ScopeWebhooksAdmin), "PATCH", "/v1/webhooks/"+v.ID, `{"url":"https://elsewhere.example","pii":false}`); g.status != 200 {
+	if g := as(string(operators.ScopeWebhooksAdmin), "PATCH", "/v1/webhooks/"+v.ID, `{"url":"https://elsewhere.example","pii":false}`); g.status != 200 {
 		t.Errorf("without personal data: %d %s", g.status, g.body)
 	}
 	if w, err := store.Webhook(t.Context(), v.ID); err != nil || w.PII {

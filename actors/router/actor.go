@@ -10,7 +10,7 @@ import (
 
 	"weir"
 	"weir/internal/failpoint"
-	"weir/routing"
+	"weir/router"
 )
 
 // Receive implements actor.Actor.
@@ -183,7 +183,7 @@ func (d *routerActor) advance(now time.Time) (caughtUp bool) {
 
 // supply applies the result of a function. The engine refuses it if the job no
 // longer waits for it.
-func (d *routerActor) supply(c routing.Command) {
+func (d *routerActor) supply(c router.Command) {
 	now := time.Now()
 	if !d.advance(now) {
 		now = time.Time{} // at the state's own time

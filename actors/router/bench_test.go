@@ -13,8 +13,8 @@ import (
 
 	"weir/persistence"
 	"weir/persistence/storetest"
-	"weir/routing"
-	"weir/routing/eventlog"
+	"weir/router"
+	"weir/router/journal"
 )
 
 // BenchmarkCycle is a job's whole life through the actor, on a file with
@@ -46,20 +46,20 @@ func BenchmarkCycle(b *testing.B) {
 }
 
 func cycle(b testing.TB, r *rig, id string) {
-	events, err := r.try(routing.PutJob{ID: id, Spec: job()})
-	offer, ok := find[*eventlog.OfferIssuedEvent](events)
+	events, err := r.try(router.PutJob{ID: id, Spec: job()})
+	offer, ok := find[*journal.OfferIssuedEvent](events)
 	if err != nil || !ok {
 		b.Errorf("job %s got no offer: %v", id, err)
 		return
 	}
-	events, err = r.try(routing.AcceptOffer{WorkerID: offer.WorkerID, OfferID: offer.OfferID})
-	accepted, ok := find[*eventlog.OfferAcceptedEvent](events)
+	events, err = r.try(router.AcceptOffer{WorkerID: offer.WorkerID, OfferID: offer.OfferID})
+	accepted, ok := find[*journal.OfferAcceptedEvent](events)
 	if err != nil || !ok {
 		b.Errorf("the offer of job %s was not accepted: %v", id, err)
 		return
 	}
 	a := accepted.AssignmentID
-	for _, c := range []routing.Command{routing.CompleteJob{JobID: id, AssignmentID: a}, routing.CloseJob{JobID: id, AssignmentID: a}} {
+	for _, c := range []router.Command{router.CompleteJob{JobID: id, AssignmentID: a}, router.CloseJob{JobID: id, AssignmentID: a}} {
 		if _, err := r.try(c); err != nil {
 			b.Errorf("job %s: %v", id, err)
 			return
@@ -84,19 +84,19 @@ func BenchmarkWakeUp(b *testing.B) {
 	store := storetest.Open(b, "sqlite://"+filepath.Join(b.TempDir(), "weir.db"), persistence.Options{})
 	r := start(b, store, nil)
 	r.furnish(workers)
-	offers := map[string]chan *eventlog.OfferIssuedEvent{}
+	offers := map[string]chan *journal.OfferIssuedEvent{}
 	for i := range workers {
-		offers["w"+strconv.Itoa(i)] = make(chan *eventlog.OfferIssuedEvent, 1)
+		offers["w"+strconv.Itoa(i)] = make(chan *journal.OfferIssuedEvent, 1)
 	}
-	r.Watch(func(events []eventlog.Event) {
+	r.Watch(func(events []journal.Event) {
 		for _, e := range events {
-			if o, ok := e.(*eventlog.OfferIssuedEvent); ok {
+			if o, ok := e.(*journal.OfferIssuedEvent); ok {
 				offers[o.WorkerID] <- o
 			}
 		}
 	})
 	for i := range b.N + workers {
-		r.do(routing.PutJob{ID: "j" + strconv.Itoa(i), Spec: job()})
+		r.do(router.PutJob{ID: "j" + strconv.Itoa(i), Spec: job()})
 	}
 	pace := make(chan struct{}, rate)
 	var mu sync.Mutex
@@ -115,17 +115,17 @@ func BenchmarkWakeUp(b *testing.B) {
 				if _, more := <-pace; !more {
 					return
 				}
-				events, _ := r.try(routing.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID})
-				a, ok := find[*eventlog.OfferAcceptedEvent](events)
+				events, _ := r.try(router.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID})
+				a, ok := find[*journal.OfferAcceptedEvent](events)
 				if !ok {
 					b.Error("an offer was not accepted")
 					return
 				}
-				if _, err := r.try(routing.CompleteJob{JobID: o.JobID, AssignmentID: a.AssignmentID}); err != nil {
+				if _, err := r.try(router.CompleteJob{JobID: o.JobID, AssignmentID: a.AssignmentID}); err != nil {
 					b.Error(err)
 				}
 				freed = time.Now()
-				if _, err := r.try(routing.CloseJob{JobID: o.JobID, AssignmentID: a.AssignmentID}); err != nil {
+				if _, err := r.try(router.CloseJob{JobID: o.JobID, AssignmentID: a.AssignmentID}); err != nil {
 					b.Error(err)
 				}
 			}

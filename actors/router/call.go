@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"weir"
-	"weir/routing"
-	"weir/routing/eventlog"
+	"weir/router"
+	"weir/router/journal"
 )
 
 // call is one request of a caller. Its functions belong to the caller. They run
 // in the actor, but never after the caller has left.
 type call struct {
-	build  func(*routing.State, time.Time) (routing.Command, error)
-	see    func(*routing.State, []eventlog.Event)
-	view   func(*routing.State, time.Time)
+	build  func(*router.State, time.Time) (router.Command, error)
+	see    func(*router.State, []journal.Event)
+	view   func(*router.State, time.Time)
 	answer chan error
 	late   *time.Timer // fires when the caller has waited too long
 
@@ -40,7 +40,7 @@ func (c *call) abandoned() bool {
 
 // run executes the call unless its caller has left. broken reports that the
 // state may be half changed.
-func (c *call) run(s *routing.State, now time.Time) (events []eventlog.Event, gone, broken bool, err error) {
+func (c *call) run(s *router.State, now time.Time) (events []journal.Event, gone, broken bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone {

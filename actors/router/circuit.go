@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"weir/routing/eventlog"
-	"weir/routing/resource"
+	"weir/router/journal"
+	"weir/router/resource"
 )
 
 // Limits of the circuit breaker of a function.
@@ -113,7 +113,7 @@ func addressOf(rule *resource.Rule) string {
 }
 
 // addressesOf joins the addresses of several rules.
-func addressesOf(rules []eventlog.RequestedRule) string {
+func addressesOf(rules []journal.RequestedRule) string {
 	var list []string
 	for i := range rules {
 		list = append(list, addressOf(&rules[i].Rule))

@@ -10,8 +10,8 @@ import (
 
 	"weir/actors/router"
 	"weir/persistence/storetest"
-	"weir/routing"
-	"weir/routing/resource"
+	routing "weir/router"
+	"weir/router/resource"
 )
 
 // Scenario 190: a function that hangs delays only the jobs whose policy calls it,

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/routing/eventlog"
+	"weir/router/journal"
 )
 
 // diary is a journal in memory, for tests with so many commits that a database
@@ -15,8 +15,8 @@ import (
 type diary struct {
 	mu    sync.Mutex
 	epoch int64
-	list  []eventlog.Segment
-	saved eventlog.Saved
+	list  []journal.Segment
+	saved journal.Saved
 	prior chan struct{} // closed once the previous group was answered
 }
 
@@ -27,7 +27,7 @@ func newDiary() *diary {
 }
 
 // Append takes a moment, during which other groups can be appended.
-func (d *diary) Append(l weir.Incarnation, g eventlog.Group, done func(error)) {
+func (d *diary) Append(l weir.Incarnation, g journal.Group, done func(error)) {
 	d.mu.Lock()
 	prior, mine := d.prior, make(chan struct{})
 	d.prior = mine
@@ -41,24 +41,24 @@ func (d *diary) Append(l weir.Incarnation, g eventlog.Group, done func(error)) {
 	}()
 }
 
-func (d *diary) write(l weir.Incarnation, g eventlog.Group) error {
+func (d *diary) write(l weir.Incarnation, g journal.Group) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case l.Number != d.epoch:
 		return weir.ErrSuperseded
 	case g.Segments[0].First != d.saved.Last+1:
-		return eventlog.ErrGap
+		return journal.ErrGap
 	}
 	d.list = append(d.list, g.Segments...)
 	d.saved.Last = g.Segments[len(g.Segments)-1].Last
 	return nil
 }
 
-func (d *diary) Segments(_ context.Context, after uint64, limit int) ([]eventlog.Segment, error) {
+func (d *diary) Segments(_ context.Context, after uint64, limit int) ([]journal.Segment, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var out []eventlog.Segment
+	var out []journal.Segment
 	for _, s := range d.list {
 		if s.First > after && len(out) < limit {
 			out = append(out, s)
@@ -77,7 +77,7 @@ func (d *diary) SaveSnapshot(_ context.Context, l weir.Incarnation, seq uint64, 
 	return nil
 }
 
-func (d *diary) LoadSnapshot(context.Context) (eventlog.Saved, error) {
+func (d *diary) LoadSnapshot(context.Context) (journal.Saved, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.saved, nil

@@ -15,8 +15,8 @@ import (
 	"weir"
 	"weir/actors/router"
 	"weir/persistence/storetest"
-	"weir/routing"
-	"weir/routing/eventlog"
+	routing "weir/router"
+	"weir/router/journal"
 )
 
 // later runs do in the background and sends its error.
@@ -37,7 +37,7 @@ func TestNothingIsAheadOfTheJournal(t *testing.T) {
 		synctest.Wait()
 		var mu sync.Mutex
 		var told []string
-		r.Watch(func(events []eventlog.Event) {
+		r.Watch(func(events []journal.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, e := range events {
@@ -121,7 +121,7 @@ func TestEventsOfAnUnknownWriteArePublished(t *testing.T) {
 		r := start(t, store, nil)
 		var mu sync.Mutex
 		var told []uint64
-		r.Watch(func(events []eventlog.Event) {
+		r.Watch(func(events []journal.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, e := range events {

@@ -10,8 +10,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir/actors/supervise"
-	"weir/routing"
-	"weir/routing/eventlog"
+	"weir/router"
+	"weir/router/journal"
 )
 
 // Start starts the router. It loads the state in the background; calls wait for that.
@@ -36,15 +36,15 @@ func Start(o Options) (*Router, error) {
 	return r, nil
 }
 
-// Do implements [routing.Engine].
-func (r *Router) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []eventlog.Event)) error {
+// Do implements [router.Engine].
+func (r *Router) Do(ctx context.Context, build func(*router.State, time.Time) (router.Command, error), see func(*router.State, []journal.Event)) error {
 	c := r.newCall()
 	c.build, c.see = build, see
 	return r.ask(ctx, c)
 }
 
-// View implements [routing.Engine].
-func (r *Router) View(ctx context.Context, see func(*routing.State, time.Time)) error {
+// View implements [router.Engine].
+func (r *Router) View(ctx context.Context, see func(*router.State, time.Time)) error {
 	c := r.newCall()
 	c.view = see
 	return r.ask(ctx, c)
@@ -134,17 +134,17 @@ func (r *Router) figures() (figures, bool) {
 
 // FailingFunctions lists the functions whose last call by this process failed, in
 // the order of their policies.
-func (r *Router) FailingFunctions() []routing.FailingFunction {
+func (r *Router) FailingFunctions() []router.FailingFunction {
 	f := &r.functions.failing
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var list []routing.FailingFunction
+	var list []router.FailingFunction
 	for _, e := range f.known {
 		if !e.recovered {
 			list = append(list, e.FailingFunction)
 		}
 	}
-	slices.SortFunc(list, func(a, b routing.FailingFunction) int {
+	slices.SortFunc(list, func(a, b router.FailingFunction) int {
 		return cmp.Or(cmp.Compare(a.PolicyKind, b.PolicyKind), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Host, b.Host), a.Since.Compare(b.Since))
 	})
 	return list

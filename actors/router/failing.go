@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"weir/routing"
-	"weir/routing/resource"
+	"weir/router"
+	"weir/router/resource"
 )
 
 // FunctionEvent reports that the function of a policy fails, or works again.
@@ -53,7 +53,7 @@ type failing struct {
 // failure is a function that fails, or failed recently. It is kept after a
 // success so that failure events stay [minReportInterval] apart.
 type failure struct {
-	routing.FailingFunction
+	router.FailingFunction
 	recovered  bool      // it works again
 	reported   bool      // an event reported that it fails
 	reportedAt time.Time // the last such event
@@ -108,7 +108,7 @@ func (f *failing) change(u functionUse, failed error, now time.Time) *functionDa
 		f.known[u] = e
 	}
 	if e.recovered {
-		e.recovered, e.FailingFunction = false, routing.FailingFunction{PolicyKind: u.kind, Policy: u.policy, Host: hostOf(u.address), Since: now}
+		e.recovered, e.FailingFunction = false, router.FailingFunction{PolicyKind: u.kind, Policy: u.policy, Host: hostOf(u.address), Since: now}
 	}
 	e.LastAt = now
 	if e.Reason == "" || !errors.Is(failed, errOpen) { // the failure that opened the breaker is more informative

@@ -12,8 +12,8 @@ import (
 	"weir/actors/router"
 	"weir/events"
 	"weir/persistence/storetest"
-	"weir/routing"
-	"weir/routing/resource"
+	routing "weir/router"
+	"weir/router/resource"
 )
 
 // emitted records events.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"weir/internal/backoff"
-	"weir/routing/resource"
+	"weir/router/resource"
 )
 
 // call calls a rule's function and retries failures that may be temporary. Its

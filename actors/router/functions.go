@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"weir/events"
-	"weir/routing"
-	"weir/routing/eventlog"
-	"weir/routing/label"
-	"weir/routing/resource"
+	"weir/router"
+	"weir/router/journal"
+	"weir/router/label"
+	"weir/router/resource"
 )
 
 func newFunctions(r *Router) *functions {
@@ -71,38 +71,38 @@ func (t *turns) next(ctx context.Context, at string) (a ask, ok bool) {
 
 // issue starts processing an event that asks for results. It reads the state here
 // and does not keep it.
-func (f *functions) issue(gen generation, s *routing.State, e eventlog.Event) {
+func (f *functions) issue(gen generation, s *router.State, e journal.Event) {
 	asked := time.Now()
 	switch e := e.(type) {
-	case *eventlog.JobRulesRequestedEvent:
+	case *journal.JobRulesRequestedEvent:
 		j, _ := s.Job(e.JobID)
-		f.add(&f.rulings, ask{gen, addressesOf(e.Rules), asked, func(ctx context.Context, asked time.Time) routing.Command {
+		f.add(&f.rulings, ask{gen, addressesOf(e.Rules), asked, func(ctx context.Context, asked time.Time) router.Command {
 			return f.rules(ctx, e, j.ClassificationPolicyID, asked)
 		}})
-	case *eventlog.JobScoresRequestedEvent:
+	case *journal.JobScoresRequestedEvent:
 		workers := make([]map[string]label.Value, len(e.Workers))
 		for i, id := range e.Workers {
 			w, _ := s.Worker(id)
 			workers[i] = w.Labels
 		}
 		q, _ := s.Queue(e.QueueID)
-		f.add(&f.ratings, ask{gen, addressOf(&e.Rule), asked, func(ctx context.Context, asked time.Time) routing.Command {
+		f.add(&f.ratings, ask{gen, addressOf(&e.Rule), asked, func(ctx context.Context, asked time.Time) router.Command {
 			answer, err := f.scores(ctx, e, workers, asked)
 			f.recordResult(functionUse{resource.Distribution, q.Spec.DistributionPolicyID, addressOf(&e.Rule)}, err)
 			return answer
 		}})
 	// A policy that was changed or deleted begins anew.
-	case *eventlog.DistributionPutEvent:
+	case *journal.DistributionPutEvent:
 		f.failing.forget(resource.Distribution, e.ID)
-	case *eventlog.ClassificationPutEvent:
+	case *journal.ClassificationPutEvent:
 		f.failing.forget(resource.Classification, e.ID)
-	case *eventlog.DeletedEvent:
+	case *journal.DeletedEvent:
 		f.failing.forget(e.Resource, e.ID)
 	}
 }
 
 // resume issues the unanswered requests of an earlier generation again.
-func (f *functions) resume(gen generation, s *routing.State) {
+func (f *functions) resume(gen generation, s *router.State) {
 	for _, e := range s.PendingRequests() {
 		f.issue(gen, s, e)
 	}
@@ -140,7 +140,7 @@ func (f *functions) emit(ctx context.Context, d *functionData) {
 // rules evaluates concurrently all rules that a classification waits for. A
 // rule that fails, or a turn that comes too late, fails the classification;
 // otherwise a function that hangs would block all jobs.
-func (f *functions) rules(ctx context.Context, e *eventlog.JobRulesRequestedEvent, policy string, asked time.Time) routing.Command {
+func (f *functions) rules(ctx context.Context, e *journal.JobRulesRequestedEvent, policy string, asked time.Time) router.Command {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	if time.Since(asked) > turnWithin {
 		cancel()
@@ -149,8 +149,8 @@ func (f *functions) rules(ctx context.Context, e *eventlog.JobRulesRequestedEven
 	body := newObject()
 	body.labels("job", e.Labels)
 	text := body.end()
-	results := make([]routing.Result, len(e.Rules))
-	failures := make([]*eventlog.Failure, len(e.Rules))
+	results := make([]router.Result, len(e.Rules))
+	failures := make([]*journal.Failure, len(e.Rules))
 	var wait sync.WaitGroup
 	for i := range e.Rules {
 		wait.Go(func() {
@@ -160,12 +160,12 @@ func (f *functions) rules(ctx context.Context, e *eventlog.JobRulesRequestedEven
 			}
 			f.recordResult(functionUse{resource.Classification, policy, addressOf(&e.Rules[i].Rule)}, err)
 			if err != nil {
-				failures[i] = &eventlog.Failure{Code: "FunctionFailed", Message: err.Error(), Target: e.Rules[i].Path}
+				failures[i] = &journal.Failure{Code: "FunctionFailed", Message: err.Error(), Target: e.Rules[i].Path}
 			}
 		})
 	}
 	wait.Wait()
-	answer := routing.SupplyRules{JobID: e.JobID, Round: e.Seq, Results: map[string]routing.Result{}}
+	answer := router.SupplyRules{JobID: e.JobID, Round: e.Seq, Results: map[string]router.Result{}}
 	for i := range e.Rules {
 		answer.Results[e.Rules[i].Path] = results[i]
 		if failures[i] != nil {
@@ -191,7 +191,7 @@ func valueOf(answer []byte) (label.Value, error) {
 
 // scores requests scores for workers, one or several per call. A worker without
 // a score gets 0; the error gives the reason.
-func (f *functions) scores(ctx context.Context, e *eventlog.JobScoresRequestedEvent, workers []map[string]label.Value, asked time.Time) (_ routing.Command, first error) {
+func (f *functions) scores(ctx context.Context, e *journal.JobScoresRequestedEvent, workers []map[string]label.Value, asked time.Time) (_ router.Command, first error) {
 	// Unlike that of rules, this limit includes the wait for a turn: a job that is matched
 	// without scores is better off than one that waits.
 	ctx, cancel := context.WithDeadline(ctx, asked.Add(answerWithin))
@@ -203,7 +203,7 @@ func (f *functions) scores(ctx context.Context, e *eventlog.JobScoresRequestedEv
 		}
 		size = min(size, maxBatch)
 	}
-	answer := routing.SupplyScores{JobID: e.JobID, Round: e.Seq, Scores: map[string]float64{}}
+	answer := router.SupplyScores{JobID: e.JobID, Round: e.Seq, Scores: map[string]float64{}}
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	room := make(chan struct{}, maxCalls) // goroutines of one job
@@ -229,7 +229,7 @@ func (f *functions) scores(ctx context.Context, e *eventlog.JobScoresRequestedEv
 
 // score returns the scores of some workers in their order, or none after a
 // failure.
-func (f *functions) score(ctx context.Context, e *eventlog.JobScoresRequestedEvent, ids []string, workers []map[string]label.Value) ([]float64, error) {
+func (f *functions) score(ctx context.Context, e *journal.JobScoresRequestedEvent, ids []string, workers []map[string]label.Value) ([]float64, error) {
 	batch := e.Options != nil && e.Options.IsBatchScoringEnabled
 	answer, err := f.call(ctx, &e.Rule, scoreRequest(e, workers, batch))
 	if err != nil {
@@ -261,7 +261,7 @@ func (f *functions) score(ctx context.Context, e *eventlog.JobScoresRequestedEve
 
 // scoreRequest builds the body for a scoring function: the job's labels and
 // selectors unless the policy omits them, and one worker or several.
-func scoreRequest(e *eventlog.JobScoresRequestedEvent, workers []map[string]label.Value, batch bool) []byte {
+func scoreRequest(e *journal.JobScoresRequestedEvent, workers []map[string]label.Value, batch bool) []byte {
 	wants := func(parameter string) bool {
 		return e.Options == nil || len(e.Options.ScoringParameters) == 0 || slices.Contains(e.Options.ScoringParameters, parameter)
 	}

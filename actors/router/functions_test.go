@@ -17,8 +17,8 @@ import (
 
 	"weir/actors/router"
 	"weir/persistence/storetest"
-	"weir/routing"
-	"weir/routing/resource"
+	routing "weir/router"
+	"weir/router/resource"
 )
 
 // outside is the external service that functions run on.

@@ -6,8 +6,8 @@ import (
 
 	"weir"
 	"weir/actors/router"
-	"weir/routing"
-	"weir/routing/eventlog"
+	routing "weir/router"
+	"weir/router/journal"
 )
 
 // verdict is the fate of a group at a gate.
@@ -51,7 +51,7 @@ func (g *gate) set(judge func(n int) verdict) {
 // always returns the same verdict for all groups.
 func always(v verdict) func(int) verdict { return func(int) verdict { return v } }
 
-func (g *gate) Append(l weir.Incarnation, group eventlog.Group, done func(error)) {
+func (g *gate) Append(l weir.Incarnation, group journal.Group, done func(error)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.n++
@@ -90,11 +90,11 @@ func (g *gate) open() {
 }
 
 // learn folds a written group into the expected state.
-func (g *gate) learn(group eventlog.Group) {
+func (g *gate) learn(group journal.Group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range group.Segments {
-		events, err := eventlog.NewDecoder().Decode(s.Data)
+		events, err := journal.NewDecoder().Decode(s.Data)
 		if err == nil {
 			err = g.truth.Replay(events...)
 		}

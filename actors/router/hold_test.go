@@ -9,8 +9,8 @@ import (
 
 	"weir/actors/router"
 	"weir/persistence/storetest"
-	"weir/routing"
-	"weir/routing/resource"
+	routing "weir/router"
+	"weir/router/resource"
 )
 
 // Jobs that need a function during a hold are classified after the hold, however

@@ -8,12 +8,12 @@ import (
 	"weir"
 	"weir/events"
 	"weir/internal/failpoint"
-	"weir/routing/eventlog"
+	"weir/router/journal"
 )
 
 // addEvents adds applied events to the open group.
 // They are applied and not durable: answers that rest on them wait.
-func (d *routerActor) addEvents(list []eventlog.Event) {
+func (d *routerActor) addEvents(list []journal.Event) {
 	d.journal.current = append(d.journal.current, list...)
 	d.journal.events += len(list)
 }
@@ -48,7 +48,7 @@ func (d *routerActor) submit() {
 		return
 	}
 	g := group{p.current, time.Now()}
-	p.current = make([]eventlog.Event, 0, len(g.events)) // Watch may keep the old slice
+	p.current = make([]journal.Event, 0, len(g.events)) // Watch may keep the old slice
 	p.submitted = append(p.submitted, g)
 	p.encoder <- g // never blocks: the capacity is maxSubmitted
 	d.maybeCut(g.last())
@@ -92,18 +92,18 @@ func (r *Router) encodeGroups(ctx context.Context, gen generation, in <-chan gro
 
 // encode converts a group to the form of the journal: segments of bounded size
 // with at least one event each, and the public events.
-func encode(list []eventlog.Event) (eventlog.Group, error) {
-	var out eventlog.Group
+func encode(list []journal.Event) (journal.Group, error) {
+	var out journal.Group
 	data := make([]byte, 0, min(segmentBytes, usualBytes*len(list)))
 	first := list[0].Head().Seq
 	for i, e := range list {
 		var err error
-		if data, err = eventlog.Append(data, e); err != nil {
+		if data, err = journal.Append(data, e); err != nil {
 			return out, err
 		}
 		if i == len(list)-1 || len(data) >= segmentBytes {
 			seq := e.Head().Seq
-			out.Segments = append(out.Segments, eventlog.Segment{First: first, Last: seq, Data: slices.Clip(data)})
+			out.Segments = append(out.Segments, journal.Segment{First: first, Last: seq, Data: slices.Clip(data)})
 			first, data = seq+1, data[len(data):]
 		}
 	}
@@ -112,10 +112,10 @@ func encode(list []eventlog.Event) (eventlog.Group, error) {
 	return out, err
 }
 
-func publicEvents(list []eventlog.Event) ([]events.Event, error) {
+func publicEvents(list []journal.Event) ([]events.Event, error) {
 	out := make([]events.Event, 0, len(list))
 	for _, e := range list {
-		if !eventlog.Public(e) {
+		if !journal.Public(e) {
 			continue
 		}
 		p, err := Announce(e)
@@ -134,9 +134,9 @@ func (m *Metrics) committed(g *group) {
 	m.events.Add(float64(len(g.events)))
 	for _, e := range g.events {
 		switch e.(type) {
-		case *eventlog.OfferIssuedEvent:
+		case *journal.OfferIssuedEvent:
 			m.matches.Inc()
-		case *eventlog.OfferExpiredEvent:
+		case *journal.OfferExpiredEvent:
 			m.expired.Inc()
 		}
 	}

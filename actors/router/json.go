@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weir/internal/plainjson"
-	"weir/routing/label"
+	"weir/router/label"
 )
 
 // object writes a JSON object member by member. The data of public events is

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"weir/routing"
+	"weir/router"
 )
 
 const (
@@ -140,6 +140,6 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 
 // figures are the values of the gauges.
 type figures struct {
-	routing.Figures
+	router.Figures
 	pending int
 }

@@ -13,7 +13,7 @@ import (
 	"weir/actors/router"
 	"weir/persistence"
 	"weir/persistence/storetest"
-	"weir/routing"
+	routing "weir/router"
 )
 
 func TestMetrics(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package router runs the engine of package routing: one actor holds the state
+// Package router runs the engine of package weir/router: one actor holds the state
 // and applies commands; everything that does I/O runs outside the actor.
 //
 // Invariants:
@@ -22,13 +22,13 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/routing"
-	"weir/routing/eventlog"
+	"weir/router"
+	"weir/router/journal"
 )
 
 // Store is the part of the store that the router uses.
 type Store interface {
-	eventlog.Store
+	journal.Store
 	// Incarnate begins a new state, as channel 0: groups of an earlier one are refused.
 	Incarnate(ctx context.Context, channel weir.ChannelID) (weir.Incarnation, error)
 }
@@ -49,7 +49,7 @@ type Options struct {
 	// Hold blocks while no function may be called and returns when the hold
 	// ended; a zero time means that there was none. nil: there is never a hold.
 	Hold     func(ctx context.Context) (ended time.Time, err error)
-	Settings routing.Settings // zero value: the defaults
+	Settings router.Settings // zero value: the defaults
 	Logger   *slog.Logger
 	Metrics  *Metrics
 	// Valid reports whether this process certainly owns the database: otherwise calls are
@@ -64,7 +64,7 @@ type Options struct {
 	// durable; it may be nil. Events that became durable although the store's
 	// reply was lost or late are delivered after the journal was read again. The
 	// function must not block. It may keep the events and must not change them.
-	Watch func([]eventlog.Event)
+	Watch func([]journal.Event)
 	// System runs the actor.
 	System *actor.ActorSystem
 	// Middleware wraps the actor's Receive; tests inject faults with it.
@@ -97,7 +97,7 @@ const (
 )
 
 func withDefaults(o Options) Options {
-	o.Settings = cmp.Or(o.Settings, routing.DefaultSettings())
+	o.Settings = cmp.Or(o.Settings, router.DefaultSettings())
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Metrics = cmp.Or(o.Metrics, NewMetrics(nil))
 	o.SnapshotEvents = cmp.Or(o.SnapshotEvents, 25_000)
@@ -106,7 +106,7 @@ func withDefaults(o Options) Options {
 		o.Valid = func() bool { return true }
 	}
 	if o.Watch == nil {
-		o.Watch = func([]eventlog.Event) {}
+		o.Watch = func([]journal.Event) {}
 	}
 	return o
 }

@@ -14,9 +14,9 @@ import (
 	"weir"
 	"weir/actors/router"
 	"weir/persistence/storetest"
-	"weir/routing"
-	"weir/routing/eventlog"
-	"weir/routing/resource"
+	routing "weir/router"
+	"weir/router/journal"
+	"weir/router/resource"
 )
 
 // kept reads the state for a client that gives up, and reports whether the
@@ -101,7 +101,7 @@ type large struct {
 	most atomic.Int64
 }
 
-func (s *large) Append(l weir.Incarnation, g eventlog.Group, done func(error)) {
+func (s *large) Append(l weir.Incarnation, g journal.Group, done func(error)) {
 	n := int64(g.Segments[len(g.Segments)-1].Last - g.Segments[0].First + 1)
 	s.most.Store(max(s.most.Load(), n))
 	s.Store.Append(l, g, done)

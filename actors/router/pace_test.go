@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir/persistence/storetest"
-	"weir/routing"
+	"weir/router"
 )
 
 // groups returns the number of groups since the last set.
@@ -28,7 +28,7 @@ func TestGroupsGrowBehindOneAnother(t *testing.T) {
 		put := func(name string, n int) {
 			for i := range n {
 				calls = append(calls, later(func() error {
-					_, err := r.try(routing.PutJob{ID: fmt.Sprintf("%s%d", name, i), Spec: job()})
+					_, err := r.try(router.PutJob{ID: fmt.Sprintf("%s%d", name, i), Spec: job()})
 					return err
 				}))
 				synctest.Wait() // one by one, so that each could have a group of its own
@@ -80,7 +80,7 @@ func TestWhoIsAloneNeverWaitsForOthers(t *testing.T) {
 		r.furnish(1)
 		for i := range 5 {
 			begin := time.Now()
-			r.do(routing.PutJob{ID: fmt.Sprint(i), Spec: job()})
+			r.do(router.PutJob{ID: fmt.Sprint(i), Spec: job()})
 			if took := time.Since(begin); took > 0 {
 				t.Errorf("job %d took %v", i, took)
 			}

@@ -8,9 +8,9 @@ import (
 
 	"weir/events"
 	"weir/internal/plainjson"
-	"weir/routing/eventlog"
-	"weir/routing/label"
-	"weir/routing/resource"
+	"weir/router/journal"
+	"weir/router/label"
+	"weir/router/resource"
 )
 
 // source is the source of the router's events.
@@ -20,7 +20,7 @@ const source = "router"
 // published under two names appear under both.
 // Microsoft's pages and its Event Grid schema differ in these names (offerTimeUtc, offeredOn),
 // and clients were written for either.
-func Announce(e eventlog.Event) (events.Event, error) {
+func Announce(e journal.Event) (events.Event, error) {
 	o := newObject()
 	subject, ok := tellJob(&o, e)
 	if !ok {
@@ -29,46 +29,46 @@ func Announce(e eventlog.Event) (events.Event, error) {
 	return events.Event{Type: "Microsoft.Communication." + e.Kind(), Source: source, Subject: subject, At: e.Head().At, Data: o.end()}, nil
 }
 
-func tellJob(o *object, e eventlog.Event) (subject string, ok bool) {
+func tellJob(o *object, e journal.Event) (subject string, ok bool) {
 	switch e := e.(type) {
-	case *eventlog.JobReceivedEvent:
+	case *journal.JobReceivedEvent:
 		subject = o.job(&e.JobHead, "", "")
 		o.received(e)
-	case *eventlog.JobClassifiedEvent:
+	case *journal.JobClassifiedEvent:
 		subject = o.job(&e.JobHead, "/queue/", e.QueueID)
 		o.text("classificationPolicyId", e.ClassificationPolicyID)
 		o.integer("priority", e.Priority)
 		o.selectors("attachedWorkerSelectors", e.Attached)
 		o.queue("queueInfo", &e.Queue)
 		o.queue("queueDetails", &e.Queue)
-	case *eventlog.JobClassificationFailedEvent:
+	case *journal.JobClassificationFailedEvent:
 		subject = o.job(&e.JobHead, "/classificationpolicy/", e.ClassificationPolicyID)
 		o.text("classificationPolicyId", e.ClassificationPolicyID)
 		o.failures(e.Errors)
-	case *eventlog.JobQueuedEvent:
+	case *journal.JobQueuedEvent:
 		subject = o.job(&e.JobHead, "/queue/", e.QueueID)
 		o.wants(e.Priority, e.Requested, e.Attached)
-	case *eventlog.JobExceptionTriggeredEvent:
+	case *journal.JobExceptionTriggeredEvent:
 		subject = o.job(&e.JobHead, "/exceptionrule/", e.RuleID)
 		o.text("ruleKey", e.RuleID)
 		o.text("exceptionRuleId", e.RuleID)
-	case *eventlog.JobWorkerSelectorsExpiredEvent:
+	case *journal.JobWorkerSelectorsExpiredEvent:
 		subject = o.job(&e.JobHead, "/queue/", e.QueueID)
 		o.selectors("requestedWorkerSelectorsExpired", e.Requested)
 		o.selectors("expiredRequestedWorkerSelectors", e.Requested)
 		o.selectors("attachedWorkerSelectorsExpired", e.Attached)
 		o.selectors("expiredAttachedWorkerSelectors", e.Attached)
-	case *eventlog.JobWaitingForActivationEvent:
+	case *journal.JobWaitingForActivationEvent:
 		subject = o.job(&e.JobHead, "", "")
 		o.wants(e.Priority, e.Requested, e.Attached)
 		o.scheduled(e.ScheduledAt)
 		o.truth("unavailableForMatching", true)
-	case *eventlog.JobSchedulingFailedEvent:
+	case *journal.JobSchedulingFailedEvent:
 		subject = o.job(&e.JobHead, "", "")
 		o.wants(e.Priority, e.Requested, e.Attached)
 		o.scheduled(e.ScheduledAt)
 		o.text("failureReason", e.FailureReason)
-	case *eventlog.JobDeletedEvent:
+	case *journal.JobDeletedEvent:
 		subject = o.job(&e.JobHead, "", "")
 	default:
 		return tellEnd(o, e)
@@ -77,19 +77,19 @@ func tellJob(o *object, e eventlog.Event) (subject string, ok bool) {
 }
 
 // tellEnd writes the events of jobs that leave their worker or end.
-func tellEnd(o *object, e eventlog.Event) (subject string, ok bool) {
+func tellEnd(o *object, e journal.Event) (subject string, ok bool) {
 	switch e := e.(type) {
-	case *eventlog.JobUnassignedEvent:
+	case *journal.JobUnassignedEvent:
 		subject = o.job(&e.JobHead, "/assignment/", e.AssignmentID)
 		o.assignment(e.AssignmentID, e.WorkerID)
-	case *eventlog.JobCompletedEvent:
+	case *journal.JobCompletedEvent:
 		subject = o.job(&e.JobHead, "/assignment/", e.AssignmentID)
 		o.assignment(e.AssignmentID, e.WorkerID)
-	case *eventlog.JobClosedEvent:
+	case *journal.JobClosedEvent:
 		subject = o.job(&e.JobHead, "/assignment/", e.AssignmentID)
 		o.assignment(e.AssignmentID, e.WorkerID)
 		o.optional("dispositionCode", e.DispositionCode)
-	case *eventlog.JobCancelledEvent:
+	case *journal.JobCancelledEvent:
 		subject = o.job(&e.JobHead, "/disposition/", e.DispositionCode)
 		o.optional("note", e.Note)
 		o.text("dispositionCode", e.DispositionCode)
@@ -99,22 +99,22 @@ func tellEnd(o *object, e eventlog.Event) (subject string, ok bool) {
 	return subject, true
 }
 
-func tellOffer(o *object, e eventlog.Event) (subject string, ok bool) {
+func tellOffer(o *object, e journal.Event) (subject string, ok bool) {
 	switch e := e.(type) {
-	case *eventlog.OfferIssuedEvent:
+	case *journal.OfferIssuedEvent:
 		subject = o.offer(&e.OfferHead)
 		o.instant("offerTimeUtc", "offeredOn", e.At)
 		o.instant("expiryTimeUtc", "expiresOn", e.ExpiresAt)
 		o.pair(&e.OfferData)
-	case *eventlog.OfferAcceptedEvent:
+	case *journal.OfferAcceptedEvent:
 		subject = o.offer(&e.OfferHead)
 		o.text("assignmentId", e.AssignmentID)
 		o.pair(&e.OfferData)
-	case *eventlog.OfferDeclinedEvent:
+	case *journal.OfferDeclinedEvent:
 		subject = o.offer(&e.OfferHead)
-	case *eventlog.OfferRevokedEvent:
+	case *journal.OfferRevokedEvent:
 		subject = o.offer(&e.OfferHead)
-	case *eventlog.OfferExpiredEvent:
+	case *journal.OfferExpiredEvent:
 		subject = o.offer(&e.OfferHead)
 	default:
 		return tellWorker(o, e)
@@ -122,20 +122,20 @@ func tellOffer(o *object, e eventlog.Event) (subject string, ok bool) {
 	return subject, true
 }
 
-func tellWorker(o *object, e eventlog.Event) (subject string, ok bool) {
+func tellWorker(o *object, e journal.Event) (subject string, ok bool) {
 	var id string
 	switch e := e.(type) {
-	case *eventlog.WorkerRegisteredEvent:
+	case *journal.WorkerRegisteredEvent:
 		id = e.WorkerID
 		o.worker(id, &e.WorkerInfo)
-	case *eventlog.WorkerUpdatedEvent:
+	case *journal.WorkerUpdatedEvent:
 		id = e.WorkerID
 		o.worker(id, &e.WorkerInfo)
 		array(o, "updatedWorkerProperties", e.Updated, func(name *string) { o.b = plainjson.AppendText(o.b, *name) })
-	case *eventlog.WorkerDeregisteredEvent:
+	case *journal.WorkerDeregisteredEvent:
 		id = e.WorkerID
 		o.text("workerId", id)
-	case *eventlog.WorkerDeletedEvent:
+	case *journal.WorkerDeletedEvent:
 		id = e.WorkerID
 		o.worker(id, &e.WorkerInfo)
 	default:
@@ -146,7 +146,7 @@ func tellWorker(o *object, e eventlog.Event) (subject string, ok bool) {
 
 // job writes the members common to the events of jobs.
 // The subjects are the ones in Microsoft's catalog of events.
-func (o *object) job(h *eventlog.JobHead, part, id string) (subject string) {
+func (o *object) job(h *journal.JobHead, part, id string) (subject string) {
 	o.text("jobId", h.JobID)
 	o.text("channelReference", h.ChannelReference)
 	o.text("channelId", h.ChannelID)
@@ -156,7 +156,7 @@ func (o *object) job(h *eventlog.JobHead, part, id string) (subject string) {
 	return "job/" + h.JobID + "/channel/" + h.ChannelID + part + id
 }
 
-func (o *object) received(e *eventlog.JobReceivedEvent) {
+func (o *object) received(e *journal.JobReceivedEvent) {
 	s := &e.Spec
 	o.text("jobStatus", capital(string(e.Status)))
 	o.optional("classificationPolicyId", s.ClassificationPolicyID)
@@ -186,7 +186,7 @@ func (o *object) assignment(id, worker string) {
 }
 
 // offer writes the members common to the events of offers.
-func (o *object) offer(h *eventlog.OfferHead) (subject string) {
+func (o *object) offer(h *journal.OfferHead) (subject string) {
 	o.text("workerId", h.WorkerID)
 	o.text("jobId", h.JobID)
 	o.text("channelReference", h.ChannelReference)
@@ -196,7 +196,7 @@ func (o *object) offer(h *eventlog.OfferHead) (subject string) {
 	return "worker/" + h.WorkerID + "/job/" + h.JobID
 }
 
-func (o *object) pair(d *eventlog.OfferData) {
+func (o *object) pair(d *journal.OfferData) {
 	o.integer("jobPriority", d.JobPriority)
 	o.labels("jobLabels", d.JobLabels)
 	o.labels("jobTags", d.JobTags)
@@ -204,10 +204,10 @@ func (o *object) pair(d *eventlog.OfferData) {
 	o.labels("workerTags", d.WorkerTags)
 }
 
-func (o *object) worker(id string, w *eventlog.WorkerInfo) {
+func (o *object) worker(id string, w *journal.WorkerInfo) {
 	o.text("workerId", id)
 	o.integer("totalCapacity", w.TotalCapacity)
-	list(o, "queueAssignments", w.Queues, func(q *object, info *eventlog.QueueInfo) { q.queueInfo(info) })
+	list(o, "queueAssignments", w.Queues, func(q *object, info *journal.QueueInfo) { q.queueInfo(info) })
 	list(o, "channelConfigurations", w.Channels, func(c *object, channel *resource.Channel) {
 		c.text("channelId", channel.ChannelID)
 		c.integer("capacityCostPerJob", channel.CapacityCostPerJob)
@@ -219,21 +219,21 @@ func (o *object) worker(id string, w *eventlog.WorkerInfo) {
 	o.labels("tags", w.Tags)
 }
 
-func (o *object) queue(k string, q *eventlog.QueueInfo) {
+func (o *object) queue(k string, q *journal.QueueInfo) {
 	o.key(k)
 	o.b = append(o.b, '{')
 	o.queueInfo(q)
 	o.b = append(o.b, '}')
 }
 
-func (o *object) queueInfo(q *eventlog.QueueInfo) {
+func (o *object) queueInfo(q *journal.QueueInfo) {
 	o.text("id", q.ID)
 	o.optional("name", q.Name)
 	o.labels("labels", q.Labels)
 }
 
-func (o *object) failures(errs []eventlog.Failure) {
-	list(o, "errors", errs, func(f *object, failure *eventlog.Failure) {
+func (o *object) failures(errs []journal.Failure) {
+	list(o, "errors", errs, func(f *object, failure *journal.Failure) {
 		f.text("code", failure.Code)
 		f.text("message", failure.Message)
 		f.text("target", failure.Target)

@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"weir/routing"
-	"weir/routing/eventlog"
-	"weir/routing/resource"
+	"weir/router"
+	"weir/router/journal"
+	"weir/router/resource"
 )
 
 const (
@@ -106,9 +106,9 @@ func runRaces(t *testing.T, failing bool) {
 	var clock atomic.Int64
 	all := map[string]*race{}
 	var mu sync.Mutex
-	r.Watch(func(events []eventlog.Event) {
+	r.Watch(func(events []journal.Event) {
 		for _, e := range events {
-			if e, ok := e.(*eventlog.OfferExpiredEvent); ok {
+			if e, ok := e.(*journal.OfferExpiredEvent); ok {
 				mu.Lock()
 				x := all[e.JobID]
 				mu.Unlock()
@@ -171,20 +171,20 @@ func prepare(t *testing.T, r *rig, clock *atomic.Int64, i int) *race {
 	x := &race{id: "job-" + strconv.Itoa(i), issued: clock.Add(1)}
 	q := "q" + strconv.Itoa(i)
 	if i == 0 {
-		r.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{
+		r.do(router.PutDistribution{ID: "d", Spec: resource.DistributionSpec{
 			OfferExpiresAfterSeconds: expires.Seconds(), Mode: resource.Mode{Kind: resource.LongestIdle, MinConcurrentOffers: racers, MaxConcurrentOffers: racers},
 		}})
 	}
-	r.do(routing.PutQueue{ID: q, Spec: resource.QueueSpec{DistributionPolicyID: "d"}})
+	r.do(router.PutQueue{ID: q, Spec: resource.QueueSpec{DistributionPolicyID: "d"}})
 	for w := range racers {
 		spec := worker()
 		spec.Queues = []string{q}
-		r.do(routing.PutWorker{ID: fmt.Sprintf("w-%d-%d", i, w), Spec: spec})
+		r.do(router.PutWorker{ID: fmt.Sprintf("w-%d-%d", i, w), Spec: spec})
 	}
 	spec := job()
 	spec.QueueID = q
-	for _, e := range r.do(routing.PutJob{ID: x.id, Spec: spec}) {
-		if o, ok := e.(*eventlog.OfferIssuedEvent); ok {
+	for _, e := range r.do(router.PutJob{ID: x.id, Spec: spec}) {
+		if o, ok := e.(*journal.OfferIssuedEvent); ok {
 			x.offers[number(o.WorkerID)] = o.OfferID
 		}
 	}
@@ -206,7 +206,7 @@ func instants() [7]chan struct{} {
 
 // run starts all operations at nearly the same time.
 func (x *race) run(r *rig, clock *atomic.Int64, wait *sync.WaitGroup, now [7]chan struct{}, random *rand.Rand) {
-	act := func(d deed, c routing.Command) {
+	act := func(d deed, c router.Command) {
 		turn := now[min(6, random.IntN(12))]
 		wait.Go(func() {
 			<-turn
@@ -218,25 +218,25 @@ func (x *race) run(r *rig, clock *atomic.Int64, wait *sync.WaitGroup, now [7]cha
 	}
 	for w := range racers {
 		id := fmt.Sprintf("w-%d-%d", number(x.id), w)
-		accept := routing.AcceptOffer{WorkerID: id, OfferID: x.offers[w]}
+		accept := router.AcceptOffer{WorkerID: id, OfferID: x.offers[w]}
 		act(deed{"accept", w}, accept)
 		if random.IntN(2) == 0 {
 			act(deed{"accept", w}, accept)
 		}
 		if random.IntN(2) == 0 {
-			act(deed{"decline", w}, routing.DeclineOffer{WorkerID: id, OfferID: x.offers[w]})
+			act(deed{"decline", w}, router.DeclineOffer{WorkerID: id, OfferID: x.offers[w]})
 		}
 	}
 	if random.IntN(2) == 0 {
-		act(deed{"cancel", 0}, routing.CancelJob{ID: x.id})
+		act(deed{"cancel", 0}, router.CancelJob{ID: x.id})
 	}
 }
 
 // check compares the final state of a job with the answers.
 func (x *race) check(t *testing.T, r *rig, now int64) string {
 	t.Helper()
-	var j routing.Job
-	if err := r.View(t.Context(), func(s *routing.State, _ time.Time) { j, _ = s.Job(x.id) }); err != nil {
+	var j router.Job
+	if err := r.View(t.Context(), func(s *router.State, _ time.Time) { j, _ = s.Job(x.id) }); err != nil {
 		t.Fatal(err)
 	}
 	open := 0

@@ -11,8 +11,8 @@ import (
 	"weir"
 	"weir/actors/supervise"
 	"weir/internal/backoff"
-	"weir/routing"
-	"weir/routing/eventlog"
+	"weir/router"
+	"weir/router/journal"
 )
 
 // recover retries until it has a state. It begins a new incarnation, so that from then on
@@ -87,11 +87,11 @@ func (r *Router) restore(ctx context.Context, by weir.Incarnation, h published) 
 
 // unpack returns the state of a snapshot, or an empty state if there is none
 // yet.
-func unpack(saved eventlog.Saved, settings routing.Settings) (*routing.State, error) {
-	s := routing.New(settings)
+func unpack(saved journal.Saved, settings router.Settings) (*router.State, error) {
+	s := router.New(settings)
 	if len(saved.Data) > 0 {
 		var err error
-		if s, err = routing.Restore(saved.Data); err != nil {
+		if s, err = router.Restore(saved.Data); err != nil {
 			return nil, fmt.Errorf("the router's snapshot: %w", err)
 		}
 	}
@@ -103,7 +103,7 @@ func unpack(saved eventlog.Saved, settings routing.Settings) (*routing.State, er
 
 // replay folds the journal after the state. The next segments are read and
 // decoded, which takes most of the time, while earlier ones are folded.
-func (r *Router) replay(ctx context.Context, s *routing.State, h published) (missed []eventlog.Event, err error) {
+func (r *Router) replay(ctx context.Context, s *router.State, h published) (missed []journal.Event, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	chunks := make(chan decoded, 1)
 	go r.readAhead(ctx, s.Seq(), chunks)
@@ -133,7 +133,7 @@ func (r *Router) replay(ctx context.Context, s *routing.State, h published) (mis
 
 // decoded holds the events of consecutive segments.
 type decoded struct {
-	segments [][]eventlog.Event
+	segments [][]journal.Event
 	err      error
 }
 
@@ -141,13 +141,13 @@ type decoded struct {
 // an error.
 func (r *Router) readAhead(ctx context.Context, after uint64, chunks chan<- decoded) {
 	defer close(chunks)
-	decoder := eventlog.NewDecoder()
+	decoder := journal.NewDecoder()
 	for ctx.Err() == nil {
 		list, err := r.o.Store.Segments(ctx, after, segmentsRead)
 		if err == nil && len(list) == 0 {
 			return
 		}
-		c := decoded{make([][]eventlog.Event, len(list)), err}
+		c := decoded{make([][]journal.Event, len(list)), err}
 		errs := make([]error, len(list))
 		var wait sync.WaitGroup
 		for part := range decoders {

@@ -12,9 +12,9 @@ import (
 
 	"weir/actors/router"
 	"weir/persistence/storetest"
-	"weir/routing"
-	"weir/routing/eventlog"
-	"weir/routing/resource"
+	routing "weir/router"
+	"weir/router/journal"
+	"weir/router/resource"
 )
 
 // body returns a snapshot without its first line, which holds the clock: the
@@ -114,7 +114,7 @@ func live(r *rig, seed uint64, life int, dead <-chan struct{}) (answered uint64)
 }
 
 // something performs one random operation on existing resources.
-func something(ctx context.Context, r *router.Router, random *rand.Rand, id string) (events []eventlog.Event, err error) {
+func something(ctx context.Context, r *router.Router, random *rand.Rand, id string) (events []journal.Event, err error) {
 	var jobs, offers, assigned []string
 	view := func(s *routing.State) {
 		for _, job := range s.IDs(resource.Job, "", 1000) {

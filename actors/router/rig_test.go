@@ -12,10 +12,10 @@ import (
 	"weir"
 	"weir/actors/router"
 	"weir/actors/supervise"
-	"weir/routing"
-	"weir/routing/eventlog"
-	"weir/routing/label"
-	"weir/routing/resource"
+	routing "weir/router"
+	"weir/router/journal"
+	"weir/router/label"
+	"weir/router/resource"
 )
 
 // rig is a running router on a store, with shorthands.
@@ -24,17 +24,17 @@ type rig struct {
 	t testing.TB
 
 	mu       sync.Mutex
-	watching []func([]eventlog.Event)
+	watching []func([]journal.Event)
 }
 
 // Watch calls see with the events of each later commit.
-func (r *rig) Watch(see func([]eventlog.Event)) {
+func (r *rig) Watch(see func([]journal.Event)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watching = append(r.watching, see)
 }
 
-func (r *rig) publish(events []eventlog.Event) {
+func (r *rig) publish(events []journal.Event) {
 	r.mu.Lock()
 	list := r.watching
 	r.mu.Unlock()
@@ -62,7 +62,7 @@ func start(t testing.TB, store router.Store, change func(*router.Options)) *rig 
 }
 
 // do applies a command and returns its events.
-func (r *rig) do(c routing.Command) []eventlog.Event {
+func (r *rig) do(c routing.Command) []journal.Event {
 	r.t.Helper()
 	events, err := r.try(c)
 	if err != nil {
@@ -71,13 +71,13 @@ func (r *rig) do(c routing.Command) []eventlog.Event {
 	return events
 }
 
-func (r *rig) try(c routing.Command) (events []eventlog.Event, err error) {
+func (r *rig) try(c routing.Command) (events []journal.Event, err error) {
 	return do(context.Background(), r.Router, c)
 }
 
-func do(ctx context.Context, r *router.Router, c routing.Command) (events []eventlog.Event, err error) {
+func do(ctx context.Context, r *router.Router, c routing.Command) (events []journal.Event, err error) {
 	err = r.Do(ctx, func(*routing.State, time.Time) (routing.Command, error) { return c, nil },
-		func(_ *routing.State, list []eventlog.Event) { events = list })
+		func(_ *routing.State, list []journal.Event) { events = list })
 	return events, err
 }
 
@@ -118,7 +118,7 @@ func job() resource.JobSpec {
 }
 
 // find returns the first event of a type.
-func find[E eventlog.Event](events []eventlog.Event) (e E, ok bool) {
+func find[E journal.Event](events []journal.Event) (e E, ok bool) {
 	for _, event := range events {
 		if e, ok = event.(E); ok {
 			return e, true
@@ -128,9 +128,9 @@ func find[E eventlog.Event](events []eventlog.Event) (e E, ok bool) {
 }
 
 // apply builds and applies a command.
-func apply(ctx context.Context, r *router.Router, build func(*routing.State) routing.Command, events *[]eventlog.Event) error {
+func apply(ctx context.Context, r *router.Router, build func(*routing.State) routing.Command, events *[]journal.Event) error {
 	return r.Do(ctx, func(s *routing.State, _ time.Time) (routing.Command, error) { return build(s), nil },
-		func(_ *routing.State, list []eventlog.Event) { *events = list })
+		func(_ *routing.State, list []journal.Event) { *events = list })
 }
 
 // stopped reports whether an error means that the router no longer answers.

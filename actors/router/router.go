@@ -11,7 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/routing"
+	"weir/router"
 )
 
 // Router is the running router, the interface for the rest of the program. Its
@@ -67,10 +67,10 @@ type ask struct {
 	gen   generation
 	at    string // the address, or several joined by addressesOf
 	asked time.Time
-	do    func(ctx context.Context, asked time.Time) routing.Command
+	do    func(ctx context.Context, asked time.Time) router.Command
 }
 
-var _ routing.Engine = (*Router)(nil)
+var _ router.Engine = (*Router)(nil)
 
 // published is how much of the journal Options.Watch has received. Only the actor
 // uses it, one instance after the other.

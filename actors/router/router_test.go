@@ -13,8 +13,8 @@ import (
 	"weir"
 	"weir/actors/router"
 	"weir/persistence/storetest"
-	"weir/routing"
-	"weir/routing/eventlog"
+	routing "weir/router"
+	"weir/router/journal"
 )
 
 // A router that starts again has the same state, whether it was drained or
@@ -27,7 +27,7 @@ func TestTheStateIsFoundAgain(t *testing.T) {
 			store := storetest.SQLite(t)
 			r := start(t, store, nil)
 			r.furnish(2)
-			offer, ok := find[*eventlog.OfferIssuedEvent](r.do(routing.PutJob{ID: "j1", Spec: job()}))
+			offer, ok := find[*journal.OfferIssuedEvent](r.do(routing.PutJob{ID: "j1", Spec: job()}))
 			if !ok {
 				t.Fatal("no offer was made")
 			}

@@ -15,8 +15,8 @@ import (
 	"weir/internal/polling"
 	"weir/persistence"
 	"weir/persistence/storetest"
-	"weir/routing"
-	"weir/routing/eventlog"
+	routing "weir/router"
+	"weir/router/journal"
 )
 
 // fill creates that many jobs, many concurrently.
@@ -119,11 +119,11 @@ type slowStore struct {
 	begun chan struct{}
 }
 
-func (s *slowStore) LoadSnapshot(ctx context.Context) (eventlog.Saved, error) {
+func (s *slowStore) LoadSnapshot(ctx context.Context) (journal.Saved, error) {
 	close(s.begun)
 	select {
 	case <-ctx.Done():
-		return eventlog.Saved{}, ctx.Err()
+		return journal.Saved{}, ctx.Err()
 	case <-time.After(8 * time.Second):
 		return s.Store.LoadSnapshot(ctx)
 	}

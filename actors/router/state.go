@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"weir"
-	"weir/routing"
-	"weir/routing/eventlog"
+	"weir/router"
+	routerjournal "weir/router/journal"
 )
 
 // mode is the state of the actor toward callers.
@@ -24,7 +24,7 @@ type routerActor struct {
 	mode  mode
 	gen   generation // of the state; messages of another one are ignored
 	stop  func()
-	state *routing.State
+	state *router.State
 	by    weir.Incarnation
 
 	stash    []*call // calls that arrived while loading
@@ -59,15 +59,15 @@ type (
 		by weir.Incarnation
 	}
 	restored struct {
-		state  *routing.State
-		missed []eventlog.Event // durable, but not passed to Watch yet
-		seq    uint64           // the last event of the snapshot
-		size   int              // entities in the snapshot
+		state  *router.State
+		missed []routerjournal.Event // durable, but not passed to Watch yet
+		seq    uint64                // the last event of the snapshot
+		size   int                   // entities in the snapshot
 	}
 	loadIsSlow struct{ generation }
 	supplied   struct {
 		generation
-		command routing.Command
+		command router.Command
 	}
 	drain          struct{ done chan struct{} }
 	cutNext        struct{ generation }
@@ -78,7 +78,7 @@ type (
 // group while earlier groups are being written.
 type journalQueue struct {
 	durable    uint64 // the last event that is durable
-	current    []eventlog.Event
+	current    []routerjournal.Event
 	submitted  []group // passed to the encoder and not durable, in order
 	events     int     // applied and not durable
 	flushAsked bool    // a flush message is pending
@@ -87,7 +87,7 @@ type journalQueue struct {
 
 // group is a set of events that become durable as one.
 type group struct {
-	events []eventlog.Event
+	events []routerjournal.Event
 	begun  time.Time
 }
 
@@ -98,7 +98,7 @@ type snapshots struct {
 	seq   uint64    // the last event in the latest snapshot
 	at    time.Time // when the last attempt ended, or the state was loaded
 	size  int       // records in it
-	cut   *routing.Snapshot
+	cut   *router.Snapshot
 	upTo  uint64 // the last event in the cut
 	whole bool   // the cut is complete
 	busy  bool   // the cut is being written

@@ -8,10 +8,10 @@ import (
 	"weir/actors/router"
 	"weir/persistence"
 	"weir/persistence/storetest"
-	"weir/routing"
-	"weir/routing/eventlog"
-	"weir/routing/label"
-	"weir/routing/resource"
+	routing "weir/router"
+	"weir/router/journal"
+	"weir/router/label"
+	"weir/router/resource"
 )
 
 // The default limits are days, which take long even on simulated time.
@@ -21,9 +21,9 @@ const (
 )
 
 // watch returns a channel of the kinds of events as they are announced.
-func watch() (kinds chan string, tell func([]eventlog.Event)) {
+func watch() (kinds chan string, tell func([]journal.Event)) {
 	kinds = make(chan string, 1000)
-	return kinds, func(events []eventlog.Event) {
+	return kinds, func(events []journal.Event) {
 		for _, e := range events {
 			kinds <- e.Kind()
 		}

@@ -10,7 +10,7 @@ import (
 	"weir/channels/twilio"
 	"weir/channels/verboice"
 	"weir/channels/workers"
-	"weir/routing"
+	routing "weir/router"
 )
 
 // Types returns the table, in the order in which users see it. Without a

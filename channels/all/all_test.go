@@ -7,12 +7,12 @@ import (
 
 	"weir/channels"
 	"weir/channels/all"
-	"weir/routing/routingtest"
+	"weir/router/routertest"
 )
 
 func TestWithoutARouterThereAreNoWorkers(t *testing.T) {
 	t.Parallel()
-	with, without := len(all.Types(routingtest.New(time.Now))), len(all.Types(nil))
+	with, without := len(all.Types(routertest.New(time.Now))), len(all.Types(nil))
 	if with != without+1 {
 		t.Errorf("%d types with a router, %d without", with, without)
 	}
@@ -21,7 +21,7 @@ func TestWithoutARouterThereAreNoWorkers(t *testing.T) {
 func TestTypesAreComplete(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
-	for _, typ := range all.Types(routingtest.New(time.Now)) {
+	for _, typ := range all.Types(routertest.New(time.Now)) {
 		if !regexp.MustCompile(`^[a-z][a-z0-9_]*$`).MatchString(typ.Name) || names[typ.Name] {
 			t.Errorf("the name %q is no label or is there twice", typ.Name)
 		}

@@ -9,8 +9,8 @@ import (
 
 	"weir"
 	"weir/channels"
-	"weir/routing"
-	"weir/routing/resource"
+	routing "weir/router"
+	"weir/router/resource"
 )
 
 // Name is the name of the channel type.

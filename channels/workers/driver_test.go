@@ -11,11 +11,11 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/channels/workers"
-	"weir/routing"
-	"weir/routing/eventlog"
-	"weir/routing/label"
-	"weir/routing/resource"
-	"weir/routing/routingtest"
+	"weir/router"
+	"weir/router/journal"
+	"weir/router/label"
+	"weir/router/resource"
+	"weir/router/routertest"
 )
 
 const phone = "+15550001234"
@@ -23,7 +23,7 @@ const phone = "+15550001234"
 // shop is a router with a queue, and a driver for that queue.
 type shop struct {
 	t   *testing.T
-	e   *routingtest.Engine
+	e   *routertest.Engine
 	d   channels.Driver
 	now time.Time
 }
@@ -31,9 +31,9 @@ type shop struct {
 func newShop(t *testing.T, more ...weir.Settings) *shop {
 	t.Helper()
 	s := &shop{t: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
-	s.e = routingtest.New(func() time.Time { return s.now })
-	s.e.Must(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{OfferExpiresAfterSeconds: 600}})
-	s.e.Must(routing.PutQueue{ID: "interviews", Spec: resource.QueueSpec{DistributionPolicyID: "d"}})
+	s.e = routertest.New(func() time.Time { return s.now })
+	s.e.Must(router.PutDistribution{ID: "d", Spec: resource.DistributionSpec{OfferExpiresAfterSeconds: 600}})
+	s.e.Must(router.PutQueue{ID: "interviews", Spec: resource.QueueSpec{DistributionPolicyID: "d"}})
 	settings := weir.Settings{"queue": "interviews"}
 	for _, m := range more {
 		for k, v := range m {
@@ -44,7 +44,7 @@ func newShop(t *testing.T, more ...weir.Settings) *shop {
 	return s
 }
 
-func driver(t *testing.T, e routing.Engine, s weir.Settings) channels.Driver {
+func driver(t *testing.T, e router.Engine, s weir.Settings) channels.Driver {
 	t.Helper()
 	typ := workers.Type(e)
 	if wrong := typ.CheckSettings(s, 10); len(wrong) > 0 {
@@ -67,29 +67,29 @@ func attempt(number int) channels.Attempt {
 // worker creates a worker of the interviews' queue.
 func (s *shop) worker(id string) { s.e.Must(workerPut(id)) }
 
-func workerPut(id string) routing.Command {
-	return routing.PutWorker{ID: id, Spec: resource.WorkerSpec{
+func workerPut(id string) router.Command {
+	return router.PutWorker{ID: id, Spec: resource.WorkerSpec{
 		Queues: []string{"interviews"}, Capacity: 1, AvailableForOffers: true,
 		Channels: []resource.Channel{{ChannelID: "contact", CapacityCostPerJob: 1}},
 	}}
 }
 
 // try applies a command that may be refused.
-func (s *shop) try(c routing.Command) {
-	_ = s.e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil }, nil)
+func (s *shop) try(c router.Command) {
+	_ = s.e.Do(context.Background(), func(*router.State, time.Time) (router.Command, error) { return c, nil }, nil)
 }
 
 // accept makes a worker accept the job that it is offered, and returns job and
 // assignment.
 func (s *shop) accept(worker string) (job, assignment string) {
 	s.t.Helper()
-	var offer routing.Offer
-	_ = s.e.View(s.t.Context(), func(st *routing.State, _ time.Time) {
+	var offer router.Offer
+	_ = s.e.View(s.t.Context(), func(st *router.State, _ time.Time) {
 		if w, _ := st.Worker(worker); len(w.Offers) > 0 {
 			offer = w.Offers[0]
 		}
 	})
-	s.e.Must(routing.AcceptOffer{WorkerID: worker, OfferID: offer.OfferID})
+	s.e.Must(router.AcceptOffer{WorkerID: worker, OfferID: offer.OfferID})
 	j, _ := s.e.Job(offer.JobID)
 	for id := range j.Assignments {
 		assignment = id
@@ -100,8 +100,8 @@ func (s *shop) accept(worker string) (job, assignment string) {
 func (s *shop) finish(worker, code string) {
 	s.t.Helper()
 	job, a := s.accept(worker)
-	s.e.Must(routing.CompleteJob{JobID: job, AssignmentID: a, Note: "she said " + phone})
-	s.e.Must(routing.CloseJob{JobID: job, AssignmentID: a, DispositionCode: code})
+	s.e.Must(router.CompleteJob{JobID: job, AssignmentID: a, Note: "she said " + phone})
+	s.e.Must(router.CloseJob{JobID: job, AssignmentID: a, DispositionCode: code})
 }
 
 func (s *shop) asked(number int) channels.Answer {
@@ -154,7 +154,7 @@ func TestDispatchingAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.worker("ann")
-	s.e.Fail(routingtest.LosesAnswer)
+	s.e.Fail(routertest.LosesAnswer)
 	if got := s.d.Send(t.Context(), attempt(1)); got.Fate != channels.Unclear || !got.ChannelFault {
 		t.Errorf("lost answer: %+v", got)
 	}
@@ -171,7 +171,7 @@ func TestDispatchingAgainChangesNothing(t *testing.T) {
 		t.Errorf("it is %s", j.Status)
 	}
 	s = newShop(t)
-	s.e.Fail(routingtest.LosesWrite)
+	s.e.Fail(routertest.LosesWrite)
 	if got := s.d.Send(t.Context(), attempt(1)); got.Fate != channels.Unclear {
 		t.Errorf("lost write: %+v", got)
 	}
@@ -182,22 +182,22 @@ func TestDispatchingAgainChangesNothing(t *testing.T) {
 
 type broken struct{ err error }
 
-func (b broken) Do(context.Context, func(*routing.State, time.Time) (routing.Command, error), func(*routing.State, []eventlog.Event)) error {
+func (b broken) Do(context.Context, func(*router.State, time.Time) (router.Command, error), func(*router.State, []journal.Event)) error {
 	return b.err
 }
-func (b broken) View(context.Context, func(*routing.State, time.Time)) error { return b.err }
+func (b broken) View(context.Context, func(*router.State, time.Time)) error { return b.err }
 
 // crowded is a router without room for another job.
-type crowded struct{ *routingtest.Engine }
+type crowded struct{ *routertest.Engine }
 
-func (crowded) Do(_ context.Context, build func(*routing.State, time.Time) (routing.Command, error), _ func(*routing.State, []eventlog.Event)) error {
-	settings, now := routing.DefaultSettings(), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	var state *routing.State
+func (crowded) Do(_ context.Context, build func(*router.State, time.Time) (router.Command, error), _ func(*router.State, []journal.Event)) error {
+	settings, now := router.DefaultSettings(), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	var state *router.State
 	for range 2 { // the second time with room for a queue and its policy alone
-		state = routing.New(settings)
-		for _, c := range []routing.Command{
-			routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{OfferExpiresAfterSeconds: 600}},
-			routing.PutQueue{ID: "interviews", Spec: resource.QueueSpec{DistributionPolicyID: "d"}},
+		state = router.New(settings)
+		for _, c := range []router.Command{
+			router.PutDistribution{ID: "d", Spec: resource.DistributionSpec{OfferExpiresAfterSeconds: 600}},
+			router.PutQueue{ID: "interviews", Spec: resource.QueueSpec{DistributionPolicyID: "d"}},
 		} {
 			if _, err := state.Execute(c, now); err != nil {
 				return err
@@ -216,8 +216,8 @@ func (crowded) Do(_ context.Context, build func(*routing.State, time.Time) (rout
 func TestResultsOfADispatch(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.e.Must(routing.PutQueue{ID: "shut", Spec: resource.QueueSpec{Closed: resource.ClosedRefuse}})
-	s.e.Must(routing.PutJob{ID: "7-1z-9", Spec: resource.JobSpec{ChannelID: "x", QueueID: "interviews"}})
+	s.e.Must(router.PutQueue{ID: "shut", Spec: resource.QueueSpec{Closed: resource.ClosedRefuse}})
+	s.e.Must(router.PutJob{ID: "7-1z-9", Spec: resource.JobSpec{ChannelID: "x", QueueID: "interviews"}})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	elsewhere := broken{&weir.Error{Code: weir.CodeUnavailable, Message: "elsewhere", RetryAfter: time.Second}}
@@ -226,7 +226,7 @@ func TestResultsOfADispatch(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		ctx      context.Context
-		engine   routing.Engine
+		engine   router.Engine
 		settings weir.Settings
 		change   func(*channels.Attempt)
 		want     channels.SendResult
@@ -244,7 +244,7 @@ func TestResultsOfADispatch(t *testing.T) {
 		"draining":       {engine: broken{weir.Errorf(weir.CodeDraining, "x")}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the router is not available"}},
 		"given up":       {ctx: gone, want: channels.SendResult{Fate: channels.NotSent, Reason: "given up by us"}},
 	} {
-		a, e, ctx := attempt(1), routing.Engine(s.e), t.Context()
+		a, e, ctx := attempt(1), router.Engine(s.e), t.Context()
 		if c.change != nil {
 			c.change(&a)
 		}

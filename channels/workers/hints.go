@@ -8,13 +8,13 @@ import (
 
 	"weir"
 	"weir/channels"
-	"weir/routing/eventlog"
+	"weir/router/journal"
 )
 
 // Attempts returns, each once, the attempts whose contacts should soon learn of
 // the given router events: that a worker accepted or gave back the job, or is done
 // with it, or that it has ended.
-func Attempts(events []eventlog.Event) []weir.AttemptRef {
+func Attempts(events []journal.Event) []weir.AttemptRef {
 	var out []weir.AttemptRef
 	seen := map[weir.AttemptRef]bool{}
 	for _, e := range events {
@@ -32,19 +32,19 @@ func Attempts(events []eventlog.Event) []weir.AttemptRef {
 
 // referenceOf returns the channel reference of an event that is relevant to a
 // contact; empty for any other event.
-func referenceOf(e eventlog.Event) string {
+func referenceOf(e journal.Event) string {
 	switch e := e.(type) {
-	case *eventlog.OfferAcceptedEvent:
+	case *journal.OfferAcceptedEvent:
 		return e.ChannelReference
-	case *eventlog.JobUnassignedEvent:
+	case *journal.JobUnassignedEvent:
 		return e.ChannelReference
-	case *eventlog.JobCompletedEvent:
+	case *journal.JobCompletedEvent:
 		return e.ChannelReference
-	case *eventlog.JobClosedEvent:
+	case *journal.JobClosedEvent:
 		return e.ChannelReference
-	case *eventlog.JobCancelledEvent:
+	case *journal.JobCancelledEvent:
 		return e.ChannelReference
-	case *eventlog.JobSchedulingFailedEvent:
+	case *journal.JobSchedulingFailedEvent:
 		return e.ChannelReference
 	}
 	return ""
@@ -92,7 +92,7 @@ func NewHints(logger *slog.Logger) *Hints {
 }
 
 // Hear queues hints for durable events. It never waits.
-func (h *Hints) Hear(events []eventlog.Event) {
+func (h *Hints) Hear(events []journal.Event) {
 	for _, a := range Attempts(events) {
 		select {
 		case h.queue <- a:

@@ -15,10 +15,10 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/channels/workers"
-	"weir/routing"
-	"weir/routing/eventlog"
-	"weir/routing/resource"
-	"weir/routing/routingtest"
+	"weir/router"
+	"weir/router/journal"
+	"weir/router/resource"
+	"weir/router/routertest"
 )
 
 // Whatever happens to dispatches, jobs, workers and the process: an attempt is
@@ -46,7 +46,7 @@ func TestHistories(t *testing.T) {
 			case "worker":
 				s.try(workerPut(who))
 			case "fault":
-				s.e.Fail(rapid.SampledFrom([]routingtest.Fault{routingtest.LosesAnswer, routingtest.LosesWrite}).Draw(rt, "fault"))
+				s.e.Fail(rapid.SampledFrom([]routertest.Fault{routertest.LosesAnswer, routertest.LosesWrite}).Draw(rt, "fault"))
 			case "crash":
 				s.e.Reopen()
 			case "wait":
@@ -62,7 +62,7 @@ func TestHistories(t *testing.T) {
 // act performs an action of a worker or a supervisor that may be refused.
 func (s *shop) act(rt *rapid.T, who string, n int) {
 	var offer string
-	_ = s.e.View(rt.Context(), func(st *routing.State, _ time.Time) {
+	_ = s.e.View(rt.Context(), func(st *router.State, _ time.Time) {
 		if w, _ := st.Worker(who); len(w.Offers) > 0 {
 			offer = w.Offers[0].OfferID
 		}
@@ -74,10 +74,10 @@ func (s *shop) act(rt *rapid.T, who string, n int) {
 		assignment = id
 	}
 	code := rapid.SampledFrom([]string{"", "busy", "odd"}).Draw(rt, "code")
-	c := rapid.SampledFrom([]routing.Command{
-		routing.AcceptOffer{WorkerID: who, OfferID: offer}, routing.AcceptOffer{WorkerID: who, OfferID: offer}, routing.DeclineOffer{WorkerID: who, OfferID: offer},
-		routing.CompleteJob{JobID: job, AssignmentID: assignment}, routing.CloseJob{JobID: job, AssignmentID: assignment, DispositionCode: code},
-		routing.UnassignJob{JobID: job, AssignmentID: assignment}, routing.CancelJob{ID: job, DispositionCode: code},
+	c := rapid.SampledFrom([]router.Command{
+		router.AcceptOffer{WorkerID: who, OfferID: offer}, router.AcceptOffer{WorkerID: who, OfferID: offer}, router.DeclineOffer{WorkerID: who, OfferID: offer},
+		router.CompleteJob{JobID: job, AssignmentID: assignment}, router.CloseJob{JobID: job, AssignmentID: assignment, DispositionCode: code},
+		router.UnassignJob{JobID: job, AssignmentID: assignment}, router.CancelJob{ID: job, DispositionCode: code},
 	}).Draw(rt, "act")
 	s.try(c)
 }
@@ -144,7 +144,7 @@ func TestAttempts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	var heard []weir.AttemptRef
-	s.e.Watch(func(events []eventlog.Event) { heard = append(heard, workers.Attempts(events)...) })
+	s.e.Watch(func(events []journal.Event) { heard = append(heard, workers.Attempts(events)...) })
 	want := func(attempts ...weir.AttemptRef) {
 		t.Helper()
 		if diff := cmp.Diff(attempts, heard); diff != "" {
@@ -158,17 +158,17 @@ func TestAttempts(t *testing.T) {
 	want() // waiting or offered: no hint
 	_, a := s.accept("ann")
 	want(one)
-	s.e.Must(routing.UnassignJob{JobID: one.String(), AssignmentID: a})
+	s.e.Must(router.UnassignJob{JobID: one.String(), AssignmentID: a})
 	want(one)
 	s.finish("ann", "")
 	want(one, one, one)
 	s.d.Send(t.Context(), attempt(2))
-	s.e.Must(routing.CancelJob{ID: attempt(2).ID.String()})
+	s.e.Must(router.CancelJob{ID: attempt(2).ID.String()})
 	want(attempt(2).ID)
 	for _, reference := range []string{"", "weir:", "weir:7-1z", "other:7-1z-1", "7-1z-1"} {
-		s.e.Must(routing.PutJob{ID: "x", Spec: resource.JobSpec{ChannelID: "c", QueueID: "interviews", ChannelReference: reference}})
-		s.e.Must(routing.CancelJob{ID: "x"})
-		s.e.Must(routing.DeleteJob{ID: "x"})
+		s.e.Must(router.PutJob{ID: "x", Spec: resource.JobSpec{ChannelID: "c", QueueID: "interviews", ChannelReference: reference}})
+		s.e.Must(router.CancelJob{ID: "x"})
+		s.e.Must(router.DeleteJob{ID: "x"})
 	}
 	want()
 }
@@ -205,18 +205,18 @@ func TestHints(t *testing.T) {
 		told()
 		go h.Run(ctx, rows{}, drivers{s.d}, b) // earlier hints were not lost
 		told(report("7-1z-1/"+a, "", time.Time{}))
-		var strangers []eventlog.Event
+		var strangers []journal.Event
 		for _, id := range []weir.Ref{{Channel: 8, ID: 1}, {Channel: 9, ID: 1}, {Channel: 7, ID: 99}} {
 			reference := "weir:" + weir.AttemptRef{Ref: id, Number: 1}.String()
-			strangers = append(strangers, &eventlog.JobClosedEvent{JobHead: eventlog.JobHead{ChannelReference: reference}})
+			strangers = append(strangers, &journal.JobClosedEvent{JobHead: journal.JobHead{ChannelReference: reference}})
 		}
 		h.Hear(strangers)
 		told()
 		b.fail = weir.Errorf(weir.CodeUnavailable, "no")
-		s.e.Must(routing.CompleteJob{JobID: "7-1z-1", AssignmentID: a})
+		s.e.Must(router.CompleteJob{JobID: "7-1z-1", AssignmentID: a})
 		told(report("7-1z-1/"+a, "", time.Time{}))
 		b.fail = nil
-		s.e.Must(routing.CloseJob{JobID: "7-1z-1", AssignmentID: a, DispositionCode: "busy"})
+		s.e.Must(router.CloseJob{JobID: "7-1z-1", AssignmentID: a, DispositionCode: "busy"})
 		told(report("7-1z-1/"+a, weir.Busy, s.now))
 	})
 }
@@ -227,6 +227,6 @@ func TestHintsNeverWait(t *testing.T) {
 	h := workers.NewHints(slog.New(slog.DiscardHandler))
 	for i := range 20_000 {
 		reference := "weir:" + weir.AttemptRef{Ref: weir.Ref{Channel: 7, ID: weir.ContactID(i + 1)}, Number: 1}.String()
-		h.Hear([]eventlog.Event{&eventlog.JobClosedEvent{JobHead: eventlog.JobHead{ChannelReference: reference}}})
+		h.Hear([]journal.Event{&journal.JobClosedEvent{JobHead: journal.JobHead{ChannelReference: reference}}})
 	}
 }

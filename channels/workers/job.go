@@ -7,9 +7,9 @@ import (
 
 	"weir"
 	"weir/channels"
-	"weir/routing"
-	"weir/routing/label"
-	"weir/routing/resource"
+	"weir/router"
+	"weir/router/label"
+	"weir/router/resource"
 )
 
 // Tags of a job that instruct its worker.
@@ -103,4 +103,4 @@ func reference(a weir.AttemptRef) string { return referencePrefix + a.String() }
 
 // ours reports whether a job was created for an attempt.
 // Clients of the router choose ids of jobs, too, so that the id alone proves nothing.
-func ours(j *routing.Job, a weir.AttemptRef) bool { return j.ChannelReference == reference(a) }
+func ours(j *router.Job, a weir.AttemptRef) bool { return j.ChannelReference == reference(a) }

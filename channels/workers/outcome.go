@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"weir"
-	"weir/routing"
-	"weir/routing/resource"
+	"weir/router"
+	"weir/router/resource"
 )
 
 // Disposition codes with which this package cancels jobs.
@@ -46,9 +46,9 @@ func (s *settings) cancelled(code string) (weir.Outcome, string) {
 		return weir.Canceled, "canceled at the router"
 	case codeOverdue:
 		return weir.Failed, "the worker did not finish in time"
-	case routing.ExpiredJob:
+	case router.ExpiredJob:
 		return weir.Expired, "no worker accepted it in time"
-	case routing.NoWorkerAvailable:
+	case router.NoWorkerAvailable:
 		return weir.NoAnswer, "no worker was available"
 	}
 	if code = normal(code); code == "" || code == usualCancel {
@@ -62,7 +62,7 @@ func (s *settings) cancelled(code string) (weir.Outcome, string) {
 
 // ended returns the report of an attempt whose job is done; ok is false while it
 // is not.
-func (s *settings) ended(a weir.AttemptRef, j *routing.Job, now time.Time) (r weir.Report, ok bool) {
+func (s *settings) ended(a weir.AttemptRef, j *router.Job, now time.Time) (r weir.Report, ok bool) {
 	r = weir.Report{Attempt: a, Part: weir.WholeContact, ProviderRef: referenceAt(j), At: now}
 	switch j.Status {
 	case resource.JobClosed:
@@ -80,8 +80,8 @@ func (s *settings) ended(a weir.AttemptRef, j *routing.Job, now time.Time) (r we
 
 // referenceAt returns the router's reference for a job and, once a worker has or
 // had it, its last assignment.
-func referenceAt(j *routing.Job) string {
-	var last routing.Assignment
+func referenceAt(j *router.Job) string {
+	var last router.Assignment
 	for _, a := range j.Assignments {
 		if last.AssignmentID == "" || a.AssignedAt.After(last.AssignedAt) {
 			last = a

@@ -10,9 +10,9 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/channels/workers"
-	"weir/routing"
-	"weir/routing/resource"
-	"weir/routing/routingtest"
+	"weir/router"
+	"weir/router/resource"
+	"weir/router/routertest"
 )
 
 // The meaning of the worker's disposition code for the contact.
@@ -54,10 +54,10 @@ func TestCancelledJobs(t *testing.T) {
 		reason  string
 	}{
 		"by us":         {func(s *shop) { s.d.Cancel(s.t.Context(), attempt(1)) }, weir.Canceled, "canceled at the router"},
-		"by a user":     {func(s *shop) { s.e.Must(routing.CancelJob{ID: "7-1z-1"}) }, weir.Canceled, "cancelled at the router"},
-		"with a code":   {func(s *shop) { s.e.Must(routing.CancelJob{ID: "7-1z-1", DispositionCode: "Overload"}) }, weir.Failed, "cancelled at the router with another code"},
-		"a known one":   {func(s *shop) { s.e.Must(routing.CancelJob{ID: "7-1z-1", DispositionCode: "Not Home"}) }, weir.NoAnswer, "cancelled as not_home"},
-		"window closed": {func(s *shop) { s.now = s.now.Add(time.Hour); s.e.Must(routing.Tick{}) }, weir.Expired, "no worker accepted it in time"},
+		"by a user":     {func(s *shop) { s.e.Must(router.CancelJob{ID: "7-1z-1"}) }, weir.Canceled, "cancelled at the router"},
+		"with a code":   {func(s *shop) { s.e.Must(router.CancelJob{ID: "7-1z-1", DispositionCode: "Overload"}) }, weir.Failed, "cancelled at the router with another code"},
+		"a known one":   {func(s *shop) { s.e.Must(router.CancelJob{ID: "7-1z-1", DispositionCode: "Not Home"}) }, weir.NoAnswer, "cancelled as not_home"},
+		"window closed": {func(s *shop) { s.now = s.now.Add(time.Hour); s.e.Must(router.Tick{}) }, weir.Expired, "no worker accepted it in time"},
 	} {
 		s := newShop(t, weir.Settings{"outcomes": "not_home=no_answer"})
 		a := attempt(1)
@@ -84,11 +84,11 @@ func TestCancel(t *testing.T) {
 	check(channels.Cancellation{Canceled: true, Reason: "the router has no such job"})
 	s.d.Send(t.Context(), attempt(1))
 	s.worker("ann")
-	s.e.Fail(routingtest.LosesWrite)
+	s.e.Fail(routertest.LosesWrite)
 	check(channels.Cancellation{Failed: true, Reason: "the router is not available"})
 	_, a := s.accept("ann")
 	check(channels.Cancellation{Reason: "a worker has it"})
-	s.e.Must(routing.UnassignJob{JobID: "7-1z-1", AssignmentID: a})
+	s.e.Must(router.UnassignJob{JobID: "7-1z-1", AssignmentID: a})
 	check(channels.Cancellation{Canceled: true})
 	check(channels.Cancellation{Reason: "it has ended"})
 }
@@ -104,7 +104,7 @@ func TestWorkLimit(t *testing.T) {
 		s.now = s.now.Add(5 * time.Minute)
 		job, a := s.accept("ann")
 		if completed {
-			s.e.Must(routing.CompleteJob{JobID: job, AssignmentID: a})
+			s.e.Must(router.CompleteJob{JobID: job, AssignmentID: a})
 		}
 		s.now = s.now.Add(19 * time.Minute)
 		if got := s.asked(1); got.Knowledge != channels.Underway {
@@ -123,7 +123,7 @@ func TestWorkLimit(t *testing.T) {
 func TestAbsentAndUnavailable(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.e.Must(routing.PutJob{ID: "7-1z-9", Spec: resource.JobSpec{ChannelID: "x", QueueID: "interviews"}})
+	s.e.Must(router.PutJob{ID: "7-1z-9", Spec: resource.JobSpec{ChannelID: "x", QueueID: "interviews"}})
 	for _, n := range []int{1, 9} { // no job, and one of another origin
 		if got := s.asked(n); got.Knowledge != channels.Absent {
 			t.Errorf("%d: %+v", n, got)
@@ -151,9 +151,9 @@ func TestStatusAndCallbacks(t *testing.T) {
 		}
 	}
 	health(weir.Up)
-	s.e.Must(routing.PutQueue{ID: "interviews", Spec: resource.QueueSpec{Closed: resource.ClosedRefuse}})
+	s.e.Must(router.PutQueue{ID: "interviews", Spec: resource.QueueSpec{Closed: resource.ClosedRefuse}})
 	health(weir.Down)
-	s.e.Must(routing.Delete{Resource: resource.Queue, ID: "interviews"})
+	s.e.Must(router.Delete{Resource: resource.Queue, ID: "interviews"})
 	health(weir.Erring)
 	if _, err := s.d.ParseCallback(channels.Callback{}); err == nil {
 		t.Error("a callback was read")
@@ -165,7 +165,7 @@ func TestStatusAndCallbacks(t *testing.T) {
 
 func TestSettingsAreChecked(t *testing.T) {
 	t.Parallel()
-	typ := workers.Type(routingtest.New(time.Now))
+	typ := workers.Type(routertest.New(time.Now))
 	for key, bad := range map[string][]any{
 		"queue": {strings.Repeat("q", 129), 7.0}, "selectors": {"a=b=c", "=x", "a,,b", "a>b", "a>=*", "!", "a=*b*"}, "require": {"a=", "a<high"},
 		"priority": {101.0, 1.5, "high"}, "wait_minutes": {0.0, -1.0, 1e9}, "work_minutes": {0.0}, "outcomes": {"x", "x=lost", "=failed", "x=failed,"}, "other_outcome": {"lost"},

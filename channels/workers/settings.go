@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"weir"
-	"weir/routing/label"
-	"weir/routing/resource"
+	"weir/router/label"
+	"weir/router/resource"
 )
 
 const (
-	// maxMinutes is the 90 days that the router gives a job by itself (routing.Settings.JobLife).
+	// maxMinutes is the 90 days that the router gives a job by itself (router.Settings.JobLife).
 	usualChannel = "contact"
 	maxMinutes   = 90 * 24 * 60 // max lifetime of a job
 	maxName      = 128          // max bytes of an id or label

@@ -9,7 +9,7 @@ import (
 
 // helpers returns packages that only tests, and other helpers, may import.
 func helpers() []string {
-	return []string{"cmd/internal/clitest", "internal/daemontest", "internal/polling", "persistence/storetest", "persistence/conformance", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "channels/drivertest", "channels/drivertest/peers", "routing/routingtest", "internal/tracing/tracingtest"}
+	return []string{"cmd/internal/clitest", "internal/daemontest", "internal/polling", "persistence/storetest", "persistence/conformance", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "channels/drivertest", "channels/drivertest/peers", "router/routertest", "internal/tracing/tracingtest"}
 }
 
 func TestOnlyTestsImportTestHelpers(t *testing.T) {
@@ -95,7 +95,7 @@ func TestChannelTypesAreStrangersInTestsToo(t *testing.T) {
 func TestTheDomainUsesTheStandardLibraryOnly(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t).files {
-		if f.folder != "." && f.folder != "ops" || f.test {
+		if f.folder != "." && f.folder != "operators" || f.test {
 			continue
 		}
 		for _, imported := range f.imports {

@@ -156,7 +156,7 @@ func TestDataModelNamesEveryTable(t *testing.T) {
 	create := regexp.MustCompile(`CREATE TABLE IF NOT EXISTS (\w+)`)
 	tables := map[string]bool{}
 	for _, name := range texts(t) {
-		if strings.HasPrefix(name, "migrations/sqlite/") || name == "persistence/member/owner.go" {
+		if strings.HasPrefix(name, "migrations/sqlite/") || name == "persistence/database/owner.go" {
 			for _, m := range create.FindAllStringSubmatch(read(t, name), -1) {
 				tables[m[1]] = true
 			}

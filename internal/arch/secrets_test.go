@@ -49,7 +49,7 @@ func TestPlainComparisonsOfSecretsAreFound(t *testing.T) {
 // checksCallers reports whether code in a folder checks tokens, signatures or the secrets of callbacks.
 func checksCallers(folder string) bool {
 	switch folder {
-	case "web/auth", "web/callbacks", "web/jobrouter":
+	case "web/auth", "web/callbacks", "web/router":
 		return true
 	}
 	return strings.HasPrefix(folder, "channels/") && !strings.Contains(folder, "simul") && !strings.Contains(folder, "drivertest")

@@ -16,17 +16,17 @@ func TestEveryReasonIsShownByAScenario(t *testing.T) {
 	codes, shown := map[string]map[string]bool{}, map[string]map[string]bool{}
 	for _, f := range load(t).files {
 		switch f.path {
-		case "ops/why.go", "routing/why.go":
+		case "operators/why.go", "router/why.go":
 			codes[f.folder] = reasons(f.syntax)
-		case "internal/scenarios/why_test.go", "internal/scenarios/survey_why_test.go", "web/jobrouter/extensions_test.go":
-			of := map[bool]string{true: "routing", false: "ops"}[f.folder == "web/jobrouter"]
+		case "internal/scenarios/why_test.go", "internal/scenarios/survey_why_test.go", "web/router/extensions_test.go":
+			of := map[bool]string{true: "router", false: "operators"}[f.folder == "web/router"]
 			if shown[of] == nil {
 				shown[of] = map[string]bool{}
 			}
 			maps.Copy(shown[of], expected(f.syntax))
 		}
 	}
-	for _, folder := range []string{"ops", "routing"} {
+	for _, folder := range []string{"operators", "router"} {
 		if len(codes[folder]) == 0 {
 			t.Errorf("folder %s has no codes", folder)
 		}

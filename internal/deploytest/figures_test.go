@@ -12,9 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"weir/actors"
-	"weir/actors/delivery"
+	"weir/actors/events"
 	"weir/actors/router"
-	"weir/actors/surveybroker"
+	"weir/actors/surveys"
 	"weir/persistence"
 	"weir/web"
 	"weir/web/forward"
@@ -64,9 +64,9 @@ func registered(t *testing.T) figures {
 	t.Helper()
 	r := recorder{figures{}}
 	actors.NewMetrics(r)
-	delivery.NewMetrics(r)
+	events.NewMetrics(r)
 	router.NewMetrics(r)
-	surveybroker.NewMetrics(r)
+	surveys.NewMetrics(r)
 	persistence.NewMetrics(r)
 	web.NewMetrics(r)
 	forward.NewMetrics(r)

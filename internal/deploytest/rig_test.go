@@ -20,7 +20,7 @@ import (
 	"weir/internal/daemontest"
 	"weir/internal/hmacsign"
 	"weir/internal/polling"
-	"weir/routing/acd"
+	"weir/router/acd"
 )
 
 const (

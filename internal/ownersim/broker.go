@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/core"
+	"weir/actors/contacts"
 	"weir/channels"
 )
 
@@ -17,7 +17,7 @@ const (
 func (p *process) wall() time.Time { return p.w.now.Add(p.clock) }
 
 // tell passes an event to the core, once it is there.
-func (p *process) tell(event func(*core.Core, time.Time)) {
+func (p *process) tell(event func(*contacts.Core, time.Time)) {
 	if p.core == nil {
 		p.stash = append(p.stash, func() { p.tell(event) })
 		return
@@ -41,16 +41,16 @@ func (p *process) execute() {
 	for _, a := range e.Asks {
 		p.after(20*time.Millisecond, func() {
 			answer := p.w.provider.ask(a)
-			p.after(20*time.Millisecond, func() { p.tell(func(c *core.Core, now time.Time) { c.AskDone(a.ID, answer, now) }) })
+			p.after(20*time.Millisecond, func() { p.tell(func(c *contacts.Core, now time.Time) { c.AskDone(a.ID, answer, now) }) })
 		})
 	}
 	p.reads(e)
 	if e.Prepare {
-		p.after(10*time.Millisecond, func() { p.tell(func(c *core.Core, now time.Time) { c.PrepareDone(nil, now) }) })
+		p.after(10*time.Millisecond, func() { p.tell(func(c *contacts.Core, now time.Time) { c.PrepareDone(nil, now) }) })
 	}
 	if e.Status {
 		p.after(10*time.Millisecond, func() {
-			p.tell(func(c *core.Core, now time.Time) { c.StatusDone(channels.Status{Health: weir.Up}, now) })
+			p.tell(func(c *contacts.Core, now time.Time) { c.StatusDone(channels.Status{Health: weir.Up}, now) })
 		})
 	}
 	switch {
@@ -64,13 +64,13 @@ func (p *process) execute() {
 	if seq, at := p.wakeSeq, p.core.NextWake(p.wall()); !at.IsZero() {
 		p.after(max(at.Sub(p.wall()), time.Millisecond), func() {
 			if seq == p.wakeSeq {
-				p.tell((*core.Core).Tick)
+				p.tell((*contacts.Core).Tick)
 			}
 		})
 	}
 }
 
-func (p *process) commit(k core.Commit) {
+func (p *process) commit(k contacts.Commit) {
 	p.writer.submit(&write{
 		apply: func() {
 			for i := range k.Transitions {
@@ -84,13 +84,13 @@ func (p *process) commit(k core.Commit) {
 				p.reply(r, err)
 			}
 			if err == nil && len(k.Claimed) > 0 {
-				p.tell(func(c *core.Core, now time.Time) { c.ClaimsCommitted(k.Claimed, nil, now) })
+				p.tell(func(c *contacts.Core, now time.Time) { c.ClaimsCommitted(k.Claimed, nil, now) })
 			}
 		},
 	})
 }
 
-func (p *process) reply(r core.Reply, err error) {
+func (p *process) reply(r contacts.Reply, err error) {
 	h, ok := r.Waiter.(*hop)
 	switch {
 	case !ok:
@@ -102,35 +102,35 @@ func (p *process) reply(r core.Reply, err error) {
 }
 
 // reads reads what the core asks for, after what it has changed.
-func (p *process) reads(e core.Effects) {
+func (p *process) reads(e contacts.Effects) {
 	s := p.w.store
-	read := func(kind core.ReadKind, page core.Page, statement func() func(*core.Core, time.Time)) {
+	read := func(kind contacts.ReadKind, page contacts.Page, statement func() func(*contacts.Core, time.Time)) {
 		p.writer.afterAll(func(error) {
-			var tell func(*core.Core, time.Time)
+			var tell func(*contacts.Core, time.Time)
 			p.ask(sendLimit, func() { tell = statement() }, func(err error) {
 				if err != nil {
-					tell = func(c *core.Core, now time.Time) { c.ReadFailed(kind, page, now) }
+					tell = func(c *contacts.Core, now time.Time) { c.ReadFailed(kind, page, now) }
 				}
 				p.tell(tell)
 			})
 		})
 	}
 	for _, page := range e.Pages {
-		read(core.KindPage, page, func() func(*core.Core, time.Time) {
+		read(contacts.KindPage, page, func() func(*contacts.Core, time.Time) {
 			list := s.page(page)
-			return func(c *core.Core, now time.Time) { c.PageRead(page, list, now) }
+			return func(c *contacts.Core, now time.Time) { c.PageRead(page, list, now) }
 		})
 	}
 	if e.Lanes {
-		read(core.KindLanes, core.Page{}, func() func(*core.Core, time.Time) {
+		read(contacts.KindLanes, contacts.Page{}, func() func(*contacts.Core, time.Time) {
 			lanes, n := s.lanes()
-			return func(c *core.Core, now time.Time) { c.LanesRead(lanes, n, now) }
+			return func(c *contacts.Core, now time.Time) { c.LanesRead(lanes, n, now) }
 		})
 	}
 	if e.Due != nil {
-		read(core.KindDue, core.Page{}, func() func(*core.Core, time.Time) {
+		read(contacts.KindDue, contacts.Page{}, func() func(*contacts.Core, time.Time) {
 			list, next := s.due(*e.Due)
-			return func(c *core.Core, now time.Time) { c.DueRead(list, next, now) }
+			return func(c *contacts.Core, now time.Time) { c.DueRead(list, next, now) }
 		})
 	}
 	for _, l := range e.Loads {
@@ -139,10 +139,10 @@ func (p *process) reads(e core.Effects) {
 			var found bool
 			p.ask(sendLimit, func() { row, found = s.contacts[l.Ref.ID] }, func(err error) {
 				if err != nil {
-					p.tell(func(c *core.Core, now time.Time) { c.LoadFailed(l, err, now) })
+					p.tell(func(c *contacts.Core, now time.Time) { c.LoadFailed(l, err, now) })
 					return
 				}
-				p.tell(func(c *core.Core, now time.Time) { c.Loaded(l, row, found, now) })
+				p.tell(func(c *contacts.Core, now time.Time) { c.Loaded(l, row, found, now) })
 			})
 		})
 	}
@@ -156,7 +156,7 @@ func (p *process) call(a channels.Attempt, limit time.Time) {
 	case p.w.now.Before(limit):
 		p.after(50*time.Millisecond, func() { p.call(a, limit) })
 	default:
-		p.tell(func(c *core.Core, now time.Time) {
+		p.tell(func(c *contacts.Core, now time.Time) {
 			c.SendDone(a.ID, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the lease ran out"}, now)
 		})
 	}

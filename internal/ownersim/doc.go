@@ -1,7 +1,7 @@
 // Package ownersim simulates 2 to 5 processes of Weir on one database, in virtual time on one
 // goroutine. The decisions are the real ones: who owns the database (persistence/ownership),
 // what becomes of a request that a standby passes on (web/forward), who is next (web/peers),
-// and what the broker of a channel does (actors/core). The database, the network, the
+// and what the broker of a channel does (actors/contacts). The database, the network, the
 // provider and the shell of a process, which carries the decisions out, are simulated. A seed
 // gives one run, and the same seed the same run.
 //

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/core"
+	"weir/actors/contacts"
 	"weir/web/forward"
 )
 
@@ -154,8 +154,8 @@ func (p *process) receive(h *hop) {
 func (p *process) serve(h *hop) {
 	switch r := h.r; r.kind {
 	case report:
-		p.tell(func(c *core.Core, now time.Time) {
-			c.Report(weir.Report{Attempt: r.ref, Part: weir.WholeContact, Outcome: weir.Completed, At: now}, core.Origin{Waiter: h}, now)
+		p.tell(func(c *contacts.Core, now time.Time) {
+			c.Report(weir.Report{Attempt: r.ref, Part: weir.WholeContact, Outcome: weir.Completed, At: now}, contacts.Origin{Waiter: h}, now)
 		})
 	case beside:
 		var refused error
@@ -173,15 +173,15 @@ func (p *process) serve(h *hop) {
 	case post:
 		n := 0
 		if p.core != nil {
-			p.tell(func(c *core.Core, now time.Time) { n = c.Reserve(r.specs, now) })
+			p.tell(func(c *contacts.Core, now time.Time) { n = c.Reserve(r.specs, now) })
 		}
 		var list []weir.Contact
 		p.writer.submit(&write{apply: func() { list = p.w.store.accept(r, n, p.wall()) }, done: func(err error) {
 			switch {
 			case n > 0:
-				p.tell(func(c *core.Core, now time.Time) { c.AcceptedReserved(r.specs[:n], list, now) })
+				p.tell(func(c *contacts.Core, now time.Time) { c.AcceptedReserved(r.specs[:n], list, now) })
 			case err == nil && p.core != nil:
-				p.tell(func(c *core.Core, now time.Time) { c.Accepted(list, now) })
+				p.tell(func(c *contacts.Core, now time.Time) { c.Accepted(list, now) })
 			default:
 				p.missed = true
 			}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"weir/actors/core"
+	"weir/actors/contacts"
 	"weir/persistence/ownership"
 	"weir/web/peers"
 )
@@ -49,7 +49,7 @@ type process struct {
 	renewals  *ownership.Renewals
 	standbys  []peers.Standby
 	greeters  []func() // standbys that wait for an answer to their hello
-	core      *core.Core
+	core      *contacts.Core
 	clock     time.Duration // the drift at the start of the core, which compares instants of one clock
 	wakeSeq   int
 	missed    bool     // contacts were accepted before the core was there
@@ -320,7 +320,7 @@ func (p *process) lose(why string) {
 
 // load reads what the broker starts from.
 func (p *process) load() {
-	var snap core.Snapshot
+	var snap contacts.Snapshot
 	p.ask(3*time.Second, func() { snap = p.w.store.snapshot() }, func(err error) {
 		if err != nil {
 			p.after(300*time.Millisecond, p.load)
@@ -328,7 +328,7 @@ func (p *process) load() {
 		}
 		p.clock = p.drift
 		random := rand.New(rand.NewPCG(uint64(p.start), p.w.chance.Uint64()))
-		p.core = core.New(core.Config{
+		p.core = contacts.New(contacts.Config{
 			IdleAfter: 20 * time.Second, ReconcileEvery: 20 * time.Second, SettleAfter: 5 * time.Second, LostAfter: lostAfter,
 			StopAfter: 24 * time.Hour, AskConcurrency: 4, Chance: random.Float64,
 		}, snap, p.wall())
@@ -342,7 +342,7 @@ func (p *process) load() {
 			do()
 		}
 		if p.missed {
-			p.tell((*core.Core).Woken)
+			p.tell((*contacts.Core).Woken)
 		}
 	})
 }
@@ -372,7 +372,7 @@ func (p *process) terminate() {
 	}
 	p.after(18*time.Second, p.drained)
 	if p.core != nil {
-		p.tell((*core.Core).Drain)
+		p.tell((*contacts.Core).Drain)
 	}
 }
 

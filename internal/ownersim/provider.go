@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/core"
+	"weir/actors/contacts"
 	"weir/channels"
 )
 
@@ -30,7 +30,7 @@ func (v *provider) begin(p *process, a channels.Attempt) {
 	answer := func(s channels.SendResult) {
 		if !answered {
 			answered = true
-			p.tell(func(c *core.Core, now time.Time) { c.SendDone(a.ID, s, now) })
+			p.tell(func(c *contacts.Core, now time.Time) { c.SendDone(a.ID, s, now) })
 		}
 	}
 	w.after(delay, nil, func() {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/core"
+	core "weir/actors/contacts"
 	"weir/persistence/ownership"
 )
 

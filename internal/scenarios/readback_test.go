@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
-	"weir/persistence/queue"
+	contactstore "weir/persistence/contacts"
 	"weir/persistence/testmysql"
 )
 
@@ -257,7 +257,7 @@ func TestScenario131_WhatANewerVersionStoredCanBeRead(t *testing.T) {
 // unknown returns the progress of a contact that is done, with words and instants that this
 // version does not know.
 func unknown(word string, at int64) []byte {
-	return queue.EncodeProgress(weir.Progress{
+	return contactstore.EncodeProgress(weir.Progress{
 		State: weir.Done, Rev: 9, FinishedAt: time.UnixMicro(at), SentAt: time.UnixMicro(at), Outcome: weir.Outcome(word), Parts: "x?", Reason: "\x00\xff\u202e",
 	})
 }

@@ -11,8 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"weir/actors/surveybroker"
+	surveybroker "weir/actors/surveys"
 	"weir/channels"
 	"weir/persistence/testmysql"
 	"weir/surveys"

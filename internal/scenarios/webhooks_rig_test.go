@@ -7,8 +7,7 @@ import (
 	"net/http"
 	"testing"
 	"time"
-
-	"weir/actors/delivery"
+	delivery "weir/actors/events"
 	"weir/events"
 	"weir/internal/outbound"
 	"weir/internal/polling"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"weir/channels"
-	"weir/ops"
+	"weir/operators"
 )
 
 // because fails the test unless a contact waits for this reason: its code, and a
@@ -35,7 +35,7 @@ func (w *world) because(id, code, sentence string) {
 func (w *world) namesInstants(view map[string]any) {
 	w.Helper()
 	var want []string
-	for _, c := range ops.Clauses(fmt.Sprint(view["why"])) {
+	for _, c := range operators.Clauses(fmt.Sprint(view["why"])) {
 		if !c.At.IsZero() {
 			want = append(want, c.At.Format(time.RFC3339))
 		}
@@ -63,7 +63,7 @@ func (w *world) unexplained(id string) {
 }
 
 // stamp formats an instant as sentences show it.
-func stamp(t time.Time) string { return ops.WhyAt(t) }
+func stamp(t time.Time) string { return operators.WhyAt(t) }
 
 // Scenario 112: a queued contact names what delays it: its window, slots, its size,
 // the pause, slots reserved for replies, or the contacts ahead of it.

@@ -13,10 +13,10 @@ import (
 	"weir/actors/router"
 	"weir/channels"
 	"weir/channels/workers"
-	"weir/routing"
-	"weir/routing/eventlog"
-	"weir/routing/label"
-	"weir/routing/resource"
+	routing "weir/router"
+	"weir/router/journal"
+	"weir/router/label"
+	"weir/router/resource"
 )
 
 // staff is a world with a router and people as workers.
@@ -65,7 +65,7 @@ func hire(w *world, capacity int, deaf bool, settings fields) *staff {
 }
 
 // Do implements routing.Engine by the router, but its answers may be lost.
-func (s *staff) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []eventlog.Event)) error {
+func (s *staff) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []journal.Event)) error {
 	err := s.router.Do(ctx, build, see)
 	if err == nil && s.lose.Add(-1) >= 0 {
 		if s.hold != nil {

@@ -21,9 +21,9 @@ import (
 
 	"weir"
 	"weir/actors"
-	"weir/actors/core"
+	core "weir/actors/contacts"
 	"weir/actors/supervise"
-	"weir/actors/surveybroker"
+	surveybroker "weir/actors/surveys"
 	"weir/channels"
 	"weir/channels/nuntium"
 	"weir/channels/simulation/memnet"

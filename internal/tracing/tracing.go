@@ -31,7 +31,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 )
 
 // Options configures a Tracer.
@@ -119,7 +119,7 @@ type span struct {
 // into it.
 func (s *span) reason(text string) {
 	if text != "" {
-		s.attributes = append(s.attributes, attribute.String(keyReason, ops.ReplacePhoneNumbers(text, func(string) string { return "…" })))
+		s.attributes = append(s.attributes, attribute.String(keyReason, operators.ReplacePhoneNumbers(text, func(string) string { return "…" })))
 	}
 }
 

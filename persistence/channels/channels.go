@@ -11,9 +11,9 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/dialect"
-	"weir/persistence/values"
 )
 
 const channelColumns = "id, name, former_name, type, title, capacity, paused, settings, secret, version, deleting, deleted, created_at, updated_at"
@@ -41,7 +41,7 @@ func (r *channelRow) channel(defaultCapacity int) (weir.Channel, error) {
 	c := weir.Channel{
 		ID: weir.ChannelID(r.ID), Name: r.FormerName, Type: r.Type, Title: r.Title, Capacity: defaultCapacity, DefaultCapacity: r.Capacity == nil, Paused: r.Paused,
 		Secret: r.Secret, Version: r.Version, Deleting: r.Deleting, Deleted: r.Deleted,
-		Created: values.Instant(r.CreatedAt), Updated: values.Instant(r.UpdatedAt),
+		Created: columns.Instant(r.CreatedAt), Updated: columns.Instant(r.UpdatedAt),
 	}
 	if r.Name != nil {
 		c.Name = *r.Name
@@ -137,12 +137,12 @@ func createChannel(t *commit.Tx, c weir.Channel, settings string) (channelRow, e
 	if err := t.Get(&id, "SELECT value FROM meta WHERE name = 'channels'"); err != nil {
 		return channelRow{}, err
 	}
-	now := values.Micros(time.Now())
+	now := columns.Micros(time.Now())
 	row := channelRow{
 		ID: id, Name: &c.Name, Type: c.Type, Title: c.Title, Capacity: capacityColumn(c), Paused: c.Paused, Settings: settings,
 		Secret: rand.Text() + rand.Text(), Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
-	t.Add("INSERT INTO channels ("+channelColumns+") VALUES "+values.Marks(14),
+	t.Add("INSERT INTO channels ("+channelColumns+") VALUES "+columns.Marks(14),
 		row.ID, c.Name, "", row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Secret, row.Version, false, false, now, now)
 	t.Add("INSERT INTO channel_counts (channel_id, queued, in_flight) VALUES (?, 0, 0)", id)
 	return row, nil
@@ -152,7 +152,7 @@ func createChannel(t *commit.Tx, c weir.Channel, settings string) (channelRow, e
 func writeChannel(t *commit.Tx, row *channelRow, c weir.Channel, settings string) {
 	row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Deleting = c.Type, c.Title, capacityColumn(c), c.Paused, settings, c.Deleting
 	row.Version++
-	row.UpdatedAt = values.Micros(time.Now())
+	row.UpdatedAt = columns.Micros(time.Now())
 	t.Add("UPDATE channels SET type = ?, title = ?, capacity = ?, paused = ?, settings = ?, deleting = ?, version = ?, updated_at = ? WHERE id = ?",
 		row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Deleting, row.Version, row.UpdatedAt, row.ID)
 	t.Changes(weir.ChannelID(row.ID))
@@ -245,7 +245,7 @@ func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
 			return weir.Errorf(weir.CodeConflict, "the channel has open contacts")
 		}
 		t.Add("UPDATE channels SET name = NULL, former_name = ?, deleted = 1, deleting = 0, version = version + 1, updated_at = ? WHERE id = ?",
-			*row.Name, values.Micros(time.Now()), int64(id))
+			*row.Name, columns.Micros(time.Now()), int64(id))
 		t.Changes(id)
 		return nil
 	})

@@ -7,9 +7,9 @@
 //   - Every transaction of the writer records its number in the table writers, first
 //     of all. If the connection breaks at COMMIT, that number shows whether the
 //     transaction was committed. Nothing is written twice or given up while that
-//     is unknown (TestBrokenCommit, queue.TestLateBatchesAreFencedOff).
+//     is unknown (TestBrokenCommit, contacts.TestLateBatchesAreFencedOff).
 //   - Whoever takes the database changes the fence in the same transaction. An optimistic
-//     batch is rejected under another fence (queue.TestFence).
+//     batch is rejected under another fence (contacts.TestFence).
 //   - A channel is changed by a request of the writer that is alone in its batch, so that the
 //     writer knows its channels without reading them (TestBatchesAreBounded, conformance).
 //   - What an earlier incarnation of a broker submits after the next one began is refused
@@ -17,7 +17,7 @@
 //   - A batch that fails is repeated as it was, or without the requests that can't be
 //     done; these are answered with their own error (conformance: one guilty request).
 //   - Requests are committed in the order in which they were submitted, in batches of bounded
-//     size, and ids grow in the order of commits (TestBatchesAreBounded, member.TestIDsGrow).
+//     size, and ids grow in the order of commits (TestBatchesAreBounded, dbase.TestIDsGrow).
 //   - A request whose caller has gone is dropped, unless its COMMIT was sent. Each is answered
 //     once (conformance: an acceptance that is left to its caller).
 package commit
@@ -29,14 +29,14 @@ import (
 
 	"weir/events"
 	"weir/internal/failpoint"
+	dbase "weir/persistence/database"
 	"weir/persistence/dialect"
-	"weir/persistence/member"
 )
 
 // DB is a database, this process as its owner, and the writer that commits what
 // all packages write.
 type DB struct {
-	*member.Member
+	*dbase.Member
 	// ContactEvents says when events of contacts are written; the zero value is
 	// [events.WhenSubscribed]. It is set before Join.
 	ContactEvents events.When
@@ -47,8 +47,8 @@ type DB struct {
 }
 
 // New is a DB on an open database, whose scheme is that of its URL.
-func New(database dialect.Database, scheme string, c member.Config) *DB {
-	db := &DB{Member: member.New(database, scheme, c)}
+func New(database dialect.Database, scheme string, c dbase.Config) *DB {
+	db := &DB{Member: dbase.New(database, scheme, c)}
 	db.text = newStatements(db.Dialect)
 	db.writer = newWriter(db)
 	db.Stuck = db.writer.stuck
@@ -79,10 +79,10 @@ func (s *DB) Ready(ctx context.Context) error {
 		return s.Failure("try to write", err)
 	}
 	if s.IsDamaged() {
-		return member.Unavailable("the database is damaged; restore it, then restart Weir; the log has the reason", nil)
+		return dbase.Unavailable("the database is damaged; restore it, then restart Weir; the log has the reason", nil)
 	}
 	if s.writer.down.Load() {
-		return member.Unavailable("changes cannot be committed (is the disk full?); the log has the reason", nil)
+		return dbase.Unavailable("changes cannot be committed (is the disk full?); the log has the reason", nil)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/persistence/member"
+	"weir/persistence/database"
 )
 
 // Work writes what a request asks for.
@@ -123,7 +123,7 @@ func (b *batch) dropAbandoned() {
 	kept := b.requests[:0]
 	for _, r := range b.requests {
 		if r.Ctx != nil && r.Ctx.Err() != nil {
-			r.Answer(member.Unavailable("the request ended before it was stored", r.Ctx.Err()))
+			r.Answer(database.Unavailable("the request ended before it was stored", r.Ctx.Err()))
 			continue
 		}
 		kept = append(kept, r)
@@ -151,9 +151,9 @@ func (s *DB) Submit(r *Request) error {
 	defer w.mu.Unlock()
 	switch {
 	case w.closed:
-		return member.Unavailable("the store takes nothing", errors.New("the store is closed"))
+		return database.Unavailable("the store takes nothing", errors.New("the store is closed"))
 	case !w.begun:
-		return member.Unavailable("the store takes nothing", errors.New("the store was not joined"))
+		return database.Unavailable("the store takes nothing", errors.New("the store was not joined"))
 	}
 	w.queue = append(w.queue, r)
 	s.Metrics.Waiting.Set(float64(len(w.queue)))
@@ -190,7 +190,7 @@ type Call struct {
 // that the store is down.
 func (s *DB) NewCall(ctx context.Context, r *Request) (*Call, error) {
 	if s.writer.down.Load() {
-		return nil, member.Unavailable("the store is down", nil)
+		return nil, database.Unavailable("the store is down", nil)
 	}
 	c := &Call{db: s, request: r, ctx: ctx, answered: make(chan error, 1)}
 	r.Ctx, c.cancel = context.WithCancel(ctx)
@@ -235,10 +235,10 @@ func (c *Call) Wait() error {
 		case err := <-c.answered:
 			return err
 		case <-c.ctx.Done():
-			return member.Unavailable("it is not known whether this was stored", c.ctx.Err())
+			return database.Unavailable("it is not known whether this was stored", c.ctx.Err())
 		case <-late.C:
 			if !c.Submit(nil) && c.db.writer.down.Load() {
-				return member.Unavailable("the store is down; it is not known whether this was stored", nil)
+				return database.Unavailable("the store is down; it is not known whether this was stored", nil)
 			}
 			late.Reset(downTimeout)
 		}

@@ -10,8 +10,8 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/persistence/columns"
 	"weir/persistence/dialect"
-	"weir/persistence/values"
 )
 
 // ErrOutdated reports that the state of a contact was another than expected: the
@@ -240,8 +240,8 @@ func (t *Tx) readChannels(list []weir.ChannelID) error {
 	err := t.SelectContext(t.Ctx, &found,
 		"SELECT c.id, c.deleting, c.deleted, COALESCE(c.name, c.former_name, '') AS name, COALESCE(w.batch, 0) AS mark, COALESCE(w.fence, 0) AS fence, "+
 			epochSQL+" AS epoch, "+ContactEventsEnabledSQL+" AS contact_events "+
-			"FROM channels c LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+values.Marks(len(list))+t.w.s.Dialect.ForShare,
-		append([]any{t.w.s.Start()}, values.Arguments(list)...)...)
+			"FROM channels c LEFT JOIN writers w ON w.start_number = ? WHERE c.id IN "+columns.Marks(len(list))+t.w.s.Dialect.ForShare,
+		append([]any{t.w.s.Start()}, columns.Arguments(list)...)...)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/persistence/database"
 	"weir/persistence/dialect"
-	"weir/persistence/member"
 )
 
 // writer is the group-commit writer: one goroutine, one connection. Requests
@@ -116,7 +116,7 @@ func (w *writer) close(ctx context.Context) error {
 	case <-ctx.Done():
 		w.giveUp()
 		<-w.ended
-		return member.Unavailable("the store was closed before everything was written", ctx.Err())
+		return database.Unavailable("the store was closed before everything was written", ctx.Err())
 	}
 }
 
@@ -236,14 +236,14 @@ func (w *writer) commitBatch(b *batch) {
 		kind, code := w.s.Classify(err)
 		w.s.Metrics.Errors.WithLabelValues(code).Inc()
 		switch {
-		case errors.Is(err, member.ErrNotOwner):
+		case errors.Is(err, database.ErrNotOwner):
 			b.fail(err)
 			return
 		case w.stop.Err() != nil:
-			b.fail(member.Unavailable("the store was closed; it is not known whether this was written", err))
+			b.fail(database.Unavailable("the store was closed; it is not known whether this was written", err))
 			return
 		case kind == dialect.Again:
-			w.wait(member.Jitter())
+			w.wait(database.Jitter())
 		case kind == dialect.Fault && len(b.requests) > 0 && !b.inDoubt:
 			w.blame(b, err)
 			return
@@ -278,7 +278,7 @@ func (w *writer) stuck(now time.Time) time.Duration {
 	return now.Sub(time.Unix(0, since))
 }
 
-func (w *writer) wait(d time.Duration) { member.Pause(w.stop, d) }
+func (w *writer) wait(d time.Duration) { database.Pause(w.stop, d) }
 
 // setDown records whether the database can be reached, and logs a change once.
 func (w *writer) setDown(err error) {
@@ -307,9 +307,9 @@ func (w *writer) attempt(b *batch) error {
 	}
 	begin := time.Now()
 	err := w.transactAll(b)
-	result := member.ResultCommitted
+	result := database.ResultCommitted
 	if err != nil {
-		result = member.ResultFailed
+		result = database.ResultFailed
 	} else {
 		w.s.Metrics.Changes.Observe(float64(b.rows()))
 	}
@@ -357,7 +357,7 @@ func (w *writer) transact(b *batch) error {
 	}
 	t := &Tx{w: w, sql: tx, Ctx: w.ctx, b: b, Now: time.Now(), states: map[weir.ChannelID]ChannelState{}}
 	if err := t.run(); err != nil {
-		return errors.Join(err, member.Ended(tx.Rollback()))
+		return errors.Join(err, database.Ended(tx.Rollback()))
 	}
 	b.inDoubt = true
 	if err = tx.Commit(w.ctx, t.list); err == nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
@@ -14,29 +14,29 @@ import (
 func testTokens(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	at := now()
-	live := func(want ...ops.Token) {
+	live := func(want ...operators.Token) {
 		t.Helper()
 		got, ever, err := b.LiveTokens(b.ctx, at)
 		b.ok(err)
-		byID := map[string]ops.Token{}
+		byID := map[string]operators.Token{}
 		for _, token := range got {
 			byID[token.ID] = token
 		}
-		expected := map[string]ops.Token{}
+		expected := map[string]operators.Token{}
 		for _, token := range want {
 			expected[token.ID] = token
 		}
 		same(t, "live tokens", byID, expected)
-		if all := must[[]ops.Token](t)(b.Tokens(b.ctx)); ever != (len(all) > 0) {
+		if all := must[[]operators.Token](t)(b.Tokens(b.ctx)); ever != (len(all) > 0) {
 			t.Errorf("ever %v with %d tokens", ever, len(all))
 		}
 	}
 	live()
-	one, _ := ops.NewToken("the ü program", []ops.Scope{ops.ScopeContactsWrite, ops.ScopePIIRead}, at.Add(-time.Hour), time.Time{})
-	two, _ := ops.NewToken("", []ops.Scope{ops.ScopeRouter}, at, at.Add(time.Minute))
+	one, _ := operators.NewToken("the ü program", []operators.Scope{operators.ScopeContactsWrite, operators.ScopePIIRead}, at.Add(-time.Hour), time.Time{})
+	two, _ := operators.NewToken("", []operators.Scope{operators.ScopeRouter}, at, at.Add(time.Minute))
 	b.ok(b.AddToken(b.ctx, two, at))
 	b.ok(b.AddToken(b.ctx, one, at))
-	same(t, "all tokens", must[[]ops.Token](t)(b.Tokens(b.ctx)), []ops.Token{one, two})
+	same(t, "all tokens", must[[]operators.Token](t)(b.Tokens(b.ctx)), []operators.Token{one, two})
 	live(one, two)
 	at = at.Add(time.Minute)
 	live(one)
@@ -51,7 +51,7 @@ func testTokens(t *testing.T, backend Backend) {
 	wantCode(t, b.RevokeToken(b.ctx, "nobody", at), weir.CodeNotFound)
 	live()
 	one.Revoked = at
-	same(t, "all tokens", must[[]ops.Token](t)(b.Tokens(b.ctx)), []ops.Token{one, two})
+	same(t, "all tokens", must[[]operators.Token](t)(b.Tokens(b.ctx)), []operators.Token{one, two})
 }
 
 // Tokens are made by a process that is not a member, while another one is.
@@ -62,7 +62,7 @@ func testTokensBeside(t *testing.T, backend Backend) {
 	url := backend.URL(t)
 	running := benchOn(t, url, persistence.Options{})
 	beside := storetest.OpenOnly(t, url, persistence.Options{})
-	token, _ := ops.NewToken("n", []ops.Scope{ops.ScopeRouter}, now(), time.Time{})
+	token, _ := operators.NewToken("n", []operators.Scope{operators.ScopeRouter}, now(), time.Time{})
 	running.ok(beside.AddToken(running.ctx, token, now()))
 	got, ever, err := running.LiveTokens(running.ctx, now())
 	if err != nil || !ever || len(got) != 1 || got[0].ID != token.ID {
@@ -73,12 +73,12 @@ func testTokensBeside(t *testing.T, backend Backend) {
 func testMostTokens(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	at := now()
-	b.fill("tokens", ops.MaxTokens-1, map[string]string{
+	b.fill("tokens", operators.MaxTokens-1, map[string]string{
 		"name": "'n'", "scopes": "'router'", "hash": "'" + strings.Repeat("0", 64) + "'", "created_at": "1", "expires_at": "0", "used_at": "0", "revoked_at": "0",
 	})
-	last, _ := ops.NewToken("n", []ops.Scope{ops.ScopeRouter}, at, at.Add(time.Second))
+	last, _ := operators.NewToken("n", []operators.Scope{operators.ScopeRouter}, at, at.Add(time.Second))
 	b.ok(b.AddToken(b.ctx, last, at))
-	more, _ := ops.NewToken("n", []ops.Scope{ops.ScopeRouter}, at, time.Time{})
+	more, _ := operators.NewToken("n", []operators.Scope{operators.ScopeRouter}, at, time.Time{})
 	wantCode(t, b.AddToken(b.ctx, more, at), weir.CodeConflict)
 	b.ok(b.AddToken(b.ctx, more, at.Add(time.Second)))
 }
@@ -86,9 +86,9 @@ func testMostTokens(t *testing.T, backend Backend) {
 func testSessions(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	at := now()
-	one := ops.Session{ID: ops.HashToken("one"), Token: "token", Created: at, Expires: at.Add(time.Hour)}
-	two := ops.Session{ID: ops.HashToken("two"), Token: "token", Created: at, Expires: at.Add(time.Minute)}
-	read := func(what string, id ops.TokenHash, at time.Time, want ops.Session) {
+	one := operators.Session{ID: operators.HashToken("one"), Token: "token", Created: at, Expires: at.Add(time.Hour)}
+	two := operators.Session{ID: operators.HashToken("two"), Token: "token", Created: at, Expires: at.Add(time.Minute)}
+	read := func(what string, id operators.TokenHash, at time.Time, want operators.Session) {
 		t.Helper()
 		got, ok, err := b.Session(b.ctx, id, at)
 		b.ok(err)
@@ -97,12 +97,12 @@ func testSessions(t *testing.T, backend Backend) {
 		}
 		same(t, what, got, want)
 	}
-	read("before it begins", one.ID, at, ops.Session{})
+	read("before it begins", one.ID, at, operators.Session{})
 	b.ok(b.AddSession(b.ctx, one))
 	b.ok(b.AddSession(b.ctx, two))
 	read("the first", one.ID, at, one)
 	read("the second", two.ID, at, two)
-	read("the second at its end", two.ID, two.Expires, ops.Session{})
+	read("the second at its end", two.ID, two.Expires, operators.Session{})
 
 	two.Expires = at.Add(2 * time.Hour)
 	b.ok(b.ExtendSession(b.ctx, two.ID, two.Expires))
@@ -112,7 +112,7 @@ func testSessions(t *testing.T, backend Backend) {
 	b.ok(b.EndSession(b.ctx, one.ID))
 	b.ok(b.EndSession(b.ctx, one.ID))
 	b.ok(b.ExtendSession(b.ctx, one.ID, two.Expires))
-	read("after its end", one.ID, at, ops.Session{})
+	read("after its end", one.ID, at, operators.Session{})
 	read("the other one", two.ID, at, two)
 
 	b.ok(b.AddSession(b.ctx, one))
@@ -126,20 +126,20 @@ func testSessions(t *testing.T, backend Backend) {
 
 func testAudit(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
-	entry := func(i int) ops.AuditEntry {
-		return ops.AuditEntry{At: now().Add(time.Duration(i) * time.Second), Token: "t", Action: "put-channel", Subject: "ü", Status: 200, Request: "r"}
+	entry := func(i int) operators.AuditEntry {
+		return operators.AuditEntry{At: now().Add(time.Duration(i) * time.Second), Token: "t", Action: "put-channel", Subject: "ü", Status: 200, Request: "r"}
 	}
-	changed := []ops.FieldChange{{Field: "capacity", Before: "5", After: "50"}, {Field: "settings.password", Secret: true}}
-	read := func(before int64, limit int) []ops.AuditEntry {
+	changed := []operators.FieldChange{{Field: "capacity", Before: "5", After: "50"}, {Field: "settings.password", Secret: true}}
+	read := func(before int64, limit int) []operators.AuditEntry {
 		t.Helper()
-		return must[[]ops.AuditEntry](t)(b.Audit(b.ctx, ops.AuditFilter{Before: before, Limit: limit}))
+		return must[[]operators.AuditEntry](t)(b.Audit(b.ctx, operators.AuditFilter{Before: before, Limit: limit}))
 	}
 	if len(read(0, 10)) != 0 {
 		t.Error("entries of a new store")
 	}
 	b.ok(b.AddAudit(b.ctx, nil))
-	var want []ops.AuditEntry // newest first
-	var list []ops.AuditEntry
+	var want []operators.AuditEntry // newest first
+	var list []operators.AuditEntry
 	for i := range 1200 {
 		list = append(list, entry(i))
 	}
@@ -155,10 +155,10 @@ func testAudit(t *testing.T, backend Backend) {
 	}
 	same(t, "entries", got, want)
 	same(t, "a page", read(got[9].ID, 5), want[10:15])
-	between := ops.AuditFilter{Since: list[100].At.Truncate(time.Millisecond), Until: list[103].At.Truncate(time.Millisecond), Limit: 10}
-	same(t, "between two instants", must[[]ops.AuditEntry](t)(b.Audit(b.ctx, between)), want[1200-103:1200-100])
-	same(t, "of a subject", must[[]ops.AuditEntry](t)(b.AuditOf(b.ctx, "ü", 2)), []ops.AuditEntry{got[1199], got[1198]})
-	same(t, "of another", must[[]ops.AuditEntry](t)(b.AuditOf(b.ctx, "u", 2)), []ops.AuditEntry{})
+	between := operators.AuditFilter{Since: list[100].At.Truncate(time.Millisecond), Until: list[103].At.Truncate(time.Millisecond), Limit: 10}
+	same(t, "between two instants", must[[]operators.AuditEntry](t)(b.Audit(b.ctx, between)), want[1200-103:1200-100])
+	same(t, "of a subject", must[[]operators.AuditEntry](t)(b.AuditOf(b.ctx, "ü", 2)), []operators.AuditEntry{got[1199], got[1198]})
+	same(t, "of another", must[[]operators.AuditEntry](t)(b.AuditOf(b.ctx, "u", 2)), []operators.AuditEntry{})
 	cut, gone := list[600].At, 0
 	for {
 		n := must[int](t)(b.PurgeAudit(b.ctx, cut, 1000))

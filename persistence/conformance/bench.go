@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/dialect"
 	"weir/persistence/fill"
@@ -227,5 +227,5 @@ func (b *bench) end(lease weir.Incarnation, o weir.Outcome, reason string, list 
 // oldestQueued returns when the oldest queued contact of a channel was accepted.
 func (b *bench) oldestQueued(channel weir.ChannelID) time.Time {
 	b.t.Helper()
-	return must[map[weir.ChannelID]ops.Backlog](b.t)(b.Backlogs(b.ctx, []weir.ChannelID{channel}))[channel].OldestQueuedAt
+	return must[map[weir.ChannelID]operators.Backlog](b.t)(b.Backlogs(b.ctx, []weir.ChannelID{channel}))[channel].OldestQueuedAt
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 )
 
-func refsOf(list []ops.DeadLetter) []weir.ContactID {
+func refsOf(list []operators.DeadLetter) []weir.ContactID {
 	var out []weir.ContactID
 	for i := range list {
 		out = append(out, list[i].Contact.ID)
@@ -18,9 +18,9 @@ func refsOf(list []ops.DeadLetter) []weir.ContactID {
 	return out
 }
 
-func (b *bench) deadLetters(f ops.DeadLetterFilter) []ops.DeadLetter {
+func (b *bench) deadLetters(f operators.DeadLetterFilter) []operators.DeadLetter {
 	b.t.Helper()
-	var all []ops.DeadLetter
+	var all []operators.DeadLetter
 	for {
 		list, next, err := b.DeadLetters(b.ctx, f)
 		b.ok(err)
@@ -53,33 +53,33 @@ func testDeadLetters(t *testing.T, backend Backend) {
 	other, lease2 := b.owned("b")
 	alone := b.end(lease2, weir.Lost, "", b.accept(other, sms("k"))...)
 
-	all := b.deadLetters(ops.DeadLetterFilter{})
+	all := b.deadLetters(operators.DeadLetterFilter{})
 	same(t, "all", refsOf(all), []weir.ContactID{list[5].ID, list[4].ID, list[3].ID, list[2].ID, list[1].ID, list[0].ID, alone[0].ID})
 	if d := all[2]; d.Outcome != weir.Failed || d.Reason != "error 500 of call …" || d.Contact.Key != "key-3" || d.At.Before(begun.Truncate(time.Millisecond)) {
 		t.Errorf("%+v", d)
 	}
 	reason := "error 500 of call …"
 	for name, f := range map[string]struct {
-		f    ops.DeadLetterFilter
+		f    operators.DeadLetterFilter
 		want []weir.ContactID
 	}{
-		"channel": {ops.DeadLetterFilter{Channel: other}, []weir.ContactID{alone[0].ID}},
-		"outcome": {ops.DeadLetterFilter{Outcome: weir.Lost}, []weir.ContactID{list[4].ID, alone[0].ID}},
-		"reason":  {ops.DeadLetterFilter{Reason: &reason}, []weir.ContactID{list[3].ID, list[2].ID, list[1].ID, list[0].ID}},
-		"both":    {ops.DeadLetterFilter{Channel: a, Outcome: weir.Failed, Reason: &reason}, []weir.ContactID{list[3].ID, list[2].ID, list[1].ID, list[0].ID}},
-		"none":    {ops.DeadLetterFilter{Channel: a, Outcome: weir.Lost, Reason: &reason}, nil},
-		"later":   {ops.DeadLetterFilter{Since: now().Add(time.Hour)}, nil},
-		"by now":  {ops.DeadLetterFilter{Since: begun, Until: now().Add(time.Hour), Channel: other}, []weir.ContactID{alone[0].ID}},
+		"channel": {operators.DeadLetterFilter{Channel: other}, []weir.ContactID{alone[0].ID}},
+		"outcome": {operators.DeadLetterFilter{Outcome: weir.Lost}, []weir.ContactID{list[4].ID, alone[0].ID}},
+		"reason":  {operators.DeadLetterFilter{Reason: &reason}, []weir.ContactID{list[3].ID, list[2].ID, list[1].ID, list[0].ID}},
+		"both":    {operators.DeadLetterFilter{Channel: a, Outcome: weir.Failed, Reason: &reason}, []weir.ContactID{list[3].ID, list[2].ID, list[1].ID, list[0].ID}},
+		"none":    {operators.DeadLetterFilter{Channel: a, Outcome: weir.Lost, Reason: &reason}, nil},
+		"later":   {operators.DeadLetterFilter{Since: now().Add(time.Hour)}, nil},
+		"by now":  {operators.DeadLetterFilter{Since: begun, Until: now().Add(time.Hour), Channel: other}, []weir.ContactID{alone[0].ID}},
 	} {
 		for _, f.f.Limit = range []int{0, 1, 2} {
 			same(t, name, refsOf(b.deadLetters(f.f)), f.want)
 		}
 	}
-	groups := must[[]ops.DeadLetterGroup](t)(b.DeadGroups(b.ctx, ops.DeadLetterFilter{}, 10))
+	groups := must[[]operators.DeadLetterGroup](t)(b.DeadGroups(b.ctx, operators.DeadLetterFilter{}, 10))
 	if len(groups) != 4 || groups[0].Count != 4 || groups[0].Reason != reason || groups[0].Channel != a || groups[0].Newest.Before(groups[0].Oldest) {
 		t.Errorf("%+v", groups)
 	}
-	if _, _, err := b.DeadLetters(b.ctx, ops.DeadLetterFilter{Cursor: "x"}); weir.CodeOf(err) != weir.CodeInvalid {
+	if _, _, err := b.DeadLetters(b.ctx, operators.DeadLetterFilter{Cursor: "x"}); weir.CodeOf(err) != weir.CodeInvalid {
 		t.Errorf("a cursor that is none: %v", err)
 	}
 	for o, want := range map[weir.Outcome]int{weir.Failed: 5, weir.Busy: 1, weir.Lost: 1} {
@@ -98,23 +98,23 @@ func testRequeue(t *testing.T, b *bench, a weir.ChannelID, list []weir.Contact) 
 	t.Helper()
 	waiting := must[int64](t)(b.QueuedCount(b.ctx, a))
 	ids := []weir.ContactID{list[0].ID, list[1].ID, list[0].ID, list[6].ID, 12345} // the same id twice, one contact that succeeded, one unknown id
-	got := must[ops.Requeued](t)(b.Requeue(b.ctx, a, ids, "me"))
+	got := must[operators.Requeued](t)(b.Requeue(b.ctx, a, ids, "me"))
 	if len(got.Contacts) != 2 || got.Closed != 0 {
 		t.Fatalf("%+v", got)
 	}
 	fresh, _ := b.read(got.Contacts[0].Ref)
-	if fresh.State != weir.Queued || fresh.Key != ops.RequeueKey(list[0].Ref) || fresh.To != list[0].To || fresh.Messages[0] != list[0].Messages[0] || fresh.Attempt != 0 {
+	if fresh.State != weir.Queued || fresh.Key != operators.RequeueKey(list[0].Ref) || fresh.To != list[0].To || fresh.Messages[0] != list[0].Messages[0] || fresh.Attempt != 0 {
 		t.Errorf("%+v", fresh)
 	}
 	b.wantQueued(a, waiting+2)
-	after := must[ops.DeadLetterHistory](t)(b.History(b.ctx, list[0].Ref))
+	after := must[operators.DeadLetterHistory](t)(b.History(b.ctx, list[0].Ref))
 	if after.Dead != nil || after.RequeuedAs != fresh.Ref || after.RequeuedBy != "me" || after.RequeuedAt != fresh.QueuedAt {
 		t.Errorf("%+v", after)
 	}
 	if old, _ := b.read(list[0].Ref); old.State != weir.Done || old.Outcome != weir.Failed {
 		t.Errorf("the old one: %+v", old)
 	}
-	if again := must[ops.Requeued](t)(b.Requeue(b.ctx, a, ids, "me")); len(again.Contacts) != 0 {
+	if again := must[operators.Requeued](t)(b.Requeue(b.ctx, a, ids, "me")); len(again.Contacts) != 0 {
 		t.Errorf("again: %+v", again)
 	}
 	var done sync.WaitGroup
@@ -145,7 +145,7 @@ func testDiscard(t *testing.T, b *bench, channel weir.ChannelID, dead weir.Conta
 	if c, _ := b.read(dead.Ref); c.Outcome != weir.Lost {
 		t.Errorf("%+v", c)
 	}
-	if got := must[ops.Requeued](t)(b.Requeue(b.ctx, channel, []weir.ContactID{dead.ID}, "")); len(got.Contacts) != 0 {
+	if got := must[operators.Requeued](t)(b.Requeue(b.ctx, channel, []weir.ContactID{dead.ID}, "")); len(got.Contacts) != 0 {
 		t.Errorf("requeued after it was discarded: %+v", got)
 	}
 }
@@ -166,7 +166,7 @@ func testDeadEnds(t *testing.T, backend Backend) {
 	p, err = p.Finish(now(), weir.Failed, "")
 	failed := to(tr.Contact, p, err)
 	b.commitAll(lease, failed)
-	if n := len(b.deadLetters(ops.DeadLetterFilter{})); n != 2 {
+	if n := len(b.deadLetters(operators.DeadLetterFilter{})); n != 2 {
 		t.Errorf("%d dead letters", n)
 	}
 	if p, changed := failed.Contact.CorrectPart(0); !changed {
@@ -177,17 +177,17 @@ func testDeadEnds(t *testing.T, backend Backend) {
 		fails, err := other.Contact.Finish(now(), weir.Failed, "")
 		b.commitAll(lease, to(failed.Contact, p, nil), to(other.Contact, fails, err))
 	}
-	same(t, "after a failover", refsOf(b.deadLetters(ops.DeadLetterFilter{})), []weir.ContactID{list[3].ID, list[0].ID})
+	same(t, "after a failover", refsOf(b.deadLetters(operators.DeadLetterFilter{})), []weir.ContactID{list[3].ID, list[0].ID})
 	for now().Before(late.NotAfter) {
 		b.channel("a") // takes some time
 	}
-	if got := must[ops.Requeued](t)(b.Requeue(b.ctx, a, []weir.ContactID{list[0].ID}, "")); got.Closed != 1 || len(got.Contacts) != 0 {
+	if got := must[operators.Requeued](t)(b.Requeue(b.ctx, a, []weir.ContactID{list[0].ID}, "")); got.Closed != 1 || len(got.Contacts) != 0 {
 		t.Errorf("%+v", got)
 	}
 	b.end(lease, weir.Failed, "", list[2])
-	must[ops.Requeued](t)(b.Requeue(b.ctx, a, []weir.ContactID{list[2].ID}, ""))
+	must[operators.Requeued](t)(b.Requeue(b.ctx, a, []weir.ContactID{list[2].ID}, ""))
 	must[int](t)(b.Purge(b.ctx, now().Add(time.Hour), 100))
-	if after := must[ops.DeadLetterHistory](t)(b.History(b.ctx, list[2].Ref)); !after.RequeuedAt.IsZero() || len(b.deadLetters(ops.DeadLetterFilter{})) != 0 {
+	if after := must[operators.DeadLetterHistory](t)(b.History(b.ctx, list[2].Ref)); !after.RequeuedAt.IsZero() || len(b.deadLetters(operators.DeadLetterFilter{})) != 0 {
 		t.Errorf("after the retention: %+v", after)
 	}
 	_, err = b.Requeue(b.ctx, 99, []weir.ContactID{1}, "")

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 )
 
 // testFigures compares a read of many channels at once with a read of each channel.
@@ -41,13 +41,13 @@ func testFigures(t *testing.T, backend Backend) {
 		}
 		b.flyAll(lease, got[:4])
 	}
-	backlogs := must[map[weir.ChannelID]ops.Backlog](t)(b.Backlogs(b.ctx, append(all, 999)))
-	flights := must[map[weir.ChannelID]ops.Figures](t)(b.Flights(b.ctx, append(all, 999)))
+	backlogs := must[map[weir.ChannelID]operators.Backlog](t)(b.Backlogs(b.ctx, append(all, 999)))
+	flights := must[map[weir.ChannelID]operators.Figures](t)(b.Flights(b.ctx, append(all, 999)))
 	for _, id := range all {
 		same(t, fmt.Sprintf("number queued in %d", id), backlogs[id].Queued, must[int64](t)(b.QueuedCount(b.ctx, id)))
 		same(t, fmt.Sprintf("oldest queued in %d", id), backlogs[id].OldestQueuedAt, oldest[id])
 	}
-	same(t, "in flight", flights, map[weir.ChannelID]ops.Figures{all[0]: {InFlight: 2 + 2 + 1 + 2, Sending: 2, Active: 1, Unknown: 1}})
+	same(t, "in flight", flights, map[weir.ChannelID]operators.Figures{all[0]: {InFlight: 2 + 2 + 1 + 2, Sending: 2, Active: 1, Unknown: 1}})
 	if backlogs[all[0]].Queued != 8 || backlogs[all[2]].Queued != 12 || len(backlogs) != 3 {
 		t.Errorf("%+v", backlogs)
 	}
@@ -69,21 +69,21 @@ func (b *bench) flyAll(lease weir.Incarnation, list []weir.Contact) {
 }
 
 // minuteAt returns a minute with the counts n, n+1 and so on.
-func minuteAt(channel weir.ChannelID, at time.Time, n int64) ops.Minute {
-	m := ops.Minute{Channel: channel, At: at}
+func minuteAt(channel weir.ChannelID, at time.Time, n int64) operators.Minute {
+	m := operators.Minute{Channel: channel, At: at}
 	for i := range m.Counts {
 		m.Counts[i] = n + int64(i)
 	}
 	return m
 }
 
-func gauged(m ops.Minute, inFlight, most, queued int64) ops.Minute {
+func gauged(m operators.Minute, inFlight, most, queued int64) operators.Minute {
 	m.Gauged, m.InFlight, m.MaxInFlight, m.Queued, m.Capacity = true, inFlight, most, queued, 100
 	return m
 }
 
 // addMinutes requires that all minutes are written.
-func (b *bench) addMinutes(list ...ops.Minute) {
+func (b *bench) addMinutes(list ...operators.Minute) {
 	b.t.Helper()
 	if rest, err := b.AddMinutes(b.ctx, list); err != nil || len(rest) > 0 {
 		b.t.Fatalf("%d minutes were not written: %v", len(rest), err)
@@ -95,7 +95,7 @@ func testMinutes(t *testing.T, backend Backend) {
 	a, other := b.channel("a").ID, b.channel("b").ID
 	start := now().Truncate(time.Hour)
 	at := func(i int) time.Time { return start.Add(time.Duration(i) * time.Minute) }
-	read := func(from, until time.Time) ([]ops.Minute, *ops.Minute) {
+	read := func(from, until time.Time) ([]operators.Minute, *operators.Minute) {
 		t.Helper()
 		list, before, err := b.Minutes(b.ctx, a, from, until)
 		b.ok(err)
@@ -108,7 +108,7 @@ func testMinutes(t *testing.T, backend Backend) {
 	first, second := gauged(minuteAt(a, at(0), 1), 3, 9, 7), minuteAt(a, at(5), 2)
 	b.addMinutes(second, gauged(minuteAt(other, at(0), 5), 1, 1, 1), first)
 	list, before := read(at(0), at(60))
-	same(t, "minutes", list, []ops.Minute{first, second})
+	same(t, "minutes", list, []operators.Minute{first, second})
 	if before != nil {
 		t.Errorf("there is one before the first: %v", before)
 	}
@@ -122,34 +122,34 @@ func testMinutes(t *testing.T, backend Backend) {
 	zero := gauged(minuteAt(a, at(5), 0), 0, 1, 0)
 	second.Add(&zero)
 	list, _ = read(at(0), at(60))
-	same(t, "minutes of two", list, []ops.Minute{first, second})
+	same(t, "minutes of two", list, []operators.Minute{first, second})
 	list, before = read(at(1), at(5))
 	if len(list) != 0 || before == nil || !cmp.Equal(*before, first) {
 		t.Errorf("between the two: %v, before %v", list, before)
 	}
-	testQuarters(t, b, a, other, start, []ops.Minute{first, second})
+	testQuarters(t, b, a, other, start, []operators.Minute{first, second})
 	testPurgeMinutes(t, b, a, at)
 }
 
-func testQuarters(t *testing.T, b *bench, a, other weir.ChannelID, start time.Time, list []ops.Minute) {
+func testQuarters(t *testing.T, b *bench, a, other weir.ChannelID, start time.Time, list []operators.Minute) {
 	t.Helper()
-	read := func(from, until time.Time) []ops.Minute {
+	read := func(from, until time.Time) []operators.Minute {
 		t.Helper()
-		return must[[]ops.Minute](t)(b.Quarters(b.ctx, []weir.ChannelID{other, a, 99}, from, until))
+		return must[[]operators.Minute](t)(b.Quarters(b.ctx, []weir.ChannelID{other, a, 99}, from, until))
 	}
 	both := list[0]
 	both.Add(&list[1])
 	theirs := gauged(minuteAt(other, start, 5), 1, 1, 1)
 	b.addMinutes(minuteAt(other, start.Add(29*time.Minute), 1))
 	late := minuteAt(other, start.Add(15*time.Minute), 1)
-	same(t, "an hour", read(start, start.Add(time.Hour)), []ops.Minute{both, theirs, late})
-	same(t, "the first", read(start, start.Add(15*time.Minute)), []ops.Minute{both, theirs})
-	same(t, "the others", read(start.Add(time.Second), start.Add(time.Hour)), []ops.Minute{late})
+	same(t, "an hour", read(start, start.Add(time.Hour)), []operators.Minute{both, theirs, late})
+	same(t, "the first", read(start, start.Add(15*time.Minute)), []operators.Minute{both, theirs})
+	same(t, "the others", read(start.Add(time.Second), start.Add(time.Hour)), []operators.Minute{late})
 }
 
 func testPurgeMinutes(t *testing.T, b *bench, a weir.ChannelID, at func(int) time.Time) {
 	t.Helper()
-	var many []ops.Minute
+	var many []operators.Minute
 	for i := range 1100 {
 		many = append(many, minuteAt(a, at(100+i), 1))
 	}

@@ -11,8 +11,8 @@ import (
 	"weir"
 	"weir/internal/polling"
 	"weir/persistence"
+	"weir/persistence/database"
 	"weir/persistence/dialect"
-	"weir/persistence/member"
 	"weir/persistence/storetest"
 )
 
@@ -185,7 +185,7 @@ func testProgramTooOld(t *testing.T, backend Backend) {
 	for range 2 {
 		s := storetest.OpenOnly(t, url, persistence.Options{})
 		err = s.TryOwn(t.Context())
-		if old, ok := errors.AsType[*member.TooOldError](err); !ok || old.Needs != 1000 || s.Owns() || s.Valid() {
+		if old, ok := errors.AsType[*database.TooOldError](err); !ok || old.Needs != 1000 || s.Owns() || s.Valid() {
 			t.Errorf("%v; it owns the database: %v", err, s.Owns())
 		}
 		if err := s.Close(t.Context()); err != nil {

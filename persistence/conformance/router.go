@@ -8,7 +8,7 @@ import (
 
 	"weir"
 	"weir/events"
-	"weir/routing/eventlog"
+	"weir/router/journal"
 )
 
 // asRouter acquires the router's role.
@@ -18,18 +18,18 @@ func (b *bench) asRouter() weir.Incarnation {
 }
 
 // routed appends a group and waits.
-func (b *bench) routed(l weir.Incarnation, g eventlog.Group) error {
+func (b *bench) routed(l weir.Incarnation, g journal.Group) error {
 	done := make(chan error, 1)
 	b.Append(l, g, func(err error) { done <- err })
 	return <-done
 }
 
 // segment returns a segment with the events first to last.
-func segment(first, last uint64, data string) eventlog.Segment {
-	return eventlog.Segment{First: first, Last: last, Data: []byte(data)}
+func segment(first, last uint64, data string) journal.Segment {
+	return journal.Segment{First: first, Last: last, Data: []byte(data)}
 }
 
-func groupOf(list ...eventlog.Segment) eventlog.Group { return eventlog.Group{Segments: list} }
+func groupOf(list ...journal.Segment) journal.Group { return journal.Group{Segments: list} }
 
 // testJournal checks that groups are read back in order, that none is lost or accepted
 // twice, and that nothing of an earlier state is accepted.
@@ -38,18 +38,18 @@ func testJournal(t *testing.T, backend Backend) {
 	old := b.asRouter()
 	l := b.asRouter()
 	long := string(bytes.Repeat([]byte("x"), 20_000)) // more than a page
-	want := []eventlog.Segment{segment(1, 3, "a\n"), segment(4, 4, long), segment(5, 9, "\x00\xff"), segment(10, 11, "d")}
+	want := []journal.Segment{segment(1, 3, "a\n"), segment(4, 4, long), segment(5, 9, "\x00\xff"), segment(10, 11, "d")}
 	b.ok(b.routed(l, groupOf(want[0])))
 	for name, c := range map[string]struct {
 		lease weir.Incarnation
-		group eventlog.Group
+		group journal.Group
 		want  error
 	}{
 		"an earlier state":  {old, groupOf(want[1]), weir.ErrSuperseded},
 		"no state":          {weir.Incarnation{}, groupOf(want[1]), weir.ErrSuperseded},
-		"a gap":             {l, groupOf(segment(5, 6, "?")), eventlog.ErrGap},
-		"a repetition":      {l, groupOf(want[0]), eventlog.ErrGap},
-		"what was let past": {l, groupOf(segment(3, 4, "?")), eventlog.ErrGap},
+		"a gap":             {l, groupOf(segment(5, 6, "?")), journal.ErrGap},
+		"a repetition":      {l, groupOf(want[0]), journal.ErrGap},
+		"what was let past": {l, groupOf(segment(3, 4, "?")), journal.ErrGap},
 	} {
 		if err := b.routed(c.lease, c.group); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -57,7 +57,7 @@ func testJournal(t *testing.T, backend Backend) {
 	}
 	b.ok(b.routed(l, groupOf(want[1], want[2])))
 	before := must[int64](t)(b.LatestEvent(b.ctx))
-	b.ok(b.routed(l, eventlog.Group{Segments: want[3:], Public: []events.Event{
+	b.ok(b.routed(l, journal.Group{Segments: want[3:], Public: []events.Event{
 		{Type: "A", Source: "router", Subject: "job/1", At: now(), Data: []byte(`{"n":1}`)},
 		{Type: "B", Source: "router", Subject: "job/1", At: now(), Data: []byte(`{"n":2}`)},
 	}}))
@@ -67,15 +67,15 @@ func testJournal(t *testing.T, backend Backend) {
 	}
 	same(t, "segments", b.segments(0), want)
 	same(t, "segments after a while", b.segments(4), want[2:])
-	saved := must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx))
-	same(t, "no snapshot", saved, eventlog.Saved{Last: 11})
+	saved := must[journal.Saved](t)(b.LoadSnapshot(b.ctx))
+	same(t, "no snapshot", saved, journal.Saved{Last: 11})
 }
 
 // segments reads the journal after an event, a few segments at a time.
-func (b *bench) segments(after uint64) (list []eventlog.Segment) {
+func (b *bench) segments(after uint64) (list []journal.Segment) {
 	b.t.Helper()
 	for {
-		some := must[[]eventlog.Segment](b.t)(b.Segments(b.ctx, after, 2))
+		some := must[[]journal.Segment](b.t)(b.Segments(b.ctx, after, 2))
 		if len(some) == 0 {
 			return list
 		}
@@ -98,7 +98,7 @@ func testSnapshots(t *testing.T, backend Backend) {
 		b.ok(b.routed(l, groupOf(segment(2*i+1, 2*i+2, "two"))))
 	}
 	b.ok(b.SaveSnapshot(b.ctx, l, 440, large))
-	saved := must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx))
+	saved := must[journal.Saved](t)(b.LoadSnapshot(b.ctx))
 	if saved.Seq != 440 || saved.Last != 500 || !bytes.Equal(saved.Data, large) {
 		t.Errorf("a snapshot of event %d with %d bytes, the journal ends with %d", saved.Seq, len(saved.Data), saved.Last)
 	}
@@ -112,19 +112,19 @@ func testSnapshots(t *testing.T, backend Backend) {
 		want  error
 	}{
 		"an earlier state":          {old, 500, weir.ErrSuperseded},
-		"ahead of the journal":      {l, 501, eventlog.ErrGap},
-		"older than the stored one": {l, 438, eventlog.ErrGap},
+		"ahead of the journal":      {l, 501, journal.ErrGap},
+		"older than the stored one": {l, 438, journal.ErrGap},
 	} {
 		if err := b.SaveSnapshot(b.ctx, c.lease, c.seq, []byte("?")); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if again := must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx)); again.Seq != 440 || !bytes.Equal(again.Data, large) {
+		if again := must[journal.Saved](t)(b.LoadSnapshot(b.ctx)); again.Seq != 440 || !bytes.Equal(again.Data, large) {
 			t.Errorf("%s: the snapshot is now of event %d", name, again.Seq)
 		}
 	}
 	b.ok(b.SaveSnapshot(b.ctx, l, 500, []byte("small")))
-	saved = must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx))
-	same(t, "the last one", saved, eventlog.Saved{Seq: 500, Data: []byte("small"), Last: 500})
-	same(t, "the journal", b.segments(0), []eventlog.Segment(nil))
+	saved = must[journal.Saved](t)(b.LoadSnapshot(b.ctx))
+	same(t, "the last one", saved, journal.Saved{Seq: 500, Data: []byte("small"), Last: 500})
+	same(t, "the journal", b.segments(0), []journal.Segment(nil))
 	b.ok(b.routed(l, groupOf(segment(501, 501, "on"))))
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/surveys"
 )
 
@@ -111,7 +111,7 @@ func testReplyOutbox(t *testing.T, backend Backend) {
 	delivered.Kind, delivered.Contact, delivered.Outcome, delivered.Reason = surveys.ContactEnded, claimed[1].Ref, weir.Completed, "said so"
 	found.Contact = claimed[3].Ref
 	b.wantEntries(want, delivered, found)
-	same(t, "dead letters", refsOf(b.deadLetters(ops.DeadLetterFilter{})), []weir.ContactID{claimed[2].ID})
+	same(t, "dead letters", refsOf(b.deadLetters(operators.DeadLetterFilter{})), []weir.ContactID{claimed[2].ID})
 }
 
 // deleteEntries deletes outbox entries through works: the entries of a stale move stay.

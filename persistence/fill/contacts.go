@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/persistence/queue"
+	"weir/persistence/contacts"
 )
 
 // Contacts describes a number of similar contacts. Each has a number, which determines
@@ -65,7 +65,7 @@ func (c Contacts) tables() map[string][]Column {
 // all have the instants of the first.
 func (c Contacts) ended() string {
 	at := c.Begin.Add(time.Duration(c.First) * time.Millisecond)
-	return fmt.Sprintf("x'%x'", queue.EncodeProgress(weir.Progress{
+	return fmt.Sprintf("x'%x'", contacts.EncodeProgress(weir.Progress{
 		Rev: 4, State: weir.Done, Attempt: 1, ClaimedAt: at.Add(untilClaimed), SentAt: at.Add(untilSent), HeardAt: at.Add(untilEnded), FinishedAt: at.Add(untilEnded),
 		ProviderRef: "1", Parts: "d", Outcome: weir.Completed,
 	}))

@@ -1,7 +1,7 @@
 // Package ownership decides who owns a database: when a process may take it, until when it
 // may act, and when an owner gives it up. It is pure: the row of the owner, and the instants
 // at which it was asked for, are passed in, and the result is a decision for a shell to carry
-// out (package member).
+// out (package database).
 //
 // # Invariants
 //

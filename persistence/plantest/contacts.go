@@ -12,10 +12,10 @@ import (
 
 	"weir"
 	"weir/persistence"
+	contactstore "weir/persistence/contacts"
 	"weir/persistence/dialect"
 	"weir/persistence/fill"
 	"weir/persistence/mysql"
-	"weir/persistence/queue"
 	"weir/persistence/sqlite"
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
@@ -78,7 +78,7 @@ func contacts(t *testing.T, db *sql.DB, channel weir.ChannelID, state weir.State
 	case weir.Delayed:
 		insert("contacts_delayed", fill.Column{Name: "due_at", Value: at}, rev)
 	case weir.Done:
-		progress := fmt.Sprintf("x'%x'", queue.EncodeProgress(weir.Progress{State: weir.Done, Rev: 4, Attempt: 1, Outcome: weir.Completed}))
+		progress := fmt.Sprintf("x'%x'", contactstore.EncodeProgress(weir.Progress{State: weir.Done, Rev: 4, Attempt: 1, Outcome: weir.Completed}))
 		insert("contacts_done", fill.Column{Name: "finished_at", Value: at}, rev, fill.Column{Name: "outcome", Value: "'completed'"},
 			fill.Column{Name: "reason", Value: "''"}, fill.Column{Name: "progress", Value: progress})
 	default: // in flight: only in the log, which no plan is about

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/dialect"
 	"weir/persistence/fill"
@@ -234,19 +234,19 @@ func (g *grave) checkCounts(t *testing.T) {
 	since, until := idBegin().Add(40*time.Second), idBegin().Add(41*time.Second)
 	for _, x := range []struct {
 		name   string
-		f      ops.DeadLetterFilter
+		f      operators.DeadLetterFilter
 		n      int64
 		groups int
 	}{
-		{"all", ops.DeadLetterFilter{}, dead + 4000, 47},
-		{"a channel", ops.DeadLetterFilter{Channel: 1}, dead, 6},
-		{"an outcome", ops.DeadLetterFilter{Outcome: weir.Lost}, 104, 2},
-		{"a channel and an outcome", ops.DeadLetterFilter{Channel: 1, Outcome: weir.Failed}, dead - 100, 5},
-		{"a reason", ops.DeadLetterFilter{Reason: &reason}, 10_400, 7},
-		{"alike", ops.DeadLetterFilter{Channel: 1, Outcome: weir.Failed, Reason: &reason}, 9_900, 1},
-		{"a second", ops.DeadLetterFilter{Since: since, Until: until}, 1000, 6},
-		{"a channel's second", ops.DeadLetterFilter{Channel: 1, Since: since, Until: until}, 1000, 6},
-		{"since", ops.DeadLetterFilter{Since: since}, 64_001, 47},
+		{"all", operators.DeadLetterFilter{}, dead + 4000, 47},
+		{"a channel", operators.DeadLetterFilter{Channel: 1}, dead, 6},
+		{"an outcome", operators.DeadLetterFilter{Outcome: weir.Lost}, 104, 2},
+		{"a channel and an outcome", operators.DeadLetterFilter{Channel: 1, Outcome: weir.Failed}, dead - 100, 5},
+		{"a reason", operators.DeadLetterFilter{Reason: &reason}, 10_400, 7},
+		{"alike", operators.DeadLetterFilter{Channel: 1, Outcome: weir.Failed, Reason: &reason}, 9_900, 1},
+		{"a second", operators.DeadLetterFilter{Since: since, Until: until}, 1000, 6},
+		{"a channel's second", operators.DeadLetterFilter{Channel: 1, Since: since, Until: until}, 1000, 6},
+		{"since", operators.DeadLetterFilter{Since: since}, 64_001, 47},
 	} {
 		begin := time.Now()
 		n, err := g.CountDead(t.Context(), x.f)

@@ -4,21 +4,21 @@ import (
 	"context"
 
 	"weir"
+	"weir/persistence/columns"
 	"weir/persistence/commit"
-	"weir/persistence/values"
-	"weir/routing/eventlog"
+	"weir/router/journal"
 )
 
-var _ eventlog.Store = (*Store)(nil)
+var _ journal.Store = (*Store)(nil)
 
 // segmentsBytes bounds what one read of the journal brings.
 const segmentsBytes = 8 << 20
 
-// Append implements [eventlog.Store].
-func (s *Store) Append(by weir.Incarnation, g eventlog.Group, done func(error)) {
+// Append implements [journal.Store].
+func (s *Store) Append(by weir.Incarnation, g journal.Group, done func(error)) {
 	// The router collects by itself, so that only real rows count: a writer that
 	// waits for more to come would hold up a group that is complete.
-	rows := 2 + len(g.Segments) + len(g.Public)/values.EventsPerRow
+	rows := 2 + len(g.Segments) + len(g.Public)/columns.EventsPerRow
 	bytes := 0
 	for i := range g.Segments {
 		bytes += len(g.Segments[i].Data)
@@ -35,7 +35,7 @@ func (s *Store) Append(by weir.Incarnation, g eventlog.Group, done func(error)) 
 // routed is a pending write of a group of the router's events to the journal.
 type routed struct {
 	by    weir.Incarnation
-	group eventlog.Group
+	group journal.Group
 }
 
 // Write implements [commit.Work]. The row of the head orders groups: one that was
@@ -52,7 +52,7 @@ func (w *routed) Write(t *commit.Tx, r *commit.Request) error {
 		return err
 	}
 	if n != 1 {
-		r.Refuse(eventlog.ErrGap)
+		r.Refuse(journal.ErrGap)
 		return nil
 	}
 	for i := range list {
@@ -66,17 +66,17 @@ func (w *routed) Write(t *commit.Tx, r *commit.Request) error {
 	return nil
 }
 
-// Segments implements [eventlog.Store].
-func (s *Store) Segments(ctx context.Context, after uint64, limit int) ([]eventlog.Segment, error) {
+// Segments implements [journal.Store].
+func (s *Store) Segments(ctx context.Context, after uint64, limit int) ([]journal.Segment, error) {
 	rows, err := s.Read.QueryContext(ctx, "SELECT first_seq, last_seq, data FROM router_journal WHERE first_seq > ? ORDER BY first_seq LIMIT ?",
 		int64(after), limit)
 	if err != nil {
 		return nil, s.Failure("read the router's journal", err)
 	}
 	defer func() { _ = rows.Close() }()
-	var list []eventlog.Segment
+	var list []journal.Segment
 	for bytes := 0; bytes < segmentsBytes && rows.Next(); {
-		var g eventlog.Segment
+		var g journal.Segment
 		if err := rows.Scan(&g.First, &g.Last, &g.Data); err != nil {
 			return nil, s.Failure("read the router's journal", err)
 		}

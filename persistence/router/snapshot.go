@@ -9,7 +9,7 @@ import (
 
 	"weir"
 	"weir/persistence/commit"
-	"weir/routing/eventlog"
+	"weir/router/journal"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 
 var errParts = errors.New("the router's snapshot lacks a part")
 
-// SaveSnapshot implements [eventlog.Store]. The parts are written under a
+// SaveSnapshot implements [journal.Store]. The parts are written under a
 // number that does not count yet; one statement makes it count.
 func (s *Store) SaveSnapshot(ctx context.Context, by weir.Incarnation, seq uint64, data []byte) error {
 	number, parts := s.NextID(time.Now()), 0
@@ -72,7 +72,7 @@ func (w *snapshotSwitch) Write(t *commit.Tx, r *commit.Request) error {
 	n, err := t.Exec("UPDATE router_head SET snapshot = ?, snapshot_seq = ? WHERE id = 1 AND last_seq >= ? AND snapshot_seq <= ?",
 		w.number, w.seq, w.seq, w.seq)
 	if err == nil && n != 1 {
-		r.Refuse(eventlog.ErrGap)
+		r.Refuse(journal.ErrGap)
 	}
 	return err
 }
@@ -119,11 +119,11 @@ func pruneSnapshots(ctx context.Context, tx *sqlx.Tx, snapshot, _ int64) (more b
 	return len(found) == pruneChunk, err
 }
 
-// LoadSnapshot implements [eventlog.Store].
-func (s *Store) LoadSnapshot(ctx context.Context) (eventlog.Saved, error) {
-	var saved eventlog.Saved
+// LoadSnapshot implements [journal.Store].
+func (s *Store) LoadSnapshot(ctx context.Context) (journal.Saved, error) {
+	var saved journal.Saved
 	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		saved = eventlog.Saved{}
+		saved = journal.Saved{}
 		var number int64
 		// The one row that decides what counts.
 		row := tx.QueryRowContext(ctx, "SELECT last_seq, snapshot, snapshot_seq FROM router_head WHERE id = 1")

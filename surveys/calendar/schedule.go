@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"weir/ops"
+	"weir/operators"
 )
 
 // Grace is the time from the end of a survey's last window until the survey is
@@ -175,11 +175,11 @@ func (s *Schedule) OpenBetween(a, b time.Time) time.Duration {
 }
 
 // WhyClosed explains when a closed schedule opens.
-func (s *Schedule) WhyClosed(now time.Time) ops.Why {
+func (s *Schedule) WhyClosed(now time.Time) operators.Why {
 	if open, ok := s.NextOpen(now); ok {
-		return ops.Why{Code: ops.WhyWindow, Text: "the schedule opens at " + s.WhyAt(open)}
+		return operators.Why{Code: operators.WhyWindow, Text: "the schedule opens at " + s.WhyAt(open)}
 	}
-	return ops.Why{Code: ops.WhyWindow, Text: "the schedule does not open again"}
+	return operators.Why{Code: operators.WhyWindow, Text: "the schedule does not open again"}
 }
 
 // FormatLocal formats an instant in the zone of the schedule.
@@ -187,9 +187,9 @@ func (s *Schedule) FormatLocal(t time.Time) string {
 	return t.In(s.zone).Format("Mon 2006-01-02 15:04 ") + s.zone.String()
 }
 
-// WhyAt formats an instant as [ops.WhyAt], with day and time in the zone of the schedule.
+// WhyAt formats an instant as [operators.WhyAt], with day and time in the zone of the schedule.
 func (s *Schedule) WhyAt(t time.Time) string {
-	return ops.WhyAt(t) + t.In(s.zone).Format(" (Mon 15:04 ") + s.zone.String() + ")"
+	return operators.WhyAt(t) + t.In(s.zone).Format(" (Mon 15:04 ") + s.zone.String() + ")"
 }
 
 // LaterOf returns the later of two instants.

@@ -43,7 +43,7 @@ const events = [
 ];
 
 // What no client can bring about in less than 90 days. The tests in Go, whose
-// clock can be moved, have it: TestRandomLifecycles in web/jobrouter.
+// clock can be moved, have it: TestRandomLifecycles in web/router.
 const byClockOnly = { RouterJobSchedulingFailed: "a job expires before its schedule after 90 days; covered by make test" };
 
 export class Coverage {

@@ -19,10 +19,10 @@ import (
 	"weir/channels"
 	"weir/internal/tracing"
 	"weir/internal/validation"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/callbacks"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // ContactsBody is the body of POST.
@@ -88,7 +88,7 @@ func (r *acceptRoutes) table() []*route.Route {
 			"A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. " +
 			"With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. " +
 			"After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.",
-		Body: route.TypeOf[ContactsBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBatchBody, Handle: r.post,
+		Body: route.TypeOf[ContactsBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBatchBody, Handle: r.post,
 		Answers: []route.Answer{{Status: http.StatusAccepted, Description: "queued durably, in the order of the request", Body: route.TypeOf[AcceptedList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeKeyReused},
 	}}
@@ -242,8 +242,8 @@ func (b *batchReader) key(key string, i int, at string) {
 	if key == "" {
 		return
 	}
-	if strings.HasPrefix(key, ops.RequeuePrefix) {
-		b.errors.Add(at+"/key", "reserved", "must not begin with %s: such keys are of contacts that Weir made of dead letters", ops.RequeuePrefix)
+	if strings.HasPrefix(key, operators.RequeuePrefix) {
+		b.errors.Add(at+"/key", "reserved", "must not begin with %s: such keys are of contacts that Weir made of dead letters", operators.RequeuePrefix)
 		return
 	}
 	if first, ok := b.keys[key]; ok {
@@ -281,10 +281,10 @@ func (b *batchReader) labels(o map[string]any, s *weir.Spec, at string) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		value, ok := given[name].(string)
 		if name == "" || utf8.RuneCountInString(name) > maxLabelName || !printable(name) {
-			b.errors.Add(at+"/labels/"+wire.PointerToken(name), "format", "a label's name must be 1 to %d printable characters", maxLabelName)
+			b.errors.Add(at+"/labels/"+httpjson.PointerToken(name), "format", "a label's name must be 1 to %d printable characters", maxLabelName)
 		}
 		if ok && utf8.RuneCountInString(value) > maxLabelValue {
-			b.errors.Add(at+"/labels/"+wire.PointerToken(name), "length", "must have 0 to %d characters", maxLabelValue)
+			b.errors.Add(at+"/labels/"+httpjson.PointerToken(name), "length", "must have 0 to %d characters", maxLabelValue)
 		}
 		s.Labels[name] = value
 	}
@@ -298,8 +298,8 @@ func (b *batchReader) messages(o map[string]any, s *weir.Spec, at string) {
 	given, _ := o["messages"].([]any)
 	for i, v := range given {
 		text, ok := v.(string)
-		if n := utf8.RuneCountInString(text); ok && (n < 1 || n > wire.MaxMessage) {
-			b.errors.Add(at+"/messages/"+strconv.Itoa(i), "length", "must have 1 to %d characters", wire.MaxMessage)
+		if n := utf8.RuneCountInString(text); ok && (n < 1 || n > httpjson.MaxMessage) {
+			b.errors.Add(at+"/messages/"+strconv.Itoa(i), "length", "must have 1 to %d characters", httpjson.MaxMessage)
 		}
 		s.Messages = append(s.Messages, text)
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // AuditView is an entry of the audit log.
@@ -48,7 +48,7 @@ func (r auditRoutes) table() []*route.Route {
 		Description: "Changes of channels, surveys and respondents and cancellations of contacts, including requests that were refused for lack of a scope. " +
 			"Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. " +
 			"A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.",
-		Query: append([]wire.Parameter{
+		Query: append([]httpjson.Parameter{
 			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries from then on"},
 			{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries before"},
 		}, route.Paging(100, 1000)...), Handle: r.list,
@@ -58,7 +58,7 @@ func (r auditRoutes) table() []*route.Route {
 
 func (r auditRoutes) list(c *route.Call) (route.Reply, error) {
 	most := c.Query.Int("limit")
-	f := ops.AuditFilter{Limit: most + 1}
+	f := operators.AuditFilter{Limit: most + 1}
 	f.Since, _ = c.Instant("since")
 	f.Until, _ = c.Instant("until")
 	f.Before = cursorID(c)
@@ -69,7 +69,7 @@ func (r auditRoutes) list(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	entries, next := pageOf(rows, most, func(e *ops.AuditEntry) AuditView {
+	entries, next := pageOf(rows, most, func(e *operators.AuditEntry) AuditView {
 		return AuditView{
 			ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Token: e.Token, Action: e.Action, Subject: e.Subject, Status: e.Status, Request: e.Request,
 			Changes: changeViews(e.Changes, c.PII()),
@@ -80,7 +80,7 @@ func (r auditRoutes) list(c *route.Call) (route.Reply, error) {
 
 // changeViews returns the view of changes, with phone numbers masked unless
 // pii.
-func changeViews(list []ops.FieldChange, pii bool) []AuditChangeView {
+func changeViews(list []operators.FieldChange, pii bool) []AuditChangeView {
 	var out []AuditChangeView
 	for _, c := range list {
 		v := AuditChangeView(c)

@@ -6,7 +6,7 @@ import (
 
 	"weir"
 	"weir/channels"
-	"weir/ops"
+	"weir/operators"
 )
 
 // channelWriter reads and changes rows of channels.
@@ -23,7 +23,7 @@ type channelOperator interface {
 	// is false while that is still in progress.
 	Delete(ctx context.Context, channel weir.ChannelID) (done bool, err error)
 	// Figures returns the live figures of a channel.
-	Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error)
+	Figures(ctx context.Context, ch weir.Channel) (operators.Figures, error)
 }
 
 // channelEditor changes stored channels.

@@ -8,9 +8,9 @@ import (
 
 	"weir"
 	"weir/channels"
-	"weir/ops"
+	"weir/operators"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // ChannelBody is the body of PUT.
@@ -33,33 +33,33 @@ type ChannelPatch struct {
 
 // ChannelView is a channel in a response.
 type ChannelView struct {
-	Channel        string         `json:"channel" doc:"its name in URLs"`
-	Type           string         `json:"type"`
-	Name           string         `json:"name,omitempty"`
-	Capacity       int            `json:"capacity"`
-	Paused         bool           `json:"paused"`
-	Settings       map[string]any `json:"settings" doc:"without the secrets"`
-	State          weir.Health    `json:"state" enum:"up,down,error,paused,faulted"`
-	StateReason    string         `json:"state_reason,omitempty"`
-	Why            string         `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued" example:"channel texts is paused"`
-	WhyCode        ops.WhyCode    `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
-	WhyInstants    []time.Time    `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
-	Deleting       bool           `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
-	InFlight       int            `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
-	Sending        int            `json:"sending" doc:"contacts being dispatched: the provider may or may not have them"`
-	Active         int            `json:"active" doc:"contacts that the provider has"`
-	Unknown        int            `json:"unknown" doc:"contacts whose dispatch is in doubt"`
-	Queued         int64          `json:"queued" doc:"contacts that wait"`
-	Blocked        int            `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
-	OldestQueuedAt *time.Time     `json:"oldest_queued_at,omitempty" doc:"when the oldest queued contact was accepted"`
-	NextDueAt      *time.Time     `json:"next_due_at,omitempty" doc:"when the next delayed contact is due: its window opens, or its next attempt"`
-	SentPerMinute  float64        `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one"`
-	IdleSince      *time.Time     `json:"idle_since,omitempty" doc:"since when nothing was dispatched, to the minute and at most five minutes ago; absent: not known"`
-	RatePerSecond  float64        `json:"rate_per_second,omitempty" doc:"the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none"`
-	Breaker        BreakerView    `json:"breaker"`
-	LastCollection *CollectView   `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started"`
-	CreatedAt      time.Time      `json:"created_at"`
-	UpdatedAt      time.Time      `json:"updated_at"`
+	Channel        string            `json:"channel" doc:"its name in URLs"`
+	Type           string            `json:"type"`
+	Name           string            `json:"name,omitempty"`
+	Capacity       int               `json:"capacity"`
+	Paused         bool              `json:"paused"`
+	Settings       map[string]any    `json:"settings" doc:"without the secrets"`
+	State          weir.Health       `json:"state" enum:"up,down,error,paused,faulted"`
+	StateReason    string            `json:"state_reason,omitempty"`
+	Why            string            `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent if contacts start, or none is queued" example:"channel texts is paused"`
+	WhyCode        operators.WhyCode `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
+	WhyInstants    []time.Time       `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
+	Deleting       bool              `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
+	InFlight       int               `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
+	Sending        int               `json:"sending" doc:"contacts being dispatched: the provider may or may not have them"`
+	Active         int               `json:"active" doc:"contacts that the provider has"`
+	Unknown        int               `json:"unknown" doc:"contacts whose dispatch is in doubt"`
+	Queued         int64             `json:"queued" doc:"contacts that wait"`
+	Blocked        int               `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
+	OldestQueuedAt *time.Time        `json:"oldest_queued_at,omitempty" doc:"when the oldest queued contact was accepted"`
+	NextDueAt      *time.Time        `json:"next_due_at,omitempty" doc:"when the next delayed contact is due: its window opens, or its next attempt"`
+	SentPerMinute  float64           `json:"sent_per_minute" doc:"dispatches accepted by the provider per minute, over the last five minutes and the current one"`
+	IdleSince      *time.Time        `json:"idle_since,omitempty" doc:"since when nothing was dispatched, to the minute and at most five minutes ago; absent: not known"`
+	RatePerSecond  float64           `json:"rate_per_second,omitempty" doc:"the rate limit in force: the one of the settings, or less for a while after the provider answered that it is too high; absent: none"`
+	Breaker        BreakerView       `json:"breaker"`
+	LastCollection *CollectView      `json:"last_collection,omitempty" doc:"the last run of the reconciler; absent: none since the channel's broker started"`
+	CreatedAt      time.Time         `json:"created_at"`
+	UpdatedAt      time.Time         `json:"updated_at"`
 }
 
 // BreakerView is a channel's circuit breaker.
@@ -91,9 +91,9 @@ type DeletingView struct {
 // figureReader reads the live figures of channels.
 type figureReader interface {
 	// Figures returns the live figures of a channel.
-	Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error)
+	Figures(ctx context.Context, ch weir.Channel) (operators.Figures, error)
 	// FiguresOf returns the figures of many channels, in their order.
-	FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error)
+	FiguresOf(ctx context.Context, list []weir.Channel) ([]operators.Figures, error)
 }
 
 // channelPresenter shows channels with their figures and without their secrets.
@@ -131,15 +131,15 @@ func (p *channelPresenter) view(ctx context.Context, ch weir.Channel) (ChannelVi
 	return p.shown(ch, f), nil
 }
 
-func (p *channelPresenter) shown(ch weir.Channel, f ops.Figures) ChannelView {
-	breakers := map[ops.Breaker]string{ops.BreakerClosed: "closed", ops.BreakerProbing: "half_open", ops.BreakerOpen: "open"}
+func (p *channelPresenter) shown(ch weir.Channel, f operators.Figures) ChannelView {
+	breakers := map[operators.Breaker]string{operators.BreakerClosed: "closed", operators.BreakerProbing: "half_open", operators.BreakerOpen: "open"}
 	v := ChannelView{
 		Channel: ch.Name, Type: ch.Type, Name: ch.Title, Capacity: ch.Capacity, Paused: ch.Paused,
 		Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
 		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
-		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: wire.Instant(f.OldestQueuedAt),
+		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: httpjson.Instant(f.OldestQueuedAt),
 		Why: f.Why.Text, WhyCode: f.Why.Code, WhyInstants: f.Why.Instants(), Breaker: BreakerView{State: breakers[f.Breaker]}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
-		IdleSince: wire.Instant(f.IdleSince), RatePerSecond: f.RatePerSecond, CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
+		IdleSince: httpjson.Instant(f.IdleSince), RatePerSecond: f.RatePerSecond, CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
 	}
 	// For an unknown channel type, Weir cannot tell which settings are secret,
 	// so it shows none.
@@ -148,11 +148,11 @@ func (p *channelPresenter) shown(ch weir.Channel, f ops.Figures) ChannelView {
 			v.Settings = shown
 		}
 	}
-	if f.Breaker == ops.BreakerOpen {
-		v.Breaker.Until = wire.Instant(f.BreakerUntil)
+	if f.Breaker == operators.BreakerOpen {
+		v.Breaker.Until = httpjson.Instant(f.BreakerUntil)
 	}
 	if f.NextDue.After(p.now()) {
-		v.NextDueAt = wire.Instant(f.NextDue)
+		v.NextDueAt = httpjson.Instant(f.NextDue)
 	}
 	if at := f.Reconciliation.At; !at.IsZero() {
 		v.LastCollection = &CollectView{at.UTC(), f.Reconciliation.Checked, f.Reconciliation.Resolved}
@@ -163,7 +163,7 @@ func (p *channelPresenter) shown(ch weir.Channel, f ops.Figures) ChannelView {
 // channelChanges lists the differences between two versions of a channel.
 // Settings that the channel type does not show, or of an unknown type, count as
 // secret.
-func channelChanges(directory *channels.Directory, before, after weir.Channel) []ops.FieldChange {
+func channelChanges(directory *channels.Directory, before, after weir.Channel) []operators.FieldChange {
 	doc := func(ch weir.Channel) map[string]any {
 		out := map[string]any{"settings": map[string]any(ch.Settings)}
 		if ch.ID != 0 || ch.Capacity != 0 {

@@ -11,8 +11,8 @@ import (
 	"weir/channels"
 	"weir/internal/validation"
 	"weir/web/callbacks"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // channelRoutes serves channels.
@@ -28,7 +28,7 @@ type channelRoutes struct {
 func (r *channelRoutes) table() []*route.Route {
 	const one = "/v1/channels/{channel}"
 	view := route.TypeOf[ChannelView]()
-	forced := wire.Parameter{Name: "force", Kind: "boolean", Description: "allow a move to another server or account of the provider while contacts are in flight"}
+	forced := httpjson.Parameter{Name: "force", Kind: "boolean", Description: "allow a move to another server or account of the provider while contacts are in flight"}
 	return []*route.Route{
 		{
 			Method: "GET", Path: "/v1/channels", ID: "list-channels", Tag: "channels",
@@ -41,8 +41,8 @@ func (r *channelRoutes) table() []*route.Route {
 			Summary: "Create or replace a channel",
 			Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
 				"A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it again.\n\n" + settingsHelp(r.directory.Types()),
-			Query: []wire.Parameter{forced},
-			Body:  route.TypeOf[ChannelBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: r.put,
+			Query: []httpjson.Parameter{forced},
+			Body:  route.TypeOf[ChannelBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.put,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
 			Codes:   []weir.Code{weir.CodeConflict},
 		},
@@ -64,8 +64,8 @@ func (r *channelRoutes) table() []*route.Route {
 			Method: "PATCH", Path: one, ID: "patch-channel", Tag: "channels",
 			Summary:     "Change fields of a channel",
 			Description: "A JSON merge patch (RFC 7396). Absent fields and settings, secrets included, stay as they are. A change of the place to which secrets are sent, such as base_url or the account, must include them again (422 lists them).",
-			Query:       []wire.Parameter{forced},
-			Body:        route.TypeOf[ChannelPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Handle: r.lookup.onChannel(r.patch),
+			Query:       []httpjson.Parameter{forced},
+			Body:        route.TypeOf[ChannelPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.lookup.onChannel(r.patch),
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
@@ -73,7 +73,7 @@ func (r *channelRoutes) table() []*route.Route {
 			Method: "DELETE", Path: one, ID: "delete-channel", Tag: "channels",
 			Summary:     "Delete a channel",
 			Description: "Refused with 409 while contacts are open, unless cancel=true: then waiting contacts end as canceled, the provider is asked to cancel the others, and the channel is removed after the last has ended.",
-			Query:       []wire.Parameter{{Name: "cancel", Kind: "boolean", Description: "end the open contacts first"}},
+			Query:       []httpjson.Parameter{{Name: "cancel", Kind: "boolean", Description: "end the open contacts first"}},
 			Handle:      r.lookup.onChannel(r.delete),
 			Answers:     []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}, {Status: http.StatusAccepted, Description: "its open contacts are being ended", Body: route.TypeOf[DeletingView]()}},
 			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},

@@ -11,10 +11,10 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/internal/segments"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // ContactView is a contact in a response.
@@ -37,7 +37,7 @@ type ContactView struct {
 	Outcome     weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
 	Reason      string            `json:"reason,omitempty"`
 	Why         string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots in use; 12 of higher priority ahead"`
-	WhyCode     ops.WhyCode       `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
+	WhyCode     operators.WhyCode `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
 	WhyInstants []time.Time       `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
 	QueuedAt    time.Time         `json:"queued_at" doc:"when it was accepted"`
 	FinishedAt  *time.Time        `json:"finished_at,omitempty"`
@@ -68,9 +68,9 @@ func contactView(c *weir.Contact, channel string, attempts []AttemptView) Contac
 	return ContactView{
 		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWord(c.Priority),
 		Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
-		NotBefore: wire.Instant(c.NotBefore), NotAfter: wire.Instant(c.NotAfter), Size: c.Size(), Segments: segments.Total(c.Messages),
+		NotBefore: httpjson.Instant(c.NotBefore), NotAfter: httpjson.Instant(c.NotAfter), Size: c.Size(), Segments: segments.Total(c.Messages),
 		State: c.State.String(), Canceling: c.CancelRequested && c.State.InFlight(),
-		Outcome: c.Outcome, Reason: c.Reason, QueuedAt: c.QueuedAt.UTC(), FinishedAt: wire.Instant(c.FinishedAt),
+		Outcome: c.Outcome, Reason: c.Reason, QueuedAt: c.QueuedAt.UTC(), FinishedAt: httpjson.Instant(c.FinishedAt),
 		Attempts: attempts,
 	}
 }
@@ -93,8 +93,8 @@ func attemptViews(c *weir.Contact, ended []weir.Attempt) []AttemptView {
 func attemptView(ref weir.Ref, a weir.Attempt) AttemptView {
 	return AttemptView{
 		ID: weir.AttemptRef{Ref: ref, Number: a.Number}.String(), Number: a.Number,
-		ClaimedAt: wire.Instant(a.ClaimedAt), SentAt: wire.Instant(a.SentAt), ProviderRef: a.ProviderRef,
-		LastHeardAt: wire.Instant(a.HeardAt), FinishedAt: wire.Instant(a.FinishedAt), Outcome: a.Outcome, Reason: a.Reason,
+		ClaimedAt: httpjson.Instant(a.ClaimedAt), SentAt: httpjson.Instant(a.SentAt), ProviderRef: a.ProviderRef,
+		LastHeardAt: httpjson.Instant(a.HeardAt), FinishedAt: httpjson.Instant(a.FinishedAt), Outcome: a.Outcome, Reason: a.Reason,
 	}
 }
 
@@ -154,10 +154,10 @@ func (r *contactRoutes) table() []*route.Route {
 				"With order=newest the reverse, over all channels: the latest accepted first or, with a state, the latest to enter it first (several states one after the other; with a key by channel). " +
 				"With finished_since or finished_until in the order of the ends. With finished_after in that order over all channels, for a client that polls. " +
 				"A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.",
-			Query: append([]wire.Parameter{
+			Query: append([]httpjson.Parameter{
 				{Name: "channel", Kind: "string", Description: "name of the channel"},
 				{Name: "state", Kind: "string", Enum: stateWords(), Description: "one or more states, joined by commas"},
-				{Name: "outcome", Kind: "string", Enum: wire.Words(weir.Outcomes()), Single: true, Description: "only contacts that ended so"},
+				{Name: "outcome", Kind: "string", Enum: httpjson.Words(weir.Outcomes()), Single: true, Description: "only contacts that ended so"},
 				{Name: "survey", Kind: "string", Description: "name of the survey"},
 				{Name: "key", Kind: "string", Description: "idempotency key, chosen by the client"},
 				{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339), to the millisecond: contacts accepted then or later"},
@@ -239,7 +239,7 @@ type contactPages struct {
 type waitExplainer interface {
 	// WaitReasons explains why each of some contacts of a channel waits, in their
 	// order.
-	WaitReasons(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error)
+	WaitReasons(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]operators.Why, error)
 }
 
 // page returns a page of contacts, of one channel if it is named.
@@ -372,8 +372,8 @@ func (r *searchRoutes) table() []*route.Route {
 		Description: "The number is in the body so that no address, log or history keeps it. The search is in the audit log, without the number. " +
 			"By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. " +
 			"A channel and an interval make a search short. A number without a country code is found on channels that have a region.",
-		Body: route.TypeOf[SearchBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: r.search, Repeatable: true,
-		Also:    []ops.Scope{ops.ScopePIIRead}, // otherwise numbers could be found by trial
+		Body: route.TypeOf[SearchBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.search, Repeatable: true,
+		Also:    []operators.Scope{operators.ScopePIIRead}, // otherwise numbers could be found by trial
 		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[ContactList]()}},
 		Codes:   []weir.Code{weir.CodeNotFound},
 	}}
@@ -400,9 +400,9 @@ func (r *searchRoutes) search(c *route.Call) (route.Reply, error) {
 	}
 	f.Cursor, _ = c.Body["cursor"].(string)
 	out, err := r.pages.page(c, f, channel)
-	out.Changes = []ops.FieldChange{{Field: "to", After: auth.MaskNumber(addresses[0])}}
+	out.Changes = []operators.FieldChange{{Field: "to", After: auth.MaskNumber(addresses[0])}}
 	if channel != "" {
-		out.Changes = append(out.Changes, ops.FieldChange{Field: "channel", After: channel})
+		out.Changes = append(out.Changes, operators.FieldChange{Field: "channel", After: channel})
 	}
 	return out, err
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // maxGroups is the max number of groups in a response.
@@ -49,21 +49,21 @@ type DeadGroups struct {
 // requeuer creates new contacts from dead letters.
 type requeuer interface {
 	// Requeue creates new contacts from dead letters of a channel.
-	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error)
+	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (operators.Requeued, error)
 }
 
 // deadLetterRoutes serves dead letters.
 type deadLetterRoutes struct {
 	lookup   channelLookup
-	store    ops.DeadLetterStore
+	store    operators.DeadLetterStore
 	contacts contactReader
 	broker   requeuer
 }
 
 func (r *deadLetterRoutes) table() []*route.Route {
-	filter := []wire.Parameter{
+	filter := []httpjson.Parameter{
 		{Name: "channel", Kind: "string", Description: "name of the channel"},
-		{Name: "outcome", Kind: "string", Enum: wire.Words(weir.DeadOutcomes()), Single: true, Description: "how they ended"},
+		{Name: "outcome", Kind: "string", Enum: httpjson.Words(weir.DeadOutcomes()), Single: true, Description: "how they ended"},
 		{Name: "reason", Kind: "string", Description: "as in the groups; empty: dead letters without a reason"},
 		{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters then or later"},
 		{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): contacts that became dead letters before"},
@@ -72,7 +72,7 @@ func (r *deadLetterRoutes) table() []*route.Route {
 		return &route.Route{
 			Method: "POST", Path: "/v1/dead-letters:" + step, ID: step + "-dead-letters", Tag: "contacts", Summary: summary,
 			Description: help + " One transaction for each 200 dead letters. Repeating the request after a lost response is safe and continues where it ended.",
-			Body:        route.TypeOf[DeadBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: handle, Repeatable: true,
+			Body:        route.TypeOf[DeadBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: handle, Repeatable: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "what was done", Body: route.TypeOf[DeadDone]()}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		}
@@ -102,8 +102,8 @@ func (r *deadLetterRoutes) table() []*route.Route {
 }
 
 // filter reads the filter of a list.
-func (r *deadLetterRoutes) filter(c *route.Call) (ops.DeadLetterFilter, error) {
-	f := ops.DeadLetterFilter{Outcome: weir.Outcome(c.Query.Text("outcome")), Limit: c.Query.Int("limit"), Cursor: c.Query.Text("cursor")}
+func (r *deadLetterRoutes) filter(c *route.Call) (operators.DeadLetterFilter, error) {
+	f := operators.DeadLetterFilter{Outcome: weir.Outcome(c.Query.Text("outcome")), Limit: c.Query.Int("limit"), Cursor: c.Query.Text("cursor")}
 	if reason, ok := c.Query["reason"].(string); ok {
 		f.Reason = &reason
 	}
@@ -180,8 +180,8 @@ const (
 
 // bulk is one request to requeue or discard many dead letters.
 type bulk struct {
-	store  ops.DeadLetterStore
-	filter ops.DeadLetterFilter
+	store  operators.DeadLetterStore
+	filter operators.DeadLetterFilter
 	refs   []weir.Ref // if the body lists contacts
 	limit  int
 	dry    bool

@@ -13,10 +13,10 @@ import (
 
 	"weir/events"
 	"weir/internal/plainjson"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // Limits and intervals of the event stream.
@@ -144,7 +144,7 @@ func (r *eventRoutes) table() []*route.Route {
 			"It starts after the event in the header Last-Event-ID or, without it, in the parameter after; without both with the next event. While there are no events it sends a comment every 15 seconds. " +
 			"Otherwise the response is a page, which starts after cursor or, without it, after the parameter after; without both with the oldest retained event. " +
 			"A page may be short, or empty, and yet not be the last: that one has no next_cursor.\n\n" + aboutContactEvents,
-		Query: append([]wire.Parameter{
+		Query: append([]httpjson.Parameter{
 			{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Description: "only events with a greater id"},
 			{Name: "tail", Kind: "integer", Minimum: 1, Maximum: 100_000, Description: "for a page without after and cursor: start this many events, of any type, before the latest one"},
 			{Name: "type", Kind: "string", Description: "one or more types, joined by commas; one that ends with * stands for all types that begin so, such as weir.contact.*"},
@@ -169,12 +169,12 @@ const aboutContactEvents = "Events of contacts have the source contacts, and dat
 
 func (r *eventRoutes) get(c *route.Call, w http.ResponseWriter) error {
 	f := &eventFilter{types: c.Query.List("type"), subject: c.Query.Text("subject"), source: c.Query.Text("source")}
-	if !c.Principal.Has(ops.ScopeContactsRead) {
+	if !c.Principal.Has(operators.ScopeContactsRead) {
 		if f.source == "" {
 			f.source = routerSource
 		}
 		if f.source != routerSource {
-			return auth.ErrForbidden(ops.ScopeContactsRead)
+			return auth.ErrForbidden(operators.ScopeContactsRead)
 		}
 	}
 	for _, p := range f.types {
@@ -199,7 +199,7 @@ func (r *eventRoutes) get(c *route.Call, w http.ResponseWriter) error {
 		return err
 	}
 	route.NewDeadlines(w).ExtendWrite()
-	wire.WriteJSON(w, http.StatusOK, out)
+	httpjson.WriteJSON(w, http.StatusOK, out)
 	return nil
 }
 

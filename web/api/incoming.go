@@ -9,8 +9,8 @@ import (
 
 	"weir"
 	"weir/web/auth"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // incomingReader reads the messages that people sent.
@@ -29,7 +29,7 @@ func (r *incomingRoutes) table() []*route.Route {
 	return []*route.Route{{
 		Method: "GET", Path: "/v1/channels/{channel}/incoming", ID: "list-incoming", Tag: "channels",
 		Summary: "List incoming messages of a channel, oldest first",
-		Query: []wire.Parameter{
+		Query: []httpjson.Parameter{
 			{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only messages with a greater id"},
 			route.LimitParameter(100, 1000),
 		},

@@ -8,8 +8,8 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/web/callbacks"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // channelReader reads channels.
@@ -32,7 +32,7 @@ func (l channelLookup) page(c *route.Call) (_ []weir.Channel, next string, err e
 	rows, err := l.channels.Channels(c, after, most+1)
 	if len(rows) > most {
 		rows = rows[:most]
-		next = wire.NameCursor("channels", rows[most-1].Name)
+		next = httpjson.NameCursor("channels", rows[most-1].Name)
 	}
 	return rows, next, err
 }

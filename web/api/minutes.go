@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // Limits of one request for minutes.
@@ -87,20 +87,20 @@ type ChannelMinutes struct {
 // minuteCounter counts what was not stored yet.
 type minuteCounter interface {
 	// CurrentMinutes lists the counts that are not in the store yet.
-	CurrentMinutes() []ops.Minute
+	CurrentMinutes() []operators.Minute
 }
 
 // minuteRoutes serves the activity of channels.
 type minuteRoutes struct {
 	lookup channelLookup
-	store  ops.MinuteStore
+	store  operators.MinuteStore
 	broker minuteCounter
 	now    func() time.Time
 }
 
 func (r *minuteRoutes) table() []*route.Route {
-	span := func(words ...string) []wire.Parameter {
-		return []wire.Parameter{
+	span := func(words ...string) []httpjson.Parameter {
+		return []httpjson.Parameter{
 			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339); absent: three hours before until"},
 			{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339); absent: now"},
 			{Name: "step", Kind: "string", Enum: words, Single: true, Default: words[0], Description: "width of a step; since and until are cut to whole ones"},
@@ -166,7 +166,7 @@ func (r *minuteRoutes) readSpan(c *route.Call, most time.Duration) (span, error)
 // withUnstored returns the minutes that are counted but not stored yet, consistent
 // with a read of the store. If minutes were stored meanwhile, it reads again,
 // up to maxTries times, so that nothing is counted twice or missed.
-func (r *minuteRoutes) withUnstored(read func() error) ([]ops.Minute, error) {
+func (r *minuteRoutes) withUnstored(read func() error) ([]operators.Minute, error) {
 	for try := 1; ; try++ {
 		before := oldest(r.broker.CurrentMinutes())
 		if err := read(); err != nil {
@@ -179,7 +179,7 @@ func (r *minuteRoutes) withUnstored(read func() error) ([]ops.Minute, error) {
 	}
 }
 
-func oldest(list []ops.Minute) time.Time {
+func oldest(list []operators.Minute) time.Time {
 	var at time.Time
 	for i := range list {
 		if at.IsZero() || list[i].At.Before(at) {
@@ -198,8 +198,8 @@ func (r *minuteRoutes) ofChannel(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	var list []ops.Minute
-	var before *ops.Minute
+	var list []operators.Minute
+	var before *operators.Minute
 	current, err := r.withUnstored(func() (err error) {
 		list, before, err = r.store.Minutes(c, ch.ID, p.since, p.until)
 		return err
@@ -219,8 +219,8 @@ func (r *minuteRoutes) ofChannel(c *route.Call) (route.Reply, error) {
 
 // minuteViews sums minutes into steps. A gauge keeps its last value where
 // nothing changed.
-func minuteViews(p span, list []ops.Minute, last *ops.Minute) []MinuteView {
-	all := make([]ops.Minute, p.until.Sub(p.since)/p.step)
+func minuteViews(p span, list []operators.Minute, last *operators.Minute) []MinuteView {
+	all := make([]operators.Minute, p.until.Sub(p.since)/p.step)
 	for i := range list {
 		if at := list[i].At; !at.Before(p.since) && at.Before(p.until) {
 			all[at.Sub(p.since)/p.step].Add(&list[i])
@@ -241,19 +241,19 @@ func minuteViews(p span, list []ops.Minute, last *ops.Minute) []MinuteView {
 	return views
 }
 
-func minuteView(at time.Time, m *ops.Minute) MinuteView {
+func minuteView(at time.Time, m *operators.Minute) MinuteView {
 	n := &m.Counts
 	v := MinuteView{
-		At: at, Accepted: n[ops.CountAccepted], Sent: n[ops.CountSent], SendFailed: n[ops.CountSendFailed],
+		At: at, Accepted: n[operators.CountAccepted], Sent: n[operators.CountSent], SendFailed: n[operators.CountSendFailed],
 		Finished: FinishedView{
-			Completed: n[ops.CountCompleted], Busy: n[ops.CountBusy], NoAnswer: n[ops.CountNoAnswer], Failed: n[ops.CountFailed],
-			Expired: n[ops.CountExpired], Canceled: n[ops.CountCanceled], Lost: n[ops.CountLost], DeadLetter: n[ops.CountDeadLetter],
+			Completed: n[operators.CountCompleted], Busy: n[operators.CountBusy], NoAnswer: n[operators.CountNoAnswer], Failed: n[operators.CountFailed],
+			Expired: n[operators.CountExpired], Canceled: n[operators.CountCanceled], Lost: n[operators.CountLost], DeadLetter: n[operators.CountDeadLetter],
 		},
 		Callbacks: CallbacksView{
-			Applied: n[ops.CountApplied], Duplicate: n[ops.CountDuplicate], Late: n[ops.CountLate],
-			Unknown: n[ops.CountUnknownAttempt],
+			Applied: n[operators.CountApplied], Duplicate: n[operators.CountDuplicate], Late: n[operators.CountLate],
+			Unknown: n[operators.CountUnknownAttempt],
 		},
-		CollectorRuns: n[ops.CountReconciliations], Reconciled: n[ops.CountReconciled],
+		CollectorRuns: n[operators.CountReconciliations], Reconciled: n[operators.CountReconciled],
 	}
 	if m.Gauged {
 		v.InFlight, v.InFlightMost, v.Queued, v.Capacity = &m.InFlight, &m.MaxInFlight, &m.Queued, &m.Capacity
@@ -274,7 +274,7 @@ func (r *minuteRoutes) ofAll(c *route.Call) (route.Reply, error) {
 	for i := range rows {
 		ids[i] = rows[i].ID
 	}
-	var list []ops.Minute
+	var list []operators.Minute
 	current, err := r.withUnstored(func() (err error) {
 		list, err = r.store.Quarters(c, ids, p.since, p.until)
 		return err
@@ -282,7 +282,7 @@ func (r *minuteRoutes) ofAll(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	byChannel := map[weir.ChannelID][]ops.Minute{}
+	byChannel := map[weir.ChannelID][]operators.Minute{}
 	for _, m := range append(list, current...) {
 		byChannel[m.Channel] = append(byChannel[m.Channel], m)
 	}
@@ -295,7 +295,7 @@ func (r *minuteRoutes) ofAll(c *route.Call) (route.Reply, error) {
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }
 
-func channelMinutesOf(name string, p span, list []ops.Minute) ChannelMinutes {
+func channelMinutesOf(name string, p span, list []operators.Minute) ChannelMinutes {
 	n := int(p.until.Sub(p.since) / p.step)
 	row := func() []int64 { return make([]int64, n) }
 	v := ChannelMinutes{name, row(), row(), row(), row(), row(), row(), row()}
@@ -305,11 +305,11 @@ func channelMinutesOf(name string, p span, list []ops.Minute) ChannelMinutes {
 			continue
 		}
 		k := m.At.Sub(p.since) / p.step
-		v.Accepted[k] += m.Counts[ops.CountAccepted]
-		v.Sent[k] += m.Counts[ops.CountSent]
-		v.SendFailed[k] += m.Counts[ops.CountSendFailed]
-		v.Completed[k] += m.Counts[ops.CountCompleted]
-		for o := ops.CountCompleted; o <= ops.CountDeadLetter; o++ {
+		v.Accepted[k] += m.Counts[operators.CountAccepted]
+		v.Sent[k] += m.Counts[operators.CountSent]
+		v.SendFailed[k] += m.Counts[operators.CountSendFailed]
+		v.Completed[k] += m.Counts[operators.CountCompleted]
+		for o := operators.CountCompleted; o <= operators.CountDeadLetter; o++ {
 			v.Finished[k] += m.Counts[o]
 		}
 		if m.Gauged {

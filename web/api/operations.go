@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // readyTime is the timeout of the store's readiness check.
@@ -38,7 +38,7 @@ type Liveness struct {
 // Livez reports that the process responds. It checks no dependency: a store
 // that is down is no reason to kill the process.
 func Livez(w http.ResponseWriter, _ *http.Request) {
-	wire.WriteJSON(w, http.StatusOK, Liveness{Status: "alive"})
+	httpjson.WriteJSON(w, http.StatusOK, Liveness{Status: "alive"})
 }
 
 // readiness is the store as a probe asks it.
@@ -83,7 +83,7 @@ func (p *Probe) readiness(ctx context.Context) (out Readiness) {
 	if err := p.Store.Ready(ctx); err != nil {
 		out.Reasons = append(out.Reasons, "store: "+storeError(err))
 	}
-	out.HeldSince = wire.Instant(heldSince(p.Hold))
+	out.HeldSince = httpjson.Instant(heldSince(p.Hold))
 	return out
 }
 
@@ -94,14 +94,14 @@ func WriteReadiness(w http.ResponseWriter, out Readiness) {
 	if !out.Ready {
 		status = http.StatusServiceUnavailable
 	}
-	wire.WriteJSON(w, status, out)
+	httpjson.WriteJSON(w, status, out)
 }
 
 // storeError describes a store failure without the details that only the log
 // may hold.
 func storeError(err error) string {
 	if e, ok := errors.AsType[*weir.Error](err); ok {
-		return wire.PublicMessage(e)
+		return httpjson.PublicMessage(e)
 	}
 	return "it does not respond"
 }
@@ -157,7 +157,7 @@ func (r *operationRoutes) holdRoutes() []*route.Route {
 
 func (r *operationRoutes) getHold(*route.Call) (route.Reply, error) {
 	since := heldSince(r.hold)
-	return route.Reply{Status: http.StatusOK, Body: HoldView{Held: !since.IsZero(), Since: wire.Instant(since)}}, nil
+	return route.Reply{Status: http.StatusOK, Body: HoldView{Held: !since.IsZero(), Since: httpjson.Instant(since)}}, nil
 }
 
 func (r *operationRoutes) releaseHold(c *route.Call) (route.Reply, error) {
@@ -217,11 +217,11 @@ func (r *operationRoutes) listProcesses(*route.Call) (route.Reply, error) {
 
 // WhoView describes the sender of a request.
 type WhoView struct {
-	Token  string      `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
-	Name   string      `json:"name,omitempty" doc:"name of the token; absent for tokens of WEIR_API_TOKENS"`
-	Scopes []ops.Scope `json:"scopes" doc:"what the token allows"`
-	Held   bool        `json:"held,omitempty" doc:"Weir was started with --paused and sends nothing until DELETE /v1/hold"`
-	Open   bool        `json:"open" doc:"no token exists: any program on this machine may do everything"`
+	Token  string            `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
+	Name   string            `json:"name,omitempty" doc:"name of the token; absent for tokens of WEIR_API_TOKENS"`
+	Scopes []operators.Scope `json:"scopes" doc:"what the token allows"`
+	Held   bool              `json:"held,omitempty" doc:"Weir was started with --paused and sends nothing until DELETE /v1/hold"`
+	Open   bool              `json:"open" doc:"no token exists: any program on this machine may do everything"`
 }
 
 func (r *operationRoutes) whoRoutes() []*route.Route {
@@ -239,6 +239,6 @@ func (r *operationRoutes) whoami(c *route.Call) (route.Reply, error) {
 	} else {
 		v.Open = true
 	}
-	v.Scopes = slices.DeleteFunc(ops.Scopes(), func(scope ops.Scope) bool { return !c.Principal.Has(scope) })
+	v.Scopes = slices.DeleteFunc(operators.Scopes(), func(scope operators.Scope) bool { return !c.Principal.Has(scope) })
 	return route.Reply{Status: http.StatusOK, Body: v}, nil
 }

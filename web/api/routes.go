@@ -11,7 +11,7 @@ import (
 	"weir/channels"
 	"weir/events"
 	"weir/internal/tracing"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
 	"weir/web/callbacks"
 	"weir/web/route"
@@ -47,8 +47,8 @@ type Options struct {
 	// Interest enables the events of contacts for clients that read them; nil: reading
 	// does not enable them.
 	Interest events.Interest
-	Minutes  ops.MinuteStore // the per-minute counters of channels
-	Dead     ops.DeadLetterStore
+	Minutes  operators.MinuteStore // the per-minute counters of channels
+	Dead     operators.DeadLetterStore
 	Trail    *auth.Trail // records the audit log
 	// Hold keeps Weir from dispatching anything; nil: there is no hold.
 	Hold Hold

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/surveys"
 	"weir/web/auth"
 	"weir/web/route"
@@ -55,7 +55,7 @@ type timelineStore interface {
 type timelineRoutes struct {
 	store timelineStore
 	dead  interface {
-		History(ctx context.Context, ref weir.Ref) (ops.DeadLetterHistory, error)
+		History(ctx context.Context, ref weir.Ref) (operators.DeadLetterHistory, error)
 	}
 	trail *auth.Trail
 }
@@ -169,7 +169,7 @@ func (r *timelineRoutes) addLaterEvents(ctx context.Context, c *weir.Contact, li
 	if !after.RequeuedAt.IsZero() {
 		list = append(list, TimelineEvent{At: after.RequeuedAt, What: "requeued", Contact: after.RequeuedAs.String(), By: after.RequeuedBy})
 	}
-	if old, ok := ops.ParseRequeueKey(c.Key); ok {
+	if old, ok := operators.ParseRequeueKey(c.Key); ok {
 		from, err := r.dead.History(ctx, old)
 		if err != nil {
 			return nil, err

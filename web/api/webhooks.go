@@ -16,10 +16,10 @@ import (
 	"weir/events"
 	"weir/internal/validation"
 	"weir/internal/webhooksign"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // WebhookBody is a webhook, as in a request that creates it.
@@ -107,7 +107,7 @@ type DeliveryList struct {
 func webhookView(w *events.Webhook, now time.Time) WebhookView {
 	v := WebhookView{
 		ID: w.ID, URL: w.URL, Types: w.Types, Channel: w.Channel, Survey: w.Survey, Description: w.Description, Enabled: w.Enabled, PII: w.PII,
-		State: "enabled", FailingSince: wire.Instant(w.FailingSince), CreatedAt: w.Created, UpdatedAt: w.Updated, DisabledReason: w.Disabled,
+		State: "enabled", FailingSince: httpjson.Instant(w.FailingSince), CreatedAt: w.Created, UpdatedAt: w.Updated, DisabledReason: w.Disabled,
 	}
 	switch {
 	case !w.Enabled && w.Disabled != "":
@@ -118,7 +118,7 @@ func webhookView(w *events.Webhook, now time.Time) WebhookView {
 		v.State = "failing"
 	}
 	if len(w.Secrets(now)) > 1 {
-		v.OldSecretUntil = wire.Instant(w.OldUntil())
+		v.OldSecretUntil = httpjson.Instant(w.OldUntil())
 	}
 	return v
 }
@@ -196,7 +196,7 @@ func (r *webhookRoutes) table() []*route.Route {
 			Summary: "Create a webhook",
 			Description: "It gets the events that are committed from then on, as POST requests with the headers and the signature of Standard Webhooks 1.0.0. " +
 				"The response has the secret with which they are signed; no other request returns it. The types of events are " + strings.Join(events.Types(), ", ") + ".",
-			Body: route.TypeOf[WebhookBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Handle: r.create, Tagged: true,
+			Body: route.TypeOf[WebhookBody](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.create, Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusCreated, Description: "created", Body: view}},
 			Codes:   []weir.Code{weir.CodeConflict},
 		},
@@ -210,7 +210,7 @@ func (r *webhookRoutes) table() []*route.Route {
 			Method: "PATCH", Path: webhookPath, ID: "patch-webhook", Tag: "webhooks",
 			Summary:     "Change fields of a webhook",
 			Description: "Absent fields stay as they are. Events that wait for a retry are tried at once. With If-Match the change is made to that version only.",
-			Body:        route.TypeOf[WebhookPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Handle: r.patch, Tagged: true,
+			Body:        route.TypeOf[WebhookPatch](), BodyTypes: []string{httpjson.JSONType, httpjson.MergePatchType}, BodyLimit: httpjson.MaxBody, Handle: r.patch, Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodePrecondition, weir.CodeConflict},
 		},
@@ -234,7 +234,7 @@ func (r *webhookRoutes) list(c *route.Call) (route.Reply, error) {
 		return route.Reply{}, err
 	}
 	list, next := pageOf(rows, most, func(w *events.Webhook) WebhookView { return webhookView(w, r.now()) },
-		func(v *WebhookView) string { return wire.NameCursor("webhooks", v.ID) })
+		func(v *WebhookView) string { return httpjson.NameCursor("webhooks", v.ID) })
 	return route.Reply{Status: http.StatusOK, Body: WebhookList{list, next}}, nil
 }
 
@@ -329,7 +329,7 @@ func (k *webhookChecker) read(c *route.Call, w *events.Webhook) error {
 // read them: who causes deliveries or holds the secret decides who sees the numbers.
 func mayReveal(c *route.Call, w *events.Webhook) error {
 	if w.PII && !c.PII() {
-		return auth.ErrForbidden(ops.ScopePIIRead)
+		return auth.ErrForbidden(operators.ScopePIIRead)
 	}
 	return nil
 }
@@ -440,13 +440,13 @@ func (r *webhookRoutes) delete(c *route.Call) (route.Reply, error) {
 const usualOverlap = 24 * time.Hour
 
 func (r *webhookRoutes) actions() []*route.Route {
-	json := []string{wire.JSONType}
+	json := []string{httpjson.JSONType}
 	return []*route.Route{
 		{
 			Method: "POST", Path: webhookPath + "/rotate", ID: "rotate-webhook", Tag: "webhooks",
 			Summary:     "Rotate the secret of a webhook",
 			Description: "The response has the new secret. For the overlap each request is also signed with the former secret, so that receivers may have either. Secrets before that one sign as long as promised, at most " + strconv.Itoa(events.MaxOldSecrets) + " in all; an overlap of 0 ends all of them. For a webhook with pii the token must have pii:read.",
-			Body:        route.TypeOf[RotateBody](), BodyTypes: json, BodyLimit: wire.MaxBody, Handle: r.rotate, Tagged: true,
+			Body:        route.TypeOf[RotateBody](), BodyTypes: json, BodyLimit: httpjson.MaxBody, Handle: r.rotate, Tagged: true,
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "rotated", Body: route.TypeOf[WebhookView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodePrecondition, weir.CodeConflict},
 		},
@@ -471,7 +471,7 @@ func (r *webhookRoutes) actions() []*route.Route {
 			Summary: "Deliver events to a webhook again",
 			Description: "One event, or all whose delivery was given up at an instant or later, at most " + strconv.Itoa(events.MaxReplay) + " at once. They have the webhook-id that they had, " +
 				"and come before later events of the same subject that were not delivered yet. An event that is older than a day is tried once. One that the filters of the webhook no longer let through is not sent. For a webhook with pii the token must have pii:read.",
-			Body: route.TypeOf[ReplayBody](), BodyTypes: json, BodyLimit: wire.MaxBody, Handle: r.replay,
+			Body: route.TypeOf[ReplayBody](), BodyTypes: json, BodyLimit: httpjson.MaxBody, Handle: r.replay,
 			Answers: []route.Answer{{Status: http.StatusAccepted, Description: "they will be delivered", Body: route.TypeOf[ReplayView]()}},
 			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},

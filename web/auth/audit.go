@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"weir/ops"
+	"weir/operators"
 )
 
 // maxWaiting is the max number of entries that wait in memory while the store
@@ -15,26 +15,26 @@ const maxWaiting = 10_000
 // Trail buffers audit log entries on their way to the store, so that no request
 // waits for it. Call [Trail.Write] every second, and at shutdown.
 type Trail struct {
-	store   ops.AuditStore
+	store   operators.AuditStore
 	mu      sync.Mutex
-	waiting []ops.AuditEntry
+	waiting []operators.AuditEntry
 	lost    int
 }
 
 // NewTrail returns a trail that writes to a store.
-func NewTrail(store ops.AuditStore) *Trail { return &Trail{store: store} }
+func NewTrail(store operators.AuditStore) *Trail { return &Trail{store: store} }
 
 // Entries lists entries of the audit log, the newest first.
-func (t *Trail) Entries(ctx context.Context, f ops.AuditFilter) ([]ops.AuditEntry, error) {
+func (t *Trail) Entries(ctx context.Context, f operators.AuditFilter) ([]operators.AuditEntry, error) {
 	return t.store.Audit(ctx, f)
 }
 
 // EntriesOf lists the entries about a subject.
-func (t *Trail) EntriesOf(ctx context.Context, subject string, limit int) ([]ops.AuditEntry, error) {
+func (t *Trail) EntriesOf(ctx context.Context, subject string, limit int) ([]operators.AuditEntry, error) {
 	return t.store.AuditOf(ctx, subject, limit)
 }
 
-func (t *Trail) Add(e ops.AuditEntry) {
+func (t *Trail) Add(e operators.AuditEntry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.waiting) >= maxWaiting {

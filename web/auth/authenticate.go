@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
-	"weir/web/wire"
+	"weir/operators"
+	"weir/web/httpjson"
 )
 
 // Admit admits a request whose token has all the scopes, and returns the
 // token's id. While the gate is open it admits every request, with an empty id.
-func (g *Gate) Admit(r *http.Request, all ...ops.Scope) (id string, err error) {
+func (g *Gate) Admit(r *http.Request, all ...operators.Scope) (id string, err error) {
 	v, err := g.Authenticate(r)
 	if err != nil {
 		return "", err
@@ -46,7 +46,7 @@ func (g *Gate) Authenticate(r *http.Request) (*Principal, error) {
 	if !given {
 		return nil, g.refuse(from, nil, now)
 	}
-	hash := ops.HashToken(text)
+	hash := operators.HashToken(text)
 	k, err := g.identify(r, from, text, hash, now)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (g *Gate) Authenticate(r *http.Request) (*Principal, error) {
 }
 
 // identify returns the key of a bearer token; nil: none.
-func (g *Gate) identify(r *http.Request, from netip.Addr, text string, hash ops.TokenHash, now time.Time) (*key, error) {
+func (g *Gate) identify(r *http.Request, from netip.Addr, text string, hash operators.TokenHash, now time.Time) (*key, error) {
 	if r.Context().Value(sessionMark{}) != nil {
 		return g.session(r.Context(), text, from)
 	}
@@ -84,7 +84,7 @@ func (g *Gate) identify(r *http.Request, from netip.Addr, text string, hash ops.
 	return k, nil
 }
 
-func (g *Gate) refuse(from netip.Addr, wrong *ops.TokenHash, now time.Time) error {
+func (g *Gate) refuse(from netip.Addr, wrong *operators.TokenHash, now time.Time) error {
 	if wait := g.addresses.refusal(from, wrong, now); wait > 0 {
 		return errLimited(wait)
 	}
@@ -105,11 +105,11 @@ func errNoToken() error {
 	return weir.Errorf(weir.CodeUnauthorised, "the request has no bearer token; send one: Authorization: Bearer <token>")
 }
 
-func ErrForbidden(oneOf ...ops.Scope) error {
+func ErrForbidden(oneOf ...operators.Scope) error {
 	return weir.Errorf(weir.CodeForbidden, "the token lacks the scope: %s", scopeWords(oneOf, " or "))
 }
 
-func scopeWords(list []ops.Scope, between string) string {
+func scopeWords(list []operators.Scope, between string) string {
 	words := make([]string, len(list))
 	for i, scope := range list {
 		words[i] = string(scope)
@@ -140,12 +140,12 @@ func (v *Principal) Name() (_ string, ok bool) {
 	return v.key.Name, true
 }
 
-func (v *Principal) Has(scope ops.Scope) bool {
+func (v *Principal) Has(scope operators.Scope) bool {
 	return v.key == nil || v.key.scopes&scopeBit(scope) != 0
 }
 
 // Require returns an error if the sender has none of the scopes.
-func (v *Principal) Require(oneOf []ops.Scope) error {
+func (v *Principal) Require(oneOf []operators.Scope) error {
 	if slices.ContainsFunc(oneOf, v.Has) {
 		return nil
 	}
@@ -175,7 +175,7 @@ func LocalOnly(gate *Gate, publicURL, signed string, h http.Handler) http.Handle
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		exempt := signed != "" && strings.HasPrefix(path.Clean(r.URL.Path), signed)
 		if gate.Open() && !exempt && !local(r.Host, public) {
-			wire.WriteProblem(w, weir.Errorf(weir.CodeForbidden,
+			httpjson.WriteProblem(w, weir.Errorf(weir.CodeForbidden,
 				"while there is no token Weir answers under localhost and under the host of PUBLIC_URL only: else any site could let its own name point here"))
 			return
 		}

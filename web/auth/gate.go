@@ -17,8 +17,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"weir"
-	"weir/ops"
-	"weir/web/wire"
+	"weir/operators"
+	"weir/web/httpjson"
 )
 
 // GateOptions configure a [Gate].
@@ -26,9 +26,9 @@ type GateOptions struct {
 	// Configured are tokens that have every scope.
 	Configured []string
 	// Store holds the other tokens; nil: there are none.
-	Store ops.TokenStore
+	Store operators.TokenStore
 	// Sessions stores the dashboard's sessions; nil: every login fails.
-	Sessions ops.SessionStore
+	Sessions operators.SessionStore
 	// Rate is the rate limit of each token, in requests per second; 0: no
 	// limit.
 	Rate float64
@@ -45,7 +45,7 @@ type GateOptions struct {
 // even after the last one is revoked or expires: revoking the last token never
 // reopens the API.
 type Gate struct {
-	store      ops.TokenStore
+	store      operators.TokenStore
 	rate       float64
 	now        func() time.Time
 	configured []*key
@@ -61,14 +61,14 @@ type Gate struct {
 // store.
 func NewGate(o GateOptions) *Gate {
 	g := &Gate{store: o.Store, rate: o.Rate, now: o.Now, addresses: newAddresses(o.Rate), origins: http.NewCrossOriginProtection()}
-	g.sessions = sessions{store: o.Sessions, known: map[ops.TokenHash]*session{}}
+	g.sessions = sessions{store: o.Sessions, known: map[operators.TokenHash]*session{}}
 	if g.now == nil {
 		g.now = time.Now
 	}
 	for i, text := range o.Configured {
 		g.configured = append(g.configured, &key{
 			bucket: newBucket(o.Rate),
-			Token:  ops.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: ops.HashToken(text)}, scopes: allScopes(), weak: ops.WeakToken(text),
+			Token:  operators.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: operators.HashToken(text)}, scopes: allScopes(), weak: operators.WeakToken(text),
 		})
 	}
 	g.stored.Store(&map[string]*key{})
@@ -135,14 +135,14 @@ func (g *Gate) StoreLastUsed(ctx context.Context) error {
 
 // find compares hash with every configured token, and with the store's token
 // that text names, in constant time.
-func (g *Gate) find(text string, hash ops.TokenHash) *key {
+func (g *Gate) find(text string, hash operators.TokenHash) *key {
 	var found *key
 	for _, k := range g.configured {
 		if k.matches(hash) {
 			found = k
 		}
 	}
-	if id, ok := ops.TokenID(text); ok {
+	if id, ok := operators.TokenID(text); ok {
 		if k := (*g.stored.Load())[id]; k != nil && k.matches(hash) {
 			found = k
 		}
@@ -152,12 +152,12 @@ func (g *Gate) find(text string, hash ops.TokenHash) *key {
 
 // ErrWrongToken returns the error of a request with an invalid token.
 func ErrWrongToken() error {
-	return &weir.Error{Code: weir.CodeUnauthorised, Message: "the bearer token is not valid: it is mistyped, revoked or expired, or of another installation", Cause: wire.ErrInvalidToken}
+	return &weir.Error{Code: weir.CodeUnauthorised, Message: "the bearer token is not valid: it is mistyped, revoked or expired, or of another installation", Cause: httpjson.ErrInvalidToken}
 }
 
 // key is a token, with what the gate records about it.
 type key struct {
-	ops.Token
+	operators.Token
 	scopes   scopeSet
 	weak     bool         // short enough to be guessed
 	lastUsed atomic.Int64 // in microseconds; 0: unused since the last StoreLastUsed
@@ -166,7 +166,7 @@ type key struct {
 	bucket *rate.Limiter
 }
 
-func newKey(t ops.Token, perSecond float64) *key {
+func newKey(t operators.Token, perSecond float64) *key {
 	k := &key{Token: t, bucket: newBucket(perSecond)}
 	for _, scope := range t.Scopes {
 		k.scopes |= scopeBit(scope)
@@ -175,18 +175,18 @@ func newKey(t ops.Token, perSecond float64) *key {
 }
 
 // matches compares in constant time.
-func (k *key) matches(hash ops.TokenHash) bool {
+func (k *key) matches(hash operators.TokenHash) bool {
 	return subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
 }
 
 // scopeSet is a set of scopes, a bit for each.
 type scopeSet uint16
 
-func allScopes() scopeSet { return 1<<len(ops.Scopes()) - 1 }
+func allScopes() scopeSet { return 1<<len(operators.Scopes()) - 1 }
 
 // scopeBit returns the bit of a scope; 0 for an unknown scope.
-func scopeBit(s ops.Scope) scopeSet {
-	i := slices.Index(ops.Scopes(), s)
+func scopeBit(s operators.Scope) scopeSet {
+	i := slices.Index(operators.Scopes(), s)
 	if i < 0 {
 		return 0
 	}

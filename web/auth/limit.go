@@ -10,7 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 )
 
 // Limits for unauthenticated clients. They apply regardless of the rate limit.
@@ -52,7 +52,7 @@ type address struct {
 	requests *rate.Limiter // without a token, while the gate is open
 	refusals *rate.Limiter
 	guesses  *rate.Limiter
-	wrong    []ops.TokenHash // the latest distinct wrong tokens
+	wrong    []operators.TokenHash // the latest distinct wrong tokens
 	seen     time.Time
 }
 
@@ -112,7 +112,7 @@ func (a *addresses) request(from netip.Addr, now time.Time) time.Duration {
 // refusal counts an unauthenticated request. wrong is the token that it
 // carried, if any. Only a token that is not among the latest counts as another
 // guess, so that a client with an outdated token never locks out its neighbors.
-func (a *addresses) refusal(from netip.Addr, wrong *ops.TokenHash, now time.Time) time.Duration {
+func (a *addresses) refusal(from netip.Addr, wrong *operators.TokenHash, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	x := a.of(from, now)

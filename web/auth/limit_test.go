@@ -8,7 +8,7 @@ import (
 	xrate "golang.org/x/time/rate"
 	"pgregory.net/rapid"
 
-	"weir/ops"
+	"weir/operators"
 )
 
 // At any sequence of times, a bucket never gives more than its burst plus what
@@ -42,7 +42,7 @@ func TestBucketKeepsItsRate(t *testing.T) {
 func TestAddressesAreForgotten(t *testing.T) {
 	t.Parallel()
 	a, now := newAddresses(1), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	wrong := ops.HashToken("x")
+	wrong := operators.HashToken("x")
 	first := netip.MustParseAddr("10.255.0.1")
 	for i := range 3 * maxAddresses {
 		now = now.Add(time.Millisecond)

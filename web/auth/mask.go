@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"weir/ops"
+	"weir/operators"
 )
 
 const (
@@ -41,7 +41,7 @@ func MaskNumber(number string) string {
 }
 
 // MaskText masks every number in a text written by people.
-func MaskText(text string) string { return ops.ReplacePhoneNumbers(text, MaskNumber) }
+func MaskText(text string) string { return operators.ReplacePhoneNumbers(text, MaskNumber) }
 
 // MaskValue masks the numbers in a value set by programs, but not the digits of
 // an id or an instant.
@@ -121,7 +121,7 @@ func maskContaining(text, digits string) string {
 	if !strings.Contains(Digits(text), digits) { // then none of its numbers has them
 		return text
 	}
-	return ops.ReplacePhoneNumbers(text, func(found string) string {
+	return operators.ReplacePhoneNumbers(text, func(found string) string {
 		if plain := Digits(found); strings.Contains(plain, digits) {
 			return MaskNumber(plain)
 		}

@@ -1,18 +1,18 @@
 package auth
 
-import "weir/ops"
+import "weir/operators"
 
 // RouteScopes is the authorization table. For each route id it lists scopes; a
 // token needs one of them. A route without a row is an error: see route.Grant.
-func RouteScopes() map[string][]ops.Scope {
-	readContacts := []ops.Scope{ops.ScopeContactsRead}
-	writeContacts := []ops.Scope{ops.ScopeContactsWrite}
-	readChannels := []ops.Scope{ops.ScopeContactsRead, ops.ScopeChannelsAdmin}
-	changeChannels := []ops.Scope{ops.ScopeChannelsAdmin}
-	readSurveys := []ops.Scope{ops.ScopeContactsRead, ops.ScopeSurveysAdmin}
-	changeSurveys := []ops.Scope{ops.ScopeSurveysAdmin}
-	webhooks := []ops.Scope{ops.ScopeWebhooksAdmin}
-	return map[string][]ops.Scope{
+func RouteScopes() map[string][]operators.Scope {
+	readContacts := []operators.Scope{operators.ScopeContactsRead}
+	writeContacts := []operators.Scope{operators.ScopeContactsWrite}
+	readChannels := []operators.Scope{operators.ScopeContactsRead, operators.ScopeChannelsAdmin}
+	changeChannels := []operators.Scope{operators.ScopeChannelsAdmin}
+	readSurveys := []operators.Scope{operators.ScopeContactsRead, operators.ScopeSurveysAdmin}
+	changeSurveys := []operators.Scope{operators.ScopeSurveysAdmin}
+	webhooks := []operators.Scope{operators.ScopeWebhooksAdmin}
+	return map[string][]operators.Scope{
 		"list-channels":  readChannels,
 		"get-channel":    readChannels,
 		"put-channel":    changeChannels,
@@ -59,7 +59,7 @@ func RouteScopes() map[string][]ops.Scope {
 		"patch-respondent": changeSurveys, "delete-respondent": changeSurveys, "stop-respondent": changeSurveys,
 		// Called by the application that holds the conversation. It queues
 		// contacts and needs no other access to the survey.
-		"post-disposition": {ops.ScopeContactsWrite, ops.ScopeSurveysAdmin},
+		"post-disposition": {operators.ScopeContactsWrite, operators.ScopeSurveysAdmin},
 
 		"get-hold":     readChannels,
 		"release-hold": changeChannels,
@@ -77,16 +77,16 @@ func RouteScopes() map[string][]ops.Scope {
 		"replay-webhook":  webhooks,
 
 		"list-audit": changeChannels,
-		"whoami":     ops.Scopes(), // any scope
+		"whoami":     operators.Scopes(), // any scope
 
 		// With router alone, only the router's events.
-		"list-events": {ops.ScopeContactsRead, ops.ScopeRouter},
+		"list-events": {operators.ScopeContactsRead, operators.ScopeRouter},
 	}
 }
 
 // TokenHelp explains tokens in the API description.
 func TokenHelp() string {
 	return "A token that weir token create made, with scopes, or one of WEIR_API_TOKENS, which have all. " +
-		"The scopes are " + scopeWords(ops.Scopes(), ", ") + "; each operation lists its scopes and requires one of the alternatives. " +
-		"Without " + string(ops.ScopePIIRead) + " all but the last two digits of phone numbers are masked in answers, in texts too, and filters by number are refused."
+		"The scopes are " + scopeWords(operators.Scopes(), ", ") + "; each operation lists its scopes and requires one of the alternatives. " +
+		"Without " + string(operators.ScopePIIRead) + " all but the last two digits of phone numbers are masked in answers, in texts too, and filters by number are refused."
 }

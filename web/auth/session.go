@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/ops"
+	"weir/operators"
 )
 
 // sessionMark marks the context of a request whose bearer token is a session's
@@ -44,19 +44,19 @@ func (g *Gate) Begin(ctx context.Context, token string) (text string, err error)
 	if g.sessions.store == nil {
 		return "", errors.New("sessions need a store")
 	}
-	now, k := g.now(), g.find(token, ops.HashToken(token))
+	now, k := g.now(), g.find(token, operators.HashToken(token))
 	if k == nil || !k.Live(now) {
 		return "", ErrWrongToken()
 	}
 	text = strings.ToLower(rand.Text() + rand.Text())
-	return text, g.sessions.store.AddSession(ctx, ops.Session{
-		ID: ops.HashToken(text), Token: g.nameFor(k, text), Created: now, Expires: sessionEnd(now, now),
+	return text, g.sessions.store.AddSession(ctx, operators.Session{
+		ID: operators.HashToken(text), Token: g.nameFor(k, text), Created: now, Expires: sessionEnd(now, now),
 	})
 }
 
 // End ends a session: in this process at once, in others within [sessionMaxAge].
 func (g *Gate) End(ctx context.Context, text string) error {
-	id, now := ops.HashToken(text), g.now()
+	id, now := operators.HashToken(text), g.now()
 	if g.sessions.store == nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (g *Gate) nameFor(k *key, text string) string {
 	if !slices.Contains(g.configured, k) {
 		return k.ID
 	}
-	digest := ops.HashToken(text + hex.EncodeToString(k.Hash[:]))
+	digest := operators.HashToken(text + hex.EncodeToString(k.Hash[:]))
 	return hex.EncodeToString(digest[:])
 }
 
@@ -95,7 +95,7 @@ func (g *Gate) named(name, text string) *key {
 // session returns the key of the session with a text; nil: none. While the
 // store is down, cached sessions stay valid.
 func (g *Gate) session(ctx context.Context, text string, from netip.Addr) (*key, error) {
-	now, id := g.now(), ops.HashToken(text)
+	now, id := g.now(), operators.HashToken(text)
 	was := g.sessions.get(id)
 	if was != nil && now.Before(was.stale) {
 		return was.opens(now), nil
@@ -117,7 +117,7 @@ func (g *Gate) session(ctx context.Context, text string, from netip.Addr) (*key,
 }
 
 // readSession reads a session and extends it.
-func (g *Gate) readSession(ctx context.Context, text string, id ops.TokenHash, now time.Time) (*session, error) {
+func (g *Gate) readSession(ctx context.Context, text string, id operators.TokenHash, now time.Time) (*session, error) {
 	if g.sessions.store == nil {
 		return &session{}, nil
 	}

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"weir/ops"
+	"weir/operators"
 )
 
 const (
@@ -32,9 +32,9 @@ func sessionEnd(created, now time.Time) time.Time {
 
 // sessions caches sessions of the store, including ids without one.
 type sessions struct {
-	store ops.SessionStore
+	store operators.SessionStore
 	mu    sync.Mutex
-	known map[ops.TokenHash]*session
+	known map[operators.TokenHash]*session
 }
 
 // session is a cached row of the store. It is immutable.
@@ -52,7 +52,7 @@ func (s *session) opens(now time.Time) *key {
 	return s.key
 }
 
-func (c *sessions) get(id ops.TokenHash) *session {
+func (c *sessions) get(id operators.TokenHash) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known[id]
@@ -61,7 +61,7 @@ func (c *sessions) get(id ops.TokenHash) *session {
 // put replaces the cached entry, unless it changed during the read: a session
 // that ended meanwhile stays ended. If the entry was evicted meanwhile, put
 // caches it again. It returns the entry now cached.
-func (c *sessions) put(id ops.TokenHash, was, is *session, now time.Time) *session {
+func (c *sessions) put(id operators.TokenHash, was, is *session, now time.Time) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if cur := c.known[id]; cur != was && cur != nil {
@@ -72,7 +72,7 @@ func (c *sessions) put(id ops.TokenHash, was, is *session, now time.Time) *sessi
 }
 
 // set evicts entries if the cache is full. The caller holds the lock.
-func (c *sessions) set(id ops.TokenHash, is *session, now time.Time) {
+func (c *sessions) set(id operators.TokenHash, is *session, now time.Time) {
 	if len(c.known) >= maxSessions {
 		for old, s := range c.known {
 			if !now.Before(s.stale) || len(c.known) >= maxSessions {

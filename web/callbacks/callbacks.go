@@ -18,7 +18,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/internal/tracing"
-	"weir/web/wire"
+	"weir/web/httpjson"
 )
 
 // Handler serves callbacks.
@@ -79,7 +79,7 @@ func NewHandler(s Handler) *Handler {
 func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead { // the mux would treat it as GET
 		w.Header().Set("Allow", "GET, POST")
-		wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "a callback is a GET or a POST"))
+		httpjson.WriteProblem(w, weir.Errorf(weir.CodeMethod, "a callback is a GET or a POST"))
 		return
 	}
 	// A provider may disconnect at once; its callback counts anyway.
@@ -91,7 +91,7 @@ func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, typeNone, err)
 	case !ok:
 		s.Metrics.count(typeNone, resultUnauthorised)
-		wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "not found"))
+		httpjson.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "not found"))
 	default:
 		s.serveChannel(ctx, w, r, ch)
 	}
@@ -235,7 +235,7 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 func (s *Handler) invalid(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
 	s.Logger.WarnContext(ctx, "callback rejected: not a valid request of this provider", "channel", ch.Name, "type", ch.Type)
 	s.Metrics.count(ch.Type, resultInvalid)
-	wire.WriteProblem(w, &wire.MalformedError{Detail: "this is not a callback of a " + ch.Type + " channel"})
+	httpjson.WriteProblem(w, &httpjson.MalformedError{Detail: "this is not a callback of a " + ch.Type + " channel"})
 }
 
 // forged rejects a callback whose signature is wrong: the secret in its URL has
@@ -243,7 +243,7 @@ func (s *Handler) invalid(ctx context.Context, w http.ResponseWriter, ch weir.Ch
 func (s *Handler) forged(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
 	s.Logger.WarnContext(ctx, "callback rejected: wrong signature", "channel", ch.Name, "type", ch.Type)
 	s.Metrics.count(ch.Type, resultForged)
-	wire.WriteProblem(w, weir.Errorf(weir.CodeForbidden, "the signature is wrong"))
+	httpjson.WriteProblem(w, weir.Errorf(weir.CodeForbidden, "the signature is wrong"))
 }
 
 // unavailable makes the provider retry, whatever the failure was.
@@ -256,7 +256,7 @@ func (s *Handler) unavailable(w http.ResponseWriter, typ string, err error) {
 			out.Code = e.Code
 		}
 	}
-	wire.WriteProblem(w, out)
+	httpjson.WriteProblem(w, out)
 }
 
 const formType = "application/x-www-form-urlencoded"
@@ -271,7 +271,7 @@ func readCallback(w http.ResponseWriter, r *http.Request, now time.Time) (channe
 	r.Header.Del("Cookie")
 	r.Header.Del("Proxy-Authorization")
 	c := channels.Callback{Method: r.Method, Path: r.PathValue("path"), Header: r.Header, Target: target(r), At: now}
-	raw, err := wire.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxCallbackBody), r.ContentLength, wire.MaxCallbackBody)
+	raw, err := httpjson.ReadAll(http.MaxBytesReader(w, r.Body, httpjson.MaxCallbackBody), r.ContentLength, httpjson.MaxCallbackBody)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
 		return c, errIncomplete
 	}

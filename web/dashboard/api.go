@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/api"
 	"weir/web/auth"
 )
@@ -48,8 +48,8 @@ type caller struct {
 }
 
 // May reports whether the token has one of the scopes; none: any token will do.
-func (c *caller) May(oneOf ...ops.Scope) bool {
-	return oneOf == nil || slices.ContainsFunc(oneOf, func(s ops.Scope) bool { return slices.Contains(c.Who.Scopes, s) })
+func (c *caller) May(oneOf ...operators.Scope) bool {
+	return oneOf == nil || slices.ContainsFunc(oneOf, func(s operators.Scope) bool { return slices.Contains(c.Who.Scopes, s) })
 }
 
 // rights returns a key that is equal for all who see the same.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/api"
 	"weir/web/dashboard/display"
 )
@@ -43,7 +43,7 @@ func loadChannel(v *visit) (*content, error) {
 	if d.Charts, err = readCharts(v.caller, v.d.chartCache, ch.Channel, d.Period); err != nil {
 		return nil, err
 	}
-	d.NoContacts = !v.May(ops.ScopeContactsRead)
+	d.NoContacts = !v.May(operators.ScopeContactsRead)
 	if !d.NoContacts {
 		if err := d.readLists(v); err != nil {
 			return nil, err

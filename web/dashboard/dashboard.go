@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
 )
 
@@ -65,5 +65,5 @@ type navItem struct {
 	Text, Link string
 	Current    bool
 	path       string
-	scopes     []ops.Scope
+	scopes     []operators.Scope
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/web/dashboard/display"
 )
 
@@ -21,9 +21,9 @@ import (
 // templates/<name>.html, which defines "main" and a block for each live region.
 type page struct {
 	name   string
-	path   string      // pattern without a method, below the prefix
-	nav    string      // text in the navigation; empty: not listed
-	scopes []ops.Scope // one is needed to see it; nil: any token
+	path   string            // pattern without a method, below the prefix
+	nav    string            // text in the navigation; empty: not listed
+	scopes []operators.Scope // one is needed to see it; nil: any token
 	load   func(*visit) (*content, error)
 	// live lists the blocks that are sent again when they change. Each is inside an
 	// element whose id is the block's name.
@@ -176,7 +176,7 @@ func (d *Dashboard) write(w http.ResponseWriter, status int, name string, x *vie
 // the script shows as a dialog.
 type action struct {
 	path   string
-	scopes []ops.Scope // one is needed; the API checks again
+	scopes []operators.Scope // one is needed; the API checks again
 	ask    func(*visit) (*question, error)
 	run    func(*visit) (*done, error)
 }

@@ -19,7 +19,7 @@ import (
 	"weir/cmd/weir/daemon"
 	"weir/config"
 	"weir/internal/daemontest"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
@@ -83,11 +83,11 @@ func (r *rig) addTokens(scopes []string) {
 	store := r.open()
 	defer func() { _ = store.Close(r.t.Context()) }()
 	for _, list := range scopes {
-		var set []ops.Scope
+		var set []operators.Scope
 		for _, s := range strings.Fields(list) {
-			set = append(set, ops.Scope(s))
+			set = append(set, operators.Scope(s))
 		}
-		token, text := ops.NewToken("of the tests", set, time.Now(), time.Time{})
+		token, text := operators.NewToken("of the tests", set, time.Now(), time.Time{})
 		if err := store.AddToken(r.t.Context(), token, time.Now()); err != nil {
 			r.t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func (r *rig) revoke(scopes string) {
 	r.t.Helper()
 	store := r.open()
 	defer func() { _ = store.Close(r.t.Context()) }()
-	id, _ := ops.TokenID(r.tokens[scopes])
+	id, _ := operators.TokenID(r.tokens[scopes])
 	if err := store.RevokeToken(r.t.Context(), id, time.Now()); err != nil {
 		r.t.Fatal(err)
 	}

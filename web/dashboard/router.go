@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"weir/ops"
-	"weir/routing"
-	"weir/routing/resource"
+	"weir/operators"
+	"weir/router"
+	"weir/router/resource"
 	"weir/web/dashboard/display"
 )
 
@@ -37,7 +37,7 @@ type wallboard struct {
 // readWallboard reads the summary; nil: the token may not see it, or the router has no
 // workers and no jobs.
 func readWallboard(c *caller) *wallboard {
-	if !c.May(ops.ScopeRouter) || !c.May(ops.ScopePIIRead) {
+	if !c.May(operators.ScopeRouter) || !c.May(operators.ScopePIIRead) {
 		return nil
 	}
 	var w wallboard
@@ -89,7 +89,7 @@ func loadRouter(v *visit) (*content, error) {
 
 // queueFigures holds the statistics of a queue.
 type queueFigures struct {
-	routing.Statistics
+	router.Statistics
 	Name   string          `json:"name"`
 	Closed resource.Closed `json:"closed"`
 }
@@ -155,7 +155,7 @@ type queueData struct {
 	queueResource
 	Figures     queueFigures
 	Jobs        []routerJob // waiting jobs
-	Workers     []routing.Worker
+	Workers     []router.Worker
 	Unmatchable []string // ids of jobs that no worker could take
 	TooLong     bool     // the queue is too long to search for unmatchable jobs
 }
@@ -184,7 +184,7 @@ func loadQueue(v *visit) (*content, error) {
 	if d.Jobs, err = firstEntries[routerJob](v, "/routing/jobs", url.Values{"queueId": {id}, "status": {"queued"}}); err != nil {
 		return nil, err
 	}
-	if d.Workers, err = firstEntries[routing.Worker](v, "/routing/workers", url.Values{"queueId": {id}}); err != nil {
+	if d.Workers, err = firstEntries[router.Worker](v, "/routing/workers", url.Values{"queueId": {id}}); err != nil {
 		return nil, err
 	}
 	return &content{title: "Queue " + id, crumbs: routerCrumbs(crumb{Text: "Queues", Link: "/router/queues"}, crumb{Text: id}), data: d}, nil

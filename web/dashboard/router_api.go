@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"weir/routing"
-	"weir/routing/label"
-	"weir/routing/resource"
+	"weir/router"
+	"weir/router/label"
+	"weir/router/resource"
 )
 
 // routerVersion is the version of the router's API that the pages use.
@@ -79,7 +79,7 @@ func firstEntries[T any](v *visit, path string, query url.Values) ([]T, error) {
 }
 
 // routerJob adds to a job what its tables show.
-type routerJob struct{ routing.Job }
+type routerJob struct{ router.Job }
 
 // jobStatuses returns the statuses by which jobs can be filtered, as displayed.
 func jobStatuses() []option {
@@ -106,7 +106,7 @@ func (j routerJob) Done() bool {
 }
 
 // CurrentAssignment returns the assignment that is not closed; nil: none.
-func (j routerJob) CurrentAssignment() *routing.Assignment {
+func (j routerJob) CurrentAssignment() *router.Assignment {
 	for _, a := range j.Assignments {
 		if a.ClosedAt.IsZero() && j.Status != resource.JobCancelled {
 			return &a

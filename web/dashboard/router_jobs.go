@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"slices"
 
-	"weir/routing"
-	"weir/routing/resource"
+	"weir/router"
+	"weir/router/resource"
 	"weir/web/dashboard/display"
 )
 
@@ -43,8 +43,8 @@ func loadJobs(v *visit) (*content, error) {
 // jobData is the data of a job's page.
 type jobData struct {
 	routerJob
-	Assigned []routing.Assignment // oldest first
-	Place    *routing.Position    // nil: it does not wait in a queue
+	Assigned []router.Assignment // oldest first
+	Place    *router.Position    // nil: it does not wait in a queue
 	waiting
 	Timeline []timelineEntry
 }
@@ -72,11 +72,11 @@ func loadJob(v *visit) (*content, error) {
 		return nil, err
 	}
 	d := &jobData{routerJob: j}
-	d.Assigned = slices.SortedFunc(maps.Values(j.Assignments), func(a, b routing.Assignment) int {
+	d.Assigned = slices.SortedFunc(maps.Values(j.Assignments), func(a, b router.Assignment) int {
 		return cmp.Or(a.AssignedAt.Compare(b.AssignedAt), cmp.Compare(a.AssignmentID, b.AssignmentID))
 	})
 	if j.Status == resource.JobQueued {
-		place := &routing.Position{}
+		place := &router.Position{}
 		switch err := v.getRouter(routerPath("jobs", j.ID)+"/position", nil, place); {
 		case err == nil:
 			d.Place = place

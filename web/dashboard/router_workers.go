@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"weir/routing"
+	"weir/router"
 	"weir/web/api"
 	"weir/web/dashboard/display"
 )
@@ -18,7 +18,7 @@ import (
 type workerList struct {
 	State, Queue string // filters; empty: none
 	States       []string
-	List         []routing.Worker
+	List         []router.Worker
 	Pager        pager
 }
 
@@ -34,17 +34,17 @@ func loadWorkers(v *visit) (*content, error) {
 		query.Set("queueId", l.Queue)
 	}
 	var err error
-	l.List, l.Pager, err = listPage[routing.Worker](v, "/routing/workers", query)
+	l.List, l.Pager, err = listPage[router.Worker](v, "/routing/workers", query)
 	return &content{title: "Workers of the router", crumbs: routerCrumbs(crumb{Text: "Workers"}), data: l}, err
 }
 
 // workerData is the data of a worker's page.
 type workerData struct {
-	routing.Worker
+	router.Worker
 	Timeline []timelineEntry
 }
 
-func readWorker(c *caller, id string) (w routing.Worker, err error) {
+func readWorker(c *caller, id string) (w router.Worker, err error) {
 	err = c.getRouter(routerPath("workers", id), nil, &w)
 	return w, err
 }

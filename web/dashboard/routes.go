@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"weir/ops"
-	"weir/routing/label"
+	"weir/operators"
+	"weir/router/label"
 	"weir/surveys"
 	"weir/web/auth"
 )
@@ -42,13 +42,13 @@ func pages() []*page {
 	return slices.Concat(
 		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
 		contactPages(), surveyPages(), routerPages(), webhookPages(),
-		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []ops.Scope{ops.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}},
+		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}},
 	)
 }
 
 func channelPage() *page {
 	const one = "/channels/{name}"
-	admins := []ops.Scope{ops.ScopeChannelsAdmin}
+	admins := []operators.Scope{operators.ScopeChannelsAdmin}
 	return &page{
 		name: "channel", path: one, scopes: readers(), load: loadChannel, live: []string{"state", "figures", "charts", "contacts"},
 		actions: []action{
@@ -71,7 +71,7 @@ func channelPage() *page {
 
 func contactPages() []*page {
 	const one = "/contacts/{id}"
-	reader, writer := []ops.Scope{ops.ScopeContactsRead}, []ops.Scope{ops.ScopeContactsWrite}
+	reader, writer := []operators.Scope{operators.ScopeContactsRead}, []operators.Scope{operators.ScopeContactsWrite}
 	return []*page{
 		{name: "contacts", path: "/contacts", nav: "Contacts", scopes: reader, load: loadContacts, live: []string{"list"}, posted: searchNumber},
 		{
@@ -91,7 +91,7 @@ func contactPages() []*page {
 
 func surveyPages() []*page {
 	const one = "/surveys/{name}"
-	reader, admin := surveyReaders(), []ops.Scope{ops.ScopeSurveysAdmin}
+	reader, admin := surveyReaders(), []operators.Scope{operators.ScopeSurveysAdmin}
 	return []*page{
 		{name: "surveys", path: "/surveys", nav: "Surveys", scopes: reader, load: loadSurveys, live: []string{"list"}},
 		{
@@ -127,7 +127,7 @@ func surveyPages() []*page {
 func routerPages() []*page {
 	const worker, job = "/router/workers/{id}", "/router/jobs/{id}"
 	const held = job + "/assignments/{assignment}"
-	users := []ops.Scope{ops.ScopeRouter}
+	users := []operators.Scope{operators.ScopeRouter}
 	return []*page{
 		{name: "router", path: "/router", nav: "Router", scopes: users, load: loadRouter, live: []string{"board", "queues"}},
 		{name: "router_workers", path: "/router/workers", scopes: users, load: loadWorkers, live: []string{"workers"}},
@@ -156,7 +156,7 @@ func routerPages() []*page {
 
 func webhookPages() []*page {
 	const one = webhooksPath + "/{id}"
-	admins := []ops.Scope{ops.ScopeWebhooksAdmin}
+	admins := []operators.Scope{operators.ScopeWebhooksAdmin}
 	return []*page{
 		{name: "webhooks", path: webhooksPath, nav: "Webhooks", scopes: admins, load: loadWebhooks, live: []string{"list"}},
 		{
@@ -236,7 +236,7 @@ func (d *Dashboard) withoutSession(h handler) http.Handler {
 
 // withSession requires a session whose token has one of the scopes; nil: any token. The
 // API checks again.
-func (d *Dashboard) withSession(oneOf []ops.Scope, h handler) http.Handler {
+func (d *Dashboard) withSession(oneOf []operators.Scope, h handler) http.Handler {
 	return d.withoutSession(func(v *visit, w http.ResponseWriter) error {
 		v.readSession()
 		if err := v.readIdentity(); err != nil {

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/api"
 	"weir/web/dashboard"
-	"weir/web/surveyapi"
+	"weir/web/surveys"
 )
 
 // script is an API with scripted responses that counts requests.
@@ -38,7 +38,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(int(status))
 			return
 		}
-		answer(api.WhoView{Open: true, Scopes: ops.Scopes()})
+		answer(api.WhoView{Open: true, Scopes: operators.Scopes()})
 	case "/v1/channels":
 		s.asked.Add(1)
 		if s.take != nil {
@@ -46,7 +46,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer(s.channels.Load())
 	case "/v1/surveys":
-		answer(surveyapi.SurveyList{})
+		answer(surveys.SurveyList{})
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}

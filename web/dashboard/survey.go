@@ -13,7 +13,7 @@ import (
 	"weir"
 	"weir/surveys"
 	"weir/web/dashboard/display"
-	"weir/web/surveyapi"
+	surveyapi "weir/web/surveys"
 )
 
 // causeText describes why a survey stops or is done.

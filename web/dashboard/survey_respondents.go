@@ -9,7 +9,7 @@ import (
 
 	"weir/surveys"
 	"weir/web/dashboard/display"
-	"weir/web/surveyapi"
+	surveyapi "weir/web/surveys"
 )
 
 // respondentList is the data of the page of respondents.

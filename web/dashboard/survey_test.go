@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/web/surveyapi"
+	"weir/web/surveys"
 )
 
 const surveyScope = "surveys:admin contacts:read"
@@ -96,7 +96,7 @@ func TestASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
 	b := r.login(surveyScope)
 	state := func(want string) {
 		t.Helper()
-		var s surveyapi.SurveyView
+		var s surveys.SurveyView
 		r.api("GET", "/v1/surveys/flu", "", &s)
 		if string(s.State) != want {
 			t.Fatalf("the survey is %s, want %s", s.State, want)
@@ -170,7 +170,7 @@ func TestPagesCountAsCompletedOnlyTheDispositionCompleted(t *testing.T) {
 	r := newRig(t, surveyScope)
 	r.survey("flu", 3)
 	r.api("POST", "/v1/surveys/flu:launch", "", nil)
-	var list surveyapi.RespondentList
+	var list surveys.RespondentList
 	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
 	for i, disposition := range []string{"completed", "refused", "ineligible"} {
 		r.api("POST", "/v1/surveys/flu/respondents/"+list.Respondents[i].ID+"/disposition", `{"disposition":"`+disposition+`"}`, nil)

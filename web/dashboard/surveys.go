@@ -8,7 +8,7 @@ import (
 
 	"weir/surveys"
 	"weir/web/dashboard/display"
-	"weir/web/surveyapi"
+	surveyapi "weir/web/surveys"
 )
 
 // surveysPerPage is the page size of the list, small because each survey is

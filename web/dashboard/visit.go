@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/web/dashboard/display"
 )
 
@@ -39,7 +39,7 @@ func (v *visit) Wall() bool { return v.r.URL.Query().Get("wall") == "1" }
 // Version returns the running version.
 func (v *visit) Version() string { return v.d.Version }
 
-func scopeWords(list []ops.Scope) string { return display.Join(list, " or ") }
+func scopeWords(list []operators.Scope) string { return display.Join(list, " or ") }
 
 // apiPath joins the segments of a path, each escaped.
 func apiPath(segments ...string) string {
@@ -54,11 +54,13 @@ func apiPath(segments ...string) string {
 const requestID = "X-Request-Id"
 
 // readers returns the scopes for lists of channels and contacts; one is needed.
-func readers() []ops.Scope { return []ops.Scope{ops.ScopeContactsRead, ops.ScopeChannelsAdmin} }
+func readers() []operators.Scope {
+	return []operators.Scope{operators.ScopeContactsRead, operators.ScopeChannelsAdmin}
+}
 
 // surveyReaders returns the scopes for reading surveys; one is needed.
-func surveyReaders() []ops.Scope {
-	return []ops.Scope{ops.ScopeContactsRead, ops.ScopeSurveysAdmin}
+func surveyReaders() []operators.Scope {
+	return []operators.Scope{operators.ScopeContactsRead, operators.ScopeSurveysAdmin}
 }
 
 // fragmentHeader marks a request of the script for the content of a page alone.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/ops"
+	"weir/operators"
 	"weir/web/dashboard/display"
 )
 
@@ -18,7 +18,7 @@ type whyView struct {
 
 // whyOf returns nil if nothing waits. idle is since when nothing has moved; zero: that
 // is not known.
-func whyOf(code ops.WhyCode, text string, idle, now time.Time) *whyView {
+func whyOf(code operators.WhyCode, text string, idle, now time.Time) *whyView {
 	if text == "" {
 		return nil
 	}
@@ -31,7 +31,7 @@ func whyOf(code ops.WhyCode, text string, idle, now time.Time) *whyView {
 // the reader's zone.
 func sentence(limit int, text string) template.HTML {
 	var b strings.Builder
-	for _, c := range ops.Clauses(display.Truncate(limit, text)) {
+	for _, c := range operators.Clauses(display.Truncate(limit, text)) {
 		if c.At.IsZero() {
 			template.HTMLEscape(&b, []byte(c.Text))
 		} else {

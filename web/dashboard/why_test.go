@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/surveys"
 	"weir/web/api"
 	"weir/web/dashboard"
-	"weir/web/surveyapi"
+	surveyapi "weir/web/surveys"
 )
 
 // Scenario 121: the page of anything that waits shows the reason.
@@ -70,24 +70,24 @@ func TestScenario121_PageOfASurveyThatCannotBeRun(t *testing.T) {
 // moves. Instants are marked up for the reader's zone, and text is escaped.
 func TestChannelPage_PacingIsNoAlarm(t *testing.T) {
 	t.Parallel()
-	full := ops.Why{Code: ops.WhyCapacity, Text: "channel a: 24 of 24 slots in use"}
+	full := operators.Why{Code: operators.WhyCapacity, Text: "channel a: 24 of 24 slots in use"}
 	for name, x := range map[string]struct {
-		why          ops.Why
+		why          operators.Why
 		idle, oldest time.Duration
 		want         string
 	}{
 		"busy":    {full, time.Second, time.Hour, `<p class="why" id="why"><strong>At capacity:</strong> 24 of 24 slots in use.</p>`},
 		"new":     {full, time.Hour, time.Second, `<p class="why" id="why"><strong>At capacity:</strong>`},
 		"long":    {full, time.Hour, time.Hour, `<p class="why" id="why"><strong>At capacity:</strong> 24 of 24 slots in use.</p>`},
-		"stalled": {ops.Why{Code: ops.WhyRate, Text: "the rate limit"}, time.Hour, time.Hour, `<p class="why reason" id="why"><strong>Nothing has moved for a minute:</strong> the rate limit.</p>`},
-		"rate":    {ops.Why{Code: ops.WhyRate, Text: "<b>; next at 2026-01-02 03:04:05 UTC"}, 0, time.Hour, `<strong>Pacing:</strong> &lt;b&gt;; next at <time datetime="2026-01-02T03:04:05Z">2026-01-02 03:04:05 UTC</time>.</p>`},
+		"stalled": {operators.Why{Code: operators.WhyRate, Text: "the rate limit"}, time.Hour, time.Hour, `<p class="why reason" id="why"><strong>Nothing has moved for a minute:</strong> the rate limit.</p>`},
+		"rate":    {operators.Why{Code: operators.WhyRate, Text: "<b>; next at 2026-01-02 03:04:05 UTC"}, 0, time.Hour, `<strong>Pacing:</strong> &lt;b&gt;; next at <time datetime="2026-01-02T03:04:05Z">2026-01-02 03:04:05 UTC</time>.</p>`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := time.Now() // of this subtest, which may have waited for its turn
 			idle, oldest := now.Add(-x.idle), now.Add(-x.oldest)
 			d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler), Ending: func() bool { return false }, API: answers{
-				"/v1/whoami":     api.WhoView{Token: "t", Scopes: []ops.Scope{ops.ScopeChannelsAdmin}},
+				"/v1/whoami":     api.WhoView{Token: "t", Scopes: []operators.Scope{operators.ScopeChannelsAdmin}},
 				"/v1/channels/a": api.ChannelView{Channel: "a", Capacity: 24, State: weir.Up, Why: x.why.Text, WhyCode: x.why.Code, IdleSince: &idle, OldestQueuedAt: &oldest},
 			}})
 			if err != nil {

@@ -27,8 +27,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"weir"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // Owner is the process that owns the database, as a standby knows it.
@@ -142,7 +142,7 @@ func New(o Options) *Forwarder {
 	f.ended, f.end = context.WithCancel(context.Background())
 	f.proxy = &httputil.ReverseProxy{
 		Rewrite: rewrite, Transport: roundTripper(f.roundTrip),
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { wire.WriteProblem(w, err) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { httpjson.WriteProblem(w, err) },
 		ErrorLog:     slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		BufferPool:   &buffers{sync.Pool{New: func() any { return new([32 << 10]byte) }}},
 	}
@@ -222,7 +222,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if errors.Unwrap(err) != nil { // of the connection
 			x.outcome = ClientGone
 		}
-		wire.WriteProblem(w, err)
+		httpjson.WriteProblem(w, err)
 		return
 	}
 	defer read.free()
@@ -320,7 +320,7 @@ func await(ctx context.Context, changed <-chan struct{}, soon bool, limit time.D
 }
 
 func unavailable(message string, cause error) error {
-	return &weir.Error{Code: weir.CodeUnavailable, Message: message, RetryAfter: wire.RetryAfter, Cause: cause}
+	return &weir.Error{Code: weir.CodeUnavailable, Message: message, RetryAfter: httpjson.RetryAfter, Cause: cause}
 }
 
 // body is that of a request: in memory, or as it arrives.

@@ -12,8 +12,8 @@ import (
 	"weir"
 	"weir/internal/plainjson"
 	"weir/web/api"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 const (
@@ -85,7 +85,7 @@ func (d *describer) good(a route.Answer, download string) *huma.Response {
 		out.Content = map[string]*huma.MediaType{}
 	}
 	if a.Body != nil {
-		out.Content[wire.JSONType] = &huma.MediaType{Schema: d.r.Schema(a.Body, true, ""), Example: d.Bodies[a.Body.Name()]}
+		out.Content[httpjson.JSONType] = &huma.MediaType{Schema: d.r.Schema(a.Body, true, ""), Example: d.Bodies[a.Body.Name()]}
 	}
 	if download != "" {
 		out.Content[download] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}, Example: d.Files[download]}
@@ -100,14 +100,14 @@ func (d *describer) good(a route.Answer, download string) *huma.Response {
 // body, and 400 also means that the body is not JSON.
 func (d *describer) problems(op *huma.Operation, body reflect.Type, read bool, codes []weir.Code) {
 	if body == nil {
-		body = route.TypeOf[wire.Problem]()
+		body = route.TypeOf[httpjson.Problem]()
 	}
 	if read {
 		d.problem(op, body, http.StatusBadRequest, weir.CodeInvalid, malformedExample)
 	}
 	slices.Sort(codes)
 	for _, code := range slices.Compact(codes) {
-		d.problem(op, body, wire.StatusOf(code), code, string(code))
+		d.problem(op, body, httpjson.StatusOf(code), code, string(code))
 	}
 }
 
@@ -118,14 +118,14 @@ func (d *describer) problem(op *huma.Operation, body reflect.Type, status int, c
 		out = &huma.Response{
 			Description: "code " + string(code),
 			Headers:     map[string]*huma.Param{route.RequestID: headerRef(route.RequestID)},
-			Content:     map[string]*huma.MediaType{wire.ProblemType: {Schema: d.r.Schema(body, true, ""), Examples: map[string]*huma.Example{}}},
+			Content:     map[string]*huma.MediaType{httpjson.ProblemType: {Schema: d.r.Schema(body, true, ""), Examples: map[string]*huma.Example{}}},
 			Extensions:  map[string]any{"x-codes": []string{}},
 		}
 		op.Responses[key] = out
 	} else {
 		out.Description += ", " + string(code)
 	}
-	out.Content[wire.ProblemType].Examples[example] = &huma.Example{Ref: examplePrefix + example}
+	out.Content[httpjson.ProblemType].Examples[example] = &huma.Example{Ref: examplePrefix + example}
 	known, _ := out.Extensions["x-codes"].([]string)
 	out.Extensions["x-codes"] = append(known, string(code))
 	switch status {

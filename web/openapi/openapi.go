@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"weir/web/auth"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // Describe builds the API description from the routes, and sets the body
@@ -34,7 +34,7 @@ func Describe(routes []*route.Route, version, prefix string) (*huma.OpenAPI, err
 			Examples:        texts.Problems,
 		},
 	}
-	registry.Schema(route.TypeOf[wire.Problem](), true, "")
+	registry.Schema(route.TypeOf[httpjson.Problem](), true, "")
 	d := &describer{overlay: texts, r: registry}
 	for _, rt := range routes {
 		doc.AddOperation(d.operation(rt))
@@ -54,7 +54,7 @@ func Describe(routes []*route.Route, version, prefix string) (*huma.OpenAPI, err
 			continue
 		}
 		var err error
-		if rt.Check, err = wire.Compile(registry, registry.Schema(rt.Body, true, "")); err != nil {
+		if rt.Check, err = httpjson.Compile(registry, registry.Schema(rt.Body, true, "")); err != nil {
 			return nil, fmt.Errorf("%s: %w", rt.ID, err)
 		}
 	}

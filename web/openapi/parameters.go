@@ -6,9 +6,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"weir/ops"
+	"weir/operators"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 // namePattern is the pattern of names in paths; see ChannelName and surveyName.
@@ -29,7 +29,7 @@ func parametersOf(rt *route.Route) []*huma.Param {
 	return params
 }
 
-func parameterSchema(p *wire.Parameter) *huma.Schema {
+func parameterSchema(p *httpjson.Parameter) *huma.Schema {
 	s := &huma.Schema{Type: p.Kind, Default: p.Default}
 	switch p.Kind {
 	case "integer":
@@ -43,7 +43,7 @@ func parameterSchema(p *wire.Parameter) *huma.Schema {
 			s.Format = "int64"
 		}
 	case "string":
-		s.MaxLength, s.Format = new(wire.MaxParameter), p.Format
+		s.MaxLength, s.Format = new(httpjson.MaxParameter), p.Format
 		switch {
 		case p.Enum != nil && p.Single:
 			for _, word := range p.Enum {
@@ -57,7 +57,7 @@ func parameterSchema(p *wire.Parameter) *huma.Schema {
 	return s
 }
 
-func describeParameter(p *wire.Parameter) string {
+func describeParameter(p *httpjson.Parameter) string {
 	if p.Enum == nil {
 		return p.Description
 	}
@@ -99,10 +99,10 @@ func lastEventID() *huma.Param {
 
 // security states in the API description that a token needs one of the scopes,
 // and all of the others.
-func security(oneOf []ops.Scope, also ...ops.Scope) []map[string][]string {
+func security(oneOf []operators.Scope, also ...operators.Scope) []map[string][]string {
 	out := make([]map[string][]string, len(oneOf))
 	for i, scope := range oneOf {
-		out[i] = map[string][]string{"token": wire.Words(append([]ops.Scope{scope}, also...))}
+		out[i] = map[string][]string{"token": httpjson.Words(append([]operators.Scope{scope}, also...))}
 	}
 	return out
 }
@@ -110,6 +110,6 @@ func security(oneOf []ops.Scope, also ...ops.Scope) []map[string][]string {
 func ifMatch() *huma.Param {
 	return &huma.Param{
 		Name: "If-Match", In: "header", Description: "the change is made only if the resource is of this version: its ETag, or several with commas between them; * for any",
-		Schema: &huma.Schema{Type: "string", MaxLength: new(wire.MaxParameter)},
+		Schema: &huma.Schema{Type: "string", MaxLength: new(httpjson.MaxParameter)},
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/api"
+	"weir/web/httpjson"
 	"weir/web/route"
-	"weir/web/wire"
 )
 
 const textType = "text/plain"
@@ -21,7 +21,7 @@ func (d *describer) readiness(op *huma.Operation) *huma.Operation {
 	for status, what := range map[int]string{http.StatusOK: "ready for requests", http.StatusServiceUnavailable: "not ready for requests"} {
 		op.Responses[strconv.Itoa(status)] = d.good(route.Answer{Status: status, Description: what, Body: route.TypeOf[api.Readiness]()}, "")
 	}
-	op.Responses["503"].Content[wire.JSONType].Example = map[string]any{"ready": false, "owner": true, "reasons": []any{"draining: the process is shutting down"}}
+	op.Responses["503"].Content[httpjson.JSONType].Example = map[string]any{"ready": false, "owner": true, "reasons": []any{"draining: the process is shutting down"}}
 	return op
 }
 
@@ -54,7 +54,7 @@ func (d *describer) plainOperations() []*huma.Operation {
 	for _, op := range list {
 		op.Security = public
 	}
-	metrics.Security = security([]ops.Scope{ops.ScopeMetricsRead})
+	metrics.Security = security([]operators.Scope{operators.ScopeMetricsRead})
 	return append(list, metrics)
 }
 
@@ -71,12 +71,12 @@ func (d *describer) callbacks() []*huma.Operation {
 		}
 		if method == http.MethodPost {
 			op.RequestBody = &huma.RequestBody{
-				Description: "In the provider's format, at most " + strconv.Itoa(wire.MaxCallbackBody) + " bytes.",
+				Description: "In the provider's format, at most " + strconv.Itoa(httpjson.MaxCallbackBody) + " bytes.",
 				Content:     map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: &huma.Schema{Type: "string"}, Example: "CallStatus=completed&CallDuration=12"}},
 			}
 		}
 		op.Responses["200"] = d.good(route.Answer{Status: http.StatusOK, Description: "accepted"}, "")
-		d.problem(op, route.TypeOf[wire.Problem](), http.StatusBadRequest, weir.CodeInvalid, malformedExample)
+		d.problem(op, route.TypeOf[httpjson.Problem](), http.StatusBadRequest, weir.CodeInvalid, malformedExample)
 		d.problems(op, nil, false, []weir.Code{weir.CodeForbidden, weir.CodeNotFound, weir.CodeUnavailable, weir.CodeDraining})
 		ops = append(ops, op)
 	}

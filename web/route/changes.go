@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"weir/ops"
+	"weir/operators"
 )
 
 // Bounds of the changes that the audit log records for one request.
@@ -19,22 +19,22 @@ const (
 
 // ChangesOf lists the fields that differ between two documents, by path. For a
 // secret it records only that it changed.
-func ChangesOf(before, after map[string]any, secret func(path string) bool) []ops.FieldChange {
+func ChangesOf(before, after map[string]any, secret func(path string) bool) []operators.FieldChange {
 	was, is := map[string]string{}, map[string]string{}
 	Flatten("", before, was)
 	Flatten("", after, is)
 	paths := maps.Clone(was)
 	maps.Copy(paths, is)
-	var list []ops.FieldChange
+	var list []operators.FieldChange
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		switch {
 		case was[path] == is[path]:
 		case len(list) == maxChanges:
-			return append(list, ops.FieldChange{Field: "…"})
+			return append(list, operators.FieldChange{Field: "…"})
 		case secret(path):
-			list = append(list, ops.FieldChange{Field: path, Secret: true})
+			list = append(list, operators.FieldChange{Field: path, Secret: true})
 		default:
-			list = append(list, ops.FieldChange{Field: path, Before: shorten(was[path]), After: shorten(is[path])})
+			list = append(list, operators.FieldChange{Field: path, Before: shorten(was[path]), After: shorten(is[path])})
 		}
 	}
 	return list

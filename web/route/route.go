@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
-	"weir/web/wire"
+	"weir/web/httpjson"
 )
 
 // Route is one operation of the JSON API: its handler and its API description.
@@ -21,15 +21,15 @@ type Route struct {
 	ID, Summary  string
 	Description  string
 	Tag          string
-	Query        []wire.Parameter
+	Query        []httpjson.Parameter
 	Body         reflect.Type // nil: none
 	BodyTypes    []string
 	BodyLimit    int64
 	Answers      []Answer
 	Codes        []weir.Code // in addition to the codes of every route
 	Handle       func(*Call) (Reply, error)
-	Scopes       []ops.Scope // the token needs one of them; set by [Grant]
-	Also         []ops.Scope // the token needs all of them besides
+	Scopes       []operators.Scope // the token needs one of them; set by [Grant]
+	Also         []operators.Scope // the token needs all of them besides
 
 	// Lenient: the route itself checks the body against its schema.
 	Lenient bool
@@ -50,7 +50,7 @@ type Route struct {
 
 	// Data are types that bodies hold without declaring them, and that are described.
 	Data  []reflect.Type
-	Check *wire.Checker // of the body; set by openapi.Describe
+	Check *httpjson.Checker // of the body; set by openapi.Describe
 }
 
 // Answer is one success response of a route.
@@ -62,12 +62,12 @@ type Answer struct {
 
 func TypeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
-func LimitParameter(usual, most int64) wire.Parameter {
-	return wire.Parameter{Name: "limit", Kind: "integer", Minimum: 1, Maximum: most, Default: usual, Description: "most entries of a page"}
+func LimitParameter(usual, most int64) httpjson.Parameter {
+	return httpjson.Parameter{Name: "limit", Kind: "integer", Minimum: 1, Maximum: most, Default: usual, Description: "most entries of a page"}
 }
 
-func Paging(usual, most int64) []wire.Parameter {
-	return []wire.Parameter{LimitParameter(usual, most), {Name: "cursor", Kind: "string", Description: "next_cursor of the page before"}}
+func Paging(usual, most int64) []httpjson.Parameter {
+	return []httpjson.Parameter{LimitParameter(usual, most), {Name: "cursor", Kind: "string", Description: "next_cursor of the page before"}}
 }
 
 // Grant sets the scopes of each route.

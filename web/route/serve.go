@@ -9,9 +9,9 @@ import (
 
 	"weir"
 	"weir/internal/validation"
-	"weir/ops"
+	"weir/operators"
 	"weir/web/auth"
-	"weir/web/wire"
+	"weir/web/httpjson"
 )
 
 // Handler returns the handler of the route: it checks the token, the query and the
@@ -26,13 +26,13 @@ func (rt *Route) Handler(gate *auth.Gate) http.Handler {
 		if rt.Serve != nil {
 			if err := rt.transfer(gate, w, r); err != nil {
 				NewDeadlines(w).ExtendWrite()
-				wire.WriteProblem(w, err)
+				httpjson.WriteProblem(w, err)
 			}
 			return
 		}
 		out, err := rt.answer(gate, w, r)
 		if err != nil {
-			wire.WriteProblem(w, err)
+			httpjson.WriteProblem(w, err)
 			return
 		}
 		if out.Location != "" {
@@ -44,13 +44,13 @@ func (rt *Route) Handler(gate *auth.Gate) http.Handler {
 		if recorded {
 			rec.DryRun, rec.Changes = out.DryRun, out.Changes
 		}
-		wire.WriteJSON(w, out.Status, out.Body)
+		httpjson.WriteJSON(w, out.Status, out.Body)
 	})
 }
 
 // Admit identifies the sender of a request, for the log too, and rejects a
 // sender with none of the scopes.
-func Admit(gate *auth.Gate, w http.ResponseWriter, r *http.Request, oneOf []ops.Scope) (*auth.Principal, error) {
+func Admit(gate *auth.Gate, w http.ResponseWriter, r *http.Request, oneOf []operators.Scope) (*auth.Principal, error) {
 	who, err := gate.Authenticate(r)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (rt *Route) admit(gate *auth.Gate, w http.ResponseWriter, r *http.Request) 
 	who, err := Admit(gate, w, r, rt.Scopes)
 	for _, scope := range rt.Also {
 		if err == nil {
-			err = who.Require([]ops.Scope{scope})
+			err = who.Require([]operators.Scope{scope})
 		}
 	}
 	return who, err
@@ -81,7 +81,7 @@ func (rt *Route) transfer(gate *auth.Gate, w http.ResponseWriter, r *http.Reques
 	ctx, cancel := context.WithTimeout(r.Context(), TransferTime)
 	defer cancel()
 	c := &Call{Context: ctx, Request: r, Principal: who}
-	c.Query = wire.ReadQuery(rt.Query, r.URL.RawQuery, &c.Errors)
+	c.Query = httpjson.ReadQuery(rt.Query, r.URL.RawQuery, &c.Errors)
 	if err := c.Invalid(); err != nil {
 		return err
 	}
@@ -97,9 +97,9 @@ func (rt *Route) answer(gate *auth.Gate, w http.ResponseWriter, r *http.Request)
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 	defer cancel()
 	c := &Call{Context: ctx, Request: r, Principal: who}
-	c.Query = wire.ReadQuery(rt.Query, r.URL.RawQuery, &c.Errors)
+	c.Query = httpjson.ReadQuery(rt.Query, r.URL.RawQuery, &c.Errors)
 	if rt.Method == http.MethodPost && r.Header.Get("Idempotency-Key") != "" {
-		wire.Discard(r.Body)
+		httpjson.Discard(r.Body)
 		return Reply{}, errIdempotencyKey() // ignored, a repetition would do everything twice
 	}
 	if rt.Body == nil {
@@ -108,9 +108,9 @@ func (rt *Route) answer(gate *auth.Gate, w http.ResponseWriter, r *http.Request)
 		}
 		return rt.Handle(c)
 	}
-	v, err := wire.ReadJSON(w, r, rt.BodyTypes, rt.BodyLimit)
+	v, err := httpjson.ReadJSON(w, r, rt.BodyTypes, rt.BodyLimit)
 	if err != nil {
-		wire.Discard(r.Body)
+		httpjson.Discard(r.Body)
 		return Reply{}, err
 	}
 	if !rt.Lenient {
@@ -135,7 +135,7 @@ type Call struct {
 	context.Context
 	Request   *http.Request
 	Principal *auth.Principal
-	Query     wire.Query
+	Query     httpjson.Query
 	// Body is the decoded body, and Errors lists its schema errors. A route with
 	// a body adds the errors that only it can find, and then calls Invalid
 	// before it changes anything.
@@ -144,11 +144,11 @@ type Call struct {
 }
 
 // PII reports whether phone numbers may be shown.
-func (c *Call) PII() bool { return c.Principal.Has(ops.ScopePIIRead) }
+func (c *Call) PII() bool { return c.Principal.Has(operators.ScopePIIRead) }
 
 // Invalid returns the error that lists all mistakes found so far; nil if there
 // are none.
-func (c *Call) Invalid() error { return wire.Invalid(c.Errors) }
+func (c *Call) Invalid() error { return httpjson.Invalid(c.Errors) }
 
 // Reply is the response of a route.
 type Reply struct {
@@ -156,8 +156,8 @@ type Reply struct {
 	Body     any // nil: none
 	Location string
 	ETag     string
-	DryRun   bool              // a dry run
-	Changes  []ops.FieldChange // for the audit log
+	DryRun   bool                    // a dry run
+	Changes  []operators.FieldChange // for the audit log
 }
 
 // Instant reads a query parameter that is an instant.
@@ -197,13 +197,13 @@ const RequestID = "X-Request-Id"
 type Recorder struct {
 	http.ResponseWriter
 	Status  int
-	Matched bool              // a route took the request
-	muted   bool              // the mux's own response was replaced by a problem
-	Err     error             // for the log
-	Token   string            // ID of the token; empty: none was valid, or none was needed
-	Route   *Route            // of the JSON API; nil: another route
-	DryRun  bool              // a dry run
-	Changes []ops.FieldChange // for the audit log
+	Matched bool                    // a route took the request
+	muted   bool                    // the mux's own response was replaced by a problem
+	Err     error                   // for the log
+	Token   string                  // ID of the token; empty: none was valid, or none was needed
+	Route   *Route                  // of the JSON API; nil: another route
+	DryRun  bool                    // a dry run
+	Changes []operators.FieldChange // for the audit log
 }
 
 // Unwrap gives http.ResponseController access to the underlying writer.
@@ -231,9 +231,9 @@ func (w *Recorder) WriteHeader(status int) {
 	w.Matched = true
 	w.Header().Del("Location")
 	if status == http.StatusMethodNotAllowed {
-		wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "method not allowed; use %s", orList(w.Header().Get("Allow"))))
+		httpjson.WriteProblem(w, weir.Errorf(weir.CodeMethod, "method not allowed; use %s", orList(w.Header().Get("Allow"))))
 	} else {
-		wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "not found"))
+		httpjson.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "not found"))
 	}
 	w.muted = true
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/web/wire"
+	"weir/web/httpjson"
 )
 
 // Limits of imports and downloads. They may exceed the server's timeouts and a
@@ -102,7 +102,7 @@ func ReadError(err error) error {
 		return err
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &wire.MalformedError{Detail: "no row came for " + IdleTime.String()}
+		return &httpjson.MalformedError{Detail: "no row came for " + IdleTime.String()}
 	}
-	return &wire.MalformedError{Detail: "the body could not be read to its end"}
+	return &httpjson.MalformedError{Detail: "the body could not be read to its end"}
 }

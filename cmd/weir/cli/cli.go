@@ -12,14 +12,14 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
-	"weir/cmd/weir/cli/channel"
-	"weir/cmd/weir/cli/contact"
+	"weir/cmd/weir/cli/channels"
+	"weir/cmd/weir/cli/contacts"
 	"weir/cmd/weir/cli/events"
 	"weir/cmd/weir/cli/router"
 	"weir/cmd/weir/cli/server"
-	"weir/cmd/weir/cli/survey"
+	"weir/cmd/weir/cli/surveys"
 	"weir/cmd/weir/cli/top"
-	"weir/cmd/weir/cli/webhook"
+	"weir/cmd/weir/cli/webhooks"
 	"weir/cmd/weir/daemon"
 )
 
@@ -55,7 +55,7 @@ func Root(o Options) *cobra.Command { return tree(app.New(o)) }
 
 func tree(a *app.App) *cobra.Command {
 	root := command.Root(command.Group("weir", "A durable contact broker", about,
-		server.ServeCommand(a), server.ResumeCommand(a), server.ProcessesCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channel.Command(a), contact.Command(a), contact.DeadLettersCommand(a), events.Command(a), webhook.Command(a), webhook.ListenCommand(a), events.AuditCommand(a), top.Command(a), survey.Command(a), router.Command(a), server.TokenCommand(a),
+		server.ServeCommand(a), server.ResumeCommand(a), server.ProcessesCommand(a), server.MigrateCommand(a), server.ConfigCommand(a), server.HealthcheckCommand(a), channels.Command(a), contacts.Command(a), contacts.DeadLettersCommand(a), events.Command(a), webhooks.Command(a), webhooks.ListenCommand(a), events.AuditCommand(a), top.Command(a), surveys.Command(a), router.Command(a), server.TokenCommand(a),
 		openapi(a), version(a)), a.Console.Stdout, a.Console.Stderr)
 	root.Version = versionText(a)
 	root.SetVersionTemplate("{{.Version}}\n")

@@ -14,12 +14,12 @@ import (
 	"weir/cmd/internal/clitest"
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/cli/app"
-	"weir/routing"
-	"weir/routing/acd"
-	"weir/routing/label"
-	"weir/routing/resource"
-	"weir/routing/routingtest"
-	"weir/web/jobrouter"
+	routing "weir/router"
+	"weir/router/acd"
+	"weir/router/label"
+	"weir/router/resource"
+	"weir/router/routertest"
+	routerapi "weir/web/router"
 )
 
 const routerKey = "YW4gYWNjZXNzIGtleSBvZiAzMiBieXRlcywgZXhhY3Q="
@@ -28,15 +28,15 @@ const routerKey = "YW4gYWNjZXNzIGtleSBvZiAzMiBieXRlcywgZXhhY3Q="
 type switchboard struct {
 	t      *testing.T
 	url    string
-	engine *routingtest.Engine
+	engine *routertest.Engine
 	now    time.Time
 }
 
 func newSwitchboard(t *testing.T) *switchboard {
 	t.Helper()
 	s := &switchboard{t: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
-	s.engine = routingtest.New(func() time.Time { return s.now })
-	h, err := jobrouter.New(jobrouter.Options{
+	s.engine = routertest.New(func() time.Time { return s.now })
+	h, err := routerapi.New(routerapi.Options{
 		Engine: s.engine, Keys: [][]byte{[]byte("an access key of 32 bytes, exact")}, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return s.now },
 	})

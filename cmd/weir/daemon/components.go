@@ -15,11 +15,11 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir/actors"
-	"weir/actors/core"
-	"weir/actors/delivery"
+	"weir/actors/contacts"
+	delivery "weir/actors/events"
 	"weir/actors/router"
 	"weir/actors/supervise"
-	"weir/actors/surveybroker"
+	surveybroker "weir/actors/surveys"
 	"weir/channels"
 	"weir/channels/all"
 	"weir/channels/workers"
@@ -27,9 +27,9 @@ import (
 	"weir/events"
 	"weir/internal/outbound"
 	"weir/internal/tracing"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
-	"weir/routing"
+	routing "weir/router"
 	"weir/surveys"
 	"weir/web/api"
 	"weir/web/auth"
@@ -171,9 +171,9 @@ func (p *components) startDelivery(ctx context.Context, o Options, calls, webhoo
 
 // webhookDisabled records that Weir has disabled a webhook.
 func (p *components) webhookDisabled(id, reason string) {
-	p.trail.Add(ops.AuditEntry{
+	p.trail.Add(operators.AuditEntry{
 		At: time.Now(), Action: "disable-webhook", Subject: id, Status: http.StatusOK,
-		Changes: []ops.FieldChange{{Field: "enabled", Before: "true", After: "false"}, {Field: "disabled_reason", After: reason}},
+		Changes: []operators.FieldChange{{Field: "enabled", Before: "true", After: "false"}, {Field: "disabled_reason", After: reason}},
 	})
 }
 
@@ -231,8 +231,8 @@ func routerSettings(c config.Config) routing.Settings {
 	return s
 }
 
-func coreConfig(c config.Config) core.Config {
-	return core.Config{
+func coreConfig(c config.Config) contacts.Config {
+	return contacts.Config{
 		IdleAfter: c.GCIdle.Duration(), ReconcileEvery: c.GCInterval.Duration(),
 		SettleAfter: c.SettleAfter.Duration(), LostAfter: c.LostAfter.Duration(), StopAfter: c.ShutDown.Duration(),
 		SendConcurrency: c.SendConcurrency, AskConcurrency: c.CollectConcurrency, Chance: rand.Float64,

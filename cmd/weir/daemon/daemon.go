@@ -29,8 +29,8 @@ import (
 	"weir/config"
 	"weir/events"
 	"weir/persistence"
+	"weir/persistence/database"
 	"weir/persistence/dialect"
-	"weir/persistence/member"
 	"weir/web"
 	"weir/web/auth"
 )
@@ -208,7 +208,7 @@ func own(ctx context.Context, o Options, store *persistence.Store) (owner bool, 
 		return true, store.Own(ctx)
 	}
 	err = store.TryOwn(ctx)
-	if _, tooOld := errors.AsType[*member.TooOldError](err); tooOld || errors.Is(err, dialect.ErrMember) {
+	if _, tooOld := errors.AsType[*database.TooOldError](err); tooOld || errors.Is(err, dialect.ErrMember) {
 		return false, nil
 	}
 	return err == nil, err

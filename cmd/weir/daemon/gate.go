@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"weir/persistence"
-	"weir/persistence/member"
+	"weir/persistence/database"
 	"weir/web/auth"
 )
 
@@ -33,7 +33,7 @@ func openGate(ctx context.Context, o Options, store *persistence.Store, wait boo
 		if first {
 			o.Logger.Warn("the tokens cannot be read yet; this process does not listen before", "error", err)
 		}
-		if !member.Pause(ctx, readTokensEvery/4) {
+		if !database.Pause(ctx, readTokensEvery/4) {
 			return nil, ctx.Err()
 		}
 	}

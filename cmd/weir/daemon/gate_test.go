@@ -17,13 +17,13 @@ import (
 	"weir/cmd/weir/daemon"
 	"weir/config"
 	"weir/internal/daemontest"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
 
 // makeToken makes a token as weir token create does: outside the daemon.
-func makeToken(t *testing.T, database string, scopes ...ops.Scope) (id, text string) {
+func makeToken(t *testing.T, database string, scopes ...operators.Scope) (id, text string) {
 	t.Helper()
 	s := storetest.OpenOnly(t, database, persistence.Options{})
 	if pending, err := s.Pending(t.Context()); err != nil {
@@ -33,7 +33,7 @@ func makeToken(t *testing.T, database string, scopes ...ops.Scope) (id, text str
 			t.Fatal(err)
 		}
 	}
-	token, text := ops.NewToken("n", scopes, time.Now(), time.Time{})
+	token, text := operators.NewToken("n", scopes, time.Now(), time.Time{})
 	if err := s.AddToken(t.Context(), token, time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestReachableAddressNeedsAToken(t *testing.T) {
 		"configured": start(database, "WEIR_API_TOKENS=a-token-that-is-long"),
 		"in the store": func() error {
 			other := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
-			makeToken(t, other, ops.ScopeRouter)
+			makeToken(t, other, operators.ScopeRouter)
 			return start(other)
 		}(),
 	} {
@@ -101,9 +101,9 @@ func TestATokenMadeBesideIsHeardOf(t *testing.T) {
 	if got := r.status("/v1/channels", ""); got != 200 {
 		t.Fatal(got)
 	}
-	id, text := makeToken(t, database, ops.ScopeChannelsAdmin)
-	_, both := makeToken(t, database, ops.ScopeRouter, ops.ScopePIIRead)
-	_, one := makeToken(t, database, ops.ScopeRouter)
+	id, text := makeToken(t, database, operators.ScopeChannelsAdmin)
+	_, both := makeToken(t, database, operators.ScopeRouter, operators.ScopePIIRead)
+	_, one := makeToken(t, database, operators.ScopeRouter)
 	r.eventually("a request without a token is refused", func() bool { return r.status("/v1/channels", "") == 401 })
 	r.eventually("the tokens are known", func() bool { return r.status(router, one) == 403 })
 	for _, x := range []struct {
@@ -132,7 +132,7 @@ func TestCanaries(t *testing.T) {
 	t.Parallel()
 	const number, channelSecret, applicationSecret, configured = "15559871234", "CANARY-channel-secret", "CANARY-application-secret", "CANARY-configured-token"
 	database := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
-	_, made := makeToken(t, database, ops.Scopes()...)
+	_, made := makeToken(t, database, operators.Scopes()...)
 	log, r := &daemontest.Log{}, &rig{t: t}
 	var urls daemontest.Log
 	note := func(h http.Handler) http.Handler {

@@ -7,13 +7,13 @@ import (
 
 	"weir/channels"
 	"weir/channels/all"
-	"weir/ops"
-	"weir/routing"
+	"weir/operators"
+	routing "weir/router"
 	"weir/web"
 	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/dashboard"
-	"weir/web/jobrouter"
+	routerapi "weir/web/router"
 )
 
 // routingPath is the path prefix of the job router's API.
@@ -44,14 +44,14 @@ func withDashboard(o Options, routes web.Options) (http.Handler, error) {
 // admitToRouter admits a request to the router by its token. The router returns its data
 // unmasked, phone numbers included, so the token needs both scopes.
 func (p *components) admitToRouter(r *http.Request) error {
-	_, err := p.gate.Admit(r, ops.ScopeRouter, ops.ScopePIIRead)
+	_, err := p.gate.Admit(r, operators.ScopeRouter, operators.ScopePIIRead)
 	return err
 }
 
 // handler assembles the routes.
 func (p *components) handler(o Options, draining, ending func() bool, processes func() []api.ProcessView, refusals *web.RefusalLog) (http.Handler, error) {
 	c := o.Config
-	jobs, err := jobrouter.New(jobrouter.Options{
+	jobs, err := routerapi.New(routerapi.Options{
 		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.admitToRouter, PublicURL: c.PublicURL, Prefix: c.PathPrefix, Address: outboundPolicy(c).Check, Logger: o.Logger,
 		Failing: p.router.FailingFunctions,
 	})
@@ -68,7 +68,7 @@ func (p *components) handler(o Options, draining, ending func() bool, processes 
 		Store: p.store, Broker: heldFigures{p.channels, p.hold}, Gate: p.gate, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
 		Gatherer: o.Registry, Version: o.Version, Refusals: refusals,
 		Surveys: p.surveys, SurveyStore: p.store, Importer: p.store, Tokens: p.tokens, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
-		Mounted: map[string]http.Handler{routingPath: jobs, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
+		Mounted: map[string]http.Handler{routingPath: jobs, "GET /routing/openapi.json": routerapi.Described(c.PathPrefix)},
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 	"weir/config"
 	"weir/internal/outbound"
 	"weir/internal/tracing"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 )
 
@@ -152,12 +152,12 @@ type heldFigures struct {
 }
 
 // Figures is [actors.System.Figures].
-func (f heldFigures) Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error) {
+func (f heldFigures) Figures(ctx context.Context, ch weir.Channel) (operators.Figures, error) {
 	return f.System.Figures(ctx, f.hold.asPaused(ch))
 }
 
 // FiguresOf is [actors.System.FiguresOf].
-func (f heldFigures) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error) {
+func (f heldFigures) FiguresOf(ctx context.Context, list []weir.Channel) ([]operators.Figures, error) {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i] = f.hold.asPaused(list[i])

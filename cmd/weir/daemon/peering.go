@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir/persistence"
-	"weir/persistence/member"
+	dbase "weir/persistence/database"
 	"weir/web"
 	"weir/web/callbacks"
 	"weir/web/forward"
@@ -57,7 +57,7 @@ func (d *Daemon) openPeers(ctx context.Context) error {
 	}
 	p.listener = listener
 	self := peers.Process{Address: address, Fingerprint: identity.Fingerprint, Version: d.o.Version, Schema: store.NewestStep(), Digests: digests(d.o)}
-	store.Introduce(member.Process{Address: self.Address, Fingerprint: self.Fingerprint, Version: self.Version})
+	store.Introduce(dbase.Process{Address: self.Address, Fingerprint: self.Fingerprint, Version: self.Version})
 	p.self = self
 	p.server = peers.NewServer(peers.Options{Identity: identity, Self: self, Processes: p.processes, Valid: store.Valid, Logger: d.log, Refused: peers.NewRefused(d.o.Registry)})
 	p.forwarder = forward.New(forward.Options{

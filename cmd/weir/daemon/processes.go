@@ -10,10 +10,10 @@ import (
 	"weir/channels"
 	"weir/channels/all"
 	"weir/channels/httpgateway"
-	"weir/routing"
+	"weir/router"
 	"weir/web/api"
+	"weir/web/httpjson"
 	"weir/web/peers"
-	"weir/web/wire"
 )
 
 // processes lists the processes of the database, which this one owns.
@@ -32,7 +32,7 @@ func (d *Daemon) processes() []api.ProcessView {
 // processViews shows the owner and the standbys that have said hello just now.
 func processViews(owner peers.Process, since time.Time, standbys []peers.Standby, now time.Time) []api.ProcessView {
 	own := viewOf(owner)
-	own.Owner, own.OwnerSince = true, wire.Instant(since)
+	own.Owner, own.OwnerSince = true, httpjson.Instant(since)
 	successor := peers.Successor(standbys, now)
 	list := []api.ProcessView{own}
 	for _, s := range peers.Living(standbys, now) {
@@ -82,7 +82,7 @@ func digests(o Options) map[string]string {
 // channelTypes names the channel types of this program, and the templates of the type http.
 func channelTypes(types []channels.Type) []string {
 	if types == nil {
-		types = all.Types(struct{ routing.Engine }{}) // the router is not called
+		types = all.Types(struct{ router.Engine }{}) // the router is not called
 	}
 	names := httpgateway.Templates()
 	for i := range types {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"weir/internal/failpoint"
-	"weir/persistence/member"
+	"weir/persistence/database"
 )
 
 // Limit is the maximum time that a daemon takes to stop. Steps that each take their own limit
@@ -107,7 +107,7 @@ func (d *Daemon) leave(ctx context.Context) error {
 	d.ending.Store(true)
 	d.log.Info("leaving", "owner", d.parts.store.Owns())
 	stop := d.follow(ctx) // what it passes on is for the next owner, once there is another
-	member.Pause(ctx, noticeTime)
+	database.Pause(ctx, noticeTime)
 	d.peers.forwarder.EndStreams()
 	err := runWithin(ctx, leaveLimit, "HTTP server", d.shutDown)
 	stop()
@@ -206,7 +206,7 @@ func (d *Daemon) handToHeir(ctx context.Context, drained time.Time) error {
 	)
 	d.peers.server.Released()
 	defer d.follow(ctx)()
-	member.Pause(ctx, max(closingTime, time.Until(drained.Add(noticeTime))))
+	database.Pause(ctx, max(closingTime, time.Until(drained.Add(noticeTime))))
 	return errors.Join(err, runWithin(ctx, passLimit, "requests held", d.shutDown))
 }
 

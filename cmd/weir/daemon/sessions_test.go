@@ -12,7 +12,7 @@ import (
 	"weir/cmd/weir/daemon"
 	"weir/internal/daemontest"
 	"weir/internal/polling"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
@@ -137,7 +137,7 @@ func TestScenario199_SessionsEndWithTheirToken(t *testing.T) {
 		v := visit(t, database, "WEIR_API_TOKENS="+sessionToken+",another-"+sessionToken)
 		configured, another := v.login(sessionToken), v.login("another-"+sessionToken)
 		v.stop()
-		token, text := ops.NewToken("ann", []ops.Scope{ops.ScopeContactsRead}, time.Now(), time.Time{})
+		token, text := operators.NewToken("ann", []operators.Scope{operators.ScopeContactsRead}, time.Now(), time.Time{})
 		tokens := storetest.OpenOnly(t, database, persistence.Options{})
 		if err := tokens.AddToken(t.Context(), token, time.Now()); err != nil {
 			t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"weir/internal/hmacsign"
-	"weir/routing"
-	"weir/routing/resource"
+	"weir/router"
+	"weir/router/resource"
 )
 
 const (
@@ -117,13 +117,13 @@ func (c *Client) Patch(ctx context.Context, kind, id string, body any) error {
 }
 
 // Job reads a job.
-func (c *Client) Job(ctx context.Context, id string) (routing.Job, error) {
-	return get[routing.Job](ctx, c, resourcePath("jobs", id), nil)
+func (c *Client) Job(ctx context.Context, id string) (router.Job, error) {
+	return get[router.Job](ctx, c, resourcePath("jobs", id), nil)
 }
 
 // Worker reads a worker.
-func (c *Client) Worker(ctx context.Context, id string) (routing.Worker, error) {
-	return get[routing.Worker](ctx, c, resourcePath("workers", id), nil)
+func (c *Client) Worker(ctx context.Context, id string) (router.Worker, error) {
+	return get[router.Worker](ctx, c, resourcePath("workers", id), nil)
 }
 
 // Queue is a queue in the form of the API.
@@ -142,8 +142,8 @@ type Pool struct {
 
 // Ready lists the available workers, the next one first, and their total number.
 type Ready struct {
-	Depth int                       `json:"depth"`
-	Value []routing.AvailableWorker `json:"value"`
+	Depth int                      `json:"depth"`
+	Value []router.AvailableWorker `json:"value"`
 }
 
 // Ready returns the workers available for a filter, at most limit of them.
@@ -160,8 +160,8 @@ func (c *Client) Unmatchable(ctx context.Context, queue string) ([]string, error
 }
 
 // Statistics reads the statistics of a queue.
-func (c *Client) Statistics(ctx context.Context, queue string) (routing.Statistics, error) {
-	return get[routing.Statistics](ctx, c, resourcePath("queues", queue)+"/statistics", nil)
+func (c *Client) Statistics(ctx context.Context, queue string) (router.Statistics, error) {
+	return get[router.Statistics](ctx, c, resourcePath("queues", queue)+"/statistics", nil)
 }
 
 // Why returns why a job waits; empty if it does not wait, or was deleted.
@@ -174,8 +174,8 @@ func (c *Client) Why(ctx context.Context, job string) (string, error) {
 }
 
 // Position reads the position of a queued job.
-func (c *Client) Position(ctx context.Context, job string) (routing.Position, error) {
-	return get[routing.Position](ctx, c, resourcePath("jobs", job)+"/position", nil)
+func (c *Client) Position(ctx context.Context, job string) (router.Position, error) {
+	return get[router.Position](ctx, c, resourcePath("jobs", job)+"/position", nil)
 }
 
 // Each reads a list page by page, and calls see for each element, decoded into T

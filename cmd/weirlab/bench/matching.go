@@ -10,10 +10,10 @@ import (
 	"weir/cmd/weirlab/bench/judge"
 	"weir/cmd/weirlab/bench/load"
 	"weir/cmd/weirlab/machine"
-	"weir/routing"
-	"weir/routing/eventlog"
-	"weir/routing/label"
-	"weir/routing/resource"
+	"weir/router"
+	"weir/router/journal"
+	"weir/router/label"
+	"weir/router/resource"
 )
 
 // Of the workers of matching: each has 3 of 10 skills, and each job needs 2.
@@ -24,7 +24,7 @@ const (
 
 // matchingEngine is a router's engine with workers, and jobs that no worker can take.
 type matchingEngine struct {
-	engine *routing.State
+	engine *router.State
 	now    time.Time
 }
 
@@ -53,17 +53,17 @@ func matching(w load.Workload) (Figures, error) {
 }
 
 func newMatchingEngine(workers, blocked int) (*matchingEngine, error) {
-	c := &matchingEngine{engine: routing.New(routing.DefaultSettings()), now: time.Now()}
+	c := &matchingEngine{engine: router.New(router.DefaultSettings()), now: time.Now()}
 	err := errors.Join(
-		c.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{Mode: resource.Mode{Kind: resource.LongestIdle}}}),
-		c.do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{DistributionPolicyID: "d"}}))
+		c.do(router.PutDistribution{ID: "d", Spec: resource.DistributionSpec{Mode: resource.Mode{Kind: resource.LongestIdle}}}),
+		c.do(router.PutQueue{ID: "q", Spec: resource.QueueSpec{DistributionPolicyID: "d"}}))
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := 0; i < workers && err == nil; i++ {
 		labels := label.Set{}
 		for k, skill := range r.Perm(skills) {
 			labels[skillName(skill)] = label.Bool(k < perWorker)
 		}
-		err = c.do(routing.PutWorker{ID: fmt.Sprintf("w%05d", i), Spec: resource.WorkerSpec{
+		err = c.do(router.PutWorker{ID: fmt.Sprintf("w%05d", i), Spec: resource.WorkerSpec{
 			Queues: []string{"q"}, Capacity: 1, Labels: labels, AvailableForOffers: true,
 			Channels: []resource.Channel{{ChannelID: "voice", CapacityCostPerJob: 1}},
 		}})
@@ -73,7 +73,7 @@ func newMatchingEngine(workers, blocked int) (*matchingEngine, error) {
 		if i%10 == 0 {
 			language += strconv.Itoa(i % 1000) // many classes of jobs
 		}
-		err = c.do(routing.PutJob{ID: "blocked" + strconv.Itoa(i), Spec: jobOf(i, resource.WorkerSelector{Key: "language", Operator: label.Equal, Value: label.Text(language)})})
+		err = c.do(router.PutJob{ID: "blocked" + strconv.Itoa(i), Spec: jobOf(i, resource.WorkerSelector{Key: "language", Operator: label.Equal, Value: label.Text(language)})})
 	}
 	return c, err
 }
@@ -90,7 +90,7 @@ func jobOf(i int, more ...resource.WorkerSelector) resource.JobSpec {
 	return resource.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: more}
 }
 
-func (c *matchingEngine) do(command routing.Command) error {
+func (c *matchingEngine) do(command router.Command) error {
 	_, err := c.engine.Execute(command, c.now)
 	return err
 }
@@ -99,26 +99,26 @@ func (c *matchingEngine) do(command routing.Command) error {
 func (c *matchingEngine) cycle(i int) (took time.Duration, err error) {
 	c.now = c.now.Add(time.Millisecond)
 	id := "job" + strconv.Itoa(i)
-	job := routing.PutJob{ID: id, Spec: jobOf(i)}
+	job := router.PutJob{ID: id, Spec: jobOf(i)}
 	began := time.Now()
 	events, err := c.engine.Execute(job, c.now)
 	took = time.Since(began)
 	if err != nil {
 		return took, err
 	}
-	offer, ok := events[len(events)-1].(*eventlog.OfferIssuedEvent)
+	offer, ok := events[len(events)-1].(*journal.OfferIssuedEvent)
 	if !ok {
 		return took, fmt.Errorf("job %s got no offer", id)
 	}
-	if events, err = c.engine.Execute(routing.AcceptOffer{WorkerID: offer.WorkerID, OfferID: offer.OfferID}, c.now); err != nil {
+	if events, err = c.engine.Execute(router.AcceptOffer{WorkerID: offer.WorkerID, OfferID: offer.OfferID}, c.now); err != nil {
 		return took, err
 	}
-	accepted, ok := events[0].(*eventlog.OfferAcceptedEvent)
+	accepted, ok := events[0].(*journal.OfferAcceptedEvent)
 	if !ok {
 		return took, fmt.Errorf("the offer of job %s was not accepted", id)
 	}
 	return took, errors.Join(
-		c.do(routing.CompleteJob{JobID: id, AssignmentID: accepted.AssignmentID}),
-		c.do(routing.CloseJob{JobID: id, AssignmentID: accepted.AssignmentID}),
-		c.do(routing.DeleteJob{ID: id}))
+		c.do(router.CompleteJob{JobID: id, AssignmentID: accepted.AssignmentID}),
+		c.do(router.CloseJob{JobID: id, AssignmentID: accepted.AssignmentID}),
+		c.do(router.DeleteJob{ID: id}))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/cmd/internal/command"
-	"weir/routing/acd"
+	"weir/router/acd"
 )
 
 func (a *app) simulateACD() *cobra.Command {

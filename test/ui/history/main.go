@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 )
 
@@ -54,13 +54,13 @@ func write(ctx context.Context, url string, names []string, now time.Time) (err 
 
 // past generates the minutes of a channel: a load that rises and falls, with 48
 // minutes in which the provider was slow.
-func past(c weir.Channel, until time.Time, seed uint64) []ops.Minute {
+func past(c weir.Channel, until time.Time, seed uint64) []operators.Minute {
 	chance := rand.New(rand.NewPCG(7, seed)) // fixed seed: the same numbers each time
 	minutes := int(span / time.Minute)
 	queued := int64(0)
-	var list []ops.Minute
+	var list []operators.Minute
 	for i := range minutes {
-		m := ops.Minute{Channel: c.ID, At: until.Add(time.Duration(i-minutes) * time.Minute), Gauged: true, Capacity: int64(c.Capacity)}
+		m := operators.Minute{Channel: c.ID, At: until.Add(time.Duration(i-minutes) * time.Minute), Gauged: true, Capacity: int64(c.Capacity)}
 		ago := float64(minutes-i) / 60
 		slow := ago > 1.4 && ago < 2.2
 		most := float64(c.Capacity) * 2.2
@@ -69,10 +69,10 @@ func past(c weir.Channel, until time.Time, seed uint64) []ops.Minute {
 		sent := min(accepted+queued, int64(most*.95))
 		if slow {
 			sent = sent * 2 / 5
-			m.Counts[ops.CountSendFailed] = 1 + chance.Int64N(4)
+			m.Counts[operators.CountSendFailed] = 1 + chance.Int64N(4)
 		}
 		queued += accepted - sent
-		m.Counts[ops.CountAccepted], m.Counts[ops.CountSent] = accepted, sent
+		m.Counts[operators.CountAccepted], m.Counts[operators.CountSent] = accepted, sent
 		outcomes(&m, sent, c.Type != "nuntium", chance)
 		m.MaxInFlight = min(m.Capacity, 1+sent*m.Capacity/int64(most))
 		if slow {
@@ -86,16 +86,16 @@ func past(c weir.Channel, until time.Time, seed uint64) []ops.Minute {
 
 // outcomes adds as many outcomes as contacts were dispatched. Text messages are
 // never busy or unanswered.
-func outcomes(m *ops.Minute, sent int64, calls bool, chance *rand.Rand) {
+func outcomes(m *operators.Minute, sent int64, calls bool, chance *rand.Rand) {
 	part := func(share float64) int64 { return int64(float64(sent)*share*(.5+chance.Float64()) + .5) }
 	busy, unanswered, failed := part(.06), part(.14), part(.03)
 	if !calls {
 		busy, unanswered = 0, 0
 	}
-	m.Counts[ops.CountBusy], m.Counts[ops.CountNoAnswer], m.Counts[ops.CountFailed] = busy, unanswered, failed
-	m.Counts[ops.CountCompleted] = max(0, sent-busy-unanswered-failed)
-	m.Counts[ops.CountApplied], m.Counts[ops.CountDuplicate], m.Counts[ops.CountLate] = 2*sent, part(.02), part(.01)
+	m.Counts[operators.CountBusy], m.Counts[operators.CountNoAnswer], m.Counts[operators.CountFailed] = busy, unanswered, failed
+	m.Counts[operators.CountCompleted] = max(0, sent-busy-unanswered-failed)
+	m.Counts[operators.CountApplied], m.Counts[operators.CountDuplicate], m.Counts[operators.CountLate] = 2*sent, part(.02), part(.01)
 	if m.At.Minute()%2 == 0 {
-		m.Counts[ops.CountReconciliations], m.Counts[ops.CountReconciled] = 1, part(.03)
+		m.Counts[operators.CountReconciliations], m.Counts[operators.CountReconciled] = 1, part(.03)
 	}
 }

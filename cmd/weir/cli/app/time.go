@@ -9,7 +9,7 @@ import (
 
 	"weir"
 	"weir/cmd/internal/terminal"
-	"weir/ops"
+	"weir/operators"
 )
 
 // Clock tells the time, and formats instants in the time zone of the user.
@@ -46,7 +46,7 @@ func (k *Clock) FormatSecond(t time.Time) string {
 // FormatWhy formats the instants of a sentence that explains why something waits.
 func (k *Clock) FormatWhy(sentence string) string {
 	var b strings.Builder
-	for _, c := range ops.Clauses(sentence) {
+	for _, c := range operators.Clauses(sentence) {
 		if c.At.IsZero() {
 			b.WriteString(c.Text)
 		} else {

@@ -16,9 +16,9 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/weir/cli/app"
 	"weir/cmd/weir/routerclient"
-	"weir/routing"
-	"weir/routing/acd"
-	"weir/routing/resource"
+	"weir/router"
+	"weir/router/acd"
+	"weir/router/resource"
 )
 
 // request is a request for a worker.
@@ -39,7 +39,7 @@ type askResult struct {
 	Worker   string             `json:"worker,omitempty"` // who has the job, or would be next
 	Name     string             `json:"name,omitempty"`
 	Since    *time.Time         `json:"available_since,omitempty"`
-	Position *routing.Position  `json:"position,omitempty"` // of a waiting job
+	Position *router.Position   `json:"position,omitempty"` // of a waiting job
 }
 
 // askCommand makes "weir route ask".

@@ -17,9 +17,9 @@ import (
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/app"
 	"weir/cmd/weir/routerclient"
-	"weir/routing"
-	"weir/routing/label"
-	"weir/routing/resource"
+	"weir/router"
+	"weir/router/label"
+	"weir/router/resource"
 )
 
 // printList prints a list of the router.
@@ -56,7 +56,7 @@ func workersCommand(a *app.App, d *connection) *cobra.Command {
 	c := watchCommand(a, d, "workers", "List workers", "List workers by id.",
 		"  weir route workers --state active --queue agents", func(c *cobra.Command, to *routerclient.Client, out io.Writer) error {
 			l := a.Console.NewList(&d.Output, out, app.Column("WORKER", 12), app.Column("STATE"), app.NumberColumn("JOBS"), app.NumberColumn("OFFERS"), app.NumberColumn("LOAD"), app.Column("QUEUES", 10), app.Column("LABELS", 10))
-			return printList(c.Context(), l, d, to, "workers", query, func(w routing.Worker) ([]terminal.Cell, error) {
+			return printList(c.Context(), l, d, to, "workers", query, func(w router.Worker) ([]terminal.Cell, error) {
 				return app.Cells(w.ID, app.StateCell(string(w.State)), len(w.AssignedJobs), len(w.Offers), fmt.Sprintf("%.0f%%", 100*w.LoadRatio),
 					strings.Join(w.Queues, ","), labelsText(w.Labels)), nil
 			})
@@ -97,7 +97,7 @@ func jobsCommand(a *app.App, d *connection) *cobra.Command {
 			if why {
 				head = append(head, app.Column("WHY", 20))
 			}
-			return printList(c.Context(), a.Console.NewList(&d.Output, out, head...), d, to, "jobs", query, func(j routing.Job) ([]terminal.Cell, error) {
+			return printList(c.Context(), a.Console.NewList(&d.Output, out, head...), d, to, "jobs", query, func(j router.Job) ([]terminal.Cell, error) {
 				worker := ""
 				for _, as := range j.Assignments {
 					worker = as.WorkerID

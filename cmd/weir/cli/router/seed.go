@@ -11,7 +11,7 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/weir/cli/app"
 	"weir/cmd/weir/routerclient"
-	"weir/routing/acd"
+	"weir/router/acd"
 )
 
 // seedCommand makes "weir route seed".

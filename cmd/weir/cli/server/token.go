@@ -15,7 +15,7 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/weir/cli/app"
 	"weir/config"
-	"weir/ops"
+	"weir/operators"
 	"weir/persistence"
 )
 
@@ -74,7 +74,7 @@ func createTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 	c.Flags().StringVar(&name, "name", "", "name of the token, such as the client that uses it")
 	c.Flags().StringSliceVar(&words, "scope", nil, "scopes of the token, comma-separated; repeatable")
 	c.Flags().StringVar(&expires, "expires", "", "lifetime, such as 12h or 90d (default: no expiry)")
-	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(scopeNames(ops.Scopes()), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(scopeNames(operators.Scopes()), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -84,12 +84,12 @@ func printable(name string) bool {
 }
 
 // parseScopes returns the scopes without duplicates; there must be at least one.
-func parseScopes(words []string) ([]ops.Scope, error) {
-	var scopes []ops.Scope
+func parseScopes(words []string) ([]operators.Scope, error) {
+	var scopes []operators.Scope
 	for _, word := range words {
-		scope := ops.Scope(strings.TrimSpace(word))
+		scope := operators.Scope(strings.TrimSpace(word))
 		if !scope.Known() {
-			return nil, fmt.Errorf("unknown scope %q; allowed: %s", word, strings.Join(scopeNames(ops.Scopes()), ", "))
+			return nil, fmt.Errorf("unknown scope %q; allowed: %s", word, strings.Join(scopeNames(operators.Scopes()), ", "))
 		}
 		if !slices.Contains(scopes, scope) {
 			scopes = append(scopes, scope)
@@ -101,7 +101,7 @@ func parseScopes(words []string) ([]ops.Scope, error) {
 	return scopes, nil
 }
 
-func scopeNames(list []ops.Scope) []string {
+func scopeNames(list []operators.Scope) []string {
 	names := make([]string, len(list))
 	for i, s := range list {
 		names[i] = string(s)
@@ -111,10 +111,10 @@ func scopeNames(list []ops.Scope) []string {
 
 // createToken prints only the token on standard output, so that it can be redirected to
 // a file, and its description on standard error.
-func createToken(ctx context.Context, a *app.App, p *app.Output, name string, scopes []ops.Scope, until time.Time) error {
+func createToken(ctx context.Context, a *app.App, p *app.Output, name string, scopes []operators.Scope, until time.Time) error {
 	// The store gets the hash of the text only: if printing it fails, the token has to be revoked
 	// and another one created.
-	t, text := ops.NewToken(name, scopes, a.Clock.Now(), until)
+	t, text := operators.NewToken(name, scopes, a.Clock.Now(), until)
 	err := withTokenStore(ctx, a, func(s *persistence.Store) error {
 		live, ever, err := s.LiveTokens(ctx, a.Clock.Now())
 		if err != nil {
@@ -134,13 +134,13 @@ func createToken(ctx context.Context, a *app.App, p *app.Output, name string, sc
 
 // tokenView is the JSON form of a token.
 type tokenView struct {
-	ID      string      `json:"id"`
-	Name    string      `json:"name"`
-	State   string      `json:"state"`
-	Scopes  []ops.Scope `json:"scopes"`
-	Created time.Time   `json:"created_at"`
-	Expires time.Time   `json:"expires_at,omitzero"`
-	Used    time.Time   `json:"used_at,omitzero"`
+	ID      string            `json:"id"`
+	Name    string            `json:"name"`
+	State   string            `json:"state"`
+	Scopes  []operators.Scope `json:"scopes"`
+	Created time.Time         `json:"created_at"`
+	Expires time.Time         `json:"expires_at,omitzero"`
+	Used    time.Time         `json:"used_at,omitzero"`
 }
 
 // listTokensCommand makes "weir token list".
@@ -175,7 +175,7 @@ func printTokens(ctx context.Context, a *app.App, p *app.Output, s *persistence.
 }
 
 // tokenState returns revoked, expired or live.
-func tokenState(t *ops.Token, now time.Time) string {
+func tokenState(t *operators.Token, now time.Time) string {
 	switch {
 	case !t.Revoked.IsZero():
 		return "revoked"
@@ -206,7 +206,7 @@ func revokeTokenCommand(a *app.App, p *app.Output) *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			id := args[0]
-			if inText, ok := ops.TokenID(id); ok { // the argument is the whole token
+			if inText, ok := operators.TokenID(id); ok { // the argument is the whole token
 				id = inText
 			}
 			if err := a.Console.Confirm(c, "this revokes token "+id+" permanently: requests with it are rejected"); err != nil {

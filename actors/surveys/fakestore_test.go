@@ -1,0 +1,395 @@
+package surveys_test
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/events"
+	"weir/surveys"
+)
+
+// fakeStore is an in-memory store: maps under one lock.
+type fakeStore struct {
+	mu            sync.Mutex
+	surveys       map[int64]*surveys.Survey
+	people        map[surveys.RespondentID]*surveys.Respondent
+	members       map[int64][]surveys.RespondentID // of each survey, in order
+	phones        map[string][]surveys.RespondentID
+	sums          map[int64]surveys.Sums
+	log           map[int64][]surveys.LogEntry
+	enqueuedAt    map[int64]map[time.Time]int
+	channels      map[weir.ChannelID]*weir.Channel
+	states        map[weir.ChannelID]surveys.ChannelState
+	contacts      map[weir.Ref]*weir.Contact
+	waiting       map[weir.ChannelID][]*weir.Contact
+	keys          map[weir.ChannelID]map[string]weir.Ref
+	outbox        []surveys.OutboxEntry
+	events        []events.Event
+	lastID        int64 // latest id
+	onEntry       func()
+	calls         int                          // number of operations
+	failOperation func(operation string) error // replaces the operation if it returns an error
+	operationTime func(string) time.Duration   // duration of an operation
+	replaceResult func() error                 // replaces the result of Work if it returns an error; the moves are made
+	rejectMove    func(surveys.Move) error     // called for each move; an error rejects the whole Work
+	onReturn      func(operation string)       // called before an operation returns
+	onMove        func(surveys.Move)           // called for each move that was made
+	taken         bool                         // another process owns the database
+}
+
+func newStore() *fakeStore {
+	return &fakeStore{
+		surveys: map[int64]*surveys.Survey{}, people: map[surveys.RespondentID]*surveys.Respondent{}, members: map[int64][]surveys.RespondentID{},
+		phones: map[string][]surveys.RespondentID{}, sums: map[int64]surveys.Sums{}, log: map[int64][]surveys.LogEntry{}, enqueuedAt: map[int64]map[time.Time]int{},
+		channels: map[weir.ChannelID]*weir.Channel{}, states: map[weir.ChannelID]surveys.ChannelState{}, contacts: map[weir.Ref]*weir.Contact{},
+		waiting: map[weir.ChannelID][]*weir.Contact{}, keys: map[weir.ChannelID]map[string]weir.Ref{}, onEntry: func() {},
+	}
+}
+
+func (m *fakeStore) nextID() int64 { m.lastID++; return m.lastID }
+
+// beginOperation begins an operation. It may fail before the operation does anything.
+func (m *fakeStore) beginOperation(ctx context.Context, operation string) (func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &weir.Error{Code: weir.CodeUnavailable, Message: "too late", Cause: err}
+	}
+	if err := m.delay(ctx, operation); err != nil {
+		return nil, &weir.Error{Code: weir.CodeUnavailable, Message: "too late", Cause: err}
+	}
+	m.mu.Lock()
+	if m.failOperation != nil {
+		if err := m.failOperation(operation); err != nil {
+			m.mu.Unlock()
+			return nil, err
+		}
+	}
+	m.calls++
+	return m.mu.Unlock, nil
+}
+
+// delay takes the duration of the operation.
+func (m *fakeStore) delay(ctx context.Context, operation string) error {
+	m.mu.Lock()
+	var takes time.Duration
+	if m.operationTime != nil {
+		takes = m.operationTime(operation)
+	}
+	m.mu.Unlock()
+	if takes == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+func notFound(what string) error { return weir.Errorf(weir.CodeNotFound, "no such %s", what) }
+
+func (m *fakeStore) addChannel(name, kind string, capacity int) weir.Channel {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ch := weir.Channel{ID: weir.ChannelID(m.nextID()), Name: name, Type: kind, Capacity: capacity, Version: 1}
+	m.channels[ch.ID] = &ch
+	m.keys[ch.ID] = map[string]weir.Ref{}
+	return ch
+}
+
+func (m *fakeStore) addSurvey(s surveys.Survey) surveys.Survey {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.ID, s.Version = m.nextID(), 1
+	m.surveys[s.ID] = &s
+	m.sums[s.ID] = surveys.Sums{Respondents: map[surveys.Group]int{}, Attempts: map[surveys.Made]int{}}
+	m.enqueuedAt[s.ID] = map[time.Time]int{}
+	return s
+}
+
+func (m *fakeStore) addPerson(survey int64, phone string, attributes map[string]string) surveys.RespondentID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := surveys.Respondent{Survey: survey, ID: surveys.RespondentID(m.nextID()), Phone: phone, Attributes: attributes, Progress: surveys.NewProgress()}
+	r.Bucket = m.surveys[survey].Definition.Quotas.Of(attributes)
+	m.people[r.ID] = &r
+	m.members[survey] = append(m.members[survey], r.ID)
+	m.phones[phone] = append(m.phones[phone], r.ID)
+	m.count(&r, 1)
+	return r.ID
+}
+
+func (m *fakeStore) count(r *surveys.Respondent, n int) {
+	g := surveys.Group{Status: r.Status, Disposition: r.Disposition, Bucket: r.Bucket, Counted: r.Counted}
+	if m.sums[r.Survey].Respondents[g] += n; m.sums[r.Survey].Respondents[g] == 0 {
+		delete(m.sums[r.Survey].Respondents, g)
+	}
+}
+
+// addEntry stores an outbox entry. The caller holds the lock.
+func (m *fakeStore) addEntry(n surveys.OutboxEntry) {
+	n.ID = m.nextID()
+	m.outbox = append(m.outbox, n)
+	m.onEntry()
+}
+
+func (m *fakeStore) OnOutboxEntries(hook func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.onEntry = hook
+}
+
+// enqueue stores a contact. The caller holds the lock.
+func (m *fakeStore) enqueue(ch weir.ChannelID, s weir.Spec) (weir.Contact, bool) {
+	if ref, ok := m.keys[ch][s.Key]; ok && s.Key != "" {
+		return *m.contacts[ref], true
+	}
+	c := &weir.Contact{Ref: weir.Ref{Channel: ch, ID: weir.ContactID(m.nextID())}, Spec: s, QueuedAt: time.Now(), Progress: weir.NewProgress(time.Now(), s.NotBefore)}
+	m.contacts[c.Ref], m.keys[ch][s.Key] = c, c.Ref
+	m.waiting[ch] = append(m.waiting[ch], c)
+	return *c, false
+}
+
+func (m *fakeStore) Work(ctx context.Context, w surveys.Work) (out surveys.Written, err error) {
+	done, err := m.beginOperation(ctx, "Work")
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		if m.replaceResult != nil && err == nil {
+			err = m.replaceResult()
+		}
+		if m.onReturn != nil {
+			m.onReturn("Work")
+		}
+		done()
+	}()
+	if m.taken {
+		return out, weir.ErrSuperseded
+	}
+	for _, v := range w.Moves {
+		if ch := m.channels[v.Channel]; v.Enqueue != nil && (ch == nil || ch.Deleting || ch.Deleted) {
+			out.Refused = append(out.Refused, v.Was.ID)
+		}
+	}
+	if len(out.Refused) > 0 {
+		return out, weir.Errorf(weir.CodeConflict, "the channel is gone")
+	}
+	for _, v := range w.Moves {
+		if m.rejectMove != nil {
+			if err := m.rejectMove(v); err != nil {
+				return out, err
+			}
+		}
+	}
+	m.deleteEntries(w.Taken)
+	for _, v := range w.Moves {
+		r := m.people[v.Was.ID]
+		if r == nil || r.Rev != v.Is.Rev-1 {
+			out.Stale = append(out.Stale, v.Was.ID)
+			continue
+		}
+		if v.Enqueue != nil {
+			if ref, ok := m.keys[v.Channel][v.Enqueue.Key]; ok && m.contacts[ref].Owner != v.Enqueue.Owner {
+				out.Stale, out.Refused = append(out.Stale, v.Was.ID), append(out.Refused, v.Was.ID)
+				continue
+			}
+		}
+		m.count(r, -1)
+		*r = v.Is
+		if v.Enqueue != nil {
+			c, _ := m.enqueue(v.Channel, *v.Enqueue)
+			r.Contact = c.Ref
+			out.Contacts = append(out.Contacts, c)
+			m.enqueuedAt[r.Survey][time.Now().Truncate(time.Second)]++
+		}
+		m.count(r, 1)
+		if v.Attempt != nil {
+			m.sums[r.Survey].Attempts[*v.Attempt]++
+		}
+		m.deleteEntries(v.Taken)
+		for _, e := range v.Log {
+			e.ID = m.nextID()
+			m.log[r.Survey] = append(m.log[r.Survey], e)
+		}
+		m.addEvents(v.Events)
+		if m.onMove != nil {
+			m.onMove(v)
+		}
+	}
+	return out, nil
+}
+
+func (m *fakeStore) deleteEntries(ids []int64) {
+	if len(ids) > 0 {
+		m.outbox = slices.DeleteFunc(m.outbox, func(n surveys.OutboxEntry) bool { return slices.Contains(ids, n.ID) })
+	}
+}
+
+func (m *fakeStore) addEvents(list []events.Event) {
+	for _, e := range list {
+		e.ID = m.nextID()
+		m.events = append(m.events, e)
+	}
+}
+
+func (m *fakeStore) UpdateSurvey(ctx context.Context, s surveys.Survey, tell ...events.Event) (surveys.Survey, error) {
+	done, err := m.beginOperation(ctx, "UpdateSurvey")
+	if err != nil {
+		return s, err
+	}
+	defer done()
+	have := m.surveys[s.ID]
+	if have == nil {
+		return s, notFound("survey")
+	}
+	if have.Version != s.Version {
+		return s, weir.Errorf(weir.CodeConflict, "the survey was changed")
+	}
+	s.Version++
+	*have = s
+	m.addEvents(tell)
+	return s, nil
+}
+
+func (m *fakeStore) Survey(ctx context.Context, name string) (surveys.Survey, error) {
+	done, err := m.beginOperation(ctx, "Survey")
+	if err != nil {
+		return surveys.Survey{}, err
+	}
+	defer done()
+	for _, s := range m.surveys {
+		if s.Name == name {
+			return *s, nil
+		}
+	}
+	return surveys.Survey{}, notFound("survey")
+}
+
+func (m *fakeStore) SurveyByID(ctx context.Context, id int64) (surveys.Survey, error) {
+	done, err := m.beginOperation(ctx, "SurveyByID")
+	if err != nil {
+		return surveys.Survey{}, err
+	}
+	defer done()
+	if s := m.surveys[id]; s != nil {
+		return *s, nil
+	}
+	return surveys.Survey{}, notFound("survey")
+}
+
+func (m *fakeStore) Surveys(ctx context.Context, states []surveys.State, after string, limit int) (out []surveys.Survey, _ error) {
+	done, err := m.beginOperation(ctx, "Surveys")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, s := range m.surveys {
+		if s.Name > after && (len(states) == 0 || slices.Contains(states, s.State)) {
+			out = append(out, *s)
+		}
+	}
+	slices.SortFunc(out, func(a, b surveys.Survey) int { return cmp.Compare(a.Name, b.Name) })
+	return out[:min(len(out), limit)], nil
+}
+
+// selectRespondents lists respondents of a survey, in order.
+func (m *fakeStore) selectRespondents(ctx context.Context, operation string, survey int64, limit int, is func(*surveys.Respondent) bool) (out []surveys.Respondent, _ error) {
+	done, err := m.beginOperation(ctx, operation)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, id := range m.members[survey] {
+		if r := m.people[id]; len(out) < limit && is(r) {
+			out = append(out, *r)
+		}
+	}
+	return out, nil
+}
+
+func (m *fakeStore) Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error) {
+	done, err := m.beginOperation(ctx, "Respondent")
+	if err != nil {
+		return surveys.Respondent{}, err
+	}
+	defer done()
+	if r := m.people[id]; r != nil && r.Survey == survey {
+		return *r, nil
+	}
+	return surveys.Respondent{}, notFound("respondent")
+}
+
+func (m *fakeStore) RespondentsByID(ctx context.Context, ids []surveys.RespondentID) (out []surveys.Respondent, _ error) {
+	done, err := m.beginOperation(ctx, "RespondentsByID")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for i, id := range ids {
+		if r := m.people[id]; r != nil && !slices.Contains(ids[:i], id) {
+			out = append(out, *r)
+		}
+	}
+	return out, nil
+}
+
+func (m *fakeStore) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
+	out, err := m.selectRespondents(ctx, "Respondents", f.Survey, f.Limit, func(r *surveys.Respondent) bool {
+		return r.ID > f.After && (len(f.Statuses) == 0 || slices.Contains(f.Statuses, r.Status))
+	})
+	if len(out) < f.Limit {
+		return out, 0, err
+	}
+	return out, out[len(out)-1].ID, err
+}
+
+func (m *fakeStore) ByPhone(ctx context.Context, phone string, limit int) (out []surveys.Respondent, _ error) {
+	done, err := m.beginOperation(ctx, "ByPhone")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, id := range slices.Backward(m.phones[phone]) {
+		out = append(out, *m.people[id])
+	}
+	return out[:min(len(out), limit)], nil
+}
+
+func (m *fakeStore) Startable(ctx context.Context, survey int64, now time.Time, full []int, limit int) ([]surveys.Respondent, error) {
+	return m.selectRespondents(ctx, "Startable", survey, limit, func(r *surveys.Respondent) bool {
+		return r.Status == surveys.Pending && !r.DelayedUntil.After(now) && !slices.Contains(full, r.Bucket)
+	})
+}
+
+func (m *fakeStore) Rejectable(ctx context.Context, survey int64, full []int, limit int) ([]surveys.Respondent, error) {
+	return m.selectRespondents(ctx, "Rejectable", survey, limit, func(r *surveys.Respondent) bool {
+		return r.Status == surveys.Pending && slices.Contains(full, r.Bucket)
+	})
+}
+
+func (m *fakeStore) Open(ctx context.Context, survey int64, limit int) ([]surveys.Respondent, error) {
+	return m.selectRespondents(ctx, "Open", survey, limit, func(r *surveys.Respondent) bool { return !r.Status.Final() })
+}
+
+func (m *fakeStore) LatestDue(ctx context.Context, survey int64, limit int) ([]surveys.Respondent, error) {
+	out, err := m.selectRespondents(ctx, "LatestDue", survey, 1<<30, func(r *surveys.Respondent) bool { return r.Status == surveys.Active })
+	slices.SortStableFunc(out, func(a, b surveys.Respondent) int { return b.DueAt.Compare(a.DueAt) })
+	return out[:min(len(out), limit)], err
+}
+
+func (m *fakeStore) DueRespondents(ctx context.Context, survey int64, now time.Time, limit int) ([]surveys.Respondent, time.Time, error) {
+	next := time.Time{}
+	out, err := m.selectRespondents(ctx, "DueRespondents", survey, 1<<30, func(r *surveys.Respondent) bool {
+		due := r.Status == surveys.Active && !r.DueAt.After(now)
+		if r.Status == surveys.Active && !due && (next.IsZero() || r.DueAt.Before(next)) {
+			next = r.DueAt
+		}
+		return due
+	})
+	slices.SortStableFunc(out, func(a, b surveys.Respondent) int { return a.DueAt.Compare(b.DueAt) })
+	return out[:min(len(out), limit)], next, err
+}

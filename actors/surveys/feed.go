@@ -1,0 +1,361 @@
+package surveys
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/surveys"
+)
+
+// feeder contacts respondents: it enqueues due steps and starts, as far as channels have
+// room.
+type feeder struct {
+	io     *access
+	view   *view
+	agenda *agenda
+	writer *writer
+	life   *lifecycle
+	memory *memory
+	now    time.Time
+}
+
+// feed enqueues due steps and starts respondents, as far as channels have room.
+func (f *feeder) feed(ctx context.Context, list []*surveyState) error {
+	slices.SortFunc(list, func(a, b *surveyState) int { return int(a.survey.ID - b.survey.ID) })
+	// Credits are lost with the process. The next one starts at the other end
+	// of the list, so that restarts favor no survey.
+	if f.io.Start%2 == 0 {
+		slices.Reverse(list)
+	}
+	loads, err := f.measureChannels(ctx, list)
+	if err != nil {
+		return err
+	}
+	byChannel := map[weir.ChannelID][]*bid{}
+	for _, sv := range list {
+		bids, err := f.collectBids(ctx, sv, loads)
+		if err != nil {
+			return err
+		}
+		for _, b := range bids {
+			byChannel[b.channel] = append(byChannel[b.channel], b)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(byChannel)) {
+		pace := f.memory.pace(id)
+		room := 0
+		for _, b := range byChannel[id] {
+			room = max(room, b.room)
+		}
+		f.io.Metrics.credit.WithLabelValues(f.view.channels[id].Name).Set(float64(room))
+		pace.share = divideRoom(pace.share, byChannel[id])
+		for _, b := range byChannel[id] {
+			if err := f.enqueue(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
+	for _, sv := range list {
+		if at := sv.limit.Next(f.now, sv.plan.LimitPerMinute); sv.rateLimited && at.After(f.now) {
+			f.agenda.wakeAt(at)
+		}
+	}
+	return nil
+}
+
+// deferBlocked delays respondents whose channel has no room, so that the next page
+// shows others. It does so only if they are at least half of the candidates and
+// another channel of the survey has room. The next page follows after
+// blockedPause, because hundreds of thousands more may be blocked.
+func (f *feeder) deferBlocked(st *stepper, candidates []candidate, room func(weir.ChannelID) int) []change {
+	var out []change
+	for _, i := range candidates {
+		if room(i.channel) > 0 {
+			continue
+		}
+		// A millisecond apart, so that they are due in the order that they had.
+		p, till := i.respondent.Progress, st.now.Add(blockedDelay+time.Duration(len(out))*time.Millisecond)
+		if p.Status == surveys.Pending {
+			p.DelayedUntil = till
+		} else {
+			p.DueAt = till
+		}
+		out = append(out, st.buildChange(i.respondent, p, surveys.Effects{}))
+	}
+	if 2*len(out) < len(candidates) || !f.anyRoom(st.plan, room) {
+		return nil
+	}
+	f.agenda.wakeAt(st.now.Add(blockedPause))
+	return out
+}
+
+// anyRoom reports whether any channel of the survey has room.
+func (f *feeder) anyRoom(plan *surveys.Plan, room func(weir.ChannelID) int) bool {
+	for _, name := range plan.Channels {
+		if room(f.view.channelIDs[name]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// backlogOf counts the survey's backlog: respondents that it would contact now
+// if there were room. These are due retries whose channel works, and starts
+// that pacing wants if the first channel of an arm works. A survey whose
+// backlog stays above zero while it contacts no respondent is stuck; the metric
+// exists to show that.
+func (f *feeder) backlogOf(sv *surveyState, retries []candidate, loads map[weir.ChannelID]*channelLoad) int {
+	works := func(id weir.ChannelID) bool {
+		t := loads[id]
+		return t != nil && t.why.IsZero()
+	}
+	n := 0
+	for _, i := range retries {
+		if works(i.channel) {
+			n++
+		}
+	}
+	t := f.life.tallies[sv.survey.ID]
+	for _, arm := range sv.plan.Arms {
+		if works(f.view.channelIDs[sv.plan.Channels[arm.Modes[0]]]) {
+			return n + max(0, min(t.decision.Start, t.Pending))
+		}
+	}
+	return n
+}
+
+// collectBids determines what a survey would enqueue. It does at once what needs no
+// channel.
+func (f *feeder) collectBids(ctx context.Context, sv *surveyState, loads map[weir.ChannelID]*channelLoad) (out []*bid, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = nil, nil
+			// A panic in the rules of one survey must not end the round of the others.
+			f.life.skipBroken(sv, p)
+		}
+	}()
+	if err := f.loadLimit(ctx, sv); err != nil {
+		return nil, err
+	}
+	window, ok := sv.plan.Schedule.Window(f.now)
+	open := ok && !window.Open.After(f.now)
+	room := func(id weir.ChannelID) int {
+		t := loads[id]
+		if t == nil || !t.why.IsZero() || !open || f.view.hasMismatch(sv, t.channel) {
+			return 0
+		}
+		n, _ := t.pacingLoad(f.memory.pace(id).rate.PerMinute()).Room(sv.contactSize(f.view.channelIDs, id), feedAhead, window.Close.Sub(f.now))
+		return n
+	}
+	retries, err := f.dueCandidates(ctx, sv, room)
+	if err != nil || !open {
+		return nil, err
+	}
+	sv.backlog = f.backlogOf(sv, retries, loads)
+	starts, err := f.startCandidates(ctx, sv, room)
+	if err != nil {
+		return nil, err
+	}
+	budget := sv.limit.Left(f.now, sv.plan.LimitPerMinute)
+	var channels []weir.ChannelID
+	for _, mode := range surveys.Modes() {
+		if id := f.view.channelIDs[sv.plan.Channels[mode]]; id != 0 {
+			channels = append(channels, id)
+		}
+	}
+	out, sv.rateLimited = groupBids(sv, channels, retries, starts, f.life.tallies[sv.survey.ID].decision.Start, budget, room)
+	for _, b := range out {
+		b.contactSize = sv.contactSize(f.view.channelIDs, b.channel)
+	}
+	return out, nil
+}
+
+// contactSize returns the max slots of the survey's contacts on a channel.
+func (sv *surveyState) contactSize(named map[string]weir.ChannelID, id weir.ChannelID) int {
+	size := 1
+	for mode, name := range sv.plan.Channels {
+		if named[name] == id {
+			size = max(size, sv.plan.Size(mode))
+		}
+	}
+	return size
+}
+
+// loadLimit loads into sv.limit what an earlier process began for the survey in
+// the last minute. It does so once.
+func (f *feeder) loadLimit(ctx context.Context, sv *surveyState) error {
+	if sv.limitLoaded {
+		return nil
+	}
+	err := f.io.loadMinute(ctx, sv.survey.ID, &sv.limit, f.now)
+	sv.limitLoaded = err == nil
+	return err
+}
+
+// dueCandidates reads the respondents that are due. It checks open contacts and ends
+// respondents without a next step; it returns respondents that need a channel.
+func (f *feeder) dueCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
+	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, time.Time, error) {
+		return f.io.Store.DueRespondents(ctx, sv.survey.ID, f.now, duePage)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read due respondents: %w", err)
+	}
+	f.agenda.wakeAt(next)
+	if len(page) == 0 {
+		return nil, nil
+	}
+	st, err := f.view.stepper(ctx, sv)
+	if err != nil {
+		return nil, err
+	}
+	var changes []change
+	for _, who := range page {
+		c, i, err := f.stepDue(ctx, st, who)
+		if err != nil {
+			return nil, err
+		}
+		out, changes = append(out, i...), append(changes, c...)
+	}
+	if slices.ContainsFunc(changes, func(c change) bool { return c.move.Is.Status.Final() }) {
+		f.agenda.wakeAt(f.now) // the survey may be done
+	}
+	if len(page) == duePage {
+		// Without a change, the next round would read the same page again.
+		f.agenda.moreWork = f.agenda.moreWork || len(changes) > 0
+		changes = append(changes, f.deferBlocked(st, out, room)...)
+	}
+	return out, f.writer.write(ctx, sv, changes)
+}
+
+// stepDue takes the next step of a respondent that is due: a change, or a
+// candidate if the step needs a channel.
+func (f *feeder) stepDue(ctx context.Context, st *stepper, who surveys.Respondent) ([]change, []candidate, error) {
+	if who.Progress.Contact != surveys.Idle {
+		c, ok, err := f.life.checkOverdue(ctx, st, who)
+		if err != nil || !ok {
+			return nil, nil, err
+		}
+		return []change{c}, nil, nil
+	}
+	// Its bucket has filled since it was started: no further contact is spent on it.
+	if !who.Counted && slices.Contains(f.life.tallies[who.Survey].full, who.Bucket) {
+		if c, ok := st.step(who, st.plan.Reject); ok {
+			return []change{c}, nil, nil
+		}
+	}
+	p, e, err := st.try(who.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return st.plan.Timeout(p, f.now) }))
+	switch {
+	case err != nil:
+		return []change{st.deferFailed(who)}, nil, nil //nolint:nilerr // the failure is recorded with the respondent
+	case e.Enqueue == nil && p == who.Progress:
+		return nil, nil, nil
+	case e.Enqueue == nil:
+		return []change{st.buildChange(who, p, e)}, nil, nil
+	}
+	ch, _ := st.channelFor(e.Enqueue.Mode)
+	return nil, []candidate{{respondent: who, progress: p, effects: e, channel: ch.ID}}, nil
+}
+
+// startCandidates reads respondents that can be started and assigns them to arms. It
+// rejects pending respondents of full buckets.
+func (f *feeder) startCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
+	t := f.life.tallies[sv.survey.ID]
+	if err := f.rejectFull(ctx, sv, t); err != nil {
+		return nil, err
+	}
+	freeRoom := 0
+	for _, arm := range sv.plan.Arms {
+		freeRoom = max(freeRoom, room(f.view.channelIDs[sv.plan.Channels[arm.Modes[0]]]))
+	}
+	limit := startPage
+	if len(sv.plan.Arms) == 1 {
+		limit = min(limit, freeRoom+1, t.decision.Start) // one more than there is room for shows that the survey wants more
+	}
+	if t.decision.Start <= 0 || freeRoom <= 0 {
+		return nil, nil
+	}
+	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
+		return f.io.Store.Startable(ctx, sv.survey.ID, f.now, t.full, limit)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read startable respondents: %w", err)
+	}
+	// Fewer than were asked for: what is left is delayed, the first until firstDelayed.
+	if len(page) < limit && !sv.firstDelayed.IsZero() {
+		if sv.firstDelayed.After(f.now) {
+			f.agenda.wakeAt(sv.firstDelayed)
+		} else {
+			sv.firstDelayed = time.Time{}
+		}
+	}
+	st, err := f.view.stepper(ctx, sv)
+	if err != nil {
+		return nil, err
+	}
+	var changes []change
+	for _, who := range page {
+		arm := surveys.ChooseArm(sv.plan.Arms, armHash(sv.survey.ID, who.ID))
+		p, e, err := st.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+			return sv.plan.Start(p, f.now, arm)
+		})
+		if err != nil {
+			changes = append(changes, st.deferFailed(who))
+			continue
+		}
+		if e.Enqueue == nil {
+			continue
+		}
+		ch, _ := st.channelFor(e.Enqueue.Mode)
+		out = append(out, candidate{respondent: who, progress: p, effects: e, channel: ch.ID})
+	}
+	if len(page) == startPage {
+		f.agenda.moreWork = f.agenda.moreWork || len(changes) > 0
+		changes = append(changes, f.deferBlocked(st, out, room)...)
+	}
+	return out, f.writer.write(ctx, sv, changes)
+}
+
+// rejectFull ends respondents that are not needed because their bucket is full.
+func (f *feeder) rejectFull(ctx context.Context, sv *surveyState, t tally) error {
+	if len(t.full) == 0 || t.Pending == 0 {
+		return nil
+	}
+	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
+		return f.io.Store.Rejectable(ctx, sv.survey.ID, t.full, openPage)
+	})
+	if err != nil {
+		return fmt.Errorf("read respondents to reject: %w", err)
+	}
+	n, err := f.writer.stepEach(ctx, sv, page, func(st *stepper, p surveys.Respondent) (change, bool) { return st.step(p, sv.plan.Reject) })
+	f.agenda.moreWork = f.agenda.moreWork || n > 0
+	return err
+}
+
+// enqueue writes the contacts that a bid was granted.
+func (f *feeder) enqueue(ctx context.Context, b *bid) error {
+	if b.size() == 0 {
+		return nil
+	}
+	st, err := f.view.stepper(ctx, b.survey)
+	if err != nil {
+		return err
+	}
+	var changes []change
+	for _, i := range slices.Concat(b.retries, b.starts) {
+		c := st.buildChange(i.respondent, i.progress, i.effects)
+		c.newAttempt = c.move.Enqueue != nil
+		changes = append(changes, c)
+		// A respondent that is delayed now leaves room for the next.
+		f.agenda.moreWork = f.agenda.moreWork || c.move.Is.FailedSteps > c.move.Was.FailedSteps
+	}
+	// A full page: there may be more behind it.
+	if len(b.retries) == duePage || len(b.starts) == startPage {
+		f.agenda.moreWork = true
+	}
+	return f.writer.write(ctx, b.survey, changes)
+}

@@ -1,0 +1,287 @@
+package surveys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/actors/supervise"
+	"weir/events"
+	"weir/internal/validation"
+	"weir/surveys"
+)
+
+// commands carries out what users command surveys to do. Its methods are safe for
+// concurrent use.
+type commands struct {
+	io       *access
+	launches *launches
+	tasks    *sync.WaitGroup // holds the launches
+	ctx      context.Context // ends when all work must end
+	changed  func(survey int64)
+}
+
+// Check validates a definition, by itself and against the channels that it
+// names.
+func (c *commands) Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError) {
+	plan, wrong := d.Compile(c.io.Defaults)
+	wrong = append(wrong, c.checkChannels(ctx, d)...)
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	return plan, nil
+}
+
+// checkChannels reports channels that do not exist, or that cannot carry what
+// their mode needs.
+func (c *commands) checkChannels(ctx context.Context, d surveys.Definition) []weir.FieldError {
+	var wrong validation.Errors
+	for _, mode := range slices.Sorted(maps.Keys(d.Modes)) {
+		name := d.Modes[mode].Channel
+		if name == "" || !slices.Contains(surveys.Modes(), mode) {
+			continue // an error of the definition itself
+		}
+		at := "/modes/" + string(mode) + "/channel"
+		ch, err := lookup(ctx, c.io.Store.Channel, name)
+		switch {
+		case weir.CodeOf(err) == weir.CodeNotFound || err == nil && (ch.Deleting || ch.Deleted):
+			wrong.Add(at, "unknown", "channel %q does not exist", validation.Clip(name))
+		case err != nil:
+			c.io.Logger.Warn("channel of a survey not read", "error", err)
+			wrong.Add(at, "unavailable", "the channel could not be read; try again")
+		default:
+			if why := c.io.mismatch(mode, ch); why != "" {
+				wrong.Add(at, "content", "%s", why)
+			}
+		}
+	}
+	return wrong
+}
+
+// Step applies a command of a user to a survey. A command that has been applied
+// already changes nothing.
+func (c *commands) Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error) {
+	return c.apply(ctx, name, step, false)
+}
+
+// Launch launches a survey. With skip, respondents that are missing a value used in the
+// texts do not prevent the launch: the warnings name them, and they are given up when
+// it is their turn, unless they are corrected before.
+func (c *commands) Launch(ctx context.Context, name string, skip bool) (surveys.Survey, error) {
+	return c.apply(ctx, name, surveys.Launch, skip)
+}
+
+func (c *commands) apply(ctx context.Context, name string, step surveys.Step, skip bool) (surveys.Survey, error) {
+	if step == surveys.Finish {
+		return surveys.Survey{}, weir.Errorf(weir.CodeInvalid, "a survey finishes by itself; allowed are launch, pause, resume, stop, lock and unlock")
+	}
+	for tries := 0; ; tries++ {
+		survey, err := c.io.Store.Survey(ctx, name)
+		if err != nil {
+			return survey, err
+		}
+		var out surveys.Survey
+		if step == surveys.Launch && survey.State == surveys.Draft {
+			out, err = c.launch(ctx, survey, skip)
+		} else {
+			out, err = c.step(ctx, survey, step, skip)
+		}
+		if weir.CodeOf(err) != weir.CodeConflict || tries >= 3 {
+			return out, err
+		}
+		// If the survey was changed in between, its new state may allow the
+		// step.
+		if fresh, e := c.io.Store.Survey(ctx, name); e != nil || fresh.Version == survey.Version {
+			return out, err
+		}
+	}
+}
+
+func (c *commands) step(ctx context.Context, survey surveys.Survey, step surveys.Step, skip bool) (surveys.Survey, error) {
+	next, err := survey.Command(step)
+	if err != nil || next.State == survey.State && next.Locked == survey.Locked {
+		return survey, err
+	}
+	now := time.Now()
+	var warnings []weir.FieldError
+	if step == surveys.Launch {
+		if warnings, err = c.checkLaunch(ctx, &survey, now, skip); err != nil {
+			return survey, err
+		}
+		next.Launched = now
+	}
+	if step == surveys.Stop {
+		next.Cause = surveys.ByUser
+	}
+	var tell []events.Event
+	if next.State != survey.State {
+		tell = append(tell, stateEvent(&next, now))
+	}
+	// After the checks and after the channels were prepared. A crash before this leaves a draft,
+	// and preparing a channel again is harmless. The store refuses it if the survey was locked
+	// meanwhile: that is another version.
+	out, err := c.io.Store.UpdateSurvey(ctx, next, tell...)
+	if err != nil {
+		return survey, err
+	}
+	c.io.Logger.Info("survey command applied", "survey", survey.Name, "step", string(step), "state", string(next.State))
+	c.changed(out.ID)
+	out.Warnings = warnings
+	return out, nil
+}
+
+// checkLaunch returns an error with everything that prevents a survey from being
+// launched. If nothing does, it prepares the channels. The warnings name
+// attributes of quotas that no respondent has and no application can supply, and
+// respondents that the launch skips.
+func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now time.Time, skip bool) (warnings []weir.FieldError, _ error) {
+	plan, wrong := c.Check(ctx, survey.Definition)
+	if plan == nil {
+		return nil, surveys.Invalid(wrong)
+	}
+	for _, f := range plan.Schedule.CheckAhead(now) {
+		f.Pointer = "/schedule" + f.Pointer
+		wrong = append(wrong, f)
+	}
+	people, err := c.inspectRespondents(ctx, survey.ID, plan)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case people.count == 0:
+		wrong = append(wrong, weir.FieldError{Pointer: "/respondents", Code: "required", Detail: "the survey has no respondents; add some before the launch"})
+	case people.count == people.gaps.Respondents:
+		skip = false // none would be contacted
+	}
+	if e, ok := errors.AsType[*weir.Error](people.gaps.Err()); ok && skip {
+		warnings = e.Fields
+	} else if ok {
+		e.Fields = append(wrong, e.Fields...)
+		return nil, e
+	}
+	if err := surveys.Invalid(wrong); err != nil {
+		return nil, err
+	}
+	if survey.Application.URL == "" {
+		warnings = append(warnings, plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(people.attributes)))...)
+	}
+	return warnings, c.prepareChannels(ctx, plan)
+}
+
+// launchSummary summarizes the respondents for the launch checks.
+type launchSummary struct {
+	count      int
+	attributes map[string]bool
+	gaps       surveys.MissingAttributes
+}
+
+const respondentPage = 1000
+
+// inspectRespondents reads every respondent, page by page.
+func (c *commands) inspectRespondents(ctx context.Context, survey int64, plan *surveys.Plan) (launchSummary, error) {
+	out := launchSummary{attributes: map[string]bool{}, gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
+	for after := surveys.RespondentID(0); ; {
+		page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
+			return c.io.Store.Respondents(ctx, surveys.Filter{Survey: survey, After: after, Limit: respondentPage})
+		})
+		if err != nil {
+			return out, err
+		}
+		for i := range page {
+			out.count++
+			out.gaps.Check(page[i].ID.String(), page[i].Attributes)
+			for name := range page[i].Attributes {
+				out.attributes[name] = true
+			}
+		}
+		if next == 0 {
+			return out, nil
+		}
+		after = next
+	}
+}
+
+// launch launches a survey and waits for the result as long as the client does.
+func (c *commands) launch(ctx context.Context, survey surveys.Survey, skip bool) (surveys.Survey, error) {
+	x, ok := c.launches.join(survey, skip, func(x *launchRun) {
+		c.tasks.Go(func() {
+			out, err := c.runLaunch(survey, skip)
+			c.launches.finish(x, out, err)
+		})
+	})
+	if !ok {
+		return survey, weir.Errorf(weir.CodeDraining, "this process is shutting down")
+	}
+	defer c.launches.leave(x)
+	select {
+	case <-x.done:
+		return x.result, x.err
+	case <-ctx.Done():
+		return survey, &weir.Error{
+			Code: weir.CodeUnavailable, RetryAfter: launchRetryAfter, Cause: ctx.Err(),
+			Message: "the launch is still running, because there are many respondents; it continues, repeat the request for its result",
+		}
+	}
+}
+
+// runLaunch launches a survey, independent of any waiting client.
+func (c *commands) runLaunch(survey surveys.Survey, skip bool) (out surveys.Survey, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			supervise.LogPanic(c.io.Logger, c.io.Metrics.panics, "survey launch panicked", p, "survey", survey.Name)
+			out, err = survey, weir.Errorf(weir.CodeInternal, "the launch failed")
+		}
+	}()
+	ctx, cancel := context.WithTimeout(c.ctx, launchTimeout)
+	defer cancel()
+	return c.step(ctx, survey, surveys.Launch, skip)
+}
+
+// prepareChannels sets up all channels of a survey at their providers, concurrently,
+// and returns an error that names each failure, because the survey would stand
+// still. A channel that its user has paused is prepared when it resumes. A
+// channel that its provider reports as down for now does not prevent the
+// launch: the survey waits for it.
+func (c *commands) prepareChannels(ctx context.Context, plan *surveys.Plan) error {
+	modes := slices.Sorted(maps.Keys(plan.Channels))
+	wrong := make([]string, len(modes))
+	concurrently(modes, func(i int, mode surveys.Mode) { wrong[i] = c.prepareChannel(ctx, plan.Channels[mode]) })
+	out := &weir.Error{Code: weir.CodeConflict, Message: "the survey was not launched: a channel cannot be used"}
+	for i, mode := range modes {
+		if wrong[i] != "" {
+			out.Fields = append(out.Fields, weir.FieldError{
+				Pointer: "/modes/" + string(mode) + "/channel", Code: "unavailable", Detail: fmt.Sprintf("channel %q %s", plan.Channels[mode], wrong[i]),
+			})
+		}
+	}
+	if len(out.Fields) > 0 {
+		return out
+	}
+	return nil
+}
+
+// prepareChannel returns what prevents a channel from being used, or "".
+func (c *commands) prepareChannel(ctx context.Context, name string) (wrong string) {
+	ch, err := lookup(ctx, c.io.Store.Channel, name)
+	if err != nil {
+		c.io.Logger.Warn("channel of a survey not read", "error", err)
+		return "could not be read; try again"
+	}
+	if ch.Paused {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.io.CheckTimeout)
+	defer cancel()
+	if err := c.io.Channels.Prepare(ctx, ch); err != nil {
+		return "could not be prepared: " + err.Error()
+	}
+	if status := c.io.Channels.Status(ctx, ch); status.Health == weir.Erring {
+		return "does not work: " + status.Reason
+	}
+	return ""
+}

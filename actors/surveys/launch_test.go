@@ -1,0 +1,233 @@
+package surveys_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/channels"
+	"weir/surveys"
+)
+
+// Everything that prevents a survey from being launched is reported at once.
+func TestLaunchChecks(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*surveys.Definition)
+		people []map[string]string
+		want   []string
+	}{
+		"good":        {people: []map[string]string{{"age": "young"}}},
+		"none":        {want: []string{"/respondents"}},
+		"no channels": {change: func(d *surveys.Definition) { d.Modes[surveys.SMS] = surveys.ModeSpec{Channel: "none"} }, people: []map[string]string{nil}, want: []string{"/modes/sms/channel"}},
+		"wrong channels": {
+			change: func(d *surveys.Definition) {
+				d.Modes[surveys.SMS] = surveys.ModeSpec{Channel: "calls", Retries: "0m"}
+			},
+			people: []map[string]string{nil}, want: []string{"/modes/sms/retries", "/modes/sms/channel"},
+		},
+		"over": {change: func(d *surveys.Definition) { d.Schedule.EndDate = "2025-12-31" }, people: []map[string]string{nil}, want: []string{"/schedule/end_date"}},
+		"unknown quotas": {
+			change: func(d *surveys.Definition) {
+				d.Quotas = surveys.Quotas{{Where: map[string]surveys.Match{"town": {In: []string{"x"}}}, Quota: 1}}
+			},
+			people: []map[string]string{{"age": "old"}},
+		},
+		"gaps": {
+			change: func(d *surveys.Definition) {
+				d.Questionnaires["q"][surveys.SMS][0].Messages[0] = "Hello {{first_name}}"
+			},
+			people: []map[string]string{{"first_name": "Ana"}, {"first_name": " "}}, want: []string{"/respondents/*/attributes/first_name"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, noAnswer, func(l *lab) {
+				l.store.addChannel("texts", "text", 1)
+				l.store.addChannel("calls", "voice", 1)
+				d := smsSurvey("10m")
+				if c.change != nil {
+					c.change(&d)
+				}
+				s := l.addSurvey("s", d, 0)
+				last := ""
+				for i, a := range c.people {
+					last = l.store.addPerson(s.ID, phone(s.ID, i), a).String()
+				}
+				_, err := l.system.Step(l.t.Context(), "s", surveys.Launch)
+				var got []string
+				if e, ok := errors.AsType[*weir.Error](err); ok {
+					for _, f := range e.Fields {
+						at := f.Pointer
+						if f.Pointer == "/respondents/"+last+"/attributes/first_name" {
+							at = "/respondents/*/attributes/first_name"
+						}
+						got = append(got, at)
+					}
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" || (err != nil) != (c.want != nil) {
+					l.t.Error(err, diff)
+				}
+				if st := l.store.survey(s.ID).State; (st == surveys.Running) != (c.want == nil) {
+					l.t.Errorf("it is %s", st)
+				}
+			})
+		})
+	}
+}
+
+func TestInvalidCommands(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		l.store.addChannel("texts", "text", 1)
+		l.addSurvey("s", smsSurvey("10m"), 1)
+		for _, c := range []struct {
+			name string
+			step surveys.Step
+			code weir.Code
+			is   surveys.State
+		}{
+			{"none", surveys.Launch, weir.CodeNotFound, ""}, {"s", surveys.Pause, weir.CodeConflict, surveys.Draft}, {"s", surveys.Finish, weir.CodeInvalid, ""},
+			{"s", surveys.Launch, "", surveys.Running}, {"s", surveys.Launch, "", surveys.Running}, {"s", surveys.Pause, "", surveys.Paused},
+			{"s", surveys.Resume, "", surveys.Running}, {"s", surveys.Stop, "", surveys.Stopping}, {"s", surveys.Resume, weir.CodeConflict, surveys.Stopping},
+		} {
+			s, err := l.system.Step(l.t.Context(), c.name, c.step)
+			if weir.CodeOf(err) != c.code || s.State != c.is {
+				l.t.Errorf("%s: %s, %v", c.step, s.State, err)
+			}
+		}
+		l.advance(time.Minute)
+	})
+}
+
+func TestStats(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		calls := l.store.addChannel("calls", "voice", 2)
+		l.store.addChannel("texts", "text", 2)
+		d := callSurvey("", "")
+		d.Cutoff = 10
+		d.FallbackDelay = "10m"
+		s := l.addSurvey("s", d, 30)
+		l.command("s", surveys.Launch)
+		l.advance(5 * time.Minute)
+		for _, r := range l.respondents(s.ID)[:3] {
+			l.report(s, r.ID, surveys.Report{Disposition: surveys.Complete})
+		}
+		l.store.locked(func() { l.store.channels[calls.ID].Paused = true })
+		got, err := l.system.Stats(l.t.Context(), l.store.survey(s.ID))
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if got.Tally.Completed != 3 || got.Target != 10 || !got.Open || got.Rate <= 0 || !got.EndsAt.After(time.Now()) || got.Success <= 0 {
+			l.t.Errorf("%+v", got)
+		}
+		want := []surveys.ChannelUse{{Mode: surveys.IVR, Channel: "calls", Health: weir.Paused}, {Mode: surveys.SMS, Channel: "texts", Health: weir.Up}}
+		if diff := cmp.Diff(want, got.Using); diff != "" {
+			l.t.Error(diff)
+		}
+	})
+}
+
+// The launch of a survey with very many respondents takes longer than a client
+// waits. It continues, a client that asks again joins it, and its result is
+// returned once.
+func TestLaunchContinuesWithoutClient(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		l.store.addChannel("texts", "text", 5)
+		d := smsSurvey("10m")
+		d.Questionnaires["q"][surveys.SMS][0].Messages = []string{"hello {{name}}"}
+		good, bad := l.addSurvey("good", smsSurvey("10m"), 5), l.addSurvey("bad", d, 5)
+		pages := 0
+		l.store.locked(func() {
+			l.store.operationTime = func(op string) time.Duration {
+				if op != "Respondents" {
+					return 0
+				}
+				pages++
+				return 9 * time.Second
+			}
+		})
+		ask := func(name string) error {
+			ctx, cancel := context.WithTimeout(l.t.Context(), 4*time.Second)
+			defer cancel()
+			_, err := l.system.Step(ctx, name, surveys.Launch)
+			return err
+		}
+		for range 2 { // 4 and 8 seconds after the first
+			if err := ask("good"); weir.CodeOf(err) != weir.CodeUnavailable {
+				l.t.Errorf("a client that waits too short a time hears %v", err)
+			}
+		}
+		if err := ask("good"); err != nil {
+			l.t.Error(err)
+		}
+		read := 0
+		l.store.locked(func() { read = pages })
+		if st := l.store.survey(good.ID); st.State != surveys.Running || read != 1 {
+			l.t.Errorf("the survey is %s after %d pages were read", st.State, read)
+		}
+		if err := ask("bad"); weir.CodeOf(err) != weir.CodeUnavailable {
+			l.t.Errorf("a client that waits too short a time hears %v", err)
+		}
+		l.advance(time.Minute)
+		if err := ask("bad"); weir.CodeOf(err) != weir.CodeInvalid {
+			l.t.Errorf("the repeated request returns %v", err)
+		}
+		if err := ask("bad"); weir.CodeOf(err) != weir.CodeUnavailable {
+			l.t.Errorf("the result of a launch is returned twice: %v", err)
+		}
+		l.advance(time.Minute)
+		if st := l.store.survey(bad.ID); st.State != surveys.Draft {
+			l.t.Errorf("the bad survey is %s", st.State)
+		}
+	})
+}
+
+// Scenario 76: a channel that cannot be prepared, or does not work, prevents
+// the launch of a survey and is named; a channel that is paused, or down for
+// now, does not.
+func TestLaunchPreparesChannels(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(*lab, weir.Channel)
+		want  string // part of the error; empty: it is launched
+	}{
+		"not prepared": {func(l *lab, ch weir.Channel) {
+			l.channels.prepareError = map[weir.ChannelID]error{ch.ID: errors.New("no such application")}
+		}, "no such application"},
+		"erring": {func(l *lab, ch weir.Channel) {
+			l.channels.status[ch.ID] = channels.Status{Health: weir.Erring, Reason: "refused"}
+		}, "refused"},
+		"down": {func(l *lab, ch weir.Channel) { l.channels.status[ch.ID] = channels.Status{Health: weir.Down} }, ""},
+		"paused": {func(l *lab, ch weir.Channel) {
+			l.store.channels[ch.ID].Paused = true
+			l.channels.prepareError = map[weir.ChannelID]error{ch.ID: errors.New("no such application")}
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, noAnswer, func(l *lab) {
+				l.store.addChannel("texts", "text", 5)
+				calls := l.store.addChannel("calls", "voice", 5)
+				s := l.addSurvey("s", callSurvey("10m", "10m"), 2)
+				l.store.locked(func() { c.spoil(l, calls) })
+				_, err := l.system.Step(l.t.Context(), "s", surveys.Launch)
+				if c.want == "" {
+					if err != nil || l.store.survey(s.ID).State != surveys.Running {
+						t.Errorf("%v; it is %s", err, l.store.survey(s.ID).State)
+					}
+					return
+				}
+				e, ok := errors.AsType[*weir.Error](err)
+				if !ok || e.Code != weir.CodeConflict || len(e.Fields) != 1 || e.Fields[0].Pointer != "/modes/ivr/channel" ||
+					!strings.Contains(e.Fields[0].Detail, `"calls"`) || !strings.Contains(e.Fields[0].Detail, c.want) {
+					t.Errorf("%v", err)
+				}
+				l.advance(time.Minute)
+				if st := l.store.survey(s.ID).State; st != surveys.Draft || l.statusCounts(s.ID)[surveys.Pending] != 2 {
+					t.Errorf("it is %s", st)
+				}
+			})
+		})
+	}
+}

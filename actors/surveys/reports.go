@@ -1,0 +1,393 @@
+package surveys
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/events"
+	"weir/internal/backoff"
+	"weir/surveys"
+	"weir/surveys/respondents"
+)
+
+// maxTries is the max number of tries of a report or a stop message that loses
+// against other writers.
+const maxTries = 10
+
+// reports applies what applications, users and respondents report about a respondent, at
+// once. Its methods are safe for concurrent use.
+type reports struct {
+	io   *access
+	hint func() // requests a round
+}
+
+// Report applies an application's report about a respondent. It may be repeated:
+// the second time it changes nothing, and messages with a key are not sent
+// again.
+func (s *reports) Report(ctx context.Context, survey surveys.Survey, id surveys.RespondentID, report surveys.Report) (surveys.Respondent, error) {
+	if survey.State == surveys.Draft {
+		return surveys.Respondent{}, weir.Errorf(weir.CodeConflict, "the survey is a draft; launch it first")
+	}
+	plan, wrong := s.io.compile(&survey)
+	if plan == nil {
+		return surveys.Respondent{}, surveys.Invalid(wrong)
+	}
+	sv := &surveyState{survey: survey, plan: plan}
+	var is surveys.Respondent
+	err := retryStale(ctx, func() (again bool, err error) {
+		is, again, err = s.applyReport(ctx, sv, id, report)
+		return again, err
+	})
+	if err != nil {
+		return is, err
+	}
+	return is, s.sendReply(ctx, sv, &is, report)
+}
+
+// StopRespondent ends a respondent at a user's request: a queued contact is canceled, and
+// the provider is asked to cancel one in flight. A respondent that is final stays as it
+// is, so that the request may be repeated.
+func (s *reports) StopRespondent(ctx context.Context, survey surveys.Survey, id surveys.RespondentID) (is surveys.Respondent, _ error) {
+	if survey.State == surveys.Draft {
+		return is, weir.Errorf(weir.CodeConflict, "survey %s is a draft and contacts no respondent; remove the respondent", survey.Name)
+	}
+	plan, wrong := s.io.compile(&survey)
+	if plan == nil {
+		return is, surveys.Invalid(wrong)
+	}
+	sv := &surveyState{survey: survey, plan: plan}
+	err := retryStale(ctx, func() (again bool, err error) {
+		is, err = s.io.Store.Respondent(ctx, survey.ID, id)
+		if err != nil || is.Status.Final() {
+			return false, err
+		}
+		st := s.io.newStepper(sv, time.Now(), nil, nil)
+		c, ok := st.cancel(is)
+		if !ok {
+			return false, nil
+		}
+		st.log(&c, surveys.LogEntry{Event: logStopped})
+		is, again, err = s.commitReport(ctx, sv, c)
+		return again, err
+	})
+	return is, err
+}
+
+// retryStale repeats a change that lost against another writer.
+func retryStale(ctx context.Context, change func() (again bool, _ error)) error {
+	for try := range maxTries {
+		again, err := change()
+		if err != nil || !again {
+			return err
+		}
+		if !backoff.Wait(ctx, time.Duration(try)*5*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+	return &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent is being changed concurrently; try again", RetryAfter: time.Second}
+}
+
+// applyReport tries once. again reports that another writer changed the respondent.
+func (s *reports) applyReport(ctx context.Context, sv *surveyState, id surveys.RespondentID, report surveys.Report) (_ surveys.Respondent, again bool, _ error) {
+	was, err := s.io.Store.Respondent(ctx, sv.survey.ID, id)
+	if err != nil {
+		return was, false, err
+	}
+	if err := s.checkMessages(ctx, sv, &was, report.Messages); err != nil {
+		return was, false, err
+	}
+	st := s.io.newStepper(sv, time.Now(), nil, nil)
+	attributes, wrong := surveys.MergeAnswers(was.Attributes, report.Answers)
+	if len(wrong) > 0 {
+		return was, false, &weir.Error{Code: weir.CodeInvalid, Message: "the answers are not valid", Fields: wrong}
+	}
+	bucket := was.Bucket
+	if len(report.Answers) > 0 {
+		bucket = sv.plan.Assign(&was, attributes)
+	}
+	full, err := s.fullWithout(ctx, sv, &was, report, bucket)
+	if err != nil {
+		return was, false, err
+	}
+	p, e, err := st.try(was.Progress, reportRule(sv.plan, st.now, report, full))
+	if err != nil {
+		return was, false, reportError(err, was, report)
+	}
+	if p == was.Progress && maps.Equal(attributes, was.Attributes) && bucket == was.Bucket {
+		return was, false, nil
+	}
+	c := st.buildChange(was, p, e)
+	c.move.Is.Attributes, c.move.Is.Bucket = attributes, bucket
+	if len(s.replyMessages(sv, &c.move.Is, report)) > 0 {
+		st.log(&c, surveys.LogEntry{Event: logReply, Mode: surveys.SMS})
+	}
+	return s.commitReport(ctx, sv, c)
+}
+
+// fullWithout reports whether a respondent that stays in the survey is no longer
+// needed, because its bucket is full without it.
+func (s *reports) fullWithout(ctx context.Context, sv *surveyState, was *surveys.Respondent, report surveys.Report, bucket int) (bool, error) {
+	ends := report.Disposition != "" && report.Disposition.Final() || report.Stop || was.Status.Final()
+	if bucket == surveys.NoBucket || ends || was.Counted && bucket == was.Bucket {
+		return false, nil
+	}
+	sums, err := s.io.Store.Counts(ctx, sv.survey.ID)
+	return err == nil && sv.plan.Quotas.Full(sums.Tally(len(sv.plan.Quotas)).Buckets, bucket), err
+}
+
+// commitReport writes a change, after canceling its contact.
+func (s *reports) commitReport(ctx context.Context, sv *surveyState, c change) (_ surveys.Respondent, again bool, _ error) {
+	if c.cancel != (weir.Ref{}) && !s.io.cancelContact(ctx, c.cancel, c.inFlightToo) {
+		return c.move.Was, false, &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent's next contact could not be canceled now; try again", RetryAfter: 2 * time.Second}
+	}
+	written, err := s.io.storeWork(ctx, workOf(sv, []change{c}))
+	if err != nil {
+		return c.move.Was, false, err
+	}
+	if slices.Contains(written.Stale, c.move.Was.ID) {
+		return c.move.Was, true, nil
+	}
+	s.io.recordMetrics(&sv.survey, &c)
+	s.hint()
+	return c.move.Is, false, nil
+}
+
+// reportRule returns the rule that applies a report. A respondent that turns out
+// to be in a full bucket is rejected, unless the report ends it.
+func reportRule(plan *surveys.Plan, now time.Time, report surveys.Report, full bool) rule {
+	return func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		if p.Status.Final() && (report.Disposition == "" || p.Status == surveys.Rejected && report.Disposition.Reportable() && !report.Disposition.Final()) {
+			return p, surveys.Effects{}, nil // a message after the end, or the repetition of a report that found the quota full
+		}
+		if report.Stop && report.Disposition == "" {
+			return certain(plan.OptOut)(p)
+		}
+		q, e, err := plan.Replied(p, now, report.Serial, report.Disposition)
+		switch {
+		case err != nil:
+			return q, e, err
+		case q.Status.Final():
+			q.OptedOut = q.OptedOut || report.Stop && !p.Status.Final()
+			return q, e, nil
+		case report.Stop:
+			q, f := plan.OptOut(q)
+			return q, mergeEffects(e, f), nil
+		case full:
+			if r, f, err := plan.Reject(q); err == nil {
+				return r, mergeEffects(e, f), nil
+			}
+		}
+		return q, e, nil
+	}
+}
+
+// mergeEffects merges the effects of two consecutive steps that do not enqueue.
+func mergeEffects(a, b surveys.Effects) surveys.Effects {
+	b.Cancel, b.CancelInFlight, b.Finished = max(a.Cancel, b.Cancel), a.CancelInFlight || b.CancelInFlight, a.Finished || b.Finished
+	return b
+}
+
+// reportError returns the client's error for a step that cannot be taken.
+func reportError(err error, was surveys.Respondent, report surveys.Report) error {
+	switch {
+	case errors.Is(err, surveys.ErrFinal):
+		return weir.Errorf(weir.CodeConflict, "the respondent is finished: %s, %s", was.Status, was.Disposition)
+	case errors.Is(err, surveys.ErrDisposition) && !report.Disposition.Reportable():
+		reportable := slices.DeleteFunc(surveys.Dispositions(), func(d surveys.Disposition) bool { return !d.Reportable() })
+		return &weir.Error{Code: weir.CodeInvalid, Message: "the report is not valid", Fields: []weir.FieldError{
+			{Pointer: "/disposition", Code: "enum", Detail: fmt.Sprintf("must be one of %q", reportable)},
+		}}
+	case errors.Is(err, surveys.ErrDisposition):
+		return weir.Errorf(weir.CodeConflict, "a respondent who is %s cannot become %s", was.Disposition, report.Disposition)
+	default:
+		return &weir.Error{Code: weir.CodeInternal, Message: "the report could not be applied", Cause: err}
+	}
+}
+
+// replyKey returns the key of a contact that holds messages of a report.
+func replyKey(id surveys.RespondentID, key string, part int) string {
+	if key == "" {
+		return ""
+	}
+	return id.String() + "-reply-" + key + "-" + strconv.Itoa(part)
+}
+
+// checkMessages checks, before anything of a report is applied, whether its messages
+// can be sent.
+func (s *reports) checkMessages(ctx context.Context, sv *surveyState, r *surveys.Respondent, messages []string) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	for i, m := range messages {
+		if strings.TrimSpace(m) == "" {
+			return &weir.Error{Code: weir.CodeInvalid, Message: "a message is not valid", Fields: []weir.FieldError{
+				{Pointer: "/messages/" + strconv.Itoa(i), Code: "length", Detail: "must not be empty"},
+			}}
+		}
+	}
+	_, err := s.textChannel(ctx, sv, r)
+	return err
+}
+
+// sendReply sends the messages of a report, before all other waiting contacts and
+// regardless of the schedule, because the respondent is waiting for them. A
+// respondent that turned out not to be needed gets the survey's quota message
+// instead, once.
+func (s *reports) sendReply(ctx context.Context, sv *surveyState, r *surveys.Respondent, report surveys.Report) error {
+	messages, key := s.replyMessages(sv, r, report), func(part int) string { return replyKey(r.ID, report.Key, part) }
+	if len(messages) == 0 {
+		return nil
+	}
+	if report.WithholdsMessages(r.Progress) {
+		key = func(int) string { return r.ID.String() + "-quota" }
+	}
+	ch, err := s.textChannel(ctx, sv, r)
+	if err != nil {
+		return err
+	}
+	var specs []weir.Spec
+	for part := range slices.Chunk(messages, max(1, min(len(messages), ch.Capacity))) {
+		specs = append(specs, weir.Spec{
+			Key: key(len(specs)), To: r.Phone, Priority: weir.Reply, Survey: sv.survey.Name, Owner: weir.Owner{Group: r.Survey, ID: int64(r.ID)},
+			Labels: map[string]string{"respondent": r.ID.String(), "mode": string(surveys.SMS)}, Messages: part,
+		})
+	}
+	_, err = s.io.Channels.Accept(ctx, ch, specs)
+	if weir.CodeOf(err) == weir.CodeKeyReused {
+		return nil // the first report with this key was answered; its messages stand
+	}
+	return err
+}
+
+// replyMessages returns the messages that a report sends to a respondent in its
+// present state.
+func (s *reports) replyMessages(sv *surveyState, r *surveys.Respondent, report surveys.Report) []string {
+	if !report.WithholdsMessages(r.Progress) {
+		return report.Messages
+	}
+	text := sv.plan.QuotaMessage(sv.survey.Name, person(r, s.io.Tokens), r.Progress)
+	if text == "" || len(report.Messages) == 0 && sv.plan.Mode(r.Progress).Voice() {
+		return nil
+	}
+	return []string{text}
+}
+
+// textChannel returns the channel for answers to a respondent: the channel of
+// its latest contact if that was by text, otherwise the survey's.
+func (s *reports) textChannel(ctx context.Context, sv *surveyState, r *surveys.Respondent) (weir.Channel, error) {
+	if r.Contact != (weir.Ref{}) && sv.plan.Covers(r.Progress) && !sv.plan.Mode(r.Progress).Voice() {
+		ch, err := s.io.Store.ChannelByID(ctx, r.Contact.Channel)
+		if weir.CodeOf(err) != weir.CodeNotFound && (err != nil || !ch.Deleting && !ch.Deleted) {
+			return ch, err
+		}
+	}
+	for _, m := range []surveys.Mode{surveys.SMS, surveys.MobileWeb} {
+		if name := sv.plan.Channels[m]; name != "" {
+			return s.io.Store.Channel(ctx, name)
+		}
+	}
+	return weir.Channel{}, weir.Errorf(weir.CodeConflict, "the survey has no text channel to send messages on")
+}
+
+// appResponse is an application's response to a [MessageEvent].
+type appResponse struct {
+	Disposition surveys.Disposition `json:"disposition"`
+	Messages    []string            `json:"messages"`
+	Answers     map[string]any      `json:"answers"`
+	Stop        bool                `json:"stop"`
+}
+
+// ApplyResponse applies the body with which an application responded to an event. An
+// empty body means nothing, and so does a body that is no answer, such as "OK".
+// ApplyResponse may be called again: the event's id is the idempotency key.
+//
+// An error means that the event must be delivered again, to get the same
+// answer. That helps only if the answer could not be applied now; a rejected
+// answer would be rejected again and hold up the respondent's next messages.
+func (s *reports) ApplyResponse(ctx context.Context, e events.Event, body []byte) error {
+	if e.Type != MessageEvent || len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	err := s.applyResponse(ctx, e, body)
+	switch weir.CodeOf(err) {
+	case weir.CodeInvalid, weir.CodeNotFound, weir.CodeConflict:
+		s.io.Logger.WarnContext(ctx, "application response rejected", "subject", e.Subject, "error", err)
+		return nil
+	default:
+		return err
+	}
+}
+
+func (s *reports) applyResponse(ctx context.Context, e events.Event, body []byte) error {
+	var about MessageData
+	err := json.Unmarshal(e.Data, &about)
+	id, idErr := surveys.ParseRespondentID(about.Respondent)
+	if err := errors.Join(err, idErr); err != nil {
+		return &weir.Error{Code: weir.CodeInternal, Message: "the event cannot be read", Cause: err}
+	}
+	var a appResponse
+	if err := json.Unmarshal(body, &a); err != nil {
+		return weir.Errorf(weir.CodeInvalid, "the response is not a JSON object with disposition, messages, answers and stop")
+	}
+	if a.Disposition == "" && len(a.Messages) == 0 && len(a.Answers) == 0 && !a.Stop {
+		return nil
+	}
+	survey, err := s.io.Store.Survey(ctx, about.Survey)
+	if err != nil {
+		return err
+	}
+	answers, wrong := respondents.Attributes(a.Answers)
+	if err := surveys.Invalid(wrong); err != nil {
+		return err
+	}
+	_, err = s.Report(ctx, survey, id, surveys.Report{
+		Serial: about.Serial, Disposition: a.Disposition, Answers: answers, Messages: a.Messages, Stop: a.Stop,
+		Key: "e" + strconv.FormatInt(e.ID, 36),
+	})
+	return err
+}
+
+// Incoming applies a stop message at once, before it is acknowledged to the
+// provider: after the acknowledgment the sender must not be contacted again.
+// Other messages are left to the next round; a message whose outbox entry a
+// round has processed needs nothing. Incoming may be called again.
+func (s *reports) Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error {
+	return retryStale(ctx, func() (bool, error) { return s.optOutNow(ctx, channel, m) })
+}
+
+// optOutNow tries once, like a round that begins now and processes only this
+// message. again reports that another writer changed the respondent.
+func (s *reports) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (again bool, _ error) {
+	v := newView(s.io, newMemory(), time.Now())
+	if err := v.loadChannels(ctx, map[weir.ChannelID]bool{channel: true}); err != nil {
+		return false, err
+	}
+	who, ok, err := v.findSender(ctx, &surveys.OutboxEntry{Kind: surveys.MessageReceived, Channel: channel, Message: m})
+	if err != nil || !ok || who.Status.Final() {
+		return false, err
+	}
+	sv, err := v.lookupSurvey(ctx, who.Survey)
+	if err != nil || sv == nil || sv.plan == nil || !sv.plan.IsOptOut(m.Body) {
+		return false, err
+	}
+	n, ok, err := s.io.findEntry(ctx, channel, m)
+	if err != nil || !ok {
+		return false, err
+	}
+	st, err := v.stepper(ctx, sv)
+	if err != nil {
+		return false, err
+	}
+	c, _ := st.applyEntries(who, []surveys.OutboxEntry{n})
+	_, again, err = s.commitReport(ctx, sv, c)
+	return again, err
+}

@@ -1,0 +1,150 @@
+package contacts
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir"
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/weir/cli/app"
+)
+
+// sendFlags holds the flags of contact send.
+type sendFlags struct {
+	defaults            client.ContactBody
+	notBefore, notAfter string
+	labels              []string
+	twiml               string
+	file                string
+	format              command.Choice
+	run, errors         string
+	batch, show, from   int
+	tries               int
+}
+
+// row is one contact of a file.
+type row struct {
+	line    int
+	contact client.ContactBody
+	fields  []string         // as in the file; of NDJSON the line
+	wrong   *client.RowError // why the row cannot be sent; nil: it can
+}
+
+// contactFlags adds the flags for the fields of a contact.
+func (s *sendFlags) contactFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&s.defaults.To, "to", "", "phone number of the contact")
+	f.StringVar(&s.defaults.Key, "key", "", "idempotency key: a contact with the same key is queued once")
+	f.StringArrayVarP(&s.defaults.Messages, "message", "m", nil, "text of a message, on a text channel; repeatable")
+	f.StringVar(&s.defaults.Call.CallbackURL, "callback-url", "", "on a voice channel: URL from which the provider reads the call script")
+	f.IntVar(&s.defaults.Call.CallFlowID, "call-flow", 0, "on a voice channel: id of a call flow of the provider")
+	f.StringVar(&s.twiml, "twiml", "", "on a voice channel: file with the TwiML document")
+	f.StringVar(&s.defaults.Priority, "priority", "", "priority: normal, high or reply")
+	f.StringVar(&s.notBefore, "not-before", "", "delay until: an instant, or a duration from now such as 2h")
+	f.StringVar(&s.notAfter, "not-after", "", "expire if not sent before: an instant, or a duration from now such as 2h")
+	f.StringVar(&s.defaults.Survey, "survey", "", "survey name, for a fair share of the channel among surveys")
+	f.StringArrayVar(&s.labels, "label", nil, "label as NAME=VALUE; repeatable")
+	_ = c.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"normal", "high", "reply"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// readContactFlags reads the flags whose values are not fields as they stand.
+func readContactFlags(clock *app.Clock, c *cobra.Command, s *sendFlags) error {
+	for _, text := range s.labels {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return command.UsageError(c, "--label must be NAME=VALUE")
+		}
+		setLabel(&s.defaults, name, value)
+	}
+	for flag, x := range map[string]struct {
+		text string
+		into *time.Time
+	}{"not-before": {s.notBefore, &s.defaults.NotBefore}, "not-after": {s.notAfter, &s.defaults.NotAfter}} {
+		var err error
+		if *x.into, err = parseFuture(clock, x.text); err != nil {
+			return command.UsageError(c, "--"+flag+" must be an instant such as 2026-05-04T09:00:00Z, or a duration from now such as 2h")
+		}
+	}
+	if s.twiml != "" {
+		text, err := os.ReadFile(s.twiml)
+		if err != nil {
+			return err
+		}
+		s.defaults.Call.TwiML = string(text)
+	}
+	return nil
+}
+
+// parseFuture parses an instant, or a duration from now on.
+func parseFuture(clock *app.Clock, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return clock.Now().Add(d).UTC(), nil
+	}
+	at, _, wrong := weir.ParseInstant(text)
+	if wrong != "" {
+		return time.Time{}, errors.New(wrong)
+	}
+	return at, nil
+}
+
+// newRow returns a row with the default values, and shares no memory with them.
+func newRow(line int, defaults *client.ContactBody) row {
+	out := row{line: line, contact: *defaults}
+	out.contact.Labels, out.contact.Messages = maps.Clone(defaults.Labels), slices.Clone(defaults.Messages)
+	return out
+}
+
+// contactColumns returns the columns that a CSV file of contacts may have, besides
+// label.NAME.
+func contactColumns() []string {
+	return []string{"to", "key", "priority", "not_before", "not_after", "survey", "message", "callback_url", "call_flow_id", "twiml"}
+}
+
+// set sets the field of a column.
+func (r *row) set(column, value string) (why string) {
+	c := &r.contact
+	var err error
+	switch column {
+	case "to":
+		c.To = value
+	case "key":
+		c.Key = value
+	case "priority":
+		c.Priority = value
+	case "survey":
+		c.Survey = value
+	case "not_before":
+		c.NotBefore, _, why = weir.ParseInstant(value)
+	case "not_after":
+		c.NotAfter, _, why = weir.ParseInstant(value)
+	case "callback_url":
+		c.Call.CallbackURL = value
+	case "twiml":
+		c.Call.TwiML = value
+	case "call_flow_id":
+		if c.Call.CallFlowID, err = strconv.Atoi(value); err != nil {
+			return "is not a whole number"
+		}
+	default:
+		setLabel(c, strings.TrimPrefix(column, "label."), value)
+	}
+	return why
+}
+
+func setLabel(c *client.ContactBody, name, value string) {
+	if c.Labels == nil {
+		c.Labels = map[string]string{}
+	}
+	c.Labels[name] = value
+}

@@ -1,0 +1,131 @@
+package surveys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+// importFlags holds the flags of an import.
+type importFlags struct {
+	format, onError, duplicates command.Choice
+	encoding, errors            string
+	show                        int
+}
+
+const importAbout = `Import respondents from a file ("-" for standard input) into a survey. Files of any size
+are streamed.
+
+CSV: the first line names the columns, including phone. NDJSON: one flat object per
+line, with a key phone. All other columns are attributes. A phone number that the
+survey already has is a duplicate and is skipped, so an import can be repeated. With
+--duplicates update it sets the attributes of the respondent, if it was not contacted yet.
+
+Invalid rows are listed with their line, and the exit code is 4: with --on-error skip
+the others are imported; none: import nothing if any row is invalid.
+
+--errors writes the first 1000 invalid rows to a file of the same format, in UTF-8, with
+the columns weir_line, weir_column and weir_reason, which an import ignores: correct the
+rows and import that file. Standard input is kept meanwhile in a temporary file beside it,
+which needs as much space as the input.`
+
+// importCommand makes "weir survey import".
+func importCommand(a *app.App, r *app.Connection) *cobra.Command {
+	o := importFlags{
+		format:  command.NewChoice("", "csv", "ndjson"),
+		onError: command.NewChoice("skip", "skip", "none"), duplicates: command.NewChoice("skip", "skip", "error", "update"),
+	}
+	c := r.APICommand("import FILE NAME", "Import respondents from a CSV or NDJSON file", importAbout, `  weir survey import people.csv flu
+  weir survey import people.csv flu --encoding windows-1252 --on-error none --errors rejected.csv
+  zcat people.ndjson.gz | weir survey import - flu --format ndjson`,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			return runImport(ctx, a, c, r, to, o, args[0], args[1])
+		})
+	f := c.Flags()
+	f.Var(&o.format, "format", "format of the file (default: by its extension)")
+	f.StringVar(&o.encoding, "encoding", "", "encoding: utf-8, utf-16le, utf-16be or windows-1252 (default: by byte order mark, or utf-8)")
+	f.Var(&o.onError, "on-error", "skip invalid rows; none: import nothing if any row is invalid")
+	f.Var(&o.duplicates, "duplicates", "skip a duplicate phone number, treat it as an invalid row, or update the respondent")
+	f.StringVar(&o.errors, "errors", "", "write the first 1000 rejected rows to this file, with the reasons")
+	f.IntVar(&o.show, "show", 10, "number of rejected rows to print")
+	return c
+}
+
+// runImport streams the file. With --on-error none the response to a file with invalid
+// rows is 422; it is printed like any result, with the rejected rows.
+func runImport(ctx context.Context, a *app.App, c *cobra.Command, r *app.Connection, to *client.Client, o importFlags, file, survey string) error {
+	kind, err := app.ContentType(file, o.format.Value)
+	if err != nil {
+		return command.UsageError(c, err.Error())
+	}
+	if o.show < 0 {
+		return command.UsageError(c, "--show must be 0 or more")
+	}
+	from, bytes, done, err := a.Console.OpenInput(c, file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	rejected, err := app.NewRejectedRows(c, o.errors, file, kind, o.show)
+	if err != nil {
+		return err
+	}
+	sent := &sentRows{}
+	if o.errors != "" {
+		if sent, err = newSentRows(file, bytes > 0, o.errors); err != nil {
+			return err
+		}
+		defer func() { _ = sent.Close() }()
+	}
+	p := a.Console.NewProgress(a.Clock, filepath.Base(file), bytes, kind == "text/csv")
+	sum, err := to.Import(ctx, client.Import{
+		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: func(part []byte) { p.Add(part); sent.add(part) },
+	})
+	p.Clear()
+	for _, row := range sum.Errors {
+		rejected.Add(row)
+	}
+	rejected.Count = sum.Rejected
+	var failed error
+	if o.errors != "" && len(sum.Errors) > 0 {
+		failed = sent.writeRejected(rejected, kind, o.encoding, sum.Errors)
+	}
+	if failed = errors.Join(failed, rejected.Close()); failed != nil {
+		return errors.Join(err, failed)
+	}
+	if err != nil && !(client.StatusOf(err) == http.StatusUnprocessableEntity && sum.Rejected > 0 && sum.LastLine == 0) {
+		return importFailed(err, sum)
+	}
+	note := ""
+	if o.onError.Value == "none" {
+		note = "; nothing was imported"
+	}
+	text := fmt.Sprintf("%s: %s, %s, %s\n", survey, terminal.Plural(sum.Added, "respondent imported", "respondents imported"),
+		terminal.Plural(sum.Duplicates, "duplicate", "duplicates"), terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
+	return a.Console.PrintFileResult(&r.Output, rejected, note, text, struct {
+		Survey string `json:"survey"`
+		client.ImportResult
+		Errors []client.RowError `json:"errors"`
+	}{survey, sum, rejected.First})
+}
+
+// importFailed adds to an error what was imported and how to continue.
+func importFailed(err error, sum client.ImportResult) error {
+	text := ""
+	if sum.LastLine > 0 {
+		text = fmt.Sprintf("\nstopped after line %d: %s, %s", sum.LastLine, terminal.Plural(sum.Added, "respondent imported", "respondents imported"), terminal.Plural(sum.Rejected, "row rejected", "rows rejected"))
+	}
+	if text != "" || client.NoResponse(err) {
+		text += "\nimported rows stay imported, unless --on-error none was given; it is safe to run the same import again"
+	}
+	return fmt.Errorf("%w%s", err, text)
+}

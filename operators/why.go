@@ -1,0 +1,188 @@
+package operators
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"weir"
+)
+
+// Why explains why something waits: a stable code for programs and one sentence
+// for people. The zero Why means that nothing waits. The code that decides to
+// wait also returns the Why, so that the two cannot disagree.
+type Why struct {
+	Code WhyCode
+	Text string
+}
+
+// WhyCode classifies the reason.
+type WhyCode string
+
+// The codes of contacts, and of channels that start none.
+const (
+	WhyNotBefore       WhyCode = "not_before"       // its window has not opened
+	WhyRetry           WhyCode = "retry"            // its next attempt is due later
+	WhyPaused          WhyCode = "channel_paused"   // by a user
+	WhyDeleting        WhyCode = "channel_deleting" // the channel is being deleted
+	WhyStopping        WhyCode = "stopping"         // the process that runs the channel is shutting down
+	WhyPreparing       WhyCode = "channel_preparing"
+	WhyError           WhyCode = "channel_error"    // the provider cannot be set up
+	WhyFaulted         WhyCode = "channel_faulted"  // it failed repeatedly; retried at most once a minute
+	WhyFailing         WhyCode = "provider_failing" // the circuit breaker is open
+	WhyProbing         WhyCode = "provider_probe"   // a single dispatch probes the provider
+	WhyProviderPause   WhyCode = "provider_pause"   // the provider asked for it (Retry-After)
+	WhySendConcurrency WhyCode = "send_concurrency" // too many dispatches at one time
+	WhyTooLarge        WhyCode = "too_large"        // larger than the channel's capacity
+	WhyCapacity        WhyCode = "capacity"         // not enough free slots
+	WhyReplyReserve    WhyCode = "reply_reserve"    // the free slots are reserved for replies
+	WhyTurn            WhyCode = "turn"             // others are served first
+	WhyDispatching     WhyCode = "dispatching"      // the provider is being called
+	WhyReport          WhyCode = "report"           // waiting for the provider's report
+	WhyUnknown         WhyCode = "unknown"          // the result of the dispatch was lost
+	WhyCanceling       WhyCode = "canceling"        // the provider is asked to cancel it
+	WhyDown            WhyCode = "channel_down"     // the provider reports that it cannot work
+	WhyRate            WhyCode = "rate_limit"       // the channel's rate limit; also a survey's limit per minute
+)
+
+// The codes of surveys and respondents, in addition to those of their channels
+// and contacts.
+const (
+	WhyDraft             WhyCode = "draft"           // it was never launched
+	WhySurveyPaused      WhyCode = "survey_paused"   // by a user
+	WhySurveyStopping    WhyCode = "survey_stopping" // its respondents are being canceled
+	WhyBroken            WhyCode = "survey_broken"   // its definition cannot be run, or its rules failed
+	WhyWindow            WhyCode = "window"          // its schedule is closed
+	WhyTarget            WhyCode = "target_reached"  // the cutoff or every quota
+	WhyBatch             WhyCode = "batch"           // the max number of respondents is active
+	WhyActive            WhyCode = "active"          // no respondent is left to start
+	WhyChannelGone       WhyCode = "channel_gone"
+	WhyChannelUnsuitable WhyCode = "channel_unfit" // it does not support what the mode needs
+	WhyDelayed           WhyCode = "aside"         // delayed until due
+	WhyQuota             WhyCode = "quota_full"    // the respondent's bucket is full
+	WhyAnswer            WhyCode = "answer"        // waiting for an answer; nothing is left to try
+)
+
+// stalledAfter is how long nothing moves before a limit that paces contacts is an
+// alarm.
+const stalledAfter = time.Minute
+
+// Headline returns the words under which a page shows why something waits, and
+// whether that is an alarm. idle is since when nothing has moved; zero: that is not
+// known. A limit that only paces contacts is an alarm once nothing moves.
+func (c WhyCode) Headline(idle, now time.Time) (text string, alarm bool) {
+	switch c {
+	case WhyError, WhyFaulted, WhyFailing, WhyDown, WhyTooLarge, WhyBroken, WhyChannelGone, WhyChannelUnsuitable:
+		return "Stopped by a problem", true
+	case WhyPaused, WhySurveyPaused:
+		return "Paused", false
+	case WhyDraft:
+		return "Not launched", false
+	case WhyDeleting, WhyStopping, WhySurveyStopping, WhyCanceling:
+		return "Stopping", false
+	case WhyNotBefore, WhyRetry, WhyWindow, WhyDelayed, WhyProviderPause:
+		return "Scheduled", false
+	case WhyReport, WhyUnknown, WhyAnswer, WhyActive, WhyDispatching:
+		return "In progress", false
+	case WhyTarget, WhyQuota:
+		return "Target reached", false
+	case WhyBatch: // its respondents may take hours to answer
+		return "Pacing", false
+	case WhyCapacity, WhyReplyReserve: // calls may hold every slot for longer than any limit; lost ones are settled
+		return "At capacity", false
+	case WhyPreparing, WhyProbing, WhySendConcurrency, WhyTurn, WhyRate: // these pass quickly while contacts move
+	}
+	if !idle.IsZero() && now.Sub(idle) >= stalledAfter {
+		return "Nothing has moved for a minute", true
+	}
+	return "Pacing", false
+}
+
+// IsZero reports whether nothing waits.
+func (w Why) IsZero() bool { return w.Code == "" }
+
+// And returns w with a clause appended to the sentence.
+func (w Why) And(clause string) Why {
+	if clause != "" {
+		w.Text += "; " + clause
+	}
+	return w
+}
+
+// BlockedBy returns why a channel starts no contacts, regardless of its provider;
+// empty if it may start them.
+func BlockedBy(c *weir.Channel) WhyCode {
+	switch {
+	case c.Deleting, c.Deleted:
+		return WhyDeleting
+	case c.Held, c.Paused:
+		return WhyPaused
+	default:
+		return ""
+	}
+}
+
+// WhyBlocked returns the explanation of [BlockedBy].
+func WhyBlocked(c *weir.Channel) Why {
+	w := Why{Code: BlockedBy(c)}
+	switch {
+	case w.Code == WhyDeleting:
+		w.Text = fmt.Sprintf("channel %s is being deleted; its contacts are being canceled", c.Name)
+	case c.Held:
+		w.Text = "Weir was started with --paused; weir resume starts its channels"
+	case c.Paused:
+		w.Text = fmt.Sprintf("channel %s is paused", c.Name)
+	}
+	return w
+}
+
+// whyAt is the form of instants in sentences.
+const whyAt = "2006-01-02 15:04:05 UTC"
+
+// WhyAt formats an instant for the sentence of a [Why].
+func WhyAt(t time.Time) string { return t.UTC().Format(whyAt) }
+
+// Instants returns the instants of the sentence, in its order.
+func (w Why) Instants() (list []time.Time) {
+	for _, c := range Clauses(w.Text) {
+		if !c.At.IsZero() {
+			list = append(list, c.At)
+		}
+	}
+	return list
+}
+
+// Clause is a part of a sentence: text, or an instant if At is not zero.
+type Clause struct {
+	Text string
+	At   time.Time
+}
+
+// Clauses splits the sentence of a [Why] at the instants that [WhyAt] wrote, so that a
+// page can show them in the reader's zone.
+func Clauses(sentence string) (list []Clause) {
+	for from := 0; ; {
+		end := strings.Index(sentence[from:], " UTC")
+		if end < 0 {
+			break
+		}
+		end += from + len(" UTC")
+		from = end
+		if end < len(whyAt) {
+			continue
+		}
+		at, err := time.Parse(whyAt, sentence[end-len(whyAt):end])
+		if err != nil {
+			continue
+		}
+		if before := sentence[:end-len(whyAt)]; before != "" {
+			list = append(list, Clause{Text: before})
+		}
+		list = append(list, Clause{Text: sentence[end-len(whyAt) : end], At: at})
+		sentence, from = sentence[end:], 0
+	}
+	if sentence != "" {
+		list = append(list, Clause{Text: sentence})
+	}
+	return list
+}

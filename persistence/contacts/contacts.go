@@ -1,0 +1,361 @@
+package contacts
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+
+	"weir"
+	"weir/persistence/columns"
+	"weir/persistence/database"
+)
+
+// Contact implements [weir.ContactReader].
+func (s *Reader) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error) {
+	c, err := s.contact(ctx, ref)
+	if errors.Is(err, sql.ErrNoRows) {
+		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "no such contact")
+	}
+	if err != nil {
+		return weir.Contact{}, nil, s.Failure("read a contact", err)
+	}
+	attempts, err := s.attempts(ctx, ref)
+	return c, attempts, err
+}
+
+// contact reads a contact with its state.
+func (s *Reader) contact(ctx context.Context, ref weir.Ref) (weir.Contact, error) {
+	rows, err := s.readContacts(ctx, s.Read, byIDs(1), []any{int64(ref.Channel), int64(ref.ID)})
+	if err == nil && len(rows) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err == nil {
+		err = s.resolve(ctx, s.Read, rows)
+	}
+	if err != nil {
+		return weir.Contact{}, err
+	}
+	c, _ := rows[0].readable()
+	return c, nil
+}
+
+func (s *Reader) attempts(ctx context.Context, ref weir.Ref) ([]weir.Attempt, error) {
+	var rows []struct {
+		Number      int    `db:"number"`
+		ClaimedAt   int64  `db:"claimed_at"`
+		SentAt      int64  `db:"sent_at"`
+		HeardAt     int64  `db:"heard_at"`
+		FinishedAt  int64  `db:"finished_at"`
+		ProviderRef string `db:"provider_ref"`
+		Outcome     string `db:"outcome"`
+		Reason      string `db:"reason"`
+	}
+	err := s.Read.SelectContext(ctx, &rows, "SELECT number, claimed_at, sent_at, heard_at, finished_at, provider_ref, outcome, reason "+
+		"FROM attempts WHERE channel_id = ? AND contact_id = ? ORDER BY number", int64(ref.Channel), int64(ref.ID))
+	if err != nil {
+		return nil, s.Failure("read the attempts of a contact", err)
+	}
+	var list []weir.Attempt
+	for _, r := range rows {
+		list = append(list, weir.Attempt{
+			Number: r.Number, ClaimedAt: columns.Instant(r.ClaimedAt), SentAt: columns.Instant(r.SentAt), HeardAt: columns.Instant(r.HeardAt),
+			FinishedAt: columns.Instant(r.FinishedAt), ProviderRef: r.ProviderRef, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
+		})
+	}
+	return list, nil
+}
+
+// cursor is where a list goes on: behind this row. State is 0 in a list in
+// the order of ids. A list from the newest on that spans channels has Channel 0.
+type cursor struct {
+	Channel int64 `json:"c"`
+	State   int8  `json:"s,omitempty"`
+	Lane    int64 `json:"l,omitempty"`
+	Pos     int64 `json:"p,omitempty"`
+	ID      int64 `json:"i"`
+	Newest  bool  `json:"n,omitempty"`
+	Ends    bool  `json:"e,omitempty"` // in the order of the ends, over channels
+}
+
+func (c cursor) String() string {
+	b, _ := json.Marshal(c) // integers always encode
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// parseCursor reads what String wrote, for a list by the same states.
+func parseCursor(text string, f *weir.ContactFilter) (cursor, error) {
+	var c cursor
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	byState, spans := byState(f), (f.Newest || byEnds(f)) && f.Channel == 0
+	if err != nil || c.Channel < 0 || (c.Channel == 0) != spans || c.String() != text || f.Channel != 0 && c.Channel != int64(f.Channel) ||
+		c.Newest != f.Newest || c.Ends != byEnds(f) || byState != slices.Contains(f.States, weir.State(c.State)) {
+		return cursor{}, notOfThisList()
+	}
+	return c, nil
+}
+
+// byState reports whether a list goes through the queue index, state by state. One
+// that is bounded by acceptance goes through ids, which hold the instant; one that
+// is bounded by the end goes through the index, which has that.
+func byState(f *weir.ContactFilter) bool {
+	return len(f.States) > 0 && f.Key == "" && len(f.To) == 0 && (f.Since.IsZero() && f.Until.IsZero() || finished(f))
+}
+
+// finished reports whether a filter bounds when contacts finished.
+func finished(f *weir.ContactFilter) bool {
+	return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero() || !f.FinishedAfter.IsZero()
+}
+
+// byEnds reports whether a list is in the order of the ends over all channels.
+func byEnds(f *weir.ContactFilter) bool {
+	return !f.FinishedAfter.IsZero() && !f.Newest && f.Key == "" && len(f.To) == 0
+}
+
+func notOfThisList() error {
+	return &weir.Error{
+		Code: weir.CodeInvalid, Message: "the cursor is not of this list",
+		Fields: []weir.FieldError{{Pointer: "/cursor", Code: "format", Detail: "must be the next_cursor of a list with the same filter"}},
+	}
+}
+
+// page collects one page of contacts.
+type page struct {
+	s        *Reader
+	f        weir.ContactFilter
+	found    []weir.Contact
+	budget   int // rows that may still be read
+	at       cursor
+	inFlight map[int64][]record // by channel; nil: not read yet
+	// The ids of the filter's time: the least, and the first behind. The same of
+	// the positions in the queue index.
+	low, high       int64
+	lowPos, highPos int64
+}
+
+// Contacts implements [weir.ContactReader].
+func (s *Reader) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Contact, string, error) {
+	f.Limit = min(cmp.Or(max(f.Limit, 0), columns.DefaultPage), columns.MaxPage)
+	if (f.Outcome != "" || finished(&f)) && len(f.States) == 0 {
+		f.States = []weir.State{weir.Done} // by the index, in the order of their ends
+	}
+	f.States = slices.Compact(slices.Sorted(slices.Values(f.States)))
+	f.Newest = f.Newest && f.Key == "" && len(f.To) == 0 // of those there are few, listed by channel
+	p := &page{s: s, f: f, budget: columns.MaxExamined}
+	if len(f.To) > 0 {
+		p.budget = columns.MaxSearched
+	}
+	p.low, p.high = database.Bounds(f.Since, f.Until)
+	p.lowPos, p.highPos = math.MinInt64, math.MaxInt64
+	if finished(&f) {
+		p.lowPos, p.highPos = max(columns.Micros(f.FinishedSince), columns.Micros(f.FinishedAfter)+1), cmp.Or(columns.Micros(f.FinishedUntil), math.MaxInt64)
+	}
+	if f.Cursor != "" {
+		at, err := parseCursor(f.Cursor, &f)
+		if err != nil {
+			return nil, "", err
+		}
+		p.at = at
+	}
+	walk := p.walk
+	switch {
+	case f.Newest:
+		walk = p.walkNewest
+	case byEnds(&f):
+		walk = p.walkEnds
+	}
+	more, err := walk(ctx)
+	if err != nil {
+		return nil, "", s.Failure("list contacts", err)
+	}
+	if !more {
+		return p.found, "", nil
+	}
+	return p.found, p.at.String(), nil
+}
+
+// walk goes through the channels in the order of their ids. more says that
+// the page ended first.
+func (p *page) walk(ctx context.Context) (more bool, err error) {
+	channels := []int64{int64(p.f.Channel)}
+	if p.f.Channel == 0 {
+		channels = nil
+		err := p.s.Read.SelectContext(ctx, &channels, "SELECT id FROM channels WHERE id >= ? ORDER BY id LIMIT ?",
+			p.at.Channel, columns.MaxExamined/columns.SeekCost+1)
+		if err != nil {
+			return false, err
+		}
+	}
+	for _, id := range channels {
+		if id != p.at.Channel {
+			p.at = p.start(id)
+		}
+		if more, err := p.channel(ctx); more || err != nil {
+			return more, err
+		}
+	}
+	return false, nil
+}
+
+func (p *page) start(channel int64) cursor {
+	at := cursor{Channel: channel}
+	if byState(&p.f) {
+		at = startState(channel, p.f.States[0])
+	}
+	return at
+}
+
+func startState(channel int64, state weir.State) cursor {
+	return startLane(channel, int8(state), math.MinInt64)
+}
+
+func startLane(channel int64, state int8, lane int64) cursor {
+	return cursor{Channel: channel, State: state, Lane: lane, Pos: math.MinInt64}
+}
+
+// channel lists the matching contacts of one channel from p.at.
+func (p *page) channel(ctx context.Context) (more bool, err error) {
+	switch {
+	case p.f.Key != "":
+		return p.byKey(ctx)
+	case len(p.f.To) > 0:
+		return p.search(ctx)
+	}
+	if !byState(&p.f) {
+		return p.rows(func(n int) ([]contactRow, int, error) {
+			return p.read(ctx, idsSQL, p.at.Channel, max(p.at.ID, p.low-1), p.high, n)
+		})
+	}
+	for _, state := range p.f.States {
+		if int8(state) < p.at.State {
+			continue
+		}
+		if int8(state) > p.at.State {
+			p.at = startState(p.at.Channel, state)
+		}
+		if more, err := p.state(ctx); more || err != nil {
+			return more, err
+		}
+	}
+	return false, nil
+}
+
+// state lists what matches of one state, lane by lane, so that each page
+// begins with a seek.
+func (p *page) state(ctx context.Context) (more bool, err error) {
+	state := weir.State(p.at.State)
+	for {
+		more, err := p.rows(func(n int) ([]contactRow, int, error) {
+			return p.readState(ctx, p.at.Channel, place{ID: p.at.ID, Lane: p.at.Lane, Pos: p.at.Pos}, n)
+		})
+		if more || err != nil || state != weir.Queued {
+			return more, err
+		}
+		var next laneStart
+		p.budget -= columns.SeekCost
+		err = p.s.Read.GetContext(ctx, &next, laneSQL, p.at.Channel, p.at.Lane)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		p.at = startLane(p.at.Channel, p.at.State, next.Lane)
+	}
+}
+
+const (
+	idsSQL    = " WHERE c.channel_id = ? AND c.id > ? AND c.id < ? ORDER BY c.id LIMIT ?"
+	newestSQL = " WHERE c.channel_id = ? AND c.id <= ? AND c.id >= ? ORDER BY c.id DESC LIMIT ?"
+	keySQL    = " WHERE c.channel_id = ? AND c.ckey = ?"
+)
+
+// read reads contacts with their states, and returns how many rows there were.
+func (p *page) read(ctx context.Context, where string, args ...any) ([]contactRow, int, error) {
+	var rows []contactRow
+	from := withState
+	if where == idsSQL || where == newestSQL {
+		from = p.s.inOrder()
+	}
+	err := p.s.Read.SelectContext(ctx, &rows, "SELECT "+contactColumns+from+where, args...)
+	if err == nil {
+		err = p.s.resolve(ctx, p.s.Read, rows)
+	}
+	for i := range rows {
+		rows[i].place = place{ID: rows[i].ID, Pos: rows[i].ID}
+	}
+	return rows, len(rows), err
+}
+
+func (p *page) byKey(ctx context.Context) (more bool, err error) {
+	if p.full() {
+		return true, nil
+	}
+	p.budget -= columns.SeekCost
+	rows, _, err := p.read(ctx, keySQL, p.at.Channel, p.f.Key)
+	if err != nil {
+		return false, err
+	}
+	for i := range rows {
+		p.take(&rows[i])
+	}
+	return false, nil
+}
+
+// full reports whether the page has to end.
+func (p *page) full() bool { return p.budget <= 0 || len(p.found) >= p.f.Limit }
+
+// rows reads on from p.at until nothing is left or the page is full. read returns
+// rows and how many were asked about; fewer than its limit are the last.
+func (p *page) rows(read func(limit int) ([]contactRow, int, error)) (more bool, err error) {
+	for !p.full() {
+		// One more than is missing shows whether there is a next page.
+		n := min(p.budget, p.f.Limit-len(p.found)+1)
+		if p.f.Survey != "" || p.f.Outcome != "" || len(p.f.States) > 0 && p.at.State == 0 {
+			n = min(p.budget, columns.MaxPage)
+		}
+		rows, asked, err := read(n)
+		if err != nil {
+			return false, err
+		}
+		p.budget -= max(asked, columns.SeekCost)
+		for i := range rows {
+			if len(p.found) >= p.f.Limit {
+				return true, nil
+			}
+			p.take(&rows[i])
+			p.pass(&rows[i])
+		}
+		if asked < n {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// pass moves the cursor behind a row.
+func (p *page) pass(r *contactRow) {
+	p.at.ID = r.ID
+	if p.at.State != 0 {
+		p.at.Lane, p.at.Pos = r.place.Lane, r.place.Pos
+	}
+}
+
+// take adds a row to the page if it matches. A contact may have changed its state
+// since it was found by it.
+func (p *page) take(r *contactRow) {
+	c, _ := r.readable()
+	if r.ID < p.low || r.ID >= p.high || finished(&p.f) && (r.FinishedAt < p.lowPos || r.FinishedAt >= p.highPos) ||
+		p.f.Survey != "" && r.Survey != p.f.Survey || p.f.Outcome != "" && r.Outcome != string(p.f.Outcome) ||
+		len(p.f.States) > 0 && !slices.Contains(p.f.States, c.State) || p.at.State != 0 && int8(c.State) != p.at.State {
+		return
+	}
+	p.found = append(p.found, c)
+}

@@ -1,0 +1,141 @@
+package contacts
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/persistence/channels"
+	"weir/persistence/columns"
+	"weir/persistence/commit"
+	eventstore "weir/persistence/events"
+)
+
+// Incoming keeps the messages of people.
+type Incoming struct {
+	*commit.DB
+	channels *channels.Store
+	events   *eventstore.Log
+	observer Observer
+}
+
+var _ weir.IncomingStore = (*Incoming)(nil)
+
+// errKnown says that a message was received before.
+var errKnown = errors.New("the message is known")
+
+// Receive implements [weir.IncomingStore]. The row of the channel is held
+// while the id is chosen, so that ids are in the order of commits and a reader
+// that goes by them misses nothing.
+func (s *Incoming) Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (bool, error) {
+	fitIncoming(&m)
+	fields, err := json.Marshal(m.Fields)
+	if err != nil {
+		return false, s.Failure("encode a message", err)
+	}
+	var event bool
+	err = s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		row, err := s.channels.LockChannel(ctx, tx, channel)
+		if err != nil {
+			return err
+		}
+		if event, err = s.insertIncoming(ctx, tx, channel, &m, string(fields)); err != nil || !event {
+			return err
+		}
+		e, err := messageEvent(*row.Name, m.ID, &m)
+		if err != nil {
+			return err
+		}
+		return s.events.AppendEvents(ctx, tx, time.Now(), e)
+	})
+	if errors.Is(err, errKnown) {
+		return true, nil
+	}
+	if err == nil {
+		s.observer.ReceivedCommitted()
+	}
+	if err == nil && event {
+		s.events.EventsAppended()
+	}
+	return false, s.Failure("store a message", err)
+}
+
+// fitIncoming makes what came from outside fit its columns, so that a provider
+// does not repeat for ever what cannot be stored. A guid that is too long becomes
+// its digest: repeats are still recognized.
+func fitIncoming(m *weir.Incoming) {
+	m.From, m.To, m.Body = columns.ClipTo(m.From, maxAddr), columns.ClipTo(m.To, maxAddr), strings.ToValidUTF8(m.Body, "\uFFFD")
+	if m.GUID = strings.ToValidUTF8(m.GUID, "\uFFFD"); len(m.GUID) > maxKey {
+		sum := sha256.Sum256([]byte(m.GUID))
+		m.GUID = "sha256-" + hex.EncodeToString(sum[:])
+	}
+}
+
+// insertIncoming stores a message, and gives it its id. event says that its event is to
+// be written, too.
+func (s *Incoming) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming, fields string) (event bool, err error) {
+	var guid any
+	if m.GUID != "" {
+		guid = m.GUID
+		var known int
+		err := tx.GetContext(ctx, &known, "SELECT COUNT(*) FROM incoming WHERE channel_id = ? AND guid = ?", int64(channel), guid)
+		if err != nil {
+			return false, err
+		}
+		if known > 0 {
+			return false, errKnown
+		}
+	}
+	var before struct {
+		Last          int64 `db:"last_id"`
+		ContactEvents bool  `db:"contact_events"`
+	}
+	err = tx.GetContext(ctx, &before, "SELECT COALESCE(MAX(id), 0) AS last_id, "+commit.ContactEventsEnabledSQL+" AS contact_events FROM incoming WHERE channel_id = ?", int64(channel))
+	if err != nil {
+		return false, err
+	}
+	m.ID = max(s.NextID(time.Now()), before.Last+1)
+	_, err = tx.ExecContext(ctx, "INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+columns.Marks(8),
+		int64(channel), m.ID, guid, m.From, m.To, m.Body, fields, columns.Micros(m.ReceivedAt))
+	if err != nil {
+		return false, err
+	}
+	return s.WritesContactEvents(before.ContactEvents), s.observer.Received(ctx, tx, channel, m)
+}
+
+// IncomingSince implements [weir.IncomingStore].
+func (s *Incoming) IncomingSince(ctx context.Context, channel weir.ChannelID, after int64, limit int) ([]weir.Incoming, error) {
+	var rows []struct {
+		ID         int64   `db:"id"`
+		GUID       *string `db:"guid"`
+		Sender     string  `db:"sender"`
+		Recipient  string  `db:"recipient"`
+		Body       string  `db:"body"`
+		Fields     string  `db:"fields"`
+		ReceivedAt int64   `db:"received_at"`
+	}
+	err := s.Read.SelectContext(ctx, &rows, "SELECT id, guid, sender, recipient, body, fields, received_at FROM incoming "+
+		"WHERE channel_id = ? AND id > ? ORDER BY id LIMIT ?", int64(channel), after, limit)
+	if err != nil {
+		return nil, s.Failure("read messages", err)
+	}
+	list := make([]weir.Incoming, 0, len(rows))
+	for _, r := range rows {
+		m := weir.Incoming{ID: r.ID, From: r.Sender, To: r.Recipient, Body: r.Body, ReceivedAt: columns.Instant(r.ReceivedAt)}
+		if r.GUID != nil {
+			m.GUID = *r.GUID
+		}
+		if err := json.Unmarshal([]byte(r.Fields), &m.Fields); err != nil {
+			return nil, s.Failure("read messages", err)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}

@@ -1,0 +1,243 @@
+package contacts
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+	"weir/persistence/columns"
+)
+
+// Bounds of reads for a list that is merged of several ranges.
+const (
+	headsChunk = 100 // ranges whose newest contact one statement finds
+	minChunk   = 8   // rows of one range
+)
+
+// spot is a place in a list from the newest on: a position, then an id.
+type spot struct {
+	Pos int64 `db:"pos"`
+	ID  int64 `db:"id"`
+}
+
+// compare orders places from the oldest on.
+func (a spot) compare(b spot) int { return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.ID, b.ID)) }
+
+// precedes reports whether a place comes before another in this list.
+func (p *page) precedes(a, b spot) bool {
+	if p.at.Ends {
+		return a.compare(b) < 0
+	}
+	return a.compare(b) > 0
+}
+
+// source is a range of an index: the contacts of a channel or, by state, those of
+// a lane of it.
+type source struct {
+	Channel int64 `db:"channel_id"`
+	Lane    int64 `db:"lane"`
+	spot          // of the next contact, or from where on one may be
+	rows    []contactRow
+	chunk   int  // how many rows the last read asked for
+	ended   bool // it gave fewer
+}
+
+// walkNewest lists by acceptance, or state after state, from the newest on.
+func (p *page) walkNewest(ctx context.Context) (more bool, err error) {
+	states := []weir.State{0}
+	if byState(&p.f) {
+		states = p.f.States
+	}
+	from := spot{p.at.Pos, p.at.ID - 1}
+	for _, state := range states {
+		if int8(state) < p.at.State {
+			continue
+		}
+		if p.f.Cursor == "" || int8(state) > p.at.State {
+			p.at = cursor{Channel: int64(p.f.Channel), State: int8(state), Pos: p.highPos - 1, ID: math.MaxInt64, Newest: true}
+			from = spot{p.at.Pos, p.at.ID}
+		}
+		if state == 0 {
+			from.ID = min(from.ID, p.high-1)
+			from.Pos = from.ID
+		}
+		if p.full() {
+			return true, nil
+		}
+		list, err := p.sources(ctx, from)
+		if err != nil {
+			return false, err
+		}
+		if more, err := p.merge(ctx, list); more || err != nil {
+			return more, err
+		}
+	}
+	return false, nil
+}
+
+// walkEnds lists the contacts that are done, the earliest end first.
+func (p *page) walkEnds(ctx context.Context) (more bool, err error) {
+	if p.f.Cursor == "" {
+		p.at = cursor{Channel: int64(p.f.Channel), State: int8(weir.Done), Pos: p.lowPos, ID: math.MinInt64, Ends: true}
+	}
+	list, err := p.sources(ctx, spot{p.at.Pos, p.at.ID})
+	if err != nil {
+		return false, err
+	}
+	return p.merge(ctx, list)
+}
+
+// merge lists what matches of sources, always the first of all.
+func (p *page) merge(ctx context.Context, list []source) (more bool, err error) {
+	for len(list) > 0 {
+		if p.full() {
+			return true, nil
+		}
+		next := 0
+		for i := range list {
+			if p.precedes(list[i].spot, list[next].spot) {
+				next = i
+			}
+		}
+		s := &list[next]
+		if len(s.rows) == 0 { // others may precede what is read
+			err = p.refill(ctx, s, len(list))
+		} else {
+			p.passNewest(s)
+		}
+		if err != nil {
+			return false, err
+		}
+		if len(s.rows) == 0 && s.ended {
+			list = slices.Delete(list, next, next+1)
+		}
+	}
+	return false, nil
+}
+
+// refill reads on in a source.
+func (p *page) refill(ctx context.Context, s *source, sources int) error {
+	s.chunk = min(max(2*s.chunk, (p.f.Limit-len(p.found))/sources+1, minChunk), columns.MaxPage, p.budget)
+	var asked int
+	var err error
+	if p.at.State == 0 {
+		s.rows, asked, err = p.read(ctx, newestSQL, s.Channel, s.ID, p.low, s.chunk)
+	} else {
+		s.rows, asked, err = p.readState(ctx, s.Channel, place{ID: s.ID, Lane: s.Lane, Pos: s.Pos}, s.chunk)
+	}
+	p.budget -= max(asked, columns.SeekCost)
+	s.ended = asked < s.chunk
+	if len(s.rows) > 0 {
+		s.spot = spotOf(&s.rows[0])
+	}
+	return err
+}
+
+// passNewest lists the next row of a source, if it matches, and moves on behind it.
+func (p *page) passNewest(s *source) {
+	p.take(&s.rows[0])
+	p.at.Pos, p.at.ID = s.Pos, s.ID
+	s.rows = s.rows[1:]
+	if !p.at.Ends { // a range from the newest on begins at its spot, the other one behind it
+		s.ID--
+	}
+	if p.at.State == 0 {
+		s.Pos = s.ID
+	}
+	if len(s.rows) > 0 {
+		s.spot = spotOf(&s.rows[0])
+	}
+}
+
+func spotOf(r *contactRow) spot { return spot{r.place.Pos, r.ID} }
+
+// sources lists the ranges that have contacts from a spot on, each at its first.
+func (p *page) sources(ctx context.Context, from spot) ([]source, error) {
+	list, err := p.ranges(ctx)
+	if err != nil || len(list) == 1 {
+		for i := range list {
+			list[i].spot = from
+		}
+		return list, err
+	}
+	if weir.State(p.at.State).InFlight() {
+		return p.sourcesInFlight(ctx, list, from)
+	}
+	heads := make([]source, 0, len(list))
+	for part := range slices.Chunk(list, headsChunk) {
+		var text []string
+		var args []any
+		for i := range part {
+			one, values := p.headSQL(&part[i], from)
+			text, args = append(text, one), append(args, values...)
+		}
+		var found []source
+		if err := p.s.Read.SelectContext(ctx, &found, strings.Join(text, " UNION ALL "), args...); err != nil {
+			return nil, err
+		}
+		heads = append(heads, found...)
+	}
+	for i := range heads {
+		if p.at.Ends {
+			heads[i].ID--
+		}
+	}
+	return heads, nil
+}
+
+// headSQL finds the first contact of a range.
+func (p *page) headSQL(s *source, from spot) (string, []any) {
+	text, args := "SELECT id, 0 AS lane, id AS pos FROM contacts WHERE channel_id = ? AND id <= ? AND id >= ? ORDER BY id DESC LIMIT 1", []any{s.Channel, from.ID, p.low}
+	if p.at.State != 0 {
+		text, args = rangeSQL(weir.State(p.at.State), s.Channel, place{ID: from.ID, Lane: s.Lane, Pos: from.Pos}, p.lowPos, p.highPos, p.f.Newest, 1)
+	}
+	return "SELECT " + strconv.FormatInt(s.Channel, 10) + " AS channel_id, lane, pos, id FROM (" + text + ") AS head", args
+}
+
+// sourcesInFlight lists the channels that have contacts in flight from a spot on.
+func (p *page) sourcesInFlight(ctx context.Context, list []source, from spot) ([]source, error) {
+	var heads []source
+	for _, s := range list {
+		newest, err := p.places(ctx, s.Channel, place{ID: from.ID, Pos: from.Pos}, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(newest) > 0 {
+			s.spot = spot{newest[0].Pos, newest[0].ID}
+			heads = append(heads, s)
+		}
+	}
+	return heads, nil
+}
+
+// ranges lists the ranges that there are for the state of p.at. Only waiting
+// contacts stand in lanes.
+func (p *page) ranges(ctx context.Context) (list []source, err error) {
+	text, args := "SELECT id AS channel_id, 0 AS lane FROM channels", []any(nil)
+	if weir.State(p.at.State) == weir.Queued {
+		text = "SELECT channel_id, 0 AS lane FROM channel_counts WHERE queued > 0"
+	}
+	if p.f.Channel != 0 {
+		list = []source{{Channel: int64(p.f.Channel)}}
+	} else if err := p.s.Read.SelectContext(ctx, &list, text, args...); err != nil {
+		return nil, err
+	}
+	if weir.State(p.at.State) != weir.Queued {
+		return list, nil
+	}
+	var lanes []source
+	for i := range list {
+		heads, err := p.s.laneHeads(ctx, weir.ChannelID(list[i].Channel))
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range heads {
+			lanes = append(lanes, source{Channel: list[i].Channel, Lane: h.Lane})
+		}
+	}
+	return lanes, nil
+}

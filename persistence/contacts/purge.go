@@ -1,0 +1,117 @@
+package contacts
+
+import (
+	"context"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/persistence/channels"
+	"weir/persistence/columns"
+	"weir/persistence/commit"
+	"weir/persistence/dialect"
+)
+
+// Purger deletes what is older than the retention.
+type Purger struct {
+	*commit.DB
+	channels *channels.Store
+}
+
+// Purge deletes contacts that were done before an instant, with their
+// attempts, and messages received before it, at most limit of both; then
+// deleted channels that have nothing left. It returns how many contacts and
+// messages it deleted; fewer than limit means that nothing of that age is
+// left.
+func (s *Purger) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
+	channels, err := s.channels.All(ctx)
+	if err != nil {
+		return 0, err
+	}
+	total := 0
+	for i := range channels {
+		for _, chunk := range []func(context.Context, weir.ChannelID, time.Time, int) (int, error){s.purgeContacts, s.purgeIncoming} {
+			for total < limit {
+				want := min(columns.PurgeChunk, limit-total)
+				n, err := chunk(ctx, channels[i].ID, before, want)
+				if err != nil {
+					return total, s.Failure("purge", err)
+				}
+				total += n
+				if n < want {
+					break
+				}
+			}
+		}
+		if channels[i].Deleted {
+			if err := s.channels.PurgeChannel(ctx, channels[i].ID); err != nil {
+				return total, s.Failure("purge a channel", err)
+			}
+		}
+	}
+	return total, nil
+}
+
+const purgeSQL = "SELECT id FROM contacts_done WHERE channel_id = ? AND finished_at < ? ORDER BY finished_at LIMIT ?"
+
+// purgeContacts deletes the contacts that finished first.
+func (s *Purger) purgeContacts(ctx context.Context, channel weir.ChannelID, before time.Time, limit int) (int, error) {
+	var list []any
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		list = nil
+		var found []int64
+		err := tx.SelectContext(ctx, &found, purgeSQL,
+			int64(channel), columns.Micros(before), limit)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		list = columns.Arguments(found)
+		args := append([]any{int64(channel)}, list...)
+		for _, text := range dropWith(&s.Dialect, len(list)) {
+			if _, err := tx.ExecContext(ctx, text, args...); err != nil {
+				return err
+			}
+		}
+		for _, table := range []string{"contacts_done", "contacts"} {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE channel_id = ? AND id IN "+columns.Marks(len(list)), args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(list), err
+}
+
+// dropWith deletes what goes with contacts.
+func dropWith(d *dialect.Statements, contacts int) []string {
+	which := " WHERE channel_id = ? AND contact_id IN " + columns.Marks(contacts)
+	return []string{"DELETE FROM attempts" + which, "DELETE FROM requeues" + which, dropDead(d, contacts)}
+}
+
+// purgeIncoming takes the oldest by id, which is in the order of arrival.
+func (s *Purger) purgeIncoming(ctx context.Context, channel weir.ChannelID, before time.Time, limit int) (int, error) {
+	var list []any
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		list = nil
+		var rows []struct {
+			ID         int64 `db:"id"`
+			ReceivedAt int64 `db:"received_at"`
+		}
+		err := tx.SelectContext(ctx, &rows, "SELECT id, received_at FROM incoming WHERE channel_id = ? ORDER BY id LIMIT ?", int64(channel), limit)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if r.ReceivedAt < columns.Micros(before) {
+				list = append(list, r.ID)
+			}
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		_, err = tx.ExecContext(ctx, "DELETE FROM incoming WHERE channel_id = ? AND id IN "+columns.Marks(len(list)), append([]any{int64(channel)}, list...)...)
+		return err
+	})
+	return len(list), err
+}

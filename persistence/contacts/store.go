@@ -1,0 +1,69 @@
+// Package contacts keeps contacts: accepts them, moves them from state to state, lists them.
+//
+// # Invariants
+//
+//   - A contact has one row in contacts, which never changes, and is in one state: in
+//     contacts_queued, contacts_delayed, contacts_done, or in flight, where the
+//     latest record of it in the log contacts_in_flight counts.
+//   - The owner of the database knows in memory all contacts that are in flight, as they
+//     were committed last.
+//   - A transition is written only by the latest incarnation of its channel's broker and
+//     over the revision that it names.
+//   - channel_counts changes in the transaction that changes the contacts, and so does
+//     what an [Observer] records.
+package contacts
+
+import (
+	"context"
+	"iter"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/persistence/channels"
+	"weir/persistence/commit"
+	"weir/persistence/events"
+)
+
+// Store is everything that keeps contacts.
+type Store struct {
+	*Queue
+	*Reader
+	*DeadLetterStore
+	*Incoming
+	*Figures
+	*Purger
+}
+
+// Queue accepts contacts and moves them from state to state, in batches of the writer.
+type Queue struct {
+	*commit.DB
+	part    *part
+	flights *flights
+}
+
+var (
+	_ weir.Accepter  = (*Queue)(nil)
+	_ weir.Committer = (*Queue)(nil)
+)
+
+// Observer records for another package what happens to contacts, in the transaction in
+// which it happens.
+type Observer interface {
+	// Changed is told the transitions of a batch, those of one contact in order.
+	Changed(t *commit.Tx, transitions iter.Seq[*weir.Transition]) error
+	// Received is told a message of a person; ReceivedCommitted, that it was committed.
+	Received(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming) error
+	ReceivedCommitted()
+}
+
+// New returns the store of contacts in a database.
+func New(db *commit.DB, channels *channels.Store, log *events.Log, metrics *Metrics, observer Observer) *Store {
+	flights := newFlights()
+	reader := &Reader{db, flights}
+	batch := &part{contacts: reader, log: log, observer: observer}
+	return &Store{
+		Queue: &Queue{db, batch, flights}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch},
+		Incoming: &Incoming{db, channels, log, observer}, Figures: &Figures{db, flights, metrics}, Purger: &Purger{db, channels},
+	}
+}

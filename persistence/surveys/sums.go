@@ -1,0 +1,121 @@
+package surveys
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/persistence/columns"
+	"weir/persistence/commit"
+	"weir/persistence/dialect"
+	"weir/persistence/multirow"
+	"weir/surveys"
+)
+
+// sumChanges collects by how much the sums of one survey change.
+type sumChanges map[surveys.Group]int
+
+func groupOf(r *surveys.Respondent) surveys.Group {
+	return surveys.Group{Status: r.Status, Disposition: r.Disposition, Bucket: r.Bucket, Counted: r.Counted}
+}
+
+// sumColumns is the number of columns of survey_sums.
+const sumColumns = 6
+
+// rows are the values of survey_sums, in one order for all, so that two
+// writers do not wait for each other.
+func (c sumChanges) rows(survey int64) (args []any) {
+	var groups []surveys.Group
+	for g, n := range c {
+		if n != 0 {
+			groups = append(groups, g)
+		}
+	}
+	slices.SortFunc(groups, func(a, b surveys.Group) int {
+		return cmp.Or(cmp.Compare(statusNumber(a.Status), statusNumber(b.Status)), cmp.Compare(a.Disposition, b.Disposition),
+			cmp.Compare(a.Bucket, b.Bucket), cmp.Compare(columns.Number(a.Counted), columns.Number(b.Counted)))
+	})
+	for _, g := range groups {
+		args = append(args, survey, statusNumber(g.Status), string(g.Disposition), int64(g.Bucket), columns.Number(g.Counted), int64(c[g]))
+	}
+	return args
+}
+
+const (
+	insertSums     = "INSERT INTO survey_sums (survey_id, status, disposition, bucket, counted, n) VALUES "
+	insertAttempts = "INSERT INTO survey_attempts (survey_id, mode, outcome, n) VALUES "
+	insertBegun    = "INSERT INTO survey_begun (survey_id, second, n) VALUES "
+)
+
+func (a *additions) addSumsIn(t *commit.Tx, survey int64, c sumChanges) error {
+	args := c.rows(survey)
+	_, err := multirow.InsertCounted(t, insertSums, a.sums, args, len(args)/sumColumns)
+	return err
+}
+
+func (a *additions) addSums(ctx context.Context, tx *sqlx.Tx, survey int64, c sumChanges) error {
+	for part := range slices.Chunk(c.rows(survey), sumColumns*columns.KeysPerList) {
+		if _, err := tx.ExecContext(ctx, insertSums+columns.RowsOf(len(part)/sumColumns, sumColumns)+a.sums, part...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupRow holds the counted fields of a respondent.
+type groupRow struct {
+	Status      int64  `db:"status"`
+	Disposition string `db:"disposition"`
+	Bucket      int    `db:"bucket"`
+	Counted     bool   `db:"counted"`
+}
+
+func (g *groupRow) group() surveys.Group {
+	return surveys.Group{Status: statusOf(g.Status), Disposition: surveys.Disposition(g.Disposition), Bucket: g.Bucket, Counted: g.Counted}
+}
+
+// Counts implements [surveys.RespondentReader].
+func (s *Reader) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
+	var groups []struct {
+		groupRow
+		N int `db:"n"`
+	}
+	sums := surveys.Sums{Respondents: map[surveys.Group]int{}, Attempts: map[surveys.Made]int{}}
+	if err := s.Read.SelectContext(ctx, &groups, sumsSQL, survey); err != nil {
+		return sums, s.Failure("read the sums of a survey", err)
+	}
+	for _, g := range groups {
+		sums.Respondents[g.group()] = g.N
+	}
+	var made []struct {
+		Mode    string `db:"mode"`
+		Outcome string `db:"outcome"`
+		N       int    `db:"n"`
+	}
+	if err := s.Read.SelectContext(ctx, &made, attemptsSQL, survey); err != nil {
+		return sums, s.Failure("read the attempts of a survey", err)
+	}
+	for _, m := range made {
+		sums.Attempts[surveys.Made{Mode: surveys.Mode(m.Mode), Outcome: weir.Outcome(m.Outcome)}] = m.N
+	}
+	return sums, nil
+}
+
+const (
+	sumsSQL     = "SELECT status, disposition, bucket, counted, n FROM survey_sums WHERE survey_id = ? AND n <> 0"
+	attemptsSQL = "SELECT mode, outcome, n FROM survey_attempts WHERE survey_id = ?"
+)
+
+// additions are the ends of statements that add to numbers.
+type additions struct{ sums, attempts, begun string }
+
+func newAdditions(d dialect.Statements) additions {
+	return additions{
+		sums:     d.Add("survey_id", "status", "disposition", "bucket", "counted"),
+		attempts: d.Add("survey_id", "mode", "outcome"),
+		begun:    d.Add("survey_id", "second"),
+	}
+}

@@ -1,4 +1,0 @@
-// Package eventlog holds the events of the router, their encoding, and the interface
-// of the store that keeps them. The state of the router is the result of its events
-// in order; a snapshot replaces the oldest ones.
-package eventlog

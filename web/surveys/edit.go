@@ -1,0 +1,279 @@
+package surveys
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"weir"
+	"weir/operators"
+	"weir/surveys"
+	"weir/web/httpjson"
+	"weir/web/route"
+)
+
+// definition decodes the body of a survey after the schema check, as far as it
+// fits the schema. It adds the errors that the survey rules find, unless a
+// schema error explains them.
+func (s surveyRoutes) definition(c *route.Call, body map[string]any) SurveyBody {
+	var b SurveyBody
+	raw, err := json.Marshal(body)
+	if err == nil {
+		err = json.Unmarshal(raw, &b) // skips values of a wrong type; the schema check has reported them
+	}
+	if _, partly := errors.AsType[*json.UnmarshalTypeError](err); err != nil && (!partly || len(c.Errors) == 0) {
+		c.Errors.Add("", "type", "is no survey")
+		return b
+	}
+	bySchema := slices.Clone(c.Errors)
+	if b.Application != nil && b.Application.URL != "" {
+		if !webAddress(b.Application.URL) {
+			c.Errors.Add("/application/url", "format", "must be an http or https URL with a host and without a password")
+		} else if s.mayCall != nil {
+			if err := s.mayCall(b.Application.URL); err != nil {
+				c.Errors.Add("/application/url", "not_allowed", "%v; WEIR_OUTBOUND_ALLOW has the exceptions", err)
+			}
+		}
+	}
+	_, wrong := s.broker.Check(c, b.Definition)
+	for _, f := range wrong {
+		if !slices.ContainsFunc(bySchema, func(g weir.FieldError) bool { return implies(g, f) }) {
+			c.Errors.Append(f)
+		}
+	}
+	return b
+}
+
+// implies reports whether f follows from g: f is about the same field, a part
+// of it, or a value that is incomplete without it.
+func implies(g, f weir.FieldError) bool {
+	within := func(a, b string) bool { return a == b || strings.HasPrefix(a, b+"/") }
+	return within(f.Pointer, g.Pointer) || g.Code != "unknown" && within(g.Pointer, f.Pointer)
+}
+
+func webAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+func (b SurveyBody) application() surveys.Application {
+	if b.Application == nil {
+		return surveys.Application{}
+	}
+	return surveys.Application{URL: b.Application.URL, Secret: b.Application.Secret}
+}
+
+func (s surveyRoutes) putSurvey(c *route.Call) (route.Reply, error) {
+	name := c.Request.PathValue("survey")
+	if !surveyName.MatchString(name) {
+		c.Errors.Add("/survey", "format", "the name in the path must be 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or digit")
+	}
+	b := s.definition(c, c.Body)
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	have, err := s.store.Survey(c, name)
+	switch {
+	case err != nil && weir.CodeOf(err) != weir.CodeNotFound:
+		return route.Reply{}, err
+	case err == nil && !have.Deleting && have.State != surveys.Draft:
+		return route.Reply{}, weir.Errorf(weir.CodeConflict, "survey %s is %s; only a draft can be replaced", name, have.State)
+	}
+	v, created, err := s.store.PutSurvey(c, surveys.Survey{
+		Name: name, Title: b.Title, State: surveys.Draft, Definition: b.Definition, Application: b.application(),
+	})
+	if err != nil {
+		return route.Reply{}, err
+	}
+	s.broker.Changed(v.ID)
+	out := route.Reply{Status: http.StatusOK, Body: surveyView(v)}
+	if created {
+		have, out.Status, out.Location = surveys.Survey{}, http.StatusCreated, "/v1/surveys/"+name
+	}
+	out.Changes = surveyChanges(have, v)
+	return out, nil
+}
+
+// bodyOf returns the body that would write the survey.
+func bodyOf(v surveys.Survey) SurveyBody {
+	b := SurveyBody{Title: v.Title, Definition: v.Definition}
+	if v.Application != (surveys.Application{}) {
+		b.Application = &ApplicationBody{URL: v.Application.URL, Secret: v.Application.Secret}
+	}
+	return b
+}
+
+// patchSurvey merges a patch into the body that would write the survey, and
+// processes the result like a PUT, except for fields that can no longer change.
+func (s surveyRoutes) patchSurvey(c *route.Call, have surveys.Survey, schema *httpjson.Checker) (route.Reply, error) {
+	if v := c.Query.Int("version"); v != 0 && int64(v) != have.Version {
+		return route.Reply{}, errOtherVersion()
+	}
+	if err := have.CheckUnlocked(); err != nil {
+		return route.Reply{}, err
+	}
+	before, err := document(bodyOf(have))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	for name := range c.Body {
+		if !schema.Has(name) {
+			c.Errors.Add("/"+httpjson.PointerToken(name), "unknown", "there is no such field")
+			delete(c.Body, name)
+		}
+	}
+	after, _ := merged(before, c.Body).(map[string]any)
+	schema.Check(after, "", &c.Errors)
+	is := s.definition(c, after)
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	if after, err = document(is); err != nil {
+		return route.Reply{}, err
+	}
+	if err := checkFrozen(have.State, before, after); err != nil {
+		return route.Reply{}, err
+	}
+	if !reflect.DeepEqual(before["schedule"], after["schedule"]) {
+		s.checkStaysOpen(c, have.State, is.Definition)
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	if reflect.DeepEqual(before, after) {
+		return route.Reply{Status: http.StatusOK, Body: surveyView(have)}, nil
+	}
+	next := have
+	next.Title, next.Definition, next.Application = is.Title, is.Definition, is.application()
+	stored, err := s.store.UpdateSurvey(c, next)
+	if weir.CodeOf(err) == weir.CodeConflict {
+		return route.Reply{}, errOtherVersion()
+	}
+	if err != nil {
+		return route.Reply{}, err
+	}
+	s.broker.Changed(stored.ID)
+	return route.Reply{Status: http.StatusOK, Body: surveyView(stored), Changes: route.ChangesOf(before, after, surveySecret)}, nil
+}
+
+// checkStaysOpen rejects a schedule that would end a launched survey because of a
+// wrong date: all of its respondents would be canceled at once.
+func (s surveyRoutes) checkStaysOpen(c *route.Call, state surveys.State, d surveys.Definition) {
+	schedule, _ := d.Schedule.Compile()
+	if schedule == nil || state != surveys.Running && state != surveys.Paused {
+		return
+	}
+	for _, f := range schedule.CheckAhead(s.now()) {
+		c.Errors.Add("/schedule"+f.Pointer, f.Code, "%s; to end the survey, :stop it", f.Detail)
+	}
+}
+
+func errOtherVersion() error {
+	return weir.Errorf(weir.CodeConflict, "the survey was changed meanwhile; read it and decide anew")
+}
+
+// document converts a value to decoded JSON.
+func document(v any) (map[string]any, error) {
+	var out map[string]any
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("web: a stored survey as JSON: %w", err)
+	}
+	return out, nil
+}
+
+// merged returns a document after a merge patch (RFC 7396). It modifies neither
+// argument.
+func merged(doc, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	was, _ := doc.(map[string]any)
+	out := make(map[string]any, len(was))
+	maps.Copy(out, was)
+	for name, v := range p {
+		if v == nil {
+			delete(out, name)
+		} else {
+			out[name] = merged(out[name], v)
+		}
+	}
+	return out
+}
+
+// checkFrozen rejects changes that the survey's state does not allow, and names the
+// fields: the launch fixes the questions and the channels.
+func checkFrozen(state surveys.State, was, is map[string]any) error {
+	if state == surveys.Draft {
+		return nil
+	}
+	over := state != surveys.Running && state != surveys.Paused
+	out := &weir.Error{Code: weir.CodeConflict, Message: fmt.Sprintf("the survey is %s; this cannot change any more", state)}
+	both := maps.Clone(was)
+	maps.Copy(both, is)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		a, b := was[name], is[name]
+		detail := "may change only in a draft"
+		switch {
+		case name == "title", name == "application":
+			continue
+		case over:
+			detail = "may not change when the survey is over"
+		case name == "modes":
+			a, b, detail = without(a, "retries"), without(b, "retries"), detail+", apart from the retries"
+		case name == "quotas":
+			a, b, detail = without(a, "quota"), without(b, "quota"), detail+", apart from the numbers"
+		case name != "arms" && name != "questionnaires" && name != "region":
+			continue
+		}
+		if !reflect.DeepEqual(a, b) {
+			out.Fields = append(out.Fields, weir.FieldError{Pointer: "/" + name, Code: "conflict", Detail: detail})
+		}
+	}
+	if len(out.Fields) > 0 {
+		return out
+	}
+	return nil
+}
+
+// without returns a copy of a list or object of objects, with one member
+// removed from each.
+func without(v any, member string) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, 0, len(v))
+		for _, e := range v {
+			out = append(out, merged(e, map[string]any{member: nil}))
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, e := range v {
+			out[name] = merged(e, map[string]any{member: nil})
+		}
+		return out
+	default:
+		return nil
+	}
+}
+
+// surveyChanges lists the differences between two versions of a survey. An
+// empty name in before means that there was none.
+func surveyChanges(before, after surveys.Survey) []operators.FieldChange {
+	was := map[string]any{}
+	if before.Name != "" {
+		was, _ = document(bodyOf(before)) // cannot fail: it was encoded when stored
+	}
+	is, _ := document(bodyOf(after))
+	return route.ChangesOf(was, is, surveySecret)
+}

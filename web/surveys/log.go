@@ -1,0 +1,104 @@
+package surveys
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"weir"
+	"weir/surveys"
+	"weir/web/httpjson"
+	"weir/web/route"
+)
+
+// SurveyLogView is an event of a survey.
+type SurveyLogView struct {
+	ID         string              `json:"id" doc:"in the order in which things were written"`
+	At         time.Time           `json:"at"`
+	Respondent string              `json:"respondent,omitempty" doc:"id; absent: it is about the survey" example:"r2s"`
+	Event      string              `json:"event" doc:"enqueued, handed_over, answered, ended, disposition, message, finished and others"`
+	Mode       surveys.Mode        `json:"mode,omitempty" enum:"ivr,sms,mobileweb,cati"`
+	Channel    string              `json:"channel,omitempty"`
+	Attempt    int                 `json:"attempt,omitempty" doc:"its number"`
+	Outcome    weir.Outcome        `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
+	Reason     string              `json:"reason,omitempty" doc:"of ended: why, in the provider's words; of finished: opted out, if the respondent asked not to be contacted any more"`
+	From       surveys.Disposition `json:"from,omitempty" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed" doc:"the disposition before"`
+	To         surveys.Disposition `json:"to,omitempty" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed" doc:"the disposition after"`
+}
+
+// SurveyLogList is a page of a survey's log.
+type SurveyLogList struct {
+	Entries    []SurveyLogView `json:"entries"`
+	NextCursor string          `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+// logStore reads the log of a survey: Log from the oldest entry on, Recent from the newest.
+type logStore interface {
+	Log(ctx context.Context, survey, after int64, limit int) ([]surveys.LogEntry, error)
+	Recent(ctx context.Context, f surveys.LogFilter) (_ []surveys.LogEntry, next int64, err error)
+}
+
+// logRoute serves the log of a survey.
+type logRoute struct {
+	finder
+	store logStore
+}
+
+func (s logRoute) routes() []*route.Route {
+	return []*route.Route{{
+		Method: "GET", Path: Path + "/log", ID: "list-survey-log", Tag: "surveys",
+		Summary:     "What happened in a survey, newest first",
+		Description: "The same as log.csv has, page by page. A page about one respondent may be short, or empty, and yet not be the last: that one has no next_cursor.",
+		Query: append([]httpjson.Parameter{
+			{Name: "respondent", Kind: "string", Description: "id of a respondent: only what is about this one"},
+			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries from then on"},
+			{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries before"},
+		}, route.Paging(100, 1000)...), Handle: s.onSurvey(s.listSurveyLog),
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[SurveyLogList]()}},
+		Codes:   []weir.Code{weir.CodeNotFound},
+	}}
+}
+
+func (s logRoute) listSurveyLog(c *route.Call, v surveys.Survey) (route.Reply, error) {
+	var err error
+	f := surveys.LogFilter{Survey: v.ID, Limit: c.Query.Int("limit")}
+	f.Since, _ = c.Instant("since")
+	f.Until, _ = c.Instant("until")
+	if id := c.Query.Text("respondent"); id != "" {
+		if f.Respondent, err = surveys.ParseRespondentID(id); err != nil {
+			c.Errors.Add("/respondent", "format", "must be the id of a respondent")
+		}
+	}
+	if cursor := c.Query.Text("cursor"); cursor != "" {
+		if f.Before, err = strconv.ParseInt(cursor, 10, 64); err != nil || f.Before < 1 {
+			c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
+		}
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	rows, next, err := s.store.Recent(c, f)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	page := SurveyLogList{Entries: []SurveyLogView{}}
+	if next != 0 {
+		page.NextCursor = strconv.FormatInt(next, 10)
+	}
+	for i := range rows {
+		page.Entries = append(page.Entries, logView(&rows[i]))
+	}
+	return route.Reply{Status: http.StatusOK, Body: page}, nil
+}
+
+func logView(e *surveys.LogEntry) SurveyLogView {
+	v := SurveyLogView{
+		ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Event: e.Event, Mode: e.Mode, Channel: e.Channel, Attempt: e.Attempt,
+		Outcome: e.Outcome, Reason: e.Reason, From: e.From, To: e.To,
+	}
+	if e.Respondent != 0 {
+		v.Respondent = e.Respondent.String()
+	}
+	return v
+}

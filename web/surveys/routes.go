@@ -1,0 +1,149 @@
+// Package surveys holds the routes of surveys and respondents, with the types of
+// their bodies. Imports and downloads take bounded memory regardless of their length,
+// and end after half a minute without progress.
+package surveys
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/surveys"
+	"weir/web/auth"
+	"weir/web/httpjson"
+	"weir/web/route"
+)
+
+// Store is the part of the survey store that the API uses without the
+// broker.
+type Store interface {
+	surveyStore
+	respondentStore
+	logStore
+	importStore
+}
+
+// Broker is the survey broker as the API uses it.
+type Broker interface {
+	surveyBroker
+	reportBroker
+	correctionBroker
+}
+
+// Options are what the routes of surveys and respondents use.
+type Options struct {
+	Contacts    weir.ContactReader
+	Surveys     Broker
+	SurveyStore Store
+	Importer    surveys.Importer
+	Tokens      surveys.Tokens // of respondents
+	MaxImport   int64          // bytes of one import of respondents
+	// MayCall returns why a URL must not be called; nil: every URL may be.
+	MayCall   func(url string) error
+	Logger    *slog.Logger
+	Ending    func() bool // imports and exports end now
+	Now       func() time.Time
+	Transfers *auth.ConcurrencyLimit // limits imports and downloads
+}
+
+// Routes returns the route table.
+func Routes(o Options) []*route.Route {
+	find := finder{o.SurveyStore}
+	definitions := surveyRoutes{finder: find, store: o.SurveyStore, broker: o.Surveys, mayCall: o.MayCall, now: o.Now}
+	imports := importRoute{
+		finder: find, maxImport: o.MaxImport, transfers: o.Transfers, changed: o.Surveys.Changed,
+		into: importTarget{store: o.SurveyStore, importer: o.Importer, now: o.Now, ending: o.Ending, logger: o.Logger},
+	}
+	people := respondentFinder{finder: find, store: o.SurveyStore, tokens: o.Tokens}
+	exports := exportRoutes{
+		finder: find, transfers: o.Transfers,
+		from: exportSource{respondents: o.SurveyStore, log: o.SurveyStore, tokens: o.Tokens, ending: o.Ending, logger: o.Logger},
+	}
+	return slices.Concat(
+		definitions.routes(), logRoute{find, o.SurveyStore}.routes(), definitions.stepRoutes(),
+		imports.routes(), respondentRoutes{people, o.Surveys, o.Contacts}.routes(), correctionRoutes{people, o.Surveys, o.Importer}.routes(), exports.routes(),
+	)
+}
+
+// surveyName matches a valid survey name. It has no colon: in a path, a step
+// follows the colon.
+var surveyName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+const Path = "/v1/surveys/{survey}"
+
+// StepHandler dispatches to the route of a step by the word after the colon, as in
+// Path:launch: the mux does not support such patterns. It sets the request's pattern and
+// the survey's name, as the mux would.
+func StepHandler(steps map[string]*route.Route, gate *auth.Gate) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given := r.PathValue("survey")
+		colon := strings.LastIndexByte(given, ':')
+		if colon < 0 {
+			w.Header().Set("Allow", "DELETE, GET, HEAD, PATCH, PUT")
+			route.MarkMatched(w)
+			httpjson.WriteProblem(w, weir.Errorf(weir.CodeMethod, "method not allowed; use DELETE, GET, HEAD, PATCH or PUT, and POST …:launch, :pause, :resume, :stop, :lock or :unlock for steps"))
+			return
+		}
+		step, ok := steps[given[colon+1:]]
+		if !ok {
+			route.MarkMatched(w)
+			httpjson.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "a survey is asked to :launch, :pause, :resume, :stop, :lock or :unlock"))
+			return
+		}
+		r.SetPathValue("survey", given[:colon])
+		r.Pattern = "POST " + step.Path
+		step.Handler(gate).ServeHTTP(w, r)
+	})
+}
+
+// finder finds surveys by the name in a path.
+type finder struct {
+	store interface {
+		Survey(ctx context.Context, name string) (surveys.Survey, error)
+	}
+}
+
+// survey finds a survey by the name in a path.
+func (f finder) survey(ctx context.Context, name string) (surveys.Survey, error) {
+	if !surveyName.MatchString(name) {
+		return surveys.Survey{}, weir.Errorf(weir.CodeNotFound, "there is no such survey")
+	}
+	v, err := f.store.Survey(ctx, name)
+	if err == nil && v.Deleting || weir.CodeOf(err) == weir.CodeNotFound {
+		return surveys.Survey{}, weir.Errorf(weir.CodeNotFound, "there is no survey %s", name)
+	}
+	return v, err
+}
+
+// onSurvey returns a handler that finds the survey of the path first.
+func (f finder) onSurvey(serve func(*route.Call, surveys.Survey) (route.Reply, error)) func(*route.Call) (route.Reply, error) {
+	return func(c *route.Call) (route.Reply, error) {
+		v, err := f.survey(c, c.Request.PathValue("survey"))
+		if err != nil {
+			return route.Reply{}, err
+		}
+		return serve(c, v)
+	}
+}
+
+// acquireTransfer waits until an import or a download may begin, so that memory
+// stays bounded however many clients connect at once.
+func acquireTransfer(c *route.Call, limit *auth.ConcurrencyLimit) (release func(), err error) {
+	release, ok := limit.Acquire(c, c.Principal.ID(), route.AcquireTime)
+	if ok {
+		return release, nil
+	}
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	return nil, &weir.Error{
+		Code: weir.CodeUnavailable, RetryAfter: route.AcquireTime,
+		Message: fmt.Sprintf("too many imports and downloads at once (at most %d, %d with one token); try again later", route.MaxTransfers, route.MaxTransfersPerToken),
+	}
+}

@@ -1,0 +1,234 @@
+package surveys
+
+import (
+	"time"
+
+	"weir"
+	"weir/operators"
+	"weir/surveys"
+	"weir/surveys/respondents"
+	"weir/web/httpjson"
+)
+
+// SurveyBody is the body of PUT: a survey without its respondents.
+type SurveyBody struct {
+	Title       string           `json:"title,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" doc:"for people"`
+	Application *ApplicationBody `json:"application,omitempty" doc:"the application that handles text conversations; absent: none"`
+	surveys.Definition
+}
+
+// ApplicationBody is the program that receives conversations.
+type ApplicationBody struct {
+	URL    string `json:"url,omitempty" maxLength:"2000" doc:"http or https URL that messages of respondents are POSTed to" example:"https://interviews.example.org/weir"`
+	Secret string `json:"secret,omitempty" maxLength:"200" doc:"key of the HMAC-SHA256 in each request; written, never read back"`
+}
+
+// SurveyPatch is the body of PATCH: a JSON merge patch (RFC 7396). The merged
+// survey is checked against SurveyBody.
+type SurveyPatch struct {
+	Title              string                                        `json:"title,omitempty" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f\\x{2028}-\\x{202E}\\x{2066}-\\x{2069}]*$" patternDescription:"one line without control characters" nullable:"true"`
+	Application        *ApplicationBody                              `json:"application,omitempty" doc:"merged field by field; null: none"`
+	Schedule           map[string]any                                `json:"schedule,omitempty" doc:"merged field by field"`
+	Modes              map[surveys.Mode]ModePatch                    `json:"modes,omitempty" doc:"merged; of a survey that was launched only the retries may change"`
+	Arms               []surveys.Arm                                 `json:"arms,omitempty" doc:"drafts only"`
+	Questionnaires     map[string]map[surveys.Mode][]surveys.Content `json:"questionnaires,omitempty" doc:"merged; drafts only"`
+	FallbackDelay      string                                        `json:"fallback_delay,omitempty" nullable:"true"`
+	Cutoff             int                                           `json:"cutoff,omitempty" nullable:"true"`
+	CountPartial       bool                                          `json:"count_partial,omitempty" nullable:"true"`
+	Quotas             surveys.Quotas                                `json:"quotas,omitempty" doc:"replaced as a whole; of a survey that was launched only the numbers may change"`
+	QuotaMessage       string                                        `json:"quota_message,omitempty" maxLength:"1600" nullable:"true" doc:"sent to a respondent who is answering by text when the quota turns out to be full"`
+	StopWords          []string                                      `json:"stop_words,omitempty"`
+	Labels             []string                                      `json:"labels,omitempty"`
+	Weight             int                                           `json:"weight,omitempty" nullable:"true"`
+	LimitPerMinute     int                                           `json:"limit_per_minute,omitempty" nullable:"true"`
+	BatchSize          int                                           `json:"batch_size,omitempty" nullable:"true"`
+	InitialSuccessRate *float64                                      `json:"initial_success_rate,omitempty" nullable:"true"`
+	Region             string                                        `json:"region,omitempty" nullable:"true" doc:"drafts only"`
+}
+
+// ModePatch changes how a survey uses a mode.
+type ModePatch struct {
+	Channel string `json:"channel,omitempty" doc:"name of the channel; drafts only"`
+	Retries string `json:"retries,omitempty" nullable:"true" doc:"delays from each attempt to the next; null: none" example:"10m 2h 1d"`
+}
+
+// SurveySummary is a survey in a list.
+type SurveySummary struct {
+	Survey     string        `json:"survey" doc:"its name in URLs"`
+	Title      string        `json:"title,omitempty"`
+	State      surveys.State `json:"state" enum:"draft,running,paused,stopping,done"`
+	Cause      surveys.Cause `json:"cause,omitempty" enum:"exhausted,reached,window_over,stopped" doc:"why it is stopping or done"`
+	Locked     bool          `json:"locked,omitempty" doc:"it cannot be paused, stopped, changed or deleted until it is unlocked; it ends by itself all the same"`
+	Version    int64         `json:"version" doc:"counts the changes"`
+	CreatedAt  time.Time     `json:"created_at"`
+	UpdatedAt  time.Time     `json:"updated_at"`
+	LaunchedAt *time.Time    `json:"launched_at,omitempty"`
+	EndedAt    *time.Time    `json:"ended_at,omitempty"`
+}
+
+// SurveyView is a survey in a response.
+type SurveyView struct {
+	SurveySummary
+	Why         string            `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"the schedule opens at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)"`
+	WhyCode     operators.WhyCode `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"window"`
+	WhyInstants []time.Time       `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
+	Application *ApplicationView  `json:"application,omitempty"`
+	Warnings    []weir.FieldError `json:"warnings,omitempty" doc:"warnings of the launch; only in its response"`
+	surveys.Definition
+}
+
+// ApplicationView is the program that receives conversations, without its
+// secret.
+type ApplicationView struct {
+	URL       string `json:"url,omitempty"`
+	HasSecret bool   `json:"has_secret" doc:"requests are signed"`
+}
+
+// SurveyList is one page of surveys.
+type SurveyList struct {
+	Surveys    []SurveySummary `json:"surveys"`
+	NextCursor string          `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+// RespondentsBody is the JSON body of POST.
+type RespondentsBody struct {
+	Respondents []RespondentBody `json:"respondents" minItems:"1" maxItems:"1000"`
+}
+
+// RespondentBody is one respondent to add.
+type RespondentBody struct {
+	Phone      string         `json:"phone" minLength:"1" maxLength:"50" doc:"with its country code, or as it is dialled in the survey's region" example:"+525512345678"`
+	Attributes map[string]any `json:"attributes,omitempty" maxProperties:"100" doc:"texts of up to 500 characters, numbers, true and false; names of a-z, 0-9 and _ that begin with a letter"`
+}
+
+// ImportView is the result of adding respondents.
+type ImportView struct {
+	Added      int `json:"added"`
+	Duplicates int `json:"duplicates" doc:"rows whose number the survey has, or had in a row before"`
+	Updated    int `json:"updated,omitempty" doc:"duplicates that changed the respondent, with duplicates=update"`
+	Rejected   int `json:"rejected" doc:"rows that cannot be loaded, whether listed in errors or not"`
+	// LastLine is the last processed line of a failed import.
+	LastLine    int                    `json:"last_line,omitempty" doc:"of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded"`
+	Respondents []AddedView            `json:"respondents,omitempty" doc:"in the order of a request that was JSON"`
+	Errors      []respondents.RowError `json:"errors" doc:"the first 1000 rows that were rejected; rejected counts all"`
+}
+
+// AddedView is one respondent of a JSON request.
+type AddedView struct {
+	ID        string `json:"id" example:"r2s"`
+	Duplicate bool   `json:"duplicate" doc:"the survey had the number; this is who has it"`
+	Updated   bool   `json:"updated,omitempty" doc:"with duplicates=update: the respondent was changed"`
+	Reason    string `json:"reason,omitempty" doc:"with duplicates=update: why the respondent cannot be changed"`
+}
+
+// ImportProblem is a problem that includes the progress of an import.
+type ImportProblem struct {
+	httpjson.Problem
+	Import *ImportView `json:"import,omitempty" doc:"absent if no row was read"`
+}
+
+// RespondentView is a respondent in a response.
+type RespondentView struct {
+	ID               string              `json:"id" example:"r2s"`
+	Token            string              `json:"token,omitempty" doc:"what {{token}} stands for: the id and a code that cannot be guessed; paths take it in place of the id; only with pii:read" example:"r2s-5b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e"`
+	Survey           string              `json:"survey"`
+	Phone            string              `json:"phone" doc:"as E.164" example:"+525512345678"`
+	Attributes       map[string]string   `json:"attributes"`
+	Status           surveys.Status      `json:"status" enum:"pending,active,completed,failed,rejected,canceled" doc:"completed: the conversation came to an end, whatever its disposition"`
+	Disposition      surveys.Disposition `json:"disposition" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed"`
+	Arm              *int                `json:"arm,omitempty" doc:"index of the arm; absent until the respondent is started"`
+	Questionnaire    string              `json:"questionnaire,omitempty"`
+	Mode             surveys.Mode        `json:"mode,omitempty" enum:"ivr,sms,mobileweb,cati" doc:"the present or last mode"`
+	Attempts         surveys.Counts      `json:"attempts" doc:"attempts that were made, by mode"`
+	MessagesSent     int                 `json:"messages_sent" doc:"messages to the respondent that the provider accepted, replies in a conversation included"`
+	MessagesReceived int                 `json:"messages_received" doc:"messages of the respondent"`
+	CallSeconds      int                 `json:"call_seconds" doc:"length of the respondent's calls, from the answer to the end, as the provider reports it; verboice and twilio_voice do"`
+	Bucket           *int                `json:"bucket,omitempty" doc:"index of the quota; absent: none"`
+	Counted          bool                `json:"counted" doc:"counts towards the cutoff and its quota"`
+	OptedOut         bool                `json:"opted_out,omitempty" doc:"asked not to be contacted any more, by a stop word or through the application; a refusal of this interview alone does not set it"`
+	Contact          string              `json:"contact,omitempty" doc:"id of the latest contact"`
+	Serial           int                 `json:"serial,omitempty" doc:"how many contacts there were; the number of the latest"`
+	DueAt            *time.Time          `json:"due_at,omitempty" doc:"when the next step is looked at"`
+	Why              string              `json:"why,omitempty" doc:"why the respondent waits; not in lists, in one sentence for people; absent when nothing waits" example:"attempt 2 by sms is due at 2026-01-12 15:00:00 UTC (Mon 09:00 America/Mexico_City)"`
+	WhyCode          operators.WhyCode   `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"retry"`
+	WhyInstants      []time.Time         `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
+	ReachedAt        *time.Time          `json:"reached_at,omitempty" doc:"when the latest contact was accepted by the provider"`
+	AddedAt          time.Time           `json:"added_at"`
+	StartedAt        *time.Time          `json:"started_at,omitempty"`
+	FinishedAt       *time.Time          `json:"finished_at,omitempty"`
+	UpdatedAt        time.Time           `json:"updated_at" doc:"the last change"`
+}
+
+// HeardView is a respondent after a report.
+type HeardView struct {
+	RespondentView
+	MessagesWithheld bool `json:"messages_withheld,omitempty" doc:"the messages of the report are not sent: the respondent is rejected, as the quota is full"`
+}
+
+// RespondentList is one page of respondents.
+type RespondentList struct {
+	Respondents []RespondentView `json:"respondents"`
+	NextCursor  string           `json:"next_cursor,omitempty" doc:"absent on the last page; a page before may have few respondents or none"`
+}
+
+// HearingBody is an application's report on a respondent.
+type HearingBody struct {
+	Disposition surveys.Disposition `json:"disposition,omitempty" enum:"contacted,started,interim partial,completed,partial,breakoff,ineligible,rejected,refused" doc:"what the application makes of the conversation; absent: the respondent has answered, nothing more is known"`
+	Contact     string              `json:"contact,omitempty" maxLength:"64" doc:"id of the contact in which it happened; absent: not known"`
+	Serial      int                 `json:"serial,omitempty" minimum:"1" maximum:"1000000" doc:"the number of that contact, instead of its id"`
+	Answers     map[string]any      `json:"answers,omitempty" maxProperties:"100" doc:"become attributes of the respondent, which may put it into a bucket"`
+	Messages    []string            `json:"messages,omitempty" minItems:"1" maxItems:"10" doc:"1 to 10 texts of 1 to 1600 characters, sent with priority reply"`
+	Key         string              `json:"key,omitempty" maxLength:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\\x{1680}\\x{180E}\\x{2000}-\\x{200F}\\x{2028}-\\x{202F}\\x{205F}-\\x{206F}\\x{3000}\\x{E000}-\\x{F8FF}\\x{FEFF}\\x{FFF0}-\\x{FFFB}\\x{FFFE}\\x{FFFF}]*$" patternDescription:"printable" doc:"makes it safe to repeat a request with messages"`
+	Stop        bool                `json:"stop,omitempty" doc:"the respondent asked not to be contacted any more"`
+}
+
+// StatsView shows the progress of a survey.
+type StatsView struct {
+	Survey        string                      `json:"survey"`
+	State         surveys.State               `json:"state" enum:"draft,running,paused,stopping,done"`
+	Respondents   int                         `json:"respondents" doc:"the sum by status, and by disposition"`
+	Statuses      map[surveys.Status]int      `json:"by_status" doc:"completed: whose conversation came to an end, whatever its disposition; by_disposition counts those who completed it"`
+	Dispositions  map[surveys.Disposition]int `json:"by_disposition"`
+	Counted       int                         `json:"counted" doc:"respondents that count towards the cutoff"`
+	Target        int                         `json:"target,omitempty" doc:"how many are wanted; absent: everybody"`
+	Quotas        []QuotaView                 `json:"quotas"`
+	Attempts      []AttemptsView              `json:"attempts" doc:"attempts that ended"`
+	RatePerMinute float64                     `json:"rate_per_minute,omitempty" doc:"respondents who come to their end while the schedule is open; absent: not known"`
+	SuccessRate   float64                     `json:"success_rate" doc:"share of successes, completed and other counted respondents, among those whose result is known, from 0 to 1"`
+	NumbersNeeded *int                        `json:"numbers_needed,omitempty" doc:"an estimate: how many respondents to add so that the target is reached at the present success rate; absent: not known, or no target"`
+	EndsAt        *time.Time                  `json:"ends_at,omitempty" doc:"an estimate, from the pace so far and the attempts that are left if the last respondents do not answer; absent: not known yet"`
+	Open          bool                        `json:"open" doc:"the schedule is open now"`
+	Why           string                      `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"channel texts is paused"`
+	WhyCode       operators.WhyCode           `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
+	WhyInstants   []time.Time                 `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
+	Window        *SpanView                   `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
+	Channels      []ChannelUseView            `json:"channels"`
+}
+
+// QuotaView is one bucket of the quotas, with its count.
+type QuotaView struct {
+	surveys.Bucket
+	Counted int `json:"counted"`
+}
+
+// AttemptsView counts attempts by mode and outcome.
+type AttemptsView struct {
+	Mode    surveys.Mode `json:"mode" enum:"ivr,sms,mobileweb,cati"`
+	Outcome weir.Outcome `json:"outcome" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
+	Count   int          `json:"count"`
+}
+
+// SpanView is a window of a schedule.
+type SpanView struct {
+	OpensAt  time.Time `json:"opens_at"`
+	ClosesAt time.Time `json:"closes_at"`
+}
+
+// ChannelUseView is a channel as a survey uses it.
+type ChannelUseView struct {
+	Mode    surveys.Mode `json:"mode" enum:"ivr,sms,mobileweb,cati"`
+	Channel string       `json:"channel"`
+	State   weir.Health  `json:"state,omitempty" enum:"up,down,error,paused,faulted" doc:"absent: not known yet"`
+	Reason  string       `json:"state_reason,omitempty"`
+	Since   *time.Time   `json:"since,omitempty"`
+}
