@@ -281,7 +281,7 @@ func (s *DeadLetterStore) History(ctx context.Context, ref weir.Ref) (operators.
 
 // insertDeadLetters makes dead letters of the contacts whose end leaves one, in the
 // transaction of that end. Contacts that end well cost nothing.
-func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
+func insertDeadLetters(d *dialect.Statements, t *commit.Tx, steps []step) error {
 	var args []any
 	var raised map[weir.ChannelID][]any // reported as delivered after all
 	for _, s := range steps {
@@ -298,7 +298,7 @@ func (p *part) insertDeadLetters(t *commit.Tx, steps []step) error {
 		}
 	}
 	for channel, ids := range raised {
-		t.AddOnce(dropDead(&p.contacts.Dialect, len(ids)), append([]any{int64(channel)}, ids...)...)
+		t.AddOnce(dropDead(d, len(ids)), append([]any{int64(channel)}, ids...)...)
 	}
 	if len(args) == 0 {
 		return nil

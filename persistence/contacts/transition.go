@@ -106,8 +106,9 @@ func (p *part) change(t *commit.Tx) error {
 	if err != nil {
 		return err
 	}
+	dead := func(t *commit.Tx, steps []step) error { return insertDeadLetters(&p.contacts.Dialect, t, steps) }
 	for _, write := range []func(*commit.Tx, []step) error{
-		leaveQueue, amend, enterQueue, p.logFlights, p.finish, archive, p.insertDeadLetters, p.observe,
+		leaveQueue, amend, enterQueue, p.logFlights, p.finish, archive, dead, p.observe,
 	} {
 		if err := write(t, steps); err != nil {
 			return err
