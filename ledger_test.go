@@ -8,7 +8,7 @@ import (
 	"weir"
 )
 
-func TestLedgerFits(t *testing.T) {
+func TestLedger_Fits(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		replies, others int
@@ -41,7 +41,7 @@ func TestLedgerFits(t *testing.T) {
 
 // If contacts take slots only when they fit, usage never exceeds the capacity,
 // and contacts that are not replies never enter the reserve.
-func TestLedgerHoldsCapacity(t *testing.T) {
+func TestLedger_HoldsCapacity(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		type taken struct {
@@ -77,7 +77,7 @@ func TestLedgerHoldsCapacity(t *testing.T) {
 	})
 }
 
-func TestLedgerPanicsOnASlotFreedTwice(t *testing.T) {
+func TestLedger_PanicsOnASlotFreedTwice(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if recover() == nil {
@@ -90,7 +90,7 @@ func TestLedgerPanicsOnASlotFreedTwice(t *testing.T) {
 	l.Give(weir.Normal, 1)
 }
 
-func TestLanes(t *testing.T) {
+func TestLedger_Lanes(t *testing.T) {
 	t.Parallel()
 	seen := map[weir.Lane]string{}
 	for p := weir.Reply; p <= weir.Normal; p++ {

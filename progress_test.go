@@ -35,8 +35,8 @@ func in(s weir.State) weir.Progress {
 	return p
 }
 
-// TestTransitions checks the whole table: every method in every state.
-func TestTransitions(t *testing.T) {
+// TestProgress_Transitions checks the whole table: every method in every state.
+func TestProgress_Transitions(t *testing.T) {
 	t.Parallel()
 	const no = weir.State(0)
 	two := func(p weir.Progress, err error) (weir.Progress, error) { return p, err }
@@ -84,7 +84,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-func TestTransitionsFillTheirFields(t *testing.T) {
+func TestProgress_TransitionsFillTheirFields(t *testing.T) {
 	t.Parallel()
 	base := func(change func(*weir.Progress)) weir.Progress { p := in(weir.Sending); change(&p); return p }
 	check := func(name string, got weir.Progress, err error, want weir.Progress) {
@@ -115,7 +115,7 @@ func TestTransitionsFillTheirFields(t *testing.T) {
 	}
 }
 
-func TestReportPart(t *testing.T) {
+func TestProgress_ReportPart(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		parts   string
@@ -146,7 +146,7 @@ func TestReportPart(t *testing.T) {
 	}
 }
 
-func TestAmend(t *testing.T) {
+func TestProgress_Amend(t *testing.T) {
 	t.Parallel()
 	p := weir.Progress{Rev: 1, State: weir.Done, Outcome: weir.Failed, Parts: "ffd", Reason: "x"}
 	p, changed := p.CorrectPart(0)
@@ -168,7 +168,7 @@ func TestAmend(t *testing.T) {
 }
 
 // Whatever is reported, the number of a contact's slots never grows.
-func TestSlotsNeverGrow(t *testing.T) {
+func TestProgress_SlotsNeverGrow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 5).Draw(t, "size")

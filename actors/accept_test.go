@@ -71,7 +71,7 @@ func crashOn(message string, armed *atomic.Bool) actor.ReceiverMiddleware {
 	}
 }
 
-func TestAContactIsClaimedAsItIsAccepted(t *testing.T) {
+func TestAccept_AContactIsClaimedAsItIsAccepted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newSecond(t)
 		c := s.accept(t)
@@ -84,7 +84,7 @@ func TestAContactIsClaimedAsItIsAccepted(t *testing.T) {
 
 // The broker crashes after contacts were accepted and claimed, and before it hears of it.
 // The contact certainly was not sent.
-func TestAClaimAtAcceptanceOutlivesItsBroker(t *testing.T) {
+func TestAccept_AClaimAtAcceptanceOutlivesItsBroker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var armed atomic.Bool
 		s := newSecond(t, crashOn(".acceptedReserved", &armed))
@@ -99,7 +99,7 @@ func TestAClaimAtAcceptanceOutlivesItsBroker(t *testing.T) {
 
 // The broker crashes before it has submitted the contacts: the message is lost, and the
 // caller submits them.
-func TestAnAcceptanceOutlivesItsBroker(t *testing.T) {
+func TestAccept_AnAcceptanceOutlivesItsBroker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var armed atomic.Bool
 		s := newSecond(t, crashOn(".accepting", &armed))
@@ -115,7 +115,7 @@ func TestAnAcceptanceOutlivesItsBroker(t *testing.T) {
 
 // Another incarnation begins between the reservation and the commit: the contact waits, and is
 // claimed by the next one.
-func TestAnAcceptanceOfAnEarlierIncarnation(t *testing.T) {
+func TestAccept_AnAcceptanceOfAnEarlierIncarnation(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newSecond(t)
 		taken := make(chan struct{})
@@ -142,7 +142,7 @@ func TestAnAcceptanceOfAnEarlierIncarnation(t *testing.T) {
 
 // The caller goes away while its contacts are stored: what is stored is dispatched all
 // the same.
-func TestAnAcceptanceWithoutItsCaller(t *testing.T) {
+func TestAccept_AnAcceptanceWithoutItsCaller(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newSecond(t)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -79,7 +79,7 @@ func later(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestMinutesAreWrittenWhenTheyAreOver(t *testing.T) {
+func TestMinutes_AreWrittenWhenTheyAreOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, store, log := keeper(t)
@@ -110,7 +110,7 @@ func TestMinutesAreWrittenWhenTheyAreOver(t *testing.T) {
 	})
 }
 
-func TestGaugesAreWrittenWhenTheyChange(t *testing.T) {
+func TestMinutes_GaugesAreWrittenWhenTheyChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		minutes, store, _ := keeper(t)
@@ -140,7 +140,7 @@ func TestGaugesAreWrittenWhenTheyChange(t *testing.T) {
 
 // What a failed write stored is not written again; the rest waits and stays
 // listed, and nothing is lost.
-func TestMinutesThatCouldNotBeWritten(t *testing.T) {
+func TestMinutes_ThatCouldNotBeWritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, store, log := keeper(t)
@@ -165,7 +165,7 @@ func TestMinutesThatCouldNotBeWritten(t *testing.T) {
 	})
 }
 
-func TestMinutesAreDroppedWhenThereAreTooMany(t *testing.T) {
+func TestMinutes_AreDroppedWhenThereAreTooMany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, store, log := keeper(t)
@@ -188,7 +188,7 @@ func TestMinutesAreDroppedWhenThereAreTooMany(t *testing.T) {
 	})
 }
 
-func TestRateOfTheLastMinutes(t *testing.T) {
+func TestMinutes_RateOfTheLastMinutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, _, _ := keeper(t)
@@ -246,8 +246,8 @@ func TestMinutes_IdleSince(t *testing.T) {
 	})
 }
 
-// TestCountingWhileMinutesEnd loses nothing and counts nothing twice.
-func TestCountingWhileMinutesEnd(t *testing.T) {
+// TestMinutes_CountingWhileMinutesEnd loses nothing and counts nothing twice.
+func TestMinutes_CountingWhileMinutesEnd(t *testing.T) {
 	t.Parallel()
 	store := new(ledger)
 	m := newMinutes(time.Now(), store, slog.New(slog.DiscardHandler))

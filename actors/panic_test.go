@@ -8,9 +8,9 @@ import (
 	"weir/actors/supervise"
 )
 
-// TestPanicTextHoldsNoData: a driver that panics with a phone number in the value
+// TestPanics_TextHoldsNoData: a driver that panics with a phone number in the value
 // must not put it into the log.
-func TestPanicTextHoldsNoData(t *testing.T) {
+func TestPanics_TextHoldsNoData(t *testing.T) {
 	t.Parallel()
 	for _, value := range []any{"bad number +15550100", errors.New("bad number +15550100")} {
 		if text := supervise.PanicText(value); strings.Contains(text, "5550100") {

@@ -31,9 +31,9 @@ func hears(t *testing.T) (*client.Client, *[]string) {
 	return dial(t, server.URL), &heard
 }
 
-// TestRequestEncoding checks that zero values are omitted, except
+// TestClient_RequestEncoding checks that zero values are omitted, except
 // where zero is a value.
-func TestRequestEncoding(t *testing.T) {
+func TestClient_RequestEncoding(t *testing.T) {
 	t.Parallel()
 	c, heard := hears(t)
 	ctx := t.Context()
@@ -71,8 +71,8 @@ func TestRequestEncoding(t *testing.T) {
 	}
 }
 
-// TestIdempotentBodies checks that keys make bodies idempotent.
-func TestIdempotentBodies(t *testing.T) {
+// TestClient_IdempotentBodies checks that keys make bodies idempotent.
+func TestClient_IdempotentBodies(t *testing.T) {
 	t.Parallel()
 	contacts := func(keys ...string) func(c *client.Client) error {
 		return func(c *client.Client) error {
@@ -112,8 +112,8 @@ func TestIdempotentBodies(t *testing.T) {
 	}
 }
 
-// TestResponses checks decoded and captured responses.
-func TestResponses(t *testing.T) {
+// TestClient_Responses checks decoded and captured responses.
+func TestClient_Responses(t *testing.T) {
 	t.Parallel()
 	const text = `{"channel":"texts","state":"a_word_of_later","in_flight":3,"new":{"a":[1]}}`
 	to, _ := to(t, says(200, text), says(404, missing), says(204, ""), says(200, "a,b\n1,2\n"))
@@ -138,7 +138,7 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-func TestErrorRequestID(t *testing.T) {
+func TestClient_ErrorRequestID(t *testing.T) {
 	t.Parallel()
 	to, _ := to(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", "id-1")
@@ -150,8 +150,8 @@ func TestErrorRequestID(t *testing.T) {
 	}
 }
 
-// TestListStopsAtTheFirstError checks this, and that the caller can stop early.
-func TestListStopsAtTheFirstError(t *testing.T) {
+// TestClient_ListStopsAtTheFirstError checks this, and that the caller can stop early.
+func TestClient_ListStopsAtTheFirstError(t *testing.T) {
 	t.Parallel()
 	page := says(200, `{"channels":[{"channel":"a"},{"channel":"b"}],"next_cursor":"b"}`)
 	first, tries := to(t, page, says(404, missing))

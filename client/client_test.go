@@ -70,7 +70,7 @@ const (
 	fine        = `{"state":"running"}`
 )
 
-func TestRetries(t *testing.T) {
+func TestClient_Retries(t *testing.T) {
 	t.Parallel()
 	get, post := client.Request{Method: http.MethodGet}, client.Request{Method: http.MethodPost, Body: 1}
 	again := post
@@ -114,7 +114,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-func TestServerUnreachable(t *testing.T) {
+func TestClient_ServerUnreachable(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -130,7 +130,7 @@ func TestServerUnreachable(t *testing.T) {
 	}
 }
 
-func TestRetryDelayEndsWithTheContext(t *testing.T) {
+func TestClient_RetryDelayEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	to, tries := to(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -144,7 +144,7 @@ func TestRetryDelayEndsWithTheContext(t *testing.T) {
 }
 
 // An error contains all details of the problem, and no secret.
-func TestErrorDetails(t *testing.T) {
+func TestClient_ErrorDetails(t *testing.T) {
 	t.Parallel()
 	to, _ := to(t, says(422, `{"type":"about:blank","title":"Unprocessable","status":422,"code":"invalid","detail":"the request has mistakes",
 		"more":[1,{"a":2}],"errors":[{"pointer":"/cutoff","code":"range","detail":"must be from 0 to 9"},{"pointer":"","code":"x","detail":"y"}]}`))
@@ -165,7 +165,7 @@ func TestErrorDetails(t *testing.T) {
 	}
 }
 
-func TestResponsesOfOtherServers(t *testing.T) {
+func TestClient_ResponsesOfOtherServers(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []http.HandlerFunc{
 		says(404, "<html>no such page, "+token+"</html>"), says(404, `{"error":"`+token+`"}`), says(404, ""), says(400, `[]`),
@@ -183,7 +183,7 @@ func TestResponsesOfOtherServers(t *testing.T) {
 	}
 }
 
-func TestInvalidOptions(t *testing.T) {
+func TestClient_InvalidOptions(t *testing.T) {
 	t.Parallel()
 	for _, o := range []client.Options{
 		{URL: "localhost:8080"}, {URL: "ftp://weir"}, {URL: "http://"}, {URL: "http://ann:hunter2@weir"}, {URL: "http://weir?token=hunter2"},
@@ -199,7 +199,7 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
-func TestPages(t *testing.T) {
+func TestClient_Pages(t *testing.T) {
 	t.Parallel()
 	to, tries := to(t, func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -226,7 +226,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func TestNamesAreEscaped(t *testing.T) {
+func TestClient_NamesAreEscaped(t *testing.T) {
 	t.Parallel()
 	to, _ := to(t, func(w http.ResponseWriter, r *http.Request) {
 		says(200, fmt.Sprintf(`{"survey":%q}`, r.URL.EscapedPath()))(w, r)

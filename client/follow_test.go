@@ -66,7 +66,7 @@ func followed(t *testing.T, s *streams, f client.Follow) (ids []string, lost int
 
 // An event that was cut off is requested again, after the last complete one; a
 // heartbeat advances the position.
-func TestFollowReconnects(t *testing.T) {
+func TestFollow_Reconnects(t *testing.T) {
 	t.Parallel()
 	s := &streams{texts: []string{
 		"retry: 1\n\nid: 7\ndata: {\"id\":\"7\",\"type\":\"a\"}\n\n:\n\nid: 8\ndata: {\"id\":\"8\",",
@@ -82,7 +82,7 @@ func TestFollowReconnects(t *testing.T) {
 	}
 }
 
-func TestFollowEnds(t *testing.T) {
+func TestFollow_Ends(t *testing.T) {
 	t.Parallel()
 	const one = "id: 7\ndata: {\"id\":\"7\"}\n\n"
 	enough := errors.New("enough")

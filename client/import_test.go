@@ -13,7 +13,7 @@ import (
 	"weir/client"
 )
 
-func TestImportStreamsTheFile(t *testing.T) {
+func TestImport_StreamsTheFile(t *testing.T) {
 	t.Parallel()
 	const rows = 1000
 	to, tries := to(t, func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func TestImportStreamsTheFile(t *testing.T) {
 }
 
 // A rejection arrives before the body, so that no body is sent for nothing.
-func TestImportIsRejectedBeforeTheBodyIsSent(t *testing.T) {
+func TestImport_IsRejectedBeforeTheBodyIsSent(t *testing.T) {
 	t.Parallel()
 	to, tries := to(t, says(401, `{"code":"unauthorised","detail":"no"}`))
 	read := 0
@@ -60,7 +60,7 @@ type reader func([]byte) (int, error)
 
 func (r reader) Read(p []byte) (int, error) { return r(p) }
 
-func TestImportFailures(t *testing.T) {
+func TestImport_Failures(t *testing.T) {
 	t.Parallel()
 	drain := func(then http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -95,7 +95,7 @@ func TestImportFailures(t *testing.T) {
 	}
 }
 
-func TestOpen(t *testing.T) {
+func TestImport_Open(t *testing.T) {
 	t.Parallel()
 	const text = "a,b\n1,2\n"
 	read := func(c *client.Client) (string, error) {

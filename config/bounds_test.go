@@ -11,7 +11,7 @@ import (
 )
 
 // Every number has bounds in its documentation, and they are enforced.
-func TestBoundsAreAsDocumented(t *testing.T) {
+func TestConfig_BoundsAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	c := reflect.TypeFor[config.Config]()
 	for i := range c.NumField() {

@@ -41,7 +41,7 @@ func mistakes(t *testing.T, environ ...string) []string {
 	return names
 }
 
-func TestAnEmptyEnvironmentGivesTheDefaults(t *testing.T) {
+func TestConfig_AnEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 	t.Parallel()
 	c := load(t)
 	got := map[string]any{
@@ -63,7 +63,7 @@ func TestAnEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 	}
 }
 
-func TestValues(t *testing.T) {
+func TestConfig_Values(t *testing.T) {
 	t.Parallel()
 	c := load(t, "CHNL_BKR_GC_IDLE_MINUTES=0.05", "WEIR_RETENTION=30d", "WEIR_SEND_TIMEOUT=1500ms", "WEIR_API_TOKENS=one, two",
 		"LISTEN_ADDR=0.0.0.0:9000", "LOG_LEVEL=WARN", "WEIR_AUTO_MIGRATE=false", "SHUT_DOWN_MINUTES=", "PUBLIC_URL=https://weir.example/base")
@@ -87,7 +87,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestWrongValues(t *testing.T) {
+func TestConfig_WrongValues(t *testing.T) {
 	t.Parallel()
 	wrong := map[string][]string{
 		"DATABASE_URL":                 {"weir.db", "postgres://u:p@h/d", "sqlite://", "mysql://h:3306/weir", "mysql://u:p@h:3306", "mysql://u:p@/weir", "mysql://u:p%zz@h/d", "mysql://u:p@h:port/d", "mysql://u:p@h:0/d", "mysql://u:p@h:65536/d", "mysql://u:p@h1,h1:3306/d", "mysql://u:p@h1,,h2/d", "mysql://u:p@h1,/d", "mysql://u:p@:3306,h2/d", "mysql://u:p@h1,h2:0/d", "sqlite://u:p@h1:3306,h2:3306/d"},
@@ -128,7 +128,7 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-func TestAllMistakesAreReportedAtOnce(t *testing.T) {
+func TestConfig_AllMistakesAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	_, _, err := config.Load([]string{
 		"DATABASE_URL=mongodb://ann:hunter2@db.example/x", "DEFAULT_CHANNEL_CAPACITY=0", "LOG_LEVEL=loud", "WEIR_API_TOKENS=hunter2,,", "WEIR_LEASE_TTL=soon",
@@ -148,7 +148,7 @@ func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 	}
 }
 
-func TestSecretsFromFiles(t *testing.T) {
+func TestConfig_SecretsFromFiles(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "secret")
 	write := func(text string) {
@@ -189,7 +189,7 @@ func TestSecretsFromFiles(t *testing.T) {
 	}
 }
 
-func TestAccessKeys(t *testing.T) {
+func TestConfig_AccessKeys(t *testing.T) {
 	t.Parallel()
 	c, warnings, err := config.Load([]string{"PUBLIC_URL=https://weir.example", "JOB_ROUTER_ACCESS_KEYS=c2VjcmV0LXNlY3JldA==, c2VjcmV0LXNlY3JldC1zZWNyZXQ="})
 	if err != nil {
@@ -212,7 +212,7 @@ func TestAccessKeys(t *testing.T) {
 	}
 }
 
-func TestUnknownVariablesAreWarnedAbout(t *testing.T) {
+func TestConfig_UnknownVariablesAreWarnedAbout(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := config.Load([]string{
 		"WEIR_API_TOKEN=a-secret-that-is-long", "CHNL_BKR_GC_IDLE_MINUTE=3", "WEIR_TEST_MYSQL=mysql://x", "WEIR_PORT=tcp://10.0.0.1:80", "PATH=/bin", "WEIR_DATABASE_URL=x", "WEIR_XYZ=1",
@@ -232,7 +232,7 @@ func TestUnknownVariablesAreWarnedAbout(t *testing.T) {
 	}
 }
 
-func TestShortTokensAreWarnedAboutWithoutShowingThem(t *testing.T) {
+func TestConfig_ShortTokensAreWarnedAboutWithoutShowingThem(t *testing.T) {
 	t.Parallel()
 	_, warnings, _ := config.Load([]string{"WEIR_API_TOKENS=hunter2"})
 	if len(warnings) != 1 || strings.Contains(warnings[0], "hunter2") {
@@ -240,7 +240,7 @@ func TestShortTokensAreWarnedAboutWithoutShowingThem(t *testing.T) {
 	}
 }
 
-func TestDerivePublicURL(t *testing.T) {
+func TestConfig_DerivePublicURL(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]string{
 		"127.0.0.1:8080": "http://127.0.0.1:8080", ":80": "http://127.0.0.1:80", "0.0.0.0:81": "http://127.0.0.1:81",
@@ -252,7 +252,7 @@ func TestDerivePublicURL(t *testing.T) {
 	}
 }
 
-func TestPrintShowsOriginsAndNoSecrets(t *testing.T) {
+func TestConfig_PrintShowsOriginsAndNoSecrets(t *testing.T) {
 	t.Parallel()
 	c := load(t, "DATABASE_URL=mysql://ann:hun:t@er2@db.example:3306/weir", "WEIR_API_TOKENS=hunter2-hunter2-hunter2,swordfish-swordfish", "LOG_LEVEL=debug")
 	var out strings.Builder
@@ -283,7 +283,7 @@ func TestPrintShowsOriginsAndNoSecrets(t *testing.T) {
 }
 
 // A duration reads back as printed, so that the output of Print can be set.
-func TestSpansReadBackAsWritten(t *testing.T) {
+func TestConfig_SpansReadBackAsWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := config.Period(rapid.Int64().Draw(t, "period"))
@@ -338,7 +338,7 @@ func FuzzRedact(f *testing.F) {
 	})
 }
 
-func TestSettlingBeforeTheTimeoutIsWarnedOf(t *testing.T) {
+func TestConfig_SettlingBeforeTheTimeoutIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		environ []string
@@ -356,7 +356,7 @@ func TestSettlingBeforeTheTimeoutIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestAddressThatProvidersCannotReachIsWarnedAbout(t *testing.T) {
+func TestConfig_AddressThatProvidersCannotReachIsWarnedAbout(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{"0.0.0.0:8080": "http://127.0.0.1:8080,", ":0": "at a port", "10.0.0.7:8080": "http://10.0.0.7:8080,", "127.0.0.1:8080": "", "localhost:8080": ""} {
 		environ := []string{"LISTEN_ADDR=" + listen, "WEIR_API_TOKENS=0123456789abcdef0123456789abcdef"}
@@ -370,7 +370,7 @@ func TestAddressThatProvidersCannotReachIsWarnedAbout(t *testing.T) {
 	}
 }
 
-func TestEvents(t *testing.T) {
+func TestConfig_Events(t *testing.T) {
 	t.Parallel()
 	c := load(t, "JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example/in?code=hunter2, http://127.0.0.1:7071/api#CloudEvents,https://b.example#eventgrid",
 		"WEIR_OUTBOUND_ALLOW=Plain, hooks.internal,10.0.0.7,[fd00::1],private", "JOB_ROUTER_EVENT_FORMAT=cloudevents")
@@ -401,7 +401,7 @@ func TestEvents(t *testing.T) {
 
 // Loopback addresses are targets while Weir itself is reached there alone, or if they are
 // named.
-func TestCallsLoopback(t *testing.T) {
+func TestConfig_CallsLoopback(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		environ string

@@ -11,7 +11,7 @@ import (
 )
 
 // The table of variables in the documentation matches the code; make docs writes it.
-func TestPageHasTheTableOfVariables(t *testing.T) {
+func TestPage_HasTheTableOfVariables(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/configuration.md")
 	if err != nil {

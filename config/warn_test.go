@@ -8,7 +8,7 @@ import (
 	"weir/config"
 )
 
-func TestRouterBehindAProxyIsWarnedAbout(t *testing.T) {
+func TestWarnings_RouterBehindAProxyIsWarnedAbout(t *testing.T) {
 	t.Parallel()
 	const key = "JOB_ROUTER_ACCESS_KEYS=c2VjcmV0LXNlY3JldC1zZWNyZXQ="
 	for _, c := range []struct {
@@ -27,7 +27,7 @@ func TestRouterBehindAProxyIsWarnedAbout(t *testing.T) {
 
 // A lease that is longer than a standby holds requests is allowed, and warned about, where there
 // can be standbys.
-func TestLongLeaseIsWarnedAbout(t *testing.T) {
+func TestWarnings_LongLeaseIsWarnedAbout(t *testing.T) {
 	t.Parallel()
 	const database = "DATABASE_URL=mysql://weir:p@db.example:3306/weir"
 	for _, c := range []struct {
@@ -43,7 +43,7 @@ func TestLongLeaseIsWarnedAbout(t *testing.T) {
 	}
 }
 
-func TestKeepFinishedJobs(t *testing.T) {
+func TestWarnings_KeepFinishedJobs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{"": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "1m": time.Minute, "10s": 0, "91d": 0} {
 		var environ []string

@@ -12,7 +12,7 @@ import (
 )
 
 // Every statement counts once, whichever way it takes through the driver.
-func TestStatementsAreCounted(t *testing.T) {
+func TestStatements_AreCounted(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{"sqlite": "sqlite://:memory:", "mysql": testmysql.URL(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestStatementsAreCounted(t *testing.T) {
 
 // Events of contacts take two statements for a batch, however many contacts it changes, and
 // none before they are enabled.
-func TestContactEventsCostTwoStatements(t *testing.T) {
+func TestStatements_ContactEventsCostTwoStatements(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		registry := prometheus.NewRegistry()

@@ -18,8 +18,8 @@ import (
 	"weir/persistence/storetest"
 )
 
-// TestMigrations goes up, down and up again, and the store works.
-func TestMigrations(t *testing.T) {
+// TestMigrate_Migrations goes up, down and up again, and the store works.
+func TestMigrate_Migrations(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.OpenOnly(t, url, persistence.Options{})
@@ -65,9 +65,9 @@ func TestMigrations(t *testing.T) {
 	})
 }
 
-// TestContactsOutliveMigrations goes back to before contacts lay in the order of
+// TestMigrate_ContactsOutliveMigrations goes back to before contacts lay in the order of
 // their ids, and forth again, with contacts of two channels in the table.
-func TestContactsOutliveMigrations(t *testing.T) {
+func TestMigrate_ContactsOutliveMigrations(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -113,9 +113,9 @@ func TestContactsOutliveMigrations(t *testing.T) {
 	})
 }
 
-// TestAheadCountsStepsOfANewerProgram looks at a schema from which the program
+// TestMigrate_AheadCountsStepsOfANewerProgram looks at a schema from which the program
 // went back.
-func TestAheadCountsStepsOfANewerProgram(t *testing.T) {
+func TestMigrate_AheadCountsStepsOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "weir.db")
 	s := storetest.OpenOnly(t, "sqlite://"+file, persistence.Options{})
@@ -144,8 +144,8 @@ func wantPending(t *testing.T, s *persistence.Store, want int) {
 	}
 }
 
-// TestStartAtOnce lets six processes start on one database: one after the other owns it.
-func TestStartAtOnce(t *testing.T) {
+// TestMigrate_StartAtOnce lets six processes start on one database: one after the other owns it.
+func TestMigrate_StartAtOnce(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		var wg sync.WaitGroup
@@ -177,9 +177,9 @@ func TestStartAtOnce(t *testing.T) {
 	})
 }
 
-// TestDialectsHaveTheSameSteps holds both folders to the same numbers and
+// TestMigrate_DialectsHaveTheSameSteps holds both folders to the same numbers and
 // names.
-func TestDialectsHaveTheSameSteps(t *testing.T) {
+func TestMigrate_DialectsHaveTheSameSteps(t *testing.T) {
 	t.Parallel()
 	if d := cmp.Diff(stepNames(t, "sqlite"), stepNames(t, "mysql")); d != "" {
 		t.Errorf("steps (-sqlite +mysql):\n%s", d)
@@ -199,7 +199,7 @@ func stepNames(t *testing.T, folder string) []string {
 	return names
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestMigrate_OpenRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ url, want string }{
 		"no scheme":       {"mysql:/u:secret@h/weir", "it has no scheme; want one of mysql://, sqlite://"},

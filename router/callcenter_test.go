@@ -74,7 +74,7 @@ func (r *testRouter) pools() (figures map[string]string, items int) {
 	return figures, items
 }
 
-func TestArticleOnFilteredQueues(t *testing.T) {
+func TestCallcenter_ArticleOnFilteredQueues(t *testing.T) {
 	t.Parallel()
 	r := article(t, resource.LongestIdle)
 	want := map[string]string{"EF": "12/2", "EM": "14/1", "ET": "13/1", "FF": "44/1", "FM": "35/1", "SF": "46/3", "SM": "15/1"}
@@ -112,7 +112,7 @@ func TestArticleOnFilteredQueues(t *testing.T) {
 	}
 }
 
-func TestArticleLastInFirstOut(t *testing.T) {
+func TestCallcenter_ArticleLastInFirstOut(t *testing.T) {
 	t.Parallel()
 	r := article(t, resource.ShortestIdle)
 	for i, want := range []string{"Ellen", "Courtney", "Christine", "none"} {
@@ -130,7 +130,7 @@ func TestArticleLastInFirstOut(t *testing.T) {
 
 // An agent who becomes available meanwhile does not change who is first, and an
 // agent who becomes available twice is counted once.
-func TestArticleRaces(t *testing.T) {
+func TestCallcenter_ArticleRaces(t *testing.T) {
 	t.Parallel()
 	r := article(t, resource.LongestIdle)
 	andrew := agentSpec(1, label.Set{"gender": label.Text("M"), "E": label.Bool(true), "F": label.Bool(true)})
@@ -152,7 +152,7 @@ func TestArticleRaces(t *testing.T) {
 
 // ACD-1, ACD-3: all skills are required; the longest available agent is first,
 // and a skill added later does not change that (R8).
-func TestSkillsAndAvailability(t *testing.T) {
+func TestCallcenter_SkillsAndAvailability(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("es", skills("English", "Support")).agent("ss", skills("Spanish", "Support")).
 		agent("esb", skills("English", "Spanish", "Billing"))
@@ -164,7 +164,7 @@ func TestSkillsAndAvailability(t *testing.T) {
 }
 
 // ACD-6: a closed queue accepts jobs without assigning them, or refuses them.
-func TestOpenAndClosed(t *testing.T) {
+func TestCallcenter_OpenAndClosed(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil)
 	r.do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{Closed: resource.ClosedHold}}).chat("a").chat("b").offeredTo("a")
@@ -176,7 +176,7 @@ func TestOpenAndClosed(t *testing.T) {
 
 // ACD-2, R6, R7: strictly first in, first out however long a job waits,
 // skipping jobs that no worker can take.
-func TestFirstInFirstOut(t *testing.T) {
+func TestCallcenter_FirstInFirstOut(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	for i := range 2000 {
@@ -193,7 +193,7 @@ func TestFirstInFirstOut(t *testing.T) {
 }
 
 // FIFO-7: all workers without a job become available.
-func TestSetAvailable(t *testing.T) {
+func TestCallcenter_SetAvailable(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("a", nil).agent("b", nil).chat("j")
 	r.accept("j", "a")
@@ -205,7 +205,7 @@ func TestSetAvailable(t *testing.T) {
 }
 
 // FIFO-11: more than a hundred combinations, many labels and selectors.
-func TestManyLabelsAndSelectors(t *testing.T) {
+func TestCallcenter_ManyLabelsAndSelectors(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	labels, half := label.Set{}, label.Set{}
@@ -237,7 +237,7 @@ func TestManyLabelsAndSelectors(t *testing.T) {
 }
 
 // Pages of jobs are in order of creation and miss no job that stays.
-func TestPagesOfJobs(t *testing.T) {
+func TestCallcenter_PagesOfJobs(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	for i := range 25 {

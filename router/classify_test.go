@@ -54,7 +54,7 @@ func rule(kind resource.RuleKind, v any) *resource.Rule {
 // All kinds of queue attachments. "No match gives fallbackQueueId. passThrough
 // takes the value from the job label of the same key; a job without that label:
 // no queue matches."
-func TestQueueAttachments(t *testing.T) {
+func TestClassify_QueueAttachments(t *testing.T) {
 	t.Parallel()
 	region := func(q string) *resource.QueueSelector {
 		return &resource.QueueSelector{Key: "Region", Operator: label.Equal, Value: label.Text(q)}
@@ -89,7 +89,7 @@ func TestQueueAttachments(t *testing.T) {
 }
 
 // All kinds of worker attachments; their selectors are attached, not requested.
-func TestWorkerAttachments(t *testing.T) {
+func TestClassify_WorkerAttachments(t *testing.T) {
 	t.Parallel()
 	en := is("English")
 	for name, c := range map[string]struct {
@@ -123,7 +123,7 @@ func TestWorkerAttachments(t *testing.T) {
 }
 
 // "Priority: the rule's number, otherwise the job's own."
-func TestPriorityRules(t *testing.T) {
+func TestClassify_PriorityRules(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		rule *resource.Rule
@@ -147,7 +147,7 @@ func TestPriorityRules(t *testing.T) {
 }
 
 // "weightedAllocation picks one allocation with probability weight / sum."
-func TestWeights(t *testing.T) {
+func TestClassify_Weights(t *testing.T) {
 	t.Parallel()
 	alloc := func(w float64, q string) resource.QueueAllocation {
 		return resource.QueueAllocation{Weight: w, QueueSelectors: []resource.QueueSelector{{Key: "Region", Operator: label.Equal, Value: label.Text(q)}}}
@@ -169,7 +169,7 @@ func TestWeights(t *testing.T) {
 
 // Function rules are requested and answered; "anything but 200 fails the
 // classification".
-func TestFunctionRules(t *testing.T) {
+func TestClassify_FunctionRules(t *testing.T) {
 	t.Parallel()
 	r := classified(t, resource.ClassificationSpec{
 		PrioritizationRule:        rule(resource.RuleFunction, "https://f"),
@@ -217,7 +217,7 @@ func TestFunctionRules_OfAJobThatChanges(t *testing.T) {
 
 // "A label change of a job that has a policy classifies it again"; "no queue
 // at all fails".
-func TestReclassification(t *testing.T) {
+func TestClassify_Reclassification(t *testing.T) {
 	t.Parallel()
 	r := classified(t, resource.ClassificationSpec{QueueSelectorAttachments: []resource.QueueAttachment{{Kind: resource.AttachPassThrough, Key: "Region", Operator: label.Equal}}})
 	spec := resource.JobSpec{ChannelID: "chat", ClassificationPolicyID: "c", Labels: label.Set{"Region": label.Text("north")}}
@@ -237,7 +237,7 @@ func TestReclassification(t *testing.T) {
 }
 
 // The documented scores: A 1, 0.5, 0.5; 0.5, 1, 0.5; 0.667, 0.707, 0.675.
-func TestDefaultScore(t *testing.T) {
+func TestClassify_DefaultScore(t *testing.T) {
 	t.Parallel()
 	eq, ne, gt, lt := label.Equal, label.NotEqual, label.GreaterThan, label.LessThan
 	num := label.Number
@@ -264,7 +264,7 @@ func TestDefaultScore(t *testing.T) {
 }
 
 // Best worker by expression, by static rule and by the scores of a function.
-func TestBestWorker(t *testing.T) {
+func TestClassify_BestWorker(t *testing.T) {
 	t.Parallel()
 	mode := resource.Mode{Kind: resource.BestWorker, ScoringRule: rule(resource.RuleExpression, `If(worker.Gold = true, 10, worker.Age)`)}
 	agents := func(mode resource.Mode) *testRouter {

@@ -31,7 +31,7 @@ func slow() resource.Trigger {
 
 // "threshold 10, ten jobs stay, the eleventh fires. With cancel the job never
 // joins."
-func TestQueueLengthCancel(t *testing.T) {
+func TestException_QueueLengthCancel(t *testing.T) {
 	t.Parallel()
 	r := guarded(t, full(), resource.Action{Kind: resource.ActionCancel, Note: "full", DispositionCode: "Overflow"})
 	for i := range 10 {
@@ -54,7 +54,7 @@ func TestQueueLengthCancel(t *testing.T) {
 
 // "manualReclassify sets what it names and appends its selectors to
 // requestedWorkerSelectors", for both triggers.
-func TestManualReclassify(t *testing.T) {
+func TestException_ManualReclassify(t *testing.T) {
 	t.Parallel()
 	action := resource.Action{Kind: resource.ActionManualReclassify, QueueID: "other", Priority: new(8), WorkerSelectors: []resource.WorkerSelector{is("B")}}
 	check := func(r *testRouter) {
@@ -74,7 +74,7 @@ func TestManualReclassify(t *testing.T) {
 
 // "reclassify merges labelsToUpsert into the labels, sets the policy if named,
 // and classifies again."
-func TestReclassifyAction(t *testing.T) {
+func TestException_ReclassifyAction(t *testing.T) {
 	t.Parallel()
 	r := guarded(t, slow(), resource.Action{Kind: resource.ActionReclassify, ClassificationPolicyID: "c", LabelsToUpsert: skills("Urgent")})
 	r.do(routing.PutJob{ID: "j", Spec: resource.JobSpec{ChannelID: "chat", QueueID: "q", Labels: skills("Old")}})
@@ -91,7 +91,7 @@ func TestReclassifyAction(t *testing.T) {
 
 // "waitTime: fires when a job has been waiting in the queue for the threshold;
 // not for assigned jobs."
-func TestWaitTime(t *testing.T) {
+func TestException_WaitTime(t *testing.T) {
 	t.Parallel()
 	r := guarded(t, slow(), resource.Action{Kind: resource.ActionCancel}).agent("w", nil).chat("taken").chat("waiting")
 	a := r.accept("taken", "w")
@@ -106,7 +106,7 @@ func TestWaitTime(t *testing.T) {
 }
 
 // Two queues that send each other's overflow in circles come to rest.
-func TestOverflowLoopEnds(t *testing.T) {
+func TestException_OverflowLoopEnds(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).queue("p", resource.Mode{})
 	for from, to := range map[string]string{"q": "p", "p": "q"} {
@@ -123,7 +123,7 @@ func TestOverflowLoopEnds(t *testing.T) {
 
 // "After expiresAt the selector has status expired, no longer restricts
 // matching, and RouterJobWorkerSelectorsExpired is sent."
-func TestSelectorExpiry(t *testing.T) {
+func TestException_SelectorExpiry(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", label.Set{"Skill": label.Number(3)})
 	sel := where("Skill", label.GreaterThan, label.Number(10))
@@ -149,7 +149,7 @@ func TestSelectorExpiry(t *testing.T) {
 
 // "length counts queued jobs, offered ones included"; estimates are whole
 // minutes, one at least.
-func TestStatistics(t *testing.T) {
+func TestException_Statistics(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil)
 	for i := range 4 {

@@ -44,11 +44,11 @@ func settings() router.Settings {
 	return set
 }
 
-// TestHistoriesAgreeWithTheModel checks random histories. The engine
+// TestHistory_HistoriesAgreeWithTheModel checks random histories. The engine
 // makes the same offers in the same order as an exhaustive search, and misses
 // none; states rebuilt from its events and from its snapshots behave the same.
 // -rapid.checks sets the number of histories of each run.
-func TestHistoriesAgreeWithTheModel(t *testing.T) {
+func TestHistory_HistoriesAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
 	for run := range 3 {
 		t.Run(strconv.Itoa(run), func(t *testing.T) {

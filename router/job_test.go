@@ -15,7 +15,7 @@ import (
 )
 
 // The example of the Azure page: register, submit, offer, deregister.
-func TestAzurePage(t *testing.T) {
+func TestJob_AzurePage(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t)
 	r.do(router.PutQueue{ID: "queue1", Spec: resource.QueueSpec{}})
@@ -49,7 +49,7 @@ func TestAzurePage(t *testing.T) {
 
 // "queued -> assigned -> completed -> closed": completing keeps the worker,
 // closing frees it.
-func TestJobLifeCycle(t *testing.T) {
+func TestJob_JobLifeCycle(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil).chat("j")
 	r.status("j", resource.JobQueued)
@@ -81,7 +81,7 @@ func TestJobLifeCycle(t *testing.T) {
 }
 
 // "With closeAt in the future, both the release and the event happen then."
-func TestCloseLater(t *testing.T) {
+func TestJob_CloseLater(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil).chat("j")
 	a := r.accept("j", "w")
@@ -145,7 +145,7 @@ func TestEvents_DescribeTheirSubject(t *testing.T) {
 }
 
 // "unassign: back to the queue unless suspendMatching; count at most 3."
-func TestUnassign(t *testing.T) {
+func TestJob_Unassign(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil).chat("j")
 	first := r.job("j").EnqueuedAt
@@ -169,7 +169,7 @@ func TestUnassign(t *testing.T) {
 // "cancel: status cancelled, disposition code as given or Cancelled, the note
 // is appended." An abandoned job leaves the queue at once and takes no worker
 // with it.
-func TestCancel(t *testing.T) {
+func TestJob_Cancel(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).chat("abandoned")
 	r.do(router.CancelJob{ID: "abandoned", Note: "hung up"}).saw("RouterJobCancelled").agent("w", nil)
@@ -189,7 +189,7 @@ func TestCancel(t *testing.T) {
 // "scheduleAndSuspend: at scheduleAt the job becomes waitingForActivation with
 // an event and is still not matched; PATCH to queueAndMatch queues it;
 // scheduledAt stays."
-func TestSchedule(t *testing.T) {
+func TestJob_Schedule(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil)
 	spec := chatSpec()
@@ -218,7 +218,7 @@ func TestSchedule(t *testing.T) {
 }
 
 // "suspend: not matched until patched to queueAndMatch."
-func TestSuspend(t *testing.T) {
+func TestJob_Suspend(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil)
 	suspended, going := chatSpec(), chatSpec()
@@ -231,7 +231,7 @@ func TestSuspend(t *testing.T) {
 // "The job's labels, queueId, channelId or worker selectors are updated: its
 // offers are revoked and it is queued again." The priority is not among them,
 // and an update that changes nothing emits no event.
-func TestUpdateOfAnOfferedJob(t *testing.T) {
+func TestJob_UpdateOfAnOfferedJob(t *testing.T) {
 	t.Parallel()
 	requeued := []string{"RouterWorkerOfferRevoked", "jobUpdated", "RouterJobQueued", "RouterWorkerOfferIssued"}
 	for name, c := range map[string]struct {
@@ -271,7 +271,7 @@ func TestUpdateOfAnOfferedJob(t *testing.T) {
 // "retryOfferAt: the job is matched again at that time and the decliner is
 // eligible again"; without it, "until that worker was deregistered and
 // registered again". "Declining does not deregister."
-func TestDecline(t *testing.T) {
+func TestJob_Decline(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("a", nil).agent("b", nil).chat("j").offeredTo("j", "a")
 	r.do(router.DeclineOffer{WorkerID: "a", OfferID: r.offer("j", "a")}).saw("RouterWorkerOfferDeclined", "RouterWorkerOfferIssued")
@@ -286,7 +286,7 @@ func TestDecline(t *testing.T) {
 
 // "An offer that expires deregisters the worker with an event after
 // OfferExpired"; the next worker then gets an offer.
-func TestOfferExpiry(t *testing.T) {
+func TestJob_OfferExpiry(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("a", nil).agent("b", nil).chat("j")
 	offer := r.offer("j", "a")
@@ -306,7 +306,7 @@ func TestOfferExpiry(t *testing.T) {
 }
 
 // Draining, the idle week, and jobs that end by age.
-func TestWorkerStates(t *testing.T) {
+func TestJob_WorkerStates(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil).chat("j")
 	a := r.accept("j", "w")
@@ -334,7 +334,7 @@ func TestWorkerStates(t *testing.T) {
 	}
 }
 
-func TestWorkerRoomByChannel(t *testing.T) {
+func TestJob_WorkerRoomByChannel(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	r.do(router.PutWorker{ID: "w", Spec: agentSpec(2, nil)}) // a chat costs 1, a call 2

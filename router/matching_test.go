@@ -13,7 +13,7 @@ import (
 
 // "equal/notEqual compare value and type; the other four compare numbers. A
 // missing label fails every operator except notEqual, which it satisfies."
-func TestOperators(t *testing.T) {
+func TestMatching_Operators(t *testing.T) {
 	t.Parallel()
 	none := label.Value{}
 	num, text, yes := label.Number, label.Text, label.Bool(true)
@@ -74,7 +74,7 @@ func TestOperators(t *testing.T) {
 // "worker active; job's queue among its queues; job's channel among its
 // channels; … free capacity; maxNumberOfJobs not reached; maxConcurrentOffers
 // not reached."
-func TestEligibility(t *testing.T) {
+func TestMatching_Eligibility(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*resource.WorkerSpec){
 		"inactive":      func(w *resource.WorkerSpec) { w.AvailableForOffers = false },
@@ -121,7 +121,7 @@ func TestEligibility(t *testing.T) {
 
 // "Capacity 2, voice 2, chat 1: one voice or two chats"; an offer holds
 // capacity like an assignment.
-func TestCapacityOfTheExample(t *testing.T) {
+func TestMatching_CapacityOfTheExample(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).do(routing.PutWorker{ID: "w", Spec: agentSpec(2, nil)})
 	voice := chatSpec()
@@ -138,7 +138,7 @@ func TestCapacityOfTheExample(t *testing.T) {
 
 // "A 3/5 since 5 min, B 3/4 since 3 min, C 3/5 since 7 min, D 0/3 since 2 min;
 // order D, C, A, B."
-func TestLongestIdleExample(t *testing.T) {
+func TestMatching_LongestIdleExample(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	register := func(id string, capacity, busy int) {
@@ -175,7 +175,7 @@ func TestLongestIdleExample(t *testing.T) {
 
 // "by worker id; start after the worker that got the last offer of this
 // queue, wrap round, pass over the ineligible; start with the smallest id."
-func TestRoundRobin(t *testing.T) {
+func TestMatching_RoundRobin(t *testing.T) {
 	t.Parallel()
 	for _, agents := range []int{4, 300} { // few and many eligible workers take different code paths
 		r := newRouter(t).queue("q", resource.Mode{Kind: resource.RoundRobin})
@@ -196,7 +196,7 @@ func TestRoundRobin(t *testing.T) {
 }
 
 // LIFO: the worker that became available last is first.
-func TestShortestIdle(t *testing.T) {
+func TestMatching_ShortestIdle(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{Kind: resource.ShortestIdle}).agent("a", nil).agent("b", nil).agent("c", nil)
 	r.chat("1").offeredTo("1", "c").chat("2").offeredTo("2", "b").chat("3").offeredTo("3", "a")
@@ -206,7 +206,7 @@ func TestShortestIdle(t *testing.T) {
 
 // Jobs with an active expedite selector come first, then higher priority, then the
 // earlier enqueuedAt. A job that no worker can take does not block the jobs behind it.
-func TestOrderOfJobs(t *testing.T) {
+func TestMatching_OrderOfJobs(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	put := func(id string, priority int, sel ...resource.WorkerSelector) {
@@ -246,7 +246,7 @@ func TestOrderOfJobs(t *testing.T) {
 
 // "A job has at most maxConcurrentOffers open offers", and "409 if another
 // worker accepted the job".
-func TestConcurrentOffers(t *testing.T) {
+func TestMatching_ConcurrentOffers(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{MaxConcurrentOffers: 2}).agent("a", nil).agent("b", nil).agent("c", nil)
 	r.chat("j").offeredTo("j", "a", "b")

@@ -16,7 +16,7 @@ import (
 
 // Resources in use cannot be deleted, and the reasons are the ones that clients
 // know.
-func TestDeletion(t *testing.T) {
+func TestPolicy_Deletion(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	r.do(router.PutException{ID: "e", Spec: resource.ExceptionSpec{}})
@@ -58,7 +58,7 @@ func TestDeletion(t *testing.T) {
 // If-Match and If-Unmodified-Since. "A patch that changes nothing leaves etag
 // and Last-Modified alone. If-Match for a resource that does not exist must
 // not create it."
-func TestConditions(t *testing.T) {
+func TestPolicy_Conditions(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	put := func(c router.If, name string) router.Command {
@@ -92,7 +92,7 @@ func TestConditions(t *testing.T) {
 // "Objects merge key by key (labels: {} removes nothing, labels: {a: null}
 // removes a), arrays are replaced, null removes or resets to the default,
 // read-only members are ignored."
-func TestMergePatch(t *testing.T) {
+func TestPolicy_MergePatch(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	patch := func(body string) {
@@ -129,7 +129,7 @@ func TestMergePatch(t *testing.T) {
 }
 
 // Invalid requests are refused with the member that is wrong.
-func TestValidation(t *testing.T) {
+func TestPolicy_Validation(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	many := make([]string, 501)
@@ -240,7 +240,7 @@ func FuzzRestore(f *testing.F) {
 }
 
 // Clients see policies with defaults filled in and empty lists for absent ones.
-func TestPoliciesSentBackDoNotChange(t *testing.T) {
+func TestPolicy_PoliciesSentBackDoNotChange(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t)
 	r.do(router.PutDistribution{ID: "d", Spec: resource.DistributionSpec{Mode: resource.Mode{Kind: resource.BestWorker}}})
@@ -259,7 +259,7 @@ func TestPoliciesSentBackDoNotChange(t *testing.T) {
 	r.do(router.PutException{ID: "x", Spec: resource.ExceptionSpec{ExceptionRules: []resource.ExceptionRule{}}}).saw()
 }
 
-func TestInvalidIDsAndSizes(t *testing.T) {
+func TestPolicy_InvalidIDsAndSizes(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{})
 	for _, c := range []router.Command{

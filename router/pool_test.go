@@ -15,7 +15,7 @@ import (
 )
 
 // The first worker of the list gets the next job, in both orders.
-func TestAvailableWorkers(t *testing.T) {
+func TestPool_AvailableWorkers(t *testing.T) {
 	t.Parallel()
 	for _, newest := range []bool{false, true} {
 		mode := resource.LongestIdle
@@ -38,7 +38,7 @@ func TestAvailableWorkers(t *testing.T) {
 }
 
 // Exactly the jobs that no worker at all could take are found.
-func TestUnmatchable(t *testing.T) {
+func TestPool_Unmatchable(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("busy", skills("X")).chat("1", is("X")).chat("2", is("X")).chat("3", is("Y")).chat("4", is("Y"))
 	if diff := cmp.Diff([]string{"3", "4"}, r.s.Unmatchable("q", 10)); diff != "" {
@@ -56,7 +56,7 @@ func TestUnmatchable(t *testing.T) {
 
 // A job not assigned by its limit is canceled at that very instant; an assigned
 // job is not, until it is unassigned.
-func TestNotAfter(t *testing.T) {
+func TestPool_NotAfter(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", resource.Mode{}).agent("w", skills("X"))
 	limited := func(id string, after time.Duration, s ...resource.WorkerSelector) {
@@ -84,7 +84,7 @@ func TestNotAfter(t *testing.T) {
 
 // Unmatchable blocks the engine, so it must stop early however many agents
 // there are, each with jobs of its own.
-func TestUnmatchableIsBounded(t *testing.T) {
+func TestPool_UnmatchableIsBounded(t *testing.T) {
 	t.Parallel()
 	s, now := router.New(router.DefaultSettings()), time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	do := func(c router.Command) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Intersections of sets, forwards and backwards, equal those of plain slices.
-func TestQueriesAreIntersections(t *testing.T) {
+func TestIndex_QueriesAreIntersections(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const most = 3 * 4096
@@ -67,7 +67,7 @@ func TestQueriesAreIntersections(t *testing.T) {
 }
 
 // A line behaves like a sorted slice.
-func TestJobListsAreSorted(t *testing.T) {
+func TestIndex_JobListsAreSorted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var l jobList
@@ -122,7 +122,7 @@ func TestJobListsAreSorted(t *testing.T) {
 }
 
 // Timers fire in order of time, whichever were moved or removed.
-func TestTimersFireInOrder(t *testing.T) {
+func TestIndex_TimersFireInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var h heap
@@ -157,7 +157,7 @@ func TestTimersFireInOrder(t *testing.T) {
 
 // Blocked jobs are not examined again and again, even if they were created
 // before any worker that shows which of their conditions is the rare one.
-func TestBlockedJobsDoNotDelayOthers(t *testing.T) {
+func TestIndex_BlockedJobsDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	s, now := New(DefaultSettings()), time.Unix(1_800_000_000, 0)
 	do := func(c Command) {

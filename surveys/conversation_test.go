@@ -27,7 +27,7 @@ func waitingRetry(t *testing.T, d surveys.Definition) *respondentLog {
 
 // Scenario 43: a respondent who answers while a retry is queued gets no retry, also
 // if the application does not reply, if the answer is "stop", and if it used another mode.
-func TestReplyCancelsWaitingRetry(t *testing.T) {
+func TestConversation_ReplyCancelsWaitingRetry(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -62,7 +62,7 @@ func TestReplyCancelsWaitingRetry(t *testing.T) {
 	}
 }
 
-func TestLateCancelCountsAsAttempt(t *testing.T) {
+func TestConversation_LateCancelCountsAsAttempt(t *testing.T) {
 	t.Parallel()
 	l := waitingRetry(t, smsOnly("10m 2h"))
 	if err := l.replied(12, surveys.Started); err != nil {
@@ -80,7 +80,7 @@ func TestLateCancelCountsAsAttempt(t *testing.T) {
 
 // The last retry was canceled too late, was dispatched, and failed. The respondent has just
 // answered, so Weir still waits.
-func TestFailureOfCanceledRetryEndsNoRespondent(t *testing.T) {
+func TestConversation_FailureOfCanceledRetryEndsNoRespondent(t *testing.T) {
 	t.Parallel()
 	l := waitingRetry(t, smsOnly("10m"))
 	if err := l.replied(12, ""); err != nil {
@@ -96,7 +96,7 @@ func TestFailureOfCanceledRetryEndsNoRespondent(t *testing.T) {
 
 // A respondent who answers before the first contact is still contacted, unless the
 // answer ended the conversation.
-func TestAnswersOfPendingRespondents(t *testing.T) {
+func TestConversation_AnswersOfPendingRespondents(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
 	d.CountPartial = true
@@ -116,7 +116,7 @@ func TestAnswersOfPendingRespondents(t *testing.T) {
 }
 
 // An answer in the waiting contact itself proves that the contact took place.
-func TestAnswerInTheContactItself(t *testing.T) {
+func TestConversation_AnswerInTheContactItself(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, definition())
 	p, e, err := l.pl.Replied(l.p, at(1), l.p.Serial, surveys.Started)
@@ -128,7 +128,7 @@ func TestAnswerInTheContactItself(t *testing.T) {
 	}
 }
 
-func TestOptOut(t *testing.T) {
+func TestConversation_OptOut(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[surveys.Disposition]surveys.Disposition{
 		surveys.Registered: surveys.Refused, surveys.Queued: surveys.Refused, surveys.Contacted: surveys.Refused,
@@ -152,7 +152,7 @@ func TestOptOut(t *testing.T) {
 	}
 }
 
-func TestStopWords(t *testing.T) {
+func TestConversation_StopWords(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.StopWords = []string{"STOP", "No más!", "arrêter"}
@@ -171,7 +171,7 @@ func TestStopWords(t *testing.T) {
 	}
 }
 
-func TestFinalDispositionsWhenGivenUp(t *testing.T) {
+func TestConversation_FinalDispositionsWhenGivenUp(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[surveys.Disposition]surveys.Disposition{
 		surveys.Queued: surveys.Unreached, surveys.Contacted: surveys.Unresponsive, surveys.Started: surveys.Breakoff, surveys.InterimPartial: surveys.Partial,
@@ -183,7 +183,7 @@ func TestFinalDispositionsWhenGivenUp(t *testing.T) {
 	}
 }
 
-func TestDispositionOrder(t *testing.T) {
+func TestConversation_DispositionOrder(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		from, to surveys.Disposition
@@ -214,7 +214,7 @@ func TestDispositionOrder(t *testing.T) {
 	}
 }
 
-func TestInvalidReports(t *testing.T) {
+func TestConversation_InvalidReports(t *testing.T) {
 	t.Parallel()
 	l := waitingRetry(t, smsOnly("10m 2h"))
 	for _, d := range []surveys.Disposition{surveys.Registered, surveys.Queued, surveys.Unresponsive, surveys.Unreached, "asleep"} {
@@ -252,7 +252,7 @@ func TestInvalidReports(t *testing.T) {
 
 // Scenario 84: a respondent that became final between selection and processing does
 // not change.
-func TestTimeoutOfAFinishedRespondentDoesNothing(t *testing.T) {
+func TestConversation_TimeoutOfAFinishedRespondentDoesNothing(t *testing.T) {
 	t.Parallel()
 	l := waitingRetry(t, smsOnly("10m 2h"))
 	if err := l.replied(12, surveys.Complete); err != nil {
@@ -266,7 +266,7 @@ func TestTimeoutOfAFinishedRespondentDoesNothing(t *testing.T) {
 
 // Scenarios 36 to 38, from the survey's view: a late report about an older contact
 // does not affect the newer one.
-func TestLateReportsOfAnOlderContact(t *testing.T) {
+func TestConversation_LateReportsOfAnOlderContact(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m 2h"))
 	l.accepted(0)
@@ -290,7 +290,7 @@ func TestLateReportsOfAnOlderContact(t *testing.T) {
 
 // Scenarios 68 and 70: stopping a survey cancels queued contacts and contacts in
 // flight, and its respondents get no further contacts.
-func TestCancelIncludesDispatchedContact(t *testing.T) {
+func TestConversation_CancelIncludesDispatchedContact(t *testing.T) {
 	t.Parallel()
 	waiting, out := startRespondent(t, definition()), startRespondent(t, definition())
 	out.accepted(0)
@@ -316,7 +316,7 @@ func TestCancelIncludesDispatchedContact(t *testing.T) {
 	}
 }
 
-func TestRespondentCountsOnce(t *testing.T) {
+func TestConversation_RespondentCountsOnce(t *testing.T) {
 	t.Parallel()
 	for _, partial := range []bool{false, true} {
 		d := smsOnly("10m 2h")
@@ -350,7 +350,7 @@ func TestRespondentCountsOnce(t *testing.T) {
 
 // Scenario 85: a respondent whose step fails is delayed for longer each time, and
 // given up in the end.
-func TestFailedStepsBackOff(t *testing.T) {
+func TestConversation_FailedStepsBackOff(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
 	p, now, waits := surveys.NewProgress(), start(), []time.Duration(nil)

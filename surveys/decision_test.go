@@ -21,7 +21,7 @@ func planWithTarget(t *testing.T, cutoff int, rate float64, q surveys.Quotas) *s
 }
 
 // Scenarios 78 and 80, and the examples of the rule.
-func TestBatchSize(t *testing.T) {
+func TestDecision_BatchSize(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -53,7 +53,7 @@ func TestBatchSize(t *testing.T) {
 
 // Scenario 78: with 30 of 50 counted and no disposition to learn a rate from, 20
 // more are started.
-func TestStartsWhatIsMissing(t *testing.T) {
+func TestDecision_StartsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	pl := planWithTarget(t, 50, 1, nil)
 	if v := pl.Decide(start(), surveys.Tally{Pending: 100, Counted: 30}); v.Start != 20 {
@@ -64,7 +64,7 @@ func TestStartsWhatIsMissing(t *testing.T) {
 // Respondents who refused or are ineligible have the status completed but count for no
 // cutoff. However many there are, a survey that needs more and has nobody in progress
 // starts some: otherwise it would wait for ever.
-func TestSurveyThatNeedsMoreStartsSome(t *testing.T) {
+func TestDecision_SurveyThatNeedsMoreStartsSome(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := definition()
@@ -95,7 +95,7 @@ func TestSurveyThatNeedsMoreStartsSome(t *testing.T) {
 }
 
 // Scenario 77: no target, batch 10, 21 respondents.
-func TestBatchIsRefilled(t *testing.T) {
+func TestDecision_BatchIsRefilled(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.BatchSize = 10
@@ -118,7 +118,7 @@ func TestBatchIsRefilled(t *testing.T) {
 
 // Scenarios 79 and 87: when a survey has enough, when it is done, and when it is
 // stopped.
-func TestDecisionAtEnd(t *testing.T) {
+func TestDecision_AtEnd(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.Schedule = office("UTC")
@@ -158,7 +158,7 @@ func TestDecisionAtEnd(t *testing.T) {
 }
 
 // The estimate is when the last respondent has gone through all retries, if nobody answers.
-func TestEstimatedEnd(t *testing.T) {
+func TestDecision_EstimatedEnd(t *testing.T) {
 	t.Parallel()
 	d := definition() // calls after 10 m and 2 h, then texts after 2 h and 2 h more
 	d.Schedule = office("UTC")
@@ -247,7 +247,7 @@ func endOf(t *testing.T, pl *surveys.Plan, p surveys.Progress) time.Time {
 	return estimates[0]
 }
 
-func TestCutoffIsReachedByItsLastRespondent(t *testing.T) {
+func TestDecision_CutoffIsReachedByItsLastRespondent(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		cutoff, counted int
@@ -261,7 +261,7 @@ func TestCutoffIsReachedByItsLastRespondent(t *testing.T) {
 	}
 }
 
-func TestNumbersNeeded(t *testing.T) {
+func TestDecision_NumbersNeeded(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		cutoff int

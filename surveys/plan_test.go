@@ -54,7 +54,7 @@ func plan(t interface {
 	return pl
 }
 
-func TestDefinitionDefaults(t *testing.T) {
+func TestPlan_DefinitionDefaults(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
 	if pl.FallbackDelay != surveys.DefaultFallbackDelay || pl.Weight != 1 || pl.LimitPerMinute != 100 || pl.Batch != 10_000 || pl.InitialSuccessRate != 1 {
@@ -69,7 +69,7 @@ func TestDefinitionDefaults(t *testing.T) {
 	}
 }
 
-func TestInvalidDefinitions(t *testing.T) {
+func TestPlan_InvalidDefinitions(t *testing.T) {
 	t.Parallel()
 	half, two := 0.5, 2.0
 	for _, tt := range []struct {
@@ -128,7 +128,7 @@ func TestInvalidDefinitions(t *testing.T) {
 	}
 }
 
-func TestChooseArmByRatio(t *testing.T) {
+func TestPlan_ChooseArmByRatio(t *testing.T) {
 	t.Parallel()
 	arms := []surveys.Arm{{Ratio: 0}, {Ratio: 30}, {Ratio: 70}, {Ratio: 0}}
 	for u, want := range map[float64]int{0: 1, 0.2999: 1, 0.3: 2, 0.9999: 2} {
@@ -170,7 +170,7 @@ const body = `{
 	"initial_success_rate": 0, "region": "MX"
 }`
 
-func TestDefinitionAsJSON(t *testing.T) {
+func TestPlan_DefinitionAsJSON(t *testing.T) {
 	t.Parallel()
 	var d surveys.Definition
 	in := json.NewDecoder(strings.NewReader(body))

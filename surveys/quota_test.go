@@ -26,7 +26,7 @@ func quotas() surveys.Quotas {
 	}
 }
 
-func TestQuotaBuckets(t *testing.T) {
+func TestQuota_Buckets(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		attributes map[string]string
@@ -49,7 +49,7 @@ func TestQuotaBuckets(t *testing.T) {
 }
 
 // Scenario 79: a survey with a full bucket continues; with all buckets full it does not.
-func TestFullBuckets(t *testing.T) {
+func TestQuota_FullBuckets(t *testing.T) {
 	t.Parallel()
 	q := quotas()
 	for _, tt := range []struct {
@@ -77,7 +77,7 @@ func TestFullBuckets(t *testing.T) {
 	}
 }
 
-func TestInvalidQuotas(t *testing.T) {
+func TestQuota_InvalidQuotas(t *testing.T) {
 	t.Parallel()
 	where := func(name string, m surveys.Match) map[string]surveys.Match {
 		return map[string]surveys.Match{name: m}
@@ -119,7 +119,7 @@ func codesOnly(codes []string) []string {
 }
 
 // A respondent belongs to at most one bucket.
-func TestAcceptedBucketsAreDisjoint(t *testing.T) {
+func TestQuota_AcceptedBucketsAreDisjoint(t *testing.T) {
 	t.Parallel()
 	match := rapid.Custom(func(t *rapid.T) surveys.Match {
 		if rapid.Bool().Draw(t, "texts") {

@@ -8,7 +8,7 @@ import (
 )
 
 // Respondents that an older version stored have no instant of their last change.
-func TestLastChangeIsTheLatestKnownInstant(t *testing.T) {
+func TestRecords_LastChangeIsTheLatestKnownInstant(t *testing.T) {
 	t.Parallel()
 	r := surveys.Respondent{Added: start()}
 	for i, set := range []func(time.Time){

@@ -85,7 +85,7 @@ func (l *respondentLog) expect(want ...string) {
 
 // Scenario 82, and the example of the rule: "10m 2h" without another mode means
 // contacts at 0, after 10 minutes, after 2 hours, and failed after 2 more.
-func TestRetriesWithoutAnotherMode(t *testing.T) {
+func TestRespondent_RetriesWithoutAnotherMode(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m 2h"))
 	clock := 0.0
@@ -103,7 +103,7 @@ func TestRetriesWithoutAnotherMode(t *testing.T) {
 }
 
 // Scenario 82: neither retries nor another mode.
-func TestFallbackDelayWithoutRetries(t *testing.T) {
+func TestRespondent_FallbackDelayWithoutRetries(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly(""))
 	l.accepted(0)
@@ -120,7 +120,7 @@ func TestFallbackDelayWithoutRetries(t *testing.T) {
 
 // Scenario 82: after the last retry the fallback delay, then the next mode with
 // its own retry schedule.
-func TestFallbackToTheNextMode(t *testing.T) {
+func TestRespondent_FallbackToTheNextMode(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.FallbackDelay = "45m"
@@ -148,7 +148,7 @@ func TestFallbackToTheNextMode(t *testing.T) {
 
 // Scenario 83: the delay counts from the acceptance by the provider, however long
 // the contact waited, and is moved into the schedule.
-func TestDelayStartsWhenProviderAccepts(t *testing.T) {
+func TestRespondent_DelayStartsWhenProviderAccepts(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("2h 1d")
 	d.Schedule = office("America/Mexico_City") // 15:00 to 23:00 UTC
@@ -174,7 +174,7 @@ func TestDelayStartsWhenProviderAccepts(t *testing.T) {
 
 // Scenarios 22 to 26: an expired contact is enqueued again in the next window. It is
 // no attempt, and consumes no retry. This holds for the mobile web, too.
-func TestExpiredContactsConsumeNothing(t *testing.T) {
+func TestRespondent_ExpiredContactsConsumeNothing(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surveys.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
@@ -206,7 +206,8 @@ func TestExpiredContactsConsumeNothing(t *testing.T) {
 
 // Scenario 101: a contact that expired early is enqueued again at once. A provider whose
 // clock is ahead must not cause a retry loop.
-func TestScenario101_EarlyExpiryIsRepeatedAtOnceOneTime(t *testing.T) {
+// Scenario 101.
+func TestRespondent_EarlyExpiryIsRepeatedAtOnceOneTime(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
 	d.Schedule = office("UTC")
@@ -225,7 +226,7 @@ func TestScenario101_EarlyExpiryIsRepeatedAtOnceOneTime(t *testing.T) {
 	}
 }
 
-func TestNoWindowLeft(t *testing.T) {
+func TestRespondent_NoWindowLeft(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
 	d.Schedule = office("UTC")
@@ -243,7 +244,7 @@ func TestNoWindowLeft(t *testing.T) {
 
 // Scenario 86: the last failed call ends the respondent at once; with a retry or
 // another mode left the respondent waits.
-func TestLastFailedCallEndsRespondentAtOnce(t *testing.T) {
+func TestRespondent_LastFailedCallEndsRespondentAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, o := range []weir.Outcome{weir.Busy, weir.NoAnswer, weir.Failed, weir.Lost, weir.DeadLetter} {
 		d := definition()
@@ -270,7 +271,7 @@ func TestLastFailedCallEndsRespondentAtOnce(t *testing.T) {
 }
 
 // A respondent who answers by text is not given up because a message failed.
-func TestFailedMessageDoesNotEndAConversation(t *testing.T) {
+func TestRespondent_FailedMessageDoesNotEndAConversation(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly(""))
 	l.accepted(0)
@@ -286,7 +287,7 @@ func TestFailedMessageDoesNotEndAConversation(t *testing.T) {
 }
 
 // Scenario 15, and the complete rule.
-func TestPriorityOfContacts(t *testing.T) {
+func TestRespondent_PriorityOfContacts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		d        surveys.Disposition
@@ -319,7 +320,7 @@ func TestPriorityOfContacts(t *testing.T) {
 }
 
 // The report that a contact was accepted may be lost; its end implies it.
-func TestEndWithoutAcceptance(t *testing.T) {
+func TestRespondent_EndWithoutAcceptance(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m"))
 	l.ended(5, weir.Completed)
@@ -330,7 +331,7 @@ func TestEndWithoutAcceptance(t *testing.T) {
 
 // The answer of the person may be the first report of a contact: the delay to the next
 // step counts from there, and a failure of the call afterwards does not change it.
-func TestAnswerWithoutAcceptance(t *testing.T) {
+func TestRespondent_AnswerWithoutAcceptance(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m"))
 	p, e := l.pl.CallAnswered(l.p, at(5), l.p.Serial)
@@ -343,7 +344,7 @@ func TestAnswerWithoutAcceptance(t *testing.T) {
 
 // A paused survey cancels a waiting contact, and the call turns out to be answered: the
 // person must not be called again before the delay.
-func TestAnswerAfterCancel(t *testing.T) {
+func TestRespondent_AnswerAfterCancel(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m"))
 	p, e := l.pl.CancelWaiting(l.p, at(4))
@@ -366,7 +367,7 @@ func TestAnswerAfterCancel(t *testing.T) {
 
 // A contact was canceled too late, and its end is all that is reported of it: it was an
 // attempt, and the next one follows after the delay.
-func TestEndAfterCancel(t *testing.T) {
+func TestRespondent_EndAfterCancel(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m"))
 	p, e := l.pl.CancelWaiting(l.p, at(4))
@@ -379,7 +380,7 @@ func TestEndAfterCancel(t *testing.T) {
 
 // A provider had a message for a while, and certainly did not send it: the contact
 // was queued again and expired there.
-func TestExpiryAfterAcceptance(t *testing.T) {
+func TestRespondent_ExpiryAfterAcceptance(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
 	d.Schedule = office("UTC")
@@ -391,7 +392,7 @@ func TestExpiryAfterAcceptance(t *testing.T) {
 	}
 }
 
-func TestPendingRespondentsStartOnce(t *testing.T) {
+func TestRespondent_PendingRespondentsStartOnce(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, definition())
 	if _, _, err := l.pl.Start(l.p, start(), 0); !errors.Is(err, surveys.ErrNotPending) {
@@ -400,7 +401,7 @@ func TestPendingRespondentsStartOnce(t *testing.T) {
 }
 
 // A delay ends with the start: the next step is not put off by it again.
-func TestStartEndsTheDelayOfAPendingRespondent(t *testing.T) {
+func TestRespondent_StartEndsTheDelayOfAPendingRespondent(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
 	p, _ := pl.DeferFailed(surveys.NewProgress(), start(), 0.5)
@@ -413,7 +414,7 @@ func TestStartEndsTheDelayOfAPendingRespondent(t *testing.T) {
 }
 
 // Only the end of the latest contact, reported for the first time, agrees on a call-back.
-func TestCallBackOfAnotherInterviewIsIgnored(t *testing.T) {
+func TestRespondent_CallBackOfAnotherInterviewIsIgnored(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.Modes = map[surveys.Mode]surveys.ModeSpec{surveys.CATI: {Channel: "people", Retries: "10m 2h"}}

@@ -12,7 +12,7 @@ import (
 	"weir/surveys"
 )
 
-func TestParseRetrySchedule(t *testing.T) {
+func TestRetries_ParseRetrySchedule(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]surveys.RetrySchedule{
 		"":                nil,
@@ -29,7 +29,7 @@ func TestParseRetrySchedule(t *testing.T) {
 	}
 }
 
-func TestInvalidRetrySchedules(t *testing.T) {
+func TestRetries_InvalidRetrySchedules(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"0m":                       `"0m" is not a delay; it must be longer than zero`,
@@ -56,7 +56,7 @@ func TestInvalidRetrySchedules(t *testing.T) {
 }
 
 // Scenario 82: the delay after each attempt.
-func TestDelays(t *testing.T) {
+func TestRetries_Delays(t *testing.T) {
 	t.Parallel()
 	two := surveys.RetrySchedule{10 * time.Minute, 2 * time.Hour}
 	for _, tt := range []struct {
@@ -81,7 +81,7 @@ func TestDelays(t *testing.T) {
 	}
 }
 
-func TestRetrySchedulesOfAnyDelays(t *testing.T) {
+func TestRetries_RetrySchedulesOfAnyDelays(t *testing.T) {
 	t.Parallel()
 	units := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 	rapid.Check(t, func(t *rapid.T) {

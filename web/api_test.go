@@ -16,7 +16,7 @@ import (
 
 const goodTexts = `{"type":"texts","name":"Our texts","capacity":5,"settings":{"base_url":"http://p.test","token":"CANARY-provider-token","channel":"one"}}`
 
-func TestChannelIsCreatedReplacedAndShown(t *testing.T) {
+func TestAPI_ChannelIsCreatedReplacedAndShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	g := r.do("PUT", "/v1/channels/a.b-c_1", goodTexts)
@@ -48,7 +48,7 @@ func TestChannelIsCreatedReplacedAndShown(t *testing.T) {
 	}
 }
 
-func TestPutThatChangesNothingWritesNothing(t *testing.T) {
+func TestAPI_PutThatChangesNothingWritesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.do("PUT", "/v1/channels/a", goodTexts)
@@ -59,7 +59,7 @@ func TestPutThatChangesNothingWritesNothing(t *testing.T) {
 	}
 }
 
-func TestPatchMerges(t *testing.T) {
+func TestAPI_PatchMerges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.do("PUT", "/v1/channels/a", goodTexts)
@@ -87,7 +87,7 @@ func TestPatchMerges(t *testing.T) {
 	}
 }
 
-func TestChangesRetryAfterAConflict(t *testing.T) {
+func TestAPI_ChangesRetryAfterAConflict(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.do("PUT", "/v1/channels/a", goodTexts)
@@ -102,7 +102,7 @@ func TestChangesRetryAfterAConflict(t *testing.T) {
 	}
 }
 
-func TestChannelIsDeleted(t *testing.T) {
+func TestAPI_ChannelIsDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
@@ -130,7 +130,7 @@ func TestChannelIsDeleted(t *testing.T) {
 	}
 }
 
-func TestChannelThatIsBeingDeletedTakesNothing(t *testing.T) {
+func TestAPI_ChannelThatIsBeingDeletedTakesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("a", "texts", func(c *weir.Channel) { c.Deleting = true })
@@ -139,7 +139,7 @@ func TestChannelThatIsBeingDeletedTakesNothing(t *testing.T) {
 	r.refuses(t, "PUT", "/v1/channels/a", refused{body: goodTexts, status: 409, code: weir.CodeConflict})
 }
 
-func TestChannelsAreListedInPages(t *testing.T) {
+func TestAPI_ChannelsAreListedInPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, name := range []string{"c", "a", "b"} {
@@ -161,7 +161,7 @@ func TestChannelsAreListedInPages(t *testing.T) {
 	}
 }
 
-func TestChannelOfAForgottenTypeShowsNoSettings(t *testing.T) {
+func TestAPI_ChannelOfAForgottenTypeShowsNoSettings(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("a", "fax")
@@ -171,7 +171,7 @@ func TestChannelOfAForgottenTypeShowsNoSettings(t *testing.T) {
 	r.refuses(t, "POST", "/v1/channels/a/contacts", refused{body: batch(text("")), status: 409, code: weir.CodeConflict})
 }
 
-func TestContactsAreAccepted(t *testing.T) {
+func TestAPI_ContactsAreAccepted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("a", "texts")
@@ -198,7 +198,7 @@ func TestContactsAreAccepted(t *testing.T) {
 	}
 }
 
-func TestCallsAreAccepted(t *testing.T) {
+func TestAPI_CallsAreAccepted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("v", "voice")
@@ -214,7 +214,7 @@ func TestCallsAreAccepted(t *testing.T) {
 	}
 }
 
-func TestBatchOfAThousandTextsFits(t *testing.T) {
+func TestAPI_BatchOfAThousandTextsFits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("a", "texts")
@@ -227,7 +227,7 @@ func TestBatchOfAThousandTextsFits(t *testing.T) {
 	}
 }
 
-func TestContactIsShownWithItsAttempts(t *testing.T) {
+func TestAPI_ContactIsShownWithItsAttempts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
@@ -258,7 +258,7 @@ func TestContactIsShownWithItsAttempts(t *testing.T) {
 	}
 }
 
-func TestContactsAreListed(t *testing.T) {
+func TestAPI_ContactsAreListed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a, b := r.channel("a", "texts"), r.channel("b", "texts")
@@ -300,7 +300,7 @@ func TestContactsAreListed(t *testing.T) {
 	}
 }
 
-func TestContactIsCanceled(t *testing.T) {
+func TestAPI_ContactIsCanceled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
@@ -328,7 +328,7 @@ func TestContactIsCanceled(t *testing.T) {
 	}
 }
 
-func TestIncomingIsReadOn(t *testing.T) {
+func TestAPI_IncomingIsReadOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
@@ -363,7 +363,7 @@ func (o *overtaken) Cancel(_ context.Context, ref weir.Ref) (weir.State, error) 
 	return 0, weir.Errorf(weir.CodeConflict, "it is done")
 }
 
-func TestCancellationIsOvertaken(t *testing.T) {
+func TestAPI_CancellationIsOvertaken(t *testing.T) {
 	t.Parallel()
 	for outcome, status := range map[weir.Outcome]int{weir.Completed: 409, weir.Canceled: 200} {
 		r := newRig(t, func(o *web.Options) { o.Broker = &overtaken{o.Broker.(*memory), outcome} })
@@ -386,7 +386,7 @@ func (s racing) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 	return c, false, weir.Errorf(weir.CodeConflict, "created just now")
 }
 
-func TestCreationsThatRaceEndAsOne(t *testing.T) {
+func TestAPI_CreationsThatRaceEndAsOne(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *web.Options) { o.Store = racing{o.Store.(*memory)} })
 	v := into[api.ChannelView](t, r.do("PUT", "/v1/channels/a", goodTexts), 200)

@@ -9,7 +9,7 @@ import (
 
 // A provider explains in its own words why it refused a number, and a program
 // that derives keys from numbers may omit the country code.
-func TestOnesOwnNumberIsMaskedHoweverItIsWritten(t *testing.T) {
+func TestAuthMaskOwn_OnesOwnNumberIsMaskedHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	r, tokens, _ := everybody(t)
 	ch := r.channel("b", "texts")

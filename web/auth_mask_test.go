@@ -17,7 +17,7 @@ import (
 	"weir/web/auth"
 )
 
-func TestNumbersInTexts(t *testing.T) {
+func TestAuthMask_NumbersInTexts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                              "",
@@ -71,7 +71,7 @@ func TestMaskOwn_OtherScripts(t *testing.T) {
 }
 
 // No number with a plus remains in any text.
-func TestNoNumberSurvives(t *testing.T) {
+func TestAuthMask_NoNumberSurvives(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		number := "+" + rapid.StringMatching(`[1-9][0-9]{7,14}`).Draw(t, "number")
@@ -141,7 +141,7 @@ func (r *rig) as(method, path, body string, token string) got {
 	return r.serve(req)
 }
 
-func TestNumbersAreMaskedWithoutPII(t *testing.T) {
+func TestAuthMask_NumbersAreMaskedWithoutPII(t *testing.T) {
 	t.Parallel()
 	r, tokens, contact := everybody(t)
 	disposition := `{"disposition":"started"}`
@@ -178,7 +178,7 @@ func TestNumbersAreMaskedWithoutPII(t *testing.T) {
 
 // Without pii:read a token cannot find numbers by trial, and with the scope
 // router it can read only the router's events.
-func TestFiltersThatTellTooMuch(t *testing.T) {
+func TestAuthMask_FiltersThatTellTooMuch(t *testing.T) {
 	t.Parallel()
 	r, tokens, _ := everybody(t)
 	const byPhone = "/v1/surveys/s/respondents?phone=%2B15559998877"

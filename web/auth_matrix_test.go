@@ -124,7 +124,7 @@ func allParts(t *testing.T, o *web.Options) {
 	o.Events, o.Trail, o.Minutes, o.Dead, o.Webhooks = store, auth.NewTrail(store), store, store, store
 }
 
-func TestNoRouteIsForgotten(t *testing.T) {
+func TestAuthMatrix_NoRouteIsForgotten(t *testing.T) {
 	t.Parallel()
 	if d := cmp.Diff(slices.Sorted(maps.Keys(rights())), served(t)); d != "" {
 		t.Errorf("rights() and what is served differ (-rights +served):\n%s", d)
@@ -165,7 +165,7 @@ func newBearers(t *testing.T, now func() time.Time) bearers {
 
 // Every route × every token: 401 without a valid token, 403 without the scope,
 // neither with it.
-func TestRightsOfEveryRoute(t *testing.T) {
+func TestAuthMatrix_RightsOfEveryRoute(t *testing.T) {
 	t.Parallel()
 	clock := &clock{now: start}
 	b := newBearers(t, clock.Now)
@@ -214,7 +214,7 @@ func TestRightsOfEveryRoute(t *testing.T) {
 }
 
 // The description lists the scopes that the routes require.
-func TestOpenAPINamesTheScopes(t *testing.T) {
+func TestAuthMatrix_OpenAPINamesTheScopes(t *testing.T) {
 	t.Parallel()
 	paths := newRig(t, func(o *web.Options) { allParts(t, o) }).spec().Paths
 	for pattern, oneOf := range rights() {

@@ -12,7 +12,7 @@ import (
 // While no token is needed, a cross-origin page that is open on this machine
 // must not use everyone's rights: a form can send a POST without a body to any
 // site.
-func TestOtherSitesCannotActWhileNoTokenIsNeeded(t *testing.T) {
+func TestAuthOrigin_OtherSitesCannotActWhileNoTokenIsNeeded(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
 		name   string

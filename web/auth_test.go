@@ -63,7 +63,7 @@ func (k *keeper) wants(what, text string, scope operators.Scope, want weir.Code)
 
 // The first token closes the gate, and the end of the last one does not open
 // it.
-func TestTheGateStaysClosed(t *testing.T) {
+func TestAuth_TheGateStaysClosed(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	if !k.gate.Open() {
@@ -99,7 +99,7 @@ func TestTheGateStaysClosed(t *testing.T) {
 	}
 }
 
-func TestConfiguredTokensHaveEveryScope(t *testing.T) {
+func TestAuth_ConfiguredTokensHaveEveryScope(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t, "configured")
 	_, text := k.add(time.Time{}, operators.ScopeMetricsRead)
@@ -111,7 +111,7 @@ func TestConfiguredTokensHaveEveryScope(t *testing.T) {
 	k.wants("nobody's", "nobody", operators.ScopeMetricsRead, weir.CodeUnauthorised)
 }
 
-func TestUsesAreNotedLazily(t *testing.T) {
+func TestAuth_UsesAreNotedLazily(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	token, text := k.add(time.Time{}, operators.ScopeRouter)
@@ -154,7 +154,7 @@ func (b *brokenTokens) LiveTokens(ctx context.Context, now time.Time) ([]operato
 }
 
 // Tokens stay valid while the store is down; one error reports the failure.
-func TestTheGateWorksWithoutItsStore(t *testing.T) {
+func TestAuth_TheGateWorksWithoutItsStore(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	_, text := k.add(time.Time{}, operators.ScopeRouter)

@@ -62,7 +62,7 @@ func TestCallbackSignature(t *testing.T) {
 }
 
 // A check of the address by GET is answered as the driver says.
-func TestCallbackCheckIsAnswered(t *testing.T) {
+func TestCallbackSignature_CallbackCheckIsAnswered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
@@ -73,7 +73,7 @@ func TestCallbackCheckIsAnswered(t *testing.T) {
 }
 
 // Drivers see the headers of the provider, and no credential of anybody else.
-func TestCallbackHeaders(t *testing.T) {
+func TestCallbackSignature_CallbackHeaders(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")

@@ -18,7 +18,7 @@ func (p *people) Incoming(_ context.Context, _ weir.ChannelID, m weir.Incoming) 
 
 // A message is acknowledged only after an opt-out has taken effect, also if it
 // arrived before without being acknowledged.
-func TestMessagesAreAcknowledgedOnceTheyAreHeard(t *testing.T) {
+func TestCallbackStop_MessagesAreAcknowledgedOnceTheyAreHeard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")

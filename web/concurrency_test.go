@@ -19,7 +19,8 @@ func twoTokens(o *web.Options) {
 }
 
 // Scenario 189: imports of one token leave capacity to others.
-func TestScenario189_ImportsOfOneTokenLeaveCapacity(t *testing.T) {
+// Scenario 189.
+func TestConcurrency_ImportsOfOneTokenLeaveCapacity(t *testing.T) {
 	t.Parallel()
 	behind(t, func(t *testing.T, _ *rig, dial func() net.Conn) {
 		begin := func(token string) net.Conn {
@@ -44,7 +45,8 @@ func TestScenario189_ImportsOfOneTokenLeaveCapacity(t *testing.T) {
 }
 
 // Scenario 189: streams of one token leave capacity to others.
-func TestScenario189_StreamsOfOneTokenLeaveCapacity(t *testing.T) {
+// Scenario 189.
+func TestConcurrency_StreamsOfOneTokenLeaveCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := eventRig(t, twoTokens)
 		f := newFollowed(t, r.handler)
@@ -64,7 +66,8 @@ func TestScenario189_StreamsOfOneTokenLeaveCapacity(t *testing.T) {
 }
 
 // Scenario 189: a released operation admits a waiting caller.
-func TestScenario189_ReleaseAdmitsAWaitingCaller(t *testing.T) {
+// Scenario 189.
+func TestConcurrency_ReleaseAdmitsAWaitingCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := auth.NewConcurrencyLimit(1, 1)

@@ -19,7 +19,7 @@ import (
 
 // Shutdown does not wait for a connection that has sent no request; it waits
 // for one with a request in progress.
-func TestShutdownDoesNotWaitForSilentConnections(t *testing.T) {
+func TestConnections_ShutdownDoesNotWaitForSilentConnections(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, sent string
@@ -59,7 +59,7 @@ func TestShutdownDoesNotWaitForSilentConnections(t *testing.T) {
 
 // The first request of a new connection may be on the way when the server shuts down: it is
 // answered, if it arrives in a moment.
-func TestShutdownAnswersTheFirstRequestOfANewConnection(t *testing.T) {
+func TestConnections_ShutdownAnswersTheFirstRequestOfANewConnection(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		after    time.Duration
@@ -181,7 +181,8 @@ const strangers, us = "192.0.2.1:1", "198.51.100.7:1"
 
 // Scenario 186: an address that reaches its share loses its own oldest
 // connection without a request, and no other address loses one.
-func TestScenario186_ShareOfAnAddress(t *testing.T) {
+// Scenario 186.
+func TestConnections_ShareOfAnAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, web.ConnectionLimits{All: 10, Address: 3, Reserve: 1})
@@ -203,7 +204,8 @@ func TestScenario186_ShareOfAnAddress(t *testing.T) {
 
 // Scenario 186: when all connections are taken, the address with the most loses
 // one; a connection with a request in progress is never closed.
-func TestScenario186_AllConnectionsTaken(t *testing.T) {
+// Scenario 186.
+func TestConnections_AllConnectionsTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, web.ConnectionLimits{All: 4, Address: 3, Reserve: 1})
@@ -224,7 +226,8 @@ func TestScenario186_AllConnectionsTaken(t *testing.T) {
 
 // Scenario 186: when every connection has a request in progress, probes are
 // still answered, one after the other, and nothing else is.
-func TestScenario186_ReserveForProbes(t *testing.T) {
+// Scenario 186.
+func TestConnections_ReserveForProbes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, web.ConnectionLimits{All: 2, Address: 1, Reserve: 1})
@@ -248,7 +251,8 @@ func TestScenario186_ReserveForProbes(t *testing.T) {
 }
 
 // Scenario 186: a body that never arrives does not occupy the reserve.
-func TestScenario186_BodyInTheReserve(t *testing.T) {
+// Scenario 186.
+func TestConnections_BodyInTheReserve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, web.ConnectionLimits{All: 1, Address: 1, Reserve: 1})
@@ -267,7 +271,8 @@ func TestScenario186_BodyInTheReserve(t *testing.T) {
 }
 
 // Scenario 186: a trusted proxy has no share; its IPv6 neighbors have one.
-func TestScenario186_TrustedProxyHasNoShare(t *testing.T) {
+// Scenario 186.
+func TestConnections_TrustedProxyHasNoShare(t *testing.T) {
 	t.Parallel()
 	for from, trusted := range map[string]bool{strangers: true, "[2001:db8::1]:1": true, "[2001:db8::2]:1": false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -283,7 +288,8 @@ func TestScenario186_TrustedProxyHasNoShare(t *testing.T) {
 
 // Scenario 186: a request that arrives on a connection while it is being closed
 // for another one does not free a second place.
-func TestScenario186_RequestOnAClosedConnection(t *testing.T) {
+// Scenario 186.
+func TestConnections_RequestOnAClosedConnection(t *testing.T) {
 	t.Parallel()
 	conns, pipes := connections(web.ConnectionLimits{All: 10, Address: 1}), newPipes()
 	l, s := conns.Listen(pipes), web.NewServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler), conns)

@@ -105,7 +105,7 @@ func TestEvents_StreamEnablesContactEvents(t *testing.T) {
 	})
 }
 
-func TestTypesOfEventsByPrefix(t *testing.T) {
+func TestContactEvents_TypesOfEventsByPrefix(t *testing.T) {
 	t.Parallel()
 	r, s := eventRig(t)
 	emit(t, s, 0, 6)
@@ -125,7 +125,7 @@ func TestTypesOfEventsByPrefix(t *testing.T) {
 }
 
 // A webhook without pii:read gets the same as a reader without it.
-func TestMaskedEvent(t *testing.T) {
+func TestContactEvents_MaskedEvent(t *testing.T) {
 	t.Parallel()
 	data, err := json.Marshal(events.ContactData{
 		Contact: "1-2", Key: "k-" + phoneCanary[1:], To: phoneCanary, ProviderRef: phoneCanary[1:], Reason: "at +1 (555) 999-8877", Labels: map[string]string{"x": "tel" + phoneCanary[1:]}, QueuedAt: start,
@@ -141,7 +141,7 @@ func TestMaskedEvent(t *testing.T) {
 }
 
 // Ids stay as they are: a client recognizes repeats by them, whoever reads the event.
-func TestMaskedEventsKeepTheirIDs(t *testing.T) {
+func TestContactEvents_MaskedEventsKeepTheirIDs(t *testing.T) {
 	t.Parallel()
 	data := json.RawMessage(`{"contact":"1-100` + phoneCanary[1:] + `","message_id":"250608400856100864","from":"` + phoneCanary + `","to":"100","guid":"a100f-100"}`)
 	e := api.MaskedEvent(events.Event{ID: 8, Type: events.MessageReceived, Source: events.SourceContacts, Subject: "channel/sms/incoming/250608400856100864", At: start, Data: data})
@@ -153,7 +153,7 @@ func TestMaskedEventsKeepTheirIDs(t *testing.T) {
 
 // The API description has an example of each type of these events, with the data that they
 // have.
-func TestContactEventsAreDescribed(t *testing.T) {
+func TestContactEvents_AreDescribed(t *testing.T) {
 	t.Parallel()
 	doc, err := web.Description(channels.NewDirectory(table(), "http://weir.test", nil))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"weir/web"
 )
 
-func TestSearchByNumberNeedsPII(t *testing.T) {
+func TestContactSearch_SearchByNumberNeedsPII(t *testing.T) {
 	t.Parallel()
 	clock := &clock{now: start}
 	tokens := newBearers(t, clock.Now)

@@ -54,7 +54,7 @@ func eventsRequest(t *testing.T, ctx context.Context, query string, header ...st
 	return r
 }
 
-func TestPagesOfEvents(t *testing.T) {
+func TestEvents_PagesOfEvents(t *testing.T) {
 	t.Parallel()
 	r, s := eventRig(t)
 	emit(t, s, 0, 30)
@@ -176,7 +176,7 @@ func ids(t *testing.T, lines <-chan string, n int) []string {
 	return got
 }
 
-func TestStreamOfEvents(t *testing.T) {
+func TestEvents_StreamOfEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := eventRig(t)
 		emit(t, s, 0, 10)
@@ -212,8 +212,8 @@ func TestStreamOfEvents(t *testing.T) {
 	})
 }
 
-// TestAStreamBeatsAndEnds runs in virtual time.
-func TestAStreamBeatsAndEnds(t *testing.T) {
+// TestEvents_AStreamBeatsAndEnds runs in virtual time.
+func TestEvents_AStreamBeatsAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var draining atomic.Bool
 		r, s := eventRig(t, func(o *web.Options) { o.Draining, o.Ending = draining.Load, draining.Load })
@@ -242,9 +242,9 @@ func TestAStreamBeatsAndEnds(t *testing.T) {
 	})
 }
 
-// TestAFilteredStreamStillGetsOn: its client resumes from the stream's
+// TestEvents_AFilteredStreamStillGetsOn: its client resumes from the stream's
 // position, not from the last event that passed the filter.
-func TestAFilteredStreamStillGetsOn(t *testing.T) {
+func TestEvents_AFilteredStreamStillGetsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := eventRig(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -265,9 +265,9 @@ func TestAFilteredStreamStillGetsOn(t *testing.T) {
 	})
 }
 
-// TestAClientThatTakesNothingIsCutOff also checks that such a client delays no
+// TestEvents_AClientThatTakesNothingIsCutOff also checks that such a client delays no
 // other.
-func TestAClientThatTakesNothingIsCutOff(t *testing.T) {
+func TestEvents_AClientThatTakesNothingIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := eventRig(t)
 		emit(t, s, 0, 1000)
@@ -291,7 +291,7 @@ func TestAClientThatTakesNothingIsCutOff(t *testing.T) {
 	})
 }
 
-func TestStreamsAreBounded(t *testing.T) {
+func TestEvents_StreamsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := eventRig(t)
 		ctx, cancel := context.WithCancel(t.Context())

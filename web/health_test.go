@@ -9,7 +9,8 @@ import (
 
 // The phase of the router is told, and decides nothing: the rest of the API works meanwhile.
 // The owner passes both probes.
-func TestScenario149_ReadinessByPart(t *testing.T) {
+// Scenario 149.
+func TestHealth_ReadinessByPart(t *testing.T) {
 	t.Parallel()
 	phase := ""
 	r := newRig(t, func(o *web.Options) {

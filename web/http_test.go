@@ -15,7 +15,7 @@ import (
 	"weir/web/auth"
 )
 
-func TestEveryRouteSays503WhileTheStoreIsDown(t *testing.T) {
+func TestHTTP_EveryRouteSays503WhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("a", "texts")
@@ -44,7 +44,7 @@ type timeoutError struct{}
 func (timeoutError) Error() string        { return "CANARY-cause" }
 func (timeoutError) Is(target error) bool { return target.Error() == "context deadline exceeded" }
 
-func TestInternalErrorsKeepTheirDetailsToTheLog(t *testing.T) {
+func TestHTTP_InternalErrorsKeepTheirDetailsToTheLog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.down = fmt.Errorf("CANARY-cause")
@@ -60,7 +60,7 @@ func TestInternalErrorsKeepTheirDetailsToTheLog(t *testing.T) {
 // panicking is a broker that panics.
 type panicking struct{ web.Broker }
 
-func TestPanicIsA500(t *testing.T) {
+func TestHTTP_PanicIsA500(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *web.Options) { o.Broker = panicking{} })
 	r.channel("a", "texts")
@@ -76,7 +76,7 @@ func TestPanicIsA500(t *testing.T) {
 	}
 }
 
-func TestUnknownPathsAndMethods(t *testing.T) {
+func TestHTTP_UnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, path := range []string{"/", "/v1", "/v1/", "/v1/channels/", "/v1/channels/a/b", "//v1/channels", "/v2/channels", "/callbacks/a", "/doc", "/schemas/Problem.json"} {
@@ -105,7 +105,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 }
 
-func TestReadiness(t *testing.T) {
+func TestHTTP_Readiness(t *testing.T) {
 	t.Parallel()
 	draining := false
 	r := newRig(t, func(o *web.Options) { o.Draining = func() bool { return draining } })
@@ -126,7 +126,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-func TestRequestsAreLoggedQuietlyAndByPattern(t *testing.T) {
+func TestHTTP_RequestsAreLoggedQuietlyAndByPattern(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("a", "texts")
@@ -143,7 +143,7 @@ func TestRequestsAreLoggedQuietlyAndByPattern(t *testing.T) {
 	}
 }
 
-func TestEverythingIsOpenWithoutTokens(t *testing.T) {
+func TestHTTP_EverythingIsOpenWithoutTokens(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *web.Options) {
 		o.Gate = auth.NewGate(auth.GateOptions{})
@@ -156,7 +156,7 @@ func TestEverythingIsOpenWithoutTokens(t *testing.T) {
 	}
 }
 
-func TestEveryAPIRouteAsksForAToken(t *testing.T) {
+func TestHTTP_EveryAPIRouteAsksForAToken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("a", "texts")
@@ -207,7 +207,7 @@ func (b *bytesRead) Read(p []byte) (int, error) {
 
 // A client that must send its whole body before it reads receives the error,
 // unless the body is too long.
-func TestRefusedBodiesAreReadOn(t *testing.T) {
+func TestHTTP_RefusedBodiesAreReadOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("texts", "texts")
@@ -232,7 +232,7 @@ func TestRefusedBodiesAreReadOn(t *testing.T) {
 	}
 }
 
-func TestEscapedCharactersAreTaken(t *testing.T) {
+func TestHTTP_EscapedCharactersAreTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("texts", "texts")

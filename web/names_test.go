@@ -7,7 +7,7 @@ import (
 
 // Texts for people appear in tables, logs and terminals: names, titles and descriptions are
 // one line, and nothing in them acts on what surrounds them.
-func TestTextsForPeopleAreOneVisibleLine(t *testing.T) {
+func TestNames_TextsForPeopleAreOneVisibleLine(t *testing.T) {
 	t.Parallel()
 	r, _, _ := hookRig(t)
 	r.channel("texts", "texts")

@@ -25,10 +25,10 @@ import (
 	"weir/web/auth"
 )
 
-// TestOpenAPIListsEveryRoute: every served route is described, except pages for
+// TestOpenAPI_ListsEveryRoute: every served route is described, except pages for
 // people, and vice versa, also in the description generated without a running
 // Weir.
-func TestOpenAPIListsEveryRoute(t *testing.T) {
+func TestOpenAPI_ListsEveryRoute(t *testing.T) {
 	t.Parallel()
 	var listed, want []string
 	for path, ops := range described(t).Paths {
@@ -48,7 +48,7 @@ func TestOpenAPIListsEveryRoute(t *testing.T) {
 	}
 }
 
-func TestOpenAPIIsWellFormed(t *testing.T) {
+func TestOpenAPI_IsWellFormed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *web.Options) { o.Prefix = "/weir" })
 	g, spec := r.serve(httptest.NewRequest("GET", "/openapi.json", nil)), r.spec()
@@ -130,9 +130,9 @@ func resolveRefs(t *testing.T, doc, at any) {
 	}
 }
 
-// TestOneDescription: the description that responses are checked against is the
+// TestOpenAPI_OneDescription: the description that responses are checked against is the
 // served one, for the parts that exist.
-func TestOneDescription(t *testing.T) {
+func TestOpenAPI_OneDescription(t *testing.T) {
 	t.Parallel()
 	all := described(t)
 	whole := newRig(t, func(o *web.Options) { allParts(t, o) }).spec()
@@ -146,7 +146,7 @@ func TestOneDescription(t *testing.T) {
 	}
 }
 
-func TestOpenAPINamesEveryCode(t *testing.T) {
+func TestOpenAPI_NamesEveryCode(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	raw, err := json.Marshal(r.spec().Components.Schemas["Problem"])
@@ -176,9 +176,9 @@ func judge(t testing.TB) func(body any) []error {
 	}
 }
 
-// TestAcceptedBodiesMatchTheDescription: the description excludes at least 30
+// TestOpenAPI_AcceptedBodiesMatchTheDescription: the description excludes at least 30
 // rows of the table of bad input, which is rejected, and no good input.
-func TestAcceptedBodiesMatchTheDescription(t *testing.T) {
+func TestOpenAPI_AcceptedBodiesMatchTheDescription(t *testing.T) {
 	t.Parallel()
 	validate := judge(t)
 	ruledOut := 0
@@ -249,7 +249,7 @@ func FuzzContacts(f *testing.F) {
 	})
 }
 
-func TestMetricsAreCleanAndBeginAtZero(t *testing.T) {
+func TestOpenAPI_MetricsAreCleanAndBeginAtZero(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	problems, err := testutil.GatherAndLint(r.registry)
@@ -277,8 +277,8 @@ func TestMetricsAreCleanAndBeginAtZero(t *testing.T) {
 	}
 }
 
-// TestTwoHandlersInOneProcess: nothing is registered globally.
-func TestTwoHandlersInOneProcess(t *testing.T) {
+// TestOpenAPI_TwoHandlersInOneProcess: nothing is registered globally.
+func TestOpenAPI_TwoHandlersInOneProcess(t *testing.T) {
 	t.Parallel()
 	for range 2 {
 		if _, err := web.New(web.Options{
@@ -312,9 +312,9 @@ func BenchmarkContacts(b *testing.B) {
 	}
 }
 
-// TestOverlayDescribesWhatExists: no text or example of the overlay is left over
+// TestOpenAPI_OverlayDescribesWhatExists: no text or example of the overlay is left over
 // from a schema, field or operation that is gone.
-func TestOverlayDescribesWhatExists(t *testing.T) {
+func TestOpenAPI_OverlayDescribesWhatExists(t *testing.T) {
 	t.Parallel()
 	var overlay struct {
 		Schemas          map[string]string

@@ -24,9 +24,9 @@ func described(t *testing.T) *openAPI {
 	return parseOpenAPI(t, string(raw))
 }
 
-// TestTheDescriptionIsOpenAPI: independent tools accept the document, with
+// TestOpenAPI_TheDescriptionIsOpenAPI: independent tools accept the document, with
 // every example, default and pattern in it.
-func TestTheDescriptionIsOpenAPI(t *testing.T) {
+func TestOpenAPI_TheDescriptionIsOpenAPI(t *testing.T) {
 	t.Parallel()
 	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
 	if err != nil {
@@ -123,9 +123,9 @@ func TestParameters_ExamplesMatch(t *testing.T) {
 	}
 }
 
-// TestEveryExampleIsOfItsSchema: each body and each response has at least one
+// TestOpenAPI_EveryExampleIsOfItsSchema: each body and each response has at least one
 // example, and its schema allows it.
-func TestEveryExampleIsOfItsSchema(t *testing.T) {
+func TestOpenAPI_EveryExampleIsOfItsSchema(t *testing.T) {
 	t.Parallel()
 	spec := described(t)
 	tried := 0
@@ -172,9 +172,9 @@ func TestEveryExampleIsOfItsSchema(t *testing.T) {
 	}
 }
 
-// TestEverythingIsExplained: every operation, parameter, schema and field has a
+// TestOpenAPI_EverythingIsExplained: every operation, parameter, schema and field has a
 // description, every parameter has bounds, every tag has a meaning.
-func TestEverythingIsExplained(t *testing.T) {
+func TestOpenAPI_EverythingIsExplained(t *testing.T) {
 	t.Parallel()
 	spec := described(t)
 	var tags []string

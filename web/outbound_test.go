@@ -10,7 +10,8 @@ import (
 
 // Scenario 194: an application at a URL that Weir must not call is rejected
 // when it is set, and the error names the field.
-func TestScenario194_ApplicationThatMustNotBeCalled(t *testing.T) {
+// Scenario 194.
+func TestOutbound_ApplicationThatMustNotBeCalled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *web.Options) {
 		o.MayCall = func(url string) error {

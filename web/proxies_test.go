@@ -13,7 +13,8 @@ import (
 )
 
 // Scenario 187: a token of 128 bits is admitted whatever else its address sent.
-func TestScenario187_StrongTokenIsNeverLockedOut(t *testing.T) {
+// Scenario 187.
+func TestProxies_StrongTokenIsNeverLockedOut(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
 		strings.Repeat("0123456789abcdef", 2):            200, // openssl rand -hex 16
@@ -41,7 +42,8 @@ func behindProxies(h http.Handler) http.Handler {
 
 // Scenario 187: behind a trusted proxy, limits apply to each client, and no
 // client can impersonate another.
-func TestScenario187_LimitsOfClientsBehindAProxy(t *testing.T) {
+// Scenario 187.
+func TestProxies_LimitsOfClientsBehindAProxy(t *testing.T) {
 	t.Parallel()
 	r, _ := limited(t)
 	r.handler = behindProxies(r.handler)
@@ -73,7 +75,8 @@ func TestScenario187_LimitsOfClientsBehindAProxy(t *testing.T) {
 	}
 }
 
-func TestScenario187_ClientOfForwardedRequests(t *testing.T) {
+// Scenario 187.
+func TestProxies_ClientOfForwardedRequests(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ peer, xff, forwarded, want string }{
 		{"10.0.0.1:9", "", "", "10.0.0.1"},

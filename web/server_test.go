@@ -58,7 +58,7 @@ func connections(limits web.ConnectionLimits, proxies ...netip.Prefix) *web.Conn
 	return web.NewConnections(limits, proxies, web.NewRefusalLog(slog.New(slog.DiscardHandler)))
 }
 
-func TestSlowClientsAreCutOff(t *testing.T) {
+func TestServer_SlowClientsAreCutOff(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, sent string
@@ -99,7 +99,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	}
 }
 
-func TestLargeHeadIsRefused(t *testing.T) {
+func TestServer_LargeHeadIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -131,7 +131,7 @@ func TestLargeHeadIsRefused(t *testing.T) {
 	}
 }
 
-func TestServerHasEveryTimeout(t *testing.T) {
+func TestServer_HasEveryTimeout(t *testing.T) {
 	t.Parallel()
 	s := newServer(http.NotFoundHandler())
 	if s.ReadHeaderTimeout == 0 || s.ReadTimeout == 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 {
@@ -139,7 +139,7 @@ func TestServerHasEveryTimeout(t *testing.T) {
 	}
 }
 
-func TestRequestsHaveAnEnd(t *testing.T) {
+func TestServer_RequestsHaveAnEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(o *web.Options) { o.Store = &hanging{Store: o.Store} })

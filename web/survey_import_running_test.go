@@ -40,7 +40,7 @@ func TestRunningSurveyRejectsRespondentsWithoutAttributes(t *testing.T) {
 
 // A number of another import that may still be rolled back is not reported as a
 // duplicate.
-func TestNumbersOfUnfinishedImportsAreNoDuplicates(t *testing.T) {
+func TestSurveyImport_NumbersOfUnfinishedImportsAreNoDuplicates(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -64,7 +64,7 @@ func TestNumbersOfUnfinishedImportsAreNoDuplicates(t *testing.T) {
 
 // A launch does not check the rows of an import in progress, so that import is
 // rolled back.
-func TestLaunchDuringAnImportTakesItBack(t *testing.T) {
+func TestSurveyImport_LaunchDuringAnImportTakesItBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")

@@ -37,7 +37,7 @@ func importOf(t *testing.T, g got) *surveyapi.ImportView {
 	return p.Import
 }
 
-func TestRespondentsAreAddedAsJSON(t *testing.T) {
+func TestSurveyImport_RespondentsAreAddedAsJSON(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", `"region":"MX",`)
@@ -79,7 +79,7 @@ func TestRespondentsAreAddedAsJSON(t *testing.T) {
 
 const badRow = "the phone number has characters other than digits, +, space, -, ., / and brackets"
 
-func TestBadRowsAreSkippedOrLetNothingIn(t *testing.T) {
+func TestSurveyImport_BadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 	t.Parallel()
 	csv := "Phone,First Name,age\n+525500000000,Ana,34\nCANARY,Bo,1\n+525500000001,Cy\n+525500000000,Di,9\n\n+525500000002,Ed,40\n"
 	ndjson := `{"phone":"+525500000000","first_name":"Ana","age":34}` + "\n" + `{"phone":"CANARY"}` + "\n{\n" + `{"phone":"+525500000000"}` + "\n\n" + `{"phone":"+525500000002","age":40}` + "\n"
@@ -133,7 +133,7 @@ func TestBadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 	}
 }
 
-func TestGoodFileIsLoadedWhole(t *testing.T) {
+func TestSurveyImport_GoodFileIsLoadedWhole(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -172,7 +172,7 @@ func utf16File(s string) string {
 	return string(out)
 }
 
-func TestBrokenFiles(t *testing.T) {
+func TestSurveyImport_BrokenFiles(t *testing.T) {
 	t.Parallel()
 	good := "+525500000000"
 	for name, tc := range map[string]struct {
@@ -234,7 +234,7 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-func TestEncodings(t *testing.T) {
+func TestSurveyImport_Encodings(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -254,7 +254,8 @@ func TestEncodings(t *testing.T) {
 
 // Scenario 102: the lines of a file may end in CR, as some spreadsheets write
 // them.
-func TestScenario102_LinesThatEndInCR(t *testing.T) {
+// Scenario 102.
+func TestSurveyImport_LinesThatEndInCR(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\r", "\r\n", "\n"} {
 		r := newRig(t)

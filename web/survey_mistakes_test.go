@@ -7,7 +7,8 @@ import (
 
 // Scenario 99: all errors of a survey are reported at once, whichever layer
 // finds them.
-func TestScenario99_EveryMistakeOfASurveyAtOnce(t *testing.T) {
+// Scenario 99.
+func TestSurvey_EveryMistakeOfASurveyAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	const body = `{"colour":"red",

@@ -35,7 +35,7 @@ func active(p *surveys.Respondent) {
 	p.Attempts, p.Bucket, p.Contact = surveys.Counts{SMS: 2, IVR: 1}, 1, weir.Ref{Channel: 3, ID: 9}
 }
 
-func TestRespondentsAreListed(t *testing.T) {
+func TestSurveyRespondents_RespondentsAreListed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", `"region":"MX",`)
@@ -67,7 +67,7 @@ func TestRespondentsAreListed(t *testing.T) {
 	}
 }
 
-func TestRespondentIsShown(t *testing.T) {
+func TestSurveyRespondents_RespondentIsShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -92,7 +92,7 @@ func TestRespondentIsShown(t *testing.T) {
 	}
 }
 
-func TestHearing(t *testing.T) {
+func TestSurveyRespondents_Hearing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -155,7 +155,7 @@ func TestHearing(t *testing.T) {
 
 // Answers are also accepted from a respondent whose number, stored earlier, an
 // import would no longer accept.
-func TestHearingChecksNoStoredNumber(t *testing.T) {
+func TestSurveyRespondents_HearingChecksNoStoredNumber(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -166,7 +166,7 @@ func TestHearingChecksNoStoredNumber(t *testing.T) {
 	}
 }
 
-func TestResults(t *testing.T) {
+func TestSurveyRespondents_Results(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -220,7 +220,7 @@ lines",'	x,,,
 	}
 }
 
-func TestResultsOfManyPagesAndAttributes(t *testing.T) {
+func TestSurveyRespondents_ResultsOfManyPagesAndAttributes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -247,7 +247,7 @@ func TestResultsOfManyPagesAndAttributes(t *testing.T) {
 	}
 }
 
-func TestLog(t *testing.T) {
+func TestSurveyRespondents_Log(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -266,7 +266,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-func TestLogNewestFirst(t *testing.T) {
+func TestSurveyRespondents_LogNewestFirst(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")

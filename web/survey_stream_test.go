@@ -91,10 +91,10 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// TestFilesOfAnyLengthTakeBoundedMemory: neither 20 MB of rows nor 58,800
+// TestSurveyImport_FilesOfAnyLengthTakeBoundedMemory: neither 20 MB of rows nor 58,800
 // bad rows are held in memory. It is not parallel: it measures the
 // memory of the process.
-func TestFilesOfAnyLengthTakeBoundedMemory(t *testing.T) {
+func TestSurveyImport_FilesOfAnyLengthTakeBoundedMemory(t *testing.T) {
 	const bound = 4 << 20
 	for _, tc := range []struct {
 		mode    string
@@ -128,7 +128,7 @@ func TestFilesOfAnyLengthTakeBoundedMemory(t *testing.T) {
 
 // However many rows of a file are bad, the response lists the first 1,000 and has the
 // number of all.
-func TestResponseToAnImportIsBounded(t *testing.T) {
+func TestSurveyImport_ResponseToAnImportIsBounded(t *testing.T) {
 	t.Parallel()
 	const bad = 20_000
 	for kind, file := range map[string]string{
@@ -156,9 +156,9 @@ func TestResponseToAnImportIsBounded(t *testing.T) {
 	}
 }
 
-// TestImportThatBreaksOff: because of a store failure, a body that is truncated
+// TestSurveyImport_ImportThatBreaksOff: because of a store failure, a body that is truncated
 // or too large, a survey that ends, or a shutdown.
-func TestImportThatBreaksOff(t *testing.T) {
+func TestSurveyImport_ImportThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name   string
@@ -221,9 +221,9 @@ func TestImportThatBreaksOff(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesAfterTheLastRow: a file that was sent completely is
+// TestSurveyImport_ClientThatLeavesAfterTheLastRow: a file that was sent completely is
 // loaded completely.
-func TestClientThatLeavesAfterTheLastRow(t *testing.T) {
+func TestSurveyImport_ClientThatLeavesAfterTheLastRow(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"none", "skip"} {
 		r := newRig(t)
@@ -242,7 +242,7 @@ func TestClientThatLeavesAfterTheLastRow(t *testing.T) {
 	}
 }
 
-func TestFileThatIsAnnouncedAsTooLargeIsRefusedAtOnce(t *testing.T) {
+func TestSurveyImport_FileThatIsAnnouncedAsTooLargeIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *web.Options) { o.MaxImport = 100 })
 	r.put("s1", "")
@@ -252,7 +252,7 @@ func TestFileThatIsAnnouncedAsTooLargeIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func TestTransfersEndWhenTheProcessDoes(t *testing.T) {
+func TestSurveyImport_TransfersEndWhenTheProcessDoes(t *testing.T) {
 	t.Parallel()
 	draining := false
 	r := newRig(t, func(o *web.Options) { o.Ending = func() bool { return draining } })
@@ -268,8 +268,8 @@ func TestTransfersEndWhenTheProcessDoes(t *testing.T) {
 	}
 }
 
-// TestDownloadThatBreaksOff: a truncated file must not look complete.
-func TestDownloadThatBreaksOff(t *testing.T) {
+// TestSurveyImport_DownloadThatBreaksOff: a truncated file must not look complete.
+func TestSurveyImport_DownloadThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")

@@ -42,7 +42,7 @@ func (r *rig) stands(name string, state surveys.State) surveys.Survey {
 	return *s
 }
 
-func TestSurveyIsWrittenAndRead(t *testing.T) {
+func TestSurvey_IsWrittenAndRead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	g := r.do("PUT", "/v1/surveys/s1", survey(`"title":"Spring","region":"MX","stop_words":[],"initial_success_rate":0,"application":{"url":"https://app.test/x","secret":"`+applicationCanary+`"},`))
@@ -72,7 +72,7 @@ func TestSurveyIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-func TestSurveysAreListed(t *testing.T) {
+func TestSurvey_AreListed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, name := range []string{"c", "a", "b"} {
@@ -99,7 +99,7 @@ func TestSurveysAreListed(t *testing.T) {
 	}
 }
 
-func TestBadSurveysAreRefused(t *testing.T) {
+func TestSurvey_BadSurveysAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	replace := func(old, by string) string { return strings.Replace(survey(""), old, by, 1) }
@@ -146,7 +146,7 @@ func TestBadSurveysAreRefused(t *testing.T) {
 	}
 }
 
-func TestSurveyIsPatched(t *testing.T) {
+func TestSurvey_IsPatched(t *testing.T) {
 	t.Parallel()
 	quota := `{"quotas":[{"where":{"age":{"from":18,"to":30}},"quota":11},{"where":{"age":{"from":31}},"quota":20}]}`
 	for _, tc := range []struct {
@@ -200,7 +200,7 @@ func TestSurveyIsPatched(t *testing.T) {
 	}
 }
 
-func TestPatchOfAnOtherVersionIsAConflict(t *testing.T) {
+func TestSurvey_PatchOfAnOtherVersionIsAConflict(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -221,7 +221,7 @@ func TestPatchOfAnOtherVersionIsAConflict(t *testing.T) {
 	}
 }
 
-func TestSteps(t *testing.T) {
+func TestSurvey_Steps(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s.1-a", "")
@@ -252,7 +252,7 @@ func TestSteps(t *testing.T) {
 }
 
 // Users change nothing about a locked survey; its respondents they do.
-func TestLockedSurvey(t *testing.T) {
+func TestSurvey_LockedSurvey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -290,7 +290,7 @@ func TestLockedSurvey(t *testing.T) {
 	}
 }
 
-func TestSurveyIsDeleted(t *testing.T) {
+func TestSurvey_IsDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -309,7 +309,7 @@ func TestSurveyIsDeleted(t *testing.T) {
 	r.put("s1", "")
 }
 
-func TestStats(t *testing.T) {
+func TestSurvey_Stats(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -342,8 +342,8 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestExamplesWork: the examples in the API description are accepted.
-func TestExamplesWork(t *testing.T) {
+// TestSurvey_ExamplesWork: the examples in the API description are accepted.
+func TestSurvey_ExamplesWork(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	tried := 0
@@ -373,7 +373,7 @@ func TestExamplesWork(t *testing.T) {
 	}
 }
 
-func TestEverySurveyRouteSays503WhileTheStoreIsDown(t *testing.T) {
+func TestSurvey_EverySurveyRouteSays503WhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("a", "")

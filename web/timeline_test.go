@@ -78,7 +78,7 @@ func TestTimeline(t *testing.T) {
 
 // A dead letter, its requeue and the token that requested it are in the
 // timelines of both contacts.
-func TestTimelineOfADeadLetter(t *testing.T) {
+func TestTimeline_OfADeadLetter(t *testing.T) {
 	t.Parallel()
 	var trail *auth.Trail
 	r, _, list := deadRig(t, 1, func(o *web.Options) { trail = o.Trail })

@@ -91,7 +91,7 @@ func TestFigures_Reconciliation(t *testing.T) {
 }
 
 // The numbers that surveys and the overview read are those of the figures.
-func TestLoad(t *testing.T) {
+func TestFigures_Load(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
 	r.accept(text(2), text(2), text(1))

@@ -50,7 +50,7 @@ func limit(rate, burst int) func(*rig) {
 
 // The limit is used: over a minute as many are dispatched as it allows, however
 // large the contacts.
-func TestPaceIsUsed(t *testing.T) {
+func TestPace_IsUsed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		rate, burst, messages int
@@ -74,7 +74,7 @@ func TestPaceIsUsed(t *testing.T) {
 	}
 }
 
-func TestPaceAllowsABurstAfterAPause(t *testing.T) {
+func TestPace_AllowsABurstAfterAPause(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, limit(1, 10))
 	r.pass(time.Minute)
@@ -89,7 +89,7 @@ func TestPaceAllowsABurstAfterAPause(t *testing.T) {
 }
 
 // A slow commit delays dispatches and does not bunch them.
-func TestPaceHoldsForDispatchesNotClaims(t *testing.T) {
+func TestPace_HoldsForDispatchesNotClaims(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, limit(10, 2))
 	r.accept(slices.Repeat([]weir.Spec{text(1)}, 50)...)
@@ -104,7 +104,7 @@ func TestPaceHoldsForDispatchesNotClaims(t *testing.T) {
 	}
 }
 
-func TestPaceHoldsForClaimsAtAcceptance(t *testing.T) {
+func TestPace_HoldsForClaimsAtAcceptance(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, limit(1, 3))
 	r.pass(time.Minute)
@@ -117,7 +117,7 @@ func TestPaceHoldsForClaimsAtAcceptance(t *testing.T) {
 
 // A restart, and another process that takes the channel over, do not begin with a
 // burst.
-func TestPaceHoldsAcrossARestart(t *testing.T) {
+func TestPace_HoldsAcrossARestart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, limit(1, 5))
 	r.pass(time.Minute)
@@ -129,7 +129,7 @@ func TestPaceHoldsAcrossARestart(t *testing.T) {
 	}
 }
 
-func TestPaceIsLoweredAndRaised(t *testing.T) {
+func TestPace_IsLoweredAndRaised(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 5000, limit(10, 1))
 	rate := func() float64 { return r.core.Figures().RatePerSecond }
@@ -161,7 +161,7 @@ func TestPaceIsLoweredAndRaised(t *testing.T) {
 
 // However often it refuses, the rate has a lower bound; nothing is dispatched twice
 // and nothing becomes a dead letter.
-func TestPaceIsNotLoweredForEver(t *testing.T) {
+func TestPace_IsNotLoweredForEver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, limit(16, 1), func(r *rig) { r.manner = func(channels.Attempt) manner { return limits } })
 	r.accept(calls(5)...)
@@ -176,7 +176,7 @@ func TestPaceIsNotLoweredForEver(t *testing.T) {
 	}
 }
 
-func TestPaceIsExplained(t *testing.T) {
+func TestPace_IsExplained(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, limit(1, 1))
 	r.accept(slices.Repeat([]weir.Spec{text(1)}, 5)...)
@@ -198,7 +198,7 @@ func TestPaceIsExplained(t *testing.T) {
 
 // A changed rate keeps the bucket: no burst is gained by changing it back and
 // forth.
-func TestPaceChangesGainNothing(t *testing.T) {
+func TestPace_ChangesGainNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 5000, limit(10, 5))
 	r.pass(time.Minute)

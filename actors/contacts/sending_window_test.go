@@ -13,7 +13,8 @@ import (
 // Windows, pauses, and channels that are not set up yet: when nothing may be
 // sent although slots are free.
 
-func TestScenario20_21_HeldUntilNotBefore(t *testing.T) {
+// Scenarios 20 and 21.
+func TestSendingWindow_HeldUntilNotBefore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 5)
 	r.accept(with(text(1), func(s *weir.Spec) { s.NotBefore = start.Add(50 * time.Second) }), text(1))
@@ -26,7 +27,7 @@ func TestScenario20_21_HeldUntilNotBefore(t *testing.T) {
 
 // Contacts that become due at once are before the window's horizon, and must not
 // all be held in memory.
-func TestManyDueAtOnceKeepTheirOrder(t *testing.T) {
+func TestSendingWindow_ManyDueAtOnceKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 10)
 	r.accept(slices.Repeat([]weir.Spec{with(text(1), func(s *weir.Spec) { s.NotBefore = start.Add(time.Minute) })}, 300)...)
@@ -44,7 +45,8 @@ func TestManyDueAtOnceKeepTheirOrder(t *testing.T) {
 	}
 }
 
-func TestScenario22_ClosedWindowIsReportedOnceAndItsSlotUsed(t *testing.T) {
+// Scenario 22.
+func TestSendingWindow_ClosedWindowIsReportedOnceAndItsSlotUsed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(r *rig) { r.ch.Paused = true })
 	r.accept(with(text(1), func(s *weir.Spec) { s.NotAfter = start.Add(time.Second) }), text(1))
@@ -58,7 +60,8 @@ func TestScenario22_ClosedWindowIsReportedOnceAndItsSlotUsed(t *testing.T) {
 	}
 }
 
-func TestScenario22_WindowClosesBetweenClaimAndSending(t *testing.T) {
+// Scenario 22.
+func TestSendingWindow_WindowClosesBetweenClaimAndSending(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.settle()
@@ -71,7 +74,8 @@ func TestScenario22_WindowClosesBetweenClaimAndSending(t *testing.T) {
 	wantDone(t, r, 1, weir.Expired)
 }
 
-func TestScenario25_ManyExpireAtOnce(t *testing.T) {
+// Scenario 25.
+func TestSendingWindow_ManyExpireAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, func(r *rig) { r.ch.Paused = true })
 	closes := start.Add(time.Hour)
@@ -85,7 +89,8 @@ func TestScenario25_ManyExpireAtOnce(t *testing.T) {
 	wantSent(t, r, 1601)
 }
 
-func TestScenario71_PausedChannelSendsNothing(t *testing.T) {
+// Scenario 71.
+func TestSendingWindow_PausedChannelSendsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.accept(calls(500)...)
@@ -101,7 +106,8 @@ func TestScenario71_PausedChannelSendsNothing(t *testing.T) {
 	wantSent(t, r, 1, 2, 3, 4)
 }
 
-func TestScenario71_PausedBetweenClaimAndSending(t *testing.T) {
+// Scenario 71.
+func TestSendingWindow_PausedBetweenClaimAndSending(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.settle()
@@ -115,7 +121,7 @@ func TestScenario71_PausedBetweenClaimAndSending(t *testing.T) {
 	wantSent(t, r, 1, 2)
 }
 
-func TestNothingIsSentBeforeTheProviderIsSetUp(t *testing.T) {
+func TestSendingWindow_NothingIsSentBeforeTheProviderIsSetUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, func(r *rig) { r.prepErr = fmt.Errorf("no such account") })
 	r.accept(calls(1)...)
@@ -137,7 +143,7 @@ func TestNothingIsSentBeforeTheProviderIsSetUp(t *testing.T) {
 
 // If the settings change while the provider is being set up, it is set up again:
 // the first call used the old ones.
-func TestSettingsChangeDuringSetUp(t *testing.T) {
+func TestSendingWindow_SettingsChangeDuringSetUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.tell(func(c *contacts.Core, now time.Time) { c.Configure(r.ch, true, now) })

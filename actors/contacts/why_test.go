@@ -213,7 +213,7 @@ func TestWhy_OldRow(t *testing.T) {
 
 // Why a channel starts nothing, by its broker and by any other process, which knows the
 // row and the figures alone.
-func TestWhyNext(t *testing.T) {
+func TestWhy_WhyNext(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change []func(*rig)

@@ -211,7 +211,7 @@ func TestWindow(t *testing.T) {
 }
 
 // The last revisions are known, and their number stays bounded.
-func TestRevisionsAreBounded(t *testing.T) {
+func TestWindow_RevisionsAreBounded(t *testing.T) {
 	t.Parallel()
 	var r revisions
 	row := func(id, rev int64) *weir.Contact {
@@ -231,9 +231,9 @@ func TestRevisionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestBlockedContactGoesFirstWhenItFits: a contact that was too large for the
+// TestWindow_BlockedContactGoesFirstWhenItFits: a contact that was too large for the
 // channel is older than those in memory, and goes before them once it fits.
-func TestBlockedContactGoesFirstWhenItFits(t *testing.T) {
+func TestWindow_BlockedContactGoesFirstWhenItFits(t *testing.T) {
 	t.Parallel()
 	w := newWindow(32)
 	large := weir.Contact{Ref: weir.Ref{ID: 1}, Spec: weir.Spec{Priority: weir.Normal, Messages: make([]string, 5)}}

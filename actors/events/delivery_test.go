@@ -18,7 +18,7 @@ import (
 	"weir/persistence/storetest"
 )
 
-func TestEventsAreDelivered(t *testing.T) {
+func TestDelivery_EventsAreDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.emit(0, 3, "before") // before any receiver is registered
@@ -47,9 +47,9 @@ func TestEventsAreDelivered(t *testing.T) {
 	})
 }
 
-// TestAPoisonedSubjectHoldsUpNoOther: other subjects do not wait, not even for
+// TestDelivery_APoisonedSubjectHoldsUpNoOther: other subjects do not wait, not even for
 // long, and its own events stay in order.
-func TestAPoisonedSubjectHoldsUpNoOther(t *testing.T) {
+func TestDelivery_APoisonedSubjectHoldsUpNoOther(t *testing.T) {
 	for name, takes := range map[string]time.Duration{
 		"fails":            0,
 		"fails after long": 10 * time.Second,
@@ -91,7 +91,7 @@ func TestAPoisonedSubjectHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-func TestWhatFailsForADayIsDead(t *testing.T) {
+func TestDelivery_WhatFailsForADayIsDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.PollEvery = time.Minute
@@ -129,9 +129,9 @@ func TestWhatFailsForADayIsDead(t *testing.T) {
 	})
 }
 
-// TestAnOutageOfTheReceiver lasts longer than the max number of deferred events
+// TestDelivery_AnOutageOfTheReceiver lasts longer than the max number of deferred events
 // covers: the log is the queue then, and memory stays bounded.
-func TestAnOutageOfTheReceiver(t *testing.T) {
+func TestDelivery_AnOutageOfTheReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.MaxDeferred, g.o.Window = 50, 100
@@ -160,9 +160,9 @@ func TestAnOutageOfTheReceiver(t *testing.T) {
 	})
 }
 
-// TestCrashesLoseNothing ends the process at arbitrary instants, with a receiver
+// TestDelivery_CrashesLoseNothing ends the process at arbitrary instants, with a receiver
 // that fails occasionally.
-func TestCrashesLoseNothing(t *testing.T) {
+func TestDelivery_CrashesLoseNothing(t *testing.T) {
 	for seed := range uint64(15) {
 		synctest.Test(t, func(t *testing.T) {
 			chance := rand.New(rand.NewPCG(seed, 1))
@@ -196,7 +196,7 @@ func TestCrashesLoseNothing(t *testing.T) {
 	}
 }
 
-func TestPurgedEventsAreCounted(t *testing.T) {
+func TestDelivery_PurgedEventsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.start()
@@ -215,9 +215,9 @@ func TestPurgedEventsAreCounted(t *testing.T) {
 	})
 }
 
-// TestAPanicIsAFailure: the event is delivered again, and the log has the stack
+// TestDelivery_APanicIsAFailure: the event is delivered again, and the log has the stack
 // without the value, which may hold personal data.
-func TestAPanicIsAFailure(t *testing.T) {
+func TestDelivery_APanicIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		var log bytes.Buffer
@@ -239,7 +239,7 @@ func TestAPanicIsAFailure(t *testing.T) {
 	})
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestDelivery_OptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	good := delivery.Receiver{Name: "r", Wants: func(events.Event) bool { return true }, Deliver: nil}
 	for i, o := range []delivery.Options{{}, {Store: (*persistence.Store)(nil), Receivers: []delivery.Receiver{good}}} {

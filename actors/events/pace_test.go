@@ -13,9 +13,9 @@ import (
 	"weir/persistence"
 )
 
-// TestASlowSubjectHoldsUpNoOther: nothing fails, but one event takes long, or
+// TestPace_ASlowSubjectHoldsUpNoOther: nothing fails, but one event takes long, or
 // each of many does.
-func TestASlowSubjectHoldsUpNoOther(t *testing.T) {
+func TestPace_ASlowSubjectHoldsUpNoOther(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"one": time.Minute, "many": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestASlowSubjectHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-func TestNewsAreDeliveredAtOnce(t *testing.T) {
+func TestPace_NewsAreDeliveredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.PollEvery = time.Hour
@@ -56,7 +56,7 @@ func TestNewsAreDeliveredAtOnce(t *testing.T) {
 	})
 }
 
-func TestTriesSurviveACrash(t *testing.T) {
+func TestPace_TriesSurviveACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.judge = func(events.Event, int) error { return errNo }
@@ -88,7 +88,7 @@ func (s *late) Advance(ctx context.Context, step events.Step) error {
 	return s.Store.Advance(ctx, step)
 }
 
-func TestStepsAreWrittenOneAfterTheOther(t *testing.T) {
+func TestPace_StepsAreWrittenOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		s := &late{Store: g.store}
@@ -132,7 +132,7 @@ func (s *reads) EventsOf(ctx context.Context, after int64, limit int, types ...s
 // Events that others commit all the time and a receiver does not want cost it few
 // reads and few writes, and the events that it wants still come soon, whether it
 // selects them by a function or by types.
-func TestUnwantedEventsAreCheap(t *testing.T) {
+func TestPace_UnwantedEventsAreCheap(t *testing.T) {
 	t.Run("by a function", func(t *testing.T) { testPassedByCheaply(t, nil) })
 	t.Run("by types", func(t *testing.T) { testPassedByCheaply(t, []string{"t"}) })
 }
@@ -189,7 +189,7 @@ func TestRunner_NothingIsDeferredAtOnce(t *testing.T) {
 }
 
 // At max concurrency, due events wait for a delivery to finish.
-func TestAReceiverThatHangsIsWaitedFor(t *testing.T) {
+func TestPace_AReceiverThatHangsIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		s := &reads{Store: g.store}
@@ -237,7 +237,7 @@ func (s *endless) EventsSince(ctx context.Context, after int64, limit int) ([]ev
 
 // Unwanted events that others write all the time delay neither wanted ones nor the
 // writing of the cursor.
-func TestALogThatGrowsAllTheTimeIsNoHindrance(t *testing.T) {
+func TestPace_ALogThatGrowsAllTheTimeIsNoHindrance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.Store = &endless{Store: g.store}
@@ -255,7 +255,7 @@ func TestALogThatGrowsAllTheTimeIsNoHindrance(t *testing.T) {
 
 // One of the places behind a receiver hangs, with many events for it; the others
 // get theirs at once.
-func TestAPlaceThatHangsHoldsUpNoOther(t *testing.T) {
+func TestPace_APlaceThatHangsHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.Receivers[0].Group = func(order string) string { return order[:1] }
@@ -284,7 +284,7 @@ func TestAPlaceThatHangsHoldsUpNoOther(t *testing.T) {
 }
 
 // A place that failed gets its full share of the concurrency once it works again.
-func TestAPlaceThatWorksAgainGetsItsShare(t *testing.T) {
+func TestPace_APlaceThatWorksAgainGetsItsShare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)

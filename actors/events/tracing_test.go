@@ -16,7 +16,7 @@ import (
 
 // Each delivery of an event about a contact is a span that is linked to the contact, also
 // if it fails, and requests made for it carry its trace context.
-func TestDeliveriesAreLinkedToTheContact(t *testing.T) {
+func TestTracing_DeliveriesAreLinkedToTheContact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		c := tracingtest.New(t)

@@ -19,7 +19,8 @@ import (
 	"weir/persistence"
 )
 
-func TestScenario254_Rotation(t *testing.T) {
+// Scenario 254.
+func TestWebhooks_Rotation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -50,7 +51,8 @@ func TestScenario254_Rotation(t *testing.T) {
 	})
 }
 
-func TestScenario255_Replay(t *testing.T) {
+// Scenario 255.
+func TestWebhooks_Replay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -164,7 +166,8 @@ func (c *crashing) Do(ctx context.Context, method, url string, header http.Heade
 
 // The process dies before and after each of its first steps: a request, the progress
 // behind it, the adoption of a replay. The next one delivers everything, in order.
-func TestScenario256_CrashesBetweenAnyTwoSteps(t *testing.T) {
+// Scenario 256.
+func TestWebhooks_CrashesBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
 	for step := 1; step <= 24; step++ {
 		for _, late := range []bool{false, true} {

@@ -18,7 +18,8 @@ import (
 	"weir/persistence"
 )
 
-func TestScenario250_WebhooksGetWhatTheyAskedFor(t *testing.T) {
+// Scenario 250.
+func TestWebhooks_GetWhatTheyAskedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -70,7 +71,8 @@ func TestScenario250_WebhooksGetWhatTheyAskedFor(t *testing.T) {
 	})
 }
 
-func TestScenario251_DownForThreeHours(t *testing.T) {
+// Scenario 251.
+func TestWebhooks_DownForThreeHours(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -116,7 +118,8 @@ func TestScenario251_DownForThreeHours(t *testing.T) {
 
 // Hundreds of receivers that do not answer, more than all deliveries beyond the first of
 // each, take nothing from one that does.
-func TestScenario252_SlowWebhooksHoldUpNoOther(t *testing.T) {
+// Scenario 252.
+func TestWebhooks_SlowWebhooksHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -155,7 +158,7 @@ func TestScenario252_SlowWebhooksHoldUpNoOther(t *testing.T) {
 }
 
 // The number of requests at once is bounded, for one webhook and for all.
-func TestWebhooksHaveABoundedConcurrency(t *testing.T) {
+func TestWebhooks_HaveABoundedConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -199,7 +202,8 @@ func TestWebhooksHaveABoundedConcurrency(t *testing.T) {
 	})
 }
 
-func TestScenario253_AnswersThatDemandSomething(t *testing.T) {
+// Scenario 253.
+func TestWebhooks_AnswersThatDemandSomething(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -255,7 +259,7 @@ func TestScenario253_AnswersThatDemandSomething(t *testing.T) {
 }
 
 // A webhook that has fallen behind gets every event, from the log or from memory, in order.
-func TestWebhooksThatFallBehindCatchUp(t *testing.T) {
+func TestWebhooks_ThatFallBehindCatchUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -302,7 +306,7 @@ func (s *catchUps) EventsOf(ctx context.Context, after int64, limit int, types .
 
 // After five failures in a row a webhook rests for a second at first: what it gets
 // otherwise does not wait for the retry of the event that failed.
-func TestWebhooksRestShortlyAtFirst(t *testing.T) {
+func TestWebhooks_RestShortlyAtFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)

@@ -66,7 +66,7 @@ func classified(t *testing.T, o *outside) routing.Job {
 	return j
 }
 
-func TestFunctionsClassify(t *testing.T) {
+func TestFunctions_Classify(t *testing.T) {
 	answers := func(url, _ string) (int, string, error) {
 		if strings.HasSuffix(url, "priority") {
 			return 200, "17", nil
@@ -115,7 +115,7 @@ func TestFunctionsClassify(t *testing.T) {
 }
 
 // A webhook's token is requested first.
-func TestWebhooksAreAuthorized(t *testing.T) {
+func TestFunctions_WebhooksAreAuthorized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{reply: func(url, _ string) (int, string, error) {
 			if strings.HasSuffix(url, "/token") {
@@ -144,7 +144,7 @@ func TestWebhooksAreAuthorized(t *testing.T) {
 }
 
 // Functions score workers, one by one or in batches; a failure is score 0.
-func TestFunctionsScore(t *testing.T) {
+func TestFunctions_Score(t *testing.T) {
 	for name, c := range map[string]struct {
 		options resource.ScoringOptions
 		reply   func(string, string) (int, string, error)
@@ -194,7 +194,7 @@ func TestFunctionsScore(t *testing.T) {
 
 // A request to a function that was unanswered at a crash is issued again after
 // it.
-func TestFunctionsAreAskedAgain(t *testing.T) {
+func TestFunctions_AreAskedAgain(t *testing.T) {
 	for _, rule := range []string{"classification", "score"} {
 		t.Run(rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestFunctionsAreAskedAgain(t *testing.T) {
 
 // Many jobs wait for their turn: reaching the concurrency limit is not a
 // failure of the function.
-func TestManyClassificationsWaitForTheirTurn(t *testing.T) {
+func TestFunctions_ManyClassificationsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{reply: func(string, string) (int, string, error) {
 			time.Sleep(time.Second)

@@ -15,7 +15,8 @@ import (
 
 // Jobs that need a function during a hold are classified after the hold, however
 // many there are and however long it lasted.
-func TestScenario192_JobsAreClassifiedAfterTheHold(t *testing.T) {
+// Scenario 192.
+func TestHold_JobsAreClassifiedAfterTheHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{reply: func(string, string) (int, string, error) { return 200, "17", nil }}
 		released, ended := make(chan struct{}), time.Now().Add(10*time.Minute)

@@ -50,7 +50,7 @@ func TestMetrics(t *testing.T) {
 }
 
 // Offers that expire are counted separately from offers that are made.
-func TestExpiredOffersAreCounted(t *testing.T) {
+func TestMetrics_ExpiredOffersAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()

@@ -87,12 +87,12 @@ func (x *race) add(o operation[deed, bool]) {
 	x.history = append(x.history, o)
 }
 
-// TestRacesAreLinearizable lets workers accept and decline, offers expire and
+// TestRaces_AreLinearizable lets workers accept and decline, offers expire and
 // clients cancel, all at the same instants, through the actor and a journal
 // whose commits fail now and then. For each job there must be an order of these
 // operations in which every answer is right, and the final state must be the
 // result of that order.
-func TestRacesAreLinearizable(t *testing.T) {
+func TestRaces_AreLinearizable(t *testing.T) {
 	for name, failing := range map[string]bool{"a journal that works": false, "a journal that fails now and then": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { runRaces(t, failing) })

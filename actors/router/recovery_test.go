@@ -26,7 +26,7 @@ func body(snapshot string) string {
 
 // Wherever a process crashes between commits, the next one recovers the state
 // that the written events give, and everything acknowledged holds.
-func TestAnyCrashIsRecoveredFrom(t *testing.T) {
+func TestRecovery_AnyCrashIsRecoveredFrom(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {

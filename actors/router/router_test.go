@@ -19,7 +19,7 @@ import (
 
 // A router that starts again has the same state, whether it was drained or
 // killed.
-func TestTheStateIsFoundAgain(t *testing.T) {
+func TestRouter_TheStateIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	for name, drained := range map[string]bool{"drained": true, "ended": false} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestTheStateIsFoundAgain(t *testing.T) {
 }
 
 // Changed limits apply from the next start on, also to existing resources.
-func TestLimitsCanBeChanged(t *testing.T) {
+func TestRouter_LimitsCanBeChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.SQLite(t)
 		r := start(t, store, nil)
@@ -74,7 +74,7 @@ func TestLimitsCanBeChanged(t *testing.T) {
 
 // A caller whose function panics gets an error, and no other caller is
 // affected.
-func TestAPanicOfACaller(t *testing.T) {
+func TestRouter_APanicOfACaller(t *testing.T) {
 	t.Parallel()
 	r := start(t, storetest.SQLite(t), nil)
 	r.furnish(1)
@@ -90,7 +90,7 @@ func TestAPanicOfACaller(t *testing.T) {
 
 // An actor that crashes answers its waiting callers and comes back with its
 // state.
-func TestACrashOfTheActor(t *testing.T) {
+func TestRouter_ACrashOfTheActor(t *testing.T) {
 	t.Parallel()
 	var crash atomic.Bool
 	r := start(t, storetest.SQLite(t), func(o *router.Options) {
@@ -118,7 +118,7 @@ func TestACrashOfTheActor(t *testing.T) {
 }
 
 // A call whose caller has left is not executed later.
-func TestACallerWhoHasGone(t *testing.T) {
+func TestRouter_ACallerWhoHasGone(t *testing.T) {
 	t.Parallel()
 	r := start(t, storetest.SQLite(t), nil)
 	r.furnish(1)

@@ -14,7 +14,8 @@ import (
 // Scenario 18: two equal surveys get the same, even if each of their windows
 // has time for only one contact and another survey has the channel to itself in
 // between.
-func TestScenario18_ShortWindowsFavorNoSurvey(t *testing.T) {
+// Scenario 18.
+func TestFairshare_ShortWindowsFavorNoSurvey(t *testing.T) {
 	for name, allTheTime := range map[string]bool{"another in between": false, "another all the time": true} {
 		t.Run(name, func(t *testing.T) {
 			long := func(weir.Contact) contactResult {
@@ -45,7 +46,7 @@ func TestScenario18_ShortWindowsFavorNoSurvey(t *testing.T) {
 
 // A page of surveys asks for the reason of each: together they read the running
 // surveys once per interval, not once each.
-func TestWhyCachesRunningSurveys(t *testing.T) {
+func TestFairshare_WhyCachesRunningSurveys(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
 		for _, name := range []string{"one", "two", "three"} {
@@ -87,7 +88,7 @@ func halfHours(hour int) (out []calendar.WindowSpec) {
 
 // A survey whose contacts take several slots gets its share, by weight, of a
 // channel that another survey keeps busy with small contacts.
-func TestFairShareOfLargeContacts(t *testing.T) {
+func TestFairshare_FairShareOfLargeContacts(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 20)
 		small, large := smsSurvey("10h"), smsSurvey("10h")
@@ -123,7 +124,7 @@ func (l *lab) countMoves() func() int {
 }
 
 // Retries that wait for a paused channel cost nothing, however many there are.
-func TestBacklogOfPausedChannelCostsNothing(t *testing.T) {
+func TestFairshare_BacklogOfPausedChannelCostsNothing(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 1000)
 		s := l.addSurvey("s", smsSurvey("10m 10m"), 900)
@@ -147,7 +148,7 @@ func TestBacklogOfPausedChannelCostsNothing(t *testing.T) {
 // Respondents whose channel is paused are skipped in favor of those whose
 // channel works, even if only some of a page are blocked; and at a bounded rate
 // of moves.
-func TestBlockedRespondentsDoNotHideOthers(t *testing.T) {
+func TestFairshare_BlockedRespondentsDoNotHideOthers(t *testing.T) {
 	answer := func(c weir.Contact) contactResult { return noAnswer(c) }
 	inLab(t, answer, func(l *lab) {
 		calls := l.store.addChannel("calls", "voice", 1000)

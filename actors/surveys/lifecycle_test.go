@@ -12,7 +12,7 @@ import (
 
 // A survey runs from its launch to its end: each respondent is tried as often
 // as the retry schedule allows (scenario 82), and ends.
-func TestSurveyRunsToCompletion(t *testing.T) {
+func TestLifecycle_SurveyRunsToCompletion(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m 2h"), 21)
@@ -37,7 +37,7 @@ func TestSurveyRunsToCompletion(t *testing.T) {
 
 // Scenario 83: the delay counts from acceptance by the provider, not from when
 // the contact was enqueued.
-func TestRetryDelayStartsWhenProviderAccepts(t *testing.T) {
+func TestLifecycle_RetryDelayStartsWhenProviderAccepts(t *testing.T) {
 	var at []time.Time
 	inLab(t, func(weir.Contact) contactResult { return contactResult{duration: time.Second, outcome: weir.NoAnswer} }, func(l *lab) {
 		l.channels.onDispatch = func(weir.Contact) { at = append(at, time.Now()) }
@@ -56,7 +56,7 @@ func TestRetryDelayStartsWhenProviderAccepts(t *testing.T) {
 }
 
 // Scenario 77: ten are kept active; each one that ends makes room for another.
-func TestBatchSizeIsKept(t *testing.T) {
+func TestLifecycle_BatchSizeIsKept(t *testing.T) {
 	inLab(t, func(weir.Contact) contactResult {
 		return contactResult{duration: 10 * time.Minute, outcome: weir.Failed}
 	}, func(l *lab) {
@@ -78,7 +78,7 @@ func TestBatchSizeIsKept(t *testing.T) {
 
 // Scenarios 79 and 70: with the cutoff reached no respondent is started, and
 // unneeded respondents are canceled.
-func TestCutoffEndsASurvey(t *testing.T) {
+func TestLifecycle_CutoffEndsASurvey(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 100)
 		d := smsSurvey("1d")
@@ -104,7 +104,7 @@ func TestCutoffEndsASurvey(t *testing.T) {
 
 // Scenario 79: one full bucket of two; its respondents are rejected, the others
 // continue.
-func TestFullBucketsAreRejected(t *testing.T) {
+func TestLifecycle_FullBucketsAreRejected(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 100)
 		d := smsSurvey("1d")
@@ -126,7 +126,7 @@ func TestFullBucketsAreRejected(t *testing.T) {
 }
 
 // Scenario 81: the limit holds for any minute, and retries get half of it.
-func TestLimitPerMinute(t *testing.T) {
+func TestLifecycle_LimitPerMinute(t *testing.T) {
 	var at []time.Time
 	inLab(t, func(weir.Contact) contactResult { return contactResult{duration: time.Second, outcome: weir.NoAnswer} }, func(l *lab) {
 		l.store.onMove = func(m surveys.Move) {
@@ -156,7 +156,7 @@ func TestLimitPerMinute(t *testing.T) {
 
 // Scenarios 23 to 25: contacts that expire with the window are enqueued again,
 // once, for the next one, and consume no retry; and they are few.
-func TestExpiredContactsAreEnqueuedAgain(t *testing.T) {
+func TestLifecycle_ExpiredContactsAreEnqueuedAgain(t *testing.T) {
 	inLabFor(t, 2*time.Minute, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 10)
 		d := smsSurvey("10m")
@@ -189,7 +189,7 @@ func TestExpiredContactsAreEnqueuedAgain(t *testing.T) {
 }
 
 // Scenario 87: a survey past its last window is stopped.
-func TestLastWindowOver(t *testing.T) {
+func TestLifecycle_LastWindowOver(t *testing.T) {
 	inLabFor(t, 2*time.Minute, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
 		d := smsSurvey("3d")
@@ -209,7 +209,7 @@ func TestLastWindowOver(t *testing.T) {
 
 // Scenarios 68 and 70: stopping cancels all respondents in steps, starts none,
 // and continues after a crash.
-func TestStopping(t *testing.T) {
+func TestLifecycle_Stopping(t *testing.T) {
 	inLab(t, func(weir.Contact) contactResult { return contactResult{duration: time.Hour, outcome: weir.Completed} }, func(l *lab) {
 		l.store.addChannel("texts", "text", 10)
 		s := l.addSurvey("s", smsSurvey("1h"), 1200)
@@ -244,7 +244,7 @@ func TestStopping(t *testing.T) {
 
 // A locked survey refuses to stop, also if it is locked while the stop is being decided,
 // and ends by itself all the same.
-func TestLockedSurvey(t *testing.T) {
+func TestLifecycle_LockedSurvey(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 3)
@@ -280,7 +280,7 @@ func TestLockedSurvey(t *testing.T) {
 
 // Scenario 72: of two surveys on a channel one is paused; only the other's are
 // dispatched. The paused one resumes where it was.
-func TestPauseOneOfTwoSurveys(t *testing.T) {
+func TestLifecycle_PauseOneOfTwoSurveys(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
 		a, b := l.addSurvey("a", smsSurvey("10m"), 40), l.addSurvey("b", smsSurvey("10m"), 40)
@@ -307,7 +307,7 @@ func TestPauseOneOfTwoSurveys(t *testing.T) {
 
 // Scenario 85: a respondent whose contact cannot be built is delayed and
 // finally given up; no other respondent waits.
-func TestFailingRespondentBlocksNoOther(t *testing.T) {
+func TestLifecycle_FailingRespondentBlocksNoOther(t *testing.T) {
 	inLabFor(t, 2*time.Minute, noAnswer, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 5)
 		d := smsSurvey("")
@@ -339,7 +339,7 @@ func TestFailingRespondentBlocksNoOther(t *testing.T) {
 
 // If an outbox entry is lost, the respondent is found when it is due, and its
 // contact is read. A purged contact counts as lost.
-func TestLostOutboxEntries(t *testing.T) {
+func TestLifecycle_LostOutboxEntries(t *testing.T) {
 	for name, c := range map[string]struct {
 		fate  contactResult
 		purge bool

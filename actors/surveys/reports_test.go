@@ -14,7 +14,7 @@ import (
 
 // Scenario 43: a respondent that says stop, answers or is reported done while a
 // retry waits in the channel is not contacted by that retry.
-func TestAnswerCancelsWaitingRetry(t *testing.T) {
+func TestReports_AnswerCancelsWaitingRetry(t *testing.T) {
 	for name, c := range map[string]struct {
 		say    string
 		report surveys.Disposition
@@ -68,7 +68,7 @@ func TestAnswerCancelsWaitingRetry(t *testing.T) {
 // If the contact cannot be canceled now, the report is refused and the
 // respondent does not become done. It does as soon as the contact can be
 // canceled.
-func TestContactIsCanceledBeforeRespondentEnds(t *testing.T) {
+func TestReports_ContactIsCanceledBeforeRespondentEnds(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 1)
@@ -94,7 +94,7 @@ func TestContactIsCanceledBeforeRespondentEnds(t *testing.T) {
 }
 
 // Scenario 45: one number in two surveys on two channels.
-func TestMessageIsRoutedToItsSurvey(t *testing.T) {
+func TestReports_MessageIsRoutedToItsSurvey(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
 		second := l.store.addChannel("more", "text", 5)
@@ -137,7 +137,7 @@ func TestMessageIsRoutedToItsSurvey(t *testing.T) {
 }
 
 // An application's answer is applied once, however often it is delivered.
-func TestApplicationResponse(t *testing.T) {
+func TestReports_ApplicationResponse(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("1d"), 1)
@@ -245,7 +245,7 @@ func TestReport(t *testing.T) {
 
 // A report is applied as a whole or not at all: a message that cannot be sent
 // prevents the rest, too.
-func TestReportIsAllOrNothing(t *testing.T) {
+func TestReports_IsAllOrNothing(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("calls", "voice", 1)
 		l.store.addChannel("texts", "text", 1)
@@ -272,7 +272,7 @@ func TestReportIsAllOrNothing(t *testing.T) {
 }
 
 // Two concurrent reports are both applied.
-func TestReportIsRetriedAfterConflict(t *testing.T) {
+func TestReports_IsRetriedAfterConflict(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
 		s := l.addSurvey("s", smsSurvey("1d"), 1)
@@ -298,7 +298,7 @@ func TestReportIsRetriedAfterConflict(t *testing.T) {
 // A respondent that sends a stop message is done, and its waiting contact
 // canceled, when the message is acknowledged: without a round, whichever
 // process received it.
-func TestStopMessageAppliedBeforeAcknowledgment(t *testing.T) {
+func TestReports_StopMessageAppliedBeforeAcknowledgment(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
 		a, b := l.addSurvey("a", smsSurvey("10m"), 1), l.addSurvey("b", smsSurvey("10m"), 0)
@@ -333,7 +333,7 @@ func TestStopMessageAppliedBeforeAcknowledgment(t *testing.T) {
 
 // A stop message that cannot be applied at once is not acknowledged. A message
 // that requests nothing waits for a round.
-func TestOnlyStopMessagesAreAppliedAtOnce(t *testing.T) {
+func TestReports_OnlyStopMessagesAreAppliedAtOnce(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 1)

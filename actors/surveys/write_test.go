@@ -10,7 +10,7 @@ import (
 
 // A write that the store rejects for one respondent holds up neither the other
 // respondents of its survey nor other surveys.
-func TestRejectedChangeBlocksNoOther(t *testing.T) {
+func TestWrite_RejectedChangeBlocksNoOther(t *testing.T) {
 	for _, code := range []weir.Code{weir.CodeInvalid, weir.CodeInternal} {
 		t.Run(string(code), func(t *testing.T) {
 			inLabFor(t, time.Minute, noAnswer, func(l *lab) {
@@ -45,7 +45,7 @@ func TestRejectedChangeBlocksNoOther(t *testing.T) {
 
 // A key that belongs to another contact is skipped, and does not make rounds
 // follow each other at once.
-func TestContactKeyInUse(t *testing.T) {
+func TestWrite_ContactKeyInUse(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 50)
 		s := l.addSurvey("s", smsSurvey("10m"), 3)
@@ -70,7 +70,7 @@ func TestContactKeyInUse(t *testing.T) {
 
 // While the contacts of one channel cannot be canceled, the rounds continue for
 // the others: they do not wait for each of hundreds of contacts.
-func TestHangingCancelBarelyDelaysRounds(t *testing.T) {
+func TestWrite_HangingCancelBarelyDelaysRounds(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 10)
 		l.store.addChannel("more", "text", 10)
@@ -107,7 +107,7 @@ func TestHangingCancelBarelyDelaysRounds(t *testing.T) {
 }
 
 // The limit per minute holds also across a commit that is in doubt.
-func TestRateLimitHoldsAfterCommitInDoubt(t *testing.T) {
+func TestWrite_RateLimitHoldsAfterCommitInDoubt(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 500)
 		d := smsSurvey("10m")

@@ -45,7 +45,7 @@ func parsed(t testing.TB, raw string, secrets ...string) *template {
 }
 
 // For any text and label the request parses back to exactly these, wherever they stand.
-func TestAnyContentParsesBack(t *testing.T) {
+func TestRender_AnyContentParsesBack(t *testing.T) {
 	t.Parallel()
 	tpl := parsed(t, everywhere)
 	form := parsed(t, strings.Replace(everywhere, `"json"`, `"form"`, 1))
@@ -101,7 +101,7 @@ func TestAnyContentParsesBack(t *testing.T) {
 }
 
 // Each mistake is reported at its place, all at once, and no channel has such a template.
-func TestMistakes(t *testing.T) {
+func TestRender_Mistakes(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
 		`[]`: "/template type",
@@ -140,7 +140,7 @@ func TestMistakes(t *testing.T) {
 }
 
 // What is to be a number and is none, or none that JSON has, stays the text that it is.
-func TestNumbersOfMessages(t *testing.T) {
+func TestRender_NumbersOfMessages(t *testing.T) {
 	t.Parallel()
 	tpl := parsed(t, `{"send": {"url": "https://gw.example/", "json": {"n": {"$": "label.n", "as": "number"}}}, "answer": [{"status": "2xx", "fate": "completed"}]}`)
 	for text, want := range map[string]string{
@@ -170,7 +170,7 @@ func sameWords(a, b []string) bool {
 }
 
 // The shipped templates need no more than the settings that docs/providers.md names.
-func TestShippedTemplates(t *testing.T) {
+func TestRender_ShippedTemplates(t *testing.T) {
 	t.Parallel()
 	secrets := map[string]any{"password": "x", "api_key": "x", "api_secret": "x", "token": "x", "webhook": "x"}
 	values := map[string]any{"username": "x", "from": "x", "api_key": "x"}

@@ -18,7 +18,7 @@ import (
 )
 
 // Each scheme accepts what the gateway signs, and nothing in which a byte differs.
-func TestVerification(t *testing.T) {
+func TestVerify_Verification(t *testing.T) {
 	t.Parallel()
 	const body, secret = `{"status":"done"}`, "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"
 	at := time.Unix(1_700_000_000, 0)
@@ -102,7 +102,7 @@ func TestParse_RefusesWeakSecretsOfCallbacks(t *testing.T) {
 
 // The signature of Twilio covers a form, and of any other body the hash that its URL names:
 // a body that nothing covers is forged.
-func TestTwilioSignsEveryBody(t *testing.T) {
+func TestVerify_TwilioSignsEveryBody(t *testing.T) {
 	t.Parallel()
 	const secret, public, body = "token", "https://weir.example", `{"status":"done"}`
 	tpl, _, errs := parse(weir.Settings{"secrets": map[string]any{"hook": secret}, "template": `{"send": {"url": "https://x.example/"}, "answer": [{"status": "2xx", "fate": "accepted"}],

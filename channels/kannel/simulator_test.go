@@ -38,7 +38,7 @@ func (w *world) request(method, target, body string, header ...string) (int, str
 }
 
 // GET takes its parameters from the query.
-func TestSimulatorTakesGET(t *testing.T) {
+func TestSimulator_TakesGET(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		q := url.Values{
@@ -64,7 +64,7 @@ func TestSimulatorTakesGET(t *testing.T) {
 }
 
 // A path of ours with a percent sign survives Kannel's escapes.
-func TestCallbackURLWithPercentSign(t *testing.T) {
+func TestSimulator_CallbackURLWithPercentSign(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		d, err := kannel.Type().New(channels.Config{Settings: basicSettings(), CallbackURL: "http://weir.test/callbacks/sms/" + secret + "/a%20d%C3%A9", HTTP: w.client})
@@ -80,7 +80,7 @@ func TestCallbackURLWithPercentSign(t *testing.T) {
 }
 
 // A type of text without a charset is read as ISO-8859-1, any other as it is.
-func TestSimulatorReadsBodies(t *testing.T) {
+func TestSimulator_ReadsBodies(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{
 		"text/plain": "Ã©", "text/plain; charset=utf-8": "é", "application/octet-stream": "é", "": "é", "application/json": "",
@@ -101,7 +101,7 @@ func TestSimulatorReadsBodies(t *testing.T) {
 
 // Reports are repeated only if Kannel is configured to, and until 200 or 202: 204
 // counts as a failure.
-func TestSimulatorRepeatsReports(t *testing.T) {
+func TestSimulator_RepeatsReports(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		retries int
@@ -132,7 +132,7 @@ func TestSimulatorRepeatsReports(t *testing.T) {
 }
 
 // Messages wait for a link that is down and leave when it is back.
-func TestSimulatorQueues(t *testing.T) {
+func TestSimulator_Queues(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{Links: []simulator.Link{{ID: "A", State: simulator.Reconnecting}}}, basicSettings(), func(w *world) {
 		w.send(attempt(1, "hello"))
@@ -156,7 +156,7 @@ func TestSimulatorQueues(t *testing.T) {
 }
 
 // The simulator detects a client that sends twice, and forgets on reset.
-func TestSimulatorConvicts(t *testing.T) {
+func TestSimulator_Convicts(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{SendTime: time.Second}, basicSettings(), func(w *world) {
 		w.send(attempt(1, "a", "b"))
@@ -181,7 +181,7 @@ func TestSimulatorConvicts(t *testing.T) {
 	})
 }
 
-func TestSimulatorRefusesWrongRules(t *testing.T) {
+func TestSimulator_RefusesWrongRules(t *testing.T) {
 	t.Parallel()
 	for _, o := range []simulator.Options{
 		{Outcomes: []string{"lost"}}, {Outcomes: []string{"failed=3"}}, {Outcomes: []string{"failed:2"}},

@@ -114,7 +114,7 @@ const statusForm = `<?xml version="1.0"?>
 <smscs><count>1</count><smsc><name>FAKE:20000</name><admin-id>F</admin-id><id>F</id><status>%s</status></smsc></smscs>
 </gateway>`
 
-func TestStatusUnderstandsDocuments(t *testing.T) {
+func TestStatus_UnderstandsDocuments(t *testing.T) {
 	t.Parallel()
 	form := func(state, box, link string) string { return fmt.Sprintf(statusForm, state, box, link) }
 	const running, on, online = "running, uptime 0d 0h 0m 4s", "on-line 0d 0h 0m 2s", "online 4s"
@@ -155,7 +155,7 @@ func FuzzStatus(f *testing.F) {
 	})
 }
 
-func TestSettings(t *testing.T) {
+func TestStatus_Settings(t *testing.T) {
 	t.Parallel()
 	typ := kannel.Type()
 	for name, tt := range map[string]struct {

@@ -27,7 +27,7 @@ func reader(t testing.TB, more ...weir.Settings) channels.Driver {
 
 var at = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-func TestReadAcks(t *testing.T) {
+func TestCallback_ReadAcks(t *testing.T) {
 	t.Parallel()
 	report := func(part int, outcome weir.Outcome, reason string) []weir.Report {
 		return []weir.Report{{
@@ -87,7 +87,7 @@ func TestReadAcks(t *testing.T) {
 	}
 }
 
-func TestReadIncoming(t *testing.T) {
+func TestCallback_ReadIncoming(t *testing.T) {
 	t.Parallel()
 	got, err := reader(t).ParseCallback(channels.Callback{Method: "POST", Path: "incoming", At: at, Form: url.Values{
 		"application": {"weir"}, "from": {"sms://15550001"}, "to": {"sms://4000"}, "subject": {""}, "body": {"yes, \xff"},
@@ -109,7 +109,7 @@ func TestReadIncoming(t *testing.T) {
 }
 
 // Without a guid, repeats cannot be detected: each one is a message of its own.
-func TestReadIncomingWithoutGUID(t *testing.T) {
+func TestCallback_ReadIncomingWithoutGUID(t *testing.T) {
 	t.Parallel()
 	d := reader(t)
 	guid := func(at time.Time) string {
@@ -124,7 +124,7 @@ func TestReadIncomingWithoutGUID(t *testing.T) {
 	}
 }
 
-func TestReadStrangeRequests(t *testing.T) {
+func TestCallback_ReadStrangeRequests(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		callback channels.Callback
@@ -152,7 +152,7 @@ func TestReadStrangeRequests(t *testing.T) {
 }
 
 // Acks as the simulator sends them, over HTTP and in the order of the states.
-func TestAcksArrive(t *testing.T) {
+func TestCallback_AcksArrive(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		outcome string
@@ -199,7 +199,7 @@ func TestAcksArrive(t *testing.T) {
 }
 
 // The answer to a person's message must not send a text to that person.
-func TestIncomingIsAnsweredWithoutText(t *testing.T) {
+func TestCallback_IncomingIsAnsweredWithoutText(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		w.prepare()

@@ -99,7 +99,7 @@ func checkPrepared(w *world) {
 	}
 }
 
-func TestStatus(t *testing.T) {
+func TestPrepare_Status(t *testing.T) {
 	t.Parallel()
 	up := channels.Status{Health: weir.Up}
 	erring := func(reason string) channels.Status { return channels.Status{Health: weir.Erring, Reason: reason} }
@@ -135,7 +135,7 @@ func TestStatus(t *testing.T) {
 }
 
 // A Nuntium that shows false values, and answers that are not channels.
-func TestStatusReadsAnswers(t *testing.T) {
+func TestPrepare_StatusReadsAnswers(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]weir.Health{
 		`{"name":"sms","enabled":true,"connected":false}`: weir.Down,
@@ -160,7 +160,7 @@ func TestStatusReadsAnswers(t *testing.T) {
 	}
 }
 
-func TestSettings(t *testing.T) {
+func TestPrepare_Settings(t *testing.T) {
 	t.Parallel()
 	without := func(keys ...string) weir.Settings {
 		s := basicSettings()

@@ -20,7 +20,7 @@ import (
 
 // Both kinds of credentials send the same messages, in their order, with ids
 // derived from the contact alone.
-func TestSendNamesMessagesByContact(t *testing.T) {
+func TestSend_NamesMessagesByContact(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]weir.Settings{
 		"password": basicSettings(weir.Settings{"from": "4000"}), "token": bearerSettings(weir.Settings{"from": "4000"}),
@@ -53,7 +53,7 @@ func TestSendNamesMessagesByContact(t *testing.T) {
 	}
 }
 
-func TestSendResults(t *testing.T) {
+func TestSend_Results(t *testing.T) {
 	t.Parallel()
 	unclear := func(reason string, answered bool) channels.SendResult {
 		return channels.SendResult{Fate: channels.Unclear, Reason: reason, ChannelFault: true, Answered: answered}
@@ -131,7 +131,7 @@ func page(text string) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(text)) })
 }
 
-func TestSendNothing(t *testing.T) {
+func TestSend_Nothing(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		got := w.driver.Send(w.t.Context(), attempt(1))
@@ -143,7 +143,7 @@ func TestSendNothing(t *testing.T) {
 
 // However a dispatch fails, dispatching the contact again sends every message
 // exactly once.
-func TestDispatchingAgainNeverDoubles(t *testing.T) {
+func TestSend_DispatchingAgainNeverDoubles(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		parts := rapid.IntRange(1, 4).Draw(rt, "parts")
@@ -182,7 +182,7 @@ func TestDispatchingAgainNeverDoubles(t *testing.T) {
 }
 
 // Many contacts at once, each dispatched twice, with acks and queries in between.
-func TestManyContactsAtOnce(t *testing.T) {
+func TestSend_ManyContactsAtOnce(t *testing.T) {
 	t.Parallel()
 	const contacts = 100
 	o := simulator.Options{Outcomes: []string{"failed:0.2", "twice:0.3"}, DeliverTime: time.Millisecond, Faults: []string{"cut@send:0.2", "duplicate@ack:0.3"}}
@@ -211,7 +211,7 @@ func TestManyContactsAtOnce(t *testing.T) {
 	})
 }
 
-func TestCancelSaysThatItCannot(t *testing.T) {
+func TestSend_CancelSaysThatItCannot(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		if got := w.driver.Cancel(w.t.Context(), attempt(1, "a")); got.Canceled || got.Failed {

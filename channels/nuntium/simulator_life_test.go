@@ -15,7 +15,7 @@ import (
 )
 
 // Acks are repeated after 1, 1, 5, 5, 5, 15, 30, 30 … minutes until accepted.
-func TestSimulatorRepeatsAcks(t *testing.T) {
+func TestSimulator_RepeatsAcks(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		answers func(n int) int
@@ -56,7 +56,7 @@ func TestSimulatorRepeatsAcks(t *testing.T) {
 }
 
 // The ack of the first state is refused and comes after that of the second.
-func TestSimulatorAcksOvertake(t *testing.T) {
+func TestSimulator_AcksOvertake(t *testing.T) {
 	t.Parallel()
 	o := simulator.Options{Outcomes: []string{simulator.Confirmed}, DeliverTime: time.Second, ConfirmTime: time.Second}
 	inWorld(t, o, basicSettings(), func(w *world) {
@@ -74,7 +74,7 @@ func TestSimulatorAcksOvertake(t *testing.T) {
 	})
 }
 
-func TestSimulatorAckEchoesAttributes(t *testing.T) {
+func TestSimulator_AckEchoesAttributes(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{Outcomes: []string{simulator.Failed}}, basicSettings(), func(w *world) {
 		w.request("PUT", "/api/applications/me?account=acme", user, password,
@@ -100,7 +100,7 @@ func TestSimulatorAckEchoesAttributes(t *testing.T) {
 
 // The answer to a person's message can send: JSON is routed, any other text goes
 // to the person.
-func TestSimulatorSendsWhatIncomingIsAnswered(t *testing.T) {
+func TestSimulator_SendsWhatIncomingIsAnswered(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		contentType, body string
@@ -143,7 +143,7 @@ func TestSimulatorSendsWhatIncomingIsAnswered(t *testing.T) {
 
 // An incoming message is repeated like an ack, under the same guid, and one
 // whose guid is known is dropped.
-func TestSimulatorRepeatsIncoming(t *testing.T) {
+func TestSimulator_RepeatsIncoming(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		w.answer(func(n int) int { return map[bool]int{true: 503, false: 0}[n < 3] })
@@ -163,7 +163,7 @@ func TestSimulatorRepeatsIncoming(t *testing.T) {
 }
 
 // The simulator detects senders that send too much or twice.
-func TestSimulatorConvicts(t *testing.T) {
+func TestSimulator_Convicts(t *testing.T) {
 	t.Parallel()
 	o := simulator.Options{Outcomes: []string{simulator.Confirmed}, DeliverTime: time.Second, ConfirmTime: time.Second}
 	inWorld(t, o, basicSettings(), func(w *world) {
@@ -193,7 +193,7 @@ func TestSimulatorConvicts(t *testing.T) {
 	})
 }
 
-func TestSimulatorControl(t *testing.T) {
+func TestSimulator_Control(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{DeliverTime: time.Second}, basicSettings(), func(w *world) {
 		w.prepare()
@@ -221,7 +221,7 @@ func TestSimulatorControl(t *testing.T) {
 	})
 }
 
-func TestSimulatorRefusesWrongRules(t *testing.T) {
+func TestSimulator_RefusesWrongRules(t *testing.T) {
 	t.Parallel()
 	for _, o := range []simulator.Options{
 		{Outcomes: []string{"lost"}}, {Outcomes: []string{"failed=3"}}, {Outcomes: []string{"failed:2"}},

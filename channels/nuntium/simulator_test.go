@@ -33,7 +33,7 @@ func (w *world) states(token string) []string {
 }
 
 // How Nuntium handles special messages.
-func TestSimulatorRoutes(t *testing.T) {
+func TestSimulator_Routes(t *testing.T) {
 	t.Parallel()
 	const number = `"to":"sms://15550001"`
 	tests := map[string]struct {
@@ -95,7 +95,7 @@ func TestSimulatorRoutes(t *testing.T) {
 	}
 }
 
-func TestSimulatorSendsOneWithItsNames(t *testing.T) {
+func TestSimulator_SendsOneWithItsNames(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		form := url.Values{"to": {"sms://15550001"}, "body": {"hello"}, "guid": {"g"}, "token": {"t"}, "color": {"red"}}.Encode()
@@ -120,7 +120,7 @@ func TestSimulatorSendsOneWithItsNames(t *testing.T) {
 	})
 }
 
-func TestSimulatorTakesXML(t *testing.T) {
+func TestSimulator_TakesXML(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		body := `<messages><message id="g" from="sms://4000" to="sms://15550001" when="2026-01-01T00:00:00Z">` +
@@ -141,7 +141,7 @@ func TestSimulatorTakesXML(t *testing.T) {
 	})
 }
 
-func TestSimulatorPages(t *testing.T) {
+func TestSimulator_Pages(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		w.request("POST", sendPath, user, password, "["+strings.Repeat(`{"to":"sms://15550001","token":"t"},`, 119)+`{"to":"sms://15550001"}]`)
@@ -166,7 +166,7 @@ func TestSimulatorPages(t *testing.T) {
 	})
 }
 
-func TestSimulatorCredentials(t *testing.T) {
+func TestSimulator_Credentials(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		method, path, user, password string
@@ -224,7 +224,7 @@ func TestSimulatorCredentials(t *testing.T) {
 }
 
 // Nuntium omits blank and false values of a channel.
-func TestSimulatorShowsChannels(t *testing.T) {
+func TestSimulator_ShowsChannels(t *testing.T) {
 	t.Parallel()
 	o := simulator.Options{Channels: []simulator.Channel{
 		{Name: "a", Connected: true, Enabled: true}, {Name: "b", Kind: "smpp", Connected: true, Application: "weir"},

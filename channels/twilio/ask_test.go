@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAskAboutAMessage(t *testing.T) {
+func TestAsk_AskAboutAMessage(t *testing.T) {
 	t.Parallel()
 	for outcome, want := range map[string]weir.Report{
 		"delivered": {Outcome: weir.Completed}, "sent": {Outcome: weir.Completed}, "silent": {Outcome: weir.Completed},
@@ -37,7 +37,7 @@ func TestAskAboutAMessage(t *testing.T) {
 	}
 }
 
-func TestAskAboutACall(t *testing.T) {
+func TestAsk_AskAboutACall(t *testing.T) {
 	t.Parallel()
 	inWorld(t, twilio.VoiceType(), simulator.Options{TalkTime: 90 * time.Second, Faults: []string{"drop@status"}}, textSettings(), func(w *world) {
 		a := callAttempt()
@@ -55,7 +55,7 @@ func TestAskAboutACall(t *testing.T) {
 }
 
 // The create was accepted and its answer lost, and no callback comes.
-func TestAskAfterALostAnswer(t *testing.T) {
+func TestAsk_AskAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		voice  bool
@@ -121,7 +121,7 @@ func TestAskAfterALostAnswer(t *testing.T) {
 
 // A contact is sent no second time if only its first messages are certain; the rest
 // is reported as failed or looked for.
-func TestSeveralMessages(t *testing.T) {
+func TestAsk_SeveralMessages(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		faults []string
@@ -180,7 +180,7 @@ func TestSeveralMessages(t *testing.T) {
 	}
 }
 
-func TestCancel(t *testing.T) {
+func TestAsk_Cancel(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		voice   bool

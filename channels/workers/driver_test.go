@@ -109,7 +109,7 @@ func (s *shop) asked(number int) channels.Answer {
 	return s.d.Ask(s.t.Context(), attempt(number))
 }
 
-func TestAContactBecomesAJob(t *testing.T) {
+func TestDriver_AContactBecomesAJob(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, weir.Settings{
 		"selectors": "language=*, region, level<=skill, zip=post!, absent", "require": "cati,Vendor!=Acme", "router_channel": "voice",
@@ -150,7 +150,7 @@ func TestAContactBecomesAJob(t *testing.T) {
 }
 
 // However often a contact is dispatched, it is one job.
-func TestDispatchingAgainChangesNothing(t *testing.T) {
+func TestDriver_DispatchingAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.worker("ann")
@@ -213,7 +213,7 @@ func (crowded) Do(_ context.Context, build func(*router.State, time.Time) (route
 	return err
 }
 
-func TestResultsOfADispatch(t *testing.T) {
+func TestDriver_ResultsOfADispatch(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.e.Must(router.PutQueue{ID: "shut", Spec: resource.QueueSpec{Closed: resource.ClosedRefuse}})

@@ -46,7 +46,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-func TestCancelledJobs(t *testing.T) {
+func TestOutcome_CancelledJobs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		do      func(*shop)
@@ -72,7 +72,7 @@ func TestCancelledJobs(t *testing.T) {
 }
 
 // A waiting job is canceled; a job that a worker has is not.
-func TestCancel(t *testing.T) {
+func TestOutcome_Cancel(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	check := func(want channels.Cancellation) {
@@ -95,7 +95,7 @@ func TestCancel(t *testing.T) {
 
 // A worker who has a job for too long loses it; a job that was completed but not
 // closed in time counts as completed.
-func TestWorkLimit(t *testing.T) {
+func TestOutcome_WorkLimit(t *testing.T) {
 	t.Parallel()
 	for completed, want := range map[bool]weir.Outcome{false: weir.Failed, true: weir.Completed} {
 		s := newShop(t, weir.Settings{"work_minutes": 20.0})
@@ -120,7 +120,7 @@ func TestWorkLimit(t *testing.T) {
 	}
 }
 
-func TestAbsentAndUnavailable(t *testing.T) {
+func TestOutcome_AbsentAndUnavailable(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.e.Must(router.PutJob{ID: "7-1z-9", Spec: resource.JobSpec{ChannelID: "x", QueueID: "interviews"}})
@@ -141,7 +141,7 @@ func TestAbsentAndUnavailable(t *testing.T) {
 	}
 }
 
-func TestStatusAndCallbacks(t *testing.T) {
+func TestOutcome_StatusAndCallbacks(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	health := func(want weir.Health) {
@@ -163,7 +163,7 @@ func TestStatusAndCallbacks(t *testing.T) {
 	}
 }
 
-func TestSettingsAreChecked(t *testing.T) {
+func TestOutcome_SettingsAreChecked(t *testing.T) {
 	t.Parallel()
 	typ := workers.Type(routertest.New(time.Now))
 	for key, bad := range map[string][]any{
@@ -188,7 +188,7 @@ func TestSettingsAreChecked(t *testing.T) {
 }
 
 // The survey result of a disposition code for the respondent.
-func TestResults(t *testing.T) {
+func TestOutcome_Results(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
 	for code, want := range map[string]weir.Report{

@@ -78,7 +78,7 @@ func (p process) ends(t *testing.T) {
 	}
 }
 
-func TestHangupOfADaemonIsIgnored(t *testing.T) {
+func TestMain_HangupOfADaemonIsIgnored(t *testing.T) {
 	t.Parallel()
 	p := serve(t, filepath.Join(t.TempDir(), "weir.db"))
 	address := p.says(t, "listening")
@@ -100,7 +100,7 @@ func TestHangupOfADaemonIsIgnored(t *testing.T) {
 
 // A second process on the same file stands by, whatever path it uses for the file,
 // and shuts down in an orderly way on request.
-func TestStandbyEndsInOrder(t *testing.T) {
+func TestMain_StandbyEndsInOrder(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "weir.db")
 	first := serve(t, file)
@@ -119,7 +119,7 @@ func TestStandbyEndsInOrder(t *testing.T) {
 
 // The program refuses an invalid default capacity at startup, with the variable, its value and what
 // is allowed.
-func TestWrongDefaultCapacityEndsTheProgram(t *testing.T) {
+func TestMain_WrongDefaultCapacityEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"abc", "0", "unlimited"} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "serve")

@@ -14,7 +14,7 @@ import (
 
 // Webhooks that never answer, or switch to another protocol and keep the connection, do
 // not hold up the end of the program, however long they may take to answer.
-func TestTerminationDoesNotWaitForReceivers(t *testing.T) {
+func TestReceivers_TerminationDoesNotWaitForReceivers(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan string, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

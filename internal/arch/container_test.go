@@ -8,7 +8,7 @@ import (
 
 // The image cannot be built everywhere the tests run, so the test reads its
 // important properties from the Dockerfile.
-func TestContainerIsSmallUnprivilegedAndChecksItself(t *testing.T) {
+func TestContainer_IsSmallUnprivilegedAndChecksItself(t *testing.T) {
 	t.Parallel()
 	recipe := read(t, "Dockerfile")
 	_, last, ok := strings.Cut(recipe[strings.LastIndex(recipe, "\nFROM "):], "\nFROM ${BASE_IMAGE}")
@@ -42,7 +42,7 @@ func TestContainerIsSmallUnprivilegedAndChecksItself(t *testing.T) {
 }
 
 // The image is built with the same flags as make build.
-func TestContainerIsBuiltAsMakeBuilds(t *testing.T) {
+func TestContainer_IsBuiltAsMakeBuilds(t *testing.T) {
 	t.Parallel()
 	flags := regexp.MustCompile(`-s -w -X main\.version=`)
 	if !flags.MatchString(read(t, "Makefile")) || !flags.MatchString(read(t, "Dockerfile")) {

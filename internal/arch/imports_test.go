@@ -12,7 +12,7 @@ func helpers() []string {
 	return []string{"cmd/internal/clitest", "internal/daemontest", "internal/polling", "persistence/storetest", "persistence/conformance", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "channels/drivertest", "channels/drivertest/peers", "router/routertest", "internal/tracing/tracingtest"}
 }
 
-func TestOnlyTestsImportTestHelpers(t *testing.T) {
+func TestImports_OnlyTestsImportTestHelpers(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t).files {
 		if f.test || matches(helpers(), f.folder) {
@@ -27,7 +27,7 @@ func TestOnlyTestsImportTestHelpers(t *testing.T) {
 }
 
 // No file imports unsafe: make test runs without the check of its conversions.
-func TestNothingIsUnsafe(t *testing.T) {
+func TestImports_NothingIsUnsafe(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t).files {
 		if slices.Contains(f.imports, "unsafe") {
@@ -42,7 +42,7 @@ func lab() []string {
 }
 
 // The program weir imports none of the lab, directly or not.
-func TestProductionDoesNotImportTheLab(t *testing.T) {
+func TestImports_ProductionDoesNotImportTheLab(t *testing.T) {
 	t.Parallel()
 	imports := map[string][]string{} // by package: the packages of this module that it imports
 	for _, f := range load(t).files {
@@ -75,7 +75,7 @@ func TestProductionDoesNotImportTheLab(t *testing.T) {
 
 // No file of a channel type or its simulator, tests included, imports another channel
 // type or its simulator.
-func TestChannelTypesAreStrangersInTestsToo(t *testing.T) {
+func TestImports_ChannelTypesAreStrangersInTestsToo(t *testing.T) {
 	t.Parallel()
 	types := channelTypes(load(t))
 	for _, f := range load(t).files {
@@ -92,7 +92,7 @@ func TestChannelTypesAreStrangersInTestsToo(t *testing.T) {
 	}
 }
 
-func TestTheDomainUsesTheStandardLibraryOnly(t *testing.T) {
+func TestImports_TheDomainUsesTheStandardLibraryOnly(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t).files {
 		if f.folder != "." && f.folder != "operators" || f.test {

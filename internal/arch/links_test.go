@@ -15,7 +15,7 @@ import (
 
 // Every link within the documents leads to a file that exists and, if it has an
 // anchor, to a heading that exists.
-func TestLinksLeadSomewhere(t *testing.T) {
+func TestLinks_LeadSomewhere(t *testing.T) {
 	t.Parallel()
 	there := func(name string) (string, bool) {
 		info, err := os.Stat(filepath.Join(root, name))
@@ -38,7 +38,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 }
 
 // Every test that a document names exists.
-func TestTestsOfThePapersExist(t *testing.T) {
+func TestLinks_TestsOfThePapersExist(t *testing.T) {
 	t.Parallel()
 	all := tests(load(t))
 	named := regexp.MustCompile("`((?:[\\w/]+\\.)?Test[A-Z]\\w*)`")
@@ -54,7 +54,7 @@ func TestTestsOfThePapersExist(t *testing.T) {
 	}
 }
 
-func TestDeadLinksAreFound(t *testing.T) {
+func TestLinks_DeadLinksAreFound(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"docs/there.md": "# A `title`, with [a link](x)\n## Twice\n## Twice\n```\n# no heading\n```\n",

@@ -54,7 +54,7 @@ func exists(all map[string][]string, named string) bool {
 	return false
 }
 
-func TestScenariosAreRead(t *testing.T) {
+func TestScenarios_AreRead(t *testing.T) {
 	t.Parallel()
 	got := scenarios("# Head\n| number | tests |\n|---|---|\n| 1 | a call, `actors.TestA`, `TestB/sub` |\n| 12 | nothing yet |\n")
 	want := map[int][]string{1: {"actors.TestA", "TestB"}, 12: nil}
@@ -79,7 +79,7 @@ func promised() []int {
 }
 
 // docs/scenarios.md maps each scenario to its tests, and those tests exist.
-func TestEveryScenarioHasATestThatExists(t *testing.T) {
+func TestScenarios_EveryScenarioHasATestThatExists(t *testing.T) {
 	t.Parallel()
 	rows := scenarios(read(t, "docs/scenarios.md"))
 	all := tests(load(t))

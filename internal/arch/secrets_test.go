@@ -11,7 +11,7 @@ import (
 
 // Where callers are checked, secrets and what is computed from them are compared in constant
 // time: the time that == takes tells how much of a guess is right.
-func TestSecretsAreComparedInConstantTime(t *testing.T) {
+func TestSecrets_AreComparedInConstantTime(t *testing.T) {
 	t.Parallel()
 	tr := load(t)
 	checked := 0
@@ -29,7 +29,7 @@ func TestSecretsAreComparedInConstantTime(t *testing.T) {
 	}
 }
 
-func TestPlainComparisonsOfSecretsAreFound(t *testing.T) {
+func TestSecrets_PlainComparisonsOfSecretsAreFound(t *testing.T) {
 	t.Parallel()
 	for expr, want := range map[string]int{
 		"hash == k.Hash": 1, "given != e.secrets[i].Secret": 1, "string(signature) == got": 1, "bytes.Equal(x.sum, signature[:])": 1,

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+func TestPackages_EveryPackageSaysWhatItIsFor(t *testing.T) {
 	t.Parallel()
 	tr := load(t)
 	for _, p := range tr.packages() {
@@ -19,7 +19,7 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 	}
 }
 
-func TestNothingHappensBeforeMain(t *testing.T) {
+func TestPackages_NothingHappensBeforeMain(t *testing.T) {
 	t.Parallel()
 	tr := load(t)
 	for _, f := range tr.files {
@@ -80,7 +80,7 @@ func pure() []string {
 	}
 }
 
-func TestPurePackagesHaveNoClockAndNoGoroutines(t *testing.T) {
+func TestPackages_PurePackagesHaveNoClockAndNoGoroutines(t *testing.T) {
 	t.Parallel()
 	tr := load(t)
 	for _, folder := range pure() {
@@ -108,7 +108,7 @@ func TestPurePackagesHaveNoClockAndNoGoroutines(t *testing.T) {
 	}
 }
 
-func TestSQLIsInOnePlace(t *testing.T) {
+func TestPackages_SQLIsInOnePlace(t *testing.T) {
 	t.Parallel()
 	sql := regexp.MustCompile(`^\s*(SELECT\s|INSERT\s+(IGNORE\s+)?INTO\s|REPLACE\s+INTO\s|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s|(CREATE|DROP|ALTER)\s+(TABLE|DATABASE|(UNIQUE\s+)?INDEX|VIEW)\s|PRAGMA\s)`)
 	tr := load(t)

@@ -11,7 +11,7 @@ import (
 
 // A sleep in a test is either too long or too short, unless time is simulated.
 // Tests poll with polling.Until, wait for an event, or run in a bubble.
-func TestNoSleeps(t *testing.T) {
+func TestSleeps_NoSleeps(t *testing.T) {
 	t.Parallel()
 	for _, fault := range load(t).sleeps() {
 		t.Error(fault)
@@ -117,7 +117,7 @@ func timerWaits(fn *ast.FuncDecl) []ast.Node {
 	})
 }
 
-func TestSleepsAreFound(t *testing.T) {
+func TestSleeps_AreFound(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]int{
 		`time.Sleep(d)`:                                                       1,

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestDelaysDoubleUpToTheLimit(t *testing.T) {
+func TestBackoff_DelaysDoubleUpToTheLimit(t *testing.T) {
 	t.Parallel()
 	for n, want := range []time.Duration{1: 3, 2: 6, 3: 12, 4: 20, 100: 20} {
 		if n == 0 || want == 0 {
@@ -24,7 +24,7 @@ func TestDelaysDoubleUpToTheLimit(t *testing.T) {
 	}
 }
 
-func TestWaitEndsWithItsContext(t *testing.T) {
+func TestBackoff_WaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -82,7 +82,7 @@ func seconds(t *testing.T, v any) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-func TestCompose(t *testing.T) {
+func TestFiles_Compose(t *testing.T) {
 	t.Parallel()
 	file := readYAML(t, "deploy/compose/compose.yml")
 	services, _ := file["services"].(object)
@@ -170,7 +170,7 @@ func TestCompose_Standbys(t *testing.T) {
 }
 
 // Every mounted secret is created by init.
-func TestComposeHasItsSecretsMade(t *testing.T) {
+func TestFiles_ComposeHasItsSecretsMade(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile(filepath.Join(root, "deploy/compose/init"))
 	if err != nil {
@@ -188,7 +188,8 @@ func TestComposeHasItsSecretsMade(t *testing.T) {
 
 // Scenario 193: each secret of compose is complete and on one line even if base64 wraps
 // lines and has no option against it; if a tool is missing, no secret is created.
-func TestScenario193_SecretsOfCompose(t *testing.T) {
+// Scenario 193.
+func TestFiles_SecretsOfCompose(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		base64 string // script that replaces base64; empty: the real one
@@ -246,7 +247,7 @@ func environmentOf(c object) map[string]string {
 	return out
 }
 
-func TestKubernetes(t *testing.T) {
+func TestFiles_Kubernetes(t *testing.T) {
 	t.Parallel()
 	const file = "deploy/kubernetes/base/deployment.yaml"
 	pod, c := container(t, file)
@@ -286,7 +287,7 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-func TestKubernetesWithMySQL(t *testing.T) {
+func TestFiles_KubernetesWithMySQL(t *testing.T) {
 	t.Parallel()
 	const base, file = "deploy/kubernetes/base/deployment.yaml", "deploy/kubernetes/mysql/deployment.yaml"
 	_, c := container(t, base)
@@ -360,7 +361,7 @@ func TestKubernetesWithMySQL_ThreePods(t *testing.T) {
 }
 
 // Every file that a kustomization names exists, and every file is named.
-func TestKustomizationsAreComplete(t *testing.T) {
+func TestFiles_KustomizationsAreComplete(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"base", "mysql", "podmonitor"} {
 		at := "deploy/kubernetes/" + folder
@@ -391,7 +392,7 @@ func TestKustomizationsAreComplete(t *testing.T) {
 	}
 }
 
-func TestUnitOfSystemd(t *testing.T) {
+func TestFiles_UnitOfSystemd(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "deploy/systemd/weir.service"))
 	if err != nil {

@@ -51,7 +51,7 @@ func readDashboard(t *testing.T) dashboard {
 	return d
 }
 
-func TestDashboardUsesFiguresThatExist(t *testing.T) {
+func TestGrafana_DashboardUsesFiguresThatExist(t *testing.T) {
 	t.Parallel()
 	known, d := registered(t), readDashboard(t)
 	for _, p := range d.Panels {
@@ -64,7 +64,7 @@ func TestDashboardUsesFiguresThatExist(t *testing.T) {
 	}
 }
 
-func TestDashboardIsInOrder(t *testing.T) {
+func TestGrafana_DashboardIsInOrder(t *testing.T) {
 	t.Parallel()
 	d := readDashboard(t)
 	var rows, variables []string
@@ -102,7 +102,7 @@ func TestDashboardIsInOrder(t *testing.T) {
 }
 
 // The dashboard is mounted in the folder from which Grafana provisions dashboards.
-func TestDashboardIsProvisioned(t *testing.T) {
+func TestGrafana_DashboardIsProvisioned(t *testing.T) {
 	t.Parallel()
 	compose := readYAML(t, "deploy/compose/compose.yml")
 	mounts, _ := dig(compose, "services", "grafana", "volumes").([]any)

@@ -31,7 +31,7 @@ func promtool(t *testing.T, stdin string, args ...string) string {
 	return string(out)
 }
 
-func TestPromtoolFindsNoFaultWithTheRules(t *testing.T) {
+func TestPrometheus_PromtoolFindsNoFaultWithTheRules(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(root, "deploy/prometheus")
 	promtool(t, "", "check", "rules", at+"/recording.yml", at+"/alerts.yml")
@@ -40,7 +40,7 @@ func TestPromtoolFindsNoFaultWithTheRules(t *testing.T) {
 }
 
 // The tests of the rules can fail: with an alert that always fires, they do.
-func TestTestsOfRulesCanFail(t *testing.T) {
+func TestPrometheus_TestsOfRulesCanFail(t *testing.T) {
 	t.Parallel()
 	folder := configured(t, "weir:8080")
 	text := contents(t, filepath.Join(folder, "alerts.yml"))
@@ -172,7 +172,7 @@ func ordinary(expr string) bool {
 
 // A real Prometheus scrapes a working Weir with the shipped configuration and rules,
 // and runs every query of the dashboard.
-func TestPrometheusSeesAWeirThatWorks(t *testing.T) {
+func TestPrometheus_SeesAWeirThatWorks(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	r.furnish()

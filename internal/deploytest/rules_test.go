@@ -45,7 +45,7 @@ func namesOf(t *testing.T) (out []string) {
 	return out
 }
 
-func TestAlertsSayWhatTheyAre(t *testing.T) {
+func TestRules_AlertsSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	for _, r := range alerts(t) {
 		name, _ := r["alert"].(string)
@@ -71,7 +71,7 @@ func TestAlertsSayWhatTheyAre(t *testing.T) {
 }
 
 // Every alert has a page, every page has an alert, and the list has all of them.
-func TestEveryAlertHasARunbook(t *testing.T) {
+func TestRules_EveryAlertHasARunbook(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(root, "docs/runbooks/*.md"))
 	if err != nil {
@@ -115,7 +115,7 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 }
 
 // Every alert has a test in which it fires and one in which it stays silent.
-func TestEveryAlertIsTested(t *testing.T) {
+func TestRules_EveryAlertIsTested(t *testing.T) {
 	t.Parallel()
 	fires, silent := map[string]bool{}, map[string]bool{}
 	for _, test := range items(readYAML(t, "deploy/prometheus/tests/alerts_test.yml")["tests"]) {
@@ -140,7 +140,7 @@ func TestEveryAlertIsTested(t *testing.T) {
 	}
 }
 
-func TestRulesUseFiguresThatExist(t *testing.T) {
+func TestRules_UseFiguresThatExist(t *testing.T) {
 	t.Parallel()
 	known := registered(t)
 	for name, expr := range recorded(t) {

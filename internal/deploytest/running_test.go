@@ -9,7 +9,7 @@ import (
 
 // A working Weir exports every metric that rules and dashboard use, except metrics that
 // appear only after a fault or on first use.
-func TestARunningWeirShowsWhatIsUsed(t *testing.T) {
+func TestWeir_ARunningWeirShowsWhatIsUsed(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	r.furnish()

@@ -14,7 +14,7 @@ import (
 const secret = "YW4gYWNjZXNzIGtleSBvZiAzMiBieXRlcywgZXhhY3Q="
 
 // The values were computed by another program from the published rule.
-func TestSign(t *testing.T) {
+func TestHmacsign_Sign(t *testing.T) {
 	t.Parallel()
 	key, err := hmacsign.ParseKey(secret + "\n")
 	if err != nil {
@@ -44,7 +44,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-func TestKeysAreCheckedAndDoNotPrint(t *testing.T) {
+func TestHmacsign_KeysAreCheckedAndDoNotPrint(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", "no base64!", "c2hvcnQ="} {
 		if _, err := hmacsign.ParseKey(bad); err == nil || bad != "" && strings.Contains(err.Error(), bad) {

@@ -189,7 +189,7 @@ func (s *system) suspend() {
 }
 
 // What becomes of contacts, as the operator decides.
-func TestContactsThroughKannel(t *testing.T) {
+func TestWeir_ContactsThroughKannel(t *testing.T) {
 	s := startSystem(t)
 	for key, c := range map[string]struct {
 		to, want string
@@ -212,7 +212,7 @@ func TestContactsThroughKannel(t *testing.T) {
 }
 
 // The link is down: messages wait in Kannel, survive its crash and leave once.
-func TestLinkDownAndBearerboxKilled(t *testing.T) {
+func TestWeir_LinkDownAndBearerboxKilled(t *testing.T) {
 	s := startSystem(t)
 	s.text("fake", "waits", "+15550001")
 	s.wait("fake", "waits", "active")
@@ -237,7 +237,7 @@ func TestLinkDownAndBearerboxKilled(t *testing.T) {
 }
 
 // smsbox is down: contacts wait in Weir, and leave once when it is back.
-func TestSmsboxDown(t *testing.T) {
+func TestWeir_SmsboxDown(t *testing.T) {
 	s := startSystem(t)
 	s.k.until("the channel is up", func() bool { return s.state("sms") == "up" })
 	s.k.smsbox.kill()
@@ -255,7 +255,7 @@ func TestSmsboxDown(t *testing.T) {
 
 // bearerbox takes nothing for a while: the answer is lost, the message is not. It is
 // settled by its report and never sent again.
-func TestAnswerLost(t *testing.T) {
+func TestWeir_AnswerLost(t *testing.T) {
 	s := startSystem(t)
 	s.suspend()
 	s.text("sms", "slow", "+22220001")
@@ -270,7 +270,7 @@ func TestAnswerLost(t *testing.T) {
 
 // smsbox is killed with a request that bearerbox has not answered: Weir cannot know
 // what became of it, and does not send it again.
-func TestSmsboxKilledBeforeTheAnswer(t *testing.T) {
+func TestWeir_SmsboxKilledBeforeTheAnswer(t *testing.T) {
 	s := startSystem(t)
 	s.suspend()
 	s.text("sms", "cut", "+22220001")
@@ -291,7 +291,7 @@ func TestSmsboxKilledBeforeTheAnswer(t *testing.T) {
 }
 
 // Weir is killed while it sends, again and again: no message is doubled.
-func TestWeirKilled(t *testing.T) {
+func TestWeir_Killed(t *testing.T) {
 	s := startSystem(t)
 	const contacts = 60
 	for i := range contacts {

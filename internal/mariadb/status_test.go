@@ -10,7 +10,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-func TestAWatcherSeesStatementsAndCommits(t *testing.T) {
+func TestStatus_AWatcherSeesStatementsAndCommits(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	w, err := mariadb.Watch(url)
@@ -59,7 +59,7 @@ func TestAWatcherSeesStatementsAndCommits(t *testing.T) {
 	}
 }
 
-func TestADatabaseIsMadeAndDropped(t *testing.T) {
+func TestStatus_ADatabaseIsMadeAndDropped(t *testing.T) {
 	t.Parallel()
 	server := testmysql.URL(t)
 	name := "weir_test_" + strings.ToLower(rand.Text())

@@ -73,7 +73,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(r.Header.Get("X-Test") + string(body)))
 }
 
-func TestAPublicHostIsCalledAtTheAddressThatWasChecked(t *testing.T) {
+func TestOutbound_APublicHostIsCalledAtTheAddressThatWasChecked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{"hooks.example": {"10.0.0.1", "93.184.216.34"}}, echo)
 	status, body, err := w.post(t, "https://hooks.example/in?code=x")
@@ -87,7 +87,7 @@ func TestAPublicHostIsCalledAtTheAddressThatWasChecked(t *testing.T) {
 
 // One of a host's addresses may not respond: the others are tried within the time
 // of the call.
-func TestAnAddressThatIsSilentIsNotTheLast(t *testing.T) {
+func TestOutbound_AnAddressThatIsSilentIsNotTheLast(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{"hooks.example": {"2606:2800::1", "93.184.216.33", "93.184.216.34"}}, echo)
 	w.policy.Timeout = 5 * time.Second
@@ -104,7 +104,7 @@ func TestAnAddressThatIsSilentIsNotTheLast(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreRefused(t *testing.T) {
+func TestOutbound_AddressesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, a := range []string{
 		"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "::ffff:10.0.0.1", "fd12::1", "fec0::1",
@@ -130,7 +130,7 @@ func TestAddressesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatSettingsAllow(t *testing.T) {
+func TestOutbound_WhatSettingsAllow(t *testing.T) {
 	t.Parallel()
 	names := map[string][]string{
 		"in.example": {"10.0.0.1"}, "meta.example": {"169.254.169.254"}, "localhost": {"127.0.0.1"}, "odd.localhost": {"10.0.0.1"},
@@ -184,7 +184,7 @@ func TestWhatSettingsAllow(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestOutbound_Check(t *testing.T) {
 	t.Parallel()
 	listed, loopback := outbound.Policy{AllowHosts: []string{"in.example"}}, outbound.Policy{AllowLoopback: true}
 	for _, c := range []struct {
@@ -224,9 +224,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestRebinding makes a name resolve to a public address first and to this
+// TestOutbound_Rebinding makes a name resolve to a public address first and to this
 // machine ever after: the address that was checked is dialed, each time.
-func TestRebinding(t *testing.T) {
+func TestOutbound_Rebinding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
@@ -252,7 +252,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-func TestRedirectsAreNotFollowed(t *testing.T) {
+func TestOutbound_RedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	w := newWorld(t, map[string][]string{"a.example": {"93.184.216.34"}}, func(w http.ResponseWriter, r *http.Request) {
@@ -265,7 +265,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestAnswersAreBounded(t *testing.T) {
+func TestOutbound_AnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{"a.example": {"93.184.216.34"}}, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client left
@@ -402,7 +402,7 @@ func TestDo_StatusOfAnAnswerWithoutItsBody(t *testing.T) {
 	}
 }
 
-func TestErrorsHaveKindsAndKeepSecrets(t *testing.T) {
+func TestOutbound_ErrorsHaveKindsAndKeepSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{"a.example": {"93.184.216.34"}}, echo)
 	w.policy.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("refused") }
@@ -427,7 +427,7 @@ func TestErrorsHaveKindsAndKeepSecrets(t *testing.T) {
 	}
 }
 
-func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
+func TestOutbound_ProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://93.184.216.99:3128")
 	t.Setenv("HTTP_PROXY", "http://93.184.216.99:3128")
 	w := newWorld(t, map[string][]string{"a.example": {"93.184.216.34"}}, echo)

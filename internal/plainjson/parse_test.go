@@ -9,7 +9,7 @@ import (
 
 // Parse reads the usual bodies of requests by hand, which takes half as long as
 // encoding/json.
-func TestParseReadsUsualBodiesByHand(t *testing.T) {
+func TestParse_ReadsUsualBodiesByHand(t *testing.T) {
 	body := []byte(`{"contacts":[{"key":"k-1","to":"+15550001","priority":"high","messages":["Hello"]},{"key":"k-2","to":"+15550002","messages":["Hello"]}]}`)
 	count := func(read func()) float64 { return testing.AllocsPerRun(100, read) }
 	parse := count(func() { _, _ = plainjson.Parse(body) })

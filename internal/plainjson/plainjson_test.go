@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTextsAreThoseOfEncodingJSON(t *testing.T) {
+func TestAppend_TextsAreThoseOfEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~]*`), rapid.Just("\x7f\xff\u2028<&>")).Draw(t, "text")
 		want, err := json.Marshal(s)

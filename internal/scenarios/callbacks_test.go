@@ -10,7 +10,8 @@ import (
 )
 
 // Scenario 29: a callback arrives before the answer to its own dispatch.
-func TestScenario29_CallbackBeforeTheSendAnswers(t *testing.T) {
+// Scenario 29.
+func TestCallbacks_BeforeTheSendAnswers(t *testing.T) {
 	onStores(t, func(w *world) {
 		held := newGate()
 		w.lab.behave(func(l *lab) {
@@ -52,7 +53,8 @@ func TestScenario29_CallbackBeforeTheSendAnswers(t *testing.T) {
 }
 
 // Scenario 30: the answer to the dispatch is lost, but the callback arrives.
-func TestScenario30_CallbackAfterALostAnswer(t *testing.T) {
+// Scenario 30.
+func TestCallbacks_AfterALostAnswer(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult { l.take(a); return lost() }
@@ -77,7 +79,8 @@ func TestScenario30_CallbackAfterALostAnswer(t *testing.T) {
 }
 
 // Scenario 31: the dispatch times out although the provider accepted the contact.
-func TestScenario31_TimeoutThatTheProviderAccepted(t *testing.T) {
+// Scenario 31.
+func TestCallbacks_TimeoutThatTheProviderAccepted(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(ctx context.Context, a labAttempt) channels.SendResult {
@@ -116,7 +119,8 @@ func TestScenario31_TimeoutThatTheProviderAccepted(t *testing.T) {
 }
 
 // Scenario 32: the dispatch times out and the provider never got the contact.
-func TestScenario32_TimeoutThatTheProviderNeverGot(t *testing.T) {
+// Scenario 32.
+func TestCallbacks_TimeoutThatTheProviderNeverGot(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer   channels.Knowledge
 		settings fields
@@ -177,7 +181,8 @@ func TestScenario32_TimeoutThatTheProviderNeverGot(t *testing.T) {
 }
 
 // Scenario 33: duplicate acks count once.
-func TestScenario33_DuplicateAcksCountOnce(t *testing.T) {
+// Scenario 33.
+func TestCallbacks_DuplicateAcksCountOnce(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
 		ids := w.accept("ch", sms("a", texts("a", 3)), sms("b"), sms("c"))
@@ -211,7 +216,8 @@ func TestScenario33_DuplicateAcksCountOnce(t *testing.T) {
 }
 
 // Scenario 34: a message fails on one route and is delivered on the next.
-func TestScenario34_FailedThenDeliveredEndsDelivered(t *testing.T) {
+// Scenario 34.
+func TestCallbacks_FailedThenDeliveredEndsDelivered(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
 		ids := w.accept("ch", sms("one"), sms("two", texts("two", 2)), sms("x"), sms("y"), sms("z"))
@@ -247,7 +253,8 @@ func TestScenario34_FailedThenDeliveredEndsDelivered(t *testing.T) {
 }
 
 // Scenario 35: the end of a call is reported before its beginning.
-func TestScenario35_EndBeforeBeginning(t *testing.T) {
+// Scenario 35.
+func TestCallbacks_EndBeforeBeginning(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("calls", 1, fields{"type": "labcall"})
 		ids := w.accept("calls", calls("c", 2)...)
@@ -277,7 +284,8 @@ func TestScenario35_EndBeforeBeginning(t *testing.T) {
 
 // Scenarios 36 to 38: the end (36), the ringing (37) and an ack (38) of attempt 1
 // arrive late, when attempt 2 is queued.
-func TestScenario36To38_LateReportOfAnEarlierAttempt(t *testing.T) {
+// Scenarios 36 to 38.
+func TestCallbacks_LateReportOfAnEarlierAttempt(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
@@ -323,7 +331,8 @@ func TestScenario36To38_LateReportOfAnEarlierAttempt(t *testing.T) {
 }
 
 // Scenario 36 where the survey retries with a new contact.
-func TestScenario36_LateWordAndTheNextContact(t *testing.T) {
+// Scenario 36.
+func TestCallbacks_LateWordAndTheNextContact(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
 		first := w.accept("ch", sms("r1-1"))["r1-1"]

@@ -9,7 +9,8 @@ import (
 )
 
 // Scenario 69: a cancel that fails keeps the slot and is retried.
-func TestScenario69_FailedCancelKeepsTheSlot(t *testing.T) {
+// Scenario 69.
+func TestCancel_FailedCancelKeepsTheSlot(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		fail := true
 		w.lab.behave(func(l *lab) {
@@ -45,7 +46,8 @@ func TestScenario69_FailedCancelKeepsTheSlot(t *testing.T) {
 }
 
 // Scenario 69 where the provider cannot cancel the contact: its real outcome counts.
-func TestScenario69_CancelThatComesTooLate(t *testing.T) {
+// Scenario 69.
+func TestCancel_ThatComesTooLate(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onCancel = func(context.Context, labAttempt) channels.Cancellation {

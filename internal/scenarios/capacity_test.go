@@ -13,7 +13,8 @@ import (
 
 // Scenario 1: capacity 5, 10 contacts: exactly the first 5 are dispatched.
 // Scenario 2: each contact that ends lets exactly one more start.
-func TestScenario01And02_FirstFiveThenOneForOne(t *testing.T) {
+// Scenarios 01 and 02.
+func TestCapacity_FirstFiveThenOneForOne(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 5)
 		w.accept("ch", many("c", 10)...)
@@ -33,7 +34,8 @@ func TestScenario01And02_FirstFiveThenOneForOne(t *testing.T) {
 }
 
 // Scenario 3: acks of messages free their slots: four acks, four more contacts.
-func TestScenario03_AcksLetAsManyGo(t *testing.T) {
+// Scenario 03.
+func TestCapacity_AcksLetAsManyGo(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
 		ids := w.accept("ch", many("c", 10)...)
@@ -53,7 +55,8 @@ func TestScenario03_AcksLetAsManyGo(t *testing.T) {
 
 // Scenario 4: each ack of a contact with three messages frees one slot; the
 // contact is done after the third.
-func TestScenario04_PartsFreeSlotsOneByOne(t *testing.T) {
+// Scenario 04.
+func TestCapacity_PartsFreeSlotsOneByOne(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
 		ids := w.accept("ch", sms("three", texts("three", 3)), sms("x"), sms("y"), sms("z"))
@@ -79,7 +82,8 @@ func TestScenario04_PartsFreeSlotsOneByOne(t *testing.T) {
 
 // Scenario 5: a contact that does not fit waits at the head of the queue, and
 // contacts behind it do not overtake it.
-func TestScenario05_LargeContactWaitsAtTheHead(t *testing.T) {
+// Scenario 05.
+func TestCapacity_LargeContactWaitsAtTheHead(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
 		w.accept("ch", many("c", 3)...)
@@ -101,7 +105,8 @@ func TestScenario05_LargeContactWaitsAtTheHead(t *testing.T) {
 
 // Scenario 5, the API: a contact larger than the channel is rejected, with the
 // whole request.
-func TestScenario05_LargerThanTheChannelIsRefused(t *testing.T) {
+// Scenario 05.
+func TestCapacity_LargerThanTheChannelIsRefused(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 4)
 		a := w.want(http.StatusUnprocessableEntity, "POST", "/v1/channels/ch/contacts",
@@ -119,7 +124,8 @@ func TestScenario05_LargerThanTheChannelIsRefused(t *testing.T) {
 // Scenario 5, later: a contact that became larger than the channel, because
 // the capacity was lowered, is shown as blocked and lets others pass; it is
 // dispatched when it fits again.
-func TestScenario05_BlockedByALoweredCapacity(t *testing.T) {
+// Scenario 05.
+func TestCapacity_BlockedByALoweredCapacity(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
 		w.accept("ch", sms("out", texts("out", 4)))
@@ -158,7 +164,8 @@ func TestScenario05_BlockedByALoweredCapacity(t *testing.T) {
 }
 
 // Scenario 6: a channel without a capacity has the default, 100.
-func TestScenario06_DefaultCapacity(t *testing.T) {
+// Scenario 06.
+func TestCapacity_DefaultCapacity(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.want(http.StatusCreated, "PUT", "/v1/channels/ch", fields{"type": "lab"})
 		w.accept("ch", many("c", 101)...)
@@ -169,7 +176,8 @@ func TestScenario06_DefaultCapacity(t *testing.T) {
 
 // Scenario 8: null means the default; a string is rejected; no value means
 // "unlimited".
-func TestScenario08_CapacityOfAWrongKind(t *testing.T) {
+// Scenario 08.
+func TestCapacity_OfAWrongKind(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		for _, wrong := range []any{"5", "unlimited", "", 0, -1, 1.5, 1_000_001, []int{5}, true} {
 			w.want(http.StatusUnprocessableEntity, "PUT", "/v1/channels/ch", fields{"type": "lab", "capacity": wrong})
@@ -195,7 +203,8 @@ func TestScenario08_CapacityOfAWrongKind(t *testing.T) {
 
 // Scenario 9: a raised capacity takes effect at once, not at the next event or
 // reconciler run.
-func TestScenario09_RaisedCapacityCountsAtOnce(t *testing.T) {
+// Scenario 09.
+func TestCapacity_RaisedCapacityCountsAtOnce(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
 		w.accept("ch", many("c", 10)...)
@@ -210,7 +219,8 @@ func TestScenario09_RaisedCapacityCountsAtOnce(t *testing.T) {
 
 // Scenario 10: a lowered capacity cancels nothing in flight, and starts nothing
 // until enough contacts have ended.
-func TestScenario10_LoweredCapacityDrains(t *testing.T) {
+// Scenario 10.
+func TestCapacity_LoweredCapacityDrains(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 10)
 		w.accept("ch", many("c", 15)...)
@@ -233,7 +243,8 @@ func TestScenario10_LoweredCapacityDrains(t *testing.T) {
 
 // Scenario 11: a capacity is durable from its 200 on, whatever crashes then: the
 // program, or the broker while it processes the message that announces it.
-func TestScenario11_CapacitySurvivesACrash(t *testing.T) {
+// Scenario 11.
+func TestCapacity_SurvivesACrash(t *testing.T) {
 	t.Run("program", func(t *testing.T) {
 		onStores(t, func(w *world) {
 			w.channel("ch", 4)
@@ -272,7 +283,8 @@ func TestScenario11_CapacitySurvivesACrash(t *testing.T) {
 
 // Scenario 13: whatever frees a slot, the next contact takes it in the same
 // instant.
-func TestScenario13_FreedSlotIsRefilledAtOnce(t *testing.T) {
+// Scenario 13.
+func TestCapacity_FreedSlotIsRefilledAtOnce(t *testing.T) {
 	free := map[string]func(w *world, id string){
 		"completed": func(w *world, _ string) { w.finish("first") },
 		"expired at the provider": func(w *world, _ string) {
@@ -337,7 +349,7 @@ func refuseFirst(l *lab) func(context.Context, labAttempt) channels.SendResult {
 
 // The slots of reply_reserve are for replies only, count as part of the
 // capacity, and can be changed at run time.
-func TestReplyReserveKeepsSlots(t *testing.T) {
+func TestCapacity_ReplyReserveKeepsSlots(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4, fields{"settings": fields{"reply_reserve": 2}})
 		w.accept("ch", many("n", 4, fields{"priority": "high"})...)
@@ -363,7 +375,7 @@ func TestReplyReserveKeepsSlots(t *testing.T) {
 }
 
 // A contact that waits for slots does not block the slots reserved for replies.
-func TestReplyReserveIsOpenWhileALargeContactWaits(t *testing.T) {
+func TestCapacity_ReplyReserveIsOpenWhileALargeContactWaits(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 5, fields{"settings": fields{"reply_reserve": 2}})
 		w.accept("ch", sms("out"), sms("large", texts("large", 3)))

@@ -15,7 +15,8 @@ import (
 
 // Scenario 42: reports about the progress of a call free nothing; its slot is
 // held until the call has really ended.
-func TestScenario42_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
+// Scenario 42.
+func TestChannels_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1, fields{"type": "labcall"})
 		ids := w.accept("ch", calls("c", 2)...)
@@ -48,7 +49,8 @@ func TestScenario42_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
 
 // Scenario 44: a callback with a wrong secret, without one, or with the secret
 // of another channel changes nothing and is counted.
-func TestScenario44_ForgedCallbacksChangeNothing(t *testing.T) {
+// Scenario 44.
+func TestChannels_ForgedCallbacksChangeNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
 		w.channel("other", 1)
@@ -100,7 +102,8 @@ func TestScenario44_ForgedCallbacksChangeNothing(t *testing.T) {
 
 // Scenario 71: a paused channel starts nothing; contacts in flight end, callbacks
 // and incoming messages are accepted, expired contacts are reported; then it resumes.
-func TestScenario71_PausedChannelStartsNothing(t *testing.T) {
+// Scenario 71.
+func TestChannels_PausedChannelStartsNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 10)
 		w.accept("ch", many("out", 10)...)
@@ -140,7 +143,7 @@ func TestScenario71_PausedChannelStartsNothing(t *testing.T) {
 }
 
 // A pause is durable from its 200 on, whatever crashes then.
-func TestPauseSurvivesACrash(t *testing.T) {
+func TestChannels_PauseSurvivesACrash(t *testing.T) {
 	onStores(t, func(w *world) {
 		fuse := w.fuse()
 		w.channel("ch", 2)
@@ -171,7 +174,8 @@ func TestPauseSurvivesACrash(t *testing.T) {
 // Scenario 73: a channel with open contacts is deleted only if the request says to
 // cancel them; then every one of them ends and is reported, nothing is left,
 // and later callbacks do no harm.
-func TestScenario73_DeletedChannelLeavesNothing(t *testing.T) {
+// Scenario 73.
+func TestChannels_DeletedChannelLeavesNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
 		w.channel("neighbour", 1)
@@ -213,7 +217,8 @@ func TestScenario73_DeletedChannelLeavesNothing(t *testing.T) {
 
 // Scenario 73, a provider whose cancels fail: the channel does not wait for it
 // forever.
-func TestScenario73_ProviderThatGivesNothingBack(t *testing.T) {
+// Scenario 73.
+func TestChannels_ProviderThatGivesNothingBack(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onCancel = func(context.Context, labAttempt) channels.Cancellation { return channels.Cancellation{Failed: true} }
@@ -246,7 +251,8 @@ func (w *world) delete(channel string) {
 }
 
 // Scenario 75: while the status of a provider is unknown, it counts as up.
-func TestScenario75_UnknownStatusCountsAsUp(t *testing.T) {
+// Scenario 75.
+func TestChannels_UnknownStatusCountsAsUp(t *testing.T) {
 	onStores(t, func(w *world) {
 		asked, answer := make(chan struct{}, 100), make(chan struct{})
 		w.lab.behave(func(l *lab) {

@@ -16,7 +16,8 @@ import (
 
 // Scenario 7: a default capacity of "50" in the environment means 50, in the whole daemon.
 // Another one at the next start is that of the channels that set none.
-func TestScenario07_DefaultCapacityFromTheEnvironment(t *testing.T) {
+// Scenario 07.
+func TestConfig_DefaultCapacityFromTheEnvironment(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "weir.db")
 	start := func(capacity string) (*world, *daemon.Daemon) {
@@ -63,7 +64,8 @@ func TestScenario07_DefaultCapacityFromTheEnvironment(t *testing.T) {
 
 // Scenario 7: an invalid default capacity is refused at startup, with an error
 // that names the variable, the value and the allowed values.
-func TestScenario07_WrongDefaultCapacityIsRefused(t *testing.T) {
+// Scenario 07.
+func TestConfig_WrongDefaultCapacityIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"abc", "0", "-1", "5x", "1.5", "1000001", "unlimited"} {
 		_, _, err := config.Load([]string{"DEFAULT_CHANNEL_CAPACITY=" + value})

@@ -101,7 +101,8 @@ func (w *world) expectLife(c fields, list []string) {
 
 // Scenario 240: however a contact ends, its end is one event, behind those of its attempts,
 // also through crashes.
-func TestScenario240_EveryEndIsOneEvent(t *testing.T) {
+// Scenario 240.
+func TestContactEvents_EveryEndIsOneEvent(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.wantEvents()
 		tries := map[string]int{}
@@ -197,7 +198,8 @@ func (w *world) expectSequence(id string, want ...string) {
 
 // Scenario 242: a client that polls learns of every end, over all channels, by the instant
 // of the last one that it has seen.
-func TestScenario242_PollingByFinishedAfter(t *testing.T) {
+// Scenario 242.
+func TestContactEvents_PollingByFinishedAfter(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("one", 50)
 		w.channel("two", 50)
@@ -255,7 +257,8 @@ func TestScenario242_PollingByFinishedAfter(t *testing.T) {
 
 // Scenario 243: every message from a person is one event, however often the provider
 // repeats it.
-func TestScenario243_MessagesAreEvents(t *testing.T) {
+// Scenario 243.
+func TestContactEvents_MessagesAreEvents(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 5)
 		w.wantEvents()

@@ -13,7 +13,8 @@ import (
 
 // Scenario 58: the program ends after contacts are accepted and before any is
 // dispatched.
-func TestScenario58_CrashAfterAcceptance(t *testing.T) {
+// Scenario 58.
+func TestCrash_AfterAcceptance(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) { l.onPrepare = func() error { return fmt.Errorf("not yet") } })
 		w.channel("ch", 5)
@@ -43,7 +44,8 @@ func TestScenario58_CrashAfterAcceptance(t *testing.T) {
 
 // Scenario 59: claimed, and the request never reached the provider. Scenario 60:
 // the provider accepted the contact, and its answer was never stored.
-func TestScenario59And60_CrashAroundTheProvidersAnswer(t *testing.T) {
+// Scenarios 59 and 60.
+func TestCrash_AroundTheProvidersAnswer(t *testing.T) {
 	for name, tc := range map[string]struct{ reached, asks bool }{
 		"59, a provider that can be asked":    {reached: false, asks: true},
 		"59, a provider that cannot be asked": {reached: false, asks: false},
@@ -110,7 +112,8 @@ func TestScenario59And60_CrashAroundTheProvidersAnswer(t *testing.T) {
 }
 
 // Scenario 61: contacts stay in flight across a restart.
-func TestScenario61_CallbackAfterTheRestart(t *testing.T) {
+// Scenario 61.
+func TestCrash_CallbackAfterTheRestart(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 2)
 		ids := w.accept("ch", sms("a", texts("a", 2)), sms("b"))
@@ -132,7 +135,8 @@ func TestScenario61_CallbackAfterTheRestart(t *testing.T) {
 
 // Scenario 62: a callback that was answered with 2xx counts, whatever happens
 // at that instant.
-func TestScenario62_CrashAfterTheCallbackWasAcknowledged(t *testing.T) {
+// Scenario 62.
+func TestCrash_AfterTheCallbackWasAcknowledged(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 30)
 		ids := w.accept("ch", many("c", 30)...)
@@ -157,7 +161,8 @@ func TestScenario62_CrashAfterTheCallbackWasAcknowledged(t *testing.T) {
 
 // Scenario 63: crashes while the provider is asked, while a contact is canceled,
 // and when windows close.
-func TestScenario63_CrashWhileCollectingCancelingExpiring(t *testing.T) {
+// Scenario 63.
+func TestCrash_WhileCollectingCancelingExpiring(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		var crashing atomic.Bool
 		crashing.Store(true)
@@ -212,7 +217,8 @@ func TestScenario63_CrashWhileCollectingCancelingExpiring(t *testing.T) {
 }
 
 // Scenario 64: ten thousand queued and a hundred active contacts across a restart.
-func TestScenario64_ResumesByItself(t *testing.T) {
+// Scenario 64.
+func TestCrash_ResumesByItself(t *testing.T) {
 	onStores(t, func(w *world) {
 		const queued = 10_000
 		w.channel("ch", 100)

@@ -8,7 +8,7 @@ import (
 
 // A deleted channel leaves no metric series behind, whether its broker runs or
 // has stopped, and the deletion does not wait.
-func TestDeletedChannelLeavesNoSeries(t *testing.T) {
+func TestDeletion_DeletedChannelLeavesNoSeries(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		for _, name := range []string{"runs", "stopped"} {
 			w.channel(name, 5)
@@ -36,7 +36,7 @@ func TestDeletedChannelLeavesNoSeries(t *testing.T) {
 
 // The process dies after a deletion has begun, with no contact left open: the
 // deletion continues by itself after the restart.
-func TestDeletionGoesOnAfterACrash(t *testing.T) {
+func TestDeletion_GoesOnAfterACrash(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 5)
 		id := w.accept("ch", sms("a"))["a"]

@@ -13,7 +13,8 @@ import (
 )
 
 // Scenario 41: delivered, confirmed, or both: one message frees one slot.
-func TestScenario41_ConfirmedAfterDelivered(t *testing.T) {
+// Scenario 41.
+func TestFaults_ConfirmedAfterDelivered(t *testing.T) {
 	for outcome, acks := range map[string]int{nuntium.Confirmed: 2, nuntium.ConfirmedOnly: 1, nuntium.Reversed: 2, nuntium.Delivered: 1} {
 		t.Run(outcome, func(t *testing.T) {
 			onVirtualTime(t, func(w *world) {
@@ -47,7 +48,8 @@ func TestScenario41_ConfirmedAfterDelivered(t *testing.T) {
 
 // Scenario 39, an unknown path: any answer other than 2xx would make the provider
 // repeat the callback forever.
-func TestScenario39_UnknownPath(t *testing.T) {
+// Scenario 39.
+func TestFaults_UnknownPath(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("sms", 1, fields{"type": "nuntium", "settings": fields{
 			"base_url": "http://nuntium.test", "account": "demo", "token": "token", "channel": "sms",
@@ -64,7 +66,8 @@ func TestScenario39_UnknownPath(t *testing.T) {
 }
 
 // Scenario 46: the provider answers 500 for five minutes.
-func TestScenario46_ProviderFailsForMinutes(t *testing.T) {
+// Scenario 46.
+func TestFaults_ProviderFailsForMinutes(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{Outcomes: []string{nuntium.Delivered}, DeliverTime: 10 * time.Minute}, verboice.Options{})
 		p.smsChannel("sms", 100)
@@ -104,7 +107,8 @@ func TestScenario46_ProviderFailsForMinutes(t *testing.T) {
 }
 
 // Scenario 47: Verboice reports that the window has closed.
-func TestScenario47_WindowClosedAtTheProvider(t *testing.T) {
+// Scenario 47.
+func TestFaults_WindowClosedAtTheProvider(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: 10}}})
 		p.meddles(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -139,7 +143,8 @@ func TestScenario47_WindowClosedAtTheProvider(t *testing.T) {
 }
 
 // Scenario 48: the provider's token expires; the channel gets a new one.
-func TestScenario48_TokenExpires(t *testing.T) {
+// Scenario 48.
+func TestFaults_TokenExpires(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{
 			Applications: []nuntium.Application{{Name: "weir", Tokens: []string{"old", "new"}}},
@@ -189,7 +194,8 @@ func TestScenario48_TokenExpires(t *testing.T) {
 }
 
 // Scenario 49: a provider that takes half a minute delays no other channel.
-func TestScenario49_SlowProviderDelaysNoOther(t *testing.T) {
+// Scenario 49.
+func TestFaults_SlowProviderDelaysNoOther(t *testing.T) {
 	onStores(t, func(w *world) {
 		slow := newGate()
 		w.lab.behave(func(l *lab) {
@@ -233,7 +239,8 @@ func TestScenario49_SlowProviderDelaysNoOther(t *testing.T) {
 }
 
 // Scenario 49 at the limit of Weir's own timeout: half a minute without an answer.
-func TestScenario49_SlowProviderInVirtualTime(t *testing.T) {
+// Scenario 49.
+func TestFaults_SlowProviderInVirtualTime(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(ctx context.Context, a labAttempt) channels.SendResult {
@@ -271,7 +278,8 @@ func TestScenario49_SlowProviderInVirtualTime(t *testing.T) {
 }
 
 // Scenario 50: the provider has purged a call.
-func TestScenario50_CallThatTheProviderHasPurged(t *testing.T) {
+// Scenario 50.
+func TestFaults_CallThatTheProviderHasPurged(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{
 			Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: 10}},

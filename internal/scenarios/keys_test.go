@@ -53,7 +53,8 @@ func (w *world) again(contacts ...fields) {
 
 // Scenario 132: a key reused for other content is rejected, because treating it as
 // a duplicate would lose the message silently.
-func TestScenario132_KeyReusedForOtherContent(t *testing.T) {
+// Scenario 132.
+func TestKeys_KeyReusedForOtherContent(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 10)
 		full := sms("k", texts("k", 3), fields{
@@ -100,7 +101,8 @@ func TestScenario132_KeyReusedForOtherContent(t *testing.T) {
 
 // Scenario 132, concurrently: of many requests with one new key and different
 // content the first is accepted, and a request is stored whole or not at all.
-func TestScenario132_KeysReusedAtOnce(t *testing.T) {
+// Scenario 132.
+func TestKeys_ReusedAtOnce(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1, fields{"paused": true})
 		const rounds, writers = 4, 24
@@ -147,7 +149,8 @@ func TestScenario132_KeysReusedAtOnce(t *testing.T) {
 
 // Scenario 132, surveys: a report repeated with the same key and other messages is
 // a duplicate, as when an application is asked twice about one event.
-func TestScenario132_ReportsThatComeAgainAreRepeats(t *testing.T) {
+// Scenario 132.
+func TestKeys_ReportsThatComeAgainAreRepeats(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)
 		person := w.launchSurvey("s", bySMS("1d"), 1, 1)[0]

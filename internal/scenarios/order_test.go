@@ -17,7 +17,8 @@ func survey(name string) fields { return fields{"survey": name} }
 
 // Scenario 14: high before normal, each in order of acceptance; and Weir's
 // third priority, reply, before both.
-func TestScenario14_PriorityThenArrival(t *testing.T) {
+// Scenario 14.
+func TestOrder_PriorityThenArrival(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
 		w.accept("ch", sms("out"))
@@ -34,7 +35,8 @@ func TestScenario14_PriorityThenArrival(t *testing.T) {
 // Scenario 16: contacts that arrive within one second are dispatched in strict
 // order of arrival, within a request and across requests; a restart in between
 // changes nothing.
-func TestScenario16_StrictArrivalOrder(t *testing.T) {
+// Scenario 16.
+func TestOrder_StrictArrivalOrder(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
 		var want []string
@@ -61,7 +63,8 @@ func TestScenario16_StrictArrivalOrder(t *testing.T) {
 // Scenario 17: whatever the traffic of higher priorities, a contact of a lower
 // priority is dispatched after a bounded number of others, and gets no more than
 // its small share.
-func TestScenario17_NothingStarves(t *testing.T) {
+// Scenario 17.
+func TestOrder_NothingStarves(t *testing.T) {
 	for _, traffic := range []string{"high", "reply"} {
 		t.Run(traffic, func(t *testing.T) {
 			onVirtualTime(t, func(w *world) {
@@ -99,7 +102,8 @@ func TestScenario17_NothingStarves(t *testing.T) {
 
 // Scenario 18: two surveys share a channel half and half, although one of them
 // had queued all its contacts before the other.
-func TestScenario18_SurveysShareAChannel(t *testing.T) {
+// Scenario 18.
+func TestOrder_SurveysShareAChannel(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 200, fields{"paused": true})
 		w.accept("ch", many("a", 1000, survey("A"))...)
@@ -122,7 +126,8 @@ func TestScenario18_SurveysShareAChannel(t *testing.T) {
 
 // Scenario 18, a survey that starts late: it has its share from then on, without
 // compensation for the time before.
-func TestScenario18_LateSurveyHasItsShare(t *testing.T) {
+// Scenario 18.
+func TestOrder_LateSurveyHasItsShare(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 20)
 		w.accept("ch", many("a", 400, survey("A"))...)
@@ -154,7 +159,8 @@ func (w *world) half(keys []string) {
 
 // Scenario 19: while the provider fails, contacts keep their priority and
 // place, and it is called rarely. When it works again all of them are dispatched.
-func TestScenario19_FailingProviderKeepsTheOrder(t *testing.T) {
+// Scenario 19.
+func TestOrder_FailingProviderKeepsTheOrder(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.fail(10 * time.Minute)
 		w.channel("ch", 1)
@@ -188,7 +194,8 @@ func TestScenario19_FailingProviderKeepsTheOrder(t *testing.T) {
 
 // Scenario 19, many at once: the back-off limits the calls of a large channel
 // as it does for a small one, and every contact is dispatched in the end.
-func TestScenario19_FailingProviderOfALargeChannel(t *testing.T) {
+// Scenario 19.
+func TestOrder_FailingProviderOfALargeChannel(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.fail(10 * time.Minute)
 		w.channel("ch", 50)

@@ -14,7 +14,7 @@ import (
 
 // SHUT_DOWN_MINUTES stops an idle broker, and only an idle one; it restarts
 // on demand, with all its state.
-func TestPassivationStopsTheIdleOnly(t *testing.T) {
+func TestPassivation_StopsTheIdleOnly(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		running := func() int { return int(w.metric("weir_brokers_running")) }
 		w.channel("idle", 5)
@@ -56,7 +56,7 @@ func TestPassivationStopsTheIdleOnly(t *testing.T) {
 // A contact that is accepted at the moment in which the broker decides to stop is
 // not lost: the test accepts it just before the broker processes the tick at which
 // it finds itself idle.
-func TestPassivationLosesNoWakeUp(t *testing.T) {
+func TestPassivation_LosesNoWakeUp(t *testing.T) {
 	onStores(t, func(w *world) {
 		var armed atomic.Pointer[string]
 		w.core.StopAfter = 30 * time.Millisecond
@@ -97,7 +97,7 @@ func TestPassivationLosesNoWakeUp(t *testing.T) {
 
 // Many requests accept contacts while a broker repeatedly starts, and stops as
 // soon as it may.
-func TestPassivationRaces(t *testing.T) {
+func TestPassivation_Races(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.core.StopAfter = time.Nanosecond
 		w.restart()

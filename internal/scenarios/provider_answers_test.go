@@ -14,7 +14,8 @@ import (
 
 // Scenario 75, providers: a channel answer without a status counts as up; an answer
 // with the status of a channel that is down does not.
-func TestScenario75_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
+// Scenario 75.
+func TestProviderAnswers_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{})
 		answers := map[string][2]string{
@@ -58,7 +59,8 @@ func TestScenario75_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
 
 // Scenario 136: an ack that arrives before the answer to its dispatch identifies the
 // attempt, too: a Nuntium contact's name at the provider is Weir's own token.
-func TestScenario136_AckBeforeTheAnswerGivesTheReference(t *testing.T) {
+// Scenario 136.
+func TestProviderAnswers_AckBeforeTheAnswerGivesTheReference(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{})
 		began := make(chan struct{}, 1)

@@ -118,7 +118,8 @@ func instants() *rapid.Generator[string] {
 }
 
 // Scenario 131: every view can show everything that was accepted.
-func TestScenario131_WhatIsAcceptedCanBeRead(t *testing.T) {
+// Scenario 131.
+func TestReadBack_WhatIsAcceptedCanBeRead(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func() string{
 		"sqlite":  func() string { return "sqlite://" + filepath.Join(t.TempDir(), "weir.db") },
@@ -208,7 +209,8 @@ func (w *world) populated() {
 
 // Scenario 131, the store: no view fails on unknown instants, words and numbers that
 // a newer version may have stored.
-func TestScenario131_WhatANewerVersionStoredCanBeRead(t *testing.T) {
+// Scenario 131.
+func TestReadBack_WhatANewerVersionStoredCanBeRead(t *testing.T) {
 	t.Parallel()
 	w := program(t)
 	w.populated()

@@ -80,7 +80,8 @@ func refusal(number uint16) []byte {
 
 // Scenario 173: errors by which a group member or a proxy reports that it cannot
 // commit now do not fail a request. The request waits and is stored.
-func TestScenario173_MembersAndProxiesThatCannotCommitNow(t *testing.T) {
+// Scenario 173.
+func TestRefusals_MembersAndProxiesThatCannotCommitNow(t *testing.T) {
 	t.Parallel()
 	for _, number := range []uint16{3100, 3101, 9001, 9006} {
 		t.Run(fmt.Sprint(number), func(t *testing.T) {
@@ -102,7 +103,8 @@ func TestScenario173_MembersAndProxiesThatCannotCommitNow(t *testing.T) {
 }
 
 // Scenario 178: while the server cannot commit (its disk is full), Weir is not ready.
-func TestScenario178_NotReadyWhileNothingCanBeCommitted(t *testing.T) {
+// Scenario 178.
+func TestRefusals_NotReadyWhileNothingCanBeCommitted(t *testing.T) {
 	t.Parallel()
 	const full = 1021
 	r := &refuser{number: full}

@@ -36,7 +36,8 @@ func (w *wiretap) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Scenario 135: a stored secret is not sent to a new address: a change of the address
 // must include the secrets, for every channel type.
-func TestScenario135_SecretsAreNotSentToANewPlace(t *testing.T) {
+// Scenario 135.
+func TestSecrets_AreNotSentToANewPlace(t *testing.T) {
 	for _, typ := range []channels.Type{nuntium.Type(), verboice.Type()} {
 		for _, kind := range []string{"token", "password"} {
 			t.Run(typ.Name+" "+kind, func(t *testing.T) {
@@ -95,7 +96,8 @@ func TestScenario135_SecretsAreNotSentToANewPlace(t *testing.T) {
 }
 
 // Scenario 135, the router: the credential of a function stays with its address.
-func TestScenario135_CredentialsStayWithTheirAddress(t *testing.T) {
+// Scenario 135.
+func TestSecrets_CredentialsStayWithTheirAddress(t *testing.T) {
 	t.Parallel()
 	w := program(t)
 	const version = "?api-version=2023-11-01"

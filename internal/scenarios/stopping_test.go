@@ -12,7 +12,7 @@ import (
 
 // A broker that crashes as it comes to rest, or as it wakes, rests the next time, and gets
 // everything that arrived meanwhile.
-func TestCrashWhileStoppingStrandsNothing(t *testing.T) {
+func TestStopping_CrashWhileStoppingStrandsNothing(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{"actors.passivate", "actors.accepted"} {
 		t.Run(message, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestCrashWhileStoppingStrandsNothing(t *testing.T) {
 }
 
 // A broker that crashed after the last external event still stops when it is idle.
-func TestCrashedBrokerStillStops(t *testing.T) {
+func TestStopping_CrashedBrokerStillStops(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		var armed atomic.Bool
 		w.wrap = []actor.ReceiverMiddleware{func(next actor.ReceiverFunc) actor.ReceiverFunc {

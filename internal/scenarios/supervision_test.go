@@ -17,7 +17,8 @@ import (
 )
 
 // Scenario 65: twenty contacts in a row that cannot be dispatched.
-func TestScenario65_PoisonContactsEndInTheDeadLetters(t *testing.T) {
+// Scenario 65.
+func TestSupervision_PoisonContactsEndInTheDeadLetters(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
@@ -75,7 +76,8 @@ func TestScenario65_PoisonContactsEndInTheDeadLetters(t *testing.T) {
 }
 
 // Scenario 67: fifty concurrent requests use a channel for the first time.
-func TestScenario67_ManyFirstUses(t *testing.T) {
+// Scenario 67.
+func TestSupervision_ManyFirstUses(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 100)
 		w.restart() // so that no broker runs
@@ -162,7 +164,7 @@ func (s *saboteur) aim(w *world, channel string) {
 
 // Panics in one of a hundred messages of one channel's broker do not affect the
 // other channels, and the channel still does its own work.
-func TestPanicsOfOneChannelHurtNoOther(t *testing.T) {
+func TestSupervision_PanicsOfOneChannelHurtNoOther(t *testing.T) {
 	throughput := func(t *testing.T, sabotage bool) (others int, panics int64) {
 		onVirtualTimeHere(t, func(w *world) {
 			s := &saboteur{every: 100}
@@ -219,7 +221,7 @@ func TestPanicsOfOneChannelHurtNoOther(t *testing.T) {
 
 // After a thousand restarts a broker still has one timer: it ticks, and reconciles,
 // as often as a broker that was never restarted.
-func TestOneTimerAfterAThousandRestarts(t *testing.T) {
+func TestSupervision_OneTimerAfterAThousandRestarts(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		s := &saboteur{every: 1}
 		s.silence.Store(true)
@@ -266,7 +268,8 @@ func onVirtualTimeHere(t *testing.T, play func(*world)) {
 
 // Scenario 65 with a provider that answers 500 to one contact each time: that
 // contact does not keep the breaker open for the contacts behind it.
-func TestScenario65_ContactThatTheProviderChokesOn(t *testing.T) {
+// Scenario 65.
+func TestSupervision_ContactThatTheProviderChokesOn(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {

@@ -22,7 +22,8 @@ func quotasBySex(each int, more ...fields) fields {
 
 // Scenario 91: quotas on answers. With an application the attributes may be set
 // later and the launch does not warn; without an application it does.
-func TestScenario91_QuotasOnAnswers(t *testing.T) {
+// Scenario 91.
+func TestSurveyAnswers_QuotasOnAnswers(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
 		ids := w.createSurvey("s", quotasBySex(1, fields{"application": fields{"url": "http://app.test/"}}), 0, 4)
@@ -50,7 +51,8 @@ func TestScenario91_QuotasOnAnswers(t *testing.T) {
 // Scenario 92: the bucket is full when an answer decides it. The question that the
 // application wanted to ask is not sent; the survey's own message is, once, and the
 // application gets a notice in the response and an event.
-func TestScenario92_FullQuotaEndsTheConversation(t *testing.T) {
+// Scenario 92.
+func TestSurveyAnswers_FullQuotaEndsTheConversation(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
 		ids := w.launchSurvey("s", quotasBySex(1, fields{"application": fields{"url": "http://app.test/"}, "quota_message": "{{respondent}} is not needed"}), 0, 8)
@@ -98,7 +100,8 @@ func TestScenario92_FullQuotaEndsTheConversation(t *testing.T) {
 
 // Scenario 93: a respondent counts once in the bucket, whether the bucket or the
 // result is known first.
-func TestScenario93_CountedOnceInTheBucket(t *testing.T) {
+// Scenario 93.
+func TestSurveyAnswers_CountedOnceInTheBucket(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
 		ids := w.launchSurvey("s", quotasBySex(2, fields{"count_partial": true, "application": fields{"url": "http://app.test/"}}), 0, 8)
@@ -134,7 +137,8 @@ func TestScenario93_CountedOnceInTheBucket(t *testing.T) {
 
 // Scenario 94: where partial respondents count, the pacing treats them as successes:
 // as many respondents are active as are still needed.
-func TestScenario94_PartialsAreSuccessesWhereTheyCount(t *testing.T) {
+// Scenario 94.
+func TestSurveyAnswers_PartialsAreSuccessesWhereTheyCount(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)
 		ids := w.launchSurvey("s", bySMS("", fields{"cutoff": 20, "count_partial": true}), 0, 100)
@@ -155,7 +159,8 @@ func TestScenario94_PartialsAreSuccessesWhereTheyCount(t *testing.T) {
 
 // Scenario 95: active respondents of a full quota are not retried and end as rejected,
 // also after an interim partial that does not count.
-func TestScenario95_FullQuotaEndsTheActive(t *testing.T) {
+// Scenario 95.
+func TestSurveyAnswers_FullQuotaEndsTheActive(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)
 		w.createSurvey("s", quotasBySex(1, fields{"initial_success_rate": 0.1}), 0, 0)

@@ -9,7 +9,7 @@ import (
 // An interview by a person is a mode like any other, with its own retry schedule,
 // windows and end. The worker is chosen by an attribute of the respondent, who is
 // called again if no worker picks up, and the interviewer's entry is the result.
-func TestInterviewsOfASurvey(t *testing.T) {
+func TestSurveyCATI_InterviewsOfASurvey(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		s := hire(w, 5, false, nil)
 		s.worker("ann", "Spanish")
@@ -45,7 +45,7 @@ func TestInterviewsOfASurvey(t *testing.T) {
 }
 
 // A channel whose provider is a machine cannot be used for interviews by people.
-func TestInterviewsNeedPeople(t *testing.T) {
+func TestSurveyCATI_InterviewsNeedPeople(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 1, fields{"type": "labcall"})
 		body := surveyBody([]string{"ivr"})
@@ -90,7 +90,8 @@ func launchInterviews(w *world, retries string, settings fields) (s *staff, resp
 
 // The disposition code with which an interview is closed ends the respondent;
 // no application has to report it.
-func TestScenario145_InterviewsConclude(t *testing.T) {
+// Scenario 145.
+func TestSurveyCATI_InterviewsConclude(t *testing.T) {
 	for code, want := range map[string]string{
 		"completed": "completed, completed", "Refused": "completed, refused", "ineligible": "completed, ineligible",
 		"partial": "completed, partial", "too young": "completed, ineligible",
@@ -116,7 +117,8 @@ func TestScenario145_InterviewsConclude(t *testing.T) {
 
 // A respondent who asks for a later call gets it at that instant, even if no
 // retry is left.
-func TestScenario145_CallBackAtAnInstant(t *testing.T) {
+// Scenario 145.
+func TestSurveyCATI_CallBackAtAnInstant(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		s, respondent := launchInterviews(w, "", nil)
 		contact := s.interview(respondent, 1)
@@ -133,7 +135,8 @@ func TestScenario145_CallBackAtAnInstant(t *testing.T) {
 
 // The delay to the next interview counts from the end of the last one, however
 // long the job had waited for an interviewer.
-func TestScenario146_InterviewsAreRetriedAfterTheirEnd(t *testing.T) {
+// Scenario 146.
+func TestSurveyCATI_InterviewsAreRetriedAfterTheirEnd(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		s, respondent := launchInterviews(w, "10m", nil)
 		contact := s.interview(respondent, 1)

@@ -51,7 +51,8 @@ func (w *world) sentOver(channel string) int {
 // start nor retry respondents over it. One event reports the failure, however many
 // surveys there are and whatever crashes; other channels continue, and a survey
 // notices that it is done. One event reports the recovery, and held work continues.
-func TestScenario74_ChannelDown(t *testing.T) {
+// Scenario 74.
+func TestSurveyChannel_ChannelDown(t *testing.T) {
 	for _, health := range []weir.Health{weir.Down, weir.Erring} {
 		t.Run(string(health), func(t *testing.T) {
 			onSurveysFrom(t, monday(9, 0), func(w *world) {
@@ -112,7 +113,8 @@ func TestScenario74_ChannelDown(t *testing.T) {
 // Scenario 74: a recovered channel is noticed soon: sooner than working channels are
 // checked, at once when its user has changed it, and at once when a waiting contact
 // is accepted.
-func TestScenario74_RecoveryIsNoticedSoon(t *testing.T) {
+// Scenario 74.
+func TestSurveyChannel_RecoveryIsNoticedSoon(t *testing.T) {
 	for name, c := range map[string]struct {
 		recover func(*world)
 		within  time.Duration
@@ -147,7 +149,8 @@ func TestScenario74_RecoveryIsNoticedSoon(t *testing.T) {
 
 // A channel that its user pauses starts no respondents from that instant on. When
 // resumed it continues at once, without waiting for the next poll.
-func TestScenario74_PausesAreNoticedAtOnce(t *testing.T) {
+// Scenario 74.
+func TestSurveyChannel_PausesAreNoticedAtOnce(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.timing.every = 30 * time.Minute
 		w.restart()
@@ -177,7 +180,8 @@ func TestScenario74_PausesAreNoticedAtOnce(t *testing.T) {
 
 // Scenario 76: a launch prepares every channel of the survey. The error names any
 // channel that cannot be prepared, and nothing is changed.
-func TestScenario76_LaunchPreparesEveryChannel(t *testing.T) {
+// Scenario 76.
+func TestSurveyChannel_LaunchPreparesEveryChannel(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 5, fields{"type": "labcall"})
 		w.channel("texts", 5)
@@ -220,7 +224,8 @@ func TestScenario76_LaunchPreparesEveryChannel(t *testing.T) {
 // Scenario 73: a channel of a running survey is deleted: its contacts are done, the
 // survey's figures show it as down, the survey starts no respondents over it, and it
 // can be stopped.
-func TestScenario73_ChannelOfARunningSurveyIsDeleted(t *testing.T) {
+// Scenario 73.
+func TestSurveyChannel_ChannelOfARunningSurveyIsDeleted(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		w.channel("texts", 5)

@@ -8,7 +8,8 @@ import (
 
 // Scenario 110: a contact larger than its channel's lowered capacity never
 // becomes ready, so it takes no credit from the surveys of the channel.
-func TestScenario110_BlockedContactHoldsNoSurveyUp(t *testing.T) {
+// Scenario 110.
+func TestSurveyFair_BlockedContactHoldsNoSurveyUp(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
 		w.pause("texts", true)
@@ -23,7 +24,8 @@ func TestScenario110_BlockedContactHoldsNoSurveyUp(t *testing.T) {
 
 // Scenario 111: a backlog of direct contacts leaves a survey its fair share of
 // the channel: every second slot, because the lanes take turns.
-func TestScenario111_DirectBacklogStarvesNoSurvey(t *testing.T) {
+// Scenario 111.
+func TestSurveyFair_DirectBacklogStarvesNoSurvey(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		hold, backlog, limit := time.Second, 900, 100
 		if !w.virtual { // in real time the survey broker needs longer

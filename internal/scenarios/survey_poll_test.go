@@ -24,7 +24,8 @@ func (w *world) expectCounts(survey, want string) {
 
 // Scenario 77: without a target a batch of respondents is kept active; each one that
 // ends is replaced.
-func TestScenario77_BatchesAreKeptFull(t *testing.T) {
+// Scenario 77.
+func TestSurveyPoll_BatchesAreKeptFull(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
 		ids := w.launchSurvey("s", byIVR("", fields{"batch_size": 10}), 0, 21)
@@ -37,7 +38,8 @@ func TestScenario77_BatchesAreKeptFull(t *testing.T) {
 
 // Scenario 78: a cut-off of 50 makes 50 respondents active if all are expected to
 // complete, and 500 if one in ten is; never more than the limit per minute allows.
-func TestScenario78_CutoffAndExpectedRate(t *testing.T) {
+// Scenario 78.
+func TestSurveyPoll_CutoffAndExpectedRate(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 2000)
 		w.launchSurvey("all", bySMS("", fields{"cutoff": 50}), 0, 600)
@@ -54,7 +56,8 @@ func TestScenario78_CutoffAndExpectedRate(t *testing.T) {
 }
 
 // Scenario 78: as a survey approaches its target, the observed rate counts.
-func TestScenario78_ObservedRate(t *testing.T) {
+// Scenario 78.
+func TestSurveyPoll_ObservedRate(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
 		ids := w.launchSurvey("s", byIVR("", fields{"cutoff": 50}), 0, 200)
@@ -72,7 +75,8 @@ func TestScenario78_ObservedRate(t *testing.T) {
 
 // Scenario 79: with the cut-off reached no respondent is started, and no started
 // respondent is interrupted; when none is active the survey is done.
-func TestScenario79_CutoffReached(t *testing.T) {
+// Scenario 79.
+func TestSurveyPoll_CutoffReached(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
 		ids := w.launchSurvey("s", byIVR("", fields{"cutoff": 2, "initial_success_rate": 0.5}), 0, 20)
@@ -102,7 +106,8 @@ func quotas(young, old int) fields {
 
 // Scenario 79: one full bucket of two stops starts of its own respondents only; with
 // both full it is as with a cut-off.
-func TestScenario79_QuotasReached(t *testing.T) {
+// Scenario 79.
+func TestSurveyPoll_QuotasReached(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
 		w.createSurvey("s", byIVR("", quotas(1, 2)), 0, 0)
@@ -137,7 +142,8 @@ func TestScenario79_QuotasReached(t *testing.T) {
 
 // Scenario 80: the expected rate of completion is zero; the survey begins nevertheless,
 // with as many respondents as a survey without a target.
-func TestScenario80_ExpectedRateOfZero(t *testing.T) {
+// Scenario 80.
+func TestSurveyPoll_ExpectedRateOfZero(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)
 		zero := fields{"initial_success_rate": 0, "cutoff": 5, "batch_size": 30}

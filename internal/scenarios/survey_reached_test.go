@@ -15,7 +15,8 @@ func (w *world) answerCall(a labAttempt) {
 
 // Scenario 96: a respondent who picks up a call was contacted, even if the call is hung
 // up at once without a report: the end is unresponsive, not failed.
-func TestScenario96_AnsweredCallsReachTheRespondent(t *testing.T) {
+// Scenario 96.
+func TestSurveyReached_AnsweredCallsReachTheRespondent(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 10, fields{"type": "labcall"})
 		ids := w.launchSurvey("s", byIVR(""), 0, 3)
@@ -41,7 +42,8 @@ func TestScenario96_AnsweredCallsReachTheRespondent(t *testing.T) {
 
 // Scenario 97: the first message of a respondent starts the conversation; without an end
 // it breaks off.
-func TestScenario97_TheFirstReplyStartsTheConversation(t *testing.T) {
+// Scenario 97.
+func TestSurveyReached_TheFirstReplyStartsTheConversation(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 10)
 		ids := w.launchSurvey("s", bySMS(""), 0, 3)
@@ -78,7 +80,8 @@ func TestScenario97_TheFirstReplyStartsTheConversation(t *testing.T) {
 
 // Scenario 98: the provider's reason is in the log of the survey, as JSON and as CSV; the
 // ids in the CSV are text.
-func TestScenario98_ReasonsInTheLog(t *testing.T) {
+// Scenario 98.
+func TestSurveyReached_ReasonsInTheLog(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 10, fields{"type": "labcall"})
 		id := w.launchSurvey("s", byIVR(""), 0, 1)[0]
@@ -108,7 +111,8 @@ func TestScenario98_ReasonsInTheLog(t *testing.T) {
 
 // Scenario 100: ids of respondents are consecutive; the tokens used in links cannot be
 // guessed, and can replace the id in paths.
-func TestScenario100_TokensCannotBeGuessed(t *testing.T) {
+// Scenario 100.
+func TestSurveyReached_TokensCannotBeGuessed(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 10)
 		w.channel("calls", 10, fields{"type": "labcall"})

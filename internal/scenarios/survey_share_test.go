@@ -11,7 +11,8 @@ import (
 // Scenario 52: respondents who are done are not contacted any more: queued contacts are
 // canceled without asking the provider; contacts in flight keep their slots until they
 // end at the provider, even if their end is never reported.
-func TestScenario52_ContactsOfFinishedRespondents(t *testing.T) {
+// Scenario 52.
+func TestSurveyShare_ContactsOfFinishedRespondents(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		ids := w.launchSurvey("s", byIVR("10m"), 0, 3)
@@ -71,7 +72,8 @@ func (w *world) enqueued(survey string) (all []time.Time, attempts []int) {
 // Scenario 81: the limit per minute holds for every minute, however rarely the
 // survey is polled and whatever crashes. Retries and starts share it, and a
 // survey that has reached its limit does not delay other surveys.
-func TestScenario81_LimitPerMinute(t *testing.T) {
+// Scenario 81.
+func TestSurveyShare_LimitPerMinute(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		const limit, people = 6, 60
 		w.timing.every = 10 * time.Minute
@@ -117,7 +119,8 @@ func TestScenario81_LimitPerMinute(t *testing.T) {
 
 // Scenario 85: a contact that no store accepts, because one respondent's attributes make
 // it too large, delays neither other respondents nor other surveys.
-func TestScenario85_CallThatIsTooLong(t *testing.T) {
+// Scenario 85.
+func TestSurveyShare_CallThatIsTooLong(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 5, fields{"type": "labcall"})
 		w.channel("texts", 5)

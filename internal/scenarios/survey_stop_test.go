@@ -13,7 +13,8 @@ import (
 // Scenarios 68 and 70: a stopped survey cancels its queued contacts, asks the provider to
 // cancel those in flight, cancels every respondent and starts and retries none. It is
 // done after the last respondent, and a crash in the middle changes none of that.
-func TestScenario68And70_StoppingASurvey(t *testing.T) {
+// Scenarios 68 and 70.
+func TestSurveyStop_StoppingASurvey(t *testing.T) {
 	for _, crashes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("crash %v", crashes), func(t *testing.T) {
 			onSurveys(t, func(w *world) {
@@ -65,7 +66,8 @@ func TestScenario68And70_StoppingASurvey(t *testing.T) {
 
 // Scenario 70: while contacts of a stopped survey cannot be canceled, no respondent is
 // retried or started; the contacts end when canceling works again.
-func TestScenario70_NoContactWhileASurveyStops(t *testing.T) {
+// Scenario 70.
+func TestSurveyStop_NoContactWhileASurveyStops(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		ids := w.launchSurvey("s", byIVR("10m"), 0, 700)
@@ -88,7 +90,8 @@ func TestScenario70_NoContactWhileASurveyStops(t *testing.T) {
 
 // Scenario 72: of two surveys on a channel one is paused: only the other's contacts are
 // dispatched, without delay; the paused survey later continues where it was.
-func TestScenario72_PausingOneSurveyOfTwo(t *testing.T) {
+// Scenario 72.
+func TestSurveyStop_PausingOneSurveyOfTwo(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 4)
 		a := w.launchSurvey("a", bySMS(""), 0, 20)
@@ -143,7 +146,8 @@ func (w *world) waitingContacts(survey string) int {
 // Scenario 87: a survey is stopped five minutes after its last window has closed;
 // until then respondents in a call may still answer. A respondent who waited for a
 // slot when the window closed has failed.
-func TestScenario87_PastTheLastWindow(t *testing.T) {
+// Scenario 87.
+func TestSurveyStop_PastTheLastWindow(t *testing.T) {
 	onSurveysFrom(t, monday(17, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		schedule := daily("UTC", "09:00", "18:00")

@@ -45,7 +45,8 @@ func (w *world) personBecause(survey, id, code, sentence string) {
 
 // Scenario 117: a survey that contacts no respondents names the reason: a draft, a pause,
 // its channel, no free slots, its batch, its limit per minute, its target.
-func TestScenario117_SurveysNameTheirReason(t *testing.T) {
+// Scenario 117.
+func TestSurveyWhy_SurveysNameTheirReason(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 2)
 		ids := w.createSurvey("s", bySMS("", fields{"cutoff": 3}), 0, 12)
@@ -86,7 +87,8 @@ func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 }
 
 // Scenario 117: the survey also names a reason if none of its respondents can be started.
-func TestScenario117_AllRespondentsAreDelayed(t *testing.T) {
+// Scenario 117.
+func TestSurveyWhy_AllRespondentsAreDelayed(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)
 		texts := []fields{{"messages": []string{strings.Repeat("{{name}}", 4)}}}
@@ -100,7 +102,8 @@ func TestScenario117_AllRespondentsAreDelayed(t *testing.T) {
 
 // Scenario 117: a survey reports that its channel is being deleted, is gone or has become
 // one of another type, that it is stopping, and that its definition cannot be run.
-func TestScenario117_SurveysNameWhatEnded(t *testing.T) {
+// Scenario 117.
+func TestSurveyWhy_SurveysNameWhatEnded(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		w.channel("texts", 2)
@@ -150,7 +153,8 @@ func TestScenario117_SurveysNameWhatEnded(t *testing.T) {
 
 // Scenario 118: near the end of a window a survey names it as the reason; while the
 // schedule is closed, respondents of a full quota name the quota instead.
-func TestScenario118_TheEndOfAWindow(t *testing.T) {
+// Scenario 118.
+func TestSurveyWhy_TheEndOfAWindow(t *testing.T) {
 	onSurveysFrom(t, monday(17, 50), func(w *world) {
 		w.channel("texts", 20)
 		day := fields{"schedule": daily("UTC", "09:00", "18:00")}
@@ -179,7 +183,8 @@ func TestScenario118_TheEndOfAWindow(t *testing.T) {
 
 // Scenario 118: a survey and its respondents wait for the schedule in its zone,
 // for retries, for contacts, for an answer.
-func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
+// Scenario 118.
+func TestSurveyWhy_RespondentsNameTheirReason(t *testing.T) {
 	onSurveysFrom(t, monday(7, 0), func(w *world) {
 		w.channel("texts", 2)
 		ids := w.launchSurvey("s", bySMS("30m", fields{"schedule": daily("America/Mexico_City", "09:00", "18:00"), "fallback_delay": "1h"}), 0, 4)
@@ -212,7 +217,8 @@ func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 
 // Scenario 119: the provider's report about a channel is the state of the channel
 // everywhere: in the API, the metric, the survey that uses it, and the reason.
-func TestScenario119_AChannelHasOneState(t *testing.T) {
+// Scenario 119.
+func TestSurveyWhy_AChannelHasOneState(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)
 		w.launchSurvey("s", bySMS(""), 0, 3)

@@ -93,7 +93,8 @@ func (w *world) acceptTraced(channel string, contacts ...fields) map[string]stri
 // Scenario 280: a text message through the simulated Twilio, sent alone by a caller with
 // a traceparent: request, claim, dispatch and the contact itself are in the caller's trace,
 // and the callbacks are linked to it. No span holds an address, a text or a secret.
-func TestScenario280_TraceOfAMessage(t *testing.T) {
+// Scenario 280.
+func TestTraces_OfAMessage(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.traces = &traces{Collector: tracingtest.New(t)}
 		withPeer(w, peers.Twilio(), 5, drivertest.Options{})
@@ -148,7 +149,8 @@ func TestScenario280_TraceOfAMessage(t *testing.T) {
 // Scenario 281: the process crashes while contacts are at the provider, before it has
 // exported anything. Their later spans are in the same traces: in the caller's for the
 // contact that a caller with a traceparent sent alone, in one of its own for each other.
-func TestScenario281_TracesContinueAfterACrash(t *testing.T) {
+// Scenario 281.
+func TestTraces_ContinueAfterACrash(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.traces = &traces{Collector: tracingtest.New(t)}
 		w.restart()
@@ -195,7 +197,8 @@ func TestScenario281_TracesContinueAfterACrash(t *testing.T) {
 
 // Scenario 282: contacts that come in one request have a trace each, which is linked to
 // that of the request, and a repeated request adds nothing to them.
-func TestScenario282_EachContactOfABatchHasItsTrace(t *testing.T) {
+// Scenario 282.
+func TestTraces_EachContactOfABatchHasItsTrace(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.traces = &traces{Collector: tracingtest.New(t)}
 		w.restart()
@@ -232,7 +235,8 @@ func TestScenario282_EachContactOfABatchHasItsTrace(t *testing.T) {
 }
 
 // Scenario 283: while the collector is down, contacts go on as ever.
-func TestScenario283_CollectorIsDown(t *testing.T) {
+// Scenario 283.
+func TestTraces_CollectorIsDown(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.quiet = true
 		w.traces = &traces{Collector: tracingtest.New(t)}

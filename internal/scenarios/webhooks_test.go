@@ -15,7 +15,8 @@ import (
 
 // Scenario 257: the process that delivers to a webhook dies in the middle of calls to the
 // receiver, and before it has stored what was delivered last. The next one takes over.
-func TestScenario257_DeliveryFailsOver(t *testing.T) {
+// Scenario 257.
+func TestWebhooks_DeliveryFailsOver(t *testing.T) {
 	t.Parallel()
 	dead, r := hookWorld(t)
 	dead.channel("one", 100)
@@ -67,7 +68,8 @@ func TestScenario257_DeliveryFailsOver(t *testing.T) {
 // Scenario 258: the process that delivers stalls in the middle of calls and of a write of
 // its progress, until another one owns the database and has delivered everything. What
 // it does when it goes on is refused: the progress stays as the successor left it.
-func TestScenario258_StalledDeliveryChangesNothing(t *testing.T) {
+// Scenario 258.
+func TestWebhooks_StalledDeliveryChangesNothing(t *testing.T) {
 	t.Parallel()
 	slow, r := hookWorld(t)
 	slow.channel("ch", 100)
@@ -150,7 +152,8 @@ func TestScenario258_StalledDeliveryChangesNothing(t *testing.T) {
 }
 
 // Scenario 259: a webhook is created, changed, paused, resumed and deleted while Weir delivers.
-func TestScenario259_ChangesReachTheDelivery(t *testing.T) {
+// Scenario 259.
+func TestWebhooks_ChangesReachTheDelivery(t *testing.T) {
 	t.Parallel()
 	a, r := hookWorld(t)
 	a.channel("ch", 100)

@@ -148,7 +148,7 @@ func speaks(language string) fields { return fields{"labels": fields{"language":
 // A contact becomes a job, goes to a worker who speaks the language, and ends with the
 // worker's result; no more are in flight than the channel has slots; a waiting contact
 // can be canceled.
-func TestWorkersHandleContacts(t *testing.T) {
+func TestWorkers_HandleContacts(t *testing.T) {
 	onStores(t, func(w *world) {
 		s := hire(w, 2, false, nil)
 		s.worker("ann", "English")
@@ -181,7 +181,7 @@ func TestWorkersHandleContacts(t *testing.T) {
 
 // The answer to a dispatch is lost, or the process dies before it arrives: the
 // contact is one job, and continues.
-func TestContactCreatesOneJob(t *testing.T) {
+func TestWorkers_ContactCreatesOneJob(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		t.Run(fmt.Sprintf("dies %v", dies), func(t *testing.T) {
 			onVirtualTime(t, func(w *world) {
@@ -210,7 +210,7 @@ func TestContactCreatesOneJob(t *testing.T) {
 }
 
 // A lost event of the router is found by reconciling; so are events lost in a crash.
-func TestLostWorkerEventsAreReconciled(t *testing.T) {
+func TestWorkers_LostWorkerEventsAreReconciled(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		s := hire(w, 5, true, nil)
 		s.worker("ann", "English")

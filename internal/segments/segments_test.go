@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestCount(t *testing.T) {
+func TestSegments_Count(t *testing.T) {
 	t.Parallel()
 	a, e, z := func(n int) string { return strings.Repeat("a", n) }, func(n int) string { return strings.Repeat("ê", n) }, func(n int) string { return strings.Repeat("😀", n) }
 	for text, want := range map[string]Size{
@@ -48,16 +48,16 @@ func TestCount(t *testing.T) {
 	}
 }
 
-func TestTotal(t *testing.T) {
+func TestSegments_Total(t *testing.T) {
 	t.Parallel()
 	if n := Total([]string{"a", strings.Repeat("ê", 71), ""}); n != 4 {
 		t.Errorf("%d segments", n)
 	}
 }
 
-// TestAlphabet: the table has 128 codes, the escape is no character, and ASCII has
+// TestSegments_Alphabet: the table has 128 codes, the escape is no character, and ASCII has
 // its share.
-func TestAlphabet(t *testing.T) {
+func TestSegments_Alphabet(t *testing.T) {
 	t.Parallel()
 	one, two := 0, 0
 	for r := range rune(0x10000) {
@@ -73,9 +73,9 @@ func TestAlphabet(t *testing.T) {
 	}
 }
 
-// TestMoreTextIsNotLess: no text has fewer segments than its beginning or its
+// TestSegments_MoreTextIsNotLess: no text has fewer segments than its beginning or its
 // units take, nor more than one of 152 septets or 66 units for each.
-func TestMoreTextIsNotLess(t *testing.T) {
+func TestSegments_MoreTextIsNotLess(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		runes := rapid.SliceOf(rapid.SampledFrom([]rune("aé€^ê😀"))).Draw(t, "text")

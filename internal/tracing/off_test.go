@@ -36,7 +36,7 @@ func hooks(t *tracing.Tracer) map[string]func() {
 }
 
 // Traces that are off allocate nothing.
-func TestOffCostsNothing(t *testing.T) {
+func TestTracing_OffCostsNothing(t *testing.T) {
 	for name, hook := range hooks(nil) {
 		if n := testing.AllocsPerRun(1000, hook); n != 0 {
 			t.Errorf("%s allocates %v times", name, n)

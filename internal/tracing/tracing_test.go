@@ -49,7 +49,7 @@ func end(t *testing.T, tr *tracing.Tracer) {
 
 // A process finds a contact's trace again, whichever other process began it; another
 // installation with the same ids has other traces.
-func TestTheTraceFollowsFromTheContact(t *testing.T) {
+func TestTracing_TheTraceFollowsFromTheContact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tracingtest.New(t)
 		call := &tracing.Call{Operation: "send", Channel: "a", Type: "nuntium", Attempt: weir.AttemptRef{Ref: ended(1).Ref, Number: 1}, ClaimedAt: time.Now(), Begun: time.Now(), Result: "accepted"}
@@ -79,7 +79,7 @@ func TestTheTraceFollowsFromTheContact(t *testing.T) {
 }
 
 // A sampler that keeps a share keeps all of a contact or nothing, with what is linked to it.
-func TestAContactIsSampledWhole(t *testing.T) {
+func TestTracing_AContactIsSampledWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tracingtest.New(t)
 		tr := start(t, tracing.Options{Transport: c, Sampler: "parentbased_traceidratio", Ratio: 0.3})
@@ -112,7 +112,7 @@ func TestAContactIsSampledWhole(t *testing.T) {
 }
 
 // With a sampler that follows the parent, the caller decides for the contact that it sends alone.
-func TestTheCallerDecidesForItsContact(t *testing.T) {
+func TestTracing_TheCallerDecidesForItsContact(t *testing.T) {
 	for flags, want := range map[string]int{"01": 2, "00": 0} {
 		synctest.Test(t, func(t *testing.T) {
 			c := tracingtest.New(t)
@@ -138,7 +138,7 @@ func TestTheCallerDecidesForItsContact(t *testing.T) {
 }
 
 // A header that is no trace context is as good as none.
-func TestAnInvalidTraceparentIsIgnored(t *testing.T) {
+func TestTracing_AnInvalidTraceparentIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tracingtest.New(t)
 		tr := start(t, tracing.Options{Transport: c})
@@ -155,7 +155,7 @@ func TestAnInvalidTraceparentIsIgnored(t *testing.T) {
 
 // A collector that is down for a day delays nothing: spans beyond the queue are dropped,
 // the log has few lines, and the end is in time. When it is up again, it gets new spans.
-func TestACollectorThatIsDown(t *testing.T) {
+func TestTracing_ACollectorThatIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedLog
 		c := tracingtest.New(t)
@@ -225,7 +225,7 @@ func (l *lockedLog) String() string {
 
 // Neither a reason nor anything else of a span holds a phone number.
 // Spans of deliveries and callbacks have the attributes of HTTP calls.
-func TestAttributesOfHTTPCalls(t *testing.T) {
+func TestTracing_AttributesOfHTTPCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tracingtest.New(t)
 		tr := start(t, tracing.Options{Transport: c})
@@ -264,7 +264,7 @@ func TestAttributesOfHTTPCalls(t *testing.T) {
 	})
 }
 
-func TestPhoneNumbersStayOut(t *testing.T) {
+func TestTracing_PhoneNumbersStayOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tracingtest.New(t)
 		tr := start(t, tracing.Options{Transport: c})
@@ -292,7 +292,7 @@ func TestPhoneNumbersStayOut(t *testing.T) {
 }
 
 // Headers of the configuration reach the collector, and not where it redirects to.
-func TestRedirectsAreNotFollowed(t *testing.T) {
+func TestTracing_RedirectsAreNotFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hosts []string
 		tr := start(t, tracing.Options{Headers: map[string]string{"Authorization": "Bearer x"}, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {

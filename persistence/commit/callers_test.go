@@ -150,7 +150,7 @@ func TestWriter_WaitingRequests(t *testing.T) {
 
 // A caller that meets an outage gets an answer two seconds after its request was submitted,
 // and each two seconds of a store that is slow and then fails.
-func TestCallersWaitForTwoSeconds(t *testing.T) {
+func TestCallers_WaitForTwoSeconds(t *testing.T) {
 	t.Parallel()
 	for _, slow := range []time.Duration{0, 3 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestCallersWaitForTwoSeconds(t *testing.T) {
 
 // A caller that no one submits a request for does so itself, after 20 ms; one that has
 // nothing to hand on, at once.
-func TestCallersSubmitThemselves(t *testing.T) {
+func TestCallers_SubmitThemselves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.SQLite(t)

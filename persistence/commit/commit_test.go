@@ -8,9 +8,9 @@ import (
 	"weir"
 )
 
-// TestBatchesAreBounded in rows and bytes, keep the order and never mix two
+// TestWriter_BatchesAreBounded in rows and bytes, keep the order and never mix two
 // transitions of a contact that do not chain. Each takes as much as fits.
-func TestBatchesAreBounded(t *testing.T) {
+func TestWriter_BatchesAreBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		var queue []*Request

@@ -7,17 +7,17 @@
 //   - Every transaction of the writer records its number in the table writers, first
 //     of all. If the connection breaks at COMMIT, that number shows whether the
 //     transaction was committed. Nothing is written twice or given up while that
-//     is unknown (TestBrokenCommit, contacts.TestLateBatchesAreFencedOff).
+//     is unknown (TestWriter_BrokenCommit, contacts.TestOptimisticBatch_LateBatchesAreFencedOff).
 //   - Whoever takes the database changes the fence in the same transaction. An optimistic
-//     batch is rejected under another fence (contacts.TestFence).
+//     batch is rejected under another fence (contacts.TestOptimisticBatch_Fence).
 //   - A channel is changed by a request of the writer that is alone in its batch, so that the
-//     writer knows its channels without reading them (TestBatchesAreBounded, conformance).
+//     writer knows its channels without reading them (TestWriter_BatchesAreBounded, conformance).
 //   - What an earlier incarnation of a broker submits after the next one began is refused
 //     (TestIncarnations).
 //   - A batch that fails is repeated as it was, or without the requests that can't be
 //     done; these are answered with their own error (conformance: one guilty request).
 //   - Requests are committed in the order in which they were submitted, in batches of bounded
-//     size, and ids grow in the order of commits (TestBatchesAreBounded, dbase.TestIDsGrow).
+//     size, and ids grow in the order of commits (TestWriter_BatchesAreBounded, dbase.TestIDsGrow).
 //   - A request whose caller has gone is dropped, unless its COMMIT was sent. Each is answered
 //     once (conformance: an acceptance that is left to its caller).
 package commit

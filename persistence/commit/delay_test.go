@@ -9,9 +9,9 @@ import (
 	"weir/persistence/storetest"
 )
 
-// TestChangesWithoutAWaitingCallerAreDelayed: that a provider has taken a contact is written
+// TestWriter_ChangesWithoutAWaitingCallerAreDelayed: that a provider has taken a contact is written
 // with what comes next, or a few milliseconds later; everything else at once.
-func TestChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
+func TestWriter_ChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.SQLite(t)
@@ -68,9 +68,9 @@ func TestChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
 	})
 }
 
-// TestTheNextBatchWaitsUnderLoad: after a batch of many rows the writer waits a
+// TestWriter_TheNextBatchWaitsUnderLoad: after a batch of many rows the writer waits a
 // millisecond for more, after a small one not at all.
-func TestTheNextBatchWaitsUnderLoad(t *testing.T) {
+func TestWriter_TheNextBatchWaitsUnderLoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.SQLite(t)

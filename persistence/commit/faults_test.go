@@ -15,10 +15,10 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// TestBrokenCommit breaks two of three COMMITs, before and after the server
+// TestWriter_BrokenCommit breaks two of three COMMITs, before and after the server
 // executed them, under load: nothing is lost, nothing is there twice, nothing
 // is taken for stale, and the counts are exact.
-func TestBrokenCommit(t *testing.T) {
+func TestWriter_BrokenCommit(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)
@@ -139,8 +139,8 @@ func checkEvents(t *testing.T, s *persistence.Store, contacts []weir.Contact) {
 	}
 }
 
-// TestStoreDown takes the database away.
-func TestStoreDown(t *testing.T) {
+// TestWriter_StoreDown takes the database away.
+func TestWriter_StoreDown(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)
@@ -180,7 +180,7 @@ func TestStoreDown(t *testing.T) {
 
 // The first caller to meet a store that is down gets an error, and does not
 // wait for its return; what was refused is not stored later.
-func TestCallersDoNotWaitForAStoreThatIsDown(t *testing.T) {
+func TestWriter_CallersDoNotWaitForAStoreThatIsDown(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)
@@ -211,8 +211,8 @@ func wantUnavailable(t *testing.T, err error) {
 	}
 }
 
-// TestClosedWhileDown gives up what cannot be written, and says so.
-func TestClosedWhileDown(t *testing.T) {
+// TestWriter_ClosedWhileDown gives up what cannot be written, and says so.
+func TestWriter_ClosedWhileDown(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)
@@ -232,8 +232,8 @@ func TestClosedWhileDown(t *testing.T) {
 	})
 }
 
-// TestServerKilled kills the real server under load, twice.
-func TestServerKilled(t *testing.T) {
+// TestWriter_ServerKilled kills the real server under load, twice.
+func TestWriter_ServerKilled(t *testing.T) {
 	t.Parallel()
 	server := testmysql.Start(t)
 	s, err := persistence.Open(t.Context(), server.URL(t), persistence.Options{})

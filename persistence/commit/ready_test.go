@@ -18,7 +18,7 @@ import (
 
 // A full disk is not ready, while the process lives on: the writer keeps what it was
 // handed and commits it when there is room.
-func TestAFullDiskIsNotReady(t *testing.T) {
+func TestReady_AFullDiskIsNotReady(t *testing.T) {
 	t.Parallel()
 	db, err := persistence.OpenDatabase(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -21,12 +21,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestMemory(t *testing.T) {
+func TestConformance_Memory(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, conformance.Backend{URL: func(testing.TB) string { return "sqlite://:memory:" }})
 }
 
-func TestSQLite(t *testing.T) {
+func TestConformance_SQLite(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, conformance.Backend{URL: func(t testing.TB) string {
 		return "sqlite://" + filepath.Join(t.TempDir(), "a name with spaces & 100%.db")
@@ -38,7 +38,7 @@ func TestMySQL(t *testing.T) {
 	conformance.Run(t, conformance.Backend{URL: testmysql.URL, Leased: true})
 }
 
-func TestBubble(t *testing.T) {
+func TestConformance_Bubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.SQLite(t)
 		c, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "a", Capacity: 1})

@@ -11,9 +11,9 @@ import (
 	"weir/persistence/commit"
 )
 
-// TestFlightsKnowWhatTheLogHolds plays batches against a model of the log: its rows
+// TestFlights_KnowWhatTheLogHolds plays batches against a model of the log: its rows
 // give the same contacts at any time, and stay in proportion to them.
-func TestFlightsKnowWhatTheLogHolds(t *testing.T) {
+func TestFlights_KnowWhatTheLogHolds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		f, log := newFlights(), map[int64][]record{}
@@ -92,9 +92,9 @@ func TestFlightsKnowWhatTheLogHolds(t *testing.T) {
 	})
 }
 
-// TestTheLogStaysSmall: contacts that stay in flight for long do not keep the records
+// TestFlights_TheLogStaysSmall: contacts that stay in flight for long do not keep the records
 // of others that were written with them.
-func TestTheLogStaysSmall(t *testing.T) {
+func TestFlights_TheLogStaysSmall(t *testing.T) {
 	t.Parallel()
 	f := newFlights()
 	id := int64(0)

@@ -82,7 +82,7 @@ func sameInFlight(t *testing.T, s *persistence.Store, id weir.ChannelID, want []
 	}
 }
 
-func TestContactsAreReadInEveryState(t *testing.T) {
+func TestFlights_ContactsAreReadInEveryState(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url, persistence.Options{LeaseTTL: time.Hour})
@@ -124,7 +124,7 @@ func copyDatabase(t *testing.T, dir string) string {
 	return "sqlite://" + filepath.Join(copied, "weir.db")
 }
 
-func TestContactsInFlightOutliveTheirProcess(t *testing.T) {
+func TestFlights_ContactsInFlightOutliveTheirProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, was := storetest.OpenWithDatabase(t, "sqlite://"+filepath.Join(dir, "weir.db"), persistence.Options{})
@@ -146,7 +146,7 @@ func TestContactsInFlightOutliveTheirProcess(t *testing.T) {
 
 // The next owner reads the log that the one before has left, and continues it: nothing is
 // copied, and what counts no longer is deleted after a while.
-func TestAnOwnerContinuesTheLog(t *testing.T) {
+func TestFlights_AnOwnerContinuesTheLog(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, db := storetest.OpenWithDatabase(t, url, persistence.Options{LeaseTTL: time.Hour})
@@ -241,7 +241,7 @@ func TestProgress_EveryFieldIsKept(t *testing.T) {
 	}
 }
 
-func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
+func TestFlights_RecordsAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	number := rapid.Int64Range(1, 1<<62)
 	rapid.Check(t, func(r *rapid.T) {

@@ -18,7 +18,7 @@ func deadLetterStatements() *plantest.DeadLetters {
 	return &plantest.DeadLetters{Bounded: (*persistence.Store).DeadStatements, Counting: (*persistence.Store).CountStatements}
 }
 
-func TestPlansSQLite(t *testing.T)              { contactStatements().SQLite(t) }
-func TestPlansMySQL(t *testing.T)               { contactStatements().MySQL(t) }
-func TestPlansOfDeadLettersSQLite(t *testing.T) { deadLetterStatements().SQLite(t) }
-func TestPlansOfDeadLettersMySQL(t *testing.T)  { deadLetterStatements().MySQL(t) }
+func TestPlans_SQLite(t *testing.T)              { contactStatements().SQLite(t) }
+func TestPlans_MySQL(t *testing.T)               { contactStatements().MySQL(t) }
+func TestPlans_OfDeadLettersSQLite(t *testing.T) { deadLetterStatements().SQLite(t) }
+func TestPlans_OfDeadLettersMySQL(t *testing.T)  { deadLetterStatements().MySQL(t) }

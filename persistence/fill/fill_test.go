@@ -97,7 +97,7 @@ func (f filled) list(t *testing.T, channel weir.ChannelID, state weir.State) []w
 	}
 }
 
-func TestFilledContactsAreCountedAndListed(t *testing.T) {
+func TestFill_FilledContactsAreCountedAndListed(t *testing.T) {
 	t.Parallel()
 	for name, url := range stores() {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestFilledContactsAreCountedAndListed(t *testing.T) {
 	}
 }
 
-func TestAFilledContactIsLikeAnAcceptedOne(t *testing.T) {
+func TestFill_AFilledContactIsLikeAnAcceptedOne(t *testing.T) {
 	t.Parallel()
 	for name, url := range stores() {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestAFilledContactIsLikeAnAcceptedOne(t *testing.T) {
 	}
 }
 
-func TestAFinishedContactCanBePurged(t *testing.T) {
+func TestFill_AFinishedContactCanBePurged(t *testing.T) {
 	t.Parallel()
 	for name, url := range stores() {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-func TestDisagreement(t *testing.T) {
+func TestFacts_Disagreement(t *testing.T) {
 	t.Parallel()
 	primary, replica := facts{}, facts{readOnly: "read_only = ON"}
 	one, two := facts{group: "g1"}, facts{group: "g2", readOnly: "super_read_only = ON"}

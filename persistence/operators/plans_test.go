@@ -7,5 +7,5 @@ import (
 	"weir/persistence/plantest"
 )
 
-func TestPlansSQLite(t *testing.T) { plantest.Minutes((*persistence.Store).Statements).SQLite(t) }
-func TestPlansMySQL(t *testing.T)  { plantest.Minutes((*persistence.Store).Statements).MySQL(t) }
+func TestPlans_SQLite(t *testing.T) { plantest.Minutes((*persistence.Store).Statements).SQLite(t) }
+func TestPlans_MySQL(t *testing.T)  { plantest.Minutes((*persistence.Store).Statements).MySQL(t) }

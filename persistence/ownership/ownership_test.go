@@ -83,7 +83,7 @@ func TestWatch_Decide_Released(t *testing.T) {
 }
 
 // The time of a lease counts from when it was asked for, and ends a fifth early.
-func TestValidUntil(t *testing.T) {
+func TestOwnership_ValidUntil(t *testing.T) {
 	t.Parallel()
 	asked := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	if got := ownership.ValidUntil(asked, 5*time.Second).Sub(asked); got != 4*time.Second {

@@ -13,7 +13,7 @@ import (
 
 // Under the usual umask new files are readable by every user. Only the owner can read
 // the database's files. Existing files keep their mode, with a warning.
-func TestFilesAreTheirOwnersAlone(t *testing.T) {
+func TestFiles_AreTheirOwnersAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weir.db")
 	var log bytes.Buffer

@@ -7,5 +7,5 @@ import (
 	"weir/persistence/plantest"
 )
 
-func TestPlansSQLite(t *testing.T) { plantest.Survey((*persistence.Store).SurveyStatements).SQLite(t) }
-func TestPlansMySQL(t *testing.T)  { plantest.Survey((*persistence.Store).SurveyStatements).MySQL(t) }
+func TestPlans_SQLite(t *testing.T) { plantest.Survey((*persistence.Store).SurveyStatements).SQLite(t) }
+func TestPlans_MySQL(t *testing.T)  { plantest.Survey((*persistence.Store).SurveyStatements).MySQL(t) }

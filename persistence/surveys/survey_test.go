@@ -70,9 +70,9 @@ func sweepAll(t *testing.T, s *persistence.Store, limit int) {
 	}
 }
 
-// TestImportGoesOnAfterACrash ends a process in the middle of making an import
+// TestSurvey_ImportGoesOnAfterACrash ends a process in the middle of making an import
 // visible.
-func TestImportGoesOnAfterACrash(t *testing.T) {
+func TestSurvey_ImportGoesOnAfterACrash(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url, persistence.Options{})
@@ -98,9 +98,9 @@ func TestImportGoesOnAfterACrash(t *testing.T) {
 	})
 }
 
-// TestASurveyWaitsForAnImport: no respondent becomes visible in a survey that is done,
+// TestSurvey_ASurveyWaitsForAnImport: no respondent becomes visible in a survey that is done,
 // who would be pending there for ever.
-func TestASurveyWaitsForAnImport(t *testing.T) {
+func TestSurvey_ASurveyWaitsForAnImport(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url, persistence.Options{})
@@ -128,9 +128,9 @@ func TestASurveyWaitsForAnImport(t *testing.T) {
 	})
 }
 
-// TestSortingIsDoneByTheSweepOrTheLaunch changes the quotas of more respondents
+// TestSurvey_SortingIsDoneByTheSweepOrTheLaunch changes the quotas of more respondents
 // than are sorted at once.
-func TestSortingIsDoneByTheSweepOrTheLaunch(t *testing.T) {
+func TestSurvey_SortingIsDoneByTheSweepOrTheLaunch(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		const n = 5100
@@ -158,8 +158,8 @@ func TestSortingIsDoneByTheSweepOrTheLaunch(t *testing.T) {
 	})
 }
 
-// TestLaunchWithOtherQuotas changes the quotas and launches in one step.
-func TestLaunchWithOtherQuotas(t *testing.T) {
+// TestSurvey_LaunchWithOtherQuotas changes the quotas and launches in one step.
+func TestSurvey_LaunchWithOtherQuotas(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url, persistence.Options{})
@@ -174,9 +174,9 @@ func TestLaunchWithOtherQuotas(t *testing.T) {
 	})
 }
 
-// TestBrokenCommitOfWork breaks two of three COMMITs under a survey's load:
+// TestSurvey_BrokenCommitOfWork breaks two of three COMMITs under a survey's load:
 // each respondent is moved once, has one contact, and the sums are exact.
-func TestBrokenCommitOfWork(t *testing.T) {
+func TestSurvey_BrokenCommitOfWork(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)

@@ -93,8 +93,8 @@ func features() []feature {
 	}
 }
 
-// TestFeatures runs each test once, under the names of all its rows.
-func TestFeatures(t *testing.T) {
+// TestACD_Features runs each test once, under the names of all its rows.
+func TestACD_Features(t *testing.T) {
 	t.Parallel()
 	rows := map[uintptr][]string{}
 	for _, f := range features() {
@@ -119,7 +119,7 @@ func TestFeatures(t *testing.T) {
 
 // The table is complete, the tests it names exist, and the documentation
 // mentions each row.
-func TestTheTableIsComplete(t *testing.T) {
+func TestACD_TheTableIsComplete(t *testing.T) {
 	t.Parallel()
 	want := map[string]int{"ACD": 15, "FIFO": 12, "R": 22, "D": 14}
 	rows := map[string]bool{}

@@ -14,7 +14,7 @@ import (
 )
 
 // Events written by hand are identical to the output of encoding/json.
-func TestAppendEqualsEncodingJSON(t *testing.T) {
+func TestAppend_EqualsEncodingJSON(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.SampledFrom([]string{"", "q", `"`, `\`, "<&>", "é", "\u2028", "\xff", "a\nb", "\x7f"}), rapid.String())
 	number := rapid.OneOf(rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, 0.5, 1e-7, 1e-6, 1e20, 1e21, -1e300, math.NaN(), math.Inf(1)}), rapid.Float64Range(-1e9, 1e9))

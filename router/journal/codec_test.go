@@ -10,7 +10,7 @@ import (
 
 // A segment's data decodes to its events; truncated data is an error and never
 // a shorter list.
-func TestSegmentsRoundTrip(t *testing.T) {
+func TestCodec_SegmentsRoundTrip(t *testing.T) {
 	t.Parallel()
 	data, err := journal.Append(nil, journal.Examples()...)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Exactly the events of the API's catalog are public.
-func TestKindsOfEvents(t *testing.T) {
+func TestKinds_OfEvents(t *testing.T) {
 	t.Parallel()
 	var public []string
 	d := NewDecoder()

@@ -13,7 +13,7 @@ import (
 
 // A new job decoded without the JSON round trip equals the result of the round
 // trip.
-func TestMergeNewJob(t *testing.T) {
+func TestMerge_NewJob(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.SampledFrom([]any{"", "chat", "é<&>", "\u2028", nil, 1.0, true}), rapid.Map(rapid.String(), func(s string) any { return s }))
 	value := rapid.OneOf(text, rapid.Map(rapid.Float64(), func(f float64) any { return f }))

@@ -10,7 +10,7 @@ import (
 )
 
 // A failure names its label by a JSON pointer, whatever the label's name has.
-func TestLabelsArePointedAt(t *testing.T) {
+func TestPointer_LabelsArePointedAt(t *testing.T) {
 	t.Parallel()
 	spec := resource.QueueSpec{DistributionPolicyID: "p", Labels: label.Set{"a/b~c": label.Value{}}}
 	err := spec.Validate("q", func(resource.Kind, string) bool { return true })

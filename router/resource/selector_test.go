@@ -10,7 +10,7 @@ import (
 	"weir/router/resource"
 )
 
-func TestParseSelectors(t *testing.T) {
+func TestSelector_ParseSelectors(t *testing.T) {
 	t.Parallel()
 	where := func(key string, op label.Operator, v label.Value) resource.WorkerSelector {
 		return resource.WorkerSelector{Key: key, Operator: op, Value: v}

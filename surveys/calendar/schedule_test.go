@@ -46,7 +46,7 @@ func instant(t *testing.T, s string) time.Time {
 
 // Scenario 27: a Wednesday-only survey in Mexico City is open at 01:00 UTC on
 // Thursday, but not at 06:00. Blocked days and dates are local, too.
-func TestScheduleUsesLocalTime(t *testing.T) {
+func TestSchedule_UsesLocalTime(t *testing.T) {
 	t.Parallel()
 	s := schedule(t, calendar.ScheduleSpec{
 		TimeZone: "America/Mexico_City", Weekdays: []string{"wed"},
@@ -95,7 +95,7 @@ func TestScheduleUsesLocalTime(t *testing.T) {
 
 // Both clock changes: a skipped time is the next valid instant, a repeated one counts
 // once.
-func TestWindowsAtClockChanges(t *testing.T) {
+func TestSchedule_WindowsAtClockChanges(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, zone, from, to string
@@ -125,7 +125,7 @@ func TestWindowsAtClockChanges(t *testing.T) {
 	}
 }
 
-func TestAdjacentWindowsMerge(t *testing.T) {
+func TestSchedule_AdjacentWindowsMerge(t *testing.T) {
 	t.Parallel()
 	night := schedule(t, calendar.ScheduleSpec{
 		TimeZone: "UTC", Weekdays: []string{"mon", "tue"},
@@ -146,7 +146,7 @@ func TestAdjacentWindowsMerge(t *testing.T) {
 	}
 }
 
-func TestInvalidSchedules(t *testing.T) {
+func TestSchedule_InvalidSchedules(t *testing.T) {
 	t.Parallel()
 	good := office("Europe/Berlin")
 	for _, tt := range []struct {
@@ -213,7 +213,7 @@ func zones() []string {
 
 // Over zones and years: the schedule agrees with the local clock, except for hours
 // that a clock change repeats.
-func TestScheduleAgreesWithTheLocalClock(t *testing.T) {
+func TestSchedule_AgreesWithTheLocalClock(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		spec, open := drawSchedule(t)

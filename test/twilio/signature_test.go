@@ -41,7 +41,7 @@ func behindAProxy(t *testing.T, target, body, kind, signature string) channels.C
 
 // Signatures of the Node library pass, and each single changed byte of them, of the
 // URL and of the body fails.
-func TestSignaturesOfTheNodeLibrary(t *testing.T) {
+func TestSignature_OfTheNodeLibrary(t *testing.T) {
 	message := "/message/7-1z-2"
 	cases := []struct {
 		URL    string              `json:"url"`
@@ -97,7 +97,7 @@ func TestSignaturesOfTheNodeLibrary(t *testing.T) {
 }
 
 // The Go library accepts the signatures of the simulator and refuses changed ones.
-func TestSignaturesOfTheSimulator(t *testing.T) {
+func TestSignature_OfTheSimulator(t *testing.T) {
 	p := newPeer(t, simulator.Options{})
 	a := attempt()
 	a.Messages = []string{text}

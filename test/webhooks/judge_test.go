@@ -134,7 +134,7 @@ func variants(r request) (list []request) {
 	return list
 }
 
-func TestOfficialLibraries(t *testing.T) {
+func TestWebhooks_OfficialLibraries(t *testing.T) {
 	list, first, second := sent(t)
 	var asked []request
 	var want []bool

@@ -13,7 +13,7 @@ import (
 
 // At any sequence of times, a bucket never gives more than its burst plus what
 // it refilled since, and a client that waits as long as required gets one.
-func TestBucketKeepsItsRate(t *testing.T) {
+func TestLimit_BucketKeepsItsRate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate, burst := rapid.Float64Range(0.01, 1000).Draw(t, "rate"), rapid.IntRange(1, 10_000).Draw(t, "burst")
@@ -39,7 +39,7 @@ func TestBucketKeepsItsRate(t *testing.T) {
 	})
 }
 
-func TestAddressesAreForgotten(t *testing.T) {
+func TestLimit_AddressesAreForgotten(t *testing.T) {
 	t.Parallel()
 	a, now := newAddresses(1), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	wrong := operators.HashToken("x")

@@ -11,7 +11,7 @@ import (
 )
 
 // An address of another kind is masked whole, and a number within it by itself.
-func TestMaskOwnOfAnyAddress(t *testing.T) {
+func TestMask_OwnOfAnyAddress(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, address, want string }{
 		{"to whatsapp:+15550001234 now", "whatsapp:+15550001234", "to ***34 now"},
@@ -28,7 +28,7 @@ func TestMaskOwnOfAnyAddress(t *testing.T) {
 }
 
 // Values are masked as the patterns of a number say.
-func TestMaskAgreesWithPatterns(t *testing.T) {
+func TestMask_AgreesWithPatterns(t *testing.T) {
 	t.Parallel()
 	number, plus := regexp.MustCompile(`^\+?[0-9]{7,15}$`), regexp.MustCompile(`\+[0-9]{7,15}`)
 	rapid.Check(t, func(t *rapid.T) {

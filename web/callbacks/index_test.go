@@ -15,8 +15,8 @@ func (f callbackReaderFunc) CallbackChannels(_ context.Context, name string) ([]
 	return f(name)
 }
 
-// TestMadeUpNamesTakeBoundedMemory: a stranger may try any number of names.
-func TestMadeUpNamesTakeBoundedMemory(t *testing.T) {
+// TestIndex_MadeUpNamesTakeBoundedMemory: a stranger may try any number of names.
+func TestIndex_MadeUpNamesTakeBoundedMemory(t *testing.T) {
 	t.Parallel()
 	x := NewIndex(callbackReaderFunc(func(string) ([]weir.Channel, error) { return nil, nil }), time.Now)
 	for i := range 3 * maxNames {
@@ -29,9 +29,9 @@ func TestMadeUpNamesTakeBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestAChangeDuringALookIsNotLost: the result of a read that began before a
+// TestIndex_AChangeDuringALookIsNotLost: the result of a read that began before a
 // change is not cached after it.
-func TestAChangeDuringALookIsNotLost(t *testing.T) {
+func TestIndex_AChangeDuringALookIsNotLost(t *testing.T) {
 	t.Parallel()
 	var x *Index
 	looks := 0
@@ -50,9 +50,9 @@ func TestAChangeDuringALookIsNotLost(t *testing.T) {
 	}
 }
 
-// TestNoSecretOpensNothing: a channel whose row has no secret is closed, not
+// TestIndex_NoSecretOpensNothing: a channel whose row has no secret is closed, not
 // open.
-func TestNoSecretOpensNothing(t *testing.T) {
+func TestIndex_NoSecretOpensNothing(t *testing.T) {
 	t.Parallel()
 	e := newEntry([]weir.Channel{{Name: "a"}}, time.Now())
 	if _, ok := e.match(""); ok {

@@ -52,7 +52,7 @@ func threeContacts(r *rig) {
 	}
 }
 
-func TestContactsPageListsTheNewestFirst(t *testing.T) {
+func TestContacts_PageListsTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	threeContacts(r)
@@ -83,7 +83,7 @@ func TestContactsPageListsTheNewestFirst(t *testing.T) {
 
 // A search by number needs a token that may see numbers. The number appears in no
 // URL and no log, but the search is in the audit log.
-func TestContactsByPhoneNumber(t *testing.T) {
+func TestContacts_ByPhoneNumber(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "contacts:read pii:read", "channels:admin")
 	threeContacts(r)
@@ -116,7 +116,7 @@ func TestContactsByPhoneNumber(t *testing.T) {
 
 // Every field of a contact that is set is on its page; those without a place of
 // their own are listed by name.
-func TestContactsPageListsItsFields(t *testing.T) {
+func TestContacts_PageListsItsFields(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "admin")
 	r.channel("a")

@@ -60,7 +60,7 @@ func (r *rig) addDeadLetters(channel string, n int) []string {
 	return ids
 }
 
-func TestDeadLettersAreCountedBeforeAnAction(t *testing.T) {
+func TestDeadLetters_AreCountedBeforeAnAction(t *testing.T) {
 	t.Parallel()
 	r := newRigAfter(t, func(r *rig) { r.addDeadLetters("a", 3); r.addDeadLetters("b", 2) }, nil, "contacts:read", "contacts:read contacts:write", "channels:admin")
 	b := r.login("contacts:read contacts:write")
@@ -96,7 +96,7 @@ func TestDeadLettersAreCountedBeforeAnAction(t *testing.T) {
 
 // A dead letter that arrived after the count was shown is not touched: it was not
 // confirmed.
-func TestLaterDeadLettersAreExcluded(t *testing.T) {
+func TestDeadLetters_LaterDeadLettersAreExcluded(t *testing.T) {
 	t.Parallel()
 	r := newRigAfter(t, func(r *rig) { r.addDeadLetters("a", 2) }, nil, "contacts:read contacts:write")
 	b := r.login("contacts:read contacts:write")
@@ -120,7 +120,7 @@ func TestLaterDeadLettersAreExcluded(t *testing.T) {
 	b.get("/dead-letters").want(200).has("2 dead letters are discarded.")
 }
 
-func TestOneDeadLetterIsRequeued(t *testing.T) {
+func TestDeadLetters_OneDeadLetterIsRequeued(t *testing.T) {
 	t.Parallel()
 	var ids []string
 	r := newRigAfter(t, func(r *rig) { ids = r.addDeadLetters("a", 2) }, nil, "contacts:read contacts:write pii:read")
@@ -135,7 +135,7 @@ func TestOneDeadLetterIsRequeued(t *testing.T) {
 	b.get("/dead-letters/list?channel=a").want(200).has(ids[1]).hasNot(ids[0])
 }
 
-func TestContactsAreFoundAndCanceled(t *testing.T) {
+func TestDeadLetters_ContactsAreFoundAndCanceled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "contacts:read contacts:write")
 	r.channel("a")
@@ -160,7 +160,7 @@ func TestContactsAreFoundAndCanceled(t *testing.T) {
 	b.get("/contacts/"+id).want(200).has("is canceled.", "state-canceled").hasNot("/cancel\"")
 }
 
-func TestAuditLogNamesTheToken(t *testing.T) {
+func TestDeadLetters_AuditLogNamesTheToken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin", "contacts:read")
 	r.channel("a")

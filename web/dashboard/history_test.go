@@ -10,7 +10,7 @@ import (
 )
 
 // A worker's page shows what the worker did, even if nothing of it is still open.
-func TestWorkersPageHasTheirHistory(t *testing.T) {
+func TestHistory_WorkersPageHasTheirHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -56,7 +56,7 @@ func inOrder(t *testing.T, page string, parts ...string) {
 }
 
 // A respondent's page shows the entries of the survey's log about that respondent.
-func TestRespondentsPageHasTheirHistory(t *testing.T) {
+func TestHistory_RespondentsPageHasTheirHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	r.survey("flu", 2)
@@ -82,7 +82,7 @@ func TestRespondentsPageHasTheirHistory(t *testing.T) {
 }
 
 // Pages that list events are filtered by time.
-func TestListsAreFilteredByTime(t *testing.T) {
+func TestHistory_ListsAreFilteredByTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	r.survey("flu", 1)

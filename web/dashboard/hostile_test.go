@@ -11,7 +11,7 @@ import (
 
 // A Host header that is invalid in a URL comes from an attacker: it must not cause
 // an error of the server, nor fill its log.
-func TestHostInvalidInAURL(t *testing.T) {
+func TestHost_InvalidInAURL(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.login("contacts:read")
@@ -30,7 +30,7 @@ func TestHostInvalidInAURL(t *testing.T) {
 }
 
 // A browser that disconnects before a page is rendered is not an error.
-func TestDisconnectedBrowserIsNoError(t *testing.T) {
+func TestHost_DisconnectedBrowserIsNoError(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.login("contacts:read")
@@ -48,7 +48,7 @@ func TestDisconnectedBrowserIsNoError(t *testing.T) {
 
 // Behind a proxy all clients share one address. Requesting pages without a session
 // at full speed must not keep others from logging in.
-func TestLoginWorksWhileOthersAreLimited(t *testing.T) {
+func TestHost_LoginWorksWhileOthersAreLimited(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	limited := false
@@ -64,7 +64,7 @@ func TestLoginWorksWhileOthersAreLimited(t *testing.T) {
 
 // A HEAD request of a stream gets the header and occupies no stream: nothing would
 // ever be written to it, and no write would fail.
-func TestHeadOfAStream(t *testing.T) {
+func TestHost_HeadOfAStream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.login("contacts:read")

@@ -102,7 +102,7 @@ func (r *rig) serve() *httptest.Server {
 	return server
 }
 
-func TestStreamSendsChanges(t *testing.T) {
+func TestLive_StreamSendsChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin")
 	r.channel("a")
@@ -115,7 +115,7 @@ func TestStreamSendsChanges(t *testing.T) {
 	<-w.done
 }
 
-func TestStreamEndsWithItsSubject(t *testing.T) {
+func TestLive_StreamEndsWithItsSubject(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin")
 	r.channel("a")
@@ -134,7 +134,7 @@ func TestStreamEndsWithItsSubject(t *testing.T) {
 	<-w.done
 }
 
-func TestStreamsNeedASession(t *testing.T) {
+func TestLive_StreamsNeedASession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router", "contacts:read")
 	r.channel("a")

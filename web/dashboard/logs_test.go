@@ -9,7 +9,7 @@ import (
 
 // The audit log shows what each change changed: secrets only as changed, numbers
 // only with the scope to see them.
-func TestAuditLogShowsChanges(t *testing.T) {
+func TestLogs_AuditLogShowsChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin", "channels:admin pii:read", "contacts:read pii:read")
 	r.channel("a")

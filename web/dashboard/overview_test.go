@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestChannelsThatNeedAttentionComeFirst(t *testing.T) {
+func TestOverview_ChannelsThatNeedAttentionComeFirst(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	r.channel("b-paused")
@@ -25,7 +25,7 @@ func TestChannelsThatNeedAttentionComeFirst(t *testing.T) {
 	p.has("<p class=\"why\">Paused · 1 queued</p>", "<dt>Need attention</dt><dd>3</dd>", "<dt>Queued</dt><dd>1</dd>", "0 / 7")
 }
 
-func TestOverviewOfSurveysAndTheRouter(t *testing.T) {
+func TestOverview_OfSurveysAndTheRouter(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "router pii:read", "router", "surveys:admin")
 	r.channel("a")
@@ -40,7 +40,7 @@ func TestOverviewOfSurveysAndTheRouter(t *testing.T) {
 	r.login("router").get("/").want(200).hasNot("Active surveys", `id="router-head"`)
 }
 
-func TestTheWallboardOfTheRouter(t *testing.T) {
+func TestOverview_TheWallboardOfTheRouter(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "router pii:read", "router")
 	b := r.login("router pii:read")
@@ -56,7 +56,7 @@ func TestTheWallboardOfTheRouter(t *testing.T) {
 	}
 }
 
-func TestTheWall(t *testing.T) {
+func TestOverview_TheWall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	r.channel("a")
@@ -64,7 +64,7 @@ func TestTheWall(t *testing.T) {
 }
 
 // A wall has room for some channels; those in trouble come first.
-func TestWallViewOmitsWhatDoesNotFit(t *testing.T) {
+func TestOverview_WallViewOmitsWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	for i := range 14 {

@@ -12,7 +12,7 @@ import (
 	"weir/web/dashboard"
 )
 
-func TestSecurityHeaders(t *testing.T) {
+func TestPage_SecurityHeaders(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.channel("a")
@@ -34,7 +34,7 @@ func TestSecurityHeaders(t *testing.T) {
 
 // Pages contain no inline script or style: the content security policy would block
 // it.
-func TestPagesHaveNoInlineCode(t *testing.T) {
+func TestPage_HaveNoInlineCode(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.channel("a")
@@ -54,7 +54,7 @@ func TestPagesHaveNoInlineCode(t *testing.T) {
 	}
 }
 
-func TestLinksHaveThePrefix(t *testing.T) {
+func TestPage_LinksHaveThePrefix(t *testing.T) {
 	t.Parallel()
 	r := newRigWith(t, []string{"WEIR_PATH_PREFIX=/ops/weir"}, "router")
 	r.channel("a")
@@ -78,7 +78,7 @@ func TestLinksHaveThePrefix(t *testing.T) {
 	b.get("/livez").want(200)
 }
 
-func TestUnknownPathsAndMethods(t *testing.T) {
+func TestPage_UnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")
@@ -88,7 +88,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 }
 
 // A prefix that begins with the path of a page could not be told apart from it.
-func TestNoPrefixIsAPath(t *testing.T) {
+func TestPage_NoPrefixIsAPath(t *testing.T) {
 	t.Parallel()
 	d, err := dashboard.New(dashboard.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -107,7 +107,7 @@ func TestNoPrefixIsAPath(t *testing.T) {
 }
 
 // The last crumb is the page itself, and no link.
-func TestLastCrumbIsThePage(t *testing.T) {
+func TestPage_LastCrumbIsThePage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.channel("a")
@@ -120,7 +120,7 @@ func TestLastCrumbIsThePage(t *testing.T) {
 	}
 }
 
-func TestErrorPages(t *testing.T) {
+func TestPage_ErrorPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")
@@ -132,7 +132,7 @@ func TestErrorPages(t *testing.T) {
 }
 
 // Input from outside is rendered as text everywhere.
-func TestHostileNamesAreText(t *testing.T) {
+func TestPage_HostileNamesAreText(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	const hostile = `<img src=x onerror=alert(1)>"'</title><script>alert(1)</script>`
@@ -153,7 +153,7 @@ func TestHostileNamesAreText(t *testing.T) {
 }
 
 // The API masks numbers; the dashboard shows what it receives.
-func TestNumbersNeedTheirScope(t *testing.T) {
+func TestPage_NumbersNeedTheirScope(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read channels:admin", "contacts:read pii:read")
 	r.channel("a")
@@ -167,7 +167,7 @@ func TestNumbersNeedTheirScope(t *testing.T) {
 	}
 }
 
-func TestSecretsAreNeverShown(t *testing.T) {
+func TestPage_SecretsAreNeverShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.channel("a")
@@ -176,7 +176,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 
 // A button is shown only to users who may use it, and without the scope its action
 // is refused too.
-func TestActionsNeedTheirScope(t *testing.T) {
+func TestPage_ActionsNeedTheirScope(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "channels:admin", "router")
 	r.channel("a")
@@ -198,7 +198,7 @@ func TestActionsNeedTheirScope(t *testing.T) {
 	}
 }
 
-func TestChannelActions(t *testing.T) {
+func TestPage_ChannelActions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin")
 	r.channel("a")
@@ -231,7 +231,7 @@ func TestChannelActions(t *testing.T) {
 }
 
 // The script requests only the question, without the page around it.
-func TestQuestionsAreFragmentsForTheScript(t *testing.T) {
+func TestPage_QuestionsAreFragmentsForTheScript(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin")
 	r.channel("a")

@@ -53,7 +53,7 @@ func (r *rig) accept() {
 	r.api("POST", "/routing/workers/ann/offers/"+w.Offers[0].ID+":accept"+version, "", nil)
 }
 
-func TestEmptyRouterNamesTheFirstStep(t *testing.T) {
+func TestRouter_EmptyRouterNamesTheFirstStep(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	b := r.login(routerScope)
@@ -65,7 +65,7 @@ func TestEmptyRouterNamesTheFirstStep(t *testing.T) {
 	b.get("/router/jobs/none").want(404).has("none")
 }
 
-func TestTheWallboard(t *testing.T) {
+func TestRouter_TheWallboard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -76,7 +76,7 @@ func TestTheWallboard(t *testing.T) {
 	b.get("/router/queues").want(200).has(`href="/router/queues/calls"`)
 }
 
-func TestRouterDetailPages(t *testing.T) {
+func TestRouter_DetailPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -96,7 +96,7 @@ func TestRouterDetailPages(t *testing.T) {
 	}
 }
 
-func TestAJobIsCompletedAndClosed(t *testing.T) {
+func TestRouter_AJobIsCompletedAndClosed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -113,7 +113,7 @@ func TestAJobIsCompletedAndClosed(t *testing.T) {
 	b.get("/router/jobs/one/assignments/none/close").want(404).has("assignment not found")
 }
 
-func TestAJobIsUnassignedAndCancelled(t *testing.T) {
+func TestRouter_AJobIsUnassignedAndCancelled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -129,7 +129,7 @@ func TestAJobIsUnassignedAndCancelled(t *testing.T) {
 	b.post("/router/jobs/one/cancel", nil).want(409).has(`role="alert"`)
 }
 
-func TestOffersToAWorkerAreStopped(t *testing.T) {
+func TestRouter_OffersToAWorkerAreStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -141,7 +141,7 @@ func TestOffersToAWorkerAreStopped(t *testing.T) {
 	b.get("/router/workers/ann").want(200).has("is available", `id="off"`, "active")
 }
 
-func TestListsOfTheRouterAreFilteredAndPaged(t *testing.T) {
+func TestRouter_ListsOfTheRouterAreFilteredAndPaged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -160,7 +160,7 @@ func TestListsOfTheRouterAreFilteredAndPaged(t *testing.T) {
 }
 
 // Ids may contain anything: slashes, and colons before the name of an action.
-func TestRouterIDsMayContainAnything(t *testing.T) {
+func TestRouter_IDsMayContainAnything(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -177,7 +177,7 @@ func TestRouterIDsMayContainAnything(t *testing.T) {
 	b.get("/router/jobs/two").want(200).hasNot("cancelled")
 }
 
-func TestTheRouterNeedsItsScopes(t *testing.T) {
+func TestRouter_TheRouterNeedsItsScopes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router", "contacts:read")
 	r.routed()
@@ -202,7 +202,7 @@ func TestTheRouterNeedsItsScopes(t *testing.T) {
 
 // If the router accepts only signed requests, the dashboard explains what it needs
 // instead of asking for a log-in that does not exist.
-func TestARouterWithKeysAsksForAToken(t *testing.T) {
+func TestRouter_ARouterWithKeysAsksForAToken(t *testing.T) {
 	t.Parallel()
 	key := base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
 	r := newRigWith(t, []string{"JOB_ROUTER_ACCESS_KEYS=" + key})
@@ -211,7 +211,7 @@ func TestARouterWithKeysAsksForAToken(t *testing.T) {
 	b.get("/router").want(403).has("weir token create")
 }
 
-func TestRouterStreamSendsChanges(t *testing.T) {
+func TestRouter_StreamSendsChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -252,7 +252,8 @@ func TestRouter_Unavailable(t *testing.T) {
 
 // A failing function appears on the router's page and in the durable log, without
 // the secret parts of its address.
-func TestScenario160_FailingFunctionsShow(t *testing.T) {
+// Scenario 160.
+func TestRouter_FailingFunctionsShow(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
 	broken.Store(true)

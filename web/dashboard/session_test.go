@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestLogin(t *testing.T) {
+func TestSession_Login(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.visitor()
@@ -52,7 +52,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-func TestCookiesAreSecureOverHTTPS(t *testing.T) {
+func TestSession_CookiesAreSecureOverHTTPS(t *testing.T) {
 	t.Parallel()
 	r := newRigWith(t, []string{"PUBLIC_URL=https://weir.example", "WEIR_PATH_PREFIX=/w"}, "router")
 	p := r.visitor().post("/w/login", url.Values{"token": {adminToken}}).want(303)
@@ -61,7 +61,7 @@ func TestCookiesAreSecureOverHTTPS(t *testing.T) {
 	}
 }
 
-func TestNoOpenRedirect(t *testing.T) {
+func TestSession_NoOpenRedirect(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	for _, next := range []string{"//evil.example", "https://evil.example", `/\evil.example`, "evil", "", "/login", "/\tx", "javascript:x"} {
@@ -73,7 +73,7 @@ func TestNoOpenRedirect(t *testing.T) {
 }
 
 // Twenty guesses are allowed, as at the API, wherever they come from.
-func TestWrongTokensAreLimited(t *testing.T) {
+func TestSession_WrongTokensAreLimited(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.visitor()
@@ -92,7 +92,7 @@ func TestWrongTokensAreLimited(t *testing.T) {
 	}
 }
 
-func TestUnknownSessionCookie(t *testing.T) {
+func TestSession_UnknownSessionCookie(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")
@@ -104,7 +104,7 @@ func TestUnknownSessionCookie(t *testing.T) {
 	}
 }
 
-func TestCrossSiteActionsAreRejected(t *testing.T) {
+func TestSession_CrossSiteActionsAreRejected(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.channel("a")
@@ -116,7 +116,7 @@ func TestCrossSiteActionsAreRejected(t *testing.T) {
 	b.get("/channels/a").want(200).has("paused")
 }
 
-func TestNoLoginWithoutTokens(t *testing.T) {
+func TestSession_NoLoginWithoutTokens(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	b := r.visitor()
@@ -133,7 +133,7 @@ func TestNoLoginWithoutTokens(t *testing.T) {
 	}
 }
 
-func TestTheme(t *testing.T) {
+func TestSession_Theme(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")
@@ -150,7 +150,7 @@ func TestTheme(t *testing.T) {
 
 // A link on another site leads to the page, although the browser withholds the
 // cookie at first.
-func TestLinksOnOtherSitesLeadThere(t *testing.T) {
+func TestSession_LinksOnOtherSitesLeadThere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	r.channel("a")
@@ -170,7 +170,7 @@ func TestLinksOnOtherSitesLeadThere(t *testing.T) {
 }
 
 // Revoking a token ends its sessions, even if this process is not notified.
-func TestARevokedTokenEndsItsSession(t *testing.T) {
+func TestSession_ARevokedTokenEndsItsSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.login("contacts:read")

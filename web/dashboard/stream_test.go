@@ -104,7 +104,7 @@ func streaming(t *testing.T) (s *script, open func(context.Context) (*listener, 
 
 func parts(text string) int { return strings.Count(text, "event: part\n") }
 
-func TestOnlyChangedRegionsAreSent(t *testing.T) {
+func TestStream_OnlyChangedRegionsAreSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, open := streaming(t)
@@ -132,7 +132,7 @@ func TestOnlyChangedRegionsAreSent(t *testing.T) {
 	})
 }
 
-func TestNewStreamNeverSendsOlderContent(t *testing.T) {
+func TestStream_NewStreamNeverSendsOlderContent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, open := streaming(t)
@@ -150,7 +150,7 @@ func TestNewStreamNeverSendsOlderContent(t *testing.T) {
 	})
 }
 
-func TestBrowsersShareRendering(t *testing.T) {
+func TestStream_BrowsersShareRendering(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, open := streaming(t)
@@ -172,7 +172,7 @@ func TestBrowsersShareRendering(t *testing.T) {
 }
 
 // An expensive page that is left open must not keep the store busy.
-func TestExpensivePagesAreRenderedRarely(t *testing.T) {
+func TestStream_ExpensivePagesAreRenderedRarely(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, open := streaming(t)
@@ -191,7 +191,7 @@ func TestExpensivePagesAreRenderedRarely(t *testing.T) {
 	})
 }
 
-func TestAStreamEndsWithItsSession(t *testing.T) {
+func TestStream_AStreamEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, open := streaming(t)
@@ -211,7 +211,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 	})
 }
 
-func TestStreamsEndWithTheProcess(t *testing.T) {
+func TestStream_EndWithTheProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, open := streaming(t)
@@ -232,7 +232,7 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 	})
 }
 
-func TestStreamsAreBounded(t *testing.T) {
+func TestStream_AreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, open := streaming(t)

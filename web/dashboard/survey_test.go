@@ -36,7 +36,7 @@ func (r *rig) survey(name string, respondents int) {
 	}
 }
 
-func TestEmptySurveysNameTheFirstStep(t *testing.T) {
+func TestSurvey_EmptySurveysNameTheFirstStep(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	b := r.login(surveyScope)
@@ -51,7 +51,7 @@ func TestEmptySurveysNameTheFirstStep(t *testing.T) {
 	b.get("/surveys/none").want(404).has("there is no survey none")
 }
 
-func TestASurveysPage(t *testing.T) {
+func TestSurvey_ASurveysPage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	r.survey("flu", 3)
@@ -73,7 +73,7 @@ func TestASurveysPage(t *testing.T) {
 	}
 }
 
-func TestQuestionOfALaunchShowsTextsAndForecast(t *testing.T) {
+func TestSurvey_QuestionOfALaunchShowsTextsAndForecast(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	r.survey("flu", 3)
@@ -89,7 +89,7 @@ func TestQuestionOfALaunchShowsTextsAndForecast(t *testing.T) {
 	b.get("/surveys/flu/launch").want(200).has("<dt>First text</dt><dd>Hello {{first_name}}</dd>")
 }
 
-func TestASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
+func TestSurvey_ASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	r.survey("flu", 3)
@@ -127,7 +127,7 @@ func TestASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
 }
 
 // A rejected launch lists which respondents lack which attribute.
-func TestALaunchCheckIsShownRowByRow(t *testing.T) {
+func TestSurvey_ALaunchCheckIsShownRowByRow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	r.survey("flu", 1)
@@ -135,7 +135,7 @@ func TestALaunchCheckIsShownRowByRow(t *testing.T) {
 	r.login(surveyScope).post("/surveys/flu/launch", nil).want(422).has(`role="alert"`, "1 respondent is missing a value", "/attributes/first_name", "no value for {{first_name}}").hasNot("2125550100")
 }
 
-func TestRespondentsAreFilteredAndPaged(t *testing.T) {
+func TestSurvey_RespondentsAreFilteredAndPaged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope, surveyScope+" pii:read")
 	r.survey("flu", 52)
@@ -165,7 +165,7 @@ func TestRespondentsAreFilteredAndPaged(t *testing.T) {
 
 // The status completed means only that the conversation came to an end. Pages call
 // that ended, and completed only what the disposition calls so.
-func TestPagesCountAsCompletedOnlyTheDispositionCompleted(t *testing.T) {
+func TestSurvey_PagesCountAsCompletedOnlyTheDispositionCompleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	r.survey("flu", 3)
@@ -183,7 +183,7 @@ func TestPagesCountAsCompletedOnlyTheDispositionCompleted(t *testing.T) {
 	b.get("/surveys/flu/respondents/"+list.Respondents[1].ID).want(200).has(`state-ended">ended</span>`, "refused")
 }
 
-func TestASurveysFilesComeThroughTheSession(t *testing.T) {
+func TestSurvey_ASurveysFilesComeThroughTheSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope, "router")
 	r.survey("flu", 2)
@@ -198,7 +198,7 @@ func TestASurveysFilesComeThroughTheSession(t *testing.T) {
 	r.visitor().get("/surveys/flu/results.csv").want(303)
 }
 
-func TestSurveysNeedTheirScopes(t *testing.T) {
+func TestSurvey_NeedTheirScopes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "surveys:admin", "router")
 	r.survey("flu", 1)
@@ -216,7 +216,7 @@ func TestSurveysNeedTheirScopes(t *testing.T) {
 	stranger.get("/").want(200).hasNot(`href="/surveys"`)
 }
 
-func TestSurveyStreamSendsChanges(t *testing.T) {
+func TestSurvey_StreamSendsChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	r.survey("flu", 1)

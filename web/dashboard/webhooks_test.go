@@ -31,7 +31,7 @@ func (r *rig) hook() (id string, status, requests *atomic.Int64) {
 	return made.ID, status, requests
 }
 
-func TestWebhooksAreOperated(t *testing.T) {
+func TestWebhooks_AreOperated(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "webhooks:admin", "channels:admin contacts:read")
 	b := r.login("webhooks:admin")
@@ -68,7 +68,7 @@ func TestWebhooksAreOperated(t *testing.T) {
 	b.get(page).want(404)
 }
 
-func TestEventsAreReplayed(t *testing.T) {
+func TestWebhooks_EventsAreReplayed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "webhooks:admin")
 	b := r.login("webhooks:admin")

@@ -18,7 +18,8 @@ import (
 )
 
 // Scenario 121: the page of anything that waits shows the reason.
-func TestScenario121_PagesShowWhySomethingWaits(t *testing.T) {
+// Scenario 121.
+func TestWhy_PagesShowWhySomethingWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.survey("flu", 2)
@@ -46,7 +47,8 @@ func TestScenario121_PagesShowWhySomethingWaits(t *testing.T) {
 
 // Scenario 121: this also holds for the page of a survey that another version of
 // Weir stored and this one cannot run.
-func TestScenario121_PageOfASurveyThatCannotBeRun(t *testing.T) {
+// Scenario 121.
+func TestWhy_PageOfASurveyThatCannotBeRun(t *testing.T) {
 	t.Parallel()
 	r := newRigAfter(t, func(r *rig) {
 		store := r.open()

@@ -39,9 +39,9 @@ func all(pattern, text string) []string {
 	return out
 }
 
-// TestEveryOperationAndSchemaHasAnAnchor also checks that anchors are unique and
+// TestDocs_EveryOperationAndSchemaHasAnAnchor also checks that anchors are unique and
 // every link has its target.
-func TestEveryOperationAndSchemaHasAnAnchor(t *testing.T) {
+func TestDocs_EveryOperationAndSchemaHasAnAnchor(t *testing.T) {
 	t.Parallel()
 	description := ours(t)
 	page := get(t, description).Body.String()
@@ -72,9 +72,9 @@ func TestEveryOperationAndSchemaHasAnAnchor(t *testing.T) {
 	}
 }
 
-// TestPageLoadsNothingExternal checks for scripts, inline styles and
+// TestDocs_PageLoadsNothingExternal checks for scripts, inline styles and
 // addresses that are not relative, and that the policy would block them.
-func TestPageLoadsNothingExternal(t *testing.T) {
+func TestDocs_PageLoadsNothingExternal(t *testing.T) {
 	t.Parallel()
 	rec := get(t, ours(t))
 	page, policy := rec.Body.String(), rec.Header().Get("Content-Security-Policy")
@@ -102,7 +102,7 @@ func TestPageLoadsNothingExternal(t *testing.T) {
 }
 
 // The content of a description is rendered as text.
-func TestDescriptionIsEscaped(t *testing.T) {
+func TestDocs_DescriptionIsEscaped(t *testing.T) {
 	t.Parallel()
 	page := get(t, `{"info":{"title":"<b>x</b>","description":"a `+"`<i>`"+` b\n\n- <script>alert(1)</script>"},"tags":[{"name":"\"><script>"}],
 		"paths":{"/a/{id}":{"post":{"operationId":"x\" onclick=\"y","summary":"s","tags":["\"><script>"],"security":[{"token":["a","b"]}],
@@ -120,7 +120,7 @@ func TestDescriptionIsEscaped(t *testing.T) {
 	}
 }
 
-func TestMissingDescriptionIsAnError(t *testing.T) {
+func TestDocs_MissingDescriptionIsAnError(t *testing.T) {
 	t.Parallel()
 	if rec := get(t, "{"); rec.Code != http.StatusInternalServerError {
 		t.Errorf("%d", rec.Code)

@@ -7,9 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// TestCompileRefusesWhatItWouldOverlook: a tag that the checker does not
+// TestCheck_CompileRefusesWhatItWouldOverlook: a tag that the checker does not
 // support is a startup error, not a gap in validation.
-func TestCompileRefusesWhatItWouldOverlook(t *testing.T) {
+func TestCheck_CompileRefusesWhatItWouldOverlook(t *testing.T) {
 	t.Parallel()
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	if _, err := Compile(registry, registry.Schema(reflect.TypeFor[struct {

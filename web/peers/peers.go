@@ -5,9 +5,9 @@
 // # Invariants
 //
 //   - Both ends of a connection hold a certificate whose fingerprint is in the database
-//     (TestStrangers).
+//     (TestPeers_Strangers).
 //   - The listener serves while this process owns the database, and refuses otherwise, before
-//     a request begins. It never passes anything on (TestServer).
+//     a request begins. It never passes anything on (TestPeers_Server).
 //   - The address and the scheme of a client are taken from peers only.
 package peers
 

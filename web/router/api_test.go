@@ -11,7 +11,7 @@ import (
 )
 
 // Policies and queues: each request of their routes, with its response.
-func TestPoliciesAndQueues(t *testing.T) {
+func TestAPI_PoliciesAndQueues(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, row := range []struct{ path, body, want, change, changed string }{
@@ -74,7 +74,7 @@ func (r *rig) tagged(a answered) {
 	}
 }
 
-func TestClassificationPolicyInFull(t *testing.T) {
+func TestAPI_ClassificationPolicyInFull(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	body := `{"queueSelectorAttachments":[
@@ -99,7 +99,7 @@ func TestClassificationPolicyInFull(t *testing.T) {
 	}
 }
 
-func TestJobsAndWorkers(t *testing.T) {
+func TestAPI_JobsAndWorkers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.ok(201, "PATCH", "/routing/jobs/j", `{"channelId":"chat","queueId":"q","channelReference":"ref","tags":{"a":"b"},"notes":[{"message":"hello"}]}`).is(`{
@@ -142,7 +142,7 @@ func TestJobsAndWorkers(t *testing.T) {
 	r.ok(404, "GET", "/routing/workers/w", "")
 }
 
-func TestUnassigningEndsAfterThreeTimes(t *testing.T) {
+func TestAPI_UnassigningEndsAfterThreeTimes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/jobs/j", `{"channelId":"chat","queueId":"q"}`)
@@ -152,7 +152,7 @@ func TestUnassigningEndsAfterThreeTimes(t *testing.T) {
 	r.do("POST", "/routing/jobs/j/assignments/"+r.accept("w")+":unassign", "").failed(409, "Conflict")
 }
 
-func TestResponsesOfActions(t *testing.T) {
+func TestAPI_ResponsesOfActions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/classificationPolicies/c", `{"fallbackQueueId":"q"}`)
@@ -178,7 +178,7 @@ func TestResponsesOfActions(t *testing.T) {
 	r.do("POST", "/routing/workers/w/offers/"+declined+":accept", "").failed(404, "NotFound")
 }
 
-func TestAnotherWorkerHasTheJob(t *testing.T) {
+func TestAPI_AnotherWorkerHasTheJob(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/distributionPolicies/d", `{"mode":{"kind":"longestIdle","maxConcurrentOffers":2}}`)
@@ -190,7 +190,7 @@ func TestAnotherWorkerHasTheJob(t *testing.T) {
 	r.do("POST", "/routing/workers/v/offers/"+lost+":decline", "").failed(409, "Conflict")
 }
 
-func TestResourcesInUseAreKept(t *testing.T) {
+func TestAPI_ResourcesInUseAreKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/exceptionPolicies/e", `{}`)

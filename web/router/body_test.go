@@ -17,7 +17,7 @@ import (
 	"weir/web/router"
 )
 
-func TestMergePatches(t *testing.T) {
+func TestBody_MergePatches(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/jobs/j", `{"channelId":"voice","queueId":"q","labels":{"a":1,"b":"x"},"tags":{"t":true},"priority":5,"dispositionCode":"d","channelReference":"r",
@@ -54,7 +54,7 @@ func TestMergePatches(t *testing.T) {
 }
 
 // Clients send resources back as they received them; this must change nothing.
-func TestPatchWithOwnResponseChangesNothing(t *testing.T) {
+func TestBody_PatchWithOwnResponseChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/exceptionPolicies/e", `{"name":"n","exceptionRules":[{"id":"r","trigger":{"kind":"waitTime","thresholdSeconds":3600},"actions":[{"kind":"cancel"}]}]}`)
@@ -77,7 +77,7 @@ func TestPatchWithOwnResponseChangesNothing(t *testing.T) {
 	}
 }
 
-func TestBadBodies(t *testing.T) {
+func TestBody_BadBodies(t *testing.T) {
 	t.Parallel()
 	selector := func(members string) string {
 		return `{"channelId":"c","queueId":"q","requestedWorkerSelectors":[{` + members + `}]}`
@@ -154,7 +154,7 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-func TestBadActions(t *testing.T) {
+func TestBody_BadActions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/jobs/j", `{"channelId":"chat","queueId":"q"}`)
@@ -180,7 +180,7 @@ func TestBadActions(t *testing.T) {
 	r.ok(200, "POST", "/routing/"+as+":complete", `{"note":null}`)
 }
 
-func TestBodiesAreBoundedAndTyped(t *testing.T) {
+func TestBody_BodiesAreBoundedAndTyped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	long := `{"name":"` + strings.Repeat("x", 1<<20) + `"}`
@@ -200,7 +200,7 @@ func TestBodiesAreBoundedAndTyped(t *testing.T) {
 	}
 }
 
-func TestVersions(t *testing.T) {
+func TestBody_Versions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/workers/w", `{"maxConcurrentOffers":2}`)
@@ -217,7 +217,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func TestPathsAndMethods(t *testing.T) {
+func TestBody_PathsAndMethods(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, path := range []string{
@@ -254,7 +254,7 @@ func TestPathsAndMethods(t *testing.T) {
 	r.status("a:b", "cancelled")
 }
 
-func TestResponseHeaders(t *testing.T) {
+func TestBody_ResponseHeaders(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for id, back := range map[string]string{"5f0a-11": "5f0a-11", "": "", "a b": "", strings.Repeat("x", 129): ""} {
@@ -270,7 +270,7 @@ func TestResponseHeaders(t *testing.T) {
 }
 
 // Causes of server errors go only to the log, and only server errors are a 5xx.
-func TestInternalErrors(t *testing.T) {
+func TestBody_InternalErrors(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	r := rigWith(t, router.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})

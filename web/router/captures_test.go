@@ -146,7 +146,7 @@ func (r *rig) assignment(job string) string {
 	return ""
 }
 
-func TestReserializedFormMatchesCaptures(t *testing.T) {
+func TestCaptures_ReserializedFormMatchesCaptures(t *testing.T) {
 	t.Parallel()
 	const want = "/routing/jobs?maxpagesize=2&status=active&queueId=q+a%2Bb%7E%21%27%28%29*&scheduledBefore=2023-11-14T22%3A13%3A20.000Z&api-version=2024-01-18-preview"
 	for _, c := range captures(t) {
@@ -159,7 +159,7 @@ func TestReserializedFormMatchesCaptures(t *testing.T) {
 }
 
 // The bodies as printed on Microsoft's page "How jobs are matched to workers".
-func TestAzurePage(t *testing.T) {
+func TestCaptures_AzurePage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/distributionPolicies/d", `{"offerExpiresAfterSeconds":60,"mode":{"kind":"longestIdle"}}`)

@@ -16,7 +16,7 @@ const secretPolicy = `{"prioritizationRule":{"kind":"function","functionUri":"ht
 		{"kind":"conditional","condition":{"kind":"function","functionUri":"https://f.example/c","credential":{"appKey":"hush-3","clientId":"me"}},"workerSelectors":[]},
 		{"kind":"ruleEngine","rule":{"kind":"function","functionUri":"https://f.example/c","credential":{"appKey":"hush-4"}}}]}`
 
-func TestCredentialsAreNeverReturned(t *testing.T) {
+func TestCredentials_AreNeverReturned(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	made := r.ok(201, "PATCH", "/routing/classificationPolicies/c", secretPolicy)
@@ -60,7 +60,7 @@ func TestCredentialsAreNeverReturned(t *testing.T) {
 }
 
 // A credential is never sent to an address other than the one it was set for.
-func TestCredentialsStayWithTheirAddress(t *testing.T) {
+func TestCredentials_StayWithTheirAddress(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	made := r.ok(201, "PATCH", "/routing/classificationPolicies/c", secretPolicy)

@@ -24,7 +24,8 @@ func (r *rig) why(job, code, sentence string) {
 
 // Scenario 120: a waiting job reports its reason on a separate route of Weir, so
 // that the job resource stays as clients expect it.
-func TestScenario120_JobsNameTheirReason(t *testing.T) {
+// Scenario 120.
+func TestExtensions_JobsNameTheirReason(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/distributionPolicies/d", `{"offerExpiresAfterSeconds":60,"mode":{"kind":"longestIdle"}}`)
@@ -68,7 +69,8 @@ func TestScenario120_JobsNameTheirReason(t *testing.T) {
 
 // Scenario 120: this also holds for a job that waits for a function, for its queue
 // to open, for a worker that did not decline it, or to be closed.
-func TestScenario120_JobsNameWhatHoldsThem(t *testing.T) {
+// Scenario 120.
+func TestExtensions_JobsNameWhatHoldsThem(t *testing.T) {
 	t.Parallel()
 	const function = `{"kind":"function","functionUri":"https://functions.example/f"}`
 	r := newRig(t).centre()
@@ -95,7 +97,7 @@ func TestScenario120_JobsNameWhatHoldsThem(t *testing.T) {
 }
 
 // One call returns everything that a wallboard shows.
-func TestFigures(t *testing.T) {
+func TestExtensions_Figures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.ok(200, "GET", "/routing/figures", "").is(`{"jobs":{},"workers":{},"offersOut":0,"queues":[]}`)
@@ -125,7 +127,7 @@ func TestFigures(t *testing.T) {
 
 // The routes of Weir itself estimate a wait only from recent assignments; those of the
 // API always do, because its clients expect that.
-func TestEstimatedWaits(t *testing.T) {
+func TestExtensions_EstimatedWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/distributionPolicies/d", `{"autoAccept":true,"offerExpiresAfterSeconds":600,"mode":{"kind":"longestIdle"}}`)
@@ -156,7 +158,7 @@ func TestEstimatedWaits(t *testing.T) {
 
 // Extensions that Azure's router does not have: pools, the list of ready workers,
 // and jobs with notAfter.
-func TestPoolsAndReadyWorkers(t *testing.T) {
+func TestExtensions_PoolsAndReadyWorkers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/distributionPolicies/d", `{"autoAccept":true,"mode":{"kind":"shortestIdle"}}`)

@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Every channel type keeps the contract of package channels.
-func TestContract(t *testing.T) {
+func TestDrivers_Contract(t *testing.T) {
 	t.Parallel()
 	for _, p := range append(peers.All(), peers.Gateways()...) {
 		t.Run(p.Name, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestContract(t *testing.T) {
 // No type of the table is left out. Type workers is not in it without a router: its
 // provider is the router in this process, which has no wire, no credentials and no
 // callbacks; its own tests hold it to the same results.
-func TestEveryTypeIsThere(t *testing.T) {
+func TestDrivers_EveryTypeIsThere(t *testing.T) {
 	t.Parallel()
 	for _, typ := range all.Types(nil) {
 		if !slices.ContainsFunc(peers.All(), func(p drivertest.Provider) bool { return p.Type.Name == typ.Name }) {

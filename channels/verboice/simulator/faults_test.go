@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestRequestFaults(t *testing.T) {
+func TestFaults_RequestFaults(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		fault  string
@@ -47,7 +47,7 @@ func TestRequestFaults(t *testing.T) {
 	}
 }
 
-func TestCallbackFaults(t *testing.T) {
+func TestFaults_CallbackFaults(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		fault string
@@ -83,7 +83,7 @@ func TestCallbackFaults(t *testing.T) {
 	}
 }
 
-func TestControl(t *testing.T) {
+func TestFaults_Control(t *testing.T) {
 	run(t, quick(), func(w *world) {
 		set := func(body string, want int) {
 			t.Helper()
@@ -120,7 +120,7 @@ func TestControl(t *testing.T) {
 }
 
 // Requests that hang do not outlive the server.
-func TestHangingRequestsEnd(t *testing.T) {
+func TestFaults_HangingRequestsEnd(t *testing.T) {
 	o := quick()
 	o.Faults = []string{"hang"}
 	run(t, o, func(w *world) {

@@ -72,7 +72,7 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-func TestFlowEnds(t *testing.T) {
+func TestFlow_Ends(t *testing.T) {
 	run(t, flowOptions(), func(w *world) {
 		var asked []string
 		w.flows = documents(&asked, map[string]string{"/flow": `<Response><Redirect>/flow</Redirect></Response>`})
@@ -84,7 +84,7 @@ func TestFlowEnds(t *testing.T) {
 	})
 }
 
-func TestUnreachableFlow(t *testing.T) {
+func TestFlow_UnreachableFlow(t *testing.T) {
 	run(t, flowOptions(), func(w *world) {
 		w.call("1", "callback_url", "http://nowhere.test/flow")
 		w.pass(time.Minute)
@@ -96,7 +96,7 @@ func TestUnreachableFlow(t *testing.T) {
 }
 
 // On a POST the body is the flow, also an empty one.
-func TestPostBodyBecomesFlow(t *testing.T) {
+func TestFlow_PostBodyBecomesFlow(t *testing.T) {
 	run(t, flowOptions(), func(w *world) {
 		var asked []string
 		w.flows = documents(&asked, map[string]string{"/flow": hangup})

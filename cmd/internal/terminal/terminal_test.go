@@ -12,7 +12,7 @@ import (
 	"weir/cmd/internal/terminal"
 )
 
-func TestVisible(t *testing.T) {
+func TestTerminal_Visible(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                      "",
@@ -36,7 +36,7 @@ func TestVisible(t *testing.T) {
 
 // Any name is printable after Visible, and has exactly the requested width after
 // Left and Right.
-func TestTextsKeepTheirWidth(t *testing.T) {
+func TestTerminal_TextsKeepTheirWidth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text, width := terminal.Visible(rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("e\u0301❤\ufe0f⌚✅👩🇨🇭日\u0d4e한가")))).Draw(t, "text")), rapid.IntRange(1, 40).Draw(t, "width")
@@ -54,7 +54,7 @@ func TestTextsKeepTheirWidth(t *testing.T) {
 }
 
 // Widths are those of what terminals draw: a cluster of characters counts once.
-func TestWidth(t *testing.T) {
+func TestTerminal_Width(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
 		"": 0, "abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "ｱ": 1, "Ａ": 2, "⌚": 2, "✅": 2, "❤️": 2, "👩‍👩‍👧": 2, "🇨🇭": 2, "→": 1,
@@ -66,7 +66,7 @@ func TestWidth(t *testing.T) {
 }
 
 // A line is cut between clusters, and its styles end with it.
-func TestClip(t *testing.T) {
+func TestTerminal_Clip(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		line  string
@@ -82,7 +82,7 @@ func TestClip(t *testing.T) {
 	}
 }
 
-func TestBar(t *testing.T) {
+func TestTerminal_Bar(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		n, all int64
@@ -114,7 +114,7 @@ func table(width int, colours bool) string {
 	return b.String()
 }
 
-func TestTable(t *testing.T) {
+func TestTerminal_Table(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		width int
@@ -146,7 +146,7 @@ a-very…  down         0  the pro…
 }
 
 // A long table is written in parts, with the column names only once.
-func TestLongTable(t *testing.T) {
+func TestTerminal_LongTable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	tab := terminal.Table{Out: &b, Columns: []terminal.Column{{Name: "N"}}}

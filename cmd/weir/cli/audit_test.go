@@ -9,7 +9,7 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
-func TestAuditFitsTheTerminal(t *testing.T) {
+func TestAudit_FitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/audit": answers(http.StatusOK, `{"entries":[{"id":"1","at":"2026-05-04T08:30:00Z","token":"operations-team",
 		"action":"patch-respondent-disposition","subject":"survey flu, respondent r11aou6o1o4xt","status":200,"request":"01K0000000000000000000000",

@@ -56,7 +56,7 @@ func TestCommandLine(t *testing.T) {
 }
 
 // The help of every command describes its purpose.
-func TestHelp(t *testing.T) {
+func TestCommandLine_Help(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"serve", "migrate", "migrate up", "migrate down", "migrate status", "config", "config check",
@@ -70,7 +70,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-func TestConfigShowsNoSecrets(t *testing.T) {
+func TestCommandLine_ConfigShowsNoSecrets(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@db.example:3306/weir", "WEIR_API_TOKNS=hunter2"}, "config")
 	clitest.Check(t, r, app.OK, `DATABASE_URL +mysql://ann:REDACTED@db.example:3306/weir +environment`, "WEIR_API_TOKNS is not a variable.*WEIR_API_TOKENS(?s:.*)configuration of this environment; a running Weir may have another")
@@ -79,7 +79,7 @@ func TestConfigShowsNoSecrets(t *testing.T) {
 	}
 }
 
-func TestEveryCommandReportsAllInvalidVariables(t *testing.T) {
+func TestCommandLine_EveryCommandReportsAllInvalidVariables(t *testing.T) {
 	t.Parallel()
 	environ := []string{"LOG_LEVEL=loud", "SHUT_DOWN_MINUTES=never", "LISTEN_ADDR=0.0.0.0"}
 	for _, command := range []string{"serve", "migrate up", "config", "config check", "healthcheck"} {
@@ -96,7 +96,7 @@ func TestEveryCommandReportsAllInvalidVariables(t *testing.T) {
 	clitest.Check(t, run(t, []string{"DEFAULT_CHANEL_CAPACITY=5"}, "config", "check"), app.Usage, "^$", "did you mean DEFAULT_CHANNEL_CAPACITY(?s:.*)1 variable has no effect")
 }
 
-func TestMigrateUpStatusDown(t *testing.T) {
+func TestCommandLine_MigrateUpStatusDown(t *testing.T) {
 	t.Parallel()
 	environ := []string{"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db")}
 	clitest.Check(t, run(t, environ, "migrate", "up"), app.OK, `migrations applied: [1-9]`, "^$")
@@ -107,7 +107,7 @@ func TestMigrateUpStatusDown(t *testing.T) {
 	clitest.Check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* pending$`, "^$")
 }
 
-func TestMigrateWithoutDatabase(t *testing.T) {
+func TestCommandLine_MigrateWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@127.0.0.1:1/weir"}, "migrate", "up")
 	clitest.Check(t, r, app.Failure, "^$", "weir: ")
@@ -116,7 +116,7 @@ func TestMigrateWithoutDatabase(t *testing.T) {
 	}
 }
 
-func TestHealthcheck(t *testing.T) {
+func TestCommandLine_Healthcheck(t *testing.T) {
 	t.Parallel()
 	status := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,8 @@ import (
 
 // Scenario 176: a command that works on an existing database creates no file if
 // DATABASE_URL names a wrong one.
-func TestScenario176_NoDatabaseIsMade(t *testing.T) {
+// Scenario 176.
+func TestDatabase_NoDatabaseIsMade(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	environ := []string{"DATABASE_URL=sqlite://" + filepath.Join(dir, "wrong.db")}
@@ -28,7 +29,8 @@ func TestScenario176_NoDatabaseIsMade(t *testing.T) {
 }
 
 // Scenario 177: schema steps are not reverted while a Weir runs on the database.
-func TestScenario177_NoMigrationIsRevertedBesideARunningWeir(t *testing.T) {
+// Scenario 177.
+func TestDatabase_NoMigrationIsRevertedBesideARunningWeir(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func() string{
 		"sqlite":  func() string { return "sqlite://" + filepath.Join(t.TempDir(), "weir.db") },

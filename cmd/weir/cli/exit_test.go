@@ -29,7 +29,7 @@ func remoteCommands(t *testing.T) map[string]string {
 }
 
 // All commands that send requests to Weir use the same exit codes.
-func TestExitCodesAreTheSameForAllCommands(t *testing.T) {
+func TestExitCodes_AreTheSameForAllCommands(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nil)
 	gone.Close()
@@ -62,7 +62,7 @@ func TestExitCodesAreTheSameForAllCommands(t *testing.T) {
 }
 
 // A mistake on the command line is found before any request is sent.
-func TestUsageErrorsAreTheSameForAllCommands(t *testing.T) {
+func TestExitCodes_UsageErrorsAreTheSameForAllCommands(t *testing.T) {
 	t.Parallel()
 	for command, args := range remoteCommands(t) {
 		for _, wrong := range []string{"--nonsense", "--output yaml", "--url ftp://x"} {
@@ -75,7 +75,7 @@ func TestUsageErrorsAreTheSameForAllCommands(t *testing.T) {
 	clitest.Check(t, run(t, nil, "channel", "list", "--token-file", filepath.Join(t.TempDir(), "none")), app.Failure, "^$", "read the token")
 }
 
-func TestIrreversibleCommandsNeedConfirmation(t *testing.T) {
+func TestExitCodes_IrreversibleCommandsNeedConfirmation(t *testing.T) {
 	t.Parallel()
 	view := `{"channel":"sms","type":"nuntium","state":"up","capacity":5,"in_flight":2,"queued":12345,"settings":{}}`
 	f := newFakeWeir(t, map[string]http.HandlerFunc{

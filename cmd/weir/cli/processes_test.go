@@ -34,7 +34,7 @@ func TestProcesses(t *testing.T) {
 }
 
 // On SQLite there is one process, and it is the owner.
-func TestProcessesOfOne(t *testing.T) {
+func TestProcesses_OfOne(t *testing.T) {
 	t.Parallel()
 	clitest.Check(t, newBroker(t).run("processes"), app.OK, `^START .*\n +\d+  -  .* owner  +20..-.*\n$`, "^$")
 }

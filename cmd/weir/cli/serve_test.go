@@ -25,7 +25,7 @@ func start(t *testing.T, environ []string, args ...string) (lines *bufio.Scanner
 	})
 }
 
-func TestServeUntilSignal(t *testing.T) {
+func TestServe_UntilSignal(t *testing.T) {
 	t.Parallel()
 	lines, stop := start(t, []string{
 		"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db"), "LISTEN_ADDR=127.0.0.1:0", "WEIR_RETENTON=1d",
@@ -54,7 +54,7 @@ func TestServeUntilSignal(t *testing.T) {
 	}
 }
 
-func TestServeLogsTextOnDemand(t *testing.T) {
+func TestServe_LogsTextOnDemand(t *testing.T) {
 	t.Parallel()
 	lines, stop := start(t, []string{"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db"), "LISTEN_ADDR=127.0.0.1:0", "LOG_FORMAT=text"}, "serve")
 	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "time=") {

@@ -96,7 +96,7 @@ Dispositions: 1
 }
 
 // A survey is watched until it is done, also while Weir does not answer.
-func TestSurveyStatusWatches(t *testing.T) {
+func TestSurveyStatus_Watches(t *testing.T) {
 	t.Parallel()
 	var looks atomic.Int32
 	f := newFakeWeir(t, map[string]http.HandlerFunc{

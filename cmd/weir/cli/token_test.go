@@ -46,7 +46,7 @@ func TestTokens(t *testing.T) {
 	clitest.Check(t, tokenAt(t, file, now, "revoke", "unknown", "--yes"), app.NotFound, "^$", `no token with the id "unknown"`)
 }
 
-func TestTokenErrors(t *testing.T) {
+func TestToken_Errors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "weir.db")
 	for args, want := range map[string]string{

@@ -47,7 +47,8 @@ func (a *application) events(kind string) (data []map[string]any) {
 // An application's response to a message puts the respondent into a full quota, and has
 // its next question: the question is not sent, the survey's own message is, and the
 // application receives an event that the respondent is rejected.
-func TestScenario92_ApplicationHearsOfAFullQuota(t *testing.T) {
+// Scenario 92.
+func TestApplication_HearsOfAFullQuota(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
 	app := &application{answer: func(text string) string {

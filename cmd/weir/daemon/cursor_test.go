@@ -46,7 +46,8 @@ func (s served) api(method, path, body string) *httptest.ResponseRecorder {
 }
 
 // Every list rejects a cursor that no page has returned, and names it.
-func TestScenario222_UnknownCursorsAreRefused(t *testing.T) {
+// Scenario 222.
+func TestCursor_UnknownCursorsAreRefused(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, database string) {
 		s := serve(t, database)
@@ -100,7 +101,8 @@ func TestScenario222_UnknownCursorsAreRefused(t *testing.T) {
 }
 
 // The response distinguishes a missing token from an invalid one.
-func TestScenario223_MissingAndWrongTokensDiffer(t *testing.T) {
+// Scenario 223.
+func TestCursor_MissingAndWrongTokensDiffer(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, database string) {
 		s := serve(t, database)

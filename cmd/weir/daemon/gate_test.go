@@ -46,7 +46,7 @@ func makeToken(t *testing.T, database string, scopes ...operators.Scope) (id, te
 // The daemon refuses an address that other machines can reach while the API is
 // open to everyone. The address in this test belongs to no machine, so the daemon
 // never listens.
-func TestReachableAddressNeedsAToken(t *testing.T) {
+func TestGate_ReachableAddressNeedsAToken(t *testing.T) {
 	t.Parallel()
 	start := func(database string, environ ...string) error {
 		c := configuration(t, append(environ, "DATABASE_URL="+database, "LISTEN_ADDR=192.0.2.1:0")...)
@@ -93,7 +93,7 @@ func (r *rig) status(path, token string) int {
 
 // The first token closes a running daemon to requests without a token, and admits
 // its bearer; the same holds for the router's API. A revoked token is refused.
-func TestATokenMadeBesideIsHeardOf(t *testing.T) {
+func TestGate_ATokenMadeBesideIsHeardOf(t *testing.T) {
 	t.Parallel()
 	database := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
 	r := newRig(t, environment(database))
@@ -125,10 +125,10 @@ func TestATokenMadeBesideIsHeardOf(t *testing.T) {
 	r.eventually("the revoked token is refused", func() bool { return r.status("/v1/channels", text) == 401 })
 }
 
-// TestCanaries puts secrets and phone numbers into every input, invalid input
+// TestGate_Canaries puts secrets and phone numbers into every input, invalid input
 // included, and finds them in no log line at debug level, in no metric, and in no
 // URL that Weir returns or calls of its own accord.
-func TestCanaries(t *testing.T) {
+func TestGate_Canaries(t *testing.T) {
 	t.Parallel()
 	const number, channelSecret, applicationSecret, configured = "15559871234", "CANARY-channel-secret", "CANARY-application-secret", "CANARY-configured-token"
 	database := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")

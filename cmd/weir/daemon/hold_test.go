@@ -19,7 +19,8 @@ import (
 
 // Scenario 192: a Weir that starts with --paused, as on a restored copy, sends no request
 // to any provider and posts no event, also after a restart without the flag, until weir resume.
-func TestScenario192_StartPaused(t *testing.T) {
+// Scenario 192.
+func TestHold_StartPaused(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, startPaused)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-// TestMetricNames checks the metrics of a program that has done some work: their
+// TestMetrics_Names checks the metrics of a program that has done some work: their
 // names follow the conventions, the metrics that dashboards and alerts use are
 // present, and no label holds a phone number, an id or a secret.
-func TestMetricNames(t *testing.T) {
+func TestMetrics_Names(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
 	r.do("PUT", "/v1/channels/sms", map[string]any{"type": "nuntium", "capacity": 3, "settings": map[string]any{

@@ -49,7 +49,7 @@ func TestWebhooks_LoopbackTargets(t *testing.T) {
 }
 
 // WEIR_SEND_TIMEOUT bounds a request to a webhook, as the documents say.
-func TestTimeLimitOfWebhooksIsTheSetting(t *testing.T) {
+func TestReceivers_TimeLimitOfWebhooksIsTheSetting(t *testing.T) {
 	t.Parallel()
 	env := environment("sqlite://" + filepath.Join(t.TempDir(), "weir.db"))
 	env["WEIR_SEND_TIMEOUT"] = "300ms"

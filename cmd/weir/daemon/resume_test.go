@@ -13,7 +13,7 @@ import (
 
 // A client that disconnects while it resumes Weir leaves no channel held: the next
 // read of the hold reaches the channels that the request did not reach.
-func TestEndOfAHoldIsRetried(t *testing.T) {
+func TestResume_EndOfAHoldIsRetried(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
 	h, err := openHold(t.Context(), config.Config{Paused: true}, store, slog.New(slog.DiscardHandler))

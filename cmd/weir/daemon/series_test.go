@@ -9,7 +9,8 @@ import (
 
 // Scenario 191: 100 channels, with 10 of them active, make at most 3,000 series, and
 // no channel makes more than 30.
-func TestScenario191_SeriesOfAHundredChannels(t *testing.T) {
+// Scenario 191.
+func TestSeries_OfAHundredChannels(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
 	const all, busy, each = 100, 10, 20

@@ -24,7 +24,7 @@ func configuration(t *testing.T, environ ...string) config.Config {
 
 // A set-up that fails when it opens its address has undone the steps before it: the
 // store, which only one process may join, can be joined again.
-func TestFailedSetUpIsUndone(t *testing.T) {
+func TestSetup_FailedSetUpIsUndone(t *testing.T) {
 	t.Parallel()
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,7 +52,7 @@ func TestFailedSetUpIsUndone(t *testing.T) {
 	}
 }
 
-func TestOldSchemaIsRefusedWhenItMayNotBeChanged(t *testing.T) {
+func TestSetup_OldSchemaIsRefusedWhenItMayNotBeChanged(t *testing.T) {
 	t.Parallel()
 	database := "DATABASE_URL=" + testmysql.URL(t)
 	_, err := daemon.New(t.Context(), daemon.Options{Config: configuration(t, database, "LISTEN_ADDR=127.0.0.1:0", "WEIR_AUTO_MIGRATE=false")})

@@ -129,7 +129,7 @@ func TestStandby(t *testing.T) {
 
 // A standby that ends together with the owner passes what it has on to the next one, which it
 // has not met.
-func TestStandbyLeavesWithTheOwner(t *testing.T) {
+func TestStandby_LeavesWithTheOwner(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	_, stopFirst := processOn(t, url)
@@ -170,7 +170,7 @@ func TestStandbyLeavesWithTheOwner(t *testing.T) {
 }
 
 // Every process lists the same processes, and its figures say whom it reaches.
-func TestProcesses(t *testing.T) {
+func TestStandby_Processes(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	var all [3]*daemon.Daemon
@@ -247,7 +247,7 @@ func TestProcesses(t *testing.T) {
 
 // A standby that has a token in the database alone may listen, and one without may not: it
 // reads them before.
-func TestStandbyNeedsATokenToBeReachable(t *testing.T) {
+func TestStandby_NeedsATokenToBeReachable(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	processOn(t, url)
@@ -258,7 +258,7 @@ func TestStandbyNeedsATokenToBeReachable(t *testing.T) {
 }
 
 // An address for peers that is taken ends the process with a line that names it.
-func TestPeerAddressIsTaken(t *testing.T) {
+func TestStandby_PeerAddressIsTaken(t *testing.T) {
 	t.Parallel()
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -272,7 +272,7 @@ func TestPeerAddressIsTaken(t *testing.T) {
 }
 
 // Processes whose settings differ say so, at both ends.
-func TestSettingsThatDiffer(t *testing.T) {
+func TestStandby_SettingsThatDiffer(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	var logs [2]daemontest.Log
@@ -291,7 +291,7 @@ func TestSettingsThatDiffer(t *testing.T) {
 
 // A program that the schema is too new for never owns the database: it passes requests on, and
 // says what it needs.
-func TestProgramTooOldPassesRequestsOn(t *testing.T) {
+func TestStandby_ProgramTooOldPassesRequestsOn(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	first, stopFirst := processOn(t, url)
@@ -323,7 +323,7 @@ func TestProgramTooOldPassesRequestsOn(t *testing.T) {
 
 // What the owner refuses it refuses through a standby: names of other sites while there is no
 // token, and the header Idempotency-Key.
-func TestStandbyRefusesWhatTheOwnerRefuses(t *testing.T) {
+func TestStandby_RefusesWhatTheOwnerRefuses(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	first, _ := processOn(t, url)

@@ -12,7 +12,8 @@ import (
 )
 
 // The first start logs the new schema in one line, and each start logs one line with version, store and address.
-func TestScenario224_StartLogsSchemaAndAddressInOneLineEach(t *testing.T) {
+// Scenario 224.
+func TestStartlog_StartLogsSchemaAndAddressInOneLineEach(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, url string) {
 		started(t, url, "schema created", "listening")

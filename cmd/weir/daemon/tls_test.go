@@ -73,7 +73,8 @@ func (r *tlsRig) wait(what string, ok func() bool) {
 
 // Scenario 185: Weir serves HTTPS itself, rejects TLS versions older than 1.2, and
 // loads a changed pair without a restart; a broken pair changes nothing.
-func TestScenario185_TLSByWeirItself(t *testing.T) {
+// Scenario 185.
+func TestTLS_TLSByWeirItself(t *testing.T) {
 	t.Parallel()
 	log := &daemontest.Log{}
 	r := newTLSRig(t, log)
@@ -105,7 +106,8 @@ func TestScenario185_TLSByWeirItself(t *testing.T) {
 
 // Scenario 185: config check and serve report an invalid pair as a configuration
 // error.
-func TestScenario185_TLSConfiguration(t *testing.T) {
+// Scenario 185.
+func TestTLS_TLSConfiguration(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	certificate, key := daemontest.Certificate(t, 1)
@@ -139,7 +141,8 @@ func TestScenario185_TLSConfiguration(t *testing.T) {
 	}
 }
 
-func TestScenario185_HSTS(t *testing.T) {
+// Scenario 185.
+func TestTLS_HSTS(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{"https://weir.example": "max-age=31536000", "http://weir.example": ""} {
 		d, _ := daemontest.Open(t, daemon.Options{

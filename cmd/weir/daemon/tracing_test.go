@@ -10,9 +10,9 @@ import (
 	"weir/internal/tracing/tracingtest"
 )
 
-// TestTracesReachTheCollector runs the complete program with the variables of
+// TestTracing_TracesReachTheCollector runs the complete program with the variables of
 // OpenTelemetry; its end exports what is left.
-func TestTracesReachTheCollector(t *testing.T) {
+func TestTracing_TracesReachTheCollector(t *testing.T) {
 	t.Parallel()
 	for _, disabled := range []string{"false", "true"} {
 		c := tracingtest.New(t)

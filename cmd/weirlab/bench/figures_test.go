@@ -37,7 +37,7 @@ func TestRunsThatDoNotCountAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestTargetsAreJudgedByMedians(t *testing.T) {
+func TestTargets_AreJudgedByMedians(t *testing.T) {
 	t.Parallel()
 	floor := Figures{Mode: load.Live, Peer: PeerBaseline, N: 10, PerS: 1000, CPUClient: 1}
 	inside := Figures{Mode: load.Live, Peer: "inside mysql", N: 10, PerS: 651, CPUClient: 1.5, Commits: 40, Statement: 251, Written: 2.5}
@@ -68,7 +68,7 @@ func TestTargetsAreJudgedByMedians(t *testing.T) {
 	}
 }
 
-func TestTheLastContactsTimeIsNoThroughput(t *testing.T) {
+func TestTargets_TheLastContactsTimeIsNoThroughput(t *testing.T) {
 	t.Parallel()
 	for delay, want := range map[float64]float64{0: 2500, 2: 5000} { // 10,000 in 4 s, 2 of them the last contact's
 		if got := sustained(Figures{N: 10_000, PerS: 2500, Delay: delay}); got != want {
@@ -77,7 +77,7 @@ func TestTheLastContactsTimeIsNoThroughput(t *testing.T) {
 	}
 }
 
-func TestASlowerVersionIsFound(t *testing.T) {
+func TestTargets_ASlowerVersionIsFound(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		cpu, per float64
@@ -105,7 +105,7 @@ func TestASlowerVersionIsFound(t *testing.T) {
 	}
 }
 
-func TestTheFullRateIsFoundInATimeLine(t *testing.T) {
+func TestTargets_TheFullRateIsFoundInATimeLine(t *testing.T) {
 	t.Parallel()
 	line := []int{0, 0, 10, 50} // starts slowly
 	for range 80 {
@@ -121,7 +121,7 @@ func TestTheFullRateIsFoundInATimeLine(t *testing.T) {
 	}
 }
 
-func TestAPlanHasEveryCandidateInEachRepetition(t *testing.T) {
+func TestTargets_APlanHasEveryCandidateInEachRepetition(t *testing.T) {
 	t.Parallel()
 	o := Defaults()
 	o.Modes, o.Peers, o.Databases, o.Repeat = []string{load.Live, load.Idle}, []string{PeerBaseline, PeerInside, PeerBatches}, []string{"sqlite", "mysql"}, 2
@@ -136,7 +136,7 @@ func TestAPlanHasEveryCandidateInEachRepetition(t *testing.T) {
 }
 
 // Every line of the table must find its figures among the runs of a set.
-func TestASetMeasuresEveryTarget(t *testing.T) {
+func TestTargets_ASetMeasuresEveryTarget(t *testing.T) {
 	t.Parallel()
 	for _, set := range []string{Short, Full} {
 		o := Defaults()
@@ -161,7 +161,7 @@ func TestASetMeasuresEveryTarget(t *testing.T) {
 	}
 }
 
-func TestTheRestOfAPlanIsEstimated(t *testing.T) {
+func TestTargets_TheRestOfAPlanIsEstimated(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ whole, done, elapsed, want time.Duration }{
 		{100 * time.Second, 0, 0, 100 * time.Second},
@@ -174,7 +174,7 @@ func TestTheRestOfAPlanIsEstimated(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMeasuredIsRefused(t *testing.T) {
+func TestTargets_WhatCannotBeMeasuredIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Options){
 		"mode":            func(o *Options) { o.Modes = []string{"fast"} },

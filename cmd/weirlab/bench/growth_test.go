@@ -23,7 +23,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-func TestGrowthIsMeasuredBesideRowsThatWereThere(t *testing.T) {
+func TestGrowth_IsMeasuredBesideRowsThatWereThere(t *testing.T) {
 	t.Parallel()
 	weir := program(t)
 	folder := t.TempDir()
@@ -64,7 +64,7 @@ func TestGrowthIsMeasuredBesideRowsThatWereThere(t *testing.T) {
 	}
 }
 
-func TestRowsThatDoNotFitAreRefused(t *testing.T) {
+func TestGrowth_RowsThatDoNotFitAreRefused(t *testing.T) {
 	t.Parallel()
 	o := small(program(t), io.Discard)
 	o.Modes, o.Peers, o.Rows = []string{load.Growth}, []string{PeerInside}, []int{0, 1e14}
@@ -75,7 +75,7 @@ func TestRowsThatDoNotFitAreRefused(t *testing.T) {
 
 // Contacts inserted directly into the database are the same as the program's own: the
 // API shows them alike, and the program continues with them.
-func TestFilledContactsAreLikeThoseOfTheProgram(t *testing.T) {
+func TestGrowth_FilledContactsAreLikeThoseOfTheProgram(t *testing.T) {
 	t.Parallel()
 	weir := program(t)
 	for name, store := range map[string]string{"sqlite": "sqlite", "mysql": testmysql.URL(t)} {
@@ -202,7 +202,7 @@ func alike(contact map[string]any) string {
 	return string(raw)
 }
 
-func TestGrowthIsMeasuredInTurnsAndFillsOnce(t *testing.T) {
+func TestGrowth_IsMeasuredInTurnsAndFillsOnce(t *testing.T) {
 	t.Parallel()
 	o := Defaults()
 	o.Modes, o.Peers, o.Databases, o.Repeat, o.Rows = []string{load.Growth}, []string{PeerBaseline, PeerInside}, []string{"sqlite", "mysql"}, 2, []int{0, 100_000}

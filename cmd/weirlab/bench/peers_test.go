@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPeersAreComparedWithTheWeirThatIsUsedLikeThem(t *testing.T) {
+func TestPeers_AreComparedWithTheWeirThatIsUsedLikeThem(t *testing.T) {
 	t.Parallel()
 	const runs = `{"Peer":"floor","Mode":"live","N":100,"Channels":10,"Batch":1,"PerS":10000,"CPUClient":1}
 {"Peer":"inside sqlite","Mode":"live","N":100,"Channels":10,"Batch":1,"PerS":5000,"CPUClient":2}

@@ -79,7 +79,7 @@ func lines(t *testing.T, out *bytes.Buffer) []Figures {
 	return list
 }
 
-func TestEveryModeIsMeasured(t *testing.T) {
+func TestBench_EveryModeIsMeasured(t *testing.T) {
 	t.Parallel()
 	weir := program(t)
 	for name, test := range map[string]struct {
@@ -123,7 +123,7 @@ func TestEveryModeIsMeasured(t *testing.T) {
 
 // Contacts that last, a provider that takes its time, and calls are measured, and the
 // provider sees all of them.
-func TestContactsAsTheyAre(t *testing.T) {
+func TestBench_ContactsAsTheyAre(t *testing.T) {
 	t.Parallel()
 	weir := program(t)
 	for name, change := range map[string]func(*Options){
@@ -226,7 +226,7 @@ func channelsOf(t *testing.T, b *broker) string {
 	return string(text)
 }
 
-func TestARunningWeirIsLeftAsItWas(t *testing.T) {
+func TestBench_ARunningWeirIsLeftAsItWas(t *testing.T) {
 	t.Parallel()
 	weir := program(t)
 	b := running(t, weir)
@@ -264,7 +264,7 @@ func (s stopAt) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestAnInterruptedMeasurementLeavesNothing(t *testing.T) {
+func TestBench_AnInterruptedMeasurementLeavesNothing(t *testing.T) {
 	t.Parallel()
 	weir := program(t)
 	b := running(t, weir)
@@ -281,7 +281,7 @@ func TestAnInterruptedMeasurementLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestAMeasurementThatIsCanceledBeforeItBeginsLeavesNothing(t *testing.T) {
+func TestBench_AMeasurementThatIsCanceledBeforeItBeginsLeavesNothing(t *testing.T) {
 	temp := t.TempDir()
 	weir := program(t)
 	t.Setenv("TMPDIR", temp)
@@ -295,7 +295,7 @@ func TestAMeasurementThatIsCanceledBeforeItBeginsLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestVersionsAreComparedInTurns(t *testing.T) {
+func TestBench_VersionsAreComparedInTurns(t *testing.T) {
 	t.Parallel()
 	weir := program(t)
 	var out bytes.Buffer
@@ -321,7 +321,7 @@ func TestVersionsAreComparedInTurns(t *testing.T) {
 }
 
 // Each setting of the events of contacts is compared with the same one of the version before.
-func TestRegressions(t *testing.T) {
+func TestBench_Regressions(t *testing.T) {
 	t.Parallel()
 	run := func(peer, events string, per float64) Figures {
 		return Figures{Mode: load.Live, Peer: peer, Events: events, N: 10, PerS: per, CPUClient: 1}

@@ -76,7 +76,7 @@ func post(t *testing.T, target, kind string, header http.Header, body string) (i
 	return clitest.Do(t, r)
 }
 
-func TestTheApplicationConductsACall(t *testing.T) {
+func TestApplication_TheApplicationConductsACall(t *testing.T) {
 	t.Parallel()
 	a, b := staged(t)
 	form := "application/x-www-form-urlencoded"
@@ -94,7 +94,7 @@ func TestTheApplicationConductsACall(t *testing.T) {
 	}
 }
 
-func TestTheApplicationAnswersMessages(t *testing.T) {
+func TestApplication_TheApplicationAnswersMessages(t *testing.T) {
 	t.Parallel()
 	a, b := staged(t)
 	send := func(respondent, text string) int {
@@ -121,7 +121,7 @@ func TestTheApplicationAnswersMessages(t *testing.T) {
 	}
 }
 
-func TestTheApplicationTakesNothingFromOthers(t *testing.T) {
+func TestApplication_TheApplicationTakesNothingFromOthers(t *testing.T) {
 	t.Parallel()
 	a, _ := staged(t)
 	now := strconv.FormatInt(time.Now().Unix(), 10)

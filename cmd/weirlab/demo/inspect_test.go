@@ -85,7 +85,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-func TestTheTableOfEndsAddsUp(t *testing.T) {
+func TestInspect_TheTableOfEndsAddsUp(t *testing.T) {
 	t.Parallel()
 	other := sound()
 	other.Survey = "another"

@@ -79,7 +79,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestJudgeCounts(t *testing.T) {
+func TestJudge_Counts(t *testing.T) {
 	t.Parallel()
 	e := fine()
 	e.Contacts[0].Outcome = "lost" // the provider has this one

@@ -24,7 +24,7 @@ func someone(t *testing.T, texts ...string) string {
 	return ""
 }
 
-func TestPeopleAnswerWhatHasReachedThem(t *testing.T) {
+func TestParticipants_PeopleAnswerWhatHasReachedThem(t *testing.T) {
 	t.Parallel()
 	number := someone(t, "Who is this?", "2")
 	tally := simulation.NewTally()
@@ -60,7 +60,7 @@ func TestPeopleAnswerWhatHasReachedThem(t *testing.T) {
 	}
 }
 
-func TestPeopleSayStop(t *testing.T) {
+func TestParticipants_PeopleSayStop(t *testing.T) {
 	t.Parallel()
 	number := someone(t, stopWord)
 	c := newParticipants(1, pace{1}, nil, "", func(string, string) error { return nil })
@@ -71,7 +71,7 @@ func TestPeopleSayStop(t *testing.T) {
 	}
 }
 
-func TestAProviderThatTakesNoMessagesIsNoticed(t *testing.T) {
+func TestParticipants_AProviderThatTakesNoMessagesIsNoticed(t *testing.T) {
 	t.Parallel()
 	c := newParticipants(1, pace{1}, nil, "", func(string, string) error { return errors.New("no") })
 	c.poll(epoch(), []simulation.KeyReport{taken("1", someone(t, "1"))})
@@ -81,7 +81,7 @@ func TestAProviderThatTakesNoMessagesIsNoticed(t *testing.T) {
 	}
 }
 
-func TestWhoHasNoNumberWritesNothing(t *testing.T) {
+func TestParticipants_WhoHasNoNumberWritesNothing(t *testing.T) {
 	t.Parallel()
 	if got := script(1, "15550000173"); got != nil {
 		t.Errorf("got %q", got)

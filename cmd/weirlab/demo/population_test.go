@@ -27,7 +27,7 @@ func TestPopulation(t *testing.T) {
 	}
 }
 
-func TestEveryQuotaCanBeFilled(t *testing.T) {
+func TestPopulation_EveryQuotaCanBeFilled(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{minRespondents, 100, 2000} {
 		s := Options{Respondents: n, Seed: 1}.campaign()[0]
@@ -43,7 +43,7 @@ func TestEveryQuotaCanBeFilled(t *testing.T) {
 	}
 }
 
-func TestTheFileHasItsFlaws(t *testing.T) {
+func TestPopulation_TheFileHasItsFlaws(t *testing.T) {
 	t.Parallel()
 	people := population(1, 1, 20)
 	var out bytes.Buffer

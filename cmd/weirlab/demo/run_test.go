@@ -145,7 +145,7 @@ func TestDemo(t *testing.T) {
 }
 
 // Without a broker there is no log to keep.
-func TestAProgramThatIsMissingLeavesNothing(t *testing.T) {
+func TestDemo_AProgramThatIsMissingLeavesNothing(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	o := demo.Defaults()
@@ -174,7 +174,7 @@ func waitFor(t *testing.T, from io.Reader, want string) string {
 }
 
 // A broker that cannot start leaves its log, and the error names the file.
-func TestABrokerThatDoesNotStart(t *testing.T) {
+func TestDemo_ABrokerThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	// A shell that should run the script "serve" does not find it.
 	name, err := exec.LookPath("sh")

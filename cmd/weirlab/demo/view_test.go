@@ -15,7 +15,7 @@ func working() gauge {
 	return gauge{name: "water", n: 512, all: 1000, text: "512 of 1,000 over, 400 completed, 143 active"}
 }
 
-func TestWithoutATerminalLinesComeNowAndThen(t *testing.T) {
+func TestView_WithoutATerminalLinesComeNowAndThen(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	v := newView(Options{Out: &out}, epoch())
@@ -35,7 +35,7 @@ func TestWithoutATerminalLinesComeNowAndThen(t *testing.T) {
 	}
 }
 
-func TestOnATerminalLinesAreDrawnInPlace(t *testing.T) {
+func TestView_OnATerminalLinesAreDrawnInPlace(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	v := newView(Options{Out: &out, Terminal: true, Width: func() int { return 40 }}, epoch())
@@ -50,7 +50,7 @@ func TestOnATerminalLinesAreDrawnInPlace(t *testing.T) {
 	}
 }
 
-func TestBarsKeepTheirWidth(t *testing.T) {
+func TestView_BarsKeepTheirWidth(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{-1, 0, 5, 10, 11} {
 		g := gauge{name: "x", n: n, all: 10}
@@ -60,7 +60,7 @@ func TestBarsKeepTheirWidth(t *testing.T) {
 	}
 }
 
-func TestColorsAreLeftOut(t *testing.T) {
+func TestView_ColorsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	v := newView(Options{}, epoch())
 	if got := v.verdict(false, "FAIL") + v.bold("x"); got != "FAILx" {
@@ -72,7 +72,7 @@ func TestColorsAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
+func TestView_Numbers(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1: "-1", -100: "-100", -1000: "-1,000"} {
 		if got := number(n); got != want {
@@ -82,7 +82,7 @@ func TestNumbers(t *testing.T) {
 }
 
 // Every fault appears in the program's error and in its last line.
-func TestTheVerdict(t *testing.T) {
+func TestView_TheVerdict(t *testing.T) {
 	t.Parallel()
 	good := finding{Channel: "calls", Provider: "Verboice", Capacity: 50, Acknowledged: 10, Sent: 9, PeakActive: 50, Unclear: 1}
 	tests := []struct {
@@ -118,7 +118,7 @@ func TestTheVerdict(t *testing.T) {
 	}
 }
 
-func TestRemarksTellOfWhatIsUnclear(t *testing.T) {
+func TestView_RemarksTellOfWhatIsUnclear(t *testing.T) {
 	t.Parallel()
 	s := &demonstration{view: newView(Options{}, epoch()), app: &application{wrote: 2}, participants: []*participants{{stopped: map[string]bool{"1": true}}}}
 	got := strings.Join(s.remarks([]finding{{Unclear: 3, UnclearSent: 1}}), " ")
@@ -132,7 +132,7 @@ func TestRemarksTellOfWhatIsUnclear(t *testing.T) {
 	}
 }
 
-func TestTables(t *testing.T) {
+func TestView_Tables(t *testing.T) {
 	t.Parallel()
 	got := strings.Join(recordTable([]finding{{Channel: "calls", Provider: "Verboice", Acknowledged: 1000, Sent: 998, PeakActive: 50, Capacity: 50, Unclear: 2}}), "\n")
 	want := "  channel  provider  contacts  sent  most in flight  sent twice  lost  unclear\n" +
@@ -142,7 +142,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestView_OptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	if err := Defaults().Check(); err != nil {
 		t.Error(err)

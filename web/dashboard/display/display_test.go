@@ -48,7 +48,7 @@ func values(t *rapid.T, name string) []float64 {
 }
 
 // An incomplete step is drawn differently: its values would look like a drop.
-func TestIncompleteStepIsMarked(t *testing.T) {
+func TestDisplay_IncompleteStepIsMarked(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := Chart{Title: "Contacts", Begin: begin, Step: 15 * time.Minute, Series: []Series{
@@ -72,7 +72,7 @@ func TestIncompleteStepIsMarked(t *testing.T) {
 	}
 }
 
-func TestPicturesOfAnything(t *testing.T) {
+func TestDisplay_PicturesOfAnything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := Chart{
@@ -104,7 +104,7 @@ func printable(r rune) rune {
 	return r
 }
 
-func TestBarsAreToScale(t *testing.T) {
+func TestDisplay_BarsAreToScale(t *testing.T) {
 	t.Parallel()
 	b := Bar{Title: "Slots", Whole: 10, Segments: []Segment{{"active", "c1", 5}, {"sending", "c5", 0}, {"unknown", "c2", 2}}}
 	got := string(b.SVG())
@@ -125,7 +125,7 @@ func TestBarsAreToScale(t *testing.T) {
 	}
 }
 
-func TestChartsHaveDescriptions(t *testing.T) {
+func TestDisplay_ChartsHaveDescriptions(t *testing.T) {
 	t.Parallel()
 	c := Chart{
 		Title: "Contacts", Unit: "per 5 min", Begin: time.Date(2026, 3, 1, 8, 50, 0, 0, time.UTC), Step: 5 * time.Minute,
@@ -146,7 +146,7 @@ func TestChartsHaveDescriptions(t *testing.T) {
 	}
 }
 
-func TestTimesAndNumbers(t *testing.T) {
+func TestDisplay_TimesAndNumbers(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for d, want := range map[time.Duration]string{
@@ -177,7 +177,7 @@ func TestTimesAndNumbers(t *testing.T) {
 
 // A row for several steps shows the total of counts, and the maximum of levels and
 // limits.
-func TestTableRowsForSeveralSteps(t *testing.T) {
+func TestDisplay_TableRowsForSeveralSteps(t *testing.T) {
 	t.Parallel()
 	values := make([]float64, 2*maxTableRows)
 	for i := range values {

@@ -45,7 +45,7 @@ func crowd() top.State {
 	return s
 }
 
-func TestDraw(t *testing.T) {
+func TestTop_Draw(t *testing.T) {
 	t.Parallel()
 	few, many := sample(), crowd()
 	for name, got := range map[string]string{
@@ -68,7 +68,7 @@ func TestDraw(t *testing.T) {
 
 // Whatever the channels and their names are, the picture exactly fills the terminal,
 // and nothing in it moves the cursor.
-func TestPicturesFit(t *testing.T) {
+func TestTop_PicturesFit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := sample()
@@ -107,7 +107,7 @@ func names(s top.State) string {
 	return strings.Join(out, " ")
 }
 
-func TestKeys(t *testing.T) {
+func TestTop_Keys(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ keys, want string }{
 		{"", "agents calls sms"}, {"r", "sms calls agents"}, {"n", "sms calls agents"}, {"nn", "agents calls sms"},
@@ -140,7 +140,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestColors(t *testing.T) {
+func TestTop_Colors(t *testing.T) {
 	t.Parallel()
 	got := sample().Draw(100, 24, true)
 	for _, want := range []string{"\x1b[31msms", "\x1b[33magents", "\x1b[7mCHANNEL"} {

@@ -50,7 +50,7 @@ func sequence(n int) []int {
 	return list
 }
 
-func TestEveryBrokenPromiseFailsItsGate(t *testing.T) {
+func TestGates_EveryBrokenPromiseFailsItsGate(t *testing.T) {
 	t.Parallel()
 	e := Expectation{N: 400, Channels: 2, Capacity: 3, Order: true}
 	for name, test := range map[string]struct {
@@ -105,7 +105,7 @@ func TestEveryBrokenPromiseFailsItsGate(t *testing.T) {
 }
 
 // In a drain, a slow machine excuses nothing.
-func TestStrictOrderForgivesNothing(t *testing.T) {
+func TestGates_StrictOrderForgivesNothing(t *testing.T) {
 	t.Parallel()
 	e := Expectation{N: 400, Channels: 2, Capacity: 3, Order: true, Strict: true}
 	for name, test := range map[string]struct {
@@ -127,7 +127,7 @@ func TestStrictOrderForgivesNothing(t *testing.T) {
 	}
 }
 
-func TestARestartKeepsWhatWasNotSent(t *testing.T) {
+func TestGates_ARestartKeepsWhatWasNotSent(t *testing.T) {
 	t.Parallel()
 	e := Expectation{N: 400, Channels: 2, Capacity: 3, Order: true}
 	p := NewRecord()
@@ -178,7 +178,7 @@ func reversed(list []int) []int {
 	return out
 }
 
-func TestFreedSlotsAreTimed(t *testing.T) {
+func TestGates_FreedSlotsAreTimed(t *testing.T) {
 	t.Parallel()
 	p := NewRecord()
 	p.Reset(Expectation{N: 3, Channels: 1, Capacity: 1})

@@ -48,7 +48,7 @@ func someRun(t *rapid.T) (e Expectation, batch int) {
 // A broker that starts contacts in the order in which it accepted them, with no more in
 // flight than there are slots, is never reported as early, whatever order concurrent
 // callers leave open; nor as late, if no contact is delayed for longer than that.
-func TestABrokerThatKeepsTheOrderPasses(t *testing.T) {
+func TestOrder_ABrokerThatKeepsTheOrderPasses(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		e, batch := someRun(t)
@@ -99,7 +99,7 @@ func outOfSlots(t *rapid.T, e Expectation, taken []int, patient bool) (arrived [
 
 // A contact that arrives by more places than there are slots away from every turn that
 // it may have is reported.
-func TestWhoLeavesTheOrderIsFound(t *testing.T) {
+func TestOrder_WhoLeavesTheOrderIsFound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		e := Expectation{N: 60, Channels: 1, Capacity: rapid.IntRange(1, 6).Draw(t, "capacity")}

@@ -7,7 +7,7 @@ import (
 )
 
 // Arrival follows the order of sending, whichever connection is read first.
-func TestArrivalDoesNotDependOnWhoReadsFirst(t *testing.T) {
+func TestArrival_DoesNotDependOnWhoReadsFirst(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

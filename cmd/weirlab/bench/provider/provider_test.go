@@ -138,7 +138,7 @@ func TestReports_GoToTheProcessesOfARunInTurn(t *testing.T) {
 	}
 }
 
-func TestMessagesAreRecordedAndReported(t *testing.T) {
+func TestProvider_MessagesAreRecordedAndReported(t *testing.T) {
 	t.Parallel()
 	p, b := start(t), newBroker(t)
 	if err := p.Announce(t.Context(), "3", b.URL+"/callbacks/x"); err != nil {
@@ -187,7 +187,7 @@ func get(t *testing.T, address string) string {
 	return string(text)
 }
 
-func TestCallsAreRecordedAndReported(t *testing.T) {
+func TestProvider_CallsAreRecordedAndReported(t *testing.T) {
 	t.Parallel()
 	p, b := start(t), newBroker(t)
 	if err := p.Reset(t.Context(), Run{Expectation: judge.Expectation{N: 2, Channels: 1, Capacity: 2}, Answer: 5 * time.Millisecond}); err != nil {
@@ -221,7 +221,7 @@ func TestCallsAreRecordedAndReported(t *testing.T) {
 }
 
 // A message that is no valid request is refused, and the connection goes on.
-func TestBadRequests(t *testing.T) {
+func TestProvider_BadRequests(t *testing.T) {
 	t.Parallel()
 	p := start(t)
 	for path, body := range map[string]string{"/bench/0/send_ao.json": "{}", "/api/call?status_callback_url=x": "", "/reset": "x", "/nothing": ""} {
@@ -260,7 +260,7 @@ func FuzzMessages(f *testing.F) {
 }
 
 // A message may arrive in any parts.
-func TestMessagesArriveInParts(t *testing.T) {
+func TestProvider_MessagesArriveInParts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		raw      string

@@ -1,0 +1,212 @@
+package scenarios_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/channels/drivertest"
+	"weir/channels/drivertest/peers"
+)
+
+// Scenario 270: everything goes wrong at once. Answers are cut, errors or late, some
+// requests are refused for their rate, callbacks come twice, late, in the wrong order
+// or not at all, and the process is killed at each boundary of its conversation with
+// the provider. No contact is forgotten, none is made twice, and never more are in
+// flight than the capacity.
+// Scenario 270.
+func TestChannelTypes_EveryTypeSurvivesChaos(t *testing.T) {
+	eachPeer(t, func(w *world, p drivertest.Provider) {
+		const contacts, capacity = 40, 7
+		began := time.Now()
+		queue := 5 * time.Millisecond
+		faults := []string{"cut@" + p.Send + ":0.1", "after=500@" + p.Send + ":0.1", "after=502@" + p.Send + ":0.05", "status=429@" + p.Send + ":#9"}
+		if w.virtual || p.Settles == 0 { // it takes minutes to be certain that the provider has nothing
+			faults = append(faults, "reset@"+p.Send+":0.05", "status=500@"+p.Send+":0.05")
+		}
+		if w.virtual {
+			queue = 5 * time.Second
+			faults = append(faults, "late=20s@"+p.Send+":0.05", "hang@"+p.Send+":0.05")
+		}
+		for _, fault := range []string{"drop:0.1", "duplicate:0.2", "swap:0.1", "delay=500ms:0.2"} {
+			faults = append(faults, p.Reports(fault))
+		}
+		e := withPeer(w, p, capacity, drivertest.Options{Outcomes: []string{p.Failed + ":*3"}, Faults: faults, Seed: 4, Queue: queue})
+		e.kills(map[string][]int{beforeProvider: {3, 19}, afterProvider: {7, 23}, beforeCallback: {5, 29}, afterCallback: {11, 37}})
+		if !w.virtual && p.Settles > 0 {
+			e.kills(map[string][]int{afterProvider: {7, 23}, beforeCallback: {5, 29}, afterCallback: {11, 37}})
+		}
+		list := e.contacts(contacts)
+		ids := w.accept("ch", list...)
+		lost := 0
+		ended := e.ended(ids)
+		for key, outcome := range ended {
+			want := "completed"
+			if strings.HasSuffix(key, "3") {
+				want = "failed"
+			}
+			switch {
+			case outcome == want:
+			case outcome == "lost" && p.Asks != drivertest.ByContact && !e.heard(ids[key]):
+				lost++ // its answer and its callbacks were lost, and the provider cannot be asked
+			default:
+				t.Errorf("%s ended as %s, want %s: %v", key, outcome, want, w.contact(ids[key])["reason"])
+			}
+		}
+		line := e.sim.Tally().Line(p.Line)
+		if line.Doubled != 0 || line.PeakActive > capacity || line.Sent+lost < len(ended) {
+			t.Errorf("line %+v, %d lost", line, lost)
+		}
+		if len(e.killed) < 4 {
+			t.Errorf("the process was killed at %v", e.killed)
+		}
+		t.Logf("%v: %d lost, killed at %v, line %+v", time.Since(began), lost, e.killed, line)
+		for _, secret := range append(p.Secrets, "+15550000", "15550000") {
+			if strings.Contains(w.logs.String(), secret) {
+				t.Errorf("the log shows %s", secret)
+			}
+		}
+	})
+}
+
+// Scenario 271: the process is killed once, at each boundary of its conversation with
+// the provider. What the provider has is not made again; what it certainly does not
+// have is dispatched again, if it can be asked.
+// Scenario 271.
+func TestChannelTypes_KilledAtEachBoundary(t *testing.T) {
+	t.Parallel()
+	for point, drops := range map[string]bool{beforeProvider: false, afterProvider: false, beforeCallback: false, afterCallback: false, afterProvider + ", no callback": true} {
+		t.Run(point, func(t *testing.T) {
+			eachPeer(t, func(w *world, p drivertest.Provider) {
+				if !w.virtual && p.Settles > 0 && point == beforeProvider {
+					return // it takes minutes to be certain; the same in virtual time
+				}
+				var faults []string
+				if drops {
+					faults = append(faults, p.Reports("drop"))
+				}
+				e := withPeer(w, p, 1, drivertest.Options{Outcomes: []string{p.Completed}, Faults: faults, Queue: 50 * time.Millisecond})
+				e.kills(map[string][]int{strings.TrimSuffix(point, ", no callback"): {1}})
+				ids := w.accept("ch", e.contacts(2)...)
+				want, attempts, taken := "completed", 1, 2
+				switch {
+				case point == beforeProvider && p.Asks == drivertest.ByContact:
+					attempts = 2
+				case point == beforeProvider:
+					want, taken = "lost", 1
+				case drops && p.Asks != drivertest.ByContact:
+					want = "lost"
+				}
+				outcomes := e.ended(ids)
+				missed := outcomes["c0"] == "lost" && !e.heard(ids["c0"])
+				if point == afterProvider && missed && (!p.Repeats || !w.virtual) {
+					want = "lost" // the provider called while no process ran, and does so once, or too late for a busy machine
+				}
+				if outcomes["c0"] != want || len(w.attempts(ids["c0"])) != attempts {
+					w.Errorf("it ended as %s after %d attempts, want %s after %d", outcomes["c0"], len(w.attempts(ids["c0"])), want, attempts)
+				}
+				if line := e.sim.Tally().Line(p.Line); line.Taken != taken || line.Doubled != 0 || line.PeakActive > 1 || len(e.killed) != 1 {
+					w.Errorf("line %+v, killed at %v; the contacts ended as %v", line, e.killed, outcomes)
+				}
+			})
+		})
+	}
+}
+
+// Scenario 233: Kannel accepts only the first of two messages. The contact is not sent
+// again, which would repeat the first one: it fails.
+// Scenario 233.
+func TestChannelTypes_OneOfTwoMessagesAccepted(t *testing.T) {
+	onStores(t, func(w *world) {
+		e := withPeer(w, peers.Kannel(), 2, drivertest.Options{})
+		var requests atomic.Int64
+		e.meddle = func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.Header.Get("X-Kannel-To") == "" || requests.Add(1) != 2 {
+				return false
+			}
+			rw.WriteHeader(http.StatusServiceUnavailable)
+			return true
+		}
+		id := w.accept("ch", sms("two", texts("two", 2)))["two"]
+		if got := w.done(id); got != "failed" {
+			t.Errorf("it ended as %s", got)
+		}
+		c := w.contact(id)
+		if reason, _ := c["reason"].(string); !strings.Contains(reason, "an earlier message was not accepted") || w.attempts(id)[0]["provider_ref"] != "1/2" {
+			t.Errorf("contact %v", c)
+		}
+		if line := e.sim.Tally().Line(e.Line); line.Taken != 1 || requests.Load() != 2 {
+			t.Errorf("%d requests, line %+v", requests.Load(), line)
+		}
+	})
+}
+
+// Scenario 238: a call that is canceled while Twilio has it queued ends at once and
+// frees its slot, though no callback comes.
+// Scenario 238.
+func TestChannelTypes_CallCanceledInTwiliosQueue(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		e := withPeer(w, peers.TwilioVoice(), 1, drivertest.Options{Queue: time.Minute})
+		ids := w.accept("ch", e.contacts(2)...)
+		w.until("it is at Twilio", func() bool { return w.contact(ids["c0"])["state"] == "active" })
+		w.want(http.StatusAccepted, "DELETE", "/v1/contacts/"+ids["c0"], nil)
+		if got := w.done(ids["c0"]); got != "canceled" {
+			t.Errorf("ended as %s", got)
+		}
+		if got := w.done(ids["c1"]); got != "completed" {
+			t.Errorf("ended as %s", got)
+		}
+		if line := e.sim.Tally().Line(e.Line); line.PeakActive != 1 {
+			t.Errorf("line %+v", line)
+		}
+	})
+}
+
+// Scenario 272: requests to a channel's callback address that its provider does not
+// make change nothing: another secret, another method, too large, another channel's
+// attempt.
+// Scenario 272.
+func TestChannelTypes_StrangeCallbacks(t *testing.T) {
+	eachPeer(t, func(w *world, p drivertest.Provider) {
+		queue := time.Minute
+		if !w.virtual {
+			queue = time.Hour
+		}
+		e := withPeer(w, p, 1, drivertest.Options{Outcomes: []string{p.Completed}, Queue: queue})
+		id := w.accept("ch", e.contacts(1)...)["c0"]
+		w.until("it is at the provider", func() bool { return w.contact(id)["state"] == "active" })
+		ch, err := w.store.Channel(w.Context(), "ch")
+		if err != nil {
+			t.Fatal(err)
+		}
+		good := "/callbacks/ch/" + ch.Secret
+		for name, tt := range map[string]struct {
+			method, path, body string
+			want               int // 0: any but 2xx
+		}{
+			"secret":    {"POST", "/callbacks/ch/other/status/" + id + "-1", "CallStatus=completed", http.StatusNotFound},
+			"no secret": {"POST", "/callbacks/ch", "", http.StatusNotFound},
+			"HEAD":      {"HEAD", good + "/status/" + id + "-1", "", http.StatusMethodNotAllowed},
+			"PUT":       {"PUT", good + "/status/" + id + "-1", "CallStatus=completed", 0},
+			"oversized": {"POST", good + "/status/" + id + "-1", strings.Repeat("CallStatus=completed&", 100_000), 0},
+		} {
+			r := httptest.NewRequestWithContext(w.Context(), tt.method, tt.path, strings.NewReader(tt.body))
+			r.Host = "localhost"
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			rec := httptest.NewRecorder()
+			w.handler.ServeHTTP(rec, r)
+			if rec.Code < 300 || tt.want != 0 && rec.Code != tt.want {
+				t.Errorf("%s: answered %d", name, rec.Code)
+			}
+		}
+		if c := w.contact(id); c["state"] != "active" {
+			t.Errorf("the contact is %v", c)
+		}
+		if strings.Contains(w.logs.String(), ch.Secret) {
+			t.Error("the log shows the secret")
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"weir"
+	"weir/web/api"
+)
+
+// Each channel type has a form of addresses. The canonical one is stored, found
+// and compared when a request is repeated.
+func TestAddresses_OfAChannelType(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("a", "chats")
+	post := func(to string) got {
+		return r.do("POST", "/v1/channels/a/contacts", `{"contacts":[{"key":"k","to":"`+to+`","messages":["hi"]}]}`)
+	}
+	for _, to := range []string{"Chat:Ann", "chat:ann"} { // the second repeats the first
+		first := into[api.AcceptedList](t, post(to), http.StatusAccepted)
+		v := into[api.ContactView](t, r.do("GET", "/v1/contacts/"+first.Contacts[0].ID, ""), 200)
+		if v.To != "chat:ann" {
+			t.Errorf("%s became %s", to, v.To)
+		}
+		if first.Contacts[0].Duplicate != (to == "chat:ann") {
+			t.Errorf("%s: %+v", to, first)
+		}
+		list := into[api.ContactList](t, r.do("POST", "/v1/contacts:search", `{"to":"`+to+`"}`), 200)
+		if len(list.Contacts) != 1 {
+			t.Errorf("%d contacts of %s", len(list.Contacts), to)
+		}
+	}
+	for to, detail := range map[string]string{
+		"+15550001":                          "must begin with chat:",
+		"chat:a b":                           "visible",
+		"chat:é":                             "visible",
+		"":                                   "1 to 255",
+		"chat:" + strings.Repeat("x", 255):   "1 to 255",
+		"+1555000111122223333" + phoneCanary: "must begin with chat:",
+	} {
+		g := post(to)
+		problem := g.problem(t)
+		if g.status != 422 || len(problem.Errors) != 1 || problem.Errors[0].Pointer != "/contacts/0/to" || !strings.Contains(problem.Errors[0].Detail, detail) {
+			t.Errorf("%s: %s", to, g.body)
+		}
+		if to != "" && strings.Contains(g.body, to) {
+			t.Errorf("the answer repeats the address: %s", g.body)
+		}
+	}
+}
+
+// The region of a channel gives numbers without a country code one form, in which
+// they are stored, compared with a repeated request, and found.
+func TestAddresses_RegionOfAChannel(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("local", "texts", func(c *weir.Channel) { c.Settings["region"] = "KE" })
+	r.channel("plain", "texts")
+	r.channel("chats", "chats", func(c *weir.Channel) { c.Settings["region"] = "KE" })
+	post := func(channel, to string) got {
+		return r.do("POST", "/v1/channels/"+channel+"/contacts", `{"contacts":[{"key":"k","to":"`+to+`","messages":["hi"]}]}`)
+	}
+	for i, to := range []string{"0722123456", "+254722123456", "254722123456", "0722-123-456"} {
+		a := into[api.AcceptedList](t, post("local", to), http.StatusAccepted).Contacts[0]
+		if v := into[api.ContactView](t, r.do("GET", "/v1/contacts/"+a.ID, ""), 200); v.To != "+254722123456" || a.Duplicate != (i > 0) {
+			t.Errorf("%s became %s, a duplicate: %v", to, v.To, a.Duplicate)
+		}
+	}
+	if got := r.do("PATCH", "/v1/channels/local", `{"settings":{"region":"ZZ"}}`); got.status != 422 || got.problem(t).Errors[0].Pointer != "/settings/region" {
+		t.Errorf("an unknown region: %s", got.body)
+	}
+	before := len(r.memory.contacts)
+	for to, detail := range map[string]string{"0722": "too short or too long for its country (region KE)", "07221234567890": "too long", "+999722123456": "unknown country code", "07A2": "phone number"} {
+		g := post("local", to)
+		if p := g.problem(t); g.status != 422 || len(p.Errors) != 1 || p.Errors[0].Pointer != "/contacts/0/to" || !strings.Contains(p.Errors[0].Detail, detail) || strings.Contains(g.body, to) {
+			t.Errorf("%s: %d %s", to, g.status, g.body)
+		}
+	}
+	if len(r.memory.contacts) != before {
+		t.Error("a refused number was stored")
+	}
+	into[api.AcceptedList](t, post("plain", "0722123456"), http.StatusAccepted)
+	into[api.AcceptedList](t, post("chats", "chat:ann"), http.StatusAccepted)
+	for body, want := range map[string]int{
+		`{"to":"0722 123 456","channel":"local"}`: 1, `{"to":"+254722123456","channel":"local"}`: 1,
+		`{"to":"0722123456","channel":"plain"}`: 1, `{"to":"+254722123456","channel":"plain"}`: 0,
+		`{"to":"0722123456"}`: 2, // on any channel, in the form that each of them has
+	} {
+		if list := into[api.ContactList](t, r.do("POST", "/v1/contacts:search", body), 200); len(list.Contacts) != want {
+			t.Errorf("%s finds %d, want %d", body, len(list.Contacts), want)
+		}
+	}
+}
