@@ -97,11 +97,11 @@ type mute struct{ sends *atomic.Int32 }
 
 func (m mute) Send(context.Context, channels.Attempt) channels.SendResult {
 	m.sends.Add(1)
-	return channels.SendResult{Fate: channels.Accepted}
+	return channels.SendResult{Status: channels.Accepted}
 }
 
-func (mute) Ask(context.Context, channels.Attempt) channels.Answer {
-	return channels.Answer{Knowledge: channels.CannotTell}
+func (mute) Query(context.Context, channels.Attempt) channels.Answer {
+	return channels.Answer{Status: channels.CannotTell}
 }
 
 func (mute) Cancel(context.Context, channels.Attempt) channels.Cancellation {

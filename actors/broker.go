@@ -669,17 +669,17 @@ func (b *broker) count(e core.Effects) {
 		}
 	}
 	if e.ReconcileBegun {
-		b.shared.metrics.gcRuns.Inc()
+		b.shared.metrics.reconcileRuns.Inc()
 		b.state.meter.count(operators.CountReconciliations, 1)
 		if e.ReconcileClean {
-			b.shared.metrics.gcLast.WithLabelValues(name).SetToCurrentTime()
+			b.shared.metrics.reconcileLast.WithLabelValues(name).SetToCurrentTime()
 		}
 	}
 	for _, k := range e.Reconciled {
-		if k != channels.AskFailed {
+		if k != channels.QueryFailed {
 			b.state.meter.count(operators.CountReconciled, 1)
 		}
-		b.shared.metrics.gcReconciled.WithLabelValues(name, knowledgeLabel(k)).Inc()
+		b.shared.metrics.reconciled.WithLabelValues(name, knowledgeLabel(k)).Inc()
 	}
 }
 
@@ -744,7 +744,7 @@ func (b *broker) remove(life context.Context) any {
 func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
 	result := b.shared.providers.send(d, f, a)
 	b.state.recordSend(a.ID, &result)
-	if result.Fate == channels.Accepted {
+	if result.Status == channels.Accepted {
 		b.state.meter.count(operators.CountSent, 1)
 	} else {
 		b.state.meter.count(operators.CountSendFailed, 1)

@@ -27,11 +27,11 @@ func (s *slow) Send(ctx context.Context, _ channels.Attempt) channels.SendResult
 	case <-time.After(5 * time.Second):
 	case <-ctx.Done():
 	}
-	return channels.SendResult{Fate: channels.Accepted, ProviderRef: "known"}
+	return channels.SendResult{Status: channels.Accepted, ProviderRef: "known"}
 }
 
-func (*slow) Ask(context.Context, channels.Attempt) channels.Answer {
-	return channels.Answer{Knowledge: channels.CannotTell}
+func (*slow) Query(context.Context, channels.Attempt) channels.Answer {
+	return channels.Answer{Status: channels.CannotTell}
 }
 
 func (*slow) Cancel(context.Context, channels.Attempt) channels.Cancellation {

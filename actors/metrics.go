@@ -18,9 +18,9 @@ type Metrics struct {
 	active         *prometheus.HistogramVec
 	requests       *prometheus.CounterVec
 	requestSeconds *prometheus.HistogramVec
-	gcRuns         prometheus.Counter
-	gcReconciled   *prometheus.CounterVec
-	gcLast         *prometheus.GaugeVec
+	reconcileRuns  prometheus.Counter
+	reconciled     *prometheus.CounterVec
+	reconcileLast  *prometheus.GaugeVec
 	deadLetters    *prometheus.CounterVec
 	restarts       *prometheus.CounterVec
 	panics         prometheus.Counter
@@ -40,9 +40,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		active:         f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_contact_active_seconds", Help: "Time from the claim of a contact to its end.", NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets}, channel),
 		requests:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_provider_requests_total", Help: "Calls of providers, by operation and result."}, []string{"channel", "operation", "result"}),
 		requestSeconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_provider_request_duration_seconds", Help: "Duration of calls of providers, over all channels.", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: nativeFactor}, []string{"operation"}),
-		gcRuns:         f.NewCounter(prometheus.CounterOpts{Name: "weir_gc_runs_total", Help: "Reconciliation passes over contacts without news, over all channels."}),
-		gcReconciled:   f.NewCounterVec(prometheus.CounterOpts{Name: "weir_gc_contacts_reconciled_total", Help: "Contacts reconciled by asking the provider, by its answer; failed: the request failed."}, []string{"channel", "verdict"}),
-		gcLast:         f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_gc_last_success_timestamp_seconds", Help: "Start of the latest reconciliation pass whose predecessor had no failed request."}, channel),
+		reconcileRuns:  f.NewCounter(prometheus.CounterOpts{Name: "weir_reconciler_runs_total", Help: "Reconciliation passes over contacts without news, over all channels."}),
+		reconciled:     f.NewCounterVec(prometheus.CounterOpts{Name: "weir_reconciler_contacts_total", Help: "Contacts reconciled by asking the provider, by its answer; failed: the request failed."}, []string{"channel", "verdict"}),
+		reconcileLast:  f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_reconciler_last_success_timestamp_seconds", Help: "Start of the latest reconciliation pass whose predecessor had no failed request."}, channel),
 		deadLetters:    f.NewCounterVec(prometheus.CounterOpts{Name: "weir_dead_letters_total", Help: "Contacts that were rejected repeatedly."}, channel),
 		restarts:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_actor_restarts_total", Help: "Restarts of crashed actors."}, []string{"kind"}),
 		panics:         f.NewCounter(prometheus.CounterOpts{Name: "weir_actor_panics_total", Help: "Panics in actors."}),
@@ -65,12 +65,12 @@ const nativeBuckets = 100
 // forget drops the series of a deleted channel.
 func (m *Metrics) forget(name string) {
 	label := prometheus.Labels{"channel": name}
-	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.requests, m.gcReconciled, m.deadLetters} {
+	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.requests, m.reconciled, m.deadLetters} {
 		v.DeletePartialMatch(label)
 	}
 	m.wait.DeletePartialMatch(label)
 	m.active.DeletePartialMatch(label)
-	m.gcLast.DeletePartialMatch(label)
+	m.reconcileLast.DeletePartialMatch(label)
 }
 
 // channelSeries holds the series of one channel that every contact counts into,

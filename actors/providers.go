@@ -60,14 +60,14 @@ func (p *providers) panicked(r any, channel, operation string) {
 
 // send dispatches an attempt.
 func (p *providers) send(d channels.Driver, f *channelSeries, a channels.Attempt) (result channels.SendResult) {
-	result = channels.SendResult{Fate: channels.Unclear, Reason: "the driver failed while sending", Answered: true}
+	result = channels.SendResult{Status: channels.Unclear, Reason: "the driver failed while sending", Answered: true}
 	var begun time.Time
 	defer func() {
 		p.panicked(recover(), f.name, "send")
-		p.trace(f, "send", &a, begun, result.Reason, func() (string, bool) { return fateLabel(result), result.Fate != channels.Accepted })
+		p.trace(f, "send", &a, begun, result.Reason, func() (string, bool) { return fateLabel(result), result.Status != channels.Accepted })
 	}()
 	if !p.owned() {
-		return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the lease of the database ran out before it was sent"}
+		return channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "the lease of the database ran out before it was sent"}
 	}
 	failpoint.Hit("send.before")
 	begun = time.Now()
@@ -99,13 +99,13 @@ func (p *providers) owned() bool {
 
 func fateLabel(s channels.SendResult) string {
 	switch {
-	case s.Fate == channels.Accepted:
+	case s.Status == channels.Accepted:
 		return "accepted"
-	case s.Fate == channels.Refused:
+	case s.Status == channels.Refused:
 		return "refused"
-	case s.Fate == channels.NotSent && s.Later: // no fault, so no alert
+	case s.Status == channels.NotSent && s.Later: // no fault, so no alert
 		return "later"
-	case s.Fate == channels.NotSent:
+	case s.Status == channels.NotSent:
 		return "not_sent"
 	default:
 		return "unclear"
@@ -114,21 +114,21 @@ func fateLabel(s channels.SendResult) string {
 
 // ask requests what became of an attempt.
 func (p *providers) ask(d channels.Driver, f *channelSeries, a channels.Attempt) (answer channels.Answer) {
-	answer = channels.Answer{Knowledge: channels.AskFailed, Reason: "the driver failed while asking"}
+	answer = channels.Answer{Status: channels.QueryFailed, Reason: "the driver failed while asking"}
 	begun := time.Now()
 	defer func() {
 		p.panicked(recover(), f.name, "ask")
-		p.trace(f, "ask", &a, begun, answer.Reason, func() (string, bool) { return knowledgeLabel(answer.Knowledge), answer.Knowledge == channels.AskFailed })
+		p.trace(f, "ask", &a, begun, answer.Reason, func() (string, bool) { return knowledgeLabel(answer.Status), answer.Status == channels.QueryFailed })
 	}()
 	p.call(f, "ask", p.askTimeout, func(ctx context.Context) string {
-		answer = d.Ask(ctx, a)
-		return knowledgeLabel(answer.Knowledge)
+		answer = d.Query(ctx, a)
+		return knowledgeLabel(answer.Status)
 	})
 	failpoint.Hit("ask.answered")
 	return answer
 }
 
-func knowledgeLabel(k channels.Knowledge) string {
+func knowledgeLabel(k channels.QueryStatus) string {
 	switch k {
 	case channels.Underway:
 		return "underway"

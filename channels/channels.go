@@ -15,7 +15,7 @@
 //	                             Reason RateLimited also lowers the channel's rate limit for a while
 //	NotSent, Later               delayed for RetryAfter, as often as it takes; neither is at fault
 //	NotSent                      delayed; after the fifth failure a dead letter
-//	Unclear                      keeps its slots; Ask decides, or a report
+//	Unclear                      keeps its slots; Query decides, or a report
 //
 // A driver is not asked to pace itself: capacity and rate limit are in the core.
 // Reasons that several types share are constants of this package. Callbacks that
@@ -122,8 +122,8 @@ type Driver interface {
 	// Send dispatches an attempt. It never returns an error: an uncertain outcome
 	// is a result, too.
 	Send(ctx context.Context, a Attempt) SendResult
-	// Ask finds out the outcome of an attempt.
-	Ask(ctx context.Context, a Attempt) Answer
+	// Query finds out the outcome of an attempt.
+	Query(ctx context.Context, a Attempt) Answer
 	// Cancel cancels an attempt, as far as the provider can.
 	Cancel(ctx context.Context, a Attempt) Cancellation
 	// ParseCallback interprets a callback. It does no I/O. An error means that the
@@ -153,13 +153,13 @@ type Attempt struct {
 	Trace     string // see weir.Spec; providers do not get it
 }
 
-// Fate is the certain part of a Send's result.
-type Fate int
+// SendStatus is the certain part of a Send's result.
+type SendStatus int
 
-// The values of Fate.
+// The values of SendStatus.
 const (
 	// Accepted: the provider has it.
-	Accepted Fate = iota + 1
+	Accepted SendStatus = iota + 1
 	// Refused: the provider does not accept this contact, now or ever. Outcome
 	// is the contact's outcome.
 	Refused
@@ -171,7 +171,7 @@ const (
 
 // SendResult is the result of a Send.
 type SendResult struct {
-	Fate        Fate
+	Status      SendStatus
 	ProviderRef string
 	Outcome     weir.Outcome // of Refused: Failed or Expired; of Accepted: Completed if nothing more is reported
 	Reason      string       // OptedOut and the like where they fit; short, stable, without numbers, names or secrets
@@ -190,26 +190,26 @@ type SendResult struct {
 	Answered bool
 }
 
-// Knowledge is the certain part of an Ask's result.
-type Knowledge int
+// QueryStatus is the certain part of a Query's result.
+type QueryStatus int
 
-// The values of Knowledge.
+// The values of QueryStatus.
 const (
 	// Underway: the provider has it and it is not done.
-	Underway Knowledge = iota + 1
+	Underway QueryStatus = iota + 1
 	// Finished: it is done; Reports hold its outcome.
 	Finished
 	// Absent: the provider certainly does not have it.
 	Absent
 	// CannotTell: this provider has no way to find out.
 	CannotTell
-	// AskFailed: the provider could not be asked. A later retry may help.
-	AskFailed
+	// QueryFailed: the provider could not be asked. A later retry may help.
+	QueryFailed
 )
 
-// Answer is the result of an Ask.
+// Answer is the result of a Query.
 type Answer struct {
-	Knowledge   Knowledge
+	Status      QueryStatus
 	ProviderRef string
 	// Reports hold the provider's information: the end of an attempt that is
 	// Finished, the parts that are done of one Underway.

@@ -34,7 +34,7 @@ func BenchmarkContact(b *testing.B) {
 				continue
 			}
 			for _, a := range step(func() { c.ClaimsCommitted(k.Claimed, nil, now) }).Sends {
-				step(func() { c.SendDone(a.ID, channels.SendResult{Fate: channels.Accepted, ProviderRef: "r"}, now) })
+				step(func() { c.SendDone(a.ID, channels.SendResult{Status: channels.Accepted, ProviderRef: "r"}, now) })
 				active = append(active, a.ID)
 			}
 		}

@@ -65,9 +65,9 @@ func (c *Core) SendDone(ref weir.AttemptRef, s channels.SendResult, now time.Tim
 // recordResult passes on to the breaker what the result implies about the provider.
 func (c *Core) recordResult(s channels.SendResult, now time.Time) {
 	switch {
-	case s.Fate == channels.Unclear && !s.ChannelFault:
+	case s.Status == channels.Unclear && !s.ChannelFault:
 		c.breaker.probeAborted() // the driver failed on this contact; that implies nothing about the provider
-	case s.Fate == channels.Unclear || s.Fate == channels.NotSent && s.ChannelFault && !s.Later:
+	case s.Status == channels.Unclear || s.Status == channels.NotSent && s.ChannelFault && !s.Later:
 		c.breaker.failure(now, s.RetryAfter, s.Reason, c.cfg.Chance())
 		if !c.breaker.closed() {
 			c.statusAt = c.breaker.until
@@ -83,9 +83,9 @@ func (c *Core) recordResult(s channels.SendResult, now time.Time) {
 // recordPace passes on to the pace what a result implies about it.
 func (c *Core) recordPace(s channels.SendResult, now time.Time) {
 	switch {
-	case s.Fate == channels.NotSent && s.ChannelFault && !s.Later && s.Reason == channels.RateLimited:
+	case s.Status == channels.NotSent && s.ChannelFault && !s.Later && s.Reason == channels.RateLimited:
 		c.pace.lower(now)
-	case s.Fate == channels.Accepted:
+	case s.Status == channels.Accepted:
 		c.pace.raise(now)
 	}
 }
@@ -103,7 +103,7 @@ func (c *Core) applyResult(f *flight, s channels.SendResult, now time.Time) {
 		return
 	}
 	var t weir.Transition
-	switch s.Fate {
+	switch s.Status {
 	case channels.Accepted:
 		if s.Outcome == weir.Completed {
 			f.c.ProviderRef = s.ProviderRef

@@ -28,7 +28,7 @@ type Effects struct {
 	Finished       []Finished           // for the metrics
 	ReconcileBegun bool                 // a reconciliation began
 	ReconcileClean bool                 // no status request failed since the previous one began
-	Reconciled     []channels.Knowledge // the answers that changed contacts, and failed status requests
+	Reconciled     []channels.QueryStatus // the answers that changed contacts, and failed status requests
 	Remove         bool                 // nothing is open: delete the channel's row; RemoveFailed if that is impossible
 	Passivate      bool                 // idle for long enough to stop
 	Drained        bool                 // nothing is under way any more

@@ -86,25 +86,25 @@ func (p *provider) receive(a channels.Attempt, m manner, now time.Time) channels
 	}
 	switch m {
 	case accepts:
-		return channels.SendResult{Fate: channels.Accepted, ProviderRef: "p" + a.ID.String()}
+		return channels.SendResult{Status: channels.Accepted, ProviderRef: "p" + a.ID.String()}
 	case completes:
-		return channels.SendResult{Fate: channels.Accepted, Outcome: weir.Completed, ProviderRef: "p" + a.ID.String()}
+		return channels.SendResult{Status: channels.Accepted, Outcome: weir.Completed, ProviderRef: "p" + a.ID.String()}
 	case refuses:
-		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "refused"}
+		return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: "refused"}
 	case cannotNow:
-		return channels.SendResult{Fate: channels.NotSent, Reason: "not now"}
+		return channels.SendResult{Status: channels.NotSent, Reason: "not now"}
 	case isDown:
-		return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "down", RetryAfter: p.retry}
+		return channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "down", RetryAfter: p.retry}
 	case later:
-		return channels.SendResult{Fate: channels.NotSent, Later: true, ChannelFault: true, Reason: "this recipient later", RetryAfter: p.retry}
+		return channels.SendResult{Status: channels.NotSent, Later: true, ChannelFault: true, Reason: "this recipient later", RetryAfter: p.retry}
 	case limits:
-		return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: channels.RateLimited, RetryAfter: p.retry}
+		return channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: channels.RateLimited, RetryAfter: p.retry}
 	case chokes:
-		return channels.SendResult{Fate: channels.Unclear, Reason: "the driver failed", Answered: true}
+		return channels.SendResult{Status: channels.Unclear, Reason: "the driver failed", Answered: true}
 	case stumbles:
-		return channels.SendResult{Fate: channels.Unclear, Reason: "status 500", ChannelFault: true, Answered: true}
+		return channels.SendResult{Status: channels.Unclear, Reason: "status 500", ChannelFault: true, Answered: true}
 	default:
-		return channels.SendResult{Fate: channels.Unclear, Reason: "timeout", ChannelFault: true}
+		return channels.SendResult{Status: channels.Unclear, Reason: "timeout", ChannelFault: true}
 	}
 }
 
@@ -113,13 +113,13 @@ func (p *provider) ask(a channels.Attempt) channels.Answer {
 	t := p.tickets[a.ID]
 	switch {
 	case p.mute:
-		return channels.Answer{Knowledge: channels.CannotTell}
+		return channels.Answer{Status: channels.CannotTell}
 	case t == nil, t.gone:
-		return channels.Answer{Knowledge: channels.Absent}
+		return channels.Answer{Status: channels.Absent}
 	case t.over:
-		return channels.Answer{Knowledge: channels.Finished, Reports: t.reports()}
+		return channels.Answer{Status: channels.Finished, Reports: t.reports()}
 	default:
-		return channels.Answer{Knowledge: channels.Underway, ProviderRef: "p" + a.ID.String(), Reports: t.reports(), Silent: p.silent, Bounded: p.bounded}
+		return channels.Answer{Status: channels.Underway, ProviderRef: "p" + a.ID.String(), Reports: t.reports(), Silent: p.silent, Bounded: p.bounded}
 	}
 }
 

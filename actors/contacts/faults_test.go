@@ -289,19 +289,19 @@ func TestResults_OfAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]func(*contacts.Core, weir.AttemptRef, time.Time){
 		"refused": func(c *contacts.Core, ref weir.AttemptRef, now time.Time) {
-			c.SendDone(ref, channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "refused"}, now)
+			c.SendDone(ref, channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: "refused"}, now)
 		},
 		"not sent": func(c *contacts.Core, ref weir.AttemptRef, now time.Time) {
-			c.SendDone(ref, channels.SendResult{Fate: channels.NotSent, Reason: "busy"}, now)
+			c.SendDone(ref, channels.SendResult{Status: channels.NotSent, Reason: "busy"}, now)
 		},
 		"unclear": func(c *contacts.Core, ref weir.AttemptRef, now time.Time) {
-			c.SendDone(ref, channels.SendResult{Fate: channels.Unclear, Reason: "timeout"}, now)
+			c.SendDone(ref, channels.SendResult{Status: channels.Unclear, Reason: "timeout"}, now)
 		},
 		"asked: finished": func(c *contacts.Core, ref weir.AttemptRef, now time.Time) {
-			c.AskDone(ref, channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{whole(ref, weir.Busy)}}, now)
+			c.AskDone(ref, channels.Answer{Status: channels.Finished, Reports: []weir.Report{whole(ref, weir.Busy)}}, now)
 		},
 		"asked: absent": func(c *contacts.Core, ref weir.AttemptRef, now time.Time) {
-			c.AskDone(ref, channels.Answer{Knowledge: channels.Absent}, now)
+			c.AskDone(ref, channels.Answer{Status: channels.Absent}, now)
 		},
 		"canceled": func(c *contacts.Core, ref weir.AttemptRef, now time.Time) {
 			c.CancelDone(ref, channels.Cancellation{Canceled: true}, now)

@@ -271,7 +271,7 @@ func (r *rig) send(a channels.Attempt) {
 }
 
 func (r *rig) ask(a channels.Attempt) {
-	answer := channels.Answer{Knowledge: channels.AskFailed}
+	answer := channels.Answer{Status: channels.QueryFailed}
 	if !r.askErr() {
 		answer = r.prov.ask(a)
 	}

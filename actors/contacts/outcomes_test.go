@@ -115,7 +115,7 @@ func TestUnderway_WithoutReferenceChangesNothing(t *testing.T) {
 	before := r.store[1]
 	r.pass(time.Minute)
 	r.tell(func(c *contacts.Core, now time.Time) {
-		c.AskDone(before.AttemptRef(), channels.Answer{Knowledge: channels.Underway}, now)
+		c.AskDone(before.AttemptRef(), channels.Answer{Status: channels.Underway}, now)
 	})
 	r.settle()
 	if after := r.store[1]; after.Rev != before.Rev || after.ProviderRef != before.ProviderRef || !after.HeardAt.Equal(before.HeardAt) {

@@ -72,14 +72,14 @@ func (c *Core) AskDone(ref weir.AttemptRef, a channels.Answer, now time.Time) {
 }
 
 func (c *Core) applyAnswer(f *flight, a channels.Answer, now time.Time) {
-	if a.Knowledge != channels.AskFailed && f.asks > 0 {
+	if a.Status != channels.QueryFailed && f.asks > 0 {
 		c.askUnknownNow(now)
 	}
 	var ts []weir.Transition
-	switch a.Knowledge {
-	case channels.AskFailed:
+	switch a.Status {
+	case channels.QueryFailed:
 		c.askFailed = true
-		c.out.Reconciled = append(c.out.Reconciled, a.Knowledge)
+		c.out.Reconciled = append(c.out.Reconciled, a.Status)
 		f.asks++
 		if f.asks == 1 {
 			f.askFailedAt = now
@@ -101,7 +101,7 @@ func (c *Core) applyAnswer(f *flight, a channels.Answer, now time.Time) {
 	}
 	f.asks = 0
 	if len(ts) > 0 {
-		c.out.Reconciled = append(c.out.Reconciled, a.Knowledge)
+		c.out.Reconciled = append(c.out.Reconciled, a.Status)
 		c.reconciled.Resolved++
 	}
 	c.commit(Commit{Transitions: ts})

@@ -197,7 +197,7 @@ func TestSendDone_RefusedWithoutOutcome(t *testing.T) {
 	r.hold["receive"] = true
 	r.accept(calls(1)...)
 	r.tell(func(c *contacts.Core, now time.Time) {
-		c.SendDone(r.sent[0], channels.SendResult{Fate: channels.Refused, Reason: "no such number"}, now)
+		c.SendDone(r.sent[0], channels.SendResult{Status: channels.Refused, Reason: "no such number"}, now)
 	})
 	r.settleOnly("commit")
 	wantDone(t, r, 1, weir.Failed)

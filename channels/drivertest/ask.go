@@ -16,20 +16,20 @@ func asks(t *testing.T, p Provider) {
 			a := p.attempt(71)
 			a.NotBefore = time.Now().Add(time.Minute)
 			a.ProviderRef = w.Send(a).ProviderRef
-			going := w.Ask(a)
+			going := w.Query(a)
 			w.After(10 * time.Minute)
-			done := w.Ask(a)
+			done := w.Query(a)
 			p.keepsSecrets(t, []any{going, done})
 			if p.Asks == Never {
-				if going.Knowledge != channels.CannotTell || done.Knowledge != channels.CannotTell {
+				if going.Status != channels.CannotTell || done.Status != channels.CannotTell {
 					t.Errorf("%s: got %+v, then %+v", word, going, done)
 				}
 				return
 			}
-			if going.Knowledge != channels.Underway || len(going.Reports) > 0 {
+			if going.Status != channels.Underway || len(going.Reports) > 0 {
 				t.Errorf("%s, waiting: got %+v", word, going)
 			}
-			if done.Knowledge != channels.Finished || string(last(done.Reports)) != want || len(done.Reports) != 1 || !about(done.Reports[0], a.ID) {
+			if done.Status != channels.Finished || string(last(done.Reports)) != want || len(done.Reports) != 1 || !about(done.Reports[0], a.ID) {
 				t.Errorf("%s: got %+v", word, done)
 			}
 		})
@@ -43,16 +43,16 @@ func asksAfterALostAnswer(t *testing.T, p Provider) {
 	} {
 		p.run(t, Options{Outcomes: []string{p.Completed}, Faults: []string{fault + "@" + p.Send, p.Reports("drop")}}, func(w *World) {
 			a := p.attempt(71)
-			if got := w.Send(a); got.Fate != channels.Unclear {
+			if got := w.Send(a); got.Status != channels.Unclear {
 				w.Fatalf("%s: sent %+v", fault, got)
 			}
 			// At once it may be too early to be certain, but nothing certain may be wrong.
-			soon := w.Ask(a)
+			soon := w.Query(a)
 			w.After(max(p.Settles, time.Minute) + time.Minute)
-			late := w.Ask(a)
+			late := w.Query(a)
 			p.keepsSecrets(t, []any{soon, late})
 			for _, got := range []channels.Answer{soon, late} {
-				if has && got.Knowledge == channels.Absent || !has && (got.Knowledge == channels.Finished || got.Knowledge == channels.Underway) {
+				if has && got.Status == channels.Absent || !has && (got.Status == channels.Finished || got.Status == channels.Underway) {
 					t.Errorf("%s: got %+v", fault, got)
 				}
 			}
@@ -63,7 +63,7 @@ func asksAfterALostAnswer(t *testing.T, p Provider) {
 			case p.Asks == ByContact:
 				want = channels.Absent
 			}
-			if late.Knowledge != want {
+			if late.Status != want {
 				t.Errorf("%s, later: got %+v", fault, late)
 			}
 			if want == channels.Finished && string(last(late.Reports)) != "completed" {
@@ -94,19 +94,19 @@ func asksAFailingProvider(t *testing.T, p Provider) {
 			}
 			w.Meddle(answering(raw))
 			for _, a := range []channels.Attempt{a, lost} {
-				got := w.Ask(a)
+				got := w.Query(a)
 				p.keepsSecrets(t, got)
-				if got.Knowledge != channels.AskFailed && (a.ProviderRef != "" || got.Knowledge != channels.CannotTell) || got.Reason == "" {
+				if got.Status != channels.QueryFailed && (a.ProviderRef != "" || got.Status != channels.CannotTell) || got.Reason == "" {
 					t.Errorf("%d %q: got %+v", raw.Status, raw.Body, got)
 				}
 			}
 		}
 		w.Meddle(nil)
 		p.askCut(w, a)
-		if got := w.NewDriver(p.with(p.elsewhere()), w.Client).Ask(w.Context(), a); got.Knowledge != channels.AskFailed || got.Reason != "connection refused" {
+		if got := w.NewDriver(p.with(p.elsewhere()), w.Client).Query(w.Context(), a); got.Status != channels.QueryFailed || got.Reason != "connection refused" {
 			t.Errorf("connection refused: got %+v", got)
 		}
-		if got := w.NewDriver(p.with(p.Unauthorized), w.Client).Ask(w.Context(), a); got.Knowledge != channels.AskFailed {
+		if got := w.NewDriver(p.with(p.Unauthorized), w.Client).Query(w.Context(), a); got.Status != channels.QueryFailed {
 			t.Errorf("credentials wrong: got %+v", got)
 		}
 	})
@@ -116,12 +116,12 @@ func asksAFailingProvider(t *testing.T, p Provider) {
 // says, or nothing.
 func (p Provider) askCut(w *World, a channels.Attempt) {
 	whole := w.newWire(-1, -1)
-	want := w.NewDriver(p.Settings, &http.Client{Transport: whole}).Ask(w.Context(), a)
+	want := w.NewDriver(p.Settings, &http.Client{Transport: whole}).Query(w.Context(), a)
 	synctest.Wait()
 	length := int(whole.read.Load())
 	for n := range length {
-		got := w.NewDriver(p.Settings, &http.Client{Transport: w.newWire(n, -1)}).Ask(w.Context(), a)
-		if got.Knowledge != channels.AskFailed && (got.Knowledge != want.Knowledge || last(got.Reports) != last(want.Reports)) {
+		got := w.NewDriver(p.Settings, &http.Client{Transport: w.newWire(n, -1)}).Query(w.Context(), a)
+		if got.Status != channels.QueryFailed && (got.Status != want.Status || last(got.Reports) != last(want.Reports)) {
 			w.Fatalf("cut at %d of %d: got %+v", n, length, got)
 		}
 	}

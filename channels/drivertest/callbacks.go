@@ -22,7 +22,7 @@ func (p Provider) play(t *testing.T, a func() channels.Attempt, outcome string, 
 	t.Helper()
 	var reports []weir.Report
 	p.run(t, Options{Outcomes: []string{outcome}, Faults: faults}, func(w *World) {
-		if got := w.Send(a()); got.Fate != channels.Accepted {
+		if got := w.Send(a()); got.Status != channels.Accepted {
 			w.Fatalf("got %+v", got)
 		}
 		w.After(10 * time.Minute)

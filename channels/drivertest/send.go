@@ -30,11 +30,11 @@ func answering(raw Raw, header ...string) func(http.ResponseWriter, *http.Reques
 }
 
 func notSent(reason string) channels.SendResult {
-	return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: reason}
+	return channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: reason}
 }
 
 func unclear(reason string) channels.SendResult {
-	return channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: reason}
+	return channels.SendResult{Status: channels.Unclear, ChannelFault: true, Reason: reason}
 }
 
 // sendCase is one way in which a dispatch goes.
@@ -50,19 +50,19 @@ type sendCase struct {
 func (p Provider) sendCases() map[string]sendCase {
 	limited := notSent(channels.RateLimited)
 	limited.RetryAfter = 7 * time.Second
-	unavailable := channels.SendResult{Fate: p.Unavailable, ChannelFault: true, Reason: "provider unavailable", RetryAfter: time.Second}
+	unavailable := channels.SendResult{Status: p.Unavailable, ChannelFault: true, Reason: "provider unavailable", RetryAfter: time.Second}
 	elsewhere := answering(Raw{302, ""}, "Location", "http://"+p.Host+"/other")
 	return map[string]sendCase{
-		"accepted":              {want: channels.SendResult{Fate: channels.Accepted}, taken: 1},
-		"accepted, slowly":      {fault: "late=9s", want: channels.SendResult{Fate: channels.Accepted}, taken: 1},
-		"refused":               {meddle: answering(p.Refusal), want: channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: p.RefusalReason}},
+		"accepted":              {want: channels.SendResult{Status: channels.Accepted}, taken: 1},
+		"accepted, slowly":      {fault: "late=9s", want: channels.SendResult{Status: channels.Accepted}, taken: 1},
+		"refused":               {meddle: answering(p.Refusal), want: channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: p.RefusalReason}},
 		"connection refused":    {change: p.elsewhere(), want: notSent("connection refused")},
 		"credentials wrong":     {change: p.Unauthorized, want: notSent("credentials refused")},
 		"not found":             {meddle: answering(Raw{404, "<html>"}), want: notSent("not found at the provider")},
 		"unauthorized":          {meddle: answering(Raw{401, ""}), want: notSent("credentials refused")},
 		"rate limited":          {meddle: answering(Raw{429, ""}), want: notSent(channels.RateLimited)},
 		"rate limited, 7 s":     {meddle: answering(Raw{429, ""}, "Retry-After", "7"), want: limited},
-		"bad request":           {meddle: answering(Raw{422, "<html>"}), want: channels.SendResult{Fate: channels.NotSent, Reason: "request refused"}},
+		"bad request":           {meddle: answering(Raw{422, "<html>"}), want: channels.SendResult{Status: channels.NotSent, Reason: "request refused"}},
 		"redirect":              {meddle: elsewhere, want: notSent("provider redirects")},
 		"unavailable":           {fault: "status=503", want: unavailable},
 		"500, not carried out":  {fault: "status=500", want: unclear("provider error")},
@@ -88,7 +88,7 @@ func sendResults(t *testing.T, p Provider) {
 			p.run(t, Options{Faults: faults}, func(w *World) {
 				w.Meddle(tt.meddle)
 				got := w.Send(p.attempt(71))
-				if tt.want.Fate == channels.Accepted && p.Asks >= ByReference && got.ProviderRef == "" {
+				if tt.want.Status == channels.Accepted && p.Asks >= ByReference && got.ProviderRef == "" {
 					t.Error("no reference")
 				}
 				p.keepsSecrets(t, got)
@@ -123,7 +123,7 @@ func malformedAnswers(t *testing.T, p Provider) {
 				if body == "" {
 					want = p.Blank
 				}
-				if got := w.Send(p.attempt(71)); got.Fate != want {
+				if got := w.Send(p.attempt(71)); got.Status != want {
 					t.Errorf("%d with %s: got %+v", status, name, got)
 				} else {
 					p.keepsSecrets(t, got)
@@ -138,12 +138,12 @@ func deadlines(t *testing.T, p Provider) {
 	p.run(t, Options{Faults: []string{"hang@" + p.Send}}, func(w *World) {
 		ctx, cancel := context.WithCancel(w.Context())
 		time.AfterFunc(time.Second, cancel)
-		if got := w.Driver.Send(ctx, p.attempt(71)); got.Fate != channels.Unclear || got.ChannelFault || got.Reason != "given up by us" {
+		if got := w.Driver.Send(ctx, p.attempt(71)); got.Status != channels.Unclear || got.ChannelFault || got.Reason != "given up by us" {
 			t.Errorf("given up: got %+v", got)
 		}
 		began := time.Now()
 		got := w.Send(p.attempt(72))
-		if d := time.Since(began); d != timeout || got.Fate != channels.Unclear || got.Reason != "timeout" {
+		if d := time.Since(began); d != timeout || got.Status != channels.Unclear || got.Reason != "timeout" {
 			t.Errorf("after %v: got %+v", d, got)
 		}
 	})
@@ -151,12 +151,12 @@ func deadlines(t *testing.T, p Provider) {
 		ctx, cancel := context.WithCancel(w.Context())
 		cancel()
 		got := w.Driver.Send(ctx, p.attempt(71))
-		if n := p.taken(w); n > 0 || got.Fate != channels.Unclear && got.Fate != channels.NotSent || got.ChannelFault {
+		if n := p.taken(w); n > 0 || got.Status != channels.Unclear && got.Status != channels.NotSent || got.ChannelFault {
 			t.Errorf("given up before: got %+v, the provider has %d", got, n)
 		}
 		a := p.attempt(72)
 		a.NotAfter = time.Now().Add(-time.Minute)
-		if got := w.Send(a); got.Fate == channels.Refused && (got.Outcome != weir.Expired || got.Reason != channels.WindowClosed || p.taken(w) > 0) {
+		if got := w.Send(a); got.Status == channels.Refused && (got.Outcome != weir.Expired || got.Reason != channels.WindowClosed || p.taken(w) > 0) {
 			t.Errorf("window closed: got %+v, the provider has %d", got, p.taken(w))
 		}
 	})
@@ -175,17 +175,17 @@ func severalMessages(t *testing.T, p Provider) {
 				a := NewAttempt(71, "a", "b", "c")
 				got := w.Send(a)
 				has := p.taken(w)
-				if has > 0 && (got.Fate == channels.NotSent || got.Fate == channels.Refused) || got.Fate == channels.Accepted && has == 0 {
+				if has > 0 && (got.Status == channels.NotSent || got.Status == channels.Refused) || got.Status == channels.Accepted && has == 0 {
 					t.Errorf("%s: the provider has %d, got %+v", rule, has, got)
 				}
 				p.keepsSecrets(t, got)
 				a.ProviderRef = got.ProviderRef
 				w.After(p.Settles + time.Minute)
-				answer := w.Ask(a)
-				if answer.Knowledge == channels.Absent && has > 0 && !answer.Partial {
+				answer := w.Query(a)
+				if answer.Status == channels.Absent && has > 0 && !answer.Partial {
 					t.Errorf("%s: the provider has %d, asked: %+v", rule, has, answer)
 				}
-				if done := completed(answer.Reports); done > has || p.Asks == ByContact && answer.Knowledge == channels.Finished && done != has {
+				if done := completed(answer.Reports); done > has || p.Asks == ByContact && answer.Status == channels.Finished && done != has {
 					t.Errorf("%s: the provider has %d, asked: %+v", rule, has, answer)
 				}
 			})
@@ -194,7 +194,7 @@ func severalMessages(t *testing.T, p Provider) {
 	p.run(t, Options{}, func(w *World) {
 		a := p.attempt(71)
 		a.Messages = nil
-		if got := w.Send(a); got.Fate != channels.Refused || got.Outcome != weir.Failed || got.Reason == "" || p.taken(w) > 0 {
+		if got := w.Send(a); got.Status != channels.Refused || got.Outcome != weir.Failed || got.Reason == "" || p.taken(w) > 0 {
 			t.Errorf("no message: got %+v", got)
 		}
 	})
@@ -235,7 +235,7 @@ func neverDoubles(t *testing.T, p Provider) {
 			if line.Doubled != 0 || line.Taken > parts || line.Active != 0 {
 				rt.Errorf("line %+v", line)
 			}
-			if got.Fate == channels.NotSent && line.Taken != 0 || got.Fate == channels.Accepted && line.Taken == 0 {
+			if got.Status == channels.NotSent && line.Taken != 0 || got.Status == channels.Accepted && line.Taken == 0 {
 				rt.Errorf("%+v with %d at the provider", got, line.Taken)
 			}
 		})

@@ -52,7 +52,7 @@ type Provider struct {
 	Refusal       Raw    // of a contact
 	RefusalReason string // as the driver reports it
 	// Blank is the fate of a 2xx without a body, Unavailable that of a 503.
-	Blank, Unavailable channels.Fate
+	Blank, Unavailable channels.SendStatus
 	Asks               Asking
 	Settles            time.Duration // before it is certain that a provider has nothing
 	Nothing            string        // answer to a question that there is nothing

@@ -91,9 +91,9 @@ func answersCut(t *testing.T, p Provider) {
 				for n := range length {
 					got, _, has := p.cutAt(w, weir.ContactID(n+2), n)
 					switch {
-					case got.Fate == channels.Accepted && (!has || whole.Fate != channels.Accepted),
-						has && got.Fate != channels.Accepted && got.Fate != channels.Unclear,
-						n < len("HTTP/1.1 200 OK\r\n") && got.Fate != channels.Unclear:
+					case got.Status == channels.Accepted && (!has || whole.Status != channels.Accepted),
+						has && got.Status != channels.Accepted && got.Status != channels.Unclear,
+						n < len("HTTP/1.1 200 OK\r\n") && got.Status != channels.Unclear:
 						w.Fatalf("cut at %d of %d, at the provider: %v; got %+v", n, length, has, got)
 					}
 				}
@@ -125,7 +125,7 @@ func requestsCut(t *testing.T, p Provider) {
 			wire := w.newWire(-1, n)
 			got := w.NewDriver(p.Settings, &http.Client{Transport: wire}).Send(w.Context(), p.attempt(weir.ContactID(n+2)))
 			synctest.Wait()
-			if has := p.taken(w) > 1; has || got.Fate != channels.NotSent && got.Fate != channels.Unclear {
+			if has := p.taken(w) > 1; has || got.Status != channels.NotSent && got.Status != channels.Unclear {
 				w.Fatalf("cut at %d of %d, at the provider: %v; got %+v", n, length, has, got)
 			}
 			p.keepsSecrets(t, fmt.Sprint(got))

@@ -226,11 +226,11 @@ func (w *World) Send(a channels.Attempt) channels.SendResult {
 	return w.Driver.Send(ctx, a)
 }
 
-// Ask asks about an attempt. The times of the reports are left out.
-func (w *World) Ask(a channels.Attempt) channels.Answer {
+// Query asks about an attempt. The times of the reports are left out.
+func (w *World) Query(a channels.Attempt) channels.Answer {
 	ctx, cancel := context.WithTimeout(w.Context(), timeout)
 	defer cancel()
-	answer := w.Driver.Ask(ctx, a)
+	answer := w.Driver.Query(ctx, a)
 	for i := range answer.Reports {
 		if answer.Reports[i].At.IsZero() {
 			w.Errorf("report %d has no time", i)

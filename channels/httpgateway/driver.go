@@ -83,7 +83,7 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 	}
 	last := channels.SendResult{}
 	for i := range a.Messages {
-		if last = d.sendOne(ctx, a, i); last.Fate != channels.Accepted {
+		if last = d.sendOne(ctx, a, i); last.Status != channels.Accepted {
 			return provider.Partly(i, len(a.Messages), last)
 		}
 	}
@@ -107,20 +107,20 @@ func (d *driver) sendOne(ctx context.Context, a channels.Attempt, part int) chan
 	return sent(d.t.answer, r)
 }
 
-// Ask asks about each message, if the template says how. Messages that were certainly
+// Query asks about each message, if the template says how. Messages that were certainly
 // not sent are reported as failed.
-func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+func (d *driver) Query(ctx context.Context, a channels.Attempt) channels.Answer {
 	// The reference holds how far Send came. The gateway is not asked here: it has no record of
 	// the rest, and reports end the messages that it accepted.
 	if p, ok := provider.ParseProgress(a.ProviderRef); ok && p.Of == len(a.Messages) && !d.t.perContact {
-		out := channels.Answer{Knowledge: channels.Underway, Silent: true, ProviderRef: a.ProviderRef, Reports: p.NotSent(a.ID, time.Now())}
+		out := channels.Answer{Status: channels.Underway, Silent: true, ProviderRef: a.ProviderRef, Reports: p.NotSent(a.ID, time.Now())}
 		for i := 0; i < p.Accepted && d.t.completes(); i++ {
 			out.Reports = append(out.Reports, weir.Report{Attempt: a.ID, Part: i, Outcome: weir.Completed, At: time.Now()})
 		}
 		return out
 	}
 	if d.t.ask == nil {
-		return channels.Answer{Knowledge: channels.CannotTell, Reason: "the template does not say how to ask about a message"}
+		return channels.Answer{Status: channels.CannotTell, Reason: "the template does not say how to ask about a message"}
 	}
 	if d.t.perContact {
 		return d.askOne(ctx, a, whole)
@@ -129,9 +129,9 @@ func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 	absent := 0
 	for i := range a.Messages {
 		one := d.askOne(ctx, a, i)
-		switch one.Knowledge {
-		// Reports of earlier messages are dropped with it; the next Ask finds them again.
-		case channels.AskFailed, channels.CannotTell:
+		switch one.Status {
+		// Reports of earlier messages are dropped with it; the next Query finds them again.
+		case channels.QueryFailed, channels.CannotTell:
 			return one
 		case channels.Absent:
 			// Weir dispatches a contact as a whole: while the gateway has one of its messages,
@@ -139,7 +139,7 @@ func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 			absent++
 			all.Reports = append(all.Reports, weir.Report{Attempt: a.ID, Part: i, Outcome: weir.Failed, Reason: "not sent: the gateway does not have it", At: time.Now()})
 		case channels.Underway:
-			all.Knowledge = channels.Underway
+			all.Status = channels.Underway
 		default:
 			all.Reports = append(all.Reports, one.Reports...)
 		}
@@ -149,9 +149,9 @@ func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 	}
 	switch {
 	case absent == len(a.Messages):
-		return channels.Answer{Knowledge: channels.Absent}
-	case all.Knowledge == 0:
-		all.Knowledge = channels.Finished
+		return channels.Answer{Status: channels.Absent}
+	case all.Status == 0:
+		all.Status = channels.Finished
 	}
 	return all
 }
@@ -159,25 +159,25 @@ func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 func (d *driver) askOne(ctx context.Context, a channels.Attempt, part int) channels.Answer {
 	r, err := d.do(ctx, d.t.ask, d.content(a, part))
 	if err != nil {
-		return channels.Answer{Knowledge: channels.CannotTell, Reason: err.Error()}
+		return channels.Answer{Status: channels.CannotTell, Reason: err.Error()}
 	}
 	u, body := find(d.t.askAnswer, r)
 	// An answer that no rule fits proves nothing, so it is never Absent.
 	if u == nil {
 		return r.AskFailed()
 	}
-	out := channels.Answer{Knowledge: u.knowledge, ProviderRef: u.ref.text(body)}
+	out := channels.Answer{Status: u.knowledge, ProviderRef: u.ref.text(body)}
 	if u.state == nil {
 		return out
 	}
 	m, known := d.t.states[u.state.text(body)]
 	switch {
 	case !known:
-		return channels.Answer{Knowledge: channels.AskFailed, Reason: "the template does not list the gateway's state"}
+		return channels.Answer{Status: channels.QueryFailed, Reason: "the template does not list the gateway's state"}
 	case m.outcome == "":
-		out.Knowledge = channels.Underway
+		out.Status = channels.Underway
 	default:
-		out.Knowledge = channels.Finished
+		out.Status = channels.Finished
 		out.Reports = []weir.Report{{Attempt: a.ID, Part: part, Outcome: m.outcome, Reason: m.reason, ProviderRef: out.ProviderRef, At: time.Now()}}
 	}
 	return out
@@ -205,7 +205,7 @@ func (d *driver) Status(ctx context.Context) channels.Status {
 	case d.isUp(r):
 		return channels.Status{Health: weir.Up}
 	}
-	if u, _ := find(d.t.answer, r); u != nil && u.result.Fate == channels.NotSent && u.result.Reason != "" {
+	if u, _ := find(d.t.answer, r); u != nil && u.result.Status == channels.NotSent && u.result.Reason != "" {
 		return channels.Status{Health: weir.Erring, Reason: u.result.Reason}
 	}
 	return r.Erring()

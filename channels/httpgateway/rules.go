@@ -26,7 +26,7 @@ type rule struct {
 	result    channels.SendResult // of a rule of send
 	retry     string              // name of the header with the pause
 	retryAt   pointer             // of the pause in seconds
-	knowledge channels.Knowledge  // of a rule of ask; 0: state says
+	knowledge channels.QueryStatus  // of a rule of ask; 0: state says
 	state     pointer
 	ref       reference
 }
@@ -146,23 +146,23 @@ func sendRule(o object, u *rule) {
 	s.Reason = o.reason("reason")
 	switch o.choice("fate", "unclear", "accepted", "completed", "refused", "not_sent") {
 	case "accepted":
-		s.Fate = channels.Accepted
+		s.Status = channels.Accepted
 	case "completed":
-		s.Fate, s.Outcome = channels.Accepted, weir.Completed
+		s.Status, s.Outcome = channels.Accepted, weir.Completed
 	case "refused":
-		s.Fate, s.Outcome = channels.Refused, weir.Failed
+		s.Status, s.Outcome = channels.Refused, weir.Failed
 	case "not_sent":
-		s.Fate = channels.NotSent
+		s.Status = channels.NotSent
 	default:
-		s.Fate, s.Answered = channels.Unclear, true
+		s.Status, s.Answered = channels.Unclear, true
 	}
 	fault := o.choice("fault", "contact", "channel", "recipient")
 	s.ChannelFault, s.Later = fault == "channel", fault == "recipient"
-	if o.has("fault") && (s.Fate == channels.Accepted || s.Fate == channels.Refused) || s.Later && s.Fate != channels.NotSent {
+	if o.has("fault") && (s.Status == channels.Accepted || s.Status == channels.Refused) || s.Later && s.Status != channels.NotSent {
 		o.wrong.fail(o.under("fault"), "conflict", "contact, channel or recipient qualify not_sent, and the first two unclear")
 	}
 	// A refusal ends the contact for good, so the client has to find a reason in it.
-	if s.Fate == channels.Refused && s.Reason == "" {
+	if s.Status == channels.Refused && s.Reason == "" {
 		o.need("reason", "why the contact fails: one of "+strings.Join(reasons(), ", ")+", or words of your own")
 	}
 	if o.has("retry_after") {
@@ -187,7 +187,7 @@ func askRule(o object, u *rule) {
 		return
 	}
 	if o.has("knowledge") {
-		u.knowledge = map[string]channels.Knowledge{
+		u.knowledge = map[string]channels.QueryStatus{
 			"absent": channels.Absent, "underway": channels.Underway, "cannot_tell": channels.CannotTell,
 		}[o.choice("knowledge", "cannot_tell", "absent", "underway")]
 	}
@@ -313,7 +313,7 @@ func sent(rules []rule, r provider.Result) channels.SendResult {
 	if u.retryAt != nil {
 		s.RetryAfter = backoff.RetryAfter(u.retryAt.text(body), time.Now())
 	}
-	if s.Reason == "" && s.Fate != channels.Accepted {
+	if s.Reason == "" && s.Status != channels.Accepted {
 		s.Reason = r.Reason()
 	}
 	return s

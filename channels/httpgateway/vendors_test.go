@@ -39,23 +39,23 @@ func TestVendors_MessagesThatEndAtAcceptance(t *testing.T) {
 		t.Run(vendor, func(t *testing.T) {
 			t.Parallel()
 			got, s := send(t, key, "hello {\"&=\u00e9")
-			if got.Fate != channels.Accepted || got.Outcome != weir.Completed || got.ProviderRef == "" {
+			if got.Status != channels.Accepted || got.Outcome != weir.Completed || got.ProviderRef == "" {
 				t.Errorf("%+v", got)
 			}
 			list := s.Messages()
 			if len(list) != 1 || list[0].Text != "hello {\"&=\u00e9" || strings.TrimPrefix(list[0].To, "+") != to[1:] {
 				t.Errorf("it has %+v", list)
 			}
-			if got, _ := send(t, key, "refused"); got.Fate != channels.Refused || got.Outcome != weir.Failed || got.Reason == "" {
+			if got, _ := send(t, key, "refused"); got.Status != channels.Refused || got.Outcome != weir.Failed || got.Reason == "" {
 				t.Errorf("refused: %+v", got)
 			}
-			if got, s := send(t, "wrong", "hello"); got.Fate != channels.NotSent || !got.ChannelFault || len(s.Messages()) > 0 || strings.Contains(got.Reason, "wrong") {
+			if got, s := send(t, "wrong", "hello"); got.Status != channels.NotSent || !got.ChannelFault || len(s.Messages()) > 0 || strings.Contains(got.Reason, "wrong") {
 				t.Errorf("unauthorized: %+v", got)
 			}
-			if got, s := send(t, key, "hello", "cut@send"); got.Fate != channels.Unclear || len(s.Messages()) != 1 {
+			if got, s := send(t, key, "hello", "cut@send"); got.Status != channels.Unclear || len(s.Messages()) != 1 {
 				t.Errorf("cut: %+v", got)
 			}
-			if got, _ := send(t, key, "hello", "status=429@send"); got.Fate != channels.NotSent || !got.ChannelFault || got.Reason != channels.RateLimited {
+			if got, _ := send(t, key, "hello", "status=429@send"); got.Status != channels.NotSent || !got.ChannelFault || got.Reason != channels.RateLimited {
 				t.Errorf("429: %+v", got)
 			}
 		})

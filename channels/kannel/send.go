@@ -32,11 +32,11 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 		return provider.Refused(weir.Failed, channels.MessageNotAcceptable)
 	}
 	for i, text := range a.Messages {
-		if s := d.sendOne(ctx, a, i, to, text); s.Fate != channels.Accepted {
+		if s := d.sendOne(ctx, a, i, to, text); s.Status != channels.Accepted {
 			return provider.Partly(i, len(a.Messages), s)
 		}
 	}
-	return channels.SendResult{Fate: channels.Accepted}
+	return channels.SendResult{Status: channels.Accepted}
 }
 
 func (d *driver) sendOne(ctx context.Context, a channels.Attempt, part int, to, text string) channels.SendResult {
@@ -64,7 +64,7 @@ func meaning(r provider.Result) channels.SendResult {
 	// comes with immediate-sendsms-reply, from smsbox before bearerbox has it: weaker, but not to
 	// be repeated either.
 	case r.Status == http.StatusAccepted && (says("0:") || says("3:") || says("Sent.")):
-		return channels.SendResult{Fate: channels.Accepted}
+		return channels.SendResult{Status: channels.Accepted}
 	case r.Status == http.StatusForbidden && says("Not routable"):
 		return provider.Refused(weir.Failed, channels.NumberNotUsable)
 	case r.Status == http.StatusForbidden && !says("Authorization failed"):
@@ -82,12 +82,12 @@ func meaning(r provider.Result) channels.SendResult {
 	return s
 }
 
-// Ask reports the messages that were certainly not sent. Kannel itself cannot be
+// Query reports the messages that were certainly not sent. Kannel itself cannot be
 // asked about a message.
-func (d *driver) Ask(_ context.Context, a channels.Attempt) channels.Answer {
+func (d *driver) Query(_ context.Context, a channels.Attempt) channels.Answer {
 	p, ok := provider.ParseProgress(a.ProviderRef)
 	if !ok || p.Of != len(a.Messages) {
-		return channels.Answer{Knowledge: channels.CannotTell, Reason: "Kannel cannot be asked about a message"}
+		return channels.Answer{Status: channels.CannotTell, Reason: "Kannel cannot be asked about a message"}
 	}
-	return channels.Answer{Knowledge: channels.Underway, Silent: true, ProviderRef: a.ProviderRef, Reports: p.NotSent(a.ID, time.Now())}
+	return channels.Answer{Status: channels.Underway, Silent: true, ProviderRef: a.ProviderRef, Reports: p.NotSent(a.ID, time.Now())}
 }

@@ -22,18 +22,18 @@ import (
 )
 
 func refusal(reason string) channels.SendResult {
-	return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
+	return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: reason}
 }
 
 func unclear(reason string, answered bool) channels.SendResult {
-	return channels.SendResult{Fate: channels.Unclear, Reason: reason, ChannelFault: true, Answered: answered}
+	return channels.SendResult{Status: channels.Unclear, Reason: reason, ChannelFault: true, Answered: answered}
 }
 
 func notSent(reason string) channels.SendResult {
-	return channels.SendResult{Fate: channels.NotSent, Reason: reason, ChannelFault: true}
+	return channels.SendResult{Status: channels.NotSent, Reason: reason, ChannelFault: true}
 }
 
-var accepted = channels.SendResult{Fate: channels.Accepted}
+var accepted = channels.SendResult{Status: channels.Accepted}
 
 func TestSend_Results(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestSend_Results(t *testing.T) {
 		"500 after":          {fault: "after=500@send", want: unclear("provider error", true), stored: 1},
 		"502 of a proxy":     {fault: "after=502@send", want: unclear("gateway error", false), stored: 1},
 		"503":                {fault: "status=503@send", want: later},
-		"400":                {fault: "status=400@send", want: channels.SendResult{Fate: channels.NotSent, Reason: "request refused"}},
+		"400":                {fault: "status=400@send", want: channels.SendResult{Status: channels.NotSent, Reason: "request refused"}},
 		"403 of a proxy":     {fault: "status=403@send", want: notSent("request refused")},
 		"202 without a word": {fault: "after=202@send", want: unclear("answer not understood", true), stored: 1},
 		"200":                {fault: "after=200@send", want: unclear("answer not understood", true), stored: 1},
@@ -154,7 +154,7 @@ func TestSend_AnswersCutAtEveryByte(t *testing.T) {
 		kannelSays("400 Bad Request", "Charset or body misformed, rejected"):           refusal("message not acceptable"),
 		kannelSays("400 Bad Request", "Sender missing and no global set, rejected"):    notSent("no sender: set from, or global-sender in Kannel"),
 		kannelSays("400 Bad Request", "DLR-URL field misformed, rejected"):             notSent("Kannel does not accept the address of reports"),
-		kannelSays("400 Bad Request", "Coding field misformed, rejected"):              {Fate: channels.NotSent, Reason: "request refused"},
+		kannelSays("400 Bad Request", "Coding field misformed, rejected"):              {Status: channels.NotSent, Reason: "request refused"},
 		kannelSays("503 Service Unavailable", "Temporal failure, try again later."):    notSent("provider unavailable"),
 		kannelSays("500 Internal Server Error", "Sending failed."):                     unclear("provider error", true),
 		kannelSays("404 Not Found", "Unknown request."):                                notSent("not found at the provider"),
@@ -167,10 +167,10 @@ func TestSend_AnswersCutAtEveryByte(t *testing.T) {
 			}
 			for n := range min(len(whole), 400) {
 				got := sendTo(t, whole[:n])
-				if got.Fate == channels.Accepted || got.Fate == channels.Refused {
+				if got.Status == channels.Accepted || got.Status == channels.Refused {
 					t.Errorf("cut after %d bytes: %+v", n, got)
 				}
-				if got.Fate != channels.Unclear && (want.Fate == channels.Accepted || want.Fate == channels.Unclear || n < len("HTTP/1.1 403")) {
+				if got.Status != channels.Unclear && (want.Status == channels.Accepted || want.Status == channels.Unclear || n < len("HTTP/1.1 403")) {
 					t.Errorf("cut after %d bytes: %+v", n, got)
 				}
 			}
@@ -219,12 +219,12 @@ func TestSend_SomeMessagesAccepted(t *testing.T) {
 		asked  string // parts reported as failed
 	}{
 		"all":                   {"", accepted, 3, "cannot tell"},
-		"first not":             {"status=503@send:#1", channels.SendResult{Fate: channels.NotSent, Reason: "provider unavailable", ChannelFault: true, RetryAfter: time.Second}, 0, "cannot tell"},
+		"first not":             {"status=503@send:#1", channels.SendResult{Status: channels.NotSent, Reason: "provider unavailable", ChannelFault: true, RetryAfter: time.Second}, 0, "cannot tell"},
 		"first unclear":         {"cut@send:#1", unclear("connection cut", false), 1, "cannot tell"},
-		"second not":            {"status=503@send:#2", channels.SendResult{Fate: channels.Accepted, ProviderRef: "1/3"}, 1, "underway 1 2"},
-		"second unclear":        {"cut@send:#2", channels.SendResult{Fate: channels.Accepted, ProviderRef: "1/3?"}, 2, "underway 2"},
-		"third unclear":         {"hang@send:#3", channels.SendResult{Fate: channels.Accepted, ProviderRef: "2/3?"}, 2, "underway"},
-		"third not, link alone": {"status=404@send:#3", channels.SendResult{Fate: channels.Accepted, ProviderRef: "2/3"}, 2, "underway 2"},
+		"second not":            {"status=503@send:#2", channels.SendResult{Status: channels.Accepted, ProviderRef: "1/3"}, 1, "underway 1 2"},
+		"second unclear":        {"cut@send:#2", channels.SendResult{Status: channels.Accepted, ProviderRef: "1/3?"}, 2, "underway 2"},
+		"third unclear":         {"hang@send:#3", channels.SendResult{Status: channels.Accepted, ProviderRef: "2/3?"}, 2, "underway"},
+		"third not, link alone": {"status=404@send:#3", channels.SendResult{Status: channels.Accepted, ProviderRef: "2/3"}, 2, "underway 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -238,7 +238,7 @@ func TestSend_SomeMessagesAccepted(t *testing.T) {
 					t.Errorf("stored %d", n)
 				}
 				a.ProviderRef = got.ProviderRef
-				if s := asked(t, w.driver.Ask(w.t.Context(), a)); s != tt.asked {
+				if s := asked(t, w.driver.Query(w.t.Context(), a)); s != tt.asked {
 					t.Errorf("asked: %s, want %s", s, tt.asked)
 				}
 			})
@@ -248,10 +248,10 @@ func TestSend_SomeMessagesAccepted(t *testing.T) {
 
 func asked(t *testing.T, a channels.Answer) string {
 	t.Helper()
-	if a.Knowledge == channels.CannotTell && len(a.Reports) == 0 {
+	if a.Status == channels.CannotTell && len(a.Reports) == 0 {
 		return "cannot tell"
 	}
-	if a.Knowledge != channels.Underway || !a.Silent {
+	if a.Status != channels.Underway || !a.Silent {
 		t.Errorf("answer %+v", a)
 	}
 	s := "underway"
@@ -271,7 +271,7 @@ func TestSend_AskWithStrangeReferences(t *testing.T) {
 		for _, ref := range []string{"", "x", "0/3", "3/3", "4/3", "-1/3", "1/2", "01/3", "1/3??", "1", "1/", "/3", "1/3/", "999999999999999999999/3"} {
 			a := attempt(1, "a", "b", "c")
 			a.ProviderRef = ref
-			if got := w.driver.Ask(w.t.Context(), a); got.Knowledge != channels.CannotTell || len(got.Reports) != 0 {
+			if got := w.driver.Query(w.t.Context(), a); got.Status != channels.CannotTell || len(got.Reports) != 0 {
 				t.Errorf("%q: %+v", ref, got)
 			}
 		}
@@ -302,7 +302,7 @@ func TestSend_OneSendNeverDoubles(t *testing.T) {
 			if line.Doubled != 0 || line.Sent > parts || line.Active != 0 {
 				rt.Errorf("line %+v", line)
 			}
-			if got == accepted && line.Sent != parts || got.Fate == channels.NotSent && line.Sent != 0 {
+			if got == accepted && line.Sent != parts || got.Status == channels.NotSent && line.Sent != 0 {
 				rt.Errorf("%+v with %d messages at Kannel", got, line.Sent)
 			}
 		})
@@ -316,7 +316,7 @@ func TestSend_GivenUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(w.t.Context())
 		go func() { synctest.Wait(); cancel() }()
 		got := w.driver.Send(ctx, attempt(1, "hello"))
-		if got.Fate != channels.Unclear || got.ChannelFault {
+		if got.Status != channels.Unclear || got.ChannelFault {
 			t.Errorf("got %+v", got)
 		}
 	})

@@ -28,7 +28,7 @@ func TestText_ArriveAsTheyAre(t *testing.T) {
 			coding = 2
 		}
 		inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
-			if got := w.send(attempt(71, text)); got.Fate != channels.Accepted {
+			if got := w.send(attempt(71, text)); got.Status != channels.Accepted {
 				rt.Fatalf("got %+v", got)
 			}
 			if got := w.sim.Records().Messages[0]; got.Text != want || got.Coding != coding {

@@ -58,7 +58,7 @@ func judge(final finalState, ref weir.Ref, parts int, list []listed, now time.Ti
 		}
 	}
 	var ended, missing, failed, going int
-	answer := channels.Answer{Knowledge: channels.Underway, ProviderRef: tokenOf(ref)}
+	answer := channels.Answer{Status: channels.Underway, ProviderRef: tokenOf(ref)}
 	for i := range verdicts {
 		m := verdicts[i].result()
 		switch {
@@ -89,7 +89,7 @@ func judge(final finalState, ref weir.Ref, parts int, list []listed, now time.Ti
 			answer.Reports = append(answer.Reports, report(ref, i, lost, now))
 		}
 	}
-	answer.Knowledge = channels.Finished
+	answer.Status = channels.Finished
 	return answer
 }
 
@@ -98,7 +98,7 @@ func absent(partial bool) channels.Answer {
 	if partial {
 		reason = "the provider has only some of its messages"
 	}
-	return channels.Answer{Knowledge: channels.Absent, Partial: partial, Reason: reason}
+	return channels.Answer{Status: channels.Absent, Partial: partial, Reason: reason}
 }
 
 // part collects what a list reports on one message and its broadcast copies.

@@ -18,10 +18,10 @@ import (
 
 // asked summarizes an answer: its knowledge and a word for each report.
 func asked(a channels.Answer) string {
-	words := []string{map[channels.Knowledge]string{
+	words := []string{map[channels.QueryStatus]string{
 		channels.Underway: "underway", channels.Finished: "over", channels.Absent: "absent",
-		channels.CannotTell: "cannot tell", channels.AskFailed: "ask failed",
-	}[a.Knowledge]}
+		channels.CannotTell: "cannot tell", channels.QueryFailed: "ask failed",
+	}[a.Status]}
 	if a.Partial {
 		words = append(words, "in part")
 	}
@@ -67,7 +67,7 @@ func TestAsk_AskFollowsMessages(t *testing.T) {
 					w.driver.Send(w.t.Context(), a)
 					var got []string
 					for range tt.want {
-						got = append(got, asked(w.driver.Ask(w.t.Context(), a)))
+						got = append(got, asked(w.driver.Query(w.t.Context(), a)))
 						w.after(2 * time.Second)
 					}
 					if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -101,7 +101,7 @@ func TestAsk_AskWhenNothingIsThere(t *testing.T) {
 					w.driver.Send(w.t.Context(), a)
 					w.after(time.Second)
 				}
-				if got := asked(w.driver.Ask(w.t.Context(), a)); got != tt.want {
+				if got := asked(w.driver.Query(w.t.Context(), a)); got != tt.want {
 					t.Errorf("got %s, want %s", got, tt.want)
 				}
 			})
@@ -124,9 +124,9 @@ func TestAsk_AskReadsEveryPage(t *testing.T) {
 				a := attempt(1, messages...)
 				w.driver.Send(w.t.Context(), a)
 				w.after(time.Second)
-				got := w.driver.Ask(w.t.Context(), a)
-				if got.Knowledge != channels.Finished || len(got.Reports) != 120 {
-					t.Errorf("got %d reports of knowledge %d", len(got.Reports), got.Knowledge)
+				got := w.driver.Query(w.t.Context(), a)
+				if got.Status != channels.Finished || len(got.Reports) != 120 {
+					t.Errorf("got %d reports of knowledge %d", len(got.Reports), got.Status)
 				}
 			})
 		})
@@ -151,8 +151,8 @@ func TestAsk_AskFails(t *testing.T) {
 			inWorld(t, simulator.Options{Faults: []string{tt.fault}}, basicSettings(tt.settings), func(w *world) {
 				ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 				defer cancel()
-				got := w.driver.Ask(ctx, attempt(1, "hello"))
-				want := channels.Answer{Knowledge: channels.AskFailed, Reason: tt.want}
+				got := w.driver.Query(ctx, attempt(1, "hello"))
+				want := channels.Answer{Status: channels.QueryFailed, Reason: tt.want}
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Error(diff)
 				}
@@ -168,7 +168,7 @@ func askCanned(t testing.TB, c *canned, settings weir.Settings, parts int) chann
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.Ask(t.Context(), attempt(1, make([]string, parts)...))
+	return d.Query(t.Context(), attempt(1, make([]string, parts)...))
 }
 
 func TestAsk_AskUnderstandsLists(t *testing.T) {
@@ -245,7 +245,7 @@ func FuzzAsk(f *testing.F) {
 			}
 			seen[r.Part] = true
 		}
-		if (got.Knowledge == channels.Finished) != (len(seen) == 2) || got.Knowledge == channels.Absent && len(seen) > 0 {
+		if (got.Status == channels.Finished) != (len(seen) == 2) || got.Status == channels.Absent && len(seen) > 0 {
 			t.Errorf("answer %+v", got)
 		}
 	})

@@ -17,7 +17,7 @@
 // 200 means that Nuntium has read the batch, not that it keeps it: a message with
 // a known guid, or with a channel that cannot carry it, is dropped silently. Only
 // a query reveals that. A batch is not atomic either: an error half-way leaves the
-// messages before it stored. Ask detects both.
+// messages before it stored. Query detects both.
 //
 // # Invariants
 //

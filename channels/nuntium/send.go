@@ -35,7 +35,7 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 	}
 	r := d.send.Post(ctx, body, maxList)
 	if r.Delivery == provider.Answered && r.Status/100 == 2 && isNuntiumResponse(r) {
-		return channels.SendResult{Fate: channels.Accepted, ProviderRef: tokenInForce(r.Header, a.ID.Ref)}
+		return channels.SendResult{Status: channels.Accepted, ProviderRef: tokenInForce(r.Header, a.ID.Ref)}
 	}
 	return r.Sent()
 }
@@ -56,8 +56,8 @@ func tokenInForce(h http.Header, ref weir.Ref) string {
 	return tokenOf(ref)
 }
 
-// Ask queries what Nuntium has of a contact, under our own token.
-func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+// Query queries what Nuntium has of a contact, under our own token.
+func (d *driver) Query(ctx context.Context, a channels.Attempt) channels.Answer {
 	list, failed := d.list(ctx, tokenOf(a.ID.Ref))
 	if failed != nil {
 		return *failed
@@ -77,7 +77,7 @@ func (d *driver) list(ctx context.Context, token string) ([]listed, *channels.An
 		}
 		some, err := readList(r.Body)
 		if err != nil {
-			return nil, &channels.Answer{Knowledge: channels.AskFailed, Reason: err.Error()}
+			return nil, &channels.Answer{Status: channels.QueryFailed, Reason: err.Error()}
 		}
 		all = append(all, some...)
 		// get_ao.json, the query with a password, has no pages.
@@ -85,7 +85,7 @@ func (d *driver) list(ctx context.Context, token string) ([]listed, *channels.An
 			return all, nil
 		}
 	}
-	return nil, &channels.Answer{Knowledge: channels.AskFailed, Reason: "the provider lists too many messages"}
+	return nil, &channels.Answer{Status: channels.QueryFailed, Reason: "the provider lists too many messages"}
 }
 
 // sendPath returns where batches are posted. A password belongs to an application

@@ -29,7 +29,7 @@ func TestSend_NamesMessagesByContact(t *testing.T) {
 			t.Parallel()
 			inWorld(t, simulator.Options{QueueTime: time.Hour}, settings, func(w *world) {
 				got := w.driver.Send(w.t.Context(), attempt(71, "hello <1> & é", "hello 2"))
-				if diff := cmp.Diff(channels.SendResult{Fate: channels.Accepted, ProviderRef: "7-1z"}, got); diff != "" {
+				if diff := cmp.Diff(channels.SendResult{Status: channels.Accepted, ProviderRef: "7-1z"}, got); diff != "" {
 					t.Fatal(diff)
 				}
 				_, _, body := w.request("GET", "/acme/weir/get_ao.json?token=7-1z", "acme/weir", password, "")
@@ -56,17 +56,17 @@ func TestSend_NamesMessagesByContact(t *testing.T) {
 func TestSend_Results(t *testing.T) {
 	t.Parallel()
 	unclear := func(reason string, answered bool) channels.SendResult {
-		return channels.SendResult{Fate: channels.Unclear, Reason: reason, ChannelFault: true, Answered: answered}
+		return channels.SendResult{Status: channels.Unclear, Reason: reason, ChannelFault: true, Answered: answered}
 	}
 	notSent := func(reason string) channels.SendResult {
-		return channels.SendResult{Fate: channels.NotSent, Reason: reason, ChannelFault: true}
+		return channels.SendResult{Status: channels.NotSent, Reason: reason, ChannelFault: true}
 	}
 	later := func(reason string) channels.SendResult {
 		s := notSent(reason)
 		s.RetryAfter = time.Second
 		return s
 	}
-	accepted := channels.SendResult{Fate: channels.Accepted, ProviderRef: "7-1"}
+	accepted := channels.SendResult{Status: channels.Accepted, ProviderRef: "7-1"}
 	tests := map[string]struct {
 		fault    string
 		settings weir.Settings
@@ -80,8 +80,8 @@ func TestSend_Results(t *testing.T) {
 		"502 of a proxy":     {fault: "after=502@send", want: unclear("gateway error", false), stored: 2},
 		"503":                {fault: "status=503@send", want: later("provider unavailable")},
 		"429":                {fault: "status=429@send", want: later("rate limited")},
-		"400":                {fault: "status=400@send", want: channels.SendResult{Fate: channels.NotSent, Reason: "request refused"}},
-		"413":                {fault: "status=413@send", want: channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "request refused"}},
+		"400":                {fault: "status=400@send", want: channels.SendResult{Status: channels.NotSent, Reason: "request refused"}},
+		"413":                {fault: "status=413@send", want: channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: "request refused"}},
 		"redirect":           {fault: "status=302@send", want: notSent("provider redirects")},
 		"hang":               {fault: "hang@send", want: unclear("timeout", false)},
 		"late":               {fault: "late=9s@send", want: accepted, stored: 2},
@@ -94,7 +94,7 @@ func TestSend_Results(t *testing.T) {
 		"a page":             {settings: weir.Settings{"base_url": "http://page.test"}, want: unclear("answer not understood", true)},
 		"empty page":         {settings: weir.Settings{"base_url": "http://blank.test"}, want: accepted},
 		"another account":    {settings: weir.Settings{"account": "other"}, want: notSent("credentials refused")},
-		"not a number":       {to: "hello", want: channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "the address is not a phone number"}},
+		"not a number":       {to: "hello", want: channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: "the address is not a phone number"}},
 		"number with spaces": {to: "+1 (555) 000-1234", want: accepted, stored: 2},
 		"crash half-way":     {fault: "crash", want: unclear("provider error", true), stored: 1},
 	}
@@ -135,7 +135,7 @@ func TestSend_Nothing(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		got := w.driver.Send(w.t.Context(), attempt(1))
-		if got.Fate != channels.Refused || got.Outcome != weir.Failed {
+		if got.Status != channels.Refused || got.Outcome != weir.Failed {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -173,8 +173,8 @@ func TestSend_DispatchingAgainNeverDoubles(t *testing.T) {
 			if r.Stored != parts || r.Alike != 0 || line.Sent != parts || line.Doubled != 0 || line.Active != 0 {
 				rt.Errorf("records %+v, line %+v, want %d messages once", r, line, parts)
 			}
-			answer := w.driver.Ask(w.t.Context(), a)
-			if answer.Knowledge != channels.Finished || len(answer.Reports) != parts {
+			answer := w.driver.Query(w.t.Context(), a)
+			if answer.Status != channels.Finished || len(answer.Reports) != parts {
 				rt.Errorf("asked: %+v", answer)
 			}
 		})
@@ -195,7 +195,7 @@ func TestSend_ManyContactsAtOnce(t *testing.T) {
 				a.To = fmt.Sprintf("+1555%06d", i)
 				w.driver.Send(w.t.Context(), a)
 				w.driver.Send(w.t.Context(), a)
-				w.driver.Ask(w.t.Context(), a)
+				w.driver.Query(w.t.Context(), a)
 			})
 		}
 		all.Wait()

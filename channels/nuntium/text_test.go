@@ -41,7 +41,7 @@ func TestText_ArriveAsTheyAre(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if got := d.Send(rt.Context(), attempt(71, texts...)); got.Fate != channels.Accepted {
+		if got := d.Send(rt.Context(), attempt(71, texts...)); got.Status != channels.Accepted {
 			rt.Fatalf("got %+v", got)
 		}
 		var got []map[string]string

@@ -19,13 +19,13 @@ import (
 // meaning at its provider: 2xx always, mostly 400. For 2xx, Sent reports that the
 // answer was not understood.
 func (r Result) Sent() channels.SendResult {
-	s := channels.SendResult{Fate: channels.NotSent, Reason: r.Reason(), ChannelFault: true, RetryAfter: r.RetryAfter}
+	s := channels.SendResult{Status: channels.NotSent, Reason: r.Reason(), ChannelFault: true, RetryAfter: r.RetryAfter}
 	switch {
 	case r.Delivery == NeverSent:
 		s.ChannelFault = !errors.Is(r.Err, context.Canceled) // our own doing
 		return s
 	case r.Delivery == MaybeSent:
-		s.Fate = channels.Unclear
+		s.Status = channels.Unclear
 		s.ChannelFault = !errors.Is(r.Err, context.Canceled)
 		return s
 	}
@@ -34,26 +34,26 @@ func (r Result) Sent() channels.SendResult {
 		http.StatusProxyAuthRequired, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return s
 	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
-		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: s.Reason}
+		return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: s.Reason}
 	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusGatewayTimeout:
 		// A proxy answered. The server behind it may still be at work.
-		s.Fate = channels.Unclear
+		s.Status = channels.Unclear
 		return s
 	}
 	switch {
 	case r.Status >= 500:
-		s.Fate, s.Answered = channels.Unclear, true
+		s.Status, s.Answered = channels.Unclear, true
 	case r.Status >= 400:
 		s.ChannelFault = false // may be caused by this contact: retried, but not forever
 	case r.Status >= 200 && r.Status < 300:
-		s.Fate, s.Answered = channels.Unclear, r.Err == nil
+		s.Status, s.Answered = channels.Unclear, r.Err == nil
 	}
 	return s // 3xx: not sent, the base_url is wrong
 }
 
 // AskFailed returns the answer of a driver that could not ask.
 func (r Result) AskFailed() channels.Answer {
-	return channels.Answer{Knowledge: channels.AskFailed, Reason: r.Reason()}
+	return channels.Answer{Status: channels.QueryFailed, Reason: r.Reason()}
 }
 
 // Erring returns the status of a channel whose provider could not be asked.

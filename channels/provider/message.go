@@ -12,7 +12,7 @@ import (
 
 // Refused returns the result of a contact that cannot be dispatched, now or ever.
 func Refused(outcome weir.Outcome, reason string) channels.SendResult {
-	return channels.SendResult{Fate: channels.Refused, Outcome: outcome, Reason: reason}
+	return channels.SendResult{Status: channels.Refused, Outcome: outcome, Reason: reason}
 }
 
 // NoCancel is a part of drivers whose provider cannot cancel a message.

@@ -13,12 +13,12 @@ import (
 // Partly returns the result of a contact whose first messages were accepted and
 // the next one was not, or not certainly. Then dispatching the contact again would
 // send the first ones twice, so that it counts as accepted, and its reference
-// keeps how far it came: Ask reports the rest as failed.
+// keeps how far it came: Query reports the rest as failed.
 func Partly(accepted, of int, s channels.SendResult) channels.SendResult {
 	if accepted == 0 {
 		return s
 	}
-	return channels.SendResult{Fate: channels.Accepted, ProviderRef: Progress{accepted, of, s.Fate == channels.Unclear}.String()}
+	return channels.SendResult{Status: channels.Accepted, ProviderRef: Progress{accepted, of, s.Status == channels.Unclear}.String()}
 }
 
 // Progress is how many messages of a contact a provider accepted that is given them one

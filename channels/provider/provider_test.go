@@ -157,7 +157,7 @@ func TestProvider_Delivery(t *testing.T) {
 	cases := []struct {
 		name, url string
 		delivery  provider.Delivery
-		fate      channels.Fate
+		fate      channels.SendStatus
 		reason    string
 	}{
 		{"refused connection", closed.URL, provider.NeverSent, channels.NotSent, "connection refused"},
@@ -179,7 +179,7 @@ func TestProvider_Delivery(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			got := provider.Do(ctx, client(t), get(t, c.url+"?address=15550001"), 1000)
-			if got.Delivery != c.delivery || got.Sent().Fate != c.fate || got.Reason() != c.reason || !got.Sent().ChannelFault {
+			if got.Delivery != c.delivery || got.Sent().Status != c.fate || got.Reason() != c.reason || !got.Sent().ChannelFault {
 				t.Errorf("got delivery %d, %+v (%v); want delivery %d, fate %d, %q",
 					got.Delivery, got.Sent(), got.Err, c.delivery, c.fate, c.reason)
 			}
@@ -325,19 +325,19 @@ func TestProvider_SentByStatus(t *testing.T) {
 		status int
 		want   channels.SendResult
 	}{
-		{200, channels.SendResult{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "answer not understood"}},
-		{302, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "provider redirects"}},
-		{400, channels.SendResult{Fate: channels.NotSent, Reason: "request refused"}},
-		{401, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "credentials refused"}},
-		{403, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "credentials refused"}},
-		{404, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "not found at the provider"}},
-		{408, channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "request refused"}},
-		{413, channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "request refused"}},
-		{429, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "rate limited"}},
-		{500, channels.SendResult{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "provider error"}},
-		{502, channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
-		{503, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "provider unavailable"}},
-		{504, channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
+		{200, channels.SendResult{Status: channels.Unclear, Answered: true, ChannelFault: true, Reason: "answer not understood"}},
+		{302, channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "provider redirects"}},
+		{400, channels.SendResult{Status: channels.NotSent, Reason: "request refused"}},
+		{401, channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "credentials refused"}},
+		{403, channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "credentials refused"}},
+		{404, channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "not found at the provider"}},
+		{408, channels.SendResult{Status: channels.Unclear, ChannelFault: true, Reason: "request refused"}},
+		{413, channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: "request refused"}},
+		{429, channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "rate limited"}},
+		{500, channels.SendResult{Status: channels.Unclear, Answered: true, ChannelFault: true, Reason: "provider error"}},
+		{502, channels.SendResult{Status: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
+		{503, channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "provider unavailable"}},
+		{504, channels.SendResult{Status: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
 	}
 	for _, c := range cases {
 		got := provider.Result{Delivery: provider.Answered, Status: c.status}.Sent()

@@ -22,11 +22,11 @@ const (
 	settleTime = 2 * time.Minute
 )
 
-// Ask finds out the outcome of the messages of an attempt.
-func (d *textDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+// Query finds out the outcome of the messages of an attempt.
+func (d *textDriver) Query(ctx context.Context, a channels.Attempt) channels.Answer {
 	have, ok := parseParts(a.ProviderRef, len(a.Messages))
 	if !ok {
-		return channels.Answer{Knowledge: channels.CannotTell, Reason: "the reference is not of these messages"}
+		return channels.Answer{Status: channels.CannotTell, Reason: "the reference is not of these messages"}
 	}
 	var found []finding
 	var listed []resource
@@ -62,15 +62,15 @@ type finding struct {
 
 // together combines the findings of the messages of a contact.
 func (d *textDriver) together(a channels.Attempt, have parts, found []finding) channels.Answer {
-	answer := channels.Answer{Knowledge: channels.Finished}
+	answer := channels.Answer{Status: channels.Finished}
 	absent := 0
 	var unknown *channels.Answer
 	for i, f := range found {
 		report := weir.Report{Attempt: a.ID, Part: i, At: time.Now()}
 		switch {
-		case f.failed.Knowledge == channels.AskFailed:
+		case f.failed.Status == channels.QueryFailed:
 			return f.failed
-		case f.failed.Knowledge == channels.CannotTell:
+		case f.failed.Status == channels.CannotTell:
 			unknown = &found[i].failed
 			continue
 		case f.absent:
@@ -84,27 +84,27 @@ func (d *textDriver) together(a channels.Attempt, have parts, found []finding) c
 			report.Outcome, report.Reason, _ = messageState(f.resource.Status, f.resource.code(), d.final)
 		}
 		if report.Outcome == "" {
-			answer.Knowledge = channels.Underway
+			answer.Status = channels.Underway
 			continue
 		}
 		answer.Reports = append(answer.Reports, report)
 	}
 	switch {
 	case absent == len(found):
-		return channels.Answer{Knowledge: channels.Absent}
+		return channels.Answer{Status: channels.Absent}
 	// Without a reference, nothing about the contact is known. With one, Twilio accepted some
 	// message, so that the contact is underway until reports end it or its time limit.
 	case unknown != nil && a.ProviderRef == "":
 		return *unknown
 	case unknown != nil:
-		answer.Knowledge, answer.Silent = channels.Underway, true
+		answer.Status, answer.Silent = channels.Underway, true
 	}
 	answer.ProviderRef = have.String()
 	return answer
 }
 
-// Ask finds out the outcome of a call.
-func (d *voiceDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+// Query finds out the outcome of a call.
+func (d *voiceDriver) Query(ctx context.Context, a channels.Attempt) channels.Answer {
 	var f finding
 	if isSID(a.ProviderRef, "CA") {
 		f = d.query(ctx, "Calls", a.ProviderRef, a.ClaimedAt)
@@ -117,21 +117,21 @@ func (d *voiceDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answ
 	}
 	report := weir.Report{Attempt: a.ID, Part: weir.WholeContact, ProviderRef: a.ProviderRef, At: time.Now()}
 	switch {
-	case f.failed.Knowledge != 0:
+	case f.failed.Status != 0:
 		return f.failed
 	case f.absent:
-		return channels.Answer{Knowledge: channels.Absent}
+		return channels.Answer{Status: channels.Absent}
 	case f.gone:
 		report.Outcome, report.Reason = weir.Lost, "no longer known to the provider"
 	default:
 		report.ProviderRef = f.resource.SID
 		report.Outcome, report.Reason, _ = callState(f.resource.Status, f.resource.AnsweredBy, "")
 		if report.Outcome == "" {
-			return channels.Answer{Knowledge: channels.Underway, ProviderRef: f.resource.SID}
+			return channels.Answer{Status: channels.Underway, ProviderRef: f.resource.SID}
 		}
 		report.Result.CallSeconds = provider.CallSeconds(f.resource.Duration)
 	}
-	return channels.Answer{Knowledge: channels.Finished, ProviderRef: report.ProviderRef, Reports: []weir.Report{report}}
+	return channels.Answer{Status: channels.Finished, ProviderRef: report.ProviderRef, Reports: []weir.Report{report}}
 }
 
 // query asks about one message or call by its SID.
@@ -169,7 +169,7 @@ func (c *client) list(ctx context.Context, kind, to string) ([]resource, *channe
 		return nil, &answer
 	}
 	if page.Next != "" {
-		return nil, &channels.Answer{Knowledge: channels.CannotTell, Reason: "the provider lists too much for this number"}
+		return nil, &channels.Answer{Status: channels.CannotTell, Reason: "the provider lists too much for this number"}
 	}
 	return append([]resource{}, *items...), nil
 }
@@ -180,7 +180,7 @@ func (c *client) list(ctx context.Context, kind, to string) ([]resource, *channe
 // later, none whatever its text, because Twilio may store a text differently.
 func evidence(listed []resource, a channels.Attempt, to string, part int, now time.Time) finding {
 	if a.ClaimedAt.IsZero() {
-		return finding{failed: channels.Answer{Knowledge: channels.CannotTell, Reason: "it is not known when the attempt began"}}
+		return finding{failed: channels.Answer{Status: channels.CannotTell, Reason: "it is not known when the attempt began"}}
 	}
 	var same []resource
 	others := 0
@@ -201,9 +201,9 @@ func evidence(listed []resource, a channels.Attempt, to string, part int, now ti
 	case len(same) == 1 && !repeated && isSID(same[0].SID, "SM", "MM", "CA"):
 		return finding{resource: &same[0]}
 	case len(same)+others > 0:
-		return finding{failed: channels.Answer{Knowledge: channels.CannotTell, Reason: "the provider has several that it could be"}}
+		return finding{failed: channels.Answer{Status: channels.CannotTell, Reason: "the provider has several that it could be"}}
 	case now.Sub(a.ClaimedAt) < settleTime:
-		return finding{failed: channels.Answer{Knowledge: channels.AskFailed, Reason: "too early to be certain"}}
+		return finding{failed: channels.Answer{Status: channels.QueryFailed, Reason: "too early to be certain"}}
 	}
 	return finding{absent: true}
 }

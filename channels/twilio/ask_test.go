@@ -24,12 +24,12 @@ func TestAsk_AskAboutAMessage(t *testing.T) {
 			inWorld(t, twilio.Type(), simulator.Options{Outcomes: []string{outcome}, QueueTime: time.Minute}, textSettings(), func(w *world) {
 				a := attempt("hello")
 				a.ProviderRef = w.send(a).ProviderRef
-				if diff := cmp.Diff(channels.Answer{Knowledge: channels.Underway, ProviderRef: a.ProviderRef}, w.ask(a)); diff != "" {
+				if diff := cmp.Diff(channels.Answer{Status: channels.Underway, ProviderRef: a.ProviderRef}, w.ask(a)); diff != "" {
 					t.Error(diff)
 				}
 				w.after(2 * time.Minute)
 				want.Attempt = ref
-				if diff := cmp.Diff(channels.Answer{Knowledge: channels.Finished, ProviderRef: a.ProviderRef, Reports: []weir.Report{want}}, w.ask(a)); diff != "" {
+				if diff := cmp.Diff(channels.Answer{Status: channels.Finished, ProviderRef: a.ProviderRef, Reports: []weir.Report{want}}, w.ask(a)); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -43,12 +43,12 @@ func TestAsk_AskAboutACall(t *testing.T) {
 		a := callAttempt()
 		a.ProviderRef = w.send(a).ProviderRef
 		w.after(time.Minute)
-		if diff := cmp.Diff(channels.Answer{Knowledge: channels.Underway, ProviderRef: a.ProviderRef}, w.ask(a)); diff != "" {
+		if diff := cmp.Diff(channels.Answer{Status: channels.Underway, ProviderRef: a.ProviderRef}, w.ask(a)); diff != "" {
 			t.Error(diff)
 		}
 		w.after(2 * time.Minute)
 		want := weir.Report{Attempt: ref, Part: weir.WholeContact, Outcome: weir.Completed, ProviderRef: a.ProviderRef, Result: weir.Result{CallSeconds: 90}}
-		if diff := cmp.Diff(channels.Answer{Knowledge: channels.Finished, ProviderRef: a.ProviderRef, Reports: []weir.Report{want}}, w.ask(a)); diff != "" {
+		if diff := cmp.Diff(channels.Answer{Status: channels.Finished, ProviderRef: a.ProviderRef, Reports: []weir.Report{want}}, w.ask(a)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -64,13 +64,13 @@ func TestAsk_AskAfterALostAnswer(t *testing.T) {
 		after  func(w *world)
 		change func(a *channels.Attempt)
 		wait   time.Duration
-		want   channels.Knowledge
+		want   channels.QueryStatus
 	}{
 		"found":            {false, "cut@send", nil, nil, nil, time.Second, channels.Finished},
 		"found, call":      {true, "cut@send", nil, nil, nil, time.Second, channels.Finished},
-		"not there yet":    {false, "reset@send", nil, nil, nil, 119 * time.Second, channels.AskFailed},
+		"not there yet":    {false, "reset@send", nil, nil, nil, 119 * time.Second, channels.QueryFailed},
 		"absent":           {false, "reset@send", nil, nil, nil, 121 * time.Second, channels.Absent},
-		"call, too early":  {true, "reset@send", nil, nil, nil, time.Minute, channels.AskFailed},
+		"call, too early":  {true, "reset@send", nil, nil, nil, time.Minute, channels.QueryFailed},
 		"call, absent":     {true, "reset@send", nil, nil, nil, 3 * time.Minute, channels.Absent},
 		"an older one":     {false, "reset@send:#2", func(w *world) { w.send(attempt("hello")); w.after(time.Hour) }, nil, nil, 3 * time.Minute, channels.Absent},
 		"two":              {false, "cut@send:#1", nil, func(w *world) { w.send(attempt("hello")) }, nil, 3 * time.Minute, channels.CannotTell},
@@ -78,11 +78,11 @@ func TestAsk_AskAfterALostAnswer(t *testing.T) {
 		"another text":     {false, "reset@send:#1", nil, func(w *world) { w.send(attempt("good-bye")) }, nil, 3 * time.Minute, channels.CannotTell},
 		"another, too":     {false, "cut@send:#1", nil, func(w *world) { w.send(attempt("good-bye")) }, nil, 3 * time.Minute, channels.Finished},
 		"without plus":     {false, "cut@send", nil, nil, func(a *channels.Attempt) { a.To = number[1:] }, 3 * time.Minute, channels.Finished},
-		"list fails":       {false, "reset@send,status=500@list", nil, nil, nil, 3 * time.Minute, channels.AskFailed},
-		"list is slow":     {false, "reset@send,hang@list", nil, nil, nil, 3 * time.Minute, channels.AskFailed},
+		"list fails":       {false, "reset@send,status=500@list", nil, nil, nil, 3 * time.Minute, channels.QueryFailed},
+		"list is slow":     {false, "reset@send,hang@list", nil, nil, nil, 3 * time.Minute, channels.QueryFailed},
 		"no known begin":   {false, "reset@send", nil, nil, func(a *channels.Attempt) { a.ClaimedAt = time.Time{} }, 3 * time.Minute, channels.CannotTell},
 		"odd reference":    {false, "cut@send", nil, nil, func(a *channels.Attempt) { a.ProviderRef = "17" }, time.Second, channels.CannotTell},
-		"not known to get": {false, "reset@send", nil, nil, func(a *channels.Attempt) { a.ProviderRef = sid }, time.Minute, channels.AskFailed},
+		"not known to get": {false, "reset@send", nil, nil, func(a *channels.Attempt) { a.ProviderRef = sid }, time.Minute, channels.QueryFailed},
 		"known no more":    {false, "reset@send", nil, nil, func(a *channels.Attempt) { a.ProviderRef = sid }, 3 * time.Minute, channels.Finished},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestAsk_AskAfterALostAnswer(t *testing.T) {
 				if tt.voice {
 					a = callAttempt()
 				}
-				if got := w.send(a); got.Fate != channels.Unclear {
+				if got := w.send(a); got.Status != channels.Unclear {
 					t.Fatalf("got %+v", got)
 				}
 				if tt.after != nil {
@@ -110,7 +110,7 @@ func TestAsk_AskAfterALostAnswer(t *testing.T) {
 				}
 				w.after(tt.wait)
 				got := w.ask(a)
-				if got.Knowledge != tt.want {
+				if got.Status != tt.want {
 					t.Errorf("got %+v", got)
 				}
 				keepsSecrets(t, got.Reason)
@@ -127,7 +127,7 @@ func TestAsk_SeveralMessages(t *testing.T) {
 		faults []string
 		ref    string // last part of the reference
 		want   string // outcomes of the parts
-		know   channels.Knowledge
+		know   channels.QueryStatus
 	}{
 		"all":             {nil, ",SM00000000000000000000000000000003", "completed completed completed", channels.Finished},
 		"third refused":   {[]string{"status=401@send:#3"}, ",-", "completed completed failed", channels.Finished},
@@ -140,7 +140,7 @@ func TestAsk_SeveralMessages(t *testing.T) {
 			inWorld(t, twilio.Type(), simulator.Options{Faults: append(tt.faults, "drop@status")}, textSettings(), func(w *world) {
 				a := attempt("a", "b", "c")
 				s := w.send(a)
-				if s.Fate != channels.Accepted || !strings.HasSuffix(s.ProviderRef, tt.ref) {
+				if s.Status != channels.Accepted || !strings.HasSuffix(s.ProviderRef, tt.ref) {
 					t.Fatalf("got %+v", s)
 				}
 				a.ProviderRef = s.ProviderRef
@@ -153,17 +153,17 @@ func TestAsk_SeveralMessages(t *testing.T) {
 					}
 					got = append(got, string(r.Outcome))
 				}
-				if strings.Join(got, " ") != tt.want || answer.Knowledge != tt.know {
+				if strings.Join(got, " ") != tt.want || answer.Status != tt.know {
 					t.Errorf("got %+v", answer)
 				}
 			})
 		})
 	}
 	inWorld(t, twilio.Type(), simulator.Options{}, textSettings(), func(w *world) {
-		if got := w.send(attempt(strings.Split(strings.Repeat("a", 15), "")...)); got.Fate != channels.Refused {
+		if got := w.send(attempt(strings.Split(strings.Repeat("a", 15), "")...)); got.Status != channels.Refused {
 			t.Errorf("fifteen: got %+v", got)
 		}
-		if got := w.send(attempt()); got.Fate != channels.Refused {
+		if got := w.send(attempt()); got.Status != channels.Refused {
 			t.Errorf("none: got %+v", got)
 		}
 	})
@@ -173,7 +173,7 @@ func TestAsk_SeveralMessages(t *testing.T) {
 			a := attempt("a", "a")
 			w.send(a)
 			w.after(3 * time.Minute)
-			if got := w.ask(a); got.Knowledge != channels.CannotTell {
+			if got := w.ask(a); got.Status != channels.CannotTell {
 				t.Errorf("repeated, %s: got %+v", faults, got)
 			}
 		})

@@ -44,7 +44,7 @@ func (d *voiceDriver) Send(ctx context.Context, a channels.Attempt) channels.Sen
 	}
 	r := d.post(ctx, form, "Calls.json")
 	if c, ok := parse(r.Body, "CA"); ok && r.OK() {
-		return channels.SendResult{Fate: channels.Accepted, ProviderRef: c.SID}
+		return channels.SendResult{Status: channels.Accepted, ProviderRef: c.SID}
 	}
 	return refusal(r)
 }

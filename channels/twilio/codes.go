@@ -42,7 +42,7 @@ func refusal(r provider.Result) channels.SendResult {
 	}
 	if r.Status >= 500 || r.Status == http.StatusRequestTimeout {
 		return channels.SendResult{
-			Fate: channels.Unclear, Reason: s.Reason, ChannelFault: true, RetryAfter: r.RetryAfter, Answered: code != 0,
+			Status: channels.Unclear, Reason: s.Reason, ChannelFault: true, RetryAfter: r.RetryAfter, Answered: code != 0,
 		}
 	}
 	if r.Status < 400 || code == 0 {
@@ -52,20 +52,20 @@ func refusal(r provider.Result) channels.SendResult {
 		return provider.Refused(weir.Failed, reason)
 	}
 	if code == recipientLimit {
-		return channels.SendResult{Fate: channels.NotSent, Later: true, Reason: channels.RateLimited, RetryAfter: r.RetryAfter}
+		return channels.SendResult{Status: channels.NotSent, Later: true, Reason: channels.RateLimited, RetryAfter: r.RetryAfter}
 	}
 	if r.Status == http.StatusTooManyRequests {
 		return s
 	}
 	if reason, pause := ours(code); reason != "" {
 		return channels.SendResult{
-			Fate: channels.NotSent, ChannelFault: true, Reason: reason, RetryAfter: max(pause, r.RetryAfter),
+			Status: channels.NotSent, ChannelFault: true, Reason: reason, RetryAfter: max(pause, r.RetryAfter),
 		}
 	}
 	// An unknown code of a 400 may be this contact's fault: it is retried, and counted, so that
 	// one contact cannot pause the channel and is not retried forever.
 	if r.Status != http.StatusUnauthorized && r.Status != http.StatusForbidden && r.Status != http.StatusNotFound {
-		s = channels.SendResult{Fate: channels.NotSent, Reason: "request refused", RetryAfter: r.RetryAfter}
+		s = channels.SendResult{Status: channels.NotSent, Reason: "request refused", RetryAfter: r.RetryAfter}
 	}
 	return s
 }

@@ -70,22 +70,22 @@ func (d *textDriver) Send(ctx context.Context, a channels.Attempt) channels.Send
 	for i := range a.Messages {
 		s := d.sendOne(ctx, a, i)
 		switch {
-		case s.Fate == channels.Accepted:
+		case s.Status == channels.Accepted:
 			have = append(have, s.ProviderRef)
 			continue
 		case i == 0:
 			return s
-		case s.Fate == channels.Unclear:
+		case s.Status == channels.Unclear:
 			have = append(have, inDoubt)
 		}
 		// Another dispatch would send the first messages twice. The contact counts as
-		// accepted, and Ask reports the rest as failed.
+		// accepted, and Query reports the rest as failed.
 		for len(have) < len(a.Messages) {
 			have = append(have, notSent)
 		}
 		break
 	}
-	return channels.SendResult{Fate: channels.Accepted, ProviderRef: have.String()}
+	return channels.SendResult{Status: channels.Accepted, ProviderRef: have.String()}
 }
 
 func (d *textDriver) sendOne(ctx context.Context, a channels.Attempt, part int) channels.SendResult {
@@ -95,7 +95,7 @@ func (d *textDriver) sendOne(ctx context.Context, a channels.Attempt, part int) 
 	}
 	r := d.post(ctx, form, "Messages.json")
 	if m, ok := parse(r.Body, "SM", "MM"); ok && r.OK() {
-		return channels.SendResult{Fate: channels.Accepted, ProviderRef: m.SID}
+		return channels.SendResult{Status: channels.Accepted, ProviderRef: m.SID}
 	}
 	return refusal(r)
 }

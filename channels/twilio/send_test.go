@@ -56,7 +56,7 @@ func TestSend_MessageRequest(t *testing.T) {
 				if tt.change != nil {
 					tt.change(&a)
 				}
-				if s := w.send(a); s.Fate != channels.Accepted {
+				if s := w.send(a); s.Status != channels.Accepted {
 					t.Fatalf("got %+v", s)
 				}
 				var got []map[string][]string
@@ -113,12 +113,12 @@ func TestSend_CallRequest(t *testing.T) {
 				s := w.send(a)
 				requests := w.sim.Records().Requests
 				if tt.want == nil {
-					if s.Fate != channels.Refused || s.Reason != tt.reason || len(requests) > 0 {
+					if s.Status != channels.Refused || s.Reason != tt.reason || len(requests) > 0 {
 						t.Errorf("got %+v, %d requests", s, len(requests))
 					}
 					return
 				}
-				if s.Fate != channels.Accepted || len(requests) != 1 {
+				if s.Status != channels.Accepted || len(requests) != 1 {
 					t.Fatalf("got %+v", s)
 				}
 				if diff := cmp.Diff(tt.want, requests[0].Form); diff != "" {
@@ -133,13 +133,13 @@ func TestSend_CallRequest(t *testing.T) {
 func TestSend_Fates(t *testing.T) {
 	t.Parallel()
 	refused := func(reason string) channels.SendResult {
-		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
+		return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: reason}
 	}
 	fault := func(reason string, after time.Duration) channels.SendResult {
-		return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: reason, RetryAfter: after}
+		return channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: reason, RetryAfter: after}
 	}
 	unclear := func(reason string, answered bool) channels.SendResult {
-		return channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: reason, Answered: answered}
+		return channels.SendResult{Status: channels.Unclear, ChannelFault: true, Reason: reason, Answered: answered}
 	}
 	type answer struct{ status, code, after int }
 	tests := map[answer]channels.SendResult{
@@ -149,9 +149,9 @@ func TestSend_Fates(t *testing.T) {
 		{403, 70051, 0}: fault("credentials refused", 0), {404, 20404, 0}: fault("not found at the provider", 0),
 		{403, 20005, 0}: fault("account not active", time.Minute), {400, 10001, 0}: fault("account not active", time.Minute),
 		{400, 63038, 0}: fault("daily limit of the account", time.Minute), {429, 63038, 0}: fault(channels.RateLimited, 0),
-		{400, 63018, 0}: {Fate: channels.NotSent, Later: true, Reason: channels.RateLimited},
-		{429, 63018, 7}: {Fate: channels.NotSent, Later: true, Reason: channels.RateLimited, RetryAfter: 7 * time.Second},
-		{400, 99999, 0}: {Fate: channels.NotSent, Reason: "request refused"}, {400, 0, 0}: {Fate: channels.NotSent, Reason: "request refused"},
+		{400, 63018, 0}: {Status: channels.NotSent, Later: true, Reason: channels.RateLimited},
+		{429, 63018, 7}: {Status: channels.NotSent, Later: true, Reason: channels.RateLimited, RetryAfter: 7 * time.Second},
+		{400, 99999, 0}: {Status: channels.NotSent, Reason: "request refused"}, {400, 0, 0}: {Status: channels.NotSent, Reason: "request refused"},
 		{408, 0, 0}: unclear("request refused", false), {500, 0, 0}: unclear("provider error", false), {500, 20500, 0}: unclear("provider error", true),
 		{502, 0, 0}: unclear("gateway error", false), {503, 0, 0}: unclear("provider unavailable", false), {503, 20503, 0}: unclear("provider unavailable", true),
 		{503, 21610, 0}: unclear("provider unavailable", true), {504, 0, 0}: unclear("gateway error", false),
@@ -228,11 +228,11 @@ func TestSend_AnswerCutAtEveryByte(t *testing.T) {
 		whole := fmt.Sprintf("HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 		for n := range len(whole) {
 			got := driverOver(t, c.typ, canned(whole[:n]), textSettings()).Send(t.Context(), c.send)
-			if got.Fate != channels.Unclear || got.Answered {
+			if got.Status != channels.Unclear || got.Answered {
 				t.Fatalf("cut at %d: got %+v", n, got)
 			}
 		}
-		if got := driverOver(t, c.typ, canned(whole), textSettings()).Send(t.Context(), c.send); got.Fate != channels.Accepted || got.ProviderRef != c.sid {
+		if got := driverOver(t, c.typ, canned(whole), textSettings()).Send(t.Context(), c.send); got.Status != channels.Accepted || got.ProviderRef != c.sid {
 			t.Errorf("whole: got %+v", got)
 		}
 	}
@@ -240,7 +240,7 @@ func TestSend_AnswerCutAtEveryByte(t *testing.T) {
 
 func TestSend_FaultsOfTheSimulator(t *testing.T) {
 	t.Parallel()
-	for rule, want := range map[string]channels.Fate{
+	for rule, want := range map[string]channels.SendStatus{
 		"cut@send": channels.Unclear, "reset@send": channels.Unclear, "hang@send": channels.Unclear, "late=20s@send": channels.Unclear,
 		"after=503@send": channels.Unclear, "status=503@send": channels.Unclear, "status=429@send": channels.NotSent, "late=2s@send": channels.Accepted,
 	} {
@@ -248,7 +248,7 @@ func TestSend_FaultsOfTheSimulator(t *testing.T) {
 			t.Parallel()
 			inWorld(t, twilio.Type(), simulator.Options{Faults: []string{rule}}, textSettings(), func(w *world) {
 				got := w.send(attempt("hello"))
-				if got.Fate != want {
+				if got.Status != want {
 					t.Errorf("got %+v", got)
 				}
 				keepsSecrets(t, got.Reason)
@@ -258,7 +258,7 @@ func TestSend_FaultsOfTheSimulator(t *testing.T) {
 	}
 	for name, settings := range map[string]weir.Settings{"token": {"auth_token": "wrong"}, "account": {"account_sid": "AC" + strings.Repeat("f", 32)}} {
 		inWorld(t, twilio.Type(), simulator.Options{}, textSettings(settings), func(w *world) {
-			if got := w.send(attempt("hello")); got.Fate != channels.NotSent || !got.ChannelFault || got.Reason != "credentials refused" {
+			if got := w.send(attempt("hello")); got.Status != channels.NotSent || !got.ChannelFault || got.Reason != "credentials refused" {
 				t.Errorf("%s: got %+v", name, got)
 			}
 			if got := w.driver.Status(w.t.Context()); got.Health != weir.Erring {
@@ -309,11 +309,11 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status int, body string) {
 		status = 200 + (status%400+400)%400
 		got := sendTo(t, answering{status, body})
-		if got.Fate == channels.Accepted && (status >= 300 || !strings.Contains(body, got.ProviderRef)) || got.Fate == channels.NotSent && status >= 500 {
+		if got.Status == channels.Accepted && (status >= 300 || !strings.Contains(body, got.ProviderRef)) || got.Status == channels.NotSent && status >= 500 {
 			t.Errorf("%d %q: got %+v", status, body, got)
 		}
-		_ = driverOver(t, twilio.VoiceType(), answering{status, body}, textSettings()).Ask(t.Context(), callAttempt())
-		_ = driverOver(t, twilio.Type(), answering{status, body}, textSettings()).Ask(t.Context(), attempt("hello", "b"))
+		_ = driverOver(t, twilio.VoiceType(), answering{status, body}, textSettings()).Query(t.Context(), callAttempt())
+		_ = driverOver(t, twilio.Type(), answering{status, body}, textSettings()).Query(t.Context(), attempt("hello", "b"))
 	})
 }
 

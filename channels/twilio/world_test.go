@@ -144,7 +144,7 @@ func (w *world) send(a channels.Attempt) channels.SendResult {
 func (w *world) ask(a channels.Attempt) channels.Answer {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 	defer cancel()
-	answer := w.driver.Ask(ctx, a)
+	answer := w.driver.Query(ctx, a)
 	for i := range answer.Reports {
 		answer.Reports[i].At = time.Time{}
 	}

@@ -128,7 +128,7 @@ func FuzzAnswers(f *testing.F) {
 		d := newDriver(t, settings(), &canned{status: status, body: string(body)})
 		a := attempt(1, "15550001")
 		sent := d.Send(t.Context(), a)
-		switch sent.Fate {
+		switch sent.Status {
 		case channels.Accepted:
 			if status/100 != 2 || sent.ProviderRef == "" {
 				t.Errorf("%d %q: %+v", status, body, sent)
@@ -138,14 +138,14 @@ func FuzzAnswers(f *testing.F) {
 				t.Errorf("%d %q: %+v", status, body, sent)
 			}
 		case channels.NotSent, channels.Unclear:
-			if sent.Reason == "" || sent.Fate == channels.NotSent && (status/100 == 2 || status == 500) {
+			if sent.Reason == "" || sent.Status == channels.NotSent && (status/100 == 2 || status == 500) {
 				t.Errorf("%d %q: %+v", status, body, sent)
 			}
 		default:
 			t.Errorf("%d %q: %+v", status, body, sent)
 		}
 		a.ProviderRef = "55"
-		if answer := d.Ask(t.Context(), a); answer.Knowledge == 0 || answer.Knowledge == channels.Finished && len(answer.Reports) != 1 || answer.Knowledge == channels.Absent {
+		if answer := d.Query(t.Context(), a); answer.Status == 0 || answer.Status == channels.Finished && len(answer.Reports) != 1 || answer.Status == channels.Absent {
 			t.Errorf("%d %q: %+v", status, body, answer)
 		}
 		d.Cancel(t.Context(), a)

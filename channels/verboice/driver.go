@@ -58,7 +58,7 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 	switch {
 	case r.OK():
 		if id, _, ok := callOf(r.Body); ok {
-			return channels.SendResult{Fate: channels.Accepted, ProviderRef: id}
+			return channels.SendResult{Status: channels.Accepted, ProviderRef: id}
 		}
 	case r.Status == http.StatusBadRequest && r.Err == nil:
 		return refusal(errorOf(r.Body))
@@ -73,7 +73,7 @@ func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z")
 // refusal interprets the text of a 400. Verboice answers 400 to everything that
 // goes wrong; only the text distinguishes the causes.
 func refusal(text string) channels.SendResult {
-	ours := channels.SendResult{Fate: channels.NotSent, ChannelFault: true}
+	ours := channels.SendResult{Status: channels.NotSent, ChannelFault: true}
 	switch {
 	case text == "Not After date can't be in the past",
 		text == "Not After date can't be before Not Before date", // a window under a second, after rounding
@@ -96,16 +96,16 @@ func refusal(text string) channels.SendResult {
 	default:
 		// The cause may be this contact or temporary trouble at Verboice: retried,
 		// and counted, so that it is not retried forever.
-		return channels.SendResult{Fate: channels.NotSent, Reason: "refused for an unknown reason"}
+		return channels.SendResult{Status: channels.NotSent, Reason: "refused for an unknown reason"}
 	}
 	return ours
 }
 
-// Ask queries the state of a call. Verboice cannot be asked without the call's
+// Query queries the state of a call. Verboice cannot be asked without the call's
 // number.
-func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+func (d *driver) Query(ctx context.Context, a channels.Attempt) channels.Answer {
 	if !isID(a.ProviderRef) {
-		return channels.Answer{Knowledge: channels.CannotTell, Reason: "the number of the call is not known"}
+		return channels.Answer{Status: channels.CannotTell, Reason: "the number of the call is not known"}
 	}
 	state, r := d.state(ctx, a.ProviderRef)
 	over := func(outcome weir.Outcome, reason string) channels.Answer {
@@ -113,11 +113,11 @@ func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 			Attempt: a.ID, Part: weir.WholeContact, Outcome: outcome,
 			ProviderRef: a.ProviderRef, Reason: reason, At: time.Now(),
 		}
-		return channels.Answer{Knowledge: channels.Finished, ProviderRef: a.ProviderRef, Reports: []weir.Report{report}}
+		return channels.Answer{Status: channels.Finished, ProviderRef: a.ProviderRef, Reports: []weir.Report{report}}
 	}
 	switch state {
 	case "queued", "active":
-		return channels.Answer{Knowledge: channels.Underway, ProviderRef: a.ProviderRef}
+		return channels.Answer{Status: channels.Underway, ProviderRef: a.ProviderRef}
 	case "completed":
 		return over(weir.Completed, "")
 	case "failed": // also busy and no answer: the state does not distinguish them

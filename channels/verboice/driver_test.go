@@ -45,7 +45,7 @@ func TestDriver_SendRequest(t *testing.T) {
 			wire := &canned{status: 200, body: `{"call_id": 55, "state": "queued"}`}
 			c.attempt.ID = weir.AttemptRef{Ref: weir.Ref{Channel: 1, ID: 35}, Number: 1}
 			got := newDriver(t, c.settings, wire).Send(t.Context(), c.attempt)
-			if d := cmp.Diff(channels.SendResult{Fate: channels.Accepted, ProviderRef: "55"}, got); d != "" {
+			if d := cmp.Diff(channels.SendResult{Status: channels.Accepted, ProviderRef: "55"}, got); d != "" {
 				t.Errorf("sent (-want +got):\n%s", d)
 			}
 			if wire.last.Method != c.method || wire.last.URL.Path != "/api/call" || wire.sent != c.body || !strings.HasPrefix(wire.last.Header.Get("Authorization"), c.auth) {
@@ -62,14 +62,14 @@ func TestDriver_SendRequest(t *testing.T) {
 func TestDriver_SendAnswers(t *testing.T) {
 	t.Parallel()
 	refused := func(reason string) channels.SendResult {
-		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
+		return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: reason}
 	}
-	expired := channels.SendResult{Fate: channels.Refused, Outcome: weir.Expired, Reason: "window closed"}
+	expired := channels.SendResult{Status: channels.Refused, Outcome: weir.Expired, Reason: "window closed"}
 	fault := func(reason string) channels.SendResult {
-		return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: reason}
+		return channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: reason}
 	}
-	unknown := channels.SendResult{Fate: channels.NotSent, Reason: "refused for an unknown reason"}
-	unread := channels.SendResult{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "answer not understood"}
+	unknown := channels.SendResult{Status: channels.NotSent, Reason: "refused for an unknown reason"}
+	unread := channels.SendResult{Status: channels.Unclear, Answered: true, ChannelFault: true, Reason: "answer not understood"}
 	cases := []struct {
 		status int
 		body   string
@@ -96,8 +96,8 @@ func TestDriver_SendAnswers(t *testing.T) {
 		{401, ``, fault("credentials refused")},
 		{404, ``, fault("not found at the provider")},
 		{429, ``, fault("rate limited")},
-		{500, ``, channels.SendResult{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "provider error"}},
-		{502, ``, channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
+		{500, ``, channels.SendResult{Status: channels.Unclear, Answered: true, ChannelFault: true, Reason: "provider error"}},
+		{502, ``, channels.SendResult{Status: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
 		{503, ``, fault("provider unavailable")},
 	}
 	for _, c := range cases {
@@ -108,7 +108,7 @@ func TestDriver_SendAnswers(t *testing.T) {
 	}
 	without := attempt(1, "1")
 	without.Call = nil
-	if got := newDriver(t, settings(), &canned{status: 200}).Send(t.Context(), without); got.Fate != channels.Refused {
+	if got := newDriver(t, settings(), &canned{status: 200}).Send(t.Context(), without); got.Status != channels.Refused {
 		t.Errorf("without a call: %+v", got)
 	}
 }
@@ -119,7 +119,7 @@ func TestDriver_CallsToTheirEnd(t *testing.T) {
 	cases := []struct {
 		outcome string
 		want    []string // outcome and reason of each report
-		asked   channels.Knowledge
+		asked   channels.QueryStatus
 		says    weir.Outcome
 	}{
 		{"completed", []string{" ", " ", "completed "}, channels.Finished, weir.Completed},
@@ -140,7 +140,7 @@ func TestDriver_CallsToTheirEnd(t *testing.T) {
 			o.Outcomes = []string{c.outcome}
 			run(t, o, settings(), func(w *world) {
 				sent := w.send(7, "15550001")
-				if sent.Fate != channels.Accepted {
+				if sent.Status != channels.Accepted {
 					t.Fatalf("sent %+v", sent)
 				}
 				w.pass(10 * time.Minute)
@@ -155,12 +155,12 @@ func TestDriver_CallsToTheirEnd(t *testing.T) {
 				if d := cmp.Diff(c.want, got); d != "" {
 					t.Errorf("reports (-want +got):\n%s", d)
 				}
-				if answer := w.driver.Ask(w.t.Context(), a); answer.Knowledge != channels.CannotTell {
+				if answer := w.driver.Query(w.t.Context(), a); answer.Status != channels.CannotTell {
 					t.Errorf("asked without the number of the call: %+v", answer)
 				}
 				a.ProviderRef = sent.ProviderRef
-				answer := w.driver.Ask(w.t.Context(), a)
-				if answer.Knowledge != c.asked || c.says != "" && (len(answer.Reports) != 1 || answer.Reports[0].Outcome != c.says || answer.Reports[0].Attempt != a.ID) {
+				answer := w.driver.Query(w.t.Context(), a)
+				if answer.Status != c.asked || c.says != "" && (len(answer.Reports) != 1 || answer.Reports[0].Outcome != c.says || answer.Reports[0].Attempt != a.ID) {
 					t.Errorf("asked: %+v", answer)
 				}
 			})
@@ -173,12 +173,12 @@ func TestDriver_AskFails(t *testing.T) {
 	for body, status := range map[string]int{"": 500, `{"call_id":5,"state":"dreaming"}`: 200, `{"call_id":6,"state":"queued"}`: 200, `{"call_id":5,"state":null}`: 200, "x": 200} {
 		a := attempt(1, "1")
 		a.ProviderRef = "5"
-		if got := newDriver(t, settings(), &canned{status: status, body: body}).Ask(t.Context(), a); got.Knowledge != channels.AskFailed || got.Reason == "" {
+		if got := newDriver(t, settings(), &canned{status: status, body: body}).Query(t.Context(), a); got.Status != channels.QueryFailed || got.Reason == "" {
 			t.Errorf("%d %s: %+v", status, body, got)
 		}
 		a.ProviderRef = "5/../cancel"
 		wire := &canned{status: status, body: body}
-		if got := newDriver(t, settings(), wire).Ask(t.Context(), a); got.Knowledge != channels.CannotTell || wire.last != nil {
+		if got := newDriver(t, settings(), wire).Query(t.Context(), a); got.Status != channels.CannotTell || wire.last != nil {
 			t.Errorf("a reference that is no number was asked about: %+v", got)
 		}
 	}
@@ -192,8 +192,8 @@ func TestDriver_PurgedCallIsLost(t *testing.T) {
 		a := attempt(1, "1")
 		a.ProviderRef = w.send(1, "1").ProviderRef
 		w.pass(10 * time.Minute)
-		got := w.driver.Ask(w.t.Context(), a)
-		if got.Knowledge != channels.Finished || len(got.Reports) != 1 || got.Reports[0].Outcome != weir.Lost {
+		got := w.driver.Query(w.t.Context(), a)
+		if got.Status != channels.Finished || len(got.Reports) != 1 || got.Reports[0].Outcome != weir.Lost {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -252,7 +252,7 @@ func TestDriver_NeverTwice(t *testing.T) {
 					sent := w.send(i+1, "1")
 					taken := w.sim.Tally().Keys("line one")
 					has := len(taken) > 0 && containsKey(w, i+1)
-					if sent.Fate == channels.NotSent && has || sent.Fate == channels.Accepted && !has {
+					if sent.Status == channels.NotSent && has || sent.Status == channels.Accepted && !has {
 						t.Fatalf("sent %+v, but at the provider: %v", sent, has)
 					}
 				}

@@ -30,7 +30,7 @@
 //
 //   - A contact is with one worker at most, and with none once it has ended:
 //     canceling a contact does not take it from a worker who has it.
-//   - Events are hints. Ask reports everything that they report, so that a lost
+//   - Events are hints. Query reports everything that they report, so that a lost
 //     or duplicate event does no harm.
 //   - No reason holds a number, a name or a text that a worker wrote.
 package workers

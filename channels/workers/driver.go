@@ -87,17 +87,17 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 	}, nil)
 	switch {
 	case refused != nil:
-		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: refused.Error()}
+		return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: refused.Error()}
 	case err != nil:
 		return failed(ctx, err, begun)
 	}
-	return channels.SendResult{Fate: channels.Accepted, ProviderRef: id}
+	return channels.SendResult{Status: channels.Accepted, ProviderRef: id}
 }
 
 // failed interprets an error for a job that was to be created. If the router had
 // not begun to handle the request, the job certainly was not created.
 func failed(ctx context.Context, err error, begun bool) channels.SendResult {
-	s := channels.SendResult{Fate: channels.NotSent, Reason: unreachable(ctx), ChannelFault: !errors.Is(ctx.Err(), context.Canceled)}
+	s := channels.SendResult{Status: channels.NotSent, Reason: unreachable(ctx), ChannelFault: !errors.Is(ctx.Err(), context.Canceled)}
 	e, _ := errors.AsType[*weir.Error](err)
 	if e != nil {
 		s.RetryAfter = e.RetryAfter
@@ -111,9 +111,9 @@ func failed(ctx context.Context, err error, begun bool) channels.SendResult {
 	case code == weir.CodeInvalid && namesNothing(e):
 		s.Reason = "the router has no such queue or policy"
 	case code == weir.CodeInvalid:
-		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "the router refused the job"}
+		return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: "the router refused the job"}
 	default:
-		s.Fate = channels.Unclear
+		s.Status = channels.Unclear
 	}
 	return s
 }
@@ -139,9 +139,9 @@ func unreachable(ctx context.Context) string {
 	return "the router is not available"
 }
 
-// Ask looks up the job. A worker who has had it for longer than the channel
+// Query looks up the job. A worker who has had it for longer than the channel
 // allows loses it here.
-func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+func (d *driver) Query(ctx context.Context, a channels.Attempt) channels.Answer {
 	var answer channels.Answer
 	var overdue routing.Command
 	look := func(s *routing.State, now time.Time) {
@@ -160,7 +160,7 @@ func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 		}
 	}
 	if err != nil {
-		return channels.Answer{Knowledge: channels.AskFailed, Reason: unreachable(ctx)}
+		return channels.Answer{Status: channels.QueryFailed, Reason: unreachable(ctx)}
 	}
 	return answer
 }
@@ -171,10 +171,10 @@ func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 func (d *driver) look(s *routing.State, a weir.AttemptRef, now time.Time) (answer channels.Answer, overdue routing.Command) {
 	j, ok := s.Job(a.String())
 	if !ok || !ours(&j, a) {
-		return channels.Answer{Knowledge: channels.Absent, Reason: "the router has no such job"}, nil
+		return channels.Answer{Status: channels.Absent, Reason: "the router has no such job"}, nil
 	}
 	if r, over := d.ended(a, &j, now); over {
-		return channels.Answer{Knowledge: channels.Finished, ProviderRef: r.ProviderRef, Reports: []weir.Report{r}}, nil
+		return channels.Answer{Status: channels.Finished, ProviderRef: r.ProviderRef, Reports: []weir.Report{r}}, nil
 	}
 	for _, has := range j.Assignments {
 		switch {
@@ -185,7 +185,7 @@ func (d *driver) look(s *routing.State, a weir.AttemptRef, now time.Time) (answe
 			overdue = routing.CancelJob{ID: j.ID, DispositionCode: codeOverdue}
 		}
 	}
-	return channels.Answer{Knowledge: channels.Underway, ProviderRef: referenceAt(&j), Bounded: true}, overdue
+	return channels.Answer{Status: channels.Underway, ProviderRef: referenceAt(&j), Bounded: true}, overdue
 }
 
 // Cancel cancels a job that no worker has. A worker who has one must end it,

@@ -106,7 +106,7 @@ func (s *shop) finish(worker, code string) {
 
 func (s *shop) asked(number int) channels.Answer {
 	s.t.Helper()
-	return s.d.Ask(s.t.Context(), attempt(number))
+	return s.d.Query(s.t.Context(), attempt(number))
 }
 
 func TestDriver_AContactBecomesAJob(t *testing.T) {
@@ -118,7 +118,7 @@ func TestDriver_AContactBecomesAJob(t *testing.T) {
 	a := attempt(1)
 	a.Priority, a.Survey, a.Call = weir.High, "flu", &weir.Call{CallbackURL: "https://form.example/71"}
 	a.NotAfter = s.now.Add(time.Hour)
-	if diff := cmp.Diff(channels.SendResult{Fate: channels.Accepted, ProviderRef: "7-1z-1"}, s.d.Send(t.Context(), a)); diff != "" {
+	if diff := cmp.Diff(channels.SendResult{Status: channels.Accepted, ProviderRef: "7-1z-1"}, s.d.Send(t.Context(), a)); diff != "" {
 		t.Fatal(diff)
 	}
 	j, _ := s.e.Job("7-1z-1")
@@ -155,16 +155,16 @@ func TestDriver_DispatchingAgainChangesNothing(t *testing.T) {
 	s := newShop(t)
 	s.worker("ann")
 	s.e.Fail(routertest.LosesAnswer)
-	if got := s.d.Send(t.Context(), attempt(1)); got.Fate != channels.Unclear || !got.ChannelFault {
+	if got := s.d.Send(t.Context(), attempt(1)); got.Status != channels.Unclear || !got.ChannelFault {
 		t.Errorf("lost answer: %+v", got)
 	}
 	s.e.Reopen()
-	if got := s.asked(1); got.Knowledge != channels.Underway {
+	if got := s.asked(1); got.Status != channels.Underway {
 		t.Errorf("asked: %+v", got)
 	}
 	job, _ := s.accept("ann")
 	before := len(s.e.Log())
-	if got := s.d.Send(t.Context(), attempt(1)); got.Fate != channels.Accepted || len(s.e.Log()) != before {
+	if got := s.d.Send(t.Context(), attempt(1)); got.Status != channels.Accepted || len(s.e.Log()) != before {
 		t.Errorf("again: %+v, %d writes", got, len(s.e.Log())-before)
 	}
 	if j, _ := s.e.Job(job); j.Status != resource.JobAssigned {
@@ -172,10 +172,10 @@ func TestDriver_DispatchingAgainChangesNothing(t *testing.T) {
 	}
 	s = newShop(t)
 	s.e.Fail(routertest.LosesWrite)
-	if got := s.d.Send(t.Context(), attempt(1)); got.Fate != channels.Unclear {
+	if got := s.d.Send(t.Context(), attempt(1)); got.Status != channels.Unclear {
 		t.Errorf("lost write: %+v", got)
 	}
-	if got := s.asked(1); got.Knowledge != channels.Absent {
+	if got := s.asked(1); got.Status != channels.Absent {
 		t.Errorf("asked: %+v", got)
 	}
 }
@@ -222,7 +222,7 @@ func TestDriver_ResultsOfADispatch(t *testing.T) {
 	cancel()
 	elsewhere := broken{&weir.Error{Code: weir.CodeUnavailable, Message: "elsewhere", RetryAfter: time.Second}}
 	refused := func(reason string) channels.SendResult {
-		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
+		return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: reason}
 	}
 	for name, c := range map[string]struct {
 		ctx      context.Context
@@ -231,18 +231,18 @@ func TestDriver_ResultsOfADispatch(t *testing.T) {
 		change   func(*channels.Attempt)
 		want     channels.SendResult
 	}{
-		"no such queue":  {settings: weir.Settings{"queue": "none"}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
-		"no such policy": {settings: weir.Settings{"classification_policy": "none"}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
-		"closed queue":   {settings: weir.Settings{"queue": "shut"}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the queue is closed", RetryAfter: 30 * time.Second}},
-		"full router":    {engine: crowded{s.e}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the router is full", RetryAfter: 30 * time.Second}},
+		"no such queue":  {settings: weir.Settings{"queue": "none"}, want: channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
+		"no such policy": {settings: weir.Settings{"classification_policy": "none"}, want: channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
+		"closed queue":   {settings: weir.Settings{"queue": "shut"}, want: channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "the queue is closed", RetryAfter: 30 * time.Second}},
+		"full router":    {engine: crowded{s.e}, want: channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "the router is full", RetryAfter: 30 * time.Second}},
 		"lacks a label":  {settings: weir.Settings{"selectors": "absent!"}, want: refused("the contact lacks a label that the channel needs")},
 		"no number":      {settings: weir.Settings{"selectors": "region>=region"}, want: refused("a label of the contact must be a number")},
 		"TwiML":          {change: func(a *channels.Attempt) { a.Call = &weir.Call{TwiML: "<Response/>"} }, want: refused("call instructions cannot be given to people")},
 		"long label":     {settings: weir.Settings{"selectors": "long=*"}, change: func(a *channels.Attempt) { a.Labels["long"] = strings.Repeat("ä", 200) }, want: refused("the router refused the job")},
 		"taken id":       {change: func(a *channels.Attempt) { a.ID.Number = 9 }, want: refused("the router has another job with this id")},
-		"elsewhere":      {engine: elsewhere, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, RetryAfter: time.Second, Reason: "the router is not available"}},
-		"draining":       {engine: broken{weir.Errorf(weir.CodeDraining, "x")}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the router is not available"}},
-		"given up":       {ctx: gone, want: channels.SendResult{Fate: channels.NotSent, Reason: "given up by us"}},
+		"elsewhere":      {engine: elsewhere, want: channels.SendResult{Status: channels.NotSent, ChannelFault: true, RetryAfter: time.Second, Reason: "the router is not available"}},
+		"draining":       {engine: broken{weir.Errorf(weir.CodeDraining, "x")}, want: channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "the router is not available"}},
+		"given up":       {ctx: gone, want: channels.SendResult{Status: channels.NotSent, Reason: "given up by us"}},
 	} {
 		a, e, ctx := attempt(1), router.Engine(s.e), t.Context()
 		if c.change != nil {

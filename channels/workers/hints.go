@@ -149,8 +149,8 @@ func (h *run) carry(ctx context.Context, id weir.ChannelID, attempts []weir.Atte
 	}
 	var reports []weir.Report
 	for _, a := range attempts {
-		answer := d.Ask(ctx, channels.Attempt{ID: a})
-		switch answer.Knowledge {
+		answer := d.Query(ctx, channels.Attempt{ID: a})
+		switch answer.Status {
 		case channels.Finished:
 			reports = append(reports, answer.Reports...)
 		case channels.Underway:

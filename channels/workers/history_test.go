@@ -36,7 +36,7 @@ func TestHistory_Histories(t *testing.T) {
 			who := fmt.Sprint("w", rapid.IntRange(1, workers).Draw(rt, "worker"))
 			switch rapid.SampledFrom([]string{"send", "send", "send", "cancel", "worker", "worker", "accept", "accept", "decline", "complete", "close", "unassign", "fault", "crash", "wait"}).Draw(rt, "step") {
 			case "send":
-				if s.d.Send(rt.Context(), attempt(n)).Fate == channels.Accepted {
+				if s.d.Send(rt.Context(), attempt(n)).Status == channels.Accepted {
 					accepted[n] = true
 				}
 			case "cancel":
@@ -84,19 +84,19 @@ func (s *shop) act(rt *rapid.T, who string, n int) {
 
 func (s *shop) hold(rt *rapid.T, accepted, gone map[int]bool, over map[int]weir.Report, attempts int) {
 	for n := 1; n <= attempts; n++ {
-		got := s.d.Ask(rt.Context(), attempt(n))
-		for got.Knowledge == channels.AskFailed { // the injected fault hit this request
-			got = s.d.Ask(rt.Context(), attempt(n))
+		got := s.d.Query(rt.Context(), attempt(n))
+		for got.Status == channels.QueryFailed { // the injected fault hit this request
+			got = s.d.Query(rt.Context(), attempt(n))
 		}
 		was, ended := over[n]
 		switch {
-		case got.Knowledge == channels.Absent && accepted[n]:
+		case got.Status == channels.Absent && accepted[n]:
 			rt.Fatalf("attempt %d was accepted and is absent", n)
-		case ended && got.Knowledge != channels.Finished:
+		case ended && got.Status != channels.Finished:
 			rt.Fatalf("attempt %d was over and is not", n)
-		case gone[n] && (got.Knowledge != channels.Finished || got.Reports[0].Outcome != weir.Canceled):
+		case gone[n] && (got.Status != channels.Finished || got.Reports[0].Outcome != weir.Canceled):
 			rt.Fatalf("attempt %d was canceled: %+v", n, got)
-		case got.Knowledge == channels.Finished:
+		case got.Status == channels.Finished:
 			r := got.Reports[0]
 			if r.At = was.At; ended && r != was {
 				rt.Fatalf("attempt %d ended as %+v and then as %+v", n, was, r)

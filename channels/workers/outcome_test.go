@@ -28,7 +28,7 @@ func TestOutcomes(t *testing.T) {
 		s := newShop(t, weir.Settings{"outcomes": "wrong_number=failed, Done=completed", "other_outcome": "no_answer"})
 		s.worker("ann")
 		s.d.Send(t.Context(), attempt(1))
-		if got := s.asked(1); got.Knowledge != channels.Underway || got.ProviderRef != "7-1z-1" || len(got.Reports) != 0 {
+		if got := s.asked(1); got.Status != channels.Underway || got.ProviderRef != "7-1z-1" || len(got.Reports) != 0 {
 			t.Errorf("%q, waiting: %+v", code, got)
 		}
 		s.finish("ann", code)
@@ -37,7 +37,7 @@ func TestOutcomes(t *testing.T) {
 		if code == "Completed" {
 			report.Result.Code = "completed"
 		}
-		if diff := cmp.Diff(channels.Answer{Knowledge: channels.Finished, ProviderRef: got.ProviderRef, Reports: []weir.Report{report}}, got); diff != "" {
+		if diff := cmp.Diff(channels.Answer{Status: channels.Finished, ProviderRef: got.ProviderRef, Reports: []weir.Report{report}}, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", code, diff)
 		}
 		if !strings.HasPrefix(got.ProviderRef, "7-1z-1/a-") {
@@ -65,7 +65,7 @@ func TestOutcome_CancelledJobs(t *testing.T) {
 		s.d.Send(t.Context(), a)
 		c.do(s)
 		got := s.asked(1)
-		if got.Knowledge != channels.Finished || len(got.Reports) != 1 || got.Reports[0].Outcome != c.outcome || got.Reports[0].Reason != c.reason {
+		if got.Status != channels.Finished || len(got.Reports) != 1 || got.Reports[0].Outcome != c.outcome || got.Reports[0].Reason != c.reason {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -107,11 +107,11 @@ func TestOutcome_WorkLimit(t *testing.T) {
 			s.e.Must(router.CompleteJob{JobID: job, AssignmentID: a})
 		}
 		s.now = s.now.Add(19 * time.Minute)
-		if got := s.asked(1); got.Knowledge != channels.Underway {
+		if got := s.asked(1); got.Status != channels.Underway {
 			t.Errorf("too early: %+v", got)
 		}
 		s.now = s.now.Add(time.Minute)
-		if got := s.asked(1); got.Knowledge != channels.Finished || got.Reports[0].Outcome != want {
+		if got := s.asked(1); got.Status != channels.Finished || got.Reports[0].Outcome != want {
 			t.Errorf("completed %v: %+v", completed, got)
 		}
 		s.worker("ann")
@@ -125,12 +125,12 @@ func TestOutcome_AbsentAndUnavailable(t *testing.T) {
 	s := newShop(t)
 	s.e.Must(router.PutJob{ID: "7-1z-9", Spec: resource.JobSpec{ChannelID: "x", QueueID: "interviews"}})
 	for _, n := range []int{1, 9} { // no job, and one of another origin
-		if got := s.asked(n); got.Knowledge != channels.Absent {
+		if got := s.asked(n); got.Status != channels.Absent {
 			t.Errorf("%d: %+v", n, got)
 		}
 	}
 	down := driver(t, broken{weir.Errorf(weir.CodeUnavailable, "x")}, weir.Settings{"queue": "q"})
-	if got := down.Ask(t.Context(), attempt(1)); got.Knowledge != channels.AskFailed {
+	if got := down.Query(t.Context(), attempt(1)); got.Status != channels.QueryFailed {
 		t.Errorf("%+v", got)
 	}
 	if got := down.Cancel(t.Context(), attempt(1)); !got.Failed {

@@ -238,7 +238,7 @@ func TestSimulator_TextsReachTheSMSC(t *testing.T) {
 		a.NotAfter = time.Now().Add(10*time.Minute + 30*time.Second)
 		before := len(real.smsc.messages())
 		for _, p := range []*peer{real, sim} {
-			if got := p.driver.Send(t.Context(), a); got.Fate != channels.Accepted {
+			if got := p.driver.Send(t.Context(), a); got.Status != channels.Accepted {
 				t.Fatalf("%s: %+v", p.name, got)
 			}
 			p.wait(t, a.ID.String(), 2)

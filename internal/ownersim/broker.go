@@ -157,7 +157,7 @@ func (p *process) call(a channels.Attempt, limit time.Time) {
 		p.after(50*time.Millisecond, func() { p.call(a, limit) })
 	default:
 		p.tell(func(c *contacts.Core, now time.Time) {
-			c.SendDone(a.ID, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the lease ran out"}, now)
+			c.SendDone(a.ID, channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "the lease ran out"}, now)
 		})
 	}
 }

@@ -39,7 +39,7 @@ func (v *provider) begin(p *process, a channels.Attempt) {
 			p.after(w.between(5*time.Millisecond, 100*time.Millisecond), func() { answer(s) })
 		}
 	})
-	p.after(sendLimit, func() { answer(channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "timeout"}) })
+	p.after(sendLimit, func() { answer(channels.SendResult{Status: channels.Unclear, ChannelFault: true, Reason: "timeout"}) })
 }
 
 func (v *provider) receive(p *process, a channels.Attempt) channels.SendResult {
@@ -50,7 +50,7 @@ func (v *provider) receive(p *process, a channels.Attempt) channels.SendResult {
 		w.fail("process %d calls contact %d, and process %d owns the database", p.start, a.ID.ID, w.store.owner.Start)
 	}
 	if w.chance.IntN(20) == 0 {
-		return channels.SendResult{Fate: channels.NotSent, Later: true, ChannelFault: true, Reason: "later", RetryAfter: time.Second}
+		return channels.SendResult{Status: channels.NotSent, Later: true, ChannelFault: true, Reason: "later", RetryAfter: time.Second}
 	}
 	v.had[a.ID.ID]++
 	v.inUse++
@@ -66,7 +66,7 @@ func (v *provider) receive(p *process, a channels.Attempt) channels.SendResult {
 		v.open[a.ID] = false
 		v.report(a.ID, 0)
 	})
-	return channels.SendResult{Fate: channels.Accepted, ProviderRef: a.ID.String()}
+	return channels.SendResult{Status: channels.Accepted, ProviderRef: a.ID.String()}
 }
 
 // report sends a report until it is taken.
@@ -89,12 +89,12 @@ func (v *provider) ask(a channels.Attempt) channels.Answer {
 	underway, had := v.open[a.ID]
 	switch {
 	case !v.answers:
-		return channels.Answer{Knowledge: channels.CannotTell}
+		return channels.Answer{Status: channels.CannotTell}
 	case !had:
-		return channels.Answer{Knowledge: channels.Absent}
+		return channels.Answer{Status: channels.Absent}
 	case underway:
-		return channels.Answer{Knowledge: channels.Underway, ProviderRef: a.ID.String()}
+		return channels.Answer{Status: channels.Underway, ProviderRef: a.ID.String()}
 	default:
-		return channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{{Attempt: a.ID, Part: weir.WholeContact, Outcome: weir.Completed}}}
+		return channels.Answer{Status: channels.Finished, Reports: []weir.Report{{Attempt: a.ID, Part: weir.WholeContact, Outcome: weir.Completed}}}
 	}
 }

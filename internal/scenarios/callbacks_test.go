@@ -90,9 +90,9 @@ func TestCallbacks_TimeoutThatTheProviderAccepted(t *testing.T) {
 			}
 			l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
 				if a.channel == "calls" { // findable only by its provider id, which was in the lost answer
-					return channels.Answer{Knowledge: channels.CannotTell}
+					return channels.Answer{Status: channels.CannotTell}
 				}
-				return channels.Answer{Knowledge: channels.Underway, ProviderRef: "token-" + a.id}
+				return channels.Answer{Status: channels.Underway, ProviderRef: "token-" + a.id}
 			}
 		})
 		w.channel("texts", 1)
@@ -122,7 +122,7 @@ func TestCallbacks_TimeoutThatTheProviderAccepted(t *testing.T) {
 // Scenario 32.
 func TestCallbacks_TimeoutThatTheProviderNeverGot(t *testing.T) {
 	for name, tc := range map[string]struct {
-		answer   channels.Knowledge
+		answer   channels.QueryStatus
 		settings fields
 		resent   time.Duration // by then it has been dispatched again; 0: never
 		freed    time.Duration // otherwise it is done and its slot is free by then
@@ -130,7 +130,7 @@ func TestCallbacks_TimeoutThatTheProviderNeverGot(t *testing.T) {
 		"it can be asked":                    {channels.Absent, fields{}, time.Minute + 16*time.Second, 0},
 		"it cannot be asked":                 {channels.CannotTell, fields{}, 0, time.Hour + 3*time.Minute},
 		"it cannot be asked, at least once":  {channels.CannotTell, fields{"at_least_once": true}, time.Minute + 16*time.Second, 0},
-		"it can be asked only after a while": {channels.AskFailed, fields{}, 15 * time.Minute, 0},
+		"it can be asked only after a while": {channels.QueryFailed, fields{}, 15 * time.Minute, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onVirtualTime(t, func(w *world) {
@@ -148,10 +148,10 @@ func TestCallbacks_TimeoutThatTheProviderNeverGot(t *testing.T) {
 						return l.take(a)
 					}
 					l.onAsk = func(context.Context, labAttempt) channels.Answer {
-						if tc.answer == channels.AskFailed && time.Since(begun) > 10*time.Minute {
-							return channels.Answer{Knowledge: channels.Absent}
+						if tc.answer == channels.QueryFailed && time.Since(begun) > 10*time.Minute {
+							return channels.Answer{Status: channels.Absent}
 						}
-						return channels.Answer{Knowledge: tc.answer}
+						return channels.Answer{Status: tc.answer}
 					}
 				})
 				w.channel("ch", 1, fields{"settings": tc.settings})
@@ -290,12 +290,12 @@ func TestCallbacks_LateReportOfAnEarlierAttempt(t *testing.T) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				if a.ref.Number == 1 && a.key == "a" {
-					return channels.SendResult{Fate: channels.Unclear, Reason: "cut off", ChannelFault: true, Answered: true}
+					return channels.SendResult{Status: channels.Unclear, Reason: "cut off", ChannelFault: true, Answered: true}
 				}
 				return l.take(a)
 			}
 			l.onAsk = func(context.Context, labAttempt) channels.Answer {
-				return channels.Answer{Knowledge: channels.CannotTell}
+				return channels.Answer{Status: channels.CannotTell}
 			}
 		})
 		w.channel("ch", 1, fields{"settings": fields{"at_least_once": true}})

@@ -297,7 +297,7 @@ func TestCapacity_FreedSlotIsRefilledAtOnce(t *testing.T) {
 			w.lab.behave(func(l *lab) {
 				l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
 					l.end(a, "all", "completed")
-					return channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Completed}}}
+					return channels.Answer{Status: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Completed}}}
 				}
 			})
 		},
@@ -305,7 +305,7 @@ func TestCapacity_FreedSlotIsRefilledAtOnce(t *testing.T) {
 			w.lab.behave(func(l *lab) {
 				l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
 					l.end(a, "all", "lost")
-					return channels.Answer{Knowledge: channels.Absent}
+					return channels.Answer{Status: channels.Absent}
 				}
 			})
 		},
@@ -341,7 +341,7 @@ func TestCapacity_FreedSlotIsRefilledAtOnce(t *testing.T) {
 func refuseFirst(l *lab) func(context.Context, labAttempt) channels.SendResult {
 	return func(_ context.Context, a labAttempt) channels.SendResult {
 		if a.key == "first" {
-			return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "no such number"}
+			return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: "no such number"}
 		}
 		return l.take(a)
 	}

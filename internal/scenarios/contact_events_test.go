@@ -114,19 +114,19 @@ func TestContactEvents_EveryEndIsOneEvent(t *testing.T) {
 				l.mu.Unlock()
 				switch kind, _, _ := strings.Cut(a.key, "-"); {
 				case kind == "refused":
-					return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "no such number"}
+					return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: "no such number"}
 				case kind == "again" && first, kind == "poison":
-					return channels.SendResult{Fate: channels.NotSent, Reason: "try again"}
+					return channels.SendResult{Status: channels.NotSent, Reason: "try again"}
 				case kind == "unclear" || kind == "lost":
-					return channels.SendResult{Fate: channels.Unclear, Reason: "timeout", Answered: true}
+					return channels.SendResult{Status: channels.Unclear, Reason: "timeout", Answered: true}
 				}
 				return l.take(a)
 			}
 			l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
 				if strings.HasPrefix(a.key, "unclear") {
-					return channels.Answer{Knowledge: channels.Absent}
+					return channels.Answer{Status: channels.Absent}
 				}
-				return channels.Answer{Knowledge: channels.CannotTell}
+				return channels.Answer{Status: channels.CannotTell}
 			}
 			l.onCancel = func(_ context.Context, a labAttempt) channels.Cancellation {
 				l.end(a, "all", "canceled")

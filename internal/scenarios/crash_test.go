@@ -64,7 +64,7 @@ func TestCrash_AroundTheProvidersAnswer(t *testing.T) {
 					}
 					if !tc.asks {
 						l.onAsk = func(context.Context, labAttempt) channels.Answer {
-							return channels.Answer{Knowledge: channels.CannotTell}
+							return channels.Answer{Status: channels.CannotTell}
 						}
 					}
 				})
@@ -175,7 +175,7 @@ func TestCrash_WhileCollectingCancelingExpiring(t *testing.T) {
 			l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
 				l.end(a, "all", "busy")
 				hold(l)
-				return channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Busy}}}
+				return channels.Answer{Status: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Busy}}}
 			}
 			l.onCancel = func(_ context.Context, a labAttempt) channels.Cancellation {
 				l.end(a, "all", "canceled")
@@ -235,7 +235,7 @@ func TestCrash_ResumesByItself(t *testing.T) {
 		}
 		w.lab.behave(func(l *lab) {
 			l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
-				return channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Completed}}}
+				return channels.Answer{Status: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Completed}}}
 			}
 		})
 		w.core.IdleAfter, w.core.ReconcileEvery = 200*time.Millisecond, 200*time.Millisecond

@@ -202,7 +202,7 @@ func (l *lab) accept(a labAttempt) channels.SendResult {
 		l.breach("%d in flight on %s, whose capacity is %d, when %s was taken: %v", l.inFlight[a.channel], a.channel, limit, a.id, l.out(a.channel))
 	}
 	l.most[a.channel] = max(l.most[a.channel], l.inFlight[a.channel])
-	return channels.SendResult{Fate: channels.Accepted, ProviderRef: "ref-" + a.id}
+	return channels.SendResult{Status: channels.Accepted, ProviderRef: "ref-" + a.id}
 }
 
 // end records that a part of an attempt, or all of it, has ended at the provider.
@@ -248,9 +248,9 @@ func (l *lab) out(channel string) []string {
 	return ids
 }
 
-// Ask implements channels.Driver. By default the contact is still in progress at
+// Query implements channels.Driver. By default the contact is still in progress at
 // the provider.
-func (d *labDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+func (d *labDriver) Query(ctx context.Context, a channels.Attempt) channels.Answer {
 	la := d.told(a)
 	d.mu.Lock()
 	d.asked = append(d.asked, la.key)
@@ -261,9 +261,9 @@ func (d *labDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answer
 	case act != nil:
 		return act(ctx, la)
 	case has:
-		return channels.Answer{Knowledge: channels.Underway, ProviderRef: "ref-" + la.id}
+		return channels.Answer{Status: channels.Underway, ProviderRef: "ref-" + la.id}
 	default:
-		return channels.Answer{Knowledge: channels.Absent}
+		return channels.Answer{Status: channels.Absent}
 	}
 }
 

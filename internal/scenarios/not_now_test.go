@@ -32,7 +32,7 @@ func TestNotNow_ThisRecipientLater(t *testing.T) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				if a.key == "busy" && len(tries()) <= refusals {
-					return channels.SendResult{Fate: channels.NotSent, Later: true, Reason: "rate limited", RetryAfter: pause}
+					return channels.SendResult{Status: channels.NotSent, Later: true, Reason: "rate limited", RetryAfter: pause}
 				}
 				return l.take(a)
 			}

@@ -222,7 +222,7 @@ func (w *world) fail(d time.Duration) {
 	w.lab.behave(func(l *lab) {
 		l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 			if time.Now().Before(until) {
-				return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "status 500"}
+				return channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "status 500"}
 			}
 			return l.take(a)
 		}

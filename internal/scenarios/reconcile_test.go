@@ -21,9 +21,9 @@ func TestReconcile_OnlyTheSilentAreAskedAbout(t *testing.T) {
 			l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
 				if a.key == "over" {
 					l.end(a, "all", "busy")
-					return channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Busy}}}
+					return channels.Answer{Status: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Busy}}}
 				}
-				return channels.Answer{Knowledge: channels.Underway}
+				return channels.Answer{Status: channels.Underway}
 			}
 		})
 		w.channel("ch", 3)
@@ -57,7 +57,7 @@ func TestReconcile_OnlyTheSilentAreAskedAbout(t *testing.T) {
 			t.Fatalf("asked about %v", got)
 		}
 		w.expectInFlight("ch", 3)
-		if n := w.metric("weir_gc_contacts_reconciled_total", "channel", "ch"); n != 1 {
+		if n := w.metric("weir_reconciler_contacts_total", "channel", "ch"); n != 1 {
 			t.Fatalf("%v contacts were counted as reconciled, want 1", n)
 		}
 	})
@@ -79,7 +79,7 @@ func TestReconcile_ReconcilingDelaysNoContact(t *testing.T) {
 				mu.Lock()
 				now--
 				mu.Unlock()
-				return channels.Answer{Knowledge: channels.Underway}
+				return channels.Answer{Status: channels.Underway}
 			}
 		})
 		w.channel("ch", 1001)
@@ -115,12 +115,12 @@ func TestReconcile_ActiveWithoutAReference(t *testing.T) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				l.take(a)
 				if a.key == "nameless" {
-					return channels.SendResult{Fate: channels.Accepted}
+					return channels.SendResult{Status: channels.Accepted}
 				}
 				return lost()
 			}
 			l.onAsk = func(context.Context, labAttempt) channels.Answer {
-				return channels.Answer{Knowledge: channels.CannotTell}
+				return channels.Answer{Status: channels.CannotTell}
 			}
 		})
 		w.channel("ch", 3)
@@ -149,7 +149,7 @@ func TestReconcile_QuestionsFailForHours(t *testing.T) {
 		w.restart()
 		w.lab.behave(func(l *lab) {
 			l.onAsk = func(context.Context, labAttempt) channels.Answer {
-				return channels.Answer{Knowledge: channels.AskFailed, Reason: "provider error"}
+				return channels.Answer{Status: channels.QueryFailed, Reason: "provider error"}
 			}
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				s := l.take(a)
@@ -192,7 +192,7 @@ func TestReconcile_QuestionsFailForHours(t *testing.T) {
 		if n := w.metric("weir_provider_requests_total", "operation", "ask", "result", "failed"); int(n) != len(asked) {
 			t.Fatalf("%v failed questions were counted, want %d", n, len(asked))
 		}
-		if n := w.metric("weir_gc_contacts_reconciled_total", "verdict", "failed"); int(n) != len(asked) {
+		if n := w.metric("weir_reconciler_contacts_total", "verdict", "failed"); int(n) != len(asked) {
 			t.Fatalf("an alert sees %v failed questions, want %d", n, len(asked))
 		}
 		w.lab.behave(func(l *lab) { l.onAsk = nil })
@@ -231,10 +231,10 @@ func TestReconcile_RepliesKeepTheirUnits(t *testing.T) {
 		w.lab.behave(func(l *lab) {
 			l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
 				if a.key != "first" {
-					return channels.Answer{Knowledge: channels.Underway}
+					return channels.Answer{Status: channels.Underway}
 				}
 				l.end(a, "all", "completed")
-				return channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: 0, Outcome: weir.Completed}}}
+				return channels.Answer{Status: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: 0, Outcome: weir.Completed}}}
 			}
 		})
 		w.channel("ch", 4)

@@ -28,7 +28,7 @@ func TestRetryAfter_IsKept(t *testing.T) {
 					if asked.IsZero() {
 						time.Sleep(100 * time.Millisecond)
 						asked = time.Now()
-						return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "rate limited", RetryAfter: pause}
+						return channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "rate limited", RetryAfter: pause}
 					}
 				}
 				return l.take(a)

@@ -137,18 +137,18 @@ func (w *world) ends(begun time.Time, due map[string]time.Duration) {
 func TestSlots_EveryStateHasAnEnd(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		knowledge := map[string]channels.Answer{
-			"underway": {Knowledge: channels.Underway}, "silent": {Knowledge: channels.Underway, Silent: true}, "over": {Knowledge: channels.Finished},
-			"absent": {Knowledge: channels.Absent}, "cannot": {Knowledge: channels.CannotTell}, "failed": {Knowledge: channels.AskFailed},
+			"underway": {Status: channels.Underway}, "silent": {Status: channels.Underway, Silent: true}, "over": {Status: channels.Finished},
+			"absent": {Status: channels.Absent}, "cannot": {Status: channels.CannotTell}, "failed": {Status: channels.QueryFailed},
 		}
 		w.lab.behave(func(l *lab) {
 			l.repeats = true
 			l.onSend = func(ctx context.Context, a labAttempt) channels.SendResult {
 				switch s := l.take(a); {
 				case strings.Contains(a.key, "unknown"):
-					return channels.SendResult{Fate: channels.Unclear, Reason: "timeout"}
+					return channels.SendResult{Status: channels.Unclear, Reason: "timeout"}
 				case strings.Contains(a.key, "sending"): // the provider never answers
 					<-ctx.Done()
-					return channels.SendResult{Fate: channels.Unclear, Reason: "timeout"}
+					return channels.SendResult{Status: channels.Unclear, Reason: "timeout"}
 				default:
 					return s
 				}

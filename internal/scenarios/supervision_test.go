@@ -26,7 +26,7 @@ func TestSupervision_PoisonContactsEndInTheDeadLetters(t *testing.T) {
 				case strings.HasPrefix(a.key, "panics"):
 					panic("a driver that chokes on " + a.key)
 				case strings.HasPrefix(a.key, "own"):
-					return channels.SendResult{Fate: channels.NotSent, Reason: "refused for an unknown reason"}
+					return channels.SendResult{Status: channels.NotSent, Reason: "refused for an unknown reason"}
 				}
 				return l.take(a)
 			}
@@ -232,9 +232,9 @@ func TestSupervision_OneTimerAfterAThousandRestarts(t *testing.T) {
 		id := w.accept("ch", sms("a"))["a"]
 		w.becomes(id, "active")
 		in := func(span time.Duration) (ticks int64, collections float64) {
-			before, runs := s.ticks.Load(), w.metric("weir_gc_runs_total")
+			before, runs := s.ticks.Load(), w.metric("weir_reconciler_runs_total")
 			w.pass(span)
-			return s.ticks.Load() - before, w.metric("weir_gc_runs_total") - runs
+			return s.ticks.Load() - before, w.metric("weir_reconciler_runs_total") - runs
 		}
 		w.pass(10 * time.Minute)
 		ticks, collections := in(20 * time.Minute)
@@ -274,7 +274,7 @@ func TestSupervision_ContactThatTheProviderChokesOn(t *testing.T) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				if strings.HasPrefix(a.key, "chokes") {
-					return channels.SendResult{Fate: channels.Unclear, Reason: "provider error", ChannelFault: true, Answered: true}
+					return channels.SendResult{Status: channels.Unclear, Reason: "provider error", ChannelFault: true, Answered: true}
 				}
 				return l.take(a)
 			}

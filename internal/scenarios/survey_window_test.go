@@ -109,7 +109,7 @@ func TestSurveyWindow_ManyExpireAtOnce(t *testing.T) {
 		w.channel("calls", people, fields{"type": "labcall"})
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
-				return channels.SendResult{Fate: channels.NotSent, Reason: "unreachable", ChannelFault: true}
+				return channels.SendResult{Status: channels.NotSent, Reason: "unreachable", ChannelFault: true}
 			}
 		})
 		w.launchSurvey("s", byIVR("", fields{"schedule": daily("UTC", "09:00", "18:00")}), 0, people)

@@ -172,7 +172,7 @@ func newGate() gate {
 
 // lost returns the result of a dispatch whose answer did not arrive.
 func lost() channels.SendResult {
-	return channels.SendResult{Fate: channels.Unclear, Reason: "timeout", ChannelFault: true}
+	return channels.SendResult{Status: channels.Unclear, Reason: "timeout", ChannelFault: true}
 }
 
 // calls returns n contacts for a channel of type labcall.

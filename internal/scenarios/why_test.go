@@ -148,14 +148,14 @@ func TestWhy_TroubleNamesItsReason(t *testing.T) {
 		w.lab.behave(func(l *lab) {
 			l.onPrepare = nil
 			l.onSend = func(context.Context, labAttempt) channels.SendResult {
-				return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the provider is out of order"}
+				return channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "the provider is out of order"}
 			}
 		})
 		w.because(id, "provider_failing", "; the provider is out of order")
 		w.because(id, "channel_faulted", "the provider keeps failing; next try at ")
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(context.Context, labAttempt) channels.SendResult {
-				return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "rate limited", RetryAfter: 10 * time.Minute}
+				return channels.SendResult{Status: channels.NotSent, ChannelFault: true, Reason: "rate limited", RetryAfter: 10 * time.Minute}
 			}
 		})
 		w.because(id, "provider_pause", "the provider asked for a pause until "+stamp(time.Now())[:10])
@@ -163,7 +163,7 @@ func TestWhy_TroubleNamesItsReason(t *testing.T) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				<-release
-				return channels.SendResult{Fate: channels.NotSent, Reason: "it chokes on this one"}
+				return channels.SendResult{Status: channels.NotSent, Reason: "it chokes on this one"}
 			}
 		})
 		other := w.accept("ch", sms("b"), sms("c"))
@@ -201,12 +201,12 @@ func TestWhy_FlightsNameTheirReason(t *testing.T) {
 				case "slow":
 					<-release
 				case "unclear":
-					return channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "no answer in time"}
+					return channels.SendResult{Status: channels.Unclear, ChannelFault: true, Reason: "no answer in time"}
 				}
 				return w.lab.take(a)
 			}
 			l.onAsk = func(context.Context, labAttempt) channels.Answer {
-				return channels.Answer{Knowledge: channels.CannotTell}
+				return channels.Answer{Status: channels.CannotTell}
 			}
 			l.onCancel = func(context.Context, labAttempt) channels.Cancellation { return channels.Cancellation{Failed: true} }
 		})

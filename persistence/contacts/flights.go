@@ -160,7 +160,7 @@ func (f *flights) get(ref weir.Ref) (flight, bool) {
 func (f *flights) sparse() bool { return f.records > 4*f.n+4*commit.MaxRows }
 
 // carried returns the records of the oldest row that still count. A batch that
-// writes them into its own row makes the old one superfluous.
+// writes them into its own row replaces the old one.
 func (f *flights) carried() []record {
 	if !f.sparse() {
 		return nil
@@ -248,7 +248,7 @@ func (p *part) logFlights(t *commit.Tx, steps []step) error {
 	return nil
 }
 
-// dropFlights deletes rows of the log that batches before this one made superfluous,
+// dropFlights deletes rows of the log that earlier batches have replaced,
 // several at once.
 func (p *part) dropFlights(t *commit.Tx) error {
 	unused := p.contacts.flights.unused

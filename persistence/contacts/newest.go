@@ -18,29 +18,31 @@ const (
 	minChunk   = 8   // rows of one range
 )
 
-// spot is a place in a list from the newest on: a position, then an id.
-type spot struct {
+// keyset is a place in a list from the newest on: a position, then an id.
+type keyset struct {
 	Pos int64 `db:"pos"`
 	ID  int64 `db:"id"`
 }
 
 // compare orders places from the oldest on.
-func (a spot) compare(b spot) int { return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.ID, b.ID)) }
+func (a keyset) compare(b keyset) int {
+	return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.ID, b.ID))
+}
 
 // precedes reports whether a place comes before another in this list.
-func (p *page) precedes(a, b spot) bool {
+func (p *page) precedes(a, b keyset) bool {
 	if p.at.Ends {
 		return a.compare(b) < 0
 	}
 	return a.compare(b) > 0
 }
 
-// source is a range of an index: the contacts of a channel or, by state, those of
+// scan is a range of an index: the contacts of a channel or, by state, those of
 // a lane of it.
-type source struct {
+type scan struct {
 	Channel int64 `db:"channel_id"`
 	Lane    int64 `db:"lane"`
-	spot          // of the next contact, or from where on one may be
+	keyset        // of the next contact, or from where on one may be
 	rows    []contactRow
 	chunk   int  // how many rows the last read asked for
 	ended   bool // it gave fewer
@@ -52,14 +54,14 @@ func (p *page) walkNewest(ctx context.Context) (more bool, err error) {
 	if byState(&p.f) {
 		states = p.f.States
 	}
-	from := spot{p.at.Pos, p.at.ID - 1}
+	from := keyset{p.at.Pos, p.at.ID - 1}
 	for _, state := range states {
 		if int8(state) < p.at.State {
 			continue
 		}
 		if p.f.Cursor == "" || int8(state) > p.at.State {
 			p.at = cursor{Channel: int64(p.f.Channel), State: int8(state), Pos: p.highPos - 1, ID: math.MaxInt64, Newest: true}
-			from = spot{p.at.Pos, p.at.ID}
+			from = keyset{p.at.Pos, p.at.ID}
 		}
 		if state == 0 {
 			from.ID = min(from.ID, p.high-1)
@@ -68,7 +70,7 @@ func (p *page) walkNewest(ctx context.Context) (more bool, err error) {
 		if p.full() {
 			return true, nil
 		}
-		list, err := p.sources(ctx, from)
+		list, err := p.scans(ctx, from)
 		if err != nil {
 			return false, err
 		}
@@ -84,22 +86,22 @@ func (p *page) walkEnds(ctx context.Context) (more bool, err error) {
 	if p.f.Cursor == "" {
 		p.at = cursor{Channel: int64(p.f.Channel), State: int8(weir.Done), Pos: p.lowPos, ID: math.MinInt64, Ends: true}
 	}
-	list, err := p.sources(ctx, spot{p.at.Pos, p.at.ID})
+	list, err := p.scans(ctx, keyset{p.at.Pos, p.at.ID})
 	if err != nil {
 		return false, err
 	}
 	return p.merge(ctx, list)
 }
 
-// merge lists what matches of sources, always the first of all.
-func (p *page) merge(ctx context.Context, list []source) (more bool, err error) {
+// merge lists what matches of scans, always the first of all.
+func (p *page) merge(ctx context.Context, list []scan) (more bool, err error) {
 	for len(list) > 0 {
 		if p.full() {
 			return true, nil
 		}
 		next := 0
 		for i := range list {
-			if p.precedes(list[i].spot, list[next].spot) {
+			if p.precedes(list[i].keyset, list[next].keyset) {
 				next = i
 			}
 		}
@@ -119,9 +121,9 @@ func (p *page) merge(ctx context.Context, list []source) (more bool, err error) 
 	return false, nil
 }
 
-// refill reads on in a source.
-func (p *page) refill(ctx context.Context, s *source, sources int) error {
-	s.chunk = min(max(2*s.chunk, (p.f.Limit-len(p.found))/sources+1, minChunk), columns.MaxPage, p.budget)
+// refill reads on in a scan.
+func (p *page) refill(ctx context.Context, s *scan, scans int) error {
+	s.chunk = min(max(2*s.chunk, (p.f.Limit-len(p.found))/scans+1, minChunk), columns.MaxPage, p.budget)
 	var asked int
 	var err error
 	if p.at.State == 0 {
@@ -132,42 +134,42 @@ func (p *page) refill(ctx context.Context, s *source, sources int) error {
 	p.budget -= max(asked, columns.SeekCost)
 	s.ended = asked < s.chunk
 	if len(s.rows) > 0 {
-		s.spot = spotOf(&s.rows[0])
+		s.keyset = keysetOf(&s.rows[0])
 	}
 	return err
 }
 
-// passNewest lists the next row of a source, if it matches, and moves on behind it.
-func (p *page) passNewest(s *source) {
+// passNewest lists the next row of a scan, if it matches, and moves on behind it.
+func (p *page) passNewest(s *scan) {
 	p.take(&s.rows[0])
 	p.at.Pos, p.at.ID = s.Pos, s.ID
 	s.rows = s.rows[1:]
-	if !p.at.Ends { // a range from the newest on begins at its spot, the other one behind it
+	if !p.at.Ends { // a range from the newest on begins at its keyset, the other one behind it
 		s.ID--
 	}
 	if p.at.State == 0 {
 		s.Pos = s.ID
 	}
 	if len(s.rows) > 0 {
-		s.spot = spotOf(&s.rows[0])
+		s.keyset = keysetOf(&s.rows[0])
 	}
 }
 
-func spotOf(r *contactRow) spot { return spot{r.place.Pos, r.ID} }
+func keysetOf(r *contactRow) keyset { return keyset{r.place.Pos, r.ID} }
 
-// sources lists the ranges that have contacts from a spot on, each at its first.
-func (p *page) sources(ctx context.Context, from spot) ([]source, error) {
+// scans lists the ranges that have contacts from a keyset on, each at its first.
+func (p *page) scans(ctx context.Context, from keyset) ([]scan, error) {
 	list, err := p.ranges(ctx)
 	if err != nil || len(list) == 1 {
 		for i := range list {
-			list[i].spot = from
+			list[i].keyset = from
 		}
 		return list, err
 	}
 	if weir.State(p.at.State).InFlight() {
-		return p.sourcesInFlight(ctx, list, from)
+		return p.scansInFlight(ctx, list, from)
 	}
-	heads := make([]source, 0, len(list))
+	heads := make([]scan, 0, len(list))
 	for part := range slices.Chunk(list, headsChunk) {
 		var text []string
 		var args []any
@@ -175,7 +177,7 @@ func (p *page) sources(ctx context.Context, from spot) ([]source, error) {
 			one, values := p.headSQL(&part[i], from)
 			text, args = append(text, one), append(args, values...)
 		}
-		var found []source
+		var found []scan
 		if err := p.s.Read.SelectContext(ctx, &found, strings.Join(text, " UNION ALL "), args...); err != nil {
 			return nil, err
 		}
@@ -190,7 +192,7 @@ func (p *page) sources(ctx context.Context, from spot) ([]source, error) {
 }
 
 // headSQL finds the first contact of a range.
-func (p *page) headSQL(s *source, from spot) (string, []any) {
+func (p *page) headSQL(s *scan, from keyset) (string, []any) {
 	text, args := "SELECT id, 0 AS lane, id AS pos FROM contacts WHERE channel_id = ? AND id <= ? AND id >= ? ORDER BY id DESC LIMIT 1", []any{s.Channel, from.ID, p.low}
 	if p.at.State != 0 {
 		text, args = rangeSQL(weir.State(p.at.State), s.Channel, place{ID: from.ID, Lane: s.Lane, Pos: from.Pos}, p.lowPos, p.highPos, p.f.Newest, 1)
@@ -198,16 +200,16 @@ func (p *page) headSQL(s *source, from spot) (string, []any) {
 	return "SELECT " + strconv.FormatInt(s.Channel, 10) + " AS channel_id, lane, pos, id FROM (" + text + ") AS head", args
 }
 
-// sourcesInFlight lists the channels that have contacts in flight from a spot on.
-func (p *page) sourcesInFlight(ctx context.Context, list []source, from spot) ([]source, error) {
-	var heads []source
+// scansInFlight lists the channels that have contacts in flight from a keyset on.
+func (p *page) scansInFlight(ctx context.Context, list []scan, from keyset) ([]scan, error) {
+	var heads []scan
 	for _, s := range list {
 		newest, err := p.places(ctx, s.Channel, place{ID: from.ID, Pos: from.Pos}, 1)
 		if err != nil {
 			return nil, err
 		}
 		if len(newest) > 0 {
-			s.spot = spot{newest[0].Pos, newest[0].ID}
+			s.keyset = keyset{newest[0].Pos, newest[0].ID}
 			heads = append(heads, s)
 		}
 	}
@@ -216,27 +218,27 @@ func (p *page) sourcesInFlight(ctx context.Context, list []source, from spot) ([
 
 // ranges lists the ranges that there are for the state of p.at. Only waiting
 // contacts stand in lanes.
-func (p *page) ranges(ctx context.Context) (list []source, err error) {
+func (p *page) ranges(ctx context.Context) (list []scan, err error) {
 	text, args := "SELECT id AS channel_id, 0 AS lane FROM channels", []any(nil)
 	if weir.State(p.at.State) == weir.Queued {
 		text = "SELECT channel_id, 0 AS lane FROM channel_counts WHERE queued > 0"
 	}
 	if p.f.Channel != 0 {
-		list = []source{{Channel: int64(p.f.Channel)}}
+		list = []scan{{Channel: int64(p.f.Channel)}}
 	} else if err := p.s.Read.SelectContext(ctx, &list, text, args...); err != nil {
 		return nil, err
 	}
 	if weir.State(p.at.State) != weir.Queued {
 		return list, nil
 	}
-	var lanes []source
+	var lanes []scan
 	for i := range list {
 		heads, err := p.s.laneHeads(ctx, weir.ChannelID(list[i].Channel))
 		if err != nil {
 			return nil, err
 		}
 		for _, h := range heads {
-			lanes = append(lanes, source{Channel: list[i].Channel, Lane: h.Lane})
+			lanes = append(lanes, scan{Channel: list[i].Channel, Lane: h.Lane})
 		}
 	}
 	return lanes, nil

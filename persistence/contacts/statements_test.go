@@ -45,7 +45,7 @@ func (s *Store) Statements(channel weir.ChannelID, lane weir.Lane, c weir.Contac
 		named("claims under lock", revisionsSQL(&s.Reader.Dialect, weir.Queued, 2), id, contact, contact+1),
 	}
 	ends := &page{s: s.Reader, lowPos: 499_000, highPos: math.MaxInt64, at: cursor{State: int8(weir.Done), Ends: true}}
-	first, firstArgs := ends.headSQL(&source{Channel: id}, spot{Pos: 499_000, ID: math.MinInt64})
+	first, firstArgs := ends.headSQL(&scan{Channel: id}, keyset{Pos: 499_000, ID: math.MinInt64})
 	list = append(list, named("the first end of a channel", first, firstArgs...))
 	for _, r := range []struct {
 		name  string

@@ -13,7 +13,7 @@ import (
 	"weir/surveys"
 )
 
-// States of an import. What is committing or aborting goes on until it is done.
+// States of an import. An import that is committing or aborting is resumed until it is done.
 const (
 	importOpen       = "open"
 	importCommitting = "committing"

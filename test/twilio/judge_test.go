@@ -172,11 +172,11 @@ func TestTwilio_Requests(t *testing.T) {
 	p := newPeer(t, simulator.Options{QueueTime: time.Hour})
 	a := attempt()
 	a.Messages = []string{text}
-	if s := p.driver(t, driver.Type(), nil).Send(t.Context(), a); s.Fate != channels.Accepted {
+	if s := p.driver(t, driver.Type(), nil).Send(t.Context(), a); s.Status != channels.Accepted {
 		t.Fatalf("got %+v", s)
 	}
 	a.Messages, a.Call = nil, &weir.Call{TwiML: twiml}
-	if s := p.driver(t, driver.VoiceType(), weir.Settings{"machine_detection": "Enable"}).Send(t.Context(), a); s.Fate != channels.Accepted {
+	if s := p.driver(t, driver.VoiceType(), weir.Settings{"machine_detection": "Enable"}).Send(t.Context(), a); s.Status != channels.Accepted {
 		t.Fatalf("got %+v", s)
 	}
 	ours := p.creates()

@@ -101,11 +101,11 @@ func TestSignature_OfTheSimulator(t *testing.T) {
 	p := newPeer(t, simulator.Options{})
 	a := attempt()
 	a.Messages = []string{text}
-	if s := p.driver(t, driver.Type(), nil).Send(t.Context(), a); s.Fate != channels.Accepted {
+	if s := p.driver(t, driver.Type(), nil).Send(t.Context(), a); s.Status != channels.Accepted {
 		t.Fatalf("got %+v", s)
 	}
 	a.Messages, a.Call = nil, &weir.Call{TwiML: twiml}
-	if s := p.driver(t, driver.VoiceType(), nil).Send(t.Context(), a); s.Fate != channels.Accepted {
+	if s := p.driver(t, driver.VoiceType(), nil).Send(t.Context(), a); s.Status != channels.Accepted {
 		t.Fatalf("got %+v", s)
 	}
 	const want = 6 // sent, delivered; initiated, ringing, in-progress, completed

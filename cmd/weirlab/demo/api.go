@@ -56,7 +56,7 @@ func (a *api) settled(ctx context.Context) int {
 	}
 	total := 0.0
 	for line := range strings.Lines(string(text)) {
-		if _, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && strings.HasPrefix(line, "weir_gc_contacts_reconciled_total{") {
+		if _, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && strings.HasPrefix(line, "weir_reconciler_contacts_total{") {
 			n, _ := strconv.ParseFloat(value, 64)
 			total += n
 		}
