@@ -13,25 +13,25 @@ import (
 // durable: it may confirm that an earlier one was already applied.
 type Effects struct {
 	Commits        []Commit
-	Sends          []channels.Attempt   // call the provider; then SendDone
-	Asks           []channels.Attempt   // ask the provider about an attempt; then AskDone
-	Cancels        []channels.Attempt   // cancel at the provider; then CancelDone
-	Pages          []Page               // read a part of a lane; then PageRead or ReadFailed
-	Lanes          bool                 // list the lanes and count the queue; then LanesRead or ReadFailed
-	Due            *Read                // read delayed contacts that are due; then DueRead or ReadFailed
-	Overdue        *Read                // read waiting contacts whose window closed; then OverdueRead or ReadFailed
-	Loads          []Load               // read one contact; then Loaded or LoadFailed
-	Prepare        bool                 // set the provider up; then PrepareDone
-	Status         bool                 // request the provider's status; then StatusDone
-	Replies        []Reply              // give these once everything issued before is durable
-	Forget         []weir.AttemptRef    // drop the local state of these attempts
-	Finished       []Finished           // for the metrics
-	ReconcileBegun bool                 // a reconciliation began
-	ReconcileClean bool                 // no status request failed since the previous one began
+	Sends          []channels.Attempt     // call the provider; then SendDone
+	Asks           []channels.Attempt     // ask the provider about an attempt; then AskDone
+	Cancels        []channels.Attempt     // cancel at the provider; then CancelDone
+	Pages          []Page                 // read a part of a lane; then PageRead or ReadFailed
+	Lanes          bool                   // list the lanes and count the queue; then LanesRead or ReadFailed
+	Due            *Read                  // read delayed contacts that are due; then DueRead or ReadFailed
+	Overdue        *Read                  // read waiting contacts whose window closed; then OverdueRead or ReadFailed
+	Loads          []Load                 // read one contact; then Loaded or LoadFailed
+	Prepare        bool                   // set the provider up; then PrepareDone
+	Status         bool                   // request the provider's status; then StatusDone
+	Replies        []Reply                // give these once everything issued before is durable
+	Forget         []weir.AttemptRef      // drop the local state of these attempts
+	Finished       []Finished             // for the metrics
+	ReconcileBegun bool                   // a reconciliation began
+	ReconcileClean bool                   // no status request failed since the previous one began
 	Reconciled     []channels.QueryStatus // the answers that changed contacts, and failed status requests
-	Remove         bool                 // nothing is open: delete the channel's row; RemoveFailed if that is impossible
-	Passivate      bool                 // idle for long enough to stop
-	Drained        bool                 // nothing is under way any more
+	Remove         bool                   // nothing is open: delete the channel's row; RemoveFailed if that is impossible
+	Passivate      bool                   // idle for long enough to stop
+	Drained        bool                   // nothing is under way any more
 }
 
 // Commit is a change to be written, and its consequences.

@@ -23,10 +23,10 @@ type rule struct {
 	begins []string // one of these begins the body
 	empty  pointer  // leads to nothing, or to an empty list or text
 
-	result    channels.SendResult // of a rule of send
-	retry     string              // name of the header with the pause
-	retryAt   pointer             // of the pause in seconds
-	knowledge channels.QueryStatus  // of a rule of ask; 0: state says
+	result    channels.SendResult  // of a rule of send
+	retry     string               // name of the header with the pause
+	retryAt   pointer              // of the pause in seconds
+	knowledge channels.QueryStatus // of a rule of ask; 0: state says
 	state     pointer
 	ref       reference
 }
