@@ -149,11 +149,12 @@ const (
 	Canceled   Outcome = "canceled"    // a client canceled it
 	Lost       Outcome = "lost"        // its result could not be determined
 	DeadLetter Outcome = "dead_letter" // it failed repeatedly for a reason other than the provider's
+	Suppressed Outcome = "suppressed"  // it was not dispatched, for the sake of the person; the reason says why
 )
 
 // Outcomes returns every outcome, for metric labels and documentation.
 func Outcomes() []Outcome {
-	return []Outcome{Completed, Busy, NoAnswer, Failed, Expired, Canceled, Lost, DeadLetter}
+	return []Outcome{Completed, Busy, NoAnswer, Failed, Expired, Canceled, Lost, DeadLetter, Suppressed}
 }
 
 // Call is the content of a voice contact. Exactly one of CallbackURL,

@@ -230,6 +230,15 @@ func (p Progress) Finish(now time.Time, outcome Outcome, reason string) (Progres
 	return p.next(), nil
 }
 
+// Suppress ends a contact whose claim is not committed: it was never dispatched.
+func (p Progress) Suppress(now time.Time, reason string) (Progress, error) {
+	p, err := p.Unclaim()
+	if err != nil {
+		return p, err
+	}
+	return p.Finish(now, Suppressed, reason)
+}
+
 // CorrectPart corrects a contact that is done as failed when the provider later
 // reports that a message was delivered after all, as a failover route does.
 // changed is false if the report changes nothing. It frees no slot: a done

@@ -80,6 +80,9 @@ type CommitResult struct {
 	// Stale lists the contacts whose revision had changed; only these were not
 	// changed.
 	Stale []ContactID
+	// Suppressed lists the contacts that ended instead of being claimed, for the sake of
+	// the person.
+	Suppressed []Contact
 }
 
 // ContactReader reads contacts.

@@ -323,7 +323,9 @@ func (b *broker) onWritten(m written) {
 		b.restartLater()
 	case len(m.claimed) > 0:
 		b.rejectedWrites = 0
-		b.event(func(c *core.Core, now time.Time) { c.ClaimsCommitted(m.claimed, m.result.Stale, now) })
+		b.event(func(c *core.Core, now time.Time) {
+			c.ClaimsCommitted(m.claimed, m.result.Stale, m.result.Suppressed, now)
+		})
 	case len(m.result.Stale) > 0:
 		b.log.Error("contacts stale; broker reloads its state", "contacts", len(m.result.Stale))
 		b.shared.metrics.reloads.Inc()
@@ -586,10 +588,10 @@ func (b *broker) onAccepting(a *acceptance) {
 	b.lastWrite = w
 }
 
-// onAcceptedBefore handles contacts that an earlier incarnation had submitted. The claimed
-// ones were loaded with what is in flight: this incarnation began after them.
+// onAcceptedBefore handles contacts that an earlier incarnation had submitted. The others
+// were loaded with what is in flight: this incarnation began after them.
 func (b *broker) onAcceptedBefore(contacts []weir.Contact) {
-	waiting := slices.DeleteFunc(contacts, func(c weir.Contact) bool { return c.State == weir.Sending })
+	waiting := slices.DeleteFunc(contacts, func(c weir.Contact) bool { return !c.State.Waiting() })
 	if len(waiting) > 0 {
 		b.handle(accepted{waiting})
 	}
@@ -701,8 +703,9 @@ func (b *broker) commit(k core.Commit, forget []weir.AttemptRef) {
 		hitFailpoint(k, "committed")
 		if r.Err == nil {
 			b.state.drop(forget)
-			b.state.recordClaims(k.Claimed, r.Stale)
+			b.state.recordClaims(k.Claimed, append(idsOf(r.Suppressed), r.Stale...))
 			b.traceDone(series, k.Transitions, r.Stale)
+			b.traceSuppressed(series, r.Suppressed)
 		}
 		if len(k.Claimed) > 0 || r.Err != nil || len(r.Stale) > 0 {
 			b.post(gen, written{k.Claimed, r})
@@ -717,6 +720,24 @@ func (b *broker) commit(k core.Commit, forget []weir.AttemptRef) {
 		close(w.done)
 		b.state.writes.end()
 	})
+}
+
+func idsOf(list []weir.Contact) []weir.ContactID {
+	var ids []weir.ContactID
+	for i := range list {
+		ids = append(ids, list[i].ID)
+	}
+	return ids
+}
+
+// traceSuppressed exports the contacts that ended instead of being claimed.
+func (b *broker) traceSuppressed(f *channelSeries, list []weir.Contact) {
+	if b.shared.tracing == nil {
+		return
+	}
+	for i := range list {
+		b.shared.tracing.Done(&list[i], f.name, f.typ)
+	}
 }
 
 // traceDone exports the contacts that transitions ended, without the stale ones.

@@ -31,9 +31,9 @@ func hears(t *testing.T) (*client.Client, *[]string) {
 	return dial(t, server.URL), &heard
 }
 
-// TestClient_RequestEncoding checks that zero values are omitted, except
+// TestClient_OmitsZeroValuesUnlessTheyMeanZero checks that zero values are omitted, except
 // where zero is a value.
-func TestClient_RequestEncoding(t *testing.T) {
+func TestClient_OmitsZeroValuesUnlessTheyMeanZero(t *testing.T) {
 	t.Parallel()
 	c, heard := hears(t)
 	ctx := t.Context()
@@ -71,8 +71,8 @@ func TestClient_RequestEncoding(t *testing.T) {
 	}
 }
 
-// TestClient_IdempotentBodies checks that keys make bodies idempotent.
-func TestClient_IdempotentBodies(t *testing.T) {
+// TestClient_KeysMakeBodiesIdempotent checks that keys make bodies idempotent.
+func TestClient_KeysMakeBodiesIdempotent(t *testing.T) {
 	t.Parallel()
 	contacts := func(keys ...string) func(c *client.Client) error {
 		return func(c *client.Client) error {
@@ -112,8 +112,8 @@ func TestClient_IdempotentBodies(t *testing.T) {
 	}
 }
 
-// TestClient_Responses checks decoded and captured responses.
-func TestClient_Responses(t *testing.T) {
+// TestClient_DecodesAndCapturesResponses checks decoded and captured responses.
+func TestClient_DecodesAndCapturesResponses(t *testing.T) {
 	t.Parallel()
 	const text = `{"channel":"texts","state":"a_word_of_later","in_flight":3,"new":{"a":[1]}}`
 	to, _ := to(t, says(200, text), says(404, missing), says(204, ""), says(200, "a,b\n1,2\n"))
@@ -138,7 +138,7 @@ func TestClient_Responses(t *testing.T) {
 	}
 }
 
-func TestClient_ErrorRequestID(t *testing.T) {
+func TestClient_ErrorHasTheRequestID(t *testing.T) {
 	t.Parallel()
 	to, _ := to(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", "id-1")

@@ -470,6 +470,71 @@ type CollectView struct {
 	Settled int `json:"settled"`
 }
 
+// ConsentBody A refusal or a consent to record.
+type ConsentBody struct {
+	// At when it was said; absent: now. One that is older than what is known is recorded and changes nothing
+	At time.Time `json:"at,omitempty,omitzero"`
+
+	// Key makes the request safe to repeat: a consent whose key is known is not recorded again
+	Key string `json:"key,omitempty,omitzero"`
+
+	// Source where it comes from
+	Source string `json:"source,omitempty,omitzero"`
+
+	// Status refused: the person does not want to be contacted; given: the person wants to be, or takes a refusal back
+	Status string `json:"status"`
+
+	// To phone number with its country code, or another address
+	To string `json:"to"`
+
+	// Words what was said, as a proof
+	Words string `json:"words,omitempty,omitzero"`
+}
+
+// ConsentSearchBody The address of a person.
+type ConsentSearchBody struct {
+	// Limit most consents of the history
+	Limit int `json:"limit,omitempty,omitzero"`
+
+	// To phone number with its country code, or another address
+	To string `json:"to"`
+}
+
+// ConsentView An entry of the history of an address.
+type ConsentView struct {
+	// At when it was said
+	At time.Time `json:"at"`
+
+	// By who recorded it: the id of a token, or the name of a channel
+	By string `json:"by,omitempty,omitzero"`
+
+	// ID grows with time
+	ID string `json:"id"`
+
+	// Key idempotency key; absent: none
+	Key string `json:"key,omitempty,omitzero"`
+
+	// Purpose all: of every purpose
+	//
+	// Examples: all
+	Purpose string `json:"purpose"`
+
+	// Source where it comes from
+	Source string `json:"source"`
+
+	// Status what was said
+	Status string `json:"status"`
+
+	// Words what was said
+	Words string `json:"words,omitempty,omitzero"`
+}
+
+// ConsentsBody Refusals and consents to record.
+type ConsentsBody struct {
+	// Consents 1 to 1000 consents
+	Consents []ConsentBody `json:"consents"`
+}
+
 // ContactBody A contact to queue.
 type ContactBody struct {
 	// Call on a voice channel: what the call does
@@ -1142,6 +1207,18 @@ type ModeSpec struct {
 	Retries string `json:"retries,omitempty,omitzero"`
 }
 
+// PersonConsents What is known of an address.
+type PersonConsents struct {
+	// Consents the history, newest first
+	Consents []ConsentView `json:"consents"`
+
+	// Refused contacts to the address end as suppressed
+	Refused bool `json:"refused"`
+
+	// States what counts, for each purpose
+	States []StateView `json:"states"`
+}
+
 // Problem An error (RFC 9457). Its code is stable; title and detail are for people.
 type Problem struct {
 	// Code stable name of the kind of error
@@ -1449,6 +1526,32 @@ type SpanView struct {
 	OpensAt time.Time `json:"opens_at"`
 }
 
+// StateList What counts of addresses.
+type StateList struct {
+	// States a state for each consent
+	States []StateView `json:"states"`
+}
+
+// StateView What counts of an address, for one purpose.
+type StateView struct {
+	// At when it was said
+	At time.Time `json:"at"`
+
+	// Purpose all: of every purpose
+	//
+	// Examples: all
+	Purpose string `json:"purpose"`
+
+	// Source word: a message of the person; provider: an opt-out that a provider reports; application: reported by a program that holds conversations
+	Source string `json:"source"`
+
+	// Status whether the person may be contacted
+	Status string `json:"status"`
+
+	// Version id of the consent that made it
+	Version string `json:"version"`
+}
+
 // StatsView Figures of a survey.
 type StatsView struct {
 	// Attempts attempts that ended
@@ -1568,7 +1671,7 @@ type SurveyBody struct {
 	// Schedule when people may be contacted
 	Schedule ScheduleSpec `json:"schedule"`
 
-	// StopWords absent: stop
+	// StopWords absent: those of docs/consent.md, such as stop, quit and baja
 	StopWords *[]string `json:"stop_words,omitempty"`
 
 	// Title for people; one line without control characters
@@ -1797,7 +1900,7 @@ type SurveyView struct {
 	// State state of the survey
 	State string `json:"state"`
 
-	// StopWords absent: stop
+	// StopWords absent: those of docs/consent.md, such as stop, quit and baja
 	StopWords *[]string `json:"stop_words,omitempty"`
 
 	// Survey its name in URLs
@@ -2111,7 +2214,7 @@ type ListContactsParams struct {
 	// State one or more states, joined by commas: queued, sending, active, unknown, done
 	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
 
-	// Outcome only contacts that ended so: completed, busy, no_answer, failed, expired, canceled, lost, dead_letter
+	// Outcome only contacts that ended so: completed, busy, no_answer, failed, expired, canceled, lost, dead_letter, suppressed
 	Outcome string `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
 
 	// Survey name of the survey
@@ -2569,6 +2672,26 @@ func (c *Client) GetMinutes(ctx context.Context, channel string, params GetMinut
 	setQuery(r.Query, "until", params.Until)
 	setQuery(r.Query, "step", params.Step)
 	return call[MinutesView](ctx, c, r)
+}
+
+// PostConsents Record refusals and consents.
+//
+// 1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. A refusal that a person sent as a message, or that a provider reports, can be taken back only by the person. The state is kept by a keyed hash of the address.
+//
+// POST /v1/consents
+func (c *Client) PostConsents(ctx context.Context, body ConsentsBody) (*StateList, error) {
+	r := Request{Method: "POST", Path: "/v1/consents", Body: body, Idempotent: idempotent(body)}
+	return call[StateList](ctx, c, r)
+}
+
+// SearchConsents Find what a person has said.
+//
+// The address is in the body so that no address, log or history keeps it. The search is in the audit log, with the address masked.
+//
+// POST /v1/consents:search
+func (c *Client) SearchConsents(ctx context.Context, body ConsentSearchBody) (*PersonConsents, error) {
+	r := Request{Method: "POST", Path: "/v1/consents:search", Body: body, Idempotent: true}
+	return call[PersonConsents](ctx, c, r)
 }
 
 // ListContacts List contacts.

@@ -70,7 +70,7 @@ const (
 	fine        = `{"state":"running"}`
 )
 
-func TestClient_Retries(t *testing.T) {
+func TestClient_RetriesOnlyWhatMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	get, post := client.Request{Method: http.MethodGet}, client.Request{Method: http.MethodPost, Body: 1}
 	again := post
@@ -114,7 +114,7 @@ func TestClient_Retries(t *testing.T) {
 	}
 }
 
-func TestClient_ServerUnreachable(t *testing.T) {
+func TestClient_ErrorNamesAnUnreachableServer(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -144,7 +144,7 @@ func TestClient_RetryDelayEndsWithTheContext(t *testing.T) {
 }
 
 // An error contains all details of the problem, and no secret.
-func TestClient_ErrorDetails(t *testing.T) {
+func TestClient_ErrorHasAllDetailsAndNoSecret(t *testing.T) {
 	t.Parallel()
 	to, _ := to(t, says(422, `{"type":"about:blank","title":"Unprocessable","status":422,"code":"invalid","detail":"the request has mistakes",
 		"more":[1,{"a":2}],"errors":[{"pointer":"/cutoff","code":"range","detail":"must be from 0 to 9"},{"pointer":"","code":"x","detail":"y"}]}`))
@@ -165,7 +165,7 @@ func TestClient_ErrorDetails(t *testing.T) {
 	}
 }
 
-func TestClient_ResponsesOfOtherServers(t *testing.T) {
+func TestClient_ResponsesOfOtherServersAreErrorsWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []http.HandlerFunc{
 		says(404, "<html>no such page, "+token+"</html>"), says(404, `{"error":"`+token+`"}`), says(404, ""), says(400, `[]`),
@@ -183,7 +183,7 @@ func TestClient_ResponsesOfOtherServers(t *testing.T) {
 	}
 }
 
-func TestClient_InvalidOptions(t *testing.T) {
+func TestClient_InvalidOptionsAreRefusedWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for _, o := range []client.Options{
 		{URL: "localhost:8080"}, {URL: "ftp://weir"}, {URL: "http://"}, {URL: "http://ann:hunter2@weir"}, {URL: "http://weir?token=hunter2"},
@@ -199,7 +199,7 @@ func TestClient_InvalidOptions(t *testing.T) {
 	}
 }
 
-func TestClient_Pages(t *testing.T) {
+func TestClient_ReadsEveryPage(t *testing.T) {
 	t.Parallel()
 	to, tries := to(t, func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()

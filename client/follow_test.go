@@ -82,7 +82,7 @@ func TestFollow_Reconnects(t *testing.T) {
 	}
 }
 
-func TestFollow_Ends(t *testing.T) {
+func TestFollow_EndsWithItsCallbackOrContext(t *testing.T) {
 	t.Parallel()
 	const one = "id: 7\ndata: {\"id\":\"7\"}\n\n"
 	enough := errors.New("enough")

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// TestGeneratedClient_GeneratedCodeIsCurrent checks that client.gen.go is the unedited
+// TestGeneratedClient_IsCurrent checks that client.gen.go is the unedited
 // output of the generator for the present description, configuration and templates.
 // The generator is not a dependency of Weir, so the test compares the checksums of
 // its inputs and its output.
-func TestGeneratedClient_GeneratedCodeIsCurrent(t *testing.T) {
+func TestGeneratedClient_IsCurrent(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("generate/sums.txt")
 	if err != nil {

@@ -60,7 +60,7 @@ type reader func([]byte) (int, error)
 
 func (r reader) Read(p []byte) (int, error) { return r(p) }
 
-func TestImport_Failures(t *testing.T) {
+func TestImport_FailuresAreReported(t *testing.T) {
 	t.Parallel()
 	drain := func(then http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -95,7 +95,7 @@ func TestImport_Failures(t *testing.T) {
 	}
 }
 
-func TestImport_Open(t *testing.T) {
+func TestOpen_FindsATruncatedFile(t *testing.T) {
 	t.Parallel()
 	const text = "a,b\n1,2\n"
 	read := func(c *client.Client) (string, error) {

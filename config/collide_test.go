@@ -3,7 +3,7 @@ package config
 import "testing"
 
 // A process cannot listen twice at one address, however it is written.
-func TestConfig_Collide(t *testing.T) {
+func TestConfig_OneAddressIsNotListenedAtTwice(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		a, b string

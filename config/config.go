@@ -28,6 +28,7 @@ type Config struct {
 	RateLimit int    `envconfig:"WEIR_RATE_LIMIT" default:"5000" min:"0" max:"1000000" allowed:"0 to 1000000 requests a second; 0: no limit" desc:"rate limit of each token, or of each address while no token is needed; bursts may be twice as large"`
 
 	RouterKeys AccessKeys `envconfig:"JOB_ROUTER_ACCESS_KEYS" secret:"true" allowed:"one or more keys, separated by commas, each the base64 form of 8 to 1024 bytes" desc:"access keys that sign requests to the job router; several during key rotation"`
+	PeopleKeys AccessKeys `envconfig:"WEIR_PEOPLE_KEY" secret:"true" allowed:"one or more keys, separated by commas, each the base64 form of 8 to 1024 bytes" desc:"key under which addresses of refusals and consents are hashed; several during key rotation, the new one first. Without it one is made and kept in the database, and whoever has a copy of that can find the numbers"`
 
 	RouterKeep         Period        `envconfig:"JOB_ROUTER_KEEP_FINISHED" default:"1d" min:"1m" max:"90d" allowed:"1m to 90d; 7d means seven days" desc:"retention of finished jobs of the job router; each uses about 2 kB of memory"`
 	RouterMaxMiB       int           `envconfig:"JOB_ROUTER_MAX_MIB" default:"1024" min:"1" max:"1000000" allowed:"1 to 1000000" desc:"maximum size in MiB of what clients store in the job router (jobs, workers, policies), enough for about a million jobs; more is refused. Each MiB uses up to 4 MiB of memory"`

@@ -63,7 +63,7 @@ func TestConfig_AnEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 	}
 }
 
-func TestConfig_Values(t *testing.T) {
+func TestConfig_ValuesAreRead(t *testing.T) {
 	t.Parallel()
 	c := load(t, "CHNL_BKR_GC_IDLE_MINUTES=0.05", "WEIR_RETENTION=30d", "WEIR_SEND_TIMEOUT=1500ms", "WEIR_API_TOKENS=one, two",
 		"LISTEN_ADDR=0.0.0.0:9000", "LOG_LEVEL=WARN", "WEIR_AUTO_MIGRATE=false", "SHUT_DOWN_MINUTES=", "PUBLIC_URL=https://weir.example/base")
@@ -87,7 +87,7 @@ func TestConfig_Values(t *testing.T) {
 	}
 }
 
-func TestConfig_WrongValues(t *testing.T) {
+func TestConfig_WrongValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	wrong := map[string][]string{
 		"DATABASE_URL":                 {"weir.db", "postgres://u:p@h/d", "sqlite://", "mysql://h:3306/weir", "mysql://u:p@h:3306", "mysql://u:p@/weir", "mysql://u:p%zz@h/d", "mysql://u:p@h:port/d", "mysql://u:p@h:0/d", "mysql://u:p@h:65536/d", "mysql://u:p@h1,h1:3306/d", "mysql://u:p@h1,,h2/d", "mysql://u:p@h1,/d", "mysql://u:p@:3306,h2/d", "mysql://u:p@h1,h2:0/d", "sqlite://u:p@h1:3306,h2:3306/d"},
@@ -148,7 +148,7 @@ func TestConfig_AllMistakesAreReportedAtOnce(t *testing.T) {
 	}
 }
 
-func TestConfig_SecretsFromFiles(t *testing.T) {
+func TestConfig_SecretsAreReadFromFiles(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "secret")
 	write := func(text string) {
@@ -189,7 +189,7 @@ func TestConfig_SecretsFromFiles(t *testing.T) {
 	}
 }
 
-func TestConfig_AccessKeys(t *testing.T) {
+func TestConfig_AccessKeysAreReadAndNotShown(t *testing.T) {
 	t.Parallel()
 	c, warnings, err := config.Load([]string{"PUBLIC_URL=https://weir.example", "JOB_ROUTER_ACCESS_KEYS=c2VjcmV0LXNlY3JldA==, c2VjcmV0LXNlY3JldC1zZWNyZXQ="})
 	if err != nil {
@@ -240,7 +240,7 @@ func TestConfig_ShortTokensAreWarnedAboutWithoutShowingThem(t *testing.T) {
 	}
 }
 
-func TestConfig_DerivePublicURL(t *testing.T) {
+func TestConfig_PublicURLIsDerivedFromTheAddress(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]string{
 		"127.0.0.1:8080": "http://127.0.0.1:8080", ":80": "http://127.0.0.1:80", "0.0.0.0:81": "http://127.0.0.1:81",
@@ -338,7 +338,7 @@ func FuzzRedact(f *testing.F) {
 	})
 }
 
-func TestConfig_SettlingBeforeTheTimeoutIsWarnedOf(t *testing.T) {
+func TestConfig_SettlingBeforeTheTimeoutIsWarnedAbout(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		environ []string
@@ -370,7 +370,7 @@ func TestConfig_AddressThatProvidersCannotReachIsWarnedAbout(t *testing.T) {
 	}
 }
 
-func TestConfig_Events(t *testing.T) {
+func TestConfig_EventSubscriptionsAreRead(t *testing.T) {
 	t.Parallel()
 	c := load(t, "JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example/in?code=hunter2, http://127.0.0.1:7071/api#CloudEvents,https://b.example#eventgrid",
 		"WEIR_OUTBOUND_ALLOW=Plain, hooks.internal,10.0.0.7,[fd00::1],private", "JOB_ROUTER_EVENT_FORMAT=cloudevents")
@@ -401,7 +401,7 @@ func TestConfig_Events(t *testing.T) {
 
 // Loopback addresses are targets while Weir itself is reached there alone, or if they are
 // named.
-func TestConfig_CallsLoopback(t *testing.T) {
+func TestConfig_LoopbackTargetsAreAllowedInDevelopmentOnly(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		environ string

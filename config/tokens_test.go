@@ -9,7 +9,7 @@ import (
 
 // Scenario 203: tokens that can be guessed are warned about once.
 // Scenario 203.
-func TestTokens_WeakTokens(t *testing.T) {
+func TestTokens_WeakOnesAreWarnedAboutOnce(t *testing.T) {
 	t.Parallel()
 	for tokens, want := range map[string]int{
 		"0123456789abcdef0123456789abcde":  1, // 124 bits

@@ -12,7 +12,7 @@ import (
 )
 
 // The variables of OpenTelemetry; other exporters are not supported.
-func TestConfig_TraceVariables(t *testing.T) {
+func TestConfig_TraceVariablesAreThoseOfOpenTelemetry(t *testing.T) {
 	t.Parallel()
 	c := load(t, "OTEL_EXPORTER_OTLP_ENDPOINT=https://collector.example/otlp", "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20CANARY, x-tenant=a=b", "OTEL_EXPORTER_OTLP_TIMEOUT=2500",
 		"OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG=0.25")

@@ -43,7 +43,7 @@ func TestWarnings_LongLeaseIsWarnedAbout(t *testing.T) {
 	}
 }
 
-func TestWarnings_KeepFinishedJobs(t *testing.T) {
+func TestConfig_KeepFinishedIsBounded(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{"": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "1m": time.Minute, "10s": 0, "91d": 0} {
 		var environ []string

@@ -61,7 +61,7 @@ type ContactData struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Attempts    int               `json:"attempts" doc:"attempts begun so far, this one included"`
 	ProviderRef string            `json:"provider_ref,omitempty" doc:"the provider's id of the contact"`
-	Outcome     weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter" doc:"when it is done"`
+	Outcome     weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter,suppressed" doc:"when it is done"`
 	Reason      string            `json:"reason,omitempty"`
 	QueuedAt    time.Time         `json:"queued_at" doc:"when it was accepted by Weir"`
 	ClaimedAt   time.Time         `json:"claimed_at,omitzero" required:"false" doc:"when its latest attempt began"`

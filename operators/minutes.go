@@ -33,10 +33,11 @@ const (
 	Counters             // number of counters
 )
 
-// OutcomeCounter returns the counter of contacts that are done with an outcome.
+// OutcomeCounter returns the counter of contacts that are done with an outcome; those that
+// were suppressed have none.
 func OutcomeCounter(o weir.Outcome) (Counter, bool) {
 	i := slices.Index(weir.Outcomes(), o)
-	return CountCompleted + Counter(i), i >= 0
+	return CountCompleted + Counter(i), i >= 0 && o != weir.Suppressed
 }
 
 // VerdictCounter returns the counter of reports with a verdict.

@@ -21,6 +21,7 @@ const (
 	ScopeSurveysAdmin  Scope = "surveys:admin"  // create, change, run, delete and read surveys
 	ScopeRouter        Scope = "router"         // follow the router's events; with pii:read, use the router
 	ScopeWebhooksAdmin Scope = "webhooks:admin" // create, change, test, replay, delete and read webhooks, and so have any event sent anywhere
+	ScopePeopleAdmin   Scope = "people:admin"   // record and read what people said about being contacted
 	ScopeMetricsRead   Scope = "metrics:read"   // scrape the metrics
 	ScopePIIRead       Scope = "pii:read"       // see full phone numbers; others see two digits
 )
@@ -28,7 +29,7 @@ const (
 // Scopes returns every scope.
 func Scopes() []Scope {
 	return []Scope{
-		ScopeContactsWrite, ScopeContactsRead, ScopeChannelsAdmin, ScopeSurveysAdmin, ScopeRouter, ScopeWebhooksAdmin, ScopeMetricsRead, ScopePIIRead,
+		ScopeContactsWrite, ScopeContactsRead, ScopeChannelsAdmin, ScopeSurveysAdmin, ScopeRouter, ScopeWebhooksAdmin, ScopePeopleAdmin, ScopeMetricsRead, ScopePIIRead,
 	}
 }
 

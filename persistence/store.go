@@ -24,6 +24,7 @@ import (
 	eventstore "weir/persistence/events"
 	"weir/persistence/mysql"
 	"weir/persistence/operators"
+	"weir/persistence/people"
 	"weir/persistence/router"
 	"weir/persistence/sqlite"
 	"weir/persistence/surveys"
@@ -72,6 +73,7 @@ type (
 	webhookStore  = eventstore.Webhooks
 	surveyStore   = surveys.Store
 	routerStore   = router.Store
+	peopleStore   = people.Store
 	adminStore    = operators.Store
 )
 
@@ -85,6 +87,7 @@ type Store struct {
 	*webhookStore
 	*surveyStore
 	*routerStore
+	*peopleStore
 	*adminStore
 	db *commit.DB
 }
@@ -153,8 +156,9 @@ func On(database dialect.Database, o Options) *Store {
 		routerStore: &router.Store{DB: db}, adminStore: &operators.Store{DB: db},
 	}
 	s.webhookStore = eventstore.NewWebhooks(db, s.eventLog)
+	s.peopleStore = people.New(db)
 	outbox := surveys.NewOutbox(db)
-	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox)
+	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox, s.peopleStore)
 	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
 	db.SetParts(s.queueStore.Part(), outbox, s.eventLog.Part())

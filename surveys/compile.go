@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/internal/phonenumber"
 	"weir/internal/validation"
+	"weir/people"
 	"weir/surveys/respondents"
 )
 
@@ -68,7 +69,7 @@ func bounded(n, low, high, def int, pointer string, m *validation.Errors) int {
 func (d Definition) stopWords(m *validation.Errors) []string {
 	// Absent: the default. An empty list switches stop words off.
 	if d.StopWords == nil {
-		return []string{"stop"}
+		return people.DefaultWords().Refusals()
 	}
 	if len(d.StopWords) > maxStopWords {
 		m.Add("/stop_words", "length", "must have at most %d words", maxStopWords)

@@ -8,20 +8,14 @@ import (
 	"unicode"
 
 	"weir"
+	"weir/people"
 	"weir/surveys/respondents"
 )
 
-// IsOptOut reports whether a message consists of a stop word alone, in any case,
-// with or without punctuation around it. Respondents send one to ask not to be
-// contacted.
+// IsOptOut reports whether a message consists of a stop word alone; case, accents, spaces
+// and punctuation do not count. Respondents send one to ask not to be contacted.
 func (pl *Plan) IsOptOut(message string) bool {
-	said := trimPunctuation(message)
-	for _, w := range pl.StopWords {
-		if said != "" && strings.EqualFold(said, w) {
-			return true
-		}
-	}
-	return false
+	return people.NewWords(pl.StopWords, nil).Find(message) == people.Refused
 }
 
 // trimPunctuation returns a text without surrounding space and punctuation, and with runs

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/people"
 	"weir/surveys"
 	"weir/surveys/calendar"
 )
@@ -64,7 +65,7 @@ func TestPlan_DefinitionDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, pl.Arms); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"stop"}, pl.StopWords); diff != "" {
+	if diff := cmp.Diff(people.DefaultWords().Refusals(), pl.StopWords); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -127,6 +127,16 @@ type OutboxEntry struct {
 	Messages int           // of ContactAccepted and ContactEnded: how many the provider has accepted
 }
 
+// Heard is what a message means to the survey of the respondent who sent it.
+type Heard int
+
+// The meanings.
+const (
+	HeardNothing Heard = iota // it is of nobody whom a survey contacts
+	HeardAnswer               // of a respondent in a conversation; no stop word of the survey
+	HeardOptOut               // a stop word of the survey
+)
+
 // LogEntry is an entry of a survey's log.
 type LogEntry struct {
 	ID         int64 // assigned by the store, in order

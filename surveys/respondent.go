@@ -316,6 +316,13 @@ type Ending struct {
 // the job may have waited for an interviewer.
 func (pl *Plan) ContactEnded(p Progress, now time.Time, end Ending) (Progress, Effects) {
 	latest := end.Serial == p.Serial && p.Contact != Idle && p.Status == Active
+	if end.Outcome == weir.Suppressed { // the person has refused, in this survey or elsewhere
+		if !latest {
+			return p, Effects{}
+		}
+		p.Contact = Idle
+		return pl.OptOut(p)
+	}
 	d := Disposition(end.Result.Code)
 	if d != "" && d.Final() && p.Status == Active {
 		if latest {

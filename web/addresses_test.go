@@ -11,7 +11,7 @@ import (
 
 // Each channel type has a form of addresses. The canonical one is stored, found
 // and compared when a request is repeated.
-func TestAddresses_OfAChannelType(t *testing.T) {
+func TestAddresses_HaveTheFormOfTheirChannelType(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("a", "chats")
@@ -53,7 +53,7 @@ func TestAddresses_OfAChannelType(t *testing.T) {
 
 // The region of a channel gives numbers without a country code one form, in which
 // they are stored, compared with a repeated request, and found.
-func TestAddresses_RegionOfAChannel(t *testing.T) {
+func TestAddresses_TakeTheRegionOfTheirChannel(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("local", "texts", func(c *weir.Channel) { c.Settings["region"] = "KE" })

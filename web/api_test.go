@@ -328,7 +328,7 @@ func TestAPI_ContactIsCanceled(t *testing.T) {
 	}
 }
 
-func TestAPI_IncomingIsReadOn(t *testing.T) {
+func TestAPI_IncomingIsReadPageByPage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
@@ -363,7 +363,7 @@ func (o *overtaken) Cancel(_ context.Context, ref weir.Ref) (weir.State, error) 
 	return 0, weir.Errorf(weir.CodeConflict, "it is done")
 }
 
-func TestAPI_CancellationIsOvertaken(t *testing.T) {
+func TestAPI_CancellationThatIsOvertakenIsAConflict(t *testing.T) {
 	t.Parallel()
 	for outcome, status := range map[weir.Outcome]int{weir.Completed: 409, weir.Canceled: 200} {
 		r := newRig(t, func(o *web.Options) { o.Broker = &overtaken{o.Broker.(*memory), outcome} })

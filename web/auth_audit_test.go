@@ -14,7 +14,7 @@ import (
 	"weir/web/auth"
 )
 
-func TestAuthAudit_AuditLog(t *testing.T) {
+func TestAuditLog_ListsChangesAndWhoMadeThem(t *testing.T) {
 	t.Parallel()
 	clock := &clock{now: start}
 	tokens, store := newBearers(t, clock.Now), storetest.SQLite(t)
@@ -93,7 +93,7 @@ func (b *brokenAudit) AddAudit(ctx context.Context, list []operators.AuditEntry)
 }
 
 // While the store is down, a bounded number of entries wait in memory.
-func TestAuthAudit_AuditLogWaitsForItsStore(t *testing.T) {
+func TestAuditLog_WaitsForItsStore(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
 	broken := &brokenAudit{store, true}
@@ -121,7 +121,7 @@ func TestAuthAudit_AuditLogWaitsForItsStore(t *testing.T) {
 
 // A dry run changes nothing: the audit log must not say that a token that only
 // counted dead letters requeued them.
-func TestAuthAudit_WhatWasOnlyTriedIsNotInTheAuditLog(t *testing.T) {
+func TestAuditLog_LeavesOutWhatWasOnlyTried(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
 	trail := auth.NewTrail(store)

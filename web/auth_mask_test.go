@@ -17,7 +17,7 @@ import (
 	"weir/web/auth"
 )
 
-func TestAuthMask_NumbersInTexts(t *testing.T) {
+func TestAuthMask_MasksNumbersInTexts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                              "",
@@ -46,7 +46,7 @@ func TestAuthMask_NumbersInTexts(t *testing.T) {
 	}
 }
 
-func TestMaskValues_Names(t *testing.T) {
+func TestMaskValues_KeepsMaskedNamesApart(t *testing.T) {
 	t.Parallel()
 	got := auth.MaskValues(map[string]string{"+12125550177": "a", "12125550277": "b", "＋２１２５５５０３７７": "c", "555 999-8877": "d", "***77": "e", "age": "٣٤"}, phoneCanary)
 	want := map[string]string{"***77": "e", "***77′": "a", "***77′′": "b", "***77′′′": "d", "***７７": "c", "age": "٣٤"}
@@ -56,7 +56,7 @@ func TestMaskValues_Names(t *testing.T) {
 }
 
 // One person's own number is masked in the digits of other scripts, too.
-func TestMaskOwn_OtherScripts(t *testing.T) {
+func TestMaskOwn_MasksDigitsOfOtherScripts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.StringMatching(`[1-9][0-9]{7,14}`).Draw(t, "number")
@@ -178,7 +178,7 @@ func TestAuthMask_NumbersAreMaskedWithoutPII(t *testing.T) {
 
 // Without pii:read a token cannot find numbers by trial, and with the scope
 // router it can read only the router's events.
-func TestAuthMask_FiltersThatTellTooMuch(t *testing.T) {
+func TestAuthMask_FiltersFindNoNumbersByTrial(t *testing.T) {
 	t.Parallel()
 	r, tokens, _ := everybody(t)
 	const byPhone = "/v1/surveys/s/respondents?phone=%2B15559998877"

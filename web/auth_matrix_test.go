@@ -57,6 +57,9 @@ func rights() map[string]string {
 		"GET /v1/contacts/{id}":                "contacts:read",
 		"POST /v1/contacts:search":             "contacts:read+pii:read",
 
+		"POST /v1/consents":        "people:admin",
+		"POST /v1/consents:search": "people:admin+pii:read contacts:read+pii:read",
+
 		"GET /v1/contacts/{id}/timeline": "contacts:read",
 		"GET /v1/dead-letters":           "contacts:read",
 		"GET /v1/dead-letters/groups":    "contacts:read",
@@ -93,7 +96,7 @@ func rights() map[string]string {
 		"GET /v1/processes": "contacts:read channels:admin",
 		"DELETE /v1/hold":   "channels:admin",
 
-		"GET /v1/whoami": "contacts:write contacts:read channels:admin surveys:admin router webhooks:admin metrics:read pii:read",
+		"GET /v1/whoami": "contacts:write contacts:read channels:admin surveys:admin router webhooks:admin people:admin metrics:read pii:read",
 	}
 }
 

@@ -77,7 +77,7 @@ func (k *sessionKeeper) opens(what string, g *auth.Gate, text string, want weir.
 	}
 }
 
-func TestAuthSession_SessionsAreNoTokens(t *testing.T) {
+func TestSession_IsNoToken(t *testing.T) {
 	t.Parallel()
 	k := newSessionKeeper(t)
 	text := k.begin()
@@ -91,7 +91,7 @@ func TestAuthSession_SessionsAreNoTokens(t *testing.T) {
 
 // A session is read at most once in five seconds and written at most once in
 // five minutes, however many requests use it.
-func TestAuthSession_SessionsAreReadSeldom(t *testing.T) {
+func TestSession_IsReadSeldom(t *testing.T) {
 	t.Parallel()
 	k := newSessionKeeper(t)
 	text := k.begin()
@@ -117,7 +117,7 @@ func TestAuthSession_SessionsAreReadSeldom(t *testing.T) {
 	}
 }
 
-func TestAuthSession_SessionsExpire(t *testing.T) {
+func TestSession_Expires(t *testing.T) {
 	t.Parallel()
 	k := newSessionKeeper(t)
 	idle, used := k.begin(), k.begin()
@@ -133,7 +133,7 @@ func TestAuthSession_SessionsExpire(t *testing.T) {
 	}
 }
 
-func TestAuthSession_SessionsEndHereAtOnceAndElsewhereSoon(t *testing.T) {
+func TestSession_EndsHereAtOnceAndElsewhereSoon(t *testing.T) {
 	t.Parallel()
 	k := newSessionKeeper(t)
 	text, other := k.begin(), k.another()
@@ -149,7 +149,7 @@ func TestAuthSession_SessionsEndHereAtOnceAndElsewhereSoon(t *testing.T) {
 
 // While the store is down, cached sessions stay valid, and others get a 503 or
 // 500.
-func TestAuthSession_SessionsWhileTheStoreIsDown(t *testing.T) {
+func TestSession_InTheCacheStaysValidWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	k := newSessionKeeper(t)
 	text, unknown := k.begin(), k.begin()
@@ -164,7 +164,7 @@ func TestAuthSession_SessionsWhileTheStoreIsDown(t *testing.T) {
 
 // Wrong sessions from many addresses evict a session from the cache while it is
 // being read again: it stays valid.
-func TestAuthSession_SessionForgottenDuringItsRead(t *testing.T) {
+func TestSession_EvictedDuringItsReadStaysValid(t *testing.T) {
 	t.Parallel()
 	k := newSessionKeeper(t)
 	text := k.begin()

@@ -11,7 +11,7 @@ import (
 	"weir/web/auth"
 )
 
-func TestWhoami(t *testing.T) {
+func TestWhoami_ShowsTheTokenAndItsScopes(t *testing.T) {
 	t.Parallel()
 	clock := &clock{now: start}
 	b := newBearers(t, clock.Now)

@@ -14,7 +14,7 @@ import (
 // Scenario 200.
 //
 //nolint:paralleltest // it measures what the process allocates
-func TestBadInput_BodiesFullOfMistakes(t *testing.T) {
+func TestBadInput_BodiesFullOfMistakesTakeBoundedMemory(t *testing.T) {
 	r := newRig(t)
 	r.channel("texts", "texts")
 	unknown := make([]string, 140_000)

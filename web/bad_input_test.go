@@ -133,7 +133,7 @@ func badContacts() []refused {
 	}
 }
 
-func TestBadInput_BadContacts(t *testing.T) {
+func TestBadInput_ContactsAreRefusedByPointer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("texts", "texts", func(c *weir.Channel) { c.Settings["reply_reserve"] = 3.0 })
@@ -185,7 +185,7 @@ func TestBadInput_MistakesAreBounded(t *testing.T) {
 	}
 }
 
-func TestBadInput_BadChannels(t *testing.T) {
+func TestBadInput_ChannelsAreRefusedByPointer(t *testing.T) {
 	t.Parallel()
 	const good = `"type":"texts","settings":{"base_url":"http://p.test","token":"t"}`
 	cases := []struct {
@@ -239,7 +239,7 @@ func TestBadInput_BadChannels(t *testing.T) {
 	})
 }
 
-func TestBadInput_BadQueries(t *testing.T) {
+func TestBadInput_QueriesAreRefusedByName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("texts", "texts")

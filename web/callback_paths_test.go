@@ -9,7 +9,7 @@ import (
 
 // The secret of a callback opens its own path only: a path that is not in its clean
 // form is unknown and never redirected, since the Location would repeat the secret.
-func TestCallbackPaths(t *testing.T) {
+func TestCallbackPaths_SecretOpensItsOwnPathOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")

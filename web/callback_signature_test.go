@@ -13,7 +13,7 @@ import (
 
 // A signature covers the URL that the provider called, whatever a proxy made of it
 // on the way, and the body as it was sent.
-func TestCallbackSignature(t *testing.T) {
+func TestCallbackSignature_CoversTheCalledURLAndTheBody(t *testing.T) {
 	t.Parallel()
 	const form = "b=2&a=%2B1&a=&c=x+y"
 	for _, tc := range []struct {
@@ -62,7 +62,7 @@ func TestCallbackSignature(t *testing.T) {
 }
 
 // A check of the address by GET is answered as the driver says.
-func TestCallbackSignature_CallbackCheckIsAnswered(t *testing.T) {
+func TestCallbacks_AddressCheckIsAnswered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
@@ -73,7 +73,7 @@ func TestCallbackSignature_CallbackCheckIsAnswered(t *testing.T) {
 }
 
 // Drivers see the headers of the provider, and no credential of anybody else.
-func TestCallbackSignature_CallbackHeaders(t *testing.T) {
+func TestCallbacks_DriverSeesTheProvidersHeadersOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")

@@ -9,11 +9,11 @@ import (
 )
 
 // Incoming implements web.Surveys.
-func (p *people) Incoming(_ context.Context, _ weir.ChannelID, m weir.Incoming) error {
+func (p *people) Incoming(_ context.Context, _ weir.ChannelID, m weir.Incoming) (surveys.Heard, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.heard = append(p.heard, surveys.Report{Key: m.GUID, Messages: []string{m.Body}})
-	return p.hearError
+	return surveys.HeardNothing, p.hearError
 }
 
 // A message is acknowledged only after an opt-out has taken effect, also if it

@@ -42,7 +42,7 @@ func (r *rig) results(typ string) map[string]float64 {
 	return out
 }
 
-func TestCallbacks_Results(t *testing.T) {
+func TestCallbacks_AreAnsweredAndCountedByResult(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, method, path, body string
@@ -103,7 +103,7 @@ func (r *rig) call(method, path, body, contentType string) got {
 	return g
 }
 
-func TestCallbacks_IsRepeated(t *testing.T) {
+func TestCallbacks_RepeatsAreCountedAsDuplicates(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
@@ -120,7 +120,7 @@ func TestCallbacks_IsRepeated(t *testing.T) {
 	}
 }
 
-func TestCallbacks_WithoutTheSecretIsNothing(t *testing.T) {
+func TestCallbacks_WithoutTheSecretChangeNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a, b := r.channel("a", "texts"), r.channel("b", "texts")
@@ -157,7 +157,7 @@ func TestCallbacks_WithoutTheSecretIsNothing(t *testing.T) {
 	}
 }
 
-func TestCallbacks_OfADeletedChannelIsTakenAndDropped(t *testing.T) {
+func TestCallbacks_OfADeletedChannelAreTakenAndDropped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	old := r.channel("a", "texts")
@@ -182,7 +182,7 @@ func (gone) Report(context.Context, weir.ChannelID, []weir.Report) ([]weir.Verdi
 	return nil, weir.Errorf(weir.CodeNotFound, "the channel was deleted")
 }
 
-func TestCallbacks_OfAChannelThatIsDeletedMeanwhileIsDropped(t *testing.T) {
+func TestCallbacks_AreDroppedIfTheChannelIsDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *web.Options) { o.Broker = gone{o.Broker} })
 	ch := r.channel("a", "texts")
@@ -191,7 +191,7 @@ func TestCallbacks_OfAChannelThatIsDeletedMeanwhileIsDropped(t *testing.T) {
 	}
 }
 
-func TestCallbacks_IsAskedForAgainWhileWeCannotTakeIt(t *testing.T) {
+func TestCallbacks_AreAskedForAgainWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
@@ -220,10 +220,10 @@ func TestCallbacks_IsAskedForAgainWhileWeCannotTakeIt(t *testing.T) {
 	}
 }
 
-// TestCallbacks_Lookups: known secrets cost no store read, wrong ones one per
+// TestCallbacks_LookupsSpareTheStore: known secrets cost no store read, wrong ones one per
 // second, and a change is visible at once in this process and within seconds in
 // others.
-func TestCallbacks_Lookups(t *testing.T) {
+func TestCallbacks_LookupsSpareTheStore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
@@ -270,9 +270,9 @@ func (b *hangsUp) Report(ctx context.Context, _ weir.ChannelID, reports []weir.R
 	return []weir.Verdict{weir.Applied}, nil
 }
 
-// TestCallbacks_CountsAlthoughTheProviderHungUp: Verboice sends each callback
+// TestCallbacks_CountAlthoughTheProviderHungUp: Verboice sends each callback
 // once and does not wait for the response.
-func TestCallbacks_CountsAlthoughTheProviderHungUp(t *testing.T) {
+func TestCallbacks_CountAlthoughTheProviderHungUp(t *testing.T) {
 	t.Parallel()
 	broker := &hangsUp{}
 	r := newRig(t, func(o *web.Options) { broker.Broker = o.Broker; o.Broker = broker })
@@ -285,9 +285,9 @@ func TestCallbacks_CountsAlthoughTheProviderHungUp(t *testing.T) {
 	}
 }
 
-// TestCallbacks_CutShortIsAskedForAgain: a truncated body must not cause a 400,
+// TestCallbacks_ThatAreCutShortAreAskedForAgain: a truncated body must not cause a 400,
 // after which Nuntium never sends it again.
-func TestCallbacks_CutShortIsAskedForAgain(t *testing.T) {
+func TestCallbacks_ThatAreCutShortAreAskedForAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
@@ -315,7 +315,7 @@ func TestCallbacks_CutShortIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestCallbacks_AtOnce(t *testing.T) {
+func TestCallbacks_MayArriveConcurrently(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")

@@ -182,7 +182,7 @@ const strangers, us = "192.0.2.1:1", "198.51.100.7:1"
 // Scenario 186: an address that reaches its share loses its own oldest
 // connection without a request, and no other address loses one.
 // Scenario 186.
-func TestConnections_ShareOfAnAddress(t *testing.T) {
+func TestConnections_AddressAtItsShareLosesItsOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, web.ConnectionLimits{All: 10, Address: 3, Reserve: 1})
@@ -205,7 +205,7 @@ func TestConnections_ShareOfAnAddress(t *testing.T) {
 // Scenario 186: when all connections are taken, the address with the most loses
 // one; a connection with a request in progress is never closed.
 // Scenario 186.
-func TestConnections_AllConnectionsTaken(t *testing.T) {
+func TestConnections_AddressWithTheMostGivesOneUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, web.ConnectionLimits{All: 4, Address: 3, Reserve: 1})
@@ -227,7 +227,7 @@ func TestConnections_AllConnectionsTaken(t *testing.T) {
 // Scenario 186: when every connection has a request in progress, probes are
 // still answered, one after the other, and nothing else is.
 // Scenario 186.
-func TestConnections_ReserveForProbes(t *testing.T) {
+func TestConnections_ReserveIsKeptForProbes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, web.ConnectionLimits{All: 2, Address: 1, Reserve: 1})
@@ -252,7 +252,7 @@ func TestConnections_ReserveForProbes(t *testing.T) {
 
 // Scenario 186: a body that never arrives does not occupy the reserve.
 // Scenario 186.
-func TestConnections_BodyInTheReserve(t *testing.T) {
+func TestConnections_MissingBodyOccupiesNoReserve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, web.ConnectionLimits{All: 1, Address: 1, Reserve: 1})
@@ -289,7 +289,7 @@ func TestConnections_TrustedProxyHasNoShare(t *testing.T) {
 // Scenario 186: a request that arrives on a connection while it is being closed
 // for another one does not free a second place.
 // Scenario 186.
-func TestConnections_RequestOnAClosedConnection(t *testing.T) {
+func TestConnections_RequestOnAClosingOneFreesNoSecondPlace(t *testing.T) {
 	t.Parallel()
 	conns, pipes := connections(web.ConnectionLimits{All: 10, Address: 1}), newPipes()
 	l, s := conns.Listen(pipes), web.NewServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler), conns)

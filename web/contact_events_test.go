@@ -105,7 +105,7 @@ func TestEvents_StreamEnablesContactEvents(t *testing.T) {
 	})
 }
 
-func TestContactEvents_TypesOfEventsByPrefix(t *testing.T) {
+func TestEvents_AreFilteredByPrefixOfTheirType(t *testing.T) {
 	t.Parallel()
 	r, s := eventRig(t)
 	emit(t, s, 0, 6)
@@ -125,7 +125,7 @@ func TestContactEvents_TypesOfEventsByPrefix(t *testing.T) {
 }
 
 // A webhook without pii:read gets the same as a reader without it.
-func TestContactEvents_MaskedEvent(t *testing.T) {
+func TestContactEvents_AreMaskedForWebhooksAsForReaders(t *testing.T) {
 	t.Parallel()
 	data, err := json.Marshal(events.ContactData{
 		Contact: "1-2", Key: "k-" + phoneCanary[1:], To: phoneCanary, ProviderRef: phoneCanary[1:], Reason: "at +1 (555) 999-8877", Labels: map[string]string{"x": "tel" + phoneCanary[1:]}, QueuedAt: start,

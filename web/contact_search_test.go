@@ -7,7 +7,7 @@ import (
 	"weir/web"
 )
 
-func TestContactSearch_SearchByNumberNeedsPII(t *testing.T) {
+func TestContactSearch_ByNumberNeedsPII(t *testing.T) {
 	t.Parallel()
 	clock := &clock{now: start}
 	tokens := newBearers(t, clock.Now)

@@ -105,7 +105,7 @@ func TestDeadLetters_AreShown(t *testing.T) {
 	r.refuses(t, "GET", "/v1/dead-letters?cursor=x", refused{mistakes: []mistake{{"/cursor", "format"}}})
 }
 
-func TestDeadLetters_ContactsBetweenTwoInstants(t *testing.T) {
+func TestContacts_AreListedBetweenTwoInstants(t *testing.T) {
 	t.Parallel()
 	r, _, list := deadRig(t, 3)
 	from := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
@@ -144,7 +144,7 @@ func TestDeadLetters_HideNumbers(t *testing.T) {
 	}
 }
 
-func TestDeadLetters_InBulk(t *testing.T) {
+func TestDeadLetters_AreRequeuedInBulk(t *testing.T) {
 	t.Parallel()
 	r, store, list := deadRig(t, 450)
 	do := func(step, body string) api.DeadDone {

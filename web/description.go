@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"weir/channels"
+	"weir/people"
 	"weir/web/api"
 	"weir/web/openapi"
 )
@@ -17,8 +18,8 @@ const APIVersion = "1"
 // Description returns the description of the whole API as indented JSON, from
 // the table of routes alone, without a running service.
 func Description(directory *channels.Directory) ([]byte, error) {
-	// The survey broker is never called: it is set so that its routes are included.
-	o := Options{Options: api.Options{Directory: directory}, Version: APIVersion, Surveys: struct{ Surveys }{}}
+	// The survey broker and the store of people are never called: they are set so that their routes are included.
+	o := Options{Options: api.Options{Directory: directory}, Version: APIVersion, Surveys: struct{ Surveys }{}, People: struct{ people.Store }{}}
 	routes, err := o.routes(nil)
 	if err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func eventsRequest(t *testing.T, ctx context.Context, query string, header ...st
 	return r
 }
 
-func TestEvents_PagesOfEvents(t *testing.T) {
+func TestEvents_AreReadInPages(t *testing.T) {
 	t.Parallel()
 	r, s := eventRig(t)
 	emit(t, s, 0, 30)
@@ -176,7 +176,7 @@ func ids(t *testing.T, lines <-chan string, n int) []string {
 	return got
 }
 
-func TestEvents_StreamOfEvents(t *testing.T) {
+func TestEvents_StreamBeginsWhereTheClientLeftOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := eventRig(t)
 		emit(t, s, 0, 10)

@@ -31,7 +31,7 @@ func (f figured) FiguresOf(_ context.Context, list []weir.Channel) ([]operators.
 	return out, nil
 }
 
-func TestFigures_OfAChannel(t *testing.T) {
+func TestFigures_OfAChannelShowBreakerAndReconciler(t *testing.T) {
 	t.Parallel()
 	later := start.Add(time.Minute)
 	for name, x := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 // The phase of the router is told, and decides nothing: the rest of the API works meanwhile.
 // The owner passes both probes.
 // Scenario 149.
-func TestHealth_ReadinessByPart(t *testing.T) {
+func TestHealth_RouterThatIsNotReadyStopsNoOtherPart(t *testing.T) {
 	t.Parallel()
 	phase := ""
 	r := newRig(t, func(o *web.Options) {

@@ -76,7 +76,7 @@ func TestHTTP_PanicIsA500(t *testing.T) {
 	}
 }
 
-func TestHTTP_UnknownPathsAndMethods(t *testing.T) {
+func TestHTTP_RefusesUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, path := range []string{"/", "/v1", "/v1/", "/v1/channels/", "/v1/channels/a/b", "//v1/channels", "/v2/channels", "/callbacks/a", "/doc", "/schemas/Problem.json"} {
@@ -105,7 +105,7 @@ func TestHTTP_UnknownPathsAndMethods(t *testing.T) {
 	}
 }
 
-func TestHTTP_Readiness(t *testing.T) {
+func TestHTTP_ReadinessNamesEveryReason(t *testing.T) {
 	t.Parallel()
 	draining := false
 	r := newRig(t, func(o *web.Options) { o.Draining = func() bool { return draining } })

@@ -47,7 +47,7 @@ func (r *rig) from(address, token string) got {
 	return g
 }
 
-func TestLimit_RateOfAToken(t *testing.T) {
+func TestLimit_EachTokenHasItsRate(t *testing.T) {
 	t.Parallel()
 	r, b := limited(t)
 	for i := range 20 {
@@ -71,7 +71,7 @@ func TestLimit_RateOfAToken(t *testing.T) {
 	}
 }
 
-func TestLimit_RateOfAnAddressWhileEverythingIsOpen(t *testing.T) {
+func TestLimit_EachNetworkHasItsRateWhileEverythingIsOpen(t *testing.T) {
 	t.Parallel()
 	clock := &clock{now: start}
 	r := newRig(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{Rate: 10, Now: clock.Now}) })
@@ -89,7 +89,7 @@ func TestLimit_RateOfAnAddressWhileEverythingIsOpen(t *testing.T) {
 // A client that guesses too often no longer learns whether a guess is right; a
 // token that cannot be guessed works throughout, and so does every other
 // address.
-func TestLimit_Guessing(t *testing.T) {
+func TestLimit_GuessersLearnNothing(t *testing.T) {
 	t.Parallel()
 	const guesser, other = "10.0.0.1:1", "10.0.0.2:1"
 	r, b := limited(t)

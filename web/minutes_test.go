@@ -36,7 +36,7 @@ func minutesRig(t *testing.T) *rig {
 	return r
 }
 
-func TestMinutes_OfAChannel(t *testing.T) {
+func TestMinutes_OfAChannelAreShown(t *testing.T) {
 	t.Parallel()
 	r := minutesRig(t)
 	v := into[api.MinutesView](t, r.do("GET", "/v1/channels/a/minutes?since="+start.Add(-5*time.Minute).Format(time.RFC3339), ""), 200)
@@ -74,7 +74,7 @@ func TestMinutes_OfAChannel(t *testing.T) {
 	}
 }
 
-func TestMinutes_OfAllChannels(t *testing.T) {
+func TestMinutes_OfAllChannelsAreShown(t *testing.T) {
 	t.Parallel()
 	r := minutesRig(t)
 	v := into[api.AllMinutesView](t, r.do("GET", "/v1/minutes?since="+start.Add(-30*time.Minute).Format(time.RFC3339), ""), 200)
@@ -93,7 +93,7 @@ func TestMinutes_OfAllChannels(t *testing.T) {
 	}
 }
 
-func TestMinutes_ThatAreRefused(t *testing.T) {
+func TestMinutes_BadQueriesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := minutesRig(t)
 	for path, want := range map[string]refused{

@@ -11,7 +11,7 @@ import (
 
 // A request below a mounted tree reaches its most specific handler, with the path
 // as it was sent.
-func TestMounts_MountedTrees(t *testing.T) {
+func TestMounts_RequestReachesTheMostSpecificHandler(t *testing.T) {
 	t.Parallel()
 	named := func(name string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -36,7 +36,7 @@ type openAPI struct {
 
 // description is the API description that all responses in these tests are
 // checked against. Reading it takes longer than most tests, so they share it.
-// TestOpenAPI_OneDescription checks that every rig serves the same one.
+// TestOpenAPI_ChecksUseTheServedDescription checks that every rig serves the same one.
 var description = sync.OnceValues(func() (*openAPI, error) {
 	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
 	if err != nil {

@@ -130,9 +130,9 @@ func resolveRefs(t *testing.T, doc, at any) {
 	}
 }
 
-// TestOpenAPI_OneDescription: the description that responses are checked against is the
+// TestOpenAPI_ChecksUseTheServedDescription: the description that responses are checked against is the
 // served one, for the parts that exist.
-func TestOpenAPI_OneDescription(t *testing.T) {
+func TestOpenAPI_ChecksUseTheServedDescription(t *testing.T) {
 	t.Parallel()
 	all := described(t)
 	whole := newRig(t, func(o *web.Options) { allParts(t, o) }).spec()
@@ -277,8 +277,8 @@ func TestOpenAPI_MetricsAreCleanAndBeginAtZero(t *testing.T) {
 	}
 }
 
-// TestOpenAPI_TwoHandlersInOneProcess: nothing is registered globally.
-func TestOpenAPI_TwoHandlersInOneProcess(t *testing.T) {
+// TestOpenAPI_NothingIsRegisteredGlobally: nothing is registered globally.
+func TestOpenAPI_NothingIsRegisteredGlobally(t *testing.T) {
 	t.Parallel()
 	for range 2 {
 		if _, err := web.New(web.Options{

@@ -24,9 +24,9 @@ func described(t *testing.T) *openAPI {
 	return parseOpenAPI(t, string(raw))
 }
 
-// TestOpenAPI_TheDescriptionIsOpenAPI: independent tools accept the document, with
+// TestOpenAPI_IsAcceptedByIndependentTools: independent tools accept the document, with
 // every example, default and pattern in it.
-func TestOpenAPI_TheDescriptionIsOpenAPI(t *testing.T) {
+func TestOpenAPI_IsAcceptedByIndependentTools(t *testing.T) {
 	t.Parallel()
 	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
 	if err != nil {

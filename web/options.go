@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"weir/people"
 	"weir/surveys"
 	"weir/web/api"
 	"weir/web/auth"
@@ -57,6 +58,7 @@ type Options struct {
 	Importer    surveys.Importer
 	Tokens      surveys.Tokens // of respondents
 	MaxImport   int64          // bytes of one import of respondents; 0: 1 GiB
+	People      people.Store   // what people said about being contacted; nil: nothing is kept
 	// HSTS makes browsers require https. Set it if PUBLIC_URL is https.
 	HSTS bool
 	// Refusals logs refused requests; nil: the handler creates one.

@@ -8,7 +8,7 @@ import (
 	"weir/web"
 )
 
-func TestPrefix_UnderAPrefix(t *testing.T) {
+func TestPrefix_IsCutFromPathsAndPutBeforeLocations(t *testing.T) {
 	t.Parallel()
 	h := web.Under("/weir", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Path", r.URL.EscapedPath())

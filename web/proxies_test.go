@@ -43,7 +43,7 @@ func behindProxies(h http.Handler) http.Handler {
 // Scenario 187: behind a trusted proxy, limits apply to each client, and no
 // client can impersonate another.
 // Scenario 187.
-func TestProxies_LimitsOfClientsBehindAProxy(t *testing.T) {
+func TestProxies_LimitsApplyToEachClientBehindThem(t *testing.T) {
 	t.Parallel()
 	r, _ := limited(t)
 	r.handler = behindProxies(r.handler)
@@ -76,7 +76,7 @@ func TestProxies_LimitsOfClientsBehindAProxy(t *testing.T) {
 }
 
 // Scenario 187.
-func TestProxies_ClientOfForwardedRequests(t *testing.T) {
+func TestProxies_ClientIsFoundInForwardedHeaders(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ peer, xff, forwarded, want string }{
 		{"10.0.0.1:9", "", "", "10.0.0.1"},

@@ -43,6 +43,7 @@ type rig struct {
 	handler http.Handler
 	*memory
 	people   *people
+	consents *consents
 	registry *prometheus.Registry
 	logs     *logBuffer
 	clock    *clock
@@ -86,10 +87,11 @@ func newRig(t testing.TB, change ...func(*web.Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, registry: prometheus.NewRegistry(), logs: &logBuffer{}, clock: &clock{now: start}}
 	r.memory = &memory{ended: map[weir.Ref][]weir.Attempt{}, incoming: map[weir.ChannelID][]weir.Incoming{}, now: r.clock.Now}
+	r.consents = &consents{}
 	r.people = &people{imports: map[int64][]surveys.Respondent{}}
 	o := web.Options{
 		Gate:    auth.NewGate(auth.GateOptions{Configured: []string{"another", apiCanary}, Now: r.clock.Now}),
-		Surveys: r.people, SurveyStore: r.people, Importer: r.people,
+		Surveys: r.people, SurveyStore: r.people, Importer: r.people, People: r.consents,
 		Options: api.Options{
 			DefaultCapacity: 100, Directory: channels.NewDirectory(table(), "http://weir.test", nil), Now: r.clock.Now,
 			Dead: noDeadLetters{}, Trail: auth.NewTrail(noAudit{}),

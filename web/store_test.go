@@ -23,8 +23,8 @@ func (d direct) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) 
 	return d.store.Accept(ctx, ch.ID, specs)
 }
 
-// TestStore_OverAStore: the store behaves as the fakes do.
-func TestStore_OverAStore(t *testing.T) {
+// TestStore_BehavesAsTheFakesDo: the store behaves as the fakes do.
+func TestStore_BehavesAsTheFakesDo(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
 	r := newRig(t, func(o *web.Options) {

@@ -172,7 +172,7 @@ func utf16File(s string) string {
 	return string(out)
 }
 
-func TestSurveyImport_BrokenFiles(t *testing.T) {
+func TestSurveyImport_BrokenFilesAreRefusedByLine(t *testing.T) {
 	t.Parallel()
 	good := "+525500000000"
 	for name, tc := range map[string]struct {
@@ -234,7 +234,7 @@ func TestSurveyImport_BrokenFiles(t *testing.T) {
 	}
 }
 
-func TestSurveyImport_Encodings(t *testing.T) {
+func TestSurveyImport_ReadsEveryEncoding(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -255,7 +255,7 @@ func TestSurveyImport_Encodings(t *testing.T) {
 // Scenario 102: the lines of a file may end in CR, as some spreadsheets write
 // them.
 // Scenario 102.
-func TestSurveyImport_LinesThatEndInCR(t *testing.T) {
+func TestSurveyImport_LinesMayEndInCR(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\r", "\r\n", "\n"} {
 		r := newRig(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // A wrong date does not end a running survey. A draft may have any dates.
-func TestSurvey_SchedulesThatAreOverEndNoSurvey(t *testing.T) {
+func TestSurvey_IsNotEndedByAScheduleThatIsOver(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[surveys.State]int{surveys.Draft: 200, surveys.Running: 422, surveys.Paused: 422} {
 		r := newRig(t)

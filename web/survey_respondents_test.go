@@ -35,7 +35,7 @@ func active(p *surveys.Respondent) {
 	p.Attempts, p.Bucket, p.Contact = surveys.Counts{SMS: 2, IVR: 1}, 1, weir.Ref{Channel: 3, ID: 9}
 }
 
-func TestSurveyRespondents_RespondentsAreListed(t *testing.T) {
+func TestSurveyRespondents_AreListed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", `"region":"MX",`)
@@ -67,7 +67,7 @@ func TestSurveyRespondents_RespondentsAreListed(t *testing.T) {
 	}
 }
 
-func TestSurveyRespondents_RespondentIsShown(t *testing.T) {
+func TestSurveyRespondents_AreShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -92,7 +92,7 @@ func TestSurveyRespondents_RespondentIsShown(t *testing.T) {
 	}
 }
 
-func TestSurveyRespondents_Hearing(t *testing.T) {
+func TestSurveyRespondents_DispositionIsReportedToTheSurvey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -155,7 +155,7 @@ func TestSurveyRespondents_Hearing(t *testing.T) {
 
 // Answers are also accepted from a respondent whose number, stored earlier, an
 // import would no longer accept.
-func TestSurveyRespondents_HearingChecksNoStoredNumber(t *testing.T) {
+func TestSurveyRespondents_ReportChecksNoStoredNumber(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -166,7 +166,7 @@ func TestSurveyRespondents_HearingChecksNoStoredNumber(t *testing.T) {
 	}
 }
 
-func TestSurveyRespondents_Results(t *testing.T) {
+func TestSurveyRespondents_ResultsAreDownloadedAsCSV(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -220,7 +220,7 @@ lines",'	x,,,
 	}
 }
 
-func TestSurveyRespondents_ResultsOfManyPagesAndAttributes(t *testing.T) {
+func TestSurveyRespondents_ResultsHaveBoundedColumns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -247,7 +247,7 @@ func TestSurveyRespondents_ResultsOfManyPagesAndAttributes(t *testing.T) {
 	}
 }
 
-func TestSurveyRespondents_Log(t *testing.T) {
+func TestSurveyRespondents_LogIsDownloadedAsCSV(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -266,7 +266,7 @@ func TestSurveyRespondents_Log(t *testing.T) {
 	}
 }
 
-func TestSurveyRespondents_LogNewestFirst(t *testing.T) {
+func TestSurveyRespondents_LogIsListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")

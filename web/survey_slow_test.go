@@ -66,9 +66,9 @@ func answerOf(t *testing.T, c net.Conn) (int, string) {
 	return res.StatusCode, string(raw)
 }
 
-// TestSurveyImport_SlowImport: rows that keep arriving may take longer than any timeout of
+// TestSurveyImport_MayTakeLongWhileRowsArrive: rows that keep arriving may take longer than any timeout of
 // the server; when they stop arriving, the import ends.
-func TestSurveyImport_SlowImport(t *testing.T) {
+func TestSurveyImport_MayTakeLongWhileRowsArrive(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"none", "skip"} {
 		for _, stalls := range []bool{false, true} {
@@ -111,9 +111,9 @@ func TestSurveyImport_SlowImport(t *testing.T) {
 	}
 }
 
-// TestSurveyImport_ImportThatIsStoredSlowly: the connection's deadlines do not end a request
+// TestSurveyImport_MayWaitForTheStore: the connection's deadlines do not end a request
 // that waits for the store.
-func TestSurveyImport_ImportThatIsStoredSlowly(t *testing.T) {
+func TestSurveyImport_MayWaitForTheStore(t *testing.T) {
 	t.Parallel()
 	slow := func(o *web.Options) {
 		slow := slowly{o.SurveyStore, o.Importer}
@@ -153,7 +153,7 @@ func (s slowly) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Re
 	return s.Store.Respondents(ctx, f)
 }
 
-func TestSurveyImport_ImportOfAClientThatIsGone(t *testing.T) {
+func TestSurveyImport_OfAClientThatIsGoneEnds(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"none", "skip"} {
 		t.Run(mode, func(t *testing.T) {
@@ -180,10 +180,10 @@ func downloadHead() string {
 	return "GET /v1/surveys/s1/results.csv HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apiCanary + "\r\nConnection: close\r\n\r\n"
 }
 
-// TestSurveyImport_SlowDownload: a download continues while the client keeps reading, even
+// TestSurveyDownload_ContinuesWhileTheClientReads: a download continues while the client keeps reading, even
 // if the store takes longer than the server's timeouts; a client that reads
 // nothing is disconnected.
-func TestSurveyImport_SlowDownload(t *testing.T) {
+func TestSurveyDownload_ContinuesWhileTheClientReads(t *testing.T) {
 	t.Parallel()
 	for _, stalls := range []bool{false, true} {
 		t.Run(fmt.Sprint("stalls ", stalls), func(t *testing.T) {
@@ -228,9 +228,9 @@ func (l lazy) Read(p []byte) (int, error) {
 	return l.Reader.Read(p)
 }
 
-// TestSurveyImport_Seats: the number of concurrent transfers is limited, so that memory
+// TestSurveyImport_ConcurrentTransfersAreBounded: the number of concurrent transfers is limited, so that memory
 // stays bounded; further ones wait a while and then get a Retry-After.
-func TestSurveyImport_Seats(t *testing.T) {
+func TestSurveyImport_ConcurrentTransfersAreBounded(t *testing.T) {
 	t.Parallel()
 	behind(t, func(t *testing.T, r *rig, dial func() net.Conn) {
 		var conns []net.Conn

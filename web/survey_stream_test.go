@@ -156,9 +156,9 @@ func TestSurveyImport_ResponseToAnImportIsBounded(t *testing.T) {
 	}
 }
 
-// TestSurveyImport_ImportThatBreaksOff: because of a store failure, a body that is truncated
+// TestSurveyImport_ThatBreaksOffReportsWhatWasAdded: because of a store failure, a body that is truncated
 // or too large, a survey that ends, or a shutdown.
-func TestSurveyImport_ImportThatBreaksOff(t *testing.T) {
+func TestSurveyImport_ThatBreaksOffReportsWhatWasAdded(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name   string
@@ -221,9 +221,9 @@ func TestSurveyImport_ImportThatBreaksOff(t *testing.T) {
 	}
 }
 
-// TestSurveyImport_ClientThatLeavesAfterTheLastRow: a file that was sent completely is
+// TestSurveyImport_IsCompleteOnceTheLastRowWasSent: a file that was sent completely is
 // loaded completely.
-func TestSurveyImport_ClientThatLeavesAfterTheLastRow(t *testing.T) {
+func TestSurveyImport_IsCompleteOnceTheLastRowWasSent(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"none", "skip"} {
 		r := newRig(t)
@@ -268,8 +268,8 @@ func TestSurveyImport_TransfersEndWhenTheProcessDoes(t *testing.T) {
 	}
 }
 
-// TestSurveyImport_DownloadThatBreaksOff: a truncated file must not look complete.
-func TestSurveyImport_DownloadThatBreaksOff(t *testing.T) {
+// TestSurveyDownload_ThatBreaksOffDoesNotLookComplete: a truncated file must not look complete.
+func TestSurveyDownload_ThatBreaksOffDoesNotLookComplete(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")

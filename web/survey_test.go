@@ -72,7 +72,7 @@ func TestSurvey_IsWrittenAndRead(t *testing.T) {
 	}
 }
 
-func TestSurvey_AreListed(t *testing.T) {
+func TestSurveys_AreListed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, name := range []string{"c", "a", "b"} {
@@ -99,7 +99,7 @@ func TestSurvey_AreListed(t *testing.T) {
 	}
 }
 
-func TestSurvey_BadSurveysAreRefused(t *testing.T) {
+func TestSurvey_MistakesAreRefusedByPointer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	replace := func(old, by string) string { return strings.Replace(survey(""), old, by, 1) }
@@ -221,7 +221,7 @@ func TestSurvey_PatchOfAnOtherVersionIsAConflict(t *testing.T) {
 	}
 }
 
-func TestSurvey_Steps(t *testing.T) {
+func TestSurvey_StepsLeadFromStateToState(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s.1-a", "")
@@ -252,7 +252,7 @@ func TestSurvey_Steps(t *testing.T) {
 }
 
 // Users change nothing about a locked survey; its respondents they do.
-func TestSurvey_LockedSurvey(t *testing.T) {
+func TestSurvey_ThatIsLockedIsChangedByRespondentsOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -309,7 +309,7 @@ func TestSurvey_IsDeleted(t *testing.T) {
 	r.put("s1", "")
 }
 
-func TestSurvey_Stats(t *testing.T) {
+func TestSurvey_StatsShowSumsQuotasAndChannels(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
@@ -373,7 +373,7 @@ func TestSurvey_ExamplesWork(t *testing.T) {
 	}
 }
 
-func TestSurvey_EverySurveyRouteSays503WhileTheStoreIsDown(t *testing.T) {
+func TestSurvey_EveryRouteSays503WhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("a", "")

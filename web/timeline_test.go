@@ -41,7 +41,7 @@ func (r *rig) life(t *testing.T, id string) []string {
 	return lines
 }
 
-func TestTimeline(t *testing.T) {
+func TestTimeline_TellsTheLifeOfAContact(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
 	r := newRig(t, func(o *web.Options) { o.Dead = store })
@@ -78,7 +78,7 @@ func TestTimeline(t *testing.T) {
 
 // A dead letter, its requeue and the token that requested it are in the
 // timelines of both contacts.
-func TestTimeline_OfADeadLetter(t *testing.T) {
+func TestTimeline_ShowsARequeueInBothContacts(t *testing.T) {
 	t.Parallel()
 	var trail *auth.Trail
 	r, _, list := deadRig(t, 1, func(o *web.Options) { trail = o.Trail })

@@ -12,12 +12,14 @@ import (
 
 	"weir"
 	"weir/operators"
+	"weir/people"
 	"weir/web/api"
 	"weir/web/auth"
 	"weir/web/callbacks"
 	"weir/web/docs"
 	"weir/web/httpjson"
 	"weir/web/openapi"
+	peopleapi "weir/web/people"
 	"weir/web/route"
 	"weir/web/surveys"
 )
@@ -45,7 +47,7 @@ func New(o Options) (http.Handler, error) {
 	s := &service{Options: o, mux: http.NewServeMux()}
 	index := callbacks.NewIndex(o.Store, o.Now)
 	receiver := callbacks.NewHandler(callbacks.Handler{
-		Index: index, Store: o.Store, Broker: o.Broker, Directory: o.Directory, Surveys: o.Surveys,
+		Index: index, Store: o.Store, Broker: o.Broker, Directory: o.Directory, Surveys: o.Surveys, People: o.People, Words: people.DefaultWords(),
 		Logger: o.Logger, Metrics: o.Metrics.Callbacks, Tracing: o.Tracing, Now: o.Now,
 	})
 	routes, err := o.routes(index)
@@ -103,6 +105,9 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Importer: o.Importer, Tokens: o.Tokens, MaxImport: o.MaxImport,
 			MayCall: o.MayCall, Logger: o.Logger, Ending: o.Ending, Now: o.Now, Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken),
 		})...)
+	}
+	if o.People != nil {
+		routes = append(routes, peopleapi.Routes(peopleapi.Options{Store: o.People, Now: o.Now})...)
 	}
 	return routes, route.Grant(routes)
 }

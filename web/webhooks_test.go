@@ -46,7 +46,7 @@ const (
 	goodHook  = `{"url":"` + secretURL + `","types":["weir.contact.*","weir.survey.state"],"channel":"texts","description":"ours"}`
 )
 
-func TestWebhooks_IsCreatedChangedAndDeleted(t *testing.T) {
+func TestWebhooks_AreCreatedChangedAndDeleted(t *testing.T) {
 	t.Parallel()
 	r, store, trail := hookRig(t)
 	g := r.do("POST", "/v1/webhooks", goodHook)
@@ -141,7 +141,7 @@ func wantAudit(t *testing.T, store *persistence.Store, trail *auth.Trail, id str
 	}
 }
 
-func TestWebhooks_Mistakes(t *testing.T) {
+func TestWebhooks_MistakesAreRefusedByPointer(t *testing.T) {
 	t.Parallel()
 	r, _, _ := hookRig(t)
 	refuse := func(body string, mistakes ...mistake) {
@@ -177,7 +177,7 @@ func TestWebhooks_Mistakes(t *testing.T) {
 	}
 }
 
-func TestWebhooks_Replay(t *testing.T) {
+func TestWebhooks_EventsAreReplayed(t *testing.T) {
 	t.Parallel()
 	r, store, _ := hookRig(t)
 	v := into[api.WebhookView](t, r.do("POST", "/v1/webhooks", goodHook), 201)
@@ -269,7 +269,7 @@ func TestReplayWebhook_ChecksEveryFilter(t *testing.T) {
 }
 
 // Personal data goes only where a token with pii:read sends it.
-func TestWebhooks_WithPersonalData(t *testing.T) {
+func TestWebhooks_PersonalDataNeedsATokenWithPII(t *testing.T) {
 	t.Parallel()
 	clock := &clock{now: start}
 	b := newBearers(t, clock.Now)

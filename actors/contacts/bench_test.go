@@ -33,7 +33,7 @@ func BenchmarkContact(b *testing.B) {
 			if len(k.Claimed) == 0 {
 				continue
 			}
-			for _, a := range step(func() { c.ClaimsCommitted(k.Claimed, nil, now) }).Sends {
+			for _, a := range step(func() { c.ClaimsCommitted(k.Claimed, nil, nil, now) }).Sends {
 				step(func() { c.SendDone(a.ID, channels.SendResult{Status: channels.Accepted, ProviderRef: "r"}, now) })
 				active = append(active, a.ID)
 			}

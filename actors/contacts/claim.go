@@ -63,7 +63,7 @@ func (c *Core) Reserve(specs []weir.Spec, now time.Time) int {
 }
 
 // AcceptedReserved ends a reservation, whatever became of it. Of the contacts
-// that were accepted, those in state sending are claimed.
+// that were accepted, those in state sending are claimed, and those that are done were suppressed.
 func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, now time.Time) {
 	for i := range reserved {
 		s := &reserved[i]
@@ -75,7 +75,13 @@ func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, n
 	var claimed []weir.AttemptRef
 	for i := range contacts {
 		contact := &contacts[i]
-		if contact.State != weir.Sending {
+		switch contact.State {
+		case weir.Sending:
+		case weir.Done: // suppressed
+			c.revisions.record(contact)
+			c.out.Finished = append(c.out.Finished, Finished{Outcome: contact.Outcome})
+			continue
+		default:
 			c.enqueue(contact)
 			continue
 		}
@@ -85,7 +91,7 @@ func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, n
 		c.recordClaim(now)
 		claimed = append(claimed, contact.AttemptRef())
 	}
-	c.ClaimsCommitted(claimed, nil, now)
+	c.ClaimsCommitted(claimed, nil, nil, now)
 }
 
 // recordClaim counts a claim that was issued.

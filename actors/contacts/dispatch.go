@@ -10,9 +10,13 @@ import (
 
 // ClaimsCommitted starts the dispatch of claims that are durable, unless something
 // came in between. The claims in stale were not written: these contacts had been
-// changed, and must not be dispatched.
-func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, now time.Time) {
+// changed, and must not be dispatched. Those in suppressed have ended instead.
+func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, suppressed []weir.Contact, now time.Time) {
 	var ts []weir.Transition
+	ended := map[weir.ContactID]*weir.Contact{}
+	for i := range suppressed {
+		ended[suppressed[i].ID] = &suppressed[i]
+	}
 	for _, ref := range claimed {
 		c.claims--
 		f := c.flights[ref.ID]
@@ -22,12 +26,12 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 		f.claiming = false
 		c.pace.release(f.units)
 		switch {
+		case ended[ref.ID] != nil:
+			c.drop(f, ref)
+			c.revisions.record(ended[ref.ID])
+			c.out.Finished = append(c.out.Finished, Finished{Outcome: ended[ref.ID].Outcome})
 		case slices.Contains(stale, ref.ID):
-			c.ledger.Give(f.c.Priority, f.slots)
-			c.counts[f.c.State]--
-			delete(c.flights, ref.ID)
-			c.out.Forget = append(c.out.Forget, ref)
-			c.breaker.probeAborted()
+			c.drop(f, ref)
 			c.reread(now)
 		case f.c.CancelRequested:
 			c.out.Forget = append(c.out.Forget, ref)
@@ -48,6 +52,15 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 	}
 	c.commit(Commit{Transitions: ts})
 	c.run(now)
+}
+
+// drop forgets a flight whose claim was not committed.
+func (c *Core) drop(f *flight, ref weir.AttemptRef) {
+	c.ledger.Give(f.c.Priority, f.slots)
+	c.counts[f.c.State]--
+	delete(c.flights, ref.ID)
+	c.out.Forget = append(c.out.Forget, ref)
+	c.breaker.probeAborted()
 }
 
 // SendDone applies the result of a provider call.

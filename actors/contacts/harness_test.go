@@ -56,6 +56,7 @@ type rig struct {
 	status   channels.Status
 	canceled func(channels.Attempt) *channels.Cancellation // nil: the provider decides
 	lossy    bool                                          // slots may be given up while the provider uses them
+	refuse   map[weir.ContactID]bool                       // whose claims are not written: they end instead
 	others   bool                                          // other processes change contacts, too
 
 	nextID    weir.ContactID
@@ -199,7 +200,12 @@ func (r *rig) tally(c weir.Contact, n int) {
 func (r *rig) write(k contacts.Commit) {
 	r.written++
 	var stale []weir.ContactID
+	var suppressed []weir.Contact
 	for _, t := range k.Transitions {
+		if r.refuse[t.Contact.ID] && t.Was == weir.Queued && t.Contact.State == weir.Sending {
+			t.Contact.Progress, _ = t.Contact.Suppress(r.now, "refused")
+			suppressed = append(suppressed, t.Contact)
+		}
 		if !r.store.apply(t) {
 			stale = append(stale, t.Contact.ID)
 		}
@@ -209,12 +215,16 @@ func (r *rig) write(k contacts.Commit) {
 	}
 	if len(k.Claimed) > 0 {
 		r.add(&job{what: "written", fifo: true, do: func() {
-			for _, id := range stale { // the core learns of it now
+			changed := slices.Clone(stale)
+			for i := range suppressed {
+				changed = append(changed, suppressed[i].ID)
+			}
+			for _, id := range changed { // the core learns of it now
 				r.tally(r.shadow[id], -1)
 				r.shadow[id] = r.store[id]
 				r.tally(r.shadow[id], 1)
 			}
-			r.tell(func(c *contacts.Core, now time.Time) { c.ClaimsCommitted(k.Claimed, stale, now) })
+			r.tell(func(c *contacts.Core, now time.Time) { c.ClaimsCommitted(k.Claimed, stale, suppressed, now) })
 		}})
 	}
 	for _, reply := range k.Replies {

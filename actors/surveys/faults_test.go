@@ -141,7 +141,7 @@ func TestFaults_SurveyWhoseRulesPanic(t *testing.T) {
 			l.t.Errorf("the survey waits because of %q: %s (%v)", why.Code, why.Text, err)
 		}
 		// A message of a respondent does not hide it.
-		if err := l.system.Incoming(l.t.Context(), texts.ID, weir.Incoming{From: l.respondents(broken.ID)[0].Phone, Body: "yes", GUID: "m"}); err != nil {
+		if _, err := l.system.Incoming(l.t.Context(), texts.ID, weir.Incoming{From: l.respondents(broken.ID)[0].Phone, Body: "yes", GUID: "m"}); err != nil {
 			l.t.Error(err)
 		}
 		if again, err := l.system.Why(l.t.Context(), l.store.survey(broken.ID)); err != nil || again != why {

@@ -43,6 +43,7 @@ import (
 	"weir/channels"
 	"weir/events"
 	"weir/operators"
+	"weir/people"
 	"weir/surveys"
 )
 
@@ -102,6 +103,7 @@ type Options struct {
 	Channels Channels
 	Types    Types
 	Defaults surveys.Defaults
+	People   people.Store // keeps refusals; nil: they count in their survey alone
 	Logger   *slog.Logger
 	Metrics  *Metrics
 	// System runs the actor.

@@ -15,6 +15,7 @@ import (
 	"weir"
 	"weir/events"
 	"weir/internal/backoff"
+	"weir/people"
 	"weir/surveys"
 	"weir/surveys/respondents"
 )
@@ -47,10 +48,26 @@ func (s *reports) Report(ctx context.Context, survey surveys.Survey, id surveys.
 		is, again, err = s.applyReport(ctx, sv, id, report)
 		return again, err
 	})
+	if err == nil && report.Stop {
+		err = s.recordRefusal(ctx, survey.Name, &is)
+	}
 	if err != nil {
 		return is, err
 	}
 	return is, s.sendReply(ctx, sv, &is, report)
+}
+
+// recordRefusal records that a respondent has opted out in a conversation, for every contact
+// to the number. Whoever reported it repeats the report after an error.
+func (s *reports) recordRefusal(ctx context.Context, survey string, r *surveys.Respondent) error {
+	if s.io.People == nil {
+		return nil
+	}
+	_, err := s.io.People.RecordConsents(ctx, []people.Consent{{
+		Key: "report:" + survey + ":" + r.ID.String(), Address: people.Canonical(r.Phone), Purpose: people.AllPurposes, Status: people.Refused,
+		Source: people.FromApplication, At: time.Now(), By: survey,
+	}})
+	return err
 }
 
 // StopRespondent ends a respondent at a user's request: a queued contact is canceled, and
@@ -359,35 +376,49 @@ func (s *reports) applyResponse(ctx context.Context, e events.Event, body []byte
 // Incoming applies a stop message at once, before it is acknowledged to the
 // provider: after the acknowledgment the sender must not be contacted again.
 // Other messages are left to the next round; a message whose outbox entry a
-// round has processed needs nothing. Incoming may be called again.
-func (s *reports) Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error {
-	return retryStale(ctx, func() (bool, error) { return s.optOutNow(ctx, channel, m) })
+// round has processed needs nothing. Incoming may be called again. It returns what the
+// message means to the survey of the respondent who sent it.
+func (s *reports) Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (heard surveys.Heard, _ error) {
+	err := retryStale(ctx, func() (again bool, err error) {
+		heard, again, err = s.optOutNow(ctx, channel, m)
+		return again, err
+	})
+	return heard, err
 }
 
 // optOutNow tries once, like a round that begins now and processes only this
 // message. again reports that another writer changed the respondent.
-func (s *reports) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (again bool, _ error) {
+func (s *reports) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (heard surveys.Heard, again bool, _ error) {
 	v := newView(s.io, newMemory(), time.Now())
 	if err := v.loadChannels(ctx, map[weir.ChannelID]bool{channel: true}); err != nil {
-		return false, err
+		return heard, false, err
 	}
 	who, ok, err := v.findSender(ctx, &surveys.OutboxEntry{Kind: surveys.MessageReceived, Channel: channel, Message: m})
-	if err != nil || !ok || who.Status.Final() {
-		return false, err
+	if err != nil || !ok {
+		return heard, false, err
 	}
 	sv, err := v.lookupSurvey(ctx, who.Survey)
-	if err != nil || sv == nil || sv.plan == nil || !sv.plan.IsOptOut(m.Body) {
-		return false, err
+	if err != nil || sv == nil || sv.plan == nil {
+		return heard, false, err
+	}
+	switch {
+	case sv.plan.IsOptOut(m.Body):
+		heard = surveys.HeardOptOut
+	case !who.Status.Final():
+		return surveys.HeardAnswer, false, nil
+	}
+	if heard != surveys.HeardOptOut || who.Status.Final() {
+		return heard, false, nil
 	}
 	n, ok, err := s.io.findEntry(ctx, channel, m)
 	if err != nil || !ok {
-		return false, err
+		return heard, false, err
 	}
 	st, err := v.stepper(ctx, sv)
 	if err != nil {
-		return false, err
+		return heard, false, err
 	}
 	c, _ := st.applyEntries(who, []surveys.OutboxEntry{n})
 	_, again, err = s.commitReport(ctx, sv, c)
-	return again, err
+	return heard, again, err
 }

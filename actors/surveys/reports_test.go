@@ -312,7 +312,7 @@ func TestReports_StopMessageAppliedBeforeAcknowledgment(t *testing.T) {
 		l.channels.receiveMessage(ch.ID, r.Phone, "STOP")
 		m := weir.Incoming{From: r.Phone, Body: "STOP", GUID: "m"}
 		for range 2 { // the provider may send it again
-			if err := l.system.Incoming(l.t.Context(), ch.ID, m); err != nil {
+			if _, err := l.system.Incoming(l.t.Context(), ch.ID, m); err != nil {
 				l.t.Fatal(err)
 			}
 		}
@@ -347,11 +347,11 @@ func TestReports_OnlyStopMessagesAreAppliedAtOnce(t *testing.T) {
 		}
 		l.store.locked(func() { l.channels.cancelFails[ch.ID] = true })
 		for text, want := range map[string]weir.Code{"yes": "", "stop": weir.CodeUnavailable, "a stranger": ""} {
-			if err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: r.Phone, Body: text, GUID: "m"}); weir.CodeOf(err) != want {
+			if _, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: r.Phone, Body: text, GUID: "m"}); weir.CodeOf(err) != want {
 				l.t.Errorf("%s: %v", text, err)
 			}
 		}
-		if err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: "+15559999999", Body: "stop"}); err != nil {
+		if _, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: "+15559999999", Body: "stop"}); err != nil {
 			l.t.Error(err)
 		}
 		if got := l.respondents(s.ID)[0]; got.Status != surveys.Active || len(l.store.outbox) != 3 {

@@ -267,7 +267,7 @@ func (st *stepper) recordEntry(c *change, p surveys.Progress, n *surveys.OutboxE
 		c.move.Events = append(c.move.Events, st.messageEvent(&c.move.Was, p, n)...)
 	} else if n.Owner.Serial == p.Serial {
 		entry.Mode, entry.Attempt = st.mode(p), max(p.Tries, 1)
-		if n.Kind == surveys.ContactEnded && p.Contact != surveys.Idle {
+		if n.Kind == surveys.ContactEnded && p.Contact != surveys.Idle && n.Outcome != weir.Suppressed {
 			c.move.Attempt = &surveys.Made{Mode: st.mode(p), Outcome: n.Outcome}
 		}
 		if n.Kind == surveys.ContactAccepted && p.Contact != surveys.Idle {

@@ -11,7 +11,7 @@ import (
 
 // A sleep in a test is either too long or too short, unless time is simulated.
 // Tests poll with polling.Until, wait for an event, or run in a bubble.
-func TestSleeps_NoSleeps(t *testing.T) {
+func TestSleeps_AreNotInTests(t *testing.T) {
 	t.Parallel()
 	for _, fault := range load(t).sleeps() {
 		t.Error(fault)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestRetryAfter(t *testing.T) {
+func TestRetryAfter_ReadsSecondsAndDates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	cases := map[string]time.Duration{

@@ -157,9 +157,9 @@ func (c *cluster) back(b *broker) {
 	b.up()
 }
 
-// TestCrashCluster kills, stops and ends the processes of a cluster in any order, under load:
+// TestCluster_KeepsItsGuaranteesWhicheverProcessDies kills, stops and ends the processes of a cluster in any order, under load:
 // each guarantee holds as with one process.
-func TestCrashCluster(t *testing.T) {
+func TestCluster_KeepsItsGuaranteesWhicheverProcessDies(t *testing.T) {
 	t.Parallel()
 	from := seed(t)
 	chance := rand.New(rand.NewPCG(from, 8))
@@ -218,9 +218,9 @@ func TestCrashCluster(t *testing.T) {
 	t.Logf("CELL cluster: until the next contact went out, at most: %v; of %d requests failed %v", c.worst, c.balancer.Tally().Served, c.balancer.Tally().Why)
 }
 
-// TestCrashRollingRestart ends and starts the processes of a cluster one after the other, under
+// TestRollingRestart_IsNoticedByNobody ends and starts the processes of a cluster one after the other, under
 // load: nobody notices.
-func TestCrashRollingRestart(t *testing.T) {
+func TestRollingRestart_IsNoticedByNobody(t *testing.T) {
 	t.Parallel()
 	from := seed(t)
 	c := newCluster(t, 3, from, true, newCalls(t, capacity), newSMS(t, capacity))
@@ -259,9 +259,9 @@ func (c *cluster) signal(b *broker, s syscall.Signal) {
 	}
 }
 
-// TestCrashPassing kills a standby that has passed a request on, before and after the owner
+// TestStandby_MayDieWhileItPassesARequestOn kills a standby that has passed a request on, before and after the owner
 // has answered, under load.
-func TestCrashPassing(t *testing.T) {
+func TestStandby_MayDieWhileItPassesARequestOn(t *testing.T) {
 	t.Parallel()
 	from := seed(t)
 	chance := rand.New(rand.NewPCG(from, 9))

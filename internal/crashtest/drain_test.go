@@ -11,9 +11,9 @@ import (
 	"weir/persistence"
 )
 
-// TestCrashDrain ends the program in order, under load: it exits with 0 within
+// TestDrain_LeavesNoContactToAskAbout ends the program in order, under load: it exits with 0 within
 // its limit and leaves no contact that the provider would have to be asked about.
-func TestCrashDrain(t *testing.T) {
+func TestDrain_LeavesNoContactToAskAbout(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"sqlite", "mariadb"} {
 		t.Run(store, func(t *testing.T) {
@@ -73,9 +73,9 @@ func (r *rig) nothingUnclear(url string, still time.Duration) {
 	}
 }
 
-// TestCrashSecondSignal sends the signal again instead of waiting for the drain:
+// TestDrain_SecondSignalLosesNothing sends the signal again instead of waiting for the drain:
 // nothing is lost even then.
-func TestCrashSecondSignal(t *testing.T) {
+func TestDrain_SecondSignalLosesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, database(t, "sqlite"), seed(t), false, newCalls(t, capacity), newSMS(t, capacity))
 	for _, l := range r.loads {

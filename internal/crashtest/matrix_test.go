@@ -70,9 +70,9 @@ func database(t *testing.T, store string) string {
 	return url
 }
 
-// TestCrashMatrix kills the program at every durable boundary, with both
+// TestCrash_LosesNothingAtAnyDurableBoundary kills the program at every durable boundary, with both
 // providers and both stores.
-func TestCrashMatrix(t *testing.T) {
+func TestCrash_LosesNothingAtAnyDurableBoundary(t *testing.T) {
 	t.Parallel()
 	for _, p := range places() {
 		if size().cell == 0 {

@@ -17,9 +17,9 @@ import (
 	"weir/internal/polling"
 )
 
-// TestCrashOutreach kills the example program and the broker at random. In the end the
+// TestOutreach_LearnsEachEndAndReplyOnceDespiteKills kills the example program and the broker at random. In the end the
 // program knows how each contact ended, as the broker does, and each reply, once.
-func TestCrashOutreach(t *testing.T) {
+func TestOutreach_LearnsEachEndAndReplyOnceDespiteKills(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "outreach")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "weir/examples/outreach").CombinedOutput(); err != nil {

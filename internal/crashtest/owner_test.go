@@ -25,9 +25,9 @@ func ownerPoints() []ownerPoint {
 	}
 }
 
-// TestCrashOwner kills the program at every boundary of an ownership of the database, under
+// TestOwner_MayBeKilledAtEveryBoundary kills the program at every boundary of an ownership of the database, under
 // load: when it takes it, while it has it, and when it hands it over.
-func TestCrashOwner(t *testing.T) {
+func TestOwner_MayBeKilledAtEveryBoundary(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"sqlite", "mariadb"} {
 		t.Run(store, func(t *testing.T) {

@@ -74,7 +74,7 @@ func (p *pulse) still(from, to time.Time) time.Duration {
 	return sum
 }
 
-func TestPulse(t *testing.T) {
+func TestPulse_CountsTheTimeThatIsMissing(t *testing.T) {
 	at := func(ms int) time.Time { return time.UnixMilli(1_000_000 + int64(ms)) }
 	p := &pulse{last: at(0)}
 	for _, ms := range []int{20, 40, 1040, 1060, 1300, 1320} { // 1,000 ms missing, then 240

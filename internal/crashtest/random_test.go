@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestCrashAtRandom kills the program at random moments of a short life, with
+// TestCrash_LosesNothingAtRandomMoments kills the program at random moments of a short life, with
 // load on both providers at once.
-func TestCrashAtRandom(t *testing.T) {
+func TestCrash_LosesNothingAtRandomMoments(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"sqlite", "mariadb"} {
 		t.Run(store, func(t *testing.T) {

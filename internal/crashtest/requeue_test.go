@@ -16,10 +16,10 @@ const (
 	maxRounds    = 8 // each removes at most ten
 )
 
-// TestCrashRequeue kills the program before and after dead letters are requeued.
+// TestRequeue_MakesOneContactPerDeadLetterDespiteKills kills the program before and after dead letters are requeued.
 // The client repeats requests without an answer: each dead letter becomes one new
 // contact, and no person is contacted twice.
-func TestCrashRequeue(t *testing.T) {
+func TestRequeue_MakesOneContactPerDeadLetterDespiteKills(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"sqlite", "mariadb"} {
 		t.Run(store, func(t *testing.T) {

@@ -17,9 +17,9 @@ const (
 	routerBacklog  = 30 // jobs that are not closed yet
 )
 
-// TestCrashRouter kills the program at random moments while workers take jobs
+// TestRouter_KeepsEveryAcknowledgedChangeDespiteKills kills the program at random moments while workers take jobs
 // over the signed API: every acknowledged change is kept.
-func TestCrashRouter(t *testing.T) {
+func TestRouter_KeepsEveryAcknowledgedChangeDespiteKills(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"sqlite", "mariadb"} {
 		t.Run(store, func(t *testing.T) {

@@ -17,10 +17,10 @@ import (
 
 const shortLease = 5 * time.Second
 
-// TestCrashStopped stops the owner of the database in the middle of a transaction (SIGSTOP).
+// TestOwner_WritesNothingAfterItWasStopped stops the owner of the database in the middle of a transaction (SIGSTOP).
 // Another process, which has passed requests on to it, takes over. When the first one wakes, it can write nothing, and
 // ends.
-func TestCrashStopped(t *testing.T) {
+func TestOwner_WritesNothingAfterItWasStopped(t *testing.T) {
 	t.Parallel()
 	server := testmysql.Start(t) // a private server, because the test queries its transactions
 	url := server.URL(t)

@@ -11,9 +11,9 @@ import (
 // resumeWithin is the longest time from the store's return to the first dispatch.
 const resumeWithin = 5 * time.Second
 
-// TestCrashOfTheStore kills MariaDB under load. The program keeps running, refuses
+// TestStore_CrashIsSurvivedWithoutARestart kills MariaDB under load. The program keeps running, refuses
 // requests that it cannot store, and continues by itself when the server is back.
-func TestCrashOfTheStore(t *testing.T) {
+func TestStore_CrashIsSurvivedWithoutARestart(t *testing.T) {
 	t.Parallel()
 	server := testmysql.Start(t)
 	r := newRig(t, server.URL(t), seed(t), true, newCalls(t, capacity), newSMS(t, capacity))

@@ -15,10 +15,10 @@ const (
 	textAttempts = 2
 )
 
-// TestCrashSurveys kills the program at random moments while two surveys run that
+// TestSurveys_SurviveKillsAtRandomMoments kills the program at random moments while two surveys run that
 // share their channels: calls first, then texts, with people who answer, ask again or
 // send STOP, and an application that reports.
-func TestCrashSurveys(t *testing.T) {
+func TestSurveys_SurviveKillsAtRandomMoments(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"sqlite", "mariadb"} {
 		t.Run(store, func(t *testing.T) {

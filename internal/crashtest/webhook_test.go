@@ -14,10 +14,10 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// TestCrashOfTheWebhook stops the database (SIGSTOP), kills the program, and kills both,
+// TestWebhook_HearsOfEachEndDespiteCrashes stops the database (SIGSTOP), kills the program, and kills both,
 // while contacts end and the receiver of a webhook fails at times. However long it takes,
 // the receiver hears of each end.
-func TestCrashOfTheWebhook(t *testing.T) {
+func TestWebhook_HearsOfEachEndDespiteCrashes(t *testing.T) {
 	t.Parallel()
 	from := seed(t)
 	chance := rand.New(rand.NewPCG(from, 11))

@@ -135,7 +135,7 @@ func (f figures) check(t *testing.T, where, expr string) {
 	}
 }
 
-func TestFigures_NamesInExpressions(t *testing.T) {
+func TestFigures_AreFoundInExpressions(t *testing.T) {
 	t.Parallel()
 	got := used(`sum by (a, b) (rate(x_total{c="d{", e!~"f"}[5m])) / on (g) max_over_time(h:i:j[1h] offset 5m) and k > 1e3 or time() - l`)
 	want := figures{"x_total": {"c", "e"}, "h:i:j": nil, "k": nil, "l": nil}

@@ -82,7 +82,7 @@ func seconds(t *testing.T, v any) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-func TestFiles_Compose(t *testing.T) {
+func TestCompose_PublishesOnLoopbackAndChecksHealth(t *testing.T) {
 	t.Parallel()
 	file := readYAML(t, "deploy/compose/compose.yml")
 	services, _ := file["services"].(object)
@@ -141,7 +141,7 @@ func TestFiles_Compose(t *testing.T) {
 
 // The three processes of the profile standbys differ in their ports alone, and the balancer
 // knows all of them.
-func TestCompose_Standbys(t *testing.T) {
+func TestCompose_StandbysDifferInTheirPortsAlone(t *testing.T) {
 	t.Parallel()
 	services := readYAML(t, "deploy/compose/compose.yml")["services"]
 	weir, _ := dig(services, "weir").(object)
@@ -170,7 +170,7 @@ func TestCompose_Standbys(t *testing.T) {
 }
 
 // Every mounted secret is created by init.
-func TestFiles_ComposeHasItsSecretsMade(t *testing.T) {
+func TestCompose_HasItsSecretsMade(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile(filepath.Join(root, "deploy/compose/init"))
 	if err != nil {
@@ -189,7 +189,7 @@ func TestFiles_ComposeHasItsSecretsMade(t *testing.T) {
 // Scenario 193: each secret of compose is complete and on one line even if base64 wraps
 // lines and has no option against it; if a tool is missing, no secret is created.
 // Scenario 193.
-func TestFiles_SecretsOfCompose(t *testing.T) {
+func TestCompose_SecretsAreCompleteAndOnOneLine(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		base64 string // script that replaces base64; empty: the real one
@@ -247,7 +247,7 @@ func environmentOf(c object) map[string]string {
 	return out
 }
 
-func TestFiles_Kubernetes(t *testing.T) {
+func TestKubernetes_RunsOneProcessPerSQLiteFile(t *testing.T) {
 	t.Parallel()
 	const file = "deploy/kubernetes/base/deployment.yaml"
 	pod, c := container(t, file)
@@ -287,7 +287,7 @@ func TestFiles_Kubernetes(t *testing.T) {
 	}
 }
 
-func TestFiles_KubernetesWithMySQL(t *testing.T) {
+func TestKubernetesWithMySQL_UsesMySQL(t *testing.T) {
 	t.Parallel()
 	const base, file = "deploy/kubernetes/base/deployment.yaml", "deploy/kubernetes/mysql/deployment.yaml"
 	_, c := container(t, base)
@@ -309,7 +309,7 @@ func TestFiles_KubernetesWithMySQL(t *testing.T) {
 
 // On MySQL three pods share the database. An upgrade ends none before a new one is ready, and
 // the pods reach each other at a port that is closed to everything else.
-func TestKubernetesWithMySQL_ThreePods(t *testing.T) {
+func TestKubernetesWithMySQL_ThreePodsShareTheDatabase(t *testing.T) {
 	t.Parallel()
 	const file = "deploy/kubernetes/mysql/deployment.yaml"
 	spec := readYAML(t, file)["spec"]
@@ -392,7 +392,7 @@ func TestFiles_KustomizationsAreComplete(t *testing.T) {
 	}
 }
 
-func TestFiles_UnitOfSystemd(t *testing.T) {
+func TestSystemd_UnitFitsTheProgram(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "deploy/systemd/weir.service"))
 	if err != nil {

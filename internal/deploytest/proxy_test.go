@@ -169,7 +169,7 @@ func (p *proxied) ask(from, path, bearer string) *http.Response {
 // Scenario 195: behind nginx with the configuration of deploy/proxy, streams arrive at
 // once, and limits apply to each client's real address, whatever address it claims.
 // Scenario 195.
-func TestProxy_BehindNginx(t *testing.T) {
+func TestProxy_NginxPassesStreamsAndAddressesOn(t *testing.T) {
 	t.Parallel()
 	r := start(t, "WEIR_TRUSTED_PROXIES", "127.0.0.1")
 	r.proxy().passes()
@@ -177,7 +177,7 @@ func TestProxy_BehindNginx(t *testing.T) {
 
 // Scenario 195: the same behind Caddy.
 // Scenario 195.
-func TestProxy_BehindCaddy(t *testing.T) {
+func TestProxy_CaddyPassesStreamsAndAddressesOn(t *testing.T) {
 	t.Parallel()
 	r := start(t, "WEIR_TRUSTED_PROXIES", "127.0.0.1")
 	r.caddy().passes()
@@ -215,7 +215,7 @@ func (p *proxied) passes() {
 // Three processes behind nginx with the configuration of deploy/proxy: each serves what one
 // does, and when all of them are started again, one after the other, under load, no request
 // is refused.
-func TestProxy_ThreeProcessesBehindNginx(t *testing.T) {
+func TestProxy_NginxRefusesNothingWhileThreeProcessesRestart(t *testing.T) {
 	t.Parallel()
 	database := testmysql.URL(t)
 	variables := func(addr string) []string {

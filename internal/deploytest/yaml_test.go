@@ -252,7 +252,7 @@ func items(v any) (out []object) {
 	return out
 }
 
-func TestYAML_ReaderOfYAML(t *testing.T) {
+func TestYAML_IsReadOrRefused(t *testing.T) {
 	t.Parallel()
 	got, err := parseYAML(`# head
 a: 1 # one

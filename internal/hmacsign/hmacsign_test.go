@@ -14,7 +14,7 @@ import (
 const secret = "YW4gYWNjZXNzIGtleSBvZiAzMiBieXRlcywgZXhhY3Q="
 
 // The values were computed by another program from the published rule.
-func TestHmacsign_Sign(t *testing.T) {
+func TestHmacsign_SignsByThePublishedRule(t *testing.T) {
 	t.Parallel()
 	key, err := hmacsign.ParseKey(secret + "\n")
 	if err != nil {

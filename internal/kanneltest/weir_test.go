@@ -212,7 +212,7 @@ func TestWeir_ContactsThroughKannel(t *testing.T) {
 }
 
 // The link is down: messages wait in Kannel, survive its crash and leave once.
-func TestWeir_LinkDownAndBearerboxKilled(t *testing.T) {
+func TestWeir_MessageArrivesOnceAfterBearerboxIsKilled(t *testing.T) {
 	s := startSystem(t)
 	s.text("fake", "waits", "+15550001")
 	s.wait("fake", "waits", "active")
@@ -291,7 +291,7 @@ func TestWeir_SmsboxKilledBeforeTheAnswer(t *testing.T) {
 }
 
 // Weir is killed while it sends, again and again: no message is doubled.
-func TestWeir_Killed(t *testing.T) {
+func TestWeir_DoublesNoMessageWhenItIsKilled(t *testing.T) {
 	s := startSystem(t)
 	const contacts = 60
 	for i := range contacts {

@@ -104,7 +104,7 @@ func TestOutbound_AnAddressThatIsSilentIsNotTheLast(t *testing.T) {
 	}
 }
 
-func TestOutbound_AddressesThatAreRefused(t *testing.T) {
+func TestOutbound_RefusesAddressesThatAreNotPublic(t *testing.T) {
 	t.Parallel()
 	for _, a := range []string{
 		"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "::ffff:10.0.0.1", "fd12::1", "fec0::1",
@@ -130,7 +130,7 @@ func TestOutbound_AddressesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestOutbound_WhatSettingsAllow(t *testing.T) {
+func TestOutbound_SettingsAllowOnlyWhatTheyName(t *testing.T) {
 	t.Parallel()
 	names := map[string][]string{
 		"in.example": {"10.0.0.1"}, "meta.example": {"169.254.169.254"}, "localhost": {"127.0.0.1"}, "odd.localhost": {"10.0.0.1"},
@@ -184,7 +184,7 @@ func TestOutbound_WhatSettingsAllow(t *testing.T) {
 	}
 }
 
-func TestOutbound_Check(t *testing.T) {
+func TestOutbound_CheckRefusesForbiddenURLs(t *testing.T) {
 	t.Parallel()
 	listed, loopback := outbound.Policy{AllowHosts: []string{"in.example"}}, outbound.Policy{AllowLoopback: true}
 	for _, c := range []struct {
@@ -224,9 +224,9 @@ func TestOutbound_Check(t *testing.T) {
 	}
 }
 
-// TestOutbound_Rebinding makes a name resolve to a public address first and to this
+// TestOutbound_DialsTheAddressThatWasChecked makes a name resolve to a public address first and to this
 // machine ever after: the address that was checked is dialed, each time.
-func TestOutbound_Rebinding(t *testing.T) {
+func TestOutbound_DialsTheAddressThatWasChecked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
@@ -307,7 +307,7 @@ func TestOutbound_AnswersAreBounded(t *testing.T) {
 
 // A receiver switches to another protocol and keeps the connection, which no deadline of
 // the request ends.
-func TestDo_SwitchOfProtocols(t *testing.T) {
+func TestDo_KeepsAConnectionThatSwitchesProtocols(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{"a.example": {"93.184.216.34"}}, func(w http.ResponseWriter, _ *http.Request) {
 		conn, in, err := w.(http.Hijacker).Hijack()
@@ -381,7 +381,7 @@ func TestDo_HangingCallsLeaveRoomAtTheSameHost(t *testing.T) {
 }
 
 // The status of an answer is known even if its body is lost.
-func TestDo_StatusOfAnAnswerWithoutItsBody(t *testing.T) {
+func TestDo_KnowsTheStatusEvenIfTheBodyIsLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{"a.example": {"93.184.216.34"}}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "1000")

@@ -84,7 +84,7 @@ func (p *process) commit(k contacts.Commit) {
 				p.reply(r, err)
 			}
 			if err == nil && len(k.Claimed) > 0 {
-				p.tell(func(c *contacts.Core, now time.Time) { c.ClaimsCommitted(k.Claimed, nil, now) })
+				p.tell(func(c *contacts.Core, now time.Time) { c.ClaimsCommitted(k.Claimed, nil, nil, now) })
 			}
 		},
 	})

@@ -7,7 +7,7 @@ import (
 	"weir/internal/phonenumber"
 )
 
-func TestPhoneNumber_Normalize(t *testing.T) {
+func TestPhoneNumber_IsBroughtIntoOneForm(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ raw, region, want string }{
 		{"+52 (55) 1234-5678", "", "+525512345678"},
@@ -53,7 +53,7 @@ func TestPhoneNumber_InvalidPhoneErrorsHideTheNumber(t *testing.T) {
 	}
 }
 
-func TestPhoneNumber_Regions(t *testing.T) {
+func TestPhoneNumber_KnowsItsRegions(t *testing.T) {
 	t.Parallel()
 	for region, want := range map[string]bool{"MX": true, "DE": true, "": false, "ZZ": false, "mx": false, "001": false} {
 		if phonenumber.KnownRegion(region) != want {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestBounds_TooMany(t *testing.T) {
+func TestBounds_RefuseTooManyValues(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		text string

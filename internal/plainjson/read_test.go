@@ -27,7 +27,7 @@ func agrees(t interface{ Errorf(string, ...any) }, raw []byte) (ok bool) {
 }
 
 // Typical texts of clients are read here, and as encoding/json reads them.
-func TestRead_Value(t *testing.T) {
+func TestRead_TakesUsualTextsAsEncodingJSONDoes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{"contacts":[{"key":"k-1","to":"+15550001","priority":"high","messages":["Hello, it's me","é \" \\ \n \u00e9 \ud83d\ude00"]}]}`,
@@ -41,7 +41,7 @@ func TestRead_Value(t *testing.T) {
 }
 
 // Texts that are not JSON, or exceed a bound, are left to encoding/json.
-func TestRead_NoValue(t *testing.T) {
+func TestRead_LeavesInvalidTextsToEncodingJSON(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		``, ` `, `{`, `[`, `{"a"}`, `{"a":}`, `{"a":1,}`, `[1,]`, `[1 2]`, `{"a":1 "b":2}`, `{a:1}`, `01`, `-`, `1.`, `.5`, `1e`, `+1`, `NaN`, `tru`, `nul`, `1e999`,
@@ -56,7 +56,7 @@ func TestRead_NoValue(t *testing.T) {
 
 // Whatever the text, and however it is then damaged, the result is that of
 // encoding/json.
-func TestRead_ValueAgrees(t *testing.T) {
+func TestRead_AgreesWithEncodingJSONOnDamagedTexts(t *testing.T) {
 	t.Parallel()
 	leaf := rapid.OneOf(rapid.Just[any](nil), rapid.Map(rapid.Bool(), anyOf), rapid.Map(rapid.Float64Range(-1e300, 1e300), anyOf), rapid.Map(rapid.String(), anyOf))
 	deep := rapid.OneOf(leaf, rapid.Map(rapid.SliceOfN(leaf, 0, 4), anyOf), rapid.Map(rapid.MapOfN(rapid.String(), leaf, 0, 4), anyOf))

@@ -59,7 +59,7 @@ func replaces(t *testing.T, raw []byte) {
 	}
 }
 
-func TestReplace_Texts(t *testing.T) {
+func TestReplace_ChangesTextsOnly(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`"a"`, `{}`, `[]`, ` { "a" : "b" , "c" : [ "d" , {"e":"f"} , "g" , [ "h" ] ] , "i":"j" } `, `{"a":{"b":{"c":"d"}},"e":"f"}`,

@@ -23,9 +23,9 @@ const (
 	busyMachine  = 2 * time.Second // what a busy machine may add to each
 )
 
-// TestRouter_Moves moves the router, with its many jobs, to another process and back. Nobody who
+// TestRouter_MovesWithManyJobsAndRefusesNobody moves the router, with its many jobs, to another process and back. Nobody who
 // asks a process that goes on is refused.
-func TestRouter_Moves(t *testing.T) {
+func TestRouter_MovesWithManyJobsAndRefusesNobody(t *testing.T) {
 	jobs := 5_000
 	if *full {
 		jobs = 100_000
@@ -70,9 +70,9 @@ func TestRouter_Moves(t *testing.T) {
 	slowest(owner, "kill -9", routerKilled, standby.kill)
 }
 
-// TestRouter_TakeOverWithMuchInFlight kills the owner of a database with much in its queues and much in
+// TestTakeOver_GoesOnAtOnceWithMuchInFlight kills the owner of a database with much in its queues and much in
 // flight: its successor goes on at once.
-func TestRouter_TakeOverWithMuchInFlight(t *testing.T) {
+func TestTakeOver_GoesOnAtOnceWithMuchInFlight(t *testing.T) {
 	n, capacity := size{queued: 20_000}, 100
 	if *full {
 		n, capacity = size{idle: 1000, queued: 1_000_000}, 1000

@@ -22,9 +22,9 @@ const (
 	replayedMost  = 50_000 // events, however the program ended: 25,000 and those during a snapshot
 )
 
-// TestRouter_WithManyJobs starts the built program with many waiting jobs: after a
+// TestRouter_StartsWithManyJobs starts the built program with many waiting jobs: after a
 // crash, when it has to read the journal, and after an orderly shutdown.
-func TestRouter_WithManyJobs(t *testing.T) {
+func TestRouter_StartsWithManyJobs(t *testing.T) {
 	jobs := 5_000
 	if *full {
 		jobs = 100_000

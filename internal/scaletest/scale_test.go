@@ -33,7 +33,7 @@ const busy = 10 // channels with queued contacts
 
 type size struct{ idle, queued int }
 
-func TestStart_WithMuchInTheStore(t *testing.T) {
+func TestStart_IsFastWithMuchInTheStore(t *testing.T) {
 	n := size{idle: 50, queued: 20_000}
 	if *full {
 		n = size{idle: 1000, queued: 1_000_000}

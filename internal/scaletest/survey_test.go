@@ -38,9 +38,9 @@ func (m measured) String() string {
 
 const surveyHead = "| respondents | import/s | its peak | launch | round | statements/round | started/s | stats | export/s | its peak |"
 
-// TestSurvey_OfManyRespondents runs a survey through the built program: the cost of
+// TestSurvey_OfManyRespondentsHasABoundedCost runs a survey through the built program: the cost of
 // import, launch, rounds, statistics and export.
-func TestSurvey_OfManyRespondents(t *testing.T) {
+func TestSurvey_OfManyRespondentsHasABoundedCost(t *testing.T) {
 	sizes := []int{1000, 20_000}
 	if *full {
 		sizes = []int{1000, 100_000, 1_000_000}

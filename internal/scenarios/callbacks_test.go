@@ -11,7 +11,7 @@ import (
 
 // Scenario 29: a callback arrives before the answer to its own dispatch.
 // Scenario 29.
-func TestCallbacks_BeforeTheSendAnswers(t *testing.T) {
+func TestCallbacks_CountBeforeTheSendAnswers(t *testing.T) {
 	onStores(t, func(w *world) {
 		held := newGate()
 		w.lab.behave(func(l *lab) {
@@ -54,7 +54,7 @@ func TestCallbacks_BeforeTheSendAnswers(t *testing.T) {
 
 // Scenario 30: the answer to the dispatch is lost, but the callback arrives.
 // Scenario 30.
-func TestCallbacks_AfterALostAnswer(t *testing.T) {
+func TestCallbacks_AreMatchedAfterALostAnswer(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult { l.take(a); return lost() }
@@ -80,7 +80,7 @@ func TestCallbacks_AfterALostAnswer(t *testing.T) {
 
 // Scenario 31: the dispatch times out although the provider accepted the contact.
 // Scenario 31.
-func TestCallbacks_TimeoutThatTheProviderAccepted(t *testing.T) {
+func TestCallbacks_TimeoutThatTheProviderAcceptedIsNotRepeated(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(ctx context.Context, a labAttempt) channels.SendResult {
@@ -120,7 +120,7 @@ func TestCallbacks_TimeoutThatTheProviderAccepted(t *testing.T) {
 
 // Scenario 32: the dispatch times out and the provider never got the contact.
 // Scenario 32.
-func TestCallbacks_TimeoutThatTheProviderNeverGot(t *testing.T) {
+func TestCallbacks_TimeoutThatTheProviderNeverGotIsResolved(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer   channels.QueryStatus
 		settings fields
@@ -254,7 +254,7 @@ func TestCallbacks_FailedThenDeliveredEndsDelivered(t *testing.T) {
 
 // Scenario 35: the end of a call is reported before its beginning.
 // Scenario 35.
-func TestCallbacks_EndBeforeBeginning(t *testing.T) {
+func TestCallbacks_EndBeforeBeginningEndsOnce(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("calls", 1, fields{"type": "labcall"})
 		ids := w.accept("calls", calls("c", 2)...)
@@ -285,7 +285,7 @@ func TestCallbacks_EndBeforeBeginning(t *testing.T) {
 // Scenarios 36 to 38: the end (36), the ringing (37) and an ack (38) of attempt 1
 // arrive late, when attempt 2 is queued.
 // Scenarios 36 to 38.
-func TestCallbacks_LateReportOfAnEarlierAttempt(t *testing.T) {
+func TestCallbacks_LateReportChangesNoLaterAttempt(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
@@ -332,7 +332,7 @@ func TestCallbacks_LateReportOfAnEarlierAttempt(t *testing.T) {
 
 // Scenario 36 where the survey retries with a new contact.
 // Scenario 36.
-func TestCallbacks_LateWordAndTheNextContact(t *testing.T) {
+func TestCallbacks_LateReportChangesNoLaterContact(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
 		first := w.accept("ch", sms("r1-1"))["r1-1"]

@@ -4,7 +4,7 @@ import "testing"
 
 // Scenario 39: callbacks about unknown contacts, channels and attempts.
 // Scenario 39.
-func TestCallbacks_AboutNothing(t *testing.T) {
+func TestCallbacks_AboutNothingAreCountedAndChangeNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
 		w.channel("other", 1)
@@ -38,7 +38,7 @@ func TestCallbacks_AboutNothing(t *testing.T) {
 
 // Scenario 40: a callback for a deleted channel.
 // Scenario 40.
-func TestCallbacks_OfADeletedChannel(t *testing.T) {
+func TestCallbacks_OfADeletedChannelChangeNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
 		id := w.accept("ch", sms("a"))["a"]

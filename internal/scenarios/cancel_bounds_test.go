@@ -11,7 +11,7 @@ import (
 
 // However many contacts are canceled at once, the provider receives at most
 // SendConcurrency cancels at a time.
-func TestCancel_AreBounded(t *testing.T) {
+func TestCancel_CallsToTheProviderAreBounded(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		const contacts = 200
 		w.core.SendConcurrency = 5

@@ -47,7 +47,7 @@ func TestCancel_FailedCancelKeepsTheSlot(t *testing.T) {
 
 // Scenario 69 where the provider cannot cancel the contact: its real outcome counts.
 // Scenario 69.
-func TestCancel_ThatComesTooLate(t *testing.T) {
+func TestCancel_ThatComesTooLateKeepsTheRealOutcome(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onCancel = func(context.Context, labAttempt) channels.Cancellation {

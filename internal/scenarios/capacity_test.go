@@ -35,7 +35,7 @@ func TestCapacity_FirstFiveThenOneForOne(t *testing.T) {
 
 // Scenario 3: acks of messages free their slots: four acks, four more contacts.
 // Scenario 03.
-func TestCapacity_AcksLetAsManyGo(t *testing.T) {
+func TestCapacity_EachAckLetsOneMoreGo(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
 		ids := w.accept("ch", many("c", 10)...)
@@ -125,7 +125,7 @@ func TestCapacity_LargerThanTheChannelIsRefused(t *testing.T) {
 // the capacity was lowered, is shown as blocked and lets others pass; it is
 // dispatched when it fits again.
 // Scenario 05.
-func TestCapacity_BlockedByALoweredCapacity(t *testing.T) {
+func TestCapacity_BlockedContactLetsOthersPass(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
 		w.accept("ch", sms("out", texts("out", 4)))
@@ -165,7 +165,7 @@ func TestCapacity_BlockedByALoweredCapacity(t *testing.T) {
 
 // Scenario 6: a channel without a capacity has the default, 100.
 // Scenario 06.
-func TestCapacity_DefaultCapacity(t *testing.T) {
+func TestCapacity_DefaultIsAHundred(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.want(http.StatusCreated, "PUT", "/v1/channels/ch", fields{"type": "lab"})
 		w.accept("ch", many("c", 101)...)
@@ -177,7 +177,7 @@ func TestCapacity_DefaultCapacity(t *testing.T) {
 // Scenario 8: null means the default; a string is rejected; no value means
 // "unlimited".
 // Scenario 08.
-func TestCapacity_OfAWrongKind(t *testing.T) {
+func TestCapacity_OfAWrongKindIsRejected(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		for _, wrong := range []any{"5", "unlimited", "", 0, -1, 1.5, 1_000_001, []int{5}, true} {
 			w.want(http.StatusUnprocessableEntity, "PUT", "/v1/channels/ch", fields{"type": "lab", "capacity": wrong})

@@ -76,7 +76,7 @@ func TestChannelTypes_EveryTypeSurvivesChaos(t *testing.T) {
 // the provider. What the provider has is not made again; what it certainly does not
 // have is dispatched again, if it can be asked.
 // Scenario 271.
-func TestChannelTypes_KilledAtEachBoundary(t *testing.T) {
+func TestChannelTypes_KillAtEachBoundaryDoublesNothing(t *testing.T) {
 	t.Parallel()
 	for point, drops := range map[string]bool{beforeProvider: false, afterProvider: false, beforeCallback: false, afterCallback: false, afterProvider + ", no callback": true} {
 		t.Run(point, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestChannelTypes_KilledAtEachBoundary(t *testing.T) {
 // Scenario 233: Kannel accepts only the first of two messages. The contact is not sent
 // again, which would repeat the first one: it fails.
 // Scenario 233.
-func TestChannelTypes_OneOfTwoMessagesAccepted(t *testing.T) {
+func TestChannelTypes_HalfAcceptedContactFailsUnrepeated(t *testing.T) {
 	onStores(t, func(w *world) {
 		e := withPeer(w, peers.Kannel(), 2, drivertest.Options{})
 		var requests atomic.Int64
@@ -147,7 +147,7 @@ func TestChannelTypes_OneOfTwoMessagesAccepted(t *testing.T) {
 // Scenario 238: a call that is canceled while Twilio has it queued ends at once and
 // frees its slot, though no callback comes.
 // Scenario 238.
-func TestChannelTypes_CallCanceledInTwiliosQueue(t *testing.T) {
+func TestChannelTypes_CallCanceledInTwiliosQueueFreesItsSlot(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		e := withPeer(w, peers.TwilioVoice(), 1, drivertest.Options{Queue: time.Minute})
 		ids := w.accept("ch", e.contacts(2)...)
@@ -169,7 +169,7 @@ func TestChannelTypes_CallCanceledInTwiliosQueue(t *testing.T) {
 // make change nothing: another secret, another method, too large, another channel's
 // attempt.
 // Scenario 272.
-func TestChannelTypes_StrangeCallbacks(t *testing.T) {
+func TestChannelTypes_StrangeCallbacksChangeNothing(t *testing.T) {
 	eachPeer(t, func(w *world, p drivertest.Provider) {
 		queue := time.Minute
 		if !w.virtual {

@@ -218,7 +218,7 @@ func TestChannels_DeletedChannelLeavesNothing(t *testing.T) {
 // Scenario 73, a provider whose cancels fail: the channel does not wait for it
 // forever.
 // Scenario 73.
-func TestChannels_ProviderThatGivesNothingBack(t *testing.T) {
+func TestChannels_DeletionDoesNotWaitForeverForCancels(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onCancel = func(context.Context, labAttempt) channels.Cancellation { return channels.Cancellation{Failed: true} }

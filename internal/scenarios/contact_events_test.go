@@ -199,7 +199,7 @@ func (w *world) expectSequence(id string, want ...string) {
 // Scenario 242: a client that polls learns of every end, over all channels, by the instant
 // of the last one that it has seen.
 // Scenario 242.
-func TestContactEvents_PollingByFinishedAfter(t *testing.T) {
+func TestContactEvents_PollingByFinishedAfterFindsEveryEnd(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("one", 50)
 		w.channel("two", 50)

@@ -14,7 +14,7 @@ import (
 // Scenario 58: the program ends after contacts are accepted and before any is
 // dispatched.
 // Scenario 58.
-func TestCrash_AfterAcceptance(t *testing.T) {
+func TestCrash_AfterAcceptanceLosesNoContact(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) { l.onPrepare = func() error { return fmt.Errorf("not yet") } })
 		w.channel("ch", 5)
@@ -45,7 +45,7 @@ func TestCrash_AfterAcceptance(t *testing.T) {
 // Scenario 59: claimed, and the request never reached the provider. Scenario 60:
 // the provider accepted the contact, and its answer was never stored.
 // Scenarios 59 and 60.
-func TestCrash_AroundTheProvidersAnswer(t *testing.T) {
+func TestCrash_AroundTheProvidersAnswerDispatchesOnce(t *testing.T) {
 	for name, tc := range map[string]struct{ reached, asks bool }{
 		"59, a provider that can be asked":    {reached: false, asks: true},
 		"59, a provider that cannot be asked": {reached: false, asks: false},
@@ -113,7 +113,7 @@ func TestCrash_AroundTheProvidersAnswer(t *testing.T) {
 
 // Scenario 61: contacts stay in flight across a restart.
 // Scenario 61.
-func TestCrash_CallbackAfterTheRestart(t *testing.T) {
+func TestCrash_CallbackAfterTheRestartFreesItsSlot(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 2)
 		ids := w.accept("ch", sms("a", texts("a", 2)), sms("b"))
@@ -136,7 +136,7 @@ func TestCrash_CallbackAfterTheRestart(t *testing.T) {
 // Scenario 62: a callback that was answered with 2xx counts, whatever happens
 // at that instant.
 // Scenario 62.
-func TestCrash_AfterTheCallbackWasAcknowledged(t *testing.T) {
+func TestCrash_KeepsAnAcknowledgedCallback(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 30)
 		ids := w.accept("ch", many("c", 30)...)
@@ -162,7 +162,7 @@ func TestCrash_AfterTheCallbackWasAcknowledged(t *testing.T) {
 // Scenario 63: crashes while the provider is asked, while a contact is canceled,
 // and when windows close.
 // Scenario 63.
-func TestCrash_WhileCollectingCancelingExpiring(t *testing.T) {
+func TestCrash_MayHappenWhileQueryingCancelingOrExpiring(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		var crashing atomic.Bool
 		crashing.Store(true)

@@ -8,7 +8,7 @@ import (
 
 // A deleted channel leaves no metric series behind, whether its broker runs or
 // has stopped, and the deletion does not wait.
-func TestDeletion_DeletedChannelLeavesNoSeries(t *testing.T) {
+func TestDeletion_LeavesNoMetricSeries(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		for _, name := range []string{"runs", "stopped"} {
 			w.channel(name, 5)

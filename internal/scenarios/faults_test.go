@@ -14,7 +14,7 @@ import (
 
 // Scenario 41: delivered, confirmed, or both: one message frees one slot.
 // Scenario 41.
-func TestFaults_ConfirmedAfterDelivered(t *testing.T) {
+func TestFaults_DeliveredAndConfirmedFreeOneSlot(t *testing.T) {
 	for outcome, acks := range map[string]int{nuntium.Confirmed: 2, nuntium.ConfirmedOnly: 1, nuntium.Reversed: 2, nuntium.Delivered: 1} {
 		t.Run(outcome, func(t *testing.T) {
 			onVirtualTime(t, func(w *world) {
@@ -49,7 +49,7 @@ func TestFaults_ConfirmedAfterDelivered(t *testing.T) {
 // Scenario 39, an unknown path: any answer other than 2xx would make the provider
 // repeat the callback forever.
 // Scenario 39.
-func TestFaults_UnknownPath(t *testing.T) {
+func TestFaults_UnknownPathIsAnswered2xx(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("sms", 1, fields{"type": "nuntium", "settings": fields{
 			"base_url": "http://nuntium.test", "account": "demo", "token": "token", "channel": "sms",
@@ -67,7 +67,7 @@ func TestFaults_UnknownPath(t *testing.T) {
 
 // Scenario 46: the provider answers 500 for five minutes.
 // Scenario 46.
-func TestFaults_ProviderFailsForMinutes(t *testing.T) {
+func TestFaults_FailingProviderLosesAndDoublesNothing(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{Outcomes: []string{nuntium.Delivered}, DeliverTime: 10 * time.Minute}, verboice.Options{})
 		p.smsChannel("sms", 100)
@@ -108,7 +108,7 @@ func TestFaults_ProviderFailsForMinutes(t *testing.T) {
 
 // Scenario 47: Verboice reports that the window has closed.
 // Scenario 47.
-func TestFaults_WindowClosedAtTheProvider(t *testing.T) {
+func TestFaults_WindowClosedAtTheProviderExpiresTheContact(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: 10}}})
 		p.meddles(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -144,7 +144,7 @@ func TestFaults_WindowClosedAtTheProvider(t *testing.T) {
 
 // Scenario 48: the provider's token expires; the channel gets a new one.
 // Scenario 48.
-func TestFaults_TokenExpires(t *testing.T) {
+func TestFaults_ExpiredTokenIsReplaced(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{
 			Applications: []nuntium.Application{{Name: "weir", Tokens: []string{"old", "new"}}},
@@ -240,7 +240,7 @@ func TestFaults_SlowProviderDelaysNoOther(t *testing.T) {
 
 // Scenario 49 at the limit of Weir's own timeout: half a minute without an answer.
 // Scenario 49.
-func TestFaults_SlowProviderInVirtualTime(t *testing.T) {
+func TestFaults_ProviderAtTheTimeoutDelaysNoOther(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(ctx context.Context, a labAttempt) channels.SendResult {
@@ -279,7 +279,7 @@ func TestFaults_SlowProviderInVirtualTime(t *testing.T) {
 
 // Scenario 50: the provider has purged a call.
 // Scenario 50.
-func TestFaults_CallThatTheProviderHasPurged(t *testing.T) {
+func TestFaults_PurgedCallEndsAsLost(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{
 			Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: 10}},

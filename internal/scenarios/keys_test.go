@@ -54,7 +54,7 @@ func (w *world) again(contacts ...fields) {
 // Scenario 132: a key reused for other content is rejected, because treating it as
 // a duplicate would lose the message silently.
 // Scenario 132.
-func TestKeys_KeyReusedForOtherContent(t *testing.T) {
+func TestKeys_ReuseForOtherContentIsRejected(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 10)
 		full := sms("k", texts("k", 3), fields{
@@ -102,7 +102,7 @@ func TestKeys_KeyReusedForOtherContent(t *testing.T) {
 // Scenario 132, concurrently: of many requests with one new key and different
 // content the first is accepted, and a request is stored whole or not at all.
 // Scenario 132.
-func TestKeys_ReusedAtOnce(t *testing.T) {
+func TestKeys_FirstOfConcurrentUsesWins(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1, fields{"paused": true})
 		const rounds, writers = 4, 24

@@ -12,7 +12,7 @@ import (
 // Scenario 230: a recipient that the provider does not take now is tried again when
 // the provider says, more often than a contact may fail, and delays no other.
 // Scenario 230.
-func TestNotNow_ThisRecipientLater(t *testing.T) {
+func TestNotNow_RecipientIsTriedLaterAndDelaysNoOther(t *testing.T) {
 	onStores(t, func(w *world) {
 		const pause = 100 * time.Millisecond
 		refusals := 3

@@ -18,7 +18,7 @@ func survey(name string) fields { return fields{"survey": name} }
 // Scenario 14: high before normal, each in order of acceptance; and Weir's
 // third priority, reply, before both.
 // Scenario 14.
-func TestOrder_PriorityThenArrival(t *testing.T) {
+func TestOrder_IsByPriorityThenArrival(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
 		w.accept("ch", sms("out"))
@@ -36,7 +36,7 @@ func TestOrder_PriorityThenArrival(t *testing.T) {
 // order of arrival, within a request and across requests; a restart in between
 // changes nothing.
 // Scenario 16.
-func TestOrder_StrictArrivalOrder(t *testing.T) {
+func TestOrder_OfArrivalIsStrict(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
 		var want []string
@@ -195,7 +195,7 @@ func TestOrder_FailingProviderKeepsTheOrder(t *testing.T) {
 // Scenario 19, many at once: the back-off limits the calls of a large channel
 // as it does for a small one, and every contact is dispatched in the end.
 // Scenario 19.
-func TestOrder_FailingProviderOfALargeChannel(t *testing.T) {
+func TestOrder_BackOffLimitsCallsOfALargeChannel(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.fail(10 * time.Minute)
 		w.channel("ch", 50)

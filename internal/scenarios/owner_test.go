@@ -29,7 +29,7 @@ func (w *world) successor() *world {
 // Scenario 66: the owner of the database stalls. Another process takes over and recovers what
 // is in flight; what the first does when it wakes is refused.
 // Scenario 66.
-func TestOwner_Stalls(t *testing.T) {
+func TestOwner_ThatStalledIsReplacedAndRefused(t *testing.T) {
 	t.Parallel()
 	a := newWorld(t, testmysql.URL(t))
 	a.quiet = true // it complains

@@ -97,7 +97,7 @@ func TestPassivation_LosesNoWakeUp(t *testing.T) {
 
 // Many requests accept contacts while a broker repeatedly starts, and stops as
 // soon as it may.
-func TestPassivation_Races(t *testing.T) {
+func TestPassivation_LosesNoContactInARace(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.core.StopAfter = time.Nanosecond
 		w.restart()

@@ -65,7 +65,7 @@ func TestReconcile_OnlyTheSilentAreAskedAbout(t *testing.T) {
 
 // Scenario 53: a thousand questions of 100 ms each delay no other work.
 // Scenario 53.
-func TestReconcile_ReconcilingDelaysNoContact(t *testing.T) {
+func TestReconcile_DelaysNoContact(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		var mu sync.Mutex
 		now, most := 0, 0
@@ -107,7 +107,7 @@ func TestReconcile_ReconcilingDelaysNoContact(t *testing.T) {
 // Scenario 54: a contact in flight whose provider id is unknown does not hold its
 // slot forever.
 // Scenario 54.
-func TestReconcile_ActiveWithoutAReference(t *testing.T) {
+func TestReconcile_ActiveWithoutAReferenceIsNotKeptForever(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.core.LostAfter = 20 * time.Minute
 		w.restart()
@@ -143,7 +143,7 @@ func TestReconcile_ActiveWithoutAReference(t *testing.T) {
 
 // Scenario 55: every question to the provider fails for hours.
 // Scenario 55.
-func TestReconcile_QuestionsFailForHours(t *testing.T) {
+func TestReconcile_GivesNoContactUpWhileQueriesFail(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.core.AskConcurrency = 1 // so that the order of the questions is observable
 		w.restart()

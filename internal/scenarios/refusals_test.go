@@ -81,7 +81,7 @@ func refusal(number uint16) []byte {
 // Scenario 173: errors by which a group member or a proxy reports that it cannot
 // commit now do not fail a request. The request waits and is stored.
 // Scenario 173.
-func TestRefusals_MembersAndProxiesThatCannotCommitNow(t *testing.T) {
+func TestRefusals_ByMembersAndProxiesFailNoRequest(t *testing.T) {
 	t.Parallel()
 	for _, number := range []uint16{3100, 3101, 9001, 9006} {
 		t.Run(fmt.Sprint(number), func(t *testing.T) {

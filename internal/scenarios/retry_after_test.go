@@ -13,7 +13,7 @@ import (
 // asked for: not when a dispatch that began earlier succeeds meanwhile, and not
 // when a setting is changed.
 // Scenario 134.
-func TestRetryAfter_IsKept(t *testing.T) {
+func TestRetryAfter_NoDispatchBeginsBeforeItsEnd(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		const pause = 10 * time.Second
 		var asked time.Time

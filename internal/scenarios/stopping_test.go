@@ -12,7 +12,7 @@ import (
 
 // A broker that crashes as it comes to rest, or as it wakes, rests the next time, and gets
 // everything that arrived meanwhile.
-func TestStopping_CrashWhileStoppingStrandsNothing(t *testing.T) {
+func TestStopping_CrashMeanwhileStrandsNothing(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{"actors.passivate", "actors.accepted"} {
 		t.Run(message, func(t *testing.T) {

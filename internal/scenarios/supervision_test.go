@@ -77,7 +77,7 @@ func TestSupervision_PoisonContactsEndInTheDeadLetters(t *testing.T) {
 
 // Scenario 67: fifty concurrent requests use a channel for the first time.
 // Scenario 67.
-func TestSupervision_ManyFirstUses(t *testing.T) {
+func TestSupervision_ConcurrentFirstUsesShareOneBroker(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 100)
 		w.restart() // so that no broker runs
@@ -269,7 +269,7 @@ func onVirtualTimeHere(t *testing.T, play func(*world)) {
 // Scenario 65 with a provider that answers 500 to one contact each time: that
 // contact does not keep the breaker open for the contacts behind it.
 // Scenario 65.
-func TestSupervision_ContactThatTheProviderChokesOn(t *testing.T) {
+func TestSupervision_OneBadContactKeepsNoBreakerOpen(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {

@@ -23,7 +23,7 @@ func quotasBySex(each int, more ...fields) fields {
 // Scenario 91: quotas on answers. With an application the attributes may be set
 // later and the launch does not warn; without an application it does.
 // Scenario 91.
-func TestSurveyAnswers_QuotasOnAnswers(t *testing.T) {
+func TestSurveyAnswers_QuotasMayCountAnswers(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
 		ids := w.createSurvey("s", quotasBySex(1, fields{"application": fields{"url": "http://app.test/"}}), 0, 4)
@@ -101,7 +101,7 @@ func TestSurveyAnswers_FullQuotaEndsTheConversation(t *testing.T) {
 // Scenario 93: a respondent counts once in the bucket, whether the bucket or the
 // result is known first.
 // Scenario 93.
-func TestSurveyAnswers_CountedOnceInTheBucket(t *testing.T) {
+func TestSurveyAnswers_CountOnceInTheirBucket(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
 		ids := w.launchSurvey("s", quotasBySex(2, fields{"count_partial": true, "application": fields{"url": "http://app.test/"}}), 0, 8)

@@ -9,7 +9,7 @@ import (
 // An interview by a person is a mode like any other, with its own retry schedule,
 // windows and end. The worker is chosen by an attribute of the respondent, who is
 // called again if no worker picks up, and the interviewer's entry is the result.
-func TestSurveyCATI_InterviewsOfASurvey(t *testing.T) {
+func TestSurveyCATI_InterviewIsAModeLikeAnyOther(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		s := hire(w, 5, false, nil)
 		s.worker("ann", "Spanish")
@@ -45,7 +45,7 @@ func TestSurveyCATI_InterviewsOfASurvey(t *testing.T) {
 }
 
 // A channel whose provider is a machine cannot be used for interviews by people.
-func TestSurveyCATI_InterviewsNeedPeople(t *testing.T) {
+func TestSurveyCATI_InterviewsNeedAChannelOfPeople(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 1, fields{"type": "labcall"})
 		body := surveyBody([]string{"ivr"})
@@ -118,7 +118,7 @@ func TestSurveyCATI_InterviewsConclude(t *testing.T) {
 // A respondent who asks for a later call gets it at that instant, even if no
 // retry is left.
 // Scenario 145.
-func TestSurveyCATI_CallBackAtAnInstant(t *testing.T) {
+func TestSurveyCATI_RespondentIsCalledBackWhenAsked(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		s, respondent := launchInterviews(w, "", nil)
 		contact := s.interview(respondent, 1)

@@ -52,7 +52,7 @@ func (w *world) sentOver(channel string) int {
 // surveys there are and whatever crashes; other channels continue, and a survey
 // notices that it is done. One event reports the recovery, and held work continues.
 // Scenario 74.
-func TestSurveyChannel_ChannelDown(t *testing.T) {
+func TestSurveyChannel_ThatIsDownIsNotUsedAndReportedOnce(t *testing.T) {
 	for _, health := range []weir.Health{weir.Down, weir.Erring} {
 		t.Run(string(health), func(t *testing.T) {
 			onSurveysFrom(t, monday(9, 0), func(w *world) {
@@ -225,7 +225,7 @@ func TestSurveyChannel_LaunchPreparesEveryChannel(t *testing.T) {
 // survey's figures show it as down, the survey starts no respondents over it, and it
 // can be stopped.
 // Scenario 73.
-func TestSurveyChannel_ChannelOfARunningSurveyIsDeleted(t *testing.T) {
+func TestSurveyChannel_MayBeDeletedWhileASurveyRuns(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		w.channel("texts", 5)

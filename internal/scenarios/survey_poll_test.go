@@ -39,7 +39,7 @@ func TestSurveyPoll_BatchesAreKeptFull(t *testing.T) {
 // Scenario 78: a cut-off of 50 makes 50 respondents active if all are expected to
 // complete, and 500 if one in ten is; never more than the limit per minute allows.
 // Scenario 78.
-func TestSurveyPoll_CutoffAndExpectedRate(t *testing.T) {
+func TestSurveyPoll_CutoffAndExpectedRateSetTheActive(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 2000)
 		w.launchSurvey("all", bySMS("", fields{"cutoff": 50}), 0, 600)
@@ -57,7 +57,7 @@ func TestSurveyPoll_CutoffAndExpectedRate(t *testing.T) {
 
 // Scenario 78: as a survey approaches its target, the observed rate counts.
 // Scenario 78.
-func TestSurveyPoll_ObservedRate(t *testing.T) {
+func TestSurveyPoll_ObservedRateCountsNearTheTarget(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
 		ids := w.launchSurvey("s", byIVR("", fields{"cutoff": 50}), 0, 200)
@@ -76,7 +76,7 @@ func TestSurveyPoll_ObservedRate(t *testing.T) {
 // Scenario 79: with the cut-off reached no respondent is started, and no started
 // respondent is interrupted; when none is active the survey is done.
 // Scenario 79.
-func TestSurveyPoll_CutoffReached(t *testing.T) {
+func TestSurveyPoll_ReachedCutoffStartsAndInterruptsNobody(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
 		ids := w.launchSurvey("s", byIVR("", fields{"cutoff": 2, "initial_success_rate": 0.5}), 0, 20)
@@ -107,7 +107,7 @@ func quotas(young, old int) fields {
 // Scenario 79: one full bucket of two stops starts of its own respondents only; with
 // both full it is as with a cut-off.
 // Scenario 79.
-func TestSurveyPoll_QuotasReached(t *testing.T) {
+func TestSurveyPoll_FullBucketStopsItsOwnStarts(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
 		w.createSurvey("s", byIVR("", quotas(1, 2)), 0, 0)
@@ -143,7 +143,7 @@ func TestSurveyPoll_QuotasReached(t *testing.T) {
 // Scenario 80: the expected rate of completion is zero; the survey begins nevertheless,
 // with as many respondents as a survey without a target.
 // Scenario 80.
-func TestSurveyPoll_ExpectedRateOfZero(t *testing.T) {
+func TestSurveyPoll_ExpectedRateOfZeroStartsNevertheless(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)
 		zero := fields{"initial_success_rate": 0, "cutoff": 5, "batch_size": 30}

@@ -81,7 +81,7 @@ func TestSurveyReached_TheFirstReplyStartsTheConversation(t *testing.T) {
 // Scenario 98: the provider's reason is in the log of the survey, as JSON and as CSV; the
 // ids in the CSV are text.
 // Scenario 98.
-func TestSurveyReached_ReasonsInTheLog(t *testing.T) {
+func TestSurveyReached_ProvidersReasonIsInTheLog(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 10, fields{"type": "labcall"})
 		id := w.launchSurvey("s", byIVR(""), 0, 1)[0]

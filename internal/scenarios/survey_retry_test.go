@@ -26,7 +26,7 @@ func (w *world) sentMinutes(since time.Time, prefix string) string {
 // Scenario 82: the steps after an attempt, and their times: the retry schedule; then the
 // fallback after its delay, with its own retry schedule; then the end.
 // Scenario 82.
-func TestSurveyRetry_LaddersAndFallback(t *testing.T) {
+func TestSurveyRetry_FollowsTheScheduleThenTheFallback(t *testing.T) {
 	both := surveyBody([]string{"ivr", "sms"}, fields{"fallback_delay": "45m"})
 	retrySchedule(both, "ivr", "10m")
 	retrySchedule(both, "sms", "5m")
@@ -135,7 +135,7 @@ func TestSurveyRetry_DelaysCountFromTheDispatch(t *testing.T) {
 // each is completed, nothing crashes, and a retry that was created first is canceled
 // or was already in flight.
 // Scenario 84.
-func TestSurveyRetry_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
+func TestSurveyRetry_CompletionAtTheInstantOfARetryCounts(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		const people = 60
 		w.channel("texts", people)

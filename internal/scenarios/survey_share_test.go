@@ -12,7 +12,7 @@ import (
 // canceled without asking the provider; contacts in flight keep their slots until they
 // end at the provider, even if their end is never reported.
 // Scenario 52.
-func TestSurveyShare_ContactsOfFinishedRespondents(t *testing.T) {
+func TestSurveyShare_FinishedRespondentsAreNotContacted(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		ids := w.launchSurvey("s", byIVR("10m"), 0, 3)
@@ -73,7 +73,7 @@ func (w *world) enqueued(survey string) (all []time.Time, attempts []int) {
 // survey is polled and whatever crashes. Retries and starts share it, and a
 // survey that has reached its limit does not delay other surveys.
 // Scenario 81.
-func TestSurveyShare_LimitPerMinute(t *testing.T) {
+func TestSurveyShare_LimitPerMinuteHoldsForEveryMinute(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		const limit, people = 6, 60
 		w.timing.every = 10 * time.Minute
@@ -120,7 +120,7 @@ func TestSurveyShare_LimitPerMinute(t *testing.T) {
 // Scenario 85: a contact that no store accepts, because one respondent's attributes make
 // it too large, delays neither other respondents nor other surveys.
 // Scenario 85.
-func TestSurveyShare_CallThatIsTooLong(t *testing.T) {
+func TestSurveyShare_ContactTooLargeToStoreDelaysNoOther(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 5, fields{"type": "labcall"})
 		w.channel("texts", 5)

@@ -14,7 +14,7 @@ import (
 // cancel those in flight, cancels every respondent and starts and retries none. It is
 // done after the last respondent, and a crash in the middle changes none of that.
 // Scenarios 68 and 70.
-func TestSurveyStop_StoppingASurvey(t *testing.T) {
+func TestSurveyStop_CancelsEveryContactAndRespondent(t *testing.T) {
 	for _, crashes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("crash %v", crashes), func(t *testing.T) {
 			onSurveys(t, func(w *world) {
@@ -91,7 +91,7 @@ func TestSurveyStop_NoContactWhileASurveyStops(t *testing.T) {
 // Scenario 72: of two surveys on a channel one is paused: only the other's contacts are
 // dispatched, without delay; the paused survey later continues where it was.
 // Scenario 72.
-func TestSurveyStop_PausingOneSurveyOfTwo(t *testing.T) {
+func TestSurveyStop_PausedSurveyDelaysNoOther(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 4)
 		a := w.launchSurvey("a", bySMS(""), 0, 20)
@@ -147,7 +147,7 @@ func (w *world) waitingContacts(survey string) int {
 // until then respondents in a call may still answer. A respondent who waited for a
 // slot when the window closed has failed.
 // Scenario 87.
-func TestSurveyStop_PastTheLastWindow(t *testing.T) {
+func TestSurveyStop_FollowsTheLastWindowByFiveMinutes(t *testing.T) {
 	onSurveysFrom(t, monday(17, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		schedule := daily("UTC", "09:00", "18:00")

@@ -154,7 +154,7 @@ func TestSurveyWhy_SurveysNameWhatEnded(t *testing.T) {
 // Scenario 118: near the end of a window a survey names it as the reason; while the
 // schedule is closed, respondents of a full quota name the quota instead.
 // Scenario 118.
-func TestSurveyWhy_TheEndOfAWindow(t *testing.T) {
+func TestSurveyWhy_NamesTheEndOfItsWindow(t *testing.T) {
 	onSurveysFrom(t, monday(17, 50), func(w *world) {
 		w.channel("texts", 20)
 		day := fields{"schedule": daily("UTC", "09:00", "18:00")}

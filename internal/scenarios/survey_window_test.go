@@ -103,7 +103,7 @@ func (w *world) outcomeCounts(survey string) map[string]int {
 // again for the next day, once each, no respondent is called meanwhile, and another
 // survey on the channel, whose schedule closes later, continues.
 // Scenario 25.
-func TestSurveyWindow_ManyExpireAtOnce(t *testing.T) {
+func TestSurveyWindow_ManyThatExpireComeAgainOnceEach(t *testing.T) {
 	onSurveysFrom(t, monday(17, 55), func(w *world) {
 		const people = 1600
 		w.channel("calls", people, fields{"type": "labcall"})
@@ -220,7 +220,7 @@ func TestSurveyWindow_TheZoneDecides(t *testing.T) {
 // Scenario 28: a window that ends in a local hour which is skipped or repeated
 // ends at a defined instant, and the survey continues in the next window.
 // Scenario 28.
-func TestSurveyWindow_ClocksAreChanged(t *testing.T) {
+func TestSurveyWindow_EndsAtADefinedInstantWhenClocksChange(t *testing.T) {
 	for name, c := range map[string]struct{ opens, closes, next time.Time }{
 		"skipped": { // 02:30 does not exist: the clocks go from 02:00 to 03:00
 			time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC), time.Date(2026, 3, 29, 23, 0, 0, 0, time.UTC),

@@ -88,7 +88,7 @@ func (w *world) startSurveys(directory *channels.Directory, o *web.Options) {
 			SurveyStore: w.store, ChannelReader: w.store, RespondentReader: w.store, PacingReader: w.store, Worker: w.store, Outbox: w.store,
 			ChannelStateStore: w.store, ContactReader: w.store,
 		},
-		Channels: w.system, Types: directory, Start: w.store.Start(), Logger: w.logger(), Metrics: surveybroker.NewMetrics(w.metrics),
+		Channels: w.system, Types: directory, People: w.store, Start: w.store.Start(), Logger: w.logger(), Metrics: surveybroker.NewMetrics(w.metrics),
 		Defaults:      surveys.Defaults{Batch: 10000, LimitPerMinute: 10000, InitialSuccessRate: 1},
 		RoundInterval: w.timing.every, CheckEvery: w.timing.check, CheckTimeout: 15 * time.Second,
 		Random: func() float64 { return 0.5 }, Tokens: o.Tokens,

@@ -94,7 +94,7 @@ func (w *world) acceptTraced(channel string, contacts ...fields) map[string]stri
 // a traceparent: request, claim, dispatch and the contact itself are in the caller's trace,
 // and the callbacks are linked to it. No span holds an address, a text or a secret.
 // Scenario 280.
-func TestTraces_OfAMessage(t *testing.T) {
+func TestTraces_ShowAMessageWholeAndHoldNoSecret(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.traces = &traces{Collector: tracingtest.New(t)}
 		withPeer(w, peers.Twilio(), 5, drivertest.Options{})
@@ -236,7 +236,7 @@ func TestTraces_EachContactOfABatchHasItsTrace(t *testing.T) {
 
 // Scenario 283: while the collector is down, contacts go on as ever.
 // Scenario 283.
-func TestTraces_CollectorIsDown(t *testing.T) {
+func TestTraces_CollectorThatIsDownHoldsNothingUp(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.quiet = true
 		w.traces = &traces{Collector: tracingtest.New(t)}

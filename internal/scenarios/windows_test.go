@@ -65,7 +65,7 @@ func TestWindows_OthersOvertakeUntilTheWindowOpens(t *testing.T) {
 // Scenario 20 again: several windows open one after the other, and each contact is
 // dispatched in its own time, whatever the order of acceptance.
 // Scenario 20.
-func TestWindows_EachInItsOwnTime(t *testing.T) {
+func TestWindows_EachContactGoesInItsOwnTime(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 5, fields{"type": "labcall"})
 		begun := time.Now()

@@ -114,6 +114,9 @@ func (w *world) start() {
 	if w.store == nil {
 		w.store = storetest.Open(w.T, w.url, persistence.Options{Logger: w.logger(), LeaseTTL: time.Hour})
 	}
+	if err := w.store.OpenKeys(w.Context(), nil); err != nil {
+		w.Fatal(err)
+	}
 	w.actors = supervise.NewSystem(w.logger())
 	w.Cleanup(w.actors.Shutdown)
 	types := []channels.Type{w.lab.Type("lab", channels.Text), w.lab.Type("labcall", channels.Voice), nuntium.Type(), verboice.Type()}
@@ -137,7 +140,7 @@ func (w *world) start() {
 	w.Cleanup(system.Close)
 	o := web.Options{
 		Options: api.Options{Directory: directory, DefaultCapacity: 100, Dead: w.store, Trail: auth.NewTrail(w.store), Events: w.store, Interest: w.store, Tracing: w.traces.running()},
-		Store:   w.store, Broker: w.system, Logger: w.logger(), Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}),
+		Store:   w.store, Broker: w.system, Logger: w.logger(), Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}), People: w.store,
 	}
 	w.hooks.start(w, &o)
 	if w.timing != nil {

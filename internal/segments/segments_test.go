@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestSegments_Count(t *testing.T) {
+func TestSegments_AreCountedByAlphabetAndLength(t *testing.T) {
 	t.Parallel()
 	a, e, z := func(n int) string { return strings.Repeat("a", n) }, func(n int) string { return strings.Repeat("ê", n) }, func(n int) string { return strings.Repeat("😀", n) }
 	for text, want := range map[string]Size{
@@ -48,16 +48,16 @@ func TestSegments_Count(t *testing.T) {
 	}
 }
 
-func TestSegments_Total(t *testing.T) {
+func TestSegments_TotalSumsAllTexts(t *testing.T) {
 	t.Parallel()
 	if n := Total([]string{"a", strings.Repeat("ê", 71), ""}); n != 4 {
 		t.Errorf("%d segments", n)
 	}
 }
 
-// TestSegments_Alphabet: the table has 128 codes, the escape is no character, and ASCII has
+// TestSegments_AlphabetHas128Codes: the table has 128 codes, the escape is no character, and ASCII has
 // its share.
-func TestSegments_Alphabet(t *testing.T) {
+func TestSegments_AlphabetHas128Codes(t *testing.T) {
 	t.Parallel()
 	one, two := 0, 0
 	for r := range rune(0x10000) {

@@ -9,7 +9,7 @@ import (
 )
 
 // The vector of the specification's libraries.
-func TestWebhooksign_Vector(t *testing.T) {
+func TestWebhooksign_AgreesWithThePublishedVector(t *testing.T) {
 	t.Parallel()
 	h, err := webhooksign.Header("msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {
@@ -23,7 +23,7 @@ func TestWebhooksign_Vector(t *testing.T) {
 	}
 }
 
-func TestWebhooksign_Secrets(t *testing.T) {
+func TestWebhooksign_RefusesBadSecrets(t *testing.T) {
 	t.Parallel()
 	one, two := webhooksign.NewSecret(), webhooksign.NewSecret()
 	if one == two {

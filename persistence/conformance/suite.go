@@ -4,12 +4,15 @@ import (
 	"testing"
 )
 
+// topic is a part of the suite.
+type topic struct {
+	name string
+	run  func(*testing.T, Backend)
+}
+
 // Run checks that a store keeps every promise of package weir's interfaces.
 func Run(t *testing.T, b Backend) {
-	for _, topic := range []struct {
-		name string
-		run  func(*testing.T, Backend)
-	}{
+	for _, topic := range append(peopleTopics(), []topic{
 		{"accept", testAccept},
 		{"accept is all or nothing", testAcceptRefusals},
 		{"an acceptance larger than a statement", testLargeAcceptance},
@@ -78,7 +81,7 @@ func Run(t *testing.T, b Backend) {
 		{"of surveys", func(t *testing.T, b Backend) {
 			RunSurveys(t, func(t testing.TB) SurveyStores { return surveysOf(t, b) })
 		}},
-	} {
+	}...) {
 		t.Run(topic.name, func(t *testing.T) {
 			t.Parallel()
 			topic.run(t, b)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/events"
 	"weir/internal/plainjson"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
@@ -123,10 +124,16 @@ func (p *part) insertContacts(t *commit.Tx, list []Insertion) error {
 		return err
 	}
 	waiting := make([]*weir.Contact, 0, len(list))
+	var ended []any
 	for i := range list {
 		c := &list[i].Contact
 		switch {
 		case list[i].Into.Duplicate:
+		case c.State == weir.Done: // suppressed
+			ended = appendEnd(append(ended, int64(c.Channel), int64(c.ID)), &c.Progress)
+			if t.WritesContactEvents() {
+				p.emit(t, c, events.ContactDone, c.FinishedAt, contactData(c))
+			}
 		case c.State == weir.Sending:
 			p.landing.records = append(p.landing.records, record{c.Ref, kept(c.Progress)})
 			p.countAccepted(c)
@@ -139,6 +146,7 @@ func (p *part) insertContacts(t *commit.Tx, list []Insertion) error {
 		}
 	}
 	insertWaiting(t, waiting)
+	multirow.Insert(t, "contacts_done ("+doneColumns+")", columns.Marks(doneWidth), ended, len(ended)/doneWidth)
 	return nil
 }
 

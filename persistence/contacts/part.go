@@ -15,6 +15,7 @@ type part struct {
 	contacts *Reader // and the contacts in flight, as they were committed last
 	log      *events.Log
 	observer Observer
+	gate     Gate
 
 	accepted []Insertion
 	changes  []*change
@@ -37,11 +38,14 @@ func (s *Queue) InsertContacts(t *commit.Tx, list []Insertion) error {
 
 // Begin implements [commit.Part].
 func (p *part) Begin() {
-	*p = part{contacts: p.contacts, log: p.log, observer: p.observer, counts: map[weir.ChannelID]delta{}, scratch: p.scratch}
+	*p = part{contacts: p.contacts, log: p.log, observer: p.observer, gate: p.gate, counts: map[weir.ChannelID]delta{}, scratch: p.scratch}
 }
 
 // Flush implements [commit.Part].
 func (p *part) Flush(t *commit.Tx) error {
+	if err := p.suppress(t); err != nil {
+		return err
+	}
 	if err := p.insertContacts(t, p.accepted); err != nil {
 		return err
 	}
@@ -56,6 +60,54 @@ func (p *part) Flush(t *commit.Tx) error {
 // Committed implements [commit.Part].
 func (p *part) Committed() {
 	p.contacts.flights.committed(&p.landing)
+}
+
+// suppress ends the contacts of the claims that the gate does not let pass.
+func (p *part) suppress(t *commit.Tx) error {
+	var claims []*weir.Contact
+	for i := range p.accepted {
+		if c := &p.accepted[i].Contact; c.State == weir.Sending {
+			claims = append(claims, c)
+		}
+	}
+	accepted := len(claims)
+	for _, c := range p.changes {
+		for i := range c.Transitions {
+			if c.claims(i) {
+				claims = append(claims, &c.Transitions[i].Contact)
+			}
+		}
+	}
+	if len(claims) == 0 {
+		return nil
+	}
+	reasons, err := p.gate.Refused(t, claims)
+	if err != nil || reasons == nil {
+		return err
+	}
+	for i, c := range claims[:accepted] {
+		if reasons[i] != "" {
+			c.Progress, err = c.Suppress(c.QueuedAt, reasons[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	next := accepted
+	for _, c := range p.changes {
+		for i := range c.Transitions {
+			if !c.claims(i) {
+				continue
+			}
+			if reasons[next] != "" {
+				if err := c.suppress(i, columns.Instant(columns.Micros(t.Now)), reasons[next]); err != nil {
+					return err
+				}
+			}
+			next++
+		}
+	}
+	return nil
 }
 
 // count adds to the counters of channels.

@@ -9,6 +9,8 @@
 //     were committed last.
 //   - A transition is written only by the latest incarnation of its channel's broker and
 //     over the revision that it names.
+//   - A claim is committed only if the [Gate] lets it pass; otherwise the contact ends in
+//     that transaction, and was never dispatched.
 //   - channel_counts changes in the transaction that changes the contacts, and so does
 //     what an [Observer] records.
 package contacts
@@ -57,11 +59,19 @@ type Observer interface {
 	ReceivedCommitted()
 }
 
+// Gate decides, for the sake of people, which claims are not committed, in the transaction
+// that would commit them.
+type Gate interface {
+	// Refused returns for each claim of a batch why its contact must not be dispatched;
+	// empty: nothing is against it. nil: nothing is against any.
+	Refused(t *commit.Tx, claims []*weir.Contact) (reasons []string, err error)
+}
+
 // New returns the store of contacts in a database.
-func New(db *commit.DB, channels *channels.Store, log *events.Log, metrics *Metrics, observer Observer) *Store {
+func New(db *commit.DB, channels *channels.Store, log *events.Log, metrics *Metrics, observer Observer, gate Gate) *Store {
 	flights := newFlights()
 	reader := &Reader{db, flights}
-	batch := &part{contacts: reader, log: log, observer: observer}
+	batch := &part{contacts: reader, log: log, observer: observer, gate: gate}
 	return &Store{
 		Queue: &Queue{db, batch, flights}, Reader: reader, DeadLetterStore: &DeadLetterStore{db, reader, batch},
 		Incoming: &Incoming{db, channels, log, observer}, Figures: &Figures{db, flights, metrics}, Purger: &Purger{db, channels},

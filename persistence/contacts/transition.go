@@ -18,7 +18,7 @@ func (s *Queue) Commit(c weir.Change, done func(weir.CommitResult)) {
 	w := &change{s: s, Change: c}
 	r := &commit.Request{
 		Channels: []weir.ChannelID{c.By.Channel}, Transitions: c.Transitions, Work: w, Rows: len(c.Transitions),
-		Answer: func(err error) { done(weir.CommitResult{Err: err, Stale: w.stale}) },
+		Answer: func(err error) { done(weir.CommitResult{Err: err, Stale: w.stale, Suppressed: w.ended()}) },
 	}
 	for i := range c.Transitions {
 		p := &c.Transitions[i].Contact.Progress
@@ -52,13 +52,51 @@ func canWait(c *weir.Change) bool {
 // change is the work of [Queue.Commit].
 type change struct {
 	weir.Change
-	s     *Queue
-	stale []weir.ContactID
+	s          *Queue
+	stale      []weir.ContactID
+	suppressed []weir.Transition // instead of the claims among Transitions; nil: none
+}
+
+// claims reports whether a transition is a claim.
+func (c *change) claims(i int) bool {
+	t := &c.Transitions[i]
+	return t.Was == weir.Queued && t.Contact.State == weir.Sending
+}
+
+// effective returns what is to be written: the transitions, with ends for the claims that
+// are suppressed.
+func (c *change) effective() []weir.Transition {
+	if c.suppressed != nil {
+		return c.suppressed
+	}
+	return c.Transitions
+}
+
+// suppress ends the contact of a claim instead. The transitions themselves belong to the
+// broker, and another try decides again.
+func (c *change) suppress(i int, now time.Time, reason string) (err error) {
+	if c.suppressed == nil {
+		c.suppressed = slices.Clone(c.Transitions)
+	}
+	t := &c.suppressed[i]
+	t.Contact.Progress, err = t.Contact.Suppress(now, reason)
+	return err
+}
+
+// ended lists the contacts that were suppressed.
+func (c *change) ended() (list []weir.Contact) {
+	for i := range c.suppressed {
+		t := &c.suppressed[i]
+		if c.claims(i) && t.Contact.State == weir.Done && !slices.Contains(c.stale, t.Contact.ID) {
+			list = append(list, t.Contact)
+		}
+	}
+	return list
 }
 
 // Write implements [commit.Work].
 func (c *change) Write(t *commit.Tx, r *commit.Request) error {
-	c.stale = nil
+	c.stale, c.suppressed = nil, nil
 	if !t.IsCurrent(c.By) {
 		r.Refuse(weir.ErrSuperseded)
 		c.s.CountError("superseded")
@@ -139,8 +177,9 @@ func (p *part) steps() []step {
 	var list []step
 	at := map[weir.Ref]int{}
 	for _, c := range p.changes {
-		for i := range c.Transitions {
-			tr := &c.Transitions[i]
+		transitions := c.effective()
+		for i := range transitions {
+			tr := &transitions[i]
 			k, known := at[tr.Contact.Ref]
 			switch {
 			case !known:

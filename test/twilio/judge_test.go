@@ -168,7 +168,7 @@ func attempt() channels.Attempt {
 }
 
 // The driver and both libraries send the same message and the same call.
-func TestTwilio_Requests(t *testing.T) {
+func TestTwilio_RequestsAreThoseOfTheLibraries(t *testing.T) {
 	p := newPeer(t, simulator.Options{QueueTime: time.Hour})
 	a := attempt()
 	a.Messages = []string{text}

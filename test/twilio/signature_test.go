@@ -41,7 +41,7 @@ func behindAProxy(t *testing.T, target, body, kind, signature string) channels.C
 
 // Signatures of the Node library pass, and each single changed byte of them, of the
 // URL and of the body fails.
-func TestSignature_OfTheNodeLibrary(t *testing.T) {
+func TestSignature_OfTheNodeLibraryIsAccepted(t *testing.T) {
 	message := "/message/7-1z-2"
 	cases := []struct {
 		URL    string              `json:"url"`
@@ -97,7 +97,7 @@ func TestSignature_OfTheNodeLibrary(t *testing.T) {
 }
 
 // The Go library accepts the signatures of the simulator and refuses changed ones.
-func TestSignature_OfTheSimulator(t *testing.T) {
+func TestSignature_OfTheSimulatorIsAccepted(t *testing.T) {
 	p := newPeer(t, simulator.Options{})
 	a := attempt()
 	a.Messages = []string{text}

@@ -134,7 +134,7 @@ func variants(r request) (list []request) {
 	return list
 }
 
-func TestWebhooks_OfficialLibraries(t *testing.T) {
+func TestWebhooks_AreVerifiedByTheOfficialLibraries(t *testing.T) {
 	list, first, second := sent(t)
 	var asked []request
 	var want []bool

@@ -34,7 +34,7 @@ type ContactView struct {
 	Segments    int               `json:"segments,omitempty" doc:"segments of its texts, as networks send and bill them; rate_per_second of a channel counts them"`
 	State       string            `json:"state" enum:"queued,sending,active,unknown,done"`
 	Canceling   bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
-	Outcome     weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
+	Outcome     weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter,suppressed"`
 	Reason      string            `json:"reason,omitempty"`
 	Why         string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots in use; 12 of higher priority ahead"`
 	WhyCode     operators.WhyCode `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`

@@ -11,7 +11,7 @@ import (
 )
 
 // An address of another kind is masked whole, and a number within it by itself.
-func TestMask_OwnOfAnyAddress(t *testing.T) {
+func TestMask_HidesAddressesOfAnyKind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, address, want string }{
 		{"to whatsapp:+15550001234 now", "whatsapp:+15550001234", "to ***34 now"},

@@ -11,6 +11,7 @@ func RouteScopes() map[string][]operators.Scope {
 	changeChannels := []operators.Scope{operators.ScopeChannelsAdmin}
 	readSurveys := []operators.Scope{operators.ScopeContactsRead, operators.ScopeSurveysAdmin}
 	changeSurveys := []operators.Scope{operators.ScopeSurveysAdmin}
+	changePeople := []operators.Scope{operators.ScopePeopleAdmin}
 	webhooks := []operators.Scope{operators.ScopeWebhooksAdmin}
 	return map[string][]operators.Scope{
 		"list-channels":  readChannels,
@@ -75,6 +76,10 @@ func RouteScopes() map[string][]operators.Scope {
 		"test-webhook":    webhooks,
 		"list-deliveries": webhooks,
 		"replay-webhook":  webhooks,
+
+		"post-consents": changePeople,
+		// Its route also requires pii:read.
+		"search-consents": {operators.ScopePeopleAdmin, operators.ScopeContactsRead},
 
 		"list-audit": changeChannels,
 		"whoami":     operators.Scopes(), // any scope

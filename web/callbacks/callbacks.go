@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/internal/tracing"
+	"weir/people"
+	"weir/surveys"
 	"weir/web/httpjson"
 )
 
@@ -27,6 +30,9 @@ type Handler struct {
 	Store     Store
 	Broker    Broker
 	Directory *channels.Directory
+	// People keeps what people say about being contacted, by Words; nil: nothing is kept.
+	People people.Store
+	Words  *people.Words
 	// Surveys is the survey broker; nil: there is none.
 	Surveys Surveys
 	Logger  *slog.Logger
@@ -54,7 +60,7 @@ type Broker interface {
 type Surveys interface {
 	// Incoming processes the urgent part of a stored message: when it returns,
 	// a person who opted out is not contacted any more. It may be repeated.
-	Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error
+	Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (surveys.Heard, error)
 }
 
 const (
@@ -219,15 +225,51 @@ func (s *Handler) receive(ctx context.Context, ch weir.Channel, m weir.Incoming)
 	}
 	// Also for a duplicate: the first delivery may have failed before this
 	// step.
+	heard := surveys.HeardNothing
 	if s.Surveys != nil {
-		if err := s.Surveys.Incoming(ctx, to.ID, m); err != nil {
+		if heard, err = s.Surveys.Incoming(ctx, to.ID, m); err != nil {
 			return "", err
 		}
+	}
+	if err := s.recordConsent(ctx, to, &m, heard); err != nil {
+		return "", err
 	}
 	if duplicate {
 		return string(weir.Duplicate), nil
 	}
 	return string(weir.Applied), nil
+}
+
+// recordConsent records a refusal by a stop word, or that it is taken back, before the
+// message is acknowledged: from then on no claim of a contact to the sender passes. A survey
+// that has stop words of its own decides about the messages of its respondents.
+func (s *Handler) recordConsent(ctx context.Context, ch weir.Channel, m *weir.Incoming, heard surveys.Heard) error {
+	if s.People == nil || m.From == "" {
+		return nil
+	}
+	var status people.Status
+	switch heard {
+	case surveys.HeardOptOut:
+		status = people.Refused
+	case surveys.HeardNothing:
+		status = s.Words.Find(m.Body)
+	case surveys.HeardAnswer:
+	}
+	if status == "" {
+		return nil
+	}
+	c := people.Consent{
+		Address: people.Canonical(m.From), Purpose: people.AllPurposes, Status: status, Source: people.FromWord,
+		At: m.ReceivedAt, Words: m.Body, By: ch.Name,
+	}
+	if m.GUID != "" {
+		c.Key = "message:" + strconv.FormatInt(int64(ch.ID), 10) + ":" + m.GUID
+	}
+	if len(c.Key) > people.MaxKey {
+		c.Key = ""
+	}
+	_, err := s.People.RecordConsents(ctx, []people.Consent{c})
+	return err
 }
 
 // invalid rejects a callback for good. The error may quote a number or

@@ -83,7 +83,7 @@ func TestContacts_PageListsTheNewestFirst(t *testing.T) {
 
 // A search by number needs a token that may see numbers. The number appears in no
 // URL and no log, but the search is in the audit log.
-func TestContacts_ByPhoneNumber(t *testing.T) {
+func TestContacts_SearchByPhoneNumberLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "contacts:read pii:read", "channels:admin")
 	threeContacts(r)

@@ -11,7 +11,7 @@ import (
 
 // A Host header that is invalid in a URL comes from an attacker: it must not cause
 // an error of the server, nor fill its log.
-func TestHost_InvalidInAURL(t *testing.T) {
+func TestHost_InvalidInAURLIsNoServerError(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.login("contacts:read")
@@ -30,7 +30,7 @@ func TestHost_InvalidInAURL(t *testing.T) {
 }
 
 // A browser that disconnects before a page is rendered is not an error.
-func TestHost_DisconnectedBrowserIsNoError(t *testing.T) {
+func TestBrowser_ThatDisconnectsIsNoError(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.login("contacts:read")
@@ -48,7 +48,7 @@ func TestHost_DisconnectedBrowserIsNoError(t *testing.T) {
 
 // Behind a proxy all clients share one address. Requesting pages without a session
 // at full speed must not keep others from logging in.
-func TestHost_LoginWorksWhileOthersAreLimited(t *testing.T) {
+func TestLogin_WorksWhileOthersAreLimited(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	limited := false
@@ -64,7 +64,7 @@ func TestHost_LoginWorksWhileOthersAreLimited(t *testing.T) {
 
 // A HEAD request of a stream gets the header and occupies no stream: nothing would
 // ever be written to it, and no write would fail.
-func TestHost_HeadOfAStream(t *testing.T) {
+func TestStream_HeadOccupiesNoStream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.login("contacts:read")

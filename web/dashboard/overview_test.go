@@ -25,7 +25,7 @@ func TestOverview_ChannelsThatNeedAttentionComeFirst(t *testing.T) {
 	p.has("<p class=\"why\">Paused · 1 queued</p>", "<dt>Need attention</dt><dd>3</dd>", "<dt>Queued</dt><dd>1</dd>", "0 / 7")
 }
 
-func TestOverview_OfSurveysAndTheRouter(t *testing.T) {
+func TestOverview_ShowsSurveysAndTheRouter(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "router pii:read", "router", "surveys:admin")
 	r.channel("a")
@@ -40,7 +40,7 @@ func TestOverview_OfSurveysAndTheRouter(t *testing.T) {
 	r.login("router").get("/").want(200).hasNot("Active surveys", `id="router-head"`)
 }
 
-func TestOverview_TheWallboardOfTheRouter(t *testing.T) {
+func TestOverview_ShowsTheRouterToItsScopesOnceItIsUsed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "router pii:read", "router")
 	b := r.login("router pii:read")
@@ -56,7 +56,7 @@ func TestOverview_TheWallboardOfTheRouter(t *testing.T) {
 	}
 }
 
-func TestOverview_TheWall(t *testing.T) {
+func TestOverview_WallStreamsItsOwnView(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	r.channel("a")

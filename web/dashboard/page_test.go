@@ -12,7 +12,7 @@ import (
 	"weir/web/dashboard"
 )
 
-func TestPage_SecurityHeaders(t *testing.T) {
+func TestPage_HasItsSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.channel("a")
@@ -34,7 +34,7 @@ func TestPage_SecurityHeaders(t *testing.T) {
 
 // Pages contain no inline script or style: the content security policy would block
 // it.
-func TestPage_HaveNoInlineCode(t *testing.T) {
+func TestPage_HasNoInlineCode(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.channel("a")
@@ -78,7 +78,7 @@ func TestPage_LinksHaveThePrefix(t *testing.T) {
 	b.get("/livez").want(200)
 }
 
-func TestPage_UnknownPathsAndMethods(t *testing.T) {
+func TestPage_UnknownPathsAndMethodsAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")
@@ -120,7 +120,7 @@ func TestPage_LastCrumbIsThePage(t *testing.T) {
 	}
 }
 
-func TestPage_ErrorPages(t *testing.T) {
+func TestPage_ErrorsNameTheirRequest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")
@@ -198,7 +198,7 @@ func TestPage_ActionsNeedTheirScope(t *testing.T) {
 	}
 }
 
-func TestPage_ChannelActions(t *testing.T) {
+func TestPage_ActionsChangeAChannel(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin")
 	r.channel("a")

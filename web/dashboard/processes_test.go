@@ -45,7 +45,7 @@ const (
 
 // The overview lists the processes of the database if there is more than one, but not on the
 // wall, which has no room for a table.
-func TestProcesses_OnTheOverview(t *testing.T) {
+func TestProcesses_AreListedOnTheOverview(t *testing.T) {
 	t.Parallel()
 	body := overviewWith(t, "/", `{"processes":[`+ownerProcess+`,`+standbyProcess+`]}`)
 	for _, want := range []string{

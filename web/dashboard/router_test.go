@@ -65,7 +65,7 @@ func TestRouter_EmptyRouterNamesTheFirstStep(t *testing.T) {
 	b.get("/router/jobs/none").want(404).has("none")
 }
 
-func TestRouter_TheWallboard(t *testing.T) {
+func TestRouter_WallboardShowsJobsOffersAndWorkers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -76,7 +76,7 @@ func TestRouter_TheWallboard(t *testing.T) {
 	b.get("/router/queues").want(200).has(`href="/router/queues/calls"`)
 }
 
-func TestRouter_DetailPages(t *testing.T) {
+func TestRouter_DetailPagesShowWorkersJobsAndQueues(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -141,7 +141,7 @@ func TestRouter_OffersToAWorkerAreStopped(t *testing.T) {
 	b.get("/router/workers/ann").want(200).has("is available", `id="off"`, "active")
 }
 
-func TestRouter_ListsOfTheRouterAreFilteredAndPaged(t *testing.T) {
+func TestRouter_ListsAreFilteredAndPaged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	r.routed()
@@ -177,7 +177,7 @@ func TestRouter_IDsMayContainAnything(t *testing.T) {
 	b.get("/router/jobs/two").want(200).hasNot("cancelled")
 }
 
-func TestRouter_TheRouterNeedsItsScopes(t *testing.T) {
+func TestRouter_NeedsItsScopes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router", "contacts:read")
 	r.routed()
@@ -202,7 +202,7 @@ func TestRouter_TheRouterNeedsItsScopes(t *testing.T) {
 
 // If the router accepts only signed requests, the dashboard explains what it needs
 // instead of asking for a log-in that does not exist.
-func TestRouter_ARouterWithKeysAsksForAToken(t *testing.T) {
+func TestRouter_WithKeysAsksForAToken(t *testing.T) {
 	t.Parallel()
 	key := base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
 	r := newRigWith(t, []string{"JOB_ROUTER_ACCESS_KEYS=" + key})
@@ -224,7 +224,7 @@ func TestRouter_StreamSendsChanges(t *testing.T) {
 }
 
 // A router that reads its state says so on its pages.
-func TestRouter_Unavailable(t *testing.T) {
+func TestRouter_PagesSayThatItReadsItsState(t *testing.T) {
 	t.Parallel()
 	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/whoami" {
@@ -253,7 +253,7 @@ func TestRouter_Unavailable(t *testing.T) {
 // A failing function appears on the router's page and in the durable log, without
 // the secret parts of its address.
 // Scenario 160.
-func TestRouter_FailingFunctionsShow(t *testing.T) {
+func TestRouter_ShowsFailingFunctions(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
 	broken.Store(true)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestSession_Login(t *testing.T) {
+func TestSession_BeginsWithALogin(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	b := r.visitor()
@@ -92,7 +92,7 @@ func TestSession_WrongTokensAreLimited(t *testing.T) {
 	}
 }
 
-func TestSession_UnknownSessionCookie(t *testing.T) {
+func TestSession_UnknownCookieOpensNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")
@@ -133,7 +133,7 @@ func TestSession_NoLoginWithoutTokens(t *testing.T) {
 	}
 }
 
-func TestSession_Theme(t *testing.T) {
+func TestTheme_IsKeptInACookie(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")

@@ -211,7 +211,7 @@ func TestStream_AStreamEndsWithItsSession(t *testing.T) {
 	})
 }
 
-func TestStream_EndWithTheProcess(t *testing.T) {
+func TestStream_EndsWithTheProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, open := streaming(t)
@@ -232,7 +232,7 @@ func TestStream_EndWithTheProcess(t *testing.T) {
 	})
 }
 
-func TestStream_AreBounded(t *testing.T) {
+func TestStream_NumberIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, open := streaming(t)

@@ -30,7 +30,7 @@ func office() calendar.ScheduleSpec {
 
 // The days are those of the survey's time zone: late in the evening there, it is
 // already the next day in UTC.
-func TestSurveyCalendar_ACalendarIsLocal(t *testing.T) {
+func TestSurveyCalendar_IsLocal(t *testing.T) {
 	t.Parallel()
 	c := calendarAt(t, office(), "2026-10-25T02:00:00Z")
 	var days []string
@@ -54,7 +54,7 @@ func TestSurveyCalendar_ACalendarIsLocal(t *testing.T) {
 	}
 }
 
-func TestSurveyCalendar_CalendarAnnouncesClockChanges(t *testing.T) {
+func TestSurveyCalendar_AnnouncesClockChanges(t *testing.T) {
 	t.Parallel()
 	always := office()
 	always.EndDate = ""
@@ -73,7 +73,7 @@ func TestSurveyCalendar_CalendarAnnouncesClockChanges(t *testing.T) {
 	}
 }
 
-func TestSurveyCalendar_CalendarShowsTheNextWindow(t *testing.T) {
+func TestSurveyCalendar_ShowsTheNextWindow(t *testing.T) {
 	t.Parallel()
 	for now, want := range map[string]string{
 		"2026-10-26T14:00:00Z": "open until Mon 2026-10-26 12:30 EDT",

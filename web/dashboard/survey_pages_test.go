@@ -19,7 +19,7 @@ func surveyAndRouterPages() []string {
 
 // Pages contain no inline script or style, which the policy would block, and no
 // duplicate ids, which would refer to the wrong element.
-func TestSurveyPages_SurveyAndRouterPagesAreValid(t *testing.T) {
+func TestPages_OfSurveysAndTheRouterAreValid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	r.survey("flu", 2)
@@ -45,7 +45,7 @@ func TestSurveyPages_SurveyAndRouterPagesAreValid(t *testing.T) {
 	}
 }
 
-func TestSurveyPages_SurveyAndRouterPagesUnderAPrefix(t *testing.T) {
+func TestPages_OfSurveysAndTheRouterWorkUnderAPrefix(t *testing.T) {
 	t.Parallel()
 	r := newRigWith(t, []string{"WEIR_PATH_PREFIX=/ops"}, "router")
 	r.survey("flu", 60)

@@ -51,7 +51,7 @@ func TestSurvey_EmptySurveysNameTheFirstStep(t *testing.T) {
 	b.get("/surveys/none").want(404).has("there is no survey none")
 }
 
-func TestSurvey_ASurveysPage(t *testing.T) {
+func TestSurvey_PageShowsQuotasArmsAndWindows(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	r.survey("flu", 3)
@@ -198,7 +198,7 @@ func TestSurvey_ASurveysFilesComeThroughTheSession(t *testing.T) {
 	r.visitor().get("/surveys/flu/results.csv").want(303)
 }
 
-func TestSurvey_NeedTheirScopes(t *testing.T) {
+func TestSurvey_ActionsNeedTheirScope(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "surveys:admin", "router")
 	r.survey("flu", 1)

@@ -48,7 +48,7 @@ func TestWhy_PagesShowWhySomethingWaits(t *testing.T) {
 // Scenario 121: this also holds for the page of a survey that another version of
 // Weir stored and this one cannot run.
 // Scenario 121.
-func TestWhy_PageOfASurveyThatCannotBeRun(t *testing.T) {
+func TestWhy_PageSaysThatASurveyCannotBeRun(t *testing.T) {
 	t.Parallel()
 	r := newRigAfter(t, func(r *rig) {
 		store := r.open()

@@ -390,7 +390,7 @@ func TestForwarder_RepeatsOnlyWhatMayBeDoneTwice(t *testing.T) {
 
 // What an owner refuses because it has just lost the database goes to the next one, if it may
 // be done twice.
-func TestForwarder_OwnerThatLosesTheDatabase(t *testing.T) {
+func TestForwarder_TurnsToTheNextOwner(t *testing.T) {
 	t.Parallel()
 	for path, again := range map[string]bool{"/callbacks/a/b": true, "/v1/contacts": false} {
 		t.Run(path, func(t *testing.T) {
@@ -429,7 +429,7 @@ func TestForwarder_SendsLargeBodiesOnce(t *testing.T) {
 }
 
 // What is held is bounded in time, number and size, and a client that has gone is forgotten.
-func TestForwarder_Limits(t *testing.T) {
+func TestForwarder_BoundsWhatItHolds(t *testing.T) {
 	t.Parallel()
 	t.Run("time", func(t *testing.T) {
 		t.Parallel()

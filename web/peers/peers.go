@@ -5,9 +5,9 @@
 // # Invariants
 //
 //   - Both ends of a connection hold a certificate whose fingerprint is in the database
-//     (TestPeers_Strangers).
+//     (TestServer_RefusesStrangersInTheHandshake).
 //   - The listener serves while this process owns the database, and refuses otherwise, before
-//     a request begins. It never passes anything on (TestPeers_Server).
+//     a request begins. It never passes anything on (TestServer_ServesItsPeersWhileItOwnsTheDatabase).
 //   - The address and the scheme of a client are taken from peers only.
 package peers
 

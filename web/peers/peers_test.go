@@ -124,7 +124,7 @@ func passing(client, scheme string) http.Header {
 
 // A process serves its peers while it owns the database, believes them who the client is, and
 // refuses otherwise.
-func TestPeers_Server(t *testing.T) {
+func TestServer_ServesItsPeersWhileItOwnsTheDatabase(t *testing.T) {
 	t.Parallel()
 	d := &database{}
 	a, b := newProcess(t, d, 1), newProcess(t, d, 2)
@@ -178,7 +178,7 @@ func TestPeers_Server(t *testing.T) {
 
 // Who is not in the database is refused in the handshake, whichever end it is; the owner of a
 // certificate that has expired, too.
-func TestPeers_Strangers(t *testing.T) {
+func TestServer_RefusesStrangersInTheHandshake(t *testing.T) {
 	t.Parallel()
 	d := &database{}
 	a, b := newProcess(t, d, 1), newProcess(t, d, 2)
@@ -258,7 +258,7 @@ func expired(t *testing.T) (tls.Certificate, string) {
 }
 
 // Strangers cannot make a process ask the database again and again.
-func TestPeers_StrangersAskTheDatabaseSeldom(t *testing.T) {
+func TestServer_StrangersAskTheDatabaseSeldom(t *testing.T) {
 	t.Parallel()
 	d := &database{}
 	b := newProcess(t, d, 2)
@@ -318,7 +318,7 @@ func (p *process) greet(t *testing.T, o *owners) (g *peers.Greeter, stop func())
 }
 
 // A standby says hello until the owner tells it that the database is free, and who is next.
-func TestPeers_Greeter(t *testing.T) {
+func TestGreeter_SaysHelloUntilTheDatabaseIsFree(t *testing.T) {
 	t.Parallel()
 	d := &database{}
 	owner := newProcess(t, d, 1)
@@ -352,7 +352,7 @@ func TestPeers_Greeter(t *testing.T) {
 }
 
 // A standby that has ended is forgotten at once: it is nobody's successor.
-func TestPeers_StandbyThatEnds(t *testing.T) {
+func TestPeers_StandbyThatEndsIsForgotten(t *testing.T) {
 	t.Parallel()
 	d := &database{}
 	owner, p := newProcess(t, d, 1), newProcess(t, d, 2)
@@ -369,7 +369,7 @@ func TestPeers_StandbyThatEnds(t *testing.T) {
 }
 
 // A standby that the owner cannot reach is known as such.
-func TestPeers_UnreachableStandby(t *testing.T) {
+func TestPeers_UnreachableStandbyIsKnownAsSuch(t *testing.T) {
 	t.Parallel()
 	d := &database{}
 	owner, p := newProcess(t, d, 1), newProcess(t, d, 2)
@@ -387,7 +387,7 @@ func TestPeers_UnreachableStandby(t *testing.T) {
 }
 
 // A standby whose owner does not answer does not count as reached, and looks again.
-func TestPeers_GreeterWithoutAnOwner(t *testing.T) {
+func TestGreeter_LooksAgainIfTheOwnerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	d := &database{}
 	other, p := newProcess(t, d, 1), newProcess(t, d, 2)
@@ -403,7 +403,7 @@ func TestPeers_GreeterWithoutAnOwner(t *testing.T) {
 
 // The successor is the newest version, of these the oldest start; who cannot be reached comes
 // last, and who has not said hello just now is none.
-func TestPeers_Successor(t *testing.T) {
+func TestSuccessor_IsTheNewestVersionThenTheOldestStart(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	standby := func(start int64, version string, ago time.Duration, unreachable string) peers.Standby {
@@ -433,7 +433,7 @@ func TestPeers_Successor(t *testing.T) {
 	}
 }
 
-func TestPeers_CompareVersions(t *testing.T) {
+func TestCompareVersions_OrdersReleases(t *testing.T) {
 	t.Parallel()
 	order := []string{"", "0.9", "1.0.0", "v1.0.1", "1.2.0-rc1", "1.10.0", "2.0.0", "(devel)"}
 	order[0] = "0.1"
@@ -448,7 +448,7 @@ func TestPeers_CompareVersions(t *testing.T) {
 }
 
 // The address that others are told is one that they can reach.
-func TestPeers_Listen(t *testing.T) {
+func TestListen_TellsAnAddressThatOthersReach(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{"": "127.0.0.1:", ":0": "127.0.0.1:", "127.0.0.1:0": "127.0.0.1:", "0.0.0.0:0": "127.0.0.1:", "localhost:0": "localhost:"} {
 		l, told, err := peers.Listen(t.Context(), address, "127.0.0.1:3306")
@@ -474,7 +474,7 @@ func TestPeers_Listen(t *testing.T) {
 
 // The owner knows what a standby says of itself, and what follows from it: which settings
 // differ, and that the program is too old for the schema.
-func TestPeers_StandbyThatMayNotTakeOver(t *testing.T) {
+func TestPeers_OwnerKnowsWhatKeepsAStandbyFromTakingOver(t *testing.T) {
 	t.Parallel()
 	d := &database{}
 	owner, p := newProcess(t, d, 1), newProcess(t, d, 2)
@@ -496,7 +496,7 @@ func TestPeers_StandbyThatMayNotTakeOver(t *testing.T) {
 }
 
 // The settings that differ are named, also those that only one of the processes has.
-func TestPeers_Differing(t *testing.T) {
+func TestDiffering_NamesEverySettingThatDiffers(t *testing.T) {
 	t.Parallel()
 	p := peers.Process{Digests: map[string]string{"a": "1", "b": "2", "c": "3"}}
 	for name, c := range map[string]struct {
@@ -516,7 +516,7 @@ func TestPeers_Differing(t *testing.T) {
 
 // Each peer has a series as long as it is there, and one that was started again at its address
 // has one.
-func TestPeers_Up(t *testing.T) {
+func TestPeers_EachHasOneSeriesWhileItIsThere(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	standby := func(start int64, address string, ago time.Duration, unreachable string) peers.Standby {

@@ -11,7 +11,7 @@ import (
 )
 
 // Policies and queues: each request of their routes, with its response.
-func TestAPI_PoliciesAndQueues(t *testing.T) {
+func TestAPI_PoliciesAndQueuesAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, row := range []struct{ path, body, want, change, changed string }{
@@ -74,7 +74,7 @@ func (r *rig) tagged(a answered) {
 	}
 }
 
-func TestAPI_ClassificationPolicyInFull(t *testing.T) {
+func TestAPI_ClassificationPolicyIsKeptInFull(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	body := `{"queueSelectorAttachments":[
@@ -99,7 +99,7 @@ func TestAPI_ClassificationPolicyInFull(t *testing.T) {
 	}
 }
 
-func TestAPI_JobsAndWorkers(t *testing.T) {
+func TestAPI_JobsAndWorkersAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.ok(201, "PATCH", "/routing/jobs/j", `{"channelId":"chat","queueId":"q","channelReference":"ref","tags":{"a":"b"},"notes":[{"message":"hello"}]}`).is(`{
@@ -152,7 +152,7 @@ func TestAPI_UnassigningEndsAfterThreeTimes(t *testing.T) {
 	r.do("POST", "/routing/jobs/j/assignments/"+r.accept("w")+":unassign", "").failed(409, "Conflict")
 }
 
-func TestAPI_ResponsesOfActions(t *testing.T) {
+func TestAPI_ActionsHaveTheirResponses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/classificationPolicies/c", `{"fallbackQueueId":"q"}`)

@@ -17,7 +17,7 @@ import (
 	"weir/web/router"
 )
 
-func TestBody_MergePatches(t *testing.T) {
+func TestBody_MergePatchesChangeOnlyWhatTheyName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/jobs/j", `{"channelId":"voice","queueId":"q","labels":{"a":1,"b":"x"},"tags":{"t":true},"priority":5,"dispositionCode":"d","channelReference":"r",
@@ -77,7 +77,7 @@ func TestBody_PatchWithOwnResponseChangesNothing(t *testing.T) {
 	}
 }
 
-func TestBody_BadBodies(t *testing.T) {
+func TestBody_MistakesAreRefusedByPointer(t *testing.T) {
 	t.Parallel()
 	selector := func(members string) string {
 		return `{"channelId":"c","queueId":"q","requestedWorkerSelectors":[{` + members + `}]}`
@@ -154,7 +154,7 @@ func TestBody_BadBodies(t *testing.T) {
 	}
 }
 
-func TestBody_BadActions(t *testing.T) {
+func TestBody_BadActionsAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/jobs/j", `{"channelId":"chat","queueId":"q"}`)
@@ -200,7 +200,7 @@ func TestBody_BodiesAreBoundedAndTyped(t *testing.T) {
 	}
 }
 
-func TestBody_Versions(t *testing.T) {
+func TestBody_OlderVersionsLackNewerMembers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/workers/w", `{"maxConcurrentOffers":2}`)
@@ -217,7 +217,7 @@ func TestBody_Versions(t *testing.T) {
 	}
 }
 
-func TestBody_PathsAndMethods(t *testing.T) {
+func TestHTTP_PathsAndMethodsAreStrict(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, path := range []string{
@@ -254,7 +254,7 @@ func TestBody_PathsAndMethods(t *testing.T) {
 	r.status("a:b", "cancelled")
 }
 
-func TestBody_ResponseHeaders(t *testing.T) {
+func TestHTTP_ResponsesNameTheirRequest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for id, back := range map[string]string{"5f0a-11": "5f0a-11", "": "", "a b": "", strings.Repeat("x", 129): ""} {
@@ -270,7 +270,7 @@ func TestBody_ResponseHeaders(t *testing.T) {
 }
 
 // Causes of server errors go only to the log, and only server errors are a 5xx.
-func TestBody_InternalErrors(t *testing.T) {
+func TestHTTP_InternalErrorsKeepTheirCausesToTheLog(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	r := rigWith(t, router.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})

@@ -51,7 +51,7 @@ func form(target string) string {
 // Requests captured from the client, in their order, get the responses that it
 // expects. The ids of offers and assignments are filled in; the rest is as
 // captured.
-func TestCaptures(t *testing.T) {
+func TestCaptures_GetTheResponsesThatTheClientExpects(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/queues/queue1", `{}`)
@@ -159,7 +159,7 @@ func TestCaptures_ReserializedFormMatchesCaptures(t *testing.T) {
 }
 
 // The bodies as printed on Microsoft's page "How jobs are matched to workers".
-func TestCaptures_AzurePage(t *testing.T) {
+func TestCaptures_BodiesOfAzuresPageAreTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/distributionPolicies/d", `{"offerExpiresAfterSeconds":60,"mode":{"kind":"longestIdle"}}`)

@@ -97,7 +97,7 @@ func TestExtensions_JobsNameWhatHoldsThem(t *testing.T) {
 }
 
 // One call returns everything that a wallboard shows.
-func TestExtensions_Figures(t *testing.T) {
+func TestExtensions_FiguresHoldAllOfAWallboard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.ok(200, "GET", "/routing/figures", "").is(`{"jobs":{},"workers":{},"offersOut":0,"queues":[]}`)
@@ -127,7 +127,7 @@ func TestExtensions_Figures(t *testing.T) {
 
 // The routes of Weir itself estimate a wait only from recent assignments; those of the
 // API always do, because its clients expect that.
-func TestExtensions_EstimatedWaits(t *testing.T) {
+func TestExtensions_WaitsAreEstimatedFromRecentAssignments(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/distributionPolicies/d", `{"autoAccept":true,"offerExpiresAfterSeconds":600,"mode":{"kind":"longestIdle"}}`)
@@ -158,7 +158,7 @@ func TestExtensions_EstimatedWaits(t *testing.T) {
 
 // Extensions that Azure's router does not have: pools, the list of ready workers,
 // and jobs with notAfter.
-func TestExtensions_PoolsAndReadyWorkers(t *testing.T) {
+func TestExtensions_PoolsReadyWorkersAndNotAfterWork(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/distributionPolicies/d", `{"autoAccept":true,"mode":{"kind":"shortestIdle"}}`)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLifecycle_Operators(t *testing.T) {
+func TestSelectors_EveryOperatorFindsItsWorkers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		operator, value string
@@ -50,7 +50,7 @@ func TestLifecycle_Operators(t *testing.T) {
 }
 
 // Every state change of a job, as the API shows it, with its events.
-func TestLifecycle_JobLifecycles(t *testing.T) {
+func TestLifecycle_JobsChangeStateWithTheirEvents(t *testing.T) {
 	t.Parallel()
 	for name, life := range map[string]func(*rig) []string{
 		"direct": func(r *rig) []string {
@@ -176,7 +176,7 @@ func TestLifecycle_JobLifecycles(t *testing.T) {
 
 // Cases that the test program in test/router-sdk cannot wait for: a job that
 // expires before its schedule, and one that no worker takes.
-func TestLifecycle_RandomLifecycles(t *testing.T) {
+func TestLifecycle_UntakenAndUnscheduledJobsEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.engine.kinds()
@@ -197,7 +197,7 @@ func TestLifecycle_RandomLifecycles(t *testing.T) {
 	}
 }
 
-func TestLifecycle_DecliningAndDeleting(t *testing.T) {
+func TestLifecycle_DeclinedOffersAndDeletedWorkersHaveEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.engine.kinds()
@@ -237,7 +237,7 @@ func (r *rig) act(action string) *rig {
 	return r
 }
 
-func TestLifecycle_WorkerLifecycles(t *testing.T) {
+func TestLifecycle_WorkersChangeStateWithTheirEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	state := func(want string) {

@@ -36,7 +36,7 @@ func (r *rig) walk(target string) (pages [][]string) {
 	}
 }
 
-func TestList_Pages(t *testing.T) {
+func TestList_IsReadInPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/queues/q", `{}`)
@@ -88,7 +88,7 @@ func TestPages_EndBySize(t *testing.T) {
 	}
 }
 
-func TestList_FiltersOfJobs(t *testing.T) {
+func TestList_JobsAreFiltered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	r.put("/routing/queues/other", `{}`)
@@ -124,7 +124,7 @@ func TestList_FiltersOfJobs(t *testing.T) {
 	}
 }
 
-func TestList_FiltersOfWorkers(t *testing.T) {
+func TestList_WorkersAreFiltered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
 	both := `{"queues":["q"],"capacity":2,"channels":[{"channelId":"chat","capacityCostPerJob":1},{"channelId":"voice","capacityCostPerJob":2}],"availableForOffers":true}`
@@ -163,7 +163,7 @@ func TestList_FiltersOfWorkers(t *testing.T) {
 	}
 }
 
-func TestList_BadParameters(t *testing.T) {
+func TestList_BadParametersAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for query, want := range map[string][]string{
@@ -195,7 +195,7 @@ func TestList_BadParameters(t *testing.T) {
 }
 
 // The link to the next page is absolute and has the scheme that the client used.
-func TestList_OriginOfLinks(t *testing.T) {
+func TestList_LinksHaveTheSchemeOfTheClient(t *testing.T) {
 	t.Parallel()
 	r := rigWith(t, router.Options{PublicURL: "https://weir.example"})
 	for i := range 2 {

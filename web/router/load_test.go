@@ -97,7 +97,7 @@ func (r *rig) serve(n int) *caller {
 	return &caller{r: r, base: server.URL, client: client}
 }
 
-func TestLoad_ManyClientsAtOnce(t *testing.T) {
+func TestLoad_ManyClientsWorkAtOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("of the library", func(t *testing.T) {
 		t.Parallel()

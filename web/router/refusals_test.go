@@ -10,7 +10,7 @@ import (
 
 // Python's SuspendMode() and QueueAndMatchMode() both send {}.
 // Scenario 150.
-func TestRefusals_MatchingModeWithoutItsKind(t *testing.T) {
+func TestRefusals_MatchingModeMayLackItsKind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/queues/q", `{}`)
@@ -58,7 +58,7 @@ func TestRefusals_UnworkablePoliciesAreRejected(t *testing.T) {
 // A client that did not receive the response to complete or close repeats the
 // request and gets the same response.
 // Scenario 152.
-func TestRefusals_RepeatedStepsOfWorkers(t *testing.T) {
+func TestRefusals_RepeatedStepsGetTheSameResponse(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/distributionPolicies/d", `{"offerExpiresAfterSeconds":60,"mode":{"kind":"longestIdle"}}`)

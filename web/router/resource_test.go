@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestResource_Conditions(t *testing.T) {
+func TestResource_ConditionsOfRequestsAreKept(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{
 		"distributionPolicies/x", "exceptionPolicies/x", "classificationPolicies/x", "queues/x", "workers/x", "jobs/x",

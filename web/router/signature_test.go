@@ -40,7 +40,7 @@ func twice(header string) func(*http.Request) {
 }
 
 // Every signature error, one by one, on a request that would change something.
-func TestSignature_InvalidSignatures(t *testing.T) {
+func TestSignature_EveryErrorIsRefused(t *testing.T) {
 	t.Parallel()
 	const auth, date, hash = "Authorization", "X-Ms-Date", "X-Ms-Content-Sha256"
 	for name, c := range map[string]struct {
@@ -92,7 +92,7 @@ func TestSignature_InvalidSignatures(t *testing.T) {
 	}
 }
 
-func TestSignature_AnotherKeyAndRotation(t *testing.T) {
+func TestSignature_AnyConfiguredKeyOpens(t *testing.T) {
 	t.Parallel()
 	r := rigWith(t, router.Options{Keys: [][]byte{key(1), key(2)}})
 	for n, open := range map[byte]bool{1: true, 2: true, 3: false} {
@@ -107,7 +107,7 @@ func TestSignature_AnotherKeyAndRotation(t *testing.T) {
 	}
 }
 
-func TestSignature_Skew(t *testing.T) {
+func TestSignature_MayBeFifteenMinutesOff(t *testing.T) {
 	t.Parallel()
 	for off, open := range map[time.Duration]bool{
 		0: true, 15 * time.Minute: true, -15 * time.Minute: true, 15*time.Minute + time.Second: false, -15*time.Minute - time.Second: false,
@@ -128,7 +128,7 @@ func TestSignature_Skew(t *testing.T) {
 
 // The example of the reference, signed by hand: key and text are fixed, so this
 // fails if signing and verification ever change together.
-func TestSignature_DocumentedSignature(t *testing.T) {
+func TestSignature_AgreesWithTheDocumentedExample(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	req := r.request("GET", "/routing/queues?maxpagesize=1", "")
@@ -151,7 +151,7 @@ func TestSignature_DocumentedSignature(t *testing.T) {
 
 // The JavaScript client signs the query as a form; other clients sign what they
 // send.
-func TestSignature_BothFormsOfTheQuery(t *testing.T) {
+func TestSignature_CoversEitherFormOfTheQuery(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	const sent = "/routing/jobs?queueId=q%20a%2Bb~!%27()*&empty=&none&status=active&api-version=2024-01-18-preview"
@@ -167,7 +167,7 @@ func TestSignature_BothFormsOfTheQuery(t *testing.T) {
 	}
 }
 
-func TestSignature_WithoutKeys(t *testing.T) {
+func TestSignature_WithoutKeysOnlyAnOpenRouterAnswers(t *testing.T) {
 	t.Parallel()
 	closed := rigWith(t, router.Options{Keys: [][]byte{}})
 	if got := flawOf(closed.do("GET", "/routing/queues", "")); got != "NoAccessKeys" {
@@ -203,7 +203,7 @@ func TestSignature_NewRejectsMissingOptions(t *testing.T) {
 }
 
 // Clients, proxies and transports differ in whether Host includes the port.
-func TestSignature_HostsWithAndWithoutThePort(t *testing.T) {
+func TestSignature_HostMayLackItsPort(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, c := range []struct{ signed, sent string }{

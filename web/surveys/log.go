@@ -21,7 +21,7 @@ type SurveyLogView struct {
 	Mode       surveys.Mode        `json:"mode,omitempty" enum:"ivr,sms,mobileweb,cati"`
 	Channel    string              `json:"channel,omitempty"`
 	Attempt    int                 `json:"attempt,omitempty" doc:"its number"`
-	Outcome    weir.Outcome        `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
+	Outcome    weir.Outcome        `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter,suppressed"`
 	Reason     string              `json:"reason,omitempty" doc:"of ended: why, in the provider's words; of finished: opted out, if the respondent asked not to be contacted any more"`
 	From       surveys.Disposition `json:"from,omitempty" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed" doc:"the disposition before"`
 	To         surveys.Disposition `json:"to,omitempty" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed" doc:"the disposition after"`

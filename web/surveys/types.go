@@ -214,7 +214,7 @@ type QuotaView struct {
 // AttemptsView counts attempts by mode and outcome.
 type AttemptsView struct {
 	Mode    surveys.Mode `json:"mode" enum:"ivr,sms,mobileweb,cati"`
-	Outcome weir.Outcome `json:"outcome" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
+	Outcome weir.Outcome `json:"outcome" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter,suppressed"`
 	Count   int          `json:"count"`
 }
 

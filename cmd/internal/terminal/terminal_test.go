@@ -12,7 +12,7 @@ import (
 	"weir/cmd/internal/terminal"
 )
 
-func TestTerminal_Visible(t *testing.T) {
+func TestVisible_EscapesControlCharacters(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                      "",
@@ -54,7 +54,7 @@ func TestTerminal_TextsKeepTheirWidth(t *testing.T) {
 }
 
 // Widths are those of what terminals draw: a cluster of characters counts once.
-func TestTerminal_Width(t *testing.T) {
+func TestWidth_CountsAClusterOnce(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
 		"": 0, "abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "ｱ": 1, "Ａ": 2, "⌚": 2, "✅": 2, "❤️": 2, "👩‍👩‍👧": 2, "🇨🇭": 2, "→": 1,
@@ -66,7 +66,7 @@ func TestTerminal_Width(t *testing.T) {
 }
 
 // A line is cut between clusters, and its styles end with it.
-func TestTerminal_Clip(t *testing.T) {
+func TestClip_CutsBetweenClusters(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		line  string
@@ -82,7 +82,7 @@ func TestTerminal_Clip(t *testing.T) {
 	}
 }
 
-func TestTerminal_Bar(t *testing.T) {
+func TestBar_IsToScale(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		n, all int64
@@ -114,7 +114,7 @@ func table(width int, colours bool) string {
 	return b.String()
 }
 
-func TestTerminal_Table(t *testing.T) {
+func TestTable_FitsItsWidth(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		width int
@@ -146,7 +146,7 @@ a-very…  down         0  the pro…
 }
 
 // A long table is written in parts, with the column names only once.
-func TestTerminal_LongTable(t *testing.T) {
+func TestTable_ThatIsLongNamesItsColumnsOnce(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	tab := terminal.Table{Out: &b, Columns: []terminal.Column{{Name: "N"}}}

@@ -19,7 +19,7 @@ import (
 	"weir/cmd/weir/cli/app"
 )
 
-func TestChannels_FromTheCommandLine(t *testing.T) {
+func TestChannels_AreListedAndChanged(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	same(t, b.run("channel", "list"), app.OK, "CHANNEL  TYPE  STATE  IN FLIGHT  CAPACITY  SENDING  UNKNOWN  QUEUED  OLDEST  REASON\n", "")
@@ -76,7 +76,7 @@ func TestChannels_SecretsAreNotOnTheCommandLine(t *testing.T) {
 	}
 }
 
-func TestChannels_ContactsFromTheCommandLine(t *testing.T) {
+func TestContacts_AreSentAndShown(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	b.channel("sms")
@@ -116,7 +116,7 @@ func TestChannels_ContactsFromTheCommandLine(t *testing.T) {
 	}
 }
 
-func TestChannels_ContactsAreListedNewestFirst(t *testing.T) {
+func TestContacts_AreListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	b.channel("one")
@@ -162,7 +162,7 @@ func people(rows int) string {
 	return b.String()
 }
 
-func TestChannels_SendingAFile(t *testing.T) {
+func TestContacts_FileIsSentAndRejectedRowsAreKept(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	b.channel("sms")
@@ -241,7 +241,7 @@ func (c *cutting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Sending is interrupted and repeated with the same file; no recipient is contacted twice.
-func TestChannels_SendingResumesAfterACut(t *testing.T) {
+func TestContacts_SendingAFileResumesAfterACut(t *testing.T) {
 	t.Parallel()
 	const rows = 2500
 	b := newBroker(t)

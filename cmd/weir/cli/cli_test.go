@@ -26,7 +26,7 @@ func runIn(ctx context.Context, environ []string, args ...string) clitest.Result
 	})
 }
 
-func TestCommandLine(t *testing.T) {
+func TestCommandLine_MistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		args     string
@@ -56,7 +56,7 @@ func TestCommandLine(t *testing.T) {
 }
 
 // The help of every command describes its purpose.
-func TestCommandLine_Help(t *testing.T) {
+func TestCommandLine_HelpDescribesEveryCommand(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"serve", "migrate", "migrate up", "migrate down", "migrate status", "config", "config check",
@@ -96,7 +96,7 @@ func TestCommandLine_EveryCommandReportsAllInvalidVariables(t *testing.T) {
 	clitest.Check(t, run(t, []string{"DEFAULT_CHANEL_CAPACITY=5"}, "config", "check"), app.Usage, "^$", "did you mean DEFAULT_CHANNEL_CAPACITY(?s:.*)1 variable has no effect")
 }
 
-func TestCommandLine_MigrateUpStatusDown(t *testing.T) {
+func TestMigrate_GoesUpAndDownAndShowsItsStatus(t *testing.T) {
 	t.Parallel()
 	environ := []string{"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db")}
 	clitest.Check(t, run(t, environ, "migrate", "up"), app.OK, `migrations applied: [1-9]`, "^$")
@@ -107,7 +107,7 @@ func TestCommandLine_MigrateUpStatusDown(t *testing.T) {
 	clitest.Check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* pending$`, "^$")
 }
 
-func TestCommandLine_MigrateWithoutDatabase(t *testing.T) {
+func TestMigrate_FailureShowsNoPassword(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@127.0.0.1:1/weir"}, "migrate", "up")
 	clitest.Check(t, r, app.Failure, "^$", "weir: ")
@@ -116,7 +116,7 @@ func TestCommandLine_MigrateWithoutDatabase(t *testing.T) {
 	}
 }
 
-func TestCommandLine_Healthcheck(t *testing.T) {
+func TestHealthcheck_ReportsReadiness(t *testing.T) {
 	t.Parallel()
 	status := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

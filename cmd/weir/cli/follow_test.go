@@ -18,7 +18,7 @@ const eventsPage = `{"events":[
 
 // Past events are written first, then new ones, starting after the last event
 // written: none is missed, none is repeated, and a lost connection is reported.
-func TestFollow_EventsAreFollowed(t *testing.T) {
+func TestEvents_AreFollowed(t *testing.T) {
 	t.Parallel()
 	n := 0
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/events": func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,7 @@ func TestFollow_EventsAreFollowed(t *testing.T) {
 	}
 }
 
-func TestFollow_EventsOnce(t *testing.T) {
+func TestEvents_ArePrintedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/events": answers(http.StatusOK, eventsPage)})
 	clitest.Check(t, at(t, f.url, "", "events", "--no-follow", "--output", "table"), app.OK,
@@ -62,7 +62,7 @@ func TestFollow_EventsOnce(t *testing.T) {
 	clitest.Check(t, at(t, f.url, "", "events", "--since", "2h", "--after", "3"), app.Usage, "^$", "cannot be combined with")
 }
 
-func TestFollow_EventsOfARunningWeir(t *testing.T) {
+func TestEvents_OfARunningWeirArePrinted(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	clitest.Check(t, b.run("route", "seed", "--agents", "2"), app.OK, "^", "^$")
@@ -94,7 +94,7 @@ type writer func([]byte)
 
 func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
-func TestFollow_DeadLettersFromTheCommandLine(t *testing.T) {
+func TestDeadLetters_AreListedAndRequeued(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/dead-letters/groups": answers(http.StatusOK, `{"groups":[{"channel":"sms","outcome":"lost","reason":"no word \u001b[1m","count":12345,"oldest":"2026-05-01T08:00:00Z","newest":"2026-05-02T08:00:00Z"}]}`),
@@ -128,7 +128,7 @@ func typeNames() string {
 	return strings.Join(names, "")
 }
 
-func TestFollow_NamesAreCompleted(t *testing.T) {
+func TestCompletion_KnowsNames(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/channels": answers(http.StatusOK, `{"channels":[{"channel":"sms","type":"nuntium","state":"up"},{"channel":"calls","type":"verboice","state":"down"}]}`),
@@ -147,7 +147,7 @@ func TestFollow_NamesAreCompleted(t *testing.T) {
 		"survey import ,":                  ":4\n",
 		"survey export results ,":          "flu\trunning\n:4\n",
 		"channel list --output j":          "table\njson\njsonl\n:4\n",
-		"token create --scope contacts:":   "contacts:write\ncontacts:read\nchannels:admin\nsurveys:admin\nrouter\nwebhooks:admin\nmetrics:read\npii:read\n:4\n",
+		"token create --scope contacts:":   "contacts:write\ncontacts:read\nchannels:admin\nsurveys:admin\nrouter\nwebhooks:admin\npeople:admin\nmetrics:read\npii:read\n:4\n",
 		"channel put x --type v":           typeNames() + ":4\n",
 		"channel show --url nonsense:// ,": ":4\n",
 	} {

@@ -12,7 +12,7 @@ import (
 )
 
 // The processes are listed with what is wrong, for people and for programs.
-func TestProcesses(t *testing.T) {
+func TestProcesses_AreListedWithWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	const answer = `{"processes":[` +
 		`{"start":5,"address":"10.0.0.5:1","version":"1.1.0","schema":31,"owner":true,"owner_since":"2026-01-01T11:00:00Z","successor":false,"cannot_reach":[{"start":2,"address":"10.0.0.2:1","reason":"refused"}],"may_take_over":false},` +
@@ -34,7 +34,7 @@ func TestProcesses(t *testing.T) {
 }
 
 // On SQLite there is one process, and it is the owner.
-func TestProcesses_OfOne(t *testing.T) {
+func TestProcesses_OfSQLiteAreOneOwner(t *testing.T) {
 	t.Parallel()
 	clitest.Check(t, newBroker(t).run("processes"), app.OK, `^START .*\n +\d+  -  .* owner  +20..-.*\n$`, "^$")
 }

@@ -84,7 +84,7 @@ func TestRouteAsk_ShowsSinceWhenAnyWorkerWasAvailable(t *testing.T) {
 }
 
 // The article's demonstration on the command line.
-func TestRoute_RouteAsk(t *testing.T) {
+func TestRouteAsk_DemonstratesTheArticle(t *testing.T) {
 	t.Parallel()
 	s := newSwitchboard(t)
 	clitest.Check(t, s.run("seed", "--agents", "0"), app.OK, "^0 agents, 6 pools, queues agents and callers\n$", "^$")
@@ -145,7 +145,7 @@ func TestRoute_ListsJobsWithAllMembers(t *testing.T) {
 
 // The seed prints the workers that it makes, and seeding again changes nothing; long
 // lists have pages.
-func TestRoute_Seed(t *testing.T) {
+func TestRouteSeed_MayBeRepeated(t *testing.T) {
 	t.Parallel()
 	s := newSwitchboard(t)
 	first := s.run("seed", "--agents", "250")
@@ -160,7 +160,7 @@ func TestRoute_Seed(t *testing.T) {
 	clitest.Check(t, s.run("seed", "--agents", "1", "--seed", "9", "--output", "json"), app.OK, `^\{"queues":\["agents","callers"\],"pools":\["Q#English#F",.*\],"agents":\["agent-001-[0-9a-f]{8}"\]\}\n$`, "^$")
 }
 
-func TestRoute_Keys(t *testing.T) {
+func TestRoute_KeyComesFromAVariableOrAFile(t *testing.T) {
 	t.Parallel()
 	s := newSwitchboard(t)
 	at := "WEIR_URL=" + s.url

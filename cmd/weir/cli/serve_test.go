@@ -25,7 +25,7 @@ func start(t *testing.T, environ []string, args ...string) (lines *bufio.Scanner
 	})
 }
 
-func TestServe_UntilSignal(t *testing.T) {
+func TestServe_RunsUntilASignal(t *testing.T) {
 	t.Parallel()
 	lines, stop := start(t, []string{
 		"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db"), "LISTEN_ADDR=127.0.0.1:0", "WEIR_RETENTON=1d",
@@ -64,7 +64,7 @@ func TestServe_LogsTextOnDemand(t *testing.T) {
 }
 
 // The example of a channel, which the page of the API prints as a command, is accepted.
-func TestDescription_ExampleOfAChannel(t *testing.T) {
+func TestDescription_ExampleOfAChannelIsAccepted(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../../docs/openapi.json")
 	if err != nil {

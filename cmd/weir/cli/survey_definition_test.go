@@ -21,7 +21,7 @@ const fluDefinition = `{
 
 // A survey can be written as it was read, by its definition and by the whole response, and
 // cloned. The secret of its application is never shown.
-func TestSurvey_DefinitionOfAnother(t *testing.T) {
+func TestSurvey_DefinitionCanBeCloned(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	b.channel("sms")

@@ -31,7 +31,7 @@ func imported(status, added, bad int) http.HandlerFunc {
 	return answers(status, body)
 }
 
-func TestSurveyImport(t *testing.T) {
+func TestSurveyImport_PrintsItsCountsAndPassesFlagsOn(t *testing.T) {
 	t.Parallel()
 	people := "phone,name\n+15550001,Ann\n"
 	f := newFakeWeir(t, map[string]http.HandlerFunc{respondents: imported(http.StatusOK, 1234, 0)})
@@ -52,7 +52,7 @@ func TestSurveyImport(t *testing.T) {
 	clitest.Check(t, f.run("", "import", "none.csv", "flu"), app.Failure, "^$", "no such file")
 }
 
-func TestSurveyImport_RejectedRows(t *testing.T) {
+func TestSurveyImport_RejectedRowsAreListed(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{respondents: imported(http.StatusOK, 5, 3)})
 	name, all := file(t, "people.csv", "phone\n1\n2\n3\n"), file(t, "refused.csv", "what was there\n")
@@ -74,7 +74,7 @@ func TestSurveyImport_RejectedRows(t *testing.T) {
 		`{"survey":"flu","added":5,"duplicates":1,"rejected":3,"errors":[{"column":"phone","line":2,"reason":"is no phone number"}]}`+"\n", "weir: 3 rows were rejected\n")
 }
 
-func TestSurveyImport_OfNothing(t *testing.T) {
+func TestSurveyImport_OfNothingIsAnError(t *testing.T) {
 	t.Parallel()
 	name := file(t, "people.csv", "phone\n1\n")
 	f := newFakeWeir(t, map[string]http.HandlerFunc{respondents: imported(http.StatusUnprocessableEntity, 0, 1)})
@@ -85,7 +85,7 @@ func TestSurveyImport_OfNothing(t *testing.T) {
 	same(t, f.run("", "import", name, "flu"), app.Rejected, "", "weir: Weir answered 422 (invalid): the file is empty\n")
 }
 
-func TestSurveyImport_Interrupted(t *testing.T) {
+func TestSurveyImport_InterruptionTellsWhatWasAdded(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{respondents: answers(http.StatusServiceUnavailable,
 		`{"code":"store_unavailable","detail":"the store is down","import":{"added":70,"duplicates":0,"rejected":2,"last_line":80,"errors":[{"line":3,"reason":"x"}]}}`)})
@@ -98,7 +98,7 @@ imported rows stay imported, unless --on-error none was given; it is safe to run
 }
 
 // The rejected rows of an import are corrected in their file, and imported from it.
-func TestSurveyImport_OfCorrectedRows(t *testing.T) {
+func TestSurveyImport_CorrectedRowsAreImported(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	b.channel("sms")

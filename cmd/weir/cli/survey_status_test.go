@@ -58,7 +58,7 @@ Channels
   mobileweb  texts            unknown
 `
 
-func TestSurveyStatus(t *testing.T) {
+func TestSurveyStatus_ShowsStateReasonAndWindow(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/surveys/flu/stats": answers(http.StatusOK, stats), "GET /v1/surveys/flu": answers(http.StatusOK, summary),
@@ -96,7 +96,7 @@ Dispositions: 1
 }
 
 // A survey is watched until it is done, also while Weir does not answer.
-func TestSurveyStatus_Watches(t *testing.T) {
+func TestSurveyStatus_IsWatchedUntilTheSurveyIsDone(t *testing.T) {
 	t.Parallel()
 	var looks atomic.Int32
 	f := newFakeWeir(t, map[string]http.HandlerFunc{

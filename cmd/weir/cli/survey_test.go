@@ -119,7 +119,7 @@ func read(t *testing.T, name string) string {
 
 const summary = `{"survey":"flu","title":"Flu 2026","state":"running","version":3,"created_at":"2026-05-01T08:00:00Z","launched_at":"2026-05-04T08:30:00Z"}`
 
-func TestSurvey_SurveyPut(t *testing.T) {
+func TestSurvey_PutSavesADefinition(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"PUT /v1/surveys/flu": answers(http.StatusCreated, `{"survey":"flu","state":"draft"}`)})
 	name := file(t, "flu.json", "{\n \"cutoff\": 5\n}\n")
@@ -134,7 +134,7 @@ func TestSurvey_SurveyPut(t *testing.T) {
 	clitest.Check(t, f.run("", "put", bad+"x", "flu"), app.Failure, "^$", "no such file")
 }
 
-func TestSurvey_PutErrors(t *testing.T) {
+func TestSurvey_PutShowsEveryMistake(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"PUT /v1/surveys/flu": answers(http.StatusUnprocessableEntity,
 		`{"code":"invalid","detail":"validation failed; nothing was changed","errors":[{"pointer":"/cutoff","code":"range","detail":"must be from 0 to 9"},
@@ -145,7 +145,7 @@ func TestSurvey_PutErrors(t *testing.T) {
 `)
 }
 
-func TestSurvey_Steps(t *testing.T) {
+func TestSurvey_StepsPrintTheNewState(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"POST /v1/surveys/flu:launch": answers(http.StatusOK, summary),
@@ -172,7 +172,7 @@ func TestSurvey_Steps(t *testing.T) {
 	same(t, f.run("", "delete", "flu", "--yes", "--output", "json"), app.OK, `{"deleted":true,"survey":"flu"}`+"\n", "")
 }
 
-func TestSurvey_List(t *testing.T) {
+func TestSurvey_ListReadsEveryPage(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/surveys": func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("cursor") == "" {
@@ -202,7 +202,7 @@ old-one  done     2026-01-02 03:04  2026-01-03 03:04  -
 	}
 }
 
-func TestSurvey_Export(t *testing.T) {
+func TestSurvey_ExportWritesWholeFilesOnly(t *testing.T) {
 	t.Parallel()
 	const csv = "id,answer\nr1,\"two\nlines\"\nr2,x\n"
 	f := newFakeWeir(t, map[string]http.HandlerFunc{
@@ -236,7 +236,7 @@ func TestSurvey_Export(t *testing.T) {
 	}
 }
 
-func TestSurvey_Connections(t *testing.T) {
+func TestSurvey_ServerAndTokenComeFromFlagsOrVariables(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/surveys": answers(http.StatusOK, `{"surveys":[]}`)})
 	good, bad, empty := file(t, "token", surveyToken+"\n"), file(t, "bad", "another\n"), file(t, "empty", "\n")
@@ -269,7 +269,7 @@ func TestSurvey_Connections(t *testing.T) {
 	}
 }
 
-func TestSurvey_Help(t *testing.T) {
+func TestSurvey_HelpHasExamples(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"put", "import", "launch", "pause", "resume", "stop", "lock", "unlock", "status", "show", "list", "export results", "export log", "delete"} {
 		t.Run(command, func(t *testing.T) {
@@ -288,7 +288,7 @@ func TestSurvey_Help(t *testing.T) {
 }
 
 // An interrupted command reports the interruption and nothing more.
-func TestSurvey_Interrupted(t *testing.T) {
+func TestSurvey_InterruptionIsReportedAlone(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	f := newFakeWeir(t, map[string]http.HandlerFunc{
@@ -302,7 +302,7 @@ func TestSurvey_Interrupted(t *testing.T) {
 	clitest.Check(t, r, app.Failure, "", "^weir: interrupted\n$")
 }
 
-func TestSurvey_Show(t *testing.T) {
+func TestSurvey_ShowPrintsTheDefinition(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/surveys/flu": answers(http.StatusOK, `{"survey":"flu","title":"Flu 2026","state":"running","created_at":"2026-05-01T08:00:00Z","updated_at":"2026-05-02T08:00:00Z",
 		"schedule":{"time_zone":"America/Mexico_City","weekdays":["mon","tue"],"windows":[{"from":"09:00","to":"18:00"}],"end_date":"2026-06-30"},

@@ -22,7 +22,7 @@ func tokenAt(t *testing.T, database string, now time.Time, args ...string) clite
 	})
 }
 
-func TestTokens(t *testing.T) {
+func TestToken_IsCreatedListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	file, now := filepath.Join(t.TempDir(), "weir.db"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	clitest.Check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), app.OK, "migrations applied", "^$")
@@ -46,7 +46,7 @@ func TestTokens(t *testing.T) {
 	clitest.Check(t, tokenAt(t, file, now, "revoke", "unknown", "--yes"), app.NotFound, "^$", `no token with the id "unknown"`)
 }
 
-func TestToken_Errors(t *testing.T) {
+func TestToken_MistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "weir.db")
 	for args, want := range map[string]string{

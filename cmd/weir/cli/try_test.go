@@ -12,7 +12,7 @@ import (
 )
 
 // The requests of a template are shown, with the secrets' names, and nothing is sent.
-func TestTry_RenderedRequests(t *testing.T) {
+func TestTry_ShowsRenderedRequestsAndSendsNothing(t *testing.T) {
 	t.Parallel()
 	channel := func(template string) string {
 		raw, err := json.Marshal(map[string]any{"type": "http", "settings": map[string]any{
@@ -36,7 +36,7 @@ func TestTry_RenderedRequests(t *testing.T) {
 }
 
 // An interruption is reported as such, not as the end of --timeout.
-func TestTry_TryingIsInterrupted(t *testing.T) {
+func TestTry_InterruptionIsReportedAsSuch(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"POST /v1/channels/sms/contacts": answers(http.StatusAccepted, `{"contacts":[{"id":"1-a","state":"queued"}]}`),
@@ -48,7 +48,7 @@ func TestTry_TryingIsInterrupted(t *testing.T) {
 	}
 }
 
-func TestTry_TryingAChannel(t *testing.T) {
+func TestTry_ExitCodeTellsTheOutcome(t *testing.T) {
 	t.Parallel()
 	contact := func(more string) string {
 		return `{"id":"1-a","channel":"sms","to":"***01","priority":"high",` + more + `}`

@@ -71,7 +71,7 @@ func channelLine(queued string) string {
 
 // A watched view is refreshed repeatedly, also if Weir does not answer for a
 // while; interrupting it is no failure.
-func TestWatch(t *testing.T) {
+func TestWatch_RefreshesAlsoWhileWeirDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(10), "500", channelsPage(9), channelsPage(8))})
 	code, out, err := ticking(t, &screenful{}, f.url, nil, 3, "channel", "list", "--watch")
@@ -91,7 +91,7 @@ func TestWatch(t *testing.T) {
 	clitest.Check(t, at(t, f.url, "", "channel", "list", "--watch=1ms"), app.Usage, "^$", "100ms or more")
 }
 
-func TestWatch_OnATerminalIsWrittenInPlace(t *testing.T) {
+func TestWatch_IsWrittenInPlaceOnATerminal(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(10), channelsPage(9))})
 	code, out, _ := ticking(t, &screenful{columns: 100, rows: 24}, f.url, nil, 1, "channel", "list", "--watch", "--no-color")
@@ -139,7 +139,7 @@ func topRemote(t *testing.T) (f *fakeWeir, back *atomic.Bool) {
 	return f, back
 }
 
-func TestWatch_TopOnce(t *testing.T) {
+func TestTop_PrintsOnceWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	s := &screenful{}
 	f, _ := topRemote(t)
@@ -155,7 +155,7 @@ func TestWatch_TopOnce(t *testing.T) {
 }
 
 // A token that may only read channels gets the channels.
-func TestWatch_TopShowsWhatTheTokenAllows(t *testing.T) {
+func TestTop_ShowsWhatTheTokenAllows(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(5)), "GET /v1/surveys": turns("403"), "GET /v1/minutes": turns("403"), "GET /metrics": turns("403")})
 	clitest.Check(t, at(t, f.url, "", "top"), app.OK, `(?s)\nsms .*`, "^$")
@@ -184,7 +184,7 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	return copy(p, step[1]), nil
 }
 
-func TestWatch_TopOnATerminal(t *testing.T) {
+func TestTop_ObeysKeysOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := &screenful{columns: 100, rows: 20}
 	f, back := topRemote(t)
@@ -212,7 +212,7 @@ func TestWatch_TopOnATerminal(t *testing.T) {
 }
 
 // Launching a very large survey takes longer than the limit of a request.
-func TestWatch_LaunchIsRetried(t *testing.T) {
+func TestLaunch_IsRetried(t *testing.T) {
 	t.Parallel()
 	f := newFakeWeir(t, map[string]http.HandlerFunc{"POST /v1/surveys/flu:launch": turns("503", "503", "503", "503", "503", "503", "503", "503", `{"survey":"flu","state":"running"}`)})
 	code, out, err := ticking(t, &screenful{}, f.url, nil, 100, "survey", "launch", "flu")
@@ -225,7 +225,7 @@ func TestWatch_LaunchIsRetried(t *testing.T) {
 	}
 }
 
-func TestWatch_DrainWaits(t *testing.T) {
+func TestDrain_Waits(t *testing.T) {
 	t.Parallel()
 	view := func(n int) string {
 		return fmt.Sprintf(`{"channel":"sms","state":"paused","in_flight":%d,"capacity":5,"settings":{}}`, n)

@@ -74,7 +74,7 @@ func verify(t *testing.T, secret, body string, header http.Header) {
 	}
 }
 
-func TestWebhook_FromTheCommandLine(t *testing.T) {
+func TestWebhook_IsCreatedTestedChangedAndRotated(t *testing.T) {
 	t.Parallel()
 	b, h := newBroker(t), newHookReceiver(t)
 	b.channel("sms")
@@ -134,7 +134,7 @@ func (b *broker) end(channel, to string) {
 }
 
 // A listener gets what a webhook gets. The ids agree up to the name of the receiver.
-func TestWebhook_Listen(t *testing.T) {
+func TestWebhook_ListenerGetsWhatAWebhookGets(t *testing.T) {
 	t.Parallel()
 	b, hook, program := newBroker(t), newHookReceiver(t), newHookReceiver(t)
 	b.channel("sms")

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestCleanup_UndoTheLastStepFirstAndAllOfThem(t *testing.T) {
+func TestCleanup_UndoesTheLastStepFirstAndAllOfThem(t *testing.T) {
 	t.Parallel()
 	var c cleanups
 	var order []string
@@ -34,7 +34,7 @@ func TestCleanup_UndoTheLastStepFirstAndAllOfThem(t *testing.T) {
 }
 
 // The process exits even if a step ignores the end of its context.
-func TestCleanup_AreBounded(t *testing.T) {
+func TestCleanup_IsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var c cleanups

@@ -56,6 +56,9 @@ type components struct {
 // start starts the actors in this order: event delivery, the router, the channels,
 // which may dispatch to the router, and the surveys, which feed the channels.
 func (p *components) start(ctx context.Context, o Options, undo *cleanups) error {
+	if err := p.store.OpenKeys(ctx, o.Config.PeopleKeys); err != nil {
+		return err
+	}
 	held := heldStore{p.store, p.hold}
 	calls := heldCalls{outbound.New(outboundPolicy(o.Config)), p.hold}
 	undo.add("outbound calls", func(context.Context) error { calls.Close(); return nil })
@@ -136,7 +139,7 @@ func (p *components) startSurveys(ctx context.Context, o Options, held heldStore
 		Store: surveybroker.Store{
 			SurveyStore: held, ChannelReader: held, RespondentReader: held, PacingReader: held, Worker: held, Outbox: held, ChannelStateStore: held, ContactReader: held,
 		},
-		Channels: p.channels, Types: p.directory, Start: p.store.Start(), Defaults: surveyDefaults(c), Logger: o.Logger,
+		Channels: p.channels, Types: p.directory, People: p.store, Start: p.store.Start(), Defaults: surveyDefaults(c), Logger: o.Logger,
 		Metrics:    surveybroker.NewMetrics(o.Registry),
 		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Random: rand.Float64, Tokens: p.tokens, System: system,
 	})

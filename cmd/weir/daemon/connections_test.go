@@ -15,7 +15,7 @@ import (
 // Scenario 186: five thousand idle connections from one address, or as many as this
 // process may open, shut out no other client, not even one at the same address.
 // Scenario 186.
-func TestConnections_IdleConnectionsOfAStranger(t *testing.T) {
+func TestConnections_IdleOnesShutNobodyOut(t *testing.T) {
 	t.Parallel()
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {

@@ -146,10 +146,10 @@ func TestDaemon_ContactsRunThrough(t *testing.T) {
 	}
 }
 
-// TestDaemon_ChannelsOfOneApplication checks that each channel of one Nuntium application
+// TestDaemon_ChannelsOfOneApplicationGetTheirOwnCallbacks checks that each channel of one Nuntium application
 // gets its own acks and messages, although the application has one address for
 // all of them.
-func TestDaemon_ChannelsOfOneApplication(t *testing.T) {
+func TestDaemon_ChannelsOfOneApplicationGetTheirOwnCallbacks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
 	for _, name := range []string{"sms", "second"} {

@@ -15,10 +15,10 @@ import (
 	"weir/cmd/weir/daemon"
 )
 
-// TestDescription_TheDescriptionIsInTheRepository checks that docs/openapi.json matches the
+// TestDescription_InTheRepositoryIsCurrent checks that docs/openapi.json matches the
 // code. The client package is generated from that file, and it is compared with
 // the last release.
-func TestDescription_TheDescriptionIsInTheRepository(t *testing.T) {
+func TestDescription_InTheRepositoryIsCurrent(t *testing.T) {
 	t.Parallel()
 	now, err := daemon.Description()
 	if err != nil {
@@ -33,9 +33,9 @@ func TestDescription_TheDescriptionIsInTheRepository(t *testing.T) {
 	}
 }
 
-// TestDescription_TheClientSpeaksToARunningWeir under a path prefix, which also applies to the
+// TestClient_SpeaksToARunningWeirUnderAPrefix under a path prefix, which also applies to the
 // API descriptions and their page.
-func TestDescription_TheClientSpeaksToARunningWeir(t *testing.T) {
+func TestClient_SpeaksToARunningWeirUnderAPrefix(t *testing.T) {
 	t.Parallel()
 	env := environment("sqlite://" + filepath.Join(t.TempDir(), "weir.db"))
 	env["WEIR_PATH_PREFIX"] = "/weir"

@@ -125,10 +125,10 @@ func TestGate_ATokenMadeBesideIsHeardOf(t *testing.T) {
 	r.eventually("the revoked token is refused", func() bool { return r.status("/v1/channels", text) == 401 })
 }
 
-// TestGate_Canaries puts secrets and phone numbers into every input, invalid input
+// TestGate_SecretsAndNumbersLeakNowhere puts secrets and phone numbers into every input, invalid input
 // included, and finds them in no log line at debug level, in no metric, and in no
 // URL that Weir returns or calls of its own accord.
-func TestGate_Canaries(t *testing.T) {
+func TestGate_SecretsAndNumbersLeakNowhere(t *testing.T) {
 	t.Parallel()
 	const number, channelSecret, applicationSecret, configured = "15559871234", "CANARY-channel-secret", "CANARY-application-secret", "CANARY-configured-token"
 	database := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")

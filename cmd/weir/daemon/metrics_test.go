@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-// TestMetrics_Names checks the metrics of a program that has done some work: their
+// TestMetrics_NamesAndLabelsFollowTheConventions checks the metrics of a program that has done some work: their
 // names follow the conventions, the metrics that dashboards and alerts use are
 // present, and no label holds a phone number, an id or a secret.
-func TestMetrics_Names(t *testing.T) {
+func TestMetrics_NamesAndLabelsFollowTheConventions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
 	r.do("PUT", "/v1/channels/sms", map[string]any{"type": "nuntium", "capacity": 3, "settings": map[string]any{
@@ -56,7 +56,7 @@ func TestMetrics_Names(t *testing.T) {
 	}
 }
 
-// promised lists the metrics that users may rely on, except gc_contacts_reconciled_total, which
+// promised lists the metrics that users may rely on, except reconciler_contacts_total, which
 // appears with the first contact that the reconciler asks about.
 func promised() []string {
 	return []string{
@@ -64,7 +64,7 @@ func promised() []string {
 		"channel_queued_contacts", "channel_blocked_contacts", "channel_in_flight_slots", "channel_oldest_queued_timestamp_seconds",
 		"channel_state", "contacts_accepted_total", "contacts_finished_total", "contact_wait_seconds", "contact_active_seconds",
 		"provider_requests_total", "provider_request_duration_seconds", "provider_breaker_state", "provider_retry_budget_ratio",
-		"gc_runs_total", "callbacks_total", "actor_restarts_total", "actor_panics_total",
+		"reconciler_runs_total", "callbacks_total", "actor_restarts_total", "actor_panics_total",
 		"mailbox_messages", "db_errors_total", "db_transaction_retries_total",
 		"db_clock_skew_seconds", "dead_letters_total", "http_requests_total", "http_request_duration_seconds", "build_info",
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // A standby is ready while it reaches the owner, and for 10 s after.
-func TestPeering_Absence(t *testing.T) {
+func TestPeering_StandbyIsReadyForTenSecondsWithoutItsOwner(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }
@@ -41,7 +41,7 @@ func TestPeering_Absence(t *testing.T) {
 }
 
 // The settings that have to agree are those that clients, providers and the store see.
-func TestPeering_Digests(t *testing.T) {
+func TestPeering_DigestsCoverWhatOthersSee(t *testing.T) {
 	t.Parallel()
 	o := withDefaults(Options{Version: "1.0.0"})
 	same := peers.Process{Digests: digests(o)}
@@ -72,7 +72,7 @@ func TestPeering_Digests(t *testing.T) {
 }
 
 // The owner comes first, and each standby is shown with what keeps it from taking over.
-func TestPeering_ProcessViews(t *testing.T) {
+func TestPeering_OwnerIsListedFirst(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	standby := func(start int64, change func(s *peers.Standby)) peers.Standby {

@@ -13,7 +13,7 @@ import (
 // A proxy passes Host on, and no token is configured: a request signed with an access
 // key needs no other check, whatever the public name of this Weir is.
 // Scenario 147.
-func TestProxy_SignedRequestsUnderAnyHost(t *testing.T) {
+func TestProxy_SignedRequestsWorkUnderAnyHost(t *testing.T) {
 	t.Parallel()
 	text := base64.StdEncoding.EncodeToString([]byte("an access key of thirty-two bytes"))
 	key, err := hmacsign.ParseKey(text)

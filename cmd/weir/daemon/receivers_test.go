@@ -33,7 +33,7 @@ func (r *rig) webhook(url string) (id string) {
 }
 
 // Beyond a development setup, loopback addresses are targets only if the setting names them.
-func TestWebhooks_LoopbackTargets(t *testing.T) {
+func TestWebhooks_LoopbackTargetsMustBeNamed(t *testing.T) {
 	t.Parallel()
 	for allow, want := range map[string]int{"": 422, "private": 422, "loopback": 201} {
 		env := environment("sqlite://" + filepath.Join(t.TempDir(), "weir.db"))

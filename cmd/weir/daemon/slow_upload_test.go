@@ -14,7 +14,7 @@ import (
 
 // Scenario 196: a client with a very slow upload does not turn a shutdown into a failure.
 // Scenario 196.
-func TestSlowUpload_CrawlingUploadAtTheEnd(t *testing.T) {
+func TestSlowUpload_FailsNoShutdown(t *testing.T) {
 	t.Parallel()
 	d, stop := daemontest.Run(t, daemon.Options{
 		Config: configuration(t, "LISTEN_ADDR=127.0.0.1:0", "DATABASE_URL=sqlite://"+filepath.Join(t.TempDir(), "weir.db")),

@@ -56,7 +56,7 @@ const aChannel = `{"type":"nuntium","paused":true,"settings":{"base_url":"http:/
 
 // Any process of a database serves every request. When the owner ends, another one takes the
 // database, and no request is refused.
-func TestStandby(t *testing.T) {
+func TestStandby_ServesEveryRequestAndTakesOver(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	first, stopFirst := processOn(t, url)
@@ -170,7 +170,7 @@ func TestStandby_LeavesWithTheOwner(t *testing.T) {
 }
 
 // Every process lists the same processes, and its figures say whom it reaches.
-func TestStandby_Processes(t *testing.T) {
+func TestStandby_EveryProcessListsTheSameProcesses(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	var all [3]*daemon.Daemon
@@ -272,7 +272,7 @@ func TestStandby_PeerAddressIsTaken(t *testing.T) {
 }
 
 // Processes whose settings differ say so, at both ends.
-func TestStandby_SettingsThatDiffer(t *testing.T) {
+func TestStandby_DifferingSettingsAreLoggedAtBothEnds(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	var logs [2]daemontest.Log

@@ -13,7 +13,7 @@ import (
 
 // The first start logs the new schema in one line, and each start logs one line with version, store and address.
 // Scenario 224.
-func TestStartlog_StartLogsSchemaAndAddressInOneLineEach(t *testing.T) {
+func TestStartlog_HasSchemaAndAddressInOneLineEach(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, url string) {
 		started(t, url, "schema created", "listening")

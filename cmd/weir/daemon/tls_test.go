@@ -74,7 +74,7 @@ func (r *tlsRig) wait(what string, ok func() bool) {
 // Scenario 185: Weir serves HTTPS itself, rejects TLS versions older than 1.2, and
 // loads a changed pair without a restart; a broken pair changes nothing.
 // Scenario 185.
-func TestTLS_TLSByWeirItself(t *testing.T) {
+func TestTLS_IsServedAndReloadedWithoutARestart(t *testing.T) {
 	t.Parallel()
 	log := &daemontest.Log{}
 	r := newTLSRig(t, log)
@@ -107,7 +107,7 @@ func TestTLS_TLSByWeirItself(t *testing.T) {
 // Scenario 185: config check and serve report an invalid pair as a configuration
 // error.
 // Scenario 185.
-func TestTLS_TLSConfiguration(t *testing.T) {
+func TestTLS_InvalidPairIsAConfigurationError(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	certificate, key := daemontest.Certificate(t, 1)
@@ -142,7 +142,7 @@ func TestTLS_TLSConfiguration(t *testing.T) {
 }
 
 // Scenario 185.
-func TestTLS_HSTS(t *testing.T) {
+func TestTLS_HSTSIsSentForAPublicHTTPSURL(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{"https://weir.example": "max-age=31536000", "http://weir.example": ""} {
 		d, _ := daemontest.Open(t, daemon.Options{

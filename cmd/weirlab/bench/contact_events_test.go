@@ -8,7 +8,7 @@ import (
 )
 
 // Each setting is compared with live without events on the same store, and with its own bound.
-func TestContactEvents_CostOfContactEvents(t *testing.T) {
+func TestContactEvents_EachSettingHasItsOwnBound(t *testing.T) {
 	t.Parallel()
 	run := func(mode, peer, events string, per float64) Figures {
 		return Figures{Mode: mode, Peer: peer, Events: events, N: 10, PerS: per, DrainPS: per}

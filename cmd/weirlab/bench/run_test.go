@@ -123,7 +123,7 @@ func TestBench_EveryModeIsMeasured(t *testing.T) {
 
 // Contacts that last, a provider that takes its time, and calls are measured, and the
 // provider sees all of them.
-func TestBench_ContactsAsTheyAre(t *testing.T) {
+func TestBench_LastingContactsAndCallsAreMeasured(t *testing.T) {
 	t.Parallel()
 	weir := program(t)
 	for name, change := range map[string]func(*Options){
@@ -281,7 +281,7 @@ func TestBench_AnInterruptedMeasurementLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestBench_AMeasurementThatIsCanceledBeforeItBeginsLeavesNothing(t *testing.T) {
+func TestBench_CanceledBeforeItBeginsLeavesNothing(t *testing.T) {
 	temp := t.TempDir()
 	weir := program(t)
 	t.Setenv("TMPDIR", temp)
@@ -321,7 +321,7 @@ func TestBench_VersionsAreComparedInTurns(t *testing.T) {
 }
 
 // Each setting of the events of contacts is compared with the same one of the version before.
-func TestBench_Regressions(t *testing.T) {
+func TestBench_ContactEventsAreComparedWithTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	run := func(peer, events string, per float64) Figures {
 		return Figures{Mode: load.Live, Peer: peer, Events: events, N: 10, PerS: per, CPUClient: 1}

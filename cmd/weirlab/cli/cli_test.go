@@ -22,7 +22,7 @@ func run(t *testing.T, args ...string) clitest.Result {
 	})
 }
 
-func TestCommandLine(t *testing.T) {
+func TestCommandLine_MistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		args     string
@@ -56,7 +56,7 @@ func TestCommandLine(t *testing.T) {
 }
 
 // The help of every command describes its purpose.
-func TestCommandLine_Help(t *testing.T) {
+func TestCommandLine_HelpDescribesEveryCommand(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"simulate", "simulate verboice", "simulate nuntium", "simulate kannel", "simulate twilio", "simulate http", "simulate acd", "demo", "bench", "version"} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestCommandLine_SimulatorsSayWhatFaultsMayName(t *testing.T) {
 	clitest.Check(t, run(t, "simulate", "nuntium", "--help"), command.OK, `(?s)status=503.*send, query and admin.*ack and\nincoming.*failover`, "^$")
 }
 
-func TestCommandLine_SimulateACD(t *testing.T) {
+func TestCommandLine_SimulateACDPrintsItsFigures(t *testing.T) {
 	t.Parallel()
 	clitest.Check(t, run(t, "simulate", "acd", "--agents", "40", "--contacts", "100", "--seed", "0"), command.OK,
 		`(?s)^contacts +100 +agents +40\nassigned +100 +available +40 .*abandoned +0 +queued +0 .*wait of an assigned contact 0s; 5\d.*s simulated`, "^$")
@@ -90,7 +90,7 @@ func start(t *testing.T, args ...string) (lines *bufio.Scanner, stop func() int)
 	})
 }
 
-func TestCommandLine_Simulators(t *testing.T) {
+func TestCommandLine_SimulatorsStartAndStop(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{
 		"verboice --account ann,password=p,token=t --channel main,id=3,limit=2,pause=1s,problem=line --channel spare,disabled --call-flow 7 --outcome busy:0.2 --fault status=503@send:#1 --seed 4",

@@ -76,7 +76,7 @@ func post(t *testing.T, target, kind string, header http.Header, body string) (i
 	return clitest.Do(t, r)
 }
 
-func TestApplication_TheApplicationConductsACall(t *testing.T) {
+func TestApplication_ConductsACall(t *testing.T) {
 	t.Parallel()
 	a, b := staged(t)
 	form := "application/x-www-form-urlencoded"
@@ -94,7 +94,7 @@ func TestApplication_TheApplicationConductsACall(t *testing.T) {
 	}
 }
 
-func TestApplication_TheApplicationAnswersMessages(t *testing.T) {
+func TestApplication_AnswersMessages(t *testing.T) {
 	t.Parallel()
 	a, b := staged(t)
 	send := func(respondent, text string) int {
@@ -121,7 +121,7 @@ func TestApplication_TheApplicationAnswersMessages(t *testing.T) {
 	}
 }
 
-func TestApplication_TheApplicationTakesNothingFromOthers(t *testing.T) {
+func TestApplication_TakesNothingFromOthers(t *testing.T) {
 	t.Parallel()
 	a, _ := staged(t)
 	now := strconv.FormatInt(time.Now().Unix(), 10)

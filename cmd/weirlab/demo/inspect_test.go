@@ -34,7 +34,7 @@ func sound() dossier {
 	}
 }
 
-func TestInspect(t *testing.T) {
+func TestInspect_FindsEveryFault(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string

@@ -28,7 +28,7 @@ func taken(key, address string) simulation.KeyReport {
 	return simulation.KeyReport{Key: key, Address: address, Taken: 1}
 }
 
-func TestJudge(t *testing.T) {
+func TestJudge_FindsEveryFault(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
@@ -79,7 +79,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestJudge_Counts(t *testing.T) {
+func TestJudge_CountsPerChannel(t *testing.T) {
 	t.Parallel()
 	e := fine()
 	e.Contacts[0].Outcome = "lost" // the provider has this one

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPopulation(t *testing.T) {
+func TestPopulation_IsReproducibleAndNumbersAreUnique(t *testing.T) {
 	t.Parallel()
 	o := Defaults()
 	numbers, all := map[string]bool{}, 0

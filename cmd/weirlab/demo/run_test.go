@@ -49,7 +49,7 @@ func left(t *testing.T, folder string) []string {
 	return names
 }
 
-func TestDemo(t *testing.T) {
+func TestDemo_PassesDespiteAKill(t *testing.T) {
 	t.Parallel()
 	weirlab := program(t)
 	t.Run("a kill on the way", func(t *testing.T) {
@@ -174,7 +174,7 @@ func waitFor(t *testing.T, from io.Reader, want string) string {
 }
 
 // A broker that cannot start leaves its log, and the error names the file.
-func TestDemo_ABrokerThatDoesNotStart(t *testing.T) {
+func TestDemo_BrokerThatDoesNotStartLeavesItsLog(t *testing.T) {
 	t.Parallel()
 	// A shell that should run the script "serve" does not find it.
 	name, err := exec.LookPath("sh")

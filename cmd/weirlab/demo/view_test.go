@@ -72,7 +72,7 @@ func TestView_ColorsAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestView_Numbers(t *testing.T) {
+func TestView_NumbersAreGrouped(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1: "-1", -100: "-100", -1000: "-1,000"} {
 		if got := number(n); got != want {
@@ -82,7 +82,7 @@ func TestView_Numbers(t *testing.T) {
 }
 
 // Every fault appears in the program's error and in its last line.
-func TestView_TheVerdict(t *testing.T) {
+func TestView_VerdictNamesEveryFault(t *testing.T) {
 	t.Parallel()
 	good := finding{Channel: "calls", Provider: "Verboice", Capacity: 50, Acknowledged: 10, Sent: 9, PeakActive: 50, Unclear: 1}
 	tests := []struct {
@@ -132,7 +132,7 @@ func TestView_RemarksTellOfWhatIsUnclear(t *testing.T) {
 	}
 }
 
-func TestView_Tables(t *testing.T) {
+func TestView_TablesAreAligned(t *testing.T) {
 	t.Parallel()
 	got := strings.Join(recordTable([]finding{{Channel: "calls", Provider: "Verboice", Acknowledged: 1000, Sent: 998, PeakActive: 50, Capacity: 50, Unclear: 2}}), "\n")
 	want := "  channel  provider  contacts  sent  most in flight  sent twice  lost  unclear\n" +

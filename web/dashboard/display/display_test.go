@@ -72,7 +72,7 @@ func TestDisplay_IncompleteStepIsMarked(t *testing.T) {
 	}
 }
 
-func TestDisplay_PicturesOfAnything(t *testing.T) {
+func TestDisplay_ChartsOfAnyValuesAreValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := Chart{
@@ -146,7 +146,7 @@ func TestDisplay_ChartsHaveDescriptions(t *testing.T) {
 	}
 }
 
-func TestDisplay_TimesAndNumbers(t *testing.T) {
+func TestDisplay_TimesAndNumbersAreForPeople(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for d, want := range map[time.Duration]string{
@@ -177,7 +177,7 @@ func TestDisplay_TimesAndNumbers(t *testing.T) {
 
 // A row for several steps shows the total of counts, and the maximum of levels and
 // limits.
-func TestDisplay_TableRowsForSeveralSteps(t *testing.T) {
+func TestDisplay_RowOfSeveralStepsShowsTotalsAndMaxima(t *testing.T) {
 	t.Parallel()
 	values := make([]float64, 2*maxTableRows)
 	for i := range values {

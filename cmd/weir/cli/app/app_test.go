@@ -16,7 +16,7 @@ func testProgress(out io.Writer, width int, now func() time.Time, name string, s
 }
 
 // The progress of a long import on a wide terminal.
-func TestApp_Progress(t *testing.T) {
+func TestProgress_FillsAWideTerminal(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -47,7 +47,7 @@ func TestApp_Progress(t *testing.T) {
 }
 
 // The progress of a stream of unknown size, and on a terminal that is too narrow.
-func TestApp_ProgressWithoutASize(t *testing.T) {
+func TestProgress_NeedsNoSize(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -60,7 +60,7 @@ func TestApp_ProgressWithoutASize(t *testing.T) {
 }
 
 // The name of a file cannot move the cursor.
-func TestApp_ProgressShowsNamesEscaped(t *testing.T) {
+func TestProgress_ShowsNamesEscaped(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	p := testProgress(&out, 80, func() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) }, "\x1b[2J.csv", 0)
@@ -70,7 +70,7 @@ func TestApp_ProgressShowsNamesEscaped(t *testing.T) {
 	}
 }
 
-func TestApp_ScreenIsUpdatedInPlace(t *testing.T) {
+func TestScreen_IsUpdatedInPlace(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	s := &screen{out: &out, over: true, width: func() int { return 21 }, height: func() int { return DefaultHeight }}

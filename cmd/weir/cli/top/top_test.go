@@ -45,7 +45,7 @@ func crowd() top.State {
 	return s
 }
 
-func TestTop_Draw(t *testing.T) {
+func TestTop_DrawsThePicturesOnFile(t *testing.T) {
 	t.Parallel()
 	few, many := sample(), crowd()
 	for name, got := range map[string]string{
@@ -107,7 +107,7 @@ func names(s top.State) string {
 	return strings.Join(out, " ")
 }
 
-func TestTop_Keys(t *testing.T) {
+func TestTop_KeysSortAndScroll(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ keys, want string }{
 		{"", "agents calls sms"}, {"r", "sms calls agents"}, {"n", "sms calls agents"}, {"nn", "agents calls sms"},
@@ -140,7 +140,7 @@ func TestTop_Keys(t *testing.T) {
 	}
 }
 
-func TestTop_Colors(t *testing.T) {
+func TestTop_ColorsMarkTroubleAndAreCleared(t *testing.T) {
 	t.Parallel()
 	got := sample().Draw(100, 24, true)
 	for _, want := range []string{"\x1b[31msms", "\x1b[33magents", "\x1b[7mCHANNEL"} {

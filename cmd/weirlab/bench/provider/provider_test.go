@@ -221,7 +221,7 @@ func TestProvider_CallsAreRecordedAndReported(t *testing.T) {
 }
 
 // A message that is no valid request is refused, and the connection goes on.
-func TestProvider_BadRequests(t *testing.T) {
+func TestProvider_BadRequestsLeaveTheConnectionOpen(t *testing.T) {
 	t.Parallel()
 	p := start(t)
 	for path, body := range map[string]string{"/bench/0/send_ao.json": "{}", "/api/call?status_callback_url=x": "", "/reset": "x", "/nothing": ""} {

@@ -1,0 +1,46 @@
+package contacts_test
+
+import (
+	"testing"
+	"time"
+
+	"weir"
+)
+
+// A contact whose claim was refused for the sake of the person is done: it holds no slot,
+// nothing is kept of its attempt, and the next contact takes its place.
+func TestClaimsCommitted_SuppressedContactFreesItsSlot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(r *rig) { r.refuse = map[weir.ContactID]bool{1: true, 3: true} })
+	r.settle()
+	r.accept(calls(4)...)
+	r.settle()
+	wantSent(t, r, 2)
+	for _, id := range []weir.ContactID{1, 3} {
+		if c := r.store[id]; id == 1 && c.Outcome != weir.Suppressed {
+			t.Errorf("contact %d is %+v", id, c.Progress)
+		}
+	}
+	if got := r.cancelContact(1); got.State != weir.Done || weir.CodeOf(got.Err) != weir.CodeConflict {
+		t.Errorf("a cancel is answered %+v", got)
+	}
+	r.pass(time.Second)
+}
+
+// It may have been the breaker's probe: another contact is.
+func TestClaimsCommitted_SuppressedProbe(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(r *rig) { r.refuse = map[weir.ContactID]bool{}; r.prov.retry = time.Minute }, takes(isDown))
+	r.accept(calls(2)...)
+	r.hold["commit"] = true
+	r.pass(time.Minute)
+	r.refuse[1] = true
+	delete(r.hold, "commit")
+	r.pass(time.Minute)
+	if r.store[1].Outcome != weir.Suppressed {
+		t.Fatalf("the probe is %+v", r.store[1].Progress)
+	}
+	if c := r.store[2]; c.Attempt == 0 {
+		t.Errorf("the other contact was not dispatched: %+v", c.Progress)
+	}
+}

@@ -1,0 +1,122 @@
+package people
+
+import (
+	"context"
+	"time"
+)
+
+// Status is what a person, or somebody for the person, has said.
+type Status string
+
+// The statuses.
+const (
+	Refused Status = "refused" // the person does not want to be contacted
+	Given   Status = "given"   // the person wants to be contacted, or takes a refusal back
+)
+
+// Statuses returns every status.
+func Statuses() []Status { return []Status{Refused, Given} }
+
+// AllPurposes is the purpose of a consent that counts for every purpose.
+const AllPurposes = "all"
+
+// Source says where a consent comes from.
+type Source string
+
+// The sources. The first ones are the person's own.
+const (
+	FromWord        Source = "word"        // a stop word, or one that takes it back, in a message
+	FromProvider    Source = "provider"    // the provider knows of an opt-out
+	FromApplication Source = "application" // the program that holds the conversation reported it
+	FromAPI         Source = "api"         // an API client recorded it
+	FromImport      Source = "import"      // a list was imported
+)
+
+// Sources returns every source.
+func Sources() []Source {
+	return []Source{FromWord, FromProvider, FromApplication, FromAPI, FromImport}
+}
+
+// ByPerson reports whether the person acted, not somebody for the person.
+func (s Source) ByPerson() bool { return s == FromWord || s == FromProvider || s == FromApplication }
+
+// MaxKey is the max length of a consent's key, in bytes.
+const MaxKey = 255
+
+// Consent is an entry of the history of an address.
+type Consent struct {
+	ID      int64  // assigned by the store, in order
+	Key     string // idempotency key; may be empty
+	Address string // canonical; empty once it was erased
+	Purpose string // or AllPurposes
+	Status  Status
+	Source  Source
+	At      time.Time // when it was said
+	Words   string    // what was said; may be empty
+	By      string    // who recorded it: the id of a token, or the name of a channel
+}
+
+// State is what counts of an address for one purpose.
+type State struct {
+	Purpose string    `json:"purpose"`
+	Status  Status    `json:"status"`
+	Source  Source    `json:"source"`
+	At      time.Time `json:"at"`      // when it was said
+	Version int64     `json:"version"` // the id of the consent that made it
+}
+
+// Next returns the state after a consent of the same purpose. A consent that is older than
+// the state changes nothing, because lists are imported late; and only the person can take
+// back what the person has refused.
+func Next(now State, known bool, c *Consent) State {
+	next := State{Purpose: c.Purpose, Status: c.Status, Source: c.Source, At: c.At, Version: c.ID}
+	switch {
+	case !known:
+		return next
+	case c.At.Before(now.At):
+		return now
+	case now.Status == Refused && now.Source.ByPerson() && c.Status == Given && !c.Source.ByPerson():
+		return now
+	}
+	return next
+}
+
+// Decide reports whether a contact of a purpose must not be dispatched to an address with
+// these states. Of the purpose's own state and that of all purposes the one that was said
+// later counts; said at the same instant, the refusal.
+func Decide(states []State, purpose string) (refused bool, by State) {
+	var found bool
+	for _, s := range states {
+		if s.Purpose != purpose && s.Purpose != AllPurposes {
+			continue
+		}
+		if !found || s.At.After(by.At) || s.At.Equal(by.At) && s.Status == Refused {
+			found, by = true, s
+		}
+	}
+	return found && by.Status == Refused, by
+}
+
+// Reason returns the reason of a contact that ends because of a refusal.
+func Reason(by State) string {
+	switch by.Source {
+	case FromWord:
+		return "refused: the person sent a stop word"
+	case FromProvider:
+		return "refused: the provider reports an opt-out"
+	case FromApplication:
+		return "refused: the person opted out in a conversation"
+	default:
+		return "refused: a refusal was recorded"
+	}
+}
+
+// Store keeps consents.
+type Store interface {
+	// RecordConsents appends consents, all or none, and updates the states. It returns the state
+	// of each consent's address and purpose behind it. A consent whose key is known is not
+	// recorded again. When RecordConsents returns, every later claim sees the states.
+	RecordConsents(ctx context.Context, list []Consent) ([]State, error)
+	// Consents returns the states of an address, and its consents, newest first.
+	Consents(ctx context.Context, address string, limit int) ([]State, []Consent, error)
+}

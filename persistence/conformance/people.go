@@ -1,0 +1,236 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir"
+	"weir/people"
+)
+
+func peopleTopics() []topic {
+	return []topic{
+		{"claims of contacts to people who refused", testRefusedClaims},
+		{"what follows a claim that was refused", testRefusedClaimBehindIt},
+		{"consents", testConsents},
+		{"keys of people", testPeopleKeys},
+		{"refusals beside claims", testRefusalsRace},
+	}
+}
+
+// withKeys makes a store whose keys of people are open.
+func withKeys(t *testing.T, backend Backend) *bench {
+	t.Helper()
+	b := newBench(t, backend)
+	b.ok(b.OpenKeys(b.ctx, nil))
+	return b
+}
+
+func (b *bench) says(to string, s people.Status) {
+	b.t.Helper()
+	must[[]people.State](b.t)(b.RecordConsents(b.ctx, []people.Consent{{
+		Address: people.Canonical(to), Purpose: people.AllPurposes, Status: s, Source: people.FromWord, At: now(), Words: "STOP", By: "sms",
+	}}))
+}
+
+// testRefusedClaims: no claim of a contact to somebody who has refused is committed, neither
+// as it is accepted nor out of the queue; the contact ends instead.
+func testRefusedClaims(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.ok(b.WantContactEvents(b.ctx))
+	id, lease := b.owned("a")
+	theirs, other := sms("theirs"), sms("other")
+	other.To = "+15550002"
+	waiting := b.accept(id, theirs, other)
+	b.says("15550001", people.Refused)
+
+	r := b.commit(weir.Change{By: lease, Transitions: []weir.Transition{claim(waiting[0], now()), claim(waiting[1], now())}})
+	if r.Err != nil || len(r.Stale) > 0 || len(r.Suppressed) != 1 || r.Suppressed[0].ID != waiting[0].ID {
+		t.Fatalf("claims out of the queue: %+v", r)
+	}
+	stored, attempts := b.read(waiting[0].Ref)
+	same(t, "the contact of whoever refused", stored, r.Suppressed[0])
+	if stored.State != weir.Done || stored.Outcome != weir.Suppressed || !strings.Contains(stored.Reason, "stop word") || stored.Attempt != 0 || len(attempts) > 0 {
+		t.Errorf("it is %+v, with %d attempts", stored.Progress, len(attempts))
+	}
+	if c, _ := b.read(waiting[1].Ref); c.State != weir.Sending {
+		t.Errorf("the other contact is %v", c.State)
+	}
+	b.wantQueued(id, 0)
+
+	at := sms("at once")
+	got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 2, at, sms("at once too")))
+	for _, a := range got {
+		c, _ := b.read(a.Contact.Ref)
+		same(t, "as it was accepted", c, a.Contact)
+		if c.Outcome != weir.Suppressed || c.Dead() {
+			t.Errorf("accepted, it is %+v", c.Progress)
+		}
+	}
+	again := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, at))
+	if !again[0].Duplicate || again[0].Contact.Outcome != weir.Suppressed {
+		t.Errorf("sent again: %+v", again[0])
+	}
+	b.wantQueued(id, 0)
+	if list := must[[]weir.Contact](t)(b.InFlight(b.ctx, id)); len(list) != 1 {
+		t.Errorf("%d are in flight", len(list))
+	}
+
+	b.says("+15550001", people.Given)
+	back := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, sms("taken back")))
+	if back[0].Contact.State != weir.Sending {
+		t.Errorf("after the refusal was taken back it is %+v", back[0].Contact.Progress)
+	}
+}
+
+// testRefusedClaimBehindIt: what follows a claim that was not committed is stale.
+func testRefusedClaimBehindIt(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	id, lease := b.owned("a")
+	waiting := b.accept(id, sms("k"))[0]
+	b.says(waiting.To, people.Refused)
+	first := claim(waiting, now())
+	p, err := first.Contact.RequestCancel()
+	one, two := b.later(weir.Change{By: lease, Transitions: []weir.Transition{first}}), b.later(weir.Change{By: lease, Transitions: []weir.Transition{to(first.Contact, p, err)}})
+	if r := <-one; r.Err != nil || len(r.Suppressed) != 1 || len(r.Stale) > 0 {
+		t.Errorf("the claim: %+v", r)
+	}
+	if r := <-two; r.Err != nil || len(r.Stale) != 1 {
+		t.Errorf("the cancel behind it: %+v", r)
+	}
+	if c, _ := b.read(waiting.Ref); c.Outcome != weir.Suppressed {
+		t.Errorf("it is %+v", c.Progress)
+	}
+}
+
+// testConsents records, repeats and reads consents.
+func testConsents(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	at := now().Add(-time.Hour)
+	one := people.Consent{Key: "k1", Address: "tel:+15550001", Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromAPI, At: at, Words: "não quero ✋", By: "t1"}
+	two := people.Consent{Address: "tel:+15550001", Purpose: "research", Status: people.Given, Source: people.FromImport, At: at.Add(time.Minute)}
+	other := people.Consent{Address: "other:chat-1", Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromWord, At: at}
+	states := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{one, two, other}))
+	again := must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{one}))
+	same(t, "repeated", again, states[:1])
+	older := two
+	older.Status, older.At = people.Refused, at.Add(-time.Hour)
+	same(t, "one that is older changes nothing", must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{older})), states[1:2])
+
+	got, list, err := b.Consents(b.ctx, "tel:+15550001", 10)
+	b.ok(err)
+	if len(got) != 2 || len(list) != 3 {
+		t.Fatalf("%d states, %d consents: %+v", len(got), len(list), list)
+	}
+	one.ID, two.ID, older.ID = list[2].ID, list[1].ID, list[0].ID
+	same(t, "the history", list, []people.Consent{older, two, one})
+	if one.ID >= two.ID || two.ID >= older.ID || states[0].Version != one.ID || states[1].Version != two.ID {
+		t.Errorf("ids %d, %d, %d; states %+v", one.ID, two.ID, older.ID, states)
+	}
+	if _, page, err := b.Consents(b.ctx, "tel:+15550001", 1); err != nil || len(page) != 1 || page[0].ID != older.ID {
+		t.Errorf("the latest: %+v (%v)", page, err)
+	}
+	if got, list, err := b.Consents(b.ctx, "tel:+15550009", 10); err != nil || len(got)+len(list) > 0 {
+		t.Errorf("of somebody unknown: %+v, %+v (%v)", got, list, err)
+	}
+	many := make([]people.Consent, 1000)
+	for i := range many {
+		many[i] = people.Consent{Key: fmt.Sprintf("m%d", i), Address: fmt.Sprintf("tel:+1777%07d", i/2), Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromImport}
+	}
+	for range 2 {
+		if got := must[[]people.State](t)(b.RecordConsents(b.ctx, many)); len(got) != 1000 || got[999].Status != people.Refused {
+			t.Errorf("%d states", len(got))
+		}
+	}
+	if _, list, err := b.Consents(b.ctx, "tel:+17770000499", 10); err != nil || len(list) != 2 {
+		t.Errorf("of a thousand: %+v (%v)", list, err)
+	}
+}
+
+// testPeopleKeys: a key that hashed something is never missing, and may be replaced.
+func testPeopleKeys(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	first, second := []byte("first key"), []byte("second key")
+	b.ok(b.OpenKeys(b.ctx, [][]byte{first}))
+	b.says("+15550001", people.Refused)
+	for name, keys := range map[string][][]byte{"none": nil, "another": {second}} {
+		if err := b.OpenKeys(b.ctx, keys); err == nil || !strings.Contains(err.Error(), "WEIR_PEOPLE_KEY") || !strings.Contains(err.Error(), "1 recorded") {
+			t.Errorf("with %s: %v", name, err)
+		}
+	}
+	b.ok(b.OpenKeys(b.ctx, [][]byte{second, first})) // rotated
+	_, lease := b.owned("a")
+	theirs := sms("k")
+	if got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, theirs)); got[0].Contact.Outcome != weir.Suppressed {
+		t.Errorf("refused under the old key: %+v", got[0].Contact.Progress)
+	}
+	b.says("+15550001", people.Given) // under the new one
+	theirs.Key = "k2"
+	if got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, theirs)); got[0].Contact.State != weir.Sending {
+		t.Errorf("taken back under the new key: %+v", got[0].Contact.Progress)
+	}
+}
+
+// testRefusalsRace: whoever refuses while contacts to them are accepted and claimed is not
+// claimed once the refusal is recorded.
+func testRefusalsRace(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	rounds := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		rounds++
+		name := fmt.Sprintf("c%d", rounds)
+		id, lease := b.owned(name)
+		number := fmt.Sprintf("+1777%07d", rounds)
+		n, before := rapid.IntRange(1, 20).Draw(rt, "contacts"), rapid.IntRange(0, 20).Draw(rt, "before")
+		list := make([]weir.Spec, n)
+		for i := range list {
+			list[i] = sms(fmt.Sprintf("%s-%d", name, i))
+			list[i].To = number
+		}
+		waiting := b.accept(id, list...)
+		var refused sync.WaitGroup
+		recorded := make(chan struct{})
+		for i, c := range waiting {
+			if i == min(before, n-1) {
+				refused.Go(func() {
+					defer close(recorded)
+					_, err := b.RecordConsents(b.ctx, []people.Consent{{Address: people.Canonical(number), Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromWord, At: now()}})
+					if err != nil {
+						rt.Error(err)
+					}
+				})
+				if rapid.Bool().Draw(rt, "answered") {
+					<-recorded
+				}
+			}
+			answered := false
+			select {
+			case <-recorded:
+				answered = true
+			default:
+			}
+			done := b.later(weir.Change{By: lease, Transitions: []weir.Transition{claim(c, now())}})
+			if r := <-done; answered && (r.Err != nil || len(r.Suppressed) != 1) {
+				rt.Errorf("contact %d was claimed after the refusal was answered: %+v", i, r)
+			}
+		}
+		refused.Wait()
+		inFlight := 0
+		for _, c := range waiting {
+			if is, _ := b.read(c.Ref); is.State == weir.Sending {
+				inFlight++
+			} else if is.Outcome != weir.Suppressed {
+				rt.Errorf("a contact is %+v", is.Progress)
+			}
+		}
+		b.wantQueued(id, 0)
+		if got := must[[]weir.Contact](t)(b.InFlight(b.ctx, id)); len(got) != inFlight {
+			rt.Errorf("%d are in flight, %d are stored so", len(got), inFlight)
+		}
+	})
+}

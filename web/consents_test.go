@@ -1,0 +1,133 @@
+package web_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	consent "weir/people"
+	peopleapi "weir/web/people"
+)
+
+// consents keeps consents in memory, as the rules say.
+type consents struct {
+	mu   sync.Mutex
+	list []consent.Consent
+	err  error
+}
+
+func (c *consents) RecordConsents(_ context.Context, list []consent.Consent) ([]consent.State, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return nil, c.err
+	}
+	var out []consent.State
+	for _, one := range list {
+		one.ID = int64(len(c.list) + 1)
+		c.list = append(c.list, one)
+		out = append(out, c.states(one.Address)...)
+	}
+	return out, nil
+}
+
+func (c *consents) states(address string) []consent.State {
+	var now consent.State
+	known := false
+	for i := range c.list {
+		if c.list[i].Address == address {
+			now, known = consent.Next(now, known, &c.list[i]), true
+		}
+	}
+	if !known {
+		return nil
+	}
+	return []consent.State{now}
+}
+
+func (c *consents) Consents(_ context.Context, address string, limit int) ([]consent.State, []consent.Consent, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []consent.Consent
+	for i := len(c.list) - 1; i >= 0 && len(list) < limit; i-- {
+		if c.list[i].Address == address {
+			list = append(list, c.list[i])
+		}
+	}
+	return c.states(address), list, c.err
+}
+
+func TestConsents_AreRecordedAndFound(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	at := start.Add(-time.Hour)
+	body := `{"consents":[{"key":"k","to":"+1 555 010 0234","status":"refused","at":"` + at.Format(time.RFC3339) + `","words":"no more","source":"import"},{"to":"chat-1","status":"given"}]}`
+	got := into[peopleapi.StateList](t, r.do("POST", "/v1/consents", body), 200)
+	if len(got.States) != 2 || got.States[0].Status != "refused" || got.States[0].Purpose != "all" || !got.States[0].At.Equal(at) || got.States[1].Status != "given" {
+		t.Errorf("%+v", got)
+	}
+	found := into[peopleapi.PersonConsents](t, r.do("POST", "/v1/consents:search", `{"to":"15550100234"}`), 200)
+	want := peopleapi.PersonConsents{
+		Refused: true, States: got.States[:1],
+		Consents: []peopleapi.ConsentView{{ID: "1", Key: "k", Purpose: "all", Status: "refused", Source: "import", At: at, Words: "no more", By: "configured-2"}},
+	}
+	if d := cmp.Diff(want, found); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if found := into[peopleapi.PersonConsents](t, r.do("POST", "/v1/consents:search", `{"to":"+15550109999"}`), 200); found.Refused || len(found.States)+len(found.Consents) > 0 {
+		t.Errorf("of somebody unknown: %+v", found)
+	}
+	if strings.Contains(r.logs.String(), "0100234") {
+		t.Error("a number is in the log")
+	}
+}
+
+func TestConsents_EveryMistakeAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	g := r.do("POST", "/v1/consents", `{"consents":[{"to":"","status":"maybe"},{"to":"1","status":"given","at":"`+start.Add(time.Hour).Format(time.RFC3339)+`"},{"status":"given","source":"word"}]}`)
+	if g.status != 422 {
+		t.Fatalf("%d %s", g.status, g.body)
+	}
+	for _, pointer := range []string{"/consents/0/to", "/consents/0/status", "/consents/2/to", "/consents/2/source"} {
+		if !strings.Contains(g.body, `"`+pointer+`"`) {
+			t.Errorf("%s is not named: %s", pointer, g.body)
+		}
+	}
+	future := r.do("POST", "/v1/consents", `{"consents":[{"to":"1","status":"given","at":"`+start.Add(time.Hour).Format(time.RFC3339)+`"}]}`)
+	if future.status != 422 || !strings.Contains(future.body, `"/consents/0/at"`) || len(r.consents.list) > 0 {
+		t.Errorf("%d %s", future.status, future.body)
+	}
+}
+
+// A stop word is recorded before the message is acknowledged: if it cannot be, the provider
+// has to send it again.
+func TestConsents_StopWordsAreRecordedBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ch := r.channel("a", "texts")
+	r.consents.err = weir.Errorf(weir.CodeUnavailable, "not now")
+	path := callbackPath(ch, "incoming?guid=g&from=%2B15550100234&body=Unsubscribe.")
+	if g := r.call("", path, "", ""); g.status != 503 {
+		t.Fatalf("%d %s", g.status, g.body)
+	}
+	r.consents.err = nil
+	if g := r.call("", path, "", ""); g.status != 200 {
+		t.Fatalf("%d %s", g.status, g.body)
+	}
+	if g := r.call("", callbackPath(ch, "incoming?guid=h&from=%2B15550100235&body=I+want+to+stop+by"), "", ""); g.status != 200 {
+		t.Fatalf("%d %s", g.status, g.body)
+	}
+	if len(r.consents.list) != 1 {
+		t.Fatalf("%+v", r.consents.list)
+	}
+	want := consent.Consent{ID: 1, Key: r.consents.list[0].Key, Address: "tel:+15550100234", Purpose: "all", Status: consent.Refused, Source: consent.FromWord, At: r.consents.list[0].At, Words: "Unsubscribe.", By: "a"}
+	if d := cmp.Diff(want, r.consents.list[0]); d != "" || !strings.HasSuffix(want.Key, ":g") {
+		t.Errorf("key %q (-want +got):\n%s", want.Key, d)
+	}
+}
