@@ -22,6 +22,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/internal/failpoint"
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
@@ -131,10 +132,12 @@ func (s *Store) RecordConsents(ctx context.Context, list []people.Consent) ([]pe
 	if err != nil {
 		return nil, err
 	}
+	failpoint.Hit("consent.before")
 	call.Submit(nil)
 	if err := call.Wait(); err != nil {
 		return nil, err
 	}
+	failpoint.Hit("consent.committed")
 	return w.states, nil
 }
 
