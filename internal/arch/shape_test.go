@@ -75,7 +75,7 @@ func covered(nodes []ast.Node, n ast.Node) bool {
 // start nothing.
 func pure() []string {
 	return []string{
-		".", "operators", "actors/contacts", "surveys", "surveys/calendar", "surveys/pacing", "surveys/respondents",
+		".", "operators", "people", "actors/contacts", "surveys", "surveys/calendar", "surveys/pacing", "surveys/respondents",
 		"router", "router/label", "router/resource", "router/journal", "router/internal/codec",
 	}
 }
