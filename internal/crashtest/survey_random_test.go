@@ -33,6 +33,7 @@ func TestSurveys_SurviveKillsAtRandomMoments(t *testing.T) {
 				w.killOnce(chance)
 			}
 			w.broker.kill()
+			w.kills++ // it loses sight of as many contacts as any other
 			w.broker.start("")
 			w.broker.up()
 			w.settle(store)
