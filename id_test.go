@@ -9,7 +9,7 @@ import (
 	"weir"
 )
 
-func TestRef_AreReadAsTheyWereWritten(t *testing.T) {
+func TestRef_IsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a := weir.AttemptRef{
@@ -28,7 +28,7 @@ func TestRef_AreReadAsTheyWereWritten(t *testing.T) {
 	})
 }
 
-func TestRef_ForeignRefsAreRefused(t *testing.T) {
+func TestRef_RefusesForeignForms(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "-", "1", "1-", "-1", "0-1", "1-0", "01-1", "A-1", "1-1-1", "+1-1", "1--1", " 1-1", "zzzzzzzzzzzzzz-1", "1_0-1"} {
 		if r, err := weir.ParseRef(s); err == nil {

@@ -8,7 +8,7 @@ import (
 	"weir"
 )
 
-func TestLedger_Fits(t *testing.T) {
+func TestLedger_KeepsTheReserveForReplies(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		replies, others int
@@ -41,7 +41,7 @@ func TestLedger_Fits(t *testing.T) {
 
 // If contacts take slots only when they fit, usage never exceeds the capacity,
 // and contacts that are not replies never enter the reserve.
-func TestLedger_HoldsCapacity(t *testing.T) {
+func TestLedger_NeverExceedsTheCapacity(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		type taken struct {
@@ -90,7 +90,7 @@ func TestLedger_PanicsOnASlotFreedTwice(t *testing.T) {
 	l.Give(weir.Normal, 1)
 }
 
-func TestLedger_Lanes(t *testing.T) {
+func TestLane_DiffersByPriorityAndSurvey(t *testing.T) {
 	t.Parallel()
 	seen := map[weir.Lane]string{}
 	for p := weir.Reply; p <= weir.Normal; p++ {

@@ -35,8 +35,8 @@ func in(s weir.State) weir.Progress {
 	return p
 }
 
-// TestProgress_Transitions checks the whole table: every method in every state.
-func TestProgress_Transitions(t *testing.T) {
+// TestProgress_AllowsOnlyTheTransitionsOfTheTable checks the whole table: every method in every state.
+func TestProgress_AllowsOnlyTheTransitionsOfTheTable(t *testing.T) {
 	t.Parallel()
 	const no = weir.State(0)
 	two := func(p weir.Progress, err error) (weir.Progress, error) { return p, err }
@@ -115,7 +115,7 @@ func TestProgress_TransitionsFillTheirFields(t *testing.T) {
 	}
 }
 
-func TestProgress_ReportPart(t *testing.T) {
+func TestProgress_KeepsADeliveredPart(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		parts   string
@@ -146,7 +146,7 @@ func TestProgress_ReportPart(t *testing.T) {
 	}
 }
 
-func TestProgress_Amend(t *testing.T) {
+func TestProgress_CorrectsAFailedPartOnce(t *testing.T) {
 	t.Parallel()
 	p := weir.Progress{Rev: 1, State: weir.Done, Outcome: weir.Failed, Parts: "ffd", Reason: "x"}
 	p, changed := p.CorrectPart(0)

@@ -71,7 +71,7 @@ func crashOn(message string, armed *atomic.Bool) actor.ReceiverMiddleware {
 	}
 }
 
-func TestAccept_AContactIsClaimedAsItIsAccepted(t *testing.T) {
+func TestAccept_ClaimsAContactAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newSecond(t)
 		c := s.accept(t)
@@ -84,7 +84,7 @@ func TestAccept_AContactIsClaimedAsItIsAccepted(t *testing.T) {
 
 // The broker crashes after contacts were accepted and claimed, and before it hears of it.
 // The contact certainly was not sent.
-func TestAccept_AClaimAtAcceptanceOutlivesItsBroker(t *testing.T) {
+func TestAccept_ClaimOutlivesItsBroker(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var armed atomic.Bool
 		s := newSecond(t, crashOn(".acceptedReserved", &armed))
@@ -99,7 +99,7 @@ func TestAccept_AClaimAtAcceptanceOutlivesItsBroker(t *testing.T) {
 
 // The broker crashes before it has submitted the contacts: the message is lost, and the
 // caller submits them.
-func TestAccept_AnAcceptanceOutlivesItsBroker(t *testing.T) {
+func TestAccept_OutlivesABrokerThatCrashes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var armed atomic.Bool
 		s := newSecond(t, crashOn(".accepting", &armed))
@@ -115,7 +115,7 @@ func TestAccept_AnAcceptanceOutlivesItsBroker(t *testing.T) {
 
 // Another incarnation begins between the reservation and the commit: the contact waits, and is
 // claimed by the next one.
-func TestAccept_AnAcceptanceOfAnEarlierIncarnation(t *testing.T) {
+func TestAccept_LeavesTheClaimToTheNextIncarnation(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newSecond(t)
 		taken := make(chan struct{})
@@ -142,7 +142,7 @@ func TestAccept_AnAcceptanceOfAnEarlierIncarnation(t *testing.T) {
 
 // The caller goes away while its contacts are stored: what is stored is dispatched all
 // the same.
-func TestAccept_AnAcceptanceWithoutItsCaller(t *testing.T) {
+func TestAccept_DispatchesAfterItsCallerHasGone(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newSecond(t)
 		ctx, cancel := context.WithCancel(t.Context())

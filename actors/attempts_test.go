@@ -182,7 +182,7 @@ func inBubble(t *testing.T, run func(*testing.T)) {
 // The broker crashes between a claim and its dispatch, and the store fails while
 // its successor loads. The contact certainly was not sent, so it is still sent,
 // once.
-func TestAttempts_ClaimThatWasNotSentSurvivesAFailedLoad(t *testing.T) {
+func TestBroker_SendsAnUnsentClaimOnceAfterAFailedLoad(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var crashed, failed atomic.Bool
 		crash := func(next actor.ReceiverFunc) actor.ReceiverFunc {
@@ -244,7 +244,7 @@ func TestBroker_WaitsForTheAnswersToItsPredecessor(t *testing.T) {
 
 // The store refuses a change permanently. The broker decides the same again each
 // time it has reloaded its state; the reloads back off.
-func TestAttempts_RefusedChangeIsNotAHotLoop(t *testing.T) {
+func TestBroker_BacksOffWhenAChangeIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var store *claimStore
 		afterClaim(t, func(s *claimStore) { store, s.refuse = s, 200 })

@@ -7,7 +7,7 @@ import (
 
 // A broker that ends waits for its last changes while more are being issued:
 // results of status requests arrive until it has ended.
-func TestChannelState_WaitingForWritesWhileMoreBegin(t *testing.T) {
+func TestChannelState_WaitsForWritesWhileMoreBegin(t *testing.T) {
 	t.Parallel()
 	s := newChannelState(1, 1)
 	var writers, waiters sync.WaitGroup

@@ -46,7 +46,7 @@ func (*slow) Status(context.Context) channels.Status { return channels.Status{He
 // When the manager itself crashes, its brokers end with it. They come back, no
 // contact is sent twice, none is forgotten, and the results of calls that were
 // under way are not lost.
-func TestManager_Crash(t *testing.T) {
+func TestManager_CrashLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		t.Cleanup(func() { time.Sleep(2 * time.Second) })

@@ -140,7 +140,7 @@ func TestMinutes_GaugesAreWrittenWhenTheyChange(t *testing.T) {
 
 // What a failed write stored is not written again; the rest waits and stays
 // listed, and nothing is lost.
-func TestMinutes_ThatCouldNotBeWritten(t *testing.T) {
+func TestMinutes_FailedWriteLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, store, log := keeper(t)
@@ -188,7 +188,7 @@ func TestMinutes_AreDroppedWhenThereAreTooMany(t *testing.T) {
 	})
 }
 
-func TestMinutes_RateOfTheLastMinutes(t *testing.T) {
+func TestMinutes_TellTheRateOfTheLastMinutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, _, _ := keeper(t)
@@ -218,7 +218,7 @@ func TestMinutes_RateOfTheLastMinutes(t *testing.T) {
 
 // A channel is idle since its last dispatch, to the minute, and at most as long as the
 // minutes that are kept.
-func TestMinutes_IdleSince(t *testing.T) {
+func TestMinutes_TellSinceWhenAChannelIsIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, _, _ := keeper(t)
@@ -246,8 +246,8 @@ func TestMinutes_IdleSince(t *testing.T) {
 	})
 }
 
-// TestMinutes_CountingWhileMinutesEnd loses nothing and counts nothing twice.
-func TestMinutes_CountingWhileMinutesEnd(t *testing.T) {
+// TestMinutes_CountExactlyWhileMinutesEnd loses nothing and counts nothing twice.
+func TestMinutes_CountExactlyWhileMinutesEnd(t *testing.T) {
 	t.Parallel()
 	store := new(ledger)
 	m := newMinutes(time.Now(), store, slog.New(slog.DiscardHandler))

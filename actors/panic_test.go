@@ -8,9 +8,9 @@ import (
 	"weir/actors/supervise"
 )
 
-// TestPanics_TextHoldsNoData: a driver that panics with a phone number in the value
+// TestPanicText_HoldsNoData: a driver that panics with a phone number in the value
 // must not put it into the log.
-func TestPanics_TextHoldsNoData(t *testing.T) {
+func TestPanicText_HoldsNoData(t *testing.T) {
 	t.Parallel()
 	for _, value := range []any{"bad number +15550100", errors.New("bad number +15550100")} {
 		if text := supervise.PanicText(value); strings.Contains(text, "5550100") {

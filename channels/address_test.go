@@ -9,7 +9,7 @@ import (
 	"weir/channels"
 )
 
-func TestAddress_PhoneNumber(t *testing.T) {
+func TestAddress_AcceptsPhoneNumbersOnly(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^\+?[0-9]{3,15}$`)
 	rapid.Check(t, func(t *rapid.T) {

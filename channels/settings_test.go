@@ -7,7 +7,7 @@ import (
 	"weir/channels"
 )
 
-func TestSettings_PaceSettings(t *testing.T) {
+func TestSettings_PaceIsChecked(t *testing.T) {
 	t.Parallel()
 	typ := channels.Type{Name: "made-up"}
 	for _, c := range []struct {

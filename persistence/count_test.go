@@ -12,7 +12,7 @@ import (
 )
 
 // Every statement counts once, whichever way it takes through the driver.
-func TestStatements_AreCounted(t *testing.T) {
+func TestStatements_EachCountsOnce(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{"sqlite": "sqlite://:memory:", "mysql": testmysql.URL(t)} {
 		t.Run(name, func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"weir/persistence/storetest"
 )
 
-// TestMigrate_Migrations goes up, down and up again, and the store works.
-func TestMigrate_Migrations(t *testing.T) {
+// TestMigrate_GoesUpDownAndUpAgain goes up, down and up again, and the store works.
+func TestMigrate_GoesUpDownAndUpAgain(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.OpenOnly(t, url, persistence.Options{})
@@ -144,8 +144,8 @@ func wantPending(t *testing.T, s *persistence.Store, want int) {
 	}
 }
 
-// TestMigrate_StartAtOnce lets six processes start on one database: one after the other owns it.
-func TestMigrate_StartAtOnce(t *testing.T) {
+// TestMigrate_SixProcessesMayStartAtOnce lets six processes start on one database: one after the other owns it.
+func TestMigrate_SixProcessesMayStartAtOnce(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		var wg sync.WaitGroup
@@ -199,7 +199,7 @@ func stepNames(t *testing.T, folder string) []string {
 	return names
 }
 
-func TestMigrate_OpenRefuses(t *testing.T) {
+func TestOpen_RefusesABadURL(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ url, want string }{
 		"no scheme":       {"mysql:/u:secret@h/weir", "it has no scheme; want one of mysql://, sqlite://"},

@@ -33,7 +33,7 @@ func contactFor(t *testing.T, mode surveys.Mode, attempt int, contents ...survey
 	return got
 }
 
-func TestContent_ContactOfAnAttempt(t *testing.T) {
+func TestContent_FillsInTheContactOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	got := contactFor(t, surveys.SMS, 1, surveys.Content{Messages: []string{"{{ first_name }}{{first_name}}, {{district}}", "{{survey}}/{{respondent}}/{{mode}}/{{attempt}} }}"}})
 	want := weir.Spec{
@@ -48,7 +48,7 @@ func TestContent_ContactOfAnAttempt(t *testing.T) {
 
 // Contacts carry the attributes that the definition lists as labels, if the
 // respondent has them and they are short enough.
-func TestContent_Labels(t *testing.T) {
+func TestContent_LabelsAreShortAttributes(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.Labels = []string{"language", "district", "essay"}
@@ -63,7 +63,7 @@ func TestContent_Labels(t *testing.T) {
 	}
 }
 
-func TestContent_OfEachAttempt(t *testing.T) {
+func TestContent_DiffersByAttempt(t *testing.T) {
 	t.Parallel()
 	for attempt, want := range map[int]string{0: "one", 1: "one", 2: "two", 3: "two", 99: "two"} {
 		got := contactFor(t, surveys.MobileWeb, attempt, surveys.Content{Messages: []string{"one"}}, surveys.Content{Messages: []string{"two"}})
@@ -74,7 +74,7 @@ func TestContent_OfEachAttempt(t *testing.T) {
 }
 
 // The URL of a call carries the respondent's reference, and never the number.
-func TestContent_CallContent(t *testing.T) {
+func TestContent_CallURLCarriesNoNumber(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		"https://ivr.example/start":                       "https://ivr.example/start?respondent=r17",
@@ -97,7 +97,7 @@ func TestContent_CallContent(t *testing.T) {
 }
 
 // An interview has notes, a form to open, or both.
-func TestContent_Interviews(t *testing.T) {
+func TestContent_InterviewHasNotesOrAForm(t *testing.T) {
 	t.Parallel()
 	form := &weir.Call{CallbackURL: "https://forms.example/{{respondent}}"}
 	both := contactFor(t, surveys.CATI, 1, surveys.Content{Messages: []string{"Ask {{first_name}}"}, Call: form})
@@ -120,7 +120,7 @@ func TestContent_Interviews(t *testing.T) {
 	}
 }
 
-func TestContent_InvalidContents(t *testing.T) {
+func TestContent_InvalidOneIsRefused(t *testing.T) {
 	t.Parallel()
 	call := func(c weir.Call) surveys.Content { return surveys.Content{Call: &c} }
 	say := func(s string) surveys.Content { return surveys.Content{Messages: []string{s}} }
@@ -170,7 +170,7 @@ func TestContent_InvalidContents(t *testing.T) {
 }
 
 // A missing field is refused at launch; the error names the respondents that lack it.
-func TestContent_MissingAttributes(t *testing.T) {
+func TestContent_MissingAttributesNameTheRespondents(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
 	gaps := surveys.MissingAttributes{Needs: pl.RequiredAttributes()}

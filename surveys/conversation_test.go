@@ -96,7 +96,7 @@ func TestConversation_FailureOfCanceledRetryEndsNoRespondent(t *testing.T) {
 
 // A respondent who answers before the first contact is still contacted, unless the
 // answer ended the conversation.
-func TestConversation_AnswersOfPendingRespondents(t *testing.T) {
+func TestConversation_EarlyAnswerPreventsNoContact(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
 	d.CountPartial = true
@@ -116,7 +116,7 @@ func TestConversation_AnswersOfPendingRespondents(t *testing.T) {
 }
 
 // An answer in the waiting contact itself proves that the contact took place.
-func TestConversation_AnswerInTheContactItself(t *testing.T) {
+func TestConversation_AnswerProvesThatTheContactTookPlace(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, definition())
 	p, e, err := l.pl.Replied(l.p, at(1), l.p.Serial, surveys.Started)
@@ -128,7 +128,7 @@ func TestConversation_AnswerInTheContactItself(t *testing.T) {
 	}
 }
 
-func TestConversation_OptOut(t *testing.T) {
+func TestConversation_OptOutEndsTheRespondent(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[surveys.Disposition]surveys.Disposition{
 		surveys.Registered: surveys.Refused, surveys.Queued: surveys.Refused, surveys.Contacted: surveys.Refused,
@@ -152,7 +152,7 @@ func TestConversation_OptOut(t *testing.T) {
 	}
 }
 
-func TestConversation_StopWords(t *testing.T) {
+func TestConversation_StopWordsStandAlone(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.StopWords = []string{"STOP", "No más!", "arrêter"}
@@ -171,7 +171,7 @@ func TestConversation_StopWords(t *testing.T) {
 	}
 }
 
-func TestConversation_FinalDispositionsWhenGivenUp(t *testing.T) {
+func TestDisposition_IsFinalWhenGivenUp(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[surveys.Disposition]surveys.Disposition{
 		surveys.Queued: surveys.Unreached, surveys.Contacted: surveys.Unresponsive, surveys.Started: surveys.Breakoff, surveys.InterimPartial: surveys.Partial,
@@ -183,7 +183,7 @@ func TestConversation_FinalDispositionsWhenGivenUp(t *testing.T) {
 	}
 }
 
-func TestConversation_DispositionOrder(t *testing.T) {
+func TestDisposition_GoesForwardOnly(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		from, to surveys.Disposition
@@ -214,7 +214,7 @@ func TestConversation_DispositionOrder(t *testing.T) {
 	}
 }
 
-func TestConversation_InvalidReports(t *testing.T) {
+func TestConversation_RefusesInvalidReports(t *testing.T) {
 	t.Parallel()
 	l := waitingRetry(t, smsOnly("10m 2h"))
 	for _, d := range []surveys.Disposition{surveys.Registered, surveys.Queued, surveys.Unresponsive, surveys.Unreached, "asleep"} {
@@ -266,7 +266,7 @@ func TestConversation_TimeoutOfAFinishedRespondentDoesNothing(t *testing.T) {
 
 // Scenarios 36 to 38, from the survey's view: a late report about an older contact
 // does not affect the newer one.
-func TestConversation_LateReportsOfAnOlderContact(t *testing.T) {
+func TestConversation_LateReportsChangeNothing(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m 2h"))
 	l.accepted(0)
@@ -316,7 +316,7 @@ func TestConversation_CancelIncludesDispatchedContact(t *testing.T) {
 	}
 }
 
-func TestConversation_RespondentCountsOnce(t *testing.T) {
+func TestRespondent_CountsOnce(t *testing.T) {
 	t.Parallel()
 	for _, partial := range []bool{false, true} {
 		d := smsOnly("10m 2h")
@@ -350,7 +350,7 @@ func TestConversation_RespondentCountsOnce(t *testing.T) {
 
 // Scenario 85: a respondent whose step fails is delayed for longer each time, and
 // given up in the end.
-func TestConversation_FailedStepsBackOff(t *testing.T) {
+func TestRespondent_BacksOffAfterFailedSteps(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
 	p, now, waits := surveys.NewProgress(), start(), []time.Duration(nil)

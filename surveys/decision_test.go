@@ -21,7 +21,7 @@ func planWithTarget(t *testing.T, cutoff int, rate float64, q surveys.Quotas) *s
 }
 
 // Scenarios 78 and 80, and the examples of the rule.
-func TestDecision_BatchSize(t *testing.T) {
+func TestDecision_SizesTheBatchByTheRate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -95,7 +95,7 @@ func TestDecision_SurveyThatNeedsMoreStartsSome(t *testing.T) {
 }
 
 // Scenario 77: no target, batch 10, 21 respondents.
-func TestDecision_BatchIsRefilled(t *testing.T) {
+func TestDecision_RefillsTheBatch(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.BatchSize = 10
@@ -118,7 +118,7 @@ func TestDecision_BatchIsRefilled(t *testing.T) {
 
 // Scenarios 79 and 87: when a survey has enough, when it is done, and when it is
 // stopped.
-func TestDecision_AtEnd(t *testing.T) {
+func TestDecision_EndsASurvey(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.Schedule = office("UTC")
@@ -158,7 +158,7 @@ func TestDecision_AtEnd(t *testing.T) {
 }
 
 // The estimate is when the last respondent has gone through all retries, if nobody answers.
-func TestDecision_EstimatedEnd(t *testing.T) {
+func TestDecision_EstimateAssumesThatNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	d := definition() // calls after 10 m and 2 h, then texts after 2 h and 2 h more
 	d.Schedule = office("UTC")
@@ -261,7 +261,7 @@ func TestDecision_CutoffIsReachedByItsLastRespondent(t *testing.T) {
 	}
 }
 
-func TestDecision_NumbersNeeded(t *testing.T) {
+func TestDecision_TellsHowManyNumbersAreNeeded(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		cutoff int

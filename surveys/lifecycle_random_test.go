@@ -102,7 +102,7 @@ func (c *fakeChannel) reply() {
 // Whatever happens, in any order: no respondent is contacted outside a window, after
 // the last retry or after the end; at most one contact is open at a time; every
 // respondent that is not final has a next step; and all end.
-func TestLifecycle_RespondentLifecycles(t *testing.T) {
+func TestRespondent_EndsWhateverHappens(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := definition()

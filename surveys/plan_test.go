@@ -55,7 +55,7 @@ func plan(t interface {
 	return pl
 }
 
-func TestPlan_DefinitionDefaults(t *testing.T) {
+func TestPlan_FillsInDefaults(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
 	if pl.FallbackDelay != surveys.DefaultFallbackDelay || pl.Weight != 1 || pl.LimitPerMinute != 100 || pl.Batch != 10_000 || pl.InitialSuccessRate != 1 {
@@ -70,7 +70,7 @@ func TestPlan_DefinitionDefaults(t *testing.T) {
 	}
 }
 
-func TestPlan_InvalidDefinitions(t *testing.T) {
+func TestPlan_RefusesInvalidDefinitions(t *testing.T) {
 	t.Parallel()
 	half, two := 0.5, 2.0
 	for _, tt := range []struct {
@@ -129,7 +129,7 @@ func TestPlan_InvalidDefinitions(t *testing.T) {
 	}
 }
 
-func TestPlan_ChooseArmByRatio(t *testing.T) {
+func TestPlan_ChoosesArmsByRatio(t *testing.T) {
 	t.Parallel()
 	arms := []surveys.Arm{{Ratio: 0}, {Ratio: 30}, {Ratio: 70}, {Ratio: 0}}
 	for u, want := range map[float64]int{0: 1, 0.2999: 1, 0.3: 2, 0.9999: 2} {
@@ -171,7 +171,7 @@ const body = `{
 	"initial_success_rate": 0, "region": "MX"
 }`
 
-func TestPlan_DefinitionAsJSON(t *testing.T) {
+func TestPlan_ReadsADefinitionInJSON(t *testing.T) {
 	t.Parallel()
 	var d surveys.Definition
 	in := json.NewDecoder(strings.NewReader(body))

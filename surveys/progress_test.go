@@ -11,7 +11,7 @@ import (
 )
 
 // Why announces the step that Timeout then takes.
-func TestProgress_WhyARespondentWaits(t *testing.T) {
+func TestProgress_WhyAnnouncesTheNextStep(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.Schedule = office("America/Mexico_City")
@@ -44,7 +44,7 @@ func TestProgress_WhyARespondentWaits(t *testing.T) {
 	}
 }
 
-func TestProgress_SurveyStates(t *testing.T) {
+func TestState_AllowsOnlyItsSteps(t *testing.T) {
 	t.Parallel()
 	// want holds the states after each step from draft, running, paused, stopping
 	// and done; - means a conflict.
@@ -72,7 +72,7 @@ func TestProgress_SurveyStates(t *testing.T) {
 
 // Only a running survey is locked. A locked one refuses the commands that would change
 // it, until it is unlocked; its own end is no command.
-func TestProgress_SurveyLock(t *testing.T) {
+func TestLock_RefusesCommandsUntilUnlocked(t *testing.T) {
 	t.Parallel()
 	const ok = weir.Code("")
 	for _, from := range surveys.States() {
@@ -112,7 +112,7 @@ func TestProgress_SurveyLock(t *testing.T) {
 
 // Scenario 45: two running surveys have the same number. A message goes to the
 // respondent of the channel that received it, then to the newest contact.
-func TestProgress_FindSender(t *testing.T) {
+func TestFindSender_PrefersTheChannelThatReceived(t *testing.T) {
 	t.Parallel()
 	on := func(over string, minute float64, status surveys.Status, channels ...string) surveys.Candidate {
 		return surveys.Candidate{Status: status, LastChannel: over, LastAccepted: at(minute), Channels: channels}
@@ -138,7 +138,7 @@ func TestProgress_FindSender(t *testing.T) {
 
 // A message counts once, when an outbox entry reports that a provider has accepted it,
 // and whatever is repeated.
-func TestProgress_Totals(t *testing.T) {
+func TestTotals_CountEachMessageOnce(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
 	contact := func(kind surveys.OutboxKind, serial, messages int) surveys.OutboxEntry {

@@ -26,7 +26,7 @@ func quotas() surveys.Quotas {
 	}
 }
 
-func TestQuota_Buckets(t *testing.T) {
+func TestQuota_FindsTheBucketOfARespondent(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		attributes map[string]string
@@ -49,7 +49,7 @@ func TestQuota_Buckets(t *testing.T) {
 }
 
 // Scenario 79: a survey with a full bucket continues; with all buckets full it does not.
-func TestQuota_FullBuckets(t *testing.T) {
+func TestQuota_IsReachedWhenAllBucketsAreFull(t *testing.T) {
 	t.Parallel()
 	q := quotas()
 	for _, tt := range []struct {
@@ -77,7 +77,7 @@ func TestQuota_FullBuckets(t *testing.T) {
 	}
 }
 
-func TestQuota_InvalidQuotas(t *testing.T) {
+func TestQuota_InvalidOneIsRefused(t *testing.T) {
 	t.Parallel()
 	where := func(name string, m surveys.Match) map[string]surveys.Match {
 		return map[string]surveys.Match{name: m}

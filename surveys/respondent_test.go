@@ -85,7 +85,7 @@ func (l *respondentLog) expect(want ...string) {
 
 // Scenario 82, and the example of the rule: "10m 2h" without another mode means
 // contacts at 0, after 10 minutes, after 2 hours, and failed after 2 more.
-func TestRespondent_RetriesWithoutAnotherMode(t *testing.T) {
+func TestRespondent_FailsAfterItsRetriesWithoutAnotherMode(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m 2h"))
 	clock := 0.0
@@ -103,7 +103,7 @@ func TestRespondent_RetriesWithoutAnotherMode(t *testing.T) {
 }
 
 // Scenario 82: neither retries nor another mode.
-func TestRespondent_FallbackDelayWithoutRetries(t *testing.T) {
+func TestRespondent_WithoutRetriesWaitsTheFallbackDelay(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly(""))
 	l.accepted(0)
@@ -120,7 +120,7 @@ func TestRespondent_FallbackDelayWithoutRetries(t *testing.T) {
 
 // Scenario 82: after the last retry the fallback delay, then the next mode with
 // its own retry schedule.
-func TestRespondent_FallbackToTheNextMode(t *testing.T) {
+func TestRespondent_FallsBackToTheNextMode(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.FallbackDelay = "45m"
@@ -226,7 +226,7 @@ func TestRespondent_EarlyExpiryIsRepeatedAtOnceOneTime(t *testing.T) {
 	}
 }
 
-func TestRespondent_NoWindowLeft(t *testing.T) {
+func TestRespondent_FailsWithNoWindowLeft(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
 	d.Schedule = office("UTC")
@@ -287,7 +287,7 @@ func TestRespondent_FailedMessageDoesNotEndAConversation(t *testing.T) {
 }
 
 // Scenario 15, and the complete rule.
-func TestRespondent_PriorityOfContacts(t *testing.T) {
+func TestRespondent_PriorityFollowsTheDisposition(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		d        surveys.Disposition
@@ -320,7 +320,7 @@ func TestRespondent_PriorityOfContacts(t *testing.T) {
 }
 
 // The report that a contact was accepted may be lost; its end implies it.
-func TestRespondent_EndWithoutAcceptance(t *testing.T) {
+func TestRespondent_EndImpliesAcceptance(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m"))
 	l.ended(5, weir.Completed)
@@ -331,7 +331,7 @@ func TestRespondent_EndWithoutAcceptance(t *testing.T) {
 
 // The answer of the person may be the first report of a contact: the delay to the next
 // step counts from there, and a failure of the call afterwards does not change it.
-func TestRespondent_AnswerWithoutAcceptance(t *testing.T) {
+func TestRespondent_DelayStartsWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m"))
 	p, e := l.pl.CallAnswered(l.p, at(5), l.p.Serial)
@@ -344,7 +344,7 @@ func TestRespondent_AnswerWithoutAcceptance(t *testing.T) {
 
 // A paused survey cancels a waiting contact, and the call turns out to be answered: the
 // person must not be called again before the delay.
-func TestRespondent_AnswerAfterCancel(t *testing.T) {
+func TestRespondent_AnswerAfterACancelStartsTheDelay(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m"))
 	p, e := l.pl.CancelWaiting(l.p, at(4))
@@ -367,7 +367,7 @@ func TestRespondent_AnswerAfterCancel(t *testing.T) {
 
 // A contact was canceled too late, and its end is all that is reported of it: it was an
 // attempt, and the next one follows after the delay.
-func TestRespondent_EndAfterCancel(t *testing.T) {
+func TestRespondent_EndAfterACancelIsAnAttempt(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, smsOnly("10m"))
 	p, e := l.pl.CancelWaiting(l.p, at(4))
@@ -380,7 +380,7 @@ func TestRespondent_EndAfterCancel(t *testing.T) {
 
 // A provider had a message for a while, and certainly did not send it: the contact
 // was queued again and expired there.
-func TestRespondent_ExpiryAfterAcceptance(t *testing.T) {
+func TestRespondent_ExpiryAfterAcceptanceIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
 	d.Schedule = office("UTC")
@@ -392,7 +392,7 @@ func TestRespondent_ExpiryAfterAcceptance(t *testing.T) {
 	}
 }
 
-func TestRespondent_PendingRespondentsStartOnce(t *testing.T) {
+func TestRespondent_StartsOnce(t *testing.T) {
 	t.Parallel()
 	l := startRespondent(t, definition())
 	if _, _, err := l.pl.Start(l.p, start(), 0); !errors.Is(err, surveys.ErrNotPending) {

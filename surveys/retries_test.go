@@ -12,7 +12,7 @@ import (
 	"weir/surveys"
 )
 
-func TestRetries_ParseRetrySchedule(t *testing.T) {
+func TestRetries_ScheduleIsParsed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]surveys.RetrySchedule{
 		"":                nil,
@@ -29,7 +29,7 @@ func TestRetries_ParseRetrySchedule(t *testing.T) {
 	}
 }
 
-func TestRetries_InvalidRetrySchedules(t *testing.T) {
+func TestRetries_InvalidScheduleIsRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"0m":                       `"0m" is not a delay; it must be longer than zero`,
@@ -56,7 +56,7 @@ func TestRetries_InvalidRetrySchedules(t *testing.T) {
 }
 
 // Scenario 82: the delay after each attempt.
-func TestRetries_Delays(t *testing.T) {
+func TestRetries_DelayFollowsTheAttempt(t *testing.T) {
 	t.Parallel()
 	two := surveys.RetrySchedule{10 * time.Minute, 2 * time.Hour}
 	for _, tt := range []struct {
@@ -81,7 +81,7 @@ func TestRetries_Delays(t *testing.T) {
 	}
 }
 
-func TestRetries_RetrySchedulesOfAnyDelays(t *testing.T) {
+func TestRetries_ScheduleMayHaveAnyDelays(t *testing.T) {
 	t.Parallel()
 	units := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 	rapid.Check(t, func(t *rapid.T) {

@@ -175,7 +175,7 @@ func (w *simulation) poll() {
 // Scenarios 18, 25, 77, 81 to 83 combined, over both clock changes: two equal surveys
 // get equal shares, almost nothing expires, the limit holds, and every respondent
 // ends.
-func TestSimulation_SimulatedSurveys(t *testing.T) {
+func TestSimulation_EqualSurveysShareAndEnd(t *testing.T) {
 	t.Parallel()
 	for zone, begins := range map[string][2]string{ // half a day before the clock change
 		"Europe/Berlin":       {"2026-03-28T12:00:00Z", "2026-10-24T12:00:00Z"},

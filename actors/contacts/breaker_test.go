@@ -26,7 +26,7 @@ func (r *rig) inTurn(manners ...manner) {
 // oneByOne dispatches one contact at a time.
 func oneByOne(r *rig) { r.cfg.SendConcurrency = 1 }
 
-func TestBreaker_Opens(t *testing.T) {
+func TestBreaker_OpensOnFailuresOfTheProvider(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		manners []manner

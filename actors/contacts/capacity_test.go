@@ -31,7 +31,7 @@ func TestCapacity_EachEndLetsOneMoreOut(t *testing.T) {
 }
 
 // Scenario 03.
-func TestCapacity_DeliveredMessagesLetMoreOut(t *testing.T) {
+func TestCapacity_EachDeliveredMessageLetsOneMoreOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 4)
 	r.accept(slices.Repeat([]weir.Spec{text(1)}, 10)...)
@@ -58,7 +58,7 @@ func TestCapacity_EachMessageOfAContactFreesItsSlot(t *testing.T) {
 }
 
 // Scenario 05.
-func TestCapacity_ALargeContactWaitsAtTheHead(t *testing.T) {
+func TestCapacity_LargeContactWaitsAtTheHead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 4)
 	r.accept(text(1), text(1), text(1), text(3), text(1))
@@ -70,7 +70,7 @@ func TestCapacity_ALargeContactWaitsAtTheHead(t *testing.T) {
 }
 
 // Scenario 05.
-func TestCapacity_ContactsLargerThanTheChannelAreShownAndGoWhenItGrows(t *testing.T) {
+func TestCapacity_ContactsTooLargeGoWhenTheChannelGrows(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	ids := r.accept(text(3), text(1), text(4))
@@ -99,7 +99,7 @@ func TestCapacity_RaisedCapacityIsUsedAtOnce(t *testing.T) {
 }
 
 // Scenario 10.
-func TestCapacity_LoweredCapacityDrains(t *testing.T) {
+func TestCapacity_LoweredCapacityCancelsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 10)
 	r.accept(calls(20)...)
@@ -113,7 +113,7 @@ func TestCapacity_LoweredCapacityDrains(t *testing.T) {
 }
 
 // Scenario 10.
-func TestCapacity_LoweredBetweenClaimAndSending(t *testing.T) {
+func TestCapacity_HoldsIfLoweredBetweenClaimAndDispatch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 10)
 	r.settle()
@@ -158,7 +158,7 @@ func TestCapacity_FreedSlotsAreFilledAtOnce(t *testing.T) {
 }
 
 // Scenario 14.
-func TestCapacity_PriorityThenArrival(t *testing.T) {
+func TestCapacity_GoesByPriorityThenArrival(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(r *rig) { r.ch.Paused = true })
 	for _, p := range []weir.Priority{weir.Normal, weir.High, weir.Normal, weir.High, weir.Reply} {
@@ -172,7 +172,7 @@ func TestCapacity_PriorityThenArrival(t *testing.T) {
 }
 
 // Scenario 16.
-func TestCapacity_SameInstantKeepsArrival(t *testing.T) {
+func TestCapacity_KeepsArrivalWithinOneInstant(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100)
 	r.hold["receive"] = true
@@ -187,7 +187,7 @@ func TestCapacity_SameInstantKeepsArrival(t *testing.T) {
 }
 
 // Scenario 16.
-func TestCapacity_WordsOfAcceptanceThatSwapKeepArrival(t *testing.T) {
+func TestCapacity_KeepsArrivalIfAcceptancesSwap(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(r *rig) { r.ch.Paused = true })
 	list := r.insert(calls(4)...)
@@ -203,7 +203,7 @@ func TestCapacity_WordsOfAcceptanceThatSwapKeepArrival(t *testing.T) {
 
 // A contact can be read with a page, and be dispatched, before the event of its
 // acceptance arrives. It must not be counted twice.
-func TestCapacity_LateReportOfAcceptance(t *testing.T) {
+func TestCapacity_LateAcceptanceIsNotCountedTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
 	list := r.insert(calls(2)...)
@@ -258,7 +258,7 @@ func TestCapacity_SurveysShareFairly(t *testing.T) {
 	}
 }
 
-func TestCapacity_ReplyReserve(t *testing.T) {
+func TestCapacity_ReserveIsKeptForReplies(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 4, func(r *rig) { r.ch.Settings["reply_reserve"] = 1.0 })
 	r.accept(slices.Repeat([]weir.Spec{text(1)}, 5)...)

@@ -19,7 +19,7 @@ func (r *rig) atOnce(n int, stored func() bool) {
 	r.acceptAtOnce(slices.Repeat([]weir.Spec{text(1)}, n), yes, stored)
 }
 
-func TestClaimAtOnce_AContactThatFindsASlotIsClaimedAsItIsAccepted(t *testing.T) {
+func TestClaimAtOnce_TakesASlotThatIsFree(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
 	r.settle()
@@ -94,7 +94,7 @@ func TestClaimAtOnce_NothingIsReservedIfAContactWouldWait(t *testing.T) {
 
 // The store may refuse contacts, or queue them because the lease is gone: what was
 // reserved for them is free again.
-func TestClaimAtOnce_AReservationEndsWithItsContacts(t *testing.T) {
+func TestClaimAtOnce_ReservationEndsWithItsContacts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		leased, stored func() bool
@@ -117,7 +117,7 @@ func TestClaimAtOnce_AReservationEndsWithItsContacts(t *testing.T) {
 	}
 }
 
-func TestClaimAtOnce_CapacityLoweredWhileAContactIsAccepted(t *testing.T) {
+func TestClaimAtOnce_HoldsACapacityLoweredMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.settle()
@@ -150,7 +150,7 @@ func TestClaimAtOnce_DrainWaitsForWhatIsBeingAccepted(t *testing.T) {
 
 // A client may find a contact in a list, and cancel it, before its broker has heard that
 // it was accepted.
-func TestClaimAtOnce_CancelBeforeTheBrokerKnowsTheContact(t *testing.T) {
+func TestClaimAtOnce_CancelMayComeBeforeTheBrokerKnows(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.settle()

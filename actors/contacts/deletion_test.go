@@ -62,7 +62,7 @@ func TestDelete_WaitsForDispatches(t *testing.T) {
 }
 
 // Contacts that other processes accept at the last moment end as well.
-func TestDelete_OfLateContacts(t *testing.T) {
+func TestDelete_EndsContactsAcceptedAtTheLastMoment(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.hold["remove"] = true
@@ -79,7 +79,7 @@ func TestDelete_OfLateContacts(t *testing.T) {
 }
 
 // Removing the channel is tried again a second after it was impossible.
-func TestDelete_RemovedOnce(t *testing.T) {
+func TestDelete_TriesTheRemovalAgainUntilItSucceeds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.hold["remove"] = true

@@ -21,7 +21,7 @@ func takes(m manner) func(*rig) {
 }
 
 // Scenario 29.
-func TestFaults_CallbackFasterThanTheAnswer(t *testing.T) {
+func TestReport_CountsBeforeTheAnswerToItsDispatch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.hold["answer"] = true
@@ -36,7 +36,7 @@ func TestFaults_CallbackFasterThanTheAnswer(t *testing.T) {
 }
 
 // Scenario 29.
-func TestFaults_NameComesAfterTheCallback(t *testing.T) {
+func TestReport_LearnsTheReferenceFromALaterAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.hold["answer"] = true
@@ -50,7 +50,7 @@ func TestFaults_NameComesAfterTheCallback(t *testing.T) {
 }
 
 // Scenarios 30 and 31.
-func TestFaults_LostAnswerIsResolved(t *testing.T) {
+func TestSend_LostAnswerIsResolved(t *testing.T) {
 	t.Parallel()
 	t.Run("by its callback", func(t *testing.T) {
 		t.Parallel()
@@ -74,7 +74,7 @@ func TestFaults_LostAnswerIsResolved(t *testing.T) {
 }
 
 // Scenario 32.
-func TestFaults_NotTakenIsSentAgain(t *testing.T) {
+func TestSend_RepeatsWhatTheProviderNeverGot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, takes(drops))
 	r.accept(calls(2)...)
@@ -85,7 +85,7 @@ func TestFaults_NotTakenIsSentAgain(t *testing.T) {
 }
 
 // Scenario 33.
-func TestFaults_RepeatedPartFreesOnce(t *testing.T) {
+func TestReport_RepeatedPartFreesOneSlot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
 	r.accept(text(3))
@@ -100,7 +100,7 @@ func TestFaults_RepeatedPartFreesOnce(t *testing.T) {
 }
 
 // Scenario 33.
-func TestFaults_RepeatedReportIsAnsweredWhenTheFirstIsDurable(t *testing.T) {
+func TestReport_RepeatWaitsUntilTheFirstIsDurable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.accept(text(2))
@@ -118,7 +118,7 @@ func TestFaults_RepeatedReportIsAnsweredWhenTheFirstIsDurable(t *testing.T) {
 }
 
 // Scenario 34.
-func TestFaults_FailedThenDelivered(t *testing.T) {
+func TestReport_DeliveredAfterFailedEndsAsDelivered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.accept(text(2))
@@ -136,7 +136,7 @@ func TestFaults_FailedThenDelivered(t *testing.T) {
 }
 
 // Scenario 35.
-func TestFaults_CompletedBeforeInProgress(t *testing.T) {
+func TestReport_EndBeforeTheBeginningEndsOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.accept(calls(1)...)
@@ -147,7 +147,7 @@ func TestFaults_CompletedBeforeInProgress(t *testing.T) {
 }
 
 // Scenarios 36 and 37.
-func TestFaults_38_LateReportOfAnEarlierAttempt(t *testing.T) {
+func TestReport_OfAnEarlierAttemptChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, report := range map[string]weir.Report{
 		"36 terminal": {Part: weir.WholeContact, Outcome: weir.NoAnswer},
@@ -171,14 +171,14 @@ func TestFaults_38_LateReportOfAnEarlierAttempt(t *testing.T) {
 }
 
 // Scenario 39.
-func TestFaults_ReportOfNothingKnown(t *testing.T) {
+func TestReport_OfNothingKnownChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	wantVerdict(t, r.report(whole(weir.AttemptRef{Ref: weir.Ref{Channel: 7, ID: 99}, Number: 1}, weir.Completed)), weir.UnknownAttempt)
 }
 
 // Scenario 42.
-func TestFaults_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
+func TestCapacity_CallHoldsItsSlotUntilItsEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.accept(calls(2)...)
@@ -189,7 +189,7 @@ func TestFaults_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
 }
 
 // Scenario 46.
-func TestFaults_FullAgainWithinOneBackOff(t *testing.T) {
+func TestBreaker_ChannelIsFullAgainWithinOneBackOff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, takes(stumbles))
 	r.askErr = func() bool { return true }
@@ -213,7 +213,7 @@ func TestFaults_FullAgainWithinOneBackOff(t *testing.T) {
 }
 
 // Scenario 47.
-func TestFaults_RefusedAsPastIsExpired(t *testing.T) {
+func TestSend_RefusedForAClosedWindowExpires(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, takes(cannotNow))
 	r.hold["answer"] = true
@@ -225,7 +225,7 @@ func TestFaults_RefusedAsPastIsExpired(t *testing.T) {
 }
 
 // Scenario 65.
-func TestFaults_PoisonBecomesADeadLetter(t *testing.T) {
+func TestSend_PoisonBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 5)
 	r.manner = func(a channels.Attempt) manner {
@@ -250,7 +250,7 @@ func TestFaults_PoisonBecomesADeadLetter(t *testing.T) {
 }
 
 // The last report on a contact of several messages may be a good one.
-func TestFaults_FailureOfAPartIsTheReason(t *testing.T) {
+func TestReport_FailedPartGivesTheReason(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.accept(text(2))
@@ -285,7 +285,7 @@ func TestClaimsCommitted_StaleClaimIsNotDispatched(t *testing.T) {
 }
 
 // Whatever still arrives about an earlier attempt changes nothing of a later one.
-func TestResults_OfAnEarlierAttempt(t *testing.T) {
+func TestResults_OfAnEarlierAttemptChangeNothing(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]func(*contacts.Core, weir.AttemptRef, time.Time){
 		"refused": func(c *contacts.Core, ref weir.AttemptRef, now time.Time) {

@@ -12,7 +12,7 @@ import (
 
 // The age of the queue is that of its oldest contact, in any lane, also if it is too
 // large for the channel.
-func TestFigures_OldestQueued(t *testing.T) {
+func TestFigures_AgeIsThatOfTheOldestInAnyLane(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, paused)
 	oldest := func(want time.Duration) {
@@ -43,7 +43,7 @@ func TestFigures_OldestQueued(t *testing.T) {
 
 // Of two contacts in one lane that are too large, the age is not that of one that was
 // canceled.
-func TestFigures_OldestBlockedIsCanceled(t *testing.T) {
+func TestFigures_AgeLeavesOutACanceledContact(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.accept(text(3))
@@ -59,7 +59,7 @@ func TestFigures_OldestBlockedIsCanceled(t *testing.T) {
 }
 
 // A retry takes one of ten from the budget, and what is owed counts as nothing left.
-func TestFigures_RetryBudget(t *testing.T) {
+func TestFigures_ShowWhatIsLeftOfTheRetryBudget(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, takes(cannotNow))
 	left := func(want float64) {
@@ -75,7 +75,7 @@ func TestFigures_RetryBudget(t *testing.T) {
 	left(0)
 }
 
-func TestFigures_Reconciliation(t *testing.T) {
+func TestFigures_CountCheckedAndResolvedContacts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 5)
 	r.prov.lasts = time.Hour
@@ -91,7 +91,7 @@ func TestFigures_Reconciliation(t *testing.T) {
 }
 
 // The numbers that surveys and the overview read are those of the figures.
-func TestFigures_Load(t *testing.T) {
+func TestFigures_AgreeWithTheLoad(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
 	r.accept(text(2), text(2), text(1))
@@ -103,7 +103,7 @@ func TestFigures_Load(t *testing.T) {
 
 // Health is the worst of what is known: a pause first, then a provider that fails, then
 // the status that it reports itself.
-func TestFigures_Health(t *testing.T) {
+func TestFigures_HealthIsTheWorstThatIsKnown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
 	r.status = channels.Status{Health: weir.Down, Reason: "line cut"}

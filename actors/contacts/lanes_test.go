@@ -104,7 +104,7 @@ func TestLanes_AloneOwesNothing(t *testing.T) {
 
 // The window's room of surveys whose contacts are all dispatched goes to the others,
 // which are then read in larger pages.
-func TestLanes_RoomOfServedSurveys(t *testing.T) {
+func TestLanes_RoomOfServedSurveysGoesToOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, func(r *rig) { r.ch.Paused = true })
 	for n := range 40 {
@@ -140,7 +140,7 @@ func TestPriorities_LowerGetATenth(t *testing.T) {
 
 // A contact of low priority is passed over nine times from its acceptance on, however
 // many went before.
-func TestPriorities_AgeFromAcceptance(t *testing.T) {
+func TestPriorities_ContactsAgeFromAcceptance(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.accept(at(weir.High, 60)...)

@@ -37,7 +37,7 @@ func (r *rig) hint() {
 // Rows may arrive after their contacts have changed. Nothing is sent from them that is
 // under way or over, and nothing is left out. That no change is made from an old
 // revision, the rig checks by itself.
-func TestReads_RowsOfContactsThatHaveChangedSince(t *testing.T) {
+func TestReads_OldRowsSendNothingTwice(t *testing.T) {
 	t.Parallel()
 	soon := func(s *weir.Spec) { s.NotBefore = start.Add(time.Second) }
 	short := func(s *weir.Spec) { s.NotAfter = start.Add(time.Second) }
@@ -99,7 +99,7 @@ func TestReads_RowsOfContactsThatHaveChangedSince(t *testing.T) {
 
 // The row that a cancel asked for may be of before its contact was dispatched and ended,
 // or became due.
-func TestCancel_RowOfAContactThatHasChangedSince(t *testing.T) {
+func TestCancel_AllowsForAnOldRow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		wait   time.Duration // before it is due
@@ -133,7 +133,7 @@ func TestCancel_RowOfAContactThatHasChangedSince(t *testing.T) {
 
 // Contacts change, join and leave while every page is read, and hints arrive: each page
 // brings the channel on, and no more pages are needed for that.
-func TestPages_ChangesDuringEachRead(t *testing.T) {
+func TestPages_AdvanceWhileContactsChange(t *testing.T) {
 	t.Parallel()
 	const contacts = 300
 	for name, during := range map[string]func(*rig){
@@ -175,7 +175,7 @@ func TestPages_ChangesDuringEachRead(t *testing.T) {
 
 // A page may have been read before another process accepted the contact that a hint is
 // about.
-func TestWoken_DuringAPage(t *testing.T) {
+func TestWoken_DuringAPageMissesNoContact(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, paused)
 	r.nextID = 10
@@ -192,7 +192,7 @@ func TestWoken_DuringAPage(t *testing.T) {
 }
 
 // A page from further on does not go before a contact that fits now.
-func TestConfigure_DuringAPage(t *testing.T) {
+func TestConfigure_DuringAPageKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.accept(append([]weir.Spec{text(2)}, calls(60)...)...)

@@ -34,10 +34,10 @@ func (h *history) chance(percent int, label string) bool {
 	return rapid.IntRange(0, 99).Draw(h.t, label) < percent
 }
 
-// TestModel_Histories runs random histories: whatever the events, their order and the
+// TestModel_InvariantsHoldInAnyHistory runs random histories: whatever the events, their order and the
 // crashes in between, the invariants hold after each event, and in the end every
 // contact is done and no slot is taken.
-func TestModel_Histories(t *testing.T) {
+func TestModel_InvariantsHoldInAnyHistory(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(t)

@@ -19,7 +19,7 @@ func only(id weir.ContactID, m manner) func(channels.Attempt) manner {
 	}
 }
 
-func TestNotNow_ARecipientThatIsNotTakenNowIsDelayed(t *testing.T) {
+func TestNotNow_DelaysTheContact(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		retry time.Duration
@@ -50,7 +50,7 @@ func TestNotNow_ARecipientThatIsNotTakenNowIsDelayed(t *testing.T) {
 
 // Neither is at fault: the channel goes on, and the contact ends as what the
 // provider says in the end, however often it had to wait.
-func TestNotNow_ARecipientThatIsNotTakenNowIsNoFault(t *testing.T) {
+func TestNotNow_IsNoFault(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(r *rig) { r.manner = only(1, later) })
 	r.accept(calls(1)...)
@@ -71,7 +71,7 @@ func TestNotNow_ARecipientThatIsNotTakenNowIsNoFault(t *testing.T) {
 }
 
 // A driver that also blames the channel does not open the breaker with it.
-func TestNotNow_ARecipientThatIsNotTakenNowOpensNoBreaker(t *testing.T) {
+func TestNotNow_OpensNoBreaker(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 50, func(r *rig) { r.manner = func(channels.Attempt) manner { return later } })
 	r.accept(calls(50)...)
@@ -80,7 +80,7 @@ func TestNotNow_ARecipientThatIsNotTakenNowOpensNoBreaker(t *testing.T) {
 	}
 }
 
-func TestNotNow_ARecipientThatIsNotTakenNowKeepsItsWindow(t *testing.T) {
+func TestNotNow_ExpiresWhenTheWindowCloses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(r *rig) { r.manner = only(1, later); r.prov.retry = 10 * time.Second })
 	r.accept(calls(1, func(s *weir.Spec) { s.NotAfter = start.Add(25 * time.Second) })...)

@@ -12,7 +12,7 @@ import (
 
 // The window closes while the provider is being called: the reason that users see is
 // the provider's.
-func TestNotSent_AfterItsWindow(t *testing.T) {
+func TestNotSent_AfterItsWindowKeepsTheProvidersReason(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, takes(isDown))
 	r.hold["answer"] = true
@@ -193,7 +193,7 @@ func TestCancel_IsRepeatedIfTheAttemptGoesOn(t *testing.T) {
 	wantState(t, r, 1, weir.Active)
 }
 
-func TestLoadFailed_IsAnswered(t *testing.T) {
+func TestCancel_AnswersThatTheRowCannotBeRead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.settle()
@@ -255,7 +255,7 @@ func TestPrepare_IsRepeated(t *testing.T) {
 	}
 }
 
-func TestReport_Verdicts(t *testing.T) {
+func TestReport_IsAnsweredWithItsVerdict(t *testing.T) {
 	t.Parallel()
 	// The first contact ended as busy in its second attempt; of the two messages of the
 	// second one failed and the other was delivered; the third waits for its second
@@ -318,7 +318,7 @@ func TestReport_Verdicts(t *testing.T) {
 }
 
 // An attempt carries what a driver may need of its contact, such as the end of its window.
-func TestSend_WindowOfTheContact(t *testing.T) {
+func TestSend_PassesTheWindowToTheDriver(t *testing.T) {
 	t.Parallel()
 	var got channels.Attempt
 	r := newRig(t, 1, func(r *rig) { r.manner = func(a channels.Attempt) manner { got = a; return accepts } })
@@ -345,7 +345,7 @@ func TestReport_EndBeforeTheAnswerKeepsTheReference(t *testing.T) {
 
 // A probe that the driver failed on says nothing about the provider: another contact is
 // the next probe.
-func TestProbe_DriverFailsOnTheContact(t *testing.T) {
+func TestProbe_MovesOnIfTheDriverFailsOnTheContact(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(r *rig) { r.prov.retry = time.Minute }, takes(isDown))
 	r.accept(calls(1)...)

@@ -50,7 +50,7 @@ func limit(rate, burst int) func(*rig) {
 
 // The limit is used: over a minute as many are dispatched as it allows, however
 // large the contacts.
-func TestPace_IsUsed(t *testing.T) {
+func TestPace_UsesTheWholeLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		rate, burst, messages int
@@ -129,7 +129,7 @@ func TestPace_HoldsAcrossARestart(t *testing.T) {
 	}
 }
 
-func TestPace_IsLoweredAndRaised(t *testing.T) {
+func TestPace_IsLoweredByRefusalsAndRaisedAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 5000, limit(10, 1))
 	rate := func() float64 { return r.core.Figures().RatePerSecond }
@@ -176,7 +176,7 @@ func TestPace_IsNotLoweredForEver(t *testing.T) {
 	}
 }
 
-func TestPace_IsExplained(t *testing.T) {
+func TestPace_IsNamedAsTheReasonToWait(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, limit(1, 1))
 	r.accept(slices.Repeat([]weir.Spec{text(1)}, 5)...)

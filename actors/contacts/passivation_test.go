@@ -9,7 +9,7 @@ import (
 )
 
 // The broker neither rests nor may be stopped while it has work of any kind.
-func TestRest_NotWithWork(t *testing.T) {
+func TestRest_IsNotAllowedWithWork(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*rig){
 		"in flight":  func(r *rig) { r.prov.lasts = 100 * time.Hour; r.accept(calls(1)...) },
@@ -48,7 +48,7 @@ func TestRest_NotWithWork(t *testing.T) {
 
 // The time until the broker rests begins when its work ends, and again when it is told
 // of something or the channel's row changes.
-func TestRest_AfterTheLastWork(t *testing.T) {
+func TestRest_ComesSomeTimeAfterTheLastWork(t *testing.T) {
 	t.Parallel()
 	for name, happens := range map[string]func(*rig){
 		"a contact":         func(r *rig) { r.accept(calls(1)...); r.ends(1, weir.Completed) },
@@ -90,7 +90,7 @@ func TestRest_AfterTheLastWork(t *testing.T) {
 }
 
 // A message keeps an idle broker running; the request to rest follows again later.
-func TestRest_Again(t *testing.T) {
+func TestRest_IsRequestedAgainAfterAMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	for range 3 {
@@ -102,7 +102,7 @@ func TestRest_Again(t *testing.T) {
 }
 
 // A provider that is not up is watched until it is, also if nothing is to be done.
-func TestRest_NotUntilTheProviderIsUp(t *testing.T) {
+func TestRest_WaitsUntilTheProviderIsUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.status.Health = weir.Down
@@ -119,7 +119,7 @@ func TestRest_NotUntilTheProviderIsUp(t *testing.T) {
 
 // The provider's status is requested once, and then every five minutes as long as there
 // is work.
-func TestStatus_Requests(t *testing.T) {
+func TestStatus_IsRequestedOnlyWhileThereIsWork(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.hold["status"] = true

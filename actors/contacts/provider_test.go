@@ -90,7 +90,7 @@ func TestProvider_BreakerOfAnIdleChannelCloses(t *testing.T) {
 }
 
 // Retries of one failing contact are bounded while the others succeed.
-func TestProvider_RetryBudget(t *testing.T) {
+func TestProvider_RetryBudgetBoundsRetries(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 10)
 	r.manner = func(a channels.Attempt) manner {
@@ -129,7 +129,7 @@ func TestProvider_RetryBudgetOwesNoMoreThanAMinute(t *testing.T) {
 	}
 }
 
-func TestProvider_CancelInEveryState(t *testing.T) {
+func TestProvider_CancelWorksInEveryState(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		set   func(r *rig) // brings contact 1 into a state
@@ -241,7 +241,7 @@ func TestProvider_CancelThatCameTooLateIsNotRepeated(t *testing.T) {
 	wantDone(t, r, 1, weir.NoAnswer)
 }
 
-func TestProvider_CancelMarkedWhenTheProgramStopped(t *testing.T) {
+func TestProvider_CancelIsRepeatedAfterARestart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.accept(calls(1)...)
@@ -338,7 +338,7 @@ func TestProvider_RestsWhenIdle(t *testing.T) {
 }
 
 // A wake-up that comes while the lanes are being listed is not lost.
-func TestProvider_WokenDuringAListing(t *testing.T) {
+func TestProvider_WakeUpDuringAListingIsNotLost(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.settle()

@@ -12,7 +12,7 @@ import (
 // Reconciliation, its limits, and crashes.
 
 // Scenario 50.
-func TestReconcile_PurgedByTheProvider(t *testing.T) {
+func TestReconcile_PurgedContactEndsAsLost(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.accept(calls(1)...)
@@ -67,7 +67,7 @@ func TestReconcile_QuestionsAreBoundedAndOldestFirst(t *testing.T) {
 }
 
 // Scenario 54.
-func TestReconcile_LostAfter(t *testing.T) {
+func TestReconcile_GivesUpAfterTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]manner{"unclear": loses, "active": accepts} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestReconcile_DesyncHeals(t *testing.T) {
 }
 
 // Scenario 57.
-func TestReconcile_CollectionKnowsEachContactByItself(t *testing.T) {
+func TestReconcile_AnswersAboutOneContactFreeNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 4)
 	r.accept(text(2), with(text(2), func(s *weir.Spec) { s.Priority = weir.Reply }))
@@ -151,7 +151,7 @@ func TestReconcile_AtMostOnceKeepsItsSlots(t *testing.T) {
 }
 
 // Scenarios 59 and 60.
-func TestReconcile_CrashWhileSending(t *testing.T) {
+func TestReconcile_CrashWhileSendingDoublesNothing(t *testing.T) {
 	t.Parallel()
 	for name, arrives := range map[string]bool{"59 it never left": false, "60 the provider has it": true} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestReconcile_CrashWhileSending(t *testing.T) {
 	}
 }
 
-func TestReconcile_RestartOfTheActorAlone(t *testing.T) {
+func TestReconcile_RestartOfTheActorKeepsResults(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
 	r.settle()

@@ -10,7 +10,7 @@ import (
 
 // A provider that reports nothing more ends a contact with its answer: the slot is free
 // at once for the next one.
-func TestSendResult_AnAnswerMayBeTheEnd(t *testing.T) {
+func TestSendResult_MayBeTheEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(r *rig) { r.manner = func(channels.Attempt) manner { return completes } })
 	r.accept(calls(3)...)

@@ -46,7 +46,7 @@ func TestSendingWindow_ManyDueAtOnceKeepTheirOrder(t *testing.T) {
 }
 
 // Scenario 22.
-func TestSendingWindow_ClosedWindowIsReportedOnceAndItsSlotUsed(t *testing.T) {
+func TestSendingWindow_ExpiryIsReportedOnceAndFreesItsSlot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(r *rig) { r.ch.Paused = true })
 	r.accept(with(text(1), func(s *weir.Spec) { s.NotAfter = start.Add(time.Second) }), text(1))
@@ -61,7 +61,7 @@ func TestSendingWindow_ClosedWindowIsReportedOnceAndItsSlotUsed(t *testing.T) {
 }
 
 // Scenario 22.
-func TestSendingWindow_WindowClosesBetweenClaimAndSending(t *testing.T) {
+func TestSendingWindow_MayCloseBetweenClaimAndDispatch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.settle()
@@ -75,7 +75,7 @@ func TestSendingWindow_WindowClosesBetweenClaimAndSending(t *testing.T) {
 }
 
 // Scenario 25.
-func TestSendingWindow_ManyExpireAtOnce(t *testing.T) {
+func TestSendingWindow_ManyThatExpireAtOnceHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, func(r *rig) { r.ch.Paused = true })
 	closes := start.Add(time.Hour)
@@ -90,7 +90,7 @@ func TestSendingWindow_ManyExpireAtOnce(t *testing.T) {
 }
 
 // Scenario 71.
-func TestSendingWindow_PausedChannelSendsNothing(t *testing.T) {
+func TestPause_SendsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.accept(calls(500)...)
@@ -107,7 +107,7 @@ func TestSendingWindow_PausedChannelSendsNothing(t *testing.T) {
 }
 
 // Scenario 71.
-func TestSendingWindow_PausedBetweenClaimAndSending(t *testing.T) {
+func TestPause_BetweenClaimAndDispatchSendsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.settle()
@@ -121,7 +121,7 @@ func TestSendingWindow_PausedBetweenClaimAndSending(t *testing.T) {
 	wantSent(t, r, 1, 2)
 }
 
-func TestSendingWindow_NothingIsSentBeforeTheProviderIsSetUp(t *testing.T) {
+func TestPrepare_NothingIsSentBeforeIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, func(r *rig) { r.prepErr = fmt.Errorf("no such account") })
 	r.accept(calls(1)...)
@@ -143,7 +143,7 @@ func TestSendingWindow_NothingIsSentBeforeTheProviderIsSetUp(t *testing.T) {
 
 // If the settings change while the provider is being set up, it is set up again:
 // the first call used the old ones.
-func TestSendingWindow_SettingsChangeDuringSetUp(t *testing.T) {
+func TestPrepare_IsRepeatedIfSettingsChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.tell(func(c *contacts.Core, now time.Time) { c.Configure(r.ch, true, now) })

@@ -12,7 +12,7 @@ import (
 // An attempt that the provider only confirms to have is given up after a day, after the
 // limit for unknown outcomes if the provider never reports progress, and not at all if it
 // ends each attempt itself.
-func TestUnderway_Silence(t *testing.T) {
+func TestUnderway_SilentAttemptIsGivenUpInTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		silent, bounded bool

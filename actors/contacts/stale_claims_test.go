@@ -49,7 +49,7 @@ func TestClaimsCommitted_StaleClaimIsReadAgain(t *testing.T) {
 }
 
 // The claim that was not written may have been the breaker's probe: another contact is.
-func TestClaimsCommitted_StaleProbe(t *testing.T) {
+func TestClaimsCommitted_StaleProbeIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(r *rig) { r.others = true; r.prov.retry = time.Minute }, takes(isDown))
 	r.accept(calls(1)...)

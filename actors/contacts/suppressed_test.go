@@ -28,7 +28,7 @@ func TestClaimsCommitted_SuppressedContactFreesItsSlot(t *testing.T) {
 }
 
 // It may have been the breaker's probe: another contact is.
-func TestClaimsCommitted_SuppressedProbe(t *testing.T) {
+func TestClaimsCommitted_SuppressedProbeIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(r *rig) { r.refuse = map[weir.ContactID]bool{}; r.prov.retry = time.Minute }, takes(isDown))
 	r.accept(calls(2)...)

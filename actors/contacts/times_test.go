@@ -85,7 +85,7 @@ func TestWindows_CloseOnTime(t *testing.T) {
 
 // A contact is asked about once at a time, and not while its cancel may still be
 // confirmed.
-func TestAsk_OnceAtATime(t *testing.T) {
+func TestAsk_AsksAboutAContactOnceAtATime(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]manner{"active": accepts, "unknown": loses} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestAsk_OnceAtATime(t *testing.T) {
 
 // A question that fails is repeated after a pause that grows; one that is answered ends
 // the row of failures.
-func TestAsk_FailuresInARow(t *testing.T) {
+func TestAsk_PausesGrowWithFailuresInARow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, takes(loses))
 	r.prov.mute = true
@@ -161,7 +161,7 @@ func TestLater_WaitsBehindTheProbe(t *testing.T) {
 
 // Claims whose commit is slow hold units of the rate limit: when they are given back or
 // used is not known, so no instant is promised.
-func TestPace_WhyWhileClaimed(t *testing.T) {
+func TestPace_PromisesNoInstantWhileClaimsAreWritten(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, limit(1, 5))
 	r.pass(time.Minute)
@@ -176,7 +176,7 @@ func TestPace_WhyWhileClaimed(t *testing.T) {
 }
 
 // A channel without a limit of concurrent dispatches has as many as slots, within reason.
-func TestReserve_DispatchesWithoutALimit(t *testing.T) {
+func TestReserve_WithoutALimitIsAsManyAsSlots(t *testing.T) {
 	t.Parallel()
 	for capacity, want := range map[int]int{3: 3, 4096: 4096, 5000: 4096} {
 		r := newRig(t, capacity, func(r *rig) { r.cfg.SendConcurrency = 0 })
@@ -190,7 +190,7 @@ func TestReserve_DispatchesWithoutALimit(t *testing.T) {
 }
 
 // A refusal without an outcome is a failure.
-func TestSendDone_RefusedWithoutOutcome(t *testing.T) {
+func TestSendDone_RefusalWithoutAnOutcomeIsAFailure(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.lossy = true
@@ -243,7 +243,7 @@ func TestConfigure_ProbesAtOnce(t *testing.T) {
 }
 
 // A report need not have anybody who waits. A waiter learns the trace of the contact.
-func TestReport_Origins(t *testing.T) {
+func TestReport_WaiterLearnsTheTrace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.accept(calls(2, func(s *weir.Spec) { s.Trace = "00-trace" })...)

@@ -10,7 +10,7 @@ import (
 
 // An unclear dispatch counts against the contact if the provider answered it and works
 // otherwise, or if the driver failed on it; otherwise the provider is at fault.
-func TestUnclear_WhoseFault(t *testing.T) {
+func TestUnclear_BlamesTheContactOrTheProvider(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		manner   manner
@@ -69,7 +69,7 @@ func TestUnclear_AskedSoonIfAnswered(t *testing.T) {
 
 // Callbacks and answers cross each other: the reference that the provider returns is
 // kept, and the one that is known is not replaced.
-func TestSendDone_AfterTheCallback(t *testing.T) {
+func TestSendDone_KeepsTheReferenceThatIsKnown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ reported, want string }{
 		"without a reference": {"", "p7-1-1"},

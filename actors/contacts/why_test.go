@@ -32,7 +32,7 @@ func reserve(n float64) func(*rig) {
 
 // What a waiting contact waits for, and what goes before it. The last contact that was
 // accepted is explained.
-func TestWhy_Waiting(t *testing.T) {
+func TestWhy_ExplainsAWaitingContact(t *testing.T) {
 	t.Parallel()
 	const isPaused = "channel c is paused"
 	for name, c := range map[string]struct {
@@ -135,7 +135,7 @@ func TestWhy_Waiting(t *testing.T) {
 
 // What a contact in flight waits for, of the process that runs the channel and of any
 // other, which knows the row alone.
-func TestWhy_InFlight(t *testing.T) {
+func TestWhy_ExplainsAContactInFlight(t *testing.T) {
 	t.Parallel()
 	canceling := "cancellation requested; its slots are held until the provider is certainly done with it"
 	for name, c := range map[string]struct {
@@ -193,7 +193,7 @@ func TestWhy_InFlight(t *testing.T) {
 }
 
 // The row that is explained may be older than what the broker knows.
-func TestWhy_OldRow(t *testing.T) {
+func TestWhy_ExplainsAnOldRow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	r.accept(text(1))
@@ -213,7 +213,7 @@ func TestWhy_OldRow(t *testing.T) {
 
 // Why a channel starts nothing, by its broker and by any other process, which knows the
 // row and the figures alone.
-func TestWhy_WhyNext(t *testing.T) {
+func TestWhy_ExplainsWhyAChannelStartsNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change []func(*rig)
@@ -251,7 +251,7 @@ func TestWhy_WhyNext(t *testing.T) {
 }
 
 // Why a contact waits whose channel's broker has no core.
-func TestWhyStored_Waiting(t *testing.T) {
+func TestWhyStored_ExplainsAContactWithoutABroker(t *testing.T) {
 	t.Parallel()
 	open := weir.Channel{Name: "c", Capacity: 2}
 	paused := weir.Channel{Name: "c", Capacity: 2, Paused: true}

@@ -196,9 +196,9 @@ func (q *queue) drain(t *rapid.T) {
 	}
 }
 
-// TestWindow checks the window against a store whose pages it receives late:
+// TestWindow_LosesAndDoublesNothing checks the window against a store whose pages it receives late:
 // nothing is lost, nothing comes twice, and memory is bounded.
-func TestWindow(t *testing.T) {
+func TestWindow_LosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		q := &queue{t: t, w: newWindow(minWindow), led: weir.Ledger{Capacity: 10}, rows: map[weir.ContactID]weir.Contact{}, next: 1}

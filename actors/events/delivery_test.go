@@ -18,7 +18,7 @@ import (
 	"weir/persistence/storetest"
 )
 
-func TestDelivery_EventsAreDelivered(t *testing.T) {
+func TestDelivery_DeliversEachEventOnceAndInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.emit(0, 3, "before") // before any receiver is registered
@@ -47,9 +47,9 @@ func TestDelivery_EventsAreDelivered(t *testing.T) {
 	})
 }
 
-// TestDelivery_APoisonedSubjectHoldsUpNoOther: other subjects do not wait, not even for
+// TestDelivery_FailingSubjectHoldsUpNoOther: other subjects do not wait, not even for
 // long, and its own events stay in order.
-func TestDelivery_APoisonedSubjectHoldsUpNoOther(t *testing.T) {
+func TestDelivery_FailingSubjectHoldsUpNoOther(t *testing.T) {
 	for name, takes := range map[string]time.Duration{
 		"fails":            0,
 		"fails after long": 10 * time.Second,
@@ -129,9 +129,9 @@ func TestDelivery_WhatFailsForADayIsDead(t *testing.T) {
 	})
 }
 
-// TestDelivery_AnOutageOfTheReceiver lasts longer than the max number of deferred events
+// TestDelivery_OutageOfTheReceiverTakesNoMemory lasts longer than the max number of deferred events
 // covers: the log is the queue then, and memory stays bounded.
-func TestDelivery_AnOutageOfTheReceiver(t *testing.T) {
+func TestDelivery_OutageOfTheReceiverTakesNoMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.MaxDeferred, g.o.Window = 50, 100
@@ -215,9 +215,9 @@ func TestDelivery_PurgedEventsAreCounted(t *testing.T) {
 	})
 }
 
-// TestDelivery_APanicIsAFailure: the event is delivered again, and the log has the stack
+// TestDelivery_PanicIsAFailure: the event is delivered again, and the log has the stack
 // without the value, which may hold personal data.
-func TestDelivery_APanicIsAFailure(t *testing.T) {
+func TestDelivery_PanicIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		var log bytes.Buffer

@@ -52,7 +52,7 @@ func (s *scripted) Do(_ context.Context, method, _ string, header http.Header, _
 
 // A subscriber that cannot be reached is asked again before its first event. Any answer is
 // one, even if it is too large.
-func TestSubscriber_Handshake(t *testing.T) {
+func TestSubscriber_RepeatsTheHandshakeUntilAnAnswer(t *testing.T) {
 	t.Parallel()
 	unreachable, large := &outbound.Error{Kind: outbound.Unreachable}, &outbound.Error{Kind: outbound.TooLarge}
 	for format, shake := range map[events.Format]string{events.EventGrid: "POSTSubscriptionValidation", events.CloudEvents: "OPTIONS"} {

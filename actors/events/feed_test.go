@@ -41,7 +41,7 @@ func TestFeed_UnwantedEventsCostNoRead(t *testing.T) {
 }
 
 // The feed keeps 8 MiB of events at most: a webhook that is further behind reads the log.
-func TestFeed_BoundInBytes(t *testing.T) {
+func TestFeed_KeepsEightMegabytesAtMost(t *testing.T) {
 	t.Parallel()
 	for size, behind := range map[int]bool{100: false, 1 << 20: true} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -93,7 +93,7 @@ func (s *slowFeed) EventsOf(ctx context.Context, after int64, limit int, types .
 
 // A webhook that is created while the log is read for the types of the others gets its own
 // events, and the others theirs, also if the log was empty before.
-func TestFeed_TypesChangeDuringARead(t *testing.T) {
+func TestFeed_WebhookCreatedDuringAReadGetsItsEvents(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{0, 1} {
 		t.Run(fmt.Sprint(before), func(t *testing.T) {

@@ -33,7 +33,7 @@ func (u *unreadable) EventsOf(ctx context.Context, after int64, limit int, types
 
 // What was committed while the log could not be read arrives within seconds after that,
 // and not only with the next poll.
-func TestLog_ALogThatCannotBeReadIsReadSoonAfter(t *testing.T) {
+func TestRunner_ReadsTheLogSoonAfterAReadFailed(t *testing.T) {
 	t.Parallel()
 	for name, typed := range map[string]bool{"every type": false, "one type": true} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestLog_ALogThatCannotBeReadIsReadSoonAfter(t *testing.T) {
 	}
 }
 
-func TestWebhooks_ALogThatCannotBeReadIsReadSoonAfter(t *testing.T) {
+func TestWebhooks_ReadTheLogSoonAfterAReadFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)

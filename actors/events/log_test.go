@@ -45,7 +45,7 @@ func (f *faultyLog) Webhooks(ctx context.Context, after string, limit int) ([]ev
 
 // A deferred event that cannot be read from the log is not the receiver's failure: however
 // old it is by then, it is delivered once the log can be read.
-func TestRunner_LogUnreadable(t *testing.T) {
+func TestRunner_UnreadableLogDeclaresNoEventDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		log := &faultyLog{Store: g.store}
@@ -93,7 +93,7 @@ func TestRunner_PollsForOtherProcesses(t *testing.T) {
 }
 
 // A place of a receiver that failed gets another delivery, however small the concurrency is.
-func TestRunner_FailingPlaceWithSmallConcurrency(t *testing.T) {
+func TestRunner_FailingPlaceIsTriedAtASmallConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.Concurrency = 4
@@ -117,7 +117,7 @@ func TestRunner_FailingPlaceWithSmallConcurrency(t *testing.T) {
 
 // A webhook that is behind gets all of its events, while others are written that it does
 // not want.
-func TestFeed_UnwantedEventsWhileBehind(t *testing.T) {
+func TestFeed_WebhookThatIsBehindMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
 		g.latency["a"] = 100 * time.Millisecond
@@ -137,7 +137,7 @@ func TestFeed_UnwantedEventsWhileBehind(t *testing.T) {
 
 // The webhooks are read again when one was changed, and beside that as often as other
 // processes are polled.
-func TestDispatcher_ReadsWebhooksOnce(t *testing.T) {
+func TestDispatcher_ReadsWebhooksAgainOnlyWhenTheyChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
 		log := &faultyLog{Store: g.store}

@@ -13,9 +13,9 @@ import (
 	"weir/persistence"
 )
 
-// TestPace_ASlowSubjectHoldsUpNoOther: nothing fails, but one event takes long, or
+// TestPace_SlowSubjectHoldsUpNoOther: nothing fails, but one event takes long, or
 // each of many does.
-func TestPace_ASlowSubjectHoldsUpNoOther(t *testing.T) {
+func TestPace_SlowSubjectHoldsUpNoOther(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"one": time.Minute, "many": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestRunner_NothingIsDeferredAtOnce(t *testing.T) {
 }
 
 // At max concurrency, due events wait for a delivery to finish.
-func TestPace_AReceiverThatHangsIsWaitedFor(t *testing.T) {
+func TestPace_DueEventsWaitForAReceiverThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		s := &reads{Store: g.store}
@@ -237,7 +237,7 @@ func (s *endless) EventsSince(ctx context.Context, after int64, limit int) ([]ev
 
 // Unwanted events that others write all the time delay neither wanted ones nor the
 // writing of the cursor.
-func TestPace_ALogThatGrowsAllTheTimeIsNoHindrance(t *testing.T) {
+func TestPace_GrowingLogDelaysNoWantedEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.Store = &endless{Store: g.store}
@@ -255,7 +255,7 @@ func TestPace_ALogThatGrowsAllTheTimeIsNoHindrance(t *testing.T) {
 
 // One of the places behind a receiver hangs, with many events for it; the others
 // get theirs at once.
-func TestPace_APlaceThatHangsHoldsUpNoOther(t *testing.T) {
+func TestPace_HangingPlaceHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.o.Receivers[0].Group = func(order string) string { return order[:1] }
@@ -284,7 +284,7 @@ func TestPace_APlaceThatHangsHoldsUpNoOther(t *testing.T) {
 }
 
 // A place that failed gets its full share of the concurrency once it works again.
-func TestPace_APlaceThatWorksAgainGetsItsShare(t *testing.T) {
+func TestPace_PlaceThatWorksAgainGetsItsShare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)

@@ -10,7 +10,7 @@ import (
 )
 
 // A process that no longer delivers reports no age: the delivering process does.
-func TestReceivers_WhoDeliversNoMoreShowsNothingOld(t *testing.T) {
+func TestMetrics_ShowNoAgeWhereNothingIsDelivered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -46,7 +46,7 @@ func (g *rig) gauge(name string) float64 {
 }
 
 // A receiver that never answers is not waited for at the end, and gets the event again.
-func TestReceivers_CloseDoesNotWaitForAReceiver(t *testing.T) {
+func TestClose_DoesNotWaitForAReceiver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)

@@ -75,7 +75,7 @@ func decoded(t *testing.T, text string) any {
 	return v
 }
 
-func TestReceivers_EventGridForm(t *testing.T) {
+func TestSubscriber_SpeaksEventGrid(t *testing.T) {
 	t.Parallel()
 	app, client := newReceiver(t, fine)
 	r := delivery.Subscriber(delivery.Subscription{URL: app.URL + "/in?code=x", Format: delivery.EventGrid, Topic: "https://weir.example"}, client)
@@ -114,7 +114,7 @@ func TestReceivers_EventGridForm(t *testing.T) {
 	}
 }
 
-func TestReceivers_CloudEventsForm(t *testing.T) {
+func TestSubscriber_SpeaksCloudEvents(t *testing.T) {
 	t.Parallel()
 	app, client := newReceiver(t, func(c call) (int, string) {
 		if c.method == http.MethodOptions {
@@ -141,7 +141,7 @@ func TestReceivers_CloudEventsForm(t *testing.T) {
 	}
 }
 
-func TestReceivers_FailuresOfASubscription(t *testing.T) {
+func TestSubscriber_FailsUnlessTheStatusIsASuccess(t *testing.T) {
 	t.Parallel()
 	status := http.StatusServiceUnavailable
 	app, client := newReceiver(t, func(call) (int, string) { return status, "" })
@@ -161,7 +161,7 @@ func TestReceivers_FailuresOfASubscription(t *testing.T) {
 	}
 }
 
-func TestReceivers_Application(t *testing.T) {
+func TestApplication_PassesTheAnswerOn(t *testing.T) {
 	t.Parallel()
 	reply, status := `{"stop":true}`, http.StatusOK
 	app, client := newReceiver(t, func(call) (int, string) { return status, reply })

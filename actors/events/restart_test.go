@@ -13,7 +13,7 @@ import (
 )
 
 // After a restart, the age of the oldest undelivered event is known before the next try.
-func TestRunner_AgeOfDeferredEventAfterRestart(t *testing.T) {
+func TestRunner_KnowsTheAgeOfDeferredEventsAfterARestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -34,7 +34,7 @@ func TestRunner_AgeOfDeferredEventAfterRestart(t *testing.T) {
 }
 
 // An event that was purged while it was deferred is dead; those behind it go on.
-func TestRunner_DeferredEventIsPurged(t *testing.T) {
+func TestRunner_PurgedDeferredEventIsDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -66,7 +66,7 @@ func TestRunner_DeferredEventIsPurged(t *testing.T) {
 
 // A webhook with a filter that is behind what is in memory reads the log, and gets what
 // it wants alone.
-func TestFeed_FilterWhileReadingTheLog(t *testing.T) {
+func TestFeed_FilterHoldsWhileTheLogIsRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -81,7 +81,7 @@ func TestFeed_FilterWhileReadingTheLog(t *testing.T) {
 }
 
 // The tries of a webhook that is changed right after them are kept.
-func TestDispatcher_TriesBeforeAChange(t *testing.T) {
+func TestDispatcher_KeepsTheTriesBeforeAChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -100,7 +100,7 @@ func TestDispatcher_TriesBeforeAChange(t *testing.T) {
 }
 
 // The metrics count webhooks by state; one that was deleted while it failed counts no more.
-func TestDispatcher_MetricsOfStates(t *testing.T) {
+func TestDispatcher_CountsWebhooksByState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -149,7 +149,7 @@ weir_webhooks{state="paused"} 1
 }
 
 // A restart does not shorten the rest that a receiver has after many failures.
-func TestRunner_RestAfterRestart(t *testing.T) {
+func TestRunner_RestartDoesNotShortenARest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)

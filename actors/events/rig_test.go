@@ -189,7 +189,7 @@ func (g *rig) count(result string) int {
 	return 0
 }
 
-func TestDelivery_Metrics(t *testing.T) {
+func TestMetrics_KeepTheNamingRules(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewPedanticRegistry()
 	delivery.NewMetrics(r)

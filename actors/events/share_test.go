@@ -12,7 +12,7 @@ import (
 
 // One place behind a receiver gets three quarters of the concurrency while it works, and
 // an eighth while it fails.
-func TestRunner_SharesOfAPlace(t *testing.T) {
+func TestRunner_BoundsTheShareOfOnePlace(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		err  error

@@ -20,7 +20,7 @@ import (
 )
 
 // Scenario 254.
-func TestWebhooks_Rotation(t *testing.T) {
+func TestWebhooks_BothSecretsSignDuringARotation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -52,7 +52,7 @@ func TestWebhooks_Rotation(t *testing.T) {
 }
 
 // Scenario 255.
-func TestWebhooks_Replay(t *testing.T) {
+func TestWebhooks_ReplayedEventsKeepTheirIDs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -167,7 +167,7 @@ func (c *crashing) Do(ctx context.Context, method, url string, header http.Heade
 // The process dies before and after each of its first steps: a request, the progress
 // behind it, the adoption of a replay. The next one delivers everything, in order.
 // Scenario 256.
-func TestWebhooks_CrashesBetweenAnyTwoSteps(t *testing.T) {
+func TestWebhooks_LoseNothingWhereverTheProcessDies(t *testing.T) {
 	t.Parallel()
 	for step := 1; step <= 24; step++ {
 		for _, late := range []bool{false, true} {

@@ -72,7 +72,7 @@ func TestWebhooks_GetWhatTheyAskedFor(t *testing.T) {
 }
 
 // Scenario 251.
-func TestWebhooks_DownForThreeHours(t *testing.T) {
+func TestWebhooks_CatchUpInOrderAfterThreeHours(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -119,7 +119,7 @@ func TestWebhooks_DownForThreeHours(t *testing.T) {
 // Hundreds of receivers that do not answer, more than all deliveries beyond the first of
 // each, take nothing from one that does.
 // Scenario 252.
-func TestWebhooks_SlowWebhooksHoldUpNoOther(t *testing.T) {
+func TestWebhooks_SlowOnesHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -203,7 +203,7 @@ func TestWebhooks_HaveABoundedConcurrency(t *testing.T) {
 }
 
 // Scenario 253.
-func TestWebhooks_AnswersThatDemandSomething(t *testing.T) {
+func TestWebhooks_HonorRetryAfterAndGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)
@@ -366,7 +366,7 @@ func TestWebhooks_StatusDecidesWithoutTheBody(t *testing.T) {
 
 // The filters that a webhook has now decide about events that wait for a retry or are
 // replayed, too: whoever narrowed them wants the others no more.
-func TestWebhooks_PresentFiltersDecideAboutRetriesAndReplays(t *testing.T) {
+func TestWebhooks_FiltersOfTodayDecideOnRetriesAndReplays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newHookRig(t)

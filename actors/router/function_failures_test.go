@@ -36,7 +36,7 @@ func (l *emitted) Emit(_ context.Context, list ...events.Event) error {
 // failure event a minute, however many jobs there are. The host is the only
 // part of its address that appears.
 // Scenario 160.
-func TestFunctions_FailingFunctionsAreReported(t *testing.T) {
+func TestFunctions_FailuresAreReportedOnce(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]string{"distribution policy": "d", "classification policy": "c"} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func (l *slowEmitter) Emit(ctx context.Context, list ...events.Event) error {
 
 // The events of a function are emitted in order, however long each takes.
 // Scenario 160.
-func TestFunctions_EventsOfFunctionsInOrder(t *testing.T) {
+func TestFunctions_EventsComeInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, l := &outside{reply: func(string, string) (int, string, error) { return 400, "", nil }}, &slowEmitter{wait: func() { time.Sleep(time.Second) }}
 		r := start(t, storetest.SQLite(t), func(options *router.Options) { options.Caller, options.Events = o, l })

@@ -66,7 +66,7 @@ func classified(t *testing.T, o *outside) routing.Job {
 	return j
 }
 
-func TestFunctions_Classify(t *testing.T) {
+func TestFunctions_ClassifyJobs(t *testing.T) {
 	answers := func(url, _ string) (int, string, error) {
 		if strings.HasSuffix(url, "priority") {
 			return 200, "17", nil
@@ -115,7 +115,7 @@ func TestFunctions_Classify(t *testing.T) {
 }
 
 // A webhook's token is requested first.
-func TestFunctions_WebhooksAreAuthorized(t *testing.T) {
+func TestFunctions_WebhooksGetAToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{reply: func(url, _ string) (int, string, error) {
 			if strings.HasSuffix(url, "/token") {
@@ -144,7 +144,7 @@ func TestFunctions_WebhooksAreAuthorized(t *testing.T) {
 }
 
 // Functions score workers, one by one or in batches; a failure is score 0.
-func TestFunctions_Score(t *testing.T) {
+func TestFunctions_ScoreWorkers(t *testing.T) {
 	for name, c := range map[string]struct {
 		options resource.ScoringOptions
 		reply   func(string, string) (int, string, error)
@@ -194,7 +194,7 @@ func TestFunctions_Score(t *testing.T) {
 
 // A request to a function that was unanswered at a crash is issued again after
 // it.
-func TestFunctions_AreAskedAgain(t *testing.T) {
+func TestFunctions_AreAskedAgainAfterACrash(t *testing.T) {
 	for _, rule := range []string{"classification", "score"} {
 		t.Run(rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestFunctions_AreAskedAgain(t *testing.T) {
 
 // Many jobs wait for their turn: reaching the concurrency limit is not a
 // failure of the function.
-func TestFunctions_ManyClassificationsWaitForTheirTurn(t *testing.T) {
+func TestFunctions_ClassificationsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{reply: func(string, string) (int, string, error) {
 			time.Sleep(time.Second)

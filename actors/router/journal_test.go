@@ -77,7 +77,7 @@ func TestJournal_NothingIsAheadOfTheJournal(t *testing.T) {
 
 // A group that cannot be written invalidates everything that may depend on it,
 // and the router continues from what was written.
-func TestJournal_AGroupThatFailsTakesTheStateAlong(t *testing.T) {
+func TestJournal_FailedGroupTakesTheStateAlong(t *testing.T) {
 	t.Parallel()
 	store := newGate(storetest.SQLite(t))
 	r := start(t, store, nil)
@@ -115,7 +115,7 @@ func TestJournal_AGroupThatFailsTakesTheStateAlong(t *testing.T) {
 
 // A group was written although the store's reply was lost. Watchers receive it
 // once and in order, after the journal was read again.
-func TestJournal_EventsOfAnUnknownWriteArePublished(t *testing.T) {
+func TestJournal_EventsOfAWriteInDoubtArePublishedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))
 		r := start(t, store, nil)
@@ -154,7 +154,7 @@ func TestJournal_EventsOfAnUnknownWriteArePublished(t *testing.T) {
 }
 
 // A router whose process may no longer own the database refuses calls, reads too.
-func TestJournal_CallsWithoutTheLease(t *testing.T) {
+func TestRouter_RefusesCallsWithoutTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lapsed atomic.Bool
 		r := start(t, storetest.SQLite(t), func(o *router.Options) { o.Valid = func() bool { return !lapsed.Load() } })
@@ -176,7 +176,7 @@ func TestJournal_CallsWithoutTheLease(t *testing.T) {
 
 // Another state of the router begins in the store: what this one writes is refused, and it is
 // built again.
-func TestJournal_AnEarlierStateIsRefused(t *testing.T) {
+func TestJournal_RefusesWritesOfAnEarlierState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.SQLite(t)
 		r := start(t, store, nil)
@@ -197,7 +197,7 @@ func TestJournal_AnEarlierStateIsRefused(t *testing.T) {
 
 // While the store is down callers get an error in time. When it is back,
 // everything continues, and commands applied meanwhile become durable.
-func TestJournal_CallersDoNotWaitForEver(t *testing.T) {
+func TestJournal_CallersDoNotWaitForAStoreThatIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))
 		r := start(t, store, nil)
@@ -256,7 +256,7 @@ func TestDrain_SkipsASlowSnapshot(t *testing.T) {
 }
 
 // A drain waits until everything applied is durable, and leaves a snapshot instead of a journal.
-func TestJournal_Drain(t *testing.T) {
+func TestDrain_LeavesASnapshotInsteadOfAJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := storetest.SQLite(t)
 		store := newGate(inner)

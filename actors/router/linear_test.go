@@ -48,7 +48,7 @@ func register(state int, o operation[int, int]) (int, bool) {
 	return state, o.maybe || o.output == state
 }
 
-func TestChecker_TheCheckerIsRight(t *testing.T) {
+func TestChecker_TellsWhichHistoriesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	write := func(v int, called, returned int64) operation[int, int] {
 		return operation[int, int]{input: v, called: called, returned: returned}

@@ -16,7 +16,7 @@ import (
 	routing "weir/router"
 )
 
-func TestMetrics(t *testing.T) {
+func TestMetrics_ShowWhatTheRouterHolds(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	r := start(t, storetest.SQLite(t), func(o *router.Options) { o.Metrics = router.NewMetrics(registry) })

@@ -32,7 +32,7 @@ func kept(ctx context.Context, r *rig) (still func() bool) {
 }
 
 // However long the store is down, callers that have left are dropped.
-func TestOutage_AnOutageKeepsNoAbandonedCall(t *testing.T) {
+func TestOutage_KeepsNoAbandonedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))
 		r := start(t, store, nil)
@@ -78,7 +78,7 @@ func (unready) Incarnate(context.Context, weir.ChannelID) (weir.Incarnation, err
 
 // Callers that arrived before there was a state and then left are dropped as
 // well.
-func TestOutage_AFailingStartKeepsNoAbandonedCall(t *testing.T) {
+func TestStart_KeepsNoAbandonedCallWhileItFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, unready{storetest.SQLite(t)}, nil)
 		gone, leave := context.WithCancel(t.Context())
@@ -110,7 +110,7 @@ func (s *large) Append(l weir.Incarnation, g journal.Group, done func(error)) {
 // Timers that came due during a downtime fire in bounded steps: firing all at
 // once would need memory for all their events, and each start would fail out of
 // memory.
-func TestOutage_WhatIsOverdueIsDoneInSteps(t *testing.T) {
+func TestTimers_FireInStepsAfterADowntime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.SQLite(t)
 		r := start(t, store, nil)

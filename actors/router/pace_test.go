@@ -73,7 +73,7 @@ func TestGroupsGrowBehindOneAnother(t *testing.T) {
 
 // After a large group the router waits briefly for more events; after a small
 // one it does not wait.
-func TestPace_WhoIsAloneNeverWaitsForOthers(t *testing.T) {
+func TestPace_WaitsForMoreOnlyAfterALargeGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))
 		r := start(t, store, nil)

@@ -96,7 +96,7 @@ func told() map[string]struct {
 	}
 }
 
-func TestRouter_Announce(t *testing.T) {
+func TestAnnounce_MakesAnEventOfEachKind(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]bool{}
 	for name, row := range told() {

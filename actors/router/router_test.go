@@ -19,7 +19,7 @@ import (
 
 // A router that starts again has the same state, whether it was drained or
 // killed.
-func TestRouter_TheStateIsFoundAgain(t *testing.T) {
+func TestRouter_FindsItsStateAgain(t *testing.T) {
 	t.Parallel()
 	for name, drained := range map[string]bool{"drained": true, "ended": false} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestRouter_TheStateIsFoundAgain(t *testing.T) {
 }
 
 // Changed limits apply from the next start on, also to existing resources.
-func TestRouter_LimitsCanBeChanged(t *testing.T) {
+func TestRouter_ChangedLimitsHoldFromTheNextStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.SQLite(t)
 		r := start(t, store, nil)
@@ -74,7 +74,7 @@ func TestRouter_LimitsCanBeChanged(t *testing.T) {
 
 // A caller whose function panics gets an error, and no other caller is
 // affected.
-func TestRouter_APanicOfACaller(t *testing.T) {
+func TestRouter_PanicOfACallerAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	r := start(t, storetest.SQLite(t), nil)
 	r.furnish(1)
@@ -90,7 +90,7 @@ func TestRouter_APanicOfACaller(t *testing.T) {
 
 // An actor that crashes answers its waiting callers and comes back with its
 // state.
-func TestRouter_ACrashOfTheActor(t *testing.T) {
+func TestRouter_ComesBackWithItsStateAfterACrash(t *testing.T) {
 	t.Parallel()
 	var crash atomic.Bool
 	r := start(t, storetest.SQLite(t), func(o *router.Options) {
@@ -118,7 +118,7 @@ func TestRouter_ACrashOfTheActor(t *testing.T) {
 }
 
 // A call whose caller has left is not executed later.
-func TestRouter_ACallerWhoHasGone(t *testing.T) {
+func TestRouter_DropsTheCallOfACallerWhoHasGone(t *testing.T) {
 	t.Parallel()
 	r := start(t, storetest.SQLite(t), nil)
 	r.furnish(1)

@@ -63,7 +63,7 @@ func began(t *testing.T, store router.Store) (time.Duration, uint64) {
 
 // After a start that replayed many events, the next one reads few.
 // Scenario 148.
-func TestStart_WithManyJobs(t *testing.T) {
+func TestStart_SavesASnapshotSoonAfterALongReplay(t *testing.T) {
 	t.Parallel()
 	store := storetest.Open(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), persistence.Options{})
 	r := start(t, store, nil)
@@ -85,7 +85,7 @@ func TestStart_WithManyJobs(t *testing.T) {
 // A router that received no calls still saves, when it ends, what its start had
 // to replay.
 // Scenario 148.
-func TestStart_SnapshotAtTheEndAfterAReplay(t *testing.T) {
+func TestStart_WhatItReplayedIsSavedAtTheEnd(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
 	r := start(t, store, nil)
@@ -135,7 +135,7 @@ func (s *slowStore) LoadSnapshot(ctx context.Context) (journal.Saved, error) {
 // While the state is loading, callers wait for a while, and then get an error before the
 // maximum time for a reply is over; later ones get it at once.
 // Scenario 149.
-func TestStart_CallsWhileTheStateIsRead(t *testing.T) {
+func TestStart_CallsWaitBrieflyWhileTheStateIsRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{newDiary(), make(chan struct{})}

@@ -91,7 +91,7 @@ func loadIsSlow(r *rig) {
 
 // A timer that came due while no process ran fires at the next start; one that
 // is due later fires at its time, whichever process set it.
-func TestTimers_Survive(t *testing.T) {
+func TestTimers_SurviveARestart(t *testing.T) {
 	for name, d := range deadlines() {
 		for down, ran := range map[time.Duration]string{d.after / 2: "and is not due at the restart", d.after + time.Minute: "and was due while nothing ran"} {
 			t.Run(name+" "+ran, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 // The delay grows with each crash of the same actor; a quiet time resets it. Other
 // actors are not affected.
-func TestSupervise_RestartDelaysGrowUntilAQuietTime(t *testing.T) {
+func TestRestarter_DelaysGrowUntilAQuietTime(t *testing.T) {
 	t.Parallel()
 	r := NewRestarter(func(string) {})
 	now := time.Now()
@@ -30,7 +30,7 @@ func TestSupervise_RestartDelaysGrowUntilAQuietTime(t *testing.T) {
 	}
 }
 
-func TestSupervise_PanicsAreLoggedWithoutTheirData(t *testing.T) {
+func TestPanics_AreLoggedWithoutTheirData(t *testing.T) {
 	t.Parallel()
 	for _, r := range []any{"+15550100", errors.New("+15550100")} {
 		if text := PanicText(r); strings.Contains(text, "5550100") {

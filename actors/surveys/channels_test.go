@@ -14,7 +14,7 @@ import (
 // A channel that was created again under the same name, with a type that does
 // not carry what the survey sends, gets no contacts. The survey reports why it
 // stands still, and continues when the channel is right.
-func TestChannels_TypeMismatch(t *testing.T) {
+func TestChannels_WrongTypeGetsNoContacts(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 30)
@@ -51,7 +51,7 @@ func TestChannels_TypeMismatch(t *testing.T) {
 
 // A survey that must not end yet, because respondents are becoming visible,
 // retries after a while, not as fast as it can.
-func TestChannels_SurveyEndIsRetriedDuringImport(t *testing.T) {
+func TestSurvey_RetriesItsEndDuringAnImport(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 2)
@@ -85,7 +85,7 @@ func TestChannels_SurveyEndIsRetriedDuringImport(t *testing.T) {
 // Contacts that wait in a channel when the schedule of a running survey changes
 // are not dispatched in the windows of the old schedule: they are canceled,
 // count as no attempt, and are enqueued again in the windows of the new one.
-func TestChannels_ScheduleChange(t *testing.T) {
+func TestSurvey_NewScheduleRecallsWaitingContacts(t *testing.T) {
 	inLabFor(t, time.Minute, noAnswer, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 40)
@@ -133,7 +133,7 @@ func TestChannels_ScheduleChange(t *testing.T) {
 
 // A message of a respondent in many surveys, such as a member of a panel, belongs to
 // the survey that contacts it, however many newer surveys there are.
-func TestChannels_RespondentInManySurveys(t *testing.T) {
+func TestReports_MessageOfAPanelMemberFindsItsSurvey(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 0)
@@ -153,7 +153,7 @@ func TestChannels_RespondentInManySurveys(t *testing.T) {
 
 // Scenario 74: a channel that is down starts no respondent and holds retries;
 // other modes continue. Outage and recovery are published once, also over restarts.
-func TestChannels_Down(t *testing.T) {
+func TestChannels_DownChannelStartsNobody(t *testing.T) {
 	inLabFor(t, 2*time.Minute, noAnswer, func(l *lab) {
 		calls := l.store.addChannel("calls", "voice", 5)
 		l.store.addChannel("texts", "text", 5)
@@ -183,7 +183,7 @@ func TestChannels_Down(t *testing.T) {
 }
 
 // Scenario 74: a survey whose channel is down is still found done.
-func TestChannels_SurveyCompletesWhileChannelIsDown(t *testing.T) {
+func TestSurvey_CompletesWhileItsChannelIsDown(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("1h"), 1)

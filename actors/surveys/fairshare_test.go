@@ -46,7 +46,7 @@ func TestFairshare_ShortWindowsFavorNoSurvey(t *testing.T) {
 
 // A page of surveys asks for the reason of each: together they read the running
 // surveys once per interval, not once each.
-func TestFairshare_WhyCachesRunningSurveys(t *testing.T) {
+func TestWhy_ReadsTheRunningSurveysOnce(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
 		for _, name := range []string{"one", "two", "three"} {
@@ -88,7 +88,7 @@ func halfHours(hour int) (out []calendar.WindowSpec) {
 
 // A survey whose contacts take several slots gets its share, by weight, of a
 // channel that another survey keeps busy with small contacts.
-func TestFairshare_FairShareOfLargeContacts(t *testing.T) {
+func TestFairshare_HoldsForLargeContacts(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 20)
 		small, large := smsSurvey("10h"), smsSurvey("10h")

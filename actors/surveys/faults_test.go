@@ -16,7 +16,7 @@ import (
 )
 
 // With no survey to run, one statement every five seconds is enough.
-func TestFaults_IdleCostsLittle(t *testing.T) {
+func TestRounds_CostLittleWhenIdle(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 2)
@@ -39,7 +39,7 @@ func TestFaults_IdleCostsLittle(t *testing.T) {
 
 // A survey whose definition cannot be run any more is logged once and holds up
 // no other survey. Nor does a survey whose channel is gone.
-func TestFaults_BrokenSurveyBlocksNoOther(t *testing.T) {
+func TestSurvey_BrokenOneBlocksNoOther(t *testing.T) {
 	var log bytes.Buffer
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestFaults_BrokenSurveyBlocksNoOther(t *testing.T) {
 
 // A survey that can be run again, with another schedule, learns at once how the
 // contacts of all its respondents ended, however many pages they fill.
-func TestFaults_RepairedSurveyReadsAllOutcomes(t *testing.T) {
+func TestSurvey_RepairedOneReadsAllOutcomes(t *testing.T) {
 	tenMinutes := func(weir.Contact) contactResult {
 		return contactResult{duration: 10 * time.Minute, outcome: weir.NoAnswer}
 	}
@@ -124,7 +124,7 @@ func TestFaults_RepairedSurveyReadsAllOutcomes(t *testing.T) {
 }
 
 // A survey whose rules panic is skipped for a while, says so, and holds up no other.
-func TestFaults_SurveyWhoseRulesPanic(t *testing.T) {
+func TestSurvey_PanicOfItsRulesBlocksNoOther(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		texts, more := l.store.addChannel("texts", "text", 5), l.store.addChannel("more", "text", 5)
 		d := smsSurvey("10m")
@@ -162,7 +162,7 @@ func TestFaults_SurveyWhoseRulesPanic(t *testing.T) {
 
 // While the store fails nothing is lost. A write that was made although the
 // store reported an error is not made twice.
-func TestFaults_StoreFailure(t *testing.T) {
+func TestStore_FailureLosesAndDoublesNothing(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 20)
@@ -193,7 +193,7 @@ func TestFaults_StoreFailure(t *testing.T) {
 }
 
 // A process that no longer owns the database writes nothing, and does not try all the time.
-func TestFaults_AnotherProcessOwnsTheDatabase(t *testing.T) {
+func TestRounds_WriteNothingWithoutTheLease(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 10)
@@ -213,7 +213,7 @@ func TestFaults_AnotherProcessOwnsTheDatabase(t *testing.T) {
 	})
 }
 
-func TestFaults_MetricsLint(t *testing.T) {
+func TestMetrics_KeepTheNamingRules(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
 		l.addSurvey("s", smsSurvey("10m"), 10)
@@ -233,7 +233,7 @@ func TestFaults_MetricsLint(t *testing.T) {
 
 // The backlog metric is above zero while a survey lacks only room: its window
 // is open and the channel works. Otherwise it is zero.
-func TestFaults_BacklogMetric(t *testing.T) {
+func TestMetrics_BacklogIsPositiveOnlyWhileRoomLacks(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 2)
 		l.addSurvey("s", smsSurvey("10m"), 500)

@@ -15,7 +15,7 @@ import (
 )
 
 // Everything that prevents a survey from being launched is reported at once.
-func TestLaunch_Checks(t *testing.T) {
+func TestLaunch_ReportsAllThatPreventsIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*surveys.Definition)
 		people []map[string]string
@@ -79,7 +79,7 @@ func TestLaunch_Checks(t *testing.T) {
 	}
 }
 
-func TestLaunch_InvalidCommands(t *testing.T) {
+func TestCommands_InvalidOnesAreRefused(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
 		l.addSurvey("s", smsSurvey("10m"), 1)
@@ -102,7 +102,7 @@ func TestLaunch_InvalidCommands(t *testing.T) {
 	})
 }
 
-func TestLaunch_Stats(t *testing.T) {
+func TestStats_CountWhatASurveyDid(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		calls := l.store.addChannel("calls", "voice", 2)
 		l.store.addChannel("texts", "text", 2)
@@ -133,7 +133,7 @@ func TestLaunch_Stats(t *testing.T) {
 // The launch of a survey with very many respondents takes longer than a client
 // waits. It continues, a client that asks again joins it, and its result is
 // returned once.
-func TestLaunch_ContinuesWithoutClient(t *testing.T) {
+func TestLaunch_ContinuesWithoutItsClient(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
 		d := smsSurvey("10m")
@@ -188,7 +188,7 @@ func TestLaunch_ContinuesWithoutClient(t *testing.T) {
 // Scenario 76: a channel that cannot be prepared, or does not work, prevents
 // the launch of a survey and is named; a channel that is paused, or down for
 // now, does not.
-func TestLaunch_PreparesChannels(t *testing.T) {
+func TestLaunch_NamesAChannelThatDoesNotWork(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*lab, weir.Channel)
 		want  string // part of the error; empty: it is launched

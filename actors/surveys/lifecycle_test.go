@@ -126,7 +126,7 @@ func TestLifecycle_FullBucketsAreRejected(t *testing.T) {
 }
 
 // Scenario 81: the limit holds for any minute, and retries get half of it.
-func TestLifecycle_LimitPerMinute(t *testing.T) {
+func TestLifecycle_LimitHoldsForAnyMinute(t *testing.T) {
 	var at []time.Time
 	inLab(t, func(weir.Contact) contactResult { return contactResult{duration: time.Second, outcome: weir.NoAnswer} }, func(l *lab) {
 		l.store.onMove = func(m surveys.Move) {
@@ -189,7 +189,7 @@ func TestLifecycle_ExpiredContactsAreEnqueuedAgain(t *testing.T) {
 }
 
 // Scenario 87: a survey past its last window is stopped.
-func TestLifecycle_LastWindowOver(t *testing.T) {
+func TestLifecycle_SurveyStopsAfterItsLastWindow(t *testing.T) {
 	inLabFor(t, 2*time.Minute, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
 		d := smsSurvey("3d")
@@ -209,7 +209,7 @@ func TestLifecycle_LastWindowOver(t *testing.T) {
 
 // Scenarios 68 and 70: stopping cancels all respondents in steps, starts none,
 // and continues after a crash.
-func TestLifecycle_Stopping(t *testing.T) {
+func TestLifecycle_StopCancelsEverybody(t *testing.T) {
 	inLab(t, func(weir.Contact) contactResult { return contactResult{duration: time.Hour, outcome: weir.Completed} }, func(l *lab) {
 		l.store.addChannel("texts", "text", 10)
 		s := l.addSurvey("s", smsSurvey("1h"), 1200)
@@ -244,7 +244,7 @@ func TestLifecycle_Stopping(t *testing.T) {
 
 // A locked survey refuses to stop, also if it is locked while the stop is being decided,
 // and ends by itself all the same.
-func TestLifecycle_LockedSurvey(t *testing.T) {
+func TestLifecycle_LockedSurveyRefusesToStop(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("10m"), 3)
@@ -280,7 +280,7 @@ func TestLifecycle_LockedSurvey(t *testing.T) {
 
 // Scenario 72: of two surveys on a channel one is paused; only the other's are
 // dispatched. The paused one resumes where it was.
-func TestLifecycle_PauseOneOfTwoSurveys(t *testing.T) {
+func TestLifecycle_PauseLeavesTheOtherSurveyRunning(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
 		a, b := l.addSurvey("a", smsSurvey("10m"), 40), l.addSurvey("b", smsSurvey("10m"), 40)
@@ -339,7 +339,7 @@ func TestLifecycle_FailingRespondentBlocksNoOther(t *testing.T) {
 
 // If an outbox entry is lost, the respondent is found when it is due, and its
 // contact is read. A purged contact counts as lost.
-func TestLifecycle_LostOutboxEntries(t *testing.T) {
+func TestLifecycle_LostOutboxEntryIsMadeUpFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		fate  contactResult
 		purge bool

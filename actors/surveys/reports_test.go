@@ -137,7 +137,7 @@ func TestReports_MessageIsRoutedToItsSurvey(t *testing.T) {
 }
 
 // An application's answer is applied once, however often it is delivered.
-func TestReports_ApplicationResponse(t *testing.T) {
+func TestReports_ApplicationsAnswerIsAppliedOnce(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
 		s := l.addSurvey("s", smsSurvey("1d"), 1)
@@ -193,7 +193,7 @@ func TestReports_ApplicationResponse(t *testing.T) {
 
 // Answers may move a respondent into a full bucket: then it is rejected. A
 // report after the end is refused, unless it repeats the end.
-func TestReport(t *testing.T) {
+func TestReports_MayFillABucketAndEndARespondent(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
 		d := smsSurvey("1d")
@@ -245,7 +245,7 @@ func TestReport(t *testing.T) {
 
 // A report is applied as a whole or not at all: a message that cannot be sent
 // prevents the rest, too.
-func TestReports_IsAllOrNothing(t *testing.T) {
+func TestReports_AreAppliedWhollyOrNotAtAll(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("calls", "voice", 1)
 		l.store.addChannel("texts", "text", 1)
@@ -272,7 +272,7 @@ func TestReports_IsAllOrNothing(t *testing.T) {
 }
 
 // Two concurrent reports are both applied.
-func TestReports_IsRetriedAfterConflict(t *testing.T) {
+func TestReports_AreRetriedAfterAConflict(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
 		s := l.addSurvey("s", smsSurvey("1d"), 1)
@@ -298,7 +298,7 @@ func TestReports_IsRetriedAfterConflict(t *testing.T) {
 // A respondent that sends a stop message is done, and its waiting contact
 // canceled, when the message is acknowledged: without a round, whichever
 // process received it.
-func TestReports_StopMessageAppliedBeforeAcknowledgment(t *testing.T) {
+func TestReports_StopMessageIsAppliedBeforeItsAnswer(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
 		a, b := l.addSurvey("a", smsSurvey("10m"), 1), l.addSurvey("b", smsSurvey("10m"), 0)

@@ -45,7 +45,7 @@ func TestWrite_RejectedChangeBlocksNoOther(t *testing.T) {
 
 // A key that belongs to another contact is skipped, and does not make rounds
 // follow each other at once.
-func TestWrite_ContactKeyInUse(t *testing.T) {
+func TestWrite_SkipsAContactKeyInUse(t *testing.T) {
 	inLab(t, noAnswer, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 50)
 		s := l.addSurvey("s", smsSurvey("10m"), 3)

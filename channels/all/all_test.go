@@ -10,7 +10,7 @@ import (
 	"weir/router/routertest"
 )
 
-func TestAll_WithoutARouterThereAreNoWorkers(t *testing.T) {
+func TestTypes_IncludeWorkersOnlyWithARouter(t *testing.T) {
 	t.Parallel()
 	with, without := len(all.Types(routertest.New(time.Now))), len(all.Types(nil))
 	if with != without+1 {
@@ -18,7 +18,7 @@ func TestAll_WithoutARouterThereAreNoWorkers(t *testing.T) {
 	}
 }
 
-func TestAll_TypesAreComplete(t *testing.T) {
+func TestTypes_AreComplete(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
 	for _, typ := range all.Types(routertest.New(time.Now)) {

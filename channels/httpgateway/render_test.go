@@ -101,7 +101,7 @@ func TestRender_AnyContentParsesBack(t *testing.T) {
 }
 
 // Each mistake is reported at its place, all at once, and no channel has such a template.
-func TestRender_Mistakes(t *testing.T) {
+func TestParse_ReportsEachMistakeAtItsPlace(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
 		`[]`: "/template type",
@@ -140,7 +140,7 @@ func TestRender_Mistakes(t *testing.T) {
 }
 
 // What is to be a number and is none, or none that JSON has, stays the text that it is.
-func TestRender_NumbersOfMessages(t *testing.T) {
+func TestRender_WhatIsNoNumberStaysText(t *testing.T) {
 	t.Parallel()
 	tpl := parsed(t, `{"send": {"url": "https://gw.example/", "json": {"n": {"$": "label.n", "as": "number"}}}, "answer": [{"status": "2xx", "fate": "completed"}]}`)
 	for text, want := range map[string]string{
@@ -170,7 +170,7 @@ func sameWords(a, b []string) bool {
 }
 
 // The shipped templates need no more than the settings that docs/providers.md names.
-func TestRender_ShippedTemplates(t *testing.T) {
+func TestTemplates_NeedOnlyTheDocumentedSettings(t *testing.T) {
 	t.Parallel()
 	secrets := map[string]any{"password": "x", "api_key": "x", "api_secret": "x", "token": "x", "webhook": "x"}
 	values := map[string]any{"username": "x", "from": "x", "api_key": "x"}
@@ -235,7 +235,7 @@ func FuzzCallback(f *testing.F) {
 
 // However often a template repeats what a client gives, a request has at most 1 MiB, and
 // not much more is filled in before it is refused.
-func TestRender_IsBounded(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+func TestRender_BoundsARequestToOneMegabyte(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
 	places := map[string]string{
 		"json":  `"json": {"a": "{TEXTS}", "each": {"each": {"b": "{TEXTS}"}}}`,
 		"form":  `"form": {"a": "{TEXTS}", "each": {"each": "{TEXTS}"}}`,

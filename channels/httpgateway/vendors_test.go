@@ -14,7 +14,7 @@ import (
 
 // Africa's Talking and Telegram report nothing that names our message: a message ends when
 // they have accepted it.
-func TestVendors_MessagesThatEndAtAcceptance(t *testing.T) {
+func TestVendors_WithoutReportsEndMessagesAtAcceptance(t *testing.T) {
 	t.Parallel()
 	const to, key = "+15550001234", "k3y"
 	for vendor, place := range map[string]string{"africastalking": "https://api.africastalking.com", "telegram": "https://api.telegram.org"} {

@@ -18,7 +18,7 @@ import (
 )
 
 // Each scheme accepts what the gateway signs, and nothing in which a byte differs.
-func TestVerify_Verification(t *testing.T) {
+func TestVerify_AcceptsOnlyWhatTheGatewaySigns(t *testing.T) {
 	t.Parallel()
 	const body, secret = `{"status":"done"}`, "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"
 	at := time.Unix(1_700_000_000, 0)

@@ -30,7 +30,7 @@ var (
 	delivered = weir.Settings{"final_state": "delivered"}
 )
 
-func TestCallback_ReadReports(t *testing.T) {
+func TestCallback_ReadsReports(t *testing.T) {
 	t.Parallel()
 	const receipt = "id:1 sub:001 dlvrd:000 submit date:2601 done date:2601 stat:"
 	tests := map[string]struct {
@@ -90,7 +90,7 @@ func TestCallback_ReadReports(t *testing.T) {
 	}
 }
 
-func TestCallback_ReadStrangeRequests(t *testing.T) {
+func TestCallback_StrangeOnesReportNothing(t *testing.T) {
 	t.Parallel()
 	state := url.Values{"state": {"1"}}
 	for name, tt := range map[string]struct {
@@ -129,7 +129,7 @@ func TestCallback_ReadStrangeRequests(t *testing.T) {
 }
 
 // Reports as the simulator sends them, over HTTP: late, doubled, swapped, lost.
-func TestCallback_ReportsArrive(t *testing.T) {
+func TestCallback_ReportsArriveDespiteFaults(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		outcome string
@@ -173,7 +173,7 @@ func TestCallback_ReportsArrive(t *testing.T) {
 	}
 }
 
-func TestCallback_ReadIncoming(t *testing.T) {
+func TestCallback_ReadsIncoming(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{NoGlobalSender: true}, basicSettings(), func(w *world) {
 		for _, in := range []simulator.Incoming{
@@ -210,7 +210,7 @@ func TestCallback_ReadIncoming(t *testing.T) {
 }
 
 // Without an id, a repeated request is recognized by the time of the message.
-func TestCallback_ReadIncomingWithoutID(t *testing.T) {
+func TestCallback_WithoutIDTheTimeTellsRepeats(t *testing.T) {
 	t.Parallel()
 	d := reader(t)
 	guid := func(query string, at time.Time) string {

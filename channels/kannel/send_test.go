@@ -35,7 +35,7 @@ func notSent(reason string) channels.SendResult {
 
 var accepted = channels.SendResult{Status: channels.Accepted}
 
-func TestSend_Results(t *testing.T) {
+func TestSend_EachFaultHasItsResult(t *testing.T) {
 	t.Parallel()
 	later := notSent("provider unavailable")
 	later.RetryAfter = time.Second
@@ -121,7 +121,7 @@ func TestSend_GivesKannelWhatWasAsked(t *testing.T) {
 	})
 }
 
-func TestSend_Nothing(t *testing.T) {
+func TestSend_RefusesAContactWithoutText(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		for _, a := range []channels.Attempt{attempt(1), attempt(1, ""), attempt(1, "hello", "")} {
@@ -138,7 +138,7 @@ func TestSend_Nothing(t *testing.T) {
 // Whatever Kannel answers and wherever that is cut, the driver draws a conclusion
 // only from a whole answer; before that it never knows that a message was taken or
 // refused, and assumes so of no answer that could be an acceptance.
-func TestSend_AnswersCutAtEveryByte(t *testing.T) {
+func TestSend_DrawsConclusionsFromWholeAnswersOnly(t *testing.T) {
 	t.Parallel()
 	for whole, want := range map[string]channels.SendResult{
 		kannelSays("202 Accepted", "0: Accepted for delivery"):                         accepted,
@@ -210,7 +210,7 @@ func sendTo(t *testing.T, answer string) channels.SendResult {
 
 // A contact of several messages is never begun again once Kannel has one of them:
 // the messages that were certainly not sent fail, the others end by their reports.
-func TestSend_SomeMessagesAccepted(t *testing.T) {
+func TestSend_NeverBeginsAgainOnceAMessageIsTaken(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		fault  string
@@ -265,7 +265,7 @@ func asked(t *testing.T, a channels.Answer) string {
 }
 
 // References that the driver did not make mean nothing.
-func TestSend_AskWithStrangeReferences(t *testing.T) {
+func TestQuery_StrangeReferencesMeanNothing(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		for _, ref := range []string{"", "x", "0/3", "3/3", "4/3", "-1/3", "1/2", "01/3", "1/3??", "1", "1/", "/3", "1/3/", "999999999999999999999/3"} {
@@ -282,7 +282,7 @@ func TestSend_AskWithStrangeReferences(t *testing.T) {
 }
 
 // Whatever happens to its requests, one Send puts no message twice into Kannel.
-func TestSend_OneSendNeverDoubles(t *testing.T) {
+func TestSend_NeverDoublesAMessage(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		parts := rapid.IntRange(1, 4).Draw(rt, "parts")
@@ -310,7 +310,7 @@ func TestSend_OneSendNeverDoubles(t *testing.T) {
 }
 
 // A request that its caller gives up is unclear and no fault of the channel.
-func TestSend_GivenUp(t *testing.T) {
+func TestSend_GivenUpIsUnclearAndNoFault(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{Faults: []string{"hang@send"}}, basicSettings(), func(w *world) {
 		ctx, cancel := context.WithCancel(w.t.Context())

@@ -64,7 +64,7 @@ func TestSimulator_TakesGET(t *testing.T) {
 }
 
 // A path of ours with a percent sign survives Kannel's escapes.
-func TestSimulator_CallbackURLWithPercentSign(t *testing.T) {
+func TestSimulator_KeepsPercentSignsOfCallbackURLs(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		d, err := kannel.Type().New(channels.Config{Settings: basicSettings(), CallbackURL: "http://weir.test/callbacks/sms/" + secret + "/a%20d%C3%A9", HTTP: w.client})
@@ -80,7 +80,7 @@ func TestSimulator_CallbackURLWithPercentSign(t *testing.T) {
 }
 
 // A type of text without a charset is read as ISO-8859-1, any other as it is.
-func TestSimulator_ReadsBodies(t *testing.T) {
+func TestSimulator_ReadsBodiesByTheirCharset(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{
 		"text/plain": "Ã©", "text/plain; charset=utf-8": "é", "application/octet-stream": "é", "": "é", "application/json": "",
@@ -132,7 +132,7 @@ func TestSimulator_RepeatsReports(t *testing.T) {
 }
 
 // Messages wait for a link that is down and leave when it is back.
-func TestSimulator_Queues(t *testing.T) {
+func TestSimulator_QueuesForALinkThatIsDown(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{Links: []simulator.Link{{ID: "A", State: simulator.Reconnecting}}}, basicSettings(), func(w *world) {
 		w.send(attempt(1, "hello"))
@@ -156,7 +156,7 @@ func TestSimulator_Queues(t *testing.T) {
 }
 
 // The simulator detects a client that sends twice, and forgets on reset.
-func TestSimulator_Convicts(t *testing.T) {
+func TestSimulator_ShowsDoublesAndForgetsOnReset(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{SendTime: time.Second}, basicSettings(), func(w *world) {
 		w.send(attempt(1, "a", "b"))

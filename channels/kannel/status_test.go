@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestStatus(t *testing.T) {
+func TestStatus_FollowsTheLinks(t *testing.T) {
 	t.Parallel()
 	admin := weir.Settings{"admin_url": "http://kannel.test"}
 	links := func(states ...string) (o simulator.Options) {
@@ -155,7 +155,7 @@ func FuzzStatus(f *testing.F) {
 	})
 }
 
-func TestStatus_Settings(t *testing.T) {
+func TestSettings_AreChecked(t *testing.T) {
 	t.Parallel()
 	typ := kannel.Type()
 	for name, tt := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 )
 
 // Any text reaches Kannel unchanged, with GSM coding only if that alphabet has it.
-func TestText_ArriveAsTheyAre(t *testing.T) {
+func TestText_ArrivesAsItIs(t *testing.T) {
 	t.Parallel()
 	const gsm = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà^{}\\[~]|€\f"
 	if n := utf8.RuneCountInString(gsm); n != 137 {

@@ -33,7 +33,7 @@ func asked(a channels.Answer) string {
 
 // What Nuntium reports on a message, whatever the credentials are, when asked at
 // 0, 2, 4, 6 and 8 s; messages change their state at odd seconds.
-func TestAsk_AskFollowsMessages(t *testing.T) {
+func TestQuery_FollowsMessagesToTheirEnd(t *testing.T) {
 	t.Parallel()
 	const under, over = "underway", "over 0:completed"
 	confirmed := weir.Settings{"final_state": "confirmed"}
@@ -79,7 +79,7 @@ func TestAsk_AskFollowsMessages(t *testing.T) {
 	}
 }
 
-func TestAsk_AskWhenNothingIsThere(t *testing.T) {
+func TestQuery_TellsWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		settings weir.Settings
@@ -111,7 +111,7 @@ func TestAsk_AskWhenNothingIsThere(t *testing.T) {
 
 // A contact of many messages is listed over several pages, and the credentials
 // are sent only to the configured host, whatever the Link header contains.
-func TestAsk_AskReadsEveryPage(t *testing.T) {
+func TestQuery_ReadsEveryPage(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]weir.Settings{"password": basicSettings(), "token": bearerSettings()} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestAsk_AskReadsEveryPage(t *testing.T) {
 	}
 }
 
-func TestAsk_AskFails(t *testing.T) {
+func TestQuery_FailsWithItsReason(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		fault    string
@@ -171,7 +171,7 @@ func askCanned(t testing.TB, c *canned, settings weir.Settings, parts int) chann
 	return d.Query(t.Context(), attempt(1, make([]string, parts)...))
 }
 
-func TestAsk_AskUnderstandsLists(t *testing.T) {
+func TestQuery_UnderstandsLists(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ body, want string }{
 		"empty":                      {`[]`, "absent"},
@@ -203,7 +203,7 @@ func TestAsk_AskUnderstandsLists(t *testing.T) {
 	}
 }
 
-func TestAsk_AskFollowsLinksOnItsOwnHost(t *testing.T) {
+func TestQuery_FollowsLinksOnItsOwnHost(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		link  string

@@ -27,7 +27,7 @@ func reader(t testing.TB, more ...weir.Settings) channels.Driver {
 
 var at = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-func TestCallback_ReadAcks(t *testing.T) {
+func TestCallback_ReadsAcks(t *testing.T) {
 	t.Parallel()
 	report := func(part int, outcome weir.Outcome, reason string) []weir.Report {
 		return []weir.Report{{
@@ -87,7 +87,7 @@ func TestCallback_ReadAcks(t *testing.T) {
 	}
 }
 
-func TestCallback_ReadIncoming(t *testing.T) {
+func TestCallback_ReadsIncoming(t *testing.T) {
 	t.Parallel()
 	got, err := reader(t).ParseCallback(channels.Callback{Method: "POST", Path: "incoming", At: at, Form: url.Values{
 		"application": {"weir"}, "from": {"sms://15550001"}, "to": {"sms://4000"}, "subject": {""}, "body": {"yes, \xff"},
@@ -109,7 +109,7 @@ func TestCallback_ReadIncoming(t *testing.T) {
 }
 
 // Without a guid, repeats cannot be detected: each one is a message of its own.
-func TestCallback_ReadIncomingWithoutGUID(t *testing.T) {
+func TestCallback_WithoutGUIDEachMessageIsItsOwn(t *testing.T) {
 	t.Parallel()
 	d := reader(t)
 	guid := func(at time.Time) string {
@@ -124,7 +124,7 @@ func TestCallback_ReadIncomingWithoutGUID(t *testing.T) {
 	}
 }
 
-func TestCallback_ReadStrangeRequests(t *testing.T) {
+func TestCallback_StrangeOnesReportNothing(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		callback channels.Callback
@@ -152,7 +152,7 @@ func TestCallback_ReadStrangeRequests(t *testing.T) {
 }
 
 // Acks as the simulator sends them, over HTTP and in the order of the states.
-func TestCallback_AcksArrive(t *testing.T) {
+func TestCallback_AcksArriveDespiteFaults(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		outcome string

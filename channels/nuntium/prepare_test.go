@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPrepare(t *testing.T) {
+func TestPrepare_SetsTheChannelUp(t *testing.T) {
 	t.Parallel()
 	own := simulator.Channel{Name: "sms", Application: "weir"}
 	shared := simulator.Channel{Name: "sms"}
@@ -99,7 +99,7 @@ func checkPrepared(w *world) {
 	}
 }
 
-func TestPrepare_Status(t *testing.T) {
+func TestStatus_FollowsTheChannel(t *testing.T) {
 	t.Parallel()
 	up := channels.Status{Health: weir.Up}
 	erring := func(reason string) channels.Status { return channels.Status{Health: weir.Erring, Reason: reason} }
@@ -135,7 +135,7 @@ func TestPrepare_Status(t *testing.T) {
 }
 
 // A Nuntium that shows false values, and answers that are not channels.
-func TestPrepare_StatusReadsAnswers(t *testing.T) {
+func TestStatus_ReadsAnyAnswer(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]weir.Health{
 		`{"name":"sms","enabled":true,"connected":false}`: weir.Down,
@@ -160,7 +160,7 @@ func TestPrepare_StatusReadsAnswers(t *testing.T) {
 	}
 }
 
-func TestPrepare_Settings(t *testing.T) {
+func TestSettings_AreChecked(t *testing.T) {
 	t.Parallel()
 	without := func(keys ...string) weir.Settings {
 		s := basicSettings()

@@ -53,7 +53,7 @@ func TestSend_NamesMessagesByContact(t *testing.T) {
 	}
 }
 
-func TestSend_Results(t *testing.T) {
+func TestSend_EachFaultHasItsResult(t *testing.T) {
 	t.Parallel()
 	unclear := func(reason string, answered bool) channels.SendResult {
 		return channels.SendResult{Status: channels.Unclear, Reason: reason, ChannelFault: true, Answered: answered}
@@ -131,7 +131,7 @@ func page(text string) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(text)) })
 }
 
-func TestSend_Nothing(t *testing.T) {
+func TestSend_RefusesAContactWithoutMessages(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		got := w.driver.Send(w.t.Context(), attempt(1))
@@ -182,7 +182,7 @@ func TestSend_DispatchingAgainNeverDoubles(t *testing.T) {
 }
 
 // Many contacts at once, each dispatched twice, with acks and queries in between.
-func TestSend_ManyContactsAtOnce(t *testing.T) {
+func TestSend_ManyContactsAtOnceDoubleNothing(t *testing.T) {
 	t.Parallel()
 	const contacts = 100
 	o := simulator.Options{Outcomes: []string{"failed:0.2", "twice:0.3"}, DeliverTime: time.Millisecond, Faults: []string{"cut@send:0.2", "duplicate@ack:0.3"}}
@@ -211,7 +211,7 @@ func TestSend_ManyContactsAtOnce(t *testing.T) {
 	})
 }
 
-func TestSend_CancelSaysThatItCannot(t *testing.T) {
+func TestCancel_SaysThatItCannot(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		if got := w.driver.Cancel(w.t.Context(), attempt(1, "a")); got.Canceled || got.Failed {

@@ -163,7 +163,7 @@ func TestSimulator_RepeatsIncoming(t *testing.T) {
 }
 
 // The simulator detects senders that send too much or twice.
-func TestSimulator_Convicts(t *testing.T) {
+func TestSimulator_ShowsExcessAndDoubles(t *testing.T) {
 	t.Parallel()
 	o := simulator.Options{Outcomes: []string{simulator.Confirmed}, DeliverTime: time.Second, ConfirmTime: time.Second}
 	inWorld(t, o, basicSettings(), func(w *world) {
@@ -193,7 +193,7 @@ func TestSimulator_Convicts(t *testing.T) {
 	})
 }
 
-func TestSimulator_Control(t *testing.T) {
+func TestSimulator_ShowsAndForgetsItsRecords(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{DeliverTime: time.Second}, basicSettings(), func(w *world) {
 		w.prepare()

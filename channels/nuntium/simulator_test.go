@@ -33,7 +33,7 @@ func (w *world) states(token string) []string {
 }
 
 // How Nuntium handles special messages.
-func TestSimulator_Routes(t *testing.T) {
+func TestSimulator_RoutesAsNuntium(t *testing.T) {
 	t.Parallel()
 	const number = `"to":"sms://15550001"`
 	tests := map[string]struct {
@@ -95,7 +95,7 @@ func TestSimulator_Routes(t *testing.T) {
 	}
 }
 
-func TestSimulator_SendsOneWithItsNames(t *testing.T) {
+func TestSimulator_SendsOneWithItsAttributes(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		form := url.Values{"to": {"sms://15550001"}, "body": {"hello"}, "guid": {"g"}, "token": {"t"}, "color": {"red"}}.Encode()
@@ -141,7 +141,7 @@ func TestSimulator_TakesXML(t *testing.T) {
 	})
 }
 
-func TestSimulator_Pages(t *testing.T) {
+func TestSimulator_ListsFiftyToAPage(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
 		w.request("POST", sendPath, user, password, "["+strings.Repeat(`{"to":"sms://15550001","token":"t"},`, 119)+`{"to":"sms://15550001"}]`)
@@ -166,7 +166,7 @@ func TestSimulator_Pages(t *testing.T) {
 	})
 }
 
-func TestSimulator_Credentials(t *testing.T) {
+func TestSimulator_ChecksCredentials(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		method, path, user, password string

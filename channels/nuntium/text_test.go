@@ -25,7 +25,7 @@ func (k *taken) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Any text reaches Nuntium unchanged; invalid UTF-8 arrives as encoding/json
 // writes it.
-func TestText_ArriveAsTheyAre(t *testing.T) {
+func TestText_ArrivesAsItIs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.OneOf(

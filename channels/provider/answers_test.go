@@ -177,7 +177,7 @@ func post(t testing.TB, client *http.Client, server *raw, bodies []string) []pro
 }
 
 // Whatever a server answers, it sees each request once, and its answer is understood.
-func TestTarget_Answers(t *testing.T) {
+func TestTarget_EachAnswerIsUnderstood(t *testing.T) {
 	t.Parallel()
 	for name, a := range answers() {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestTarget_Answers(t *testing.T) {
 
 // However a server treats its connections: no request arrives twice, none that was never
 // sent arrives, and none is answered that did not arrive.
-func TestTarget_NeverTwice(t *testing.T) {
+func TestTarget_NoRequestArrivesTwice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		does := rapid.SliceOfN(rapid.SampledFrom([]string{"answer", "answer", "answer, close", "close", "reset", "half"}), 1, 20).Draw(rt, "the server")
@@ -284,7 +284,7 @@ func (b breaking) Write(p []byte) (int, error) {
 
 // A request whose bytes may all have been sent when the write failed counts as sent, and
 // is never repeated.
-func TestTarget_FailedWrite(t *testing.T) {
+func TestTarget_FailedWriteMayCountAsSent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		from  int64

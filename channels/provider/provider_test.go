@@ -50,7 +50,7 @@ func client(t *testing.T) *http.Client {
 
 // A GET that creates something must arrive as an ordinary GET although it
 // carries the body that prevents the transport from repeating it.
-func TestProvider_GetHasNoBody(t *testing.T) {
+func TestDo_GetArrivesWithoutABody(t *testing.T) {
 	t.Parallel()
 	var head string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,7 @@ func TestProvider_GetHasNoBody(t *testing.T) {
 
 // The transport of net/http repeats a GET on a new connection when a reused
 // one is cut. Do must not: the server may have acted.
-func TestProvider_NeverRepeated(t *testing.T) {
+func TestDo_RepeatsNoRequest(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -107,7 +107,7 @@ func TestProvider_NeverRepeated(t *testing.T) {
 
 // Connections that the server closed while they were idle must not make a
 // contact's outcome unknown: nothing was written on them.
-func TestProvider_StaleConnectionsAreReplaced(t *testing.T) {
+func TestDo_ReplacesStaleConnections(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -127,7 +127,7 @@ func TestProvider_StaleConnectionsAreReplaced(t *testing.T) {
 	}
 }
 
-func TestProvider_Delivery(t *testing.T) {
+func TestDo_KnowsHowFarARequestGot(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -190,7 +190,7 @@ func TestProvider_Delivery(t *testing.T) {
 	}
 }
 
-func TestProvider_TimeoutWhileConnecting(t *testing.T) {
+func TestDo_TimeoutWhileConnectingSendsNothing(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	defer close(release) // a transport's dialing outlives the request
@@ -207,7 +207,7 @@ func TestProvider_TimeoutWhileConnecting(t *testing.T) {
 }
 
 // A cancellation of our own is not a channel fault.
-func TestProvider_Cancel(t *testing.T) {
+func TestDo_OwnCancellationIsNoChannelFault(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("some cause"))
@@ -223,7 +223,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 // A transport that does not report how far it got must not count as having sent
 // nothing.
-func TestProvider_UnknownTransport(t *testing.T) {
+func TestDo_UnknownTransportMayHaveSent(t *testing.T) {
 	t.Parallel()
 	c := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { return nil, io.EOF })}
 	if got := provider.Do(t.Context(), c, get(t, "http://127.0.0.1"), 10); got.Delivery != provider.MaybeSent {
@@ -233,7 +233,7 @@ func TestProvider_UnknownTransport(t *testing.T) {
 
 // A connection that is found dead before anything was written on it is replaced,
 // a few times; once the headers are sent, nothing is repeated.
-func TestProvider_StaleConnectionRule(t *testing.T) {
+func TestDo_RepeatsNothingOnceHeadersAreSent(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name          string
@@ -272,7 +272,7 @@ func TestProvider_StaleConnectionRule(t *testing.T) {
 }
 
 // The bodies of POSTs survive the replacement of stale connections.
-func TestProvider_Post(t *testing.T) {
+func TestDo_PostKeepsItsBodyOnAFreshConnection(t *testing.T) {
 	t.Parallel()
 	var bodies atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -297,7 +297,7 @@ func TestProvider_Post(t *testing.T) {
 	}
 }
 
-func TestProvider_HTTP2(t *testing.T) {
+func TestDo_SpeaksHTTP2(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/cut" {
@@ -319,7 +319,7 @@ func TestProvider_HTTP2(t *testing.T) {
 	}
 }
 
-func TestProvider_SentByStatus(t *testing.T) {
+func TestSent_FollowsFromTheStatus(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		status int
@@ -347,7 +347,7 @@ func TestProvider_SentByStatus(t *testing.T) {
 	}
 }
 
-func TestProvider_BaseURL(t *testing.T) {
+func TestBaseURL_RefusesWhatIsNoPlainURL(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"https://v.example", "http://127.0.0.1:8080/x"} {
 		if _, err := provider.BaseURL(good); err != nil {
@@ -361,7 +361,7 @@ func TestProvider_BaseURL(t *testing.T) {
 	}
 }
 
-func TestProvider_CredentialsDoNotPrint(t *testing.T) {
+func TestCredentials_DoNotPrint(t *testing.T) {
 	t.Parallel()
 	c := provider.Credentials{Token: "token", Username: "user", Password: "password"}
 	holder := struct{ C provider.Credentials }{c}

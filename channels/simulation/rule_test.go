@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestRule_ParseRule(t *testing.T) {
+func TestRule_IsParsedOrRefused(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"busy", "busy:0.2", "busy:1", "busy:0", "status=503@send:#1-20", "late=2s@send:*7", "drop:/10", "hang:#3-", "failed=ISDN:17:1"} {
 		r, err := simulation.ParseRule(good)
@@ -50,7 +50,7 @@ func FuzzParseRule(f *testing.F) {
 	})
 }
 
-func TestRule_Pick(t *testing.T) {
+func TestScript_PicksByNumberAndAddress(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		rules []string
@@ -86,7 +86,7 @@ func TestRule_Pick(t *testing.T) {
 
 // With one seed an address gets the same result, whatever the order and the
 // concurrency; another seed gives another choice, and the ratio is right.
-func TestRule_ScriptIsDeterministic(t *testing.T) {
+func TestScript_IsDeterministic(t *testing.T) {
 	t.Parallel()
 	const n = 4000
 	draw := func(seed uint64, backwards bool) []bool {
@@ -129,7 +129,7 @@ func TestRule_ScriptIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestRule_FaultsAreChecked(t *testing.T) {
+func TestFaults_AreChecked(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"status", "status=99", "status=x", "late", "late=soon", "hang=-1s", "after=1", "delay", "nonsense"} {
 		if _, err := simulation.NewFaults(1, bad); err == nil {
@@ -158,7 +158,7 @@ func TestRule_FaultsAreChecked(t *testing.T) {
 }
 
 // The tally against a simple model.
-func TestRule_TallyModel(t *testing.T) {
+func TestTally_AgreesWithItsModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		tally := simulation.NewTally()

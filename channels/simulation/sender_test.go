@@ -83,7 +83,7 @@ func bench(t *testing.T, rules []string, workers int, test func(send func(subjec
 	})
 }
 
-func TestSender_Faults(t *testing.T) {
+func TestSender_AppliesItsFaults(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ rule, want string }{
 		{"", "a a:204 b b:204 c c:204"},
@@ -108,7 +108,7 @@ func TestSender_Faults(t *testing.T) {
 	}
 }
 
-func TestSender_IsBounded(t *testing.T) {
+func TestSender_BoundsItsConcurrency(t *testing.T) {
 	bench(t, nil, 2, func(send func(string, string), now func() string) {
 		for i := range 100 {
 			send(fmt.Sprint(i), "x")
@@ -124,7 +124,7 @@ func TestSender_IsBounded(t *testing.T) {
 	})
 }
 
-func TestSender_TimesOut(t *testing.T) {
+func TestSender_GivesUpARequestThatHangs(t *testing.T) {
 	bench(t, nil, 1, func(send func(string, string), now func() string) {
 		send("one", "hang")
 		send("one", "unmakeable")
@@ -138,7 +138,7 @@ func TestSender_TimesOut(t *testing.T) {
 	})
 }
 
-func TestSender_Agenda(t *testing.T) {
+func TestAgenda_RunsThingsWhenTheyAreDue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := simulation.NewAgenda()

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAsk_AskAboutAMessage(t *testing.T) {
+func TestQuery_FindsTheEndOfAMessage(t *testing.T) {
 	t.Parallel()
 	for outcome, want := range map[string]weir.Report{
 		"delivered": {Outcome: weir.Completed}, "sent": {Outcome: weir.Completed}, "silent": {Outcome: weir.Completed},
@@ -37,7 +37,7 @@ func TestAsk_AskAboutAMessage(t *testing.T) {
 	}
 }
 
-func TestAsk_AskAboutACall(t *testing.T) {
+func TestQuery_FindsTheEndOfACall(t *testing.T) {
 	t.Parallel()
 	inWorld(t, twilio.VoiceType(), simulator.Options{TalkTime: 90 * time.Second, Faults: []string{"drop@status"}}, textSettings(), func(w *world) {
 		a := callAttempt()
@@ -55,7 +55,7 @@ func TestAsk_AskAboutACall(t *testing.T) {
 }
 
 // The create was accepted and its answer lost, and no callback comes.
-func TestAsk_AskAfterALostAnswer(t *testing.T) {
+func TestQuery_FindsWhatALostAnswerCreated(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		voice  bool
@@ -121,7 +121,7 @@ func TestAsk_AskAfterALostAnswer(t *testing.T) {
 
 // A contact is sent no second time if only its first messages are certain; the rest
 // is reported as failed or looked for.
-func TestAsk_SeveralMessages(t *testing.T) {
+func TestQuery_SeveralMessagesAreNotSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		faults []string
@@ -180,7 +180,7 @@ func TestAsk_SeveralMessages(t *testing.T) {
 	}
 }
 
-func TestAsk_Cancel(t *testing.T) {
+func TestCancel_WorksUntilItIsTooLate(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		voice   bool

@@ -36,7 +36,7 @@ const (
 	signed = callbacks + "/message/7-1z-2?q=%20a" + "Empty" + "Froma" + "MessageSid" + sid + "MessageStatusdelivered" + "To+15550001234" + "XaXb"
 )
 
-func TestCallback_Signature(t *testing.T) {
+func TestCallback_RefusesForgedSignatures(t *testing.T) {
 	t.Parallel()
 	d := driverOver(t, twilio.Type(), canned(""), textSettings())
 	if got, err := d.ParseCallback(received("message/7-1z-2?q=%20a", body, signed)); err != nil || len(got.Reports) != 1 {
@@ -95,7 +95,7 @@ func TestCallback_Signature(t *testing.T) {
 }
 
 // Vectors of Twilio's own libraries.
-func TestCallback_SignatureVectors(t *testing.T) {
+func TestCallback_SignsAsTwiliosOwnLibraries(t *testing.T) {
 	t.Parallel()
 	const json = `{"property": "value", "boolean": true}`
 	const sum = "&bodySHA256=0a1ff7634d9ab3b95db5c9a2dfe9416e41502b283a80c7cf19632632f96e6620"
@@ -136,7 +136,7 @@ func unsigned(t testing.TB, typ channels.Type, more ...weir.Settings) channels.D
 	}), more...))
 }
 
-func TestCallback_MessageStates(t *testing.T) {
+func TestCallback_ReadsTheStatesOfMessages(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		status, code, final string
@@ -172,7 +172,7 @@ var (
 )
 
 // The reference of a contact with several messages is not that of one of them.
-func TestCallback_StatusOfOneOfSeveralMessages(t *testing.T) {
+func TestCallback_OneOfSeveralMessagesGivesNoReference(t *testing.T) {
 	t.Parallel()
 	got, err := unsigned(t, twilio.Type()).ParseCallback(channels.Callback{
 		Method: "POST", Path: "message/7-1z-2/3", Form: url.Values{"MessageSid": {sid}, "MessageStatus": {"sent"}}, At: at,
@@ -183,7 +183,7 @@ func TestCallback_StatusOfOneOfSeveralMessages(t *testing.T) {
 	}
 }
 
-func TestCallback_CallStates(t *testing.T) {
+func TestCallback_ReadsTheStatesOfCalls(t *testing.T) {
 	t.Parallel()
 	const sid = "CA00000000000000000000000000000001"
 	for _, tt := range []struct {
@@ -219,7 +219,7 @@ func TestCallback_CallStates(t *testing.T) {
 	}
 }
 
-func TestCallback_StrangeCallbacks(t *testing.T) {
+func TestCallback_StrangeOnesReportNothing(t *testing.T) {
 	t.Parallel()
 	fine := url.Values{"MessageSid": {sid}, "MessageStatus": {"sent"}, "From": {number}}
 	for name, tt := range map[string]struct {
@@ -250,7 +250,7 @@ func TestCallback_StrangeCallbacks(t *testing.T) {
 
 // Callbacks as the simulator makes them, through the proxy: late, doubled, swapped,
 // lost, refused and repeated.
-func TestCallback_Arrive(t *testing.T) {
+func TestCallback_ArrivesDespiteFaults(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		voice           bool
@@ -302,7 +302,7 @@ func TestCallback_Arrive(t *testing.T) {
 	}
 }
 
-func TestCallback_Incoming(t *testing.T) {
+func TestCallback_IncomingIsAnsweredWithoutText(t *testing.T) {
 	t.Parallel()
 	inWorld(t, twilio.Type(), simulator.Options{}, textSettings(), func(w *world) {
 		if err := w.sim.Receive(simulator.Incoming{From: "whatsapp:" + number, To: "+15559990000", Body: "yes & ☃"}); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSend_MessageRequest(t *testing.T) {
+func TestSend_GivesAMessageWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	const status = callbacks + "/message/7-1z-2"
 	const policy = "#rc=5&rp=ct,rt,5xx&tt=15000"
@@ -71,7 +71,7 @@ func TestSend_MessageRequest(t *testing.T) {
 	}
 }
 
-func TestSend_CallRequest(t *testing.T) {
+func TestSend_GivesACallWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	base := func(more map[string][]string) map[string][]string {
 		form := map[string][]string{
@@ -130,7 +130,7 @@ func TestSend_CallRequest(t *testing.T) {
 }
 
 // Codes and statuses of answers that are not a success.
-func TestSend_Fates(t *testing.T) {
+func TestSend_UnderstandsEachFailure(t *testing.T) {
 	t.Parallel()
 	refused := func(reason string) channels.SendResult {
 		return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: reason}
@@ -214,7 +214,7 @@ func sendTo(t testing.TB, transport http.RoundTripper) channels.SendResult {
 }
 
 // An answer that was cut anywhere is unclear: Twilio has the message.
-func TestSend_AnswerCutAtEveryByte(t *testing.T) {
+func TestSend_AnswerCutAnywhereIsUnclear(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		typ  channels.Type
@@ -238,7 +238,7 @@ func TestSend_AnswerCutAtEveryByte(t *testing.T) {
 	}
 }
 
-func TestSend_FaultsOfTheSimulator(t *testing.T) {
+func TestSend_EachFaultHasItsResult(t *testing.T) {
 	t.Parallel()
 	for rule, want := range map[string]channels.SendStatus{
 		"cut@send": channels.Unclear, "reset@send": channels.Unclear, "hang@send": channels.Unclear, "late=20s@send": channels.Unclear,
@@ -268,7 +268,7 @@ func TestSend_FaultsOfTheSimulator(t *testing.T) {
 	}
 }
 
-func TestSend_Status(t *testing.T) {
+func TestStatus_FollowsTheAccount(t *testing.T) {
 	t.Parallel()
 	inWorld(t, twilio.Type(), simulator.Options{}, textSettings(), func(w *world) {
 		if got := w.driver.Status(w.t.Context()); got.Health != weir.Up {
@@ -292,7 +292,7 @@ func TestSend_Status(t *testing.T) {
 }
 
 // Twilio lists numbers with their plus: one form is stored, sent and looked for.
-func TestSend_Address(t *testing.T) {
+func TestAddress_HasOneForm(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []channels.Type{twilio.Type(), twilio.VoiceType()} {
 		for in, want := range map[string]string{number: number, number[1:]: number, "nobody": "", "": "", "+": ""} {
@@ -326,7 +326,7 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
 }
 
-func TestSend_Settings(t *testing.T) {
+func TestSettings_AreChecked(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		typ    channels.Type

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestCallback_Read(t *testing.T) {
+func TestCallback_IsReadAsReports(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	ours := weir.AttemptRef{Ref: weir.Ref{Channel: 1, ID: 35}, Number: 2}

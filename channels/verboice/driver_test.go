@@ -15,7 +15,7 @@ import (
 )
 
 // The request that is sent.
-func TestDriver_SendRequest(t *testing.T) {
+func TestDriver_SendsWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2030, 1, 2, 3, 4, 5, 600_000_000, time.FixedZone("", 3600))
 	status := callbackBase + "/status/1-z-1"
@@ -59,7 +59,7 @@ func TestDriver_SendRequest(t *testing.T) {
 }
 
 // The meaning of each answer for the contact.
-func TestDriver_SendAnswers(t *testing.T) {
+func TestDriver_UnderstandsEachAnswerToASend(t *testing.T) {
 	t.Parallel()
 	refused := func(reason string) channels.SendResult {
 		return channels.SendResult{Status: channels.Refused, Outcome: weir.Failed, Reason: reason}
@@ -114,7 +114,7 @@ func TestDriver_SendAnswers(t *testing.T) {
 }
 
 // The driver with the simulated server, one row of providers.md A.5 each.
-func TestDriver_CallsToTheirEnd(t *testing.T) {
+func TestDriver_ReportsEachOutcomeOfACall(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		outcome string
@@ -168,7 +168,7 @@ func TestDriver_CallsToTheirEnd(t *testing.T) {
 	}
 }
 
-func TestDriver_AskFails(t *testing.T) {
+func TestDriver_StrangeAnswersFailAQuery(t *testing.T) {
 	t.Parallel()
 	for body, status := range map[string]int{"": 500, `{"call_id":5,"state":"dreaming"}`: 200, `{"call_id":6,"state":"queued"}`: 200, `{"call_id":5,"state":null}`: 200, "x": 200} {
 		a := attempt(1, "1")
@@ -199,7 +199,7 @@ func TestDriver_PurgedCallIsLost(t *testing.T) {
 	})
 }
 
-func TestDriver_Cancel(t *testing.T) {
+func TestDriver_CancelsOnlyQueuedCalls(t *testing.T) {
 	o := options()
 	o.Channels[0].Limit = 1
 	run(t, o, settings(), func(w *world) {
@@ -240,7 +240,7 @@ func TestDriver_Cancel(t *testing.T) {
 
 // However a request ends, the provider holds the call at most once and the
 // driver never reports NotSent for a call that the provider holds.
-func TestDriver_NeverTwice(t *testing.T) {
+func TestDriver_NoFaultDoublesACall(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"cut", "reset", "cut:/2", "hang", "late=1m", "after=500", "after=502", "status=500", "cut:0.5"} {
 		t.Run(fault, func(t *testing.T) {
@@ -273,7 +273,7 @@ func containsKey(w *world, id int64) bool {
 	return false
 }
 
-func TestDriver_Status(t *testing.T) {
+func TestDriver_ReportsTheHealthOfTheChannel(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name     string
@@ -305,7 +305,7 @@ func TestDriver_Status(t *testing.T) {
 	}
 }
 
-func TestDriver_Settings(t *testing.T) {
+func TestDriver_ChecksItsSettings(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name     string

@@ -109,7 +109,7 @@ func (s *shop) asked(number int) channels.Answer {
 	return s.d.Query(s.t.Context(), attempt(number))
 }
 
-func TestDriver_AContactBecomesAJob(t *testing.T) {
+func TestDriver_MakesAJobOfAContact(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, weir.Settings{
 		"selectors": "language=*, region, level<=skill, zip=post!, absent", "require": "cati,Vendor!=Acme", "router_channel": "voice",
@@ -213,7 +213,7 @@ func (crowded) Do(_ context.Context, build func(*router.State, time.Time) (route
 	return err
 }
 
-func TestDriver_ResultsOfADispatch(t *testing.T) {
+func TestDriver_EachFaultHasItsResult(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.e.Must(router.PutQueue{ID: "shut", Spec: resource.QueueSpec{Closed: resource.ClosedRefuse}})

@@ -24,7 +24,7 @@ import (
 // Whatever happens to dispatches, jobs, workers and the process: an attempt is
 // one job; once accepted it is never absent; once done it stays done, with the
 // same outcome; and a canceled attempt never ends otherwise.
-func TestHistory_Histories(t *testing.T) {
+func TestDriver_KeepsOneJobInAnyHistory(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newShop(t, weir.Settings{"work_minutes": 60.0})
@@ -140,7 +140,7 @@ type drivers struct{ d channels.Driver }
 func (d drivers) Driver(weir.Channel) (channels.Driver, error) { return d.d, nil }
 
 // Which events are hints, and for which attempts.
-func TestHistory_Attempts(t *testing.T) {
+func TestHints_ComeOfEventsAboutAttempts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	var heard []weir.AttemptRef
@@ -175,7 +175,7 @@ func TestHistory_Attempts(t *testing.T) {
 
 // Router events are reported to the broker of the right channel; those of other
 // jobs are not, and one that cannot be passed on does not stop the others.
-func TestHistory_Hints(t *testing.T) {
+func TestHints_ReachTheBrokerOfTheChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop(t)
@@ -222,7 +222,7 @@ func TestHistory_Hints(t *testing.T) {
 }
 
 // Excess hints are dropped, not waited for.
-func TestHistory_HintsNeverWait(t *testing.T) {
+func TestHints_NeverWait(t *testing.T) {
 	t.Parallel()
 	h := workers.NewHints(slog.New(slog.DiscardHandler))
 	for i := range 20_000 {

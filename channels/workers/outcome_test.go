@@ -16,7 +16,7 @@ import (
 )
 
 // The meaning of the worker's disposition code for the contact.
-func TestOutcomes(t *testing.T) {
+func TestOutcome_FollowsTheDispositionCode(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]struct {
 		outcome weir.Outcome
@@ -46,7 +46,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-func TestOutcome_CancelledJobs(t *testing.T) {
+func TestOutcome_TellsWhyAJobWasCancelled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		do      func(*shop)
@@ -72,7 +72,7 @@ func TestOutcome_CancelledJobs(t *testing.T) {
 }
 
 // A waiting job is canceled; a job that a worker has is not.
-func TestOutcome_Cancel(t *testing.T) {
+func TestCancel_CancelsAWaitingJobOnly(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	check := func(want channels.Cancellation) {
@@ -95,7 +95,7 @@ func TestOutcome_Cancel(t *testing.T) {
 
 // A worker who has a job for too long loses it; a job that was completed but not
 // closed in time counts as completed.
-func TestOutcome_WorkLimit(t *testing.T) {
+func TestOutcome_WorkerLosesAJobAfterTheWorkLimit(t *testing.T) {
 	t.Parallel()
 	for completed, want := range map[bool]weir.Outcome{false: weir.Failed, true: weir.Completed} {
 		s := newShop(t, weir.Settings{"work_minutes": 20.0})
@@ -120,7 +120,7 @@ func TestOutcome_WorkLimit(t *testing.T) {
 	}
 }
 
-func TestOutcome_AbsentAndUnavailable(t *testing.T) {
+func TestQuery_TellsAbsentFromUnavailable(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.e.Must(router.PutJob{ID: "7-1z-9", Spec: resource.JobSpec{ChannelID: "x", QueueID: "interviews"}})
@@ -141,7 +141,7 @@ func TestOutcome_AbsentAndUnavailable(t *testing.T) {
 	}
 }
 
-func TestOutcome_StatusAndCallbacks(t *testing.T) {
+func TestStatus_FollowsTheQueue(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	health := func(want weir.Health) {
@@ -163,7 +163,7 @@ func TestOutcome_StatusAndCallbacks(t *testing.T) {
 	}
 }
 
-func TestOutcome_SettingsAreChecked(t *testing.T) {
+func TestSettings_AreChecked(t *testing.T) {
 	t.Parallel()
 	typ := workers.Type(routertest.New(time.Now))
 	for key, bad := range map[string][]any{
@@ -188,7 +188,7 @@ func TestOutcome_SettingsAreChecked(t *testing.T) {
 }
 
 // The survey result of a disposition code for the respondent.
-func TestOutcome_Results(t *testing.T) {
+func TestOutcome_ResultFollowsTheDispositionCode(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
 	for code, want := range map[string]weir.Report{

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestColumns_Clip(t *testing.T) {
+func TestClip_KeepsWholeCharacters(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"":                       "",

@@ -118,7 +118,7 @@ func TestWriter_ClosingDoesNotWait(t *testing.T) {
 }
 
 // What waits for the writer is counted until it takes it.
-func TestWriter_WaitingRequests(t *testing.T) {
+func TestWriter_CountsWaitingRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, _, registry, _ := observed(t)
@@ -249,7 +249,7 @@ func TestWriter_CommitInDoubtOutlivesItsCaller(t *testing.T) {
 }
 
 // A short outage is over soon: the writer tries again after 50 ms.
-func TestWriter_ShortOutage(t *testing.T) {
+func TestWriter_TriesAgainSoonAfterAShortOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, f, _, _ := observed(t)

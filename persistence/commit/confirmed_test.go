@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestConfirmed_Confirmations(t *testing.T) {
+func TestConfirmations_TellSinceWhenCommitsAreMissing(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var c confirmations

@@ -7,9 +7,9 @@
 //   - Every transaction of the writer records its number in the table writers, first
 //     of all. If the connection breaks at COMMIT, that number shows whether the
 //     transaction was committed. Nothing is written twice or given up while that
-//     is unknown (TestWriter_BrokenCommit, contacts.TestOptimisticBatch_LateBatchesAreFencedOff).
+//     is unknown (TestWriter_BrokenCommitsLoseAndDoubleNothing, contacts.TestOptimisticBatch_IsNotCommittedLate).
 //   - Whoever takes the database changes the fence in the same transaction. An optimistic
-//     batch is rejected under another fence (contacts.TestOptimisticBatch_Fence).
+//     batch is rejected under another fence (contacts.TestOptimisticBatch_IsFencedOffByANewOwner).
 //   - A channel is changed by a request of the writer that is alone in its batch, so that the
 //     writer knows its channels without reading them (TestWriter_BatchesAreBounded, conformance).
 //   - What an earlier incarnation of a broker submits after the next one began is refused

@@ -9,9 +9,9 @@ import (
 	"weir/persistence/storetest"
 )
 
-// TestWriter_ChangesWithoutAWaitingCallerAreDelayed: that a provider has taken a contact is written
+// TestWriter_DelaysChangesWithoutAWaitingCaller: that a provider has taken a contact is written
 // with what comes next, or a few milliseconds later; everything else at once.
-func TestWriter_ChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
+func TestWriter_DelaysChangesWithoutAWaitingCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.SQLite(t)
@@ -68,9 +68,9 @@ func TestWriter_ChangesWithoutAWaitingCallerAreDelayed(t *testing.T) {
 	})
 }
 
-// TestWriter_TheNextBatchWaitsUnderLoad: after a batch of many rows the writer waits a
+// TestWriter_WaitsForMoreUnderLoad: after a batch of many rows the writer waits a
 // millisecond for more, after a small one not at all.
-func TestWriter_TheNextBatchWaitsUnderLoad(t *testing.T) {
+func TestWriter_WaitsForMoreUnderLoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.SQLite(t)

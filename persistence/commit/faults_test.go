@@ -15,10 +15,10 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// TestWriter_BrokenCommit breaks two of three COMMITs, before and after the server
+// TestWriter_BrokenCommitsLoseAndDoubleNothing breaks two of three COMMITs, before and after the server
 // executed them, under load: nothing is lost, nothing is there twice, nothing
 // is taken for stale, and the counts are exact.
-func TestWriter_BrokenCommit(t *testing.T) {
+func TestWriter_BrokenCommitsLoseAndDoubleNothing(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)
@@ -139,8 +139,8 @@ func checkEvents(t *testing.T, s *persistence.Store, contacts []weir.Contact) {
 	}
 }
 
-// TestWriter_StoreDown takes the database away.
-func TestWriter_StoreDown(t *testing.T) {
+// TestWriter_KeepsChangesWhileTheStoreIsDown takes the database away.
+func TestWriter_KeepsChangesWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)
@@ -211,8 +211,8 @@ func wantUnavailable(t *testing.T, err error) {
 	}
 }
 
-// TestWriter_ClosedWhileDown gives up what cannot be written, and says so.
-func TestWriter_ClosedWhileDown(t *testing.T) {
+// TestWriter_GivesUpIfClosedWhileTheStoreIsDown gives up what cannot be written, and says so.
+func TestWriter_GivesUpIfClosedWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)
@@ -232,8 +232,8 @@ func TestWriter_ClosedWhileDown(t *testing.T) {
 	})
 }
 
-// TestWriter_ServerKilled kills the real server under load, twice.
-func TestWriter_ServerKilled(t *testing.T) {
+// TestWriter_KilledServerLosesNothing kills the real server under load, twice.
+func TestWriter_KilledServerLosesNothing(t *testing.T) {
 	t.Parallel()
 	server := testmysql.Start(t)
 	s, err := persistence.Open(t.Context(), server.URL(t), persistence.Options{})

@@ -54,7 +54,7 @@ func observed(t *testing.T) (*persistence.Store, *storetest.Faulty, *prometheus.
 
 // An outage is logged once and counted; while it lasts the writer tries once a second, so
 // that it ends within a second after the database is back.
-func TestWriter_Outage(t *testing.T) {
+func TestWriter_OutageIsLoggedOnceAndCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, f, registry, log := observed(t)
@@ -105,7 +105,7 @@ func TestWriter_Outage(t *testing.T) {
 
 // Each transaction is counted with the rows that it changes, and reads its channels only
 // if they are not known.
-func TestWriter_Transactions(t *testing.T) {
+func TestWriter_CountsTransactionsAndTheirRows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, _, registry, log := observed(t)
@@ -146,7 +146,7 @@ func TestWriter_Transactions(t *testing.T) {
 }
 
 // A request whose caller has gone before it is written takes no transaction.
-func TestWriter_AbandonedRequest(t *testing.T) {
+func TestWriter_AbandonedRequestTakesNoTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, _, registry, _ := observed(t)
@@ -170,7 +170,7 @@ func TestWriter_AbandonedRequest(t *testing.T) {
 }
 
 // Nothing is written before the process is a member, and after its store was closed.
-func TestWriter_NotRunning(t *testing.T) {
+func TestWriter_WritesNothingUnlessItRuns(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenOnly(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), persistence.Options{})
 	if err := s.MigrateUp(t.Context()); err != nil {

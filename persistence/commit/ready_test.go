@@ -18,7 +18,7 @@ import (
 
 // A full disk is not ready, while the process lives on: the writer keeps what it was
 // handed and commits it when there is room.
-func TestReady_AFullDiskIsNotReady(t *testing.T) {
+func TestReady_FullDiskIsNotReady(t *testing.T) {
 	t.Parallel()
 	db, err := persistence.OpenDatabase(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -71,7 +71,7 @@ func await(t *testing.T, what string, is func() bool) {
 
 // A damaged table is not ready, though batches that do not touch it are committed, and
 // nothing arrives any more.
-func TestReady_DamagedTable(t *testing.T) {
+func TestReady_DamagedTableIsNotReady(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weir.db")
 	s := storetest.Open(t, "sqlite://"+path, persistence.Options{})
@@ -134,7 +134,7 @@ func damage(t *testing.T, path, table string) {
 }
 
 // A process whose row in writers is gone cannot mark its batches: it writes nothing.
-func TestWriter_RowInWritersIsGone(t *testing.T) {
+func TestWriter_WritesNothingWithoutItsRow(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url, persistence.Options{})

@@ -21,24 +21,24 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestConformance_Memory(t *testing.T) {
+func TestConformance_HoldsInMemory(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, conformance.Backend{URL: func(testing.TB) string { return "sqlite://:memory:" }})
 }
 
-func TestConformance_SQLite(t *testing.T) {
+func TestConformance_HoldsOnSQLite(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, conformance.Backend{URL: func(t testing.TB) string {
 		return "sqlite://" + filepath.Join(t.TempDir(), "a name with spaces & 100%.db")
 	}})
 }
 
-func TestMySQL(t *testing.T) {
+func TestConformance_HoldsOnMySQL(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, conformance.Backend{URL: testmysql.URL, Leased: true})
 }
 
-func TestConformance_Bubble(t *testing.T) {
+func TestStore_WorksInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.SQLite(t)
 		c, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "a", Capacity: 1})

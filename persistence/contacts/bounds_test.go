@@ -13,7 +13,7 @@ import (
 
 // What does not fit the columns of every database is refused, with all fields that are too
 // long, and nothing of the request is stored; what just fits is.
-func TestAccept_Bounds(t *testing.T) {
+func TestAccept_RefusesWhatDoesNotFitTheColumns(t *testing.T) {
 	t.Parallel()
 	s := storetest.SQLite(t)
 	id, _ := storetest.OpenChannel(t, s, "a")

@@ -70,9 +70,9 @@ func copies(t *testing.T, s *persistence.Store, id weir.ChannelID) map[weir.Ref]
 	return made
 }
 
-// TestDeadletters_BrokenRequeue breaks two of three COMMITs while four clients queue the same
+// TestDeadLetters_BrokenRequeueMakesOneContactEach breaks two of three COMMITs while four clients queue the same
 // dead letters again: one contact is made of each, and each is reported once.
-func TestDeadletters_BrokenRequeue(t *testing.T) {
+func TestDeadLetters_BrokenRequeueMakesOneContactEach(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)
@@ -120,10 +120,10 @@ func TestDeadletters_BrokenRequeue(t *testing.T) {
 	})
 }
 
-// TestDeadletters_BrokenDiscard discards and queues again at once, over connections that
+// TestDeadLetters_EndOnceIfDiscardedAndRequeued discards and queues again at once, over connections that
 // break: what was queued again is out of the reach of discarding, and the other
 // way round.
-func TestDeadletters_BrokenDiscard(t *testing.T) {
+func TestDeadLetters_EndOnceIfDiscardedAndRequeued(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)
@@ -175,8 +175,8 @@ func TestDeadletters_BrokenDiscard(t *testing.T) {
 	})
 }
 
-// TestDeadletters_DeadLettersInTheMetrics follows the gauge of a channel: some, fewer, none.
-func TestDeadletters_DeadLettersInTheMetrics(t *testing.T) {
+// TestDeadLetters_AreCountedInTheMetrics follows the gauge of a channel: some, fewer, none.
+func TestDeadLetters_AreCountedInTheMetrics(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		registry := prometheus.NewRegistry()
@@ -225,9 +225,9 @@ func TestDeadletters_DeadLettersInTheMetrics(t *testing.T) {
 	})
 }
 
-// TestDeadletters_BrokenMinutes breaks the second of three transactions: what is tried again
+// TestMinutes_BrokenWriteCountsNothingTwice breaks the second of three transactions: what is tried again
 // is the part that was not written, and nothing is counted twice.
-func TestDeadletters_BrokenMinutes(t *testing.T) {
+func TestMinutes_BrokenWriteCountsNothingTwice(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)

@@ -10,7 +10,7 @@ import (
 )
 
 // Only a change that records nothing but acceptances by providers waits for others.
-func TestCommit_WhatWaits(t *testing.T) {
+func TestCommit_OnlyAcceptancesWaitForOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := storetest.SQLite(t)

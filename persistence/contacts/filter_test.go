@@ -10,7 +10,7 @@ import (
 )
 
 // A filter finds contacts behind more others than are read at once.
-func TestContacts_FilterBeyondOneRead(t *testing.T) {
+func TestContacts_FilterFindsBeyondOneRead(t *testing.T) {
 	t.Parallel()
 	s := storetest.SQLite(t)
 	id, _ := storetest.OpenChannel(t, s, "a")

@@ -146,7 +146,7 @@ func TestFlights_ContactsInFlightOutliveTheirProcess(t *testing.T) {
 
 // The next owner reads the log that the one before has left, and continues it: nothing is
 // copied, and what counts no longer is deleted after a while.
-func TestFlights_AnOwnerContinuesTheLog(t *testing.T) {
+func TestFlights_NextOwnerContinuesTheLog(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, db := storetest.OpenWithDatabase(t, url, persistence.Options{LeaseTTL: time.Hour})

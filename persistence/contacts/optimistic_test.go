@@ -17,7 +17,7 @@ import (
 
 // Whoever takes the database waits for the batch that the former owner is writing, and no
 // batch of the former owner is committed afterwards.
-func TestOptimisticBatch_Fence(t *testing.T) {
+func TestOptimisticBatch_IsFencedOffByANewOwner(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	s := storetest.Open(t, url, persistence.Options{LeaseTTL: time.Hour})
@@ -58,7 +58,7 @@ func TestOptimisticBatch_Fence(t *testing.T) {
 }
 
 // A batch that assumed what is not so any more is written with a look at the database.
-func TestOptimisticBatch_OptimisticBatches(t *testing.T) {
+func TestOptimisticBatch_LooksAgainIfItAssumedWrong(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url, persistence.Options{LeaseTTL: time.Hour})
@@ -109,7 +109,7 @@ func TestOptimisticBatch_OptimisticBatches(t *testing.T) {
 
 // A batch whose COMMIT broke can't be committed once more, should the server still have
 // it: the fence is another one then.
-func TestOptimisticBatch_LateBatchesAreFencedOff(t *testing.T) {
+func TestOptimisticBatch_IsNotCommittedLate(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)

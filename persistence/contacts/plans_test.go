@@ -18,7 +18,7 @@ func deadLetterStatements() *plantest.DeadLetters {
 	return &plantest.DeadLetters{Bounded: (*persistence.Store).DeadStatements, Counting: (*persistence.Store).CountStatements}
 }
 
-func TestPlans_SQLite(t *testing.T)              { contactStatements().SQLite(t) }
-func TestPlans_MySQL(t *testing.T)               { contactStatements().MySQL(t) }
-func TestPlans_OfDeadLettersSQLite(t *testing.T) { deadLetterStatements().SQLite(t) }
-func TestPlans_OfDeadLettersMySQL(t *testing.T)  { deadLetterStatements().MySQL(t) }
+func TestPlans_UseIndexesOnSQLite(t *testing.T)              { contactStatements().SQLite(t) }
+func TestPlans_UseIndexesOnMySQL(t *testing.T)               { contactStatements().MySQL(t) }
+func TestPlans_OfDeadLettersUseIndexesOnSQLite(t *testing.T) { deadLetterStatements().SQLite(t) }
+func TestPlans_OfDeadLettersUseIndexesOnMySQL(t *testing.T)  { deadLetterStatements().MySQL(t) }

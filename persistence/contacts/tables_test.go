@@ -33,7 +33,7 @@ type tables struct {
 
 // Whatever happens, a contact is in the table of one state or in the log, it is in
 // contacts_expiring while it waits and its window ends, and the counters are exact.
-func TestTables_AContactIsInOneTable(t *testing.T) {
+func TestTables_HoldEachContactOnce(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		m := &tables{t: t}

@@ -39,7 +39,7 @@ func underWay(t *testing.T, url string, do func() error, statements ...string) e
 }
 
 // An optimistic batch accepts a contact while its channel is deleted.
-func TestTakeover_ADeletedChannelHasNoOpenContacts(t *testing.T) {
+func TestDeletion_LeavesNoOpenContacts(t *testing.T) {
 	t.Parallel()
 	url := testmysql.URL(t)
 	s := storetest.Open(t, url, persistence.Options{LeaseTTL: time.Hour})

@@ -9,8 +9,8 @@ import (
 	"weir"
 )
 
-// TestIDs_IDsGrow whatever the clock does, and tell nodes apart.
-func TestIDs_IDsGrow(t *testing.T) {
+// TestIDs_GrowWhateverTheClockDoes whatever the clock does, and tell nodes apart.
+func TestIDs_GrowWhateverTheClockDoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		a, b := newIDs(1), newIDs(2)
@@ -34,7 +34,7 @@ func TestIDs_IDsGrow(t *testing.T) {
 	})
 }
 
-func TestIDs_IDsFitTheirWireForm(t *testing.T) {
+func TestIDs_FitTheirWireForm(t *testing.T) {
 	t.Parallel()
 	far := time.Date(2094, 1, 1, 0, 0, 0, 0, time.UTC)
 	id := newIDs(nodes - 1).next(far)

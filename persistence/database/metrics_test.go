@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-func TestMetrics(t *testing.T) {
+func TestMetrics_KeepTheNamingRules(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewPedanticRegistry()
 	NewMetrics(r)

@@ -97,7 +97,7 @@ func (f filled) list(t *testing.T, channel weir.ChannelID, state weir.State) []w
 	}
 }
 
-func TestFill_FilledContactsAreCountedAndListed(t *testing.T) {
+func TestFill_ContactsAreCountedAndListed(t *testing.T) {
 	t.Parallel()
 	for name, url := range stores() {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestFill_FilledContactsAreCountedAndListed(t *testing.T) {
 	}
 }
 
-func TestFill_AFilledContactIsLikeAnAcceptedOne(t *testing.T) {
+func TestFill_ContactIsLikeAnAcceptedOne(t *testing.T) {
 	t.Parallel()
 	for name, url := range stores() {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestFill_AFilledContactIsLikeAnAcceptedOne(t *testing.T) {
 	}
 }
 
-func TestFill_AFinishedContactCanBePurged(t *testing.T) {
+func TestFill_FinishedContactCanBePurged(t *testing.T) {
 	t.Parallel()
 	for name, url := range stores() {
 		t.Run(name, func(t *testing.T) {

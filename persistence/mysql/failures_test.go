@@ -67,7 +67,7 @@ func (b *rig) usable() {
 	}
 }
 
-func TestTransaction_RollsBackAfterAnErrorOfTheFirstStatement(t *testing.T) {
+func TestTransaction_RollsBackAfterAnEarlyError(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
 	tx := b.begin()

@@ -14,7 +14,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-func TestMySQL_Parse(t *testing.T) {
+func TestParse_ReadsEachFormOfAddress(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"u:p@h:3307/d":              "u|p|tcp|h:3307|d|",
@@ -42,7 +42,7 @@ func TestMySQL_Parse(t *testing.T) {
 	}
 }
 
-func TestParse_RefusesHosts(t *testing.T) {
+func TestParse_RefusesBadHosts(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"u:p@h1,,h2/d":      "a host is empty",
@@ -59,7 +59,7 @@ func TestParse_RefusesHosts(t *testing.T) {
 	}
 }
 
-func TestMySQL_Fewest(t *testing.T) {
+func TestFewest_TakesTheSmallerLimit(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][3]int{{151, 0, 151}, {151, 10, 10}, {5, 10, 5}} {
 		if got := fewest(c[0], c[1]); got != c[2] {
@@ -89,7 +89,7 @@ func TestOpen_WarnsAboutFewConnections(t *testing.T) {
 	}
 }
 
-func TestMySQL_Versions(t *testing.T) {
+func TestVersion_RefusesUnknownAndOldServers(t *testing.T) {
 	t.Parallel()
 	for version, good := range map[string]bool{
 		"8.0.36":                     true,
@@ -113,7 +113,7 @@ func TestMySQL_Versions(t *testing.T) {
 	}
 }
 
-func TestMySQL_Classify(t *testing.T) {
+func TestClassify_TellsTheKindOfEachError(t *testing.T) {
 	t.Parallel()
 	number := func(n uint16) error { return fmt.Errorf("wrapped: %w", &driver.MySQLError{Number: n}) }
 	for name, c := range map[string]struct {

@@ -179,7 +179,7 @@ func through(t *testing.T) (*Database, *proxy) {
 
 // A connection that breaks at COMMIT leaves the outcome unknown. The error reports
 // that, and nothing is retried.
-func TestTransaction_ConnectionBreaksAtCommit(t *testing.T) {
+func TestTransaction_BreakAtCommitLeavesTheOutcomeOpen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		at   cut
@@ -245,7 +245,7 @@ func checkRows(t *testing.T, d *Database, want int) {
 
 // A statement that others travel with is not retried either when its connection
 // breaks, and the next transaction gets another connection.
-func TestTransaction_ConnectionBreaksBeforeCommit(t *testing.T) {
+func TestTransaction_BreakBeforeCommitRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	d, p := through(t)
 	tx := beginOn(t, d)
@@ -262,7 +262,7 @@ func TestTransaction_ConnectionBreaksBeforeCommit(t *testing.T) {
 }
 
 // Only transactions of the writer send several statements in one message.
-func TestTransaction_AloneSendsSeveralStatements(t *testing.T) {
+func TestTransaction_OnlyTheWriterJoinsStatements(t *testing.T) {
 	t.Parallel()
 	d, p := through(t)
 	before := d.Pools().Statements.Count()

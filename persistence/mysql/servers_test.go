@@ -259,7 +259,7 @@ func TestServers_ChangedPasswordIsThatOfTheNextConnection(t *testing.T) {
 }
 
 // One server outside of a group is asked no more than before.
-func TestServers_OneIsNotChecked(t *testing.T) {
+func TestServers_SingleOneIsNotChecked(t *testing.T) {
 	t.Parallel()
 	d, _ := through(t)
 	if d.servers.checked.Load() {
@@ -267,7 +267,7 @@ func TestServers_OneIsNotChecked(t *testing.T) {
 	}
 }
 
-func TestServers_Order(t *testing.T) {
+func TestServers_AreTriedTheLastUsedFirst(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t, "mysql://u:p@a,b,c/d")
 	s := newServers(cfg, slog.New(slog.DiscardHandler))

@@ -85,7 +85,7 @@ func TestTransaction_WithoutStatementsSendsNothing(t *testing.T) {
 	b.sent()
 }
 
-func TestTransaction_RollsBack(t *testing.T) {
+func TestTransaction_RollbackUndoesItsStatements(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
 	tx := b.begin()
@@ -98,7 +98,7 @@ func TestTransaction_RollsBack(t *testing.T) {
 }
 
 // The texts of statements are Weir's own; values belong into arguments.
-func TestTransaction_RefusesTexts(t *testing.T) {
+func TestTransaction_RefusesValuesInTexts(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
 	for text, s := range map[string]dialect.Statement{
@@ -163,7 +163,7 @@ func TestSize_CountsTexts(t *testing.T) {
 	}
 }
 
-func TestTransaction_ContextThatHasEnded(t *testing.T) {
+func TestTransaction_EndedContextSendsNothing(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
 	over, cancel := context.WithCancel(t.Context())
@@ -181,7 +181,7 @@ func TestTransaction_ContextThatHasEnded(t *testing.T) {
 
 // A context that ends while the server executes a statement breaks the connection,
 // and with it the transaction.
-func TestTransaction_ContextThatEndsMeanwhile(t *testing.T) {
+func TestTransaction_ContextThatEndsBreaksTheConnection(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -7,5 +7,9 @@ import (
 	"weir/persistence/plantest"
 )
 
-func TestPlans_SQLite(t *testing.T) { plantest.Minutes((*persistence.Store).Statements).SQLite(t) }
-func TestPlans_MySQL(t *testing.T)  { plantest.Minutes((*persistence.Store).Statements).MySQL(t) }
+func TestPlans_UseIndexesOnSQLite(t *testing.T) {
+	plantest.Minutes((*persistence.Store).Statements).SQLite(t)
+}
+func TestPlans_UseIndexesOnMySQL(t *testing.T) {
+	plantest.Minutes((*persistence.Store).Statements).MySQL(t)
+}

@@ -6,10 +6,10 @@
 // # Invariants
 //
 //   - At most one process may act at a time, however its clock is set: the time of a lease
-//     counts from before it was asked for, and ends a fifth of a lease early (TestOwnership_ValidUntil).
+//     counts from before it was asked for, and ends a fifth of a lease early (TestValidUntil_EndsAFifthEarly).
 //   - A lease that has expired is taken only by a process that has read the row without a gap
 //     for a whole lease, so that a database that restarts costs no owner its ownership
-//     (TestWatch_Decide).
+//     (TestWatch_TakesAFreeOrExpiredDatabase).
 package ownership
 
 import "time"

@@ -9,7 +9,7 @@ import (
 
 // A process takes the database if it is free, or if its lease has expired and it has read
 // the row without a gap for a whole lease.
-func TestWatch_Decide(t *testing.T) {
+func TestWatch_TakesAFreeOrExpiredDatabase(t *testing.T) {
 	t.Parallel()
 	const lease = 5 * time.Second
 	owned := ownership.Row{Start: 1, Epoch: 1, Expires: 10, Now: 9}
@@ -47,7 +47,7 @@ func TestWatch_Decide(t *testing.T) {
 
 // A database that was released is left to the named successor for a second, and nobody who
 // has seen no owner waits for it.
-func TestWatch_Decide_Released(t *testing.T) {
+func TestWatch_LeavesAReleasedDatabaseToTheSuccessor(t *testing.T) {
 	t.Parallel()
 	const lease = 5 * time.Second
 	owned, free := ownership.Row{Start: 1, Epoch: 1, Expires: 10, Now: 9}, ownership.Row{Epoch: 1}
@@ -83,7 +83,7 @@ func TestWatch_Decide_Released(t *testing.T) {
 }
 
 // The time of a lease counts from when it was asked for, and ends a fifth early.
-func TestOwnership_ValidUntil(t *testing.T) {
+func TestValidUntil_EndsAFifthEarly(t *testing.T) {
 	t.Parallel()
 	asked := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	if got := ownership.ValidUntil(asked, 5*time.Second).Sub(asked); got != 4*time.Second {
@@ -93,7 +93,7 @@ func TestOwnership_ValidUntil(t *testing.T) {
 
 // A process that reads its own start number is the owner: the answer to taking the database
 // was lost. It takes it again, since it may act only for a lease that it has asked for itself.
-func TestWatch_Decide_OwnRow(t *testing.T) {
+func TestWatch_TakesItsOwnRowAgain(t *testing.T) {
 	t.Parallel()
 	var w ownership.Watch
 	row := ownership.Row{Start: 2, Epoch: 7, Expires: 10, Now: 9}
@@ -105,7 +105,7 @@ func TestWatch_Decide_OwnRow(t *testing.T) {
 
 // An owner gives up when it has been unable to write, or has not answered itself, for three
 // leases. While renewals fail, writes that fail are no reason.
-func TestRenewals_Before(t *testing.T) {
+func TestRenewals_GiveUpAfterThreeLeases(t *testing.T) {
 	t.Parallel()
 	const lease = 5 * time.Second
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -142,7 +142,7 @@ func TestRenewals_Before(t *testing.T) {
 
 // A renewal that changes no row means that another process is the owner. One that fails is
 // tried again, and only the first of a series is a change.
-func TestRenewals_After(t *testing.T) {
+func TestRenewals_RefusalMeansAnotherOwner(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := ownership.NewRenewals(5*time.Second, now)

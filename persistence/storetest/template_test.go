@@ -14,7 +14,7 @@ import (
 )
 
 // The script that most tests start from makes the same database as the migrations.
-func TestTemplate_ScriptMakesWhatTheStepsMake(t *testing.T) {
+func TestTemplate_MakesWhatTheMigrationsMake(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(testing.TB) string{
 		"memory": func(testing.TB) string { return "sqlite://:memory:" },

@@ -7,5 +7,9 @@ import (
 	"weir/persistence/plantest"
 )
 
-func TestPlans_SQLite(t *testing.T) { plantest.Survey((*persistence.Store).SurveyStatements).SQLite(t) }
-func TestPlans_MySQL(t *testing.T)  { plantest.Survey((*persistence.Store).SurveyStatements).MySQL(t) }
+func TestPlans_UseIndexesOnSQLite(t *testing.T) {
+	plantest.Survey((*persistence.Store).SurveyStatements).SQLite(t)
+}
+func TestPlans_UseIndexesOnMySQL(t *testing.T) {
+	plantest.Survey((*persistence.Store).SurveyStatements).MySQL(t)
+}

@@ -70,9 +70,9 @@ func sweepAll(t *testing.T, s *persistence.Store, limit int) {
 	}
 }
 
-// TestSurvey_ImportGoesOnAfterACrash ends a process in the middle of making an import
+// TestImport_GoesOnAfterACrash ends a process in the middle of making an import
 // visible.
-func TestSurvey_ImportGoesOnAfterACrash(t *testing.T) {
+func TestImport_GoesOnAfterACrash(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url, persistence.Options{})
@@ -98,9 +98,9 @@ func TestSurvey_ImportGoesOnAfterACrash(t *testing.T) {
 	})
 }
 
-// TestSurvey_ASurveyWaitsForAnImport: no respondent becomes visible in a survey that is done,
+// TestSurvey_WaitsForAnImport: no respondent becomes visible in a survey that is done,
 // who would be pending there for ever.
-func TestSurvey_ASurveyWaitsForAnImport(t *testing.T) {
+func TestSurvey_WaitsForAnImport(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url, persistence.Options{})
@@ -158,8 +158,8 @@ func TestSurvey_SortingIsDoneByTheSweepOrTheLaunch(t *testing.T) {
 	})
 }
 
-// TestSurvey_LaunchWithOtherQuotas changes the quotas and launches in one step.
-func TestSurvey_LaunchWithOtherQuotas(t *testing.T) {
+// TestSurvey_LaunchSortsByItsNewQuotas changes the quotas and launches in one step.
+func TestSurvey_LaunchSortsByItsNewQuotas(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url, persistence.Options{})
@@ -174,9 +174,9 @@ func TestSurvey_LaunchWithOtherQuotas(t *testing.T) {
 	})
 }
 
-// TestSurvey_BrokenCommitOfWork breaks two of three COMMITs under a survey's load:
+// TestSurvey_BrokenCommitsLoseAndDoubleNothing breaks two of three COMMITs under a survey's load:
 // each respondent is moved once, has one contact, and the sums are exact.
-func TestSurvey_BrokenCommitOfWork(t *testing.T) {
+func TestSurvey_BrokenCommitsLoseAndDoubleNothing(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, func(t *testing.T, url string) {
 		s, f := storetest.OpenFaulty(t, url)

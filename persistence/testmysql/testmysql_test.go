@@ -37,14 +37,14 @@ func exec(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-func TestTestmysql_EveryDatabaseIsEmptyAndItsOwn(t *testing.T) {
+func TestURL_EachDatabaseIsEmptyAndItsOwn(t *testing.T) {
 	t.Parallel()
 	first, second := open(t, testmysql.URL(t)), open(t, testmysql.URL(t))
 	exec(t, first, "CREATE TABLE t (a INT)")
 	exec(t, second, "CREATE TABLE t (a INT)")
 }
 
-func TestTestmysql_DatabaseIsDroppedAtTheEnd(t *testing.T) {
+func TestURL_DatabaseIsDroppedAtTheEnd(t *testing.T) {
 	t.Parallel()
 	var url string
 	t.Run("user", func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestTestmysql_DatabaseIsDroppedAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestTestmysql_KilledServerComesBackWithItsData(t *testing.T) {
+func TestServer_ComesBackWithItsDataAfterAKill(t *testing.T) {
 	t.Parallel()
 	server := testmysql.Start(t)
 	db := open(t, server.URL(t))
@@ -75,7 +75,7 @@ func TestTestmysql_KilledServerComesBackWithItsData(t *testing.T) {
 	}
 }
 
-func TestTestmysql_CommitsAreFlushed(t *testing.T) {
+func TestServer_FlushesEachCommit(t *testing.T) {
 	t.Parallel()
 	var flush int
 	db := open(t, testmysql.Start(t).URL(t))

@@ -95,7 +95,7 @@ func TestSchedule_UsesLocalTime(t *testing.T) {
 
 // Both clock changes: a skipped time is the next valid instant, a repeated one counts
 // once.
-func TestSchedule_WindowsAtClockChanges(t *testing.T) {
+func TestSchedule_SkipsAndRepeatsTimesAtClockChanges(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, zone, from, to string
@@ -125,7 +125,7 @@ func TestSchedule_WindowsAtClockChanges(t *testing.T) {
 	}
 }
 
-func TestSchedule_AdjacentWindowsMerge(t *testing.T) {
+func TestSchedule_MergesAdjacentWindows(t *testing.T) {
 	t.Parallel()
 	night := schedule(t, calendar.ScheduleSpec{
 		TimeZone: "UTC", Weekdays: []string{"mon", "tue"},
@@ -146,7 +146,7 @@ func TestSchedule_AdjacentWindowsMerge(t *testing.T) {
 	}
 }
 
-func TestSchedule_InvalidSchedules(t *testing.T) {
+func TestSchedule_InvalidOneIsRefused(t *testing.T) {
 	t.Parallel()
 	good := office("Europe/Berlin")
 	for _, tt := range []struct {

@@ -11,7 +11,7 @@ import (
 
 // Surveys share slots by weight, however many slots their contacts need, and
 // however little room each poll has.
-func TestFairshare_SharesCountSlots(t *testing.T) {
+func TestFairShare_CountsSlots(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.IntRange(1, 5), 1, 4).Draw(t, "weights")
@@ -46,7 +46,7 @@ func TestFairshare_SharesCountSlots(t *testing.T) {
 // Two equal surveys that always want more than the room get the same share, also
 // while others come and go between them. Each claims at most the room, as brokers
 // do.
-func TestFairshare_EqualSharesWithChangingSurveys(t *testing.T) {
+func TestFairShare_IsEqualWhileOthersComeAndGo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		weight, other := rapid.IntRange(1, 5).Draw(t, "weight"), rapid.IntRange(1, 5).Draw(t, "weight of the other")
@@ -70,7 +70,7 @@ func TestFairshare_EqualSharesWithChangingSurveys(t *testing.T) {
 // Scenario 18: balances outlast polls in which surveys cannot claim, because their
 // windows are closed, while others do.
 // Scenario 18.
-func TestFairshare_DebtsOutlastClosedWindows(t *testing.T) {
+func TestFairShare_DebtsOutlastClosedWindows(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var share pacing.FairShare

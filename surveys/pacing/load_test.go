@@ -12,7 +12,7 @@ import (
 	"weir/surveys/pacing"
 )
 
-func TestLoad_RoomOfAChannel(t *testing.T) {
+func TestLoad_RoomFollowsTheRate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -89,7 +89,7 @@ func TestLoad_FewContactsExpire(t *testing.T) {
 
 // Scenario 81: no minute, wherever it begins, has more than the limit, and the limit
 // is used up.
-func TestLoad_LimitPerMinute(t *testing.T) {
+func TestMinuteLimit_HoldsForAnyMinute(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 50).Draw(t, "limit")
@@ -121,7 +121,7 @@ func TestLoad_LimitPerMinute(t *testing.T) {
 	})
 }
 
-func TestLoad_LimitOverTenMinutes(t *testing.T) {
+func TestMinuteLimit_IsUsedUpOverTenMinutes(t *testing.T) {
 	t.Parallel()
 	var m pacing.MinuteLimit
 	total := 0
@@ -142,7 +142,7 @@ func TestLoad_LimitOverTenMinutes(t *testing.T) {
 	}
 }
 
-func TestLoad_SplitBudget(t *testing.T) {
+func TestSplitBudget_GivesRetriesHalf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ budget, retries, starts, retry, start int }{
 		{100, 1000, 1000, 50, 50},
@@ -161,7 +161,7 @@ func TestLoad_SplitBudget(t *testing.T) {
 	}
 }
 
-func TestLoad_RateMeter(t *testing.T) {
+func TestRateMeter_ConvergesToTheRate(t *testing.T) {
 	t.Parallel()
 	var m pacing.RateMeter
 	now := start()
@@ -189,7 +189,7 @@ func TestLoad_RateMeter(t *testing.T) {
 
 // Scenario 18: the surveys of a channel get equal shares, or shares by their weights,
 // over polls of any size.
-func TestLoad_SharesFollowTheWeights(t *testing.T) {
+func TestFairShare_FollowsTheWeights(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.IntRange(1, 7), 1, 5).Draw(t, "weights")
@@ -219,7 +219,7 @@ func TestLoad_SharesFollowTheWeights(t *testing.T) {
 // slot is the value of one slot in a fair share.
 const slot = 720720
 
-func TestLoad_SharesUseAllRoom(t *testing.T) {
+func TestFairShare_UsesAllRoom(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var share pacing.FairShare
@@ -259,7 +259,7 @@ func TestLoad_SharesUseAllRoom(t *testing.T) {
 
 // Balances stay small even if surveys come and go for long, so that neither a new
 // survey nor the others have to wait.
-func TestLoad_BalancesStaySmall(t *testing.T) {
+func TestFairShare_BalancesStaySmall(t *testing.T) {
 	t.Parallel()
 	var share pacing.FairShare
 	for i := range 10_000 {

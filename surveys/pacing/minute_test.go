@@ -10,7 +10,7 @@ import (
 // A clock that was ahead, on this machine or on that of an earlier process,
 // and was then corrected, delays a survey by a minute or two, not until the wrong
 // time is reached again.
-func TestMinute_LimitWhenClockGoesBack(t *testing.T) {
+func TestMinuteLimit_RecoversSoonWhenTheClockGoesBack(t *testing.T) {
 	t.Parallel()
 	const limit = 5
 	now := time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)

@@ -10,7 +10,7 @@ import (
 	"weir/surveys/respondents"
 )
 
-func TestAttributes_RespondentFromRequestBody(t *testing.T) {
+func TestRowOf_ReadsTheBodyOfARequest(t *testing.T) {
 	t.Parallel()
 	row, wrong := respondents.RowOf("55 1234 5678", map[string]any{"name": " Ana ", "age": 30.0, "big": 1e15, "ok": true, "none": nil, "empty": " "}, "MX")
 	want := respondents.Row{Phone: "+525512345678", Attributes: map[string]string{"name": "Ana", "age": "30", "big": "1000000000000000", "ok": "true"}}

@@ -42,7 +42,7 @@ func readAll(r io.Reader, format respondents.Format, encoding string) ([]string,
 	}
 }
 
-func TestReader_CSV(t *testing.T) {
+func TestReader_ReadsCSV(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, file string
@@ -97,7 +97,7 @@ func TestReader_CSV(t *testing.T) {
 	}
 }
 
-func TestReader_InvalidFiles(t *testing.T) {
+func TestReader_RefusesInvalidFiles(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, file, encoding, want string }{
 		{"empty", "", "", "the file is empty"},
@@ -134,7 +134,7 @@ func TestReader_InvalidFiles(t *testing.T) {
 	}
 }
 
-func TestReader_Encodings(t *testing.T) {
+func TestReader_ReadsEachEncoding(t *testing.T) {
 	t.Parallel()
 	const file = "phone,a\n5512345678,José €“x” 😀\n"
 	want := []string{"2 +525512345678 map[a:José €“x” 😀]"}
@@ -173,7 +173,7 @@ func TestReader_Encodings(t *testing.T) {
 	}
 }
 
-func TestReader_NDJSON(t *testing.T) {
+func TestReader_ReadsNDJSON(t *testing.T) {
 	t.Parallel()
 	file := strings.Join([]string{
 		`{"phone":"5512345678","first_name":" Ana ","age":30,"big":12345678901234567890,"ok":true,"none":null}`,
@@ -229,7 +229,7 @@ func (r *repeatReader) Read(p []byte) (int, error) {
 
 // A line of 10 MB fails alone, and is not held in memory. The test is not parallel,
 // because it measures the allocations of the process.
-func TestReader_LongLinesAreBounded(t *testing.T) {
+func TestReader_LongLineFailsAlone(t *testing.T) {
 	for name, fill := range map[string]string{"text": strings.Repeat("x", 1<<10), "quotes": "\"" + strings.Repeat("x", 1<<10), "open quotes with lines": "\"x" + strings.Repeat("y", 1<<10) + "\n"} {
 		t.Run(name, func(t *testing.T) {
 			r := io.MultiReader(strings.NewReader("a,phone\n1,5512345678\n"), &repeatReader{text: fill, n: 10 << 10}, strings.NewReader("\n3,5512345679\n"))
@@ -266,7 +266,7 @@ func TestReader_LongLinesAreBounded(t *testing.T) {
 }
 
 // Rows written as CSV are read back unchanged.
-func TestReader_RowsRoundTrip(t *testing.T) {
+func TestReader_ReadsRowsBackUnchanged(t *testing.T) {
 	t.Parallel()
 	value := rapid.StringMatching(`[a-z",;\n 	é]{0,12}`)
 	rapid.Check(t, func(t *rapid.T) {

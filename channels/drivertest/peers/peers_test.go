@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Every channel type keeps the contract of package channels.
-func TestDrivers_Contract(t *testing.T) {
+func TestDrivers_KeepTheContract(t *testing.T) {
 	t.Parallel()
 	for _, p := range append(peers.All(), peers.Gateways()...) {
 		t.Run(p.Name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"weir/channels/simulation/memnet"
 )
 
-func TestMemnet_Network(t *testing.T) {
+func TestNetwork_ConnectsClientsAndServers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var network memnet.Network

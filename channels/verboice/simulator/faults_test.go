@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFaults_RequestFaults(t *testing.T) {
+func TestFaults_ApplyToRequests(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		fault  string
@@ -47,7 +47,7 @@ func TestFaults_RequestFaults(t *testing.T) {
 	}
 }
 
-func TestFaults_CallbackFaults(t *testing.T) {
+func TestFaults_ApplyToCallbacks(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		fault string
@@ -83,7 +83,7 @@ func TestFaults_CallbackFaults(t *testing.T) {
 	}
 }
 
-func TestFaults_Control(t *testing.T) {
+func TestFaults_AreSetWhileItRuns(t *testing.T) {
 	run(t, quick(), func(w *world) {
 		set := func(body string, want int) {
 			t.Helper()

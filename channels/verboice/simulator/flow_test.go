@@ -31,7 +31,7 @@ func documents(asked *[]string, byPath map[string]string) http.Handler {
 	})
 }
 
-func TestFlow(t *testing.T) {
+func TestFlow_FollowsItsDocuments(t *testing.T) {
 	t.Parallel()
 	gather := `<Response><Say language="en">Hi</Say><Gather action="/flow/answer" numDigits="1"><Play>x</Play></Gather><Redirect>/flow/none?d=1</Redirect></Response>`
 	cases := []struct {
@@ -72,7 +72,7 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-func TestFlow_Ends(t *testing.T) {
+func TestFlow_EndlessRedirectsFailTheCall(t *testing.T) {
 	run(t, flowOptions(), func(w *world) {
 		var asked []string
 		w.flows = documents(&asked, map[string]string{"/flow": `<Response><Redirect>/flow</Redirect></Response>`})
@@ -84,7 +84,7 @@ func TestFlow_Ends(t *testing.T) {
 	})
 }
 
-func TestFlow_UnreachableFlow(t *testing.T) {
+func TestFlow_UnreachableOneFailsTheCall(t *testing.T) {
 	run(t, flowOptions(), func(w *world) {
 		w.call("1", "callback_url", "http://nowhere.test/flow")
 		w.pass(time.Minute)

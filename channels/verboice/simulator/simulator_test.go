@@ -18,7 +18,7 @@ func quick() simulator.Options {
 }
 
 // The real server's callbacks in each situation: providers.md A.5.
-func TestSimulator_Outcomes(t *testing.T) {
+func TestSimulator_CallsBackAsTheRealServer(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		outcome string
@@ -88,7 +88,7 @@ func TestSimulator_StuckCallFailsSilently(t *testing.T) {
 	})
 }
 
-func TestSimulator_LimitAndPause(t *testing.T) {
+func TestSimulator_KeepsTheLimitAndThePause(t *testing.T) {
 	o := quick()
 	o.Channels = []simulator.Channel{{ID: 1, Name: "main", Limit: 2, Pause: 5 * time.Second}}
 	run(t, o, func(w *world) {
@@ -122,7 +122,7 @@ func sinceStart(w *world) time.Duration {
 	return time.Since(w.sim.Tally().Line("main").FirstAt)
 }
 
-func TestSimulator_Window(t *testing.T) {
+func TestSimulator_CallsWithinTheirWindows(t *testing.T) {
 	run(t, quick(), func(w *world) {
 		format := func(d time.Duration) string { return time.Now().Add(d).UTC().Format("2006-01-02 15:04:05Z") }
 		first := w.call("1") // keeps the only place for 11 s
@@ -150,7 +150,7 @@ func TestSimulator_Window(t *testing.T) {
 	})
 }
 
-func TestSimulator_Cancel(t *testing.T) {
+func TestSimulator_CancelsQueuedAndActiveCalls(t *testing.T) {
 	run(t, quick(), func(w *world) {
 		active, queued := w.call("1"), w.call("2")
 		w.pass(5 * time.Second)
@@ -192,7 +192,7 @@ func TestSimulator_Cancel(t *testing.T) {
 	})
 }
 
-func TestSimulator_Refusals(t *testing.T) {
+func TestSimulator_RefusesAsTheRealServer(t *testing.T) {
 	o := quick()
 	o.Channels = []simulator.Channel{{ID: 1, Name: "main"}, {ID: 2, Name: "off", Disabled: true}}
 	o.CallFlows = []int64{7}
@@ -226,7 +226,7 @@ func TestSimulator_Refusals(t *testing.T) {
 	})
 }
 
-func TestSimulator_Authentication(t *testing.T) {
+func TestSimulator_ChecksCredentials(t *testing.T) {
 	o := quick()
 	o.Accounts = []simulator.Account{{Username: "a@b.c", Password: "pw", Tokens: []string{"good"}}, {Username: "other", Password: "pw"}}
 	run(t, o, func(w *world) {
@@ -255,7 +255,7 @@ func TestSimulator_Authentication(t *testing.T) {
 	})
 }
 
-func TestSimulator_Purge(t *testing.T) {
+func TestSimulator_ForgetsPurgedCalls(t *testing.T) {
 	o := quick()
 	o.PurgeAfter = time.Minute
 	run(t, o, func(w *world) {
@@ -273,7 +273,7 @@ func TestSimulator_Purge(t *testing.T) {
 
 // The tally must be able to prove a violation: more calls at once than a
 // capacity, or one outreach made twice.
-func TestSimulator_TallyConvicts(t *testing.T) {
+func TestSimulator_TallyShowsExcessAndDoubles(t *testing.T) {
 	run(t, quick(), func(w *world) {
 		const capacity = 3
 		for i := range capacity + 1 {
@@ -291,7 +291,7 @@ func TestSimulator_TallyConvicts(t *testing.T) {
 	})
 }
 
-func TestSimulator_Channels(t *testing.T) {
+func TestSimulator_ServesItsChannels(t *testing.T) {
 	o := quick()
 	o.Channels = []simulator.Channel{{ID: 4, Name: "main"}, {ID: 5, Name: "ill", Problems: []string{"not registered"}}}
 	run(t, o, func(w *world) {
