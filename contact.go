@@ -206,8 +206,8 @@ func (s *Spec) Differences(o *Spec) []string {
 	return names
 }
 
-// Owner identifies what inside Weir sent a contact and is told what becomes of it. The
-// queue stores it and does not look into it. It is zero for contacts of clients.
+// Owner identifies the part of Weir that sent a contact and receives its outcome. The queue
+// stores it without interpreting it. It is zero for contacts of clients.
 //
 // The survey broker's contacts have the survey as Group, the respondent as ID, and the
 // contact's number in that respondent's sequence, from 1, as Serial; a reply in a

@@ -22,7 +22,7 @@ import (
 	"weir/operators"
 )
 
-// shared is what the brokers of all channels use in common.
+// shared holds the dependencies of all brokers.
 type shared struct {
 	core        core.Config
 	store       Store

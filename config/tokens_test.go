@@ -8,7 +8,6 @@ import (
 )
 
 // Scenario 203: tokens that can be guessed are warned about once.
-// Scenario 203.
 func TestTokens_WeakOnesAreWarnedAboutOnce(t *testing.T) {
 	t.Parallel()
 	for tokens, want := range map[string]int{

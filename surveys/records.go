@@ -132,7 +132,7 @@ type Heard int
 
 // The meanings.
 const (
-	HeardNothing Heard = iota // it is of nobody whom a survey contacts
+	HeardNothing Heard = iota // it is from nobody whom a survey is contacting
 	HeardAnswer               // of a respondent in a conversation; no stop word of the survey
 	HeardOptOut               // a stop word of the survey
 )

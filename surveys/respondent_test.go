@@ -206,7 +206,6 @@ func TestRespondent_ExpiredContactsConsumeNothing(t *testing.T) {
 
 // Scenario 101: a contact that expired early is enqueued again at once. A provider whose
 // clock is ahead must not cause a retry loop.
-// Scenario 101.
 func TestRespondent_EarlyExpiryIsRepeatedAtOnceOneTime(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")

@@ -19,7 +19,6 @@ func twoTokens(o *web.Options) {
 }
 
 // Scenario 189: imports of one token leave capacity to others.
-// Scenario 189.
 func TestConcurrency_ImportsOfOneTokenLeaveCapacity(t *testing.T) {
 	t.Parallel()
 	behind(t, func(t *testing.T, _ *rig, dial func() net.Conn) {
@@ -45,7 +44,6 @@ func TestConcurrency_ImportsOfOneTokenLeaveCapacity(t *testing.T) {
 }
 
 // Scenario 189: streams of one token leave capacity to others.
-// Scenario 189.
 func TestConcurrency_StreamsOfOneTokenLeaveCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := eventRig(t, twoTokens)
@@ -66,7 +64,6 @@ func TestConcurrency_StreamsOfOneTokenLeaveCapacity(t *testing.T) {
 }
 
 // Scenario 189: a released operation admits a waiting caller.
-// Scenario 189.
 func TestConcurrency_ReleaseAdmitsAWaitingCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -181,7 +181,6 @@ const strangers, us = "192.0.2.1:1", "198.51.100.7:1"
 
 // Scenario 186: an address that reaches its share loses its own oldest
 // connection without a request, and no other address loses one.
-// Scenario 186.
 func TestConnections_AddressAtItsShareLosesItsOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,7 +203,6 @@ func TestConnections_AddressAtItsShareLosesItsOwn(t *testing.T) {
 
 // Scenario 186: when all connections are taken, the address with the most loses
 // one; a connection with a request in progress is never closed.
-// Scenario 186.
 func TestConnections_AddressWithTheMostGivesOneUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -226,7 +224,6 @@ func TestConnections_AddressWithTheMostGivesOneUp(t *testing.T) {
 
 // Scenario 186: when every connection has a request in progress, probes are
 // still answered, one after the other, and nothing else is.
-// Scenario 186.
 func TestConnections_ReserveIsKeptForProbes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -251,7 +248,6 @@ func TestConnections_ReserveIsKeptForProbes(t *testing.T) {
 }
 
 // Scenario 186: a body that never arrives does not occupy the reserve.
-// Scenario 186.
 func TestConnections_MissingBodyOccupiesNoReserve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -271,7 +267,6 @@ func TestConnections_MissingBodyOccupiesNoReserve(t *testing.T) {
 }
 
 // Scenario 186: a trusted proxy has no share; its IPv6 neighbors have one.
-// Scenario 186.
 func TestConnections_TrustedProxyHasNoShare(t *testing.T) {
 	t.Parallel()
 	for from, trusted := range map[string]bool{strangers: true, "[2001:db8::1]:1": true, "[2001:db8::2]:1": false} {
@@ -288,7 +283,6 @@ func TestConnections_TrustedProxyHasNoShare(t *testing.T) {
 
 // Scenario 186: a request that arrives on a connection while it is being closed
 // for another one does not free a second place.
-// Scenario 186.
 func TestConnections_RequestOnAClosingOneFreesNoSecondPlace(t *testing.T) {
 	t.Parallel()
 	conns, pipes := connections(web.ConnectionLimits{All: 10, Address: 1}), newPipes()

@@ -10,7 +10,6 @@ import (
 
 // Scenario 194: an application at a URL that Weir must not call is rejected
 // when it is set, and the error names the field.
-// Scenario 194.
 func TestOutbound_ForbiddenApplicationIsRefusedWhenSet(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *web.Options) {

@@ -13,7 +13,6 @@ import (
 )
 
 // Scenario 187: a token of 128 bits is admitted whatever else its address sent.
-// Scenario 187.
 func TestProxies_StrongTokenIsNeverLockedOut(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
@@ -42,7 +41,6 @@ func behindProxies(h http.Handler) http.Handler {
 
 // Scenario 187: behind a trusted proxy, limits apply to each client, and no
 // client can impersonate another.
-// Scenario 187.
 func TestProxies_LimitsApplyToEachClientBehindThem(t *testing.T) {
 	t.Parallel()
 	r, _ := limited(t)

@@ -17,7 +17,6 @@ import (
 
 // Scenario 188: for a flood of refused requests, the log shows one line per
 // second for each kind, with the number of requests that it stands for.
-// Scenario 188.
 func TestRefusals_OneLogLineASecondForEachKindOfRefusal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -254,7 +254,6 @@ func TestSurveyImport_ReadsEveryEncoding(t *testing.T) {
 
 // Scenario 102: the lines of a file may end in CR, as some spreadsheets write
 // them.
-// Scenario 102.
 func TestSurveyImport_LinesMayEndInCR(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\r", "\r\n", "\n"} {

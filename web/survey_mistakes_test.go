@@ -7,7 +7,6 @@ import (
 
 // Scenario 99: all errors of a survey are reported at once, whichever layer
 // finds them.
-// Scenario 99.
 func TestSurvey_EveryMistakeIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -63,7 +63,7 @@ func (c *Core) Reserve(specs []weir.Spec, now time.Time) int {
 }
 
 // AcceptedReserved ends a reservation, whatever became of it. Of the contacts
-// that were accepted, those in state sending are claimed, and those that are done were suppressed.
+// that were accepted, those in state sending are claimed; those in state done were suppressed.
 func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, now time.Time) {
 	for i := range reserved {
 		s := &reserved[i]

@@ -13,8 +13,11 @@ import (
 // changed, and must not be dispatched. Those in suppressed have ended instead.
 func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, suppressed []weir.Contact, now time.Time) {
 	var ts []weir.Transition
-	ended := map[weir.ContactID]*weir.Contact{}
+	var ended map[weir.ContactID]*weir.Contact
 	for i := range suppressed {
+		if ended == nil {
+			ended = map[weir.ContactID]*weir.Contact{}
+		}
 		ended[suppressed[i].ID] = &suppressed[i]
 	}
 	for _, ref := range claimed {

@@ -16,7 +16,6 @@ import (
 
 // Scenario 190: a function that hangs delays only the jobs whose policy calls it,
 // and is not called for each of them.
-// Scenario 190.
 func TestCircuit_HangingFunctionHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{reply: func(url, _ string) (int, string, error) {

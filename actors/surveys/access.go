@@ -30,8 +30,8 @@ func (a *access) compile(s *surveys.Survey) (*surveys.Plan, []weir.FieldError) {
 	return a.plans.compile(s, a.Defaults)
 }
 
-// findings is what the rounds of this process found out and the explanations of the API
-// use. Another process has none, and then explains what a round would do.
+// findings holds results of rounds that the API uses to explain a survey. In a process that
+// runs no rounds it is empty; explanations then say what a round would do.
 type findings struct {
 	freedPerMinute sync.Map // slots that become free per minute, float64 by weir.ChannelID
 	skipped        sync.Map // until when surveys whose rules failed are skipped, time.Time by survey id

@@ -14,7 +14,6 @@ import (
 // Scenario 18: two equal surveys get the same, even if each of their windows
 // has time for only one contact and another survey has the channel to itself in
 // between.
-// Scenario 18.
 func TestFairshare_ShortWindowsFavorNoSurvey(t *testing.T) {
 	for name, allTheTime := range map[string]bool{"another in between": false, "another all the time": true} {
 		t.Run(name, func(t *testing.T) {

@@ -404,8 +404,8 @@ func (s *reports) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.
 	switch {
 	case sv.plan.IsOptOut(m.Body):
 		heard = surveys.HeardOptOut
-	case !who.Status.Final():
-		return surveys.HeardAnswer, false, nil
+	case who.Status == surveys.Active:
+		heard = surveys.HeardAnswer
 	}
 	if heard != surveys.HeardOptOut || who.Status.Final() {
 		return heard, false, nil

@@ -359,3 +359,34 @@ func TestReports_OnlyStopMessagesAreAppliedAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A survey with stop words of its own decides about messages of the respondents whom it is
+// contacting, and about no others: theirs are judged by the general words.
+func TestReports_IncomingSaysWhatAMessageMeans(t *testing.T) {
+	inLab(t, noAnswer, func(l *lab) {
+		ch := l.store.addChannel("texts", "text", 5)
+		d := smsSurvey("10m")
+		d.StopWords = []string{"basta"}
+		s := l.addSurvey("s", d, 1)
+		l.channels.dispatchNothing = true
+		l.command("s", surveys.Launch)
+		l.advance(time.Minute)
+		active := l.respondents(s.ID)[0]
+		l.system.Close() // no more rounds
+		pending := l.store.addPerson(s.ID, "+12025550199", nil)
+		says := func(from, text string, want surveys.Heard) {
+			l.t.Helper()
+			l.channels.receiveMessage(ch.ID, from, text)
+			if got, err := l.system.Incoming(l.t.Context(), ch.ID, weir.Incoming{From: from, Body: text, GUID: "m"}); err != nil || got != want {
+				l.t.Errorf("%q means %v (%v), want %v", text, got, err, want)
+			}
+		}
+		says("+15559999999", "basta", surveys.HeardNothing)
+		says(l.store.respondent(pending).Phone, "unsubscribe", surveys.HeardNothing)
+		says(active.Phone, "unsubscribe", surveys.HeardAnswer)
+		for range 2 { // the provider may send it again, when the respondent has ended
+			says(active.Phone, "Basta!", surveys.HeardOptOut)
+		}
+		says(active.Phone, "unsubscribe", surveys.HeardNothing)
+	})
+}

@@ -14,7 +14,7 @@ import (
 	"weir/surveys"
 )
 
-// view is what one round has read: surveys, and channels by id and name.
+// view caches what one round has read: surveys, and channels by id and name.
 type view struct {
 	io           *access
 	memory       *memory

@@ -188,7 +188,6 @@ func TestCompose_HasItsSecretsMade(t *testing.T) {
 
 // Scenario 193: each secret of compose is complete and on one line even if base64 wraps
 // lines and has no option against it; if a tool is missing, no secret is created.
-// Scenario 193.
 func TestCompose_SecretsAreCompleteAndOnOneLine(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

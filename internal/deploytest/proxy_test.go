@@ -168,7 +168,6 @@ func (p *proxied) ask(from, path, bearer string) *http.Response {
 
 // Scenario 195: behind nginx with the configuration of deploy/proxy, streams arrive at
 // once, and limits apply to each client's real address, whatever address it claims.
-// Scenario 195.
 func TestProxy_NginxPassesStreamsAndAddressesOn(t *testing.T) {
 	t.Parallel()
 	r := start(t, "WEIR_TRUSTED_PROXIES", "127.0.0.1")
@@ -176,7 +175,6 @@ func TestProxy_NginxPassesStreamsAndAddressesOn(t *testing.T) {
 }
 
 // Scenario 195: the same behind Caddy.
-// Scenario 195.
 func TestProxy_CaddyPassesStreamsAndAddressesOn(t *testing.T) {
 	t.Parallel()
 	r := start(t, "WEIR_TRUSTED_PROXIES", "127.0.0.1")

@@ -10,7 +10,6 @@ import (
 )
 
 // Scenario 29: a callback arrives before the answer to its own dispatch.
-// Scenario 29.
 func TestCallbacks_CountBeforeTheSendAnswers(t *testing.T) {
 	onStores(t, func(w *world) {
 		held := newGate()
@@ -53,7 +52,6 @@ func TestCallbacks_CountBeforeTheSendAnswers(t *testing.T) {
 }
 
 // Scenario 30: the answer to the dispatch is lost, but the callback arrives.
-// Scenario 30.
 func TestCallbacks_AreMatchedAfterALostAnswer(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -79,7 +77,6 @@ func TestCallbacks_AreMatchedAfterALostAnswer(t *testing.T) {
 }
 
 // Scenario 31: the dispatch times out although the provider accepted the contact.
-// Scenario 31.
 func TestCallbacks_TimeoutThatTheProviderAcceptedIsNotRepeated(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -119,7 +116,6 @@ func TestCallbacks_TimeoutThatTheProviderAcceptedIsNotRepeated(t *testing.T) {
 }
 
 // Scenario 32: the dispatch times out and the provider never got the contact.
-// Scenario 32.
 func TestCallbacks_TimeoutThatTheProviderNeverGotIsResolved(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer   channels.QueryStatus
@@ -181,7 +177,6 @@ func TestCallbacks_TimeoutThatTheProviderNeverGotIsResolved(t *testing.T) {
 }
 
 // Scenario 33: duplicate acks count once.
-// Scenario 33.
 func TestCallbacks_DuplicateAcksCountOnce(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
@@ -216,7 +211,6 @@ func TestCallbacks_DuplicateAcksCountOnce(t *testing.T) {
 }
 
 // Scenario 34: a message fails on one route and is delivered on the next.
-// Scenario 34.
 func TestCallbacks_FailedThenDeliveredEndsDelivered(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
@@ -253,7 +247,6 @@ func TestCallbacks_FailedThenDeliveredEndsDelivered(t *testing.T) {
 }
 
 // Scenario 35: the end of a call is reported before its beginning.
-// Scenario 35.
 func TestCallbacks_EndBeforeBeginningEndsOnce(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("calls", 1, fields{"type": "labcall"})
@@ -284,7 +277,6 @@ func TestCallbacks_EndBeforeBeginningEndsOnce(t *testing.T) {
 
 // Scenarios 36 to 38: the end (36), the ringing (37) and an ack (38) of attempt 1
 // arrive late, when attempt 2 is queued.
-// Scenarios 36 to 38.
 func TestCallbacks_LateReportChangesNoLaterAttempt(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -331,7 +323,6 @@ func TestCallbacks_LateReportChangesNoLaterAttempt(t *testing.T) {
 }
 
 // Scenario 36 where the survey retries with a new contact.
-// Scenario 36.
 func TestCallbacks_LateReportChangesNoLaterContact(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)

@@ -3,7 +3,6 @@ package scenarios_test
 import "testing"
 
 // Scenario 39: callbacks about unknown contacts, channels and attempts.
-// Scenario 39.
 func TestCallbacks_AboutNothingAreCountedAndChangeNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
@@ -37,7 +36,6 @@ func TestCallbacks_AboutNothingAreCountedAndChangeNothing(t *testing.T) {
 }
 
 // Scenario 40: a callback for a deleted channel.
-// Scenario 40.
 func TestCallbacks_OfADeletedChannelChangeNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
@@ -74,7 +72,6 @@ func TestCallbacks_OfADeletedChannelChangeNothing(t *testing.T) {
 }
 
 // Scenario 42: progress reports of a call free no slot; its end does.
-// Scenario 42.
 func TestCallbacks_ProgressDoesNotFreeTheSlot(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("calls", 1, fields{"type": "labcall"})

@@ -9,7 +9,6 @@ import (
 )
 
 // Scenario 69: a cancel that fails keeps the slot and is retried.
-// Scenario 69.
 func TestCancel_FailedCancelKeepsTheSlot(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		fail := true
@@ -46,7 +45,6 @@ func TestCancel_FailedCancelKeepsTheSlot(t *testing.T) {
 }
 
 // Scenario 69 where the provider cannot cancel the contact: its real outcome counts.
-// Scenario 69.
 func TestCancel_ThatComesTooLateKeepsTheRealOutcome(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {

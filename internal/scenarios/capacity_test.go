@@ -13,7 +13,6 @@ import (
 
 // Scenario 1: capacity 5, 10 contacts: exactly the first 5 are dispatched.
 // Scenario 2: each contact that ends lets exactly one more start.
-// Scenarios 01 and 02.
 func TestCapacity_FirstFiveThenOneForOne(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 5)
@@ -34,7 +33,6 @@ func TestCapacity_FirstFiveThenOneForOne(t *testing.T) {
 }
 
 // Scenario 3: acks of messages free their slots: four acks, four more contacts.
-// Scenario 03.
 func TestCapacity_EachAckLetsOneMoreGo(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
@@ -55,7 +53,6 @@ func TestCapacity_EachAckLetsOneMoreGo(t *testing.T) {
 
 // Scenario 4: each ack of a contact with three messages frees one slot; the
 // contact is done after the third.
-// Scenario 04.
 func TestCapacity_PartsFreeSlotsOneByOne(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
@@ -82,7 +79,6 @@ func TestCapacity_PartsFreeSlotsOneByOne(t *testing.T) {
 
 // Scenario 5: a contact that does not fit waits at the head of the queue, and
 // contacts behind it do not overtake it.
-// Scenario 05.
 func TestCapacity_LargeContactWaitsAtTheHead(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
@@ -105,7 +101,6 @@ func TestCapacity_LargeContactWaitsAtTheHead(t *testing.T) {
 
 // Scenario 5, the API: a contact larger than the channel is rejected, with the
 // whole request.
-// Scenario 05.
 func TestCapacity_LargerThanTheChannelIsRefused(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 4)
@@ -124,7 +119,6 @@ func TestCapacity_LargerThanTheChannelIsRefused(t *testing.T) {
 // Scenario 5, later: a contact that became larger than the channel, because
 // the capacity was lowered, is shown as blocked and lets others pass; it is
 // dispatched when it fits again.
-// Scenario 05.
 func TestCapacity_BlockedContactLetsOthersPass(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
@@ -164,7 +158,6 @@ func TestCapacity_BlockedContactLetsOthersPass(t *testing.T) {
 }
 
 // Scenario 6: a channel without a capacity has the default, 100.
-// Scenario 06.
 func TestCapacity_DefaultIsAHundred(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.want(http.StatusCreated, "PUT", "/v1/channels/ch", fields{"type": "lab"})
@@ -176,7 +169,6 @@ func TestCapacity_DefaultIsAHundred(t *testing.T) {
 
 // Scenario 8: null means the default; a string is rejected; no value means
 // "unlimited".
-// Scenario 08.
 func TestCapacity_OfAWrongKindIsRejected(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		for _, wrong := range []any{"5", "unlimited", "", 0, -1, 1.5, 1_000_001, []int{5}, true} {
@@ -203,7 +195,6 @@ func TestCapacity_OfAWrongKindIsRejected(t *testing.T) {
 
 // Scenario 9: a raised capacity takes effect at once, not at the next event or
 // reconciler run.
-// Scenario 09.
 func TestCapacity_RaisedCapacityCountsAtOnce(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
@@ -219,7 +210,6 @@ func TestCapacity_RaisedCapacityCountsAtOnce(t *testing.T) {
 
 // Scenario 10: a lowered capacity cancels nothing in flight, and starts nothing
 // until enough contacts have ended.
-// Scenario 10.
 func TestCapacity_LoweredCapacityDrains(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 10)
@@ -243,7 +233,6 @@ func TestCapacity_LoweredCapacityDrains(t *testing.T) {
 
 // Scenario 11: a capacity is durable from its 200 on, whatever crashes then: the
 // program, or the broker while it processes the message that announces it.
-// Scenario 11.
 func TestCapacity_SurvivesACrash(t *testing.T) {
 	t.Run("program", func(t *testing.T) {
 		onStores(t, func(w *world) {
@@ -283,7 +272,6 @@ func TestCapacity_SurvivesACrash(t *testing.T) {
 
 // Scenario 13: whatever frees a slot, the next contact takes it in the same
 // instant.
-// Scenario 13.
 func TestCapacity_FreedSlotIsRefilledAtOnce(t *testing.T) {
 	free := map[string]func(w *world, id string){
 		"completed": func(w *world, _ string) { w.finish("first") },

@@ -17,7 +17,6 @@ import (
 // or not at all, and the process is killed at each boundary of its conversation with
 // the provider. No contact is forgotten, none is made twice, and never more are in
 // flight than the capacity.
-// Scenario 270.
 func TestChannelTypes_EveryTypeSurvivesChaos(t *testing.T) {
 	eachPeer(t, func(w *world, p drivertest.Provider) {
 		const contacts, capacity = 40, 7
@@ -75,7 +74,6 @@ func TestChannelTypes_EveryTypeSurvivesChaos(t *testing.T) {
 // Scenario 271: the process is killed once, at each boundary of its conversation with
 // the provider. What the provider has is not made again; what it certainly does not
 // have is dispatched again, if it can be asked.
-// Scenario 271.
 func TestChannelTypes_KillAtEachBoundaryDoublesNothing(t *testing.T) {
 	t.Parallel()
 	for point, drops := range map[string]bool{beforeProvider: false, afterProvider: false, beforeCallback: false, afterCallback: false, afterProvider + ", no callback": true} {
@@ -118,7 +116,6 @@ func TestChannelTypes_KillAtEachBoundaryDoublesNothing(t *testing.T) {
 
 // Scenario 233: Kannel accepts only the first of two messages. The contact is not sent
 // again, which would repeat the first one: it fails.
-// Scenario 233.
 func TestChannelTypes_HalfAcceptedContactFailsUnrepeated(t *testing.T) {
 	onStores(t, func(w *world) {
 		e := withPeer(w, peers.Kannel(), 2, drivertest.Options{})
@@ -146,7 +143,6 @@ func TestChannelTypes_HalfAcceptedContactFailsUnrepeated(t *testing.T) {
 
 // Scenario 238: a call that is canceled while Twilio has it queued ends at once and
 // frees its slot, though no callback comes.
-// Scenario 238.
 func TestChannelTypes_CallCanceledInTwiliosQueueFreesItsSlot(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		e := withPeer(w, peers.TwilioVoice(), 1, drivertest.Options{Queue: time.Minute})
@@ -168,7 +164,6 @@ func TestChannelTypes_CallCanceledInTwiliosQueueFreesItsSlot(t *testing.T) {
 // Scenario 272: requests to a channel's callback address that its provider does not
 // make change nothing: another secret, another method, too large, another channel's
 // attempt.
-// Scenario 272.
 func TestChannelTypes_StrangeCallbacksChangeNothing(t *testing.T) {
 	eachPeer(t, func(w *world, p drivertest.Provider) {
 		queue := time.Minute

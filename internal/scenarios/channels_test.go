@@ -15,7 +15,6 @@ import (
 
 // Scenario 42: reports about the progress of a call free nothing; its slot is
 // held until the call has really ended.
-// Scenario 42.
 func TestChannels_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1, fields{"type": "labcall"})
@@ -49,7 +48,6 @@ func TestChannels_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
 
 // Scenario 44: a callback with a wrong secret, without one, or with the secret
 // of another channel changes nothing and is counted.
-// Scenario 44.
 func TestChannels_ForgedCallbacksChangeNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
@@ -102,7 +100,6 @@ func TestChannels_ForgedCallbacksChangeNothing(t *testing.T) {
 
 // Scenario 71: a paused channel starts nothing; contacts in flight end, callbacks
 // and incoming messages are accepted, expired contacts are reported; then it resumes.
-// Scenario 71.
 func TestChannels_PausedChannelStartsNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 10)
@@ -174,7 +171,6 @@ func TestChannels_PauseSurvivesACrash(t *testing.T) {
 // Scenario 73: a channel with open contacts is deleted only if the request says to
 // cancel them; then every one of them ends and is reported, nothing is left,
 // and later callbacks do no harm.
-// Scenario 73.
 func TestChannels_DeletedChannelLeavesNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
@@ -217,7 +213,6 @@ func TestChannels_DeletedChannelLeavesNothing(t *testing.T) {
 
 // Scenario 73, a provider whose cancels fail: the channel does not wait for it
 // forever.
-// Scenario 73.
 func TestChannels_DeletionDoesNotWaitForeverForCancels(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -251,7 +246,6 @@ func (w *world) delete(channel string) {
 }
 
 // Scenario 75: while the status of a provider is unknown, it counts as up.
-// Scenario 75.
 func TestChannels_UnknownStatusCountsAsUp(t *testing.T) {
 	onStores(t, func(w *world) {
 		asked, answer := make(chan struct{}, 100), make(chan struct{})

@@ -16,7 +16,6 @@ import (
 
 // Scenario 7: a default capacity of "50" in the environment means 50, in the whole daemon.
 // Another one at the next start is that of the channels that set none.
-// Scenario 07.
 func TestConfig_DefaultCapacityFromTheEnvironment(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "weir.db")
@@ -64,7 +63,6 @@ func TestConfig_DefaultCapacityFromTheEnvironment(t *testing.T) {
 
 // Scenario 7: an invalid default capacity is refused at startup, with an error
 // that names the variable, the value and the allowed values.
-// Scenario 07.
 func TestConfig_WrongDefaultCapacityIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"abc", "0", "-1", "5x", "1.5", "1000001", "unlimited"} {

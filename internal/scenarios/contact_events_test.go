@@ -101,7 +101,6 @@ func (w *world) expectLife(c fields, list []string) {
 
 // Scenario 240: however a contact ends, its end is one event, behind those of its attempts,
 // also through crashes.
-// Scenario 240.
 func TestContactEvents_EveryEndIsOneEvent(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.wantEvents()
@@ -198,7 +197,6 @@ func (w *world) expectSequence(id string, want ...string) {
 
 // Scenario 242: a client that polls learns of every end, over all channels, by the instant
 // of the last one that it has seen.
-// Scenario 242.
 func TestContactEvents_PollingByFinishedAfterFindsEveryEnd(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("one", 50)
@@ -257,7 +255,6 @@ func TestContactEvents_PollingByFinishedAfterFindsEveryEnd(t *testing.T) {
 
 // Scenario 243: every message from a person is one event, however often the provider
 // repeats it.
-// Scenario 243.
 func TestContactEvents_MessagesAreEvents(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 5)

@@ -13,7 +13,6 @@ import (
 
 // Scenario 58: the program ends after contacts are accepted and before any is
 // dispatched.
-// Scenario 58.
 func TestCrash_AfterAcceptanceLosesNoContact(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) { l.onPrepare = func() error { return fmt.Errorf("not yet") } })
@@ -44,7 +43,6 @@ func TestCrash_AfterAcceptanceLosesNoContact(t *testing.T) {
 
 // Scenario 59: claimed, and the request never reached the provider. Scenario 60:
 // the provider accepted the contact, and its answer was never stored.
-// Scenarios 59 and 60.
 func TestCrash_AroundTheProvidersAnswerDispatchesOnce(t *testing.T) {
 	for name, tc := range map[string]struct{ reached, asks bool }{
 		"59, a provider that can be asked":    {reached: false, asks: true},
@@ -112,7 +110,6 @@ func TestCrash_AroundTheProvidersAnswerDispatchesOnce(t *testing.T) {
 }
 
 // Scenario 61: contacts stay in flight across a restart.
-// Scenario 61.
 func TestCrash_CallbackAfterTheRestartFreesItsSlot(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 2)
@@ -135,7 +132,6 @@ func TestCrash_CallbackAfterTheRestartFreesItsSlot(t *testing.T) {
 
 // Scenario 62: a callback that was answered with 2xx counts, whatever happens
 // at that instant.
-// Scenario 62.
 func TestCrash_KeepsAnAcknowledgedCallback(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 30)
@@ -161,7 +157,6 @@ func TestCrash_KeepsAnAcknowledgedCallback(t *testing.T) {
 
 // Scenario 63: crashes while the provider is asked, while a contact is canceled,
 // and when windows close.
-// Scenario 63.
 func TestCrash_MayHappenWhileQueryingCancelingOrExpiring(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		var crashing atomic.Bool
@@ -217,7 +212,6 @@ func TestCrash_MayHappenWhileQueryingCancelingOrExpiring(t *testing.T) {
 }
 
 // Scenario 64: ten thousand queued and a hundred active contacts across a restart.
-// Scenario 64.
 func TestCrash_ResumesByItself(t *testing.T) {
 	onStores(t, func(w *world) {
 		const queued = 10_000

@@ -13,7 +13,6 @@ import (
 )
 
 // Scenario 41: delivered, confirmed, or both: one message frees one slot.
-// Scenario 41.
 func TestFaults_DeliveredAndConfirmedFreeOneSlot(t *testing.T) {
 	for outcome, acks := range map[string]int{nuntium.Confirmed: 2, nuntium.ConfirmedOnly: 1, nuntium.Reversed: 2, nuntium.Delivered: 1} {
 		t.Run(outcome, func(t *testing.T) {
@@ -48,7 +47,6 @@ func TestFaults_DeliveredAndConfirmedFreeOneSlot(t *testing.T) {
 
 // Scenario 39, an unknown path: any answer other than 2xx would make the provider
 // repeat the callback forever.
-// Scenario 39.
 func TestFaults_UnknownPathIsAnswered2xx(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("sms", 1, fields{"type": "nuntium", "settings": fields{
@@ -66,7 +64,6 @@ func TestFaults_UnknownPathIsAnswered2xx(t *testing.T) {
 }
 
 // Scenario 46: the provider answers 500 for five minutes.
-// Scenario 46.
 func TestFaults_FailingProviderLosesAndDoublesNothing(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{Outcomes: []string{nuntium.Delivered}, DeliverTime: 10 * time.Minute}, verboice.Options{})
@@ -107,7 +104,6 @@ func TestFaults_FailingProviderLosesAndDoublesNothing(t *testing.T) {
 }
 
 // Scenario 47: Verboice reports that the window has closed.
-// Scenario 47.
 func TestFaults_WindowClosedAtTheProviderExpiresTheContact(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: 10}}})
@@ -143,7 +139,6 @@ func TestFaults_WindowClosedAtTheProviderExpiresTheContact(t *testing.T) {
 }
 
 // Scenario 48: the provider's token expires; the channel gets a new one.
-// Scenario 48.
 func TestFaults_ExpiredTokenIsReplaced(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{
@@ -194,7 +189,6 @@ func TestFaults_ExpiredTokenIsReplaced(t *testing.T) {
 }
 
 // Scenario 49: a provider that takes half a minute delays no other channel.
-// Scenario 49.
 func TestFaults_SlowProviderDelaysNoOther(t *testing.T) {
 	onStores(t, func(w *world) {
 		slow := newGate()
@@ -239,7 +233,6 @@ func TestFaults_SlowProviderDelaysNoOther(t *testing.T) {
 }
 
 // Scenario 49 at the limit of Weir's own timeout: half a minute without an answer.
-// Scenario 49.
 func TestFaults_ProviderAtTheTimeoutDelaysNoOther(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -278,7 +271,6 @@ func TestFaults_ProviderAtTheTimeoutDelaysNoOther(t *testing.T) {
 }
 
 // Scenario 50: the provider has purged a call.
-// Scenario 50.
 func TestFaults_PurgedCallEndsAsLost(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{

@@ -53,7 +53,6 @@ func (w *world) again(contacts ...fields) {
 
 // Scenario 132: a key reused for other content is rejected, because treating it as
 // a duplicate would lose the message silently.
-// Scenario 132.
 func TestKeys_ReuseForOtherContentIsRejected(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 10)
@@ -101,7 +100,6 @@ func TestKeys_ReuseForOtherContentIsRejected(t *testing.T) {
 
 // Scenario 132, concurrently: of many requests with one new key and different
 // content the first is accepted, and a request is stored whole or not at all.
-// Scenario 132.
 func TestKeys_FirstOfConcurrentUsesWins(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1, fields{"paused": true})
@@ -149,7 +147,6 @@ func TestKeys_FirstOfConcurrentUsesWins(t *testing.T) {
 
 // Scenario 132, surveys: a report repeated with the same key and other messages is
 // a duplicate, as when an application is asked twice about one event.
-// Scenario 132.
 func TestKeys_ReportsThatComeAgainAreRepeats(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)

@@ -11,7 +11,6 @@ import (
 
 // Scenario 230: a recipient that the provider does not take now is tried again when
 // the provider says, more often than a contact may fail, and delays no other.
-// Scenario 230.
 func TestNotNow_RecipientIsTriedLaterAndDelaysNoOther(t *testing.T) {
 	onStores(t, func(w *world) {
 		const pause = 100 * time.Millisecond

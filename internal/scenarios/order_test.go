@@ -17,7 +17,6 @@ func survey(name string) fields { return fields{"survey": name} }
 
 // Scenario 14: high before normal, each in order of acceptance; and Weir's
 // third priority, reply, before both.
-// Scenario 14.
 func TestOrder_IsByPriorityThenArrival(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
@@ -35,7 +34,6 @@ func TestOrder_IsByPriorityThenArrival(t *testing.T) {
 // Scenario 16: contacts that arrive within one second are dispatched in strict
 // order of arrival, within a request and across requests; a restart in between
 // changes nothing.
-// Scenario 16.
 func TestOrder_OfArrivalIsStrict(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
@@ -63,7 +61,6 @@ func TestOrder_OfArrivalIsStrict(t *testing.T) {
 // Scenario 17: whatever the traffic of higher priorities, a contact of a lower
 // priority is dispatched after a bounded number of others, and gets no more than
 // its small share.
-// Scenario 17.
 func TestOrder_NothingStarves(t *testing.T) {
 	for _, traffic := range []string{"high", "reply"} {
 		t.Run(traffic, func(t *testing.T) {
@@ -102,7 +99,6 @@ func TestOrder_NothingStarves(t *testing.T) {
 
 // Scenario 18: two surveys share a channel half and half, although one of them
 // had queued all its contacts before the other.
-// Scenario 18.
 func TestOrder_SurveysShareAChannel(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 200, fields{"paused": true})
@@ -126,7 +122,6 @@ func TestOrder_SurveysShareAChannel(t *testing.T) {
 
 // Scenario 18, a survey that starts late: it has its share from then on, without
 // compensation for the time before.
-// Scenario 18.
 func TestOrder_LateSurveyHasItsShare(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 20)
@@ -159,7 +154,6 @@ func (w *world) half(keys []string) {
 
 // Scenario 19: while the provider fails, contacts keep their priority and
 // place, and it is called rarely. When it works again all of them are dispatched.
-// Scenario 19.
 func TestOrder_FailingProviderKeepsTheOrder(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.fail(10 * time.Minute)
@@ -194,7 +188,6 @@ func TestOrder_FailingProviderKeepsTheOrder(t *testing.T) {
 
 // Scenario 19, many at once: the back-off limits the calls of a large channel
 // as it does for a small one, and every contact is dispatched in the end.
-// Scenario 19.
 func TestOrder_BackOffLimitsCallsOfALargeChannel(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.fail(10 * time.Minute)

@@ -28,7 +28,6 @@ func (w *world) successor() *world {
 
 // Scenario 66: the owner of the database stalls. Another process takes over and recovers what
 // is in flight; what the first does when it wakes is refused.
-// Scenario 66.
 func TestOwner_ThatStalledIsReplacedAndRefused(t *testing.T) {
 	t.Parallel()
 	a := newWorld(t, testmysql.URL(t))
@@ -63,7 +62,6 @@ func TestOwner_ThatStalledIsReplacedAndRefused(t *testing.T) {
 }
 
 // Scenario 66: the second process waits until the first has ended.
-// Scenario 66.
 func TestOwner_SecondProcessWaits(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(testing.TB) string{

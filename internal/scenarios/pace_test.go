@@ -7,7 +7,6 @@ import (
 
 // Scenario 231: a channel with a rate limit dispatches no more than that, explains
 // the wait, and has the limit in its figures. Another channel is not delayed.
-// Scenario 231.
 func TestPace_RateLimitHoldsAndIsExplained(t *testing.T) {
 	onStores(t, func(w *world) {
 		const rate, burst, n = 20, 2, 22

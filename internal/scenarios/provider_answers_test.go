@@ -14,7 +14,6 @@ import (
 
 // Scenario 75, providers: a channel answer without a status counts as up; an answer
 // with the status of a channel that is down does not.
-// Scenario 75.
 func TestProviderAnswers_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{})
@@ -59,7 +58,6 @@ func TestProviderAnswers_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
 
 // Scenario 136: an ack that arrives before the answer to its dispatch identifies the
 // attempt, too: a Nuntium contact's name at the provider is Weir's own token.
-// Scenario 136.
 func TestProviderAnswers_AckBeforeTheAnswerGivesTheReference(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{})

@@ -118,7 +118,6 @@ func instants() *rapid.Generator[string] {
 }
 
 // Scenario 131: every view can show everything that was accepted.
-// Scenario 131.
 func TestReadBack_WhatIsAcceptedCanBeRead(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func() string{
@@ -209,7 +208,6 @@ func (w *world) populated() {
 
 // Scenario 131, the store: no view fails on unknown instants, words and numbers that
 // a newer version may have stored.
-// Scenario 131.
 func TestReadBack_WhatANewerVersionStoredCanBeRead(t *testing.T) {
 	t.Parallel()
 	w := program(t)

@@ -14,7 +14,6 @@ import (
 
 // Scenario 51: a contact without reports for too long is asked about once per
 // reconciler run.
-// Scenario 51.
 func TestReconcile_OnlyTheSilentAreAskedAbout(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -64,7 +63,6 @@ func TestReconcile_OnlyTheSilentAreAskedAbout(t *testing.T) {
 }
 
 // Scenario 53: a thousand questions of 100 ms each delay no other work.
-// Scenario 53.
 func TestReconcile_DelaysNoContact(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		var mu sync.Mutex
@@ -106,7 +104,6 @@ func TestReconcile_DelaysNoContact(t *testing.T) {
 
 // Scenario 54: a contact in flight whose provider id is unknown does not hold its
 // slot forever.
-// Scenario 54.
 func TestReconcile_ActiveWithoutAReferenceIsNotKeptForever(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.core.LostAfter = 20 * time.Minute
@@ -142,7 +139,6 @@ func TestReconcile_ActiveWithoutAReferenceIsNotKeptForever(t *testing.T) {
 }
 
 // Scenario 55: every question to the provider fails for hours.
-// Scenario 55.
 func TestReconcile_GivesNoContactUpWhileQueriesFail(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.core.AskConcurrency = 1 // so that the order of the questions is observable
@@ -204,7 +200,6 @@ func TestReconcile_GivesNoContactUpWhileQueriesFail(t *testing.T) {
 }
 
 // Scenario 56: the provider has forgotten everything.
-// Scenario 56.
 func TestReconcile_FullDesyncHeals(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 100)
@@ -225,7 +220,6 @@ func TestReconcile_FullDesyncHeals(t *testing.T) {
 
 // Scenario 57: a question about one contact of a person frees no slot of another
 // contact, such as a reply in flight.
-// Scenario 57.
 func TestReconcile_RepliesKeepTheirUnits(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {

@@ -80,7 +80,6 @@ func refusal(number uint16) []byte {
 
 // Scenario 173: errors by which a group member or a proxy reports that it cannot
 // commit now do not fail a request. The request waits and is stored.
-// Scenario 173.
 func TestRefusals_ByMembersAndProxiesFailNoRequest(t *testing.T) {
 	t.Parallel()
 	for _, number := range []uint16{3100, 3101, 9001, 9006} {
@@ -103,7 +102,6 @@ func TestRefusals_ByMembersAndProxiesFailNoRequest(t *testing.T) {
 }
 
 // Scenario 178: while the server cannot commit (its disk is full), Weir is not ready.
-// Scenario 178.
 func TestRefusals_NotReadyWhileNothingCanBeCommitted(t *testing.T) {
 	t.Parallel()
 	const full = 1021

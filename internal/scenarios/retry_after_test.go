@@ -12,7 +12,6 @@ import (
 // Scenario 134: no dispatch begins before the end of the pause that the provider
 // asked for: not when a dispatch that began earlier succeeds meanwhile, and not
 // when a setting is changed.
-// Scenario 134.
 func TestRetryAfter_NoDispatchBeginsBeforeItsEnd(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		const pause = 10 * time.Second

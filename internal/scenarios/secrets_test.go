@@ -36,7 +36,6 @@ func (w *wiretap) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Scenario 135: a stored secret is not sent to a new address: a change of the address
 // must include the secrets, for every channel type.
-// Scenario 135.
 func TestSecrets_AreNotSentToANewPlace(t *testing.T) {
 	for _, typ := range []channels.Type{nuntium.Type(), verboice.Type()} {
 		for _, kind := range []string{"token", "password"} {
@@ -96,7 +95,6 @@ func TestSecrets_AreNotSentToANewPlace(t *testing.T) {
 }
 
 // Scenario 135, the router: the credential of a function stays with its address.
-// Scenario 135.
 func TestSecrets_CredentialsStayWithTheirAddress(t *testing.T) {
 	t.Parallel()
 	w := program(t)

@@ -48,7 +48,6 @@ func strangeAnswers() map[string]struct {
 
 // Scenario 133: whatever a provider answers to a question about a contact, every slot
 // is freed in bounded time, in each state that holds one.
-// Scenario 133.
 func TestSlots_EverySlotHasAnEnd(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.core.LostAfter, w.core.ReconcileEvery = time.Hour, 10*time.Minute // some questions less in a day
@@ -133,7 +132,6 @@ func (w *world) ends(begun time.Time, due map[string]time.Duration) {
 
 // Scenario 133, any driver: every state that holds slots, with everything that a
 // driver can find out.
-// Scenario 133.
 func TestSlots_EveryStateHasAnEnd(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		knowledge := map[string]channels.Answer{

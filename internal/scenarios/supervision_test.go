@@ -17,7 +17,6 @@ import (
 )
 
 // Scenario 65: twenty contacts in a row that cannot be dispatched.
-// Scenario 65.
 func TestSupervision_PoisonContactsEndInTheDeadLetters(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -76,7 +75,6 @@ func TestSupervision_PoisonContactsEndInTheDeadLetters(t *testing.T) {
 }
 
 // Scenario 67: fifty concurrent requests use a channel for the first time.
-// Scenario 67.
 func TestSupervision_ConcurrentFirstUsesShareOneBroker(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 100)
@@ -268,7 +266,6 @@ func onVirtualTimeHere(t *testing.T, play func(*world)) {
 
 // Scenario 65 with a provider that answers 500 to one contact each time: that
 // contact does not keep the breaker open for the contacts behind it.
-// Scenario 65.
 func TestSupervision_OneBadContactKeepsNoBreakerOpen(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {

@@ -22,7 +22,6 @@ func quotasBySex(each int, more ...fields) fields {
 
 // Scenario 91: quotas on answers. With an application the attributes may be set
 // later and the launch does not warn; without an application it does.
-// Scenario 91.
 func TestSurveyAnswers_QuotasMayCountAnswers(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
@@ -51,7 +50,6 @@ func TestSurveyAnswers_QuotasMayCountAnswers(t *testing.T) {
 // Scenario 92: the bucket is full when an answer decides it. The question that the
 // application wanted to ask is not sent; the survey's own message is, once, and the
 // application gets a notice in the response and an event.
-// Scenario 92.
 func TestSurveyAnswers_FullQuotaEndsTheConversation(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
@@ -100,7 +98,6 @@ func TestSurveyAnswers_FullQuotaEndsTheConversation(t *testing.T) {
 
 // Scenario 93: a respondent counts once in the bucket, whether the bucket or the
 // result is known first.
-// Scenario 93.
 func TestSurveyAnswers_CountOnceInTheirBucket(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
@@ -137,7 +134,6 @@ func TestSurveyAnswers_CountOnceInTheirBucket(t *testing.T) {
 
 // Scenario 94: where partial respondents count, the pacing treats them as successes:
 // as many respondents are active as are still needed.
-// Scenario 94.
 func TestSurveyAnswers_PartialsAreSuccessesWhereTheyCount(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)
@@ -159,7 +155,6 @@ func TestSurveyAnswers_PartialsAreSuccessesWhereTheyCount(t *testing.T) {
 
 // Scenario 95: active respondents of a full quota are not retried and end as rejected,
 // also after an interim partial that does not count.
-// Scenario 95.
 func TestSurveyAnswers_FullQuotaEndsTheActive(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)

@@ -51,7 +51,6 @@ func (w *world) sentOver(channel string) int {
 // start nor retry respondents over it. One event reports the failure, however many
 // surveys there are and whatever crashes; other channels continue, and a survey
 // notices that it is done. One event reports the recovery, and held work continues.
-// Scenario 74.
 func TestSurveyChannel_ThatIsDownIsNotUsedAndReportedOnce(t *testing.T) {
 	for _, health := range []weir.Health{weir.Down, weir.Erring} {
 		t.Run(string(health), func(t *testing.T) {
@@ -113,7 +112,6 @@ func TestSurveyChannel_ThatIsDownIsNotUsedAndReportedOnce(t *testing.T) {
 // Scenario 74: a recovered channel is noticed soon: sooner than working channels are
 // checked, at once when its user has changed it, and at once when a waiting contact
 // is accepted.
-// Scenario 74.
 func TestSurveyChannel_RecoveryIsNoticedSoon(t *testing.T) {
 	for name, c := range map[string]struct {
 		recover func(*world)
@@ -180,7 +178,6 @@ func TestSurveyChannel_PausesAreNoticedAtOnce(t *testing.T) {
 
 // Scenario 76: a launch prepares every channel of the survey. The error names any
 // channel that cannot be prepared, and nothing is changed.
-// Scenario 76.
 func TestSurveyChannel_LaunchPreparesEveryChannel(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 5, fields{"type": "labcall"})
@@ -224,7 +221,6 @@ func TestSurveyChannel_LaunchPreparesEveryChannel(t *testing.T) {
 // Scenario 73: a channel of a running survey is deleted: its contacts are done, the
 // survey's figures show it as down, the survey starts no respondents over it, and it
 // can be stopped.
-// Scenario 73.
 func TestSurveyChannel_MayBeDeletedWhileASurveyRuns(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})

@@ -8,7 +8,6 @@ import (
 
 // Scenario 110: a contact larger than its channel's lowered capacity never
 // becomes ready, so it takes no credit from the surveys of the channel.
-// Scenario 110.
 func TestSurveyFair_BlockedContactHoldsNoSurveyUp(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
@@ -24,7 +23,6 @@ func TestSurveyFair_BlockedContactHoldsNoSurveyUp(t *testing.T) {
 
 // Scenario 111: a backlog of direct contacts leaves a survey its fair share of
 // the channel: every second slot, because the lanes take turns.
-// Scenario 111.
 func TestSurveyFair_DirectBacklogStarvesNoSurvey(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		hold, backlog, limit := time.Second, 900, 100

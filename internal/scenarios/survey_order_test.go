@@ -25,7 +25,6 @@ func answeredRespondents(w *world, capacity, reserve int) []string {
 // respondent has no open contact any more. With slots reserved for replies it is
 // dispatched at once; new contacts get none of these slots, and each delivered
 // part frees its own.
-// Scenario 12.
 func TestSurveyOrder_RepliesGoAtOnceAndTakeSlots(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		ids := answeredRespondents(w, 4, 2)
@@ -48,7 +47,6 @@ func TestSurveyOrder_RepliesGoAtOnceAndTakeSlots(t *testing.T) {
 
 // Scenario 12: without reserved slots a reply is the next to be dispatched, and new
 // contacts are held back until it is in flight.
-// Scenario 12.
 func TestSurveyOrder_RepliesComeBeforeNewContacts(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		ids := answeredRespondents(w, 3, 0)
@@ -69,7 +67,6 @@ func TestSurveyOrder_RepliesComeBeforeNewContacts(t *testing.T) {
 
 // Scenario 15: a first attempt has normal priority, a retry high, and so does a first
 // attempt with a respondent who has been reached.
-// Scenario 15.
 func TestSurveyOrder_PriorityFollowsTheRespondent(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 1)
@@ -102,7 +99,6 @@ func TestSurveyOrder_PriorityFollowsTheRespondent(t *testing.T) {
 
 // Scenario 45: two surveys have the same number, each on its own channel: messages
 // that arrive on the second channel belong to the second survey.
-// Scenario 45.
 func TestSurveyOrder_IncomingGoesToTheSurveyOfItsChannel(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)
@@ -140,7 +136,6 @@ func TestSurveyOrder_IncomingGoesToTheSurveyOfItsChannel(t *testing.T) {
 
 // Scenario 43: a respondent answers while a retry is queued: the retry is not
 // sent, whatever the answer is and however it arrives.
-// Scenario 43.
 func TestSurveyOrder_AnAnswerTakesTheWaitingRetryBack(t *testing.T) {
 	answers := map[string]struct {
 		answer func(w *world, id string)
@@ -207,7 +202,6 @@ func TestSurveyOrder_AnAnswerTakesTheWaitingRetryBack(t *testing.T) {
 
 // Scenario 86: a respondent whose call fails is failed at the end of the call if
 // no step is left; otherwise the respondent waits for the next step.
-// Scenario 86.
 func TestSurveyOrder_FailedAtOnceOnlyIfNothingIsLeft(t *testing.T) {
 	for _, outcome := range []string{"failed", "busy", "no_answer"} {
 		t.Run(outcome, func(t *testing.T) {

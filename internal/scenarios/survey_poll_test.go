@@ -24,7 +24,6 @@ func (w *world) expectCounts(survey, want string) {
 
 // Scenario 77: without a target a batch of respondents is kept active; each one that
 // ends is replaced.
-// Scenario 77.
 func TestSurveyPoll_BatchesAreKeptFull(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
@@ -38,7 +37,6 @@ func TestSurveyPoll_BatchesAreKeptFull(t *testing.T) {
 
 // Scenario 78: a cut-off of 50 makes 50 respondents active if all are expected to
 // complete, and 500 if one in ten is; never more than the limit per minute allows.
-// Scenario 78.
 func TestSurveyPoll_CutoffAndExpectedRateSetTheActive(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 2000)
@@ -56,7 +54,6 @@ func TestSurveyPoll_CutoffAndExpectedRateSetTheActive(t *testing.T) {
 }
 
 // Scenario 78: as a survey approaches its target, the observed rate counts.
-// Scenario 78.
 func TestSurveyPoll_ObservedRateCountsNearTheTarget(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
@@ -75,7 +72,6 @@ func TestSurveyPoll_ObservedRateCountsNearTheTarget(t *testing.T) {
 
 // Scenario 79: with the cut-off reached no respondent is started, and no started
 // respondent is interrupted; when none is active the survey is done.
-// Scenario 79.
 func TestSurveyPoll_ReachedCutoffStartsAndInterruptsNobody(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
@@ -106,7 +102,6 @@ func quotas(young, old int) fields {
 
 // Scenario 79: one full bucket of two stops starts of its own respondents only; with
 // both full it is as with a cut-off.
-// Scenario 79.
 func TestSurveyPoll_FullBucketStopsItsOwnStarts(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
@@ -142,7 +137,6 @@ func TestSurveyPoll_FullBucketStopsItsOwnStarts(t *testing.T) {
 
 // Scenario 80: the expected rate of completion is zero; the survey begins nevertheless,
 // with as many respondents as a survey without a target.
-// Scenario 80.
 func TestSurveyPoll_ExpectedRateOfZeroStartsNevertheless(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)

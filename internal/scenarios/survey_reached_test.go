@@ -15,7 +15,6 @@ func (w *world) answerCall(a labAttempt) {
 
 // Scenario 96: a respondent who picks up a call was contacted, even if the call is hung
 // up at once without a report: the end is unresponsive, not failed.
-// Scenario 96.
 func TestSurveyReached_AnsweredCallsReachTheRespondent(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 10, fields{"type": "labcall"})
@@ -42,7 +41,6 @@ func TestSurveyReached_AnsweredCallsReachTheRespondent(t *testing.T) {
 
 // Scenario 97: the first message of a respondent starts the conversation; without an end
 // it breaks off.
-// Scenario 97.
 func TestSurveyReached_TheFirstReplyStartsTheConversation(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 10)
@@ -80,7 +78,6 @@ func TestSurveyReached_TheFirstReplyStartsTheConversation(t *testing.T) {
 
 // Scenario 98: the provider's reason is in the log of the survey, as JSON and as CSV; the
 // ids in the CSV are text.
-// Scenario 98.
 func TestSurveyReached_ProvidersReasonIsInTheLog(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 10, fields{"type": "labcall"})
@@ -111,7 +108,6 @@ func TestSurveyReached_ProvidersReasonIsInTheLog(t *testing.T) {
 
 // Scenario 100: ids of respondents are consecutive; the tokens used in links cannot be
 // guessed, and can replace the id in paths.
-// Scenario 100.
 func TestSurveyReached_TokensCannotBeGuessed(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 10)

@@ -25,7 +25,6 @@ func (w *world) sentMinutes(since time.Time, prefix string) string {
 
 // Scenario 82: the steps after an attempt, and their times: the retry schedule; then the
 // fallback after its delay, with its own retry schedule; then the end.
-// Scenario 82.
 func TestSurveyRetry_FollowsTheScheduleThenTheFallback(t *testing.T) {
 	both := surveyBody([]string{"ivr", "sms"}, fields{"fallback_delay": "45m"})
 	retrySchedule(both, "ivr", "10m")
@@ -75,7 +74,6 @@ func TestSurveyRetry_FollowsTheScheduleThenTheFallback(t *testing.T) {
 
 // Scenario 82: a contact that is still queued or in flight when its time is over
 // consumes nothing: no attempt, no retry, no change of mode.
-// Scenario 82.
 func TestSurveyRetry_WhatIsUnderWayConsumesNothing(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 1, fields{"type": "labcall"})
@@ -103,7 +101,6 @@ func TestSurveyRetry_WhatIsUnderWayConsumesNothing(t *testing.T) {
 
 // Scenario 83: the delay to the next attempt counts from when the provider accepted
 // the contact, and the attempt is moved into the schedule.
-// Scenario 83.
 func TestSurveyRetry_DelaysCountFromTheDispatch(t *testing.T) {
 	onSurveysFrom(t, monday(17, 0), func(w *world) {
 		w.channel("texts", 1)
@@ -134,7 +131,6 @@ func TestSurveyRetry_DelaysCountFromTheDispatch(t *testing.T) {
 // Scenario 84: respondents complete at the instant at which their retries are due:
 // each is completed, nothing crashes, and a retry that was created first is canceled
 // or was already in flight.
-// Scenario 84.
 func TestSurveyRetry_CompletionAtTheInstantOfARetryCounts(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		const people = 60
@@ -204,7 +200,6 @@ func TestSurveyRetry_CompletionAtTheInstantOfARetryCounts(t *testing.T) {
 
 // Scenario 85: respondents whose contacts cannot be created are delayed for longer each
 // time, and no other respondent waits for them.
-// Scenario 85.
 func TestSurveyRetry_PoisonDelaysNoOther(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 5)

@@ -11,7 +11,6 @@ import (
 // Scenario 52: respondents who are done are not contacted any more: queued contacts are
 // canceled without asking the provider; contacts in flight keep their slots until they
 // end at the provider, even if their end is never reported.
-// Scenario 52.
 func TestSurveyShare_FinishedRespondentsAreNotContacted(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
@@ -72,7 +71,6 @@ func (w *world) enqueued(survey string) (all []time.Time, attempts []int) {
 // Scenario 81: the limit per minute holds for every minute, however rarely the
 // survey is polled and whatever crashes. Retries and starts share it, and a
 // survey that has reached its limit does not delay other surveys.
-// Scenario 81.
 func TestSurveyShare_LimitPerMinuteHoldsForEveryMinute(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		const limit, people = 6, 60
@@ -119,7 +117,6 @@ func TestSurveyShare_LimitPerMinuteHoldsForEveryMinute(t *testing.T) {
 
 // Scenario 85: a contact that no store accepts, because one respondent's attributes make
 // it too large, delays neither other respondents nor other surveys.
-// Scenario 85.
 func TestSurveyShare_ContactTooLargeToStoreDelaysNoOther(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 5, fields{"type": "labcall"})

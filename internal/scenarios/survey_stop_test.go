@@ -13,7 +13,6 @@ import (
 // Scenarios 68 and 70: a stopped survey cancels its queued contacts, asks the provider to
 // cancel those in flight, cancels every respondent and starts and retries none. It is
 // done after the last respondent, and a crash in the middle changes none of that.
-// Scenarios 68 and 70.
 func TestSurveyStop_CancelsEveryContactAndRespondent(t *testing.T) {
 	for _, crashes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("crash %v", crashes), func(t *testing.T) {
@@ -66,7 +65,6 @@ func TestSurveyStop_CancelsEveryContactAndRespondent(t *testing.T) {
 
 // Scenario 70: while contacts of a stopped survey cannot be canceled, no respondent is
 // retried or started; the contacts end when canceling works again.
-// Scenario 70.
 func TestSurveyStop_NoContactWhileASurveyStops(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
@@ -90,7 +88,6 @@ func TestSurveyStop_NoContactWhileASurveyStops(t *testing.T) {
 
 // Scenario 72: of two surveys on a channel one is paused: only the other's contacts are
 // dispatched, without delay; the paused survey later continues where it was.
-// Scenario 72.
 func TestSurveyStop_PausedSurveyDelaysNoOther(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 4)
@@ -146,7 +143,6 @@ func (w *world) waitingContacts(survey string) int {
 // Scenario 87: a survey is stopped five minutes after its last window has closed;
 // until then respondents in a call may still answer. A respondent who waited for a
 // slot when the window closed has failed.
-// Scenario 87.
 func TestSurveyStop_FollowsTheLastWindowByFiveMinutes(t *testing.T) {
 	onSurveysFrom(t, monday(17, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})

@@ -45,7 +45,6 @@ func (w *world) personBecause(survey, id, code, sentence string) {
 
 // Scenario 117: a survey that contacts no respondents names the reason: a draft, a pause,
 // its channel, no free slots, its batch, its limit per minute, its target.
-// Scenario 117.
 func TestSurveyWhy_SurveysNameTheirReason(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 2)
@@ -87,7 +86,6 @@ func TestSurveyWhy_SurveysNameTheirReason(t *testing.T) {
 }
 
 // Scenario 117: the survey also names a reason if none of its respondents can be started.
-// Scenario 117.
 func TestSurveyWhy_AllRespondentsAreDelayed(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)
@@ -102,7 +100,6 @@ func TestSurveyWhy_AllRespondentsAreDelayed(t *testing.T) {
 
 // Scenario 117: a survey reports that its channel is being deleted, is gone or has become
 // one of another type, that it is stopping, and that its definition cannot be run.
-// Scenario 117.
 func TestSurveyWhy_SurveysNameWhatEnded(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
@@ -153,7 +150,6 @@ func TestSurveyWhy_SurveysNameWhatEnded(t *testing.T) {
 
 // Scenario 118: near the end of a window a survey names it as the reason; while the
 // schedule is closed, respondents of a full quota name the quota instead.
-// Scenario 118.
 func TestSurveyWhy_NamesTheEndOfItsWindow(t *testing.T) {
 	onSurveysFrom(t, monday(17, 50), func(w *world) {
 		w.channel("texts", 20)
@@ -183,7 +179,6 @@ func TestSurveyWhy_NamesTheEndOfItsWindow(t *testing.T) {
 
 // Scenario 118: a survey and its respondents wait for the schedule in its zone,
 // for retries, for contacts, for an answer.
-// Scenario 118.
 func TestSurveyWhy_RespondentsNameTheirReason(t *testing.T) {
 	onSurveysFrom(t, monday(7, 0), func(w *world) {
 		w.channel("texts", 2)
@@ -217,7 +212,6 @@ func TestSurveyWhy_RespondentsNameTheirReason(t *testing.T) {
 
 // Scenario 119: the provider's report about a channel is the state of the channel
 // everywhere: in the API, the metric, the survey that uses it, and the reason.
-// Scenario 119.
 func TestSurveyWhy_AChannelHasOneState(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)

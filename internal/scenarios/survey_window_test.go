@@ -13,7 +13,6 @@ import (
 // Scenarios 23 and 24: a contact whose window closes while it is queued or while the
 // provider has it is created again for the next window. It counts as no attempt and no
 // retry, nothing was sent, and the next step is postponed.
-// Scenarios 23 and 24.
 func TestSurveyWindow_ExpiredComesAgain(t *testing.T) {
 	for mode, c := range map[string]struct {
 		channel, typ string
@@ -102,7 +101,6 @@ func (w *world) outcomeCounts(survey string) map[string]int {
 // Scenario 25: 1,600 contacts expire at once because the provider failed. All are created
 // again for the next day, once each, no respondent is called meanwhile, and another
 // survey on the channel, whose schedule closes later, continues.
-// Scenario 25.
 func TestSurveyWindow_ManyThatExpireComeAgainOnceEach(t *testing.T) {
 	onSurveysFrom(t, monday(17, 55), func(w *world) {
 		const people = 1600
@@ -147,7 +145,6 @@ func TestSurveyWindow_ManyThatExpireComeAgainOnceEach(t *testing.T) {
 
 // Scenario 26: an invitation to the mobile web that waits at the end of the day is
 // held until the next day, although its turn would come in the evening.
-// Scenario 26.
 func TestSurveyWindow_InvitationsKeepToTheWindow(t *testing.T) {
 	onSurveysFrom(t, monday(17, 59), func(w *world) {
 		w.channel("links", 1)
@@ -170,7 +167,6 @@ func TestSurveyWindow_InvitationsKeepToTheWindow(t *testing.T) {
 }
 
 // Scenario 27: weekdays, blocked days and hours are in the schedule's zone.
-// Scenario 27.
 func TestSurveyWindow_TheZoneDecides(t *testing.T) {
 	schedule := func(days []string, blocked ...string) fields {
 		blocked = append([]string{"2025-12-25"}, blocked...)
@@ -219,7 +215,6 @@ func TestSurveyWindow_TheZoneDecides(t *testing.T) {
 
 // Scenario 28: a window that ends in a local hour which is skipped or repeated
 // ends at a defined instant, and the survey continues in the next window.
-// Scenario 28.
 func TestSurveyWindow_EndsAtADefinedInstantWhenClocksChange(t *testing.T) {
 	for name, c := range map[string]struct{ opens, closes, next time.Time }{
 		"skipped": { // 02:30 does not exist: the clocks go from 02:00 to 03:00

@@ -73,7 +73,6 @@ func list(v any) []map[string]any {
 
 // Scenario 130: every instant in a request must be in the range that every view
 // can show. The parameters are read from the API description.
-// Scenario 130.
 func TestTimes_InstantsOutsideOfTheRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	w := program(t)
@@ -129,7 +128,6 @@ func (w *world) instantParameters() [][2]string {
 
 // Scenario 130, dates: every instant derived from a survey's first, last and
 // blocked days can be shown.
-// Scenario 130.
 func TestTimes_DatesOutsideOfTheRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	w := program(t)
@@ -156,7 +154,6 @@ func TestTimes_DatesOutsideOfTheRangeAreRefused(t *testing.T) {
 }
 
 // Scenario 130, the router, which has its own error format.
-// Scenario 130.
 func TestTimes_RouterRefusesInstantsOutsideOfTheRange(t *testing.T) {
 	t.Parallel()
 	w := program(t)

@@ -93,7 +93,6 @@ func (w *world) acceptTraced(channel string, contacts ...fields) map[string]stri
 // Scenario 280: a text message through the simulated Twilio, sent alone by a caller with
 // a traceparent: request, claim, dispatch and the contact itself are in the caller's trace,
 // and the callbacks are linked to it. No span holds an address, a text or a secret.
-// Scenario 280.
 func TestTraces_ShowAMessageWholeAndHoldNoSecret(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.traces = &traces{Collector: tracingtest.New(t)}
@@ -149,7 +148,6 @@ func TestTraces_ShowAMessageWholeAndHoldNoSecret(t *testing.T) {
 // Scenario 281: the process crashes while contacts are at the provider, before it has
 // exported anything. Their later spans are in the same traces: in the caller's for the
 // contact that a caller with a traceparent sent alone, in one of its own for each other.
-// Scenario 281.
 func TestTraces_ContinueAfterACrash(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.traces = &traces{Collector: tracingtest.New(t)}
@@ -197,7 +195,6 @@ func TestTraces_ContinueAfterACrash(t *testing.T) {
 
 // Scenario 282: contacts that come in one request have a trace each, which is linked to
 // that of the request, and a repeated request adds nothing to them.
-// Scenario 282.
 func TestTraces_EachContactOfABatchHasItsTrace(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.traces = &traces{Collector: tracingtest.New(t)}
@@ -235,7 +232,6 @@ func TestTraces_EachContactOfABatchHasItsTrace(t *testing.T) {
 }
 
 // Scenario 283: while the collector is down, contacts go on as ever.
-// Scenario 283.
 func TestTraces_CollectorThatIsDownHoldsNothingUp(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.quiet = true

@@ -15,7 +15,6 @@ import (
 
 // Scenario 257: the process that delivers to a webhook dies in the middle of calls to the
 // receiver, and before it has stored what was delivered last. The next one takes over.
-// Scenario 257.
 func TestWebhooks_DeliveryFailsOver(t *testing.T) {
 	t.Parallel()
 	dead, r := hookWorld(t)
@@ -68,7 +67,6 @@ func TestWebhooks_DeliveryFailsOver(t *testing.T) {
 // Scenario 258: the process that delivers stalls in the middle of calls and of a write of
 // its progress, until another one owns the database and has delivered everything. What
 // it does when it goes on is refused: the progress stays as the successor left it.
-// Scenario 258.
 func TestWebhooks_StalledDeliveryChangesNothing(t *testing.T) {
 	t.Parallel()
 	slow, r := hookWorld(t)
@@ -152,7 +150,6 @@ func TestWebhooks_StalledDeliveryChangesNothing(t *testing.T) {
 }
 
 // Scenario 259: a webhook is created, changed, paused, resumed and deleted while Weir delivers.
-// Scenario 259.
 func TestWebhooks_ChangesReachTheDelivery(t *testing.T) {
 	t.Parallel()
 	a, r := hookWorld(t)

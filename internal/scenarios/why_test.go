@@ -67,7 +67,6 @@ func stamp(t time.Time) string { return operators.WhyAt(t) }
 
 // Scenario 112: a queued contact names what delays it: its window, slots, its size,
 // the pause, slots reserved for replies, or the contacts ahead of it.
-// Scenario 112.
 func TestWhy_QueuedContactsNameTheirReason(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
@@ -100,7 +99,6 @@ func TestWhy_QueuedContactsNameTheirReason(t *testing.T) {
 
 // Scenario 112: contacts also name their reason while their process shuts down, and
 // while their channel is deleted.
-// Scenario 112.
 func TestWhy_ContactsNameTheEndOfTheirChannel(t *testing.T) {
 	onStores(t, func(w *world) {
 		held := make(chan struct{})
@@ -133,7 +131,6 @@ func TestWhy_ContactsNameTheEndOfTheirChannel(t *testing.T) {
 
 // Scenario 113: while the provider fails, a contact names what it waits for: the
 // set-up, the breaker, the pause that the provider asked for, the next attempt.
-// Scenario 113.
 func TestWhy_TroubleNamesItsReason(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		asked := make(chan struct{})
@@ -191,7 +188,6 @@ func (w *world) waiting(ids ...string) string {
 
 // Scenario 114: a contact in flight names what it waits for and until when: the
 // provider's answer, its report, the resolution of a dispatch in doubt, a cancellation.
-// Scenario 114.
 func TestWhy_FlightsNameTheirReason(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		release := make(chan struct{})
@@ -228,7 +224,6 @@ func TestWhy_FlightsNameTheirReason(t *testing.T) {
 
 // Scenario 116: as many contacts are dispatched concurrently as the channel has slots,
 // however slow the provider; a configured limit that binds is visible.
-// Scenario 116.
 func TestWhy_DispatchesFollowTheCapacity(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		slow := func(_ context.Context, a labAttempt) channels.SendResult {

@@ -38,7 +38,6 @@ func (w *world) wait(until time.Time) {
 
 // Scenario 20: a contact whose window opens later waits without delaying contacts
 // without a window; when the window opens it is dispatched at once.
-// Scenario 20.
 func TestWindows_OthersOvertakeUntilTheWindowOpens(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 2, fields{"type": "labcall"})
@@ -64,7 +63,6 @@ func TestWindows_OthersOvertakeUntilTheWindowOpens(t *testing.T) {
 
 // Scenario 20 again: several windows open one after the other, and each contact is
 // dispatched in its own time, whatever the order of acceptance.
-// Scenario 20.
 func TestWindows_EachContactGoesInItsOwnTime(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 5, fields{"type": "labcall"})
@@ -85,7 +83,6 @@ func TestWindows_EachContactGoesInItsOwnTime(t *testing.T) {
 
 // Scenario 21: a message is never dispatched before its window, not by a second, not
 // after a restart, not when a slot becomes free.
-// Scenario 21.
 func TestWindows_NeverBeforeTheWindow(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
@@ -110,7 +107,6 @@ func TestWindows_NeverBeforeTheWindow(t *testing.T) {
 
 // Scenario 22: a contact that was not dispatched before its window closed is not sent,
 // ends as expired exactly once, and delays no other contact.
-// Scenario 22.
 func TestWindows_ExpiredIsReportedOnceAndNotSent(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
@@ -155,7 +151,6 @@ func TestWindows_ExpiredIsReportedOnceAndNotSent(t *testing.T) {
 // Scenario 22, the same event: a slot becomes free after windows have closed but
 // before the broker, busy in between, has noticed. The first contact whose window is
 // open takes the slot at once.
-// Scenario 22.
 func TestWindows_SlotOfAnExpiredGoesToTheNext(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		stall := w.fuseThat(func() { time.Sleep(2 * time.Millisecond) })
@@ -184,7 +179,6 @@ func TestWindows_SlotOfAnExpiredGoesToTheNext(t *testing.T) {
 
 // Scenario 22 with a whole queue, while the program is down: more contacts than fit
 // into memory expire, once each, none is sent, and the others are dispatched.
-// Scenario 22.
 func TestWindows_WholeQueueExpiresWhileDown(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 3)

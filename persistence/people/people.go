@@ -45,15 +45,18 @@ type Store struct {
 // New returns the consents in a database.
 func New(db *commit.DB) *Store { return &Store{DB: db} }
 
+// keyRow is a row of people_keys.
+type keyRow struct {
+	ID     string `db:"id"`
+	Secret string `db:"secret"` // hexadecimal; empty: the key is configured
+}
+
 // OpenKeys makes the keys of addresses known: the configured ones, of which the first is
 // for new states, or the one that the database has, which the first call makes. It is for
 // the owner of the database, before anything is claimed. An error says that a key is
 // missing, without which those who refused would be contacted again.
 func (s *Store) OpenKeys(ctx context.Context, configured [][]byte) error {
-	var rows []struct {
-		ID     string `db:"id"`
-		Secret string `db:"secret"`
-	}
+	var rows []keyRow
 	if err := s.Read.SelectContext(ctx, &rows, "SELECT id, secret FROM people_keys ORDER BY created_at, id"); err != nil {
 		return s.Failure("read the keys of people", err)
 	}
@@ -86,13 +89,7 @@ func (s *Store) OpenKeys(ctx context.Context, configured [][]byte) error {
 		if err := s.addKey(ctx, keys[0].ID(), hex.EncodeToString(secret)); err != nil {
 			return err
 		}
-	} else if len(configured) > 0 && !slices.ContainsFunc(rows, func(r struct {
-		ID     string `db:"id"`
-		Secret string `db:"secret"`
-	},
-	) bool {
-		return r.ID == keys[0].ID()
-	}) {
+	} else if !slices.ContainsFunc(rows, func(r keyRow) bool { return r.ID == keys[0].ID() }) { // a new configured one
 		if err := s.addKey(ctx, keys[0].ID(), ""); err != nil {
 			return err
 		}
@@ -177,6 +174,7 @@ func (w *record) Write(t *commit.Tx, r *commit.Request) error {
 		if c.At.IsZero() {
 			c.At = r.At
 		}
+		c.At = columns.Instant(columns.Micros(c.At)) // as it is stored
 		now, found := w.stateOf(states, &c)
 		if c.Key != "" && known[c.Key] {
 			w.states[i] = now
@@ -304,7 +302,7 @@ func (s *Store) states(t *commit.Tx, hashes []people.Hash) (map[stateKey]people.
 // Refused implements [contacts.Gate]. While nobody has refused it costs nothing, otherwise
 // one statement a batch.
 func (s *Store) Refused(t *commit.Tx, claims []*weir.Contact) ([]string, error) {
-	if !s.looked || !t.Optimistic {
+	if !s.looked { // from then on this owner itself writes every refusal
 		var there int64
 		if err := t.Get(&there, "SELECT COUNT(*) FROM (SELECT 1 FROM consent_states LIMIT 1) AS some"); err != nil {
 			return nil, err

@@ -69,7 +69,6 @@ func TestFairShare_IsEqualWhileOthersComeAndGo(t *testing.T) {
 
 // Scenario 18: balances outlast polls in which surveys cannot claim, because their
 // windows are closed, while others do.
-// Scenario 18.
 func TestFairShare_DebtsOutlastClosedWindows(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -18,7 +18,6 @@ import (
 )
 
 // Scenario 121: the page of anything that waits shows the reason.
-// Scenario 121.
 func TestWhy_PagesShowWhySomethingWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
@@ -47,7 +46,6 @@ func TestWhy_PagesShowWhySomethingWaits(t *testing.T) {
 
 // Scenario 121: this also holds for the page of a survey that another version of
 // Weir stored and this one cannot run.
-// Scenario 121.
 func TestWhy_PageSaysThatASurveyCannotBeRun(t *testing.T) {
 	t.Parallel()
 	r := newRigAfter(t, func(r *rig) {

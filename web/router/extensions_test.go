@@ -24,7 +24,6 @@ func (r *rig) why(job, code, sentence string) {
 
 // Scenario 120: a waiting job reports its reason on a separate route of Weir, so
 // that the job resource stays as clients expect it.
-// Scenario 120.
 func TestExtensions_JobsNameTheirReason(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -69,7 +68,6 @@ func TestExtensions_JobsNameTheirReason(t *testing.T) {
 
 // Scenario 120: this also holds for a job that waits for a function, for its queue
 // to open, for a worker that did not decline it, or to be closed.
-// Scenario 120.
 func TestExtensions_JobsNameWhatHoldsThem(t *testing.T) {
 	t.Parallel()
 	const function = `{"kind":"function","functionUri":"https://functions.example/f"}`

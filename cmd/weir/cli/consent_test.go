@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,5 +25,24 @@ func TestConsent_IsRecordedAndShown(t *testing.T) {
 	}
 	if r := at(t, f.url, "", "consent", "refuse", "+525512345678", "--at", "soon"); r.Code != app.Usage || !strings.Contains(r.Err, "--at") {
 		t.Errorf("%d %q %q", r.Code, r.Out, r.Err)
+	}
+}
+
+// Without the key that refusals were hashed under, people who refused would be contacted:
+// Weir does not start, and says so.
+func TestConsent_AMissingKeyStopsTheStart(t *testing.T) {
+	t.Parallel()
+	environ := []string{"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db"), "LISTEN_ADDR=127.0.0.1:0"}
+	lines, stop := start(t, append([]string{"WEIR_PEOPLE_KEY=Zmlyc3Qga2V5IQ=="}, environ...), "serve")
+	for lines.Scan() && !strings.Contains(lines.Text(), "listening") {
+	}
+	if code := stop(); code != app.OK {
+		t.Fatalf("serve ended with %d", code)
+	}
+	for name, more := range map[string][]string{"none": nil, "another": {"WEIR_PEOPLE_KEY=c2Vjb25kIGtleQ=="}} {
+		r := run(t, append(more, environ...), "serve")
+		if r.Code == app.OK || !strings.Contains(r.Out+r.Err, "set WEIR_PEOPLE_KEY") {
+			t.Errorf("with %s: %d %s %s", name, r.Code, r.Out, r.Err)
+		}
 	}
 }

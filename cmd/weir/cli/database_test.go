@@ -13,7 +13,6 @@ import (
 
 // Scenario 176: a command that works on an existing database creates no file if
 // DATABASE_URL names a wrong one.
-// Scenario 176.
 func TestDatabase_NoDatabaseIsMade(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -29,7 +28,6 @@ func TestDatabase_NoDatabaseIsMade(t *testing.T) {
 }
 
 // Scenario 177: schema steps are not reverted while a Weir runs on the database.
-// Scenario 177.
 func TestDatabase_NoMigrationIsRevertedBesideARunningWeir(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func() string{

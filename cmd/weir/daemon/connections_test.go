@@ -14,7 +14,6 @@ import (
 
 // Scenario 186: five thousand idle connections from one address, or as many as this
 // process may open, shut out no other client, not even one at the same address.
-// Scenario 186.
 func TestConnections_IdleOnesShutNobodyOut(t *testing.T) {
 	t.Parallel()
 	var files syscall.Rlimit

@@ -19,7 +19,6 @@ import (
 
 // Scenario 192: a Weir that starts with --paused, as on a restored copy, sends no request
 // to any provider and posts no event, also after a restart without the flag, until weir resume.
-// Scenario 192.
 func TestHold_PausedStartCallsNobody(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, startPaused)

@@ -20,7 +20,6 @@ import (
 
 // Scenario 201: a max_allowed_packet that is too small for a batch is a 503 that names it,
 // and the start logs a warning or fails.
-// Scenario 201.
 func TestPackets_TooSmallForABatchAreNamed(t *testing.T) {
 	t.Parallel()
 	server := testmysql.Start(t)

@@ -9,7 +9,6 @@ import (
 
 // Scenario 191: 100 channels, with 10 of them active, make at most 3,000 series, and
 // no channel makes more than 30.
-// Scenario 191.
 func TestSeries_OfAHundredChannelsAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))

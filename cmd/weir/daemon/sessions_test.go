@@ -93,7 +93,6 @@ func onBothStores(t *testing.T, run func(t *testing.T, database string)) {
 
 // Scenario 197: the cookie of the dashboard is not the token, it survives a restart, and
 // a copy of it is invalid after the logout.
-// Scenario 197.
 func TestSessions_LogOutEndsTheSession(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, database string) {
@@ -117,7 +116,6 @@ func TestSessions_LogOutEndsTheSession(t *testing.T) {
 }
 
 // Scenario 198: the next owner of a database goes on with the sessions of the former one.
-// Scenario 198.
 func TestSessions_OutliveTheirProcess(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, database string) {
@@ -133,7 +131,6 @@ func TestSessions_OutliveTheirProcess(t *testing.T) {
 
 // Scenario 199: a session ends with its token: when a token of the store is revoked, and
 // when a token is no longer in WEIR_API_TOKENS.
-// Scenario 199.
 func TestSessions_EndWithTheirToken(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, database string) {

@@ -13,7 +13,6 @@ import (
 )
 
 // Scenario 196: a client with a very slow upload does not turn a shutdown into a failure.
-// Scenario 196.
 func TestSlowUpload_FailsNoShutdown(t *testing.T) {
 	t.Parallel()
 	d, stop := daemontest.Run(t, daemon.Options{

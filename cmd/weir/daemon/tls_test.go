@@ -73,7 +73,6 @@ func (r *tlsRig) wait(what string, ok func() bool) {
 
 // Scenario 185: Weir serves HTTPS itself, rejects TLS versions older than 1.2, and
 // loads a changed pair without a restart; a broken pair changes nothing.
-// Scenario 185.
 func TestTLS_IsServedAndReloadedWithoutARestart(t *testing.T) {
 	t.Parallel()
 	log := &daemontest.Log{}
@@ -106,7 +105,6 @@ func TestTLS_IsServedAndReloadedWithoutARestart(t *testing.T) {
 
 // Scenario 185: config check and serve report an invalid pair as a configuration
 // error.
-// Scenario 185.
 func TestTLS_InvalidPairIsAConfigurationError(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -30,7 +30,7 @@ const example = `  weir consent refuse +525512345678 --words "please remove me"
 func Command(a *app.App) *cobra.Command {
 	r := a.NewConnection()
 	return r.APIGroup("consent", "Record and show refusals and consents", about, example,
-		recordCommand(a, r, "refuse", "refused", "Record a refusal", "Record that a person does not want to be contacted, over any channel. It holds for every\ncontact whose claim begins afterwards, also for those that wait."),
+		recordCommand(a, r, "refuse", "refused", "Record a refusal", "Record that a person does not want to be contacted, over any channel. Contacts that wait\nend as suppressed when it is their turn."),
 		recordCommand(a, r, "give", "given", "Record a consent", "Record that a person wants to be contacted. It takes back a refusal that was recorded by\na client. What the person has refused in a message, only the person takes back."),
 		showCommand(a, r))
 }
