@@ -176,6 +176,8 @@ type Spec struct {
 	Call      *Call    // for voice channels
 	NotBefore time.Time
 	NotAfter  time.Time
+	Purpose   string // what it is for, which decides which rules hold; empty: the default
+	TimeZone  string // IANA zone of the person; empty: that of the number
 	Owner     Owner
 	// Trace is the trace context of the request that brought it, if its spans belong
 	// there: see internal/tracing. It is no part of what the client asks for.
@@ -195,6 +197,8 @@ func (s *Spec) Differences(o *Spec) []string {
 		{"not_before", s.NotBefore.Equal(o.NotBefore)},
 		{"not_after", s.NotAfter.Equal(o.NotAfter)},
 		{"survey", s.Survey == o.Survey},
+		{"purpose", s.Purpose == o.Purpose},
+		{"time_zone", s.TimeZone == o.TimeZone},
 		{"labels", maps.Equal(s.Labels, o.Labels)},
 		{"messages", slices.Equal(s.Messages, o.Messages)},
 		{"call", s.Call == o.Call || s.Call != nil && o.Call != nil && *s.Call == *o.Call},

@@ -45,6 +45,15 @@ type Progress struct {
 	Outcome         Outcome
 	Reason          string
 	CancelRequested bool // a client requested cancellation while it is in flight
+	Receipt         Receipt
+}
+
+// Receipt is what the rules for the sake of the person found at the latest claim. It is zero
+// if there was nothing to look at.
+type Receipt struct {
+	Rule  string    // that delays or ended the contact; empty: the claim was committed
+	Until time.Time // the provider must not dispatch it later; zero: at any time
+	Facts string    // which rules were looked at, and what they found; see people.ReadFacts
 }
 
 // Attempt is one dispatch of a contact to its provider. Instants that have not
@@ -58,6 +67,7 @@ type Attempt struct {
 	ProviderRef string
 	Outcome     Outcome // of this attempt; empty if the contact was queued again
 	Reason      string
+	Receipt     Receipt
 }
 
 // Current returns the attempt that is under way, or the last one. Its Number is
@@ -65,7 +75,7 @@ type Attempt struct {
 func (p *Progress) Current() Attempt {
 	return Attempt{
 		Number: p.Attempt, ClaimedAt: p.ClaimedAt, SentAt: p.SentAt, HeardAt: p.HeardAt,
-		FinishedAt: p.FinishedAt, ProviderRef: p.ProviderRef, Outcome: p.Outcome, Reason: p.Reason,
+		FinishedAt: p.FinishedAt, ProviderRef: p.ProviderRef, Outcome: p.Outcome, Reason: p.Reason, Receipt: p.Receipt,
 	}
 }
 
@@ -94,6 +104,9 @@ func (p Progress) Ready() (Progress, error) {
 		return p, ErrTransition
 	}
 	p.State, p.DueAt = Queued, time.Time{}
+	if p.Receipt.Rule != "" { // it looks at the rules again
+		p.Receipt, p.Reason = Receipt{}, ""
+	}
 	return p.next(), nil
 }
 
@@ -105,7 +118,7 @@ func (p Progress) Claim(now time.Time) (Progress, error) {
 	p.State = Sending
 	p.Attempt++
 	p.ClaimedAt, p.SentAt, p.HeardAt = now, time.Time{}, time.Time{}
-	p.ProviderRef, p.Parts, p.Reason = "", "", ""
+	p.ProviderRef, p.Parts, p.Reason, p.Receipt = "", "", "", Receipt{}
 	return p.next(), nil
 }
 
@@ -115,7 +128,7 @@ func (p Progress) Unclaim() (Progress, error) {
 	if p.State != Sending {
 		return p, ErrTransition
 	}
-	p.State, p.ClaimedAt = Queued, time.Time{}
+	p.State, p.ClaimedAt, p.Receipt = Queued, time.Time{}, Receipt{}
 	p.Attempt--
 	return p.next(), nil
 }
@@ -161,7 +174,7 @@ func (p Progress) Requeue(now, due time.Time, reason string) (Progress, Attempt,
 	if due.After(now) {
 		p.State, p.DueAt = Delayed, due
 	}
-	p.ProviderRef, p.Parts, p.Reason = "", "", reason
+	p.ProviderRef, p.Parts, p.Reason, p.Receipt = "", "", reason, Receipt{}
 	return p.next(), ended, nil
 }
 
@@ -230,13 +243,24 @@ func (p Progress) Finish(now time.Time, outcome Outcome, reason string) (Progres
 	return p.next(), nil
 }
 
-// Suppress ends a contact whose claim is not committed: it was never dispatched.
-func (p Progress) Suppress(now time.Time, reason string) (Progress, error) {
+// Suppress ends a contact whose claim is not committed: it was not dispatched.
+func (p Progress) Suppress(now time.Time, reason string, r Receipt) (Progress, error) {
 	p, err := p.Unclaim()
 	if err != nil {
 		return p, err
 	}
+	p.Receipt = r
 	return p.Finish(now, Suppressed, reason)
+}
+
+// Defer delays a contact whose claim is not committed: a rule lets it be dispatched later.
+func (p Progress) Defer(due time.Time, reason string, r Receipt) (Progress, error) {
+	p, err := p.Unclaim()
+	if err != nil {
+		return p, err
+	}
+	p.State, p.DueAt, p.Reason, p.Receipt = Delayed, due, reason, r
+	return p, nil
 }
 
 // CorrectPart corrects a contact that is done as failed when the provider later

@@ -80,9 +80,10 @@ type CommitResult struct {
 	// Stale lists the contacts whose revision had changed; only these were not
 	// changed.
 	Stale []ContactID
-	// Suppressed lists the contacts that ended instead of being claimed, for the sake of
-	// the person.
-	Suppressed []Contact
+	// Judged lists the contacts of claims for which a rule for the sake of the person has
+	// something to say: those that ended or wait instead of being claimed, and those that
+	// were claimed with a receipt.
+	Judged []Contact
 }
 
 // ContactReader reads contacts.

@@ -324,7 +324,7 @@ func (b *broker) onWritten(m written) {
 	case len(m.claimed) > 0:
 		b.rejectedWrites = 0
 		b.event(func(c *core.Core, now time.Time) {
-			c.ClaimsCommitted(m.claimed, m.result.Stale, m.result.Suppressed, now)
+			c.ClaimsCommitted(m.claimed, m.result.Stale, m.result.Judged, now)
 		})
 	case len(m.result.Stale) > 0:
 		b.log.Error("contacts stale; broker reloads its state", "contacts", len(m.result.Stale))
@@ -703,9 +703,10 @@ func (b *broker) commit(k core.Commit, forget []weir.AttemptRef) {
 		hitFailpoint(k, "committed")
 		if r.Err == nil {
 			b.state.drop(forget)
-			b.state.recordClaims(k.Claimed, append(idsOf(r.Suppressed), r.Stale...))
+			notClaimed := slices.DeleteFunc(slices.Clone(r.Judged), func(c weir.Contact) bool { return c.State.InFlight() })
+			b.state.recordClaims(k.Claimed, append(idsOf(notClaimed), r.Stale...))
 			b.traceDone(series, k.Transitions, r.Stale)
-			b.traceSuppressed(series, r.Suppressed)
+			b.traceSuppressed(series, notClaimed)
 		}
 		if len(k.Claimed) > 0 || r.Err != nil || len(r.Stale) > 0 {
 			b.post(gen, written{k.Claimed, r})
@@ -736,7 +737,9 @@ func (b *broker) traceSuppressed(f *channelSeries, list []weir.Contact) {
 		return
 	}
 	for i := range list {
-		b.shared.tracing.Done(&list[i], f.name, f.typ)
+		if list[i].State == weir.Done {
+			b.shared.tracing.Done(&list[i], f.name, f.typ)
+		}
 	}
 }
 

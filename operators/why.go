@@ -23,6 +23,7 @@ type WhyCode string
 const (
 	WhyNotBefore       WhyCode = "not_before"       // its window has not opened
 	WhyRetry           WhyCode = "retry"            // its next attempt is due later
+	WhyPerson          WhyCode = "person"           // a rule for the sake of the person: quiet hours, a holiday, a cap
 	WhyPaused          WhyCode = "channel_paused"   // by a user
 	WhyDeleting        WhyCode = "channel_deleting" // the channel is being deleted
 	WhyStopping        WhyCode = "stopping"         // the process that runs the channel is shutting down

@@ -120,3 +120,14 @@ type Store interface {
 	// Consents returns the states of an address, and its consents, newest first.
 	Consents(ctx context.Context, address string, limit int) ([]State, []Consent, error)
 }
+
+// Purposes keeps purposes.
+type Purposes interface {
+	// Purposes returns the purposes, by name. They are immutable.
+	Purposes() map[string]*Purpose
+	// PutPurpose sets the compiled rules of a purpose. When it returns, every later claim is
+	// judged by them.
+	PutPurpose(ctx context.Context, name string, p *Purpose) error
+	// DeletePurpose deletes a purpose. For contacts that have it already its rules hold.
+	DeletePurpose(ctx context.Context, name string) error
+}

@@ -24,6 +24,12 @@ func NewKey(secret []byte) Key {
 // ID identifies the key without revealing it.
 func (k Key) ID() string { return k.id }
 
+// History hashes a canonical address for the record of earlier contacts, so that it cannot
+// be joined with consents.
+func (k Key) History(address string) Hash {
+	return Hash(mac(k.secret, "history 1:"+address)[:16])
+}
+
 // Hash hashes a canonical address. The label before it keeps these hashes apart from
 // others of the same address under the same key; the number is the version of this form.
 func (k Key) Hash(address string) Hash {

@@ -158,10 +158,10 @@ func On(database dialect.Database, o Options) *Store {
 	s.webhookStore = eventstore.NewWebhooks(db, s.eventLog)
 	s.peopleStore = people.New(db)
 	outbox := surveys.NewOutbox(db)
-	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox, s.peopleStore)
+	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox, s.peopleStore.Gate())
 	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
-	db.SetParts(s.queueStore.Part(), outbox, s.eventLog.Part())
+	db.SetParts(s.queueStore.Part(), outbox, s.peopleStore.Gate(), s.eventLog.Part())
 	db.Self.Schema = s.NewestStep()
 	return s
 }

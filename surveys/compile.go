@@ -22,7 +22,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	m.AddPart("/quotas", d.Quotas.check())
 	pl := &Plan{
 		Schedule: schedule, Arms: checkArms(d.Arms, &m), CountPartial: d.CountPartial, Quotas: d.Quotas,
-		FallbackDelay: DefaultFallbackDelay, StopWords: d.stopWords(&m), Labels: d.labels(&m),
+		FallbackDelay: DefaultFallbackDelay, StopWords: d.stopWords(&m), Purpose: d.Purpose, Labels: d.labels(&m),
 		Cutoff:             bounded(d.Cutoff, 0, math.MaxInt32, 0, "/cutoff", &m),
 		Weight:             bounded(d.Weight, 1, MaxWeight, 1, "/weight", &m),
 		LimitPerMinute:     bounded(d.LimitPerMinute, 1, math.MaxInt32, def.LimitPerMinute, "/limit_per_minute", &m),
@@ -31,7 +31,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	}
 	if d.FallbackDelay != "" {
 		var err error
-		if pl.FallbackDelay, err = ParseDelay(d.FallbackDelay); err != nil {
+		if pl.FallbackDelay, err = validation.ParseDelay(d.FallbackDelay); err != nil {
 			m.Add("/fallback_delay", "format", "%v", err)
 		}
 	}

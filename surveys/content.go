@@ -47,7 +47,7 @@ func (pl *Plan) Contact(survey string, person Person, p Progress, o Outreach) (w
 	values := person.values(survey, o.Mode, o.Attempt)
 	s := weir.Spec{
 		Key: ContactKey(person.ID, o.Serial), To: person.Phone, Priority: o.Priority, Survey: survey,
-		NotBefore: o.NotBefore, NotAfter: o.NotAfter,
+		NotBefore: o.NotBefore, NotAfter: o.NotAfter, Purpose: pl.Purpose, TimeZone: person.Attributes[respondents.FieldTimeZone],
 		Labels: map[string]string{respondents.FieldRespondent: person.ID, respondents.FieldMode: string(o.Mode), respondents.FieldAttempt: strconv.Itoa(o.Attempt), labelQuestionnaire: questionnaire},
 	}
 	for _, name := range pl.Labels {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/validation"
 	"weir/operators"
 	"weir/surveys/calendar"
 )
@@ -346,7 +347,7 @@ func (pl *Plan) ContactEnded(p Progress, now time.Time, end Ending) (Progress, E
 	p.DueAt = pl.nextStepAt(p, end.At)
 	if !callBack.IsZero() {
 		p.Tries = max(0, p.Tries-1)
-		p.DueAt = pl.whenOpen(now.Add(min(max(0, callBack.Sub(now)), MaxDelay)))
+		p.DueAt = pl.whenOpen(now.Add(min(max(0, callBack.Sub(now)), validation.MaxDelay)))
 	}
 	return p, e
 }

@@ -2,18 +2,14 @@ package surveys
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"weir/internal/validation"
 )
 
-// Bounds of a retry schedule.
-const (
-	MaxRetries = 50
-	MaxDelay   = 365 * 24 * time.Hour
-)
+// MaxRetries bounds a retry schedule.
+const MaxRetries = 50
 
 // DefaultFallbackDelay is the delay from the last retry of a mode to the next
 // mode, and the delay after the only attempt of a mode without retries.
@@ -32,34 +28,13 @@ func ParseRetrySchedule(text string) (RetrySchedule, error) {
 	}
 	var out RetrySchedule
 	for _, f := range fields {
-		d, err := ParseDelay(f)
+		d, err := validation.ParseDelay(f)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, d)
 	}
 	return out, nil
-}
-
-// ParseDelay parses one delay: a whole number above zero and s, m, h or d.
-func ParseDelay(text string) (time.Duration, error) {
-	wrong := fmt.Errorf("%q is not a delay; write a whole number followed by s, m, h or d, like 10m", validation.Clip(text))
-	if text == "" {
-		return 0, wrong
-	}
-	unit, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[text[len(text)-1]]
-	digits := text[:len(text)-1]
-	if !ok || strings.Trim(digits, "0123456789") != "" || digits == "" {
-		return 0, wrong
-	}
-	n, err := strconv.Atoi(digits)
-	switch {
-	case err != nil || n > int(MaxDelay/unit):
-		return 0, fmt.Errorf("%q is too long; at most 365d is allowed", validation.Clip(text))
-	case n == 0:
-		return 0, fmt.Errorf("%q is not a delay; it must be longer than zero", validation.Clip(text))
-	}
-	return time.Duration(n) * unit, nil
 }
 
 // Attempts returns the number of attempts that the schedule allows.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"weir/internal/validation"
 	"weir/surveys"
 )
 
@@ -19,7 +20,7 @@ func TestRetries_ScheduleIsParsed(t *testing.T) {
 		"10m 2h 1d":       {10 * time.Minute, 2 * time.Hour, 24 * time.Hour},
 		"  10m\t2h\n":     {10 * time.Minute, 2 * time.Hour},
 		"90s":             {90 * time.Second},
-		"365d":            {surveys.MaxDelay},
+		"365d":            {validation.MaxDelay},
 		"060m 24h 1d 48h": {time.Hour, 24 * time.Hour, 24 * time.Hour, 48 * time.Hour},
 	} {
 		got, err := surveys.ParseRetrySchedule(text)
@@ -89,7 +90,7 @@ func TestRetries_ScheduleMayHaveAnyDelays(t *testing.T) {
 		var text []string
 		for range rapid.IntRange(1, surveys.MaxRetries).Draw(t, "retries") {
 			unit := rapid.SampledFrom([]string{"s", "m", "h", "d"}).Draw(t, "unit")
-			n := rapid.IntRange(1, int(surveys.MaxDelay/units[unit])).Draw(t, "n")
+			n := rapid.IntRange(1, int(validation.MaxDelay/units[unit])).Draw(t, "n")
 			want, text = append(want, time.Duration(n)*units[unit]), append(text, fmt.Sprint(n, unit))
 		}
 		got, err := surveys.ParseRetrySchedule(strings.Join(text, " "))
@@ -109,7 +110,7 @@ func FuzzParseRetrySchedule(f *testing.F) {
 			return
 		}
 		for _, d := range l {
-			if d <= 0 || d > surveys.MaxDelay {
+			if d <= 0 || d > validation.MaxDelay {
 				t.Errorf("%q has a delay of %v", s, d)
 			}
 		}

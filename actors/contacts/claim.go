@@ -64,6 +64,7 @@ func (c *Core) Reserve(specs []weir.Spec, now time.Time) int {
 
 // AcceptedReserved ends a reservation, whatever became of it. Of the contacts
 // that were accepted, those in state sending are claimed; those in state done were suppressed.
+// Those that a rule delays are queued.
 func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, now time.Time) {
 	for i := range reserved {
 		s := &reserved[i]
@@ -78,8 +79,7 @@ func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, n
 		switch contact.State {
 		case weir.Sending:
 		case weir.Done: // suppressed
-			c.revisions.record(contact)
-			c.out.Finished = append(c.out.Finished, Finished{Outcome: contact.Outcome})
+			c.replaced(contact)
 			continue
 		default:
 			c.enqueue(contact)
@@ -306,8 +306,12 @@ func (c *Core) idle() bool {
 func (c *Core) unhealthy() bool { return c.prepared && c.status.Health != weir.Up }
 
 func attemptOf(c *weir.Contact) channels.Attempt {
+	until := c.NotAfter
+	if limit := c.Receipt.Until; !limit.IsZero() && (until.IsZero() || limit.Before(until)) {
+		until = limit // a provider may hold it back, and the person's hours end
+	}
 	return channels.Attempt{
 		ID: c.AttemptRef(), To: c.To, Priority: c.Priority, Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
-		NotBefore: c.NotBefore, NotAfter: c.NotAfter, ProviderRef: c.ProviderRef, ClaimedAt: c.ClaimedAt, Trace: c.Trace,
+		NotBefore: c.NotBefore, NotAfter: until, ProviderRef: c.ProviderRef, ClaimedAt: c.ClaimedAt, Trace: c.Trace,
 	}
 }

@@ -10,15 +10,13 @@ import (
 
 // ClaimsCommitted starts the dispatch of claims that are durable, unless something
 // came in between. The claims in stale were not written: these contacts had been
-// changed, and must not be dispatched. Those in suppressed have ended instead.
-func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, suppressed []weir.Contact, now time.Time) {
+// changed, and must not be dispatched. Those in judged have ended instead, or wait, or have
+// a receipt.
+func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, judged []weir.Contact, now time.Time) {
 	var ts []weir.Transition
-	var ended map[weir.ContactID]*weir.Contact
-	for i := range suppressed {
-		if ended == nil {
-			ended = map[weir.ContactID]*weir.Contact{}
-		}
-		ended[suppressed[i].ID] = &suppressed[i]
+	verdicts := make(map[weir.ContactID]*weir.Contact, len(judged))
+	for i := range judged {
+		verdicts[judged[i].ID] = &judged[i]
 	}
 	for _, ref := range claimed {
 		c.claims--
@@ -28,11 +26,14 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 		}
 		f.claiming = false
 		c.pace.release(f.units)
+		verdict := verdicts[ref.ID]
+		if verdict != nil && verdict.State.InFlight() {
+			f.c.Receipt = verdict.Receipt
+		}
 		switch {
-		case ended[ref.ID] != nil:
+		case verdict != nil && !verdict.State.InFlight():
 			c.drop(f, ref)
-			c.revisions.record(ended[ref.ID])
-			c.out.Finished = append(c.out.Finished, Finished{Outcome: ended[ref.ID].Outcome})
+			c.replaced(verdict)
 		case slices.Contains(stale, ref.ID):
 			c.drop(f, ref)
 			c.reread(now)
@@ -64,6 +65,18 @@ func (c *Core) drop(f *flight, ref weir.AttemptRef) {
 	delete(c.flights, ref.ID)
 	c.out.Forget = append(c.out.Forget, ref)
 	c.breaker.probeAborted()
+}
+
+// replaced takes note of a contact that ended, or waits, instead of being claimed.
+func (c *Core) replaced(contact *weir.Contact) {
+	c.revisions.record(contact)
+	if contact.State == weir.Done {
+		c.out.Finished = append(c.out.Finished, Finished{Outcome: contact.Outcome})
+		return
+	}
+	c.queued++
+	c.dueAt = earlier(c.dueAt, contact.DueAt)
+	c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
 }
 
 // SendDone applies the result of a provider call.

@@ -57,6 +57,7 @@ type rig struct {
 	canceled func(channels.Attempt) *channels.Cancellation // nil: the provider decides
 	lossy    bool                                          // slots may be given up while the provider uses them
 	refuse   map[weir.ContactID]bool                       // whose claims are not written: they end instead
+	postpone map[weir.ContactID]time.Duration              // whose next claim is not written: they wait so long
 	others   bool                                          // other processes change contacts, too
 
 	nextID    weir.ContactID
@@ -203,7 +204,12 @@ func (r *rig) write(k contacts.Commit) {
 	var suppressed []weir.Contact
 	for _, t := range k.Transitions {
 		if r.refuse[t.Contact.ID] && t.Was == weir.Queued && t.Contact.State == weir.Sending {
-			t.Contact.Progress, _ = t.Contact.Suppress(r.now, "refused")
+			t.Contact.Progress, _ = t.Contact.Suppress(r.now, "refused", weir.Receipt{Rule: "consent"})
+			suppressed = append(suppressed, t.Contact)
+		}
+		if wait := r.postpone[t.Contact.ID]; wait > 0 && t.Was == weir.Queued && t.Contact.State == weir.Sending {
+			delete(r.postpone, t.Contact.ID)
+			t.Contact.Progress, _ = t.Contact.Defer(r.now.Add(wait), "quiet", weir.Receipt{Rule: "quiet_hours"})
 			suppressed = append(suppressed, t.Contact)
 		}
 		if !r.store.apply(t) {

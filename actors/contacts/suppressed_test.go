@@ -1,10 +1,12 @@
 package contacts_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"weir"
+	"weir/operators"
 )
 
 // A contact whose claim was refused for the sake of the person is done: it holds no slot,
@@ -42,5 +44,32 @@ func TestClaimsCommitted_SuppressedProbeIsReplaced(t *testing.T) {
 	}
 	if c := r.store[2]; c.Attempt == 0 {
 		t.Errorf("the other contact was not dispatched: %+v", c.Progress)
+	}
+}
+
+// A contact that a rule delays holds no slot and holds nobody up. It says until when it waits
+// and why, and is claimed then, as its first attempt.
+func TestClaimsCommitted_DelayedContactHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(r *rig) { r.postpone = map[weir.ContactID]time.Duration{1: time.Hour} })
+	r.settle()
+	r.accept(calls(2)...)
+	r.settle()
+	wantSent(t, r, 2)
+	c := r.store[1]
+	if c.State != weir.Delayed || c.Attempt != 0 || c.Receipt.Rule == "" {
+		t.Fatalf("the delayed contact is %+v", c.Progress)
+	}
+	if why := r.core.Why(&c, r.now); why.Code != operators.WhyPerson || !strings.Contains(why.Text, "quiet") {
+		t.Errorf("why: %+v", why)
+	}
+	r.pass(59 * time.Minute)
+	if c := r.store[1]; c.Attempt != 0 {
+		t.Fatalf("it was claimed too early: %+v", c.Progress)
+	}
+	r.ends(2, weir.Completed)
+	r.pass(time.Hour)
+	if c := r.store[1]; c.Attempt != 1 || c.Receipt.Rule != "" {
+		t.Errorf("it was not claimed when it was due: %+v", c.Progress)
 	}
 }

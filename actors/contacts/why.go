@@ -48,7 +48,7 @@ func (c *Core) Why(contact *weir.Contact, now time.Time) operators.Why {
 	own := whyOwn(contact, &c.ledger, &c.ch)
 	_, shut := c.gate(now)
 	switch {
-	case own.Code == operators.WhyTooLarge, own.Code == operators.WhyNotBefore, own.Code == operators.WhyRetry:
+	case own.Code == operators.WhyTooLarge, own.Code == operators.WhyNotBefore, own.Code == operators.WhyRetry, own.Code == operators.WhyPerson:
 		return own
 	case shut != "":
 		return c.whyGate(shut, now).And(c.window.position(contact))
@@ -68,6 +68,8 @@ func whyOwn(contact *weir.Contact, led *weir.Ledger, ch *weir.Channel) operators
 	case led.Blocked(p, size):
 		return operators.Why{Code: operators.WhyTooLarge, Text: fmt.Sprintf("it takes %d slots and channel %s has %d%s; raise the capacity, or cancel it",
 			size, ch.Name, led.Capacity, reserved(led, p))}
+	case contact.State == weir.Delayed && contact.Receipt.Rule != "":
+		return operators.Why{Code: operators.WhyPerson, Text: fmt.Sprintf("until %s: %s", operators.WhyAt(contact.DueAt), contact.Reason)}
 	case contact.State == weir.Delayed && contact.Attempt > 0:
 		return operators.Why{Code: operators.WhyRetry, Text: fmt.Sprintf("attempt %d is due at %s", contact.Attempt+1, operators.WhyAt(contact.DueAt))}.And(contact.Reason)
 	case contact.State == weir.Delayed:
@@ -176,7 +178,7 @@ func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact
 		return whyReport(heard.Add(cfg.IdleAfter), heard.Add(cfg.LostAfter))
 	}
 	own := whyOwn(contact, &led, ch)
-	if own.Code == operators.WhyTooLarge || own.Code == operators.WhyNotBefore || own.Code == operators.WhyRetry {
+	if own.Code == operators.WhyTooLarge || own.Code == operators.WhyNotBefore || own.Code == operators.WhyRetry || own.Code == operators.WhyPerson {
 		return own
 	}
 	if why := operators.WhyBlocked(ch); !why.IsZero() {

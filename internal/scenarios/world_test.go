@@ -114,7 +114,7 @@ func (w *world) start() {
 	if w.store == nil {
 		w.store = storetest.Open(w.T, w.url, persistence.Options{Logger: w.logger(), LeaseTTL: time.Hour})
 	}
-	if err := w.store.OpenKeys(w.Context(), nil); err != nil {
+	if err := w.store.OpenPeople(w.Context(), nil); err != nil {
 		w.Fatal(err)
 	}
 	w.actors = supervise.NewSystem(w.logger())

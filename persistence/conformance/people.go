@@ -27,7 +27,7 @@ func peopleTopics() []topic {
 func withKeys(t *testing.T, backend Backend) *bench {
 	t.Helper()
 	b := newBench(t, backend)
-	b.ok(b.OpenKeys(b.ctx, nil))
+	b.ok(b.OpenPeople(b.ctx, nil))
 	return b
 }
 
@@ -50,11 +50,11 @@ func testRefusedClaims(t *testing.T, backend Backend) {
 	b.says("15550001", people.Refused)
 
 	r := b.commit(weir.Change{By: lease, Transitions: []weir.Transition{claim(waiting[0], now()), claim(waiting[1], now())}})
-	if r.Err != nil || len(r.Stale) > 0 || len(r.Suppressed) != 1 || r.Suppressed[0].ID != waiting[0].ID {
+	if r.Err != nil || len(r.Stale) > 0 || len(r.Judged) != 1 || r.Judged[0].ID != waiting[0].ID {
 		t.Fatalf("claims out of the queue: %+v", r)
 	}
 	stored, attempts := b.read(waiting[0].Ref)
-	same(t, "the contact of whoever refused", stored, r.Suppressed[0])
+	same(t, "the contact of whoever refused", stored, r.Judged[0])
 	if stored.State != weir.Done || stored.Outcome != weir.Suppressed || !strings.Contains(stored.Reason, "stop word") || stored.Attempt != 0 || len(attempts) > 0 {
 		t.Errorf("it is %+v, with %d attempts", stored.Progress, len(attempts))
 	}
@@ -97,7 +97,7 @@ func testRefusedClaimBehindIt(t *testing.T, backend Backend) {
 	first := claim(waiting, now())
 	p, err := first.Contact.RequestCancel()
 	one, two := b.later(weir.Change{By: lease, Transitions: []weir.Transition{first}}), b.later(weir.Change{By: lease, Transitions: []weir.Transition{to(first.Contact, p, err)}})
-	if r := <-one; r.Err != nil || len(r.Suppressed) != 1 || len(r.Stale) > 0 {
+	if r := <-one; r.Err != nil || len(r.Judged) != 1 || len(r.Stale) > 0 {
 		t.Errorf("the claim: %+v", r)
 	}
 	if r := <-two; r.Err != nil || len(r.Stale) != 1 {
@@ -156,14 +156,14 @@ func testConsents(t *testing.T, backend Backend) {
 func testPeopleKeys(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	first, second := []byte("first key"), []byte("second key")
-	b.ok(b.OpenKeys(b.ctx, [][]byte{first}))
+	b.ok(b.OpenPeople(b.ctx, [][]byte{first}))
 	b.says("+15550001", people.Refused)
 	for name, keys := range map[string][][]byte{"none": nil, "another": {second}} {
-		if err := b.OpenKeys(b.ctx, keys); err == nil || !strings.Contains(err.Error(), "WEIR_PEOPLE_KEY") || !strings.Contains(err.Error(), "1 recorded") {
+		if err := b.OpenPeople(b.ctx, keys); err == nil || !strings.Contains(err.Error(), "WEIR_PEOPLE_KEY") || !strings.Contains(err.Error(), "1 recorded") {
 			t.Errorf("with %s: %v", name, err)
 		}
 	}
-	b.ok(b.OpenKeys(b.ctx, [][]byte{second, first})) // rotated
+	b.ok(b.OpenPeople(b.ctx, [][]byte{second, first})) // rotated
 	_, lease := b.owned("a")
 	theirs := sms("k")
 	if got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, theirs)); got[0].Contact.Outcome != weir.Suppressed {
@@ -215,7 +215,7 @@ func testRefusalsRace(t *testing.T, backend Backend) {
 			default:
 			}
 			done := b.later(weir.Change{By: lease, Transitions: []weir.Transition{claim(c, now())}})
-			if r := <-done; answered && (r.Err != nil || len(r.Suppressed) != 1) {
+			if r := <-done; answered && (r.Err != nil || len(r.Judged) != 1) {
 				rt.Errorf("contact %d was claimed after the refusal was answered: %+v", i, r)
 			}
 		}

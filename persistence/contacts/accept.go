@@ -137,6 +137,7 @@ func (p *part) insertContacts(t *commit.Tx, list []Insertion) error {
 		case c.State == weir.Sending:
 			p.landing.records = append(p.landing.records, record{c.Ref, kept(c.Progress)})
 			p.countAccepted(c)
+			p.gate.Claimed(c)
 			if t.WritesContactEvents() {
 				p.emitClaimed(t, c)
 			}
@@ -271,7 +272,7 @@ func insertWaiting(t *commit.Tx, list []*weir.Contact) {
 
 // encodeContent returns the part of a contact that the store does not look into.
 func encodeContent(s *weir.Spec) (string, error) {
-	if s.Call == nil && len(s.Messages) > 0 && s.Trace == "" {
+	if s.Call == nil && len(s.Messages) > 0 && s.Trace == "" && s.Purpose == "" && s.TimeZone == "" {
 		b := make([]byte, 0, 24+len(s.Messages)*4+len(s.Messages[0]))
 		b = append(b, `{"messages":[`...)
 		for i, m := range s.Messages {
@@ -282,7 +283,7 @@ func encodeContent(s *weir.Spec) (string, error) {
 		}
 		return string(append(b, "]}"...)), nil
 	}
-	body, err := json.Marshal(content{s.Trace, s.Messages, s.Call})
+	body, err := json.Marshal(content{s.Trace, s.Messages, s.Call, s.Purpose, s.TimeZone})
 	if err != nil {
 		return "", fmt.Errorf("encode the content: %w", err)
 	}

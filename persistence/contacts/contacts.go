@@ -46,25 +46,31 @@ func (s *Reader) contact(ctx context.Context, ref weir.Ref) (weir.Contact, error
 
 func (s *Reader) attempts(ctx context.Context, ref weir.Ref) ([]weir.Attempt, error) {
 	var rows []struct {
-		Number      int    `db:"number"`
-		ClaimedAt   int64  `db:"claimed_at"`
-		SentAt      int64  `db:"sent_at"`
-		HeardAt     int64  `db:"heard_at"`
-		FinishedAt  int64  `db:"finished_at"`
-		ProviderRef string `db:"provider_ref"`
-		Outcome     string `db:"outcome"`
-		Reason      string `db:"reason"`
+		Number      int     `db:"number"`
+		ClaimedAt   int64   `db:"claimed_at"`
+		SentAt      int64   `db:"sent_at"`
+		HeardAt     int64   `db:"heard_at"`
+		FinishedAt  int64   `db:"finished_at"`
+		ProviderRef string  `db:"provider_ref"`
+		Outcome     string  `db:"outcome"`
+		Reason      string  `db:"reason"`
+		Receipt     *string `db:"receipt"`
 	}
-	err := s.Read.SelectContext(ctx, &rows, "SELECT number, claimed_at, sent_at, heard_at, finished_at, provider_ref, outcome, reason "+
-		"FROM attempts WHERE channel_id = ? AND contact_id = ? ORDER BY number", int64(ref.Channel), int64(ref.ID))
+	err := s.Read.SelectContext(ctx, &rows, "SELECT number, claimed_at, sent_at, heard_at, finished_at, provider_ref, outcome, reason, "+
+		"(SELECT facts FROM attempt_receipts r WHERE r.channel_id = a.channel_id AND r.contact_id = a.contact_id AND r.number = a.number) AS receipt "+
+		"FROM attempts a WHERE channel_id = ? AND contact_id = ? ORDER BY number", int64(ref.Channel), int64(ref.ID))
 	if err != nil {
 		return nil, s.Failure("read the attempts of a contact", err)
 	}
 	var list []weir.Attempt
 	for _, r := range rows {
+		var receipt weir.Receipt
+		if r.Receipt != nil {
+			receipt.Facts = *r.Receipt
+		}
 		list = append(list, weir.Attempt{
 			Number: r.Number, ClaimedAt: columns.Instant(r.ClaimedAt), SentAt: columns.Instant(r.SentAt), HeardAt: columns.Instant(r.HeardAt),
-			FinishedAt: columns.Instant(r.FinishedAt), ProviderRef: r.ProviderRef, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
+			FinishedAt: columns.Instant(r.FinishedAt), ProviderRef: r.ProviderRef, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, Receipt: receipt,
 		})
 	}
 	return list, nil

@@ -3,8 +3,10 @@ package contacts
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"weir"
+	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/events"
@@ -43,7 +45,7 @@ func (p *part) Begin() {
 
 // Flush implements [commit.Part].
 func (p *part) Flush(t *commit.Tx) error {
-	if err := p.suppress(t); err != nil {
+	if err := p.judge(t); err != nil {
 		return err
 	}
 	if err := p.insertContacts(t, p.accepted); err != nil {
@@ -62,8 +64,9 @@ func (p *part) Committed() {
 	p.contacts.flights.committed(&p.landing)
 }
 
-// suppress ends the contacts of the claims that the gate does not let pass.
-func (p *part) suppress(t *commit.Tx) error {
+// judge asks the gate about the claims. A contact that it does not let pass ends or waits
+// instead; one that passes has a receipt.
+func (p *part) judge(t *commit.Tx) error {
 	var claims []*weir.Contact
 	for i := range p.accepted {
 		if c := &p.accepted[i].Contact; c.State == weir.Sending {
@@ -81,33 +84,42 @@ func (p *part) suppress(t *commit.Tx) error {
 	if len(claims) == 0 {
 		return nil
 	}
-	reasons, err := p.gate.Refused(t, claims)
-	if err != nil || reasons == nil {
+	verdicts, err := p.gate.Judge(t, claims)
+	if err != nil || verdicts == nil {
 		return err
 	}
 	for i, c := range claims[:accepted] {
-		if reasons[i] != "" {
-			c.Progress, err = c.Suppress(c.QueuedAt, reasons[i])
-		}
-		if err != nil {
+		if c.Progress, err = judged(c.Progress, c.QueuedAt, &verdicts[i]); err != nil {
 			return err
 		}
 	}
-	next := accepted
+	now, next := columns.Instant(columns.Micros(t.Now)), accepted
 	for _, c := range p.changes {
 		for i := range c.Transitions {
 			if !c.claims(i) {
 				continue
 			}
-			if reasons[next] != "" {
-				if err := c.suppress(i, columns.Instant(columns.Micros(t.Now)), reasons[next]); err != nil {
-					return err
-				}
+			if err := c.judge(i, now, &verdicts[next]); err != nil {
+				return err
 			}
 			next++
 		}
 	}
 	return nil
+}
+
+// judged returns what becomes of a claim.
+func judged(p weir.Progress, now time.Time, v *people.Verdict) (weir.Progress, error) {
+	switch {
+	case v.Rule == "":
+		p.Receipt = v.Receipt
+		return kept(p), nil
+	case v.Due.IsZero():
+		return p.Suppress(now, v.Reason, v.Receipt)
+	default:
+		p, err := p.Defer(v.Due, v.Reason, v.Receipt)
+		return kept(p), err
+	}
 }
 
 // count adds to the counters of channels.

@@ -86,7 +86,7 @@ func (s *Purger) purgeContacts(ctx context.Context, channel weir.ChannelID, befo
 // dropWith deletes what goes with contacts.
 func dropWith(d *dialect.Statements, contacts int) []string {
 	which := " WHERE channel_id = ? AND contact_id IN " + columns.Marks(contacts)
-	return []string{"DELETE FROM attempts" + which, "DELETE FROM requeues" + which, dropDead(d, contacts)}
+	return []string{"DELETE FROM attempts" + which, "DELETE FROM attempt_receipts" + which, "DELETE FROM requeues" + which, dropDead(d, contacts)}
 }
 
 // purgeIncoming takes the oldest by id, which is in the order of arrival.

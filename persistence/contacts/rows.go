@@ -84,6 +84,8 @@ type content struct {
 	Trace    string     `json:"trace,omitempty"`
 	Messages []string   `json:"messages,omitempty"`
 	Call     *weir.Call `json:"call,omitempty"`
+	Purpose  string     `json:"purpose,omitempty"`
+	TimeZone string     `json:"time_zone,omitempty"`
 }
 
 // NewContact makes the contact of a spec that is accepted now. Instants are cut
@@ -111,7 +113,7 @@ func (r *contactRow) readable() (weir.Contact, error) {
 	progress, lost := r.progress()
 	spec := weir.Spec{
 		To: r.Addr, Priority: weir.Priority(r.Priority), Survey: r.Survey, Labels: labels,
-		Messages: body.Messages, Call: body.Call, Trace: body.Trace, NotBefore: columns.Instant(r.NotBefore), NotAfter: columns.Instant(r.NotAfter),
+		Messages: body.Messages, Call: body.Call, Trace: body.Trace, Purpose: body.Purpose, TimeZone: body.TimeZone, NotBefore: columns.Instant(r.NotBefore), NotAfter: columns.Instant(r.NotAfter),
 		Owner: weir.Owner{Group: r.ForSurvey, ID: r.ForID, Serial: r.ForSerial},
 	}
 	if r.Key != nil {
@@ -226,7 +228,11 @@ func appendRecord(b []byte, r *record) []byte {
 }
 
 func appendProgress(b []byte, p *weir.Progress) []byte {
-	b = append(binary.AppendUvarint(b, uint64(p.Rev)), byte(p.State), byte(columns.Number(p.CancelRequested)))
+	flags := byte(columns.Number(p.CancelRequested))
+	if p.Receipt != (weir.Receipt{}) {
+		flags |= hasReceipt
+	}
+	b = append(binary.AppendUvarint(b, uint64(p.Rev)), byte(p.State), flags)
 	for _, n := range [...]int64{int64(p.Attempt), int64(p.Failures)} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
@@ -236,8 +242,19 @@ func appendProgress(b []byte, p *weir.Progress) []byte {
 	for _, s := range [...]string{p.ProviderRef, p.Parts, string(p.Outcome), p.Reason} {
 		b = columns.AppendString(b, s)
 	}
+	if flags&hasReceipt != 0 {
+		b = columns.AppendString(b, p.Receipt.Rule)
+		b = binary.AppendVarint(b, columns.Micros(p.Receipt.Until))
+		b = columns.AppendString(b, p.Receipt.Facts)
+	}
 	return b
 }
+
+// Flags of an encoded progress.
+const (
+	cancelRequested = 1 << iota
+	hasReceipt
+)
 
 // encodeWaiting returns the progress of a waiting contact; nil if it is that of a
 // contact that was just accepted.
@@ -287,20 +304,24 @@ func decodeRecords(data []byte) ([]record, error) {
 func readProgress(r *columns.Reader) (p weir.Progress) {
 	p.Rev = r.Count()
 	p.State = weir.State(r.Byte())
-	p.CancelRequested = r.Byte() == 1
+	flags := r.Byte()
+	p.CancelRequested = flags&cancelRequested != 0
 	p.Attempt, p.Failures = int(r.Count()), int(r.Count())
 	for _, t := range [...]*time.Time{&p.DueAt, &p.ClaimedAt, &p.SentAt, &p.HeardAt, &p.FinishedAt} {
 		*t = r.Instant()
 	}
 	p.ProviderRef, p.Parts = r.Text(), r.Text()
 	p.Outcome, p.Reason = weir.Outcome(r.Text()), r.Text()
+	if flags&hasReceipt != 0 {
+		p.Receipt.Rule, p.Receipt.Until, p.Receipt.Facts = r.Text(), r.Instant(), r.Text()
+	}
 	return p
 }
 
 // kept returns a progress as the store will return it: instants in microseconds,
 // texts cut to their columns.
 func kept(p weir.Progress) weir.Progress {
-	for _, t := range [...]*time.Time{&p.DueAt, &p.ClaimedAt, &p.SentAt, &p.HeardAt, &p.FinishedAt} {
+	for _, t := range [...]*time.Time{&p.DueAt, &p.ClaimedAt, &p.SentAt, &p.HeardAt, &p.FinishedAt, &p.Receipt.Until} {
 		*t = columns.Instant(columns.Micros(*t))
 	}
 	p.ProviderRef, p.Reason = columns.Clip(p.ProviderRef), columns.Clip(p.Reason)

@@ -22,6 +22,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/people"
 	"weir/persistence/channels"
 	"weir/persistence/commit"
 	"weir/persistence/events"
@@ -62,9 +63,13 @@ type Observer interface {
 // Gate decides, for the sake of people, which claims are not committed, in the transaction
 // that would commit them.
 type Gate interface {
-	// Refused returns for each claim of a batch why its contact must not be dispatched;
-	// empty: nothing is against it. nil: nothing is against any.
-	Refused(t *commit.Tx, claims []*weir.Contact) (reasons []string, err error)
+	// Judge decides about the claims of a batch; nil: nothing is against any.
+	Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, error)
+	// Claimed is told a claim that the batch commits.
+	Claimed(c *weir.Contact)
+	// Returned is told an attempt of which certainly nothing went out, in the batch that
+	// commits that.
+	Returned(c *weir.Contact, attempt int)
 }
 
 // New returns the store of contacts in a database.

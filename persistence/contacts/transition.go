@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/people"
 	sqlcolumns "weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/dialect"
@@ -18,7 +19,7 @@ func (s *Queue) Commit(c weir.Change, done func(weir.CommitResult)) {
 	w := &change{s: s, Change: c}
 	r := &commit.Request{
 		Channels: []weir.ChannelID{c.By.Channel}, Transitions: c.Transitions, Work: w, Rows: len(c.Transitions),
-		Answer: func(err error) { done(weir.CommitResult{Err: err, Stale: w.stale, Suppressed: w.ended()}) },
+		Answer: func(err error) { done(weir.CommitResult{Err: err, Stale: w.stale, Judged: w.verdicts()}) },
 	}
 	for i := range c.Transitions {
 		p := &c.Transitions[i].Contact.Progress
@@ -52,9 +53,9 @@ func canWait(c *weir.Change) bool {
 // change is the work of [Queue.Commit].
 type change struct {
 	weir.Change
-	s          *Queue
-	stale      []weir.ContactID
-	suppressed []weir.Transition // instead of the claims among Transitions; nil: none
+	s      *Queue
+	stale  []weir.ContactID
+	judged []weir.Transition // Transitions, as the gate leaves them; nil: unchanged
 }
 
 // claims reports whether a transition is a claim.
@@ -63,31 +64,34 @@ func (c *change) claims(i int) bool {
 	return t.Was == weir.Queued && t.Contact.State == weir.Sending
 }
 
-// effective returns what is to be written: the transitions, with ends for the claims that
-// are suppressed.
+// effective returns what is to be written: the transitions, with what becomes of the claims
+// that the gate does not let pass.
 func (c *change) effective() []weir.Transition {
-	if c.suppressed != nil {
-		return c.suppressed
+	if c.judged != nil {
+		return c.judged
 	}
 	return c.Transitions
 }
 
-// suppress ends the contact of a claim instead. The transitions themselves belong to the
-// broker, and another try decides again.
-func (c *change) suppress(i int, now time.Time, reason string) (err error) {
-	if c.suppressed == nil {
-		c.suppressed = slices.Clone(c.Transitions)
+// judge applies a verdict to a claim. The transitions themselves belong to the broker, and
+// another try decides again.
+func (c *change) judge(i int, now time.Time, v *people.Verdict) (err error) {
+	if v.Receipt == (weir.Receipt{}) {
+		return nil
 	}
-	t := &c.suppressed[i]
-	t.Contact.Progress, err = t.Contact.Suppress(now, reason)
+	if c.judged == nil {
+		c.judged = slices.Clone(c.Transitions)
+	}
+	t := &c.judged[i]
+	t.Contact.Progress, err = judged(t.Contact.Progress, now, v)
 	return err
 }
 
-// ended lists the contacts that were suppressed.
-func (c *change) ended() (list []weir.Contact) {
-	for i := range c.suppressed {
-		t := &c.suppressed[i]
-		if c.claims(i) && t.Contact.State == weir.Done && !slices.Contains(c.stale, t.Contact.ID) {
+// verdicts lists the contacts of claims that the gate had something to say about.
+func (c *change) verdicts() (list []weir.Contact) {
+	for i := range c.judged {
+		t := &c.judged[i]
+		if c.claims(i) && t.Contact.Receipt != (weir.Receipt{}) && !slices.Contains(c.stale, t.Contact.ID) {
 			list = append(list, t.Contact)
 		}
 	}
@@ -96,7 +100,7 @@ func (c *change) ended() (list []weir.Contact) {
 
 // Write implements [commit.Work].
 func (c *change) Write(t *commit.Tx, r *commit.Request) error {
-	c.stale, c.suppressed = nil, nil
+	c.stale, c.judged = nil, nil
 	if !t.IsCurrent(c.By) {
 		r.Refuse(weir.ErrSuperseded)
 		c.s.CountError("superseded")
@@ -146,7 +150,7 @@ func (p *part) change(t *commit.Tx) error {
 	}
 	dead := func(t *commit.Tx, steps []step) error { return insertDeadLetters(&p.contacts.Dialect, t, steps) }
 	for _, write := range []func(*commit.Tx, []step) error{
-		leaveQueue, amend, enterQueue, p.logFlights, p.finish, archive, dead, p.observe,
+		leaveQueue, amend, enterQueue, p.logFlights, p.finish, archive, dead, p.observe, p.remember,
 	} {
 		if err := write(t, steps); err != nil {
 			return err
@@ -170,6 +174,25 @@ func (p *part) observe(t *commit.Tx, steps []step) error {
 			}
 		}
 	})
+}
+
+// remember tells the gate which claims are committed, and of which attempts certainly nothing
+// went out.
+func (p *part) remember(_ *commit.Tx, steps []step) error {
+	for i := range steps {
+		for _, tr := range steps[i].parts {
+			c := &tr.Contact
+			switch {
+			case tr.Was == weir.Queued && c.State == weir.Sending:
+				p.gate.Claimed(c)
+			case tr.Was.InFlight() && c.State.Waiting() && c.ClaimedAt.IsZero(): // an undone claim is no attempt
+				p.gate.Returned(c, c.Attempt+1)
+			case tr.Was.InFlight() && c.State.Waiting(), tr.Was == weir.Sending && c.State == weir.Done && c.SentAt.IsZero() && c.Outcome != weir.Completed:
+				p.gate.Returned(c, c.Attempt)
+			}
+		}
+	}
+	return nil
 }
 
 // steps merges the transitions of the changes.
@@ -381,8 +404,8 @@ func (p *part) countChanged(steps []step) {
 
 // archive keeps the attempts that ended while their contacts continue.
 func archive(t *commit.Tx, steps []step) error {
-	const width = 10
-	var args []any
+	const width, receiptWidth = 10, 4
+	var args, receipts []any
 	for _, s := range steps {
 		for _, tr := range s.parts {
 			a := tr.Ended
@@ -392,6 +415,9 @@ func archive(t *commit.Tx, steps []step) error {
 			ref := tr.Contact.Ref
 			args = append(args, int64(ref.Channel), int64(ref.ID), a.Number, sqlcolumns.Micros(a.ClaimedAt), sqlcolumns.Micros(a.SentAt),
 				sqlcolumns.Micros(a.HeardAt), sqlcolumns.Micros(a.FinishedAt), sqlcolumns.Clip(a.ProviderRef), string(a.Outcome), sqlcolumns.Clip(a.Reason))
+			if a.Receipt.Facts != "" {
+				receipts = append(receipts, int64(ref.Channel), int64(ref.ID), a.Number, a.Receipt.Facts)
+			}
 		}
 	}
 	if len(args) == 0 {
@@ -399,5 +425,6 @@ func archive(t *commit.Tx, steps []step) error {
 	}
 	t.AddOnce("INSERT INTO attempts (channel_id, contact_id, number, claimed_at, sent_at, heard_at, finished_at, "+
 		"provider_ref, outcome, reason) VALUES "+sqlcolumns.RowsOf(len(args)/width, width), args...)
+	multirow.Insert(t, "attempt_receipts (channel_id, contact_id, number, facts)", sqlcolumns.Marks(receiptWidth), receipts, len(receipts)/receiptWidth)
 	return nil
 }

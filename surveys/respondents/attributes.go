@@ -31,7 +31,8 @@ const (
 	FieldSurvey     = "survey"
 	FieldAttempt    = "attempt" // number of the attempt in its mode
 	FieldMode       = "mode"
-	FieldPhone      = "phone" // the column of the import; no template may show it
+	FieldTimeZone   = "time_zone" // an attribute that says in which IANA zone the person lives
+	FieldPhone      = "phone"     // the column of the import; no template may show it
 )
 
 // BuiltIn reports whether templates resolve a name without an attribute.

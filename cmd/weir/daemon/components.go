@@ -56,7 +56,7 @@ type components struct {
 // start starts the actors in this order: event delivery, the router, the channels,
 // which may dispatch to the router, and the surveys, which feed the channels.
 func (p *components) start(ctx context.Context, o Options, undo *cleanups) error {
-	if err := p.store.OpenKeys(ctx, o.Config.PeopleKeys); err != nil {
+	if err := p.store.OpenPeople(ctx, o.Config.PeopleKeys); err != nil {
 		return err
 	}
 	held := heldStore{p.store, p.hold}

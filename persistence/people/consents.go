@@ -1,119 +1,16 @@
-// Package people keeps what people said about being contacted, and decides about claims by
-// it.
-//
-// # Invariants
-//
-//   - Consents are written by the writer that commits claims. A batch that begins after a
-//     refusal was committed sees it.
-//   - States are kept by a keyed hash of the address. A key that states were made with is
-//     never forgotten.
 package people
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/jmoiron/sqlx"
 
 	"weir"
 	"weir/internal/failpoint"
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
-	"weir/persistence/contacts"
 )
-
-var (
-	_ people.Store  = (*Store)(nil)
-	_ contacts.Gate = (*Store)(nil)
-)
-
-// Store keeps consents.
-type Store struct {
-	*commit.DB
-	keys    []people.Key // the first is that of new states; used after [Store.OpenKeys] only
-	refused bool         // there may be refusals; used on the writer's goroutine only
-	looked  bool         // refused was read
-}
-
-// New returns the consents in a database.
-func New(db *commit.DB) *Store { return &Store{DB: db} }
-
-// keyRow is a row of people_keys.
-type keyRow struct {
-	ID     string `db:"id"`
-	Secret string `db:"secret"` // hexadecimal; empty: the key is configured
-}
-
-// OpenKeys makes the keys of addresses known: the configured ones, of which the first is
-// for new states, or the one that the database has, which the first call makes. It is for
-// the owner of the database, before anything is claimed. An error says that a key is
-// missing, without which those who refused would be contacted again.
-func (s *Store) OpenKeys(ctx context.Context, configured [][]byte) error {
-	var rows []keyRow
-	if err := s.Read.SelectContext(ctx, &rows, "SELECT id, secret FROM people_keys ORDER BY created_at, id"); err != nil {
-		return s.Failure("read the keys of people", err)
-	}
-	keys := make([]people.Key, 0, len(configured)+len(rows))
-	for _, secret := range configured {
-		digest := sha256.Sum256(secret) // a text of any length
-		keys = append(keys, people.NewKey(digest[:]))
-	}
-	for _, r := range rows {
-		if slices.ContainsFunc(keys, func(k people.Key) bool { return k.ID() == r.ID }) {
-			continue
-		}
-		secret, err := hex.DecodeString(r.Secret)
-		if err != nil || len(secret) == 0 {
-			var n int64
-			if err := s.Read.GetContext(ctx, &n, "SELECT COUNT(*) FROM consents WHERE key_id = ?", r.ID); err != nil {
-				return s.Failure("count what a key has hashed", err)
-			}
-			return fmt.Errorf("the key %s of people is missing: set WEIR_PEOPLE_KEY to it, as before, or add it behind the new one; "+
-				"without it %d recorded refusals and consents could not be found, and people who refused would be contacted", r.ID, n)
-		}
-		keys = append(keys, people.NewKey(secret))
-	}
-	if len(keys) == 0 {
-		secret := make([]byte, 32)
-		if _, err := rand.Read(secret); err != nil {
-			return err
-		}
-		keys = append(keys, people.NewKey(secret))
-		if err := s.addKey(ctx, keys[0].ID(), hex.EncodeToString(secret)); err != nil {
-			return err
-		}
-	} else if !slices.ContainsFunc(rows, func(r keyRow) bool { return r.ID == keys[0].ID() }) { // a new configured one
-		if err := s.addKey(ctx, keys[0].ID(), ""); err != nil {
-			return err
-		}
-	}
-	s.keys = keys
-	return nil
-}
-
-func (s *Store) addKey(ctx context.Context, id, secret string) error {
-	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO people_keys (id, secret, created_at) VALUES "+columns.Marks(3), id, secret, columns.Micros(time.Now()))
-		return err
-	})
-	return s.Failure("keep a key of people", err)
-}
-
-// hashes returns the hashes of an address under every key.
-func (s *Store) hashes(address string) []people.Hash {
-	out := make([]people.Hash, len(s.keys))
-	for i, k := range s.keys {
-		out[i] = k.Hash(address)
-	}
-	return out
-}
 
 // RecordConsents implements [people.Store].
 func (s *Store) RecordConsents(ctx context.Context, list []people.Consent) ([]people.State, error) {
@@ -188,11 +85,14 @@ func (w *record) Write(t *commit.Tx, r *commit.Request) error {
 		w.states[i] = next
 		states[stateKey{hash, c.Purpose}] = next
 		fresh[stateKey{hash, c.Purpose}] = true
-		w.s.refused = w.s.refused || next.Status == people.Refused
+		w.s.gate.refused = w.s.gate.refused || next.Status == people.Refused
 	}
 	for k := range fresh {
 		n := states[k]
 		changed = append(changed, k.hash[:], k.purpose, string(n.Status), string(n.Source), columns.Micros(n.At), n.Version)
+	}
+	if w.s.gate.refused {
+		t.Add(oldestSQL, consentsStep, consentsStep)
 	}
 	for part := range slices.Chunk(rows, consentWidth*chunkRows) {
 		t.AddOnce("INSERT INTO consents ("+consentColumns+") VALUES "+columns.RowsOf(len(part)/consentWidth, consentWidth), part...)
@@ -297,48 +197,6 @@ func (s *Store) states(t *commit.Tx, hashes []people.Hash) (map[stateKey]people.
 		out[stateKey{people.Hash(rows[i].Hash), rows[i].Purpose}] = rows[i].state()
 	}
 	return out, err
-}
-
-// Refused implements [contacts.Gate]. While nobody has refused it costs nothing, otherwise
-// one statement a batch.
-func (s *Store) Refused(t *commit.Tx, claims []*weir.Contact) ([]string, error) {
-	if !s.looked { // from then on this owner itself writes every refusal
-		var there int64
-		if err := t.Get(&there, "SELECT COUNT(*) FROM (SELECT 1 FROM consent_states LIMIT 1) AS some"); err != nil {
-			return nil, err
-		}
-		s.looked, s.refused = true, s.refused || there > 0
-	}
-	if !s.refused {
-		return nil, nil
-	}
-	if len(s.keys) == 0 {
-		return nil, weir.Errorf(weir.CodeInternal, "the keys of people were not opened")
-	}
-	of := make([]people.Hash, 0, len(claims)*len(s.keys))
-	for _, c := range claims {
-		of = append(of, s.hashes(people.Canonical(c.To))...)
-	}
-	rows, err := readStates(t.Ctx, t, of)
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	byHash := make(map[people.Hash][]people.State, len(rows))
-	for i := range rows {
-		h := people.Hash(rows[i].Hash)
-		byHash[h] = append(byHash[h], rows[i].state())
-	}
-	reasons := make([]string, len(claims))
-	for i := range claims {
-		var states []people.State
-		for _, h := range of[i*len(s.keys) : (i+1)*len(s.keys)] {
-			states = append(states, byHash[h]...)
-		}
-		if refused, by := people.Decide(states, people.AllPurposes); refused {
-			reasons[i] = people.Reason(by)
-		}
-	}
-	return reasons, nil
 }
 
 // Consents implements [people.Store].

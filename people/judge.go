@@ -1,0 +1,329 @@
+package people
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+)
+
+// Claim is a contact that is about to be claimed.
+type Claim struct {
+	Name    string // of its purpose
+	Purpose *Purpose
+	Reply   bool             // an answer to the person: consent alone counts
+	Contact weir.Ref         // entries of its own are no repetition
+	Text    int64            // see [TextOf]
+	Zones   []*time.Location // of the person, at least one
+	States  []State
+	Before  []Entry // contacts of the person so far, in any order
+}
+
+// Entry is an earlier contact of a person.
+type Entry struct {
+	At      time.Time
+	Purpose string
+	Contact weir.Ref
+	Text    int64
+}
+
+// Verdict is what the rules say about a claim.
+type Verdict struct {
+	weir.Receipt           // with a rule: the contact is not dispatched
+	Reason       string    // then: why, in a sentence
+	Due          time.Time // then: it waits until this instant; zero: it ends
+}
+
+// maxWait bounds how long a contact waits for hours and days in which it is allowed. The
+// rules are looked at again then.
+const maxWait = 30 * day
+
+// Judge decides about a claim.
+func Judge(c *Claim, now time.Time) Verdict {
+	p := c.Purpose
+	looked := Facts{Purpose: c.Name, Rules: []Rule{RuleConsent}}
+	refused, by := Decide(c.States, c.Name)
+	given := by.Status == Given
+	if by.Version > 0 {
+		looked.Consent = strconv.FormatInt(by.Version, 10)
+	}
+	switch {
+	case refused && !p.exempt(RuleConsent):
+		return looked.stop(RuleConsent, Reason(by), time.Time{})
+	case p.Consent == IfRecorded && !given:
+		return looked.stop(RuleConsent, "no consent for "+c.Name+" is recorded", time.Time{})
+	case c.Reply || !p.Ruled():
+		return Verdict{Receipt: looked.receipt(time.Time{})}
+	}
+	if p.repeat > 0 && c.Text != 0 {
+		looked.Rules = append(looked.Rules, RuleRepeat)
+		for _, e := range c.Before {
+			if e.Text == c.Text && e.Contact != c.Contact && now.Sub(e.At) < p.repeat {
+				return looked.stop(RuleRepeat, "the same text went to the address within "+p.RepeatGuard, time.Time{})
+			}
+		}
+	}
+	return c.wait(looked, now)
+}
+
+// wait applies the rules for which a contact waits.
+func (c *Claim) wait(looked Facts, now time.Time) Verdict {
+	p := c.Purpose
+	if len(p.Caps) > 0 {
+		looked.Rules = append(looked.Rules, RuleCap)
+	}
+	if p.QuietHours != nil {
+		looked.Rules = append(looked.Rules, RuleHours)
+	}
+	if len(p.Holidays) > 0 {
+		looked.Rules = append(looked.Rules, RuleHoliday)
+	}
+	looked.at(now, c.Zones)
+	var rule Rule
+	var reason string
+	at := now
+	for before := (time.Time{}); !at.Equal(before) && at.Sub(now) < maxWait; {
+		before = at
+		for i := range p.Caps {
+			left, free := p.Caps[i].look(c, at)
+			if rule == "" {
+				looked.Left = append(looked.Left, Left{p.Caps[i].Text(), max(0, left-1)})
+			}
+			if left <= 0 && free.After(at) {
+				if at = free; rule == "" {
+					rule, reason = RuleCap, "contacted "+p.Caps[i].Text()+" already"
+				}
+			}
+		}
+		open, by := p.allowed(at, c.Zones)
+		if open.After(at) {
+			if at = open; rule == "" {
+				rule, reason = by, p.whyClosed(by, now, c.Zones)
+			}
+		}
+	}
+	if rule != "" {
+		return looked.stop(rule, reason, earliest(at, now.Add(maxWait)))
+	}
+	return Verdict{Receipt: looked.receipt(p.closes(now, c.Zones))}
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// look returns how many contacts the cap leaves at an instant, the one in question among
+// them, and if none, when it leaves one.
+func (k *Cap) look(c *Claim, at time.Time) (left int, free time.Time) {
+	left = k.Max
+	var counted []time.Time // when each leaves the count
+	for _, e := range c.Before {
+		if k.Over != OverAll && e.Purpose != c.Name {
+			continue
+		}
+		if leaves := k.leaves(e.At, c.Zones); leaves.After(at) {
+			left--
+			counted = append(counted, leaves)
+		}
+	}
+	if left > 0 {
+		return left, time.Time{}
+	}
+	for need := 1 - left; need > 0; need-- { // the cap may have been lowered below what was done
+		first := 0
+		for i := range counted {
+			if counted[i].Before(counted[first]) {
+				first = i
+			}
+		}
+		free = counted[first]
+		counted = append(counted[:first], counted[first+1:]...)
+	}
+	return left, free
+}
+
+// leaves returns when an entry is no longer counted. Over calendar days the person's latest
+// midnight counts.
+func (k *Cap) leaves(at time.Time, zones []*time.Location) (leaves time.Time) {
+	if k.Kind == Rolling {
+		return at.Add(k.within)
+	}
+	for _, zone := range zones {
+		y, m, d := at.In(zone).Date()
+		if end := time.Date(y, m, d+int(k.within/day), 0, 0, 0, 0, zone); end.After(leaves) {
+			leaves = end
+		}
+	}
+	return leaves
+}
+
+// allowed returns the earliest instant, from at on, that no quiet hours and no holiday has in
+// any of the zones; and which rule is against at.
+func (p *Purpose) allowed(at time.Time, zones []*time.Location) (open time.Time, by Rule) {
+	open = at
+	for moved := true; moved && open.Sub(at) < maxWait; {
+		moved = false
+		for _, zone := range zones {
+			if end, rule := p.closed(open.In(zone)); rule != "" {
+				open, moved = end, true
+				if by == "" {
+					by = rule
+				}
+			}
+		}
+	}
+	return open, by
+}
+
+// closed reports which rule is against a local time, and until when.
+func (p *Purpose) closed(local time.Time) (end time.Time, by Rule) {
+	y, m, d := local.Date()
+	date := local.Format(time.DateOnly)
+	for i := range p.Holidays {
+		if p.Holidays[i].Date == date {
+			return time.Date(y, m, d+1, 0, 0, 0, 0, local.Location()), RuleHoliday
+		}
+	}
+	h := p.QuietHours
+	if h == nil {
+		return time.Time{}, ""
+	}
+	minute := local.Hour()*60 + local.Minute()
+	switch {
+	case h.from < h.to && minute >= h.from && minute < h.to, h.from > h.to && minute < h.to:
+		end = time.Date(y, m, d, h.to/60, h.to%60, 0, 0, local.Location())
+	case h.from > h.to && minute >= h.from:
+		end = time.Date(y, m, d+1, h.to/60, h.to%60, 0, 0, local.Location())
+	default:
+		return time.Time{}, ""
+	}
+	if !end.After(local) { // the clocks are put back: the hour comes again
+		end = local.Add(time.Minute)
+	}
+	return end, RuleHours
+}
+
+// closes returns when the hours end that an allowed instant is in; zero: not within two days.
+func (p *Purpose) closes(at time.Time, zones []*time.Location) (closes time.Time) {
+	for _, zone := range zones {
+		local := at.In(zone)
+		y, m, d := local.Date()
+		for ahead := range 3 {
+			var ends []time.Time
+			if h := p.QuietHours; h != nil {
+				ends = append(ends, time.Date(y, m, d+ahead, h.from/60, h.from%60, 0, 0, zone))
+			}
+			ends = append(ends, time.Date(y, m, d+ahead+1, 0, 0, 0, 0, zone))
+			for _, end := range ends {
+				if _, by := p.closed(end.In(zone)); by != "" && end.After(at) && (closes.IsZero() || end.Before(closes)) {
+					closes = end
+				}
+			}
+		}
+	}
+	return closes
+}
+
+// whyClosed says which rule is against an instant.
+func (p *Purpose) whyClosed(by Rule, now time.Time, zones []*time.Location) string {
+	for _, zone := range zones {
+		local := now.In(zone)
+		if _, rule := p.closed(local); rule != by {
+			continue
+		}
+		where := " in " + zone.String()
+		if len(zones) > 1 {
+			where += fmt.Sprintf(", one of %d zones that the number may be in", len(zones))
+		}
+		if by == RuleHoliday {
+			return "it is a holiday, " + local.Format(time.DateOnly) + "," + where
+		}
+		return "it is " + local.Format("15:04") + where + ", and " + p.QuietHours.From + " to " + p.QuietHours.To + " are quiet hours"
+	}
+	return string(by)
+}
+
+// Facts are what the rules found, as a receipt keeps it.
+type Facts struct {
+	Purpose string `json:"purpose"`
+	Rules   []Rule `json:"rules"`             // that were looked at
+	Consent string `json:"consent,omitempty"` // version of the state that counted
+	Zones   string `json:"zones,omitempty"`   // of the person; several: the first, and how many more
+	Local   string `json:"local,omitempty"`   // the person's time, in the first
+	Left    []Left `json:"left,omitempty"`    // of caps, after this contact
+}
+
+// Left is what a cap leaves.
+type Left struct {
+	Cap string `json:"cap"`
+	N   int    `json:"n"`
+}
+
+func (f *Facts) at(now time.Time, zones []*time.Location) {
+	if f.Zones = zones[0].String(); len(zones) > 1 {
+		f.Zones += " +" + strconv.Itoa(len(zones)-1)
+	}
+	f.Local = now.In(zones[0]).Format("2006-01-02T15:04:05Z07:00")
+}
+
+// receipt returns the receipt of a claim that nothing is against. One with consent alone to
+// look at, and nothing recorded, has none.
+func (f *Facts) receipt(until time.Time) weir.Receipt {
+	if len(f.Rules) == 1 && f.Consent == "" {
+		return weir.Receipt{}
+	}
+	return weir.Receipt{Until: until, Facts: f.encode()}
+}
+
+func (f *Facts) stop(rule Rule, reason string, due time.Time) Verdict {
+	return Verdict{Receipt: weir.Receipt{Rule: string(rule), Facts: f.encode()}, Reason: reason, Due: due}
+}
+
+func (f *Facts) encode() string {
+	text, _ := json.Marshal(f) // texts and numbers
+	return string(text)
+}
+
+// ReadFacts reads the facts of a receipt.
+func ReadFacts(r weir.Receipt) (f Facts, ok bool) {
+	err := json.Unmarshal([]byte(r.Facts), &f)
+	return f, r.Facts != "" && err == nil
+}
+
+// Text returns the facts in one sentence.
+func (f *Facts) Text() string {
+	parts := []string{"purpose " + f.Purpose}
+	if f.Consent != "" {
+		parts = append(parts, "consent as of record "+f.Consent)
+	} else {
+		parts = append(parts, "no refusal recorded")
+	}
+	if f.Local != "" {
+		local, _ := time.Parse(time.RFC3339, f.Local)
+		parts = append(parts, local.Format("15:04")+" in "+f.Zones)
+	}
+	for _, l := range f.Left {
+		parts = append(parts, fmt.Sprintf("cap %s: %d left", l.Cap, l.N))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// TextOf identifies what messages say; 0: nothing.
+func TextOf(messages []string) int64 {
+	if len(messages) == 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	for _, m := range messages {
+		_, _ = h.Write([]byte(m))
+		_, _ = h.Write([]byte{0})
+	}
+	return int64(h.Sum64() >> 1)
+}

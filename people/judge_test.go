@@ -1,0 +1,278 @@
+package people_test
+
+import (
+	"testing"
+	"time"
+	_ "time/tzdata" // the same zones on every machine
+
+	"pgregory.net/rapid"
+
+	"weir"
+	"weir/people"
+)
+
+func compiled(t *testing.T, p people.Purpose) *people.Purpose {
+	t.Helper()
+	out, wrong := p.Compile()
+	if len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
+	return out
+}
+
+func zonesOf(t *testing.T, names ...string) (zones []*time.Location) {
+	t.Helper()
+	for _, name := range names {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		zones = append(zones, zone)
+	}
+	return zones
+}
+
+func instant(t *testing.T, text string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+func TestJudge_QuietHoursAndHolidays(t *testing.T) {
+	t.Parallel()
+	night := &people.Hours{From: "21:00", To: "08:00"}
+	for name, tt := range map[string]struct {
+		purpose people.Purpose
+		zones   []string
+		now     string
+		rule    people.Rule
+		due     string // with a rule
+		until   string // without
+	}{
+		"in the evening":                     {people.Purpose{QuietHours: night}, []string{"Africa/Nairobi"}, "2026-03-02T18:30:00Z", people.RuleHours, "2026-03-03T05:00:00Z", ""},
+		"after midnight":                     {people.Purpose{QuietHours: night}, []string{"Africa/Nairobi"}, "2026-03-02T22:30:00Z", people.RuleHours, "2026-03-03T05:00:00Z", ""},
+		"by day":                             {people.Purpose{QuietHours: night}, []string{"Africa/Nairobi"}, "2026-03-02T10:00:00Z", "", "", "2026-03-02T18:00:00Z"},
+		"the first minute after them":        {people.Purpose{QuietHours: night}, []string{"UTC"}, "2026-03-02T08:00:00Z", "", "", "2026-03-02T21:00:00Z"},
+		"the last minute before them":        {people.Purpose{QuietHours: night}, []string{"UTC"}, "2026-03-02T20:59:59Z", "", "", "2026-03-02T21:00:00Z"},
+		"at noon":                            {people.Purpose{QuietHours: &people.Hours{From: "12:00", To: "14:00"}}, []string{"UTC"}, "2026-03-02T13:00:00Z", people.RuleHours, "2026-03-02T14:00:00Z", ""},
+		"two zones: one has night still":     {people.Purpose{QuietHours: night}, []string{"America/New_York", "America/Los_Angeles"}, "2026-01-15T14:00:00Z", people.RuleHours, "2026-01-15T16:00:00Z", ""},
+		"two zones: by day in both":          {people.Purpose{QuietHours: night}, []string{"America/New_York", "America/Los_Angeles"}, "2026-01-15T17:00:00Z", "", "", "2026-01-16T02:00:00Z"},
+		"the clocks are put forward":         {people.Purpose{QuietHours: &people.Hours{From: "21:00", To: "02:30"}}, []string{"Europe/Berlin"}, "2026-03-29T00:30:00Z", people.RuleHours, "2026-03-29T01:30:00Z", ""},
+		"a holiday, and the night behind it": {people.Purpose{QuietHours: night, Holidays: []people.Holiday{{Date: "2026-12-25"}}}, []string{"UTC"}, "2026-12-25T10:00:00Z", people.RuleHoliday, "2026-12-26T08:00:00Z", ""},
+		"two holidays":                       {people.Purpose{Holidays: []people.Holiday{{Date: "2026-12-26"}, {Date: "2026-12-25"}}}, []string{"UTC"}, "2026-12-25T10:00:00Z", people.RuleHoliday, "2026-12-27T00:00:00Z", ""},
+		"the day before a holiday":           {people.Purpose{Holidays: []people.Holiday{{Date: "2026-12-25"}}}, []string{"UTC"}, "2026-12-24T10:00:00Z", "", "", "2026-12-25T00:00:00Z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := people.Judge(&people.Claim{Name: "p", Purpose: compiled(t, tt.purpose), Zones: zonesOf(t, tt.zones...)}, instant(t, tt.now))
+			if v.Rule != string(tt.rule) {
+				t.Fatalf("the rule is %q: %+v", v.Rule, v)
+			}
+			if tt.due != "" && !v.Due.Equal(instant(t, tt.due)) {
+				t.Errorf("it waits until %v: %s", v.Due, v.Reason)
+			}
+			if tt.until != "" && !v.Until.Equal(instant(t, tt.until)) {
+				t.Errorf("it may be dispatched until %v", v.Until)
+			}
+		})
+	}
+}
+
+func TestJudge_Caps(t *testing.T) {
+	t.Parallel()
+	now := instant(t, "2026-03-05T12:00:00Z")
+	at := func(texts ...string) (list []people.Entry) {
+		for _, text := range texts {
+			list = append(list, people.Entry{At: instant(t, text), Purpose: "p"})
+		}
+		return list
+	}
+	for name, tt := range map[string]struct {
+		caps   []people.Cap
+		before []people.Entry
+		left   int
+		due    string // empty: it passes
+	}{
+		"nothing before":                {[]people.Cap{{Max: 1, Within: "7d"}}, nil, 0, ""},
+		"one left":                      {[]people.Cap{{Max: 3, Within: "7d"}}, at("2026-03-01T12:00:00Z"), 1, ""},
+		"rolling":                       {[]people.Cap{{Max: 2, Within: "7d"}}, at("2026-03-01T12:00:00Z", "2026-03-03T12:00:00Z"), 0, "2026-03-08T12:00:00Z"},
+		"out of the window":             {[]people.Cap{{Max: 1, Within: "2d"}}, at("2026-03-03T12:00:00Z"), 0, ""},
+		"lowered since":                 {[]people.Cap{{Max: 1, Within: "7d"}}, at("2026-03-01T12:00:00Z", "2026-03-03T12:00:00Z"), 0, "2026-03-10T12:00:00Z"},
+		"calendar day":                  {[]people.Cap{{Max: 1, Within: "1d", Kind: people.Calendar}}, at("2026-03-04T22:00:00Z"), 0, "2026-03-05T21:00:00Z"}, // it is the 5th in Nairobi
+		"the calendar day before":       {[]people.Cap{{Max: 1, Within: "1d", Kind: people.Calendar}}, at("2026-03-04T20:00:00Z"), 0, ""},
+		"a week of calendar days":       {[]people.Cap{{Max: 1, Within: "7d", Kind: people.Calendar}}, at("2026-03-04T20:00:00Z"), 0, "2026-03-10T21:00:00Z"},
+		"another purpose":               {[]people.Cap{{Max: 1, Within: "7d"}}, []people.Entry{{At: instant(t, "2026-03-05T11:00:00Z"), Purpose: "q"}}, 0, ""},
+		"over all purposes":             {[]people.Cap{{Max: 1, Within: "7d", Over: people.OverAll}}, []people.Entry{{At: instant(t, "2026-03-05T11:00:00Z"), Purpose: "q"}}, 0, "2026-03-12T11:00:00Z"},
+		"two caps, the later counts":    {[]people.Cap{{Max: 1, Within: "1d"}, {Max: 1, Within: "3d"}}, at("2026-03-05T11:00:00Z"), 0, "2026-03-08T11:00:00Z"},
+		"the clock was put back a week": {[]people.Cap{{Max: 1, Within: "1d"}}, at("2026-03-12T11:00:00Z"), 0, "2026-03-13T11:00:00Z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := people.Judge(&people.Claim{Name: "p", Purpose: compiled(t, people.Purpose{Caps: tt.caps}), Zones: zonesOf(t, "Africa/Nairobi"), Before: tt.before}, now)
+			if tt.due != "" {
+				if v.Rule != "cap" || !v.Due.Equal(instant(t, tt.due)) {
+					t.Errorf("the verdict is %+v", v)
+				}
+				return
+			}
+			if facts, ok := people.ReadFacts(v.Receipt); v.Rule != "" || !ok || facts.Left[0].N != tt.left {
+				t.Errorf("the verdict is %+v", v)
+			}
+		})
+	}
+}
+
+// A cap and the night: the contact waits for both.
+func TestJudge_WaitsForAllRules(t *testing.T) {
+	t.Parallel()
+	p := compiled(t, people.Purpose{QuietHours: &people.Hours{From: "21:00", To: "08:00"}, Caps: []people.Cap{{Max: 1, Within: "12h"}}})
+	v := people.Judge(&people.Claim{Name: "p", Purpose: p, Zones: zonesOf(t, "UTC"), Before: []people.Entry{{At: instant(t, "2026-03-05T11:00:00Z"), Purpose: "p"}}}, instant(t, "2026-03-05T12:00:00Z"))
+	if v.Rule != "cap" || !v.Due.Equal(instant(t, "2026-03-06T08:00:00Z")) {
+		t.Errorf("the verdict is %+v", v)
+	}
+}
+
+func TestJudge_RepliesOnlyNeedThatNobodyRefused(t *testing.T) {
+	t.Parallel()
+	p := compiled(t, people.Purpose{QuietHours: &people.Hours{From: "21:00", To: "08:00"}, Caps: []people.Cap{{Max: 1, Within: "12h"}}, RepeatGuard: "1h"})
+	now := instant(t, "2026-03-05T23:00:00Z")
+	c := &people.Claim{Name: "p", Purpose: p, Reply: true, Text: 1, Zones: zonesOf(t, "UTC"), Before: []people.Entry{{At: now, Purpose: "p", Text: 1}}}
+	if v := people.Judge(c, now); v.Rule != "" {
+		t.Errorf("a reply: %+v", v)
+	}
+	c.States = []people.State{{Purpose: people.AllPurposes, Status: people.Refused, At: now, Version: 7}}
+	if v := people.Judge(c, now); v.Rule != "consent" || !v.Due.IsZero() {
+		t.Errorf("a reply to somebody who refused: %+v", v)
+	}
+}
+
+// Whatever the rules, zones and earlier contacts are: what waits may go when it is due, and
+// what goes is within the hours, in all zones, and no cap is exceeded.
+func TestJudge_KeepsEveryRule(t *testing.T) {
+	t.Parallel()
+	names := []string{"UTC", "Africa/Nairobi", "America/St_Johns", "Asia/Kathmandu", "Europe/Berlin", "Pacific/Apia", "America/Sao_Paulo"}
+	minute := rapid.Custom(func(t *rapid.T) string {
+		return time.Date(2026, 1, 1, 0, rapid.IntRange(0, 24*60-1).Draw(t, "minute"), 0, 0, time.UTC).Format("15:04")
+	})
+	rapid.Check(t, func(rt *rapid.T) {
+		raw := people.Purpose{Caps: []people.Cap{{Max: rapid.IntRange(1, 3).Draw(rt, "max"), Within: rapid.SampledFrom([]string{"1h", "1d", "7d"}).Draw(rt, "within")}}}
+		if from, to := minute.Draw(rt, "from"), minute.Draw(rt, "to"); from != to {
+			raw.QuietHours = &people.Hours{From: from, To: to}
+		}
+		if rapid.Bool().Draw(rt, "calendar") && raw.Caps[0].Within != "1h" {
+			raw.Caps[0].Kind = people.Calendar
+		}
+		p, wrong := raw.Compile()
+		if len(wrong) > 0 {
+			rt.Fatal(wrong)
+		}
+		zones := zonesOf(t, rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, 2, rapid.ID[string]).Draw(rt, "zones")...)
+		now := time.Date(2026, 1, 1, 0, rapid.IntRange(0, 366*24*60).Draw(rt, "now"), 0, 0, time.UTC)
+		var before []people.Entry
+		for _, ago := range rapid.SliceOfN(rapid.IntRange(0, 8*24*60), 0, 5).Draw(rt, "before") {
+			before = append(before, people.Entry{At: now.Add(-time.Duration(ago) * time.Minute), Purpose: "p"})
+		}
+		c := &people.Claim{Name: "p", Purpose: p, Zones: zones, Before: before}
+		v := people.Judge(c, now)
+		if v.Rule != "" {
+			if !v.Due.After(now) {
+				rt.Fatalf("it waits until %v, which is not after %v", v.Due, now)
+			}
+			if again := people.Judge(c, v.Due); again.Rule != "" && v.Due.Sub(now) < 30*24*time.Hour {
+				rt.Fatalf("when it is due, at %v, it has to wait again: %+v", v.Due, again)
+			}
+			if early := people.Judge(c, v.Due.Add(-time.Second)); early.Rule == "" {
+				rt.Fatalf("it could have gone before it was due: %+v", early)
+			}
+			return
+		}
+		end := v.Until
+		if end.IsZero() {
+			end = now.Add(time.Hour)
+		}
+		for at := now; at.Before(end) && at.Sub(now) < 24*time.Hour; at = at.Add(7 * time.Minute) {
+			for _, zone := range zones {
+				if text := at.In(zone).Format("15:04"); raw.QuietHours != nil && isQuiet(raw.QuietHours, text) {
+					rt.Fatalf("until %v it may go, and at %s in %v it is quiet", end, text, zone)
+				}
+			}
+		}
+	})
+}
+
+func isQuiet(h *people.Hours, text string) bool {
+	if h.From < h.To {
+		return text >= h.From && text < h.To
+	}
+	return text >= h.From || text < h.To
+}
+
+func TestCompile_RefusesContradictions(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		purpose people.Purpose
+		pointer string
+	}{
+		"quiet all day":              {people.Purpose{QuietHours: &people.Hours{From: "08:00", To: "08:00"}}, "/quiet_hours/to"},
+		"no time":                    {people.Purpose{QuietHours: &people.Hours{From: "25:00", To: "08:00"}}, "/quiet_hours/from"},
+		"cap of nobody":              {people.Purpose{Caps: []people.Cap{{Max: 0, Within: "1d"}}}, "/caps/0/max"},
+		"calendar hours":             {people.Purpose{Caps: []people.Cap{{Max: 1, Within: "12h", Kind: people.Calendar}}}, "/caps/0/within"},
+		"no zone":                    {people.Purpose{TimeZone: "Mars/Olympus"}, "/time_zone"},
+		"the zone of the machine":    {people.Purpose{TimeZone: "Local"}, "/time_zone"},
+		"no day":                     {people.Purpose{Holidays: []people.Holiday{{Date: "2026-02-30"}}}, "/holidays/0/date"},
+		"exempt without a reason":    {people.Purpose{ExemptFrom: []people.Rule{people.RuleConsent}}, "/exempt_reason"},
+		"exempt and needs a consent": {people.Purpose{Consent: people.IfRecorded, ExemptFrom: []people.Rule{people.RuleConsent}, ExemptReason: "x"}, "/exempt_from/0"},
+		"no delay":                   {people.Purpose{RepeatGuard: "soon"}, "/repeat_guard"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, wrong := tt.purpose.Compile(); len(wrong) != 1 || wrong[0].Pointer != tt.pointer {
+				t.Errorf("the mistakes are %+v, want one at %s", wrong, tt.pointer)
+			}
+		})
+	}
+}
+
+func TestZones_OfNumbers(t *testing.T) {
+	t.Parallel()
+	var z people.Zones
+	fallback := zonesOf(t, "Asia/Tokyo")[0]
+	for name, tt := range map[string]struct {
+		named, to, first string
+		n                int
+	}{
+		"the contact's own":                     {"Europe/Paris", "+254722123456", "Europe/Paris", 1},
+		"no such zone: the number's":            {"Mars/Olympus", "+254722123456", "Africa/Nairobi", 1},
+		"a country with one zone":               {"", "+254722123456", "Africa/Nairobi", 1},
+		"an area code":                          {"", "+16502530000", "America/Los_Angeles", 1},
+		"an area code over a border":            {"", "+19075550000", "", 2},
+		"toll-free: the whole plan":             {"", "+18002530000", "", 42},
+		"Mexico by area code":                   {"", "+525512345678", "America/Mexico_City", 1},
+		"Mexico's old form":                     {"", "+5215512345678", "America/Mexico_City", 1},
+		"Brazil, mobile, by area code":          {"", "+5592981234567", "America/Manaus", 1},
+		"a Russian mobile: the whole country":   {"", "+79161234567", "", 16},
+		"an Australian mobile: all of it":       {"", "+61412345678", "", 8},
+		"no number":                             {"", "chat-1", "Asia/Tokyo", 1},
+		"a number that is nowhere on the earth": {"", "+87077321234", "Asia/Tokyo", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := z.Of(tt.named, people.Canonical(tt.to), fallback)
+			if len(got) != tt.n || tt.first != "" && got[0].String() != tt.first {
+				t.Errorf("%s may be in %d zones: %v", tt.to, len(got), got)
+			}
+		})
+	}
+}
+
+func TestFacts_AreOneSentence(t *testing.T) {
+	t.Parallel()
+	p := compiled(t, people.Purpose{QuietHours: &people.Hours{From: "21:00", To: "08:00"}, Caps: []people.Cap{{Max: 2, Within: "7d"}}})
+	v := people.Judge(&people.Claim{Name: "research", Purpose: p, Zones: zonesOf(t, "Africa/Nairobi"), Contact: weir.Ref{}}, instant(t, "2026-03-05T11:00:00Z"))
+	facts, _ := people.ReadFacts(v.Receipt)
+	if got, want := facts.Text(), "purpose research; no refusal recorded; 14:00 in Africa/Nairobi; cap 2 in 7d: 1 left"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

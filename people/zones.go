@@ -1,0 +1,80 @@
+package people
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"weir/internal/phonenumber"
+)
+
+// Zones finds the time zones in which a person may live. Zones that were used are kept. It
+// may be used by several goroutines.
+type Zones struct {
+	mu     sync.Mutex
+	byName map[string]*time.Location
+	byHead map[string][]*time.Location // of numbers, by what decides
+}
+
+// maxHeads bounds the memory of numbers.
+const maxHeads = 10_000
+
+// Load returns a zone, and whether there is one of the name.
+func (z *Zones) Load(name string) (*time.Location, bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.load(name)
+}
+
+func (z *Zones) load(name string) (*time.Location, bool) {
+	if known, ok := z.byName[name]; ok {
+		return known, known != nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "" || name == "Local" {
+		return nil, false
+	}
+	if z.byName == nil {
+		z.byName = map[string]*time.Location{}
+	}
+	z.byName[name] = zone
+	return zone, true
+}
+
+// Of returns the zones of a person: the one that the contact names, otherwise those that
+// the number may be in, otherwise the fallback. A number whose zone is not sure, such as that
+// of a mobile phone in a country with several, has all zones of its country.
+func (z *Zones) Of(named, canonical string, fallback *time.Location) []*time.Location {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if named != "" {
+		if zone, ok := z.load(named); ok {
+			return []*time.Location{zone}
+		}
+	}
+	if number, ok := strings.CutPrefix(canonical, "tel:"); ok {
+		if zones := z.ofNumber(number); len(zones) > 0 {
+			return zones
+		}
+	}
+	return []*time.Location{fallback}
+}
+
+// ofNumber returns the zones of a number.
+func (z *Zones) ofNumber(number string) []*time.Location {
+	head := number[:max(0, len(number)-4)] // no zone is decided by the last digits
+	if known, ok := z.byHead[head]; ok {
+		return known
+	}
+	var zones []*time.Location
+	for _, name := range phonenumber.Zones(number) {
+		if zone, ok := z.load(name); ok {
+			zones = append(zones, zone)
+		}
+	}
+	if z.byHead == nil || len(z.byHead) >= maxHeads {
+		z.byHead = map[string][]*time.Location{}
+	}
+	z.byHead[head] = zones
+	return zones
+}

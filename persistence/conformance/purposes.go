@@ -1,0 +1,256 @@
+package conformance
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir"
+	"weir/people"
+)
+
+func purposeTopics() []topic {
+	return []topic{
+		{"purposes", testPurposes},
+		{"claims that a cap delays", testCappedClaims},
+		{"claims of the same text", testRepeatedText},
+		{"claims without a recorded consent", testRecordedConsent},
+		{"receipts", testReceipts},
+		{"caps beside claims", testCapsRace},
+	}
+}
+
+func (b *bench) purpose(name string, p people.Purpose) {
+	b.t.Helper()
+	compiled, wrong := p.Compile()
+	if len(wrong) > 0 {
+		b.t.Fatal(wrong)
+	}
+	b.ok(b.PutPurpose(b.ctx, name, compiled))
+}
+
+func smsFor(purpose, key string) weir.Spec {
+	s := sms(key)
+	s.Purpose = purpose
+	return s
+}
+
+// claimed claims a contact and returns it as it is stored.
+func (b *bench) claimed(lease weir.Incarnation, c weir.Contact) weir.Contact {
+	b.t.Helper()
+	if r := b.commit(weir.Change{By: lease, Transitions: []weir.Transition{claim(c, now())}}); r.Err != nil || len(r.Stale) > 0 {
+		b.t.Fatalf("the claim: %+v", r)
+	}
+	got, _ := b.read(c.Ref)
+	return got
+}
+
+// testPurposes sets, reads and deletes purposes; another process reads them as they are.
+func testPurposes(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.purpose("research", people.Purpose{Title: "Études ✓", Caps: []people.Cap{{Max: 1, Within: "1h"}}})
+	b.purpose("reminders", people.Purpose{QuietHours: &people.Hours{From: "21:00", To: "08:00"}})
+	b.purpose("reminders", people.Purpose{QuietHours: &people.Hours{From: "22:00", To: "08:00"}})
+	id, lease := b.owned("a")
+	first := b.claimed(lease, b.accept(id, smsFor("research", "1"))[0])
+	waiting := b.accept(id, smsFor("research", "2"))[0]
+	if got := b.Purposes(); len(got) != 2 || got["research"].Title != "Études ✓" || got["reminders"].QuietHours.From != "22:00" {
+		t.Errorf("the purposes: %+v", got)
+	}
+	b.ok(b.DeletePurpose(b.ctx, "research"))
+	if err := b.DeletePurpose(b.ctx, "research"); weir.CodeOf(err) != weir.CodeNotFound {
+		t.Errorf("deleted again: %v", err)
+	}
+	b.ok(b.OpenPeople(b.ctx, nil)) // as after a start
+	if got := b.Purposes(); len(got) != 1 || got["reminders"] == nil {
+		t.Errorf("the purposes after a deletion: %+v", got)
+	}
+	if got := b.claimed(lease, waiting); first.State != weir.Sending || got.Receipt.Rule != string(people.RuleCap) {
+		t.Errorf("the rules of a deleted purpose do not hold for what waited: %+v", got.Progress)
+	}
+}
+
+// testCappedClaims: a contact beyond a cap waits until the cap leaves one; an attempt of which
+// certainly nothing went out does not count, one that ended does, also after a start.
+func testCappedClaims(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.purpose("research", people.Purpose{Caps: []people.Cap{{Max: 2, Within: "7d", Over: people.OverAll}}})
+	id, lease := b.owned("a")
+	list := b.accept(id, smsFor("research", "1"), sms("2"), smsFor("research", "3"), smsFor("research", "4"))
+	first := b.claimed(lease, list[0])
+	facts, ok := people.ReadFacts(first.Receipt)
+	if !ok || len(facts.Left) != 1 || facts.Left[0].N != 1 || facts.Purpose != "research" {
+		t.Errorf("the receipt of the first: %+v", first.Receipt)
+	}
+	second := b.claimed(lease, list[1])
+	if second.State != weir.Sending {
+		t.Fatalf("a contact of a purpose without rules is %+v", second.Progress)
+	}
+	third := b.claimed(lease, list[2])
+	if third.State != weir.Delayed || third.Attempt != 0 || third.Receipt.Rule != "cap" || !third.DueAt.Equal(first.ClaimedAt.Add(7*24*time.Hour)) {
+		t.Errorf("a contact beyond the cap is %+v", third.Progress)
+	}
+	b.wantQueued(id, 2)
+
+	b.commitAll(lease, requeue(second, now(), time.Time{})) // the provider certainly does not have it
+	b.commitAll(lease, finish(first, now(), weir.Completed))
+	b.ok(b.OpenPeople(b.ctx, nil))
+	fourth := b.claimed(lease, list[3])
+	if fourth.State != weir.Sending {
+		t.Errorf("a contact that the cap leaves is %+v", fourth.Progress)
+	}
+	p, err := fourth.Unclaim()
+	b.commitAll(lease, to(fourth, p, err))
+	fourth, _ = b.read(fourth.Ref)
+	if fourth = b.claimed(lease, fourth); fourth.State != weir.Sending || fourth.Attempt != 1 {
+		t.Errorf("after an undone claim it is %+v", fourth.Progress)
+	}
+	got := must[[]weir.Accepted](t)(b.acceptClaimed(lease, 1, smsFor("research", "5")))
+	if c := got[0].Contact; c.State != weir.Delayed || c.Receipt.Rule != "cap" {
+		t.Errorf("a contact beyond the cap that is claimed as it is accepted is %+v", c.Progress)
+	}
+	if n := must[int](t)(b.PurgeHistory(b.ctx, now().Add(6*24*time.Hour), 100)); n != 0 {
+		t.Errorf("%d entries that matter were purged", n)
+	}
+	if n := must[int](t)(b.PurgeHistory(b.ctx, now().Add(60*24*time.Hour), 1)); n != 1 {
+		t.Errorf("%d entries of 1 were purged", n)
+	}
+}
+
+// testRepeatedText: the same text to the same address ends as suppressed, unless the contact
+// itself is tried again.
+func testRepeatedText(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.purpose("research", people.Purpose{RepeatGuard: "24h"})
+	id, lease := b.owned("a")
+	other := smsFor("research", "3")
+	other.Messages = []string{"something else"}
+	list := b.accept(id, smsFor("research", "1"), smsFor("research", "2"), other)
+	both := b.commit(weir.Change{By: lease, Transitions: []weir.Transition{claim(list[0], now()), claim(list[1], now()), claim(list[2], now())}})
+	if both.Err != nil || len(both.Judged) != 3 {
+		t.Fatalf("the claims: %+v", both)
+	}
+	if got, _ := b.read(list[1].Ref); got.Outcome != weir.Suppressed || got.Receipt.Rule != "repeat_guard" {
+		t.Errorf("the same text in the same batch: %+v", got.Progress)
+	}
+	if got, _ := b.read(list[2].Ref); got.State != weir.Sending {
+		t.Errorf("another text: %+v", got.Progress)
+	}
+	first, _ := b.read(list[0].Ref)
+	p, err := first.MarkUnknown("lost")
+	b.commitAll(lease, to(first, p, err))
+	first, _ = b.read(list[0].Ref)
+	b.commitAll(lease, requeue(first, now(), time.Time{}))
+	first, attempts := b.read(list[0].Ref)
+	if len(attempts) != 1 || attempts[0].Receipt.Facts == "" {
+		t.Errorf("the ended attempt has no receipt: %+v", attempts)
+	}
+	if first = b.claimed(lease, first); first.State != weir.Sending || first.Attempt != 2 {
+		t.Errorf("the contact itself, again: %+v", first.Progress)
+	}
+}
+
+// testRecordedConsent: where a consent has to be recorded, nobody else is contacted.
+func testRecordedConsent(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.purpose("marketing", people.Purpose{Consent: people.IfRecorded})
+	b.purpose("emergency", people.Purpose{ExemptFrom: []people.Rule{people.RuleConsent}, ExemptReason: "floods"})
+	id, lease := b.owned("a")
+	list := b.accept(id, smsFor("marketing", "1"), smsFor("marketing", "2"), smsFor("emergency", "3"))
+	if c := b.claimed(lease, list[0]); c.Outcome != weir.Suppressed || c.Receipt.Rule != "consent" {
+		t.Errorf("without a consent it is %+v", c.Progress)
+	}
+	b.says("+15550001", people.Given)
+	if c := b.claimed(lease, list[1]); c.State != weir.Sending {
+		t.Errorf("with a consent it is %+v", c.Progress)
+	}
+	b.says("+15550001", people.Refused)
+	if c := b.claimed(lease, list[2]); c.State != weir.Sending {
+		t.Errorf("an exempt contact to somebody who refused is %+v", c.Progress)
+	}
+}
+
+// testReceipts: a receipt is stored with the claim, in whatever state the contact is read.
+func testReceipts(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	quiet := now().UTC().Add(6 * time.Hour)
+	b.purpose("research", people.Purpose{QuietHours: &people.Hours{From: quiet.Format("15:04"), To: quiet.Add(time.Hour).Format("15:04")}})
+	id, lease := b.owned("a")
+	spec := smsFor("research", "1")
+	spec.TimeZone = "UTC"
+	c := b.accept(id, spec)[0]
+	r := b.commit(weir.Change{By: lease, Transitions: []weir.Transition{claim(c, now())}})
+	if r.Err != nil || len(r.Judged) != 1 {
+		t.Fatalf("the claim: %+v", r)
+	}
+	got, _ := b.read(c.Ref)
+	same(t, "the contact in flight", got, r.Judged[0])
+	if want := quiet.Truncate(time.Minute); !got.Receipt.Until.Equal(want) {
+		t.Errorf("it may be dispatched until %v, want %v", got.Receipt.Until, want)
+	}
+	b.commitAll(lease, finish(got, now(), weir.Completed))
+	done, _ := b.read(c.Ref)
+	if done.Receipt != got.Receipt || done.Purpose != "research" || done.TimeZone != "UTC" {
+		t.Errorf("when it is done: %+v", done)
+	}
+}
+
+// testCapsRace: whoever claims at one time, in however many changes and channels, and however
+// often claims are undone: a cap is never exceeded.
+func testCapsRace(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	rounds := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		rounds++
+		most := rapid.IntRange(1, 5).Draw(rt, "cap")
+		purpose := fmt.Sprintf("p%d", rounds)
+		compiled, _ := (&people.Purpose{Caps: []people.Cap{{Max: most, Within: "1h"}}}).Compile()
+		if rounds > people.MaxPurposes { // one of many that may exist
+			purpose = "p1"
+			most = b.Purposes()[purpose].Caps[0].Max
+		} else {
+			b.ok(b.PutPurpose(b.ctx, purpose, compiled))
+		}
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		passed := 0
+		for side := range 2 {
+			id, lease := b.owned(fmt.Sprintf("c%d-%d", rounds, side))
+			n := rapid.IntRange(1, 6).Draw(rt, "contacts")
+			list := make([]weir.Spec, n)
+			for i := range list {
+				list[i] = smsFor(purpose, fmt.Sprintf("%d-%d-%d", rounds, side, i))
+				list[i].To = fmt.Sprintf("+1777%07d", rounds)
+			}
+			waiting := b.accept(id, list...)
+			undo := rapid.IntRange(0, n).Draw(rt, "undone")
+			all.Go(func() {
+				for i, c := range waiting {
+					r := b.commit(weir.Change{By: lease, Transitions: []weir.Transition{claim(c, now())}})
+					if r.Err != nil || len(r.Judged) != 1 {
+						rt.Errorf("a claim: %+v", r)
+						return
+					}
+					if !r.Judged[0].State.InFlight() {
+						continue
+					}
+					if i < undo {
+						p, err := r.Judged[0].Unclaim()
+						b.commitAll(lease, to(r.Judged[0], p, err))
+						continue
+					}
+					mu.Lock()
+					passed++
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		if passed > most {
+			rt.Errorf("%d contacts of one person passed a cap of %d", passed, most)
+		}
+	})
+}

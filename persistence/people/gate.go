@@ -1,0 +1,255 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/people"
+	"weir/persistence/columns"
+	"weir/persistence/commit"
+	"weir/persistence/multirow"
+)
+
+// Gate judges claims, and writes when people were contacted. It is used on the writer's
+// goroutine only.
+type Gate struct {
+	store   *Store
+	refused bool // there may be refusals
+	looked  bool // refused was read
+	batch
+}
+
+// batch is what a batch adds.
+type batch struct {
+	changed  map[string]*stored // purposes
+	claimed  map[weir.AttemptRef]entry
+	returned map[weir.AttemptRef]string // the canonical address of each
+}
+
+// entry is a row of person_contacts.
+type entry struct {
+	hash    people.Hash
+	at      int64
+	purpose string
+	text    int64
+}
+
+// Begin implements [commit.Part].
+func (g *Gate) Begin() { g.batch = batch{} }
+
+// Committed implements [commit.Part].
+func (g *Gate) Committed() {
+	if len(g.changed) > 0 {
+		g.store.purposes.Store(g.store.purposes.Load().with(g.changed))
+	}
+}
+
+// Judge implements [contacts.Gate]. Without a rule and a refusal it costs nothing; otherwise
+// one statement for consents, and one for earlier contacts if they matter.
+func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, error) {
+	if !g.looked { // from then on this owner itself writes every refusal
+		var there int64
+		if err := t.Get(&there, "SELECT COUNT(*) FROM (SELECT 1 FROM consent_states LIMIT 1) AS some"); err != nil {
+			return nil, err
+		}
+		g.looked, g.refused = true, g.refused || there > 0
+	}
+	now := g.now()
+	if !g.refused && !now.ruled {
+		return nil, nil
+	}
+	if len(g.store.keys) == 0 {
+		return nil, weir.Errorf(weir.CodeInternal, "the keys of people were not opened")
+	}
+	addresses, states, err := g.consentsOf(t, now, claims)
+	if err != nil {
+		return nil, err
+	}
+	earlier, err := g.earlier(t, now, claims, addresses)
+	if err != nil {
+		return nil, err
+	}
+	verdicts := make([]people.Verdict, len(claims))
+	for i, c := range claims {
+		name, purpose := now.of(c)
+		claim := people.Claim{
+			Name: name, Purpose: purpose, Reply: c.Spec.Priority == weir.Reply, Contact: c.Ref, Text: people.TextOf(c.Messages), States: states[addresses[i]],
+		}
+		if purpose.Ruled() {
+			claim.Zones, claim.Before = g.store.zones.Of(c.TimeZone, addresses[i], purpose.Zone()), earlier[addresses[i]]
+		}
+		verdicts[i] = people.Judge(&claim, t.Now)
+		if verdicts[i].Rule == "" && earlier != nil { // the next claim of the batch may be of the same person
+			earlier[addresses[i]] = append(earlier[addresses[i]], people.Entry{At: t.Now, Purpose: name, Contact: c.Ref, Text: claim.Text})
+		}
+	}
+	return verdicts, nil
+}
+
+// now returns the purposes as this batch leaves them.
+func (g *Gate) now() *purposes {
+	now := g.store.purposes.Load()
+	if len(g.changed) > 0 {
+		now = now.with(g.changed)
+	}
+	return now
+}
+
+// consentsOf returns the canonical addresses of claims, and the states of those to look at.
+func (g *Gate) consentsOf(t *commit.Tx, now *purposes, claims []*weir.Contact) ([]string, map[string][]people.State, error) {
+	addresses := make([]string, len(claims))
+	owner := map[people.Hash]string{}
+	var hashes []people.Hash
+	for i, c := range claims {
+		addresses[i] = people.Canonical(c.To)
+		if _, purpose := now.of(c); !g.refused && purpose.Consent != people.IfRecorded {
+			continue
+		}
+		for _, h := range g.store.hashes(addresses[i]) {
+			owner[h] = addresses[i]
+			hashes = append(hashes, h)
+		}
+	}
+	rows, err := readStates(t.Ctx, t, hashes)
+	if err != nil {
+		return nil, nil, err
+	}
+	states := map[string][]people.State{}
+	for i := range rows {
+		address := owner[people.Hash(rows[i].Hash)]
+		states[address] = append(states[address], rows[i].state())
+	}
+	return addresses, states, nil
+}
+
+// earlier returns when the people of claims were contacted, by address; nil if that matters
+// for none.
+func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addresses []string) (map[string][]people.Entry, error) {
+	owner := map[people.Hash]string{}
+	var hashes []any
+	for i, c := range claims {
+		if _, purpose := now.of(c); !purpose.NeedsHistory() || c.Spec.Priority == weir.Reply {
+			continue
+		}
+		for _, k := range g.store.keys {
+			h := k.History(addresses[i])
+			owner[h] = addresses[i]
+			hashes = append(hashes, h[:])
+		}
+	}
+	if len(hashes) == 0 {
+		return nil, nil
+	}
+	out := map[string][]people.Entry{}
+	since := columns.Micros(t.Now.Add(-now.window))
+	for part := range slices.Chunk(hashes, columns.KeysPerList) {
+		var rows []struct {
+			Hash    []byte `db:"hash"`
+			At      int64  `db:"claimed_at"`
+			Channel int64  `db:"channel_id"`
+			Contact int64  `db:"contact_id"`
+			Purpose string `db:"purpose"`
+			Text    int64  `db:"text"`
+		}
+		err := t.SelectContext(t.Ctx, &rows, "SELECT hash, claimed_at, channel_id, contact_id, purpose, text FROM person_contacts WHERE hash IN "+columns.Marks(len(part))+" AND claimed_at > ?",
+			append(slices.Clone(part), since)...)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			r := &rows[i]
+			address := owner[people.Hash(r.Hash)]
+			out[address] = append(out[address], people.Entry{
+				At: columns.Instant(r.At), Purpose: r.Purpose, Text: r.Text,
+				Contact: weir.Ref{Channel: weir.ChannelID(r.Channel), ID: weir.ContactID(r.Contact)},
+			})
+		}
+	}
+	return out, nil
+}
+
+// Claimed implements [contacts.Gate].
+func (g *Gate) Claimed(c *weir.Contact) {
+	now := g.now()
+	if !now.history || c.Spec.Priority == weir.Reply {
+		return
+	}
+	name, purpose := now.of(c)
+	if !purpose.NeedsHistory() && !now.overAll {
+		return
+	}
+	if g.claimed == nil {
+		g.claimed = map[weir.AttemptRef]entry{}
+	}
+	g.claimed[c.AttemptRef()] = entry{g.store.keys[0].History(people.Canonical(c.To)), columns.Micros(c.ClaimedAt), name, people.TextOf(c.Messages)}
+}
+
+// Returned implements [contacts.Gate].
+func (g *Gate) Returned(c *weir.Contact, attempt int) {
+	if now := g.now(); !now.history || c.Spec.Priority == weir.Reply {
+		return
+	}
+	ref := weir.AttemptRef{Ref: c.Ref, Number: attempt}
+	if _, here := g.claimed[ref]; here {
+		delete(g.claimed, ref)
+		return
+	}
+	if g.returned == nil {
+		g.returned = map[weir.AttemptRef]string{}
+	}
+	g.returned[ref] = people.Canonical(c.To)
+}
+
+// Flush implements [commit.Part].
+func (g *Gate) Flush(t *commit.Tx) error {
+	for _, ref := range sorted(g.returned) {
+		for _, k := range g.store.keys {
+			h := k.History(g.returned[ref])
+			t.Add("DELETE FROM person_contacts WHERE hash = ? AND channel_id = ? AND contact_id = ? AND number = ?", h[:], int64(ref.Channel), int64(ref.ID), ref.Number)
+		}
+	}
+	const width = 7
+	args := make([]any, 0, width*len(g.claimed))
+	for _, ref := range sorted(g.claimed) {
+		e := g.claimed[ref]
+		args = append(args, e.hash[:], e.at, int64(ref.Channel), int64(ref.ID), ref.Number, e.purpose, e.text)
+	}
+	multirow.Insert(t, "person_contacts (hash, claimed_at, channel_id, contact_id, number, purpose, text)", columns.Marks(width), args, len(g.claimed))
+	return nil
+}
+
+func sorted[T any](m map[weir.AttemptRef]T) []weir.AttemptRef {
+	return slices.SortedFunc(maps.Keys(m), func(a, b weir.AttemptRef) int {
+		return cmp.Or(cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Number, b.Number))
+	})
+}
+
+// PurgeHistory deletes what no rule looks at any more of when people were contacted, at most
+// limit entries, and returns how many.
+func (s *Store) PurgeHistory(ctx context.Context, now time.Time, limit int) (int, error) {
+	var n int64
+	before := columns.Micros(now.Add(-max(s.purposes.Load().window, minHistory)))
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		var last int64
+		err := tx.GetContext(ctx, &last, "SELECT COALESCE(MAX(claimed_at), 0) FROM (SELECT claimed_at FROM person_contacts WHERE claimed_at < ? ORDER BY claimed_at LIMIT ?) AS oldest", before, limit)
+		if err != nil || last == 0 {
+			return err
+		}
+		r, err := tx.ExecContext(ctx, "DELETE FROM person_contacts WHERE claimed_at <= ?", last)
+		if err != nil {
+			return err
+		}
+		n, err = r.RowsAffected()
+		return err
+	})
+	return int(n), s.Failure("purge when people were contacted", err)
+}
+
+// minHistory is how long it is kept at least, so that a rule that is made longer finds it.
+const minHistory = 31 * 24 * time.Hour

@@ -1,0 +1,170 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/people"
+	"weir/persistence/columns"
+	"weir/persistence/commit"
+)
+
+// stored is a purpose as the owner of the database knows it.
+type stored struct {
+	*people.Purpose
+	deleted bool // for what still waits its rules hold
+}
+
+// purposes are the purposes of an installation, ready for use. They are immutable.
+type purposes struct {
+	byName  map[string]*stored
+	ruled   bool // one has rules
+	history bool // one looks at earlier contacts
+	overAll bool // one looks at those of all purposes
+	window  time.Duration
+}
+
+func newPurposes(byName map[string]*stored) *purposes {
+	p := &purposes{byName: byName}
+	for _, one := range byName {
+		p.ruled = p.ruled || one.Ruled() || len(one.ExemptFrom) > 0
+		p.history = p.history || one.NeedsHistory()
+		p.window = max(p.window, one.Window())
+		for i := range one.Caps {
+			p.overAll = p.overAll || one.Caps[i].Over == people.OverAll
+		}
+	}
+	return p
+}
+
+func (p *purposes) with(changed map[string]*stored) *purposes {
+	byName := maps.Clone(p.byName)
+	if byName == nil {
+		byName = map[string]*stored{}
+	}
+	maps.Copy(byName, changed)
+	return newPurposes(byName)
+}
+
+// of returns the purpose of a contact.
+func (p *purposes) of(c *weir.Contact) (string, *people.Purpose) {
+	name := c.Purpose
+	if name == "" {
+		name = people.DefaultPurpose
+	}
+	if known := p.byName[name]; known != nil {
+		return name, known.Purpose
+	}
+	return name, people.NoRules()
+}
+
+// oldestSQL keeps programs from the database that are too old to know what people said.
+const oldestSQL = "UPDATE meta SET value = ? WHERE name = 'oldest_step' AND value < ?"
+
+// Steps of the schema with which programs begin to heed consents and purposes.
+const (
+	consentsStep = 23
+	purposesStep = 24
+)
+
+// readPurposes reads the purposes.
+func (s *Store) readPurposes(ctx context.Context) error {
+	var rows []struct {
+		Name    string `db:"name"`
+		Rules   string `db:"rules"`
+		Deleted bool   `db:"deleted"`
+	}
+	if err := s.Read.SelectContext(ctx, &rows, "SELECT name, rules, deleted FROM purposes"); err != nil {
+		return s.Failure("read the purposes", err)
+	}
+	byName := make(map[string]*stored, len(rows))
+	for _, r := range rows {
+		var p people.Purpose
+		if err := json.Unmarshal([]byte(r.Rules), &p); err != nil {
+			return fmt.Errorf("the rules of the purpose %s cannot be read: %w", r.Name, err)
+		}
+		compiled, wrong := p.Compile()
+		if len(wrong) > 0 {
+			return fmt.Errorf("the rules of the purpose %s are wrong: %s %s", r.Name, wrong[0].Pointer, wrong[0].Detail)
+		}
+		byName[r.Name] = &stored{compiled, r.Deleted}
+	}
+	s.purposes.Store(newPurposes(byName))
+	return nil
+}
+
+// Purposes implements [people.Purposes].
+func (s *Store) Purposes() map[string]*people.Purpose {
+	out := map[string]*people.Purpose{}
+	for name, p := range s.purposes.Load().byName {
+		if !p.deleted {
+			out[name] = p.Purpose
+		}
+	}
+	return out
+}
+
+// PutPurpose implements [people.Purposes].
+func (s *Store) PutPurpose(ctx context.Context, name string, p *people.Purpose) error {
+	return s.changePurpose(ctx, name, &stored{Purpose: p})
+}
+
+// DeletePurpose implements [people.Purposes].
+func (s *Store) DeletePurpose(ctx context.Context, name string) error {
+	known := s.purposes.Load().byName[name]
+	if known == nil || known.deleted {
+		return weir.Errorf(weir.CodeNotFound, "there is no purpose %q", name)
+	}
+	return s.changePurpose(ctx, name, &stored{known.Purpose, true})
+}
+
+func (s *Store) changePurpose(ctx context.Context, name string, p *stored) error {
+	w := &purposeChange{s, name, p}
+	call, err := s.NewCall(ctx, &commit.Request{Work: w, Rows: 1, Bytes: 1000})
+	if err != nil {
+		return err
+	}
+	call.Submit(nil)
+	return call.Wait()
+}
+
+// purposeChange is the work of [Store.PutPurpose] and [Store.DeletePurpose].
+type purposeChange struct {
+	s    *Store
+	name string
+	to   *stored
+}
+
+// Write implements [commit.Work].
+func (w *purposeChange) Write(t *commit.Tx, r *commit.Request) error {
+	live := 0
+	for _, p := range w.s.gate.now().byName {
+		live += int(columns.Number(!p.deleted))
+	}
+	if known := w.s.gate.now().byName[w.name]; !w.to.deleted && (known == nil || known.deleted) && live >= people.MaxPurposes {
+		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d purposes, the most that are possible", live))
+		return nil
+	}
+	rules, err := json.Marshal(w.to.Purpose)
+	if err != nil {
+		return err
+	}
+	d := t.Dialect()
+	var set []string
+	for _, c := range []string{"rules", "deleted", "changed_at"} {
+		set = append(set, c+" = "+d.Fresh(c))
+	}
+	t.AddOnce("INSERT INTO purposes (name, rules, deleted, changed_at) VALUES "+columns.Marks(4)+d.Merge("name")+strings.Join(set, ", "),
+		w.name, string(rules), columns.Number(w.to.deleted), columns.Micros(r.At))
+	t.Add(oldestSQL, purposesStep, purposesStep)
+	if w.s.gate.changed == nil {
+		w.s.gate.changed = map[string]*stored{}
+	}
+	w.s.gate.changed[w.name] = w.to
+	return nil
+}

@@ -1,0 +1,136 @@
+// Package people keeps what people said about being contacted, and decides about claims by
+// it.
+//
+// # Invariants
+//
+//   - Consents are written by the writer that commits claims. A batch that begins after a
+//     refusal was committed sees it.
+//   - States are kept by a keyed hash of the address. A key that states were made with is
+//     never forgotten.
+//   - Rules of purposes are changed by the writer, too: a batch that begins after a change
+//     was committed judges by it.
+//   - An earlier contact counts once for each claim that was committed, in that transaction,
+//     and no longer in the transaction that learns that nothing went out.
+package people
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir/people"
+	"weir/persistence/columns"
+	"weir/persistence/commit"
+	"weir/persistence/contacts"
+)
+
+var (
+	_ people.Store    = (*Store)(nil)
+	_ people.Purposes = (*Store)(nil)
+	_ contacts.Gate   = (*Gate)(nil)
+	_ commit.Part     = (*Gate)(nil)
+)
+
+// Store keeps consents, purposes and when people were contacted.
+type Store struct {
+	*commit.DB
+	keys     []people.Key // the first is that of new states; used after [Store.OpenPeople] only
+	zones    people.Zones
+	purposes atomic.Pointer[purposes]
+	gate     *Gate
+}
+
+// New returns the consents and purposes in a database.
+func New(db *commit.DB) *Store {
+	s := &Store{DB: db}
+	s.gate = &Gate{store: s}
+	s.purposes.Store(newPurposes(nil))
+	return s
+}
+
+// Gate returns what judges the claims of all batches, and has a part in each.
+func (s *Store) Gate() *Gate { return s.gate }
+
+// keyRow is a row of people_keys.
+type keyRow struct {
+	ID     string `db:"id"`
+	Secret string `db:"secret"` // hexadecimal; empty: the key is configured
+}
+
+// OpenPeople reads the purposes, and makes the keys of addresses known: the configured ones, of which the first is
+// for new states, or the one that the database has, which the first call makes. It is for
+// the owner of the database, before anything is claimed. An error says that a key is
+// missing, without which those who refused would be contacted again.
+func (s *Store) OpenPeople(ctx context.Context, configured [][]byte) error {
+	if err := s.openKeys(ctx, configured); err != nil {
+		return err
+	}
+	return s.readPurposes(ctx)
+}
+
+func (s *Store) openKeys(ctx context.Context, configured [][]byte) error {
+	var rows []keyRow
+	if err := s.Read.SelectContext(ctx, &rows, "SELECT id, secret FROM people_keys ORDER BY created_at, id"); err != nil {
+		return s.Failure("read the keys of people", err)
+	}
+	keys := make([]people.Key, 0, len(configured)+len(rows))
+	for _, secret := range configured {
+		digest := sha256.Sum256(secret) // a text of any length
+		keys = append(keys, people.NewKey(digest[:]))
+	}
+	for _, r := range rows {
+		if slices.ContainsFunc(keys, func(k people.Key) bool { return k.ID() == r.ID }) {
+			continue
+		}
+		secret, err := hex.DecodeString(r.Secret)
+		if err != nil || len(secret) == 0 {
+			var n int64
+			if err := s.Read.GetContext(ctx, &n, "SELECT COUNT(*) FROM consents WHERE key_id = ?", r.ID); err != nil {
+				return s.Failure("count what a key has hashed", err)
+			}
+			return fmt.Errorf("the key %s of people is missing: set WEIR_PEOPLE_KEY to it, as before, or add it behind the new one; "+
+				"without it %d recorded refusals and consents could not be found, and people who refused would be contacted", r.ID, n)
+		}
+		keys = append(keys, people.NewKey(secret))
+	}
+	if len(keys) == 0 {
+		secret := make([]byte, 32)
+		if _, err := rand.Read(secret); err != nil {
+			return err
+		}
+		keys = append(keys, people.NewKey(secret))
+		if err := s.addKey(ctx, keys[0].ID(), hex.EncodeToString(secret)); err != nil {
+			return err
+		}
+	} else if !slices.ContainsFunc(rows, func(r keyRow) bool { return r.ID == keys[0].ID() }) { // a new configured one
+		if err := s.addKey(ctx, keys[0].ID(), ""); err != nil {
+			return err
+		}
+	}
+	s.keys = keys
+	return nil
+}
+
+func (s *Store) addKey(ctx context.Context, id, secret string) error {
+	err := s.Transaction(ctx, func(tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO people_keys (id, secret, created_at) VALUES "+columns.Marks(3), id, secret, columns.Micros(time.Now()))
+		return err
+	})
+	return s.Failure("keep a key of people", err)
+}
+
+// hashes returns the hashes of an address under every key.
+func (s *Store) hashes(address string) []people.Hash {
+	out := make([]people.Hash, len(s.keys))
+	for i, k := range s.keys {
+		out[i] = k.Hash(address)
+	}
+	return out
+}
