@@ -70,7 +70,7 @@ type consentForm struct {
 // Statuses returns the choices of the form. The first one is the default: a refusal by
 // mistake can be taken back, a contact to a person who refused cannot.
 func (*consentForm) Statuses() []option {
-	return []option{{string(people.Refused), "does not want to be contacted"}, {string(people.Given), "takes a refusal back, or wants to be contacted"}}
+	return []option{{string(people.Refused), "does not want to be contacted"}, {string(people.Given), "takes a refusal back"}}
 }
 
 // maySearch reports whether the API lets the token search for people.
@@ -224,6 +224,7 @@ func recordConsent(v *visit) (*content, error) {
 	c, d := peopleContent(v, f.To, found)
 	f.Hidden = found != nil
 	c.status, d.Form = http.StatusUnprocessableEntity, f
+	c.flash = &flash{Bad: true, Text: "Nothing was recorded. Correct the marked fields of the form."}
 	return c, nil
 }
 
