@@ -13,6 +13,7 @@ import { dead } from "./checks/dead.mjs";
 import { keyboard } from "./checks/keyboard.mjs";
 import { live } from "./checks/live.mjs";
 import { look } from "./checks/look.mjs";
+import { people } from "./checks/people.mjs";
 import { plain } from "./checks/plain.mjs";
 import { prefix } from "./checks/prefix.mjs";
 import { quiet } from "./checks/quiet.mjs";
@@ -22,7 +23,7 @@ import { session } from "./checks/session.mjs";
 import { survey } from "./checks/survey.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, rights, channels, dead, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, rights, channels, dead, people, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
 
 const limit = 10 * 60_000; // ends a run that hangs
 
@@ -46,7 +47,7 @@ async function main() {
     const weir = await lab.weir("weir", { token: secrets.token, key: secrets.key });
     report.say("Weir and its providers run");
     const known = await fill(weir, at, secrets);
-    const operator = await weir.newToken("operator", ["contacts:read", "contacts:write", "channels:admin", "surveys:admin", "webhooks:admin", "router", "pii:read"]);
+    const operator = await weir.newToken("operator", ["contacts:read", "contacts:write", "channels:admin", "surveys:admin", "webhooks:admin", "people:admin", "router", "pii:read"]);
     report.say("Weir is filled");
     browser = await Browser.open();
     browser.allow(weir.url);

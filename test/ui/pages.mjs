@@ -5,6 +5,7 @@ export function pages(known) {
     "busy channel": "/channels/texts", "channel, half a day": "/channels/texts?hours=12", "paused channel": "/channels/held", "broken channel": "/channels/broken", "unsure channel": "/channels/unsure", "failing channel": "/channels/failing", "people's channel": "/channels/people",
     contacts: "/contacts", "contacts, filtered": "/contacts?channel=held&state=queued", "waiting contact": `/contacts/${known.waiting}`, "dead contact": `/contacts/${known.dead}`,
     "dead letters": "/dead-letters", "list of dead letters": "/dead-letters/list",
+    people: "/people",
     surveys: "/surveys", "running survey": "/surveys/vaccines", "draft survey": "/surveys/water", "survey without respondents": "/surveys/empty", "finished survey": "/surveys/quick",
     respondents: "/surveys/vaccines/respondents", respondent: `/surveys/vaccines/respondents/${known.respondent}`, "survey log": "/surveys/vaccines/log",
     router: "/router", workers: "/router/workers", worker: "/router/workers/ana", queues: "/router/queues", queue: "/router/queues/billing",

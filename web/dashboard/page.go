@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -40,6 +41,8 @@ type content struct {
 	title  string // must not contain phone numbers: it appears in the browser's history and window titles
 	crumbs []crumb
 	data   any
+	status int    // of the response to a posted form; 0: 200
+	flash  *flash // the result of a posted form; nil: none
 }
 
 // crumb is a step of the path from the overview to a page.
@@ -114,7 +117,7 @@ func (d *Dashboard) serveForm(p *page) handler {
 		if err != nil {
 			return err
 		}
-		return d.render(v, w, http.StatusOK, p.name, c)
+		return d.render(v, w, cmp.Or(c.status, http.StatusOK), p.name, c)
 	}
 }
 
@@ -139,6 +142,9 @@ func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
 	x := &view{visit: v, Title: c.title, Crumbs: c.crumbs, Data: c.data}
 	if !x.Fragment() {
 		x.Flash = d.takeFlash(v, w)
+	}
+	if c.flash != nil {
+		x.Flash = c.flash
 	}
 	if v.Who.Scopes == nil {
 		return x // not logged in

@@ -41,7 +41,7 @@ func New(o Options) (*Dashboard, error) {
 func pages() []*page {
 	return slices.Concat(
 		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
-		contactPages(), surveyPages(), routerPages(), webhookPages(),
+		contactPages(), peoplePages(), surveyPages(), routerPages(), webhookPages(),
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}},
 	)
 }
@@ -86,6 +86,16 @@ func contactPages() []*page {
 			},
 		},
 		{name: "dead_list", path: deadLettersPath + "/list", scopes: reader, load: loadDeadList},
+	}
+}
+
+// peoplePages returns one page under two paths, because recording needs another scope than
+// searching. The API also requires pii:read for a search.
+func peoplePages() []*page {
+	readers, admins := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead}, []operators.Scope{operators.ScopePeopleAdmin}
+	return []*page{
+		{name: "people", path: peoplePath, nav: "People", scopes: readers, load: loadPeople, posted: searchPerson},
+		{name: "people", path: recordPath, scopes: admins, load: loadPeople, posted: recordConsent},
 	}
 }
 

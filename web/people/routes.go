@@ -136,12 +136,12 @@ func (r *routes) record(c *route.Call) (route.Reply, error) {
 	if err != nil {
 		return route.Reply{}, err
 	}
-	return route.Reply{
-		Status: http.StatusOK, Body: StateList{stateViews(states)},
-		Changes: []operators.FieldChange{
-			{Field: "refused", After: strconv.Itoa(refused)}, {Field: "given", After: strconv.Itoa(len(list) - refused)},
-		},
-	}, nil
+	changes := []operators.FieldChange{{Field: "refused", After: strconv.Itoa(refused)}, {Field: "given", After: strconv.Itoa(len(list) - refused)}}
+	if len(list) == 1 {
+		only, _ := given[0].(map[string]any)
+		changes = append(changes, operators.FieldChange{Field: "to", After: auth.MaskNumber(text(only, "to"))})
+	}
+	return route.Reply{Status: http.StatusOK, Body: StateList{stateViews(states)}, Changes: changes}, nil
 }
 
 // search finds what is known of an address.

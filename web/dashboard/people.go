@@ -1,0 +1,335 @@
+package dashboard
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"weir/operators"
+	"weir/people"
+	"weir/web/auth"
+	"weir/web/dashboard/display"
+	peopleapi "weir/web/people"
+)
+
+const (
+	peoplePath = "/people"
+	recordPath = peoplePath + "/record"
+)
+
+// Limits of the API.
+const (
+	maxAddress  = 255  // characters
+	maxProof    = 500  // characters of what was said
+	maxConsents = 1000 // of a history
+)
+
+// peopleData is the data of the page about people.
+type peopleData struct {
+	MaySearch bool
+	To        string // the address as it was typed; it must not get into a URL
+	Wrong     string // what is wrong with it; empty: nothing
+	Person    *personView
+	Form      *consentForm // nil: nothing can be recorded here
+}
+
+// personView is what is known of an address.
+type personView struct {
+	Masked   string
+	Refused  bool
+	Counts   []saidView // what counts, for each purpose
+	ByPerson bool       // the person refused, so that no operator can take it back
+	History  []saidView // newest first
+	Clipped  bool       // the history has older entries
+	Number   string     // for a search of contacts; empty: the address is not a phone number
+}
+
+// saidView is what a person said, or what counts of it.
+type saidView struct {
+	At                         time.Time
+	Refused                    bool
+	Source, Purpose, Words, By string
+}
+
+// consentForm is the form that records what a person said, as it was filled in.
+type consentForm struct {
+	To, Status, At, Words string
+	Hidden                bool              // the address is that of the person shown
+	Once                  string            // random, for the idempotency key
+	Mistakes              map[string]string // by field
+	Problem               *problem          // an error of the API that is about no field
+}
+
+// Statuses returns the choices of the form. The first one is the default: a refusal by
+// mistake can be taken back, a contact to a person who refused cannot.
+func (*consentForm) Statuses() []option {
+	return []option{{string(people.Refused), "does not want to be contacted"}, {string(people.Given), "takes a refusal back"}}
+}
+
+// maySearch reports whether the API lets the token search for people.
+func (c *caller) maySearch() bool {
+	return c.May(operators.ScopePIIRead) && c.May(operators.ScopePeopleAdmin, operators.ScopeContactsRead)
+}
+
+// peopleContent returns the page with what was found, which is nil before a search. A form
+// is shown if the token may record; whoever may search does so first, and sees what counts.
+func peopleContent(v *visit, to string, found *personView) (*content, *peopleData) {
+	d := &peopleData{MaySearch: v.maySearch(), To: to, Person: found}
+	if v.May(operators.ScopePeopleAdmin) && (found != nil || !d.MaySearch) {
+		d.Form = &consentForm{Hidden: found != nil, Once: rand.Text()}
+		if d.Form.Hidden {
+			d.Form.To = to
+		}
+	}
+	c := &content{title: "People", crumbs: []crumb{{Text: "People"}}, data: d}
+	if found != nil {
+		c.title, c.crumbs = "Person", []crumb{{Text: "People", Link: peoplePath}, {Text: "Person"}}
+	}
+	return c, d
+}
+
+func loadPeople(v *visit) (*content, error) {
+	c, _ := peopleContent(v, "", nil)
+	return c, nil
+}
+
+// searchPerson shows what is known of an address, which is posted in a form so that it
+// never appears in a URL.
+func searchPerson(v *visit) (*content, error) {
+	to := strings.TrimSpace(v.r.PostForm.Get("to"))
+	if wrong := wrongAddress(to); wrong != "" && v.maySearch() {
+		c, d := peopleContent(v, to, nil)
+		c.status, d.Wrong = http.StatusUnprocessableEntity, wrong
+		return c, nil
+	}
+	found, err := findPerson(v.caller, to)
+	if err != nil {
+		return nil, err
+	}
+	c, _ := peopleContent(v, to, found)
+	return c, nil
+}
+
+// wrongAddress returns what is wrong with an address; empty: nothing.
+func wrongAddress(to string) string {
+	switch {
+	case to == "":
+		return "Enter a phone number or another address."
+	case utf8.RuneCountInString(to) > maxAddress:
+		return "An address has at most 255 characters."
+	}
+	return ""
+}
+
+func findPerson(c *caller, to string) (*personView, error) {
+	var found peopleapi.PersonConsents
+	if err := c.call(http.MethodPost, "/v1/consents:search", map[string]any{"to": to, "limit": maxConsents}, &found); err != nil {
+		return nil, err
+	}
+	p := &personView{Masked: auth.MaskNumber(to), Refused: found.Refused, Clipped: len(found.Consents) == maxConsents}
+	if strings.HasPrefix(people.Canonical(to), "tel:") && !strings.Contains(to, ":") {
+		p.Number = to
+	}
+	for _, s := range counting(found.States) {
+		p.Counts = append(p.Counts, said(s.Status, s.Source, s.Purpose, s.At))
+		p.ByPerson = p.ByPerson || s.Purpose == people.AllPurposes && s.Status == people.Refused && s.Source.ByPerson()
+	}
+	for _, one := range found.Consents {
+		line := said(people.Status(one.Status), people.Source(one.Source), one.Purpose, one.At)
+		line.Words, line.By = one.Words, one.By
+		p.History = append(p.History, line)
+	}
+	return p, nil
+}
+
+// counting returns the state of each purpose that counts. An address has several of one
+// purpose after the key of addresses was replaced.
+func counting(states []peopleapi.StateView) []people.State {
+	byPurpose := map[string][]people.State{}
+	var purposes []string
+	for _, s := range states {
+		if byPurpose[s.Purpose] == nil {
+			purposes = append(purposes, s.Purpose)
+		}
+		byPurpose[s.Purpose] = append(byPurpose[s.Purpose], people.State{Purpose: s.Purpose, Status: people.Status(s.Status), Source: people.Source(s.Source), At: s.At})
+	}
+	slices.Sort(purposes)
+	list := make([]people.State, len(purposes))
+	for i, p := range purposes {
+		_, list[i] = people.Decide(byPurpose[p], p)
+	}
+	return list
+}
+
+func said(status people.Status, source people.Source, purpose string, at time.Time) saidView {
+	view := saidView{At: at, Refused: status == people.Refused, Purpose: display.Words(purpose), Source: sourceText(source, status == people.Refused)}
+	if purpose == people.AllPurposes {
+		view.Purpose = "all purposes"
+	}
+	return view
+}
+
+// sourceText describes where a refusal or a consent comes from.
+func sourceText(source people.Source, refused bool) string {
+	switch source {
+	case people.FromWord:
+		if refused {
+			return "the person sent a stop word"
+		}
+		return "the person sent a word that takes a refusal back"
+	case people.FromProvider:
+		if refused {
+			return "the provider reports an opt-out"
+		}
+		return "the provider reports that an opt-out is lifted"
+	case people.FromApplication:
+		return "the person said so in a conversation"
+	case people.FromImport:
+		return "imported in a list"
+	case people.FromAPI:
+		return "recorded by an operator or a program"
+	default:
+		return display.Words(source)
+	}
+}
+
+// recordConsent records what a person said. Its answer is the page itself and no redirect,
+// which would need the address in its URL; so loading the page again sends the form again,
+// and the idempotency key makes that harmless.
+func recordConsent(v *visit) (*content, error) {
+	f := readConsentForm(v.r.PostForm)
+	if body := f.check(v.Now()); len(f.Mistakes) == 0 {
+		var out peopleapi.StateList
+		err := v.call(http.MethodPost, "/v1/consents", map[string]any{"consents": []any{body}}, &out)
+		if err == nil {
+			return recorded(v, f, out.States), nil
+		}
+		status, p := statusOf(err)
+		if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
+			return nil, err
+		}
+		f.place(p)
+	}
+	var found *personView
+	if f.Mistakes["to"] == "" {
+		found = readBack(v, f.To)
+	}
+	c, d := peopleContent(v, f.To, found)
+	f.Hidden = found != nil
+	c.status, d.Form = http.StatusUnprocessableEntity, f
+	c.flash = &flash{Bad: true, Text: "Nothing was recorded. Correct the marked fields of the form."}
+	return c, nil
+}
+
+// readBack returns what is known of an address beside what was done for it; nil if the
+// token may not search, or if it cannot be read: what was done stays done.
+func readBack(v *visit, to string) *personView {
+	if !v.maySearch() {
+		return nil
+	}
+	found, _ := findPerson(v.caller, to)
+	return found
+}
+
+func readConsentForm(form url.Values) *consentForm {
+	return &consentForm{
+		To: strings.TrimSpace(form.Get("to")), Status: form.Get("status"), At: strings.TrimSpace(form.Get("at")), Once: form.Get("once"), Mistakes: map[string]string{},
+		// Browsers count a line break as one character, and send two.
+		Words: strings.TrimSpace(strings.ReplaceAll(form.Get("words"), "\r\n", "\n")),
+	}
+}
+
+// check finds every mistake at once, and returns the consent for the API.
+func (f *consentForm) check(now time.Time) map[string]any {
+	body := map[string]any{"to": f.To, "status": f.Status, "words": f.Words}
+	if wrong := wrongAddress(f.To); wrong != "" {
+		f.Mistakes["to"] = wrong
+	}
+	if !slices.Contains(people.Statuses(), people.Status(f.Status)) {
+		f.Mistakes["status"] = "Choose what the person said."
+	}
+	if f.Words == "" {
+		f.Mistakes["words"] = "Write down what was said: it is the proof."
+	} else if utf8.RuneCountInString(f.Words) > maxProof {
+		f.Mistakes["words"] = "At most 500 characters are kept."
+	}
+	at, err := readMoment("at", f.At)
+	switch {
+	case err != nil:
+		f.Mistakes["at"] = "Enter a date and a time in UTC, such as 2026-05-04T09:00, or nothing."
+	case at.After(now):
+		f.Mistakes["at"] = "This is in the future."
+	case !at.IsZero():
+		body["at"] = at.Format(time.RFC3339)
+	}
+	if key := f.key(); key != "" {
+		body["key"] = key
+	}
+	return body
+}
+
+// key returns the idempotency key of the form: the same form sent again has the same, one
+// that was changed has another. Its random part is stored nowhere, so that the address
+// cannot be found from the key by trial.
+func (f *consentForm) key() string {
+	if len(f.Once) != len(rand.Text()) {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{f.Once, f.To, f.Status, f.At, f.Words}, "\x00")))
+	return "dashboard:" + hex.EncodeToString(sum[:16])
+}
+
+// place shows the errors of the API beside the fields that they are about.
+func (f *consentForm) place(p *problem) {
+	rest := *p
+	rest.Errors = nil
+	for _, e := range p.Errors {
+		switch field := path.Base(e.Pointer); field {
+		case "to", "status", "at", "words":
+			f.Mistakes[field] = e.Detail
+		default:
+			rest.Errors = append(rest.Errors, e)
+		}
+	}
+	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
+		f.Problem = &rest
+	}
+}
+
+// recorded returns the page after a consent was recorded, with the state of its address.
+func recorded(v *visit, f *consentForm, states []peopleapi.StateView) *content {
+	found := readBack(v, f.To)
+	c, d := peopleContent(v, f.To, found)
+	if found == nil {
+		d.To = ""
+	}
+	for _, now := range states {
+		c.flash = f.outcome(now)
+	}
+	return c
+}
+
+// outcome describes what a recorded consent changed: see [people.Next].
+func (f *consentForm) outcome(now peopleapi.StateView) *flash {
+	who, refused := auth.MaskNumber(f.To), now.Status == string(people.Refused)
+	at, _ := readMoment("at", f.At) // it was checked
+	switch {
+	case f.Status == now.Status && refused:
+		return &flash{Text: "The refusal of " + who + " is recorded. From now on contacts to this address end as suppressed, also those that wait. Contacts in flight are not canceled."}
+	case f.Status == now.Status:
+		return &flash{Text: "It is recorded that " + who + " may be contacted."}
+	case !at.IsZero() && at.Before(now.At):
+		return &flash{Bad: true, Text: "This is kept in the history and changes nothing: what was said later, on " + now.At.UTC().Format("2006-01-02 15:04:05") + " UTC, counts."}
+	case refused && people.Source(now.Source).ByPerson():
+		return &flash{Bad: true, Text: "This is kept in the history and changes nothing: " + who + " stays refused. Only the person can take back what the person refused, with a word such as START in a message."}
+	default: // the form was sent again
+		return &flash{Bad: true, Text: "This is kept in the history and changes nothing: what was recorded later counts."}
+	}
+}
