@@ -22,6 +22,7 @@ func CommonSettings() []Setting {
 		{Key: "rate_per_second", Kind: Integer, Help: "max dispatches per second; of text messages, segments (default 0: no limit). A provider that answers \"rate limited\" lowers it for a while"},
 		{Key: "burst", Kind: Integer, Help: "dispatches that may follow each other at once within rate_per_second (default a tenth of it, at least 1)"},
 		{Key: "reply_reserve", Kind: Integer, Help: "slots that only contacts of priority reply may take (default 0)"},
+		{Key: "only_to", Kind: String, Help: "addresses, joined by commas, that alone are contacted, as for a test; other contacts end as suppressed (default: all)"},
 		{Key: "region", Kind: String, Help: "country of phone numbers that are written without a country code, as ISO 3166, such as KE: addresses are converted to E.164, and impossible ones refused (default: addresses stay as they are given)"},
 	}
 }
@@ -36,6 +37,19 @@ func AtLeastOnce(s weir.Settings) bool {
 func ReplyReserve(s weir.Settings) int {
 	v, _ := s["reply_reserve"].(float64)
 	return int(v)
+}
+
+// OnlyTo returns the addresses of the common setting only_to; nil: all may be contacted.
+func OnlyTo(s weir.Settings) []string {
+	v, ok := s["only_to"].(string)
+	if !ok {
+		return nil
+	}
+	list := strings.Split(v, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return list
 }
 
 // Region returns the common setting region.

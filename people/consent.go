@@ -75,7 +75,7 @@ func Next(now State, known bool, c *Consent) State {
 		return next
 	case c.At.Before(now.At):
 		return now
-	case now.Status == Refused && now.Source.ByPerson() && c.Status == Given && !c.Source.ByPerson():
+	case now.Status == Refused && now.Source.ByPerson() && !c.Source.ByPerson(): // a refusal that somebody else recorded could be taken back
 		return now
 	}
 	return next
@@ -83,18 +83,31 @@ func Next(now State, known bool, c *Consent) State {
 
 // Decide reports whether a contact of a purpose must not be dispatched to an address with
 // these states. Of the purpose's own state and that of all purposes the one that was said
-// later counts; said at the same instant, the refusal.
+// later counts; said at the same instant, the refusal. What the person has refused, for all
+// purposes or this one, nobody else can take back by a consent for the other.
 func Decide(states []State, purpose string) (refused bool, by State) {
-	var found bool
+	var own State // the latest that the person said
 	for _, s := range states {
 		if s.Purpose != purpose && s.Purpose != AllPurposes {
 			continue
 		}
-		if !found || s.At.After(by.At) || s.At.Equal(by.At) && s.Status == Refused {
-			found, by = true, s
+		by = later(by, s)
+		if s.Source.ByPerson() {
+			own = later(own, s)
 		}
 	}
-	return found && by.Status == Refused, by
+	if own.Status == Refused {
+		by = own
+	}
+	return by.Status == Refused, by
+}
+
+// later returns the state that was said later; said at the same instant, the refusal.
+func later(a, b State) State {
+	if b.At.After(a.At) || b.At.Equal(a.At) && b.Status == Refused || a.Status == "" {
+		return b
+	}
+	return a
 }
 
 // Reason returns the reason of a contact that ends because of a refusal.
@@ -111,8 +124,9 @@ func Reason(by State) string {
 	}
 }
 
-// Store keeps consents.
+// Store keeps consents and purposes.
 type Store interface {
+	Purposes
 	// RecordConsents appends consents, all or none, and updates the states. It returns the state
 	// of each consent's address and purpose behind it. A consent whose key is known is not
 	// recorded again. When RecordConsents returns, every later claim sees the states.

@@ -55,7 +55,7 @@ func Judge(c *Claim, now time.Time) Verdict {
 	case refused && !p.exempt(RuleConsent):
 		return looked.stop(RuleConsent, Reason(by), time.Time{})
 	case p.Consent == IfRecorded && !given:
-		return looked.stop(RuleConsent, "no consent for "+c.Name+" is recorded", time.Time{})
+		return looked.stop(RuleUnrecorded, "no consent for "+c.Name+" is recorded", time.Time{})
 	case c.Reply || !p.Ruled():
 		return Verdict{Receipt: looked.receipt(time.Time{})}
 	}

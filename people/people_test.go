@@ -73,15 +73,19 @@ func TestNext_OnlyThePersonTakesARefusalBack(t *testing.T) {
 		c    people.Consent
 		want people.Status
 	}{
-		"the person again":            {is(people.Refused, people.FromWord), people.Consent{Status: people.Given, Source: people.FromWord, At: later}, people.Given},
-		"an import over the person":   {is(people.Refused, people.FromWord), people.Consent{Status: people.Given, Source: people.FromImport, At: later}, people.Refused},
-		"a client over the person":    {is(people.Refused, people.FromProvider), people.Consent{Status: people.Given, Source: people.FromAPI, At: later}, people.Refused},
-		"a client over a client":      {is(people.Refused, people.FromAPI), people.Consent{Status: people.Given, Source: people.FromAPI, At: later}, people.Given},
-		"an old list":                 {is(people.Given, people.FromAPI), people.Consent{Status: people.Refused, Source: people.FromImport, At: earlier}, people.Given},
-		"a refusal at the same time":  {is(people.Given, people.FromAPI), people.Consent{Status: people.Refused, Source: people.FromImport, At: at}, people.Refused},
-		"a refusal over the person's": {is(people.Given, people.FromWord), people.Consent{Status: people.Refused, Source: people.FromImport, At: later}, people.Refused},
+		"the person again":                     {is(people.Refused, people.FromWord), people.Consent{Status: people.Given, Source: people.FromWord, At: later}, people.Given},
+		"an import over the person":            {is(people.Refused, people.FromWord), people.Consent{Status: people.Given, Source: people.FromImport, At: later}, people.Refused},
+		"a client over the person":             {is(people.Refused, people.FromProvider), people.Consent{Status: people.Given, Source: people.FromAPI, At: later}, people.Refused},
+		"a client's refusal over the person's": {is(people.Refused, people.FromWord), people.Consent{Status: people.Refused, Source: people.FromAPI, At: later}, people.Refused},
+		"a client over a client":               {is(people.Refused, people.FromAPI), people.Consent{Status: people.Given, Source: people.FromAPI, At: later}, people.Given},
+		"an old list":                          {is(people.Given, people.FromAPI), people.Consent{Status: people.Refused, Source: people.FromImport, At: earlier}, people.Given},
+		"a refusal at the same time":           {is(people.Given, people.FromAPI), people.Consent{Status: people.Refused, Source: people.FromImport, At: at}, people.Refused},
+		"a refusal over the person's":          {is(people.Given, people.FromWord), people.Consent{Status: people.Refused, Source: people.FromImport, At: later}, people.Refused},
 	} {
 		tc.c.Purpose, tc.c.ID = "all", 2
+		if got := people.Next(tc.now, true, &tc.c); tc.now.Source.ByPerson() && tc.now.Status == people.Refused && !tc.c.Source.ByPerson() && got != tc.now {
+			t.Errorf("%s: the person's own refusal became %+v, which others could take back", name, got)
+		}
 		if got := people.Next(tc.now, true, &tc.c); got.Status != tc.want {
 			t.Errorf("%s: %s, want %s", name, got.Status, tc.want)
 		}

@@ -20,17 +20,18 @@ type Rule string
 
 // The rules, in the order in which they are looked at.
 const (
-	RuleConsent Rule = "consent"      // refused, or not recorded as given
-	RuleRepeat  Rule = "repeat_guard" // the same text again
-	RuleCap     Rule = "cap"          // too often
-	RuleHours   Rule = "quiet_hours"  // at this hour, in the person's zone
-	RuleHoliday Rule = "holidays"     // on this day, in the person's zone
-	RuleOnlyTo  Rule = "only_to"      // not one of the addresses that a channel is limited to
+	RuleConsent    Rule = "consent"      // the person has refused
+	RuleUnrecorded Rule = "no_consent"   // no consent is recorded, and the purpose needs one
+	RuleRepeat     Rule = "repeat_guard" // the same text again
+	RuleCap        Rule = "cap"          // too often
+	RuleHours      Rule = "quiet_hours"  // at this hour, in the person's zone
+	RuleHoliday    Rule = "holidays"     // on this day, in the person's zone
+	RuleOnlyTo     Rule = "only_to"      // not one of the addresses that the channel is limited to
 )
 
 // Rules returns every rule.
 func Rules() []Rule {
-	return []Rule{RuleConsent, RuleRepeat, RuleCap, RuleHours, RuleHoliday, RuleOnlyTo}
+	return []Rule{RuleConsent, RuleUnrecorded, RuleRepeat, RuleCap, RuleHours, RuleHoliday, RuleOnlyTo}
 }
 
 // Purpose says what contacts are for, and which rules hold for them.
@@ -44,7 +45,6 @@ type Purpose struct {
 	RepeatGuard  string    `json:"repeat_guard,omitempty" doc:"the same text to one address is suppressed within this time" example:"24h"`
 	ExemptFrom   []Rule    `json:"exempt_from,omitempty" maxItems:"1" enum:"consent" nullable:"false" doc:"consent: also people who refused are contacted, as in an emergency"`
 	ExemptReason string    `json:"exempt_reason,omitempty" maxLength:"500" doc:"why; it is in the audit log"`
-	HelpText     string    `json:"help_text,omitempty" maxLength:"1600" doc:"answer to a message that is only help or info"`
 
 	repeat time.Duration
 	zone   *time.Location
@@ -236,6 +236,13 @@ func (p *Purpose) Window() time.Duration {
 		longest = max(longest, p.Caps[i].within+day) // calendar days begin up to a day earlier
 	}
 	return longest
+}
+
+// Allows reports whether neither quiet hours nor a holiday is against an instant, in any of
+// the zones.
+func (p *Purpose) Allows(at time.Time, zones []*time.Location) bool {
+	open, _ := p.allowed(at, zones)
+	return open.Equal(at)
 }
 
 // exempt reports whether a rule does not hold.

@@ -125,6 +125,7 @@ type OutboxEntry struct {
 	Message  weir.Incoming // of MessageReceived
 	Result   weir.Result   // of ContactEnded
 	Messages int           // of ContactAccepted and ContactEnded: how many the provider has accepted
+	Rule     people.Rule   // of ContactEnded: by which it was suppressed
 }
 
 // Heard is what a message means to the survey of the respondent who sent it.

@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/internal/validation"
 	"weir/operators"
+	"weir/people"
 	"weir/surveys/calendar"
 )
 
@@ -307,6 +308,7 @@ type Ending struct {
 	At      time.Time // when it ended
 	Serial  int
 	Outcome weir.Outcome
+	Rule    people.Rule // by which it was suppressed
 	Result  weir.Result
 }
 
@@ -317,12 +319,18 @@ type Ending struct {
 // the job may have waited for an interviewer.
 func (pl *Plan) ContactEnded(p Progress, now time.Time, end Ending) (Progress, Effects) {
 	latest := end.Serial == p.Serial && p.Contact != Idle && p.Status == Active
-	if end.Outcome == weir.Suppressed { // the person has refused, in this survey or elsewhere
-		if !latest {
+	if end.Outcome == weir.Suppressed {
+		switch {
+		case !latest:
 			return p, Effects{}
+		case end.Rule == people.RuleRepeat: // the next attempt may say something else
+			return pl.ApplyOutcome(p, now, end.Serial, weir.Canceled)
 		}
 		p.Contact = Idle
-		return pl.OptOut(p)
+		if end.Rule == people.RuleOnlyTo || end.Rule == people.RuleUnrecorded {
+			return pl.giveUp(p)
+		}
+		return pl.OptOut(p) // the person has refused, in this survey or elsewhere
 	}
 	d := Disposition(end.Result.Code)
 	if d != "" && d.Final() && p.Status == Active {

@@ -1,12 +1,14 @@
 package contacts
 
 import (
+	"slices"
 	"time"
 
 	"weir"
 	"weir/channels"
 	"weir/internal/segments"
 	"weir/operators"
+	"weir/people"
 )
 
 // Accepted adds contacts that were accepted, after their commit and in their
@@ -48,7 +50,7 @@ func (c *Core) Reserve(specs []weir.Spec, now time.Time) int {
 	n, room := 0, c.ClaimsAtOnce(now)
 	for n < min(room, len(specs)) {
 		s := &specs[n]
-		if s.NotBefore.After(now) || windowOver(s, now) || !c.ledger.Fits(s.Priority, s.Size()) {
+		if s.NotBefore.After(now) || windowOver(s, now) || !c.mayContact(s) || !c.ledger.Fits(s.Priority, s.Size()) {
 			break
 		}
 		if !c.pace.claim(c.units(s), now) {
@@ -138,6 +140,12 @@ func (c *Core) claimContacts(now time.Time) {
 			k.Transitions = append(k.Transitions, c.finishWaiting(next, now, weir.Expired, "its window closed while it waited"))
 			continue
 		}
+		if !c.mayContact(&next.Spec) {
+			t := c.finishWaiting(next, now, weir.Suppressed, "the channel contacts only the addresses of only_to")
+			t.Contact.Receipt = weir.Receipt{Rule: string(people.RuleOnlyTo)}
+			k.Transitions = append(k.Transitions, t)
+			continue
+		}
 		units := c.units(&next.Spec)
 		if !c.pace.claim(units, now) {
 			break
@@ -147,6 +155,12 @@ func (c *Core) claimContacts(now time.Time) {
 		room--
 	}
 	c.commit(k)
+}
+
+// mayContact reports whether the channel may contact the address: all, unless it is limited
+// to some.
+func (c *Core) mayContact(s *weir.Spec) bool {
+	return c.onlyTo == nil || slices.Contains(c.onlyTo, people.Canonical(s.To))
 }
 
 // claim takes a contact from the window and its slots from the ledger.

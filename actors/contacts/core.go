@@ -22,6 +22,7 @@ import (
 	"weir/channels"
 	"weir/internal/backoff"
 	"weir/operators"
+	"weir/people"
 )
 
 // Config holds a broker's parameters.
@@ -115,6 +116,10 @@ func (c *Core) applyChannel(ch weir.Channel, now time.Time) {
 	c.ledger.Capacity, c.ledger.Reserve = ch.Capacity, channels.ReplyReserve(ch.Settings)
 	rate, burst := channels.Pace(ch.Settings)
 	c.pace.configure(rate, burst, now)
+	c.onlyTo = nil
+	for _, address := range channels.OnlyTo(ch.Settings) {
+		c.onlyTo = append(c.onlyTo, people.Canonical(address))
+	}
 	c.window.limit = min(max(2*ch.Capacity, minWindow), maxWindow)
 	if grown && c.window.blocked() > 0 || ch.Deleting {
 		c.window.rescan()
@@ -184,6 +189,7 @@ type Core struct {
 	breaker     breaker
 	retryBudget budget
 	pace        pace
+	onlyTo      []string // canonical addresses that alone are contacted; nil: all
 	queued      int64
 
 	prepared, preparing, checking   bool

@@ -13,6 +13,7 @@ import (
 	"weir/actors/supervise"
 	"weir/events"
 	"weir/internal/validation"
+	"weir/people"
 	"weir/surveys"
 )
 
@@ -31,6 +32,9 @@ type commands struct {
 func (c *commands) Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError) {
 	plan, wrong := d.Compile(c.io.Defaults)
 	wrong = append(wrong, c.checkChannels(ctx, d)...)
+	if c.io.People != nil {
+		wrong = append(wrong, people.CheckPurpose("/purpose", d.Purpose, c.io.People.Purposes())...)
+	}
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
@@ -148,17 +152,18 @@ func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now 
 		f.Pointer = "/schedule" + f.Pointer
 		wrong = append(wrong, f)
 	}
-	people, err := c.inspectRespondents(ctx, survey.ID, plan)
+	found, err := c.inspectRespondents(ctx, survey.ID, plan, now)
 	if err != nil {
 		return nil, err
 	}
+	wrong = append(wrong, found.hours...)
 	switch {
-	case people.count == 0:
+	case found.count == 0:
 		wrong = append(wrong, weir.FieldError{Pointer: "/respondents", Code: "required", Detail: "the survey has no respondents; add some before the launch"})
-	case people.count == people.gaps.Respondents:
+	case found.count == found.gaps.Respondents:
 		skip = false // none would be contacted
 	}
-	if e, ok := errors.AsType[*weir.Error](people.gaps.Err()); ok && skip {
+	if e, ok := errors.AsType[*weir.Error](found.gaps.Err()); ok && skip {
 		warnings = e.Fields
 	} else if ok {
 		e.Fields = append(wrong, e.Fields...)
@@ -168,7 +173,7 @@ func (c *commands) checkLaunch(ctx context.Context, survey *surveys.Survey, now 
 		return nil, err
 	}
 	if survey.Application.URL == "" {
-		warnings = append(warnings, plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(people.attributes)))...)
+		warnings = append(warnings, plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(found.attributes)))...)
 	}
 	return warnings, c.prepareChannels(ctx, plan)
 }
@@ -178,12 +183,14 @@ type launchSummary struct {
 	count      int
 	attributes map[string]bool
 	gaps       surveys.MissingAttributes
+	hours      []weir.FieldError // people whom the schedule and the rules of the purpose leave no time for
 }
 
 const respondentPage = 1000
 
 // inspectRespondents reads every respondent, page by page.
-func (c *commands) inspectRespondents(ctx context.Context, survey int64, plan *surveys.Plan) (launchSummary, error) {
+func (c *commands) inspectRespondents(ctx context.Context, survey int64, plan *surveys.Plan, now time.Time) (launchSummary, error) {
+	hours := c.io.hoursOf(plan)
 	out := launchSummary{attributes: map[string]bool{}, gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
 	for after := surveys.RespondentID(0); ; {
 		page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
@@ -195,11 +202,13 @@ func (c *commands) inspectRespondents(ctx context.Context, survey int64, plan *s
 		for i := range page {
 			out.count++
 			out.gaps.Check(page[i].ID.String(), page[i].Attributes)
+			hours.add(&page[i])
 			for name := range page[i].Attributes {
 				out.attributes[name] = true
 			}
 		}
 		if next == 0 {
+			out.hours = hours.check(now)
 			return out, nil
 		}
 		after = next

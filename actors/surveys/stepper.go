@@ -245,7 +245,7 @@ func (st *stepper) ruleFor(n *surveys.OutboxEntry) rule {
 		case n.Kind == surveys.CallAnswered:
 			q, e = st.plan.CallAnswered(p, n.At, n.Owner.Serial)
 		case n.Kind == surveys.ContactEnded:
-			q, e = st.plan.ContactEnded(p, st.now, surveys.Ending{At: n.At, Serial: n.Owner.Serial, Outcome: n.Outcome, Result: n.Result})
+			q, e = st.plan.ContactEnded(p, st.now, surveys.Ending{At: n.At, Serial: n.Owner.Serial, Outcome: n.Outcome, Rule: n.Rule, Result: n.Result})
 		case n.Kind == surveys.MessageReceived && st.plan.IsOptOut(n.Message.Body):
 			q, e = st.plan.OptOut(p)
 		case n.Kind == surveys.MessageReceived:

@@ -160,7 +160,7 @@ func testRecordedConsent(t *testing.T, backend Backend) {
 	b.purpose("emergency", people.Purpose{ExemptFrom: []people.Rule{people.RuleConsent}, ExemptReason: "floods"})
 	id, lease := b.owned("a")
 	list := b.accept(id, smsFor("marketing", "1"), smsFor("marketing", "2"), smsFor("emergency", "3"))
-	if c := b.claimed(lease, list[0]); c.Outcome != weir.Suppressed || c.Receipt.Rule != "consent" {
+	if c := b.claimed(lease, list[0]); c.Outcome != weir.Suppressed || c.Receipt.Rule != "no_consent" {
 		t.Errorf("without a consent it is %+v", c.Progress)
 	}
 	b.says("+15550001", people.Given)

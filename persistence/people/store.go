@@ -32,10 +32,9 @@ import (
 )
 
 var (
-	_ people.Store    = (*Store)(nil)
-	_ people.Purposes = (*Store)(nil)
-	_ contacts.Gate   = (*Gate)(nil)
-	_ commit.Part     = (*Gate)(nil)
+	_ people.Store  = (*Store)(nil)
+	_ contacts.Gate = (*Gate)(nil)
+	_ commit.Part   = (*Gate)(nil)
 )
 
 // Store keeps consents, purposes and when people were contacted.

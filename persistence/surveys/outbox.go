@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
 	"weir/persistence/contacts"
@@ -58,6 +59,7 @@ func (s *Outbox) Changed(t *commit.Tx, transitions iter.Seq[*weir.Transition]) e
 			}
 			if h.kind == surveys.ContactEnded {
 				outcome, reason, details.Result = string(c.Outcome), columns.Clip(c.Reason), tr.Result
+				details.Rule = people.Rule(c.Receipt.Rule)
 			}
 			// Of a reply only that the provider accepted it, once.
 			if c.Owner.Serial == 0 && (details.Messages == 0 || !tr.Was.InFlight() || tr.Was == weir.Active) {
@@ -111,7 +113,8 @@ func occurrences(tr *weir.Transition) (list []occurrence) {
 // outboxDetails are the details of an outbox entry of a contact, stored as JSON.
 type outboxDetails struct {
 	weir.Result
-	Messages int `json:"messages,omitempty"`
+	Messages int         `json:"messages,omitempty"`
+	Rule     people.Rule `json:"rule,omitempty"` // by which it was suppressed
 }
 
 // text returns the JSON; empty without details.
@@ -185,7 +188,7 @@ func (s *Outbox) OutboxEntries(ctx context.Context, after int64, limit int) ([]s
 			if err := json.Unmarshal([]byte(r.Message), into); err != nil {
 				return nil, s.Failure("read the outbox", err)
 			}
-			n.Result, n.Messages = d.Result, d.Messages
+			n.Result, n.Messages, n.Rule = d.Result, d.Messages, d.Rule
 			n.Message.ReceivedAt = columns.Instant(columns.Micros(n.Message.ReceivedAt))
 		}
 		list = append(list, n)

@@ -1,0 +1,91 @@
+package surveys
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/people"
+	"weir/surveys"
+	"weir/surveys/respondents"
+)
+
+// Bounds of the check of hours at a launch.
+const (
+	hoursAhead = 7 * 24 * time.Hour
+	hoursStep  = 15 * time.Minute
+	leastHours = time.Hour
+)
+
+// hours finds respondents whom the windows of a survey and the rules of its purpose leave too
+// little time: otherwise it would turn out in the night that a survey cannot end.
+type hours struct {
+	plan    *surveys.Plan
+	purpose *people.Purpose // nil: there are no rules
+	zones   people.Zones
+	sets    map[string]*zoneSet
+}
+
+// zoneSet is the zones that some respondents may live in.
+type zoneSet struct {
+	zones       []*time.Location
+	respondents int
+}
+
+func (i *Options) hoursOf(plan *surveys.Plan) *hours {
+	h := &hours{plan: plan, sets: map[string]*zoneSet{}}
+	if i.People == nil {
+		return h
+	}
+	name := plan.Purpose
+	if name == "" {
+		name = people.DefaultPurpose
+	}
+	if p := i.People.Purposes()[name]; p != nil && (p.QuietHours != nil || len(p.Holidays) > 0) {
+		h.purpose = p
+	}
+	return h
+}
+
+func (h *hours) add(r *surveys.Respondent) {
+	if h.purpose == nil {
+		return
+	}
+	zones := h.zones.Of(r.Attributes[respondents.FieldTimeZone], people.Canonical(r.Phone), h.purpose.Zone())
+	key := fmt.Sprint(len(zones), zones[0], zones[len(zones)-1])
+	if h.sets[key] == nil {
+		h.sets[key] = &zoneSet{zones: zones}
+	}
+	h.sets[key].respondents++
+}
+
+// check returns a mistake for each set of zones that is left less than an hour in the week
+// from the first window on.
+func (h *hours) check(now time.Time) (wrong []weir.FieldError) {
+	from, ok := h.plan.Schedule.NextOpen(now)
+	if !ok {
+		return nil // reported already
+	}
+	for _, key := range slices.Sorted(maps.Keys(h.sets)) {
+		set := h.sets[key]
+		var open time.Duration
+		for at := from; at.Before(from.Add(hoursAhead)) && open < leastHours; at = at.Add(hoursStep) {
+			if h.plan.Schedule.Contains(at) && h.purpose.Allows(at, set.zones) {
+				open += hoursStep
+			}
+		}
+		if open >= leastHours {
+			continue
+		}
+		where := set.zones[0].String()
+		if len(set.zones) > 1 {
+			where = fmt.Sprintf("%s or one of %d other zones", where, len(set.zones)-1)
+		}
+		wrong = weir.AddMistakes(wrong, weir.FieldError{Pointer: "/purpose", Code: "window", Detail: fmt.Sprintf(
+			"leaves %v in a week to contact %d respondents who live in %s: the windows of the schedule and the purpose's quiet hours and holidays hardly meet; change either, or give these respondents the attribute time_zone",
+			open, set.respondents, where)})
+	}
+	return wrong
+}
