@@ -170,12 +170,19 @@ func (c *columns) used() map[string]string {
 
 // text says which columns are read.
 func (c *columns) text() string {
-	name := func(i int, none string) string {
-		if i < 0 {
-			return none
+	var b strings.Builder
+	b.WriteString("  addresses are in " + c.names[c.address])
+	for _, x := range []struct {
+		column        int
+		what, missing string
+	}{
+		{c.status, "refused or given in ", "every row is a refusal"}, {c.at, "instants in ", "all are of now"}, {c.words, "words in ", "no words"},
+	} {
+		if x.column < 0 {
+			b.WriteString(", " + x.missing)
+		} else {
+			b.WriteString(", " + x.what + c.names[x.column])
 		}
-		return c.names[i]
 	}
-	return "  columns: address is " + name(c.address, "") + ", status is " + name(c.status, "missing (every row is a refusal)") +
-		", at is " + name(c.at, "missing (it is said at the import)") + ", words is " + name(c.words, "missing") + "\n"
+	return b.String() + "\n"
 }
