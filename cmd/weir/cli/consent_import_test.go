@@ -154,7 +154,7 @@ func TestConsentImport_RowsOfAPersonStayInOrder(t *testing.T) {
 		}
 	}
 	clitest.Check(t, at(t, b.url, list.String(), "consent", "import", "-", "--status", "said"), app.OK, "^standard input: 3,000 refusals recorded, 3,000 consents recorded, 0 rows rejected\n$", "^$")
-	for _, person := range []int{0, 1, 997, 2000, persons - 1} {
+	for person := 0; person < persons; person += 25 {
 		if is := history(b, fmt.Sprintf("+1555%07d", person)); is.Refused || len(is.Consents) != 2 {
 			t.Errorf("%d: %+v", person, is)
 		}

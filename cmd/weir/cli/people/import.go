@@ -56,7 +56,8 @@ empty name, the column is not read.
 
 The command can be repeated safely: the same row is not recorded twice, also if its number
 is written differently, or comes from a corrected file. Rows that were said at another time
-are others. To record the same list once more on purpose, change --source-name.
+are others. To import a list without instants again after people have said something else,
+such as every night, give each run another --source-name.
 
 Invalid rows are listed with their line, the others are recorded, and the exit code is 4.
 --errors writes them to another file, with the columns weir_line, weir_column and
