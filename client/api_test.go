@@ -87,10 +87,22 @@ func TestClient_KeysMakeBodiesIdempotent(t *testing.T) {
 	hearing := func(b client.HearingBody) func(c *client.Client) error {
 		return func(c *client.Client) error { _, err := c.PostDisposition(t.Context(), "s", "r1", b); return err }
 	}
+	consents := func(keys ...string) func(c *client.Client) error {
+		return func(c *client.Client) error {
+			var b client.ConsentsBody
+			for _, key := range keys {
+				b.Consents = append(b.Consents, client.ConsentBody{Key: key, To: "+15550001", Status: "refused"})
+			}
+			_, err := c.PostConsents(t.Context(), b)
+			return err
+		}
+	}
 	for name, x := range map[string]struct {
 		ask   func(c *client.Client) error
 		tries int32
 	}{
+		"consents with keys":    {consents("a", "b"), 2},
+		"a consent without one": {consents("a", ""), 1},
 		"contacts with keys":    {contacts("a", "b"), 2},
 		"a contact without one": {contacts("a", ""), 1},
 		"a disposition":         {hearing(client.HearingBody{Disposition: "completed"}), 2},

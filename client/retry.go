@@ -24,6 +24,10 @@ func (b ContactsBody) idempotent() bool {
 	return !slices.ContainsFunc(b.Contacts, func(c ContactBody) bool { return c.Key == "" })
 }
 
+func (b ConsentsBody) idempotent() bool {
+	return !slices.ContainsFunc(b.Consents, func(c ConsentBody) bool { return c.Key == "" })
+}
+
 func (b HearingBody) idempotent() bool { return len(b.Messages) == 0 || b.Key != "" }
 
 func (r Request) idempotent() bool {

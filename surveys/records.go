@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/people"
 	"weir/surveys/calendar"
 )
 

@@ -1,6 +1,7 @@
 // Package respondents reads respondents as clients send them: CSV and NDJSON files in
 // several encodings, request bodies, phone numbers and attributes. It reads row by row
-// in bounded memory, and reports each bad row without its content.
+// in bounded memory, and reports each bad row without its content. Other lists of people
+// are read the same way, as tables: see [NewTable].
 package respondents
 
 import (
@@ -68,11 +69,11 @@ func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, er
 	if format != CSV && format != NDJSON {
 		return nil, weir.Errorf(weir.CodeInvalid, "format %q is not one of csv and ndjson", validation.Clip(string(format)))
 	}
-	in, decoded, err := decode(r, encoding)
+	out, err := newReader(r, format, encoding)
 	if err != nil {
 		return nil, err
 	}
-	out := &Reader{lines: lineReader{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, decoded: decoded, format: format, region: region}
+	out.region = region
 	if format == NDJSON {
 		return out, nil
 	}
@@ -80,6 +81,25 @@ func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, er
 		return nil, err
 	}
 	return out, nil
+}
+
+// NewTable starts to read a CSV file whose columns mean what the caller decides: by
+// [Reader.Header] and [Reader.Fields] only. It fails if the file is empty or its first line
+// cannot be read.
+func NewTable(r io.Reader, encoding string) (*Reader, error) {
+	out, err := newReader(r, CSV, encoding)
+	if err != nil {
+		return nil, err
+	}
+	return out, out.readNames()
+}
+
+func newReader(r io.Reader, format Format, encoding string) (*Reader, error) {
+	in, decoded, err := decode(r, encoding)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{lines: lineReader{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, decoded: decoded, format: format}, nil
 }
 
 // Next returns the next row. The error is a *[RowError] if reading can continue,
@@ -154,28 +174,54 @@ func (r *Reader) nextCells() ([]cell, int, error) {
 	if r.format == NDJSON {
 		return r.nextObject()
 	}
-	fields, number, err := r.lines.record(r.comma)
+	fields, number, err := r.nextFields()
 	if err != nil {
 		return nil, number, err
-	}
-	if err := r.check(fields...); err != nil {
-		return nil, number, err
-	}
-	// Only empty ones: a value beyond the header is a mistake that must not be dropped.
-	for len(fields) > len(r.columns) && strings.TrimSpace(fields[len(fields)-1]) == "" {
-		fields = fields[:len(fields)-1] // spreadsheets pad rows
-	}
-	switch {
-	case strings.TrimSpace(strings.Join(fields, "")) == "":
-		return nil, number, errSkip
-	case len(fields) != len(r.columns):
-		return nil, number, fmt.Errorf("has %d fields; the header has %d", len(fields), len(r.columns))
 	}
 	out := make([]cell, len(fields))
 	for i, f := range fields {
 		out[i] = cell{r.columns[i], f}
 	}
 	return out, number, nil
+}
+
+// Fields returns the fields of the next record that is not empty, one for each column, and
+// the number of its first line. The error is a *[RowError], and the fields are as in
+// [Reader.Record], if reading can continue, and io.EOF after the last record.
+func (r *Reader) Fields() (fields []string, line int, err error) {
+	for {
+		fields, line, err = r.nextFields()
+		if !errors.Is(err, errSkip) {
+			break
+		}
+	}
+	if err != nil {
+		err = rowError(line, err)
+	}
+	return fields, line, err
+}
+
+// nextFields returns the fields of the next record, one for each column; the number is 0 if
+// reading failed.
+func (r *Reader) nextFields() (fields []string, number int, err error) {
+	fields, number, err = r.lines.record(r.comma)
+	if err != nil {
+		return fields, number, err
+	}
+	if err := r.check(fields...); err != nil {
+		return fields, number, err
+	}
+	// Only empty ones: a value beyond the header is a mistake that must not be dropped.
+	for len(fields) > len(r.names) && strings.TrimSpace(fields[len(fields)-1]) == "" {
+		fields = fields[:len(fields)-1] // spreadsheets pad rows
+	}
+	switch {
+	case strings.TrimSpace(strings.Join(fields, "")) == "":
+		return fields, number, errSkip
+	case len(fields) != len(r.names):
+		return fields, number, fmt.Errorf("has %d fields; the header has %d", len(fields), len(r.names))
+	}
+	return fields, number, nil
 }
 
 func (r *Reader) check(fields ...string) error {
@@ -195,8 +241,8 @@ func (r *Reader) valid(text string) bool {
 	return utf8.ValidString(text) && !(r.decoded && strings.ContainsRune(text, utf8.RuneError))
 }
 
-// header reads the names of the columns.
-func (r *Reader) header() error {
+// readNames reads the first line, which names the columns.
+func (r *Reader) readNames() error {
 	first, err := r.lines.next()
 	if errors.Is(err, io.EOF) {
 		return errEmpty()
@@ -214,6 +260,15 @@ func (r *Reader) header() error {
 		return weir.Errorf(weir.CodeInvalid, "the first line, which names the columns, cannot be read: %v", err)
 	}
 	r.names = fields
+	return nil
+}
+
+// header reads the names of the columns, as attributes.
+func (r *Reader) header() error {
+	if err := r.readNames(); err != nil {
+		return err
+	}
+	fields := r.names
 	limit := MaxAttributes + 1
 	for _, f := range fields {
 		if IsRemark(normalizeName(f)) {

@@ -289,6 +289,36 @@ func TestReader_ReadsRowsBackUnchanged(t *testing.T) {
 	})
 }
 
+// A table has the columns that it has, and its bad records cost no others.
+func TestTable_ReadsAnyColumns(t *testing.T) {
+	t.Parallel()
+	in, err := respondents.NewTable(strings.NewReader("\ufeffTo;Opted out at;To\n1;2;3\n;;\n4;5\n\"6;7;8\n9;\"a\nb\";c;;\n\xff;1;2\n"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, separator := in.Header()
+	got := []string{strings.Join(names, "|") + separator}
+	for {
+		fields, line, err := in.Fields()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		got = append(got, fmt.Sprintf("%d %q %v", line, fields, err))
+	}
+	want := []string{
+		"To|Opted out at|To;", `2 ["1" "2" "3"] <nil>`, `4 ["4" "5"] line 4: has 2 fields; the header has 3`, `5 ["\"6;7;8"] line 5: a closing quote does not end the field; write a quote inside a field twice`,
+		`6 ["9" "a\nb" "c"] <nil>`, `8 ["\xff" "1" "2"] line 8: has bytes that are not valid in the file's encoding; save it as UTF-8 or state its encoding`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for file, want := range map[string]string{"": "the file is empty", "\"a\n": "cannot be read"} {
+		if _, err := respondents.NewTable(strings.NewReader(file), ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", file, err)
+		}
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	for _, s := range []string{"phone,a\n5512345678,1\n", "\ufeffphone;a\n\"x\n\"\"", "{\"phone\":1}\n{", "\xff\xfep\x00", "phone\r\r\n\"\"\"\n"} {
 		f.Add([]byte(s), "")

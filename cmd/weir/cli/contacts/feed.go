@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"strconv"
-	"strings"
 
 	"weir/client"
 	"weir/cmd/internal/terminal"
@@ -140,47 +137,24 @@ func (f *feed) flush(ctx context.Context) error {
 // drop removes the rows that an error response names from the batch. It returns an
 // error that names no row.
 func (f *feed) drop(err error) error {
-	// 429 and 5xx say nothing about rows: the batch is kept, and the whole command fails.
-	problem, ok := errors.AsType[*client.Error](err)
-	if !ok || problem.Status < 400 || problem.Status >= 500 || problem.Status == http.StatusTooManyRequests {
-		return err
-	}
-	bad := map[int]bool{}
-	for _, field := range problem.Fields {
-		i, column, ok := rowOf(field.Pointer)
-		if !ok || i >= len(f.batch) {
-			return err
-		}
-		if bad[i] {
-			continue // one reason per row is enough
-		}
-		bad[i] = true
-		if err := f.reject(f.batch[i], client.RowError{Line: f.batch[i].line, Column: column, Reason: field.Detail}); err != nil {
-			return err
-		}
-	}
-	if len(bad) == 0 {
-		return err
+	bad := app.RejectedElements(err, "contacts", len(f.batch))
+	if bad == nil {
+		return err // the batch is kept, and the whole command fails
 	}
 	kept := f.batch[:0]
 	for i, r := range f.batch {
-		if !bad[i] {
+		why, named := bad[i]
+		if !named {
 			kept = append(kept, r)
+			continue
+		}
+		why.Line = r.line
+		if err := f.reject(r, why); err != nil {
+			return err
 		}
 	}
 	f.batch = kept
 	return nil
-}
-
-// rowOf parses the JSON pointer of a validation error: /contacts/7/to.
-func rowOf(pointer string) (i int, column string, ok bool) {
-	rest, ok := strings.CutPrefix(pointer, "/contacts/")
-	if !ok {
-		return 0, "", false
-	}
-	number, column, _ := strings.Cut(rest, "/")
-	i, err := strconv.Atoi(number)
-	return i, column, err == nil && i >= 0
 }
 
 // failed adds to an error what was sent and how to resume.

@@ -24,7 +24,8 @@ The token needs the scope people:admin; to show what a person has said, pii:read
 
 const example = `  weir consent refuse +525512345678 --words "please remove me"
   weir consent show "+52 55 1234 5678"
-  weir consent give +525512345678`
+  weir consent give +525512345678
+  weir consent import opted-out.csv --dry-run`
 
 // Command makes "weir consent".
 func Command(a *app.App) *cobra.Command {
@@ -32,7 +33,7 @@ func Command(a *app.App) *cobra.Command {
 	return r.APIGroup("consent", "Record and show refusals and consents", about, example,
 		recordCommand(a, r, "refuse", "refused", "Record a refusal", "Record that a person does not want to be contacted, over any channel. Contacts that wait\nend as suppressed when it is their turn."),
 		recordCommand(a, r, "give", "given", "Record a consent", "Record that a person wants to be contacted. It takes back a refusal that was recorded by\na client. What the person has refused in a message, only the person takes back."),
-		showCommand(a, r))
+		importCommand(a, r), showCommand(a, r))
 }
 
 func recordCommand(a *app.App, r *app.Connection, name, status, short, long string) *cobra.Command {
