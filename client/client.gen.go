@@ -12,6 +12,16 @@ import (
 	"time"
 )
 
+// Defines values for PurposeExemptFrom.
+const (
+	PurposeExemptFromConsent PurposeExemptFrom = "consent"
+)
+
+// Defines values for PurposeViewExemptFrom.
+const (
+	PurposeViewExemptFromConsent PurposeViewExemptFrom = "consent"
+)
+
 // AcceptedList The contacts of a request that was accepted, in its order.
 type AcceptedList struct {
 	// Contacts contacts in the order of the request
@@ -125,6 +135,9 @@ type AttemptView struct {
 
 	// Reason why the attempt ended so, in words
 	Reason string `json:"reason,omitempty,omitzero"`
+
+	// Receipt what the rules for the sake of the person found when it was claimed; absent: there were none
+	Receipt ReceiptView `json:"receipt,omitempty,omitzero"`
 
 	// SentAt when the provider took it
 	SentAt time.Time `json:"sent_at,omitempty,omitzero"`
@@ -276,6 +289,23 @@ type CanceledView struct {
 
 	// State its state after the request; sending, active or unknown: the provider is asked to cancel it
 	State string `json:"state"`
+}
+
+// Cap How often one person is contacted at most.
+type Cap struct {
+	// Kind rolling: within the time before each contact; calendar: today and the days before, in the person's zone
+	Kind string `json:"kind,omitempty,omitzero"`
+
+	// Max most contacts
+	Max int `json:"max"`
+
+	// Over which contacts count: those of this purpose, or of all
+	Over string `json:"over,omitempty,omitzero"`
+
+	// Within time that they are counted over; of calendar days a number of days
+	//
+	// Examples: 7d
+	Within string `json:"within"`
 }
 
 // ChannelBody A channel, as in a request.
@@ -478,6 +508,11 @@ type ConsentBody struct {
 	// Key makes the request safe to repeat: a consent whose key is known is not recorded again
 	Key string `json:"key,omitempty,omitzero"`
 
+	// Purpose for which purpose it counts; all: for every
+	//
+	// Examples: all
+	Purpose string `json:"purpose,omitempty,omitzero"`
+
 	// Source where it comes from
 	Source string `json:"source,omitempty,omitzero"`
 
@@ -558,8 +593,18 @@ type ContactBody struct {
 	// Priority weights of 9 to 1, not an order: while both wait, nine of the higher priority (reply, then high, then normal) are dispatched for each one of the lower
 	Priority string `json:"priority,omitempty,omitzero"`
 
+	// Purpose what it is for, which decides which rules for the sake of the person hold; absent: default
+	//
+	// Examples: reminders
+	Purpose string `json:"purpose,omitempty,omitzero"`
+
 	// Survey surveys of one channel take turns; printable
 	Survey string `json:"survey,omitempty,omitzero"`
+
+	// TimeZone IANA time zone in which the person lives, for quiet hours; absent: that of the number, as far as it is known
+	//
+	// Examples: Africa/Nairobi
+	TimeZone string `json:"time_zone,omitempty,omitzero"`
 
 	// To the address, in the form of the channel's type: a number as in E.164 (an optional + and 3 to 15 digits, nothing else) unless the type has its own; on a channel with a region also one without a country code, which is stored as in E.164; visible ASCII characters; for phone numbers + and digits, such as +254722123456
 	//
@@ -617,11 +662,17 @@ type ContactView struct {
 	// Priority weights of 9 to 1, not an order: while both wait, nine of the higher priority (reply, then high, then normal) are dispatched for each one of the lower
 	Priority string `json:"priority"`
 
+	// Purpose what it is for; absent: default
+	Purpose string `json:"purpose,omitempty,omitzero"`
+
 	// QueuedAt when it was accepted
 	QueuedAt time.Time `json:"queued_at"`
 
 	// Reason why the contact ended so, in words
 	Reason string `json:"reason,omitempty,omitzero"`
+
+	// Rule the rule for the sake of the person by which it was suppressed, or waits
+	Rule string `json:"rule,omitempty,omitzero"`
 
 	// Segments segments of its texts, as networks send and bill them; rate_per_second of a channel counts them
 	Segments int `json:"segments,omitempty,omitzero"`
@@ -634,6 +685,9 @@ type ContactView struct {
 
 	// Survey name of the survey; absent: none
 	Survey string `json:"survey,omitempty,omitzero"`
+
+	// TimeZone in which the person lives, as the client said
+	TimeZone string `json:"time_zone,omitempty,omitzero"`
 
 	// To address of the person, in the canonical form of the channel type; masked without pii:read
 	To string `json:"to"`
@@ -1033,6 +1087,32 @@ type HoldView struct {
 	Since time.Time `json:"since,omitempty,omitzero"`
 }
 
+// Holiday A day without contacts.
+type Holiday struct {
+	// Date day; a day, such as 2026-12-25
+	//
+	// Examples: 2026-12-25
+	Date string `json:"date"`
+
+	// Name for people
+	//
+	// Examples: Christmas Day
+	Name string `json:"name,omitempty,omitzero"`
+}
+
+// Hours Hours of a day; they may pass midnight.
+type Hours struct {
+	// From first minute; HH:MM
+	//
+	// Examples: 21:00
+	From string `json:"from"`
+
+	// To first minute after them; HH:MM
+	//
+	// Examples: 08:00
+	To string `json:"to"`
+}
+
 // ImportProblem A problem with the progress of an import.
 type ImportProblem struct {
 	// Code stable name of the kind of error
@@ -1114,6 +1194,17 @@ type IncomingView struct {
 
 	// To address that the person wrote to
 	To string `json:"to,omitempty,omitzero"`
+}
+
+// Left What a cap leaves.
+type Left struct {
+	// Cap the cap
+	//
+	// Examples: 2 in 7d
+	Cap string `json:"cap"`
+
+	// N how many more contacts
+	N int `json:"n"`
 }
 
 // Match A condition on an attribute: one of some values, or a number within bounds.
@@ -1287,6 +1378,91 @@ type ProcessesView struct {
 	Processes []ProcessView `json:"processes"`
 }
 
+// Purpose What contacts are for, and the rules for the sake of the person that hold for them.
+type Purpose struct {
+	// Caps how often a person is contacted at most; a contact beyond waits
+	Caps []Cap `json:"caps,omitempty,omitzero"`
+
+	// Consent recorded: only people are contacted whose consent for this purpose, or for all, is recorded
+	Consent string `json:"consent,omitempty,omitzero"`
+
+	// ExemptFrom consent: also people who refused are contacted, as in an emergency
+	ExemptFrom []PurposeExemptFrom `json:"exempt_from,omitempty,omitzero"`
+
+	// ExemptReason why; it is in the audit log
+	ExemptReason string `json:"exempt_reason,omitempty,omitzero"`
+
+	// Holidays days, in the person's zone, on which nobody is contacted
+	Holidays []Holiday `json:"holidays,omitempty,omitzero"`
+
+	// QuietHours hours of the person's day in which the person is not contacted; a contact waits for their end
+	QuietHours Hours `json:"quiet_hours,omitempty,omitzero"`
+
+	// RepeatGuard the same text to one address is suppressed within this time
+	//
+	// Examples: 24h
+	RepeatGuard string `json:"repeat_guard,omitempty,omitzero"`
+
+	// TimeZone IANA zone of people whose zone neither the contact nor the number says; absent: UTC
+	//
+	// Examples: Africa/Nairobi
+	TimeZone string `json:"time_zone,omitempty,omitzero"`
+
+	// Title for people
+	Title string `json:"title,omitempty,omitzero"`
+}
+
+// PurposeExemptFrom defines model for Purpose.ExemptFrom.
+type PurposeExemptFrom string
+
+// PurposeList All purposes.
+type PurposeList struct {
+	// Purposes by name; default is among them once its rules were set
+	Purposes []PurposeView `json:"purposes"`
+}
+
+// PurposeView A purpose with its name.
+type PurposeView struct {
+	// Caps how often a person is contacted at most; a contact beyond waits
+	Caps []Cap `json:"caps,omitempty,omitzero"`
+
+	// Consent recorded: only people are contacted whose consent for this purpose, or for all, is recorded
+	Consent string `json:"consent,omitempty,omitzero"`
+
+	// ExemptFrom consent: also people who refused are contacted, as in an emergency
+	ExemptFrom []PurposeViewExemptFrom `json:"exempt_from,omitempty,omitzero"`
+
+	// ExemptReason why; it is in the audit log
+	ExemptReason string `json:"exempt_reason,omitempty,omitzero"`
+
+	// Holidays days, in the person's zone, on which nobody is contacted
+	Holidays []Holiday `json:"holidays,omitempty,omitzero"`
+
+	// Name as contacts and surveys name it
+	//
+	// Examples: research
+	Name string `json:"name"`
+
+	// QuietHours hours of the person's day in which the person is not contacted; a contact waits for their end
+	QuietHours Hours `json:"quiet_hours,omitempty,omitzero"`
+
+	// RepeatGuard the same text to one address is suppressed within this time
+	//
+	// Examples: 24h
+	RepeatGuard string `json:"repeat_guard,omitempty,omitzero"`
+
+	// TimeZone IANA zone of people whose zone neither the contact nor the number says; absent: UTC
+	//
+	// Examples: Africa/Nairobi
+	TimeZone string `json:"time_zone,omitempty,omitzero"`
+
+	// Title for people
+	Title string `json:"title,omitempty,omitzero"`
+}
+
+// PurposeViewExemptFrom defines model for PurposeView.ExemptFrom.
+type PurposeViewExemptFrom string
+
 // QuotaView A bucket, and how many it has.
 type QuotaView struct {
 	// Counted how many count towards it
@@ -1297,6 +1473,41 @@ type QuotaView struct {
 
 	// Where what each attribute has to be
 	Where map[string]Match `json:"where"`
+}
+
+// ReceiptView What the rules for the sake of the person found when an attempt was claimed.
+type ReceiptView struct {
+	// Consent id of the consent that counted
+	Consent string `json:"consent,omitempty,omitzero"`
+
+	// Left what caps leave after this contact
+	Left []Left `json:"left,omitempty,omitzero"`
+
+	// Local the person's time, in the first zone
+	//
+	// Examples: 2026-03-05T14:03:00+03:00
+	Local string `json:"local,omitempty,omitzero"`
+
+	// Purpose what the contact is for
+	//
+	// Examples: research
+	Purpose string `json:"purpose"`
+
+	// Rules that were looked at
+	Rules []string `json:"rules"`
+
+	// Text in one sentence
+	//
+	// Examples: purpose research; no refusal recorded; 14:03 in Africa/Nairobi; cap 2 in 7d: 1 left
+	Text string `json:"text"`
+
+	// Until when the hours end in which the person may be contacted: the provider is asked not to dispatch it later
+	Until time.Time `json:"until,omitempty,omitzero"`
+
+	// Zones in which the person may live; of several the first, and how many more
+	//
+	// Examples: Africa/Nairobi
+	Zones string `json:"zones,omitempty,omitzero"`
 }
 
 // ReplayBody Which events are delivered again: one of the fields.
@@ -1652,6 +1863,11 @@ type SurveyBody struct {
 	// Modes how each mode is used: ivr, sms, mobileweb, cati
 	Modes map[string]ModeSpec `json:"modes"`
 
+	// Purpose what its contacts are for, which decides which rules for the sake of the person hold; absent: default
+	//
+	// Examples: research
+	Purpose string `json:"purpose,omitempty,omitzero"`
+
 	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts
 	Questionnaires map[string]map[string][]Content `json:"questionnaires"`
 
@@ -1769,6 +1985,9 @@ type SurveyPatch struct {
 	// Modes merged; of a survey that was launched only the retries may change
 	Modes *map[string]ModePatch `json:"modes,omitempty"`
 
+	// Purpose what its contacts are for
+	Purpose *string `json:"purpose,omitempty"`
+
 	// Questionnaires merged; drafts only
 	Questionnaires *map[string]map[string][]Content `json:"questionnaires,omitempty"`
 
@@ -1877,6 +2096,11 @@ type SurveyView struct {
 
 	// Modes how each mode is used: ivr, sms, mobileweb, cati
 	Modes map[string]ModeSpec `json:"modes"`
+
+	// Purpose what its contacts are for, which decides which rules for the sake of the person hold; absent: default
+	//
+	// Examples: research
+	Purpose string `json:"purpose,omitempty,omitzero"`
 
 	// Questionnaires for each questionnaire and mode the content of each attempt; the last content also serves all later attempts
 	Questionnaires map[string]map[string][]Content `json:"questionnaires"`
@@ -2617,6 +2841,7 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 // - `rate_per_second` (integer): max dispatches per second; of text messages, segments (default 0: no limit). A provider that answers "rate limited" lowers it for a while
 // - `burst` (integer): dispatches that may follow each other at once within rate_per_second (default a tenth of it, at least 1)
 // - `reply_reserve` (integer): slots that only contacts of priority reply may take (default 0)
+// - `only_to` (string): addresses, joined by commas, that alone are contacted, as for a test; other contacts end as suppressed (default: all)
 // - `region` (string): country of phone numbers that are written without a country code, as ISO 3166, such as KE: addresses are converted to E.164, and impossible ones refused (default: addresses stay as they are given)
 //
 // PUT /v1/channels/{channel}
@@ -2885,6 +3110,46 @@ func (c *Client) ListMinutes(ctx context.Context, params ListMinutesParams) (*Al
 func (c *Client) ListProcesses(ctx context.Context) (*ProcessesView, error) {
 	r := Request{Method: "GET", Path: "/v1/processes"}
 	return call[ProcessesView](ctx, c, r)
+}
+
+// ListPurposes List purposes.
+//
+// List purposes.
+//
+// GET /v1/purposes
+func (c *Client) ListPurposes(ctx context.Context) (*PurposeList, error) {
+	r := Request{Method: "GET", Path: "/v1/purposes"}
+	return call[PurposeList](ctx, c, r)
+}
+
+// DeletePurpose Delete a purpose.
+//
+// Refused (409) while a survey that is not done names it. For contacts that have it already its rules hold.
+//
+// DELETE /v1/purposes/{name}
+func (c *Client) DeletePurpose(ctx context.Context, name string) error {
+	r := Request{Method: "DELETE", Path: fmt.Sprintf("/v1/purposes/%s", url.PathEscape(name))}
+	return c.Do(ctx, r, nil)
+}
+
+// GetPurpose Get a purpose.
+//
+// Get a purpose.
+//
+// GET /v1/purposes/{name}
+func (c *Client) GetPurpose(ctx context.Context, name string) (*PurposeView, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/purposes/%s", url.PathEscape(name))}
+	return call[PurposeView](ctx, c, r)
+}
+
+// PutPurpose Set the rules of a purpose.
+//
+// A purpose says what contacts are for, and which rules hold for them for the sake of the person. Contacts and surveys name one; those that name none have the purpose default. The body replaces all rules. When the response arrives, every later claim is judged by them, also of contacts that waited already.
+//
+// PUT /v1/purposes/{name}
+func (c *Client) PutPurpose(ctx context.Context, name string, body Purpose) (*PurposeView, error) {
+	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/purposes/%s", url.PathEscape(name)), Body: body, Idempotent: idempotent(body)}
+	return call[PurposeView](ctx, c, r)
 }
 
 // ListSurveys List surveys by name.

@@ -81,7 +81,7 @@ func (c WhyCode) Headline(idle, now time.Time) (text string, alarm bool) {
 		return "Not launched", false
 	case WhyDeleting, WhyStopping, WhySurveyStopping, WhyCanceling:
 		return "Stopping", false
-	case WhyNotBefore, WhyRetry, WhyWindow, WhyDelayed, WhyProviderPause:
+	case WhyNotBefore, WhyRetry, WhyWindow, WhyDelayed, WhyProviderPause, WhyPerson:
 		return "Scheduled", false
 	case WhyReport, WhyUnknown, WhyAnswer, WhyActive, WhyDispatching:
 		return "In progress", false

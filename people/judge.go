@@ -262,8 +262,8 @@ type Facts struct {
 
 // Left is what a cap leaves.
 type Left struct {
-	Cap string `json:"cap"`
-	N   int    `json:"n"`
+	Cap string `json:"cap" doc:"the cap" example:"2 in 7d"`
+	N   int    `json:"n" doc:"how many more contacts"`
 }
 
 func (f *Facts) at(now time.Time, zones []*time.Location) {

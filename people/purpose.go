@@ -69,7 +69,7 @@ type Hours struct {
 
 // Holiday is a day without contacts.
 type Holiday struct {
-	Date string `json:"date" format:"date" doc:"day" example:"2026-12-25"`
+	Date string `json:"date" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" patternDescription:"a day, such as 2026-12-25" doc:"day" example:"2026-12-25"`
 	Name string `json:"name,omitempty" maxLength:"100" doc:"for people" example:"Christmas Day"`
 }
 
@@ -102,15 +102,15 @@ const (
 )
 
 // Text returns the cap in words.
-func (c *Cap) Text() string {
-	text := fmt.Sprintf("%d in %s", c.Max, c.Within)
-	if c.Kind == Calendar {
-		text = fmt.Sprintf("%d in %d calendar days", c.Max, int(c.within/day))
-		if c.within == day {
-			text = fmt.Sprintf("%d a calendar day", c.Max)
+func (k *Cap) Text() string {
+	text := fmt.Sprintf("%d in %s", k.Max, k.Within)
+	if k.Kind == Calendar {
+		text = fmt.Sprintf("%d in %d calendar days", k.Max, int(k.within/day))
+		if k.within == day {
+			text = fmt.Sprintf("%d a calendar day", k.Max)
 		}
 	}
-	if c.Over == OverAll {
+	if k.Over == OverAll {
 		text += " over all purposes"
 	}
 	return text
@@ -196,21 +196,21 @@ func minuteOf(text string) (int, error) {
 	return t.Hour()*60 + t.Minute(), err
 }
 
-func (c *Cap) compile(at string, m *validation.Errors) {
-	if c.Kind == "" {
-		c.Kind = Rolling
+func (k *Cap) compile(at string, m *validation.Errors) {
+	if k.Kind == "" {
+		k.Kind = Rolling
 	}
-	if c.Over == "" {
-		c.Over = OverPurpose
+	if k.Over == "" {
+		k.Over = OverPurpose
 	}
 	var err error
-	switch c.within, err = validation.ParseDelay(c.Within); {
+	switch k.within, err = validation.ParseDelay(k.Within); {
 	case err != nil:
 		m.Add(at+"/within", "format", "%v", err)
-	case c.Kind == Calendar && c.within%day != 0:
+	case k.Kind == Calendar && k.within%day != 0:
 		m.Add(at+"/within", "format", "must be a number of days, such as 7d, for calendar days")
 	}
-	if c.Max < 1 {
+	if k.Max < 1 {
 		m.Add(at+"/max", "range", "must be at least 1; a purpose that contacts nobody is no purpose")
 	}
 }

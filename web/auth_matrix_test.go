@@ -57,8 +57,12 @@ func rights() map[string]string {
 		"GET /v1/contacts/{id}":                "contacts:read",
 		"POST /v1/contacts:search":             "contacts:read+pii:read",
 
-		"POST /v1/consents":        "people:admin",
-		"POST /v1/consents:search": "people:admin+pii:read contacts:read+pii:read",
+		"GET /v1/purposes":           "people:admin contacts:read contacts:write surveys:admin",
+		"GET /v1/purposes/{name}":    "people:admin contacts:read contacts:write surveys:admin",
+		"PUT /v1/purposes/{name}":    "people:admin",
+		"DELETE /v1/purposes/{name}": "people:admin",
+		"POST /v1/consents":          "people:admin",
+		"POST /v1/consents:search":   "people:admin+pii:read contacts:read+pii:read",
 
 		"GET /v1/contacts/{id}/timeline": "contacts:read",
 		"GET /v1/dead-letters":           "contacts:read",

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,31 @@ type consents struct {
 	mu   sync.Mutex
 	list []consent.Consent
 	err  error
+
+	purposes map[string]*consent.Purpose
+}
+
+func (c *consents) Purposes() map[string]*consent.Purpose {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.purposes)
+}
+
+func (c *consents) PutPurpose(_ context.Context, name string, p *consent.Purpose) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.purposes == nil {
+		c.purposes = map[string]*consent.Purpose{}
+	}
+	c.purposes[name] = p
+	return c.err
+}
+
+func (c *consents) DeletePurpose(_ context.Context, name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.purposes, name)
+	return c.err
 }
 
 func (c *consents) RecordConsents(_ context.Context, list []consent.Consent) ([]consent.State, error) {

@@ -92,7 +92,7 @@ func New(o Options) (http.Handler, error) {
 // routes returns the route table of the JSON API, with the scopes of each route.
 func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 	routes := api.Routes(o.Options, api.Links{
-		Store: o.Store, Broker: o.Broker, Index: index, Survey: o.survey,
+		Store: o.Store, Broker: o.Broker, Index: index, Survey: o.survey, People: o.People,
 		Changed: func(weir.Channel) {
 			if o.Surveys != nil {
 				o.Surveys.Changed(0) // 0: all surveys, since any may use it
@@ -107,7 +107,7 @@ func (o *Options) routes(index *callbacks.Index) ([]*route.Route, error) {
 		})...)
 	}
 	if o.People != nil {
-		routes = append(routes, peopleapi.Routes(peopleapi.Options{Store: o.People, Now: o.Now})...)
+		routes = append(routes, peopleapi.Routes(peopleapi.Options{Store: o.People, Surveys: o.SurveyStore, Now: o.Now})...)
 	}
 	return routes, route.Grant(routes)
 }

@@ -34,16 +34,16 @@ type zoneSet struct {
 	respondents int
 }
 
-func (i *Options) hoursOf(plan *surveys.Plan) *hours {
+func (o *Options) hoursOf(plan *surveys.Plan) *hours {
 	h := &hours{plan: plan, sets: map[string]*zoneSet{}}
-	if i.People == nil {
+	if o.People == nil {
 		return h
 	}
 	name := plan.Purpose
 	if name == "" {
 		name = people.DefaultPurpose
 	}
-	if p := i.People.Purposes()[name]; p != nil && (p.QuietHours != nil || len(p.Holidays) > 0) {
+	if p := o.People.Purposes()[name]; p != nil && (p.QuietHours != nil || len(p.Holidays) > 0) {
 		h.purpose = p
 	}
 	return h

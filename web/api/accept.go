@@ -20,6 +20,7 @@ import (
 	"weir/internal/tracing"
 	"weir/internal/validation"
 	"weir/operators"
+	"weir/people"
 	"weir/web/callbacks"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -38,6 +39,8 @@ type ContactBody struct {
 	NotBefore *time.Time        `json:"not_before,omitempty" doc:"it is delayed until then"`
 	NotAfter  *time.Time        `json:"not_after,omitempty" doc:"it ends as expired if it was not dispatched by then"`
 	Survey    string            `json:"survey,omitempty" maxLength:"64" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\\x{1680}\\x{180E}\\x{2000}-\\x{200F}\\x{2028}-\\x{202F}\\x{205F}-\\x{206F}\\x{3000}\\x{E000}-\\x{F8FF}\\x{FEFF}\\x{FFF0}-\\x{FFFB}\\x{FFFE}\\x{FFFF}]*$" patternDescription:"printable" doc:"surveys of one channel take turns"`
+	Purpose   string            `json:"purpose,omitempty" maxLength:"63" doc:"what it is for, which decides which rules for the sake of the person hold; absent: default" example:"reminders"`
+	TimeZone  string            `json:"time_zone,omitempty" maxLength:"63" doc:"IANA time zone in which the person lives, for quiet hours; absent: that of the number, as far as it is known" example:"Africa/Nairobi"`
 	Labels    map[string]string `json:"labels,omitempty" maxProperties:"32" doc:"up to 32; names of 1 to 64 printable characters, values of up to 256 characters"`
 	Messages  []string          `json:"messages,omitempty" minItems:"1" maxItems:"50" doc:"on a text channel: 1 to 50 texts of 1 to 1600 characters; each takes a slot"`
 	Call      *CallBody         `json:"call,omitempty" doc:"on a voice channel: what the call does"`
@@ -78,6 +81,8 @@ type acceptRoutes struct {
 	broker    contactAccepter
 	tracer    *tracing.Tracer // nil: traces are off
 	now       func() time.Time
+	people    people.Purposes // nil: there is none but the default
+	zones     *people.Zones
 }
 
 func (r *acceptRoutes) table() []*route.Route {
@@ -140,7 +145,10 @@ func (r *acceptRoutes) accept(c *route.Call, ch weir.Channel, traced *tracing.Re
 	}
 	batch := batchReader{
 		now: r.now(), content: t.Content, typeName: t.Name, address: t.CanonicalAddress, region: channels.Region(ch.Settings),
-		capacity: ch.Capacity, reserve: channels.ReplyReserve(ch.Settings), errors: &c.Errors,
+		capacity: ch.Capacity, reserve: channels.ReplyReserve(ch.Settings), errors: &c.Errors, zones: r.zones,
+	}
+	if r.people != nil {
+		batch.purposes = r.people.Purposes()
 	}
 	specs := batch.read(c.Body)
 	if err := c.Invalid(); err != nil {
@@ -184,6 +192,8 @@ type batchReader struct {
 	region   string
 	capacity int
 	reserve  int
+	purposes map[string]*people.Purpose
+	zones    *people.Zones
 	errors   *validation.Errors
 	keys     map[string]int // first contact of each key
 }
@@ -216,6 +226,7 @@ func (b *batchReader) contact(o map[string]any, i int) weir.Spec {
 	}
 	b.key(s.Key, i, at)
 	b.window(o, &s, at)
+	b.person(o, &s, at)
 	b.labels(o, &s, at)
 	b.messages(o, &s, at)
 	b.call(o, &s, at)
@@ -262,6 +273,22 @@ func (b *batchReader) window(o map[string]any, s *weir.Spec, at string) {
 		b.errors.Add(at+"/not_after", "window", "is over already")
 	case !s.NotBefore.Before(s.NotAfter):
 		b.errors.Add(at+"/not_after", "window", "must be later than not_before")
+	}
+}
+
+// person reads what the rules for the sake of the person need.
+func (b *batchReader) person(o map[string]any, s *weir.Spec, at string) {
+	s.Purpose, _ = o["purpose"].(string)
+	s.TimeZone, _ = o["time_zone"].(string)
+	if s.Purpose == people.DefaultPurpose {
+		s.Purpose = "" // so that a repetition is one, whether it says so or not
+	}
+	b.errors.Append(people.CheckPurpose(at+"/purpose", s.Purpose, b.purposes)...)
+	if s.TimeZone == "" {
+		return
+	}
+	if _, ok := b.zones.Load(s.TimeZone); !ok {
+		b.errors.Add(at+"/time_zone", "unknown", "must be the IANA name of a time zone, like Africa/Nairobi")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"weir/channels"
 	"weir/internal/segments"
 	"weir/operators"
+	"weir/people"
 	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -25,6 +26,8 @@ type ContactView struct {
 	To          string            `json:"to"`
 	Priority    string            `json:"priority" enum:"normal,high,reply"`
 	Survey      string            `json:"survey,omitempty"`
+	Purpose     string            `json:"purpose,omitempty" doc:"what it is for; absent: default"`
+	TimeZone    string            `json:"time_zone,omitempty" doc:"in which the person lives, as the client said"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Messages    []string          `json:"messages,omitempty"`
 	Call        *weir.Call        `json:"call,omitempty"`
@@ -36,6 +39,7 @@ type ContactView struct {
 	Canceling   bool              `json:"canceling,omitempty" doc:"cancellation was requested while it was in flight"`
 	Outcome     weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter,suppressed"`
 	Reason      string            `json:"reason,omitempty"`
+	Rule        people.Rule       `json:"rule,omitempty" enum:"consent,no_consent,repeat_guard,cap,quiet_hours,holidays,only_to" doc:"the rule for the sake of the person by which it was suppressed, or waits"`
 	Why         string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots in use; 12 of higher priority ahead"`
 	WhyCode     operators.WhyCode `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
 	WhyInstants []time.Time       `json:"why_instants,omitempty" doc:"the instants in why, in the order of the sentence"`
@@ -55,6 +59,28 @@ type AttemptView struct {
 	FinishedAt  *time.Time   `json:"finished_at,omitempty"`
 	Outcome     weir.Outcome `json:"outcome,omitempty" doc:"empty when the contact went back to the queue"`
 	Reason      string       `json:"reason,omitempty"`
+	Receipt     *ReceiptView `json:"receipt,omitempty" doc:"what the rules for the sake of the person found when it was claimed; absent: there were none"`
+}
+
+// ReceiptView is what the rules for the sake of the person found when an attempt was claimed.
+type ReceiptView struct {
+	Text    string        `json:"text" doc:"in one sentence" example:"purpose research; no refusal recorded; 14:03 in Africa/Nairobi; cap 2 in 7d: 1 left"`
+	Purpose string        `json:"purpose" doc:"what the contact is for" example:"research"`
+	Rules   []people.Rule `json:"rules" nullable:"false" doc:"that were looked at"`
+	Consent string        `json:"consent,omitempty" doc:"id of the consent that counted"`
+	Zones   string        `json:"zones,omitempty" doc:"in which the person may live; of several the first, and how many more" example:"Africa/Nairobi"`
+	Local   string        `json:"local,omitempty" doc:"the person's time, in the first zone" example:"2026-03-05T14:03:00+03:00"`
+	Until   *time.Time    `json:"until,omitempty" doc:"when the hours end in which the person may be contacted: the provider is asked not to dispatch it later"`
+	Left    []people.Left `json:"left,omitempty" nullable:"false" doc:"what caps leave after this contact"`
+}
+
+// receiptView returns the receipt of an attempt; nil: it has none.
+func receiptView(r weir.Receipt) *ReceiptView {
+	f, ok := people.ReadFacts(r)
+	if !ok {
+		return nil
+	}
+	return &ReceiptView{f.Text(), f.Purpose, f.Rules, f.Consent, f.Zones, f.Local, httpjson.Instant(r.Until), f.Left}
 }
 
 // ContactList is one page of contacts. A page may be short; only a missing
@@ -67,7 +93,7 @@ type ContactList struct {
 func contactView(c *weir.Contact, channel string, attempts []AttemptView) ContactView {
 	return ContactView{
 		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWord(c.Priority),
-		Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
+		Survey: c.Survey, Purpose: c.Purpose, TimeZone: c.TimeZone, Rule: people.Rule(c.Receipt.Rule), Labels: c.Labels, Messages: c.Messages, Call: c.Call,
 		NotBefore: httpjson.Instant(c.NotBefore), NotAfter: httpjson.Instant(c.NotAfter), Size: c.Size(), Segments: segments.Total(c.Messages),
 		State: c.State.String(), Canceling: c.CancelRequested && c.State.InFlight(),
 		Outcome: c.Outcome, Reason: c.Reason, QueuedAt: c.QueuedAt.UTC(), FinishedAt: httpjson.Instant(c.FinishedAt),
@@ -94,7 +120,7 @@ func attemptView(ref weir.Ref, a weir.Attempt) AttemptView {
 	return AttemptView{
 		ID: weir.AttemptRef{Ref: ref, Number: a.Number}.String(), Number: a.Number,
 		ClaimedAt: httpjson.Instant(a.ClaimedAt), SentAt: httpjson.Instant(a.SentAt), ProviderRef: a.ProviderRef,
-		LastHeardAt: httpjson.Instant(a.HeardAt), FinishedAt: httpjson.Instant(a.FinishedAt), Outcome: a.Outcome, Reason: a.Reason,
+		LastHeardAt: httpjson.Instant(a.HeardAt), FinishedAt: httpjson.Instant(a.FinishedAt), Outcome: a.Outcome, Reason: a.Reason, Receipt: receiptView(a.Receipt),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"weir/events"
 	"weir/internal/tracing"
 	"weir/operators"
+	"weir/people"
 	"weir/web/auth"
 	"weir/web/callbacks"
 	"weir/web/route"
@@ -76,6 +77,8 @@ type Links struct {
 	Deleted func(weir.Channel)
 	// Survey returns an error if there is no survey of a name.
 	Survey func(ctx context.Context, name string) error
+	// People has the purposes; nil: there is none but the default.
+	People people.Purposes
 }
 
 // Routes returns the route table.
@@ -88,7 +91,7 @@ func Routes(o Options, l Links) []*route.Route {
 		editor:    channelEditor{l.Store, lookup, l.Broker, o.Directory},
 		hooks:     channelHooks{l.Index, l.Broker, l.Changed, l.Deleted},
 	}
-	accept := &acceptRoutes{lookup: lookup, index: l.Index, directory: o.Directory, broker: l.Broker, tracer: o.Tracing, now: o.Now}
+	accept := &acceptRoutes{lookup: lookup, index: l.Index, directory: o.Directory, broker: l.Broker, tracer: o.Tracing, now: o.Now, people: l.People, zones: &people.Zones{}}
 	contact := &contactRoutes{lookup, l.Store, l.Broker, pages}
 	search := &searchRoutes{lookup, o.Directory, pages}
 	incoming := &incomingRoutes{lookup, l.Store}

@@ -77,7 +77,11 @@ func RouteScopes() map[string][]operators.Scope {
 		"list-deliveries": webhooks,
 		"replay-webhook":  webhooks,
 
-		"post-consents": changePeople,
+		"list-purposes":  {operators.ScopePeopleAdmin, operators.ScopeContactsRead, operators.ScopeContactsWrite, operators.ScopeSurveysAdmin},
+		"get-purpose":    {operators.ScopePeopleAdmin, operators.ScopeContactsRead, operators.ScopeContactsWrite, operators.ScopeSurveysAdmin},
+		"put-purpose":    changePeople,
+		"delete-purpose": changePeople,
+		"post-consents":  changePeople,
 		// Its route also requires pii:read.
 		"search-consents": {operators.ScopePeopleAdmin, operators.ScopeContactsRead},
 

@@ -23,7 +23,7 @@ func refusesByWord(r *rig) {
 	if err := store.Join(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := store.OpenKeys(r.t.Context(), nil); err != nil {
+	if err := store.OpenPeople(r.t.Context(), nil); err != nil {
 		r.t.Fatal(err)
 	}
 	if _, err := store.RecordConsents(r.t.Context(), []people.Consent{{

@@ -1,8 +1,9 @@
-// Package people holds the routes of consents: what people said about being contacted, with
-// the types of their bodies.
+// Package people holds the routes of what is done for the sake of people: what they said about
+// being contacted, and the rules of purposes; with the types of their bodies.
 package people
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"weir/operators"
 	"weir/people"
+	"weir/surveys"
 	"weir/web/auth"
 	"weir/web/httpjson"
 	"weir/web/route"
@@ -17,18 +19,25 @@ import (
 
 // Options are the parts of Weir that the routes use.
 type Options struct {
-	Store people.Store
-	Now   func() time.Time
+	Store   people.Store
+	Surveys SurveyLister // which may name a purpose; nil: there are none
+	Now     func() time.Time
+}
+
+// SurveyLister lists surveys.
+type SurveyLister interface {
+	Surveys(ctx context.Context, states []surveys.State, after string, limit int) ([]surveys.Survey, error)
 }
 
 // ConsentBody is a consent, as in a request that records it.
 type ConsentBody struct {
-	Key    string     `json:"key,omitempty" minLength:"1" maxLength:"200" doc:"makes the request safe to repeat: a consent whose key is known is not recorded again"`
-	To     string     `json:"to" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address"`
-	Status string     `json:"status" enum:"refused,given" doc:"refused: the person does not want to be contacted; given: the person wants to be, or takes a refusal back"`
-	Source string     `json:"source,omitempty" enum:"api,import" default:"api" doc:"where it comes from"`
-	At     *time.Time `json:"at,omitempty" doc:"when it was said; absent: now. One that is older than what is known is recorded and changes nothing"`
-	Words  string     `json:"words,omitempty" maxLength:"500" doc:"what was said, as a proof"`
+	Key     string     `json:"key,omitempty" minLength:"1" maxLength:"200" doc:"makes the request safe to repeat: a consent whose key is known is not recorded again"`
+	To      string     `json:"to" minLength:"1" maxLength:"255" doc:"phone number with its country code, or another address"`
+	Purpose string     `json:"purpose,omitempty" maxLength:"63" default:"all" doc:"for which purpose it counts; all: for every" example:"all"`
+	Status  string     `json:"status" enum:"refused,given" doc:"refused: the person does not want to be contacted; given: the person wants to be, or takes a refusal back"`
+	Source  string     `json:"source,omitempty" enum:"api,import" default:"api" doc:"where it comes from"`
+	At      *time.Time `json:"at,omitempty" doc:"when it was said; absent: now. One that is older than what is known is recorded and changes nothing"`
+	Words   string     `json:"words,omitempty" maxLength:"500" doc:"what was said, as a proof"`
 }
 
 // ConsentsBody is 1 to 1000 consents.
@@ -78,7 +87,7 @@ type PersonConsents struct {
 // Routes returns the routes of consents.
 func Routes(o Options) []*route.Route {
 	r := &routes{o}
-	return []*route.Route{
+	return append(r.purposeRoutes(), []*route.Route{
 		{
 			Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
 			Description: "1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. " +
@@ -93,7 +102,7 @@ func Routes(o Options) []*route.Route {
 			Also:    []operators.Scope{operators.ScopePIIRead}, // otherwise it could be found out by trial who has refused
 			Answers: []route.Answer{{Status: http.StatusOK, Description: "what counts, and the history", Body: route.TypeOf[PersonConsents]()}},
 		},
-	}
+	}...)
 }
 
 type routes struct{ Options }
@@ -120,6 +129,10 @@ func (r *routes) record(c *route.Call) (route.Reply, error) {
 		}
 		if at := text(body, "at"); at != "" {
 			one.At, _ = time.Parse(time.RFC3339, at) // the schema has checked it
+		}
+		if purpose := text(body, "purpose"); purpose != "" && purpose != people.AllPurposes {
+			one.Purpose = purpose
+			c.Errors.Append(people.CheckPurpose("/consents/"+strconv.Itoa(i)+"/purpose", purpose, r.Store.Purposes())...)
 		}
 		if one.At.After(r.Now()) {
 			c.Errors.Add("/consents/"+strconv.Itoa(i)+"/at", "range", "must not be in the future")

@@ -51,6 +51,8 @@ func (s *sendFlags) contactFlags(c *cobra.Command) {
 	f.StringVar(&s.notBefore, "not-before", "", "delay until: an instant, or a duration from now such as 2h")
 	f.StringVar(&s.notAfter, "not-after", "", "expire if not sent before: an instant, or a duration from now such as 2h")
 	f.StringVar(&s.defaults.Survey, "survey", "", "survey name, for a fair share of the channel among surveys")
+	f.StringVar(&s.defaults.Purpose, "purpose", "", "what it is for, which decides which rules for the sake of the person hold")
+	f.StringVar(&s.defaults.TimeZone, "time-zone", "", "IANA zone in which the person lives, such as Africa/Nairobi")
 	f.StringArrayVar(&s.labels, "label", nil, "label as NAME=VALUE; repeatable")
 	_ = c.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"normal", "high", "reply"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -108,7 +110,7 @@ func newRow(line int, defaults *client.ContactBody) row {
 // contactColumns returns the columns that a CSV file of contacts may have, besides
 // label.NAME.
 func contactColumns() []string {
-	return []string{"to", "key", "priority", "not_before", "not_after", "survey", "message", "callback_url", "call_flow_id", "twiml"}
+	return []string{"to", "key", "priority", "not_before", "not_after", "survey", "purpose", "time_zone", "message", "callback_url", "call_flow_id", "twiml"}
 }
 
 // set sets the field of a column.
@@ -124,6 +126,10 @@ func (r *row) set(column, value string) (why string) {
 		c.Priority = value
 	case "survey":
 		c.Survey = value
+	case "purpose":
+		c.Purpose = value
+	case "time_zone":
+		c.TimeZone = value
 	case "not_before":
 		c.NotBefore, _, why = weir.ParseInstant(value)
 	case "not_after":

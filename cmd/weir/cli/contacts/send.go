@@ -26,7 +26,7 @@ const sendAbout = `Queue contacts on a channel: one contact given by flags, or t
 for standard input). For a file, the flags are the defaults of each contact.
 
 CSV: the first line names the columns: to (or phone) is required; optional are key,
-priority, not_before, not_after, survey, message (repeatable), callback_url,
+priority, not_before, not_after, survey, purpose, time_zone, message (repeatable), callback_url,
 call_flow_id, twiml and label.NAME. NDJSON: one contact per line, in the format of the
 API.
 

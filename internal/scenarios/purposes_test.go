@@ -1,0 +1,216 @@
+package scenarios_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func (w *world) purpose(name string, rules fields) {
+	w.Helper()
+	if a := w.call("PUT", "/v1/purposes/"+name, rules); a.Status/100 != 2 {
+		w.Fatalf("purpose %s: %d %s", name, a.Status, a.Text)
+	}
+}
+
+// receipt returns the receipt of a contact's latest attempt.
+func (w *world) receipt(id string) map[string]any {
+	w.Helper()
+	attempts, _ := w.contact(id)["attempts"].([]any)
+	if len(attempts) == 0 {
+		w.Fatalf("%s has no attempt", id)
+	}
+	r, _ := attempts[len(attempts)-1].(map[string]any)["receipt"].(map[string]any)
+	return r
+}
+
+// Scenario 296.
+func TestPurposes_ContactsWaitForTheHoursOfThePerson(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("texts", 1)
+		now := time.Now().UTC()
+		w.purpose("research", fields{"quiet_hours": fields{"from": now.Add(-time.Hour).Format("15:04"), "to": now.Add(2 * time.Hour).Format("15:04")}})
+		ids := w.accept("texts",
+			sms("at night", fields{"purpose": "research", "time_zone": "UTC"}),
+			sms("by day", fields{"purpose": "research", "time_zone": "Asia/Karachi"}), // five hours later, without summer time
+			sms("no rules", fields{"to": "+15550101"}))
+		w.sent(1) // nothing behind it is held up
+		w.report("by day", "all", "completed")
+		w.sent(2)
+		w.report("no rules", "all", "completed")
+		w.because(ids["at night"], "person", "in UTC, and")
+		if c := w.contact(ids["at night"]); c["rule"] != "quiet_hours" {
+			t.Errorf("it waits by the rule %v", c["rule"])
+		}
+		if r := w.receipt(ids["by day"]); r["zones"] != "Asia/Karachi" || r["until"] == nil || !strings.Contains(fmt.Sprint(r["text"]), "purpose research") {
+			t.Errorf("the receipt is %v", r)
+		}
+		if r := w.receipt(ids["no rules"]); r != nil {
+			t.Errorf("a contact without rules has the receipt %v", r)
+		}
+	})
+}
+
+// Scenario 297.
+func TestPurposes_CapsHoldOverChannelsAndCrashes(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("texts", 5)
+		w.channel("others", 5)
+		w.purpose("research", fields{"caps": []fields{{"max": 2, "within": "7d"}}})
+		asked := fields{"purpose": "research"}
+		w.accept("texts", sms("first", asked))
+		w.sent(1)
+		w.crash()
+		w.start()
+		ids := w.accept("others", sms("second", asked), sms("third", asked), sms("somebody else", asked, fields{"to": "+15550101"}))
+		w.because(ids["third"], "person", "2 in 7d already")
+		w.sent(3)
+		w.report("second", "all", "completed")
+		if r := w.receipt(ids["second"]); !strings.Contains(fmt.Sprint(r["text"]), "0 left") {
+			t.Errorf("the receipt is %v", r)
+		}
+		w.want(http.StatusOK, "DELETE", "/v1/contacts/"+ids["third"], nil) // whoever waits can be canceled
+		if got := w.done(ids["third"]); got != "canceled" {
+			t.Errorf("it ended as %s", got)
+		}
+	})
+}
+
+// Scenario 298.
+func TestPurposes_ACapLeavesTheNextContactInTime(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("texts", 5)
+		w.purpose("research", fields{"caps": []fields{{"max": 1, "within": "2s"}}, "repeat_guard": "1h"})
+		asked := fields{"purpose": "research"}
+		ids := w.accept("texts", sms("first", asked), sms("second", asked))
+		w.sent(2)
+		again := w.accept("texts", sms("again", asked, fields{"messages": []string{"first"}}))
+		if got := w.done(again["again"]); got != "suppressed" {
+			t.Errorf("the same text ended as %s", got)
+		}
+		one, two := w.contact(ids["first"]), w.contact(ids["second"])
+		if a, b := claimedAt(one), claimedAt(two); b.Sub(a) < 2*time.Second {
+			t.Errorf("claimed at %v and %v", a, b)
+		}
+	})
+}
+
+func claimedAt(c map[string]any) time.Time {
+	at, _ := time.Parse(time.RFC3339Nano, c["attempts"].([]any)[0].(map[string]any)["claimed_at"].(string))
+	return at
+}
+
+// Scenario 299.
+func TestPurposes_ARecordedConsentIsNeededWhereOneIs(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("texts", 5)
+		w.purpose("marketing", fields{"consent": "recorded"})
+		w.purpose("emergency", fields{"exempt_from": []string{"consent"}, "exempt_reason": "floods"})
+		ids := w.accept("texts", sms("unasked", fields{"purpose": "marketing"}))
+		if got := w.done(ids["unasked"]); got != "suppressed" {
+			t.Errorf("without a consent it ended as %s", got)
+		}
+		w.want(http.StatusOK, "POST", "/v1/consents", fields{"consents": []fields{{"to": "+15550100", "status": "given", "purpose": "marketing"}}})
+		w.accept("texts", sms("agreed", fields{"purpose": "marketing"}))
+		w.sent(1)
+		w.receiveMessage("texts", "15550100", "STOP")
+		// A client's consent for a purpose takes nothing back that the person said.
+		w.want(http.StatusOK, "POST", "/v1/consents", fields{"consents": []fields{{"to": "+15550100", "status": "given", "purpose": "marketing"}}})
+		ids = w.accept("texts", sms("after stop", fields{"purpose": "marketing"}))
+		if got := w.done(ids["after stop"]); got != "suppressed" {
+			t.Errorf("after STOP it ended as %s", got)
+		}
+		w.accept("texts", sms("flood", fields{"purpose": "emergency"}))
+		w.sent(2)
+	})
+}
+
+// Scenario 300.
+func TestPurposes_ChannelsForTestsContactNobodyElse(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("texts", 1)
+		ids := w.accept("texts", sms("occupies"), sms("waits", fields{"to": "+15550101"}), sms("tester", fields{"to": "+15550102"}))
+		w.sent(1)
+		w.want(http.StatusOK, "PATCH", "/v1/channels/texts", fields{"settings": fields{"only_to": "+1 555 0102, +15550103"}})
+		w.report("occupies", "all", "completed")
+		if got := w.done(ids["waits"]); got != "suppressed" || w.contact(ids["waits"])["rule"] != "only_to" {
+			t.Errorf("whoever is not listed: %s, %v", got, w.contact(ids["waits"]))
+		}
+		w.sent(2)
+		w.report("tester", "all", "completed")
+	})
+}
+
+// Scenario 301.
+func TestPurposes_SurveysKeepThePersonsHours(t *testing.T) {
+	onSurveysFrom(t, monday(0, 0), func(w *world) {
+		w.channel("calls", 100, fields{"type": "labcall"})
+		w.purpose("research", fields{"quiet_hours": fields{"from": "20:00", "to": "09:00"}, "time_zone": "UTC"})
+		body := byIVR("", fields{"purpose": "research"})
+		zones := []string{"Africa/Nairobi", "America/Sao_Paulo", "Asia/Kolkata", "Europe/London", "Pacific/Auckland"}
+		var people []fields
+		for i := range 25 {
+			people = append(people, fields{"phone": number(i), "attributes": fields{"time_zone": zones[i%len(zones)]}})
+		}
+		if a := w.call("PUT", "/v1/surveys/s", body); a.Status != http.StatusCreated {
+			t.Fatalf("%d %s", a.Status, a.Text)
+		}
+		ids := w.addRespondents("s", people...)
+		w.surveyCommand("s", "launch")
+		seen := map[string]int{}
+		for hour := range 24 {
+			for i, id := range ids {
+				if w.sends(callKey("s", id, 1)) == 0 || seen[id] > 0 {
+					continue
+				}
+				seen[id] = hour + 1
+				zone, err := time.LoadLocation(zones[i%len(zones)])
+				if err != nil {
+					t.Fatal(err)
+				}
+				at := claimedAt(w.contactFor("s", id)).In(zone)
+				if at.Hour() < 9 || at.Hour() >= 20 {
+					t.Errorf("a respondent in %v was called at %v", zone, at)
+				}
+				w.reportDisposition("s", id, fields{"disposition": "completed"})
+				w.finish(callKey("s", id, 1))
+			}
+			time.Sleep(time.Hour)
+		}
+		if len(seen) != len(ids) {
+			t.Errorf("in a day %d of %d were called", len(seen), len(ids))
+		}
+	})
+}
+
+// contactFor returns the contact of a respondent.
+func (w *world) contactFor(survey, respondent string) map[string]any {
+	w.Helper()
+	for _, c := range w.want(http.StatusOK, "GET", "/v1/contacts?limit=1000&survey="+survey, nil).Body["contacts"].([]any) {
+		if c := c.(map[string]any); c["labels"].(map[string]any)["respondent"] == respondent {
+			return c
+		}
+	}
+	w.Fatalf("respondent %s has no contact", respondent)
+	return nil
+}
+
+// Scenario 302.
+func TestPurposes_ALaunchThatLeavesNoHourIsRefused(t *testing.T) {
+	onSurveysFrom(t, monday(6, 0), func(w *world) {
+		w.channel("calls", 1, fields{"type": "labcall"})
+		w.purpose("research", fields{"quiet_hours": fields{"from": "18:00", "to": "12:00"}})
+		body := byIVR("", fields{"purpose": "research"})
+		body["schedule"].(fields)["windows"] = []fields{{"from": "09:00", "to": "11:00"}}
+		w.createSurvey("s", body, 0, 1)
+		w.addRespondents("s", fields{"phone": number(1), "attributes": fields{"time_zone": "Africa/Nairobi"}})
+		a := w.want(http.StatusUnprocessableEntity, "POST", "/v1/surveys/s:launch", nil)
+		if !strings.Contains(a.Text, `"/purpose"`) || !strings.Contains(a.Text, "hardly meet") {
+			t.Errorf("the launch: %s", a.Text)
+		}
+		w.want(http.StatusUnprocessableEntity, "PUT", "/v1/surveys/other", byIVR("", fields{"purpose": "unheard-of"}))
+		w.want(http.StatusConflict, "DELETE", "/v1/purposes/research", nil)
+	})
+}
