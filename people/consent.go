@@ -124,9 +124,10 @@ func Reason(by State) string {
 	}
 }
 
-// Store keeps consents and purposes.
+// Store keeps consents, purposes and limits.
 type Store interface {
 	Purposes
+	Limits
 	// RecordConsents appends consents, all or none, and updates the states. It returns the state
 	// of each consent's address and purpose behind it. A consent whose key is known is not
 	// recorded again. When RecordConsents returns, every later claim sees the states.

@@ -36,6 +36,7 @@ type Verdict struct {
 	weir.Receipt           // with a rule: the contact is not dispatched
 	Reason       string    // then: why, in a sentence
 	Due          time.Time // then: it waits until this instant; zero: it ends
+	Channel      bool      // then: its channel waits, not this contact alone; the claim is undone
 }
 
 // maxWait bounds how long a contact waits for hours and days in which it is allowed. The

@@ -202,6 +202,9 @@ func (c *Core) gate(now time.Time) (room int, shut operators.WhyCode) {
 	if shut := c.blockedBy(); shut != "" {
 		return 0, shut
 	}
+	if now.Before(c.limitedUntil) {
+		return 0, operators.WhyLimit
+	}
 	limit := c.sendLimit()
 	if room, shut = c.breaker.allows(now, limit); room == 0 {
 		return 0, shut

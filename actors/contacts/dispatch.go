@@ -31,6 +31,9 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 			f.c.Receipt = verdict.Receipt
 		}
 		switch {
+		case verdict != nil && verdict.State == weir.Queued:
+			c.drop(f, ref)
+			c.held(verdict)
 		case verdict != nil && !verdict.State.InFlight():
 			c.drop(f, ref)
 			c.replaced(verdict)
@@ -65,6 +68,17 @@ func (c *Core) drop(f *flight, ref weir.AttemptRef) {
 	delete(c.flights, ref.ID)
 	c.out.Forget = append(c.out.Forget, ref)
 	c.breaker.probeAborted()
+}
+
+// held puts a contact back whose claim is undone because the channel shares a limit that has
+// no room, and waits.
+func (c *Core) held(verdict *weir.Contact) {
+	c.limitedUntil, c.limitedBy = verdict.Receipt.Until, verdict.Reason
+	contact := *verdict
+	contact.Receipt, contact.Reason = weir.Receipt{}, ""
+	c.queued++
+	c.window.putBack(&contact)
+	c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
 }
 
 // replaced takes note of a contact that ended, or waits, instead of being claimed.
