@@ -73,6 +73,7 @@ func (c *Core) drop(f *flight, ref weir.AttemptRef) {
 // held puts a contact back whose claim is undone because the channel shares a limit that has
 // no room, and waits.
 func (c *Core) held(verdict *weir.Contact) {
+	c.out.Skipped = append(c.out.Skipped, Skipped{verdict.Receipt.Rule, EffectHeld})
 	c.limitedUntil, c.limitedBy = verdict.Receipt.Until, verdict.Reason
 	contact := *verdict
 	contact.Receipt, contact.Reason = weir.Receipt{}, ""
@@ -85,9 +86,11 @@ func (c *Core) held(verdict *weir.Contact) {
 func (c *Core) replaced(contact *weir.Contact) {
 	c.revisions.record(contact)
 	if contact.State == weir.Done {
+		c.out.Skipped = append(c.out.Skipped, Skipped{contact.Receipt.Rule, EffectSuppressed})
 		c.out.Finished = append(c.out.Finished, Finished{Outcome: contact.Outcome})
 		return
 	}
+	c.out.Skipped = append(c.out.Skipped, Skipped{contact.Receipt.Rule, EffectDelayed})
 	c.queued++
 	c.dueAt = earlier(c.dueAt, contact.DueAt)
 	c.overdueAt = earlier(c.overdueAt, contact.NotAfter)

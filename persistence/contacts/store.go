@@ -75,6 +75,8 @@ type Gate interface {
 	// Returned is told an attempt of which certainly nothing went out, in the batch that
 	// commits that.
 	Returned(t *commit.Tx, c *weir.Contact, attempt int, claimedAt time.Time)
+	// Ended is told a contact that was in flight and is done.
+	Ended(t *commit.Tx, c *weir.Contact)
 }
 
 // New returns the store of contacts in a database.

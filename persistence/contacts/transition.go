@@ -194,6 +194,9 @@ func (p *part) remember(t *commit.Tx, steps []step) error {
 	for i := range steps {
 		for _, tr := range steps[i].parts {
 			c := &tr.Contact
+			if c.State == weir.Done && tr.Was.InFlight() {
+				p.gate.Ended(t, c)
+			}
 			before, _ := p.contacts.flights.get(c.Ref)
 			claimedAt := before.progress.ClaimedAt
 			if claimedAt.IsZero() { // claimed in this batch

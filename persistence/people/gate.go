@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/channels"
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
@@ -37,6 +38,7 @@ type batch struct {
 	returned map[weir.AttemptRef]string // the canonical address of each
 
 	uncontacted []uncontacted
+	optedOut    []people.Consent
 }
 
 // uncontacted is a person who counts no longer as contacted at an instant.
@@ -95,7 +97,7 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 	for i, c := range claims {
 		name, purpose := now.of(c)
 		claim := people.Claim{
-			Name: name, Purpose: purpose, Reply: c.Spec.Priority == weir.Reply, Contact: c.Ref, Text: people.TextOf(c.Messages), States: states[addresses[i]],
+			Name: name, Purpose: purpose, Channel: t.Channel(c.Channel).Name, Reply: c.Spec.Priority == weir.Reply, Contact: c.Ref, Text: people.TextOf(c.Messages), States: states[addresses[i]],
 		}
 		if purpose.Ruled() {
 			claim.Zones, claim.Before = g.store.zones.Of(c.TimeZone, addresses[i], purpose.Zone()), earlier[addresses[i]]
@@ -236,8 +238,27 @@ func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, claimedAt ti
 	g.returned[ref] = people.Canonical(c.To)
 }
 
+// Ended implements [contacts.Gate]. That the provider refused a contact because the person has
+// opted out there is a refusal over its channel.
+func (g *Gate) Ended(t *commit.Tx, c *weir.Contact) {
+	if c.Reason != channels.OptedOut || c.Outcome != weir.Failed {
+		return
+	}
+	name := t.Channel(c.Channel).Name
+	g.optedOut = append(g.optedOut, people.Consent{
+		ID: t.NextID(), Key: "attempt:" + c.AttemptRef().String(), Address: people.Canonical(c.To), Purpose: people.OverChannel(name), Status: people.Refused, Source: people.FromProvider,
+		At: columns.Instant(columns.Micros(c.FinishedAt)), By: name,
+	})
+}
+
 // Flush implements [commit.Part].
 func (g *Gate) Flush(t *commit.Tx) error {
+	if len(g.optedOut) > 0 && len(g.store.keys) > 0 {
+		w := &record{s: g.store, list: g.optedOut}
+		if err := w.write(t); err != nil {
+			return err
+		}
+	}
 	for _, ref := range sorted(g.returned) {
 		for _, k := range g.store.keys {
 			h := k.History(g.returned[ref])
