@@ -50,9 +50,7 @@ func Judge(c *Claim, now time.Time) Verdict {
 	looked := Facts{Purpose: c.Name, Rules: []Rule{RuleConsent}}
 	refused, by := Decide(c.States, c.Name, OverChannel(c.Channel))
 	given := by.Status == Given
-	if by.Version > 0 {
-		looked.Consent = strconv.FormatInt(by.Version, 10)
-	}
+	looked.Consent = by.Version
 	switch {
 	case refused && !p.exempt(RuleConsent):
 		return looked.stop(RuleConsent, Reason(by), time.Time{})
@@ -84,7 +82,7 @@ func (c *Claim) wait(looked Facts, now time.Time) Verdict {
 	if len(p.Holidays) > 0 {
 		looked.Rules = append(looked.Rules, RuleHoliday)
 	}
-	looked.at(now, c.Zones)
+	looked.in(c.Zones)
 	var rule Rule
 	var reason string
 	at := now
@@ -252,33 +250,37 @@ func (p *Purpose) whyClosed(by Rule, now time.Time, zones []*time.Location) stri
 	return string(by)
 }
 
-// Facts are what the rules found, as a receipt keeps it.
+// Facts are what the rules found, as a receipt keeps it: in few bytes, because they are
+// written with each claim.
 type Facts struct {
-	Purpose string `json:"purpose"`
-	Rules   []Rule `json:"rules"`             // that were looked at
-	Consent string `json:"consent,omitempty"` // version of the state that counted
-	Zones   string `json:"zones,omitempty"`   // of the person; several: the first, and how many more
-	Local   string `json:"local,omitempty"`   // the person's time, in the first
-	Left    []Left `json:"left,omitempty"`    // of caps, after this contact
+	Purpose string `json:"p"`
+	Rules   []Rule `json:"-"`           // that were looked at
+	Looked  string `json:"r"`           // the same, a letter for each
+	Consent int64  `json:"c,omitempty"` // version of the state that counted
+	Zone    string `json:"z,omitempty"` // of the person; of several the first
+	More    int    `json:"m,omitempty"` // how many more zones the person may be in
+	Left    []Left `json:"l,omitempty"` // of caps, after this contact
 }
 
 // Left is what a cap leaves.
 type Left struct {
-	Cap string `json:"cap" doc:"the cap" example:"2 in 7d"`
-	N   int    `json:"n" doc:"how many more contacts"`
+	Cap string `json:"c"`
+	N   int    `json:"n"`
 }
 
-func (f *Facts) at(now time.Time, zones []*time.Location) {
-	if f.Zones = zones[0].String(); len(zones) > 1 {
-		f.Zones += " +" + strconv.Itoa(len(zones)-1)
-	}
-	f.Local = now.In(zones[0]).Format("2006-01-02T15:04:05Z07:00")
+// letters are the rules as a receipt has them.
+func letters() map[Rule]byte {
+	return map[Rule]byte{RuleConsent: 'c', RuleRepeat: 'r', RuleCap: 'l', RuleHours: 'q', RuleHoliday: 'h'}
+}
+
+func (f *Facts) in(zones []*time.Location) {
+	f.Zone, f.More = zones[0].String(), len(zones)-1
 }
 
 // receipt returns the receipt of a claim that nothing is against. One with consent alone to
 // look at, and nothing recorded, has none.
 func (f *Facts) receipt(until time.Time) weir.Receipt {
-	if len(f.Rules) == 1 && f.Consent == "" {
+	if len(f.Rules) == 1 && f.Consent == 0 {
 		return weir.Receipt{}
 	}
 	return weir.Receipt{Until: until, Facts: f.encode()}
@@ -289,27 +291,58 @@ func (f *Facts) stop(rule Rule, reason string, due time.Time) Verdict {
 }
 
 func (f *Facts) encode() string {
+	looked, of := make([]byte, 0, len(f.Rules)), letters()
+	for _, r := range f.Rules {
+		looked = append(looked, of[r])
+	}
+	f.Looked = string(looked)
 	text, _ := json.Marshal(f) // texts and numbers
 	return string(text)
 }
 
 // ReadFacts reads the facts of a receipt.
 func ReadFacts(r weir.Receipt) (f Facts, ok bool) {
-	err := json.Unmarshal([]byte(r.Facts), &f)
-	return f, r.Facts != "" && err == nil
+	if r.Facts == "" || json.Unmarshal([]byte(r.Facts), &f) != nil {
+		return f, false
+	}
+	of := letters()
+	for _, letter := range []byte(f.Looked) {
+		for _, rule := range Rules() {
+			if of[rule] == letter {
+				f.Rules = append(f.Rules, rule)
+			}
+		}
+	}
+	return f, true
 }
 
-// Text returns the facts in one sentence.
-func (f *Facts) Text() string {
+// Zones returns the zones in which the person may live, in words.
+func (f *Facts) Zones() string {
+	if f.More > 0 {
+		return fmt.Sprintf("%s or one of %d more zones", f.Zone, f.More)
+	}
+	return f.Zone
+}
+
+// Local returns an instant in the person's zone, the first of several; zero: it did not matter.
+func (f *Facts) Local(at time.Time) time.Time {
+	zone, err := time.LoadLocation(f.Zone)
+	if f.Zone == "" || err != nil {
+		return time.Time{}
+	}
+	return at.In(zone)
+}
+
+// Text returns the facts of a claim in one sentence.
+func (f *Facts) Text(claimedAt time.Time) string {
 	parts := []string{"purpose " + f.Purpose}
-	if f.Consent != "" {
-		parts = append(parts, "consent as of record "+f.Consent)
+	if f.Consent != 0 {
+		parts = append(parts, "consent as of record "+strconv.FormatInt(f.Consent, 10))
 	} else {
 		parts = append(parts, "no refusal recorded")
 	}
-	if f.Local != "" {
-		local, _ := time.Parse(time.RFC3339, f.Local)
-		parts = append(parts, local.Format("15:04")+" in "+f.Zones)
+	if local := f.Local(claimedAt); !local.IsZero() {
+		parts = append(parts, local.Format("15:04")+" in "+f.Zones())
 	}
 	for _, l := range f.Left {
 		parts = append(parts, fmt.Sprintf("cap %s: %d left", l.Cap, l.N))

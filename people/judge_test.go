@@ -272,7 +272,7 @@ func TestFacts_AreOneSentence(t *testing.T) {
 	p := compiled(t, people.Purpose{QuietHours: &people.Hours{From: "21:00", To: "08:00"}, Caps: []people.Cap{{Max: 2, Within: "7d"}}})
 	v := people.Judge(&people.Claim{Name: "research", Purpose: p, Zones: zonesOf(t, "Africa/Nairobi"), Contact: weir.Ref{}}, instant(t, "2026-03-05T11:00:00Z"))
 	facts, _ := people.ReadFacts(v.Receipt)
-	if got, want := facts.Text(), "purpose research; no refusal recorded; 14:00 in Africa/Nairobi; cap 2 in 7d: 1 left"; got != want {
+	if got, want := facts.Text(instant(t, "2026-03-05T11:00:00Z")), "purpose research; no refusal recorded; 14:00 in Africa/Nairobi; cap 2 in 7d: 1 left"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -57,7 +57,9 @@ func (p *purposes) of(c *weir.Contact) (string, *people.Purpose) {
 	if name == "" {
 		name = people.DefaultPurpose
 	}
-	if known := p.byName[name]; known != nil {
+	// The rules of a deleted purpose hold for what waits; only default is never gone, but without
+	// rules.
+	if known := p.byName[name]; known != nil && (!known.deleted || name != people.DefaultPurpose) {
 		return name, known.Purpose
 	}
 	return name, people.NoRules()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,19 +69,35 @@ type ReceiptView struct {
 	Purpose string        `json:"purpose" doc:"what the contact is for" example:"research"`
 	Rules   []people.Rule `json:"rules" nullable:"false" doc:"that were looked at"`
 	Consent string        `json:"consent,omitempty" doc:"id of the consent that counted"`
-	Zones   string        `json:"zones,omitempty" doc:"in which the person may live; of several the first, and how many more" example:"Africa/Nairobi"`
+	Zones   string        `json:"zones,omitempty" doc:"in which the person may live; of several the first, and how many more there are" example:"Africa/Nairobi"`
 	Local   string        `json:"local,omitempty" doc:"the person's time, in the first zone" example:"2026-03-05T14:03:00+03:00"`
 	Until   *time.Time    `json:"until,omitempty" doc:"when the hours end in which the person may be contacted: the provider is asked not to dispatch it later"`
-	Left    []people.Left `json:"left,omitempty" nullable:"false" doc:"what caps leave after this contact"`
+	Left    []LeftView    `json:"left,omitempty" nullable:"false" doc:"what caps leave after this contact"`
+}
+
+// LeftView is what a cap leaves.
+type LeftView struct {
+	Cap string `json:"cap" doc:"the cap" example:"2 in 7d"`
+	N   int    `json:"n" doc:"how many more contacts"`
 }
 
 // receiptView returns the receipt of an attempt; nil: it has none.
-func receiptView(r weir.Receipt) *ReceiptView {
-	f, ok := people.ReadFacts(r)
+func receiptView(a *weir.Attempt) *ReceiptView {
+	f, ok := people.ReadFacts(a.Receipt)
 	if !ok {
 		return nil
 	}
-	return &ReceiptView{f.Text(), f.Purpose, f.Rules, f.Consent, f.Zones, f.Local, httpjson.Instant(r.Until), f.Left}
+	v := &ReceiptView{Text: f.Text(a.ClaimedAt), Purpose: f.Purpose, Rules: f.Rules, Zones: f.Zones(), Until: httpjson.Instant(a.Receipt.Until)}
+	if f.Consent != 0 {
+		v.Consent = strconv.FormatInt(f.Consent, 10)
+	}
+	if local := f.Local(a.ClaimedAt); !local.IsZero() {
+		v.Local = local.Format(time.RFC3339)
+	}
+	for _, l := range f.Left {
+		v.Left = append(v.Left, LeftView(l))
+	}
+	return v
 }
 
 // ContactList is one page of contacts. A page may be short; only a missing
@@ -120,7 +137,7 @@ func attemptView(ref weir.Ref, a weir.Attempt) AttemptView {
 	return AttemptView{
 		ID: weir.AttemptRef{Ref: ref, Number: a.Number}.String(), Number: a.Number,
 		ClaimedAt: httpjson.Instant(a.ClaimedAt), SentAt: httpjson.Instant(a.SentAt), ProviderRef: a.ProviderRef,
-		LastHeardAt: httpjson.Instant(a.HeardAt), FinishedAt: httpjson.Instant(a.FinishedAt), Outcome: a.Outcome, Reason: a.Reason, Receipt: receiptView(a.Receipt),
+		LastHeardAt: httpjson.Instant(a.HeardAt), FinishedAt: httpjson.Instant(a.FinishedAt), Outcome: a.Outcome, Reason: a.Reason, Receipt: receiptView(&a),
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 func channelName(i int) string { return strconv.Itoa(i) }
 
 // address returns the address of a contact.
-func address(id int) string { return "+1555" + strconv.Itoa(1_000_000+id) }
+func address(id int) string { return "+2547" + strconv.Itoa(10_000_000+id) }
 
 // baselineSubject is the baseline under test; it runs in the process of the load.
 type baselineSubject struct{ f *baseline }

@@ -31,6 +31,7 @@ type Options struct {
 	Workers  []int         // of matching
 	Blocked  []int         // of matching: waiting jobs that no worker can take
 	Streams  int           // clients that read the events during a run
+	Rules    bool          // a rule of each kind holds for the people who are contacted
 	// ContactEvents are compared: settings of WEIR_CONTACT_EVENTS, or a webhook; none: the default.
 	ContactEvents []string
 	Calls         bool // phone calls through Verboice instead of messages through Nuntium

@@ -131,7 +131,7 @@ func (o Options) matchingSteps() []step {
 func (o Options) workload(mode, peer string) load.Workload {
 	w := load.Workload{
 		Mode: mode, N: o.N, Channels: o.Channels, Capacity: o.capacity(), Batch: 1, Rate: o.Rate,
-		Delay: o.Delay, Answer: o.Answer, Calls: o.Calls, Streams: o.Streams, Baseline: peer == PeerBaseline,
+		Delay: o.Delay, Answer: o.Answer, Calls: o.Calls, Streams: o.Streams, Rules: o.Rules && peer != PeerBaseline, Baseline: peer == PeerBaseline,
 	}
 	switch peer {
 	case PeerBatches, PeerInBatch:

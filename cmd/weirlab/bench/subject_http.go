@@ -53,14 +53,39 @@ func (s *httpSubject) url() string {
 }
 
 // setUp creates the channels.
-func (s *httpSubject) setUp(ctx context.Context, p provider.Client, w load.Workload) error {
+func (s *httpSubject) setUp(ctx context.Context, p provider.Client, w load.Workload) (err error) {
 	s.calls = w.Calls
 	if err := s.addWebhook(ctx, p, w); err != nil {
 		return err
 	}
+	if w.Rules {
+		defer func() {
+			if err == nil {
+				err = s.addRules(ctx)
+			}
+		}()
+	}
 	return s.each(ctx, func(i int) error {
 		return s.put(ctx, p, s.channel(i), strings.TrimPrefix(s.channel(i), s.prefix+"-"), w)
 	})
+}
+
+// addRules sets a rule of each kind for the people who are contacted, and a limit for the
+// channels. None is against any contact: the quiet hours begin in half a day.
+func (s *httpSubject) addRules(ctx context.Context) error {
+	quiet := time.Now().UTC().Add(15 * time.Hour) // at the place of the numbers it is three hours later
+	err := s.do(ctx, http.MethodPut, "/v1/purposes/default", map[string]any{
+		"quiet_hours": map[string]any{"from": quiet.Format("15:04"), "to": quiet.Add(time.Hour).Format("15:04")},
+		"caps":        []map[string]any{{"max": 100, "within": "7d"}}, "repeat_guard": "24h", "holidays": []map[string]any{{"date": "2020-12-25"}},
+	}, nil)
+	if err != nil {
+		return err
+	}
+	names := make([]string, s.channels)
+	for i := range names {
+		names[i] = s.channel(i)
+	}
+	return s.do(ctx, http.MethodPut, "/v1/limits/account", map[string]any{"channels": names, "in_flight": 100_000, "per_second": 10_000, "new_people_per_day": 1_000_000}, nil)
 }
 
 func (s *httpSubject) put(ctx context.Context, p provider.Client, name, application string, w load.Workload) error {

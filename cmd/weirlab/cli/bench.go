@@ -100,6 +100,7 @@ func benchFlags(c *cobra.Command, o *bench.Options) {
 	f.IntSliceVar(&o.Workers, "workers", o.Workers, "workers of matching")
 	f.IntSliceVar(&o.Blocked, "blocked", o.Blocked, "waiting jobs of matching that no worker can take")
 	f.IntVar(&o.Streams, "streams", 0, "clients that read the stream of events during a run")
+	f.BoolVar(&o.Rules, "rules", false, "a rule of each kind holds for the people who are contacted, and a limit for all channels; nothing is against any contact")
 	f.StringSliceVar(&o.ContactEvents, "contact-events", nil, "measured alternately: off, auto, on (values of WEIR_CONTACT_EVENTS), webhook (auto with a webhook for the end of each contact). With --against, each is compared with the same of the earlier version. Otherwise, with off and another, the run fails if the median of live with auto is below 0.99, or with on below 0.90, of live with off in the same turn; six turns tell whether that may be chance")
 	f.BoolVar(&o.Calls, "calls", false, "phone calls through Verboice instead of messages through Nuntium (not with the baseline)")
 	f.IntVar(&o.Repeat, "repeat", o.Repeat, "repetitions of every run")

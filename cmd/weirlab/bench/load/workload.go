@@ -27,6 +27,7 @@ type Workload struct {
 	Workers  int           // of matching
 	Blocked  int           // of matching: waiting jobs that no worker can take
 	Streams  int           // clients that read the events
+	Rules    bool          // a rule of each kind holds for the people who are contacted, and a limit for the channels
 	Calls    bool          // phone calls through Verboice instead of messages through Nuntium
 	Queued   int           // of backlog and growth: existing queued contacts
 	Finished int           // of growth: existing finished contacts
@@ -98,6 +99,9 @@ func (w Workload) Variant() string {
 	}
 	if w.Mode == Matching {
 		list = append(list, fmt.Sprintf("%d workers, %d waiting", w.Workers, w.Blocked))
+	}
+	if w.Rules {
+		list = append(list, "rules")
 	}
 	if w.Streams > 0 {
 		list = append(list, strconv.Itoa(w.Streams)+" streams")
