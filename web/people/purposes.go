@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/internal/validation"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
@@ -92,19 +93,14 @@ func (r *routes) put(c *route.Call) (route.Reply, error) {
 	if !people.ValidPurposeName(name) {
 		c.Errors.Add("/name", "format", "must be 1 to 63 characters of a-z, 0-9, underscore and hyphen, begin with a letter or digit, and not be %s", people.AllPurposes)
 	}
-	if err := c.Invalid(); err != nil {
-		return route.Reply{}, err
-	}
 	var given people.Purpose
 	text, err := json.Marshal(c.Body)
-	if err == nil {
-		err = json.Unmarshal(text, &given) // the schema has checked it
-	}
 	if err != nil {
 		return route.Reply{}, err
 	}
+	_ = json.Unmarshal(text, &given) // it skips values of a wrong type, which the schema reports
 	compiled, wrong := given.Compile()
-	c.Errors.Append(wrong...)
+	addMistakes(&c.Errors, wrong)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -122,6 +118,16 @@ func (r *routes) put(c *route.Call) (route.Reply, error) {
 		out.Changes = append(out.Changes, operators.FieldChange{Field: "exempt_reason", After: compiled.ExemptReason})
 	}
 	return out, nil
+}
+
+// addMistakes adds the mistakes of rules to those that the schema found, except about the same
+// fields.
+func addMistakes(list *validation.Errors, more validation.Errors) {
+	known := map[string]bool{}
+	for _, e := range *list {
+		known[e.Pointer] = true
+	}
+	list.Append(slices.DeleteFunc(more, func(e weir.FieldError) bool { return known[e.Pointer] })...)
 }
 
 // rulesText returns the rules of a purpose as the audit log has them.
