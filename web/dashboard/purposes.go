@@ -297,9 +297,9 @@ func (f *purposeForm) body() map[string]any {
 // filled returns the fields that have a value: pairs of name and value.
 func filled(pairs ...string) map[string]any {
 	fields := map[string]any{}
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			fields[pairs[i]] = pairs[i+1]
+	for pair := range slices.Chunk(pairs, 2) {
+		if name, value := pair[0], pair[1]; value != "" {
+			fields[name] = value
 		}
 	}
 	return fields

@@ -35,11 +35,11 @@ func purposeForm(fields ...string) url.Values {
 	}
 	form.Set("consent", "unless_refused")
 	for row := 1; row <= 8; row++ {
-		cap := "cap_" + strconv.Itoa(row)
-		form.Set(cap+"_max", "")
-		form.Set(cap+"_within", "")
-		form.Set(cap+"_kind", "rolling")
-		form.Set(cap+"_over", "purpose")
+		field := "cap_" + strconv.Itoa(row)
+		form.Set(field+"_max", "")
+		form.Set(field+"_within", "")
+		form.Set(field+"_kind", "rolling")
+		form.Set(field+"_over", "purpose")
 	}
 	for i := 0; i < len(fields); i += 2 {
 		form.Set(fields[i], fields[i+1])
@@ -258,9 +258,10 @@ func TestPurposes_AreOnThePageOfAContact(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		w.Header().Set("X-Nuntium-Id", "1")
-		w.Header().Set("X-Nuntium-Guid", "g")
-		w.Header().Set("X-Nuntium-Token", q.FormValue("token"))
+		w.Header().Set("X-Nuntium-Token", "t")
+		if strings.HasPrefix(q.URL.Path, "/api/") {
+			_, _ = w.Write([]byte(`{"name":"b","enabled":true}`))
+		}
 	}))
 	t.Cleanup(provider.Close)
 	r.api("PUT", "/v1/channels/a", `{"type":"nuntium","capacity":7,"settings":{"base_url":"`+provider.URL+`","account":"a","application":"b","channel":"c","password":"p"}}`, nil)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"weir"
-	"weir/internal/validation"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
@@ -100,7 +99,7 @@ func (r *routes) put(c *route.Call) (route.Reply, error) {
 	}
 	_ = json.Unmarshal(text, &given) // it skips values of a wrong type, which the schema reports
 	compiled, wrong := given.Compile()
-	addMistakes(&c.Errors, wrong)
+	c.Errors.Append(without(wrong, c.Errors)...)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -120,14 +119,13 @@ func (r *routes) put(c *route.Call) (route.Reply, error) {
 	return out, nil
 }
 
-// addMistakes adds the mistakes of rules to those that the schema found, except about the same
-// fields.
-func addMistakes(list *validation.Errors, more validation.Errors) {
-	known := map[string]bool{}
-	for _, e := range *list {
-		known[e.Pointer] = true
+// without returns the mistakes in rules, except in fields in which the schema found one.
+func without(mistakes, known []weir.FieldError) []weir.FieldError {
+	pointers := map[string]bool{}
+	for _, e := range known {
+		pointers[e.Pointer] = true
 	}
-	list.Append(slices.DeleteFunc(more, func(e weir.FieldError) bool { return known[e.Pointer] })...)
+	return slices.DeleteFunc(mistakes, func(e weir.FieldError) bool { return pointers[e.Pointer] })
 }
 
 // rulesText returns the rules of a purpose as the audit log has them.
