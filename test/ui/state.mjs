@@ -54,6 +54,12 @@ function channelsOf(at, secrets) {
   };
 }
 
+// purpose has every rule but an exemption. No contact of the checks is of it.
+const purpose = {
+  title: "Health surveys", quiet_hours: { from: "20:00", to: "09:00" }, time_zone: "Africa/Nairobi", repeat_guard: "24h", holidays: [{ date: "2026-12-25", name: "Christmas Day" }],
+  caps: [{ max: 2, within: "7d" }, { max: 1, within: "1d", kind: "calendar" }],
+};
+
 const text = (n, key, more = {}) => ({ key, to: phone(n), messages: ["Hello from Weir"], ...more });
 const call = (n, key, more = {}) => ({ key, to: phone(n), call: { twiml: "<Response><Say>Hello</Say></Response>" }, ...more });
 // works reports whether the simulated providers reach a number; their rules are
@@ -68,6 +74,7 @@ export async function fill(weir, at, secrets, waiting = 5400) {
     if (name !== "people") await weir.api("PUT", `/v1/channels/${name}`, body);
   }
   await router(weir);
+  await weir.api("PUT", "/v1/purposes/research", purpose);
   await weir.api("PUT", "/v1/channels/people", channelsOf(at, secrets).people);
   const queue = async (channel, contacts) => {
     for (let from = 0; from < contacts.length; from += 900) await weir.api("POST", `/v1/channels/${channel}/contacts`, { contacts: contacts.slice(from, from + 900) });
