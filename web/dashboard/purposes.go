@@ -178,6 +178,11 @@ type capRow struct {
 // Field returns the name of a field of the row.
 func (r capRow) Field(name string) string { return fmt.Sprintf("cap_%d_%s", r.Row, name) }
 
+// Fields returns the names of all fields of the row.
+func (r capRow) Fields() []string {
+	return []string{r.Field("max"), r.Field("within"), r.Field("kind"), r.Field("over")}
+}
+
 func (r capRow) empty() bool { return r.Max == "" && r.Within == "" }
 
 // FirstCaps and MoreCaps return the rows that are shown, and those that are folded.
@@ -310,6 +315,9 @@ func (f *purposeForm) place(p *problem) {
 	rest := *p
 	rest.Errors = nil
 	for _, e := range p.Errors {
+		if e.Detail == "is missing" { // the other field of a pair is filled in
+			e.Detail = "enter this, too"
+		}
 		field, where := f.fieldOf(strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
 		switch {
 		case field == "":
@@ -325,9 +333,9 @@ func (f *purposeForm) place(p *problem) {
 	}
 }
 
-// fieldOf returns the field that a JSON pointer is about, and which line of it; empty: it is
-// about none.
-func (f *purposeForm) fieldOf(pointer []string) (field, line string) {
+// fieldOf returns the field that a JSON pointer is about, and where a mistake in it is if that
+// is not obvious: the line, or which of several fields. Empty: it is about none.
+func (f *purposeForm) fieldOf(pointer []string) (field, where string) {
 	at := func(list []int) int {
 		if len(pointer) < 2 {
 			return 0
@@ -346,17 +354,18 @@ func (f *purposeForm) fieldOf(pointer []string) (field, line string) {
 		}
 	case "quiet_hours":
 		if len(pointer) == 2 {
-			return "quiet_hours_" + pointer[1], ""
+			return "quiet_hours_" + pointer[1], "quiet hours " + pointer[1] + ": "
 		}
 	case "caps":
 		if row := at(f.capRows); row > 0 && len(pointer) == 3 {
-			return f.Caps[row-1].Field(pointer[2]), ""
+			labels := map[string]string{"max": "contacts: ", "kind": "time counts: ", "over": "contacts count: "}
+			return f.Caps[row-1].Field(pointer[2]), cmp.Or(labels[pointer[2]], pointer[2]+": ")
 		}
 	case "holidays":
 		if n := at(f.holidayLines); n > 0 {
-			line = fmt.Sprintf("line %d: ", n)
+			where = fmt.Sprintf("line %d: ", n)
 		}
-		return "holidays", line
+		return "holidays", where
 	}
 	return "", ""
 }

@@ -24,7 +24,7 @@ export async function purposes({ report, browser, weir, operator }) {
       await page.fill("#cap_1_within", "week");
       await page.click("#save");
       assert.match(await flash(page), /Nothing was saved/);
-      for (const [field, text] of Object.entries({ time_zone: "IANA", quiet_hours_to: "HH:MM", holidays: "Line 2", cap_1_within: "not a delay" })) await shows(page, `#${field}-wrong`, text);
+      for (const [field, text] of Object.entries({ time_zone: "IANA", quiet_hours_to: "enter this, too", holidays: "Line 2", cap_1_within: "not a delay" })) await shows(page, `#${field}-wrong`, text);
       assert.equal(await page.inputValue("#quiet_hours_from"), "20:00");
       await look("a purpose with mistakes");
     });
