@@ -39,7 +39,7 @@ func (p purposeView) Rules() []string {
 // About returns the title. The default purpose is explained if it has none.
 func (p purposeView) About() string {
 	if p.Title == "" && p.Name == people.DefaultPurpose {
-		return "contacts and surveys that name no purpose"
+		return "contacts that name no purpose"
 	}
 	return p.Title
 }

@@ -81,7 +81,7 @@ func TestPurposes_AreListedWithTheirRules(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "contacts:write", "surveys:admin", "people:admin", "channels:admin")
 	b := r.login("contacts:read")
-	b.get("/purposes").want(200).has(`<span aria-current="page">Purposes</span>`, `href="/purposes/default"`, "no rules", "contacts and surveys that name no purpose")
+	b.get("/purposes").want(200).has(`<span aria-current="page">Purposes</span>`, `href="/purposes/default"`, "no rules", "contacts that name no purpose")
 	b.get("/purposes/default").want(200).has("no rules")
 	r.api("PUT", "/v1/purposes/research", aPurpose, nil)
 	r.api("PUT", "/v1/purposes/alarm", `{"exempt_from":["consent"],"exempt_reason":"floods"}`, nil)
