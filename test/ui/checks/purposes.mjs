@@ -4,7 +4,18 @@ import { login } from "../browser.mjs";
 import { flash, heading, shows } from "../steps.mjs";
 import { look4 } from "./look.mjs";
 
-export async function purposes({ report, browser, weir, operator }) {
+export async function purposes({ report, browser, weir, operator, known }) {
+  const reader = await browser.window();
+  await login(reader, weir.url, operator.token);
+  await report.check("purposes: a contact shows its receipt, or the rule that it waits for", reader, async () => {
+    await reader.goto(`${weir.url}/contacts/${known.ruled}`);
+    await shows(reader, "[aria-labelledby=receipts-head]", /purpose visits; no refusal recorded; .* in Africa\/Nairobi; cap 3 in 7d: 2 left/);
+    await reader.goto(`${weir.url}/contacts/${known.capped}`);
+    await shows(reader, "#rule", "cap: the person was contacted too often");
+    await reader.click("#purpose");
+    await heading(reader, "Purpose visits");
+  });
+  await reader.context().close();
   for (const javaScriptEnabled of [true, false]) {
     const page = await browser.window({ javaScriptEnabled });
     const how = javaScriptEnabled ? "purposes" : "purposes, without scripts";
