@@ -85,7 +85,7 @@ type consentForm struct {
 // Statuses returns the choices of the form. The first one is the default: a refusal by
 // mistake can be taken back, a contact to a person who refused cannot.
 func (*consentForm) Statuses() []option {
-	return []option{{string(people.Refused), "does not want to be contacted"}, {string(people.Given), "takes a refusal back"}}
+	return []option{{string(people.Refused), "does not want to be contacted"}, {string(people.Given), "agrees, or takes a refusal back"}}
 }
 
 // addPurposes adds the choices of the purpose. There are none until the rules of a purpose are
