@@ -82,7 +82,8 @@ type CommitResult struct {
 	Stale []ContactID
 	// Judged lists the contacts of claims for which a rule for the sake of the person has
 	// something to say: those that ended or wait instead of being claimed, and those that
-	// were claimed with a receipt.
+	// were claimed with a receipt. One that is queued, as it was, has a channel that has to wait
+	// until Receipt.Until, for its Reason.
 	Judged []Contact
 }
 

@@ -670,6 +670,9 @@ func (b *broker) count(e core.Effects) {
 			b.shared.metrics.deadLetters.WithLabelValues(name).Inc()
 		}
 	}
+	for _, s := range e.Skipped {
+		b.shared.metrics.skipped.WithLabelValues(name, s.Rule, s.Effect).Inc()
+	}
 	if e.ReconcileBegun {
 		b.shared.metrics.reconcileRuns.Inc()
 		b.state.meter.count(operators.CountReconciliations, 1)

@@ -14,6 +14,7 @@ import (
 type Metrics struct {
 	accepted       *prometheus.CounterVec
 	finished       *prometheus.CounterVec
+	skipped        *prometheus.CounterVec
 	wait           *prometheus.HistogramVec // native only: fixed buckets for each channel would dominate the series
 	active         *prometheus.HistogramVec
 	requests       *prometheus.CounterVec
@@ -36,6 +37,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		accepted:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_accepted_total", Help: "Contacts accepted."}, channel),
 		finished:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_finished_total", Help: "Finished contacts, by outcome."}, []string{"channel", "outcome"}),
+		skipped:        f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_skipped_total", Help: "Claims that a rule for the sake of the person, or a limit that channels share, did not let pass, by rule and effect: suppressed, delayed, held."}, []string{"channel", "rule", "effect"}),
 		wait:           f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_contact_wait_seconds", Help: "Time from the acceptance of a contact to its claim.", NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets}, channel),
 		active:         f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_contact_active_seconds", Help: "Time from the claim of a contact to its end.", NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets}, channel),
 		requests:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_provider_requests_total", Help: "Calls of providers, by operation and result."}, []string{"channel", "operation", "result"}),
@@ -65,7 +67,7 @@ const nativeBuckets = 100
 // forget drops the series of a deleted channel.
 func (m *Metrics) forget(name string) {
 	label := prometheus.Labels{"channel": name}
-	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.requests, m.reconciled, m.deadLetters} {
+	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.skipped, m.requests, m.reconciled, m.deadLetters} {
 		v.DeletePartialMatch(label)
 	}
 	m.wait.DeletePartialMatch(label)

@@ -1207,6 +1207,63 @@ type Left struct {
 	N int `json:"n"`
 }
 
+// Limit What some channels may do together.
+type Limit struct {
+	// Channels names of the channels that share it
+	//
+	// Examples: ["whatsapp-1","whatsapp-2"]
+	Channels []string `json:"channels"`
+
+	// InFlight most contacts in flight at one time; absent: no limit
+	InFlight int `json:"in_flight,omitempty,omitzero"`
+
+	// NewPeoplePerDay most people in any 24 hours whom none of the channels contacted in the 24 hours before; absent: no limit
+	NewPeoplePerDay int `json:"new_people_per_day,omitempty,omitzero"`
+
+	// PerSecond most dispatches a second; of texts, segments; absent: no limit
+	PerSecond int `json:"per_second,omitempty,omitzero"`
+
+	// Title for people
+	Title string `json:"title,omitempty,omitzero"`
+}
+
+// LimitList All limits.
+type LimitList struct {
+	// Limits by name
+	Limits []LimitView `json:"limits"`
+}
+
+// LimitView A limit, with how much of it is used.
+type LimitView struct {
+	// Channels names of the channels that share it
+	//
+	// Examples: ["whatsapp-1","whatsapp-2"]
+	Channels []string `json:"channels"`
+
+	// InFlight most contacts in flight at one time; absent: no limit
+	InFlight int `json:"in_flight,omitempty,omitzero"`
+
+	// InFlightNow contacts in flight over its channels
+	InFlightNow int `json:"in_flight_now"`
+
+	// Name name of the limit
+	//
+	// Examples: portfolio
+	Name string `json:"name"`
+
+	// NewPeople people who were contacted in the last 24 hours, if they are counted
+	NewPeople int `json:"new_people"`
+
+	// NewPeoplePerDay most people in any 24 hours whom none of the channels contacted in the 24 hours before; absent: no limit
+	NewPeoplePerDay int `json:"new_people_per_day,omitempty,omitzero"`
+
+	// PerSecond most dispatches a second; of texts, segments; absent: no limit
+	PerSecond int `json:"per_second,omitempty,omitzero"`
+
+	// Title for people
+	Title string `json:"title,omitempty,omitzero"`
+}
+
 // Match A condition on an attribute: one of some values, or a number within bounds.
 type Match struct {
 	// From minimum of a number
@@ -3084,6 +3141,46 @@ func (c *Client) ReleaseHold(ctx context.Context) (*HoldView, error) {
 func (c *Client) GetHold(ctx context.Context) (*HoldView, error) {
 	r := Request{Method: "GET", Path: "/v1/hold"}
 	return call[HoldView](ctx, c, r)
+}
+
+// ListLimits List limits.
+//
+// List limits.
+//
+// GET /v1/limits
+func (c *Client) ListLimits(ctx context.Context) (*LimitList, error) {
+	r := Request{Method: "GET", Path: "/v1/limits"}
+	return call[LimitList](ctx, c, r)
+}
+
+// DeleteLimit Delete a limit.
+//
+// Delete a limit.
+//
+// DELETE /v1/limits/{name}
+func (c *Client) DeleteLimit(ctx context.Context, name string) error {
+	r := Request{Method: "DELETE", Path: fmt.Sprintf("/v1/limits/%s", url.PathEscape(name))}
+	return c.Do(ctx, r, nil)
+}
+
+// GetLimit Get a limit.
+//
+// Get a limit.
+//
+// GET /v1/limits/{name}
+func (c *Client) GetLimit(ctx context.Context, name string) (*LimitView, error) {
+	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/limits/%s", url.PathEscape(name))}
+	return call[LimitView](ctx, c, r)
+}
+
+// PutLimit Set a limit that channels share.
+//
+// It bounds what its channels do together, such as the numbers of one account at a provider. It is looked at in the transaction that claims a contact: it is never exceeded, also not after a crash. A channel may have several limits; a contact is claimed if all of them have room.
+//
+// PUT /v1/limits/{name}
+func (c *Client) PutLimit(ctx context.Context, name string, body Limit) (*LimitView, error) {
+	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/limits/%s", url.PathEscape(name)), Body: body, Idempotent: idempotent(body)}
+	return call[LimitView](ctx, c, r)
 }
 
 // ListMinutes Get the activity of all channels, for small charts.

@@ -24,6 +24,7 @@ const (
 	WhyNotBefore       WhyCode = "not_before"       // its window has not opened
 	WhyRetry           WhyCode = "retry"            // its next attempt is due later
 	WhyPerson          WhyCode = "person"           // a rule for the sake of the person: quiet hours, a holiday, a cap
+	WhyLimit           WhyCode = "limit"            // a limit that its channel shares has no room
 	WhyPaused          WhyCode = "channel_paused"   // by a user
 	WhyDeleting        WhyCode = "channel_deleting" // the channel is being deleted
 	WhyStopping        WhyCode = "stopping"         // the process that runs the channel is shutting down
@@ -91,7 +92,7 @@ func (c WhyCode) Headline(idle, now time.Time) (text string, alarm bool) {
 		return "Pacing", false
 	case WhyCapacity, WhyReplyReserve: // calls may hold every slot for longer than any limit; lost ones are settled
 		return "At capacity", false
-	case WhyPreparing, WhyProbing, WhySendConcurrency, WhyTurn, WhyRate: // these pass quickly while contacts move
+	case WhyPreparing, WhyProbing, WhySendConcurrency, WhyTurn, WhyRate, WhyLimit: // these pass quickly while contacts move
 	}
 	if !idle.IsZero() && now.Sub(idle) >= stalledAfter {
 		return "Nothing has moved for a minute", true

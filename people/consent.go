@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -81,14 +82,20 @@ func Next(now State, known bool, c *Consent) State {
 	return next
 }
 
-// Decide reports whether a contact of a purpose must not be dispatched to an address with
-// these states. Of the purpose's own state and that of all purposes the one that was said
+// OverChannel is the purpose of a consent that counts for every contact over one channel:
+// what a provider reports is known of its own sender or service alone.
+func OverChannel(name string) string { return channelPurpose + name }
+
+const channelPurpose = "channel:"
+
+// Decide reports whether a contact of some purposes, such as its own and [OverChannel], must
+// not be dispatched to an address with these states. Of their states and that of all purposes the one that was said
 // later counts; said at the same instant, the refusal. What the person has refused, for all
 // purposes or this one, nobody else can take back by a consent for the other.
-func Decide(states []State, purpose string) (refused bool, by State) {
+func Decide(states []State, purposes ...string) (refused bool, by State) {
 	var own State // the latest that the person said
 	for _, s := range states {
-		if s.Purpose != purpose && s.Purpose != AllPurposes {
+		if s.Purpose != AllPurposes && !slices.Contains(purposes, s.Purpose) {
 			continue
 		}
 		by = later(by, s)
@@ -124,9 +131,10 @@ func Reason(by State) string {
 	}
 }
 
-// Store keeps consents and purposes.
+// Store keeps consents, purposes and limits.
 type Store interface {
 	Purposes
+	Limits
 	// RecordConsents appends consents, all or none, and updates the states. It returns the state
 	// of each consent's address and purpose behind it. A consent whose key is known is not
 	// recorded again. When RecordConsents returns, every later claim sees the states.

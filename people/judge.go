@@ -15,6 +15,7 @@ import (
 type Claim struct {
 	Name    string // of its purpose
 	Purpose *Purpose
+	Channel string           // its name
 	Reply   bool             // an answer to the person: consent alone counts
 	Contact weir.Ref         // entries of its own are no repetition
 	Text    int64            // see [TextOf]
@@ -36,6 +37,7 @@ type Verdict struct {
 	weir.Receipt           // with a rule: the contact is not dispatched
 	Reason       string    // then: why, in a sentence
 	Due          time.Time // then: it waits until this instant; zero: it ends
+	Channel      bool      // then: its channel waits, not this contact alone; the claim is undone
 }
 
 // maxWait bounds how long a contact waits for hours and days in which it is allowed. The
@@ -46,7 +48,7 @@ const maxWait = 30 * day
 func Judge(c *Claim, now time.Time) Verdict {
 	p := c.Purpose
 	looked := Facts{Purpose: c.Name, Rules: []Rule{RuleConsent}}
-	refused, by := Decide(c.States, c.Name)
+	refused, by := Decide(c.States, c.Name, OverChannel(c.Channel))
 	given := by.Status == Given
 	if by.Version > 0 {
 		looked.Consent = strconv.FormatInt(by.Version, 10)

@@ -159,6 +159,7 @@ func On(database dialect.Database, o Options) *Store {
 	s.peopleStore = people.New(db)
 	outbox := surveys.NewOutbox(db)
 	s.queueStore = contacts.New(db, s.channelStore, s.eventLog, o.Metrics.dead, outbox, s.peopleStore.Gate())
+	s.peopleStore.Gate().InFlight = s.queueStore.InFlightNow
 	s.surveyStore = surveys.New(db, s.queueStore.Queue, outbox)
 	s.channelStore.DefaultCapacity = o.DefaultCapacity
 	db.SetParts(s.queueStore.Part(), outbox, s.peopleStore.Gate(), s.eventLog.Part())

@@ -59,6 +59,10 @@ func rights() map[string]string {
 
 		"GET /v1/purposes":           "people:admin contacts:read contacts:write surveys:admin",
 		"GET /v1/purposes/{name}":    "people:admin contacts:read contacts:write surveys:admin",
+		"GET /v1/limits":             "contacts:read channels:admin",
+		"GET /v1/limits/{name}":      "contacts:read channels:admin",
+		"PUT /v1/limits/{name}":      "channels:admin",
+		"DELETE /v1/limits/{name}":   "channels:admin",
 		"PUT /v1/purposes/{name}":    "people:admin",
 		"DELETE /v1/purposes/{name}": "people:admin",
 		"POST /v1/consents":          "people:admin",

@@ -22,6 +22,32 @@ type consents struct {
 	err  error
 
 	purposes map[string]*consent.Purpose
+	limits   map[string]*consent.Limit
+}
+
+func (c *consents) Limits() map[string]*consent.Limit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.limits)
+}
+
+func (c *consents) LimitUse() map[string]consent.LimitUse { return nil }
+
+func (c *consents) PutLimit(_ context.Context, name string, l *consent.Limit) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.limits == nil {
+		c.limits = map[string]*consent.Limit{}
+	}
+	c.limits[name] = l
+	return c.err
+}
+
+func (c *consents) DeleteLimit(_ context.Context, name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.limits, name)
+	return c.err
 }
 
 func (c *consents) Purposes() map[string]*consent.Purpose {

@@ -83,6 +83,13 @@ func (c *Core) AcceptedReserved(reserved []weir.Spec, contacts []weir.Contact, n
 		case weir.Done: // suppressed
 			c.replaced(contact)
 			continue
+		case weir.Delayed:
+			if contact.Receipt.Rule != "" {
+				c.replaced(contact)
+				continue
+			}
+			c.enqueue(contact)
+			continue
 		default:
 			c.enqueue(contact)
 			continue
@@ -143,6 +150,7 @@ func (c *Core) claimContacts(now time.Time) {
 		if !c.mayContact(&next.Spec) {
 			t := c.finishWaiting(next, now, weir.Suppressed, "the channel contacts only the addresses of only_to")
 			t.Contact.Receipt = weir.Receipt{Rule: string(people.RuleOnlyTo)}
+			c.out.Skipped = append(c.out.Skipped, Skipped{t.Contact.Receipt.Rule, EffectSuppressed})
 			k.Transitions = append(k.Transitions, t)
 			continue
 		}
@@ -201,6 +209,9 @@ func (c *Core) mayNotSend(now time.Time) bool {
 func (c *Core) gate(now time.Time) (room int, shut operators.WhyCode) {
 	if shut := c.blockedBy(); shut != "" {
 		return 0, shut
+	}
+	if now.Before(c.limitedUntil) {
+		return 0, operators.WhyLimit
 	}
 	limit := c.sendLimit()
 	if room, shut = c.breaker.allows(now, limit); room == 0 {

@@ -189,6 +189,7 @@ type Core struct {
 	breaker     breaker
 	retryBudget budget
 	pace        pace
+	limitedBy   string   // why a shared limit had no room, until limitedUntil
 	onlyTo      []string // canonical addresses that alone are contacted; nil: all
 	queued      int64
 
@@ -204,8 +205,8 @@ type Core struct {
 	storeEmpty                      bool      // the store reported an empty queue
 	removing                        bool      // Remove was issued to the shell
 
-	dueAt, overdueAt, reconcileAt, unknownAt, sweepAt, prepareAt, statusAt, retryAt, confirmCancelAt time.Time
-	idleSince                                                                                        time.Time
+	dueAt, overdueAt, reconcileAt, unknownAt, sweepAt, prepareAt, statusAt, retryAt, confirmCancelAt, limitedUntil time.Time
+	idleSince                                                                                                      time.Time
 
 	out Effects
 }

@@ -31,6 +31,9 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 			f.c.Receipt = verdict.Receipt
 		}
 		switch {
+		case verdict != nil && verdict.State == weir.Queued:
+			c.drop(f, ref)
+			c.held(verdict)
 		case verdict != nil && !verdict.State.InFlight():
 			c.drop(f, ref)
 			c.replaced(verdict)
@@ -67,13 +70,27 @@ func (c *Core) drop(f *flight, ref weir.AttemptRef) {
 	c.breaker.probeAborted()
 }
 
+// held puts a contact back whose claim is undone because the channel shares a limit that has
+// no room, and waits.
+func (c *Core) held(verdict *weir.Contact) {
+	c.out.Skipped = append(c.out.Skipped, Skipped{verdict.Receipt.Rule, EffectHeld})
+	c.limitedUntil, c.limitedBy = verdict.Receipt.Until, verdict.Reason
+	contact := *verdict
+	contact.Receipt, contact.Reason = weir.Receipt{}, ""
+	c.queued++
+	c.window.putBack(&contact)
+	c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
+}
+
 // replaced takes note of a contact that ended, or waits, instead of being claimed.
 func (c *Core) replaced(contact *weir.Contact) {
 	c.revisions.record(contact)
 	if contact.State == weir.Done {
+		c.out.Skipped = append(c.out.Skipped, Skipped{contact.Receipt.Rule, EffectSuppressed})
 		c.out.Finished = append(c.out.Finished, Finished{Outcome: contact.Outcome})
 		return
 	}
+	c.out.Skipped = append(c.out.Skipped, Skipped{contact.Receipt.Rule, EffectDelayed})
 	c.queued++
 	c.dueAt = earlier(c.dueAt, contact.DueAt)
 	c.overdueAt = earlier(c.overdueAt, contact.NotAfter)

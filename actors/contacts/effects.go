@@ -26,6 +26,7 @@ type Effects struct {
 	Replies        []Reply                // give these once everything issued before is durable
 	Forget         []weir.AttemptRef      // drop the local state of these attempts
 	Finished       []Finished             // for the metrics
+	Skipped        []Skipped              // for the metrics
 	ReconcileBegun bool                   // a reconciliation began
 	ReconcileClean bool                   // no status request failed since the previous one began
 	Reconciled     []channels.QueryStatus // the answers that changed contacts, and failed status requests
@@ -74,6 +75,20 @@ type Reply struct {
 	State   weir.State   // of a canceled contact
 	Err     error
 }
+
+// Skipped describes a claim that a rule for the sake of the person, or a shared limit, did not
+// let pass.
+type Skipped struct {
+	Rule   string
+	Effect string // one of the effects
+}
+
+// The effects of a rule.
+const (
+	EffectSuppressed = "suppressed" // the contact ended
+	EffectDelayed    = "delayed"    // the contact waits
+	EffectHeld       = "held"       // the channel waits
+)
 
 // Finished describes one contact that is done.
 type Finished struct {

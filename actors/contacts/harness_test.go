@@ -58,6 +58,7 @@ type rig struct {
 	lossy    bool                                          // slots may be given up while the provider uses them
 	refuse   map[weir.ContactID]bool                       // whose claims are not written: they end instead
 	postpone map[weir.ContactID]time.Duration              // whose next claim is not written: they wait so long
+	full     time.Duration                                 // a shared limit has no room: claims are undone, and their channel waits so long
 	others   bool                                          // other processes change contacts, too
 
 	nextID    weir.ContactID
@@ -206,6 +207,12 @@ func (r *rig) write(k contacts.Commit) {
 		if r.refuse[t.Contact.ID] && t.Was == weir.Queued && t.Contact.State == weir.Sending {
 			t.Contact.Progress, _ = t.Contact.Suppress(r.now, "refused", weir.Receipt{Rule: "consent"})
 			suppressed = append(suppressed, t.Contact)
+		}
+		if r.full > 0 && t.Was == weir.Queued && t.Contact.State == weir.Sending {
+			t.Contact.Progress, _ = t.Contact.Unclaim()
+			t.Contact.Rev, t.Contact.Reason, t.Contact.Receipt = t.From, "full", weir.Receipt{Rule: "limit_in_flight", Until: r.now.Add(r.full)}
+			suppressed = append(suppressed, t.Contact)
+			continue
 		}
 		if wait := r.postpone[t.Contact.ID]; wait > 0 && t.Was == weir.Queued && t.Contact.State == weir.Sending {
 			delete(r.postpone, t.Contact.ID)

@@ -73,3 +73,30 @@ func TestClaimsCommitted_DelayedContactHoldsNobodyUp(t *testing.T) {
 		t.Errorf("it was not claimed when it was due: %+v", c.Progress)
 	}
 }
+
+// A limit that the channel shares has no room: the claims are undone, the contacts keep their
+// places, nothing is tried until then, and then they go in their order.
+func TestClaimsCommitted_ASharedLimitHoldsTheChannel(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3)
+	r.settle()
+	r.full = time.Minute
+	ids := r.accept(calls(4)...)
+	r.settle()
+	if why := r.core.WhyNext(r.now); why.Code != operators.WhyLimit || why.Text != "full" {
+		t.Errorf("why: %+v", why)
+	}
+	for _, id := range ids {
+		if c := r.store[id]; c.State != weir.Queued || c.Attempt != 0 || c.Rev != 0 {
+			t.Errorf("contact %d is %+v", id, c.Progress)
+		}
+	}
+	written := r.written
+	r.pass(50 * time.Second)
+	if r.written != written {
+		t.Errorf("%d changes while the channel had to wait", r.written-written)
+	}
+	r.full = 0
+	r.pass(time.Minute)
+	wantSent(t, r, 1, 2, 3)
+}

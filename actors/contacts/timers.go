@@ -107,6 +107,7 @@ func (c *Core) NextWake(now time.Time) time.Time {
 	if opens := c.pace.opensAt(now); opens.After(now) {
 		add(!c.window.empty(), opens)
 	}
+	add(c.limitedUntil.After(now) && !c.window.empty(), c.limitedUntil)
 	add(true, c.retryAt)
 	add(c.deleteAt.After(now) && len(c.flights) > 0, c.deleteAt)
 	if !c.idleSince.IsZero() && !c.unhealthy() {

@@ -24,6 +24,8 @@ func (c *Core) whyGate(shut operators.WhyCode, now time.Time) operators.Why {
 		return operators.Why{Code: shut, Text: fmt.Sprintf("the provider of channel %s is being set up", c.ch.Name)}
 	case operators.WhySendConcurrency:
 		return operators.Why{Code: shut, Text: fmt.Sprintf("channel %s: %d dispatches to the provider are under way, the limit at one time", c.ch.Name, len(c.sends)+c.claims)}
+	case operators.WhyLimit:
+		return operators.Why{Code: shut, Text: c.limitedBy}
 	case operators.WhyRate:
 		return c.pace.why(c.ch.Name, now)
 	default:

@@ -214,3 +214,47 @@ func TestPurposes_ALaunchThatLeavesNoHourIsRefused(t *testing.T) {
 		w.want(http.StatusConflict, "DELETE", "/v1/purposes/research", nil)
 	})
 }
+
+// Scenario 303.
+func TestLimits_ChannelsOfAnAccountShareItsConcurrency(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("texts", 5)
+		w.channel("others", 5)
+		w.want(http.StatusCreated, "PUT", "/v1/limits/account", fields{"channels": []string{"texts", "others"}, "in_flight": 2})
+		ids := w.accept("texts", sms("1"), sms("2"), sms("3"))
+		w.sent(2)
+		others := w.accept("others", sms("4"))
+		w.because(others["4"], "limit", "2 of 2 contacts in flight")
+		w.crash()
+		w.start()
+		w.because(ids["3"], "limit", "limit account")
+		w.sent(2)
+		w.report("1", "all", "completed")
+		w.sent(3)
+		w.report("2", "all", "completed")
+		w.sent(4)
+		if l := w.want(http.StatusOK, "GET", "/v1/limits/account", nil).Body; l["in_flight_now"] != 2.0 {
+			t.Errorf("the limit is %v", l)
+		}
+	})
+}
+
+// Scenario 304.
+func TestLimits_NewPeopleADayAreCountedOverChannelsAndCrashes(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("texts", 5)
+		w.channel("others", 5)
+		w.want(http.StatusCreated, "PUT", "/v1/limits/portfolio", fields{"channels": []string{"texts", "others"}, "new_people_per_day": 2})
+		w.accept("texts", sms("1"), sms("2", fields{"to": "+15550101"}), sms("1 again"))
+		w.sent(3)
+		w.crash()
+		w.start()
+		ids := w.accept("others", sms("3", fields{"to": "+15550102"}), sms("2 again", fields{"to": "+15550101"}))
+		w.because(ids["3"], "person", "2 people in 24 hours")
+		w.sent(4)
+		if l := w.want(http.StatusOK, "GET", "/v1/limits/portfolio", nil).Body; l["new_people"] != 2.0 {
+			t.Errorf("the limit is %v", l)
+		}
+		w.want(http.StatusNoContent, "DELETE", "/v1/limits/portfolio", nil)
+	})
+}

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS consents (
   key_id VARCHAR(16) NOT NULL, -- under which it is hashed
   ckey VARCHAR(255), -- of the client
   addr VARCHAR(255) NOT NULL, -- empty: it was erased
-  purpose VARCHAR(63) NOT NULL, -- all: of every purpose
+  purpose VARCHAR(100) NOT NULL, -- all: of every purpose
   status VARCHAR(16) NOT NULL,
   source VARCHAR(16) NOT NULL,
   said_at BIGINT NOT NULL,
@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS consents (
 
 CREATE TABLE IF NOT EXISTS consent_states (
   hash BINARY(16) NOT NULL,
-  purpose VARCHAR(63) NOT NULL,
+  purpose VARCHAR(100) NOT NULL,
   status VARCHAR(16) NOT NULL,
   source VARCHAR(16) NOT NULL,
   said_at BIGINT NOT NULL,

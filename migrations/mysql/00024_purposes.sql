@@ -8,6 +8,12 @@ CREATE TABLE IF NOT EXISTS purposes (
   changed_at BIGINT NOT NULL
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
+CREATE TABLE IF NOT EXISTS limits (
+  name VARCHAR(63) NOT NULL PRIMARY KEY,
+  rules MEDIUMTEXT NOT NULL, -- JSON
+  changed_at BIGINT NOT NULL
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
 CREATE TABLE IF NOT EXISTS person_contacts (
   hash BINARY(16) NOT NULL, -- of the address
   claimed_at BIGINT NOT NULL,
@@ -31,4 +37,5 @@ CREATE TABLE IF NOT EXISTS attempt_receipts ( -- of attempts that ended while th
 -- +goose Down
 DROP TABLE IF EXISTS attempt_receipts;
 DROP TABLE IF EXISTS person_contacts;
+DROP TABLE IF EXISTS limits;
 DROP TABLE IF EXISTS purposes;

@@ -8,6 +8,12 @@ CREATE TABLE IF NOT EXISTS purposes (
   changed_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE IF NOT EXISTS limits (
+  name TEXT NOT NULL PRIMARY KEY,
+  rules TEXT NOT NULL, -- JSON
+  changed_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE IF NOT EXISTS person_contacts (
   hash BLOB NOT NULL, -- of the address
   claimed_at INTEGER NOT NULL,
@@ -31,4 +37,5 @@ CREATE TABLE IF NOT EXISTS attempt_receipts ( -- of attempts that ended while th
 -- +goose Down
 DROP TABLE IF EXISTS attempt_receipts;
 DROP TABLE IF EXISTS person_contacts;
+DROP TABLE IF EXISTS limits;
 DROP TABLE IF EXISTS purposes;

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
+	"weir/channels"
 	"weir/people"
 )
 
@@ -20,6 +21,7 @@ func peopleTopics() []topic {
 		{"consents", testConsents},
 		{"keys of people", testPeopleKeys},
 		{"refusals beside claims", testRefusalsRace},
+		{"opt-outs that a provider reports", testProviderOptOuts},
 	}
 }
 
@@ -233,4 +235,35 @@ func testRefusalsRace(t *testing.T, backend Backend) {
 			rt.Errorf("%d are in flight, %d are stored so", len(got), inFlight)
 		}
 	})
+}
+
+// testProviderOptOuts: whom the provider refuses because they have opted out there is not
+// contacted over that channel again, until the person takes it back; others are not concerned.
+func testProviderOptOuts(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	a, byA := b.owned("a")
+	other, byOther := b.owned("b")
+	list := b.accept(a, sms("1"), sms("2"), sms("3"))
+	first := b.claimed(byA, list[0])
+	p, err := first.Finish(now(), weir.Failed, channels.OptedOut)
+	b.commitAll(byA, to(first, p, err))
+	if c := b.claimed(byA, list[1]); c.Outcome != weir.Suppressed || !strings.Contains(c.Reason, "provider") {
+		t.Errorf("over the channel: %+v", c.Progress)
+	}
+	if c := b.claimed(byOther, b.accept(other, sms("1"))[0]); c.State != weir.Sending {
+		t.Errorf("over another: %+v", c.Progress)
+	}
+	states, history, err := b.Consents(b.ctx, people.Canonical(list[0].To), 10)
+	b.ok(err)
+	if len(states) != 1 || states[0].Purpose != people.OverChannel("a") || states[0].Source != people.FromProvider || len(history) != 1 || history[0].By != "a" {
+		t.Errorf("recorded are %+v, %+v", states, history)
+	}
+	must[[]people.State](t)(b.RecordConsents(b.ctx, []people.Consent{{Address: people.Canonical(list[0].To), Purpose: people.AllPurposes, Status: people.Given, Source: people.FromAPI, At: now()}}))
+	if c := b.claimed(byA, list[2]); c.Outcome != weir.Suppressed {
+		t.Errorf("after a client's consent: %+v", c.Progress)
+	}
+	b.says(list[0].To, people.Given)
+	if c := b.claimed(byA, b.accept(a, sms("4"))[0]); c.State != weir.Sending {
+		t.Errorf("after the person's word: %+v", c.Progress)
+	}
 }

@@ -20,6 +20,8 @@ func purposeTopics() []topic {
 		{"claims without a recorded consent", testRecordedConsent},
 		{"receipts", testReceipts},
 		{"caps beside claims", testCapsRace},
+		{"limits that channels share", testLimits},
+		{"new people a day", testNewPeople},
 	}
 }
 
@@ -253,4 +255,86 @@ func testCapsRace(t *testing.T, backend Backend) {
 			rt.Errorf("%d contacts of one person passed a cap of %d", passed, most)
 		}
 	})
+}
+
+// testLimits: channels that share a limit have no more in flight than it allows; a claim beyond
+// is undone, the contact stays where it was, and nothing is written.
+func testLimits(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.ok(b.PutLimit(b.ctx, "account", &people.Limit{Channels: []string{"a", "b", "gone"}, InFlight: 3}))
+	a, byA := b.owned("a")
+	other, byB := b.owned("b")
+	free, byFree := b.owned("c")
+	list := b.accept(a, sms("1"), sms("2"))
+	b.commitAll(byA, claim(list[0], now()), claim(list[1], now()))
+	got := must[[]weir.Accepted](t)(b.acceptClaimed(byB, 2, sms("1"), sms("2"), sms("3")))
+	if got[0].Contact.State != weir.Sending || got[1].Contact.State != weir.Queued || got[1].Contact.Attempt != 0 {
+		t.Fatalf("accepted with room for one: %+v, %+v", got[0].Contact.Progress, got[1].Contact.Progress)
+	}
+	b.wantQueued(other, 2)
+	waiting := got[1].Contact
+	r := b.commit(weir.Change{By: byB, Transitions: []weir.Transition{claim(waiting, now())}})
+	if r.Err != nil || len(r.Stale) > 0 || len(r.Judged) != 1 || r.Judged[0].State != weir.Queued || !r.Judged[0].Receipt.Until.After(now()) {
+		t.Fatalf("a claim beyond the limit: %+v", r)
+	}
+	stored, attempts := b.read(waiting.Ref)
+	if stored.Progress != waiting.Progress || len(attempts) > 0 {
+		t.Errorf("a contact whose claim was undone is %+v, want %+v", stored.Progress, waiting.Progress)
+	}
+	back := r.Judged[0]
+	back.Receipt, back.Reason = weir.Receipt{}, ""
+	same(t, "the contact of the claim that was undone", back, stored)
+	if c := must[[]weir.Accepted](t)(b.acceptClaimed(byFree, 1, sms("1")))[0].Contact; c.State != weir.Sending {
+		t.Errorf("a channel without the limit: %+v", c.Progress)
+	}
+	b.wantQueued(free, 0)
+	b.ok(b.OpenPeople(b.ctx, nil)) // as after a start
+	if r := b.commit(weir.Change{By: byB, Transitions: []weir.Transition{claim(waiting, now())}}); len(r.Judged) != 1 {
+		t.Errorf("a claim beyond the limit after a start: %+v", r)
+	}
+	first, _ := b.read(list[0].Ref)
+	b.commitAll(byA, finish(first, now(), weir.Completed))
+	if use := b.LimitUse()["account"]; use.InFlight != 2 {
+		t.Errorf("in use: %+v", use)
+	}
+	if c := b.claimed(byB, waiting); c.State != weir.Sending {
+		t.Errorf("when there is room: %+v", c.Progress)
+	}
+	b.ok(b.DeleteLimit(b.ctx, "account"))
+	last, _ := b.read(got[2].Contact.Ref)
+	if c := b.claimed(byB, last); c.State != weir.Sending {
+		t.Errorf("without the limit: %+v", c.Progress)
+	}
+}
+
+// testNewPeople: in 24 hours the channels of a limit contact no more new people than it allows;
+// whoever was contacted is not new, and whoever was certainly not reached does not count.
+func testNewPeople(t *testing.T, backend Backend) {
+	b := withKeys(t, backend)
+	b.ok(b.PutLimit(b.ctx, "portfolio", &people.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
+	a, byA := b.owned("a")
+	_, byB := b.owned("b")
+	to := func(key, number string) weir.Spec {
+		s := sms(key)
+		s.To = number
+		return s
+	}
+	list := b.accept(a, to("1", "+15550001"), to("2", "+15550002"), to("3", "+15550001"), to("4", "+15550003"))
+	first, second := b.claimed(byA, list[0]), b.claimed(byA, list[1])
+	if c := b.claimed(byA, list[2]); c.State != weir.Sending {
+		t.Errorf("a person who is not new: %+v", c.Progress)
+	}
+	b.ok(b.OpenPeople(b.ctx, nil)) // as after a start: it is read again
+	b.ok(b.PutLimit(b.ctx, "portfolio", &people.Limit{Channels: []string{"a", "b"}, NewPeoplePerDay: 2}))
+	over := must[[]weir.Accepted](t)(b.acceptClaimed(byB, 1, to("5", "+15550003")))[0].Contact
+	if over.State != weir.Delayed || over.Receipt.Rule != "limit_new_people" || over.DueAt.Before(first.ClaimedAt.Add(23*time.Hour)) {
+		t.Errorf("a third person over another channel: %+v", over.Progress)
+	}
+	b.commitAll(byA, requeue(second, now(), time.Time{})) // it certainly did not go out
+	if use := b.LimitUse()["portfolio"]; use.People != 1 {
+		t.Errorf("%d people count", use.People)
+	}
+	if c := b.claimed(byA, list[3]); c.State != weir.Sending {
+		t.Errorf("in the place of whoever was not reached: %+v", c.Progress)
+	}
 }

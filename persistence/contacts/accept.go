@@ -137,7 +137,7 @@ func (p *part) insertContacts(t *commit.Tx, list []Insertion) error {
 		case c.State == weir.Sending:
 			p.landing.records = append(p.landing.records, record{c.Ref, kept(c.Progress)})
 			p.countAccepted(c)
-			p.gate.Claimed(c)
+			p.gate.Claimed(t, c)
 			if t.WritesContactEvents() {
 				p.emitClaimed(t, c)
 			}

@@ -114,6 +114,10 @@ func judged(p weir.Progress, now time.Time, v *people.Verdict) (weir.Progress, e
 	case v.Rule == "":
 		p.Receipt = v.Receipt
 		return kept(p), nil
+	case v.Channel:
+		p, err := p.Unclaim()
+		p.Rev = 0 // as it was accepted
+		return p, err
 	case v.Due.IsZero():
 		return p.Suppress(now, v.Reason, v.Receipt)
 	default:

@@ -18,6 +18,7 @@ package contacts
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -45,6 +46,10 @@ type Queue struct {
 	flights *flights
 }
 
+// InFlightNow returns how many contacts of a channel are in flight, as they were committed
+// last. It is for the writer's goroutine.
+func (s *Queue) InFlightNow(channel weir.ChannelID) int { return len(s.flights.channels[channel]) }
+
 var (
 	_ weir.Accepter  = (*Queue)(nil)
 	_ weir.Committer = (*Queue)(nil)
@@ -66,10 +71,12 @@ type Gate interface {
 	// Judge decides about the claims of a batch; nil: nothing is against any.
 	Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, error)
 	// Claimed is told a claim that the batch commits.
-	Claimed(c *weir.Contact)
+	Claimed(t *commit.Tx, c *weir.Contact)
 	// Returned is told an attempt of which certainly nothing went out, in the batch that
 	// commits that.
-	Returned(c *weir.Contact, attempt int)
+	Returned(t *commit.Tx, c *weir.Contact, attempt int, claimedAt time.Time)
+	// Ended is told a contact that was in flight and is done.
+	Ended(t *commit.Tx, c *weir.Contact)
 }
 
 // New returns the store of contacts in a database.

@@ -67,11 +67,20 @@ func (c *change) claims(i int) bool {
 // effective returns what is to be written: the transitions, with what becomes of the claims
 // that the gate does not let pass.
 func (c *change) effective() []weir.Transition {
-	if c.judged != nil {
-		return c.judged
+	if c.judged == nil {
+		return c.Transitions
 	}
-	return c.Transitions
+	kept := make([]weir.Transition, 0, len(c.judged))
+	for i := range c.judged {
+		if !c.held(i) {
+			kept = append(kept, c.judged[i])
+		}
+	}
+	return kept
 }
+
+// held reports whether a claim is undone because its channel has to wait.
+func (c *change) held(i int) bool { return c.claims(i) && c.judged[i].Contact.State == weir.Queued }
 
 // judge applies a verdict to a claim. The transitions themselves belong to the broker, and
 // another try decides again.
@@ -84,6 +93,9 @@ func (c *change) judge(i int, now time.Time, v *people.Verdict) (err error) {
 	}
 	t := &c.judged[i]
 	t.Contact.Progress, err = judged(t.Contact.Progress, now, v)
+	if v.Channel {
+		t.Contact.Rev, t.Contact.Reason, t.Contact.Receipt = t.From, v.Reason, weir.Receipt{Rule: v.Rule, Until: v.Due}
+	}
 	return err
 }
 
@@ -178,17 +190,25 @@ func (p *part) observe(t *commit.Tx, steps []step) error {
 
 // remember tells the gate which claims are committed, and of which attempts certainly nothing
 // went out.
-func (p *part) remember(_ *commit.Tx, steps []step) error {
+func (p *part) remember(t *commit.Tx, steps []step) error {
 	for i := range steps {
 		for _, tr := range steps[i].parts {
 			c := &tr.Contact
+			if c.State == weir.Done && tr.Was.InFlight() {
+				p.gate.Ended(t, c)
+			}
+			before, _ := p.contacts.flights.get(c.Ref)
+			claimedAt := before.progress.ClaimedAt
+			if claimedAt.IsZero() { // claimed in this batch
+				claimedAt = steps[i].first.Contact.ClaimedAt
+			}
 			switch {
 			case tr.Was == weir.Queued && c.State == weir.Sending:
-				p.gate.Claimed(c)
+				p.gate.Claimed(t, c)
 			case tr.Was.InFlight() && c.State.Waiting() && c.ClaimedAt.IsZero(): // an undone claim is no attempt
-				p.gate.Returned(c, c.Attempt+1)
+				p.gate.Returned(t, c, c.Attempt+1, claimedAt)
 			case tr.Was.InFlight() && c.State.Waiting(), tr.Was == weir.Sending && c.State == weir.Done && c.SentAt.IsZero() && c.Outcome != weir.Completed:
-				p.gate.Returned(c, c.Attempt)
+				p.gate.Returned(t, c, c.Attempt, claimedAt)
 			}
 		}
 	}

@@ -50,6 +50,16 @@ type stateKey struct {
 // Write implements [commit.Work].
 func (w *record) Write(t *commit.Tx, r *commit.Request) error {
 	t.GiveIDs(r, len(w.list))
+	for i := range w.list {
+		if w.list[i].ID = r.IDs[i]; w.list[i].At.IsZero() {
+			w.list[i].At = r.At
+		}
+	}
+	return w.write(t)
+}
+
+// write records consents, which have their ids and instants.
+func (w *record) write(t *commit.Tx) error {
 	w.states = make([]people.State, len(w.list))
 	known, err := w.known(t)
 	if err != nil {
@@ -67,10 +77,6 @@ func (w *record) Write(t *commit.Tx, r *commit.Request) error {
 	fresh := map[stateKey]bool{}
 	for i := range w.list {
 		c := w.list[i]
-		c.ID = r.IDs[i]
-		if c.At.IsZero() {
-			c.At = r.At
-		}
 		c.At = columns.Instant(columns.Micros(c.At)) // as it is stored
 		now, found := w.stateOf(states, &c)
 		if c.Key != "" && known[c.Key] {

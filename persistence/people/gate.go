@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/channels"
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
@@ -22,14 +23,29 @@ type Gate struct {
 	store   *Store
 	refused bool // there may be refusals
 	looked  bool // refused was read
+	limits  limits
+	// InFlight returns how many contacts of a channel are in flight, as they were committed
+	// last.
+	InFlight func(weir.ChannelID) int
 	batch
 }
 
 // batch is what a batch adds.
 type batch struct {
-	changed  map[string]*stored // purposes
+	changed  map[string]*stored       // purposes
+	limited  map[string]*people.Limit // limits; nil: deleted
 	claimed  map[weir.AttemptRef]entry
 	returned map[weir.AttemptRef]string // the canonical address of each
+
+	uncontacted []uncontacted
+	optedOut    []people.Consent
+}
+
+// uncontacted is a person who counts no longer as contacted at an instant.
+type uncontacted struct {
+	channel string
+	hash    people.Hash
+	at      time.Time
 }
 
 // entry is a row of person_contacts.
@@ -48,6 +64,7 @@ func (g *Gate) Committed() {
 	if len(g.changed) > 0 {
 		g.store.purposes.Store(g.store.purposes.Load().with(g.changed))
 	}
+	g.limitsCommitted()
 }
 
 // Judge implements [contacts.Gate]. Without a rule and a refusal it costs nothing; otherwise
@@ -61,8 +78,9 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 		g.looked, g.refused = true, g.refused || there > 0
 	}
 	now := g.now()
-	if !g.refused && !now.ruled {
-		return nil, nil
+	shared, err := g.judgedBy(t)
+	if err != nil || !g.refused && !now.ruled && len(shared.list) == 0 {
+		return nil, err
 	}
 	if len(g.store.keys) == 0 {
 		return nil, weir.Errorf(weir.CodeInternal, "the keys of people were not opened")
@@ -79,12 +97,17 @@ func (g *Gate) Judge(t *commit.Tx, claims []*weir.Contact) ([]people.Verdict, er
 	for i, c := range claims {
 		name, purpose := now.of(c)
 		claim := people.Claim{
-			Name: name, Purpose: purpose, Reply: c.Spec.Priority == weir.Reply, Contact: c.Ref, Text: people.TextOf(c.Messages), States: states[addresses[i]],
+			Name: name, Purpose: purpose, Channel: t.Channel(c.Channel).Name, Reply: c.Spec.Priority == weir.Reply, Contact: c.Ref, Text: people.TextOf(c.Messages), States: states[addresses[i]],
 		}
 		if purpose.Ruled() {
 			claim.Zones, claim.Before = g.store.zones.Of(c.TimeZone, addresses[i], purpose.Zone()), earlier[addresses[i]]
 		}
 		verdicts[i] = people.Judge(&claim, t.Now)
+		if verdicts[i].Rule == "" && len(shared.list) > 0 {
+			if held := g.hold(t, shared, c, g.store.keys[0].History(addresses[i])); held.Rule != "" {
+				verdicts[i] = held
+			}
+		}
 		if verdicts[i].Rule == "" && earlier != nil { // the next claim of the batch may be of the same person
 			earlier[addresses[i]] = append(earlier[addresses[i]], people.Entry{At: t.Now, Purpose: name, Contact: c.Ref, Text: claim.Text})
 		}
@@ -164,6 +187,9 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 		}
 		for i := range rows {
 			r := &rows[i]
+			if r.Purpose == "" { // a reply, which only limits count
+				continue
+			}
 			address := owner[people.Hash(r.Hash)]
 			out[address] = append(out[address], people.Entry{
 				At: columns.Instant(r.At), Purpose: r.Purpose, Text: r.Text,
@@ -175,27 +201,33 @@ func (g *Gate) earlier(t *commit.Tx, now *purposes, claims []*weir.Contact, addr
 }
 
 // Claimed implements [contacts.Gate].
-func (g *Gate) Claimed(c *weir.Contact) {
+func (g *Gate) Claimed(t *commit.Tx, c *weir.Contact) {
 	now := g.now()
-	if !now.history || c.Spec.Priority == weir.Reply {
-		return
-	}
 	name, purpose := now.of(c)
-	if !purpose.NeedsHistory() && !now.overAll {
+	ruled := c.Spec.Priority != weir.Reply && (purpose.NeedsHistory() || now.overAll)
+	if !ruled && !g.limits.newPeople(t.Channel(c.Channel).Name) {
 		return
 	}
 	if g.claimed == nil {
 		g.claimed = map[weir.AttemptRef]entry{}
 	}
+	if c.Spec.Priority == weir.Reply {
+		name = "" // no cap counts it
+	}
 	g.claimed[c.AttemptRef()] = entry{g.store.keys[0].History(people.Canonical(c.To)), columns.Micros(c.ClaimedAt), name, people.TextOf(c.Messages)}
 }
 
 // Returned implements [contacts.Gate].
-func (g *Gate) Returned(c *weir.Contact, attempt int) {
-	if now := g.now(); !now.history || c.Spec.Priority == weir.Reply {
+func (g *Gate) Returned(t *commit.Tx, c *weir.Contact, attempt int, claimedAt time.Time) {
+	counted := g.limits.newPeople(t.Channel(c.Channel).Name)
+	if !g.now().history && !counted {
 		return
 	}
 	ref := weir.AttemptRef{Ref: c.Ref, Number: attempt}
+	if counted {
+		hash := g.store.keys[0].History(people.Canonical(c.To))
+		g.uncontacted = append(g.uncontacted, uncontacted{t.Channel(c.Channel).Name, hash, columns.Instant(columns.Micros(claimedAt))})
+	}
 	if _, here := g.claimed[ref]; here {
 		delete(g.claimed, ref)
 		return
@@ -206,8 +238,27 @@ func (g *Gate) Returned(c *weir.Contact, attempt int) {
 	g.returned[ref] = people.Canonical(c.To)
 }
 
+// Ended implements [contacts.Gate]. That the provider refused a contact because the person has
+// opted out there is a refusal over its channel.
+func (g *Gate) Ended(t *commit.Tx, c *weir.Contact) {
+	if c.Reason != channels.OptedOut || c.Outcome != weir.Failed {
+		return
+	}
+	name := t.Channel(c.Channel).Name
+	g.optedOut = append(g.optedOut, people.Consent{
+		ID: t.NextID(), Key: "attempt:" + c.AttemptRef().String(), Address: people.Canonical(c.To), Purpose: people.OverChannel(name), Status: people.Refused, Source: people.FromProvider,
+		At: columns.Instant(columns.Micros(c.FinishedAt)), By: name,
+	})
+}
+
 // Flush implements [commit.Part].
 func (g *Gate) Flush(t *commit.Tx) error {
+	if len(g.optedOut) > 0 && len(g.store.keys) > 0 {
+		w := &record{s: g.store, list: g.optedOut}
+		if err := w.write(t); err != nil {
+			return err
+		}
+	}
 	for _, ref := range sorted(g.returned) {
 		for _, k := range g.store.keys {
 			h := k.History(g.returned[ref])

@@ -25,6 +25,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"weir"
 	"weir/people"
 	"weir/persistence/columns"
 	"weir/persistence/commit"
@@ -43,13 +44,17 @@ type Store struct {
 	keys     []people.Key // the first is that of new states; used after [Store.OpenPeople] only
 	zones    people.Zones
 	purposes atomic.Pointer[purposes]
+	limits   atomic.Pointer[map[string]*people.Limit]
+	used     atomic.Pointer[map[string]people.LimitUse]
 	gate     *Gate
 }
 
 // New returns the consents and purposes in a database.
 func New(db *commit.DB) *Store {
 	s := &Store{DB: db}
-	s.gate = &Gate{store: s}
+	s.gate = &Gate{store: s, limits: limits{channels: map[string][]weir.ChannelID{}}, InFlight: func(weir.ChannelID) int { return 0 }}
+	s.limits.Store(&map[string]*people.Limit{})
+	s.used.Store(&map[string]people.LimitUse{})
 	s.purposes.Store(newPurposes(nil))
 	return s
 }
@@ -63,7 +68,7 @@ type keyRow struct {
 	Secret string `db:"secret"` // hexadecimal; empty: the key is configured
 }
 
-// OpenPeople reads the purposes, and makes the keys of addresses known: the configured ones, of which the first is
+// OpenPeople reads the purposes and limits, and makes the keys of addresses known: the configured ones, of which the first is
 // for new states, or the one that the database has, which the first call makes. It is for
 // the owner of the database, before anything is claimed. An error says that a key is
 // missing, without which those who refused would be contacted again.
@@ -71,7 +76,10 @@ func (s *Store) OpenPeople(ctx context.Context, configured [][]byte) error {
 	if err := s.openKeys(ctx, configured); err != nil {
 		return err
 	}
-	return s.readPurposes(ctx)
+	if err := s.readPurposes(ctx); err != nil {
+		return err
+	}
+	return s.readLimits(ctx)
 }
 
 func (s *Store) openKeys(ctx context.Context, configured [][]byte) error {

@@ -12,6 +12,7 @@ func RouteScopes() map[string][]operators.Scope {
 	readSurveys := []operators.Scope{operators.ScopeContactsRead, operators.ScopeSurveysAdmin}
 	changeSurveys := []operators.Scope{operators.ScopeSurveysAdmin}
 	changePeople := []operators.Scope{operators.ScopePeopleAdmin}
+	readPurposes := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead, operators.ScopeContactsWrite, operators.ScopeSurveysAdmin}
 	webhooks := []operators.Scope{operators.ScopeWebhooksAdmin}
 	return map[string][]operators.Scope{
 		"list-channels":  readChannels,
@@ -24,6 +25,7 @@ func RouteScopes() map[string][]operators.Scope {
 		"get-channel-callback": changeChannels,
 		"get-minutes":          readChannels,
 		"list-minutes":         readChannels,
+		"list-limits":          readChannels, "get-limit": readChannels, "put-limit": changeChannels, "delete-limit": changeChannels,
 
 		"post-contacts":  writeContacts,
 		"cancel-contact": writeContacts,
@@ -77,11 +79,9 @@ func RouteScopes() map[string][]operators.Scope {
 		"list-deliveries": webhooks,
 		"replay-webhook":  webhooks,
 
-		"list-purposes":  {operators.ScopePeopleAdmin, operators.ScopeContactsRead, operators.ScopeContactsWrite, operators.ScopeSurveysAdmin},
-		"get-purpose":    {operators.ScopePeopleAdmin, operators.ScopeContactsRead, operators.ScopeContactsWrite, operators.ScopeSurveysAdmin},
-		"put-purpose":    changePeople,
-		"delete-purpose": changePeople,
-		"post-consents":  changePeople,
+		"list-purposes": readPurposes, "get-purpose": readPurposes,
+		"put-purpose": changePeople, "delete-purpose": changePeople,
+		"post-consents": changePeople,
 		// Its route also requires pii:read.
 		"search-consents": {operators.ScopePeopleAdmin, operators.ScopeContactsRead},
 

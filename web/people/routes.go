@@ -5,10 +5,12 @@ package people
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"weir"
 	"weir/operators"
 	"weir/people"
 	"weir/surveys"
@@ -19,9 +21,15 @@ import (
 
 // Options are the parts of Weir that the routes use.
 type Options struct {
-	Store   people.Store
-	Surveys SurveyLister // which may name a purpose; nil: there are none
-	Now     func() time.Time
+	Store    people.Store
+	Surveys  SurveyLister // which may name a purpose; nil: there are none
+	Channels ChannelReader
+	Now      func() time.Time
+}
+
+// ChannelReader reads channels.
+type ChannelReader interface {
+	Channel(ctx context.Context, name string) (weir.Channel, error)
 }
 
 // SurveyLister lists surveys.
@@ -87,7 +95,7 @@ type PersonConsents struct {
 // Routes returns the routes of consents.
 func Routes(o Options) []*route.Route {
 	r := &routes{o}
-	return append(r.purposeRoutes(), []*route.Route{
+	return append(slices.Concat(r.purposeRoutes(), r.limitRoutes()), []*route.Route{
 		{
 			Method: "POST", Path: "/v1/consents", ID: "post-consents", Tag: "people", Summary: "Record refusals and consents",
 			Description: "1 to 1000, all or none. They are durable before the response, and a contact whose claim begins after it is not dispatched to an address that has refused: it ends as suppressed, also if it waited already. " +

@@ -1,0 +1,110 @@
+package channels
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+const aboutLimits = `Bound what several channels do together, such as the numbers of one account at a provider:
+contacts in flight, dispatches a second, new people a day. A limit is looked at when a
+contact is claimed, and never exceeded, also not after a crash.`
+
+const limitExample = `  weir limit put gateway --channel texts --channel reminders --in-flight 50 --per-second 20
+  weir limit put portfolio --channel whatsapp-1 --channel whatsapp-2 --new-people-per-day 1000
+  weir limit list --watch`
+
+// LimitCommand makes "weir limit".
+func LimitCommand(a *app.App) *cobra.Command {
+	r := a.NewConnection()
+	return r.APIGroup("limit", "Set limits that channels share", aboutLimits, limitExample,
+		limitListCommand(a, r), limitShowCommand(a, r), limitPutCommand(a, r), limitDeleteCommand(a.Console, r))
+}
+
+func limitListCommand(a *app.App, r *app.Connection) *cobra.Command {
+	return r.WatchCommand("list", "List limits", "List all limits by name, with how much of them is used.", "  weir limit list --watch",
+		func(ctx context.Context, to *client.Client, _ []string, out io.Writer) error {
+			all, err := to.ListLimits(ctx)
+			if err != nil {
+				return err
+			}
+			l := a.Console.NewList(&r.Output, out, app.Column("LIMIT"), app.Column("IN FLIGHT"), app.Column("A SECOND"), app.Column("NEW PEOPLE A DAY"), app.Column("CHANNELS", 12), app.Column("TITLE", 8))
+			for i := range all.Limits {
+				x := &all.Limits[i]
+				if err := l.Add(x, app.Cells(x.Name, ofMost(x.InFlightNow, x.InFlight), most(x.PerSecond), ofMost(x.NewPeople, x.NewPeoplePerDay), strings.Join(x.Channels, " "), x.Title)...); err != nil {
+					return err
+				}
+			}
+			return l.Close()
+		})
+}
+
+func ofMost(n, limit int) string {
+	if limit == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d of %d", n, limit)
+}
+
+func most(limit int) string {
+	if limit == 0 {
+		return "-"
+	}
+	return fmt.Sprint(limit)
+}
+
+func limitShowCommand(a *app.App, r *app.Connection) *cobra.Command {
+	return app.ShowCommand(a.Clock, r, "show NAME", "Show a limit", "Show a limit, and how much of it is used.", "  weir limit show portfolio", (*client.Client).GetLimit,
+		func(_ *app.Clock, x *client.LimitView, _ bool) string {
+			return fmt.Sprintf("%s\n  in flight   %s\n  a second    %s\n  new people  %s in 24 hours\n  channels    %s\n", terminal.Visible(strings.TrimSpace(x.Name+"  "+x.Title)),
+				ofMost(x.InFlightNow, x.InFlight), most(x.PerSecond), ofMost(x.NewPeople, x.NewPeoplePerDay), strings.Join(x.Channels, " "))
+		})
+}
+
+func limitPutCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var body client.Limit
+	c := r.APICommand("put NAME", "Create or replace a limit", "Set all of a limit: what is not given is not limited.", limitExample,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if len(body.Channels) == 0 {
+				return command.UsageError(c, "give --channel")
+			}
+			x, err := to.PutLimit(ctx, args[0], body)
+			if err != nil {
+				return err
+			}
+			return a.Console.PrintValue(&r.Output, x, "%s: saved", x.Name)
+		})
+	g := c.Flags()
+	g.StringVar(&body.Title, "title", "", "for people")
+	g.StringArrayVar(&body.Channels, "channel", nil, "channel that shares the limit; repeatable")
+	g.IntVar(&body.InFlight, "in-flight", 0, "most contacts in flight at one time")
+	g.IntVar(&body.PerSecond, "per-second", 0, "most dispatches a second; of texts, segments")
+	g.IntVar(&body.NewPeoplePerDay, "new-people-per-day", 0, "most people in 24 hours whom none of the channels contacted in the 24 hours before")
+	r.CompleteFlag(c, "channel", app.ChannelNames)
+	return c
+}
+
+func limitDeleteCommand(console *app.Console, r *app.Connection) *cobra.Command {
+	return app.Confirmable(r.APICommand("delete NAME", "Delete a limit", "Delete a limit. Its channels are bounded by their own settings alone.", "  weir limit delete portfolio --yes",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if err := console.Confirm(c, fmt.Sprintf("this deletes the limit %s", args[0])); err != nil {
+				return err
+			}
+			if err := to.DeleteLimit(ctx, args[0]); err != nil {
+				return err
+			}
+			deleted := struct {
+				Limit   string `json:"limit"`
+				Deleted bool   `json:"deleted"`
+			}{args[0], true}
+			return console.PrintValue(&r.Output, deleted, "%s: deleted", args[0])
+		}))
+}

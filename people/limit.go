@@ -1,0 +1,218 @@
+package people
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir/internal/validation"
+)
+
+// Rules of limits, which several channels share.
+const (
+	RuleInFlight  Rule = "limit_in_flight"  // too many contacts in flight
+	RulePerSecond Rule = "limit_per_second" // too many dispatches in this second
+	RuleNewPeople Rule = "limit_new_people" // too many new people in 24 hours
+)
+
+// Limit bounds what some channels do together, such as the numbers of one account.
+type Limit struct {
+	Title           string   `json:"title,omitempty" maxLength:"200" doc:"for people"`
+	Channels        []string `json:"channels" minItems:"1" maxItems:"100" nullable:"false" doc:"names of the channels that share it" example:"[\"whatsapp-1\", \"whatsapp-2\"]"`
+	InFlight        int      `json:"in_flight,omitempty" minimum:"1" maximum:"100000" doc:"most contacts in flight at one time; absent: no limit"`
+	PerSecond       int      `json:"per_second,omitempty" minimum:"1" maximum:"10000" doc:"most dispatches a second; of texts, segments; absent: no limit"`
+	NewPeoplePerDay int      `json:"new_people_per_day,omitempty" minimum:"1" maximum:"1000000" doc:"most people in any 24 hours whom none of the channels contacted in the 24 hours before; absent: no limit"`
+}
+
+// MaxLimits bounds the number of limits.
+const MaxLimits = 200
+
+// Compile checks a limit. Pointers are relative to it.
+func (l *Limit) Compile() (m validation.Errors) {
+	if len(l.Channels) == 0 {
+		m.Add("/channels", "required", "must name at least one channel")
+	}
+	for i, name := range l.Channels {
+		if slices.Contains(l.Channels[:i], name) {
+			m.Add("/channels/"+strconv.Itoa(i), "duplicate", "%s is listed twice", validation.Clip(name))
+		}
+	}
+	if l.InFlight == 0 && l.PerSecond == 0 && l.NewPeoplePerDay == 0 {
+		m.Add("", "required", "must limit something: in_flight, per_second or new_people_per_day")
+	}
+	return m
+}
+
+// Usage is how much of a limit is used, and by the claims of the batch that is being judged.
+// It is pure, and not safe for concurrent use.
+type Usage struct {
+	*Limit
+	tokens float64   // dispatches that per_second allows now
+	filled time.Time // when they were counted; zero: none were, as after a start
+	people map[Hash]time.Time
+	order  []contacted // oldest first; an entry that is not the latest of its person does not count
+
+	claimed, units int // by the batch
+	taken          []contacted
+}
+
+type contacted struct {
+	hash Hash
+	at   time.Time
+}
+
+// NewUsage returns the usage of a limit, of which nothing is used.
+func NewUsage(l *Limit) *Usage { return &Usage{Limit: l, people: map[Hash]time.Time{}} }
+
+// Begin forgets what a batch has taken.
+func (u *Usage) Begin() { u.claimed, u.units, u.taken = 0, 0, nil }
+
+// Contacted records that a person was contacted, in the order of the instants.
+func (u *Usage) Contacted(hash Hash, at time.Time) {
+	u.people[hash] = at
+	u.order = append(u.order, contacted{hash, at})
+}
+
+// Uncontacted takes back that a person was contacted at an instant.
+func (u *Usage) Uncontacted(hash Hash, at time.Time) {
+	i := slices.IndexFunc(u.order, func(c contacted) bool { return c.hash == hash && c.at.Equal(at) })
+	if i < 0 {
+		return
+	}
+	u.order = slices.Delete(u.order, i, i+1)
+	delete(u.people, hash)
+	for _, c := range u.order {
+		if c.hash == hash {
+			u.people[hash] = c.at
+		}
+	}
+}
+
+// expire forgets people whom nobody has contacted for a day.
+func (u *Usage) expire(now time.Time) {
+	for len(u.order) > 0 && !u.order[0].at.After(now.Add(-day)) {
+		if first := u.order[0]; u.people[first.hash].Equal(first.at) {
+			delete(u.people, first.hash)
+		}
+		u.order = u.order[1:]
+	}
+}
+
+// Hold is what a limit says to a claim that it has no room for.
+type Hold struct {
+	Rule    Rule
+	Reason  string
+	Until   time.Time
+	Channel bool // it holds for the whole channel, otherwise for this person alone
+}
+
+// Room reports whether the limit has room for a claim, beside what the batch has taken.
+// inFlight is how many contacts of its channels are in flight.
+func (u *Usage) Room(name string, hash Hash, units, inFlight int, now time.Time) (Hold, bool) {
+	if u.InFlight > 0 && inFlight+u.claimed >= u.InFlight {
+		return Hold{RuleInFlight, fmt.Sprintf("limit %s: %d of %d contacts in flight over its channels", name, inFlight+u.claimed, u.InFlight), now.Add(inFlightRetry), true}, false
+	}
+	if u.PerSecond > 0 {
+		u.fill(now)
+		if need := min(float64(units), u.burst()); u.tokens-float64(u.units) < need {
+			wait := (need - u.tokens + float64(u.units)) / float64(u.PerSecond)
+			return Hold{RulePerSecond, fmt.Sprintf("limit %s: %d dispatches a second over its channels", name, u.PerSecond), now.Add(time.Duration(wait*float64(time.Second)) + time.Millisecond), true}, false
+		}
+	}
+	if u.NewPeoplePerDay > 0 {
+		u.expire(now)
+		if _, known := u.people[hash]; !known && !u.took(hash) && len(u.people)+u.strangers() >= u.NewPeoplePerDay {
+			return Hold{RuleNewPeople, fmt.Sprintf("limit %s: %d people in 24 hours over its channels, the most that are allowed", name, u.NewPeoplePerDay), u.nextPlaces(now), false}, false
+		}
+	}
+	return Hold{}, true
+}
+
+// inFlightRetry is how soon a channel tries again whose limit has no room in flight.
+const inFlightRetry = 250 * time.Millisecond
+
+// took reports whether the batch contacts a person already.
+func (u *Usage) took(hash Hash) bool {
+	return slices.ContainsFunc(u.taken, func(c contacted) bool { return c.hash == hash })
+}
+
+// strangers counts the people of the batch who are new.
+func (u *Usage) strangers() int {
+	seen := map[Hash]bool{}
+	for _, c := range u.taken {
+		if _, known := u.people[c.hash]; !known {
+			seen[c.hash] = true
+		}
+	}
+	return len(seen)
+}
+
+// nextPlaces returns when a part of the places is free again. With single places, whoever
+// waits would be looked at each time that one is free.
+func (u *Usage) nextPlaces(now time.Time) time.Time {
+	if len(u.order) == 0 {
+		return now.Add(day) // the batch has taken all
+	}
+	portion := max(1, u.NewPeoplePerDay/24)
+	at := u.order[min(portion, len(u.order))-1].at.Add(day)
+	if soonest := now.Add(time.Minute); at.Before(soonest) {
+		at = soonest
+	}
+	return at
+}
+
+// burst is how many dispatches may follow each other at once.
+func (u *Usage) burst() float64 { return max(1, float64(u.PerSecond)/10) }
+
+// fill adds the tokens of the time that has passed.
+func (u *Usage) fill(now time.Time) {
+	if !u.filled.IsZero() && now.After(u.filled) {
+		u.tokens = min(u.burst(), u.tokens+now.Sub(u.filled).Seconds()*float64(u.PerSecond))
+	}
+	if u.filled.IsZero() || now.After(u.filled) {
+		u.filled = now
+	}
+}
+
+// Take takes room for a claim of the batch.
+func (u *Usage) Take(hash Hash, units int, now time.Time) {
+	u.claimed++
+	u.units += units
+	if u.NewPeoplePerDay > 0 {
+		u.taken = append(u.taken, contacted{hash, now})
+	}
+}
+
+// Committed keeps what the batch has taken.
+func (u *Usage) Committed() {
+	u.tokens -= float64(u.units)
+	for _, c := range u.taken {
+		u.Contacted(c.hash, c.at)
+	}
+	u.Begin()
+}
+
+// People returns how many people count.
+func (u *Usage) People(now time.Time) int {
+	u.expire(now)
+	return len(u.people)
+}
+
+// LimitUse is how much of a limit is used.
+type LimitUse struct {
+	InFlight int // contacts in flight
+	People   int // new people in the last 24 hours
+}
+
+// Limits keeps limits.
+type Limits interface {
+	// Limits returns the limits, by name. They are immutable.
+	Limits() map[string]*Limit
+	// LimitUse returns how much of each is used, as of the latest write.
+	LimitUse() map[string]LimitUse
+	// PutLimit sets a limit. When it returns, every later claim is judged by it.
+	PutLimit(ctx context.Context, name string, l *Limit) error
+	DeleteLimit(ctx context.Context, name string) error
+}

@@ -1,0 +1,135 @@
+package people_test
+
+import (
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/people"
+)
+
+func hashOf(n int) (h people.Hash) {
+	binary.BigEndian.PutUint64(h[:], uint64(n))
+	return h
+}
+
+// Whatever is claimed, undone and when: in no 24 hours are more people new than allowed, and in
+// no second more dispatches than the rate and its burst.
+func TestUsage_NeverExceedsItsLimit(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		l := &people.Limit{Channels: []string{"a"}, NewPeoplePerDay: rapid.IntRange(1, 5).Draw(t, "people"), PerSecond: rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "rate")}
+		u := people.NewUsage(l)
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		type contact struct {
+			person int
+			at     time.Time
+		}
+		var made []contact
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 500, 1000, 3600_000, 5 * 3600_000}).Draw(t, "ms")) * time.Millisecond)
+			u.Begin()
+			var batch []contact
+			for range rapid.IntRange(1, 4).Draw(t, "claims") {
+				person := rapid.IntRange(0, 9).Draw(t, "person")
+				h, ok := u.Room("l", hashOf(person), 1, 0, now)
+				if !ok {
+					if !h.Until.After(now) {
+						t.Fatalf("no room until %v, which is not after %v", h.Until, now)
+					}
+					continue
+				}
+				u.Take(hashOf(person), 1, now)
+				batch = append(batch, contact{person, now})
+			}
+			if rapid.IntRange(0, 4).Draw(t, "commits") == 0 { // it is rolled back
+				continue
+			}
+			u.Committed()
+			made = append(made, batch...)
+			if len(batch) > 0 && rapid.IntRange(0, 3).Draw(t, "undo") == 0 {
+				made = made[:len(made)-1]
+				u.Uncontacted(hashOf(batch[len(batch)-1].person), now)
+			}
+			recent := map[int]bool{}
+			second := 0
+			for _, c := range made {
+				if now.Sub(c.at) < 24*time.Hour {
+					recent[c.person] = true
+				}
+				if now.Sub(c.at) < time.Second {
+					second++
+				}
+			}
+			if len(recent) > l.NewPeoplePerDay {
+				t.Fatalf("%d people in 24 hours, %d are allowed", len(recent), l.NewPeoplePerDay)
+			}
+			if l.PerSecond > 0 && second > l.PerSecond+1 {
+				t.Fatalf("%d in a second, %d are allowed", second, l.PerSecond)
+			}
+		}
+	})
+}
+
+func TestUsage_WhoeverWasContactedIsNotNew(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	u := people.NewUsage(&people.Limit{Channels: []string{"a"}, NewPeoplePerDay: 2})
+	for _, person := range []int{1, 2, 1} {
+		if h, ok := u.Room("l", hashOf(person), 1, 0, now); !ok {
+			t.Fatalf("person %d: %+v", person, h)
+		}
+		u.Take(hashOf(person), 1, now)
+	}
+	if h, ok := u.Room("l", hashOf(3), 1, 0, now); ok || h.Channel || h.Rule != people.RuleNewPeople {
+		t.Errorf("a third person in the same batch: %+v", h)
+	}
+	u.Committed()
+	now = now.Add(23 * time.Hour)
+	u.Begin()
+	if _, ok := u.Room("l", hashOf(2), 1, 0, now); !ok {
+		t.Error("the second person is new after 23 hours")
+	}
+	u.Take(hashOf(2), 1, now)
+	u.Committed()
+	now = now.Add(time.Hour)
+	if n := u.People(now); n != 1 {
+		t.Errorf("%d people count after a day, want the one who was contacted again", n)
+	}
+	if h, ok := u.Room("l", hashOf(3), 1, 0, now); !ok {
+		t.Errorf("a third person after a day: %+v", h)
+	}
+}
+
+func TestUsage_InFlightCountsAllChannelsAndTheBatch(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	u := people.NewUsage(&people.Limit{Channels: []string{"a", "b"}, InFlight: 3})
+	for i := range 2 {
+		if h, ok := u.Room("l", hashOf(i), 1, 1, now); !ok {
+			t.Fatalf("%+v", h)
+		}
+		u.Take(hashOf(i), 1, now)
+	}
+	if h, ok := u.Room("l", hashOf(9), 1, 1, now); ok || !h.Channel || h.Rule != people.RuleInFlight {
+		t.Errorf("beyond: %+v", h)
+	}
+}
+
+func TestLimit_MistakesAreNamed(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		limit   people.Limit
+		pointer string
+	}{
+		"no channel":        {people.Limit{InFlight: 1}, "/channels"},
+		"a channel twice":   {people.Limit{InFlight: 1, Channels: []string{"a", "a"}}, "/channels/1"},
+		"it limits nothing": {people.Limit{Channels: []string{"a"}}, ""},
+	} {
+		if wrong := tt.limit.Compile(); len(wrong) != 1 || wrong[0].Pointer != tt.pointer {
+			t.Errorf("%s: %+v", name, wrong)
+		}
+	}
+}

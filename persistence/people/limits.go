@@ -1,0 +1,285 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/internal/segments"
+	"weir/people"
+	"weir/persistence/columns"
+	"weir/persistence/commit"
+)
+
+// limit is a limit with its usage.
+type limit struct {
+	name  string
+	usage *people.Usage
+	read  bool // the usage has what was stored before
+}
+
+// limits are the limits of an installation, as the writer judges by them. They are used on
+// the writer's goroutine, but for shown.
+type limits struct {
+	list     []*limit                    // by name
+	channels map[string][]weir.ChannelID // of members that are known
+}
+
+// newPeople reports whether one counts the new people of a channel.
+func (l *limits) newPeople(channel string) bool {
+	return slices.ContainsFunc(l.list, func(x *limit) bool {
+		return x.usage.NewPeoplePerDay > 0 && slices.Contains(x.usage.Channels, channel)
+	})
+}
+
+// of lists the limits of a channel.
+func (l *limits) of(channel string) (list []*limit) {
+	for _, x := range l.list {
+		if slices.Contains(x.usage.Channels, channel) {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// set replaces a limit, or removes it: nil. What is used of it stays, as far as the new one
+// counts it.
+func (l *limits) set(name string, to *people.Limit) {
+	l.list = slices.DeleteFunc(slices.Clone(l.list), func(x *limit) bool { return x.name == name })
+	if to != nil {
+		l.list = append(l.list, &limit{name: name, usage: people.NewUsage(to)})
+		slices.SortFunc(l.list, func(a, b *limit) int { return cmp.Compare(a.name, b.name) })
+	}
+}
+
+// learn notes which channel has a name.
+func (l *limits) learn(name string, id weir.ChannelID) {
+	if l.channels == nil {
+		l.channels = map[string][]weir.ChannelID{}
+	}
+	if !slices.Contains(l.channels[name], id) {
+		l.channels[name] = append(l.channels[name], id)
+	}
+}
+
+// readLimits reads the limits.
+func (s *Store) readLimits(ctx context.Context) error {
+	var rows []struct {
+		Name  string `db:"name"`
+		Rules string `db:"rules"`
+	}
+	if err := s.Read.SelectContext(ctx, &rows, "SELECT name, rules FROM limits"); err != nil {
+		return s.Failure("read the limits", err)
+	}
+	all := map[string]*people.Limit{}
+	for _, r := range rows {
+		var l people.Limit
+		if err := json.Unmarshal([]byte(r.Rules), &l); err != nil {
+			return fmt.Errorf("the limit %s cannot be read: %w", r.Name, err)
+		}
+		all[r.Name] = &l
+		s.gate.limits.set(r.Name, &l)
+	}
+	s.limits.Store(&all)
+	return nil
+}
+
+// Limits implements [people.Limits].
+func (s *Store) Limits() map[string]*people.Limit { return *s.limits.Load() }
+
+// PutLimit implements [people.Limits].
+func (s *Store) PutLimit(ctx context.Context, name string, l *people.Limit) error {
+	return s.changeLimit(ctx, name, l)
+}
+
+// DeleteLimit implements [people.Limits].
+func (s *Store) DeleteLimit(ctx context.Context, name string) error {
+	if s.Limits()[name] == nil {
+		return weir.Errorf(weir.CodeNotFound, "there is no limit %q", name)
+	}
+	return s.changeLimit(ctx, name, nil)
+}
+
+func (s *Store) changeLimit(ctx context.Context, name string, to *people.Limit) error {
+	call, err := s.NewCall(ctx, &commit.Request{Work: &limitChange{s, name, to}, Rows: 1, Bytes: 1000})
+	if err != nil {
+		return err
+	}
+	call.Submit(nil)
+	return call.Wait()
+}
+
+// limitChange is the work of [Store.PutLimit] and [Store.DeleteLimit].
+type limitChange struct {
+	s    *Store
+	name string
+	to   *people.Limit // nil: delete it
+}
+
+// Write implements [commit.Work].
+func (w *limitChange) Write(t *commit.Tx, r *commit.Request) error {
+	g := w.s.gate
+	if g.limited == nil {
+		g.limited = map[string]*people.Limit{}
+	}
+	if w.to == nil {
+		t.AddOnce("DELETE FROM limits WHERE name = ?", w.name)
+		g.limited[w.name] = nil
+		return nil
+	}
+	if known := w.s.Limits(); known[w.name] == nil && len(known)+len(g.limited) >= people.MaxLimits {
+		r.Refuse(weir.Errorf(weir.CodeConflict, "there are %d limits, the most that are possible", len(known)))
+		return nil
+	}
+	rules, err := json.Marshal(w.to)
+	if err != nil {
+		return err
+	}
+	d := t.Dialect()
+	t.AddOnce("INSERT INTO limits (name, rules, changed_at) VALUES "+columns.Marks(3)+d.Merge("name")+
+		strings.Join([]string{"rules = " + d.Fresh("rules"), "changed_at = " + d.Fresh("changed_at")}, ", "), w.name, string(rules), columns.Micros(r.At))
+	t.Add(oldestSQL, purposesStep, purposesStep)
+	g.limited[w.name] = w.to
+	return nil
+}
+
+// judgedBy returns the limits by which this batch is judged, with what is stored of them.
+func (g *Gate) judgedBy(t *commit.Tx) (*limits, error) {
+	now := &g.limits
+	for _, l := range now.list {
+		l.usage.Begin()
+	}
+	if len(g.limited) > 0 {
+		changed := limits{list: g.limits.list, channels: g.limits.channels}
+		for name, to := range g.limited {
+			changed.set(name, to)
+		}
+		now = &changed
+	}
+	for _, l := range now.list {
+		if l.read {
+			continue
+		}
+		if err := g.readUsage(t, now, l); err != nil {
+			return nil, err
+		}
+	}
+	return now, nil
+}
+
+// readUsage reads whom the channels of a limit have contacted in the last 24 hours.
+func (g *Gate) readUsage(t *commit.Tx, now *limits, l *limit) error {
+	var rows []struct {
+		ID   int64  `db:"id"`
+		Name string `db:"name"`
+	}
+	names := make([]any, len(l.usage.Channels))
+	for i, name := range l.usage.Channels {
+		names[i] = name
+	}
+	err := t.SelectContext(t.Ctx, &rows, "SELECT id, name FROM channels WHERE name IN "+columns.Marks(len(names)), names...)
+	if err != nil {
+		return err
+	}
+	ids := make([]any, 0, len(rows)+1)
+	for _, r := range rows {
+		now.learn(r.Name, weir.ChannelID(r.ID))
+		ids = append(ids, r.ID)
+	}
+	if l.read = true; l.usage.NewPeoplePerDay == 0 || len(ids) == 0 {
+		return nil
+	}
+	var found []struct {
+		Hash []byte `db:"hash"`
+		At   int64  `db:"claimed_at"`
+	}
+	err = t.SelectContext(t.Ctx, &found, "SELECT hash, claimed_at FROM person_contacts WHERE claimed_at > ? AND channel_id IN "+columns.Marks(len(ids))+" ORDER BY claimed_at",
+		append([]any{columns.Micros(t.Now.Add(-24 * time.Hour))}, ids...)...)
+	if err != nil {
+		l.read = false
+		return err
+	}
+	for _, f := range found {
+		l.usage.Contacted(people.Hash(f.Hash), columns.Instant(f.At))
+	}
+	return nil
+}
+
+// hold asks the limits of a channel for room, and takes it. It returns a verdict if one has
+// none.
+func (g *Gate) hold(t *commit.Tx, now *limits, c *weir.Contact, hash people.Hash) people.Verdict {
+	name := t.Channel(c.Channel).Name
+	mine := now.of(name)
+	if len(mine) == 0 {
+		return people.Verdict{}
+	}
+	now.learn(name, c.Channel)
+	units := max(1, segments.Total(c.Messages))
+	for _, l := range mine {
+		inFlight := 0
+		if l.usage.InFlight > 0 {
+			for _, member := range l.usage.Channels {
+				for _, id := range now.channels[member] {
+					inFlight += g.InFlight(id)
+				}
+			}
+		}
+		if h, ok := l.usage.Room(l.name, hash, units, inFlight, t.Now); !ok {
+			return people.Verdict{Receipt: weir.Receipt{Rule: string(h.Rule)}, Reason: h.Reason, Due: h.Until, Channel: h.Channel}
+		}
+	}
+	for _, l := range mine {
+		l.usage.Take(hash, units, columns.Instant(columns.Micros(c.ClaimedAt)))
+	}
+	return people.Verdict{}
+}
+
+// LimitUse implements [people.Limits].
+func (s *Store) LimitUse() map[string]people.LimitUse { return *s.used.Load() }
+
+// show publishes how much of the limits is used.
+func (g *Gate) show(now time.Time) {
+	use := make(map[string]people.LimitUse, len(g.limits.list))
+	for _, l := range g.limits.list {
+		u := people.LimitUse{People: l.usage.People(now)}
+		for _, member := range l.usage.Channels {
+			for _, id := range g.limits.channels[member] {
+				u.InFlight += g.InFlight(id)
+			}
+		}
+		use[l.name] = u
+	}
+	g.store.used.Store(&use)
+}
+
+// limitsCommitted keeps the changes of a batch, and what its claims have taken.
+func (g *Gate) limitsCommitted() {
+	if len(g.limited) > 0 {
+		all := maps.Clone(*g.store.limits.Load())
+		for name, to := range g.limited {
+			g.limits.set(name, to)
+			if all[name] = to; to == nil {
+				delete(all, name)
+			}
+		}
+		g.store.limits.Store(&all)
+	}
+	if len(g.limits.list) == 0 {
+		return
+	}
+	for _, l := range g.limits.list {
+		l.usage.Committed()
+		for _, u := range g.uncontacted {
+			if slices.Contains(l.usage.Channels, u.channel) {
+				l.usage.Uncontacted(u.hash, u.at)
+			}
+		}
+	}
+	g.show(time.Now())
+}

@@ -1,0 +1,146 @@
+package people
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+	"weir/operators"
+	"weir/people"
+	"weir/web/httpjson"
+	"weir/web/route"
+)
+
+// LimitView is a limit, with how much of it is used.
+type LimitView struct {
+	Name string `json:"name" doc:"name of the limit" example:"portfolio"`
+	people.Limit
+	InFlightNow int `json:"in_flight_now" doc:"contacts in flight over its channels"`
+	NewPeople   int `json:"new_people" doc:"people who were contacted in the last 24 hours, if they are counted"`
+}
+
+// LimitList lists limits by name.
+type LimitList struct {
+	Limits []LimitView `json:"limits" nullable:"false" doc:"by name"`
+}
+
+const limitPath = "/v1/limits/{name}"
+
+// limitRoutes returns the routes of limits.
+func (r *routes) limitRoutes() []*route.Route {
+	view := route.TypeOf[LimitView]()
+	return []*route.Route{
+		{
+			Method: "GET", Path: "/v1/limits", ID: "list-limits", Tag: "limits", Summary: "List limits", Handle: r.listLimits,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "all of them", Body: route.TypeOf[LimitList]()}},
+		},
+		{
+			Method: "GET", Path: limitPath, ID: "get-limit", Tag: "limits", Summary: "Get a limit", Handle: r.getLimit,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the limit", Body: view}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "PUT", Path: limitPath, ID: "put-limit", Tag: "limits", Summary: "Set a limit that channels share",
+			Description: "It bounds what its channels do together, such as the numbers of one account at a provider. It is looked at in the transaction that claims a contact: it is never exceeded, also not after a crash. " +
+				"A channel may have several limits; a contact is claimed if all of them have room.",
+			Body: route.TypeOf[people.Limit](), BodyTypes: []string{httpjson.JSONType}, BodyLimit: httpjson.MaxBody, Handle: r.putLimit,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "set", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
+			Codes:   []weir.Code{weir.CodeConflict},
+		},
+		{
+			Method: "DELETE", Path: limitPath, ID: "delete-limit", Tag: "limits", Summary: "Delete a limit", Handle: r.deleteLimit,
+			Answers: []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+	}
+}
+
+func (r *routes) limitView(name string, l *people.Limit) LimitView {
+	use := r.Store.LimitUse()[name]
+	return LimitView{name, *l, use.InFlight, use.People}
+}
+
+func (r *routes) listLimits(_ *route.Call) (route.Reply, error) {
+	known := r.Store.Limits()
+	out := LimitList{Limits: make([]LimitView, 0, len(known))}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		out.Limits = append(out.Limits, r.limitView(name, known[name]))
+	}
+	return route.Reply{Status: http.StatusOK, Body: out}, nil
+}
+
+func (r *routes) getLimit(c *route.Call) (route.Reply, error) {
+	name := c.Request.PathValue("name")
+	l := r.Store.Limits()[name]
+	if l == nil {
+		return route.Reply{}, weir.Errorf(weir.CodeNotFound, "there is no limit %q", name)
+	}
+	return route.Reply{Status: http.StatusOK, Body: r.limitView(name, l)}, nil
+}
+
+func (r *routes) putLimit(c *route.Call) (route.Reply, error) {
+	name := c.Request.PathValue("name")
+	if !people.ValidPurposeName(name) {
+		c.Errors.Add("/name", "format", "must be 1 to 63 characters of a-z, 0-9, underscore and hyphen, begin with a letter or digit, and not be %s", people.AllPurposes)
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	var given people.Limit
+	text, err := json.Marshal(c.Body)
+	if err == nil {
+		err = json.Unmarshal(text, &given) // the schema has checked it
+	}
+	if err != nil {
+		return route.Reply{}, err
+	}
+	c.Errors.Append(given.Compile()...)
+	for i, channel := range given.Channels {
+		_, err := r.Channels.Channel(c, channel)
+		switch {
+		case weir.CodeOf(err) == weir.CodeNotFound:
+			c.Errors.Add("/channels/"+strconv.Itoa(i), "unknown", "channel %q does not exist", channel)
+		case err != nil:
+			return route.Reply{}, err
+		}
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	before := r.Store.Limits()[name]
+	if err := r.Store.PutLimit(c, name, &given); err != nil {
+		return route.Reply{}, err
+	}
+	out := route.Reply{Status: http.StatusOK, Body: r.limitView(name, &given), Changes: []operators.FieldChange{{Field: "limit", After: limitText(&given)}}}
+	if before == nil {
+		out.Status = http.StatusCreated
+	} else {
+		out.Changes[0].Before = limitText(before)
+	}
+	return out, nil
+}
+
+// limitText returns a limit as the audit log has it.
+func limitText(l *people.Limit) string {
+	var parts []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{l.InFlight, "in flight"}, {l.PerSecond, "a second"}, {l.NewPeoplePerDay, "new people a day"}} {
+		if x.n > 0 {
+			parts = append(parts, strconv.Itoa(x.n)+" "+x.what)
+		}
+	}
+	return strings.Join(parts, ", ") + " over " + strings.Join(l.Channels, ", ")
+}
+
+func (r *routes) deleteLimit(c *route.Call) (route.Reply, error) {
+	if err := r.Store.DeleteLimit(c, c.Request.PathValue("name")); err != nil {
+		return route.Reply{}, err
+	}
+	return route.Reply{Status: http.StatusNoContent}, nil
+}
