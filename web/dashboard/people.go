@@ -48,7 +48,7 @@ type personView struct {
 	Masked   string
 	Refused  bool
 	Counts   []saidView // what counts, for each purpose
-	Partly   bool       // it is refused for some purposes
+	Partly   bool       // it is refused for some purposes, or over some channels
 	ByPerson bool       // the person refused, so that no operator can take it back
 	History  []saidView // newest first
 	Clipped  bool       // the history has older entries
@@ -215,6 +215,8 @@ func said(status people.Status, source people.Source, purpose string, at time.Ti
 	view := saidView{At: at, Refused: status == people.Refused, Purpose: purpose, Source: sourceText(source, status == people.Refused)}
 	if purpose == people.AllPurposes {
 		view.Purpose = "all purposes"
+	} else if channel, ok := strings.CutPrefix(purpose, people.OverChannel("")); ok {
+		view.Purpose = "all purposes, over the channel " + channel
 	}
 	return view
 }

@@ -286,6 +286,15 @@ func TestPurposes_AreOnThePageOfAContact(t *testing.T) {
 	page(3).has(`<a id="purpose" href="/purposes/default">default</a>`).hasNot("receipts-head", `id="rule"`)
 }
 
+// A provider's opt-out counts for the contacts over its channel.
+func TestPurposes_RefusalOverAChannelIsShown(t *testing.T) {
+	t.Parallel()
+	refuses := func(r *rig) { r.refuses(people.OverChannel("my_texts"), people.FromProvider) }
+	r := newRigAfter(t, refuses, nil, peopleScopes)
+	r.login(peopleScopes).post("/people", url.Values{"to": {numberCanary}}).want(200).
+		has("refused in part", "refused: is not contacted", "the provider reports an opt-out", "all purposes, over the channel my_texts").hasNot(`id="only-person"`)
+}
+
 // A refusal or a consent counts for all purposes, or for one.
 func TestPurposes_ConsentsAreRecordedForOne(t *testing.T) {
 	t.Parallel()
@@ -296,8 +305,8 @@ func TestPurposes_ConsentsAreRecordedForOne(t *testing.T) {
 	r.api("PUT", "/v1/purposes/research", aPurpose, nil)
 	page := b.post("/people", url.Values{"to": {other}}).want(200).has(`<select id="purpose" name="purpose"`, `<option value="all" selected>all purposes`, `<option value="default">default`, "research – Health &lt;b&gt;2026")
 	page = b.post("/people/record", consentOf(t, page, "purpose", "research", "words", "no surveys")).want(200).
-		has("From now on contacts of the purpose research to this address end as suppressed", "refused for some purposes", "refused: is not contacted", "<dt>Purpose</dt><dd>research</dd>")
-	b.post("/people/record", consentOf(t, page, "purpose", "research", "status", "given", "words", "surveys again")).want(200).has("agreed to contacts of the purpose research", "not refused: may be contacted").hasNot("refused for some purposes")
+		has("From now on contacts of the purpose research to this address end as suppressed", "refused in part", "refused: is not contacted", "<dt>Purpose</dt><dd>research</dd>")
+	b.post("/people/record", consentOf(t, page, "purpose", "research", "status", "given", "words", "surveys again")).want(200).has("agreed to contacts of the purpose research", "not refused: may be contacted").hasNot("refused in part")
 
 	// Whoever refused everything by a word is not contacted for one purpose either.
 	page = b.post("/people", url.Values{"to": {numberCanary}}).want(200)
