@@ -183,3 +183,22 @@ func TestConsents_StopWordsAreRecordedBeforeTheAnswer(t *testing.T) {
 		t.Errorf("key %q (-want +got):\n%s", want.Key, d)
 	}
 }
+
+// What the schema finds and what the rules contradict is reported together, once for each field.
+func TestPurposes_EveryMistakeAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	g := r.do("PUT", "/v1/purposes/No!", `{"title":7,"repeat_guard":"soon","time_zone":"Mars","quiet_hours":{"from":"25:00"},"holidays":[{"date":"2026-02-30"},{"date":"x"}],"caps":[{"max":"many","within":"7d"},{"max":1,"within":"week"},{"within":"1d"}],"exempt_from":["consent"]}`)
+	if g.status != 422 {
+		t.Fatalf("%d %s", g.status, g.body)
+	}
+	pointers := []string{"/name", "/title", "/repeat_guard", "/time_zone", "/quiet_hours/from", "/quiet_hours/to", "/holidays/0/date", "/holidays/1/date", "/caps/0/max", "/caps/1/within", "/caps/2/max", "/exempt_reason"}
+	for _, pointer := range pointers {
+		if n := strings.Count(g.body, `"`+pointer+`"`); n != 1 {
+			t.Errorf("%s is named %d times: %s", pointer, n, g.body)
+		}
+	}
+	if n := strings.Count(g.body, `"pointer"`); n != len(pointers) || len(r.consents.purposes) > 0 {
+		t.Errorf("%d mistakes: %s", n, g.body)
+	}
+}

@@ -16,6 +16,7 @@ import { look } from "./checks/look.mjs";
 import { people } from "./checks/people.mjs";
 import { plain } from "./checks/plain.mjs";
 import { prefix } from "./checks/prefix.mjs";
+import { purposes } from "./checks/purposes.mjs";
 import { quiet } from "./checks/quiet.mjs";
 import { rights } from "./checks/rights.mjs";
 import { routing } from "./checks/routing.mjs";
@@ -23,7 +24,7 @@ import { session } from "./checks/session.mjs";
 import { survey } from "./checks/survey.mjs";
 import { webhooks } from "./checks/webhooks.mjs";
 
-const parts = { alarm, look, session, rights, channels, dead, people, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
+const parts = { alarm, look, session, rights, channels, dead, people, purposes, webhooks, survey, routing, live, keyboard, plain, audit, prefix, quiet };
 
 const limit = 10 * 60_000; // ends a run that hangs
 

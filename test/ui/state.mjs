@@ -54,6 +54,13 @@ function channelsOf(at, secrets) {
   };
 }
 
+// research has every rule but an exemption. No contact of the checks is of it, because it would
+// wait at some hours of the day.
+const research = {
+  title: "Health surveys", quiet_hours: { from: "20:00", to: "09:00" }, time_zone: "Africa/Nairobi", repeat_guard: "24h", holidays: [{ date: "2026-12-25", name: "Christmas Day" }],
+  caps: [{ max: 2, within: "7d" }, { max: 1, within: "1d", kind: "calendar" }],
+};
+
 const text = (n, key, more = {}) => ({ key, to: phone(n), messages: ["Hello from Weir"], ...more });
 const call = (n, key, more = {}) => ({ key, to: phone(n), call: { twiml: "<Response><Say>Hello</Say></Response>" }, ...more });
 // works reports whether the simulated providers reach a number; their rules are
@@ -68,6 +75,8 @@ export async function fill(weir, at, secrets, waiting = 5400) {
     if (name !== "people") await weir.api("PUT", `/v1/channels/${name}`, body);
   }
   await router(weir);
+  await weir.api("PUT", "/v1/purposes/research", research);
+  await weir.api("PUT", "/v1/purposes/visits", { caps: [{ max: 3, within: "7d" }, { max: 1, within: "1d", kind: "calendar" }] });
   await weir.api("PUT", "/v1/channels/people", channelsOf(at, secrets).people);
   const queue = async (channel, contacts) => {
     for (let from = 0; from < contacts.length; from += 900) await weir.api("POST", `/v1/channels/${channel}/contacts`, { contacts: contacts.slice(from, from + 900) });
@@ -75,6 +84,7 @@ export async function fill(weir, at, secrets, waiting = 5400) {
   // Failing contacts come first.
   await queue("texts", many(6, (i) => text(i * 100 + 13, `bad-${i}`, { priority: "high" })));
   await queue("calls", [...many(4, (i) => call(i * 100 + 13, `unreachable-${i}`, { priority: "high" })), ...many(3, (i) => call(i * 100 + 23, `line-${i}`, { priority: "high" }))]);
+  await queue("texts", [text(1800, "ruled", { purpose: "visits", time_zone: "Africa/Nairobi", priority: "high" }), text(1800, "capped", { purpose: "visits", time_zone: "Africa/Nairobi", priority: "high" })]);
   await queue("unsure", many(5, (i) => call(1200 + i, `unsure-${i}`)));
   await queue("failing", many(9, (i) => call(1250 + i, `failing-${i}`)));
   await queue("broken", many(3, (i) => text(1300 + i, `broken-${i}`)));
@@ -124,7 +134,7 @@ async function known(weir) {
   const first = async (query) => (await weir.get(`/v1/contacts?limit=1&${query}`)).contacts[0].id;
   const assigned = (await weir.get("/routing/jobs?status=assigned&api-version=2024-01-18-preview")).value.map((j) => j.id).filter((id) => id.startsWith("call-"));
   return {
-    webhook: (await weir.get("/v1/webhooks")).webhooks[0].id, assigned: assigned[0], givenBack: assigned[1], done: await first("channel=texts&key=bad-0"), dead: await first("channel=calls&key=unreachable-0"), waiting: await first("channel=held&key=held-0"),
+    webhook: (await weir.get("/v1/webhooks")).webhooks[0].id, assigned: assigned[0], givenBack: assigned[1], done: await first("channel=texts&key=bad-0"), dead: await first("channel=calls&key=unreachable-0"), waiting: await first("channel=held&key=held-0"), ruled: await first("channel=texts&key=ruled"), capped: await first("channel=texts&key=capped"),
     respondent: (await weir.get("/v1/surveys/vaccines/respondents?limit=1&status=completed")).respondents[0].id,
   };
 }

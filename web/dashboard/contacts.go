@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/people"
 	"weir/web/api"
 	"weir/web/dashboard/display"
 )
@@ -170,6 +171,34 @@ type contactData struct {
 	WhyView    *whyView // nil: it does not wait
 }
 
+// PurposeName returns the purpose, also that of a contact that names none.
+func (d *contactData) PurposeName() string { return cmp.Or(d.Purpose, people.DefaultPurpose) }
+
+// RuleTitle describes what the rule did to the contact.
+func (d *contactData) RuleTitle() string {
+	switch {
+	case d.Open:
+		return "Waits for rule"
+	case d.Outcome == weir.Suppressed:
+		return "Suppressed by rule"
+	default: // it expired or was canceled meanwhile
+		return "Waited for rule"
+	}
+}
+
+// RuleText describes the rule; empty: there is none.
+func (d *contactData) RuleText() string {
+	if d.Rule == "" {
+		return ""
+	}
+	return ruleText(d.Rule)
+}
+
+// Receipts returns the attempts that have a receipt.
+func (d *contactData) Receipts() []api.AttemptView {
+	return slices.DeleteFunc(slices.Clone(d.Attempts), func(a api.AttemptView) bool { return a.Receipt == nil })
+}
+
 // timelineText describes an event of a contact's timeline, as the command line does.
 func timelineText(what string) string {
 	texts := map[string]string{
@@ -190,7 +219,8 @@ type contactField struct {
 // entry of a map is a field of its own.
 func contactFields(c *api.ContactView) (list []contactField) {
 	elsewhere := []string{
-		"id", "channel", "messages", "call", "state", "canceling", "outcome", "reason", "why", "why_code", "queued_at", "finished_at", "attempts",
+		"id", "channel", "messages", "call", "state", "canceling", "outcome", "reason", "why", "why_code", "why_instants", "queued_at", "finished_at", "attempts",
+		"purpose", "time_zone", "rule",
 	}
 	for field, value := range reflect.ValueOf(c).Elem().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

@@ -43,6 +43,7 @@ type content struct {
 	data   any
 	status int    // of the response to a posted form; 0: 200
 	flash  *flash // the result of a posted form; nil: none
+	to     string // the page that follows a posted form, below the prefix; empty: this one
 }
 
 // crumb is a step of the path from the overview to a page.
@@ -116,6 +117,11 @@ func (d *Dashboard) serveForm(p *page) handler {
 		c, err := p.posted(v)
 		if err != nil {
 			return err
+		}
+		if c.to != "" {
+			d.setFlash(v, w, *c.flash)
+			d.redirect(w, localPath(c.to))
+			return nil
 		}
 		return d.render(v, w, cmp.Or(c.status, http.StatusOK), p.name, c)
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,6 +30,8 @@ const (
 	maxAddress  = 255  // characters
 	maxProof    = 500  // characters of what was said
 	maxConsents = 1000 // of a history
+	// maxPurposeTitle is the length of a title in a choice, which a phone has room for.
+	maxPurposeTitle = 40
 )
 
 // peopleData is the data of the page about people.
@@ -45,22 +48,34 @@ type personView struct {
 	Masked   string
 	Refused  bool
 	Counts   []saidView // what counts, for each purpose
+	Partly   bool       // it is refused for some purposes, or over some channels
 	ByPerson bool       // the person refused, so that no operator can take it back
 	History  []saidView // newest first
 	Clipped  bool       // the history has older entries
 	Number   string     // for a search of contacts; empty: the address is not a phone number
+
+	states []people.State
+}
+
+// refuses reports whether contacts of a purpose are suppressed.
+func (p *personView) refuses(purpose string) bool {
+	refused, _ := people.Decide(p.states, purpose)
+	return refused
 }
 
 // saidView is what a person said, or what counts of it.
 type saidView struct {
 	At                         time.Time
 	Refused                    bool
+	Overruled                  bool // what counts for all purposes decides otherwise
 	Source, Purpose, Words, By string
 }
 
 // consentForm is the form that records what a person said, as it was filled in.
 type consentForm struct {
 	To, Status, At, Words string
+	Purpose               string            // or people.AllPurposes
+	Purposes              []option          // choices of it
 	Hidden                bool              // the address is that of the person shown
 	Once                  string            // random, for the idempotency key
 	Mistakes              map[string]string // by field
@@ -70,7 +85,30 @@ type consentForm struct {
 // Statuses returns the choices of the form. The first one is the default: a refusal by
 // mistake can be taken back, a contact to a person who refused cannot.
 func (*consentForm) Statuses() []option {
-	return []option{{string(people.Refused), "does not want to be contacted"}, {string(people.Given), "takes a refusal back"}}
+	return []option{{string(people.Refused), "does not want to be contacted"}, {string(people.Given), "agrees, or takes a refusal back"}}
+}
+
+// addPurposes adds the choices of the purpose. There are none until the rules of a purpose are
+// set, or if the purposes cannot be read: what is recorded then counts for all.
+func (f *consentForm) addPurposes(c *caller) {
+	known, _ := readPurposes(c)
+	if len(known) == 0 {
+		return
+	}
+	f.Purposes = []option{{people.AllPurposes, "all purposes"}}
+	if !slices.ContainsFunc(known, func(p peopleapi.PurposeView) bool { return p.Name == people.DefaultPurpose }) {
+		f.Purposes = append(f.Purposes, option{people.DefaultPurpose, people.DefaultPurpose})
+	}
+	for i := range known {
+		text := known[i].Name
+		if title := known[i].Title; title != "" {
+			text += " – " + display.Truncate(maxPurposeTitle, title)
+		}
+		f.Purposes = append(f.Purposes, option{known[i].Name, text})
+	}
+	if !slices.ContainsFunc(f.Purposes, func(o option) bool { return o.Value == f.Purpose }) {
+		f.Purposes = append(f.Purposes, option{f.Purpose, f.Purpose}) // it was deleted meanwhile: the API reports it
+	}
 }
 
 // maySearch reports whether the API lets the token search for people.
@@ -83,7 +121,8 @@ func (c *caller) maySearch() bool {
 func peopleContent(v *visit, to string, found *personView) (*content, *peopleData) {
 	d := &peopleData{MaySearch: v.maySearch(), To: to, Person: found}
 	if v.May(operators.ScopePeopleAdmin) && (found != nil || !d.MaySearch) {
-		d.Form = &consentForm{Hidden: found != nil, Once: rand.Text()}
+		d.Form = &consentForm{Purpose: people.AllPurposes, Hidden: found != nil, Once: rand.Text()}
+		d.Form.addPurposes(v.caller)
 		if d.Form.Hidden {
 			d.Form.To = to
 		}
@@ -137,8 +176,12 @@ func findPerson(c *caller, to string) (*personView, error) {
 	if strings.HasPrefix(people.Canonical(to), "tel:") && !strings.Contains(to, ":") {
 		p.Number = to
 	}
-	for _, s := range counting(found.States) {
-		p.Counts = append(p.Counts, said(s.Status, s.Source, s.Purpose, s.At))
+	p.states = counting(found.States)
+	for _, s := range p.states {
+		line := said(s.Status, s.Source, s.Purpose, s.At)
+		line.Overruled = p.refuses(s.Purpose) != line.Refused
+		p.Partly = p.Partly || p.refuses(s.Purpose)
+		p.Counts = append(p.Counts, line)
 		p.ByPerson = p.ByPerson || s.Purpose == people.AllPurposes && s.Status == people.Refused && s.Source.ByPerson()
 	}
 	for _, one := range found.Consents {
@@ -169,9 +212,11 @@ func counting(states []peopleapi.StateView) []people.State {
 }
 
 func said(status people.Status, source people.Source, purpose string, at time.Time) saidView {
-	view := saidView{At: at, Refused: status == people.Refused, Purpose: display.Words(purpose), Source: sourceText(source, status == people.Refused)}
+	view := saidView{At: at, Refused: status == people.Refused, Purpose: purpose, Source: sourceText(source, status == people.Refused)}
 	if purpose == people.AllPurposes {
 		view.Purpose = "all purposes"
+	} else if channel, ok := strings.CutPrefix(purpose, people.OverChannel("")); ok {
+		view.Purpose = "all purposes, over the channel " + channel
 	}
 	return view
 }
@@ -223,6 +268,7 @@ func recordConsent(v *visit) (*content, error) {
 	}
 	c, d := peopleContent(v, f.To, found)
 	f.Hidden = found != nil
+	f.addPurposes(v.caller)
 	c.status, d.Form = http.StatusUnprocessableEntity, f
 	c.flash = &flash{Bad: true, Text: "Nothing was recorded. Correct the marked fields of the form."}
 	return c, nil
@@ -240,7 +286,8 @@ func readBack(v *visit, to string) *personView {
 
 func readConsentForm(form url.Values) *consentForm {
 	return &consentForm{
-		To: strings.TrimSpace(form.Get("to")), Status: form.Get("status"), At: strings.TrimSpace(form.Get("at")), Once: form.Get("once"), Mistakes: map[string]string{},
+		Purpose: cmp.Or(form.Get("purpose"), people.AllPurposes),
+		To:      strings.TrimSpace(form.Get("to")), Status: form.Get("status"), At: strings.TrimSpace(form.Get("at")), Once: form.Get("once"), Mistakes: map[string]string{},
 		// Browsers count a line break as one character, and send two.
 		Words: strings.TrimSpace(strings.ReplaceAll(form.Get("words"), "\r\n", "\n")),
 	}
@@ -248,7 +295,7 @@ func readConsentForm(form url.Values) *consentForm {
 
 // check finds every mistake at once, and returns the consent for the API.
 func (f *consentForm) check(now time.Time) map[string]any {
-	body := map[string]any{"to": f.To, "status": f.Status, "words": f.Words}
+	body := map[string]any{"to": f.To, "status": f.Status, "purpose": f.Purpose, "words": f.Words}
 	if wrong := wrongAddress(f.To); wrong != "" {
 		f.Mistakes["to"] = wrong
 	}
@@ -282,7 +329,7 @@ func (f *consentForm) key() string {
 	if len(f.Once) != len(rand.Text()) {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{f.Once, f.To, f.Status, f.At, f.Words}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{f.Once, f.To, f.Status, f.Purpose, f.At, f.Words}, "\x00")))
 	return "dashboard:" + hex.EncodeToString(sum[:16])
 }
 
@@ -292,7 +339,7 @@ func (f *consentForm) place(p *problem) {
 	rest.Errors = nil
 	for _, e := range p.Errors {
 		switch field := path.Base(e.Pointer); field {
-		case "to", "status", "at", "words":
+		case "to", "status", "purpose", "at", "words":
 			f.Mistakes[field] = e.Detail
 		default:
 			rest.Errors = append(rest.Errors, e)
@@ -311,18 +358,29 @@ func recorded(v *visit, f *consentForm, states []peopleapi.StateView) *content {
 		d.To = ""
 	}
 	for _, now := range states {
-		c.flash = f.outcome(now)
+		c.flash = f.outcome(now, found)
 	}
 	return c
 }
 
-// outcome describes what a recorded consent changed: see [people.Next].
-func (f *consentForm) outcome(now peopleapi.StateView) *flash {
-	who, refused := auth.MaskNumber(f.To), now.Status == string(people.Refused)
+// outcome describes what a recorded consent changed: see [people.Next]. found is nil if the
+// token may not search: then what counts for all purposes is not known.
+func (f *consentForm) outcome(now peopleapi.StateView, found *personView) *flash {
+	who, refused, of := auth.MaskNumber(f.To), now.Status == string(people.Refused), ""
+	if f.Purpose != people.AllPurposes {
+		of = " of the purpose " + f.Purpose
+	}
 	at, _ := readMoment("at", f.At) // it was checked
+	overruled := f.Status == now.Status && found != nil && found.refuses(f.Purpose) != refused
 	switch {
+	case overruled && refused:
+		return &flash{Bad: true, Text: "The refusal is recorded, but " + who + " may still be contacted: what was said later for all purposes counts."}
+	case overruled:
+		return &flash{Bad: true, Text: "The consent is recorded, but " + who + " stays refused for all purposes: by the person, or by what was said later."}
 	case f.Status == now.Status && refused:
-		return &flash{Text: "The refusal of " + who + " is recorded. From now on contacts to this address end as suppressed, also those that wait. Contacts in flight are not canceled."}
+		return &flash{Text: "The refusal of " + who + " is recorded. From now on contacts" + of + " to this address end as suppressed, also those that wait. Contacts in flight are not canceled."}
+	case f.Status == now.Status && of != "":
+		return &flash{Text: "It is recorded that " + who + " agreed to contacts" + of + "."}
 	case f.Status == now.Status:
 		return &flash{Text: "It is recorded that " + who + " may be contacted."}
 	case !at.IsZero() && at.Before(now.At):

@@ -16,7 +16,10 @@ const (
 )
 
 // refusesByWord records that the person of the canary sent a stop word.
-func refusesByWord(r *rig) {
+func refusesByWord(r *rig) { r.refuses(people.AllPurposes, people.FromWord) }
+
+// refuses records, before the daemon starts, that the person of the canary refused.
+func (r *rig) refuses(purpose string, source people.Source) {
 	r.t.Helper()
 	store := r.open()
 	defer func() { _ = store.Close(r.t.Context()) }()
@@ -27,7 +30,7 @@ func refusesByWord(r *rig) {
 		r.t.Fatal(err)
 	}
 	if _, err := store.RecordConsents(r.t.Context(), []people.Consent{{
-		Address: people.Canonical(numberCanary), Purpose: people.AllPurposes, Status: people.Refused, Source: people.FromWord,
+		Address: people.Canonical(numberCanary), Purpose: purpose, Status: people.Refused, Source: source,
 		At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Words: "Stop <b>now</b>", By: "texts",
 	}}); err != nil {
 		r.t.Fatal(err)

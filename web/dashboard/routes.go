@@ -41,7 +41,7 @@ func New(o Options) (*Dashboard, error) {
 func pages() []*page {
 	return slices.Concat(
 		[]*page{{name: "overview", path: "/", nav: "Overview", load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard", "processes"}}, channelPage()},
-		contactPages(), peoplePages(), surveyPages(), routerPages(), webhookPages(),
+		contactPages(), peoplePages(), purposePages(), surveyPages(), routerPages(), webhookPages(),
 		[]*page{{name: "audit", path: "/audit", nav: "Audit", scopes: []operators.Scope{operators.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}},
 	)
 }
@@ -96,6 +96,23 @@ func peoplePages() []*page {
 	return []*page{
 		{name: "people", path: peoplePath, nav: "People", scopes: readers, load: loadPeople, posted: searchPerson},
 		{name: "people", path: recordPath, scopes: admins, load: loadPeople, posted: recordConsent},
+	}
+}
+
+// purposePages returns the pages of purposes. Whoever queues contacts or runs surveys chooses
+// among purposes, and can read their rules.
+func purposePages() []*page {
+	const one = purposesPath + "/{name}"
+	readers := []operators.Scope{operators.ScopePeopleAdmin, operators.ScopeContactsRead, operators.ScopeContactsWrite, operators.ScopeSurveysAdmin}
+	admins := []operators.Scope{operators.ScopePeopleAdmin}
+	return []*page{
+		{name: "purposes", path: purposesPath, nav: "Purposes", scopes: readers, load: loadPurposes},
+		{name: "purpose_form", path: newPurposePath, scopes: admins, load: newPurpose, posted: createPurpose},
+		{
+			name: "purpose", path: one, scopes: readers, load: loadPurpose,
+			actions: []action{{path: one + "/delete", scopes: admins, ask: askDeletePurpose, run: deletePurpose}},
+		},
+		{name: "purpose_form", path: one + "/edit", scopes: admins, load: editPurpose, posted: changePurpose},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/people"
 	"weir/surveys"
 	"weir/web/dashboard/display"
 	surveyapi "weir/web/surveys"
@@ -37,6 +38,7 @@ const maxRecent = 15
 // surveyData is the data of a survey's page.
 type surveyData struct {
 	surveyCard
+	Purpose      string   // of its contacts
 	WhyView      *whyView // why no respondents are contacted; nil: they are, or the survey is done
 	Funnel       []display.Row
 	Others       int // respondents outside the funnel
@@ -86,7 +88,7 @@ func loadSurvey(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Arms: armsOf(s.Arms)}
+	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Purpose: cmp.Or(s.Purpose, people.DefaultPurpose), Arms: armsOf(s.Arms)}
 	stats, err := surveyStats(v.caller, s.Survey)
 	if err != nil {
 		return nil, err

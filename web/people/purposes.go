@@ -92,19 +92,14 @@ func (r *routes) put(c *route.Call) (route.Reply, error) {
 	if !people.ValidPurposeName(name) {
 		c.Errors.Add("/name", "format", "must be 1 to 63 characters of a-z, 0-9, underscore and hyphen, begin with a letter or digit, and not be %s", people.AllPurposes)
 	}
-	if err := c.Invalid(); err != nil {
-		return route.Reply{}, err
-	}
 	var given people.Purpose
 	text, err := json.Marshal(c.Body)
-	if err == nil {
-		err = json.Unmarshal(text, &given) // the schema has checked it
-	}
 	if err != nil {
 		return route.Reply{}, err
 	}
+	_ = json.Unmarshal(text, &given) // it skips values of a wrong type, which the schema reports
 	compiled, wrong := given.Compile()
-	c.Errors.Append(wrong...)
+	c.Errors.Append(without(wrong, c.Errors)...)
 	if err := c.Invalid(); err != nil {
 		return route.Reply{}, err
 	}
@@ -122,6 +117,15 @@ func (r *routes) put(c *route.Call) (route.Reply, error) {
 		out.Changes = append(out.Changes, operators.FieldChange{Field: "exempt_reason", After: compiled.ExemptReason})
 	}
 	return out, nil
+}
+
+// without returns the mistakes in rules, except in fields in which the schema found one.
+func without(mistakes, known []weir.FieldError) []weir.FieldError {
+	pointers := map[string]bool{}
+	for _, e := range known {
+		pointers[e.Pointer] = true
+	}
+	return slices.DeleteFunc(mistakes, func(e weir.FieldError) bool { return pointers[e.Pointer] })
 }
 
 // rulesText returns the rules of a purpose as the audit log has them.

@@ -1,0 +1,476 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"weir/people"
+	"weir/web/dashboard/display"
+	peopleapi "weir/web/people"
+)
+
+const (
+	purposesPath = "/purposes"
+	// newPurposePath is the path of no purpose: their names begin with a letter or a digit.
+	newPurposePath = purposesPath + "/_new"
+)
+
+// purposeView is a purpose as the pages show it.
+type purposeView struct {
+	peopleapi.PurposeView
+	Set bool // false: it is the default purpose, and has no rules
+}
+
+// Rules returns the rules in words.
+func (p purposeView) Rules() []string {
+	if !p.Set {
+		return []string{"no rules"}
+	}
+	return ruleTexts(&p.Purpose)
+}
+
+// About returns the title. The default purpose is explained if it has none.
+func (p purposeView) About() string {
+	if p.Title == "" && p.Name == people.DefaultPurpose {
+		return "contacts that name no purpose"
+	}
+	return p.Title
+}
+
+// Deletable reports whether the purpose can be deleted. Contacts always have the default
+// purpose if they name none, so its rules are changed instead.
+func (p purposeView) Deletable() bool { return p.Name != people.DefaultPurpose }
+
+// ruleTexts describes the rules of a purpose, as the command line does.
+func ruleTexts(p *people.Purpose) []string {
+	list := []string{"people who refused are not contacted"}
+	switch {
+	case p.Consent == people.IfRecorded:
+		list[0] = "only people whose consent is recorded are contacted"
+	case len(p.ExemptFrom) > 0:
+		list[0] = "people who refused are contacted, too: " + p.ExemptReason
+	}
+	if h := p.QuietHours; h != nil {
+		list = append(list, "quiet hours "+h.From+" to "+h.To)
+	}
+	if n := len(p.Holidays); n > 0 {
+		list = append(list, display.Plural(int64(n), "holiday", "holidays"))
+	}
+	if p.TimeZone != "" {
+		list = append(list, "people of unknown time zone live in "+p.TimeZone)
+	}
+	compiled, _ := p.Compile() // for the texts of caps; the API has checked the rules
+	for i := range compiled.Caps {
+		list = append(list, "at most "+compiled.Caps[i].Text())
+	}
+	if p.RepeatGuard != "" {
+		list = append(list, "the same text not again within "+p.RepeatGuard)
+	}
+	return list
+}
+
+// ruleText describes the rule by which a contact was suppressed, or waits.
+func ruleText(r people.Rule) string {
+	switch r {
+	case people.RuleConsent:
+		return "consent: the person has refused"
+	case people.RuleUnrecorded:
+		return "consent: none is recorded, and the purpose requires one"
+	case people.RuleRepeat:
+		return "repeat guard: the same text was sent recently"
+	case people.RuleCap:
+		return "cap: the person was contacted too often"
+	case people.RuleHours:
+		return "quiet hours of the person"
+	case people.RuleHoliday:
+		return "holiday, in the time zone of the person"
+	case people.RuleOnlyTo:
+		return "only_to: the channel is limited to other addresses"
+	case people.RuleInFlight, people.RulePerSecond, people.RuleNewPeople:
+		return "shared limit of several channels"
+	}
+	return display.Words(r)
+}
+
+func purposeLink(name string) string { return purposesPath + "/" + url.PathEscape(name) }
+
+// purposeCrumbs returns the crumbs of a page of a purpose.
+func purposeCrumbs(name string, more ...crumb) []crumb {
+	return append([]crumb{{Text: "Purposes", Link: purposesPath}, {Text: name, Link: purposeLink(name)}}, more...)
+}
+
+func readPurposes(c *caller) ([]peopleapi.PurposeView, error) {
+	var all peopleapi.PurposeList
+	err := c.get("/v1/purposes", nil, &all)
+	return all.Purposes, err
+}
+
+// readPurpose reads a purpose. The default purpose always exists.
+func readPurpose(c *caller, name string) (p purposeView, err error) {
+	err = c.get(apiPath("v1", "purposes", name), nil, &p.PurposeView)
+	if status, _ := statusOf(err); err != nil && status == http.StatusNotFound && name == people.DefaultPurpose {
+		p.Name = name
+		return p, nil
+	}
+	p.Set = err == nil
+	return p, err
+}
+
+// loadPurposes lists the purposes, the default one first.
+func loadPurposes(v *visit) (*content, error) {
+	all, err := readPurposes(v.caller)
+	if err != nil {
+		return nil, err
+	}
+	list := []purposeView{{PurposeView: peopleapi.PurposeView{Name: people.DefaultPurpose}}}
+	for i := range all {
+		if all[i].Name == people.DefaultPurpose {
+			list[0] = purposeView{all[i], true}
+			continue
+		}
+		list = append(list, purposeView{all[i], true})
+	}
+	return &content{title: "Purposes", crumbs: []crumb{{Text: "Purposes"}}, data: list}, nil
+}
+
+func loadPurpose(v *visit) (*content, error) {
+	p, err := readPurpose(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	return &content{title: "Purpose " + p.Name, crumbs: purposeCrumbs(p.Name), data: p}, nil
+}
+
+// Limits of the form.
+const (
+	maxCaps   = 8 // of the API
+	shownCaps = 3 // rows that are not folded
+)
+
+// purposeForm is the form that sets the rules of a purpose, as it was filled in. The names of
+// its fields are those of the API, with the parts joined by underscores.
+type purposeForm struct {
+	New                                       bool // with a name to fill in
+	Name, Title, Consent                      string
+	QuietFrom, QuietTo, TimeZone, RepeatGuard string
+	Holidays                                  string // a line each
+	Exempt                                    bool
+	ExemptReason                              string
+	Caps                                      []capRow
+	Mistakes                                  map[string]string // by field
+	Problem                                   *problem          // an error of the API that is about no field
+
+	capRows, holidayLines []int // row or line of what the API got, counted from 1
+}
+
+// capRow is a row of the form for a cap.
+type capRow struct {
+	Form                    *purposeForm
+	Row                     int
+	Max, Within, Kind, Over string
+}
+
+// Field returns the name of a field of the row.
+func (r capRow) Field(name string) string { return fmt.Sprintf("cap_%d_%s", r.Row, name) }
+
+// Fields returns the names of all fields of the row.
+func (r capRow) Fields() []string {
+	return []string{r.Field("max"), r.Field("within"), r.Field("kind"), r.Field("over")}
+}
+
+func (r capRow) empty() bool { return r.Max == "" && r.Within == "" }
+
+// FirstCaps and MoreCaps return the rows that are shown, and those that are folded.
+func (f *purposeForm) FirstCaps() []capRow { return f.Caps[:shownCaps] }
+
+// MoreCaps returns the rows that are folded.
+func (f *purposeForm) MoreCaps() []capRow { return f.Caps[shownCaps:] }
+
+// Unfolded reports whether one of the folded rows is filled in.
+func (f *purposeForm) Unfolded() bool {
+	return slices.ContainsFunc(f.MoreCaps(), func(r capRow) bool { return !r.empty() })
+}
+
+// Policies returns the choices of consent.
+func (*purposeForm) Policies() []option {
+	return []option{{string(people.UnlessRefused), "people who have not refused"}, {string(people.IfRecorded), "only people whose consent is recorded"}}
+}
+
+// Kinds returns how a cap can count time.
+func (*purposeForm) Kinds() []option {
+	return []option{{string(people.Rolling), "before each contact"}, {string(people.Calendar), "calendar days"}}
+}
+
+// Overs returns which contacts a cap can count.
+func (*purposeForm) Overs() []option {
+	return []option{{string(people.OverPurpose), "of this purpose"}, {string(people.OverAll), "of all purposes"}}
+}
+
+// Back returns the page to return to.
+func (f *purposeForm) Back() string {
+	if f.New {
+		return purposesPath
+	}
+	return purposeLink(f.Name)
+}
+
+// addRows adds empty rows for the caps that can still be set.
+func (f *purposeForm) addRows() {
+	for row := len(f.Caps) + 1; row <= maxCaps; row++ {
+		f.Caps = append(f.Caps, capRow{Form: f, Row: row})
+	}
+}
+
+// formOf returns the form of a purpose with its rules filled in.
+func formOf(p *peopleapi.PurposeView) *purposeForm {
+	f := &purposeForm{
+		Name: p.Name, Title: p.Title, Consent: string(p.Consent), TimeZone: p.TimeZone, RepeatGuard: p.RepeatGuard,
+		Exempt: len(p.ExemptFrom) > 0, ExemptReason: p.ExemptReason,
+	}
+	if h := p.QuietHours; h != nil {
+		f.QuietFrom, f.QuietTo = h.From, h.To
+	}
+	for i, k := range p.Caps {
+		f.Caps = append(f.Caps, capRow{f, i + 1, strconv.Itoa(k.Max), k.Within, string(k.Kind), string(k.Over)})
+	}
+	var lines []string
+	for _, h := range p.Holidays {
+		lines = append(lines, strings.TrimSpace(h.Date+" "+h.Name))
+	}
+	f.Holidays = strings.Join(lines, "\n")
+	f.addRows()
+	return f
+}
+
+func readPurposeForm(form url.Values) *purposeForm {
+	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
+	f := &purposeForm{
+		Name: field("name"), Title: field("title"), Consent: field("consent"), QuietFrom: field("quiet_hours_from"), QuietTo: field("quiet_hours_to"),
+		TimeZone: field("time_zone"), RepeatGuard: field("repeat_guard"), Exempt: field("exempt_from") != "", ExemptReason: field("exempt_reason"),
+		Holidays: strings.ReplaceAll(form.Get("holidays"), "\r\n", "\n"), Mistakes: map[string]string{},
+	}
+	f.addRows()
+	for i := range f.Caps {
+		r := &f.Caps[i]
+		r.Max, r.Within, r.Kind, r.Over = field(r.Field("max")), field(r.Field("within")), field(r.Field("kind")), field(r.Field("over"))
+	}
+	return f
+}
+
+// body returns the rules for the API. Fields that are empty are left out, so that the API
+// reports those that are missing.
+func (f *purposeForm) body() map[string]any {
+	body := filled("title", f.Title, "consent", f.Consent, "time_zone", f.TimeZone, "repeat_guard", f.RepeatGuard, "exempt_reason", f.ExemptReason)
+	if hours := filled("from", f.QuietFrom, "to", f.QuietTo); len(hours) > 0 {
+		body["quiet_hours"] = hours
+	}
+	if f.Exempt {
+		body["exempt_from"] = []people.Rule{people.RuleConsent}
+	}
+	var caps, holidays []map[string]any
+	for _, r := range f.Caps {
+		if r.empty() {
+			continue
+		}
+		one := filled("max", r.Max, "within", r.Within, "kind", r.Kind, "over", r.Over)
+		if n, err := strconv.Atoi(r.Max); err == nil {
+			one["max"] = n
+		}
+		caps, f.capRows = append(caps, one), append(f.capRows, r.Row)
+	}
+	for i, line := range strings.Split(f.Holidays, "\n") {
+		date, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if date == "" {
+			continue
+		}
+		holidays, f.holidayLines = append(holidays, filled("date", date, "name", strings.TrimSpace(name))), append(f.holidayLines, i+1)
+	}
+	if len(caps) > 0 {
+		body["caps"] = caps
+	}
+	if len(holidays) > 0 {
+		body["holidays"] = holidays
+	}
+	return body
+}
+
+// filled returns the fields that have a value: pairs of name and value.
+func filled(pairs ...string) map[string]any {
+	fields := map[string]any{}
+	for pair := range slices.Chunk(pairs, 2) {
+		if name, value := pair[0], pair[1]; value != "" {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
+// place shows the errors of the API beside the fields that they are about.
+func (f *purposeForm) place(p *problem) {
+	rest := *p
+	rest.Errors = nil
+	for _, e := range p.Errors {
+		if e.Detail == "is missing" { // the other field of a pair is filled in
+			e.Detail = "enter this, too"
+		}
+		field, where := f.fieldOf(strings.Split(strings.TrimPrefix(e.Pointer, "/"), "/"))
+		switch {
+		case field == "":
+			rest.Errors = append(rest.Errors, e)
+		case f.Mistakes[field] == "":
+			f.Mistakes[field] = asSentence(where + e.Detail)
+		case field == "holidays":
+			f.Mistakes[field] += " " + asSentence(where+e.Detail)
+		}
+	}
+	if len(f.Mistakes) == 0 || len(rest.Errors) > 0 {
+		f.Problem = &rest
+	}
+}
+
+// fieldOf returns the field that a JSON pointer is about, and where a mistake in it is if that
+// is not obvious: the line, or which of several fields. Empty: it is about none.
+func (f *purposeForm) fieldOf(pointer []string) (field, where string) {
+	at := func(list []int) int {
+		if len(pointer) < 2 {
+			return 0
+		}
+		if i, err := strconv.Atoi(pointer[1]); err == nil && i >= 0 && i < len(list) {
+			return list[i]
+		}
+		return 0
+	}
+	switch pointer[0] {
+	case "title", "consent", "time_zone", "repeat_guard", "exempt_from", "exempt_reason":
+		return pointer[0], ""
+	case "name":
+		if f.New {
+			return "name", ""
+		}
+	case "quiet_hours":
+		if len(pointer) == 2 {
+			return "quiet_hours_" + pointer[1], "quiet hours " + pointer[1] + ": "
+		}
+	case "caps":
+		if row := at(f.capRows); row > 0 && len(pointer) == 3 {
+			labels := map[string]string{"max": "contacts: ", "kind": "time counts: ", "over": "contacts count: "}
+			return f.Caps[row-1].Field(pointer[2]), cmp.Or(labels[pointer[2]], pointer[2]+": ")
+		}
+	case "holidays":
+		if n := at(f.holidayLines); n > 0 {
+			where = fmt.Sprintf("line %d: ", n)
+		}
+		return "holidays", where
+	}
+	return "", ""
+}
+
+// asSentence returns a detail of the API as a sentence.
+func asSentence(detail string) string {
+	first, size := utf8.DecodeRuneInString(detail)
+	if size == 0 {
+		return detail
+	}
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(detail[size:], ".") + "."
+}
+
+func (f *purposeForm) content() *content {
+	if f.New {
+		return &content{title: "New purpose", crumbs: []crumb{{Text: "Purposes", Link: purposesPath}, {Text: "New"}}, data: f}
+	}
+	return &content{title: "Edit purpose " + f.Name, crumbs: purposeCrumbs(f.Name, crumb{Text: "Edit"}), data: f}
+}
+
+func newPurpose(*visit) (*content, error) {
+	f := formOf(&peopleapi.PurposeView{})
+	f.New = true
+	return f.content(), nil
+}
+
+func editPurpose(v *visit) (*content, error) {
+	p, err := readPurpose(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	return formOf(&p.PurposeView).content(), nil
+}
+
+// createPurpose creates a purpose. The API would replace the rules of one that exists.
+func createPurpose(v *visit) (*content, error) {
+	f := readPurposeForm(v.r.PostForm)
+	f.New = true
+	name := f.Name
+	if !people.ValidPurposeName(name) {
+		f.Mistakes["name"] = "1 to 63 characters: a-z, 0-9, underscores and hyphens. It begins with a letter or a digit, and is not " + people.AllPurposes + "."
+	} else {
+		found, err := readPurpose(v.caller, name)
+		if status, _ := statusOf(err); err != nil && status != http.StatusNotFound {
+			return nil, err
+		}
+		if found.Set {
+			f.Mistakes["name"] = "There is a purpose of this name already: edit that one."
+		}
+	}
+	if len(f.Mistakes) > 0 {
+		name = people.AllPurposes // no purpose can have this name, so the API changes nothing and reports the other mistakes
+	}
+	return f.save(v, name, "is created")
+}
+
+func changePurpose(v *visit) (*content, error) {
+	f := readPurposeForm(v.r.PostForm)
+	f.Name = v.r.PathValue("name")
+	return f.save(v, f.Name, "is changed")
+}
+
+// save sets the rules, or shows the form again with every mistake.
+func (f *purposeForm) save(v *visit, name, became string) (*content, error) {
+	err := v.call(http.MethodPut, apiPath("v1", "purposes", name), f.body(), nil)
+	c := f.content()
+	if err == nil {
+		c.to = purposeLink(name)
+		c.flash = &flash{Text: "Purpose " + name + " " + became + ". Its rules apply to every later claim, also of contacts that wait. A contact that waits for a rule checks them when that time has come."}
+		return c, nil
+	}
+	status, p := statusOf(err)
+	if status != http.StatusUnprocessableEntity && status != http.StatusBadRequest && status != http.StatusConflict {
+		return nil, err
+	}
+	f.place(p)
+	c.status, c.flash = status, &flash{Bad: true, Text: "Nothing was saved. Correct the marked fields of the form."}
+	if len(f.Mistakes) == 0 {
+		c.flash.Text = "Nothing was saved."
+	}
+	return c, nil
+}
+
+func askDeletePurpose(v *visit) (*question, error) {
+	p, err := readPurpose(v.caller, v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	if !p.Deletable() {
+		return nil, &problem{Status: http.StatusConflict, Detail: "contacts that name no purpose have the purpose " + p.Name + ": edit it to remove its rules"}
+	}
+	return &question{
+		title: "Delete purpose " + p.Name, Button: "Delete", Danger: true, back: purposeLink(p.Name), crumbs: purposeCrumbs(p.Name, crumb{Text: "Delete"}),
+		Text:  "New contacts and surveys cannot name it. Its rules still apply to contacts that have it already. It cannot be deleted while a survey that is not done names it.",
+		Facts: []fact{{"Title", cmp.Or(p.Title, "none")}},
+	}, nil
+}
+
+func deletePurpose(v *visit) (*done, error) {
+	name := v.r.PathValue("name")
+	if _, err := askDeletePurpose(v); err != nil {
+		return nil, err
+	}
+	err := v.call(http.MethodDelete, apiPath("v1", "purposes", name), nil, nil)
+	return &done{text: "Purpose " + name + " is deleted.", to: purposesPath}, err
+}
