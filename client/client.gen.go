@@ -1196,8 +1196,8 @@ type IncomingView struct {
 	To string `json:"to,omitempty,omitzero"`
 }
 
-// Left What a cap leaves.
-type Left struct {
+// LeftView What a cap leaves.
+type LeftView struct {
 	// Cap the cap
 	//
 	// Examples: 2 in 7d
@@ -1538,7 +1538,7 @@ type ReceiptView struct {
 	Consent string `json:"consent,omitempty,omitzero"`
 
 	// Left what caps leave after this contact
-	Left []Left `json:"left,omitempty,omitzero"`
+	Left []LeftView `json:"left,omitempty,omitzero"`
 
 	// Local the person's time, in the first zone
 	//
@@ -1561,7 +1561,7 @@ type ReceiptView struct {
 	// Until when the hours end in which the person may be contacted: the provider is asked not to dispatch it later
 	Until time.Time `json:"until,omitempty,omitzero"`
 
-	// Zones in which the person may live; of several the first, and how many more
+	// Zones in which the person may live; of several the first, and how many more there are
 	//
 	// Examples: Africa/Nairobi
 	Zones string `json:"zones,omitempty,omitzero"`
