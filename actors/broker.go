@@ -706,7 +706,12 @@ func (b *broker) commit(k core.Commit, forget []weir.AttemptRef) {
 		hitFailpoint(k, "committed")
 		if r.Err == nil {
 			b.state.drop(forget)
-			notClaimed := slices.DeleteFunc(slices.Clone(r.Judged), func(c weir.Contact) bool { return c.State.InFlight() })
+			var notClaimed []weir.Contact
+			for i := range r.Judged {
+				if !r.Judged[i].State.InFlight() {
+					notClaimed = append(notClaimed, r.Judged[i])
+				}
+			}
 			b.state.recordClaims(k.Claimed, append(idsOf(notClaimed), r.Stale...))
 			b.traceDone(series, k.Transitions, r.Stale)
 			b.traceSuppressed(series, notClaimed)

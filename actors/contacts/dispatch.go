@@ -14,7 +14,10 @@ import (
 // a receipt.
 func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, judged []weir.Contact, now time.Time) {
 	var ts []weir.Transition
-	verdicts := make(map[weir.ContactID]*weir.Contact, len(judged))
+	var verdicts map[weir.ContactID]*weir.Contact
+	if len(judged) > 0 {
+		verdicts = make(map[weir.ContactID]*weir.Contact, len(judged))
+	}
 	for i := range judged {
 		verdicts[judged[i].ID] = &judged[i]
 	}

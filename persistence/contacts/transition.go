@@ -197,22 +197,25 @@ func (p *part) remember(t *commit.Tx, steps []step) error {
 			if c.State == weir.Done && tr.Was.InFlight() {
 				p.gate.Ended(t, c)
 			}
-			before, _ := p.contacts.flights.get(c.Ref)
-			claimedAt := before.progress.ClaimedAt
-			if claimedAt.IsZero() { // claimed in this batch
-				claimedAt = steps[i].first.Contact.ClaimedAt
-			}
 			switch {
 			case tr.Was == weir.Queued && c.State == weir.Sending:
 				p.gate.Claimed(t, c)
 			case tr.Was.InFlight() && c.State.Waiting() && c.ClaimedAt.IsZero(): // an undone claim is no attempt
-				p.gate.Returned(t, c, c.Attempt+1, claimedAt)
+				p.gate.Returned(t, c, c.Attempt+1, p.claimedAt(&steps[i]))
 			case tr.Was.InFlight() && c.State.Waiting(), tr.Was == weir.Sending && c.State == weir.Done && c.SentAt.IsZero() && c.Outcome != weir.Completed:
-				p.gate.Returned(t, c, c.Attempt, claimedAt)
+				p.gate.Returned(t, c, c.Attempt, p.claimedAt(&steps[i]))
 			}
 		}
 	}
 	return nil
+}
+
+// claimedAt returns when the contact of a step was claimed.
+func (p *part) claimedAt(s *step) time.Time {
+	if before, ok := p.contacts.flights.get(s.ref()); ok {
+		return before.progress.ClaimedAt
+	}
+	return s.first.Contact.ClaimedAt // in this batch
 }
 
 // steps merges the transitions of the changes.
